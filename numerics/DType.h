@@ -1,0 +1,43 @@
+// The dtypes of the language (decision D13) and the facts every layer asks of them.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace tessera {
+
+enum class DType : uint8_t {
+  F64, F32, F16, BF16, TF32, F8E4M3, F8E5M2, F6E2M3, F6E3M2, F4E2M1,
+  I64, I32, I16, I8, U8, Bool,
+};
+
+enum class DTypeClass : uint8_t { Float, SignedInt, UnsignedInt, Bool };
+
+struct DTypeInfo {
+  DType dtype;
+  const char *name;        // canonical spelling: "f32", "fp8_e4m3", ...
+  DTypeClass cls;
+  uint8_t bits;            // bits of the format (tf32: 19)
+  uint8_t storageBytes;    // bytes one element takes in memory (fp6, fp4 and bool: 1, in the low bits; tf32: 4)
+  uint8_t mantissaBits;    // explicit mantissa bits of a float, else 0
+  int8_t maxExponent;      // unbiased exponent of the largest finite value
+  int8_t minExponent;      // unbiased exponent of the smallest normal value
+  bool hasInf, hasNaN;
+};
+
+/// Facts of one dtype; never fails.
+const DTypeInfo &info(DType);
+inline const char *name(DType t) { return info(t).name; }
+inline int storageBytes(DType t) { return info(t).storageBytes; }
+inline bool isFloat(DType t) { return info(t).cls == DTypeClass::Float; }
+inline bool isInt(DType t) { return info(t).cls == DTypeClass::SignedInt || info(t).cls == DTypeClass::UnsignedInt; }
+inline bool isUnsigned(DType t) { return info(t).cls == DTypeClass::UnsignedInt; }
+
+/// All dtypes in declaration order.
+std::span<const DTypeInfo> allDTypes();
+
+/// Reads a canonical name or an alias of the seeds (fp32, float32, half, fp8, int8, ...); nullopt when unknown.
+std::optional<DType> parseDType(std::string_view);
+
+} // namespace tessera
