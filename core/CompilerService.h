@@ -1,0 +1,96 @@
+// The seam between libtessera.so, which never links LLVM, and libtessera-compiler.so, which it loads on first use.
+// Both come from one build, so C++ types cross it; no exception does.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+
+struct Diagnostic {
+  enum class Severity : uint8_t { Error, Warning, Note };
+  Severity severity = Severity::Error;
+  std::string code;    // stable, E_[A-Z0-9_]+ (warnings: W_...)
+  std::string message; // what was found, what was expected
+  std::string hint;    // how to mend it; may be empty
+  std::string file;
+  uint32_t line = 0, col = 0, endCol = 0; // from 1; line 0: no place in the source
+  std::string sourceLine;                  // the text of `line`
+};
+
+/// `file:line:col: error: [CODE] message`, the source line, a caret range and the hint; one trailing newline.
+std::string render(const Diagnostic &, bool colour);
+
+/// One parameter as the signature shows it, before anything is compiled.
+struct SignatureParam {
+  std::string name;
+  bool isTensor = false, isResult = false, reads = false, writes = false;
+  std::string dtype;             // canonical name
+  std::vector<std::string> dims; // "M", "B*H", "64"
+  bool hasDefault = false;
+  double defaultValue = 0;
+};
+
+struct Signature {
+  std::string kernel;
+  bool isGraphFunction = false;
+  std::vector<SignatureParam> params;
+  std::vector<std::string> dims; // symbolic dims, order of first appearance
+  std::vector<std::pair<std::string, std::vector<int64_t>>> tunables; // name, space
+};
+
+struct CompileOptions {
+  std::string fileName = "<source>";
+  std::string kernel;               // empty: the only one
+  std::string target = "cpu";       // "cpu", "cpu:skylake-avx512", "ptx:sm_90", ...
+  std::string numerics = "standard";
+  std::vector<std::pair<std::string, int64_t>> dims;     // values that may be specialised on
+  std::vector<std::pair<std::string, int64_t>> tunables; // --set
+  std::string printIrAfterAll;      // directory for numbered snapshots, empty: none
+  bool keepIr = false;              // fill CompiledKernel::ir
+};
+
+/// Entry of a compiled CPU kernel. `values[i]` holds the i-th launch argument of decision D15: a pointer, a scalar's
+/// bits zero-extended, or an int64 dim. Runs the programs [begin, end) of the linearised grid, last axis fastest.
+/// `scratch` is 64-byte aligned, CompiledKernel::scratchBytes long and private to the call.
+using CpuKernelFn = void (*)(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch);
+
+struct CompiledKernel {
+  std::string metadata;  // YAML of seed 003 §11.2; see core/KernelMetadata.h for what it holds
+  CpuKernelFn entry = nullptr;      // CPU targets that can run here
+  std::shared_ptr<void> code;       // keeps the machine code alive
+  std::vector<std::string> fallbacks; // one line each (decision D4)
+};
+
+enum class CompileStatus : uint8_t { Ok, BadProgram, Unimplemented, BackendFailure };
+
+enum class Emit : uint8_t { Graph, Schedule, Tile, Target, Assembly, Object, Metadata };
+
+class CompilerService {
+public:
+  virtual ~CompilerService() = default;
+  /// Signatures of every kernel of a source. Errors go to `diags`, in line order.
+  virtual CompileStatus signatures(std::string_view source, const std::string &fileName,
+                                   std::vector<Signature> &out, std::vector<Diagnostic> &diags) noexcept = 0;
+  /// Compiles one kernel for a CPU that can run here. Thread-safe.
+  virtual CompileStatus compile(std::string_view source, const CompileOptions &, CompiledKernel &out,
+                                std::vector<Diagnostic> &diags) noexcept = 0;
+  /// Compiles as far as `what` and returns its text (object code: its bytes).
+  virtual CompileStatus emit(std::string_view source, const CompileOptions &, Emit what, std::string &out,
+                             std::vector<Diagnostic> &diags) noexcept = 0;
+  /// The long text behind a diagnostic code; empty when unknown.
+  virtual std::string explain(std::string_view code) noexcept = 0;
+  virtual std::string version() noexcept = 0;
+};
+
+/// Exported by libtessera-compiler.so; `buildId` must be TESSERA_BUILD_ID of the caller, else null.
+extern "C" CompilerService *tesseraCompilerService(const char *buildId);
+
+/// Loads libtessera-compiler.so from beside libtessera.so (or the default search path) once. Null with `why` filled
+/// when it is not there or of another build. Defined in core/CompilerLoader.cpp.
+CompilerService *loadCompiler(std::string &why);
+
+} // namespace tessera

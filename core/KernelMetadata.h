@@ -1,0 +1,83 @@
+// Kernel metadata: the YAML document of seed 003 §11.2 that travels with every compiled kernel, written by the
+// compiler's last phase and read back by the runtime, which derives launch geometry and argument checks from it.
+//
+//   name: gemm
+//   target: cpu
+//   numerics: standard
+//   params:                       # decision D15 order: tensors, result tensors, scalars, then dims
+//     - {name: A, kind: tensor, dtype: bf16, dims: [M, K], access: read}       # read | write | readwrite
+//     - {name: result, kind: result, dtype: f32, dims: [M, N], access: write}
+//     - {name: alpha, kind: scalar, dtype: f32, default: 1.0}
+//     - {name: M, kind: dim}
+//   tile: {BLOCK_M: 64, BLOCK_N: 64, stages: 1}            # tunables and the schedule's choices
+//   specialized: {D: 64}          # dims this image was compiled for; others are free
+//   fragments: {mma: 6x64x1, dtype_in: bf16, dtype_acc: f32}   # absent without mma
+//   resources: {smem_per_cta: 8192, scratch_bytes: 65536, vector_bytes: 64}
+//   launch:
+//     axes: [ceildiv(M, 64), ceildiv(N, 64)]   # programs per grid axis, outermost first, of dims and scalars
+//     block: [1, 1, 1]
+//     lanes_per_program: 1
+//   epilogue: []
+//   fallbacks: []                 # one line each (D4)
+//
+// Expressions: integers, names of dims and integer scalars, + - * (and unary -), parentheses,
+// floordiv(a, b), mod(a, b), ceildiv(a, b), min(a, b), max(a, b).
+#pragma once
+#include "numerics/DType.h"
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+
+/// An integer expression over named values, parsed once.
+class IndexExpr {
+public:
+  IndexExpr();
+  IndexExpr(IndexExpr &&) noexcept;
+  IndexExpr &operator=(IndexExpr &&) noexcept;
+  ~IndexExpr();
+  /// Parses `text`; on failure returns false and says why. `names[i]` becomes slot i.
+  [[nodiscard]] static bool parse(std::string_view text, const std::vector<std::string> &names, IndexExpr &out,
+                                  std::string &why);
+  /// False on division by zero or overflow.
+  [[nodiscard]] bool evaluate(const int64_t *slots, int64_t &out) const;
+
+private:
+  struct Node;
+  std::vector<Node> nodes_; // postfix
+};
+
+struct MetadataParam {
+  enum class Kind : uint8_t { Tensor, Result, Scalar, Dim };
+  std::string name;
+  Kind kind = Kind::Tensor;
+  DType dtype = DType::I64;
+  std::vector<std::string> dims;
+  bool reads = false, writes = false;
+  std::optional<double> defaultValue;
+};
+
+struct KernelMetadata {
+  std::string name, target, numerics;
+  std::vector<MetadataParam> params;
+  std::vector<std::pair<std::string, int64_t>> tile, specialized;
+  std::string fragmentShape; // "6x64x1", empty without mma
+  std::optional<DType> fragmentIn, fragmentAcc;
+  int64_t sharedBytes = 0, scratchBytes = 0, vectorBytes = 0;
+  std::vector<std::string> axes; // expressions
+  int64_t block[3] = {1, 1, 1};
+  int64_t lanesPerProgram = 1;
+  std::vector<std::string> epilogue, fallbacks;
+
+  std::string toYaml() const;
+  /// Validates everything (unknown keys, kinds, dtypes, expression syntax, D15 order); says line and key on failure.
+  [[nodiscard]] static bool fromYaml(std::string_view text, KernelMetadata &out, std::string &why);
+};
+
+} // namespace tessera
