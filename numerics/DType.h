@@ -1,4 +1,6 @@
 // The dtypes of the language (decision D13) and the facts every layer asks of them.
+// fp8, fp6 and fp4 are the formats of the OCP specifications "OFP8" and "Microscaling Formats" (e4m3 is E4M3FN).
+// All functions are pure and thread-safe.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,8 +23,8 @@ struct DTypeInfo {
   uint8_t bits;            // bits of the format (tf32: 19)
   uint8_t storageBytes;    // bytes one element takes in memory (fp6, fp4 and bool: 1, in the low bits; tf32: 4)
   uint8_t mantissaBits;    // explicit mantissa bits of a float, else 0
-  int8_t maxExponent;      // unbiased exponent of the largest finite value
-  int8_t minExponent;      // unbiased exponent of the smallest normal value
+  int16_t maxExponent;     // unbiased exponent of the largest finite value
+  int16_t minExponent;     // unbiased exponent of the smallest normal value
   bool hasInf, hasNaN;
 };
 
@@ -37,7 +39,8 @@ inline bool isUnsigned(DType t) { return info(t).cls == DTypeClass::UnsignedInt;
 /// All dtypes in declaration order.
 std::span<const DTypeInfo> allDTypes();
 
-/// Reads a canonical name or an alias of the seeds (fp32, float32, half, fp8, int8, ...); nullopt when unknown.
+/// Reads a canonical name or an alias (fp32, float32, half, bfloat16, int8, uint8, boolean, ...); nullopt when unknown.
+/// A width without a format means the one with more mantissa: fp8 is fp8_e4m3, fp6 is fp6_e2m3, fp4 is fp4_e2m1.
 std::optional<DType> parseDType(std::string_view);
 
 } // namespace tessera

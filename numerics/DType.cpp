@@ -1,0 +1,71 @@
+#include "numerics/DType.h"
+#include <iterator>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+constexpr auto Float = DTypeClass::Float;
+constexpr auto Signed = DTypeClass::SignedInt;
+constexpr auto Unsigned = DTypeClass::UnsignedInt;
+
+// Rows stand in the order of the enumeration. Columns as in DTypeInfo.
+constexpr DTypeInfo kTable[] = {
+    {DType::F64, "f64", Float, 64, 8, 52, 1023, -1022, true, true},
+    {DType::F32, "f32", Float, 32, 4, 23, 127, -126, true, true},
+    {DType::F16, "f16", Float, 16, 2, 10, 15, -14, true, true},
+    {DType::BF16, "bf16", Float, 16, 2, 7, 127, -126, true, true},
+    {DType::TF32, "tf32", Float, 19, 4, 10, 127, -126, true, true},
+    {DType::F8E4M3, "fp8_e4m3", Float, 8, 1, 3, 8, -6, false, true},
+    {DType::F8E5M2, "fp8_e5m2", Float, 8, 1, 2, 15, -14, true, true},
+    {DType::F6E2M3, "fp6_e2m3", Float, 6, 1, 3, 2, 0, false, false},
+    {DType::F6E3M2, "fp6_e3m2", Float, 6, 1, 2, 4, -2, false, false},
+    {DType::F4E2M1, "fp4_e2m1", Float, 4, 1, 1, 2, 0, false, false},
+    {DType::I64, "i64", Signed, 64, 8, 0, 0, 0, false, false},
+    {DType::I32, "i32", Signed, 32, 4, 0, 0, 0, false, false},
+    {DType::I16, "i16", Signed, 16, 2, 0, 0, 0, false, false},
+    {DType::I8, "i8", Signed, 8, 1, 0, 0, 0, false, false},
+    {DType::U8, "u8", Unsigned, 8, 1, 0, 0, 0, false, false},
+    {DType::Bool, "bool", DTypeClass::Bool, 1, 1, 0, 0, 0, false, false},
+};
+
+constexpr bool rowsMatchEnumerators() {
+  for (size_t i = 0; i < std::size(kTable); ++i)
+    if (static_cast<size_t>(kTable[i].dtype) != i) return false;
+  return std::size(kTable) == static_cast<size_t>(DType::Bool) + 1;
+}
+static_assert(rowsMatchEnumerators());
+
+constexpr std::pair<std::string_view, DType> kAliases[] = {
+    {"fp64", DType::F64},        {"float64", DType::F64},        {"double", DType::F64},
+    {"fp32", DType::F32},        {"float32", DType::F32},        {"float", DType::F32},
+    {"fp16", DType::F16},        {"float16", DType::F16},        {"half", DType::F16},
+    {"bfloat16", DType::BF16},   {"fp8", DType::F8E4M3},         {"f8", DType::F8E4M3},
+    {"e4m3", DType::F8E4M3},     {"f8_e4m3", DType::F8E4M3},     {"fp8_e4m3fn", DType::F8E4M3},
+    {"float8_e4m3fn", DType::F8E4M3},                            {"float8_e4m3", DType::F8E4M3},
+    {"e5m2", DType::F8E5M2},     {"f8_e5m2", DType::F8E5M2},     {"float8_e5m2", DType::F8E5M2},
+    {"fp6", DType::F6E2M3},      {"e2m3", DType::F6E2M3},        {"f6_e2m3", DType::F6E2M3},
+    {"float6_e2m3fn", DType::F6E2M3},                            {"e3m2", DType::F6E3M2},
+    {"f6_e3m2", DType::F6E3M2},  {"float6_e3m2fn", DType::F6E3M2},
+    {"fp4", DType::F4E2M1},      {"e2m1", DType::F4E2M1},        {"f4_e2m1", DType::F4E2M1},
+    {"float4_e2m1fn", DType::F4E2M1},                            {"int64", DType::I64},
+    {"int32", DType::I32},       {"int16", DType::I16},          {"int8", DType::I8},
+    {"uint8", DType::U8},        {"boolean", DType::Bool},       {"i1", DType::Bool},
+    {"bool_", DType::Bool},
+};
+
+} // namespace
+
+const DTypeInfo &info(DType t) { return kTable[static_cast<size_t>(t)]; }
+
+std::span<const DTypeInfo> allDTypes() { return kTable; }
+
+std::optional<DType> parseDType(std::string_view text) {
+  for (const DTypeInfo &row : kTable)
+    if (text == row.name) return row.dtype;
+  for (const auto &[alias, dtype] : kAliases)
+    if (text == alias) return dtype;
+  return std::nullopt;
+}
+
+} // namespace tessera
