@@ -22,6 +22,7 @@ struct Diagnostic {
 };
 
 /// `file:line:col: error: [CODE] message`, the source line, a caret range and the hint; one trailing newline.
+/// Defined in core/Diagnostic.cpp (static library tessera-diagnostic).
 std::string render(const Diagnostic &, bool colour);
 
 /// One parameter as the signature shows it, before anything is compiled.
@@ -90,7 +91,7 @@ public:
 extern "C" CompilerService *tesseraCompilerService(const char *buildId);
 
 /// Loads libtessera-compiler.so from beside libtessera.so (or the default search path) once. Null with `why` filled
-/// when it is not there or of another build. Defined in core/CompilerLoader.cpp.
-CompilerService *loadCompiler(std::string &why);
+/// when it is not there or of another build. Defined in core/CompilerLoader.cpp, exported by libtessera.so. Thread-safe.
+__attribute__((visibility("default"))) CompilerService *loadCompiler(std::string &why);
 
 } // namespace tessera
