@@ -1,0 +1,83 @@
+// Strict reader and writer of NumPy's .npy files (format versions 1.0, 2.0 and 3.0 as numpy/lib/format.py defines
+// them). Nothing in a file is trusted: every length is checked before it is used and before memory is taken.
+//
+// Functions that fail say why; none throws. All are free of shared state and may run concurrently.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::npy {
+
+/// What one element is. Only fixed-size numbers and booleans: no objects, strings, records or complex numbers.
+struct ElementType {
+  char kind = 'f';   // 'f' float, 'i' signed, 'u' unsigned, 'b' bool: as in a dtype string
+  uint8_t bytes = 4; // f: 2 4 8; i, u: 1 2 4 8; b: 1
+  bool operator==(const ElementType &) const = default;
+};
+
+/// "f4", "i8", "b1": the type as NumPy abbreviates it.
+std::string toString(ElementType);
+/// The reverse; false when there is no such type.
+[[nodiscard]] bool parseElementType(std::string_view text, ElementType &out);
+
+struct Header {
+  ElementType type;
+  bool bigEndian = false;
+  bool fortranOrder = false;
+  std::vector<int64_t> shape; // rank 0 is a scalar
+  int64_t elements = 1;       // product of shape; its bytes fit in int64
+  size_t dataOffset = 0;      // from the start of the file
+};
+
+/// Memory of 64-byte alignment, what vector code and the CPU backend like best.
+class Bytes {
+public:
+  /// Takes `size` bytes, zeroed; false when there are not that many.
+  [[nodiscard]] bool allocate(size_t size);
+  std::byte *data() { return data_.get(); }
+  const std::byte *data() const { return data_.get(); }
+  size_t size() const { return size_; }
+  std::span<std::byte> span() { return {data_.get(), size_}; }
+  std::span<const std::byte> span() const { return {data_.get(), size_}; }
+
+private:
+  struct Free {
+    void operator()(std::byte *p) const;
+  };
+  std::unique_ptr<std::byte[], Free> data_;
+  size_t size_ = 0;
+};
+
+/// An array in memory: row-major, contiguous, this machine's byte order.
+struct Array {
+  ElementType type;
+  std::vector<int64_t> shape;
+  Bytes data;
+};
+
+/// Reads the header of a file that begins with `file`. `file` may be a prefix of at least maxHeaderBytes.
+inline constexpr size_t maxHeaderBytes = 1 << 16;
+[[nodiscard]] bool parseHeader(std::span<const std::byte> file, Header &out, std::string &why);
+
+enum class Status : uint8_t {
+  Ok,
+  Unreadable, // the operating system refused
+  Malformed,  // not a .npy file, truncated, too long, or of a type that is not read
+  NoMemory,
+};
+
+/// A whole file in memory. Bytes behind the array are an error, as missing ones are.
+[[nodiscard]] Status decode(std::span<const std::byte> file, Array &out, std::string &why);
+
+/// A file on disk; pipes and devices are read to their end.
+[[nodiscard]] Status read(const std::string &path, Array &out, std::string &why);
+
+/// The header of a row-major little-endian file of format version 1.0, padded to 64 bytes as NumPy pads it.
+std::string makeHeader(ElementType, std::span<const int64_t> shape);
+
+} // namespace tessera::npy

@@ -1,0 +1,265 @@
+#include "tools/tsr/Bind.h"
+#include "tools/tsr/DimTable.h"
+#include "tools/tsr/Elements.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace tessera::cli {
+namespace {
+
+class Binder {
+public:
+  Binder(const Signature &signature, const Request &request, Binding &out)
+      : signature_(signature), request_(request), out_(out), dims_(signature.dims) {}
+
+  Errors run() {
+    checkNames();
+    if (!errors_.empty())
+      return std::move(errors_);
+    bindTunables();
+    bindGivenDims();
+    for (const SignatureParam &p : signature_.params)
+      p.isTensor ? readInput(p) : bindScalar(p);
+    for (Error &e : dims_.complete())
+      errors_.push_back(std::move(e));
+    // A clash makes every later shape doubtful.
+    if (errors_.empty())
+      sizeTensors();
+    return std::move(errors_);
+  }
+
+private:
+  const Signature &signature_;
+  const Request &request_;
+  Binding &out_;
+  DimTable dims_;
+  Errors errors_;
+
+  void error(const char *code, std::string message, std::string hint = "") {
+    errors_.push_back({code, std::move(message), std::move(hint)});
+  }
+
+  static const std::string *lookup(const std::vector<NamedValue> &values, const std::string &name) {
+    for (const auto &[n, value] : values)
+      if (n == name)
+        return &value;
+    return nullptr;
+  }
+
+  std::vector<std::string> paramNames(bool (*accept)(const SignatureParam &)) const {
+    std::vector<std::string> names;
+    for (const SignatureParam &p : signature_.params)
+      if (accept(p))
+        names.push_back(p.name);
+    return names;
+  }
+
+  const SignatureParam *param(const std::string &name) const {
+    for (const SignatureParam &p : signature_.params)
+      if (p.name == name)
+        return &p;
+    return nullptr;
+  }
+
+  void checkDuplicates(const char *option, const std::vector<NamedValue> &values) {
+    std::set<std::string> seen;
+    for (const auto &[name, value] : values)
+      if (!seen.insert(name).second)
+        error("E_ARG_DUPLICATE", fmt::format("{} names {} twice", option, name));
+  }
+
+  /// Every name must be one the option may name; what it is instead is part of the message.
+  void checkKind(const char *option, const std::vector<NamedValue> &values, bool (*accept)(const SignatureParam &)) {
+    for (const auto &[name, value] : values) {
+      const SignatureParam *p = param(name);
+      if (p && accept(*p))
+        continue;
+      if (!p)
+        error("E_ARG_UNKNOWN", fmt::format("{} {}: kernel {} has no parameter {}", option, name, signature_.kernel, name),
+              suggest(name, paramNames(accept)));
+      else
+        error("E_ARG_UNKNOWN",
+              fmt::format("{} {}: {} is {}", option, name, name,
+                          !p->isTensor     ? "a scalar"
+                          : p->isResult    ? "a returned value, which only --out may name"
+                          : !p->writes     ? "a tensor the kernel only reads"
+                                           : "a tensor"),
+              !p->isTensor ? fmt::format("use --scalar {}=...", name) : suggest(name, paramNames(accept)));
+    }
+  }
+
+  void checkNames() {
+    checkDuplicates("--in", request_.in);
+    checkDuplicates("--out", request_.out);
+    checkDuplicates("--scalar", request_.scalars);
+    checkDuplicates("--dim", request_.dims);
+    checkDuplicates("--set", request_.tunables);
+    checkKind("--in", request_.in, [](const SignatureParam &p) { return p.isTensor && !p.isResult; });
+    checkKind("--out", request_.out, [](const SignatureParam &p) { return p.isTensor && (p.writes || p.isResult); });
+    checkKind("--scalar", request_.scalars, [](const SignatureParam &p) { return !p.isTensor; });
+    std::set<std::string> paths;
+    for (const auto &[name, path] : request_.out)
+      if (!paths.insert(path).second && !path.starts_with("/dev/"))
+        error("E_ARG_DUPLICATE", fmt::format("two outputs would be written to {}", path));
+  }
+
+  void bindTunables() {
+    for (const auto &[name, text] : request_.tunables) {
+      auto it = std::find_if(signature_.tunables.begin(), signature_.tunables.end(),
+                             [&](const auto &t) { return t.first == name; });
+      if (it == signature_.tunables.end()) {
+        std::vector<std::string> names;
+        for (const auto &t : signature_.tunables)
+          names.push_back(t.first);
+        error("E_TUNABLE_UNKNOWN", fmt::format("kernel {} has no tunable {}", signature_.kernel, name),
+              suggest(name, names));
+        continue;
+      }
+      int64_t value;
+      if (!parseInt(text, value) || std::find(it->second.begin(), it->second.end(), value) == it->second.end())
+        error("E_TUNABLE_VALUE", fmt::format("{}={} is outside the declared space", name, text),
+              fmt::format("{} is one of {}", name, fmt::join(it->second, ", ")));
+      else
+        out_.tunables.emplace_back(name, value);
+    }
+  }
+
+  void bindGivenDims() {
+    for (const auto &[name, text] : request_.dims) {
+      int64_t value;
+      if (!dims_.isSymbol(name))
+        error("E_DIM_UNKNOWN", fmt::format("kernel {} has no symbolic dim {}", signature_.kernel, name),
+              suggest(name, dims_.symbols()));
+      else if (!parseInt(text, value) || value < 0)
+        error("E_OPTION_VALUE", fmt::format("--dim {}={}: a dim is a number from 0 up", name, text));
+      else if (auto e = dims_.set(name, value, "--dim"))
+        errors_.push_back(*e);
+    }
+  }
+
+  void readInput(const SignatureParam &p) {
+    BoundParam bound;
+    bound.name = p.name;
+    bound.isTensor = true;
+    bound.reads = p.reads;
+    bound.writes = p.writes || p.isResult;
+    bound.dtype = *parseDType(p.dtype);
+    if (const std::string *path = lookup(request_.out, p.name))
+      bound.output = *path;
+    if (const std::string *path = lookup(request_.in, p.name))
+      bound.hasInput = readFile(p, *path, bound);
+    else if (p.reads && !p.isResult)
+      error("E_ARG_MISSING", fmt::format("{} has no value", p.name), fmt::format("give it with --in {}=FILE.npy", p.name));
+    out_.params.push_back(std::move(bound));
+  }
+
+  bool readFile(const SignatureParam &p, const std::string &path, BoundParam &bound) {
+    npy::Array array;
+    std::string why;
+    if (npy::Status status = npy::read(path, array, why); status != npy::Status::Ok) {
+      error(status == npy::Status::Unreadable  ? "E_FILE_READ"
+            : status == npy::Status::Malformed ? "E_NPY_FORMAT"
+                                               : "E_OUT_OF_MEMORY",
+            fmt::format("--in {}={}: {}", p.name, path, why));
+      return false;
+    }
+    npy::ElementType wanted = fileType(bound.dtype, request_.raw);
+    if (array.type != wanted) {
+      error("E_ARG_DTYPE", fmt::format("{} is {} and reads {} files{}, but {} holds {}", p.name, p.dtype,
+                                       npy::toString(wanted), request_.raw ? " with --raw" : "", path,
+                                       npy::toString(array.type)),
+            array.type == fileType(bound.dtype, !request_.raw)
+                ? (request_.raw ? "leave out --raw" : "give --raw to read bits")
+                : fmt::format("convert it in NumPy: array.astype('{}')", npy::toString(wanted)));
+      return false;
+    }
+    if (array.shape.size() != p.dims.size()) {
+      error("E_ARG_RANK", fmt::format("{} has {} dims ({}), but {} has {} ({})", p.name, p.dims.size(),
+                                      fmt::join(p.dims, ", "), path, array.shape.size(), fmt::join(array.shape, ", ")));
+      return false;
+    }
+    bool fits = true;
+    for (size_t d = 0; d < p.dims.size(); ++d)
+      fits = bindDim(p, d, array.shape[d], path) && fits;
+    if (!toDevice(std::move(array.data), bound.dtype, request_.raw, bound.initial)) {
+      error("E_OUT_OF_MEMORY", fmt::format("no memory to convert {} to {}", path, p.dtype));
+      return false;
+    }
+    return fits;
+  }
+
+  bool bindDim(const SignatureParam &p, size_t d, int64_t extent, const std::string &path) {
+    const std::string &dim = p.dims[d];
+    if (dims_.isSymbol(dim)) {
+      auto e = dims_.set(dim, extent, fmt::format("dim {} of {}", d, p.name));
+      if (e)
+        errors_.push_back(*e);
+      return !e;
+    }
+    if (auto wanted = dims_.extent(dim); wanted && *wanted != extent) {
+      error("E_ARG_SHAPE", fmt::format("dim {} of {} is {}, but {} has {} there", d, p.name, *wanted, path, extent));
+      return false;
+    }
+    return true;
+  }
+
+  void bindScalar(const SignatureParam &p) {
+    BoundParam bound;
+    bound.name = p.name;
+    bound.dtype = *parseDType(p.dtype);
+    std::string why;
+    if (const std::string *text = lookup(request_.scalars, p.name)) {
+      if (!parseScalar(*text, bound.dtype, bound.scalarBits, why))
+        error("E_SCALAR_VALUE", fmt::format("--scalar {}={}: {}", p.name, *text, why));
+    } else if (!p.hasDefault) {
+      error("E_ARG_MISSING", fmt::format("scalar {} has no value and no default", p.name),
+            fmt::format("give it with --scalar {}=VALUE", p.name));
+    } else if (!scalarFromDouble(p.defaultValue, bound.dtype, bound.scalarBits, why)) {
+      error("E_SCALAR_VALUE", fmt::format("the default of {}: {}", p.name, why));
+    }
+    out_.params.push_back(std::move(bound));
+  }
+
+  void sizeTensors() {
+    for (const std::string &symbol : dims_.symbols()) {
+      auto value = dims_.extent(symbol);
+      if (value)
+        out_.dims.emplace_back(symbol, *value);
+      else
+        error("E_DIM_MISSING", fmt::format("dim {} has no value: no input carries it", symbol),
+              fmt::format("give it with --dim {}=N", symbol));
+    }
+    if (!errors_.empty())
+      return;
+    for (size_t i = 0; i < signature_.params.size(); ++i)
+      if (signature_.params[i].isTensor)
+        sizeTensor(signature_.params[i], out_.params[i]);
+  }
+
+  void sizeTensor(const SignatureParam &p, BoundParam &bound) {
+    int64_t elements = 1, bytes;
+    bool empty = false, fits = true;
+    for (const std::string &dim : p.dims) {
+      auto extent = dims_.extent(dim);
+      bound.shape.push_back(extent.value_or(0));
+      empty |= extent == 0;
+      fits = fits && extent && (*extent == 0 || !__builtin_mul_overflow(elements, *extent, &elements));
+    }
+    fits = fits && !__builtin_mul_overflow(elements, int64_t(storageBytes(bound.dtype)), &bytes);
+    if (!fits)
+      return error("E_OUT_OF_MEMORY", fmt::format("{} of shape ({}) has more bytes than can be addressed", p.name,
+                                                  fmt::join(bound.shape, ", ")));
+    bound.elements = empty ? 0 : size_t(elements);
+    bound.bytes = empty ? 0 : size_t(bytes);
+  }
+};
+
+} // namespace
+
+Errors bind(const Signature &signature, const Request &request, Binding &out) {
+  out = {};
+  return Binder(signature, request, out).run();
+}
+
+} // namespace tessera::cli

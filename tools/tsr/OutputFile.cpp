@@ -1,0 +1,96 @@
+#include "tools/tsr/OutputFile.h"
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace tessera::cli {
+namespace {
+
+bool failed(std::string &why) {
+  why = std::strerror(errno);
+  return false;
+}
+
+/// The permissions a plain open() would have given. Reading the mask means setting it; the tool is single-threaded here.
+mode_t defaultMode() {
+  mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666 & ~mask;
+}
+
+} // namespace
+
+OutputFile::OutputFile(OutputFile &&o) noexcept
+    : path_(std::move(o.path_)), temporary_(std::exchange(o.temporary_, "")), fd_(std::exchange(o.fd_, -1)) {}
+
+OutputFile::~OutputFile() {
+  if (fd_ >= 0)
+    ::close(fd_);
+  if (!temporary_.empty())
+    ::unlink(temporary_.c_str());
+}
+
+bool OutputFile::open(const std::string &path, std::string &why) {
+  path_ = path;
+  struct stat st;
+  const bool exists = ::stat(path.c_str(), &st) == 0;
+  if (exists && S_ISDIR(st.st_mode)) {
+    errno = EISDIR;
+    return failed(why);
+  }
+  if (exists && !S_ISREG(st.st_mode)) {
+    fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    return fd_ >= 0 || failed(why);
+  }
+  // A file that may not be written is not replaced either, though renaming over it would work.
+  if (exists && ::access(path.c_str(), W_OK) != 0)
+    return failed(why);
+  // Through symbolic links, so that the link stays one.
+  if (char *resolved = exists ? ::realpath(path.c_str(), nullptr) : nullptr) {
+    path_ = resolved;
+    std::free(resolved);
+  }
+  temporary_ = path_ + ".XXXXXX";
+  fd_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+  if (fd_ < 0) {
+    int error = errno;
+    temporary_.clear();
+    errno = error;
+    return failed(why);
+  }
+  return ::fchmod(fd_, exists ? st.st_mode & 07777 : defaultMode()) == 0 || failed(why);
+}
+
+bool OutputFile::write(std::span<const std::byte> bytes, std::string &why) {
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return failed(why);
+    bytes = bytes.subspan(size_t(n));
+  }
+  return true;
+}
+
+bool OutputFile::finish(std::string &why) {
+  if (!temporary_.empty() && ::fsync(fd_) != 0)
+    return failed(why);
+  return ::close(std::exchange(fd_, -1)) == 0 || failed(why);
+}
+
+bool OutputFile::commit(std::string &why) {
+  if (temporary_.empty())
+    return true;
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0)
+    return failed(why);
+  temporary_.clear();
+  return true;
+}
+
+} // namespace tessera::cli

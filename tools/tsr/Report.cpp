@@ -1,0 +1,71 @@
+#include "tools/tsr/Report.h"
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <numeric>
+#include <unistd.h>
+
+namespace tessera::cli {
+
+bool wantsColour(int fd) {
+  const char *off = std::getenv("NO_COLOR");
+  return (!off || !*off) && isatty(fd) != 0;
+}
+
+int fail(const Error &e) {
+  const bool colour = wantsColour(STDERR_FILENO);
+  std::string text = colour ? fmt::format("tsr: \033[1;31merror:\033[0m [{}] {}\n", e.code, e.message)
+                            : fmt::format("tsr: error: [{}] {}\n", e.code, e.message);
+  if (!e.hint.empty())
+    text += fmt::format("  hint: {}\n", e.hint);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  return exitUser;
+}
+
+int fail(const Errors &errors) {
+  for (const Error &e : errors)
+    fail(e);
+  return exitUser;
+}
+
+namespace {
+
+/// Edits (insert, delete, replace, swap neighbours) that turn `a` into `b`.
+size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t(0));
+  for (size_t i = 1; i <= a.size(); ++i) {
+    next[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        next[j] = std::min(next[j], before[j - 2] + 1);
+    }
+    before = row;
+    row = next;
+  }
+  return row.back();
+}
+
+} // namespace
+
+std::optional<std::string> closest(std::string_view word, const std::vector<std::string> &candidates) {
+  const std::string *best = nullptr;
+  size_t bestDistance = std::max<size_t>(1, word.size() / 3) + 1;
+  if (word.size() > 64)
+    return std::nullopt;
+  for (const std::string &c : candidates)
+    if (size_t d = editDistance(word, c); d < bestDistance) {
+      best = &c;
+      bestDistance = d;
+    }
+  return best ? std::optional(*best) : std::nullopt;
+}
+
+std::string suggest(std::string_view word, const std::vector<std::string> &candidates) {
+  if (auto c = closest(word, candidates))
+    return fmt::format("did you mean {}?", *c);
+  return candidates.empty() ? std::string() : fmt::format("known: {}", fmt::join(candidates, ", "));
+}
+
+} // namespace tessera::cli

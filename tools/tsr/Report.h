@@ -1,0 +1,46 @@
+// How the tool speaks: errors with stable codes, colours only where a person reads, and the three exit statuses.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::cli {
+
+/// Exit statuses of every command.
+enum Exit : int {
+  exitOk = 0,     // it ran
+  exitUser = 1,   // the program or the arguments are wrong
+  exitFailed = 2, // the backend or the compiler failed; a crash pack was left
+};
+
+/// An error of the command line itself. The compiler's own diagnostics are tessera::Diagnostic.
+struct Error {
+  std::string code;    // one of knownCodes()
+  std::string message; // what was found and what was expected
+  std::string hint;    // how to mend it; may be empty
+};
+
+using MaybeError = std::optional<Error>;
+using Errors = std::vector<Error>;
+
+/// What `tsr explain` knows of the tool's own codes.
+struct CodeText {
+  std::string_view code, title, text;
+};
+const std::vector<CodeText> &knownCodes();
+
+/// True when text to `fd` should be coloured: a terminal, and NO_COLOR unset or empty.
+bool wantsColour(int fd);
+
+/// Prints `tsr: error: [CODE] message` and the hint to stderr. Returns exitUser, so that callers may return it.
+int fail(const Error &);
+int fail(const Errors &);
+
+/// The candidate closest to `word`, if it is close enough to be a slip of the finger.
+std::optional<std::string> closest(std::string_view word, const std::vector<std::string> &candidates);
+
+/// "did you mean X?", or "known: a, b, c" when nothing is close, or empty without candidates.
+std::string suggest(std::string_view word, const std::vector<std::string> &candidates);
+
+} // namespace tessera::cli
