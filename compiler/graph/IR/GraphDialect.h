@@ -1,0 +1,17 @@
+// The graph dialect. See GraphOps.td for the conventions.
+#pragma once
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "compiler/graph/IR/GraphDialect.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "compiler/graph/IR/GraphTypes.h.inc"
+#define GET_OP_CLASSES
+#include "compiler/graph/IR/GraphOps.h.inc"

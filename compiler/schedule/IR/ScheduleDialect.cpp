@@ -1,0 +1,146 @@
+// Syntax and verification of the schedule dialect.
+#include "compiler/schedule/IR/ScheduleDialect.h"
+#include "compiler/tile/IR/KernelSyntax.h"
+#include "core/KernelMetadata.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tessera::schedule;
+
+#include "compiler/schedule/IR/ScheduleDialect.cpp.inc"
+#define GET_OP_CLASSES
+#include "compiler/schedule/IR/ScheduleOps.cpp.inc"
+
+void ScheduleDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "compiler/schedule/IR/ScheduleOps.cpp.inc"
+      >();
+}
+
+//===-- kernel --------------------------------------------------------------------------------------------===//
+
+ParseResult KernelOp::parse(OpAsmParser &p, OperationState &state) {
+  if (tile::parseKernel(p, state, /*withGrid=*/false)) return failure();
+  ensureTerminator(*state.regions.front(), p.getBuilder(), state.location);
+  return success();
+}
+
+void KernelOp::print(OpAsmPrinter &p) { tile::printKernel(p, *this, /*withGrid=*/false); }
+
+LogicalResult KernelOp::verify() {
+  if (failed(tile::verifyParams(*this, getParams()))) return failure();
+  int64_t constructs = 0;
+  for (Operation &op : getBody().front()) constructs += isa<GridOp, LanesOp>(op);
+  if (constructs == 1) return success();
+  return emitOpError() << "holds " << constructs << " parallel constructs; it needs one schedule.grid or schedule.lanes";
+}
+
+std::vector<std::string> KernelOp::getIndexNames() {
+  std::vector<std::string> names;
+  for (auto [attr, arg] : llvm::zip_equal(getParams(), getBody().getArguments()))
+    if (arg.getType().isIntOrIndex()) names.push_back(cast<DictionaryAttr>(attr).getAs<StringAttr>("name").str());
+  return names;
+}
+
+/// Checks that `text` is an index expression over the names of the enclosing kernel.
+static LogicalResult verifyExpression(Operation *op, StringRef text) {
+  tessera::IndexExpr parsed;
+  std::string why;
+  std::vector<std::string> names = cast<KernelOp>(op->getParentOp()).getIndexNames();
+  if (tessera::IndexExpr::parse(std::string_view(text.data(), text.size()), names, parsed, why)) return success();
+  return op->emitOpError() << "\"" << text << "\" is no index expression: " << why;
+}
+
+//===-- grid ----------------------------------------------------------------------------------------------===//
+
+static ParseResult parseStrings(OpAsmParser &p, StringRef name, OperationState &state) {
+  SmallVector<Attribute> strings;
+  auto parse = [&] {
+    std::string text;
+    if (p.parseString(&text)) return failure();
+    strings.push_back(p.getBuilder().getStringAttr(text));
+    return success();
+  };
+  if (p.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parse)) return failure();
+  state.addAttribute(name, p.getBuilder().getArrayAttr(strings));
+  return success();
+}
+
+ParseResult GridOp::parse(OpAsmParser &p, OperationState &state) {
+  SmallVector<OpAsmParser::Argument> variables;
+  ArrayAttr names;
+  if (p.parseArgumentList(variables, AsmParser::Delimiter::Paren) || p.parseEqual() ||
+      parseStrings(p, "from", state) || p.parseKeyword("to") || parseStrings(p, "to", state) ||
+      p.parseKeyword("step") || parseStrings(p, "step", state) || p.parseKeyword("names") ||
+      p.parseAttribute(names, "names", state.attributes) || p.parseOptionalAttrDict(state.attributes))
+    return failure();
+  for (OpAsmParser::Argument &variable : variables) variable.type = p.getBuilder().getIndexType();
+  Region *body = state.addRegion();
+  if (p.parseRegion(*body, variables)) return failure();
+  ensureTerminator(*body, p.getBuilder(), state.location);
+  return success();
+}
+
+void GridOp::print(OpAsmPrinter &p) {
+  auto printStrings = [&](ArrayAttr strings) {
+    p << '(';
+    llvm::interleaveComma(strings, p, [&](Attribute text) { p << text; });
+    p << ')';
+  };
+  p << " (";
+  llvm::interleaveComma(getBody().getArguments(), p, [&](BlockArgument v) { p.printOperand(v); });
+  p << ") = ";
+  printStrings(getFrom());
+  p << " to ";
+  printStrings(getTo());
+  p << " step ";
+  printStrings(getStep());
+  p << " names " << getNames();
+  p.printOptionalAttrDict((*this)->getAttrs(), {"from", "to", "step", "names"});
+  p << ' ';
+  p.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
+}
+
+LogicalResult GridOp::verify() {
+  size_t axes = getBody().getNumArguments();
+  if (getFrom().size() != axes || getTo().size() != axes || getStep().size() != axes || getNames().size() != axes)
+    return emitOpError() << "has " << axes << " variables but not as many bounds, steps and names";
+  for (ArrayAttr strings : {getFrom(), getTo(), getStep()})
+    for (auto text : strings.getAsRange<StringAttr>())
+      if (failed(verifyExpression(*this, text.getValue()))) return failure();
+  if (getBatch() && getBatch()->size() != axes) return emitOpError() << "batch needs one entry per axis";
+  if (!getOrder()) return success();
+  SmallVector<int64_t> sorted(*getOrder());
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, axes)))
+    return emitOpError() << "order must name each of the " << axes << " axes once";
+  return success();
+}
+
+//===-- lanes ---------------------------------------------------------------------------------------------===//
+
+ParseResult LanesOp::parse(OpAsmParser &p, OperationState &state) {
+  OpAsmParser::Argument lane;
+  std::string count;
+  if (p.parseArgument(lane) || p.parseKeyword("to") || p.parseString(&count)) return failure();
+  lane.type = p.getBuilder().getIndexType();
+  state.addAttribute("count", p.getBuilder().getStringAttr(count));
+  Region *body = state.addRegion();
+  if (p.parseRegion(*body, lane) || p.parseOptionalAttrDict(state.attributes)) return failure();
+  ensureTerminator(*body, p.getBuilder(), state.location);
+  return success();
+}
+
+void LanesOp::print(OpAsmPrinter &p) {
+  p << ' ';
+  p.printOperand(getBody().getArgument(0));
+  p << " to " << getCountAttr() << ' ';
+  p.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
+  p.printOptionalAttrDict((*this)->getAttrs(), {"count"});
+}
+
+LogicalResult LanesOp::verify() {
+  if (getBody().getNumArguments() != 1) return emitOpError() << "has one variable, the lane";
+  return verifyExpression(*this, getCount());
+}

@@ -1,0 +1,96 @@
+// The schedule dialect: a kernel's parallel structure and the decisions taken about it.
+#ifndef TESSERA_SCHEDULE_OPS
+#define TESSERA_SCHEDULE_OPS
+include "mlir/IR/OpBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Schedule_Dialect : Dialect {
+  let name = "schedule";
+  let cppNamespace = "::tessera::schedule";
+  let summary = "Parallel structure of a kernel, with the decisions that are still open";
+  let description = [{
+    A `schedule.kernel` has the arguments of a `tile.kernel` and one parallel construct: a `schedule.grid` of tile
+    programs or the `schedule.lanes` of a program written per element. Decisions are attributes: absent while they
+    are open, filled by `schedule-decide`, and free to be edited before `schedule-expand` carries them out.
+    Sequential loops are `scf.for` with the discardable attributes `schedule.stages` (how deep to pipeline) and
+    `schedule.iterator` ("reduction" for a loop made from an implicit tile iterator).
+  }];
+  let dependentDialects = ["::tessera::tile::TileDialect", "::mlir::scf::SCFDialect"];
+}
+
+class Schedule_Op<string mnemonic, list<Trait> traits = []> : Op<Schedule_Dialect, mnemonic, traits>;
+
+def Schedule_KernelOp : Schedule_Op<"kernel", [
+    FunctionOpInterface, IsolatedFromAbove, AffineScope, AutomaticAllocationScope,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "a kernel before its schedule is expanded";
+  let description = [{
+    ```mlir
+    schedule.kernel @scale(%x: !tile.view<?xf32>, %n: index) attributes {params = [...]} {
+      schedule.grid (%i) = ("0") to ("n") step ("64") names ["tile_n"] { ... }
+    }
+    ```
+    The attributes are those of `tile.kernel`.
+  }];
+  let arguments = (ins
+    SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, ArrayAttr:$params,
+    DefaultValuedStrAttr<StrAttr, "standard">:$numerics,
+    OptionalAttr<DictionaryAttr>:$specialized, OptionalAttr<DictionaryAttr>:$tunables,
+    OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region AnyRegion:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// The names an index expression may use: dims and integer scalars, in argument order.
+    std::vector<std::string> getIndexNames();
+  }];
+}
+
+def Schedule_GridOp : Schedule_Op<"grid", [SingleBlockImplicitTerminator<"YieldOp">, HasParent<"KernelOp">]> {
+  let summary = "a grid of tile programs";
+  let description = [{
+    ```mlir
+    schedule.grid (%i, %j) = ("0", "0") to ("M", "N") step ("64", "64") names ["tile_m", "tile_n"]
+        {order = [0, 1], placement = "any"} { ... }
+    ```
+    Axis k has ceildiv(to - from, step) programs; its variable is from + position * step. Bounds are expressions of
+    the kernel's dims and integer scalars. No axis means one program. `batch` marks implicit batch axes. `order`
+    lists the axes from the slowest to the fastest of the linearised grid; `placement` says where it may run.
+  }];
+  let arguments = (ins StrArrayAttr:$from, StrArrayAttr:$to, StrArrayAttr:$step, StrArrayAttr:$names,
+                       OptionalAttr<DenseBoolArrayAttr>:$batch, OptionalAttr<StrAttr>:$placement,
+                       OptionalAttr<DenseI64ArrayAttr>:$order);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Schedule_LanesOp : Schedule_Op<"lanes", [SingleBlockImplicitTerminator<"YieldOp">, HasParent<"KernelOp">]> {
+  let summary = "scalar code for each of `count` lanes";
+  let description = [{
+    ```mlir
+    schedule.lanes %i to "n" { ... } {lanes_per_program = 4096}
+    ```
+  }];
+  let arguments = (ins StrAttr:$count, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$lanes_per_program,
+                       OptionalAttr<StrAttr>:$placement);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Schedule_YieldOp : Schedule_Op<"yield", [
+    Pure, Terminator, ParentOneOf<["KernelOp", "GridOp", "LanesOp"]>]> {
+  let summary = "ends a region of the dialect";
+  let assemblyFormat = "attr-dict";
+}
+
+#endif

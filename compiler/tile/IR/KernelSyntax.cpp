@@ -1,0 +1,138 @@
+#include "compiler/tile/IR/KernelSyntax.h"
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/TileDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace tessera::tile {
+
+ParseResult parseKernel(OpAsmParser &p, OperationState &state, bool withGrid) {
+  Builder &b = p.getBuilder();
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> args;
+  SmallVector<Type> results;
+  SmallVector<DictionaryAttr> resultAttrs;
+  bool isVariadic = false;
+  if (p.parseSymbolName(name, SymbolTable::getSymbolAttrName(), state.attributes)) return failure();
+  if (function_interface_impl::parseFunctionSignatureWithArguments(p, /*allowVariadic=*/false, args, isVariadic,
+                                                                   results, resultAttrs))
+    return failure();
+  SmallVector<Type> types = llvm::map_to_vector(args, [](const OpAsmParser::Argument &a) { return a.type; });
+  state.addAttribute("function_type", TypeAttr::get(b.getFunctionType(types, results)));
+  if (withGrid) {
+    ArrayAttr grid;
+    if (p.parseKeyword("grid") || p.parseAttribute(grid, "grid", state.attributes)) return failure();
+  }
+  if (p.parseOptionalAttrDictWithKeyword(state.attributes)) return failure();
+  call_interface_impl::addArgAndResultAttrs(b, state, args, resultAttrs, b.getStringAttr("arg_attrs"),
+                                            b.getStringAttr("res_attrs"));
+  return p.parseRegion(*state.addRegion(), args);
+}
+
+void printKernel(OpAsmPrinter &p, FunctionOpInterface op, bool withGrid) {
+  p << ' ';
+  p.printSymbolName(op.getName());
+  function_interface_impl::printFunctionSignature(p, op, op.getArgumentTypes(), /*isVariadic=*/false,
+                                                  op.getResultTypes());
+  if (withGrid) p << " grid " << op->getAttr("grid");
+  p.printOptionalAttrDictWithKeyword(op->getAttrs(),
+                                     {SymbolTable::getSymbolAttrName(), "function_type", "arg_attrs", "res_attrs",
+                                      withGrid ? "grid" : "function_type"});
+  p << ' ';
+  p.printRegion(op.getFunctionBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/withGrid);
+}
+
+namespace {
+
+enum Kind { Tensor, Result, Scalar, Dim, Unknown };
+
+Kind kindOf(DictionaryAttr param) {
+  auto kind = param.getAs<StringAttr>("kind");
+  return llvm::StringSwitch<Kind>(kind ? kind.getValue() : "")
+      .Case("tensor", Tensor)
+      .Case("result", Result)
+      .Case("scalar", Scalar)
+      .Case("dim", Dim)
+      .Default(Unknown);
+}
+
+LogicalResult verifyTensor(FunctionOpInterface op, unsigned index, DictionaryAttr param, DType dtype) {
+  StringRef name = param.getAs<StringAttr>("name").getValue();
+  auto view = dyn_cast<ViewType>(op.getArgument(index).getType());
+  if (!view) return op.emitOpError() << "parameter '" << name << "' is a tensor and must be a !tile.view";
+  if (view.getElementType() != elementTypeInMemory(op.getContext(), dtype))
+    return op.emitOpError() << "parameter '" << name << "' has dtype " << tessera::name(dtype) << " but type " << view;
+  auto access = param.getAs<StringAttr>("access");
+  if (!access || !llvm::is_contained({"read", "write", "readwrite"}, access.getValue()))
+    return op.emitOpError() << "parameter '" << name << "' needs access \"read\", \"write\" or \"readwrite\"";
+  auto dims = param.getAs<ArrayAttr>("dims");
+  if (!dims || static_cast<int64_t>(dims.size()) != view.getRank())
+    return op.emitOpError() << "parameter '" << name << "' needs one entry of dims per dim of " << view;
+  for (auto [d, attr] : llvm::enumerate(dims)) {
+    auto text = dyn_cast<StringAttr>(attr);
+    int64_t extent = 0;
+    if (!text) return op.emitOpError() << "dims of parameter '" << name << "' are strings";
+    bool isConstant = !text.getValue().getAsInteger(10, extent);
+    if (!view.isDynamicDim(d) && isConstant && extent != view.getShape()[d])
+      return op.emitOpError() << "dim " << d << " of parameter '" << name << "' is \"" << text.getValue()
+                              << "\" but its type says " << view.getShape()[d];
+  }
+  return success();
+}
+
+LogicalResult verifyParam(FunctionOpInterface op, unsigned index, DictionaryAttr param, Kind kind) {
+  StringRef name = param.getAs<StringAttr>("name").getValue();
+  Type type = op.getArgument(index).getType();
+  if (kind == Dim) {
+    if (type.isIndex()) return success();
+    return op.emitOpError() << "dim '" << name << "' must be of type index, not " << type;
+  }
+  auto text = param.getAs<StringAttr>("dtype");
+  std::optional<DType> dtype = text ? parseDType(text.getValue()) : std::nullopt;
+  if (!dtype) return op.emitOpError() << "parameter '" << name << "' needs a dtype of the language";
+  if (kind != Scalar) return verifyTensor(op, index, param, *dtype);
+  if (type == elementTypeInValues(op.getContext(), *dtype)) return success();
+  return op.emitOpError() << "scalar '" << name << "' has dtype " << tessera::name(*dtype) << " but type " << type;
+}
+
+} // namespace
+
+LogicalResult verifyParams(FunctionOpInterface op, ArrayAttr params) {
+  if (params.size() != op.getNumArguments())
+    return op.emitOpError() << "has " << op.getNumArguments() << " arguments but " << params.size() << " params";
+  if (op.getNumResults() != 0) return op.emitOpError() << "has no results: they are caller-allocated arguments";
+  Kind last = Tensor;
+  llvm::StringSet<> names;
+  for (auto [index, attr] : llvm::enumerate(params)) {
+    auto param = dyn_cast<DictionaryAttr>(attr);
+    auto name = param ? param.getAs<StringAttr>("name") : StringAttr();
+    if (!name) return op.emitOpError() << "entry " << index << " of params is no dictionary with a name";
+    if (!names.insert(name.getValue()).second)
+      return op.emitOpError() << "has two parameters named '" << name.getValue() << "'";
+    Kind kind = kindOf(param);
+    if (kind == Unknown)
+      return op.emitOpError() << "parameter '" << name.getValue()
+                              << "' needs kind \"tensor\", \"result\", \"scalar\" or \"dim\"";
+    if (kind < last)
+      return op.emitOpError() << "parameter '" << name.getValue()
+                              << "' is out of order: tensors, results, scalars, dims";
+    last = kind;
+    if (failed(verifyParam(op, index, param, kind))) return failure();
+  }
+  return success();
+}
+
+BlockArgument findDim(FunctionOpInterface op, ArrayAttr params, StringRef name) {
+  for (auto [index, attr] : llvm::enumerate(params)) {
+    auto param = cast<DictionaryAttr>(attr);
+    if (kindOf(param) == Dim && param.getAs<StringAttr>("name").getValue() == name) return op.getArgument(index);
+  }
+  return {};
+}
+
+} // namespace tessera::tile

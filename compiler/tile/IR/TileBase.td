@@ -1,0 +1,120 @@
+// The tile dialect, its types, enumerations and the base classes of its operations.
+#ifndef TESSERA_TILE_BASE
+#define TESSERA_TILE_BASE
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::tessera::tile";
+  let summary = "One program of a kernel: tile loads and stores, shared memory, matrix products";
+  let description = [{
+    A `tile.kernel` is the code of one program (a threadblock, a workgroup or a CPU task) of a launch. Its
+    arguments are global tensors (`!tile.view`), scalars and the symbolic dims.
+
+    A *tile value* is a statically shaped builtin `tensor` of rank 1 or more; elementwise arithmetic on tiles and
+    scalars is upstream `arith` and `math`. Memory holds `u8` as `ui8`; values hold it as `i8`, and the operation
+    says when it means the unsigned reading.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+  let extraClassDeclaration = [{
+    void registerTypes();
+    void registerAttributes();
+  }];
+}
+
+class Tile_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::tessera::tile";
+}
+def Tile_Swizzle : Tile_Enum<"Swizzle", "arrangement of a shared buffer's rows", [
+    I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Xor", 1, "xor">]>;
+def Tile_ReduceKind : Tile_Enum<"ReduceKind", "operator of a reduction", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Prod", 1, "prod">,
+    I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">]>;
+def Tile_ArgKind : Tile_Enum<"ArgKind", "which extreme is looked for", [
+    I32EnumAttrCase<"Max", 0, "max">, I32EnumAttrCase<"Min", 1, "min">]>;
+def Tile_ScanKind : Tile_Enum<"ScanKind", "operator of an inclusive scan", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">]>;
+def Tile_AtomicKind : Tile_Enum<"AtomicKind", "operator of an atomic update", [
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">,
+    I32EnumAttrCase<"Min", 2, "min">, I32EnumAttrCase<"Xchg", 3, "xchg">]>;
+def Tile_MemoryOrder : Tile_Enum<"MemoryOrder", "memory order of an atomic or a fence", [
+    I32EnumAttrCase<"Relaxed", 0, "relaxed">, I32EnumAttrCase<"Acquire", 1, "acquire">,
+    I32EnumAttrCase<"Release", 2, "release">, I32EnumAttrCase<"AcqRel", 3, "acq_rel">,
+    I32EnumAttrCase<"SeqCst", 4, "seq_cst">]>;
+def Tile_MemoryScope : Tile_Enum<"MemoryScope", "who observes the order", [
+    I32EnumAttrCase<"Group", 0, "group">, I32EnumAttrCase<"Device", 1, "device">,
+    I32EnumAttrCase<"System", 2, "system">]>;
+def Tile_GroupInfoKind : Tile_Enum<"GroupInfoKind", "a position inside the launch", [
+    I32EnumAttrCase<"GroupId", 0, "group_id">, I32EnumAttrCase<"LocalId", 1, "local_id">,
+    I32EnumAttrCase<"LaneId", 2, "lane_id">, I32EnumAttrCase<"GroupSize", 3, "group_size">]>;
+def Tile_GroupReduceKind : Tile_Enum<"GroupReduceKind", "operator of a reduction over a group's lanes", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">]>;
+
+// Memory resources: a load can only be moved past a store of the other kind.
+def Tile_GlobalMemory : Resource<"::tessera::tile::GlobalMemory">;
+def Tile_SharedMemory : Resource<"::tessera::tile::SharedMemory">;
+
+class Tile_Type<string name, string mnemonic_> : TypeDef<Tile_Dialect, name> { let mnemonic = mnemonic_; }
+
+def Tile_ViewType : Tile_Type<"View", "view"> {
+  let summary = "a global tensor, row-major and contiguous";
+  let description = [{
+    `!tile.view<?x64xbf16>`. Element types are those of memory: `ui8` for u8, one byte for fp6, fp4 and bool.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getRank() const { return static_cast<int64_t>(getShape().size()); }
+    bool isDynamicDim(unsigned dim) const { return ::mlir::ShapedType::isDynamic(getShape()[dim]); }
+  }];
+}
+
+def Tile_BufferType : Tile_Type<"Buffer", "buffer"> {
+  let summary = "shared memory of one program";
+  let description = [{
+    `!tile.buffer<64x32xbf16, xor>`: statically shaped; `xor` asks for rows permuted against bank conflicts.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+                        "::tessera::tile::Swizzle":$swizzle);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getRank() const { return static_cast<int64_t>(getShape().size()); }
+    int64_t getNumElements() const;
+    /// Bytes the elements take, without padding.
+    int64_t getSizeInBytes() const;
+  }];
+}
+
+def Tile_FragmentAttr : AttrDef<Tile_Dialect, "Fragment"> {
+  let mnemonic = "fragment";
+  let summary = "the register block an mma is computed in";
+  let description = [{ `#tile.fragment<6x64x1>`: rows x columns x depth of one matrix instruction or micro-kernel. }];
+  let parameters = (ins "int64_t":$m, "int64_t":$n, "int64_t":$k);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// "6x64x1", the spelling of the kernel metadata.
+    std::string str() const;
+  }];
+}
+
+def Tile_Tile : AnyTypeOf<[StaticShapeTensorOf<[AnyFloat, AnySignlessInteger, Index]>], "tile">;
+def Tile_FloatTile : StaticShapeTensorOf<[AnyFloat]>;
+def Tile_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;
+def Tile_Value : AnyTypeOf<[Tile_Tile, AnyFloat, AnySignlessInteger, Index], "tile or scalar">;
+def Tile_IndexValue : AnyTypeOf<[Index, StaticShapeTensorOf<[Index]>], "index or tile of indices">;
+def Tile_MmaOperand : AnyTypeOf<[Tile_Tile, Tile_BufferType], "tile or shared buffer">;
+
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+class Tile_PureOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, !listconcat(traits, [Pure])>;
+
+#endif

@@ -1,0 +1,32 @@
+// The tile dialect: types, attributes and operations. See TileBase.td for the conventions.
+#pragma once
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace tessera::tile {
+
+/// Memory every program of the launch sees.
+struct GlobalMemory : mlir::SideEffects::Resource::Base<GlobalMemory> {
+  llvm::StringRef getName() final { return "GlobalMemory"; }
+};
+/// Memory of one program.
+struct SharedMemory : mlir::SideEffects::Resource::Base<SharedMemory> {
+  llvm::StringRef getName() final { return "SharedMemory"; }
+};
+
+} // namespace tessera::tile
+
+#include "compiler/tile/IR/TileEnums.h.inc"
+#include "compiler/tile/IR/TileDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "compiler/tile/IR/TileAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "compiler/tile/IR/TileTypes.h.inc"
+#define GET_OP_CLASSES
+#include "compiler/tile/IR/TileOps.h.inc"

@@ -1,0 +1,45 @@
+// Kernels: syntax, verification and the folding of extents.
+#include "compiler/tile/IR/KernelSyntax.h"
+#include "compiler/tile/IR/TileDialect.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+ParseResult KernelOp::parse(OpAsmParser &p, OperationState &state) {
+  return parseKernel(p, state, /*withGrid=*/true);
+}
+
+void KernelOp::print(OpAsmPrinter &p) { printKernel(p, *this, /*withGrid=*/true); }
+
+LogicalResult KernelOp::verify() { return verifyParams(*this, getParams()); }
+
+LogicalResult ProgramIdOp::verify() {
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (kernel && getAxis() >= kernel.getGrid().size())
+    return emitOpError() << "axis " << getAxis() << " is outside the grid of " << kernel.getGrid().size() << " axes";
+  return success();
+}
+
+LogicalResult DimOp::verify() {
+  ViewType view = getView().getType();
+  if (static_cast<int64_t>(getDim()) >= view.getRank())
+    return emitOpError() << "dim " << getDim() << " is outside " << view;
+  return success();
+}
+
+OpFoldResult DimOp::fold(FoldAdaptor) {
+  ViewType view = getView().getType();
+  Builder b(getContext());
+  if (!view.isDynamicDim(getDim())) return b.getIndexAttr(view.getShape()[getDim()]);
+  // The kernel knows which of its arguments holds the extent.
+  auto arg = dyn_cast<BlockArgument>(getView());
+  auto kernel = arg ? dyn_cast<KernelOp>(arg.getOwner()->getParentOp()) : KernelOp();
+  if (!kernel) return {};
+  auto param = cast<DictionaryAttr>(kernel.getParams()[arg.getArgNumber()]);
+  auto text = cast<StringAttr>(param.getAs<ArrayAttr>("dims")[getDim()]).getValue();
+  int64_t extent = 0;
+  if (!text.getAsInteger(10, extent)) return b.getIndexAttr(extent);
+  if (Value dim = findDim(kernel, kernel.getParams(), text)) return dim;
+  return {};
+}

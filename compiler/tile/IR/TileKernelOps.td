@@ -1,0 +1,84 @@
+// Kernels and what a program knows about its place in the launch.
+#ifndef TESSERA_TILE_KERNEL_OPS
+#define TESSERA_TILE_KERNEL_OPS
+include "compiler/tile/IR/TileBase.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+
+def Tile_KernelOp : Tile_Op<"kernel", [
+    FunctionOpInterface, IsolatedFromAbove, AffineScope, AutomaticAllocationScope, SingleBlock]> {
+  let summary = "the code of one program of a launch";
+  let description = [{
+    ```mlir
+    tile.kernel @scale(%x: !tile.view<?xf32>, %a: f32, %n: index) grid ["ceildiv(n, 64)"]
+        attributes {numerics = "standard", params = [...]} {
+      %p = tile.program_id 0
+      ...
+      tile.return
+    }
+    ```
+    `grid` counts the programs of each axis, outermost first, in the expression language of the kernel metadata.
+    `params` describes the arguments in their order: tensors, results, scalars, dims; each is a dictionary with
+    `name`, `kind` ("tensor", "result", "scalar", "dim") and, unless it is a dim, `dtype`; tensors and results
+    have `dims` and `access` ("read", "write", "readwrite"), scalars may have `default`.
+    The attributes after `tunables` are filled by passes.
+  }];
+  let arguments = (ins
+    SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, StrArrayAttr:$grid, ArrayAttr:$params,
+    DefaultValuedStrAttr<StrAttr, "standard">:$numerics,
+    OptionalAttr<DictionaryAttr>:$specialized, OptionalAttr<DictionaryAttr>:$tunables,
+    OptionalAttr<DictionaryAttr>:$decisions, OptionalAttr<I64Attr>:$lanes_per_program,
+    OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<I64Attr>:$scratch_bytes, OptionalAttr<I64Attr>:$vector_bytes,
+    OptionalAttr<StrArrayAttr>:$fallbacks, OptionalAttr<Tile_FragmentAttr>:$fragment,
+    OptionalAttr<StrAttr>:$fragment_in, OptionalAttr<StrAttr>:$fragment_acc,
+    OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region AnyRegion:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+def Tile_ReturnOp : Tile_Op<"return", [Pure, Terminator, HasParent<"KernelOp">]> {
+  let summary = "ends a program";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_ProgramIdOp : Tile_PureOp<"program_id"> {
+  let summary = "position of this program on a grid axis, outermost axis first";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$axis attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_DimOp : Tile_PureOp<"dim"> {
+  let summary = "extent of a global tensor";
+  let description = [{ Folds to a constant, or to the kernel's argument for that dim. }];
+  let arguments = (ins Tile_ViewType:$view, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$view `,` $dim attr-dict `:` type($view)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+// Not speculatable: lanes differ, so it must not leave the loop over the lanes of a program.
+def Tile_GroupInfoOp : Tile_Op<"group_info", [NoMemoryEffect]> {
+  let summary = "position of a lane inside its group, or the group's size";
+  let arguments = (ins Tile_GroupInfoKind:$kind);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$kind attr-dict `:` type($result)";
+}
+
+def Tile_GroupReduceOp : Tile_Op<"group_reduce", [NoMemoryEffect, AllTypesMatch<["input", "result"]>]> {
+  let summary = "reduction of a scalar over the lanes of a group; every lane gets the result";
+  let arguments = (ins Tile_GroupReduceKind:$kind, Tile_Scalar:$input, UnitAttr:$is_unsigned);
+  let results = (outs Tile_Scalar:$result);
+  let assemblyFormat = "$kind $input (`unsigned` $is_unsigned^)? attr-dict `:` type($input)";
+}
+
+#endif

@@ -1,0 +1,151 @@
+// Casts, reductions and matrix products: verification and folding.
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/TileDialect.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::tile;
+
+static ArrayRef<int64_t> shapeOf(Type type) {
+  auto shaped = dyn_cast<RankedTensorType>(type);
+  return shaped ? shaped.getShape() : ArrayRef<int64_t>();
+}
+
+static bool isTile(Type type) { return isa<RankedTensorType>(type); }
+
+//===-- cast ----------------------------------------------------------------------------------------------===//
+
+static std::optional<DType> dtypeOf(StringAttr name) {
+  return parseDType(std::string_view(name.getValue().data(), name.getValue().size()));
+}
+
+static LogicalResult verifySide(CastOp op, StringAttr name, Type type) {
+  std::optional<DType> dtype = dtypeOf(name);
+  if (!dtype) return op.emitOpError() << "'" << name.getValue() << "' is no dtype of the language";
+  if (getElementTypeOrSelf(type) == elementTypeInValues(op.getContext(), *dtype)) return success();
+  return op.emitOpError() << "values of " << name.getValue() << " are of type " << elementTypeInValues(op.getContext(), *dtype)
+                          << ", not " << getElementTypeOrSelf(type);
+}
+
+LogicalResult CastOp::verify() {
+  if (isTile(getInput().getType()) != isTile(getResult().getType()) ||
+      shapeOf(getInput().getType()) != shapeOf(getResult().getType()))
+    return emitOpError() << "keeps the shape: " << getInput().getType() << " to " << getResult().getType();
+  if (failed(verifySide(*this, getFromAttr(), getInput().getType()))) return failure();
+  return verifySide(*this, getToAttr(), getResult().getType());
+}
+
+/// Whether every value of `from` is a value of `to`, so that the cast loses nothing.
+static bool isExact(DType from, DType to) {
+  const DTypeInfo &a = info(from), &b = info(to);
+  if (from == to) return true;
+  if (a.cls == DTypeClass::Float && b.cls == DTypeClass::Float)
+    return a.mantissaBits <= b.mantissaBits && a.maxExponent <= b.maxExponent &&
+           a.minExponent - a.mantissaBits >= b.minExponent - b.mantissaBits && (b.hasInf || !a.hasInf) &&
+           (b.hasNaN || !a.hasNaN);
+  if (a.cls == DTypeClass::SignedInt && b.cls == DTypeClass::SignedInt) return a.bits <= b.bits;
+  return a.cls == DTypeClass::UnsignedInt && b.cls == DTypeClass::SignedInt && a.bits < b.bits;
+}
+
+OpFoldResult CastOp::fold(FoldAdaptor) {
+  std::optional<DType> from = dtypeOf(getFromAttr()), to = dtypeOf(getToAttr());
+  // f32 to tf32 rounds although the types agree.
+  if (from == to && *from != DType::TF32) return getInput();
+  // A widening that loses nothing is invisible to the cast behind it.
+  auto inner = getInput().getDefiningOp<CastOp>();
+  if (!inner) return {};
+  std::optional<DType> origin = dtypeOf(inner.getFromAttr());
+  if (!isExact(*origin, *from)) return {};
+  if (*origin == *to && *to != DType::TF32) return inner.getInput();
+  setFromAttr(inner.getFromAttr());
+  getInputMutable().assign(inner.getInput());
+  return getResult();
+}
+
+//===-- reductions ----------------------------------------------------------------------------------------===//
+
+static LogicalResult verifyAxis(Operation *op, Type input, uint64_t axis) {
+  if (axis < shapeOf(input).size()) return success();
+  return op->emitOpError() << "axis " << axis << " is outside " << input;
+}
+
+static LogicalResult verifyUnsigned(Operation *op, Type input, bool isUnsigned) {
+  if (!isUnsigned || isa<IntegerType>(getElementTypeOrSelf(input))) return success();
+  return op->emitOpError() << "is unsigned but works on " << getElementTypeOrSelf(input);
+}
+
+/// The type a reduction gives: without the axis, a scalar when none is left.
+static Type reducedType(Type input, uint64_t axis, Type element) {
+  SmallVector<int64_t> shape(shapeOf(input));
+  shape.erase(shape.begin() + axis);
+  return shape.empty() ? element : RankedTensorType::get(shape, element);
+}
+
+static LogicalResult verifyReduction(Operation *op, Type input, uint64_t axis, bool isUnsigned, Type element) {
+  if (failed(verifyAxis(op, input, axis)) || failed(verifyUnsigned(op, input, isUnsigned))) return failure();
+  Type expected = reducedType(input, axis, element);
+  if (op->getResult(0).getType() == expected) return success();
+  return op->emitOpError() << "gives " << expected << ", not " << op->getResult(0).getType();
+}
+
+LogicalResult ReduceOp::verify() {
+  return verifyReduction(*this, getInput().getType(), getAxis(), getIsUnsigned(),
+                         getElementTypeOrSelf(getInput().getType()));
+}
+
+LogicalResult ArgReduceOp::verify() {
+  return verifyReduction(*this, getInput().getType(), getAxis(), getIsUnsigned(), IntegerType::get(getContext(), 32));
+}
+
+LogicalResult ScanOp::verify() {
+  if (failed(verifyAxis(*this, getInput().getType(), getAxis()))) return failure();
+  return verifyUnsigned(*this, getInput().getType(), getIsUnsigned());
+}
+
+//===-- mma -----------------------------------------------------------------------------------------------===//
+
+namespace {
+struct Matrix {
+  int64_t rows = 0, columns = 0;
+  Type element; // of memory for a buffer
+};
+} // namespace
+
+static std::optional<Matrix> matrixOf(Type type, bool transposed) {
+  auto buffer = dyn_cast<BufferType>(type);
+  ArrayRef<int64_t> shape = buffer ? buffer.getShape() : shapeOf(type);
+  if (shape.size() != 2) return std::nullopt;
+  Type element = buffer ? buffer.getElementType() : getElementTypeOrSelf(type);
+  return Matrix{shape[transposed], shape[!transposed], loadedElementType(element)};
+}
+
+LogicalResult MmaOp::verify() {
+  std::optional<Matrix> a = matrixOf(getA().getType(), getTransA()), b = matrixOf(getB().getType(), getTransB()),
+                        acc = matrixOf(getAcc().getType(), false);
+  if (!a || !b || !acc) return emitOpError() << "multiplies matrices: operands and accumulator have rank 2";
+  if (a->columns != b->rows)
+    return emitOpError() << "inner extents differ: " << a->rows << "x" << a->columns << " times " << b->rows << "x"
+                         << b->columns;
+  if (acc->rows != a->rows || acc->columns != b->columns)
+    return emitOpError() << "the product is " << a->rows << "x" << b->columns << " but the accumulator is "
+                         << acc->rows << "x" << acc->columns;
+  if (a->element != b->element)
+    return emitOpError() << "operands share a dtype: " << a->element << " and " << b->element;
+  bool isInteger = isa<IntegerType>(a->element);
+  if (isInteger ? !acc->element.isInteger(32) : !isa<FloatType>(acc->element))
+    return emitOpError() << "operands of " << a->element << " accumulate in " << (isInteger ? "i32" : "a float")
+                         << ", not " << acc->element;
+  return verifyUnsigned(*this, RankedTensorType::get({1}, a->element), getIsUnsigned());
+}
+
+void MmaOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  for (OpOperand *operand : {&getAMutable(), &getBMutable()})
+    if (isa<BufferType>(operand->get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), operand, SharedMemory::get());
+}
+
+LogicalResult RandOp::verify() {
+  Type offset = getOffset().getType(), result = getResult().getType();
+  if (isTile(offset) == isTile(result) && shapeOf(offset) == shapeOf(result)) return success();
+  return emitOpError() << "an offset of type " << offset << " does not give " << result;
+}

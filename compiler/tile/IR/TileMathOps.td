@@ -1,0 +1,94 @@
+// Casts, functions, reductions and matrix products.
+#ifndef TESSERA_TILE_MATH_OPS
+#define TESSERA_TILE_MATH_OPS
+include "compiler/tile/IR/TileBase.td"
+
+def Tile_CastOp : Tile_PureOp<"cast"> {
+  let summary = "the language's cast between dtypes";
+  let description = [{
+    ```mlir
+    %q = tile.cast %x from f32 to fp8_e4m3 : tensor<8xf32> -> tensor<8xf8E4M3FN>
+    ```
+    `from` and `to` are dtypes of the language, since element types alone do not tell u8 from i8 or tf32 from f32.
+    Rounds to nearest even; to fp8, fp6 and fp4 overflow and infinities become the largest finite value and NaN
+    stays NaN where the format has one. Float to integer truncates and saturates, NaN gives 0.
+  }];
+  let arguments = (ins Tile_Value:$input, StrAttr:$from, StrAttr:$to);
+  let results = (outs Tile_Value:$result);
+  let assemblyFormat = [{
+    $input `from` custom<DTypeName>($from) `to` custom<DTypeName>($to) attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_SigmoidOp : Tile_PureOp<"sigmoid", [AllTypesMatch<["input", "result"]>, ElementwiseMappable]> {
+  let summary = "1 / (1 + exp(-x))";
+  let arguments = (ins AnyTypeOf<[AnyFloat, Tile_FloatTile]>:$input);
+  let results = (outs AnyTypeOf<[AnyFloat, Tile_FloatTile]>:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
+def Tile_ReduceOp : Tile_PureOp<"reduce"> {
+  let summary = "reduction along an axis, which goes away; of rank 1 it gives a scalar";
+  let arguments = (ins Tile_ReduceKind:$kind, Tile_Tile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis,
+                       UnitAttr:$is_unsigned);
+  let results = (outs Tile_Value:$result);
+  let assemblyFormat = [{
+    $kind $input `axis` $axis (`unsigned` $is_unsigned^)? attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ArgReduceOp : Tile_PureOp<"arg_reduce"> {
+  let summary = "i32 position of the extreme: the lowest on ties, the first NaN wins";
+  let arguments = (ins Tile_ArgKind:$kind, Tile_Tile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis,
+                       UnitAttr:$is_unsigned);
+  let results = (outs AnyTypeOf<[I32, StaticShapeTensorOf<[I32]>]>:$result);
+  let assemblyFormat = [{
+    $kind $input `axis` $axis (`unsigned` $is_unsigned^)? attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ScanOp : Tile_PureOp<"scan", [AllTypesMatch<["input", "result"]>]> {
+  let summary = "inclusive scan along an axis, in index order";
+  let arguments = (ins Tile_ScanKind:$kind, Tile_Tile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis,
+                       UnitAttr:$is_unsigned);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$kind $input `axis` $axis (`unsigned` $is_unsigned^)? attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def Tile_MmaOp : Tile_Op<"mma", [AllTypesMatch<["acc", "result"]>, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+                                 AlwaysSpeculatable]> {
+  let summary = "matrix product added to an accumulator";
+  let description = [{
+    ```mlir
+    %c = tile.mma %a, %b, %acc {trans_b} : tensor<64x32xbf16>, !tile.buffer<128x32xbf16, xor>, tensor<64x128xf32>
+    ```
+    `a` is MxK and `b` KxN after the transposes that the flags ask for. Operands share a dtype and may be whole
+    shared buffers. Floats accumulate in floats, integers in i32. `fragment` is the register block chosen for it.
+  }];
+  let arguments = (ins Tile_MmaOperand:$a, Tile_MmaOperand:$b, Tile_Tile:$acc, UnitAttr:$trans_a, UnitAttr:$trans_b,
+                       UnitAttr:$is_unsigned, OptionalAttr<Tile_FragmentAttr>:$fragment);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{
+    $a `,` $b `,` $acc (`unsigned` $is_unsigned^)? attr-dict `:` type($a) `,` type($b) `,` type($acc)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_RandOp : Tile_PureOp<"rand"> {
+  let summary = "uniform f32 in [0, 1) by Philox4x32-10";
+  let description = [{
+    The counter is (offset low, offset high, 0, 0), the key the two words of the seed; the value is the first
+    output word shifted right by 8, times 2^-24.
+  }];
+  let arguments = (ins I64:$seed, AnyTypeOf<[I64, StaticShapeTensorOf<[I64]>]>:$offset);
+  let results = (outs AnyTypeOf<[F32, StaticShapeTensorOf<[F32]>]>:$result);
+  let assemblyFormat = "$seed `,` $offset attr-dict `:` type($seed) `,` type($offset) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif

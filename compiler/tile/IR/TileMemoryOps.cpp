@@ -1,0 +1,103 @@
+// Verification of accesses to global tensors.
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/TileAccess.h"
+#include "compiler/tile/IR/TileDialect.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::tile;
+
+SmallVector<int64_t> tile::tileShape(ArrayRef<int64_t> extents) {
+  SmallVector<int64_t> shape;
+  llvm::copy_if(extents, std::back_inserter(shape), [](int64_t e) { return e != -1; });
+  return shape;
+}
+
+LogicalResult tile::verifyAccess(Operation *op, int64_t rank, size_t starts, ArrayRef<int64_t> extents) {
+  if (static_cast<int64_t>(starts) != rank)
+    return op->emitOpError() << "has " << starts << " starts for " << rank << " dims";
+  if (static_cast<int64_t>(extents.size()) != rank)
+    return op->emitOpError() << "has " << extents.size() << " extents for " << rank << " dims";
+  for (int64_t extent : extents)
+    if (extent != -1 && extent <= 0)
+      return op->emitOpError() << "extent " << extent << " is neither positive nor -1";
+  if (tileShape(extents).empty())
+    return op->emitOpError() << "every dim is an integer index: that is an element, not a tile";
+  return success();
+}
+
+LogicalResult tile::verifyTileAccess(Operation *op, int64_t rank, Type memoryElement, size_t starts,
+                                     ArrayRef<int64_t> extents, Type type) {
+  if (failed(verifyAccess(op, rank, starts, extents))) return failure();
+  auto tensor = cast<RankedTensorType>(type);
+  if (tensor.getShape() != ArrayRef<int64_t>(tileShape(extents)))
+    return op->emitOpError() << "extents [" << extents << "] do not give the shape of " << tensor;
+  if (tensor.getElementType() != loadedElementType(memoryElement))
+    return op->emitOpError() << "memory of " << memoryElement << " holds values of "
+                             << loadedElementType(memoryElement) << ", not " << tensor.getElementType();
+  return success();
+}
+
+LogicalResult tile::verifyBounds(Operation *op, size_t lower, size_t upper, int64_t rank) {
+  if (lower == upper && (lower == 0 || static_cast<int64_t>(lower) == rank)) return success();
+  return op->emitOpError() << "has " << lower << " bounds for a tile of rank " << rank;
+}
+
+LogicalResult LoadOp::verify() {
+  ViewType view = getView().getType();
+  return verifyTileAccess(*this, view.getRank(), view.getElementType(), getStarts().size(), getExtents(),
+                          getResult().getType());
+}
+
+LogicalResult StoreOp::verify() {
+  ViewType view = getView().getType();
+  if (failed(verifyTileAccess(*this, view.getRank(), view.getElementType(), getStarts().size(), getExtents(),
+                              getValue().getType())))
+    return failure();
+  return verifyBounds(*this, getLower().size(), getUpper().size(),
+                      cast<RankedTensorType>(getValue().getType()).getRank());
+}
+
+LogicalResult PrefetchOp::verify() {
+  return verifyAccess(*this, getView().getType().getRank(), getStarts().size(), getExtents());
+}
+
+static LogicalResult verifyElement(Operation *op, ViewType view, size_t indices, Type value) {
+  if (static_cast<int64_t>(indices) != view.getRank())
+    return op->emitOpError() << "has " << indices << " indices for " << view.getRank() << " dims";
+  Type element = getElementTypeOrSelf(value);
+  if (element != loadedElementType(view.getElementType()))
+    return op->emitOpError() << "memory of " << view.getElementType() << " holds values of "
+                             << loadedElementType(view.getElementType()) << ", not " << element;
+  return success();
+}
+
+LogicalResult LoadElemOp::verify() {
+  return verifyElement(*this, getView().getType(), getIndices().size(), getResult().getType());
+}
+
+LogicalResult StoreElemOp::verify() {
+  return verifyElement(*this, getView().getType(), getIndices().size(), getValue().getType());
+}
+
+static LogicalResult verifyAtomic(Operation *op, ViewType view, ValueRange indices, Type value, bool isUnsigned) {
+  if (failed(verifyElement(op, view, indices.size(), value))) return failure();
+  auto tensor = dyn_cast<RankedTensorType>(value);
+  for (Value index : indices) {
+    auto indexTensor = dyn_cast<RankedTensorType>(index.getType());
+    if (static_cast<bool>(tensor) != static_cast<bool>(indexTensor) ||
+        (tensor && tensor.getShape() != indexTensor.getShape()))
+      return op->emitOpError() << "index of type " << index.getType() << " does not go with a value of type " << value;
+  }
+  if (isUnsigned && !view.getElementType().isUnsignedInteger())
+    return op->emitOpError() << "is unsigned but the memory is of " << view.getElementType();
+  return success();
+}
+
+LogicalResult AtomicOp::verify() {
+  return verifyAtomic(*this, getView().getType(), getIndices(), getValue().getType(), getIsUnsigned());
+}
+
+LogicalResult AtomicCasOp::verify() {
+  return verifyAtomic(*this, getView().getType(), getIndices(), getValue().getType(), false);
+}

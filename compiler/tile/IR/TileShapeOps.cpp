@@ -1,0 +1,155 @@
+// Shapes: verification and folding.
+#include "compiler/tile/IR/TileAccess.h"
+#include "compiler/tile/IR/TileDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+static RankedTensorType tensorOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+static LogicalResult verifySameElement(Operation *op, Type input, Type result) {
+  if (getElementTypeOrSelf(input) == getElementTypeOrSelf(result)) return success();
+  return op->emitOpError() << "changes the element type from " << getElementTypeOrSelf(input) << " to "
+                           << getElementTypeOrSelf(result);
+}
+
+/// A constant with one value everywhere, re-made for another shape.
+static OpFoldResult foldSplat(Attribute input, Type result) {
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(input)) return splat.resizeSplat(cast<ShapedType>(result));
+  return {};
+}
+
+LogicalResult IotaOp::verify() {
+  if (getResult().getType().hasStaticShape()) return success();
+  return emitOpError() << "needs a static extent";
+}
+
+//===-- broadcast -----------------------------------------------------------------------------------------===//
+
+LogicalResult BroadcastOp::verify() {
+  if (failed(verifySameElement(*this, getInput().getType(), getResult().getType()))) return failure();
+  auto from = dyn_cast<RankedTensorType>(getInput().getType());
+  if (!from) return success();
+  RankedTensorType to = tensorOf(getResult());
+  if (from.getRank() != to.getRank())
+    return emitOpError() << "keeps the rank: " << from << " cannot become " << to;
+  for (auto [have, want] : llvm::zip_equal(from.getShape(), to.getShape()))
+    if (have != want && have != 1) return emitOpError() << "repeats axes of extent 1 only: " << from << " to " << to;
+  return success();
+}
+
+OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
+  if (getInput().getType() == getResult().getType()) return getInput();
+  if (OpFoldResult splat = foldSplat(adaptor.getInput(), getResult().getType())) return splat;
+  if (isa_and_nonnull<IntegerAttr, FloatAttr>(adaptor.getInput()))
+    return SplatElementsAttr::get(tensorOf(getResult()), adaptor.getInput());
+  return {};
+}
+
+namespace {
+/// broadcast(broadcast(x)) -> broadcast(x)
+struct MergeBroadcasts : OpRewritePattern<BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BroadcastOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getInput().getDefiningOp<BroadcastOp>();
+    if (!inner) return rewriter.notifyMatchFailure(op, "its operand is no broadcast");
+    rewriter.replaceOpWithNewOp<BroadcastOp>(op, op.getResult().getType(), inner.getInput());
+    return success();
+  }
+};
+} // namespace
+
+void BroadcastOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<MergeBroadcasts>(context);
+}
+
+//===-- expand_dims, reshape, transpose, concat -----------------------------------------------------------===//
+
+LogicalResult ExpandDimsOp::verify() {
+  SmallVector<int64_t> shape(tensorOf(getInput()).getShape());
+  if (getAxis() > shape.size())
+    return emitOpError() << "axis " << getAxis() << " is outside a tile of rank " << shape.size();
+  shape.insert(shape.begin() + getAxis(), 1);
+  if (tensorOf(getResult()) != tensorOf(getInput()).clone(shape))
+    return emitOpError() << "gives " << tensorOf(getInput()).clone(shape) << ", not " << getResult().getType();
+  return success();
+}
+
+OpFoldResult ExpandDimsOp::fold(FoldAdaptor adaptor) { return foldSplat(adaptor.getInput(), getResult().getType()); }
+
+LogicalResult ReshapeOp::verify() {
+  if (failed(verifySameElement(*this, getInput().getType(), getResult().getType()))) return failure();
+  if (tensorOf(getInput()).getNumElements() != tensorOf(getResult()).getNumElements())
+    return emitOpError() << "cannot make " << getResult().getType() << " of " << getInput().getType()
+                         << ": the number of elements differs";
+  return success();
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
+  if (getInput().getType() == getResult().getType()) return getInput();
+  if (auto inner = getInput().getDefiningOp<ReshapeOp>()) {
+    getInputMutable().assign(inner.getInput());
+    return getResult();
+  }
+  return foldSplat(adaptor.getInput(), getResult().getType());
+}
+
+LogicalResult TransposeOp::verify() {
+  SmallVector<int64_t> shape(tensorOf(getInput()).getShape());
+  if (shape.size() < 2) return emitOpError() << "needs a tile of rank 2 or more, not " << getInput().getType();
+  std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  if (tensorOf(getResult()) != tensorOf(getInput()).clone(shape))
+    return emitOpError() << "gives " << tensorOf(getInput()).clone(shape) << ", not " << getResult().getType();
+  return success();
+}
+
+OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
+  if (auto inner = getInput().getDefiningOp<TransposeOp>()) return inner.getInput();
+  return foldSplat(adaptor.getInput(), getResult().getType());
+}
+
+LogicalResult ConcatOp::verify() {
+  if (getInputs().empty()) return emitOpError() << "needs at least one tile";
+  RankedTensorType first = tensorOf(getInputs().front());
+  if (static_cast<int64_t>(getAxis()) >= first.getRank())
+    return emitOpError() << "axis " << getAxis() << " is outside a tile of rank " << first.getRank();
+  SmallVector<int64_t> shape(first.getShape());
+  shape[getAxis()] = 0;
+  for (Value input : getInputs()) {
+    RankedTensorType type = tensorOf(input);
+    SmallVector<int64_t> other(type.getShape());
+    if (type.getRank() == first.getRank()) {
+      shape[getAxis()] += other[getAxis()];
+      other[getAxis()] = first.getShape()[getAxis()];
+    }
+    if (ArrayRef<int64_t>(other) != first.getShape() || type.getElementType() != first.getElementType())
+      return emitOpError() << "joins " << first << " and " << type << ", which differ in more than axis "
+                           << getAxis();
+  }
+  if (tensorOf(getResult()) != first.clone(shape))
+    return emitOpError() << "gives " << first.clone(shape) << ", not " << getResult().getType();
+  return success();
+}
+
+OpFoldResult ConcatOp::fold(FoldAdaptor) {
+  return getInputs().size() == 1 ? OpFoldResult(getInputs().front()) : OpFoldResult();
+}
+
+//===-- mask ----------------------------------------------------------------------------------------------===//
+
+LogicalResult MaskOp::verify() {
+  return verifyBounds(*this, getLower().size(), getUpper().size(), tensorOf(getInput()).getRank());
+}
+
+OpFoldResult MaskOp::fold(FoldAdaptor adaptor) {
+  // Bounds that are known to hold the whole tile replace nothing.
+  ArrayRef<int64_t> shape = tensorOf(getInput()).getShape();
+  if (getLower().empty()) return getInput();
+  for (auto [lower, upper, extent] : llvm::zip_equal(adaptor.getLower(), adaptor.getUpper(), shape)) {
+    auto lo = dyn_cast_or_null<IntegerAttr>(lower), hi = dyn_cast_or_null<IntegerAttr>(upper);
+    if (!lo || !hi || lo.getInt() > 0 || hi.getInt() < extent) return {};
+  }
+  return getInput();
+}

@@ -1,0 +1,79 @@
+// Making and reshaping tiles.
+#ifndef TESSERA_TILE_SHAPE_OPS
+#define TESSERA_TILE_SHAPE_OPS
+include "compiler/tile/IR/TileBase.td"
+
+def Tile_IotaOp : Tile_PureOp<"iota"> {
+  let summary = "start, start + 1, ... along the only axis";
+  let arguments = (ins I32:$start);
+  let results = (outs 1DTensorOf<[I32]>:$result);
+  let assemblyFormat = "$start attr-dict `:` type($start) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_BroadcastOp : Tile_PureOp<"broadcast"> {
+  let summary = "repeats a scalar, or a tile along its axes of extent 1";
+  let arguments = (ins Tile_Value:$input);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims"> {
+  let summary = "inserts an axis of extent 1";
+  let arguments = (ins Tile_Tile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input `axis` $axis attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_ReshapeOp : Tile_PureOp<"reshape"> {
+  let summary = "the same elements in row-major order under another shape";
+  let arguments = (ins Tile_Tile:$input);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_TransposeOp : Tile_PureOp<"transpose"> {
+  let summary = "swaps the last two axes";
+  let arguments = (ins Tile_Tile:$input);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_ConcatOp : Tile_PureOp<"concat"> {
+  let summary = "joins tiles along an axis";
+  let arguments = (ins Variadic<Tile_Tile>:$inputs, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$inputs `axis` $axis attr-dict `:` type($inputs) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_MaskOp : Tile_PureOp<"mask", [
+    AllTypesMatch<["input", "result"]>, AttrSizedOperandSegments,
+    TypesMatchWith<"fill has the tile's element type", "input", "fill",
+                   "::llvm::cast<::mlir::RankedTensorType>($_self).getElementType()">]> {
+  let summary = "replaces the elements outside the bounds";
+  let description = [{
+    ```mlir
+    %m = tile.mask %x, %fill bounds(%lo0 to %hi0, %lo1 to %hi1) : tensor<64x32xf32>
+    ```
+    An element at a position outside [lo, hi) of any axis becomes `fill`. The absence legalisation puts a
+    reduction's neutral element in the place of absent ones with it.
+  }];
+  let arguments = (ins Tile_Tile:$input, Tile_Scalar:$fill, Variadic<Index>:$lower, Variadic<Index>:$upper);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input `,` $fill custom<OptionalBounds>($lower, $upper) attr-dict `:` type($input)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+#endif

@@ -1,0 +1,52 @@
+// Verification of the operations on shared memory.
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/TileAccess.h"
+#include "compiler/tile/IR/TileDialect.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::tile;
+
+LogicalResult AllocSharedOp::verify() {
+  if (!llvm::isPowerOf2_64(getAlign())) return emitOpError() << "align " << getAlign() << " is no power of two";
+  if (getOffset() && (*getOffset() < 0 || *getOffset() % getAlign() != 0))
+    return emitOpError() << "offset " << *getOffset() << " is not a multiple of align " << getAlign();
+  return success();
+}
+
+/// A whole access (no extents) needs the buffer's own shape.
+static LogicalResult verifyBufferAccess(Operation *op, BufferType buffer, size_t starts,
+                                        std::optional<ArrayRef<int64_t>> extents, Type type) {
+  if (extents)
+    return verifyTileAccess(op, buffer.getRank(), buffer.getElementType(), starts, *extents, type);
+  if (starts != 0) return op->emitOpError() << "has starts but no extents";
+  auto tensor = cast<RankedTensorType>(type);
+  if (tensor.getShape() != buffer.getShape() ||
+      tensor.getElementType() != loadedElementType(buffer.getElementType()))
+    return op->emitOpError() << "the whole of " << buffer << " is not " << tensor;
+  return success();
+}
+
+LogicalResult BufferReadOp::verify() {
+  return verifyBufferAccess(*this, getBuffer().getType(), getStarts().size(), getExtents(), getResult().getType());
+}
+
+LogicalResult BufferWriteOp::verify() {
+  return verifyBufferAccess(*this, getBuffer().getType(), getStarts().size(), getExtents(), getValue().getType());
+}
+
+LogicalResult CpAsyncOp::verify() {
+  ViewType view = getView().getType();
+  BufferType buffer = getBuffer().getType();
+  if (failed(verifyAccess(*this, view.getRank(), getStarts().size(), getExtents()))) return failure();
+  if (ArrayRef<int64_t>(tileShape(getExtents())) != buffer.getShape())
+    return emitOpError() << "extents [" << getExtents() << "] do not give the shape of " << buffer;
+  if (view.getElementType() != buffer.getElementType())
+    return emitOpError() << "copies between " << view << " and " << buffer << ": element types differ";
+  return success();
+}
+
+LogicalResult FenceOp::verify() {
+  if (getOrder() == MemoryOrder::Relaxed) return emitOpError() << "a relaxed fence orders nothing";
+  return success();
+}

@@ -1,0 +1,89 @@
+// Shared memory of one program: buffers, asynchronous copies, barriers.
+#ifndef TESSERA_TILE_SHARED_OPS
+#define TESSERA_TILE_SHARED_OPS
+include "compiler/tile/IR/TileBase.td"
+
+def Tile_AllocSharedOp : Tile_Op<"alloc_shared"> {
+  let summary = "a shared buffer, alive until the program ends";
+  let description = [{ `offset` (bytes from the start of the program's shared memory) comes from the memory planner. }];
+  let arguments = (ins DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "16">:$align, OptionalAttr<I64Attr>:$offset);
+  let results = (outs Res<Tile_BufferType, "", [MemAlloc<Tile_SharedMemory>]>:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_BufferReadOp : Tile_Op<"buffer_read", [MemoryEffects<[MemRead<Tile_SharedMemory>]>]> {
+  let summary = "reads a shared buffer, whole or a part";
+  let description = [{
+    ```mlir
+    %t = tile.buffer_read %b : !tile.buffer<64x32xf32, none> -> tensor<64x32xf32>
+    %r = tile.buffer_read %b[%i, %j] extents [-1, 16] : !tile.buffer<64x32xf32, none> -> tensor<16xf32>
+    ```
+    A part follows the rules of `tile.load`.
+  }];
+  let arguments = (ins Tile_BufferType:$buffer, Variadic<Index>:$starts, OptionalAttr<DenseI64ArrayAttr>:$extents);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$buffer (`[` $starts^ `]` `extents` $extents)? attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$buffer), [{
+    build($_builder, $_state, result, buffer, ::mlir::ValueRange(), ::mlir::DenseI64ArrayAttr());
+  }]>];
+}
+
+def Tile_BufferWriteOp : Tile_Op<"buffer_write", [MemoryEffects<[MemWrite<Tile_SharedMemory>]>]> {
+  let summary = "writes a shared buffer, whole or a part";
+  let arguments = (ins Tile_Tile:$value, Tile_BufferType:$buffer, Variadic<Index>:$starts,
+                       OptionalAttr<DenseI64ArrayAttr>:$extents);
+  let assemblyFormat = [{
+    $value `,` $buffer (`[` $starts^ `]` `extents` $extents)? attr-dict `:` type($value) `,` type($buffer)
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$buffer), [{
+    build($_builder, $_state, value, buffer, ::mlir::ValueRange(), ::mlir::DenseI64ArrayAttr());
+  }]>];
+}
+
+def Tile_CpAsyncOp : Tile_Op<"cp_async", [
+    MemoryEffects<[MemRead<Tile_GlobalMemory>, MemWrite<Tile_SharedMemory>]>]> {
+  let summary = "starts the copy of a tile into a whole shared buffer";
+  let description = [{
+    ```mlir
+    tile.cp_async %A[%i, %j] extents [64, 32] to %b : !tile.view<?x?xf32>, !tile.buffer<64x32xf32, xor>
+    ```
+    The copy is complete after the `tile.wait_group` or `tile.barrier` that waits for it.
+  }];
+  let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$starts, DenseI64ArrayAttr:$extents, Tile_BufferType:$buffer,
+                       UnitAttr:$in_bounds);
+  let assemblyFormat = [{
+    $view `[` $starts `]` `extents` $extents `to` $buffer attr-dict `:` type($view) `,` type($buffer)
+  }];
+  let hasVerifier = 1;
+}
+
+class Tile_SyncOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[
+    MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>, MemRead<Tile_GlobalMemory>, MemWrite<Tile_GlobalMemory>]>]>;
+
+def Tile_CommitGroupOp : Tile_SyncOp<"commit_group"> {
+  let summary = "closes the group of the copies started since the last commit";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_WaitGroupOp : Tile_SyncOp<"wait_group"> {
+  let summary = "waits until at most so many committed groups are outstanding";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
+def Tile_BarrierOp : Tile_SyncOp<"barrier"> {
+  let summary = "completes outstanding copies, then waits for every lane of the program";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_FenceOp : Tile_SyncOp<"fence"> {
+  let summary = "orders memory accesses as the scope observes them";
+  let arguments = (ins Tile_MemoryOrder:$order, Tile_MemoryScope:$scope);
+  let assemblyFormat = "$order $scope attr-dict";
+  let hasVerifier = 1;
+}
+
+#endif

@@ -1,0 +1,130 @@
+// Types and attributes of the tile dialect.
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/TileDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::tile;
+
+#define GET_TYPEDEF_CLASSES
+#include "compiler/tile/IR/TileTypes.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "compiler/tile/IR/TileAttrs.cpp.inc"
+
+void TileDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "compiler/tile/IR/TileTypes.cpp.inc"
+      >();
+}
+
+void TileDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "compiler/tile/IR/TileAttrs.cpp.inc"
+      >();
+}
+
+static LogicalResult verifyElement(llvm::function_ref<InFlightDiagnostic()> emitError, Type element) {
+  if (dtypeOfMemory(element)) return success();
+  return emitError() << "element type " << element << " is no dtype of the language";
+}
+
+static void printShaped(AsmPrinter &p, ArrayRef<int64_t> shape, Type element) {
+  for (int64_t extent : shape) {
+    if (ShapedType::isDynamic(extent)) p << '?';
+    else p << extent;
+    p << 'x';
+  }
+  p << element;
+}
+
+//===-- !tile.view ----------------------------------------------------------------------------------------===//
+
+Type ViewType::parse(AsmParser &p) {
+  SmallVector<int64_t> shape;
+  Type element;
+  if (p.parseLess() || p.parseDimensionList(shape, /*allowDynamic=*/true) || p.parseType(element) ||
+      p.parseGreater())
+    return {};
+  return p.getChecked<ViewType>(p.getContext(), shape, element);
+}
+
+void ViewType::print(AsmPrinter &p) const {
+  p << '<';
+  printShaped(p, getShape(), getElementType());
+  p << '>';
+}
+
+LogicalResult ViewType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
+                               Type element) {
+  for (int64_t extent : shape)
+    if (!ShapedType::isDynamic(extent) && extent < 0) return emitError() << "extent " << extent << " is negative";
+  return verifyElement(emitError, element);
+}
+
+//===-- !tile.buffer --------------------------------------------------------------------------------------===//
+
+Type BufferType::parse(AsmParser &p) {
+  SmallVector<int64_t> shape;
+  Type element;
+  StringRef keyword;
+  if (p.parseLess() || p.parseDimensionList(shape, /*allowDynamic=*/false) || p.parseType(element) ||
+      p.parseComma())
+    return {};
+  SMLoc loc = p.getCurrentLocation();
+  if (p.parseKeyword(&keyword)) return {};
+  std::optional<Swizzle> swizzle = symbolizeSwizzle(keyword);
+  if (!swizzle) return p.emitError(loc, "expected 'none' or 'xor'"), Type();
+  if (p.parseGreater()) return {};
+  return p.getChecked<BufferType>(p.getContext(), shape, element, *swizzle);
+}
+
+void BufferType::print(AsmPrinter &p) const {
+  p << '<';
+  printShaped(p, getShape(), getElementType());
+  p << ", " << stringifySwizzle(getSwizzle()) << '>';
+}
+
+LogicalResult BufferType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
+                                 Type element, Swizzle) {
+  if (shape.empty()) return emitError() << "a shared buffer has at least one axis";
+  for (int64_t extent : shape)
+    if (extent <= 0) return emitError() << "extent " << extent << " of a shared buffer is not positive";
+  return verifyElement(emitError, element);
+}
+
+int64_t BufferType::getNumElements() const {
+  int64_t count = 1;
+  for (int64_t extent : getShape()) count *= extent;
+  return count;
+}
+
+int64_t BufferType::getSizeInBytes() const { return getNumElements() * storageBytes(getElementType()); }
+
+//===-- #tile.fragment ------------------------------------------------------------------------------------===//
+
+Attribute FragmentAttr::parse(AsmParser &p, Type) {
+  SmallVector<int64_t> mnk;
+  SMLoc loc = p.getCurrentLocation();
+  if (p.parseLess() || p.parseDimensionList(mnk, /*allowDynamic=*/false, /*withTrailingX=*/false) ||
+      p.parseGreater())
+    return {};
+  if (mnk.size() != 3) return p.emitError(loc, "expected rows x columns x depth"), Attribute();
+  return p.getChecked<FragmentAttr>(p.getContext(), mnk[0], mnk[1], mnk[2]);
+}
+
+void FragmentAttr::print(AsmPrinter &p) const { p << '<' << str() << '>'; }
+
+LogicalResult FragmentAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t m, int64_t n,
+                                   int64_t k) {
+  if (m <= 0 || n <= 0 || k <= 0) return emitError() << "fragment extents must be positive";
+  return success();
+}
+
+std::string FragmentAttr::str() const {
+  return std::to_string(getM()) + "x" + std::to_string(getN()) + "x" + std::to_string(getK());
+}
