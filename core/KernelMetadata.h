@@ -21,7 +21,10 @@
 //   fallbacks: []                 # one line each (D4)
 //
 // Expressions: integers, names of dims and integer scalars, + - * (and unary -), parentheses,
-// floordiv(a, b), mod(a, b), ceildiv(a, b), min(a, b), max(a, b).
+// floordiv(a, b), mod(a, b), ceildiv(a, b), min(a, b), max(a, b). A product dim is one name ("B*H"): where several names
+// could stand, the longest is meant. Division rounds down, and mod has the sign of the divisor.
+//
+// Static library tessera-metadata. All functions may be called from any thread; the objects are values.
 #pragma once
 #include "numerics/DType.h"
 #include <cstdint>

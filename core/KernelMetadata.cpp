@@ -1,0 +1,340 @@
+// Reading and writing of the kernel metadata document. yaml-cpp and its exceptions stay inside this file.
+#include "core/KernelMetadata.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <initializer_list>
+#include <yaml-cpp/yaml.h>
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMaxBytes = 1 << 20;
+constexpr size_t kMaxEntries = 1024; // of one list or map
+
+[[noreturn]] void reject(const YAML::Node &node, const std::string &key, const std::string &text) {
+  throw YAML::RepresentationException(node.Mark(), key + ": " + text);
+}
+
+// ---- Nodes to values ---------------------------------------------------------------------------------------------
+
+std::string asText(const YAML::Node &node, const std::string &key) {
+  if (!node.IsScalar()) reject(node, key, "expected a text");
+  return node.Scalar();
+}
+
+int64_t asInt(const YAML::Node &node, const std::string &key, int64_t least) {
+  std::string text = asText(node, key);
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    reject(node, key, "expected an integer, found '" + text + "'");
+  if (value < least) reject(node, key, "expected at least " + std::to_string(least) + ", found " + text);
+  return value;
+}
+
+double asDouble(const YAML::Node &node, const std::string &key) {
+  std::string text = asText(node, key);
+  if (text == ".inf") return INFINITY;
+  if (text == "-.inf") return -INFINITY;
+  if (text == ".nan") return NAN;
+  double value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    reject(node, key, "expected a number, found '" + text + "'");
+  return value;
+}
+
+DType asDType(const YAML::Node &node, const std::string &key) {
+  std::string text = asText(node, key);
+  for (const DTypeInfo &row : allDTypes())
+    if (text == row.name) return row.dtype;
+  reject(node, key, "unknown dtype '" + text + "'");
+}
+
+/// A sequence; an absent one is empty.
+const YAML::Node &asList(const YAML::Node &node, const std::string &key) {
+  if (node.IsDefined() && !node.IsSequence()) reject(node, key, "expected a list");
+  if (node.IsDefined() && node.size() > kMaxEntries) reject(node, key, "list is too long");
+  return node;
+}
+
+std::vector<std::string> asTexts(const YAML::Node &node, const std::string &key) {
+  std::vector<std::string> out;
+  if (!node.IsDefined()) return out;
+  for (const YAML::Node &entry : asList(node, key)) out.push_back(asText(entry, key));
+  return out;
+}
+
+/// Checks that `node` is a map with known keys, each once. `known` empty: any key.
+void checkMap(const YAML::Node &node, const std::string &key, std::initializer_list<std::string_view> known) {
+  if (!node.IsMap()) reject(node, key, "expected a map");
+  if (node.size() > kMaxEntries) reject(node, key, "map is too long");
+  std::vector<std::string> seen;
+  for (const auto &entry : node) {
+    std::string name = asText(entry.first, key);
+    if (known.size() && std::find(known.begin(), known.end(), name) == known.end())
+      reject(entry.first, key, "unknown key '" + name + "'");
+    if (std::find(seen.begin(), seen.end(), name) != seen.end())
+      reject(entry.first, key, "key '" + name + "' stands twice");
+    seen.push_back(std::move(name));
+  }
+}
+
+std::vector<std::pair<std::string, int64_t>> asInts(const YAML::Node &node, const std::string &key) {
+  std::vector<std::pair<std::string, int64_t>> out;
+  if (!node.IsDefined()) return out;
+  checkMap(node, key, {});
+  for (const auto &entry : node)
+    out.emplace_back(entry.first.Scalar(), asInt(entry.second, key + "." + entry.first.Scalar(), INT64_MIN));
+  return out;
+}
+
+// ---- Names -------------------------------------------------------------------------------------------------------
+
+bool isIdentifier(std::string_view s) {
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !s.empty() && letter(s[0]) && std::all_of(s.begin(), s.end(), [&](char c) { return letter(c) || digit(c); });
+}
+
+bool isNumber(std::string_view s) {
+  return !s.empty() && std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// A symbol or a product with at least one: "M", "B*H", "2*B".
+bool isDimName(std::string_view s) {
+  bool anySymbol = false;
+  for (;;) {
+    size_t star = std::min(s.find('*'), s.size());
+    std::string_view factor = s.substr(0, star);
+    if (!isIdentifier(factor) && !isNumber(factor)) return false;
+    anySymbol |= !isNumber(factor);
+    if (star == s.size()) return anySymbol;
+    s.remove_prefix(star + 1);
+  }
+}
+
+/// "6x64x1"
+bool isFragmentShape(std::string_view s) {
+  for (int part = 0; part < 3; ++part) {
+    size_t end = part < 2 ? s.find('x') : s.size();
+    if (end == std::string_view::npos || !isNumber(s.substr(0, end))) return false;
+    s.remove_prefix(std::min(end + 1, s.size()));
+  }
+  return s.empty();
+}
+
+// ---- Sections ----------------------------------------------------------------------------------------------------
+
+using Kind = MetadataParam::Kind;
+constexpr std::pair<std::string_view, Kind> kKinds[] = {
+    {"tensor", Kind::Tensor}, {"result", Kind::Result}, {"scalar", Kind::Scalar}, {"dim", Kind::Dim}};
+
+bool isTensorLike(Kind kind) { return kind == Kind::Tensor || kind == Kind::Result; }
+
+MetadataParam readParam(const YAML::Node &node) {
+  checkMap(node, "params", {"name", "kind", "dtype", "dims", "access", "default"});
+  MetadataParam p;
+  if (!node["name"]) reject(node, "params", "an entry has no name");
+  p.name = asText(node["name"], "params.name");
+  std::string key = "params." + p.name;
+  if (!node["kind"]) reject(node, key, "kind is missing");
+  std::string kind = asText(node["kind"], key);
+  auto row = std::find_if(std::begin(kKinds), std::end(kKinds), [&](auto &r) { return r.first == kind; });
+  if (row == std::end(kKinds)) reject(node["kind"], key, "unknown kind '" + kind + "'");
+  p.kind = row->second;
+
+  auto allow = [&](const char *name, bool allowed) {
+    if (node[name] && !allowed) reject(node[name], key, std::string("a ") + kind + " has no " + name);
+  };
+  allow("dims", isTensorLike(p.kind));
+  allow("access", isTensorLike(p.kind));
+  allow("default", p.kind == Kind::Scalar);
+  if (p.kind == Kind::Dim ? !isDimName(p.name) : !isIdentifier(p.name))
+    reject(node["name"], key, "not a name");
+
+  if (p.kind != Kind::Dim && !node["dtype"]) reject(node, key, "dtype is missing");
+  if (node["dtype"]) p.dtype = asDType(node["dtype"], key + ".dtype");
+  if (p.kind == Kind::Dim && p.dtype != DType::I64) reject(node["dtype"], key, "a dim is i64");
+  if (node["default"]) p.defaultValue = asDouble(node["default"], key + ".default");
+  if (isTensorLike(p.kind)) {
+    if (!node["dims"]) reject(node, key, "dims are missing");
+    p.dims = asTexts(node["dims"], key + ".dims");
+    std::string access = node["access"] ? asText(node["access"], key) : p.kind == Kind::Result ? "write" : "";
+    p.reads = access == "read" || access == "readwrite";
+    p.writes = access == "write" || access == "readwrite";
+    if (!p.reads && !p.writes) reject(node, key, "access is read, write or readwrite");
+  }
+  return p;
+}
+
+void readParams(const YAML::Node &list, KernelMetadata &m) {
+  std::vector<std::string> appearing; // symbolic dims in order of first appearance
+  for (const YAML::Node &node : asList(list, "params")) {
+    MetadataParam p = readParam(node);
+    for (const MetadataParam &other : m.params)
+      if (other.name == p.name) reject(node, "params." + p.name, "name stands twice");
+    if (!m.params.empty() && p.kind < m.params.back().kind)
+      reject(node, "params." + p.name, "out of order: tensors, results, scalars, dims");
+    for (const std::string &dim : p.dims) {
+      if (isNumber(dim)) continue;
+      if (!isDimName(dim)) reject(node, "params." + p.name + ".dims", "'" + dim + "' is not a dim");
+      if (std::find(appearing.begin(), appearing.end(), dim) == appearing.end()) appearing.push_back(dim);
+    }
+    m.params.push_back(std::move(p));
+  }
+  auto dim = appearing.begin();
+  for (const MetadataParam &p : m.params)
+    if (p.kind == Kind::Dim && (dim == appearing.end() || *dim++ != p.name))
+      reject(list, "params." + p.name, "dims do not stand in order of first appearance in the tensors");
+  if (dim != appearing.end()) reject(list, "params", "dim " + *dim + " of a tensor has no entry");
+}
+
+void readLaunch(const YAML::Node &node, KernelMetadata &m) {
+  checkMap(node, "launch", {"axes", "block", "lanes_per_program"});
+  m.axes = asTexts(node["axes"], "launch.axes");
+  std::vector<std::string> names;
+  for (const MetadataParam &p : m.params)
+    if (p.kind == Kind::Dim || (p.kind == Kind::Scalar && isInt(p.dtype))) names.push_back(p.name);
+  for (const std::string &axis : m.axes) {
+    IndexExpr expr;
+    std::string why;
+    if (!IndexExpr::parse(axis, names, expr, why)) reject(node["axes"], "launch.axes", "'" + axis + "': " + why);
+  }
+  if (node["block"]) {
+    const YAML::Node &block = node["block"];
+    if (!block.IsSequence() || block.size() != 3) reject(block, "launch.block", "expected three integers");
+    for (int i = 0; i < 3; ++i) m.block[i] = asInt(block[i], "launch.block", 1);
+  }
+  if (node["lanes_per_program"]) m.lanesPerProgram = asInt(node["lanes_per_program"], "launch.lanes_per_program", 1);
+}
+
+void readFragments(const YAML::Node &node, KernelMetadata &m) {
+  checkMap(node, "fragments", {"mma", "dtype_in", "dtype_acc"});
+  for (const char *key : {"mma", "dtype_in", "dtype_acc"})
+    if (!node[key]) reject(node, "fragments", std::string(key) + " is missing");
+  m.fragmentShape = asText(node["mma"], "fragments.mma");
+  if (!isFragmentShape(m.fragmentShape)) reject(node["mma"], "fragments.mma", "expected MxNxK");
+  m.fragmentIn = asDType(node["dtype_in"], "fragments.dtype_in");
+  m.fragmentAcc = asDType(node["dtype_acc"], "fragments.dtype_acc");
+}
+
+void readResources(const YAML::Node &node, KernelMetadata &m) {
+  checkMap(node, "resources", {"smem_per_cta", "scratch_bytes", "vector_bytes"});
+  auto read = [&](const char *key, int64_t &out) {
+    if (node[key]) out = asInt(node[key], std::string("resources.") + key, 0);
+  };
+  read("smem_per_cta", m.sharedBytes);
+  read("scratch_bytes", m.scratchBytes);
+  read("vector_bytes", m.vectorBytes);
+}
+
+KernelMetadata readDocument(const YAML::Node &root) {
+  KernelMetadata m;
+  checkMap(root, "metadata", {"name", "target", "numerics", "params", "tile", "specialized", "fragments", "resources",
+                              "launch", "epilogue", "fallbacks"});
+  for (const char *key : {"name", "target", "numerics", "params", "launch"})
+    if (!root[key]) reject(root, key, "missing");
+  m.name = asText(root["name"], "name");
+  if (!isIdentifier(m.name)) reject(root["name"], "name", "'" + m.name + "' is not a name");
+  m.target = asText(root["target"], "target");
+  m.numerics = asText(root["numerics"], "numerics");
+  constexpr std::string_view profiles[] = {"fast", "standard", "deterministic", "strict"};
+  if (std::find(std::begin(profiles), std::end(profiles), m.numerics) == std::end(profiles))
+    reject(root["numerics"], "numerics", "unknown profile '" + m.numerics + "'");
+  readParams(root["params"], m);
+  m.tile = asInts(root["tile"], "tile");
+  m.specialized = asInts(root["specialized"], "specialized");
+  for (auto &[name, value] : m.specialized)
+    if (std::none_of(m.params.begin(), m.params.end(),
+                     [&, &dim = name](const MetadataParam &p) { return p.kind == Kind::Dim && p.name == dim; }))
+      reject(root["specialized"], "specialized", "'" + name + "' is not a dim of the kernel");
+  if (root["fragments"]) readFragments(root["fragments"], m);
+  if (root["resources"]) readResources(root["resources"], m);
+  readLaunch(root["launch"], m);
+  m.epilogue = asTexts(root["epilogue"], "epilogue");
+  m.fallbacks = asTexts(root["fallbacks"], "fallbacks");
+  return m;
+}
+
+// ---- Writing -----------------------------------------------------------------------------------------------------
+
+std::string numberText(double value) {
+  if (std::isnan(value)) return ".nan";
+  if (std::isinf(value)) return value > 0 ? ".inf" : "-.inf";
+  char buffer[64]; // the shortest text that reads back as the same value
+  return std::string(buffer, std::to_chars(buffer, buffer + sizeof(buffer), value).ptr);
+}
+
+void writeParam(YAML::Emitter &out, const MetadataParam &p) {
+  auto row = std::find_if(std::begin(kKinds), std::end(kKinds), [&](auto &r) { return r.second == p.kind; });
+  out << YAML::Flow << YAML::BeginMap << YAML::Key << "name" << YAML::Value << p.name << YAML::Key << "kind"
+      << YAML::Value << std::string(row->first);
+  if (p.kind != Kind::Dim) out << YAML::Key << "dtype" << YAML::Value << tessera::name(p.dtype);
+  if (isTensorLike(p.kind)) {
+    out << YAML::Key << "dims" << YAML::Value << YAML::Flow << p.dims << YAML::Key << "access" << YAML::Value
+        << (p.reads && p.writes ? "readwrite" : p.writes ? "write" : "read");
+  }
+  if (p.defaultValue) out << YAML::Key << "default" << YAML::Value << numberText(*p.defaultValue);
+  out << YAML::EndMap;
+}
+
+void writeInts(YAML::Emitter &out, const char *key, const std::vector<std::pair<std::string, int64_t>> &entries) {
+  out << YAML::Key << key << YAML::Value << YAML::Flow << YAML::BeginMap;
+  for (auto &[name, value] : entries) out << YAML::Key << name << YAML::Value << value;
+  out << YAML::EndMap;
+}
+
+} // namespace
+
+std::string KernelMetadata::toYaml() const {
+  YAML::Emitter out;
+  out << YAML::BeginMap;
+  out << YAML::Key << "name" << YAML::Value << name << YAML::Key << "target" << YAML::Value << target
+      << YAML::Key << "numerics" << YAML::Value << numerics << YAML::Key << "params" << YAML::Value;
+  out << YAML::BeginSeq;
+  for (const MetadataParam &p : params) writeParam(out, p);
+  out << YAML::EndSeq;
+  writeInts(out, "tile", tile);
+  writeInts(out, "specialized", specialized);
+  if (!fragmentShape.empty() && fragmentIn && fragmentAcc) {
+    out << YAML::Key << "fragments" << YAML::Value << YAML::Flow << YAML::BeginMap << YAML::Key << "mma"
+        << YAML::Value << fragmentShape << YAML::Key << "dtype_in" << YAML::Value << tessera::name(*fragmentIn)
+        << YAML::Key << "dtype_acc" << YAML::Value << tessera::name(*fragmentAcc) << YAML::EndMap;
+  }
+  writeInts(out, "resources",
+            {{"smem_per_cta", sharedBytes}, {"scratch_bytes", scratchBytes}, {"vector_bytes", vectorBytes}});
+  out << YAML::Key << "launch" << YAML::Value << YAML::BeginMap;
+  out << YAML::Key << "axes" << YAML::Value << YAML::Flow << axes;
+  out << YAML::Key << "block" << YAML::Value << YAML::Flow << YAML::BeginSeq << block[0] << block[1] << block[2]
+      << YAML::EndSeq;
+  out << YAML::Key << "lanes_per_program" << YAML::Value << lanesPerProgram << YAML::EndMap;
+  out << YAML::Key << "epilogue" << YAML::Value << YAML::Flow << epilogue;
+  out << YAML::Key << "fallbacks" << YAML::Value << YAML::Flow << fallbacks;
+  out << YAML::EndMap;
+  return std::string(out.c_str(), out.size()) + "\n";
+}
+
+bool KernelMetadata::fromYaml(std::string_view text, KernelMetadata &out, std::string &why) {
+  if (text.size() > kMaxBytes) {
+    why = "metadata is larger than 1 MiB";
+    return false;
+  }
+  try {
+    std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.size() != 1) {
+      why = "expected one YAML document, found " + std::to_string(documents.size());
+      return false;
+    }
+    out = readDocument(documents[0]);
+    return true;
+  } catch (const YAML::Exception &e) {
+    why = "line " + std::to_string(e.mark.line + 1) + ": " + e.msg;
+  } catch (const std::exception &e) {
+    why = e.what();
+  }
+  return false;
+}
+
+} // namespace tessera
