@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-enum class Code : uint8_t { Const, Slot, Neg, Add, Sub, Mul, FloorDiv, Mod, CeilDiv, Min, Max };
+using Code = IndexExpr::Code;
 
 // Bounds on hostile input. Real expressions have a handful of nodes.
 constexpr size_t kMaxText = 4096;
@@ -208,6 +208,10 @@ bool IndexExpr::evaluate(const int64_t *slots, int64_t &out) const {
   }
   out = stack[0];
   return true;
+}
+
+void IndexExpr::forEach(const std::function<void(Code, int64_t)> &visit) const {
+  for (const Node &node : nodes_) visit(node.code, node.value);
 }
 
 } // namespace tessera

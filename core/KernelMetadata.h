@@ -41,6 +41,9 @@ namespace tessera {
 /// An integer expression over named values, parsed once.
 class IndexExpr {
 public:
+  /// What one node of the postfix form does.
+  enum class Code : uint8_t { Const, Slot, Neg, Add, Sub, Mul, FloorDiv, Mod, CeilDiv, Min, Max };
+
   IndexExpr();
   IndexExpr(IndexExpr &&) noexcept;
   IndexExpr &operator=(IndexExpr &&) noexcept;
@@ -50,6 +53,8 @@ public:
                                   std::string &why);
   /// False on division by zero or overflow.
   [[nodiscard]] bool evaluate(const int64_t *slots, int64_t &out) const;
+  /// Visits the nodes in postfix order; the number is a Const's value or a Slot's index.
+  void forEach(const std::function<void(Code, int64_t)> &visit) const;
 
 private:
   struct Node;
