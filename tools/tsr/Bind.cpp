@@ -1,8 +1,10 @@
 #include "tools/tsr/Bind.h"
 #include "tools/tsr/DimTable.h"
 #include "tools/tsr/Elements.h"
+#include "tools/tsr/Source.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <set>
 
 namespace tessera::cli {
@@ -106,20 +108,9 @@ private:
 
   void bindTunables() {
     for (const auto &[name, text] : request_.tunables) {
-      auto it = std::find_if(signature_.tunables.begin(), signature_.tunables.end(),
-                             [&](const auto &t) { return t.first == name; });
-      if (it == signature_.tunables.end()) {
-        std::vector<std::string> names;
-        for (const auto &t : signature_.tunables)
-          names.push_back(t.first);
-        error("E_TUNABLE_UNKNOWN", fmt::format("kernel {} has no tunable {}", signature_.kernel, name),
-              suggest(name, names));
-        continue;
-      }
       int64_t value;
-      if (!parseInt(text, value) || std::find(it->second.begin(), it->second.end(), value) == it->second.end())
-        error("E_TUNABLE_VALUE", fmt::format("{}={} is outside the declared space", name, text),
-              fmt::format("{} is one of {}", name, fmt::join(it->second, ", ")));
+      if (auto e = checkTunable(signature_, name, text, value))
+        errors_.push_back(*e);
       else
         out_.tunables.emplace_back(name, value);
     }
@@ -128,12 +119,10 @@ private:
   void bindGivenDims() {
     for (const auto &[name, text] : request_.dims) {
       int64_t value;
-      if (!dims_.isSymbol(name))
-        error("E_DIM_UNKNOWN", fmt::format("kernel {} has no symbolic dim {}", signature_.kernel, name),
-              suggest(name, dims_.symbols()));
-      else if (!parseInt(text, value) || value < 0)
-        error("E_OPTION_VALUE", fmt::format("--dim {}={}: a dim is a number from 0 up", name, text));
-      else if (auto e = dims_.set(name, value, "--dim"))
+      auto e = checkDim(signature_, name, text, value);
+      if (!e)
+        e = dims_.set(name, value, "--dim");
+      if (e)
         errors_.push_back(*e);
     }
   }

@@ -60,6 +60,9 @@ const std::vector<CodeText> &knownCodes() {
        "The message names the operation, dtype and backend. Nothing was computed: there is no silent substitute."},
       {"E_NO_COMPILER", "libtessera-compiler.so could not be loaded",
        "The compiler is its own shared object beside libtessera.so and comes from the same build."},
+      {"E_LAUNCH_REFUSED", "the runtime refused an argument",
+       "The message names the argument. The tool checks what it can before, so this is rare."},
+      {"E_PROGRAM", "the program does not compile", "The compiler's own diagnostics say where and why."},
       {"E_INTERNAL", "the compiler or the backend failed",
        "That is a defect of Tessera, not of your program. The crash pack named in the message holds what is needed\n"
        "to reproduce it: source, options, IR snapshots as far as they got, metadata and log."},

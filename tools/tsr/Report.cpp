@@ -1,7 +1,9 @@
 #include "tools/tsr/Report.h"
+#include "tools/tsr/Console.h"
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <numeric>
 #include <unistd.h>
 
@@ -18,7 +20,7 @@ int fail(const Error &e) {
                             : fmt::format("tsr: error: [{}] {}\n", e.code, e.message);
   if (!e.hint.empty())
     text += fmt::format("  hint: {}\n", e.hint);
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  say(text);
   return exitUser;
 }
 

@@ -1,0 +1,95 @@
+#include "tools/tsr/CrashPack.h"
+#include "tools/tsr/OutputFile.h"
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <tessera/tessera.h>
+#include <unistd.h>
+
+namespace tessera::cli {
+namespace {
+
+constexpr unsigned secondsPerLevel = 20;
+
+bool writeFile(const std::string &path, std::string_view text) {
+  OutputFile file;
+  std::string why;
+  return file.open(path, why) && file.write(text, why) && file.finish(why) && file.commit(why);
+}
+
+/// Asks for one level in a child of its own: what failed once may fail again.
+void snapshot(const Job &job, Emit level, const std::string &path) {
+  pid_t child = ::fork();
+  if (child < 0)
+    return;
+  if (child == 0) {
+    ::alarm(secondsPerLevel);
+    std::string why, text;
+    std::vector<Diagnostic> diags;
+    CompilerService *compiler = loadCompiler(why);
+    if (!compiler)
+      ::_exit(1);
+    CompileStatus status = compiler->emit(job.source, job.options, level, text, diags);
+    for (const Diagnostic &d : diags)
+      text += render(d, false);
+    if (status == CompileStatus::Ok || !text.empty())
+      writeFile(path, text);
+    ::_exit(0);
+  }
+  int status;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+std::string describe(const Job &job, const std::string &reason) {
+  struct utsname system = {};
+  ::uname(&system);
+  std::string text = fmt::format("reason: {}\ncommand: {}\nversion: {}\nsystem: {} {} {}\nfile: {}\nkernel: {}\n"
+                                 "target: {}\nnumerics: {}\n",
+                                 reason, job.commandLine, tsrVersion(), system.sysname, system.release, system.machine,
+                                 job.file, job.options.kernel, job.options.target, job.options.numerics);
+  for (const auto &[name, value] : job.options.dims)
+    text += fmt::format("dim {}: {}\n", name, value);
+  for (const auto &[name, value] : job.options.tunables)
+    text += fmt::format("tunable {}: {}\n", name, value);
+  return text;
+}
+
+} // namespace
+
+std::string writeCrashPack(const Job &job, const std::string &reason, const std::string &log, std::string &why) {
+  const char *base = std::getenv("TESSERA_CRASH_DIR");
+  if (!base || !*base)
+    base = std::getenv("TMPDIR");
+  if (!base || !*base)
+    base = "/tmp";
+  char stamp[32];
+  std::time_t now = std::time(nullptr);
+  std::tm utc;
+  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", gmtime_r(&now, &utc));
+  std::string folder = fmt::format("{}/tsr-crash-{}-XXXXXX", base, stamp);
+  if (!::mkdtemp(folder.data())) {
+    why = fmt::format("{}: {}", base, std::strerror(errno));
+    return "";
+  }
+  if (!writeFile(folder + "/options.txt", describe(job, reason)) || !writeFile(folder + "/log.txt", log) ||
+      !writeFile(folder + "/source.py", job.source)) {
+    why = fmt::format("{}: cannot be written to", folder);
+    return "";
+  }
+  static constexpr std::pair<Emit, const char *> levels[] = {
+      {Emit::Graph, "ir-1-graph.mlir"},   {Emit::Schedule, "ir-2-schedule.mlir"}, {Emit::Tile, "ir-3-tile.mlir"},
+      {Emit::Target, "ir-4-target.mlir"}, {Emit::Metadata, "metadata.yaml"},
+  };
+  if (!job.source.empty())
+    for (auto [level, name] : levels)
+      snapshot(job, level, folder + "/" + name);
+  return folder;
+}
+
+} // namespace tessera::cli

@@ -1,0 +1,118 @@
+#include "tools/tsr/Elements.h"
+#include "numerics/Casts.h"
+#include "tools/tsr/Options.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fmt/format.h>
+
+namespace tessera::cli {
+namespace {
+
+/// Dtypes without a NumPy type of their own travel as float32.
+bool travelsAsF32(DType t) { return isFloat(t) && t != DType::F64 && t != DType::F32 && t != DType::F16; }
+
+bool converts(DType t, bool raw) { return travelsAsF32(t) && t != DType::TF32 && !raw; }
+
+} // namespace
+
+npy::ElementType fileType(DType t, bool raw) {
+  const uint8_t bytes = uint8_t(storageBytes(t));
+  if (travelsAsF32(t))
+    return raw && t != DType::TF32 ? npy::ElementType{'u', bytes} : npy::ElementType{'f', 4};
+  switch (info(t).cls) {
+  case DTypeClass::Float: return {'f', bytes};
+  case DTypeClass::SignedInt: return {'i', bytes};
+  case DTypeClass::UnsignedInt: return {'u', bytes};
+  case DTypeClass::Bool: break;
+  }
+  return {'b', 1};
+}
+
+bool toDevice(npy::Bytes file, DType t, bool raw, npy::Bytes &device) {
+  if (!converts(t, raw)) {
+    device = std::move(file);
+    return true;
+  }
+  const size_t count = file.size() / 4;
+  if (!device.allocate(count * size_t(storageBytes(t))))
+    return false;
+  castArray(file.data(), DType::F32, device.data(), t, count);
+  return true;
+}
+
+bool toFile(npy::Bytes device, DType t, bool raw, npy::Bytes &file) {
+  if (!converts(t, raw)) {
+    file = std::move(device);
+    return true;
+  }
+  const size_t count = device.size() / size_t(storageBytes(t));
+  if (!file.allocate(count * 4))
+    return false;
+  castArray(device.data(), t, file.data(), DType::F32, count);
+  return true;
+}
+
+namespace {
+
+bool parseFloat(const std::string &text, double &value) {
+  // strtod also takes hexadecimal floats and "nan(...)"; both are harmless. It must consume everything.
+  if (text.empty() || std::isspace(static_cast<unsigned char>(text[0])))
+    return false;
+  char *end = nullptr;
+  value = std::strtod(text.c_str(), &end);
+  return *end == '\0';
+}
+
+bool integerBits(int64_t value, DType t, uint64_t &bits, std::string &why) {
+  const int width = storageBytes(t) * 8;
+  const int64_t low = isUnsigned(t) ? 0 : width == 64 ? INT64_MIN : -(int64_t(1) << (width - 1));
+  const int64_t high = isUnsigned(t) ? (int64_t(1) << width) - 1 : width == 64 ? INT64_MAX : -(low + 1);
+  if (value < low || value > high) {
+    why = fmt::format("{} holds {} to {}", name(t), low, high);
+    return false;
+  }
+  bits = width == 64 ? uint64_t(value) : uint64_t(value) & ((uint64_t(1) << width) - 1);
+  return true;
+}
+
+} // namespace
+
+bool parseScalar(std::string_view text, DType t, uint64_t &bits, std::string &why) {
+  if (t == DType::Bool) {
+    bits = text == "true";
+    why = "a bool is true or false";
+    return text == "true" || text == "false";
+  }
+  if (isFloat(t)) {
+    double value;
+    why = "not a number (inf and nan are)";
+    return parseFloat(std::string(text), value) && scalarFromDouble(value, t, bits, why);
+  }
+  int64_t value;
+  why = fmt::format("not a decimal integer that fits {}", name(t));
+  return parseInt(text, value) && integerBits(value, t, bits, why);
+}
+
+bool scalarFromDouble(double value, DType t, uint64_t &bits, std::string &why) {
+  if (t == DType::Bool) {
+    bits = value != 0;
+    return true;
+  }
+  if (isFloat(t)) {
+    bits = fromDouble(value, t);
+    // fp8, fp6 and fp4 saturate by definition; elsewhere a finite number that turns into inf is a slip.
+    if (std::isfinite(value) && !std::isfinite(toDouble(bits, t))) {
+      why = fmt::format("too large for {}", name(t));
+      return false;
+    }
+    return true;
+  }
+  if (std::trunc(value) != value || std::fabs(value) > 9007199254740992.0) {
+    why = "not an integer";
+    return false;
+  }
+  return integerBits(int64_t(value), t, bits, why);
+}
+
+} // namespace tessera::cli
