@@ -26,4 +26,42 @@ def ScheduleExpand : Pass<"schedule-expand", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::tessera::tile::TileDialect"];
 }
 
+def TileLegalizeAbsence : Pass<"tile-legalize-absence", "::tessera::tile::KernelOp"> {
+  let summary = "Makes the absence of elements past a tensor's edge explicit";
+  let description = [{
+    Loads leave 0 in absent elements. Where absence would be seen, by a reduction, a product, a store, an atomic or a
+    loop-carried variable, it becomes a `tile.mask` or the bounds of a `tile.store`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def TileVectorize : Pass<"tile-vectorize", "::tessera::tile::KernelOp"> {
+  let summary = "Chooses the vector width and the register block (fragment) of every mma";
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "64", "bytes of the target's vector registers">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", "32", "number of vector registers">
+  ];
+}
+
+def TileFuse : Pass<"tile-fuse", "::tessera::tile::KernelOp"> {
+  let summary = "Decides which tile values get memory of their own; the others are computed where they are used";
+  let description = [{
+    Marks with `tile.materialize` every elementwise value, load or shape change that has several users, is read from a
+    region it was not computed in, is stretched by a broadcast, or would otherwise read memory that has been
+    overwritten. Reductions, products and what regions carry always have memory.
+  }];
+}
+
+def TileLegalizeNumerics : Pass<"tile-legalize-numerics", "::tessera::tile::KernelOp"> {
+  let summary = "Expresses arithmetic on narrow floats and 8-bit products in types the CPU computes in";
+  let description = [{
+    bf16, f16, fp8, fp6 and fp4 compute in f32 and round after every operation; 8-bit integer products widen to i32.
+    Each change is recorded in the kernel's `fallbacks`.
+  }];
+}
+
+def TilePlanMemory : Pass<"tile-plan-memory", "::tessera::tile::KernelOp"> {
+  let summary = "Places shared buffers and tiles in the program's scratch by their lifetimes";
+}
+
 #endif

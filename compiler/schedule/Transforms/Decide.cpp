@@ -1,0 +1,49 @@
+// Phase 2, first half: the decisions a schedule still leaves open. What each attribute means is written beside the
+// operation that carries it (ScheduleOps.td).
+#include "compiler/pipeline/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_SCHEDULEDECIDE
+#include "compiler/pipeline/Passes.h.inc"
+
+using namespace mlir;
+using namespace tessera::schedule;
+
+namespace {
+
+struct ScheduleDecide : impl::ScheduleDecideBase<ScheduleDecide> {
+  using ScheduleDecideBase::ScheduleDecideBase;
+
+  void runOnOperation() override {
+    getOperation().walk([&](Operation *op) {
+      if (auto grid = dyn_cast<GridOp>(op)) decide(grid);
+      if (auto lanes = dyn_cast<LanesOp>(op)) decide(lanes);
+      if (auto loop = dyn_cast<scf::ForOp>(op)) decide(loop);
+    });
+  }
+
+private:
+  /// The order as written: neighbouring programs differ in the last axis and share the rows they read.
+  void decide(GridOp grid) {
+    if (!grid.getPlacement()) grid.setPlacement("any");
+    if (!grid.getOrder())
+      grid.setOrder(llvm::to_vector(llvm::seq<int64_t>(0, grid.getBody().getNumArguments())));
+  }
+
+  /// Enough lanes that a program outweighs its dispatch (some microseconds of streaming), few enough that a
+  /// million elements still make hundreds of programs.
+  void decide(LanesOp lanes) {
+    if (!lanes.getPlacement()) lanes.setPlacement("any");
+    if (!lanes.getLanesPerProgram()) lanes.setLanesPerProgram(lanesPerProgram);
+  }
+
+  /// Pipelining is asked for by the program; by itself a loop has one stage.
+  void decide(scf::ForOp loop) {
+    if (!loop->hasAttr("schedule.stages"))
+      loop->setAttr("schedule.stages", Builder(loop.getContext()).getI64IntegerAttr(1));
+  }
+};
+
+} // namespace
+} // namespace tessera

@@ -1,0 +1,140 @@
+// Phase 2, second half: schedule.kernel becomes tile.kernel. Everything that was decided is an attribute by now, so
+// this only spells it out.
+#include "compiler/pipeline/Passes.h"
+#include "compiler/schedule/Transforms/IndexEmitter.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_SCHEDULEEXPAND
+#include "compiler/pipeline/Passes.h.inc"
+
+using namespace mlir;
+using namespace tessera::schedule;
+
+namespace {
+
+/// Expands one kernel; lives for one call of run().
+class KernelExpansion {
+public:
+  explicit KernelExpansion(KernelOp source) : source_(source), b_(source) {}
+
+  LogicalResult run() {
+    Operation *construct = nullptr;
+    for (Operation &op : source_.getBody().front())
+      if (isa<GridOp, LanesOp>(op)) construct = &op;
+    if (auto grid = dyn_cast<GridOp>(construct); grid && failed(checkGrid(grid))) return failure();
+    if (auto lanes = dyn_cast<LanesOp>(construct); lanes && !lanes.getLanesPerProgram())
+      return lanes.emitOpError("has no lanes_per_program yet; run schedule-decide first");
+
+    createKernel(construct);
+    for (Operation &op : source_.getBody().front().without_terminator()) {
+      if (auto grid = dyn_cast<GridOp>(op)) expand(grid);
+      else if (auto lanes = dyn_cast<LanesOp>(op)) expand(lanes);
+      else b_.clone(op, map_);
+    }
+    tile::ReturnOp::create(b_, source_.getLoc());
+    source_.erase();
+    return success();
+  }
+
+private:
+  LogicalResult checkGrid(GridOp grid) {
+    if (grid.getOrder()) return success();
+    return grid.emitOpError("has no order yet; run schedule-decide first");
+  }
+
+  StringAttr ceilDiv(const Twine &count, const Twine &step) {
+    return b_.getStringAttr("ceildiv(" + count + ", " + step + ")");
+  }
+
+  /// Programs per axis, in the decided order.
+  ArrayAttr gridOf(Operation *construct) {
+    if (auto lanes = dyn_cast<LanesOp>(construct))
+      return b_.getArrayAttr(ceilDiv(lanes.getCount(), Twine(*lanes.getLanesPerProgram())));
+    auto grid = cast<GridOp>(construct);
+    SmallVector<Attribute> axes;
+    ArrayRef<int64_t> order = *grid.getOrder();
+    for (int64_t axis : order) {
+      StringRef from = text(grid.getFrom(), axis), to = text(grid.getTo(), axis);
+      StringAttr step = cast<StringAttr>(grid.getStep()[axis]);
+      if (from == "0") axes.push_back(step == "1" ? b_.getStringAttr(to) : ceilDiv(to, step.getValue()));
+      else axes.push_back(ceilDiv("(" + to + ") - (" + from + ")", step.getValue()));
+    }
+    return b_.getArrayAttr(axes);
+  }
+
+  static StringRef text(ArrayAttr strings, int64_t axis) { return cast<StringAttr>(strings[axis]).getValue(); }
+
+  void createKernel(Operation *construct) {
+    OperationState state(source_.getLoc(), tile::KernelOp::getOperationName());
+    state.addAttributes(source_->getAttrs());
+    state.addAttribute("grid", gridOf(construct));
+    if (auto lanes = dyn_cast<LanesOp>(construct))
+      state.addAttribute("lanes_per_program", lanes.getLanesPerProgramAttr());
+    if (DictionaryAttr decisions = decisionsOf(construct)) state.addAttribute("decisions", decisions);
+    Region *body = state.addRegion();
+    Block &block = body->emplaceBlock();
+    for (BlockArgument arg : source_.getBody().getArguments()) {
+      args_.push_back(block.addArgument(arg.getType(), arg.getLoc()));
+      map_.map(arg, args_.back());
+    }
+    b_.create(state);
+    b_.setInsertionPointToEnd(&block);
+  }
+
+  /// What the metadata reports of the schedule: the deepest pipeline of the kernel.
+  DictionaryAttr decisionsOf(Operation *construct) {
+    int64_t stages = 0;
+    construct->walk([&](scf::ForOp loop) {
+      if (auto attr = loop->getAttrOfType<IntegerAttr>("schedule.stages")) stages = std::max(stages, attr.getInt());
+    });
+    if (stages == 0) return {};
+    return b_.getDictionaryAttr(b_.getNamedAttr("stages", b_.getI64IntegerAttr(stages)));
+  }
+
+  Value index(Location loc, StringRef text) { return emitIndexExpr(b_, loc, source_.getParams(), args_, text); }
+
+  /// `%i` becomes from + program_id * step.
+  void expand(GridOp grid) {
+    Location loc = grid.getLoc();
+    for (auto [position, axis] : llvm::enumerate(*grid.getOrder())) {
+      Value program = tile::ProgramIdOp::create(b_, loc, b_.getIndexType(), b_.getI64IntegerAttr(position));
+      Value offset = arith::MulIOp::create(b_, loc, program, index(loc, text(grid.getStep(), axis)));
+      Value start = arith::AddIOp::create(b_, loc, index(loc, text(grid.getFrom(), axis)), offset);
+      map_.map(grid.getBody().getArgument(axis), start);
+    }
+    for (Operation &op : grid.getBody().front().without_terminator()) b_.clone(op, map_);
+  }
+
+  /// One program runs the lanes [p * L, min(p * L + L, count)).
+  void expand(LanesOp lanes) {
+    Location loc = lanes.getLoc();
+    Value perProgram = arith::ConstantIndexOp::create(b_, loc, *lanes.getLanesPerProgram());
+    Value program = tile::ProgramIdOp::create(b_, loc, b_.getIndexType(), b_.getI64IntegerAttr(0));
+    Value first = arith::MulIOp::create(b_, loc, program, perProgram);
+    Value last = arith::MinSIOp::create(b_, loc, arith::AddIOp::create(b_, loc, first, perProgram),
+                                        index(loc, lanes.getCount()));
+    Value one = arith::ConstantIndexOp::create(b_, loc, 1);
+    auto loop = scf::ForOp::create(b_, loc, first, last, one);
+    loop->setAttr("tile.lanes", b_.getUnitAttr());
+    map_.map(lanes.getBody().getArgument(0), loop.getInductionVar());
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(loop.getBody());
+    for (Operation &op : lanes.getBody().front().without_terminator()) b_.clone(op, map_);
+  }
+
+  KernelOp source_;
+  OpBuilder b_;
+  IRMapping map_;
+  SmallVector<Value> args_; // of the new kernel
+};
+
+struct ScheduleExpand : impl::ScheduleExpandBase<ScheduleExpand> {
+  void runOnOperation() override {
+    for (KernelOp kernel : llvm::to_vector(getOperation().getOps<KernelOp>()))
+      if (failed(KernelExpansion(kernel).run())) return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace tessera

@@ -1,0 +1,156 @@
+// tile-fuse (normative phase 5): decides which tile values get memory of their own.
+//
+// Every other tile value is computed on the fly, element by element, inside the loop of the one op that consumes it:
+// epilogues land in the loop that stores them, masks in the reduction that reads them.
+//
+//   %s = arith.mulf %scores, %k            (one use: computed inside the reduction's loop)
+//   %m = tile.reduce max %s axis 1         (reductions always have memory)
+//   %p = math.exp %d {tile.materialize}    (two uses: computed once)
+//
+// Stands after masks are explicit, so that they fuse too, and before numerics legalisation, whose casts inherit the
+// decision of the op they stand for.
+#include "compiler/pipeline/Passes.h"
+#include "compiler/tile/Transforms/TileUtils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_TILEFUSE
+#include "compiler/pipeline/Passes.h.inc"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+namespace {
+
+/// Reads memory that another op of the program may write.
+bool readsMemory(Operation *op) { return isa<LoadOp, BufferReadOp>(op); }
+
+bool writesMemory(Operation *op) {
+  bool writes = false;
+  op->walk([&](Operation *inner) {
+    writes |= isa<StoreOp, StoreElemOp, CpAsyncOp, BufferWriteOp, AtomicOp, AtomicCasOp>(inner);
+  });
+  return writes;
+}
+
+/// Operands that are read at other indices than the result's, or need contiguous memory.
+bool needsMemoryOperand(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (auto mma = dyn_cast<MmaOp>(op))
+    return use.get() != mma.getAcc();
+  return isa<ScanOp, ReshapeOp>(op);
+}
+
+class Fuse : public impl::TileFuseBase<Fuse> {
+  void runOnOperation() override {
+    getOperation()->walk([](scf::YieldOp yield) { copyMovedArguments(yield); });
+    getOperation()->walk([](Block *block) {
+      // Consumers first: a producer's decision depends on where its consumers are computed.
+      for (Operation &op : llvm::reverse(*block))
+        if (op.getNumResults() == 1 && isTile(op.getResult(0)) && !alwaysInMemory(op.getResult(0)) &&
+            mustMaterialize(op))
+          op.setAttr(kMaterialize, UnitAttr::get(op.getContext()));
+    });
+  }
+
+  /// `yield %b` in the place of %a, both carried: a copy, since %b may be overwritten first.
+  static void copyMovedArguments(scf::YieldOp yield) {
+    if (isa<scf::IfOp>(yield->getParentOp()))
+      return;
+    auto args = yield->getBlock()->getArguments().take_back(yield.getNumOperands());
+    OpBuilder b(yield);
+    for (auto [arg, use] : llvm::zip(args, yield->getOpOperands()))
+      if (isTile(arg) && use.get() != arg && isa<BlockArgument>(use.get())) {
+        auto copy = BroadcastOp::create(b, yield.getLoc(), arg.getType(), use.get());
+        copy->setAttr(kMaterialize, b.getUnitAttr());
+        use.set(copy);
+      }
+  }
+
+  static bool mustMaterialize(Operation &op) {
+    Value v = op.getResult(0);
+    if (v.use_empty() || isa<arith::ConstantOp>(op))
+      return false;
+    int uses = 0;
+    for (OpOperand &use : v.getUses()) {
+      Operation *user = use.getOwner();
+      ++uses;
+      if (needsMemoryOperand(use))
+        return true;
+      bool elsewhere = user->getBlock() != op.getBlock();
+      if (elsewhere && (readsMemory(&op) || !isCheap(&op)))
+        return true;
+      // Computed once per row, not once per element of the row.
+      if (isa<BroadcastOp, ExpandDimsOp>(user) && !isCheap(&op) && feedsBroadcast(user))
+        return true;
+      if (isa<scf::YieldOp>(user) && yieldHazard(v, cast<scf::YieldOp>(user)))
+        return true;
+    }
+    if (isCheap(&op))
+      return false;
+    return uses > 1 || (readsMemory(&op) && overtaken(&op));
+  }
+
+  static bool feedsBroadcast(Operation *op) {
+    if (isa<BroadcastOp>(op))
+      return true;
+    return llvm::any_of(op->getResult(0).getUsers(), [](Operation *u) { return isa<BroadcastOp>(u); });
+  }
+
+  /// Where in `block` the value is computed: the position of the first op up the chain of uses that is not itself
+  /// computed on the fly.
+  static Operation *evaluationPoint(Operation *op) {
+    while (op->getNumResults() == 1 && isTile(op->getResult(0)) && !inMemory(op->getResult(0)) && op->hasOneUse())
+      op = *op->user_begin();
+    return op;
+  }
+
+  /// Something between the read and the op that would perform it writes memory.
+  static bool overtaken(Operation *read) {
+    Operation *end = evaluationPoint(read);
+    if (end->getBlock() != read->getBlock())
+      return true;
+    for (Operation *op = read->getNextNode(); op && op != end; op = op->getNextNode())
+      if (writesMemory(op))
+        return true;
+    // An op that both evaluates and writes: element by element at the same index is in order only for an unmasked
+    // store to another place; a copy keeps `A[i:i+n] = A[i+1:i+n+1]` right.
+    if (auto store = dyn_cast<StoreOp>(end))
+      if (auto load = dyn_cast<LoadOp>(read))
+        return load.getView() == store.getView() &&
+               !(load.getStarts() == store.getStarts() && load.getExtents() == store.getExtents());
+    return isa<BufferWriteOp>(end) && isa<BufferReadOp>(read);
+  }
+
+  /// Loop-carried tiles are overwritten at the yield one after the other. A value computed there may read the variable
+  /// it replaces at the same index, and nothing else that the yield replaces.
+  static bool yieldHazard(Value v, scf::YieldOp yield) {
+    if (isa<scf::IfOp>(yield->getParentOp()))
+      return false;
+    auto args = yield->getBlock()->getArguments().take_back(yield.getNumOperands());
+    llvm::SmallPtrSet<Value, 8> replaced;
+    Value own;
+    for (auto [arg, value] : llvm::zip(args, yield.getOperands())) {
+      if (arg != value)
+        replaced.insert(arg);
+      if (value == v)
+        own = arg;
+    }
+    return readsReplaced(v, replaced, own, true);
+  }
+
+  static bool readsReplaced(Value v, const llvm::SmallPtrSet<Value, 8> &replaced, Value own, bool sameIndex) {
+    if (replaced.contains(v))
+      return !(v == own && sameIndex);
+    Operation *op = v.getDefiningOp();
+    if (!op || alwaysInMemory(v) || op->hasAttr(kMaterialize))
+      return false;
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      return isTile(operand) && readsReplaced(operand, replaced, own, sameIndex && isElementwise(op));
+    });
+  }
+};
+
+} // namespace
+} // namespace tessera

@@ -1,0 +1,348 @@
+// tile-legalize-absence (normative phase 3): makes the absence of elements past a tensor's edge explicit.
+//
+// A load leaves 0 in absent elements. Absence is a box per tile, [lo, hi) per axis, followed through elementwise ops
+// and broadcasts; where it would be seen it becomes a mask or a bound:
+//
+//   %x = tile.load %A[%i] extents [64]             %x = tile.load %A[%i] extents [64]
+//   %e = math.exp %x                        ->     %e = math.exp %x
+//   %s = tile.reduce sum %e axis 0                 %m = tile.mask %e, %zero bounds(%lo to %hi)
+//                                                  %s = tile.reduce sum %m axis 0
+//
+// Results of reductions and mma are whole again. An assignment to a loop-carried variable leaves its element alone
+// where the new value is absent. Concatenated, reshaped and scanned tiles mask their operand with 0 (or the scan's
+// neutral element) and are whole.
+#include "compiler/pipeline/Passes.h"
+#include "compiler/tile/Transforms/TileUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include <limits>
+#include <optional>
+
+namespace tessera {
+#define GEN_PASS_DEF_TILELEGALIZEABSENCE
+#include "compiler/pipeline/Passes.h.inc"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+namespace {
+
+struct Interval {
+  Value lo, hi; // index
+};
+/// One entry per axis; nullopt: every element is present.
+using Box = SmallVector<std::optional<Interval>>;
+
+bool isWhole(const Box &box) {
+  return llvm::none_of(box, [](const auto &axis) { return axis.has_value(); });
+}
+
+class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
+  DenseMap<Value, Box> boxes_;
+
+  void runOnOperation() override {
+    boxes_.clear();
+    SmallVector<Operation *> ops;
+    getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops)
+      visit(op);
+  }
+
+  Value index(OpBuilder &b, Location loc, int64_t v) { return arith::ConstantIndexOp::create(b, loc, v); }
+
+  Box box(Value v) {
+    auto it = boxes_.find(v);
+    return it != boxes_.end() ? it->second : Box(tileType(v).getRank());
+  }
+
+  Interval meet(OpBuilder &b, Location loc, Interval x, Interval y) {
+    if (x.lo == y.lo && x.hi == y.hi)
+      return x;
+    return {x.lo == y.lo ? x.lo : arith::MaxSIOp::create(b, loc, x.lo, y.lo).getResult(),
+            x.hi == y.hi ? x.hi : arith::MinSIOp::create(b, loc, x.hi, y.hi).getResult()};
+  }
+
+  void visit(Operation *op) {
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    Location loc = op->getLoc();
+    if (auto load = dyn_cast<LoadOp>(op)) {
+      boxes_[load.getResult()] = loadBox(b, load);
+    } else if (auto bufferRead = dyn_cast<BufferReadOp>(op)) {
+      boxes_[bufferRead.getResult()] = bufferBox(b, bufferRead);
+    } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+      if (isTile(broadcast.getInput()))
+        boxes_[broadcast.getResult()] = broadcastBox(b, broadcast);
+    } else if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+      Box r = box(expand.getInput());
+      r.insert(r.begin() + expand.getAxis(), std::nullopt);
+      boxes_[expand.getResult()] = r;
+    } else if (auto transpose = dyn_cast<TransposeOp>(op)) {
+      Box r = box(transpose.getInput());
+      std::swap(r[r.size() - 1], r[r.size() - 2]);
+      boxes_[transpose.getResult()] = r;
+    } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      fill(reduce->getOpOperand(0), reduceNeutral(reduce.getKind(), reduce.getIsUnsigned(),
+                                                  tileType(reduce.getInput()).getElementType()));
+    } else if (auto arg = dyn_cast<ArgReduceOp>(op)) {
+      fill(arg->getOpOperand(0), reduceNeutral(arg.getKind() == ArgKind::Max ? ReduceKind::Max : ReduceKind::Min, arg.getIsUnsigned(),
+                                               tileType(arg.getInput()).getElementType()));
+    } else if (auto scan = dyn_cast<ScanOp>(op)) {
+      Box r = box(scan.getInput());
+      fill(scan->getOpOperand(0), reduceNeutral(scan.getKind() == ScanKind::Sum ? ReduceKind::Sum : ReduceKind::Max, scan.getIsUnsigned(),
+                                                tileType(scan.getInput()).getElementType()));
+      boxes_[scan.getResult()] = r;
+    } else if (isa<ReshapeOp, ConcatOp>(op)) {
+      for (OpOperand &operand : op->getOpOperands())
+        if (isTile(operand.get()))
+          fill(operand, b.getZeroAttr(tileType(operand.get()).getElementType()));
+    } else if (auto mma = dyn_cast<MmaOp>(op)) {
+      legalizeMma(mma);
+    } else if (auto store = dyn_cast<StoreOp>(op)) {
+      boundStore(store);
+    } else if (auto atomic = dyn_cast<AtomicOp>(op)) {
+      dropAtomics(op, atomic.getIndices(), atomic.getValue());
+    } else if (auto write = dyn_cast<BufferWriteOp>(op)) {
+      fill(write->getOpOperand(0), b.getZeroAttr(tileType(write.getValue()).getElementType()));
+    } else if (auto yield = dyn_cast<scf::YieldOp>(op)) {
+      keepAbsent(yield);
+    } else if (isElementwise(op) && isTile(op->getResult(0))) {
+      Box r(tileType(op->getResult(0)).getRank());
+      for (Value operand : op->getOperands()) {
+        if (!isTile(operand))
+          continue;
+        for (auto [mine, other] : llvm::zip(r, box(operand)))
+          if (other)
+            mine = mine ? meet(b, loc, *mine, *other) : *other;
+      }
+      boxes_[op->getResult(0)] = r;
+    }
+  }
+
+  /// Present: 0 <= start + k < dim. An integer index that is out of range makes everything absent.
+  Box loadBox(OpBuilder &b, LoadOp load) {
+    Box r;
+    if (load.getInBounds())
+      return Box(tileType(load.getResult()).getRank());
+    Location loc = load.getLoc();
+    Value zero = index(b, loc, 0), allowed;
+    for (auto [dim, pair] : llvm::enumerate(llvm::zip(load.getStarts(), load.getExtents()))) {
+      auto [start, extent] = pair;
+      Value size = b.createOrFold<DimOp>(loc, load.getView(), dim);
+      auto constant = getConstantIntValue(start);
+      if (extent >= 0) {
+        Value lo = constant && *constant >= 0
+                       ? zero
+                       : arith::MaxSIOp::create(b, loc, zero, arith::SubIOp::create(b, loc, zero, start)).getResult();
+        Value hi = arith::SubIOp::create(b, loc, size, start);
+        hi = arith::MinSIOp::create(b, loc, hi, index(b, loc, extent));
+        r.push_back(Interval{lo, hi});
+        continue;
+      }
+      Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, start, size);
+      allowed = allowed ? arith::AndIOp::create(b, loc, allowed, inside).getResult() : inside;
+    }
+    if (allowed && !r.empty())
+      r[0]->hi = arith::SelectOp::create(b, loc, allowed, r[0]->hi, zero);
+    return r;
+  }
+
+  /// A shared buffer holds what its last whole copy brought: the box of that copy, found in the same block.
+  Box bufferBox(OpBuilder &b, BufferReadOp read) {
+    Box none(tileType(read.getResult()).getRank());
+    if (!read.getStarts().empty())
+      return none;
+    for (Operation *op = read->getPrevNode(); op; op = op->getPrevNode()) {
+      if (auto copy = dyn_cast<CpAsyncOp>(op); copy && copy.getBuffer() == read.getBuffer()) {
+        b.setInsertionPoint(read);
+        return copyBox(b, copy, read.getLoc());
+      }
+      if (auto write = dyn_cast<BufferWriteOp>(op); write && write.getBuffer() == read.getBuffer())
+        return none;
+      if (op->getNumRegions())
+        return none;
+    }
+    return none;
+  }
+
+  Box copyBox(OpBuilder &b, CpAsyncOp copy, Location loc) {
+    Box r;
+    Value zero = index(b, loc, 0);
+    for (auto [dim, pair] : llvm::enumerate(llvm::zip(copy.getStarts(), copy.getExtents()))) {
+      auto [start, extent] = pair;
+      if (extent < 0)
+        continue;
+      Value size = b.createOrFold<DimOp>(loc, copy.getView(), dim);
+      Value lo = arith::MaxSIOp::create(b, loc, zero, arith::SubIOp::create(b, loc, zero, start));
+      Value hi = arith::MinSIOp::create(b, loc, arith::SubIOp::create(b, loc, size, start), index(b, loc, extent));
+      r.push_back(Interval{lo, hi});
+    }
+    return r;
+  }
+
+  /// An axis of extent 1 that is absent stretches to a wholly absent one.
+  Box broadcastBox(OpBuilder &b, BroadcastOp op) {
+    Box r = box(op.getInput());
+    Location loc = op.getLoc();
+    auto from = tileType(op.getInput()).getShape(), to = tileType(op.getResult()).getShape();
+    for (auto [axis, interval] : llvm::enumerate(r))
+      if (interval && from[axis] != to[axis]) {
+        Value present = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, interval->lo, interval->hi);
+        Value zero = index(b, loc, 0);
+        interval = Interval{zero, arith::SelectOp::create(b, loc, present, index(b, loc, to[axis]), zero)};
+      }
+    return r;
+  }
+
+  /// Intervals of every axis as operand lists; whole axes get [0, extent).
+  void bounds(OpBuilder &b, Location loc, const Box &box, RankedTensorType type, SmallVector<Value> &lo,
+              SmallVector<Value> &hi) {
+    for (auto [axis, interval] : llvm::enumerate(box)) {
+      lo.push_back(interval ? interval->lo : index(b, loc, 0));
+      hi.push_back(interval ? interval->hi : index(b, loc, type.getDimSize(axis)));
+    }
+  }
+
+  Value mask(OpBuilder &b, Location loc, Value v, const Box &box, Value fill) {
+    SmallVector<Value> lo, hi;
+    bounds(b, loc, box, tileType(v), lo, hi);
+    return MaskOp::create(b, loc, v.getType(), v, fill, lo, hi);
+  }
+
+  void fill(OpOperand &operand, TypedAttr with) {
+    Box r = box(operand.get());
+    if (isWhole(r))
+      return;
+    Attribute zero = OpBuilder(&getContext()).getZeroAttr(with.getType());
+    if (with == zero && readsZero(operand.get()))
+      return;
+    OpBuilder b(operand.getOwner());
+    Location loc = operand.getOwner()->getLoc();
+    operand.set(mask(b, loc, operand.get(), r, arith::ConstantOp::create(b, loc, with)));
+  }
+
+  /// Absent elements already hold 0: a load, cast or moved about.
+  bool readsZero(Value v) {
+    Operation *op = v.getDefiningOp();
+    if (isa_and_nonnull<LoadOp, BufferReadOp>(op))
+      return true;
+    return isa_and_nonnull<CastOp, TransposeOp, ExpandDimsOp, BroadcastOp>(op) && isTile(op->getOperand(0)) &&
+           readsZero(op->getOperand(0));
+  }
+
+  TypedAttr reduceNeutral(ReduceKind kind, bool isUnsigned, Type element) {
+    Builder b(&getContext());
+    if (kind == ReduceKind::Sum)
+      return b.getZeroAttr(element);
+    if (kind == ReduceKind::Prod)
+      return b.getOneAttr(element);
+    bool low = kind == ReduceKind::Max; // the neutral element of max is the lowest value
+    if (auto f = dyn_cast<FloatType>(element)) {
+      const llvm::fltSemantics &sem = f.getFloatSemantics();
+      bool hasInf = APFloat::getInf(sem).isInfinity();
+      return FloatAttr::get(f, hasInf ? APFloat::getInf(sem, low) : APFloat::getLargest(sem, low));
+    }
+    unsigned bits = element.getIntOrFloatBitWidth();
+    if (bits == 1)
+      isUnsigned = true;
+    APInt v = isUnsigned ? (low ? APInt::getMinValue(bits) : APInt::getMaxValue(bits))
+                         : (low ? APInt::getSignedMinValue(bits) : APInt::getSignedMaxValue(bits));
+    return IntegerAttr::get(element, v);
+  }
+
+  /// Absent along the contraction: both factors must be 0, or an infinity on one side would make a NaN.
+  void legalizeMma(MmaOp mma) {
+    for (int side : {0, 1}) {
+      OpOperand &operand = mma->getOpOperand(side);
+      if (!isTile(operand.get()))
+        continue;
+      fill(operand, OpBuilder(mma).getZeroAttr(tileType(operand.get()).getElementType()));
+      Value other = mma->getOperand(1 - side);
+      if (!isTile(other))
+        continue;
+      bool trans = side == 0 ? mma.getTransA() : mma.getTransB();
+      bool otherTrans = side == 0 ? mma.getTransB() : mma.getTransA();
+      unsigned kAxis = (side == 0) != trans ? 1 : 0, otherK = (side == 0) != otherTrans ? 0 : 1;
+      auto theirs = box(other)[otherK], mine = box(operand.get())[kAxis];
+      if (!theirs || (mine && mine->lo == theirs->lo && mine->hi == theirs->hi) || provablySame(mine, theirs))
+        continue;
+      OpBuilder b(mma);
+      Box r(2);
+      r[kAxis] = theirs;
+      operand.set(mask(b, mma.getLoc(), operand.get(), r,
+                       arith::ConstantOp::create(b, mma.getLoc(),
+                                                 b.getZeroAttr(tileType(operand.get()).getElementType()))));
+    }
+  }
+
+  /// Intervals built from the same start, extent and size.
+  static bool provablySame(const std::optional<Interval> &x, const std::optional<Interval> &y) {
+    return x && y && sameExpression(x->lo, y->lo, 6) && sameExpression(x->hi, y->hi, 6);
+  }
+  static bool sameExpression(Value x, Value y, int depth) {
+    if (x == y)
+      return true;
+    Operation *p = x.getDefiningOp(), *q = y.getDefiningOp();
+    if (!p || !q || !depth || p->getName() != q->getName() || p->getNumOperands() != q->getNumOperands())
+      return false;
+    if (p->getAttrDictionary() != q->getAttrDictionary())
+      return false;
+    return llvm::all_of(llvm::zip(p->getOperands(), q->getOperands()), [&](auto pair) {
+      return sameExpression(std::get<0>(pair), std::get<1>(pair), depth - 1);
+    });
+  }
+
+  void boundStore(StoreOp store) {
+    Box r = box(store.getValue());
+    if (isWhole(r) || !store.getLower().empty())
+      return;
+    OpBuilder b(store);
+    SmallVector<Value> lo, hi;
+    bounds(b, store.getLoc(), r, tileType(store.getValue()), lo, hi);
+    store.getLowerMutable().assign(lo);
+    store.getUpperMutable().assign(hi);
+  }
+
+  /// An atomic of an absent element is dropped: its index is moved out of range.
+  void dropAtomics(Operation *op, OperandRange indices, Value value) {
+    if (indices.empty() || !isTile(indices[0]))
+      return;
+    OpBuilder b(op);
+    Box r = box(indices[0]);
+    if (isTile(value))
+      for (auto [mine, other] : llvm::zip(r, box(value)))
+        if (other)
+          mine = mine ? meet(b, op->getLoc(), *mine, *other) : *other;
+    if (isWhole(r))
+      return;
+    for (OpOperand &operand : op->getOpOperands())
+      if (operand.get() == indices[0]) {
+        Type element = tileType(operand.get()).getElementType();
+        operand.set(mask(b, op->getLoc(), operand.get(), r,
+                         arith::ConstantOp::create(b, op->getLoc(), b.getIntegerAttr(element, -1))));
+        return;
+      }
+  }
+
+  void keepAbsent(scf::YieldOp yield) {
+    if (isa<scf::IfOp>(yield->getParentOp()))
+      return;
+    auto args = yield->getBlock()->getArguments().take_back(yield.getNumOperands());
+    for (auto [arg, use] : llvm::zip(args, yield->getOpOperands())) {
+      if (!isTile(arg) || isWhole(box(use.get())))
+        continue;
+      OpBuilder b(yield);
+      Location loc = yield.getLoc();
+      // select(present, new, old), with `present` a tile of ones masked by 0.
+      auto type = tileType(arg);
+      auto flags = RankedTensorType::get(type.getShape(), b.getI1Type());
+      Value ones = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(flags, true));
+      Value present = mask(b, loc, ones, box(use.get()), arith::ConstantOp::create(b, loc, b.getBoolAttr(false)));
+      use.set(arith::SelectOp::create(b, loc, present, use.get(), arg));
+    }
+  }
+};
+
+} // namespace
+} // namespace tessera

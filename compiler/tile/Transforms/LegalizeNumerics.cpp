@@ -1,0 +1,172 @@
+// tile-legalize-numerics (normative phase 6): arithmetic on dtypes the CPU has no instructions for.
+//
+// bf16, f16 and the OCP 8-, 6- and 4-bit floats compute in f32 and round after every operation; f32 has more than
+// twice their precision plus two bits, so +, -, *, / and sqrt are still correctly rounded (Figueroa 1995):
+//
+//   %r = arith.addf %a, %b : tensor<8xbf16>   ->   %x = tile.cast %a from bf16 to f32
+//                                                  %y = tile.cast %b from bf16 to f32
+//                                                  %s = arith.addf %x, %y : tensor<8xf32>
+//                                                  %r = tile.cast %s from f32 to bf16
+//
+// Products of such operands take f32 operands (exact) and keep their f32 accumulator; i8 and u8 operands widen to
+// i32; shared-memory operands are read. Every such change of arithmetic is recorded as a fallback of the kernel
+// (decisions D4, D13). Storage and the values of casts never change.
+#include "compiler/pipeline/Passes.h"
+#include "compiler/tile/Transforms/TileUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "numerics/DType.h"
+#include <set>
+
+namespace tessera {
+#define GEN_PASS_DEF_TILELEGALIZENUMERICS
+#include "compiler/pipeline/Passes.h.inc"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+namespace {
+
+/// Language name of a float element type.
+StringRef floatName(Type t) {
+  if (t.isF64())
+    return "f64";
+  if (t.isF32())
+    return "f32";
+  if (t.isF16())
+    return "f16";
+  if (t.isBF16())
+    return "bf16";
+  if (isa<Float8E4M3FNType>(t))
+    return "fp8_e4m3";
+  if (isa<Float8E5M2Type>(t))
+    return "fp8_e5m2";
+  if (isa<Float6E2M3FNType>(t))
+    return "fp6_e2m3";
+  if (isa<Float6E3M2FNType>(t))
+    return "fp6_e3m2";
+  return "fp4_e2m1";
+}
+
+Type withElement(Type like, Type element) {
+  if (auto tile = dyn_cast<RankedTensorType>(like))
+    return RankedTensorType::get(tile.getShape(), element);
+  return element;
+}
+
+bool isLow(Type t) {
+  auto f = dyn_cast<FloatType>(getElementTypeOrSelf(t));
+  return f && f.getWidth() < 32;
+}
+
+class LegalizeNumerics : public impl::TileLegalizeNumericsBase<LegalizeNumerics> {
+  std::set<std::string> fallbacks_;
+
+  void runOnOperation() override {
+    fallbacks_.clear();
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops) {
+      if (auto mma = dyn_cast<MmaOp>(op))
+        legalizeMma(mma);
+      else if (isa<ReduceOp, ScanOp, ArgReduceOp, SigmoidOp, GroupReduceOp>(op) || isArithmetic(op))
+        legalize(op);
+    }
+    if (fallbacks_.empty())
+      return;
+    Builder b(&getContext());
+    SmallVector<Attribute> lines;
+    if (auto had = getOperation().getFallbacksAttr())
+      llvm::append_range(lines, had);
+    for (const std::string &line : fallbacks_)
+      lines.push_back(b.getStringAttr(line));
+    getOperation().setFallbacksAttr(b.getArrayAttr(lines));
+  }
+
+  static bool isArithmetic(Operation *op) {
+    if (isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(op))
+      return false;
+    return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect());
+  }
+
+  Value cast(OpBuilder &b, Location loc, Value v, StringRef from, StringRef to, Type element) {
+    return CastOp::create(b, loc, withElement(v.getType(), element), v, from, to);
+  }
+
+  Value widen(OpBuilder &b, Location loc, Value v) {
+    return cast(b, loc, v, floatName(getElementTypeOrSelf(v.getType())), "f32", b.getF32Type());
+  }
+
+  void legalize(Operation *op) {
+    Type low;
+    for (OpOperand &operand : op->getOpOperands())
+      if (isLow(operand.get().getType())) {
+        low = getElementTypeOrSelf(operand.get().getType());
+        OpBuilder b(op);
+        operand.set(widen(b, op->getLoc(), operand.get()));
+      }
+    if (!low)
+      return;
+    fallbacks_.insert(("cpu: " + floatName(low) + " arithmetic runs in f32 and rounds after each operation").str());
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    for (OpResult result : op->getResults()) {
+      if (!isLow(result.getType()))
+        continue;
+      Type element = getElementTypeOrSelf(result.getType());
+      result.setType(withElement(result.getType(), b.getF32Type()));
+      Value narrow = cast(b, op->getLoc(), result, "f32", floatName(element), element);
+      result.replaceAllUsesExcept(narrow, narrow.getDefiningOp());
+      // The rounded value is the one that has several users or lies in memory.
+      if (op->hasAttr(kMaterialize)) {
+        op->removeAttr(kMaterialize);
+        narrow.getDefiningOp()->setAttr(kMaterialize, b.getUnitAttr());
+      }
+    }
+  }
+
+  void legalizeMma(MmaOp mma) {
+    Type element;
+    for (OpOperand &operand : mma->getOpOperands().take_front(2)) {
+      OpBuilder b(mma);
+      Location loc = mma.getLoc();
+      Value v = operand.get();
+      if (auto buffer = dyn_cast<BufferType>(v.getType())) {
+        Type inValue = buffer.getElementType();
+        if (inValue.isUnsignedInteger())
+          inValue = b.getIntegerType(8);
+        v = BufferReadOp::create(b, loc, RankedTensorType::get(buffer.getShape(), inValue), v);
+      } else if (needsWidening(tileType(v).getElementType()) && v.hasOneUse() && v.getDefiningOp() &&
+                 !alwaysInMemory(v)) {
+        // Read and widened in one loop, where the value was to be read.
+        v.getDefiningOp()->removeAttr(kMaterialize);
+        b.setInsertionPointAfter(v.getDefiningOp());
+      }
+      element = tileType(v).getElementType();
+      if (isLow(element))
+        v = widen(b, loc, v);
+      else if (element.isInteger(8))
+        v = cast(b, loc, v, mma.getIsUnsigned() ? "u8" : "i8", "i32", b.getI32Type());
+      if (operand.getOperandNumber() == 0 ? mma.getTransA() : mma.getTransB()) {
+        auto t = tileType(v);
+        v = TransposeOp::create(b, loc, RankedTensorType::get({t.getDimSize(1), t.getDimSize(0)}, t.getElementType()),
+                                v);
+      }
+      if (!inMemory(v))
+        v.getDefiningOp()->setAttr(kMaterialize, b.getUnitAttr());
+      operand.set(v);
+    }
+    mma.setTransA(false);
+    mma.setTransB(false);
+    mma.setIsUnsigned(false);
+    if (isLow(element))
+      fallbacks_.insert(("cpu: mma of " + floatName(element) + " multiplies and accumulates in f32").str());
+    if (element.isInteger(8))
+      fallbacks_.insert("cpu: mma of 8-bit integers multiplies in i32");
+  }
+
+  static bool needsWidening(Type element) { return isLow(element) || element.isInteger(8); }
+};
+
+} // namespace
+} // namespace tessera

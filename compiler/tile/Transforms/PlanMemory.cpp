@@ -1,0 +1,199 @@
+// tile-plan-memory (normative phase 4, and again after fusion): where every shared buffer and every tile that lies in
+// memory is placed in the program's scratch.
+//
+// Shared buffers live as long as the program. Other tiles live from the op that computes them to the last op that
+// reads them (inside a loop they did not come from: to the loop's end); two that are never alive together share
+// bytes. Tiles carried by a loop have one place for the initial value, every turn and the result. A product whose
+// accumulator is not read again works in the accumulator's place.
+#include "compiler/pipeline/Passes.h"
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/Transforms/TileUtils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_TILEPLANMEMORY
+#include "compiler/pipeline/Passes.h.inc"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+namespace {
+
+constexpr int64_t kAlign = 64; // one cache line, one AVX-512 vector
+
+struct Slot {
+  int64_t begin, end, bytes, offset = -1;
+};
+
+class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
+  DenseMap<Operation *, int64_t> position_, endPosition_;
+  DenseMap<Value, int> slotOf_;
+  std::vector<Slot> slots_;
+
+  void runOnOperation() override {
+    position_.clear(), endPosition_.clear(), slotOf_.clear(), slots_.clear();
+    KernelOp kernel = getOperation();
+    int64_t n = 0;
+    number(kernel, n);
+    int64_t shared = planShared(kernel);
+    for (Block &block : kernel.getBody())
+      assign(block);
+    int64_t total = place(shared);
+    annotate(kernel);
+    Builder b(&getContext());
+    kernel.setSharedBytesAttr(b.getI64IntegerAttr(shared));
+    kernel.setScratchBytesAttr(b.getI64IntegerAttr(total));
+  }
+
+  void number(Operation *op, int64_t &n) {
+    position_[op] = n++;
+    for (Region &region : op->getRegions())
+      for (Operation &inner : region.getOps())
+        number(&inner, n);
+    endPosition_[op] = n++;
+  }
+
+  int64_t planShared(KernelOp kernel) {
+    int64_t used = 0;
+    Builder b(&getContext());
+    kernel.walk([&](AllocSharedOp alloc) {
+      auto type = cast<BufferType>(alloc.getResult().getType());
+      int64_t align = std::max<int64_t>(kAlign, alloc.getAlign());
+      used = llvm::alignTo(used, align);
+      alloc.setOffsetAttr(b.getI64IntegerAttr(used));
+      used += type.getNumElements() * tessera::storageBytes(type.getElementType());
+    });
+    return llvm::alignTo(used, kAlign);
+  }
+
+  static int64_t bytesOf(Value v) {
+    auto t = tileType(v);
+    return std::max<int64_t>(1, t.getNumElements()) * tessera::storageBytes(t.getElementType());
+  }
+
+  /// The ops in whose loops `v` is read, through values that are computed on the fly.
+  void readers(Value v, SmallVectorImpl<Operation *> &out) {
+    for (Operation *user : v.getUsers()) {
+      out.push_back(user);
+      if (user->getNumRegions())
+        continue;
+      for (Value result : user->getResults())
+        if (isTile(result) && (!inMemory(result) || isa<ReshapeOp>(user)))
+          readers(result, out);
+    }
+  }
+
+  /// Last position at which `v`, defined in `home`, is read.
+  int64_t lastRead(Value v, Block *home) {
+    SmallVector<Operation *> ops;
+    readers(v, ops);
+    int64_t last = v.getDefiningOp() ? position_[v.getDefiningOp()] : 0;
+    for (Operation *op : ops) {
+      int64_t at = position_[op];
+      for (Operation *outer = op; outer && outer->getBlock() != home; outer = outer->getParentOp())
+        if (outer->getParentOp() && isa<LoopLikeOpInterface>(outer->getParentOp()) && outer->getBlock() != home)
+          at = std::max(at, endPosition_[outer->getParentOp()]);
+      last = std::max(last, at);
+    }
+    return last;
+  }
+
+  int newSlot(int64_t begin, int64_t end, int64_t bytes) {
+    slots_.push_back({begin, end, bytes});
+    return static_cast<int>(slots_.size()) - 1;
+  }
+
+  void assign(Block &block) {
+    for (Operation &op : block) {
+      if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
+        assignLoop(loop);
+      } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+        slotOf_[reshape.getResult()] = slotOf_.lookup(reshape.getInput());
+      } else if (auto mma = dyn_cast<MmaOp>(op); mma && canAccumulateInPlace(mma)) {
+        int slot = slotOf_.lookup(mma.getAcc());
+        slots_[slot].end = std::max(slots_[slot].end, lastRead(mma.getResult(), &block));
+        slotOf_[mma.getResult()] = slot;
+      } else {
+        for (Value result : op.getResults())
+          if (inMemory(result)) {
+            int64_t end = std::max(lastRead(result, &block), endPosition_[&op]);
+            slotOf_[result] = newSlot(position_[&op], end, bytesOf(result));
+          }
+      }
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          assign(inner);
+    }
+  }
+
+  void assignLoop(LoopLikeOpInterface loop) {
+    Operation *op = loop.getOperation();
+    for (auto [i, init] : llvm::enumerate(loop.getInits())) {
+      if (!isTile(init))
+        continue;
+      Value result = op->getResult(i);
+      int slot = newSlot(position_[op], std::max(endPosition_[op], lastRead(result, op->getBlock())), bytesOf(init));
+      slotOf_[result] = slot;
+      slotOf_[loop.getRegionIterArgs()[i]] = slot;
+      if (auto loopWhile = dyn_cast<scf::WhileOp>(op))
+        slotOf_[loopWhile.getAfterArguments()[i]] = slot;
+    }
+  }
+
+  bool canAccumulateInPlace(MmaOp mma) {
+    Value acc = mma.getAcc();
+    if (!inMemory(acc) || acc.getParentBlock() != mma->getBlock() || !slotOf_.contains(acc))
+      return false;
+    if (isa_and_nonnull<ReshapeOp>(acc.getDefiningOp()))
+      return false;
+    SmallVector<Operation *> ops;
+    readers(acc, ops);
+    int uses = llvm::count(acc.getUsers(), mma.getOperation());
+    return uses == 1 && llvm::all_of(ops, [&](Operation *op) {
+             return op == mma || position_[op] < position_[mma];
+           });
+  }
+
+  /// First fit in order of begin; returns the bytes of the whole scratch.
+  int64_t place(int64_t base) {
+    std::vector<Slot *> order;
+    for (Slot &slot : slots_)
+      order.push_back(&slot);
+    llvm::stable_sort(order, [](Slot *x, Slot *y) { return x->begin < y->begin; });
+    int64_t total = base;
+    std::vector<Slot *> placed;
+    for (Slot *slot : order) {
+      std::vector<Slot *> alive;
+      for (Slot *other : placed)
+        if (other->begin <= slot->end && slot->begin <= other->end)
+          alive.push_back(other);
+      llvm::sort(alive, [](Slot *x, Slot *y) { return x->offset < y->offset; });
+      int64_t offset = base;
+      for (Slot *other : alive) {
+        if (offset + slot->bytes <= other->offset)
+          break;
+        offset = std::max<int64_t>(offset, llvm::alignTo(other->offset + other->bytes, kAlign));
+      }
+      slot->offset = offset;
+      placed.push_back(slot);
+      total = std::max<int64_t>(total, llvm::alignTo(offset + slot->bytes, kAlign));
+    }
+    return total;
+  }
+
+  void annotate(KernelOp kernel) {
+    kernel.walk([&](Operation *op) {
+      SmallVector<int64_t> offsets;
+      for (Value result : op->getResults())
+        if (auto it = slotOf_.find(result); it != slotOf_.end())
+          offsets.push_back(slots_[it->second].offset);
+      op->removeAttr(kScratch);
+      if (!offsets.empty())
+        op->setAttr(kScratch, DenseI64ArrayAttr::get(op->getContext(), offsets));
+    });
+  }
+};
+
+} // namespace
+} // namespace tessera

@@ -1,0 +1,31 @@
+// Questions about tile values that several passes ask.
+#pragma once
+#include "compiler/tile/IR/TileDialect.h"
+#include "mlir/IR/Operation.h"
+
+namespace tessera::tile {
+
+/// A tile value: a statically shaped tensor of rank >= 1.
+inline bool isTile(mlir::Type t) { return mlir::isa<mlir::RankedTensorType>(t); }
+inline bool isTile(mlir::Value v) { return isTile(v.getType()); }
+inline mlir::RankedTensorType tileType(mlir::Value v) { return mlir::cast<mlir::RankedTensorType>(v.getType()); }
+
+/// Computes each result element from the operand elements at the same index (scalars are uniform).
+bool isElementwise(mlir::Operation *op);
+
+/// Costs next to nothing to compute again: constants, iota, and shape-only views of other values.
+bool isCheap(mlir::Operation *op);
+
+/// Results never computed on the fly inside another op's loop: reductions, products, values of regions, copies.
+bool alwaysInMemory(mlir::Value v);
+
+/// The pass `tile-fuse` marks values that get memory of their own with this unit attribute on their op.
+inline constexpr llvm::StringLiteral kMaterialize = "tile.materialize";
+/// The pass `tile-plan-memory` writes byte offsets into the program's scratch: one per tile result (for loops: per
+/// tile iter_arg).
+inline constexpr llvm::StringLiteral kScratch = "tile.scratch";
+
+/// In memory of its own once `tile-fuse` has run.
+bool inMemory(mlir::Value v);
+
+} // namespace tessera::tile

@@ -1,0 +1,47 @@
+// tile-vectorize (normative phase 3): the vector width of the target and the register block of every mma.
+//
+// A block of m rows and n columns keeps m * n/lanes accumulators, one vector per column group of B and one broadcast
+// of A in registers. Of the blocks that fit, the widest is taken that the product's own columns fill: with 32
+// registers of 16 lanes 6x64, 9x48, 14x32; with 16 registers of 8 lanes 6x16.
+#include "compiler/pipeline/Passes.h"
+#include "compiler/tile/Transforms/TileUtils.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_TILEVECTORIZE
+#include "compiler/pipeline/Passes.h.inc"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+namespace {
+
+class Vectorize : public impl::TileVectorizeBase<Vectorize> {
+public:
+  using impl::TileVectorizeBase<Vectorize>::TileVectorizeBase;
+
+private:
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    Builder b(&getContext());
+    kernel.setVectorBytesAttr(b.getI64IntegerAttr(vectorBytes));
+    kernel.walk([&](MmaOp mma) {
+      if (!mma.getFragment())
+        mma.setFragmentAttr(choose(mma));
+      kernel.setFragmentAttr(*mma.getFragment());
+    });
+  }
+
+  FragmentAttr choose(MmaOp mma) {
+    auto type = tileType(mma.getAcc());
+    int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+    int64_t lanes = vectorBytes / (type.getElementTypeBitWidth() / 8);
+    int64_t widest = vectorRegisters >= 32 ? 4 : 2;
+    int64_t groups = std::clamp<int64_t>(llvm::divideCeil(columns, lanes), 1, widest);
+    int64_t m = std::clamp<int64_t>((vectorRegisters - groups - 1) / groups, 1, 14);
+    return FragmentAttr::get(&getContext(), std::min(m, rows), groups * lanes, 1);
+  }
+};
+
+} // namespace
+} // namespace tessera

@@ -1,0 +1,100 @@
+// Atomic updates of elements of global tensors; tiles of them one element after the other, in row-major order.
+#include "compiler/tile/IR/DTypes.h"
+#include "plugins/cpu/codegen/Lowering.h"
+
+using namespace mlir;
+
+namespace tessera::cpu {
+
+namespace {
+
+LLVM::AtomicOrdering ordering(tile::MemoryOrder order) {
+  switch (order) {
+  case tile::MemoryOrder::Relaxed: return LLVM::AtomicOrdering::monotonic;
+  case tile::MemoryOrder::Acquire: return LLVM::AtomicOrdering::acquire;
+  case tile::MemoryOrder::Release: return LLVM::AtomicOrdering::release;
+  case tile::MemoryOrder::AcqRel: return LLVM::AtomicOrdering::acq_rel;
+  case tile::MemoryOrder::SeqCst: return LLVM::AtomicOrdering::seq_cst;
+  }
+  llvm_unreachable("all orders are listed");
+}
+
+LLVM::AtomicBinOp binaryOp(tile::AtomicKind kind, bool isFloat, bool isUnsigned) {
+  using Op = LLVM::AtomicBinOp;
+  switch (kind) {
+  case tile::AtomicKind::Add: return isFloat ? Op::fadd : Op::add;
+  case tile::AtomicKind::Max: return isFloat ? Op::fmaximum : isUnsigned ? Op::umax : Op::max;
+  case tile::AtomicKind::Min: return isFloat ? Op::fminimum : isUnsigned ? Op::umin : Op::min;
+  case tile::AtomicKind::Xchg: return Op::xchg;
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+} // namespace
+
+Value KernelLowering::emitAtomic(Operation *op, const View &view, Value value, Value compare, ValueRange indices) {
+  Type element = value.getType();
+  auto branch = scf::IfOp::create(b_, element, inRange(view, indices), true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(&branch.getThenRegion().front());
+  Value address = elementAddress(view, indices), old;
+  if (auto cas = dyn_cast<tile::AtomicCasOp>(op)) {
+    Type bits = IntegerType::get(b_.getContext(), element.getIntOrFloatBitWidth());
+    auto asBits = [&](Value v) -> Value {
+      return v.getType() == bits ? v : LLVM::BitcastOp::create(b_, bits, v).getResult();
+    };
+    LLVM::AtomicOrdering success = ordering(cas.getOrder());
+    LLVM::AtomicOrdering failure = success == LLVM::AtomicOrdering::acq_rel   ? LLVM::AtomicOrdering::acquire
+                                   : success == LLVM::AtomicOrdering::release ? LLVM::AtomicOrdering::monotonic
+                                                                              : success;
+    Value pair = LLVM::AtomicCmpXchgOp::create(b_, address, asBits(compare), asBits(value), success, failure);
+    old = LLVM::ExtractValueOp::create(b_, pair, ArrayRef<int64_t>{0});
+    if (old.getType() != element)
+      old = LLVM::BitcastOp::create(b_, element, old);
+  } else {
+    auto rmw = cast<tile::AtomicOp>(op);
+    LLVM::AtomicBinOp kind = binaryOp(rmw.getKind(), isa<FloatType>(element), rmw.getIsUnsigned());
+    old = LLVM::AtomicRMWOp::create(b_, kind, address, value, ordering(rmw.getOrder()));
+  }
+  scf::YieldOp::create(b_, old);
+  b_.setInsertionPointToStart(&branch.getElseRegion().front());
+  scf::YieldOp::create(b_, zeroOf(element));
+  return branch.getResult(0);
+}
+
+LogicalResult KernelLowering::lowerAtomic(Operation *op) {
+  auto rmw = dyn_cast<tile::AtomicOp>(op);
+  auto cas = dyn_cast<tile::AtomicCasOp>(op);
+  const View view = views_[rmw ? rmw.getView() : cas.getView()];
+  ValueRange indices = rmw ? rmw.getIndices() : cas.getIndices();
+  Value value = rmw ? rmw.getValue() : cas.getValue(), compare = cas ? cas.getCompare() : Value();
+  Type element = getElementTypeOrSelf(value.getType());
+  auto f = dyn_cast<FloatType>(element);
+  if (element.isInteger(1) || (f && f.getWidth() < 32))
+    return op->emitOpError() << "is not implemented for " << element << " on cpu (TSR_UNIMPLEMENTED)";
+
+  Vec<Value> tiles(indices);
+  tiles.push_back(value);
+  if (compare)
+    tiles.push_back(compare);
+  if (!tile::isTile(value) && !tile::isTile(indices[0])) {
+    Vec<Value> at;
+    for (Value i : indices)
+      at.push_back(scalar(i));
+    map_.map(op->getResult(0), emitAtomic(op, view, scalar(value), compare ? scalar(compare) : Value(), at));
+    return success();
+  }
+  Value result = op->getResult(0);
+  Place to = place(result);
+  nest(to.shape, 1, [&](Indices at, int64_t) {
+    auto element = [&](Value v) { return lane(evaluate(v, at, 1, {false}), 0); };
+    Vec<Value> index;
+    for (Value i : indices)
+      index.push_back(element(i));
+    Value old = emitAtomic(op, view, element(value), compare ? element(compare) : Value(), index);
+    storePlace(to, splat(old, 1), at);
+  });
+  return success();
+}
+
+} // namespace tessera::cpu

@@ -1,0 +1,128 @@
+// Loops and branches. Scalars stay SSA values; tiles that a region carries or results in have one place in scratch.
+#include "plugins/cpu/codegen/Lowering.h"
+
+using namespace mlir;
+
+namespace tessera::cpu {
+
+namespace {
+SmallVector<Value> scalarsOf(ValueRange values) {
+  return llvm::filter_to_vector(values, [](Value v) { return !tile::isTile(v); });
+}
+} // namespace
+
+SmallVector<Value> KernelLowering::mappedScalars(ValueRange values) {
+  Vec<Value> mapped;
+  for (Value v : scalarsOf(values))
+    mapped.push_back(scalar(v));
+  return mapped;
+}
+
+/// Binds `blockArgs` to the new block's arguments (scalars, in order) and to `places` (tiles).
+void KernelLowering::bindArguments(ValueRange from, ValueRange scalars, ArrayRef<Place> places) {
+  size_t next = 0;
+  for (auto [v, p] : llvm::zip(from, places))
+    if (tile::isTile(v))
+      carried_[v] = p;
+    else
+      map_.map(v, scalars[next++]);
+}
+
+/// Values computed on the fly first: they may read variables that the copies then replace (tile-fuse saw to it that
+/// they read no variable that another of them replaces).
+void KernelLowering::assignYields(ValueRange values, ArrayRef<Place> places) {
+  for (bool copies : {false, true})
+    for (auto [v, p] : llvm::zip(values, places))
+      if (tile::isTile(v) && tile::inMemory(v) == copies)
+        assign(v, p);
+}
+
+LogicalResult KernelLowering::lowerFor(scf::ForOp op) {
+  Vec<Place> places = placesOf(op, op.getInitArgs());
+  for (auto [init, p] : llvm::zip(op.getInitArgs(), places))
+    if (tile::isTile(init))
+      assign(init, p);
+  auto loop = scf::ForOp::create(b_, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()),
+                                 mappedScalars(op.getInitArgs()));
+  bool isLanes = op->hasAttr("tile.lanes");
+  {
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(loop.getBody());
+    map_.map(op.getInductionVar(), loop.getInductionVar());
+    bindArguments(op.getRegionIterArgs(), loop.getRegionIterArgs(), places);
+    if (isLanes)
+      laneIndex_ = loop.getInductionVar();
+    if (failed(lowerBlock(*op.getBody())))
+      return failure();
+    if (isLanes)
+      laneIndex_ = {};
+    ValueRange yielded = op.getBody()->getTerminator()->getOperands();
+    assignYields(yielded, places);
+    if (loop.getNumResults()) // without results the builder has made the yield
+      scf::YieldOp::create(b_, mappedScalars(yielded));
+  }
+  bindArguments(op.getResults(), loop.getResults(), places);
+  return success();
+}
+
+LogicalResult KernelLowering::lowerIf(scf::IfOp op) {
+  Vec<Place> places = placesOf(op, op.getResults());
+  Vec<Type> types;
+  for (Value v : scalarsOf(op.getResults()))
+    types.push_back(registerElement(v.getType()));
+  bool hasElse = !op.getElseRegion().empty();
+  auto branch = scf::IfOp::create(b_, types, scalar(op.getCondition()), hasElse);
+  for (auto [from, to] : {std::pair(&op.getThenRegion(), &branch.getThenRegion()),
+                          std::pair(&op.getElseRegion(), &branch.getElseRegion())}) {
+    if (from->empty())
+      continue;
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(&to->front());
+    if (failed(lowerBlock(from->front())))
+      return failure();
+    ValueRange yielded = from->front().getTerminator()->getOperands();
+    assignYields(yielded, places);
+    if (!types.empty())
+      scf::YieldOp::create(b_, mappedScalars(yielded));
+  }
+  bindArguments(op.getResults(), branch.getResults(), places);
+  return success();
+}
+
+LogicalResult KernelLowering::lowerWhile(scf::WhileOp op) {
+  Vec<Place> places = placesOf(op, op.getInits());
+  if (llvm::any_of(llvm::zip(op.getInits(), op.getResults()), [](auto pair) {
+        return std::get<0>(pair).getType() != std::get<1>(pair).getType();
+      }) || op.getNumResults() != op.getInits().size())
+    return op.emitOpError("carries other values out than in; the CPU lowering needs them to agree");
+  for (auto [init, p] : llvm::zip(op.getInits(), places))
+    if (tile::isTile(init))
+      assign(init, p);
+  Vec<Value> inits = mappedScalars(op.getInits());
+  Vec<Type> types;
+  Vec<Location> locs;
+  for (Value v : inits) {
+    types.push_back(v.getType());
+    locs.push_back(b_.getLoc());
+  }
+  auto loop = scf::WhileOp::create(b_, types, inits);
+  OpBuilder::InsertionGuard guard(b_);
+  Block *before = b_.createBlock(&loop.getBefore(), {}, types, locs);
+  bindArguments(op.getBeforeArguments(), before->getArguments(), places);
+  if (failed(lowerBlock(*op.getBeforeBody())))
+    return failure();
+  auto condition = op.getConditionOp();
+  assignYields(condition.getArgs(), places);
+  scf::ConditionOp::create(b_, scalar(condition.getCondition()), mappedScalars(condition.getArgs()));
+  Block *after = b_.createBlock(&loop.getAfter(), {}, types, locs);
+  bindArguments(op.getAfterArguments(), after->getArguments(), places);
+  if (failed(lowerBlock(*op.getAfterBody())))
+    return failure();
+  ValueRange yielded = op.getAfterBody()->getTerminator()->getOperands();
+  assignYields(yielded, places);
+  scf::YieldOp::create(b_, mappedScalars(yielded));
+  bindArguments(op.getResults(), loop.getResults(), places);
+  return success();
+}
+
+} // namespace tessera::cpu

@@ -1,0 +1,220 @@
+// Elements of tile values that are computed on the fly: vectors of `lanes` consecutive elements of the last axis,
+// starting at `at`.
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/Transforms/ExpandCasts.h"
+#include "compiler/tile/Transforms/ExpandMath.h"
+#include "plugins/cpu/codegen/Lowering.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <numeric>
+
+using namespace mlir;
+
+namespace tessera::cpu {
+
+VectorType KernelLowering::vectorOf(Type element, int64_t lanes) {
+  return VectorType::get({lanes}, registerElement(element));
+}
+
+Value KernelLowering::splat(Value scalar, int64_t lanes) {
+  return vector::BroadcastOp::create(b_, VectorType::get({lanes}, scalar.getType()), scalar);
+}
+
+Value KernelLowering::lane(Value vector, int64_t i) { return vector::ExtractOp::create(b_, vector, i); }
+
+Value KernelLowering::laneIndices(Value first, int64_t lanes) {
+  Vec<int32_t> steps(lanes);
+  std::iota(steps.begin(), steps.end(), 0);
+  auto type = VectorType::get({lanes}, b_.getI32Type());
+  Value iota = arith::ConstantOp::create(b_, DenseElementsAttr::get(type, ArrayRef<int32_t>(steps)));
+  Value start = arith::IndexCastOp::create(b_, b_.getI32Type(), first);
+  return arith::AddIOp::create(b_, splat(start, lanes), iota);
+}
+
+int64_t KernelLowering::lanesFor(ValueRange roots, ArrayRef<Type> more) {
+  int64_t bytes = 1;
+  auto widen = [&](Type element) {
+    element = getElementTypeOrSelf(element);
+    if (!element.isInteger(1) && !element.isIndex())
+      bytes = std::max<int64_t>(bytes, registerElement(element).getIntOrFloatBitWidth() / 8);
+  };
+  SmallVector<Value> work(roots.begin(), roots.end());
+  llvm::SmallPtrSet<Value, 16> seen;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    if (!tile::isTile(v) || !seen.insert(v).second)
+      continue;
+    widen(v.getType());
+    if (!tile::inMemory(v))
+      llvm::append_range(work, v.getDefiningOp()->getOperands());
+  }
+  for (Type t : more)
+    widen(t);
+  return vectorBytes_ / bytes;
+}
+
+Value KernelLowering::insideCondition(ValueRange roots) {
+  Value condition;
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  for (Value v : roots)
+    if (tile::isTile(v) && !tile::inMemory(v))
+      collectInside(v.getDefiningOp(), condition, seen);
+  return condition;
+}
+
+Value KernelLowering::insideCondition(Operation *op) {
+  Value condition;
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  collectInside(op, condition, seen);
+  return condition;
+}
+
+void KernelLowering::collectInside(Operation *op, Value &condition, llvm::SmallPtrSetImpl<Operation *> &seen) {
+  if (!seen.insert(op).second)
+    return;
+  auto also = [&](Value c) {
+    if (c)
+      condition = condition ? arith::AndIOp::create(b_, condition, c).getResult() : c;
+  };
+  if (auto load = dyn_cast<tile::LoadOp>(op))
+    return also(insideCondition(window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds())));
+  if (auto read = dyn_cast<tile::BufferReadOp>(op); read && !read.getStarts().empty())
+    return also(insideCondition(bufferWindow(read.getBuffer(), read.getStarts(), *read.getExtents())));
+  if (auto mask = dyn_cast<tile::MaskOp>(op))
+    also(boundsFull(mask.getLower(), mask.getUpper(), tile::tileType(mask.getResult()).getShape()));
+  for (Value operand : op->getOperands())
+    if (tile::isTile(operand) && !tile::inMemory(operand))
+      collectInside(operand.getDefiningOp(), condition, seen);
+}
+
+Value KernelLowering::evaluate(Value v, Indices at, int64_t lanes, Mode mode) {
+  if (!tile::isTile(v))
+    return splat(scalar(v), lanes);
+  if (tile::inMemory(v))
+    return loadPlace(place(v), at, lanes);
+  return evaluateElementwise(v.getDefiningOp(), at, lanes, mode);
+}
+
+Value KernelLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes, Mode mode) {
+  using namespace tile;
+  if (auto load = dyn_cast<LoadOp>(op))
+    return loadWindow(window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds()), at, lanes,
+                      mode);
+  if (auto read = dyn_cast<BufferReadOp>(op)) {
+    if (read.getStarts().empty())
+      return loadPlace(bufferPlace(read.getBuffer()), at, lanes);
+    return loadWindow(bufferWindow(read.getBuffer(), read.getStarts(), *read.getExtents()), at, lanes, mode);
+  }
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return constantVector(cast<DenseElementsAttr>(constant.getValue()), at, lanes);
+  if (auto iota = dyn_cast<IotaOp>(op))
+    return arith::AddIOp::create(b_, splat(scalar(iota.getStart()), lanes), laneIndices(at[0], lanes));
+  if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    return evaluateBroadcast(broadcast, at, lanes, mode);
+  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+    Vec<Value> from(at);
+    from.erase(from.begin() + expand.getAxis());
+    return evaluate(expand.getInput(), from, lanes, mode); // a new last axis has one lane
+  }
+  if (auto mask = dyn_cast<MaskOp>(op))
+    return evaluateMask(mask, at, lanes, mode);
+  if (auto cast = dyn_cast<CastOp>(op))
+    return emitCast(b_, b_.getLoc(), evaluate(cast.getInput(), at, lanes, mode), *parseDType(cast.getFrom()),
+                    *parseDType(cast.getTo()));
+  if (auto sigmoid = dyn_cast<SigmoidOp>(op))
+    return emitSigmoid(b_, b_.getLoc(), evaluate(sigmoid.getInput(), at, lanes, mode));
+  if (auto rand = dyn_cast<RandOp>(op))
+    return evaluateRand(rand, evaluate(rand.getOffset(), at, lanes, mode), lanes);
+
+  OperationState state(b_.getLoc(), op->getName());
+  for (Value operand : op->getOperands())
+    state.addOperands(evaluate(operand, at, lanes, mode));
+  state.addTypes(vectorOf(tileType(op->getResult(0)).getElementType(), lanes));
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  return b_.create(state)->getResult(0);
+}
+
+Value KernelLowering::evaluateBroadcast(tile::BroadcastOp op, Indices at, int64_t lanes, Mode mode) {
+  Value from = op.getInput();
+  if (!tile::isTile(from))
+    return splat(scalar(from), lanes);
+  auto shape = tile::tileType(from).getShape();
+  auto target = tile::tileType(op.getResult()).getShape();
+  Vec<Value> index(at);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] == 1 && target[d] != 1)
+      index[d] = constant(0);
+  if (shape.back() == 1 && target.back() != 1)
+    return splat(lane(evaluate(from, index, 1, mode), 0), lanes);
+  return evaluate(from, index, lanes, mode);
+}
+
+Value KernelLowering::evaluateMask(tile::MaskOp op, Indices at, int64_t lanes, Mode mode) {
+  Value inner = evaluate(op.getInput(), at, lanes, mode);
+  if (mode.inside)
+    return inner;
+  Value inside = boundsMask(op.getLower(), op.getUpper(), at, lanes);
+  return arith::SelectOp::create(b_, inside, inner, splat(scalar(op.getFill()), lanes));
+}
+
+Value KernelLowering::constantVector(DenseElementsAttr attr, Indices at, int64_t lanes) {
+  auto splatAttr = [&](Attribute element) -> Value {
+    Type reg = registerElement(attr.getElementType());
+    APInt bits = isa<FloatAttr>(element) ? cast<FloatAttr>(element).getValue().bitcastToAPInt()
+                                         : cast<IntegerAttr>(element).getValue();
+    auto type = VectorType::get({lanes}, reg);
+    if (auto f = dyn_cast<FloatType>(reg))
+      return arith::ConstantOp::create(b_, DenseElementsAttr::get(type, APFloat(f.getFloatSemantics(), bits)));
+    return arith::ConstantOp::create(b_,
+                                     DenseElementsAttr::get(type, bits.zextOrTrunc(reg.getIntOrFloatBitWidth())));
+  };
+  if (attr.isSplat())
+    return splatAttr(attr.getSplatValue<Attribute>());
+  // Folding made a table of it: pick the elements by comparing the linear index.
+  auto shape = cast<ShapedType>(attr.getType()).getShape();
+  Value linear = at[0];
+  for (size_t d = 1; d < shape.size(); ++d)
+    linear = arith::AddIOp::create(b_, arith::MulIOp::create(b_, linear, constant(shape[d])), at[d]);
+  Value positions = laneIndices(linear, lanes), result;
+  for (auto [i, element] : llvm::enumerate(attr.getValues<Attribute>())) {
+    Value candidate = splatAttr(element);
+    if (!result) {
+      result = candidate;
+      continue;
+    }
+    Value here = splat(arith::ConstantOp::create(b_, b_.getI32IntegerAttr(i)), lanes);
+    Value hit = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, positions, here);
+    result = arith::SelectOp::create(b_, hit, candidate, result);
+  }
+  return result;
+}
+
+/// Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+Value KernelLowering::evaluateRand(tile::RandOp op, Value offset, int64_t lanes) {
+  auto v32 = VectorType::get({lanes}, b_.getI32Type()), v64 = VectorType::get({lanes}, b_.getI64Type());
+  auto c32 = [&](uint32_t c) -> Value {
+    return arith::ConstantOp::create(b_, DenseElementsAttr::get(v32, APInt(32, c)));
+  };
+  Value shift = arith::ConstantOp::create(b_, DenseElementsAttr::get(v64, APInt(64, 32)));
+  auto low = [&](Value x) -> Value { return arith::TruncIOp::create(b_, v32, x); };
+  auto high = [&](Value x) -> Value { return low(arith::ShRUIOp::create(b_, x, shift)); };
+  auto product = [&](Value x, uint32_t m) -> Value {
+    Value wide = arith::ExtUIOp::create(b_, v64, x);
+    return arith::MulIOp::create(b_, wide, arith::ExtUIOp::create(b_, v64, c32(m)));
+  };
+  auto bitXor = [&](Value x, Value y) -> Value { return arith::XOrIOp::create(b_, x, y); };
+  Value seed = splat(scalar(op.getSeed()), lanes);
+  Value c0 = low(offset), c1 = high(offset), c2 = c32(0), c3 = c32(0), k0 = low(seed), k1 = high(seed);
+  for (int round = 0; round < 10; ++round) {
+    Value p0 = product(c0, 0xD2511F53), p1 = product(c2, 0xCD9E8D57);
+    Value n0 = bitXor(bitXor(high(p1), c1), k0), n2 = bitXor(bitXor(high(p0), c3), k1);
+    c1 = low(p1), c3 = low(p0), c0 = n0, c2 = n2;
+    k0 = arith::AddIOp::create(b_, k0, c32(0x9E3779B9));
+    k1 = arith::AddIOp::create(b_, k1, c32(0xBB67AE85));
+  }
+  auto vf = VectorType::get({lanes}, b_.getF32Type());
+  Value bits = arith::ShRUIOp::create(b_, c0, c32(8));
+  Value scale = arith::ConstantOp::create(b_, DenseElementsAttr::get(vf, 0x1p-24f));
+  return arith::MulFOp::create(b_, arith::UIToFPOp::create(b_, vf, bits), scale);
+}
+
+} // namespace tessera::cpu

@@ -1,0 +1,448 @@
+// Global tensors, shared buffers and tiles in scratch: addresses, masks, loads and stores.
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/TileAccess.h"
+#include "plugins/cpu/codegen/Lowering.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tessera::cpu {
+
+namespace {
+
+/// Element type in memory: integer bits where registers hold bits; bool is a byte.
+Type inMemoryElement(Type element) {
+  if (element.isInteger(1))
+    return IntegerType::get(element.getContext(), 8);
+  return registerElement(element);
+}
+
+/// True only when the index cannot be negative.
+bool isNonNegative(Value v, int depth = 8) {
+  if (auto c = getConstantIntValue(v))
+    return *c >= 0;
+  if (auto arg = dyn_cast<BlockArgument>(v)) {
+    Operation *owner = arg.getOwner()->getParentOp();
+    if (isa<tile::KernelOp>(owner))
+      return v.getType().isIndex(); // dims
+    auto loop = dyn_cast<scf::ForOp>(owner);
+    return loop && arg == loop.getInductionVar() && depth && isNonNegative(loop.getLowerBound(), depth - 1);
+  }
+  Operation *op = v.getDefiningOp();
+  if (isa<tile::ProgramIdOp, tile::DimOp>(op))
+    return true;
+  if (!isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::FloorDivSIOp, arith::MinSIOp, arith::IndexCastOp>(op))
+    return false;
+  return depth && llvm::all_of(op->getOperands(), [&](Value x) { return isNonNegative(x, depth - 1); });
+}
+
+} // namespace
+
+// ---- Raw access
+
+Value KernelLowering::address(Value base, Value elementIndex, Type element) {
+  auto pointer = LLVM::LLVMPointerType::get(b_.getContext());
+  return LLVM::GEPOp::create(b_, pointer, inMemoryElement(element), base, ArrayRef<LLVM::GEPArg>{toI64(elementIndex)});
+}
+
+/// `lanes` 0 loads a scalar.
+Value KernelLowering::load(Type element, Value address, int64_t lanes, Value mask) {
+  Type memory = inMemoryElement(element);
+  unsigned align = std::max(1u, memory.getIntOrFloatBitWidth() / 8);
+  Type type = lanes ? Type(VectorType::get({lanes}, memory)) : memory;
+  Value v;
+  if (mask)
+    v = LLVM::MaskedLoadOp::create(b_, type, address, mask, ValueRange{zeroOf(type)}, b_.getI32IntegerAttr(align));
+  else
+    v = LLVM::LoadOp::create(b_, type, address, align);
+  if (element.isInteger(1))
+    v = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, v, zeroOf(type));
+  return v;
+}
+
+void KernelLowering::store(Type element, Value v, Value address, Value mask) {
+  Type memory = inMemoryElement(element);
+  unsigned align = std::max(1u, memory.getIntOrFloatBitWidth() / 8);
+  if (element.isInteger(1)) {
+    auto vector = dyn_cast<VectorType>(v.getType());
+    v = arith::ExtUIOp::create(b_, vector ? Type(VectorType::get(vector.getShape(), memory)) : memory, v);
+  }
+  if (mask)
+    LLVM::MaskedStoreOp::create(b_, v, address, mask, align);
+  else
+    LLVM::StoreOp::create(b_, v, address, align);
+}
+
+// ---- Tiles in scratch
+
+KernelLowering::Place KernelLowering::place(Value v) {
+  if (auto it = carried_.find(v); it != carried_.end())
+    return it->second;
+  auto type = tile::tileType(v);
+  Operation *op = v.getDefiningOp();
+  if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
+    Place p = place(reshape.getInput());
+    p.shape.assign(type.getShape().begin(), type.getShape().end());
+    return p;
+  }
+  return placesOf(op, ValueRange(v)).front();
+}
+
+SmallVector<KernelLowering::Place> KernelLowering::placesOf(Operation *op, ValueRange tiles) {
+  auto offsets = op->getAttrOfType<DenseI64ArrayAttr>(tile::kScratch).asArrayRef();
+  Vec<Place> places;
+  size_t next = 0;
+  for (Value v : tiles) {
+    if (!tile::isTile(v)) {
+      places.push_back({});
+      continue;
+    }
+    auto type = tile::tileType(v);
+    Place p;
+    p.offset = offsets[next++];
+    p.data = address(scratch_, constant(p.offset), b_.getI8Type());
+    p.shape.assign(type.getShape().begin(), type.getShape().end());
+    p.element = type.getElementType();
+    places.push_back(p);
+  }
+  return places;
+}
+
+KernelLowering::Place KernelLowering::bufferPlace(Value buffer) {
+  auto alloc = buffer.getDefiningOp<tile::AllocSharedOp>();
+  auto type = cast<tile::BufferType>(buffer.getType());
+  Place p;
+  p.offset = *alloc.getOffset();
+  p.data = address(scratch_, constant(p.offset), b_.getI8Type());
+  p.shape.assign(type.getShape().begin(), type.getShape().end());
+  p.element = valueTypeOfMemory(type.getElementType());
+  return p;
+}
+
+Value KernelLowering::placeAddress(const Place &p, Indices at) {
+  Value linear = at[0];
+  for (size_t d = 1; d < p.shape.size(); ++d)
+    linear = arith::AddIOp::create(b_, arith::MulIOp::create(b_, linear, constant(p.shape[d])), at[d]);
+  return address(p.data, linear, p.element);
+}
+
+Value KernelLowering::loadPlace(const Place &p, Indices at, int64_t lanes) {
+  return load(p.element, placeAddress(p, at), lanes);
+}
+
+void KernelLowering::storePlace(const Place &p, Value vector, Indices at) {
+  store(p.element, vector, placeAddress(p, at));
+}
+
+/// Computes an elementwise op into the place of its result.
+void KernelLowering::compute(Operation *op) {
+  Place p = place(op->getResult(0));
+  versioned(insideCondition(op), [&](Mode mode) {
+    nest(p.shape, lanesFor(op->getOperands(), op->getResult(0).getType()), [&](Indices at, int64_t lanes) {
+      storePlace(p, evaluateElementwise(op, at, lanes, mode), at);
+    });
+  });
+}
+
+/// Puts the value of `v`, wherever it is, into `p`.
+void KernelLowering::assign(Value v, const Place &p) {
+  if (tile::inMemory(v) && place(v).offset == p.offset)
+    return;
+  versioned(insideCondition(ValueRange(v)), [&](Mode mode) {
+    nest(p.shape, lanesFor(v), [&](Indices at, int64_t lanes) { storePlace(p, evaluate(v, at, lanes, mode), at); });
+  });
+}
+
+// ---- Windows
+
+KernelLowering::Window KernelLowering::window(View view, ValueRange starts, ArrayRef<int64_t> extents,
+                                              bool inBounds) {
+  Window w{std::move(view), {}, {}, Vec<int64_t>(extents), inBounds, {}};
+  for (auto [dim, start] : llvm::enumerate(starts)) {
+    w.starts.push_back(scalar(start));
+    w.nonNegative.push_back(isNonNegative(start));
+    if (extents[dim] >= 0)
+      w.dimOfAxis.push_back(dim);
+  }
+  return w;
+}
+
+KernelLowering::Window KernelLowering::window(Value view, ValueRange starts, ArrayRef<int64_t> extents,
+                                              bool inBounds) {
+  return window(views_[view], starts, extents, inBounds);
+}
+
+KernelLowering::Window KernelLowering::bufferWindow(Value buffer, ValueRange starts, ArrayRef<int64_t> extents) {
+  Place p = bufferPlace(buffer);
+  View view{p.data, {}, Vec<Value>(p.shape.size()), p.element};
+  int64_t stride = 1;
+  for (int64_t n : p.shape)
+    view.sizes.push_back(constant(n));
+  for (size_t d = p.shape.size(); d-- > 0; stride *= p.shape[d])
+    view.strides[d] = constant(stride);
+  return window(view, starts, extents, false);
+}
+
+/// i1: all of the window lies inside its tensor; null when that is promised.
+Value KernelLowering::insideCondition(const Window &w) {
+  if (w.inBounds)
+    return {};
+  Value all;
+  auto also = [&](arith::CmpIPredicate p, Value x, Value y) {
+    Value c = arith::CmpIOp::create(b_, p, x, y);
+    all = all ? arith::AndIOp::create(b_, all, c).getResult() : c;
+  };
+  for (size_t d = 0; d < w.starts.size(); ++d) {
+    if (!w.nonNegative[d])
+      also(arith::CmpIPredicate::sge, w.starts[d], constant(0));
+    Value last = arith::AddIOp::create(b_, w.starts[d], constant(std::max<int64_t>(w.extents[d], 1)));
+    also(arith::CmpIPredicate::sle, last, w.view.sizes[d]);
+  }
+  return all;
+}
+
+Value KernelLowering::windowAddress(const Window &w, Indices at) {
+  Value linear;
+  for (size_t d = 0, axis = 0; d < w.starts.size(); ++d) {
+    Value index = w.starts[d];
+    if (axis < w.dimOfAxis.size() && w.dimOfAxis[axis] == d)
+      index = arith::AddIOp::create(b_, index, at[axis++]);
+    Value term = arith::MulIOp::create(b_, index, w.view.strides[d]);
+    linear = linear ? arith::AddIOp::create(b_, linear, term).getResult() : term;
+  }
+  return address(w.view.data, linear, w.view.element);
+}
+
+/// vector<lanes x i1>: lo <= first + lane < hi; `lo` may be null for 0 <= first.
+Value KernelLowering::rangeMask(Value first, Value lo, Value hi, int64_t lanes) {
+  // Both ends fit i32 once clamped to the vector.
+  auto clamped = [&](Value end) {
+    Value d = arith::SubIOp::create(b_, end, first);
+    d = arith::MaxSIOp::create(b_, arith::MinSIOp::create(b_, d, constant(lanes)), constant(0));
+    return splat(arith::IndexCastOp::create(b_, b_.getI32Type(), d), lanes);
+  };
+  Value steps = laneIndices(constant(0), lanes);
+  Value mask = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, steps, clamped(hi));
+  if (!lo)
+    return mask;
+  return arith::AndIOp::create(b_, mask, arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, steps, clamped(lo)));
+}
+
+Value KernelLowering::windowMask(const Window &w, Indices at, int64_t lanes) {
+  Value mask, row;
+  size_t last = w.dimOfAxis.back();
+  for (size_t d = 0, axis = 0; d < w.starts.size(); ++d) {
+    Value index = w.starts[d];
+    bool isAxis = axis < w.dimOfAxis.size() && w.dimOfAxis[axis] == d;
+    if (isAxis)
+      index = arith::AddIOp::create(b_, index, at[axis++]);
+    if (d == last) {
+      mask = rangeMask(index, w.nonNegative[d] ? Value() : constant(0), w.view.sizes[d], lanes);
+    } else {
+      Value inside = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, index, w.view.sizes[d]);
+      row = row ? arith::AndIOp::create(b_, row, inside).getResult() : inside;
+    }
+  }
+  return row ? arith::AndIOp::create(b_, mask, splat(row, lanes)).getResult() : mask;
+}
+
+Value KernelLowering::boundsMask(ValueRange lower, ValueRange upper, Indices at, int64_t lanes) {
+  Value mask = rangeMask(at.back(), scalar(lower.back()), scalar(upper.back()), lanes), row;
+  for (size_t d = 0; d + 1 < at.size(); ++d) {
+    Value above = arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, at[d], scalar(lower[d]));
+    Value below = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[d], scalar(upper[d]));
+    Value inside = arith::AndIOp::create(b_, above, below);
+    row = row ? arith::AndIOp::create(b_, row, inside).getResult() : inside;
+  }
+  return row ? arith::AndIOp::create(b_, mask, splat(row, lanes)).getResult() : mask;
+}
+
+Value KernelLowering::boundsFull(ValueRange lower, ValueRange upper, ArrayRef<int64_t> shape) {
+  Value all;
+  for (auto [lo, hi, n] : llvm::zip(lower, upper, shape)) {
+    Value below = arith::CmpIOp::create(b_, arith::CmpIPredicate::sle, scalar(lo), constant(0));
+    Value above = arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, scalar(hi), constant(n));
+    Value both = arith::AndIOp::create(b_, below, above);
+    all = all ? arith::AndIOp::create(b_, all, both).getResult() : both;
+  }
+  return all;
+}
+
+namespace {
+bool isContiguous(ArrayRef<unsigned> dimOfAxis, size_t rank) { return dimOfAxis.back() + 1 == rank; }
+} // namespace
+
+/// Pointers to `lanes` elements that stand `stride` apart.
+Value KernelLowering::stridedAddresses(Value first, Value stride, Type element, int64_t lanes) {
+  auto pointers = VectorType::get({lanes}, LLVM::LLVMPointerType::get(b_.getContext()));
+  auto wide = VectorType::get({lanes}, b_.getI64Type());
+  Value steps = arith::ExtSIOp::create(b_, wide, laneIndices(constant(0), lanes));
+  Value offsets = arith::MulIOp::create(b_, steps, splat(toI64(stride), lanes));
+  return LLVM::GEPOp::create(b_, pointers, inMemoryElement(element), first, ArrayRef<LLVM::GEPArg>{offsets});
+}
+
+Value KernelLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode mode) {
+  Type element = valueTypeOfMemory(w.view.element);
+  Value mask = mode.inside || w.inBounds ? Value() : windowMask(w, at, lanes);
+  Value first = windowAddress(w, at);
+  if (isContiguous(w.dimOfAxis, w.starts.size()))
+    return load(element, first, lanes, mask);
+  // A column: gather.
+  auto type = VectorType::get({lanes}, inMemoryElement(element));
+  Value addresses = stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes);
+  if (!mask)
+    mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
+  unsigned align = std::max(1u, type.getElementTypeBitWidth() / 8);
+  Value v = LLVM::masked_gather::create(b_, type, addresses, mask, ValueRange{zeroOf(type)},
+                                        b_.getI32IntegerAttr(align));
+  if (element.isInteger(1))
+    v = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, v, zeroOf(type));
+  return v;
+}
+
+void KernelLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, Value extraMask) {
+  Type element = valueTypeOfMemory(w.view.element);
+  int64_t lanes = cast<VectorType>(v.getType()).getDimSize(0);
+  Value mask = mode.inside || w.inBounds ? Value() : windowMask(w, at, lanes);
+  if (extraMask)
+    mask = mask ? arith::AndIOp::create(b_, mask, extraMask).getResult() : extraMask;
+  Value first = windowAddress(w, at);
+  if (isContiguous(w.dimOfAxis, w.starts.size()))
+    return store(element, v, first, mask);
+  if (!mask)
+    mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
+  auto type = VectorType::get({lanes}, inMemoryElement(element));
+  if (element.isInteger(1))
+    v = arith::ExtUIOp::create(b_, type, v);
+  Value addresses = stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes);
+  unsigned align = std::max(1u, type.getElementTypeBitWidth() / 8);
+  LLVM::masked_scatter::create(b_, v, addresses, mask, b_.getI32IntegerAttr(align));
+}
+
+// ---- Ops
+
+LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
+  Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
+  auto shape = tile::tileType(op.getValue()).getShape();
+  Value condition = insideCondition(w);
+  auto also = [&](Value c) {
+    if (c)
+      condition = condition ? arith::AndIOp::create(b_, condition, c).getResult() : c;
+  };
+  if (!op.getLower().empty())
+    also(boundsFull(op.getLower(), op.getUpper(), shape));
+  also(insideCondition(ValueRange(op.getValue())));
+  versioned(condition, [&](Mode mode) {
+    nest(shape, lanesFor(op.getValue()), [&](Indices at, int64_t lanes) {
+      Value bounds = mode.inside || op.getLower().empty() ? Value()
+                                                          : boundsMask(op.getLower(), op.getUpper(), at, lanes);
+      storeWindow(w, evaluate(op.getValue(), at, lanes, mode), at, mode, bounds);
+    });
+  });
+  return success();
+}
+
+LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
+  Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
+  Place to = bufferPlace(op.getBuffer());
+  auto shape = tile::tileShape(op.getExtents());
+  int64_t lanes = vectorBytes_ / std::max<int64_t>(1, tessera::storageBytes(w.view.element));
+  versioned(insideCondition(w), [&](Mode mode) {
+    nest(shape, lanes, [&](Indices at, int64_t width) {
+      // A copy may drop axes of extent 1: same elements in the same order.
+      storePlace({to.data, Vec<int64_t>(shape), to.element, to.offset}, loadWindow(w, at, width, mode), at);
+    });
+  });
+  return success();
+}
+
+LogicalResult KernelLowering::lowerBufferWrite(tile::BufferWriteOp op) {
+  auto shape = tile::tileType(op.getValue()).getShape();
+  if (op.getStarts().empty()) {
+    Place to = bufferPlace(op.getBuffer());
+    versioned(insideCondition(ValueRange(op.getValue())), [&](Mode mode) {
+      nest(shape, lanesFor(op.getValue()), [&](Indices at, int64_t lanes) {
+        storePlace(to, evaluate(op.getValue(), at, lanes, mode), at);
+      });
+    });
+    return success();
+  }
+  Window w = bufferWindow(op.getBuffer(), op.getStarts(), *op.getExtents());
+  nest(shape, lanesFor(op.getValue()), [&](Indices at, int64_t lanes) {
+    storeWindow(w, evaluate(op.getValue(), at, lanes, {false}), at, {false}, Value());
+  });
+  return success();
+}
+
+/// One prefetch per cache line of each row.
+LogicalResult KernelLowering::lowerPrefetch(tile::PrefetchOp op) {
+  Window w = window(op.getView(), op.getStarts(), op.getExtents(), false);
+  auto shape = tile::tileShape(op.getExtents());
+  int64_t perLine = 64 / tessera::storageBytes(op.getView().getType().getElementType());
+  Vec<int64_t> lines(shape);
+  lines.back() = (shape.back() + perLine - 1) / perLine;
+  nest(lines, 1, [&](Indices at, int64_t) {
+    Vec<Value> index(at);
+    index.back() = arith::MulIOp::create(b_, index.back(), constant(perLine));
+    LLVM::Prefetch::create(b_, windowAddress(w, index), 0, 3, 1);
+  });
+  return success();
+}
+
+Value KernelLowering::inRange(const View &view, ValueRange indices) {
+  Value all;
+  for (auto [index, size] : llvm::zip(indices, view.sizes)) {
+    Value inside = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, index, size);
+    all = all ? arith::AndIOp::create(b_, all, inside).getResult() : inside;
+  }
+  return all;
+}
+
+Value KernelLowering::elementAddress(const View &view, ValueRange indices) {
+  Value linear;
+  for (auto [index, stride] : llvm::zip(indices, view.strides)) {
+    Value term = arith::MulIOp::create(b_, index, stride);
+    linear = linear ? arith::AddIOp::create(b_, linear, term).getResult() : term;
+  }
+  return address(view.data, linear, view.element);
+}
+
+LogicalResult KernelLowering::lowerLoadElem(tile::LoadElemOp op) {
+  const View view = views_[op.getView()];
+  Vec<Value> indices;
+  for (Value i : op.getIndices())
+    indices.push_back(scalar(i));
+  Type element = valueTypeOfMemory(view.element);
+  if (op.getInBounds()) {
+    map_.map(op.getResult(), load(element, elementAddress(view, indices), 0));
+    return success();
+  }
+  auto branch = scf::IfOp::create(b_, registerElement(element), inRange(view, indices), true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(&branch.getThenRegion().front());
+  scf::YieldOp::create(b_, load(element, elementAddress(view, indices), 0));
+  b_.setInsertionPointToStart(&branch.getElseRegion().front());
+  scf::YieldOp::create(b_, zeroOf(registerElement(element)));
+  map_.map(op.getResult(), branch.getResult(0));
+  return success();
+}
+
+LogicalResult KernelLowering::lowerStoreElem(tile::StoreElemOp op) {
+  const View view = views_[op.getView()];
+  Vec<Value> indices;
+  for (Value i : op.getIndices())
+    indices.push_back(scalar(i));
+  Type element = valueTypeOfMemory(view.element);
+  Value v = scalar(op.getValue());
+  if (op.getInBounds()) {
+    store(element, v, elementAddress(view, indices));
+    return success();
+  }
+  auto branch = scf::IfOp::create(b_, TypeRange(), inRange(view, indices), false);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(&branch.getThenRegion().front());
+  store(element, v, elementAddress(view, indices));
+  return success();
+}
+
+} // namespace tessera::cpu

@@ -1,0 +1,60 @@
+// Loops over the elements of a tile.
+#include "plugins/cpu/codegen/Lowering.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tessera::cpu {
+
+void KernelLowering::loop(int64_t lo, int64_t hi, int64_t step, llvm::function_ref<void(Value)> body) {
+  if (lo >= hi)
+    return;
+  if (hi - lo <= step)
+    return body(constant(lo));
+  auto op = scf::ForOp::create(b_, constant(lo), constant(hi), constant(step));
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(op.getBody());
+  body(op.getInductionVar());
+}
+
+/// The last axis in steps of `lanes`; what is left of it in vectors of the powers of two it is made of, so that no
+/// element outside the tile is ever computed.
+void KernelLowering::nest(ArrayRef<int64_t> shape, int64_t lanes, NestBody body) {
+  Vec<Value> at;
+  std::function<void(size_t)> axis = [&](size_t depth) {
+    if (depth + 1 < shape.size()) {
+      loop(0, shape[depth], 1, [&](Value i) {
+        at.push_back(i);
+        axis(depth + 1);
+        at.pop_back();
+      });
+      return;
+    }
+    int64_t n = shape[depth], whole = n / lanes * lanes;
+    auto call = [&](Value j, int64_t width) {
+      at.push_back(j);
+      body(at, width);
+      at.pop_back();
+    };
+    loop(0, whole, lanes, [&](Value j) { call(j, lanes); });
+    for (int64_t j = whole, left = n - whole; left;) {
+      int64_t width = llvm::bit_floor(static_cast<uint64_t>(left));
+      call(constant(j), width);
+      j += width, left -= width;
+    }
+  };
+  axis(0);
+}
+
+void KernelLowering::versioned(Value condition, llvm::function_ref<void(Mode)> emit) {
+  if (!condition)
+    return emit({true});
+  auto branch = scf::IfOp::create(b_, TypeRange(), condition, true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(&branch.getThenRegion().front());
+  emit({true});
+  b_.setInsertionPointToStart(&branch.getElseRegion().front());
+  emit({false});
+}
+
+} // namespace tessera::cpu

@@ -1,0 +1,178 @@
+#include "plugins/cpu/codegen/Target.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include <mutex>
+
+namespace tessera::cpu {
+namespace {
+
+void initializeOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+}
+
+std::unique_ptr<llvm::TargetMachine> machineFor(const CpuTarget &target, std::string &why) {
+  initializeOnce();
+  llvm::Triple triple(target.triple);
+  const llvm::Target *t = llvm::TargetRegistry::lookupTarget(triple, why);
+  if (!t)
+    return nullptr;
+  llvm::TargetOptions options;
+  // Contraction happens only where the code generator wrote an fma.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(t->createTargetMachine(triple, target.cpu, target.features, options,
+                                                                     llvm::Reloc::PIC_, std::nullopt,
+                                                                     llvm::CodeGenOptLevel::Default));
+}
+
+/// LLVM IR of the module, optimised for the target.
+std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module, const CpuTarget &target, llvm::TargetMachine &machine,
+                                        llvm::LLVMContext &context, std::string &why) {
+  std::unique_ptr<llvm::Module> ir = mlir::translateModuleToLLVMIR(module, context, "tessera");
+  if (!ir) {
+    why = "the LLVM dialect module does not translate to LLVM IR";
+    return nullptr;
+  }
+  ir->setDataLayout(machine.createDataLayout());
+  ir->setTargetTriple(machine.getTargetTriple());
+  for (llvm::Function &f : *ir) {
+    if (f.isDeclaration())
+      continue;
+    f.addFnAttr("target-cpu", target.cpu);
+    f.addFnAttr("target-features", target.features);
+    // The vector width the kernel was cut for, also where the optimiser vectorises loops over lanes.
+    f.addFnAttr("prefer-vector-width", std::to_string(target.vectorBytes * 8));
+    f.addFnAttr("min-legal-vector-width", std::to_string(target.vectorBytes * 8));
+  }
+  llvm::LoopAnalysisManager lam;
+  llvm::FunctionAnalysisManager fam;
+  llvm::CGSCCAnalysisManager cam;
+  llvm::ModuleAnalysisManager mam;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(mam);
+  builder.registerCGSCCAnalyses(cam);
+  builder.registerFunctionAnalyses(fam);
+  builder.registerLoopAnalyses(lam);
+  builder.crossRegisterProxies(lam, fam, cam, mam);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(*ir, mam);
+  return ir;
+}
+
+bool emitFile(mlir::ModuleOp module, const CpuTarget &target, llvm::CodeGenFileType type, std::string &out,
+              std::string &why) {
+  auto machine = machineFor(target, why);
+  if (!machine)
+    return false;
+  llvm::LLVMContext context;
+  auto ir = translate(module, target, *machine, context, why);
+  if (!ir)
+    return false;
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, type)) {
+    why = "LLVM cannot emit this kind of file for " + target.triple;
+    return false;
+  }
+  passes.run(*ir);
+  out.assign(bytes.begin(), bytes.end());
+  return true;
+}
+
+} // namespace
+
+bool parseTarget(llvm::StringRef text, CpuTarget &out, std::string &why) {
+  initializeOnce();
+  auto [kind, name] = text.split(':');
+  if (kind != "cpu") {
+    why = "this build generates code for cpu only";
+    return false;
+  }
+  out.triple = llvm::sys::getProcessTriple();
+  std::string error;
+  const llvm::Target *t = llvm::TargetRegistry::lookupTarget(llvm::Triple(out.triple), error);
+  if (!t) {
+    why = error;
+    return false;
+  }
+  out.isHost = name.empty() || name == "native";
+  if (out.isHost) {
+    out.cpu = llvm::sys::getHostCPUName().str();
+    out.features.clear();
+    for (const auto &feature : llvm::sys::getHostCPUFeatures()) {
+      if (!out.features.empty())
+        out.features += ',';
+      out.features += (feature.second ? "+" : "-") + feature.first().str();
+    }
+  } else {
+    out.cpu = name.str();
+    out.features.clear();
+  }
+  std::unique_ptr<llvm::MCSubtargetInfo> info(
+      t->createMCSubtargetInfo(llvm::Triple(out.triple), out.isHost ? "" : out.cpu, out.features));
+  if (!out.isHost && (!info || !info->isCPUStringValid(out.cpu))) {
+    why = "LLVM knows no x86-64 CPU named '" + out.cpu + "'";
+    return false;
+  }
+  bool avx512 = info->checkFeatures("+avx512f") && info->checkFeatures("+avx512vl") && info->checkFeatures("+avx512bw") &&
+                info->checkFeatures("+avx512dq");
+  bool avx2 = info->checkFeatures("+avx2") && info->checkFeatures("+fma");
+  out.vectorBytes = avx512 ? 64 : avx2 ? 32 : 16;
+  out.vectorRegisters = avx512 ? 32 : 16;
+  return true;
+}
+
+bool emitAssembly(mlir::ModuleOp module, const CpuTarget &target, std::string &text, std::string &why) {
+  return emitFile(module, target, llvm::CodeGenFileType::AssemblyFile, text, why);
+}
+
+bool emitObject(mlir::ModuleOp module, const CpuTarget &target, std::string &bytes, std::string &why) {
+  return emitFile(module, target, llvm::CodeGenFileType::ObjectFile, bytes, why);
+}
+
+bool jit(mlir::ModuleOp module, const CpuTarget &target, llvm::StringRef symbol, std::shared_ptr<void> &owner,
+         void *&address, std::string &why) {
+  std::string bytes;
+  if (!emitObject(module, target, bytes, why))
+    return false;
+  auto fail = [&](llvm::Error e) {
+    why = llvm::toString(std::move(e));
+    return false;
+  };
+  auto created = llvm::orc::LLJITBuilder().create();
+  if (!created)
+    return fail(created.takeError());
+  std::shared_ptr<llvm::orc::LLJIT> engine = std::move(*created);
+  // memset and memcpy may stand for loops that fill or copy scratch.
+  auto generator = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      engine->getDataLayout().getGlobalPrefix(),
+      [](const llvm::orc::SymbolStringPtr &name) { return (*name).starts_with("mem"); });
+  if (!generator)
+    return fail(generator.takeError());
+  engine->getMainJITDylib().addGenerator(std::move(*generator));
+  if (auto e = engine->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes, symbol)))
+    return fail(std::move(e));
+  auto found = engine->lookup(symbol);
+  if (!found)
+    return fail(found.takeError());
+  address = found->toPtr<void *>();
+  owner = engine;
+  return true;
+}
+
+} // namespace tessera::cpu
