@@ -28,6 +28,10 @@ ParseResult KernelOp::parse(OpAsmParser &p, OperationState &state) {
 
 void KernelOp::print(OpAsmPrinter &p) { tile::printKernel(p, *this, /*withGrid=*/false); }
 
+void KernelOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName) {
+  tile::nameArguments(body, getParams(), setName);
+}
+
 LogicalResult KernelOp::verify() {
   if (failed(tile::verifyParams(*this, getParams()))) return failure();
   int64_t constructs = 0;
@@ -36,10 +40,17 @@ LogicalResult KernelOp::verify() {
   return emitOpError() << "holds " << constructs << " parallel constructs; it needs one schedule.grid or schedule.lanes";
 }
 
+std::vector<unsigned> KernelOp::getIndexArguments() {
+  std::vector<unsigned> positions;
+  for (BlockArgument arg : getBody().getArguments())
+    if (arg.getType().isIntOrIndex() && !arg.getType().isInteger(1)) positions.push_back(arg.getArgNumber());
+  return positions;
+}
+
 std::vector<std::string> KernelOp::getIndexNames() {
   std::vector<std::string> names;
-  for (auto [attr, arg] : llvm::zip_equal(getParams(), getBody().getArguments()))
-    if (arg.getType().isIntOrIndex()) names.push_back(cast<DictionaryAttr>(attr).getAs<StringAttr>("name").str());
+  for (unsigned position : getIndexArguments())
+    names.push_back(cast<DictionaryAttr>(getParams()[position]).getAs<StringAttr>("name").str());
   return names;
 }
 
@@ -73,7 +84,8 @@ ParseResult GridOp::parse(OpAsmParser &p, OperationState &state) {
   if (p.parseArgumentList(variables, AsmParser::Delimiter::Paren) || p.parseEqual() ||
       parseStrings(p, "from", state) || p.parseKeyword("to") || parseStrings(p, "to", state) ||
       p.parseKeyword("step") || parseStrings(p, "step", state) || p.parseKeyword("names") ||
-      p.parseAttribute(names, "names", state.attributes) || p.parseOptionalAttrDict(state.attributes))
+      p.parseAttribute(names, "names", state.attributes) ||
+      p.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
   for (OpAsmParser::Argument &variable : variables) variable.type = p.getBuilder().getIndexType();
   Region *body = state.addRegion();
@@ -97,9 +109,14 @@ void GridOp::print(OpAsmPrinter &p) {
   p << " step ";
   printStrings(getStep());
   p << " names " << getNames();
-  p.printOptionalAttrDict((*this)->getAttrs(), {"from", "to", "step", "names"});
+  p.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"from", "to", "step", "names"});
   p << ' ';
   p.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
+}
+
+void GridOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName) {
+  for (auto [variable, name] : llvm::zip(body.getArguments(), getNames().getAsRange<StringAttr>()))
+    setName(variable, name.getValue());
 }
 
 LogicalResult GridOp::verify() {
@@ -138,6 +155,10 @@ void LanesOp::print(OpAsmPrinter &p) {
   p << " to " << getCountAttr() << ' ';
   p.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
   p.printOptionalAttrDict((*this)->getAttrs(), {"count"});
+}
+
+void LanesOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName) {
+  if (body.getNumArguments() == 1) setName(body.getArgument(0), "lane");
 }
 
 LogicalResult LanesOp::verify() {

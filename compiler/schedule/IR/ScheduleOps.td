@@ -3,6 +3,7 @@
 #define TESSERA_SCHEDULE_OPS
 include "mlir/IR/OpBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
@@ -27,7 +28,8 @@ class Schedule_Op<string mnemonic, list<Trait> traits = []> : Op<Schedule_Dialec
 
 def Schedule_KernelOp : Schedule_Op<"kernel", [
     FunctionOpInterface, IsolatedFromAbove, AffineScope, AutomaticAllocationScope,
-    SingleBlockImplicitTerminator<"YieldOp">]> {
+    SingleBlockImplicitTerminator<"YieldOp">,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "a kernel before its schedule is expanded";
   let description = [{
     ```mlir
@@ -49,17 +51,20 @@ def Schedule_KernelOp : Schedule_Op<"kernel", [
     ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
-    /// The names an index expression may use: dims and integer scalars, in argument order.
+    /// The arguments an index expression may name, dims and integer scalars, and their names.
+    std::vector<unsigned> getIndexArguments();
     std::vector<std::string> getIndexNames();
   }];
 }
 
-def Schedule_GridOp : Schedule_Op<"grid", [SingleBlockImplicitTerminator<"YieldOp">, HasParent<"KernelOp">]> {
+def Schedule_GridOp : Schedule_Op<"grid", [
+    SingleBlockImplicitTerminator<"YieldOp">, HasParent<"KernelOp">,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "a grid of tile programs";
   let description = [{
     ```mlir
     schedule.grid (%i, %j) = ("0", "0") to ("M", "N") step ("64", "64") names ["tile_m", "tile_n"]
-        {order = [0, 1], placement = "any"} { ... }
+        attributes {order = array<i64: 0, 1>, placement = "any"} { ... }
     ```
     Axis k has ceildiv(to - from, step) programs; its variable is from + position * step. Bounds are expressions of
     the kernel's dims and integer scalars. No axis means one program. `batch` marks implicit batch axes. `order`
@@ -73,7 +78,9 @@ def Schedule_GridOp : Schedule_Op<"grid", [SingleBlockImplicitTerminator<"YieldO
   let hasVerifier = 1;
 }
 
-def Schedule_LanesOp : Schedule_Op<"lanes", [SingleBlockImplicitTerminator<"YieldOp">, HasParent<"KernelOp">]> {
+def Schedule_LanesOp : Schedule_Op<"lanes", [
+    SingleBlockImplicitTerminator<"YieldOp">, HasParent<"KernelOp">,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "scalar code for each of `count` lanes";
   let description = [{
     ```mlir

@@ -47,6 +47,12 @@ void printKernel(OpAsmPrinter &p, FunctionOpInterface op, bool withGrid) {
   p.printRegion(op.getFunctionBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/withGrid);
 }
 
+void nameArguments(Region &body, ArrayAttr params, OpAsmSetValueNameFn setName) {
+  for (auto [arg, attr] : llvm::zip(body.getArguments(), params)) // of one length only after verification
+    if (auto param = dyn_cast<DictionaryAttr>(attr))
+      if (auto name = param.getAs<StringAttr>("name")) setName(arg, name.getValue());
+}
+
 namespace {
 
 enum Kind { Tensor, Result, Scalar, Dim, Unknown };

@@ -9,6 +9,9 @@ namespace tessera::tile {
 mlir::ParseResult parseKernel(mlir::OpAsmParser &, mlir::OperationState &, bool withGrid);
 void printKernel(mlir::OpAsmPrinter &, mlir::FunctionOpInterface, bool withGrid);
 
+/// Names the arguments after their parameters.
+void nameArguments(mlir::Region &, mlir::ArrayAttr params, mlir::OpAsmSetValueNameFn);
+
 /// Checks the `params` attribute against the arguments: one entry each, decision order tensors, results, scalars,
 /// dims; types that match dtype and dims; every symbolic dim an argument.
 mlir::LogicalResult verifyParams(mlir::FunctionOpInterface, mlir::ArrayAttr params);

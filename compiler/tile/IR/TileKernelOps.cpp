@@ -12,6 +12,10 @@ ParseResult KernelOp::parse(OpAsmParser &p, OperationState &state) {
 
 void KernelOp::print(OpAsmPrinter &p) { printKernel(p, *this, /*withGrid=*/true); }
 
+void KernelOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName) {
+  nameArguments(body, getParams(), setName);
+}
+
 LogicalResult KernelOp::verify() { return verifyParams(*this, getParams()); }
 
 LogicalResult ProgramIdOp::verify() {

@@ -2,12 +2,14 @@
 #ifndef TESSERA_TILE_KERNEL_OPS
 #define TESSERA_TILE_KERNEL_OPS
 include "compiler/tile/IR/TileBase.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/FunctionInterfaces.td"
 
 def Tile_KernelOp : Tile_Op<"kernel", [
-    FunctionOpInterface, IsolatedFromAbove, AffineScope, AutomaticAllocationScope, SingleBlock]> {
+    FunctionOpInterface, IsolatedFromAbove, AffineScope, AutomaticAllocationScope, SingleBlock,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "the code of one program of a launch";
   let description = [{
     ```mlir
@@ -61,7 +63,7 @@ def Tile_DimOp : Tile_PureOp<"dim"> {
   let description = [{ Folds to a constant, or to the kernel's argument for that dim. }];
   let arguments = (ins Tile_ViewType:$view, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
   let results = (outs Index:$result);
-  let assemblyFormat = "$view `,` $dim attr-dict `:` type($view)";
+  let assemblyFormat = "$view `,` $dim attr-dict `:` qualified(type($view))";
   let hasVerifier = 1;
   let hasFolder = 1;
 }

@@ -18,7 +18,7 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead<Tile_GlobalMemory>]>]>
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$starts, DenseI64ArrayAttr:$extents, UnitAttr:$in_bounds);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$view `[` $starts `]` `extents` $extents attr-dict `:` type($view) `->` type($result)";
+  let assemblyFormat = "$view `[` $starts `]` `extents` $extents attr-dict `:` qualified(type($view)) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -35,8 +35,8 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[Me
   let arguments = (ins Tile_Tile:$value, Tile_ViewType:$view, Variadic<Index>:$starts, Variadic<Index>:$lower,
                        Variadic<Index>:$upper, DenseI64ArrayAttr:$extents, UnitAttr:$in_bounds);
   let assemblyFormat = [{
-    $value `,` $view `[` $starts `]` `extents` $extents custom<OptionalBounds>($lower, $upper) attr-dict
-    `:` type($value) `,` type($view)
+    $value `,` $view `[` $starts `]` `extents` $extents (`bounds` custom<Bounds>($lower, $upper)^)? attr-dict
+    `:` type($value) `,` qualified(type($view))
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$view, "::mlir::ValueRange":$starts,
@@ -49,14 +49,14 @@ def Tile_LoadElemOp : Tile_Op<"load_elem", [MemoryEffects<[MemRead<Tile_GlobalMe
   let summary = "reads one element; 0 when out of range";
   let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$indices, UnitAttr:$in_bounds);
   let results = (outs Tile_Scalar:$result);
-  let assemblyFormat = "$view `[` $indices `]` attr-dict `:` type($view) `->` type($result)";
+  let assemblyFormat = "$view `[` $indices `]` attr-dict `:` qualified(type($view)) `->` type($result)";
   let hasVerifier = 1;
 }
 
 def Tile_StoreElemOp : Tile_Op<"store_elem", [MemoryEffects<[MemWrite<Tile_GlobalMemory>]>]> {
   let summary = "writes one element; dropped when out of range";
   let arguments = (ins Tile_Scalar:$value, Tile_ViewType:$view, Variadic<Index>:$indices, UnitAttr:$in_bounds);
-  let assemblyFormat = "$value `,` $view `[` $indices `]` attr-dict `:` type($value) `,` type($view)";
+  let assemblyFormat = "$value `,` $view `[` $indices `]` attr-dict `:` type($value) `,` qualified(type($view))";
   let hasVerifier = 1;
 }
 
@@ -64,7 +64,7 @@ def Tile_PrefetchOp : Tile_Op<"prefetch", [MemoryEffects<[MemRead<Tile_GlobalMem
   let summary = "asks for a tile to be brought near; no value, no fault";
   // The write effect only keeps the operation from being taken for dead.
   let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$starts, DenseI64ArrayAttr:$extents);
-  let assemblyFormat = "$view `[` $starts `]` `extents` $extents attr-dict `:` type($view)";
+  let assemblyFormat = "$view `[` $starts `]` `extents` $extents attr-dict `:` qualified(type($view))";
   let hasVerifier = 1;
 }
 

@@ -8,18 +8,16 @@ using namespace tessera::tile;
 
 using Operands = SmallVectorImpl<OpAsmParser::UnresolvedOperand>;
 
-/// `bounds(%lo0 to %hi0, %lo1 to %hi1)`, or nothing.
-static ParseResult parseOptionalBounds(OpAsmParser &p, Operands &lower, Operands &upper) {
-  if (failed(p.parseOptionalKeyword("bounds"))) return success();
+/// `(%lo0 to %hi0, %lo1 to %hi1)`
+static ParseResult parseBounds(OpAsmParser &p, Operands &lower, Operands &upper) {
   return p.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] {
     return failure(p.parseOperand(lower.emplace_back()) || p.parseKeyword("to") ||
                    p.parseOperand(upper.emplace_back()));
   });
 }
 
-static void printOptionalBounds(OpAsmPrinter &p, Operation *, OperandRange lower, OperandRange upper) {
-  if (lower.empty()) return;
-  p << " bounds(";
+static void printBounds(OpAsmPrinter &p, Operation *, OperandRange lower, OperandRange upper) {
+  p << '(';
   llvm::interleaveComma(llvm::zip_equal(lower, upper), p,
                         [&](auto bound) { p << std::get<0>(bound) << " to " << std::get<1>(bound); });
   p << ')';

@@ -8,7 +8,7 @@ def Tile_AllocSharedOp : Tile_Op<"alloc_shared"> {
   let description = [{ `offset` (bytes from the start of the program's shared memory) comes from the memory planner. }];
   let arguments = (ins DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "16">:$align, OptionalAttr<I64Attr>:$offset);
   let results = (outs Res<Tile_BufferType, "", [MemAlloc<Tile_SharedMemory>]>:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "attr-dict `:` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -23,7 +23,7 @@ def Tile_BufferReadOp : Tile_Op<"buffer_read", [MemoryEffects<[MemRead<Tile_Shar
   }];
   let arguments = (ins Tile_BufferType:$buffer, Variadic<Index>:$starts, OptionalAttr<DenseI64ArrayAttr>:$extents);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$buffer (`[` $starts^ `]` `extents` $extents)? attr-dict `:` type($buffer) `->` type($result)";
+  let assemblyFormat = "$buffer (`[` $starts^ `]` `extents` $extents)? attr-dict `:` qualified(type($buffer)) `->` type($result)";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$buffer), [{
     build($_builder, $_state, result, buffer, ::mlir::ValueRange(), ::mlir::DenseI64ArrayAttr());
@@ -35,7 +35,7 @@ def Tile_BufferWriteOp : Tile_Op<"buffer_write", [MemoryEffects<[MemWrite<Tile_S
   let arguments = (ins Tile_Tile:$value, Tile_BufferType:$buffer, Variadic<Index>:$starts,
                        OptionalAttr<DenseI64ArrayAttr>:$extents);
   let assemblyFormat = [{
-    $value `,` $buffer (`[` $starts^ `]` `extents` $extents)? attr-dict `:` type($value) `,` type($buffer)
+    $value `,` $buffer (`[` $starts^ `]` `extents` $extents)? attr-dict `:` type($value) `,` qualified(type($buffer))
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$buffer), [{
@@ -55,7 +55,7 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [
   let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$starts, DenseI64ArrayAttr:$extents, Tile_BufferType:$buffer,
                        UnitAttr:$in_bounds);
   let assemblyFormat = [{
-    $view `[` $starts `]` `extents` $extents `to` $buffer attr-dict `:` type($view) `,` type($buffer)
+    $view `[` $starts `]` `extents` $extents `to` $buffer attr-dict `:` qualified(type($view)) `,` qualified(type($buffer))
   }];
   let hasVerifier = 1;
 }
