@@ -1,0 +1,221 @@
+// The frame: module, host function, the kernel's signature and its parallel structure.
+#include "compiler/graph/Import/Import.h"
+#include "compiler/graph/IR/GraphDialect.h"
+#include "compiler/graph/Import/Importer.h"
+#include "compiler/schedule/IR/ScheduleDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace tessera::graph {
+
+using frontend::Kernel;
+using frontend::Param;
+
+SmallVector<int> KernelImporter::argumentOrder(const Kernel &kernel) {
+  SmallVector<int> order;
+  auto take = [&](auto wanted) {
+    for (auto [index, param] : llvm::enumerate(kernel.params))
+      if (wanted(param)) order.push_back(static_cast<int>(index));
+  };
+  take([](const Param &p) { return p.isTensor && !p.isResult; });
+  take([](const Param &p) { return p.isTensor && p.isResult; });
+  take([](const Param &p) { return !p.isTensor; });
+  return order;
+}
+
+StringRef KernelImporter::accessOf(const Param &param) {
+  if (param.atomics || (param.reads && param.writes)) return "readwrite";
+  return param.writes ? "write" : "read";
+}
+
+std::string KernelImporter::dimText(const frontend::Dim &dim) {
+  if (dim.symbol.empty()) return std::to_string(dim.constant);
+  return dim.constant == 1 ? dim.symbol : std::to_string(dim.constant) + "*" + dim.symbol;
+}
+
+Location KernelImporter::locationOf(frontend::Range range) const {
+  return FileLineColLoc::get(file_, range.line, range.col);
+}
+
+int64_t KernelImporter::specializedValue(const std::string &dim) const {
+  for (auto &[name, value] : kernel_.specialized)
+    if (name == dim) return value;
+  return ShapedType::kDynamic;
+}
+
+mlir::Type KernelImporter::argumentType(const Param &param) {
+  if (!param.isTensor) return elementTypeInValues(b_.getContext(), param.dtype);
+  SmallVector<int64_t> shape;
+  for (const frontend::Dim &dim : param.dims) {
+    int64_t extent = dim.symbol.empty() ? 1 : specializedValue(dim.symbol);
+    shape.push_back(ShapedType::isDynamic(extent) ? extent : extent * dim.constant);
+  }
+  return tile::ViewType::get(b_.getContext(), shape, elementTypeInMemory(b_.getContext(), param.dtype));
+}
+
+DictionaryAttr KernelImporter::describe(const Param &param) {
+  NamedAttrList entry;
+  entry.append("name", b_.getStringAttr(param.name));
+  entry.append("kind", b_.getStringAttr(!param.isTensor ? "scalar" : param.isResult ? "result" : "tensor"));
+  entry.append("dtype", b_.getStringAttr(tessera::name(param.dtype)));
+  if (param.isTensor) {
+    entry.append("access", b_.getStringAttr(accessOf(param)));
+    SmallVector<Attribute> dims;
+    for (const frontend::Dim &dim : param.dims) dims.push_back(b_.getStringAttr(dimText(dim)));
+    entry.append("dims", b_.getArrayAttr(dims));
+  }
+  if (param.defaultValue) entry.append("default", b_.getF64FloatAttr(*param.defaultValue));
+  return entry.getDictionary(b_.getContext());
+}
+
+static DictionaryAttr dictionary(OpBuilder &b, const std::vector<std::pair<std::string, int64_t>> &entries) {
+  NamedAttrList list;
+  for (auto &[name, value] : entries) list.append(name, b.getI64IntegerAttr(value));
+  return list.getDictionary(b.getContext());
+}
+
+bool KernelImporter::importKernel(StringRef numerics) {
+  OpBuilder::InsertionGuard guard(b_);
+  loc_ = locationOf(kernel_.loc);
+  OperationState state(loc_, schedule::KernelOp::getOperationName());
+  Block *body = &state.addRegion()->emplaceBlock();
+  SmallVector<Attribute> params;
+  params_.resize(kernel_.params.size());
+  for (int index : argumentOrder(kernel_)) {
+    const Param &param = kernel_.params[index];
+    params.push_back(describe(param));
+    params_[index] = body->addArgument(argumentType(param), locationOf(param.loc));
+  }
+  for (const std::string &dim : kernel_.dims) {
+    params.push_back(b_.getDictionaryAttr(
+        {b_.getNamedAttr("name", b_.getStringAttr(dim)), b_.getNamedAttr("kind", b_.getStringAttr("dim"))}));
+    dims_[dim] = body->addArgument(b_.getIndexType(), loc_);
+  }
+  auto type = b_.getFunctionType(llvm::to_vector(body->getArgumentTypes()), {});
+  state.addAttribute("sym_name", b_.getStringAttr(kernel_.name));
+  state.addAttribute("function_type", TypeAttr::get(type));
+  state.addAttribute("params", b_.getArrayAttr(params));
+  state.addAttribute("numerics", b_.getStringAttr(numerics));
+  if (!kernel_.specialized.empty()) state.addAttribute("specialized", dictionary(b_, kernel_.specialized));
+  if (!kernel_.tunables.empty()) state.addAttribute("tunables", dictionary(b_, kernel_.tunables));
+  b_.create(state);
+  b_.setInsertionPointToEnd(body);
+  if (kernel_.laneCount) importLanes();
+  else importGrid();
+  b_.setInsertionPointToEnd(body);
+  schedule::YieldOp::create(b_, loc_);
+  return !failed_;
+}
+
+void KernelImporter::importGrid() {
+  SmallVector<Attribute> from, to, step, names;
+  SmallVector<bool> batch;
+  for (const frontend::GridAxis &axis : kernel_.grid) {
+    from.push_back(b_.getStringAttr(indexText(*axis.lo)));
+    to.push_back(b_.getStringAttr(indexText(*axis.hi)));
+    step.push_back(b_.getStringAttr(indexText(*axis.step)));
+    names.push_back(b_.getStringAttr(kernel_.symbols[axis.symbol].name));
+    batch.push_back(axis.isBatch);
+  }
+  loc_ = locationOf(kernel_.loc);
+  OperationState state(loc_, schedule::GridOp::getOperationName());
+  state.addAttribute("from", b_.getArrayAttr(from));
+  state.addAttribute("to", b_.getArrayAttr(to));
+  state.addAttribute("step", b_.getArrayAttr(step));
+  state.addAttribute("names", b_.getArrayAttr(names));
+  if (llvm::is_contained(batch, true)) state.addAttribute("batch", b_.getDenseBoolArrayAttr(batch));
+  Block &body = state.addRegion()->emplaceBlock();
+  SmallVector<Value> variables;
+  for (const frontend::GridAxis &axis : kernel_.grid)
+    variables.push_back(body.addArgument(b_.getIndexType(), locationOf(kernel_.symbols[axis.symbol].loc)));
+  b_.create(state);
+  b_.setInsertionPointToEnd(&body);
+  for (auto [axis, variable] : llvm::zip_equal(kernel_.grid, variables)) values_[axis.symbol] = toI64(variable);
+  importBody();
+}
+
+void KernelImporter::importLanes() {
+  OperationState state(loc_, schedule::LanesOp::getOperationName());
+  state.addAttribute("count", b_.getStringAttr(indexText(*kernel_.laneCount)));
+  Block &body = state.addRegion()->emplaceBlock();
+  Value lane = body.addArgument(b_.getIndexType(), loc_);
+  b_.create(state);
+  b_.setInsertionPointToEnd(&body);
+  lane_ = toI64(lane);
+  importBody();
+}
+
+void KernelImporter::importBody() {
+  // Shared buffers live as long as the program; they are symbols without a statement of their own.
+  for (auto [id, symbol] : llvm::enumerate(kernel_.symbols)) {
+    if (symbol.type.kind != frontend::Type::Buffer) continue;
+    auto swizzle = symbol.swizzle == "xor" ? tile::Swizzle::Xor : tile::Swizzle::None;
+    auto type = tile::BufferType::get(b_.getContext(), symbol.type.shape,
+                                      elementTypeInMemory(b_.getContext(), symbol.type.dtype), swizzle);
+    values_[id] = tile::AllocSharedOp::create(b_, locationOf(symbol.loc), type, symbol.align, IntegerAttr());
+  }
+  importBlock(kernel_.body);
+  schedule::YieldOp::create(b_, locationOf(kernel_.loc));
+}
+
+/// graph.func @name.host: what a caller sees, with whole tensors.
+static void createHostFunction(OpBuilder &b, const Kernel &kernel, Location loc, StringRef numerics) {
+  auto typeOf = [&](const Param &param) -> Type {
+    if (!param.isTensor) return elementTypeInValues(b.getContext(), param.dtype);
+    SmallVector<Attribute> dims;
+    for (const frontend::Dim &dim : param.dims)
+      dims.push_back(dim.symbol.empty() ? Attribute(b.getI64IntegerAttr(dim.constant))
+                                        : b.getStringAttr(KernelImporter::dimText(dim)));
+    return graph::TensorType::get(b.getContext(), b.getArrayAttr(dims), elementTypeInMemory(b.getContext(), param.dtype));
+  };
+
+  Block *body = new Block;
+  SmallVector<Value> operands;
+  SmallVector<Attribute> effects;
+  SmallVector<Type> updated, results;
+  for (int index : KernelImporter::argumentOrder(kernel)) {
+    const Param &param = kernel.params[index];
+    if (param.isResult) {
+      results.push_back(typeOf(param));
+      continue;
+    }
+    operands.push_back(body->addArgument(typeOf(param), loc));
+    StringRef effect = param.isTensor ? KernelImporter::accessOf(param) : "none";
+    effects.push_back(b.getStringAttr(effect));
+    if (effect == "write" || effect == "readwrite") updated.push_back(typeOf(param));
+  }
+  llvm::append_range(updated, results);
+
+  OperationState state(loc, FuncOp::getOperationName());
+  state.addAttribute("sym_name", b.getStringAttr(kernel.name + ".host"));
+  state.addAttribute("function_type",
+                     TypeAttr::get(b.getFunctionType(llvm::to_vector(body->getArgumentTypes()), updated)));
+  state.addAttribute("numerics", b.getStringAttr(numerics));
+  state.addRegion()->push_back(body);
+  b.create(state);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(body);
+  auto launch = LaunchOp::create(b, loc, updated, FlatSymbolRefAttr::get(b.getContext(), kernel.name), operands,
+                                 b.getArrayAttr(effects));
+  ReturnOp::create(b, loc, launch.getResults());
+}
+
+OwningOpRef<ModuleOp> importKernel(MLIRContext &context, const Kernel &kernel, const std::string &fileName,
+                                   const std::string &numerics) {
+  context.loadDialect<GraphDialect, schedule::ScheduleDialect, tile::TileDialect, arith::ArithDialect,
+                      math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
+  OpBuilder b(&context);
+  auto file = b.getStringAttr(fileName);
+  KernelImporter importer(b, kernel, file);
+  Location loc = importer.locationOf(kernel.loc);
+  OwningOpRef<ModuleOp> module(ModuleOp::create(loc));
+  b.setInsertionPointToEnd(module->getBody());
+  createHostFunction(b, kernel, loc, numerics);
+  if (!importer.importKernel(numerics)) return {};
+  return module;
+}
+
+} // namespace tessera::graph

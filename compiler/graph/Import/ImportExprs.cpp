@@ -1,0 +1,203 @@
+// Expressions: dispatch, leaves, logic, atomics, groups and the small helpers.
+#include "compiler/graph/Import/Importer.h"
+#include "numerics/Casts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tessera::graph {
+
+using frontend::Op;
+
+Value KernelImporter::import(const Expr &e) {
+  switch (e.op) {
+  case Op::ConstInt: case Op::ConstFloat: case Op::Var: case Op::ParamRef: case Op::DimRef: case Op::LaneId:
+    return importLeaf(e);
+  case Op::LogicalNot: case Op::LogicalAnd: case Op::LogicalOr: return importLogic(e);
+  case Op::Select: return importSelect(e);
+  case Op::Lt: case Op::Le: case Op::Gt: case Op::Ge: case Op::Eq: case Op::Ne: return importCompare(e);
+  case Op::Exp: case Op::Exp2: case Op::Log: case Op::Log2: case Op::Sqrt: case Op::Rsqrt: case Op::Tanh:
+  case Op::Sigmoid: case Op::Erf: case Op::Sin: case Op::Cos: case Op::Fma:
+    return importFunction(e);
+  case Op::Cast: case Op::Broadcast: case Op::ExpandDims: case Op::Reshape: case Op::Transpose: case Op::Concat:
+  case Op::Arange:
+    return importShape(e);
+  case Op::LoadTile: case Op::LoadElem: return importLoad(e);
+  case Op::BufferRead: return importBufferRead(e);
+  case Op::Sum: case Op::Max: case Op::Min: case Op::Prod: case Op::ArgMax: case Op::ArgMin: case Op::CumSum:
+  case Op::CumMax:
+    return importReduction(e);
+  case Op::Mma: return importMma(e);
+  case Op::CausalMask: return importCausalMask(e);
+  case Op::Atomic: return importAtomic(e);
+  case Op::Rand: {
+    Value seed = import(*e.args[0]), offset = import(*e.args[1]);
+    return tile::RandOp::create(b_, locationOf(e.loc), typeOf(e.type), seed, offset);
+  }
+  case Op::GroupId: case Op::LocalId: case Op::LaneIdInGroup: case Op::GroupSize: case Op::GroupReduce:
+    return importGroup(e);
+  case Op::Neg: case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::FloorDiv: case Op::Mod: case Op::Pow:
+  case Op::And: case Op::Or: case Op::Xor: case Op::Invert: case Op::Shl: case Op::Shr: case Op::Minimum:
+  case Op::Maximum: case Op::Abs:
+    return importArith(e);
+  }
+  llvm_unreachable("op out of range");
+}
+
+Value KernelImporter::importLeaf(const Expr &e) {
+  loc_ = locationOf(e.loc);
+  switch (e.op) {
+  case Op::ConstInt: return constant(typeOf(e.type), e.intValue);
+  case Op::ConstFloat: {
+    // Rounded as the language casts, which is not always as APFloat does (fp8 saturates, tf32 lies in f32).
+    auto type = cast<FloatType>(elementTypeInValues(b_.getContext(), e.type.dtype));
+    llvm::APInt bits(type.getWidth(), fromDouble(e.floatValue, e.type.dtype), false, /*implicitTrunc=*/true);
+    auto value = FloatAttr::get(type, llvm::APFloat(type.getFloatSemantics(), bits));
+    return splat(arith::ConstantOp::create(b_, loc_, value), typeOf(e.type));
+  }
+  case Op::Var: return values_[e.symbol];
+  case Op::ParamRef: return params_[e.param];
+  case Op::DimRef: {
+    int64_t value = specializedValue(e.text);
+    return ShapedType::isDynamic(value) ? toI64(dims_[e.text]) : constant(b_.getI64Type(), value);
+  }
+  default: return lane_;
+  }
+}
+
+/// Whether evaluating `e` where the program would not has no effect but its cost.
+static bool isCheapToEvaluate(const frontend::Expr &e) {
+  switch (e.op) {
+  case Op::Atomic: case Op::LoadTile: case Op::LoadElem: case Op::BufferRead: case Op::Mma: case Op::GroupReduce:
+  case Op::Pow: case Op::FloorDiv: case Op::Mod:
+    return false;
+  default: break;
+  }
+  return llvm::all_of(e.args, [](const frontend::ExprPtr &arg) { return isCheapToEvaluate(*arg); });
+}
+
+Value KernelImporter::importLogic(const Expr &e) {
+  Value lhs = import(*e.args[0]);
+  Location loc = locationOf(e.loc);
+  Type i1 = b_.getI1Type();
+  if (e.op == Op::LogicalNot) return arith::XOrIOp::create(b_, loc, lhs, constant(lhs.getType(), int64_t{1}));
+  bool isAnd = e.op == Op::LogicalAnd;
+  if (isCheapToEvaluate(*e.args[1])) {
+    Value rhs = import(*e.args[1]);
+    if (isAnd) return arith::AndIOp::create(b_, loc, lhs, rhs);
+    return arith::OrIOp::create(b_, loc, lhs, rhs);
+  }
+  // a and b -> if a { b } else { false };  a or b -> if a { true } else { b }
+  auto branch = scf::IfOp::create(b_, loc, TypeRange(i1), lhs, /*addThenBlock=*/true, /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToEnd(isAnd ? branch.elseBlock() : branch.thenBlock());
+  loc_ = loc;
+  scf::YieldOp::create(b_, loc, constant(i1, int64_t{!isAnd}));
+  b_.setInsertionPointToEnd(isAnd ? branch.thenBlock() : branch.elseBlock());
+  Value rhs = import(*e.args[1]);
+  scf::YieldOp::create(b_, loc, rhs);
+  return branch.getResult(0);
+}
+
+Value KernelImporter::importSelect(const Expr &e) {
+  Value condition = import(*e.args[0]);
+  Location loc = locationOf(e.loc);
+  bool isScalar = !isa<RankedTensorType>(condition.getType());
+  if (!isScalar || (isCheapToEvaluate(*e.args[1]) && isCheapToEvaluate(*e.args[2]))) {
+    Value a = import(*e.args[1]), b = import(*e.args[2]);
+    return arith::SelectOp::create(b_, loc, condition, a, b);
+  }
+  auto branch = scf::IfOp::create(b_, loc, TypeRange(typeOf(e.type)), condition, /*addThenBlock=*/true,
+                                  /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToEnd(branch.thenBlock());
+  Value a = import(*e.args[1]);
+  scf::YieldOp::create(b_, loc, a);
+  b_.setInsertionPointToEnd(branch.elseBlock());
+  Value b = import(*e.args[2]);
+  scf::YieldOp::create(b_, loc, b);
+  return branch.getResult(0);
+}
+
+Value KernelImporter::importAtomic(const Expr &e) {
+  size_t rank = kernel_.params[e.param].dims.size();
+  SmallVector<Value> indices = importIndices(ArrayRef(e.args).take_front(rank));
+  SmallVector<Value> operands;
+  for (const frontend::ExprPtr &arg : ArrayRef(e.args).drop_front(rank)) operands.push_back(import(*arg));
+  loc_ = locationOf(e.loc);
+  // Scalars among tiles are the same for every element.
+  Type type = typeOf(e.type);
+  if (auto tile = dyn_cast<RankedTensorType>(type)) {
+    for (Value &index : indices) index = splat(index, tile.clone(b_.getIndexType()));
+    for (Value &operand : operands) operand = splat(operand, type);
+  }
+  auto order = static_cast<tile::MemoryOrder>(e.order);
+  auto scope = static_cast<tile::MemoryScope>(e.scope);
+  Value view = params_[e.param];
+  if (e.atomic == frontend::AtomicKind::Cas)
+    return tile::AtomicCasOp::create(b_, loc_, type, order, scope, operands[0], operands[1], view, indices);
+  auto kind = static_cast<tile::AtomicKind>(e.atomic);
+  return tile::AtomicOp::create(b_, loc_, type, kind, order, scope, operands[0], view, indices,
+                                isUnsigned(e.type.dtype));
+}
+
+static_assert(static_cast<int>(frontend::AtomicKind::Xchg) == static_cast<int>(tile::AtomicKind::Xchg) &&
+              static_cast<int>(frontend::MemoryOrder::SeqCst) == static_cast<int>(tile::MemoryOrder::SeqCst) &&
+              static_cast<int>(frontend::MemoryScope::System) == static_cast<int>(tile::MemoryScope::System));
+
+Value KernelImporter::importGroup(const Expr &e) {
+  if (e.op == Op::GroupReduce) {
+    Value value = import(*e.args[0]);
+    auto kind = tile::symbolizeGroupReduceKind(e.text);
+    if (!kind) return emitUnimplemented(e, "group reductions are sum, max and min");
+    return tile::GroupReduceOp::create(b_, locationOf(e.loc), value.getType(), *kind, value,
+                                       isUnsigned(e.type.dtype));
+  }
+  auto kind = e.op == Op::GroupId         ? tile::GroupInfoKind::GroupId
+              : e.op == Op::LocalId       ? tile::GroupInfoKind::LocalId
+              : e.op == Op::LaneIdInGroup ? tile::GroupInfoKind::LaneId
+                                          : tile::GroupInfoKind::GroupSize;
+  return tile::GroupInfoOp::create(b_, locationOf(e.loc), b_.getI32Type(), kind);
+}
+
+//===-- helpers -------------------------------------------------------------------------------------------===//
+
+mlir::Type KernelImporter::typeOf(const frontend::Type &type) {
+  mlir::Type element = elementTypeInValues(b_.getContext(), type.dtype);
+  return type.kind == frontend::Type::Tile ? RankedTensorType::get(type.shape, element) : element;
+}
+
+Value KernelImporter::toIndex(Value integer) {
+  mlir::Type type = b_.getIndexType();
+  if (auto tile = dyn_cast<RankedTensorType>(integer.getType())) type = tile.clone(type);
+  return b_.createOrFold<arith::IndexCastOp>(loc_, type, integer);
+}
+
+Value KernelImporter::toI64(Value index) { return b_.createOrFold<arith::IndexCastOp>(loc_, b_.getI64Type(), index); }
+
+Value KernelImporter::constant(mlir::Type type, int64_t value) {
+  mlir::Type element = getElementTypeOrSelf(type);
+  TypedAttr attr = isa<FloatType>(element) ? TypedAttr(b_.getFloatAttr(element, static_cast<double>(value)))
+                                           : TypedAttr(b_.getIntegerAttr(element, value));
+  if (auto tile = dyn_cast<RankedTensorType>(type)) attr = SplatElementsAttr::get(tile, Attribute(attr));
+  return arith::ConstantOp::create(b_, loc_, attr);
+}
+
+Value KernelImporter::constant(mlir::Type type, double value) {
+  TypedAttr attr = b_.getFloatAttr(getElementTypeOrSelf(type), value);
+  if (auto tile = dyn_cast<RankedTensorType>(type)) attr = SplatElementsAttr::get(tile, Attribute(attr));
+  return arith::ConstantOp::create(b_, loc_, attr);
+}
+
+Value KernelImporter::splat(Value scalar, mlir::Type type) {
+  if (scalar.getType() == type) return scalar;
+  return tile::BroadcastOp::create(b_, loc_, type, scalar);
+}
+
+Value KernelImporter::emitUnimplemented(const Expr &e, StringRef what) {
+  if (!failed_) emitError(locationOf(e.loc)) << "not expressible: " << what;
+  failed_ = true;
+  return e.type.kind == frontend::Type::None ? Value() : constant(typeOf(e.type), int64_t{0});
+}
+
+} // namespace tessera::graph

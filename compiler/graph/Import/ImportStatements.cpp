@@ -1,0 +1,140 @@
+// Statements and structured control flow.
+#include "compiler/graph/Import/Importer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tessera::graph {
+
+using frontend::Stmt;
+
+static tile::MemoryOrder orderOf(frontend::MemoryOrder order) { return static_cast<tile::MemoryOrder>(order); }
+static tile::MemoryScope scopeOf(frontend::MemoryScope scope) { return static_cast<tile::MemoryScope>(scope); }
+
+void KernelImporter::importBlock(const frontend::Block &block) {
+  for (const Stmt &stmt : block) importStmt(stmt);
+}
+
+void KernelImporter::importStmt(const Stmt &stmt) {
+  // Operands move loc_ to their own places; what the statement itself emits stands at the statement's.
+  auto here = [&] { return loc_ = locationOf(stmt.loc); };
+  here();
+  switch (stmt.kind) {
+  case Stmt::Assign: {
+    Value value = import(*stmt.exprs[0]);
+    values_[stmt.symbol] = value;
+    return;
+  }
+  case Stmt::StoreTile:
+  case Stmt::StoreElem:
+  case Stmt::BufferWrite: return importStore(stmt);
+  case Stmt::CpAsync: {
+    const Expr &load = *stmt.exprs[0];
+    SmallVector<Value> starts = importIndices(load.args);
+    tile::CpAsyncOp::create(b_, here(), params_[load.param], starts, b_.getDenseI64ArrayAttr(load.ints),
+                            values_[stmt.symbol], UnitAttr());
+    return;
+  }
+  case Stmt::CommitGroup: tile::CommitGroupOp::create(b_, loc_); return;
+  case Stmt::WaitGroup: tile::WaitGroupOp::create(b_, loc_, b_.getI64IntegerAttr(stmt.ints[0])); return;
+  case Stmt::Barrier: tile::BarrierOp::create(b_, loc_); return;
+  case Stmt::Prefetch: {
+    const Expr &load = *stmt.exprs[0];
+    SmallVector<Value> starts = importIndices(load.args);
+    tile::PrefetchOp::create(b_, here(), params_[load.param], starts, load.ints);
+    return;
+  }
+  case Stmt::Fence:
+    // A relaxed fence orders nothing.
+    if (stmt.order != frontend::MemoryOrder::Relaxed)
+      tile::FenceOp::create(b_, loc_, orderOf(stmt.order), scopeOf(stmt.scope));
+    return;
+  case Stmt::Eval: import(*stmt.exprs[0]); return;
+  case Stmt::For: return importFor(stmt);
+  case Stmt::While: return importWhile(stmt);
+  case Stmt::If: return importIf(stmt);
+  }
+}
+
+SmallVector<Value> KernelImporter::carriedValues(const Stmt &stmt) {
+  return llvm::map_to_vector(stmt.carried, [&](frontend::SymbolId id) { return values_[id]; });
+}
+
+void KernelImporter::setCarried(const Stmt &stmt, ValueRange values) {
+  for (auto [id, value] : llvm::zip_equal(stmt.carried, values)) values_[id] = value;
+}
+
+void KernelImporter::importFor(const Stmt &stmt) {
+  Value lo = toIndex(import(*stmt.exprs[0])), hi = toIndex(import(*stmt.exprs[1]));
+  const Expr &stepExpr = *stmt.exprs[2];
+  Value step = toIndex(import(stepExpr));
+  loc_ = locationOf(stmt.loc);
+  if (stepExpr.op != frontend::Op::ConstInt || stepExpr.intValue <= 0) {
+    // scf.for wants a positive step; with any other the loop has no turn.
+    Value one = arith::ConstantIndexOp::create(b_, loc_, 1), zero = arith::ConstantIndexOp::create(b_, loc_, 0);
+    Value positive = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::sgt, step, zero);
+    hi = arith::SelectOp::create(b_, loc_, positive, hi, lo);
+    step = arith::MaxSIOp::create(b_, loc_, step, one);
+  }
+  auto loop = scf::ForOp::create(b_, loc_, lo, hi, step, carriedValues(stmt));
+  if (!stmt.ints.empty() && stmt.ints[0] > 0) loop->setAttr("schedule.stages", b_.getI64IntegerAttr(stmt.ints[0]));
+  if (stmt.isReductionIterator) loop->setAttr("schedule.iterator", b_.getStringAttr("reduction"));
+  {
+    OpBuilder::InsertionGuard guard(b_);
+    auto outer = values_;
+    if (!loop.getBody()->empty()) loop.getBody()->getTerminator()->erase();
+    b_.setInsertionPointToEnd(loop.getBody());
+    values_[stmt.symbol] = toI64(loop.getInductionVar());
+    setCarried(stmt, loop.getRegionIterArgs());
+    importBlock(stmt.body);
+    scf::YieldOp::create(b_, locationOf(stmt.loc), carriedValues(stmt));
+    values_ = std::move(outer);
+  }
+  setCarried(stmt, loop.getResults());
+}
+
+void KernelImporter::importWhile(const Stmt &stmt) {
+  SmallVector<Value> inits = carriedValues(stmt);
+  auto loop = scf::WhileOp::create(b_, loc_, TypeRange(ValueRange(inits)), inits);
+  {
+    OpBuilder::InsertionGuard guard(b_);
+    auto outer = values_;
+    SmallVector<Location> locations(inits.size(), loc_);
+    Block *before = b_.createBlock(&loop.getBefore(), {}, loop.getOperandTypes(), locations);
+    setCarried(stmt, before->getArguments());
+    Value condition = import(*stmt.exprs[0]);
+    scf::ConditionOp::create(b_, locationOf(stmt.loc), condition, before->getArguments());
+
+    Block *after = b_.createBlock(&loop.getAfter(), {}, loop.getResultTypes(), locations);
+    values_ = outer;
+    setCarried(stmt, after->getArguments());
+    importBlock(stmt.body);
+    scf::YieldOp::create(b_, locationOf(stmt.loc), carriedValues(stmt));
+    values_ = std::move(outer);
+  }
+  setCarried(stmt, loop.getResults());
+}
+
+void KernelImporter::importIf(const Stmt &stmt) {
+  Value condition = import(*stmt.exprs[0]);
+  loc_ = locationOf(stmt.loc);
+  SmallVector<Value> before = carriedValues(stmt);
+  bool hasElse = !stmt.orelse.empty() || !before.empty();
+  auto branch = scf::IfOp::create(b_, loc_, TypeRange(ValueRange(before)), condition, /*addThenBlock=*/true,
+                                  /*addElseBlock=*/hasElse);
+  auto fill = [&](Region &region, const frontend::Block &block) {
+    OpBuilder::InsertionGuard guard(b_);
+    auto outer = values_;
+    Block &target = region.front();
+    if (!target.empty()) target.getTerminator()->erase();
+    b_.setInsertionPointToEnd(&target);
+    importBlock(block);
+    scf::YieldOp::create(b_, locationOf(stmt.loc), carriedValues(stmt));
+    values_ = std::move(outer);
+  };
+  fill(branch.getThenRegion(), stmt.body);
+  if (hasElse) fill(branch.getElseRegion(), stmt.orelse);
+  setCarried(stmt, branch.getResults());
+}
+
+} // namespace tessera::graph

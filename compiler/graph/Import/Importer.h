@@ -1,0 +1,112 @@
+// State of one import. The members are defined by family: Import.cpp (the frame), ImportStatements.cpp,
+// ImportExprs.cpp (dispatch, leaves, logic), ImportArith.cpp, ImportShapes.cpp, ImportMemory.cpp.
+#pragma once
+#include "compiler/frontend/Program.h"
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/TileDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+
+namespace tessera::graph {
+
+using mlir::Location;
+using mlir::RankedTensorType;
+using mlir::SmallVector;
+using mlir::Value;
+
+/// Builds the body of one kernel. Lives for one call of importKernel; not thread-safe.
+///
+/// `values_` maps a symbol to its current SSA value. Regions are entered with a copy of it, so that what a branch or
+/// loop defines does not escape; what it rebinds leaves through `carried`.
+class KernelImporter {
+public:
+  KernelImporter(mlir::OpBuilder &builder, const frontend::Kernel &kernel, mlir::StringAttr file)
+      : b_(builder), kernel_(kernel), file_(file), values_(kernel.symbols.size()) {}
+
+  /// Creates the schedule.kernel at the builder's place; false when a diagnostic was emitted.
+  bool importKernel(mlir::StringRef numerics);
+
+  Location locationOf(frontend::Range) const;
+  /// The dims of a parameter as the metadata spells them.
+  static std::string dimText(const frontend::Dim &);
+  /// Indices into Kernel::params in the order of the arguments: tensors, results, scalars.
+  static SmallVector<int> argumentOrder(const frontend::Kernel &);
+  static mlir::StringRef accessOf(const frontend::Param &);
+
+private:
+  using Expr = frontend::Expr;
+  using Stmt = frontend::Stmt;
+
+  // Import.cpp
+  mlir::DictionaryAttr describe(const frontend::Param &);
+  mlir::Type argumentType(const frontend::Param &);
+  int64_t specializedValue(const std::string &dim) const; // kDynamic when free
+  void importGrid();
+  void importLanes();
+  void importBody();
+
+  // ImportIndexText.cpp
+  std::string indexText(const Expr &);
+
+  // ImportStatements.cpp
+  void importBlock(const frontend::Block &);
+  void importStmt(const Stmt &);
+  void importFor(const Stmt &);
+  void importWhile(const Stmt &);
+  void importIf(const Stmt &);
+  SmallVector<Value> carriedValues(const Stmt &);
+  void setCarried(const Stmt &, mlir::ValueRange);
+
+  // ImportExprs.cpp
+  Value import(const Expr &);
+  Value importLeaf(const Expr &);
+  Value importLogic(const Expr &);
+  Value importSelect(const Expr &);
+  Value importAtomic(const Expr &);
+  Value importGroup(const Expr &);
+
+  // ImportArith.cpp
+  Value importArith(const Expr &);
+  Value importIntArith(const Expr &, Value x, Value y);
+  Value importFloatArith(const Expr &, Value x, Value y);
+  Value importIntDivision(const Expr &, Value x, Value y);
+  Value importShift(const Expr &, Value x, Value y);
+  Value importFloatMod(Value x, Value y);
+  Value importFloatFloorDiv(Value x, Value y);
+  Value importFloatPow(const Expr &, Value x, Value y);
+  Value importCompare(const Expr &);
+  Value importFunction(const Expr &);
+
+  // ImportShapes.cpp
+  Value importShape(const Expr &);
+  Value importReduction(const Expr &);
+  Value importMma(const Expr &);
+  Value importCausalMask(const Expr &);
+
+  // ImportMemory.cpp
+  Value importLoad(const Expr &);
+  Value importBufferRead(const Expr &);
+  void importStore(const Stmt &);
+  SmallVector<Value> importIndices(mlir::ArrayRef<frontend::ExprPtr>);
+
+  // Small helpers
+  mlir::Type typeOf(const frontend::Type &);
+  Value toIndex(Value integer);
+  Value toI64(Value index);
+  Value constant(mlir::Type, int64_t);
+  Value constant(mlir::Type, double);
+  Value splat(Value scalar, mlir::Type);
+  Value emitUnimplemented(const Expr &, mlir::StringRef what);
+
+  mlir::OpBuilder &b_;
+  const frontend::Kernel &kernel_;
+  mlir::StringAttr file_;
+  Location loc_ = mlir::UnknownLoc::get(b_.getContext()); // of what is being imported
+  std::vector<Value> values_;                             // by SymbolId
+  std::vector<Value> params_;                             // by index into Kernel::params
+  llvm::StringMap<Value> dims_;                           // index
+  Value lane_;                                            // i64, in a program written per lane
+  bool failed_ = false;
+};
+
+} // namespace tessera::graph
