@@ -83,10 +83,10 @@ private:
       else
         error("E_ARG_UNKNOWN",
               fmt::format("{} {}: {} is {}", option, name, name,
-                          !p->isTensor     ? "a scalar"
-                          : p->isResult    ? "a returned value, which only --out may name"
-                          : !p->writes     ? "a tensor the kernel only reads"
-                                           : "a tensor"),
+                          !p->isTensor  ? "a scalar"
+                          : p->isResult ? "a returned value, which only --out may name"
+                          : !p->writes  ? "a tensor the kernel does not write"
+                                        : "a tensor"),
               !p->isTensor ? fmt::format("use --scalar {}=...", name) : suggest(name, paramNames(accept)));
     }
   }

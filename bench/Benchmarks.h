@@ -1,0 +1,17 @@
+// The measurements `./dev bench` knows. Each runs in a process of its own that may use `cores` cores.
+#pragma once
+#include "bench/Table.h"
+
+namespace tessera::bench {
+
+struct Settings {
+  int cores = 1;
+  bool full = false; // with the sizes that take long
+  std::string samples = "samples";
+};
+
+Table benchLaunch(const Settings &);
+Table benchGemm(const Settings &);
+Table benchSaxpy(const Settings &);
+
+} // namespace tessera::bench

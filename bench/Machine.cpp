@@ -1,0 +1,129 @@
+#include "bench/Machine.h"
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <sched.h>
+#include <thread>
+#include <vector>
+
+namespace tessera::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// `Count` chains of fused multiply-adds over vectors of `Bytes`; enough chains to cover latency times two units.
+/// The factor and addend keep the values near 1, so that no slow denormal ever appears.
+template <int Bytes, int Count> [[gnu::always_inline]] inline float fmaChains(long turns, float factor, float addend) {
+  typedef float Vector __attribute__((vector_size(Bytes)));
+  Vector chains[Count], f = Vector{} + factor, a = Vector{} + addend;
+  for (int i = 0; i < Count; ++i)
+    chains[i] = Vector{} + float(i);
+  for (long t = 0; t < turns; ++t)
+#pragma clang loop unroll(full)
+    for (int i = 0; i < Count; ++i)
+      chains[i] = __builtin_elementwise_fma(chains[i], f, a);
+  Vector sum = chains[0];
+  for (int i = 1; i < Count; ++i)
+    sum += chains[i];
+  return sum[0];
+}
+
+// One instance per instruction set; the widest the CPU has is chosen at run time.
+[[gnu::noinline, gnu::target("avx512f")]] float fma512(long turns, float f, float a) { return fmaChains<64, 24>(turns, f, a); }
+[[gnu::noinline, gnu::target("avx2,fma")]] float fma256(long turns, float f, float a) { return fmaChains<32, 12>(turns, f, a); }
+
+struct FmaLoop {
+  float (*run)(long, float, float);
+  double flopsPerTurn;
+  const char *name;
+};
+
+const FmaLoop *fmaLoop() {
+  static const FmaLoop avx512 = {fma512, 2.0 * 16 * 24, "AVX-512"}, avx2 = {fma256, 2.0 * 8 * 12, "AVX2"};
+  if (__builtin_cpu_supports("avx512f"))
+    return &avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return &avx2;
+  return nullptr;
+}
+
+/// Runs `body(thread)` on every thread at once, `rounds` times; the shortest round counts.
+template <typename Body> double bestRound(int threads, int rounds, Body body) {
+  double best = 1e30;
+  Clock::time_point start;
+  std::barrier gate(threads);
+  auto work = [&](int thread) {
+    for (int r = 0; r < rounds; ++r) {
+      gate.arrive_and_wait();
+      if (thread == 0)
+        start = Clock::now();
+      body(thread);
+      gate.arrive_and_wait();
+      if (thread == 0)
+        best = std::min(best, secondsSince(start));
+    }
+  };
+  std::vector<std::thread> others;
+  for (int t = 1; t < threads; ++t)
+    others.emplace_back(work, t);
+  work(0);
+  for (std::thread &t : others)
+    t.join();
+  return best;
+}
+
+} // namespace
+
+double measureFmaPeak(int threads) {
+  const FmaLoop *loop = fmaLoop();
+  if (!loop)
+    return 0; // no FMA unit: nothing to compare with
+  constexpr long turns = 1'000'000;
+  std::vector<float> sink(size_t(threads) * 16);
+  volatile float factor = 0.999f, addend = 0.001f;
+  const double seconds =
+      bestRound(threads, 12, [&](int t) { sink[size_t(t) * 16] += loop->run(turns, factor, addend); });
+  return threads * loop->flopsPerTurn * turns / seconds;
+}
+
+double measureStream(int threads) {
+  const size_t each = (size_t(96) << 20) / sizeof(float) / size_t(threads); // two arrays of 96 MiB in all
+  std::vector<std::unique_ptr<float[]>> x(threads), y(threads);
+  bestRound(threads, 1, [&](int t) { // untimed: the thread that will use the memory touches it first
+    x[t] = std::make_unique<float[]>(each);
+    y[t] = std::make_unique<float[]>(each);
+  });
+  const double seconds = bestRound(threads, 10, [&](int t) {
+    const float *__restrict from = x[t].get();
+    float *__restrict to = y[t].get();
+    for (size_t i = 0; i < each; ++i)
+      to[i] += 0.5f * from[i];
+  });
+  return 3.0 * sizeof(float) * double(each) * threads / seconds;
+}
+
+int usableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+const char *vectorExtension() { return fmaLoop() ? fmaLoop()->name : "SSE"; }
+
+void restrictToCores(int count) {
+  cpu_set_t all, some;
+  CPU_ZERO(&all);
+  CPU_ZERO(&some);
+  if (sched_getaffinity(0, sizeof all, &all) != 0)
+    return;
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&some) < count; ++cpu)
+    if (CPU_ISSET(cpu, &all))
+      CPU_SET(cpu, &some);
+  (void)sched_setaffinity(0, sizeof some, &some);
+}
+
+} // namespace tessera::bench

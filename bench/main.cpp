@@ -1,0 +1,153 @@
+// tessera-bench: runs each measurement in a process of its own, bound to one core and then to all. The binding happens
+// before exec, so that every library, whatever its way of counting cores, sees the same number.
+#include "bench/Benchmarks.h"
+#include "bench/Machine.h"
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <fmt/format.h>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tessera::bench {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Table, title, notes, columns, rows, ok)
+
+namespace {
+
+struct Benchmark {
+  const char *name;
+  Table (*run)(const Settings &);
+  bool oneCoreToo;
+};
+constexpr Benchmark benchmarks[] = {{"launch", benchLaunch, false}, {"gemm", benchGemm, true}, {"saxpy", benchSaxpy, true}};
+
+struct Options {
+  std::vector<std::string> names;
+  bool record = false, json = false;
+  std::string worker; // set in the child: which measurement to run
+  Settings settings;
+};
+
+/// Runs one measurement in a child bound to `cores` cores; throws when it fails.
+Table runBound(const Benchmark &b, const Options &options, int cores) {
+  int ends[2];
+  if (::pipe(ends) != 0)
+    throw std::runtime_error("pipe failed");
+  const std::string number = std::to_string(cores);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    restrictToCores(cores);
+    ::setenv("OMP_NUM_THREADS", number.c_str(), 1);
+    std::vector<const char *> words = {"tessera-bench", "--worker",  b.name, "--cores", number.c_str(),
+                                       "--samples",     options.settings.samples.c_str()};
+    if (options.settings.full)
+      words.push_back("--full");
+    words.push_back(nullptr);
+    ::execv("/proc/self/exe", const_cast<char *const *>(words.data()));
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, size_t(n));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    throw std::runtime_error(fmt::format("{} on {} cores failed", b.name, cores));
+  return nlohmann::json::parse(text).get<Table>();
+}
+
+void record(const std::string &name, const std::vector<Table> &tables) {
+  const std::string path = "docs/measurements/" + name + ".md";
+  std::ofstream file(path);
+  char day[16];
+  const std::time_t now = std::time(nullptr);
+  std::strftime(day, sizeof day, "%Y-%m-%d", std::gmtime(&now));
+  file << "# Measured: " << name << "\n\nWritten by `./dev bench " << name << " --record` on " << day << ".\n";
+  for (const Table &t : tables)
+    file << "\n" << t.markdown();
+  if (!file.flush())
+    throw std::runtime_error(path + ": cannot be written");
+}
+
+int run(const Options &options) {
+  bool ok = true;
+  nlohmann::json all = nlohmann::json::object();
+  for (const Benchmark &b : benchmarks) {
+    if (std::find(options.names.begin(), options.names.end(), b.name) == options.names.end())
+      continue;
+    std::vector<int> counts = {usableCores()};
+    if (b.oneCoreToo && counts[0] > 1)
+      counts.insert(counts.begin(), 1);
+    std::vector<Table> tables;
+    for (int cores : counts) {
+      tables.push_back(runBound(b, options, cores));
+      ok = ok && tables.back().ok;
+      if (!options.json)
+        fmt::print("{}\n", tables.back().text());
+      std::fflush(stdout);
+    }
+    all[b.name] = tables;
+    if (options.record)
+      record(b.name, tables);
+  }
+  if (options.json)
+    fmt::print("{}\n", all.dump(2));
+  return ok ? 0 : 1;
+}
+
+int usage(const std::string &word) {
+  fmt::print(stderr, "tessera-bench: unknown argument {}\nusage: tessera-bench [launch|gemm|saxpy ...] [--full] [--record] "
+                     "[--json] [--samples FOLDER]\n",
+             word);
+  return 1;
+}
+
+} // namespace
+} // namespace tessera::bench
+
+int main(int argc, char **argv) {
+  using namespace tessera::bench;
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool hasValue = i + 1 < argc;
+    if (word == "--full")
+      options.settings.full = true;
+    else if (word == "--record")
+      options.record = true;
+    else if (word == "--json")
+      options.json = true;
+    else if (word == "--samples" && hasValue)
+      options.settings.samples = argv[++i];
+    else if (word == "--worker" && hasValue)
+      options.worker = argv[++i];
+    else if (word == "--cores" && hasValue)
+      options.settings.cores = std::atoi(argv[++i]);
+    else if (std::any_of(std::begin(benchmarks), std::end(benchmarks), [&](auto &b) { return word == b.name; }))
+      options.names.push_back(word);
+    else
+      return usage(word);
+  }
+  if (options.names.empty())
+    options.names = {"launch", "gemm"};
+  try {
+    for (const Benchmark &b : benchmarks)
+      if (options.worker == b.name) {
+        fmt::print("{}", nlohmann::json(b.run(options.settings)).dump());
+        return 0;
+      }
+    return run(options);
+  } catch (const std::exception &e) {
+    fmt::print(stderr, "tessera-bench: {}\n", e.what());
+    return 1;
+  }
+}

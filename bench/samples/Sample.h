@@ -1,0 +1,35 @@
+// A sample: builds its kernel from samples/NAME/KERNEL.py, runs it on random data, checks every element, times it.
+#pragma once
+#include "bench/Check.h"
+#include "bench/Timing.h"
+#include "tools/host/Host.h"
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tessera::bench {
+
+struct Outcome {
+  std::string shape;
+  double flops = 0, bytes = 0; // one of them is 0: what limits the sample
+  Timing timing;
+  Check check;
+  std::string numerics;
+  std::vector<std::string> fallbacks;
+};
+
+struct Sample {
+  const char *name;
+  Outcome (*run)(host::Device &, const std::string &source, const std::string &fileName);
+};
+
+Outcome runFlashAttention(host::Device &, const std::string &source, const std::string &fileName);
+Outcome runGemm(host::Device &, const std::string &source, const std::string &fileName);
+Outcome runGemmLoops(host::Device &, const std::string &source, const std::string &fileName);
+Outcome runSoftmax(host::Device &, const std::string &source, const std::string &fileName);
+Outcome runSaxpy(host::Device &, const std::string &source, const std::string &fileName);
+
+/// Calls body(i) for i in [0, count) on every core: references are slow otherwise.
+void forEachRow(size_t count, const std::function<void(size_t)> &body);
+
+} // namespace tessera::bench

@@ -1,0 +1,147 @@
+// tsr-samples: what `./dev run` shows. Every sample is compiled, run on real data, checked against a reference in
+// double precision that shares nothing with it, timed, and compared with what the machine can do.
+#include "bench/Machine.h"
+#include "bench/samples/Sample.h"
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace tessera::bench {
+
+void forEachRow(size_t count, const std::function<void(size_t)> &body) {
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < count;)
+      body(i);
+  };
+  std::vector<std::thread> helpers;
+  for (int t = 1; t < usableCores(); ++t)
+    helpers.emplace_back(work);
+  work();
+  for (std::thread &t : helpers)
+    t.join();
+}
+
+namespace {
+
+constexpr Sample samples[] = {{"flash_attention", runFlashAttention},
+                              {"gemm", runGemm},
+                              {"gemm_loops", runGemmLoops},
+                              {"softmax", runSoftmax},
+                              {"saxpy", runSaxpy}};
+
+struct Row {
+  std::string name, error; // error: why it did not run; else the outcome is valid
+  Outcome outcome;
+  double speed = 0, limit = 0; // flop/s or byte/s
+  bool ok() const { return error.empty() && outcome.check.ok(); }
+  const char *unit() const { return outcome.flops > 0 ? "GF/s" : "GB/s"; }
+};
+
+Row runSample(const Sample &sample, host::Device &device, const std::string &folder, double peak, double stream) {
+  Row row;
+  row.name = sample.name;
+  try {
+    const std::string file = folder + "/" + sample.name + "/KERNEL.py";
+    row.outcome = sample.run(device, host::readText(file), file);
+  } catch (const std::exception &e) {
+    row.error = e.what();
+    return row;
+  }
+  const Outcome &o = row.outcome;
+  row.speed = (o.flops > 0 ? o.flops : o.bytes) / o.timing.median;
+  row.limit = o.flops > 0 ? peak : stream;
+  return row;
+}
+
+void printTable(const std::vector<Row> &rows, const tsr_device_info_t &device, double peak, double stream) {
+  fmt::print("{} ({}, {} cores, {}): FMA peak {:.0f} GF/s, stream {:.0f} GB/s, both measured now\n\n", device.name,
+             device.arch, device.compute_units, vectorExtension(), peak * 1e-9, stream * 1e-9);
+  fmt::print("{:<16} {:<20} {:>10} {:>12} {:>9} {:<8} {:<13} {}\n", "sample", "shape", "median ms", "speed", "of limit",
+             "backend", "numerics", "check (error / bound)");
+  for (const Row &r : rows) {
+    if (!r.error.empty()) {
+      fmt::print("{:<16} did not run\n", r.name);
+      continue;
+    }
+    const Outcome &o = r.outcome;
+    fmt::print("{:<16} {:<20} {:>10.3f} {:>7.1f} {} {:>8.0f}% {:<8} {:<13} {} ({:.2f})\n", r.name, o.shape,
+               o.timing.median * 1e3, r.speed * 1e-9, r.unit(), r.limit > 0 ? 100 * r.speed / r.limit : 0.0,
+               device.backend, o.numerics, o.check.ok() ? "ok" : "WRONG", o.check.worst);
+  }
+  for (const Row &r : rows) {
+    for (const std::string &f : r.outcome.fallbacks)
+      fmt::print("{}: fallback: {}\n", r.name, f);
+    if (!r.error.empty())
+      fmt::print(stderr, "\n{}:\n{}\n", r.name, r.error);
+  }
+}
+
+void printJson(const std::vector<Row> &rows, const tsr_device_info_t &device, double peak, double stream) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Row &r : rows) {
+    nlohmann::json row = {{"sample", r.name}, {"ok", r.ok()}};
+    if (!r.error.empty()) {
+      row["error"] = r.error;
+    } else {
+      const Outcome &o = r.outcome;
+      row.update({{"shape", o.shape},
+                  {"median_s", o.timing.median},
+                  {"min_s", o.timing.min},
+                  {"runs", o.timing.runs},
+                  {"speed", r.speed * 1e-9},
+                  {"unit", r.unit()},
+                  {"of_limit", r.limit > 0 ? r.speed / r.limit : 0.0},
+                  {"numerics", o.numerics},
+                  {"max_error", o.check.maxError},
+                  {"error_over_bound", o.check.worst},
+                  {"elements_checked", o.check.elements},
+                  {"fallbacks", o.fallbacks}});
+    }
+    list.push_back(row);
+  }
+  const nlohmann::json all = {{"backend", device.backend},   {"device", device.name},
+                              {"arch", device.arch},         {"cores", device.compute_units},
+                              {"fma_peak_gflops", peak * 1e-9}, {"stream_gbytes", stream * 1e-9},
+                              {"samples", list}};
+  fmt::print("{}\n", all.dump(2));
+}
+
+int run(const std::string &folder, bool json) {
+  const int cores = usableCores();
+  const double peak = measureFmaPeak(cores), stream = measureStream(cores);
+  host::Device device("cpu");
+  std::vector<Row> rows;
+  for (const Sample &s : samples)
+    rows.push_back(runSample(s, device, folder, peak, stream));
+  (json ? printJson : printTable)(rows, device.info(), peak, stream);
+  return std::all_of(rows.begin(), rows.end(), [](const Row &r) { return r.ok(); }) ? 0 : 1;
+}
+
+} // namespace
+} // namespace tessera::bench
+
+int main(int argc, char **argv) {
+  std::string folder = "samples";
+  bool json = false;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--json") == 0)
+      json = true;
+    else if (std::strcmp(argv[i], "--samples") == 0 && i + 1 < argc)
+      folder = argv[++i];
+    else {
+      std::fprintf(stderr, "usage: tsr-samples [--samples FOLDER] [--json]\n");
+      return 1;
+    }
+  }
+  try {
+    return tessera::bench::run(folder, json);
+  } catch (const std::exception &e) {
+    std::fprintf(stderr, "tsr-samples: %s\n", e.what());
+    return 1;
+  }
+}
