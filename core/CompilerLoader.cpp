@@ -1,0 +1,60 @@
+// Loads the compiler on first use, so that a process which only launches never maps LLVM.
+#include "core/BuildId.h"
+#include "core/CompilerService.h"
+#include <dlfcn.h>
+#include <mutex>
+
+namespace tessera {
+namespace {
+
+constexpr const char *kLibrary = "libtessera-compiler.so";
+
+struct Loaded {
+  CompilerService *service = nullptr;
+  std::string why;
+};
+
+/// The folder libtessera.so was loaded from, with its slash; empty when the loader does not tell.
+std::string ownFolder() {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<const void *>(&loadCompiler), &info) || !info.dli_fname) return "";
+  std::string path = info.dli_fname;
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
+Loaded load() {
+  Loaded out;
+  void *library = nullptr;
+  std::string tried;
+  for (const std::string &path : {ownFolder() + kLibrary, std::string(kLibrary)}) {
+    // Local, so that its LLVM meets no other in the process; never unloaded, since its code may be running.
+    library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library) break;
+    tried += std::string("\n  ") + dlerror();
+  }
+  if (!library) {
+    out.why = "the compiler is not installed (package libtessera-compiler):" + tried;
+    return out;
+  }
+  auto entry = reinterpret_cast<decltype(&tesseraCompilerService)>(dlsym(library, "tesseraCompilerService"));
+  if (entry) out.service = entry(TESSERA_BUILD_ID);
+  if (!out.service) {
+    out.why = std::string(kLibrary) + " is of another build than this libtessera.so (" + TESSERA_BUILD_ID +
+              "): install both from one version";
+  }
+  return out;
+}
+
+} // namespace
+
+CompilerService *loadCompiler(std::string &why) {
+  static std::mutex mutex;
+  static Loaded loaded;
+  std::lock_guard lock(mutex);
+  if (!loaded.service) loaded = load(); // a failure is not kept: the library may be installed meanwhile
+  if (!loaded.service) why = loaded.why;
+  return loaded.service;
+}
+
+} // namespace tessera

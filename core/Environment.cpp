@@ -1,0 +1,69 @@
+#include "core/Environment.h"
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <mutex>
+#include <unistd.h>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view kKnown[] = {
+    "TESSERA_BACKEND", "TESSERA_BACKENDS_DISABLE", "TESSERA_CACHE_DIR",  "TESSERA_CONFIG",     "TESSERA_MAPPER",
+    "TESSERA_NUMERICS", "TESSERA_PLUGIN_LOG",      "TESSERA_PLUGIN_PATH", "TESSERA_PROBE",
+};
+
+/// Levenshtein distance.
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+} // namespace
+
+std::string environment(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+
+std::string_view nearestName(std::string_view word, const std::string_view *begin, const std::string_view *end) {
+  std::string_view best;
+  size_t bestDistance = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const std::string_view *name = begin; name != end; ++name)
+    if (size_t d = distance(word, *name); d < bestDistance) bestDistance = d, best = *name;
+  return best;
+}
+
+std::string unknownVariableWarnings(const char *const *entries) {
+  std::string out;
+  for (; entries && *entries; ++entries) {
+    std::string_view entry = *entries;
+    std::string_view name = entry.substr(0, entry.find('='));
+    if (!name.starts_with("TESSERA_") || std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown))
+      continue;
+    out += "tessera: warning: unknown environment variable " + std::string(name);
+    if (auto near = nearestName(name, std::begin(kKnown), std::end(kKnown)); !near.empty())
+      out += ", did you mean " + std::string(near) + "?";
+    out += "\n";
+  }
+  return out;
+}
+
+void warnAboutUnknownVariables() {
+  static std::once_flag once;
+  std::call_once(once, [] { std::fputs(unknownVariableWarnings(environ).c_str(), stderr); });
+}
+
+} // namespace tessera

@@ -1,0 +1,122 @@
+#include "core/Modules.h"
+#include "core/LastError.h"
+
+namespace tessera {
+namespace {
+
+tsr_status_t makeKernel(Context &context, CompiledKernel compiled, std::unique_ptr<KernelObject> &out) {
+  auto kernel = std::make_unique<KernelObject>();
+  std::string why;
+  if (!KernelMetadata::fromYaml(compiled.metadata, kernel->metadata, why) ||
+      !LaunchPlan::make(kernel->metadata, kernel->plan, why))
+    return fail(TSR_EINVAL, "kernel metadata: " + why);
+  const KernelMetadata &m = kernel->metadata;
+  KernelImage image;
+  image.name = m.name;
+  image.entry = reinterpret_cast<const void *>(compiled.entry);
+  image.code = std::move(compiled.code);
+  image.valueCount = static_cast<uint32_t>(m.params.size());
+  image.scratchBytes = static_cast<size_t>(m.scratchBytes);
+  image.sharedBytes = static_cast<size_t>(m.sharedBytes);
+  kernel->device = context.device->createKernel(std::move(image), why);
+  if (!kernel->device) return fail(TSR_EINVAL, why);
+  kernel->context = &context;
+  kernel->yaml = std::move(compiled.metadata);
+  out = std::move(kernel);
+  return TSR_SUCCESS;
+}
+
+tsr_status_t statusOf(CompileStatus status) {
+  switch (status) {
+  case CompileStatus::Ok: return TSR_SUCCESS;
+  case CompileStatus::BadProgram: return TSR_ECOMPILE;
+  case CompileStatus::Unimplemented: return TSR_UNIMPLEMENTED;
+  case CompileStatus::BackendFailure: return TSR_EINTERNAL;
+  }
+  return TSR_EINTERNAL;
+}
+
+/// Hands diagnostics to the caller's log; a failing status keeps the first error's text as the last error.
+class DiagnosticSink {
+public:
+  DiagnosticSink(tsr_log_fn log, void *user) : log_(log), user_(user) {}
+
+  tsr_status_t finish(CompileStatus result, const std::vector<Diagnostic> &diags) {
+    std::string first;
+    for (const Diagnostic &d : diags) {
+      std::string text = render(d, /*colour=*/false);
+      if (first.empty() && d.severity == Diagnostic::Severity::Error) first = text;
+      if (log_) log_(user_, level(d.severity), d.code.c_str(), text.c_str());
+    }
+    tsr_status_t status = statusOf(result);
+    if (status == TSR_SUCCESS) return status;
+    while (!first.empty() && first.back() == '\n') first.pop_back();
+    return fail(status, first.empty() ? "the compiler failed without a diagnostic" : first);
+  }
+
+  void note(const std::string &text) {
+    if (log_) log_(user_, TSR_LOG_NOTE, "N_FALLBACK", text.c_str());
+  }
+
+private:
+  static tsr_log_level_t level(Diagnostic::Severity s) {
+    return s == Diagnostic::Severity::Error     ? TSR_LOG_ERROR
+           : s == Diagnostic::Severity::Warning ? TSR_LOG_WARNING
+                                                : TSR_LOG_NOTE;
+  }
+  tsr_log_fn log_;
+  void *user_;
+};
+
+} // namespace
+
+tsr_status_t createModule(tsr_context_t handle, std::vector<CompiledKernel> kernels, tsr_module_t *module) {
+  Context *context;
+  if (tsr_status_t status = resolve(handle, context)) return status;
+  auto object = std::make_shared<ModuleObject>();
+  object->context = context;
+  for (CompiledKernel &compiled : kernels) {
+    std::unique_ptr<KernelObject> kernel;
+    if (tsr_status_t status = makeKernel(*context, std::move(compiled), kernel)) return status;
+    for (auto &other : object->kernels)
+      if (other->metadata.name == kernel->metadata.name)
+        return fail(TSR_EINVAL, "two kernels of the module are named " + kernel->metadata.name);
+    object->kernels.push_back(std::move(kernel));
+  }
+  context->add(object);
+  *module = object->handle();
+  return TSR_SUCCESS;
+}
+
+tsr_status_t compileKernels(std::string_view source, CompileOptions options, tsr_log_fn log, void *logUser,
+                            std::vector<CompiledKernel> &out) {
+  std::string why;
+  CompilerService *compiler = loadCompiler(why);
+  if (!compiler) return fail(TSR_ENOTFOUND, why);
+
+  DiagnosticSink sink(log, logUser);
+  std::vector<Diagnostic> diags;
+  std::vector<std::string> names;
+  if (!options.kernel.empty()) {
+    names.push_back(options.kernel);
+  } else {
+    std::vector<Signature> signatures;
+    CompileStatus result = compiler->signatures(source, options.fileName, signatures, diags);
+    if (result != CompileStatus::Ok) return sink.finish(result, diags);
+    for (const Signature &s : signatures)
+      if (!s.isGraphFunction) names.push_back(s.kernel);
+    if (names.empty()) return fail(TSR_ECOMPILE, options.fileName + ": the source has no tile kernel");
+  }
+  for (const std::string &name : names) {
+    CompiledKernel kernel;
+    diags.clear();
+    options.kernel = name;
+    CompileStatus result = compiler->compile(source, options, kernel, diags);
+    if (tsr_status_t status = sink.finish(result, diags)) return status;
+    for (const std::string &fallback : kernel.fallbacks) sink.note(fallback);
+    out.push_back(std::move(kernel));
+  }
+  return TSR_SUCCESS;
+}
+
+} // namespace tessera

@@ -1,0 +1,49 @@
+#include "core/Objects.h"
+#include "core/LastError.h"
+
+namespace tessera {
+
+std::vector<std::shared_ptr<StreamObject>> Context::streams() const {
+  std::vector<std::shared_ptr<StreamObject>> out;
+  if (defaultStream) out.push_back(defaultStream);
+  std::lock_guard lock(mutex_);
+  out.insert(out.end(), streams_.begin(), streams_.end());
+  return out;
+}
+
+void Context::drain() const {
+  for (auto &stream : streams()) stream->device->drain();
+}
+
+namespace {
+template <class T> constexpr const char *kNoun = "";
+template <> constexpr const char *kNoun<Context> = "context";
+template <> constexpr const char *kNoun<ModuleObject> = "module";
+template <> constexpr const char *kNoun<KernelObject> = "kernel";
+template <> constexpr const char *kNoun<StreamObject> = "stream";
+template <> constexpr const char *kNoun<EventObject> = "event";
+} // namespace
+
+template <class T> tsr_status_t resolve(typename T::Handle handle, T *&out) {
+  if ((out = lookup<T>(handle))) return TSR_SUCCESS;
+  return fail(TSR_EINVAL, std::string("the ") + kNoun<T> +
+                              (handle ? " handle is not valid (destroyed, or of another kind)" : " handle is NULL"));
+}
+
+template tsr_status_t resolve(tsr_context_t, Context *&);
+template tsr_status_t resolve(tsr_module_t, ModuleObject *&);
+template tsr_status_t resolve(tsr_kernel_t, KernelObject *&);
+template tsr_status_t resolve(tsr_stream_t, StreamObject *&);
+template tsr_status_t resolve(tsr_event_t, EventObject *&);
+
+tsr_status_t resolveStream(Context &context, tsr_stream_t stream, StreamObject *&out) {
+  if (!stream) {
+    out = context.defaultStream.get();
+    return TSR_SUCCESS;
+  }
+  if (tsr_status_t status = resolve(stream, out)) return status;
+  if (out->context != &context) return fail(TSR_EINVAL, "the stream belongs to another context");
+  return TSR_SUCCESS;
+}
+
+} // namespace tessera

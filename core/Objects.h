@@ -1,0 +1,107 @@
+// The objects behind the handles of the C ABI. A context owns all others.
+#pragma once
+#include "core/Handles.h"
+#include "core/KernelMetadata.h"
+#include "core/LaunchPlan.h"
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tessera/backend.hpp>
+#include <vector>
+
+namespace tessera {
+
+struct Context;
+
+/// What every object has: its handle, for as long as it lives. `T` gives kKind and Handle.
+template <class T, class H, HandleKind K> struct Object {
+  using Handle = H;
+  static constexpr HandleKind kKind = K;
+
+  Object() : value_(HandleTable::get().insert(K, static_cast<T *>(this))) {
+    if (!value_) throw std::bad_alloc();
+  }
+  ~Object() { retire(); }
+  Object(const Object &) = delete;
+  Object &operator=(const Object &) = delete;
+
+  H handle() const { return reinterpret_cast<H>(value_); }
+  /// From now on the handle is invalid.
+  void retire() {
+    if (value_) HandleTable::get().erase(value_);
+    value_ = 0;
+  }
+
+private:
+  uintptr_t value_;
+};
+
+struct StreamObject : Object<StreamObject, tsr_stream_t, HandleKind::Stream> {
+  Context *context = nullptr;
+  std::unique_ptr<DeviceStream> device;
+};
+
+struct EventObject : Object<EventObject, tsr_event_t, HandleKind::Event> {
+  Context *context = nullptr;
+  std::unique_ptr<DeviceEvent> device;
+};
+
+struct KernelObject : Object<KernelObject, tsr_kernel_t, HandleKind::Kernel> {
+  Context *context = nullptr;
+  std::shared_ptr<DeviceKernel> device;
+  KernelMetadata metadata;
+  std::string yaml;
+  LaunchPlan plan;
+};
+
+struct ModuleObject : Object<ModuleObject, tsr_module_t, HandleKind::Module> {
+  Context *context = nullptr;
+  std::vector<std::unique_ptr<KernelObject>> kernels;
+};
+
+struct Context : Object<Context, tsr_context_t, HandleKind::Context> {
+  Backend *backend = nullptr;
+  std::unique_ptr<DeviceContext> device; // destroyed last: the members below are made from it
+  std::shared_ptr<StreamObject> defaultStream;
+
+  /// Every stream, the default one first; a copy, so that waiting for them blocks nobody.
+  std::vector<std::shared_ptr<StreamObject>> streams() const;
+  /// Waits for all queued work; failures stay with their streams.
+  void drain() const;
+
+  template <class T> std::vector<std::shared_ptr<T>> &children();
+  template <class T> void add(std::shared_ptr<T> object) {
+    std::lock_guard lock(mutex_);
+    children<T>().push_back(std::move(object));
+  }
+  /// Takes `object` out; the caller's copy is the last one unless someone is waiting for it.
+  template <class T> std::shared_ptr<T> remove(T *object) {
+    std::lock_guard lock(mutex_);
+    auto &list = children<T>();
+    auto it = std::find_if(list.begin(), list.end(), [&](auto &p) { return p.get() == object; });
+    if (it == list.end()) return nullptr;
+    std::shared_ptr<T> out = std::move(*it);
+    list.erase(it);
+    out->retire();
+    return out;
+  }
+
+private:
+  mutable std::mutex mutex_; // guards the lists
+  std::vector<std::shared_ptr<StreamObject>> streams_;
+  std::vector<std::shared_ptr<EventObject>> events_;
+  std::vector<std::shared_ptr<ModuleObject>> modules_;
+};
+
+template <> inline std::vector<std::shared_ptr<StreamObject>> &Context::children() { return streams_; }
+template <> inline std::vector<std::shared_ptr<EventObject>> &Context::children() { return events_; }
+template <> inline std::vector<std::shared_ptr<ModuleObject>> &Context::children() { return modules_; }
+
+/// Resolves a handle, or fails with a text that names what was expected.
+template <class T> tsr_status_t resolve(typename T::Handle handle, T *&out);
+
+/// `stream`, or the default stream of `context`; fails when it belongs to another context.
+tsr_status_t resolveStream(Context &context, tsr_stream_t stream, StreamObject *&out);
+
+} // namespace tessera

@@ -1,0 +1,136 @@
+// Modules, kernels, launches.
+#include "core/Environment.h"
+#include "core/Modules.h"
+#include "core/api/Structs.h"
+#include "numerics/NumericsProfile.h"
+
+using namespace tessera;
+
+namespace {
+
+tsr_status_t readPairs(const tsr_named_int_t *entries, size_t count, const char *what,
+                       std::vector<std::pair<std::string, int64_t>> &out) {
+  if (count && !entries) return fail(TSR_EINVAL, std::string(what) + " is NULL, yet its count is not 0");
+  for (size_t i = 0; i < count; ++i) {
+    if (!entries[i].name) return fail(TSR_EINVAL, std::string(what) + "[" + std::to_string(i) + "] has no name");
+    out.emplace_back(entries[i].name, entries[i].value);
+  }
+  return TSR_SUCCESS;
+}
+
+tsr_status_t compileOptions(Context &context, const tsr_source_options_t &o, CompileOptions &out) {
+  if (o.file_name) out.fileName = o.file_name;
+  if (o.kernel) out.kernel = o.kernel;
+  out.target = o.target ? o.target : context.device->info().arch;
+  if (out.target.substr(0, out.target.find(':')) != context.backend->name())
+    return fail(TSR_EINVAL, "target '" + out.target + "' is not of the context's backend " + context.backend->name());
+  std::string fromEnvironment = environment("TESSERA_NUMERICS");
+  if (o.numerics)
+    out.numerics = o.numerics;
+  else if (!fromEnvironment.empty())
+    out.numerics = fromEnvironment;
+  if (!parseNumericsProfile(out.numerics))
+    return fail(TSR_EINVAL, std::string(o.numerics ? "numerics" : "TESSERA_NUMERICS") + " '" + out.numerics +
+                                "': expected fast, standard, deterministic or strict");
+  if (tsr_status_t status = readPairs(o.dims, o.dim_count, "dims", out.dims)) return status;
+  return readPairs(o.tunables, o.tunable_count, "tunables", out.tunables);
+}
+
+#ifdef TESSERA_CHECKED
+/// Checked builds also make sure that every tensor fits its allocation.
+tsr_status_t checkExtents(const KernelObject &kernel, const uint64_t *values) {
+  for (size_t i = 0; i < kernel.plan.argumentCount(); ++i) {
+    int64_t bytes = kernel.plan.tensorBytes(i, values);
+    auto *p = reinterpret_cast<const void *>(values[i]);
+    if (bytes >= 0 && !kernel.context->device->owns(p, static_cast<size_t>(bytes)))
+      return fail(TSR_EINVAL, "argument " + std::to_string(i) + " (" + kernel.plan.name(i) + "): its " +
+                                  std::to_string(bytes) + " bytes do not lie inside one live allocation");
+  }
+  return TSR_SUCCESS;
+}
+#endif
+
+} // namespace
+
+tsr_status_t tsrLoadModuleFromSource(tsr_context_t handle, const char *source, size_t len,
+                                     const tsr_source_options_t *options, tsr_module_t *module) {
+  return guarded([&] {
+    Context *context;
+    if (tsr_status_t status = resolve(handle, context)) return status;
+    if (tsr_status_t status = requireOut(source, "source")) return status;
+    if (tsr_status_t status = requireOut(module, "module")) return status;
+    tsr_source_options_t o{};
+    if (tsr_status_t status = readOptions(options, o)) return status;
+    CompileOptions compile;
+    if (tsr_status_t status = compileOptions(*context, o, compile)) return status;
+    std::vector<CompiledKernel> kernels;
+    if (tsr_status_t status = compileKernels({source, len}, std::move(compile), o.log, o.log_user, kernels))
+      return status;
+    return createModule(handle, std::move(kernels), module);
+  });
+}
+
+tsr_status_t tsrUnloadModule(tsr_module_t handle) {
+  return guarded([&] {
+    ModuleObject *module;
+    if (tsr_status_t status = resolve(handle, module)) return status;
+    module->context->remove(module);
+    return TSR_SUCCESS;
+  });
+}
+
+tsr_status_t tsrGetKernel(tsr_module_t handle, const char *name, tsr_kernel_t *kernel) {
+  return guarded([&] {
+    ModuleObject *module;
+    if (tsr_status_t status = resolve(handle, module)) return status;
+    if (tsr_status_t status = requireOut(kernel, "kernel")) return status;
+    std::string names;
+    for (auto &k : module->kernels) {
+      if (name ? k->metadata.name == name : module->kernels.size() == 1) {
+        *kernel = k->handle();
+        return TSR_SUCCESS;
+      }
+      names += (names.empty() ? "" : ", ") + k->metadata.name;
+    }
+    return fail(TSR_ENOTFOUND, (name ? "no kernel '" + std::string(name) + "' in the module"
+                                     : std::string("the module has more than one kernel, or none")) +
+                                   "; it has: " + names);
+  });
+}
+
+tsr_status_t tsrKernelMetadata(tsr_kernel_t handle, const char **yaml) {
+  return guarded([&] {
+    KernelObject *kernel;
+    if (tsr_status_t status = resolve(handle, kernel)) return status;
+    if (tsr_status_t status = requireOut(yaml, "yaml")) return status;
+    *yaml = kernel->yaml.c_str();
+    return TSR_SUCCESS;
+  });
+}
+
+tsr_status_t tsrLaunch(tsr_kernel_t handle, tsr_stream_t streamHandle, tsr_launch_t launch, void **args,
+                       size_t nargs) {
+  return guarded([&] {
+    KernelObject *kernel;
+    StreamObject *stream;
+    if (tsr_status_t status = resolve(handle, kernel)) return status;
+    if (tsr_status_t status = resolveStream(*kernel->context, streamHandle, stream)) return status;
+
+    uint64_t small[LaunchPlan::kSmall];
+    std::vector<uint64_t> large;
+    uint64_t *values = small;
+    if (kernel->plan.argumentCount() > LaunchPlan::kSmall) {
+      large.resize(kernel->plan.argumentCount());
+      values = large.data();
+    }
+    LaunchGrid grid;
+    std::string why;
+    if (!kernel->plan.bind(launch, args, nargs, values, grid, why))
+      return fail(TSR_EINVAL, "kernel " + kernel->metadata.name + ": " + why);
+#ifdef TESSERA_CHECKED
+    if (tsr_status_t status = checkExtents(*kernel, values)) return status;
+#endif
+    tsr_status_t status = stream->device->launch(kernel->device, values, grid, why);
+    return status == TSR_SUCCESS ? status : fail(status, why);
+  });
+}

@@ -1,0 +1,183 @@
+#include "plugins/cpu/runtime/MemoryPool.h"
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <sys/mman.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define TESSERA_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TESSERA_ASAN 1
+#endif
+#endif
+#ifdef TESSERA_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace tessera::cpu {
+namespace {
+
+constexpr size_t kAlign = 64;
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kChunk = kHugePage;
+constexpr size_t kLargestSmall = 256 << 10;
+constexpr size_t kPage = 4096;
+
+/// The size class: the next of four steps per power of two, at least 64 bytes, whole pages for mappings.
+size_t roundUp(size_t bytes) {
+  if (bytes <= 4 * kAlign) return std::max(kAlign, (bytes + kAlign - 1) / kAlign * kAlign);
+  size_t step = std::bit_floor(bytes - 1) / 4;
+  size_t rounded = (bytes + step - 1) / step * step;
+  return rounded <= kLargestSmall ? rounded : (rounded + kPage - 1) / kPage * kPage;
+}
+
+/// Maps `bytes`; from 2 MiB on it starts on a 2 MiB boundary, so that huge pages cover all of it.
+void *map(size_t bytes) {
+  size_t slack = bytes >= kHugePage ? kHugePage : 0;
+  void *raw = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  if (!slack) return raw;
+  auto begin = reinterpret_cast<uintptr_t>(raw);
+  uintptr_t aligned = (begin + kHugePage - 1) & ~uintptr_t{kHugePage - 1};
+  if (aligned != begin) munmap(raw, aligned - begin);
+  if (uintptr_t tail = begin + slack - aligned) munmap(reinterpret_cast<void *>(aligned + bytes), tail);
+  void *p = reinterpret_cast<void *>(aligned);
+  madvise(p, bytes, MADV_HUGEPAGE); // a hint; refused where huge pages are off
+  return p;
+}
+
+[[maybe_unused]] constexpr size_t kPoisonedBytes = 64 << 10; // of a block; more would only cost time
+[[maybe_unused]] constexpr int kFreshByte = 0xCB, kDeadByte = 0xDB;
+
+/// `requested` bytes of a block of `rounded` become usable.
+void markLive(void *p, size_t requested, [[maybe_unused]] size_t rounded) {
+#ifdef TESSERA_ASAN
+  ASAN_UNPOISON_MEMORY_REGION(p, requested);
+  ASAN_POISON_MEMORY_REGION(static_cast<char *>(p) + requested, rounded - requested);
+#elif defined(TESSERA_CHECKED)
+  std::memset(p, kFreshByte, std::min(requested, kPoisonedBytes));
+#endif
+}
+
+void markDead(void *p, size_t rounded) {
+#ifdef TESSERA_ASAN
+  ASAN_POISON_MEMORY_REGION(p, rounded);
+#elif defined(TESSERA_CHECKED)
+  std::memset(p, kDeadByte, std::min(rounded, kPoisonedBytes));
+#endif
+}
+
+void unmap(void *p, size_t bytes) {
+#ifdef TESSERA_ASAN
+  ASAN_UNPOISON_MEMORY_REGION(p, bytes); // the address may be mapped again by someone else
+#endif
+  munmap(p, bytes);
+}
+
+} // namespace
+
+MemoryPool::~MemoryPool() {
+  trimLocked();
+  for (auto &[address, block] : live_)
+    if (block.rounded > kLargestSmall) unmap(reinterpret_cast<void *>(address), block.rounded);
+  for (void *chunk : chunks_) unmap(chunk, kChunk);
+}
+
+void *MemoryPool::alloc(size_t bytes) {
+  if (bytes > limit_ || bytes > SIZE_MAX / 4) return nullptr;
+  size_t rounded = roundUp(bytes);
+  std::lock_guard lock(mutex_);
+  if (inUse_ + rounded > limit_) return nullptr;
+  void *p = nullptr;
+  if (auto it = idle_.find(rounded); it != idle_.end() && !it->second.empty()) {
+    p = it->second.back();
+    it->second.pop_back();
+  } else {
+    p = rounded <= kLargestSmall ? carve(rounded) : mapLarge(rounded);
+  }
+  if (!p) return nullptr;
+  live_.emplace(reinterpret_cast<uintptr_t>(p), Block{bytes, rounded});
+  inUse_ += rounded;
+  markLive(p, bytes, rounded);
+  return p;
+}
+
+void *MemoryPool::carve(size_t rounded) {
+  if (static_cast<size_t>(chunkEnd_ - chunkNext_) < rounded) {
+    void *chunk = map(kChunk);
+    if (!chunk) return nullptr;
+    chunks_.push_back(chunk);
+    mapped_ += kChunk;
+    markDead(chunk, kChunk);
+    // What is left of the old chunk is a block of no class; it stays unused until the context ends.
+    chunkNext_ = static_cast<char *>(chunk);
+    chunkEnd_ = chunkNext_ + kChunk;
+  }
+  void *p = chunkNext_;
+  chunkNext_ += rounded;
+  return p;
+}
+
+void *MemoryPool::mapLarge(size_t rounded) {
+  void *p = map(rounded);
+  if (!p) {
+    trimLocked(); // idle blocks of other sizes may be what is in the way
+    p = map(rounded);
+  }
+  if (p) mapped_ += rounded;
+  return p;
+}
+
+bool MemoryPool::free(void *p) {
+  std::lock_guard lock(mutex_);
+  auto it = live_.find(reinterpret_cast<uintptr_t>(p));
+  if (it == live_.end()) return false;
+  size_t rounded = it->second.rounded;
+  live_.erase(it);
+  inUse_ -= rounded;
+  // A quarter of the machine may stay idle in pools; what goes beyond returns to the system at once.
+  if (rounded > kLargestSmall && mapped_ - inUse_ > limit_ / 4) {
+    unmap(p, rounded);
+    mapped_ -= rounded;
+    return true;
+  }
+  markDead(p, rounded);
+  idle_[rounded].push_back(p);
+  return true;
+}
+
+bool MemoryPool::owns(const void *p, size_t bytes) const {
+  auto address = reinterpret_cast<uintptr_t>(p);
+  std::lock_guard lock(mutex_);
+  auto it = live_.upper_bound(address);
+  if (it == live_.begin()) return false;
+  --it;
+  size_t offset = address - it->first;
+  return offset <= it->second.requested && bytes <= it->second.requested - offset;
+}
+
+void MemoryPool::trim() {
+  std::lock_guard lock(mutex_);
+  trimLocked();
+}
+
+void MemoryPool::trimLocked() {
+  for (auto it = idle_.upper_bound(kLargestSmall); it != idle_.end(); it = idle_.erase(it))
+    for (void *p : it->second) {
+      unmap(p, it->first);
+      mapped_ -= it->first;
+    }
+}
+
+uint64_t MemoryPool::bytesInUse() const {
+  std::lock_guard lock(mutex_);
+  return inUse_;
+}
+
+uint64_t MemoryPool::bytesPooled() const {
+  std::lock_guard lock(mutex_);
+  return mapped_ - inUse_;
+}
+
+} // namespace tessera::cpu

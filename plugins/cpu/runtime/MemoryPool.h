@@ -1,0 +1,53 @@
+// Memory of one CPU context: size classes over large mappings.
+//
+// Sizes are rounded up to one of four steps per power of two, so at most a quarter is wasted. Small blocks are carved
+// from 2 MiB chunks and recycled by class; large ones are mappings of their own, on 2 MiB pages where the kernel has
+// them, and are kept for reuse up to a limit. Freed memory is poisoned: for AddressSanitizer where it runs, with a
+// byte pattern in checked builds (Debug).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace tessera::cpu {
+
+/// Thread-safe.
+class MemoryPool {
+public:
+  /// `limit`: the largest block ever given out, and the total.
+  explicit MemoryPool(uint64_t limit) : limit_(limit) {}
+  ~MemoryPool(); // frees everything, in use or not
+  MemoryPool(const MemoryPool &) = delete;
+  MemoryPool &operator=(const MemoryPool &) = delete;
+
+  /// At least `bytes`, aligned to 64; null when there is not so much.
+  void *alloc(size_t bytes);
+  /// False when `p` is not the start of a live block.
+  bool free(void *p);
+  /// Does [p, p + bytes) lie inside one live block?
+  bool owns(const void *p, size_t bytes) const;
+  /// Unmaps what is kept but not in use (chunks of small blocks stay).
+  void trim();
+
+  uint64_t bytesInUse() const;
+  uint64_t bytesPooled() const;
+
+private:
+  struct Block { size_t requested, rounded; };
+
+  void *carve(size_t rounded);
+  void *mapLarge(size_t rounded);
+  void trimLocked();
+
+  const uint64_t limit_;
+  mutable std::mutex mutex_;
+  std::map<uintptr_t, Block> live_;
+  std::map<size_t, std::vector<void *>> idle_; // by rounded size
+  std::vector<void *> chunks_;
+  char *chunkNext_ = nullptr, *chunkEnd_ = nullptr;
+  uint64_t inUse_ = 0, mapped_ = 0; // rounded sizes; mapped_ counts chunks and large blocks
+};
+
+} // namespace tessera::cpu

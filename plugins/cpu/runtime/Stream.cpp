@@ -1,0 +1,242 @@
+#include "plugins/cpu/runtime/Stream.h"
+#include "plugins/cpu/runtime/Workers.h"
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace tessera::cpu {
+namespace {
+
+using Clock = Gate::Clock;
+using std::chrono::microseconds;
+
+// Long enough to catch the next launch of a loop, short enough to leave the core to others.
+constexpr auto kIdleSpin = microseconds(20);
+constexpr auto kHostSpin = microseconds(10);
+
+Clock::time_point deadlineAfter(uint64_t ns) {
+  auto now = Clock::now();
+  auto longest = static_cast<uint64_t>((Clock::time_point::max() - now).count());
+  return ns >= longest ? Clock::time_point::max() : now + std::chrono::nanoseconds(ns);
+}
+
+} // namespace
+
+// ---- Event -------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<EventPoint> Event::point() const {
+  std::lock_guard lock(mutex_);
+  return point_;
+}
+
+void Event::setPoint(std::shared_ptr<EventPoint> p) {
+  std::lock_guard lock(mutex_);
+  point_ = std::move(p);
+}
+
+bool Event::isDone() {
+  auto p = point();
+  return !p || p->done.load(std::memory_order_acquire);
+}
+
+void Event::wait() {
+  if (auto p = point()) p->gate.wait([&] { return p->done.load(std::memory_order_seq_cst); }, kHostSpin);
+}
+
+tsr_status_t Event::timestamp(int64_t &nanoseconds) {
+  auto p = point();
+  if (!p) return TSR_EINVAL;
+  if (!p->done.load(std::memory_order_acquire)) return TSR_NOT_READY;
+  nanoseconds = p->nanoseconds;
+  return TSR_SUCCESS;
+}
+
+// ---- The writing end ---------------------------------------------------------------------------------------------
+
+void Command::release() {
+  kernel.reset();
+  point.reset();
+  moreValues.clear();
+}
+
+Stream::Stream() : tail_(new Chunk), head_(tail_) {}
+
+Stream::~Stream() {
+  stop_.store(true, std::memory_order_seq_cst);
+  work_.notify();
+  if (thread_.joinable()) thread_.join();
+  delete head_; // the queue is empty: reading and writing end share one chunk
+  delete spare_.load();
+}
+
+template <class Fill> tsr_status_t Stream::push(std::string &why, Fill fill) {
+  {
+    std::lock_guard lock(mutex_);
+    if (failure_ != TSR_SUCCESS) return takeFailureLocked(why);
+    if (!thread_.joinable()) {
+      try {
+        thread_ = std::thread([this] { run(); });
+      } catch (const std::system_error &e) {
+        why = std::string("cannot start a thread for the stream: ") + e.what();
+        return TSR_EDEVICE;
+      }
+    }
+    if (tailUsed_ == kChunkCommands) appendChunk();
+    fill(tail_->commands[tailUsed_]);
+    ++tailUsed_;
+    published_.store(published_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+  }
+  work_.notify();
+  return TSR_SUCCESS;
+}
+
+void Stream::appendChunk() {
+  Chunk *chunk = spare_.exchange(nullptr, std::memory_order_acquire);
+  if (!chunk) chunk = new Chunk;
+  chunk->next = nullptr;
+  tail_->next = chunk; // published with the first command in it
+  tail_ = chunk;
+  tailUsed_ = 0;
+}
+
+void Stream::recycle(Chunk *chunk) { delete spare_.exchange(chunk, std::memory_order_acq_rel); }
+
+tsr_status_t Stream::copy(void *dst, const void *src, size_t bytes, std::string &why) {
+  return push(why, [=](Command &c) {
+    c.kind = Command::Kind::Copy;
+    c.dst = dst;
+    c.src = src;
+    c.bytes = bytes;
+  });
+}
+
+tsr_status_t Stream::fill(void *dst, uint8_t value, size_t bytes, std::string &why) {
+  return push(why, [=](Command &c) {
+    c.kind = Command::Kind::Fill;
+    c.dst = dst;
+    c.byte = value;
+    c.bytes = bytes;
+  });
+}
+
+tsr_status_t Stream::launch(const std::shared_ptr<DeviceKernel> &kernel, const uint64_t *values,
+                            const LaunchGrid &grid, std::string &why) {
+  return push(why, [&](Command &c) {
+    c.kind = Command::Kind::Launch;
+    c.kernel = std::static_pointer_cast<Kernel>(kernel);
+    c.programs = grid.programs();
+    size_t count = c.kernel->image.valueCount;
+    if (count <= Command::kInlineValues)
+      std::copy_n(values, count, c.inlineValues);
+    else
+      c.moreValues.assign(values, values + count);
+  });
+}
+
+tsr_status_t Stream::record(DeviceEvent &event, std::string &why) {
+  auto point = std::make_shared<EventPoint>();
+  tsr_status_t status = push(why, [&](Command &c) {
+    c.kind = Command::Kind::Record;
+    c.point = point;
+  });
+  if (status == TSR_SUCCESS) static_cast<Event &>(event).setPoint(std::move(point));
+  return status;
+}
+
+tsr_status_t Stream::wait(DeviceEvent &event, std::string &why) {
+  auto point = static_cast<Event &>(event).point();
+  if (!point) return takeFailure(why);
+  return push(why, [&](Command &c) {
+    c.kind = Command::Kind::Wait;
+    c.point = std::move(point);
+  });
+}
+
+tsr_status_t Stream::synchronize(uint64_t timeoutNs, std::string &why) {
+  uint64_t target = published_.load(std::memory_order_seq_cst);
+  if (!done_.wait([&] { return passed(target); }, kHostSpin, deadlineAfter(timeoutNs))) {
+    why = "the stream is still busy";
+    return TSR_ETIMEOUT;
+  }
+  return takeFailure(why);
+}
+
+void Stream::drain() {
+  uint64_t target = published_.load(std::memory_order_seq_cst);
+  done_.wait([&] { return passed(target); }, kHostSpin);
+}
+
+tsr_status_t Stream::query(std::string &why) {
+  tsr_status_t status = takeFailure(why);
+  if (status != TSR_SUCCESS) return status;
+  return passed(published_.load(std::memory_order_seq_cst)) ? TSR_SUCCESS : TSR_NOT_READY;
+}
+
+tsr_status_t Stream::takeFailure(std::string &why) {
+  if (!failed_.load(std::memory_order_seq_cst)) return TSR_SUCCESS;
+  std::lock_guard lock(mutex_);
+  return takeFailureLocked(why);
+}
+
+tsr_status_t Stream::takeFailureLocked(std::string &why) {
+  if (failure_ == TSR_SUCCESS) return TSR_SUCCESS;
+  why = std::move(failureText_);
+  dropBelow_.store(published_.load(std::memory_order_relaxed), std::memory_order_seq_cst);
+  failed_.store(false, std::memory_order_seq_cst);
+  return std::exchange(failure_, TSR_SUCCESS);
+}
+
+// ---- The stream's thread -----------------------------------------------------------------------------------------
+
+void Stream::run() {
+  Launcher launcher;
+  size_t used = 0; // commands read of head_
+  for (uint64_t count = 0;; ++count) {
+    auto more = [&] { return published_.load(std::memory_order_seq_cst) != count; };
+    work_.wait([&] { return more() || stop_.load(std::memory_order_seq_cst); }, kIdleSpin);
+    if (!more()) return;
+    if (used == kChunkCommands) {
+      recycle(std::exchange(head_, head_->next));
+      used = 0;
+    }
+    Command &command = head_->commands[used++];
+    // failed_ is read first: once it is cleared, dropBelow_ covers what was queued behind the failure.
+    bool drop = failed_.load(std::memory_order_seq_cst) || count < dropBelow_.load(std::memory_order_seq_cst);
+    bool alwaysRuns = command.kind == Command::Kind::Record || command.kind == Command::Kind::Wait;
+    if (!drop || alwaysRuns) execute(command, launcher);
+    command.release();
+    completed_.store(count + 1, std::memory_order_seq_cst);
+    done_.notify();
+  }
+}
+
+void Stream::execute(Command &c, Launcher &launcher) {
+  switch (c.kind) {
+  case Command::Kind::Copy: std::memmove(c.dst, c.src, c.bytes); break;
+  case Command::Kind::Fill: std::memset(c.dst, c.byte, c.bytes); break;
+  case Command::Kind::Launch: {
+    const uint64_t *values = c.moreValues.empty() ? c.inlineValues : c.moreValues.data();
+    if (!launcher.run(*c.kernel, values, c.programs))
+      fail(TSR_EOOM, "kernel " + c.kernel->image.name + ": cannot get " +
+                         std::to_string(c.kernel->image.scratchBytes) + " bytes of scratch memory per thread");
+    break;
+  }
+  case Command::Kind::Record:
+    c.point->nanoseconds = Clock::now().time_since_epoch().count();
+    c.point->done.store(true, std::memory_order_seq_cst);
+    c.point->gate.notify();
+    break;
+  case Command::Kind::Wait:
+    c.point->gate.wait([&] { return c.point->done.load(std::memory_order_seq_cst); }, kIdleSpin);
+    break;
+  }
+}
+
+void Stream::fail(tsr_status_t status, std::string text) {
+  std::lock_guard lock(mutex_);
+  failure_ = status;
+  failureText_ = std::move(text);
+  failed_.store(true, std::memory_order_seq_cst);
+}
+
+} // namespace tessera::cpu

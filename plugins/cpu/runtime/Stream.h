@@ -1,0 +1,107 @@
+// Streams and events of the CPU backend.
+//
+// A stream is a queue and a thread. Callers append under a lock that nobody holds for long; the thread reads without
+// one. Commands live in chunks that are recycled, so a steady stream allocates nothing.
+#pragma once
+#include "plugins/cpu/runtime/Gate.h"
+#include "plugins/cpu/runtime/Kernel.h"
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tessera::cpu {
+
+/// One recording of an event. Shared by the event, the recording stream and whoever waits.
+struct EventPoint {
+  std::atomic<bool> done{false};
+  int64_t nanoseconds = 0; // written before `done`
+  Gate gate;
+};
+
+class Event final : public DeviceEvent {
+public:
+  bool isDone() override;
+  void wait() override;
+  tsr_status_t timestamp(int64_t &nanoseconds) override;
+
+  std::shared_ptr<EventPoint> point() const;
+  void setPoint(std::shared_ptr<EventPoint>);
+
+private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<EventPoint> point_; // null: never recorded
+};
+
+struct Command {
+  enum class Kind : uint8_t { Copy, Fill, Launch, Record, Wait };
+  static constexpr size_t kInlineValues = 16;
+
+  Kind kind = Kind::Copy;
+  uint8_t byte = 0;
+  void *dst = nullptr;
+  const void *src = nullptr;
+  size_t bytes = 0;
+  int64_t programs = 0;
+  std::shared_ptr<Kernel> kernel;
+  std::shared_ptr<EventPoint> point;
+  uint64_t inlineValues[kInlineValues];
+  std::vector<uint64_t> moreValues; // all of them, when they are more than kInlineValues
+
+  void release();
+};
+
+class Stream final : public DeviceStream {
+public:
+  Stream();
+  ~Stream() override;
+
+  tsr_status_t copy(void *dst, const void *src, size_t bytes, std::string &why) override;
+  tsr_status_t fill(void *dst, uint8_t value, size_t bytes, std::string &why) override;
+  tsr_status_t launch(const std::shared_ptr<DeviceKernel> &kernel, const uint64_t *values, const LaunchGrid &grid,
+                      std::string &why) override;
+  tsr_status_t record(DeviceEvent &event, std::string &why) override;
+  tsr_status_t wait(DeviceEvent &event, std::string &why) override;
+  tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) override;
+  tsr_status_t query(std::string &why) override;
+  void drain() override;
+
+private:
+  static constexpr size_t kChunkCommands = 64;
+  struct Chunk {
+    Command commands[kChunkCommands];
+    Chunk *next = nullptr;
+  };
+
+  template <class Fill> tsr_status_t push(std::string &why, Fill fill);
+  void appendChunk();
+  void recycle(Chunk *);
+  tsr_status_t takeFailure(std::string &why);
+  tsr_status_t takeFailureLocked(std::string &why);
+  bool passed(uint64_t count) const { return completed_.load(std::memory_order_seq_cst) >= count; }
+
+  void run();
+  void execute(Command &, class Launcher &);
+  void fail(tsr_status_t, std::string text);
+
+  std::mutex mutex_; // guards the writing end and the failure
+  Chunk *tail_;
+  size_t tailUsed_ = 0;
+  tsr_status_t failure_ = TSR_SUCCESS;
+  std::string failureText_;
+  std::thread thread_; // started by the first command
+
+  std::atomic<uint64_t> published_{0}; // commands appended
+  std::atomic<uint64_t> completed_{0}; // commands executed or dropped
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> failed_{false};        // mirrors failure_
+  std::atomic<uint64_t> dropBelow_{0};     // commands queued behind a failure that has been reported since
+  std::atomic<Chunk *> spare_{nullptr};
+  Gate work_, done_;
+
+  Chunk *head_; // the reading end, the thread's alone
+};
+
+} // namespace tessera::cpu

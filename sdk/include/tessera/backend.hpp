@@ -1,0 +1,107 @@
+// What a backend's runtime half implements: the C++ side of a device, seen by libtessera.so.
+//
+// The caller has checked handles, argument counts, null pointers, alignment and geometry before any of these is
+// called; a backend checks what only it can know (is this pointer mine?). Every call may come from any thread. Calls
+// return a status and say in `why` what failed; no exception leaves them. Device pointers are plain addresses.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tessera/tessera.h>
+
+namespace tessera {
+
+/// Code of one kernel, ready to run. On the CPU `entry` is a CpuKernelFn.
+struct KernelImage {
+  std::string name;
+  const void *entry = nullptr;
+  std::shared_ptr<void> code;  // keeps `entry` valid
+  uint32_t valueCount = 0;     // launch values, in the order of the kernel's parameters
+  size_t scratchBytes = 0, sharedBytes = 0;
+};
+
+/// Programs per axis, x fastest; never negative, and their product fits int64.
+struct LaunchGrid {
+  int64_t x = 1, y = 1, z = 1;
+  int64_t programs() const { return x * y * z; }
+};
+
+/// A kernel as the device holds it. Queued launches share ownership, so its code outlives them.
+class DeviceKernel {
+public:
+  virtual ~DeviceKernel() = default;
+};
+
+/// A point in a stream's order; see tsr_event_t for the rules. Queued work shares ownership of what it needs.
+class DeviceEvent {
+public:
+  virtual ~DeviceEvent() = default;
+  virtual bool isDone() = 0;
+  virtual void wait() = 0;
+  /// TSR_EINVAL: never recorded, TSR_NOT_READY: not passed. Nanoseconds on a clock common to the context's streams.
+  virtual tsr_status_t timestamp(int64_t &nanoseconds) = 0;
+};
+
+/// A queue of work. The calls that queue return a failure of work queued earlier, once, and then queue nothing. After a
+/// failure the work that was queued behind it is dropped; records and waits still take effect.
+class DeviceStream {
+public:
+  virtual ~DeviceStream() = default; // waits for the queue
+  /// Either pointer may be host or device memory; the ranges may overlap.
+  virtual tsr_status_t copy(void *dst, const void *src, size_t bytes, std::string &why) = 0;
+  virtual tsr_status_t fill(void *dst, uint8_t value, size_t bytes, std::string &why) = 0;
+  /// `values` has KernelImage::valueCount entries and is read during the call.
+  virtual tsr_status_t launch(const std::shared_ptr<DeviceKernel> &kernel, const uint64_t *values,
+                              const LaunchGrid &grid, std::string &why) = 0;
+  virtual tsr_status_t record(DeviceEvent &event, std::string &why) = 0;
+  virtual tsr_status_t wait(DeviceEvent &event, std::string &why) = 0;
+  /// Waits until the work queued so far is done; UINT64_MAX: however long. TSR_ETIMEOUT, or a failure of that work.
+  virtual tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) = 0;
+  /// Waits as synchronize does, but leaves a failure for the next call.
+  virtual void drain() = 0;
+  /// TSR_SUCCESS, TSR_NOT_READY, or a failure of work that was queued.
+  virtual tsr_status_t query(std::string &why) = 0;
+};
+
+struct DeviceInfo {
+  std::string name, arch, capabilities; // capabilities: a JSON object
+  uint64_t memoryBytes = 0, maxSharedBytes = 0;
+  uint32_t computeUnits = 0, vectorBytes = 0;
+};
+
+struct MemoryUse {
+  uint64_t total = 0, free = 0, inUse = 0, pooled = 0;
+};
+
+/// One device of one context. Destroyed after every stream, event and kernel made from it.
+class DeviceContext {
+public:
+  virtual ~DeviceContext() = default; // frees all memory
+  virtual const DeviceInfo &info() const = 0;
+  virtual tsr_status_t alloc(size_t bytes, uint32_t flags, void **dptr, std::string &why) = 0;
+  /// The block is idle: no queued work uses it.
+  virtual tsr_status_t free(void *dptr, std::string &why) = 0;
+  /// Is the range inside one live allocation of this context?
+  virtual bool owns(const void *dptr, size_t bytes) = 0;
+  virtual MemoryUse memoryUse() = 0;
+  virtual void trim() = 0;
+  virtual std::unique_ptr<DeviceStream> createStream(std::string &why) = 0; // null on failure
+  virtual std::unique_ptr<DeviceEvent> createEvent(std::string &why) = 0;
+  virtual std::shared_ptr<DeviceKernel> createKernel(KernelImage image, std::string &why) = 0;
+};
+
+class Backend {
+public:
+  virtual ~Backend() = default;
+  virtual const char *name() const = 0;
+  virtual const char *description() const = 0;
+  virtual int deviceCount() const = 0;
+  /// Null with `why` filled on failure. `device` is below deviceCount().
+  virtual std::unique_ptr<DeviceContext> createContext(int device, std::string &why) = 0;
+};
+
+/// The CPU backend, which lives in libtessera.so itself. One object for the whole process.
+Backend &cpuBackend();
+
+} // namespace tessera
