@@ -1,5 +1,6 @@
 // tsr-opt: reads IR of any level, runs passes on it, prints it. For tests and for looking at single passes.
 #include "compiler/pipeline/Passes.h"
+#include "plugins/cpu/codegen/Lowering.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -20,5 +21,6 @@ int main(int argc, char **argv) {
                   mlir::vector::VectorDialect>();
   mlir::registerTransformsPasses();
   tessera::registerTesseraPasses();
+  tessera::cpu::registerCpuPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Tessera's IR tool\n", registry));
 }
