@@ -8,7 +8,7 @@
 // lowered to a conversion routine of the compiler's run-time library. Compute on them by casting to f32 and back.
 //
 // Values may be scalars or vectors of any rank. The results equal tessera::castBits (numerics/Casts.h) bit for bit,
-// except that the payload of a NaN that is widened from bf16 or f16 may differ.
+// except that a signalling NaN widened from f16, bf16 or fp8_e5m2 may stay signalling.
 // f16 converts through arith.extf and arith.truncf, one instruction each with F16C.
 #pragma once
 #include "mlir/IR/Builders.h"

@@ -1,0 +1,41 @@
+// Compiles an elementwise function of vectors for the host and runs it over arrays: what the tests of the cast and
+// math expansions share.
+#pragma once
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/MLIRContext.h"
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera::tile::test {
+
+/// The context all tests use; every dialect and translation is registered.
+mlir::MLIRContext &context();
+
+/// Emits the body: one vector (or scalar) per input to the output.
+using Body = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
+
+class VectorJit {
+public:
+  /// Elements of `inputs` and `output` are types of arrays in memory; `shape` is what one step processes: {} for a
+  /// scalar, else a vector of that shape (its element count is the step). With `expandMath`, tile-expand-math runs.
+  /// Aborts on failure.
+  VectorJit(const Body &body, std::vector<mlir::Type> inputs, mlir::Type output, std::vector<int64_t> shape,
+            bool expandMath = false);
+  ~VectorJit();
+
+  /// Processes `count` elements, a multiple of the step.
+  void run(std::vector<const void *> inputs, void *output, size_t count) const;
+
+  /// Names of routines that code for `cpu` (an LLVM CPU name) calls; empty when the code is self-contained.
+  std::vector<std::string> externalCalls(const std::string &cpu) const;
+  std::string assembly(const std::string &cpu) const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace tessera::tile::test

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Derives the polynomial coefficients of the elementary functions (needs python3-mpmath).
+
+    numerics/tools/fit_polynomials.py > compiler/tile/Transforms/ExpandMathCoefficients.h
+
+Each fit is a weighted minimax approximation found by Remez' exchange algorithm in 60 digits, whose coefficients are
+then rounded to the working precision.
+"""
+import struct
+from mpmath import mp, mpf
+
+mp.dps = 60
+
+
+def round_to(value, bits):
+    """The float of `bits` mantissa bits nearest to `value`."""
+    if value == 0:
+        return mpf(0)
+    mantissa, exponent = mp.frexp(value)
+    return mp.ldexp(mp.nint(mp.ldexp(mantissa, bits)), int(exponent) - bits)
+
+
+def remez(function, weight, low, high, powers):
+    """Coefficients c of sum(c[k] * x**powers[k]) that minimise max |weight * (function - sum)| on [low, high]."""
+    low, high = mpf(low), mpf(high)
+    count = len(powers) + 1
+    nodes = [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * k / (count - 1)) for k in range(count)]
+    grid = [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * k / 400) for k in range(401)]
+    samples = [(x, function(x), weight(x)) for x in grid]
+    coefficients = None
+    for _ in range(12):
+        matrix, right = mp.matrix(count, count), mp.matrix(count, 1)
+        for row, x in enumerate(nodes):
+            for column, power in enumerate(powers):
+                matrix[row, column] = x**power
+            matrix[row, count - 1] = (-1) ** row / weight(x)
+            right[row] = function(x)
+        solution = mp.lu_solve(matrix, right)
+        coefficients, level = list(solution)[:-1], abs(solution[count - 1])
+
+        def error(x, f, w):
+            return w * (f - sum(c * x**p for c, p in zip(coefficients, powers)))
+
+        errors = [error(*s) for s in samples]
+        # One extremum per run of equal sign; the largest `count` neighbours in alternation become the new nodes.
+        peaks = []
+        for index, e in enumerate(errors):
+            if peaks and (errors[peaks[-1]] > 0) == (e > 0):
+                if abs(e) > abs(errors[peaks[-1]]):
+                    peaks[-1] = index
+            else:
+                peaks.append(index)
+        while len(peaks) > count:
+            peaks.pop(0 if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else -1)
+        if len(peaks) < count:
+            break  # the error has reached the grid's resolution
+        nodes = [grid[k] for k in peaks]
+        if max(abs(e) for e in errors) <= level * mpf("1.01"):
+            break
+    return coefficients
+
+
+def fit(name, function, weight, low, high, powers, bits, comment=""):
+    """Prints one coefficient array, rounded to `bits`, and the error that the rounded polynomial has."""
+    known = [round_to(c, bits) for c in remez(function, weight, low, high, powers)]
+    samples = [mpf(low) + (mpf(high) - mpf(low)) * k / 1000 for k in range(1001)]
+    worst = max(abs(weight(x) * (function(x) - sum(c * x**p for c, p in zip(known, powers)))) for x in samples)
+    print(f"// {comment}; largest error 2^{float(mp.log(worst, 2)):.1f}.")
+    print(f"inline constexpr double {name}[] = {{")
+    line = "   "
+    for c in known:
+        text = " " + float(c).hex().replace("0000000p", "p") + ","
+        if len(line) + len(text) > 110:
+            print(line)
+            line = "   "
+        line += text
+    print(line)
+    print("};")
+
+
+def constant(name, value, bits, parts, comment):
+    """Prints `value` as a sum of `parts` floats of falling size, the leading ones with `bits` bits."""
+    print(f"// {comment}.")
+    rest = value
+    texts = []
+    for _ in range(parts):
+        head = round_to(rest, bits)
+        texts.append(float(head).hex())
+        rest -= head
+    print(f"inline constexpr double {name}[] = {{" + ", ".join(texts) + "};")
+
+
+def series(function):
+    """`function` away from zero, its limit at zero."""
+    return lambda x: function(x) if abs(x) > mpf(10) ** -25 else function(mpf(10) ** -20)
+
+
+def power_weight(power, size):
+    """|x|**power, bounded from below a little where it would vanish: a node at 0 must not weigh nothing."""
+    return lambda x: max(abs(x), size / 50) ** power
+
+
+def two_over_pi():
+    """What the argument reductions of sin and cos multiply by."""
+    # f32: x = M 2^E with M an integer below 2^44, so x 2/pi mod 4 = M ((2^E 2/pi) mod 4). The first part is a multiple
+    # of 2^-51, which keeps M times it exact below one half; 2^-E is folded into both parts.
+    print("// For |x| < 2^bound: (2^E 2/pi mod 4) 2^-E in two parts.")
+    print("struct QuadrantBand { int bound; double high, low; };")
+    print("inline constexpr QuadrantBand kQuadrantBandsF[] = {")
+    for band in range(5):
+        exponent = 21 * band
+        value = mp.ldexp(2 / mp.pi, exponent) % 4
+        value = value - 4 if value > 2 else value
+        high = mp.ldexp(mp.nint(mp.ldexp(value, 51)), -51) if band else round_to(value, 53)
+        low = round_to(value - high, 53)
+        print(f"    {{{44 + exponent}, {float(mp.ldexp(high, -exponent)).hex()}, "
+              f"{float(mp.ldexp(low, -exponent)).hex()}}},")
+    print("};")
+    # f64: the bits themselves, after one word of zeros.
+    words = 20
+    saved, mp.dps = mp.dps, 420
+    bits = int(mp.floor(mp.ldexp(2 / mp.pi, 64 * (words - 1))))
+    mp.dps = saved
+    print("// 64 zero bits, then the fraction bits of 2/pi.")
+    print("inline constexpr unsigned long long kTwoOverPiBits[] = {")
+    for row in range(0, words, 5):
+        print("    " + " ".join(f"0x{bits >> 64 * (words - 1 - k) & (2**64 - 1):016x}," for k in range(row, row + 5)))
+    print("};")
+
+
+def main():
+    ln2, half_ln2 = mp.log(2), mp.log(2) / 2 * mpf("1.0001")
+    print("""// Coefficients of the elementary functions. Written by numerics/tools/fit_polynomials.py, which says how they are
+// derived. Arrays ending in F are rounded to f32, those ending in D to f64; constant term first.
+#pragma once
+
+namespace tessera::tile {
+""")
+    sqrt2, ln2 = mp.sqrt(2), mp.log(2)
+    for suffix, bits in (("F", 24), ("D", 53)):
+        wide = suffix == "D"
+
+        def emit(name, function, weight, low, high, terms, comment):
+            fit(name + suffix, function, weight, low, high, range(terms), bits, comment)
+
+        constant("kLn2" + suffix, ln2, bits, 2, "ln 2 in two parts")
+        constant("kLog2e" + suffix, 1 / ln2, bits, 2, "1 / ln 2 in two parts")
+        emit("kExp", series(lambda r: (mp.expm1(r) - r) / r**2), power_weight(2, ln2 / 2),
+             -ln2 / 2 * mpf("1.0001"), ln2 / 2 * mpf("1.0001"), 11 if wide else 5,
+             "exp(r) = 1 + r + r^2 P(r), |r| <= ln2/2")
+        emit("kExp2", series(lambda r: mp.expm1(r * ln2) / r), power_weight(1, mpf(1) / 2),
+             mpf("-0.50005"), mpf("0.50005"), 12 if wide else 6, "exp2(r) = 1 + r P(r), |r| <= 1/2")
+        if wide:
+            emit("kLog", series(lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z), lambda z: mpf(1),
+                 mpf(0), ((sqrt2 - 1) / (sqrt2 + 1)) ** 2, 8,
+                 "log(1 + f) = 2 s + s z P(z), s = f / (2 + f), z = s^2, 1 + f in [sqrt(1/2), sqrt(2)]")
+        else:
+            emit("kLog", series(lambda f: (mp.log1p(f) - f) / f**2), power_weight(1, mpf(1) / 2),
+                 mp.sqrt(mpf(1) / 2) - 1, sqrt2 - 1, 10, "log(1 + f) = f + f^2 P(f), 1 + f in [sqrt(1/2), sqrt(2)]")
+            emit("kLog2", series(lambda f: (mp.log1p(f) - f) / f**2 / ln2), power_weight(1, mpf(1) / 2),
+                 mp.sqrt(mpf(1) / 2) - 1, sqrt2 - 1, 10, "log2(1 + f) = f / ln 2 + f^2 P(f), same interval")
+        emit("kTanh", series(lambda u: (mp.tanh(mp.sqrt(u)) / mp.sqrt(u) - 1) / u), power_weight(1, mpf(1)),
+             mpf(0), mpf(1), 17 if wide else 8, "tanh(x) = x + x u P(u), u = x^2, |x| <= 1")
+        emit("kErf", series(lambda u: mp.erf(mp.sqrt(u)) / mp.sqrt(u) - 1), lambda u: mpf(1), mpf(0), mpf(1),
+             14 if wide else 8, "erf(x) = x + x P(u), u = x^2, |x| <= 1")
+        end = mpf(6) if wide else mpf(4)
+        emit("kErfTail", lambda t: mp.log(mp.erfc(1 + t)), lambda t: mp.erfc(1 + t), mpf(0), end - 1,
+             24 if wide else 10, f"1 - erf(a) = exp(P(a - 1)), a in [1, {float(end)}]")
+    # sin and cos of f32 and of f64 both work on f64.
+    quarter = mpf("0.7854") ** 2
+    fit("kSinF", series(lambda u: (mp.sin(mp.sqrt(u)) / mp.sqrt(u) - 1) / u), power_weight(1, quarter), mpf(0), quarter,
+        range(4), 53, "sin(x) = x + x u P(u), u = x^2, |x| <= pi/4, for f32 results")
+    fit("kCosF", series(lambda u: (mp.cos(mp.sqrt(u)) - 1) / u), power_weight(1, quarter), mpf(0), quarter, range(4),
+        53, "cos(x) = 1 + u P(u), same interval, for f32 results")
+    fit("kSinD", series(lambda u: (mp.sin(mp.sqrt(u)) / mp.sqrt(u) - 1) / u), power_weight(1, quarter), mpf(0), quarter,
+        range(7), 53, "sin(x) = x + x u P(u), u = x^2, |x| <= pi/4, for f64 results")
+    fit("kCosD", series(lambda u: (mp.cos(mp.sqrt(u)) - 1 + u / 2) / u**2), power_weight(2, quarter), mpf(0), quarter,
+        range(6), 53, "cos(x) = 1 - u/2 + u^2 P(u), same interval, for f64 results")
+    # The logarithm of pow: more than double precision, so the leading term 2/3 is taken out and kept in two parts.
+    fit("kLogTailD", series(lambda z: ((2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z - mpf(2) / 3) / z), lambda z: mpf(1),
+        mpf(0), ((sqrt2 - 1) / (sqrt2 + 1)) ** 2, range(9), 53, "log(1 + f) = 2 s + s z (2/3 + z P(z)), as kLogD")
+    constant("kTwoThirdsD", mpf(2) / 3, 53, 2, "2/3 in two parts")
+    constant("kHalfPiD", mp.pi / 2, 53, 3, "pi/2 in three parts")
+    two_over_pi()
+    print("} // namespace tessera::tile")
+
+
+if __name__ == "__main__":
+    main()
