@@ -3,6 +3,14 @@
 #define TESSERA_PASSES
 include "mlir/Pass/PassBase.td"
 
+def GraphSinkIndexCasts : Pass<"graph-sink-index-casts", "::tessera::schedule::KernelOp"> {
+  let summary = "Turns address arithmetic on i64 into arithmetic on index";
+  let description = [{
+    The project's part of canonicalization: the language's integers are i64, memory operations take index. A cast to
+    index moves up through integer arithmetic until it meets a loop or grid variable and cancels.
+  }];
+}
+
 def ScheduleDecide : Pass<"schedule-decide", "::tessera::schedule::KernelOp"> {
   let summary = "Fills the open decisions of a schedule";
   let description = [{

@@ -129,7 +129,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     Value zero = index(b, loc, 0), allowed;
     for (auto [dim, pair] : llvm::enumerate(llvm::zip(load.getStarts(), load.getExtents()))) {
       auto [start, extent] = pair;
-      Value size = b.createOrFold<DimOp>(loc, load.getView(), dim);
+      Value size = b.createOrFold<DimOp>(loc, b.getIndexType(), load.getView(), dim);
       auto constant = getConstantIntValue(start);
       if (extent >= 0) {
         Value lo = constant && *constant >= 0
@@ -173,7 +173,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       auto [start, extent] = pair;
       if (extent < 0)
         continue;
-      Value size = b.createOrFold<DimOp>(loc, copy.getView(), dim);
+      Value size = b.createOrFold<DimOp>(loc, b.getIndexType(), copy.getView(), dim);
       Value lo = arith::MaxSIOp::create(b, loc, zero, arith::SubIOp::create(b, loc, zero, start));
       Value hi = arith::MinSIOp::create(b, loc, arith::SubIOp::create(b, loc, size, start), index(b, loc, extent));
       r.push_back(Interval{lo, hi});

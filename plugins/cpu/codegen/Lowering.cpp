@@ -225,27 +225,4 @@ LogicalResult KernelLowering::lowerScalarOp(Operation *op) {
   return success();
 }
 
-namespace {
-struct LowerTilePass : PassWrapper<LowerTilePass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerTilePass)
-  StringRef getArgument() const final { return "cpu-lower-tile"; }
-  StringRef getDescription() const final { return "lower tile kernels to loops over vectors for one CPU thread"; }
-  void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
-                    vector::VectorDialect>();
-  }
-  void runOnOperation() final {
-    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
-      if (!kernel.getVectorBytes())
-        return kernel.emitOpError("has no vector width: run tile-vectorize first"), signalPassFailure();
-      if (failed(KernelLowering(kernel, *kernel.getVectorBytes()).lower()))
-        return signalPassFailure();
-      kernel.erase();
-    }
-  }
-};
-} // namespace
-
-std::unique_ptr<Pass> createLowerTilePass() { return std::make_unique<LowerTilePass>(); }
-
 } // namespace tessera::cpu

@@ -9,6 +9,7 @@
 #pragma once
 #include "compiler/tile/IR/TileDialect.h"
 #include "compiler/tile/Transforms/TileUtils.h"
+#include "plugins/cpu/codegen/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -175,7 +176,16 @@ private:
   Value laneIndex_;                        // of the lane program being lowered
 };
 
-/// Pass `cpu-lower-tile`.
-std::unique_ptr<mlir::Pass> createLowerTilePass();
+/// Pass `cpu-lower-tile`: every tile.kernel becomes a func.func of the kernel's name that carries its metadata as the
+/// attribute `target.metadata`; graph functions, which only the host needs, go away.
+std::unique_ptr<mlir::Pass> createLowerTilePass(std::string targetName);
+
+/// Pass `cpu-wrap-target`: the lowered functions move into one target.module with a target.kernel_info each.
+std::unique_ptr<mlir::Pass> createWrapTargetPass(CpuTarget);
+
+/// Makes the CPU's passes known by name (cpu-lower-tile, cpu-wrap-target for the host) to tools that read pipelines.
+void registerCpuPasses();
+
+inline constexpr llvm::StringLiteral kMetadata = "target.metadata";
 
 } // namespace tessera::cpu

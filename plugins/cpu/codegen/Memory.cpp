@@ -52,7 +52,7 @@ Value KernelLowering::load(Type element, Value address, int64_t lanes, Value mas
   Type type = lanes ? Type(VectorType::get({lanes}, memory)) : memory;
   Value v;
   if (mask)
-    v = LLVM::MaskedLoadOp::create(b_, type, address, mask, ValueRange{zeroOf(type)}, b_.getI32IntegerAttr(align));
+    v = LLVM::MaskedLoadOp::create(b_, type, address, mask, zeroOf(type), align);
   else
     v = LLVM::LoadOp::create(b_, type, address, align);
   if (element.isInteger(1))
@@ -115,7 +115,7 @@ KernelLowering::Place KernelLowering::bufferPlace(Value buffer) {
   p.offset = *alloc.getOffset();
   p.data = address(scratch_, constant(p.offset), b_.getI8Type());
   p.shape.assign(type.getShape().begin(), type.getShape().end());
-  p.element = valueTypeOfMemory(type.getElementType());
+  p.element = loadedElementType(type.getElementType());
   return p;
 }
 
@@ -282,7 +282,7 @@ Value KernelLowering::stridedAddresses(Value first, Value stride, Type element, 
 }
 
 Value KernelLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode mode) {
-  Type element = valueTypeOfMemory(w.view.element);
+  Type element = loadedElementType(w.view.element);
   Value mask = mode.inside || w.inBounds ? Value() : windowMask(w, at, lanes);
   Value first = windowAddress(w, at);
   if (isContiguous(w.dimOfAxis, w.starts.size()))
@@ -301,7 +301,7 @@ Value KernelLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mod
 }
 
 void KernelLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, Value extraMask) {
-  Type element = valueTypeOfMemory(w.view.element);
+  Type element = loadedElementType(w.view.element);
   int64_t lanes = cast<VectorType>(v.getType()).getDimSize(0);
   Value mask = mode.inside || w.inBounds ? Value() : windowMask(w, at, lanes);
   if (extraMask)
@@ -412,7 +412,7 @@ LogicalResult KernelLowering::lowerLoadElem(tile::LoadElemOp op) {
   Vec<Value> indices;
   for (Value i : op.getIndices())
     indices.push_back(scalar(i));
-  Type element = valueTypeOfMemory(view.element);
+  Type element = loadedElementType(view.element);
   if (op.getInBounds()) {
     map_.map(op.getResult(), load(element, elementAddress(view, indices), 0));
     return success();
@@ -432,7 +432,7 @@ LogicalResult KernelLowering::lowerStoreElem(tile::StoreElemOp op) {
   Vec<Value> indices;
   for (Value i : op.getIndices())
     indices.push_back(scalar(i));
-  Type element = valueTypeOfMemory(view.element);
+  Type element = loadedElementType(view.element);
   Value v = scalar(op.getValue());
   if (op.getInBounds()) {
     store(element, v, elementAddress(view, indices));

@@ -1,0 +1,208 @@
+#include "compiler/pipeline/Compilation.h"
+#include "compiler/graph/Import/Import.h"
+#include "compiler/pipeline/Passes.h"
+#include "compiler/pipeline/Snapshots.h"
+#include "core/KernelMetadata.h"
+#include "numerics/NumericsProfile.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+
+using namespace mlir;
+
+namespace tessera {
+
+namespace {
+
+std::unique_ptr<MLIRContext> makeContext() {
+  DialectRegistry registry;
+  registry.insert<graph::GraphDialect, schedule::ScheduleDialect, tile::TileDialect, target::TargetDialect,
+                  arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
+                  math::MathDialect, scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  // A kernel is small: threads would cost more than they save.
+  auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  return context;
+}
+
+/// Line `number` (from 1) of `source`, without its end.
+std::string lineOf(std::string_view source, uint32_t number) {
+  size_t begin = 0;
+  for (uint32_t i = 1; i < number && begin != std::string_view::npos; ++i) {
+    begin = source.find('\n', begin);
+    if (begin != std::string_view::npos)
+      ++begin;
+  }
+  if (begin == std::string_view::npos)
+    return {};
+  return std::string(source.substr(begin, source.find('\n', begin) - begin));
+}
+
+bool hasFloatAtomics(const frontend::Block &block);
+
+bool hasFloatAtomics(const frontend::Expr &expr) {
+  if (expr.op == frontend::Op::Atomic && expr.atomic == frontend::AtomicKind::Add && isFloat(expr.type.dtype))
+    return true;
+  return llvm::any_of(expr.args, [](const auto &arg) { return arg && hasFloatAtomics(*arg); });
+}
+
+bool hasFloatAtomics(const frontend::Block &block) {
+  return llvm::any_of(block, [](const frontend::Stmt &s) {
+    return llvm::any_of(s.exprs, [](const auto &e) { return e && hasFloatAtomics(*e); }) || hasFloatAtomics(s.body) ||
+           hasFloatAtomics(s.orelse);
+  });
+}
+
+} // namespace
+
+Compilation::Compilation(CompileOptions options, std::vector<Diagnostic> &diags)
+    : options_(std::move(options)), diags_(diags) {}
+Compilation::~Compilation() = default;
+
+CompileStatus Compilation::fail(CompileStatus status, std::string code, std::string message, std::string hint) {
+  Diagnostic d;
+  d.code = std::move(code);
+  d.message = std::move(message);
+  d.hint = std::move(hint);
+  d.file = options_.fileName;
+  diags_.push_back(std::move(d));
+  return status;
+}
+
+CompileStatus Compilation::checkOptions() {
+  std::string kind = options_.target.substr(0, options_.target.find(':'));
+  for (const char *gpu : {"ptx", "rocm", "levelzero", "level_zero"})
+    if (kind == gpu)
+      return fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
+                  "TSR_UNIMPLEMENTED: code generation for target '" + options_.target + "' is not built",
+                  "use --target cpu");
+  if (kind != "cpu")
+    return fail(CompileStatus::BadProgram, "E_UNKNOWN_TARGET", "unknown target '" + options_.target + "'",
+                "the targets are cpu, cpu:<LLVM CPU name>, ptx:<sm>, rocm:<gfx> and levelzero:<device>");
+  std::string why;
+  if (!cpu::parseTarget(options_.target, target_, why))
+    return fail(CompileStatus::BadProgram, "E_UNKNOWN_TARGET", "target '" + options_.target + "': " + why,
+                "x86-64-v3 and skylake-avx512 are such names; plain cpu is the machine you are on");
+  return CompileStatus::Ok;
+}
+
+/// What the CPU's code generation does not honour yet is refused, never ignored.
+CompileStatus Compilation::checkProfile() {
+  auto profile = parseNumericsProfile(options_.numerics);
+  if (!profile)
+    return fail(CompileStatus::BadProgram, "E_UNKNOWN_NUMERICS", "unknown numerics profile '" + options_.numerics + "'",
+                "the profiles are fast, standard, deterministic and strict");
+  const NumericsPermissions &permitted = permissions(*profile);
+  if (permitted.fixedReductions)
+    return fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
+                "TSR_UNIMPLEMENTED: numerics profile '" + options_.numerics +
+                    "' (fixed reduction trees) is not built for backend cpu",
+                "standard and deterministic are");
+  if (!permitted.unorderedAtomics && hasFloatAtomics(kernel_.body))
+    return fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
+                "TSR_UNIMPLEMENTED: atomic_add on floats depends on the order of arrival; numerics profile '" +
+                    options_.numerics + "' has no ordered form of it on backend cpu");
+  return CompileStatus::Ok;
+}
+
+CompileStatus Compilation::begin(std::string_view source) {
+  source_ = source;
+  if (auto status = checkOptions(); status != CompileStatus::Ok)
+    return status;
+  frontend::FrontendOptions frontendOptions;
+  frontendOptions.fileName = options_.fileName;
+  frontendOptions.kernel = options_.kernel;
+  frontendOptions.dims = options_.dims;
+  frontendOptions.tunables = options_.tunables;
+  if (auto status = frontend::compileToProgram(source, frontendOptions, kernel_, diags_); status != CompileStatus::Ok)
+    return status;
+  if (auto status = checkProfile(); status != CompileStatus::Ok)
+    return status;
+  context_ = makeContext();
+  module_ = graph::importKernel(*context_, kernel_, options_.fileName, options_.numerics);
+  if (!module_)
+    return fail(CompileStatus::BackendFailure, "E_INTERNAL", "the program has no Graph IR form");
+  reached_ = Level::Graph;
+  return CompileStatus::Ok;
+}
+
+CompileStatus Compilation::advance(Level level) {
+  PassManager pm(context_.get(), ModuleOp::getOperationName());
+  PipelineOptions options{options_.target, target_, options_.printIrAfterAll};
+  if (!options_.printIrAfterAll.empty())
+    pm.addInstrumentation(makeSnapshots(options_.printIrAfterAll, snapshots_));
+  for (int l = static_cast<int>(reached_) + 1; l <= static_cast<int>(level); ++l)
+    addPassesTo(static_cast<Level>(l), pm, options);
+  CompileStatus status = CompileStatus::BackendFailure;
+  size_t before = diags_.size();
+  ScopedDiagnosticHandler handler(context_.get(), [&](mlir::Diagnostic &d) {
+    tessera::Diagnostic out;
+    out.message = d.str();
+    if (d.getSeverity() != DiagnosticSeverity::Error)
+      return success();
+    bool unimplemented = out.message.find("TSR_UNIMPLEMENTED") != std::string::npos;
+    if (unimplemented)
+      status = CompileStatus::Unimplemented;
+    out.code = unimplemented ? "E_UNIMPLEMENTED" : "E_INTERNAL";
+    out.file = options_.fileName;
+    if (auto where = d.getLocation()->findInstanceOf<FileLineColLoc>()) {
+      out.line = where.getLine();
+      out.col = where.getColumn();
+      out.endCol = out.col + 1;
+      out.sourceLine = lineOf(source_, out.line);
+    }
+    diags_.push_back(std::move(out));
+    return success();
+  });
+  if (failed(pm.run(*module_))) {
+    if (diags_.size() == before)
+      return fail(CompileStatus::BackendFailure, "E_INTERNAL", "a compiler pass failed without saying why");
+    return status;
+  }
+  reached_ = level;
+  return CompileStatus::Ok;
+}
+
+std::string Compilation::text() const {
+  std::string out;
+  llvm::raw_string_ostream stream(out);
+  module_.get()->print(stream);
+  stream << '\n';
+  return out;
+}
+
+std::string Compilation::metadata() const {
+  std::string out;
+  module_.get()->walk([&](target::KernelInfoOp info) { out = info.getMetadata().str(); });
+  return out;
+}
+
+std::vector<std::string> Compilation::fallbacks() const {
+  KernelMetadata meta;
+  std::string why;
+  if (!KernelMetadata::fromYaml(metadata(), meta, why))
+    return {};
+  return meta.fallbacks;
+}
+
+OwningOpRef<ModuleOp> Compilation::image() const {
+  OwningOpRef<ModuleOp> out = ModuleOp::create(UnknownLoc::get(context_.get()), "image");
+  OpBuilder b = OpBuilder::atBlockEnd(out->getBody());
+  module_.get()->walk([&](target::ModuleOp module) {
+    for (Operation &op : module.getBody().front())
+      if (!isa<target::KernelInfoOp>(op))
+        b.clone(op);
+  });
+  return out;
+}
+
+} // namespace tessera

@@ -1,0 +1,51 @@
+// One compilation: source text -> Graph IR -> ... -> Target IR -> code, with every failure a Diagnostic.
+#pragma once
+#include "compiler/frontend/Frontend.h"
+#include "compiler/pipeline/Pipeline.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+/// Not thread-safe; independent compilations may run at the same time.
+class Compilation {
+public:
+  Compilation(CompileOptions options, std::vector<Diagnostic> &diags);
+  ~Compilation();
+
+  /// Parses, checks and imports the kernel: the module is Graph IR afterwards.
+  [[nodiscard]] CompileStatus begin(std::string_view source);
+  /// Runs the passes up to and including `level`.
+  [[nodiscard]] CompileStatus advance(Level level);
+
+  /// Text of the module as it is.
+  std::string text() const;
+  const frontend::Kernel &kernel() const { return kernel_; }
+  const cpu::CpuTarget &target() const { return target_; }
+  /// After Target: metadata of the kernel, and its functions as a module of their own that LLVM takes.
+  std::string metadata() const;
+  std::vector<std::string> fallbacks() const;
+  mlir::OwningOpRef<mlir::ModuleOp> image() const;
+
+  CompileStatus fail(CompileStatus, std::string code, std::string message, std::string hint = {});
+
+private:
+  CompileStatus checkOptions();
+  CompileStatus checkProfile();
+
+  CompileOptions options_;
+  std::vector<Diagnostic> &diags_;
+  std::string source_;
+  cpu::CpuTarget target_;
+  frontend::Kernel kernel_;
+  std::unique_ptr<mlir::MLIRContext> context_;
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
+  Level reached_ = Level::Graph;
+  int snapshots_ = 0;
+};
+
+} // namespace tessera

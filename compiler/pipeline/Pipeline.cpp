@@ -1,0 +1,78 @@
+// The compiler's table of contents. The numbers are the normative phases of seed 003 §3.3; phase 2 decides tiling and
+// fusion groups, 5 and 6 apply what was decided, after which the memory plan is made again.
+#include "compiler/pipeline/Pipeline.h"
+#include "compiler/pipeline/Passes.h"
+#include "compiler/tile/Transforms/ExpandMath.h"
+#include "plugins/cpu/codegen/Lowering.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace tessera {
+
+namespace {
+
+void addSchedulePasses(PassManager &pm, const PipelineOptions &) {
+  // 1. Canonicalize & Simplify: before any decision, so that equal programs get equal decisions.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // 2. Tiling & Scheduling, the decisions: attributes only, editable in the text.
+  pm.addNestedPass<schedule::KernelOp>(createScheduleDecide());
+}
+
+void addTilePasses(PassManager &pm, const PipelineOptions &options) {
+  // 2., carried out. Constants that only the schedule knew are folded afterwards.
+  pm.addPass(createScheduleExpand());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  OpPassManager &kernel = pm.nest<tile::KernelOp>();
+  // 3. Vectorize & Fragment Lowering: masks first, since they fuse with what they guard.
+  kernel.addPass(createTileLegalizeAbsence());
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  TileVectorizeOptions vectorize;
+  vectorize.vectorBytes = options.target.vectorBytes;
+  vectorize.vectorRegisters = options.target.vectorRegisters;
+  kernel.addPass(createTileVectorize(vectorize));
+  // 4. Memory Planning: shared buffers are final here; the tiles' places are made again once 5 and 6 have settled
+  // which tiles lie in memory.
+  kernel.addPass(createTilePlanMemory());
+  // 5. Fusion.
+  kernel.addPass(createTileFuse());
+  // 6. Quantization Legalization: after fusion, so that the casts it adds are computed where their operand is.
+  kernel.addPass(createTileLegalizeNumerics());
+  kernel.addPass(createTilePlanMemory());
+}
+
+void addTargetPasses(PassManager &pm, const PipelineOptions &options) {
+  // 7. Lower to Backend IR + Kernel Metadata.
+  pm.addPass(cpu::createLowerTilePass(options.targetName));
+  // Index arithmetic of unrolled accesses folds before it is lowered; functions expand after tiles became vectors.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(tile::createExpandMathPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(arith::createArithExpandOpsPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(cpu::createWrapTargetPass(options.target));
+}
+
+} // namespace
+
+void addPassesTo(Level level, PassManager &pm, const PipelineOptions &options) {
+  switch (level) {
+  case Level::Graph: return;
+  case Level::Schedule: return addSchedulePasses(pm, options);
+  case Level::Tile: return addTilePasses(pm, options);
+  case Level::Target: return addTargetPasses(pm, options);
+  }
+}
+
+} // namespace tessera

@@ -1,0 +1,47 @@
+#include "compiler/pipeline/Snapshots.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace tessera {
+namespace {
+
+class Snapshots : public PassInstrumentation {
+public:
+  Snapshots(std::string directory, int &count) : directory_(std::move(directory)), count_(count) {}
+
+  void runAfterPass(Pass *pass, Operation *op) override {
+    StringRef name = pass->getArgument();
+    if (name.empty()) // adaptors of nested pass managers
+      return;
+    std::string path;
+    llvm::raw_string_ostream(path) << directory_ << '/' << llvm::format("%03d", ++count_) << '-' << name << ".mlir";
+    std::error_code error;
+    llvm::raw_fd_ostream file(path, error);
+    if (error) {
+      op->emitWarning() << "cannot write " << path << ": " << error.message();
+      return;
+    }
+    Operation *root = op;
+    while (root->getParentOp())
+      root = root->getParentOp();
+    root->print(file, OpPrintingFlags().enableDebugInfo(false));
+    file << '\n';
+  }
+
+private:
+  std::string directory_;
+  int &count_;
+};
+
+} // namespace
+
+std::unique_ptr<PassInstrumentation> makeSnapshots(std::string directory, int &count) {
+  return std::make_unique<Snapshots>(std::move(directory), count);
+}
+
+} // namespace tessera
