@@ -1,0 +1,51 @@
+// Language integers are i64, memory operations take index. After import an address is an i64 computation between two
+// casts; as index arithmetic it meets the loop and grid variables without any, so that later passes see one
+// expression per address. i64 and index have one width on every target of the project.
+#include "compiler/pipeline/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_GRAPHSINKINDEXCASTS
+#include "compiler/pipeline/Passes.h.inc"
+
+using namespace mlir;
+
+namespace {
+
+/// index_cast(op(a, b)) -> op(index_cast(a), index_cast(b)), for scalar integer arithmetic on i64
+struct SinkCast : OpRewritePattern<arith::IndexCastOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::IndexCastOp cast, PatternRewriter &rewriter) const override {
+    if (!cast.getType().isIndex() || !cast.getIn().getType().isInteger(64))
+      return rewriter.notifyMatchFailure(cast, "does not make an index of an i64");
+    Operation *source = cast.getIn().getDefiningOp();
+    if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::FloorDivSIOp, arith::RemSIOp,
+                         arith::MinSIOp, arith::MaxSIOp, arith::SelectOp>(source))
+      return rewriter.notifyMatchFailure(cast, "its operand is no arithmetic that index has too");
+    SmallVector<Value> operands;
+    for (Value operand : source->getOperands()) {
+      bool isI64 = operand.getType().isInteger(64); // the condition of a select is not
+      operands.push_back(isI64 ? rewriter.createOrFold<arith::IndexCastOp>(cast.getLoc(), rewriter.getIndexType(),
+                                                                           operand)
+                               : operand);
+    }
+    Operation *sunk = rewriter.create(source->getLoc(), source->getName().getIdentifier(), operands,
+                                      rewriter.getIndexType());
+    rewriter.replaceOp(cast, sunk->getResults());
+    return success();
+  }
+};
+
+struct GraphSinkIndexCasts : impl::GraphSinkIndexCastsBase<GraphSinkIndexCasts> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<SinkCast>(&getContext());
+    arith::IndexCastOp::getCanonicalizationPatterns(patterns, &getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace tessera

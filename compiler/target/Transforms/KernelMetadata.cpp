@@ -1,0 +1,70 @@
+#include "compiler/target/Transforms/KernelMetadata.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+
+namespace tessera::target {
+namespace {
+
+std::string text(DictionaryAttr entry, StringRef key) {
+  auto value = entry.getAs<StringAttr>(key);
+  return value ? value.str() : std::string();
+}
+
+std::vector<std::string> strings(ArrayAttr array) {
+  std::vector<std::string> list;
+  if (array)
+    for (auto value : array.getAsRange<StringAttr>()) list.push_back(value.str());
+  return list;
+}
+
+void append(DictionaryAttr entries, std::vector<std::pair<std::string, int64_t>> &list) {
+  if (!entries) return;
+  for (NamedAttribute entry : entries)
+    if (auto value = dyn_cast<IntegerAttr>(entry.getValue())) list.emplace_back(entry.getName().str(), value.getInt());
+}
+
+MetadataParam describe(DictionaryAttr entry) {
+  MetadataParam param;
+  param.name = text(entry, "name");
+  std::string kind = text(entry, "kind"), access = text(entry, "access");
+  param.kind = kind == "tensor"   ? MetadataParam::Kind::Tensor
+               : kind == "result" ? MetadataParam::Kind::Result
+               : kind == "scalar" ? MetadataParam::Kind::Scalar
+                                  : MetadataParam::Kind::Dim;
+  if (std::optional<DType> dtype = parseDType(text(entry, "dtype"))) param.dtype = *dtype;
+  param.dims = strings(entry.getAs<ArrayAttr>("dims"));
+  param.reads = access == "read" || access == "readwrite";
+  param.writes = access == "write" || access == "readwrite";
+  if (auto value = entry.getAs<FloatAttr>("default")) param.defaultValue = value.getValueAsDouble();
+  return param;
+}
+
+std::optional<DType> dtype(std::optional<StringRef> name) {
+  return name ? parseDType(std::string_view(name->data(), name->size())) : std::nullopt;
+}
+
+} // namespace
+
+KernelMetadata describeKernel(tile::KernelOp kernel, StringRef target) {
+  KernelMetadata m;
+  m.name = kernel.getSymName().str();
+  m.target = target.str();
+  m.numerics = kernel.getNumerics().str();
+  for (auto entry : kernel.getParams().getAsRange<DictionaryAttr>()) m.params.push_back(describe(entry));
+  append(kernel.getTunablesAttr(), m.tile);
+  append(kernel.getDecisionsAttr(), m.tile);
+  append(kernel.getSpecializedAttr(), m.specialized);
+  if (auto fragment = kernel.getFragmentAttr()) m.fragmentShape = fragment.str();
+  m.fragmentIn = dtype(kernel.getFragmentIn());
+  m.fragmentAcc = dtype(kernel.getFragmentAcc());
+  m.sharedBytes = kernel.getSharedBytes().value_or(0);
+  m.scratchBytes = kernel.getScratchBytes().value_or(0);
+  m.vectorBytes = kernel.getVectorBytes().value_or(0);
+  m.axes = strings(kernel.getGrid());
+  m.lanesPerProgram = kernel.getLanesPerProgram().value_or(1);
+  m.fallbacks = strings(kernel.getFallbacksAttr());
+  return m;
+}
+
+} // namespace tessera::target
