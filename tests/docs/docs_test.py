@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Runs every example of docs/language.md: a ```python block is a source file, the ```check block behind it its test;
+```python error=CODE is a program that must be refused with that code."""
+import argparse
+import math
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from support.host import Tsr, bf16, philox  # noqa: E402
+
+DOCUMENT = ROOT / "docs" / "language.md"
+BLOCK = re.compile(r"^```(python|check)(?: error=(\w+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def examples():
+    """Yields (line, source, check or None, error code or None)."""
+    text = DOCUMENT.read_text()
+    blocks = [(m.group(1), m.group(2), m.group(3), text.count("\n", 0, m.start()) + 1) for m in BLOCK.finditer(text)]
+    for i, (kind, error, body, line) in enumerate(blocks):
+        if kind == "check":
+            if not i or blocks[i - 1][0] != "python":
+                raise AssertionError(f"line {line}: a check without a program before it")
+            continue
+        follows = blocks[i + 1] if i + 1 < len(blocks) else None
+        check = follows[2] if follows and follows[0] == "check" else None
+        if not check and not error:
+            raise AssertionError(f"line {line}: a program without a check")
+        yield line, body, check, error
+
+
+class Examples(unittest.TestCase):
+    tsr = None
+
+    def environment(self, source):
+        def floats(*shape, seed=1):
+            return np.random.default_rng(seed).uniform(-1, 1, shape).astype("f4")
+
+        def ints(*shape, low, high, seed=1):
+            return np.random.default_rng(seed).integers(low, high, shape).astype("i4")
+
+        def run(*outputs, **inputs):
+            result = self.tsr.run(source, outputs, inputs)
+            self.assertEqual(result.status, 0, result.errors)
+            return result.outputs[0] if len(outputs) == 1 else result.outputs
+
+        def refused(code, **inputs):
+            result = self.tsr.run(source, (), inputs)
+            self.assertEqual(result.status, 1, result.errors)
+            self.assertIn(f"[{code}]", result.errors)
+
+        def check(got, want, rtol=2e-7, atol=2e-7, bound=None):
+            want = np.asarray(want, "f8")
+            self.assertEqual(got.shape, want.shape)
+            allowed = rtol * abs(want) + atol if bound is None else bound + 1e-30
+            self.assertLessEqual(np.max(abs(got - want) / allowed, initial=0), 1)
+
+        def exact(got, want):
+            self.assertEqual(got.dtype, want.dtype)
+            np.testing.assert_array_equal(got, want)
+
+        return dict(np=np, math=math, floats=floats, ints=ints, bf16=bf16, philox=philox, run=run, refused=refused,
+                    check=check, exact=exact)
+
+
+def add_tests(tsr):
+    def make(source, check, error, line):
+        def test(self):
+            if error:
+                result = tsr.compile(source)
+                self.assertEqual(result.status, 1, result.errors)
+                self.assertIn(f"[{error}]", result.errors)
+            else:
+                exec(compile("\n" * line + check, str(DOCUMENT), "exec"), self.environment(source))
+
+        return test
+
+    for line, source, check, error in examples():
+        name = re.search(r"^def (\w+)\(.*:$|^def (\w+)\(", source[source.index("@ts."):], re.MULTILINE)
+        kernel = name.group(1) or name.group(2)
+        setattr(Examples, f"test_line_{line:04d}_{kernel}", make(source, check, error, line))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tsr", default=str(ROOT / "build/release/bin/tsr"))
+    known, rest = parser.parse_known_args()
+    Examples.tsr = Tsr(known.tsr)
+    add_tests(Examples.tsr)
+    unittest.main(argv=sys.argv[:1] + rest)
