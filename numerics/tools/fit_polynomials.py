@@ -60,15 +60,18 @@ def remez(function, weight, low, high, powers):
     return coefficients
 
 
-def fit(name, function, weight, low, high, powers, bits, comment=""):
-    """Prints one coefficient array, rounded to `bits`, and the error that the rounded polynomial has."""
-    known = [round_to(c, bits) for c in remez(function, weight, low, high, powers)]
+def fit(name, function, weight, low, high, powers, bits, comment, known=()):
+    """Prints one coefficient array, rounded to `bits`, and the error that the rounded polynomial has.
+
+    `known` are exact leading coefficients, printed before the fitted ones.
+    """
+    fitted = [round_to(c, bits) for c in remez(function, weight, low, high, powers)]
     samples = [mpf(low) + (mpf(high) - mpf(low)) * k / 1000 for k in range(1001)]
-    worst = max(abs(weight(x) * (function(x) - sum(c * x**p for c, p in zip(known, powers)))) for x in samples)
+    worst = max(abs(weight(x) * (function(x) - sum(c * x**p for c, p in zip(fitted, powers)))) for x in samples)
     print(f"// {comment}; largest error 2^{float(mp.log(worst, 2)):.1f}.")
     print(f"inline constexpr double {name}[] = {{")
     line = "   "
-    for c in known:
+    for c in [mpf(c) for c in known] + fitted:
         text = " " + float(c).hex().replace("0000000p", "p") + ","
         if len(line) + len(text) > 110:
             print(line)
@@ -78,13 +81,13 @@ def fit(name, function, weight, low, high, powers, bits, comment=""):
     print("};")
 
 
-def constant(name, value, bits, parts, comment):
-    """Prints `value` as a sum of `parts` floats of falling size, the leading ones with `bits` bits."""
+def constant(name, value, bits, parts, comment, last_bits=None):
+    """Prints `value` as a sum of `parts` floats of falling size with `bits` bits (the last one: `last_bits`)."""
     print(f"// {comment}.")
     rest = value
     texts = []
-    for _ in range(parts):
-        head = round_to(rest, bits)
+    for part in range(parts):
+        head = round_to(rest, last_bits if last_bits and part == parts - 1 else bits)
         texts.append(float(head).hex())
         rest -= head
     print(f"inline constexpr double {name}[] = {{" + ", ".join(texts) + "};")
@@ -140,16 +143,19 @@ namespace tessera::tile {
     for suffix, bits in (("F", 24), ("D", 53)):
         wide = suffix == "D"
 
-        def emit(name, function, weight, low, high, terms, comment):
-            fit(name + suffix, function, weight, low, high, range(terms), bits, comment)
+        def emit(name, function, weight, low, high, terms, comment, known=()):
+            fit(name + suffix, function, weight, low, high, range(terms), bits, comment, known)
 
         constant("kLn2" + suffix, ln2, bits, 2, "ln 2 in two parts")
+        if wide:
+            constant("kShortLn2D", ln2, 42, 2, "ln 2 in two parts, the first of which any exponent multiplies exactly", 53)
         constant("kLog2e" + suffix, 1 / ln2, bits, 2, "1 / ln 2 in two parts")
         emit("kExp", series(lambda r: (mp.expm1(r) - r) / r**2), power_weight(2, ln2 / 2),
              -ln2 / 2 * mpf("1.0001"), ln2 / 2 * mpf("1.0001"), 11 if wide else 5,
-             "exp(r) = 1 + r + r^2 P(r), |r| <= ln2/2")
-        emit("kExp2", series(lambda r: mp.expm1(r * ln2) / r), power_weight(1, mpf(1) / 2),
-             mpf("-0.50005"), mpf("0.50005"), 12 if wide else 6, "exp2(r) = 1 + r P(r), |r| <= 1/2")
+             "exp(r) = 1 + r + r^2 P(r), |r| <= ln2/2", known=(1, 1))
+        emit("kExp2", series(lambda r: (mp.expm1(r * ln2) - r * ln2) / r**2), power_weight(2, mpf(1) / 2),
+             mpf("-0.50005"), mpf("0.50005"), 11 if wide else 5, "exp2(r) = 1 + r ln 2 + r^2 P(r), |r| <= 1/2",
+             known=(1, round_to(ln2, bits)))
         if wide:
             emit("kLog", series(lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z), lambda z: mpf(1),
                  mpf(0), ((sqrt2 - 1) / (sqrt2 + 1)) ** 2, 8,
@@ -159,13 +165,23 @@ namespace tessera::tile {
                  mp.sqrt(mpf(1) / 2) - 1, sqrt2 - 1, 10, "log(1 + f) = f + f^2 P(f), 1 + f in [sqrt(1/2), sqrt(2)]")
             emit("kLog2", series(lambda f: (mp.log1p(f) - f) / f**2 / ln2), power_weight(1, mpf(1) / 2),
                  mp.sqrt(mpf(1) / 2) - 1, sqrt2 - 1, 10, "log2(1 + f) = f / ln 2 + f^2 P(f), same interval")
-        emit("kTanh", series(lambda u: (mp.tanh(mp.sqrt(u)) / mp.sqrt(u) - 1) / u), power_weight(1, mpf(1)),
-             mpf(0), mpf(1), 17 if wide else 8, "tanh(x) = x + x u P(u), u = x^2, |x| <= 1")
-        emit("kErf", series(lambda u: mp.erf(mp.sqrt(u)) / mp.sqrt(u) - 1), lambda u: mpf(1), mpf(0), mpf(1),
-             14 if wide else 8, "erf(x) = x + x P(u), u = x^2, |x| <= 1")
+        # Expanding about the middle of u halves the rounding errors of Horner's rule at u = 1.
+        half = mpf(1) / 2
+        tanh = series(lambda u: (mp.tanh(mp.sqrt(u)) / mp.sqrt(u) - 1) / u)
+        if wide:
+            emit("kTanh", lambda t: tanh(t + half), lambda t: max(t + half, mpf("0.02")), -half, half, 17,
+                 "tanh(x) = x + x u P(u - 1/2), u = x^2, |x| <= 1")
+        else:
+            emit("kTanh", tanh, power_weight(1, mpf(1)), mpf(0), mpf(1), 8,
+                 "tanh(x) = x + x u P(u), u = x^2, |x| <= 1")
+        erf = series(lambda u: mp.erf(mp.sqrt(u)) / mp.sqrt(u) - 1)
+        emit("kErf", lambda t: erf(t + half), lambda t: mpf(1), -half, half, 15 if wide else 9,
+             "erf(x) = x + x P(u - 1/2), u = x^2, |x| <= 1")
         end = mpf(6) if wide else mpf(4)
-        emit("kErfTail", lambda t: mp.log(mp.erfc(1 + t)), lambda t: mp.erfc(1 + t), mpf(0), end - 1,
-             24 if wide else 10, f"1 - erf(a) = exp(P(a - 1)), a in [1, {float(end)}]")
+        constant("kErfcOne" + suffix, mp.erfc(1), bits, 1, "1 - erf(1)")
+        emit("kErfTail", lambda t: mp.log(mp.erfc(1 + t) / mp.erfc(1)) / t if t else -2 / mp.sqrt(mp.pi) / mp.e / mp.erfc(1),
+             lambda t: max(t, mpf("0.05")) * mp.erfc(1 + t), mpf(0), end - 1, 23 if wide else 10,
+             f"1 - erf(1 + t) = erfc(1) exp(t P(t)), t in [0, {float(end - 1)}]")
     # sin and cos of f32 and of f64 both work on f64.
     quarter = mpf("0.7854") ** 2
     fit("kSinF", series(lambda u: (mp.sin(mp.sqrt(u)) / mp.sqrt(u) - 1) / u), power_weight(1, quarter), mpf(0), quarter,

@@ -121,4 +121,7 @@ struct SplitFloat {
 };
 SplitFloat splitMantissa(MathBuilder &m, mlir::Value x);
 
+/// 2^(x + low) with |low| far below 1; `low` may be null, else both are f64.
+mlir::Value exp2InTwoParts(MathBuilder &m, mlir::Value x, mlir::Value low);
+
 } // namespace tessera::tile

@@ -10,11 +10,11 @@ inline constexpr double kLn2F[] = {0x1.62e4300000000p-1, -0x1.05c6100000000p-29}
 inline constexpr double kLog2eF[] = {0x1.7154760000000p+0, 0x1.4ae0c00000000p-26};
 // exp(r) = 1 + r + r^2 P(r), |r| <= ln2/2; largest error 2^-27.7.
 inline constexpr double kExpF[] = {
-    0x1.000000p-1, 0x1.55548ep-3, 0x1.55545ep-5, 0x1.123b54p-7, 0x1.6db440p-10,
+    0x1.000000p+0, 0x1.000000p+0, 0x1.000000p-1, 0x1.55548ep-3, 0x1.55545ep-5, 0x1.123b54p-7, 0x1.6db440p-10,
 };
-// exp2(r) = 1 + r P(r), |r| <= 1/2; largest error 2^-26.0.
+// exp2(r) = 1 + r ln 2 + r^2 P(r), |r| <= 1/2; largest error 2^-27.9.
 inline constexpr double kExp2F[] = {
-    0x1.62e430p-1, 0x1.ebfbe0p-3, 0x1.c6aed0p-5, 0x1.3b29aap-7, 0x1.5f47c4p-10, 0x1.449056p-13,
+    0x1.000000p+0, 0x1.62e430p-1, 0x1.ebfbe0p-3, 0x1.c6af86p-5, 0x1.3b29d2p-7, 0x1.5f05c8p-10, 0x1.4477f2p-13,
 };
 // log(1 + f) = f + f^2 P(f), 1 + f in [sqrt(1/2), sqrt(2)]; largest error 2^-30.3.
 inline constexpr double kLogF[] = {
@@ -31,60 +31,66 @@ inline constexpr double kTanhF[] = {
     -0x1.555554p-2, 0x1.111098p-3, -0x1.ba02bep-5, 0x1.651f94p-6, -0x1.1a79e4p-7, 0x1.9753e8p-9,
     -0x1.c22378p-11, 0x1.07afe8p-13,
 };
-// erf(x) = x + x P(u), u = x^2, |x| <= 1; largest error 2^-27.1.
+// erf(x) = x + x P(u - 1/2), u = x^2, |x| <= 1; largest error 2^-27.7.
 inline constexpr double kErfF[] = {
-    0x1.06eba8p-3, -0x1.812746p-2, 0x1.ce2f0ap-4, -0x1.b829d8p-6, 0x1.562b1ap-8, -0x1.bcd7e2p-11,
-    0x1.d8b898p-14, -0x1.44cfbep-17,
+    -0x1.1ae14ep-5, -0x1.1fd162p-2, 0x1.454368p-4, -0x1.2b902cp-6, 0x1.c82aa4p-9, -0x1.263816p-11,
+    0x1.486486p-14, -0x1.44978ap-17, 0x1.1c92b2p-20,
 };
-// 1 - erf(a) = exp(P(a - 1)), a in [1, 4.0]; largest error 2^-26.9.
+// 1 - erf(1).
+inline constexpr double kErfcOneF[] = {0x1.4226160000000p-3};
+// 1 - erf(1 + t) = erfc(1) exp(t P(t)), t in [0, 3.0]; largest error 2^-32.3.
 inline constexpr double kErfTailF[] = {
-    -0x1.d97fc0p+0, -0x1.51c9b0p+1, -0x1.afabbcp-1, -0x1.547accp-5, 0x1.49033cp-7, -0x1.05c1b8p-9,
-    0x1.1a7558p-12, -0x1.d85e3cp-18, -0x1.69d66ep-18, 0x1.a52966p-21,
+    -0x1.51c9b0p+1, -0x1.afabc0p-1, -0x1.547860p-5, 0x1.48d602p-7, -0x1.03f062p-9, 0x1.0495bep-12,
+    0x1.86ed7cp-17, -0x1.fc4a7cp-17, 0x1.d6dce2p-19, -0x1.4fbeecp-22,
 };
 // ln 2 in two parts.
 inline constexpr double kLn2D[] = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
+// ln 2 in two parts, the first of which any exponent multiplies exactly.
+inline constexpr double kShortLn2D[] = {0x1.62e42fefa3800p-1, 0x1.ef35793c76730p-45};
 // 1 / ln 2 in two parts.
 inline constexpr double kLog2eD[] = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56};
 // exp(r) = 1 + r + r^2 P(r), |r| <= ln2/2; largest error 2^-60.5.
 inline constexpr double kExpD[] = {
-    0x1.000000p-1, 0x1.555555555555cp-3, 0x1.555555555555ep-5, 0x1.111111110ebb6p-7, 0x1.6c16c16c13360p-10,
-    0x1.a01a01b3ba461p-13, 0x1.a01a01b4e6126p-16, 0x1.71ddef9559531p-19, 0x1.27e4be23a194ep-22,
-    0x1.af6ccaedce70fp-26, 0x1.1f9f5fcb5cfd1p-29,
+    0x1.000000p+0, 0x1.000000p+0, 0x1.000000p-1, 0x1.555555555555cp-3, 0x1.555555555555ep-5,
+    0x1.111111110ebb6p-7, 0x1.6c16c16c13360p-10, 0x1.a01a01b3ba461p-13, 0x1.a01a01b4e6126p-16,
+    0x1.71ddef9559531p-19, 0x1.27e4be23a194ep-22, 0x1.af6ccaedce70fp-26, 0x1.1f9f5fcb5cfd1p-29,
 };
-// exp2(r) = 1 + r P(r), |r| <= 1/2; largest error 2^-56.1.
+// exp2(r) = 1 + r ln 2 + r^2 P(r), |r| <= 1/2; largest error 2^-58.4.
 inline constexpr double kExp2D[] = {
-    0x1.62e42fefa39efp-1, 0x1.ebfbdff82c58fp-3, 0x1.c6b08d704a0d1p-5, 0x1.3b2ab6fba4e81p-7,
-    0x1.5d87fe78a22c0p-10, 0x1.430912f868dc9p-13, 0x1.ffcbfc75e9027p-17, 0x1.62c0224d8aee8p-20,
-    0x1.b524db4893ce9p-24, 0x1.e4cee88f3309dp-28, 0x1.ea04314e03e01p-32, 0x1.c4da42770bae1p-36,
+    0x1.000000p+0, 0x1.62e42fefa39efp-1, 0x1.ebfbdff82c58fp-3, 0x1.c6b08d704a0c8p-5, 0x1.3b2ab6fba4e7fp-7,
+    0x1.5d87fe78a3760p-10, 0x1.430912f869536p-13, 0x1.ffcbfc70aecc9p-17, 0x1.62c0224c1794ap-20,
+    0x1.b524e4e086a59p-24, 0x1.e4ceecdd2048bp-28, 0x1.e9f71df4268a4p-32, 0x1.c4d559128e8e0p-36,
 };
 // log(1 + f) = 2 s + s z P(z), s = f / (2 + f), z = s^2, 1 + f in [sqrt(1/2), sqrt(2)]; largest error 2^-54.6.
 inline constexpr double kLogD[] = {
     0x1.5555555555555p-1, 0x1.9999999999a39p-2, 0x1.249249247696ap-2, 0x1.c71c7201b0052p-3,
     0x1.745cf8e36e934p-3, 0x1.3b1c3bd24cd37p-3, 0x1.0fbdf5aad1508p-3, 0x1.0c09b1ba7d35dp-3,
 };
-// tanh(x) = x + x u P(u), u = x^2, |x| <= 1; largest error 2^-55.9.
+// tanh(x) = x + x u P(u - 1/2), u = x^2, |x| <= 1; largest error 2^-56.4.
 inline constexpr double kTanhD[] = {
-    -0x1.5555555555555p-2, 0x1.11111111110d5p-3, -0x1.ba1ba1ba17c7dp-5, 0x1.664f4881e58dfp-6,
-    -0x1.226e3542f2b91p-7, 0x1.d6d3cc8122555p-9, -0x1.7da32752859d5p-10, 0x1.3555c3a63e442p-11,
-    -0x1.f55a6b2d4f134p-13, 0x1.95bb8a7652dbep-14, -0x1.4645062b83062p-15, 0x1.0092a234d0309p-16,
-    -0x1.7c127428c8230p-18, 0x1.efd193b701898p-20, -0x1.016a97fe10335p-21, 0x1.6ceb672ca4246p-24,
+    -0x1.1c8e0ec09a303p-2, 0x1.79ce0c25b5db4p-4, -0x1.fc6215f7c72a3p-6, 0x1.5691ebb112861p-7,
+    -0x1.cdc3c46a2c108p-9, 0x1.37394ed7bc785p-10, -0x1.a3860bad67ae3p-12, 0x1.1ac140cf0b2a6p-13,
+    -0x1.7d25ec83a10ffp-15, 0x1.00e3ccf242cfdp-16, -0x1.5a49673d2b0f5p-18, 0x1.d2d6b4ef9e7f6p-20,
+    -0x1.3a79011ba330ap-21, 0x1.a5e5cff5feacep-23, -0x1.200f17f5ddb6bp-24, 0x1.adadc12595b72p-26,
     -0x1.017ff6e33eb69p-27,
 };
-// erf(x) = x + x P(u), u = x^2, |x| <= 1; largest error 2^-56.2.
+// erf(x) = x + x P(u - 1/2), u = x^2, |x| <= 1; largest error 2^-56.1.
 inline constexpr double kErfD[] = {
-    0x1.06eba8214db69p-3, -0x1.812746b0379e7p-2, 0x1.ce2f21a042bdep-4, -0x1.b82ce312889c2p-6,
-    0x1.565bcd0e65188p-8, -0x1.c02db3feeff87p-11, 0x1.f9a326c2d506ap-14, -0x1.f4d25629bc2acp-17,
-    0x1.b9e65188f3d59p-20, -0x1.5f6d9c8ab0d5ep-23, 0x1.fc43ed6bb4f07p-27, -0x1.4e634df562d97p-30,
-    0x1.7f16d9505f03ap-34, -0x1.29e0a5ec8ab81p-38,
+    -0x1.1ae14dc34815ap-5, -0x1.1fd16292151fdp-2, 0x1.454368017b042p-4, -0x1.2b902b7b2f224p-6,
+    0x1.c82aa249df494p-9, -0x1.263991b81d666p-11, 0x1.486638bc95a37p-14, -0x1.429e938ba826ep-17,
+    0x1.1ad5ee030773cp-20, -0x1.bf8e5af793c85p-24, 0x1.428e898caa3f5p-27, -0x1.aad6b23fa047dp-31,
+    0x1.05f710800704fp-34, -0x1.29e0a0d580acdp-38, 0x1.04c3a769c173ap-45,
 };
-// 1 - erf(a) = exp(P(a - 1)), a in [1, 6.0]; largest error 2^-59.0.
+// 1 - erf(1).
+inline constexpr double kErfcOneD[] = {0x1.4226162fbddd5p-3};
+// 1 - erf(1 + t) = erfc(1) exp(t P(t)), t in [0, 5.0]; largest error 2^-61.2.
 inline constexpr double kErfTailD[] = {
-    -0x1.d97fbf27aa2a1p+0, -0x1.51c9b0006c23dp+1, -0x1.afabc11a28f36p-1, -0x1.5477f09ca99eap-5,
-    0x1.48c9d40c1f6f8p-7, -0x1.033f69982972cp-9, 0x1.f1b4bd1924233p-13, 0x1.b8be1ea992583p-16,
-    -0x1.c75926fc66b1fp-16, 0x1.415759284564bp-17, -0x1.0ec947d11fe97p-19, 0x1.b2c3330f2887bp-24,
-    0x1.13b66c3d5137dp-23, -0x1.2874ac6cdf498p-24, 0x1.742b61178e721p-26, -0x1.3f1d60a91e212p-28,
-    0x1.3fc5cec297c8ep-31, 0x1.3893363b3ea69p-36, -0x1.00af8ef719b3ap-35, 0x1.1233cd31fd74cp-37,
-    -0x1.5a3da4ff4a362p-40, 0x1.1754c741c33a5p-43, -0x1.0c454e8ae5accp-47, 0x1.d600bc809c6a4p-53,
+    -0x1.51c9b0006c23dp+1, -0x1.afabc11a28f37p-1, -0x1.5477f09ca96cdp-5, 0x1.48c9d40c13cfcp-7,
+    -0x1.033f699683a79p-9, 0x1.f1b4bc7a7f458p-13, 0x1.b8be339ee74afp-16, -0x1.c75967bb54551p-16,
+    0x1.415885d814861p-17, -0x1.0ed1a68773868p-19, 0x1.b436c0cb30d8bp-24, 0x1.12eba6dfbe26bp-23,
+    -0x1.2716168a200dap-24, 0x1.70681cc9a81a6p-26, -0x1.36e6d0ab756d0p-28, 0x1.236657fbb343cp-31,
+    0x1.3622f5a36a187p-35, -0x1.2908ff61eef94p-35, 0x1.323c96e93f733p-37, -0x1.7f63b6b3a1ac0p-40,
+    0x1.34f75559e86cbp-43, -0x1.294e45178654fp-47, 0x1.054e6059bd340p-52,
 };
 // sin(x) = x + x u P(u), u = x^2, |x| <= pi/4, for f32 results; largest error 2^-37.6.
 inline constexpr double kSinF[] = {

@@ -46,12 +46,17 @@ SplitFloat splitMantissa(MathBuilder &m, Value x) {
 
 Value emitLog(OpBuilder &builder, Location loc, Value x) {
   MathBuilder m(builder, loc, x);
-  const bool wide = m.isF64(x);
   auto [f, e] = splitMantissa(m, x);
-  ArrayRef<double> ln2 = wide ? ArrayRef<double>(kLn2D) : kLn2F;
-  Value log1p = wide ? m.sub(f, logCorrection(m, f)) : m.fma(m.mul(f, f), m.polynomial(f, kLogF), f);
-  Value result = m.fma(e, ln2[0], m.fma(e, ln2[1], log1p));
-  return logOfSpecials(m, x, result);
+  if (!m.isF64(x)) {
+    Value log1p = m.fma(m.mul(f, f), m.polynomial(f, kLogF), f);
+    return logOfSpecials(m, x, m.fma(e, kLn2F[0], m.fma(e, kLn2F[1], log1p)));
+  }
+  // e ln 2 + f - correction: the first product is exact, and what its sum with f loses joins the small terms.
+  Value large = m.mul(e, kShortLn2D[0]);
+  Value sum = m.add(large, f);
+  Value lost = m.sub(f, m.sub(sum, large));
+  Value small = m.fma(e, kShortLn2D[1], m.sub(lost, logCorrection(m, f)));
+  return logOfSpecials(m, x, m.add(sum, small));
 }
 
 Value emitLog2(OpBuilder &builder, Location loc, Value x) {

@@ -59,17 +59,6 @@ TwoPart log2InTwoParts(MathBuilder &m, Value x) {
   return fastSum(m, sum.high, m.add(sum.low, scaled.low));
 }
 
-/// 2^(t.high + t.low), t.high being any number or NaN.
-Value exp2OfTwoParts(OpBuilder &builder, Location loc, MathBuilder &m, TwoPart t) {
-  // 2^low = 1 + low ln 2 to more than double precision.
-  Value base = emitExp2(builder, loc, t.high);
-  // Where t is out of range the low part is meaningless; infinities and zeros must stay.
-  Value inRange = m.cmp(P::OLT, m.abs(t.high), 1100);
-  Value low = m.select(inRange, t.low, m.fconst(0, t.high));
-  Value corrected = m.fma(m.mul(base, kLn2D[0]), low, base);
-  return m.select(m.cmp(P::OLT, base, kInfinity), corrected, base);
-}
-
 /// |x|^y in f64. The extremes of y are bounded so that 0 * inf cannot arise where |x| is 1.
 Value powOfMagnitude(OpBuilder &builder, Location loc, MathBuilder &m, Value x, Value y, bool onlyF32) {
   Value bounded = m.atLeast(m.atMost(y, 1e300), -1e300);
@@ -80,7 +69,10 @@ Value powOfMagnitude(OpBuilder &builder, Location loc, MathBuilder &m, Value x, 
   log.high = m.select(m.cmp(P::OEQ, x, 0.0), -kInfinity, log.high);
   Value high = m.mul(bounded, log.high);
   Value low = m.fma(bounded, log.low, m.fma(bounded, log.high, m.neg(high)));
-  return exp2OfTwoParts(builder, loc, m, {high, low});
+  // Out of range the low part is meaningless.
+  Value inRange = m.andi(m.cmp(P::OLE, high, 1024), m.cmp(P::OGT, high, -1100));
+  low = m.select(inRange, low, m.fconst(0, low));
+  return exp2InTwoParts(m, high, low);
 }
 
 } // namespace

@@ -1,0 +1,135 @@
+// The elementary functions against the C library in the next wider precision: f32 over every 97th of all bit
+// patterns (TESSERA_MATH_STRIDE=1 in the environment: over all), f64 over random ones, both over edge values.
+#include "compiler/tile/Transforms/ExpandMath.h"
+#include "compiler/tile/test/math/Accuracy.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+using namespace tessera::tile;
+using namespace tessera::tile::test;
+
+namespace {
+
+struct Function {
+  const char *name;
+  mlir::Value (*emit)(mlir::OpBuilder &, mlir::Location, mlir::Value);
+  double (*inDouble)(double);
+  long double (*inLongDouble)(long double);
+  double limitF32, limitF64; // ulps; the table in ExpandMath.cpp
+};
+
+template <class Op> mlir::Value op(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x) {
+  return Op::create(b, loc, x);
+}
+
+template <class R> R rsqrtOf(R x) { return 1 / std::sqrt(x); }
+template <class R> R sigmoidOf(R x) { return 1 / (1 + std::exp(-x)); }
+
+const Function kFunctions[] = {
+    {"exp", op<mlir::math::ExpOp>, std::exp, std::exp, 1, 1},
+    {"exp2", op<mlir::math::Exp2Op>, std::exp2, std::exp2, 1, 1},
+    {"log", op<mlir::math::LogOp>, std::log, std::log, 1, 1},
+    {"log2", op<mlir::math::Log2Op>, std::log2, std::log2, 1, 1},
+    {"rsqrt", op<mlir::math::RsqrtOp>, rsqrtOf<double>, rsqrtOf<long double>, 0.6, 0.6},
+    {"tanh", op<mlir::math::TanhOp>, std::tanh, std::tanh, 1.5, 1.5},
+    {"sigmoid", emitSigmoid, sigmoidOf<double>, sigmoidOf<long double>, 2, 2},
+    {"erf", op<mlir::math::ErfOp>, std::erf, std::erf, 1, 1},
+    {"sin", op<mlir::math::SinOp>, std::sin, std::sin, 0.6, 1},
+    {"cos", op<mlir::math::CosOp>, std::cos, std::cos, 0.6, 1},
+};
+
+template <class T> WiderThan<T> reference(const Function &f, T x) {
+  if constexpr (sizeof(T) == 4) return f.inDouble(x);
+  else return f.inLongDouble(x);
+}
+
+template <class T> mlir::Type typeOf() {
+  mlir::Builder b(&context());
+  return sizeof(T) == 4 ? mlir::Type(b.getF32Type()) : mlir::Type(b.getF64Type());
+}
+
+template <class T> VectorJit compile(const Function &f, std::vector<int64_t> shape) {
+  return VectorJit([&](auto &b, auto loc, auto in) { return f.emit(b, loc, in[0]); }, {typeOf<T>()}, typeOf<T>(), shape,
+                   /*expandMath=*/true);
+}
+
+template <class T> void judgeAll(const VectorJit &jit, const Function &f, std::vector<T> &in, Worst &worst) {
+  while (in.size() % 16) in.push_back(1);
+  std::vector<T> out(in.size());
+  jit.run({in.data()}, out.data(), in.size());
+  for (size_t i = 0; i < in.size(); ++i) judge<T>(worst, out[i], reference(f, in[i]), in[i]);
+}
+
+void report(const char *name, const char *type, const Worst &worst, double limit) {
+  std::printf("%-8s %s  %.3f ulp at %a\n", name, type, worst.ulps, worst.at[0]);
+  EXPECT_LE(worst.ulps, limit) << name << " at " << worst.at[0];
+  EXPECT_EQ(worst.wrong, 0) << name << "(" << worst.wrongAt[0] << ") gave " << worst.wrongGot << ", not "
+                            << worst.wrongWant;
+}
+
+class Functions : public testing::TestWithParam<Function> {};
+
+TEST_P(Functions, F32) {
+  const Function &f = GetParam();
+  VectorJit jit = compile<float>(f, {16});
+  Worst worst;
+  std::vector<float> in = edgeValues<float>();
+  judgeAll(jit, f, in, worst);
+  const char *setting = std::getenv("TESSERA_MATH_STRIDE");
+  const uint64_t stride = setting ? std::max(1, std::atoi(setting)) : 97;
+  uint64_t pattern = 0;
+  while (pattern < uint64_t(1) << 32) {
+    in.clear();
+    for (; in.size() < 65536 && pattern < uint64_t(1) << 32; pattern += stride)
+      in.push_back(std::bit_cast<float>(uint32_t(pattern)));
+    judgeAll(jit, f, in, worst);
+  }
+  report(f.name, "f32", worst, f.limitF32);
+}
+
+TEST_P(Functions, F64) {
+  const Function &f = GetParam();
+  VectorJit jit = compile<double>(f, {8});
+  Worst worst;
+  std::vector<double> in = edgeValues<double>();
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> unit(-1, 1), wide(-760, 760), middle(-7, 7);
+  for (int i = 0; i < 400000; ++i) {
+    in.push_back(std::bit_cast<double>(random()));
+    in.push_back(unit(random));
+    in.push_back(middle(random));
+    in.push_back(wide(random));
+    in.push_back(1 + 0.01 * unit(random));
+    in.push_back(std::ldexp(unit(random), int(random() % 80) - 40));
+  }
+  judgeAll(jit, f, in, worst);
+  report(f.name, "f64", worst, f.limitF64);
+}
+
+TEST_P(Functions, CallsNothing) {
+  const Function &f = GetParam();
+  for (const char *cpu : {"x86-64-v3", "skylake-avx512"}) {
+    EXPECT_TRUE(compile<float>(f, {16}).externalCalls(cpu).empty()) << cpu;
+    EXPECT_TRUE(compile<double>(f, {8}).externalCalls(cpu).empty()) << cpu;
+  }
+}
+
+/// One sequence whatever the shape: scalars and matrices give the bits of vectors.
+TEST_P(Functions, ShapesAgree) {
+  const Function &f = GetParam();
+  std::vector<double> in = edgeValues<double>(), a(in.size()), b(in.size());
+  in.resize(in.size() / 16 * 16);
+  compile<double>(f, {8}).run({in.data()}, a.data(), in.size());
+  for (std::vector<int64_t> shape : {std::vector<int64_t>{}, {2, 8}}) {
+    compile<double>(f, shape).run({in.data()}, b.data(), in.size());
+    for (size_t i = 0; i < in.size(); ++i)
+      ASSERT_TRUE(std::bit_cast<uint64_t>(a[i]) == std::bit_cast<uint64_t>(b[i]) || (std::isnan(a[i]) && std::isnan(b[i])))
+          << in[i];
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Functions, testing::ValuesIn(kFunctions),
+                         [](const auto &param) { return std::string(param.param.name); });
+
+} // namespace
