@@ -1,0 +1,36 @@
+/* The header is C99 and the library answers a C program. */
+#include <stdio.h>
+#include <string.h>
+#include <tessera/tessera.h>
+
+#define CHECK(condition)                                                                                             \
+  do {                                                                                                               \
+    if (!(condition)) {                                                                                              \
+      fprintf(stderr, "%s:%d: %s failed: %s\n", __FILE__, __LINE__, #condition, tsrLastError());                     \
+      return 1;                                                                                                      \
+    }                                                                                                                \
+  } while (0)
+
+int main(void) {
+  tsr_context_t context = NULL;
+  void *p = NULL;
+  float in[16], out[16];
+  uint32_t major = 0, minor = 0;
+  int i;
+  tsrAbiVersion(&major, &minor);
+  CHECK(major == TSR_ABI_MAJOR && minor >= TSR_ABI_MINOR);
+  CHECK(strcmp(tsrStatusName(TSR_EINVAL), "TSR_EINVAL") == 0);
+  CHECK(TSR_SUCCESS == 0 && TSR_EOOM == 1 && TSR_EINVAL == 2 && TSR_ETIMEOUT == 3);
+  CHECK(sizeof(tsr_launch_t) == 28);
+  CHECK(tsrCreateContext(&context) == TSR_SUCCESS);
+  CHECK(tsrAlloc(context, sizeof in, TSR_MEM_DEVICE, &p) == TSR_SUCCESS);
+  for (i = 0; i < 16; ++i) in[i] = (float)i;
+  CHECK(tsrMemcpyH2D(context, p, in, sizeof in) == TSR_SUCCESS);
+  CHECK(tsrMemcpyD2H(context, out, p, sizeof out) == TSR_SUCCESS);
+  CHECK(memcmp(in, out, sizeof in) == 0);
+  CHECK(tsrFree(context, p) == TSR_SUCCESS);
+  CHECK(tsrFree(context, p) == TSR_EINVAL);
+  CHECK(tsrDestroyContext(context) == TSR_SUCCESS);
+  CHECK(tsrDestroyContext(context) == TSR_EINVAL);
+  return 0;
+}

@@ -1,0 +1,93 @@
+// Statuses, versions, backends: what needs no context.
+#include "core/test/Support.h"
+#include <cstdlib>
+#include <set>
+
+using namespace tessera::test;
+
+namespace {
+
+TEST(Abi, StatusNames) {
+  std::set<std::string> names, texts;
+  for (int i = TSR_SUCCESS; i <= TSR_EINTERNAL; ++i) {
+    names.insert(tsrStatusName(static_cast<tsr_status_t>(i)));
+    texts.insert(tsrStatusString(static_cast<tsr_status_t>(i)));
+  }
+  EXPECT_EQ(names.size(), size_t{TSR_EINTERNAL} + 1);
+  EXPECT_EQ(texts.size(), size_t{TSR_EINTERNAL} + 1);
+  EXPECT_STREQ(tsrStatusName(TSR_UNIMPLEMENTED), "TSR_UNIMPLEMENTED");
+  EXPECT_STREQ(tsrStatusName(static_cast<tsr_status_t>(12)), "TSR_UNKNOWN");
+  EXPECT_STREQ(tsrStatusString(static_cast<tsr_status_t>(12)), "unknown status");
+}
+
+TEST(Abi, Version) {
+  EXPECT_STRNE(tsrVersion(), "");
+  tsrAbiVersion(nullptr, nullptr);
+  uint32_t major = 0;
+  tsrAbiVersion(&major, nullptr);
+  EXPECT_EQ(major, TSR_ABI_MAJOR);
+}
+
+TEST(Abi, LastErrorIsOfTheThread) {
+  EXPECT_EQ(tsrDestroyContext(nullptr), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("the context handle is NULL"));
+  std::string other = "unset";
+  std::thread([&] { other = tsrLastError(); }).join();
+  EXPECT_EQ(other, "");
+  EXPECT_TRUE(lastErrorHas("the context handle is NULL"));
+}
+
+TEST(Backends, ListNamesAllFour) {
+  std::set<std::string> names;
+  tsr_backend_info_t info{};
+  info.struct_size = sizeof info;
+  int available = 0, selected = 0;
+  size_t i = 0;
+  for (; tsrGetBackendInfo(i, &info) == TSR_SUCCESS; ++i) {
+    names.insert(info.name);
+    available += info.available;
+    selected += info.selected;
+    EXPECT_EQ(info.available != 0, std::string(info.reason).empty());
+    EXPECT_EQ(info.available != 0, info.device_count > 0);
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"cpu", "levelzero", "ptx", "rocm"}));
+  EXPECT_GE(available, 1);
+  EXPECT_EQ(selected, 1);
+  EXPECT_EQ(tsrGetBackendInfo(i, &info), TSR_ENOTFOUND);
+  EXPECT_EQ(tsrGetBackendInfo(0, nullptr), TSR_EINVAL);
+  info.struct_size = 0;
+  EXPECT_EQ(tsrGetBackendInfo(0, &info), TSR_EINVAL);
+}
+
+struct BackendVariable : testing::Test {
+  void TearDown() override { unsetenv("TESSERA_BACKEND"); }
+  tsr_context_t context = nullptr;
+};
+
+TEST_F(BackendVariable, UnknownNameListsWhatThereIs) {
+  setenv("TESSERA_BACKEND", "rocn", 1);
+  EXPECT_EQ(tsrCreateContext(&context), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("TESSERA_BACKEND=rocn: there is no such backend; available: cpu; did you mean rocm?"));
+  EXPECT_EQ(context, nullptr);
+}
+
+TEST_F(BackendVariable, KnownButNotInstalledHasNoSubstitute) {
+  for (const char *name : {"ptx", "rocm", "levelzero", "level_zero"}) {
+    setenv("TESSERA_BACKEND", name, 1);
+    EXPECT_EQ(tsrCreateContext(&context), TSR_UNIMPLEMENTED);
+    EXPECT_TRUE(lastErrorHas("not installed"));
+  }
+}
+
+TEST_F(BackendVariable, OptionsBeatTheEnvironment) {
+  setenv("TESSERA_BACKEND", "rocm", 1);
+  tsr_context_options_t options = {sizeof options, "cpu", 0};
+  ASSERT_OK(tsrCreateContextEx(&options, &context));
+  EXPECT_OK(tsrDestroyContext(context));
+  setenv("TESSERA_BACKEND", "cpu", 1);
+  options.backend = "cuda";
+  EXPECT_EQ(tsrCreateContextEx(&options, &context), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("backend 'cuda'"));
+}
+
+} // namespace

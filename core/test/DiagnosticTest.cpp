@@ -1,0 +1,62 @@
+#include "core/CompilerService.h"
+#include <gtest/gtest.h>
+
+using namespace tessera;
+
+namespace {
+
+Diagnostic sample() {
+  Diagnostic d;
+  d.code = "E_UNKNOWN_NAME";
+  d.message = "unknown name 'alhpa'";
+  d.hint = "did you mean 'alpha'?";
+  d.file = "a.py";
+  d.line = 3;
+  d.col = 9;
+  d.endCol = 14;
+  d.sourceLine = "    y = alhpa * x";
+  return d;
+}
+
+TEST(Diagnostic, ShowsPlaceCodeLineAndCaret) {
+  EXPECT_EQ(render(sample(), false), "a.py:3:9: error: [E_UNKNOWN_NAME] unknown name 'alhpa'\n"
+                                     "      y = alhpa * x\n"
+                                     "          ^~~~~\n"
+                                     "  hint: did you mean 'alpha'?\n");
+}
+
+TEST(Diagnostic, WithoutAPlaceOrHint) {
+  Diagnostic d;
+  d.severity = Diagnostic::Severity::Warning;
+  d.message = "slow";
+  EXPECT_EQ(render(d, false), "warning: slow\n");
+  d.file = "a.py";
+  d.severity = Diagnostic::Severity::Note;
+  EXPECT_EQ(render(d, false), "a.py: note: slow\n");
+}
+
+TEST(Diagnostic, CaretStandsUnderItsCharacterBehindTabsAndUtf8) {
+  Diagnostic d = sample();
+  d.hint.clear();
+  d.sourceLine = "\t\xC3\xA4 = q"; // a tab, a-umlaut in two bytes
+  d.col = 7;
+  d.endCol = 8;
+  EXPECT_EQ(render(d, false), "a.py:3:7: error: [E_UNKNOWN_NAME] unknown name 'alhpa'\n  \t\xC3\xA4 = q\n  \t    ^\n");
+}
+
+TEST(Diagnostic, StrangeColumnsDoNoHarm) {
+  Diagnostic d = sample();
+  for (uint32_t col : {0u, 1u, 17u, 18u, 19u, 4000000000u})
+    for (uint32_t end : {0u, 1u, 18u, 4000000000u}) {
+      d.col = col;
+      d.endCol = end;
+      EXPECT_LT(render(d, true).size(), 300u);
+    }
+}
+
+TEST(Diagnostic, Colour) {
+  EXPECT_NE(render(sample(), true).find("\033[1;31merror"), std::string::npos);
+  EXPECT_EQ(render(sample(), false).find('\033'), std::string::npos);
+}
+
+} // namespace

@@ -1,0 +1,26 @@
+#include "core/Environment.h"
+#include <gtest/gtest.h>
+
+using namespace tessera;
+
+namespace {
+
+TEST(Environment, WarnsAboutUnknownVariables) {
+  const char *entries[] = {"PATH=/bin", "TESSERA_BACKEND=cpu", "TESSERA_BAKEND=cpu", "TESSERA_XYZZY_PLUGH=1",
+                           "TESSERA=1", nullptr};
+  EXPECT_EQ(unknownVariableWarnings(entries),
+            "tessera: warning: unknown environment variable TESSERA_BAKEND, did you mean TESSERA_BACKEND?\n"
+            "tessera: warning: unknown environment variable TESSERA_XYZZY_PLUGH\n");
+  EXPECT_EQ(unknownVariableWarnings(nullptr), "");
+}
+
+TEST(Environment, NearestName) {
+  constexpr std::string_view names[] = {"cpu", "ptx", "rocm", "levelzero"};
+  auto nearest = [&](std::string_view word) { return nearestName(word, std::begin(names), std::end(names)); };
+  EXPECT_EQ(nearest("cpus"), "cpu");
+  EXPECT_EQ(nearest("levlzero"), "levelzero");
+  EXPECT_EQ(nearest("cuda"), "");
+  EXPECT_EQ(nearest(""), "");
+}
+
+} // namespace

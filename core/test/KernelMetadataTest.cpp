@@ -1,0 +1,193 @@
+#include "core/KernelMetadata.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace tessera;
+
+namespace {
+
+const std::string kGemm = R"yaml(name: gemm
+target: cpu
+numerics: standard
+params:
+  - {name: A, kind: tensor, dtype: bf16, dims: [M, K], access: read}
+  - {name: B, kind: tensor, dtype: bf16, dims: [K, "64"], access: readwrite}
+  - {name: result, kind: result, dtype: f32, dims: [M, "B*H"], access: write}
+  - {name: alpha, kind: scalar, dtype: f32, default: 1.5}
+  - {name: flag, kind: scalar, dtype: bool}
+  - {name: steps, kind: scalar, dtype: i32}
+  - {name: M, kind: dim}
+  - {name: K, kind: dim}
+  - {name: "B*H", kind: dim}
+tile: {BLOCK_M: 64, stages: 2}
+specialized: {K: 64}
+fragments: {mma: 6x64x1, dtype_in: bf16, dtype_acc: f32}
+resources: {smem_per_cta: 8192, scratch_bytes: 65536, vector_bytes: 64}
+launch:
+  axes: ["ceildiv(M, 64)", "B*H", "steps + 1"]
+  block: [1, 2, 3]
+  lanes_per_program: 4096
+epilogue: [bias, gelu]
+fallbacks: ["fp4 -> fp6: no fp4 here"]
+)yaml";
+
+KernelMetadata parsed(const std::string &text) {
+  KernelMetadata m;
+  std::string why;
+  EXPECT_TRUE(KernelMetadata::fromYaml(text, m, why)) << why;
+  return m;
+}
+
+std::string errorOf(const std::string &text) {
+  KernelMetadata m;
+  std::string why;
+  EXPECT_FALSE(KernelMetadata::fromYaml(text, m, why)) << text;
+  return why;
+}
+
+/// The good document with one piece replaced.
+std::string with(const std::string &from, const std::string &to) {
+  std::string text = kGemm;
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(KernelMetadata, ReadsEveryField) {
+  KernelMetadata m = parsed(kGemm);
+  EXPECT_EQ(m.name, "gemm");
+  EXPECT_EQ(m.target, "cpu");
+  EXPECT_EQ(m.numerics, "standard");
+  ASSERT_EQ(m.params.size(), 9u);
+  EXPECT_EQ(m.params[0].dtype, DType::BF16);
+  EXPECT_EQ(m.params[0].dims, (std::vector<std::string>{"M", "K"}));
+  EXPECT_TRUE(m.params[0].reads && !m.params[0].writes);
+  EXPECT_TRUE(m.params[1].reads && m.params[1].writes);
+  EXPECT_EQ(m.params[2].kind, MetadataParam::Kind::Result);
+  EXPECT_EQ(m.params[3].defaultValue, 1.5);
+  EXPECT_EQ(m.params[8].name, "B*H");
+  EXPECT_EQ(m.tile, (std::vector<std::pair<std::string, int64_t>>{{"BLOCK_M", 64}, {"stages", 2}}));
+  EXPECT_EQ(m.specialized, (std::vector<std::pair<std::string, int64_t>>{{"K", 64}}));
+  EXPECT_EQ(m.fragmentShape, "6x64x1");
+  EXPECT_EQ(m.fragmentIn, DType::BF16);
+  EXPECT_EQ(m.fragmentAcc, DType::F32);
+  EXPECT_EQ(m.sharedBytes, 8192);
+  EXPECT_EQ(m.scratchBytes, 65536);
+  EXPECT_EQ(m.vectorBytes, 64);
+  EXPECT_EQ(m.axes.size(), 3u);
+  EXPECT_EQ(m.block[2], 3);
+  EXPECT_EQ(m.lanesPerProgram, 4096);
+  EXPECT_EQ(m.epilogue, (std::vector<std::string>{"bias", "gelu"}));
+  EXPECT_EQ(m.fallbacks.size(), 1u);
+}
+
+TEST(KernelMetadata, WritingAndReadingGivesTheSame) {
+  std::string once = parsed(kGemm).toYaml();
+  EXPECT_EQ(parsed(once).toYaml(), once);
+  EXPECT_EQ(parsed(once).params[8].name, "B*H");
+  EXPECT_EQ(parsed(once).fallbacks[0], "fp4 -> fp6: no fp4 here");
+}
+
+TEST(KernelMetadata, DefaultsKeepTheirBits) {
+  for (double value : {0.1, -0.0, 1e300, HUGE_VAL, -HUGE_VAL}) {
+    KernelMetadata m = parsed(kGemm);
+    m.params[3].defaultValue = value;
+    EXPECT_EQ(parsed(m.toYaml()).params[3].defaultValue, value);
+  }
+  KernelMetadata m = parsed(kGemm);
+  m.params[3].defaultValue = NAN;
+  EXPECT_TRUE(std::isnan(*parsed(m.toYaml()).params[3].defaultValue));
+}
+
+TEST(KernelMetadata, SmallestDocument) {
+  KernelMetadata m = parsed("{name: f, target: cpu, numerics: strict, params: [], launch: {}}");
+  EXPECT_TRUE(m.params.empty());
+  EXPECT_TRUE(m.axes.empty());
+  EXPECT_EQ(m.block[0], 1);
+  EXPECT_EQ(parsed(m.toYaml()).name, "f");
+}
+
+TEST(KernelMetadata, RejectsWhatIsNotADocument) {
+  EXPECT_EQ(errorOf(""), "expected one YAML document, found 0");
+  EXPECT_EQ(errorOf("a: 1\n---\nb: 2\n"), "expected one YAML document, found 2");
+  EXPECT_EQ(errorOf("[1, 2]"), "line 1: metadata: expected a map");
+  EXPECT_NE(errorOf("{a: [1"), "");
+  EXPECT_NE(errorOf("&a [*a, *a]"), "");
+  EXPECT_EQ(errorOf(std::string(2 << 20, ' ')), "metadata is larger than 1 MiB");
+  EXPECT_NE(errorOf(std::string(100000, '[')), "");
+  EXPECT_NE(errorOf(std::string(100000, '{')), "");
+}
+
+TEST(KernelMetadata, RejectsKeys) {
+  EXPECT_EQ(errorOf(with("epilogue:", "prologue:")), "line 22: metadata: unknown key 'prologue'");
+  EXPECT_EQ(errorOf(with("target: cpu", "name: cpu")), "line 2: metadata: key 'name' stands twice");
+  EXPECT_EQ(errorOf(with("target: cpu\n", "")), "line 1: target: missing");
+  EXPECT_EQ(errorOf(with("smem_per_cta", "smem")), "line 17: resources: unknown key 'smem'");
+  EXPECT_EQ(errorOf(with("block:", "blocks:")), "line 20: launch: unknown key 'blocks'");
+  EXPECT_EQ(errorOf(with("access: read}", "acces: read}")), "line 5: params: unknown key 'acces'");
+}
+
+TEST(KernelMetadata, RejectsHeaderValues) {
+  EXPECT_EQ(errorOf(with("name: gemm", "name: 2gemm")), "line 1: name: '2gemm' is not a name");
+  EXPECT_EQ(errorOf(with("name: gemm", "name: [gemm]")), "line 1: name: expected a text");
+  EXPECT_EQ(errorOf(with("standard", "loose")), "line 3: numerics: unknown profile 'loose'");
+}
+
+TEST(KernelMetadata, RejectsParams) {
+  EXPECT_EQ(errorOf(with("dtype: bf16, dims: [M, K]", "dtype: bf17, dims: [M, K]")),
+            "line 5: params.A.dtype: unknown dtype 'bf17'");
+  EXPECT_EQ(errorOf(with("kind: tensor", "kind: tensors")), "line 5: params.A: unknown kind 'tensors'");
+  EXPECT_EQ(errorOf(with("kind: tensor, ", "")), "line 5: params.A: kind is missing");
+  EXPECT_EQ(errorOf(with("name: A, ", "")), "line 5: params: an entry has no name");
+  EXPECT_EQ(errorOf(with("name: A", "name: a-b")), "line 5: params.a-b: not a name");
+  EXPECT_EQ(errorOf(with("name: B, ", "name: A, ")), "line 6: params.A: name stands twice");
+  EXPECT_EQ(errorOf(with("dtype: bf16, ", "")), "line 5: params.A: dtype is missing");
+  EXPECT_EQ(errorOf(with(", dims: [M, K]", "")), "line 5: params.A: dims are missing");
+  EXPECT_EQ(errorOf(with("dims: [M, K]", "dims: 3")), "line 5: params.A.dims: expected a list");
+  EXPECT_EQ(errorOf(with("dims: [M, K]", "dims: [M, -3]")), "line 5: params.A.dims: '-3' is not a dim");
+  EXPECT_EQ(errorOf(with("access: read}", "access: look}")), "line 5: params.A: access is read, write or readwrite");
+  EXPECT_EQ(errorOf(with(", access: read}", "}")), "line 5: params.A: access is read, write or readwrite");
+  EXPECT_EQ(errorOf(with("access: read}", "access: read, default: 1}")), "line 5: params.A: a tensor has no default");
+  EXPECT_EQ(errorOf(with("kind: dim}", "kind: dim, dims: [M]}")), "line 11: params.M: a dim has no dims");
+  EXPECT_EQ(errorOf(with("kind: dim}", "kind: dim, access: read}")), "line 11: params.M: a dim has no access");
+  EXPECT_EQ(errorOf(with("kind: dim}", "kind: dim, dtype: f32}")), "line 11: params.M: a dim is i64");
+  EXPECT_EQ(errorOf(with("default: 1.5", "default: x")), "line 8: params.alpha.default: expected a number, found 'x'");
+}
+
+TEST(KernelMetadata, RejectsOrder) {
+  EXPECT_EQ(errorOf(with("{name: B, kind: tensor, dtype: bf16, dims: [K, \"64\"], access: readwrite}",
+                         "{name: B, kind: scalar, dtype: f32}")),
+            "line 7: params.result: out of order: tensors, results, scalars, dims");
+  EXPECT_EQ(errorOf(with("  - {name: M, kind: dim}\n  - {name: K, kind: dim}",
+                         "  - {name: K, kind: dim}\n  - {name: M, kind: dim}")),
+            "line 5: params.K: dims do not stand in order of first appearance in the tensors");
+  EXPECT_EQ(errorOf(with("  - {name: \"B*H\", kind: dim}\n", "")), "line 5: params: dim B*H of a tensor has no entry");
+  EXPECT_EQ(errorOf(with("  - {name: \"B*H\", kind: dim}\n", "  - {name: \"B*H\", kind: dim}\n  - {name: Z, kind: dim}\n")),
+            "line 5: params.Z: dims do not stand in order of first appearance in the tensors");
+}
+
+TEST(KernelMetadata, RejectsSections) {
+  EXPECT_EQ(errorOf(with("BLOCK_M: 64", "BLOCK_M: 6x4")), "line 14: tile.BLOCK_M: expected an integer, found '6x4'");
+  EXPECT_EQ(errorOf(with("{K: 64}", "{Q: 64}")), "line 15: specialized: 'Q' is not a dim of the kernel");
+  EXPECT_EQ(errorOf(with("6x64x1", "6x64")), "line 16: fragments.mma: expected MxNxK");
+  EXPECT_EQ(errorOf(with("6x64x1", "6xax1")), "line 16: fragments.mma: expected MxNxK");
+  EXPECT_EQ(errorOf(with(", dtype_acc: f32", "")), "line 16: fragments: dtype_acc is missing");
+  EXPECT_EQ(errorOf(with("8192", "48KB")), "line 17: resources.smem_per_cta: expected an integer, found '48KB'");
+  EXPECT_EQ(errorOf(with("8192", "-1")), "line 17: resources.smem_per_cta: expected at least 0, found -1");
+  EXPECT_EQ(errorOf(with("steps + 1", "alpha + 1")),
+            "line 19: launch.axes: 'alpha + 1': unknown name 'alpha' at column 1");
+  EXPECT_EQ(errorOf(with("[1, 2, 3]", "[1, 2]")), "line 20: launch.block: expected three integers");
+  EXPECT_EQ(errorOf(with("[1, 2, 3]", "[1, 2, 0]")), "line 20: launch.block: expected at least 1, found 0");
+  EXPECT_EQ(errorOf(with("lanes_per_program: 4096", "lanes_per_program: 0")),
+            "line 21: launch.lanes_per_program: expected at least 1, found 0");
+  EXPECT_EQ(errorOf(with("[bias, gelu]", "bias")), "line 22: epilogue: expected a list");
+}
+
+TEST(KernelMetadata, RejectsLongLists) {
+  std::string axes = "[1";
+  for (int i = 0; i < 2000; ++i) axes += ", 1";
+  EXPECT_EQ(errorOf(with("[\"ceildiv(M, 64)\", \"B*H\", \"steps + 1\"]", axes + "]")),
+            "line 19: launch.axes: list is too long");
+}
+
+} // namespace

@@ -1,0 +1,225 @@
+#include "core/test/Support.h"
+#include <limits>
+#include <numeric>
+
+using namespace tessera::test;
+using tessera::CpuKernelFn;
+
+namespace {
+
+class Launch : public RuntimeTest {
+protected:
+  void SetUp() override {
+    RuntimeTest::SetUp();
+    k = kernel(kSaxpyYaml, saxpy);
+    x = alloc<float>(1000, 2.0f);
+    y = alloc<float>(1000, 1.0f);
+  }
+  tsr_status_t run(tsr_launch_t shape) {
+    void *args[] = {&x, &y, &alpha, &n};
+    return tsrLaunch(k, nullptr, shape, args, 4);
+  }
+  void synchronize() { ASSERT_OK(tsrSynchronize(context)); }
+
+  tsr_kernel_t k = nullptr;
+  float *x = nullptr, *y = nullptr, alpha = 3.0f;
+  int64_t n = 1000;
+};
+
+TEST_F(Launch, RunsEveryProgram) {
+  ASSERT_OK(run(kFromMetadata));
+  synchronize();
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(y[i], 7.0f);
+}
+
+TEST_F(Launch, ReadsTheValuesDuringTheCall) {
+  auto *held = holdStream(nullptr);
+  ASSERT_OK(run(kFromMetadata));
+  alpha = 100.0f;
+  n = 1;
+  float *mine = y;
+  y = nullptr;
+  open(held);
+  synchronize();
+  EXPECT_EQ(mine[999], 7.0f);
+}
+
+TEST_F(Launch, AGivenGridMustMatch) {
+  ASSERT_OK(run({16, 1, 1, 1, 1, 1, 0}));
+  synchronize();
+  EXPECT_EQ(y[0], 7.0f);
+  for (tsr_launch_t shape : {tsr_launch_t{15, 1, 1, 1, 1, 1, 0}, tsr_launch_t{16, 2, 1, 1, 1, 1, 0},
+                             tsr_launch_t{16, 0, 0, 1, 1, 1, 0}, tsr_launch_t{16, 1, 2, 1, 1, 1, 0}}) {
+    EXPECT_EQ(run(shape), TSR_EINVAL);
+    EXPECT_TRUE(lastErrorHas("does not match 16,1,1"));
+  }
+  EXPECT_EQ(run({16, 1, 1, 256, 1, 1, 0}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("block 256,1,1 does not match 1,1,1"));
+  EXPECT_EQ(run({16, 1, 1, 1, 1, 1, 64}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("smem_bytes 64"));
+}
+
+TEST_F(Launch, AnEmptyGridDoesNothing) {
+  n = 0;
+  ASSERT_OK(run(kFromMetadata));
+  ASSERT_OK(run({0, 1, 1, 1, 1, 1, 0}));
+  synchronize();
+  EXPECT_EQ(y[0], 1.0f);
+}
+
+TEST_F(Launch, ArgumentErrors) {
+  void *args[] = {&x, &y, &alpha, &n, &n};
+  EXPECT_EQ(tsrLaunch(k, nullptr, kFromMetadata, args, 3), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("kernel saxpy: the kernel takes 4 arguments, found 3; the first missing one is n"));
+  EXPECT_EQ(tsrLaunch(k, nullptr, kFromMetadata, args, 5), TSR_EINVAL);
+  EXPECT_EQ(tsrLaunch(k, nullptr, kFromMetadata, nullptr, 4), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("args is null"));
+  args[2] = nullptr;
+  EXPECT_EQ(tsrLaunch(k, nullptr, kFromMetadata, args, 4), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("argument 2 (alpha): args[2] is null"));
+
+  float *good = y;
+  y = nullptr;
+  EXPECT_EQ(run(kFromMetadata), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("argument 1 (y): the device pointer is null"));
+  y = reinterpret_cast<float *>(reinterpret_cast<char *>(good) + 2);
+  EXPECT_EQ(run(kFromMetadata), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("argument 1 (y): the device pointer is not aligned to 4 bytes"));
+  y = good;
+  n = -1;
+  EXPECT_EQ(run(kFromMetadata), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("argument 3 (n): a dim cannot be negative, found -1"));
+  n = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(run(kFromMetadata), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("its dims make more than 2^63 bytes"));
+  n = 1000;
+  ASSERT_OK(run(kFromMetadata)); // and the handle is as good as before
+}
+
+TEST_F(Launch, HandleErrors) {
+  EXPECT_EQ(tsrLaunch(nullptr, nullptr, kFromMetadata, nullptr, 0), TSR_EINVAL);
+  auto s = stream();
+  ASSERT_OK(tsrDestroyStream(s));
+  void *args[] = {&x, &y, &alpha, &n};
+  EXPECT_EQ(tsrLaunch(k, s, kFromMetadata, args, 4), TSR_EINVAL);
+  tsr_context_t other = nullptr;
+  tsr_stream_t foreign = nullptr;
+  ASSERT_OK(tsrCreateContext(&other));
+  ASSERT_OK(tsrGetDefaultStream(other, &foreign));
+  EXPECT_EQ(tsrLaunch(k, foreign, kFromMetadata, args, 4), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("another context"));
+  ASSERT_OK(tsrDestroyContext(other));
+}
+
+#ifdef TESSERA_CHECKED
+TEST_F(Launch, CheckedBuildsCompareTensorsWithTheirAllocations) {
+  n = 1001;
+  EXPECT_EQ(run(kFromMetadata), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("argument 0 (x): its 4004 bytes do not lie inside one live allocation"));
+}
+#endif
+
+/// Every program adds one to its cell of a 3-axis grid.
+const char *kCellsYaml = R"yaml({name: cells, target: cpu, numerics: standard, params: [
+  {name: out, kind: result, dtype: i32, dims: [P, Q, R, S], access: write},
+  {name: P, kind: dim}, {name: Q, kind: dim}, {name: R, kind: dim}, {name: S, kind: dim}],
+  specialized: {S: 5}, resources: {smem_per_cta: 128, scratch_bytes: 1000},
+  launch: {axes: [P, Q, R, S], block: [32, 2, 1]}})yaml";
+
+void cells(const uint64_t *v, int64_t begin, int64_t end, uint8_t *scratch) {
+  std::memset(scratch, 1, 1000);
+  if (reinterpret_cast<uintptr_t>(scratch) % 64) abort();
+  auto *out = reinterpret_cast<std::atomic<int32_t> *>(v[0]);
+  for (int64_t i = begin; i < end; ++i) out[i].fetch_add(1, std::memory_order_relaxed);
+}
+
+TEST_F(Launch, GridsOfManyAxes) {
+  auto ck = kernel(kCellsYaml, cells);
+  int64_t p = 3, q = 7, r = 11, s = 5;
+  auto *out = alloc<int32_t>(3 * 7 * 11 * 5);
+  void *args[] = {&out, &p, &q, &r, &s};
+  ASSERT_OK(tsrLaunch(ck, nullptr, kFromMetadata, args, 5));
+  ASSERT_OK(tsrLaunch(ck, nullptr, {5, 11, 21, 32, 2, 1, 0}, args, 5));
+  ASSERT_OK(tsrLaunch(ck, nullptr, {5, 11, 21, 32, 2, 1, 128}, args, 5));
+  EXPECT_EQ(tsrLaunch(ck, nullptr, {5, 11, 21, 32, 2, 1, 256}, args, 5), TSR_EINVAL);
+  EXPECT_EQ(tsrLaunch(ck, nullptr, {5, 11, 21, 1, 1, 1, 128}, args, 5), TSR_EINVAL);
+  synchronize();
+  for (int i = 0; i < 3 * 7 * 11 * 5; ++i) ASSERT_EQ(out[i], 3) << i;
+  s = 4;
+  EXPECT_EQ(tsrLaunch(ck, nullptr, kFromMetadata, args, 5), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("argument 4 (S): the kernel was compiled for 5, found 4"));
+}
+
+TEST_F(Launch, EveryProgramRunsOnceWhateverTheCount) {
+  auto ck = kernel(R"yaml({name: ones, target: cpu, numerics: standard, params: [
+    {name: out, kind: result, dtype: i32, dims: [n], access: write}, {name: n, kind: dim}],
+    resources: {scratch_bytes: 1000}, launch: {axes: [n]}})yaml", cells);
+  auto *out = alloc<int32_t>(1000);
+  std::vector<int> expected(1000);
+  for (int turn = 0; turn < 5; ++turn)
+    for (int64_t count : {1, 2, 3, 7, 15, 16, 17, 31, 100, 999}) {
+      ASSERT_OK(launch(ck, nullptr, out, count));
+      for (int64_t i = 0; i < count; ++i) ++expected[static_cast<size_t>(i)];
+    }
+  synchronize();
+  for (size_t i = 0; i < 1000; ++i) ASSERT_EQ(out[i], expected[i]) << i;
+}
+
+/// Scalars of every width arrive as their bits, zero-extended.
+void echo(const uint64_t *v, int64_t, int64_t, uint8_t *) {
+  auto *out = reinterpret_cast<uint64_t *>(v[0]);
+  for (int i = 0; i < 7; ++i) out[i] = v[1 + i];
+}
+
+TEST_F(Launch, ScalarsOfEveryWidth) {
+  auto ek = kernel(R"yaml({name: echo, target: cpu, numerics: standard, params: [
+    {name: out, kind: result, dtype: i64, dims: ["7"], access: write},
+    {name: a, kind: scalar, dtype: i8}, {name: b, kind: scalar, dtype: u8}, {name: c, kind: scalar, dtype: i16},
+    {name: d, kind: scalar, dtype: i32}, {name: e, kind: scalar, dtype: f64}, {name: f, kind: scalar, dtype: bool},
+    {name: g, kind: scalar, dtype: bf16}], launch: {axes: ["a + 2", "b - 254", "-c", "d + 3"]}})yaml", echo);
+  auto *out = alloc<uint64_t>(7);
+  // Signed scalars keep their sign in the grid's expressions: 1 x 1 x 1 x 1 programs.
+  ASSERT_OK(launch(ek, nullptr, out, int8_t{-1}, uint8_t{255}, int16_t{-1}, int32_t{-2}, 1.0, uint8_t{1},
+                   uint16_t{0x3F80}));
+  synchronize();
+  const uint64_t expected[] = {0xFF, 0xFF, 0xFFFF, 0xFFFFFFFE, 0x3FF0000000000000, 1, 0x3F80};
+  for (int i = 0; i < 7; ++i) EXPECT_EQ(out[i], expected[i]) << i;
+  EXPECT_EQ(launch(ek, nullptr, out, int8_t{-1}, uint8_t{255}, int16_t{-1}, int32_t{-2}, 1.0, uint8_t{2},
+                   uint16_t{0}),
+            TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("argument 6 (f): a bool is 0 or 1, found 2"));
+}
+
+TEST_F(Launch, ImpossibleGrids) {
+  auto gk = kernel(R"yaml({name: odd, target: cpu, numerics: standard, params: [
+    {name: a, kind: scalar, dtype: i64}, {name: b, kind: scalar, dtype: i64}],
+    launch: {axes: ["ceildiv(1, a)", "b", "b"]}})yaml", cells);
+  EXPECT_EQ(launch(gk, nullptr, int64_t{0}, int64_t{1}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("grid axis 0 (ceildiv(1, a)) divides by zero or overflows"));
+  EXPECT_EQ(launch(gk, nullptr, int64_t{1}, int64_t{1} << 40), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("more than 2^63 programs"));
+  EXPECT_OK(launch(gk, nullptr, int64_t{1}, int64_t{-5})); // a range that ends before it starts
+  synchronize();
+}
+
+/// More arguments than the launch path keeps on its stack.
+void sumAll(const uint64_t *v, int64_t, int64_t, uint8_t *) {
+  *reinterpret_cast<uint64_t *>(v[0]) = std::accumulate(v + 1, v + 101, uint64_t{0});
+}
+
+TEST_F(Launch, AHundredArguments) {
+  std::string yaml = "{name: sum_all, target: cpu, numerics: standard, params: ["
+                     "{name: out, kind: result, dtype: i64, dims: ['1'], access: write}";
+  for (int i = 0; i < 100; ++i) yaml += ", {name: s" + std::to_string(i) + ", kind: scalar, dtype: i64}";
+  auto sk = kernel((yaml + "], launch: {}}").c_str(), sumAll);
+  auto *out = alloc<uint64_t>(1);
+  std::vector<int64_t> values(100);
+  std::iota(values.begin(), values.end(), 1);
+  std::vector<void *> args = {&out};
+  for (int64_t &v : values) args.push_back(&v);
+  ASSERT_OK(tsrLaunch(sk, nullptr, kFromMetadata, args.data(), args.size()));
+  synchronize();
+  EXPECT_EQ(*out, 5050u);
+}
+
+} // namespace

@@ -1,0 +1,130 @@
+#include "core/test/Support.h"
+
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+using Modules = RuntimeTest;
+
+TEST_F(Modules, KernelsByName) {
+  auto m = module({compiled(kSaxpyYaml, saxpy), compiled(kDigitYaml, digit)});
+  tsr_kernel_t k = nullptr;
+  ASSERT_OK(tsrGetKernel(m, "digit", &k));
+  const char *yaml = nullptr;
+  ASSERT_OK(tsrKernelMetadata(k, &yaml));
+  EXPECT_STREQ(yaml, kDigitYaml);
+  EXPECT_EQ(tsrGetKernel(m, "gemm", &k), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("no kernel 'gemm' in the module; it has: saxpy, digit"));
+  EXPECT_EQ(tsrGetKernel(m, nullptr, &k), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("more than one kernel"));
+  EXPECT_EQ(tsrGetKernel(m, "digit", nullptr), TSR_EINVAL);
+  EXPECT_EQ(tsrGetKernel(nullptr, "digit", &k), TSR_EINVAL);
+  EXPECT_EQ(tsrKernelMetadata(k, nullptr), TSR_EINVAL);
+  EXPECT_EQ(tsrKernelMetadata(nullptr, &yaml), TSR_EINVAL);
+}
+
+TEST_F(Modules, UnloadingEndsTheKernelHandles) {
+  auto m = module({compiled(kDigitYaml, digit)});
+  tsr_kernel_t k = nullptr;
+  ASSERT_OK(tsrGetKernel(m, nullptr, &k));
+  ASSERT_OK(tsrUnloadModule(m));
+  EXPECT_EQ(tsrUnloadModule(m), TSR_EINVAL);
+  EXPECT_EQ(tsrUnloadModule(nullptr), TSR_EINVAL);
+  EXPECT_EQ(launch(k, nullptr, alloc<int64_t>(1), int32_t{1}), TSR_EINVAL);
+}
+
+TEST_F(Modules, CodeOutlivesItsModuleUntilTheLaunchesAreDone) {
+  static std::atomic<bool> codeAlive;
+  codeAlive = true;
+  std::shared_ptr<void> code(new int, [](void *p) {
+    delete static_cast<int *>(p);
+    codeAlive = false;
+  });
+  auto check = [](const uint64_t *v, int64_t, int64_t, uint8_t *) {
+    *reinterpret_cast<int64_t *>(v[0]) = codeAlive.load() ? 1 : 2;
+  };
+  auto m = module({compiled(kDigitYaml, check, std::move(code))});
+  tsr_kernel_t k = nullptr;
+  ASSERT_OK(tsrGetKernel(m, nullptr, &k));
+  auto *held = holdStream(nullptr);
+  auto *word = alloc<int64_t>(1);
+  ASSERT_OK(launch(k, nullptr, word, int32_t{0}));
+  ASSERT_OK(tsrUnloadModule(m));
+  EXPECT_TRUE(codeAlive);
+  open(held);
+  ASSERT_OK(tsrSynchronize(context));
+  EXPECT_EQ(*word, 1);
+  EXPECT_FALSE(codeAlive);
+}
+
+TEST_F(Modules, BadImagesAreRefused) {
+  tsr_module_t m = nullptr;
+  EXPECT_EQ(createModule(context, {compiled("{name: x}", digit)}, &m), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("kernel metadata: line 1: target: missing"));
+  EXPECT_EQ(createModule(context, {compiled(kDigitYaml, nullptr)}, &m), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("kernel digit has no code for this CPU"));
+  EXPECT_EQ(createModule(context, {compiled(kDigitYaml, digit), compiled(kDigitYaml, digit)}, &m), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("two kernels of the module are named digit"));
+  EXPECT_EQ(createModule(nullptr, {}, &m), TSR_EINVAL);
+  EXPECT_EQ(m, nullptr);
+  m = module({});
+  tsr_kernel_t k = nullptr;
+  EXPECT_EQ(tsrGetKernel(m, nullptr, &k), TSR_ENOTFOUND);
+}
+
+class FromSource : public RuntimeTest {
+protected:
+  tsr_status_t load(const tsr_source_options_t *options) {
+    const char source[] = "not a program";
+    return tsrLoadModuleFromSource(context, source, sizeof source - 1, options, &m);
+  }
+  tsr_module_t m = nullptr;
+  tsr_source_options_t options = [] {
+    tsr_source_options_t o{};
+    o.struct_size = sizeof o;
+    return o;
+  }();
+};
+
+TEST_F(FromSource, Arguments) {
+  EXPECT_EQ(tsrLoadModuleFromSource(nullptr, "", 0, nullptr, &m), TSR_EINVAL);
+  EXPECT_EQ(tsrLoadModuleFromSource(context, nullptr, 0, nullptr, &m), TSR_EINVAL);
+  EXPECT_EQ(tsrLoadModuleFromSource(context, "", 0, nullptr, nullptr), TSR_EINVAL);
+  options.struct_size = 0;
+  EXPECT_EQ(load(&options), TSR_EINVAL);
+  options.struct_size = sizeof options;
+  options.target = "ptx:sm_90";
+  EXPECT_EQ(load(&options), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("target 'ptx:sm_90' is not of the context's backend cpu"));
+  options.target = nullptr;
+  options.numerics = "loose";
+  EXPECT_EQ(load(&options), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("numerics 'loose': expected fast, standard, deterministic or strict"));
+  options.numerics = nullptr;
+  setenv("TESSERA_NUMERICS", "exact", 1);
+  EXPECT_EQ(load(&options), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("TESSERA_NUMERICS 'exact'"));
+  unsetenv("TESSERA_NUMERICS");
+  options.dim_count = 1;
+  EXPECT_EQ(load(&options), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("dims is NULL"));
+  options.dim_count = 0;
+  tsr_named_int_t unnamed = {nullptr, 3};
+  options.tunables = &unnamed;
+  options.tunable_count = 1;
+  EXPECT_EQ(load(&options), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("tunables[0] has no name"));
+}
+
+/// Without the compiler a clear answer; with it, the program's own error.
+TEST_F(FromSource, ABadProgramOrNoCompiler) {
+  tsr_status_t status = load(&options);
+  if (status == TSR_ENOTFOUND)
+    EXPECT_TRUE(lastErrorHas("the compiler is not installed (package libtessera-compiler)"));
+  else
+    EXPECT_EQ(status, TSR_ECOMPILE) << tsrLastError();
+  EXPECT_EQ(m, nullptr);
+}
+
+} // namespace

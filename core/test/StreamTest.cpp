@@ -1,0 +1,156 @@
+#include "core/test/Support.h"
+
+using namespace tessera::test;
+
+namespace {
+
+using Streams = RuntimeTest;
+
+TEST_F(Streams, WorkRunsInOrder) {
+  auto s = stream();
+  auto k = kernel(kDigitYaml, digit);
+  auto *word = alloc<int64_t>(1);
+  auto *held = holdStream(s);
+  for (int32_t i = 1; i <= 9; ++i) ASSERT_OK(launch(k, s, word, i));
+  EXPECT_EQ(*word, 0);
+  open(held);
+  ASSERT_OK(tsrStreamSynchronize(s));
+  EXPECT_EQ(*word, 123456789);
+}
+
+TEST_F(Streams, ManyCommandsKeepTheirOrder) {
+  auto s = stream();
+  auto k = kernel(kDigitYaml, digit);
+  auto *words = alloc<int64_t>(2000);
+  for (int32_t i = 0; i < 2000; ++i)
+    for (int32_t d : {1, 2, 3}) ASSERT_OK(launch(k, s, words + i, d));
+  ASSERT_OK(tsrStreamSynchronize(s));
+  for (int i = 0; i < 2000; ++i) ASSERT_EQ(words[i], 123);
+}
+
+TEST_F(Streams, AreIndependentOfEachOther) {
+  auto a = stream(), b = stream();
+  auto *held = holdStream(a);
+  auto *word = alloc<int64_t>(1);
+  auto k = kernel(kDigitYaml, digit);
+  ASSERT_OK(launch(k, b, word, int32_t{7}));
+  ASSERT_OK(tsrStreamSynchronize(b));
+  EXPECT_EQ(*word, 7);
+  ASSERT_OK(launch(k, nullptr, word, int32_t{8})); // the default stream too
+  tsr_stream_t standard = nullptr;
+  ASSERT_OK(tsrGetDefaultStream(context, &standard));
+  ASSERT_OK(tsrStreamSynchronize(standard));
+  EXPECT_EQ(*word, 78);
+  EXPECT_EQ(tsrStreamQuery(a), TSR_NOT_READY);
+  open(held);
+}
+
+TEST_F(Streams, QueryAndTimeout) {
+  auto s = stream();
+  EXPECT_EQ(tsrStreamQuery(s), TSR_SUCCESS);
+  EXPECT_OK(tsrStreamSynchronizeFor(s, 0));
+  auto *held = holdStream(s);
+  EXPECT_EQ(tsrStreamQuery(s), TSR_NOT_READY);
+  EXPECT_EQ(tsrStreamSynchronizeFor(s, 0), TSR_ETIMEOUT);
+  EXPECT_EQ(tsrStreamSynchronizeFor(s, 1000000), TSR_ETIMEOUT);
+  EXPECT_TRUE(lastErrorHas("still busy"));
+  open(held);
+  EXPECT_OK(tsrStreamSynchronizeFor(s, UINT64_MAX));
+  EXPECT_EQ(tsrStreamQuery(s), TSR_SUCCESS);
+}
+
+TEST_F(Streams, AFailureSurfacesOnceAndDropsWhatWasBehindIt) {
+  auto s = stream();
+  auto k = kernel(kDigitYaml, digit), bad = kernel(kGreedyYaml, digit);
+  auto *word = alloc<int64_t>(1);
+  auto *held = holdStream(s);
+  ASSERT_OK(launch(k, s, word, int32_t{1}));
+  ASSERT_OK(launch(bad, s));
+  ASSERT_OK(launch(k, s, word, int32_t{2}));
+  open(held);
+  EXPECT_EQ(tsrStreamSynchronize(s), TSR_EOOM);
+  EXPECT_TRUE(lastErrorHas("greedy"));
+  EXPECT_EQ(*word, 1);
+  EXPECT_OK(tsrStreamSynchronize(s));
+  ASSERT_OK(launch(k, s, word, int32_t{3}));
+  ASSERT_OK(tsrStreamSynchronize(s));
+  EXPECT_EQ(*word, 13);
+}
+
+TEST_F(Streams, AFailureSurfacesAtTheNextCall) {
+  auto bad = kernel(kGreedyYaml, digit), k = kernel(kDigitYaml, digit);
+  auto *word = alloc<int64_t>(1);
+  auto failed = [&] {
+    tsr_stream_t s = stream();
+    EXPECT_OK(launch(bad, s));
+    EXPECT_OK(tsrFree(context, alloc<char>(1))); // waits for every stream and leaves failures alone
+    return s;
+  };
+  EXPECT_EQ(launch(k, failed(), word, int32_t{1}), TSR_EOOM);
+  EXPECT_EQ(tsrMemsetAsync(context, word, 0, 8, failed()), TSR_EOOM);
+  EXPECT_EQ(tsrMemcpyD2DAsync(context, word, word, 8, failed()), TSR_EOOM);
+  EXPECT_EQ(tsrEventRecord(event(), failed()), TSR_EOOM);
+  EXPECT_EQ(tsrStreamWaitEvent(failed(), event()), TSR_EOOM);
+  EXPECT_EQ(tsrStreamQuery(failed()), TSR_EOOM);
+  EXPECT_EQ(tsrDestroyStream(failed()), TSR_EOOM);
+  failed();
+  EXPECT_EQ(tsrSynchronize(context), TSR_EOOM);
+  EXPECT_OK(tsrSynchronize(context));
+  EXPECT_EQ(*word, 0);
+}
+
+TEST_F(Streams, RecordsTakeEffectBehindAFailure) {
+  auto a = stream(), b = stream();
+  auto e = event();
+  auto *word = alloc<int64_t>(1);
+  auto *held = holdStream(a);
+  ASSERT_OK(launch(kernel(kGreedyYaml, digit), a));
+  ASSERT_OK(tsrEventRecord(e, a));
+  ASSERT_OK(tsrStreamWaitEvent(b, e));
+  ASSERT_OK(launch(kernel(kDigitYaml, digit), b, word, int32_t{5}));
+  open(held);
+  ASSERT_OK(tsrStreamSynchronize(b));
+  EXPECT_EQ(*word, 5);
+  EXPECT_EQ(tsrStreamSynchronize(a), TSR_EOOM);
+}
+
+TEST_F(Streams, DestroyWaitsForTheWork) {
+  auto s = stream();
+  auto *held = holdStream(s);
+  auto *word = alloc<int64_t>(1);
+  ASSERT_OK(launch(kernel(kDigitYaml, digit), s, word, int32_t{4}));
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    open(held);
+  });
+  EXPECT_OK(tsrDestroyStream(s));
+  EXPECT_EQ(*word, 4);
+  opener.join();
+  EXPECT_EQ(tsrDestroyStream(s), TSR_EINVAL);
+  EXPECT_EQ(tsrStreamSynchronize(s), TSR_EINVAL);
+}
+
+TEST_F(Streams, Arguments) {
+  tsr_stream_t s = nullptr;
+  EXPECT_EQ(tsrCreateStream(nullptr, &s), TSR_EINVAL);
+  EXPECT_EQ(tsrCreateStream(context, nullptr), TSR_EINVAL);
+  EXPECT_EQ(tsrGetDefaultStream(nullptr, &s), TSR_EINVAL);
+  EXPECT_EQ(tsrGetDefaultStream(context, nullptr), TSR_EINVAL);
+  EXPECT_EQ(tsrDestroyStream(nullptr), TSR_EINVAL);
+  EXPECT_EQ(tsrStreamSynchronize(nullptr), TSR_EINVAL);
+  EXPECT_EQ(tsrStreamSynchronizeFor(nullptr, 1), TSR_EINVAL);
+  EXPECT_EQ(tsrStreamQuery(nullptr), TSR_EINVAL);
+  EXPECT_EQ(tsrSynchronize(nullptr), TSR_EINVAL);
+  ASSERT_OK(tsrGetDefaultStream(context, &s));
+  EXPECT_EQ(tsrDestroyStream(s), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("default stream"));
+  tsr_context_t other = nullptr;
+  ASSERT_OK(tsrCreateContext(&other));
+  char *p = alloc<char>(8);
+  ASSERT_OK(tsrGetDefaultStream(other, &s));
+  EXPECT_EQ(tsrMemsetAsync(context, p, 0, 8, s), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("another context"));
+  ASSERT_OK(tsrDestroyContext(other));
+}
+
+} // namespace
