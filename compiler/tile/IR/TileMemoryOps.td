@@ -35,7 +35,7 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[Me
   let arguments = (ins Tile_Tile:$value, Tile_ViewType:$view, Variadic<Index>:$starts, Variadic<Index>:$lower,
                        Variadic<Index>:$upper, DenseI64ArrayAttr:$extents, UnitAttr:$in_bounds);
   let assemblyFormat = [{
-    $value `,` $view `[` $starts `]` `extents` $extents (`bounds` custom<Bounds>($lower, $upper)^)? attr-dict
+    $value `,` $view `[` $starts `]` `extents` $extents (`bounds` `` custom<Bounds>($lower, $upper)^)? attr-dict
     `:` type($value) `,` qualified(type($view))
   }];
   let hasVerifier = 1;

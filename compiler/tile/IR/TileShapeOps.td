@@ -71,7 +71,7 @@ def Tile_MaskOp : Tile_PureOp<"mask", [
   }];
   let arguments = (ins Tile_Tile:$input, Tile_Scalar:$fill, Variadic<Index>:$lower, Variadic<Index>:$upper);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$input `,` $fill (`bounds` custom<Bounds>($lower, $upper)^)? attr-dict `:` type($input)";
+  let assemblyFormat = "$input `,` $fill (`bounds` `` custom<Bounds>($lower, $upper)^)? attr-dict `:` type($input)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }

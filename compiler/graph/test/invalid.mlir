@@ -1,0 +1,82 @@
+// RUN: tsr-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{dim -1 : i64 is neither a symbol nor a non-negative integer}}
+func.func private @f(!graph.tensor<[-1], f32>)
+
+// -----
+
+// expected-error @+1 {{element type 'f80' is no dtype of the language}}
+func.func private @f(!graph.tensor<["M"], f80>)
+
+// -----
+
+// expected-error @+1 {{has no body}}
+graph.func @f()
+
+// -----
+
+graph.func @f(%x: f32) -> f32 {
+  // expected-error @+1 {{gives () in a function of ('f32')}}
+  graph.return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<["M"], f32>) {
+  // expected-error @+1 {{has 1 operands but 0 effects}}
+  graph.launch @k(%x) {effects = []} : (!graph.tensor<["M"], f32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<["M"], f32>) {
+  // expected-error @+1 {{effect "rw" is not "none", "read", "write" or "readwrite"}}
+  graph.launch @k(%x) {effects = ["rw"]} : (!graph.tensor<["M"], f32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error @+1 {{a scalar of type 'f32' has no effect but "none"}}
+  graph.launch @k(%x) {effects = ["read"]} : (f32) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<["M"], f32>) {
+  // expected-error @+1 {{updates '!graph.tensor<["M"], f32>' but gives '!graph.tensor<["N"], f32>'}}
+  %r = graph.launch @k(%x) {effects = ["write"]} : (!graph.tensor<["M"], f32>) -> !graph.tensor<["N"], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<["M"], f32>) {
+  // expected-error @+1 {{writes 1 operands but has 0 results}}
+  graph.launch @k(%x) {effects = ["write"]} : (!graph.tensor<["M"], f32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{launches @k, which is no kernel}}
+  graph.launch @k() {effects = []} : () -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error @+1 {{passes 1 operands to @k, which takes 0}}
+  graph.launch @k(%x) {effects = ["none"]} : (f32) -> ()
+  return
+}
+
+schedule.kernel @k() attributes {params = []} {
+  schedule.grid () = () to () step () names [] {
+  }
+}
