@@ -34,7 +34,10 @@ LLVM::AtomicBinOp binaryOp(tile::AtomicKind kind, bool isFloat, bool isUnsigned)
 
 Value KernelLowering::emitAtomic(Operation *op, const View &view, Value value, Value compare, ValueRange indices) {
   Type element = value.getType();
-  auto branch = scf::IfOp::create(b_, element, inRange(view, indices), true);
+  Value inside = inRange(view, indices);
+  if (!inside)
+    inside = arith::ConstantOp::create(b_, b_.getBoolAttr(true));
+  auto branch = scf::IfOp::create(b_, element, inside, true);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(&branch.getThenRegion().front());
   Value address = elementAddress(view, indices), old;

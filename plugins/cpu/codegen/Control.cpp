@@ -50,12 +50,17 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp op) {
     b_.setInsertionPointToStart(loop.getBody());
     map_.map(op.getInductionVar(), loop.getInductionVar());
     bindArguments(op.getRegionIterArgs(), loop.getRegionIterArgs(), places);
-    if (isLanes)
+    if (isLanes) {
       laneIndex_ = loop.getInductionVar();
+      if (auto limit = op.getUpperBound().getDefiningOp<arith::MinSIOp>()) // min(end of the program, number of lanes)
+        for (Value end : limit->getOperands())
+          if (isa<BlockArgument>(end))
+            laneLimit_ = scalar(end);
+    }
     if (failed(lowerBlock(*op.getBody())))
       return failure();
     if (isLanes)
-      laneIndex_ = {};
+      laneIndex_ = laneLimit_ = {};
     ValueRange yielded = op.getBody()->getTerminator()->getOperands();
     assignYields(yielded, places);
     if (loop.getNumResults()) // without results the builder has made the yield

@@ -174,6 +174,7 @@ private:
   llvm::DenseMap<Value, View> views_;      // kernel arguments
   llvm::DenseMap<Value, Place> carried_;   // tiles carried by or resulting from regions
   Value laneIndex_;                        // of the lane program being lowered
+  Value laneLimit_;                        // a value the lane index is known to be below
 };
 
 /// Pass `cpu-lower-tile`: every tile.kernel becomes a func.func of the kernel's name that carries its metadata as the

@@ -89,7 +89,8 @@ KernelLowering::Place KernelLowering::place(Value v) {
 }
 
 SmallVector<KernelLowering::Place> KernelLowering::placesOf(Operation *op, ValueRange tiles) {
-  auto offsets = op->getAttrOfType<DenseI64ArrayAttr>(tile::kScratch).asArrayRef();
+  auto planned = op->getAttrOfType<DenseI64ArrayAttr>(tile::kScratch);
+  ArrayRef<int64_t> offsets = planned ? planned.asArrayRef() : ArrayRef<int64_t>();
   Vec<Place> places;
   size_t next = 0;
   for (Value v : tiles) {
@@ -389,9 +390,12 @@ LogicalResult KernelLowering::lowerPrefetch(tile::PrefetchOp op) {
   return success();
 }
 
+/// i1: every index is inside its dim; null when that is known (the lane's own index in a tensor of as many elements).
 Value KernelLowering::inRange(const View &view, ValueRange indices) {
   Value all;
   for (auto [index, size] : llvm::zip(indices, view.sizes)) {
+    if (index == laneIndex_ && size == laneLimit_)
+      continue;
     Value inside = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, index, size);
     all = all ? arith::AndIOp::create(b_, all, inside).getResult() : inside;
   }
@@ -413,11 +417,12 @@ LogicalResult KernelLowering::lowerLoadElem(tile::LoadElemOp op) {
   for (Value i : op.getIndices())
     indices.push_back(scalar(i));
   Type element = loadedElementType(view.element);
-  if (op.getInBounds()) {
+  Value inside = op.getInBounds() ? Value() : inRange(view, indices);
+  if (!inside) {
     map_.map(op.getResult(), load(element, elementAddress(view, indices), 0));
     return success();
   }
-  auto branch = scf::IfOp::create(b_, registerElement(element), inRange(view, indices), true);
+  auto branch = scf::IfOp::create(b_, registerElement(element), inside, true);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(&branch.getThenRegion().front());
   scf::YieldOp::create(b_, load(element, elementAddress(view, indices), 0));
@@ -434,11 +439,12 @@ LogicalResult KernelLowering::lowerStoreElem(tile::StoreElemOp op) {
     indices.push_back(scalar(i));
   Type element = loadedElementType(view.element);
   Value v = scalar(op.getValue());
-  if (op.getInBounds()) {
+  Value inside = op.getInBounds() ? Value() : inRange(view, indices);
+  if (!inside) {
     store(element, v, elementAddress(view, indices));
     return success();
   }
-  auto branch = scf::IfOp::create(b_, TypeRange(), inRange(view, indices), false);
+  auto branch = scf::IfOp::create(b_, TypeRange(), inside, false);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(&branch.getThenRegion().front());
   store(element, v, elementAddress(view, indices));
