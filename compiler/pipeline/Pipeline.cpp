@@ -16,7 +16,9 @@ namespace {
 
 void addSchedulePasses(PassManager &pm, const PipelineOptions &) {
   // 1. Canonicalize & Simplify: before any decision, so that equal programs get equal decisions.
+  // Addresses become index arithmetic in between, so that CSE sees one form of each.
   pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<schedule::KernelOp>(createGraphSinkIndexCasts());
   pm.addPass(createCSEPass());
   // 2. Tiling & Scheduling, the decisions: attributes only, editable in the text.
   pm.addNestedPass<schedule::KernelOp>(createScheduleDecide());

@@ -1,0 +1,57 @@
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-fuse))' | FileCheck %s
+
+// One use: computed inside the store. Two uses: in memory.
+// CHECK-LABEL: tile.kernel @uses
+tile.kernel @uses(%x: !tile.view<64xf32>, %o: !tile.view<64xf32>) grid [] attributes {params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["64"], access = "read"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["64"], access = "write"}]} {
+  %c0 = arith.constant 0 : index
+  // CHECK: tile.load %x[%{{.*}}] extents [64] :
+  // CHECK: math.exp %{{.*}} {tile.materialize}
+  // CHECK: arith.addf %{{.*}}, %{{.*}} : tensor<64xf32>
+  %t = tile.load %x[%c0] extents [64] : !tile.view<64xf32> -> tensor<64xf32>
+  %e = math.exp %t : tensor<64xf32>
+  %s = arith.addf %e, %e : tensor<64xf32>
+  tile.store %s, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
+  tile.return
+}
+
+// A load that a store overtakes before it is used is a copy; what is stretched along rows is computed once per row.
+// CHECK-LABEL: tile.kernel @order
+tile.kernel @order(%x: !tile.view<8xf32>, %o: !tile.view<8x8xf32>) grid [] attributes {params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["8"], access = "readwrite"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["8", "8"], access = "write"}]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<8xf32>
+  // CHECK: tile.load %x[%{{.*}}] extents [8] {tile.materialize}
+  %t = tile.load %x[%c0] extents [8] : !tile.view<8xf32> -> tensor<8xf32>
+  tile.store %z, %x[%c0] extents [8] : tensor<8xf32>, !tile.view<8xf32>
+  // CHECK: math.exp %{{.*}} {tile.materialize}
+  %e = math.exp %t : tensor<8xf32>
+  // CHECK: tile.expand_dims %{{.*}} axis 1 :
+  %c = tile.expand_dims %e axis 1 : tensor<8xf32> -> tensor<8x1xf32>
+  %b = tile.broadcast %c : tensor<8x1xf32> -> tensor<8x8xf32>
+  tile.store %b, %o[%c0, %c0] extents [8, 8] : tensor<8x8xf32>, !tile.view<8x8xf32>
+  tile.return
+}
+
+// Carried tiles that change places are copied; one that reads its own old value is computed in its place.
+// CHECK-LABEL: tile.kernel @carried
+tile.kernel @carried(%o: !tile.view<8xf32>, %n: index) grid [] attributes {params = [
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["8"], access = "write"}, {name = "n", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant dense<0.0> : tensor<8xf32>
+  %one = arith.constant dense<1.0> : tensor<8xf32>
+  %r:3 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %z, %b = %one, %c = %one)
+      -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+    // CHECK: arith.addf %{{.*}}, %{{.*}} : tensor<8xf32>
+    // CHECK: tile.broadcast %{{.*}} {tile.materialize} : tensor<8xf32> -> tensor<8xf32>
+    // CHECK: tile.broadcast %{{.*}} {tile.materialize} : tensor<8xf32> -> tensor<8xf32>
+    %d = arith.addf %c, %one : tensor<8xf32>
+    scf.yield %b, %a, %d : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+  }
+  tile.store %r#0, %o[%c0] extents [8] : tensor<8xf32>, !tile.view<8xf32>
+  tile.store %r#2, %o[%c0] extents [8] : tensor<8xf32>, !tile.view<8xf32>
+  tile.return
+}

@@ -1,0 +1,86 @@
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-absence,canonicalize,cse))' | FileCheck %s
+
+// A sum reads zeros already: no mask. A maximum needs -inf in the place of absent elements.
+// CHECK-LABEL: tile.kernel @reduce
+tile.kernel @reduce(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %i: index) grid [] attributes {params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["i"], access = "read"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["i"], access = "write"}, {name = "i", kind = "dim"}]} {
+  %c8 = arith.constant 8 : index
+  // CHECK-DAG: %[[LOW:.*]] = arith.constant 0xFF800000 : f32
+  // CHECK: %[[T:.*]] = tile.load
+  // CHECK-NOT: tile.mask
+  // CHECK: tile.reduce sum %[[T]]
+  // CHECK: %[[M:.*]] = tile.mask %[[T]], %[[LOW]] bounds(%{{.*}} to %{{.*}})
+  // CHECK: tile.reduce max %[[M]]
+  %t = tile.load %x[%c8] extents [64] : !tile.view<?xf32> -> tensor<64xf32>
+  %s = tile.reduce sum %t axis 0 : tensor<64xf32> -> f32
+  %m = tile.reduce max %t axis 0 : tensor<64xf32> -> f32
+  tile.store_elem %s, %o[%c8] : f32, !tile.view<?xf32>
+  tile.store_elem %m, %o[%c8] : f32, !tile.view<?xf32>
+  tile.return
+}
+
+// Absence follows elementwise ops: exp(0) is 1, so a sum over it is masked; the store gets bounds.
+// CHECK-LABEL: tile.kernel @elementwise
+tile.kernel @elementwise(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index) grid [] attributes {params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["n"], access = "write"}, {name = "n", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  %t = tile.load %x[%n] extents [64] : !tile.view<?xf32> -> tensor<64xf32>
+  // CHECK: %[[E:.*]] = math.exp
+  // CHECK: %[[M:.*]] = tile.mask %[[E]]
+  // CHECK: tile.reduce sum %[[M]]
+  // CHECK: tile.store %[[E]], %{{.*}} extents [64] bounds(
+  %e = math.exp %t : tensor<64xf32>
+  %s = tile.reduce sum %e axis 0 : tensor<64xf32> -> f32
+  tile.store_elem %s, %o[%c0] : f32, !tile.view<?xf32>
+  tile.store %e, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<?xf32>
+  tile.return
+}
+
+// Factors of a product that are absent along the contraction under the same bounds are zero on both sides; a whole
+// factor beside a partly absent one is masked, since 0 * inf is not 0.
+// CHECK-LABEL: tile.kernel @mma
+tile.kernel @mma(%a: !tile.view<?x?xf32>, %b: !tile.view<?x?xf32>, %o: !tile.view<?x?xf32>, %n: index) grid []
+    attributes {params = [
+    {name = "a", kind = "tensor", dtype = "f32", dims = ["n", "n"], access = "read"},
+    {name = "b", kind = "tensor", dtype = "f32", dims = ["n", "n"], access = "read"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["n", "n"], access = "write"}, {name = "n", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<8x8xf32>
+  %inf = arith.constant dense<0x7F800000> : tensor<8x8xf32>
+  // CHECK: %[[X:.*]] = tile.load
+  // CHECK: %[[Y:.*]] = tile.load
+  // CHECK-NOT: tile.mask
+  // CHECK: tile.mma %[[X]], %[[Y]]
+  // CHECK: %[[W:.*]] = tile.mask
+  // CHECK: tile.mma %[[X]], %[[W]]
+  %x = tile.load %a[%c0, %c0] extents [8, 8] : !tile.view<?x?xf32> -> tensor<8x8xf32>
+  %y = tile.load %b[%c0, %c0] extents [8, 8] : !tile.view<?x?xf32> -> tensor<8x8xf32>
+  %p = tile.mma %x, %y, %z : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+  %q = tile.mma %x, %inf, %p : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+  tile.store %q, %o[%c0, %c0] extents [8, 8] : tensor<8x8xf32>, !tile.view<?x?xf32>
+  tile.return
+}
+
+// A loop-carried tile keeps the elements for which the new value is absent.
+// CHECK-LABEL: tile.kernel @carried
+tile.kernel @carried(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index) grid [] attributes {params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["n"], access = "write"}, {name = "n", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %z = arith.constant dense<0.0> : tensor<64xf32>
+  // CHECK: scf.for {{.*}} iter_args(%[[OLD:.*]] =
+  // CHECK: %[[NEW:.*]] = arith.maximumf
+  // CHECK: %[[PRESENT:.*]] = tile.mask
+  // CHECK: %[[KEPT:.*]] = arith.select %[[PRESENT]], %[[NEW]], %[[OLD]]
+  // CHECK: scf.yield %[[KEPT]]
+  %r = scf.for %i = %c0 to %n step %c64 iter_args(%a = %z) -> (tensor<64xf32>) {
+    %t = tile.load %x[%i] extents [64] : !tile.view<?xf32> -> tensor<64xf32>
+    %m = arith.maximumf %a, %t : tensor<64xf32>
+    scf.yield %m : tensor<64xf32>
+  }
+  tile.store %r, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<?xf32>
+  tile.return
+}
