@@ -44,7 +44,7 @@ Value KernelImporter::importIntArith(const Expr &e, Value x, Value y) {
   case Op::Abs:
     if (isUnsigned) return x;
     return arith::MaxSIOp::create(b_, loc_, x, arith::SubIOp::create(b_, loc_, zero(), x));
-  default: return emitUnimplemented(e, "this operation on integers");
+  default: return emitUnimplemented(e, "this operation on dtype " + std::string(tessera::name(e.type.dtype)));
   }
 }
 
@@ -130,7 +130,7 @@ Value KernelImporter::importFloatArith(const Expr &e, Value x, Value y) {
   case Op::Minimum: return arith::MinimumFOp::create(b_, loc_, x, y);
   case Op::Maximum: return arith::MaximumFOp::create(b_, loc_, x, y);
   case Op::Abs: return math::AbsFOp::create(b_, loc_, x);
-  default: return emitUnimplemented(e, "this operation on floats");
+  default: return emitUnimplemented(e, "this operation on dtype " + std::string(tessera::name(e.type.dtype)));
   }
 }
 

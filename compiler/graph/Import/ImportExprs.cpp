@@ -149,7 +149,7 @@ Value KernelImporter::importGroup(const Expr &e) {
   if (e.op == Op::GroupReduce) {
     Value value = import(*e.args[0]);
     auto kind = tile::symbolizeGroupReduceKind(e.text);
-    if (!kind) return emitUnimplemented(e, "group reductions are sum, max and min");
+    if (!kind) return emitUnimplemented(e, "group reductions other than sum, max and min");
     return tile::GroupReduceOp::create(b_, locationOf(e.loc), value.getType(), *kind, value,
                                        isUnsigned(e.type.dtype));
   }
@@ -195,7 +195,7 @@ Value KernelImporter::splat(Value scalar, mlir::Type type) {
 }
 
 Value KernelImporter::emitUnimplemented(const Expr &e, StringRef what) {
-  if (!failed_) emitError(locationOf(e.loc)) << "not expressible: " << what;
+  if (!failed_) emitError(locationOf(e.loc)) << "TSR_UNIMPLEMENTED: " << what;
   failed_ = true;
   return e.type.kind == frontend::Type::None ? Value() : constant(typeOf(e.type), int64_t{0});
 }

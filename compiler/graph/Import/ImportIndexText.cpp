@@ -31,7 +31,7 @@ std::string KernelImporter::indexText(const Expr &e) {
   case Op::Maximum: return call("max");
   default: break;
   }
-  emitUnimplemented(e, "launch bounds use dims, integer scalars, + - * // % minimum and maximum");
+  emitUnimplemented(e, "launch bounds of anything but dims, integer scalars, constants and + - * // % minimum maximum");
   return "0";
 }
 
