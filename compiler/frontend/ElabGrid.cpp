@@ -1,0 +1,265 @@
+// Where a program runs: parallel loops, explicit grids, implicit iterators, lanes, implicit batch.
+#include "compiler/frontend/Elaborator.h"
+#include "compiler/frontend/IteratorLoops.h"
+#include <algorithm>
+
+namespace tessera::frontend {
+
+/// Grid bounds are evaluated by whoever launches: dims, integer scalar parameters and constants only.
+static bool isLaunchExpr(const Expr &e) {
+  switch (e.op) {
+  case Op::ConstInt:
+  case Op::DimRef: return true;
+  case Op::ParamRef: return isInt(e.type.dtype);
+  case Op::Neg:
+  case Op::Add:
+  case Op::Sub:
+  case Op::Mul:
+  case Op::FloorDiv:
+  case Op::Mod:
+  case Op::Minimum:
+  case Op::Maximum:
+  case Op::Cast: return std::ranges::all_of(e.args, [](const ExprPtr &a) { return isLaunchExpr(*a); });
+  default: return false;
+  }
+}
+
+bool Elaborator::gridBound(const Value &v, Range loc, ExprPtr &out) {
+  if (v.isError()) return false;
+  if (!v.isIntScalar()) {
+    fail(Code::E_GRID, loc, "the bounds of the grid are integers, found " + describe(v));
+    return false;
+  }
+  out = indexExpr(v, loc);
+  if (isLaunchExpr(*out)) return true;
+  fail(Code::E_GRID, loc, "the bounds of the grid are known before the launch: expressions of dims, integer parameters and constants",
+       "use ts.tile.range for a loop with other bounds");
+  return false;
+}
+
+/// `for i in ts.tile.parallel(...)`: an axis of the grid. False when the loop was not taken as one.
+bool Elaborator::parallelLoop(const ast::Stmt &s) {
+  auto refuse = [&](const char *why, const char *hint) {
+    fail(Code::E_GRID, s.loc, why, hint);
+    return false;
+  };
+  if (controlDepth_ > 0 || !frame().isKernel)
+    return refuse("parallel loops stand at the top of a kernel, not inside loops, branches or helpers",
+                  "use ts.tile.range for a sequential loop");
+  if (linearId_ || !iterators_.empty() || gridForm_ == GridForm::Explicit)
+    return refuse("this kernel already has a grid", "use one of parallel loops, ts.tile.grid, tile_<dim> names and linear_id()");
+  if (sawWork_)
+    return refuse("only bindings, context() and alloc_shared may stand before the parallel loops",
+                  "move the statements into the loop");
+  LoopBounds b;
+  const BuiltinInfo *builtin = findBuiltin("tessera.tile", "parallel");
+  if (s.targets[0]->kind != ast::Expr::Name) return refuse("a parallel loop has one variable", "nest loops for more axes");
+  if (!loopBounds(*s.value, *builtin, b)) b.lo = b.hi = Value::integer(0);
+  if (b.step < 0) {
+    fail(Code::E_LOOP_STEP, s.value->loc, "the step of a parallel loop is at least 1, found " + std::to_string(b.step));
+    b.step = 1;
+  }
+  gridForm_ = GridForm::Parallel;
+  GridAxis axis;
+  gridBound(b.lo, s.value->loc, axis.lo);
+  gridBound(b.hi, s.value->loc, axis.hi);
+  axis.step = constInt(b.step, s.value->loc);
+  if (!axis.lo) axis.lo = constInt(0, s.loc);
+  if (!axis.hi) axis.hi = constInt(0, s.loc);
+  bindLoopVariable(s.targets[0]->text, s.targets[0]->loc, axis.symbol);
+  kernel_.grid.push_back(std::move(axis));
+  block(s.body);
+  gridClosed_ = true;
+  return true;
+}
+
+/// `i, j = ts.tile.grid(n, m)`: programs counted from 0.
+bool Elaborator::gridCall(const ast::Stmt &s) {
+  if (s.value->kind != ast::Expr::Call || !dottedName(*s.value->items[0]).ends_with("grid")) return false;
+  Value callee = evaluate(*s.value->items[0]);
+  if (callee.kind != Value::Function || !callee.builtin || callee.builtin->id != Builtin::Grid) return false;
+  auto refuse = [&](const char *why, const char *hint) {
+    fail(Code::E_GRID, s.loc, why, hint);
+    return true;
+  };
+  if (controlDepth_ > 0 || !frame().isKernel) return refuse("the grid is defined at the top of a kernel", "");
+  if (linearId_ || !iterators_.empty() || gridForm_ != GridForm::None)
+    return refuse("this kernel already has a grid", "use one of parallel loops, ts.tile.grid, tile_<dim> names and linear_id()");
+  if (!s.value->keywords.empty() || s.value->items.size() < 2) return refuse("'grid' takes the number of programs along each axis", "");
+  std::vector<const ast::Expr *> names;
+  if (s.targets.size() == 1 && s.targets[0]->kind != ast::Expr::Name)
+    for (const ast::ExprPtr &t : s.targets[0]->items) names.push_back(t.get());
+  else
+    names.push_back(s.targets[0].get());
+  for (const ast::Expr *n : names)
+    if (n->kind != ast::Expr::Name) return refuse("'grid' is assigned to names", "write: i, j = ts.tile.grid(n, m)");
+  if (names.size() != s.value->items.size() - 1)
+    return refuse("'grid' gives one index per axis", "write as many names as axes");
+  gridForm_ = GridForm::Explicit;
+  for (size_t i = 0; i < names.size(); ++i) {
+    GridAxis axis;
+    Value count = operand(*s.value->items[i + 1]);
+    if (!gridBound(count, s.value->items[i + 1]->loc, axis.hi)) axis.hi = constInt(0, s.loc);
+    axis.lo = constInt(0, s.loc);
+    axis.step = constInt(1, s.loc);
+    bindLoopVariable(names[i]->text, names[i]->loc, axis.symbol);
+    kernel_.grid.push_back(std::move(axis));
+  }
+  return true;
+}
+
+/// Splits the implicit iterators into grid axes and reduction loops, once the whole body is known.
+void Elaborator::finishIterators() {
+  if (iterators_.empty()) return;
+  for (const Iterator &it : iterators_)
+    if (it.step == 0)
+      fail(Code::E_ITERATOR_STEP, it.loc, "'" + it.name + "' stands in no slice " + it.name + ":" + it.name + "+N, so its step is unknown",
+           "use it in the slice of a tensor, or write the loop with ts.tile.range");
+  if (sink_.hasErrors()) return;
+  std::set<SymbolId> written = writtenIndexSymbols(kernel_.body);
+  std::vector<ReductionIterator> reductions;
+  for (const Iterator &it : iterators_) {
+    Value hi = dimValue(it.dim);
+    if (written.count(it.symbol)) {
+      GridAxis axis;
+      axis.symbol = it.symbol;
+      axis.lo = constInt(0, it.loc);
+      axis.hi = take(std::move(hi), it.loc);
+      axis.step = constInt(it.step, it.loc);
+      kernel_.grid.push_back(std::move(axis));
+    } else {
+      reductions.push_back({it.symbol, it.name, take(std::move(hi), it.loc), it.step, it.loc});
+    }
+  }
+  formReductionLoops(kernel_, std::move(reductions), sink_);
+}
+
+/// The bound of a guard `lane < bound` among the conjuncts of a condition.
+bool Elaborator::laneGuard(const Expr &e, ExprPtr &bound) const {
+  auto isLane = [](const Expr &x) {
+    return x.op == Op::LaneId || (x.op == Op::Cast && x.args[0]->op == Op::LaneId);
+  };
+  auto widened = [](const Expr &x) { return clone(x.op == Op::Cast && x.args[0]->type.dtype == DType::I64 ? *x.args[0] : x); };
+  if (e.op == Op::LogicalAnd) return laneGuard(*e.args[0], bound) || laneGuard(*e.args[1], bound);
+  bool less = (e.op == Op::Lt || e.op == Op::Le) && isLane(*e.args[0]);
+  bool greater = (e.op == Op::Gt || e.op == Op::Ge) && isLane(*e.args[1]);
+  if (!less && !greater) return false;
+  const Expr &limit = *e.args[less ? 1 : 0];
+  if (!isLaunchExpr(limit)) return false;
+  bound = widened(limit);
+  if (bound->type.dtype != DType::I64) {
+    auto wide = std::make_unique<Expr>();
+    wide->op = Op::Cast;
+    wide->type = {Type::Scalar, DType::I64, {}};
+    wide->loc = limit.loc;
+    wide->args.push_back(std::move(bound));
+    bound = std::move(wide);
+  }
+  if (e.op == Op::Le || e.op == Op::Ge) {
+    auto sum = std::make_unique<Expr>();
+    sum->op = Op::Add;
+    sum->type = {Type::Scalar, DType::I64, {}};
+    sum->loc = limit.loc;
+    auto one = std::make_unique<Expr>();
+    one->op = Op::ConstInt;
+    one->type = sum->type;
+    one->loc = limit.loc;
+    one->intValue = 1;
+    sum->args.push_back(std::move(bound));
+    sum->args.push_back(std::move(one));
+    bound = std::move(sum);
+  }
+  return true;
+}
+
+/// Whether a statement list writes a tensor other than at the lane's own place.
+static void collectWrites(const Block &body, std::vector<const Stmt *> &out) {
+  for (const Stmt &s : body) {
+    if (s.kind == Stmt::StoreElem) out.push_back(&s);
+    collectWrites(s.body, out);
+    collectWrites(s.orelse, out);
+  }
+}
+
+/// The number of lanes: the guards' bound, or else the size of the tensor that every lane writes its element of.
+void Elaborator::finishLanes() {
+  if (!linearId_ || sink_.hasErrors()) return;
+  Type i64{Type::Scalar, DType::I64, {}};
+  std::vector<size_t> guards;
+  for (size_t i = 0; i < kernel_.body.size(); ++i) {
+    Stmt &s = kernel_.body[i];
+    ExprPtr bound;
+    if (s.kind == Stmt::If && laneGuard(*s.exprs[0], bound)) {
+      guards.push_back(i);
+      if (!kernel_.laneCount) {
+        kernel_.laneCount = std::move(bound);
+      } else {
+        std::vector<ExprPtr> args;
+        args.push_back(std::move(kernel_.laneCount));
+        args.push_back(std::move(bound));
+        kernel_.laneCount = make(Op::Maximum, i64, s.loc, std::move(args));
+      }
+    }
+  }
+  if (guards.size() == 1) { // a guard that is exactly the domain always holds
+    Stmt &s = kernel_.body[guards[0]];
+    const Expr &c = *s.exprs[0];
+    bool exact = c.op == Op::Lt || c.op == Op::Le || c.op == Op::Gt || c.op == Op::Ge;
+    if (exact && s.orelse.empty()) {
+      Block inner = std::move(s.body);
+      auto at = kernel_.body.erase(kernel_.body.begin() + static_cast<std::ptrdiff_t>(guards[0]));
+      kernel_.body.insert(at, std::make_move_iterator(inner.begin()), std::make_move_iterator(inner.end()));
+    }
+    return;
+  }
+  if (kernel_.laneCount) return;
+
+  std::vector<const Stmt *> writes;
+  collectWrites(kernel_.body, writes);
+  const Param *target = nullptr;
+  bool clear = !writes.empty();
+  for (const Stmt *s : writes) {
+    const Param &p = kernel_.params[static_cast<size_t>(s->param)];
+    clear &= p.dims.size() == 1 && s->exprs[1]->op == Op::LaneId;
+    clear &= !target || (target->dims.size() == p.dims.size() && target->dims[0].symbol == p.dims[0].symbol &&
+                         target->dims[0].constant == p.dims[0].constant);
+    target = &p;
+  }
+  for (const Param &p : kernel_.params) clear &= !p.atomics;
+  if (!clear) {
+    fail(Code::E_LINEAR_DOMAIN, *linearId_, "the number of lanes is not clear: there is no guard, and what is written is not one tensor at [i]",
+         "add a guard: if i < n:");
+    return;
+  }
+  kernel_.laneCount = take(dimExtent(target->dims[0]), *linearId_);
+}
+
+void Elaborator::finishBatch() {
+  if (!batch_.used) return;
+  if (!batch_.fullName.empty()) {
+    fail(Code::E_INDEX, batch_.partial, "'" + batch_.partialName + "' is indexed with fewer indices than it has dims, but '" + batch_.fullName +
+                                            "' (line " + std::to_string(batch_.full.line) + ") with all of them",
+         "give one index per dim, or leave the leading dims out everywhere");
+    return;
+  }
+  if (linearId_) {
+    fail(Code::E_INDEX, batch_.partial, "a linear_id() program has no implicit batch", "give one index per dim");
+    return;
+  }
+  std::vector<GridAxis> axes;
+  const Param *owner = nullptr;
+  for (const Param &p : kernel_.params)
+    if (p.name == batch_.partialName) owner = &p;
+  for (size_t i = 0; i < batch_.symbols.size() && owner; ++i) {
+    GridAxis axis;
+    axis.symbol = batch_.symbols[i];
+    axis.isBatch = true;
+    axis.lo = constInt(0, batch_.partial);
+    axis.hi = take(dimExtent(owner->dims[i]), batch_.partial);
+    axis.step = constInt(1, batch_.partial);
+    axes.push_back(std::move(axis));
+  }
+  kernel_.grid.insert(kernel_.grid.begin(), std::make_move_iterator(axes.begin()), std::make_move_iterator(axes.end()));
+}
+
+} // namespace tessera::frontend

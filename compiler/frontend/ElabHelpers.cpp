@@ -1,0 +1,145 @@
+// Helper functions are inlined at every call.
+#include "compiler/frontend/Elaborator.h"
+#include "compiler/frontend/Suggest.h"
+
+namespace tessera::frontend {
+
+Value Elaborator::inlineHelper(const FunctionDecl &f, const ast::Expr &call) {
+  constexpr size_t kMaxCallDepth = 32;
+  const ast::Stmt &fn = *f.stmt;
+  for (const auto &frame : frames_)
+    if (frame->function == fn.text)
+      return fail(Code::E_RECURSION, call.loc, "'" + fn.text + "' calls itself; helpers are inlined and cannot recurse",
+                  "write a loop");
+  if (frames_.size() > kMaxCallDepth) return fail(Code::E_RECURSION, call.loc, "helpers call each other too deeply");
+  if (constantsOnly_) return fail(Code::E_MODULE_CONSTANT, call.loc, "helpers cannot be called at module level");
+
+  // Arguments are evaluated in the caller's scope.
+  std::vector<std::optional<Value>> values(fn.parameters.size());
+  if (call.items.size() - 1 > values.size())
+    return fail(Code::E_ARGUMENTS, call.loc, "'" + fn.text + "' takes " + std::to_string(values.size()) + " arguments, found " +
+                                                 std::to_string(call.items.size() - 1));
+  for (size_t i = 1; i < call.items.size(); ++i) values[i - 1] = evaluate(*call.items[i]);
+  for (const ast::Keyword &k : call.keywords) {
+    size_t i = 0;
+    while (i < values.size() && fn.parameters[i].name != k.name) ++i;
+    if (i == values.size()) {
+      std::vector<std::string> names;
+      for (const ast::Parameter &p : fn.parameters) names.push_back(p.name);
+      return fail(Code::E_ARGUMENTS, k.loc, "'" + fn.text + "' has no parameter '" + k.name + "'", didYouMean(k.name, names));
+    }
+    if (values[i]) return fail(Code::E_ARGUMENTS, k.loc, "'" + k.name + "' is given twice");
+    values[i] = evaluate(*k.value);
+  }
+
+  auto frame = std::make_unique<Frame>();
+  frame->function = fn.text;
+  collectAssigned(fn.body, frame->assigned);
+  bool failed = false;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ast::Parameter &p = fn.parameters[i];
+    if (!values[i]) {
+      if (!p.defaultValue)
+        return fail(Code::E_ARGUMENTS, call.loc, "'" + fn.text + "' lacks its argument '" + p.name + "'");
+      values[i] = evaluate(*p.defaultValue);
+    }
+    Local local;
+    local.loc = p.loc;
+    local.order = localCount_++;
+    failed |= values[i]->isError();
+    unsigned budget = 24;
+    // What a later statement could change or should not repeat is computed once, here.
+    if (values[i]->isRuntime() && !inlineable(*values[i]->expr, budget))
+      local.value = toVariable(std::move(*values[i]), p.name, p.loc);
+    else
+      local.value = std::move(*values[i]);
+    frame->locals[p.name] = std::move(local);
+  }
+  if (failed) return Value::error();
+
+  frames_.push_back(std::move(frame));
+  Returned result = tail(fn.body, 0);
+  frames_.pop_back();
+  return result.did ? std::move(result.value) : Value::none();
+}
+
+static bool containsReturn(const ast::Block &block) {
+  for (const ast::Stmt &s : block)
+    if (s.kind == ast::Stmt::Return || containsReturn(s.body) || containsReturn(s.orelse)) return true;
+  return false;
+}
+
+/// Runs the statements from `from` on; a return has to be the last thing that happens on its path.
+Elaborator::Returned Elaborator::tail(const ast::Block &body, size_t from) {
+  for (size_t i = from; i < body.size(); ++i) {
+    const ast::Stmt &s = body[i];
+    if (s.kind == ast::Stmt::Return) {
+      if (i + 1 < body.size()) fail(Code::E_RETURN_PLACE, body[i + 1].loc, "nothing runs behind a return");
+      return {true, s.value ? evaluate(*s.value) : Value::none()};
+    }
+    bool returns = containsReturn(s.body) || containsReturn(s.orelse);
+    if (returns && s.kind != ast::Stmt::If) {
+      fail(Code::E_RETURN_PLACE, s.loc, "a helper cannot return from inside a loop", "assign to a variable and return it at the end");
+      return {true, Value::error()};
+    }
+    if (!returns) {
+      statement(s);
+      continue;
+    }
+    Value c = condition(*s.value);
+    if (c.isError()) return {true, c};
+    auto path = [&](const ast::Block &block) {
+      Returned r = tail(block, 0);
+      return r.did ? std::move(r) : tail(body, i + 1);
+    };
+    if (c.isConst) return path(c.intValue ? s.body : s.orelse);
+
+    // if c: return a ... return b   becomes   if c: r = a else: r = b
+    Stmt branch;
+    branch.kind = Stmt::If;
+    branch.loc = s.loc;
+    branch.exprs.push_back(take(std::move(c), s.value->loc));
+    Returned results[2];
+    std::set<std::string> assigned;
+    collectAssigned(body, assigned);
+    std::vector<std::string> fixedNames = fixRebound(assigned, branch.carried);
+    for (int k = 0; k < 2; ++k) {
+      std::map<std::string, Local> before = frame().locals;
+      blocks_.push_back(k == 0 ? &branch.body : &branch.orelse);
+      ++controlDepth_;
+      results[k] = path(k == 0 ? s.body : s.orelse);
+      if (results[k].did) results[k].value = strengthen(asOperand(std::move(results[k].value), s.loc));
+      --controlDepth_;
+      blocks_.pop_back();
+      frame().locals = std::move(before);
+    }
+    unfix(fixedNames);
+    if (!results[0].did || !results[1].did)
+      return {true, fail(Code::E_RETURN_PLACE, s.loc, "this helper returns on some paths only", "add a return to the other path")};
+    if (results[0].value.isError() || results[1].value.isError()) return {true, Value::error()};
+    Type type = results[0].value.type();
+    if (type.kind != results[1].value.type().kind || type.dtype != results[1].value.dtype || type.shape != results[1].value.shape)
+      return {true, fail(Code::E_REBIND, s.loc, "this helper returns " + describe(results[0].value) + " on one path and " +
+                                                    describe(results[1].value) + " on the other")};
+    SymbolId symbol = newSymbol(frame().function, type, s.loc);
+    Stmt &init = emit(Stmt::Assign, s.loc);
+    init.symbol = symbol;
+    Value zero = isFloat(type.dtype) ? Value::real(0, type.dtype, false) : Value::integer(0, type.dtype, false);
+    init.exprs.push_back(take(type.kind == Type::Tile ? broadcastTo(std::move(zero), type.shape, s.loc) : std::move(zero), s.loc));
+    for (int k = 0; k < 2; ++k) {
+      blocks_.push_back(k == 0 ? &branch.body : &branch.orelse);
+      Stmt &set = emit(Stmt::Assign, s.loc);
+      set.symbol = symbol;
+      set.exprs.push_back(take(std::move(results[k].value), s.loc));
+      blocks_.pop_back();
+    }
+    branch.carried.push_back(symbol);
+    blocks_.back()->push_back(std::move(branch));
+    Value v = Value::of(var(symbol, s.loc));
+    if (isInt(v.dtype) && v.isScalar()) v.linear = AtomTable::of(atoms_.fresh());
+    return {true, std::move(v)};
+  }
+  return {};
+}
+
+} // namespace tessera::frontend

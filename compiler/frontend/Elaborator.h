@@ -1,0 +1,286 @@
+// Elaboration: walks the syntax tree of one kernel with its helpers inlined and emits the typed Program.
+//
+// One object elaborates one instance once. Compile-time values stay Values; run-time ones become expressions, and
+// statements are appended to the block that is open. When a symbolic dim turns out to be needed as a constant, its
+// name is put into wanted() and the run is to be repeated with that dim specialised: then it is a constant from the
+// first statement on, everywhere alike.
+#pragma once
+#include "compiler/frontend/ModuleData.h"
+#include "compiler/frontend/Value.h"
+#include <map>
+#include <set>
+
+namespace tessera::frontend {
+
+class Elaborator {
+public:
+  Elaborator(const ModuleData &, const FrontendOptions &, const std::set<std::string> &specialized,
+             DiagnosticSink &);
+
+  /// Parameters, dims, result annotation and tunables of a function; false when there were errors.
+  bool declare(const FunctionDecl &);
+  /// declare(), then the body.
+  bool run(const FunctionDecl &);
+
+  const std::set<std::string> &wanted() const { return wanted_; }
+  Kernel takeKernel() { return std::move(kernel_); }
+  const Kernel &kernel() const { return kernel_; }
+
+  struct Tunable {
+    std::string name;
+    std::vector<int64_t> space;
+    Range loc;
+  };
+  const std::vector<Tunable> &tunables() const { return tunables_; }
+  /// Annotated results, one per returned value.
+  struct ResultType {
+    DType dtype = DType::F32;
+    std::vector<Dim> dims;
+    Policy policy;
+    Range loc;
+  };
+  const std::vector<ResultType> &results() const { return results_; }
+
+private:
+  // --- Names in scope ---
+  struct Local {
+    Value value;
+    int symbol = -1;     // the variable that holds it, when it is this name's own
+    int fixed = 0;       // > 0 inside loops and branches that rebind it: the variable keeps its type
+    bool isLoopVariable = false;
+    Range loc;
+    size_t order = 0;    // of first definition
+  };
+  struct Frame {
+    std::string function;
+    bool isKernel = false;
+    std::map<std::string, Local> locals;
+    std::map<std::string, Range> maybeUndefined; // bound on some paths only
+    std::set<std::string> assigned;              // every name the function's body binds somewhere
+  };
+  /// What a sequence of statements that may return left behind (helpers).
+  struct Returned {
+    bool did = false;
+    Value value;
+  };
+
+  // Declarations (ElabDeclarations.cpp)
+  void declareParameter(const ast::Parameter &);
+  bool readTensorType(const ast::Expr &, std::vector<Dim> &, DType &, Policy &);
+  bool readDim(const ast::Expr &, Dim &);
+  std::optional<DType> readDType(const ast::Expr &, Policy &);
+  bool readPolicy(const ast::Expr &, Policy &);
+  bool readDTypeText(const ast::Expr &, DType &, Policy &);
+  void declareResults(const ast::Expr &);
+  void declareTunables(const FunctionDecl &);
+  void chooseTunables();
+  void addDim(const Dim &);
+  bool isTensorAnnotation(const ast::Expr &);
+
+  // Names (ElabNames.cpp)
+  Value lookup(const ast::Expr &);
+  Value lookupGlobal(const std::string &, const Global &, Range);
+  Value moduleConstant(const std::string &, const Global &, Range);
+  Value member(const std::string &module, const std::string &attribute, Range);
+  Value attribute(const ast::Expr &);
+  Value dimValue(const std::string &);
+  Value dimExtent(const Dim &);
+  Value iterator(const std::string &, Range);
+  std::vector<std::string> visibleNames() const;
+  void undefined(const std::string &, Range);
+
+  // Expressions (ElabExpr.cpp)
+  Value evaluate(const ast::Expr &);
+  Value operand(const ast::Expr &); // scalar or tile; everything else is an error
+  Value asOperand(Value, Range);
+  Value unary(const ast::Expr &);
+  Value compareChain(const ast::Expr &);
+  Value boolOp(const ast::Expr &);
+  Value conditional(const ast::Expr &);
+  Value subscript(const ast::Expr &);
+  Value newAxis(Value, const ast::Expr &);
+  Value condition(const ast::Expr &); // bool scalar
+  Value truth(Value, Range);
+
+  // Arithmetic (ElabArith.cpp)
+  Value binary(Op, Value, Value, Range);
+  Value foldInts(Op, const Value &, const Value &, Range);
+  Value foldFloats(Op, const Value &, const Value &, Range);
+  Value function(Op, Value, Range);
+  Value floatOperand(Value, Range, const char *what);
+  Value negate(Value, Range);
+  Value select(Value, Value, Value, Range);
+  bool unify(Value &, Value &, Range, const char *what);
+  bool broadcastPair(Value &, Value &, Range);
+  Value convert(Value, DType, Range);  // weak values and exact conversions
+  Value cast(Value, DType, Range);     // the language's cast
+  Value broadcastTo(Value, const std::vector<int64_t> &, Range);
+  Value strengthen(Value);             // the type a variable bound to it gets
+  ExprPtr take(Value, Range);
+  ExprPtr make(Op, Type, Range, std::vector<ExprPtr> args = {});
+  ExprPtr constInt(int64_t, Range, DType = DType::I64);
+  Value expandDims(Value, int axis, Range);
+  Value ceilDiv(Value, Value, Range);
+
+  // Calls (ElabCalls.cpp, ElabTileCalls.cpp, ElabEffects.cpp, ElabHelpers.cpp)
+  struct Arguments {
+    std::vector<const ast::Expr *> at; // by parameter, null when left out
+    const ast::Expr *operator[](size_t i) const { return at[i]; }
+  };
+  Value call(const ast::Expr &);
+  bool bind(const ast::Expr &call, const BuiltinInfo &, Arguments &);
+  Value callBuiltin(const ast::Expr &, const BuiltinInfo &);
+  Value callMath(const BuiltinInfo &, Value, Range);
+  Value callPython(const BuiltinInfo &, const Arguments &, Range);
+  Value makeTile(const BuiltinInfo &, const Arguments &, Range);
+  Value shapeCall(const BuiltinInfo &, const Arguments &, Range);
+  Value concat(const Arguments &, Range);
+  Value reshape(Value, const ast::Expr &, Range);
+  Value reduce(const BuiltinInfo &, const Arguments &, Range);
+  Value reduceAxis(Op, Value, int64_t axis, Range);
+  Value scan(Op, const Arguments &, Range);
+  Value mma(const Arguments &, Range);
+  Value causalMask(const Arguments &, Range);
+  Value groupReduce(const BuiltinInfo &, const Arguments &, Range);
+  Value rand(const Arguments &, Range);
+  Value allocShared(const Arguments &, Range);
+  Value load(const Arguments &, Range);
+  Value atomic(const BuiltinInfo &, const Arguments &, Range);
+  Value transpose(Value, Range);
+  bool effectCall(const ast::Expr &, const BuiltinInfo &); // statements; false: it is none
+  void cpAsync(const Arguments &, Range);
+  void store(const Arguments &, Range);
+  bool readOrder(const ast::Expr *, MemoryOrder &);
+  bool readScope(const ast::Expr *, MemoryScope &);
+  Value inlineHelper(const FunctionDecl &, const ast::Expr &);
+  Returned tail(const ast::Block &, size_t from);
+  Value contextAttribute(const std::string &, Range);
+
+  // Compile-time arguments
+  std::optional<int64_t> staticInt(const ast::Expr &, const char *what);
+  std::optional<int64_t> staticInt(const Value &, Range, const char *what);
+  bool staticShape(const ast::Expr &, std::vector<int64_t> &);
+  std::optional<DType> staticDType(const ast::Expr &);
+  std::optional<std::string> staticString(const ast::Expr &, const char *what);
+  std::optional<int64_t> staticAxis(const ast::Expr *, size_t rank, int64_t otherwise);
+  bool checkTileSize(const std::vector<int64_t> &, Range);
+
+  // Memory (ElabMemory.cpp)
+  struct Access {
+    int param = -1, buffer = -1;
+    std::vector<ExprPtr> starts;
+    std::vector<int64_t> extents; // -1: an integer index
+    std::vector<int64_t> shape;   // of the tile
+    bool whole = false;           // a buffer as a whole
+    bool isElement() const { return param >= 0 && shape.empty(); }
+  };
+  std::optional<Access> access(const ast::Expr &subscriptOrBuffer);
+  bool tensorAccess(int param, const ast::Expr &, Access &);
+  bool bufferAccess(int symbol, const ast::Expr &, Access &);
+  bool indexOne(const ast::Expr &, const Value &extent, const std::string &what, Access &);
+  bool batchPrefix(int param, size_t count, Range, Access &);
+  Value loadAccess(Access, Range);
+  void storeAccess(Access, Value, Range);
+  Value readBuffer(int symbol, Range);
+  ExprPtr indexExpr(const Value &, Range); // i64
+  ExprPtr fromLinear(const Linear &, Range);
+  std::optional<int64_t> extentOf(const Value &start, const Value &stop, Range);
+  void recordIteratorStep(const Value &start, int64_t extent, Range);
+  bool want(const std::set<std::string> &dims, Range, const std::string &what);
+
+  // Statements (ElabStmt.cpp)
+  void block(const ast::Block &);
+  void statement(const ast::Stmt &);
+  void assign(const ast::Stmt &);
+  void assignTo(const ast::Expr &target, Value, const ast::Expr *source, Range);
+  void assignName(const std::string &, Value, bool bareLiteral, Range);
+  void augmented(const ast::Stmt &);
+  void ifStatement(const ast::Stmt &);
+  void whileStatement(const ast::Stmt &);
+  void forStatement(const ast::Stmt &);
+  void kernelReturn(const ast::Stmt &);
+  void returnOne(Value, const ast::Expr &, size_t index, size_t count);
+  void storeResult(Value, int param, Range);
+  void kernelBody(const ast::Block &);
+
+  // Control flow (ElabControl.cpp)
+  std::vector<std::string> fixRebound(const std::set<std::string> &assigned, std::vector<SymbolId> &carried);
+  void unfix(const std::vector<std::string> &);
+  void forgetNew(const std::map<std::string, Local> &before, Range why);
+  void mergeBranches(std::map<std::string, Local> thenLocals, std::map<std::string, Local> elseLocals,
+                     const std::map<std::string, Local> &before, Stmt &);
+  static void collectAssigned(const ast::Block &, std::set<std::string> &);
+  struct LoopBounds {
+    Value lo, hi;
+    int64_t step = 1;
+    int64_t stages = 0;
+  };
+  bool loopBounds(const ast::Expr &call, const BuiltinInfo &, LoopBounds &);
+  Value bindLoopVariable(const std::string &, Range, SymbolId &);
+
+  // Grid (ElabGrid.cpp)
+  bool parallelLoop(const ast::Stmt &);
+  bool gridCall(const ast::Stmt &);
+  bool gridBound(const Value &, Range, ExprPtr &);
+  void finishIterators();
+  void finishLanes();
+  void finishBatch();
+  bool laneGuard(const Expr &, ExprPtr &) const;
+
+  // Program building
+  Stmt &emit(Stmt::Kind, Range);
+  SymbolId newSymbol(const std::string &name, Type, Range);
+  ExprPtr var(SymbolId, Range);
+  Value toVariable(Value, const std::string &name, Range);
+  bool inlineable(const Expr &, unsigned &budget) const;
+  bool grow(Range); // counts a node; false past the limit
+  Value fail(Code, Range, std::string message, std::string hint = {});
+
+  const ModuleData &module_;
+  const FrontendOptions &options_;
+  const std::set<std::string> &specialized_;
+  DiagnosticSink &sink_;
+  Kernel kernel_;
+  std::vector<Tunable> tunables_;
+  std::vector<ResultType> results_;
+  bool hasResultAnnotation_ = false;
+  std::set<std::string> wanted_;
+  AtomTable atoms_;
+  std::map<int, ExprPtr> atomExprs_; // prototypes of the atoms that never change
+  std::vector<std::unique_ptr<Frame>> frames_;
+  Frame &frame() { return *frames_.back(); }
+  std::vector<Block *> blocks_;
+  std::map<std::string, Value> constants_;  // module constants evaluated so far
+  std::set<std::string> evaluating_;
+  std::set<SymbolId> immutable_;            // loop and grid variables
+  std::map<SymbolId, DType> bufferAccum_;   // policy of what was copied into a buffer
+  size_t nodes_ = 0, localCount_ = 0;
+  bool constantsOnly_ = false;              // evaluating a module constant
+  bool returned_ = false;
+  Range bodyLoc_;
+
+  // Grid state
+  enum class GridForm : uint8_t { None, Parallel, Explicit };
+  GridForm gridForm_ = GridForm::None;
+  int controlDepth_ = 0;
+  bool gridClosed_ = false;                 // the parallel loops have ended
+  bool sawWork_ = false;                    // something other than bindings and allocations was executed
+  std::optional<Range> linearId_;
+  struct Iterator {
+    std::string name, dim;
+    SymbolId symbol;
+    int atom;
+    int64_t step = 0;
+    Range loc, stepLoc;
+  };
+  std::vector<Iterator> iterators_;
+  struct BatchState {
+    bool used = false;
+    std::vector<std::string> dims;
+    std::vector<SymbolId> symbols;
+    Range partial, full;
+    std::string partialName, fullName;
+  } batch_;
+};
+
+} // namespace tessera::frontend
