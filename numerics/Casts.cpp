@@ -1,12 +1,13 @@
 #include "numerics/Casts.h"
 #include <bit>
 #include <cstring>
+#include <vector>
 
 namespace tessera {
 namespace {
 
-/// A number taken apart: (-1)^negative * significand * 2^exponent. The payload of a NaN is left-justified in the
-/// significand.
+/// A number taken apart: (-1)^negative * significand * 2^exponent. The payload of a NaN is left-justified in
+/// the significand.
 struct Unpacked {
   enum Kind : uint8_t { Finite, Infinite, NaN } kind = Finite;
   bool negative = false;
@@ -24,7 +25,8 @@ bool saturates(const DTypeInfo &f) { return f.bits <= 8; }
 /// Exponent and mantissa fields of the largest finite value.
 uint64_t largestField(const DTypeInfo &f) {
   const uint64_t exponent = static_cast<uint64_t>(f.maxExponent - f.minExponent + 1);
-  const uint64_t mantissa = lowMask(f.mantissaBits) - (f.dtype == DType::F8E4M3 ? 1 : 0); // all ones is its NaN
+  const uint64_t mantissa =
+      lowMask(f.mantissaBits) - (f.dtype == DType::F8E4M3 ? 1 : 0); // all ones is its NaN
   return exponent << f.mantissaBits | mantissa;
 }
 
@@ -71,8 +73,8 @@ uint64_t packFloat(const Unpacked &u, DType t) {
   uint64_t field = largest + 1;
   if (u.kind == Unpacked::Finite) {
     if (u.significand == 0) return sign;
-    // Everything at or above the smallest normal keeps mantissaBits below its leading bit; what is smaller is a
-    // multiple of the smallest denormal.
+    // Everything at or above the smallest normal keeps mantissaBits below its leading bit; what is smaller is
+    // a multiple of the smallest denormal.
     const int leading = u.exponent + std::bit_width(u.significand) - 1;
     const int quantum = (leading > f.minExponent ? leading : f.minExponent) - f.mantissaBits;
     const uint64_t rounded = shiftRight(u.significand, quantum - u.exponent);
@@ -93,8 +95,10 @@ uint64_t floatToInt(const Unpacked &u, DType t) {
   uint64_t magnitude = limit;
   if (u.kind == Unpacked::Finite) {
     const int width = std::bit_width(u.significand) + u.exponent;
-    if (width <= 0) magnitude = 0;
-    else if (width <= 64) magnitude = u.exponent < 0 ? u.significand >> -u.exponent : u.significand << u.exponent;
+    if (width <= 0)
+      magnitude = 0;
+    else if (width <= 64)
+      magnitude = u.exponent < 0 ? u.significand >> -u.exponent : u.significand << u.exponent;
     if (magnitude > limit) magnitude = limit;
   }
   return (u.negative ? -magnitude : magnitude) & lowMask(bits);
@@ -106,6 +110,13 @@ int64_t readInt(uint64_t bits, DType t) {
   const int unused = 64 - info(t).bits;
   return isUnsigned(t) ? static_cast<int64_t>(bits & lowMask(info(t).bits))
                        : static_cast<int64_t>(bits << unused) >> unused;
+}
+
+/// What castBits does from f32 to bf16, without branches.
+uint16_t f32ToBF16(uint32_t word) {
+  const uint32_t rounded = word + 0x7fff + (word >> 16 & 1);
+  const bool isNaN = (word & 0x7fffffff) > 0x7f800000;
+  return static_cast<uint16_t>((isNaN ? word | 0x400000 : rounded) >> 16);
 }
 
 } // namespace
@@ -130,23 +141,66 @@ uint64_t castBits(uint64_t bits, DType from, DType to) {
 
 double toDouble(uint64_t bits, DType from) { return std::bit_cast<double>(castBits(bits, from, DType::F64)); }
 
-uint64_t fromDouble(double value, DType to) { return castBits(std::bit_cast<uint64_t>(value), DType::F64, to); }
+uint64_t fromDouble(double value, DType to) {
+  return castBits(std::bit_cast<uint64_t>(value), DType::F64, to);
+}
 
 uint64_t loadBits(const void *element, DType t) {
   static_assert(std::endian::native == std::endian::little);
   uint64_t bits = 0;
-  std::memcpy(&bits, element, static_cast<size_t>(storageBytes(t)));
+  switch (storageBytes(t)) { // constant sizes become single loads
+  case 1:
+    std::memcpy(&bits, element, 1);
+    break;
+  case 2:
+    std::memcpy(&bits, element, 2);
+    break;
+  case 4:
+    std::memcpy(&bits, element, 4);
+    break;
+  default:
+    std::memcpy(&bits, element, 8);
+  }
   return bits;
 }
 
 void storeBits(void *element, DType t, uint64_t bits) {
-  std::memcpy(element, &bits, static_cast<size_t>(storageBytes(t)));
+  switch (storageBytes(t)) {
+  case 1:
+    std::memcpy(element, &bits, 1);
+    break;
+  case 2:
+    std::memcpy(element, &bits, 2);
+    break;
+  case 4:
+    std::memcpy(element, &bits, 4);
+    break;
+  default:
+    std::memcpy(element, &bits, 8);
+  }
 }
 
 void castArray(const void *source, DType from, void *target, DType to, size_t count) {
   const auto *in = static_cast<const std::byte *>(source);
   auto *out = static_cast<std::byte *>(target);
-  const size_t inStep = static_cast<size_t>(storageBytes(from)), outStep = static_cast<size_t>(storageBytes(to));
+  const size_t inStep = static_cast<size_t>(storageBytes(from)),
+               outStep = static_cast<size_t>(storageBytes(to));
+  if (from == DType::F32 && to == DType::BF16) { // the common one, worth a vectorisable loop
+    for (size_t i = 0; i < count; ++i) {
+      const uint16_t bits = f32ToBF16(static_cast<uint32_t>(loadBits(in + 4 * i, DType::F32)));
+      std::memcpy(out + 2 * i, &bits, 2);
+    }
+    return;
+  }
+  const size_t distinct = size_t(1) << 8 * (inStep < 4 ? inStep : 0);
+  if (distinct > 1 && count > 2 * distinct) { // narrow sources have few values: each is converted once
+    std::vector<uint64_t> results(distinct);
+    for (size_t bits = 0; bits < distinct; ++bits)
+      results[bits] = castBits(bits, from, to);
+    for (size_t i = 0; i < count; ++i)
+      storeBits(out + i * outStep, to, results[loadBits(in + i * inStep, from)]);
+    return;
+  }
   for (size_t i = 0; i < count; ++i)
     storeBits(out + i * outStep, to, castBits(loadBits(in + i * inStep, from), from, to));
 }

@@ -1,15 +1,16 @@
-// Reference casts between all dtypes of the language (decision D13), on the host, one element or an array at a time.
+// Reference casts between all dtypes of the language (decision D13), on the host, one element or an array at
+// a time.
 //
-//   float -> float  round to nearest even, once; fp8, fp6 and fp4 saturate overflow and +-inf to +-largest. NaN keeps
-//                   its sign and leading payload bits and becomes quiet; in fp6 and fp4, which have no NaN, it
-//                   becomes +largest. To tf32: rounded to 10 mantissa bits, kept as f32.
+//   float -> float  round to nearest even, once; fp8, fp6 and fp4 saturate overflow and +-inf to +-largest.
+//                   NaN keeps its sign and leading payload bits and becomes quiet; in fp6 and fp4, which have
+//                   no NaN, it becomes +largest. To tf32: rounded to 10 mantissa bits, kept as f32.
 //   float -> int    truncated toward zero, saturated at the ends of the range, NaN gives 0
 //   int -> float    round to nearest even, once; saturates in fp8, fp6 and fp4
 //   int -> int      wraps (keeps the low bits)
 //   any -> bool     value != 0, so NaN is true; bool -> any gives 0 or 1
 //
-// These equal LLVM's APFloat but for the saturation, and every backend's casts equal these. fp6, fp4 and bool lie in
-// the low bits of a byte; what stands above fp6 and fp4 is ignored when read and zero when written.
+// These equal LLVM's APFloat but for the saturation, and every backend's casts equal these. fp6, fp4 and bool
+// lie in the low bits of a byte; what stands above fp6 and fp4 is ignored when read and zero when written.
 // All functions are pure and thread-safe.
 #pragma once
 #include "numerics/DType.h"
@@ -28,8 +29,8 @@ uint64_t fromDouble(double value, DType to);
 uint64_t loadBits(const void *element, DType t);
 void storeBits(void *element, DType t, uint64_t bits);
 
-/// Converts `count` contiguous elements. The arrays may be the same one when the element sizes are equal, and must
-/// not overlap otherwise.
+/// Converts `count` contiguous elements. The arrays may be the same one when the element sizes are equal, and
+/// must not overlap otherwise.
 void castArray(const void *source, DType from, void *target, DType to, size_t count);
 
 } // namespace tessera

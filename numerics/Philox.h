@@ -1,5 +1,6 @@
-// Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as
-// 1, 2, 3" (SC'11). The language's rand() is defined by it, so that a program draws the same numbers on every backend.
+// Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As
+// Easy as 1, 2, 3" (SC'11). The language's rand() is defined by it, so that a program draws the same numbers
+// on every backend.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -23,7 +24,8 @@ constexpr PhiloxCounter philox4x32(PhiloxCounter c, PhiloxKey key) {
   return c;
 }
 
-/// ts.rand(seed, offset): uniform in [0, 1), a multiple of 2^-24. Seed is the key, offset words 0 and 1 of the counter.
+/// ts.rand(seed, offset): uniform in [0, 1), a multiple of 2^-24. Seed is the key, offset words 0 and 1 of
+/// the counter.
 constexpr float philoxUniform(uint64_t seed, uint64_t offset) {
   const PhiloxCounter words =
       philox4x32({uint32_t(offset), uint32_t(offset >> 32), 0, 0}, {uint32_t(seed), uint32_t(seed >> 32)});

@@ -1,5 +1,5 @@
-// Every cast against LLVM's APFloat and APInt: all values of sources of at most 16 bits, and dense random ones plus
-// the neighbourhoods of powers of two for the wider ones.
+// Every cast against LLVM's APFloat and APInt: all values of sources of at most 16 bits, and dense random
+// ones plus the neighbourhoods of powers of two for the wider ones.
 #include "numerics/Casts.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/APSInt.h"
@@ -16,16 +16,26 @@ namespace {
 
 const llvm::fltSemantics &semantics(DType t) {
   switch (t) {
-  case DType::F64: return APFloat::IEEEdouble();
-  case DType::F32: return APFloat::IEEEsingle();
-  case DType::F16: return APFloat::IEEEhalf();
-  case DType::BF16: return APFloat::BFloat();
-  case DType::TF32: return APFloat::FloatTF32();
-  case DType::F8E4M3: return APFloat::Float8E4M3FN();
-  case DType::F8E5M2: return APFloat::Float8E5M2();
-  case DType::F6E2M3: return APFloat::Float6E2M3FN();
-  case DType::F6E3M2: return APFloat::Float6E3M2FN();
-  default: return APFloat::Float4E2M1FN();
+  case DType::F64:
+    return APFloat::IEEEdouble();
+  case DType::F32:
+    return APFloat::IEEEsingle();
+  case DType::F16:
+    return APFloat::IEEEhalf();
+  case DType::BF16:
+    return APFloat::BFloat();
+  case DType::TF32:
+    return APFloat::FloatTF32();
+  case DType::F8E4M3:
+    return APFloat::Float8E4M3FN();
+  case DType::F8E5M2:
+    return APFloat::Float8E5M2();
+  case DType::F6E2M3:
+    return APFloat::Float6E2M3FN();
+  case DType::F6E3M2:
+    return APFloat::Float6E3M2FN();
+  default:
+    return APFloat::Float4E2M1FN();
   }
 }
 
@@ -38,7 +48,8 @@ APFloat readFloat(uint64_t bits, DType t) {
 
 uint64_t writeFloat(APFloat value, DType t) {
   const bool saturates = info(t).bits <= 8;
-  if (value.isNaN() && !info(t).hasNaN) return APFloat::getLargest(semantics(t)).bitcastToAPInt().getZExtValue();
+  if (value.isNaN() && !info(t).hasNaN)
+    return APFloat::getLargest(semantics(t)).bitcastToAPInt().getZExtValue();
   bool losesInfo;
   const bool negative = value.isNegative(), wasNaN = value.isNaN();
   APFloat largest = APFloat::getLargest(semantics(t), negative);
@@ -68,7 +79,8 @@ uint64_t expected(uint64_t bits, DType from, DType to) {
   const bool isSigned = info(from).cls == DTypeClass::SignedInt;
   APInt value(info(from).bits, bits, false, true);
   if (to == DType::Bool) return !value.isZero();
-  if (isInt(to)) return (isSigned ? value.sextOrTrunc(info(to).bits) : value.zextOrTrunc(info(to).bits)).getZExtValue();
+  if (isInt(to))
+    return (isSigned ? value.sextOrTrunc(info(to).bits) : value.zextOrTrunc(info(to).bits)).getZExtValue();
   APFloat exact(APFloat::IEEEquad()); // holds every i64
   exact.convertFromAPInt(isSigned ? value.sext(65) : value.zext(65), true, APFloat::rmNearestTiesToEven);
   return writeFloat(exact, to);
@@ -78,7 +90,8 @@ std::vector<uint64_t> sources(DType t) {
   std::vector<uint64_t> values;
   const unsigned bits = valueBits(t);
   if (bits <= 16) {
-    for (uint64_t v = 0; v < uint64_t(1) << bits; ++v) values.push_back(v);
+    for (uint64_t v = 0; v < uint64_t(1) << bits; ++v)
+      values.push_back(v);
     return values;
   }
   const uint64_t mask = bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
@@ -86,7 +99,7 @@ std::vector<uint64_t> sources(DType t) {
   for (int i = 0; i < 100000; ++i) {
     uint64_t v = random();
     values.push_back(v & mask);
-    values.push_back(v >> (random() % 64) & mask);           // integers of all sizes, small floats
+    values.push_back(v >> (random() % 64) & mask);                  // integers of all sizes, small floats
     values.push_back((v & ~uint64_t(0) << (random() % 64)) & mask); // short mantissas: ties
   }
   for (unsigned shift = 0; shift < bits; ++shift)
@@ -96,12 +109,13 @@ std::vector<uint64_t> sources(DType t) {
     }
   if (!isFloat(t)) return values;
   // Every value and every midpoint of the narrower formats, and their neighbours.
-  for (DType narrow : {DType::F16, DType::BF16, DType::F8E4M3, DType::F8E5M2, DType::F6E2M3, DType::F6E3M2,
-                       DType::F4E2M1})
+  for (DType narrow :
+       {DType::F16, DType::BF16, DType::F8E4M3, DType::F8E5M2, DType::F6E2M3, DType::F6E3M2, DType::F4E2M1})
     for (uint64_t v = 0; v + 1 < uint64_t(1) << info(narrow).bits; ++v) {
       const double a = toDouble(v, narrow), b = toDouble(v + 1, narrow);
       for (double x : {a, (a + b) / 2})
-        for (uint64_t delta : {-1, 0, 1}) values.push_back((fromDouble(x, t) + delta) & mask);
+        for (uint64_t delta : {-1, 0, 1})
+          values.push_back((fromDouble(x, t) + delta) & mask);
     }
   return values;
 }
@@ -116,17 +130,17 @@ TEST_P(CastPairs, EqualAPFloat) {
     for (uint64_t v : values) {
       const uint64_t got = castBits(v, from, row.dtype), want = expected(v, from, row.dtype);
       if (got == want) continue;
-      ADD_FAILURE() << name(from) << " 0x" << std::hex << v << " -> " << row.name << ": 0x" << got << ", want 0x"
-                    << want;
+      ADD_FAILURE() << name(from) << " 0x" << std::hex << v << " -> " << row.name << ": 0x" << got
+                    << ", want 0x" << want;
       if (++shown == 5) break;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CastPairs,
-                         testing::ValuesIn([] {
+INSTANTIATE_TEST_SUITE_P(All, CastPairs, testing::ValuesIn([] {
                            std::vector<DType> all;
-                           for (const DTypeInfo &row : allDTypes()) all.push_back(row.dtype);
+                           for (const DTypeInfo &row : allDTypes())
+                             all.push_back(row.dtype);
                            return all;
                          }()),
                          [](const auto &param) { return std::string(name(param.param)); });

@@ -17,8 +17,11 @@ double through(double value, DType t) { return toDouble(fromDouble(value, t), t)
 } // namespace
 
 TEST(Casts, LowPrecisionFloatsSaturate) {
-  const std::pair<DType, double> largest[] = {{DType::F8E4M3, 448}, {DType::F8E5M2, 57344}, {DType::F6E2M3, 7.5},
-                                              {DType::F6E3M2, 28},  {DType::F4E2M1, 6}};
+  const std::pair<DType, double> largest[] = {{DType::F8E4M3, 448},
+                                              {DType::F8E5M2, 57344},
+                                              {DType::F6E2M3, 7.5},
+                                              {DType::F6E3M2, 28},
+                                              {DType::F4E2M1, 6}};
   for (auto [t, max] : largest)
     for (double huge : {max * 1.01, max * 1.5, 1e30, kInf}) {
       EXPECT_EQ(through(huge, t), max) << name(t);
@@ -41,7 +44,8 @@ TEST(Casts, RoundsToNearestEvenOnce) {
   EXPECT_EQ(through(3.5, DType::F4E2M1), 4);
   EXPECT_EQ(through(0.25, DType::F4E2M1), 0);
   EXPECT_TRUE(std::signbit(through(-0.1, DType::F4E2M1)));
-  // Above the midpoint of two bf16 numbers by less than f32 can see: rounding through f32 would go to the even one.
+  // Above the midpoint of two bf16 numbers by less than f32 can see: rounding through f32 would go to the
+  // even one.
   EXPECT_EQ(through(1 + 0x1p-8 + 0x1p-40, DType::BF16), 1 + 0x1p-7);
   EXPECT_EQ(through(1 + 0x1p-11, DType::TF32), 1);
   EXPECT_EQ(through(1 + 0x1p-10, DType::TF32), 1 + 0x1p-10);
@@ -49,7 +53,8 @@ TEST(Casts, RoundsToNearestEvenOnce) {
 
 TEST(Casts, FloatToIntTruncatesAndSaturates) {
   auto toInt = [](double value, DType t) {
-    return static_cast<int64_t>(castBits(castBits(std::bit_cast<uint64_t>(value), DType::F64, t), t, DType::I64));
+    return static_cast<int64_t>(
+        castBits(castBits(std::bit_cast<uint64_t>(value), DType::F64, t), t, DType::I64));
   };
   EXPECT_EQ(toInt(-2.9, DType::I32), -2);
   EXPECT_EQ(toInt(3e9, DType::I32), INT32_MAX);
@@ -84,4 +89,19 @@ TEST(Casts, Arrays) {
   EXPECT_EQ(in, (std::vector<float>{1.0f, -2.5f, 448.0f, 0.3125f}));
   castArray(in.data(), DType::F32, in.data(), DType::I32, in.size()); // in place
   EXPECT_EQ(std::bit_cast<int32_t>(in[1]), -2);
+}
+
+TEST(Casts, LongArraysEqualSingleCasts) {
+  // Long enough for every shortcut; the words run through all exponents, NaNs included.
+  std::vector<uint32_t> words(300000);
+  for (size_t i = 0; i < words.size(); ++i)
+    words[i] = static_cast<uint32_t>(i * 14311);
+  std::vector<uint16_t> narrow(words.size());
+  castArray(words.data(), DType::F32, narrow.data(), DType::BF16, words.size());
+  for (size_t i = 0; i < words.size(); ++i)
+    ASSERT_EQ(narrow[i], castBits(words[i], DType::F32, DType::BF16)) << words[i];
+  std::vector<uint32_t> wide(words.size());
+  castArray(narrow.data(), DType::F16, wide.data(), DType::F32, words.size());
+  for (size_t i = 0; i < words.size(); ++i)
+    ASSERT_EQ(wide[i], castBits(narrow[i], DType::F16, DType::F32)) << narrow[i];
 }

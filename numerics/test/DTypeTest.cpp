@@ -25,7 +25,8 @@ TEST(DType, Aliases) {
 }
 
 TEST(DType, UnknownNames) {
-  for (const char *text : {"", "F32", "f31", "fp32 ", "complex64", "u16"}) EXPECT_FALSE(parseDType(text)) << text;
+  for (const char *text : {"", "F32", "f31", "fp32 ", "complex64", "u16"})
+    EXPECT_FALSE(parseDType(text)) << text;
 }
 
 TEST(DType, WidthsAddUp) {

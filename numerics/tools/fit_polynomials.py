@@ -3,8 +3,8 @@
 
     numerics/tools/fit_polynomials.py > compiler/tile/Transforms/ExpandMathCoefficients.h
 
-Each fit is a weighted minimax approximation found by Remez' exchange algorithm in 60 digits, whose coefficients are
-then rounded to the working precision.
+Each fit is a weighted minimax approximation found by Remez' exchange algorithm in 60 digits, whose
+coefficients are then rounded to the working precision.
 """
 import struct
 from mpmath import mp, mpf
@@ -21,7 +21,7 @@ def round_to(value, bits):
 
 
 def remez(function, weight, low, high, powers):
-    """Coefficients c of sum(c[k] * x**powers[k]) that minimise max |weight * (function - sum)| on [low, high]."""
+    """Coefficients c of sum(c[k] x^powers[k]) that minimise max |weight (function - sum)| on [low, high]."""
     low, high = mpf(low), mpf(high)
     count = len(powers) + 1
     nodes = [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * k / (count - 1)) for k in range(count)]
@@ -42,7 +42,7 @@ def remez(function, weight, low, high, powers):
             return w * (f - sum(c * x**p for c, p in zip(coefficients, powers)))
 
         errors = [error(*s) for s in samples]
-        # One extremum per run of equal sign; the largest `count` neighbours in alternation become the new nodes.
+        # One extremum per run of equal sign; the largest `count` neighbours become the new nodes.
         peaks = []
         for index, e in enumerate(errors):
             if peaks and (errors[peaks[-1]] > 0) == (e > 0):
@@ -67,7 +67,11 @@ def fit(name, function, weight, low, high, powers, bits, comment, known=()):
     """
     fitted = [round_to(c, bits) for c in remez(function, weight, low, high, powers)]
     samples = [mpf(low) + (mpf(high) - mpf(low)) * k / 1000 for k in range(1001)]
-    worst = max(abs(weight(x) * (function(x) - sum(c * x**p for c, p in zip(fitted, powers)))) for x in samples)
+
+    def error(x):
+        return abs(weight(x) * (function(x) - sum(c * x**p for c, p in zip(fitted, powers))))
+
+    worst = max(error(x) for x in samples)
     print(f"// {comment}; largest error 2^{float(mp.log(worst, 2)):.1f}.")
     print(f"inline constexpr double {name}[] = {{")
     line = "   "
@@ -82,7 +86,7 @@ def fit(name, function, weight, low, high, powers, bits, comment, known=()):
 
 
 def constant(name, value, bits, parts, comment, last_bits=None):
-    """Prints `value` as a sum of `parts` floats of falling size with `bits` bits (the last one: `last_bits`)."""
+    """Prints `value` as a sum of `parts` floats of falling size, of `bits` bits (the last: `last_bits`)."""
     print(f"// {comment}.")
     rest = value
     texts = []
@@ -105,8 +109,8 @@ def power_weight(power, size):
 
 def two_over_pi():
     """What the argument reductions of sin and cos multiply by."""
-    # f32: x = M 2^E with M an integer below 2^44, so x 2/pi mod 4 = M ((2^E 2/pi) mod 4). The first part is a multiple
-    # of 2^-51, which keeps M times it exact below one half; 2^-E is folded into both parts.
+    # f32: x = M 2^E with M an integer below 2^44, so x 2/pi mod 4 = M ((2^E 2/pi) mod 4). The first part is
+    # a multiple of 2^-51, which keeps M times it exact below one half; 2^-E is folded into both parts.
     print("// For |x| < 2^bound: (2^E 2/pi mod 4) 2^-E in two parts.")
     print("struct QuadrantBand { int bound; double high, low; };")
     print("inline constexpr QuadrantBand kQuadrantBandsF[] = {")
@@ -127,14 +131,15 @@ def two_over_pi():
     print("// 64 zero bits, then the fraction bits of 2/pi.")
     print("inline constexpr unsigned long long kTwoOverPiBits[] = {")
     for row in range(0, words, 5):
-        print("    " + " ".join(f"0x{bits >> 64 * (words - 1 - k) & (2**64 - 1):016x}," for k in range(row, row + 5)))
+        entries = (bits >> 64 * (words - 1 - k) & (2**64 - 1) for k in range(row, row + 5))
+        print("    " + " ".join(f"0x{entry:016x}," for entry in entries))
     print("};")
 
 
 def main():
     ln2, half_ln2 = mp.log(2), mp.log(2) / 2 * mpf("1.0001")
-    print("""// Coefficients of the elementary functions. Written by numerics/tools/fit_polynomials.py, which says how they are
-// derived. Arrays ending in F are rounded to f32, those ending in D to f64; constant term first.
+    print("""// Coefficients of the elementary functions. Written by numerics/tools/fit_polynomials.py, which says how
+// they are derived. Arrays ending in F are rounded to f32, those ending in D to f64; constant term first.
 #pragma once
 
 namespace tessera::tile {
@@ -148,23 +153,29 @@ namespace tessera::tile {
 
         constant("kLn2" + suffix, ln2, bits, 2, "ln 2 in two parts")
         if wide:
-            constant("kShortLn2D", ln2, 42, 2, "ln 2 in two parts, the first of which any exponent multiplies exactly", 53)
+            constant("kShortLn2D", ln2, 42, 2,
+                     "ln 2 in two parts, the first of which any exponent multiplies exactly", 53)
         constant("kLog2e" + suffix, 1 / ln2, bits, 2, "1 / ln 2 in two parts")
         emit("kExp", series(lambda r: (mp.expm1(r) - r) / r**2), power_weight(2, ln2 / 2),
              -ln2 / 2 * mpf("1.0001"), ln2 / 2 * mpf("1.0001"), 11 if wide else 5,
              "exp(r) = 1 + r + r^2 P(r), |r| <= ln2/2", known=(1, 1))
         emit("kExp2", series(lambda r: (mp.expm1(r * ln2) - r * ln2) / r**2), power_weight(2, mpf(1) / 2),
-             mpf("-0.50005"), mpf("0.50005"), 11 if wide else 5, "exp2(r) = 1 + r ln 2 + r^2 P(r), |r| <= 1/2",
-             known=(1, round_to(ln2, bits)))
+             mpf("-0.50005"), mpf("0.50005"), 11 if wide else 5,
+             "exp2(r) = 1 + r ln 2 + r^2 P(r), |r| <= 1/2", known=(1, round_to(ln2, bits)))
+        # 1 + f lies in [sqrt(1/2), sqrt(2)]; s = f / (2 + f), z = s^2.
+        f_low, f_high, z_high = mp.sqrt(mpf(1) / 2) - 1, sqrt2 - 1, ((sqrt2 - 1) / (sqrt2 + 1)) ** 2
         if wide:
-            emit("kLog", series(lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z), lambda z: mpf(1),
-                 mpf(0), ((sqrt2 - 1) / (sqrt2 + 1)) ** 2, 8,
-                 "log(1 + f) = 2 s + s z P(z), s = f / (2 + f), z = s^2, 1 + f in [sqrt(1/2), sqrt(2)]")
+            atanh = series(lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z)
+            emit("kLog", atanh, lambda z: mpf(1), mpf(0), z_high, 8, "log(1 + f) = 2 s + s z P(z)")
+            # pow needs more than double precision: the leading term 2/3 is taken out and kept in two parts.
+            tail = series(lambda z: (atanh(z) - mpf(2) / 3) / z)
+            emit("kLogTail", tail, lambda z: mpf(1), mpf(0), z_high, 9, "log(1 + f) = 2 s + s z (2/3 + z P(z))")
+            constant("kTwoThirdsD", mpf(2) / 3, 53, 2, "2/3 in two parts")
         else:
-            emit("kLog", series(lambda f: (mp.log1p(f) - f) / f**2), power_weight(1, mpf(1) / 2),
-                 mp.sqrt(mpf(1) / 2) - 1, sqrt2 - 1, 10, "log(1 + f) = f + f^2 P(f), 1 + f in [sqrt(1/2), sqrt(2)]")
-            emit("kLog2", series(lambda f: (mp.log1p(f) - f) / f**2 / ln2), power_weight(1, mpf(1) / 2),
-                 mp.sqrt(mpf(1) / 2) - 1, sqrt2 - 1, 10, "log2(1 + f) = f / ln 2 + f^2 P(f), same interval")
+            log1p = series(lambda f: (mp.log1p(f) - f) / f**2)
+            emit("kLog", log1p, power_weight(1, mpf(1) / 2), f_low, f_high, 10, "log(1 + f) = f + f^2 P(f)")
+            emit("kLog2", lambda f: log1p(f) / ln2, power_weight(1, mpf(1) / 2), f_low, f_high, 10,
+                 "log2(1 + f) = f / ln 2 + f^2 P(f)")
         # Expanding about the middle of u halves the rounding errors of Horner's rule at u = 1.
         half = mpf(1) / 2
         tanh = series(lambda u: (mp.tanh(mp.sqrt(u)) / mp.sqrt(u) - 1) / u)
@@ -177,25 +188,22 @@ namespace tessera::tile {
         erf = series(lambda u: mp.erf(mp.sqrt(u)) / mp.sqrt(u) - 1)
         emit("kErf", lambda t: erf(t + half), lambda t: mpf(1), -half, half, 15 if wide else 9,
              "erf(x) = x + x P(u - 1/2), u = x^2, |x| <= 1")
-        end = mpf(6) if wide else mpf(4)
-        constant("kErfcOne" + suffix, mp.erfc(1), bits, 1, "1 - erf(1)")
-        emit("kErfTail", lambda t: mp.log(mp.erfc(1 + t) / mp.erfc(1)) / t if t else -2 / mp.sqrt(mp.pi) / mp.e / mp.erfc(1),
-             lambda t: max(t, mpf("0.05")) * mp.erfc(1 + t), mpf(0), end - 1, 23 if wide else 10,
-             f"1 - erf(1 + t) = erfc(1) exp(t P(t)), t in [0, {float(end - 1)}]")
-    # sin and cos of f32 and of f64 both work on f64.
+        end, at_one = mpf(5) if wide else mpf(3), mp.erfc(1)
+        constant("kErfcOne" + suffix, at_one, bits, 1, "1 - erf(1)")
+        slope = -2 / mp.sqrt(mp.pi) / mp.e / at_one
+        emit("kErfTail", lambda t: mp.log(mp.erfc(1 + t) / at_one) / t if t else slope,
+             lambda t: max(t, mpf("0.05")) * mp.erfc(1 + t), mpf(0), end, 23 if wide else 9,
+             f"1 - erf(1 + t) = erfc(1) exp(t P(t)), t in [0, {float(end)}]")
+    # sin and cos of f32 and of f64 both work on f64; u = x^2, |x| <= pi/4.
     quarter = mpf("0.7854") ** 2
-    fit("kSinF", series(lambda u: (mp.sin(mp.sqrt(u)) / mp.sqrt(u) - 1) / u), power_weight(1, quarter), mpf(0), quarter,
-        range(4), 53, "sin(x) = x + x u P(u), u = x^2, |x| <= pi/4, for f32 results")
-    fit("kCosF", series(lambda u: (mp.cos(mp.sqrt(u)) - 1) / u), power_weight(1, quarter), mpf(0), quarter, range(4),
-        53, "cos(x) = 1 + u P(u), same interval, for f32 results")
-    fit("kSinD", series(lambda u: (mp.sin(mp.sqrt(u)) / mp.sqrt(u) - 1) / u), power_weight(1, quarter), mpf(0), quarter,
-        range(7), 53, "sin(x) = x + x u P(u), u = x^2, |x| <= pi/4, for f64 results")
-    fit("kCosD", series(lambda u: (mp.cos(mp.sqrt(u)) - 1 + u / 2) / u**2), power_weight(2, quarter), mpf(0), quarter,
-        range(6), 53, "cos(x) = 1 - u/2 + u^2 P(u), same interval, for f64 results")
-    # The logarithm of pow: more than double precision, so the leading term 2/3 is taken out and kept in two parts.
-    fit("kLogTailD", series(lambda z: ((2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z - mpf(2) / 3) / z), lambda z: mpf(1),
-        mpf(0), ((sqrt2 - 1) / (sqrt2 + 1)) ** 2, range(9), 53, "log(1 + f) = 2 s + s z (2/3 + z P(z)), as kLogD")
-    constant("kTwoThirdsD", mpf(2) / 3, 53, 2, "2/3 in two parts")
+    sine = series(lambda u: (mp.sin(mp.sqrt(u)) / mp.sqrt(u) - 1) / u)
+    cosine = series(lambda u: (mp.cos(mp.sqrt(u)) - 1) / u)
+    linear = power_weight(1, quarter)
+    fit("kSinF", sine, linear, mpf(0), quarter, range(4), 53, "sin(x) = x + x u P(u), for f32 results")
+    fit("kCosF", cosine, linear, mpf(0), quarter, range(4), 53, "cos(x) = 1 + u P(u), for f32 results")
+    fit("kSinD", sine, linear, mpf(0), quarter, range(7), 53, "sin(x) = x + x u P(u), for f64 results")
+    fit("kCosD", series(lambda u: (mp.cos(mp.sqrt(u)) - 1 + u / 2) / u**2), power_weight(2, quarter), mpf(0),
+        quarter, range(6), 53, "cos(x) = 1 - u/2 + u^2 P(u), for f64 results")
     constant("kHalfPiD", mp.pi / 2, 53, 3, "pi/2 in three parts")
     two_over_pi()
     print("} // namespace tessera::tile")

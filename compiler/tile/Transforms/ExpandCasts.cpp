@@ -16,8 +16,8 @@ double largestOf(DType t) {
   return std::ldexp(mantissa, info(t).maxExponent);
 }
 
-/// fp8, fp6, fp4 -> f32. The magnitude is laid under an f16's exponent and mantissa, whose hardware conversion takes
-/// denormals at full speed; a multiplication moves the exponent bias:
+/// fp8, fp6, fp4 -> f32. The magnitude is laid under an f16's exponent and mantissa, whose hardware
+/// conversion takes denormals at full speed; a multiplication moves the exponent bias:
 ///   f32((sign << (16 - bits)) | (magnitude << (10 - mantissaBits)) as f16) * 2^(15 - bias)
 Value miniToF32(MathBuilder &m, Value v, DType t) {
   const DTypeInfo &f = info(t);
@@ -46,19 +46,22 @@ Value f32ToMini(MathBuilder &m, Value v, DType t) {
   const auto largest = llvm::bit_cast<uint32_t>(float(largestOf(t)));
   Value clamped = m.minu(magnitude, largest);
   // Normal results: round in place, then take the f32 bias off and the format's on.
-  Value normal = m.subi(m.shru(roundBits(m, clamped, dropped), dropped),
-                        int64_t(126 + f.minExponent) << f.mantissaBits);
+  Value normal =
+      m.subi(m.shru(roundBits(m, clamped, dropped), dropped), int64_t(126 + f.minExponent) << f.mantissaBits);
   // Denormal ones: the sum's ulp is the smallest denormal, so the hardware's rounding leaves a count of them.
   const float magic = std::ldexp(1.0f, f.minExponent + dropped);
-  Value count = m.subi(m.bitcast(m.add(m.bitcast(clamped, m.f32()), magic), m.i(32)), llvm::bit_cast<uint32_t>(magic));
+  Value count =
+      m.subi(m.bitcast(m.add(m.bitcast(clamped, m.f32()), magic), m.i(32)), llvm::bit_cast<uint32_t>(magic));
   const auto smallestNormal = llvm::bit_cast<uint32_t>(std::ldexp(1.0f, f.minExponent));
   Value code = m.select(m.icmp(IP::ult, clamped, smallestNormal), count, normal);
   code = m.ori(code, m.andi(m.shru(word, 32 - f.bits), 1 << (f.bits - 1)));
   Value isNaN = m.icmp(IP::ugt, magnitude, 0x7f800000);
-  if (t == DType::F8E4M3) code = m.select(isNaN, m.ori(code, 0x7f), code);
+  if (t == DType::F8E4M3)
+    code = m.select(isNaN, m.ori(code, 0x7f), code);
   else if (t == DType::F8E5M2) // sign and the two leading payload bits stay; bit 1 makes it quiet
     code = m.select(isNaN, m.ori(m.andi(code, 0x80), m.ori(m.andi(m.shru(word, 21), 3), 0x7e)), code);
-  else code = m.selecti(isNaN, (1 << (f.bits - 1)) - 1, code);
+  else
+    code = m.selecti(isNaN, (1 << (f.bits - 1)) - 1, code);
   return m.trunci(code, m.i(8));
 }
 
@@ -77,8 +80,8 @@ Value f32ToTF32(MathBuilder &m, Value v) {
   return m.bitcast(m.andi(rounded, ~int64_t(0x1fff)), m.f32());
 }
 
-/// f64 -> f32 rounded to odd: toward zero, with the last bit set when anything was lost. A later rounding to a format
-/// with at least two bits less then gives what one rounding from f64 would have given.
+/// f64 -> f32 rounded to odd: toward zero, with the last bit set when anything was lost. A later rounding to
+/// a format with at least two bits less then gives what one rounding from f64 would have given.
 Value f64ToOddF32(MathBuilder &m, Value v) {
   Value nearest = m.truncf(v, m.f32());
   Value back = m.extf(nearest, m.f64());
@@ -92,21 +95,31 @@ Value f64ToOddF32(MathBuilder &m, Value v) {
 Value toF32(MathBuilder &m, Value v, DType from) {
   switch (from) {
   case DType::F32:
-  case DType::TF32: return v;
-  case DType::F16: return m.extf(v, m.f32());
-  case DType::BF16: return m.bitcast(m.shl(m.extu(v, m.i(32)), 16), m.f32());
-  default: return miniToF32(m, v, from);
+  case DType::TF32:
+    return v;
+  case DType::F16:
+    return m.extf(v, m.f32());
+  case DType::BF16:
+    return m.bitcast(m.shl(m.extu(v, m.i(32)), 16), m.f32());
+  default:
+    return miniToF32(m, v, from);
   }
 }
 
 Value fromF32(MathBuilder &m, Value v, DType to) {
   switch (to) {
-  case DType::F64: return m.extf(v, m.f64());
-  case DType::F32: return v;
-  case DType::TF32: return f32ToTF32(m, v);
-  case DType::F16: return m.truncf(v, m.f16());
-  case DType::BF16: return f32ToBF16(m, v);
-  default: return f32ToMini(m, v, to);
+  case DType::F64:
+    return m.extf(v, m.f64());
+  case DType::F32:
+    return v;
+  case DType::TF32:
+    return f32ToTF32(m, v);
+  case DType::F16:
+    return m.truncf(v, m.f16());
+  case DType::BF16:
+    return f32ToBF16(m, v);
+  default:
+    return f32ToMini(m, v, to);
   }
 }
 
@@ -136,8 +149,8 @@ Value intToInt(MathBuilder &m, Value v, DType from, DType to) {
   return isUnsigned(from) || from == DType::Bool ? m.extu(v, m.i(want)) : m.exts(v, m.i(want));
 }
 
-/// i64 -> f64 such that any later rounding to at most 24 bits is that of the integer: what lies below 2^11 in a large
-/// integer is replaced by 2^10 when it is not zero, after which the conversion is exact.
+/// i64 -> f64 such that any later rounding to at most 24 bits is that of the integer: what lies below 2^11 in
+/// a large integer is replaced by 2^10 when it is not zero, after which the conversion is exact.
 Value i64ToStickyF64(MathBuilder &m, Value v) {
   Value rest = m.andi(v, 0x7ff);
   Value kept = m.andi(v, ~int64_t(0x7ff));
@@ -163,11 +176,15 @@ Value intToFloat(MathBuilder &m, Value v, DType from, DType to) {
 
 Type memoryType(MLIRContext *context, DType t) {
   switch (t) {
-  case DType::F64: return Float64Type::get(context);
+  case DType::F64:
+    return Float64Type::get(context);
   case DType::F32:
-  case DType::TF32: return Float32Type::get(context);
-  case DType::F16: return Float16Type::get(context);
-  default: return IntegerType::get(context, unsigned(storageBytes(t)) * 8);
+  case DType::TF32:
+    return Float32Type::get(context);
+  case DType::F16:
+    return Float16Type::get(context);
+  default:
+    return IntegerType::get(context, unsigned(storageBytes(t)) * 8);
   }
 }
 

@@ -52,8 +52,10 @@ Value expand(Operation *op) {
   if (auto power = dyn_cast<math::IPowIOp>(op)) return emitIntPow(b, loc, power.getLhs(), power.getRhs());
   if (!element.isF16() && !element.isBF16() && !element.isF32() && !element.isF64()) return {};
   if (auto power = dyn_cast<math::PowFOp>(op))
-    return narrow(b, loc, emitPow(b, loc, widen(b, loc, power.getLhs()), widen(b, loc, power.getRhs())), element);
-  if (Emit emit = emitterOf(op)) return narrow(b, loc, emit(b, loc, widen(b, loc, op->getOperand(0))), element);
+    return narrow(b, loc, emitPow(b, loc, widen(b, loc, power.getLhs()), widen(b, loc, power.getRhs())),
+                  element);
+  if (Emit emit = emitterOf(op))
+    return narrow(b, loc, emit(b, loc, widen(b, loc, op->getOperand(0))), element);
   return {};
 }
 

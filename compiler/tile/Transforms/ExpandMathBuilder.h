@@ -1,4 +1,5 @@
-// Shorthand to write arithmetic on scalars and vectors of one shape as C++ expressions. Private to Expand*.cpp.
+// Shorthand to write arithmetic on scalars and vectors of one shape as C++ expressions. Private to
+// Expand*.cpp.
 #pragma once
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -38,7 +39,8 @@ public:
   V constant(mlir::TypedAttr element) {
     if (!shape_) return mlir::arith::ConstantOp::create(b, loc, element);
     auto type = shape_.clone(element.getType());
-    return mlir::arith::ConstantOp::create(b, loc, type, mlir::DenseElementsAttr::get(type, mlir::Attribute(element)));
+    return mlir::arith::ConstantOp::create(b, loc, type,
+                                           mlir::DenseElementsAttr::get(type, mlir::Attribute(element)));
   }
 
   // Floats. Nothing carries fast-math flags: what is fused is written fma.
@@ -59,7 +61,8 @@ public:
   /// c[0] + x * (c[1] + x * (c[2] + ...)) by Horner's rule; at least one coefficient.
   V polynomial(V x, llvm::ArrayRef<double> c) {
     V sum = fconst(c.back(), x);
-    for (size_t k = c.size() - 1; k-- > 0;) sum = fma(sum, x, c[k]);
+    for (size_t k = c.size() - 1; k-- > 0;)
+      sum = fma(sum, x, c[k]);
     return sum;
   }
   /// `sign`'s sign on `magnitude`, which must not be negative.
@@ -104,9 +107,15 @@ public:
   V bitcast(V x, mlir::Type type) { return mlir::arith::BitcastOp::create(b, loc, type, x); }
   V extf(V x, mlir::Type type) { return mlir::arith::ExtFOp::create(b, loc, type, x); }
   V truncf(V x, mlir::Type type) { return mlir::arith::TruncFOp::create(b, loc, type, x); }
-  V extu(V x, mlir::Type type) { return x.getType() == type ? x : V(mlir::arith::ExtUIOp::create(b, loc, type, x)); }
-  V exts(V x, mlir::Type type) { return x.getType() == type ? x : V(mlir::arith::ExtSIOp::create(b, loc, type, x)); }
-  V trunci(V x, mlir::Type type) { return x.getType() == type ? x : V(mlir::arith::TruncIOp::create(b, loc, type, x)); }
+  V extu(V x, mlir::Type type) {
+    return x.getType() == type ? x : V(mlir::arith::ExtUIOp::create(b, loc, type, x));
+  }
+  V exts(V x, mlir::Type type) {
+    return x.getType() == type ? x : V(mlir::arith::ExtSIOp::create(b, loc, type, x));
+  }
+  V trunci(V x, mlir::Type type) {
+    return x.getType() == type ? x : V(mlir::arith::TruncIOp::create(b, loc, type, x));
+  }
   V sitofp(V x, mlir::Type type) { return mlir::arith::SIToFPOp::create(b, loc, type, x); }
   V uitofp(V x, mlir::Type type) { return mlir::arith::UIToFPOp::create(b, loc, type, x); }
   V fptosi(V x, mlir::Type type) { return mlir::arith::FPToSIOp::create(b, loc, type, x); }

@@ -1,5 +1,5 @@
-// Coefficients of the elementary functions. Written by numerics/tools/fit_polynomials.py, which says how they are
-// derived. Arrays ending in F are rounded to f32, those ending in D to f64; constant term first.
+// Coefficients of the elementary functions. Written by numerics/tools/fit_polynomials.py, which says how
+// they are derived. Arrays ending in F are rounded to f32, those ending in D to f64; constant term first.
 #pragma once
 
 namespace tessera::tile {
@@ -16,12 +16,12 @@ inline constexpr double kExpF[] = {
 inline constexpr double kExp2F[] = {
     0x1.000000p+0, 0x1.62e430p-1, 0x1.ebfbe0p-3, 0x1.c6af86p-5, 0x1.3b29d2p-7, 0x1.5f05c8p-10, 0x1.4477f2p-13,
 };
-// log(1 + f) = f + f^2 P(f), 1 + f in [sqrt(1/2), sqrt(2)]; largest error 2^-30.3.
+// log(1 + f) = f + f^2 P(f); largest error 2^-30.3.
 inline constexpr double kLogF[] = {
     -0x1.000000p-1, 0x1.555546p-2, -0x1.ffffeep-3, 0x1.99a546p-3, -0x1.5562e2p-3, 0x1.2332bap-3,
     -0x1.fb434cp-4, 0x1.e65104p-4, -0x1.e2e916p-4, 0x1.1b413cp-4,
 };
-// log2(1 + f) = f / ln 2 + f^2 P(f), same interval; largest error 2^-27.6.
+// log2(1 + f) = f / ln 2 + f^2 P(f); largest error 2^-27.6.
 inline constexpr double kLog2F[] = {
     -0x1.715476p-1, 0x1.ec7088p-2, -0x1.71546ap-2, 0x1.277f30p-2, -0x1.ec842ap-3, 0x1.a41c32p-3,
     -0x1.6de9aep-3, 0x1.5ecd9cp-3, -0x1.5c58a6p-3, 0x1.98a67cp-4,
@@ -38,10 +38,10 @@ inline constexpr double kErfF[] = {
 };
 // 1 - erf(1).
 inline constexpr double kErfcOneF[] = {0x1.4226160000000p-3};
-// 1 - erf(1 + t) = erfc(1) exp(t P(t)), t in [0, 3.0]; largest error 2^-32.3.
+// 1 - erf(1 + t) = erfc(1) exp(t P(t)), t in [0, 3.0]; largest error 2^-32.2.
 inline constexpr double kErfTailF[] = {
-    -0x1.51c9b0p+1, -0x1.afabc0p-1, -0x1.547860p-5, 0x1.48d602p-7, -0x1.03f062p-9, 0x1.0495bep-12,
-    0x1.86ed7cp-17, -0x1.fc4a7cp-17, 0x1.d6dce2p-19, -0x1.4fbeecp-22,
+    -0x1.51c9b0p+1, -0x1.afabc0p-1, -0x1.5479aep-5, 0x1.48f3e0p-7, -0x1.054ec8p-9, 0x1.169f96p-12,
+    -0x1.442598p-18, -0x1.98ae7ap-18, 0x1.d51272p-21,
 };
 // ln 2 in two parts.
 inline constexpr double kLn2D[] = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
@@ -61,11 +61,19 @@ inline constexpr double kExp2D[] = {
     0x1.5d87fe78a3760p-10, 0x1.430912f869536p-13, 0x1.ffcbfc70aecc9p-17, 0x1.62c0224c1794ap-20,
     0x1.b524e4e086a59p-24, 0x1.e4ceecdd2048bp-28, 0x1.e9f71df4268a4p-32, 0x1.c4d559128e8e0p-36,
 };
-// log(1 + f) = 2 s + s z P(z), s = f / (2 + f), z = s^2, 1 + f in [sqrt(1/2), sqrt(2)]; largest error 2^-54.6.
+// log(1 + f) = 2 s + s z P(z); largest error 2^-54.6.
 inline constexpr double kLogD[] = {
     0x1.5555555555555p-1, 0x1.9999999999a39p-2, 0x1.249249247696ap-2, 0x1.c71c7201b0052p-3,
     0x1.745cf8e36e934p-3, 0x1.3b1c3bd24cd37p-3, 0x1.0fbdf5aad1508p-3, 0x1.0c09b1ba7d35dp-3,
 };
+// log(1 + f) = 2 s + s z (2/3 + z P(z)); largest error 2^-55.3.
+inline constexpr double kLogTailD[] = {
+    0x1.999999999999ap-2, 0x1.2492492492491p-2, 0x1.c71c71c71cfecp-3, 0x1.745d17451222ap-3,
+    0x1.3b13b1bd158d2p-3, 0x1.1110df805ae9bp-3, 0x1.e1f80854e0e69p-4, 0x1.ac496ab42fb61p-4,
+    0x1.b8dda0fed1140p-4,
+};
+// 2/3 in two parts.
+inline constexpr double kTwoThirdsD[] = {0x1.5555555555555p-1, 0x1.5555555555555p-55};
 // tanh(x) = x + x u P(u - 1/2), u = x^2, |x| <= 1; largest error 2^-56.4.
 inline constexpr double kTanhD[] = {
     -0x1.1c8e0ec09a303p-2, 0x1.79ce0c25b5db4p-4, -0x1.fc6215f7c72a3p-6, 0x1.5691ebb112861p-7,
@@ -92,32 +100,24 @@ inline constexpr double kErfTailD[] = {
     0x1.3622f5a36a187p-35, -0x1.2908ff61eef94p-35, 0x1.323c96e93f733p-37, -0x1.7f63b6b3a1ac0p-40,
     0x1.34f75559e86cbp-43, -0x1.294e45178654fp-47, 0x1.054e6059bd340p-52,
 };
-// sin(x) = x + x u P(u), u = x^2, |x| <= pi/4, for f32 results; largest error 2^-37.6.
+// sin(x) = x + x u P(u), for f32 results; largest error 2^-37.6.
 inline constexpr double kSinF[] = {
     -0x1.5555554cbaf7dp-3, 0x1.11110896d3782p-7, -0x1.a00f9e0769cccp-13, 0x1.6cd86efe30fcfp-19,
 };
-// cos(x) = 1 + u P(u), same interval, for f32 results; largest error 2^-34.1.
+// cos(x) = 1 + u P(u), for f32 results; largest error 2^-34.1.
 inline constexpr double kCosF[] = {
     -0x1.ffffffd0c6f50p-2, 0x1.55553e100559ap-5, -0x1.6c087e4d3fb9ap-10, 0x1.9934207f10129p-16,
 };
-// sin(x) = x + x u P(u), u = x^2, |x| <= pi/4, for f64 results; largest error 2^-57.3.
+// sin(x) = x + x u P(u), for f64 results; largest error 2^-57.3.
 inline constexpr double kSinD[] = {
     -0x1.5555555555555p-3, 0x1.111111111110cp-7, -0x1.a01a01a018d72p-13, 0x1.71de3a536544dp-19,
     -0x1.ae6452c92da18p-26, 0x1.6120ae151de60p-33, -0x1.aab16c7dd95b1p-41,
 };
-// cos(x) = 1 - u/2 + u^2 P(u), same interval, for f64 results; largest error 2^-59.9.
+// cos(x) = 1 - u/2 + u^2 P(u), for f64 results; largest error 2^-59.9.
 inline constexpr double kCosD[] = {
     0x1.555555555554cp-5, -0x1.6c16c16c15184p-10, 0x1.a01a019cb26e9p-16, -0x1.27e4f80a75b96p-22,
     0x1.1ee9ec471e070p-29, -0x1.8faeced28f682p-37,
 };
-// log(1 + f) = 2 s + s z (2/3 + z P(z)), as kLogD; largest error 2^-55.3.
-inline constexpr double kLogTailD[] = {
-    0x1.999999999999ap-2, 0x1.2492492492491p-2, 0x1.c71c71c71cfecp-3, 0x1.745d17451222ap-3,
-    0x1.3b13b1bd158d2p-3, 0x1.1110df805ae9bp-3, 0x1.e1f80854e0e69p-4, 0x1.ac496ab42fb61p-4,
-    0x1.b8dda0fed1140p-4,
-};
-// 2/3 in two parts.
-inline constexpr double kTwoThirdsD[] = {0x1.5555555555555p-1, 0x1.5555555555555p-55};
 // pi/2 in three parts.
 inline constexpr double kHalfPiD[] = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
 // For |x| < 2^bound: (2^E 2/pi mod 4) 2^-E in two parts.

@@ -16,9 +16,11 @@ struct PowerOfE {
   Value mantissa, word;
 };
 
-/// Adding 1.5 * 2^mantissaBits rounds to an integer, which then stands in the low mantissa bits; `bias` on top makes
-/// it positive.
-double roundingConstant(MathBuilder &m, Value x, int bias) { return (m.isF64(x) ? 0x1.8p52 : 0x1.8p23) + bias; }
+/// Adding 1.5 * 2^mantissaBits rounds to an integer, which then stands in the low mantissa bits; `bias` on
+/// top makes it positive.
+double roundingConstant(MathBuilder &m, Value x, int bias) {
+  return (m.isF64(x) ? 0x1.8p52 : 0x1.8p23) + bias;
+}
 
 /// e^x as mantissa and power: x = n ln 2 + r.
 PowerOfE splitExp(MathBuilder &m, Value x, int bias) {
@@ -31,8 +33,8 @@ PowerOfE splitExp(MathBuilder &m, Value x, int bias) {
   return {m.polynomial(r, wide ? ArrayRef<double>(kExpD) : kExpF), m.bitcast(shifted, m.wordOf(x))};
 }
 
-/// Twice the exponent bias of x's type: two powers of two of about half the exponent each reach every result, down to
-/// denormals, and only the last multiplication rounds.
+/// Twice the exponent bias of x's type: two powers of two of about half the exponent each reach every result,
+/// down to denormals, and only the last multiplication rounds.
 int twiceBias(MathBuilder &m, Value x) { return m.isF64(x) ? 2046 : 254; }
 
 Value scaleTwice(MathBuilder &m, PowerOfE power) {

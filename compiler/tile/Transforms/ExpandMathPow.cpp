@@ -36,7 +36,8 @@ TwoPart constant(MathBuilder &m, const double (&parts)[2], Value like) {
   return {m.fconst(parts[0], like), m.fconst(parts[1], like)};
 }
 
-/// log2 of a positive finite f64 with about 68 bits: the exponent of a power grows to 2^10 and its error with it.
+/// log2 of a positive finite f64 with about 68 bits: the exponent of a power grows to 2^10 and its error with
+/// it.
 TwoPart log2InTwoParts(MathBuilder &m, Value x) {
   auto [f, e] = splitMantissa(m, x);
   // s = f / (2 + f), the quotient's remainder giving the low part.
@@ -87,7 +88,8 @@ Value emitPow(OpBuilder &builder, Location loc, Value x, Value y) {
   }
   auto floor = [&](Value v) -> Value { return math::FloorOp::create(builder, loc, v); };
   Value magnitude = powOfMagnitude(builder, loc, m, m.abs(x), y, onlyF32);
-  // A negative base (-0 included) takes the sign of an odd exponent; with a fraction in the exponent it has no power.
+  // A negative base (-0 included) takes the sign of an odd exponent; with a fraction in the exponent it has
+  // no power.
   Value half = m.mul(y, 0.5);
   Value isInteger = m.cmp(P::OEQ, floor(y), y);
   Value isOdd = m.andi(isInteger, m.cmp(P::UNE, floor(half), half));
@@ -113,7 +115,8 @@ Value emitIntPow(OpBuilder &builder, Location loc, Value x, Value n) {
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    Value result = loop.getRegionIterArg(0), square = loop.getRegionIterArg(1), rest = loop.getRegionIterArg(2);
+    Value result = loop.getRegionIterArg(0), square = loop.getRegionIterArg(1),
+          rest = loop.getRegionIterArg(2);
     Value isSet = m.icmp(IP::ne, m.andi(rest, 1), 0);
     result = m.select(isSet, m.muli(result, square), result);
     scf::YieldOp::create(builder, loc, ValueRange{result, m.muli(square, square), m.shru(rest, 1)});

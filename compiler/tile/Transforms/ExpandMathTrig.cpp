@@ -14,14 +14,14 @@ namespace {
 using P = MathBuilder::P;
 using IP = MathBuilder::IP;
 
-/// |x| = (4 k + quadrant) pi/2 + high + low with |high| <= pi/4 or a trifle more. Only the low two bits of `quadrant`,
-/// an i64, count.
+/// |x| = (4 k + quadrant) pi/2 + high + low with |high| <= pi/4 or a trifle more. Only the low two bits of
+/// `quadrant`, an i64, count.
 struct Reduced {
   Value quadrant, high, low;
 };
 
-/// Of the sine and cosine of the remainder, the one the quadrant asks for, with its sign; `flip` is xor-ed into the
-/// sign.
+/// Of the sine and cosine of the remainder, the one the quadrant asks for, with its sign; `flip` is xor-ed
+/// into the sign.
 Value choose(MathBuilder &m, Value quadrant, Value sine, Value cosine, Value flip) {
   Value isOdd = m.icmp(IP::ne, m.andi(quadrant, 1), 0);
   Value value = m.select(isOdd, cosine, sine);
@@ -34,7 +34,8 @@ Value signOf(MathBuilder &m, Value x) {
   return m.andi(m.bitcast(x, m.i(64)), std::numeric_limits<int64_t>::min());
 }
 
-/// sin (cos) of an f32 through f64: one product with 2/pi, taken mod 4 by choosing the constant for x's magnitude.
+/// sin (cos) of an f32 through f64: one product with 2/pi, taken mod 4 by choosing the constant for x's
+/// magnitude.
 Value emitF32(MathBuilder &m, Value x, bool isCos) {
   Value wide = m.extf(x, m.f64());
   Value a = m.abs(wide);
@@ -89,8 +90,8 @@ Reduced reduceModerate(MathBuilder &m, Value a) {
   return {m.bitcast(shifted, m.i(64)), sum, m.sub(low, m.sub(sum, high))};
 }
 
-/// Payne and Hanek's reduction for |x| >= 2^30: x = M 2^E with a 53-bit integer M. Of 2^E 2/pi, whose multiples of 4
-/// do not matter, 192 bits are taken from the table and multiplied by M, modulo 4.
+/// Payne and Hanek's reduction for |x| >= 2^30: x = M 2^E with a 53-bit integer M. Of 2^E 2/pi, whose
+/// multiples of 4 do not matter, 192 bits are taken from the table and multiplied by M, modulo 4.
 Reduced reduceHuge(MathBuilder &m, Value a) {
   Value word = m.bitcast(a, m.i(64));
   Value mantissa = m.ori(m.andi(word, 0xfffffffffffff), int64_t(1) << 52);
@@ -99,7 +100,8 @@ Reduced reduceHuge(MathBuilder &m, Value a) {
   // Shift the table by whole words, one bit of the count at a time, keeping the four words that are needed.
   Value wordCount = m.shru(position, 6);
   SmallVector<Value> words;
-  for (unsigned long long entry : kTwoOverPiBits) words.push_back(m.iconst(int64_t(entry), word));
+  for (unsigned long long entry : kTwoOverPiBits)
+    words.push_back(m.iconst(int64_t(entry), word));
   for (int bit = 4; bit >= 0; --bit) {
     Value isSet = m.icmp(IP::ne, m.andi(wordCount, 1 << bit), 0);
     const size_t shift = size_t(1) << bit, keep = std::min(words.size(), shift - 1 + 4);
@@ -139,21 +141,24 @@ Value anyOf(MathBuilder &m, Value flags) {
   auto type = dyn_cast<VectorType>(flags.getType());
   if (!type) return flags;
   if (type.getRank() != 1)
-    flags = vector::ShapeCastOp::create(m.b, m.loc, VectorType::get({type.getNumElements()}, type.getElementType()), flags);
+    flags = vector::ShapeCastOp::create(
+        m.b, m.loc, VectorType::get({type.getNumElements()}, type.getElementType()), flags);
   return vector::ReductionOp::create(m.b, m.loc, vector::CombiningKind::OR, flags);
 }
 
 Reduced reduceF64(MathBuilder &m, Value a) {
   Reduced moderate = reduceModerate(m, a);
   Value isHuge = m.cmp(P::OGE, a, 0x1p30);
-  auto branch = scf::IfOp::create(m.b, m.loc, TypeRange{moderate.quadrant.getType(), a.getType(), a.getType()},
-                                  anyOf(m, isHuge), /*withElseRegion=*/true);
+  auto branch =
+      scf::IfOp::create(m.b, m.loc, TypeRange{moderate.quadrant.getType(), a.getType(), a.getType()},
+                        anyOf(m, isHuge), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(m.b);
   m.b.setInsertionPointToStart(branch.thenBlock());
   Reduced huge = reduceHuge(m, a);
   scf::YieldOp::create(m.b, m.loc,
                        ValueRange{m.select(isHuge, huge.quadrant, moderate.quadrant),
-                                  m.select(isHuge, huge.high, moderate.high), m.select(isHuge, huge.low, moderate.low)});
+                                  m.select(isHuge, huge.high, moderate.high),
+                                  m.select(isHuge, huge.low, moderate.low)});
   m.b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(m.b, m.loc, ValueRange{moderate.quadrant, moderate.high, moderate.low});
   return {branch.getResult(0), branch.getResult(1), branch.getResult(2)};

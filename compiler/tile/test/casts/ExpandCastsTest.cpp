@@ -1,10 +1,10 @@
-// Code made by emitCast against the reference casts: all sources of at most 16 bits, random and edge values of the
-// wider ones; vectors of one and two dimensions and scalars.
+// Code made by emitCast against the reference casts: all sources of at most 16 bits, random and edge values
+// of the wider ones; vectors of one and two dimensions and scalars.
 #include "compiler/tile/Transforms/ExpandCasts.h"
 #include "compiler/tile/test/math/VectorJit.h"
 #include "numerics/Casts.h"
-#include <gtest/gtest.h>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <random>
 
 using namespace tessera;
@@ -27,7 +27,8 @@ std::vector<uint64_t> sources(DType t) {
   const int bytes = storageBytes(t);
   if (t == DType::Bool) return {0, 1, 2, 255};
   if (bytes <= 2) {
-    for (uint64_t v = 0; v < uint64_t(1) << (8 * bytes); ++v) values.push_back(v);
+    for (uint64_t v = 0; v < uint64_t(1) << (8 * bytes); ++v)
+      values.push_back(v);
     return values;
   }
   const uint64_t mask = bytes == 8 ? ~uint64_t(0) : 0xffffffff;
@@ -44,15 +45,17 @@ std::vector<uint64_t> sources(DType t) {
       values.push_back((-(uint64_t(1) << shift) + uint64_t(int64_t(delta))) & mask);
     }
   if (!isFloat(t)) return values;
-  for (DType narrow : {DType::F16, DType::BF16, DType::F8E4M3, DType::F8E5M2, DType::F6E2M3, DType::F4E2M1, DType::I16,
-                       DType::I8})
+  for (DType narrow : {DType::F16, DType::BF16, DType::F8E4M3, DType::F8E5M2, DType::F6E2M3, DType::F4E2M1,
+                       DType::I16, DType::I8})
     for (uint64_t v = 0; v + 1 < uint64_t(1) << info(narrow).bits; v += info(narrow).bits > 8 ? 3 : 1) {
       const double a = toDouble(v, narrow), b = toDouble(v + 1, narrow);
       for (double x : {a, (a + b) / 2})
-        for (uint64_t delta : {-1, 0, 1}) values.push_back((fromDouble(x, t) + delta) & mask);
+        for (uint64_t delta : {-1, 0, 1})
+          values.push_back((fromDouble(x, t) + delta) & mask);
     }
   for (double edge : {0x1p31, 0x1p63, -0x1p31, -0x1p63, 0x1p128, 65520.0, 3.3895313892515355e38})
-    for (uint64_t delta : {-2, -1, 0, 1, 2}) values.push_back((fromDouble(edge, t) + delta) & mask);
+    for (uint64_t delta : {-2, -1, 0, 1, 2})
+      values.push_back((fromDouble(edge, t) + delta) & mask);
   return values;
 }
 
@@ -66,18 +69,20 @@ bool agree(uint64_t got, uint64_t want, DType from, DType to) {
 void check(DType from, DType to, std::vector<int64_t> shape) {
   VectorJit jit = compileCast(from, to, std::move(shape));
   std::vector<uint64_t> values = sources(from);
-  while (values.size() % 64) values.push_back(0);
+  while (values.size() % 64)
+    values.push_back(0);
   const size_t inBytes = size_t(storageBytes(from)), outBytes = size_t(storageBytes(to));
   std::vector<char> in(values.size() * inBytes), out(values.size() * outBytes);
-  for (size_t i = 0; i < values.size(); ++i) storeBits(&in[i * inBytes], from, values[i]);
+  for (size_t i = 0; i < values.size(); ++i)
+    storeBits(&in[i * inBytes], from, values[i]);
   jit.run({in.data()}, out.data(), values.size());
   int shown = 0;
   for (size_t i = 0; i < values.size() && shown < 5; ++i) {
     const uint64_t got = loadBits(&out[i * outBytes], to), want = castBits(values[i], from, to);
     if (from == to || agree(got, want, from, to)) continue;
     ++shown;
-    ADD_FAILURE() << name(from) << " 0x" << std::hex << values[i] << " -> " << name(to) << ": 0x" << got << ", want 0x"
-                  << want;
+    ADD_FAILURE() << name(from) << " 0x" << std::hex << values[i] << " -> " << name(to) << ": 0x" << got
+                  << ", want 0x" << want;
   }
   for (const char *cpu : {"x86-64-v3", "skylake-avx512", "sapphirerapids"})
     for (const std::string &call : jit.externalCalls(cpu))
@@ -86,21 +91,23 @@ void check(DType from, DType to, std::vector<int64_t> shape) {
 
 std::vector<DType> all() {
   std::vector<DType> types;
-  for (const DTypeInfo &row : allDTypes()) types.push_back(row.dtype);
+  for (const DTypeInfo &row : allDTypes())
+    types.push_back(row.dtype);
   return types;
 }
 
 class From : public testing::TestWithParam<DType> {};
 
 TEST_P(From, VectorsEqualTheReference) {
-  for (DType to : all()) check(GetParam(), to, {16});
+  for (DType to : all())
+    check(GetParam(), to, {16});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, From, testing::ValuesIn(all()),
                          [](const auto &param) { return std::string(name(param.param)); });
 
 TEST(ExpandCasts, ScalarsAndMatrices) {
-  const std::pair<DType, DType> pairs[] = {{DType::F32, DType::BF16},  {DType::BF16, DType::F32},
+  const std::pair<DType, DType> pairs[] = {{DType::F32, DType::BF16},   {DType::BF16, DType::F32},
                                            {DType::F32, DType::F8E4M3}, {DType::F8E5M2, DType::F16},
                                            {DType::F64, DType::F16},    {DType::I64, DType::BF16},
                                            {DType::F32, DType::I32},    {DType::F32, DType::Bool}};

@@ -40,8 +40,10 @@ const Function kFunctions[] = {
 };
 
 template <class T> WiderThan<T> reference(const Function &f, T x) {
-  if constexpr (sizeof(T) == 4) return f.inDouble(x);
-  else return f.inLongDouble(x);
+  if constexpr (sizeof(T) == 4)
+    return f.inDouble(x);
+  else
+    return f.inLongDouble(x);
 }
 
 template <class T> mlir::Type typeOf() {
@@ -50,15 +52,18 @@ template <class T> mlir::Type typeOf() {
 }
 
 template <class T> VectorJit compile(const Function &f, std::vector<int64_t> shape) {
-  return VectorJit([&](auto &b, auto loc, auto in) { return f.emit(b, loc, in[0]); }, {typeOf<T>()}, typeOf<T>(), shape,
+  return VectorJit([&](auto &b, auto loc, auto in) { return f.emit(b, loc, in[0]); }, {typeOf<T>()},
+                   typeOf<T>(), shape,
                    /*expandMath=*/true);
 }
 
 template <class T> void judgeAll(const VectorJit &jit, const Function &f, std::vector<T> &in, Worst &worst) {
-  while (in.size() % 16) in.push_back(1);
+  while (in.size() % 16)
+    in.push_back(1);
   std::vector<T> out(in.size());
   jit.run({in.data()}, out.data(), in.size());
-  for (size_t i = 0; i < in.size(); ++i) judge<T>(worst, out[i], reference(f, in[i]), in[i]);
+  for (size_t i = 0; i < in.size(); ++i)
+    judge<T>(worst, out[i], reference(f, in[i]), in[i]);
 }
 
 void report(const char *name, const char *type, const Worst &worst, double limit) {
@@ -124,7 +129,8 @@ TEST_P(Functions, ShapesAgree) {
   for (std::vector<int64_t> shape : {std::vector<int64_t>{}, {2, 8}}) {
     compile<double>(f, shape).run({in.data()}, b.data(), in.size());
     for (size_t i = 0; i < in.size(); ++i)
-      ASSERT_TRUE(std::bit_cast<uint64_t>(a[i]) == std::bit_cast<uint64_t>(b[i]) || (std::isnan(a[i]) && std::isnan(b[i])))
+      ASSERT_TRUE(std::bit_cast<uint64_t>(a[i]) == std::bit_cast<uint64_t>(b[i]) ||
+                  (std::isnan(a[i]) && std::isnan(b[i])))
           << in[i];
   }
 }

@@ -1,4 +1,5 @@
-// Powers: accuracy over random pairs, the special cases of C Annex F over all pairs of edge values, integer powers.
+// Powers: accuracy over random pairs, the special cases of C Annex F over all pairs of edge values, integer
+// powers.
 #include "compiler/tile/test/math/Accuracy.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <gtest/gtest.h>
@@ -9,27 +10,33 @@ namespace {
 
 template <class T> mlir::Type typeOf() {
   mlir::Builder b(&context());
-  if constexpr (std::is_integral_v<T>) return b.getIntegerType(8 * sizeof(T));
-  else return sizeof(T) == 4 ? mlir::Type(b.getF32Type()) : mlir::Type(b.getF64Type());
+  if constexpr (std::is_integral_v<T>)
+    return b.getIntegerType(8 * sizeof(T));
+  else
+    return sizeof(T) == 4 ? mlir::Type(b.getF32Type()) : mlir::Type(b.getF64Type());
 }
 
 template <class T, class Op> VectorJit compile(std::vector<int64_t> shape) {
-  return VectorJit([&](auto &b, auto loc, auto in) -> mlir::Value { return Op::create(b, loc, in[0], in[1]); },
-                   {typeOf<T>(), typeOf<T>()}, typeOf<T>(), shape, /*expandMath=*/true);
+  return VectorJit(
+      [&](auto &b, auto loc, auto in) -> mlir::Value { return Op::create(b, loc, in[0], in[1]); },
+      {typeOf<T>(), typeOf<T>()}, typeOf<T>(), shape, /*expandMath=*/true);
 }
 
 template <class T> void checkPow(double limit) {
   VectorJit jit = compile<T, mlir::math::PowFOp>({8});
   std::vector<T> x, y;
   std::vector<T> edges;
-  for (T v : {0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 2.5, 1e-3, 1e10, 0x1p24 + 1, 0x1p53 - 1, 0x1p60}) edges.push_back(v);
-  for (T v : {std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::max(),
-              std::numeric_limits<T>::min(), std::numeric_limits<T>::denorm_min(), std::nextafter(T(1), T(0)),
-              std::nextafter(T(1), T(2))})
+  for (T v : {0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 2.5, 1e-3, 1e10, 0x1p24 + 1, 0x1p53 - 1, 0x1p60})
     edges.push_back(v);
-  for (size_t i = 0, n = edges.size(); i < n; ++i) edges.push_back(-edges[i]);
+  for (T v : {std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN(),
+              std::numeric_limits<T>::max(), std::numeric_limits<T>::min(),
+              std::numeric_limits<T>::denorm_min(), std::nextafter(T(1), T(0)), std::nextafter(T(1), T(2))})
+    edges.push_back(v);
+  for (size_t i = 0, n = edges.size(); i < n; ++i)
+    edges.push_back(-edges[i]);
   for (T a : edges)
-    for (T b : edges) x.push_back(a), y.push_back(b);
+    for (T b : edges)
+      x.push_back(a), y.push_back(b);
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> unit(0, 1);
   const int largest = std::numeric_limits<T>::max_exponent;
@@ -39,7 +46,8 @@ template <class T> void checkPow(double limit) {
     x.push_back(std::bit_cast<T>(WordOf<T>(random()))), y.push_back(static_cast<T>(int(random() % 41) - 20));
     x.push_back(static_cast<T>(1 + unit(random) * 1e-3)), y.push_back(static_cast<T>(unit(random) * 1e5));
   }
-  while (x.size() % 8) x.push_back(1), y.push_back(1);
+  while (x.size() % 8)
+    x.push_back(1), y.push_back(1);
   std::vector<T> out(x.size());
   jit.run({x.data(), y.data()}, out.data(), x.size());
   Worst worst;
@@ -47,9 +55,10 @@ template <class T> void checkPow(double limit) {
     judge<T>(worst, out[i], std::pow(WiderThan<T>(x[i]), WiderThan<T>(y[i])), x[i], y[i]);
   std::printf("pow f%d  %.3f ulp at %a, %a\n", int(8 * sizeof(T)), worst.ulps, worst.at[0], worst.at[1]);
   EXPECT_LE(worst.ulps, limit);
-  EXPECT_EQ(worst.wrong, 0) << worst.wrongAt[0] << "**" << worst.wrongAt[1] << " gave " << worst.wrongGot << ", not "
-                            << worst.wrongWant;
-  for (const char *cpu : {"x86-64-v3", "skylake-avx512"}) EXPECT_TRUE(jit.externalCalls(cpu).empty()) << cpu;
+  EXPECT_EQ(worst.wrong, 0) << worst.wrongAt[0] << "**" << worst.wrongAt[1] << " gave " << worst.wrongGot
+                            << ", not " << worst.wrongWant;
+  for (const char *cpu : {"x86-64-v3", "skylake-avx512"})
+    EXPECT_TRUE(jit.externalCalls(cpu).empty()) << cpu;
 }
 
 TEST(Pow, F32) { checkPow<float>(0.6); }
@@ -59,7 +68,8 @@ template <class T> T intPow(T x, T n) {
   using U = std::make_unsigned_t<T>;
   if (n < 0) return x == 1 ? 1 : x == -1 ? (n % 2 ? -1 : 1) : 0;
   U result = 1;
-  for (U i = 0; i < U(n); ++i) result = U(uint64_t(result) * U(x));
+  for (U i = 0; i < U(n); ++i)
+    result = U(uint64_t(result) * U(x));
   return T(result);
 }
 
@@ -67,8 +77,10 @@ template <class T> void checkIntPow() {
   VectorJit vectors = compile<T, mlir::math::IPowIOp>({4}), scalars = compile<T, mlir::math::IPowIOp>({});
   std::vector<T> x, n;
   for (int a = -12; a <= 12; ++a)
-    for (int b = -5; b < 100; ++b) x.push_back(T(a)), n.push_back(T(b));
-  while (x.size() % 4) x.push_back(1), n.push_back(1);
+    for (int b = -5; b < 100; ++b)
+      x.push_back(T(a)), n.push_back(T(b));
+  while (x.size() % 4)
+    x.push_back(1), n.push_back(1);
   std::vector<T> a(x.size()), b(x.size());
   vectors.run({x.data(), n.data()}, a.data(), x.size());
   scalars.run({x.data(), n.data()}, b.data(), x.size());

@@ -41,17 +41,20 @@ struct MemRef1D {
   int64_t offset, size, stride;
 };
 
-void emitLoop(ModuleOp module, const Body &body, ArrayRef<Type> inputs, Type output, ArrayRef<int64_t> shape) {
+void emitLoop(ModuleOp module, const Body &body, ArrayRef<Type> inputs, Type output,
+              ArrayRef<int64_t> shape) {
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
   Location loc = b.getUnknownLoc();
   SmallVector<Type> arguments;
-  for (Type t : inputs) arguments.push_back(MemRefType::get({ShapedType::kDynamic}, t));
+  for (Type t : inputs)
+    arguments.push_back(MemRefType::get({ShapedType::kDynamic}, t));
   arguments.push_back(MemRefType::get({ShapedType::kDynamic}, output));
   auto function = func::FuncOp::create(b, loc, "f", b.getFunctionType(arguments, {}));
   function->setAttr("llvm.emit_c_interface", b.getUnitAttr());
   b.setInsertionPointToStart(function.addEntryBlock());
   int64_t step = 1;
-  for (int64_t extent : shape) step *= extent;
+  for (int64_t extent : shape)
+    step *= extent;
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value stride = arith::ConstantIndexOp::create(b, loc, step);
   Value size = memref::DimOp::create(b, loc, function.getArguments().back(), zero);
@@ -66,7 +69,8 @@ void emitLoop(ModuleOp module, const Body &body, ArrayRef<Type> inputs, Type out
       continue;
     }
     Value flat = vector::LoadOp::create(in, loc, VectorType::get({step}, inputs[i]), memory, index);
-    if (shape.size() > 1) flat = vector::ShapeCastOp::create(in, loc, VectorType::get(shape, inputs[i]), flat);
+    if (shape.size() > 1)
+      flat = vector::ShapeCastOp::create(in, loc, VectorType::get(shape, inputs[i]), flat);
     values.push_back(flat);
   }
   Value result = body(in, loc, values);
@@ -74,7 +78,8 @@ void emitLoop(ModuleOp module, const Body &body, ArrayRef<Type> inputs, Type out
   if (shape.empty()) {
     memref::StoreOp::create(in, loc, result, memory, index);
   } else {
-    if (shape.size() > 1) result = vector::ShapeCastOp::create(in, loc, VectorType::get({step}, output), result);
+    if (shape.size() > 1)
+      result = vector::ShapeCastOp::create(in, loc, VectorType::get({step}, output), result);
     vector::StoreOp::create(in, loc, result, memory, index);
   }
   func::ReturnOp::create(b, loc);
@@ -85,8 +90,9 @@ std::unique_ptr<llvm::TargetMachine> targetMachine(const std::string &cpu) {
   llvm::Triple triple("x86_64-unknown-linux-gnu");
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target) llvm::report_fatal_error(llvm::StringRef(error));
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, cpu, "", llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, cpu, "", llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+                                  llvm::CodeGenOptLevel::Aggressive));
 }
 
 void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
@@ -138,11 +144,12 @@ VectorJit::VectorJit(const Body &body, std::vector<Type> inputs, Type output, st
   emitLoop(*module, body, inputs, output, shape);
   PassManager passes(&context());
   if (expandMath) passes.addPass(createExpandMathPass());
-  if (failed(parsePassPipeline(
-          "convert-vector-to-scf{full-unroll=true},convert-scf-to-cf,convert-vector-to-llvm,expand-strided-metadata,"
-          "finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,convert-math-to-llvm,convert-arith-to-llvm,convert-ub-to-llvm,"
-          "reconcile-unrealized-casts",
-          passes)) ||
+  if (failed(parsePassPipeline("convert-vector-to-scf{full-unroll=true},convert-scf-to-cf,convert-vector-to-"
+                               "llvm,expand-strided-metadata,"
+                               "finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,convert-math-"
+                               "to-llvm,convert-arith-to-llvm,convert-ub-to-llvm,"
+                               "reconcile-unrealized-casts",
+                               passes)) ||
       failed(verify(*module)) || failed(passes.run(*module)))
     llvm::report_fatal_error("lowering failed");
   state_->module = translateModuleToLLVMIR(*module, *state_->llvmContext);
@@ -156,8 +163,8 @@ VectorJit::VectorJit(const Body &body, std::vector<Type> inputs, Type output, st
   optimize(*copy, *machine);
   state_->jit = must(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(host)).create());
   auto &jit = *state_->jit;
-  jit.getMainJITDylib().addGenerator(must(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      jit.getDataLayout().getGlobalPrefix())));
+  jit.getMainJITDylib().addGenerator(must(
+      llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit.getDataLayout().getGlobalPrefix())));
   if (auto error = jit.addIRModule(llvm::orc::ThreadSafeModule(std::move(copy), std::move(ownContext))))
     llvm::report_fatal_error(std::move(error));
   state_->entry = must(jit.lookup("_mlir_ciface_f")).toPtr<void *>();
@@ -172,9 +179,14 @@ void VectorJit::run(std::vector<const void *> inputs, void *output, size_t count
   refs.push_back({output, output, 0, int64_t(count), 1});
   using R = MemRef1D *;
   switch (refs.size()) {
-  case 2: reinterpret_cast<void (*)(R, R)>(state_->entry)(&refs[0], &refs[1]); break;
-  case 3: reinterpret_cast<void (*)(R, R, R)>(state_->entry)(&refs[0], &refs[1], &refs[2]); break;
-  default: llvm::report_fatal_error("one or two inputs");
+  case 2:
+    reinterpret_cast<void (*)(R, R)>(state_->entry)(&refs[0], &refs[1]);
+    break;
+  case 3:
+    reinterpret_cast<void (*)(R, R, R)>(state_->entry)(&refs[0], &refs[1], &refs[2]);
+    break;
+  default:
+    llvm::report_fatal_error("one or two inputs");
   }
 }
 
@@ -198,7 +210,7 @@ std::vector<std::string> VectorJit::externalCalls(const std::string &cpu) const 
     std::istringstream words(line);
     std::string target;
     if (!(words >> word) || (word != "callq" && word != "jmp") || !(words >> target)) continue;
-    if (word == "jmp" && target.find("@PLT") == std::string::npos) continue; // a tail call, not a branch
+    if (word == "jmp" && target.find("@PLT") == std::string::npos) continue;  // a tail call, not a branch
     if (target.rfind("f@", 0) != 0 && target != "f") calls.push_back(target); // the C wrapper calls f
   }
   return calls;

@@ -1,5 +1,5 @@
-// Compiles an elementwise function of vectors for the host and runs it over arrays: what the tests of the cast and
-// math expansions share.
+// Compiles an elementwise function of vectors for the host and runs it over arrays: what the tests of the
+// cast and math expansions share.
 #pragma once
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -19,9 +19,9 @@ using Body = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::
 
 class VectorJit {
 public:
-  /// Elements of `inputs` and `output` are types of arrays in memory; `shape` is what one step processes: {} for a
-  /// scalar, else a vector of that shape (its element count is the step). With `expandMath`, tile-expand-math runs.
-  /// Aborts on failure.
+  /// Elements of `inputs` and `output` are types of arrays in memory; `shape` is what one step processes: {}
+  /// for a scalar, else a vector of that shape (its element count is the step). With `expandMath`,
+  /// tile-expand-math runs. Aborts on failure.
   VectorJit(const Body &body, std::vector<mlir::Type> inputs, mlir::Type output, std::vector<int64_t> shape,
             bool expandMath = false);
   ~VectorJit();
