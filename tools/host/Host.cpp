@@ -128,8 +128,8 @@ uint64_t &Launch::slot(std::string_view name) {
   throw Failure(TSR_EINVAL, "", "the kernel has no parameter " + std::string(name));
 }
 
-Launch &Launch::set(std::string_view tensor, const Buffer &buffer) {
-  slot(tensor) = reinterpret_cast<uint64_t>(buffer.data());
+Launch &Launch::set(std::string_view tensor, void *devicePointer) {
+  slot(tensor) = reinterpret_cast<uint64_t>(devicePointer);
   return *this;
 }
 

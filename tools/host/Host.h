@@ -104,7 +104,8 @@ public:
   Launch(const Launch &) = delete;
   Launch &operator=(const Launch &) = delete;
 
-  Launch &set(std::string_view tensor, const Buffer &);
+  Launch &set(std::string_view tensor, const Buffer &buffer) { return set(tensor, buffer.data()); }
+  Launch &set(std::string_view tensor, void *devicePointer);
   Launch &setScalar(std::string_view scalar, double value); // converted to the scalar's dtype
   Launch &setDims(const NamedInts &);                       // names the kernel does not have are passed over
   void start() const; // queues on the default stream

@@ -1,0 +1,49 @@
+// The list cases.py wrote: cases.json says what is where in cases.bin. Throws std::exception when it is not well formed.
+#pragma once
+#include "numerics/DType.h"
+#include "tools/host/Host.h"
+#include <map>
+#include <optional>
+
+namespace tessera::conformance {
+
+/// Numbers in cases.bin: doubles for floating-point dtypes, else int64.
+struct Numbers {
+  bool isFloat = true;
+  std::vector<uint64_t> bits; // each a double's or an int64's
+};
+
+struct Tensor {
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  size_t elements() const;
+};
+
+struct Output : Tensor {
+  std::optional<Numbers> want, bound, initial;
+  double ulps = 0, rtol = 0, atol = 0;
+};
+
+struct Input : Tensor {
+  Numbers values;
+};
+
+struct Run {
+  host::NamedInts dims;
+  std::map<std::string, double> scalars;
+  std::map<std::string, Input> inputs;
+  std::map<std::string, Output> outputs;
+};
+
+struct Program {
+  std::string name, source, error;
+  host::BuildOptions options;
+  std::vector<Run> runs;
+};
+
+std::vector<Program> readPrograms(const std::string &folder);
+
+/// The device bytes of `numbers` in a tensor's dtype. The numbers are values of that dtype, so that nothing rounds.
+std::vector<std::byte> encode(const Numbers &, DType);
+
+} // namespace tessera::conformance

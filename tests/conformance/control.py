@@ -1,0 +1,224 @@
+"""Loops, branches, while, rebinding, helpers: with trip counts of zero and data-dependent paths."""
+import numpy as np
+
+from cases import program, want
+from dtypes import random
+
+
+def loops():
+    p = program("loop/prefix-sum", """@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.i32], Z: ts.Tensor["M", "N", ts.i32]):
+    for m in ts.tile.parallel(0, M, 4):
+        carry = ts.tile.zeros((4,), ts.i32)
+        for n in ts.tile.range(0, N, 16):
+            x = X[m:m+4, n:n+16]
+            Z[m:m+4, n:n+16] = ts.tile.cumsum(x, axis=1) + carry[:, None]
+            carry = carry + ts.tile.row_sum(x)
+""")
+    for m, n in ((4, 16), (5, 50), (1, 1), (3, 0)):
+        x = random("i8", (m, n), 1)
+        p.run({"M": m, "N": n}, {"X": ("i32", x)}, {"Z": want("i32", np.cumsum(x, axis=1))})
+    yield p
+
+    for stages in (1, 2, 3):
+        p = program(f"loop/bounds/stages{stages}", f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["P", ts.f32], lo: ts.i32, hi: ts.i32):
+    p = ts.tile.grid(P)
+    acc = ts.tile.zeros((8,), ts.f32)
+    for i in ts.tile.range(lo, hi, 8, stages={stages}):
+        acc = acc + X[i:i+8]
+    Z[p] = ts.tile.sum(acc)
+""")
+        x = np.arange(1, 41, dtype="f8")
+        for lo, hi in ((0, 40), (8, 24), (24, 8), (0, 0), (0, 1), (32, 48)):
+            taken = sum(x[i:i + 8].sum() for i in range(lo, hi, 8))
+            p.run({"n": 40, "P": 2}, {"X": ("f32", x)}, {"Z": want("f32", np.full(2, taken))}, {"lo": lo, "hi": hi})
+        yield p
+
+    p = program("loop/nested", """@ts.kernel
+def k(Z: ts.Tensor["n", ts.i32]):
+    i = ts.tile.linear_id()
+    if i < n:
+        total = 0
+        for a in range(i):
+            for b in range(0, a, 2):
+                total += 1
+        Z[i] = total
+""")
+    yield p.run({"n": 40}, {}, {"Z": want("i32", [sum(1 for a in range(i) for b in range(0, a, 2)) for i in range(40)])})
+
+    p = program("loop/down-a-tree", """@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["n", ts.f32]):
+    for i in ts.tile.parallel(0, n, 32):
+        x = X[i:i+32]
+        for step in range(3):
+            x = x * 0.5 + 1.0
+        Z[i:i+32] = x
+""")
+    x = random("f32", (50,), 2)
+    yield p.run({"n": 50}, {"X": ("f32", x)}, {"Z": want("f32", ((x * .5 + 1) * .5 + 1) * .5 + 1, ulps=2)})
+
+
+def branches():
+    p = program("if/lanes", """@ts.kernel
+def k(X: ts.Tensor["n", ts.i32], Z: ts.Tensor["n", ts.i32]):
+    i = ts.tile.linear_id()
+    if i < n:
+        x = X[i]
+        if x < -10:
+            y = -1
+        elif x < 10 and x != 0:
+            y = x * 2
+        elif not (x == 0) or i > 1000000:
+            y = 1
+        else:
+            y = 100
+        Z[i] = y
+""")
+    x = random("i8", (300,), 1) // 4
+    x[::7] = 0
+    values = np.where(x < -10, -1, np.where((x < 10) & (x != 0), 2 * x, np.where(x != 0, 1, 100)))
+    yield p.run({"n": 300}, {"X": ("i32", x)}, {"Z": want("i32", values)})
+
+    p = program("if/uniform", """@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["n", ts.f32], mode: ts.i32, flip: bool = False):
+    for i in ts.tile.parallel(0, n, 16):
+        x = X[i:i+16]
+        if mode == 1:
+            x = x + 1.0
+        elif mode == 2:
+            x = x * x
+        if flip:
+            x = -x
+        Z[i:i+16] = x
+""")
+    x = random("f32", (40,), 2)
+    for mode, flip, values in ((0, False, x), (1, False, x + 1), (2, False, x * x), (2, True, -(x * x))):
+        p.run({"n": 40}, {"X": ("f32", x)}, {"Z": want("f32", values)}, {"mode": mode, "flip": flip})
+    yield p
+
+    p = program("if/in-loop", """@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor[1, ts.f32]):
+    p = ts.tile.grid(1)
+    best = ts.tile.zeros((8,), ts.f32)
+    turns = 0
+    for i in ts.tile.range(0, n, 8):
+        if turns < 2:
+            best = ts.tile.maximum(best, X[i:i+8])
+        else:
+            best = best + 1.0
+        turns += 1
+    Z[p] = ts.tile.sum(best)
+""")
+    x = np.abs(random("f32", (32,), 3))
+    yield p.run({"n": 32}, {"X": ("f32", x)}, {"Z": want("f32", [(np.maximum(x[:8], x[8:16]) + 2).sum()], rtol=1e-6)})
+
+    p = program("if/short-circuit", """@ts.kernel
+def k(X: ts.Tensor["n", ts.i32], Z: ts.Tensor["n", ts.i32]):
+    i = ts.tile.linear_id()
+    if i < n:
+        x = X[i]
+        Z[i] = 1 if x != 0 and 12 // x > 2 else 0
+""")
+    x = np.arange(-6, 10)
+    yield p.run({"n": 16}, {"X": ("i32", x)}, {"Z": want("i32", [int(v != 0 and 12 // v > 2) for v in x])})
+
+
+def whiles():
+    p = program("while/collatz", """@ts.kernel
+def k(N: ts.Tensor["n", ts.i32], Z: ts.Tensor["n", ts.i32]):
+    i = ts.tile.linear_id()
+    if i < n:
+        v = N[i]
+        count = 0
+        while v > 1:
+            if v % 2 == 0:
+                v = v // 2
+            else:
+                v = 3 * v + 1
+            count += 1
+        Z[i] = count
+""")
+
+    def steps(v):
+        count = 0
+        while v > 1:
+            v, count = (v // 2 if v % 2 == 0 else 3 * v + 1), count + 1
+        return count
+
+    yield p.run({"n": 200}, {"N": ("i32", np.arange(200))}, {"Z": want("i32", [steps(v) for v in range(200)])})
+
+    p = program("while/newton", """@ts.kernel
+def k(X: ts.Tensor["n", ts.f64], Z: ts.Tensor["n", ts.f64]):
+    i = ts.tile.linear_id()
+    if i < n:
+        a = X[i]
+        x = a
+        error = a
+        while error > 1e-14 * a:
+            y = 0.5 * (x + a / x)
+            error = ts.tile.abs(x - y)
+            x = y
+        Z[i] = x
+""")
+    x = np.linspace(0.5, 1000, 77)
+    yield p.run({"n": 77}, {"X": ("f64", x)}, {"Z": want("f64", np.sqrt(x), rtol=1e-14)})
+
+    p = program("while/tile-state", """@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["n", ts.f32], turns: ts.i32):
+    for i in ts.tile.parallel(0, n, 16):
+        x = X[i:i+16]
+        t = 0
+        while t < turns:
+            x = x + 1.0
+            t += 1
+        Z[i:i+16] = x
+""")
+    for turns in (0, 1, 5):
+        p.run({"n": 20}, {"X": ("f32", np.arange(20.0))}, {"Z": want("f32", np.arange(20.0) + turns)}, {"turns": turns})
+    yield p
+
+
+def helpers():
+    p = program("helper/inlined", """def clamp(x, lo, hi):
+    return ts.tile.minimum(ts.tile.maximum(x, lo), hi)
+
+def swish(x):
+    y = clamp(x, -8.0, 8.0)
+    return y * ts.tile.sigmoid(y)
+
+@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["n", ts.f32]):
+    for i in ts.tile.parallel(0, n, 16):
+        Z[i:i+16] = swish(swish(X[i:i+16]))
+""")
+    x = random("f32", (33,), 1, -20, 20)
+
+    def swish(v):
+        v = np.clip(v, -8, 8)
+        return v / (1 + np.exp(-v))
+
+    yield p.run({"n": 33}, {"X": ("f32", x)}, {"Z": want("f32", swish(swish(x)), rtol=1e-6, atol=1e-6)})
+
+
+def scalars():
+    for dtype, values in (("i64", (1 << 40, -5)), ("i32", (-(1 << 31), 7)), ("i16", (-300,)), ("i8", (-128, 127)), ("u8", (255,)),
+                          ("f64", (0.1, float("-inf"))), ("f32", (0.5,)), ("f16", (1.5,)), ("bf16", (-2.0,))):
+        p = program(f"scalar/{dtype}", f"""@ts.kernel
+def k(Z: ts.Tensor["n", ts.{dtype}], a: ts.{dtype}):
+    i = ts.tile.linear_id()
+    if i < n:
+        Z[i] = a
+""")
+        for value in values:
+            if abs(value) < float("inf"):
+                p.run({"n": 3}, {}, {"Z": want(dtype, np.full(3, value))}, {"a": value})
+        yield p
+
+
+def programs():
+    yield from loops()
+    yield from branches()
+    yield from whiles()
+    yield from helpers()
+    yield from scalars()

@@ -1,0 +1,213 @@
+"""Every elementwise op, over dtypes, special values and sizes around the tile's extent."""
+import math
+
+import numpy as np
+
+from cases import program, want
+from dtypes import DTYPES, FLOATS, INTS, cast, limits, random, specials, with_specials, wrap
+
+TILE = 64
+SIZES = [0, 1, 17, TILE - 1, TILE, TILE + 1, 1000]
+
+
+def erf(x):
+    return np.vectorize(math.erf, otypes=["f8"])(x)
+
+
+# name -> (expression, reference, argument range, ulps for f32). f16 and bf16 are allowed one ulp, f64 four: NumPy's own
+# double functions are only about one ulp good.
+FUNCTIONS = {
+    "exp": ("ts.tile.exp(x)", np.exp, (-80, 80), 2),
+    "exp2": ("ts.tile.exp2(x)", np.exp2, (-100, 100), 2),
+    "log": ("ts.tile.log(x)", np.log, (0, 1000), 2),
+    "log2": ("ts.tile.log2(x)", np.log2, (0, 1000), 2),
+    "sqrt": ("ts.tile.sqrt(x)", np.sqrt, (0, 1000), 1),
+    "rsqrt": ("ts.tile.rsqrt(x)", lambda x: 1 / np.sqrt(x), (0, 1000), 2),
+    "tanh": ("ts.tile.tanh(x)", np.tanh, (-9, 9), 2),
+    "sigmoid": ("ts.tile.sigmoid(x)", lambda x: 1 / (1 + np.exp(-x)), (-20, 20), 3),
+    "erf": ("ts.tile.erf(x)", erf, (-4, 4), 3),
+    "sin": ("ts.tile.sin(x)", np.sin, (-100, 100), 3),
+    "cos": ("ts.tile.cos(x)", np.cos, (-100, 100), 3),
+}
+
+# name -> (expression, reference). Exact: rounded once from the double result.
+FLOAT_OPS = {
+    "neg": ("-x", lambda x, y: -x),
+    "add": ("x + y", lambda x, y: x + y),
+    "sub": ("x - y", lambda x, y: x - y),
+    "mul": ("x * y", lambda x, y: x * y),
+    "div": ("x / y", lambda x, y: x / y),
+    "abs": ("ts.tile.abs(x)", lambda x, y: np.abs(x)),
+    "minimum": ("ts.tile.minimum(x, y)", np.minimum),
+    "maximum": ("ts.tile.maximum(x, y)", np.maximum),
+    "scalar": ("2.0 * x - 1", lambda x, y: 2 * x - 1),
+}
+
+INT_OPS = {
+    "neg": ("-x", lambda x, y: -x),
+    "add": ("x + y", lambda x, y: x + y),
+    "sub": ("x - y", lambda x, y: x - y),
+    "mul": ("x * y", lambda x, y: x * y),
+    "and": ("x & y", lambda x, y: x & y),
+    "or": ("x | y", lambda x, y: x | y),
+    "xor": ("x ^ y", lambda x, y: x ^ y),
+    "invert": ("~x", lambda x, y: ~x),
+    "abs": ("ts.tile.abs(x)", lambda x, y: np.abs(x)),
+    "minimum": ("ts.tile.minimum(x, y)", np.minimum),
+    "maximum": ("ts.tile.maximum(x, y)", np.maximum),
+    "shl": ("x << 3", lambda x, y: x << 3),
+    "shr": ("x >> 2", lambda x, y: x >> 2),
+}
+
+COMPARISONS = {"lt": ("<", np.less), "le": ("<=", np.less_equal), "gt": (">", np.greater), "ge": (">=", np.greater_equal),
+               "eq": ("==", np.equal), "ne": ("!=", np.not_equal)}
+
+
+def source(dtype, expression, result=None):
+    return f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.{dtype}], Y: ts.Tensor["n", ts.{dtype}], Z: ts.Tensor["n", ts.{result or dtype}]):
+    for i in ts.tile.parallel(0, n, {TILE}):
+        x = X[i:i+{TILE}]
+        y = Y[i:i+{TILE}]
+        Z[i:i+{TILE}] = {expression}
+"""
+
+
+def binary(name, dtype, expression, reference, sizes=SIZES, result=None, prepare=None, **tolerance):
+    p = program(name, source(dtype, expression, result))
+    for n in sizes:
+        x, y = with_specials(dtype, n, 1), with_specials(dtype, n, 2)[::-1].copy()
+        if prepare:
+            x, y = prepare(x, y)
+        with np.errstate(all="ignore"):
+            p.run({"n": n}, {"X": (dtype, x), "Y": (dtype, y)}, {"Z": want(result or dtype, reference(x, y), **tolerance)})
+    return p
+
+
+def functions():
+    for op, (expression, reference, (low, high), ulps) in FUNCTIONS.items():
+        for dtype in FLOATS:
+            p = program(f"function/{op}/{dtype}", source(dtype, expression))
+            for n in SIZES:
+                x = with_specials(dtype, n, 3, low, high)
+                with np.errstate(all="ignore"):
+                    values = reference(x)
+                    # Past the range for which a dtype's tiny or huge arguments mean anything to sin and cos.
+                    if op in ("sin", "cos"):
+                        x = np.where(np.abs(x) > 1e4, 0.25, x)
+                        values = reference(x)
+                p.run({"n": n}, {"X": (dtype, x), "Y": (dtype, x)},
+                      {"Z": want(dtype, values, ulps={"f64": 4, "f32": ulps}.get(dtype, 1))})
+            yield p
+
+
+def arithmetic():
+    for dtype in FLOATS:
+        for op, (expression, reference) in FLOAT_OPS.items():
+            # Narrow dtypes may be computed in f32 and rounded once; that equals rounding the double result for + - * /.
+            # "scalar" may or may not be contracted.
+            tolerance = {"ulps": 1, "atol": DTYPES[dtype].eps} if op == "scalar" else {}
+            yield binary(f"float/{op}/{dtype}", dtype, expression, reference, **tolerance)
+    for dtype in INTS:
+        for op, (expression, reference) in INT_OPS.items():
+            yield binary(f"int/{op}/{dtype}", dtype, expression, lambda x, y, f=reference: wrap(f(x, y), dtype))
+
+
+def nonzero(x, y):
+    return x, np.where(y == 0, 3, y)
+
+
+def division():
+    for dtype in INTS:
+        low = limits(dtype)[0]
+
+        def floor_divide(x, y):  # the smallest integer by -1 wraps, and must not trap
+            overflow = (x == low) & (y == -1)
+            return np.where(overflow, wrap(-x, dtype), x // np.where(overflow, 1, y))
+
+        def modulo(x, y):
+            return np.where(y == -1, 0, x % np.where(y == -1, 1, y))
+
+        def overflowing(x, y):
+            x, y = nonzero(x, y)
+            if DTYPES[dtype].signed and len(x) > 2:
+                x[1], y[1] = low, -1
+            return x, y
+
+        yield binary(f"int/floordiv/{dtype}", dtype, "x // y", floor_divide, prepare=overflowing)
+        yield binary(f"int/mod/{dtype}", dtype, "x % y", modulo, prepare=overflowing)
+        p = program(f"int/division-by-zero/{dtype}", source(dtype, "x // y + x % y"))
+        x = random(dtype, (70,), 4)
+        p.run({"n": 70}, {"X": (dtype, x), "Y": (dtype, np.zeros(70, "i8"))}, {"Z": want(dtype, None, (70,))})
+        yield p
+    for dtype in FLOATS:
+        finite = lambda x, y: (np.where(np.isfinite(x) & (np.abs(x) < 1e3), x, 1.5),
+                               np.where(np.isfinite(y) & (np.abs(y) > 0.1) & (np.abs(y) < 1e3), y, 0.75))
+        yield binary(f"float/floordiv/{dtype}", dtype, "x // y", lambda x, y: np.floor_divide(x, y), prepare=finite)
+        # The remainder of a floored division, through the rounded quotient: within a step of the dividend.
+        yield binary(f"float/mod/{dtype}", dtype, "x % y", np.mod, prepare=finite, ulps=1, atol=2 * DTYPES[dtype].eps)
+
+
+def comparisons():
+    for dtype in [*FLOATS, *INTS]:
+        for op, (symbol, reference) in COMPARISONS.items():
+            yield binary(f"compare/{op}/{dtype}", dtype, f"x {symbol} y", lambda x, y, f=reference: f(x, y).astype("i8"),
+                         sizes=[1, 17, 130], result="bool")
+
+
+def powers():
+    for dtype in FLOATS:
+        p = program(f"float/pow/{dtype}", source(dtype, "x ** y"))
+        x, y = np.abs(random(dtype, (200,), 5, 0.1, 4)), random(dtype, (200,), 6, -3, 3)
+        p.run({"n": 200}, {"X": (dtype, x), "Y": (dtype, y)}, {"Z": want(dtype, x**y, ulps={"f64": 8, "f32": 4}.get(dtype, 1))})
+        yield p
+        for exponent in (2, 3, 0):
+            yield binary(f"float/pow{exponent}/{dtype}", dtype, f"x ** {exponent}", lambda x, y, e=exponent: x**e, sizes=[130],
+                         ulps=2, atol=2.0 ** (DTYPES[dtype].min_exponent))
+
+
+def selection():
+    for dtype in [*FLOATS, *INTS]:
+        yield binary(f"where/{dtype}", dtype, "ts.tile.where(x < y, x, y)", lambda x, y: np.where(x < y, x, y), sizes=[1, 65])
+        yield binary(f"where-scalar/{dtype}", dtype, "ts.tile.where(x < y, 1, y)", lambda x, y: np.where(x < y, 1, y), sizes=[65])
+    for op, expression, reference in (("and", "(x < y) & (x != 1)", lambda x, y: (x < y) & (x != 1)),
+                                      ("or", "(x < y) | (x == 1)", lambda x, y: (x < y) | (x == 1)),
+                                      ("xor", "(x < y) ^ (x < 0)", lambda x, y: (x < y) ^ (x < 0)),
+                                      ("not", "~(x < y)", lambda x, y: ~(x < y))):
+        yield binary(f"bool/{op}", "f32", expression, lambda x, y, f=reference: f(x, y).astype("i8"), sizes=[1, 130], result="bool")
+    for dtype in ("f64", "f32"):
+        # One rounding, which a product and a sum would not give: x*x - (x*x rounded).
+        p = program(f"fma/{dtype}", source(dtype, "ts.tile.fma(x, x, -y)"))
+        wide = np.longdouble if dtype == "f64" else np.float64
+        narrow = np.float64 if dtype == "f64" else np.float32
+        x = random(dtype, (130,), 7, 1, 2)
+        y = (x.astype(narrow) * x.astype(narrow)).astype("f8")
+        exact = (x.astype(wide) * x.astype(wide) - y.astype(wide)).astype("f8")
+        # 64-bit mantissas do not hold the exact product of two 53-bit ones: leave f64 its last bits.
+        p.run({"n": 130}, {"X": (dtype, x), "Y": (dtype, y)}, {"Z": want(dtype, exact, **({"atol": 2.0**-62} if dtype == "f64" else {}))})
+        yield p
+
+
+def mixing():
+    """The implicit conversions: weak literals, widening of signed integers, 16-bit floats with f32."""
+    for a, b, result in (("f16", "f32", "f32"), ("bf16", "f32", "f32"), ("i8", "i32", "i32"), ("i16", "i64", "i64"), ("i8", "i16", "i16")):
+        p = program(f"mix/{a}-{b}", f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.{a}], Y: ts.Tensor["n", ts.{b}], Z: ts.Tensor["n", ts.{result}]):
+    for i in ts.tile.parallel(0, n, 64):
+        Z[i:i+64] = X[i:i+64] * Y[i:i+64] + 1
+""")
+        x, y = random(a, (130,), 8), random(b, (130,), 9)
+        values = x * y + 1
+        tolerance = {"ulps": 1, "atol": 2.0**-22} if DTYPES[result].is_float else {}
+        p.run({"n": 130}, {"X": (a, x), "Y": (b, y)}, {"Z": want(result, values, **tolerance)})
+        yield p
+
+
+def programs():
+    yield from functions()
+    yield from arithmetic()
+    yield from division()
+    yield from comparisons()
+    yield from powers()
+    yield from selection()
+    yield from mixing()

@@ -1,0 +1,185 @@
+// tessera-conformance FOLDER: compiles and runs every program of a list in this one process and compares the outputs.
+//
+// Every tensor lies between two guard zones whose bytes must survive, read-only inputs must survive as well, and outputs
+// start as a pattern, so that an element that was not written shows.
+#include "tests/conformance/Compare.h"
+#include <cstring>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fnmatch.h>
+#include <fstream>
+#include <sstream>
+
+namespace tessera::conformance {
+namespace {
+
+constexpr size_t guard = 64;
+constexpr std::byte pattern{0x5a};
+
+/// A tensor on the device with its guard zones.
+struct Placed {
+  host::Buffer buffer;
+  std::vector<std::byte> before; // the zones and the contents
+
+  Placed(host::Device &device, std::span<const std::byte> contents)
+      : buffer(device, contents.size() + 2 * guard), before(contents.size() + 2 * guard, pattern) {
+    std::copy(contents.begin(), contents.end(), before.begin() + guard);
+    buffer.upload(before);
+  }
+  void *data() const { return static_cast<std::byte *>(buffer.data()) + guard; }
+
+  /// What the tensor holds now; says when a guard byte changed.
+  std::vector<std::byte> fetch(std::string &why) const {
+    std::vector<std::byte> now(before.size());
+    buffer.download(now);
+    for (size_t i = 0; i < guard; ++i)
+      if (now[i] != pattern || now[now.size() - 1 - i] != pattern)
+        why = "wrote outside the tensor";
+    return {now.begin() + guard, now.end() - guard};
+  }
+};
+
+std::string describe(const Run &run) {
+  std::vector<std::string> parts;
+  for (const auto &[name, value] : run.dims)
+    parts.push_back(fmt::format("{}={}", name, value));
+  for (const auto &[name, value] : run.scalars)
+    parts.push_back(fmt::format("{}={}", name, value));
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+/// Launches once; one line per difference.
+std::vector<std::string> launchOnce(host::Kernel &kernel, const Run &run) {
+  std::map<std::string, Placed> tensors;
+  for (const auto &[name, in] : run.inputs)
+    tensors.try_emplace(name, kernel.device(), encode(in.values, in.dtype));
+  for (const auto &[name, o] : run.outputs)
+    if (!tensors.contains(name))
+      tensors.try_emplace(name, kernel.device(),
+                          o.initial ? encode(*o.initial, o.dtype)
+                                    : std::vector<std::byte>(o.elements() * size_t(storageBytes(o.dtype)), pattern));
+  host::Launch launch(kernel);
+  for (const auto &[name, placed] : tensors)
+    launch.set(name, placed.data());
+  for (const auto &[name, value] : run.scalars)
+    launch.setScalar(name, value);
+  launch.setDims(run.dims);
+  launch.run();
+
+  std::vector<std::string> wrong;
+  for (const auto &[name, placed] : tensors) {
+    std::string why;
+    const std::vector<std::byte> now = placed.fetch(why);
+    if (!why.empty())
+      wrong.push_back(fmt::format("{}: {}", name, why));
+    auto o = run.outputs.find(name);
+    if (o == run.outputs.end()) {
+      if (std::memcmp(now.data(), placed.before.data() + guard, now.size()) != 0)
+        wrong.push_back(fmt::format("{}: an input was written", name));
+    } else if (std::string difference = compare(o->second, now); !difference.empty()) {
+      wrong.push_back(fmt::format("{}: {}", name, difference));
+    }
+  }
+  return wrong;
+}
+
+/// Programs that may be refused as unimplemented: "pattern  reason" a line; '#' begins a comment.
+std::vector<std::string> readKnown(const std::string &path) {
+  std::vector<std::string> patterns;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty() && line[0] != '#')
+      patterns.push_back(line.substr(0, line.find(' ')));
+  return patterns;
+}
+
+struct Totals {
+  int passed = 0, failed = 0, unimplemented = 0;
+};
+
+void report(Totals &totals, const std::string &name, const std::vector<std::string> &wrong) {
+  if (wrong.empty()) {
+    ++totals.passed;
+    return;
+  }
+  ++totals.failed;
+  fmt::print("FAIL {}\n", name);
+  for (const std::string &w : wrong)
+    fmt::print("     {}\n", w);
+}
+
+void runProgram(host::Device &device, const Program &p, const std::vector<std::string> &known, Totals &totals) {
+  std::optional<host::Kernel> kernel;
+  try {
+    kernel.emplace(device, p.source, p.options);
+  } catch (const host::Failure &f) {
+    const bool expected = !p.error.empty() && f.code == p.error;
+    const bool mayLack = std::any_of(known.begin(), known.end(),
+                                     [&](auto &k) { return fnmatch(k.c_str(), p.name.c_str(), 0) == 0; });
+    if (!expected && f.status == TSR_UNIMPLEMENTED && mayLack) {
+      ++totals.unimplemented;
+      return;
+    }
+    report(totals, p.name, expected ? std::vector<std::string>{} : std::vector<std::string>{f.what()});
+    return;
+  }
+  if (!p.error.empty())
+    return report(totals, p.name, {fmt::format("was not refused with {}", p.error)});
+  std::vector<std::string> wrong;
+  for (const Run &run : p.runs) {
+    try {
+      for (const std::string &w : launchOnce(*kernel, run))
+        wrong.push_back(fmt::format("({}) {}", describe(run), w));
+    } catch (const host::Failure &f) {
+      wrong.push_back(fmt::format("({}) {}", describe(run), f.what()));
+    }
+  }
+  report(totals, p.name, wrong);
+}
+
+} // namespace
+} // namespace tessera::conformance
+
+int main(int argc, char **argv) {
+  using namespace tessera;
+  using namespace tessera::conformance;
+  if (argc < 2) {
+    fmt::print(stderr, "usage: tessera-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] [--list] [-v]\n");
+    return 1;
+  }
+  std::string only = "*", backend = "cpu";
+  std::vector<std::string> known;
+  bool list = false, verbose = false;
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--known" && i + 1 < argc)
+      known = readKnown(argv[++i]);
+    else if (word == "--only" && i + 1 < argc)
+      only = argv[++i];
+    else if (word == "--backend" && i + 1 < argc)
+      backend = argv[++i];
+    else if (word == "--list")
+      list = true;
+    else if (word == "-v")
+      verbose = true;
+  }
+  try {
+    const std::vector<Program> programs = readPrograms(argv[1]);
+    host::Device device(backend.c_str());
+    Totals totals;
+    for (const Program &p : programs) {
+      if (fnmatch(only.c_str(), p.name.c_str(), 0) != 0)
+        continue;
+      if (verbose || list)
+        fmt::print("{}\n", p.name); // before it runs: a crash then has a name
+      std::fflush(stdout);
+      if (!list)
+        runProgram(device, p, known, totals);
+    }
+    fmt::print("{} passed, {} failed, {} not implemented\n", totals.passed, totals.failed, totals.unimplemented);
+    return totals.failed == 0 && (list || totals.passed > 0) ? 0 : 1;
+  } catch (const std::exception &e) {
+    fmt::print(stderr, "tessera-conformance: {}\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,131 @@
+"""mma: dtypes, transposed operands, accumulators, shapes around the tiles, operands from shared memory."""
+import numpy as np
+
+from cases import program, want
+from dtypes import DTYPES, random
+
+SIZES = [(1, 1, 1), (16, 16, 16), (15, 17, 13), (33, 7, 48), (64, 64, 64), (5, 100, 3), (0, 4, 4), (4, 0, 4), (4, 4, 0)]
+ACCUMULATORS = {"f64": "f64", "f32": "f32", "f16": "f32", "bf16": "f32", "fp8_e4m3": "f32", "fp8_e5m2": "f32", "i8": "i32", "u8": "i32"}
+
+
+def source(dtype, ta=False, tb=False, tile=(16, 16, 16)):
+    acc, (bm, bn, bk) = ACCUMULATORS[dtype], tile
+    a, b = (f"A[k:k+{bk}, m:m+{bm}].T" if ta else f"A[m:m+{bm}, k:k+{bk}]"), (f"B[n:n+{bn}, k:k+{bk}].T" if tb else f"B[k:k+{bk}, n:n+{bn}]")
+    da, db = ('"K", "M"' if ta else '"M", "K"'), ('"N", "K"' if tb else '"K", "N"')
+    return f"""@ts.kernel
+def k(A: ts.Tensor[{da}, ts.{dtype}], B: ts.Tensor[{db}, ts.{dtype}], C: ts.Tensor["M", "N", ts.{acc}]):
+    for m in ts.tile.parallel(0, M, {bm}):
+        for n in ts.tile.parallel(0, N, {bn}):
+            acc = ts.tile.zeros(({bm}, {bn}), ts.{acc})
+            for k in ts.tile.range(0, K, {bk}):
+                acc = ts.tile.mma({a}, {b}, acc)
+            C[m:m+{bm}, n:n+{bn}] = acc
+"""
+
+
+def product(dtype, a, b, c=None, extra=0):
+    """What C must be, with the bound on the error of a sum in the accumulator's precision in any order."""
+    acc = ACCUMULATORS[dtype]
+    base = np.zeros((a.shape[0], b.shape[1])) if c is None else c
+    if not DTYPES[acc].is_float:
+        return want(acc, base.astype("i8") + a @ b, initial=c)
+    bound = (a.shape[1] + 2 + extra) * DTYPES[acc].eps / 2 * (np.abs(base) + np.abs(a) @ np.abs(b))
+    return want(acc, base + a @ b, bound=bound + 1e-300, initial=c)
+
+
+def dtypes_and_transposes():
+    for dtype in ACCUMULATORS:
+        for ta in (False, True):
+            for tb in (False, True):
+                p = program(f"mma/{dtype}/{'t' if ta else 'n'}{'t' if tb else 'n'}", source(dtype, ta, tb))
+                for seed, (m, k, n) in enumerate(SIZES):
+                    a, b = random(dtype, (m, k), seed), random(dtype, (k, n), seed + 50)
+                    p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a.T if ta else a), "B": (dtype, b.T if tb else b)},
+                          {"C": product(dtype, a, b)})
+                yield p
+
+
+def tiles():
+    for tile in ((1, 1, 1), (8, 32, 4), (48, 256, 64), (96, 64, 32), (7, 5, 3), (1, 64, 64), (64, 1, 64), (13, 100, 17)):
+        p = program(f"mma/tile/{'x'.join(map(str, tile))}", source("f32", tile=tile))
+        for m, k, n in ((50, 70, 90), (tile[0], tile[2], tile[1]), (1, 1, 1)):
+            a, b = random("f32", (m, k), 1), random("f32", (k, n), 2)
+            p.run({"M": m, "K": k, "N": n}, {"A": ("f32", a), "B": ("f32", b)}, {"C": product("f32", a, b)})
+        yield p
+
+
+def shared():
+    for dtype in ("f32", "bf16", "i8"):
+        for swizzle in ("none", "xor"):
+            acc = ACCUMULATORS[dtype]
+            p = program(f"mma/shared/{dtype}/{swizzle}", f"""@ts.kernel
+def k(A: ts.Tensor["M", "K", ts.{dtype}], B: ts.Tensor["N", "K", ts.{dtype}], C: ts.Tensor["M", "N", ts.{acc}]):
+    sa = ts.tile.alloc_shared((32, 16), ts.{dtype}, swizzle="{swizzle}")
+    sb = ts.tile.alloc_shared((32, 16), ts.{dtype}, swizzle="{swizzle}")
+    for m in ts.tile.parallel(0, M, 32):
+        for n in ts.tile.parallel(0, N, 32):
+            acc = ts.tile.zeros((32, 32), ts.{acc})
+            for k in ts.tile.range(0, K, 16):
+                ts.tile.barrier()
+                ts.tile.cp_async(sa, A[m:m+32, k:k+16])
+                ts.tile.cp_async(sb, B[n:n+32, k:k+16])
+                ts.tile.barrier()
+                acc = ts.tile.mma(sa, sb.T, acc)
+            C[m:m+32, n:n+32] = acc
+""")
+            for m, k, n in ((40, 37, 50), (32, 16, 32), (1, 1, 1)):
+                a, b = random(dtype, (m, k), 3), random(dtype, (k, n), 4)
+                p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a), "B": (dtype, np.ascontiguousarray(b.T))}, {"C": product(dtype, a, b)})
+            yield p
+
+
+def epilogues():
+    """Arithmetic on the accumulator, and a product of a computed tile."""
+    p = program("mma/epilogue", """@ts.kernel
+def k(A: ts.Tensor["M", "K", ts.f32], B: ts.Tensor["K", "N", ts.f32], bias: ts.Tensor["N", ts.f32], C: ts.Tensor["M", "N", ts.f32]):
+    for m in ts.tile.parallel(0, M, 16):
+        for n in ts.tile.parallel(0, N, 32):
+            acc = ts.tile.zeros((16, 32), ts.f32)
+            for k in ts.tile.range(0, K, 8):
+                acc = ts.tile.mma(A[m:m+16, k:k+8], B[k:k+8, n:n+32], acc)
+            C[m:m+16, n:n+32] = ts.tile.maximum(acc + bias[n:n+32][None, :], 0.0) * 2.0
+""")
+    for m, k, n in ((20, 30, 40), (16, 8, 32)):
+        a, b, bias = random("f32", (m, k), 5), random("f32", (k, n), 6), random("f32", (n,), 7)
+        values = np.maximum(a @ b + bias, 0) * 2
+        p.run({"M": m, "K": k, "N": n}, {"A": ("f32", a), "B": ("f32", b), "bias": ("f32", bias)},
+              {"C": want("f32", values, bound=(k + 4) * 2.0**-22 * (np.abs(a) @ np.abs(b) + np.abs(bias)))})
+    yield p
+
+    p = program("mma/chained", """@ts.kernel
+def k(A: ts.Tensor["M", 16, ts.f32], B: ts.Tensor[16, 24, ts.f32], D: ts.Tensor[24, 8, ts.f32], C: ts.Tensor["M", 8, ts.f32]):
+    for m in ts.tile.parallel(0, M, 16):
+        h = ts.tile.maximum(ts.tile.mma(A[m:m+16, :], B[:, :]), 0.0)
+        C[m:m+16, :] = ts.tile.mma(h, D[:, :])
+""")
+    a, b, d = random("f32", (21, 16), 8), random("f32", (16, 24), 9), random("f32", (24, 8), 10)
+    p.run({"M": 21}, {"A": ("f32", a), "B": ("f32", b), "D": ("f32", d)},
+          {"C": want("f32", np.maximum(a @ b, 0) @ d, bound=100 * 2.0**-24 * (np.abs(a) @ np.abs(b) @ np.abs(d)))})
+    yield p
+
+
+def accumulating():
+    """acc= an existing tile, C += once, and no accumulator at all."""
+    p = program("mma/in-out", """@ts.kernel
+def k(A: ts.Tensor["M", "K", ts.bf16], B: ts.Tensor["K", "N", ts.bf16], C: ts.Tensor["M", "N", ts.f32]) -> ts.Tensor["M", "N", ts.f32]:
+    acc = ts.tile.mma(A[tile_m:tile_m+32, tile_k:tile_k+16], B[tile_k:tile_k+16, tile_n:tile_n+32])
+    C[tile_m:tile_m+32, tile_n:tile_n+32] += acc
+    return C
+""")
+    for m, k, n in ((40, 50, 33), (1, 1, 1), (32, 16, 32), (8, 0, 8)):
+        a, b, c = random("bf16", (m, k), 1), random("bf16", (k, n), 2), random("f32", (m, n), 3)
+        p.run({"M": m, "K": k, "N": n}, {"A": ("bf16", a), "B": ("bf16", b)}, {"C": product("bf16", a, b, c, 1)})
+    yield p
+
+
+def programs():
+    yield from dtypes_and_transposes()
+    yield from tiles()
+    yield from shared()
+    yield from epilogues()
+    yield from accumulating()

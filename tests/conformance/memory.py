@@ -1,0 +1,167 @@
+"""Shared memory, element accesses past the edges, atomics, random numbers."""
+import pathlib
+import sys
+
+import numpy as np
+
+from cases import program, want
+from dtypes import random
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from support.host import philox  # noqa: E402
+
+
+def shared():
+    for swizzle in ("none", "xor"):
+        for dtype in ("f32", "f64", "bf16", "i8", "u8"):
+            p = program(f"shared/round-trip/{swizzle}/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.{dtype}], Z: ts.Tensor["N", "M", ts.{dtype}]):
+    s = ts.tile.alloc_shared((16, 32), ts.{dtype}, swizzle="{swizzle}")
+    for m in ts.tile.parallel(0, M, 16):
+        for n in ts.tile.parallel(0, N, 32):
+            s[:, :] = X[m:m+16, n:n+32]
+            ts.tile.barrier()
+            Z[n:n+32, m:m+16] = s[:, :].T
+""")
+            for m, n in ((16, 32), (17, 33), (5, 70)):
+                x = random(dtype, (m, n), 1)
+                p.run({"M": m, "N": n}, {"X": (dtype, x)}, {"Z": want(dtype, x.T)})
+            yield p
+    p = program("shared/parts", """@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["n", ts.f32]):
+    s = ts.tile.alloc_shared((2, 16), ts.f32)
+    for i in ts.tile.parallel(0, n, 32):
+        s[0, 0:16] = X[i:i+16]
+        s[1, 0:16] = X[i+16:i+32]
+        ts.tile.barrier()
+        Z[i:i+16] = s[1, 0:16]
+        Z[i+16:i+32] = s[0, 0:16]
+""")
+    x = random("f32", (64,), 2)
+    yield p.run({"n": 64}, {"X": ("f32", x)}, {"Z": want("f32", x.reshape(2, 2, 16)[:, ::-1].ravel())})
+    p = program("shared/groups", """@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["P", ts.f32]):
+    s = ts.tile.alloc_shared((2, 16), ts.f32)
+    i = ts.tile.grid(P)
+    acc = ts.tile.zeros((16,), ts.f32)
+    ts.tile.prefetch(X[0:16])
+    for k in ts.tile.range(0, n, 16, stages=2):
+        ts.tile.barrier()
+        ts.tile.cp_async(s[0, :], X[k:k+16])
+        ts.tile.commit_group()
+        ts.tile.wait_group(0)
+        ts.tile.barrier()
+        acc = acc + s[0, 0:16]
+    Z[i] = ts.tile.sum(acc)
+""")
+    x = random("f32", (75,), 3)
+    yield p.run({"n": 75, "P": 3}, {"X": ("f32", x)}, {"Z": want("f32", np.full(3, x.sum()), rtol=1e-5, atol=1e-5)})
+
+
+def elements():
+    p = program("element/out-of-range", """@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], I: ts.Tensor["m", ts.i32], Z: ts.Tensor["m", ts.f32], W: ts.Tensor["n", ts.f32]):
+    i = ts.tile.linear_id()
+    if i < m:
+        Z[i] = X[I[i]]
+        W[I[i]] = 1.0
+""")
+    index = np.array([-1, 0, 3, 4, 5, -(1 << 31), (1 << 31) - 1, 2, 1000000, -5], "i8")
+    x = random("f32", (5,), 1)
+    inside = (index >= 0) & (index < 5)
+    w = np.zeros(5)
+    w[index[inside]] = 1
+    yield p.run({"n": 5, "m": 10}, {"X": ("f32", x), "I": ("i32", index)},
+                {"Z": want("f32", np.where(inside, x[np.where(inside, index, 0)], 0)), "W": want("f32", w, initial=np.zeros(5))})
+    p = program("element/two-dims", """@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.f32], Z: ts.Tensor["M", "N", ts.f32]):
+    i = ts.tile.linear_id()
+    if i < M * N:
+        r = i // N
+        c = i % N
+        Z[r, c] = X[r - 1, c] + X[r, c + 1] * 2.0
+""")
+    for m, n in ((7, 9), (1, 1), (64, 65)):
+        x = random("f32", (m, n), 2)
+        padded = np.pad(x, ((1, 0), (0, 1)))
+        p.run({"M": m, "N": n}, {"X": ("f32", x)}, {"Z": want("f32", padded[:-1, :-1] + 2 * padded[1:, 1:], ulps=0.5, atol=2.0**-22)})
+    yield p
+    for dtype in ("f64", "f16", "bf16", "fp8_e5m2", "i64", "i8", "u8", "bool"):
+        p = program(f"element/copy/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.{dtype}], Z: ts.Tensor["n", ts.{dtype}]):
+    i = ts.tile.linear_id()
+    if i < n:
+        Z[n - 1 - i] = X[i]
+""")
+        for n in (1, 100):
+            x = random(dtype, (n,), 3)
+            p.run({"n": n}, {"X": (dtype, x)}, {"Z": want(dtype, x[::-1])})
+        yield p
+
+
+def atomics():
+    for dtype in ("i32", "i64", "f32", "f64"):
+        for op, function in (("add", np.add), ("max", np.maximum), ("min", np.minimum)):
+            p = program(f"atomic/{op}/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.{dtype}], I: ts.Tensor["n", ts.i32], H: ts.Tensor["m", ts.{dtype}]):
+    i = ts.tile.linear_id()
+    if i < n:
+        ts.tile.atomic_{op}(H, I[i], X[i])
+""")
+            x = random("i8", (3000,), 1).astype("f8" if dtype[0] == "f" else "i8")
+            index = np.random.default_rng(2).integers(-2, 12, 3000)
+            h = random("i8", (10,), 3).astype(x.dtype)
+            values = h.copy()
+            inside = (index >= 0) & (index < 10)
+            function.at(values, index[inside], x[inside])
+            yield p.run({"n": 3000, "m": 10}, {"X": (dtype, x), "I": ("i32", index)}, {"H": want(dtype, values, initial=h)})
+    p = program("atomic/counter", """@ts.kernel
+def k(count: ts.Tensor[1, ts.i32], seen: ts.Tensor["n", ts.i32]):
+    i = ts.tile.linear_id()
+    if i < n:
+        slot = ts.tile.atomic_add(count, 0, 1)
+        seen[slot] = 1
+""")
+    yield p.run({"n": 2000}, {}, {"count": want("i32", [2000], initial=np.zeros(1)), "seen": want("i32", np.ones(2000))})
+    p = program("atomic/exchange", """@ts.kernel
+def k(a: ts.Tensor[1, ts.i32], b: ts.Tensor[1, ts.i32], old: ts.Tensor[4, ts.i32]):
+    i = ts.tile.linear_id()
+    if i < 1:
+        old[0] = ts.tile.atomic_xchg(a, 0, 5, order="acq_rel", scope="device")
+        old[1] = ts.tile.atomic_cas(b, 0, 7, 9, order="seq_cst", scope="system")
+        old[2] = ts.tile.atomic_cas(b, 0, 7, 11)
+        old[3] = ts.tile.atomic_add(b, 1, 3)
+""")
+    yield p.run({}, {}, {"a": want("i32", [5], initial=[3]), "b": want("i32", [9], initial=[7]), "old": want("i32", [3, 7, 9, 0])})
+    p = program("atomic/tile", """@ts.kernel
+def k(I: ts.Tensor["n", ts.i32], H: ts.Tensor["m", ts.i32]):
+    for i in ts.tile.parallel(0, n, 32):
+        ts.tile.atomic_add(H, I[i:i+32], 1)
+""")
+    index = np.random.default_rng(4).integers(0, 7, 64)
+    yield p.run({"n": 64, "m": 7}, {"I": ("i32", index)}, {"H": want("i32", np.bincount(index, minlength=7), initial=np.zeros(7))})
+
+
+def random_numbers():
+    p = program("rand/lanes", """@ts.kernel
+def k(Z: ts.Tensor["n", ts.f32], seed: ts.i64):
+    i = ts.tile.linear_id()
+    if i < n:
+        Z[i] = ts.tile.rand(seed, i)
+""")
+    for seed in (0, 42, 1 << 40, -1):
+        p.run({"n": 1000}, {}, {"Z": want("f32", philox(seed & (1 << 64) - 1, np.arange(1000)))}, {"seed": seed})
+    yield p
+    p = program("rand/tiles", """@ts.kernel
+def k(Z: ts.Tensor["n", ts.f32]):
+    for i in ts.tile.parallel(0, n, 32):
+        Z[i:i+32] = ts.tile.rand(7, i + ts.tile.arange(32))
+""")
+    yield p.run({"n": 100}, {}, {"Z": want("f32", philox(7, np.arange(100)))})
+
+
+def programs():
+    yield from shared()
+    yield from elements()
+    yield from atomics()
+    yield from random_numbers()

@@ -1,0 +1,169 @@
+"""Reductions and scans: op x dtype x axis, with tails that must stay neutral, NaN, infinities and ties."""
+import numpy as np
+
+from cases import program, want
+from dtypes import DTYPES, FLOATS, INTS, limits, quantize, random
+
+ROWS, COLUMNS = 8, 32
+SIZES = [(1, 1), (7, 31), (8, 32), (3, 5), (16, 32), (17, 29), (0, 4), (4, 0)]
+NAMES = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min}
+
+
+def source(dtype, result, expression, shape):
+    """x is a tile of up to ROWS x COLUMNS elements; what is past the edge is absent."""
+    store = {"M": f"Z[m:m+{ROWS}]", "N": f"Z[0:{COLUMNS}]", "MN": f"Z[m:m+{ROWS}, 0:{COLUMNS}]"}
+    dims = {"M": '"M"', "N": '"N"', "MN": '"M", "N"'}[shape]
+    return f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.{dtype}], Z: ts.Tensor[{dims}, ts.{result}]):
+    for m in ts.tile.parallel(0, M, {ROWS}):
+        x = X[m:m+{ROWS}, 0:{COLUMNS}]
+        {store[shape]} = {expression}
+"""
+
+
+def neutral(op, dtype):
+    d = DTYPES[dtype]
+    if op in ("sum", "prod"):
+        return 0 if op == "sum" else 1
+    if d.is_float:
+        return -np.inf if op == "max" else np.inf
+    return limits(dtype)[0 if op == "max" else 1]
+
+
+def reduced(op, dtype, x, axis):
+    if x.shape[axis] == 0:
+        return np.full(np.delete(x.shape, axis), neutral(op, dtype))
+    return NAMES[op](x, axis=axis)
+
+
+def data(dtype, m, n, seed):
+    return random(dtype, (m, n), seed)
+
+
+def tolerance(op, dtype, x, axis):
+    """Sums in any order, of f16 and bf16 in at least their own precision."""
+    if not DTYPES[dtype].is_float or op in ("max", "min"):
+        return {}
+    n = x.shape[axis]
+    magnitude = np.abs(x).sum(axis) if op == "sum" else np.abs(np.prod(x, axis=axis))
+    return {"bound": np.asarray((n + 2) * DTYPES[dtype].eps * magnitude + 2.0**-120, "f8"), "ulps": 1}
+
+
+def reductions():
+    for dtype in [*FLOATS, *INTS]:
+        for op in NAMES:
+            p = program(f"reduce/{op}/axis1/{dtype}", source(dtype, dtype, f"ts.tile.{op}(x, axis=1)", "M"))
+            for seed, (m, n) in enumerate(SIZES):
+                x = data(dtype, m, n, seed)
+                p.run({"M": m, "N": n}, {"X": (dtype, x)},
+                      {"Z": want(dtype, reduced(op, dtype, x, 1), shape=(m,), **tolerance(op, dtype, x, 1))})
+            yield p
+            p = program(f"reduce/{op}/axis0/{dtype}", source(dtype, dtype, f"ts.tile.{op}(x, axis=0)", "N"))
+            for seed, (m, n) in enumerate([(1, 1), (7, 31), (8, 32), (3, 5)]):  # one program: it writes all of Z
+                x = data(dtype, m, n, seed)
+                p.run({"M": m, "N": n}, {"X": (dtype, x)},
+                      {"Z": want(dtype, reduced(op, dtype, x, 0), shape=(n,), **tolerance(op, dtype, x, 0))})
+            yield p
+    for name, op in (("row_max", "max"), ("row_min", "min"), ("row_sum", "sum")):
+        p = program(f"reduce/{name}", source("f32", "f32", f"ts.tile.{name}(x)", "M"))
+        x = random("f32", (13, 30), 5)
+        p.run({"M": 13, "N": 30}, {"X": ("f32", x)}, {"Z": want("f32", NAMES[op](x, axis=1), **tolerance(op, "f32", x, 1))})
+        yield p
+
+
+def nan_and_infinity():
+    for dtype in FLOATS:
+        x = random(dtype, (8, 20), 6)
+        x[0, 3] = np.nan
+        x[1, 3], x[1, 5] = np.inf, -np.inf
+        x[2, :] = -np.inf
+        x[3, :] = np.inf
+        x[4, 0], x[4, 19] = -0.0, 0.0
+        for op in ("max", "min", "sum"):
+            p = program(f"reduce/specials/{op}/{dtype}", source(dtype, dtype, f"ts.tile.{op}(x, axis=1)", "M"))
+            p.run({"M": 8, "N": 20}, {"X": (dtype, x)}, {"Z": want(dtype, NAMES[op](x, axis=1), rtol=32 * DTYPES[dtype].eps, atol=64 * DTYPES[dtype].eps)})
+            yield p
+
+
+def arg_reductions():
+    for dtype in [*FLOATS, *INTS]:
+        for op, function in (("argmax", np.argmax), ("argmin", np.argmin)):
+            p = program(f"reduce/{op}/axis1/{dtype}", source(dtype, "i32", f"ts.tile.{op}(x, axis=1)", "M"))
+            for seed, (m, n) in enumerate([(1, 1), (7, 31), (8, 32), (17, 29)]):
+                x = data(dtype, m, n, seed)
+                if n > 20:
+                    x[m // 2, 4:20:3] = x[m // 2].max() if op == "argmax" else x[m // 2].min()  # ties
+                    if DTYPES[dtype].is_float:
+                        x[0, 9] = x[0, 12] = np.nan
+                        x[1, :] = -np.inf if op == "argmax" else np.inf  # as absent elements are: the first real one wins
+                p.run({"M": m, "N": n}, {"X": (dtype, x)}, {"Z": want("i32", function(x, axis=1), shape=(m,))})
+            yield p
+            p = program(f"reduce/{op}/axis0/{dtype}", source(dtype, "i32", f"ts.tile.{op}(x, axis=0)", "N"))
+            for m, n in ((1, 7), (7, 31)):
+                x = data(dtype, m, n, 9)
+                p.run({"M": m, "N": n}, {"X": (dtype, x)}, {"Z": want("i32", function(x, axis=0), shape=(n,))})
+            yield p
+
+
+def scans():
+    for dtype in [*FLOATS, "i64", "i32", "i8"]:
+        for op, function in (("cumsum", np.cumsum), ("cummax", np.maximum.accumulate)):
+            for axis in (0, 1):
+                p = program(f"scan/{op}/axis{axis}/{dtype}", source(dtype, dtype, f"ts.tile.{op}(x, axis={axis})", "MN"))
+                for seed, (m, n) in enumerate([(1, 1), (7, 31), (8, 32), (5, 1)]):
+                    x = data(dtype, m, n, seed)
+                    if op == "cummax" and DTYPES[dtype].is_float and n > 5:
+                        x[2, 4] = np.nan
+                    values = function(x, axis=axis)
+                    options = {}
+                    if op == "cumsum" and DTYPES[dtype].is_float:
+                        options = {"bound": 34 * DTYPES[dtype].eps * np.cumsum(np.abs(x), axis=axis), "ulps": 1}
+                    p.run({"M": m, "N": n}, {"X": (dtype, x)}, {"Z": want(dtype, values, **options)})
+                yield p
+
+
+def whole_tiles():
+    """Without an axis a tile becomes a scalar."""
+    for dtype in ("f32", "i32"):
+        for op in NAMES:
+            p = program(f"reduce/whole/{op}/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.{dtype}], Z: ts.Tensor["P", ts.{dtype}]):
+    for m in ts.tile.parallel(0, M, {ROWS}):
+        s = ts.tile.{op}(X[m:m+{ROWS}, 0:{COLUMNS}])
+        Z[m // {ROWS}] = s
+""")
+            for m, n in ((8, 32), (13, 30), (1, 1)):
+                x = data(dtype, m, n, 3) if dtype == "i32" else random(dtype, (m, n), 3, 0.5, 1.5)
+                parts = [x[i:i + ROWS].ravel() for i in range(0, m, ROWS)]
+                values = np.array([NAMES[op](part) for part in parts])
+                options = {"rtol": 260 * DTYPES[dtype].eps} if dtype == "f32" else {}
+                p.run({"M": m, "N": n, "P": len(parts)}, {"X": (dtype, x)}, {"Z": want(dtype, values, **options)})
+            yield p
+
+
+def absence():
+    """What is past the edge is absent, not zero: through arithmetic, broadcasts, where and casts."""
+    expressions = {
+        "offset": ("ts.tile.sum(x + 1.0, axis=1)", lambda x: (x + 1).sum(1)),
+        "exp": ("ts.tile.sum(ts.tile.exp(x), axis=1)", lambda x: np.exp(x).sum(1)),
+        "max-of-negative": ("ts.tile.max(-ts.tile.abs(x) - 1.0, axis=1)", lambda x: (-np.abs(x) - 1).max(1)),
+        "broadcast": ("ts.tile.sum(x - ts.tile.row_max(x)[:, None], axis=1)", lambda x: (x - x.max(1, keepdims=True)).sum(1)),
+        "where": ("ts.tile.sum(ts.tile.where(x > 0.0, x, 5.0), axis=1)", lambda x: np.where(x > 0, x, 5).sum(1)),
+        "cast": ("ts.tile.cast(ts.tile.sum(ts.tile.cast(x * 100.0, ts.i32) + 1, axis=1), ts.f32)", lambda x: (np.trunc(quantize(x * 100, "f32")) + 1).sum(1)),
+        "prod": ("ts.tile.prod(x * x + 1.0, axis=1)", lambda x: (x * x + 1).prod(1)),
+    }
+    for name, (expression, reference) in expressions.items():
+        p = program(f"absence/{name}", source("f32", "f32", expression, "M"))
+        for m, n in ((5, 7), (8, 31), (9, 1)):
+            x = random("f32", (m, n), 7)
+            p.run({"M": m, "N": n}, {"X": ("f32", x)}, {"Z": want("f32", reference(x), rtol=1e-5, atol=1e-4)})
+        yield p
+
+
+def programs():
+    yield from reductions()
+    yield from nan_and_infinity()
+    yield from arg_reductions()
+    yield from scans()
+    yield from whole_tiles()
+    yield from absence()

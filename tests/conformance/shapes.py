@@ -1,0 +1,127 @@
+"""Making and reshaping tiles: broadcasts, transposes, concat, reshape, arange, new axes, integer indices."""
+import numpy as np
+
+from cases import program, want
+from dtypes import random
+
+DTYPES_TRIED = ["f64", "f32", "f16", "bf16", "fp8_e4m3", "i64", "i32", "i8", "u8", "bool"]
+
+# name -> (tile expression over x (8x16), result shape, reference). The tile covers the whole tensor.
+EXPRESSIONS = {
+    "transpose": ("x.T", (16, 8), lambda x: x.T),
+    "transpose-twice": ("x.T.T", (8, 16), lambda x: x),
+    "reshape": ("ts.tile.reshape(x, (4, 32))", (4, 32), lambda x: x.reshape(4, 32)),
+    "reshape-flat": ("ts.tile.reshape(x, (128,))", (128,), lambda x: x.ravel()),
+    "concat0": ("ts.tile.concat((x, x), axis=0)", (16, 16), lambda x: np.concatenate([x, x], 0)),
+    "concat1": ("ts.tile.concat((x, x), axis=1)", (8, 32), lambda x: np.concatenate([x, x], 1)),
+    "reshape-transpose": ("ts.tile.reshape(x.T, (8, 16))", (8, 16), lambda x: x.T.reshape(8, 16)),
+}
+
+
+def index(shape):
+    return ", ".join(f"0:{n}" for n in shape)
+
+
+def rearranging():
+    for dtype in DTYPES_TRIED:
+        for name, (expression, shape, reference) in EXPRESSIONS.items():
+            dims = ", ".join(map(str, shape))
+            p = program(f"shape/{name}/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor[8, 16, ts.{dtype}], Z: ts.Tensor[{dims}, ts.{dtype}]):
+    x = X[0:8, 0:16]
+    Z[{index(shape)}] = {expression}
+""")
+            x = random(dtype, (8, 16), 1)
+            yield p.run({}, {"X": (dtype, x)}, {"Z": want(dtype, reference(x))})
+
+
+def broadcasting():
+    for name, expression, reference in (
+            ("column", "x + r[:, None]", lambda x, r, c: x + r[:, None]),
+            ("row", "x + c[None, :]", lambda x, r, c: x + c[None, :]),
+            ("implicit-row", "x * c", lambda x, r, c: x * c),
+            ("outer", "r[:, None] * c[None, :] + 0.0 * x", lambda x, r, c: r[:, None] * c[None, :]),
+            ("explicit", "ts.tile.broadcast(r[:, None], (8, 16)) + x", lambda x, r, c: r[:, None] + x),
+            ("scalar", "x * alpha", lambda x, r, c: x * 1.5),
+            ("compare", "ts.tile.where(r[:, None] < c[None, :], x, alpha)", lambda x, r, c: np.where(r[:, None] < c, x, 1.5)),
+    ):
+        p = program(f"broadcast/{name}", f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.f32], R: ts.Tensor["M", ts.f32], C: ts.Tensor["N", ts.f32], Z: ts.Tensor["M", "N", ts.f32], alpha: ts.f32 = 1.5):
+    for m in ts.tile.parallel(0, M, 8):
+        for n in ts.tile.parallel(0, N, 16):
+            x = X[m:m+8, n:n+16]
+            r = R[m:m+8]
+            c = C[n:n+16]
+            Z[m:m+8, n:n+16] = {expression}
+""")
+        for m, n in ((8, 16), (13, 21), (1, 1), (0, 3)):
+            x, r, c = random("f32", (m, n), 1), random("f32", (m,), 2), random("f32", (n,), 3)
+            p.run({"M": m, "N": n}, {"X": ("f32", x), "R": ("f32", r), "C": ("f32", c)}, {"Z": want("f32", reference(x, r, c), ulps=0.5, atol=2.0**-24)})
+        yield p
+
+
+def making():
+    p = program("make/arange", """@ts.kernel
+def k(Z: ts.Tensor["n", ts.i32]):
+    for i in ts.tile.parallel(0, n, 16):
+        Z[i:i+16] = i + ts.tile.arange(16)
+""")
+    for n in (1, 16, 45):
+        p.run({"n": n}, {}, {"Z": want("i32", np.arange(n))})
+    yield p
+    for dtype, value, number in (("f32", "-float('inf')", -np.inf), ("f64", "math.pi", np.pi), ("i32", "-7", -7), ("bf16", "1.5", 1.5),
+                                 ("bool", "True", 1), ("u8", "200", 200), ("i64", "1099511627776", 1 << 40), ("fp8_e4m3", "0.5", 0.5)):
+        p = program(f"make/full/{dtype}", f"""@ts.kernel
+def k(Z: ts.Tensor["n", ts.{dtype}]):
+    for i in ts.tile.parallel(0, n, 16):
+        Z[i:i+16] = ts.tile.full((16,), {value}, ts.{dtype})
+""")
+        yield p.run({"n": 21}, {}, {"Z": want(dtype, np.full(21, number))})
+    p = program("make/constants", """SCALE = 0.25
+SHAPE = (4, 8)
+
+def bump(v, by=1.0):
+    return v + by
+
+@ts.kernel
+def k(Z: ts.Tensor[4, 8, ts.f32]):
+    z = ts.tile.zeros(SHAPE, ts.f32)
+    Z[0:4, 0:8] = bump(bump(z), by=SCALE)
+""")
+    yield p.run({}, {}, {"Z": want("f32", np.full((4, 8), 1.25))})
+
+
+def integer_indices():
+    p = program("index/row-of-3d", """@ts.kernel
+def k(X: ts.Tensor["B", "M", "N", ts.f32], Z: ts.Tensor["B", "N", "M", ts.f32]):
+    b, m = ts.tile.grid(B, ts.cdiv(M, 8))
+    for n in ts.tile.range(0, N, 8):
+        Z[b, n:n+8, m*8:m*8+8] = X[b, m*8:m*8+8, n:n+8].T
+""")
+    for b, m, n in ((3, 9, 17), (1, 8, 8), (2, 1, 1)):
+        x = random("f32", (b, m, n), 1)
+        p.run({"B": b, "M": m, "N": n}, {"X": ("f32", x)}, {"Z": want("f32", x.transpose(0, 2, 1))})
+    yield p
+    p = program("index/whole-dims", """@ts.kernel
+def k(X: ts.Tensor["M", "D", ts.f32], Z: ts.Tensor["M", "D", ts.f32]):
+    for m in ts.tile.parallel(0, M, 4):
+        Z[m:m+4, :] = X[m:m+4] * 2.0
+""")
+    p.dims = {"D": 24}
+    yield p.run({"M": 7, "D": 24}, {"X": ("f32", random("f32", (7, 24), 2))}, {"Z": want("f32", 2 * random("f32", (7, 24), 2))})
+    p = program("index/shifted", """@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["n", ts.f32]):
+    for i in ts.tile.parallel(0, n, 16):
+        Z[i:i+16] = ts.tile.where(ts.tile.arange(16) + i >= 3, X[i-3:i+13], 0.0)
+""")
+    for n in (1, 2, 3, 16, 40):
+        x = random("f32", (n,), 3)
+        p.run({"n": n}, {"X": ("f32", x)}, {"Z": want("f32", np.concatenate([np.zeros(min(3, n)), x[: max(0, n - 3)]]))})
+    yield p
+
+
+def programs():
+    yield from rearranging()
+    yield from broadcasting()
+    yield from making()
+    yield from integer_indices()
