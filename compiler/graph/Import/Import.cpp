@@ -56,6 +56,15 @@ mlir::Type KernelImporter::argumentType(const Param &param) {
   return tile::ViewType::get(b_.getContext(), shape, elementTypeInMemory(b_.getContext(), param.dtype));
 }
 
+/// What the program asked for behind the dtype; null for the default policy.
+static DictionaryAttr describePolicy(OpBuilder &b, const frontend::Policy &policy) {
+  NamedAttrList entry;
+  if (policy.accum) entry.append("accum", b.getStringAttr(tessera::name(*policy.accum)));
+  if (policy.round != "rne") entry.append("round", b.getStringAttr(policy.round));
+  if (policy.lossScale != 1.0) entry.append("loss_scale", b.getF64FloatAttr(policy.lossScale));
+  return entry.empty() ? DictionaryAttr() : entry.getDictionary(b.getContext());
+}
+
 DictionaryAttr KernelImporter::describe(const Param &param) {
   NamedAttrList entry;
   entry.append("name", b_.getStringAttr(param.name));
@@ -67,6 +76,7 @@ DictionaryAttr KernelImporter::describe(const Param &param) {
     for (const frontend::Dim &dim : param.dims) dims.push_back(b_.getStringAttr(dimText(dim)));
     entry.append("dims", b_.getArrayAttr(dims));
   }
+  if (DictionaryAttr policy = describePolicy(b_, param.policy)) entry.append("policy", policy);
   if (param.defaultValue) entry.append("default", b_.getF64FloatAttr(*param.defaultValue));
   return entry.getDictionary(b_.getContext());
 }

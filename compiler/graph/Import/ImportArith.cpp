@@ -48,12 +48,13 @@ Value KernelImporter::importIntArith(const Expr &e, Value x, Value y) {
   }
 }
 
-/// The value of an integer literal, also behind broadcasts and casts between integers.
+/// The value of an integer literal, also behind a broadcast, if its dtype holds it.
 static std::optional<int64_t> literal(const frontend::Expr &e) {
-  if (e.op == Op::ConstInt) return e.intValue;
-  if ((e.op == Op::Broadcast || e.op == Op::Cast) && isInt(e.args[0]->type.dtype) && isInt(e.type.dtype))
-    return literal(*e.args[0]);
-  return std::nullopt;
+  if (e.op == Op::Broadcast) return literal(*e.args[0]);
+  if (e.op != Op::ConstInt) return std::nullopt;
+  unsigned bits = info(e.type.dtype).bits;
+  bool fits = isUnsignedLike(e.type.dtype) ? llvm::isUIntN(bits, e.intValue) : llvm::isIntN(bits, e.intValue);
+  return fits ? std::optional(e.intValue) : std::nullopt;
 }
 
 Value KernelImporter::importIntDivision(const Expr &e, Value x, Value y) {
@@ -151,21 +152,29 @@ Value KernelImporter::importFloatMod(Value x, Value y) {
 
 /// Python's //: the quotient that belongs to %, so that 1.0 // 0.1 is 9; division by zero as IEEE divides.
 Value KernelImporter::importFloatFloorDiv(Value x, Value y) {
+  auto compare = [&](arith::CmpFPredicate p, Value a, Value b) { return arith::CmpFOp::create(b_, loc_, p, a, b); };
+  auto select = [&](Value c, Value a, Value b) { return arith::SelectOp::create(b_, loc_, c, a, b); };
   mlir::Type type = x.getType();
-  Value zero = constant(type, int64_t{0});
-  Value rest = importFloatMod(x, y);
-  Value difference = arith::SubFOp::create(b_, loc_, x, rest);
-  Value quotient = arith::DivFOp::create(b_, loc_, difference, y);
-  // The division is exact but for one rounding; the nearest integer is what it stands for.
-  Value half = constant(type, 0.5);
+  Value zero = constant(type, int64_t{0}), one = constant(type, int64_t{1});
+  Value plain = arith::DivFOp::create(b_, loc_, x, y);
+
+  // (x - rest) / y is an integer but for one rounding. It truncates; one below is the floor when the signs differ.
+  Value rest = arith::RemFOp::create(b_, loc_, x, y);
+  Value quotient = arith::DivFOp::create(b_, loc_, arith::SubFOp::create(b_, loc_, x, rest), y);
+  Value isInexact = compare(arith::CmpFPredicate::UNE, rest, zero);
+  Value differ = arith::XOrIOp::create(b_, loc_, compare(arith::CmpFPredicate::OLT, rest, zero),
+                                       compare(arith::CmpFPredicate::OLT, y, zero));
+  Value below = arith::AndIOp::create(b_, loc_, isInexact, differ);
+  quotient = select(below, arith::SubFOp::create(b_, loc_, quotient, one), quotient);
+
   Value floor = math::FloorOp::create(b_, loc_, quotient);
   Value fraction = arith::SubFOp::create(b_, loc_, quotient, floor);
-  Value isAbove = arith::CmpFOp::create(b_, loc_, arith::CmpFPredicate::OGT, fraction, half);
-  Value next = arith::AddFOp::create(b_, loc_, floor, constant(type, int64_t{1}));
-  Value rounded = arith::SelectOp::create(b_, loc_, isAbove, next, floor);
-  Value byZero = arith::CmpFOp::create(b_, loc_, arith::CmpFPredicate::OEQ, y, zero);
-  Value plain = arith::DivFOp::create(b_, loc_, x, y);
-  return arith::SelectOp::create(b_, loc_, byZero, plain, rounded);
+  Value isAbove = compare(arith::CmpFPredicate::OGT, fraction, constant(type, 0.5));
+  Value rounded = select(isAbove, arith::AddFOp::create(b_, loc_, floor, one), floor);
+  // A zero has the sign of the plain quotient.
+  Value signedZero = arith::MulFOp::create(b_, loc_, zero, plain);
+  rounded = select(compare(arith::CmpFPredicate::OEQ, quotient, zero), signedZero, rounded);
+  return select(compare(arith::CmpFPredicate::OEQ, y, zero), plain, rounded);
 }
 
 Value KernelImporter::importFloatPow(const Expr &e, Value x, Value y) {
