@@ -84,4 +84,6 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
 
 std::unique_ptr<Pass> createExpandMathPass() { return std::make_unique<ExpandMathPass>(); }
 
+void registerExpandMathPass() { PassRegistration<ExpandMathPass>(); }
+
 } // namespace tessera::tile

@@ -75,7 +75,7 @@ TEST(ExpandMathPass, HalfPrecisionIsRoundedFromF32) {
   mlir::Builder types(&context());
   VectorJit jit([&](mlir::OpBuilder &b, mlir::Location loc,
                     mlir::ValueRange in) -> mlir::Value { return mlir::math::ExpOp::create(b, loc, in[0]); },
-                {types.getF16Type()}, types.getF16Type(), {8}, /*expandMath=*/true);
+                {types.getF16Type()}, types.getF16Type(), {8}, {.expandMath = true});
   std::vector<_Float16> in, out(65536);
   for (unsigned bits = 0; bits < 65536; ++bits)
     in.push_back(std::bit_cast<_Float16>(uint16_t(bits)));
@@ -97,7 +97,7 @@ TEST(ExternalCalls, AreSeen) {
       [](mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange in) -> mlir::Value {
         return mlir::arith::TruncFOp::create(b, loc, b.getBF16Type(), in[0]);
       },
-      {types.getF32Type()}, types.getBF16Type(), {});
+      {types.getF32Type()}, types.getBF16Type(), {}, {});
   EXPECT_FALSE(library.externalCalls("x86-64-v3").empty());
 }
 

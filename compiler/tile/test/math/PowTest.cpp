@@ -19,7 +19,7 @@ template <class T> mlir::Type typeOf() {
 template <class T, class Op> VectorJit compile(std::vector<int64_t> shape) {
   return VectorJit(
       [&](auto &b, auto loc, auto in) -> mlir::Value { return Op::create(b, loc, in[0], in[1]); },
-      {typeOf<T>(), typeOf<T>()}, typeOf<T>(), shape, /*expandMath=*/true);
+      {typeOf<T>(), typeOf<T>()}, typeOf<T>(), shape, {.expandMath = true});
 }
 
 template <class T> void checkPow(double limit) {

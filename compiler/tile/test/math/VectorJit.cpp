@@ -138,12 +138,12 @@ struct VectorJit::State {
 };
 
 VectorJit::VectorJit(const Body &body, std::vector<Type> inputs, Type output, std::vector<int64_t> shape,
-                     bool expandMath)
+                     const Options &options)
     : state_(std::make_unique<State>()) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context()));
   emitLoop(*module, body, inputs, output, shape);
   PassManager passes(&context());
-  if (expandMath) passes.addPass(createExpandMathPass());
+  if (options.expandMath) passes.addPass(createExpandMathPass());
   if (failed(parsePassPipeline("convert-vector-to-scf{full-unroll=true},convert-scf-to-cf,convert-vector-to-"
                                "llvm,expand-strided-metadata,"
                                "finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,convert-math-"
@@ -155,6 +155,10 @@ VectorJit::VectorJit(const Body &body, std::vector<Type> inputs, Type output, st
   state_->module = translateModuleToLLVMIR(*module, *state_->llvmContext);
 
   auto host = must(llvm::orc::JITTargetMachineBuilder::detectHost());
+  if (!options.cpu.empty()) {
+    host.setCPU(options.cpu);
+    host.getFeatures() = llvm::SubtargetFeatures();
+  }
   host.setCodeGenOptLevel(llvm::CodeGenOptLevel::Aggressive);
   auto machine = must(host.createTargetMachine());
   // The JIT owns its context, so it gets a copy by way of another translation.

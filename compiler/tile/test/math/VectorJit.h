@@ -19,11 +19,15 @@ using Body = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::
 
 class VectorJit {
 public:
+  struct Options {
+    bool expandMath = false; // run tile-expand-math
+    std::string cpu = {};    // an LLVM CPU name the host can run; empty: the host itself
+  };
+
   /// Elements of `inputs` and `output` are types of arrays in memory; `shape` is what one step processes: {}
-  /// for a scalar, else a vector of that shape (its element count is the step). With `expandMath`,
-  /// tile-expand-math runs. Aborts on failure.
+  /// for a scalar, else a vector of that shape (its element count is the step). Aborts on failure.
   VectorJit(const Body &body, std::vector<mlir::Type> inputs, mlir::Type output, std::vector<int64_t> shape,
-            bool expandMath = false);
+            const Options &options);
   ~VectorJit();
 
   /// Processes `count` elements, a multiple of the step.
