@@ -32,8 +32,7 @@ StringRef KernelImporter::accessOf(const Param &param) {
 }
 
 std::string KernelImporter::dimText(const frontend::Dim &dim) {
-  if (dim.symbol.empty()) return std::to_string(dim.constant);
-  return dim.constant == 1 ? dim.symbol : std::to_string(dim.constant) + "*" + dim.symbol;
+  return dim.symbol.empty() ? std::to_string(dim.constant) : dim.symbol;
 }
 
 Location KernelImporter::locationOf(frontend::Range range) const {
@@ -49,10 +48,8 @@ int64_t KernelImporter::specializedValue(const std::string &dim) const {
 mlir::Type KernelImporter::argumentType(const Param &param) {
   if (!param.isTensor) return elementTypeInValues(b_.getContext(), param.dtype);
   SmallVector<int64_t> shape;
-  for (const frontend::Dim &dim : param.dims) {
-    int64_t extent = dim.symbol.empty() ? 1 : specializedValue(dim.symbol);
-    shape.push_back(ShapedType::isDynamic(extent) ? extent : extent * dim.constant);
-  }
+  for (const frontend::Dim &dim : param.dims)
+    shape.push_back(dim.symbol.empty() ? dim.constant : specializedValue(dim.symbol));
   return tile::ViewType::get(b_.getContext(), shape, elementTypeInMemory(b_.getContext(), param.dtype));
 }
 
