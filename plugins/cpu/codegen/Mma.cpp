@@ -4,7 +4,7 @@
 // vectors, so that every step of k is m * n/lanes independent FMAs on accumulators that stay in registers for the
 // whole of K. Columns outermost: a panel of B is reused by all rows while it is in the near cache.
 #include "plugins/cpu/codegen/Lowering.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -77,7 +77,7 @@ void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c,
         Value &sum = acc[r * groups.size() + g];
         Value wide = splat(x, groups[g]);
         if (isa<FloatType>(c.element))
-          sum = vector::FMAOp::create(b_, wide, line[g], sum);
+          sum = math::FmaOp::create(b_, wide, line[g], sum);
         else
           sum = arith::AddIOp::create(b_, sum, arith::MulIOp::create(b_, wide, line[g]));
       }

@@ -123,11 +123,15 @@ bool parseTarget(llvm::StringRef text, CpuTarget &out, std::string &why) {
     out.cpu = name.str();
     out.features.clear();
   }
-  std::unique_ptr<llvm::MCSubtargetInfo> info(
-      t->createMCSubtargetInfo(llvm::Triple(out.triple), out.isHost ? "" : out.cpu, out.features));
-  if (!out.isHost && (!info || !info->isCPUStringValid(out.cpu))) {
-    why = "LLVM knows no x86-64 CPU named '" + out.cpu + "'";
-    return false;
+  llvm::Triple triple(out.triple);
+  std::unique_ptr<llvm::MCSubtargetInfo> info(t->createMCSubtargetInfo(triple, "", out.features));
+  if (!out.isHost) {
+    // Asked of the generic CPU: creating the info of an unknown one would complain on stderr.
+    if (!info->isCPUStringValid(out.cpu)) {
+      why = "LLVM knows no x86-64 CPU named '" + out.cpu + "'";
+      return false;
+    }
+    info.reset(t->createMCSubtargetInfo(triple, out.cpu, ""));
   }
   bool avx512 = info->checkFeatures("+avx512f") && info->checkFeatures("+avx512vl") && info->checkFeatures("+avx512bw") &&
                 info->checkFeatures("+avx512dq");
