@@ -181,9 +181,31 @@ static void collectWrites(const Block &body, std::vector<const Stmt *> &out) {
   }
 }
 
+static const Expr *findTile(const Expr &e) {
+  if (e.type.kind == Type::Tile) return &e;
+  for (const ExprPtr &a : e.args)
+    if (const Expr *found = findTile(*a)) return found;
+  return nullptr;
+}
+
+static const Expr *findTile(const Block &body) {
+  for (const Stmt &s : body) {
+    for (const ExprPtr &e : s.exprs)
+      if (const Expr *found = findTile(*e)) return found;
+    if (const Expr *found = findTile(s.body)) return found;
+    if (const Expr *found = findTile(s.orelse)) return found;
+  }
+  return nullptr;
+}
+
 /// The number of lanes: the guards' bound, or else the size of the tensor that every lane writes its element of.
 void Elaborator::finishLanes() {
   if (!linearId_ || sink_.hasErrors()) return;
+  if (const Expr *tile = findTile(kernel_.body)) {
+    fail(Code::E_LANE_TILE, tile->loc, "a linear_id() program is one lane; a tile of shape " + shapeText(tile->type.shape) + " needs a tile program",
+         "use a tile grid, or work on single elements");
+    return;
+  }
   Type i64{Type::Scalar, DType::I64, {}};
   std::vector<size_t> guards;
   for (size_t i = 0; i < kernel_.body.size(); ++i) {

@@ -10,7 +10,12 @@ ExprPtr Elaborator::fromLinear(const Linear &l, Range loc) {
     if (!atomExprs_.count(atom)) return nullptr;
   Type i64{Type::Scalar, DType::I64, {}};
   ExprPtr sum;
-  for (auto [atom, c] : l.terms) {
+  // What is added first, so that the text reads a + b - c.
+  std::vector<std::pair<int, int64_t>> terms;
+  for (bool positive : {true, false})
+    for (auto [atom, c] : l.terms)
+      if ((c > 0) == positive) terms.emplace_back(atom, c);
+  for (auto [atom, c] : terms) {
     ExprPtr term = clone(*atomExprs_[atom]);
     term->loc = loc;
     bool negative = c < 0 && sum != nullptr && c != INT64_MIN;

@@ -244,7 +244,7 @@ private:
   std::vector<Tunable> tunables_;
   std::vector<ResultType> results_;
   bool hasResultAnnotation_ = false;
-  std::set<std::string> wanted_;
+  std::set<std::string> wanted_, reportedDims_;
   AtomTable atoms_;
   std::map<int, ExprPtr> atomExprs_; // prototypes of the atoms that never change
   std::vector<std::unique_ptr<Frame>> frames_;

@@ -1,0 +1,83 @@
+// What a user sees: the rendered text, the order, the suggestions.
+#include "compiler/frontend/Suggest.h"
+#include "compiler/frontend/test/TestSupport.h"
+#include <gmock/gmock.h>
+
+namespace tessera::frontend::test {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Render, ShowsPlaceLineCaretAndHint) {
+  FrontendOptions o;
+  o.fileName = "k.py";
+  Outcome out = compile(kernelWith("y = ts.tile.row_mx(A[0:4, 0:4])"), o);
+  EXPECT_EQ(out.text(), "k.py:6:9: error: [E_UNKNOWN_ATTRIBUTE] 'ts.tile' has no 'row_mx'\n"
+                        "      y = ts.tile.row_mx(A[0:4, 0:4])\n"
+                        "          ^~~~~~~~~~~~~~\n"
+                        "  hint: did you mean 'row_max'?\n");
+}
+
+TEST(Render, ColoursOnlyWhenAsked) {
+  Diagnostic d;
+  d.code = "E_X";
+  d.message = "m";
+  d.file = "f";
+  d.line = 1;
+  d.col = d.endCol = 1;
+  d.sourceLine = "a";
+  EXPECT_EQ(render(d, false), "f:1:1: error: [E_X] m\n  a\n  ^\n");
+  EXPECT_THAT(render(d, true), HasSubstr("\033[1;31merror: "));
+}
+
+TEST(Render, CountsCodePointsAndKeepsTabs) {
+  Outcome out = compile("import tessera as ts\n@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.f32]):\n\ty = 'größe'; z = q\n");
+  EXPECT_THAT(out.text(), HasSubstr("4:13: error"));
+  out = compile("import tessera as ts\n@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.f32]):\n\ty = q\n");
+  EXPECT_THAT(out.text(), HasSubstr("  \ty = q\n  \t    ^\n"));
+}
+
+TEST(Render, CutsVeryLongLines) {
+  Outcome out = compile(kernelWith("y = 1" + std::string(500, ' ') + "$" + std::string(500, ' ')));
+  std::string text = out.text();
+  EXPECT_LT(text.size(), 700u);
+  EXPECT_THAT(text, HasSubstr("$"));
+}
+
+TEST(Diagnostics, SeveralErrorsInOneRunInLineOrder) {
+  Outcome out = compile(kernelWith("a = f +\nb = (1 + 2\nc = s s\nd = 4 $ 4"));
+  ASSERT_GE(out.diags.size(), 3u) << out.text();
+  for (size_t i = 1; i < out.diags.size(); ++i) EXPECT_LE(out.diags[i - 1].line, out.diags[i].line);
+}
+
+TEST(Diagnostics, ElaborationGoesOnBehindAnError) {
+  Outcome out = compile(kernelWith("a = undefined1\nb = a + 1\nc = f * s\nA[0, 0] = s"));
+  ASSERT_EQ(out.diags.size(), 3u) << out.text();
+  EXPECT_EQ(out.diags[0].code, "E_UNDEFINED_NAME");
+  EXPECT_EQ(out.diags[1].code, "E_TYPE_MIX");
+  EXPECT_EQ(out.diags[2].code, "E_STORE_TYPE");
+}
+
+TEST(Diagnostics, AtMostAHundred) {
+  std::string body;
+  for (int i = 0; i < 300; ++i) body += "a = undefined" + std::to_string(i) + "\n";
+  EXPECT_EQ(compile(kernelWith(body)).diags.size(), 100u);
+}
+
+TEST(Suggest, NearNamesOnly) {
+  EXPECT_EQ(nearest("row_mx", {"row_max", "row_min", "exp"}), "row_max");
+  EXPECT_EQ(nearest("exo", {"exp", "exp2"}), "exp");
+  EXPECT_EQ(nearest("ab", {"xy"}), "");
+  EXPECT_EQ(nearest("teh", {"the"}), "the");
+  EXPECT_EQ(nearest("", {"a"}), "");
+}
+
+TEST(Suggest, EditDistance) {
+  EXPECT_EQ(editDistance("abc", "abc", 5), 0u);
+  EXPECT_EQ(editDistance("abc", "acb", 5), 1u);
+  EXPECT_EQ(editDistance("abc", "abcd", 5), 1u);
+  EXPECT_EQ(editDistance("abc", "xyz", 2), 3u);
+}
+
+} // namespace
+} // namespace tessera::frontend::test

@@ -1,0 +1,96 @@
+// Weak values, promotion, broadcasting, folding.
+#include "compiler/frontend/test/TestSupport.h"
+#include <gmock/gmock.h>
+
+namespace tessera::frontend::test {
+namespace {
+
+using testing::HasSubstr;
+
+const char *kParams = "A: ts.Tensor[\"M\", \"N\", ts.f32], H: ts.Tensor[\"M\", ts.bf16], h: ts.bf16, g: ts.f16, f: ts.f32, d: ts.f64, "
+                      "i8: ts.i8, i16: ts.i16, i: ts.i32, l: ts.i64, u: ts.u8, b: bool, Y: ts.Tensor[\"M\", ts.f32]";
+
+std::string of(const std::string &body) { return compile(kernelWith(body, kParams)).text(); }
+
+TEST(Types, LiteralsTakeTheOtherDType) {
+  EXPECT_THAT(of("y = h * 2"), HasSubstr(": bf16 = mul(h, 2.0:bf16)"));
+  EXPECT_THAT(of("y = 2.5 * f"), HasSubstr(": f32 = mul(2.5:f32, f)"));
+  EXPECT_THAT(of("y = i8 + 1"), HasSubstr("add(i8, 1:i8)"));
+  EXPECT_THAT(of("y = i + M"), HasSubstr("add(i, cast i32(dim M))"));
+  EXPECT_THAT(of("y = f * M"), HasSubstr("mul(f, cast f32(dim M))"));
+  EXPECT_THAT(of("y = i * 0.5"), HasSubstr("E_TYPE_MIX"));
+}
+
+TEST(Types, BareLiteralsBecomeVariablesOfTheirOwn) {
+  EXPECT_THAT(of("y = 1\nfor k in range(4):\n    y = y + k"), HasSubstr(": i32 = 1:i32"));
+  EXPECT_THAT(of("y = 1.5\nfor k in range(4):\n    y = y + k"), HasSubstr(": f32 = 1.5:f32"));
+  EXPECT_THAT(of("y = True\nif i > 0:\n    y = False"), HasSubstr(": bool = true"));
+  EXPECT_THAT(of("c = 2\ny = f * c"), HasSubstr("E_TYPE_MIX"));
+}
+
+TEST(Types, NarrowSignedIntegersWiden) {
+  EXPECT_THAT(of("y = i8 + i16"), HasSubstr("add(cast i16(i8), i16)"));
+  EXPECT_THAT(of("y = i + l"), HasSubstr("add(cast i64(i), l)"));
+  for (const char *mix : {"u + i", "i + f", "h + g", "f + d", "b + i", "h + d"}) EXPECT_THAT(of(std::string("y = ") + mix), HasSubstr("E_TYPE_MIX")) << mix;
+}
+
+TEST(Types, HalvesWithF32GiveF32) {
+  EXPECT_THAT(of("y = h + f"), HasSubstr(": f32 = add(cast f32(h), f)"));
+  EXPECT_THAT(of("y = f + g"), HasSubstr(": f32 = add(f, cast f32(g))"));
+}
+
+TEST(Types, DivisionIsTrueAndFloorDivisionFloors) {
+  EXPECT_THAT(of("y = i / 2"), HasSubstr("div(cast f32(i), 2.0:f32)"));
+  EXPECT_THAT(of("y = i // 2"), HasSubstr(": i32 = floordiv(i, 2:i32)"));
+  EXPECT_THAT(of("Y[0] = f * (-7 // 2)"), HasSubstr("-4.0:f32"));
+  EXPECT_THAT(of("Y[0] = f * (-7 % 4)"), HasSubstr("1.0:f32"));
+}
+
+TEST(Types, ConstantsFold) {
+  EXPECT_THAT(of("Y[0] = math.sqrt(16.0) + math.pi * 0"), HasSubstr("= 4.0:f32"));
+  EXPECT_THAT(of("Y[0] = -float('inf')"), HasSubstr("= -inf:f32"));
+  EXPECT_THAT(of("Y[0] = 2 ** 10"), HasSubstr("= 1024.0:f32"));
+  EXPECT_THAT(of("Y[0] = 1 if 3 > 2 else 0"), HasSubstr("= 1.0:f32"));
+  EXPECT_THAT(of("Y[0] = max(3, 4) + min(1, 2) + abs(-2)"), HasSubstr("= 7.0:f32"));
+  EXPECT_THAT(of("y = 9223372036854775807 + 1"), HasSubstr("E_LITERAL_RANGE"));
+  EXPECT_THAT(of("y = (-9223372036854775807 - 1) // -1"), HasSubstr("E_LITERAL_RANGE"));
+}
+
+TEST(Types, TilesBroadcastExplicitly) {
+  EXPECT_THAT(of("y = A[0:4, 0:8] - A[0:4, 0][:, None]"),
+              HasSubstr("sub(load A[0 +4, 0 +8]<4x8xf32>, broadcast(expand_dims axis 1(load A[0 +4, 0]<4xf32>))<4x8xf32>)"));
+  EXPECT_THAT(of("y = A[0:4, 0:8] * 2"), HasSubstr("broadcast(2.0:f32)<4x8xf32>"));
+  EXPECT_THAT(of("y = A[0:4, 0:8] + A[0, 0:8]"), HasSubstr("broadcast(expand_dims axis 0(load A[0, 0 +8]<8xf32>))<4x8xf32>"));
+}
+
+TEST(Types, ComparisonsGiveBoolAndStayExact) {
+  EXPECT_THAT(of("y = A[0:4, 0:8] > 0"), HasSubstr(": <4x8xbool> = gt("));
+  EXPECT_THAT(of("y = i < M"), HasSubstr("lt(cast i64(i), dim M)"));
+  EXPECT_THAT(of("y = 0 < i < 9"), HasSubstr("land(lt(0:i32, "));
+  EXPECT_THAT(of("y = not b or i"), HasSubstr("lor(not(b), ne(i, 0:i32))"));
+}
+
+TEST(Types, CastsAndDTypeCalls) {
+  EXPECT_THAT(of("y = ts.tile.cast(A[0:4, 0:4], ts.fp8_e4m3)"), HasSubstr("cast fp8_e4m3("));
+  EXPECT_THAT(of("y = ts.bf16(f)"), HasSubstr(": bf16 = cast bf16(f)"));
+  EXPECT_THAT(of("y = ts.tile.cast(f, \"half\")"), HasSubstr("cast f16(f)"));
+  EXPECT_THAT(of("y = ts.tile.cast(f, A.dtype)"), HasSubstr(": f32 = f"));
+}
+
+TEST(Types, SumsOfNarrowFloatsAccumulateInF32) {
+  EXPECT_THAT(of("y = ts.tile.sum(H[0:8])"), HasSubstr(": bf16 = cast bf16(sum axis 0(cast f32(load H[0 +8]<8xbf16>)))"));
+  EXPECT_THAT(of("y = ts.tile.max(H[0:8])"), HasSubstr(": bf16 = max axis 0(load H"));
+  EXPECT_THAT(of("y = ts.tile.sum(A[0:4, 0:4] > 0.0)"), HasSubstr(": i32 = sum"));
+  EXPECT_THAT(of("y = ts.tile.argmax(A[0:4, 0:4], axis=1)"), HasSubstr(": <4xi32> = argmax axis 1("));
+  EXPECT_THAT(of("y = ts.tile.argmax(A[0:4, 0:4])"), HasSubstr(": i32 = argmax axis 0(reshape("));
+  EXPECT_THAT(of("y = ts.tile.sum(A[0:4, 0:4], axis=-1, keepdims=True)"), HasSubstr(": <4x1xf32> = expand_dims axis 1("));
+}
+
+TEST(Types, RepeatedRoundsKeepIndexArithmeticWide) {
+  // s is i32, yet the row's offset is computed in 64 bits.
+  EXPECT_THAT(of("s = 1024\nfor k in range(M):\n    Y[k * s] = 0.0"), HasSubstr("store_elem Y[mul(%k."));
+  EXPECT_THAT(of("s = 1024\nfor k in range(M):\n    Y[k * s] = 0.0"), testing::Not(HasSubstr("cast i32")));
+}
+
+} // namespace
+} // namespace tessera::frontend::test
