@@ -108,8 +108,8 @@ TEST(KernelMetadata, SmallestDocument) {
 }
 
 TEST(KernelMetadata, RejectsWhatIsNotADocument) {
-  EXPECT_EQ(errorOf(""), "expected one YAML document, found 0");
-  EXPECT_EQ(errorOf("a: 1\n---\nb: 2\n"), "expected one YAML document, found 2");
+  EXPECT_EQ(errorOf(""), "line 1: metadata: expected a map");
+  EXPECT_EQ(errorOf("a: 1\n---\nb: 2\n"), "expected one YAML document without markers (---)");
   EXPECT_EQ(errorOf("[1, 2]"), "line 1: metadata: expected a map");
   EXPECT_NE(errorOf("{a: [1"), "");
   EXPECT_NE(errorOf("&a [*a, *a]"), "");
