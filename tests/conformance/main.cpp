@@ -1,5 +1,6 @@
 // tessera-conformance FOLDER: compiles and runs every program of a list in this one process and compares the outputs.
 //
+// The programs run in a child process; when one crashes it, that program has failed and a new child goes on behind it.
 // Every tensor lies between two guard zones whose bytes must survive, read-only inputs must survive as well, and outputs
 // start as a pattern, so that an element that was not written shows.
 #include "tests/conformance/Compare.h"
@@ -8,7 +9,10 @@
 #include <fmt/ranges.h>
 #include <fnmatch.h>
 #include <fstream>
-#include <sstream>
+#include <new>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace tessera::conformance {
 namespace {
@@ -93,7 +97,9 @@ std::vector<std::string> readKnown(const std::string &path) {
   return patterns;
 }
 
+/// Shared between parent and child, so that a crash loses nothing.
 struct Totals {
+  size_t begun = 0; // programs the children have begun
   int passed = 0, failed = 0, unimplemented = 0;
 };
 
@@ -106,6 +112,7 @@ void report(Totals &totals, const std::string &name, const std::vector<std::stri
   fmt::print("FAIL {}\n", name);
   for (const std::string &w : wrong)
     fmt::print("     {}\n", w);
+  std::fflush(stdout);
 }
 
 void runProgram(host::Device &device, const Program &p, const std::vector<std::string> &known, Totals &totals) {
@@ -137,47 +144,92 @@ void runProgram(host::Device &device, const Program &p, const std::vector<std::s
   report(totals, p.name, wrong);
 }
 
+struct Options {
+  std::string only = "*", backend = "cpu";
+  std::vector<std::string> known;
+  bool verbose = false;
+};
+
+/// In a child: runs the programs from totals.begun on.
+int runRest(const std::vector<const Program *> &programs, const Options &options, Totals &totals) {
+  try {
+    host::Device device(options.backend.c_str());
+    while (totals.begun < programs.size()) {
+      const Program &p = *programs[totals.begun++];
+      if (options.verbose) {
+        fmt::print("{}\n", p.name);
+        std::fflush(stdout);
+      }
+      runProgram(device, p, options.known, totals);
+    }
+    return 0;
+  } catch (const std::exception &e) {
+    fmt::print(stderr, "tessera-conformance: {}\n", e.what());
+    return 1;
+  }
+}
+
+int run(const std::string &folder, const Options &options) {
+  const std::vector<Program> all = readPrograms(folder);
+  std::vector<const Program *> programs;
+  for (const Program &p : all)
+    if (fnmatch(options.only.c_str(), p.name.c_str(), 0) == 0)
+      programs.push_back(&p);
+  void *shared = ::mmap(nullptr, sizeof(Totals), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED)
+    throw std::runtime_error("no shared memory");
+  Totals &totals = *new (shared) Totals;
+  do {
+    std::fflush(stdout);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const int rc = runRest(programs, options, totals);
+      std::fflush(stdout);
+      ::_exit(rc);
+    }
+    int status = 0;
+    if (child < 0 || ::waitpid(child, &status, 0) < 0)
+      throw std::runtime_error("no child process");
+    if (WIFSIGNALED(status) && totals.begun > 0)
+      report(totals, programs[totals.begun - 1]->name, {fmt::format("crashed: {}", strsignal(WTERMSIG(status)))});
+    else if (status != 0)
+      return 1;
+  } while (totals.begun < programs.size());
+  fmt::print("{} passed, {} failed, {} not implemented\n", totals.passed, totals.failed, totals.unimplemented);
+  return totals.failed == 0 && totals.passed > 0 ? 0 : 1;
+}
+
 } // namespace
 } // namespace tessera::conformance
 
+static int usage() {
+  fmt::print(stderr, "usage: tessera-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] [-v]\n");
+  return 1;
+}
+
 int main(int argc, char **argv) {
-  using namespace tessera;
   using namespace tessera::conformance;
-  if (argc < 2) {
-    fmt::print(stderr, "usage: tessera-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] [--list] [-v]\n");
-    return 1;
-  }
-  std::string only = "*", backend = "cpu";
-  std::vector<std::string> known;
-  bool list = false, verbose = false;
-  for (int i = 2; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--known" && i + 1 < argc)
-      known = readKnown(argv[++i]);
-    else if (word == "--only" && i + 1 < argc)
-      only = argv[++i];
-    else if (word == "--backend" && i + 1 < argc)
-      backend = argv[++i];
-    else if (word == "--list")
-      list = true;
-    else if (word == "-v")
-      verbose = true;
-  }
+  Options options;
+  std::string folder;
   try {
-    const std::vector<Program> programs = readPrograms(argv[1]);
-    host::Device device(backend.c_str());
-    Totals totals;
-    for (const Program &p : programs) {
-      if (fnmatch(only.c_str(), p.name.c_str(), 0) != 0)
-        continue;
-      if (verbose || list)
-        fmt::print("{}\n", p.name); // before it runs: a crash then has a name
-      std::fflush(stdout);
-      if (!list)
-        runProgram(device, p, known, totals);
+    for (int i = 1; i < argc; ++i) {
+      const std::string word = argv[i];
+      if (word == "--known" && i + 1 < argc)
+        options.known = readKnown(argv[++i]);
+      else if (word == "--only" && i + 1 < argc)
+        options.only = argv[++i];
+      else if (word == "--backend" && i + 1 < argc)
+        options.backend = argv[++i];
+      else if (word == "-v")
+        options.verbose = true;
+      else if (folder.empty() && word[0] != '-')
+        folder = word;
+      else
+        return usage();
     }
-    fmt::print("{} passed, {} failed, {} not implemented\n", totals.passed, totals.failed, totals.unimplemented);
-    return totals.failed == 0 && (list || totals.passed > 0) ? 0 : 1;
+    if (folder.empty())
+      return usage();
+    return run(folder, options);
   } catch (const std::exception &e) {
     fmt::print(stderr, "tessera-conformance: {}\n", e.what());
     return 1;

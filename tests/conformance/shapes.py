@@ -105,18 +105,20 @@ def k(X: ts.Tensor["B", "M", "N", ts.f32], Z: ts.Tensor["B", "N", "M", ts.f32]):
     p = program("index/whole-dims", """@ts.kernel
 def k(X: ts.Tensor["M", "D", ts.f32], Z: ts.Tensor["M", "D", ts.f32]):
     for m in ts.tile.parallel(0, M, 4):
-        Z[m:m+4, :] = X[m:m+4] * 2.0
+        Z[m:m+4, :] = X[m:m+4, :] * 2.0
 """)
     p.dims = {"D": 24}
     yield p.run({"M": 7, "D": 24}, {"X": ("f32", random("f32", (7, 24), 2))}, {"Z": want("f32", 2 * random("f32", (7, 24), 2))})
+    # What lies before the tensor is absent as well: nothing is stored there.
     p = program("index/shifted", """@ts.kernel
 def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["n", ts.f32]):
     for i in ts.tile.parallel(0, n, 16):
-        Z[i:i+16] = ts.tile.where(ts.tile.arange(16) + i >= 3, X[i-3:i+13], 0.0)
+        Z[i:i+16] = X[i-3:i+13] + 1.0
 """)
     for n in (1, 2, 3, 16, 40):
         x = random("f32", (n,), 3)
-        p.run({"n": n}, {"X": ("f32", x)}, {"Z": want("f32", np.concatenate([np.zeros(min(3, n)), x[: max(0, n - 3)]]))})
+        p.run({"n": n}, {"X": ("f32", x)}, 
+              {"Z": want("f32", np.concatenate([np.full(min(3, n), 7), x[: max(0, n - 3)] + 1]), initial=np.full(n, 7))})
     yield p
 
 

@@ -21,7 +21,7 @@ class Tsr:
 
     def call(self, *words, timeout=120, **popen):
         done = subprocess.run([self.program, *map(str, words)], capture_output=True, timeout=timeout, **popen)
-        return Result(done.returncode, done.stdout.decode(), done.stderr.decode(), [])
+        return Result(done.returncode, done.stdout.decode(), done.stderr.decode(errors="replace"), [])
 
     def run(self, source, outputs, inputs, *options):
         """Runs `source` on `inputs` (arrays, scalars; `dims` and `set` are dicts) and reads back `outputs`."""

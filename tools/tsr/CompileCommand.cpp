@@ -5,6 +5,7 @@
 #include "tools/tsr/Source.h"
 #include "tools/tsr/Supervisor.h"
 #include <cstdio>
+#include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -87,6 +88,9 @@ int compile(const Job &job, Emit what, const Arguments &args) {
   if (options.printIrAfterAll == ".")
     options.printIrAfterAll = fmt::format("ir-{}", options.kernel);
   recordOptions(options);
+  std::error_code error;
+  if (!options.printIrAfterAll.empty() && !std::filesystem::create_directories(options.printIrAfterAll, error) && error)
+    return fail(Error{"E_OUTPUT_WRITE", fmt::format("{}: {}", options.printIrAfterAll, error.message()), ""});
 
   std::string text;
   diags.clear();

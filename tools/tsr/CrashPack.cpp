@@ -6,6 +6,7 @@
 #include <ctime>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <tessera/tessera.h>
@@ -23,7 +24,7 @@ bool writeFile(const std::string &path, std::string_view text) {
 }
 
 /// Asks for one level in a child of its own: what failed once may fail again.
-void snapshot(const Job &job, Emit level, const std::string &path) {
+void snapshot(const Job &job, const CompileOptions &options, Emit level, const std::string &path) {
   pid_t child = ::fork();
   if (child < 0)
     return;
@@ -34,7 +35,7 @@ void snapshot(const Job &job, Emit level, const std::string &path) {
     CompilerService *compiler = loadCompiler(why);
     if (!compiler)
       ::_exit(1);
-    CompileStatus status = compiler->emit(job.source, job.options, level, text, diags);
+    CompileStatus status = compiler->emit(job.source, options, level, text, diags);
     for (const Diagnostic &d : diags)
       text += render(d, false);
     if (status == CompileStatus::Ok || !text.empty())
@@ -86,9 +87,15 @@ std::string writeCrashPack(const Job &job, const std::string &reason, const std:
       {Emit::Graph, "ir-1-graph.mlir"},   {Emit::Schedule, "ir-2-schedule.mlir"}, {Emit::Tile, "ir-3-tile.mlir"},
       {Emit::Target, "ir-4-target.mlir"}, {Emit::Metadata, "metadata.yaml"},
   };
-  if (!job.source.empty())
-    for (auto [level, name] : levels)
-      snapshot(job, level, folder + "/" + name);
+  if (job.source.empty())
+    return folder;
+  for (auto [level, name] : levels)
+    snapshot(job, job.options, level, folder + "/" + name);
+  // And once more to the end, with a file per pass: the last of them shows what the failing pass was given.
+  CompileOptions everyPass = job.options;
+  everyPass.printIrAfterAll = folder + "/passes";
+  if (::mkdir(everyPass.printIrAfterAll.c_str(), 0777) == 0)
+    snapshot(job, everyPass, Emit::Assembly, folder + "/assembly.s");
   return folder;
 }
 
