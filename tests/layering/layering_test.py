@@ -30,6 +30,11 @@ ALLOWED = {
     "tests": {"sdk", "numerics", "core", "mapper", "dist", "compiler", "tools", "bench", "tests"},
 }
 
+# White-box tests and measurements, and the tool that runs single passes, may look into plugins; and one place of the
+# compiler lists the code generators it was built with.
+SEES_PLUGINS = {"tools", "bench", "tests"}
+LISTS_CODEGEN = "compiler/pipeline/"
+
 # These never see MLIR or LLVM: the runtime links them, or fuzzers build them alone.
 WITHOUT_LLVM = {"sdk", "numerics", "core", "mapper", "dist", "plugin-runtime", "python", "samples", "bench"}
 FOLDERS_WITHOUT_LLVM = ("compiler/frontend/", "tools/tsr/", "tools/npy/")
@@ -66,9 +71,13 @@ def violations(path, text):
             continue
         target, target_vendor = component_of(included)
         if target == "plugins" or target.startswith("plugin-"):
+            if owner in SEES_PLUGINS or is_test(path):
+                continue
+            if path.startswith(LISTS_CODEGEN) and target == "plugin-codegen":
+                continue
             if target_vendor != vendor or not vendor:
                 yield f"{path}: includes {included}, but nobody includes a plugin"
-            elif owner == "plugin-runtime" and target == "plugin-codegen" and not is_test(path):
+            elif owner == "plugin-runtime" and target == "plugin-codegen":
                 yield f"{path}: includes {included}, but a runtime half does not see its code generation"
             continue
         if target not in ALLOWED or target == owner:
@@ -98,7 +107,8 @@ class Layering(unittest.TestCase):
             ("core/A.cpp", "#include <llvm/ADT/APFloat.h>"),
             ("numerics/A.h", '#include "core/KernelMetadata.h"'),
             ("compiler/frontend/A.cpp", '#include "mlir/IR/Builders.h"'),
-            ("compiler/A.cpp", '#include "plugins/cpu/codegen/X.h"'),
+            ("compiler/tile/A.cpp", '#include "plugins/cpu/codegen/X.h"'),
+            ("compiler/pipeline/A.cpp", '#include "plugins/cpu/runtime/X.h"'),
             ("plugins/cpu/runtime/A.cpp", '#include "core/X.h"'),
             ("plugins/cpu/runtime/A.cpp", '#include "plugins/cpu/codegen/X.h"'),
             ("plugins/cpu/codegen/A.cpp", '#include "plugins/ptx/codegen/X.h"'),
