@@ -43,8 +43,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
 def is_test(path):
-    """Tests beside the code may use more than the code: LLVM's APFloat as a reference, for example."""
-    return re.search(r"(Test|Fuzzer|_test|_fuzzer)\.cpp$", path) is not None or "/test/" in path
+    """Tests and measurements beside the code may use more than the code: LLVM's APFloat as a reference, for example."""
+    return re.search(r"(Test|Fuzzer|_test|_fuzzer)\.cpp$|/(test|bench)/", path) is not None
 
 
 def component_of(path):
