@@ -10,7 +10,6 @@ Value Elaborator::fail(Code code, Range loc, std::string message, std::string hi
 }
 
 bool Elaborator::grow(Range loc) {
-  constexpr size_t kMaxNodes = 200000;
   if (++nodes_ <= kMaxNodes) return true;
   if (nodes_ == kMaxNodes + 1)
     fail(Code::E_TOO_COMPLEX, loc, "the kernel is too large: inlining its helpers gives more than " +
@@ -20,6 +19,7 @@ bool Elaborator::grow(Range loc) {
 
 Value Elaborator::evaluate(const ast::Expr &e) {
   using K = ast::Expr;
+  if (nodes_ > kMaxNodes) return Value::error(); // reported; nothing more is looked at
   switch (e.kind) {
   case K::Error: return Value::error();
   case K::Name: return lookup(e);

@@ -7,6 +7,7 @@ namespace tessera::frontend {
 Value Elaborator::inlineHelper(const FunctionDecl &f, const ast::Expr &call) {
   constexpr size_t kMaxCallDepth = 32;
   const ast::Stmt &fn = *f.stmt;
+  if (!grow(call.loc)) return Value::error();
   for (const auto &frame : frames_)
     if (frame->function == fn.text)
       return fail(Code::E_RECURSION, call.loc, "'" + fn.text + "' calls itself; helpers are inlined and cannot recurse",

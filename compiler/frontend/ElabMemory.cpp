@@ -15,6 +15,9 @@ ExprPtr Elaborator::fromLinear(const Linear &l, Range loc) {
   for (bool positive : {true, false})
     for (auto [atom, c] : l.terms)
       if ((c > 0) == positive) terms.emplace_back(atom, c);
+  // c - x rather than x * -1 + c.
+  int64_t constant = l.constant;
+  if (!terms.empty() && terms[0].second < 0 && constant != 0) sum = constInt(std::exchange(constant, 0), loc);
   for (auto [atom, c] : terms) {
     ExprPtr term = clone(*atomExprs_[atom]);
     term->loc = loc;
@@ -35,12 +38,12 @@ ExprPtr Elaborator::fromLinear(const Linear &l, Range loc) {
     args.push_back(std::move(term));
     sum = make(negative ? Op::Sub : Op::Add, i64, loc, std::move(args));
   }
-  if (!sum) return constInt(l.constant, loc);
-  if (l.constant == 0) return sum;
-  bool negative = l.constant < 0 && l.constant != INT64_MIN;
+  if (!sum) return constInt(constant, loc);
+  if (constant == 0) return sum;
+  bool negative = constant < 0 && constant != INT64_MIN;
   std::vector<ExprPtr> args;
   args.push_back(std::move(sum));
-  args.push_back(constInt(negative ? -l.constant : l.constant, loc));
+  args.push_back(constInt(negative ? -constant : constant, loc));
   return make(negative ? Op::Sub : Op::Add, i64, loc, std::move(args));
 }
 

@@ -233,6 +233,7 @@ private:
   ExprPtr var(SymbolId, Range);
   Value toVariable(Value, const std::string &name, Range);
   bool inlineable(const Expr &, unsigned &budget) const;
+  static constexpr size_t kMaxNodes = 200000;
   bool grow(Range); // counts a node; false past the limit
   Value fail(Code, Range, std::string message, std::string hint = {});
 

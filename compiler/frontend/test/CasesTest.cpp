@@ -13,6 +13,8 @@ struct Case {
   FrontendOptions options = {};
 };
 
+void PrintTo(const Case &c, std::ostream *os) { *os << c.code; } // found by GoogleTest
+
 FrontendOptions withTunable(const char *name, int64_t value) {
   FrontendOptions o;
   o.tunables = {{name, value}};
@@ -230,7 +232,5 @@ TEST(DiagnosticTable, EveryRowIsComplete) {
 }
 
 } // namespace
-
-void PrintTo(const Case &c, std::ostream *os) { *os << c.code; }
 
 } // namespace tessera::frontend::test

@@ -43,7 +43,7 @@ TEST(Lexer, Numbers) {
   EXPECT_EQ(kinds("1.5 .5 2. 1e3 1E-2"), "f1.500000 f0.500000 f2.000000 f1000.000000 f0.010000 NL END");
   EXPECT_EQ(kinds("9223372036854775807"), "9223372036854775807 NL END");
   EXPECT_EQ(kinds("9223372036854775808"), "0 NL END !");
-  EXPECT_EQ(kinds("0b12"), "1 2 NL END");
+  EXPECT_EQ(kinds("0b12"), "1 NL END !");
 }
 
 TEST(Lexer, Strings) {

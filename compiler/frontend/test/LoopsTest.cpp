@@ -107,8 +107,8 @@ TEST(Batch, MissingLeadingDimsAreLaunchAxes) {
   std::string source = kHead + "def k(A: ts.Tensor[\"B*H\", 2, \"M\", ts.f32], S: ts.Tensor[\"B*H\", 2, ts.f32]):\n    A[tile_m:tile_m+8] *= 2\n";
   std::string text = compile(source).text();
   EXPECT_THAT(text, HasSubstr("dims B*H M"));
-  EXPECT_THAT(text, HasSubstr("grid %batch0.1 from 0 to dim B*H step 1 batch\n  grid %batch1.2 from 0 to 2 step 1 batch\n  grid %tile_m.0"));
-  EXPECT_THAT(text, HasSubstr("store A[%batch0.1, %batch1.2, %tile_m.0 +8]"));
+  EXPECT_THAT(text, HasSubstr("grid %batch0.0 from 0 to dim B*H step 1 batch\n  grid %batch1.1 from 0 to 2 step 1 batch\n  grid %tile_m.2"));
+  EXPECT_THAT(text, HasSubstr("store A[%batch0.0, %batch1.1, %tile_m.2 +8]"));
   EXPECT_THAT(compile(source + "    A[0, 0, 0] = 0.0\n").text(), HasSubstr("E_INDEX"));
   EXPECT_THAT(compile(source + "    y = S[0]\n").text(), HasSubstr("E_INDEX"));
 }

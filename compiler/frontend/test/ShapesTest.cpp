@@ -21,8 +21,8 @@ TEST(Shapes, Policies) {
   EXPECT_EQ(validate("N=64"), "5:5: N: the kernel was compiled for 32, not 64\n");
   EXPECT_EQ(validate("Q=1"), "5:5: Q: 'k' has no such dim\n");
   EXPECT_EQ(validate("M=60, whole_tiles"), "6:9: i: its extent 60 is not a multiple of the tile's 16\n");
-  EXPECT_EQ(validate("M=16, max_bytes=1024"), "5:7: A: it has 2048 bytes; the limit is 1024\n5:40: B: it has 2048 bytes; the limit is 1024\n");
-  EXPECT_EQ(validate("M=9223372036854775807"), "5:7: A: its size does not fit in 64 bits\n5:40: B: its size does not fit in 64 bits\n");
+  EXPECT_EQ(validate("M=16, max_bytes=1024"), "5:7: A: it has 2048 bytes; the limit is 1024\n5:39: B: it has 2048 bytes; the limit is 1024\n");
+  EXPECT_EQ(validate("M=9223372036854775807"), "5:7: A: its size does not fit in 64 bits\n5:39: B: its size does not fit in 64 bits\n");
 }
 
 TEST(Shapes, MalformedPolicies) {
