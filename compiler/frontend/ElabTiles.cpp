@@ -209,7 +209,10 @@ Value Elaborator::reduce(const BuiltinInfo &b, const Arguments &a, Range loc) {
       args.push_back(take(std::move(v), loc));
       v = Value::of(make(Op::Reshape, flat, loc, std::move(args)));
     }
-    while (v.isTile()) v = reduceAxis(op, std::move(v), static_cast<int64_t>(v.shape.size()) - 1, loc);
+    while (v.isTile()) {
+      int64_t last = static_cast<int64_t>(v.shape.size()) - 1; // read before v is moved from
+      v = reduceAxis(op, std::move(v), last, loc);
+    }
     if (keep) v = broadcastTo(std::move(v), std::vector<int64_t>(fullRank, 1), loc);
   }
   if ((op == Op::Sum || op == Op::Prod) && isFloat(original)) v = cast(std::move(v), original, loc);
