@@ -4,7 +4,7 @@
 namespace tessera {
 namespace {
 
-tsr_status_t makeKernel(Context &context, CompiledKernel compiled, std::unique_ptr<KernelObject> &out) {
+tsr_status_t makeKernel(ContextObject &context, CompiledKernel compiled, std::unique_ptr<KernelObject> &out) {
   auto kernel = std::make_unique<KernelObject>();
   std::string why;
   if (!KernelMetadata::fromYaml(compiled.metadata, kernel->metadata, why) ||
@@ -71,7 +71,7 @@ private:
 } // namespace
 
 tsr_status_t createModule(tsr_context_t handle, std::vector<CompiledKernel> kernels, tsr_module_t *module) {
-  Context *context;
+  ContextObject *context;
   if (tsr_status_t status = resolve(handle, context)) return status;
   auto object = std::make_shared<ModuleObject>();
   object->context = context;

@@ -3,7 +3,7 @@
 
 namespace tessera {
 
-std::vector<std::shared_ptr<StreamObject>> Context::streams() const {
+std::vector<std::shared_ptr<StreamObject>> ContextObject::streams() const {
   std::vector<std::shared_ptr<StreamObject>> out;
   if (defaultStream) out.push_back(defaultStream);
   std::lock_guard lock(mutex_);
@@ -11,13 +11,13 @@ std::vector<std::shared_ptr<StreamObject>> Context::streams() const {
   return out;
 }
 
-void Context::drain() const {
+void ContextObject::drain() const {
   for (auto &stream : streams()) stream->device->drain();
 }
 
 namespace {
 template <class T> constexpr const char *kNoun = "";
-template <> constexpr const char *kNoun<Context> = "context";
+template <> constexpr const char *kNoun<ContextObject> = "context";
 template <> constexpr const char *kNoun<ModuleObject> = "module";
 template <> constexpr const char *kNoun<KernelObject> = "kernel";
 template <> constexpr const char *kNoun<StreamObject> = "stream";
@@ -30,13 +30,13 @@ template <class T> tsr_status_t resolve(typename T::Handle handle, T *&out) {
                               (handle ? " handle is not valid (destroyed, or of another kind)" : " handle is NULL"));
 }
 
-template tsr_status_t resolve(tsr_context_t, Context *&);
+template tsr_status_t resolve(tsr_context_t, ContextObject *&);
 template tsr_status_t resolve(tsr_module_t, ModuleObject *&);
 template tsr_status_t resolve(tsr_kernel_t, KernelObject *&);
 template tsr_status_t resolve(tsr_stream_t, StreamObject *&);
 template tsr_status_t resolve(tsr_event_t, EventObject *&);
 
-tsr_status_t resolveStream(Context &context, tsr_stream_t stream, StreamObject *&out) {
+tsr_status_t resolveStream(ContextObject &context, tsr_stream_t stream, StreamObject *&out) {
   if (!stream) {
     out = context.defaultStream.get();
     return TSR_SUCCESS;

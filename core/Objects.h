@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-struct Context;
+struct ContextObject;
 
 /// What every object has: its handle, for as long as it lives. `T` gives kKind and Handle.
 template <class T, class H, HandleKind K> struct Object {
@@ -38,17 +38,17 @@ private:
 };
 
 struct StreamObject : Object<StreamObject, tsr_stream_t, HandleKind::Stream> {
-  Context *context = nullptr;
+  ContextObject *context = nullptr;
   std::unique_ptr<DeviceStream> device;
 };
 
 struct EventObject : Object<EventObject, tsr_event_t, HandleKind::Event> {
-  Context *context = nullptr;
+  ContextObject *context = nullptr;
   std::unique_ptr<DeviceEvent> device;
 };
 
 struct KernelObject : Object<KernelObject, tsr_kernel_t, HandleKind::Kernel> {
-  Context *context = nullptr;
+  ContextObject *context = nullptr;
   std::shared_ptr<DeviceKernel> device;
   KernelMetadata metadata;
   std::string yaml;
@@ -56,11 +56,11 @@ struct KernelObject : Object<KernelObject, tsr_kernel_t, HandleKind::Kernel> {
 };
 
 struct ModuleObject : Object<ModuleObject, tsr_module_t, HandleKind::Module> {
-  Context *context = nullptr;
+  ContextObject *context = nullptr;
   std::vector<std::unique_ptr<KernelObject>> kernels;
 };
 
-struct Context : Object<Context, tsr_context_t, HandleKind::Context> {
+struct ContextObject : Object<ContextObject, tsr_context_t, HandleKind::Context> {
   Backend *backend = nullptr;
   std::unique_ptr<DeviceContext> device; // destroyed last: the members below are made from it
   std::shared_ptr<StreamObject> defaultStream;
@@ -94,14 +94,14 @@ private:
   std::vector<std::shared_ptr<ModuleObject>> modules_;
 };
 
-template <> inline std::vector<std::shared_ptr<StreamObject>> &Context::children() { return streams_; }
-template <> inline std::vector<std::shared_ptr<EventObject>> &Context::children() { return events_; }
-template <> inline std::vector<std::shared_ptr<ModuleObject>> &Context::children() { return modules_; }
+template <> inline std::vector<std::shared_ptr<StreamObject>> &ContextObject::children() { return streams_; }
+template <> inline std::vector<std::shared_ptr<EventObject>> &ContextObject::children() { return events_; }
+template <> inline std::vector<std::shared_ptr<ModuleObject>> &ContextObject::children() { return modules_; }
 
 /// Resolves a handle, or fails with a text that names what was expected.
 template <class T> tsr_status_t resolve(typename T::Handle handle, T *&out);
 
 /// `stream`, or the default stream of `context`; fails when it belongs to another context.
-tsr_status_t resolveStream(Context &context, tsr_stream_t stream, StreamObject *&out);
+tsr_status_t resolveStream(ContextObject &context, tsr_stream_t stream, StreamObject *&out);
 
 } // namespace tessera

@@ -35,7 +35,7 @@ tsr_status_t tsrCreateContextEx(const tsr_context_options_t *options, tsr_contex
     tsr_context_options_t o{};
     if (tsr_status_t status = readOptions(options, o)) return status;
     std::string why;
-    auto object = std::make_unique<Context>();
+    auto object = std::make_unique<ContextObject>();
     if (tsr_status_t status = selectBackend(o.backend, object->backend, why)) return fail(status, why);
     int devices = object->backend->deviceCount();
     if (o.device < 0 || o.device >= devices)
@@ -56,10 +56,10 @@ tsr_status_t tsrCreateContextEx(const tsr_context_options_t *options, tsr_contex
 
 tsr_status_t tsrDestroyContext(tsr_context_t handle) {
   return guarded([&] {
-    Context *context;
+    ContextObject *context;
     if (tsr_status_t status = resolve(handle, context)) return status;
     context->retire();
-    std::unique_ptr<Context> owner(context);
+    std::unique_ptr<ContextObject> owner(context);
     tsr_status_t result = TSR_SUCCESS;
     for (auto &stream : context->streams()) {
       std::string why;
@@ -72,7 +72,7 @@ tsr_status_t tsrDestroyContext(tsr_context_t handle) {
 
 tsr_status_t tsrGetDeviceInfo(tsr_context_t handle, tsr_device_info_t *info) {
   return guarded([&] {
-    Context *context;
+    ContextObject *context;
     if (tsr_status_t status = resolve(handle, context)) return status;
     const DeviceInfo &device = context->device->info();
     tsr_device_info_t out{};
@@ -89,7 +89,7 @@ tsr_status_t tsrGetDeviceInfo(tsr_context_t handle, tsr_device_info_t *info) {
 
 tsr_status_t tsrGetDeviceCapabilities(tsr_context_t handle, const char **json) {
   return guarded([&] {
-    Context *context;
+    ContextObject *context;
     if (tsr_status_t status = resolve(handle, context)) return status;
     if (tsr_status_t status = requireOut(json, "json")) return status;
     *json = context->device->info().capabilities.c_str();

@@ -6,7 +6,7 @@ using namespace tessera;
 
 tsr_status_t tsrAlloc(tsr_context_t handle, size_t bytes, uint32_t flags, void **dptr) {
   return guarded([&] {
-    Context *context;
+    ContextObject *context;
     if (tsr_status_t status = resolve(handle, context)) return status;
     if (tsr_status_t status = requireOut(dptr, "dptr")) return status;
     if (flags > TSR_MEM_MANAGED) return fail(TSR_EINVAL, "flags: unknown value " + std::to_string(flags));
@@ -19,7 +19,7 @@ tsr_status_t tsrAlloc(tsr_context_t handle, size_t bytes, uint32_t flags, void *
 
 tsr_status_t tsrFree(tsr_context_t handle, void *dptr) {
   return guarded([&] {
-    Context *context;
+    ContextObject *context;
     if (tsr_status_t status = resolve(handle, context)) return status;
     if (!dptr) return TSR_SUCCESS;
     context->drain();
@@ -29,7 +29,7 @@ tsr_status_t tsrFree(tsr_context_t handle, void *dptr) {
 
 tsr_status_t tsrGetMemoryInfo(tsr_context_t handle, tsr_memory_info_t *info) {
   return guarded([&] {
-    Context *context;
+    ContextObject *context;
     if (tsr_status_t status = resolve(handle, context)) return status;
     MemoryUse use = context->device->memoryUse();
     return writeInfo(tsr_memory_info_t{0, use.total, use.free, use.inUse, use.pooled}, info);
@@ -38,7 +38,7 @@ tsr_status_t tsrGetMemoryInfo(tsr_context_t handle, tsr_memory_info_t *info) {
 
 tsr_status_t tsrTrimMemory(tsr_context_t handle) {
   return guarded([&] {
-    Context *context;
+    ContextObject *context;
     if (tsr_status_t status = resolve(handle, context)) return status;
     context->device->trim();
     return TSR_SUCCESS;
@@ -49,7 +49,7 @@ namespace {
 
 enum Direction { HostToDevice, DeviceToHost, DeviceToDevice };
 
-tsr_status_t requireDeviceRange(Context &context, const void *p, size_t bytes, const char *name) {
+tsr_status_t requireDeviceRange(ContextObject &context, const void *p, size_t bytes, const char *name) {
   if (context.device->owns(p, bytes)) return TSR_SUCCESS;
   return fail(TSR_EINVAL, std::string(name) + ": the " + std::to_string(bytes) +
                               " bytes do not lie inside one live allocation of the context");
@@ -64,7 +64,7 @@ tsr_status_t finish(tsr_status_t queued, StreamObject &stream, bool wait) {
 tsr_status_t copy(Direction direction, tsr_context_t handle, void *dst, const void *src, size_t bytes,
                   tsr_stream_t streamHandle, bool wait) {
   return guarded([&] {
-    Context *context;
+    ContextObject *context;
     StreamObject *stream;
     if (tsr_status_t status = resolve(handle, context)) return status;
     if (tsr_status_t status = resolveStream(*context, streamHandle, stream)) return status;
@@ -81,7 +81,7 @@ tsr_status_t copy(Direction direction, tsr_context_t handle, void *dst, const vo
 
 tsr_status_t fill(tsr_context_t handle, void *dst, int value, size_t bytes, tsr_stream_t streamHandle, bool wait) {
   return guarded([&] {
-    Context *context;
+    ContextObject *context;
     StreamObject *stream;
     if (tsr_status_t status = resolve(handle, context)) return status;
     if (tsr_status_t status = resolveStream(*context, streamHandle, stream)) return status;

@@ -18,7 +18,7 @@ tsr_status_t readPairs(const tsr_named_int_t *entries, size_t count, const char 
   return TSR_SUCCESS;
 }
 
-tsr_status_t compileOptions(Context &context, const tsr_source_options_t &o, CompileOptions &out) {
+tsr_status_t compileOptions(ContextObject &context, const tsr_source_options_t &o, CompileOptions &out) {
   if (o.file_name) out.fileName = o.file_name;
   if (o.kernel) out.kernel = o.kernel;
   out.target = o.target ? o.target : context.device->info().arch;
@@ -55,7 +55,7 @@ tsr_status_t checkExtents(const KernelObject &kernel, const uint64_t *values) {
 tsr_status_t tsrLoadModuleFromSource(tsr_context_t handle, const char *source, size_t len,
                                      const tsr_source_options_t *options, tsr_module_t *module) {
   return guarded([&] {
-    Context *context;
+    ContextObject *context;
     if (tsr_status_t status = resolve(handle, context)) return status;
     if (tsr_status_t status = requireOut(source, "source")) return status;
     if (tsr_status_t status = requireOut(module, "module")) return status;

@@ -6,7 +6,7 @@ using namespace tessera;
 
 tsr_status_t tsrCreateStream(tsr_context_t handle, tsr_stream_t *stream) {
   return guarded([&] {
-    Context *context;
+    ContextObject *context;
     if (tsr_status_t status = resolve(handle, context)) return status;
     if (tsr_status_t status = requireOut(stream, "stream")) return status;
     auto object = std::make_shared<StreamObject>();
@@ -34,7 +34,7 @@ tsr_status_t tsrDestroyStream(tsr_stream_t handle) {
 
 tsr_status_t tsrGetDefaultStream(tsr_context_t handle, tsr_stream_t *stream) {
   return guarded([&] {
-    Context *context;
+    ContextObject *context;
     if (tsr_status_t status = resolve(handle, context)) return status;
     if (tsr_status_t status = requireOut(stream, "stream")) return status;
     *stream = context->defaultStream->handle();
@@ -62,7 +62,7 @@ tsr_status_t tsrStreamQuery(tsr_stream_t handle) {
 
 tsr_status_t tsrSynchronize(tsr_context_t handle) {
   return guarded([&] {
-    Context *context;
+    ContextObject *context;
     if (tsr_status_t status = resolve(handle, context)) return status;
     tsr_status_t result = TSR_SUCCESS;
     for (auto &stream : context->streams()) {
@@ -76,7 +76,7 @@ tsr_status_t tsrSynchronize(tsr_context_t handle) {
 
 tsr_status_t tsrCreateEvent(tsr_context_t handle, tsr_event_t *event) {
   return guarded([&] {
-    Context *context;
+    ContextObject *context;
     if (tsr_status_t status = resolve(handle, context)) return status;
     if (tsr_status_t status = requireOut(event, "event")) return status;
     auto object = std::make_shared<EventObject>();
