@@ -78,10 +78,12 @@ Value KernelImporter::importCausalMask(const Expr &e) {
     int64_t extent = type.getShape()[axis];
     auto line = RankedTensorType::get({extent}, b_.getI32Type());
     Value index = tile::IotaOp::create(b_, loc_, line, constant(b_.getI32Type(), int64_t{0}));
-    SmallVector<int64_t> shape(rank, 1);
-    shape[axis] = extent;
-    auto placed = RankedTensorType::get(shape, b_.getI32Type());
-    if (placed != line) index = tile::ReshapeOp::create(b_, loc_, placed, index);
+    SmallVector<int64_t> shape = {extent};
+    for (int64_t other = 0; other < rank; ++other) {
+      if (other == axis) continue;
+      shape.insert(shape.begin() + other, 1);
+      index = tile::ExpandDimsOp::create(b_, loc_, RankedTensorType::get(shape, b_.getI32Type()), index, other);
+    }
     return splat(index, positions);
   };
   Value distance = arith::SubIOp::create(b_, loc_, along(rank - 1), along(rank - 2));

@@ -1,6 +1,8 @@
 // Casts, reductions and matrix products: verification and folding.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileDialect.h"
+#include "numerics/Casts.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -47,8 +49,26 @@ static bool isExact(DType from, DType to) {
   return a.cls == DTypeClass::UnsignedInt && b.cls == DTypeClass::SignedInt && a.bits < b.bits;
 }
 
-OpFoldResult CastOp::fold(FoldAdaptor) {
+/// A literal of dtype `from`, converted as the reference casts do; null when `value` is no literal.
+static Attribute castLiteral(Attribute value, DType from, DType to, Type element) {
+  uint64_t bits;
+  if (auto f = dyn_cast_or_null<FloatAttr>(value)) bits = f.getValue().bitcastToAPInt().getZExtValue();
+  else if (auto i = dyn_cast_or_null<IntegerAttr>(value)) bits = i.getValue().getZExtValue();
+  else return {};
+  llvm::APInt result(element.getIntOrFloatBitWidth(), castBits(bits, from, to), /*isSigned=*/false,
+                     /*implicitTrunc=*/true);
+  if (auto type = dyn_cast<FloatType>(element))
+    return FloatAttr::get(type, llvm::APFloat(type.getFloatSemantics(), result));
+  return IntegerAttr::get(element, result);
+}
+
+OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   std::optional<DType> from = dtypeOf(getFromAttr()), to = dtypeOf(getToAttr());
+  Type element = getElementTypeOrSelf(getResult().getType());
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getInput()))
+    return SplatElementsAttr::get(cast<ShapedType>(getResult().getType()),
+                                  castLiteral(splat.getSplatValue<Attribute>(), *from, *to, element));
+  if (Attribute literal = castLiteral(adaptor.getInput(), *from, *to, element)) return literal;
   // f32 to tf32 rounds although the types agree.
   if (from == to && *from != DType::TF32) return getInput();
   // A widening that loses nothing is invisible to the cast behind it.
@@ -142,6 +162,28 @@ void MmaOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) 
   for (OpOperand *operand : {&getAMutable(), &getBMutable()})
     if (isa<BufferType>(operand->get().getType()))
       effects.emplace_back(MemoryEffects::Read::get(), operand, SharedMemory::get());
+}
+
+namespace {
+/// mma(transpose(x), b) -> mma(x, b) {trans_a}, and so for b: the flag costs nothing, the transpose a copy.
+struct TransposeIntoMma : OpRewritePattern<MmaOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MmaOp op, PatternRewriter &rewriter) const override {
+    auto a = op.getA().getDefiningOp<TransposeOp>(), b = op.getB().getDefiningOp<TransposeOp>();
+    if (!a && !b) return rewriter.notifyMatchFailure(op, "no operand is a transpose");
+    rewriter.modifyOpInPlace(op, [&] {
+      if (a) op.getAMutable().assign(a.getInput());
+      if (a) op.setTransA(!op.getTransA());
+      if (b) op.getBMutable().assign(b.getInput());
+      if (b) op.setTransB(!op.getTransB());
+    });
+    return success();
+  }
+};
+} // namespace
+
+void MmaOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<TransposeIntoMma>(context);
 }
 
 LogicalResult RandOp::verify() {

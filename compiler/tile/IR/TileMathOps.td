@@ -77,6 +77,7 @@ def Tile_MmaOp : Tile_Op<"mma", [AllTypesMatch<["acc", "result"]>, DeclareOpInte
     $a `,` $b `,` $acc (`unsigned` $is_unsigned^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,` type($acc)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Tile_RandOp : Tile_PureOp<"rand"> {

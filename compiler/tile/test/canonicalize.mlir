@@ -71,6 +71,38 @@ func.func @casts(%x: bf16, %y: f32) -> (bf16, f64, f32, f32) {
 
 // -----
 
+// Literals are cast as the reference casts do: 8-bit floats saturate, u8 is read unsigned, tf32 keeps 10 bits.
+// CHECK-LABEL: func.func @literals
+// CHECK-DAG: %[[Q:.*]] = arith.constant 4.480000e+02 : f8E4M3FN
+// CHECK-DAG: %[[U:.*]] = arith.constant 2.000000e+02 : f32
+// CHECK-DAG: %[[T:.*]] = arith.constant dense<1.000000e+00> : tensor<4xf32>
+// CHECK-DAG: %[[I:.*]] = arith.constant -1 : i32
+// CHECK: return %[[Q]], %[[U]], %[[T]], %[[I]]
+func.func @literals() -> (f8E4M3FN, f32, tensor<4xf32>, i32) {
+  %big = arith.constant 1.0e9 : f32
+  %q = tile.cast %big from f32 to fp8_e4m3 : f32 -> f8E4M3FN
+  %byte = arith.constant 200 : i8
+  %u = tile.cast %byte from u8 to f32 : i8 -> f32
+  %fine = arith.constant dense<1.0001> : tensor<4xf32>
+  %t = tile.cast %fine from f32 to tf32 : tensor<4xf32> -> tensor<4xf32>
+  %wide = arith.constant 4294967295 : i64
+  %i = tile.cast %wide from i64 to i32 : i64 -> i32
+  return %q, %u, %t, %i : f8E4M3FN, f32, tensor<4xf32>, i32
+}
+
+// -----
+
+// CHECK-LABEL: func.func @mma_of_transposes
+// CHECK-NEXT: tile.mma %arg0, %arg1, %arg2 {trans_a} : tensor<8x4xf32>, tensor<8x16xf32>, tensor<4x16xf32>
+func.func @mma_of_transposes(%a: tensor<8x4xf32>, %b: tensor<8x16xf32>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  %at = tile.transpose %a : tensor<8x4xf32> -> tensor<4x8xf32>
+  %bt = tile.transpose %b : tensor<8x16xf32> -> tensor<16x8xf32>
+  %m = tile.mma %at, %bt, %c {trans_b} : tensor<4x8xf32>, tensor<16x8xf32>, tensor<4x16xf32>
+  return %m : tensor<4x16xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @full_mask
 // CHECK-NEXT: return %arg0
 func.func @full_mask(%x: tensor<4xf32>, %f: f32) -> tensor<4xf32> {
