@@ -1,6 +1,5 @@
 // tsr-opt: reads IR of any level, runs passes on it, prints it. For tests and for looking at single passes.
 #include "compiler/pipeline/Passes.h"
-#include "plugins/cpu/codegen/Lowering.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -11,14 +10,15 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "plugins/cpu/codegen/Lowering.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<tessera::graph::GraphDialect, tessera::schedule::ScheduleDialect, tessera::tile::TileDialect,
-                  tessera::target::TargetDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
-                  mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
-                  mlir::memref::MemRefDialect, mlir::scf::SCFDialect, mlir::tensor::TensorDialect,
-                  mlir::vector::VectorDialect>();
+  registry.insert<tessera::graph::GraphDialect, tessera::schedule::ScheduleDialect,
+                  tessera::tile::TileDialect, tessera::target::TargetDialect, mlir::arith::ArithDialect,
+                  mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::LLVM::LLVMDialect,
+                  mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
+                  mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
   mlir::registerTransformsPasses();
   tessera::registerTesseraPasses();
   tessera::cpu::registerCpuPasses();
