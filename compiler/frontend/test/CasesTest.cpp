@@ -166,7 +166,7 @@ const std::vector<Case> &cases() {
       {"E_LOOP_STEP", kernelWith("for i in ts.tile.parallel(0, M, -4):\n    pass"), "ts.tile.parallel(0, M, -4)"},
       {"E_LOOP_VARIABLE", kernelWith("for i in range(4):\n    i = 2"), "i"},
       {"E_ITERATOR", kHead + "@ts.kernel\ndef k(x: ts.Tensor[\"m\", \"M\", ts.f32]):\n    x[tile_m:tile_m+4, 0:4] = 0.0\n", "tile_m"},
-      {"E_ITERATOR_STEP", kernelWith("A[tile_m:tile_m+4, 0:4] = B[tile_m:tile_m+8, 0:4]"), "tile_m:tile_m+8"},
+      {"E_ITERATOR_STEP", kernelWith("A[tile_m:tile_m+4, 0:4] = B[tile_m:tile_m+8, 0:4]"), "tile_m:tile_m+4"},
       {"E_ITERATOR_STEP", kernelWith("A[tile_m, 0] = 0.0"), "tile_m"},
       {"E_ITERATOR_REDUCTION", kernelWith("A[tile_m:tile_m+4, 0] = ts.tile.row_sum(B[tile_m:tile_m+4, tile_n:tile_n+4])"),
        "A[tile_m:tile_m+4, 0] = ts.tile.row_sum(B[tile_m:tile_m+4, tile_n:tile_n+4])"},
