@@ -165,6 +165,66 @@ def absence():
         yield p
 
 
+def absence_through_control():
+    """Values of absent elements must not come back through branches, loops, helpers and asynchronous copies. All are
+    negative here, so that a zero in their place would win the maximum."""
+    bodies = {
+        "if": "y = x\n        if mode > 0:\n            y = x - 1.0\n        else:\n            y = -ts.tile.abs(y)",
+        "if-one-side": "y = x\n        if mode > 0:\n            y = x - 1.0",
+        "for": "y = x\n        for t in range(mode):\n            y = y * 0.5 - 1.0",
+        "for-range": "y = x\n        for t in ts.tile.range(0, N, 32):\n            y = ts.tile.minimum(y, X[m:m+8, t:t+32])",
+        "while": "y = x\n        t = 0\n        while t < mode:\n            y = y - 1.0\n            t += 1",
+        "helper": "y = shifted(x)",
+        "cp_async": "ts.tile.cp_async(s, X[m:m+8, 0:32])\n        ts.tile.barrier()\n        y = s[:, :]",
+        "transpose": "y = x.T.T",
+        "cumsum": "y = ts.tile.cumsum(x, axis=1)",
+    }
+    references = {
+        "if": lambda x, mode: x - 1 if mode > 0 else -np.abs(x),
+        "if-one-side": lambda x, mode: x - 1 if mode > 0 else x,
+        "for": lambda x, mode: x if mode == 0 else x * 0.5 - 1 if mode == 1 else (x * 0.5 - 1) * 0.5 - 1,
+        "while": lambda x, mode: x - mode,
+        "helper": lambda x, mode: x - 2,
+        "cumsum": lambda x, mode: np.cumsum(x, axis=1),
+    }
+    for name, body in bodies.items():
+        p = program(f"absence/through/{name}", f"""def shifted(v):
+    return v - 2.0
+
+@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.f32], Z: ts.Tensor["M", ts.f32], mode: ts.i32):
+    s = ts.tile.alloc_shared((8, 32), ts.f32)
+    for m in ts.tile.parallel(0, M, 8):
+        x = X[m:m+8, 0:32]
+        {body}
+        Z[m:m+8] = ts.tile.row_max(y)
+""")
+        for m, n in ((5, 7), (1, 1), (9, 31), (8, 32)):
+            for mode in (0, 1, 2):
+                x = random("f32", (m, n), 11, -9, -1)
+                y = references.get(name, lambda x, mode: x)(x, mode)
+                p.run({"M": m, "N": n}, {"X": ("f32", x)}, {"Z": want("f32", y.max(1), rtol=1e-5)}, {"mode": mode})
+        yield p
+
+
+def zeros_for_absent():
+    """concat, reshape and writes to shared memory put 0 in the place of absent elements: their results are whole."""
+    for name, body in (("shared", "s[:, :] = x\n        ts.tile.barrier()\n        y = s[:, :]"),
+                       ("concat", "y = ts.tile.concat((x, x - 1.0), axis=1)")):
+        p = program(f"absence/zeros/{name}", f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.f32], Z: ts.Tensor["M", ts.f32]):
+    s = ts.tile.alloc_shared((8, 32), ts.f32)
+    for m in ts.tile.parallel(0, M, 8):
+        x = X[m:m+8, 0:32]
+        {body}
+        Z[m:m+8] = ts.tile.row_max(y)
+""")
+        for m, n in ((5, 7), (8, 32)):
+            x = random("f32", (m, n), 11, -9, -1)
+            p.run({"M": m, "N": n}, {"X": ("f32", x)}, {"Z": want("f32", x.max(1) if n == 32 else np.zeros(m))})
+        yield p
+
+
 def programs():
     yield from reductions()
     yield from nan_and_infinity()
@@ -172,3 +232,5 @@ def programs():
     yield from scans()
     yield from whole_tiles()
     yield from absence()
+    yield from absence_through_control()
+    yield from zeros_for_absent()
