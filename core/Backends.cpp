@@ -49,7 +49,8 @@ tsr_status_t selectBackend(const char *requested, Backend *&out, std::string &wh
     return TSR_SUCCESS;
   }
   std::string_view names[std::size(kTable)];
-  for (size_t i = 0; i < std::size(kTable); ++i) names[i] = kTable[i].name;
+  for (size_t i = 0; i < std::size(kTable); ++i)
+    names[i] = kTable[i].name;
   why = asked + ": there is no such backend; available: " + availableNames();
   if (auto near = nearestName(name, std::begin(names), std::end(names)); !near.empty())
     why += "; did you mean " + std::string(near) + "?";

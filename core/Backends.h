@@ -15,8 +15,8 @@ struct BackendEntry {
 /// Rows in order of preference among equals; ends with the CPU, which is always there.
 const BackendEntry *backendTable(size_t &count);
 
-/// Chooses: `requested`, else TESSERA_BACKEND, else the first available. A name that cannot be had is an error and
-/// nothing else is tried.
+/// Chooses: `requested`, else TESSERA_BACKEND, else the first available. A name that cannot be had is an
+/// error and nothing else is tried.
 tsr_status_t selectBackend(const char *requested, Backend *&out, std::string &why);
 
 } // namespace tessera

@@ -6,24 +6,30 @@ namespace {
 
 const char *severityName(Diagnostic::Severity s) {
   switch (s) {
-  case Diagnostic::Severity::Error: return "error";
-  case Diagnostic::Severity::Warning: return "warning";
-  case Diagnostic::Severity::Note: return "note";
+  case Diagnostic::Severity::Error:
+    return "error";
+  case Diagnostic::Severity::Warning:
+    return "warning";
+  case Diagnostic::Severity::Note:
+    return "note";
   }
   return "error";
 }
 
 const char *severityColour(Diagnostic::Severity s) {
   switch (s) {
-  case Diagnostic::Severity::Error: return "\033[1;31m";
-  case Diagnostic::Severity::Warning: return "\033[1;35m";
-  case Diagnostic::Severity::Note: return "\033[1;36m";
+  case Diagnostic::Severity::Error:
+    return "\033[1;31m";
+  case Diagnostic::Severity::Warning:
+    return "\033[1;35m";
+  case Diagnostic::Severity::Note:
+    return "\033[1;36m";
   }
   return "";
 }
 
-/// The line under the source line. Tabs are repeated and the continuation bytes of UTF-8 skipped, so that the caret
-/// stands under its character whatever the tab width; columns count bytes.
+/// The line under the source line. Tabs are repeated and the continuation bytes of UTF-8 skipped, so that the
+/// caret stands under its character whatever the tab width; columns count bytes.
 std::string caretLine(const Diagnostic &d) {
   std::string out;
   size_t begin = d.col - 1;
@@ -40,7 +46,8 @@ std::string caretLine(const Diagnostic &d) {
 } // namespace
 
 std::string render(const Diagnostic &d, bool colour) {
-  const char *bold = colour ? "\033[1m" : "", *green = colour ? "\033[1;32m" : "", *off = colour ? "\033[0m" : "";
+  const char *bold = colour ? "\033[1m" : "", *green = colour ? "\033[1;32m" : "",
+             *off = colour ? "\033[0m" : "";
   std::string out = bold;
   if (!d.file.empty()) {
     out += d.file + ":";
@@ -54,7 +61,8 @@ std::string render(const Diagnostic &d, bool colour) {
   if (d.line && !d.sourceLine.empty()) {
     out += "  " + d.sourceLine + "\n";
     // A column far past the line's end says nothing and would only make a long line of blanks.
-    if (d.col && d.col <= d.sourceLine.size() + 1) out += std::string("  ") + green + caretLine(d) + off + "\n";
+    if (d.col && d.col <= d.sourceLine.size() + 1)
+      out += std::string("  ") + green + caretLine(d) + off + "\n";
   }
   if (!d.hint.empty()) out += "  hint: " + d.hint + "\n";
   return out;

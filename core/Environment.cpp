@@ -11,14 +11,15 @@ namespace tessera {
 namespace {
 
 constexpr std::string_view kKnown[] = {
-    "TESSERA_BACKEND", "TESSERA_BACKENDS_DISABLE", "TESSERA_CACHE_DIR",  "TESSERA_CONFIG",     "TESSERA_MAPPER",
-    "TESSERA_NUMERICS", "TESSERA_PLUGIN_LOG",      "TESSERA_PLUGIN_PATH", "TESSERA_PROBE",
+    "TESSERA_BACKEND",  "TESSERA_BACKENDS_DISABLE", "TESSERA_CACHE_DIR",   "TESSERA_CONFIG", "TESSERA_MAPPER",
+    "TESSERA_NUMERICS", "TESSERA_PLUGIN_LOG",       "TESSERA_PLUGIN_PATH", "TESSERA_PROBE",
 };
 
 /// Levenshtein distance.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t j = 0; j <= b.size(); ++j)
+    row[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
     size_t diagonal = row[0];
     row[0] = i;
@@ -38,7 +39,8 @@ std::string environment(const char *name) {
   return value ? value : "";
 }
 
-std::string_view nearestName(std::string_view word, const std::string_view *begin, const std::string_view *end) {
+std::string_view nearestName(std::string_view word, const std::string_view *begin,
+                             const std::string_view *end) {
   std::string_view best;
   size_t bestDistance = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string_view *name = begin; name != end; ++name)
@@ -51,7 +53,8 @@ std::string unknownVariableWarnings(const char *const *entries) {
   for (; entries && *entries; ++entries) {
     std::string_view entry = *entries;
     std::string_view name = entry.substr(0, entry.find('='));
-    if (!name.starts_with("TESSERA_") || std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown))
+    if (!name.starts_with("TESSERA_") ||
+        std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown))
       continue;
     out += "tessera: warning: unknown environment variable " + std::string(name);
     if (auto near = nearestName(name, std::begin(kKnown), std::end(kKnown)); !near.empty())

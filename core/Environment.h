@@ -8,14 +8,15 @@ namespace tessera {
 /// Value of a known variable; empty and unset are the same.
 std::string environment(const char *name);
 
-/// Looks through the process's environment, once, and writes a warning to stderr for each TESSERA_* variable that
-/// means nothing, with the nearest known name.
+/// Looks through the process's environment, once, and writes a warning to stderr for each TESSERA_* variable
+/// that means nothing, with the nearest known name.
 void warnAboutUnknownVariables();
 
 /// The warnings for `entries` ("NAME=value", null-terminated), one line each.
 std::string unknownVariableWarnings(const char *const *entries);
 
 /// The candidate nearest to `word` when a slip of the pen may explain the difference, else empty.
-std::string_view nearestName(std::string_view word, const std::string_view *begin, const std::string_view *end);
+std::string_view nearestName(std::string_view word, const std::string_view *begin,
+                             const std::string_view *end);
 
 } // namespace tessera

@@ -1,7 +1,7 @@
 // Handles of the C ABI: numbers that look like pointers and are checked before anything is dereferenced.
 //
-// A handle holds the kind of its object, a slot and the slot's generation. A destroyed, foreign or mistaken handle
-// does not match its slot, so it is found out without touching freed memory. Looking up takes no lock.
+// A handle holds the kind of its object, a slot and the slot's generation. A destroyed, foreign or mistaken
+// handle does not match its slot, so it is found out without touching freed memory. Looking up takes no lock.
 #pragma once
 #include <array>
 #include <atomic>

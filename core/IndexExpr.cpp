@@ -1,4 +1,5 @@
-// Index expressions of the kernel metadata: recursive descent into a postfix program, evaluated on a small stack.
+// Index expressions of the kernel metadata: recursive descent into a postfix program, evaluated on a small
+// stack.
 #include "core/KernelMetadata.h"
 #include <algorithm>
 #include <array>
@@ -26,12 +27,20 @@ bool floorDiv(int64_t a, int64_t b, int64_t &out) {
 
 bool apply(Code code, int64_t a, int64_t b, int64_t &out) {
   switch (code) {
-  case Code::Add: return !__builtin_add_overflow(a, b, &out);
-  case Code::Sub: return !__builtin_sub_overflow(a, b, &out);
-  case Code::Mul: return !__builtin_mul_overflow(a, b, &out);
-  case Code::Min: out = std::min(a, b); return true;
-  case Code::Max: out = std::max(a, b); return true;
-  case Code::FloorDiv: return floorDiv(a, b, out);
+  case Code::Add:
+    return !__builtin_add_overflow(a, b, &out);
+  case Code::Sub:
+    return !__builtin_sub_overflow(a, b, &out);
+  case Code::Mul:
+    return !__builtin_mul_overflow(a, b, &out);
+  case Code::Min:
+    out = std::min(a, b);
+    return true;
+  case Code::Max:
+    out = std::max(a, b);
+    return true;
+  case Code::FloorDiv:
+    return floorDiv(a, b, out);
   case Code::CeilDiv: // the quotient rounded up is the floor plus one unless it divides evenly
     if (!floorDiv(a, b, out)) return false;
     out += a % b != 0;
@@ -42,7 +51,8 @@ bool apply(Code code, int64_t a, int64_t b, int64_t &out) {
     out = a % b;
     if (out != 0 && (out < 0) != (b < 0)) out += b;
     return true;
-  default: return false;
+  default:
+    return false;
   }
 }
 
@@ -76,7 +86,8 @@ public:
 
 private:
   void skipBlanks() {
-    while (pos_ < text_.size() && (text_[pos_] == ' ' || text_[pos_] == '\t')) ++pos_;
+    while (pos_ < text_.size() && (text_[pos_] == ' ' || text_[pos_] == '\t'))
+      ++pos_;
   }
   bool atEnd() { return skipBlanks(), pos_ == text_.size(); }
   bool accept(char c) {
@@ -88,7 +99,8 @@ private:
   bool fail(std::string_view expected) {
     if (!why_.empty()) return false;
     std::string found = pos_ < text_.size() ? std::string("'") + text_[pos_] + "'" : "the end";
-    why_ = "expected " + std::string(expected) + " at column " + std::to_string(pos_ + 1) + ", found " + found;
+    why_ =
+        "expected " + std::string(expected) + " at column " + std::to_string(pos_ + 1) + ", found " + found;
     return false;
   }
   bool say(std::string text) { return why_ = std::move(text), false; }
@@ -151,14 +163,16 @@ private:
   bool number() {
     int64_t value = 0;
     auto [end, error] = std::from_chars(text_.data() + pos_, text_.data() + text_.size(), value);
-    if (error != std::errc()) return say("number at column " + std::to_string(pos_ + 1) + " needs more than 64 bits");
+    if (error != std::errc())
+      return say("number at column " + std::to_string(pos_ + 1) + " needs more than 64 bits");
     pos_ = static_cast<size_t>(end - text_.data());
     return push(Code::Const, value);
   }
 
   bool call(int nesting) {
     size_t begin = pos_;
-    while (pos_ < text_.size() && isIdent(text_[pos_])) ++pos_;
+    while (pos_ < text_.size() && isIdent(text_[pos_]))
+      ++pos_;
     std::string_view word = text_.substr(begin, pos_ - begin);
     static constexpr std::pair<std::string_view, Code> kFunctions[] = {
         {"floordiv", Code::FloorDiv}, {"mod", Code::Mod}, {"ceildiv", Code::CeilDiv},
@@ -196,8 +210,12 @@ bool IndexExpr::evaluate(const int64_t *slots, int64_t &out) const {
   size_t top = 0;
   for (const Node &node : nodes_) {
     switch (node.code) {
-    case Code::Const: stack[top++] = node.value; break;
-    case Code::Slot: stack[top++] = slots[node.value]; break;
+    case Code::Const:
+      stack[top++] = node.value;
+      break;
+    case Code::Slot:
+      stack[top++] = slots[node.value];
+      break;
     case Code::Neg:
       if (__builtin_sub_overflow(int64_t{0}, stack[top - 1], &stack[top - 1])) return false;
       break;
@@ -211,7 +229,8 @@ bool IndexExpr::evaluate(const int64_t *slots, int64_t &out) const {
 }
 
 void IndexExpr::forEach(const std::function<void(Code, int64_t)> &visit) const {
-  for (const Node &node : nodes_) visit(node.code, node.value);
+  for (const Node &node : nodes_)
+    visit(node.code, node.value);
 }
 
 } // namespace tessera

@@ -16,7 +16,8 @@ constexpr size_t kMaxEntries = 1024; // of one list or map
   throw YAML::RepresentationException(node.Mark(), key + ": " + text);
 }
 
-// ---- Nodes to values ---------------------------------------------------------------------------------------------
+// ---- Nodes to values
+// ---------------------------------------------------------------------------------------------
 
 std::string asText(const YAML::Node &node, const std::string &key) {
   if (!node.IsScalar()) reject(node, key, "expected a text");
@@ -62,7 +63,8 @@ const YAML::Node &asList(const YAML::Node &node, const std::string &key) {
 std::vector<std::string> asTexts(const YAML::Node &node, const std::string &key) {
   std::vector<std::string> out;
   if (!node.IsDefined()) return out;
-  for (const YAML::Node &entry : asList(node, key)) out.push_back(asText(entry, key));
+  for (const YAML::Node &entry : asList(node, key))
+    out.push_back(asText(entry, key));
   return out;
 }
 
@@ -90,12 +92,14 @@ std::vector<std::pair<std::string, int64_t>> asInts(const YAML::Node &node, cons
   return out;
 }
 
-// ---- Names -------------------------------------------------------------------------------------------------------
+// ---- Names
+// -------------------------------------------------------------------------------------------------------
 
 bool isIdentifier(std::string_view s) {
   auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return !s.empty() && letter(s[0]) && std::all_of(s.begin(), s.end(), [&](char c) { return letter(c) || digit(c); });
+  return !s.empty() && letter(s[0]) &&
+         std::all_of(s.begin(), s.end(), [&](char c) { return letter(c) || digit(c); });
 }
 
 bool isNumber(std::string_view s) {
@@ -125,7 +129,8 @@ bool isFragmentShape(std::string_view s) {
   return s.empty();
 }
 
-// ---- Sections ----------------------------------------------------------------------------------------------------
+// ---- Sections
+// ----------------------------------------------------------------------------------------------------
 
 using Kind = MetadataParam::Kind;
 constexpr std::pair<std::string_view, Kind> kKinds[] = {
@@ -200,14 +205,17 @@ void readLaunch(const YAML::Node &node, KernelMetadata &m) {
   for (const std::string &axis : m.axes) {
     IndexExpr expr;
     std::string why;
-    if (!IndexExpr::parse(axis, names, expr, why)) reject(node["axes"], "launch.axes", "'" + axis + "': " + why);
+    if (!IndexExpr::parse(axis, names, expr, why))
+      reject(node["axes"], "launch.axes", "'" + axis + "': " + why);
   }
   if (node["block"]) {
     const YAML::Node &block = node["block"];
     if (!block.IsSequence() || block.size() != 3) reject(block, "launch.block", "expected three integers");
-    for (int i = 0; i < 3; ++i) m.block[i] = asInt(block[i], "launch.block", 1);
+    for (int i = 0; i < 3; ++i)
+      m.block[i] = asInt(block[i], "launch.block", 1);
   }
-  if (node["lanes_per_program"]) m.lanesPerProgram = asInt(node["lanes_per_program"], "launch.lanes_per_program", 1);
+  if (node["lanes_per_program"])
+    m.lanesPerProgram = asInt(node["lanes_per_program"], "launch.lanes_per_program", 1);
 }
 
 void readFragments(const YAML::Node &node, KernelMetadata &m) {
@@ -232,8 +240,9 @@ void readResources(const YAML::Node &node, KernelMetadata &m) {
 
 KernelMetadata readDocument(const YAML::Node &root) {
   KernelMetadata m;
-  checkMap(root, "metadata", {"name", "target", "numerics", "params", "tile", "specialized", "fragments", "resources",
-                              "launch", "epilogue", "fallbacks"});
+  checkMap(root, "metadata",
+           {"name", "target", "numerics", "params", "tile", "specialized", "fragments", "resources", "launch",
+            "epilogue", "fallbacks"});
   for (const char *key : {"name", "target", "numerics", "params", "launch"})
     if (!root[key]) reject(root, key, "missing");
   m.name = asText(root["name"], "name");
@@ -247,8 +256,9 @@ KernelMetadata readDocument(const YAML::Node &root) {
   m.tile = asInts(root["tile"], "tile");
   m.specialized = asInts(root["specialized"], "specialized");
   for (auto &[name, value] : m.specialized)
-    if (std::none_of(m.params.begin(), m.params.end(),
-                     [&, &dim = name](const MetadataParam &p) { return p.kind == Kind::Dim && p.name == dim; }))
+    if (std::none_of(m.params.begin(), m.params.end(), [&, &dim = name](const MetadataParam &p) {
+          return p.kind == Kind::Dim && p.name == dim;
+        }))
       reject(root["specialized"], "specialized", "'" + name + "' is not a dim of the kernel");
   if (root["fragments"]) readFragments(root["fragments"], m);
   if (root["resources"]) readResources(root["resources"], m);
@@ -258,7 +268,8 @@ KernelMetadata readDocument(const YAML::Node &root) {
   return m;
 }
 
-// ---- Writing -----------------------------------------------------------------------------------------------------
+// ---- Writing
+// -----------------------------------------------------------------------------------------------------
 
 std::string numberText(double value) {
   if (std::isnan(value)) return ".nan";
@@ -274,15 +285,19 @@ void writeParam(YAML::Emitter &out, const MetadataParam &p) {
   if (p.kind != Kind::Dim) out << YAML::Key << "dtype" << YAML::Value << tessera::name(p.dtype);
   if (isTensorLike(p.kind)) {
     out << YAML::Key << "dims" << YAML::Value << YAML::Flow << p.dims << YAML::Key << "access" << YAML::Value
-        << (p.reads && p.writes ? "readwrite" : p.writes ? "write" : "read");
+        << (p.reads && p.writes ? "readwrite"
+            : p.writes          ? "write"
+                                : "read");
   }
   if (p.defaultValue) out << YAML::Key << "default" << YAML::Value << numberText(*p.defaultValue);
   out << YAML::EndMap;
 }
 
-void writeInts(YAML::Emitter &out, const char *key, const std::vector<std::pair<std::string, int64_t>> &entries) {
+void writeInts(YAML::Emitter &out, const char *key,
+               const std::vector<std::pair<std::string, int64_t>> &entries) {
   out << YAML::Key << key << YAML::Value << YAML::Flow << YAML::BeginMap;
-  for (auto &[name, value] : entries) out << YAML::Key << name << YAML::Value << value;
+  for (auto &[name, value] : entries)
+    out << YAML::Key << name << YAML::Value << value;
   out << YAML::EndMap;
 }
 
@@ -294,21 +309,23 @@ std::string KernelMetadata::toYaml() const {
   out << YAML::Key << "name" << YAML::Value << name << YAML::Key << "target" << YAML::Value << target
       << YAML::Key << "numerics" << YAML::Value << numerics << YAML::Key << "params" << YAML::Value;
   out << YAML::BeginSeq;
-  for (const MetadataParam &p : params) writeParam(out, p);
+  for (const MetadataParam &p : params)
+    writeParam(out, p);
   out << YAML::EndSeq;
   writeInts(out, "tile", tile);
   writeInts(out, "specialized", specialized);
   if (!fragmentShape.empty() && fragmentIn && fragmentAcc) {
     out << YAML::Key << "fragments" << YAML::Value << YAML::Flow << YAML::BeginMap << YAML::Key << "mma"
-        << YAML::Value << fragmentShape << YAML::Key << "dtype_in" << YAML::Value << tessera::name(*fragmentIn)
-        << YAML::Key << "dtype_acc" << YAML::Value << tessera::name(*fragmentAcc) << YAML::EndMap;
+        << YAML::Value << fragmentShape << YAML::Key << "dtype_in" << YAML::Value
+        << tessera::name(*fragmentIn) << YAML::Key << "dtype_acc" << YAML::Value
+        << tessera::name(*fragmentAcc) << YAML::EndMap;
   }
   writeInts(out, "resources",
             {{"smem_per_cta", sharedBytes}, {"scratch_bytes", scratchBytes}, {"vector_bytes", vectorBytes}});
   out << YAML::Key << "launch" << YAML::Value << YAML::BeginMap;
   out << YAML::Key << "axes" << YAML::Value << YAML::Flow << axes;
-  out << YAML::Key << "block" << YAML::Value << YAML::Flow << YAML::BeginSeq << block[0] << block[1] << block[2]
-      << YAML::EndSeq;
+  out << YAML::Key << "block" << YAML::Value << YAML::Flow << YAML::BeginSeq << block[0] << block[1]
+      << block[2] << YAML::EndSeq;
   out << YAML::Key << "lanes_per_program" << YAML::Value << lanesPerProgram << YAML::EndMap;
   out << YAML::Key << "epilogue" << YAML::Value << YAML::Flow << epilogue;
   out << YAML::Key << "fallbacks" << YAML::Value << YAML::Flow << fallbacks;

@@ -26,10 +26,12 @@ bool LaunchPlan::make(const KernelMetadata &m, LaunchPlan &out, std::string &why
     for (const std::string &dim : p.dims) {
       Extent extent{-1, 0};
       for (size_t i = 0; i < m.params.size(); ++i)
-        if (m.params[i].kind == Kind::Dim && m.params[i].name == dim) extent.argument = static_cast<int32_t>(i);
+        if (m.params[i].kind == Kind::Dim && m.params[i].name == dim)
+          extent.argument = static_cast<int32_t>(i);
       if (extent.argument < 0) {
         IndexExpr constant; // a plain number, by the metadata's own checks
-        if (!IndexExpr::parse(dim, {}, constant, why) || !constant.evaluate(nullptr, extent.constant)) return false;
+        if (!IndexExpr::parse(dim, {}, constant, why) || !constant.evaluate(nullptr, extent.constant))
+          return false;
       }
       plan.extents_.push_back(extent);
     }
@@ -56,12 +58,14 @@ bool LaunchPlan::bindArgument(size_t index, const void *source, uint64_t &value,
   };
   if (!source) return reject("args[" + std::to_string(index) + "] is null");
   value = 0;
-  std::memcpy(&value, source, a.kind == Kind::Scalar ? a.bytes : sizeof(uint64_t)); // little-endian: zero-extends
+  std::memcpy(&value, source,
+              a.kind == Kind::Scalar ? a.bytes : sizeof(uint64_t)); // little-endian: zero-extends
   switch (a.kind) {
   case Kind::Tensor:
   case Kind::Result:
     if (value == 0) return reject("the device pointer is null");
-    if (value % a.bytes != 0) return reject("the device pointer is not aligned to " + std::to_string(a.bytes) + " bytes");
+    if (value % a.bytes != 0)
+      return reject("the device pointer is not aligned to " + std::to_string(a.bytes) + " bytes");
     return true;
   case Kind::Scalar:
     if (a.isBool && value > 1) return reject("a bool is 0 or 1, found " + std::to_string(value));
@@ -70,7 +74,8 @@ bool LaunchPlan::bindArgument(size_t index, const void *source, uint64_t &value,
     auto dim = static_cast<int64_t>(value);
     if (dim < 0) return reject("a dim cannot be negative, found " + std::to_string(dim));
     if (a.expected >= 0 && dim != a.expected)
-      return reject("the kernel was compiled for " + std::to_string(a.expected) + ", found " + std::to_string(dim));
+      return reject("the kernel was compiled for " + std::to_string(a.expected) + ", found " +
+                    std::to_string(dim));
     return true;
   }
   }
@@ -104,7 +109,8 @@ bool LaunchPlan::deriveGrid(const uint64_t *values, LaunchGrid &grid, std::strin
   if (arguments_.size() > kSmall) large.resize(arguments_.size()), slots = large.data();
   for (size_t i = 0; i < arguments_.size(); ++i) {
     // Scalars come zero-extended; expressions want their sign.
-    int shift = arguments_[i].kind == Kind::Scalar && arguments_[i].isSigned ? 64 - 8 * arguments_[i].bytes : 0;
+    int shift =
+        arguments_[i].kind == Kind::Scalar && arguments_[i].isSigned ? 64 - 8 * arguments_[i].bytes : 0;
     slots[i] = static_cast<int64_t>(values[i] << shift) >> shift;
   }
   grid = {1, 1, 1};
@@ -129,7 +135,8 @@ bool LaunchPlan::deriveGrid(const uint64_t *values, LaunchGrid &grid, std::strin
 bool LaunchPlan::bind(const tsr_launch_t &launch, void *const *args, size_t nargs, uint64_t *values,
                       LaunchGrid &grid, std::string &why) const {
   if (nargs != arguments_.size()) {
-    why = "the kernel takes " + std::to_string(arguments_.size()) + " arguments, found " + std::to_string(nargs);
+    why = "the kernel takes " + std::to_string(arguments_.size()) + " arguments, found " +
+          std::to_string(nargs);
     if (nargs < arguments_.size()) why += "; the first missing one is " + arguments_[nargs].name;
     return false;
   }
@@ -155,7 +162,8 @@ bool LaunchPlan::bind(const tsr_launch_t &launch, void *const *args, size_t narg
   };
   if (launch.grid_x != grid.x || launch.grid_y != grid.y || launch.grid_z != grid.z) {
     why = "grid " + triple(launch.grid_x, launch.grid_y, launch.grid_z) + " does not match " +
-          triple(grid.x, grid.y, grid.z) + ", which the kernel's metadata derives (0,0,0 takes it from there)";
+          triple(grid.x, grid.y, grid.z) +
+          ", which the kernel's metadata derives (0,0,0 takes it from there)";
     return false;
   }
   if (launch.block_x != block_[0] || launch.block_y != block_[1] || launch.block_z != block_[2]) {
@@ -164,8 +172,8 @@ bool LaunchPlan::bind(const tsr_launch_t &launch, void *const *args, size_t narg
     return false;
   }
   if (launch.smem_bytes && launch.smem_bytes != sharedBytes_) {
-    why = "smem_bytes " + std::to_string(launch.smem_bytes) + " does not match " + std::to_string(sharedBytes_) +
-          " of the kernel's metadata";
+    why = "smem_bytes " + std::to_string(launch.smem_bytes) + " does not match " +
+          std::to_string(sharedBytes_) + " of the kernel's metadata";
     return false;
   }
   return true;

@@ -1,4 +1,5 @@
-// The checks of a launch, prepared once per kernel: argument kinds, sizes and alignments, and the grid's expressions.
+// The checks of a launch, prepared once per kernel: argument kinds, sizes and alignments, and the grid's
+// expressions.
 #pragma once
 #include "core/KernelMetadata.h"
 #include <cstdint>
@@ -16,24 +17,28 @@ public:
   size_t argumentCount() const { return arguments_.size(); }
 
   /// Checks `args` and `launch` against the kernel and reads them: values[i] gets the i-th launch value
-  /// (CpuKernelFn's form), `grid` the programs per axis. Allocates nothing unless it fails or the kernel has more
-  /// than kSmall arguments. Returns false, with `why` filled, when an argument is wrong.
+  /// (CpuKernelFn's form), `grid` the programs per axis. Allocates nothing unless it fails or the kernel has
+  /// more than kSmall arguments. Returns false, with `why` filled, when an argument is wrong.
   [[nodiscard]] bool bind(const tsr_launch_t &launch, void *const *args, size_t nargs, uint64_t *values,
                           LaunchGrid &grid, std::string &why) const;
 
-  /// Bytes of tensor `index` at these values; -1: argument `index` is no tensor. Valid after a successful bind.
+  /// Bytes of tensor `index` at these values; -1: argument `index` is no tensor. Valid after a successful
+  /// bind.
   int64_t tensorBytes(size_t index, const uint64_t *values) const;
   const std::string &name(size_t index) const { return arguments_[index].name; }
 
   static constexpr size_t kSmall = 64;
 
 private:
-  struct Extent { int32_t argument; int64_t constant; }; // argument < 0: the constant
+  struct Extent {
+    int32_t argument;
+    int64_t constant;
+  }; // argument < 0: the constant
   struct Argument {
     MetadataParam::Kind kind;
-    uint8_t bytes;             // of an element or the scalar
+    uint8_t bytes; // of an element or the scalar
     bool isSigned, isBool;
-    int64_t expected = -1;     // a dim this image was specialised on, else -1
+    int64_t expected = -1; // a dim this image was specialised on, else -1
     uint32_t extentsBegin, extentsEnd;
     std::string name;
   };

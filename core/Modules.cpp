@@ -28,10 +28,14 @@ tsr_status_t makeKernel(ContextObject &context, CompiledKernel compiled, std::un
 
 tsr_status_t statusOf(CompileStatus status) {
   switch (status) {
-  case CompileStatus::Ok: return TSR_SUCCESS;
-  case CompileStatus::BadProgram: return TSR_ECOMPILE;
-  case CompileStatus::Unimplemented: return TSR_UNIMPLEMENTED;
-  case CompileStatus::BackendFailure: return TSR_EINTERNAL;
+  case CompileStatus::Ok:
+    return TSR_SUCCESS;
+  case CompileStatus::BadProgram:
+    return TSR_ECOMPILE;
+  case CompileStatus::Unimplemented:
+    return TSR_UNIMPLEMENTED;
+  case CompileStatus::BackendFailure:
+    return TSR_EINTERNAL;
   }
   return TSR_EINTERNAL;
 }
@@ -50,7 +54,8 @@ public:
     }
     tsr_status_t status = statusOf(result);
     if (status == TSR_SUCCESS) return status;
-    while (!first.empty() && first.back() == '\n') first.pop_back();
+    while (!first.empty() && first.back() == '\n')
+      first.pop_back();
     return fail(status, first.empty() ? "the compiler failed without a diagnostic" : first);
   }
 
@@ -113,7 +118,8 @@ tsr_status_t compileKernels(std::string_view source, CompileOptions options, tsr
     options.kernel = name;
     CompileStatus result = compiler->compile(source, options, kernel, diags);
     if (tsr_status_t status = sink.finish(result, diags)) return status;
-    for (const std::string &fallback : kernel.fallbacks) sink.note(fallback);
+    for (const std::string &fallback : kernel.fallbacks)
+      sink.note(fallback);
     out.push_back(std::move(kernel));
   }
   return TSR_SUCCESS;

@@ -12,7 +12,8 @@ std::vector<std::shared_ptr<StreamObject>> ContextObject::streams() const {
 }
 
 void ContextObject::drain() const {
-  for (auto &stream : streams()) stream->device->drain();
+  for (auto &stream : streams())
+    stream->device->drain();
 }
 
 namespace {
@@ -26,8 +27,9 @@ template <> constexpr const char *kNoun<EventObject> = "event";
 
 template <class T> tsr_status_t resolve(typename T::Handle handle, T *&out) {
   if ((out = lookup<T>(handle))) return TSR_SUCCESS;
-  return fail(TSR_EINVAL, std::string("the ") + kNoun<T> +
-                              (handle ? " handle is not valid (destroyed, or of another kind)" : " handle is NULL"));
+  return fail(TSR_EINVAL,
+              std::string("the ") + kNoun<T> +
+                  (handle ? " handle is not valid (destroyed, or of another kind)" : " handle is NULL"));
 }
 
 template tsr_status_t resolve(tsr_context_t, ContextObject *&);

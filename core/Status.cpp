@@ -8,7 +8,9 @@ namespace {
 
 thread_local std::string lastErrorText;
 
-struct StatusRow { const char *name, *meaning; };
+struct StatusRow {
+  const char *name, *meaning;
+};
 constexpr StatusRow kStatus[] = {
     {"TSR_SUCCESS", "success"},
     {"TSR_EOOM", "out of memory"},

@@ -11,7 +11,8 @@ tsr_status_t tsrAlloc(tsr_context_t handle, size_t bytes, uint32_t flags, void *
     if (tsr_status_t status = requireOut(dptr, "dptr")) return status;
     if (flags > TSR_MEM_MANAGED) return fail(TSR_EINVAL, "flags: unknown value " + std::to_string(flags));
     void *out = nullptr;
-    tsr_status_t status = checked([&](std::string &why) { return context->device->alloc(bytes, flags, &out, why); });
+    tsr_status_t status =
+        checked([&](std::string &why) { return context->device->alloc(bytes, flags, &out, why); });
     if (status == TSR_SUCCESS) *dptr = out;
     return status;
   });
@@ -74,18 +75,21 @@ tsr_status_t copy(Direction direction, tsr_context_t handle, void *dst, const vo
       if (tsr_status_t status = requireDeviceRange(*context, dst, bytes, "dst")) return status;
     if (direction != HostToDevice)
       if (tsr_status_t status = requireDeviceRange(*context, src, bytes, "src")) return status;
-    tsr_status_t queued = checked([&](std::string &why) { return stream->device->copy(dst, src, bytes, why); });
+    tsr_status_t queued =
+        checked([&](std::string &why) { return stream->device->copy(dst, src, bytes, why); });
     return finish(queued, *stream, wait);
   });
 }
 
-tsr_status_t fill(tsr_context_t handle, void *dst, int value, size_t bytes, tsr_stream_t streamHandle, bool wait) {
+tsr_status_t fill(tsr_context_t handle, void *dst, int value, size_t bytes, tsr_stream_t streamHandle,
+                  bool wait) {
   return guarded([&] {
     ContextObject *context;
     StreamObject *stream;
     if (tsr_status_t status = resolve(handle, context)) return status;
     if (tsr_status_t status = resolveStream(*context, streamHandle, stream)) return status;
-    if (value < 0 || value > 255) return fail(TSR_EINVAL, "value: expected a byte, found " + std::to_string(value));
+    if (value < 0 || value > 255)
+      return fail(TSR_EINVAL, "value: expected a byte, found " + std::to_string(value));
     if (tsr_status_t status = requireOut(dst, "dst")) return status;
     if (tsr_status_t status = requireDeviceRange(*context, dst, bytes, "dst")) return status;
     tsr_status_t queued = checked(
@@ -105,13 +109,16 @@ tsr_status_t tsrMemcpyD2H(tsr_context_t c, void *dst, const void *src, size_t by
 tsr_status_t tsrMemcpyD2D(tsr_context_t c, void *dst, const void *src, size_t bytes) {
   return copy(DeviceToDevice, c, dst, src, bytes, nullptr, true);
 }
-tsr_status_t tsrMemcpyH2DAsync(tsr_context_t c, void *dst, const void *src, size_t bytes, tsr_stream_t stream) {
+tsr_status_t tsrMemcpyH2DAsync(tsr_context_t c, void *dst, const void *src, size_t bytes,
+                               tsr_stream_t stream) {
   return copy(HostToDevice, c, dst, src, bytes, stream, false);
 }
-tsr_status_t tsrMemcpyD2HAsync(tsr_context_t c, void *dst, const void *src, size_t bytes, tsr_stream_t stream) {
+tsr_status_t tsrMemcpyD2HAsync(tsr_context_t c, void *dst, const void *src, size_t bytes,
+                               tsr_stream_t stream) {
   return copy(DeviceToHost, c, dst, src, bytes, stream, false);
 }
-tsr_status_t tsrMemcpyD2DAsync(tsr_context_t c, void *dst, const void *src, size_t bytes, tsr_stream_t stream) {
+tsr_status_t tsrMemcpyD2DAsync(tsr_context_t c, void *dst, const void *src, size_t bytes,
+                               tsr_stream_t stream) {
   return copy(DeviceToDevice, c, dst, src, bytes, stream, false);
 }
 tsr_status_t tsrMemset(tsr_context_t c, void *dst, int value, size_t bytes) {

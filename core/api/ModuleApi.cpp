@@ -12,7 +12,8 @@ tsr_status_t readPairs(const tsr_named_int_t *entries, size_t count, const char 
                        std::vector<std::pair<std::string, int64_t>> &out) {
   if (count && !entries) return fail(TSR_EINVAL, std::string(what) + " is NULL, yet its count is not 0");
   for (size_t i = 0; i < count; ++i) {
-    if (!entries[i].name) return fail(TSR_EINVAL, std::string(what) + "[" + std::to_string(i) + "] has no name");
+    if (!entries[i].name)
+      return fail(TSR_EINVAL, std::string(what) + "[" + std::to_string(i) + "] has no name");
     out.emplace_back(entries[i].name, entries[i].value);
   }
   return TSR_SUCCESS;
@@ -23,7 +24,8 @@ tsr_status_t compileOptions(ContextObject &context, const tsr_source_options_t &
   if (o.kernel) out.kernel = o.kernel;
   out.target = o.target ? o.target : context.device->info().arch;
   if (out.target.substr(0, out.target.find(':')) != context.backend->name())
-    return fail(TSR_EINVAL, "target '" + out.target + "' is not of the context's backend " + context.backend->name());
+    return fail(TSR_EINVAL,
+                "target '" + out.target + "' is not of the context's backend " + context.backend->name());
   std::string fromEnvironment = environment("TESSERA_NUMERICS");
   if (o.numerics)
     out.numerics = o.numerics;

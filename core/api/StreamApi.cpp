@@ -146,7 +146,8 @@ tsr_status_t tsrEventElapsedMs(tsr_event_t startHandle, tsr_event_t endHandle, d
     int64_t from, to;
     for (auto [event, time] : {std::pair{start, &from}, std::pair{end, &to}}) {
       tsr_status_t status = event->device->timestamp(*time);
-      if (status == TSR_EINVAL) return fail(status, event == start ? "start was never recorded" : "end was never recorded");
+      if (status == TSR_EINVAL)
+        return fail(status, event == start ? "start was never recorded" : "end was never recorded");
       if (status != TSR_SUCCESS) return status;
     }
     *ms = static_cast<double>(to - from) / 1e6;

@@ -3,12 +3,12 @@
 #include <string.h>
 #include <tessera/tessera.h>
 
-#define CHECK(condition)                                                                                             \
-  do {                                                                                                               \
-    if (!(condition)) {                                                                                              \
-      fprintf(stderr, "%s:%d: %s failed: %s\n", __FILE__, __LINE__, #condition, tsrLastError());                     \
-      return 1;                                                                                                      \
-    }                                                                                                                \
+#define CHECK(condition)                                                                                     \
+  do {                                                                                                       \
+    if (!(condition)) {                                                                                      \
+      fprintf(stderr, "%s:%d: %s failed: %s\n", __FILE__, __LINE__, #condition, tsrLastError());             \
+      return 1;                                                                                              \
+    }                                                                                                        \
   } while (0)
 
 int main(void) {
@@ -24,7 +24,8 @@ int main(void) {
   CHECK(sizeof(tsr_launch_t) == 28);
   CHECK(tsrCreateContext(&context) == TSR_SUCCESS);
   CHECK(tsrAlloc(context, sizeof in, TSR_MEM_DEVICE, &p) == TSR_SUCCESS);
-  for (i = 0; i < 16; ++i) in[i] = (float)i;
+  for (i = 0; i < 16; ++i)
+    in[i] = (float)i;
   CHECK(tsrMemcpyH2D(context, p, in, sizeof in) == TSR_SUCCESS);
   CHECK(tsrMemcpyD2H(context, out, p, sizeof out) == TSR_SUCCESS);
   CHECK(memcmp(in, out, sizeof in) == 0);

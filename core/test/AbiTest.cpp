@@ -67,7 +67,8 @@ struct BackendVariable : testing::Test {
 TEST_F(BackendVariable, UnknownNameListsWhatThereIs) {
   setenv("TESSERA_BACKEND", "rocn", 1);
   EXPECT_EQ(tsrCreateContext(&context), TSR_ENOTFOUND);
-  EXPECT_TRUE(lastErrorHas("TESSERA_BACKEND=rocn: there is no such backend; available: cpu; did you mean rocm?"));
+  EXPECT_TRUE(
+      lastErrorHas("TESSERA_BACKEND=rocn: there is no such backend; available: cpu; did you mean rocm?"));
   EXPECT_EQ(context, nullptr);
 }
 

@@ -56,7 +56,9 @@ TEST_F(LoadFromSource, PassesOptionsAndReportsWarningsAndFallbacks) {
   options.tunables = &tunable;
   options.tunable_count = 1;
   ASSERT_OK(load("good"));
-  EXPECT_EQ(log, "1 W_UNUSED warning: [W_UNUSED] cpu:znver3 strict dims 2 tunables 1\n|2 N_FALLBACK fp4 runs as fp6|");
+  EXPECT_EQ(
+      log,
+      "1 W_UNUSED warning: [W_UNUSED] cpu:znver3 strict dims 2 tunables 1\n|2 N_FALLBACK fp4 runs as fp6|");
 }
 
 TEST_F(LoadFromSource, NumericsComesFromTheEnvironmentUnlessGiven) {

@@ -41,7 +41,8 @@ TEST(Diagnostic, CaretStandsUnderItsCharacterBehindTabsAndUtf8) {
   d.sourceLine = "\t\xC3\xA4 = q"; // a tab, a-umlaut in two bytes
   d.col = 7;
   d.endCol = 8;
-  EXPECT_EQ(render(d, false), "a.py:3:7: error: [E_UNKNOWN_NAME] unknown name 'alhpa'\n  \t\xC3\xA4 = q\n  \t    ^\n");
+  EXPECT_EQ(render(d, false),
+            "a.py:3:7: error: [E_UNKNOWN_NAME] unknown name 'alhpa'\n  \t\xC3\xA4 = q\n  \t    ^\n");
 }
 
 TEST(Diagnostic, StrangeColumnsDoNoHarm) {

@@ -1,5 +1,5 @@
-// Stands where libtessera-compiler.so would: "compiles" one-word sources, so that the runtime's side of the seam can be
-// tested without MLIR. FAKE_COMPILER_REFUSES makes it act as one of another build.
+// Stands where libtessera-compiler.so would: "compiles" one-word sources, so that the runtime's side of the
+// seam can be tested without MLIR. FAKE_COMPILER_REFUSES makes it act as one of another build.
 #include "core/BuildId.h"
 #include "core/CompilerService.h"
 #include <cstdlib>
@@ -51,7 +51,8 @@ class FakeCompiler final : public CompilerService {
     w.message = o.target + " " + o.numerics + " dims " + std::to_string(o.dims.size()) + " tunables " +
                 std::to_string(o.tunables.size());
     diags.push_back(w);
-    out.metadata = "{name: " + o.kernel + ", target: cpu, numerics: standard, params: [{name: out, kind: result, " +
+    out.metadata = "{name: " + o.kernel +
+                   ", target: cpu, numerics: standard, params: [{name: out, kind: result, " +
                    "dtype: i64, dims: ['1'], access: write}], launch: {}}";
     out.entry = setAnswer;
     out.fallbacks = {"fp4 runs as fp6"};
@@ -68,7 +69,8 @@ class FakeCompiler final : public CompilerService {
 
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) CompilerService *tesseraCompilerService(const char *buildId) {
+extern "C" __attribute__((visibility("default"))) CompilerService *
+tesseraCompilerService(const char *buildId) {
   static FakeCompiler compiler;
   if (std::getenv("FAKE_COMPILER_REFUSES") || std::strcmp(buildId, TESSERA_BUILD_ID) != 0) return nullptr;
   return &compiler;

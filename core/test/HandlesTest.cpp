@@ -34,9 +34,12 @@ TEST(HandleTable, ManyObjects) {
   HandleTable &table = HandleTable::get();
   std::vector<uintptr_t> handles;
   std::vector<int> objects(5000);
-  for (int &o : objects) handles.push_back(table.insert(HandleKind::Event, &o));
-  for (size_t i = 0; i < objects.size(); ++i) EXPECT_EQ(table.find(HandleKind::Event, handles[i]), &objects[i]);
-  for (uintptr_t h : handles) table.erase(h);
+  for (int &o : objects)
+    handles.push_back(table.insert(HandleKind::Event, &o));
+  for (size_t i = 0; i < objects.size(); ++i)
+    EXPECT_EQ(table.find(HandleKind::Event, handles[i]), &objects[i]);
+  for (uintptr_t h : handles)
+    table.erase(h);
 }
 
 using Mistaken = RuntimeTest;

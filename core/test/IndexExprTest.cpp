@@ -95,10 +95,12 @@ TEST(IndexExpr, HostileSizesAreRefused) {
   EXPECT_EQ(errorOf(std::string(1000, '-') + "1"), "expression is nested too deeply");
   EXPECT_EQ(errorOf(std::string(5000, ' ') + "1"), "expression is longer than 4096 characters");
   std::string stacked; // right-nested sums keep every left operand on the stack
-  for (int i = 0; i < 30; ++i) stacked += "1+2*(";
+  for (int i = 0; i < 30; ++i)
+    stacked += "1+2*(";
   EXPECT_EQ(valueOf(stacked + "1" + std::string(30, ')')), (int64_t{1} << 31) - 1 + 0 * INT_MAX);
   std::string tooMuch;
-  for (int i = 0; i < 31; ++i) tooMuch += "max(1+2*3, 1+2*(";
+  for (int i = 0; i < 31; ++i)
+    tooMuch += "max(1+2*3, 1+2*(";
   EXPECT_EQ(errorOf(tooMuch), "expression is nested too deeply");
 }
 

@@ -145,13 +145,17 @@ TEST(KernelMetadata, RejectsParams) {
   EXPECT_EQ(errorOf(with(", dims: [M, K]", "")), "line 5: params.A: dims are missing");
   EXPECT_EQ(errorOf(with("dims: [M, K]", "dims: 3")), "line 5: params.A.dims: expected a list");
   EXPECT_EQ(errorOf(with("dims: [M, K]", "dims: [M, -3]")), "line 5: params.A.dims: '-3' is not a dim");
-  EXPECT_EQ(errorOf(with("access: read}", "access: look}")), "line 5: params.A: access is read, write or readwrite");
+  EXPECT_EQ(errorOf(with("access: read}", "access: look}")),
+            "line 5: params.A: access is read, write or readwrite");
   EXPECT_EQ(errorOf(with(", access: read}", "}")), "line 5: params.A: access is read, write or readwrite");
-  EXPECT_EQ(errorOf(with("access: read}", "access: read, default: 1}")), "line 5: params.A: a tensor has no default");
+  EXPECT_EQ(errorOf(with("access: read}", "access: read, default: 1}")),
+            "line 5: params.A: a tensor has no default");
   EXPECT_EQ(errorOf(with("kind: dim}", "kind: dim, dims: [M]}")), "line 11: params.M: a dim has no dims");
-  EXPECT_EQ(errorOf(with("kind: dim}", "kind: dim, access: read}")), "line 11: params.M: a dim has no access");
+  EXPECT_EQ(errorOf(with("kind: dim}", "kind: dim, access: read}")),
+            "line 11: params.M: a dim has no access");
   EXPECT_EQ(errorOf(with("kind: dim}", "kind: dim, dtype: f32}")), "line 11: params.M: a dim is i64");
-  EXPECT_EQ(errorOf(with("default: 1.5", "default: x")), "line 8: params.alpha.default: expected a number, found 'x'");
+  EXPECT_EQ(errorOf(with("default: 1.5", "default: x")),
+            "line 8: params.alpha.default: expected a number, found 'x'");
 }
 
 TEST(KernelMetadata, RejectsOrder) {
@@ -161,18 +165,22 @@ TEST(KernelMetadata, RejectsOrder) {
   EXPECT_EQ(errorOf(with("  - {name: M, kind: dim}\n  - {name: K, kind: dim}",
                          "  - {name: K, kind: dim}\n  - {name: M, kind: dim}")),
             "line 5: params.K: dims do not stand in order of first appearance in the tensors");
-  EXPECT_EQ(errorOf(with("  - {name: \"B*H\", kind: dim}\n", "")), "line 5: params: dim B*H of a tensor has no entry");
-  EXPECT_EQ(errorOf(with("  - {name: \"B*H\", kind: dim}\n", "  - {name: \"B*H\", kind: dim}\n  - {name: Z, kind: dim}\n")),
+  EXPECT_EQ(errorOf(with("  - {name: \"B*H\", kind: dim}\n", "")),
+            "line 5: params: dim B*H of a tensor has no entry");
+  EXPECT_EQ(errorOf(with("  - {name: \"B*H\", kind: dim}\n",
+                         "  - {name: \"B*H\", kind: dim}\n  - {name: Z, kind: dim}\n")),
             "line 5: params.Z: dims do not stand in order of first appearance in the tensors");
 }
 
 TEST(KernelMetadata, RejectsSections) {
-  EXPECT_EQ(errorOf(with("BLOCK_M: 64", "BLOCK_M: 6x4")), "line 14: tile.BLOCK_M: expected an integer, found '6x4'");
+  EXPECT_EQ(errorOf(with("BLOCK_M: 64", "BLOCK_M: 6x4")),
+            "line 14: tile.BLOCK_M: expected an integer, found '6x4'");
   EXPECT_EQ(errorOf(with("{K: 64}", "{Q: 64}")), "line 15: specialized: 'Q' is not a dim of the kernel");
   EXPECT_EQ(errorOf(with("6x64x1", "6x64")), "line 16: fragments.mma: expected MxNxK");
   EXPECT_EQ(errorOf(with("6x64x1", "6xax1")), "line 16: fragments.mma: expected MxNxK");
   EXPECT_EQ(errorOf(with(", dtype_acc: f32", "")), "line 16: fragments: dtype_acc is missing");
-  EXPECT_EQ(errorOf(with("8192", "48KB")), "line 17: resources.smem_per_cta: expected an integer, found '48KB'");
+  EXPECT_EQ(errorOf(with("8192", "48KB")),
+            "line 17: resources.smem_per_cta: expected an integer, found '48KB'");
   EXPECT_EQ(errorOf(with("8192", "-1")), "line 17: resources.smem_per_cta: expected at least 0, found -1");
   EXPECT_EQ(errorOf(with("steps + 1", "alpha + 1")),
             "line 19: launch.axes: 'alpha + 1': unknown name 'alpha' at column 1");
@@ -185,7 +193,8 @@ TEST(KernelMetadata, RejectsSections) {
 
 TEST(KernelMetadata, RejectsLongLists) {
   std::string axes = "[1";
-  for (int i = 0; i < 2000; ++i) axes += ", 1";
+  for (int i = 0; i < 2000; ++i)
+    axes += ", 1";
   EXPECT_EQ(errorOf(with("[\"ceildiv(M, 64)\", \"B*H\", \"steps + 1\"]", axes + "]")),
             "line 19: launch.axes: list is too long");
 }

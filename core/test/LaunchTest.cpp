@@ -29,7 +29,8 @@ protected:
 TEST_F(Launch, RunsEveryProgram) {
   ASSERT_OK(run(kFromMetadata));
   synchronize();
-  for (int i = 0; i < 1000; ++i) ASSERT_EQ(y[i], 7.0f);
+  for (int i = 0; i < 1000; ++i)
+    ASSERT_EQ(y[i], 7.0f);
 }
 
 TEST_F(Launch, ReadsTheValuesDuringTheCall) {
@@ -70,7 +71,8 @@ TEST_F(Launch, AnEmptyGridDoesNothing) {
 TEST_F(Launch, ArgumentErrors) {
   void *args[] = {&x, &y, &alpha, &n, &n};
   EXPECT_EQ(tsrLaunch(k, nullptr, kFromMetadata, args, 3), TSR_EINVAL);
-  EXPECT_TRUE(lastErrorHas("kernel saxpy: the kernel takes 4 arguments, found 3; the first missing one is n"));
+  EXPECT_TRUE(
+      lastErrorHas("kernel saxpy: the kernel takes 4 arguments, found 3; the first missing one is n"));
   EXPECT_EQ(tsrLaunch(k, nullptr, kFromMetadata, args, 5), TSR_EINVAL);
   EXPECT_EQ(tsrLaunch(k, nullptr, kFromMetadata, nullptr, 4), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("args is null"));
@@ -130,7 +132,8 @@ void cells(const uint64_t *v, int64_t begin, int64_t end, uint8_t *scratch) {
   std::memset(scratch, 1, 1000);
   if (reinterpret_cast<uintptr_t>(scratch) % 64) abort();
   auto *out = reinterpret_cast<std::atomic<int32_t> *>(v[0]);
-  for (int64_t i = begin; i < end; ++i) out[i].fetch_add(1, std::memory_order_relaxed);
+  for (int64_t i = begin; i < end; ++i)
+    out[i].fetch_add(1, std::memory_order_relaxed);
 }
 
 TEST_F(Launch, GridsOfManyAxes) {
@@ -144,7 +147,8 @@ TEST_F(Launch, GridsOfManyAxes) {
   EXPECT_EQ(tsrLaunch(ck, nullptr, {5, 11, 21, 32, 2, 1, 256}, args, 5), TSR_EINVAL);
   EXPECT_EQ(tsrLaunch(ck, nullptr, {5, 11, 21, 1, 1, 1, 128}, args, 5), TSR_EINVAL);
   synchronize();
-  for (int i = 0; i < 3 * 7 * 11 * 5; ++i) ASSERT_EQ(out[i], 3) << i;
+  for (int i = 0; i < 3 * 7 * 11 * 5; ++i)
+    ASSERT_EQ(out[i], 3) << i;
   s = 4;
   EXPECT_EQ(tsrLaunch(ck, nullptr, kFromMetadata, args, 5), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("argument 4 (S): the kernel was compiled for 5, found 4"));
@@ -153,22 +157,26 @@ TEST_F(Launch, GridsOfManyAxes) {
 TEST_F(Launch, EveryProgramRunsOnceWhateverTheCount) {
   auto ck = kernel(R"yaml({name: ones, target: cpu, numerics: standard, params: [
     {name: out, kind: result, dtype: i32, dims: [n], access: write}, {name: n, kind: dim}],
-    resources: {scratch_bytes: 1000}, launch: {axes: [n]}})yaml", cells);
+    resources: {scratch_bytes: 1000}, launch: {axes: [n]}})yaml",
+                   cells);
   auto *out = alloc<int32_t>(1000);
   std::vector<int> expected(1000);
   for (int turn = 0; turn < 5; ++turn)
     for (int64_t count : {1, 2, 3, 7, 15, 16, 17, 31, 100, 999}) {
       ASSERT_OK(launch(ck, nullptr, out, count));
-      for (int64_t i = 0; i < count; ++i) ++expected[static_cast<size_t>(i)];
+      for (int64_t i = 0; i < count; ++i)
+        ++expected[static_cast<size_t>(i)];
     }
   synchronize();
-  for (size_t i = 0; i < 1000; ++i) ASSERT_EQ(out[i], expected[i]) << i;
+  for (size_t i = 0; i < 1000; ++i)
+    ASSERT_EQ(out[i], expected[i]) << i;
 }
 
 /// Scalars of every width arrive as their bits, zero-extended.
 void echo(const uint64_t *v, int64_t, int64_t, uint8_t *) {
   auto *out = reinterpret_cast<uint64_t *>(v[0]);
-  for (int i = 0; i < 7; ++i) out[i] = v[1 + i];
+  for (int i = 0; i < 7; ++i)
+    out[i] = v[1 + i];
 }
 
 TEST_F(Launch, ScalarsOfEveryWidth) {
@@ -176,14 +184,16 @@ TEST_F(Launch, ScalarsOfEveryWidth) {
     {name: out, kind: result, dtype: i64, dims: ["7"], access: write},
     {name: a, kind: scalar, dtype: i8}, {name: b, kind: scalar, dtype: u8}, {name: c, kind: scalar, dtype: i16},
     {name: d, kind: scalar, dtype: i32}, {name: e, kind: scalar, dtype: f64}, {name: f, kind: scalar, dtype: bool},
-    {name: g, kind: scalar, dtype: bf16}], launch: {axes: ["a + 2", "b - 254", "-c", "d + 3"]}})yaml", echo);
+    {name: g, kind: scalar, dtype: bf16}], launch: {axes: ["a + 2", "b - 254", "-c", "d + 3"]}})yaml",
+                   echo);
   auto *out = alloc<uint64_t>(7);
   // Signed scalars keep their sign in the grid's expressions: 1 x 1 x 1 x 1 programs.
   ASSERT_OK(launch(ek, nullptr, out, int8_t{-1}, uint8_t{255}, int16_t{-1}, int32_t{-2}, 1.0, uint8_t{1},
                    uint16_t{0x3F80}));
   synchronize();
   const uint64_t expected[] = {0xFF, 0xFF, 0xFFFF, 0xFFFFFFFE, 0x3FF0000000000000, 1, 0x3F80};
-  for (int i = 0; i < 7; ++i) EXPECT_EQ(out[i], expected[i]) << i;
+  for (int i = 0; i < 7; ++i)
+    EXPECT_EQ(out[i], expected[i]) << i;
   EXPECT_EQ(launch(ek, nullptr, out, int8_t{-1}, uint8_t{255}, int16_t{-1}, int32_t{-2}, 1.0, uint8_t{2},
                    uint16_t{0}),
             TSR_EINVAL);
@@ -193,7 +203,8 @@ TEST_F(Launch, ScalarsOfEveryWidth) {
 TEST_F(Launch, ImpossibleGrids) {
   auto gk = kernel(R"yaml({name: odd, target: cpu, numerics: standard, params: [
     {name: a, kind: scalar, dtype: i64}, {name: b, kind: scalar, dtype: i64}],
-    launch: {axes: ["ceildiv(1, a)", "b", "b"]}})yaml", cells);
+    launch: {axes: ["ceildiv(1, a)", "b", "b"]}})yaml",
+                   cells);
   EXPECT_EQ(launch(gk, nullptr, int64_t{0}, int64_t{1}), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("grid axis 0 (ceildiv(1, a)) divides by zero or overflows"));
   EXPECT_EQ(launch(gk, nullptr, int64_t{1}, int64_t{1} << 40), TSR_EINVAL);
@@ -210,13 +221,15 @@ void sumAll(const uint64_t *v, int64_t, int64_t, uint8_t *) {
 TEST_F(Launch, AHundredArguments) {
   std::string yaml = "{name: sum_all, target: cpu, numerics: standard, params: ["
                      "{name: out, kind: result, dtype: i64, dims: ['1'], access: write}";
-  for (int i = 0; i < 100; ++i) yaml += ", {name: s" + std::to_string(i) + ", kind: scalar, dtype: i64}";
+  for (int i = 0; i < 100; ++i)
+    yaml += ", {name: s" + std::to_string(i) + ", kind: scalar, dtype: i64}";
   auto sk = kernel((yaml + "], launch: {}}").c_str(), sumAll);
   auto *out = alloc<uint64_t>(1);
   std::vector<int64_t> values(100);
   std::iota(values.begin(), values.end(), 1);
   std::vector<void *> args = {&out};
-  for (int64_t &v : values) args.push_back(&v);
+  for (int64_t &v : values)
+    args.push_back(&v);
   ASSERT_OK(tsrLaunch(sk, nullptr, kFromMetadata, args.data(), args.size()));
   synchronize();
   EXPECT_EQ(*out, 5050u);

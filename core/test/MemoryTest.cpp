@@ -17,10 +17,12 @@ TEST_F(Memory, AllocationsAreAlignedAndDistinct) {
     ASSERT_NE(p, nullptr);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(p) % 64, 0u);
     std::memset(p, 0x5A, bytes);
-    for (void *other : blocks) EXPECT_NE(p, other);
+    for (void *other : blocks)
+      EXPECT_NE(p, other);
     blocks.push_back(p);
   }
-  for (void *p : blocks) EXPECT_OK(tsrFree(context, p));
+  for (void *p : blocks)
+    EXPECT_OK(tsrFree(context, p));
 }
 
 TEST_F(Memory, AllocArguments) {
@@ -97,7 +99,8 @@ TEST_F(Memory, MemoryInfo) {
 
 TEST_F(Memory, CopiesMoveBytes) {
   std::vector<int> in(1000), out(1000);
-  for (int i = 0; i < 1000; ++i) in[static_cast<size_t>(i)] = i * 7;
+  for (int i = 0; i < 1000; ++i)
+    in[static_cast<size_t>(i)] = i * 7;
   int *a = alloc<int>(1000), *b = alloc<int>(1000);
   ASSERT_OK(tsrMemcpyH2D(context, a, in.data(), 4000));
   ASSERT_OK(tsrMemcpyD2D(context, b, a, 4000));
@@ -159,7 +162,11 @@ TEST_F(Memory, CopyArguments) {
 TEST(MemoryPool, RandomUseKeepsBlocksApart) {
   MemoryPool pool(uint64_t{1} << 30);
   std::mt19937 random(1);
-  struct Live { unsigned char *p; size_t bytes; unsigned char mark; };
+  struct Live {
+    unsigned char *p;
+    size_t bytes;
+    unsigned char mark;
+  };
   std::vector<Live> live;
   for (int turn = 0; turn < 3000; ++turn) {
     if (live.empty() || random() % 5 < 3) {

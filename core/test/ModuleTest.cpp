@@ -64,7 +64,8 @@ TEST_F(Modules, BadImagesAreRefused) {
   EXPECT_TRUE(lastErrorHas("kernel metadata: line 1: target: missing"));
   EXPECT_EQ(createModule(context, {compiled(kDigitYaml, nullptr)}, &m), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("kernel digit has no code for this CPU"));
-  EXPECT_EQ(createModule(context, {compiled(kDigitYaml, digit), compiled(kDigitYaml, digit)}, &m), TSR_EINVAL);
+  EXPECT_EQ(createModule(context, {compiled(kDigitYaml, digit), compiled(kDigitYaml, digit)}, &m),
+            TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("two kernels of the module are named digit"));
   EXPECT_EQ(createModule(nullptr, {}, &m), TSR_EINVAL);
   EXPECT_EQ(m, nullptr);

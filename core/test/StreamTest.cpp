@@ -11,7 +11,8 @@ TEST_F(Streams, WorkRunsInOrder) {
   auto k = kernel(kDigitYaml, digit);
   auto *word = alloc<int64_t>(1);
   auto *held = holdStream(s);
-  for (int32_t i = 1; i <= 9; ++i) ASSERT_OK(launch(k, s, word, i));
+  for (int32_t i = 1; i <= 9; ++i)
+    ASSERT_OK(launch(k, s, word, i));
   EXPECT_EQ(*word, 0);
   open(held);
   ASSERT_OK(tsrStreamSynchronize(s));
@@ -23,9 +24,11 @@ TEST_F(Streams, ManyCommandsKeepTheirOrder) {
   auto k = kernel(kDigitYaml, digit);
   auto *words = alloc<int64_t>(2000);
   for (int32_t i = 0; i < 2000; ++i)
-    for (int32_t d : {1, 2, 3}) ASSERT_OK(launch(k, s, words + i, d));
+    for (int32_t d : {1, 2, 3})
+      ASSERT_OK(launch(k, s, words + i, d));
   ASSERT_OK(tsrStreamSynchronize(s));
-  for (int i = 0; i < 2000; ++i) ASSERT_EQ(words[i], 123);
+  for (int i = 0; i < 2000; ++i)
+    ASSERT_EQ(words[i], 123);
 }
 
 TEST_F(Streams, AreIndependentOfEachOther) {

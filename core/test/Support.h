@@ -29,7 +29,8 @@ inline void saxpy(const uint64_t *v, int64_t begin, int64_t end, uint8_t *) {
   float alpha;
   std::memcpy(&alpha, &v[2], sizeof alpha);
   auto n = static_cast<int64_t>(v[3]);
-  for (int64_t i = begin * 64; i < std::min(end * 64, n); ++i) y[i] = alpha * x[i] + y[i];
+  for (int64_t i = begin * 64; i < std::min(end * 64, n); ++i)
+    y[i] = alpha * x[i] + y[i];
 }
 
 /// Holds its stream until the word it is given becomes non-zero.
@@ -38,7 +39,8 @@ inline const char *kHoldYaml = R"yaml({name: hold, target: cpu, numerics: standa
 
 inline void hold(const uint64_t *v, int64_t, int64_t, uint8_t *) {
   auto *word = reinterpret_cast<std::atomic<int32_t> *>(v[0]);
-  while (!word->load(std::memory_order_acquire)) std::this_thread::yield();
+  while (!word->load(std::memory_order_acquire))
+    std::this_thread::yield();
 }
 
 /// word[0] = word[0] * 10 + digit: shows in which order launches ran.
@@ -48,7 +50,8 @@ inline const char *kDigitYaml = R"yaml({name: digit, target: cpu, numerics: stan
 
 inline void digit(const uint64_t *v, int64_t, int64_t, uint8_t *) {
   auto *word = reinterpret_cast<std::atomic<int64_t> *>(v[0]);
-  word->store(word->load(std::memory_order_relaxed) * 10 + static_cast<int32_t>(v[1]), std::memory_order_relaxed);
+  word->store(word->load(std::memory_order_relaxed) * 10 + static_cast<int32_t>(v[1]),
+              std::memory_order_relaxed);
 }
 
 /// Needs more scratch than any machine has: fails when it runs.
@@ -83,7 +86,8 @@ protected:
   template <class T> T *alloc(size_t count, T value = T()) {
     void *p = nullptr;
     EXPECT_OK(tsrAlloc(context, count * sizeof(T), TSR_MEM_DEVICE, &p));
-    for (size_t i = 0; i < count; ++i) new (static_cast<T *>(p) + i) T(value);
+    for (size_t i = 0; i < count; ++i)
+      new (static_cast<T *>(p) + i) T(value);
     return static_cast<T *>(p);
   }
   tsr_stream_t stream() {
@@ -97,8 +101,7 @@ protected:
     return e;
   }
   /// Launches with `values` as arguments, by their addresses.
-  template <class... Values>
-  tsr_status_t launch(tsr_kernel_t k, tsr_stream_t s, Values... values) {
+  template <class... Values> tsr_status_t launch(tsr_kernel_t k, tsr_stream_t s, Values... values) {
     void *args[] = {static_cast<void *>(&values)..., nullptr};
     return tsrLaunch(k, s, kFromMetadata, args, sizeof...(values));
   }

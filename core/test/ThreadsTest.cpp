@@ -11,8 +11,10 @@ using Threads = RuntimeTest;
 
 void inThreads(int count, const std::function<void(int)> &body) {
   std::vector<std::thread> threads;
-  for (int i = 0; i < count; ++i) threads.emplace_back(body, i);
-  for (std::thread &t : threads) t.join();
+  for (int i = 0; i < count; ++i)
+    threads.emplace_back(body, i);
+  for (std::thread &t : threads)
+    t.join();
 }
 
 TEST_F(Threads, LaunchOnStreamsOfTheirOwn) {
@@ -20,11 +22,13 @@ TEST_F(Threads, LaunchOnStreamsOfTheirOwn) {
   inThreads(6, [&](int) {
     auto s = stream();
     auto *x = alloc<float>(5000, 1.0f), *y = alloc<float>(5000, 0.0f);
-    for (int i = 0; i < 40; ++i) ASSERT_OK(launch(k, s, x, y, 1.0f, int64_t{5000}));
+    for (int i = 0; i < 40; ++i)
+      ASSERT_OK(launch(k, s, x, y, 1.0f, int64_t{5000}));
     std::vector<float> out(5000);
     ASSERT_OK(tsrMemcpyD2HAsync(context, out.data(), y, 20000, s));
     ASSERT_OK(tsrDestroyStream(s));
-    for (float v : out) ASSERT_EQ(v, 40.0f);
+    for (float v : out)
+      ASSERT_EQ(v, 40.0f);
     ASSERT_OK(tsrFree(context, x));
     ASSERT_OK(tsrFree(context, y));
   });
@@ -48,7 +52,8 @@ TEST_F(Threads, PassATokenThroughEvents) {
   auto k = kernel(kDigitYaml, digit);
   auto *word = alloc<int64_t>(1);
   std::vector<tsr_stream_t> streams;
-  for (int i = 0; i < 4; ++i) streams.push_back(stream());
+  for (int i = 0; i < 4; ++i)
+    streams.push_back(stream());
   auto token = event();
   for (int32_t i = 0; i < 16; ++i) {
     tsr_stream_t s = streams[static_cast<size_t>(i) % 4];

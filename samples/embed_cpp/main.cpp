@@ -38,7 +38,8 @@ int main(int argc, char **argv) try {
       std::fprintf(stderr, "y[%zu] is %g\n", i, y[i]);
       return 1;
     }
-  std::printf("saxpy: %zu elements right, y[%zu] = %g, %.3f ms\n", y.size(), y.size() - 1, y.back(), end.since(start));
+  std::printf("saxpy: %zu elements right, y[%zu] = %g, %.3f ms\n", y.size(), y.size() - 1, y.back(),
+              end.since(start));
   return 0;
 } catch (const tessera::Error &e) {
   std::fprintf(stderr, "%s\n", e.what());

@@ -1,5 +1,5 @@
-// What tsrLaunch costs the host: eight arguments, checked and queued. Once behind a kernel that holds the stream, so
-// that only the host's side is seen, and once to the end, with the wait.
+// What tsrLaunch costs the host: eight arguments, checked and queued. Once behind a kernel that holds the
+// stream, so that only the host's side is seen, and once to the end, with the wait.
 #include "core/Modules.h"
 #include <atomic>
 #include <chrono>
@@ -15,7 +15,8 @@ namespace {
 
 std::atomic<bool> held;
 void hold(const uint64_t *, int64_t, int64_t, uint8_t *) {
-  while (held.load()) std::this_thread::yield();
+  while (held.load())
+    std::this_thread::yield();
 }
 void nothing(const uint64_t *, int64_t, int64_t, uint8_t *) {}
 
@@ -56,9 +57,11 @@ int main() {
   check(tsrCreateContext(&context));
   check(tsrCreateStream(context, &stream));
   tsr_kernel_t eight = kernel(context, kEight, nothing);
-  tsr_kernel_t holder = kernel(context, "{name: hold, target: cpu, numerics: standard, params: [], launch: {}}", hold);
+  tsr_kernel_t holder =
+      kernel(context, "{name: hold, target: cpu, numerics: standard, params: [], launch: {}}", hold);
   void *a, *b, *c;
-  for (void **p : {&a, &b, &c}) check(tsrAlloc(context, 64 * 64 * 4, TSR_MEM_DEVICE, p));
+  for (void **p : {&a, &b, &c})
+    check(tsrAlloc(context, 64 * 64 * 4, TSR_MEM_DEVICE, p));
   float alpha = 1, beta = 0;
   int64_t m = 64, k = 64, n = 64;
   void *args[] = {&a, &b, &c, &alpha, &beta, &m, &k, &n};
@@ -69,7 +72,8 @@ int main() {
     held = true;
     check(tsrLaunch(holder, stream, tsr_launch_t{}, nullptr, 0));
     auto start = Clock::now();
-    for (int i = 0; i < kCount; ++i) check(tsrLaunch(eight, stream, tsr_launch_t{}, args, 8));
+    for (int i = 0; i < kCount; ++i)
+      check(tsrLaunch(eight, stream, tsr_launch_t{}, args, 8));
     best = std::min(best, nanoseconds(start, kCount));
     held = false;
     check(tsrStreamSynchronize(stream));
@@ -89,7 +93,8 @@ int main() {
 
   constexpr int kCount = 20000;
   auto start = Clock::now();
-  for (int i = 0; i < kCount; ++i) check(tsrLaunch(eight, stream, tsr_launch_t{}, args, 8));
+  for (int i = 0; i < kCount; ++i)
+    check(tsrLaunch(eight, stream, tsr_launch_t{}, args, 8));
   check(tsrStreamSynchronize(stream));
   std::printf("a queue of %d launches, per launch      %8.0f ns\n", kCount, nanoseconds(start, kCount));
   check(tsrDestroyContext(context));

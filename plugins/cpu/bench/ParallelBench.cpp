@@ -1,14 +1,15 @@
-// How to spread the programs of one launch over the cores: the ways compared in docs/decisions/0001-cpu-launch.md.
-// Two equal bodies of a given length per launch, back to back, from one thread; for each way the median, the 99th
-// percentile and the share of launches whose halves ran one after the other.
+// How to spread the programs of one launch over the cores: the ways compared in
+// docs/decisions/0001-cpu-launch.md. Two equal bodies of a given length per launch, back to back, from one
+// thread; for each way the median, the 99th percentile and the share of launches whose halves ran one after
+// the other.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <memory>
-#include <thread>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#include <thread>
 #include <vector>
 
 #include "plugins/cpu/runtime/Gate.h"
@@ -74,7 +75,8 @@ void enqueueAndClaim(int64_t steps) {
   job->steps = steps;
   arena().enqueue([job] { job->work(); });
   job->work();
-  while (job->left.load()) tessera::cpu::spinPause();
+  while (job->left.load())
+    tessera::cpu::spinPause();
 }
 
 /// A worker of our own that spins for a while, then sleeps on a futex.
@@ -100,14 +102,16 @@ struct Worker {
     thread.join();
   }
   void launch(int64_t steps) {
-    while (done.load() != posted.load()) tessera::cpu::spinPause();
+    while (done.load() != posted.load())
+      tessera::cpu::spinPause();
     job.steps = steps;
     job.left = 2;
     job.next = 0;
     posted.fetch_add(1);
     gate.notify();
     job.work();
-    while (job.left.load()) tessera::cpu::spinPause();
+    while (job.left.load())
+      tessera::cpu::spinPause();
   }
 };
 void ownWorker(int64_t steps) {
@@ -118,7 +122,8 @@ void ownWorker(int64_t steps) {
 void measure(const Way &way, int64_t steps, nanoseconds pause) {
   constexpr int kLaunches = 500;
   std::vector<int64_t> ns;
-  for (int i = 0; i < 50; ++i) way.launch(steps);
+  for (int i = 0; i < 50; ++i)
+    way.launch(steps);
   for (int i = 0; i < kLaunches; ++i) {
     if (pause.count()) std::this_thread::sleep_for(pause);
     int64_t start = nowNs();
@@ -127,12 +132,13 @@ void measure(const Way &way, int64_t steps, nanoseconds pause) {
   }
   // Alone, one body takes:
   int64_t start = nowNs();
-  for (int i = 0; i < 200; ++i) body(steps);
+  for (int i = 0; i < 200; ++i)
+    body(steps);
   int64_t one = (nowNs() - start) / 200;
   std::sort(ns.begin(), ns.end());
   auto slow = std::count_if(ns.begin(), ns.end(), [&](int64_t t) { return t > one * 18 / 10; });
-  std::printf("%-22s body %8.1f us  median %8.1f  p99 %8.1f  one after the other %5.1f %%\n", way.name, one / 1e3,
-              ns[ns.size() / 2] / 1e3, ns[ns.size() * 99 / 100] / 1e3, 100.0 * slow / kLaunches);
+  std::printf("%-22s body %8.1f us  median %8.1f  p99 %8.1f  one after the other %5.1f %%\n", way.name,
+              one / 1e3, ns[ns.size() / 2] / 1e3, ns[ns.size() * 99 / 100] / 1e3, 100.0 * slow / kLaunches);
 }
 
 } // namespace
@@ -147,6 +153,7 @@ int main() {
   for (auto pause : {nanoseconds(0), nanoseconds(200000)})
     for (int64_t steps : {2000, 20000, 200000}) {
       std::printf("-- %s\n", pause.count() ? "200 us of sleep between launches" : "back to back");
-      for (const Way &way : ways) measure(way, steps, pause);
+      for (const Way &way : ways)
+        measure(way, steps, pause);
     }
 }

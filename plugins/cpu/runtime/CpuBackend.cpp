@@ -1,8 +1,8 @@
 // The CPU backend: always there, in the process, one device.
+#include "numerics/DType.h"
 #include "plugins/cpu/runtime/MemoryPool.h"
 #include "plugins/cpu/runtime/Stream.h"
 #include "plugins/cpu/runtime/Topology.h"
-#include "numerics/DType.h"
 
 namespace tessera {
 namespace cpu {
@@ -28,9 +28,10 @@ DeviceInfo readDeviceInfo() {
   info.computeUnits = static_cast<uint32_t>(coreCount());
   info.vectorBytes = vectorBytes();
   std::string dtypes;
-  for (const DTypeInfo &row : allDTypes()) dtypes += (dtypes.empty() ? "" : ", ") + jsonText(row.name);
-  info.capabilities = "{\"backend\": \"cpu\", \"name\": " + jsonText(info.name) + ", \"arch\": \"" + info.arch +
-                      "\", \"memory_bytes\": " + std::to_string(info.memoryBytes) +
+  for (const DTypeInfo &row : allDTypes())
+    dtypes += (dtypes.empty() ? "" : ", ") + jsonText(row.name);
+  info.capabilities = "{\"backend\": \"cpu\", \"name\": " + jsonText(info.name) + ", \"arch\": \"" +
+                      info.arch + "\", \"memory_bytes\": " + std::to_string(info.memoryBytes) +
                       ", \"max_shared_bytes\": " + std::to_string(info.maxSharedBytes) +
                       ", \"compute_units\": " + std::to_string(info.computeUnits) +
                       ", \"vector_bytes\": " + std::to_string(info.vectorBytes) +
@@ -80,7 +81,9 @@ public:
   const char *name() const override { return "cpu"; }
   const char *description() const override { return "the host's processor"; }
   int deviceCount() const override { return 1; }
-  std::unique_ptr<DeviceContext> createContext(int, std::string &) override { return std::make_unique<Context>(); }
+  std::unique_ptr<DeviceContext> createContext(int, std::string &) override {
+    return std::make_unique<Context>();
+  }
 };
 
 } // namespace

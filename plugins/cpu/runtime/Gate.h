@@ -20,16 +20,18 @@ inline void spinPause() {
 #endif
 }
 
-/// An eventcount. The waker changes the condition with a seq_cst store, then calls notify(); the waiter's predicate
-/// reads it with seq_cst loads. In the single order of those operations either the waker sees the sleeper, or the
-/// sleeper's last look sees the change: no wake-up is lost, and notify() costs one load when nobody sleeps.
+/// An eventcount. The waker changes the condition with a seq_cst store, then calls notify(); the waiter's
+/// predicate reads it with seq_cst loads. In the single order of those operations either the waker sees the
+/// sleeper, or the sleeper's last look sees the change: no wake-up is lost, and notify() costs one load when
+/// nobody sleeps.
 class Gate {
 public:
   using Clock = std::chrono::steady_clock;
 
   /// Returns true once `done()` is, false when `deadline` passes first.
   template <class Predicate>
-  bool wait(Predicate done, std::chrono::nanoseconds spin, Clock::time_point deadline = Clock::time_point::max()) {
+  bool wait(Predicate done, std::chrono::nanoseconds spin,
+            Clock::time_point deadline = Clock::time_point::max()) {
     if (done()) return true;
     if (spin.count() > 0) {
       for (auto end = std::min(Clock::now() + spin, deadline); Clock::now() < end;)

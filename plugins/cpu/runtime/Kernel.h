@@ -6,16 +6,17 @@
 
 namespace tessera::cpu {
 
-/// Runs the programs [begin, end) of the linearised grid; `values` are the launch values, `scratch` is 64-byte aligned
-/// and private to the call. The compiler's CpuKernelFn.
+/// Runs the programs [begin, end) of the linearised grid; `values` are the launch values, `scratch` is
+/// 64-byte aligned and private to the call. The compiler's CpuKernelFn.
 using KernelFn = void (*)(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch);
 
 struct Kernel final : DeviceKernel {
-  explicit Kernel(KernelImage i) : image(std::move(i)), entry(reinterpret_cast<KernelFn>(const_cast<void *>(image.entry))) {}
+  explicit Kernel(KernelImage i)
+      : image(std::move(i)), entry(reinterpret_cast<KernelFn>(const_cast<void *>(image.entry))) {}
   const KernelImage image;
   const KernelFn entry;
-  /// What one program took when last measured, in picoseconds; decides whether a launch is worth a second thread, and
-  /// nothing else. 0: unknown.
+  /// What one program took when last measured, in picoseconds; decides whether a launch is worth a second
+  /// thread, and nothing else. 0: unknown.
   std::atomic<uint64_t> programCost{0};
 };
 

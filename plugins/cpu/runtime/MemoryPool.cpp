@@ -81,7 +81,8 @@ MemoryPool::~MemoryPool() {
   trimLocked();
   for (auto &[address, block] : live_)
     if (block.rounded > kLargestSmall) unmap(reinterpret_cast<void *>(address), block.rounded);
-  for (void *chunk : chunks_) unmap(chunk, kChunk);
+  for (void *chunk : chunks_)
+    unmap(chunk, kChunk);
 }
 
 void *MemoryPool::alloc(size_t bytes) {

@@ -1,9 +1,9 @@
 // Memory of one CPU context: size classes over large mappings.
 //
-// Sizes are rounded up to one of four steps per power of two, so at most a quarter is wasted. Small blocks are carved
-// from 2 MiB chunks and recycled by class; large ones are mappings of their own, on 2 MiB pages where the kernel has
-// them, and are kept for reuse up to a limit. Freed memory is poisoned: for AddressSanitizer where it runs, with a
-// byte pattern in checked builds (Debug).
+// Sizes are rounded up to one of four steps per power of two, so at most a quarter is wasted. Small blocks
+// are carved from 2 MiB chunks and recycled by class; large ones are mappings of their own, on 2 MiB pages
+// where the kernel has them, and are kept for reuse up to a limit. Freed memory is poisoned: for
+// AddressSanitizer where it runs, with a byte pattern in checked builds (Debug).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +35,9 @@ public:
   uint64_t bytesPooled() const;
 
 private:
-  struct Block { size_t requested, rounded; };
+  struct Block {
+    size_t requested, rounded;
+  };
 
   void *carve(size_t rounded);
   void *mapLarge(size_t rounded);

@@ -1,4 +1,5 @@
-// Scratch memory of the thread that runs tile programs: grown to the largest need, reused, freed with the thread.
+// Scratch memory of the thread that runs tile programs: grown to the largest need, reused, freed with the
+// thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,8 +7,8 @@
 
 namespace tessera::cpu {
 
-/// One per thread; not shared. Mapped rather than malloc'ed: an impossible size fails instead of aborting under a
-/// sanitizer, and pages are touched first by the thread that uses them.
+/// One per thread; not shared. Mapped rather than malloc'ed: an impossible size fails instead of aborting
+/// under a sanitizer, and pages are touched first by the thread that uses them.
 class Scratch {
 public:
   Scratch() = default;
@@ -15,7 +16,8 @@ public:
   Scratch &operator=(const Scratch &) = delete;
   ~Scratch() { release(); }
 
-  /// At least `bytes`, 64-byte aligned, contents undefined; null when there is not so much. 0 bytes is never null.
+  /// At least `bytes`, 64-byte aligned, contents undefined; null when there is not so much. 0 bytes is never
+  /// null.
   uint8_t *get(size_t bytes) {
     if (bytes <= size_) return size_ ? data_ : empty_;
     release();

@@ -22,7 +22,8 @@ Clock::time_point deadlineAfter(uint64_t ns) {
 
 } // namespace
 
-// ---- Event -------------------------------------------------------------------------------------------------------
+// ---- Event
+// -------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<EventPoint> Event::point() const {
   std::lock_guard lock(mutex_);
@@ -51,7 +52,8 @@ tsr_status_t Event::timestamp(int64_t &nanoseconds) {
   return TSR_SUCCESS;
 }
 
-// ---- The writing end ---------------------------------------------------------------------------------------------
+// ---- The writing end
+// ---------------------------------------------------------------------------------------------
 
 void Command::release() {
   kernel.reset();
@@ -186,7 +188,8 @@ tsr_status_t Stream::takeFailureLocked(std::string &why) {
   return std::exchange(failure_, TSR_SUCCESS);
 }
 
-// ---- The stream's thread -----------------------------------------------------------------------------------------
+// ---- The stream's thread
+// -----------------------------------------------------------------------------------------
 
 void Stream::run() {
   Launcher launcher;
@@ -212,13 +215,18 @@ void Stream::run() {
 
 void Stream::execute(Command &c, Launcher &launcher) {
   switch (c.kind) {
-  case Command::Kind::Copy: std::memmove(c.dst, c.src, c.bytes); break;
-  case Command::Kind::Fill: std::memset(c.dst, c.byte, c.bytes); break;
+  case Command::Kind::Copy:
+    std::memmove(c.dst, c.src, c.bytes);
+    break;
+  case Command::Kind::Fill:
+    std::memset(c.dst, c.byte, c.bytes);
+    break;
   case Command::Kind::Launch: {
     const uint64_t *values = c.moreValues.empty() ? c.inlineValues : c.moreValues.data();
     if (!launcher.run(*c.kernel, values, c.programs))
       fail(TSR_EOOM, "kernel " + c.kernel->image.name + ": cannot get " +
-                         std::to_string(c.kernel->image.scratchBytes) + " bytes of scratch memory per thread");
+                         std::to_string(c.kernel->image.scratchBytes) +
+                         " bytes of scratch memory per thread");
     break;
   }
   case Command::Kind::Record:

@@ -1,7 +1,7 @@
 // Streams and events of the CPU backend.
 //
-// A stream is a queue and a thread. Callers append under a lock that nobody holds for long; the thread reads without
-// one. Commands live in chunks that are recycled, so a steady stream allocates nothing.
+// A stream is a queue and a thread. Callers append under a lock that nobody holds for long; the thread reads
+// without one. Commands live in chunks that are recycled, so a steady stream allocates nothing.
 #pragma once
 #include "plugins/cpu/runtime/Gate.h"
 #include "plugins/cpu/runtime/Kernel.h"
@@ -60,8 +60,8 @@ public:
 
   tsr_status_t copy(void *dst, const void *src, size_t bytes, std::string &why) override;
   tsr_status_t fill(void *dst, uint8_t value, size_t bytes, std::string &why) override;
-  tsr_status_t launch(const std::shared_ptr<DeviceKernel> &kernel, const uint64_t *values, const LaunchGrid &grid,
-                      std::string &why) override;
+  tsr_status_t launch(const std::shared_ptr<DeviceKernel> &kernel, const uint64_t *values,
+                      const LaunchGrid &grid, std::string &why) override;
   tsr_status_t record(DeviceEvent &event, std::string &why) override;
   tsr_status_t wait(DeviceEvent &event, std::string &why) override;
   tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) override;
@@ -96,8 +96,8 @@ private:
   std::atomic<uint64_t> published_{0}; // commands appended
   std::atomic<uint64_t> completed_{0}; // commands executed or dropped
   std::atomic<bool> stop_{false};
-  std::atomic<bool> failed_{false};        // mirrors failure_
-  std::atomic<uint64_t> dropBelow_{0};     // commands queued behind a failure that has been reported since
+  std::atomic<bool> failed_{false};    // mirrors failure_
+  std::atomic<uint64_t> dropBelow_{0}; // commands queued behind a failure that has been reported since
   std::atomic<Chunk *> spare_{nullptr};
   Gate work_, done_;
 

@@ -1,4 +1,5 @@
-// Why chunks claimed from counters in a task_arena, and not tbb::parallel_for: docs/decisions/0001-cpu-launch.md.
+// Why chunks claimed from counters in a task_arena, and not tbb::parallel_for:
+// docs/decisions/0001-cpu-launch.md.
 #include "plugins/cpu/runtime/Workers.h"
 #include "plugins/cpu/runtime/Gate.h"
 #include "plugins/cpu/runtime/Scratch.h"
@@ -24,8 +25,8 @@ Scratch &threadScratch() {
 }
 
 tbb::task_arena &arena() {
-  // One slot stays reserved for the stream thread, which works too but is no member of the arena. Never destroyed:
-  // streams of a forgotten context may outlive static destructors.
+  // One slot stays reserved for the stream thread, which works too but is no member of the arena. Never
+  // destroyed: streams of a forgotten context may outlive static destructors.
   static tbb::task_arena *shared = new tbb::task_arena(std::max(2, coreCount()), 1);
   return *shared;
 }
@@ -36,9 +37,10 @@ int64_t elapsedPs(Clock::time_point since) {
 
 } // namespace
 
-/// One launch being worked on. The programs are cut into chunks, the chunks into one run per thread: each thread works
-/// through its own run first, so that neighbouring programs share a core's cache, then helps with the others'. A
-/// helper that comes late finds nothing to claim; it shares ownership, so the job is still there.
+/// One launch being worked on. The programs are cut into chunks, the chunks into one run per thread: each
+/// thread works through its own run first, so that neighbouring programs share a core's cache, then helps
+/// with the others'. A helper that comes late finds nothing to claim; it shares ownership, so the job is
+/// still there.
 struct Job {
   struct alignas(64) Run {
     std::atomic<int64_t> next{0};
@@ -69,7 +71,9 @@ struct Job {
     chunksLeft.store(chunks, std::memory_order_release);
   }
 
-  int64_t chunkBegin(int64_t chunk) const { return programs / chunks * chunk + std::min(chunk, programs % chunks); }
+  int64_t chunkBegin(int64_t chunk) const {
+    return programs / chunks * chunk + std::min(chunk, programs % chunks);
+  }
 
   /// The next chunk for thread `self`, or -1.
   int64_t claim(size_t self) {
@@ -84,7 +88,8 @@ struct Job {
 
   /// Claims and runs chunks until none is left.
   void work(size_t self) {
-    for (int64_t chunk; (chunk = claim(self)) >= 0;) runChunk(chunk);
+    for (int64_t chunk; (chunk = claim(self)) >= 0;)
+      runChunk(chunk);
   }
 
   void runChunk(int64_t chunk) {
@@ -106,7 +111,8 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs) {
   job.prepare(kernel, values, programs);
 
   auto costOf = [&](int64_t count) {
-    return static_cast<double>(kernel.programCost.load(std::memory_order_relaxed)) * static_cast<double>(count);
+    return static_cast<double>(kernel.programCost.load(std::memory_order_relaxed)) *
+           static_cast<double>(count);
   };
   bool woken = job.runs.size() == 1 || programs == 1;
   auto wake = [&] {

@@ -7,13 +7,14 @@ namespace tessera::cpu {
 
 struct Job;
 
-/// Runs the launches of one stream, one at a time, on the calling thread and the process's shared workers. Not
-/// thread-safe; each stream's thread has its own.
+/// Runs the launches of one stream, one at a time, on the calling thread and the process's shared workers.
+/// Not thread-safe; each stream's thread has its own.
 class Launcher {
 public:
   Launcher();
   ~Launcher();
-  /// Returns when every program has run; false when a thread could not get its scratch memory (some did not run).
+  /// Returns when every program has run; false when a thread could not get its scratch memory (some did not
+  /// run).
   [[nodiscard]] bool run(Kernel &kernel, const uint64_t *values, int64_t programs);
 
 private:

@@ -1,8 +1,9 @@
 // What a backend's runtime half implements: the C++ side of a device, seen by libtessera.so.
 //
-// The caller has checked handles, argument counts, null pointers, alignment and geometry before any of these is
-// called; a backend checks what only it can know (is this pointer mine?). Every call may come from any thread. Calls
-// return a status and say in `why` what failed; no exception leaves them. Device pointers are plain addresses.
+// The caller has checked handles, argument counts, null pointers, alignment and geometry before any of these
+// is called; a backend checks what only it can know (is this pointer mine?). Every call may come from any
+// thread. Calls return a status and say in `why` what failed; no exception leaves them. Device pointers are
+// plain addresses.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +17,8 @@ namespace tessera {
 struct KernelImage {
   std::string name;
   const void *entry = nullptr;
-  std::shared_ptr<void> code;  // keeps `entry` valid
-  uint32_t valueCount = 0;     // launch values, in the order of the kernel's parameters
+  std::shared_ptr<void> code; // keeps `entry` valid
+  uint32_t valueCount = 0;    // launch values, in the order of the kernel's parameters
   size_t scratchBytes = 0, sharedBytes = 0;
 };
 
@@ -39,12 +40,14 @@ public:
   virtual ~DeviceEvent() = default;
   virtual bool isDone() = 0;
   virtual void wait() = 0;
-  /// TSR_EINVAL: never recorded, TSR_NOT_READY: not passed. Nanoseconds on a clock common to the context's streams.
+  /// TSR_EINVAL: never recorded, TSR_NOT_READY: not passed. Nanoseconds on a clock common to the context's
+  /// streams.
   virtual tsr_status_t timestamp(int64_t &nanoseconds) = 0;
 };
 
-/// A queue of work. The calls that queue return a failure of work queued earlier, once, and then queue nothing. After a
-/// failure the work that was queued behind it is dropped; records and waits still take effect.
+/// A queue of work. The calls that queue return a failure of work queued earlier, once, and then queue
+/// nothing. After a failure the work that was queued behind it is dropped; records and waits still take
+/// effect.
 class DeviceStream {
 public:
   virtual ~DeviceStream() = default; // waits for the queue
@@ -56,7 +59,8 @@ public:
                               const LaunchGrid &grid, std::string &why) = 0;
   virtual tsr_status_t record(DeviceEvent &event, std::string &why) = 0;
   virtual tsr_status_t wait(DeviceEvent &event, std::string &why) = 0;
-  /// Waits until the work queued so far is done; UINT64_MAX: however long. TSR_ETIMEOUT, or a failure of that work.
+  /// Waits until the work queued so far is done; UINT64_MAX: however long. TSR_ETIMEOUT, or a failure of that
+  /// work.
   virtual tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) = 0;
   /// Waits as synchronize does, but leaves a failure for the next call.
   virtual void drain() = 0;

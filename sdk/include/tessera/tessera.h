@@ -2,22 +2,23 @@
  *
  * C99, and all a program needs: link libtessera.so.
  *
- * Errors. Every call returns a status. What went wrong, in words, is tsrLastError(), a text of the calling thread
- * that stands until that thread's next failing call. Out parameters are written on success only.
+ * Errors. Every call returns a status. What went wrong, in words, is tsrLastError(), a text of the calling
+ * thread that stands until that thread's next failing call. Out parameters are written on success only.
  *
- * Threads. Every call may come from any thread, and a handle may be used by many threads at once. The one thing a
- * caller owes is not to destroy a handle while another thread's call is using it. Handles are checked: NULL, a
- * destroyed handle or one of another kind is TSR_EINVAL, not a crash.
+ * Threads. Every call may come from any thread, and a handle may be used by many threads at once. The one
+ * thing a caller owes is not to destroy a handle while another thread's call is using it. Handles are
+ * checked: NULL, a destroyed handle or one of another kind is TSR_EINVAL, not a crash.
  *
- * Order. Work queued on one stream runs in the order it was queued; streams are independent of each other (the
- * default stream too) until an event ties them. Where a stream is NULL, the context's default stream is meant. Work
- * that fails after it was queued fails its stream: the next call on that stream returns the failure and clears it,
- * and so does a wait.
+ * Order. Work queued on one stream runs in the order it was queued; streams are independent of each other
+ * (the default stream too) until an event ties them. Where a stream is NULL, the context's default stream is
+ * meant. Work that fails after it was queued fails its stream: the next call on that stream returns the
+ * failure and clears it, and so does a wait.
  *
- * Units. Sizes are bytes and times are nanoseconds unless a name says otherwise. Strings are UTF-8 and end in NUL.
+ * Units. Sizes are bytes and times are nanoseconds unless a name says otherwise. Strings are UTF-8 and end in
+ * NUL.
  *
- * Growth. Structs begin with struct_size, which the caller sets to sizeof (tsr_launch_t is frozen and does not).
- * Enumerators and functions are only ever appended. */
+ * Growth. Structs begin with struct_size, which the caller sets to sizeof (tsr_launch_t is frozen and does
+ * not). Enumerators and functions are only ever appended. */
 #ifndef TESSERA_TESSERA_H
 #define TESSERA_TESSERA_H
 
@@ -38,7 +39,8 @@ extern "C" {
 #define TSR_ABI_MAJOR 1
 #define TSR_ABI_MINOR 0
 
-/* ---- Status -------------------------------------------------------------------------------------------------- */
+/* ---- Status
+ * -------------------------------------------------------------------------------------------------- */
 
 typedef enum {
   TSR_SUCCESS = 0,
@@ -65,7 +67,8 @@ TSR_API const char *tsrLastError(void);
 TSR_API const char *tsrVersion(void);
 TSR_API void tsrAbiVersion(uint32_t *major, uint32_t *minor);
 
-/* ---- Handles --------------------------------------------------------------------------------------------------- */
+/* ---- Handles
+ * --------------------------------------------------------------------------------------------------- */
 
 typedef struct tsr_context *tsr_context_t; /* owns everything made from it */
 typedef struct tsr_module *tsr_module_t;   /* compiled code */
@@ -73,7 +76,8 @@ typedef struct tsr_kernel *tsr_kernel_t;   /* an entry point of a module, owned 
 typedef struct tsr_stream *tsr_stream_t;   /* a queue of work */
 typedef struct tsr_event *tsr_event_t;     /* a point in a stream's order */
 
-/* ---- Backends -------------------------------------------------------------------------------------------------- */
+/* ---- Backends
+ * -------------------------------------------------------------------------------------------------- */
 
 typedef struct tsr_backend_info {
   size_t struct_size;
@@ -85,10 +89,12 @@ typedef struct tsr_backend_info {
   int32_t device_count;
 } tsr_backend_info_t;
 
-/* Every backend Tessera knows, whether usable here or not. `index` counts from 0; past the end: TSR_ENOTFOUND. */
+/* Every backend Tessera knows, whether usable here or not. `index` counts from 0; past the end:
+ * TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrGetBackendInfo(size_t index, tsr_backend_info_t *info);
 
-/* ---- Contexts -------------------------------------------------------------------------------------------------- */
+/* ---- Contexts
+ * -------------------------------------------------------------------------------------------------- */
 
 typedef struct tsr_context_options {
   size_t struct_size;
@@ -96,25 +102,26 @@ typedef struct tsr_context_options {
   int32_t device;      /* ordinal, from 0 */
 } tsr_context_options_t;
 
-/* A context on device 0 of the default backend. A backend named by TESSERA_BACKEND or by the options that cannot be
- * used is an error (TSR_ENOTFOUND; TSR_UNIMPLEMENTED when known but not installed): there is no substitute. */
+/* A context on device 0 of the default backend. A backend named by TESSERA_BACKEND or by the options that
+ * cannot be used is an error (TSR_ENOTFOUND; TSR_UNIMPLEMENTED when known but not installed): there is no
+ * substitute. */
 TSR_API tsr_status_t tsrCreateContext(tsr_context_t *context);
 TSR_API tsr_status_t tsrCreateContextEx(const tsr_context_options_t *options, tsr_context_t *context);
 
-/* Waits for all its work, then destroys it with every buffer, stream, event, module and kernel made from it; those
- * handles and device pointers are invalid afterwards. A failure of queued work nobody asked about is returned; the
- * context is destroyed all the same. */
+/* Waits for all its work, then destroys it with every buffer, stream, event, module and kernel made from it;
+ * those handles and device pointers are invalid afterwards. A failure of queued work nobody asked about is
+ * returned; the context is destroyed all the same. */
 TSR_API tsr_status_t tsrDestroyContext(tsr_context_t context);
 
 typedef struct tsr_device_info {
   size_t struct_size;
-  const char *backend;          /* the strings live as long as the context */
-  const char *name;             /* "AMD EPYC 7B13" */
-  const char *arch;             /* target name as the compiler spells it: "cpu:znver3", "ptx:sm_90" */
-  uint64_t memory_bytes;        /* total */
-  uint64_t max_shared_bytes;    /* shared memory a tile program may have */
-  uint32_t compute_units;       /* programs that run at once: cores, multiprocessors */
-  uint32_t vector_bytes;        /* width of the widest vector register, or of a warp's 32-bit lanes */
+  const char *backend;       /* the strings live as long as the context */
+  const char *name;          /* "AMD EPYC 7B13" */
+  const char *arch;          /* target name as the compiler spells it: "cpu:znver3", "ptx:sm_90" */
+  uint64_t memory_bytes;     /* total */
+  uint64_t max_shared_bytes; /* shared memory a tile program may have */
+  uint32_t compute_units;    /* programs that run at once: cores, multiprocessors */
+  uint32_t vector_bytes;     /* width of the widest vector register, or of a warp's 32-bit lanes */
 } tsr_device_info_t;
 
 TSR_API tsr_status_t tsrGetDeviceInfo(tsr_context_t context, tsr_device_info_t *info);
@@ -122,20 +129,21 @@ TSR_API tsr_status_t tsrGetDeviceInfo(tsr_context_t context, tsr_device_info_t *
 /* The same and more as a JSON object (dtypes, features, memory flags, caches); owned by the context. */
 TSR_API tsr_status_t tsrGetDeviceCapabilities(tsr_context_t context, const char **json);
 
-/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+/* ---- Memory
+ * ------------------------------------------------------------------------------------------------------ */
 
 enum {
-  TSR_MEM_DEVICE = 0,     /* memory of the device */
+  TSR_MEM_DEVICE = 0,      /* memory of the device */
   TSR_MEM_PINNED_HOST = 1, /* host memory the device copies from and to fastest */
-  TSR_MEM_MANAGED = 2     /* both may touch it between synchronisations */
+  TSR_MEM_MANAGED = 2      /* both may touch it between synchronisations */
 };
 
-/* `bytes` of memory, aligned to 64 bytes at least, contents undefined. 0 bytes gives a pointer that may be freed and
- * compared, no more. TSR_EOOM when there is not so much. */
+/* `bytes` of memory, aligned to 64 bytes at least, contents undefined. 0 bytes gives a pointer that may be
+ * freed and compared, no more. TSR_EOOM when there is not so much. */
 TSR_API tsr_status_t tsrAlloc(tsr_context_t context, size_t bytes, uint32_t flags, void **dptr);
 
-/* Waits until the work queued in the context so far is done, then takes the block back. NULL is fine. A pointer that
- * tsrAlloc of this context did not return, or that was freed already, is TSR_EINVAL. */
+/* Waits until the work queued in the context so far is done, then takes the block back. NULL is fine. A
+ * pointer that tsrAlloc of this context did not return, or that was freed already, is TSR_EINVAL. */
 TSR_API tsr_status_t tsrFree(tsr_context_t context, void *dptr);
 
 typedef struct tsr_memory_info {
@@ -151,9 +159,9 @@ TSR_API tsr_status_t tsrGetMemoryInfo(tsr_context_t context, tsr_memory_info_t *
 /* Gives pooled memory that is not in use back to the system. */
 TSR_API tsr_status_t tsrTrimMemory(tsr_context_t context);
 
-/* Copies. Device ranges must lie inside one live allocation of the context, else TSR_EINVAL. D2D ranges may overlap.
- * The plain forms queue on the default stream and wait for it. The Async forms only queue: the host range must stay
- * as it is until the stream has passed the copy. */
+/* Copies. Device ranges must lie inside one live allocation of the context, else TSR_EINVAL. D2D ranges may
+ * overlap. The plain forms queue on the default stream and wait for it. The Async forms only queue: the host
+ * range must stay as it is until the stream has passed the copy. */
 TSR_API tsr_status_t tsrMemcpyH2D(tsr_context_t context, void *dst, const void *src, size_t bytes);
 TSR_API tsr_status_t tsrMemcpyD2H(tsr_context_t context, void *dst, const void *src, size_t bytes);
 TSR_API tsr_status_t tsrMemcpyD2D(tsr_context_t context, void *dst, const void *src, size_t bytes);
@@ -166,9 +174,11 @@ TSR_API tsr_status_t tsrMemcpyD2DAsync(tsr_context_t context, void *dst, const v
 
 /* Fills with a byte (0 to 255, else TSR_EINVAL). */
 TSR_API tsr_status_t tsrMemset(tsr_context_t context, void *dst, int value, size_t bytes);
-TSR_API tsr_status_t tsrMemsetAsync(tsr_context_t context, void *dst, int value, size_t bytes, tsr_stream_t stream);
+TSR_API tsr_status_t tsrMemsetAsync(tsr_context_t context, void *dst, int value, size_t bytes,
+                                    tsr_stream_t stream);
 
-/* ---- Streams ----------------------------------------------------------------------------------------------------- */
+/* ---- Streams
+ * ----------------------------------------------------------------------------------------------------- */
 
 TSR_API tsr_status_t tsrCreateStream(tsr_context_t context, tsr_stream_t *stream);
 
@@ -190,19 +200,20 @@ TSR_API tsr_status_t tsrStreamQuery(tsr_stream_t stream);
 /* Waits for every stream of the context. Returns the first failure found, of the default stream first. */
 TSR_API tsr_status_t tsrSynchronize(tsr_context_t context);
 
-/* ---- Events ------------------------------------------------------------------------------------------------------ */
+/* ---- Events
+ * ------------------------------------------------------------------------------------------------------ */
 
 TSR_API tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t *event);
 
 /* May be destroyed while recorded or waited for: the queued work keeps what it needs. */
 TSR_API tsr_status_t tsrDestroyEvent(tsr_event_t event);
 
-/* Marks the point the stream's queue has reached. Recording again moves the event; waits queued before keep the
- * point they had. `stream` NULL: the default stream of the event's context. */
+/* Marks the point the stream's queue has reached. Recording again moves the event; waits queued before keep
+ * the point they had. `stream` NULL: the default stream of the event's context. */
 TSR_API tsr_status_t tsrEventRecord(tsr_event_t event, tsr_stream_t stream);
 
-/* Work queued on `stream` after this call waits for the event's present point. An event never recorded holds nothing
- * back. Stream and event must be of one context. */
+/* Work queued on `stream` after this call waits for the event's present point. An event never recorded holds
+ * nothing back. Stream and event must be of one context. */
 TSR_API tsr_status_t tsrStreamWaitEvent(tsr_stream_t stream, tsr_event_t event);
 
 /* The host's wait and its question; a never recorded event is done. A failure of the recording stream is not
@@ -210,10 +221,12 @@ TSR_API tsr_status_t tsrStreamWaitEvent(tsr_stream_t stream, tsr_event_t event);
 TSR_API tsr_status_t tsrEventSynchronize(tsr_event_t event);
 TSR_API tsr_status_t tsrEventQuery(tsr_event_t event);
 
-/* Milliseconds between two recorded points. TSR_EINVAL: one was never recorded; TSR_NOT_READY: not passed yet. */
+/* Milliseconds between two recorded points. TSR_EINVAL: one was never recorded; TSR_NOT_READY: not passed
+ * yet. */
 TSR_API tsr_status_t tsrEventElapsedMs(tsr_event_t start, tsr_event_t end, double *ms);
 
-/* ---- Modules ----------------------------------------------------------------------------------------------------- */
+/* ---- Modules
+ * ----------------------------------------------------------------------------------------------------- */
 
 typedef struct tsr_named_int {
   const char *name;
@@ -222,8 +235,8 @@ typedef struct tsr_named_int {
 
 typedef enum { TSR_LOG_ERROR = 0, TSR_LOG_WARNING = 1, TSR_LOG_NOTE = 2 } tsr_log_level_t;
 
-/* One diagnostic: its stable code ("E_SHAPE_MISMATCH") and the rendered text with source line and caret. Called on
- * the compiling thread, during the call that compiles; the strings end with the callback. */
+/* One diagnostic: its stable code ("E_SHAPE_MISMATCH") and the rendered text with source line and caret.
+ * Called on the compiling thread, during the call that compiles; the strings end with the callback. */
 typedef void (*tsr_log_fn)(void *user, tsr_log_level_t level, const char *code, const char *text);
 
 typedef struct tsr_source_options {
@@ -231,7 +244,8 @@ typedef struct tsr_source_options {
   const char *file_name; /* for diagnostics; NULL: "<source>" */
   const char *kernel;    /* NULL: every tile kernel of the source (graph functions only when named) */
   const char *target;    /* NULL: the context's device; else as the compiler spells it, of the same backend */
-  const char *numerics;  /* "fast", "standard", "deterministic", "strict"; NULL: TESSERA_NUMERICS, else standard */
+  const char
+      *numerics; /* "fast", "standard", "deterministic", "strict"; NULL: TESSERA_NUMERICS, else standard */
   const tsr_named_int_t *dims; /* sizes the compiler may specialise on */
   size_t dim_count;
   const tsr_named_int_t *tunables; /* values instead of each tunable's first */
@@ -241,25 +255,27 @@ typedef struct tsr_source_options {
 } tsr_source_options_t;
 
 /* Compiles a Tessera source text of `len` bytes (no NUL needed). Loads libtessera-compiler.so on first use:
- * TSR_ENOTFOUND when it is not installed. TSR_ECOMPILE: the program is wrong. TSR_UNIMPLEMENTED: it is right, but
- * the target lacks something, which the text names. `options` may be NULL. */
+ * TSR_ENOTFOUND when it is not installed. TSR_ECOMPILE: the program is wrong. TSR_UNIMPLEMENTED: it is right,
+ * but the target lacks something, which the text names. `options` may be NULL. */
 TSR_API tsr_status_t tsrLoadModuleFromSource(tsr_context_t context, const char *source, size_t len,
                                              const tsr_source_options_t *options, tsr_module_t *module);
 
-/* Destroys the module and its kernel handles. Launches queued before still run: the code stays until they are done. */
+/* Destroys the module and its kernel handles. Launches queued before still run: the code stays until they are
+ * done. */
 TSR_API tsr_status_t tsrUnloadModule(tsr_module_t module);
 
-/* ---- Kernels and launches -------------------------------------------------------------------------------------- */
+/* ---- Kernels and launches
+ * -------------------------------------------------------------------------------------- */
 
 /* `name` NULL: the only kernel of the module. The handle is the module's; there is nothing to destroy. */
 TSR_API tsr_status_t tsrGetKernel(tsr_module_t module, const char *name, tsr_kernel_t *kernel);
 
-/* The kernel's metadata, a YAML document: parameters, tile sizes, resources, launch geometry, fallbacks taken. Owned
- * by the module. */
+/* The kernel's metadata, a YAML document: parameters, tile sizes, resources, launch geometry, fallbacks
+ * taken. Owned by the module. */
 TSR_API tsr_status_t tsrKernelMetadata(tsr_kernel_t kernel, const char **yaml);
 
-/* Programs per axis. x runs over the last (fastest) axis of the metadata's launch.axes, y over the one before it,
- * and z over the product of the others; missing axes are 1. */
+/* Programs per axis. x runs over the last (fastest) axis of the metadata's launch.axes, y over the one before
+ * it, and z over the product of the others; missing axes are 1. */
 typedef struct {
   uint32_t grid_x, grid_y, grid_z;
   uint32_t block_x, block_y, block_z;
@@ -267,12 +283,13 @@ typedef struct {
 } tsr_launch_t;
 
 /* Queues one launch and returns.
- * args[i] points at the i-th value: device pointers in parameter order, then pointers of results the caller has
- * allocated, then scalars in parameter order (each of its dtype's size; bool is one byte), then every symbolic dim as
- * int64_t in order of first appearance: the order of `params` in the metadata. Values are read during the call.
- * A grid of 0,0,0 takes grid, block and shared memory from the metadata; any other grid and block must equal what
- * the metadata derives, and smem_bytes must be 0 or equal too. A grid without programs does nothing, successfully.
- * TSR_EINVAL names the first argument that is missing, null, misaligned (to its dtype) or negative (a dim). */
+ * args[i] points at the i-th value: device pointers in parameter order, then pointers of results the caller
+ * has allocated, then scalars in parameter order (each of its dtype's size; bool is one byte), then every
+ * symbolic dim as int64_t in order of first appearance: the order of `params` in the metadata. Values are
+ * read during the call. A grid of 0,0,0 takes grid, block and shared memory from the metadata; any other grid
+ * and block must equal what the metadata derives, and smem_bytes must be 0 or equal too. A grid without
+ * programs does nothing, successfully. TSR_EINVAL names the first argument that is missing, null, misaligned
+ * (to its dtype) or negative (a dim). */
 TSR_API tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch, void **args,
                                size_t nargs);
 

@@ -7,9 +7,9 @@
 //   tessera::launch(saxpy, x, y, 2.0f, tessera::Dim(n));   // default stream
 //   y.download(host);                                       // waits
 //
-// Failures throw tessera::Error, destructors swallow them. Objects own their handle and move; they must not outlive
-// their Context. Threads: as in the C ABI, an object may be used by several threads, but not while it is destroyed
-// or moved from.
+// Failures throw tessera::Error, destructors swallow them. Objects own their handle and move; they must not
+// outlive their Context. Threads: as in the C ABI, an object may be used by several threads, but not while it
+// is destroyed or moved from.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -111,7 +111,8 @@ template <class T> class Buffer {
 
 public:
   Buffer() = default;
-  Buffer(tsr_context_t context, size_t size, uint32_t flags = TSR_MEM_DEVICE) : context_(context), size_(size) {
+  Buffer(tsr_context_t context, size_t size, uint32_t flags = TSR_MEM_DEVICE)
+      : context_(context), size_(size) {
     if (size > SIZE_MAX / sizeof(T)) throw Error(TSR_EOOM, "TSR_EOOM: the buffer's size overflows");
     void *p = nullptr;
     check(tsrAlloc(context, size * sizeof(T), flags, &p));
@@ -163,8 +164,8 @@ private:
   static constexpr T kNothing{};
   void requireSize(size_t size) const {
     if (size != size_)
-      throw Error(TSR_EINVAL, "TSR_EINVAL: the host range has " + std::to_string(size) + " elements, the buffer " +
-                                  std::to_string(size_));
+      throw Error(TSR_EINVAL, "TSR_EINVAL: the host range has " + std::to_string(size) +
+                                  " elements, the buffer " + std::to_string(size_));
   }
   void swap(Buffer &other) noexcept {
     std::swap(context_, other.context_);
@@ -267,7 +268,8 @@ public:
   Module load(std::string_view source, const SourceOptions &o = {}) const {
     auto pairs = [](const auto &from) {
       std::vector<tsr_named_int_t> out;
-      for (const auto &[name, value] : from) out.push_back({name.c_str(), value});
+      for (const auto &[name, value] : from)
+        out.push_back({name.c_str(), value});
       return out;
     };
     auto orNull = [](const std::string &s) { return s.empty() ? nullptr : s.c_str(); };
@@ -307,7 +309,8 @@ template <class T> T *abiValue(const Buffer<T> &b) { return b.get(); }
 inline int64_t abiValue(Dim d) { return d.value; }
 inline uint8_t abiValue(bool b) { return b; }
 template <class T>
-  requires std::is_arithmetic_v<T> || std::is_pointer_v<T> || (std::is_class_v<T> && std::is_trivially_copyable_v<T>)
+  requires std::is_arithmetic_v<T> || std::is_pointer_v<T> ||
+           (std::is_class_v<T> && std::is_trivially_copyable_v<T>)
 T abiValue(T value) {
   return value;
 }
@@ -319,8 +322,8 @@ inline void launch(const Kernel &kernel, tsr_stream_t stream, auto... values) {
 
 } // namespace detail
 
-/// Queues one launch, its grid derived from the dims. Arguments: buffers (or device pointers), result buffers, scalars
-/// of exactly the kernel's types, Dims.
+/// Queues one launch, its grid derived from the dims. Arguments: buffers (or device pointers), result
+/// buffers, scalars of exactly the kernel's types, Dims.
 template <class... Args> void launch(const Kernel &kernel, const Stream &stream, const Args &...args) {
   detail::launch(kernel, stream.handle(), detail::abiValue(args)...);
 }
