@@ -16,8 +16,7 @@ constexpr size_t kMaxEntries = 1024; // of one list or map
   throw YAML::RepresentationException(node.Mark(), key + ": " + text);
 }
 
-// ---- Nodes to values
-// ---------------------------------------------------------------------------------------------
+// ---- Nodes to values ----
 
 std::string asText(const YAML::Node &node, const std::string &key) {
   if (!node.IsScalar()) reject(node, key, "expected a text");
@@ -92,8 +91,7 @@ std::vector<std::pair<std::string, int64_t>> asInts(const YAML::Node &node, cons
   return out;
 }
 
-// ---- Names
-// -------------------------------------------------------------------------------------------------------
+// ---- Names ----
 
 bool isIdentifier(std::string_view s) {
   auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -129,8 +127,7 @@ bool isFragmentShape(std::string_view s) {
   return s.empty();
 }
 
-// ---- Sections
-// ----------------------------------------------------------------------------------------------------
+// ---- Sections ----
 
 using Kind = MetadataParam::Kind;
 constexpr std::pair<std::string_view, Kind> kKinds[] = {
@@ -268,8 +265,7 @@ KernelMetadata readDocument(const YAML::Node &root) {
   return m;
 }
 
-// ---- Writing
-// -----------------------------------------------------------------------------------------------------
+// ---- Writing ----
 
 std::string numberText(double value) {
   if (std::isnan(value)) return ".nan";

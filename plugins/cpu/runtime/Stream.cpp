@@ -22,8 +22,7 @@ Clock::time_point deadlineAfter(uint64_t ns) {
 
 } // namespace
 
-// ---- Event
-// -------------------------------------------------------------------------------------------------------
+// ---- Event ----
 
 std::shared_ptr<EventPoint> Event::point() const {
   std::lock_guard lock(mutex_);
@@ -52,8 +51,7 @@ tsr_status_t Event::timestamp(int64_t &nanoseconds) {
   return TSR_SUCCESS;
 }
 
-// ---- The writing end
-// ---------------------------------------------------------------------------------------------
+// ---- The writing end ----
 
 void Command::release() {
   kernel.reset();
@@ -188,8 +186,7 @@ tsr_status_t Stream::takeFailureLocked(std::string &why) {
   return std::exchange(failure_, TSR_SUCCESS);
 }
 
-// ---- The stream's thread
-// -----------------------------------------------------------------------------------------
+// ---- The stream's thread ----
 
 void Stream::run() {
   Launcher launcher;

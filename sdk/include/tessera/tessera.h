@@ -39,8 +39,7 @@ extern "C" {
 #define TSR_ABI_MAJOR 1
 #define TSR_ABI_MINOR 0
 
-/* ---- Status
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Status ---- */
 
 typedef enum {
   TSR_SUCCESS = 0,
@@ -67,8 +66,7 @@ TSR_API const char *tsrLastError(void);
 TSR_API const char *tsrVersion(void);
 TSR_API void tsrAbiVersion(uint32_t *major, uint32_t *minor);
 
-/* ---- Handles
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Handles ---- */
 
 typedef struct tsr_context *tsr_context_t; /* owns everything made from it */
 typedef struct tsr_module *tsr_module_t;   /* compiled code */
@@ -76,8 +74,7 @@ typedef struct tsr_kernel *tsr_kernel_t;   /* an entry point of a module, owned 
 typedef struct tsr_stream *tsr_stream_t;   /* a queue of work */
 typedef struct tsr_event *tsr_event_t;     /* a point in a stream's order */
 
-/* ---- Backends
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Backends ---- */
 
 typedef struct tsr_backend_info {
   size_t struct_size;
@@ -93,8 +90,7 @@ typedef struct tsr_backend_info {
  * TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrGetBackendInfo(size_t index, tsr_backend_info_t *info);
 
-/* ---- Contexts
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Contexts ---- */
 
 typedef struct tsr_context_options {
   size_t struct_size;
@@ -129,8 +125,7 @@ TSR_API tsr_status_t tsrGetDeviceInfo(tsr_context_t context, tsr_device_info_t *
 /* The same and more as a JSON object (dtypes, features, memory flags, caches); owned by the context. */
 TSR_API tsr_status_t tsrGetDeviceCapabilities(tsr_context_t context, const char **json);
 
-/* ---- Memory
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- Memory ---- */
 
 enum {
   TSR_MEM_DEVICE = 0,      /* memory of the device */
@@ -177,8 +172,7 @@ TSR_API tsr_status_t tsrMemset(tsr_context_t context, void *dst, int value, size
 TSR_API tsr_status_t tsrMemsetAsync(tsr_context_t context, void *dst, int value, size_t bytes,
                                     tsr_stream_t stream);
 
-/* ---- Streams
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- Streams ---- */
 
 TSR_API tsr_status_t tsrCreateStream(tsr_context_t context, tsr_stream_t *stream);
 
@@ -200,8 +194,7 @@ TSR_API tsr_status_t tsrStreamQuery(tsr_stream_t stream);
 /* Waits for every stream of the context. Returns the first failure found, of the default stream first. */
 TSR_API tsr_status_t tsrSynchronize(tsr_context_t context);
 
-/* ---- Events
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- Events ---- */
 
 TSR_API tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t *event);
 
@@ -225,8 +218,7 @@ TSR_API tsr_status_t tsrEventQuery(tsr_event_t event);
  * yet. */
 TSR_API tsr_status_t tsrEventElapsedMs(tsr_event_t start, tsr_event_t end, double *ms);
 
-/* ---- Modules
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- Modules ---- */
 
 typedef struct tsr_named_int {
   const char *name;
@@ -264,8 +256,7 @@ TSR_API tsr_status_t tsrLoadModuleFromSource(tsr_context_t context, const char *
  * done. */
 TSR_API tsr_status_t tsrUnloadModule(tsr_module_t module);
 
-/* ---- Kernels and launches
- * -------------------------------------------------------------------------------------- */
+/* ---- Kernels and launches ---- */
 
 /* `name` NULL: the only kernel of the module. The handle is the module's; there is nothing to destroy. */
 TSR_API tsr_status_t tsrGetKernel(tsr_module_t module, const char *name, tsr_kernel_t *kernel);
