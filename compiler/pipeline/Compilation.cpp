@@ -180,18 +180,14 @@ std::string Compilation::text() const {
   return out;
 }
 
-std::string Compilation::metadata() const {
-  std::string out;
-  module_.get()->walk([&](target::KernelInfoOp info) { out = info.getMetadata().str(); });
-  return out;
-}
-
-std::vector<std::string> Compilation::fallbacks() const {
+CompileStatus Compilation::metadata(std::string &yaml, std::vector<std::string> &fallbacks) {
+  module_.get()->walk([&](target::KernelInfoOp info) { yaml = info.getMetadata().str(); });
   KernelMetadata meta;
   std::string why;
-  if (!KernelMetadata::fromYaml(metadata(), meta, why))
-    return {};
-  return meta.fallbacks;
+  if (!KernelMetadata::fromYaml(yaml, meta, why))
+    return fail(CompileStatus::BackendFailure, "E_INTERNAL", "the kernel metadata does not read back: " + why);
+  fallbacks = meta.fallbacks;
+  return CompileStatus::Ok;
 }
 
 OwningOpRef<ModuleOp> Compilation::image() const {

@@ -23,8 +23,8 @@ public:
                     "target '" + options.target + "' cannot run in this process", "use target cpu to run");
     if (auto status = c.advance(Level::Target); status != CompileStatus::Ok)
       return status;
-    out.metadata = c.metadata();
-    out.fallbacks = c.fallbacks();
+    if (auto status = c.metadata(out.metadata, out.fallbacks); status != CompileStatus::Ok)
+      return status;
     std::string why;
     void *entry = nullptr;
     if (!cpu::jit(*c.image(), c.target(), c.kernel().name, out.code, entry, why))
@@ -45,6 +45,7 @@ public:
     if (auto status = c.advance(level); status != CompileStatus::Ok)
       return status;
     std::string why;
+    std::vector<std::string> fallbacks;
     switch (what) {
     case Emit::Graph:
     case Emit::Schedule:
@@ -53,8 +54,7 @@ public:
       out = c.text();
       return CompileStatus::Ok;
     case Emit::Metadata:
-      out = c.metadata();
-      return CompileStatus::Ok;
+      return c.metadata(out, fallbacks);
     case Emit::Assembly:
       if (cpu::emitAssembly(*c.image(), c.target(), out, why))
         return CompileStatus::Ok;

@@ -56,7 +56,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
 
   /// `yield %b` in the place of %a, both carried: a copy, since %b may be overwritten first.
   static void copyMovedArguments(scf::YieldOp yield) {
-    if (isa<scf::IfOp>(yield->getParentOp()))
+    if (!isa<scf::ForOp>(yield->getParentOp()))
       return;
     auto args = yield->getBlock()->getArguments().take_back(yield.getNumOperands());
     OpBuilder b(yield);
@@ -70,8 +70,10 @@ class Fuse : public impl::TileFuseBase<Fuse> {
 
   static bool mustMaterialize(Operation &op) {
     Value v = op.getResult(0);
-    if (v.use_empty() || isa<arith::ConstantOp>(op))
+    if (v.use_empty())
       return false;
+    if (isa<arith::ConstantOp>(op))
+      return llvm::any_of(v.getUses(), needsMemoryOperand);
     int uses = 0;
     for (OpOperand &use : v.getUses()) {
       Operation *user = use.getOwner();
@@ -123,10 +125,10 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     return isa<BufferWriteOp>(end) && isa<BufferReadOp>(read);
   }
 
-  /// Loop-carried tiles are overwritten at the yield one after the other. A value computed there may read the variable
-  /// it replaces at the same index, and nothing else that the yield replaces.
+  /// Tiles carried by an scf.for are overwritten at the yield one after the other. A value computed there may read the
+  /// variable it replaces at the same index, and nothing else that the yield replaces.
   static bool yieldHazard(Value v, scf::YieldOp yield) {
-    if (isa<scf::IfOp>(yield->getParentOp()))
+    if (!isa<scf::ForOp>(yield->getParentOp()))
       return false;
     auto args = yield->getBlock()->getArguments().take_back(yield.getNumOperands());
     llvm::SmallPtrSet<Value, 8> replaced;

@@ -40,9 +40,11 @@ bool isWhole(const Box &box) {
 
 class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
   DenseMap<Value, Box> boxes_;
+  DenseMap<Value, Value> unshaped_; // result of a reshape -> its operand before absent elements became 0
 
   void runOnOperation() override {
     boxes_.clear();
+    unshaped_.clear();
     SmallVector<Operation *> ops;
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
     for (Operation *op : ops)
@@ -93,7 +95,10 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       fill(scan->getOpOperand(0), reduceNeutral(scan.getKind() == ScanKind::Sum ? ReduceKind::Sum : ReduceKind::Max, scan.getIsUnsigned(),
                                                 tileType(scan.getInput()).getElementType()));
       boxes_[scan.getResult()] = r;
-    } else if (isa<ReshapeOp, ConcatOp>(op)) {
+    } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+      unshaped_[reshape.getResult()] = reshape.getInput();
+      fill(reshape->getOpOperand(0), b.getZeroAttr(tileType(reshape.getInput()).getElementType()));
+    } else if (isa<ConcatOp>(op)) {
       for (OpOperand &operand : op->getOpOperands())
         if (isTile(operand.get()))
           fill(operand, b.getZeroAttr(tileType(operand.get()).getElementType()));
@@ -211,14 +216,17 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
   }
 
   void fill(OpOperand &operand, TypedAttr with) {
-    Box r = box(operand.get());
-    if (isWhole(r))
-      return;
-    Attribute zero = OpBuilder(&getContext()).getZeroAttr(with.getType());
-    if (with == zero && readsZero(operand.get()))
-      return;
     OpBuilder b(operand.getOwner());
     Location loc = operand.getOwner()->getLoc();
+    bool isZero = with == b.getZeroAttr(with.getType());
+    if (Value inner = unshaped_.lookup(operand.get()); inner && !isZero && !isWhole(box(inner))) {
+      Value filled = mask(b, loc, inner, box(inner), arith::ConstantOp::create(b, loc, with));
+      operand.set(ReshapeOp::create(b, loc, operand.get().getType(), filled));
+      return;
+    }
+    Box r = box(operand.get());
+    if (isWhole(r) || (isZero && readsZero(operand.get())))
+      return;
     operand.set(mask(b, loc, operand.get(), r, arith::ConstantOp::create(b, loc, with)));
   }
 
@@ -326,7 +334,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
   }
 
   void keepAbsent(scf::YieldOp yield) {
-    if (isa<scf::IfOp>(yield->getParentOp()))
+    if (!isa<scf::ForOp>(yield->getParentOp()))
       return;
     auto args = yield->getBlock()->getArguments().take_back(yield.getNumOperands());
     for (auto [arg, use] : llvm::zip(args, yield->getOpOperands())) {

@@ -104,6 +104,8 @@ class LegalizeNumerics : public impl::TileLegalizeNumericsBase<LegalizeNumerics>
         low = getElementTypeOrSelf(operand.get().getType());
         OpBuilder b(op);
         operand.set(widen(b, op->getLoc(), operand.get()));
+        if (isa<ScanOp>(op)) // walks its operand in memory
+          operand.get().getDefiningOp()->setAttr(kMaterialize, b.getUnitAttr());
       }
     if (!low)
       return;

@@ -106,10 +106,16 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
 
   void assign(Block &block) {
     for (Operation &op : block) {
-      if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
+      if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+        assignWhile(loop);
+      } else if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
         assignLoop(loop);
       } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-        slotOf_[reshape.getResult()] = slotOf_.lookup(reshape.getInput());
+        // The same bytes under another shape. Before fusion has decided, the operand may have no place yet.
+        if (auto it = slotOf_.find(reshape.getInput()); it != slotOf_.end()) {
+          int slot = it->second;
+          slotOf_[reshape.getResult()] = slot;
+        }
       } else if (auto mma = dyn_cast<MmaOp>(op); mma && canAccumulateInPlace(mma)) {
         int slot = slotOf_.lookup(mma.getAcc());
         slots_[slot].end = std::max(slots_[slot].end, lastRead(mma.getResult(), &block));
@@ -136,9 +142,18 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
       int slot = newSlot(position_[op], std::max(endPosition_[op], lastRead(result, op->getBlock())), bytesOf(init));
       slotOf_[result] = slot;
       slotOf_[loop.getRegionIterArgs()[i]] = slot;
-      if (auto loopWhile = dyn_cast<scf::WhileOp>(op))
-        slotOf_[loopWhile.getAfterArguments()[i]] = slot;
     }
+  }
+
+  /// The condition may pass on other values than it got: its operands and its results have places of their own.
+  void assignWhile(scf::WhileOp loop) {
+    int64_t begin = position_[loop], end = endPosition_[loop];
+    for (Value arg : loop.getBeforeArguments())
+      if (isTile(arg))
+        slotOf_[arg] = newSlot(begin, end, bytesOf(arg));
+    for (auto [result, arg] : llvm::zip(loop.getResults(), loop.getAfterArguments()))
+      if (isTile(arg))
+        slotOf_[arg] = slotOf_[result] = newSlot(begin, std::max(end, lastRead(result, loop->getBlock())), bytesOf(arg));
   }
 
   bool canAccumulateInPlace(MmaOp mma) {
@@ -185,6 +200,10 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
   void annotate(KernelOp kernel) {
     kernel.walk([&](Operation *op) {
       SmallVector<int64_t> offsets;
+      if (auto loop = dyn_cast<scf::WhileOp>(op))
+        for (Value arg : loop.getBeforeArguments())
+          if (isTile(arg))
+            offsets.push_back(slots_[slotOf_.lookup(arg)].offset);
       for (Value result : op->getResults())
         if (auto it = slotOf_.find(result); it != slotOf_.end())
           offsets.push_back(slots_[it->second].offset);

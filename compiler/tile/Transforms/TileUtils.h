@@ -22,7 +22,7 @@ bool alwaysInMemory(mlir::Value v);
 /// The pass `tile-fuse` marks values that get memory of their own with this unit attribute on their op.
 inline constexpr llvm::StringLiteral kMaterialize = "tile.materialize";
 /// The pass `tile-plan-memory` writes byte offsets into the program's scratch: one per tile result (for loops: per
-/// tile iter_arg).
+/// tile iter_arg; for `while`: per tile operand, then per tile result).
 inline constexpr llvm::StringLiteral kScratch = "tile.scratch";
 
 /// In memory of its own once `tile-fuse` has run.

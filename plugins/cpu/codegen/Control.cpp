@@ -94,39 +94,36 @@ LogicalResult KernelLowering::lowerIf(scf::IfOp op) {
   return success();
 }
 
+/// The condition's operands and what it passes on are separate values, in number and place.
 LogicalResult KernelLowering::lowerWhile(scf::WhileOp op) {
-  Vec<Place> places = placesOf(op, op.getInits());
-  if (llvm::any_of(llvm::zip(op.getInits(), op.getResults()), [](auto pair) {
-        return std::get<0>(pair).getType() != std::get<1>(pair).getType();
-      }) || op.getNumResults() != op.getInits().size())
-    return op.emitOpError("carries other values out than in; the CPU lowering needs them to agree");
-  for (auto [init, p] : llvm::zip(op.getInits(), places))
-    if (tile::isTile(init))
-      assign(init, p);
-  Vec<Value> inits = mappedScalars(op.getInits());
-  Vec<Type> types;
-  Vec<Location> locs;
-  for (Value v : inits) {
-    types.push_back(v.getType());
-    locs.push_back(b_.getLoc());
-  }
-  auto loop = scf::WhileOp::create(b_, types, inits);
+  SmallVector<Value> tiles(op.getBeforeArguments());
+  llvm::append_range(tiles, op.getResults());
+  Vec<Place> all = placesOf(op, tiles);
+  ArrayRef<Place> before = ArrayRef(all).take_front(op.getInits().size()), after = ArrayRef(all).drop_front(op.getInits().size());
+  assignYields(op.getInits(), before);
+  auto typesOf = [](ValueRange values) {
+    return llvm::map_to_vector(scalarsOf(values), [](Value v) { return registerElement(v.getType()); });
+  };
+  Vec<Type> inTypes = typesOf(op.getInits()), outTypes = typesOf(op.getResults());
+  auto loop = scf::WhileOp::create(b_, outTypes, mappedScalars(op.getInits()));
   OpBuilder::InsertionGuard guard(b_);
-  Block *before = b_.createBlock(&loop.getBefore(), {}, types, locs);
-  bindArguments(op.getBeforeArguments(), before->getArguments(), places);
+
+  Block *first = b_.createBlock(&loop.getBefore(), {}, inTypes, Vec<Location>(inTypes.size(), b_.getLoc()));
+  bindArguments(op.getBeforeArguments(), first->getArguments(), before);
   if (failed(lowerBlock(*op.getBeforeBody())))
     return failure();
   auto condition = op.getConditionOp();
-  assignYields(condition.getArgs(), places);
+  assignYields(condition.getArgs(), after);
   scf::ConditionOp::create(b_, scalar(condition.getCondition()), mappedScalars(condition.getArgs()));
-  Block *after = b_.createBlock(&loop.getAfter(), {}, types, locs);
-  bindArguments(op.getAfterArguments(), after->getArguments(), places);
+
+  Block *second = b_.createBlock(&loop.getAfter(), {}, outTypes, Vec<Location>(outTypes.size(), b_.getLoc()));
+  bindArguments(op.getAfterArguments(), second->getArguments(), after);
   if (failed(lowerBlock(*op.getAfterBody())))
     return failure();
   ValueRange yielded = op.getAfterBody()->getTerminator()->getOperands();
-  assignYields(yielded, places);
+  assignYields(yielded, before);
   scf::YieldOp::create(b_, mappedScalars(yielded));
-  bindArguments(op.getResults(), loop.getResults(), places);
+  bindArguments(op.getResults(), loop.getResults(), after);
   return success();
 }
 

@@ -55,6 +55,8 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
 void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c, Value row, Value column, int64_t rows,
                                  ArrayRef<int64_t> groups, bool fresh) {
   int64_t depth = a.shape[1];
+  // Vectors of 32 bytes and more come with FMA (parseTarget); without it, it would be a library call per element.
+  bool fused = vectorBytes_ >= 32;
   auto plus = [&](Value x, int64_t d) { return d ? arith::AddIOp::create(b_, x, constant(d)).getResult() : x; };
   Vec<int64_t> offsets;
   for (int64_t at = 0; int64_t width : groups) {
@@ -76,8 +78,10 @@ void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c,
       for (size_t g = 0; g < groups.size(); ++g) {
         Value &sum = acc[r * groups.size() + g];
         Value wide = splat(x, groups[g]);
-        if (isa<FloatType>(c.element))
+        if (isa<FloatType>(c.element) && fused)
           sum = math::FmaOp::create(b_, wide, line[g], sum);
+        else if (isa<FloatType>(c.element))
+          sum = arith::AddFOp::create(b_, sum, arith::MulFOp::create(b_, wide, line[g]));
         else
           sum = arith::AddIOp::create(b_, sum, arith::MulIOp::create(b_, wide, line[g]));
       }

@@ -162,10 +162,11 @@ bool jit(mlir::ModuleOp module, const CpuTarget &target, llvm::StringRef symbol,
   if (!created)
     return fail(created.takeError());
   std::shared_ptr<llvm::orc::LLJIT> engine = std::move(*created);
-  // memset and memcpy may stand for loops that fill or copy scratch.
+  // memset and memcpy may stand for loops that fill or copy scratch; fma and fmaf for the instruction on CPUs
+  // without it.
   auto generator = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
       engine->getDataLayout().getGlobalPrefix(),
-      [](const llvm::orc::SymbolStringPtr &name) { return (*name).starts_with("mem"); });
+      [](const llvm::orc::SymbolStringPtr &name) { return (*name).starts_with("mem") || (*name).starts_with("fma"); });
   if (!generator)
     return fail(generator.takeError());
   engine->getMainJITDylib().addGenerator(std::move(*generator));

@@ -1,0 +1,113 @@
+// What the generated machine code must and must not contain, independent of the machine the test runs on.
+#include "core/CompilerService.h"
+#include "core/BuildId.h"
+#include <gtest/gtest.h>
+#include <sstream>
+
+using namespace tessera;
+
+namespace {
+
+constexpr const char *kGemm = R"(import tessera as ts
+@ts.kernel
+def gemm(A: ts.Tensor["M", "K", ts.f32], B: ts.Tensor["K", "N", ts.f32], C: ts.Tensor["M", "N", ts.f32]) -> ts.Tensor["M", "N", ts.f32]:
+    for m in ts.tile.parallel(0, M, 96):
+        for n in ts.tile.parallel(0, N, 256):
+            acc = ts.tile.zeros((96, 256), ts.f32)
+            for k in ts.tile.range(0, K, 256):
+                acc = ts.tile.mma(A[m:m+96, k:k+256], B[k:k+256, n:n+256], acc)
+            C[m:m+96, n:n+256] = acc
+    return C
+)";
+
+constexpr const char *kLanes = R"(import tessera as ts
+@ts.kernel
+def activate(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32]):
+    i = ts.tile.linear_id()
+    if i < n:
+        y[i] = ts.tile.tanh(x[i]) + ts.tile.exp(x[i])
+)";
+
+std::string assembly(const char *source, const char *target) {
+  CompilerService *service = tesseraCompilerService(TESSERA_BUILD_ID);
+  EXPECT_NE(service, nullptr);
+  CompileOptions options;
+  options.target = target;
+  std::string out;
+  std::vector<Diagnostic> diags;
+  EXPECT_EQ(service->emit(source, options, Emit::Assembly, out, diags), CompileStatus::Ok)
+      << (diags.empty() ? "" : diags[0].message);
+  return out;
+}
+
+/// The innermost loop with the most FMAs: the lines from a label to the branch back to it.
+std::vector<std::string> hottestLoop(const std::string &text) {
+  std::vector<std::string> best, block;
+  std::string label, line;
+  size_t bestCount = 0;
+  for (std::istringstream in(text); std::getline(in, line);) {
+    if (line.starts_with(".L")) {
+      label = line.substr(0, line.find(':'));
+      block.clear();
+      continue;
+    }
+    block.push_back(line);
+    if (label.empty() || !line.ends_with(label) || line.find("\tj") == std::string::npos)
+      continue;
+    size_t count = 0;
+    for (const std::string &l : block)
+      count += l.find("vfmadd") != std::string::npos;
+    if (count > bestCount)
+      bestCount = count, best = block;
+  }
+  return best;
+}
+
+struct MicroKernel {
+  const char *target, *reg;
+  int fmas; // rows x vectors x unroll
+};
+
+class MicroKernelTest : public testing::TestWithParam<MicroKernel> {};
+
+TEST_P(MicroKernelTest, KeepsItsAccumulatorsInRegisters) {
+  std::vector<std::string> loop = hottestLoop(assembly(kGemm, GetParam().target));
+  int fmas = 0;
+  for (const std::string &line : loop) {
+    EXPECT_EQ(line.find("rsp"), std::string::npos) << "spill in the micro-kernel: " << line;
+    fmas += line.find("vfmadd") != std::string::npos && line.find(GetParam().reg) != std::string::npos;
+  }
+  EXPECT_EQ(fmas, GetParam().fmas);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, MicroKernelTest,
+                         testing::Values(MicroKernel{"cpu:skylake-avx512", "zmm", 6 * 4 * 4},
+                                         MicroKernel{"cpu:x86-64-v3", "ymm", 6 * 2 * 4}),
+                         [](const auto &info) { return std::string(info.param.reg); });
+
+TEST(Codegen, LaneProgramsVectorizeWithoutLibraryCalls) {
+  std::string text = assembly(kLanes, "cpu:skylake-avx512");
+  EXPECT_NE(text.find("zmm"), std::string::npos);
+  EXPECT_EQ(text.find("call"), std::string::npos) << "a call per lane or a run-time library function";
+  EXPECT_GT(hottestLoop(text).size(), 20u);
+}
+
+TEST(Codegen, BaselineX86HasNoFmaInstructions) {
+  std::string text = assembly(kGemm, "cpu:x86-64");
+  EXPECT_EQ(text.find("vfmadd"), std::string::npos);
+  EXPECT_EQ(text.find("ymm"), std::string::npos);
+}
+
+TEST(Codegen, UnknownCpuIsRefusedByName) {
+  CompilerService *service = tesseraCompilerService(TESSERA_BUILD_ID);
+  CompileOptions options;
+  options.target = "cpu:i8086x";
+  std::string out;
+  std::vector<Diagnostic> diags;
+  EXPECT_EQ(service->emit(kGemm, options, Emit::Assembly, out, diags), CompileStatus::BadProgram);
+  ASSERT_EQ(diags.size(), 1u);
+  EXPECT_EQ(diags[0].code, "E_UNKNOWN_TARGET");
+  EXPECT_NE(diags[0].message.find("i8086x"), std::string::npos);
+}
+
+} // namespace
