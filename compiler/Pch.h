@@ -1,5 +1,5 @@
-// Precompiled: the MLIR and LLVM headers nearly every file of the compiler needs. The project's own headers stay out,
-// since they change.
+// Precompiled: the MLIR and LLVM headers nearly every file of the compiler needs. The project's own headers
+// stay out, since they change.
 #pragma once
 #include "mlir/Analysis/DataFlowFramework.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"

@@ -26,25 +26,29 @@ void GraphDialect::initialize() {
       >();
 }
 
-LogicalResult tessera::graph::TensorType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, ArrayAttr dims, Type element) {
+LogicalResult tessera::graph::TensorType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                                 ArrayAttr dims, Type element) {
   for (Attribute dim : dims) {
     auto text = dyn_cast<StringAttr>(dim);
     auto extent = dyn_cast<IntegerAttr>(dim);
     if ((text && !text.getValue().empty()) || (extent && extent.getInt() >= 0)) continue;
     return emitError() << "dim " << dim << " is neither a symbol nor a non-negative integer";
   }
-  if (!dtypeOfMemory(element)) return emitError() << "element type " << element << " is no dtype of the language";
+  if (!dtypeOfMemory(element))
+    return emitError() << "element type " << element << " is no dtype of the language";
   return success();
 }
 
-//===-- func and return -----------------------------------------------------------------------------------===//
+//===-- func and return
+//-----------------------------------------------------------------------------------===//
 
 ParseResult FuncOp::parse(OpAsmParser &p, OperationState &state) {
-  auto build = [](Builder &b, ArrayRef<Type> args, ArrayRef<Type> results, function_interface_impl::VariadicFlag,
+  auto build = [](Builder &b, ArrayRef<Type> args, ArrayRef<Type> results,
+                  function_interface_impl::VariadicFlag,
                   std::string &) { return b.getFunctionType(args, results); };
-  return function_interface_impl::parseFunctionOp(p, state, /*allowVariadic=*/false,
-                                                  getFunctionTypeAttrName(state.name), build,
-                                                  getArgAttrsAttrName(state.name), getResAttrsAttrName(state.name));
+  return function_interface_impl::parseFunctionOp(
+      p, state, /*allowVariadic=*/false, getFunctionTypeAttrName(state.name), build,
+      getArgAttrsAttrName(state.name), getResAttrsAttrName(state.name));
 }
 
 void FuncOp::print(OpAsmPrinter &p) {
@@ -60,25 +64,29 @@ LogicalResult FuncOp::verify() {
 LogicalResult ReturnOp::verify() {
   auto function = cast<FuncOp>((*this)->getParentOp());
   if (TypeRange(getValues()) == TypeRange(function.getResultTypes())) return success();
-  return emitOpError() << "gives (" << getValues().getTypes() << ") in a function of (" << function.getResultTypes()
-                       << ")";
+  return emitOpError() << "gives (" << getValues().getTypes() << ") in a function of ("
+                       << function.getResultTypes() << ")";
 }
 
-//===-- launch --------------------------------------------------------------------------------------------===//
+//===-- launch
+//--------------------------------------------------------------------------------------------===//
 
 LogicalResult LaunchOp::verify() {
   if (getEffects().size() != getOperands().size())
-    return emitOpError() << "has " << getOperands().size() << " operands but " << getEffects().size() << " effects";
+    return emitOpError() << "has " << getOperands().size() << " operands but " << getEffects().size()
+                         << " effects";
   size_t written = 0;
   for (auto [operand, attr] : llvm::zip_equal(getOperands(), getEffects())) {
     StringRef effect = cast<StringAttr>(attr).getValue();
     if (!llvm::is_contained({"none", "read", "write", "readwrite"}, effect))
-      return emitOpError() << "effect \"" << effect << "\" is not \"none\", \"read\", \"write\" or \"readwrite\"";
+      return emitOpError() << "effect \"" << effect
+                           << "\" is not \"none\", \"read\", \"write\" or \"readwrite\"";
     if (!isa<tessera::graph::TensorType>(operand.getType()) && effect != "none")
       return emitOpError() << "a scalar of type " << operand.getType() << " has no effect but \"none\"";
     if (effect == "none" || effect == "read") continue;
     if (written < getNumResults() && getResult(written).getType() != operand.getType())
-      return emitOpError() << "updates " << operand.getType() << " but gives " << getResult(written).getType();
+      return emitOpError() << "updates " << operand.getType() << " but gives "
+                           << getResult(written).getType();
     ++written;
   }
   if (getNumResults() < written)
@@ -95,7 +103,7 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return kind && (kind.getValue() == "tensor" || kind.getValue() == "scalar");
   });
   if (getOperands().size() != expected)
-    return emitOpError() << "passes " << getOperands().size() << " operands to " << getKernelAttr() << ", which takes "
-                         << expected;
+    return emitOpError() << "passes " << getOperands().size() << " operands to " << getKernelAttr()
+                         << ", which takes " << expected;
   return success();
 }

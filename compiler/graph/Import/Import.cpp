@@ -70,7 +70,8 @@ DictionaryAttr KernelImporter::describe(const Param &param) {
   if (param.isTensor) {
     entry.append("access", b_.getStringAttr(accessOf(param)));
     SmallVector<Attribute> dims;
-    for (const frontend::Dim &dim : param.dims) dims.push_back(b_.getStringAttr(dimText(dim)));
+    for (const frontend::Dim &dim : param.dims)
+      dims.push_back(b_.getStringAttr(dimText(dim)));
     entry.append("dims", b_.getArrayAttr(dims));
   }
   if (DictionaryAttr policy = describePolicy(b_, param.policy)) entry.append("policy", policy);
@@ -80,7 +81,8 @@ DictionaryAttr KernelImporter::describe(const Param &param) {
 
 static DictionaryAttr dictionary(OpBuilder &b, const std::vector<std::pair<std::string, int64_t>> &entries) {
   NamedAttrList list;
-  for (auto &[name, value] : entries) list.append(name, b.getI64IntegerAttr(value));
+  for (auto &[name, value] : entries)
+    list.append(name, b.getI64IntegerAttr(value));
   return list.getDictionary(b.getContext());
 }
 
@@ -110,8 +112,10 @@ bool KernelImporter::importKernel(StringRef numerics) {
   if (!kernel_.tunables.empty()) state.addAttribute("tunables", dictionary(b_, kernel_.tunables));
   b_.create(state);
   b_.setInsertionPointToEnd(body);
-  if (kernel_.laneCount) importLanes();
-  else importGrid();
+  if (kernel_.laneCount)
+    importLanes();
+  else
+    importGrid();
   b_.setInsertionPointToEnd(body);
   schedule::YieldOp::create(b_, loc_);
   return !failed_;
@@ -140,7 +144,8 @@ void KernelImporter::importGrid() {
     variables.push_back(body.addArgument(b_.getIndexType(), locationOf(kernel_.symbols[axis.symbol].loc)));
   b_.create(state);
   b_.setInsertionPointToEnd(&body);
-  for (auto [axis, variable] : llvm::zip_equal(kernel_.grid, variables)) values_[axis.symbol] = toI64(variable);
+  for (auto [axis, variable] : llvm::zip_equal(kernel_.grid, variables))
+    values_[axis.symbol] = toI64(variable);
   importBody();
 }
 
@@ -176,7 +181,8 @@ static void createHostFunction(OpBuilder &b, const Kernel &kernel, Location loc,
     for (const frontend::Dim &dim : param.dims)
       dims.push_back(dim.symbol.empty() ? Attribute(b.getI64IntegerAttr(dim.constant))
                                         : b.getStringAttr(KernelImporter::dimText(dim)));
-    return graph::TensorType::get(b.getContext(), b.getArrayAttr(dims), elementTypeInMemory(b.getContext(), param.dtype));
+    return graph::TensorType::get(b.getContext(), b.getArrayAttr(dims),
+                                  elementTypeInMemory(b.getContext(), param.dtype));
   };
 
   Block *body = new Block;
@@ -205,8 +211,8 @@ static void createHostFunction(OpBuilder &b, const Kernel &kernel, Location loc,
   b.create(state);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(body);
-  auto launch = LaunchOp::create(b, loc, updated, FlatSymbolRefAttr::get(b.getContext(), kernel.name), operands,
-                                 b.getArrayAttr(effects));
+  auto launch = LaunchOp::create(b, loc, updated, FlatSymbolRefAttr::get(b.getContext(), kernel.name),
+                                 operands, b.getArrayAttr(effects));
   ReturnOp::create(b, loc, launch.getResults());
 }
 

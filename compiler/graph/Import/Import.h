@@ -7,13 +7,13 @@
 
 namespace tessera::graph {
 
-/// A module with the kernel as `schedule.kernel @name`, its decisions open, and `graph.func @name.host` that launches
-/// it. Loads the dialects it needs. Operations carry the source's places, with `fileName` as their file. `numerics` is
-/// the name of the profile.
+/// A module with the kernel as `schedule.kernel @name`, its decisions open, and `graph.func @name.host` that
+/// launches it. Loads the dialects it needs. Operations carry the source's places, with `fileName` as their
+/// file. `numerics` is the name of the profile.
 ///
 /// Language integers are i64 scalars; memory operations take them through arith.index_cast. What arith leaves
-/// undefined is guarded: integer division by zero gives 0, shifts by the width or more give what shifting one by one
-/// would. Null when the program holds something that has no IR; diagnostics then went to the context.
+/// undefined is guarded: integer division by zero gives 0, shifts by the width or more give what shifting one
+/// by one would. Null when the program holds something that has no IR; diagnostics then went to the context.
 mlir::OwningOpRef<mlir::ModuleOp> importKernel(mlir::MLIRContext &, const frontend::Kernel &,
                                                const std::string &fileName, const std::string &numerics);
 

@@ -22,19 +22,30 @@ Value KernelImporter::importIntArith(const Expr &e, Value x, Value y) {
   bool isUnsigned = isUnsignedLike(e.type.dtype);
   auto zero = [&] { return constant(x.getType(), int64_t{0}); };
   switch (e.op) {
-  case Op::Neg: return arith::SubIOp::create(b_, loc_, zero(), x);
-  case Op::Add: return arith::AddIOp::create(b_, loc_, x, y);
-  case Op::Sub: return arith::SubIOp::create(b_, loc_, x, y);
-  case Op::Mul: return arith::MulIOp::create(b_, loc_, x, y);
+  case Op::Neg:
+    return arith::SubIOp::create(b_, loc_, zero(), x);
+  case Op::Add:
+    return arith::AddIOp::create(b_, loc_, x, y);
+  case Op::Sub:
+    return arith::SubIOp::create(b_, loc_, x, y);
+  case Op::Mul:
+    return arith::MulIOp::create(b_, loc_, x, y);
   case Op::FloorDiv:
-  case Op::Mod: return importIntDivision(e, x, y);
-  case Op::Pow: return math::IPowIOp::create(b_, loc_, x, y);
-  case Op::And: return arith::AndIOp::create(b_, loc_, x, y);
-  case Op::Or: return arith::OrIOp::create(b_, loc_, x, y);
-  case Op::Xor: return arith::XOrIOp::create(b_, loc_, x, y);
-  case Op::Invert: return arith::XOrIOp::create(b_, loc_, x, constant(x.getType(), int64_t{-1}));
+  case Op::Mod:
+    return importIntDivision(e, x, y);
+  case Op::Pow:
+    return math::IPowIOp::create(b_, loc_, x, y);
+  case Op::And:
+    return arith::AndIOp::create(b_, loc_, x, y);
+  case Op::Or:
+    return arith::OrIOp::create(b_, loc_, x, y);
+  case Op::Xor:
+    return arith::XOrIOp::create(b_, loc_, x, y);
+  case Op::Invert:
+    return arith::XOrIOp::create(b_, loc_, x, constant(x.getType(), int64_t{-1}));
   case Op::Shl:
-  case Op::Shr: return importShift(e, x, y);
+  case Op::Shr:
+    return importShift(e, x, y);
   case Op::Minimum:
     if (isUnsigned) return arith::MinUIOp::create(b_, loc_, x, y);
     return arith::MinSIOp::create(b_, loc_, x, y);
@@ -44,7 +55,8 @@ Value KernelImporter::importIntArith(const Expr &e, Value x, Value y) {
   case Op::Abs:
     if (isUnsigned) return x;
     return arith::MaxSIOp::create(b_, loc_, x, arith::SubIOp::create(b_, loc_, zero(), x));
-  default: return emitUnimplemented(e, "this operation on dtype " + std::string(tessera::name(e.type.dtype)));
+  default:
+    return emitUnimplemented(e, "this operation on dtype " + std::string(tessera::name(e.type.dtype)));
   }
 }
 
@@ -60,10 +72,12 @@ static std::optional<int64_t> literal(const frontend::Expr &e) {
 Value KernelImporter::importIntDivision(const Expr &e, Value x, Value y) {
   bool isUnsigned = isUnsignedLike(e.type.dtype), isDivision = e.op == Op::FloorDiv;
   mlir::Type type = x.getType();
-  auto compare = [&](arith::CmpIPredicate p, Value a, Value b) { return arith::CmpIOp::create(b_, loc_, p, a, b); };
+  auto compare = [&](arith::CmpIPredicate p, Value a, Value b) {
+    return arith::CmpIOp::create(b_, loc_, p, a, b);
+  };
 
-  // By zero gives 0; by -1 would overflow for the smallest integer, so it becomes a negation. A literal divisor is
-  // neither, as a rule, and needs no guard.
+  // By zero gives 0; by -1 would overflow for the smallest integer, so it becomes a negation. A literal
+  // divisor is neither, as a rule, and needs no guard.
   std::optional<int64_t> known = literal(*e.args[1]);
   bool isSafe = known && *known != 0 && *known != -1;
   Value zero = constant(type, int64_t{0}), one, isZero, isMinusOne, divisor = y;
@@ -111,7 +125,8 @@ Value KernelImporter::importShift(const Expr &e, Value x, Value y) {
     tooFar = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::ugt, y, last);
     amount = arith::MinUIOp::create(b_, loc_, y, last);
   }
-  if (!isLeft && isSigned) return arith::ShRSIOp::create(b_, loc_, x, amount); // fills with the sign however far
+  if (!isLeft && isSigned)
+    return arith::ShRSIOp::create(b_, loc_, x, amount); // fills with the sign however far
   Value result = isLeft ? Value(arith::ShLIOp::create(b_, loc_, x, amount))
                         : Value(arith::ShRUIOp::create(b_, loc_, x, amount));
   if (isSafe) return result;
@@ -120,24 +135,38 @@ Value KernelImporter::importShift(const Expr &e, Value x, Value y) {
 
 Value KernelImporter::importFloatArith(const Expr &e, Value x, Value y) {
   switch (e.op) {
-  case Op::Neg: return arith::NegFOp::create(b_, loc_, x);
-  case Op::Add: return arith::AddFOp::create(b_, loc_, x, y);
-  case Op::Sub: return arith::SubFOp::create(b_, loc_, x, y);
-  case Op::Mul: return arith::MulFOp::create(b_, loc_, x, y);
-  case Op::Div: return arith::DivFOp::create(b_, loc_, x, y);
-  case Op::FloorDiv: return importFloatFloorDiv(x, y);
-  case Op::Mod: return importFloatMod(x, y);
-  case Op::Pow: return importFloatPow(e, x, y);
-  case Op::Minimum: return arith::MinimumFOp::create(b_, loc_, x, y);
-  case Op::Maximum: return arith::MaximumFOp::create(b_, loc_, x, y);
-  case Op::Abs: return math::AbsFOp::create(b_, loc_, x);
-  default: return emitUnimplemented(e, "this operation on dtype " + std::string(tessera::name(e.type.dtype)));
+  case Op::Neg:
+    return arith::NegFOp::create(b_, loc_, x);
+  case Op::Add:
+    return arith::AddFOp::create(b_, loc_, x, y);
+  case Op::Sub:
+    return arith::SubFOp::create(b_, loc_, x, y);
+  case Op::Mul:
+    return arith::MulFOp::create(b_, loc_, x, y);
+  case Op::Div:
+    return arith::DivFOp::create(b_, loc_, x, y);
+  case Op::FloorDiv:
+    return importFloatFloorDiv(x, y);
+  case Op::Mod:
+    return importFloatMod(x, y);
+  case Op::Pow:
+    return importFloatPow(e, x, y);
+  case Op::Minimum:
+    return arith::MinimumFOp::create(b_, loc_, x, y);
+  case Op::Maximum:
+    return arith::MaximumFOp::create(b_, loc_, x, y);
+  case Op::Abs:
+    return math::AbsFOp::create(b_, loc_, x);
+  default:
+    return emitUnimplemented(e, "this operation on dtype " + std::string(tessera::name(e.type.dtype)));
   }
 }
 
 /// Python's %: the remainder has the divisor's sign, a zero too.
 Value KernelImporter::importFloatMod(Value x, Value y) {
-  auto compare = [&](arith::CmpFPredicate p, Value a, Value b) { return arith::CmpFOp::create(b_, loc_, p, a, b); };
+  auto compare = [&](arith::CmpFPredicate p, Value a, Value b) {
+    return arith::CmpFOp::create(b_, loc_, p, a, b);
+  };
   Value zero = constant(x.getType(), int64_t{0});
   Value rest = arith::RemFOp::create(b_, loc_, x, y);
   Value isZero = compare(arith::CmpFPredicate::OEQ, rest, zero);
@@ -152,13 +181,16 @@ Value KernelImporter::importFloatMod(Value x, Value y) {
 
 /// Python's //: the quotient that belongs to %, so that 1.0 // 0.1 is 9; division by zero as IEEE divides.
 Value KernelImporter::importFloatFloorDiv(Value x, Value y) {
-  auto compare = [&](arith::CmpFPredicate p, Value a, Value b) { return arith::CmpFOp::create(b_, loc_, p, a, b); };
+  auto compare = [&](arith::CmpFPredicate p, Value a, Value b) {
+    return arith::CmpFOp::create(b_, loc_, p, a, b);
+  };
   auto select = [&](Value c, Value a, Value b) { return arith::SelectOp::create(b_, loc_, c, a, b); };
   mlir::Type type = x.getType();
   Value zero = constant(type, int64_t{0}), one = constant(type, int64_t{1});
   Value plain = arith::DivFOp::create(b_, loc_, x, y);
 
-  // (x - rest) / y is an integer but for one rounding. It truncates; one below is the floor when the signs differ.
+  // (x - rest) / y is an integer but for one rounding. It truncates; one below is the floor when the signs
+  // differ.
   Value rest = arith::RemFOp::create(b_, loc_, x, y);
   Value quotient = arith::DivFOp::create(b_, loc_, arith::SubFOp::create(b_, loc_, x, rest), y);
   Value isInexact = compare(arith::CmpFPredicate::UNE, rest, zero);
@@ -179,9 +211,11 @@ Value KernelImporter::importFloatFloorDiv(Value x, Value y) {
 
 Value KernelImporter::importFloatPow(const Expr &e, Value x, Value y) {
   const Expr *exponent = e.args[1].get();
-  while (exponent->op == Op::Broadcast) exponent = exponent->args[0].get();
+  while (exponent->op == Op::Broadcast)
+    exponent = exponent->args[0].get();
   // Squaring rounds once, as a correctly rounded power would.
-  if (exponent->op == Op::ConstFloat && exponent->floatValue == 2.0) return arith::MulFOp::create(b_, loc_, x, x);
+  if (exponent->op == Op::ConstFloat && exponent->floatValue == 2.0)
+    return arith::MulFOp::create(b_, loc_, x, x);
   if (exponent->op == Op::ConstFloat && exponent->floatValue == 1.0) return x;
   return math::PowFOp::create(b_, loc_, x, y);
 }
@@ -205,22 +239,36 @@ Value KernelImporter::importCompare(const Expr &e) {
 
 Value KernelImporter::importFunction(const Expr &e) {
   SmallVector<Value> args;
-  for (const frontend::ExprPtr &arg : e.args) args.push_back(import(*arg));
+  for (const frontend::ExprPtr &arg : e.args)
+    args.push_back(import(*arg));
   loc_ = locationOf(e.loc);
   switch (e.op) {
-  case Op::Exp: return math::ExpOp::create(b_, loc_, args[0]);
-  case Op::Exp2: return math::Exp2Op::create(b_, loc_, args[0]);
-  case Op::Log: return math::LogOp::create(b_, loc_, args[0]);
-  case Op::Log2: return math::Log2Op::create(b_, loc_, args[0]);
-  case Op::Sqrt: return math::SqrtOp::create(b_, loc_, args[0]);
-  case Op::Rsqrt: return math::RsqrtOp::create(b_, loc_, args[0]);
-  case Op::Tanh: return math::TanhOp::create(b_, loc_, args[0]);
-  case Op::Sigmoid: return tile::SigmoidOp::create(b_, loc_, args[0].getType(), args[0]);
-  case Op::Erf: return math::ErfOp::create(b_, loc_, args[0]);
-  case Op::Sin: return math::SinOp::create(b_, loc_, args[0]);
-  case Op::Cos: return math::CosOp::create(b_, loc_, args[0]);
-  case Op::Fma: return math::FmaOp::create(b_, loc_, args[0], args[1], args[2]);
-  default: return emitUnimplemented(e, "this function");
+  case Op::Exp:
+    return math::ExpOp::create(b_, loc_, args[0]);
+  case Op::Exp2:
+    return math::Exp2Op::create(b_, loc_, args[0]);
+  case Op::Log:
+    return math::LogOp::create(b_, loc_, args[0]);
+  case Op::Log2:
+    return math::Log2Op::create(b_, loc_, args[0]);
+  case Op::Sqrt:
+    return math::SqrtOp::create(b_, loc_, args[0]);
+  case Op::Rsqrt:
+    return math::RsqrtOp::create(b_, loc_, args[0]);
+  case Op::Tanh:
+    return math::TanhOp::create(b_, loc_, args[0]);
+  case Op::Sigmoid:
+    return tile::SigmoidOp::create(b_, loc_, args[0].getType(), args[0]);
+  case Op::Erf:
+    return math::ErfOp::create(b_, loc_, args[0]);
+  case Op::Sin:
+    return math::SinOp::create(b_, loc_, args[0]);
+  case Op::Cos:
+    return math::CosOp::create(b_, loc_, args[0]);
+  case Op::Fma:
+    return math::FmaOp::create(b_, loc_, args[0], args[1], args[2]);
+  default:
+    return emitUnimplemented(e, "this function");
   }
 }
 

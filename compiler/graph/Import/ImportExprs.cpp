@@ -1,7 +1,7 @@
 // Expressions: dispatch, leaves, logic, atomics, groups and the small helpers.
 #include "compiler/graph/Import/Importer.h"
-#include "numerics/Casts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "numerics/Casts.h"
 
 using namespace mlir;
 
@@ -11,34 +11,94 @@ using frontend::Op;
 
 Value KernelImporter::import(const Expr &e) {
   switch (e.op) {
-  case Op::ConstInt: case Op::ConstFloat: case Op::Var: case Op::ParamRef: case Op::DimRef: case Op::LaneId:
+  case Op::ConstInt:
+  case Op::ConstFloat:
+  case Op::Var:
+  case Op::ParamRef:
+  case Op::DimRef:
+  case Op::LaneId:
     return importLeaf(e);
-  case Op::LogicalNot: case Op::LogicalAnd: case Op::LogicalOr: return importLogic(e);
-  case Op::Select: return importSelect(e);
-  case Op::Lt: case Op::Le: case Op::Gt: case Op::Ge: case Op::Eq: case Op::Ne: return importCompare(e);
-  case Op::Exp: case Op::Exp2: case Op::Log: case Op::Log2: case Op::Sqrt: case Op::Rsqrt: case Op::Tanh:
-  case Op::Sigmoid: case Op::Erf: case Op::Sin: case Op::Cos: case Op::Fma:
+  case Op::LogicalNot:
+  case Op::LogicalAnd:
+  case Op::LogicalOr:
+    return importLogic(e);
+  case Op::Select:
+    return importSelect(e);
+  case Op::Lt:
+  case Op::Le:
+  case Op::Gt:
+  case Op::Ge:
+  case Op::Eq:
+  case Op::Ne:
+    return importCompare(e);
+  case Op::Exp:
+  case Op::Exp2:
+  case Op::Log:
+  case Op::Log2:
+  case Op::Sqrt:
+  case Op::Rsqrt:
+  case Op::Tanh:
+  case Op::Sigmoid:
+  case Op::Erf:
+  case Op::Sin:
+  case Op::Cos:
+  case Op::Fma:
     return importFunction(e);
-  case Op::Cast: case Op::Broadcast: case Op::ExpandDims: case Op::Reshape: case Op::Transpose: case Op::Concat:
+  case Op::Cast:
+  case Op::Broadcast:
+  case Op::ExpandDims:
+  case Op::Reshape:
+  case Op::Transpose:
+  case Op::Concat:
   case Op::Arange:
     return importShape(e);
-  case Op::LoadTile: case Op::LoadElem: return importLoad(e);
-  case Op::BufferRead: return importBufferRead(e);
-  case Op::Sum: case Op::Max: case Op::Min: case Op::Prod: case Op::ArgMax: case Op::ArgMin: case Op::CumSum:
+  case Op::LoadTile:
+  case Op::LoadElem:
+    return importLoad(e);
+  case Op::BufferRead:
+    return importBufferRead(e);
+  case Op::Sum:
+  case Op::Max:
+  case Op::Min:
+  case Op::Prod:
+  case Op::ArgMax:
+  case Op::ArgMin:
+  case Op::CumSum:
   case Op::CumMax:
     return importReduction(e);
-  case Op::Mma: return importMma(e);
-  case Op::CausalMask: return importCausalMask(e);
-  case Op::Atomic: return importAtomic(e);
+  case Op::Mma:
+    return importMma(e);
+  case Op::CausalMask:
+    return importCausalMask(e);
+  case Op::Atomic:
+    return importAtomic(e);
   case Op::Rand: {
     Value seed = import(*e.args[0]), offset = import(*e.args[1]);
     return tile::RandOp::create(b_, locationOf(e.loc), typeOf(e.type), seed, offset);
   }
-  case Op::GroupId: case Op::LocalId: case Op::LaneIdInGroup: case Op::GroupSize: case Op::GroupReduce:
+  case Op::GroupId:
+  case Op::LocalId:
+  case Op::LaneIdInGroup:
+  case Op::GroupSize:
+  case Op::GroupReduce:
     return importGroup(e);
-  case Op::Neg: case Op::Add: case Op::Sub: case Op::Mul: case Op::Div: case Op::FloorDiv: case Op::Mod: case Op::Pow:
-  case Op::And: case Op::Or: case Op::Xor: case Op::Invert: case Op::Shl: case Op::Shr: case Op::Minimum:
-  case Op::Maximum: case Op::Abs:
+  case Op::Neg:
+  case Op::Add:
+  case Op::Sub:
+  case Op::Mul:
+  case Op::Div:
+  case Op::FloorDiv:
+  case Op::Mod:
+  case Op::Pow:
+  case Op::And:
+  case Op::Or:
+  case Op::Xor:
+  case Op::Invert:
+  case Op::Shl:
+  case Op::Shr:
+  case Op::Minimum:
+  case Op::Maximum:
+  case Op::Abs:
     return importArith(e);
   }
   llvm_unreachable("op out of range");
@@ -47,7 +107,8 @@ Value KernelImporter::import(const Expr &e) {
 Value KernelImporter::importLeaf(const Expr &e) {
   loc_ = locationOf(e.loc);
   switch (e.op) {
-  case Op::ConstInt: return constant(typeOf(e.type), e.intValue);
+  case Op::ConstInt:
+    return constant(typeOf(e.type), e.intValue);
   case Op::ConstFloat: {
     // Rounded as the language casts, which is not always as APFloat does (fp8 saturates, tf32 lies in f32).
     auto type = cast<FloatType>(elementTypeInValues(b_.getContext(), e.type.dtype));
@@ -55,23 +116,34 @@ Value KernelImporter::importLeaf(const Expr &e) {
     auto value = FloatAttr::get(type, llvm::APFloat(type.getFloatSemantics(), bits));
     return splat(arith::ConstantOp::create(b_, loc_, value), typeOf(e.type));
   }
-  case Op::Var: return values_[e.symbol];
-  case Op::ParamRef: return params_[e.param];
+  case Op::Var:
+    return values_[e.symbol];
+  case Op::ParamRef:
+    return params_[e.param];
   case Op::DimRef: {
     int64_t value = specializedValue(e.text);
     return ShapedType::isDynamic(value) ? toI64(dims_[e.text]) : constant(b_.getI64Type(), value);
   }
-  default: return lane_;
+  default:
+    return lane_;
   }
 }
 
 /// Whether evaluating `e` where the program would not has no effect but its cost.
 static bool isCheapToEvaluate(const frontend::Expr &e) {
   switch (e.op) {
-  case Op::Atomic: case Op::LoadTile: case Op::LoadElem: case Op::BufferRead: case Op::Mma: case Op::GroupReduce:
-  case Op::Pow: case Op::FloorDiv: case Op::Mod:
+  case Op::Atomic:
+  case Op::LoadTile:
+  case Op::LoadElem:
+  case Op::BufferRead:
+  case Op::Mma:
+  case Op::GroupReduce:
+  case Op::Pow:
+  case Op::FloorDiv:
+  case Op::Mod:
     return false;
-  default: break;
+  default:
+    break;
   }
   return llvm::all_of(e.args, [](const frontend::ExprPtr &arg) { return isCheapToEvaluate(*arg); });
 }
@@ -123,13 +195,16 @@ Value KernelImporter::importAtomic(const Expr &e) {
   size_t rank = kernel_.params[e.param].dims.size();
   SmallVector<Value> indices = importIndices(ArrayRef(e.args).take_front(rank));
   SmallVector<Value> operands;
-  for (const frontend::ExprPtr &arg : ArrayRef(e.args).drop_front(rank)) operands.push_back(import(*arg));
+  for (const frontend::ExprPtr &arg : ArrayRef(e.args).drop_front(rank))
+    operands.push_back(import(*arg));
   loc_ = locationOf(e.loc);
   // Scalars among tiles are the same for every element.
   Type type = typeOf(e.type);
   if (auto tile = dyn_cast<RankedTensorType>(type)) {
-    for (Value &index : indices) index = splat(index, tile.clone(b_.getIndexType()));
-    for (Value &operand : operands) operand = splat(operand, type);
+    for (Value &index : indices)
+      index = splat(index, tile.clone(b_.getIndexType()));
+    for (Value &operand : operands)
+      operand = splat(operand, type);
   }
   auto order = static_cast<tile::MemoryOrder>(e.order);
   auto scope = static_cast<tile::MemoryScope>(e.scope);
@@ -142,7 +217,8 @@ Value KernelImporter::importAtomic(const Expr &e) {
 }
 
 static_assert(static_cast<int>(frontend::AtomicKind::Xchg) == static_cast<int>(tile::AtomicKind::Xchg) &&
-              static_cast<int>(frontend::MemoryOrder::SeqCst) == static_cast<int>(tile::MemoryOrder::SeqCst) &&
+              static_cast<int>(frontend::MemoryOrder::SeqCst) ==
+                  static_cast<int>(tile::MemoryOrder::SeqCst) &&
               static_cast<int>(frontend::MemoryScope::System) == static_cast<int>(tile::MemoryScope::System));
 
 Value KernelImporter::importGroup(const Expr &e) {
@@ -160,7 +236,8 @@ Value KernelImporter::importGroup(const Expr &e) {
   return tile::GroupInfoOp::create(b_, locationOf(e.loc), b_.getI32Type(), kind);
 }
 
-//===-- helpers -------------------------------------------------------------------------------------------===//
+//===-- helpers
+//-------------------------------------------------------------------------------------------===//
 
 mlir::Type KernelImporter::typeOf(const frontend::Type &type) {
   mlir::Type element = elementTypeInValues(b_.getContext(), type.dtype);
@@ -173,7 +250,9 @@ Value KernelImporter::toIndex(Value integer) {
   return b_.createOrFold<arith::IndexCastOp>(loc_, type, integer);
 }
 
-Value KernelImporter::toI64(Value index) { return b_.createOrFold<arith::IndexCastOp>(loc_, b_.getI64Type(), index); }
+Value KernelImporter::toI64(Value index) {
+  return b_.createOrFold<arith::IndexCastOp>(loc_, b_.getI64Type(), index);
+}
 
 Value KernelImporter::constant(mlir::Type type, int64_t value) {
   mlir::Type element = getElementTypeOrSelf(type);

@@ -23,8 +23,10 @@ Value KernelImporter::importLoad(const Expr &e) {
   SmallVector<Value> starts = importIndices(e.args);
   loc_ = locationOf(e.loc);
   Type type = typeOf(e.type);
-  if (e.op == Op::LoadElem) return tile::LoadElemOp::create(b_, loc_, type, params_[e.param], starts, UnitAttr());
-  return tile::LoadOp::create(b_, loc_, type, params_[e.param], starts, b_.getDenseI64ArrayAttr(e.ints), UnitAttr());
+  if (e.op == Op::LoadElem)
+    return tile::LoadElemOp::create(b_, loc_, type, params_[e.param], starts, UnitAttr());
+  return tile::LoadOp::create(b_, loc_, type, params_[e.param], starts, b_.getDenseI64ArrayAttr(e.ints),
+                              UnitAttr());
 }
 
 Value KernelImporter::importBufferRead(const Expr &e) {

@@ -10,19 +10,26 @@ using frontend::Op;
 
 Value KernelImporter::importShape(const Expr &e) {
   SmallVector<Value> args;
-  for (const frontend::ExprPtr &arg : e.args) args.push_back(import(*arg));
+  for (const frontend::ExprPtr &arg : e.args)
+    args.push_back(import(*arg));
   loc_ = locationOf(e.loc);
   Type type = typeOf(e.type);
   switch (e.op) {
   case Op::Cast:
     return tile::CastOp::create(b_, loc_, type, args[0], tessera::name(e.args[0]->type.dtype),
                                 tessera::name(e.type.dtype));
-  case Op::Broadcast: return splat(args[0], type);
-  case Op::ExpandDims: return tile::ExpandDimsOp::create(b_, loc_, type, args[0], e.ints[0]);
-  case Op::Reshape: return tile::ReshapeOp::create(b_, loc_, type, args[0]);
-  case Op::Transpose: return tile::TransposeOp::create(b_, loc_, type, args[0]);
-  case Op::Concat: return tile::ConcatOp::create(b_, loc_, type, args, e.ints[0]);
-  default: return tile::IotaOp::create(b_, loc_, type, args[0]);
+  case Op::Broadcast:
+    return splat(args[0], type);
+  case Op::ExpandDims:
+    return tile::ExpandDimsOp::create(b_, loc_, type, args[0], e.ints[0]);
+  case Op::Reshape:
+    return tile::ReshapeOp::create(b_, loc_, type, args[0]);
+  case Op::Transpose:
+    return tile::TransposeOp::create(b_, loc_, type, args[0]);
+  case Op::Concat:
+    return tile::ConcatOp::create(b_, loc_, type, args, e.ints[0]);
+  default:
+    return tile::IotaOp::create(b_, loc_, type, args[0]);
   }
 }
 
@@ -40,14 +47,22 @@ Value KernelImporter::importReduction(const Expr &e) {
     return tile::ArgReduceOp::create(b_, loc_, type, kind, x, axis, isUnsigned);
   };
   switch (e.op) {
-  case Op::Sum: return reduce(tile::ReduceKind::Sum);
-  case Op::Prod: return reduce(tile::ReduceKind::Prod);
-  case Op::Max: return reduce(tile::ReduceKind::Max);
-  case Op::Min: return reduce(tile::ReduceKind::Min);
-  case Op::ArgMax: return find(tile::ArgKind::Max);
-  case Op::ArgMin: return find(tile::ArgKind::Min);
-  case Op::CumSum: return tile::ScanOp::create(b_, loc_, type, tile::ScanKind::Sum, x, axis, isUnsigned);
-  default: return tile::ScanOp::create(b_, loc_, type, tile::ScanKind::Max, x, axis, isUnsigned);
+  case Op::Sum:
+    return reduce(tile::ReduceKind::Sum);
+  case Op::Prod:
+    return reduce(tile::ReduceKind::Prod);
+  case Op::Max:
+    return reduce(tile::ReduceKind::Max);
+  case Op::Min:
+    return reduce(tile::ReduceKind::Min);
+  case Op::ArgMax:
+    return find(tile::ArgKind::Max);
+  case Op::ArgMin:
+    return find(tile::ArgKind::Min);
+  case Op::CumSum:
+    return tile::ScanOp::create(b_, loc_, type, tile::ScanKind::Sum, x, axis, isUnsigned);
+  default:
+    return tile::ScanOp::create(b_, loc_, type, tile::ScanKind::Max, x, axis, isUnsigned);
   }
 }
 
@@ -82,7 +97,8 @@ Value KernelImporter::importCausalMask(const Expr &e) {
     for (int64_t other = 0; other < rank; ++other) {
       if (other == axis) continue;
       shape.insert(shape.begin() + other, 1);
-      index = tile::ExpandDimsOp::create(b_, loc_, RankedTensorType::get(shape, b_.getI32Type()), index, other);
+      index =
+          tile::ExpandDimsOp::create(b_, loc_, RankedTensorType::get(shape, b_.getI32Type()), index, other);
     }
     return splat(index, positions);
   };
@@ -90,12 +106,15 @@ Value KernelImporter::importCausalMask(const Expr &e) {
 
   // The limit fits in 32 bits once it is cut to what distances can be.
   Type i64 = b_.getI64Type();
-  auto widen = [&](Value v) { return v.getType() == i64 ? v : Value(arith::ExtSIOp::create(b_, loc_, i64, v)); };
+  auto widen = [&](Value v) {
+    return v.getType() == i64 ? v : Value(arith::ExtSIOp::create(b_, loc_, i64, v));
+  };
   Value limit = arith::SubIOp::create(b_, loc_, widen(q0), widen(k0));
   limit = arith::MinSIOp::create(b_, loc_, limit, constant(i64, int64_t{INT32_MAX}));
   limit = arith::MaxSIOp::create(b_, loc_, limit, constant(i64, int64_t{INT32_MIN}));
   limit = arith::TruncIOp::create(b_, loc_, b_.getI32Type(), limit);
-  Value hidden = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::sgt, distance, splat(limit, positions));
+  Value hidden =
+      arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::sgt, distance, splat(limit, positions));
 
   auto element = cast<FloatType>(type.getElementType());
   const llvm::fltSemantics &semantics = element.getFloatSemantics();

@@ -8,11 +8,16 @@ namespace tessera::graph {
 
 using frontend::Stmt;
 
-static tile::MemoryOrder orderOf(frontend::MemoryOrder order) { return static_cast<tile::MemoryOrder>(order); }
-static tile::MemoryScope scopeOf(frontend::MemoryScope scope) { return static_cast<tile::MemoryScope>(scope); }
+static tile::MemoryOrder orderOf(frontend::MemoryOrder order) {
+  return static_cast<tile::MemoryOrder>(order);
+}
+static tile::MemoryScope scopeOf(frontend::MemoryScope scope) {
+  return static_cast<tile::MemoryScope>(scope);
+}
 
 void KernelImporter::importBlock(const frontend::Block &block) {
-  for (const Stmt &stmt : block) importStmt(stmt);
+  for (const Stmt &stmt : block)
+    importStmt(stmt);
 }
 
 void KernelImporter::importStmt(const Stmt &stmt) {
@@ -27,7 +32,8 @@ void KernelImporter::importStmt(const Stmt &stmt) {
   }
   case Stmt::StoreTile:
   case Stmt::StoreElem:
-  case Stmt::BufferWrite: return importStore(stmt);
+  case Stmt::BufferWrite:
+    return importStore(stmt);
   case Stmt::CpAsync: {
     const Expr &load = *stmt.exprs[0];
     SmallVector<Value> starts = importIndices(load.args);
@@ -35,9 +41,15 @@ void KernelImporter::importStmt(const Stmt &stmt) {
                             values_[stmt.symbol], UnitAttr());
     return;
   }
-  case Stmt::CommitGroup: tile::CommitGroupOp::create(b_, loc_); return;
-  case Stmt::WaitGroup: tile::WaitGroupOp::create(b_, loc_, b_.getI64IntegerAttr(stmt.ints[0])); return;
-  case Stmt::Barrier: tile::BarrierOp::create(b_, loc_); return;
+  case Stmt::CommitGroup:
+    tile::CommitGroupOp::create(b_, loc_);
+    return;
+  case Stmt::WaitGroup:
+    tile::WaitGroupOp::create(b_, loc_, b_.getI64IntegerAttr(stmt.ints[0]));
+    return;
+  case Stmt::Barrier:
+    tile::BarrierOp::create(b_, loc_);
+    return;
   case Stmt::Prefetch: {
     const Expr &load = *stmt.exprs[0];
     SmallVector<Value> starts = importIndices(load.args);
@@ -49,10 +61,15 @@ void KernelImporter::importStmt(const Stmt &stmt) {
     if (stmt.order != frontend::MemoryOrder::Relaxed)
       tile::FenceOp::create(b_, loc_, orderOf(stmt.order), scopeOf(stmt.scope));
     return;
-  case Stmt::Eval: import(*stmt.exprs[0]); return;
-  case Stmt::For: return importFor(stmt);
-  case Stmt::While: return importWhile(stmt);
-  case Stmt::If: return importIf(stmt);
+  case Stmt::Eval:
+    import(*stmt.exprs[0]);
+    return;
+  case Stmt::For:
+    return importFor(stmt);
+  case Stmt::While:
+    return importWhile(stmt);
+  case Stmt::If:
+    return importIf(stmt);
   }
 }
 
@@ -61,7 +78,8 @@ SmallVector<Value> KernelImporter::carriedValues(const Stmt &stmt) {
 }
 
 void KernelImporter::setCarried(const Stmt &stmt, ValueRange values) {
-  for (auto [id, value] : llvm::zip_equal(stmt.carried, values)) values_[id] = value;
+  for (auto [id, value] : llvm::zip_equal(stmt.carried, values))
+    values_[id] = value;
 }
 
 void KernelImporter::importFor(const Stmt &stmt) {
@@ -71,13 +89,15 @@ void KernelImporter::importFor(const Stmt &stmt) {
   loc_ = locationOf(stmt.loc);
   if (stepExpr.op != frontend::Op::ConstInt || stepExpr.intValue <= 0) {
     // scf.for wants a positive step; with any other the loop has no turn.
-    Value one = arith::ConstantIndexOp::create(b_, loc_, 1), zero = arith::ConstantIndexOp::create(b_, loc_, 0);
+    Value one = arith::ConstantIndexOp::create(b_, loc_, 1),
+          zero = arith::ConstantIndexOp::create(b_, loc_, 0);
     Value positive = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::sgt, step, zero);
     hi = arith::SelectOp::create(b_, loc_, positive, hi, lo);
     step = arith::MaxSIOp::create(b_, loc_, step, one);
   }
   auto loop = scf::ForOp::create(b_, loc_, lo, hi, step, carriedValues(stmt));
-  if (!stmt.ints.empty() && stmt.ints[0] > 0) loop->setAttr("schedule.stages", b_.getI64IntegerAttr(stmt.ints[0]));
+  if (!stmt.ints.empty() && stmt.ints[0] > 0)
+    loop->setAttr("schedule.stages", b_.getI64IntegerAttr(stmt.ints[0]));
   if (stmt.isReductionIterator) loop->setAttr("schedule.iterator", b_.getStringAttr("reduction"));
   {
     OpBuilder::InsertionGuard guard(b_);

@@ -16,8 +16,8 @@ using mlir::Value;
 
 /// Builds the body of one kernel. Lives for one call of importKernel; not thread-safe.
 ///
-/// `values_` maps a symbol to its current SSA value. Regions are entered with a copy of it, so that what a branch or
-/// loop defines does not escape; what it rebinds leaves through `carried`.
+/// `values_` maps a symbol to its current SSA value. Regions are entered with a copy of it, so that what a
+/// branch or loop defines does not escape; what it rebinds leaves through `carried`.
 class KernelImporter {
 public:
   KernelImporter(mlir::OpBuilder &builder, const frontend::Kernel &kernel, mlir::StringAttr file)

@@ -1,6 +1,6 @@
-// Language integers are i64, memory operations take index. After import an address is an i64 computation between two
-// casts; as index arithmetic it meets the loop and grid variables without any, so that later passes see one
-// expression per address. i64 and index have one width on every target of the project.
+// Language integers are i64, memory operations take index. After import an address is an i64 computation
+// between two casts; as index arithmetic it meets the loop and grid variables without any, so that later
+// passes see one expression per address. i64 and index have one width on every target of the project.
 #include "compiler/pipeline/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -27,9 +27,9 @@ struct SinkCast : OpRewritePattern<arith::IndexCastOp> {
     SmallVector<Value> operands;
     for (Value operand : source->getOperands()) {
       bool isI64 = operand.getType().isInteger(64); // the condition of a select is not
-      operands.push_back(isI64 ? rewriter.createOrFold<arith::IndexCastOp>(cast.getLoc(), rewriter.getIndexType(),
-                                                                           operand)
-                               : operand);
+      operands.push_back(
+          isI64 ? rewriter.createOrFold<arith::IndexCastOp>(cast.getLoc(), rewriter.getIndexType(), operand)
+                : operand);
     }
     Operation *sunk = rewriter.create(source->getLoc(), source->getName().getIdentifier(), operands,
                                       rewriter.getIndexType());

@@ -1,4 +1,5 @@
-// What the importer makes of single operations and statements: each program is imported, verified and searched.
+// What the importer makes of single operations and statements: each program is imported, verified and
+// searched.
 #include "compiler/graph/Import/Import.h"
 #include "compiler/graph/test/ProgramBuilder.h"
 #include "mlir/IR/MLIRContext.h"
@@ -28,7 +29,8 @@ std::string import(const Kernel &kernel, bool withPlaces = false) {
 Symbol symbol(std::string name, Type type) { return {std::move(name), std::move(type), {4, 1, 4, 2}}; }
 
 /// `out[:]` = value, with `x` : `in`, in a program of one turn.
-Kernel unary(DType in, Type result, const std::function<ExprPtr(ExprPtr)> &build, std::vector<int64_t> shape = {8}) {
+Kernel unary(DType in, Type result, const std::function<ExprPtr(ExprPtr)> &build,
+             std::vector<int64_t> shape = {8}) {
   Kernel k;
   k.name = "f";
   k.loc = {1, 1, 1, 2};
@@ -38,20 +40,24 @@ Kernel unary(DType in, Type result, const std::function<ExprPtr(ExprPtr)> &build
     dims.push_back({extent, ""});
     starts.push_back(integer(0));
   }
-  for (int64_t extent : result.shape) outDims.push_back({extent, ""});
+  for (int64_t extent : result.shape)
+    outDims.push_back({extent, ""});
   if (result.kind == Type::Scalar) outDims.push_back({1, ""});
   k.params.push_back(tensor("x", in, dims, true, false));
   k.params.push_back(tensor("out", result.dtype, outDims, false, true));
   ExprPtr value = build(load(0, tile(in, shape), shape, std::move(starts)));
   std::vector<ExprPtr> zeros;
-  for (size_t i = 0; i < outDims.size(); ++i) zeros.push_back(integer(0));
+  for (size_t i = 0; i < outDims.size(); ++i)
+    zeros.push_back(integer(0));
   k.body.push_back(store(1, std::move(value), result.shape, std::move(zeros)));
   return k;
 }
 
 std::string onTile(Op op, DType t, DType result = DType::F32, std::vector<int64_t> ints = {}) {
   return import(unary(t, tile(result, {8}), [&](ExprPtr x) {
-    ExprPtr y = op >= Op::Add && op <= Op::Ne && op != Op::Invert ? load(0, tile(t, {8}), {8}, list(integer(0))) : nullptr;
+    ExprPtr y = op >= Op::Add && op <= Op::Ne && op != Op::Invert
+                    ? load(0, tile(t, {8}), {8}, list(integer(0)))
+                    : nullptr;
     ExprPtr e = make(op, tile(result, {8}), std::move(x));
     if (y || op == Op::Minimum || op == Op::Maximum) {
       if (!y) y = load(0, tile(t, {8}), {8}, list(integer(0)));
@@ -74,8 +80,9 @@ TEST(Import, SignatureFollowsTheArgumentOrder) {
   k.params.push_back(tensor("result", DType::U8, {{1, "M"}}, false, true));
   k.params.back().isResult = true;
   std::string text = import(k);
-  EXPECT_THAT(text, HasSubstr("schedule.kernel @scale(%x: !tile.view<?x64x3xbf16>, %result: !tile.view<?xui8>, "
-                              "%alpha: f32, %M: index, %D: index)"));
+  EXPECT_THAT(text,
+              HasSubstr("schedule.kernel @scale(%x: !tile.view<?x64x3xbf16>, %result: !tile.view<?xui8>, "
+                        "%alpha: f32, %M: index, %D: index)"));
   EXPECT_THAT(text, HasSubstr("dims = [\"M\", \"D\", \"3\"]"));
   EXPECT_THAT(text, HasSubstr("dims = [\"M\"]"));
   EXPECT_THAT(text, HasSubstr("default = 2.000000e+00 : f64"));
@@ -101,13 +108,15 @@ TEST(Import, GridBoundsAreText) {
   GridAxis rows;
   rows.symbol = 1;
   rows.lo = make(Op::Neg, i64, integer(3));
-  rows.hi = make(Op::Sub, i64, dim("M"), make(Op::Sub, i64, make(Op::Cast, i64, param(1, scalar(DType::I32))), integer(1)));
+  rows.hi = make(Op::Sub, i64, dim("M"),
+                 make(Op::Sub, i64, make(Op::Cast, i64, param(1, scalar(DType::I32))), integer(1)));
   rows.step = make(Op::Maximum, i64, integer(1), make(Op::FloorDiv, i64, dim("M"), integer(4)));
   k.grid.push_back(std::move(batch));
   k.grid.push_back(std::move(rows));
-  EXPECT_THAT(import(k), HasSubstr("schedule.grid (%b, %i) = (\"0\", \"-3\") to (\"B*H\", \"M - (n - 1)\") step "
-                                   "(\"1\", \"max(1, floordiv(M, 4))\") names [\"b\", \"i\"] attributes "
-                                   "{batch = array<i1: true, false>}"));
+  EXPECT_THAT(import(k),
+              HasSubstr("schedule.grid (%b, %i) = (\"0\", \"-3\") to (\"B*H\", \"M - (n - 1)\") step "
+                        "(\"1\", \"max(1, floordiv(M, 4))\") names [\"b\", \"i\"] attributes "
+                        "{batch = array<i1: true, false>}"));
 }
 
 TEST(Import, LaunchBoundsThatNeedMoreAreRefused) {
@@ -147,7 +156,8 @@ TEST(Import, IntegerOperationsKnowTheSign) {
   EXPECT_THAT(onTile(Op::Shr, DType::I16, DType::I16), HasSubstr("arith.shrsi"));
   EXPECT_THAT(onTile(Op::FloorDiv, DType::U8, DType::U8), HasSubstr("arith.divui"));
   EXPECT_THAT(onTile(Op::Abs, DType::U8, DType::U8), Not(HasSubstr("arith.maxsi")));
-  EXPECT_THAT(onTile(Op::Max, DType::U8, DType::U8, {0}), HasSubstr("not valid")); // a full reduction is a scalar
+  EXPECT_THAT(onTile(Op::Max, DType::U8, DType::U8, {0}),
+              HasSubstr("not valid")); // a full reduction is a scalar
 }
 
 TEST(Import, ComparisonsAreIeee) {
@@ -173,16 +183,16 @@ TEST(Import, IntegerDivisionIsGuardedUnlessTheDivisorIsLiteral) {
 TEST(Import, EveryElementwiseOperationOnFloatsIsValid) {
   for (DType t : {DType::F64, DType::F32, DType::TF32, DType::F16, DType::BF16, DType::F8E4M3, DType::F8E5M2,
                   DType::F6E2M3, DType::F6E3M2, DType::F4E2M1})
-    for (Op op : {Op::Neg, Op::Add, Op::Sub, Op::Mul, Op::Div, Op::FloorDiv, Op::Mod, Op::Pow, Op::Minimum, Op::Maximum,
-                  Op::Abs, Op::Exp, Op::Exp2, Op::Log, Op::Log2, Op::Sqrt, Op::Rsqrt, Op::Tanh, Op::Sigmoid, Op::Erf,
-                  Op::Sin, Op::Cos})
+    for (Op op : {Op::Neg,     Op::Add,     Op::Sub,     Op::Mul, Op::Div,  Op::FloorDiv, Op::Mod,  Op::Pow,
+                  Op::Minimum, Op::Maximum, Op::Abs,     Op::Exp, Op::Exp2, Op::Log,      Op::Log2, Op::Sqrt,
+                  Op::Rsqrt,   Op::Tanh,    Op::Sigmoid, Op::Erf, Op::Sin,  Op::Cos})
       EXPECT_THAT(onTile(op, t, t), HasSubstr("tile.store")) << name(t) << " " << int(op);
 }
 
 TEST(Import, EveryElementwiseOperationOnIntegersIsValid) {
   for (DType t : {DType::I64, DType::I32, DType::I16, DType::I8, DType::U8})
-    for (Op op : {Op::Neg, Op::Add, Op::Sub, Op::Mul, Op::FloorDiv, Op::Mod, Op::Pow, Op::And, Op::Or, Op::Xor,
-                  Op::Invert, Op::Shl, Op::Shr, Op::Minimum, Op::Maximum, Op::Abs})
+    for (Op op : {Op::Neg, Op::Add, Op::Sub, Op::Mul, Op::FloorDiv, Op::Mod, Op::Pow, Op::And, Op::Or,
+                  Op::Xor, Op::Invert, Op::Shl, Op::Shr, Op::Minimum, Op::Maximum, Op::Abs})
       EXPECT_THAT(onTile(op, t, t), HasSubstr("tile.store")) << name(t) << " " << int(op);
   for (Op op : {Op::And, Op::Or, Op::Xor, Op::Invert})
     EXPECT_THAT(onTile(op, DType::Bool, DType::Bool), HasSubstr("tile.store"));
@@ -190,48 +200,59 @@ TEST(Import, EveryElementwiseOperationOnIntegersIsValid) {
 
 TEST(Import, LiteralsRoundAsTheLanguageCasts) {
   auto stored = [](double v, DType t) {
-    return import(unary(t, tile(t, {8}), [&](ExprPtr) { return make(Op::Broadcast, tile(t, {8}), real(v, t)); }));
+    return import(
+        unary(t, tile(t, {8}), [&](ExprPtr) { return make(Op::Broadcast, tile(t, {8}), real(v, t)); }));
   };
-  EXPECT_THAT(stored(1e9, DType::F8E4M3), HasSubstr("4.480000e+02 : f8E4M3FN"));   // saturates
+  EXPECT_THAT(stored(1e9, DType::F8E4M3), HasSubstr("4.480000e+02 : f8E4M3FN"));      // saturates
   EXPECT_THAT(stored(1.0001, DType::TF32), HasSubstr("arith.constant 1.000000e+00")); // 10 bits of mantissa
   EXPECT_THAT(stored(-INFINITY, DType::F32), HasSubstr("0xFF800000"));
 }
 
 TEST(Import, ShapesAndCasts) {
   auto shape = [](Op op, Type to, std::vector<int64_t> ints = {}) {
-    return import(unary(DType::F32, to, [&](ExprPtr x) { return withInts(make(op, to, std::move(x)), ints); }, {4, 8}));
+    return import(
+        unary(DType::F32, to, [&](ExprPtr x) { return withInts(make(op, to, std::move(x)), ints); }, {4, 8}));
   };
   EXPECT_THAT(shape(Op::Cast, tile(DType::U8, {4, 8})), HasSubstr("tile.cast %0 from f32 to u8"));
   EXPECT_THAT(shape(Op::Transpose, tile(DType::F32, {8, 4})), HasSubstr("tile.transpose"));
   EXPECT_THAT(shape(Op::Reshape, tile(DType::F32, {32})), HasSubstr("tile.reshape"));
-  EXPECT_THAT(shape(Op::ExpandDims, tile(DType::F32, {4, 1, 8}), {1}), HasSubstr("tile.expand_dims %0 axis 1"));
+  EXPECT_THAT(shape(Op::ExpandDims, tile(DType::F32, {4, 1, 8}), {1}),
+              HasSubstr("tile.expand_dims %0 axis 1"));
   EXPECT_THAT(shape(Op::Sum, tile(DType::F32, {4}), {1}), HasSubstr("tile.reduce sum %0 axis 1"));
   EXPECT_THAT(shape(Op::ArgMin, tile(DType::I32, {8}), {0}), HasSubstr("tile.arg_reduce min %0 axis 0"));
   EXPECT_THAT(shape(Op::CumMax, tile(DType::F32, {4, 8}), {1}), HasSubstr("tile.scan max %0 axis 1"));
 }
 
 TEST(Import, CausalMaskHidesLaterKeys) {
-  std::string text = import(unary(DType::F32, tile(DType::F32, {4, 8}), [](ExprPtr x) {
-    return make(Op::CausalMask, tile(DType::F32, {4, 8}), std::move(x), integer(16), integer(0));
-  }, {4, 8}));
+  std::string text = import(unary(DType::F32, tile(DType::F32, {4, 8}),
+                                  [](ExprPtr x) {
+                                    return make(Op::CausalMask, tile(DType::F32, {4, 8}), std::move(x),
+                                                integer(16), integer(0));
+                                  },
+                                  {4, 8}));
   EXPECT_THAT(text, HasSubstr("arith.cmpi sgt"));
   EXPECT_THAT(text, HasSubstr("arith.select"));
 }
 
 TEST(Import, ProductsTakeBuffersWhereTheyLie) {
-  Kernel k = unary(DType::BF16, tile(DType::F32, {16, 16}), [](ExprPtr x) {
-    ExprPtr buffer = make(Op::BufferRead, tile(DType::BF16, {16, 8}));
-    buffer->symbol = 0;
-    return withInts(make(Op::Mma, tile(DType::F32, {16, 16}), std::move(x), std::move(buffer)), {0, 1});
-  }, {16, 8});
+  Kernel k = unary(DType::BF16, tile(DType::F32, {16, 16}),
+                   [](ExprPtr x) {
+                     ExprPtr buffer = make(Op::BufferRead, tile(DType::BF16, {16, 8}));
+                     buffer->symbol = 0;
+                     return withInts(
+                         make(Op::Mma, tile(DType::F32, {16, 16}), std::move(x), std::move(buffer)), {0, 1});
+                   },
+                   {16, 8});
   k.symbols.push_back(symbol("buf", {Type::Buffer, DType::BF16, {16, 8}}));
   k.symbols.back().swizzle = "xor";
-  Stmt write = statement(Stmt::BufferWrite, list(load(0, tile(DType::BF16, {16, 8}), {16, 8}, list(integer(0), integer(0)))));
+  Stmt write = statement(Stmt::BufferWrite,
+                         list(load(0, tile(DType::BF16, {16, 8}), {16, 8}, list(integer(0), integer(0)))));
   write.symbol = 0;
   k.body.insert(k.body.begin(), std::move(write));
   std::string text = import(k);
   EXPECT_THAT(text, HasSubstr("tile.alloc_shared : !tile.buffer<16x8xbf16, xor>"));
-  EXPECT_THAT(text, HasSubstr("{trans_b} : tensor<16x8xbf16>, !tile.buffer<16x8xbf16, xor>, tensor<16x16xf32>"));
+  EXPECT_THAT(text,
+              HasSubstr("{trans_b} : tensor<16x8xbf16>, !tile.buffer<16x8xbf16, xor>, tensor<16x16xf32>"));
 }
 
 /// i = 0, x = 0; then the statement; then out[0] = x.
@@ -291,13 +312,15 @@ TEST(Import, BranchesYieldWhatTheyRebind) {
 
 TEST(Import, LogicIsShortOnlyWhereItShows) {
   auto cond = [](ExprPtr right) {
-    Stmt branch = statement(Stmt::If, list(make(Op::LogicalAnd, scalar(DType::Bool),
-                                                make(Op::Lt, scalar(DType::Bool), x(), dim("n")), std::move(right))));
+    Stmt branch =
+        statement(Stmt::If, list(make(Op::LogicalAnd, scalar(DType::Bool),
+                                      make(Op::Lt, scalar(DType::Bool), x(), dim("n")), std::move(right))));
     branch.body.push_back(assign(0, integer(5)));
     return around(std::move(branch));
   };
-  EXPECT_THAT(cond(make(Op::LogicalNot, scalar(DType::Bool), make(Op::Eq, scalar(DType::Bool), x(), integer(3)))),
-              HasSubstr("arith.andi"));
+  EXPECT_THAT(
+      cond(make(Op::LogicalNot, scalar(DType::Bool), make(Op::Eq, scalar(DType::Bool), x(), integer(3)))),
+      HasSubstr("arith.andi"));
   ExprPtr atomic = make(Op::Atomic, scalar(DType::I64), integer(0), integer(1));
   atomic->param = 0;
   std::string text = cond(make(Op::Eq, scalar(DType::Bool), std::move(atomic), integer(0)));

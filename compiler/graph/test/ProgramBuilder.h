@@ -21,7 +21,9 @@ template <class... Args> ExprPtr make(Op op, Type type, Args... args) {
   return e;
 }
 
-inline ExprPtr withInts(ExprPtr e, std::vector<int64_t> ints) { return e->ints = std::move(ints), std::move(e); }
+inline ExprPtr withInts(ExprPtr e, std::vector<int64_t> ints) {
+  return e->ints = std::move(ints), std::move(e);
+}
 inline ExprPtr integer(int64_t v, DType t = DType::I64) {
   ExprPtr e = make(Op::ConstInt, scalar(t));
   e->intValue = v;
@@ -79,7 +81,8 @@ inline Stmt store(int index, ExprPtr value, std::vector<int64_t> extents, std::v
   s.param = index;
   s.ints = std::move(extents);
   s.exprs.push_back(std::move(value));
-  for (ExprPtr &start : starts) s.exprs.push_back(std::move(start));
+  for (ExprPtr &start : starts)
+    s.exprs.push_back(std::move(start));
   return s;
 }
 

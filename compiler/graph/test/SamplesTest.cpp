@@ -1,4 +1,5 @@
-// Every sample from source text through phases 1 and 2: valid at each level, and its text reads back as itself.
+// Every sample from source text through phases 1 and 2: valid at each level, and its text reads back as
+// itself.
 #include "compiler/frontend/Frontend.h"
 #include "compiler/graph/Import/Import.h"
 #include "compiler/pipeline/Passes.h"
@@ -43,7 +44,8 @@ TEST_P(Samples, AreSoundUpToTileIr) {
     SCOPED_TRACE(signature.kernel);
     frontend::FrontendOptions options;
     options.kernel = signature.kernel;
-    for (const std::string &dim : signature.dims) options.dims.emplace_back(dim, 64);
+    for (const std::string &dim : signature.dims)
+      options.dims.emplace_back(dim, 64);
     frontend::Kernel kernel;
     ASSERT_EQ(frontend::compileToProgram(source.str(), options, kernel, diags), CompileStatus::Ok)
         << render(diags.front(), false);
@@ -71,7 +73,8 @@ TEST_P(Samples, AreSoundUpToTileIr) {
 std::vector<std::filesystem::path> sampleFiles() {
   std::vector<std::filesystem::path> files;
   for (const auto &entry : std::filesystem::recursive_directory_iterator(TESSERA_SAMPLES_DIR))
-    if (entry.path().extension() == ".py" || entry.path().extension() == ".tsr") files.push_back(entry.path());
+    if (entry.path().extension() == ".py" || entry.path().extension() == ".tsr")
+      files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
 }

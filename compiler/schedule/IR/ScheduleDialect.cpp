@@ -18,7 +18,8 @@ void ScheduleDialect::initialize() {
       >();
 }
 
-//===-- kernel --------------------------------------------------------------------------------------------===//
+//===-- kernel
+//--------------------------------------------------------------------------------------------===//
 
 ParseResult KernelOp::parse(OpAsmParser &p, OperationState &state) {
   if (tile::parseKernel(p, state, /*withGrid=*/false)) return failure();
@@ -35,9 +36,11 @@ void KernelOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setNam
 LogicalResult KernelOp::verify() {
   if (failed(tile::verifyParams(*this, getParams()))) return failure();
   int64_t constructs = 0;
-  for (Operation &op : getBody().front()) constructs += isa<GridOp, LanesOp>(op);
+  for (Operation &op : getBody().front())
+    constructs += isa<GridOp, LanesOp>(op);
   if (constructs == 1) return success();
-  return emitOpError() << "holds " << constructs << " parallel constructs; it needs one schedule.grid or schedule.lanes";
+  return emitOpError() << "holds " << constructs
+                       << " parallel constructs; it needs one schedule.grid or schedule.lanes";
 }
 
 std::vector<unsigned> KernelOp::getIndexArguments() {
@@ -59,11 +62,13 @@ static LogicalResult verifyExpression(Operation *op, StringRef text) {
   tessera::IndexExpr parsed;
   std::string why;
   std::vector<std::string> names = cast<KernelOp>(op->getParentOp()).getIndexNames();
-  if (tessera::IndexExpr::parse(std::string_view(text.data(), text.size()), names, parsed, why)) return success();
+  if (tessera::IndexExpr::parse(std::string_view(text.data(), text.size()), names, parsed, why))
+    return success();
   return op->emitOpError() << "\"" << text << "\" is no index expression: " << why;
 }
 
-//===-- grid ----------------------------------------------------------------------------------------------===//
+//===-- grid
+//----------------------------------------------------------------------------------------------===//
 
 static ParseResult parseStrings(OpAsmParser &p, StringRef name, OperationState &state) {
   SmallVector<Attribute> strings;
@@ -87,7 +92,8 @@ ParseResult GridOp::parse(OpAsmParser &p, OperationState &state) {
       p.parseAttribute(names, "names", state.attributes) ||
       p.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
-  for (OpAsmParser::Argument &variable : variables) variable.type = p.getBuilder().getIndexType();
+  for (OpAsmParser::Argument &variable : variables)
+    variable.type = p.getBuilder().getIndexType();
   Region *body = state.addRegion();
   if (p.parseRegion(*body, variables)) return failure();
   ensureTerminator(*body, p.getBuilder(), state.location);
@@ -121,7 +127,8 @@ void GridOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName)
 
 LogicalResult GridOp::verify() {
   size_t axes = getBody().getNumArguments();
-  if (getFrom().size() != axes || getTo().size() != axes || getStep().size() != axes || getNames().size() != axes)
+  if (getFrom().size() != axes || getTo().size() != axes || getStep().size() != axes ||
+      getNames().size() != axes)
     return emitOpError() << "has " << axes << " variables but not as many bounds, steps and names";
   for (ArrayAttr strings : {getFrom(), getTo(), getStep()})
     for (auto text : strings.getAsRange<StringAttr>())
@@ -135,7 +142,8 @@ LogicalResult GridOp::verify() {
   return success();
 }
 
-//===-- lanes ---------------------------------------------------------------------------------------------===//
+//===-- lanes
+//---------------------------------------------------------------------------------------------===//
 
 ParseResult LanesOp::parse(OpAsmParser &p, OperationState &state) {
   OpAsmParser::Argument lane;

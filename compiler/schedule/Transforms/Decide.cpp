@@ -1,5 +1,5 @@
-// Phase 2, first half: the decisions a schedule still leaves open. What each attribute means is written beside the
-// operation that carries it (ScheduleOps.td).
+// Phase 2, first half: the decisions a schedule still leaves open. What each attribute means is written
+// beside the operation that carries it (ScheduleOps.td).
 #include "compiler/pipeline/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -1,5 +1,5 @@
-// Phase 2, second half: schedule.kernel becomes tile.kernel. Everything that was decided is an attribute by now, so
-// this only spells it out.
+// Phase 2, second half: schedule.kernel becomes tile.kernel. Everything that was decided is an attribute by
+// now, so this only spells it out.
 #include "compiler/pipeline/Passes.h"
 #include "compiler/schedule/Transforms/IndexEmitter.h"
 #include "mlir/IR/IRMapping.h"
@@ -28,9 +28,12 @@ public:
 
     createKernel(construct);
     for (Operation &op : source_.getBody().front().without_terminator()) {
-      if (auto grid = dyn_cast<GridOp>(op)) expand(grid);
-      else if (auto lanes = dyn_cast<LanesOp>(op)) expand(lanes);
-      else b_.clone(op, map_);
+      if (auto grid = dyn_cast<GridOp>(op))
+        expand(grid);
+      else if (auto lanes = dyn_cast<LanesOp>(op))
+        expand(lanes);
+      else
+        b_.clone(op, map_);
     }
     tile::ReturnOp::create(b_, source_.getLoc());
     source_.erase();
@@ -57,13 +60,17 @@ private:
     for (int64_t axis : order) {
       StringRef from = text(grid.getFrom(), axis), to = text(grid.getTo(), axis);
       StringAttr step = cast<StringAttr>(grid.getStep()[axis]);
-      if (from == "0") axes.push_back(step == "1" ? b_.getStringAttr(to) : ceilDiv(to, step.getValue()));
-      else axes.push_back(ceilDiv("(" + to + ") - (" + from + ")", step.getValue()));
+      if (from == "0")
+        axes.push_back(step == "1" ? b_.getStringAttr(to) : ceilDiv(to, step.getValue()));
+      else
+        axes.push_back(ceilDiv("(" + to + ") - (" + from + ")", step.getValue()));
     }
     return b_.getArrayAttr(axes);
   }
 
-  static StringRef text(ArrayAttr strings, int64_t axis) { return cast<StringAttr>(strings[axis]).getValue(); }
+  static StringRef text(ArrayAttr strings, int64_t axis) {
+    return cast<StringAttr>(strings[axis]).getValue();
+  }
 
   void createKernel(Operation *construct) {
     OperationState state(source_.getLoc(), tile::KernelOp::getOperationName());
@@ -86,13 +93,16 @@ private:
   DictionaryAttr decisionsOf(Operation *construct) {
     int64_t stages = 0;
     construct->walk([&](scf::ForOp loop) {
-      if (auto attr = loop->getAttrOfType<IntegerAttr>("schedule.stages")) stages = std::max(stages, attr.getInt());
+      if (auto attr = loop->getAttrOfType<IntegerAttr>("schedule.stages"))
+        stages = std::max(stages, attr.getInt());
     });
     if (stages == 0) return {};
     return b_.getDictionaryAttr(b_.getNamedAttr("stages", b_.getI64IntegerAttr(stages)));
   }
 
-  Value index(Location loc, StringRef text) { return emitIndexExpr(b_, loc, source_.getParams(), args_, text); }
+  Value index(Location loc, StringRef text) {
+    return emitIndexExpr(b_, loc, source_.getParams(), args_, text);
+  }
 
   /// `%i` becomes from + program_id * step.
   void expand(GridOp grid) {
@@ -103,7 +113,8 @@ private:
       Value start = arith::AddIOp::create(b_, loc, index(loc, text(grid.getFrom(), axis)), offset);
       map_.map(grid.getBody().getArgument(axis), start);
     }
-    for (Operation &op : grid.getBody().front().without_terminator()) b_.clone(op, map_);
+    for (Operation &op : grid.getBody().front().without_terminator())
+      b_.clone(op, map_);
   }
 
   /// One program runs the lanes [p * L, min(p * L + L, count)).
@@ -120,7 +131,8 @@ private:
     map_.map(lanes.getBody().getArgument(0), loop.getInductionVar());
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
-    for (Operation &op : lanes.getBody().front().without_terminator()) b_.clone(op, map_);
+    for (Operation &op : lanes.getBody().front().without_terminator())
+      b_.clone(op, map_);
   }
 
   KernelOp source_;

@@ -23,15 +23,24 @@ Value floorMod(OpBuilder &b, Location loc, Value x, Value y) {
 Value emitBinary(OpBuilder &b, Location loc, IndexExpr::Code code, Value x, Value y) {
   using Code = IndexExpr::Code;
   switch (code) {
-  case Code::Add: return arith::AddIOp::create(b, loc, x, y);
-  case Code::Sub: return arith::SubIOp::create(b, loc, x, y);
-  case Code::Mul: return arith::MulIOp::create(b, loc, x, y);
-  case Code::FloorDiv: return arith::FloorDivSIOp::create(b, loc, x, y);
-  case Code::CeilDiv: return arith::CeilDivSIOp::create(b, loc, x, y);
-  case Code::Mod: return floorMod(b, loc, x, y);
-  case Code::Min: return arith::MinSIOp::create(b, loc, x, y);
-  case Code::Max: return arith::MaxSIOp::create(b, loc, x, y);
-  default: llvm_unreachable("not a binary node");
+  case Code::Add:
+    return arith::AddIOp::create(b, loc, x, y);
+  case Code::Sub:
+    return arith::SubIOp::create(b, loc, x, y);
+  case Code::Mul:
+    return arith::MulIOp::create(b, loc, x, y);
+  case Code::FloorDiv:
+    return arith::FloorDivSIOp::create(b, loc, x, y);
+  case Code::CeilDiv:
+    return arith::CeilDivSIOp::create(b, loc, x, y);
+  case Code::Mod:
+    return floorMod(b, loc, x, y);
+  case Code::Min:
+    return arith::MinSIOp::create(b, loc, x, y);
+  case Code::Max:
+    return arith::MaxSIOp::create(b, loc, x, y);
+  default:
+    llvm_unreachable("not a binary node");
   }
 }
 

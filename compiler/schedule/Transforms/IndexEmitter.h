@@ -6,8 +6,10 @@
 
 namespace tessera::schedule {
 
-/// The index value of `text`, an expression that the verifier accepted, over the dims and integer scalars of a
-/// kernel with these `params`. `args` are the values of its arguments; those that are no integers may be null. Floors as the expression language does.
-mlir::Value emitIndexExpr(mlir::OpBuilder &, mlir::Location, mlir::ArrayAttr params, mlir::ValueRange args, llvm::StringRef text);
+/// The index value of `text`, an expression that the verifier accepted, over the dims and integer scalars of
+/// a kernel with these `params`. `args` are the values of its arguments; those that are no integers may be
+/// null. Floors as the expression language does.
+mlir::Value emitIndexExpr(mlir::OpBuilder &, mlir::Location, mlir::ArrayAttr params, mlir::ValueRange args,
+                          llvm::StringRef text);
 
 } // namespace tessera::schedule

@@ -14,14 +14,16 @@ std::string text(DictionaryAttr entry, StringRef key) {
 std::vector<std::string> strings(ArrayAttr array) {
   std::vector<std::string> list;
   if (array)
-    for (auto value : array.getAsRange<StringAttr>()) list.push_back(value.str());
+    for (auto value : array.getAsRange<StringAttr>())
+      list.push_back(value.str());
   return list;
 }
 
 void append(DictionaryAttr entries, std::vector<std::pair<std::string, int64_t>> &list) {
   if (!entries) return;
   for (NamedAttribute entry : entries)
-    if (auto value = dyn_cast<IntegerAttr>(entry.getValue())) list.emplace_back(entry.getName().str(), value.getInt());
+    if (auto value = dyn_cast<IntegerAttr>(entry.getValue()))
+      list.emplace_back(entry.getName().str(), value.getInt());
 }
 
 MetadataParam describe(DictionaryAttr entry) {
@@ -51,7 +53,8 @@ KernelMetadata describeKernel(tile::KernelOp kernel, StringRef target) {
   m.name = kernel.getSymName().str();
   m.target = target.str();
   m.numerics = kernel.getNumerics().str();
-  for (auto entry : kernel.getParams().getAsRange<DictionaryAttr>()) m.params.push_back(describe(entry));
+  for (auto entry : kernel.getParams().getAsRange<DictionaryAttr>())
+    m.params.push_back(describe(entry));
   append(kernel.getTunablesAttr(), m.tile);
   append(kernel.getDecisionsAttr(), m.tile);
   append(kernel.getSpecializedAttr(), m.specialized);

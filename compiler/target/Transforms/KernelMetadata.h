@@ -5,9 +5,9 @@
 
 namespace tessera::target {
 
-/// The metadata document of `kernel` for an image of `target` ("cpu", "ptx:sm_90a", ...). Absent attributes mean
-/// nothing of their kind: no shared memory, no matrix fragment, one lane per program. A pure function of the op, to
-/// be called when every pass that fills attributes has run; toYaml() gives its text.
+/// The metadata document of `kernel` for an image of `target` ("cpu", "ptx:sm_90a", ...). Absent attributes
+/// mean nothing of their kind: no shared memory, no matrix fragment, one lane per program. A pure function of
+/// the op, to be called when every pass that fills attributes has run; toYaml() gives its text.
 KernelMetadata describeKernel(tile::KernelOp kernel, llvm::StringRef target);
 
 } // namespace tessera::target

@@ -8,22 +8,36 @@ namespace tessera {
 Type elementTypeInValues(MLIRContext *context, DType dtype) {
   Builder b(context);
   switch (dtype) {
-  case DType::F64: return b.getF64Type();
+  case DType::F64:
+    return b.getF64Type();
   case DType::F32:
-  case DType::TF32: return b.getF32Type();
-  case DType::F16: return b.getF16Type();
-  case DType::BF16: return b.getBF16Type();
-  case DType::F8E4M3: return Float8E4M3FNType::get(context);
-  case DType::F8E5M2: return Float8E5M2Type::get(context);
-  case DType::F6E2M3: return Float6E2M3FNType::get(context);
-  case DType::F6E3M2: return Float6E3M2FNType::get(context);
-  case DType::F4E2M1: return Float4E2M1FNType::get(context);
-  case DType::I64: return b.getI64Type();
-  case DType::I32: return b.getI32Type();
-  case DType::I16: return b.getI16Type();
+  case DType::TF32:
+    return b.getF32Type();
+  case DType::F16:
+    return b.getF16Type();
+  case DType::BF16:
+    return b.getBF16Type();
+  case DType::F8E4M3:
+    return Float8E4M3FNType::get(context);
+  case DType::F8E5M2:
+    return Float8E5M2Type::get(context);
+  case DType::F6E2M3:
+    return Float6E2M3FNType::get(context);
+  case DType::F6E3M2:
+    return Float6E3M2FNType::get(context);
+  case DType::F4E2M1:
+    return Float4E2M1FNType::get(context);
+  case DType::I64:
+    return b.getI64Type();
+  case DType::I32:
+    return b.getI32Type();
+  case DType::I16:
+    return b.getI16Type();
   case DType::I8:
-  case DType::U8: return b.getI8Type();
-  case DType::Bool: return b.getI1Type();
+  case DType::U8:
+    return b.getI8Type();
+  case DType::Bool:
+    return b.getI1Type();
   }
   llvm_unreachable("dtype out of range");
 }
@@ -46,7 +60,8 @@ int64_t storageBytes(Type memory) {
 std::optional<DType> dtypeOfMemory(Type memory) {
   // In order, so that f32 is met before tf32; elementTypeInMemory tells u8 from i8 by itself.
   for (const DTypeInfo &row : allDTypes())
-    if (row.dtype != DType::TF32 && elementTypeInMemory(memory.getContext(), row.dtype) == memory) return row.dtype;
+    if (row.dtype != DType::TF32 && elementTypeInMemory(memory.getContext(), row.dtype) == memory)
+      return row.dtype;
   return std::nullopt;
 }
 

@@ -1,7 +1,7 @@
 // dtypes of the language as MLIR element types.
 #pragma once
-#include "numerics/DType.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "numerics/DType.h"
 #include <optional>
 
 namespace tessera {
@@ -18,7 +18,8 @@ mlir::Type loadedElementType(mlir::Type memory);
 /// Bytes one element takes in memory (fp6, fp4 and bool: 1).
 int64_t storageBytes(mlir::Type memory);
 
-/// dtype of an element type of memory; none when the language has no such type. f32 reads as F32, never as TF32.
+/// dtype of an element type of memory; none when the language has no such type. f32 reads as F32, never as
+/// TF32.
 std::optional<DType> dtypeOfMemory(mlir::Type memory);
 
 } // namespace tessera

@@ -19,8 +19,8 @@ ParseResult parseKernel(OpAsmParser &p, OperationState &state, bool withGrid) {
   SmallVector<DictionaryAttr> resultAttrs;
   bool isVariadic = false;
   if (p.parseSymbolName(name, SymbolTable::getSymbolAttrName(), state.attributes)) return failure();
-  if (function_interface_impl::parseFunctionSignatureWithArguments(p, /*allowVariadic=*/false, args, isVariadic,
-                                                                   results, resultAttrs))
+  if (function_interface_impl::parseFunctionSignatureWithArguments(p, /*allowVariadic=*/false, args,
+                                                                   isVariadic, results, resultAttrs))
     return failure();
   SmallVector<Type> types = llvm::map_to_vector(args, [](const OpAsmParser::Argument &a) { return a.type; });
   state.addAttribute("function_type", TypeAttr::get(b.getFunctionType(types, results)));
@@ -41,8 +41,8 @@ void printKernel(OpAsmPrinter &p, FunctionOpInterface op, bool withGrid) {
                                                   op.getResultTypes());
   if (withGrid) p << " grid " << op->getAttr("grid");
   p.printOptionalAttrDictWithKeyword(op->getAttrs(),
-                                     {SymbolTable::getSymbolAttrName(), "function_type", "arg_attrs", "res_attrs",
-                                      withGrid ? "grid" : "function_type"});
+                                     {SymbolTable::getSymbolAttrName(), "function_type", "arg_attrs",
+                                      "res_attrs", withGrid ? "grid" : "function_type"});
   p << ' ';
   p.printRegion(op.getFunctionBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/withGrid);
 }
@@ -72,7 +72,8 @@ LogicalResult verifyTensor(FunctionOpInterface op, unsigned index, DictionaryAtt
   auto view = dyn_cast<ViewType>(op.getArgument(index).getType());
   if (!view) return op.emitOpError() << "parameter '" << name << "' is a tensor and must be a !tile.view";
   if (view.getElementType() != elementTypeInMemory(op.getContext(), dtype))
-    return op.emitOpError() << "parameter '" << name << "' has dtype " << tessera::name(dtype) << " but type " << view;
+    return op.emitOpError() << "parameter '" << name << "' has dtype " << tessera::name(dtype) << " but type "
+                            << view;
   auto access = param.getAs<StringAttr>("access");
   if (!access || !llvm::is_contained({"read", "write", "readwrite"}, access.getValue()))
     return op.emitOpError() << "parameter '" << name << "' needs access \"read\", \"write\" or \"readwrite\"";
@@ -103,15 +104,18 @@ LogicalResult verifyParam(FunctionOpInterface op, unsigned index, DictionaryAttr
   if (!dtype) return op.emitOpError() << "parameter '" << name << "' needs a dtype of the language";
   if (kind != Scalar) return verifyTensor(op, index, param, *dtype);
   if (type == elementTypeInValues(op.getContext(), *dtype)) return success();
-  return op.emitOpError() << "scalar '" << name << "' has dtype " << tessera::name(*dtype) << " but type " << type;
+  return op.emitOpError() << "scalar '" << name << "' has dtype " << tessera::name(*dtype) << " but type "
+                          << type;
 }
 
 } // namespace
 
 LogicalResult verifyParams(FunctionOpInterface op, ArrayAttr params) {
   if (params.size() != op.getNumArguments())
-    return op.emitOpError() << "has " << op.getNumArguments() << " arguments but " << params.size() << " params";
-  if (op.getNumResults() != 0) return op.emitOpError() << "has no results: they are caller-allocated arguments";
+    return op.emitOpError() << "has " << op.getNumArguments() << " arguments but " << params.size()
+                            << " params";
+  if (op.getNumResults() != 0)
+    return op.emitOpError() << "has no results: they are caller-allocated arguments";
   Kind last = Tensor;
   llvm::StringSet<> names;
   for (auto [index, attr] : llvm::enumerate(params)) {
@@ -136,7 +140,8 @@ LogicalResult verifyParams(FunctionOpInterface op, ArrayAttr params) {
 BlockArgument findDim(FunctionOpInterface op, ArrayAttr params, StringRef name) {
   for (auto [index, attr] : llvm::enumerate(params)) {
     auto param = cast<DictionaryAttr>(attr);
-    if (kindOf(param) == Dim && param.getAs<StringAttr>("name").getValue() == name) return op.getArgument(index);
+    if (kindOf(param) == Dim && param.getAs<StringAttr>("name").getValue() == name)
+      return op.getArgument(index);
   }
   return {};
 }

@@ -1,19 +1,21 @@
-// What schedule.kernel and tile.kernel share: the assembly of a function-like kernel and the rules of `params`.
+// What schedule.kernel and tile.kernel share: the assembly of a function-like kernel and the rules of
+// `params`.
 #pragma once
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace tessera::tile {
 
-/// Parses `@name(args) [grid [...]] [attributes {...}] { body }`. `grid` is an inherent attribute when `withGrid`.
+/// Parses `@name(args) [grid [...]] [attributes {...}] { body }`. `grid` is an inherent attribute when
+/// `withGrid`.
 mlir::ParseResult parseKernel(mlir::OpAsmParser &, mlir::OperationState &, bool withGrid);
 void printKernel(mlir::OpAsmPrinter &, mlir::FunctionOpInterface, bool withGrid);
 
 /// Names the arguments after their parameters.
 void nameArguments(mlir::Region &, mlir::ArrayAttr params, mlir::OpAsmSetValueNameFn);
 
-/// Checks the `params` attribute against the arguments: one entry each, decision order tensors, results, scalars,
-/// dims; types that match dtype and dims; every symbolic dim an argument.
+/// Checks the `params` attribute against the arguments: one entry each, decision order tensors, results,
+/// scalars, dims; types that match dtype and dims; every symbolic dim an argument.
 mlir::LogicalResult verifyParams(mlir::FunctionOpInterface, mlir::ArrayAttr params);
 
 /// The argument of the kernel's dim `name`; null when there is none.

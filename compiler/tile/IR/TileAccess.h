@@ -9,7 +9,8 @@ namespace tessera::tile {
 llvm::SmallVector<int64_t> tileShape(llvm::ArrayRef<int64_t> extents);
 
 /// Checks the starts and extents of an access to memory of `rank` dims (named by `what`).
-mlir::LogicalResult verifyAccess(mlir::Operation *, int64_t rank, size_t starts, llvm::ArrayRef<int64_t> extents);
+mlir::LogicalResult verifyAccess(mlir::Operation *, int64_t rank, size_t starts,
+                                 llvm::ArrayRef<int64_t> extents);
 
 /// Checks the same and that `tile` is what the access gives or takes.
 mlir::LogicalResult verifyTileAccess(mlir::Operation *, int64_t rank, mlir::Type memoryElement, size_t starts,

@@ -22,8 +22,8 @@ struct SharedMemory : mlir::SideEffects::Resource::Base<SharedMemory> {
 
 } // namespace tessera::tile
 
-#include "compiler/tile/IR/TileEnums.h.inc"
 #include "compiler/tile/IR/TileDialect.h.inc"
+#include "compiler/tile/IR/TileEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "compiler/tile/IR/TileAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES

@@ -21,7 +21,8 @@ LogicalResult KernelOp::verify() { return verifyParams(*this, getParams()); }
 LogicalResult ProgramIdOp::verify() {
   auto kernel = (*this)->getParentOfType<KernelOp>();
   if (kernel && getAxis() >= kernel.getGrid().size())
-    return emitOpError() << "axis " << getAxis() << " is outside the grid of " << kernel.getGrid().size() << " axes";
+    return emitOpError() << "axis " << getAxis() << " is outside the grid of " << kernel.getGrid().size()
+                         << " axes";
   return success();
 }
 

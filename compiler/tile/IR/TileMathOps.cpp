@@ -1,8 +1,8 @@
 // Casts, reductions and matrix products: verification and folding.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileDialect.h"
-#include "numerics/Casts.h"
 #include "mlir/IR/PatternMatch.h"
+#include "numerics/Casts.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -15,7 +15,8 @@ static ArrayRef<int64_t> shapeOf(Type type) {
 
 static bool isTile(Type type) { return isa<RankedTensorType>(type); }
 
-//===-- cast ----------------------------------------------------------------------------------------------===//
+//===-- cast
+//----------------------------------------------------------------------------------------------===//
 
 static std::optional<DType> dtypeOf(StringAttr name) {
   return parseDType(std::string_view(name.getValue().data(), name.getValue().size()));
@@ -25,8 +26,9 @@ static LogicalResult verifySide(CastOp op, StringAttr name, Type type) {
   std::optional<DType> dtype = dtypeOf(name);
   if (!dtype) return op.emitOpError() << "'" << name.getValue() << "' is no dtype of the language";
   if (getElementTypeOrSelf(type) == elementTypeInValues(op.getContext(), *dtype)) return success();
-  return op.emitOpError() << "values of " << name.getValue() << " are of type " << elementTypeInValues(op.getContext(), *dtype)
-                          << ", not " << getElementTypeOrSelf(type);
+  return op.emitOpError() << "values of " << name.getValue() << " are of type "
+                          << elementTypeInValues(op.getContext(), *dtype) << ", not "
+                          << getElementTypeOrSelf(type);
 }
 
 LogicalResult CastOp::verify() {
@@ -52,9 +54,12 @@ static bool isExact(DType from, DType to) {
 /// A literal of dtype `from`, converted as the reference casts do; null when `value` is no literal.
 static Attribute castLiteral(Attribute value, DType from, DType to, Type element) {
   uint64_t bits;
-  if (auto f = dyn_cast_or_null<FloatAttr>(value)) bits = f.getValue().bitcastToAPInt().getZExtValue();
-  else if (auto i = dyn_cast_or_null<IntegerAttr>(value)) bits = i.getValue().getZExtValue();
-  else return {};
+  if (auto f = dyn_cast_or_null<FloatAttr>(value))
+    bits = f.getValue().bitcastToAPInt().getZExtValue();
+  else if (auto i = dyn_cast_or_null<IntegerAttr>(value))
+    bits = i.getValue().getZExtValue();
+  else
+    return {};
   llvm::APInt result(element.getIntOrFloatBitWidth(), castBits(bits, from, to), /*isSigned=*/false,
                      /*implicitTrunc=*/true);
   if (auto type = dyn_cast<FloatType>(element))
@@ -82,7 +87,8 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   return getResult();
 }
 
-//===-- reductions ----------------------------------------------------------------------------------------===//
+//===-- reductions
+//----------------------------------------------------------------------------------------===//
 
 static LogicalResult verifyAxis(Operation *op, Type input, uint64_t axis) {
   if (axis < shapeOf(input).size()) return success();
@@ -101,7 +107,8 @@ static Type reducedType(Type input, uint64_t axis, Type element) {
   return shape.empty() ? element : RankedTensorType::get(shape, element);
 }
 
-static LogicalResult verifyReduction(Operation *op, Type input, uint64_t axis, bool isUnsigned, Type element) {
+static LogicalResult verifyReduction(Operation *op, Type input, uint64_t axis, bool isUnsigned,
+                                     Type element) {
   if (failed(verifyAxis(op, input, axis)) || failed(verifyUnsigned(op, input, isUnsigned))) return failure();
   Type expected = reducedType(input, axis, element);
   if (op->getResult(0).getType() == expected) return success();
@@ -114,7 +121,8 @@ LogicalResult ReduceOp::verify() {
 }
 
 LogicalResult ArgReduceOp::verify() {
-  return verifyReduction(*this, getInput().getType(), getAxis(), getIsUnsigned(), IntegerType::get(getContext(), 32));
+  return verifyReduction(*this, getInput().getType(), getAxis(), getIsUnsigned(),
+                         IntegerType::get(getContext(), 32));
 }
 
 LogicalResult ScanOp::verify() {
@@ -122,7 +130,8 @@ LogicalResult ScanOp::verify() {
   return verifyUnsigned(*this, getInput().getType(), getIsUnsigned());
 }
 
-//===-- mma -----------------------------------------------------------------------------------------------===//
+//===-- mma
+//-----------------------------------------------------------------------------------------------===//
 
 namespace {
 struct Matrix {
@@ -140,12 +149,13 @@ static std::optional<Matrix> matrixOf(Type type, bool transposed) {
 }
 
 LogicalResult MmaOp::verify() {
-  std::optional<Matrix> a = matrixOf(getA().getType(), getTransA()), b = matrixOf(getB().getType(), getTransB()),
+  std::optional<Matrix> a = matrixOf(getA().getType(), getTransA()),
+                        b = matrixOf(getB().getType(), getTransB()),
                         acc = matrixOf(getAcc().getType(), false);
   if (!a || !b || !acc) return emitOpError() << "multiplies matrices: operands and accumulator have rank 2";
   if (a->columns != b->rows)
-    return emitOpError() << "inner extents differ: " << a->rows << "x" << a->columns << " times " << b->rows << "x"
-                         << b->columns;
+    return emitOpError() << "inner extents differ: " << a->rows << "x" << a->columns << " times " << b->rows
+                         << "x" << b->columns;
   if (acc->rows != a->rows || acc->columns != b->columns)
     return emitOpError() << "the product is " << a->rows << "x" << b->columns << " but the accumulator is "
                          << acc->rows << "x" << acc->columns;
@@ -153,8 +163,8 @@ LogicalResult MmaOp::verify() {
     return emitOpError() << "operands share a dtype: " << a->element << " and " << b->element;
   bool isInteger = isa<IntegerType>(a->element);
   if (isInteger ? !acc->element.isInteger(32) : !isa<FloatType>(acc->element))
-    return emitOpError() << "operands of " << a->element << " accumulate in " << (isInteger ? "i32" : "a float")
-                         << ", not " << acc->element;
+    return emitOpError() << "operands of " << a->element << " accumulate in "
+                         << (isInteger ? "i32" : "a float") << ", not " << acc->element;
   return verifyUnsigned(*this, RankedTensorType::get({1}, a->element), getIsUnsigned());
 }
 

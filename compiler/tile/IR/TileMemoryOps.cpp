@@ -80,14 +80,16 @@ LogicalResult StoreElemOp::verify() {
   return verifyElement(*this, getView().getType(), getIndices().size(), getValue().getType());
 }
 
-static LogicalResult verifyAtomic(Operation *op, ViewType view, ValueRange indices, Type value, bool isUnsigned) {
+static LogicalResult verifyAtomic(Operation *op, ViewType view, ValueRange indices, Type value,
+                                  bool isUnsigned) {
   if (failed(verifyElement(op, view, indices.size(), value))) return failure();
   auto tensor = dyn_cast<RankedTensorType>(value);
   for (Value index : indices) {
     auto indexTensor = dyn_cast<RankedTensorType>(index.getType());
     if (static_cast<bool>(tensor) != static_cast<bool>(indexTensor) ||
         (tensor && tensor.getShape() != indexTensor.getShape()))
-      return op->emitOpError() << "index of type " << index.getType() << " does not go with a value of type " << value;
+      return op->emitOpError() << "index of type " << index.getType() << " does not go with a value of type "
+                               << value;
   }
   if (isUnsigned && !view.getElementType().isUnsignedInteger())
     return op->emitOpError() << "is unsigned but the memory is of " << view.getElementType();

@@ -1,7 +1,7 @@
 // The generated definitions of the operations, and the assembly directives they name.
 #include "compiler/tile/IR/TileDialect.h"
-#include "numerics/DType.h"
 #include "mlir/IR/Builders.h"
+#include "numerics/DType.h"
 
 using namespace mlir;
 using namespace tessera::tile;

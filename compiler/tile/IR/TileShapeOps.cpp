@@ -17,7 +17,8 @@ static LogicalResult verifySameElement(Operation *op, Type input, Type result) {
 
 /// A constant with one value everywhere, re-made for another shape.
 static OpFoldResult foldSplat(Attribute input, Type result) {
-  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(input)) return splat.resizeSplat(cast<ShapedType>(result));
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(input))
+    return splat.resizeSplat(cast<ShapedType>(result));
   return {};
 }
 
@@ -26,7 +27,8 @@ LogicalResult IotaOp::verify() {
   return emitOpError() << "needs a static extent";
 }
 
-//===-- broadcast -----------------------------------------------------------------------------------------===//
+//===-- broadcast
+//-----------------------------------------------------------------------------------------===//
 
 LogicalResult BroadcastOp::verify() {
   if (failed(verifySameElement(*this, getInput().getType(), getResult().getType()))) return failure();
@@ -36,7 +38,8 @@ LogicalResult BroadcastOp::verify() {
   if (from.getRank() != to.getRank())
     return emitOpError() << "keeps the rank: " << from << " cannot become " << to;
   for (auto [have, want] : llvm::zip_equal(from.getShape(), to.getShape()))
-    if (have != want && have != 1) return emitOpError() << "repeats axes of extent 1 only: " << from << " to " << to;
+    if (have != want && have != 1)
+      return emitOpError() << "repeats axes of extent 1 only: " << from << " to " << to;
   return success();
 }
 
@@ -65,7 +68,8 @@ void BroadcastOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRC
   patterns.add<MergeBroadcasts>(context);
 }
 
-//===-- expand_dims, reshape, transpose, concat -----------------------------------------------------------===//
+//===-- expand_dims, reshape, transpose, concat
+//-----------------------------------------------------------===//
 
 LogicalResult ExpandDimsOp::verify() {
   SmallVector<int64_t> shape(tensorOf(getInput()).getShape());
@@ -73,11 +77,14 @@ LogicalResult ExpandDimsOp::verify() {
     return emitOpError() << "axis " << getAxis() << " is outside a tile of rank " << shape.size();
   shape.insert(shape.begin() + getAxis(), 1);
   if (tensorOf(getResult()) != tensorOf(getInput()).clone(shape))
-    return emitOpError() << "gives " << tensorOf(getInput()).clone(shape) << ", not " << getResult().getType();
+    return emitOpError() << "gives " << tensorOf(getInput()).clone(shape) << ", not "
+                         << getResult().getType();
   return success();
 }
 
-OpFoldResult ExpandDimsOp::fold(FoldAdaptor adaptor) { return foldSplat(adaptor.getInput(), getResult().getType()); }
+OpFoldResult ExpandDimsOp::fold(FoldAdaptor adaptor) {
+  return foldSplat(adaptor.getInput(), getResult().getType());
+}
 
 LogicalResult ReshapeOp::verify() {
   if (failed(verifySameElement(*this, getInput().getType(), getResult().getType()))) return failure();
@@ -98,10 +105,12 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
 
 LogicalResult TransposeOp::verify() {
   SmallVector<int64_t> shape(tensorOf(getInput()).getShape());
-  if (shape.size() < 2) return emitOpError() << "needs a tile of rank 2 or more, not " << getInput().getType();
+  if (shape.size() < 2)
+    return emitOpError() << "needs a tile of rank 2 or more, not " << getInput().getType();
   std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
   if (tensorOf(getResult()) != tensorOf(getInput()).clone(shape))
-    return emitOpError() << "gives " << tensorOf(getInput()).clone(shape) << ", not " << getResult().getType();
+    return emitOpError() << "gives " << tensorOf(getInput()).clone(shape) << ", not "
+                         << getResult().getType();
   return success();
 }
 
@@ -137,7 +146,8 @@ OpFoldResult ConcatOp::fold(FoldAdaptor) {
   return getInputs().size() == 1 ? OpFoldResult(getInputs().front()) : OpFoldResult();
 }
 
-//===-- mask ----------------------------------------------------------------------------------------------===//
+//===-- mask
+//----------------------------------------------------------------------------------------------===//
 
 LogicalResult MaskOp::verify() {
   return verifyBounds(*this, getLower().size(), getUpper().size(), tensorOf(getInput()).getRank());

@@ -8,7 +8,8 @@ using namespace tessera;
 using namespace tessera::tile;
 
 LogicalResult AllocSharedOp::verify() {
-  if (!llvm::isPowerOf2_64(getAlign())) return emitOpError() << "align " << getAlign() << " is no power of two";
+  if (!llvm::isPowerOf2_64(getAlign()))
+    return emitOpError() << "align " << getAlign() << " is no power of two";
   if (getOffset() && (*getOffset() < 0 || *getOffset() % getAlign() != 0))
     return emitOpError() << "offset " << *getOffset() << " is not a multiple of align " << getAlign();
   return success();
@@ -17,8 +18,7 @@ LogicalResult AllocSharedOp::verify() {
 /// A whole access (no extents) needs the buffer's own shape.
 static LogicalResult verifyBufferAccess(Operation *op, BufferType buffer, size_t starts,
                                         std::optional<ArrayRef<int64_t>> extents, Type type) {
-  if (extents)
-    return verifyTileAccess(op, buffer.getRank(), buffer.getElementType(), starts, *extents, type);
+  if (extents) return verifyTileAccess(op, buffer.getRank(), buffer.getElementType(), starts, *extents, type);
   if (starts != 0) return op->emitOpError() << "has starts but no extents";
   auto tensor = cast<RankedTensorType>(type);
   if (tensor.getShape() != buffer.getShape() ||
@@ -28,11 +28,13 @@ static LogicalResult verifyBufferAccess(Operation *op, BufferType buffer, size_t
 }
 
 LogicalResult BufferReadOp::verify() {
-  return verifyBufferAccess(*this, getBuffer().getType(), getStarts().size(), getExtents(), getResult().getType());
+  return verifyBufferAccess(*this, getBuffer().getType(), getStarts().size(), getExtents(),
+                            getResult().getType());
 }
 
 LogicalResult BufferWriteOp::verify() {
-  return verifyBufferAccess(*this, getBuffer().getType(), getStarts().size(), getExtents(), getValue().getType());
+  return verifyBufferAccess(*this, getBuffer().getType(), getStarts().size(), getExtents(),
+                            getValue().getType());
 }
 
 LogicalResult CpAsyncOp::verify() {

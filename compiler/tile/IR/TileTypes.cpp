@@ -35,14 +35,17 @@ static LogicalResult verifyElement(llvm::function_ref<InFlightDiagnostic()> emit
 
 static void printShaped(AsmPrinter &p, ArrayRef<int64_t> shape, Type element) {
   for (int64_t extent : shape) {
-    if (ShapedType::isDynamic(extent)) p << '?';
-    else p << extent;
+    if (ShapedType::isDynamic(extent))
+      p << '?';
+    else
+      p << extent;
     p << 'x';
   }
   p << element;
 }
 
-//===-- !tile.view ----------------------------------------------------------------------------------------===//
+//===-- !tile.view
+//----------------------------------------------------------------------------------------===//
 
 Type ViewType::parse(AsmParser &p) {
   SmallVector<int64_t> shape;
@@ -62,11 +65,13 @@ void ViewType::print(AsmPrinter &p) const {
 LogicalResult ViewType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
                                Type element) {
   for (int64_t extent : shape)
-    if (!ShapedType::isDynamic(extent) && extent < 0) return emitError() << "extent " << extent << " is negative";
+    if (!ShapedType::isDynamic(extent) && extent < 0)
+      return emitError() << "extent " << extent << " is negative";
   return verifyElement(emitError, element);
 }
 
-//===-- !tile.buffer --------------------------------------------------------------------------------------===//
+//===-- !tile.buffer
+//--------------------------------------------------------------------------------------===//
 
 Type BufferType::parse(AsmParser &p) {
   SmallVector<int64_t> shape;
@@ -99,13 +104,15 @@ LogicalResult BufferType::verify(llvm::function_ref<InFlightDiagnostic()> emitEr
 
 int64_t BufferType::getNumElements() const {
   int64_t count = 1;
-  for (int64_t extent : getShape()) count *= extent;
+  for (int64_t extent : getShape())
+    count *= extent;
   return count;
 }
 
 int64_t BufferType::getSizeInBytes() const { return getNumElements() * storageBytes(getElementType()); }
 
-//===-- #tile.fragment ------------------------------------------------------------------------------------===//
+//===-- #tile.fragment
+//------------------------------------------------------------------------------------===//
 
 Attribute FragmentAttr::parse(AsmParser &p, Type) {
   SmallVector<int64_t> mnk;
