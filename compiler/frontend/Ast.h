@@ -21,9 +21,13 @@ struct Keyword {
 
 struct Expr {
   enum Kind : uint8_t {
-    Error,     // already reported
-    Name,      // text
-    Int, Float, Str, Bool /* intValue */, None,
+    Error, // already reported
+    Name,  // text
+    Int,
+    Float,
+    Str,
+    Bool /* intValue */,
+    None,
     Attribute, // items[0].text
     Subscript, // items[0][items[1..]]
     Slice,     // items = {start, stop, step}, each may be null
@@ -33,8 +37,9 @@ struct Expr {
     Compare,   // items[0] ops[0] items[1] ops[1] items[2] ...
     BoolOp,    // text: and or
     IfExp,     // items = {condition, then, else}
-    Tuple, List, // items
-    Dict,      // keywords (string keys only)
+    Tuple,
+    List, // items
+    Dict, // keywords (string keys only)
   };
   Kind kind = Error;
   uint16_t depth = 1;
@@ -58,16 +63,17 @@ struct Parameter {
 
 struct Stmt {
   enum Kind : uint8_t {
-    Error,   // already reported; may assign anything
-    Assign,  // targets = value
-    Aug,     // targets[0] text= value
-    Expr,    // value
-    For,     // for targets[0] in value
-    While, If, // value
-    Return,  // value may be null
+    Error,  // already reported; may assign anything
+    Assign, // targets = value
+    Aug,    // targets[0] text= value
+    Expr,   // value
+    For,    // for targets[0] in value
+    While,
+    If,     // value
+    Return, // value may be null
     Pass,
     Function,
-    Import,  // text: module; names: {name, alias} (alias of the module itself under "")
+    Import, // text: module; names: {name, alias} (alias of the module itself under "")
   };
   Kind kind = Error;
   Range loc;

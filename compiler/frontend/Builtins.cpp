@@ -150,12 +150,15 @@ std::vector<std::string> namesOf(std::string_view module) {
   for (const BuiltinInfo &b : kBuiltins)
     if (visible(module, b.module)) out.emplace_back(b.name);
   if (module == "tessera")
-    for (const char *s : {"tile", "op", "dist", "group", "Tensor", "kernel", "jit", "autodiff"}) out.emplace_back(s);
+    for (const char *s : {"tile", "op", "dist", "group", "Tensor", "kernel", "jit", "autodiff"})
+      out.emplace_back(s);
   if (module == "tessera" || module == "tessera.tile")
-    for (const DTypeInfo &d : allDTypes()) out.emplace_back(d.name);
+    for (const DTypeInfo &d : allDTypes())
+      out.emplace_back(d.name);
   if (module == "tessera.tile") out.emplace_back("group");
   if (module == "math")
-    for (const char *s : {"pi", "e", "tau", "inf", "nan"}) out.emplace_back(s);
+    for (const char *s : {"pi", "e", "tau", "inf", "nan"})
+      out.emplace_back(s);
   return out;
 }
 

@@ -34,7 +34,8 @@ void DiagnosticSink::error(Code code, Range loc, std::string message, std::strin
   d.endCol = loc.endLine == loc.line ? std::max(loc.endCol, loc.col + 1) : UINT32_MAX;
   if (d.endCol == UINT32_MAX) {
     uint32_t width = 0;
-    for (unsigned char c : d.sourceLine) width += (c >> 6) != 2;
+    for (unsigned char c : d.sourceLine)
+      width += (c >> 6) != 2;
     d.endCol = std::max(width + 1, loc.col + 1);
   }
   diagnostics_.push_back(std::move(d));
@@ -81,7 +82,8 @@ std::string renderSource(const Diagnostic &d, const char *mark, const char *plai
   size_t to = std::min(length, from + kWindow);
   last = std::min(last, std::max(to, first + 1));
   std::string carets;
-  for (size_t i = from; i < first; ++i) carets += d.sourceLine[at[i]] == '\t' ? '\t' : ' ';
+  for (size_t i = from; i < first; ++i)
+    carets += d.sourceLine[at[i]] == '\t' ? '\t' : ' ';
   carets += mark;
   carets += '^' + std::string(last - first - 1, '~') + plain;
   return "  " + d.sourceLine.substr(at[from], at[to] - at[from]) + "\n  " + carets + "\n";
@@ -90,7 +92,8 @@ std::string renderSource(const Diagnostic &d, const char *mark, const char *plai
 } // namespace
 
 std::string render(const Diagnostic &d, bool colour) {
-  const char *bold = colour ? "\033[1m" : "", *plain = colour ? "\033[0m" : "", *green = colour ? "\033[32m" : "";
+  const char *bold = colour ? "\033[1m" : "", *plain = colour ? "\033[0m" : "",
+             *green = colour ? "\033[32m" : "";
   const char *severity = "error", *hue = colour ? "\033[1;31m" : "";
   if (d.severity == Diagnostic::Severity::Warning) {
     severity = "warning";

@@ -24,8 +24,8 @@ class DiagnosticSink {
 public:
   explicit DiagnosticSink(const SourceText &source) : source_(source) {}
 
-  /// Reports an error. A second one with the same code at the same place is dropped, and so are those past the
-  /// limit: what follows a hundred errors helps nobody.
+  /// Reports an error. A second one with the same code at the same place is dropped, and so are those past
+  /// the limit: what follows a hundred errors helps nobody.
   void error(Code, Range, std::string message, std::string hint = {});
 
   bool hasErrors() const { return !diagnostics_.empty(); }

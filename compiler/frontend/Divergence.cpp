@@ -20,7 +20,8 @@ public:
 
 private:
   bool divergent(const Expr &e) const {
-    if (e.op == Op::LaneId || e.op == Op::LocalId || e.op == Op::LaneIdInGroup || e.op == Op::Atomic) return true;
+    if (e.op == Op::LaneId || e.op == Op::LocalId || e.op == Op::LaneIdInGroup || e.op == Op::Atomic)
+      return true;
     if (e.op == Op::Var && divergent_.count(e.symbol)) return true;
     if (e.op == Op::GroupReduce) return false; // the same for all
     return std::ranges::any_of(e.args, [&](const ExprPtr &a) { return divergent(*a); });
@@ -34,12 +35,14 @@ private:
 
   void expression(const Expr &e, bool inDivergent) {
     if (e.op == Op::GroupReduce && inDivergent) refuse(e.loc, "this group reduction stands");
-    for (const ExprPtr &a : e.args) expression(*a, inDivergent);
+    for (const ExprPtr &a : e.args)
+      expression(*a, inDivergent);
   }
 
   void walk(const Block &body, bool inDivergent) {
     for (const Stmt &s : body) {
-      for (const ExprPtr &e : s.exprs) expression(*e, inDivergent);
+      for (const ExprPtr &e : s.exprs)
+        expression(*e, inDivergent);
       bool condition = false;
       switch (s.kind) {
       case Stmt::Assign:
@@ -56,8 +59,11 @@ private:
         if (condition || inDivergent) divergent_.insert(s.symbol);
         break;
       case Stmt::While:
-      case Stmt::If: condition = divergent(*s.exprs[0]); break;
-      default: break;
+      case Stmt::If:
+        condition = divergent(*s.exprs[0]);
+        break;
+      default:
+        break;
       }
       walk(s.body, inDivergent || condition);
       walk(s.orelse, inDivergent || condition);

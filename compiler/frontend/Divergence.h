@@ -1,4 +1,5 @@
-// Checks that what all lanes of a program have to reach together is not under a condition that differs by lane.
+// Checks that what all lanes of a program have to reach together is not under a condition that differs by
+// lane.
 #pragma once
 #include "compiler/frontend/Diagnostics.h"
 #include "compiler/frontend/Program.h"

@@ -9,17 +9,17 @@ namespace {
 
 const char *opName(Op op) {
   static constexpr const char *kNames[] = {
-      "const", "const", "var", "param", "dim", "lane_id",
-      "neg", "add", "sub", "mul", "div", "floordiv", "mod", "pow", "and", "or", "xor", "invert", "shl", "shr",
-      "lt", "le", "gt", "ge", "eq", "ne",
-      "minimum", "maximum", "abs",
-      "not", "land", "lor",
-      "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos", "fma",
-      "select", "cast", "broadcast", "expand_dims", "reshape", "transpose", "concat", "arange",
-      "load", "load_elem", "buffer_read",
-      "sum", "max", "min", "prod", "argmax", "argmin", "cumsum", "cummax",
-      "mma", "causal_mask", "atomic", "rand",
-      "group_id", "local_id", "lane_id_in_group", "group_size", "group_reduce"};
+      "const",      "const",       "var",    "param",  "dim",       "lane_id",     "neg",
+      "add",        "sub",         "mul",    "div",    "floordiv",  "mod",         "pow",
+      "and",        "or",          "xor",    "invert", "shl",       "shr",         "lt",
+      "le",         "gt",          "ge",     "eq",     "ne",        "minimum",     "maximum",
+      "abs",        "not",         "land",   "lor",    "exp",       "exp2",        "log",
+      "log2",       "sqrt",        "rsqrt",  "tanh",   "sigmoid",   "erf",         "sin",
+      "cos",        "fma",         "select", "cast",   "broadcast", "expand_dims", "reshape",
+      "transpose",  "concat",      "arange", "load",   "load_elem", "buffer_read", "sum",
+      "max",        "min",         "prod",   "argmax", "argmin",    "cumsum",      "cummax",
+      "mma",        "causal_mask", "atomic", "rand",   "group_id",  "local_id",    "lane_id_in_group",
+      "group_size", "group_reduce"};
   static_assert(std::size(kNames) == static_cast<size_t>(Op::GroupReduce) + 1);
   return kNames[static_cast<size_t>(op)];
 }
@@ -30,16 +30,21 @@ const char *kScopes[] = {"group", "device", "system"};
 
 std::string list(const std::vector<int64_t> &v, const char *separator = ", ") {
   std::string out;
-  for (size_t i = 0; i < v.size(); ++i) out += (i ? separator : "") + std::to_string(v[i]);
+  for (size_t i = 0; i < v.size(); ++i)
+    out += (i ? separator : "") + std::to_string(v[i]);
   return out;
 }
 
 std::string typeText(const Type &t) {
   switch (t.kind) {
-  case Type::None: return "none";
-  case Type::Scalar: return name(t.dtype);
-  case Type::Tensor: return std::string("tensor ") + name(t.dtype);
-  default: return (t.kind == Type::Buffer ? "buffer<" : "<") + list(t.shape, "x") + "x" + name(t.dtype) + ">";
+  case Type::None:
+    return "none";
+  case Type::Scalar:
+    return name(t.dtype);
+  case Type::Tensor:
+    return std::string("tensor ") + name(t.dtype);
+  default:
+    return (t.kind == Type::Buffer ? "buffer<" : "<") + list(t.shape, "x") + "x" + name(t.dtype) + ">";
   }
 }
 
@@ -58,10 +63,12 @@ public:
 
   std::string run() {
     out_ = "kernel " + k_.name + "\n";
-    for (const Param &p : k_.params) param(p);
+    for (const Param &p : k_.params)
+      param(p);
     if (!k_.dims.empty()) {
       out_ += "  dims";
-      for (const std::string &d : k_.dims) out_ += " " + d;
+      for (const std::string &d : k_.dims)
+        out_ += " " + d;
       out_ += "\n";
     }
     pairs("specialized", k_.specialized);
@@ -69,11 +76,13 @@ public:
     for (size_t i = 0; i < k_.symbols.size(); ++i) {
       const Symbol &s = k_.symbols[i];
       if (s.type.kind == Type::Buffer)
-        out_ += "  shared " + symbol(static_cast<SymbolId>(i)) + " : " + typeText(s.type) + " swizzle " + s.swizzle + " align " + std::to_string(s.align) + "\n";
+        out_ += "  shared " + symbol(static_cast<SymbolId>(i)) + " : " + typeText(s.type) + " swizzle " +
+                s.swizzle + " align " + std::to_string(s.align) + "\n";
     }
     if (k_.sharedBytes) out_ += "  shared_bytes " + std::to_string(k_.sharedBytes) + "\n";
     for (const GridAxis &a : k_.grid)
-      out_ += "  grid " + symbol(a.symbol) + " from " + expr(*a.lo) + " to " + expr(*a.hi) + " step " + expr(*a.step) + (a.isBatch ? " batch" : "") + "\n";
+      out_ += "  grid " + symbol(a.symbol) + " from " + expr(*a.lo) + " to " + expr(*a.hi) + " step " +
+              expr(*a.step) + (a.isBatch ? " batch" : "") + "\n";
     if (k_.laneCount) out_ += "  lanes " + expr(*k_.laneCount) + "\n";
     block(k_.body, 1);
     return std::move(out_);
@@ -83,7 +92,8 @@ private:
   void pairs(const char *what, const std::vector<std::pair<std::string, int64_t>> &v) {
     if (v.empty()) return;
     out_ += std::string("  ") + what;
-    for (const auto &[n, value] : v) out_ += " " + n + "=" + std::to_string(value);
+    for (const auto &[n, value] : v)
+      out_ += " " + n + "=" + std::to_string(value);
     out_ += "\n";
   }
 
@@ -91,7 +101,9 @@ private:
     out_ += std::string("  ") + (p.isResult ? "result " : "param ") + p.name + " : ";
     if (p.isTensor) {
       out_ += "tensor[";
-      for (size_t i = 0; i < p.dims.size(); ++i) out_ += (i ? ", " : "") + (p.dims[i].symbol.empty() ? std::to_string(p.dims[i].constant) : p.dims[i].symbol);
+      for (size_t i = 0; i < p.dims.size(); ++i)
+        out_ += (i ? ", " : "") +
+                (p.dims[i].symbol.empty() ? std::to_string(p.dims[i].constant) : p.dims[i].symbol);
       out_ += std::string("] ") + name(p.dtype);
     } else {
       out_ += name(p.dtype);
@@ -106,10 +118,13 @@ private:
     out_ += "\n";
   }
 
-  std::string symbol(SymbolId s) const { return "%" + k_.symbols[static_cast<size_t>(s)].name + "." + std::to_string(s); }
+  std::string symbol(SymbolId s) const {
+    return "%" + k_.symbols[static_cast<size_t>(s)].name + "." + std::to_string(s);
+  }
   const std::string &paramName(int p) const { return k_.params[static_cast<size_t>(p)].name; }
 
-  std::string place(const std::vector<ExprPtr> &starts, size_t from, const std::vector<int64_t> &extents) const {
+  std::string place(const std::vector<ExprPtr> &starts, size_t from,
+                    const std::vector<int64_t> &extents) const {
     std::string out = "[";
     for (size_t i = from; i < starts.size(); ++i) {
       out += (i > from ? ", " : "") + expr(*starts[i]);
@@ -121,27 +136,45 @@ private:
 
   std::string arguments(const Expr &e, size_t from = 0) const {
     std::string out = "(";
-    for (size_t i = from; i < e.args.size(); ++i) out += (i > from ? ", " : "") + expr(*e.args[i]);
+    for (size_t i = from; i < e.args.size(); ++i)
+      out += (i > from ? ", " : "") + expr(*e.args[i]);
     return out + ")";
   }
 
   std::string expr(const Expr &e) const {
     switch (e.op) {
-    case Op::ConstInt: return e.type.dtype == DType::Bool ? (e.intValue ? "true" : "false") : std::to_string(e.intValue) + (e.type.dtype == DType::I64 ? "" : std::string(":") + name(e.type.dtype));
-    case Op::ConstFloat: return floatText(e.floatValue) + ":" + name(e.type.dtype);
-    case Op::Var: return symbol(e.symbol);
-    case Op::ParamRef: return paramName(e.param);
-    case Op::DimRef: return "dim " + e.text;
-    case Op::LoadTile: return "load " + paramName(e.param) + place(e.args, 0, e.ints) + typeText(e.type);
-    case Op::LoadElem: return "load_elem " + paramName(e.param) + place(e.args, 0, {});
-    case Op::BufferRead: return "read " + symbol(e.symbol) + (e.args.empty() ? "" : place(e.args, 0, e.ints) + typeText(e.type));
-    case Op::Cast: return std::string("cast ") + name(e.type.dtype) + arguments(e);
-    case Op::Mma: return std::string("mma") + (e.ints[0] ? " trans_a" : "") + (e.ints[1] ? " trans_b" : "") + arguments(e) + typeText(e.type);
+    case Op::ConstInt:
+      return e.type.dtype == DType::Bool
+                 ? (e.intValue ? "true" : "false")
+                 : std::to_string(e.intValue) +
+                       (e.type.dtype == DType::I64 ? "" : std::string(":") + name(e.type.dtype));
+    case Op::ConstFloat:
+      return floatText(e.floatValue) + ":" + name(e.type.dtype);
+    case Op::Var:
+      return symbol(e.symbol);
+    case Op::ParamRef:
+      return paramName(e.param);
+    case Op::DimRef:
+      return "dim " + e.text;
+    case Op::LoadTile:
+      return "load " + paramName(e.param) + place(e.args, 0, e.ints) + typeText(e.type);
+    case Op::LoadElem:
+      return "load_elem " + paramName(e.param) + place(e.args, 0, {});
+    case Op::BufferRead:
+      return "read " + symbol(e.symbol) + (e.args.empty() ? "" : place(e.args, 0, e.ints) + typeText(e.type));
+    case Op::Cast:
+      return std::string("cast ") + name(e.type.dtype) + arguments(e);
+    case Op::Mma:
+      return std::string("mma") + (e.ints[0] ? " trans_a" : "") + (e.ints[1] ? " trans_b" : "") +
+             arguments(e) + typeText(e.type);
     case Op::Atomic:
-      return std::string("atomic ") + kAtomics[static_cast<size_t>(e.atomic)] + " " + kOrders[static_cast<size_t>(e.order)] + " " +
-             kScopes[static_cast<size_t>(e.scope)] + " " + paramName(e.param) + arguments(e);
-    case Op::GroupReduce: return "group_reduce " + e.text + arguments(e);
-    default: break;
+      return std::string("atomic ") + kAtomics[static_cast<size_t>(e.atomic)] + " " +
+             kOrders[static_cast<size_t>(e.order)] + " " + kScopes[static_cast<size_t>(e.scope)] + " " +
+             paramName(e.param) + arguments(e);
+    case Op::GroupReduce:
+      return "group_reduce " + e.text + arguments(e);
+    default:
+      break;
     }
     std::string out = opName(e.op);
     if (!e.ints.empty()) out += " axis " + list(e.ints);
@@ -150,34 +183,54 @@ private:
     return shapes ? out + typeText(e.type) : out;
   }
 
-  void line(int depth, const std::string &text) { out_ += std::string(static_cast<size_t>(depth) * 2, ' ') + text + "\n"; }
+  void line(int depth, const std::string &text) {
+    out_ += std::string(static_cast<size_t>(depth) * 2, ' ') + text + "\n";
+  }
 
   std::string carried(const Stmt &s) const {
     std::string out;
-    for (SymbolId c : s.carried) out += (out.empty() ? " carries " : ", ") + symbol(c);
+    for (SymbolId c : s.carried)
+      out += (out.empty() ? " carries " : ", ") + symbol(c);
     return out;
   }
 
   void block(const Block &body, int depth) {
-    for (const Stmt &s : body) statement(s, depth);
+    for (const Stmt &s : body)
+      statement(s, depth);
   }
 
   void statement(const Stmt &s, int depth) {
     switch (s.kind) {
-    case Stmt::Assign: return line(depth, symbol(s.symbol) + " : " + typeText(s.exprs[0]->type) + " = " + expr(*s.exprs[0]));
-    case Stmt::StoreTile: return line(depth, "store " + paramName(s.param) + place(s.exprs, 1, s.ints) + " = " + expr(*s.exprs[0]));
-    case Stmt::StoreElem: return line(depth, "store_elem " + paramName(s.param) + place(s.exprs, 1, {}) + " = " + expr(*s.exprs[0]));
-    case Stmt::BufferWrite: return line(depth, "write " + symbol(s.symbol) + (s.exprs.size() > 1 ? place(s.exprs, 1, s.ints) : "") + " = " + expr(*s.exprs[0]));
-    case Stmt::CpAsync: return line(depth, "cp_async " + symbol(s.symbol) + " = " + expr(*s.exprs[0]));
-    case Stmt::CommitGroup: return line(depth, "commit_group");
-    case Stmt::WaitGroup: return line(depth, "wait_group " + list(s.ints));
-    case Stmt::Barrier: return line(depth, "barrier");
-    case Stmt::Prefetch: return line(depth, "prefetch " + expr(*s.exprs[0]));
-    case Stmt::Fence: return line(depth, std::string("fence ") + kOrders[static_cast<size_t>(s.order)] + " " + kScopes[static_cast<size_t>(s.scope)]);
-    case Stmt::Eval: return line(depth, "eval " + expr(*s.exprs[0]));
+    case Stmt::Assign:
+      return line(depth, symbol(s.symbol) + " : " + typeText(s.exprs[0]->type) + " = " + expr(*s.exprs[0]));
+    case Stmt::StoreTile:
+      return line(depth,
+                  "store " + paramName(s.param) + place(s.exprs, 1, s.ints) + " = " + expr(*s.exprs[0]));
+    case Stmt::StoreElem:
+      return line(depth,
+                  "store_elem " + paramName(s.param) + place(s.exprs, 1, {}) + " = " + expr(*s.exprs[0]));
+    case Stmt::BufferWrite:
+      return line(depth, "write " + symbol(s.symbol) + (s.exprs.size() > 1 ? place(s.exprs, 1, s.ints) : "") +
+                             " = " + expr(*s.exprs[0]));
+    case Stmt::CpAsync:
+      return line(depth, "cp_async " + symbol(s.symbol) + " = " + expr(*s.exprs[0]));
+    case Stmt::CommitGroup:
+      return line(depth, "commit_group");
+    case Stmt::WaitGroup:
+      return line(depth, "wait_group " + list(s.ints));
+    case Stmt::Barrier:
+      return line(depth, "barrier");
+    case Stmt::Prefetch:
+      return line(depth, "prefetch " + expr(*s.exprs[0]));
+    case Stmt::Fence:
+      return line(depth, std::string("fence ") + kOrders[static_cast<size_t>(s.order)] + " " +
+                             kScopes[static_cast<size_t>(s.scope)]);
+    case Stmt::Eval:
+      return line(depth, "eval " + expr(*s.exprs[0]));
     case Stmt::For:
-      line(depth, "for " + symbol(s.symbol) + " from " + expr(*s.exprs[0]) + " to " + expr(*s.exprs[1]) + " step " + expr(*s.exprs[2]) +
-                      (s.ints[0] ? " stages " + list(s.ints) : "") + (s.isReductionIterator ? " reduction" : "") + carried(s));
+      line(depth, "for " + symbol(s.symbol) + " from " + expr(*s.exprs[0]) + " to " + expr(*s.exprs[1]) +
+                      " step " + expr(*s.exprs[2]) + (s.ints[0] ? " stages " + list(s.ints) : "") +
+                      (s.isReductionIterator ? " reduction" : "") + carried(s));
       return block(s.body, depth + 1);
     case Stmt::While:
       line(depth, "while " + expr(*s.exprs[0]) + carried(s));

@@ -25,7 +25,8 @@ public:
       if (s.kind == ast::Stmt::Return && s.value) {
         out_.returnedParams.clear();
         bool many = s.value->kind == ast::Expr::Tuple;
-        for (size_t i = 0; i < (many ? s.value->items.size() : 1); ++i) out_.returnedParams.push_back(tensor(many ? *s.value->items[i] : *s.value));
+        for (size_t i = 0; i < (many ? s.value->items.size() : 1); ++i)
+          out_.returnedParams.push_back(tensor(many ? *s.value->items[i] : *s.value));
       }
       returns(s.body);
       returns(s.orelse);
@@ -43,7 +44,8 @@ private:
 
   void block(const ast::Block &body) {
     for (const ast::Stmt &s : body) {
-      for (const ast::ExprPtr &t : s.targets) target(*t, s.kind == ast::Stmt::Aug);
+      for (const ast::ExprPtr &t : s.targets)
+        target(*t, s.kind == ast::Stmt::Aug);
       if (s.value) {
         if (s.kind == ast::Stmt::Assign && s.targets[0]->kind == ast::Expr::Name && !tensor(*s.value).empty())
           names_[s.targets[0]->text] = tensor(*s.value);
@@ -60,10 +62,12 @@ private:
         out_.writes.insert(t);
         if (alsoReads) out_.reads.insert(t);
       }
-      for (size_t i = 1; i < e.items.size(); ++i) expression(*e.items[i]);
+      for (size_t i = 1; i < e.items.size(); ++i)
+        expression(*e.items[i]);
     }
     if (e.kind == ast::Expr::Tuple || e.kind == ast::Expr::List)
-      for (const ast::ExprPtr &item : e.items) target(*item, alsoReads);
+      for (const ast::ExprPtr &item : e.items)
+        target(*item, alsoReads);
   }
 
   void expression(const ast::Expr &e) {
@@ -72,7 +76,8 @@ private:
     if (e.kind == ast::Expr::Call && call(e)) return;
     for (const ast::ExprPtr &item : e.items)
       if (item) expression(*item);
-    for (const ast::Keyword &k : e.keywords) expression(*k.value);
+    for (const ast::Keyword &k : e.keywords)
+      expression(*k.value);
   }
 
   /// Calls that write or pass tensors on; true when the arguments have been looked at.
@@ -101,8 +106,10 @@ private:
     if (last == "store" && e.items.size() > 1) {
       if (std::string t = tensor(*e.items[1]); !t.empty()) out_.writes.insert(t);
       target(*e.items[1], false);
-      for (size_t i = 2; i < e.items.size(); ++i) expression(*e.items[i]);
-      for (const ast::Keyword &k : e.keywords) expression(*k.value);
+      for (size_t i = 2; i < e.items.size(); ++i)
+        expression(*e.items[i]);
+      for (const ast::Keyword &k : e.keywords)
+        expression(*k.value);
       return true;
     }
     return false;
@@ -121,11 +128,13 @@ EffectSummary summarizeEffects(const ModuleData &m, const FunctionDecl &f) {
   EffectSummary out;
   Summarizer s(m, out);
   std::map<std::string, std::string> names;
-  for (const ast::Parameter &p : f.stmt->parameters) names[p.name] = p.name;
+  for (const ast::Parameter &p : f.stmt->parameters)
+    names[p.name] = p.name;
   s.function(*f.stmt, names, 0);
   Summarizer r(m, out);
   // Aliases are forgotten outside function(): a returned name is a parameter's own.
-  for (const ast::Parameter &p : f.stmt->parameters) r.bind(p.name);
+  for (const ast::Parameter &p : f.stmt->parameters)
+    r.bind(p.name);
   r.returns(f.stmt->body);
   return out;
 }

@@ -8,53 +8,87 @@ namespace tessera::frontend {
 namespace {
 
 bool isComparison(Op op) { return op >= Op::Lt && op <= Op::Ne; }
-bool isBitwise(Op op) { return op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Shl || op == Op::Shr; }
+bool isBitwise(Op op) {
+  return op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Shl || op == Op::Shr;
+}
 
 const char *spelling(Op op) {
   switch (op) {
-  case Op::Add: return "+";
-  case Op::Sub: return "-";
-  case Op::Mul: return "*";
-  case Op::Div: return "/";
-  case Op::FloorDiv: return "//";
-  case Op::Mod: return "%";
-  case Op::Pow: return "**";
-  case Op::And: return "&";
-  case Op::Or: return "|";
-  case Op::Xor: return "^";
-  case Op::Shl: return "<<";
-  case Op::Shr: return ">>";
-  case Op::Lt: return "<";
-  case Op::Le: return "<=";
-  case Op::Gt: return ">";
-  case Op::Ge: return ">=";
-  case Op::Eq: return "==";
-  case Op::Ne: return "!=";
-  case Op::Minimum: return "minimum";
-  case Op::Maximum: return "maximum";
-  default: return "this operation";
+  case Op::Add:
+    return "+";
+  case Op::Sub:
+    return "-";
+  case Op::Mul:
+    return "*";
+  case Op::Div:
+    return "/";
+  case Op::FloorDiv:
+    return "//";
+  case Op::Mod:
+    return "%";
+  case Op::Pow:
+    return "**";
+  case Op::And:
+    return "&";
+  case Op::Or:
+    return "|";
+  case Op::Xor:
+    return "^";
+  case Op::Shl:
+    return "<<";
+  case Op::Shr:
+    return ">>";
+  case Op::Lt:
+    return "<";
+  case Op::Le:
+    return "<=";
+  case Op::Gt:
+    return ">";
+  case Op::Ge:
+    return ">=";
+  case Op::Eq:
+    return "==";
+  case Op::Ne:
+    return "!=";
+  case Op::Minimum:
+    return "minimum";
+  case Op::Maximum:
+    return "maximum";
+  default:
+    return "this operation";
   }
 }
 
 bool fits(int64_t v, DType t) {
   switch (t) {
-  case DType::Bool: return v == 0 || v == 1;
-  case DType::U8: return v >= 0 && v <= 255;
-  case DType::I8: return v >= -128 && v <= 127;
-  case DType::I16: return v >= INT16_MIN && v <= INT16_MAX;
-  case DType::I32: return v >= INT32_MIN && v <= INT32_MAX;
-  default: return true;
+  case DType::Bool:
+    return v == 0 || v == 1;
+  case DType::U8:
+    return v >= 0 && v <= 255;
+  case DType::I8:
+    return v >= -128 && v <= 127;
+  case DType::I16:
+    return v >= INT16_MIN && v <= INT16_MAX;
+  case DType::I32:
+    return v >= INT32_MIN && v <= INT32_MAX;
+  default:
+    return true;
   }
 }
 
 /// Wraps to the width of an integer dtype.
 int64_t wrap(int64_t v, DType t) {
   switch (t) {
-  case DType::U8: return static_cast<uint8_t>(v);
-  case DType::I8: return static_cast<int8_t>(v);
-  case DType::I16: return static_cast<int16_t>(v);
-  case DType::I32: return static_cast<int32_t>(v);
-  default: return v;
+  case DType::U8:
+    return static_cast<uint8_t>(v);
+  case DType::I8:
+    return static_cast<int8_t>(v);
+  case DType::I16:
+    return static_cast<int16_t>(v);
+  case DType::I32:
+    return static_cast<int32_t>(v);
+  default:
+    return v;
   }
 }
 
@@ -92,7 +126,8 @@ Value Elaborator::convert(Value v, DType to, Range loc) {
     return v;
   }
   if (v.isConst && v.isScalar()) {
-    if (isFloat(to)) return Value::real(isFloat(v.dtype) ? v.floatValue : static_cast<double>(v.intValue), to, false);
+    if (isFloat(to))
+      return Value::real(isFloat(v.dtype) ? v.floatValue : static_cast<double>(v.intValue), to, false);
     if (!isFloat(v.dtype)) {
       if (!fits(v.intValue, to))
         return fail(Code::E_LITERAL_RANGE, loc, std::to_string(v.intValue) + " does not fit in " + name(to),
@@ -133,6 +168,7 @@ Value Elaborator::cast(Value v, DType to, Range loc) {
 Value Elaborator::strengthen(Value v) {
   if (!v.isScalar() || !v.isConst || !v.weak) return v;
   if (v.dtype == DType::I64 && fits(v.intValue, DType::I32)) v.dtype = DType::I32;
+  if (v.dtype == DType::F32) v.floatValue = static_cast<float>(v.floatValue);
   v.weak = false;
   return v;
 }
@@ -167,8 +203,7 @@ bool Elaborator::unify(Value &a, Value &b, Range loc, const char *what) {
     if (half(a.dtype) && b.dtype == DType::F32) return to(a, DType::F32);
     if (half(b.dtype) && a.dtype == DType::F32) return to(b, DType::F32);
   }
-  fail(Code::E_TYPE_MIX, loc,
-       std::string("'") + what + "' mixes " + describe(a) + " and " + describe(b),
+  fail(Code::E_TYPE_MIX, loc, std::string("'") + what + "' mixes " + describe(a) + " and " + describe(b),
        std::string("convert one of them with ts.tile.cast(x, ts.") + name(a.weak ? b.dtype : a.dtype) + ")");
   return false;
 }
@@ -194,9 +229,11 @@ Value Elaborator::broadcastTo(Value v, const std::vector<int64_t> &shape, Range 
       ok = mine == theirs || mine == 1;
     }
     if (!ok)
-      return fail(Code::E_SHAPE, loc, "shape " + shapeText(v.shape) + " does not broadcast to " + shapeText(shape),
+      return fail(Code::E_SHAPE, loc,
+                  "shape " + shapeText(v.shape) + " does not broadcast to " + shapeText(shape),
                   "shapes are aligned at their last axis; insert axes with x[:, None]");
-    while (v.shape.size() < shape.size()) v = expandDims(std::move(v), 0, loc);
+    while (v.shape.size() < shape.size())
+      v = expandDims(std::move(v), 0, loc);
     if (v.shape == shape) return v;
   }
   DType t = v.dtype;
@@ -213,7 +250,8 @@ bool Elaborator::broadcastPair(Value &a, Value &b, Range loc) {
     int64_t x = i < a.shape.size() ? a.shape[a.shape.size() - 1 - i] : 1;
     int64_t y = i < b.shape.size() ? b.shape[b.shape.size() - 1 - i] : 1;
     if (x != y && x != 1 && y != 1) {
-      fail(Code::E_SHAPE, loc, "shapes " + shapeText(a.shape) + " and " + shapeText(b.shape) + " do not broadcast",
+      fail(Code::E_SHAPE, loc,
+           "shapes " + shapeText(a.shape) + " and " + shapeText(b.shape) + " do not broadcast",
            "shapes are aligned at their last axis; insert axes with x[:, None]");
       return false;
     }
@@ -228,14 +266,25 @@ bool Elaborator::broadcastPair(Value &a, Value &b, Range loc) {
 Value Elaborator::foldInts(Op op, const Value &a, const Value &b, Range loc) {
   int64_t x = a.intValue, y = b.intValue, r = 0;
   if (isComparison(op)) {
-    bool v = op == Op::Lt ? x < y : op == Op::Le ? x <= y : op == Op::Gt ? x > y : op == Op::Ge ? x >= y : op == Op::Eq ? x == y : x != y;
+    bool v = op == Op::Lt   ? x < y
+             : op == Op::Le ? x <= y
+             : op == Op::Gt ? x > y
+             : op == Op::Ge ? x >= y
+             : op == Op::Eq ? x == y
+                            : x != y;
     return Value::boolean(v);
   }
   bool overflow = false;
   switch (op) {
-  case Op::Add: overflow = __builtin_add_overflow(x, y, &r); break;
-  case Op::Sub: overflow = __builtin_sub_overflow(x, y, &r); break;
-  case Op::Mul: overflow = __builtin_mul_overflow(x, y, &r); break;
+  case Op::Add:
+    overflow = __builtin_add_overflow(x, y, &r);
+    break;
+  case Op::Sub:
+    overflow = __builtin_sub_overflow(x, y, &r);
+    break;
+  case Op::Mul:
+    overflow = __builtin_mul_overflow(x, y, &r);
+    break;
   case Op::FloorDiv:
   case Op::Mod:
     if (y == 0) return fail(Code::E_DIVISION_BY_ZERO, loc, "division by zero");
@@ -247,25 +296,40 @@ Value Elaborator::foldInts(Op op, const Value &a, const Value &b, Range loc) {
                            : x % y + (x % y != 0 && (x % y < 0) != (y < 0) ? y : 0);
     break;
   case Op::Pow:
-    if (y < 0) return Value::real(std::pow(static_cast<double>(x), static_cast<double>(y)), DType::F32, a.weak);
+    if (y < 0)
+      return Value::real(std::pow(static_cast<double>(x), static_cast<double>(y)), DType::F32, a.weak);
     r = 1;
-    if (y > 64 && x != 0 && x != 1 && x != -1) overflow = true;
-    else if (y > 64) r = x == -1 && y % 2 == 0 ? 1 : x;
+    if (y > 64 && x != 0 && x != 1 && x != -1)
+      overflow = true;
+    else if (y > 64)
+      r = x == -1 && y % 2 == 0 ? 1 : x;
     else
-      for (int64_t i = 0; i < y && !overflow; ++i) overflow = __builtin_mul_overflow(r, x, &r);
+      for (int64_t i = 0; i < y && !overflow; ++i)
+        overflow = __builtin_mul_overflow(r, x, &r);
     break;
-  case Op::And: r = x & y; break;
-  case Op::Or: r = x | y; break;
-  case Op::Xor: r = x ^ y; break;
+  case Op::And:
+    r = x & y;
+    break;
+  case Op::Or:
+    r = x | y;
+    break;
+  case Op::Xor:
+    r = x ^ y;
+    break;
   case Op::Shl:
   case Op::Shr:
     if (y < 0 || y > 63)
       return fail(Code::E_LITERAL_RANGE, loc, "a shift by " + std::to_string(y) + " is outside 0..63");
     r = op == Op::Shr ? x >> y : static_cast<int64_t>(static_cast<uint64_t>(x) << y);
     break;
-  case Op::Minimum: r = std::min(x, y); break;
-  case Op::Maximum: r = std::max(x, y); break;
-  default: return Value::error();
+  case Op::Minimum:
+    r = std::min(x, y);
+    break;
+  case Op::Maximum:
+    r = std::max(x, y);
+    break;
+  default:
+    return Value::error();
   }
   if (a.dtype == DType::Bool) return Value::boolean(r);
   if (overflow && a.weak) return fail(Code::E_LITERAL_RANGE, loc, "the constant does not fit in 64 bits");
@@ -275,23 +339,45 @@ Value Elaborator::foldInts(Op op, const Value &a, const Value &b, Range loc) {
 Value Elaborator::foldFloats(Op op, const Value &a, const Value &b, Range loc) {
   double x = a.floatValue, y = b.floatValue, r = 0;
   if (isComparison(op)) {
-    bool v = op == Op::Lt ? x < y : op == Op::Le ? x <= y : op == Op::Gt ? x > y : op == Op::Ge ? x >= y : op == Op::Eq ? x == y : x != y;
+    bool v = op == Op::Lt   ? x < y
+             : op == Op::Le ? x <= y
+             : op == Op::Gt ? x > y
+             : op == Op::Ge ? x >= y
+             : op == Op::Eq ? x == y
+                            : x != y;
     return Value::boolean(v);
   }
   switch (op) {
-  case Op::Add: r = x + y; break;
-  case Op::Sub: r = x - y; break;
-  case Op::Mul: r = x * y; break;
+  case Op::Add:
+    r = x + y;
+    break;
+  case Op::Sub:
+    r = x - y;
+    break;
+  case Op::Mul:
+    r = x * y;
+    break;
   case Op::Div:
     if (y == 0 && a.weak) return fail(Code::E_DIVISION_BY_ZERO, loc, "division by zero");
     r = x / y;
     break;
-  case Op::FloorDiv: r = std::floor(x / y); break;
-  case Op::Mod: r = x - y * std::floor(x / y); break;
-  case Op::Pow: r = std::pow(x, y); break;
-  case Op::Minimum: r = std::isnan(x) || x < y ? x : y; break;
-  case Op::Maximum: r = std::isnan(x) || x > y ? x : y; break;
-  default: return Value::error();
+  case Op::FloorDiv:
+    r = std::floor(x / y);
+    break;
+  case Op::Mod:
+    r = x - y * std::floor(x / y);
+    break;
+  case Op::Pow:
+    r = std::pow(x, y);
+    break;
+  case Op::Minimum:
+    r = std::isnan(x) || x < y ? x : y;
+    break;
+  case Op::Maximum:
+    r = std::isnan(x) || x > y ? x : y;
+    break;
+  default:
+    return Value::error();
   }
   if (a.dtype == DType::F32 && !a.weak) r = static_cast<float>(r);
   return Value::real(r, a.dtype, a.weak);
@@ -303,7 +389,8 @@ Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
   if (a.isError() || b.isError()) return Value::error();
 
   // True division of integers is a float division.
-  if (op == Op::Div && !isFloat(a.dtype) && !isFloat(b.dtype) && a.dtype != DType::Bool && b.dtype != DType::Bool) {
+  if (op == Op::Div && !isFloat(a.dtype) && !isFloat(b.dtype) && a.dtype != DType::Bool &&
+      b.dtype != DType::Bool) {
     bool weak = a.weak && b.weak;
     a = cast(std::move(a), DType::F32, loc);
     b = cast(std::move(b), DType::F32, loc);
@@ -331,22 +418,38 @@ Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
     return fail(Code::E_DIVISION_BY_ZERO, loc, "division by zero");
   if ((op == Op::Shl || op == Op::Shr) && b.isConstInt() && (b.intValue < 0 || b.intValue >= info(t).bits))
     return fail(Code::E_LITERAL_RANGE, loc,
-                "a shift by " + std::to_string(b.intValue) + " is outside 0.." + std::to_string(info(t).bits - 1));
+                "a shift by " + std::to_string(b.intValue) + " is outside 0.." +
+                    std::to_string(info(t).bits - 1));
 
   std::optional<Linear> linear;
   if (a.isIntScalar() && b.isIntScalar() && a.linear && b.linear) {
     const Linear &x = *a.linear, &y = *b.linear;
     switch (op) {
-    case Op::Add: linear = add(x, y); break;
-    case Op::Sub: linear = subtract(x, y); break;
-    case Op::Mul:
-      linear = x.isConstant() ? scale(y, x.constant) : y.isConstant() ? scale(x, y.constant) : atoms_.apply("mul", x, y);
+    case Op::Add:
+      linear = add(x, y);
       break;
-    case Op::FloorDiv: linear = atoms_.apply("fdiv", x, y); break;
-    case Op::Mod: linear = atoms_.apply("mod", x, y); break;
-    case Op::Minimum: linear = atoms_.apply("min", x, y); break;
-    case Op::Maximum: linear = atoms_.apply("max", x, y); break;
-    default: break;
+    case Op::Sub:
+      linear = subtract(x, y);
+      break;
+    case Op::Mul:
+      linear = x.isConstant()   ? scale(y, x.constant)
+               : y.isConstant() ? scale(x, y.constant)
+                                : atoms_.apply("mul", x, y);
+      break;
+    case Op::FloorDiv:
+      linear = atoms_.apply("fdiv", x, y);
+      break;
+    case Op::Mod:
+      linear = atoms_.apply("mod", x, y);
+      break;
+    case Op::Minimum:
+      linear = atoms_.apply("min", x, y);
+      break;
+    case Op::Maximum:
+      linear = atoms_.apply("max", x, y);
+      break;
+    default:
+      break;
     }
     // x - x and the like.
     if (linear && linear->isConstant() && a.weak) return Value::integer(linear->constant, t, true);
@@ -366,7 +469,8 @@ Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
 Value Elaborator::negate(Value v, Range loc) {
   if (v.isError()) return v;
   if (v.dtype == DType::Bool || isUnsigned(v.dtype))
-    return fail(Code::E_TYPE, loc, std::string("'-' does not apply to ") + name(v.dtype), "cast to ts.i32 first");
+    return fail(Code::E_TYPE, loc, std::string("'-' does not apply to ") + name(v.dtype),
+                "cast to ts.i32 first");
   if (v.isScalar() && v.isConst) {
     if (isFloat(v.dtype)) {
       v.floatValue = -v.floatValue;
@@ -411,7 +515,8 @@ Value Elaborator::function(Op op, Value v, Range loc) {
 
 Value Elaborator::select(Value c, Value a, Value b, Range loc) {
   if (c.isError() || !unify(a, b, loc, "where")) return Value::error();
-  if (!broadcastPair(a, b, loc) || !broadcastPair(c, a, loc) || !broadcastPair(c, b, loc)) return Value::error();
+  if (!broadcastPair(a, b, loc) || !broadcastPair(c, a, loc) || !broadcastPair(c, b, loc))
+    return Value::error();
   bool weak = a.weak && b.weak;
   Type type = a.type();
   std::vector<ExprPtr> args;

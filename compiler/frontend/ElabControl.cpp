@@ -7,19 +7,22 @@ namespace tessera::frontend {
 static void collectTargets(const ast::Expr &e, std::set<std::string> &out) {
   if (e.kind == ast::Expr::Name) out.insert(e.text);
   if (e.kind == ast::Expr::Tuple || e.kind == ast::Expr::List)
-    for (const ast::ExprPtr &item : e.items) collectTargets(*item, out);
+    for (const ast::ExprPtr &item : e.items)
+      collectTargets(*item, out);
 }
 
 void Elaborator::collectAssigned(const ast::Block &block, std::set<std::string> &out) {
   for (const ast::Stmt &s : block) {
-    for (const ast::ExprPtr &t : s.targets) collectTargets(*t, out);
+    for (const ast::ExprPtr &t : s.targets)
+      collectTargets(*t, out);
     collectAssigned(s.body, out);
     collectAssigned(s.orelse, out);
   }
 }
 
 /// Gives every outer variable of `assigned` a place that the block may write; returns their names.
-std::vector<std::string> Elaborator::fixRebound(const std::set<std::string> &assigned, std::vector<SymbolId> &carried) {
+std::vector<std::string> Elaborator::fixRebound(const std::set<std::string> &assigned,
+                                                std::vector<SymbolId> &carried) {
   std::vector<std::pair<size_t, std::string>> names;
   for (const std::string &name : assigned)
     if (auto it = frame().locals.find(name); it != frame().locals.end() && !it->second.isLoopVariable)
@@ -67,12 +70,15 @@ void Elaborator::forgetNew(const std::map<std::string, Local> &before, Range why
   }
 }
 
-void Elaborator::mergeBranches(std::map<std::string, Local> thenLocals, std::map<std::string, Local> elseLocals,
+void Elaborator::mergeBranches(std::map<std::string, Local> thenLocals,
+                               std::map<std::string, Local> elseLocals,
                                const std::map<std::string, Local> &before, Stmt &branch) {
   Frame &f = frame();
   std::set<std::string> names;
-  for (const auto &[name, local] : thenLocals) names.insert(name);
-  for (const auto &[name, local] : elseLocals) names.insert(name);
+  for (const auto &[name, local] : thenLocals)
+    names.insert(name);
+  for (const auto &[name, local] : elseLocals)
+    names.insert(name);
   for (const std::string &name : names) {
     if (before.count(name)) continue;
     auto a = thenLocals.find(name), b = elseLocals.find(name);
@@ -96,7 +102,8 @@ void Elaborator::mergeBranches(std::map<std::string, Local> thenLocals, std::map
     }
     Range loc = b->second.loc;
     if (x.kind != y.kind || x.dtype != y.dtype || x.shape != y.shape) {
-      fail(Code::E_REBIND, loc, "'" + name + "' is " + describe(x) + " in one branch and " + describe(y) + " in the other");
+      fail(Code::E_REBIND, loc,
+           "'" + name + "' is " + describe(x) + " in one branch and " + describe(y) + " in the other");
       f.locals[name].value = Value::error();
       continue;
     }
@@ -104,8 +111,10 @@ void Elaborator::mergeBranches(std::map<std::string, Local> thenLocals, std::map
     Type type = x.type();
     bool weak = x.weak && y.weak;
     SymbolId symbol = newSymbol(name, type, loc);
-    Value zero = isFloat(type.dtype) ? Value::real(0, type.dtype, false) : Value::integer(0, type.dtype, false);
-    ExprPtr init = take(type.kind == Type::Tile ? broadcastTo(std::move(zero), type.shape, loc) : std::move(zero), loc);
+    Value zero =
+        isFloat(type.dtype) ? Value::real(0, type.dtype, false) : Value::integer(0, type.dtype, false);
+    ExprPtr init =
+        take(type.kind == Type::Tile ? broadcastTo(std::move(zero), type.shape, loc) : std::move(zero), loc);
     Stmt &declaration = emit(Stmt::Assign, loc);
     declaration.symbol = symbol;
     declaration.exprs.push_back(std::move(init));
@@ -155,7 +164,8 @@ void Elaborator::ifStatement(const ast::Stmt &s) {
     blocks_.pop_back();
     after[k] = std::move(frame().locals);
     frame().locals = before;
-    for (const auto &[name, where] : undefinedBefore) frame().maybeUndefined.emplace(name, where);
+    for (const auto &[name, where] : undefinedBefore)
+      frame().maybeUndefined.emplace(name, where);
   }
   --controlDepth_;
   mergeBranches(std::move(after[0]), std::move(after[1]), before, branch);
@@ -177,8 +187,7 @@ void Elaborator::whileStatement(const ast::Stmt &s) {
   if (blocks_.back()->size() != emitted)
     fail(Code::E_UNSUPPORTED, s.value->loc, "the condition of a while loop is a plain expression",
          "compute it into a variable before the loop and at the end of its body");
-  if (c.isConst && c.intValue)
-    fail(Code::E_UNSUPPORTED, s.value->loc, "this loop never ends");
+  if (c.isConst && c.intValue) fail(Code::E_UNSUPPORTED, s.value->loc, "this loop never ends");
   loop.exprs.push_back(take(std::move(c), s.value->loc));
   std::map<std::string, Local> before = frame().locals;
   blocks_.push_back(&loop.body);
@@ -246,7 +255,8 @@ Value Elaborator::bindLoopVariable(const std::string &name, Range loc, SymbolId 
 
 void Elaborator::forStatement(const ast::Stmt &s) {
   Value callee = s.value->kind == ast::Expr::Call ? evaluate(*s.value->items[0]) : Value::none();
-  bool isParallel = callee.kind == Value::Function && callee.builtin && callee.builtin->id == Builtin::Parallel;
+  bool isParallel =
+      callee.kind == Value::Function && callee.builtin && callee.builtin->id == Builtin::Parallel;
   if (isParallel && parallelLoop(s)) return;
   bool isRange = callee.kind == Value::Function && callee.builtin && callee.builtin->id == Builtin::Range;
   if (!isRange && !isParallel && !callee.isError())

@@ -8,8 +8,8 @@
 
 namespace tessera::frontend {
 
-Elaborator::Elaborator(const ModuleData &module, const FrontendOptions &options, const std::set<std::string> &specialized,
-                       DiagnosticSink &sink)
+Elaborator::Elaborator(const ModuleData &module, const FrontendOptions &options,
+                       const std::set<std::string> &specialized, DiagnosticSink &sink)
     : module_(module), options_(options), specialized_(specialized), sink_(sink) {}
 
 /// The path an annotation names, following imports: "tessera.Tensor", or "Tensor" when it is bare.
@@ -31,7 +31,8 @@ bool Elaborator::isTensorAnnotation(const ast::Expr &e) {
 }
 
 void Elaborator::addDim(const Dim &d) {
-  if (!d.symbol.empty() && std::ranges::find(kernel_.dims, d.symbol) == kernel_.dims.end()) kernel_.dims.push_back(d.symbol);
+  if (!d.symbol.empty() && std::ranges::find(kernel_.dims, d.symbol) == kernel_.dims.end())
+    kernel_.dims.push_back(d.symbol);
 }
 
 bool Elaborator::readDim(const ast::Expr &e, Dim &out) {
@@ -48,14 +49,18 @@ bool Elaborator::readDim(const ast::Expr &e, Dim &out) {
     };
     for (unsigned char c : e.text) {
       if (c == ' ') continue;
-      if (c == '*') finish();
-      else if (std::isalnum(c) || c == '_') part += static_cast<char>(c);
-      else ok = false;
+      if (c == '*')
+        finish();
+      else if (std::isalnum(c) || c == '_')
+        part += static_cast<char>(c);
+      else
+        ok = false;
     }
     finish();
     bool isNumber = std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c); });
     if (!ok || isNumber) {
-      fail(Code::E_DIM, e.loc, "'" + e.text + "' is not a dim", "a dim is an int, a name \"M\" or a product \"B*H\"");
+      fail(Code::E_DIM, e.loc, "'" + e.text + "' is not a dim",
+           "a dim is an int, a name \"M\" or a product \"B*H\"");
       return false;
     }
     out = {1, text};
@@ -64,14 +69,16 @@ bool Elaborator::readDim(const ast::Expr &e, Dim &out) {
   std::vector<std::unique_ptr<Frame>> none = std::exchange(frames_, {});
   if (e.kind == ast::Expr::Name && !module_.globals.count(e.text)) {
     frames_ = std::move(none);
-    fail(Code::E_DIM, e.loc, "'" + e.text + "' is not a dim", "quote the name of a symbolic dim: \"" + e.text + "\"");
+    fail(Code::E_DIM, e.loc, "'" + e.text + "' is not a dim",
+         "quote the name of a symbolic dim: \"" + e.text + "\"");
     return false;
   }
   Value v = evaluate(e);
   frames_ = std::move(none);
   if (v.isError()) return false;
   if (!v.isConstInt() || v.intValue < 1) {
-    fail(Code::E_DIM, e.loc, v.isConstInt() ? "a dim is at least 1" : "a dim is an int or a string, found " + describe(v),
+    fail(Code::E_DIM, e.loc,
+         v.isConstInt() ? "a dim is at least 1" : "a dim is an int or a string, found " + describe(v),
          "a dim is an int, a name \"M\" or a product \"B*H\"");
     return false;
   }
@@ -83,8 +90,10 @@ bool Elaborator::readDim(const ast::Expr &e, Dim &out) {
 bool Elaborator::readPolicy(const ast::Expr &e, Policy &policy) {
   static const std::vector<std::string> kPolicies = {"accum", "round", "loss_scale"};
   std::string which = e.kind == ast::Expr::Call ? dottedName(*e.items[0]) : dottedName(e);
-  if (e.kind != ast::Expr::Call || e.items.size() != 2 || !e.keywords.empty() || std::ranges::find(kPolicies, which) == kPolicies.end()) {
-    fail(Code::E_POLICY, e.loc, "a policy is @accum(dtype), @round(mode) or @loss_scale(factor)", didYouMean(which, kPolicies));
+  if (e.kind != ast::Expr::Call || e.items.size() != 2 || !e.keywords.empty() ||
+      std::ranges::find(kPolicies, which) == kPolicies.end()) {
+    fail(Code::E_POLICY, e.loc, "a policy is @accum(dtype), @round(mode) or @loss_scale(factor)",
+         didYouMean(which, kPolicies));
     return false;
   }
   const ast::Expr &argument = *e.items[1];
@@ -103,11 +112,13 @@ bool Elaborator::readPolicy(const ast::Expr &e, Policy &policy) {
     static const std::vector<std::string> kModes = {"rne", "rtz", "rtp", "rtn", "stochastic"};
     std::string mode = argument.kind == ast::Expr::Str ? argument.text : dottedName(argument);
     if (std::ranges::find(kModes, mode) == kModes.end()) {
-      fail(Code::E_POLICY, argument.loc, "'" + mode + "' is not a rounding mode", didYouMean(mode, kModes, "one of rne, rtz, rtp, rtn, stochastic"));
+      fail(Code::E_POLICY, argument.loc, "'" + mode + "' is not a rounding mode",
+           didYouMean(mode, kModes, "one of rne, rtz, rtp, rtn, stochastic"));
       return false;
     }
     if (mode != "rne") {
-      fail(Code::E_UNIMPLEMENTED, argument.loc, "TSR_UNIMPLEMENTED: rounding mode '" + mode + "' (built for rne)");
+      fail(Code::E_UNIMPLEMENTED, argument.loc,
+           "TSR_UNIMPLEMENTED: rounding mode '" + mode + "' (built for rne)");
       return false;
     }
     policy.round = mode;
@@ -115,7 +126,8 @@ bool Elaborator::readPolicy(const ast::Expr &e, Policy &policy) {
   }
   Value v = evaluate(argument);
   if (v.isError()) return false;
-  double scale = v.isScalar() && v.isConst ? (isFloat(v.dtype) ? v.floatValue : static_cast<double>(v.intValue)) : 0;
+  double scale =
+      v.isScalar() && v.isConst ? (isFloat(v.dtype) ? v.floatValue : static_cast<double>(v.intValue)) : 0;
   if (!(scale > 0) || std::isinf(scale)) {
     fail(Code::E_POLICY, argument.loc, "a loss scale is a positive number");
     return false;
@@ -144,8 +156,8 @@ bool Elaborator::readDTypeText(const ast::Expr &e, DType &out, Policy &policy) {
   std::vector<Diagnostic> why;
   inner.flush(why);
   bool unimplemented = !why.empty() && why[0].code == codeName(Code::E_UNIMPLEMENTED);
-  fail(unimplemented ? Code::E_UNIMPLEMENTED : Code::E_DTYPE, e.loc, why.empty() ? "'" + e.text + "' is not a dtype" : why[0].message,
-       why.empty() ? "" : why[0].hint);
+  fail(unimplemented ? Code::E_UNIMPLEMENTED : Code::E_DTYPE, e.loc,
+       why.empty() ? "'" + e.text + "' is not a dtype" : why[0].message, why.empty() ? "" : why[0].hint);
   return false;
 }
 
@@ -167,15 +179,18 @@ std::optional<DType> Elaborator::readDType(const ast::Expr &e, Policy &policy) {
   if (inModule && !last.empty())
     if (std::optional<DType> t = parseDType(last)) return t;
   std::vector<std::string> names;
-  for (const DTypeInfo &d : allDTypes()) names.emplace_back(d.name);
-  fail(Code::E_DTYPE, e.loc, last.empty() ? "expected a dtype" : "'" + dottedName(e) + "' is not a dtype", didYouMean(last, names, "dtypes are ts.f32, ts.bf16, ts.i32, ..."));
+  for (const DTypeInfo &d : allDTypes())
+    names.emplace_back(d.name);
+  fail(Code::E_DTYPE, e.loc, last.empty() ? "expected a dtype" : "'" + dottedName(e) + "' is not a dtype",
+       didYouMean(last, names, "dtypes are ts.f32, ts.bf16, ts.i32, ..."));
   return std::nullopt;
 }
 
 bool Elaborator::readTensorType(const ast::Expr &e, std::vector<Dim> &dims, DType &dtype, Policy &policy) {
   constexpr size_t kMaxRank = 8;
   if (e.items.size() < 3) {
-    fail(Code::E_PARAMETER, e.loc, "a tensor has at least one dim and a dtype", "write ts.Tensor[\"M\", \"N\", ts.f32]");
+    fail(Code::E_PARAMETER, e.loc, "a tensor has at least one dim and a dtype",
+         "write ts.Tensor[\"M\", \"N\", ts.f32]");
     return false;
   }
   bool ok = true;
@@ -203,24 +218,29 @@ void Elaborator::declareParameter(const ast::Parameter &p) {
       return;
     }
   if (!p.annotation) {
-    fail(Code::E_PARAMETER, p.loc, "parameter '" + p.name + "' has no type", "write " + p.name + ": ts.f32 or " + p.name + ": ts.Tensor[\"M\", ts.f32]");
+    fail(Code::E_PARAMETER, p.loc, "parameter '" + p.name + "' has no type",
+         "write " + p.name + ": ts.f32 or " + p.name + ": ts.Tensor[\"M\", ts.f32]");
     out.isTensor = false;
   } else if (isTensorAnnotation(*p.annotation)) {
     out.isTensor = true;
     if (readTensorType(*p.annotation, out.dims, out.dtype, out.policy))
-      for (const Dim &d : out.dims) addDim(d);
+      for (const Dim &d : out.dims)
+        addDim(d);
     if (p.defaultValue) fail(Code::E_PARAMETER, p.defaultValue->loc, "a tensor has no default value");
   } else if (std::optional<DType> t = readDType(*p.annotation, out.policy)) {
     out.dtype = *t;
     if (info(*t).bits < 16 && isFloat(*t))
-      fail(Code::E_PARAMETER, p.annotation->loc, std::string("a scalar parameter cannot be ") + name(*t), "take ts.f32 and cast");
+      fail(Code::E_PARAMETER, p.annotation->loc, std::string("a scalar parameter cannot be ") + name(*t),
+           "take ts.f32 and cast");
     if (p.defaultValue) {
       Value v = evaluate(*p.defaultValue);
       bool scalar = v.isScalar() && v.isConst;
-      bool fitsKind = scalar && ((v.dtype == DType::Bool) == (*t == DType::Bool)) && (isFloat(*t) || !isFloat(v.dtype));
+      bool fitsKind =
+          scalar && ((v.dtype == DType::Bool) == (*t == DType::Bool)) && (isFloat(*t) || !isFloat(v.dtype));
       if (v.isError()) return;
       if (!fitsKind) {
-        fail(Code::E_PARAMETER, p.defaultValue->loc, "the default of '" + p.name + "' is " + describe(v) + ", not a constant of dtype " + name(*t));
+        fail(Code::E_PARAMETER, p.defaultValue->loc,
+             "the default of '" + p.name + "' is " + describe(v) + ", not a constant of dtype " + name(*t));
       } else {
         v = convert(std::move(v), *t, p.defaultValue->loc);
         if (!v.isError()) out.defaultValue = isFloat(*t) ? v.floatValue : static_cast<double>(v.intValue);
@@ -238,9 +258,12 @@ void Elaborator::declareResults(const ast::Expr &e) {
     return;
   }
   if (e.kind == ast::Expr::Tuple) {
-    for (const ast::ExprPtr &i : e.items) items.push_back(i.get());
-  } else if (e.kind == ast::Expr::Subscript && (dottedName(*e.items[0]) == "tuple" || dottedName(*e.items[0]) == "Tuple")) {
-    for (size_t i = 1; i < e.items.size(); ++i) items.push_back(e.items[i].get());
+    for (const ast::ExprPtr &i : e.items)
+      items.push_back(i.get());
+  } else if (e.kind == ast::Expr::Subscript &&
+             (dottedName(*e.items[0]) == "tuple" || dottedName(*e.items[0]) == "Tuple")) {
+    for (size_t i = 1; i < e.items.size(); ++i)
+      items.push_back(e.items[i].get());
   } else {
     items.push_back(&e);
   }
@@ -248,11 +271,13 @@ void Elaborator::declareResults(const ast::Expr &e) {
     ResultType r;
     r.loc = item->loc;
     if (!isTensorAnnotation(*item)) {
-      fail(Code::E_RETURN_TYPE, item->loc, "a kernel returns tensors", "write -> ts.Tensor[\"M\", \"N\", ts.f32]");
+      fail(Code::E_RETURN_TYPE, item->loc, "a kernel returns tensors",
+           "write -> ts.Tensor[\"M\", \"N\", ts.f32]");
       continue;
     }
     if (readTensorType(*item, r.dims, r.dtype, r.policy))
-      for (const Dim &d : r.dims) addDim(d);
+      for (const Dim &d : r.dims)
+        addDim(d);
     results_.push_back(std::move(r));
   }
 }
@@ -261,7 +286,9 @@ void Elaborator::declareResults(const ast::Expr &e) {
 void Elaborator::declareTunables(const FunctionDecl &f) {
   if (!f.space) return;
   const ast::Expr &space = *f.space;
-  bool isDict = space.kind == ast::Expr::Dict || (space.kind == ast::Expr::Call && dottedName(*space.items[0]) == "dict" && space.items.size() == 1);
+  bool isDict =
+      space.kind == ast::Expr::Dict ||
+      (space.kind == ast::Expr::Call && dottedName(*space.items[0]) == "dict" && space.items.size() == 1);
   if (!isDict || space.keywords.empty()) {
     fail(Code::E_TUNABLE_SPACE, space.loc, "the autotuning space is dict(NAME=[value, ...], ...)");
     return;
@@ -275,13 +302,15 @@ void Elaborator::declareTunables(const FunctionDecl &f) {
     Value v = evaluate(*k.value);
     if (v.isError()) continue;
     if (v.kind != Value::Tuple || v.items.empty()) {
-      fail(Code::E_TUNABLE_SPACE, k.value->loc, "the values of a tunable are a list of integers, found " + describe(v));
+      fail(Code::E_TUNABLE_SPACE, k.value->loc,
+           "the values of a tunable are a list of integers, found " + describe(v));
       continue;
     }
     for (const Value &item : v.items) {
       if (item.isError()) continue;
       if (!item.isConstInt()) {
-        fail(Code::E_TUNABLE_SPACE, k.value->loc, "the values of a tunable are integers, found " + describe(item));
+        fail(Code::E_TUNABLE_SPACE, k.value->loc,
+             "the values of a tunable are integers, found " + describe(item));
         break;
       }
       t.space.push_back(item.intValue);
@@ -291,19 +320,24 @@ void Elaborator::declareTunables(const FunctionDecl &f) {
 }
 
 void Elaborator::chooseTunables() {
-  for (const Tunable &t : tunables_) kernel_.tunables.emplace_back(t.name, t.space[0]);
+  for (const Tunable &t : tunables_)
+    kernel_.tunables.emplace_back(t.name, t.space[0]);
   for (const auto &[name, value] : options_.tunables) {
     auto it = std::ranges::find_if(tunables_, [&](const Tunable &t) { return t.name == name; });
     if (it == tunables_.end()) {
       std::vector<std::string> known;
-      for (const Tunable &t : tunables_) known.push_back(t.name);
-      fail(Code::E_TUNABLE_VALUE, kernel_.loc, "'" + kernel_.name + "' has no tunable '" + name + "'", didYouMean(name, known));
+      for (const Tunable &t : tunables_)
+        known.push_back(t.name);
+      fail(Code::E_TUNABLE_VALUE, kernel_.loc, "'" + kernel_.name + "' has no tunable '" + name + "'",
+           didYouMean(name, known));
       continue;
     }
     if (std::ranges::find(it->space, value) == it->space.end()) {
       std::string list;
-      for (int64_t v : it->space) list += (list.empty() ? "" : ", ") + std::to_string(v);
-      fail(Code::E_TUNABLE_VALUE, it->loc, name + "=" + std::to_string(value) + " is outside the declared space [" + list + "]");
+      for (int64_t v : it->space)
+        list += (list.empty() ? "" : ", ") + std::to_string(v);
+      fail(Code::E_TUNABLE_VALUE, it->loc,
+           name + "=" + std::to_string(value) + " is outside the declared space [" + list + "]");
       continue;
     }
     kernel_.tunables[static_cast<size_t>(it - tunables_.begin())].second = value;
@@ -315,15 +349,18 @@ bool Elaborator::declare(const FunctionDecl &f) {
   kernel_.name = fn.text;
   kernel_.loc = fn.nameLoc;
   bodyLoc_ = fn.nameLoc;
-  for (const ast::Parameter &p : fn.parameters) declareParameter(p);
+  for (const ast::Parameter &p : fn.parameters)
+    declareParameter(p);
   if (fn.returns) declareResults(*fn.returns);
   for (const Param &p : kernel_.params)
     if (std::ranges::find(kernel_.dims, p.name) != kernel_.dims.end())
-      fail(Code::E_NAME_CLASH, p.loc, "'" + p.name + "' is both a parameter and a dim of '" + kernel_.name + "'", "rename one of them");
+      fail(Code::E_NAME_CLASH, p.loc,
+           "'" + p.name + "' is both a parameter and a dim of '" + kernel_.name + "'", "rename one of them");
   declareTunables(f);
   for (const Tunable &t : tunables_)
     if (std::ranges::find(kernel_.dims, t.name) != kernel_.dims.end())
-      fail(Code::E_NAME_CLASH, t.loc, "'" + t.name + "' is both a tunable and a dim of '" + kernel_.name + "'", "rename one of them");
+      fail(Code::E_NAME_CLASH, t.loc,
+           "'" + t.name + "' is both a tunable and a dim of '" + kernel_.name + "'", "rename one of them");
   for (const auto &[dim, value] : options_.dims)
     if (value < 0 && std::ranges::find(kernel_.dims, dim) != kernel_.dims.end())
       fail(Code::E_DIM_VALUE, kernel_.loc, "dim '" + dim + "' cannot be " + std::to_string(value));
@@ -369,7 +406,8 @@ bool Elaborator::run(const FunctionDecl &f) {
   blocks_.push_back(&kernel_.body);
   block(fn.body);
   if (!returned_ && hasResultAnnotation_ && !results_.empty())
-    fail(Code::E_RETURN_TYPE, fn.returns->loc, "the kernel is annotated to return something, but has no return");
+    fail(Code::E_RETURN_TYPE, fn.returns->loc,
+         "the kernel is annotated to return something, but has no return");
   finishIterators();
   if (!sink_.hasErrors()) checkDivergence(kernel_, sink_);
   finishLanes();

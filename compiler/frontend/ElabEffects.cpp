@@ -23,22 +23,26 @@ Value Elaborator::allocShared(const Arguments &a, Range loc) {
     if (!n) return Value::error();
     align = *n;
     if (align < 1 || align > 4096 || (align & (align - 1)))
-      return fail(Code::E_ARGUMENTS, a[3]->loc, "an alignment is a power of two up to 4096, found " + std::to_string(align));
+      return fail(Code::E_ARGUMENTS, a[3]->loc,
+                  "an alignment is a power of two up to 4096, found " + std::to_string(align));
   }
   if (!ok || !t || !checkTileSize(shape, loc)) return Value::error();
   if (linearId_)
-    return fail(Code::E_LANE_TILE, loc, "a linear_id() program is one lane and shares no memory", "use a tile grid");
+    return fail(Code::E_LANE_TILE, loc, "a linear_id() program is one lane and shares no memory",
+                "use a tile grid");
 
   SymbolId s = newSymbol("smem", {Type::Buffer, *t, shape}, loc);
   Symbol &symbol = kernel_.symbols[static_cast<size_t>(s)];
   symbol.swizzle = swizzle;
   symbol.align = align;
   int64_t bytes = storageBytes(*t);
-  for (int64_t n : shape) bytes *= n; // bounded by checkTileSize
+  for (int64_t n : shape)
+    bytes *= n; // bounded by checkTileSize
   kernel_.sharedBytes = (kernel_.sharedBytes + align - 1) / align * align + bytes;
   if (kernel_.sharedBytes > options_.sharedLimit)
-    fail(Code::E_SHARED_LIMIT, loc, "this allocation brings the kernel's shared memory to " + std::to_string(kernel_.sharedBytes) +
-                                        " bytes; the target has " + std::to_string(options_.sharedLimit),
+    fail(Code::E_SHARED_LIMIT, loc,
+         "this allocation brings the kernel's shared memory to " + std::to_string(kernel_.sharedBytes) +
+             " bytes; the target has " + std::to_string(options_.sharedLimit),
          "use smaller tiles");
   Value v;
   v.kind = Value::Buffer;
@@ -56,22 +60,26 @@ static std::vector<Value> indexList(Value v) {
 
 Value Elaborator::load(const Arguments &a, Range loc) {
   if (!a[1] && !a[2]) return operand(*a[0]);
-  if (!a[1] || !a[2]) return fail(Code::E_ARGUMENTS, loc, "'load' takes a slice, or a tensor, its index and a shape");
+  if (!a[1] || !a[2])
+    return fail(Code::E_ARGUMENTS, loc, "'load' takes a slice, or a tensor, its index and a shape");
   Value base = evaluate(*a[0]);
   if (base.isError()) return base;
-  if (base.kind != Value::Tensor) return fail(Code::E_TYPE, a[0]->loc, "'load' reads a tensor, found " + describe(base));
+  if (base.kind != Value::Tensor)
+    return fail(Code::E_TYPE, a[0]->loc, "'load' reads a tensor, found " + describe(base));
   std::vector<Value> starts = indexList(evaluate(*a[1]));
   Access out;
   out.param = base.index;
   if (!staticShape(*a[2], out.shape) || !checkTileSize(out.shape, loc)) return Value::error();
   size_t rank = kernel_.params[static_cast<size_t>(base.index)].dims.size();
   if (starts.size() != out.shape.size() || starts.size() > rank)
-    return fail(Code::E_INDEX, loc, "'load' takes one index and one extent per dim (" + std::to_string(rank) + ")");
+    return fail(Code::E_INDEX, loc,
+                "'load' takes one index and one extent per dim (" + std::to_string(rank) + ")");
   if (!batchPrefix(base.index, starts.size(), loc, out)) return Value::error();
   for (size_t i = 0; i < starts.size(); ++i) {
     Value start = asOperand(std::move(starts[i]), a[1]->loc);
     if (start.isError()) return start;
-    if (!start.isIntScalar()) return fail(Code::E_INDEX, a[1]->loc, "an index is an integer, found " + describe(start));
+    if (!start.isIntScalar())
+      return fail(Code::E_INDEX, a[1]->loc, "an index is an integer, found " + describe(start));
     recordIteratorStep(start, out.shape[i], loc);
     out.starts.push_back(indexExpr(start, loc));
     out.extents.push_back(out.shape[i]);
@@ -134,20 +142,25 @@ void Elaborator::cpAsync(const Arguments &a, Range loc) {
   Value src = evaluate(*a[1]);
   if (dst.isError() || src.isError()) return;
   if (dst.kind != Value::Buffer || dst.transposed) {
-    fail(Code::E_TYPE, a[0]->loc, "'cp_async' copies into a shared buffer, found " + describe(dst), "allocate it with ts.tile.alloc_shared");
+    fail(Code::E_TYPE, a[0]->loc, "'cp_async' copies into a shared buffer, found " + describe(dst),
+         "allocate it with ts.tile.alloc_shared");
     return;
   }
   if (!src.isTile() || src.expr->op != Op::LoadTile) {
-    fail(Code::E_TYPE, a[1]->loc, "'cp_async' copies a slice of a tensor, found " + describe(src), "assign computed tiles with smem[:, :] = tile");
+    fail(Code::E_TYPE, a[1]->loc, "'cp_async' copies a slice of a tensor, found " + describe(src),
+         "assign computed tiles with smem[:, :] = tile");
     return;
   }
   const Type &type = kernel_.symbols[static_cast<size_t>(dst.index)].type;
   if (src.dtype != type.dtype) {
-    fail(Code::E_STORE_TYPE, loc, std::string("'cp_async' copies bits: the buffer holds ") + name(type.dtype) + ", the tensor " + name(src.dtype));
+    fail(Code::E_STORE_TYPE, loc,
+         std::string("'cp_async' copies bits: the buffer holds ") + name(type.dtype) + ", the tensor " +
+             name(src.dtype));
     return;
   }
   if (src.shape != type.shape) {
-    fail(Code::E_SHAPE, loc, "the buffer has shape " + shapeText(type.shape) + ", the slice " + shapeText(src.shape));
+    fail(Code::E_SHAPE, loc,
+         "the buffer has shape " + shapeText(type.shape) + ", the slice " + shapeText(src.shape));
     return;
   }
   if (src.accum) bufferAccum_[dst.index] = *src.accum;
@@ -167,7 +180,8 @@ bool Elaborator::readOrder(const ast::Expr *e, MemoryOrder &out) {
       out = static_cast<MemoryOrder>(i);
       return true;
     }
-  fail(Code::E_ATOMIC, e->loc, "'" + *s + "' is not a memory order", didYouMean(*s, kNames, "one of relaxed, acquire, release, acq_rel, seq_cst"));
+  fail(Code::E_ATOMIC, e->loc, "'" + *s + "' is not a memory order",
+       didYouMean(*s, kNames, "one of relaxed, acquire, release, acq_rel, seq_cst"));
   return false;
 }
 
@@ -181,7 +195,8 @@ bool Elaborator::readScope(const ast::Expr *e, MemoryScope &out) {
       out = static_cast<MemoryScope>(i);
       return true;
     }
-  fail(Code::E_ATOMIC, e->loc, "'" + *s + "' is not a memory scope", didYouMean(*s, kNames, "one of group, device, system"));
+  fail(Code::E_ATOMIC, e->loc, "'" + *s + "' is not a memory scope",
+       didYouMean(*s, kNames, "one of group, device, system"));
   return false;
 }
 
@@ -198,37 +213,47 @@ Value Elaborator::atomic(const BuiltinInfo &b, const Arguments &a, Range loc) {
   ok &= readScope(a[isCas ? 5 : 4], scope);
   if (!ok || base.isError()) return Value::error();
   if (base.kind != Value::Tensor)
-    return fail(Code::E_ATOMIC, a[0]->loc, std::string("'") + b.name + "' works on a tensor, found " + describe(base),
+    return fail(Code::E_ATOMIC, a[0]->loc,
+                std::string("'") + b.name + "' works on a tensor, found " + describe(base),
                 "write ts.tile." + std::string(b.name) + "(tensor, index, value)");
   Param &p = kernel_.params[static_cast<size_t>(base.index)];
   if (p.dtype != DType::I32 && p.dtype != DType::I64 && p.dtype != DType::F32 && p.dtype != DType::F64)
-    return fail(Code::E_UNIMPLEMENTED, loc, std::string("TSR_UNIMPLEMENTED: ") + b.name + " on " + name(p.dtype) + " (built for i32, i64, f32, f64)");
+    return fail(Code::E_UNIMPLEMENTED, loc,
+                std::string("TSR_UNIMPLEMENTED: ") + b.name + " on " + name(p.dtype) +
+                    " (built for i32, i64, f32, f64)");
 
   Access prefix;
   if (indices.size() > p.dims.size())
-    return fail(Code::E_INDEX, a[1]->loc, "'" + p.name + "' has " + std::to_string(p.dims.size()) + " dims, but " + std::to_string(indices.size()) + " indices are given");
+    return fail(Code::E_INDEX, a[1]->loc,
+                "'" + p.name + "' has " + std::to_string(p.dims.size()) + " dims, but " +
+                    std::to_string(indices.size()) + " indices are given");
   if (!batchPrefix(base.index, indices.size(), loc, prefix)) return Value::error();
 
   // Indices and values are all scalars, or tiles of one shape.
   std::vector<Value> all;
-  for (ExprPtr &start : prefix.starts) all.push_back(Value::of(std::move(start)));
+  for (ExprPtr &start : prefix.starts)
+    all.push_back(Value::of(std::move(start)));
   for (Value &v : indices) {
     v = asOperand(std::move(v), a[1]->loc);
     if (v.isError()) return v;
-    if (!isInt(v.dtype)) return fail(Code::E_ATOMIC, a[1]->loc, "an index is an integer, found " + describe(v));
+    if (!isInt(v.dtype))
+      return fail(Code::E_ATOMIC, a[1]->loc, "an index is an integer, found " + describe(v));
     all.push_back(v.isTile() ? cast(std::move(v), DType::I64, loc) : Value::of(indexExpr(v, loc)));
   }
   for (Value &v : values) {
     if (v.isError()) return v;
     if (v.dtype != p.dtype && !(v.weak && (isFloat(p.dtype) || isInt(v.dtype))))
-      return fail(Code::E_STORE_TYPE, loc, "'" + p.name + "' holds " + name(p.dtype) + ", but the value is " + describe(v));
+      return fail(Code::E_STORE_TYPE, loc,
+                  "'" + p.name + "' holds " + name(p.dtype) + ", but the value is " + describe(v));
     all.push_back(convert(std::move(v), p.dtype, loc));
   }
   std::vector<int64_t> shape;
   for (const Value &v : all)
     if (v.isTile()) {
       if (!shape.empty() && shape != v.shape)
-        return fail(Code::E_SHAPE, loc, "the index and value tiles of an atomic have one shape, found " + shapeText(shape) + " and " + shapeText(v.shape));
+        return fail(Code::E_SHAPE, loc,
+                    "the index and value tiles of an atomic have one shape, found " + shapeText(shape) +
+                        " and " + shapeText(v.shape));
       shape = v.shape;
     }
   std::vector<ExprPtr> args;
@@ -243,11 +268,20 @@ Value Elaborator::atomic(const BuiltinInfo &b, const Arguments &a, Range loc) {
   e->order = order;
   e->scope = scope;
   switch (b.id) {
-  case Builtin::AtomicMax: e->atomic = AtomicKind::Max; break;
-  case Builtin::AtomicMin: e->atomic = AtomicKind::Min; break;
-  case Builtin::AtomicXchg: e->atomic = AtomicKind::Xchg; break;
-  case Builtin::AtomicCas: e->atomic = AtomicKind::Cas; break;
-  default: break;
+  case Builtin::AtomicMax:
+    e->atomic = AtomicKind::Max;
+    break;
+  case Builtin::AtomicMin:
+    e->atomic = AtomicKind::Min;
+    break;
+  case Builtin::AtomicXchg:
+    e->atomic = AtomicKind::Xchg;
+    break;
+  case Builtin::AtomicCas:
+    e->atomic = AtomicKind::Cas;
+    break;
+  default:
+    break;
   }
   p.atomics = p.reads = p.writes = true;
   // The effect happens here and once, however the old value is used.
@@ -263,22 +297,34 @@ bool Elaborator::effectCall(const ast::Expr &e, const BuiltinInfo &b) {
   case Builtin::Barrier:
   case Builtin::Prefetch:
   case Builtin::Store:
-  case Builtin::Fence: break;
-  default: return false;
+  case Builtin::Fence:
+    break;
+  default:
+    return false;
   }
   sawWork_ = true;
   Arguments a;
   if (!bind(e, b, a)) return true;
   switch (b.id) {
-  case Builtin::CpAsync: cpAsync(a, e.loc); break;
-  case Builtin::CommitGroup: emit(Stmt::CommitGroup, e.loc); break;
-  case Builtin::Barrier: emit(Stmt::Barrier, e.loc); break;
-  case Builtin::Store: store(a, e.loc); break;
+  case Builtin::CpAsync:
+    cpAsync(a, e.loc);
+    break;
+  case Builtin::CommitGroup:
+    emit(Stmt::CommitGroup, e.loc);
+    break;
+  case Builtin::Barrier:
+    emit(Stmt::Barrier, e.loc);
+    break;
+  case Builtin::Store:
+    store(a, e.loc);
+    break;
   case Builtin::WaitGroup: {
     std::optional<int64_t> n = staticInt(*a[0], "the number of groups to wait for");
     if (!n) break;
-    if (*n < 0) fail(Code::E_ARGUMENTS, a[0]->loc, "'wait_group' takes 0 or more");
-    else emit(Stmt::WaitGroup, e.loc).ints = {*n};
+    if (*n < 0)
+      fail(Code::E_ARGUMENTS, a[0]->loc, "'wait_group' takes 0 or more");
+    else
+      emit(Stmt::WaitGroup, e.loc).ints = {*n};
     break;
   }
   case Builtin::Prefetch: {

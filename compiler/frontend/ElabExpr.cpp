@@ -12,8 +12,9 @@ Value Elaborator::fail(Code code, Range loc, std::string message, std::string hi
 bool Elaborator::grow(Range loc) {
   if (++nodes_ <= kMaxNodes) return true;
   if (nodes_ == kMaxNodes + 1)
-    fail(Code::E_TOO_COMPLEX, loc, "the kernel is too large: inlining its helpers gives more than " +
-                                       std::to_string(kMaxNodes) + " operations");
+    fail(Code::E_TOO_COMPLEX, loc,
+         "the kernel is too large: inlining its helpers gives more than " + std::to_string(kMaxNodes) +
+             " operations");
   return false;
 }
 
@@ -21,22 +22,35 @@ Value Elaborator::evaluate(const ast::Expr &e) {
   using K = ast::Expr;
   if (nodes_ > kMaxNodes) return Value::error(); // reported; nothing more is looked at
   switch (e.kind) {
-  case K::Error: return Value::error();
-  case K::Name: return lookup(e);
-  case K::Int: return Value::integer(e.intValue);
-  case K::Float: return Value::real(e.floatValue);
-  case K::Str: return Value::string(e.text);
-  case K::Bool: return Value::boolean(e.intValue != 0);
-  case K::None: return Value::none();
-  case K::Attribute: return attribute(e);
-  case K::Subscript: return subscript(e);
-  case K::Slice: return fail(Code::E_SYNTAX, e.loc, "a slice stands inside [ ] only");
-  case K::Call: return call(e);
-  case K::Unary: return unary(e);
+  case K::Error:
+    return Value::error();
+  case K::Name:
+    return lookup(e);
+  case K::Int:
+    return Value::integer(e.intValue);
+  case K::Float:
+    return Value::real(e.floatValue);
+  case K::Str:
+    return Value::string(e.text);
+  case K::Bool:
+    return Value::boolean(e.intValue != 0);
+  case K::None:
+    return Value::none();
+  case K::Attribute:
+    return attribute(e);
+  case K::Subscript:
+    return subscript(e);
+  case K::Slice:
+    return fail(Code::E_SYNTAX, e.loc, "a slice stands inside [ ] only");
+  case K::Call:
+    return call(e);
+  case K::Unary:
+    return unary(e);
   case K::Binary: {
-    static const std::map<std::string, Op> kOps = {
-        {"+", Op::Add}, {"-", Op::Sub}, {"*", Op::Mul}, {"/", Op::Div}, {"//", Op::FloorDiv}, {"%", Op::Mod},
-        {"**", Op::Pow}, {"&", Op::And}, {"|", Op::Or}, {"^", Op::Xor}, {"<<", Op::Shl}, {">>", Op::Shr}};
+    static const std::map<std::string, Op> kOps = {{"+", Op::Add},  {"-", Op::Sub},       {"*", Op::Mul},
+                                                   {"/", Op::Div},  {"//", Op::FloorDiv}, {"%", Op::Mod},
+                                                   {"**", Op::Pow}, {"&", Op::And},       {"|", Op::Or},
+                                                   {"^", Op::Xor},  {"<<", Op::Shl},      {">>", Op::Shr}};
     Value a = evaluate(*e.items[0]);
     Value b = evaluate(*e.items[1]);
     auto it = kOps.find(e.text);
@@ -45,16 +59,21 @@ Value Elaborator::evaluate(const ast::Expr &e) {
                   "write ts.tile.mma(a, b)");
     return binary(it->second, std::move(a), std::move(b), e.loc);
   }
-  case K::Compare: return compareChain(e);
-  case K::BoolOp: return boolOp(e);
-  case K::IfExp: return conditional(e);
+  case K::Compare:
+    return compareChain(e);
+  case K::BoolOp:
+    return boolOp(e);
+  case K::IfExp:
+    return conditional(e);
   case K::Tuple:
   case K::List: {
     std::vector<Value> items;
-    for (const ast::ExprPtr &item : e.items) items.push_back(evaluate(*item));
+    for (const ast::ExprPtr &item : e.items)
+      items.push_back(evaluate(*item));
     return Value::tuple(std::move(items));
   }
-  case K::Dict: return fail(Code::E_UNSUPPORTED, e.loc, "dictionaries describe autotuning spaces only");
+  case K::Dict:
+    return fail(Code::E_UNSUPPORTED, e.loc, "dictionaries describe autotuning spaces only");
   }
   return Value::error();
 }
@@ -66,7 +85,8 @@ Value Elaborator::asOperand(Value v, Range loc) {
   switch (v.kind) {
   case Value::Error:
   case Value::Scalar:
-  case Value::Tile: return v;
+  case Value::Tile:
+    return v;
   case Value::Buffer: {
     bool transposed = v.transposed;
     Value tile = readBuffer(v.index, loc);
@@ -90,15 +110,17 @@ Value Elaborator::unary(const ast::Expr &e) {
   Value v = operand(*e.items[0]);
   if (v.isError() || e.text == "+") return v;
   if (e.text == "-") return negate(std::move(v), e.loc);
-  if (isFloat(v.dtype)) return fail(Code::E_TYPE, e.loc, std::string("'~' takes integers, not ") + name(v.dtype));
+  if (isFloat(v.dtype))
+    return fail(Code::E_TYPE, e.loc, std::string("'~' takes integers, not ") + name(v.dtype));
   if (v.isScalar() && v.isConst)
-    return v.dtype == DType::Bool ? Value::boolean(!v.intValue)
-                                  : Value::integer(isUnsigned(v.dtype) ? 255 - v.intValue : ~v.intValue, v.dtype, v.weak);
+    return v.dtype == DType::Bool
+               ? Value::boolean(!v.intValue)
+               : Value::integer(isUnsigned(v.dtype) ? 255 - v.intValue : ~v.intValue, v.dtype, v.weak);
   return function(Op::Invert, std::move(v), e.loc);
 }
 
 Value Elaborator::compareChain(const ast::Expr &e) {
-  static const std::map<std::string, Op> kOps = {{"<", Op::Lt}, {"<=", Op::Le}, {">", Op::Gt},
+  static const std::map<std::string, Op> kOps = {{"<", Op::Lt},  {"<=", Op::Le}, {">", Op::Gt},
                                                  {">=", Op::Ge}, {"==", Op::Eq}, {"!=", Op::Ne}};
   std::vector<Value> items;
   for (const ast::ExprPtr &item : e.items) {
@@ -148,7 +170,8 @@ Value Elaborator::truth(Value v, Range loc) {
   v = asOperand(std::move(v), loc);
   if (v.isError()) return v;
   if (v.isTile())
-    return fail(Code::E_TYPE, loc, "a tile is neither true nor false", "select elements with ts.tile.where(mask, a, b)");
+    return fail(Code::E_TYPE, loc, "a tile is neither true nor false",
+                "select elements with ts.tile.where(mask, a, b)");
   if (v.dtype == DType::Bool) return v;
   Value zero = isFloat(v.dtype) ? Value::real(0) : Value::integer(0);
   return binary(Op::Ne, std::move(v), std::move(zero), loc);
@@ -170,7 +193,8 @@ Value Elaborator::boolOp(const ast::Expr &e) {
   std::vector<ExprPtr> args;
   args.push_back(take(std::move(a), e.loc));
   args.push_back(take(std::move(b), e.loc));
-  return Value::of(make(isAnd ? Op::LogicalAnd : Op::LogicalOr, {Type::Scalar, DType::Bool, {}}, e.loc, std::move(args)));
+  return Value::of(
+      make(isAnd ? Op::LogicalAnd : Op::LogicalOr, {Type::Scalar, DType::Bool, {}}, e.loc, std::move(args)));
 }
 
 Value Elaborator::conditional(const ast::Expr &e) {
@@ -185,14 +209,16 @@ Value Elaborator::conditional(const ast::Expr &e) {
 Value Elaborator::subscript(const ast::Expr &e) {
   Value base = evaluate(*e.items[0]);
   switch (base.kind) {
-  case Value::Error: return base;
+  case Value::Error:
+    return base;
   case Value::Tuple: {
     if (e.items.size() != 2) return fail(Code::E_INDEX, e.loc, "a tuple takes one index");
     std::optional<int64_t> i = staticInt(*e.items[1], "the index of a tuple");
     if (!i) return Value::error();
     auto n = static_cast<int64_t>(base.items.size());
     if (*i < -n || *i >= n)
-      return fail(Code::E_INDEX, e.items[1]->loc, "index " + std::to_string(*i) + " is outside a tuple of " + std::to_string(n));
+      return fail(Code::E_INDEX, e.items[1]->loc,
+                  "index " + std::to_string(*i) + " is outside a tuple of " + std::to_string(n));
     return Value(base.items[static_cast<size_t>(*i < 0 ? *i + n : *i)]);
   }
   case Value::Tensor:
@@ -200,8 +226,10 @@ Value Elaborator::subscript(const ast::Expr &e) {
     std::optional<Access> a = access(e);
     return a ? loadAccess(std::move(*a), e.loc) : Value::error();
   }
-  case Value::Tile: return newAxis(std::move(base), e);
-  default: return fail(Code::E_INDEX, e.loc, describe(base) + " cannot be indexed");
+  case Value::Tile:
+    return newAxis(std::move(base), e);
+  default:
+    return fail(Code::E_INDEX, e.loc, describe(base) + " cannot be indexed");
   }
 }
 
@@ -217,13 +245,16 @@ Value Elaborator::newAxis(Value v, const ast::Expr &e) {
     } else if (item.kind == ast::Expr::Slice && !item.items[0] && !item.items[1] && !item.items[2]) {
       ++kept;
     } else {
-      return fail(Code::E_INDEX, item.loc, "a tile is indexed with ':' and None only",
-                  "load the part you need from the tensor, or keep the tile in a shared buffer and slice that");
+      return fail(
+          Code::E_INDEX, item.loc, "a tile is indexed with ':' and None only",
+          "load the part you need from the tensor, or keep the tile in a shared buffer and slice that");
     }
   }
   if (kept > rank)
-    return fail(Code::E_INDEX, e.loc, std::to_string(kept) + " axes are indexed, but the tile has shape " + shapeText(v.shape));
-  for (size_t a : axes) v = expandDims(std::move(v), static_cast<int>(a), e.loc);
+    return fail(Code::E_INDEX, e.loc,
+                std::to_string(kept) + " axes are indexed, but the tile has shape " + shapeText(v.shape));
+  for (size_t a : axes)
+    v = expandDims(std::move(v), static_cast<int>(a), e.loc);
   return v;
 }
 
@@ -233,14 +264,16 @@ bool Elaborator::want(const std::set<std::string> &dims, Range loc, const std::s
   bool all = true;
   for (const std::string &dim : dims) {
     bool known = false;
-    for (const auto &[name, value] : options_.dims) known |= name == dim;
+    for (const auto &[name, value] : options_.dims)
+      known |= name == dim;
     if (known) {
       wanted_.insert(dim);
       continue;
     }
     all = false;
     if (!reportedDims_.insert(dim).second) continue; // the first place says it
-    fail(Code::E_DIM_UNKNOWN, loc, "the value of dim '" + dim + "' must be known at compile time: it is used as " + what,
+    fail(Code::E_DIM_UNKNOWN, loc,
+         "the value of dim '" + dim + "' must be known at compile time: it is used as " + what,
          "give it with --dim " + dim + "=...");
   }
   return all;
@@ -249,8 +282,10 @@ bool Elaborator::want(const std::set<std::string> &dims, Range loc, const std::s
 static void collectDims(const Expr &e, std::set<std::string> &dims, bool &others) {
   if (e.op == Op::DimRef) dims.insert(e.text);
   if (e.args.empty() && e.op != Op::DimRef && e.op != Op::ConstInt && e.op != Op::ConstFloat) others = true;
-  if (e.op == Op::LoadElem || e.op == Op::LoadTile || e.op == Op::BufferRead || e.op == Op::Atomic) others = true;
-  for (const ExprPtr &a : e.args) collectDims(*a, dims, others);
+  if (e.op == Op::LoadElem || e.op == Op::LoadTile || e.op == Op::BufferRead || e.op == Op::Atomic)
+    others = true;
+  for (const ExprPtr &a : e.args)
+    collectDims(*a, dims, others);
 }
 
 std::optional<int64_t> Elaborator::staticInt(const ast::Expr &e, const char *what) {
@@ -284,8 +319,9 @@ bool Elaborator::checkTileSize(const std::vector<int64_t> &shape, Range loc) {
       return false;
     }
     if (__builtin_mul_overflow(count, n, &count) || count > kMaxElements) {
-      fail(Code::E_TILE_SIZE, loc, "a tile of shape " + shapeText(shape) + " is too large (the limit is " +
-                                       std::to_string(kMaxElements) + " elements)",
+      fail(Code::E_TILE_SIZE, loc,
+           "a tile of shape " + shapeText(shape) + " is too large (the limit is " +
+               std::to_string(kMaxElements) + " elements)",
            "loop over parts of it");
       return false;
     }
@@ -301,8 +337,10 @@ bool Elaborator::staticShape(const ast::Expr &e, std::vector<int64_t> &out) {
   Value v = evaluate(e);
   if (v.isError()) return false;
   std::vector<Value> items;
-  if (v.kind == Value::Tuple) items = std::move(v.items);
-  else items.push_back(std::move(v));
+  if (v.kind == Value::Tuple)
+    items = std::move(v.items);
+  else
+    items.push_back(std::move(v));
   if (items.empty()) {
     fail(Code::E_TILE_SIZE, e.loc, "a tile has at least one axis");
     return false;
@@ -329,7 +367,8 @@ std::optional<DType> Elaborator::staticDType(const ast::Expr &e) {
     if (v.builtin->id == Builtin::PyInt) return DType::I32;
   }
   std::vector<std::string> names;
-  for (const DTypeInfo &d : allDTypes()) names.emplace_back(d.name);
+  for (const DTypeInfo &d : allDTypes())
+    names.emplace_back(d.name);
   fail(Code::E_DTYPE, e.loc, "expected a dtype such as ts.f32, found " + describe(v),
        v.kind == Value::Str ? didYouMean(v.text, names) : "");
   return std::nullopt;
@@ -348,8 +387,9 @@ std::optional<int64_t> Elaborator::staticAxis(const ast::Expr *e, size_t rank, i
   if (!axis) return std::nullopt;
   auto n = static_cast<int64_t>(rank);
   if (*axis < -n || *axis >= n) {
-    fail(Code::E_AXIS, e->loc, "axis " + std::to_string(*axis) + " is outside a tile of " + std::to_string(rank) +
-                                   (rank == 1 ? " axis" : " axes"));
+    fail(Code::E_AXIS, e->loc,
+         "axis " + std::to_string(*axis) + " is outside a tile of " + std::to_string(rank) +
+             (rank == 1 ? " axis" : " axes"));
     return std::nullopt;
   }
   return *axis < 0 ? *axis + n : *axis;

@@ -9,8 +9,10 @@ namespace tessera::frontend {
 static bool isLaunchExpr(const Expr &e) {
   switch (e.op) {
   case Op::ConstInt:
-  case Op::DimRef: return true;
-  case Op::ParamRef: return isInt(e.type.dtype);
+  case Op::DimRef:
+    return true;
+  case Op::ParamRef:
+    return isInt(e.type.dtype);
   case Op::Neg:
   case Op::Add:
   case Op::Sub:
@@ -19,8 +21,10 @@ static bool isLaunchExpr(const Expr &e) {
   case Op::Mod:
   case Op::Minimum:
   case Op::Maximum:
-  case Op::Cast: return std::ranges::all_of(e.args, [](const ExprPtr &a) { return isLaunchExpr(*a); });
-  default: return false;
+  case Op::Cast:
+    return std::ranges::all_of(e.args, [](const ExprPtr &a) { return isLaunchExpr(*a); });
+  default:
+    return false;
   }
 }
 
@@ -32,7 +36,9 @@ bool Elaborator::gridBound(const Value &v, Range loc, ExprPtr &out) {
   }
   out = indexExpr(v, loc);
   if (isLaunchExpr(*out)) return true;
-  fail(Code::E_GRID, loc, "the bounds of the grid are known before the launch: expressions of dims, integer parameters and constants",
+  fail(Code::E_GRID, loc,
+       "the bounds of the grid are known before the launch: expressions of dims, integer parameters and "
+       "constants",
        "use ts.tile.range for a loop with other bounds");
   return false;
 }
@@ -47,16 +53,19 @@ bool Elaborator::parallelLoop(const ast::Stmt &s) {
     return refuse("parallel loops stand at the top of a kernel, not inside loops, branches or helpers",
                   "use ts.tile.range for a sequential loop");
   if (linearId_ || !iterators_.empty() || gridForm_ == GridForm::Explicit)
-    return refuse("this kernel already has a grid", "use one of parallel loops, ts.tile.grid, tile_<dim> names and linear_id()");
+    return refuse("this kernel already has a grid",
+                  "use one of parallel loops, ts.tile.grid, tile_<dim> names and linear_id()");
   if (sawWork_)
     return refuse("only bindings, context() and alloc_shared may stand before the parallel loops",
                   "move the statements into the loop");
   LoopBounds b;
   const BuiltinInfo *builtin = findBuiltin("tessera.tile", "parallel");
-  if (s.targets[0]->kind != ast::Expr::Name) return refuse("a parallel loop has one variable", "nest loops for more axes");
+  if (s.targets[0]->kind != ast::Expr::Name)
+    return refuse("a parallel loop has one variable", "nest loops for more axes");
   if (!loopBounds(*s.value, *builtin, b)) b.lo = b.hi = Value::integer(0);
   if (b.step < 0) {
-    fail(Code::E_LOOP_STEP, s.value->loc, "the step of a parallel loop is at least 1, found " + std::to_string(b.step));
+    fail(Code::E_LOOP_STEP, s.value->loc,
+         "the step of a parallel loop is at least 1, found " + std::to_string(b.step));
     b.step = 1;
   }
   gridForm_ = GridForm::Parallel;
@@ -84,15 +93,19 @@ bool Elaborator::gridCall(const ast::Stmt &s) {
   };
   if (controlDepth_ > 0 || !frame().isKernel) return refuse("the grid is defined at the top of a kernel", "");
   if (linearId_ || !iterators_.empty() || gridForm_ != GridForm::None)
-    return refuse("this kernel already has a grid", "use one of parallel loops, ts.tile.grid, tile_<dim> names and linear_id()");
-  if (!s.value->keywords.empty() || s.value->items.size() < 2) return refuse("'grid' takes the number of programs along each axis", "");
+    return refuse("this kernel already has a grid",
+                  "use one of parallel loops, ts.tile.grid, tile_<dim> names and linear_id()");
+  if (!s.value->keywords.empty() || s.value->items.size() < 2)
+    return refuse("'grid' takes the number of programs along each axis", "");
   std::vector<const ast::Expr *> names;
   if (s.targets.size() == 1 && s.targets[0]->kind != ast::Expr::Name)
-    for (const ast::ExprPtr &t : s.targets[0]->items) names.push_back(t.get());
+    for (const ast::ExprPtr &t : s.targets[0]->items)
+      names.push_back(t.get());
   else
     names.push_back(s.targets[0].get());
   for (const ast::Expr *n : names)
-    if (n->kind != ast::Expr::Name) return refuse("'grid' is assigned to names", "write: i, j = ts.tile.grid(n, m)");
+    if (n->kind != ast::Expr::Name)
+      return refuse("'grid' is assigned to names", "write: i, j = ts.tile.grid(n, m)");
   if (names.size() != s.value->items.size() - 1)
     return refuse("'grid' gives one index per axis", "write as many names as axes");
   gridForm_ = GridForm::Explicit;
@@ -113,7 +126,8 @@ void Elaborator::finishIterators() {
   if (iterators_.empty()) return;
   for (const Iterator &it : iterators_)
     if (it.step == 0)
-      fail(Code::E_ITERATOR_STEP, it.loc, "'" + it.name + "' stands in no slice " + it.name + ":" + it.name + "+N, so its step is unknown",
+      fail(Code::E_ITERATOR_STEP, it.loc,
+           "'" + it.name + "' stands in no slice " + it.name + ":" + it.name + "+N, so its step is unknown",
            "use it in the slice of a tensor, or write the loop with ts.tile.range");
   if (sink_.hasErrors()) return;
   std::set<SymbolId> written = writtenIndexSymbols(kernel_.body);
@@ -139,7 +153,9 @@ bool Elaborator::laneGuard(const Expr &e, ExprPtr &bound) const {
   auto isLane = [](const Expr &x) {
     return x.op == Op::LaneId || (x.op == Op::Cast && x.args[0]->op == Op::LaneId);
   };
-  auto widened = [](const Expr &x) { return clone(x.op == Op::Cast && x.args[0]->type.dtype == DType::I64 ? *x.args[0] : x); };
+  auto widened = [](const Expr &x) {
+    return clone(x.op == Op::Cast && x.args[0]->type.dtype == DType::I64 ? *x.args[0] : x);
+  };
   if (e.op == Op::LogicalAnd) return laneGuard(*e.args[0], bound) || laneGuard(*e.args[1], bound);
   bool less = (e.op == Op::Lt || e.op == Op::Le) && isLane(*e.args[0]);
   bool greater = (e.op == Op::Gt || e.op == Op::Ge) && isLane(*e.args[1]);
@@ -198,11 +214,14 @@ static const Expr *findTile(const Block &body) {
   return nullptr;
 }
 
-/// The number of lanes: the guards' bound, or else the size of the tensor that every lane writes its element of.
+/// The number of lanes: the guards' bound, or else the size of the tensor that every lane writes its element
+/// of.
 void Elaborator::finishLanes() {
   if (!linearId_ || sink_.hasErrors()) return;
   if (const Expr *tile = findTile(kernel_.body)) {
-    fail(Code::E_LANE_TILE, tile->loc, "a linear_id() program is one lane; a tile of shape " + shapeText(tile->type.shape) + " needs a tile program",
+    fail(Code::E_LANE_TILE, tile->loc,
+         "a linear_id() program is one lane; a tile of shape " + shapeText(tile->type.shape) +
+             " needs a tile program",
          "use a tile grid, or work on single elements");
     return;
   }
@@ -247,9 +266,11 @@ void Elaborator::finishLanes() {
                          target->dims[0].constant == p.dims[0].constant);
     target = &p;
   }
-  for (const Param &p : kernel_.params) clear &= !p.atomics;
+  for (const Param &p : kernel_.params)
+    clear &= !p.atomics;
   if (!clear) {
-    fail(Code::E_LINEAR_DOMAIN, *linearId_, "the number of lanes is not clear: there is no guard, and what is written is not one tensor at [i]",
+    fail(Code::E_LINEAR_DOMAIN, *linearId_,
+         "the number of lanes is not clear: there is no guard, and what is written is not one tensor at [i]",
          "add a guard: if i < n:");
     return;
   }
@@ -259,13 +280,15 @@ void Elaborator::finishLanes() {
 void Elaborator::finishBatch() {
   if (!batch_.used) return;
   if (!batch_.fullName.empty()) {
-    fail(Code::E_INDEX, batch_.partial, "'" + batch_.partialName + "' is indexed with fewer indices than it has dims, but '" + batch_.fullName +
-                                            "' (line " + std::to_string(batch_.full.line) + ") with all of them",
+    fail(Code::E_INDEX, batch_.partial,
+         "'" + batch_.partialName + "' is indexed with fewer indices than it has dims, but '" +
+             batch_.fullName + "' (line " + std::to_string(batch_.full.line) + ") with all of them",
          "give one index per dim, or leave the leading dims out everywhere");
     return;
   }
   if (linearId_) {
-    fail(Code::E_INDEX, batch_.partial, "a linear_id() program has no implicit batch", "give one index per dim");
+    fail(Code::E_INDEX, batch_.partial, "a linear_id() program has no implicit batch",
+         "give one index per dim");
     return;
   }
   std::vector<GridAxis> axes;
@@ -281,7 +304,8 @@ void Elaborator::finishBatch() {
     axis.step = constInt(1, batch_.partial);
     axes.push_back(std::move(axis));
   }
-  kernel_.grid.insert(kernel_.grid.begin(), std::make_move_iterator(axes.begin()), std::make_move_iterator(axes.end()));
+  kernel_.grid.insert(kernel_.grid.begin(), std::make_move_iterator(axes.begin()),
+                      std::make_move_iterator(axes.end()));
 }
 
 } // namespace tessera::frontend

@@ -10,24 +10,31 @@ Value Elaborator::inlineHelper(const FunctionDecl &f, const ast::Expr &call) {
   if (!grow(call.loc)) return Value::error();
   for (const auto &frame : frames_)
     if (frame->function == fn.text)
-      return fail(Code::E_RECURSION, call.loc, "'" + fn.text + "' calls itself; helpers are inlined and cannot recurse",
-                  "write a loop");
-  if (frames_.size() > kMaxCallDepth) return fail(Code::E_RECURSION, call.loc, "helpers call each other too deeply");
-  if (constantsOnly_) return fail(Code::E_MODULE_CONSTANT, call.loc, "helpers cannot be called at module level");
+      return fail(Code::E_RECURSION, call.loc,
+                  "'" + fn.text + "' calls itself; helpers are inlined and cannot recurse", "write a loop");
+  if (frames_.size() > kMaxCallDepth)
+    return fail(Code::E_RECURSION, call.loc, "helpers call each other too deeply");
+  if (constantsOnly_)
+    return fail(Code::E_MODULE_CONSTANT, call.loc, "helpers cannot be called at module level");
 
   // Arguments are evaluated in the caller's scope.
   std::vector<std::optional<Value>> values(fn.parameters.size());
   if (call.items.size() - 1 > values.size())
-    return fail(Code::E_ARGUMENTS, call.loc, "'" + fn.text + "' takes " + std::to_string(values.size()) + " arguments, found " +
-                                                 std::to_string(call.items.size() - 1));
-  for (size_t i = 1; i < call.items.size(); ++i) values[i - 1] = evaluate(*call.items[i]);
+    return fail(Code::E_ARGUMENTS, call.loc,
+                "'" + fn.text + "' takes " + std::to_string(values.size()) + " arguments, found " +
+                    std::to_string(call.items.size() - 1));
+  for (size_t i = 1; i < call.items.size(); ++i)
+    values[i - 1] = evaluate(*call.items[i]);
   for (const ast::Keyword &k : call.keywords) {
     size_t i = 0;
-    while (i < values.size() && fn.parameters[i].name != k.name) ++i;
+    while (i < values.size() && fn.parameters[i].name != k.name)
+      ++i;
     if (i == values.size()) {
       std::vector<std::string> names;
-      for (const ast::Parameter &p : fn.parameters) names.push_back(p.name);
-      return fail(Code::E_ARGUMENTS, k.loc, "'" + fn.text + "' has no parameter '" + k.name + "'", didYouMean(k.name, names));
+      for (const ast::Parameter &p : fn.parameters)
+        names.push_back(p.name);
+      return fail(Code::E_ARGUMENTS, k.loc, "'" + fn.text + "' has no parameter '" + k.name + "'",
+                  didYouMean(k.name, names));
     }
     if (values[i]) return fail(Code::E_ARGUMENTS, k.loc, "'" + k.name + "' is given twice");
     values[i] = evaluate(*k.value);
@@ -80,7 +87,8 @@ Elaborator::Returned Elaborator::tail(const ast::Block &body, size_t from) {
     }
     bool returns = containsReturn(s.body) || containsReturn(s.orelse);
     if (returns && s.kind != ast::Stmt::If) {
-      fail(Code::E_RETURN_PLACE, s.loc, "a helper cannot return from inside a loop", "assign to a variable and return it at the end");
+      fail(Code::E_RETURN_PLACE, s.loc, "a helper cannot return from inside a loop",
+           "assign to a variable and return it at the end");
       return {true, Value::error()};
     }
     if (!returns) {
@@ -116,17 +124,22 @@ Elaborator::Returned Elaborator::tail(const ast::Block &body, size_t from) {
     }
     unfix(fixedNames);
     if (!results[0].did || !results[1].did)
-      return {true, fail(Code::E_RETURN_PLACE, s.loc, "this helper returns on some paths only", "add a return to the other path")};
+      return {true, fail(Code::E_RETURN_PLACE, s.loc, "this helper returns on some paths only",
+                         "add a return to the other path")};
     if (results[0].value.isError() || results[1].value.isError()) return {true, Value::error()};
     Type type = results[0].value.type();
-    if (type.kind != results[1].value.type().kind || type.dtype != results[1].value.dtype || type.shape != results[1].value.shape)
-      return {true, fail(Code::E_REBIND, s.loc, "this helper returns " + describe(results[0].value) + " on one path and " +
-                                                    describe(results[1].value) + " on the other")};
+    if (type.kind != results[1].value.type().kind || type.dtype != results[1].value.dtype ||
+        type.shape != results[1].value.shape)
+      return {true, fail(Code::E_REBIND, s.loc,
+                         "this helper returns " + describe(results[0].value) + " on one path and " +
+                             describe(results[1].value) + " on the other")};
     SymbolId symbol = newSymbol(frame().function, type, s.loc);
     Stmt &init = emit(Stmt::Assign, s.loc);
     init.symbol = symbol;
-    Value zero = isFloat(type.dtype) ? Value::real(0, type.dtype, false) : Value::integer(0, type.dtype, false);
-    init.exprs.push_back(take(type.kind == Type::Tile ? broadcastTo(std::move(zero), type.shape, s.loc) : std::move(zero), s.loc));
+    Value zero =
+        isFloat(type.dtype) ? Value::real(0, type.dtype, false) : Value::integer(0, type.dtype, false);
+    init.exprs.push_back(take(
+        type.kind == Type::Tile ? broadcastTo(std::move(zero), type.shape, s.loc) : std::move(zero), s.loc));
     for (int k = 0; k < 2; ++k) {
       blocks_.push_back(k == 0 ? &branch.body : &branch.orelse);
       Stmt &set = emit(Stmt::Assign, s.loc);

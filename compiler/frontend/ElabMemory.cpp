@@ -47,7 +47,8 @@ ExprPtr Elaborator::fromLinear(const Linear &l, Range loc) {
   return make(negative ? Op::Sub : Op::Add, i64, loc, std::move(args));
 }
 
-/// Index arithmetic is done in 64 bits where the form of the index is known, whatever the dtypes of its parts.
+/// Index arithmetic is done in 64 bits where the form of the index is known, whatever the dtypes of its
+/// parts.
 ExprPtr Elaborator::indexExpr(const Value &v, Range loc) {
   if (v.linear)
     if (ExprPtr e = fromLinear(*v.linear, loc)) return e;
@@ -95,14 +96,17 @@ void Elaborator::recordIteratorStep(const Value &start, int64_t extent, Range lo
 bool Elaborator::indexOne(const ast::Expr &e, const Value &extent, const std::string &what, Access &out) {
   if (e.kind != ast::Expr::Slice) {
     if (e.kind == ast::Expr::None) {
-      fail(Code::E_INDEX, e.loc, "None inserts an axis into a tile, not into " + what, "load the tile first: (" + what + "[...])[:, None]");
+      fail(Code::E_INDEX, e.loc, "None inserts an axis into a tile, not into " + what,
+           "load the tile first: (" + what + "[...])[:, None]");
       return false;
     }
     Value v = operand(e);
     if (v.isError()) return false;
     if (!v.isIntScalar()) {
       fail(Code::E_INDEX, e.loc, "an index is an integer or a slice, found " + describe(v),
-           v.isTile() ? "tensors are read in slices; a gather by a tile of indices is not part of the language" : "");
+           v.isTile()
+               ? "tensors are read in slices; a gather by a tile of indices is not part of the language"
+               : "");
       return false;
     }
     out.starts.push_back(indexExpr(v, e.loc));
@@ -137,8 +141,8 @@ bool Elaborator::indexOne(const ast::Expr &e, const Value &extent, const std::st
   return true;
 }
 
-/// Fills the leading indices of a tensor that is indexed with fewer than its rank: they are launch axes, and every
-/// tensor of the kernel has to agree on them.
+/// Fills the leading indices of a tensor that is indexed with fewer than its rank: they are launch axes, and
+/// every tensor of the kernel has to agree on them.
 bool Elaborator::batchPrefix(int param, size_t count, Range loc, Access &out) {
   const Param &p = kernel_.params[static_cast<size_t>(param)];
   size_t missing = p.dims.size() - count;
@@ -165,11 +169,14 @@ bool Elaborator::batchPrefix(int param, size_t count, Range loc, Access &out) {
   } else if (batch_.dims != dims) {
     auto list = [](const std::vector<std::string> &names) {
       std::string text;
-      for (const std::string &n : names) text += (text.empty() ? "" : ", ") + n;
+      for (const std::string &n : names)
+        text += (text.empty() ? "" : ", ") + n;
       return "(" + text + ")";
     };
-    fail(Code::E_INDEX, loc, "'" + p.name + "' is indexed without its leading dims " + list(dims) + ", but '" + batch_.partialName +
-                                 "' (line " + std::to_string(batch_.partial.line) + ") without " + list(batch_.dims),
+    fail(Code::E_INDEX, loc,
+         "'" + p.name + "' is indexed without its leading dims " + list(dims) + ", but '" +
+             batch_.partialName + "' (line " + std::to_string(batch_.partial.line) + ") without " +
+             list(batch_.dims),
          "implicit batch dims are the same for every tensor");
     return false;
   }
@@ -184,7 +191,9 @@ bool Elaborator::tensorAccess(int param, const ast::Expr &e, Access &out) {
   const Param &p = kernel_.params[static_cast<size_t>(param)];
   size_t count = e.items.size() - 1;
   if (count > p.dims.size()) {
-    fail(Code::E_INDEX, e.loc, "'" + p.name + "' has " + std::to_string(p.dims.size()) + " dims, but " + std::to_string(count) + " indices are given");
+    fail(Code::E_INDEX, e.loc,
+         "'" + p.name + "' has " + std::to_string(p.dims.size()) + " dims, but " + std::to_string(count) +
+             " indices are given");
     return false;
   }
   out.param = param;
@@ -200,7 +209,9 @@ bool Elaborator::bufferAccess(int symbol, const ast::Expr &e, Access &out) {
   const Symbol s = kernel_.symbols[static_cast<size_t>(symbol)];
   size_t count = e.items.size() - 1;
   if (count > s.type.shape.size()) {
-    fail(Code::E_INDEX, e.loc, "'" + s.name + "' has " + std::to_string(s.type.shape.size()) + " axes, but " + std::to_string(count) + " indices are given");
+    fail(Code::E_INDEX, e.loc,
+         "'" + s.name + "' has " + std::to_string(s.type.shape.size()) + " axes, but " +
+             std::to_string(count) + " indices are given");
     return false;
   }
   out.buffer = symbol;
@@ -235,18 +246,23 @@ std::optional<Elaborator::Access> Elaborator::access(const ast::Expr &e) {
       out.whole = true;
       return out;
     }
-    if (v.kind == Value::Tensor) asOperand(std::move(v), e.loc);
-    else if (!v.isError()) fail(Code::E_TYPE, e.loc, "expected a slice of a tensor or a shared buffer, found " + describe(v));
+    if (v.kind == Value::Tensor)
+      asOperand(std::move(v), e.loc);
+    else if (!v.isError())
+      fail(Code::E_TYPE, e.loc, "expected a slice of a tensor or a shared buffer, found " + describe(v));
     return std::nullopt;
   }
   Value base = evaluate(*e.items[0]);
   if (base.kind == Value::Tensor) {
     if (tensorAccess(base.index, e, out)) return out;
   } else if (base.kind == Value::Buffer) {
-    if (base.transposed) fail(Code::E_INDEX, e.loc, "a transposed buffer cannot be indexed", "slice first, then transpose");
-    else if (bufferAccess(base.index, e, out)) return out;
+    if (base.transposed)
+      fail(Code::E_INDEX, e.loc, "a transposed buffer cannot be indexed", "slice first, then transpose");
+    else if (bufferAccess(base.index, e, out))
+      return out;
   } else if (!base.isError()) {
-    fail(Code::E_INDEX, e.loc, describe(base) + " cannot be stored into", "store into a tensor or a shared buffer");
+    fail(Code::E_INDEX, e.loc, describe(base) + " cannot be stored into",
+         "store into a tensor or a shared buffer");
   }
   return std::nullopt;
 }
@@ -288,7 +304,8 @@ void Elaborator::storeAccess(Access a, Value v, Range loc) {
   const std::string &target = a.buffer >= 0 ? kernel_.symbols[static_cast<size_t>(a.buffer)].name
                                             : kernel_.params[static_cast<size_t>(a.param)].name;
   if (v.dtype != t && !(v.weak && (isFloat(t) || (isInt(t) && isInt(v.dtype))))) {
-    fail(Code::E_STORE_TYPE, loc, std::string("'") + target + "' holds " + name(t) + ", but " + describe(v) + " is stored",
+    fail(Code::E_STORE_TYPE, loc,
+         std::string("'") + target + "' holds " + name(t) + ", but " + describe(v) + " is stored",
          std::string("convert it with ts.tile.cast(x, ts.") + name(t) + ")");
     return;
   }
@@ -309,7 +326,8 @@ void Elaborator::storeAccess(Access a, Value v, Range loc) {
   s.param = a.param;
   s.exprs.push_back(std::move(value));
   if (!a.whole) {
-    for (ExprPtr &start : a.starts) s.exprs.push_back(std::move(start));
+    for (ExprPtr &start : a.starts)
+      s.exprs.push_back(std::move(start));
     if (!a.isElement()) s.ints = std::move(a.extents);
   }
   if (a.param >= 0) kernel_.params[static_cast<size_t>(a.param)].writes = true;

@@ -56,7 +56,8 @@ Value Elaborator::lookup(const ast::Expr &e) {
     v.builtin = b;
     return v;
   }
-  if (!frames_.empty() && frame().isKernel && name.starts_with("tile_") && name.size() > 5) return iterator(name, e.loc);
+  if (!frames_.empty() && frame().isKernel && name.starts_with("tile_") && name.size() > 5)
+    return iterator(name, e.loc);
   undefined(name, e.loc);
   return Value::error();
 }
@@ -70,7 +71,8 @@ void Elaborator::undefined(const std::string &name, Range loc) {
   for (const Tunable &t : tunables_)
     if (t.name == name) otherwise = "read the tunable as ts.tile.context()." + name;
   if (otherwise.empty())
-    if (findBuiltin("tessera", name) || name == "ts") otherwise = name == "ts" ? "write 'import tessera as ts'" : "write ts.tile." + name;
+    if (findBuiltin("tessera", name) || name == "ts")
+      otherwise = name == "ts" ? "write 'import tessera as ts'" : "write ts.tile." + name;
   fail(Code::E_UNDEFINED_NAME, loc, "'" + name + "' is not defined",
        otherwise.empty() ? didYouMean(name, visibleNames()) : otherwise);
 }
@@ -78,11 +80,14 @@ void Elaborator::undefined(const std::string &name, Range loc) {
 std::vector<std::string> Elaborator::visibleNames() const {
   std::vector<std::string> out;
   if (!frames_.empty()) {
-    for (const auto &[name, local] : frames_.back()->locals) out.push_back(name);
+    for (const auto &[name, local] : frames_.back()->locals)
+      out.push_back(name);
     if (frames_.back()->isKernel) out.insert(out.end(), kernel_.dims.begin(), kernel_.dims.end());
   }
-  for (const auto &[name, global] : module_.globals) out.push_back(name);
-  for (const std::string &name : namesOf("")) out.push_back(name);
+  for (const auto &[name, global] : module_.globals)
+    out.push_back(name);
+  for (const std::string &name : namesOf(""))
+    out.push_back(name);
   return out;
 }
 
@@ -93,7 +98,8 @@ Value Elaborator::lookupGlobal(const std::string &name, const Global &g, Range l
     v.kind = Value::Module;
     v.text = g.path;
     return v;
-  case Global::ImportedName: return member(g.path, g.name, loc);
+  case Global::ImportedName:
+    return member(g.path, g.name, loc);
   case Global::Foreign:
     return fail(Code::E_IMPORT, loc, "'" + name + "' comes from a module that kernels cannot use",
                 "kernels use tessera and math only");
@@ -101,7 +107,8 @@ Value Elaborator::lookupGlobal(const std::string &name, const Global &g, Range l
     v.kind = Value::Function;
     v.text = name;
     return v;
-  case Global::Constant: return moduleConstant(name, g, loc);
+  case Global::Constant:
+    return moduleConstant(name, g, loc);
   }
   return v;
 }
@@ -124,7 +131,8 @@ Value Elaborator::moduleConstant(const std::string &name, const Global &g, Range
   for (const ast::ExprPtr &target : g.stmt->targets) {
     if (target->kind != ast::Expr::Tuple && target->kind != ast::Expr::List) continue;
     for (size_t i = 0; i < target->items.size(); ++i) {
-      if (target->items[i]->kind != ast::Expr::Name || target->items[i]->text != name || v.isError()) continue;
+      if (target->items[i]->kind != ast::Expr::Name || target->items[i]->text != name || v.isError())
+        continue;
       if (v.kind != Value::Tuple || v.items.size() != target->items.size())
         v = fail(Code::E_ARGUMENTS, target->loc, "the two sides of this assignment have different lengths");
       else
@@ -150,7 +158,9 @@ Value Elaborator::member(const std::string &module, const std::string &attribute
   if (std::optional<double> c = findConstant(module, attribute)) return Value::real(*c);
   if (module == "tessera" || module == "tessera.tile")
     if (std::optional<DType> t = parseDType(attribute)) return Value::dtypeName(*t);
-  std::string shown = module == "tessera" ? "ts" : module.starts_with("tessera.") ? "ts" + module.substr(7) : module;
+  std::string shown = module == "tessera"              ? "ts"
+                      : module.starts_with("tessera.") ? "ts" + module.substr(7)
+                                                       : module;
   return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "'" + shown + "' has no '" + attribute + "'",
               didYouMean(attribute, namesOf(module)));
 }
@@ -159,40 +169,50 @@ Value Elaborator::attribute(const ast::Expr &e) {
   Value base = evaluate(*e.items[0]);
   const std::string &name = e.text;
   switch (base.kind) {
-  case Value::Error: return base;
-  case Value::Module: return member(base.text, name, e.loc);
-  case Value::Context: return contextAttribute(name, e.loc);
+  case Value::Error:
+    return base;
+  case Value::Module:
+    return member(base.text, name, e.loc);
+  case Value::Context:
+    return contextAttribute(name, e.loc);
   case Value::Tensor: {
     const Param &p = kernel_.params[static_cast<size_t>(base.index)];
     if (name == "dtype") return Value::dtypeName(p.dtype);
     if (name == "shape") {
       std::vector<Value> extents;
-      for (const Dim &d : p.dims) extents.push_back(dimExtent(d));
+      for (const Dim &d : p.dims)
+        extents.push_back(dimExtent(d));
       return Value::tuple(std::move(extents));
     }
     if (name == "T")
       return fail(Code::E_TENSOR_VALUE, e.loc, "a whole tensor cannot be transposed in a kernel",
                   "transpose the tile: " + p.name + "[i:i+64, j:j+64].T");
-    return fail(Code::E_UNKNOWN_ATTRIBUTE, e.loc, "a tensor has no '" + name + "'", didYouMean(name, {"shape", "dtype"}));
+    return fail(Code::E_UNKNOWN_ATTRIBUTE, e.loc, "a tensor has no '" + name + "'",
+                didYouMean(name, {"shape", "dtype"}));
   }
   case Value::Buffer:
   case Value::Tile:
   case Value::Scalar: {
     if (base.kind == Value::Scalar && base.weak) break;
-    const Type type = base.kind == Value::Buffer ? kernel_.symbols[static_cast<size_t>(base.index)].type : base.type();
+    const Type type =
+        base.kind == Value::Buffer ? kernel_.symbols[static_cast<size_t>(base.index)].type : base.type();
     if (name == "dtype") return Value::dtypeName(type.dtype);
     if (base.kind == Value::Scalar) break;
     if (name == "T") return transpose(std::move(base), e.loc);
     if (name == "shape") {
       std::vector<Value> extents;
-      for (int64_t n : type.shape) extents.push_back(Value::integer(n));
-      if (base.transposed && extents.size() >= 2) std::swap(extents[extents.size() - 1], extents[extents.size() - 2]);
+      for (int64_t n : type.shape)
+        extents.push_back(Value::integer(n));
+      if (base.transposed && extents.size() >= 2)
+        std::swap(extents[extents.size() - 1], extents[extents.size() - 2]);
       return Value::tuple(std::move(extents));
     }
     return fail(Code::E_UNKNOWN_ATTRIBUTE, e.loc, "a tile has no '" + name + "'",
-                didYouMean(name, {"T", "shape", "dtype"}, findBuiltin("tessera", name) ? "write ts.tile." + name + "(...)" : ""));
+                didYouMean(name, {"T", "shape", "dtype"},
+                           findBuiltin("tessera", name) ? "write ts.tile." + name + "(...)" : ""));
   }
-  default: break;
+  default:
+    break;
   }
   return fail(Code::E_UNKNOWN_ATTRIBUTE, e.loc, describe(base) + " has no '" + name + "'");
 }
@@ -206,7 +226,8 @@ Value Elaborator::contextAttribute(const std::string &name, Range loc) {
     if (v.expr) v.expr->loc = loc;
     return v;
   }
-  for (const auto &[tunable, value] : kernel_.tunables) known.push_back(tunable);
+  for (const auto &[tunable, value] : kernel_.tunables)
+    known.push_back(tunable);
   return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "the context has neither a tunable nor a dim '" + name + "'",
               didYouMean(name, known));
 }
@@ -219,7 +240,8 @@ Value Elaborator::iterator(const std::string &name, Range loc) {
       return v;
     }
   auto lower = [](std::string s) {
-    for (char &c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (char &c : s)
+      c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return s;
   };
   std::string suffix = name.substr(5);
@@ -229,13 +251,16 @@ Value Elaborator::iterator(const std::string &name, Range loc) {
     spellings.push_back("tile_" + lower(dim));
   }
   if (matches.size() > 1)
-    return fail(Code::E_ITERATOR, loc, "'" + name + "' could iterate dim '" + matches[0] + "' or '" + matches[1] + "'",
+    return fail(Code::E_ITERATOR, loc,
+                "'" + name + "' could iterate dim '" + matches[0] + "' or '" + matches[1] + "'",
                 "rename one of the dims");
   if (matches.empty())
-    return fail(Code::E_UNDEFINED_NAME, loc, "'" + name + "' is not defined, and no dim is called '" + suffix + "'",
+    return fail(Code::E_UNDEFINED_NAME, loc,
+                "'" + name + "' is not defined, and no dim is called '" + suffix + "'",
                 didYouMean(name, spellings));
   if (gridForm_ != GridForm::None || linearId_)
-    return fail(Code::E_ITERATOR, loc, "'" + name + "' is an implicit tile iterator, but this kernel has its own grid",
+    return fail(Code::E_ITERATOR, loc,
+                "'" + name + "' is an implicit tile iterator, but this kernel has its own grid",
                 "write the loop over " + matches[0] + " with ts.tile.range");
   Iterator it;
   it.name = name;

@@ -49,9 +49,12 @@ bool Elaborator::inlineable(const Expr &e, unsigned &budget) const {
   switch (e.op) {
   case Op::ConstInt:
   case Op::DimRef:
-  case Op::LaneId: return true;
-  case Op::ParamRef: return true;
-  case Op::Var: return immutable_.count(e.symbol) != 0;
+  case Op::LaneId:
+    return true;
+  case Op::ParamRef:
+    return true;
+  case Op::Var:
+    return immutable_.count(e.symbol) != 0;
   case Op::Neg:
   case Op::Add:
   case Op::Sub:
@@ -60,8 +63,10 @@ bool Elaborator::inlineable(const Expr &e, unsigned &budget) const {
   case Op::Mod:
   case Op::Minimum:
   case Op::Maximum:
-  case Op::Cast: break;
-  default: return false;
+  case Op::Cast:
+    break;
+  default:
+    return false;
   }
   for (const ExprPtr &a : e.args)
     if (!inlineable(*a, budget)) return false;
@@ -69,7 +74,8 @@ bool Elaborator::inlineable(const Expr &e, unsigned &budget) const {
 }
 
 void Elaborator::block(const ast::Block &body) {
-  for (const ast::Stmt &s : body) statement(s);
+  for (const ast::Stmt &s : body)
+    statement(s);
 }
 
 void Elaborator::statement(const ast::Stmt &s) {
@@ -86,14 +92,21 @@ void Elaborator::statement(const ast::Stmt &s) {
     return;
   }
   switch (s.kind) {
-  case ast::Stmt::Assign: return assign(s);
-  case ast::Stmt::Aug: return augmented(s);
-  case ast::Stmt::For: return forStatement(s);
-  case ast::Stmt::While: return whileStatement(s);
-  case ast::Stmt::If: return ifStatement(s);
-  case ast::Stmt::Return: return kernelReturn(s);
+  case ast::Stmt::Assign:
+    return assign(s);
+  case ast::Stmt::Aug:
+    return augmented(s);
+  case ast::Stmt::For:
+    return forStatement(s);
+  case ast::Stmt::While:
+    return whileStatement(s);
+  case ast::Stmt::If:
+    return ifStatement(s);
+  case ast::Stmt::Return:
+    return kernelReturn(s);
   case ast::Stmt::Function:
-    fail(Code::E_UNSUPPORTED, s.loc, "functions are defined at module level", "move '" + s.text + "' out of this one");
+    fail(Code::E_UNSUPPORTED, s.loc, "functions are defined at module level",
+         "move '" + s.text + "' out of this one");
     return;
   case ast::Stmt::Import:
     fail(Code::E_UNSUPPORTED, s.loc, "imports stand at module level");
@@ -104,7 +117,8 @@ void Elaborator::statement(const ast::Stmt &s) {
       if (callee.isError()) return;
       if (callee.kind == Value::Function && callee.builtin && effectCall(*s.value, *callee.builtin)) return;
       Value v = call(*s.value);
-      bool isAtomic = callee.builtin && callee.builtin->id >= Builtin::AtomicAdd && callee.builtin->id <= Builtin::AtomicCas;
+      bool isAtomic = callee.builtin && callee.builtin->id >= Builtin::AtomicAdd &&
+                      callee.builtin->id <= Builtin::AtomicCas;
       if (isAtomic && !v.isError()) { // nobody reads the old value: `old = atomic` becomes `eval atomic`
         Stmt &last = blocks_.back()->back();
         last.kind = Stmt::Eval;
@@ -116,7 +130,8 @@ void Elaborator::statement(const ast::Stmt &s) {
     evaluate(*s.value);
     return;
   }
-  default: return;
+  default:
+    return;
   }
 }
 
@@ -133,12 +148,14 @@ void Elaborator::assign(const ast::Stmt &s) {
     unsigned budget = 24;
     if (!inlineable(*v.expr, budget)) v = toVariable(std::move(v), "shared", s.loc);
   }
-  for (const ast::ExprPtr &target : s.targets) assignTo(*target, v, s.value.get(), s.loc);
+  for (const ast::ExprPtr &target : s.targets)
+    assignTo(*target, v, s.value.get(), s.loc);
 }
 
 void Elaborator::assignTo(const ast::Expr &target, Value v, const ast::Expr *source, Range loc) {
   switch (target.kind) {
-  case ast::Expr::Name: return assignName(target.text, std::move(v), isBareLiteral(source), target.loc);
+  case ast::Expr::Name:
+    return assignName(target.text, std::move(v), isBareLiteral(source), target.loc);
   case ast::Expr::Subscript: {
     sawWork_ = true;
     Value value = v.isError() ? std::move(v) : asOperand(std::move(v), source ? source->loc : loc);
@@ -148,17 +165,20 @@ void Elaborator::assignTo(const ast::Expr &target, Value v, const ast::Expr *sou
   }
   default: { // a, b = ...
     if (v.isError()) {
-      for (const ast::ExprPtr &t : target.items) assignTo(*t, Value::error(), nullptr, loc);
+      for (const ast::ExprPtr &t : target.items)
+        assignTo(*t, Value::error(), nullptr, loc);
       return;
     }
     if (v.kind != Value::Tuple || v.items.size() != target.items.size()) {
-      fail(Code::E_ARGUMENTS, loc, "this assigns " + describe(v) + " to " + std::to_string(target.items.size()) + " names");
+      fail(Code::E_ARGUMENTS, loc,
+           "this assigns " + describe(v) + " to " + std::to_string(target.items.size()) + " names");
       return;
     }
     // All right-hand sides are computed before the first name changes.
     for (Value &item : v.items) {
       unsigned budget = 24;
-      if (item.isRuntime() && v.items.size() > 1 && !inlineable(*item.expr, budget)) item = toVariable(std::move(item), "item", loc);
+      if (item.isRuntime() && v.items.size() > 1 && !inlineable(*item.expr, budget))
+        item = toVariable(std::move(item), "item", loc);
     }
     bool listed = source && (source->kind == ast::Expr::Tuple || source->kind == ast::Expr::List);
     for (size_t i = 0; i < target.items.size(); ++i)
@@ -172,7 +192,8 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
   f.maybeUndefined.erase(name);
   auto it = f.locals.find(name);
   if (it != f.locals.end() && it->second.isLoopVariable) {
-    fail(Code::E_LOOP_VARIABLE, loc, "'" + name + "' is the variable of a loop and cannot be assigned in it", "use another name");
+    fail(Code::E_LOOP_VARIABLE, loc, "'" + name + "' is the variable of a loop and cannot be assigned in it",
+         "use another name");
     return;
   }
   if (bareLiteral) v = strengthen(std::move(v));
@@ -183,15 +204,21 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
     if (local.value.isError()) return;
     if (v.kind == Value::Buffer) v = asOperand(std::move(v), loc);
     if (local.symbol < 0 || (!v.isScalar() && !v.isTile())) {
-      fail(Code::E_REBIND, loc, "'" + name + "' is " + describe(local.value) + " before this loop or branch and cannot become " + describe(v) + " in it");
+      fail(Code::E_REBIND, loc,
+           "'" + name + "' is " + describe(local.value) + " before this loop or branch and cannot become " +
+               describe(v) + " in it");
       return;
     }
     const Type type = kernel_.symbols[static_cast<size_t>(local.symbol)].type;
     bool same = v.type().kind == type.kind && v.shape == type.shape;
-    bool converts = v.dtype == type.dtype || (v.weak && type.dtype != DType::Bool && (isFloat(type.dtype) || isInt(v.dtype)));
+    bool converts = v.dtype == type.dtype ||
+                    (v.weak && type.dtype != DType::Bool && (isFloat(type.dtype) || isInt(v.dtype)));
     if (!same || !converts) {
-      fail(Code::E_REBIND, loc, "'" + name + "' is " + describe(local.value) + " before this loop or branch and cannot become " + describe(v) + " in it",
-           same ? std::string("convert it with ts.tile.cast(x, ts.") + tessera::name(type.dtype) + ")" : "keep its shape, or use another name");
+      fail(Code::E_REBIND, loc,
+           "'" + name + "' is " + describe(local.value) + " before this loop or branch and cannot become " +
+               describe(v) + " in it",
+           same ? std::string("convert it with ts.tile.cast(x, ts.") + tessera::name(type.dtype) + ")"
+                : "keep its shape, or use another name");
       return;
     }
     v = convert(std::move(v), type.dtype, loc);
@@ -215,7 +242,8 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
     local.symbol = v.expr->symbol;
   } else if (v.kind == Value::Tuple) {
     for (Value &item : v.items)
-      if (item.isRuntime() && !(budget = 24, inlineable(*item.expr, budget))) item = toVariable(std::move(item), name, loc);
+      if (item.isRuntime() && !(budget = 24, inlineable(*item.expr, budget)))
+        item = toVariable(std::move(item), name, loc);
   }
   local.value = std::move(v);
   f.locals[name] = std::move(local);
@@ -223,8 +251,8 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
 
 void Elaborator::augmented(const ast::Stmt &s) {
   static const std::map<std::string, Op> kOps = {
-      {"+", Op::Add}, {"-", Op::Sub}, {"*", Op::Mul}, {"/", Op::Div}, {"//", Op::FloorDiv}, {"%", Op::Mod},
-      {"**", Op::Pow}, {"&", Op::And}, {"|", Op::Or}, {"^", Op::Xor}, {"<<", Op::Shl}, {">>", Op::Shr}};
+      {"+", Op::Add},  {"-", Op::Sub}, {"*", Op::Mul}, {"/", Op::Div}, {"//", Op::FloorDiv}, {"%", Op::Mod},
+      {"**", Op::Pow}, {"&", Op::And}, {"|", Op::Or},  {"^", Op::Xor}, {"<<", Op::Shl},      {">>", Op::Shr}};
   const ast::Expr &target = *s.targets[0];
   Value old = operand(target);
   Value change = operand(*s.value);
@@ -249,7 +277,8 @@ void Elaborator::kernelReturn(const ast::Stmt &s) {
   returned_ = true;
   if (!s.value || s.value->kind == ast::Expr::None) {
     if (hasResultAnnotation_ && !results_.empty())
-      fail(Code::E_RETURN_TYPE, s.loc, "the kernel is annotated to return something", "return it, or drop the annotation");
+      fail(Code::E_RETURN_TYPE, s.loc, "the kernel is annotated to return something",
+           "return it, or drop the annotation");
     return;
   }
   bool many = s.value->kind == ast::Expr::Tuple;
@@ -260,7 +289,9 @@ void Elaborator::kernelReturn(const ast::Stmt &s) {
     return;
   }
   if (count != results_.size()) {
-    fail(Code::E_RETURN_TYPE, s.loc, "the kernel returns " + std::to_string(count) + " values, but its annotation names " + std::to_string(results_.size()));
+    fail(Code::E_RETURN_TYPE, s.loc,
+         "the kernel returns " + std::to_string(count) + " values, but its annotation names " +
+             std::to_string(results_.size()));
     return;
   }
   for (size_t i = 0; i < count; ++i) {
@@ -272,7 +303,8 @@ void Elaborator::kernelReturn(const ast::Stmt &s) {
 
 static std::string dimsText(const std::vector<Dim> &dims, DType t) {
   std::string out = "ts.Tensor[";
-  for (const Dim &d : dims) out += (d.symbol.empty() ? std::to_string(d.constant) : "\"" + d.symbol + "\"") + ", ";
+  for (const Dim &d : dims)
+    out += (d.symbol.empty() ? std::to_string(d.constant) : "\"" + d.symbol + "\"") + ", ";
   return out + "ts." + name(t) + "]";
 }
 
@@ -281,16 +313,21 @@ void Elaborator::returnOne(Value v, const ast::Expr &e, size_t index, size_t cou
   if (v.kind == Value::Tensor) {
     Param &p = kernel_.params[static_cast<size_t>(v.index)];
     bool same = p.dtype == result.dtype && p.dims.size() == result.dims.size() &&
-                std::ranges::equal(p.dims, result.dims, [](const Dim &a, const Dim &b) { return a.symbol == b.symbol && a.constant == b.constant; });
+                std::ranges::equal(p.dims, result.dims, [](const Dim &a, const Dim &b) {
+                  return a.symbol == b.symbol && a.constant == b.constant;
+                });
     if (!same)
-      fail(Code::E_RETURN_TYPE, e.loc, "'" + p.name + "' is " + dimsText(p.dims, p.dtype) + ", but the annotation says " + dimsText(result.dims, result.dtype));
+      fail(Code::E_RETURN_TYPE, e.loc,
+           "'" + p.name + "' is " + dimsText(p.dims, p.dtype) + ", but the annotation says " +
+               dimsText(result.dims, result.dtype));
     p.returned = true;
     return;
   }
   v = asOperand(std::move(v), e.loc);
   if (v.isError()) return;
   if (v.dtype != result.dtype && !v.weak) {
-    fail(Code::E_RETURN_TYPE, e.loc, "the kernel returns " + describe(v) + ", but the annotation says " + name(result.dtype),
+    fail(Code::E_RETURN_TYPE, e.loc,
+         "the kernel returns " + describe(v) + ", but the annotation says " + name(result.dtype),
          std::string("convert it with ts.tile.cast(x, ts.") + name(result.dtype) + ")");
     return;
   }
@@ -299,7 +336,8 @@ void Elaborator::returnOne(Value v, const ast::Expr &e, size_t index, size_t cou
   p.name = count == 1 ? "result" : "result" + std::to_string(index);
   for (const Param &other : kernel_.params)
     if (other.name == p.name) {
-      fail(Code::E_DUPLICATE, e.loc, "the returned value is called '" + p.name + "', but so is a parameter", "rename the parameter");
+      fail(Code::E_DUPLICATE, e.loc, "the returned value is called '" + p.name + "', but so is a parameter",
+           "rename the parameter");
       return;
     }
   p.loc = result.loc;
@@ -311,8 +349,8 @@ void Elaborator::returnOne(Value v, const ast::Expr &e, size_t index, size_t cou
   storeResult(std::move(v), static_cast<int>(kernel_.params.size()) - 1, e.loc);
 }
 
-/// Finds where a program's tile lies in the result: along the grid axis that walks the dim in steps of the tile's
-/// extent, else the tile covers the dim.
+/// Finds where a program's tile lies in the result: along the grid axis that walks the dim in steps of the
+/// tile's extent, else the tile covers the dim.
 void Elaborator::storeResult(Value v, int param, Range loc) {
   if (v.isError()) return;
   const std::vector<Dim> dims = kernel_.params[static_cast<size_t>(param)].dims;
@@ -320,7 +358,8 @@ void Elaborator::storeResult(Value v, int param, Range loc) {
   out.param = param;
   if (linearId_) {
     if (dims.size() != 1 || v.isTile()) {
-      fail(Code::E_RETURN_TYPE, loc, "a linear_id() program returns one scalar per lane into a result with one dim");
+      fail(Code::E_RETURN_TYPE, loc,
+           "a linear_id() program returns one scalar per lane into a result with one dim");
       return;
     }
     out.starts.push_back(make(Op::LaneId, {Type::Scalar, DType::I64, {}}, loc));
@@ -330,7 +369,9 @@ void Elaborator::storeResult(Value v, int param, Range loc) {
   std::vector<int64_t> shape = v.shape;
   size_t batch = batch_.used ? batch_.symbols.size() : 0;
   if (shape.size() + batch != dims.size() || shape.empty()) {
-    fail(Code::E_RETURN_TYPE, loc, "a returned value has one axis per dim of the annotation (" + std::to_string(dims.size()) + "), found " + describe(v),
+    fail(Code::E_RETURN_TYPE, loc,
+         "a returned value has one axis per dim of the annotation (" + std::to_string(dims.size()) +
+             "), found " + describe(v),
          "or store it into an output parameter");
     return;
   }
@@ -345,17 +386,21 @@ void Elaborator::storeResult(Value v, int param, Range loc) {
       if (start || d.symbol.empty()) break;
       bool fromZero = axis.lo->op == Op::ConstInt && axis.lo->intValue == 0;
       bool byTile = axis.step->op == Op::ConstInt && axis.step->intValue == shape[i];
-      if (fromZero && byTile && axis.hi->op == Op::DimRef && axis.hi->text == d.symbol) start = var(axis.symbol, loc);
+      if (fromZero && byTile && axis.hi->op == Op::DimRef && axis.hi->text == d.symbol)
+        start = var(axis.symbol, loc);
     }
     if (!start && extent.isConstInt() && extent.intValue == shape[i]) start = constInt(0, loc);
     if (!start) {
       std::set<std::string> dim = {d.symbol};
-      bool known = std::ranges::any_of(options_.dims, [&](const auto &o) { return o.first == d.symbol && o.second == shape[i]; });
+      bool known = std::ranges::any_of(
+          options_.dims, [&](const auto &o) { return o.first == d.symbol && o.second == shape[i]; });
       if (known && !specialized_.count(d.symbol)) {
         want(dim, loc, "the extent of the returned tile");
         return;
       }
-      fail(Code::E_RETURN_TYPE, loc, "no grid axis walks dim " + std::to_string(batch + i) + " of the result in steps of " + std::to_string(shape[i]),
+      fail(Code::E_RETURN_TYPE, loc,
+           "no grid axis walks dim " + std::to_string(batch + i) + " of the result in steps of " +
+               std::to_string(shape[i]),
            "store into an output parameter at the place you mean");
       return;
     }

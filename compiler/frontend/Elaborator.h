@@ -1,9 +1,9 @@
 // Elaboration: walks the syntax tree of one kernel with its helpers inlined and emits the typed Program.
 //
-// One object elaborates one instance once. Compile-time values stay Values; run-time ones become expressions, and
-// statements are appended to the block that is open. When a symbolic dim turns out to be needed as a constant, its
-// name is put into wanted() and the run is to be repeated with that dim specialised: then it is a constant from the
-// first statement on, everywhere alike.
+// One object elaborates one instance once. Compile-time values stay Values; run-time ones become expressions,
+// and statements are appended to the block that is open. When a symbolic dim turns out to be needed as a
+// constant, its name is put into wanted() and the run is to be repeated with that dim specialised: then it is
+// a constant from the first statement on, everywhere alike.
 #pragma once
 #include "compiler/frontend/ModuleData.h"
 #include "compiler/frontend/Value.h"
@@ -45,11 +45,11 @@ private:
   // --- Names in scope ---
   struct Local {
     Value value;
-    int symbol = -1;     // the variable that holds it, when it is this name's own
-    int fixed = 0;       // > 0 inside loops and branches that rebind it: the variable keeps its type
+    int symbol = -1; // the variable that holds it, when it is this name's own
+    int fixed = 0;   // > 0 inside loops and branches that rebind it: the variable keeps its type
     bool isLoopVariable = false;
     Range loc;
-    size_t order = 0;    // of first definition
+    size_t order = 0; // of first definition
   };
   struct Frame {
     std::string function;
@@ -112,10 +112,10 @@ private:
   Value select(Value, Value, Value, Range);
   bool unify(Value &, Value &, Range, const char *what);
   bool broadcastPair(Value &, Value &, Range);
-  Value convert(Value, DType, Range);  // weak values and exact conversions
-  Value cast(Value, DType, Range);     // the language's cast
+  Value convert(Value, DType, Range); // weak values and exact conversions
+  Value cast(Value, DType, Range);    // the language's cast
   Value broadcastTo(Value, const std::vector<int64_t> &, Range);
-  Value strengthen(Value);             // the type a variable bound to it gets
+  Value strengthen(Value); // the type a variable bound to it gets
   ExprPtr take(Value, Range);
   ExprPtr make(Op, Type, Range, std::vector<ExprPtr> args = {});
   ExprPtr constInt(int64_t, Range, DType = DType::I64);
@@ -251,12 +251,12 @@ private:
   std::vector<std::unique_ptr<Frame>> frames_;
   Frame &frame() { return *frames_.back(); }
   std::vector<Block *> blocks_;
-  std::map<std::string, Value> constants_;  // module constants evaluated so far
+  std::map<std::string, Value> constants_; // module constants evaluated so far
   std::set<std::string> evaluating_;
-  std::set<SymbolId> immutable_;            // loop and grid variables
-  std::map<SymbolId, DType> bufferAccum_;   // policy of what was copied into a buffer
+  std::set<SymbolId> immutable_;          // loop and grid variables
+  std::map<SymbolId, DType> bufferAccum_; // policy of what was copied into a buffer
   size_t nodes_ = 0, localCount_ = 0;
-  bool constantsOnly_ = false;              // evaluating a module constant
+  bool constantsOnly_ = false; // evaluating a module constant
   bool returned_ = false;
   Range bodyLoc_;
 
@@ -264,8 +264,8 @@ private:
   enum class GridForm : uint8_t { None, Parallel, Explicit };
   GridForm gridForm_ = GridForm::None;
   int controlDepth_ = 0;
-  bool gridClosed_ = false;                 // the parallel loops have ended
-  bool sawWork_ = false;                    // something other than bindings and allocations was executed
+  bool gridClosed_ = false; // the parallel loops have ended
+  bool sawWork_ = false;    // something other than bindings and allocations was executed
   std::optional<Range> linearId_;
   struct Iterator {
     std::string name, dim;

@@ -17,7 +17,8 @@ Module::Module(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Module::~Module() = default;
 bool Module::valid() const { return impl_->data.valid; }
 
-std::unique_ptr<Module> Module::parse(std::string_view source, std::string fileName, std::vector<Diagnostic> &diags) {
+std::unique_ptr<Module> Module::parse(std::string_view source, std::string fileName,
+                                      std::vector<Diagnostic> &diags) {
   auto impl = std::make_unique<Impl>(std::string(source), std::move(fileName));
   ModuleData &m = impl->data;
   DiagnosticSink sink(m.source);
@@ -39,7 +40,8 @@ const FunctionDecl *Module::Impl::choose(const std::string &name, DiagnosticSink
     if (f.stmt->text == name) return &f;
   }
   if (!name.empty()) {
-    sink.error(Code::E_UNKNOWN_KERNEL, {}, "there is no kernel '" + name + "' in this source", didYouMean(name, names));
+    sink.error(Code::E_UNKNOWN_KERNEL, {}, "there is no kernel '" + name + "' in this source",
+               didYouMean(name, names));
     return nullptr;
   }
   if (names.empty()) {
@@ -48,22 +50,28 @@ const FunctionDecl *Module::Impl::choose(const std::string &name, DiagnosticSink
   }
   if (names.size() > 1) {
     std::string list;
-    for (const std::string &n : names) list += (list.empty() ? "" : ", ") + n;
-    sink.error(Code::E_AMBIGUOUS_KERNEL, {}, "this source has several kernels: " + list, "name one with --kernel");
+    for (const std::string &n : names)
+      list += (list.empty() ? "" : ", ") + n;
+    sink.error(Code::E_AMBIGUOUS_KERNEL, {}, "this source has several kernels: " + list,
+               "name one with --kernel");
     return nullptr;
   }
   return kernels.empty() ? graphs[0] : kernels[0];
 }
 
-CompileStatus Module::instantiate(const FrontendOptions &options, Kernel &out, std::vector<Diagnostic> &diags) const {
+CompileStatus Module::instantiate(const FrontendOptions &options, Kernel &out,
+                                  std::vector<Diagnostic> &diags) const {
   if (!valid()) return CompileStatus::BadProgram;
   const ModuleData &m = impl_->data;
   DiagnosticSink sink(m.source);
   const FunctionDecl *f = impl_->choose(options.kernel, sink);
   if (f && f->notBuilt)
-    sink.error(Code::E_UNIMPLEMENTED, f->notBuilt->loc, "TSR_UNIMPLEMENTED: this decorator is declared, but not built yet");
+    sink.error(Code::E_UNIMPLEMENTED, f->notBuilt->loc,
+               "TSR_UNIMPLEMENTED: this decorator is declared, but not built yet");
   if (f && f->kind == FunctionDecl::Graph)
-    sink.error(Code::E_UNIMPLEMENTED, f->stmt->nameLoc, "TSR_UNIMPLEMENTED: bodies of @ts.jit graph functions are not built yet ('" + f->stmt->text + "')");
+    sink.error(Code::E_UNIMPLEMENTED, f->stmt->nameLoc,
+               "TSR_UNIMPLEMENTED: bodies of @ts.jit graph functions are not built yet ('" + f->stmt->text +
+                   "')");
   if (!f || sink.hasErrors()) {
     bool unimplemented = sink.has(Code::E_UNIMPLEMENTED);
     sink.flush(diags);
@@ -122,7 +130,8 @@ CompileStatus Module::signatures(std::vector<Signature> &out, std::vector<Diagno
       sp.dtype = name(p.dtype);
       sp.reads = p.isTensor && effects.reads.count(p.name);
       sp.writes = p.isTensor && effects.writes.count(p.name);
-      for (const Dim &d : p.dims) sp.dims.push_back(dimText(d));
+      for (const Dim &d : p.dims)
+        sp.dims.push_back(dimText(d));
       sp.hasDefault = p.defaultValue.has_value();
       sp.defaultValue = p.defaultValue.value_or(0);
       s.params.push_back(std::move(sp));
@@ -133,11 +142,13 @@ CompileStatus Module::signatures(std::vector<Signature> &out, std::vector<Diagno
       sp.name = e.results().size() == 1 ? "result" : "result" + std::to_string(i);
       sp.isTensor = sp.isResult = sp.writes = true;
       sp.dtype = name(e.results()[i].dtype);
-      for (const Dim &d : e.results()[i].dims) sp.dims.push_back(dimText(d));
+      for (const Dim &d : e.results()[i].dims)
+        sp.dims.push_back(dimText(d));
       s.params.push_back(std::move(sp));
     }
     s.dims = e.kernel().dims;
-    for (const Elaborator::Tunable &t : e.tunables()) s.tunables.emplace_back(t.name, t.space);
+    for (const Elaborator::Tunable &t : e.tunables())
+      s.tunables.emplace_back(t.name, t.space);
     out.push_back(std::move(s));
   }
   bool ok = !sink.hasErrors();

@@ -1,7 +1,8 @@
 // The frontend of the tile language: source text in, typed Program (Program.h) out.
 //
-// Re-entrant: there is no global state, and a parsed Module may be used from several threads at once. Nothing throws.
-// Every failure is one or more Diagnostics, appended in line order; DiagnosticCodes.def lists the codes.
+// Re-entrant: there is no global state, and a parsed Module may be used from several threads at once. Nothing
+// throws. Every failure is one or more Diagnostics, appended in line order; DiagnosticCodes.def lists the
+// codes.
 #pragma once
 #include "compiler/frontend/Program.h"
 #include "core/CompilerService.h"
@@ -17,10 +18,10 @@ namespace tessera::frontend {
 /// What selects one instance of one kernel.
 struct FrontendOptions {
   std::string fileName = "<source>";
-  std::string kernel;                                     // empty: the only one of the source
-  std::vector<std::pair<std::string, int64_t>> dims;      // known values of symbolic dims (used only where needed)
-  std::vector<std::pair<std::string, int64_t>> tunables;  // chosen values; the others take their first one
-  int64_t sharedLimit = int64_t(1) << 20;                 // bytes of shared memory one program may allocate
+  std::string kernel;                                // empty: the only one of the source
+  std::vector<std::pair<std::string, int64_t>> dims; // known values of symbolic dims (used only where needed)
+  std::vector<std::pair<std::string, int64_t>> tunables; // chosen values; the others take their first one
+  int64_t sharedLimit = int64_t(1) << 20;                // bytes of shared memory one program may allocate
 };
 
 /// A source file, parsed once. Immutable after parse().
@@ -60,7 +61,8 @@ std::string dump(const Kernel &);
 /// A deep copy of an expression.
 ExprPtr clone(const Expr &);
 
-// --- Shape validation -------------------------------------------------------------------------------------------
+// --- Shape validation
+// -------------------------------------------------------------------------------------------
 
 /// What validateShapes checks. The text form (parseShapePolicy) is a comma-separated list of
 /// `known`, `nonempty`, `whole_tiles`, `max_bytes=N` and `NAME=VALUE` for the dims' values.
@@ -75,19 +77,20 @@ struct ShapePolicy {
 struct ShapeFinding {
   std::string subject; // the parameter, dim or grid axis
   std::string message;
-  Range loc;           // line 0: none
+  Range loc; // line 0: none
 };
 
 struct ShapeReport {
   std::vector<ShapeFinding> findings; // empty: the shapes obey the policy
   bool ok() const { return findings.empty(); }
-  std::string text() const;           // one line per finding
+  std::string text() const; // one line per finding
 };
 
 [[nodiscard]] bool parseShapePolicy(std::string_view text, ShapePolicy &out, std::string &why);
 ShapeReport validateShapes(const Kernel &, const ShapePolicy &);
 
-// --- Diagnostic codes -------------------------------------------------------------------------------------------
+// --- Diagnostic codes
+// -------------------------------------------------------------------------------------------
 
 struct DiagnosticInfo {
   const char *code;        // "E_UNDEFINED_NAME"

@@ -26,24 +26,31 @@ bool mentions(const Stmt &s, const Symbols &symbols) {
 /// Variables and buffers a statement writes.
 void collectWritten(const Stmt &s, Symbols &out) {
   if (s.kind == Stmt::Assign || s.kind == Stmt::BufferWrite || s.kind == Stmt::CpAsync) out.insert(s.symbol);
-  for (const Stmt &inner : s.body) collectWritten(inner, out);
-  for (const Stmt &inner : s.orelse) collectWritten(inner, out);
+  for (const Stmt &inner : s.body)
+    collectWritten(inner, out);
+  for (const Stmt &inner : s.orelse)
+    collectWritten(inner, out);
 }
 
 void collectReadBuffers(const Expr &e, Symbols &out) {
   if (e.op == Op::BufferRead) out.insert(e.symbol);
-  for (const ExprPtr &a : e.args) collectReadBuffers(*a, out);
+  for (const ExprPtr &a : e.args)
+    collectReadBuffers(*a, out);
 }
 
 void collectReadBuffers(const Stmt &s, Symbols &out) {
-  for (const ExprPtr &e : s.exprs) collectReadBuffers(*e, out);
-  for (const Stmt &inner : s.body) collectReadBuffers(inner, out);
-  for (const Stmt &inner : s.orelse) collectReadBuffers(inner, out);
+  for (const ExprPtr &e : s.exprs)
+    collectReadBuffers(*e, out);
+  for (const Stmt &inner : s.body)
+    collectReadBuffers(inner, out);
+  for (const Stmt &inner : s.orelse)
+    collectReadBuffers(inner, out);
 }
 
 void collectVars(const Expr &e, Symbols &out) {
   if (e.op == Op::Var) out.insert(e.symbol);
-  for (const ExprPtr &a : e.args) collectVars(*a, out);
+  for (const ExprPtr &a : e.args)
+    collectVars(*a, out);
 }
 
 ExprPtr makeVar(SymbolId s, const Type &type, Range loc) {
@@ -140,7 +147,8 @@ public:
       groups.push_back(std::move(g));
     }
     std::ranges::sort(groups, [](const Group &a, const Group &b) { return a.first > b.first; });
-    for (Group &g : groups) form(std::move(g.members));
+    for (Group &g : groups)
+      form(std::move(g.members));
   }
 
 private:
@@ -159,7 +167,8 @@ private:
 
   void form(std::vector<ReductionIterator> members) {
     Symbols iterators, tainted;
-    for (const ReductionIterator &m : members) iterators.insert(m.symbol);
+    for (const ReductionIterator &m : members)
+      iterators.insert(m.symbol);
     tainted = iterators;
     std::optional<std::pair<size_t, size_t>> range = span(iterators);
     if (!range) return;
@@ -175,7 +184,8 @@ private:
         continue;
       }
       if (mentions(s, late)) {
-        sink_.error(Code::E_ITERATOR_REDUCTION, s.loc, "this needs the total over '" + members[0].name + "' inside the loop that computes it",
+        sink_.error(Code::E_ITERATOR_REDUCTION, s.loc,
+                    "this needs the total over '" + members[0].name + "' inside the loop that computes it",
                     "write the loops with ts.tile.range");
         failed = true;
         continue;
@@ -188,7 +198,8 @@ private:
       accumulates = true;
       totals.push_back(accumulate(*sum, before, loop));
       if (mentions(s, tainted)) {
-        sink_.error(Code::E_ITERATOR_REDUCTION, s.loc, "only a part of this statement accumulates over '" + members[0].name + "'",
+        sink_.error(Code::E_ITERATOR_REDUCTION, s.loc,
+                    "only a part of this statement accumulates over '" + members[0].name + "'",
                     "assign the tile to a variable first, or write the loop with ts.tile.range");
         failed = true;
       }
@@ -196,16 +207,22 @@ private:
       after.push_back(std::move(s));
     }
     if (!accumulates && !failed) {
-      sink_.error(Code::E_ITERATOR_REDUCTION, members[0].loc, "'" + members[0].name + "' indexes nothing that is written, so it is a reduction, but nothing accumulates over it",
-                  "accumulate with += or ts.tile.mma, or index the output with it");
+      sink_.error(
+          Code::E_ITERATOR_REDUCTION, members[0].loc,
+          "'" + members[0].name +
+              "' indexes nothing that is written, so it is a reduction, but nothing accumulates over it",
+          "accumulate with += or ts.tile.mma, or index the output with it");
       failed = true;
     }
     if (failed) return;
     protectBuffers(loop);
-    for (auto it = members.rbegin(); it != members.rend(); ++it) wrap(*it, loop, totals);
+    for (auto it = members.rbegin(); it != members.rend(); ++it)
+      wrap(*it, loop, totals);
 
     Block body;
-    auto append = [&](auto first, auto last) { body.insert(body.end(), std::make_move_iterator(first), std::make_move_iterator(last)); };
+    auto append = [&](auto first, auto last) {
+      body.insert(body.end(), std::make_move_iterator(first), std::make_move_iterator(last));
+    };
     append(k_.body.begin(), k_.body.begin() + static_cast<std::ptrdiff_t>(range->first));
     append(before.begin(), before.end());
     append(loop.begin(), loop.end());
@@ -214,8 +231,8 @@ private:
     k_.body = std::move(body);
   }
 
-  /// A statement between the dependent ones that does not depend itself. Synchronisation and shared memory stay in
-  /// the loop; what uses a total goes behind it; a pure binding is computed once, in front of it.
+  /// A statement between the dependent ones that does not depend itself. Synchronisation and shared memory
+  /// stay in the loop; what uses a total goes behind it; a pure binding is computed once, in front of it.
   void place(Stmt s, Block &before, Block &loop, Block &after, Symbols &late) {
     switch (s.kind) {
     case Stmt::Barrier:
@@ -237,20 +254,24 @@ private:
       before.push_back(std::move(s));
       return;
     }
-    default: break;
+    default:
+      break;
     }
     collectWritten(s, late);
     after.push_back(std::move(s));
   }
 
   /// A dependent statement that only passes tiles on.
-  void passOn(Stmt s, const std::vector<ReductionIterator> &members, Symbols &tainted, Block &loop, bool &failed) {
-    bool local = s.kind == Stmt::Assign || s.kind == Stmt::CpAsync || s.kind == Stmt::BufferWrite || s.kind == Stmt::Prefetch;
+  void passOn(Stmt s, const std::vector<ReductionIterator> &members, Symbols &tainted, Block &loop,
+              bool &failed) {
+    bool local = s.kind == Stmt::Assign || s.kind == Stmt::CpAsync || s.kind == Stmt::BufferWrite ||
+                 s.kind == Stmt::Prefetch;
     if (!local) {
       bool nested = s.kind == Stmt::For || s.kind == Stmt::While || s.kind == Stmt::If;
       sink_.error(Code::E_ITERATOR_REDUCTION, s.loc,
-                  nested ? "a loop or branch depends on '" + members[0].name + "', which is a reduction iterator"
-                         : "this stores a value of every turn over '" + members[0].name + "' into one place",
+                  nested
+                      ? "a loop or branch depends on '" + members[0].name + "', which is a reduction iterator"
+                      : "this stores a value of every turn over '" + members[0].name + "' into one place",
                   nested ? "write the loop with ts.tile.range" : "accumulate with += or ts.tile.mma");
       failed = true;
       return;
@@ -299,7 +320,8 @@ private:
     return id;
   }
 
-  /// A buffer that is both filled and read in the loop is filled again next turn: a barrier keeps the two apart.
+  /// A buffer that is both filled and read in the loop is filled again next turn: a barrier keeps the two
+  /// apart.
   void protectBuffers(Block &loop) {
     Symbols written, read;
     for (const Stmt &s : loop) {
@@ -337,15 +359,19 @@ private:
 /// Index expressions of stores and atomics; variables are followed to what they were computed from.
 void collectIndices(const Expr &e, Symbols &out) {
   if (e.op == Op::Atomic)
-    for (size_t i = 0; i + 1 < e.args.size(); ++i) collectVars(*e.args[i], out);
-  for (const ExprPtr &a : e.args) collectIndices(*a, out);
+    for (size_t i = 0; i + 1 < e.args.size(); ++i)
+      collectVars(*e.args[i], out);
+  for (const ExprPtr &a : e.args)
+    collectIndices(*a, out);
 }
 
 void collectIndices(const Block &body, Symbols &out) {
   for (const Stmt &s : body) {
     if (s.kind == Stmt::StoreTile || s.kind == Stmt::StoreElem)
-      for (size_t i = 1; i < s.exprs.size(); ++i) collectVars(*s.exprs[i], out);
-    for (const ExprPtr &e : s.exprs) collectIndices(*e, out);
+      for (size_t i = 1; i < s.exprs.size(); ++i)
+        collectVars(*s.exprs[i], out);
+    for (const ExprPtr &e : s.exprs)
+      collectIndices(*e, out);
     collectIndices(s.body, out);
     collectIndices(s.orelse, out);
   }

@@ -24,8 +24,8 @@ std::set<SymbolId> writtenIndexSymbols(const Block &);
 /// After: the statements that depend on k loop, the accumulation starts at zero, what follows it runs once.
 ///   t = 0; for k { cp_async..; cp_async..; barrier; t = mma(a, b, t); barrier }; acc = t; C[m, n] += acc
 /// The last barrier keeps the next turn's copies off buffers that are still read.
-/// Iterators whose spans overlap become one nest. Errors (nothing accumulates, a total is needed inside its own
-/// loop) go to the sink.
+/// Iterators whose spans overlap become one nest. Errors (nothing accumulates, a total is needed inside its
+/// own loop) go to the sink.
 void formReductionLoops(Kernel &, std::vector<ReductionIterator>, DiagnosticSink &);
 
 } // namespace tessera::frontend

@@ -59,7 +59,8 @@ private:
 
   bool atLineEnd() const { return i_ >= s_.size() || peek() == '\n' || peek() == '\r'; }
   void skipComment() {
-    while (!atLineEnd()) advance();
+    while (!atLineEnd())
+      advance();
   }
   void skipLineEnd() {
     if (peek() == '\r' && peek(1) == '\n') advance();
@@ -90,7 +91,8 @@ private:
     atLineStart_ = false;
     Range loc = since(start);
     if (tabsAfterSpaces)
-      sink_.error(Code::E_INDENTATION, loc, "tabs follow spaces in the indentation", "indent with spaces only");
+      sink_.error(Code::E_INDENTATION, loc, "tabs follow spaces in the indentation",
+                  "indent with spaces only");
     if (width > indents_.back()) {
       if (indents_.size() > kMaxNesting) return giveUp(loc, "blocks are nested too deeply");
       indents_.push_back(width);
@@ -111,7 +113,8 @@ private:
   }
 
   bool giveUp(Range loc, const char *what) {
-    sink_.error(Code::E_NESTING, loc, std::string(what) + " (the limit is " + std::to_string(kMaxNesting) + ")");
+    sink_.error(Code::E_NESTING, loc,
+                std::string(what) + " (the limit is " + std::to_string(kMaxNesting) + ")");
     gaveUp_ = true;
     return false;
   }
@@ -138,7 +141,8 @@ private:
       return;
     }
     skipLineEnd();
-    // A declaration at the left margin inside an open bracket: the bracket was forgotten. Say so and go on there.
+    // A declaration at the left margin inside an open bracket: the bracket was forgotten. Say so and go on
+    // there.
     if (s_.substr(i_).starts_with("def ") || s_.substr(i_).starts_with("@ts.") ||
         s_.substr(i_).starts_with("import ")) {
       sink_.error(Code::E_BRACKET, brackets_.back().loc, "'" + brackets_.back().text + "' is never closed");
@@ -161,7 +165,8 @@ private:
   bool isStringStart() const {
     if (peek() == '"' || peek() == '\'') return true;
     size_t k = 0;
-    while (k < 2 && std::string_view("rRbBuUfFtT").find(peek(k)) != std::string_view::npos && peek(k)) ++k;
+    while (k < 2 && std::string_view("rRbBuUfFtT").find(peek(k)) != std::string_view::npos && peek(k))
+      ++k;
     return k > 0 && (peek(k) == '"' || peek(k) == '\'');
   }
 
@@ -271,13 +276,15 @@ private:
       // Python refuses 007 as well; 00 is fine.
       if (base == 10 && digits.size() > 1 && digits[0] == '0' && t.intValue != 0) junk = true;
     }
-    if (junk) sink_.error(Code::E_NUMBER, loc, "this is not a number of the language", "write 42, 0x2a, 1.5 or 1e-3");
+    if (junk)
+      sink_.error(Code::E_NUMBER, loc, "this is not a number of the language", "write 42, 0x2a, 1.5 or 1e-3");
   }
 
   void name() {
     Range start = here();
     size_t from = i_;
-    while (i_ < s_.size() && isNamePart(static_cast<unsigned char>(peek()))) advance();
+    while (i_ < s_.size() && isNamePart(static_cast<unsigned char>(peek())))
+      advance();
     std::string text(s_.substr(from, i_ - from));
     for (unsigned char c : text)
       if (c >= 0x80) {
@@ -289,9 +296,9 @@ private:
 
   void op() {
     static constexpr std::array kOps = {
-        "**=", "//=", ">>=", "<<=", "...", "->", "**", "//", ">>", "<<", "<=", ">=", "==", "!=", "+=", "-=", "*=",
-        "/=",  "%=",  "&=",  "|=",  "^=",  "@=", ":=", "+",  "-",  "*",  "/",  "%",  "@",  "&",  "|",  "^",  "~",
-        "<",   ">",   "(",   ")",   "[",   "]",  "{",  "}",  ",",  ":",  ".",  ";",  "="};
+        "**=", "//=", ">>=", "<<=", "...", "->", "**", "//", ">>", "<<", "<=", ">=", "==", "!=", "+=", "-=",
+        "*=",  "/=",  "%=",  "&=",  "|=",  "^=", "@=", ":=", "+",  "-",  "*",  "/",  "%",  "@",  "&",  "|",
+        "^",   "~",   "<",   ">",   "(",   ")",  "[",  "]",  "{",  "}",  ",",  ":",  ".",  ";",  "="};
     Range start = here();
     for (std::string_view candidate : kOps) {
       if (!s_.substr(i_).starts_with(candidate)) continue;
@@ -302,7 +309,8 @@ private:
       return;
     }
     advance();
-    while (i_ < s_.size() && (static_cast<unsigned char>(peek()) >> 6) == 2) advance();
+    while (i_ < s_.size() && (static_cast<unsigned char>(peek()) >> 6) == 2)
+      advance();
     sink_.error(Code::E_CHARACTER, start, "this character is not part of the language");
   }
 
@@ -321,8 +329,9 @@ private:
       if (brackets_.empty())
         sink_.error(Code::E_BRACKET, t.loc, "'" + t.text + "' closes nothing");
       else
-        sink_.error(Code::E_BRACKET, t.loc, "'" + t.text + "' does not match the '" + brackets_.back().text +
-                                                "' of line " + std::to_string(brackets_.back().loc.line));
+        sink_.error(Code::E_BRACKET, t.loc,
+                    "'" + t.text + "' does not match the '" + brackets_.back().text + "' of line " +
+                        std::to_string(brackets_.back().loc.line));
       if (!brackets_.empty()) brackets_.pop_back();
     }
   }

@@ -1,4 +1,5 @@
-// Python's tokens: names, numbers, strings, operators, and the Newline/Indent/Dedent tokens its layout stands for.
+// Python's tokens: names, numbers, strings, operators, and the Newline/Indent/Dedent tokens its layout stands
+// for.
 #pragma once
 #include "compiler/frontend/Diagnostics.h"
 #include <string>
@@ -22,8 +23,8 @@ constexpr size_t kMaxSourceBytes = size_t(4) << 20;
 /// Indentation levels, and brackets open at once.
 constexpr size_t kMaxNesting = 200;
 
-/// Turns a source into tokens; always ends in End, whatever the input. Errors go to the sink and the offending
-/// characters are skipped, so that the parser sees as much of the rest as possible.
+/// Turns a source into tokens; always ends in End, whatever the input. Errors go to the sink and the
+/// offending characters are skipped, so that the parser sees as much of the rest as possible.
 std::vector<Token> tokenize(const SourceText &, DiagnosticSink &);
 
 } // namespace tessera::frontend

@@ -4,7 +4,8 @@ namespace tessera::frontend {
 
 std::string Linear::key() const {
   std::string out;
-  for (auto [atom, c] : terms) out += std::to_string(c) + "*" + std::to_string(atom) + "+";
+  for (auto [atom, c] : terms)
+    out += std::to_string(c) + "*" + std::to_string(atom) + "+";
   return out + std::to_string(constant);
 }
 

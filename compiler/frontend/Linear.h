@@ -24,8 +24,8 @@ std::optional<Linear> add(const Linear &, const Linear &);
 std::optional<Linear> subtract(const Linear &, const Linear &);
 std::optional<Linear> scale(const Linear &, int64_t);
 
-/// An unknown. Two atoms are the same value exactly when they are the same atom; a variable that is assigned again
-/// gets a new one.
+/// An unknown. Two atoms are the same value exactly when they are the same atom; a variable that is assigned
+/// again gets a new one.
 class AtomTable {
 public:
   /// `dims`: the symbolic dims its value is computed from; `fixed`: it depends on nothing else.

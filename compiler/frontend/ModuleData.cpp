@@ -30,11 +30,15 @@ private:
   void statement(const ast::Stmt &s, bool first) {
     switch (s.kind) {
     case ast::Stmt::Error:
-    case ast::Stmt::Pass: return;
-    case ast::Stmt::Import: return import(s);
-    case ast::Stmt::Function: return function(s);
+    case ast::Stmt::Pass:
+      return;
+    case ast::Stmt::Import:
+      return import(s);
+    case ast::Stmt::Function:
+      return function(s);
     case ast::Stmt::Assign:
-      for (const ast::ExprPtr &t : s.targets) constant(s, *t);
+      for (const ast::ExprPtr &t : s.targets)
+        constant(s, *t);
       return;
     case ast::Stmt::Expr:
       if (s.value->kind == ast::Expr::Str) return; // docstrings and bare comments
@@ -81,7 +85,8 @@ private:
 
   void constant(const ast::Stmt &s, const ast::Expr &target) {
     if (target.kind == ast::Expr::Tuple || target.kind == ast::Expr::List) {
-      for (const ast::ExprPtr &t : target.items) constant(s, *t);
+      for (const ast::ExprPtr &t : target.items)
+        constant(s, *t);
       return;
     }
     if (target.kind != ast::Expr::Name) {
@@ -97,13 +102,16 @@ private:
 
   bool taken(const std::string &name, Range loc) {
     auto it = m_.globals.find(name);
-    if (it == m_.globals.end() || (it->second.kind != Global::Function && it->second.kind != Global::Constant))
+    if (it == m_.globals.end() ||
+        (it->second.kind != Global::Function && it->second.kind != Global::Constant))
       return false;
-    sink_.error(Code::E_DUPLICATE, loc, "'" + name + "' is defined twice in this module", "rename one of the two");
+    sink_.error(Code::E_DUPLICATE, loc, "'" + name + "' is defined twice in this module",
+                "rename one of the two");
     return true;
   }
 
-  /// The decorator's path from `tessera` on ("tessera.kernel"), following imports; "" when it is something else.
+  /// The decorator's path from `tessera` on ("tessera.kernel"), following imports; "" when it is something
+  /// else.
   std::string resolve(const ast::Expr &e) {
     std::string dotted = dottedName(e);
     size_t dot = dotted.find('.');
@@ -118,7 +126,8 @@ private:
   void function(const ast::Stmt &s) {
     FunctionDecl f;
     f.stmt = &s;
-    for (const ast::ExprPtr &d : s.decorators) decorator(f, *d);
+    for (const ast::ExprPtr &d : s.decorators)
+      decorator(f, *d);
     if (!taken(s.text, s.nameLoc)) {
       Global g;
       g.kind = Global::Function;
@@ -144,8 +153,11 @@ private:
       f.notBuilt = &d;
     } else {
       std::string dotted = dottedName(callee);
-      sink_.error(Code::E_DECORATOR, d.loc, dotted.empty() ? "this decorator is not known" : "'@" + dotted + "' is not a decorator of the language",
-                  didYouMean(dotted, {"ts.kernel", "ts.kernel.autotune", "ts.jit", "ts.autodiff", "ts.op.specialize"},
+      sink_.error(Code::E_DECORATOR, d.loc,
+                  dotted.empty() ? "this decorator is not known"
+                                 : "'@" + dotted + "' is not a decorator of the language",
+                  didYouMean(dotted,
+                             {"ts.kernel", "ts.kernel.autotune", "ts.jit", "ts.autodiff", "ts.op.specialize"},
                              resolve(callee).empty() ? "is 'import tessera as ts' missing?" : ""));
     }
   }

@@ -12,8 +12,8 @@ struct FunctionDecl {
   enum Kind : uint8_t { Helper, Kernel, Graph };
   const ast::Stmt *stmt = nullptr;
   Kind kind = Helper;
-  const ast::Expr *space = nullptr;         // of @ts.kernel.autotune
-  const ast::Expr *notBuilt = nullptr;      // a decorator that is declared but not built: autodiff, op.specialize
+  const ast::Expr *space = nullptr;    // of @ts.kernel.autotune
+  const ast::Expr *notBuilt = nullptr; // a decorator that is declared but not built: autodiff, op.specialize
 };
 
 /// What a module-level name stands for.

@@ -28,10 +28,11 @@ constexpr Refused kRefusedStatements[] = {
     {"continue", "put an if around the rest of the body"},
     {"match", "write if/elif/else"},
 };
-constexpr std::array kKeywords = {"and", "or", "not", "if", "else", "elif", "for", "while", "in", "is", "def",
-                                  "return", "pass", "import", "from", "as", "lambda", "yield", "await", "class",
-                                  "try", "raise", "with", "async", "global", "nonlocal", "del", "assert", "break",
-                                  "continue", "except", "finally"};
+constexpr std::array kKeywords = {"and",   "or",       "not",    "if",     "else",     "elif",  "for",
+                                  "while", "in",       "is",     "def",    "return",   "pass",  "import",
+                                  "from",  "as",       "lambda", "yield",  "await",    "class", "try",
+                                  "raise", "with",     "async",  "global", "nonlocal", "del",   "assert",
+                                  "break", "continue", "except", "finally"};
 
 bool isKeyword(const std::string &s) { return std::ranges::find(kKeywords, s) != kKeywords.end(); }
 
@@ -44,7 +45,8 @@ public:
 
   ast::Block file() {
     ast::Block out;
-    while (!at(Token::End)) statement(out);
+    while (!at(Token::End))
+      statement(out);
     return out;
   }
 
@@ -67,14 +69,21 @@ private:
   }
   static std::string describe(const Token &t) {
     switch (t.kind) {
-    case Token::Newline: return "the end of the line";
-    case Token::Indent: return "an indented block";
-    case Token::Dedent: return "the end of the block";
-    case Token::End: return "the end of the file";
-    case Token::String: return "a string";
+    case Token::Newline:
+      return "the end of the line";
+    case Token::Indent:
+      return "an indented block";
+    case Token::Dedent:
+      return "the end of the block";
+    case Token::End:
+      return "the end of the file";
+    case Token::String:
+      return "a string";
     case Token::Int:
-    case Token::Float: return "a number";
-    default: return "'" + t.text + "'";
+    case Token::Float:
+      return "a number";
+    default:
+      return "'" + t.text + "'";
     }
   }
   [[noreturn]] void fail(Code code, Range loc, std::string message, std::string hint = {}) {
@@ -82,7 +91,9 @@ private:
     throw SyntaxError();
   }
   void expect(const char *s, const char *where) {
-    if (!accept(s)) fail(Code::E_SYNTAX, cur().loc, std::string("expected '") + s + "' " + where + ", found " + describe(cur()));
+    if (!accept(s))
+      fail(Code::E_SYNTAX, cur().loc,
+           std::string("expected '") + s + "' " + where + ", found " + describe(cur()));
   }
   std::string expectName(const char *what) {
     if (!at(Token::Name) || isKeyword(cur().text))
@@ -96,7 +107,8 @@ private:
 
   // --- Statements ---
 
-  /// Reads one statement (or a `;` line of them); on an error skips to the next line, and over the block below it.
+  /// Reads one statement (or a `;` line of them); on an error skips to the next line, and over the block
+  /// below it.
   void statement(ast::Block &out) {
     size_t before = i_;
     try {
@@ -104,7 +116,8 @@ private:
         take();
         return;
       }
-      if (at(Token::Indent)) fail(Code::E_INDENTATION, cur().loc, "this line is indented without a block to belong to");
+      if (at(Token::Indent))
+        fail(Code::E_INDENTATION, cur().loc, "this line is indented without a block to belong to");
       out.push_back(compound());
     } catch (SyntaxError) {
       Stmt &error = out.emplace_back();
@@ -115,7 +128,8 @@ private:
   }
 
   void recover() {
-    while (!at(Token::Newline) && !at(Token::End) && !at(Token::Indent) && !at(Token::Dedent)) take();
+    while (!at(Token::Newline) && !at(Token::End) && !at(Token::Indent) && !at(Token::Dedent))
+      take();
     if (at(Token::Newline)) take();
     if (!at(Token::Indent)) return;
     for (unsigned depth = 0; !at(Token::End);) {
@@ -134,11 +148,13 @@ private:
     Stmt s = simple();
     if (at(";")) {
       if (next().kind != Token::Newline)
-        fail(Code::E_UNSUPPORTED, cur().loc, "one statement per line", "put the next statement on a line of its own");
+        fail(Code::E_UNSUPPORTED, cur().loc, "one statement per line",
+             "put the next statement on a line of its own");
       take();
     }
     if (!at(Token::End)) {
-      if (!at(Token::Newline)) fail(Code::E_SYNTAX, cur().loc, "expected the end of the statement, found " + describe(cur()));
+      if (!at(Token::Newline))
+        fail(Code::E_SYNTAX, cur().loc, "expected the end of the statement, found " + describe(cur()));
       take();
     }
     return s;
@@ -152,10 +168,12 @@ private:
       return out;
     }
     take();
-    if (!at(Token::Indent)) fail(Code::E_INDENTATION, cur().loc, std::string("expected an indented block ") + after);
+    if (!at(Token::Indent))
+      fail(Code::E_INDENTATION, cur().loc, std::string("expected an indented block ") + after);
     DepthScope scope(*this, cur().loc);
     take();
-    while (!at(Token::Dedent) && !at(Token::End)) statement(out);
+    while (!at(Token::Dedent) && !at(Token::End))
+      statement(out);
     if (at(Token::Dedent)) take();
     return out;
   }
@@ -166,7 +184,8 @@ private:
     while (accept("@")) {
       s.decorators.push_back(expression());
       if (!at(Token::Newline)) fail(Code::E_SYNTAX, cur().loc, "expected a new line behind the decorator");
-      while (at(Token::Newline)) take();
+      while (at(Token::Newline))
+        take();
     }
     s.loc = cur().loc;
     if (at("class")) refuse(cur());
@@ -176,7 +195,8 @@ private:
     expect("(", "behind the function name");
     while (!at(")")) {
       if (at("*") || at("**") || at("/"))
-        fail(Code::E_UNSUPPORTED, cur().loc, "'" + cur().text + "' in a parameter list is not part of the tile language",
+        fail(Code::E_UNSUPPORTED, cur().loc,
+             "'" + cur().text + "' in a parameter list is not part of the tile language",
              "name every parameter");
       ast::Parameter &p = s.parameters.emplace_back();
       p.loc = cur().loc;
@@ -282,16 +302,20 @@ private:
     s.kind = Stmt::Import;
     auto dotted = [&] {
       std::string name;
-      while (accept(".")) name += '.';
+      while (accept("."))
+        name += '.';
       name += expectName("a module name");
-      while (accept(".")) name += "." + expectName("a module name");
+      while (accept("."))
+        name += "." + expectName("a module name");
       return name;
     };
     auto alias = [&](const std::string &name) { return accept("as") ? expectName("an alias") : name; };
     if (accept("from")) {
       s.text = dotted();
       expect("import", "behind the module name");
-      if (at("*")) fail(Code::E_UNSUPPORTED, cur().loc, "'import *' is not part of the tile language", "name what you import");
+      if (at("*"))
+        fail(Code::E_UNSUPPORTED, cur().loc, "'import *' is not part of the tile language",
+             "name what you import");
       bool bracket = accept("(");
       do {
         if (bracket && at(")")) break;
@@ -311,7 +335,8 @@ private:
 
   void assignment(Stmt &s) {
     AstPtr first = expressionList();
-    static constexpr std::array kAug = {"+=", "-=", "*=", "/=", "//=", "%=", "**=", "&=", "|=", "^=", "<<=", ">>="};
+    static constexpr std::array kAug = {
+        "+=", "-=", "*=", "/=", "//=", "%=", "**=", "&=", "|=", "^=", "<<=", ">>="};
     for (const char *op : kAug) {
       if (!at(op)) continue;
       take();
@@ -325,7 +350,8 @@ private:
     if (at("@=") || at(":="))
       fail(Code::E_UNSUPPORTED, cur().loc, "'" + cur().text + "' is not part of the tile language");
     if (accept(":")) { // x: ts.f32 = ...: the annotation says nothing that the value does not
-      fail(Code::E_UNSUPPORTED, first->loc, "local variables carry no annotation", "write ts.tile.cast(value, dtype)");
+      fail(Code::E_UNSUPPORTED, first->loc, "local variables carry no annotation",
+           "write ts.tile.cast(value, dtype)");
     }
     if (!at("=")) {
       s.kind = Stmt::Expr;
@@ -344,10 +370,12 @@ private:
   void checkTarget(const AstExpr &e, bool tuples) {
     if (e.kind == AstExpr::Name || e.kind == AstExpr::Subscript) return;
     if (tuples && (e.kind == AstExpr::Tuple || e.kind == AstExpr::List)) {
-      for (const AstPtr &item : e.items) checkTarget(*item, true);
+      for (const AstPtr &item : e.items)
+        checkTarget(*item, true);
       return;
     }
-    fail(Code::E_SYNTAX, e.loc, "this cannot be assigned to", "assign to a name, an element A[i, j] or a slice A[i:i+64]");
+    fail(Code::E_SYNTAX, e.loc, "this cannot be assigned to",
+         "assign to a name, an element A[i, j] or a slice A[i:i+64]");
   }
 
   AstPtr targetList() {
@@ -356,7 +384,8 @@ private:
     if (at(",")) {
       AstPtr tuple = node(AstExpr::Tuple, start);
       tuple->items.push_back(std::move(e));
-      while (accept(",") && !at("in")) tuple->items.push_back(postfix());
+      while (accept(",") && !at("in"))
+        tuple->items.push_back(postfix());
       e = close(std::move(tuple), start);
     }
     checkTarget(*e, true);
@@ -375,7 +404,8 @@ private:
     ++depth_;
   }
   [[noreturn]] void tooDeep(Range loc) {
-    fail(Code::E_NESTING, loc, "this is nested too deeply (the limit is " + std::to_string(ast::kMaxDepth) + ")",
+    fail(Code::E_NESTING, loc,
+         "this is nested too deeply (the limit is " + std::to_string(ast::kMaxDepth) + ")",
          "split it into several statements");
   }
 
@@ -391,7 +421,8 @@ private:
     unsigned depth = 0;
     for (const AstPtr &item : e->items)
       if (item) depth = std::max<unsigned>(depth, item->depth);
-    for (const ast::Keyword &k : e->keywords) depth = std::max<unsigned>(depth, k.value->depth);
+    for (const ast::Keyword &k : e->keywords)
+      depth = std::max<unsigned>(depth, k.value->depth);
     if (depth + 1 > ast::kMaxDepth) tooDeep(e->loc);
     e->depth = static_cast<uint16_t>(depth + 1);
     return e;
@@ -413,10 +444,14 @@ private:
   AstPtr expression() {
     DepthScope scope(*this, cur().loc);
     for (const char *word : {"lambda", "yield", "await"})
-      if (at(word)) fail(Code::E_UNSUPPORTED, cur().loc, std::string("'") + word + "' is not part of the tile language", "write a helper function");
+      if (at(word))
+        fail(Code::E_UNSUPPORTED, cur().loc, std::string("'") + word + "' is not part of the tile language",
+             "write a helper function");
     Range start = cur().loc;
     AstPtr value = orTest();
-    if (at(":=")) fail(Code::E_UNSUPPORTED, cur().loc, "':=' is not part of the tile language", "assign on a line of its own");
+    if (at(":="))
+      fail(Code::E_UNSUPPORTED, cur().loc, "':=' is not part of the tile language",
+           "assign on a line of its own");
     if (!accept("if")) return value;
     AstPtr e = node(AstExpr::IfExp, start);
     AstPtr condition = orTest();
@@ -428,7 +463,9 @@ private:
     return close(std::move(e), start);
   }
 
-  AstPtr orTest() { return boolOp("or", [this] { return boolOp("and", [this] { return notTest(); }); }); }
+  AstPtr orTest() {
+    return boolOp("or", [this] { return boolOp("and", [this] { return notTest(); }); });
+  }
 
   template <typename F> AstPtr boolOp(const char *word, F operand) {
     Range start = cur().loc;
@@ -466,7 +503,8 @@ private:
       for (const char *candidate : {"<", "<=", ">", ">=", "==", "!="})
         if (at(candidate)) op = candidate;
       if (at("is") || at("in") || (at("not") && next().is("in")))
-        fail(Code::E_UNSUPPORTED, cur().loc, "'" + cur().text + "' is not part of the tile language", "compare with == or !=");
+        fail(Code::E_UNSUPPORTED, cur().loc, "'" + cur().text + "' is not part of the tile language",
+             "compare with == or !=");
       if (op.empty()) break;
       take();
       if (!e) {
@@ -482,9 +520,9 @@ private:
   /// Precedence of a binary operator, loosest first; -1 when the token is none.
   int precedence() const {
     if (!at(Token::Op)) return -1;
-    static constexpr std::pair<const char *, int> kTable[] = {{"|", 0},  {"^", 1}, {"&", 2}, {"<<", 3}, {">>", 3},
-                                                              {"+", 4},  {"-", 4}, {"*", 5}, {"/", 5},  {"//", 5},
-                                                              {"%", 5}, {"@", 5}};
+    static constexpr std::pair<const char *, int> kTable[] = {{"|", 0},  {"^", 1},  {"&", 2}, {"<<", 3},
+                                                              {">>", 3}, {"+", 4},  {"-", 4}, {"*", 5},
+                                                              {"/", 5},  {"//", 5}, {"%", 5}, {"@", 5}};
     for (auto [op, p] : kTable)
       if (cur().text == op) return p;
     return -1;
@@ -551,7 +589,8 @@ private:
     e->items.push_back(std::move(callee));
     while (!at(")")) {
       if (at("*") || at("**"))
-        fail(Code::E_UNSUPPORTED, cur().loc, "unpacking in a call is not part of the tile language", "write the arguments out");
+        fail(Code::E_UNSUPPORTED, cur().loc, "unpacking in a call is not part of the tile language",
+             "write the arguments out");
       if (at(Token::Name) && next().is("=") && !isKeyword(cur().text)) {
         ast::Keyword k;
         k.loc = cur().loc;
@@ -560,7 +599,8 @@ private:
         k.value = expression();
         e->keywords.push_back(std::move(k));
       } else {
-        if (!e->keywords.empty()) fail(Code::E_SYNTAX, cur().loc, "a positional argument follows a named one");
+        if (!e->keywords.empty())
+          fail(Code::E_SYNTAX, cur().loc, "a positional argument follows a named one");
         e->items.push_back(expression());
         if (at("for")) refuseComprehension();
       }
@@ -605,16 +645,20 @@ private:
     }
     case Token::String: {
       AstPtr e = node(AstExpr::Str, t.loc);
-      while (at(Token::String)) e->text += take().text;
+      while (at(Token::String))
+        e->text += take().text;
       return close(std::move(e), t.loc);
     }
-    case Token::Name: return nameAtom();
-    default: break;
+    case Token::Name:
+      return nameAtom();
+    default:
+      break;
     }
     if (at("(")) return parenthesised();
     if (at("[")) return list();
     if (at("{")) return dict();
-    if (at("...")) fail(Code::E_UNSUPPORTED, t.loc, "'...' is not part of the tile language", "write one index per dim");
+    if (at("..."))
+      fail(Code::E_UNSUPPORTED, t.loc, "'...' is not part of the tile language", "write one index per dim");
     fail(Code::E_SYNTAX, t.loc, "expected an expression, found " + describe(t));
   }
 
@@ -640,7 +684,8 @@ private:
     if (at(",")) {
       AstPtr tuple = node(AstExpr::Tuple, start);
       tuple->items.push_back(std::move(e));
-      while (accept(",") && !at(")")) tuple->items.push_back(expression());
+      while (accept(",") && !at(")"))
+        tuple->items.push_back(expression());
       e = std::move(tuple);
     }
     expect(")", "to close the bracket");
@@ -666,7 +711,8 @@ private:
     while (!at("}")) {
       ast::Keyword k;
       k.loc = cur().loc;
-      if (!at(Token::String)) fail(Code::E_UNSUPPORTED, cur().loc, "only dictionaries with string keys are read, and no sets");
+      if (!at(Token::String))
+        fail(Code::E_UNSUPPORTED, cur().loc, "only dictionaries with string keys are read, and no sets");
       k.name = take().text;
       expect(":", "behind the key");
       k.value = expression();
@@ -685,6 +731,8 @@ private:
 
 } // namespace
 
-ast::Block parse(const std::vector<Token> &tokens, DiagnosticSink &sink) { return Parser(tokens, sink).file(); }
+ast::Block parse(const std::vector<Token> &tokens, DiagnosticSink &sink) {
+  return Parser(tokens, sink).file();
+}
 
 } // namespace tessera::frontend

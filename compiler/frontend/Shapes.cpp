@@ -12,15 +12,20 @@ bool parseShapePolicy(std::string_view text, ShapePolicy &out, std::string &why)
     size_t comma = text.find(',');
     std::string_view item = text.substr(0, comma);
     text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
-    while (item.starts_with(' ')) item.remove_prefix(1);
-    while (item.ends_with(' ')) item.remove_suffix(1);
+    while (item.starts_with(' '))
+      item.remove_prefix(1);
+    while (item.ends_with(' '))
+      item.remove_suffix(1);
     if (item.empty()) continue;
     size_t equals = item.find('=');
     std::string key(item.substr(0, equals));
     if (equals == std::string_view::npos) {
-      if (key == "known") out.requireKnown = true;
-      else if (key == "nonempty") out.requireNonEmpty = true;
-      else if (key == "whole_tiles") out.requireWholeTiles = true;
+      if (key == "known")
+        out.requireKnown = true;
+      else if (key == "nonempty")
+        out.requireNonEmpty = true;
+      else if (key == "whole_tiles")
+        out.requireWholeTiles = true;
       else {
         why = "unknown shape rule '" + key + "' (known, nonempty, whole_tiles, max_bytes=N, NAME=VALUE)";
         return false;
@@ -34,8 +39,10 @@ bool parseShapePolicy(std::string_view text, ShapePolicy &out, std::string &why)
       why = "'" + std::string(item) + "' is not NAME=INTEGER";
       return false;
     }
-    if (key == "max_bytes") out.maxBytes = value;
-    else out.dims.emplace_back(key, value);
+    if (key == "max_bytes")
+      out.maxBytes = value;
+    else
+      out.dims.emplace_back(key, value);
   }
   return true;
 }
@@ -68,40 +75,53 @@ std::optional<int64_t> evaluate(const Expr &e, const std::map<std::string, int64
   auto checked = [&](bool overflow) { return overflow ? std::nullopt : std::optional(r); };
   auto floorDiv = [](int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); };
   switch (e.op) {
-  case Op::Cast: return v[0];
-  case Op::Neg: return checked(__builtin_sub_overflow(int64_t(0), v[0], &r));
-  case Op::Add: return checked(__builtin_add_overflow(v[0], v[1], &r));
-  case Op::Sub: return checked(__builtin_sub_overflow(v[0], v[1], &r));
-  case Op::Mul: return checked(__builtin_mul_overflow(v[0], v[1], &r));
-  case Op::Minimum: return std::min(v[0], v[1]);
-  case Op::Maximum: return std::max(v[0], v[1]);
+  case Op::Cast:
+    return v[0];
+  case Op::Neg:
+    return checked(__builtin_sub_overflow(int64_t(0), v[0], &r));
+  case Op::Add:
+    return checked(__builtin_add_overflow(v[0], v[1], &r));
+  case Op::Sub:
+    return checked(__builtin_sub_overflow(v[0], v[1], &r));
+  case Op::Mul:
+    return checked(__builtin_mul_overflow(v[0], v[1], &r));
+  case Op::Minimum:
+    return std::min(v[0], v[1]);
+  case Op::Maximum:
+    return std::max(v[0], v[1]);
   case Op::FloorDiv:
     if (v[1] == 0 || (v[0] == INT64_MIN && v[1] == -1)) return std::nullopt;
     return floorDiv(v[0], v[1]);
   case Op::Mod:
     if (v[1] == 0 || v[1] == -1) return v[1] == 0 ? std::nullopt : std::optional<int64_t>(0);
     return v[0] - floorDiv(v[0], v[1]) * v[1];
-  default: return std::nullopt;
+  default:
+    return std::nullopt;
   }
 }
 
 class Validator {
 public:
   Validator(const Kernel &k, const ShapePolicy &p) : k_(k), policy_(p) {
-    for (const auto &[name, value] : k.specialized) dims_[name] = value;
-    for (const auto &[name, value] : p.dims) given(name, value);
+    for (const auto &[name, value] : k.specialized)
+      dims_[name] = value;
+    for (const auto &[name, value] : p.dims)
+      given(name, value);
   }
 
   ShapeReport run() {
     for (const std::string &dim : k_.dims)
       if (policy_.requireKnown && !dims_.count(dim)) find(dim, "the dim has no value", k_.loc);
     for (const auto &[dim, value] : dims_) {
-      if (value < 0) find(dim, "an extent of " + std::to_string(value) + " is impossible", k_.loc);
-      else if (value == 0 && policy_.requireNonEmpty) find(dim, "the extent is 0", k_.loc);
+      if (value < 0)
+        find(dim, "an extent of " + std::to_string(value) + " is impossible", k_.loc);
+      else if (value == 0 && policy_.requireNonEmpty)
+        find(dim, "the extent is 0", k_.loc);
     }
     for (const Param &p : k_.params)
       if (p.isTensor) tensor(p);
-    for (const GridAxis &a : k_.grid) axis(a);
+    for (const GridAxis &a : k_.grid)
+      axis(a);
     return std::move(report_);
   }
 
@@ -117,7 +137,9 @@ private:
     }
     auto [it, isNew] = dims_.emplace(name, value);
     if (!isNew && it->second != value)
-      find(name, "the kernel was compiled for " + std::to_string(it->second) + ", not " + std::to_string(value), k_.loc);
+      find(name,
+           "the kernel was compiled for " + std::to_string(it->second) + ", not " + std::to_string(value),
+           k_.loc);
   }
 
   void tensor(const Param &p) {
@@ -136,17 +158,22 @@ private:
       }
     }
     if (bytes > policy_.maxBytes)
-      find(p.name, "it has " + std::to_string(bytes) + " bytes; the limit is " + std::to_string(policy_.maxBytes), p.loc);
+      find(p.name,
+           "it has " + std::to_string(bytes) + " bytes; the limit is " + std::to_string(policy_.maxBytes),
+           p.loc);
   }
 
   void axis(const GridAxis &a) {
     if (!policy_.requireWholeTiles) return;
-    std::optional<int64_t> lo = evaluate(*a.lo, dims_), hi = evaluate(*a.hi, dims_), step = evaluate(*a.step, dims_);
+    std::optional<int64_t> lo = evaluate(*a.lo, dims_), hi = evaluate(*a.hi, dims_),
+                           step = evaluate(*a.step, dims_);
     if (!lo || !hi || !step || *step < 1) return;
     int64_t length = 0;
     if (__builtin_sub_overflow(*hi, *lo, &length) || length % *step == 0) return;
     const Symbol &s = k_.symbols[static_cast<size_t>(a.symbol)];
-    find(s.name, "its extent " + std::to_string(length) + " is not a multiple of the tile's " + std::to_string(*step), s.loc);
+    find(s.name,
+         "its extent " + std::to_string(length) + " is not a multiple of the tile's " + std::to_string(*step),
+         s.loc);
   }
 
   const Kernel &k_;

@@ -26,7 +26,8 @@ std::string SourceText::line(uint32_t number) const {
   if (number == 0 || number > starts_.size()) return {};
   size_t begin = starts_[number - 1];
   size_t end = number < starts_.size() ? starts_[number] : text_.size();
-  while (end > begin && (text_[end - 1] == '\n' || text_[end - 1] == '\r')) --end;
+  while (end > begin && (text_[end - 1] == '\n' || text_[end - 1] == '\r'))
+    --end;
   std::string out;
   for (size_t i = begin; i < end;) {
     auto c = static_cast<unsigned char>(text_[i]);

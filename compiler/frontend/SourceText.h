@@ -14,7 +14,8 @@ public:
   std::string_view text() const { return text_; }
   const std::string &fileName() const { return fileName_; }
 
-  /// Text of a line for display: no line end, control characters and broken UTF-8 replaced. Empty past the end.
+  /// Text of a line for display: no line end, control characters and broken UTF-8 replaced. Empty past the
+  /// end.
   std::string line(uint32_t number) const;
 
 private:

@@ -6,7 +6,8 @@ namespace tessera::frontend {
 unsigned editDistance(std::string_view a, std::string_view b, unsigned limit) {
   if (a.size() > b.size() + limit || b.size() > a.size() + limit) return limit + 1;
   std::vector<unsigned> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) last[j] = static_cast<unsigned>(j);
+  for (size_t j = 0; j <= b.size(); ++j)
+    last[j] = static_cast<unsigned>(j);
   for (size_t i = 1; i <= a.size(); ++i) {
     now[0] = static_cast<unsigned>(i);
     for (size_t j = 1; j <= b.size(); ++j) {
@@ -33,7 +34,8 @@ std::string nearest(std::string_view name, const std::vector<std::string> &candi
   return found;
 }
 
-std::string didYouMean(std::string_view name, const std::vector<std::string> &candidates, std::string otherwise) {
+std::string didYouMean(std::string_view name, const std::vector<std::string> &candidates,
+                       std::string otherwise) {
   std::string found = nearest(name, candidates);
   return found.empty() ? otherwise : "did you mean '" + found + "'?";
 }

@@ -8,7 +8,8 @@ ExprPtr clone(const Expr &e) {
   out->type = e.type;
   out->loc = e.loc;
   out->args.reserve(e.args.size());
-  for (const ExprPtr &a : e.args) out->args.push_back(clone(*a));
+  for (const ExprPtr &a : e.args)
+    out->args.push_back(clone(*a));
   out->intValue = e.intValue;
   out->floatValue = e.floatValue;
   out->symbol = e.symbol;
@@ -113,26 +114,38 @@ Type Value::type() const {
 
 std::string shapeText(const std::vector<int64_t> &shape) {
   std::string out = "(";
-  for (size_t i = 0; i < shape.size(); ++i) out += (i ? ", " : "") + std::to_string(shape[i]);
+  for (size_t i = 0; i < shape.size(); ++i)
+    out += (i ? ", " : "") + std::to_string(shape[i]);
   return out + (shape.size() == 1 ? ",)" : ")");
 }
 
 std::string describe(const Value &v) {
   switch (v.kind) {
-  case Value::Error: return "an error";
-  case Value::None: return "None";
-  case Value::Str: return "a string";
-  case Value::Tuple: return "a tuple";
-  case Value::DTypeName: return std::string("the dtype ") + name(v.dtype);
-  case Value::Module: return "module '" + v.text + "'";
-  case Value::Function: return "a function";
-  case Value::Context: return "a context";
-  case Value::Tensor: return "a tensor";
-  case Value::Buffer: return "a shared buffer";
+  case Value::Error:
+    return "an error";
+  case Value::None:
+    return "None";
+  case Value::Str:
+    return "a string";
+  case Value::Tuple:
+    return "a tuple";
+  case Value::DTypeName:
+    return std::string("the dtype ") + name(v.dtype);
+  case Value::Module:
+    return "module '" + v.text + "'";
+  case Value::Function:
+    return "a function";
+  case Value::Context:
+    return "a context";
+  case Value::Tensor:
+    return "a tensor";
+  case Value::Buffer:
+    return "a shared buffer";
   case Value::Scalar:
     if (v.weak && v.isConst) return isFloat(v.dtype) ? "a float literal" : "an integer literal";
     return std::string(v.weak ? "a weak " : "a scalar ") + name(v.dtype);
-  case Value::Tile: return std::string(name(v.dtype)) + " tile " + shapeText(v.shape);
+  case Value::Tile:
+    return std::string(name(v.dtype)) + " tile " + shapeText(v.shape);
   }
   return {};
 }

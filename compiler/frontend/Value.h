@@ -12,18 +12,18 @@ namespace tessera::frontend {
 /// A compile-time object or the program text that computes a run-time one. Copying copies the expression.
 struct Value {
   enum Kind : uint8_t {
-    Error,    // already reported; swallows whatever is done with it
+    Error, // already reported; swallows whatever is done with it
     None,
-    Str,      // text
-    Tuple,    // items
+    Str,       // text
+    Tuple,     // items
     DTypeName, // dtype
-    Module,   // text: path
-    Function, // builtin, or text: the helper's name
-    Context,  // ts.tile.context()
-    Tensor,   // param
-    Buffer,   // symbol; transposed
-    Scalar,   // constant or expr, with dtype
-    Tile,     // expr, dtype, shape
+    Module,    // text: path
+    Function,  // builtin, or text: the helper's name
+    Context,   // ts.tile.context()
+    Tensor,    // param
+    Buffer,    // symbol; transposed
+    Scalar,    // constant or expr, with dtype
+    Tile,      // expr, dtype, shape
   };
   Kind kind = Error;
   DType dtype = DType::F32;
@@ -38,8 +38,8 @@ struct Value {
   std::vector<Value> items;
   std::string text;
   const BuiltinInfo *builtin = nullptr;
-  int index = -1;               // Tensor: parameter; Buffer: symbol
-  std::optional<DType> accum;   // policy of the tensor a tile was loaded from
+  int index = -1;             // Tensor: parameter; Buffer: symbol
+  std::optional<DType> accum; // policy of the tensor a tile was loaded from
 
   Value() = default;
   Value(Value &&) = default;

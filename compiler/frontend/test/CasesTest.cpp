@@ -36,7 +36,8 @@ std::string manyCalls() {
   // Each helper calls the one before twice: 2^20 additions.
   std::string out = kHead + "def h0(a):\n    return a + 1.0\n";
   for (int i = 1; i < 20; ++i)
-    out += "def h" + std::to_string(i) + "(a):\n    return h" + std::to_string(i - 1) + "(a) + h" + std::to_string(i - 1) + "(a)\n";
+    out += "def h" + std::to_string(i) + "(a):\n    return h" + std::to_string(i - 1) + "(a) + h" +
+           std::to_string(i - 1) + "(a)\n";
   return out + "@ts.kernel\ndef k(" + kVector + ", f: ts.f32):\n    x[0] = h19(f)\n";
 }
 
@@ -58,7 +59,16 @@ const std::vector<Case> &cases() {
       {"E_BRACKET", kernelWith("y = f + 1)"), ")"},
       {"E_BRACKET", kernelWith("y = (f + 1]"), "]"},
       {"E_NESTING", "x = " + deep(201) + "\n", "("},
-      {"E_NESTING", "x = 1" + [] { std::string s; for (int i = 0; i < 400; ++i) s += " + 1"; return s; }() + "\n", ""},
+      {"E_NESTING",
+       "x = 1" +
+           [] {
+             std::string s;
+             for (int i = 0; i < 400; ++i)
+               s += " + 1";
+             return s;
+           }() +
+           "\n",
+       ""},
       {"E_SYNTAX", kernelWith("y = f +"), "\n"},
       {"E_SYNTAX", kernelWith("1 = f"), "1"},
       {"E_SYNTAX", kernelWith("y = ts.tile.exp(x=1, 2)"), "2"},
@@ -88,15 +98,23 @@ const std::vector<Case> &cases() {
       {"E_DIM", kHead + "@ts.kernel\ndef k(x: ts.Tensor[0, ts.f32]):\n    pass\n", "0"},
       {"E_DTYPE", kHead + "@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.f23]):\n    pass\n", "ts.f23"},
       {"E_DTYPE", kernelWith("y = ts.tile.zeros((4,), 3)"), "3"},
-      {"E_POLICY", kHead + "@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.bf16 @acum(f32)]):\n    pass\n", "acum(f32)"},
+      {"E_POLICY", kHead + "@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.bf16 @acum(f32)]):\n    pass\n",
+       "acum(f32)"},
       {"E_POLICY", kHead + "@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.bf16 @accum(i8)]):\n    pass\n", "i8"},
       {"E_POLICY", kHead + "@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.bf16 @round(up)]):\n    pass\n", "up"},
-      {"E_POLICY", kHead + "@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.bf16 @loss_scale(0)]):\n    pass\n", "0"},
+      {"E_POLICY", kHead + "@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.bf16 @loss_scale(0)]):\n    pass\n",
+       "0"},
       {"E_NAME_CLASH", kHead + "@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.f32], n: ts.i32):\n    pass\n", "n"},
-      {"E_TUNABLE_SPACE", kHead + "@ts.kernel.autotune(space=dict(B=64))\ndef k(" + kVector + "):\n    pass\n", "64"},
-      {"E_TUNABLE_SPACE", kHead + "@ts.kernel.autotune\ndef k(" + kVector + "):\n    pass\n", "ts.kernel.autotune"},
-      {"E_TUNABLE_VALUE", kHead + "@ts.kernel.autotune(space=dict(B=[64, 128]))\ndef k(" + kVector + "):\n    pass\n", "B", withTunable("B", 32)},
-      {"E_TUNABLE_VALUE", kHead + "@ts.kernel.autotune(space=dict(BM=[64]))\ndef k(" + kVector + "):\n    pass\n", "k", withTunable("BN", 64)},
+      {"E_TUNABLE_SPACE",
+       kHead + "@ts.kernel.autotune(space=dict(B=64))\ndef k(" + kVector + "):\n    pass\n", "64"},
+      {"E_TUNABLE_SPACE", kHead + "@ts.kernel.autotune\ndef k(" + kVector + "):\n    pass\n",
+       "ts.kernel.autotune"},
+      {"E_TUNABLE_VALUE",
+       kHead + "@ts.kernel.autotune(space=dict(B=[64, 128]))\ndef k(" + kVector + "):\n    pass\n", "B",
+       withTunable("B", 32)},
+      {"E_TUNABLE_VALUE",
+       kHead + "@ts.kernel.autotune(space=dict(BM=[64]))\ndef k(" + kVector + "):\n    pass\n", "k",
+       withTunable("BN", 64)},
       {"E_DIM_VALUE", kernelWith("pass"), "k", withDims({{"M", -1}})},
       // Names
       {"E_UNDEFINED_NAME", kernelWith("y = g + 1"), "g"},
@@ -108,13 +126,21 @@ const std::vector<Case> &cases() {
       {"E_UNKNOWN_ATTRIBUTE", kernelWith("y = ts.tile.context().BLOCK"), "ts.tile.context().BLOCK"},
       {"E_UNKNOWN_ATTRIBUTE", kernelWith("y = A.shap"), "A.shap"},
       {"E_NOT_CALLABLE", kernelWith("y = f(1)"), "f(1)"},
-      {"E_NOT_CALLABLE", kHead + "@ts.kernel\ndef a(" + kVector + "):\n    pass\n@ts.kernel\ndef b(" + kVector + "):\n    a(x)\n", "a(x)", withKernel("b")},
+      {"E_NOT_CALLABLE",
+       kHead + "@ts.kernel\ndef a(" + kVector + "):\n    pass\n@ts.kernel\ndef b(" + kVector +
+           "):\n    a(x)\n",
+       "a(x)", withKernel("b")},
       {"E_ARGUMENTS", kernelWith("y = ts.tile.exp(f, f)"), "ts.tile.exp(f, f)"},
       {"E_ARGUMENTS", kernelWith("y = ts.tile.sum(A[0:4, 0:4], axes=1)"), "axes"},
       {"E_ARGUMENTS", kernelWith("a, b = 1, 2, 3"), "a, b = 1, 2, 3"},
       {"E_ARGUMENTS", kernelWith("y = ts.tile.alloc_shared((4, 4), ts.f32, swizzle=\"xr\")"), "\"xr\""},
-      {"E_RECURSION", kHead + "def h(a):\n    return h(a)\n@ts.kernel\ndef k(" + kVector + ", f: ts.f32):\n    x[0] = h(f)\n", "h(a)"},
-      {"E_MODULE_CONSTANT", kHead + "Z = ts.tile.zeros((4,))\n@ts.kernel\ndef k(" + kVector + "):\n    y = Z\n", "ts.tile.zeros((4,))"},
+      {"E_RECURSION",
+       kHead + "def h(a):\n    return h(a)\n@ts.kernel\ndef k(" + kVector +
+           ", f: ts.f32):\n    x[0] = h(f)\n",
+       "h(a)"},
+      {"E_MODULE_CONSTANT",
+       kHead + "Z = ts.tile.zeros((4,))\n@ts.kernel\ndef k(" + kVector + "):\n    y = Z\n",
+       "ts.tile.zeros((4,))"},
       // Types
       {"E_TYPE", kernelWith("y = f & 1.0"), "f & 1.0"},
       {"E_TYPE", kernelWith("y = ts.tile.exp(s)"), "ts.tile.exp(s)"},
@@ -149,10 +175,13 @@ const std::vector<Case> &cases() {
       {"E_TILE_SIZE", kernelWith("y = ts.tile.zeros((0,))"), "ts.tile.zeros((0,))"},
       {"E_AXIS", kernelWith("y = ts.tile.sum(A[0:4, 0:4], axis=2)"), "2"},
       {"E_AXIS", kernelWith("y = A[0, 0:4].T"), "A[0, 0:4].T"},
-      {"E_MMA", kernelWith("y = ts.tile.mma(A[0:4, 0:8], B[0:4, 0:8])"), "ts.tile.mma(A[0:4, 0:8], B[0:4, 0:8])"},
-      {"E_MMA", kernelWith("y = ts.tile.mma(A[0:4, 0:8], ts.tile.cast(B[0:8, 0:8], ts.bf16))"), "ts.tile.mma(A[0:4, 0:8], ts.tile.cast(B[0:8, 0:8], ts.bf16))"},
+      {"E_MMA", kernelWith("y = ts.tile.mma(A[0:4, 0:8], B[0:4, 0:8])"),
+       "ts.tile.mma(A[0:4, 0:8], B[0:4, 0:8])"},
+      {"E_MMA", kernelWith("y = ts.tile.mma(A[0:4, 0:8], ts.tile.cast(B[0:8, 0:8], ts.bf16))"),
+       "ts.tile.mma(A[0:4, 0:8], ts.tile.cast(B[0:8, 0:8], ts.bf16))"},
       {"E_MMA", kernelWith("y = ts.tile.mma(A[0:4, 0:8], B[0:8, 0:4], accumulator=ts.bf16)"), "ts.bf16"},
-      {"E_SHARED_LIMIT", kernelWith("y = ts.tile.alloc_shared((1024, 1024), ts.f32)"), "ts.tile.alloc_shared((1024, 1024), ts.f32)"},
+      {"E_SHARED_LIMIT", kernelWith("y = ts.tile.alloc_shared((1024, 1024), ts.f32)"),
+       "ts.tile.alloc_shared((1024, 1024), ts.f32)"},
       {"E_ATOMIC", kernelWith("ts.tile.atomic_add(A, (0, 0), 1.0, order=\"relax\")"), "\"relax\""},
       {"E_ATOMIC", kernelWith("ts.tile.atomic_add(f, 0, 1.0)"), "f"},
       // Where it runs
@@ -160,34 +189,52 @@ const std::vector<Case> &cases() {
       {"E_GRID", kernelWith("for i in ts.tile.parallel(0, M, 4):\n    pass\nA[0, 0] = 1.0"), "A[0, 0] = 1.0"},
       {"E_GRID", kernelWith("A[0, 0] = 1.0\nfor i in ts.tile.parallel(0, M, 4):\n    pass"), "for"},
       {"E_GRID", kernelWith("i = ts.tile.linear_id()\nfor j in ts.tile.parallel(0, M, 4):\n    pass"), "for"},
-      {"E_GRID", kernelWith("for i in ts.tile.parallel(0, M, 4):\n    for j in ts.tile.parallel(0, i, 4):\n        pass"), "ts.tile.parallel(0, i, 4)"},
+      {"E_GRID",
+       kernelWith(
+           "for i in ts.tile.parallel(0, M, 4):\n    for j in ts.tile.parallel(0, i, 4):\n        pass"),
+       "ts.tile.parallel(0, i, 4)"},
       {"E_GRID", kernelWith("i = ts.tile.grid(M, N)"), "i = ts.tile.grid(M, N)"},
       {"E_LOOP_STEP", kernelWith("for i in range(0, 4, 0):\n    pass"), "0"},
-      {"E_LOOP_STEP", kernelWith("for i in ts.tile.parallel(0, M, -4):\n    pass"), "ts.tile.parallel(0, M, -4)"},
+      {"E_LOOP_STEP", kernelWith("for i in ts.tile.parallel(0, M, -4):\n    pass"),
+       "ts.tile.parallel(0, M, -4)"},
       {"E_LOOP_VARIABLE", kernelWith("for i in range(4):\n    i = 2"), "i"},
-      {"E_ITERATOR", kHead + "@ts.kernel\ndef k(x: ts.Tensor[\"m\", \"M\", ts.f32]):\n    x[tile_m:tile_m+4, 0:4] = 0.0\n", "tile_m"},
+      {"E_ITERATOR",
+       kHead + "@ts.kernel\ndef k(x: ts.Tensor[\"m\", \"M\", ts.f32]):\n    x[tile_m:tile_m+4, 0:4] = 0.0\n",
+       "tile_m"},
       {"E_ITERATOR_STEP", kernelWith("A[tile_m:tile_m+4, 0:4] = B[tile_m:tile_m+8, 0:4]"), "tile_m:tile_m+4"},
       {"E_ITERATOR_STEP", kernelWith("A[tile_m, 0] = 0.0"), "tile_m"},
-      {"E_ITERATOR_REDUCTION", kernelWith("A[tile_m:tile_m+4, 0] = ts.tile.row_sum(B[tile_m:tile_m+4, tile_n:tile_n+4])"),
+      {"E_ITERATOR_REDUCTION",
+       kernelWith("A[tile_m:tile_m+4, 0] = ts.tile.row_sum(B[tile_m:tile_m+4, tile_n:tile_n+4])"),
        "A[tile_m:tile_m+4, 0] = ts.tile.row_sum(B[tile_m:tile_m+4, tile_n:tile_n+4])"},
-      {"E_LINEAR_DOMAIN", kernelWith("i = ts.tile.linear_id()\nA[i // N, i % N] = 0.0"), "ts.tile.linear_id()"},
-      {"E_LANE_TILE", kernelWith("i = ts.tile.linear_id()\nt = ts.tile.alloc_shared((4, 4), ts.f32)"), "ts.tile.alloc_shared((4, 4), ts.f32)"},
+      {"E_LINEAR_DOMAIN", kernelWith("i = ts.tile.linear_id()\nA[i // N, i % N] = 0.0"),
+       "ts.tile.linear_id()"},
+      {"E_LANE_TILE", kernelWith("i = ts.tile.linear_id()\nt = ts.tile.alloc_shared((4, 4), ts.f32)"),
+       "ts.tile.alloc_shared((4, 4), ts.f32)"},
       {"E_LANE_TILE", kernelWith("i = ts.tile.linear_id()\nt = A[0:4, 0:4]"), "A[0:4, 0:4]"},
-      {"E_DIVERGENT", kernelWith("i = ts.tile.linear_id()\nif i < M:\n    ts.tile.barrier()"), "ts.tile.barrier()"},
-      {"E_DIVERGENT", kernelWith("i = ts.tile.local_id()\nif i == 0:\n    ts.tile.barrier()"), "ts.tile.barrier()"},
+      {"E_DIVERGENT", kernelWith("i = ts.tile.linear_id()\nif i < M:\n    ts.tile.barrier()"),
+       "ts.tile.barrier()"},
+      {"E_DIVERGENT", kernelWith("i = ts.tile.local_id()\nif i == 0:\n    ts.tile.barrier()"),
+       "ts.tile.barrier()"},
       {"E_RETURN_PLACE", kernelWith("if s > 0:\n    return\nA[0, 0] = 1.0"), "return"},
       {"E_RETURN_PLACE", kernelWith("return\nA[0, 0] = 1.0"), "A[0, 0] = 1.0"},
       {"E_RETURN_TYPE", kernelWith("return A"), "return A"},
-      {"E_RETURN_TYPE", kHead + "@ts.kernel\ndef k(" + kVector + ") -> ts.Tensor[\"n\", ts.bf16]:\n    x[0] = 0.0\n    return x\n", "x"},
+      {"E_RETURN_TYPE",
+       kHead + "@ts.kernel\ndef k(" + kVector +
+           ") -> ts.Tensor[\"n\", ts.bf16]:\n    x[0] = 0.0\n    return x\n",
+       "x"},
       {"E_RETURN_TYPE", kHead + "@ts.kernel\ndef k(" + kVector + ") -> ts.f32:\n    return x\n", "ts.f32"},
       // Limits
       {"E_TOO_COMPLEX", manyCalls(), ""},
       {"E_UNIMPLEMENTED", kHead + "@ts.jit\ndef f(x, W):\n    return ts.gemm(x, W)\n", "f"},
-      {"E_UNIMPLEMENTED", kHead + "@ts.jit\n@ts.autodiff\ndef f(x, W):\n    return ts.mse(x, W)\n", "ts.autodiff"},
-      {"E_UNIMPLEMENTED", kHead + "@ts.op.specialize(when={\"backend\": \"rocm\"}, use={\"tile_sizes\": [128, 128, 32]})\ndef f(A, B):\n    return ts.op.matmul(A, B)\n",
+      {"E_UNIMPLEMENTED", kHead + "@ts.jit\n@ts.autodiff\ndef f(x, W):\n    return ts.mse(x, W)\n",
+       "ts.autodiff"},
+      {"E_UNIMPLEMENTED",
+       kHead + "@ts.op.specialize(when={\"backend\": \"rocm\"}, use={\"tile_sizes\": [128, 128, 32]})\ndef "
+               "f(A, B):\n    return ts.op.matmul(A, B)\n",
        "ts.op.specialize(when={\"backend\": \"rocm\"}, use={\"tile_sizes\": [128, 128, 32]})"},
       {"E_UNIMPLEMENTED", kernelWith("y = ts.op.softmax(A)"), "ts.op.softmax(A)"},
-      {"E_UNIMPLEMENTED", kernelWith("y = ts.dist.all_reduce(A, axis=\"tp\")"), "ts.dist.all_reduce(A, axis=\"tp\")"},
+      {"E_UNIMPLEMENTED", kernelWith("y = ts.dist.all_reduce(A, axis=\"tp\")"),
+       "ts.dist.all_reduce(A, axis=\"tp\")"},
   };
   return kCases;
 }
@@ -210,13 +257,17 @@ TEST_P(DiagnosticCase, AppearsWithItsCaret) {
   EXPECT_EQ(out.status == CompileStatus::Unimplemented, std::string(c.code) == "E_UNIMPLEMENTED");
 }
 
-std::string caseName(const testing::TestParamInfo<Case> &info) { return std::string(info.param.code) + "_" + std::to_string(info.index); }
+std::string caseName(const testing::TestParamInfo<Case> &info) {
+  return std::string(info.param.code) + "_" + std::to_string(info.index);
+}
 INSTANTIATE_TEST_SUITE_P(All, DiagnosticCase, testing::ValuesIn(cases()), caseName);
 
 TEST(DiagnosticTable, EveryCodeHasACase) {
   std::set<std::string> covered;
-  for (const Case &c : cases()) covered.insert(c.code);
-  for (const DiagnosticInfo &d : allDiagnostics()) EXPECT_TRUE(covered.count(d.code)) << d.code << " is never made to appear";
+  for (const Case &c : cases())
+    covered.insert(c.code);
+  for (const DiagnosticInfo &d : allDiagnostics())
+    EXPECT_TRUE(covered.count(d.code)) << d.code << " is never made to appear";
 }
 
 TEST(DiagnosticTable, EveryRowIsComplete) {

@@ -31,7 +31,8 @@ TEST(Render, ColoursOnlyWhenAsked) {
 }
 
 TEST(Render, CountsCodePointsAndKeepsTabs) {
-  Outcome out = compile("import tessera as ts\n@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.f32]):\n\ty = 'größe'; z = q\n");
+  Outcome out = compile(
+      "import tessera as ts\n@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.f32]):\n\ty = 'größe'; z = q\n");
   EXPECT_THAT(out.text(), HasSubstr("4:13: error"));
   out = compile("import tessera as ts\n@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.f32]):\n\ty = q\n");
   EXPECT_THAT(out.text(), HasSubstr("  \ty = q\n  \t    ^\n"));
@@ -47,7 +48,8 @@ TEST(Render, CutsVeryLongLines) {
 TEST(Diagnostics, SeveralErrorsInOneRunInLineOrder) {
   Outcome out = compile(kernelWith("a = f +\nb = (1 + 2\nc = s s\nd = 4 $ 4"));
   ASSERT_GE(out.diags.size(), 3u) << out.text();
-  for (size_t i = 1; i < out.diags.size(); ++i) EXPECT_LE(out.diags[i - 1].line, out.diags[i].line);
+  for (size_t i = 1; i < out.diags.size(); ++i)
+    EXPECT_LE(out.diags[i - 1].line, out.diags[i].line);
 }
 
 TEST(Diagnostics, ElaborationGoesOnBehindAnError) {
@@ -60,7 +62,8 @@ TEST(Diagnostics, ElaborationGoesOnBehindAnError) {
 
 TEST(Diagnostics, AtMostAHundred) {
   std::string body;
-  for (int i = 0; i < 300; ++i) body += "a = undefined" + std::to_string(i) + "\n";
+  for (int i = 0; i < 300; ++i)
+    body += "a = undefined" + std::to_string(i) + "\n";
   EXPECT_EQ(compile(kernelWith(body)).diags.size(), 100u);
 }
 

@@ -10,15 +10,33 @@ std::string kinds(const std::string &text) {
   std::string out;
   for (const Token &t : tokenize(source, sink)) {
     switch (t.kind) {
-    case Token::Name: out += t.text + " "; break;
-    case Token::Int: out += std::to_string(t.intValue) + " "; break;
-    case Token::Float: out += "f" + std::to_string(t.floatValue) + " "; break;
-    case Token::String: out += "'" + t.text + "' "; break;
-    case Token::Op: out += t.text + " "; break;
-    case Token::Newline: out += "NL "; break;
-    case Token::Indent: out += "IN "; break;
-    case Token::Dedent: out += "DE "; break;
-    case Token::End: out += "END"; break;
+    case Token::Name:
+      out += t.text + " ";
+      break;
+    case Token::Int:
+      out += std::to_string(t.intValue) + " ";
+      break;
+    case Token::Float:
+      out += "f" + std::to_string(t.floatValue) + " ";
+      break;
+    case Token::String:
+      out += "'" + t.text + "' ";
+      break;
+    case Token::Op:
+      out += t.text + " ";
+      break;
+    case Token::Newline:
+      out += "NL ";
+      break;
+    case Token::Indent:
+      out += "IN ";
+      break;
+    case Token::Dedent:
+      out += "DE ";
+      break;
+    case Token::End:
+      out += "END";
+      break;
     }
   }
   return out + (sink.hasErrors() ? " !" : "");

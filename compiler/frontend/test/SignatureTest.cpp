@@ -15,13 +15,15 @@ std::string text(const std::string &source) {
       out += " " + p.name + ":" + p.dtype;
       if (p.isTensor) {
         out += "[";
-        for (const std::string &d : p.dims) out += d + ";";
+        for (const std::string &d : p.dims)
+          out += d + ";";
         out += "]";
       }
       out += std::string(p.reads ? "r" : "") + (p.writes ? "w" : "") + (p.isResult ? "!" : "");
       if (p.hasDefault) out += "=" + std::to_string(static_cast<int>(p.defaultValue));
     }
-    for (const auto &[name, space] : s.tunables) out += " " + name + "x" + std::to_string(space.size());
+    for (const auto &[name, space] : s.tunables)
+      out += " " + name + "x" + std::to_string(space.size());
     out += "\n";
   }
   return out;
@@ -31,31 +33,38 @@ const std::string kHead = "import tessera as ts\n";
 
 TEST(Signature, ParametersEffectsAndTunables) {
   EXPECT_EQ(text(kHead + "@ts.kernel.autotune(space=dict(B=[8, 16]))\n"
-                         "def k(A: ts.Tensor[\"B*H\", 64, ts.bf16], C: ts.Tensor[\"M\", ts.f32], D: ts.Tensor[\"M\", ts.i32], s: ts.i32 = 7, c: bool = True):\n"
+                         "def k(A: ts.Tensor[\"B*H\", 64, ts.bf16], C: ts.Tensor[\"M\", ts.f32], D: "
+                         "ts.Tensor[\"M\", ts.i32], s: ts.i32 = 7, c: bool = True):\n"
                          "    C[0] += A[0, 0]\n    ts.tile.atomic_add(D, 0, 1)\n"),
             "kernel k A:bf16[B*H;64;]r C:f32[M;]rw D:i32[M;]rw s:i32=7 c:bool=1 Bx2\n");
 }
 
 TEST(Signature, FollowsHelpersAndAliases) {
   EXPECT_EQ(text(kHead + "def put(T, v):\n    T[0] = v\ndef get(T):\n    return ts.tile.load(T, (0,), (4,))\n"
-                         "@ts.kernel\ndef k(A: ts.Tensor[\"M\", ts.f32], B: ts.Tensor[\"M\", ts.f32], C: ts.Tensor[\"M\", ts.f32]):\n"
+                         "@ts.kernel\ndef k(A: ts.Tensor[\"M\", ts.f32], B: ts.Tensor[\"M\", ts.f32], C: "
+                         "ts.Tensor[\"M\", ts.f32]):\n"
                          "    put(v=get(A), T=B)\n    X = C\n    ts.tile.store(X[0:4], 1.0)\n"),
             "kernel k A:f32[M;]r B:f32[M;]w C:f32[M;]w\n");
 }
 
 TEST(Signature, ResultsThatAreNoParameters) {
   std::string t = "ts.Tensor[\"M\", ts.f32]";
-  EXPECT_EQ(text(kHead + "@ts.kernel\ndef k(A: " + t + ") -> " + t + ":\n    return A[tile_m:tile_m+4]\n"), "kernel k A:f32[M;]r result:f32[M;]w!\n");
-  EXPECT_EQ(text(kHead + "@ts.kernel\ndef k(A: " + t + ") -> (" + t + ", " + t + "):\n    A[0] = 1.0\n    return A, A[tile_m:tile_m+4]\n"),
+  EXPECT_EQ(text(kHead + "@ts.kernel\ndef k(A: " + t + ") -> " + t + ":\n    return A[tile_m:tile_m+4]\n"),
+            "kernel k A:f32[M;]r result:f32[M;]w!\n");
+  EXPECT_EQ(text(kHead + "@ts.kernel\ndef k(A: " + t + ") -> (" + t + ", " + t +
+                 "):\n    A[0] = 1.0\n    return A, A[tile_m:tile_m+4]\n"),
             "kernel k A:f32[M;]rw result1:f32[M;]w!\n");
 }
 
 TEST(Signature, GraphFunctionsMayLackTypes) {
-  EXPECT_EQ(text(kHead + "@ts.jit\n@ts.autodiff\ndef train_step(x, y, W):\n    pred = ts.gemm(x, W)\n    loss = ts.mse(pred, y)\n    return loss\n"),
+  EXPECT_EQ(text(kHead + "@ts.jit\n@ts.autodiff\ndef train_step(x, y, W):\n    pred = ts.gemm(x, W)\n    "
+                         "loss = ts.mse(pred, y)\n    return loss\n"),
             "graph train_step x:[]r y:[]r W:[]r\n");
 }
 
-TEST(Signature, ReportsErrors) { EXPECT_THAT(text(kHead + "@ts.kernel\ndef k(x):\n    pass\n"), testing::HasSubstr("E_PARAMETER")); }
+TEST(Signature, ReportsErrors) {
+  EXPECT_THAT(text(kHead + "@ts.kernel\ndef k(x):\n    pass\n"), testing::HasSubstr("E_PARAMETER"));
+}
 
 } // namespace
 } // namespace tessera::frontend::test

@@ -15,7 +15,8 @@ struct Outcome {
   std::string text() const {
     if (ok()) return dump(kernel);
     std::string out;
-    for (const Diagnostic &d : diags) out += render(d, false);
+    for (const Diagnostic &d : diags)
+      out += render(d, false);
     return out;
   }
 };
@@ -32,9 +33,12 @@ inline FrontendOptions withDims(std::vector<std::pair<std::string, int64_t>> dim
   return o;
 }
 
-/// A kernel over A, B: f32 [M, N] and x: f32 [n] with the given body lines, each indented already by the caller.
-inline std::string kernelWith(const std::string &body, const std::string &parameters =
-                              "A: ts.Tensor[\"M\", \"N\", ts.f32], B: ts.Tensor[\"M\", \"N\", ts.f32], s: ts.i32, f: ts.f32") {
+/// A kernel over A, B: f32 [M, N] and x: f32 [n] with the given body lines, each indented already by the
+/// caller.
+inline std::string kernelWith(
+    const std::string &body,
+    const std::string &parameters =
+        "A: ts.Tensor[\"M\", \"N\", ts.f32], B: ts.Tensor[\"M\", \"N\", ts.f32], s: ts.i32, f: ts.f32") {
   std::string out = "import tessera as ts\nimport math\n\n@ts.kernel\ndef k(" + parameters + "):\n";
   size_t at = 0;
   while (at < body.size()) {

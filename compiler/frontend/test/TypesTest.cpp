@@ -7,8 +7,10 @@ namespace {
 
 using testing::HasSubstr;
 
-const char *kParams = "A: ts.Tensor[\"M\", \"N\", ts.f32], H: ts.Tensor[\"M\", ts.bf16], h: ts.bf16, g: ts.f16, f: ts.f32, d: ts.f64, "
-                      "i8: ts.i8, i16: ts.i16, i: ts.i32, l: ts.i64, u: ts.u8, b: bool, Y: ts.Tensor[\"M\", ts.f32]";
+const char *kParams =
+    "A: ts.Tensor[\"M\", \"N\", ts.f32], H: ts.Tensor[\"M\", ts.bf16], h: ts.bf16, g: ts.f16, f: ts.f32, d: "
+    "ts.f64, "
+    "i8: ts.i8, i16: ts.i16, i: ts.i32, l: ts.i64, u: ts.u8, b: bool, Y: ts.Tensor[\"M\", ts.f32]";
 
 std::string of(const std::string &body) { return compile(kernelWith(body, kParams)).text(); }
 
@@ -31,7 +33,8 @@ TEST(Types, BareLiteralsBecomeVariablesOfTheirOwn) {
 TEST(Types, NarrowSignedIntegersWiden) {
   EXPECT_THAT(of("Y[0] = ts.f32(i8 + i16)"), HasSubstr("add(cast i16(i8), i16)"));
   EXPECT_THAT(of("Y[0] = ts.f32(i + l)"), HasSubstr("add(cast i64(i), l)"));
-  for (const char *mix : {"u + i", "i + f", "h + g", "f + d", "b + i", "h + d"}) EXPECT_THAT(of(std::string("y = ") + mix), HasSubstr("E_TYPE_MIX")) << mix;
+  for (const char *mix : {"u + i", "i + f", "h + g", "f + d", "b + i", "h + d"})
+    EXPECT_THAT(of(std::string("y = ") + mix), HasSubstr("E_TYPE_MIX")) << mix;
 }
 
 TEST(Types, HalvesWithF32GiveF32) {
@@ -58,9 +61,11 @@ TEST(Types, ConstantsFold) {
 
 TEST(Types, TilesBroadcastExplicitly) {
   EXPECT_THAT(of("y = A[0:4, 0:8] - A[0:4, 0][:, None]"),
-              HasSubstr("sub(load A[0 +4, 0 +8]<4x8xf32>, broadcast(expand_dims axis 1(load A[0 +4, 0]<4xf32>))<4x8xf32>)"));
+              HasSubstr("sub(load A[0 +4, 0 +8]<4x8xf32>, broadcast(expand_dims axis 1(load A[0 +4, "
+                        "0]<4xf32>))<4x8xf32>)"));
   EXPECT_THAT(of("y = A[0:4, 0:8] * 2"), HasSubstr("broadcast(2.0:f32)<4x8xf32>"));
-  EXPECT_THAT(of("y = A[0:4, 0:8] + A[0, 0:8]"), HasSubstr("broadcast(expand_dims axis 0(load A[0, 0 +8]<8xf32>))<4x8xf32>"));
+  EXPECT_THAT(of("y = A[0:4, 0:8] + A[0, 0:8]"),
+              HasSubstr("broadcast(expand_dims axis 0(load A[0, 0 +8]<8xf32>))<4x8xf32>"));
 }
 
 TEST(Types, ComparisonsGiveBoolAndStayExact) {
@@ -78,12 +83,14 @@ TEST(Types, CastsAndDTypeCalls) {
 }
 
 TEST(Types, SumsOfNarrowFloatsAccumulateInF32) {
-  EXPECT_THAT(of("y = ts.tile.sum(H[0:8])"), HasSubstr(": bf16 = cast bf16(sum axis 0(cast f32(load H[0 +8]<8xbf16>)))"));
+  EXPECT_THAT(of("y = ts.tile.sum(H[0:8])"),
+              HasSubstr(": bf16 = cast bf16(sum axis 0(cast f32(load H[0 +8]<8xbf16>)))"));
   EXPECT_THAT(of("y = ts.tile.max(H[0:8])"), HasSubstr(": bf16 = max axis 0(load H"));
   EXPECT_THAT(of("y = ts.tile.sum(A[0:4, 0:4] > 0.0)"), HasSubstr(": i32 = sum"));
   EXPECT_THAT(of("y = ts.tile.argmax(A[0:4, 0:4], axis=1)"), HasSubstr(": <4xi32> = argmax axis 1("));
   EXPECT_THAT(of("y = ts.tile.argmax(A[0:4, 0:4])"), HasSubstr(": i32 = argmax axis 0(reshape("));
-  EXPECT_THAT(of("y = ts.tile.sum(A[0:4, 0:4], axis=-1, keepdims=True)"), HasSubstr(": <4x1xf32> = expand_dims axis 1("));
+  EXPECT_THAT(of("y = ts.tile.sum(A[0:4, 0:4], axis=-1, keepdims=True)"),
+              HasSubstr(": <4x1xf32> = expand_dims axis 1("));
 }
 
 TEST(Types, RepeatedRoundsKeepIndexArithmeticWide) {

@@ -1,5 +1,5 @@
-// Any bytes: parse, list signatures, and elaborate every kernel, with and without known dims. Looks for crashes,
-// leaks and endless loops; a program that is accepted must also survive being dumped.
+// Any bytes: parse, list signatures, and elaborate every kernel, with and without known dims. Looks for
+// crashes, leaks and endless loops; a program that is accepted must also survive being dumped.
 #include "compiler/frontend/Frontend.h"
 
 using namespace tessera;
@@ -16,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       FrontendOptions options;
       options.kernel = s.kernel;
       if (known)
-        for (const std::string &dim : s.dims) options.dims.emplace_back(dim, 16);
+        for (const std::string &dim : s.dims)
+          options.dims.emplace_back(dim, 16);
       Kernel kernel;
       std::vector<Diagnostic> why;
       if (module->instantiate(options, kernel, why) == CompileStatus::Ok) {
