@@ -6,8 +6,8 @@ namespace tessera::bench {
 
 /// How far a result is from a reference in double precision, in units of what rounding may account for.
 struct Check {
-  double worst = 0;     // largest |error| / bound over all elements; agreement is worst <= 1
-  double maxError = 0;  // largest |error|
+  double worst = 0;    // largest |error| / bound over all elements; agreement is worst <= 1
+  double maxError = 0; // largest |error|
   size_t elements = 0;
   bool ok() const { return elements > 0 && worst <= 1; }
 

@@ -1,5 +1,6 @@
-// f32 matrix product: ours against the FMA peak, OpenBLAS and oneDNN, all in one run on the same data. Contenders take
-// turns, with a pause between them: a library's threads go on spinning for a while after its call returns.
+// f32 matrix product: ours against the FMA peak, OpenBLAS and oneDNN, all in one run on the same data.
+// Contenders take turns, with a pause between them: a library's threads go on spinning for a while after its
+// call returns.
 #include "bench/Benchmarks.h"
 #include "bench/Check.h"
 #include "bench/Data.h"
@@ -69,17 +70,17 @@ Table benchGemm(const Settings &settings) {
   Table table;
   const double peak = measureFmaPeak(settings.cores);
   table.title = fmt::format("f32 GEMM, {} core{}", settings.cores, settings.cores == 1 ? "" : "s");
-  table.notes = {fmt::format("Square, row-major, GF/s of the fastest call; FMA peak {:.0f} GF/s ({}).", peak * 1e-9,
-                             vectorExtension()),
-                 "Every contender's result is checked against double precision first; they take turns in three rounds."};
+  table.notes = {
+      fmt::format("Square, row-major, GF/s of the fastest call; FMA peak {:.0f} GF/s ({}).", peak * 1e-9,
+                  vectorExtension()),
+      "Every contender's result is checked against double precision first; they take turns in three rounds."};
   table.columns = {"size", "tessera", "OpenBLAS", "oneDNN", "of peak", "vs best library"};
 
   openblas_set_num_threads(settings.cores);
   host::Device device("cpu");
   const std::string file = settings.samples + "/gemm_loops/KERNEL.py", source = host::readText(file);
   std::vector<int64_t> sizes = {64, 128, 256, 512, 1024};
-  if (settings.full)
-    sizes.push_back(2048);
+  if (settings.full) sizes.push_back(2048);
 
   for (int64_t n : sizes) {
     const size_t count = size_t(n * n);
@@ -95,12 +96,11 @@ Table benchGemm(const Settings &settings) {
         {"tessera", [&] { launch.run(); }, [&] { return c.as<float>(); }},
         {"OpenBLAS",
          [&] {
-           cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, int(n), int(n), int(n), 1, p.a.data(), int(n),
-                       p.b.data(), int(n), 0, blas.data(), int(n));
+           cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, int(n), int(n), int(n), 1, p.a.data(),
+                       int(n), p.b.data(), int(n), 0, blas.data(), int(n));
          },
          [&] { return blas; }},
-        {"oneDNN",
-         [&] { dnnl_sgemm('N', 'N', n, n, n, 1, p.a.data(), n, p.b.data(), n, 0, dnnl.data(), n); },
+        {"oneDNN", [&] { dnnl_sgemm('N', 'N', n, n, n, 1, p.a.data(), n, p.b.data(), n, 0, dnnl.data(), n); },
          [&] { return dnnl; }},
     };
     std::vector<std::string> row = {std::to_string(n)};
@@ -116,7 +116,8 @@ Table benchGemm(const Settings &settings) {
     for (const Contender &x : contenders)
       row.push_back(x.ok ? fmt::format("{:.1f}", flops / x.best * 1e-9) : "WRONG");
     row.push_back(fmt::format("{:.0f}%", 100 * flops / contenders[0].best / peak));
-    row.push_back(fmt::format("{:.2f}", std::min(contenders[1].best, contenders[2].best) / contenders[0].best));
+    row.push_back(
+        fmt::format("{:.2f}", std::min(contenders[1].best, contenders[2].best) / contenders[0].best));
     table.rows.push_back(row);
   }
   return table;

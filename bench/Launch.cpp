@@ -17,13 +17,16 @@ std::string sourceOf(int tensors) {
     params += fmt::format("{}a{}: ts.Tensor[\"n\", ts.f32]", t ? ", " : "", t);
     body += fmt::format("        a{}[i] = 1.0\n", t);
   }
-  return fmt::format("import tessera as ts\n\n\n@ts.kernel\ndef k({}):\n    i = ts.tile.linear_id()\n    if i < n:\n{}",
-                     params, body);
+  return fmt::format(
+      "import tessera as ts\n\n\n@ts.kernel\ndef k({}):\n    i = ts.tile.linear_id()\n    if i < n:\n{}",
+      params, body);
 }
 
 constexpr const char *emptySource = "import tessera as ts\n\n\n@ts.kernel\ndef k():\n    ts.tile.barrier()\n";
 
-std::string nanoseconds(const Timing &t, int calls) { return fmt::format("{:.0f} ns", t.median / calls * 1e9); }
+std::string nanoseconds(const Timing &t, int calls) {
+  return fmt::format("{:.0f} ns", t.median / calls * 1e9);
+}
 
 std::vector<std::string> measureKernel(host::Device &device, int tensors) {
   const std::string source = tensors ? sourceOf(tensors) : emptySource;
@@ -49,9 +52,9 @@ std::vector<std::string> measureKernel(host::Device &device, int tensors) {
   drain();
   const Timing roundTrip = measure([&] { something.run(); });
   std::string call = "-";
-  if (tensors)
-    call = nanoseconds(measure([&] { burst(nothing, many); }, drain), many);
-  return {std::to_string(tensors ? tensors + 1 : 0), call, nanoseconds(queued, few), nanoseconds(roundTrip, 1)};
+  if (tensors) call = nanoseconds(measure([&] { burst(nothing, many); }, drain), many);
+  return {std::to_string(tensors ? tensors + 1 : 0), call, nanoseconds(queued, few),
+          nanoseconds(roundTrip, 1)};
 }
 
 } // namespace
@@ -59,7 +62,8 @@ std::vector<std::string> measureKernel(host::Device &device, int tensors) {
 Table benchLaunch(const Settings &settings) {
   Table table;
   table.title = fmt::format("Launch, {} core{}", settings.cores, settings.cores == 1 ? "" : "s");
-  table.notes = {"Medians. call: a grid without programs, so that no thread wakes. queued: in bursts of 100, the pool at",
+  table.notes = {"Medians. call: a grid without programs, so that no thread wakes. queued: in bursts of 100, "
+                 "the pool at",
                  "work meanwhile. round trip: one launch of one small program and the wait for it."};
   table.columns = {"arguments", "call", "queued", "round trip"};
   host::Device device("cpu");

@@ -13,11 +13,14 @@ namespace tessera::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
-/// `Count` chains of fused multiply-adds over vectors of `Bytes`; enough chains to cover latency times two units.
-/// The factor and addend keep the values near 1, so that no slow denormal ever appears.
-template <int Bytes, int Count> [[gnu::always_inline]] inline float fmaChains(long turns, float factor, float addend) {
+/// `Count` chains of fused multiply-adds over vectors of `Bytes`; enough chains to cover latency times two
+/// units. The factor and addend keep the values near 1, so that no slow denormal ever appears.
+template <int Bytes, int Count>
+[[gnu::always_inline]] inline float fmaChains(long turns, float factor, float addend) {
   typedef float Vector __attribute__((vector_size(Bytes)));
   Vector chains[Count], f = Vector{} + factor, a = Vector{} + addend;
   for (int i = 0; i < Count; ++i)
@@ -33,8 +36,12 @@ template <int Bytes, int Count> [[gnu::always_inline]] inline float fmaChains(lo
 }
 
 // One instance per instruction set; the widest the CPU has is chosen at run time.
-[[gnu::noinline, gnu::target("avx512f")]] float fma512(long turns, float f, float a) { return fmaChains<64, 24>(turns, f, a); }
-[[gnu::noinline, gnu::target("avx2,fma")]] float fma256(long turns, float f, float a) { return fmaChains<32, 12>(turns, f, a); }
+[[gnu::noinline, gnu::target("avx512f")]] float fma512(long turns, float f, float a) {
+  return fmaChains<64, 24>(turns, f, a);
+}
+[[gnu::noinline, gnu::target("avx2,fma")]] float fma256(long turns, float f, float a) {
+  return fmaChains<32, 12>(turns, f, a);
+}
 
 struct FmaLoop {
   float (*run)(long, float, float);
@@ -44,10 +51,8 @@ struct FmaLoop {
 
 const FmaLoop *fmaLoop() {
   static const FmaLoop avx512 = {fma512, 2.0 * 16 * 24, "AVX-512"}, avx2 = {fma256, 2.0 * 8 * 12, "AVX2"};
-  if (__builtin_cpu_supports("avx512f"))
-    return &avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return &avx2;
+  if (__builtin_cpu_supports("avx512f")) return &avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &avx2;
   return nullptr;
 }
 
@@ -59,12 +64,10 @@ template <typename Body> double bestRound(int threads, int rounds, Body body) {
   auto work = [&](int thread) {
     for (int r = 0; r < rounds; ++r) {
       gate.arrive_and_wait();
-      if (thread == 0)
-        start = Clock::now();
+      if (thread == 0) start = Clock::now();
       body(thread);
       gate.arrive_and_wait();
-      if (thread == 0)
-        best = std::min(best, secondsSince(start));
+      if (thread == 0) best = std::min(best, secondsSince(start));
     }
   };
   std::vector<std::thread> others;
@@ -80,8 +83,7 @@ template <typename Body> double bestRound(int threads, int rounds, Body body) {
 
 double measureFmaPeak(int threads) {
   const FmaLoop *loop = fmaLoop();
-  if (!loop)
-    return 0; // no FMA unit: nothing to compare with
+  if (!loop) return 0; // no FMA unit: nothing to compare with
   constexpr long turns = 1'000'000;
   std::vector<float> sink(size_t(threads) * 16);
   volatile float factor = 0.999f, addend = 0.001f;
@@ -118,11 +120,9 @@ void restrictToCores(int count) {
   cpu_set_t all, some;
   CPU_ZERO(&all);
   CPU_ZERO(&some);
-  if (sched_getaffinity(0, sizeof all, &all) != 0)
-    return;
+  if (sched_getaffinity(0, sizeof all, &all) != 0) return;
   for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&some) < count; ++cpu)
-    if (CPU_ISSET(cpu, &all))
-      CPU_SET(cpu, &some);
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &some);
   (void)sched_setaffinity(0, sizeof some, &some);
 }
 

@@ -14,7 +14,8 @@ Table benchSaxpy(const Settings &settings) {
   Table table;
   const double stream = measureStream(settings.cores);
   table.title = fmt::format("saxpy, {} core{}", settings.cores, settings.cores == 1 ? "" : "s");
-  table.notes = {fmt::format("GB/s of the median call, x read, y read and written; stream limit {:.1f} GB/s.", stream * 1e-9)};
+  table.notes = {fmt::format("GB/s of the median call, x read, y read and written; stream limit {:.1f} GB/s.",
+                             stream * 1e-9)};
   table.columns = {"elements", "GB/s", "of limit"};
   host::Device device("cpu");
   const std::string file = settings.samples + "/saxpy/KERNEL.py", source = host::readText(file);

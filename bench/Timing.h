@@ -1,4 +1,5 @@
-// How long something takes: repeated until the figure is steady enough, median and minimum of the repetitions.
+// How long something takes: repeated until the figure is steady enough, median and minimum of the
+// repetitions.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -7,7 +8,9 @@
 namespace tessera::bench {
 
 using Clock = std::chrono::steady_clock;
-inline double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+inline double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 struct Timing {
   double median = 0, min = 0; // seconds
@@ -20,7 +23,8 @@ inline Timing summarize(std::vector<double> seconds) {
   return {n % 2 ? seconds[n / 2] : (seconds[n / 2 - 1] + seconds[n / 2]) / 2, seconds[0], int(n)};
 }
 
-/// Runs `before` untimed and `body` timed, once to warm up and then for `budget` seconds, at least five times.
+/// Runs `before` untimed and `body` timed, once to warm up and then for `budget` seconds, at least five
+/// times.
 template <typename Body, typename Before> Timing measure(Body body, Before before, double budget = 0.3) {
   before();
   body();
@@ -31,8 +35,7 @@ template <typename Body, typename Before> Timing measure(Body body, Before befor
     body();
     seconds.push_back(secondsSince(start));
     spent += seconds.back();
-    if (seconds.size() >= 10000)
-      break;
+    if (seconds.size() >= 10000) break;
   }
   return summarize(std::move(seconds));
 }

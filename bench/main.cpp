@@ -1,5 +1,6 @@
-// tessera-bench: runs each measurement in a process of its own, bound to one core and then to all. The binding happens
-// before exec, so that every library, whatever its way of counting cores, sees the same number.
+// tessera-bench: runs each measurement in a process of its own, bound to one core and then to all. The
+// binding happens before exec, so that every library, whatever its way of counting cores, sees the same
+// number.
 #include "bench/Benchmarks.h"
 #include "bench/Machine.h"
 #include <cstdio>
@@ -22,7 +23,8 @@ struct Benchmark {
   Table (*run)(const Settings &);
   bool oneCoreToo;
 };
-constexpr Benchmark benchmarks[] = {{"launch", benchLaunch, false}, {"gemm", benchGemm, true}, {"saxpy", benchSaxpy, true}};
+constexpr Benchmark benchmarks[] = {
+    {"launch", benchLaunch, false}, {"gemm", benchGemm, true}, {"saxpy", benchSaxpy, true}};
 
 struct Options {
   std::vector<std::string> names;
@@ -34,8 +36,7 @@ struct Options {
 /// Runs one measurement in a child bound to `cores` cores; throws when it fails.
 Table runBound(const Benchmark &b, const Options &options, int cores) {
   int ends[2];
-  if (::pipe(ends) != 0)
-    throw std::runtime_error("pipe failed");
+  if (::pipe(ends) != 0) throw std::runtime_error("pipe failed");
   const std::string number = std::to_string(cores);
   const pid_t child = ::fork();
   if (child == 0) {
@@ -44,10 +45,14 @@ Table runBound(const Benchmark &b, const Options &options, int cores) {
     ::close(ends[1]);
     restrictToCores(cores);
     ::setenv("OMP_NUM_THREADS", number.c_str(), 1);
-    std::vector<const char *> words = {"tessera-bench", "--worker",  b.name, "--cores", number.c_str(),
-                                       "--samples",     options.settings.samples.c_str()};
-    if (options.settings.full)
-      words.push_back("--full");
+    std::vector<const char *> words = {"tessera-bench",
+                                       "--worker",
+                                       b.name,
+                                       "--cores",
+                                       number.c_str(),
+                                       "--samples",
+                                       options.settings.samples.c_str()};
+    if (options.settings.full) words.push_back("--full");
     words.push_back(nullptr);
     ::execv("/proc/self/exe", const_cast<char *const *>(words.data()));
     ::_exit(127);
@@ -71,43 +76,40 @@ void record(const std::string &name, const std::vector<Table> &tables) {
   char day[16];
   const std::time_t now = std::time(nullptr);
   std::strftime(day, sizeof day, "%Y-%m-%d", std::gmtime(&now));
-  file << "# Measured: " << name << "\n\nWritten by `./dev bench " << name << " --record` on " << day << ".\n";
+  file << "# Measured: " << name << "\n\nWritten by `./dev bench " << name << " --record` on " << day
+       << ".\n";
   for (const Table &t : tables)
     file << "\n" << t.markdown();
-  if (!file.flush())
-    throw std::runtime_error(path + ": cannot be written");
+  if (!file.flush()) throw std::runtime_error(path + ": cannot be written");
 }
 
 int run(const Options &options) {
   bool ok = true;
   nlohmann::json all = nlohmann::json::object();
   for (const Benchmark &b : benchmarks) {
-    if (std::find(options.names.begin(), options.names.end(), b.name) == options.names.end())
-      continue;
+    if (std::find(options.names.begin(), options.names.end(), b.name) == options.names.end()) continue;
     std::vector<int> counts = {usableCores()};
-    if (b.oneCoreToo && counts[0] > 1)
-      counts.insert(counts.begin(), 1);
+    if (b.oneCoreToo && counts[0] > 1) counts.insert(counts.begin(), 1);
     std::vector<Table> tables;
     for (int cores : counts) {
       tables.push_back(runBound(b, options, cores));
       ok = ok && tables.back().ok;
-      if (!options.json)
-        fmt::print("{}\n", tables.back().text());
+      if (!options.json) fmt::print("{}\n", tables.back().text());
       std::fflush(stdout);
     }
     all[b.name] = tables;
-    if (options.record)
-      record(b.name, tables);
+    if (options.record) record(b.name, tables);
   }
-  if (options.json)
-    fmt::print("{}\n", all.dump(2));
+  if (options.json) fmt::print("{}\n", all.dump(2));
   return ok ? 0 : 1;
 }
 
 int usage(const std::string &word) {
-  fmt::print(stderr, "tessera-bench: unknown argument {}\nusage: tessera-bench [launch|gemm|saxpy ...] [--full] [--record] "
-                     "[--json] [--samples FOLDER]\n",
-             word);
+  fmt::print(
+      stderr,
+      "tessera-bench: unknown argument {}\nusage: tessera-bench [launch|gemm|saxpy ...] [--full] [--record] "
+      "[--json] [--samples FOLDER]\n",
+      word);
   return 1;
 }
 
@@ -132,13 +134,13 @@ int main(int argc, char **argv) {
       options.worker = argv[++i];
     else if (word == "--cores" && hasValue)
       options.settings.cores = std::atoi(argv[++i]);
-    else if (std::any_of(std::begin(benchmarks), std::end(benchmarks), [&](auto &b) { return word == b.name; }))
+    else if (std::any_of(std::begin(benchmarks), std::end(benchmarks),
+                         [&](auto &b) { return word == b.name; }))
       options.names.push_back(word);
     else
       return usage(word);
   }
-  if (options.names.empty())
-    options.names = {"launch", "gemm"};
+  if (options.names.empty()) options.names = {"launch", "gemm"};
   try {
     for (const Benchmark &b : benchmarks)
       if (options.worker == b.name) {

@@ -11,8 +11,8 @@ struct Shape {
 };
 
 /// One query's output and, per element, the sum of weight times |value|, by which errors are measured.
-void attend(const Shape &s, const float *q, const float *k, const float *v, size_t visible, std::vector<double> &out,
-            std::vector<double> &magnitude) {
+void attend(const Shape &s, const float *q, const float *k, const float *v, size_t visible,
+            std::vector<double> &out, std::vector<double> &magnitude) {
   std::vector<double> p(visible);
   double largest = -INFINITY, total = 0;
   for (size_t j = 0; j < visible; ++j) {
@@ -40,8 +40,10 @@ Outcome runFlashAttention(host::Device &device, const std::string &source, const
   const std::vector<uint16_t> q = toBf16(randomFloats(s.heads * s.queries * s.depth, 1, -2, 2)),
                               k = toBf16(randomFloats(s.heads * s.keys * s.depth, 2, -2, 2)),
                               v = toBf16(randomFloats(s.heads * s.keys * s.depth, 3));
-  const host::NamedInts dims = {
-      {"B*H", int64_t(s.heads)}, {"Sq", int64_t(s.queries)}, {"Sk", int64_t(s.keys)}, {"D", int64_t(s.depth)}};
+  const host::NamedInts dims = {{"B*H", int64_t(s.heads)},
+                                {"Sq", int64_t(s.queries)},
+                                {"Sk", int64_t(s.keys)},
+                                {"D", int64_t(s.depth)}};
   host::Kernel kernel(device, source, {.fileName = fileName, .dims = dims});
   host::Buffer bufferQ(device, q), bufferK(device, k), bufferV(device, v), bufferO(device, q.size() * 2);
   host::Launch launch(kernel);
@@ -50,7 +52,8 @@ Outcome runFlashAttention(host::Device &device, const std::string &source, const
   bufferO.zero();
   launch.run();
 
-  const std::vector<float> got = fromBf16(bufferO.as<uint16_t>()), qf = fromBf16(q), kf = fromBf16(k), vf = fromBf16(v);
+  const std::vector<float> got = fromBf16(bufferO.as<uint16_t>()), qf = fromBf16(q), kf = fromBf16(k),
+                           vf = fromBf16(v);
   std::vector<Check> rows(s.heads * s.queries);
   double pairs = 0;
   for (size_t i = 0; i < s.queries; ++i)
@@ -59,10 +62,12 @@ Outcome runFlashAttention(host::Device &device, const std::string &source, const
     const size_t head = row / s.queries, i = row % s.queries;
     const size_t visible = i + 1 + (s.keys - s.queries); // bottom-right aligned
     std::vector<double> want(s.depth), magnitude(s.depth);
-    attend(s, &qf[row * s.depth], &kf[head * s.keys * s.depth], &vf[head * s.keys * s.depth], visible, want, magnitude);
+    attend(s, &qf[row * s.depth], &kf[head * s.keys * s.depth], &vf[head * s.keys * s.depth], visible, want,
+           magnitude);
     for (size_t d = 0; d < s.depth; ++d)
       // bf16 has 8 bits: the weights are rounded to it once, the result once; the f32 steps are far below.
-      rows[row].add(got[row * s.depth + d], want[d], 0x1p-8 * magnitude[d] + 0x1p-8 * std::abs(want[d]) + 1e-30);
+      rows[row].add(got[row * s.depth + d], want[d],
+                    0x1p-8 * magnitude[d] + 0x1p-8 * std::abs(want[d]) + 1e-30);
   });
 
   Outcome out;

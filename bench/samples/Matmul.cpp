@@ -1,5 +1,6 @@
-// The two matrix products. A sum of K products in f32, in any order and with or without fused steps, is off by at most
-// (K + 1) 2^-24 sum |a b| (Higham, Accuracy and Stability of Numerical Algorithms, 3.1); bf16 products are exact in f32.
+// The two matrix products. A sum of K products in f32, in any order and with or without fused steps, is off
+// by at most (K + 1) 2^-24 sum |a b| (Higham, Accuracy and Stability of Numerical Algorithms, 3.1); bf16
+// products are exact in f32.
 #include "bench/Data.h"
 #include "bench/samples/Sample.h"
 

@@ -1,4 +1,5 @@
-// A sample: builds its kernel from samples/NAME/KERNEL.py, runs it on random data, checks every element, times it.
+// A sample: builds its kernel from samples/NAME/KERNEL.py, runs it on random data, checks every element,
+// times it.
 #pragma once
 #include "bench/Check.h"
 #include "bench/Timing.h"

@@ -54,7 +54,8 @@ Outcome runSoftmax(host::Device &device, const std::string &source, const std::s
     for (size_t c = 0; c < columns; ++c) {
       const double want = std::exp(row[c] - largest) / total;
       // The argument's rounding enters scaled by itself, the sum's by the number of terms.
-      out.check.add(got[r * columns + c], want, want * 0x1p-24 * (std::abs(row[c] - largest) + double(columns) + 16));
+      out.check.add(got[r * columns + c], want,
+                    want * 0x1p-24 * (std::abs(row[c] - largest) + double(columns) + 16));
     }
   }
   out.timing = measure([&] { launch.run(); });

@@ -1,5 +1,6 @@
-// tsr-samples: what `./dev run` shows. Every sample is compiled, run on real data, checked against a reference in
-// double precision that shares nothing with it, timed, and compared with what the machine can do.
+// tsr-samples: what `./dev run` shows. Every sample is compiled, run on real data, checked against a
+// reference in double precision that shares nothing with it, timed, and compared with what the machine can
+// do.
 #include "bench/Machine.h"
 #include "bench/samples/Sample.h"
 #include <atomic>
@@ -42,7 +43,8 @@ struct Row {
   const char *unit() const { return outcome.flops > 0 ? "GF/s" : "GB/s"; }
 };
 
-Row runSample(const Sample &sample, host::Device &device, const std::string &folder, double peak, double stream) {
+Row runSample(const Sample &sample, host::Device &device, const std::string &folder, double peak,
+              double stream) {
   Row row;
   row.name = sample.name;
   try {
@@ -59,10 +61,10 @@ Row runSample(const Sample &sample, host::Device &device, const std::string &fol
 }
 
 void printTable(const std::vector<Row> &rows, const tsr_device_info_t &device, double peak, double stream) {
-  fmt::print("{} ({}, {} cores, {}): FMA peak {:.0f} GF/s, stream {:.0f} GB/s, both measured now\n\n", device.name,
-             device.arch, device.compute_units, vectorExtension(), peak * 1e-9, stream * 1e-9);
-  fmt::print("{:<16} {:<20} {:>10} {:>12} {:>9} {:<8} {:<13} {}\n", "sample", "shape", "median ms", "speed", "of limit",
-             "backend", "numerics", "check (error / bound)");
+  fmt::print("{} ({}, {} cores, {}): FMA peak {:.0f} GF/s, stream {:.0f} GB/s, both measured now\n\n",
+             device.name, device.arch, device.compute_units, vectorExtension(), peak * 1e-9, stream * 1e-9);
+  fmt::print("{:<16} {:<20} {:>10} {:>12} {:>9} {:<8} {:<13} {}\n", "sample", "shape", "median ms", "speed",
+             "of limit", "backend", "numerics", "check (error / bound)");
   for (const Row &r : rows) {
     if (!r.error.empty()) {
       fmt::print("{:<16} did not run\n", r.name);
@@ -76,8 +78,7 @@ void printTable(const std::vector<Row> &rows, const tsr_device_info_t &device, d
   for (const Row &r : rows) {
     for (const std::string &f : r.outcome.fallbacks)
       fmt::print("{}: fallback: {}\n", r.name, f);
-    if (!r.error.empty())
-      fmt::print(stderr, "\n{}:\n{}\n", r.name, r.error);
+    if (!r.error.empty()) fmt::print(stderr, "\n{}:\n{}\n", r.name, r.error);
   }
 }
 
@@ -104,9 +105,12 @@ void printJson(const std::vector<Row> &rows, const tsr_device_info_t &device, do
     }
     list.push_back(row);
   }
-  const nlohmann::json all = {{"backend", device.backend},   {"device", device.name},
-                              {"arch", device.arch},         {"cores", device.compute_units},
-                              {"fma_peak_gflops", peak * 1e-9}, {"stream_gbytes", stream * 1e-9},
+  const nlohmann::json all = {{"backend", device.backend},
+                              {"device", device.name},
+                              {"arch", device.arch},
+                              {"cores", device.compute_units},
+                              {"fma_peak_gflops", peak * 1e-9},
+                              {"stream_gbytes", stream * 1e-9},
                               {"samples", list}};
   fmt::print("{}\n", all.dump(2));
 }

@@ -25,8 +25,7 @@ struct Reader {
 
   void tensor(const json &j, Tensor &out) const {
     auto dtype = parseDType(j.at("dtype").get<std::string>());
-    if (!dtype)
-      throw std::runtime_error("unknown dtype in cases.json");
+    if (!dtype) throw std::runtime_error("unknown dtype in cases.json");
     out.dtype = *dtype;
     out.shape = j.at("shape").get<std::vector<int64_t>>();
   }
@@ -48,12 +47,9 @@ struct Reader {
       o.ulps = value.at("ulps");
       o.rtol = value.at("rtol");
       o.atol = value.at("atol");
-      if (value.contains("want"))
-        o.want = numbers(value.at("want"));
-      if (value.contains("bound"))
-        o.bound = numbers(value.at("bound"));
-      if (value.contains("initial"))
-        o.initial = numbers(value.at("initial"));
+      if (value.contains("want")) o.want = numbers(value.at("want"));
+      if (value.contains("bound")) o.bound = numbers(value.at("bound"));
+      if (value.contains("initial")) o.initial = numbers(value.at("initial"));
     }
     return out;
   }

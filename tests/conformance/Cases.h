@@ -1,4 +1,5 @@
-// The list cases.py wrote: cases.json says what is where in cases.bin. Throws std::exception when it is not well formed.
+// The list cases.py wrote: cases.json says what is where in cases.bin. Throws std::exception when it is not
+// well formed.
 #pragma once
 #include "numerics/DType.h"
 #include "tools/host/Host.h"
@@ -43,7 +44,8 @@ struct Program {
 
 std::vector<Program> readPrograms(const std::string &folder);
 
-/// The device bytes of `numbers` in a tensor's dtype. The numbers are values of that dtype, so that nothing rounds.
+/// The device bytes of `numbers` in a tensor's dtype. The numbers are values of that dtype, so that nothing
+/// rounds.
 std::vector<std::byte> encode(const Numbers &, DType);
 
 } // namespace tessera::conformance

@@ -11,20 +11,19 @@ namespace {
 /// The distance between neighbouring values of the dtype around x.
 double ulp(double x, DType t) {
   const DTypeInfo &d = info(t);
-  const int exponent = x == 0 || !std::isfinite(x) ? d.minExponent : std::max<int>(std::ilogb(x), d.minExponent);
+  const int exponent =
+      x == 0 || !std::isfinite(x) ? d.minExponent : std::max<int>(std::ilogb(x), d.minExponent);
   return std::ldexp(1.0, exponent - d.mantissaBits);
 }
 
 bool agreeFloat(double got, double want, const Output &o, double bound) {
-  if (std::isnan(want) || std::isnan(got))
-    return std::isnan(want) && std::isnan(got);
+  if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got);
   const bool exact = o.ulps == 0 && o.rtol == 0 && o.atol == 0 && !o.bound;
   if (exact) // -0 is not +0
     return got == want && std::signbit(got) == std::signbit(want);
   // A double beyond the dtype's range stands for what the dtype rounds it to.
   const double rounded = toDouble(fromDouble(want, o.dtype), o.dtype);
-  if (std::isinf(got) || std::isinf(want))
-    return got == want || got == rounded;
+  if (std::isinf(got) || std::isinf(want)) return got == want || got == rounded;
   return std::abs(got - want) <= o.ulps * ulp(want, o.dtype) + o.rtol * std::abs(want) + o.atol + bound ||
          got == rounded;
 }
@@ -44,8 +43,7 @@ int64_t toInt(uint64_t bits, DType t) {
 } // namespace
 
 std::string compare(const Output &o, std::span<const std::byte> got) {
-  if (!o.want)
-    return "";
+  if (!o.want) return "";
   const size_t width = size_t(storageBytes(o.dtype)), count = o.elements();
   if (o.want->bits.size() != count)
     return fmt::format("the case expects {} elements of a tensor of {}", o.want->bits.size(), count);
@@ -57,13 +55,11 @@ std::string compare(const Output &o, std::span<const std::byte> got) {
     if (o.want->isFloat) {
       const double want = std::bit_cast<double>(o.want->bits[i]), value = toDouble(bits, o.dtype);
       const double bound = o.bound ? std::bit_cast<double>(o.bound->bits[i]) : 0;
-      if (!agreeFloat(value, want, o, bound))
-        difference = fmt::format("{} instead of {}", value, want);
+      if (!agreeFloat(value, want, o, bound)) difference = fmt::format("{} instead of {}", value, want);
     } else if (int64_t want = int64_t(o.want->bits[i]), value = toInt(bits, o.dtype); value != want) {
       difference = fmt::format("{} instead of {}", value, want);
     }
-    if (!difference.empty() && wrong++ == 0)
-      first = fmt::format("{} is {}", place(i, o.shape), difference);
+    if (!difference.empty() && wrong++ == 0) first = fmt::format("{} is {}", place(i, o.shape), difference);
   }
   return wrong ? fmt::format("{} of {} elements differ; {}", wrong, count, first) : "";
 }

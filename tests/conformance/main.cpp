@@ -1,8 +1,9 @@
-// tessera-conformance FOLDER: compiles and runs every program of a list in this one process and compares the outputs.
+// tessera-conformance FOLDER: compiles and runs every program of a list in this one process and compares the
+// outputs.
 //
-// The programs run in a child process; when one crashes it, that program has failed and a new child goes on behind it.
-// Every tensor lies between two guard zones whose bytes must survive, read-only inputs must survive as well, and outputs
-// start as a pattern, so that an element that was not written shows.
+// The programs run in a child process; when one crashes it, that program has failed and a new child goes on
+// behind it. Every tensor lies between two guard zones whose bytes must survive, read-only inputs must
+// survive as well, and outputs start as a pattern, so that an element that was not written shows.
 #include "tests/conformance/Compare.h"
 #include <cstring>
 #include <fmt/format.h>
@@ -37,8 +38,7 @@ struct Placed {
     std::vector<std::byte> now(before.size());
     buffer.download(now);
     for (size_t i = 0; i < guard; ++i)
-      if (now[i] != pattern || now[now.size() - 1 - i] != pattern)
-        why = "wrote outside the tensor";
+      if (now[i] != pattern || now[now.size() - 1 - i] != pattern) why = "wrote outside the tensor";
     return {now.begin() + guard, now.end() - guard};
   }
 };
@@ -59,9 +59,10 @@ std::vector<std::string> launchOnce(host::Kernel &kernel, const Run &run) {
     tensors.try_emplace(name, kernel.device(), encode(in.values, in.dtype));
   for (const auto &[name, o] : run.outputs)
     if (!tensors.contains(name))
-      tensors.try_emplace(name, kernel.device(),
-                          o.initial ? encode(*o.initial, o.dtype)
-                                    : std::vector<std::byte>(o.elements() * size_t(storageBytes(o.dtype)), pattern));
+      tensors.try_emplace(
+          name, kernel.device(),
+          o.initial ? encode(*o.initial, o.dtype)
+                    : std::vector<std::byte>(o.elements() * size_t(storageBytes(o.dtype)), pattern));
   host::Launch launch(kernel);
   for (const auto &[name, placed] : tensors)
     launch.set(name, placed.data());
@@ -74,8 +75,7 @@ std::vector<std::string> launchOnce(host::Kernel &kernel, const Run &run) {
   for (const auto &[name, placed] : tensors) {
     std::string why;
     const std::vector<std::byte> now = placed.fetch(why);
-    if (!why.empty())
-      wrong.push_back(fmt::format("{}: {}", name, why));
+    if (!why.empty()) wrong.push_back(fmt::format("{}: {}", name, why));
     auto o = run.outputs.find(name);
     if (o == run.outputs.end()) {
       if (std::memcmp(now.data(), placed.before.data() + guard, now.size()) != 0)
@@ -92,8 +92,7 @@ std::vector<std::string> readKnown(const std::string &path) {
   std::vector<std::string> patterns;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);)
-    if (!line.empty() && line[0] != '#')
-      patterns.push_back(line.substr(0, line.find(' ')));
+    if (!line.empty() && line[0] != '#') patterns.push_back(line.substr(0, line.find(' ')));
   return patterns;
 }
 
@@ -115,7 +114,8 @@ void report(Totals &totals, const std::string &name, const std::vector<std::stri
   std::fflush(stdout);
 }
 
-void runProgram(host::Device &device, const Program &p, const std::vector<std::string> &known, Totals &totals) {
+void runProgram(host::Device &device, const Program &p, const std::vector<std::string> &known,
+                Totals &totals) {
   std::optional<host::Kernel> kernel;
   try {
     kernel.emplace(device, p.source, p.options);
@@ -130,8 +130,7 @@ void runProgram(host::Device &device, const Program &p, const std::vector<std::s
     report(totals, p.name, expected ? std::vector<std::string>{} : std::vector<std::string>{f.what()});
     return;
   }
-  if (!p.error.empty())
-    return report(totals, p.name, {fmt::format("was not refused with {}", p.error)});
+  if (!p.error.empty()) return report(totals, p.name, {fmt::format("was not refused with {}", p.error)});
   std::vector<std::string> wrong;
   for (const Run &run : p.runs) {
     try {
@@ -173,11 +172,9 @@ int run(const std::string &folder, const Options &options) {
   const std::vector<Program> all = readPrograms(folder);
   std::vector<const Program *> programs;
   for (const Program &p : all)
-    if (fnmatch(options.only.c_str(), p.name.c_str(), 0) == 0)
-      programs.push_back(&p);
+    if (fnmatch(options.only.c_str(), p.name.c_str(), 0) == 0) programs.push_back(&p);
   void *shared = ::mmap(nullptr, sizeof(Totals), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED)
-    throw std::runtime_error("no shared memory");
+  if (shared == MAP_FAILED) throw std::runtime_error("no shared memory");
   Totals &totals = *new (shared) Totals;
   do {
     std::fflush(stdout);
@@ -188,14 +185,15 @@ int run(const std::string &folder, const Options &options) {
       ::_exit(rc);
     }
     int status = 0;
-    if (child < 0 || ::waitpid(child, &status, 0) < 0)
-      throw std::runtime_error("no child process");
+    if (child < 0 || ::waitpid(child, &status, 0) < 0) throw std::runtime_error("no child process");
     if (WIFSIGNALED(status) && totals.begun > 0)
-      report(totals, programs[totals.begun - 1]->name, {fmt::format("crashed: {}", strsignal(WTERMSIG(status)))});
+      report(totals, programs[totals.begun - 1]->name,
+             {fmt::format("crashed: {}", strsignal(WTERMSIG(status)))});
     else if (status != 0)
       return 1;
   } while (totals.begun < programs.size());
-  fmt::print("{} passed, {} failed, {} not implemented\n", totals.passed, totals.failed, totals.unimplemented);
+  fmt::print("{} passed, {} failed, {} not implemented\n", totals.passed, totals.failed,
+             totals.unimplemented);
   return totals.failed == 0 && totals.passed > 0 ? 0 : 1;
 }
 
@@ -203,7 +201,8 @@ int run(const std::string &folder, const Options &options) {
 } // namespace tessera::conformance
 
 static int usage() {
-  fmt::print(stderr, "usage: tessera-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] [-v]\n");
+  fmt::print(stderr,
+             "usage: tessera-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] [-v]\n");
   return 1;
 }
 
@@ -227,8 +226,7 @@ int main(int argc, char **argv) {
       else
         return usage();
     }
-    if (folder.empty())
-      return usage();
+    if (folder.empty()) return usage();
     return run(folder, options);
   } catch (const std::exception &e) {
     fmt::print(stderr, "tessera-conformance: {}\n", e.what());

@@ -37,23 +37,19 @@ Buffer &Buffer::operator=(Buffer &&o) noexcept {
 }
 
 Buffer::~Buffer() {
-  if (context_)
-    (void)tsrFree(context_, data_);
+  if (context_) (void)tsrFree(context_, data_);
 }
 
 void Buffer::upload(std::span<const std::byte> bytes) {
-  if (!bytes.empty())
-    check(tsrMemcpyH2D(context_, data_, bytes.data(), bytes.size()), "tsrMemcpyH2D");
+  if (!bytes.empty()) check(tsrMemcpyH2D(context_, data_, bytes.data(), bytes.size()), "tsrMemcpyH2D");
 }
 
 void Buffer::download(std::span<std::byte> bytes) const {
-  if (!bytes.empty())
-    check(tsrMemcpyD2H(context_, bytes.data(), data_, bytes.size()), "tsrMemcpyD2H");
+  if (!bytes.empty()) check(tsrMemcpyD2H(context_, bytes.data(), data_, bytes.size()), "tsrMemcpyD2H");
 }
 
 void Buffer::zero() {
-  if (size_ > 0)
-    check(tsrMemset(context_, data_, 0, size_), "tsrMemset");
+  if (size_ > 0) check(tsrMemset(context_, data_, 0, size_), "tsrMemset");
 }
 
 namespace {
@@ -64,8 +60,7 @@ struct Log {
 
 void collect(void *user, tsr_log_level_t level, const char *code, const char *text) {
   Log &log = *static_cast<Log *>(user);
-  if (level == TSR_LOG_ERROR && log.firstCode.empty())
-    log.firstCode = code;
+  if (level == TSR_LOG_ERROR && log.firstCode.empty()) log.firstCode = code;
   log.text += text;
 }
 
@@ -92,7 +87,8 @@ Kernel::Kernel(Device &device, std::string_view source, const BuildOptions &o) :
   options.tunable_count = tunables.size();
   options.log = collect;
   options.log_user = &log;
-  tsr_status_t status = tsrLoadModuleFromSource(device.handle(), source.data(), source.size(), &options, &module_);
+  tsr_status_t status =
+      tsrLoadModuleFromSource(device.handle(), source.data(), source.size(), &options, &module_);
   if (status != TSR_SUCCESS)
     throw Failure(status, log.firstCode, log.text.empty() ? tsrLastError() : log.text);
   try {
@@ -111,7 +107,8 @@ Kernel::Kernel(Device &device, std::string_view source, const BuildOptions &o) :
 Kernel::~Kernel() { (void)tsrUnloadModule(module_); }
 
 Launch::Launch(Kernel &kernel) : kernel_(kernel), values_(kernel.metadata().params.size()) {
-  static_assert(std::endian::native == std::endian::little, "a narrow scalar lies in the first bytes of its slot");
+  static_assert(std::endian::native == std::endian::little,
+                "a narrow scalar lies in the first bytes of its slot");
   for (size_t i = 0; i < values_.size(); ++i) {
     const MetadataParam &p = kernel.metadata().params[i];
     if (p.kind == MetadataParam::Kind::Scalar && p.defaultValue)
@@ -123,8 +120,7 @@ Launch::Launch(Kernel &kernel) : kernel_(kernel), values_(kernel.metadata().para
 uint64_t &Launch::slot(std::string_view name) {
   const std::vector<MetadataParam> &params = kernel_.metadata().params;
   for (size_t i = 0; i < params.size(); ++i)
-    if (params[i].name == name)
-      return values_[i];
+    if (params[i].name == name) return values_[i];
   throw Failure(TSR_EINVAL, "", "the kernel has no parameter " + std::string(name));
 }
 
@@ -135,29 +131,27 @@ Launch &Launch::set(std::string_view tensor, void *devicePointer) {
 
 Launch &Launch::setScalar(std::string_view scalar, double value) {
   for (const MetadataParam &p : kernel_.metadata().params)
-    if (p.name == scalar)
-      slot(scalar) = fromDouble(value, p.dtype);
+    if (p.name == scalar) slot(scalar) = fromDouble(value, p.dtype);
   return *this;
 }
 
 Launch &Launch::setDims(const NamedInts &dims) {
   for (const auto &[name, value] : dims)
     for (const MetadataParam &p : kernel_.metadata().params)
-      if (p.kind == MetadataParam::Kind::Dim && p.name == name)
-        slot(name) = uint64_t(value);
+      if (p.kind == MetadataParam::Kind::Dim && p.name == name) slot(name) = uint64_t(value);
   return *this;
 }
 
 void Launch::start() const {
-  check(tsrLaunch(kernel_.handle(), nullptr, tsr_launch_t{}, arguments_.data(), arguments_.size()), "tsrLaunch");
+  check(tsrLaunch(kernel_.handle(), nullptr, tsr_launch_t{}, arguments_.data(), arguments_.size()),
+        "tsrLaunch");
 }
 
 std::string readText(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file)
-    throw Failure(TSR_EIO, "", path + ": cannot be read");
+  if (!file) throw Failure(TSR_EIO, "", path + ": cannot be read");
   return text.str();
 }
 

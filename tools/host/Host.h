@@ -1,7 +1,8 @@
-// Running kernels from C++ by the names of their parameters, for benches and tests: a thin layer over the C ABI that
-// takes the order of arguments from the kernel's metadata. Failures are exceptions of type Failure.
+// Running kernels from C++ by the names of their parameters, for benches and tests: a thin layer over the C
+// ABI that takes the order of arguments from the kernel's metadata. Failures are exceptions of type Failure.
 //
-// Objects may move between threads but are used by one at a time. Everything made from a Device must go before it.
+// Objects may move between threads but are used by one at a time. Everything made from a Device must go
+// before it.
 #pragma once
 #include "core/KernelMetadata.h"
 #include <memory>
@@ -47,7 +48,8 @@ public:
   Buffer() = default;
   Buffer(Device &, size_t bytes);
   /// Memory with the contents of `values`.
-  template <typename T> Buffer(Device &device, const std::vector<T> &values) : Buffer(device, values.size() * sizeof(T)) {
+  template <typename T>
+  Buffer(Device &device, const std::vector<T> &values) : Buffer(device, values.size() * sizeof(T)) {
     upload(std::as_bytes(std::span(values)));
   }
   Buffer(Buffer &&o) noexcept { *this = std::move(o); }
@@ -108,8 +110,8 @@ public:
   Launch &set(std::string_view tensor, void *devicePointer);
   Launch &setScalar(std::string_view scalar, double value); // converted to the scalar's dtype
   Launch &setDims(const NamedInts &);                       // names the kernel does not have are passed over
-  void start() const; // queues on the default stream
-  void run() const {  // and waits
+  void start() const;                                       // queues on the default stream
+  void run() const {                                        // and waits
     start();
     kernel_.device().synchronize();
   }

@@ -19,12 +19,10 @@ bool Bytes::allocate(size_t size) {
   constexpr size_t alignment = 64;
   data_.reset();
   size_ = 0;
-  if (size > SIZE_MAX - alignment)
-    return false;
+  if (size > SIZE_MAX - alignment) return false;
   size_t rounded = std::max(alignment, (size + alignment - 1) / alignment * alignment);
   auto *p = static_cast<std::byte *>(std::aligned_alloc(alignment, rounded));
-  if (!p)
-    return false;
+  if (!p) return false;
   std::memset(p, 0, rounded);
   data_.reset(p);
   size_ = size;
@@ -49,8 +47,7 @@ void transposeOrder(const Bytes &from, Bytes &to, const Header &h) {
     std::memcpy(to.data() + i * width, from.data() + source * width, width);
     for (size_t d = rank; d-- > 0;) {
       source += stride[d];
-      if (++index[d] < h.shape[d])
-        break;
+      if (++index[d] < h.shape[d]) break;
       source -= stride[d] * h.shape[d];
       index[d] = 0;
     }
@@ -64,15 +61,13 @@ Status outOfMemory(const Header &h, std::string &why) {
 
 /// Brings raw elements into the promised form.
 Status finish(Header &h, Bytes raw, Array &out, std::string &why) {
-  if (h.bigEndian && h.type.bytes > 1)
-    swapBytes(raw, h.type.bytes);
+  if (h.bigEndian && h.type.bytes > 1) swapBytes(raw, h.type.bytes);
   if (h.type.kind == 'b') // NumPy itself writes only 0 and 1; other bytes would be undefined as bools
     for (std::byte &b : raw.span())
       b = std::byte(b != std::byte(0));
   if (h.fortranOrder && h.shape.size() > 1 && h.elements > 0) {
     Bytes ordered;
-    if (!ordered.allocate(raw.size()))
-      return outOfMemory(h, why);
+    if (!ordered.allocate(raw.size())) return outOfMemory(h, why);
     transposeOrder(raw, ordered, h);
     raw = std::move(ordered);
   }
@@ -82,30 +77,26 @@ Status finish(Header &h, Bytes raw, Array &out, std::string &why) {
 
 bool checkSize(const Header &h, uint64_t fileBytes, std::string &why) {
   uint64_t wanted = h.dataOffset + uint64_t(h.elements) * h.type.bytes;
-  if (fileBytes == wanted)
-    return true;
+  if (fileBytes == wanted) return true;
   why = fileBytes < wanted ? "truncated: " : "trailing bytes: ";
-  why += "the header promises " + std::to_string(wanted) + " bytes, the file has " + std::to_string(fileBytes);
+  why +=
+      "the header promises " + std::to_string(wanted) + " bytes, the file has " + std::to_string(fileBytes);
   return false;
 }
 
 struct File {
   int fd = -1;
   ~File() {
-    if (fd >= 0)
-      ::close(fd);
+    if (fd >= 0) ::close(fd);
   }
   /// Reads until `size` bytes or the end of the file; -1 on an error, which is in errno.
   ssize_t readFully(std::byte *to, size_t size) const {
     size_t done = 0;
     while (done < size) {
       ssize_t n = ::read(fd, to + done, size - done);
-      if (n < 0 && errno == EINTR)
-        continue;
-      if (n < 0)
-        return -1;
-      if (n == 0)
-        break;
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return -1;
+      if (n == 0) break;
       done += size_t(n);
     }
     return ssize_t(done);
@@ -116,12 +107,10 @@ struct File {
 
 Status decode(std::span<const std::byte> file, Array &out, std::string &why) {
   Header h;
-  if (!parseHeader(file, h, why) || !checkSize(h, file.size(), why))
-    return Status::Malformed;
+  if (!parseHeader(file, h, why) || !checkSize(h, file.size(), why)) return Status::Malformed;
   Bytes raw;
   size_t size = file.size() - h.dataOffset;
-  if (!raw.allocate(size))
-    return outOfMemory(h, why);
+  if (!raw.allocate(size)) return outOfMemory(h, why);
   std::copy_n(file.data() + h.dataOffset, size, raw.data());
   return finish(h, std::move(raw), out, why);
 }
@@ -133,32 +122,26 @@ Status read(const std::string &path, Array &out, std::string &why) {
   };
   File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   struct stat st;
-  if (file.fd < 0 || ::fstat(file.fd, &st) != 0)
-    return failed();
+  if (file.fd < 0 || ::fstat(file.fd, &st) != 0) return failed();
   if (S_ISDIR(st.st_mode)) {
     why = "is a directory";
     return Status::Unreadable;
   }
   std::vector<std::byte> head(maxHeaderBytes);
   ssize_t got = file.readFully(head.data(), head.size());
-  if (got < 0)
-    return failed();
+  if (got < 0) return failed();
   head.resize(size_t(got));
   Header h;
-  if (!parseHeader(head, h, why))
-    return Status::Malformed;
+  if (!parseHeader(head, h, why)) return Status::Malformed;
   // A regular file's size is known before memory is taken; a pipe is believed until it ends.
-  if (S_ISREG(st.st_mode) && !checkSize(h, uint64_t(st.st_size), why))
-    return Status::Malformed;
+  if (S_ISREG(st.st_mode) && !checkSize(h, uint64_t(st.st_size), why)) return Status::Malformed;
   const size_t size = size_t(h.elements) * h.type.bytes;
   const size_t inHead = std::min(head.size() - h.dataOffset, size);
   Bytes raw;
-  if (!raw.allocate(size))
-    return outOfMemory(h, why);
+  if (!raw.allocate(size)) return outOfMemory(h, why);
   std::copy_n(head.data() + h.dataOffset, inHead, raw.data());
   ssize_t rest = file.readFully(raw.data() + inHead, size - inHead);
-  if (rest < 0)
-    return failed();
+  if (rest < 0) return failed();
   std::byte extra;
   ssize_t more = head.size() - h.dataOffset > size ? 1 : file.readFully(&extra, 1);
   if (!checkSize(h, h.dataOffset + inHead + size_t(rest) + size_t(std::max<ssize_t>(more, 0)), why))

@@ -1,4 +1,5 @@
-// The header: magic, version, length, then a Python dict literal with exactly the keys descr, fortran_order, shape.
+// The header: magic, version, length, then a Python dict literal with exactly the keys descr, fortran_order,
+// shape.
 #include "tools/npy/Npy.h"
 #include <algorithm>
 #include <cstring>
@@ -16,16 +17,14 @@ public:
 
   bool eat(char c) {
     skipBlanks();
-    if (text_.empty() || text_.front() != c)
-      return false;
+    if (text_.empty() || text_.front() != c) return false;
     text_.remove_prefix(1);
     return true;
   }
 
   bool eatWord(std::string_view word) {
     skipBlanks();
-    if (!text_.starts_with(word))
-      return false;
+    if (!text_.starts_with(word)) return false;
     text_.remove_prefix(word.size());
     return true;
   }
@@ -33,11 +32,9 @@ public:
   /// 'text' or "text" without escapes: nothing we accept needs one.
   bool string(std::string_view &out) {
     skipBlanks();
-    if (text_.empty() || (text_.front() != '\'' && text_.front() != '"'))
-      return false;
+    if (text_.empty() || (text_.front() != '\'' && text_.front() != '"')) return false;
     size_t end = text_.find(text_.front(), 1);
-    if (end == std::string_view::npos)
-      return false;
+    if (end == std::string_view::npos) return false;
     out = text_.substr(1, end - 1);
     text_.remove_prefix(end + 1);
     return out.find('\\') == std::string_view::npos;
@@ -52,11 +49,9 @@ public:
       if (__builtin_mul_overflow(value, int64_t(10), &value) ||
           __builtin_add_overflow(value, int64_t(text_[digits] - '0'), &value))
         return false;
-    if (digits == 0)
-      return false;
+    if (digits == 0) return false;
     text_.remove_prefix(digits);
-    if (text_.starts_with('L'))
-      text_.remove_prefix(1);
+    if (text_.starts_with('L')) text_.remove_prefix(1);
     out = value;
     return true;
   }
@@ -80,22 +75,19 @@ bool parseDescr(std::string_view text, Header &out, std::string &why) {
     out.bigEndian = rest.front() == '>';
     rest.remove_prefix(1);
   }
-  if (parseElementType(rest, out.type))
-    return true;
+  if (parseElementType(rest, out.type)) return true;
   why = "dtype '" + std::string(text) + "' is not a real number or bool type this tool reads";
   return false;
 }
 
 bool parseShape(Literal &in, Header &out, std::string &why) {
   why = "the shape is not a tuple of non-negative integers";
-  if (!in.eat('('))
-    return false;
+  if (!in.eat('(')) return false;
   out.shape.clear();
   bool comma = true;
   while (!in.eat(')')) {
     int64_t extent;
-    if (!comma || !in.extent(extent))
-      return false;
+    if (!comma || !in.extent(extent)) return false;
     if (out.shape.size() == maxRank) {
       why = "the rank is above " + std::to_string(maxRank);
       return false;
@@ -107,8 +99,8 @@ bool parseShape(Literal &in, Header &out, std::string &why) {
   return out.shape.size() != 1 || comma;
 }
 
-/// The number of elements, such that bytes fit in int64. Zero extents do not excuse an overflow in the others: NumPy
-/// refuses that too.
+/// The number of elements, such that bytes fit in int64. Zero extents do not excuse an overflow in the
+/// others: NumPy refuses that too.
 bool countElements(Header &out, std::string &why) {
   int64_t product = out.type.bytes;
   bool empty = false;
@@ -128,21 +120,18 @@ bool parseDict(std::string_view text, Header &out, std::string &why) {
   Literal in(text);
   bool descr = false, order = false, shape = false;
   why = "the header is not a dict of descr, fortran_order and shape";
-  if (!in.eat('{'))
-    return false;
+  if (!in.eat('{')) return false;
   bool comma = true;
   while (!in.eat('}')) {
     std::string_view key, value;
-    if (!comma || !in.string(key) || !in.eat(':'))
-      return false;
+    if (!comma || !in.string(key) || !in.eat(':')) return false;
     if (key == "descr" && !descr) {
       if (!in.string(value)) {
         why = "structured dtypes are not read";
         return false;
       }
       descr = parseDescr(value, out, why);
-      if (!descr)
-        return false;
+      if (!descr) return false;
     } else if (key == "fortran_order" && !order) {
       order = true;
       if (in.eatWord("True"))
@@ -153,8 +142,7 @@ bool parseDict(std::string_view text, Header &out, std::string &why) {
         return false;
     } else if (key == "shape" && !shape) {
       shape = true;
-      if (!parseShape(in, out, why))
-        return false;
+      if (!parseShape(in, out, why)) return false;
     } else {
       why = "unexpected or repeated key '" + std::string(key.substr(0, 40)) + "' in the header";
       return false;
@@ -170,11 +158,10 @@ bool parseDict(std::string_view text, Header &out, std::string &why) {
 std::string toString(ElementType t) { return t.kind + std::to_string(t.bytes); }
 
 bool parseElementType(std::string_view text, ElementType &out) {
-  static constexpr std::string_view known[] = {"f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "b1"};
-  if (text == "?")
-    text = "b1";
-  if (std::find(std::begin(known), std::end(known), text) == std::end(known))
-    return false;
+  static constexpr std::string_view known[] = {"f8", "f4", "f2", "i8", "i4", "i2",
+                                               "i1", "u8", "u4", "u2", "u1", "b1"};
+  if (text == "?") text = "b1";
+  if (std::find(std::begin(known), std::end(known), text) == std::end(known)) return false;
   out = {text[0], uint8_t(text[1] - '0')};
   return true;
 }
@@ -198,7 +185,8 @@ bool parseHeader(std::span<const std::byte> file, Header &out, std::string &why)
   }
   for (size_t i = 0; i < lengthBytes; ++i)
     length |= byteAt(8 + i) << (8 * i);
-  // Our dicts are below 400 bytes at the largest rank; version 2 exists for structured types, which are refused.
+  // Our dicts are below 400 bytes at the largest rank; version 2 exists for structured types, which are
+  // refused.
   if (length > maxHeaderBytes - begin) {
     why = "the header claims " + std::to_string(length) + " bytes, more than a plain array's can have";
     return false;

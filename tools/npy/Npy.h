@@ -1,5 +1,6 @@
-// Strict reader and writer of NumPy's .npy files (format versions 1.0, 2.0 and 3.0 as numpy/lib/format.py defines
-// them). Nothing in a file is trusted: every length is checked before it is used and before memory is taken.
+// Strict reader and writer of NumPy's .npy files (format versions 1.0, 2.0 and 3.0 as numpy/lib/format.py
+// defines them). Nothing in a file is trusted: every length is checked before it is used and before memory is
+// taken.
 //
 // Functions that fail say why; none throws. All are free of shared state and may run concurrently.
 #pragma once
@@ -13,7 +14,8 @@
 
 namespace tessera::npy {
 
-/// What one element is. Only fixed-size numbers and booleans: no objects, strings, records or complex numbers.
+/// What one element is. Only fixed-size numbers and booleans: no objects, strings, records or complex
+/// numbers.
 struct ElementType {
   char kind = 'f';   // 'f' float, 'i' signed, 'u' unsigned, 'b' bool: as in a dtype string
   uint8_t bytes = 4; // f: 2 4 8; i, u: 1 2 4 8; b: 1

@@ -1,5 +1,5 @@
-// Any bytes are either refused with a reason or give an array whose size agrees with its shape, and writing that array
-// and reading it again gives the same array.
+// Any bytes are either refused with a reason or give an array whose size agrees with its shape, and writing
+// that array and reading it again gives the same array.
 #include "tools/npy/Npy.h"
 #include <cstdlib>
 #include <cstring>
@@ -10,14 +10,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   npy::Array array, again;
   std::string why;
   if (npy::decode({reinterpret_cast<const std::byte *>(data), size}, array, why) != npy::Status::Ok) {
-    if (why.empty())
-      std::abort();
+    if (why.empty()) std::abort();
     return 0;
   }
   std::string file = npy::makeHeader(array.type, array.shape);
   file.append(reinterpret_cast<const char *>(array.data.data()), array.data.size());
-  if (npy::decode(std::as_bytes(std::span(file)), again, why) != npy::Status::Ok || again.type != array.type ||
-      again.shape != array.shape || again.data.size() != array.data.size() ||
+  if (npy::decode(std::as_bytes(std::span(file)), again, why) != npy::Status::Ok ||
+      again.type != array.type || again.shape != array.shape || again.data.size() != array.data.size() ||
       std::memcmp(again.data.data(), array.data.data(), array.data.size()) != 0)
     std::abort();
   return 0;

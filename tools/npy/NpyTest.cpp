@@ -24,7 +24,8 @@ std::string fileOf(const std::string &dict, const std::string &data = "", int ma
 }
 
 std::string dictOf(const std::string &descr, const std::string &shape, bool fortran = false) {
-  return "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }\n";
+  return "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") +
+         ", 'shape': " + shape + ", }\n";
 }
 
 bool decodeText(const std::string &file, Array &out, std::string &why) {
@@ -46,7 +47,8 @@ TEST(Npy, ReadsEveryVersion) {
   for (int major : {1, 2, 3}) {
     Array a;
     std::string why;
-    ASSERT_TRUE(decodeText(fileOf(dictOf("<i2", "(3,)"), bytesOf<int16_t>({1, -2, 3}), major), a, why)) << why;
+    ASSERT_TRUE(decodeText(fileOf(dictOf("<i2", "(3,)"), bytesOf<int16_t>({1, -2, 3}), major), a, why))
+        << why;
     EXPECT_EQ(a.type, (ElementType{'i', 2}));
     EXPECT_EQ(a.shape, std::vector<int64_t>{3});
     EXPECT_EQ(reinterpret_cast<const int16_t *>(a.data.data())[1], -2);
@@ -74,7 +76,8 @@ TEST(Npy, BringsFortranOrderIntoRowMajor) {
   Array a;
   std::string why;
   // The 2x3 matrix 0 1 2 / 3 4 5, stored by columns.
-  ASSERT_TRUE(decodeText(fileOf(dictOf("<i4", "(2, 3)", true), bytesOf<int32_t>({0, 3, 1, 4, 2, 5})), a, why));
+  ASSERT_TRUE(
+      decodeText(fileOf(dictOf("<i4", "(2, 3)", true), bytesOf<int32_t>({0, 3, 1, 4, 2, 5})), a, why));
   for (int i = 0; i < 6; ++i)
     EXPECT_EQ(reinterpret_cast<const int32_t *>(a.data.data())[i], i);
 }
@@ -123,7 +126,8 @@ TEST(Npy, RefusesHostileHeaders) {
   expectRefused(fileOf("{'descr': '<f4', 'shape': (1,)}", f4), "not a dict");
   expectRefused(fileOf("{'descr': '<f4', 'descr': '<f4'}", f4), "repeated");
   expectRefused(fileOf("{'descr': '<f4', 'fortran_order': 1, 'shape': (1,)}", f4), "not a dict");
-  expectRefused(fileOf("{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} import os", f4), "not a dict");
+  expectRefused(fileOf("{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} import os", f4),
+                "not a dict");
   expectRefused(fileOf("__import__('os').system('id')", f4), "not a dict");
 }
 

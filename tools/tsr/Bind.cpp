@@ -17,8 +17,7 @@ public:
 
   Errors run() {
     checkNames();
-    if (!errors_.empty())
-      return std::move(errors_);
+    if (!errors_.empty()) return std::move(errors_);
     bindTunables();
     bindGivenDims();
     for (const SignatureParam &p : signature_.params)
@@ -26,8 +25,7 @@ public:
     for (Error &e : dims_.complete())
       errors_.push_back(std::move(e));
     // A clash makes every later shape doubtful.
-    if (errors_.empty())
-      sizeTensors();
+    if (errors_.empty()) sizeTensors();
     return std::move(errors_);
   }
 
@@ -44,41 +42,38 @@ private:
 
   static const std::string *lookup(const std::vector<NamedValue> &values, const std::string &name) {
     for (const auto &[n, value] : values)
-      if (n == name)
-        return &value;
+      if (n == name) return &value;
     return nullptr;
   }
 
   std::vector<std::string> paramNames(bool (*accept)(const SignatureParam &)) const {
     std::vector<std::string> names;
     for (const SignatureParam &p : signature_.params)
-      if (accept(p))
-        names.push_back(p.name);
+      if (accept(p)) names.push_back(p.name);
     return names;
   }
 
   const SignatureParam *param(const std::string &name) const {
     for (const SignatureParam &p : signature_.params)
-      if (p.name == name)
-        return &p;
+      if (p.name == name) return &p;
     return nullptr;
   }
 
   void checkDuplicates(const char *option, const std::vector<NamedValue> &values) {
     std::set<std::string> seen;
     for (const auto &[name, value] : values)
-      if (!seen.insert(name).second)
-        error("E_ARG_DUPLICATE", fmt::format("{} names {} twice", option, name));
+      if (!seen.insert(name).second) error("E_ARG_DUPLICATE", fmt::format("{} names {} twice", option, name));
   }
 
   /// Every name must be one the option may name; what it is instead is part of the message.
-  void checkKind(const char *option, const std::vector<NamedValue> &values, bool (*accept)(const SignatureParam &)) {
+  void checkKind(const char *option, const std::vector<NamedValue> &values,
+                 bool (*accept)(const SignatureParam &)) {
     for (const auto &[name, value] : values) {
       const SignatureParam *p = param(name);
-      if (p && accept(*p))
-        continue;
+      if (p && accept(*p)) continue;
       if (!p)
-        error("E_ARG_UNKNOWN", fmt::format("{} {}: kernel {} has no parameter {}", option, name, signature_.kernel, name),
+        error("E_ARG_UNKNOWN",
+              fmt::format("{} {}: kernel {} has no parameter {}", option, name, signature_.kernel, name),
               suggest(name, paramNames(accept)));
       else
         error("E_ARG_UNKNOWN",
@@ -98,7 +93,8 @@ private:
     checkDuplicates("--dim", request_.dims);
     checkDuplicates("--set", request_.tunables);
     checkKind("--in", request_.in, [](const SignatureParam &p) { return p.isTensor && !p.isResult; });
-    checkKind("--out", request_.out, [](const SignatureParam &p) { return p.isTensor && (p.writes || p.isResult); });
+    checkKind("--out", request_.out,
+              [](const SignatureParam &p) { return p.isTensor && (p.writes || p.isResult); });
     checkKind("--scalar", request_.scalars, [](const SignatureParam &p) { return !p.isTensor; });
     std::set<std::string> paths;
     for (const auto &[name, path] : request_.out)
@@ -120,10 +116,8 @@ private:
     for (const auto &[name, text] : request_.dims) {
       int64_t value;
       auto e = checkDim(signature_, name, text, value);
-      if (!e)
-        e = dims_.set(name, value, "--dim");
-      if (e)
-        errors_.push_back(*e);
+      if (!e) e = dims_.set(name, value, "--dim");
+      if (e) errors_.push_back(*e);
     }
   }
 
@@ -134,12 +128,12 @@ private:
     bound.reads = p.reads;
     bound.writes = p.writes || p.isResult;
     bound.dtype = *parseDType(p.dtype);
-    if (const std::string *path = lookup(request_.out, p.name))
-      bound.output = *path;
+    if (const std::string *path = lookup(request_.out, p.name)) bound.output = *path;
     if (const std::string *path = lookup(request_.in, p.name))
       bound.hasInput = readFile(p, *path, bound);
     else if (p.reads && !p.isResult)
-      error("E_ARG_MISSING", fmt::format("{} has no value", p.name), fmt::format("give it with --in {}=FILE.npy", p.name));
+      error("E_ARG_MISSING", fmt::format("{} has no value", p.name),
+            fmt::format("give it with --in {}=FILE.npy", p.name));
     out_.params.push_back(std::move(bound));
   }
 
@@ -155,17 +149,19 @@ private:
     }
     npy::ElementType wanted = fileType(bound.dtype, request_.raw);
     if (array.type != wanted) {
-      error("E_ARG_DTYPE", fmt::format("{} is {} and reads {} files{}, but {} holds {}", p.name, p.dtype,
-                                       npy::toString(wanted), request_.raw ? " with --raw" : "", path,
-                                       npy::toString(array.type)),
+      error("E_ARG_DTYPE",
+            fmt::format("{} is {} and reads {} files{}, but {} holds {}", p.name, p.dtype,
+                        npy::toString(wanted), request_.raw ? " with --raw" : "", path,
+                        npy::toString(array.type)),
             array.type == fileType(bound.dtype, !request_.raw)
                 ? (request_.raw ? "leave out --raw" : "give --raw to read bits")
                 : fmt::format("convert it in NumPy: array.astype('{}')", npy::toString(wanted)));
       return false;
     }
     if (array.shape.size() != p.dims.size()) {
-      error("E_ARG_RANK", fmt::format("{} has {} dims ({}), but {} has {} ({})", p.name, p.dims.size(),
-                                      fmt::join(p.dims, ", "), path, array.shape.size(), fmt::join(array.shape, ", ")));
+      error("E_ARG_RANK",
+            fmt::format("{} has {} dims ({}), but {} has {} ({})", p.name, p.dims.size(),
+                        fmt::join(p.dims, ", "), path, array.shape.size(), fmt::join(array.shape, ", ")));
       return false;
     }
     bool fits = true;
@@ -182,12 +178,12 @@ private:
     const std::string &dim = p.dims[d];
     if (dims_.isSymbol(dim)) {
       auto e = dims_.set(dim, extent, fmt::format("dim {} of {}", d, p.name));
-      if (e)
-        errors_.push_back(*e);
+      if (e) errors_.push_back(*e);
       return !e;
     }
     if (auto wanted = dims_.extent(dim); wanted && *wanted != extent) {
-      error("E_ARG_SHAPE", fmt::format("dim {} of {} is {}, but {} has {} there", d, p.name, *wanted, path, extent));
+      error("E_ARG_SHAPE",
+            fmt::format("dim {} of {} is {}, but {} has {} there", d, p.name, *wanted, path, extent));
       return false;
     }
     return true;
@@ -219,11 +215,9 @@ private:
         error("E_DIM_MISSING", fmt::format("dim {} has no value: no input carries it", symbol),
               fmt::format("give it with --dim {}=N", symbol));
     }
-    if (!errors_.empty())
-      return;
+    if (!errors_.empty()) return;
     for (size_t i = 0; i < signature_.params.size(); ++i)
-      if (signature_.params[i].isTensor)
-        sizeTensor(signature_.params[i], out_.params[i]);
+      if (signature_.params[i].isTensor) sizeTensor(signature_.params[i], out_.params[i]);
   }
 
   void sizeTensor(const SignatureParam &p, BoundParam &bound) {
@@ -237,8 +231,8 @@ private:
     }
     fits = fits && !__builtin_mul_overflow(elements, int64_t(storageBytes(bound.dtype)), &bytes);
     if (!fits)
-      return error("E_OUT_OF_MEMORY", fmt::format("{} of shape ({}) has more bytes than can be addressed", p.name,
-                                                  fmt::join(bound.shape, ", ")));
+      return error("E_OUT_OF_MEMORY", fmt::format("{} of shape ({}) has more bytes than can be addressed",
+                                                  p.name, fmt::join(bound.shape, ", ")));
     bound.elements = empty ? 0 : size_t(elements);
     bound.bytes = empty ? 0 : size_t(bytes);
   }

@@ -1,5 +1,5 @@
-// From the command line to launch arguments: reads the inputs, gives every symbolic dim its one value, and checks
-// everything that can be checked before anything is compiled.
+// From the command line to launch arguments: reads the inputs, gives every symbolic dim its one value, and
+// checks everything that can be checked before anything is compiled.
 #pragma once
 #include "core/CompilerService.h"
 #include "numerics/DType.h"
@@ -20,12 +20,12 @@ struct BoundParam {
   std::string name;
   DType dtype = DType::F32;
   bool isTensor = false, reads = false, writes = false;
-  std::vector<int64_t> shape; // tensors
+  std::vector<int64_t> shape;     // tensors
   size_t elements = 0, bytes = 0; // tensors, as stored on the device
-  npy::Bytes initial;         // tensors with --in: device representation; empty otherwise (starts as zeros)
+  npy::Bytes initial; // tensors with --in: device representation; empty otherwise (starts as zeros)
   bool hasInput = false;
-  std::string output;         // path of --out; empty: not wanted
-  uint64_t scalarBits = 0;    // scalars, in the low bytes
+  std::string output;      // path of --out; empty: not wanted
+  uint64_t scalarBits = 0; // scalars, in the low bytes
 };
 
 struct Binding {
@@ -34,8 +34,8 @@ struct Binding {
   std::vector<std::pair<std::string, int64_t>> tunables;
 };
 
-/// Reads files. All that is wrong is reported at once, in the order of the signature. Not thread-safe by need only:
-/// it touches nothing but its arguments and the files.
+/// Reads files. All that is wrong is reported at once, in the order of the signature. Not thread-safe by need
+/// only: it touches nothing but its arguments and the files.
 [[nodiscard]] Errors bind(const Signature &, const Request &, Binding &out);
 
 } // namespace tessera::cli

@@ -17,10 +17,12 @@ const CommandSpec spec = {
     "FILE --emit STAGE [options]",
     "Compiles one kernel as far as STAGE and writes it to standard output or to a file.",
     {
-        {"emit", 0, OptionSpec::Value, "STAGE", "graph, schedule, tile, target, asm, object, metadata or bundle"},
+        {"emit", 0, OptionSpec::Value, "STAGE",
+         "graph, schedule, tile, target, asm, object, metadata or bundle"},
         {"output", 'o', OptionSpec::Value, "FILE", "write there instead of to standard output"},
         {"kernel", 0, OptionSpec::Value, "NAME", "which kernel; may be left out where there is one"},
-        {"target", 0, OptionSpec::Value, "TARGET", "cpu (default), cpu:skylake-avx512, ptx:sm_90a, rocm:gfx942, ..."},
+        {"target", 0, OptionSpec::Value, "TARGET",
+         "cpu (default), cpu:skylake-avx512, ptx:sm_90a, rocm:gfx942, ..."},
         {"numerics", 0, OptionSpec::Value, "PROFILE", "fast, standard (default), deterministic or strict"},
         {"set", 0, OptionSpec::Named, "NAME=VALUE", "a tunable's value, from its declared space"},
         {"dim", 0, OptionSpec::Named, "NAME=VALUE", "a dim the kernel may be specialised on"},
@@ -37,8 +39,9 @@ struct Stage {
   std::string_view name;
   Emit emit;
 };
-constexpr Stage stages[] = {{"graph", Emit::Graph},   {"schedule", Emit::Schedule}, {"tile", Emit::Tile},
-                            {"target", Emit::Target}, {"asm", Emit::Assembly},      {"object", Emit::Object},
+constexpr Stage stages[] = {{"graph", Emit::Graph},      {"schedule", Emit::Schedule},
+                            {"tile", Emit::Tile},        {"target", Emit::Target},
+                            {"asm", Emit::Assembly},     {"object", Emit::Object},
                             {"metadata", Emit::Metadata}};
 
 /// Reads every --set or --dim through its check.
@@ -46,11 +49,9 @@ MaybeError readNumbers(const std::vector<NamedValue> &given, const char *option,
                        decltype(checkDim) check, std::vector<std::pair<std::string, int64_t>> &out) {
   for (const auto &[name, text] : given) {
     int64_t value;
-    if (auto e = check(signature, name, text, value))
-      return e;
+    if (auto e = check(signature, name, text, value)) return e;
     for (const auto &[other, _] : out)
-      if (other == name)
-        return Error{"E_ARG_DUPLICATE", fmt::format("{} names {} twice", option, name), ""};
+      if (other == name) return Error{"E_ARG_DUPLICATE", fmt::format("{} names {} twice", option, name), ""};
     out.emplace_back(name, value);
   }
   return std::nullopt;
@@ -63,39 +64,33 @@ int writeResult(const std::string &path, const std::string &text) {
   }
   OutputFile file;
   std::string why;
-  if (file.open(path, why) && file.write(text, why) && file.finish(why) && file.commit(why))
-    return exitOk;
+  if (file.open(path, why) && file.write(text, why) && file.finish(why) && file.commit(why)) return exitOk;
   return fail(Error{"E_OUTPUT_WRITE", fmt::format("{}: {}", path, why), ""});
 }
 
 int compile(const Job &job, Emit what, const Arguments &args) {
   CompilerService *compiler = needCompiler();
-  if (!compiler)
-    return exitFailed;
+  if (!compiler) return exitFailed;
   CompileOptions options = job.options;
   std::vector<Signature> signatures;
   std::vector<Diagnostic> diags;
-  if (int rc = conclude(compiler->signatures(job.source, job.file, signatures, diags), diags))
-    return rc;
+  if (int rc = conclude(compiler->signatures(job.source, job.file, signatures, diags), diags)) return rc;
   const Signature *signature = nullptr;
-  if (auto e = chooseKernel(signatures, options.kernel, signature))
-    return fail(*e);
+  if (auto e = chooseKernel(signatures, options.kernel, signature)) return fail(*e);
   if (auto e = readNumbers(args.named("set"), "--set", *signature, checkTunable, options.tunables))
     return fail(*e);
-  if (auto e = readNumbers(args.named("dim"), "--dim", *signature, checkDim, options.dims))
-    return fail(*e);
+  if (auto e = readNumbers(args.named("dim"), "--dim", *signature, checkDim, options.dims)) return fail(*e);
   options.kernel = signature->kernel;
-  if (options.printIrAfterAll == ".")
-    options.printIrAfterAll = fmt::format("ir-{}", options.kernel);
+  if (options.printIrAfterAll == ".") options.printIrAfterAll = fmt::format("ir-{}", options.kernel);
   recordOptions(options);
   std::error_code error;
-  if (!options.printIrAfterAll.empty() && !std::filesystem::create_directories(options.printIrAfterAll, error) && error)
+  if (!options.printIrAfterAll.empty() &&
+      !std::filesystem::create_directories(options.printIrAfterAll, error) && error)
     return fail(Error{"E_OUTPUT_WRITE", fmt::format("{}: {}", options.printIrAfterAll, error.message()), ""});
 
   std::string text;
   diags.clear();
-  if (int rc = conclude(compiler->emit(job.source, options, what, text, diags), diags))
-    return rc;
+  if (int rc = conclude(compiler->emit(job.source, options, what, text, diags), diags)) return rc;
   if (!options.printIrAfterAll.empty())
     fmt::print(stderr, "tsr: IR snapshots in {}\n", options.printIrAfterAll);
   return writeResult(args.value("output"), text);
@@ -105,8 +100,7 @@ int compile(const Job &job, Emit what, const Arguments &args) {
 
 int compileCommand(std::span<char *const> words, const std::string &commandLine) {
   Arguments args;
-  if (auto e = parseArguments(spec, words, args))
-    return fail(*e);
+  if (auto e = parseArguments(spec, words, args)) return fail(*e);
   if (args.wantsHelp()) {
     fmt::print("{}", spec.help());
     return exitOk;
@@ -119,19 +113,18 @@ int compileCommand(std::span<char *const> words, const std::string &commandLine)
   const Stage *stage = nullptr;
   for (const Stage &s : stages) {
     names.emplace_back(s.name);
-    if (s.name == emit)
-      stage = &s;
+    if (s.name == emit) stage = &s;
   }
   if (emit == "bundle")
     return fail(Error{"E_UNIMPLEMENTED", "TSR_UNIMPLEMENTED: --emit bundle: bundles cannot be written yet",
                       "--emit object and --emit metadata give its parts"});
   if (!stage)
-    return fail(Error{"E_OPTION_VALUE", emit.empty() ? "--emit is missing" : fmt::format("there is no stage {}", emit),
+    return fail(Error{"E_OPTION_VALUE",
+                      emit.empty() ? "--emit is missing" : fmt::format("there is no stage {}", emit),
                       suggest(emit, names)});
 
   Job job{.commandLine = commandLine, .file = args.positional()[0], .source = {}, .options = {}};
-  if (auto e = readSource(job.file, job.source))
-    return fail(*e);
+  if (auto e = readSource(job.file, job.source)) return fail(*e);
   CompileOptions &o = job.options;
   o.fileName = job.file;
   o.kernel = args.value("kernel");
@@ -139,10 +132,8 @@ int compileCommand(std::span<char *const> words, const std::string &commandLine)
   o.numerics = args.value("numerics", "standard");
   if (args.has("print-ir-after-all"))
     o.printIrAfterAll = args.value("print-ir-after-all").empty() ? "." : args.value("print-ir-after-all");
-  if (auto e = checkNumerics(o.numerics))
-    return fail(*e);
-  if (auto e = checkTarget(o.target))
-    return fail(*e);
+  if (auto e = checkNumerics(o.numerics)) return fail(*e);
+  if (auto e = checkTarget(o.target)) return fail(*e);
   const std::string output = args.value("output");
   if (stage->emit == Emit::Object && (output.empty() || output == "-") && isatty(STDOUT_FILENO))
     return fail(Error{"E_OPTION_VALUE", "object code is not for a terminal", "give -o FILE"});

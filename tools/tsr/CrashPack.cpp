@@ -26,20 +26,17 @@ bool writeFile(const std::string &path, std::string_view text) {
 /// Asks for one level in a child of its own: what failed once may fail again.
 void snapshot(const Job &job, const CompileOptions &options, Emit level, const std::string &path) {
   pid_t child = ::fork();
-  if (child < 0)
-    return;
+  if (child < 0) return;
   if (child == 0) {
     ::alarm(secondsPerLevel);
     std::string why, text;
     std::vector<Diagnostic> diags;
     CompilerService *compiler = loadCompiler(why);
-    if (!compiler)
-      ::_exit(1);
+    if (!compiler) ::_exit(1);
     CompileStatus status = compiler->emit(job.source, options, level, text, diags);
     for (const Diagnostic &d : diags)
       text += render(d, false);
-    if (status == CompileStatus::Ok || !text.empty())
-      writeFile(path, text);
+    if (status == CompileStatus::Ok || !text.empty()) writeFile(path, text);
     ::_exit(0);
   }
   int status;
@@ -50,10 +47,11 @@ void snapshot(const Job &job, const CompileOptions &options, Emit level, const s
 std::string describe(const Job &job, const std::string &reason) {
   struct utsname system = {};
   ::uname(&system);
-  std::string text = fmt::format("reason: {}\ncommand: {}\nversion: {}\nsystem: {} {} {}\nfile: {}\nkernel: {}\n"
-                                 "target: {}\nnumerics: {}\n",
-                                 reason, job.commandLine, tsrVersion(), system.sysname, system.release, system.machine,
-                                 job.file, job.options.kernel, job.options.target, job.options.numerics);
+  std::string text =
+      fmt::format("reason: {}\ncommand: {}\nversion: {}\nsystem: {} {} {}\nfile: {}\nkernel: {}\n"
+                  "target: {}\nnumerics: {}\n",
+                  reason, job.commandLine, tsrVersion(), system.sysname, system.release, system.machine,
+                  job.file, job.options.kernel, job.options.target, job.options.numerics);
   for (const auto &[name, value] : job.options.dims)
     text += fmt::format("dim {}: {}\n", name, value);
   for (const auto &[name, value] : job.options.tunables)
@@ -63,12 +61,11 @@ std::string describe(const Job &job, const std::string &reason) {
 
 } // namespace
 
-std::string writeCrashPack(const Job &job, const std::string &reason, const std::string &log, std::string &why) {
+std::string writeCrashPack(const Job &job, const std::string &reason, const std::string &log,
+                           std::string &why) {
   const char *base = std::getenv("TESSERA_CRASH_DIR");
-  if (!base || !*base)
-    base = std::getenv("TMPDIR");
-  if (!base || !*base)
-    base = "/tmp";
+  if (!base || !*base) base = std::getenv("TMPDIR");
+  if (!base || !*base) base = "/tmp";
   char stamp[32];
   std::time_t now = std::time(nullptr);
   std::tm utc;
@@ -84,11 +81,11 @@ std::string writeCrashPack(const Job &job, const std::string &reason, const std:
     return "";
   }
   static constexpr std::pair<Emit, const char *> levels[] = {
-      {Emit::Graph, "ir-1-graph.mlir"},   {Emit::Schedule, "ir-2-schedule.mlir"}, {Emit::Tile, "ir-3-tile.mlir"},
-      {Emit::Target, "ir-4-target.mlir"}, {Emit::Metadata, "metadata.yaml"},
+      {Emit::Graph, "ir-1-graph.mlir"},  {Emit::Schedule, "ir-2-schedule.mlir"},
+      {Emit::Tile, "ir-3-tile.mlir"},    {Emit::Target, "ir-4-target.mlir"},
+      {Emit::Metadata, "metadata.yaml"},
   };
-  if (job.source.empty())
-    return folder;
+  if (job.source.empty()) return folder;
   for (auto [level, name] : levels)
     snapshot(job, job.options, level, folder + "/" + name);
   // And once more to the end, with a file per pass: the last of them shows what the failing pass was given.

@@ -24,23 +24,21 @@ bool DimTable::isSymbol(const std::string &dim) const {
 
 MaybeError DimTable::set(const std::string &symbol, int64_t value, const std::string &origin) {
   auto [it, isNew] = values_.try_emplace(symbol, Value{value, origin});
-  if (isNew || it->second.value == value)
-    return std::nullopt;
+  if (isNew || it->second.value == value) return std::nullopt;
   return Error{"E_DIM_CLASH",
-               fmt::format("dim {} is {} by {} but {} by {}", symbol, it->second.value, it->second.origin, value, origin),
+               fmt::format("dim {} is {} by {} but {} by {}", symbol, it->second.value, it->second.origin,
+                           value, origin),
                "one symbol has one value per call"};
 }
 
 std::optional<int64_t> DimTable::extent(const std::string &dim) const {
-  if (auto it = values_.find(dim); it != values_.end())
-    return it->second.value;
+  if (auto it = values_.find(dim); it != values_.end()) return it->second.value;
   int64_t product = 1;
   if (dim.find('*') == std::string::npos)
     return parseInt(dim, product) ? std::optional(product) : std::nullopt;
   for (const std::string &factor : factorsOf(dim)) {
     auto value = factor.empty() ? std::nullopt : extent(factor);
-    if (!value || __builtin_mul_overflow(product, *value, &product))
-      return std::nullopt;
+    if (!value || __builtin_mul_overflow(product, *value, &product)) return std::nullopt;
   }
   return product;
 }
@@ -48,18 +46,15 @@ std::optional<int64_t> DimTable::extent(const std::string &dim) const {
 Errors DimTable::complete() {
   Errors errors;
   for (const std::string &symbol : symbols_) {
-    if (symbol.find('*') == std::string::npos)
-      continue;
+    if (symbol.find('*') == std::string::npos) continue;
     int64_t product = 1;
     bool known = true;
     for (const std::string &factor : factorsOf(symbol)) {
       auto value = extent(factor);
       known = known && value && !__builtin_mul_overflow(product, *value, &product);
     }
-    if (!known)
-      continue;
-    if (auto e = set(symbol, product, "the product of its factors"))
-      errors.push_back(*e);
+    if (!known) continue;
+    if (auto e = set(symbol, product, "the product of its factors")) errors.push_back(*e);
   }
   return errors;
 }

@@ -16,14 +16,17 @@ public:
   const std::vector<std::string> &symbols() const { return symbols_; }
   bool isSymbol(const std::string &dim) const;
 
-  /// Gives `symbol` a value on behalf of `origin` ("X.npy's dim 0 of X"); E_DIM_CLASH when it has another one.
+  /// Gives `symbol` a value on behalf of `origin` ("X.npy's dim 0 of X"); E_DIM_CLASH when it has another
+  /// one.
   [[nodiscard]] MaybeError set(const std::string &symbol, int64_t value, const std::string &origin);
 
-  /// The extent a dim's text stands for: a number, a symbol, or a product of those ("B*H"), which is a symbol of its
-  /// own but follows from its factors when those are known. Nothing when a value is missing or the product overflows.
+  /// The extent a dim's text stands for: a number, a symbol, or a product of those ("B*H"), which is a symbol
+  /// of its own but follows from its factors when those are known. Nothing when a value is missing or the
+  /// product overflows.
   std::optional<int64_t> extent(const std::string &dim) const;
 
-  /// Checks that products agree with their factors, and fills products that only their factors gave a value to.
+  /// Checks that products agree with their factors, and fills products that only their factors gave a value
+  /// to.
   [[nodiscard]] Errors complete();
 
 private:

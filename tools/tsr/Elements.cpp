@@ -21,10 +21,14 @@ npy::ElementType fileType(DType t, bool raw) {
   if (travelsAsF32(t))
     return raw && t != DType::TF32 ? npy::ElementType{'u', bytes} : npy::ElementType{'f', 4};
   switch (info(t).cls) {
-  case DTypeClass::Float: return {'f', bytes};
-  case DTypeClass::SignedInt: return {'i', bytes};
-  case DTypeClass::UnsignedInt: return {'u', bytes};
-  case DTypeClass::Bool: break;
+  case DTypeClass::Float:
+    return {'f', bytes};
+  case DTypeClass::SignedInt:
+    return {'i', bytes};
+  case DTypeClass::UnsignedInt:
+    return {'u', bytes};
+  case DTypeClass::Bool:
+    break;
   }
   return {'b', 1};
 }
@@ -35,8 +39,7 @@ bool toDevice(npy::Bytes file, DType t, bool raw, npy::Bytes &device) {
     return true;
   }
   const size_t count = file.size() / 4;
-  if (!device.allocate(count * size_t(storageBytes(t))))
-    return false;
+  if (!device.allocate(count * size_t(storageBytes(t)))) return false;
   castArray(file.data(), DType::F32, device.data(), t, count);
   return true;
 }
@@ -47,8 +50,7 @@ bool toFile(npy::Bytes device, DType t, bool raw, npy::Bytes &file) {
     return true;
   }
   const size_t count = device.size() / size_t(storageBytes(t));
-  if (!file.allocate(count * 4))
-    return false;
+  if (!file.allocate(count * 4)) return false;
   castArray(device.data(), t, file.data(), DType::F32, count);
   return true;
 }
@@ -57,8 +59,7 @@ namespace {
 
 bool parseFloat(const std::string &text, double &value) {
   // strtod also takes hexadecimal floats and "nan(...)"; both are harmless. It must consume everything.
-  if (text.empty() || std::isspace(static_cast<unsigned char>(text[0])))
-    return false;
+  if (text.empty() || std::isspace(static_cast<unsigned char>(text[0]))) return false;
   char *end = nullptr;
   value = std::strtod(text.c_str(), &end);
   return *end == '\0';

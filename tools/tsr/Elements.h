@@ -5,19 +5,19 @@
 
 namespace tessera::cli {
 
-/// The file type that carries a dtype: its own where NumPy has one, else float32; with `raw`, the unsigned integer
-/// that holds the bits of bf16, fp8, fp6 and fp4.
+/// The file type that carries a dtype: its own where NumPy has one, else float32; with `raw`, the unsigned
+/// integer that holds the bits of bf16, fp8, fp6 and fp4.
 npy::ElementType fileType(DType, bool raw);
 
-/// File elements (of `fileType(dtype, raw)`) to device storage, rounding as the language's cast does. In place where
-/// the two are the same; false when memory runs out.
+/// File elements (of `fileType(dtype, raw)`) to device storage, rounding as the language's cast does. In
+/// place where the two are the same; false when memory runs out.
 [[nodiscard]] bool toDevice(npy::Bytes file, DType, bool raw, npy::Bytes &device);
 
 /// The reverse; exact.
 [[nodiscard]] bool toFile(npy::Bytes device, DType, bool raw, npy::Bytes &file);
 
-/// Reads a scalar argument: decimal integers, floats with inf and nan, true and false. `bits` gets the value's storage
-/// in its low bytes. False with the reason when the text is malformed or out of range.
+/// Reads a scalar argument: decimal integers, floats with inf and nan, true and false. `bits` gets the
+/// value's storage in its low bytes. False with the reason when the text is malformed or out of range.
 [[nodiscard]] bool parseScalar(std::string_view text, DType, uint64_t &bits, std::string &why);
 [[nodiscard]] bool scalarFromDouble(double value, DType, uint64_t &bits, std::string &why);
 

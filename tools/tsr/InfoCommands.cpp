@@ -19,34 +19,36 @@ bool done(const CommandSpec &spec, std::span<char *const> words, Arguments &args
     rc = fail(*e);
     return true;
   }
-  if (args.wantsHelp())
-    print(spec.help());
+  if (args.wantsHelp()) print(spec.help());
   return args.wantsHelp();
 }
 
-const CommandSpec backendsSpec = {"backends", "", "Lists every backend, whether it can be used here, and if not, why.",
-                                  {},         0,  "  TESSERA_BACKEND=cpu tsr backends\n"};
-const CommandSpec explainSpec = {"explain",
-                                 "CODE | --list",
-                                 "Explains an error code: what it means, what usually causes it, how to mend it.",
-                                 {{"list", 0, OptionSpec::Flag, "", "list the codes of the command line itself"}},
-                                 1,
-                                 "  tsr explain E_DIM_CLASH\n"};
-const CommandSpec versionSpec = {"version", "", "Prints the versions of the library, its ABI and the compiler.", {}, 0, ""};
+const CommandSpec backendsSpec = {
+    "backends", "", "Lists every backend, whether it can be used here, and if not, why.",
+    {},         0,  "  TESSERA_BACKEND=cpu tsr backends\n"};
+const CommandSpec explainSpec = {
+    "explain",
+    "CODE | --list",
+    "Explains an error code: what it means, what usually causes it, how to mend it.",
+    {{"list", 0, OptionSpec::Flag, "", "list the codes of the command line itself"}},
+    1,
+    "  tsr explain E_DIM_CLASH\n"};
+const CommandSpec versionSpec = {
+    "version", "", "Prints the versions of the library, its ABI and the compiler.", {}, 0, ""};
 
 } // namespace
 
 int backendsCommand(std::span<char *const> words) {
   Arguments args;
   int rc;
-  if (done(backendsSpec, words, args, rc))
-    return rc;
+  if (done(backendsSpec, words, args, rc)) return rc;
   tsr_backend_info_t info = {};
   info.struct_size = sizeof info;
   for (size_t i = 0; tsrGetBackendInfo(i, &info) == TSR_SUCCESS; ++i)
     print(fmt::format("{} {:<10} {:<13} {}\n", info.selected ? '*' : ' ', info.name,
-                      info.available ? fmt::format("{} device{}", info.device_count, info.device_count == 1 ? "" : "s")
-                                     : "not available",
+                      info.available
+                          ? fmt::format("{} device{}", info.device_count, info.device_count == 1 ? "" : "s")
+                          : "not available",
                       info.available ? info.description : info.reason));
   return exitOk;
 }
@@ -54,8 +56,7 @@ int backendsCommand(std::span<char *const> words) {
 int explainCommand(std::span<char *const> words) {
   Arguments args;
   int rc;
-  if (done(explainSpec, words, args, rc))
-    return rc;
+  if (done(explainSpec, words, args, rc)) return rc;
   if (args.has("list")) {
     for (const CodeText &c : knownCodes())
       print(fmt::format("{:<20} {}\n", c.code, c.title));
@@ -64,7 +65,8 @@ int explainCommand(std::span<char *const> words) {
   if (args.positional().empty())
     return fail(Error{"E_OPTION_VALUE", "tsr explain needs a code", "for example: tsr explain E_DIM_CLASH"});
   std::string code = args.positional()[0];
-  std::transform(code.begin(), code.end(), code.begin(), [](unsigned char c) { return char(std::toupper(c)); });
+  std::transform(code.begin(), code.end(), code.begin(),
+                 [](unsigned char c) { return char(std::toupper(c)); });
 
   std::vector<std::string> names;
   for (const CodeText &c : knownCodes()) {
@@ -84,14 +86,14 @@ int explainCommand(std::span<char *const> words) {
   }
   auto near = closest(code, names);
   return fail(Error{"E_OPTION_VALUE", fmt::format("no code is called {}", code),
-                    near ? fmt::format("did you mean {}?", *near) : "tsr explain --list lists the command line's own"});
+                    near ? fmt::format("did you mean {}?", *near)
+                         : "tsr explain --list lists the command line's own"});
 }
 
 int versionCommand(std::span<char *const> words) {
   Arguments args;
   int rc;
-  if (done(versionSpec, words, args, rc))
-    return rc;
+  if (done(versionSpec, words, args, rc)) return rc;
   uint32_t major = 0, minor = 0;
   tsrAbiVersion(&major, &minor);
   std::string why;

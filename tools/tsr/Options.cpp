@@ -10,8 +10,7 @@ const OptionSpec helpOption = {"help", 'h', OptionSpec::Flag, "", "print this te
 
 const OptionSpec *find(const CommandSpec &spec, std::string_view name, char letter) {
   auto matches = [&](const OptionSpec &o) { return letter ? o.letter == letter : o.name == name; };
-  if (matches(helpOption))
-    return &helpOption;
+  if (matches(helpOption)) return &helpOption;
   auto it = std::find_if(spec.options.begin(), spec.options.end(), matches);
   return it == spec.options.end() ? nullptr : &*it;
 }
@@ -38,11 +37,11 @@ Error unknownOption(const CommandSpec &spec, std::string_view word) {
           fmt::format("tsr {} --help lists the options", spec.name)};
 }
 
-/// NAME=VALUE with a name in front of the first '='. Names are identifiers, or products of them for dims (B*H).
+/// NAME=VALUE with a name in front of the first '='. Names are identifiers, or products of them for dims
+/// (B*H).
 bool splitNamed(std::string_view word, std::string &name, std::string &value) {
   size_t eq = word.find('=');
-  if (eq == std::string_view::npos || eq == 0)
-    return false;
+  if (eq == std::string_view::npos || eq == 0) return false;
   name = word.substr(0, eq);
   value = word.substr(eq + 1);
   return std::all_of(name.begin(), name.end(),
@@ -70,19 +69,16 @@ MaybeError parseArguments(const CommandSpec &spec, std::span<char *const> words,
     const OptionSpec *option = isLong             ? find(spec, shown.substr(2), 0)
                                : word.size() == 2 ? find(spec, "", word[1])
                                                   : nullptr;
-    if (!option)
-      return unknownOption(spec, shown);
+    if (!option) return unknownOption(spec, shown);
 
     std::optional<std::string_view> value;
-    if (eq != std::string_view::npos)
-      value = word.substr(eq + 1);
+    if (eq != std::string_view::npos) value = word.substr(eq + 1);
     auto complain = [&](const char *what) {
       return Error{"E_OPTION_VALUE", fmt::format("{} {}", shown, what),
                    fmt::format("use {}{}", shown, placeholder(*option))};
     };
     auto nextWord = [&]() -> bool {
-      if (value || i + 1 == words.size())
-        return value.has_value();
+      if (value || i + 1 == words.size()) return value.has_value();
       value = words[++i];
       return true;
     };
@@ -91,21 +87,18 @@ MaybeError parseArguments(const CommandSpec &spec, std::span<char *const> words,
 
     switch (option->kind) {
     case OptionSpec::Flag:
-      if (value)
-        return complain("takes no value");
+      if (value) return complain("takes no value");
       out.given_.push_back({std::string(option->name), "", ""});
       break;
     case OptionSpec::OptionalValue:
       out.given_.push_back({std::string(option->name), "", std::string(value.value_or(""))});
       break;
     case OptionSpec::Value:
-      if (!nextWord() || value->empty())
-        return complain("needs a value");
+      if (!nextWord() || value->empty()) return complain("needs a value");
       out.given_.push_back({std::string(option->name), "", std::string(*value)});
       break;
     case OptionSpec::Named: {
-      if (!nextWord())
-        return complain("needs NAME=VALUE");
+      if (!nextWord()) return complain("needs NAME=VALUE");
       Arguments::Given g{std::string(option->name), "", ""};
       if (!splitNamed(*value, g.name, g.value) || g.value.empty())
         return complain(fmt::format("needs NAME=VALUE, not '{}'", *value).c_str());
@@ -121,8 +114,9 @@ MaybeError parseArguments(const CommandSpec &spec, std::span<char *const> words,
     }
   }
   if (!out.wantsHelp() && out.positional_.size() > spec.maxPositional)
-    return Error{"E_OPTION_VALUE", fmt::format("tsr {} does not know what to do with '{}'", spec.name,
-                                               out.positional_[spec.maxPositional]),
+    return Error{"E_OPTION_VALUE",
+                 fmt::format("tsr {} does not know what to do with '{}'", spec.name,
+                             out.positional_[spec.maxPositional]),
                  fmt::format("usage: tsr {} {}", spec.name, spec.synopsis)};
   return std::nullopt;
 }
@@ -133,29 +127,25 @@ bool Arguments::has(std::string_view option) const {
 
 std::string Arguments::value(std::string_view option, std::string otherwise) const {
   for (const Given &g : given_)
-    if (g.option == option)
-      return g.value;
+    if (g.option == option) return g.value;
   return otherwise;
 }
 
 std::vector<NamedValue> Arguments::named(std::string_view option) const {
   std::vector<NamedValue> out;
   for (const Given &g : given_)
-    if (g.option == option)
-      out.emplace_back(g.name, g.value);
+    if (g.option == option) out.emplace_back(g.name, g.value);
   return out;
 }
 
 std::string CommandSpec::help() const {
   std::string text = fmt::format("usage: tsr {} {}\n\n{}\n", name, synopsis, summary);
-  if (!options.empty())
-    text += "\noptions:\n";
+  if (!options.empty()) text += "\noptions:\n";
   for (const OptionSpec &o : options) {
     std::string left = o.letter ? fmt::format("-{}, --{}", o.letter, o.name) : fmt::format("--{}", o.name);
     text += fmt::format("  {:<32} {}\n", left + placeholder(o), o.help);
   }
-  if (!examples.empty())
-    text += fmt::format("\nexamples:\n{}", examples);
+  if (!examples.empty()) text += fmt::format("\nexamples:\n{}", examples);
   return text;
 }
 

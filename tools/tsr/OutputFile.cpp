@@ -16,7 +16,8 @@ bool failed(std::string &why) {
   return false;
 }
 
-/// The permissions a plain open() would have given. Reading the mask means setting it; the tool is single-threaded here.
+/// The permissions a plain open() would have given. Reading the mask means setting it; the tool is
+/// single-threaded here.
 mode_t defaultMode() {
   mode_t mask = ::umask(0);
   ::umask(mask);
@@ -29,10 +30,8 @@ OutputFile::OutputFile(OutputFile &&o) noexcept
     : path_(std::move(o.path_)), temporary_(std::exchange(o.temporary_, "")), fd_(std::exchange(o.fd_, -1)) {}
 
 OutputFile::~OutputFile() {
-  if (fd_ >= 0)
-    ::close(fd_);
-  if (!temporary_.empty())
-    ::unlink(temporary_.c_str());
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 bool OutputFile::open(const std::string &path, std::string &why) {
@@ -48,8 +47,7 @@ bool OutputFile::open(const std::string &path, std::string &why) {
     return fd_ >= 0 || failed(why);
   }
   // A file that may not be written is not replaced either, though renaming over it would work.
-  if (exists && ::access(path.c_str(), W_OK) != 0)
-    return failed(why);
+  if (exists && ::access(path.c_str(), W_OK) != 0) return failed(why);
   // Through symbolic links, so that the link stays one.
   if (char *resolved = exists ? ::realpath(path.c_str(), nullptr) : nullptr) {
     path_ = resolved;
@@ -69,26 +67,21 @@ bool OutputFile::open(const std::string &path, std::string &why) {
 bool OutputFile::write(std::span<const std::byte> bytes, std::string &why) {
   while (!bytes.empty()) {
     ssize_t n = ::write(fd_, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0)
-      return failed(why);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return failed(why);
     bytes = bytes.subspan(size_t(n));
   }
   return true;
 }
 
 bool OutputFile::finish(std::string &why) {
-  if (!temporary_.empty() && ::fsync(fd_) != 0)
-    return failed(why);
+  if (!temporary_.empty() && ::fsync(fd_) != 0) return failed(why);
   return ::close(std::exchange(fd_, -1)) == 0 || failed(why);
 }
 
 bool OutputFile::commit(std::string &why) {
-  if (temporary_.empty())
-    return true;
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0)
-    return failed(why);
+  if (temporary_.empty()) return true;
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return failed(why);
   temporary_.clear();
   return true;
 }

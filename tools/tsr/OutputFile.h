@@ -14,11 +14,13 @@ public:
   OutputFile &operator=(OutputFile &&) = delete;
   ~OutputFile(); // removes what was not committed
 
-  /// Opens the temporary file, so that a directory that cannot be written to is found before any work is done.
-  /// A path that exists and is no regular file (a pipe, /dev/null) is opened itself.
+  /// Opens the temporary file, so that a directory that cannot be written to is found before any work is
+  /// done. A path that exists and is no regular file (a pipe, /dev/null) is opened itself.
   [[nodiscard]] bool open(const std::string &path, std::string &why);
   [[nodiscard]] bool write(std::span<const std::byte> bytes, std::string &why);
-  [[nodiscard]] bool write(std::string_view text, std::string &why) { return write(std::as_bytes(std::span(text)), why); }
+  [[nodiscard]] bool write(std::string_view text, std::string &why) {
+    return write(std::as_bytes(std::span(text)), why);
+  }
   /// Writes what is buffered to the medium; the file is complete and only its name is missing.
   [[nodiscard]] bool finish(std::string &why);
   /// Gives the finished file its name.

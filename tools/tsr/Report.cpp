@@ -18,8 +18,7 @@ int fail(const Error &e) {
   const bool colour = wantsColour(STDERR_FILENO);
   std::string text = colour ? fmt::format("tsr: \033[1;31merror:\033[0m [{}] {}\n", e.code, e.message)
                             : fmt::format("tsr: error: [{}] {}\n", e.code, e.message);
-  if (!e.hint.empty())
-    text += fmt::format("  hint: {}\n", e.hint);
+  if (!e.hint.empty()) text += fmt::format("  hint: {}\n", e.hint);
   say(text);
   return exitUser;
 }
@@ -54,8 +53,7 @@ size_t editDistance(std::string_view a, std::string_view b) {
 std::optional<std::string> closest(std::string_view word, const std::vector<std::string> &candidates) {
   const std::string *best = nullptr;
   size_t bestDistance = std::max<size_t>(1, word.size() / 3) + 1;
-  if (word.size() > 64)
-    return std::nullopt;
+  if (word.size() > 64) return std::nullopt;
   for (const std::string &c : candidates)
     if (size_t d = editDistance(word, c); d < bestDistance) {
       best = &c;
@@ -65,8 +63,7 @@ std::optional<std::string> closest(std::string_view word, const std::vector<std:
 }
 
 std::string suggest(std::string_view word, const std::vector<std::string> &candidates) {
-  if (auto c = closest(word, candidates))
-    return fmt::format("did you mean {}?", *c);
+  if (auto c = closest(word, candidates)) return fmt::format("did you mean {}?", *c);
   return candidates.empty() ? std::string() : fmt::format("known: {}", fmt::join(candidates, ", "));
 }
 

@@ -1,4 +1,5 @@
-// How the tool speaks: errors with stable codes, colours only where a person reads, and the three exit statuses.
+// How the tool speaks: errors with stable codes, colours only where a person reads, and the three exit
+// statuses.
 #pragma once
 #include <optional>
 #include <string>
@@ -33,7 +34,8 @@ const std::vector<CodeText> &knownCodes();
 /// True when text to `fd` should be coloured: a terminal, and NO_COLOR unset or empty.
 bool wantsColour(int fd);
 
-/// Prints `tsr: error: [CODE] message` and the hint to stderr. Returns exitUser, so that callers may return it.
+/// Prints `tsr: error: [CODE] message` and the hint to stderr. Returns exitUser, so that callers may return
+/// it.
 int fail(const Error &);
 int fail(const Errors &);
 

@@ -16,20 +16,25 @@ namespace {
 const CommandSpec spec = {
     "run",
     "FILE [options]",
-    "Compiles one kernel of FILE and runs it on NumPy .npy files. Symbolic dims take their values from the inputs'\n"
+    "Compiles one kernel of FILE and runs it on NumPy .npy files. Symbolic dims take their values from the "
+    "inputs'\n"
     "shapes. A parameter that is only written needs no input: it starts as zeros.",
     {
         {"in", 0, OptionSpec::Named, "NAME=FILE ...", "a tensor's initial contents"},
-        {"out", 0, OptionSpec::Named, "NAME=FILE ...", "where to write a tensor; a returned value is called result"},
+        {"out", 0, OptionSpec::Named, "NAME=FILE ...",
+         "where to write a tensor; a returned value is called result"},
         {"scalar", 0, OptionSpec::Named, "NAME=VALUE ...", "a scalar: 2, -1.5, inf, nan, true"},
         {"dim", 0, OptionSpec::Named, "NAME=VALUE ...", "a symbolic dim that no input carries"},
         {"set", 0, OptionSpec::Named, "NAME=VALUE ...", "a tunable's value, from its declared space"},
         {"kernel", 0, OptionSpec::Value, "NAME", "which kernel; may be left out where there is one"},
-        {"backend", 0, OptionSpec::Value, "NAME", "cpu, ptx, rocm or levelzero (default: TESSERA_BACKEND, or the best)"},
+        {"backend", 0, OptionSpec::Value, "NAME",
+         "cpu, ptx, rocm or levelzero (default: TESSERA_BACKEND, or the best)"},
         {"numerics", 0, OptionSpec::Value, "PROFILE", "fast, standard (default), deterministic or strict"},
-        {"raw", 0, OptionSpec::Flag, "", "bf16 and fp8/6/4 files hold bits (uint16, uint8) instead of float32"},
+        {"raw", 0, OptionSpec::Flag, "",
+         "bf16 and fp8/6/4 files hold bits (uint16, uint8) instead of float32"},
         {"time", 0, OptionSpec::Value, "N", "run N times more after a warm-up and print median and minimum"},
-        {"verbose", 'v', OptionSpec::Flag, "", "say what was chosen: backend, grid, tunables, fallbacks, times"},
+        {"verbose", 'v', OptionSpec::Flag, "",
+         "say what was chosen: backend, grid, tunables, fallbacks, times"},
     },
     1,
     "  tsr run saxpy.py --in x=x.npy y=y.npy --scalar alpha=2.0 --out y=result.npy\n"
@@ -38,8 +43,7 @@ const CommandSpec spec = {
 };
 
 int report(const Failure &f) {
-  if (!f.said)
-    fail(f.error);
+  if (!f.said) fail(f.error);
   return f.exitStatus;
 }
 
@@ -62,25 +66,24 @@ int writeOutputs(Session &session, const Binding &binding, bool raw, std::vector
   };
   for (size_t i = 0; i < binding.params.size(); ++i) {
     const BoundParam &p = binding.params[i];
-    if (p.output.empty())
-      continue;
+    if (p.output.empty()) continue;
     npy::Bytes device, data;
-    if (auto f = session.fetch(binding, i, device))
-      return report(*f);
+    if (auto f = session.fetch(binding, i, device)) return report(*f);
     if (!toFile(std::move(device), p.dtype, raw, data))
       return fail(Error{"E_OUT_OF_MEMORY", fmt::format("no memory to convert {}", p.name), ""});
-    if (!files[i].write(npy::makeHeader(fileType(p.dtype, raw), p.shape), why) || !files[i].write(data.span(), why) ||
-        !files[i].finish(why))
+    if (!files[i].write(npy::makeHeader(fileType(p.dtype, raw), p.shape), why) ||
+        !files[i].write(data.span(), why) || !files[i].finish(why))
       return cannotWrite(p);
   }
   for (size_t i = 0; i < binding.params.size(); ++i)
-    if (!binding.params[i].output.empty() && !files[i].commit(why))
-      return cannotWrite(binding.params[i]);
+    if (!binding.params[i].output.empty() && !files[i].commit(why)) return cannotWrite(binding.params[i]);
   return exitOk;
 }
 
 using Clock = std::chrono::steady_clock;
-double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 struct RunOptions {
   Request request;
@@ -91,22 +94,17 @@ struct RunOptions {
 
 int run(const Job &job, const RunOptions &options) {
   CompilerService *compiler = needCompiler();
-  if (!compiler)
-    return exitFailed;
+  if (!compiler) return exitFailed;
   std::vector<Signature> signatures;
   std::vector<Diagnostic> diags;
-  if (int rc = conclude(compiler->signatures(job.source, job.file, signatures, diags), diags))
-    return rc;
+  if (int rc = conclude(compiler->signatures(job.source, job.file, signatures, diags), diags)) return rc;
   const Signature *signature = nullptr;
-  if (auto e = chooseKernel(signatures, job.options.kernel, signature))
-    return fail(*e);
+  if (auto e = chooseKernel(signatures, job.options.kernel, signature)) return fail(*e);
 
   Binding binding;
-  if (Errors errors = bind(*signature, options.request, binding); !errors.empty())
-    return fail(errors);
+  if (Errors errors = bind(*signature, options.request, binding); !errors.empty()) return fail(errors);
   std::vector<OutputFile> files;
-  if (auto e = openOutputs(binding, files))
-    return fail(*e);
+  if (auto e = openOutputs(binding, files)) return fail(*e);
 
   CompileOptions compile = job.options;
   compile.kernel = signature->kernel;
@@ -115,34 +113,24 @@ int run(const Job &job, const RunOptions &options) {
   recordOptions(compile);
 
   Session session;
-  if (auto f = session.open(options.backend))
-    return report(*f);
+  if (auto f = session.open(options.backend)) return report(*f);
   const auto compileStart = Clock::now();
-  if (auto f = session.compile(job.source, compile))
-    return report(*f);
+  if (auto f = session.compile(job.source, compile)) return report(*f);
   const double compileSeconds = secondsSince(compileStart);
-  if (auto f = session.place(binding))
-    return report(*f);
+  if (auto f = session.place(binding)) return report(*f);
   const auto runStart = Clock::now();
-  if (auto f = session.run())
-    return report(*f);
+  if (auto f = session.run()) return report(*f);
   const double runSeconds = secondsSince(runStart);
-  if (options.verbose)
-    say(describeRun(session, binding, compileSeconds, runSeconds));
-  if (int rc = writeOutputs(session, binding, options.request.raw, files))
-    return rc;
+  if (options.verbose) say(describeRun(session, binding, compileSeconds, runSeconds));
+  if (int rc = writeOutputs(session, binding, options.request.raw, files)) return rc;
 
-  if (options.timedRuns == 0)
-    return exitOk;
+  if (options.timedRuns == 0) return exitOk;
   std::vector<double> seconds;
   for (int64_t i = 0; i <= options.timedRuns; ++i) { // the first warms up
-    if (auto f = session.restore(binding))
-      return report(*f);
+    if (auto f = session.restore(binding)) return report(*f);
     const auto start = Clock::now();
-    if (auto f = session.run())
-      return report(*f);
-    if (i > 0)
-      seconds.push_back(secondsSince(start));
+    if (auto f = session.run()) return report(*f);
+    if (i > 0) seconds.push_back(secondsSince(start));
   }
   fmt::print("{}\n", describeTiming(signature->kernel, binding, std::move(seconds)));
   return exitOk;
@@ -152,8 +140,7 @@ int run(const Job &job, const RunOptions &options) {
 
 int runCommand(std::span<char *const> words, const std::string &commandLine) {
   Arguments args;
-  if (auto e = parseArguments(spec, words, args))
-    return fail(*e);
+  if (auto e = parseArguments(spec, words, args)) return fail(*e);
   if (args.wantsHelp()) {
     fmt::print("{}", spec.help());
     return exitOk;
@@ -165,11 +152,10 @@ int runCommand(std::span<char *const> words, const std::string &commandLine) {
   job.options.fileName = job.file;
   job.options.kernel = args.value("kernel");
   job.options.numerics = args.value("numerics", "standard");
-  if (auto e = checkNumerics(job.options.numerics))
-    return fail(*e);
+  if (auto e = checkNumerics(job.options.numerics)) return fail(*e);
   RunOptions options{
-      .request = {args.named("in"), args.named("out"), args.named("scalar"), args.named("dim"), args.named("set"),
-                  args.has("raw")},
+      .request = {args.named("in"), args.named("out"), args.named("scalar"), args.named("dim"),
+                  args.named("set"), args.has("raw")},
       .backend = args.value("backend"),
       .timedRuns = 0,
       .verbose = args.has("verbose"),
@@ -177,10 +163,10 @@ int runCommand(std::span<char *const> words, const std::string &commandLine) {
   constexpr int64_t mostRuns = 1'000'000;
   if (args.has("time") && (!parseInt(args.value("time"), options.timedRuns) || options.timedRuns < 1 ||
                            options.timedRuns > mostRuns))
-    return fail(Error{"E_OPTION_VALUE", fmt::format("--time {}: a number of runs from 1 to {}", args.value("time"), mostRuns),
+    return fail(Error{"E_OPTION_VALUE",
+                      fmt::format("--time {}: a number of runs from 1 to {}", args.value("time"), mostRuns),
                       ""});
-  if (auto e = readSource(job.file, job.source))
-    return fail(*e);
+  if (auto e = readSource(job.file, job.source)) return fail(*e);
   return supervise(job, [&] { return run(job, options); });
 }
 

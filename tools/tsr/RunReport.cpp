@@ -16,10 +16,8 @@ std::string list(const std::vector<std::pair<std::string, int64_t>> &values) {
 
 /// A time in the unit that gives it one to three digits before the point.
 std::string duration(double seconds) {
-  if (seconds < 1e-3)
-    return fmt::format("{:.2f} us", seconds * 1e6);
-  if (seconds < 1)
-    return fmt::format("{:.3f} ms", seconds * 1e3);
+  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3f} ms", seconds * 1e3);
   return fmt::format("{:.3f} s", seconds);
 }
 
@@ -30,8 +28,9 @@ std::string gridOf(const KernelMetadata &m, const Binding &binding) {
     if (!p.isTensor && !isFloat(p.dtype)) {
       names.push_back(p.name);
       const int unused = 64 - 8 * storageBytes(p.dtype);
-      slots.push_back(isUnsigned(p.dtype) || p.dtype == DType::Bool ? int64_t(p.scalarBits)
-                                                                    : int64_t(p.scalarBits << unused) >> unused);
+      slots.push_back(isUnsigned(p.dtype) || p.dtype == DType::Bool
+                          ? int64_t(p.scalarBits)
+                          : int64_t(p.scalarBits << unused) >> unused);
     }
   for (const auto &[name, value] : binding.dims) {
     names.push_back(name);
@@ -50,9 +49,11 @@ std::string gridOf(const KernelMetadata &m, const Binding &binding) {
 
 } // namespace
 
-std::string describeRun(const Session &session, const Binding &binding, double compileSeconds, double runSeconds) {
+std::string describeRun(const Session &session, const Binding &binding, double compileSeconds,
+                        double runSeconds) {
   const tsr_device_info_t &d = session.device();
-  std::string text = fmt::format("backend      {} ({}, {}, {} units)\n", d.backend, d.name, d.arch, d.compute_units);
+  std::string text =
+      fmt::format("backend      {} ({}, {}, {} units)\n", d.backend, d.name, d.arch, d.compute_units);
   KernelMetadata m;
   std::string why;
   if (KernelMetadata::fromYaml(session.metadata(), m, why)) {
@@ -60,10 +61,11 @@ std::string describeRun(const Session &session, const Binding &binding, double c
     text += fmt::format("grid         {} programs\n", gridOf(m, binding));
     text += fmt::format("tile         {}\n", list(m.tile));
     text += fmt::format("specialized  {}\n", list(m.specialized));
-    if (!m.fragmentShape.empty())
-      text += fmt::format("fragment     {}\n", m.fragmentShape);
-    text += fmt::format("memory       {} bytes shared, {} scratch per program\n", m.sharedBytes, m.scratchBytes);
-    text += fmt::format("fallbacks    {}\n", m.fallbacks.empty() ? "none" : fmt::format("{}", fmt::join(m.fallbacks, "; ")));
+    if (!m.fragmentShape.empty()) text += fmt::format("fragment     {}\n", m.fragmentShape);
+    text +=
+        fmt::format("memory       {} bytes shared, {} scratch per program\n", m.sharedBytes, m.scratchBytes);
+    text += fmt::format("fallbacks    {}\n",
+                        m.fallbacks.empty() ? "none" : fmt::format("{}", fmt::join(m.fallbacks, "; ")));
   } else {
     text += fmt::format("metadata     cannot be read: {}\n", why);
   }
@@ -74,13 +76,14 @@ std::string describeRun(const Session &session, const Binding &binding, double c
 
 std::string describeTiming(const std::string &kernel, const Binding &binding, std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
-  const double median = seconds.size() % 2 ? seconds[seconds.size() / 2]
-                                           : (seconds[seconds.size() / 2 - 1] + seconds[seconds.size() / 2]) / 2;
+  const double median = seconds.size() % 2
+                            ? seconds[seconds.size() / 2]
+                            : (seconds[seconds.size() / 2 - 1] + seconds[seconds.size() / 2]) / 2;
   double bytes = 0;
   for (const BoundParam &p : binding.params)
     bytes += double(p.bytes) * ((p.reads ? 1 : 0) + (p.writes ? 1 : 0));
-  return fmt::format("{}: median {}, min {} ({} runs), {:.2f} GB/s", kernel, duration(median), duration(seconds.front()),
-                     seconds.size(), bytes / median * 1e-9);
+  return fmt::format("{}: median {}, min {} ({} runs), {:.2f} GB/s", kernel, duration(median),
+                     duration(seconds.front()), seconds.size(), bytes / median * 1e-9);
 }
 
 } // namespace tessera::cli

@@ -11,8 +11,7 @@ struct LogState {
 };
 
 void showDiagnostic(void *user, tsr_log_level_t level, const char *, const char *text) {
-  if (level == TSR_LOG_ERROR)
-    static_cast<LogState *>(user)->sawError = true;
+  if (level == TSR_LOG_ERROR) static_cast<LogState *>(user)->sawError = true;
   say(text);
 }
 
@@ -26,21 +25,28 @@ std::vector<tsr_named_int_t> named(const std::vector<std::pair<std::string, int6
 } // namespace
 
 Session::~Session() {
-  if (context_)
-    (void)tsrDestroyContext(context_);
+  if (context_) (void)tsrDestroyContext(context_);
 }
 
 MaybeFailure Session::check(tsr_status_t status, std::string_view doing) const {
   auto failure = [&](const char *code, int exitStatus) {
-    return Failure{{code, fmt::format("{}: {}: {}", doing, tsrStatusName(status), tsrLastError()), ""}, exitStatus, false};
+    return Failure{{code, fmt::format("{}: {}: {}", doing, tsrStatusName(status), tsrLastError()), ""},
+                   exitStatus,
+                   false};
   };
   switch (status) {
-  case TSR_SUCCESS: return std::nullopt;
-  case TSR_EOOM: return failure("E_OUT_OF_MEMORY", exitUser);
-  case TSR_EINVAL: return failure("E_LAUNCH_REFUSED", exitUser);
-  case TSR_UNIMPLEMENTED: return failure("E_UNIMPLEMENTED", exitUser);
-  case TSR_ECOMPILE: return failure("E_PROGRAM", exitUser);
-  default: return failure("E_INTERNAL", exitFailed);
+  case TSR_SUCCESS:
+    return std::nullopt;
+  case TSR_EOOM:
+    return failure("E_OUT_OF_MEMORY", exitUser);
+  case TSR_EINVAL:
+    return failure("E_LAUNCH_REFUSED", exitUser);
+  case TSR_UNIMPLEMENTED:
+    return failure("E_UNIMPLEMENTED", exitUser);
+  case TSR_ECOMPILE:
+    return failure("E_PROGRAM", exitUser);
+  default:
+    return failure("E_INTERNAL", exitFailed);
   }
 }
 
@@ -52,15 +58,16 @@ MaybeFailure Session::open(const std::string &backend) {
   bool known = backend.empty();
   for (size_t i = 0; tsrGetBackendInfo(i, &info) == TSR_SUCCESS; ++i) {
     names.emplace_back(info.name);
-    if (wanted != info.name)
-      continue;
+    if (wanted != info.name) continue;
     known = true;
     if (!info.available)
-      return Failure{{"E_UNIMPLEMENTED", fmt::format("backend {} cannot be used here: {}", backend, info.reason),
+      return Failure{{"E_UNIMPLEMENTED",
+                      fmt::format("backend {} cannot be used here: {}", backend, info.reason),
                       "tsr backends lists what can"}};
   }
   if (!known)
-    return Failure{{"E_BACKEND_UNKNOWN", fmt::format("there is no backend {}", backend), suggest(backend, names)}};
+    return Failure{
+        {"E_BACKEND_UNKNOWN", fmt::format("there is no backend {}", backend), suggest(backend, names)}};
 
   tsr_context_options_t options = {};
   options.struct_size = sizeof options;
@@ -68,8 +75,7 @@ MaybeFailure Session::open(const std::string &backend) {
   tsr_status_t status = tsrCreateContextEx(&options, &context_);
   if (status == TSR_ENOTFOUND)
     return Failure{{"E_BACKEND_UNKNOWN", tsrLastError(), "tsr backends lists what there is"}};
-  if (auto f = check(status, "making a context"))
-    return f;
+  if (auto f = check(status, "making a context")) return f;
   device_.struct_size = sizeof device_;
   return check(tsrGetDeviceInfo(context_, &device_), "asking the device");
 }
@@ -88,7 +94,8 @@ MaybeFailure Session::compile(std::string_view source, const CompileOptions &o) 
   options.tunable_count = tunables.size();
   options.log = showDiagnostic;
   options.log_user = &log;
-  if (auto f = check(tsrLoadModuleFromSource(context_, source.data(), source.size(), &options, &module_), "compiling")) {
+  if (auto f = check(tsrLoadModuleFromSource(context_, source.data(), source.size(), &options, &module_),
+                     "compiling")) {
     f->said = log.sawError;
     return f;
   }
@@ -96,8 +103,7 @@ MaybeFailure Session::compile(std::string_view source, const CompileOptions &o) 
 }
 
 MaybeFailure Session::fill(const BoundParam &p, void *target) {
-  if (p.bytes == 0)
-    return std::nullopt;
+  if (p.bytes == 0) return std::nullopt;
   return p.hasInput ? check(tsrMemcpyH2D(context_, target, p.initial.data(), p.bytes), "copying inputs")
                     : check(tsrMemset(context_, target, 0, p.bytes), "clearing outputs");
 }
@@ -106,39 +112,34 @@ MaybeFailure Session::place(const Binding &binding) {
   // Asking first: a system that overcommits would grant the memory and end the process when it is touched.
   uint64_t wanted = 0;
   for (const BoundParam &p : binding.params)
-    if (__builtin_add_overflow(wanted, p.bytes, &wanted))
-      wanted = UINT64_MAX;
+    if (__builtin_add_overflow(wanted, p.bytes, &wanted)) wanted = UINT64_MAX;
   tsr_memory_info_t memory = {};
   memory.struct_size = sizeof memory;
-  if (auto f = check(tsrGetMemoryInfo(context_, &memory), "asking for memory"))
-    return f;
+  if (auto f = check(tsrGetMemoryInfo(context_, &memory), "asking for memory")) return f;
   if (wanted > memory.free_bytes)
-    return Failure{{"E_OUT_OF_MEMORY",
-                    fmt::format("the tensors take {} bytes, {} are free on {}", wanted, memory.free_bytes, device_.name),
-                    ""}};
+    return Failure{
+        {"E_OUT_OF_MEMORY",
+         fmt::format("the tensors take {} bytes, {} are free on {}", wanted, memory.free_bytes, device_.name),
+         ""}};
 
   buffers_.assign(binding.params.size(), nullptr);
   for (size_t i = 0; i < binding.params.size(); ++i) {
     const BoundParam &p = binding.params[i];
-    if (!p.isTensor)
-      continue;
+    if (!p.isTensor) continue;
     if (auto f = check(tsrAlloc(context_, p.bytes, TSR_MEM_DEVICE, &buffers_[i]), "taking device memory"))
       return f;
-    if (auto f = fill(p, buffers_[i]))
-      return f;
+    if (auto f = fill(p, buffers_[i])) return f;
   }
 
   // Tensors and results, then scalars, then dims.
   values_.clear();
   for (const BoundParam &p : binding.params)
-    if (!p.isTensor)
-      values_.push_back(p.scalarBits);
+    if (!p.isTensor) values_.push_back(p.scalarBits);
   for (const auto &[name, value] : binding.dims)
     values_.push_back(uint64_t(value));
   arguments_.clear();
   for (size_t i = 0; i < buffers_.size(); ++i)
-    if (binding.params[i].isTensor)
-      arguments_.push_back(&buffers_[i]);
+    if (binding.params[i].isTensor) arguments_.push_back(&buffers_[i]);
   for (uint64_t &v : values_)
     arguments_.push_back(&v);
   return std::nullopt;
@@ -147,13 +148,13 @@ MaybeFailure Session::place(const Binding &binding) {
 MaybeFailure Session::restore(const Binding &binding) {
   for (size_t i = 0; i < binding.params.size(); ++i)
     if (binding.params[i].reads && binding.params[i].writes)
-      if (auto f = fill(binding.params[i], buffers_[i]))
-        return f;
+      if (auto f = fill(binding.params[i], buffers_[i])) return f;
   return std::nullopt;
 }
 
 MaybeFailure Session::run() {
-  if (auto f = check(tsrLaunch(kernel_, nullptr, tsr_launch_t{}, arguments_.data(), arguments_.size()), "launching"))
+  if (auto f = check(tsrLaunch(kernel_, nullptr, tsr_launch_t{}, arguments_.data(), arguments_.size()),
+                     "launching"))
     return f;
   return check(tsrSynchronize(context_), "running");
 }
@@ -162,8 +163,7 @@ MaybeFailure Session::fetch(const Binding &binding, size_t param, npy::Bytes &ou
   const BoundParam &p = binding.params[param];
   if (!out.allocate(p.bytes))
     return Failure{{"E_OUT_OF_MEMORY", fmt::format("no memory to copy {} back", p.name), ""}};
-  if (p.bytes == 0)
-    return std::nullopt;
+  if (p.bytes == 0) return std::nullopt;
   return check(tsrMemcpyD2H(context_, out.data(), buffers_[param], p.bytes), "copying results");
 }
 

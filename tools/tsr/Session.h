@@ -43,9 +43,9 @@ private:
   tsr_module_t module_ = nullptr;
   tsr_kernel_t kernel_ = nullptr;
   tsr_device_info_t device_ = {};
-  std::vector<void *> buffers_;    // by parameter; null for scalars
-  std::vector<uint64_t> values_;   // scalars and dims, in argument order
-  std::vector<void *> arguments_;  // as tsrLaunch wants them
+  std::vector<void *> buffers_;   // by parameter; null for scalars
+  std::vector<uint64_t> values_;  // scalars and dims, in argument order
+  std::vector<void *> arguments_; // as tsrLaunch wants them
 };
 
 } // namespace tessera::cli

@@ -14,19 +14,18 @@ namespace tessera::cli {
 
 MaybeError readSource(const std::string &path, std::string &text) {
   constexpr size_t limit = size_t(64) << 20;
-  auto unreadable = [&](std::string_view why) { return Error{"E_FILE_READ", fmt::format("{}: {}", path, why), ""}; };
+  auto unreadable = [&](std::string_view why) {
+    return Error{"E_FILE_READ", fmt::format("{}: {}", path, why), ""};
+  };
   std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (!file)
-    return unreadable(std::strerror(errno));
+  if (!file) return unreadable(std::strerror(errno));
   text.clear();
   char buffer[65536];
   while (size_t n = std::fread(buffer, 1, sizeof buffer, file.get())) {
     text.append(buffer, n);
-    if (text.size() > limit)
-      return unreadable("larger than 64 MiB: no source file");
+    if (text.size() > limit) return unreadable("larger than 64 MiB: no source file");
   }
-  if (std::ferror(file.get()))
-    return unreadable(std::strerror(errno));
+  if (std::ferror(file.get())) return unreadable(std::strerror(errno));
   return std::nullopt;
 }
 
@@ -38,18 +37,19 @@ void show(const std::vector<Diagnostic> &diags) {
 
 int conclude(CompileStatus status, const std::vector<Diagnostic> &diags) {
   show(diags);
-  const bool said = std::any_of(diags.begin(), diags.end(),
-                                [](const Diagnostic &d) { return d.severity == Diagnostic::Severity::Error; });
+  const bool said = std::any_of(diags.begin(), diags.end(), [](const Diagnostic &d) {
+    return d.severity == Diagnostic::Severity::Error;
+  });
   switch (status) {
   case CompileStatus::Ok:
     return exitOk;
   case CompileStatus::BadProgram:
     return said ? exitUser : fail(Error{"E_INTERNAL", "the program was refused without a reason", ""}) + 1;
   case CompileStatus::Unimplemented:
-    return said ? exitUser : fail(Error{"E_UNIMPLEMENTED", "this target lacks something the program needs", ""});
+    return said ? exitUser
+                : fail(Error{"E_UNIMPLEMENTED", "this target lacks something the program needs", ""});
   case CompileStatus::BackendFailure:
-    if (!said)
-      fail(Error{"E_INTERNAL", "the compiler failed without a reason", ""});
+    if (!said) fail(Error{"E_INTERNAL", "the compiler failed without a reason", ""});
     return exitFailed;
   }
   return exitFailed;
@@ -58,12 +58,12 @@ int conclude(CompileStatus status, const std::vector<Diagnostic> &diags) {
 CompilerService *needCompiler() {
   std::string why;
   CompilerService *compiler = loadCompiler(why);
-  if (!compiler)
-    fail(Error{"E_NO_COMPILER", why, "libtessera-compiler.so stands beside libtessera.so"});
+  if (!compiler) fail(Error{"E_NO_COMPILER", why, "libtessera-compiler.so stands beside libtessera.so"});
   return compiler;
 }
 
-MaybeError chooseKernel(const std::vector<Signature> &signatures, const std::string &name, const Signature *&out) {
+MaybeError chooseKernel(const std::vector<Signature> &signatures, const std::string &name,
+                        const Signature *&out) {
   std::vector<std::string> names;
   for (const Signature &s : signatures) {
     names.push_back(s.kernel);
@@ -80,31 +80,32 @@ MaybeError chooseKernel(const std::vector<Signature> &signatures, const std::str
   return Error{"E_KERNEL_UNKNOWN", fmt::format("the file has no kernel {}", name), suggest(name, names)};
 }
 
-MaybeError checkTunable(const Signature &s, const std::string &name, const std::string &text, int64_t &value) {
+MaybeError checkTunable(const Signature &s, const std::string &name, const std::string &text,
+                        int64_t &value) {
   std::vector<std::string> names;
   for (const auto &[tunable, space] : s.tunables) {
     names.push_back(tunable);
-    if (tunable != name)
-      continue;
+    if (tunable != name) continue;
     if (parseInt(text, value) && std::find(space.begin(), space.end(), value) != space.end())
       return std::nullopt;
     return Error{"E_TUNABLE_VALUE", fmt::format("{}={} is outside the declared space", name, text),
                  fmt::format("{} is one of {}", name, fmt::join(space, ", "))};
   }
-  return Error{"E_TUNABLE_UNKNOWN", fmt::format("kernel {} has no tunable {}", s.kernel, name), suggest(name, names)};
+  return Error{"E_TUNABLE_UNKNOWN", fmt::format("kernel {} has no tunable {}", s.kernel, name),
+               suggest(name, names)};
 }
 
 MaybeError checkDim(const Signature &s, const std::string &name, const std::string &text, int64_t &value) {
   if (std::find(s.dims.begin(), s.dims.end(), name) == s.dims.end())
-    return Error{"E_DIM_UNKNOWN", fmt::format("kernel {} has no symbolic dim {}", s.kernel, name), suggest(name, s.dims)};
+    return Error{"E_DIM_UNKNOWN", fmt::format("kernel {} has no symbolic dim {}", s.kernel, name),
+                 suggest(name, s.dims)};
   if (!parseInt(text, value) || value < 0)
     return Error{"E_OPTION_VALUE", fmt::format("--dim {}={}: a dim is a number from 0 up", name, text), ""};
   return std::nullopt;
 }
 
 MaybeError checkNumerics(const std::string &profile) {
-  if (parseNumericsProfile(profile))
-    return std::nullopt;
+  if (parseNumericsProfile(profile)) return std::nullopt;
   std::vector<std::string_view> names;
   for (const NumericsPermissions &p : allNumericsProfiles())
     names.push_back(p.name);

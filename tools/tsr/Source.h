@@ -11,18 +11,22 @@ namespace tessera::cli {
 /// Renders diagnostics to stderr in the order given.
 void show(const std::vector<Diagnostic> &);
 
-/// Shows the diagnostics, and says what the status means if none did. Returns the exit status; exitOk only for Ok.
+/// Shows the diagnostics, and says what the status means if none did. Returns the exit status; exitOk only
+/// for Ok.
 int conclude(CompileStatus, const std::vector<Diagnostic> &);
 
 /// The compiler, or an error said and null.
 CompilerService *needCompiler();
 
 /// The kernel `name`, or the only one when `name` is empty.
-[[nodiscard]] MaybeError chooseKernel(const std::vector<Signature> &, const std::string &name, const Signature *&out);
+[[nodiscard]] MaybeError chooseKernel(const std::vector<Signature> &, const std::string &name,
+                                      const Signature *&out);
 
 /// Checks one --set and one --dim against the kernel.
-[[nodiscard]] MaybeError checkTunable(const Signature &, const std::string &name, const std::string &text, int64_t &value);
-[[nodiscard]] MaybeError checkDim(const Signature &, const std::string &name, const std::string &text, int64_t &value);
+[[nodiscard]] MaybeError checkTunable(const Signature &, const std::string &name, const std::string &text,
+                                      int64_t &value);
+[[nodiscard]] MaybeError checkDim(const Signature &, const std::string &name, const std::string &text,
+                                  int64_t &value);
 
 /// Checks a profile's name, and the backend part of a target's ("ptx" of "ptx:sm_90a").
 [[nodiscard]] MaybeError checkNumerics(const std::string &profile);

@@ -28,7 +28,9 @@ std::string readAll(int fd) {
 }
 
 /// Terminal and kill requests are the user's; they end the tool the same way and are no crash.
-bool isUsersSignal(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGPIPE; }
+bool isUsersSignal(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGPIPE;
+}
 
 int waitFor(pid_t child) {
   int status = 0;
@@ -54,15 +56,13 @@ void readOptions(int fd, CompileOptions &options) {
 } // namespace
 
 void recordOptions(const CompileOptions &options) {
-  if (stateFd < 0)
-    return;
+  if (stateFd < 0) return;
   std::string text = fmt::format("kernel -\t{}\n", options.kernel);
   for (const auto &[name, value] : options.dims)
     text += fmt::format("dim {}\t{}\n", name, value);
   for (const auto &[name, value] : options.tunables)
     text += fmt::format("tunable {}\t{}\n", name, value);
-  if (::ftruncate(stateFd, 0) == 0 && ::pwrite(stateFd, text.data(), text.size(), 0) < 0)
-    stateFd = -1;
+  if (::ftruncate(stateFd, 0) == 0 && ::pwrite(stateFd, text.data(), text.size(), 0) < 0) stateFd = -1;
 }
 
 int supervise(Job job, const std::function<int()> &command) {
@@ -70,11 +70,9 @@ int supervise(Job job, const std::function<int()> &command) {
   const bool inProcess = setting && std::strcmp(setting, "0") == 0;
   const int log = ::memfd_create("tsr-log", MFD_CLOEXEC);
   const int state = ::memfd_create("tsr-state", MFD_CLOEXEC);
-  if (log < 0 || state < 0 || inProcess)
-    return command();
+  if (log < 0 || state < 0 || inProcess) return command();
   const pid_t child = ::fork();
-  if (child < 0)
-    return command();
+  if (child < 0) return command();
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM); // nobody would hear what an orphan finds
     setLog(log);
@@ -87,8 +85,7 @@ int supervise(Job job, const std::function<int()> &command) {
   std::signal(SIGINT, SIG_IGN);
   const int status = waitFor(child);
   std::signal(SIGINT, SIG_DFL);
-  if (WIFEXITED(status) && WEXITSTATUS(status) != exitFailed)
-    return WEXITSTATUS(status);
+  if (WIFEXITED(status) && WEXITSTATUS(status) != exitFailed) return WEXITSTATUS(status);
   if (WIFSIGNALED(status) && isUsersSignal(WTERMSIG(status))) {
     ::raise(WTERMSIG(status));
     return 128 + WTERMSIG(status);

@@ -1,5 +1,5 @@
-// Runs a command in a child process, so that nothing that happens to the compiler or to generated code, not even a
-// crash, ends without an exit status of the documented kind and a crash pack.
+// Runs a command in a child process, so that nothing that happens to the compiler or to generated code, not
+// even a crash, ends without an exit status of the documented kind and a crash pack.
 #pragma once
 #include "core/CompilerService.h"
 #include <functional>
@@ -14,12 +14,13 @@ struct Job {
   CompileOptions options;
 };
 
-/// Runs `command` in a child and returns its exit status. When that is exitFailed, or a signal ended the child, writes
-/// a crash pack and names it on stderr. TESSERA_SUPERVISE=0 runs the command in this process (for debuggers).
+/// Runs `command` in a child and returns its exit status. When that is exitFailed, or a signal ended the
+/// child, writes a crash pack and names it on stderr. TESSERA_SUPERVISE=0 runs the command in this process
+/// (for debuggers).
 int supervise(Job job, const std::function<int()> &command);
 
-/// Tells the supervising process with which options the compiler is about to be called, for the crash pack. Does
-/// nothing outside supervise().
+/// Tells the supervising process with which options the compiler is about to be called, for the crash pack.
+/// Does nothing outside supervise().
 void recordOptions(const CompileOptions &);
 
 } // namespace tessera::cli

@@ -48,16 +48,11 @@ int main(int argc, char **argv) {
     std::fwrite(helpText.data(), 1, helpText.size(), command.empty() ? stderr : stdout);
     return command.empty() ? exitUser : exitOk;
   }
-  if (command == "run")
-    return runCommand(words, join(all));
-  if (command == "compile")
-    return compileCommand(words, join(all));
-  if (command == "backends")
-    return backendsCommand(words);
-  if (command == "explain")
-    return explainCommand(words);
-  if (command == "version" || command == "--version")
-    return versionCommand(words);
+  if (command == "run") return runCommand(words, join(all));
+  if (command == "compile") return compileCommand(words, join(all));
+  if (command == "backends") return backendsCommand(words);
+  if (command == "explain") return explainCommand(words);
+  if (command == "version" || command == "--version") return versionCommand(words);
   return fail(Error{"E_UNKNOWN_COMMAND", fmt::format("there is no command {}", command),
                     suggest(command, {"run", "compile", "backends", "explain", "version", "help"})});
 }

@@ -11,11 +11,13 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-/// gemm-like: A[M, K] and B[K, N] in f32 are read, C[M, N] is written, S["B*H", 4] of i32 is read and written.
+/// gemm-like: A[M, K] and B[K, N] in f32 are read, C[M, N] is written, S["B*H", 4] of i32 is read and
+/// written.
 Signature signature() {
   Signature s;
   s.kernel = "k";
-  auto tensor = [](const char *name, const char *dtype, std::vector<std::string> dims, bool reads, bool writes) {
+  auto tensor = [](const char *name, const char *dtype, std::vector<std::string> dims, bool reads,
+                   bool writes) {
     SignatureParam p;
     p.name = name;
     p.isTensor = true;
@@ -65,7 +67,8 @@ protected:
   std::string error() {
     Binding b;
     Errors errors = bind(signature_, request_, b);
-    return errors.size() == 1 ? errors[0].code + ": " + errors[0].message : std::to_string(errors.size()) + " errors";
+    return errors.size() == 1 ? errors[0].code + ": " + errors[0].message
+                              : std::to_string(errors.size()) + " errors";
   }
 
   fs::path folder_;

@@ -30,7 +30,8 @@ std::string codeOf(std::vector<std::string> words) {
 
 TEST(Options, ReadsEveryForm) {
   Arguments args;
-  ASSERT_FALSE(parse({"file.py", "--in", "X=x.npy", "Y=y.npy", "--in=Z=a=b.npy", "-k", "gemm", "--raw"}, args));
+  ASSERT_FALSE(
+      parse({"file.py", "--in", "X=x.npy", "Y=y.npy", "--in=Z=a=b.npy", "-k", "gemm", "--raw"}, args));
   EXPECT_EQ(args.positional(), std::vector<std::string>{"file.py"});
   EXPECT_EQ(args.named("in"), (std::vector<NamedValue>{{"X", "x.npy"}, {"Y", "y.npy"}, {"Z", "a=b.npy"}}));
   EXPECT_EQ(args.value("kernel"), "gemm");

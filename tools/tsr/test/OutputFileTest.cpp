@@ -54,7 +54,8 @@ TEST_F(OutputFileTest, FollowsLinksAndKeepsPermissions) {
   fs::permissions(folder_ / "real", fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink("real", folder_ / "link");
   OutputFile file;
-  ASSERT_TRUE(file.open(folder_ / "link", why_) && file.write("new", why_) && file.finish(why_) && file.commit(why_));
+  ASSERT_TRUE(file.open(folder_ / "link", why_) && file.write("new", why_) && file.finish(why_) &&
+              file.commit(why_));
   EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
   EXPECT_EQ(read(folder_ / "real"), "new");
   EXPECT_EQ(fs::status(folder_ / "real").permissions(), fs::perms::owner_read | fs::perms::owner_write);
