@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -71,6 +72,7 @@ Table runBound(const Benchmark &b, const Options &options, int cores) {
 }
 
 void record(const std::string &name, const std::vector<Table> &tables) {
+  std::filesystem::create_directories("docs/measurements");
   const std::string path = "docs/measurements/" + name + ".md";
   std::ofstream file(path);
   char day[16];

@@ -27,7 +27,8 @@ mode_t defaultMode() {
 } // namespace
 
 OutputFile::OutputFile(OutputFile &&o) noexcept
-    : path_(std::move(o.path_)), temporary_(std::exchange(o.temporary_, "")), fd_(std::exchange(o.fd_, -1)) {}
+    : path_(std::move(o.path_)), temporary_(std::exchange(o.temporary_, "")), kind_(o.kind_),
+      fd_(std::exchange(o.fd_, -1)) {}
 
 OutputFile::~OutputFile() {
   if (fd_ >= 0) ::close(fd_);
@@ -53,14 +54,17 @@ bool OutputFile::open(const std::string &path, std::string &why) {
     path_ = resolved;
     std::free(resolved);
   }
-  temporary_ = path_ + ".XXXXXX";
-  fd_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
-  if (fd_ < 0) {
-    int error = errno;
-    temporary_.clear();
-    errno = error;
-    return failed(why);
+  const size_t slash = path_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+  kind_ = Nameless;
+  fd_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+    kind_ = Named;
+    std::string name = path_ + ".XXXXXX";
+    fd_ = ::mkostemp(name.data(), O_CLOEXEC);
+    if (fd_ >= 0) temporary_ = name;
   }
+  if (fd_ < 0) return failed(why);
   return ::fchmod(fd_, exists ? st.st_mode & 07777 : defaultMode()) == 0 || failed(why);
 }
 
@@ -75,12 +79,19 @@ bool OutputFile::write(std::span<const std::byte> bytes, std::string &why) {
 }
 
 bool OutputFile::finish(std::string &why) {
-  if (!temporary_.empty() && ::fsync(fd_) != 0) return failed(why);
+  if (kind_ != Direct) return ::fsync(fd_) == 0 || failed(why);
   return ::close(std::exchange(fd_, -1)) == 0 || failed(why);
 }
 
 bool OutputFile::commit(std::string &why) {
-  if (temporary_.empty()) return true;
+  if (kind_ == Direct) return true;
+  if (kind_ == Nameless) { // a link cannot replace a file, a rename can
+    const std::string source = "/proc/self/fd/" + std::to_string(fd_);
+    const std::string name = path_ + "." + std::to_string(::getpid()) + "-" + std::to_string(fd_);
+    if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      return failed(why);
+    temporary_ = name;
+  }
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return failed(why);
   temporary_.clear();
   return true;

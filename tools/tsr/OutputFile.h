@@ -1,4 +1,6 @@
-// A file that appears complete or not at all: written beside its final name, then renamed over it.
+// A file that appears complete or not at all: written without a name in its final directory (or, where the
+// file system cannot do that, under a temporary one), then renamed into place. Even a killed process leaves
+// nothing behind.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -14,7 +16,7 @@ public:
   OutputFile &operator=(OutputFile &&) = delete;
   ~OutputFile(); // removes what was not committed
 
-  /// Opens the temporary file, so that a directory that cannot be written to is found before any work is
+  /// Opens the file to be written, so that a directory that cannot be written to is found before any work is
   /// done. A path that exists and is no regular file (a pipe, /dev/null) is opened itself.
   [[nodiscard]] bool open(const std::string &path, std::string &why);
   [[nodiscard]] bool write(std::span<const std::byte> bytes, std::string &why);
@@ -27,7 +29,10 @@ public:
   [[nodiscard]] bool commit(std::string &why);
 
 private:
-  std::string path_, temporary_; // temporary_ empty: path_ is written directly
+  enum Kind : char { Direct, Nameless, Named };
+
+  std::string path_, temporary_; // temporary_: a name to be removed unless committed; may be empty
+  Kind kind_ = Direct;           // Direct: path_ is a device or pipe and is written itself
   int fd_ = -1;
 };
 
