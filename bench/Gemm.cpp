@@ -78,7 +78,7 @@ Table benchGemm(const Settings &settings) {
 
   openblas_set_num_threads(settings.cores);
   host::Device device("cpu");
-  const std::string file = settings.samples + "/gemm_loops/KERNEL.py", source = host::readText(file);
+  const std::string file = settings.samples + "/gemm_loops/gemm_loops.py", source = host::readText(file);
   std::vector<int64_t> sizes = {64, 128, 256, 512, 1024};
   if (settings.full) sizes.push_back(2048);
 

@@ -18,7 +18,7 @@ Table benchSaxpy(const Settings &settings) {
                              stream * 1e-9)};
   table.columns = {"elements", "GB/s", "of limit"};
   host::Device device("cpu");
-  const std::string file = settings.samples + "/saxpy/KERNEL.py", source = host::readText(file);
+  const std::string file = settings.samples + "/saxpy/saxpy.py", source = host::readText(file);
   host::Kernel kernel(device, source, {.fileName = file});
   for (size_t n : {size_t(1) << 24, (size_t(1) << 25) + 3}) {
     const std::vector<float> x = randomFloats(n, 1), y = randomFloats(n, 2);

@@ -1,4 +1,4 @@
-// A sample: builds its kernel from samples/NAME/KERNEL.py, runs it on random data, checks every element,
+// A sample: builds its kernel from samples/NAME/NAME.py, runs it on random data, checks every element,
 // times it.
 #pragma once
 #include "bench/Check.h"

@@ -48,7 +48,7 @@ Row runSample(const Sample &sample, host::Device &device, const std::string &fol
   Row row;
   row.name = sample.name;
   try {
-    const std::string file = folder + "/" + sample.name + "/KERNEL.py";
+    const std::string file = folder + "/" + sample.name + "/" + sample.name + ".py";
     row.outcome = sample.run(device, host::readText(file), file);
   } catch (const std::exception &e) {
     row.error = e.what();

@@ -132,11 +132,7 @@ void Elaborator::store(const Arguments &a, Range loc) {
 void Elaborator::cpAsync(const Arguments &a, Range loc) {
   if (a[0]->kind == ast::Expr::Subscript) {
     Value base = evaluate(*a[0]->items[0]);
-    if (base.kind == Value::Buffer) {
-      fail(Code::E_UNIMPLEMENTED, a[0]->loc, "TSR_UNIMPLEMENTED: cp_async into a part of a shared buffer",
-           "allocate one buffer per copy");
-      return;
-    }
+    if (base.kind == Value::Buffer) return cpAsyncPart(a, loc);
   }
   Value dst = evaluate(*a[0]);
   Value src = evaluate(*a[1]);
@@ -168,6 +164,19 @@ void Elaborator::cpAsync(const Arguments &a, Range loc) {
   Stmt &s = emit(Stmt::CpAsync, loc);
   s.symbol = dst.index;
   s.exprs.push_back(std::move(e));
+}
+
+/// Into a part of a buffer: a load and a write of that part, complete at once; the next wait has nothing to add.
+void Elaborator::cpAsyncPart(const Arguments &a, Range loc) {
+  std::optional<Access> target = access(*a[0]);
+  Value src = evaluate(*a[1]);
+  if (!target || src.isError()) return;
+  if (!src.isTile() || src.expr->op != Op::LoadTile) {
+    fail(Code::E_TYPE, a[1]->loc, "'cp_async' copies a slice of a tensor, found " + describe(src),
+         "assign computed tiles with smem[...] = tile");
+    return;
+  }
+  storeAccess(std::move(*target), std::move(src), loc);
 }
 
 bool Elaborator::readOrder(const ast::Expr *e, MemoryOrder &out) {

@@ -148,6 +148,7 @@ private:
   Value atomic(const BuiltinInfo &, const Arguments &, Range);
   Value transpose(Value, Range);
   bool effectCall(const ast::Expr &, const BuiltinInfo &); // statements; false: it is none
+  void cpAsyncPart(const Arguments &a, Range loc);
   void cpAsync(const Arguments &, Range);
   void store(const Arguments &, Range);
   bool readOrder(const ast::Expr *, MemoryOrder &);

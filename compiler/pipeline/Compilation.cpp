@@ -128,11 +128,37 @@ CompileStatus Compilation::begin(std::string_view source) {
   if (auto status = checkProfile(); status != CompileStatus::Ok)
     return status;
   context_ = makeContext();
+  handler_ = std::make_unique<ScopedDiagnosticHandler>(context_.get(), [this](mlir::Diagnostic &d) {
+    report(d);
+    return success();
+  });
   module_ = graph::importKernel(*context_, kernel_, options_.fileName, options_.numerics);
-  if (!module_)
-    return fail(CompileStatus::BackendFailure, "E_INTERNAL", "the program has no Graph IR form");
   reached_ = Level::Graph;
-  return CompileStatus::Ok;
+  return module_ ? CompileStatus::Ok : passFailure("the program has no Graph IR form");
+}
+
+/// An error of MLIR as a diagnostic of the source line its op came from.
+void Compilation::report(mlir::Diagnostic &d) {
+  if (d.getSeverity() != DiagnosticSeverity::Error)
+    return;
+  tessera::Diagnostic out;
+  out.message = d.str();
+  bool unimplemented = out.message.find("TSR_UNIMPLEMENTED") != std::string::npos;
+  failure_ = unimplemented ? CompileStatus::Unimplemented : CompileStatus::BackendFailure;
+  out.code = unimplemented ? "E_UNIMPLEMENTED" : "E_INTERNAL";
+  out.file = options_.fileName;
+  if (auto where = d.getLocation()->findInstanceOf<FileLineColLoc>()) {
+    out.line = where.getLine();
+    out.col = where.getColumn();
+    out.endCol = out.col + 1;
+    out.sourceLine = lineOf(source_, out.line);
+  }
+  diags_.push_back(std::move(out));
+}
+
+CompileStatus Compilation::passFailure(const char *what) {
+  bool said = llvm::any_of(diags_, [](const auto &d) { return d.severity == tessera::Diagnostic::Severity::Error; });
+  return said ? failure_ : fail(CompileStatus::BackendFailure, "E_INTERNAL", what);
 }
 
 CompileStatus Compilation::advance(Level level) {
@@ -142,32 +168,8 @@ CompileStatus Compilation::advance(Level level) {
     pm.addInstrumentation(makeSnapshots(options_.printIrAfterAll, snapshots_));
   for (int l = static_cast<int>(reached_) + 1; l <= static_cast<int>(level); ++l)
     addPassesTo(static_cast<Level>(l), pm, options);
-  CompileStatus status = CompileStatus::BackendFailure;
-  size_t before = diags_.size();
-  ScopedDiagnosticHandler handler(context_.get(), [&](mlir::Diagnostic &d) {
-    tessera::Diagnostic out;
-    out.message = d.str();
-    if (d.getSeverity() != DiagnosticSeverity::Error)
-      return success();
-    bool unimplemented = out.message.find("TSR_UNIMPLEMENTED") != std::string::npos;
-    if (unimplemented)
-      status = CompileStatus::Unimplemented;
-    out.code = unimplemented ? "E_UNIMPLEMENTED" : "E_INTERNAL";
-    out.file = options_.fileName;
-    if (auto where = d.getLocation()->findInstanceOf<FileLineColLoc>()) {
-      out.line = where.getLine();
-      out.col = where.getColumn();
-      out.endCol = out.col + 1;
-      out.sourceLine = lineOf(source_, out.line);
-    }
-    diags_.push_back(std::move(out));
-    return success();
-  });
-  if (failed(pm.run(*module_))) {
-    if (diags_.size() == before)
-      return fail(CompileStatus::BackendFailure, "E_INTERNAL", "a compiler pass failed without saying why");
-    return status;
-  }
+  if (failed(pm.run(*module_)))
+    return passFailure("a compiler pass failed without saying why");
   reached_ = level;
   return CompileStatus::Ok;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "compiler/frontend/Frontend.h"
 #include "compiler/pipeline/Pipeline.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <memory>
@@ -36,6 +37,8 @@ public:
 private:
   CompileStatus checkOptions();
   CompileStatus checkProfile();
+  void report(mlir::Diagnostic &);
+  CompileStatus passFailure(const char *what);
 
   CompileOptions options_;
   std::vector<Diagnostic> &diags_;
@@ -44,6 +47,8 @@ private:
   frontend::Kernel kernel_;
   std::unique_ptr<mlir::MLIRContext> context_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
+  std::unique_ptr<mlir::ScopedDiagnosticHandler> handler_; // goes before the context
+  CompileStatus failure_ = CompileStatus::BackendFailure;  // of the last error that MLIR reported
   Level reached_ = Level::Graph;
   int snapshots_ = 0;
 };

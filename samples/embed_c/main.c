@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
   int i;
 
   if (argc != 2) {
-    fprintf(stderr, "usage: %s saxpy/KERNEL.py\n", argv[0]);
+    fprintf(stderr, "usage: %s saxpy/saxpy.py\n", argv[0]);
     return 1;
   }
   source = read_file(argv[1], &size);

@@ -10,7 +10,7 @@
 int main(int argc, char **argv) try {
   std::ifstream file(argc == 2 ? argv[1] : "");
   if (!file) {
-    std::fprintf(stderr, "usage: %s saxpy/KERNEL.py\n", argv[0]);
+    std::fprintf(stderr, "usage: %s saxpy/saxpy.py\n", argv[0]);
     return 1;
   }
   std::string source(std::istreambuf_iterator<char>(file), {});

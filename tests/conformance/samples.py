@@ -11,7 +11,7 @@ SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 
 
 def sample(name, label, **options):
-    return Program(f"sample/{label}", (SAMPLES / name / "KERNEL.py").read_text(), **options)
+    return Program(f"sample/{label}", (SAMPLES / name / f"{name}.py").read_text(), **options)
 
 
 def saxpy():

@@ -30,9 +30,9 @@ const CommandSpec spec = {
          "write a numbered snapshot after every pass (default: ./ir-KERNEL)"},
     },
     1,
-    "  tsr compile samples/gemm/KERNEL.py --emit tile\n"
-    "  tsr compile samples/saxpy/KERNEL.py --emit asm --target cpu:skylake-avx512 -o saxpy.s\n"
-    "  tsr compile samples/softmax/KERNEL.py --emit metadata --set ROWS=4\n",
+    "  tsr compile samples/gemm/gemm.py --emit tile\n"
+    "  tsr compile samples/saxpy/saxpy.py --emit asm --target cpu:skylake-avx512 -o saxpy.s\n"
+    "  tsr compile samples/softmax/softmax.py --emit metadata --set ROWS=4\n",
 };
 
 struct Stage {

@@ -17,7 +17,7 @@ constexpr std::string_view helpText = R"(usage: tsr COMMAND ...
   help [COMMAND] this text, or a command's
 
 A first run:
-  tsr run samples/saxpy/KERNEL.py --in x=x.npy y=y.npy --scalar alpha=2.0 --out y=result.npy
+  tsr run samples/saxpy/saxpy.py --in x=x.npy y=y.npy --scalar alpha=2.0 --out y=result.npy
 
 Exit status: 0 it ran; 1 the program or the arguments are wrong; 2 the backend or the compiler failed.
 )";

@@ -7,7 +7,7 @@ namespace tessera::frontend::test {
 namespace {
 
 std::string sample(const std::string &name, FrontendOptions options = {}) {
-  std::ifstream file(std::string(TESSERA_SAMPLES_DIR) + "/" + name + "/KERNEL.py");
+  std::ifstream file(std::string(TESSERA_SAMPLES_DIR) + "/" + name + "/" + name + ".py");
   std::stringstream text;
   text << file.rdbuf();
   return compile(text.str(), options).text();

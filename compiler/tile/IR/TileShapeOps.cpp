@@ -95,7 +95,7 @@ LogicalResult ReshapeOp::verify() {
 }
 
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
-  if (getInput().getType() == getResult().getType()) return getInput();
+  // Never to the operand itself: a reshape puts 0 in the place of absent elements, its operand does not.
   if (auto inner = getInput().getDefiningOp<ReshapeOp>()) {
     getInputMutable().assign(inner.getInput());
     return getResult();

@@ -110,6 +110,12 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       dropAtomics(op, atomic.getIndices(), atomic.getValue());
     } else if (auto write = dyn_cast<BufferWriteOp>(op)) {
       fill(write->getOpOperand(0), b.getZeroAttr(tileType(write.getValue()).getElementType()));
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      boxesOfFor(loop);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      boxesOfWhile(loop);
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      boxesOfIf(branch);
     } else if (auto yield = dyn_cast<scf::YieldOp>(op)) {
       keepAbsent(yield);
     } else if (isElementwise(op) && isTile(op->getResult(0))) {
@@ -333,13 +339,193 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       }
   }
 
-  void keepAbsent(scf::YieldOp yield) {
-    if (!isa<scf::ForOp>(yield->getParentOp()))
-      return;
-    auto args = yield->getBlock()->getArguments().take_back(yield.getNumOperands());
-    for (auto [arg, use] : llvm::zip(args, yield->getOpOperands())) {
-      if (!isTile(arg) || isWhole(box(use.get())))
+  // ---- Regions. What a region carries or results in has a box when that box is known before the region begins and
+  // every value that can stand there respects it.
+
+  /// A value's box beside a given one: it has none, the same, a part of it, or any other.
+  enum class Kept { Whole, Same, Within, Other };
+
+  /// Of an elementwise op on two values: the intersection.
+  static Kept intersect(Kept x, Kept y) {
+    if (x == Kept::Whole || x == y)
+      return y;
+    if (y == Kept::Whole)
+      return x;
+    return Kept::Within; // unequal, and one of them lies in the box
+  }
+
+  static bool sameBox(const Box &x, const Box &y) {
+    return x.size() == y.size() && llvm::all_of(llvm::zip(x, y), [](auto pair) {
+             auto [p, q] = pair;
+             return (!p && !q) || provablySame(p, q);
+           });
+  }
+
+  /// How the box of `v` relates to `outer`, given that the values in `assumed` have that box.
+  Kept kept(Value v, const Box &outer, const llvm::SmallPtrSetImpl<Value> &assumed) {
+    if (assumed.contains(v))
+      return Kept::Same;
+    if (auto it = boxes_.find(v); it != boxes_.end())
+      return isWhole(it->second) ? Kept::Whole : sameBox(it->second, outer) ? Kept::Same : Kept::Other;
+    Operation *op = v.getDefiningOp();
+    if (!op)
+      return Kept::Whole;
+    if (isa<LoadOp, BufferReadOp>(op))
+      return Kept::Other;
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      unsigned n = cast<OpResult>(v).getResultNumber();
+      Kept x = kept(branch.thenYield().getOperand(n), outer, assumed);
+      return x == kept(branch.elseYield().getOperand(n), outer, assumed) && x == Kept::Same ? x : Kept::Whole;
+    }
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      unsigned n = cast<OpResult>(v).getResultNumber();
+      Kept x = kept(loop.getInitArgs()[n], outer, assumed);
+      llvm::SmallPtrSet<Value, 8> inner(assumed.begin(), assumed.end());
+      inner.insert(loop.getRegionIterArg(n));
+      Kept turn = kept(loop.getBody()->getTerminator()->getOperand(n), outer, inner);
+      return x == Kept::Same && (turn == Kept::Same || turn == Kept::Within) ? x : Kept::Whole;
+    }
+    Kept all = Kept::Whole;
+    if (isElementwise(op) || isa<ScanOp>(op)) {
+      for (Value operand : op->getOperands())
+        if (isTile(operand))
+          all = intersect(all, kept(operand, outer, assumed));
+    } else if (isa<BroadcastOp, ExpandDimsOp, TransposeOp>(op) && isTile(op->getOperand(0)) &&
+               kept(op->getOperand(0), outer, assumed) != Kept::Whole) {
+      all = Kept::Other;
+    }
+    return all;
+  }
+
+  /// What a loop starts with, the argument for it and the values that stand for that in the loop, and what a turn
+  /// gives back.
+  struct Carried {
+    Value init;
+    SmallVector<Value, 2> names;
+    Value next;
+  };
+
+  /// Elements absent at the start stay absent when every turn computes the new value from the old one (elementwise):
+  /// gives each such argument and its names the box of the initial value.
+  void boxesOfCarried(ArrayRef<Carried> all) {
+    SmallVector<std::pair<const Carried *, Box>> found;
+    for (const Carried &c : all) {
+      if (!isTile(c.init) || isWhole(box(c.init)))
         continue;
+      // Assume it of every argument that starts with this box, and drop those that do not keep it.
+      Box start = box(c.init);
+      llvm::SmallPtrSet<Value, 8> assumed;
+      SmallVector<const Carried *> candidates;
+      for (const Carried &other : all)
+        if (isTile(other.init) && sameBox(box(other.init), start)) {
+          candidates.push_back(&other);
+          assumed.insert(other.names.begin(), other.names.end());
+        }
+      for (bool changed = true; changed;) {
+        changed = false;
+        llvm::erase_if(candidates, [&](const Carried *other) {
+          Kept turn = kept(other->next, start, assumed);
+          if (turn == Kept::Same || turn == Kept::Within)
+            return false;
+          for (Value name : other->names)
+            assumed.erase(name);
+          return changed = true;
+        });
+      }
+      if (llvm::is_contained(candidates, &c))
+        found.push_back({&c, start});
+    }
+    for (auto &[c, start] : found)
+      for (Value name : c->names)
+        boxes_[name] = start;
+  }
+
+  void boxesOfFor(scf::ForOp loop) {
+    SmallVector<Carried> carried;
+    for (auto [init, arg, next] :
+         llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getBody()->getTerminator()->getOperands()))
+      carried.push_back({init, {arg}, next});
+    boxesOfCarried(carried);
+    for (auto [arg, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults()))
+      if (isTile(arg))
+        boxes_[result] = box(arg);
+    fillOthers(loop.getInitArgsMutable(), loop.getRegionIterArgs());
+  }
+
+  /// In the body of a while, what the condition passed on stands for the argument.
+  void boxesOfWhile(scf::WhileOp loop) {
+    SmallVector<Carried> carried;
+    for (auto [init, arg, next] :
+         llvm::zip(loop.getInits(), loop.getBeforeArguments(), loop.getYieldOp().getOperands())) {
+      carried.push_back({init, {arg}, next});
+      for (auto [passed, inner] : llvm::zip(loop.getConditionOp().getArgs(), loop.getAfterArguments()))
+        if (passed == arg)
+          carried.back().names.push_back(inner);
+    }
+    boxesOfCarried(carried);
+    for (auto [inner, result] : llvm::zip(loop.getAfterArguments(), loop.getResults()))
+      if (isTile(inner))
+        boxes_[result] = box(inner);
+    fillOthers(loop.getInitsMutable(), loop.getBeforeArguments());
+  }
+
+  void boxesOfIf(scf::IfOp branch) {
+    for (auto [n, result] : llvm::enumerate(branch.getResults())) {
+      if (!isTile(result))
+        continue;
+      Value sides[] = {branch.thenYield().getOperand(n), branch.elseYield().getOperand(n)};
+      Box outer = firstBox(sides[0], branch);
+      if (isWhole(outer))
+        outer = firstBox(sides[1], branch);
+      llvm::SmallPtrSet<Value, 1> none;
+      if (!isWhole(outer) && outer.size() == static_cast<size_t>(tileType(result).getRank()) &&
+          kept(sides[0], outer, none) == Kept::Same && kept(sides[1], outer, none) == Kept::Same)
+        boxes_[result] = outer;
+    }
+  }
+
+  /// The box of a value from before `region` that `v` is computed from elementwise.
+  Box firstBox(Value v, Operation *region) {
+    if (auto it = boxes_.find(v); it != boxes_.end())
+      return it->second;
+    Operation *op = v.getDefiningOp();
+    if (op && region->isAncestor(op) && isElementwise(op))
+      for (Value operand : op->getOperands())
+        if (isTile(operand))
+          if (Box b = firstBox(operand, region); !isWhole(b))
+            return b;
+    return Box(tileType(v).getRank());
+  }
+
+  /// Initial values whose argument is whole hold 0 where they were absent.
+  void fillOthers(MutableOperandRange inits, ValueRange args) {
+    for (auto [i, arg] : llvm::enumerate(args))
+      if (isTile(arg) && isWhole(box(arg)))
+        fill(inits[i], OpBuilder(&getContext()).getZeroAttr(tileType(arg).getElementType()));
+  }
+
+  void keepAbsent(scf::YieldOp yield) {
+    if (auto branch = dyn_cast<scf::IfOp>(yield->getParentOp())) {
+      for (auto [result, use] : llvm::zip(branch.getResults(), yield->getOpOperands()))
+        if (isTile(result) && isWhole(box(result)))
+          fill(use, OpBuilder(&getContext()).getZeroAttr(tileType(result).getElementType()));
+      return;
+    }
+    auto loop = cast<LoopLikeOpInterface>(yield->getParentOp());
+    for (auto [arg, use] : llvm::zip(loop.getRegionIterArgs(), yield->getOpOperands())) {
+      if (!isTile(arg) || isWhole(box(use.get())) || sameBox(box(use.get()), box(arg)))
+        continue;
+      Value old = arg;
+      if (auto loopWhile = dyn_cast<scf::WhileOp>(yield->getParentOp())) {
+        old = {};
+        for (auto [passed, inner] : llvm::zip(loopWhile.getConditionOp().getArgs(), loopWhile.getAfterArguments()))
+          if (passed == arg)
+            old = inner;
+      }
+      if (!old) { // out of reach
+        fill(use, OpBuilder(&getContext()).getZeroAttr(tileType(arg).getElementType()));
+        continue;
+      }
       OpBuilder b(yield);
       Location loc = yield.getLoc();
       // select(present, new, old), with `present` a tile of ones masked by 0.
@@ -347,7 +533,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       auto flags = RankedTensorType::get(type.getShape(), b.getI1Type());
       Value ones = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(flags, true));
       Value present = mask(b, loc, ones, box(use.get()), arith::ConstantOp::create(b, loc, b.getBoolAttr(false)));
-      use.set(arith::SelectOp::create(b, loc, present, use.get(), arg));
+      use.set(arith::SelectOp::create(b, loc, present, use.get(), old));
     }
   }
 };
