@@ -86,11 +86,11 @@ CompileStatus Compilation::checkOptions() {
                   "TSR_UNIMPLEMENTED: code generation for target '" + options_.target + "' is not built",
                   "use --target cpu");
   if (kind != "cpu")
-    return fail(CompileStatus::BadProgram, "E_UNKNOWN_TARGET", "unknown target '" + options_.target + "'",
+    return fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "unknown target '" + options_.target + "'",
                 "the targets are cpu, cpu:<LLVM CPU name>, ptx:<sm>, rocm:<gfx> and levelzero:<device>");
   std::string why;
   if (!cpu::parseTarget(options_.target, target_, why))
-    return fail(CompileStatus::BadProgram, "E_UNKNOWN_TARGET", "target '" + options_.target + "': " + why,
+    return fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "target '" + options_.target + "': " + why,
                 "x86-64-v3 and skylake-avx512 are such names; plain cpu is the machine you are on");
   return CompileStatus::Ok;
 }
@@ -99,7 +99,7 @@ CompileStatus Compilation::checkOptions() {
 CompileStatus Compilation::checkProfile() {
   auto profile = parseNumericsProfile(options_.numerics);
   if (!profile)
-    return fail(CompileStatus::BadProgram, "E_UNKNOWN_NUMERICS", "unknown numerics profile '" + options_.numerics + "'",
+    return fail(CompileStatus::BadProgram, "E_NUMERICS_UNKNOWN", "unknown numerics profile '" + options_.numerics + "'",
                 "the profiles are fast, standard, deterministic and strict");
   const NumericsPermissions &permitted = permissions(*profile);
   if (permitted.fixedReductions)

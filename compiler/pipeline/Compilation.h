@@ -23,7 +23,9 @@ public:
   /// Runs the passes up to and including `level`.
   [[nodiscard]] CompileStatus advance(Level level);
 
-  /// Text of the module as it is.
+  /// The module as it is; owned by this.
+  mlir::ModuleOp module() const { return *module_; }
+  /// Its text.
   std::string text() const;
   const frontend::Kernel &kernel() const { return kernel_; }
   const cpu::CpuTarget &target() const { return target_; }

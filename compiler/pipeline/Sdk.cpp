@@ -57,8 +57,8 @@ std::string ModuleIR::inspect_ir(std::string_view name) {
     }
     return impl_->texts[level];
   }
-  impl_->messages.push_back({"E_UNKNOWN_LEVEL",
-                             "error: [E_UNKNOWN_LEVEL] unknown IR level '" + std::string(name) +
+  impl_->messages.push_back({"E_LEVEL_UNKNOWN",
+                             "error: [E_LEVEL_UNKNOWN] unknown IR level '" + std::string(name) +
                                  "': the levels are graph, schedule, tile and target\n",
                              0, 0});
   return {};

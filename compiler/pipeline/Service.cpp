@@ -1,4 +1,5 @@
 // CompilerService: what libtessera.so calls through the one exported C function.
+#include "compiler/pipeline/Codes.h"
 #include "compiler/pipeline/Compilation.h"
 #include "core/BuildId.h"
 #include <cstring>
@@ -19,7 +20,7 @@ public:
     if (auto status = c.begin(source); status != CompileStatus::Ok)
       return status;
     if (!c.target().isHost)
-      return c.fail(CompileStatus::BadProgram, "E_UNKNOWN_TARGET",
+      return c.fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN",
                     "target '" + options.target + "' cannot run in this process", "use target cpu to run");
     if (auto status = c.advance(Level::Target); status != CompileStatus::Ok)
       return status;
@@ -69,6 +70,8 @@ public:
 
   std::string explain(std::string_view code) noexcept override {
     const frontend::DiagnosticInfo *info = frontend::findDiagnostic(code);
+    if (!info)
+      info = findPipelineCode(code);
     return info ? std::string(info->title) + "\n\n" + info->explanation : std::string();
   }
 

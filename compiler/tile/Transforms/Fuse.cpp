@@ -54,14 +54,20 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     });
   }
 
-  /// `yield %b` in the place of %a, both carried: a copy, since %b may be overwritten first.
+  static Value unreshaped(Value v) {
+    while (auto reshape = v.getDefiningOp<ReshapeOp>())
+      v = reshape.getInput();
+    return v;
+  }
+
+  /// `yield %b` in the place of %a, both carried (or %b under another shape): a copy, since %b may be overwritten first.
   static void copyMovedArguments(scf::YieldOp yield) {
     if (!isa<scf::ForOp>(yield->getParentOp()))
       return;
     auto args = yield->getBlock()->getArguments().take_back(yield.getNumOperands());
     OpBuilder b(yield);
     for (auto [arg, use] : llvm::zip(args, yield->getOpOperands()))
-      if (isTile(arg) && use.get() != arg && isa<BlockArgument>(use.get())) {
+      if (isTile(arg) && use.get() != arg && isa<BlockArgument>(unreshaped(use.get()))) {
         auto copy = BroadcastOp::create(b, yield.getLoc(), arg.getType(), use.get());
         copy->setAttr(kMaterialize, b.getUnitAttr());
         use.set(copy);
@@ -100,17 +106,15 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     return llvm::any_of(op->getResult(0).getUsers(), [](Operation *u) { return isa<BroadcastOp>(u); });
   }
 
-  /// Where in `block` the value is computed: the position of the first op up the chain of uses that is not itself
-  /// computed on the fly.
-  static Operation *evaluationPoint(Operation *op) {
-    while (op->getNumResults() == 1 && isTile(op->getResult(0)) && !inMemory(op->getResult(0)) && op->hasOneUse())
-      op = *op->user_begin();
-    return op;
-  }
-
-  /// Something between the read and the op that would perform it writes memory.
+  /// Something between the read and the op that would perform it writes memory, or several ops would perform it.
   static bool overtaken(Operation *read) {
-    Operation *end = evaluationPoint(read);
+    // The first op up the chain of uses that is not itself computed on the fly.
+    Operation *end = read;
+    while (end->getNumResults() == 1 && isTile(end->getResult(0)) && !inMemory(end->getResult(0))) {
+      if (!end->hasOneUse())
+        return true;
+      end = *end->user_begin();
+    }
     if (end->getBlock() != read->getBlock())
       return true;
     for (Operation *op = read->getNextNode(); op && op != end; op = op->getNextNode())

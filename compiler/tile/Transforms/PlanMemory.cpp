@@ -156,6 +156,23 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
         slotOf_[arg] = slotOf_[result] = newSlot(begin, std::max(end, lastRead(result, loop->getBlock())), bytesOf(arg));
   }
 
+  /// At the end of the turn `v`, which would lie in the place of the carried `arg`, is read for no other variable: that
+  /// place may be overwritten before the others are assigned.
+  static bool yieldsOnlyTo(BlockArgument arg, Value v) {
+    Operation *end = arg.getOwner()->getTerminator();
+    auto args = arg.getOwner()->getArguments().take_back(end->getNumOperands());
+    return llvm::none_of(llvm::zip(args, end->getOperands()),
+                         [&](auto pair) { return std::get<0>(pair) != arg && readsOnTheFly(std::get<1>(pair), v); });
+  }
+
+  static bool readsOnTheFly(Value from, Value v) {
+    if (from == v)
+      return true;
+    Operation *op = from.getDefiningOp();
+    return op && isTile(from) && (!inMemory(from) || isa<ReshapeOp>(op)) &&
+           llvm::any_of(op->getOperands(), [&](Value operand) { return readsOnTheFly(operand, v); });
+  }
+
   bool canAccumulateInPlace(MmaOp mma) {
     Value acc = mma.getAcc();
     if (!inMemory(acc) || acc.getParentBlock() != mma->getBlock() || !slotOf_.contains(acc))
@@ -164,6 +181,8 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
       return false;
     SmallVector<Operation *> ops;
     readers(acc, ops);
+    if (auto arg = dyn_cast<BlockArgument>(acc); arg && !yieldsOnlyTo(arg, mma.getResult()))
+      return false;
     int uses = llvm::count(acc.getUsers(), mma.getOperation());
     return uses == 1 && llvm::all_of(ops, [&](Operation *op) {
              return op == mma || position_[op] < position_[mma];

@@ -106,7 +106,7 @@ TEST(Codegen, UnknownCpuIsRefusedByName) {
   std::vector<Diagnostic> diags;
   EXPECT_EQ(service->emit(kGemm, options, Emit::Assembly, out, diags), CompileStatus::BadProgram);
   ASSERT_EQ(diags.size(), 1u);
-  EXPECT_EQ(diags[0].code, "E_UNKNOWN_TARGET");
+  EXPECT_EQ(diags[0].code, "E_TARGET_UNKNOWN");
   EXPECT_NE(diags[0].message.find("i8086x"), std::string::npos);
 }
 

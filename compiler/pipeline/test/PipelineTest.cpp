@@ -1,0 +1,205 @@
+// The compiler as users of the library and the runtime see it: levels, metadata, snapshots, refusals.
+#include "compiler/pipeline/Codes.h"
+#include "compiler/pipeline/Compilation.h"
+#include "core/BuildId.h"
+#include "core/KernelMetadata.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <tessera/compiler.hpp>
+#include <thread>
+
+using namespace tessera;
+using testing::HasSubstr;
+
+namespace {
+
+constexpr const char *kScale = R"(import tessera as ts
+@ts.kernel
+def scale(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32], a: ts.f32):
+    for i in ts.tile.parallel(0, n, 64):
+        y[i:i+64] = ts.tile.exp(x[i:i+64]) * a
+)";
+
+constexpr const char *kCount = R"(import tessera as ts
+@ts.kernel
+def count(x: ts.Tensor["n", ts.f32], s: ts.Tensor[1, ts.f32]):
+    i = ts.tile.linear_id()
+    if i < n:
+        ts.tile.atomic_add(s, 0, x[i])
+)";
+
+CompilerService &service() { return *tesseraCompilerService(TESSERA_BUILD_ID); }
+
+TEST(Sdk, EveryLevelCanBeInspectedInAnyOrder) {
+  ModuleIR ir = tessera_frontend_compile(kScale);
+  ASSERT_TRUE(ir);
+  EXPECT_THAT(ir.inspect_ir("target"), HasSubstr("target.module"));
+  EXPECT_THAT(ir.inspect_ir("graph"), HasSubstr("graph.launch @scale"));
+  EXPECT_THAT(ir.inspect_ir("schedule"), HasSubstr("placement"));
+  EXPECT_THAT(ir.inspect_ir("tile"), HasSubstr("tile.kernel @scale"));
+  EXPECT_TRUE(ir.messages().empty());
+  EXPECT_EQ(ir.inspect_ir("ptx"), "");
+  ASSERT_EQ(ir.messages().size(), 1u);
+  EXPECT_EQ(ir.messages()[0].code, "E_LEVEL_UNKNOWN");
+}
+
+TEST(Sdk, ARefusedSourceSaysWhyAndWhere) {
+  ModuleIR ir = tessera_frontend_compile("import tessera as ts\n@ts.kernel\ndef k(x: ts.Tensor[4, ts.f32]):\n    y = row_mx(x[0:4])\n");
+  EXPECT_FALSE(ir);
+  ASSERT_FALSE(ir.messages().empty());
+  EXPECT_EQ(ir.messages()[0].line, 4u);
+  EXPECT_EQ(ir.inspect_ir("graph"), "");
+  EXPECT_EQ(tessera_validate_shapes(ir, "known").error, "the module did not compile");
+}
+
+TEST(Sdk, ShapesAreValidatedAgainstAPolicy) {
+  ModuleIR ir = tessera_frontend_compile(kScale);
+  ASSERT_TRUE(ir);
+  EXPECT_FALSE(tessera_validate_shapes(ir, "known").ok());
+  EXPECT_TRUE(tessera_validate_shapes(ir, "known,n=128,whole_tiles").ok());
+  EXPECT_FALSE(tessera_validate_shapes(ir, "n=100,whole_tiles").ok());
+  EXPECT_FALSE(tessera_validate_shapes(ir, "n=128,max_bytes=100").ok());
+  EXPECT_NE(tessera_validate_shapes(ir, "sometimes").error, "");
+}
+
+TEST(Pipeline, SnapshotsAreNumberedInPipelineOrder) {
+  CompileOptions options;
+  options.fileName = "scale.py";
+  options.printIrAfterAll = testing::TempDir() + "/tessera-snapshots";
+  std::filesystem::remove_all(options.printIrAfterAll);
+  std::filesystem::create_directories(options.printIrAfterAll);
+  std::string out;
+  std::vector<Diagnostic> diags;
+  ASSERT_EQ(service().emit(kScale, options, Emit::Target, out, diags), CompileStatus::Ok);
+  std::vector<std::string> names;
+  std::string last;
+  for (const auto &entry : std::filesystem::directory_iterator(options.printIrAfterAll))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  ASSERT_GT(names.size(), 15u);
+  EXPECT_TRUE(names.front().starts_with("001-"));
+  auto has = [&](const char *pass) {
+    return std::any_of(names.begin(), names.end(), [&](auto &n) { return n.find(pass) != std::string::npos; });
+  };
+  for (const char *pass : {"canonicalize", "schedule-decide", "schedule-expand", "tile-vectorize", "tile-plan-memory",
+                           "tile-fuse", "tile-legalize-numerics", "cpu-lower-tile", "cpu-wrap-target"})
+    EXPECT_TRUE(has(pass)) << pass;
+}
+
+TEST(Pipeline, OperationsKeepTheirSourceLineDownToTarget) {
+  CompileOptions options;
+  options.fileName = "scale.py";
+  std::vector<Diagnostic> diags;
+  Compilation c(options, diags);
+  ASSERT_EQ(c.begin(kScale), CompileStatus::Ok);
+  ASSERT_EQ(c.advance(Level::Target), CompileStatus::Ok);
+  int located = 0, onLine = 0, memory = 0;
+  c.module()->walk([&](mlir::Operation *op) {
+    auto where = op->getLoc()->findInstanceOf<mlir::FileLineColLoc>();
+    located += where && where.getFilename() == "scale.py";
+    if (!llvm::isa<mlir::LLVM::FMAOp, mlir::LLVM::MaskedLoadOp, mlir::LLVM::MaskedStoreOp>(op))
+      return;
+    ++memory;
+    onLine += where && where.getLine() == 5; // y[...] = exp(x[...]) * a
+  });
+  EXPECT_GT(located, 100);
+  EXPECT_GT(memory, 10);
+  EXPECT_EQ(onLine, memory);
+}
+
+TEST(Pipeline, MetadataReadsBackAndNamesTheLaunch) {
+  CompiledKernel kernel;
+  std::vector<Diagnostic> diags;
+  ASSERT_EQ(service().compile(kScale, {}, kernel, diags), CompileStatus::Ok);
+  KernelMetadata meta;
+  std::string why;
+  ASSERT_TRUE(KernelMetadata::fromYaml(kernel.metadata, meta, why)) << why;
+  EXPECT_EQ(meta.name, "scale");
+  EXPECT_EQ(meta.axes, std::vector<std::string>{"ceildiv(n, 64)"});
+  ASSERT_EQ(meta.params.size(), 4u);
+  EXPECT_EQ(meta.params[3].kind, MetadataParam::Kind::Dim);
+
+  // And the machine code behind it runs: 2 programs, the second one past the edge.
+  std::vector<float> x(100, 0.5f), y(101, -1.0f);
+  float a = 2;
+  uint64_t values[4] = {reinterpret_cast<uint64_t>(x.data()), reinterpret_cast<uint64_t>(y.data()), 0, 100};
+  std::memcpy(&values[2], &a, sizeof a);
+  std::vector<uint8_t> scratch(static_cast<size_t>(meta.scratchBytes) + 64);
+  uint8_t *aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
+  kernel.entry(values, 0, 2, aligned);
+  EXPECT_FLOAT_EQ(y[0], 2 * std::exp(0.5f));
+  EXPECT_FLOAT_EQ(y[99], 2 * std::exp(0.5f));
+  EXPECT_EQ(y[100], -1.0f);
+}
+
+struct Refusal {
+  const char *name, *source, *target, *numerics;
+  CompileStatus status;
+  const char *code, *text;
+};
+
+class RefusalTest : public testing::TestWithParam<Refusal> {};
+
+TEST_P(RefusalTest, IsNamed) {
+  const Refusal &r = GetParam();
+  CompileOptions options;
+  options.target = r.target;
+  options.numerics = r.numerics;
+  CompiledKernel kernel;
+  std::vector<Diagnostic> diags;
+  EXPECT_EQ(service().compile(r.source, options, kernel, diags), r.status);
+  ASSERT_EQ(diags.size(), 1u);
+  EXPECT_EQ(diags[0].code, r.code);
+  EXPECT_THAT(diags[0].message, HasSubstr(r.text));
+  EXPECT_EQ(kernel.entry, nullptr);
+  EXPECT_NE(service().explain(r.code), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RefusalTest,
+    testing::Values(Refusal{"Target", kScale, "gpu", "standard", CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "gpu"},
+                    Refusal{"Ptx", kScale, "ptx:sm_90", "standard", CompileStatus::Unimplemented, "E_UNIMPLEMENTED", "TSR_UNIMPLEMENTED"},
+                    Refusal{"OtherCpu", kScale, "cpu:x86-64-v3", "standard", CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "cannot run in this process"},
+                    Refusal{"Profile", kScale, "cpu", "exact", CompileStatus::BadProgram, "E_NUMERICS_UNKNOWN", "exact"},
+                    Refusal{"Strict", kScale, "cpu", "strict", CompileStatus::Unimplemented, "E_UNIMPLEMENTED", "strict"},
+                    Refusal{"UnorderedAtomics", kCount, "cpu", "deterministic", CompileStatus::Unimplemented, "E_UNIMPLEMENTED", "order of arrival"}),
+    [](const auto &info) { return std::string(info.param.name); });
+
+TEST(Pipeline, ProfilesThatAreHonouredCompile) {
+  for (const char *profile : {"fast", "standard", "deterministic"}) {
+    CompileOptions options;
+    options.numerics = profile;
+    CompiledKernel kernel;
+    std::vector<Diagnostic> diags;
+    EXPECT_EQ(service().compile(kScale, options, kernel, diags), CompileStatus::Ok) << profile;
+    EXPECT_THAT(kernel.metadata, HasSubstr(profile));
+  }
+}
+
+TEST(Pipeline, CompilesFromSeveralThreads) {
+  std::vector<std::thread> threads;
+  std::atomic<int> good = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      CompiledKernel kernel;
+      std::vector<Diagnostic> diags;
+      good += service().compile(kScale, {}, kernel, diags) == CompileStatus::Ok && kernel.entry;
+    });
+  for (std::thread &t : threads)
+    t.join();
+  EXPECT_EQ(good, 4);
+}
+
+TEST(Service, AnotherBuildIsRefused) { EXPECT_EQ(tesseraCompilerService("0.0.0-other"), nullptr); }
+
+TEST(Service, ExplainsEveryCode) {
+  for (const auto &info : kPipelineCodes)
+    EXPECT_THAT(service().explain(info.code), HasSubstr(info.explanation));
+  EXPECT_EQ(service().explain("E_NOTHING"), "");
+}
+
+} // namespace
