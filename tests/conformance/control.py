@@ -2,7 +2,7 @@
 import numpy as np
 
 from cases import program, want
-from dtypes import random
+from dtypes import quantize, random
 
 
 def loops():
@@ -216,8 +216,70 @@ def k(Z: ts.Tensor["n", ts.{dtype}], a: ts.{dtype}):
         yield p
 
 
+def orders():
+    """Programs whose result shows when a value is read after what it reads has been overwritten."""
+    head = """@ts.kernel
+def k(A: ts.Tensor[16, 16, ts.f32], Z: ts.Tensor[16, 16, ts.f32], W: ts.Tensor[16, 16, ts.f32]):
+"""
+    a = random("f32", (16, 16), 3)
+
+    def case(name, body, z, w, written=None, **tolerance):
+        outputs = {"Z": want("f32", z, **tolerance), "W": want("f32", w, **tolerance)}
+        inputs = {"A": ("f32", a)}
+        if written is not None:
+            inputs, outputs["A"] = {}, want("f32", written, initial=a)
+        return program(f"order/{name}", head + body).run({}, inputs, outputs)
+
+    acc, other = np.zeros((16, 16)), np.ones((16, 16))
+    for _ in range(3):
+        acc, other = other * .5, a @ a + acc + 1
+    yield case("product-moves-on", """    a = A[0:16, 0:16]
+    acc = ts.tile.zeros((16, 16), ts.f32)
+    other = ts.tile.full((16, 16), 1.0, ts.f32)
+    for k in ts.tile.range(0, 3, 1):
+        r = ts.tile.mma(a, a, acc)
+        acc = other * 0.5
+        other = r + 1.0
+    Z[0:16, 0:16] = acc
+    W[0:16, 0:16] = other
+""", acc, other, rtol=1e-5, atol=1e-5)
+
+    yield case("read-before-the-store", """    column = A[0:16, 0][:, None]
+    Z[0:16, 0:16] = column + ts.tile.zeros((16, 16), ts.f32)
+    A[0:16, 0] = ts.tile.zeros((16,), ts.f32)
+    W[0:16, 0:16] = column * 2.0 + ts.tile.zeros((16, 16), ts.f32)
+""", np.repeat(a[:, :1], 16, 1), np.repeat(2 * a[:, :1], 16, 1), written=np.hstack([np.zeros((16, 1)), a[:, 1:]]))
+
+    x, y = a, quantize(a + 1, "f32")
+    for _ in range(3):
+        x, y = y, x.T
+    yield case("swap", """    x = A[0:16, 0:16]
+    y = ts.tile.reshape(x + 1.0, (16, 16))
+    for k in ts.tile.range(0, 3, 1):
+        t = ts.tile.reshape(x, (256,))
+        x = y
+        y = ts.tile.reshape(t, (16, 16)).T
+    Z[0:16, 0:16] = x
+    W[0:16, 0:16] = y
+""", x, y)
+
+    shifted = a.copy()
+    shifted[1:15] = a[0:14]
+    square = shifted
+    for _ in range(2):
+        square = square @ square + square
+    yield case("overlap", """    A[1:15, 0:16] = A[0:14, 0:16]
+    Z[0:16, 0:16] = A[0:16, 0:16]
+    acc = A[0:16, 0:16]
+    for k in range(2):
+        acc = ts.tile.mma(acc, acc, acc)
+    W[0:16, 0:16] = acc
+""", shifted, square, written=shifted, rtol=1e-4, atol=1e-3)
+
+
 def programs():
     yield from loops()
+    yield from orders()
     yield from branches()
     yield from whiles()
     yield from helpers()
