@@ -72,6 +72,9 @@ class LegalizeNumerics : public impl::TileLegalizeNumericsBase<LegalizeNumerics>
       else if (isa<ReduceOp, ScanOp, ArgReduceOp, SigmoidOp, GroupReduceOp>(op) || isArithmetic(op))
         legalize(op);
     }
+    for (auto param : getOperation().getParams().getAsRange<DictionaryAttr>())
+      if (auto dtype = param.getAs<StringAttr>("dtype"); dtype && dtype.getValue() == "tf32")
+        fallbacks_.insert("cpu: tf32 arithmetic runs in f32");
     if (fallbacks_.empty())
       return;
     Builder b(&getContext());

@@ -38,3 +38,11 @@ tile.kernel @product(%x: !tile.view<8x8xf8E4M3FN>, %o: !tile.view<8x8xf32>) grid
   tile.store %p, %o[%c0, %c0] extents [8, 8] : tensor<8x8xf32>, !tile.view<8x8xf32>
   tile.return
 }
+
+// tf32 is a math mode of f32 storage; the CPU multiplies the whole of it.
+// CHECK-LABEL: tile.kernel @mode
+// CHECK-SAME: fallbacks = ["cpu: tf32 arithmetic runs in f32"]
+tile.kernel @mode(%x: !tile.view<8xf32>) grid [] attributes {params = [
+    {name = "x", kind = "tensor", dtype = "tf32", dims = ["8"], access = "read"}]} {
+  tile.return
+}
