@@ -1,4 +1,5 @@
 #include "core/test/Support.h"
+#include <cfenv>
 #include <limits>
 #include <numeric>
 
@@ -233,6 +234,42 @@ TEST_F(Launch, AHundredArguments) {
   ASSERT_OK(tsrLaunch(sk, nullptr, kFromMetadata, args.data(), args.size()));
   synchronize();
   EXPECT_EQ(*out, 5050u);
+}
+
+/// out[i] = in[0] * in[1], rounded where it runs; the second product is a subnormal number.
+void products(const uint64_t *v, int64_t begin, int64_t end, uint8_t *) {
+  auto *in = reinterpret_cast<const volatile float *>(v[0]);
+  auto *out = reinterpret_cast<float *>(v[1]);
+  for (int64_t i = begin; i < end; ++i)
+    out[i] = in[2 * (i % 2)] * in[2 * (i % 2) + 1];
+}
+
+// Threads inherit the rounding mode of the one that starts them; results may not.
+TEST_F(Launch, TheCallersFloatingPointModesDoNotReachTheKernel) {
+  auto pk = kernel(R"yaml({name: products, target: cpu, numerics: standard, params: [
+    {name: in, kind: tensor, dtype: f32, dims: ["4"], access: read},
+    {name: out, kind: result, dtype: f32, dims: [n], access: write}, {name: n, kind: dim}],
+    launch: {axes: [n]}})yaml",
+                   products);
+  const float factors[] = {0.1f, 0.1f, 1e-20f, 1e-20f};
+  auto *in = alloc<float>(4), *out = alloc<float>(100000);
+  std::copy_n(factors, 4, in);
+  float expected[100] = {};
+  const uint64_t values[] = {reinterpret_cast<uint64_t>(in), reinterpret_cast<uint64_t>(expected)};
+  products(values, 0, 2, nullptr);
+
+  std::fenv_t before;
+  std::fegetenv(&before);
+  std::fesetround(FE_UPWARD);
+#if defined(__x86_64__)
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040); // subnormals flushed to zero, in and out
+#endif
+  tsr_status_t queued = launch(pk, stream(), in, out, int64_t{100000}); // the stream's thread starts here
+  std::fesetenv(&before);
+  ASSERT_OK(queued);
+  synchronize();
+  for (size_t i = 0; i < 100000; ++i)
+    ASSERT_EQ(out[i], expected[i % 2]) << i;
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "plugins/cpu/runtime/Scratch.h"
 #include "plugins/cpu/runtime/Topology.h"
 #include <algorithm>
+#include <cfenv>
 #include <chrono>
 #include <tbb/task_arena.h>
 #include <vector>
@@ -30,6 +31,22 @@ tbb::task_arena &arena() {
   static tbb::task_arena *shared = new tbb::task_arena(std::max(2, coreCount()), 1);
   return *shared;
 }
+
+/// The default floating-point environment while it lives: tile programs round to nearest and keep subnormals
+/// whatever the thread that once started the workers had set.
+class DefaultFloats {
+public:
+  DefaultFloats() {
+    std::fegetenv(&before_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultFloats() { std::fesetenv(&before_); }
+  DefaultFloats(const DefaultFloats &) = delete;
+  DefaultFloats &operator=(const DefaultFloats &) = delete;
+
+private:
+  std::fenv_t before_;
+};
 
 int64_t elapsedPs(Clock::time_point since) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - since).count() * 1000;
@@ -106,6 +123,7 @@ Launcher::~Launcher() = default;
 
 bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs) {
   if (programs == 0) return true;
+  DefaultFloats floats;
   if (job_.use_count() != 1) job_ = std::make_shared<Job>(); // a late helper still looks at the last launch
   Job &job = *job_;
   job.prepare(kernel, values, programs);
@@ -118,7 +136,10 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs) {
   auto wake = [&] {
     woken = true;
     for (size_t i = 1; i < job.runs.size() && static_cast<int64_t>(i) < job.chunks; ++i)
-      arena().enqueue([shared = job_, i] { shared->work(i); });
+      arena().enqueue([shared = job_, i] {
+        DefaultFloats floats;
+        shared->work(i);
+      });
   };
   bool costKnown = kernel.programCost.load(std::memory_order_relaxed) != 0;
   if (!woken && (!costKnown || costOf(programs) >= kWorthWakingPs)) wake();
