@@ -56,12 +56,6 @@ tsr_status_t requireDeviceRange(ContextObject &context, const void *p, size_t by
                               " bytes do not lie inside one live allocation of the context");
 }
 
-/// Waits when the caller asked for the plain form.
-tsr_status_t finish(tsr_status_t queued, StreamObject &stream, bool wait) {
-  if (queued != TSR_SUCCESS || !wait) return queued;
-  return checked([&](std::string &why) { return stream.device->synchronize(UINT64_MAX, why); });
-}
-
 tsr_status_t copy(Direction direction, tsr_context_t handle, void *dst, const void *src, size_t bytes,
                   tsr_stream_t streamHandle, bool wait) {
   return guarded([&] {
@@ -75,9 +69,7 @@ tsr_status_t copy(Direction direction, tsr_context_t handle, void *dst, const vo
       if (tsr_status_t status = requireDeviceRange(*context, dst, bytes, "dst")) return status;
     if (direction != HostToDevice)
       if (tsr_status_t status = requireDeviceRange(*context, src, bytes, "src")) return status;
-    tsr_status_t queued =
-        checked([&](std::string &why) { return stream->device->copy(dst, src, bytes, why); });
-    return finish(queued, *stream, wait);
+    return checked([&](std::string &why) { return stream->device->copy(dst, src, bytes, wait, why); });
   });
 }
 
@@ -92,9 +84,9 @@ tsr_status_t fill(tsr_context_t handle, void *dst, int value, size_t bytes, tsr_
       return fail(TSR_EINVAL, "value: expected a byte, found " + std::to_string(value));
     if (tsr_status_t status = requireOut(dst, "dst")) return status;
     if (tsr_status_t status = requireDeviceRange(*context, dst, bytes, "dst")) return status;
-    tsr_status_t queued = checked(
-        [&](std::string &why) { return stream->device->fill(dst, static_cast<uint8_t>(value), bytes, why); });
-    return finish(queued, *stream, wait);
+    return checked([&](std::string &why) {
+      return stream->device->fill(dst, static_cast<uint8_t>(value), bytes, wait, why);
+    });
   });
 }
 

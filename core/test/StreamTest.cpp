@@ -1,4 +1,6 @@
 #include "core/test/Support.h"
+#include <csignal>
+#include <unistd.h>
 
 using namespace tessera::test;
 
@@ -115,6 +117,62 @@ TEST_F(Streams, RecordsTakeEffectBehindAFailure) {
   ASSERT_OK(tsrStreamSynchronize(b));
   EXPECT_EQ(*word, 5);
   EXPECT_EQ(tsrStreamSynchronize(a), TSR_EOOM);
+}
+
+// Another thread may be the one that is told of the failure; a copy that did not happen still is none.
+TEST_F(Streams, ABlockingCopyThatWasDroppedFails) {
+  tsr_stream_t s = nullptr;
+  ASSERT_OK(tsrGetDefaultStream(context, &s));
+  auto gate = stream();
+  auto opened = event();
+  auto *word = alloc<int64_t>(1);
+  auto *held = holdStream(s), *gateHeld = holdStream(gate);
+  ASSERT_OK(tsrEventRecord(opened, gate));
+  ASSERT_OK(launch(kernel(kGreedyYaml, digit), s));
+  ASSERT_OK(
+      tsrStreamWaitEvent(s, opened)); // runs behind the failure too: keeps the stream until it was taken
+  std::atomic<int> queued{0};
+  auto expectDropped = [&](auto call) {
+    ++queued;
+    EXPECT_EQ(call(), TSR_EOOM);
+    EXPECT_TRUE(lastErrorHas("greedy"));
+  };
+  int64_t host = 7;
+  std::thread copier([&] { expectDropped([&] { return tsrMemcpyD2H(context, &host, word, 8); }); });
+  std::thread filler([&] { expectDropped([&] { return tsrMemset(context, word, 1, 8); }); });
+  while (queued < 2)
+    std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20)); // both wait in the queue
+  open(held);
+  while (tsrStreamQuery(s) == TSR_NOT_READY)
+    std::this_thread::yield();
+  open(gateHeld);
+  copier.join();
+  filler.join();
+  EXPECT_EQ(host, 7);
+  EXPECT_EQ(*word, 0);
+  EXPECT_OK(tsrMemset(context, word, 0, 8));
+}
+
+// A signal for the process runs in a thread of the program, never in one of the library's.
+TEST_F(Streams, TheirThreadsTakeNoSignals) {
+  static std::atomic<int> taken;
+  taken = 0;
+  auto s = stream();
+  auto *held = holdStream(s);
+  auto previous = std::signal(SIGUSR1, [](int) { ++taken; });
+  sigset_t mask, before;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &mask, &before);
+  kill(getpid(), SIGUSR1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(taken, 0);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_EQ(taken, 1);
+  std::signal(SIGUSR1, previous);
+  open(held);
+  ASSERT_OK(tsrStreamSynchronize(s));
 }
 
 TEST_F(Streams, DestroyWaitsForTheWork) {

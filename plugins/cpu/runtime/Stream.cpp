@@ -1,6 +1,9 @@
 #include "plugins/cpu/runtime/Stream.h"
 #include "plugins/cpu/runtime/Workers.h"
+#include <cfenv>
+#include <csignal>
 #include <cstring>
+#include <exception>
 #include <system_error>
 #include <utility>
 
@@ -54,6 +57,7 @@ tsr_status_t Event::timestamp(int64_t &nanoseconds) {
 // ---- The writing end ----
 
 void Command::release() {
+  ran = nullptr;
   kernel.reset();
   point.reset();
   moreValues.clear();
@@ -69,13 +73,31 @@ Stream::~Stream() {
   delete spare_.load();
 }
 
-template <class Fill> tsr_status_t Stream::push(std::string &why, Fill fill) {
+/// Signals sent to the process are for the program's own threads; those a fault raises, and a profiler's,
+/// stay. The workers that the stream's thread starts inherit this.
+void Stream::startThread() {
+  sigset_t blocked, before;
+  sigfillset(&blocked);
+  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF})
+    sigdelset(&blocked, fault);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+/// `count` gets the commands appended, this one included.
+template <class Fill> tsr_status_t Stream::push(std::string &why, Fill fill, uint64_t *count) {
   {
     std::lock_guard lock(mutex_);
     if (failure_ != TSR_SUCCESS) return takeFailureLocked(why);
     if (!thread_.joinable()) {
       try {
-        thread_ = std::thread([this] { run(); });
+        startThread();
       } catch (const std::system_error &e) {
         why = std::string("cannot start a thread for the stream: ") + e.what();
         return TSR_EDEVICE;
@@ -84,10 +106,28 @@ template <class Fill> tsr_status_t Stream::push(std::string &why, Fill fill) {
     if (tailUsed_ == kChunkCommands) appendChunk();
     fill(tail_->commands[tailUsed_]);
     ++tailUsed_;
-    published_.store(published_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+    uint64_t published = published_.load(std::memory_order_relaxed) + 1;
+    if (count) *count = published;
+    published_.store(published, std::memory_order_seq_cst);
   }
   work_.notify();
   return TSR_SUCCESS;
+}
+
+template <class Fill> tsr_status_t Stream::pushAndWait(std::string &why, Fill fill) {
+  bool ran = false;
+  uint64_t count = 0;
+  auto fillWithFlag = [&](Command &c) {
+    fill(c);
+    c.ran = &ran;
+  };
+  if (tsr_status_t status = push(why, fillWithFlag, &count)) return status;
+  done_.wait([&] { return passed(count); }, kHostSpin);
+  if (ran) return TSR_SUCCESS;
+  std::lock_guard lock(mutex_);
+  if (tsr_status_t status = takeFailureLocked(why)) return status;
+  why = "dropped behind an earlier failure of the stream: " + lastFailureText_;
+  return lastFailure_;
 }
 
 void Stream::appendChunk() {
@@ -101,22 +141,24 @@ void Stream::appendChunk() {
 
 void Stream::recycle(Chunk *chunk) { delete spare_.exchange(chunk, std::memory_order_acq_rel); }
 
-tsr_status_t Stream::copy(void *dst, const void *src, size_t bytes, std::string &why) {
-  return push(why, [=](Command &c) {
+tsr_status_t Stream::copy(void *dst, const void *src, size_t bytes, bool wait, std::string &why) {
+  auto command = [=](Command &c) {
     c.kind = Command::Kind::Copy;
     c.dst = dst;
     c.src = src;
     c.bytes = bytes;
-  });
+  };
+  return wait ? pushAndWait(why, command) : push(why, command);
 }
 
-tsr_status_t Stream::fill(void *dst, uint8_t value, size_t bytes, std::string &why) {
-  return push(why, [=](Command &c) {
+tsr_status_t Stream::fill(void *dst, uint8_t value, size_t bytes, bool wait, std::string &why) {
+  auto command = [=](Command &c) {
     c.kind = Command::Kind::Fill;
     c.dst = dst;
     c.byte = value;
     c.bytes = bytes;
-  });
+  };
+  return wait ? pushAndWait(why, command) : push(why, command);
 }
 
 tsr_status_t Stream::launch(const std::shared_ptr<DeviceKernel> &kernel, const uint64_t *values,
@@ -180,7 +222,8 @@ tsr_status_t Stream::takeFailure(std::string &why) {
 
 tsr_status_t Stream::takeFailureLocked(std::string &why) {
   if (failure_ == TSR_SUCCESS) return TSR_SUCCESS;
-  why = std::move(failureText_);
+  why = lastFailureText_ = std::move(failureText_);
+  lastFailure_ = failure_;
   dropBelow_.store(published_.load(std::memory_order_relaxed), std::memory_order_seq_cst);
   failed_.store(false, std::memory_order_seq_cst);
   return std::exchange(failure_, TSR_SUCCESS);
@@ -189,6 +232,7 @@ tsr_status_t Stream::takeFailureLocked(std::string &why) {
 // ---- The stream's thread ----
 
 void Stream::run() {
+  std::fesetenv(FE_DFL_ENV); // not the modes of the thread that happened to start this one
   Launcher launcher;
   size_t used = 0; // commands read of head_
   for (uint64_t count = 0;; ++count) {
@@ -203,7 +247,10 @@ void Stream::run() {
     // failed_ is read first: once it is cleared, dropBelow_ covers what was queued behind the failure.
     bool drop = failed_.load(std::memory_order_seq_cst) || count < dropBelow_.load(std::memory_order_seq_cst);
     bool alwaysRuns = command.kind == Command::Kind::Record || command.kind == Command::Kind::Wait;
-    if (!drop || alwaysRuns) execute(command, launcher);
+    if (!drop || alwaysRuns) {
+      execute(command, launcher);
+      if (command.ran) *command.ran = true;
+    }
     command.release();
     completed_.store(count + 1, std::memory_order_seq_cst);
     done_.notify();
@@ -220,10 +267,14 @@ void Stream::execute(Command &c, Launcher &launcher) {
     break;
   case Command::Kind::Launch: {
     const uint64_t *values = c.moreValues.empty() ? c.inlineValues : c.moreValues.data();
-    if (!launcher.run(*c.kernel, values, c.programs))
-      fail(TSR_EOOM, "kernel " + c.kernel->image.name + ": cannot get " +
-                         std::to_string(c.kernel->image.scratchBytes) +
-                         " bytes of scratch memory per thread");
+    try {
+      if (!launcher.run(*c.kernel, values, c.programs))
+        fail(TSR_EOOM, "kernel " + c.kernel->image.name + ": cannot get " +
+                           std::to_string(c.kernel->image.scratchBytes) +
+                           " bytes of scratch memory per thread");
+    } catch (const std::exception &e) { // before any program ran
+      fail(TSR_EOOM, std::string("cannot launch: ") + e.what());
+    }
     break;
   }
   case Command::Kind::Record:

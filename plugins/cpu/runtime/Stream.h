@@ -44,6 +44,7 @@ struct Command {
   void *dst = nullptr;
   const void *src = nullptr;
   size_t bytes = 0;
+  bool *ran = nullptr; // set when the command was not dropped, for a caller that waits
   int64_t programs = 0;
   std::shared_ptr<Kernel> kernel;
   std::shared_ptr<EventPoint> point;
@@ -58,8 +59,8 @@ public:
   Stream();
   ~Stream() override;
 
-  tsr_status_t copy(void *dst, const void *src, size_t bytes, std::string &why) override;
-  tsr_status_t fill(void *dst, uint8_t value, size_t bytes, std::string &why) override;
+  tsr_status_t copy(void *dst, const void *src, size_t bytes, bool wait, std::string &why) override;
+  tsr_status_t fill(void *dst, uint8_t value, size_t bytes, bool wait, std::string &why) override;
   tsr_status_t launch(const std::shared_ptr<DeviceKernel> &kernel, const uint64_t *values,
                       const LaunchGrid &grid, std::string &why) override;
   tsr_status_t record(DeviceEvent &event, std::string &why) override;
@@ -75,7 +76,9 @@ private:
     Chunk *next = nullptr;
   };
 
-  template <class Fill> tsr_status_t push(std::string &why, Fill fill);
+  template <class Fill> tsr_status_t push(std::string &why, Fill fill, uint64_t *count = nullptr);
+  template <class Fill> tsr_status_t pushAndWait(std::string &why, Fill fill);
+  void startThread();
   void appendChunk();
   void recycle(Chunk *);
   tsr_status_t takeFailure(std::string &why);
@@ -91,6 +94,8 @@ private:
   size_t tailUsed_ = 0;
   tsr_status_t failure_ = TSR_SUCCESS;
   std::string failureText_;
+  tsr_status_t lastFailure_ = TSR_SUCCESS; // the last one that was reported
+  std::string lastFailureText_;
   std::thread thread_; // started by the first command
 
   std::atomic<uint64_t> published_{0}; // commands appended

@@ -123,7 +123,6 @@ Launcher::~Launcher() = default;
 
 bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs) {
   if (programs == 0) return true;
-  DefaultFloats floats;
   if (job_.use_count() != 1) job_ = std::make_shared<Job>(); // a late helper still looks at the last launch
   Job &job = *job_;
   job.prepare(kernel, values, programs);
@@ -135,11 +134,14 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs) {
   bool woken = job.runs.size() == 1 || programs == 1;
   auto wake = [&] {
     woken = true;
-    for (size_t i = 1; i < job.runs.size() && static_cast<int64_t>(i) < job.chunks; ++i)
-      arena().enqueue([shared = job_, i] {
-        DefaultFloats floats;
-        shared->work(i);
-      });
+    try {
+      for (size_t i = 1; i < job.runs.size() && static_cast<int64_t>(i) < job.chunks; ++i)
+        arena().enqueue([shared = job_, i] {
+          DefaultFloats floats;
+          shared->work(i);
+        });
+    } catch (const std::exception &) { // no memory or no thread for a helper: this thread does what is left
+    }
   };
   bool costKnown = kernel.programCost.load(std::memory_order_relaxed) != 0;
   if (!woken && (!costKnown || costOf(programs) >= kWorthWakingPs)) wake();

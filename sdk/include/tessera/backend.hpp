@@ -51,9 +51,11 @@ public:
 class DeviceStream {
 public:
   virtual ~DeviceStream() = default; // waits for the queue
-  /// Either pointer may be host or device memory; the ranges may overlap.
-  virtual tsr_status_t copy(void *dst, const void *src, size_t bytes, std::string &why) = 0;
-  virtual tsr_status_t fill(void *dst, uint8_t value, size_t bytes, std::string &why) = 0;
+  /// Either pointer may be host or device memory; the ranges may overlap. `wait`: returns when the work is
+  /// done, or with the failure that kept it from being done, even when another caller has been told of that
+  /// failure.
+  virtual tsr_status_t copy(void *dst, const void *src, size_t bytes, bool wait, std::string &why) = 0;
+  virtual tsr_status_t fill(void *dst, uint8_t value, size_t bytes, bool wait, std::string &why) = 0;
   /// `values` has KernelImage::valueCount entries and is read during the call.
   virtual tsr_status_t launch(const std::shared_ptr<DeviceKernel> &kernel, const uint64_t *values,
                               const LaunchGrid &grid, std::string &why) = 0;
