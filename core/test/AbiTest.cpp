@@ -37,6 +37,25 @@ TEST(Abi, LastErrorIsOfTheThread) {
   EXPECT_TRUE(lastErrorHas("the context handle is NULL"));
 }
 
+TEST(Abi, LastErrorOutlivesTheThreadsOwnObjects) {
+  static std::string seen;
+  struct Late {
+    ~Late() {
+      tsrDestroyContext(nullptr);
+      seen = tsrLastError();
+    }
+  };
+  std::thread([] {
+    static thread_local Late late; // made first, so destroyed last
+    (void)&late;
+    tsr_context_t c = nullptr;
+    tsr_context_options_t options = {sizeof options, "a name too long for the text to stay inside its string",
+                                     0};
+    EXPECT_EQ(tsrCreateContextEx(&options, &c), TSR_ENOTFOUND);
+  }).join();
+  EXPECT_EQ(seen, "the context handle is NULL");
+}
+
 TEST(Backends, ListNamesAllFour) {
   std::set<std::string> names;
   tsr_backend_info_t info{};
