@@ -267,6 +267,9 @@ KernelMetadata readDocument(const YAML::Node &root) {
 
 // ---- Writing ----
 
+// Numbers become text here, not in yaml-cpp: its streams follow std::locale::global ("4.096").
+std::string numberText(int64_t value) { return std::to_string(value); }
+
 std::string numberText(double value) {
   if (std::isnan(value)) return ".nan";
   if (std::isinf(value)) return value > 0 ? ".inf" : "-.inf";
@@ -293,7 +296,7 @@ void writeInts(YAML::Emitter &out, const char *key,
                const std::vector<std::pair<std::string, int64_t>> &entries) {
   out << YAML::Key << key << YAML::Value << YAML::Flow << YAML::BeginMap;
   for (auto &[name, value] : entries)
-    out << YAML::Key << name << YAML::Value << value;
+    out << YAML::Key << name << YAML::Value << numberText(value);
   out << YAML::EndMap;
 }
 
@@ -320,9 +323,9 @@ std::string KernelMetadata::toYaml() const {
             {{"smem_per_cta", sharedBytes}, {"scratch_bytes", scratchBytes}, {"vector_bytes", vectorBytes}});
   out << YAML::Key << "launch" << YAML::Value << YAML::BeginMap;
   out << YAML::Key << "axes" << YAML::Value << YAML::Flow << axes;
-  out << YAML::Key << "block" << YAML::Value << YAML::Flow << YAML::BeginSeq << block[0] << block[1]
-      << block[2] << YAML::EndSeq;
-  out << YAML::Key << "lanes_per_program" << YAML::Value << lanesPerProgram << YAML::EndMap;
+  out << YAML::Key << "block" << YAML::Value << YAML::Flow << YAML::BeginSeq << numberText(block[0])
+      << numberText(block[1]) << numberText(block[2]) << YAML::EndSeq;
+  out << YAML::Key << "lanes_per_program" << YAML::Value << numberText(lanesPerProgram) << YAML::EndMap;
   out << YAML::Key << "epilogue" << YAML::Value << YAML::Flow << epilogue;
   out << YAML::Key << "fallbacks" << YAML::Value << YAML::Flow << fallbacks;
   out << YAML::EndMap;

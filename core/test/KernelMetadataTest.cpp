@@ -1,6 +1,7 @@
 #include "core/KernelMetadata.h"
 #include <cmath>
 #include <gtest/gtest.h>
+#include <locale>
 
 using namespace tessera;
 
@@ -51,6 +52,22 @@ std::string with(const std::string &from, const std::string &to) {
   size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return text.replace(at, from.size(), to);
+}
+
+/// Groups digits, as std::locale("de_DE") does.
+struct Grouping : std::numpunct<char> {
+  char do_decimal_point() const override { return ','; }
+  char do_thousands_sep() const override { return '.'; }
+  std::string do_grouping() const override { return "\3"; }
+};
+
+TEST(KernelMetadata, TheProgramsLocaleChangesNothing) {
+  std::string expected = parsed(kGemm).toYaml();
+  std::locale before = std::locale::global(std::locale(std::locale(), new Grouping));
+  std::string text = parsed(kGemm).toYaml();
+  std::locale::global(before);
+  EXPECT_EQ(text, expected);
+  EXPECT_NE(text.find("lanes_per_program: 4096"), std::string::npos) << text;
 }
 
 TEST(KernelMetadata, ReadsEveryField) {
