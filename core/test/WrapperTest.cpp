@@ -27,7 +27,7 @@ TEST(Wrapper, LaunchesWithTypedArguments) {
   EXPECT_TRUE(end.done());
   EXPECT_GE(end.since(start), 0.0);
   EXPECT_EQ(y.download(), std::vector<float>(500, 8.0f));
-  launch(module.kernel(), x, y.get(), 1.0f, Dim(500)); // default stream, raw pointer
+  launch(module.kernel(), x, y.get(), 1.0f, 500); // default stream, raw pointer, a dim as a plain int
   context.synchronize();
   y.download(host, stream);
   stream.synchronize();

@@ -12,6 +12,7 @@
 // is destroyed or moved from.
 #pragma once
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -315,15 +316,32 @@ T abiValue(T value) {
   return value;
 }
 
+/// The value in a slot of eight bytes, which the library may read whole whatever the parameter's type is.
+/// Integers are widened, so that any integer type serves any integer parameter.
+template <class T> uint64_t launchSlot(T value) {
+  static_assert(sizeof(T) <= sizeof(uint64_t), "a scalar argument has at most eight bytes");
+  uint64_t slot = 0;
+  if constexpr (std::is_integral_v<T>)
+    slot = static_cast<uint64_t>(value);
+  else
+    std::memcpy(&slot, &value, sizeof value);
+  return slot;
+}
+
 inline void launch(const Kernel &kernel, tsr_stream_t stream, auto... values) {
-  void *args[] = {static_cast<void *>(&values)..., nullptr};
-  check(tsrLaunch(kernel.handle(), stream, tsr_launch_t{}, args, sizeof...(values)));
+  constexpr size_t count = sizeof...(values);
+  uint64_t slots[count + 1] = {launchSlot(values)...};
+  void *args[count + 1];
+  for (size_t i = 0; i <= count; ++i)
+    args[i] = &slots[i];
+  check(tsrLaunch(kernel.handle(), stream, tsr_launch_t{}, args, count));
 }
 
 } // namespace detail
 
 /// Queues one launch, its grid derived from the dims. Arguments: buffers (or device pointers), result
-/// buffers, scalars of exactly the kernel's types, Dims.
+/// buffers, scalars, Dims. A floating-point scalar must have exactly the kernel's type (2.0f for f32: a
+/// double would be misread); integers and dims may have any integer type.
 template <class... Args> void launch(const Kernel &kernel, const Stream &stream, const Args &...args) {
   detail::launch(kernel, stream.handle(), detail::abiValue(args)...);
 }
