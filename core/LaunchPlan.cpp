@@ -115,6 +115,7 @@ bool LaunchPlan::deriveGrid(const uint64_t *values, LaunchGrid &grid, std::strin
   }
   grid = {1, 1, 1};
   int64_t total = 1;
+  bool empty = false, fits = true; // as in elements()
   for (size_t i = 0; i < axes_.size(); ++i) {
     int64_t programs = 0;
     if (!axes_[i].evaluate(slots, programs)) {
@@ -124,12 +125,13 @@ bool LaunchPlan::deriveGrid(const uint64_t *values, LaunchGrid &grid, std::strin
     programs = std::max<int64_t>(programs, 0); // a loop whose end lies before its start
     size_t fromLast = axes_.size() - 1 - i;
     int64_t &axis = fromLast == 0 ? grid.x : fromLast == 1 ? grid.y : grid.z;
-    if (__builtin_mul_overflow(axis, programs, &axis) || __builtin_mul_overflow(total, programs, &total)) {
-      why = "the grid has more than 2^63 programs";
-      return false;
-    }
+    empty |= programs == 0;
+    fits = fits && !__builtin_mul_overflow(axis, programs, &axis) &&
+           !__builtin_mul_overflow(total, programs, &total);
   }
-  return true;
+  if (!empty && !fits) why = "the grid has more than 2^63 programs";
+  if (empty && !fits) grid = {0, 1, 1}; // the axes' own counts do not fit
+  return empty || fits;
 }
 
 bool LaunchPlan::bind(const tsr_launch_t &launch, void *const *args, size_t nargs, uint64_t *values,

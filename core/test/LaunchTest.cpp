@@ -211,6 +211,11 @@ TEST_F(Launch, ImpossibleGrids) {
   EXPECT_EQ(launch(gk, nullptr, int64_t{1}, int64_t{1} << 40), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("more than 2^63 programs"));
   EXPECT_OK(launch(gk, nullptr, int64_t{1}, int64_t{-5})); // a range that ends before it starts
+  auto ek = kernel(R"yaml({name: empty, target: cpu, numerics: standard, params: [
+    {name: a, kind: scalar, dtype: i64}, {name: b, kind: scalar, dtype: i64}], launch: {axes: [a, a, b]}})yaml",
+                   cells);
+  EXPECT_OK(
+      launch(ek, nullptr, int64_t{1} << 40, int64_t{0})); // no programs, however long the other axes are
   synchronize();
 }
 
