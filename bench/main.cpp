@@ -46,7 +46,6 @@ Table runBound(const Benchmark &b, const Options &options, int cores) {
     ::close(ends[1]);
     restrictToCores(cores);
     ::setenv("OMP_NUM_THREADS", number.c_str(), 1);
-    ::setenv("OMP_PROC_BIND", "true", 1); // else libgomp may spin two threads on one core, a timeslice per call
     std::vector<const char *> words = {"tessera-bench",
                                        "--worker",
                                        b.name,

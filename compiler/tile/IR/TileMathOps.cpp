@@ -161,6 +161,8 @@ LogicalResult MmaOp::verify() {
                          << acc->rows << "x" << acc->columns;
   if (a->element != b->element)
     return emitOpError() << "operands share a dtype: " << a->element << " and " << b->element;
+  if (!getLimits().empty() && getLimits().size() != 3)
+    return emitOpError() << "has no limits or three: rows, columns and depth";
   bool isInteger = isa<IntegerType>(a->element);
   if (isInteger ? !acc->element.isInteger(32) : !isa<FloatType>(acc->element))
     return emitOpError() << "operands of " << a->element << " accumulate in "

@@ -69,12 +69,14 @@ def Tile_MmaOp : Tile_Op<"mma", [AllTypesMatch<["acc", "result"]>, DeclareOpInte
     ```
     `a` is MxK and `b` KxN after the transposes that the flags ask for. Operands share a dtype and may be whole
     shared buffers. Floats accumulate in floats, integers in i32. `fragment` is the register block chosen for it.
+    `limits(%m, %n, %k)` promises that rows of `a` from m on, columns of `b` from n on, and both from k on along the
+    contraction hold zeros, so that a lowering may leave them out.
   }];
-  let arguments = (ins Tile_MmaOperand:$a, Tile_MmaOperand:$b, Tile_Tile:$acc, UnitAttr:$trans_a, UnitAttr:$trans_b,
+  let arguments = (ins Tile_MmaOperand:$a, Tile_MmaOperand:$b, Tile_Tile:$acc, Variadic<Index>:$limits, UnitAttr:$trans_a, UnitAttr:$trans_b,
                        UnitAttr:$is_unsigned, OptionalAttr<Tile_FragmentAttr>:$fragment);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = [{
-    $a `,` $b `,` $acc (`unsigned` $is_unsigned^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,` type($acc)
+    $a `,` $b `,` $acc (`limits` `(` $limits^ `)`)? (`unsigned` $is_unsigned^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,` type($acc)
   }];
   let hasVerifier = 1;
   let hasCanonicalizer = 1;

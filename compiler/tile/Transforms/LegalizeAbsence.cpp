@@ -161,15 +161,17 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
 
   /// A shared buffer holds what its last whole copy brought: the box of that copy, found in the same block.
   Box bufferBox(OpBuilder &b, BufferReadOp read) {
-    Box none(tileType(read.getResult()).getRank());
-    if (!read.getStarts().empty())
-      return none;
-    for (Operation *op = read->getPrevNode(); op; op = op->getPrevNode()) {
-      if (auto copy = dyn_cast<CpAsyncOp>(op); copy && copy.getBuffer() == read.getBuffer()) {
-        b.setInsertionPoint(read);
-        return copyBox(b, copy, read.getLoc());
+    return read.getStarts().empty() ? copiedBox(b, read.getBuffer(), read) : Box(tileType(read.getResult()).getRank());
+  }
+
+  Box copiedBox(OpBuilder &b, Value buffer, Operation *reader) {
+    Box none(cast<BufferType>(buffer.getType()).getRank());
+    for (Operation *op = reader->getPrevNode(); op; op = op->getPrevNode()) {
+      if (auto copy = dyn_cast<CpAsyncOp>(op); copy && copy.getBuffer() == buffer) {
+        b.setInsertionPoint(reader);
+        return copyBox(b, copy, reader->getLoc());
       }
-      if (auto write = dyn_cast<BufferWriteOp>(op); write && write.getBuffer() == read.getBuffer())
+      if (auto write = dyn_cast<BufferWriteOp>(op); write && write.getBuffer() == buffer)
         return none;
       if (op->getNumRegions())
         return none;
@@ -265,8 +267,34 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     return IntegerAttr::get(element, v);
   }
 
+  /// Where a factor ends, its zeros need not be multiplied: the ends of its rows, columns and depth.
+  void limitMma(MmaOp mma) {
+    OpBuilder b(mma);
+    Location loc = mma.getLoc();
+    auto boxOf = [&](Value v) { return isTile(v) ? box(v) : copiedBox(b, v, mma); };
+    Box x = boxOf(mma.getA()), y = boxOf(mma.getB());
+    if (mma.getTransA())
+      std::swap(x[0], x[1]);
+    if (mma.getTransB())
+      std::swap(y[0], y[1]);
+    if (isWhole(x) && isWhole(y))
+      return;
+    auto product = tileType(mma.getAcc()).getShape();
+    ArrayRef<int64_t> ofA = isTile(mma.getA()) ? tileType(mma.getA()).getShape()
+                                               : cast<BufferType>(mma.getA().getType()).getShape();
+    int64_t depth = ofA[mma.getTransA() ? 0 : 1];
+    auto end = [&](const std::optional<Interval> &i, int64_t extent) {
+      return i ? i->hi : index(b, loc, extent);
+    };
+    Value k = end(x[1], depth);
+    if (y[0] && !(x[1] && sameExpression(x[1]->hi, y[0]->hi, 6)))
+      k = x[1] ? arith::MinSIOp::create(b, loc, k, y[0]->hi).getResult() : y[0]->hi;
+    mma.getLimitsMutable().assign({end(x[0], product[0]), end(y[1], product[1]), k});
+  }
+
   /// Absent along the contraction: both factors must be 0, or an infinity on one side would make a NaN.
   void legalizeMma(MmaOp mma) {
+    limitMma(mma);
     for (int side : {0, 1}) {
       OpOperand &operand = mma->getOpOperand(side);
       if (!isTile(operand.get()))

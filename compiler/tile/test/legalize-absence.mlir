@@ -39,7 +39,7 @@ tile.kernel @elementwise(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index
 }
 
 // Factors of a product that are absent along the contraction under the same bounds are zero on both sides; a whole
-// factor beside a partly absent one is masked, since 0 * inf is not 0.
+// factor beside a partly absent one is masked, since 0 * inf is not 0. The product is told where its factors end.
 // CHECK-LABEL: tile.kernel @mma
 tile.kernel @mma(%a: !tile.view<?x?xf32>, %b: !tile.view<?x?xf32>, %o: !tile.view<?x?xf32>, %n: index) grid []
     attributes {params = [
@@ -52,7 +52,7 @@ tile.kernel @mma(%a: !tile.view<?x?xf32>, %b: !tile.view<?x?xf32>, %o: !tile.vie
   // CHECK: %[[X:.*]] = tile.load
   // CHECK: %[[Y:.*]] = tile.load
   // CHECK-NOT: tile.mask
-  // CHECK: tile.mma %[[X]], %[[Y]]
+  // CHECK: tile.mma %[[X]], %[[Y]], %{{.*}} limits(%[[M:.*]], %[[N:.*]], %[[K:[a-z0-9_]+]])
   // CHECK: %[[W:.*]] = tile.mask
   // CHECK: tile.mma %[[X]], %[[W]]
   %x = tile.load %a[%c0, %c0] extents [8, 8] : !tile.view<?x?xf32> -> tensor<8x8xf32>

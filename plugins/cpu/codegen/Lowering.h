@@ -161,7 +161,7 @@ private:
   // Mma.cpp
   mlir::LogicalResult lowerMma(tile::MmaOp);
   void microKernel(const Place &a, const Place &b, const Place &c, Value row, Value column, int64_t rows,
-                   llvm::ArrayRef<int64_t> groups, bool fresh);
+                   llvm::ArrayRef<int64_t> groups, Value depth, int64_t unroll, bool fresh);
 
   tile::KernelOp kernel_;
   mlir::ImplicitLocOpBuilder b_;

@@ -28,33 +28,59 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
   int64_t rows = c.shape[0], columns = c.shape[1];
   int64_t m = op.getFragment()->getM(), n = op.getFragment()->getN();
   int64_t lanes = vectorBytes_ / (element.getIntOrFloatBitWidth() / 8);
-  bool fresh = isZero(op.getAcc());
+  bool limited = !op.getLimits().empty(), fresh = isZero(op.getAcc()) && !limited;
   if (!fresh)
     assign(op.getAcc(), c); // nothing to do when the planner put both in one place
 
-  auto panel = [&](Value column, ArrayRef<int64_t> groups) {
-    int64_t whole = rows / m * m;
-    loop(0, whole, m, [&](Value row) { microKernel(a, b, c, row, column, m, groups, fresh); });
-    if (rows != whole)
-      microKernel(a, b, c, constant(whole), column, rows - whole, groups, fresh);
-  };
-  int64_t whole = columns / n * n;
-  loop(0, whole, n, [&](Value column) { panel(column, Vec<int64_t>(n / lanes, lanes)); });
-  if (columns != whole) {
-    Vec<int64_t> groups;
-    for (int64_t left = columns - whole; left;) {
-      int64_t width = std::min<int64_t>(lanes, llvm::bit_floor(static_cast<uint64_t>(left)));
-      groups.push_back(width);
-      left -= width;
-    }
-    panel(constant(whole), groups);
+  // Ends of rows, columns and depth: of the tile, or where its zeros begin.
+  int64_t depth = a.shape[1], unroll = depth % 4 == 0 ? 4 : depth % 2 == 0 ? 2 : 1;
+  Value rowEnd, columnEnd, depthEnd = constant(depth);
+  if (limited) {
+    rowEnd = scalar(op.getLimits()[0]);
+    columnEnd = scalar(op.getLimits()[1]);
+    Value turns = arith::CeilDivSIOp::create(b_, scalar(op.getLimits()[2]), constant(unroll));
+    depthEnd = arith::MinSIOp::create(b_, depthEnd, arith::MulIOp::create(b_, turns, constant(unroll)));
   }
+  // Steps of `step` up to `whole` and the rest, as far as `end` reaches.
+  auto blocks = [&](int64_t whole, int64_t extent, int64_t step, Value end, llvm::function_ref<void(Value, bool)> body) {
+    if (!end) {
+      loop(0, whole, step, [&](Value at) { body(at, true); });
+      if (whole != extent)
+        body(constant(whole), false);
+      return;
+    }
+    OpBuilder::InsertionGuard guard(b_);
+    if (whole) {
+      Value stop = arith::MinSIOp::create(b_, end, constant(whole));
+      auto steps = scf::ForOp::create(b_, constant(0), stop, constant(step));
+      OpBuilder::InsertionGuard inner(b_);
+      b_.setInsertionPointToStart(steps.getBody());
+      body(steps.getInductionVar(), true);
+    }
+    if (whole != extent) {
+      Value reaches = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, end, constant(whole));
+      auto rest = scf::IfOp::create(b_, TypeRange(), reaches, false);
+      b_.setInsertionPointToStart(&rest.getThenRegion().front());
+      body(constant(whole), false);
+    }
+  };
+  Vec<int64_t> tail;
+  for (int64_t left = columns % n; left;) {
+    int64_t width = std::min<int64_t>(lanes, llvm::bit_floor(static_cast<uint64_t>(left)));
+    tail.push_back(width);
+    left -= width;
+  }
+  blocks(columns / n * n, columns, n, columnEnd, [&](Value column, bool full) {
+    Vec<int64_t> groups = full ? Vec<int64_t>(n / lanes, lanes) : tail;
+    blocks(rows / m * m, rows, m, rowEnd, [&](Value row, bool whole) {
+      microKernel(a, b, c, row, column, whole ? m : rows % m, groups, depthEnd, unroll, fresh);
+    });
+  });
   return success();
 }
 
 void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c, Value row, Value column, int64_t rows,
-                                 ArrayRef<int64_t> groups, bool fresh) {
-  int64_t depth = a.shape[1];
+                                 ArrayRef<int64_t> groups, Value depth, int64_t unroll, bool fresh) {
   // Vectors of 32 bytes and more come with FMA (parseTarget); without it, it would be a library call per element.
   bool fused = vectorBytes_ >= 32;
   auto plus = [&](Value x, int64_t d) { return d ? arith::AddIOp::create(b_, x, constant(d)).getResult() : x; };
@@ -87,8 +113,7 @@ void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c,
       }
     }
   };
-  int64_t unroll = depth % 4 == 0 ? 4 : depth % 2 == 0 ? 2 : 1;
-  auto loopOp = scf::ForOp::create(b_, constant(0), constant(depth), constant(unroll), accs);
+  auto loopOp = scf::ForOp::create(b_, constant(0), depth, constant(unroll), accs);
   {
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loopOp.getBody());
