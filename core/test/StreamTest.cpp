@@ -1,5 +1,6 @@
 #include "core/test/Support.h"
 #include <csignal>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace tessera::test;
@@ -174,6 +175,35 @@ TEST_F(Streams, TheirThreadsTakeNoSignals) {
   open(held);
   ASSERT_OK(tsrStreamSynchronize(s));
 }
+
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer) // which cannot start threads after a fork
+// The child of a fork has none of the threads: an error, where it would wait for ever.
+TEST_F(Streams, AForkedChildMakesItsOwn) {
+  auto *word = alloc<char>(8);
+  auto busy = stream();
+  auto *held = holdStream(busy); // the work of this one never ends in the child
+  ASSERT_OK(tsrMemset(context, word, 1, 8));
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    tsr_context_t own = nullptr;
+    void *p = nullptr;
+    bool good =
+        tsrMemset(context, word, 2, 8) == TSR_EDEVICE && lastErrorHas("make a new context in the child");
+    good = good && tsrStreamSynchronize(busy) == TSR_EDEVICE && tsrStreamQuery(busy) == TSR_EDEVICE;
+    good = good && tsrFree(context, word) == TSR_SUCCESS && tsrDestroyContext(context) == TSR_EDEVICE;
+    good = good && tsrCreateContext(&own) == TSR_SUCCESS &&
+           tsrAlloc(own, 8, TSR_MEM_DEVICE, &p) == TSR_SUCCESS && tsrMemset(own, p, 3, 8) == TSR_SUCCESS &&
+           tsrDestroyContext(own) == TSR_SUCCESS;
+    _exit(good ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  open(held);
+  EXPECT_OK(tsrMemset(context, word, 4, 8));
+}
+#endif
 
 TEST_F(Streams, DestroyWaitsForTheWork) {
   auto s = stream();

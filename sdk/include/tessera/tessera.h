@@ -9,10 +9,16 @@
  * thing a caller owes is not to destroy a handle while another thread's call is using it. Handles are
  * checked: NULL, a destroyed handle or one of another kind is TSR_EINVAL, not a crash.
  *
+ * Processes. The library's threads take no signals meant for the process and keep the default floating-point
+ * modes, whatever the caller's are. The child of a fork cannot use its parent's contexts, beyond destroying
+ * them: work in it that needs them is TSR_EDEVICE. It may make its own. dlclose leaves the library mapped.
+ *
  * Order. Work queued on one stream runs in the order it was queued; streams are independent of each other
  * (the default stream too) until an event ties them. Where a stream is NULL, the context's default stream is
  * meant. Work that fails after it was queued fails its stream: the next call on that stream returns the
- * failure and clears it, and so does a wait.
+ * failure and clears it, and so does a wait. Threads that share a stream share its failure: one of them is
+ * told. What was queued behind the failing work is dropped; a plain (waiting) copy or fill that was dropped
+ * always says so.
  *
  * Units. Sizes are bytes and times are nanoseconds unless a name says otherwise. Strings are UTF-8 and end in
  * NUL.
@@ -236,8 +242,8 @@ typedef struct tsr_source_options {
   const char *file_name; /* for diagnostics; NULL: "<source>" */
   const char *kernel;    /* NULL: every tile kernel of the source (graph functions only when named) */
   const char *target;    /* NULL: the context's device; else as the compiler spells it, of the same backend */
-  const char
-      *numerics; /* "fast", "standard", "deterministic", "strict"; NULL: TESSERA_NUMERICS, else standard */
+  const char *numerics;  /* "fast", "standard", "deterministic", "strict"; NULL: TESSERA_NUMERICS, else
+                            standard */
   const tsr_named_int_t *dims; /* sizes the compiler may specialise on */
   size_t dim_count;
   const tsr_named_int_t *tunables; /* values instead of each tunable's first */
