@@ -71,6 +71,7 @@ struct Job {
   std::vector<Run> runs = std::vector<Run>(std::max(1, coreCount()));
   std::atomic<int64_t> chunksLeft{0};
   std::atomic<bool> outOfMemory{false};
+  std::atomic<int> helpers{0}; // called and not yet gone
   Gate finished;
 
   void prepare(const Kernel &kernel, const uint64_t *launchValues, int64_t count) {
@@ -103,6 +104,13 @@ struct Job {
     return -1;
   }
 
+  /// What a called helper does.
+  void help(size_t self) {
+    DefaultFloats floats;
+    if (chunksLeft.load(std::memory_order_acquire) > 0) work(self); // acquire: sees all that prepare wrote
+    helpers.fetch_sub(1, std::memory_order_release);
+  }
+
   /// Claims and runs chunks until none is left.
   void work(size_t self) {
     for (int64_t chunk; (chunk = claim(self)) >= 0;)
@@ -123,7 +131,8 @@ Launcher::~Launcher() = default;
 
 bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs) {
   if (programs == 0) return true;
-  if (job_.use_count() != 1) job_ = std::make_shared<Job>(); // a late helper still looks at the last launch
+  if (job_->helpers.load(std::memory_order_acquire) != 0) // a late helper still looks at the last launch
+    job_ = std::make_shared<Job>();
   Job &job = *job_;
   job.prepare(kernel, values, programs);
 
@@ -135,12 +144,13 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs) {
   auto wake = [&] {
     woken = true;
     try {
-      for (size_t i = 1; i < job.runs.size() && static_cast<int64_t>(i) < job.chunks; ++i)
-        arena().enqueue([shared = job_, i] {
-          DefaultFloats floats;
-          shared->work(i);
-        });
-    } catch (const std::exception &) { // no memory or no thread for a helper: this thread does what is left
+      for (size_t i = 1; i < job.runs.size() && static_cast<int64_t>(i) < job.chunks; ++i) {
+        job.helpers.fetch_add(1, std::memory_order_relaxed);
+        arena().enqueue([shared = job_, i] { shared->help(i); });
+      }
+    } catch (const std::exception &) {
+      // No memory or no thread for a helper: this thread does what is left. The count stays, so that the job
+      // is not used again.
     }
   };
   bool costKnown = kernel.programCost.load(std::memory_order_relaxed) != 0;
