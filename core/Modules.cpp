@@ -1,5 +1,6 @@
 #include "core/Modules.h"
 #include "core/LastError.h"
+#include "numerics/FloatEnvironment.h"
 
 namespace tessera {
 namespace {
@@ -73,6 +74,12 @@ private:
   void *user_;
 };
 
+/// The compiler folds constants on the calling thread; its log runs outside of this.
+template <class Call> CompileStatus withDefaultFloats(Call call) {
+  DefaultFloats floats;
+  return call();
+}
+
 } // namespace
 
 tsr_status_t createModule(tsr_context_t handle, std::vector<CompiledKernel> kernels, tsr_module_t *module) {
@@ -106,7 +113,8 @@ tsr_status_t compileKernels(std::string_view source, CompileOptions options, tsr
     names.push_back(options.kernel);
   } else {
     std::vector<Signature> signatures;
-    CompileStatus result = compiler->signatures(source, options.fileName, signatures, diags);
+    CompileStatus result =
+        withDefaultFloats([&] { return compiler->signatures(source, options.fileName, signatures, diags); });
     if (result != CompileStatus::Ok) return sink.finish(result, diags);
     for (const Signature &s : signatures)
       if (!s.isGraphFunction) names.push_back(s.kernel);
@@ -116,7 +124,8 @@ tsr_status_t compileKernels(std::string_view source, CompileOptions options, tsr
     CompiledKernel kernel;
     diags.clear();
     options.kernel = name;
-    CompileStatus result = compiler->compile(source, options, kernel, diags);
+    CompileStatus result =
+        withDefaultFloats([&] { return compiler->compile(source, options, kernel, diags); });
     if (tsr_status_t status = sink.finish(result, diags)) return status;
     for (const std::string &fallback : kernel.fallbacks)
       sink.note(fallback);

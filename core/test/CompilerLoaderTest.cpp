@@ -1,5 +1,6 @@
 // Beside this program stands a compiler library made for it (FakeCompiler.cpp).
 #include "core/test/Support.h"
+#include <cfenv>
 #include <cstdlib>
 
 using namespace tessera;
@@ -71,6 +72,15 @@ TEST_F(LoadFromSource, NumericsComesFromTheEnvironmentUnlessGiven) {
   ASSERT_OK(load("good"));
   EXPECT_NE(log.find("cpu fast"), std::string::npos) << log;
   unsetenv("TESSERA_NUMERICS");
+}
+
+TEST_F(LoadFromSource, TheCallersRoundingModeDoesNotReachTheCompiler) {
+  std::fesetround(FE_UPWARD);
+  tsr_status_t status = load("third");
+  int after = std::fegetround();
+  std::fesetround(FE_TONEAREST);
+  EXPECT_OK(status);
+  EXPECT_EQ(after, FE_UPWARD);
 }
 
 TEST_F(LoadFromSource, ProgramErrors) {

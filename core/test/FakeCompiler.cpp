@@ -2,6 +2,7 @@
 // seam can be tested without MLIR. FAKE_COMPILER_REFUSES makes it act as one of another build.
 #include "core/BuildId.h"
 #include "core/CompilerService.h"
+#include <cfenv>
 #include <cstdlib>
 #include <cstring>
 
@@ -37,6 +38,7 @@ class FakeCompiler final : public CompilerService {
 
   CompileStatus compile(std::string_view source, const CompileOptions &o, CompiledKernel &out,
                         std::vector<Diagnostic> &diags) noexcept override {
+    if (source == "third" && std::fegetround() != FE_TONEAREST) return CompileStatus::BackendFailure;
     if (source == "silent") return CompileStatus::BackendFailure;
     if (source == "missing") {
       Diagnostic d;

@@ -1,11 +1,11 @@
 // Why chunks claimed from counters in a task_arena, and not tbb::parallel_for:
 // docs/decisions/0001-cpu-launch.md.
 #include "plugins/cpu/runtime/Workers.h"
+#include "numerics/FloatEnvironment.h"
 #include "plugins/cpu/runtime/Gate.h"
 #include "plugins/cpu/runtime/Scratch.h"
 #include "plugins/cpu/runtime/Topology.h"
 #include <algorithm>
-#include <cfenv>
 #include <chrono>
 #include <tbb/task_arena.h>
 #include <vector>
@@ -31,22 +31,6 @@ tbb::task_arena &arena() {
   static tbb::task_arena *shared = new tbb::task_arena(std::max(2, coreCount()), 1);
   return *shared;
 }
-
-/// The default floating-point environment while it lives: tile programs round to nearest and keep subnormals
-/// whatever the thread that once started the workers had set.
-class DefaultFloats {
-public:
-  DefaultFloats() {
-    std::fegetenv(&before_);
-    std::fesetenv(FE_DFL_ENV);
-  }
-  ~DefaultFloats() { std::fesetenv(&before_); }
-  DefaultFloats(const DefaultFloats &) = delete;
-  DefaultFloats &operator=(const DefaultFloats &) = delete;
-
-private:
-  std::fenv_t before_;
-};
 
 int64_t elapsedPs(Clock::time_point since) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - since).count() * 1000;
