@@ -6,12 +6,17 @@
 
 namespace tessera {
 
+/// No struct of any version is larger; a larger size is an uninitialised one.
+inline constexpr size_t kMaxStructBytes = 4096;
+
+inline bool isStructSize(size_t size) { return size >= sizeof(size_t) && size <= kMaxStructBytes; }
+
 /// Copies the caller's options over `out`'s defaults; null leaves these. Fields this library does not know
 /// must be 0.
 template <class T> tsr_status_t readOptions(const T *options, T &out) {
   if (!options) return TSR_SUCCESS;
   size_t size = options->struct_size;
-  if (size < sizeof(size_t)) return fail(TSR_EINVAL, "options: struct_size is not set");
+  if (!isStructSize(size)) return fail(TSR_EINVAL, "options: struct_size is not set");
   auto bytes = reinterpret_cast<const unsigned char *>(options);
   if (size > sizeof(T) &&
       std::any_of(bytes + sizeof(T), bytes + size, [](unsigned char b) { return b != 0; }))
@@ -24,7 +29,7 @@ template <class T> tsr_status_t readOptions(const T *options, T &out) {
 template <class T> tsr_status_t writeInfo(T value, T *info) {
   if (!info) return fail(TSR_EINVAL, "info is NULL");
   size_t size = info->struct_size;
-  if (size < sizeof(size_t)) return fail(TSR_EINVAL, "info: struct_size is not set");
+  if (!isStructSize(size)) return fail(TSR_EINVAL, "info: struct_size is not set");
   value.struct_size = size;
   std::memcpy(static_cast<void *>(info), &value, std::min(size, sizeof(T)));
   return TSR_SUCCESS;

@@ -12,6 +12,9 @@ TEST(Context, CreationChecksItsArguments) {
   tsr_context_options_t options = {};
   EXPECT_EQ(tsrCreateContextEx(&options, &c), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("struct_size is not set"));
+  options.struct_size = size_t{1} << 40; // what an uninitialised struct may hold; not to be read that far
+  EXPECT_EQ(tsrCreateContextEx(&options, &c), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("struct_size is not set"));
   options.struct_size = sizeof options;
   options.device = 7;
   EXPECT_EQ(tsrCreateContextEx(&options, &c), TSR_ENOTFOUND);
