@@ -10,9 +10,15 @@
 namespace tessera {
 namespace {
 
+// The runtime's own, then those of its command line (tools/) and of the build script (dev).
 constexpr std::string_view kKnown[] = {
-    "TESSERA_BACKEND",  "TESSERA_BACKENDS_DISABLE", "TESSERA_CACHE_DIR",   "TESSERA_CONFIG", "TESSERA_MAPPER",
-    "TESSERA_NUMERICS", "TESSERA_PLUGIN_LOG",       "TESSERA_PLUGIN_PATH", "TESSERA_PROBE",
+    "TESSERA_BACKEND",   "TESSERA_NUMERICS",     "TESSERA_CRASH_DIR",
+    "TESSERA_SUPERVISE", "TESSERA_FUZZ_SECONDS", "TESSERA_JOBS",
+};
+// Reserved names that nothing reads yet: whoever sets one is told so.
+constexpr std::string_view kReserved[] = {
+    "TESSERA_BACKENDS_DISABLE", "TESSERA_CACHE_DIR",   "TESSERA_CONFIG", "TESSERA_MAPPER",
+    "TESSERA_PLUGIN_LOG",       "TESSERA_PLUGIN_PATH", "TESSERA_PROBE",
 };
 
 /// Levenshtein distance.
@@ -56,6 +62,10 @@ std::string unknownVariableWarnings(const char *const *entries) {
     if (!name.starts_with("TESSERA_") ||
         std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown))
       continue;
+    if (std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved)) {
+      out += "tessera: warning: this version does not read " + std::string(name) + "; it has no effect\n";
+      continue;
+    }
     out += "tessera: warning: unknown environment variable " + std::string(name);
     if (auto near = nearestName(name, std::begin(kKnown), std::end(kKnown)); !near.empty())
       out += ", did you mean " + std::string(near) + "?";

@@ -1,4 +1,5 @@
-// The environment variables Tessera reads. An unknown TESSERA_* one is warned about once per process.
+// The environment variables Tessera reads. An unknown TESSERA_* one, or one that is reserved and not read
+// yet, is warned about once per process.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,7 +10,7 @@ namespace tessera {
 std::string environment(const char *name);
 
 /// Looks through the process's environment, once, and writes a warning to stderr for each TESSERA_* variable
-/// that means nothing, with the nearest known name.
+/// that has no effect, with the nearest known name.
 void warnAboutUnknownVariables();
 
 /// The warnings for `entries` ("NAME=value", null-terminated), one line each.

@@ -6,12 +6,13 @@ using namespace tessera;
 namespace {
 
 TEST(Environment, WarnsAboutUnknownVariables) {
-  const char *entries[] = {"PATH=/bin",          "TESSERA_BACKEND=cpu",
-                           "TESSERA_BAKEND=cpu", "TESSERA_XYZZY_PLUGH=1",
-                           "TESSERA=1",          nullptr};
+  const char *entries[] = {
+      "PATH=/bin", "TESSERA_BACKEND=cpu",   "TESSERA_BAKEND=cpu", "TESSERA_XYZZY_PLUGH=1",
+      "TESSERA=1", "TESSERA_CONFIG=x.yaml", "TESSERA_JOBS=2",     nullptr};
   EXPECT_EQ(unknownVariableWarnings(entries),
             "tessera: warning: unknown environment variable TESSERA_BAKEND, did you mean TESSERA_BACKEND?\n"
-            "tessera: warning: unknown environment variable TESSERA_XYZZY_PLUGH\n");
+            "tessera: warning: unknown environment variable TESSERA_XYZZY_PLUGH\n"
+            "tessera: warning: this version does not read TESSERA_CONFIG; it has no effect\n");
   EXPECT_EQ(unknownVariableWarnings(nullptr), "");
 }
 
