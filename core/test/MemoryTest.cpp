@@ -209,4 +209,27 @@ TEST(MemoryPool, OwnsOnlyWhatWasAskedFor) {
   EXPECT_FALSE(pool.owns(p + 50, SIZE_MAX));
 }
 
+TEST_F(Memory, TrimGivesSmallBlocksBackOnceNoneIsInUse) {
+  auto pooled = [&] {
+    tsr_memory_info_t info{};
+    info.struct_size = sizeof info;
+    EXPECT_OK(tsrGetMemoryInfo(context, &info));
+    return info.pooled_bytes;
+  };
+  std::vector<char *> blocks;
+  for (int i = 0; i < 2000; ++i)
+    blocks.push_back(alloc<char>(4000));
+  for (size_t i = 1; i < blocks.size(); ++i)
+    ASSERT_OK(tsrFree(context, blocks[i]));
+  ASSERT_OK(tsrTrimMemory(context));
+  EXPECT_GT(pooled(), 0u);
+  blocks[0][3999] = 1; // still there
+  ASSERT_OK(tsrFree(context, blocks[0]));
+  ASSERT_OK(tsrTrimMemory(context));
+  EXPECT_EQ(pooled(), 0u);
+  char *again = alloc<char>(4000);
+  again[3999] = 1;
+  ASSERT_OK(tsrFree(context, again));
+}
+
 } // namespace

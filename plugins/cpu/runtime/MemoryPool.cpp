@@ -100,6 +100,7 @@ void *MemoryPool::alloc(size_t bytes) {
   if (!p) return nullptr;
   live_.emplace(reinterpret_cast<uintptr_t>(p), Block{bytes, rounded});
   inUse_ += rounded;
+  liveSmall_ += rounded <= kLargestSmall;
   markLive(p, bytes, rounded);
   return p;
 }
@@ -137,6 +138,7 @@ bool MemoryPool::free(void *p) {
   size_t rounded = it->second.rounded;
   live_.erase(it);
   inUse_ -= rounded;
+  liveSmall_ -= rounded <= kLargestSmall;
   // A quarter of the machine may stay idle in pools; what goes beyond returns to the system at once.
   if (rounded > kLargestSmall && mapped_ - inUse_ > limit_ / 4) {
     unmap(p, rounded);
@@ -169,6 +171,13 @@ void MemoryPool::trimLocked() {
       unmap(p, it->first);
       mapped_ -= it->first;
     }
+  if (liveSmall_ != 0) return;
+  for (void *chunk : chunks_)
+    unmap(chunk, kChunk);
+  mapped_ -= chunks_.size() * kChunk;
+  chunks_.clear();
+  idle_.clear(); // the large ones went above
+  chunkNext_ = chunkEnd_ = nullptr;
 }
 
 uint64_t MemoryPool::bytesInUse() const {

@@ -28,7 +28,7 @@ public:
   bool free(void *p);
   /// Does [p, p + bytes) lie inside one live block?
   bool owns(const void *p, size_t bytes) const;
-  /// Unmaps what is kept but not in use (chunks of small blocks stay).
+  /// Unmaps what is kept but not in use; the chunks of small blocks once none of these is in use.
   void trim();
 
   uint64_t bytesInUse() const;
@@ -48,6 +48,7 @@ private:
   std::map<uintptr_t, Block> live_;
   std::map<size_t, std::vector<void *>> idle_; // by rounded size
   std::vector<void *> chunks_;
+  size_t liveSmall_ = 0; // live blocks that lie in chunks
   char *chunkNext_ = nullptr, *chunkEnd_ = nullptr;
   uint64_t inUse_ = 0, mapped_ = 0; // rounded sizes; mapped_ counts chunks and large blocks
 };

@@ -157,7 +157,8 @@ typedef struct tsr_memory_info {
 
 TSR_API tsr_status_t tsrGetMemoryInfo(tsr_context_t context, tsr_memory_info_t *info);
 
-/* Gives pooled memory that is not in use back to the system. */
+/* Gives pooled memory that is not in use back to the system (small blocks share pages: as soon as none of
+ * them is in use). */
 TSR_API tsr_status_t tsrTrimMemory(tsr_context_t context);
 
 /* Copies. Device ranges must lie inside one live allocation of the context, else TSR_EINVAL. D2D ranges may
