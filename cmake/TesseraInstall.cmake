@@ -1,0 +1,34 @@
+# What `cmake --install` lays down: libraries, tools, the users' headers, samples, and what lets others find them
+# (find_package(tessera) and pkg-config). The whole prefix may be moved.
+include(CMakePackageConfigHelpers)
+
+set(installed tessera tsr)
+if(TESSERA_BUILD_COMPILER)
+  list(APPEND installed tessera-compiler tsr-opt)
+endif()
+# The libraries lie beside each other; LLVM's, outside the linker's path on Debian, are found where they were linked.
+foreach(target IN ITEMS tessera tessera-compiler)
+  if(TARGET ${target})
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
+  endif()
+endforeach()
+set_target_properties(${installed} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+
+list(REMOVE_ITEM installed tessera)
+install(TARGETS tessera EXPORT tessera INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS ${installed})
+install(DIRECTORY sdk/include/tessera TYPE INCLUDE)
+install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera
+        PATTERN __pycache__ EXCLUDE PATTERN samples/CMakeLists.txt EXCLUDE)
+install(FILES LICENSE TYPE DOC)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
+install(EXPORT tessera NAMESPACE tessera:: FILE tesseraTargets.cmake DESTINATION ${package})
+configure_package_config_file(cmake/tesseraConfig.cmake.in tesseraConfig.cmake INSTALL_DESTINATION ${package})
+write_basic_package_version_file(tesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion) # before 1.0 minors may break
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfigVersion.cmake
+        DESTINATION ${package})
+
+file(RELATIVE_PATH TESSERA_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(cmake/tessera.pc.in tessera.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tessera.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

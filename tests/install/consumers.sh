@@ -1,0 +1,36 @@
+#!/bin/sh
+# Installs BUILD to a prefix of its own, moves that, and builds and runs the samples against it as a user would:
+# both with find_package, the C one also with pkg-config. usage: consumers.sh CMAKE BUILD CC CXX
+set -eu
+cmake=$1 build=$2 cc=$3 cxx=$4
+work=$build/install-consumers
+rm -rf "$work"
+mkdir -p "$work"
+"$cmake" --install "$build" --prefix "$work/staged" > "$work/install.log"
+mv "$work/staged" "$work/prefix" # nothing installed may know where it was put
+prefix=$work/prefix
+
+samples=$prefix/share/tessera/samples
+for sample in embed_c embed_cpp; do
+  "$cmake" -S "$samples/$sample" -B "$work/$sample" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" > "$work/$sample.log"
+  "$cmake" --build "$work/$sample" >> "$work/$sample.log"
+  "$work/$sample/$sample" "$samples/saxpy/saxpy.py"
+  (cd "$work/$sample" && "${cmake%cmake}ctest" --output-on-failure --no-tests=error >> "$work/$sample.log")
+done
+
+# A directory copied away from its neighbours configures too; it has no test to run.
+cp -r "$samples/embed_c" "$work/alone"
+"$cmake" -S "$work/alone" -B "$work/alone/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+  > "$work/alone.log"
+
+if command -v pkg-config > "$work/pkg-config"; then
+  flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name tessera.pc)") pkg-config --cflags --libs tessera)
+else # what pkg-config would say
+  flags="-I$prefix/include -L$(dirname "$(find "$prefix" -name libtessera.so)") -ltessera"
+fi
+# shellcheck disable=SC2086 # flags are several words
+"$cc" -std=c99 "$samples/embed_c/main.c" $flags -o "$work/plain"
+LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name libtessera.so)") "$work/plain" "$samples/saxpy/saxpy.py"
+
+"$prefix/bin/tsr" version
