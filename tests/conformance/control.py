@@ -277,8 +277,114 @@ def k(A: ts.Tensor[16, 16, ts.f32], Z: ts.Tensor[16, 16, ts.f32], W: ts.Tensor[1
 """, shifted, square, written=shifted, rtol=1e-4, atol=1e-3)
 
 
+def merges():
+    """What is absent after an if, a conditional expression, a copy to shared memory."""
+    x = random("f32", (21,), 4)
+    padded = np.concatenate([x, np.zeros(3)]).reshape(3, 8)
+    p = program("merge/partial-sums", """@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], S: ts.Tensor[8, ts.f32], c: ts.i32):
+    g = ts.tile.grid(1)
+    acc = ts.tile.zeros((8,), ts.f32)
+    for j in ts.tile.range(0, n, 8):
+        if j >= c:
+            acc += X[j:j+8]
+    S[0:8] = acc
+""")
+    for c in (0, 8, 24):
+        p.run({"n": 21}, {"X": ("f32", x)}, {"S": want("f32", padded[c // 8:].sum(0), rtol=1e-6, atol=1e-6)}, {"c": c})
+    yield p
+
+    a, b = random("f32", (10,), 5, -2, -1), random("f32", (10,), 6, -2, -1)
+    p = program("merge/whole-and-partial", """@ts.kernel
+def k(A: ts.Tensor["M", ts.f32], S: ts.Tensor[3, ts.f32], c: ts.i32):
+    y = ts.tile.full((16,), 5.0, ts.f32)
+    z = A[0:16]
+    w = z
+    if c > 0:
+        y = z
+        w = ts.tile.full((16,), 5.0, ts.f32)
+    S[0] = ts.tile.sum(y + 1.0)
+    S[1] = ts.tile.sum(w)
+    v = z if c > 0 else ts.tile.full((16,), 5.0, ts.f32)
+    S[2] = ts.tile.sum(v + 1.0)
+""")
+    for c, values in ((0, [96, a.sum(), 96]), (1, [(a + 1).sum(), 80, (a + 1).sum()])):
+        p.run({"M": 10}, {"A": ("f32", a)}, {"S": want("f32", values, rtol=1e-6)}, {"c": c})
+    yield p
+
+    p = program("merge/loads-in-branches", """@ts.kernel
+def k(A: ts.Tensor["M", ts.f32], B: ts.Tensor["M", ts.f32], S: ts.Tensor[2, ts.f32], c: ts.i32):
+    if c > 0:
+        x = A[0:16]
+    else:
+        x = B[0:16]
+    S[0] = ts.tile.max(x)
+    y = A[0:16]
+    if c > 0:
+        y = y + B[0:16]
+    S[1] = ts.tile.max(y)
+""")
+    for c, values in ((0, [b.max(), a.max()]), (1, [a.max(), (a + b).max()])):
+        p.run({"M": 10}, {"A": ("f32", a), "B": ("f32", b)}, {"S": want("f32", values, rtol=1e-6)}, {"c": c})
+    yield p
+
+    m = random("f32", (5, 5), 7)
+    exact = (m @ m + m + 100).sum()
+    p = program("merge/accumulator", """@ts.kernel
+def k(A: ts.Tensor[5, 5, ts.f32], S: ts.Tensor[2, ts.f32]):
+    a = A[0:8, 0:8]
+    S[0] = ts.tile.sum(ts.tile.mma(a, a, a + 100.0))
+    S[1] = ts.tile.sum(ts.tile.mma(a, a) + (a + 100.0))
+""")
+    yield p.run({}, {"A": ("f32", m)}, {"S": want("f32", [exact, exact], rtol=1e-5)})
+
+    p = program("merge/argmax-tie", """@ts.kernel
+def k(A: ts.Tensor["M", ts.f32], S: ts.Tensor[1, ts.i32]):
+    S[0] = ts.tile.argmax(A[-2:6])
+""")
+    yield p.run({"M": 4}, {"A": ("f32", np.full(4, -np.inf))}, {"S": want("i32", [2])})
+
+    n = random("f32", (6, 21), 8, -2, -1)
+    p = program("merge/shared", """@ts.kernel
+def k(A: ts.Tensor["M", "N", ts.f32], S: ts.Tensor["M", ts.f32], c: ts.i32):
+    s = ts.tile.alloc_shared((4, 8), ts.f32)
+    for m in ts.tile.parallel(0, M, 4):
+        best = ts.tile.full((4,), -float('inf'), ts.f32)
+        for j in ts.tile.range(0, N, 8):
+            ts.tile.barrier()
+            ts.tile.cp_async(s, A[m:m+4, j:j+8])
+            ts.tile.barrier()
+            if c > 0:
+                best = ts.tile.maximum(best, ts.tile.row_max(s))
+            if c > 5:
+                best = best + 1.0
+            best = ts.tile.maximum(best, ts.tile.row_max(s))
+        S[m:m+4] = best
+""")
+    for c in (0, 1):
+        p.run({"M": 6, "N": 21}, {"A": ("f32", n)}, {"S": want("f32", n.max(1))}, {"c": c})
+    yield p
+
+    p = program("merge/shared-part", """@ts.kernel
+def k(A: ts.Tensor["M", "N", ts.f32], S: ts.Tensor[3, ts.f32], r: ts.i32):
+    s = ts.tile.alloc_shared((32,), ts.f32)
+    t = ts.tile.alloc_shared((32,), ts.f32)
+    ts.tile.cp_async(s, A[0, 0:32])
+    ts.tile.cp_async(t, A[r, 0:32])
+    ts.tile.barrier()
+    S[0] = ts.tile.max(s[16:32])
+    for again in range(2):
+        S[1] = ts.tile.max(s[:])
+    S[2] = ts.tile.max(t[:])
+""")
+    for r, last in ((3, n[3].max()), (7, -np.inf)):
+        p.run({"M": 6, "N": 21}, {"A": ("f32", n)}, {"S": want("f32", [n[0, 16:].max(), n[0].max(), last])}, {"r": r})
+    yield p
+
+
 def programs():
     yield from loops()
+    yield from merges()
     yield from orders()
     yield from branches()
     yield from whiles()

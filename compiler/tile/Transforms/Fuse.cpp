@@ -23,6 +23,9 @@ using namespace tessera::tile;
 
 namespace {
 
+/// Longest chain of ops computed on the fly: bounds the registers a loop needs, and the recursion of lowering it.
+constexpr int kDeepest = 64;
+
 /// Reads memory that another op of the program may write.
 bool readsMemory(Operation *op) { return isa<LoadOp, BufferReadOp>(op); }
 
@@ -45,12 +48,20 @@ bool needsMemoryOperand(OpOperand &use) {
 class Fuse : public impl::TileFuseBase<Fuse> {
   void runOnOperation() override {
     getOperation()->walk([](scf::YieldOp yield) { copyMovedArguments(yield); });
-    getOperation()->walk([](Block *block) {
+    depth_.clear();
+    getOperation()->walk([&](Block *block) {
       // Consumers first: a producer's decision depends on where its consumers are computed.
-      for (Operation &op : llvm::reverse(*block))
-        if (op.getNumResults() == 1 && isTile(op.getResult(0)) && !alwaysInMemory(op.getResult(0)) &&
-            mustMaterialize(op))
+      for (Operation &op : llvm::reverse(*block)) {
+        if (op.getNumResults() != 1 || !isTile(op.getResult(0)) || alwaysInMemory(op.getResult(0)))
+          continue;
+        int depth = 0;
+        for (Operation *user : op.getUsers())
+          depth = std::max(depth, depth_.lookup(user) + 1);
+        if (mustMaterialize(op) || depth > kDeepest)
           op.setAttr(kMaterialize, UnitAttr::get(op.getContext()));
+        else
+          depth_[&op] = depth;
+      }
     });
   }
 
@@ -143,19 +154,24 @@ class Fuse : public impl::TileFuseBase<Fuse> {
       if (value == v)
         own = arg;
     }
-    return readsReplaced(v, replaced, own, true);
+    llvm::SmallPtrSet<Value, 16> seen[2]; // by sameIndex
+    return readsReplaced(v, replaced, own, true, seen);
   }
 
-  static bool readsReplaced(Value v, const llvm::SmallPtrSet<Value, 8> &replaced, Value own, bool sameIndex) {
+  static bool readsReplaced(Value v, const llvm::SmallPtrSet<Value, 8> &replaced, Value own, bool sameIndex,
+                            llvm::SmallPtrSet<Value, 16> *seen) {
     if (replaced.contains(v))
       return !(v == own && sameIndex);
     Operation *op = v.getDefiningOp();
-    if (!op || alwaysInMemory(v) || op->hasAttr(kMaterialize))
+    if (!op || alwaysInMemory(v) || op->hasAttr(kMaterialize) || !seen[sameIndex].insert(v).second)
       return false;
     return llvm::any_of(op->getOperands(), [&](Value operand) {
-      return isTile(operand) && readsReplaced(operand, replaced, own, sameIndex && isElementwise(op));
+      return isTile(operand) && readsReplaced(operand, replaced, own, sameIndex && isElementwise(op), seen);
     });
   }
+
+  /// Ops between each value that is computed on the fly and the op whose loop computes it.
+  DenseMap<Operation *, int> depth_;
 };
 
 } // namespace

@@ -8,9 +8,7 @@
 //   %s = tile.reduce sum %e axis 0                 %m = tile.mask %e, %zero bounds(%lo to %hi)
 //                                                  %s = tile.reduce sum %m axis 0
 //
-// Results of reductions and mma are whole again. An assignment to a loop-carried variable leaves its element alone
-// where the new value is absent. Concatenated, reshaped and scanned tiles mask their operand with 0 (or the scan's
-// neutral element) and are whole.
+// What else it means, and why, is decision 2 (docs/decisions/0002-absent-elements.md).
 #include "compiler/pipeline/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -45,10 +43,24 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
   void runOnOperation() override {
     boxes_.clear();
     unshaped_.clear();
-    SmallVector<Operation *> ops;
-    getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
-    for (Operation *op : ops)
-      visit(op);
+    visit(getOperation().getBody().front());
+  }
+
+  /// In program order; the branches of an if before its results, what a loop starts with before its body.
+  void visit(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        boxesOfFor(loop);
+      else if (auto loop = dyn_cast<scf::WhileOp>(op))
+        boxesOfWhile(loop);
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          visit(inner);
+      if (auto branch = dyn_cast<scf::IfOp>(op))
+        boxesOfIf(branch);
+      else
+        visit(&op);
+    }
   }
 
   Value index(OpBuilder &b, Location loc, int64_t v) { return arith::ConstantIndexOp::create(b, loc, v); }
@@ -88,8 +100,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       fill(reduce->getOpOperand(0), reduceNeutral(reduce.getKind(), reduce.getIsUnsigned(),
                                                   tileType(reduce.getInput()).getElementType()));
     } else if (auto arg = dyn_cast<ArgReduceOp>(op)) {
-      fill(arg->getOpOperand(0), reduceNeutral(arg.getKind() == ArgKind::Max ? ReduceKind::Max : ReduceKind::Min, arg.getIsUnsigned(),
-                                               tileType(arg.getInput()).getElementType()));
+      legalizeArgReduce(arg);
     } else if (auto scan = dyn_cast<ScanOp>(op)) {
       Box r = box(scan.getInput());
       fill(scan->getOpOperand(0), reduceNeutral(scan.getKind() == ScanKind::Sum ? ReduceKind::Sum : ReduceKind::Max, scan.getIsUnsigned(),
@@ -104,18 +115,16 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
           fill(operand, b.getZeroAttr(tileType(operand.get()).getElementType()));
     } else if (auto mma = dyn_cast<MmaOp>(op)) {
       legalizeMma(mma);
+      boxes_[mma.getResult()] = box(mma.getAcc()); // as mma(a, b) + acc
     } else if (auto store = dyn_cast<StoreOp>(op)) {
       boundStore(store);
     } else if (auto atomic = dyn_cast<AtomicOp>(op)) {
       dropAtomics(op, atomic.getIndices(), atomic.getValue());
     } else if (auto write = dyn_cast<BufferWriteOp>(op)) {
       fill(write->getOpOperand(0), b.getZeroAttr(tileType(write.getValue()).getElementType()));
-    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      boxesOfFor(loop);
-    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      boxesOfWhile(loop);
-    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      boxesOfIf(branch);
+    } else if (auto select = dyn_cast<arith::SelectOp>(op);
+               select && isTile(select.getResult()) && scalarCondition(select)) {
+      boxes_[select.getResult()] = chosenBox(b, select);
     } else if (auto yield = dyn_cast<scf::YieldOp>(op)) {
       keepAbsent(yield);
     } else if (isElementwise(op) && isTile(op->getResult(0))) {
@@ -131,16 +140,19 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     }
   }
 
-  /// Present: 0 <= start + k < dim. An integer index that is out of range makes everything absent.
   Box loadBox(OpBuilder &b, LoadOp load) {
-    Box r;
     if (load.getInBounds())
       return Box(tileType(load.getResult()).getRank());
-    Location loc = load.getLoc();
+    return windowBox(b, load.getLoc(), load.getView(), load.getStarts(), load.getExtents());
+  }
+
+  /// Present: 0 <= start + k < dim. An integer index that is out of range makes everything absent.
+  Box windowBox(OpBuilder &b, Location loc, Value view, OperandRange starts, ArrayRef<int64_t> extents) {
+    Box r;
     Value zero = index(b, loc, 0), allowed;
-    for (auto [dim, pair] : llvm::enumerate(llvm::zip(load.getStarts(), load.getExtents()))) {
+    for (auto [dim, pair] : llvm::enumerate(llvm::zip(starts, extents))) {
       auto [start, extent] = pair;
-      Value size = b.createOrFold<DimOp>(loc, b.getIndexType(), load.getView(), dim);
+      Value size = b.createOrFold<DimOp>(loc, b.getIndexType(), view, dim);
       auto constant = getConstantIntValue(start);
       if (extent >= 0) {
         Value lo = constant && *constant >= 0
@@ -159,39 +171,59 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     return r;
   }
 
-  /// A shared buffer holds what its last whole copy brought: the box of that copy, found in the same block.
+  /// A shared buffer holds what its last whole copy brought. A part of it has its share of that box.
   Box bufferBox(OpBuilder &b, BufferReadOp read) {
-    return read.getStarts().empty() ? copiedBox(b, read.getBuffer(), read) : Box(tileType(read.getResult()).getRank());
+    Box whole = copiedBox(b, read.getBuffer(), read);
+    if (read.getStarts().empty() || isWhole(whole))
+      return read.getStarts().empty() ? whole : Box(tileType(read.getResult()).getRank());
+    b.setInsertionPoint(read);
+    Location loc = read.getLoc();
+    Box r;
+    Value zero = index(b, loc, 0), allowed;
+    for (auto [start, extent, axis] : llvm::zip(read.getStarts(), *read.getExtents(), whole)) {
+      if (extent >= 0) {
+        Value lo = arith::MaxSIOp::create(b, loc, zero, arith::SubIOp::create(b, loc, axis->lo, start));
+        Value hi = arith::SubIOp::create(b, loc, axis->hi, start);
+        r.push_back(Interval{lo, arith::MinSIOp::create(b, loc, hi, index(b, loc, extent))});
+        continue;
+      }
+      Value above = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, start, axis->lo);
+      Value below = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, start, axis->hi);
+      Value inside = arith::AndIOp::create(b, loc, above, below);
+      allowed = allowed ? arith::AndIOp::create(b, loc, allowed, inside).getResult() : inside;
+    }
+    if (allowed && !r.empty())
+      r[0]->hi = arith::SelectOp::create(b, loc, allowed, r[0]->hi, zero);
+    return r;
   }
 
+  static bool writes(Operation *op, Value buffer) {
+    return op->walk([&](Operation *inner) {
+               auto copy = dyn_cast<CpAsyncOp>(inner);
+               auto write = dyn_cast<BufferWriteOp>(inner);
+               return (copy && copy.getBuffer() == buffer) || (write && write.getBuffer() == buffer)
+                          ? WalkResult::interrupt()
+                          : WalkResult::advance();
+             }).wasInterrupted();
+  }
+
+  /// The box of the one copy that reaches `reader`, looking back and outwards; whole when there is none, or when a
+  /// loop around the reader fills the buffer again.
   Box copiedBox(OpBuilder &b, Value buffer, Operation *reader) {
     Box none(cast<BufferType>(buffer.getType()).getRank());
-    for (Operation *op = reader->getPrevNode(); op; op = op->getPrevNode()) {
-      if (auto copy = dyn_cast<CpAsyncOp>(op); copy && copy.getBuffer() == buffer) {
-        b.setInsertionPoint(reader);
-        return copyBox(b, copy, reader->getLoc());
+    for (Operation *at = reader; !isa<KernelOp>(at); at = at->getParentOp()) {
+      if (at != reader && isa<LoopLikeOpInterface>(at) && writes(at, buffer))
+        return none;
+      for (Operation *op = at->getPrevNode(); op; op = op->getPrevNode()) {
+        if (auto copy = dyn_cast<CpAsyncOp>(op); copy && copy.getBuffer() == buffer) {
+          b.setInsertionPoint(reader);
+          return windowBox(b, reader->getLoc(), copy.getView(), copy.getStarts(), copy.getExtents());
+        }
+        if (writes(op, buffer))
+          return none;
       }
-      if (auto write = dyn_cast<BufferWriteOp>(op); write && write.getBuffer() == buffer)
-        return none;
-      if (op->getNumRegions())
-        return none;
     }
     return none;
-  }
-
-  Box copyBox(OpBuilder &b, CpAsyncOp copy, Location loc) {
-    Box r;
-    Value zero = index(b, loc, 0);
-    for (auto [dim, pair] : llvm::enumerate(llvm::zip(copy.getStarts(), copy.getExtents()))) {
-      auto [start, extent] = pair;
-      if (extent < 0)
-        continue;
-      Value size = b.createOrFold<DimOp>(loc, b.getIndexType(), copy.getView(), dim);
-      Value lo = arith::MaxSIOp::create(b, loc, zero, arith::SubIOp::create(b, loc, zero, start));
-      Value hi = arith::MinSIOp::create(b, loc, arith::SubIOp::create(b, loc, size, start), index(b, loc, extent));
-      r.push_back(Interval{lo, hi});
-    }
-    return r;
   }
 
   /// An axis of extent 1 that is absent stretches to a wholly absent one.
@@ -224,18 +256,47 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
   }
 
   void fill(OpOperand &operand, TypedAttr with) {
-    OpBuilder b(operand.getOwner());
-    Location loc = operand.getOwner()->getLoc();
-    bool isZero = with == b.getZeroAttr(with.getType());
-    if (Value inner = unshaped_.lookup(operand.get()); inner && !isZero && !isWhole(box(inner))) {
-      Value filled = mask(b, loc, inner, box(inner), arith::ConstantOp::create(b, loc, with));
-      operand.set(ReshapeOp::create(b, loc, operand.get().getType(), filled));
-      return;
-    }
     Box r = box(operand.get());
+    OpBuilder b(operand.getOwner());
+    bool isZero = with == b.getZeroAttr(with.getType());
     if (isWhole(r) || (isZero && readsZero(operand.get())))
       return;
+    Location loc = operand.getOwner()->getLoc();
     operand.set(mask(b, loc, operand.get(), r, arith::ConstantOp::create(b, loc, with)));
+  }
+
+  /// The position of an extreme. The neutral element may tie with present ones, so that an absent position in front of
+  /// them would win: such a result moves up to the first present one. The argmax of a whole tile is that of the
+  /// flattened tile; there the operand of the reshape takes the neutral element.
+  void legalizeArgReduce(ArgReduceOp op) {
+    OpOperand &operand = op->getOpOperand(0);
+    OpBuilder b(op);
+    Location loc = op.getLoc();
+    TypedAttr neutral = reduceNeutral(op.getKind() == ArgKind::Max ? ReduceKind::Max : ReduceKind::Min,
+                                      op.getIsUnsigned(), tileType(op.getInput()).getElementType());
+    Value first; // position of the first present element
+    if (Value inner = unshaped_.lookup(operand.get()); inner && !isWhole(box(inner))) {
+      Value filled = mask(b, loc, inner, box(inner), arith::ConstantOp::create(b, loc, neutral));
+      operand.set(ReshapeOp::create(b, loc, operand.get().getType(), filled));
+      auto shape = tileType(inner).getShape();
+      first = index(b, loc, 0);
+      for (auto [extent, axis] : llvm::zip(shape, box(inner)))
+        first = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, first, index(b, loc, extent)),
+                                      axis ? axis->lo : index(b, loc, 0));
+    } else {
+      auto interval = box(operand.get())[op.getAxis()];
+      fill(operand, neutral);
+      if (interval)
+        first = interval->lo;
+    }
+    if (!first)
+      return;
+    b.setInsertionPointAfter(op);
+    first = arith::IndexCastOp::create(b, loc, b.getI32Type(), first);
+    if (isTile(op.getResult()))
+      first = BroadcastOp::create(b, loc, op.getResult().getType(), first);
+    Operation *moved = arith::MaxSIOp::create(b, loc, op.getResult(), first);
+    op.getResult().replaceAllUsesExcept(moved->getResult(0), moved);
   }
 
   /// Absent elements already hold 0: a load, cast or moved about.
@@ -391,6 +452,19 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
 
   /// How the box of `v` relates to `outer`, given that the values in `assumed` have that box.
   Kept kept(Value v, const Box &outer, const llvm::SmallPtrSetImpl<Value> &assumed) {
+    DenseMap<Value, Kept> known; // each value once, however many users it has
+    return kept(v, outer, assumed, known);
+  }
+
+  Kept kept(Value v, const Box &outer, const llvm::SmallPtrSetImpl<Value> &assumed, DenseMap<Value, Kept> &known) {
+    if (auto it = known.find(v); it != known.end())
+      return it->second;
+    Kept result = keptOf(v, outer, assumed, known);
+    known[v] = result;
+    return result;
+  }
+
+  Kept keptOf(Value v, const Box &outer, const llvm::SmallPtrSetImpl<Value> &assumed, DenseMap<Value, Kept> &known) {
     if (assumed.contains(v))
       return Kept::Same;
     if (auto it = boxes_.find(v); it != boxes_.end())
@@ -402,12 +476,14 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       return Kept::Other;
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
       unsigned n = cast<OpResult>(v).getResultNumber();
-      Kept x = kept(branch.thenYield().getOperand(n), outer, assumed);
-      return x == kept(branch.elseYield().getOperand(n), outer, assumed) && x == Kept::Same ? x : Kept::Whole;
+      Kept x = kept(branch.thenYield().getOperand(n), outer, assumed, known);
+      Kept y = kept(branch.elseYield().getOperand(n), outer, assumed, known);
+      auto within = [](Kept k) { return k == Kept::Same || k == Kept::Within; };
+      return x == y ? x : within(x) && within(y) ? Kept::Within : Kept::Other;
     }
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       unsigned n = cast<OpResult>(v).getResultNumber();
-      Kept x = kept(loop.getInitArgs()[n], outer, assumed);
+      Kept x = kept(loop.getInitArgs()[n], outer, assumed, known);
       llvm::SmallPtrSet<Value, 8> inner(assumed.begin(), assumed.end());
       inner.insert(loop.getRegionIterArg(n));
       Kept turn = kept(loop.getBody()->getTerminator()->getOperand(n), outer, inner);
@@ -417,9 +493,9 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     if (isElementwise(op) || isa<ScanOp>(op)) {
       for (Value operand : op->getOperands())
         if (isTile(operand))
-          all = intersect(all, kept(operand, outer, assumed));
+          all = intersect(all, kept(operand, outer, assumed, known));
     } else if (isa<BroadcastOp, ExpandDimsOp, TransposeOp>(op) && isTile(op->getOperand(0)) &&
-               kept(op->getOperand(0), outer, assumed) != Kept::Whole) {
+               kept(op->getOperand(0), outer, assumed, known) != Kept::Whole) {
       all = Kept::Other;
     }
     return all;
@@ -497,32 +573,97 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     fillOthers(loop.getInitsMutable(), loop.getBeforeArguments());
   }
 
+  /// An if gives the values of the branch that was taken, absent elements and all: where the branches' boxes are not
+  /// one that is known outside, the ends of the box become results beside the tile.
   void boxesOfIf(scf::IfOp branch) {
+    struct Extra {
+      unsigned result, axis;
+    };
+    SmallVector<Extra> extras;
+    SmallVector<Value> thenEnds, elseEnds;
+    SmallVector<std::pair<unsigned, Box>> outer;
     for (auto [n, result] : llvm::enumerate(branch.getResults())) {
       if (!isTile(result))
         continue;
-      Value sides[] = {branch.thenYield().getOperand(n), branch.elseYield().getOperand(n)};
-      Box outer = firstBox(sides[0], branch);
-      if (isWhole(outer))
-        outer = firstBox(sides[1], branch);
-      llvm::SmallPtrSet<Value, 1> none;
-      if (!isWhole(outer) && outer.size() == static_cast<size_t>(tileType(result).getRank()) &&
-          kept(sides[0], outer, none) == Kept::Same && kept(sides[1], outer, none) == Kept::Same)
-        boxes_[result] = outer;
+      Box x = box(branch.thenYield().getOperand(n)), y = box(branch.elseYield().getOperand(n));
+      if (isWhole(x) && isWhole(y))
+        continue;
+      if (sameBox(x, y) && isOutside(x, branch)) {
+        outer.push_back({n, x});
+        continue;
+      }
+      for (size_t axis = 0; axis < x.size(); ++axis) {
+        if (!x[axis] && !y[axis])
+          continue;
+        extras.push_back({static_cast<unsigned>(n), static_cast<unsigned>(axis)});
+        int64_t extent = tileType(result).getDimSize(axis);
+        ends(branch.thenYield(), x[axis], extent, thenEnds);
+        ends(branch.elseYield(), y[axis], extent, elseEnds);
+      }
+    }
+    unsigned had = branch.getNumResults();
+    if (!extras.empty()) {
+      branch.thenYield()->insertOperands(had, thenEnds);
+      branch.elseYield()->insertOperands(had, elseEnds);
+      SmallVector<Type> types(branch.getResultTypes());
+      types.append(thenEnds.size(), IndexType::get(&getContext()));
+      OpBuilder b(branch);
+      auto wider = scf::IfOp::create(b, branch.getLoc(), types, branch.getCondition(), /*withElseRegion=*/true);
+      wider.getThenRegion().takeBody(branch.getThenRegion());
+      wider.getElseRegion().takeBody(branch.getElseRegion());
+      wider->setDiscardableAttrs(branch->getDiscardableAttrDictionary());
+      branch->replaceAllUsesWith(wider->getResults().take_front(had));
+      branch.erase();
+      branch = wider;
+    }
+    for (auto &[n, b] : outer)
+      boxes_[branch.getResult(n)] = b;
+    for (auto [i, extra] : llvm::enumerate(extras)) {
+      Value result = branch.getResult(extra.result);
+      Box &b = boxes_.try_emplace(result, Box(tileType(result).getRank())).first->second;
+      b[extra.axis] = Interval{branch.getResult(had + 2 * i), branch.getResult(had + 2 * i + 1)};
     }
   }
 
-  /// The box of a value from before `region` that `v` is computed from elementwise.
-  Box firstBox(Value v, Operation *region) {
-    if (auto it = boxes_.find(v); it != boxes_.end())
-      return it->second;
-    Operation *op = v.getDefiningOp();
-    if (op && region->isAncestor(op) && isElementwise(op))
-      for (Value operand : op->getOperands())
-        if (isTile(operand))
-          if (Box b = firstBox(operand, region); !isWhole(b))
-            return b;
-    return Box(tileType(v).getRank());
+  void ends(Operation *before, const std::optional<Interval> &interval, int64_t extent, SmallVector<Value> &out) {
+    OpBuilder b(before);
+    out.push_back(interval ? interval->lo : index(b, before->getLoc(), 0));
+    out.push_back(interval ? interval->hi : index(b, before->getLoc(), extent));
+  }
+
+  static bool isOutside(const Box &box, Operation *region) {
+    return llvm::all_of(box, [&](std::optional<Interval> axis) {
+      return !axis || (!region->isAncestor(axis->lo.getParentBlock()->getParentOp()) &&
+                       !region->isAncestor(axis->hi.getParentBlock()->getParentOp()));
+    });
+  }
+
+  /// The condition of a select that takes all of one side; null when it differs from element to element.
+  static Value scalarCondition(arith::SelectOp op) {
+    Value c = op.getCondition();
+    if (auto broadcast = c.getDefiningOp<BroadcastOp>())
+      c = broadcast.getInput();
+    return isTile(c) ? Value() : c;
+  }
+
+  /// `x if c else y`: of the one that is chosen.
+  Box chosenBox(OpBuilder &b, arith::SelectOp op) {
+    Box x = box(op.getTrueValue()), y = box(op.getFalseValue()), r(x.size());
+    Location loc = op.getLoc();
+    auto shape = tileType(op.getResult()).getShape();
+    for (size_t axis = 0; axis < x.size(); ++axis) {
+      if (!x[axis] && !y[axis])
+        continue;
+      auto end = [&](const std::optional<Interval> &i, bool low) {
+        return i ? (low ? i->lo : i->hi) : index(b, loc, low ? 0 : shape[axis]);
+      };
+      auto choose = [&](bool low) {
+        Value p = end(x[axis], low), q = end(y[axis], low);
+        return p == q ? p : arith::SelectOp::create(b, loc, scalarCondition(op), p, q).getResult();
+      };
+      r[axis] = Interval{choose(true), choose(false)};
+    }
+    return r;
   }
 
   /// Initial values whose argument is whole hold 0 where they were absent.
@@ -533,12 +674,8 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
   }
 
   void keepAbsent(scf::YieldOp yield) {
-    if (auto branch = dyn_cast<scf::IfOp>(yield->getParentOp())) {
-      for (auto [result, use] : llvm::zip(branch.getResults(), yield->getOpOperands()))
-        if (isTile(result) && isWhole(box(result)))
-          fill(use, OpBuilder(&getContext()).getZeroAttr(tileType(result).getElementType()));
+    if (isa<scf::IfOp>(yield->getParentOp()))
       return;
-    }
     auto loop = cast<LoopLikeOpInterface>(yield->getParentOp());
     for (auto [arg, use] : llvm::zip(loop.getRegionIterArgs(), yield->getOpOperands())) {
       if (!isTile(arg) || isWhole(box(use.get())) || sameBox(box(use.get()), box(arg)))
