@@ -1,7 +1,7 @@
 // What a launch costs the host. Three figures per argument count:
-//   call        tsrLaunch of a grid without programs: argument checks and geometry, no thread is woken
-//   queued      tsrLaunch while the stream is busy: the same plus the queue
-//   round trip  tsrLaunch of one small program and the wait for it
+//   call        tsrLaunch of a grid without programs: argument checks, geometry and the queue, nothing to
+//   compute queued      tsrLaunch while the stream is busy: the same plus the queue round trip  tsrLaunch of
+//   one small program and the wait for it
 #include "bench/Benchmarks.h"
 #include "bench/Timing.h"
 #include "tools/host/Host.h"
@@ -62,9 +62,10 @@ std::vector<std::string> measureKernel(host::Device &device, int tensors) {
 Table benchLaunch(const Settings &settings) {
   Table table;
   table.title = fmt::format("Launch, {} core{}", settings.cores, settings.cores == 1 ? "" : "s");
-  table.notes = {"Medians. call: a grid without programs, so that no thread wakes. queued: in bursts of 100, "
-                 "the pool at",
-                 "work meanwhile. round trip: one launch of one small program and the wait for it."};
+  table.notes = {
+      "Medians. call: a grid without programs, in bursts of 1000. queued: one small program each, in bursts "
+      "of 100.",
+      "round trip: one launch of one small program and the wait for it."};
   table.columns = {"arguments", "call", "queued", "round trip"};
   host::Device device("cpu");
   for (int tensors : {0, 7, 18})

@@ -106,12 +106,19 @@ int run(const Options &options) {
   return ok ? 0 : 1;
 }
 
+constexpr const char *usageText =
+    "usage: tessera-bench [launch|gemm|saxpy ...] [--full] [--record] [--json] [--samples FOLDER]\n"
+    "Without a name: launch and gemm.\n"
+    "  launch     what tsrLaunch costs the host, and the round trip of a small kernel\n"
+    "  gemm       f32 GEMM beside OpenBLAS and oneDNN, and the measured FMA peak\n"
+    "  saxpy      beside the measured stream limit\n"
+    "  --full     the large sizes too\n"
+    "  --record   write docs/measurements/NAME.md\n"
+    "  --json     all tables as one JSON object\n"
+    "  --samples  where the kernels' sources are (default: samples)\n";
+
 int usage(const std::string &word) {
-  fmt::print(
-      stderr,
-      "tessera-bench: unknown argument {}\nusage: tessera-bench [launch|gemm|saxpy ...] [--full] [--record] "
-      "[--json] [--samples FOLDER]\n",
-      word);
+  fmt::print(stderr, "tessera-bench: unknown argument {}\n{}", word, usageText);
   return 1;
 }
 
@@ -124,6 +131,10 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const bool hasValue = i + 1 < argc;
+    if (word == "--help" || word == "-h") {
+      fmt::print("{}", usageText);
+      return 0;
+    }
     if (word == "--full")
       options.settings.full = true;
     else if (word == "--record")

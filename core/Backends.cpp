@@ -1,17 +1,18 @@
 #include "core/Backends.h"
 #include "core/Environment.h"
+#include <cctype>
 #include <iterator>
 
 namespace tessera {
 namespace {
 
-constexpr const char *kNotInstalled = "its runtime library is not installed";
+constexpr const char *kReserved = "not part of this release";
 
 constexpr BackendEntry kTable[] = {
-    {"ptx", "NVIDIA GPUs", nullptr, kNotInstalled},
-    {"rocm", "AMD GPUs", nullptr, kNotInstalled},
-    {"levelzero", "Intel GPUs", nullptr, kNotInstalled},
     {"cpu", "the host's processor", [] { return &cpuBackend(); }, ""},
+    {"ptx", "NVIDIA GPUs", nullptr, kReserved},
+    {"rocm", "AMD GPUs", nullptr, kReserved},
+    {"levelzero", "Intel GPUs", nullptr, kReserved},
 };
 
 std::string availableNames() {
@@ -42,7 +43,7 @@ tsr_status_t selectBackend(const char *requested, Backend *&out, std::string &wh
   for (const BackendEntry &row : kTable) {
     if (name != row.name) continue;
     if (!row.get) {
-      why = asked + ": known, but " + row.reason + "; available: " + availableNames();
+      why = asked + ": " + row.reason + "; available: " + availableNames();
       return TSR_UNIMPLEMENTED;
     }
     out = row.get();
@@ -52,6 +53,8 @@ tsr_status_t selectBackend(const char *requested, Backend *&out, std::string &wh
   for (size_t i = 0; i < std::size(kTable); ++i)
     names[i] = kTable[i].name;
   why = asked + ": there is no such backend; available: " + availableNames();
+  for (char &c : name)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (auto near = nearestName(name, std::begin(names), std::end(names)); !near.empty())
     why += "; did you mean " + std::string(near) + "?";
   return TSR_ENOTFOUND;

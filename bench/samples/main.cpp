@@ -3,6 +3,7 @@
 // do.
 #include "bench/Machine.h"
 #include "bench/samples/Sample.h"
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -75,11 +76,18 @@ void printTable(const std::vector<Row> &rows, const tsr_device_info_t &device, d
                o.timing.median * 1e3, r.speed * 1e-9, r.unit(), r.limit > 0 ? 100 * r.speed / r.limit : 0.0,
                device.backend, o.numerics, o.check.ok() ? "ok" : "WRONG", o.check.worst);
   }
+  fmt::print(
+      "\nof limit: a product's speed over the FMA peak, the others' bytes per second over the stream. check: "
+      "the largest\nerror over its bound; it passes up to 1.00.\n");
+  if (std::any_of(rows.begin(), rows.end(), [](const Row &r) { return !r.outcome.fallbacks.empty(); }))
+    fmt::print("\n");
   for (const Row &r : rows) {
     for (const std::string &f : r.outcome.fallbacks)
       fmt::print("{}: fallback: {}\n", r.name, f);
     if (!r.error.empty()) fmt::print(stderr, "\n{}:\n{}\n", r.name, r.error);
   }
+  fmt::print("\n{} of {} agree\n",
+             std::count_if(rows.begin(), rows.end(), [](const Row &r) { return r.ok(); }), rows.size());
 }
 
 void printJson(const std::vector<Row> &rows, const tsr_device_info_t &device, double peak, double stream) {

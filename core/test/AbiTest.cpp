@@ -91,11 +91,18 @@ TEST_F(BackendVariable, UnknownNameListsWhatThereIs) {
   EXPECT_EQ(context, nullptr);
 }
 
-TEST_F(BackendVariable, KnownButNotInstalledHasNoSubstitute) {
+TEST_F(BackendVariable, ANameInCapitalsIsRecognised) {
+  setenv("TESSERA_BACKEND", "CPU", 1);
+  EXPECT_EQ(tsrCreateContext(&context), TSR_ENOTFOUND);
+  EXPECT_TRUE(
+      lastErrorHas("TESSERA_BACKEND=CPU: there is no such backend; available: cpu; did you mean cpu?"));
+}
+
+TEST_F(BackendVariable, KnownButReservedHasNoSubstitute) {
   for (const char *name : {"ptx", "rocm", "levelzero", "level_zero"}) {
     setenv("TESSERA_BACKEND", name, 1);
     EXPECT_EQ(tsrCreateContext(&context), TSR_UNIMPLEMENTED);
-    EXPECT_TRUE(lastErrorHas("not installed"));
+    EXPECT_TRUE(lastErrorHas("not part of this release"));
   }
 }
 

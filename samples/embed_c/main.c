@@ -1,6 +1,7 @@
 /* saxpy from C: read a tile program, compile it, run it on the device, check the answer. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <tessera/tessera.h>
 
 /* Ends the program with the library's text when a call fails. */
@@ -16,7 +17,8 @@ static void print_diagnostic(void *user, tsr_log_level_t level, const char *code
   (void)user;
   (void)level;
   (void)code;
-  fputs(text, stderr);
+  /* Diagnostics end their lines, notes do not. */
+  fprintf(stderr, "%s%s", text, text[0] && text[strlen(text) - 1] == '\n' ? "" : "\n");
 }
 
 static char *read_file(const char *path, size_t *size) {

@@ -109,7 +109,7 @@ class Run(Cli):
     def test_time_prints_one_line(self):
         result = self.run_saxpy("--time", "3")
         self.assertEqual(result.status, 0, result.errors)
-        self.assertRegex(result.output, r"^saxpy: median [\d.]+ (us|ms|s), min [\d.]+ (us|ms|s) \(3 runs\), [\d.]+ GB/s\n$")
+        self.assertRegex(result.output, r"^saxpy: median [\d.]+ (us|ms|s), min [\d.]+ (us|ms|s) \(3 runs\), [\d.]+ GB/s of arguments\n$")
 
     def test_timed_runs_do_not_change_the_result(self):
         out = self.folder / "out.npy"
@@ -212,6 +212,34 @@ class Arguments(Cli):
         self.refused(self.call("run"), "E_NO_FILE")
         self.refused(self.call("rnu"), "E_UNKNOWN_COMMAND", "did you mean run?")
 
+    def test_the_program_comes_before_its_arguments(self):
+        self.source(SAXPY.replace("alpha * x[i]", "alhpa * x[i]"))
+        self.refused(self.call("run", self.file), "E_UNDEFINED_NAME")
+        self.source('import tessera as ts\n\n@ts.jit\ndef f(x: ts.Tensor["n", ts.f32]) -> ts.Tensor["n", ts.f32]:\n'
+                    "    return x\n")
+        self.refused(self.call("run", self.file, "--in", f"x={self.x}"), "E_UNIMPLEMENTED", "@ts.jit")
+        self.source(SAXPY)
+        self.refused(self.call("run", self.file, "--backend", "ptx"), "E_UNIMPLEMENTED", "not part of this release")
+
+    def test_the_environment_chooses(self):
+        self.environment["TESSERA_NUMERICS"] = "sloppy"
+        self.refused(self.run_saxpy(), "E_NUMERICS_UNKNOWN", "TESSERA_NUMERICS")
+        self.assertEqual(self.run_saxpy("--numerics", "fast").status, 0)
+        self.environment["TESSERA_BACKEND"] = "foo"
+        result = self.call("backends")
+        self.assertEqual(result.status, 1)
+        self.assertIn("TESSERA_BACKEND=foo: there is no such backend", result.errors)
+
+    def test_a_fallback_is_a_note(self):
+        self.source((ROOT / "samples" / "gemm" / "gemm.py").read_text())
+        a = self.array("a", np.ones((4, 4), "f4"))
+        words = ("run", self.file, "--in", f"A={a}", f"B={a}", f"C={a}", "--out", f"C={self.folder}/c.npy")
+        self.assertRegex(self.call(*words).errors, r"^\S*kernel\.py: note: .+\n$")
+        self.assertNotIn("note:", self.call(*words, "--verbose").errors)
+
+    def test_a_run_without_outputs_says_so(self):
+        self.assertIn("note: the results are not kept", self.run_saxpy().errors)
+
     def test_unknown_names(self):
         self.refused(self.run_saxpy("--numerics", "sloppy"), "E_NUMERICS_UNKNOWN", "fast, standard, deterministic, strict")
         self.refused(self.run_saxpy("--backend", "cup"), "E_BACKEND_UNKNOWN", "did you mean cpu?")
@@ -286,6 +314,11 @@ class Sources(Cli):
         self.rejected(bytes(range(256)) * 40)
         self.rejected(b"\x7fELF" + os.urandom(4096))
         self.rejected(SAXPY.encode().replace(b"alpha * x", b"alpha\0* x"))
+
+    def test_a_nul_byte_is_one_error(self):
+        errors = self.rejected("import tessera as ts\n\0\n").errors
+        self.assertIn("line 2 holds a NUL byte", errors)
+        self.assertEqual(errors.count("error:"), 1)
 
     def test_empty(self):
         self.rejected("")
@@ -375,7 +408,10 @@ class Information(Cli):
         used = set()
         for path in set((ROOT / "tools" / "tsr").glob("*.cpp")) - {ROOT / "tools" / "tsr" / "Codes.cpp"}:
             used |= set(re.findall(r'"(E_[A-Z0-9_]+)"', path.read_text()))
-        self.assertEqual(used, set(listed))
+        self.assertEqual(used - set(listed), set())
+        self.assertEqual(len(listed), len(set(listed)))
+        for code in listed:
+            self.assertRegex(self.call("explain", code).output, rf"^{code}: .+\n\n.+")
 
     def test_explain(self):
         self.assertIn("one value per call", self.call("explain", "e_dim_clash").output)

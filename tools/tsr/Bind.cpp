@@ -24,6 +24,8 @@ public:
       p.isTensor ? readInput(p) : bindScalar(p);
     for (Error &e : dims_.complete())
       errors_.push_back(std::move(e));
+    for (const std::string &symbol : dims_.symbols())
+      if (auto value = dims_.extent(symbol)) out_.dims.emplace_back(symbol, *value);
     // A clash makes every later shape doubtful.
     if (errors_.empty()) sizeTensors();
     return std::move(errors_);
@@ -159,9 +161,9 @@ private:
       return false;
     }
     if (array.shape.size() != p.dims.size()) {
-      error("E_ARG_RANK",
-            fmt::format("{} has {} dims ({}), but {} has {} ({})", p.name, p.dims.size(),
-                        fmt::join(p.dims, ", "), path, array.shape.size(), fmt::join(array.shape, ", ")));
+      error("E_ARG_RANK", fmt::format("{} has {} {} ({}), but {} has {} ({})", p.name, p.dims.size(),
+                                      p.dims.size() == 1 ? "dim" : "dims", fmt::join(p.dims, ", "), path,
+                                      array.shape.size(), fmt::join(array.shape, ", ")));
       return false;
     }
     bool fits = true;
@@ -207,14 +209,10 @@ private:
   }
 
   void sizeTensors() {
-    for (const std::string &symbol : dims_.symbols()) {
-      auto value = dims_.extent(symbol);
-      if (value)
-        out_.dims.emplace_back(symbol, *value);
-      else
+    for (const std::string &symbol : dims_.symbols())
+      if (!dims_.extent(symbol))
         error("E_DIM_MISSING", fmt::format("dim {} has no value: no input carries it", symbol),
               fmt::format("give it with --dim {}=N", symbol));
-    }
     if (!errors_.empty()) return;
     for (size_t i = 0; i < signature_.params.size(); ++i)
       if (signature_.params[i].isTensor) sizeTensor(signature_.params[i], out_.params[i]);

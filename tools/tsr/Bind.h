@@ -34,7 +34,8 @@ struct Binding {
   std::vector<std::pair<std::string, int64_t>> tunables;
 };
 
-/// Reads files. All that is wrong is reported at once, in the order of the signature. Not thread-safe by need
+/// Reads files. All that is wrong is reported at once, in the order of the signature; `out` then holds the
+/// dims and tunables that were understood. Not thread-safe by need
 /// only: it touches nothing but its arguments and the files.
 [[nodiscard]] Errors bind(const Signature &, const Request &, Binding &out);
 

@@ -1,88 +1,102 @@
-// The tool's own error codes; the compiler explains its own.
+// Every error code: the tool's own, then the compiler's.
+#include "compiler/pipeline/Codes.h"
 #include "tools/tsr/Report.h"
+#include <algorithm>
 
 namespace tessera::cli {
 
-const std::vector<CodeText> &knownCodes() {
-  static const std::vector<CodeText> codes = {
-      {"E_UNKNOWN_COMMAND", "there is no such command", "`tsr help` lists the commands."},
-      {"E_UNKNOWN_OPTION", "the command has no such option", "`tsr COMMAND --help` lists what it takes."},
-      {"E_OPTION_VALUE", "an option's value is missing or malformed",
-       "Options that name a parameter take NAME=VALUE, for example --scalar alpha=2.0. The others take one "
-       "value,\n"
-       "either as --option VALUE or as --option=VALUE. Numbers are decimal."},
-      {"E_OPTION_REPEATED", "an option that takes one value was given twice",
-       "Only --in, --out, --scalar, --set and --dim may be repeated, each for another name."},
-      {"E_NO_FILE", "the command needs a source file",
-       "Give exactly one file: tsr run FILE ... A file is a Tessera source (.py or .tsr)."},
-      {"E_FILE_READ", "a file cannot be read", "The message holds the reason the operating system gave."},
-      {"E_NPY_FORMAT", "an input is not a .npy file this tool reads",
-       "Inputs are NumPy .npy files of version 1.0, 2.0 or 3.0 holding float16/32/64, int8/16/32/64, uint8, "
-       "uint16 or\n"
-       "bool, in C or Fortran order. numpy.save writes such files; .npz archives and pickled objects are not "
-       "read.\n"
-       "The file's size must be exactly what its header promises."},
-      {"E_ARG_UNKNOWN", "the kernel has no such parameter, or it is of another kind",
-       "--in and --out name tensors, --scalar names scalars. --out takes what the kernel writes or returns; "
-       "a\n"
-       "returned value that is no parameter is called result (result0, result1, ... for a tuple)."},
-      {"E_ARG_DUPLICATE", "one parameter was given twice", "Each name may appear once per option."},
-      {"E_ARG_MISSING", "a parameter has no value",
-       "Every tensor the kernel reads needs --in NAME=FILE, every scalar without a default --scalar "
-       "NAME=VALUE.\n"
-       "A tensor that is only written needs no --in: it starts as zeros."},
-      {"E_ARG_DTYPE", "a file's dtype is not the parameter's",
-       "f64 f32 f16 read float64/32/16 files, i64 i32 i16 i8 u8 the integer of that width, bool reads bool.\n"
-       "bf16, fp8, fp6 and fp4 read float32, converted as the language casts; with --raw they read their "
-       "bits as\n"
-       "uint16 (bf16) or uint8. tf32 is stored as float32. Convert in NumPy with array.astype(...)."},
-      {"E_ARG_RANK", "a file's number of dims is not the parameter's", "Reshape the array before saving it."},
-      {"E_ARG_SHAPE", "an extent differs from the one the parameter declares",
-       "A dim written as a number in the annotation is fixed."},
-      {"E_DIM_CLASH", "one symbolic dim got two values",
-       "A symbol has one value per call. Both parameters (or --dim) that give it one are named in the "
-       "message."},
-      {"E_DIM_UNKNOWN", "the kernel has no such symbolic dim",
-       "--dim names a symbol of the kernel's annotations."},
-      {"E_DIM_MISSING", "a symbolic dim has no value", "No input carries it. Give it with --dim NAME=VALUE."},
-      {"E_SCALAR_VALUE", "a scalar's value does not fit its dtype",
-       "Integers are decimal and within the dtype's range; bools are true or false; floats also take inf and "
-       "nan."},
-      {"E_TUNABLE_UNKNOWN", "the kernel has no such tunable",
-       "--set names an entry of @ts.kernel.autotune's space."},
-      {"E_TUNABLE_VALUE", "a tunable's value is outside its declared space", "The message lists the space."},
-      {"E_KERNEL_UNKNOWN", "the file has no such kernel, or --kernel is needed to choose one",
-       "--kernel names a @ts.kernel or @ts.jit function of the file; it may be left out where there is one."},
-      {"E_BACKEND_UNKNOWN", "there is no such backend",
-       "`tsr backends` lists the backends and why one is not usable."},
-      {"E_NUMERICS_UNKNOWN", "there is no such numerics profile",
-       "fast: reassociation and approximate functions. standard (default): IEEE operations, f32 "
-       "accumulation.\n"
-       "deterministic: the same artifact on the same device gives the same bits. strict: the same bits "
-       "everywhere."},
-      {"E_TARGET_UNKNOWN", "there is no such target",
-       "A target is a backend with, optionally, an architecture: cpu, cpu:skylake-avx512, ptx:sm_90a, "
-       "rocm:gfx942,\n"
-       "levelzero:pvc."},
-      {"E_OUTPUT_WRITE", "an output cannot be written",
-       "Outputs are written beside their final name and renamed when complete, so the directory must be "
-       "writable\n"
-       "and have room. Nothing is left half-written."},
-      {"E_OUT_OF_MEMORY", "the tensors do not fit in memory",
-       "The message says how much was wanted. Check the values given with --dim."},
-      {"E_UNIMPLEMENTED", "this is part of the product that is not there yet",
-       "The message names the operation, dtype and backend. Nothing was computed: there is no silent "
-       "substitute."},
-      {"E_NO_COMPILER", "libtessera-compiler.so could not be loaded",
-       "The compiler is its own shared object beside libtessera.so and comes from the same build."},
-      {"E_LAUNCH_REFUSED", "the runtime refused an argument",
-       "The message names the argument. The tool checks what it can before, so this is rare."},
-      {"E_PROGRAM", "the program does not compile", "The compiler's own diagnostics say where and why."},
-      {"E_INTERNAL", "the compiler or the backend failed",
-       "That is a defect of Tessera, not of your program. The crash pack named in the message holds what is "
-       "needed\n"
-       "to reproduce it: source, options, IR snapshots as far as they got, metadata and log."},
+namespace {
+
+constexpr CodeText toolCodes[] = {
+    {"E_UNKNOWN_COMMAND", "there is no such command", "`tsr help` lists the commands."},
+    {"E_UNKNOWN_OPTION", "the command has no such option", "`tsr COMMAND --help` lists what it takes."},
+    {"E_OPTION_VALUE", "an option's value is missing or malformed",
+     "Options that name a parameter take NAME=VALUE, for example --scalar alpha=2.0. The others take one "
+     "value,\n"
+     "either as --option VALUE or as --option=VALUE. Numbers are decimal."},
+    {"E_OPTION_REPEATED", "an option that takes one value was given twice",
+     "Only --in, --out, --scalar, --set and --dim may be repeated, each for another name."},
+    {"E_NO_FILE", "the command needs a source file",
+     "Give exactly one file: tsr run FILE ... A file is a Tessera source (.py or .tsr)."},
+    {"E_FILE_READ", "a file cannot be read", "The message holds the reason the operating system gave."},
+    {"E_NPY_FORMAT", "an input is not a .npy file this tool reads",
+     "Inputs are NumPy .npy files of version 1.0, 2.0 or 3.0 holding float16/32/64, int8/16/32/64, uint8, "
+     "uint16 or\n"
+     "bool, in C or Fortran order. numpy.save writes such files; .npz archives and pickled objects are not "
+     "read.\n"
+     "The file's size must be exactly what its header promises."},
+    {"E_ARG_UNKNOWN", "the kernel has no such parameter, or it is of another kind",
+     "--in and --out name tensors, --scalar names scalars. --out takes what the kernel writes or returns; "
+     "a\n"
+     "returned value that is no parameter is called result (result0, result1, ... for a tuple)."},
+    {"E_ARG_DUPLICATE", "one parameter was given twice", "Each name may appear once per option."},
+    {"E_ARG_MISSING", "a parameter has no value",
+     "Every tensor the kernel reads needs --in NAME=FILE, every scalar without a default --scalar "
+     "NAME=VALUE.\n"
+     "A tensor that is only written needs no --in: it starts as zeros."},
+    {"E_ARG_DTYPE", "a file's dtype is not the parameter's",
+     "f64 f32 f16 read float64/32/16 files, i64 i32 i16 i8 u8 the integer of that width, bool reads bool.\n"
+     "bf16, fp8, fp6 and fp4 read float32, converted as the language casts; with --raw they read their "
+     "bits as\n"
+     "uint16 (bf16) or uint8. tf32 is stored as float32. Convert in NumPy with array.astype(...)."},
+    {"E_ARG_RANK", "a file's number of dims is not the parameter's", "Reshape the array before saving it."},
+    {"E_ARG_SHAPE", "an extent differs from the one the parameter declares",
+     "A dim written as a number in the annotation is fixed."},
+    {"E_DIM_CLASH", "one symbolic dim got two values",
+     "A symbol has one value per call. Both parameters (or --dim) that give it one are named in the "
+     "message."},
+    {"E_DIM_UNKNOWN", "the kernel has no such symbolic dim",
+     "--dim names a symbol of the kernel's annotations."},
+    {"E_DIM_MISSING", "a symbolic dim has no value", "No input carries it. Give it with --dim NAME=VALUE."},
+    {"E_SCALAR_VALUE", "a scalar's value does not fit its dtype",
+     "Integers are decimal and within the dtype's range; bools are true or false; floats also take inf and "
+     "nan."},
+    {"E_TUNABLE_UNKNOWN", "the kernel has no such tunable",
+     "--set names an entry of @ts.kernel.autotune's space."},
+    {"E_KERNEL_UNKNOWN", "the file has no such kernel, or --kernel is needed to choose one",
+     "--kernel names a @ts.kernel or @ts.jit function of the file; it may be left out where there is one."},
+    {"E_BACKEND_UNKNOWN", "there is no such backend",
+     "`tsr backends` lists the backends and why one is not usable."},
+    {"E_OUTPUT_WRITE", "an output cannot be written",
+     "Outputs are written beside their final name and renamed when complete, so the directory must be "
+     "writable\n"
+     "and have room. Nothing is left half-written."},
+    {"E_OUT_OF_MEMORY", "the tensors do not fit in memory",
+     "The message says how much was wanted. Check the values given with --dim."},
+    {"E_NO_COMPILER", "libtessera-compiler.so could not be loaded",
+     "The compiler is its own shared object beside libtessera.so and comes from the same build."},
+    {"E_LAUNCH_REFUSED", "the runtime refused an argument",
+     "The message names the argument. The tool checks what it can before, so this is rare."},
+    {"E_PROGRAM", "the program does not compile", "The compiler's own diagnostics say where and why."},
+    {"E_INTERNAL", "the compiler or the backend failed",
+     "That is a defect of Tessera, not of your program. The crash pack named in the message holds what is "
+     "needed\n"
+     "to reproduce it: source, options, IR snapshots as far as they got, metadata and log."},
+};
+
+constexpr CodeText frontendCodes[] = {
+#define TSR_DIAGNOSTIC(code, title, explanation) {#code, title, explanation},
+#include "compiler/frontend/DiagnosticCodes.def"
+#undef TSR_DIAGNOSTIC
+};
+
+std::vector<CodeText> gather() {
+  std::vector<CodeText> all(std::begin(toolCodes), std::end(toolCodes));
+  auto add = [&](const CodeText &text) {
+    if (std::none_of(all.begin(), all.end(), [&](const CodeText &c) { return c.code == text.code; }))
+      all.push_back(text);
   };
+  for (const CodeText &text : frontendCodes)
+    add(text);
+  for (const frontend::DiagnosticInfo &info : kPipelineCodes)
+    add({info.code, info.title, info.explanation});
+  return all;
+}
+
+} // namespace
+
+const std::vector<CodeText> &knownCodes() {
+  static const std::vector<CodeText> codes = gather();
   return codes;
 }
 

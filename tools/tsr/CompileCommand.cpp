@@ -17,13 +17,13 @@ const CommandSpec spec = {
     "FILE --emit STAGE [options]",
     "Compiles one kernel as far as STAGE and writes it to standard output or to a file.",
     {
-        {"emit", 0, OptionSpec::Value, "STAGE",
-         "graph, schedule, tile, target, asm, object, metadata or bundle"},
+        {"emit", 0, OptionSpec::Value, "STAGE", "graph, schedule, tile, target, asm, object or metadata"},
         {"output", 'o', OptionSpec::Value, "FILE", "write there instead of to standard output"},
         {"kernel", 0, OptionSpec::Value, "NAME", "which kernel; may be left out where there is one"},
         {"target", 0, OptionSpec::Value, "TARGET",
-         "cpu (default), cpu:skylake-avx512, ptx:sm_90a, rocm:gfx942, ..."},
-        {"numerics", 0, OptionSpec::Value, "PROFILE", "fast, standard (default), deterministic or strict"},
+         "cpu (default: this machine's), cpu:skylake-avx512, cpu:x86-64-v3, ..."},
+        {"numerics", 0, OptionSpec::Value, "PROFILE",
+         "fast, standard, deterministic or strict (default: TESSERA_NUMERICS, or standard)"},
         {"set", 0, OptionSpec::Named, "NAME=VALUE", "a tunable's value, from its declared space"},
         {"dim", 0, OptionSpec::Named, "NAME=VALUE", "a dim the kernel may be specialised on"},
         {"print-ir-after-all", 0, OptionSpec::OptionalValue, "DIR",
@@ -129,10 +129,9 @@ int compileCommand(std::span<char *const> words, const std::string &commandLine)
   o.fileName = job.file;
   o.kernel = args.value("kernel");
   o.target = args.value("target", "cpu");
-  o.numerics = args.value("numerics", "standard");
   if (args.has("print-ir-after-all"))
     o.printIrAfterAll = args.value("print-ir-after-all").empty() ? "." : args.value("print-ir-after-all");
-  if (auto e = checkNumerics(o.numerics)) return fail(*e);
+  if (auto e = chooseNumerics(args.value("numerics"), o.numerics)) return fail(*e);
   if (auto e = checkTarget(o.target)) return fail(*e);
   const std::string output = args.value("output");
   if (stage->emit == Emit::Object && (output.empty() || output == "-") && isatty(STDOUT_FILENO))

@@ -2,6 +2,7 @@
 #include "numerics/Casts.h"
 #include "tools/tsr/Options.h"
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -57,10 +58,12 @@ bool toFile(npy::Bytes device, DType t, bool raw, npy::Bytes &file) {
 
 namespace {
 
+/// Leaves ERANGE in errno when the number is out of range.
 bool parseFloat(const std::string &text, double &value) {
   // strtod also takes hexadecimal floats and "nan(...)"; both are harmless. It must consume everything.
   if (text.empty() || std::isspace(static_cast<unsigned char>(text[0]))) return false;
   char *end = nullptr;
+  errno = 0;
   value = std::strtod(text.c_str(), &end);
   return *end == '\0';
 }
@@ -88,7 +91,12 @@ bool parseScalar(std::string_view text, DType t, uint64_t &bits, std::string &wh
   if (isFloat(t)) {
     double value;
     why = "not a number (inf and nan are)";
-    return parseFloat(std::string(text), value) && scalarFromDouble(value, t, bits, why);
+    if (!parseFloat(std::string(text), value)) return false;
+    if (errno == ERANGE && std::isinf(value)) {
+      why = fmt::format("too large for {}", name(t));
+      return false;
+    }
+    return scalarFromDouble(value, t, bits, why);
   }
   int64_t value;
   why = fmt::format("not a decimal integer that fits {}", name(t));

@@ -30,7 +30,7 @@ const CommandSpec explainSpec = {
     "explain",
     "CODE | --list",
     "Explains an error code: what it means, what usually causes it, how to mend it.",
-    {{"list", 0, OptionSpec::Flag, "", "list the codes of the command line itself"}},
+    {{"list", 0, OptionSpec::Flag, "", "list every code with its title"}},
     1,
     "  tsr explain E_DIM_CLASH\n"};
 const CommandSpec versionSpec = {
@@ -44,13 +44,24 @@ int backendsCommand(std::span<char *const> words) {
   if (done(backendsSpec, words, args, rc)) return rc;
   tsr_backend_info_t info = {};
   info.struct_size = sizeof info;
-  for (size_t i = 0; tsrGetBackendInfo(i, &info) == TSR_SUCCESS; ++i)
+  bool selected = false;
+  for (size_t i = 0; tsrGetBackendInfo(i, &info) == TSR_SUCCESS; ++i) {
+    selected |= info.selected != 0;
     print(fmt::format("{} {:<10} {:<13} {}\n", info.selected ? '*' : ' ', info.name,
                       info.available
                           ? fmt::format("{} device{}", info.device_count, info.device_count == 1 ? "" : "s")
                           : "not available",
                       info.available ? info.description : info.reason));
-  return exitOk;
+  }
+  if (selected) return exitOk;
+  // TESSERA_BACKEND names none of those that are available; the library says it best.
+  tsr_context_t context = nullptr;
+  const tsr_status_t status = tsrCreateContext(&context);
+  if (status == TSR_SUCCESS) {
+    (void)tsrDestroyContext(context);
+    return exitOk;
+  }
+  return fail(Error{status == TSR_ENOTFOUND ? "E_BACKEND_UNKNOWN" : "E_UNIMPLEMENTED", tsrLastError(), ""});
 }
 
 int explainCommand(std::span<char *const> words) {
@@ -59,7 +70,7 @@ int explainCommand(std::span<char *const> words) {
   if (done(explainSpec, words, args, rc)) return rc;
   if (args.has("list")) {
     for (const CodeText &c : knownCodes())
-      print(fmt::format("{:<20} {}\n", c.code, c.title));
+      print(fmt::format("{:<24} {}\n", c.code, c.title));
     return exitOk;
   }
   if (args.positional().empty())
@@ -76,18 +87,9 @@ int explainCommand(std::span<char *const> words) {
       return exitOk;
     }
   }
-  std::string why;
-  if (CompilerService *compiler = loadCompiler(why)) {
-    std::string text = compiler->explain(code);
-    if (!text.empty()) {
-      print(text.back() == '\n' ? text : text + '\n');
-      return exitOk;
-    }
-  }
   auto near = closest(code, names);
   return fail(Error{"E_OPTION_VALUE", fmt::format("no code is called {}", code),
-                    near ? fmt::format("did you mean {}?", *near)
-                         : "tsr explain --list lists the command line's own"});
+                    near ? fmt::format("did you mean {}?", *near) : "tsr explain --list lists them all"});
 }
 
 int versionCommand(std::span<char *const> words) {

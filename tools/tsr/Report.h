@@ -25,7 +25,7 @@ struct Error {
 using MaybeError = std::optional<Error>;
 using Errors = std::vector<Error>;
 
-/// What `tsr explain` knows of the tool's own codes.
+/// What `tsr explain` knows: the tool's codes, then the compiler's, each once.
 struct CodeText {
   std::string_view code, title, text;
 };

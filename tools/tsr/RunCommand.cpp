@@ -7,6 +7,7 @@
 #include "tools/tsr/Session.h"
 #include "tools/tsr/Source.h"
 #include "tools/tsr/Supervisor.h"
+#include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
 
@@ -28,8 +29,9 @@ const CommandSpec spec = {
         {"set", 0, OptionSpec::Named, "NAME=VALUE ...", "a tunable's value, from its declared space"},
         {"kernel", 0, OptionSpec::Value, "NAME", "which kernel; may be left out where there is one"},
         {"backend", 0, OptionSpec::Value, "NAME",
-         "cpu, ptx, rocm or levelzero (default: TESSERA_BACKEND, or the best)"},
-        {"numerics", 0, OptionSpec::Value, "PROFILE", "fast, standard (default), deterministic or strict"},
+         "see tsr backends (default: TESSERA_BACKEND, or the best there is)"},
+        {"numerics", 0, OptionSpec::Value, "PROFILE",
+         "fast, standard, deterministic or strict (default: TESSERA_NUMERICS, or standard)"},
         {"raw", 0, OptionSpec::Flag, "",
          "bf16 and fp8/6/4 files hold bits (uint16, uint8) instead of float32"},
         {"time", 0, OptionSpec::Value, "N", "run N times more after a warm-up and print median and minimum"},
@@ -37,9 +39,10 @@ const CommandSpec spec = {
          "say what was chosen: backend, grid, tunables, fallbacks, times"},
     },
     1,
-    "  tsr run saxpy.py --in x=x.npy y=y.npy --scalar alpha=2.0 --out y=result.npy\n"
-    "  tsr run gemm.py --in A=a.npy B=b.npy --out C=c.npy --time 20 --verbose\n"
-    "  tsr run attention.py --kernel flash --in Q=q.npy K=k.npy V=v.npy --out O=o.npy --set BLOCK_M=128\n",
+    "  tsr run samples/saxpy/saxpy.py --in x=x.npy y=y.npy --scalar alpha=2.0 --out y=result.npy\n"
+    "  tsr run samples/gemm_loops/gemm_loops.py --in A=a.npy B=b.npy --out C=c.npy --set BLOCK_N=128 --time "
+    "20\n"
+    "  tsr run samples/softmax/softmax.py --in X=x.npy --out Y=y.npy --verbose\n",
 };
 
 int report(const Failure &f) {
@@ -92,6 +95,20 @@ struct RunOptions {
   bool verbose = false;
 };
 
+/// A program that cannot be compiled is told so before its arguments are held against it. What fails only
+/// because a dim is still unknown does not count. exitOk: the program is fine as far as can be seen.
+int checkProgram(CompilerService &compiler, const std::string &source, const CompileOptions &options) {
+  std::string graph;
+  std::vector<Diagnostic> diags;
+  const CompileStatus status = compiler.emit(source, options, Emit::Graph, graph, diags);
+  std::erase_if(
+      diags, [](const Diagnostic &d) { return d.code == "E_DIM_NOT_STATIC" || d.code == "E_DIM_UNKNOWN"; });
+  const bool refused = std::any_of(diags.begin(), diags.end(), [](const Diagnostic &d) {
+    return d.severity == Diagnostic::Severity::Error;
+  });
+  return refused ? conclude(status, diags) : int(exitOk);
+}
+
 int run(const Job &job, const RunOptions &options) {
   CompilerService *compiler = needCompiler();
   if (!compiler) return exitFailed;
@@ -101,21 +118,25 @@ int run(const Job &job, const RunOptions &options) {
   const Signature *signature = nullptr;
   if (auto e = chooseKernel(signatures, job.options.kernel, signature)) return fail(*e);
 
-  Binding binding;
-  if (Errors errors = bind(*signature, options.request, binding); !errors.empty()) return fail(errors);
-  std::vector<OutputFile> files;
-  if (auto e = openOutputs(binding, files)) return fail(*e);
+  Session session;
+  if (auto f = session.open(options.backend)) return report(*f);
 
+  Binding binding;
+  const Errors errors = bind(*signature, options.request, binding);
   CompileOptions compile = job.options;
   compile.kernel = signature->kernel;
   compile.dims = binding.dims;
   compile.tunables = binding.tunables;
   recordOptions(compile);
+  if (!errors.empty()) {
+    if (int rc = checkProgram(*compiler, job.source, compile)) return rc;
+    return fail(errors);
+  }
+  std::vector<OutputFile> files;
+  if (auto e = openOutputs(binding, files)) return fail(*e);
 
-  Session session;
-  if (auto f = session.open(options.backend)) return report(*f);
   const auto compileStart = Clock::now();
-  if (auto f = session.compile(job.source, compile)) return report(*f);
+  if (auto f = session.compile(job.source, compile, !options.verbose)) return report(*f);
   const double compileSeconds = secondsSince(compileStart);
   if (auto f = session.place(binding)) return report(*f);
   const auto runStart = Clock::now();
@@ -124,7 +145,10 @@ int run(const Job &job, const RunOptions &options) {
   if (options.verbose) say(describeRun(session, binding, compileSeconds, runSeconds));
   if (int rc = writeOutputs(session, binding, options.request.raw, files)) return rc;
 
-  if (options.timedRuns == 0) return exitOk;
+  if (options.timedRuns == 0) {
+    if (options.request.out.empty()) say("tsr: note: the results are not kept: no --out names a file\n");
+    return exitOk;
+  }
   std::vector<double> seconds;
   for (int64_t i = 0; i <= options.timedRuns; ++i) { // the first warms up
     if (auto f = session.restore(binding)) return report(*f);
@@ -151,8 +175,7 @@ int runCommand(std::span<char *const> words, const std::string &commandLine) {
   Job job{.commandLine = commandLine, .file = args.positional()[0], .source = {}, .options = {}};
   job.options.fileName = job.file;
   job.options.kernel = args.value("kernel");
-  job.options.numerics = args.value("numerics", "standard");
-  if (auto e = checkNumerics(job.options.numerics)) return fail(*e);
+  if (auto e = chooseNumerics(args.value("numerics"), job.options.numerics)) return fail(*e);
   RunOptions options{
       .request = {args.named("in"), args.named("out"), args.named("scalar"), args.named("dim"),
                   args.named("set"), args.has("raw")},

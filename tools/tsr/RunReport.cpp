@@ -82,7 +82,7 @@ std::string describeTiming(const std::string &kernel, const Binding &binding, st
   double bytes = 0;
   for (const BoundParam &p : binding.params)
     bytes += double(p.bytes) * ((p.reads ? 1 : 0) + (p.writes ? 1 : 0));
-  return fmt::format("{}: median {}, min {} ({} runs), {:.2f} GB/s", kernel, duration(median),
+  return fmt::format("{}: median {}, min {} ({} runs), {:.2f} GB/s of arguments", kernel, duration(median),
                      duration(seconds.front()), seconds.size(), bytes / median * 1e-9);
 }
 

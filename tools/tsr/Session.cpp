@@ -5,14 +5,20 @@
 namespace tessera::cli {
 namespace {
 
-/// Whether the compiler has explained itself through the log callback.
 struct LogState {
-  bool sawError = false;
+  std::string_view file;
+  bool showNotes;
+  bool sawError = false; // the compiler has explained itself
 };
 
+/// Diagnostics come rendered, with their line end; notes are bare sentences.
 void showDiagnostic(void *user, tsr_log_level_t level, const char *, const char *text) {
-  if (level == TSR_LOG_ERROR) static_cast<LogState *>(user)->sawError = true;
-  say(text);
+  LogState &log = *static_cast<LogState *>(user);
+  if (level == TSR_LOG_ERROR) log.sawError = true;
+  if (std::string_view(text).ends_with('\n'))
+    say(text);
+  else if (log.showNotes)
+    say(fmt::format("{}: note: {}\n", log.file, text));
 }
 
 std::vector<tsr_named_int_t> named(const std::vector<std::pair<std::string, int64_t>> &values) {
@@ -61,8 +67,7 @@ MaybeFailure Session::open(const std::string &backend) {
     if (wanted != info.name) continue;
     known = true;
     if (!info.available)
-      return Failure{{"E_UNIMPLEMENTED",
-                      fmt::format("backend {} cannot be used here: {}", backend, info.reason),
+      return Failure{{"E_UNIMPLEMENTED", fmt::format("backend {}: {}", backend, info.reason),
                       "tsr backends lists what can"}};
   }
   if (!known)
@@ -80,8 +85,8 @@ MaybeFailure Session::open(const std::string &backend) {
   return check(tsrGetDeviceInfo(context_, &device_), "asking the device");
 }
 
-MaybeFailure Session::compile(std::string_view source, const CompileOptions &o) {
-  LogState log;
+MaybeFailure Session::compile(std::string_view source, const CompileOptions &o, bool showNotes) {
+  LogState log{.file = o.fileName, .showNotes = showNotes};
   const std::vector<tsr_named_int_t> dims = named(o.dims), tunables = named(o.tunables);
   tsr_source_options_t options = {};
   options.struct_size = sizeof options;

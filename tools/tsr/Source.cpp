@@ -4,6 +4,7 @@
 #include "tools/tsr/Options.h"
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,6 +27,9 @@ MaybeError readSource(const std::string &path, std::string &text) {
     if (text.size() > limit) return unreadable("larger than 64 MiB: no source file");
   }
   if (std::ferror(file.get())) return unreadable(std::strerror(errno));
+  if (const size_t at = text.find('\0'); at != text.npos)
+    return unreadable(fmt::format("line {} holds a NUL byte: this is no source text",
+                                  1 + std::count(text.begin(), text.begin() + ptrdiff_t(at), '\n')));
   return std::nullopt;
 }
 
@@ -104,13 +108,18 @@ MaybeError checkDim(const Signature &s, const std::string &name, const std::stri
   return std::nullopt;
 }
 
-MaybeError checkNumerics(const std::string &profile) {
-  if (parseNumericsProfile(profile)) return std::nullopt;
+MaybeError chooseNumerics(const std::string &asked, std::string &out) {
+  const char *variable = std::getenv("TESSERA_NUMERICS");
+  const bool fromVariable = asked.empty() && variable && *variable;
+  out = fromVariable ? variable : asked.empty() ? "standard" : asked;
+  if (parseNumericsProfile(out)) return std::nullopt;
   std::vector<std::string_view> names;
   for (const NumericsPermissions &p : allNumericsProfiles())
     names.push_back(p.name);
-  return Error{"E_NUMERICS_UNKNOWN", fmt::format("there is no numerics profile {}", profile),
-               fmt::format("one of {}", fmt::join(names, ", "))};
+  return Error{
+      "E_NUMERICS_UNKNOWN",
+      fmt::format("{}there is no numerics profile {}", fromVariable ? "TESSERA_NUMERICS: " : "", out),
+      fmt::format("one of {}", fmt::join(names, ", "))};
 }
 
 MaybeError checkTarget(const std::string &target) {

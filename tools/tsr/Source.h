@@ -28,8 +28,9 @@ CompilerService *needCompiler();
 [[nodiscard]] MaybeError checkDim(const Signature &, const std::string &name, const std::string &text,
                                   int64_t &value);
 
-/// Checks a profile's name, and the backend part of a target's ("ptx" of "ptx:sm_90a").
-[[nodiscard]] MaybeError checkNumerics(const std::string &profile);
+/// The profile that was asked for, else TESSERA_NUMERICS, else standard; an error when there is no such one.
+[[nodiscard]] MaybeError chooseNumerics(const std::string &asked, std::string &out);
+/// Checks the backend part of a target's name ("ptx" of "ptx:sm_90a").
 [[nodiscard]] MaybeError checkTarget(const std::string &target);
 
 } // namespace tessera::cli

@@ -69,6 +69,7 @@ TEST(Elements, ReadsScalars) {
 }
 
 TEST(Elements, RefusesScalarsThatDoNotFit) {
+  EXPECT_TRUE(refused("1e400", DType::F64));
   EXPECT_TRUE(refused("128", DType::I8));
   EXPECT_TRUE(refused("-1", DType::U8));
   EXPECT_TRUE(refused("1.5", DType::I32));
