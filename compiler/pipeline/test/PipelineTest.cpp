@@ -69,9 +69,9 @@ TEST(Sdk, ShapesAreValidatedAgainstAPolicy) {
 TEST(Pipeline, SnapshotsAreNumberedInPipelineOrder) {
   CompileOptions options;
   options.fileName = "scale.py";
-  options.printIrAfterAll = testing::TempDir() + "/tessera-snapshots";
-  std::filesystem::remove_all(options.printIrAfterAll);
-  std::filesystem::create_directories(options.printIrAfterAll);
+  std::string folder = testing::TempDir() + "/tessera-snapshots-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  options.printIrAfterAll = folder;
   std::string out;
   std::vector<Diagnostic> diags;
   ASSERT_EQ(service().emit(kScale, options, Emit::Target, out, diags), CompileStatus::Ok);
@@ -80,6 +80,7 @@ TEST(Pipeline, SnapshotsAreNumberedInPipelineOrder) {
   for (const auto &entry : std::filesystem::directory_iterator(options.printIrAfterAll))
     names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
+  std::filesystem::remove_all(folder);
   ASSERT_GT(names.size(), 15u);
   EXPECT_TRUE(names.front().starts_with("001-"));
   auto has = [&](const char *pass) {
@@ -178,6 +179,18 @@ TEST(Pipeline, ProfilesThatAreHonouredCompile) {
     EXPECT_EQ(service().compile(kScale, options, kernel, diags), CompileStatus::Ok) << profile;
     EXPECT_THAT(kernel.metadata, HasSubstr(profile));
   }
+}
+
+TEST(Pipeline, EveryValueIsLookedAtOnce) {
+  // x has two uses on each line: anything that follows uses without remembering them would need 2^300 steps.
+  std::string source = "import tessera as ts\n@ts.kernel\ndef k(X: ts.Tensor[\"n\", ts.f32], Z: ts.Tensor[\"n\", ts.f32]):\n"
+                       "    for i in ts.tile.parallel(0, n, 64):\n        x = X[i:i+64]\n        for t in range(2):\n";
+  for (int line = 0; line < 300; ++line)
+    source += "            x = x + x * 0.5\n";
+  source += "        Z[i:i+64] = x\n";
+  std::string out;
+  std::vector<Diagnostic> diags;
+  EXPECT_EQ(service().emit(source, {}, Emit::Target, out, diags), CompileStatus::Ok);
 }
 
 TEST(Pipeline, CompilesFromSeveralThreads) {

@@ -84,3 +84,28 @@ tile.kernel @carried(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index) gr
   tile.store %r, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<?xf32>
   tile.return
 }
+
+// An if gives the values of the branch that was taken, absent elements and all: the ends of the box come with them.
+// CHECK-LABEL: tile.kernel @branch
+tile.kernel @branch(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %c: i1, %n: index) grid [] attributes {params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["n"], access = "write"},
+    {name = "c", kind = "scalar", dtype = "bool"}, {name = "n", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  %five = arith.constant dense<5.0> : tensor<64xf32>
+  // CHECK: %[[R:.*]]:2 = scf.if %c -> (tensor<64xf32>, index) {
+  // CHECK: %[[HI:.*]] = arith.minsi
+  // CHECK: scf.yield %{{.*}}, %[[HI]] : tensor<64xf32>, index
+  // CHECK: scf.yield %{{.*}}, %c64 : tensor<64xf32>, index
+  // CHECK: %[[M:.*]] = tile.mask %[[R]]#0, %{{.*}} bounds(%c0 to %[[R]]#1)
+  // CHECK: tile.reduce max %[[M]]
+  %r = scf.if %c -> (tensor<64xf32>) {
+    %t = tile.load %x[%c0] extents [64] : !tile.view<?xf32> -> tensor<64xf32>
+    scf.yield %t : tensor<64xf32>
+  } else {
+    scf.yield %five : tensor<64xf32>
+  }
+  %m = tile.reduce max %r axis 0 : tensor<64xf32> -> f32
+  tile.store_elem %m, %o[%c0] : f32, !tile.view<?xf32>
+  tile.return
+}
