@@ -28,6 +28,32 @@ const char *severityColour(Diagnostic::Severity s) {
   return "";
 }
 
+/// Length of the well-formed UTF-8 sequence at `i`, or 0.
+size_t sequenceLength(const std::string &s, size_t i) {
+  auto byte = [&](size_t k) { return k < s.size() ? static_cast<unsigned char>(s[k]) : 0u; };
+  unsigned first = byte(i), second = byte(i + 1);
+  if (first < 0x80) return 1;
+  size_t n = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+  for (size_t k = 1; k < n; ++k)
+    if ((byte(i + k) >> 6) != 2) return 0;
+  // Overlong forms, surrogates and what lies past U+10FFFF.
+  bool bad = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
+             (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
+  return bad ? 0 : n;
+}
+
+/// What a terminal or a log can take: each control character (tabs and line ends aside) and each byte that is
+/// not UTF-8 becomes '?'. One byte for one, so columns stay.
+std::string printable(std::string s) {
+  for (size_t i = 0; i < s.size();) {
+    auto c = static_cast<unsigned char>(s[i]);
+    size_t n = sequenceLength(s, i);
+    if (n == 0 || (c < 0x20 && c != '\t' && c != '\n') || c == 0x7F) s[i] = '?';
+    i += std::max<size_t>(n, 1);
+  }
+  return s;
+}
+
 /// The line under the source line. Tabs are repeated and the continuation bytes of UTF-8 skipped, so that the
 /// caret stands under its character whatever the tab width; columns count bytes.
 std::string caretLine(const Diagnostic &d) {
@@ -45,7 +71,10 @@ std::string caretLine(const Diagnostic &d) {
 
 } // namespace
 
-std::string render(const Diagnostic &d, bool colour) {
+std::string render(const Diagnostic &raw, bool colour) {
+  Diagnostic d = raw;
+  for (std::string *text : {&d.message, &d.hint, &d.file, &d.sourceLine})
+    *text = printable(std::move(*text));
   const char *bold = colour ? "\033[1m" : "", *green = colour ? "\033[1;32m" : "",
              *off = colour ? "\033[0m" : "";
   std::string out = bold;

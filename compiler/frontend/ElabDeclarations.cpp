@@ -301,7 +301,12 @@ void Elaborator::declareTunables(const FunctionDecl &f) {
       if (other.name == k.name) fail(Code::E_DUPLICATE, k.loc, "tunable '" + k.name + "' is declared twice");
     Value v = evaluate(*k.value);
     if (v.isError()) continue;
-    if (v.kind != Value::Tuple || v.items.empty()) {
+    if (v.kind == Value::Tuple && v.items.empty()) {
+      fail(Code::E_TUNABLE_SPACE, k.value->loc, "the list of values of tunable '" + k.name + "' is empty",
+           "give at least one value");
+      continue;
+    }
+    if (v.kind != Value::Tuple) {
       fail(Code::E_TUNABLE_SPACE, k.value->loc,
            "the values of a tunable are a list of integers, found " + describe(v));
       continue;

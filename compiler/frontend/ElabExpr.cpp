@@ -272,7 +272,7 @@ bool Elaborator::want(const std::set<std::string> &dims, Range loc, const std::s
     }
     all = false;
     if (!reportedDims_.insert(dim).second) continue; // the first place says it
-    fail(Code::E_DIM_UNKNOWN, loc,
+    fail(Code::E_DIM_NOT_STATIC, loc,
          "the value of dim '" + dim + "' must be known at compile time: it is used as " + what,
          "give it with --dim " + dim + "=...");
   }

@@ -151,7 +151,9 @@ void Elaborator::finishIterators() {
 /// The bound of a guard `lane < bound` among the conjuncts of a condition.
 bool Elaborator::laneGuard(const Expr &e, ExprPtr &bound) const {
   auto isLane = [](const Expr &x) {
-    return x.op == Op::LaneId || (x.op == Op::Cast && x.args[0]->op == Op::LaneId);
+    if (x.op == Op::Cast) // a narrower integer would wrap and hold for later lanes again
+      return isInt(x.type.dtype) && info(x.type.dtype).bits >= 32 && x.args[0]->op == Op::LaneId;
+    return x.op == Op::LaneId;
   };
   auto widened = [](const Expr &x) {
     return clone(x.op == Op::Cast && x.args[0]->type.dtype == DType::I64 ? *x.args[0] : x);
@@ -188,7 +190,32 @@ bool Elaborator::laneGuard(const Expr &e, ExprPtr &bound) const {
   return true;
 }
 
-/// Whether a statement list writes a tensor other than at the lane's own place.
+static bool hasAtomic(const Expr &e) {
+  return e.op == Op::Atomic || std::ranges::any_of(e.args, [](const ExprPtr &a) { return hasAtomic(*a); });
+}
+
+/// Whether a statement, or one inside it, changes memory.
+static bool hasEffect(const Stmt &s) {
+  return s.kind == Stmt::StoreElem || s.kind == Stmt::StoreTile || s.kind == Stmt::BufferWrite ||
+         std::ranges::any_of(s.exprs, [](const ExprPtr &e) { return hasAtomic(*e); }) ||
+         std::ranges::any_of(s.body, hasEffect) || std::ranges::any_of(s.orelse, hasEffect);
+}
+
+/// Whether every effect of a block stands under a guard `lane < bound`; collects the bounds. Lanes from the
+/// largest bound on do nothing then.
+bool Elaborator::guarded(const Block &block, std::vector<ExprPtr> &bounds) const {
+  for (const Stmt &s : block) {
+    ExprPtr bound;
+    bool effect = hasEffect(s);
+    if (s.kind == Stmt::If && (effect || s.orelse.empty()) && laneGuard(*s.exprs[0], bound)) {
+      bounds.push_back(std::move(bound));
+      effect = !guarded(s.orelse, bounds);
+    }
+    if (effect) return false;
+  }
+  return true;
+}
+
 static void collectWrites(const Block &body, std::vector<const Stmt *> &out) {
   for (const Stmt &s : body) {
     if (s.kind == Stmt::StoreElem) out.push_back(&s);
@@ -214,8 +241,43 @@ static const Expr *findTile(const Block &body) {
   return nullptr;
 }
 
-/// The number of lanes: the guards' bound, or else the size of the tensor that every lane writes its element
-/// of.
+/// The sizes of the tensors written, when each store is to the lane's own element of a 1-D tensor: lanes from
+/// the largest size on do nothing, since a store out of range is dropped. Empty otherwise.
+std::vector<ExprPtr> Elaborator::writtenSizes() {
+  std::vector<const Stmt *> writes;
+  collectWrites(kernel_.body, writes);
+  std::vector<ExprPtr> sizes;
+  std::vector<const Dim *> seen;
+  for (const Param &p : kernel_.params)
+    if (p.atomics) return {};
+  for (const Stmt *s : writes) {
+    const Param &p = kernel_.params[static_cast<size_t>(s->param)];
+    if (p.dims.size() != 1 || s->exprs[1]->op != Op::LaneId) return {};
+    const Dim &dim = p.dims[0];
+    if (std::ranges::any_of(
+            seen, [&](const Dim *d) { return d->symbol == dim.symbol && d->constant == dim.constant; }))
+      continue;
+    seen.push_back(&dim);
+    sizes.push_back(take(dimExtent(dim), *linearId_));
+  }
+  return sizes;
+}
+
+/// A guard that is the whole domain always holds: its body takes its place.
+void Elaborator::dropGuard() {
+  for (auto s = kernel_.body.begin(); s != kernel_.body.end(); ++s) {
+    ExprPtr bound;
+    if (s->kind != Stmt::If || !s->orelse.empty() || !laneGuard(*s->exprs[0], bound)) continue;
+    if (s->exprs[0]->op == Op::LogicalAnd) return; // it asks for more than the bound
+    Block inner = std::move(s->body);
+    auto at = kernel_.body.erase(s);
+    kernel_.body.insert(at, std::make_move_iterator(inner.begin()), std::make_move_iterator(inner.end()));
+    return;
+  }
+}
+
+/// The number of lanes: the largest bound of the guards when they hold every effect, or else the size of what
+/// every lane writes its own element of.
 void Elaborator::finishLanes() {
   if (!linearId_ || sink_.hasErrors()) return;
   if (const Expr *tile = findTile(kernel_.body)) {
@@ -225,56 +287,28 @@ void Elaborator::finishLanes() {
          "use a tile grid, or work on single elements");
     return;
   }
-  Type i64{Type::Scalar, DType::I64, {}};
-  std::vector<size_t> guards;
-  for (size_t i = 0; i < kernel_.body.size(); ++i) {
-    Stmt &s = kernel_.body[i];
-    ExprPtr bound;
-    if (s.kind == Stmt::If && laneGuard(*s.exprs[0], bound)) {
-      guards.push_back(i);
-      if (!kernel_.laneCount) {
-        kernel_.laneCount = std::move(bound);
-      } else {
-        std::vector<ExprPtr> args;
-        args.push_back(std::move(kernel_.laneCount));
-        args.push_back(std::move(bound));
-        kernel_.laneCount = make(Op::Maximum, i64, s.loc, std::move(args));
-      }
-    }
-  }
-  if (guards.size() == 1) { // a guard that is exactly the domain always holds
-    Stmt &s = kernel_.body[guards[0]];
-    const Expr &c = *s.exprs[0];
-    bool exact = c.op == Op::Lt || c.op == Op::Le || c.op == Op::Gt || c.op == Op::Ge;
-    if (exact && s.orelse.empty()) {
-      Block inner = std::move(s.body);
-      auto at = kernel_.body.erase(kernel_.body.begin() + static_cast<std::ptrdiff_t>(guards[0]));
-      kernel_.body.insert(at, std::make_move_iterator(inner.begin()), std::make_move_iterator(inner.end()));
-    }
-    return;
-  }
-  if (kernel_.laneCount) return;
-
-  std::vector<const Stmt *> writes;
-  collectWrites(kernel_.body, writes);
-  const Param *target = nullptr;
-  bool clear = !writes.empty();
-  for (const Stmt *s : writes) {
-    const Param &p = kernel_.params[static_cast<size_t>(s->param)];
-    clear &= p.dims.size() == 1 && s->exprs[1]->op == Op::LaneId;
-    clear &= !target || (target->dims.size() == p.dims.size() && target->dims[0].symbol == p.dims[0].symbol &&
-                         target->dims[0].constant == p.dims[0].constant);
-    target = &p;
-  }
-  for (const Param &p : kernel_.params)
-    clear &= !p.atomics;
-  if (!clear) {
+  std::vector<ExprPtr> counts;
+  if (!guarded(kernel_.body, counts))
+    counts = writtenSizes();
+  else if (counts.size() == 1)
+    dropGuard();
+  if (counts.empty()) {
     fail(Code::E_LINEAR_DOMAIN, *linearId_,
-         "the number of lanes is not clear: there is no guard, and what is written is not one tensor at [i]",
-         "add a guard: if i < n:");
+         "the number of lanes is not clear: a guard does not hold every write, and what is written is not "
+         "tensors at [i]",
+         "put every write under a guard: if i < n:");
     return;
   }
-  kernel_.laneCount = take(dimExtent(target->dims[0]), *linearId_);
+  for (ExprPtr &count : counts) {
+    if (!kernel_.laneCount) {
+      kernel_.laneCount = std::move(count);
+      continue;
+    }
+    std::vector<ExprPtr> args;
+    args.push_back(std::move(kernel_.laneCount));
+    args.push_back(std::move(count));
+    kernel_.laneCount = make(Op::Maximum, {Type::Scalar, DType::I64, {}}, *linearId_, std::move(args));
+  }
 }
 
 void Elaborator::finishBatch() {

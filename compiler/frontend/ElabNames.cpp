@@ -68,6 +68,10 @@ void Elaborator::undefined(const std::string &name, Range loc) {
     return;
   }
   std::string otherwise;
+  if (frame().isKernel)
+    for (const std::string &dim : kernel_.dims)
+      if (dim != name && ("*" + dim + "*").find("*" + name + "*") != std::string::npos)
+        otherwise = name + " appears only in the product " + dim;
   for (const Tunable &t : tunables_)
     if (t.name == name) otherwise = "read the tunable as ts.tile.context()." + name;
   if (otherwise.empty())

@@ -206,7 +206,10 @@ Value Elaborator::reduce(const BuiltinInfo &b, const Arguments &a, Range loc) {
   Value v = operand(*a[0]);
   if (v.isError()) return v;
   if (!v.isTile())
-    return fail(Code::E_TYPE, a[0]->loc, std::string("'") + b.name + "' takes a tile, found " + describe(v));
+    return fail(Code::E_TYPE, a[0]->loc, std::string("'") + b.name + "' takes a tile, found " + describe(v),
+                b.id == Builtin::Max   ? "the larger of two values is ts.tile.maximum(a, b)"
+                : b.id == Builtin::Min ? "the smaller of two values is ts.tile.minimum(a, b)"
+                                       : "");
   auto rank = static_cast<int64_t>(v.shape.size());
   std::optional<int64_t> axis = isRow ? rank - 1 : staticAxis(a[1], v.shape.size(), -1);
   if (!axis) return Value::error();

@@ -202,7 +202,6 @@ private:
   void kernelReturn(const ast::Stmt &);
   void returnOne(Value, const ast::Expr &, size_t index, size_t count);
   void storeResult(Value, int param, Range);
-  void kernelBody(const ast::Block &);
 
   // Control flow (ElabControl.cpp)
   std::vector<std::string> fixRebound(const std::set<std::string> &assigned, std::vector<SymbolId> &carried);
@@ -224,6 +223,9 @@ private:
   bool gridCall(const ast::Stmt &);
   bool gridBound(const Value &, Range, ExprPtr &);
   void finishIterators();
+  bool guarded(const Block &, std::vector<ExprPtr> &bounds) const;
+  std::vector<ExprPtr> writtenSizes();
+  void dropGuard();
   void finishLanes();
   void finishBatch();
   bool laneGuard(const Expr &, ExprPtr &) const;

@@ -354,6 +354,12 @@ std::vector<Token> tokenize(const SourceText &source, DiagnosticSink &sink) {
                    std::to_string(kMaxSourceBytes));
     return {Token{}};
   }
+  if (uint32_t line = source.firstBrokenLine()) {
+    sink.error(Code::E_CHARACTER, {line, 1, line, 2},
+               "this is not source text: the line holds a NUL or bytes that are not UTF-8",
+               "check that this is the right file, and save it as UTF-8");
+    return {Token{}};
+  }
   return Lexer(source, sink).run();
 }
 

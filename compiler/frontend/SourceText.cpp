@@ -19,7 +19,24 @@ static size_t sequenceLength(std::string_view s, size_t i) {
   if (n == 0 || i + n > s.size()) return 0;
   for (size_t k = 1; k < n; ++k)
     if ((byte(i + k) >> 6) != 2) return 0;
+  // Overlong forms, surrogates and what lies past U+10FFFF.
+  unsigned char second = n > 1 ? byte(i + 1) : 0;
+  if (first == 0xC0 || first == 0xC1 || first > 0xF4) return 0;
+  if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F)) return 0;
+  if ((first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F)) return 0;
   return n;
+}
+
+uint32_t SourceText::firstBrokenLine() const {
+  uint32_t number = 1;
+  for (size_t i = 0; i < text_.size();) {
+    size_t n = text_[i] == '\0' ? 0 : sequenceLength(text_, i);
+    while (number < starts_.size() && starts_[number] <= i)
+      ++number;
+    if (n == 0) return number;
+    i += n;
+  }
+  return 0;
 }
 
 std::string SourceText::line(uint32_t number) const {

@@ -18,6 +18,9 @@ public:
   /// end.
   std::string line(uint32_t number) const;
 
+  /// The first line that holds a NUL or bytes that are not UTF-8, or 0: then this is no text.
+  uint32_t firstBrokenLine() const;
+
 private:
   std::string text_, fileName_;
   std::vector<size_t> starts_;

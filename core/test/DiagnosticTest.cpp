@@ -45,6 +45,17 @@ TEST(Diagnostic, CaretStandsUnderItsCharacterBehindTabsAndUtf8) {
             "a.py:3:7: error: [E_UNKNOWN_NAME] unknown name 'alhpa'\n  \t\xC3\xA4 = q\n  \t    ^\n");
 }
 
+TEST(Diagnostic, WhatIsNoTextIsNotPrintedRaw) {
+  Diagnostic d = sample();
+  d.message = "a\xFF \x1B[2J";
+  d.hint = "\xC3\xA4 \xC0\x80 \xED\xA0\x80";
+  d.sourceLine = std::string("\xE2\x82 = q\0\tx", 9);
+  d.col = 6;
+  d.endCol = 7;
+  EXPECT_EQ(render(d, false), "a.py:3:6: error: [E_UNKNOWN_NAME] a? ?[2J\n  ?? = q?\tx\n       ^\n"
+                              "  hint: \xC3\xA4 ?? ???\n");
+}
+
 TEST(Diagnostic, StrangeColumnsDoNoHarm) {
   Diagnostic d = sample();
   for (uint32_t col : {0u, 1u, 17u, 18u, 19u, 4000000000u})

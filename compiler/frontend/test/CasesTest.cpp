@@ -160,8 +160,8 @@ const std::vector<Case> &cases() {
       {"E_DIVISION_BY_ZERO", kernelWith("y = 1 / 0"), "1 / 0"},
       {"E_CONSTANT", kernelWith("y = ts.tile.zeros((s,))"), "s"},
       // Tiles and tensors
-      {"E_DIM_UNKNOWN", kernelWith("y = A[0, :]"), ":"},
-      {"E_DIM_UNKNOWN", kernelWith("y = ts.tile.zeros((M // 2,))"), "M // 2"},
+      {"E_DIM_NOT_STATIC", kernelWith("y = A[0, :]"), ":"},
+      {"E_DIM_NOT_STATIC", kernelWith("y = ts.tile.zeros((M // 2,))"), "M // 2"},
       {"E_SLICE", kernelWith("y = A[0, 0:s]"), "0:s"},
       {"E_SLICE", kernelWith("y = A[0, 4:4]"), "4:4"},
       {"E_SLICE", kernelWith("y = A[0, 0:8:2]"), "2"},

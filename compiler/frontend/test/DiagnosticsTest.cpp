@@ -60,6 +60,34 @@ TEST(Diagnostics, ElaborationGoesOnBehindAnError) {
   EXPECT_EQ(out.diags[2].code, "E_STORE_TYPE");
 }
 
+TEST(Diagnostics, WhatIsNoTextIsRefusedOnce) {
+  for (const std::string &bad :
+       {std::string(1, '\0'), std::string("\xFF"), std::string("\xC3"), std::string("\xC0\x80"),
+        std::string("\xED\xA0\x80"), std::string("\xF4\x90\x80\x80")}) {
+    Outcome out = compile(kernelWith("y = 'a" + bad + "'\nz = q $ " + bad));
+    ASSERT_EQ(out.diags.size(), 1u) << out.text();
+    EXPECT_EQ(out.diags[0].code, "E_CHARACTER");
+    EXPECT_EQ(out.diags[0].line, 6u);
+    EXPECT_THAT(out.text(), HasSubstr("this is not source text"));
+    EXPECT_EQ(out.text().find(bad), std::string::npos);
+  }
+  EXPECT_THAT(compile("\xEF\xBB\xBF" + kernelWith("A[0, 0] = f  # \xF0\x9F\x99\x82")).text(),
+              HasSubstr("store_elem"));
+}
+
+TEST(Diagnostics, HintsNameTheLikelySlip) {
+  EXPECT_THAT(compile("import tessera as ts\n@ts.kernel\ndef k(x: ts.Tensor[\"B*H\", ts.f32]):\n    x[0] = "
+                      "H\n")
+                  .text(),
+              HasSubstr("hint: H appears only in the product B*H"));
+  EXPECT_THAT(compile(kernelWith("A[0, 0] = ts.tile.max(A[0, 1], 3.0)")).text(),
+              HasSubstr("hint: the larger of two values is ts.tile.maximum(a, b)"));
+  EXPECT_THAT(compile("import tessera as ts\n@ts.kernel.autotune(space=dict(B=[]))\ndef k(x: "
+                      "ts.Tensor[\"n\", ts.f32]):\n    x[0] = 1.0\n")
+                  .text(),
+              HasSubstr("the list of values of tunable 'B' is empty"));
+}
+
 TEST(Diagnostics, AtMostAHundred) {
   std::string body;
   for (int i = 0; i < 300; ++i)

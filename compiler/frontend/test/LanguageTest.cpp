@@ -108,6 +108,17 @@ TEST(Control, CarriedVariablesKeepOneSymbol) {
   EXPECT_THAT(text, HasSubstr("store A[0, 0 +4] = %b.0"));
 }
 
+TEST(Control, ReboundInOneBranchKeepsTheOldValueOnTheOther) {
+  // The variable has its value before the branch and is carried through it: the other side yields that value.
+  std::string text = of("t = A[0:4, 0:4]\nif s > 0:\n    t = t * 2.0\nB[0:4, 0:4] = t");
+  EXPECT_THAT(text, HasSubstr("  %t.0 : <4x4xf32> = load A[0 +4, 0 +4]<4x4xf32>\n"
+                              "  if gt(s, 0:i32) carries %t.0\n"
+                              "    %t.0 : <4x4xf32> = mul(%t.0, broadcast(2.0:f32)<4x4xf32>)\n"
+                              "  store B[0 +4, 0 +4] = %t.0\n"));
+  text = of("t = A[0:4, 0:4]\nif s > 0:\n    B[0, 0] = f\nelse:\n    t = t + 1.0\nB[0:4, 0:4] = t");
+  EXPECT_THAT(text, HasSubstr("if gt(s, 0:i32) carries %t.0\n    store_elem B[0, 0] = f\n  else\n    %t.0 "));
+}
+
 TEST(Control, DefinedInBothBranches) {
   std::string text = of("if s > 0:\n    y = f\nelse:\n    y = f + 1.0\nA[0, 0] = y");
   EXPECT_THAT(text, HasSubstr(": f32 = 0.0:f32\n  if gt(s, 0:i32) carries %y."));

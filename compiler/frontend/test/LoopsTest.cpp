@@ -102,6 +102,52 @@ TEST(Lanes, TheGuardIsTheDomain) {
   EXPECT_THAT(compile(source + "    x[i] = x[i] * 2\n").text(), HasSubstr("lanes dim n\n  store_elem"));
 }
 
+/// The `lanes` line of the program with that body, or the whole text when it has none.
+static std::string lanes(const std::string &body) {
+  std::string text = compile(kHead +
+                             "def k(X: ts.Tensor[\"n\", ts.f32], Y: ts.Tensor[\"n\", ts.f32], Z: "
+                             "ts.Tensor[\"m\", ts.f32]):\n    i = ts.tile.linear_id()\n" +
+                             body)
+                         .text();
+  size_t at = text.find("  lanes ");
+  return at == std::string::npos ? text : text.substr(at);
+}
+
+TEST(Lanes, AnElseBesideAGuardKeepsEveryLane) {
+  EXPECT_THAT(lanes("    if i < 4:\n        Y[i] = 5.0\n    else:\n        Y[i] = X[i]\n"),
+              testing::StartsWith("  lanes dim n\n  if lt(lane_id, 4)\n    store_elem Y[lane_id] = "
+                                  "5.0:f32\n  else\n    store_elem Y[lane_id] = load_elem X"));
+  EXPECT_THAT(lanes("    if i < 4:\n        Y[i] = 5.0\n    else:\n        Z[i] = X[i]\n"),
+              testing::StartsWith("  lanes maximum(dim n, dim m)\n  if lt("));
+  EXPECT_THAT(lanes("    if i < 4:\n        Y[i] = 5.0\n    else:\n        Y[2 * i] = X[i]\n"),
+              HasSubstr("E_LINEAR_DOMAIN"));
+}
+
+TEST(Lanes, AChainOfGuardsCoversItsLargest) {
+  EXPECT_THAT(lanes("    if i < n // 2:\n        Y[i] = 1.0\n    elif i < n:\n        Y[i] = 2.0\n"),
+              testing::StartsWith("  lanes maximum(floordiv(dim n, 2), dim n)\n  if lt("));
+  EXPECT_THAT(lanes("    if i < n // 2:\n        Y[i] = 1.0\n    elif i < n:\n        Y[i] = 2.0\n"
+                    "    else:\n        Y[i] = 3.0\n"),
+              testing::StartsWith("  lanes dim n\n  if lt("));
+  EXPECT_THAT(lanes("    if i < 4:\n        Y[i] = 1.0\n    elif X[i] > 0.0:\n        Y[i] = 2.0\n"),
+              testing::StartsWith("  lanes dim n\n"));
+}
+
+TEST(Lanes, WritesBesideAGuardCount) {
+  EXPECT_THAT(lanes("    if i < 4:\n        Y[i] = 1.0\n    Z[i] = 2.0\n"),
+              testing::StartsWith("  lanes maximum(dim n, dim m)\n  if lt("));
+  EXPECT_THAT(lanes("    if i < 4:\n        Y[2 * i] = 1.0\n    Z[i] = 2.0\n"), HasSubstr("E_LINEAR_DOMAIN"));
+  EXPECT_THAT(lanes("    if i < 4:\n        Y[i] = 1.0\n    ts.tile.atomic_add(Z, (0,), 1.0)\n"),
+              HasSubstr("E_LINEAR_DOMAIN"));
+  EXPECT_THAT(lanes("    v = X[i]\n    if i < 4:\n        Y[2 * i] = v\n"),
+              testing::StartsWith("  lanes 4\n  %v"));
+}
+
+TEST(Lanes, NarrowComparisonsAreNoGuards) {
+  EXPECT_THAT(lanes("    if ts.tile.cast(i, ts.i8) < 4:\n        Y[i] = 1.0\n"),
+              testing::StartsWith("  lanes dim n\n  if lt("));
+}
+
 TEST(Lanes, ReturnedScalarsLandAtTheLane) {
   std::string text = compile(kHead + "def k(x: ts.Tensor[\"n\", ts.f32]) -> ts.Tensor[\"n\", ts.f32]:\n    i "
                                      "= ts.tile.linear_id()\n    return x[i] * 2\n")

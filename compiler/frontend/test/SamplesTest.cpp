@@ -126,7 +126,7 @@ TEST(Samples, FlashAttention) {
 }
 
 TEST(Samples, AttentionNeedsItsHeadDim) {
-  EXPECT_NE(sample("flash_attention").find("[E_DIM_UNKNOWN] the value of dim 'D'"), std::string::npos);
+  EXPECT_NE(sample("flash_attention").find("[E_DIM_NOT_STATIC] the value of dim 'D'"), std::string::npos);
 }
 
 } // namespace
