@@ -101,8 +101,7 @@ int checkProgram(CompilerService &compiler, const std::string &source, const Com
   std::string graph;
   std::vector<Diagnostic> diags;
   const CompileStatus status = compiler.emit(source, options, Emit::Graph, graph, diags);
-  std::erase_if(
-      diags, [](const Diagnostic &d) { return d.code == "E_DIM_NOT_STATIC" || d.code == "E_DIM_UNKNOWN"; });
+  std::erase_if(diags, [](const Diagnostic &d) { return d.code == "E_DIM_NOT_STATIC"; });
   const bool refused = std::any_of(diags.begin(), diags.end(), [](const Diagnostic &d) {
     return d.severity == Diagnostic::Severity::Error;
   });
