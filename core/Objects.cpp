@@ -7,7 +7,8 @@ std::vector<std::shared_ptr<StreamObject>> ContextObject::streams() const {
   std::vector<std::shared_ptr<StreamObject>> out;
   if (defaultStream) out.push_back(defaultStream);
   std::lock_guard lock(mutex_);
-  out.insert(out.end(), streams_.begin(), streams_.end());
+  for (auto &[key, stream] : streams_)
+    out.push_back(stream);
   return out;
 }
 

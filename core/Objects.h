@@ -3,11 +3,11 @@
 #include "core/Handles.h"
 #include "core/KernelMetadata.h"
 #include "core/LaunchPlan.h"
-#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <tessera/backend.hpp>
+#include <unordered_map>
 #include <vector>
 
 namespace tessera {
@@ -70,33 +70,33 @@ struct ContextObject : Object<ContextObject, tsr_context_t, HandleKind::Context>
   /// Waits for all queued work; failures stay with their streams.
   void drain() const;
 
-  template <class T> std::vector<std::shared_ptr<T>> &children();
+  template <class T> using Owned = std::unordered_map<T *, std::shared_ptr<T>>;
+  template <class T> Owned<T> &children();
   template <class T> void add(std::shared_ptr<T> object) {
     std::lock_guard lock(mutex_);
-    children<T>().push_back(std::move(object));
+    T *key = object.get();
+    children<T>().emplace(key, std::move(object));
   }
   /// Takes `object` out; the caller's copy is the last one unless someone is waiting for it.
   template <class T> std::shared_ptr<T> remove(T *object) {
     std::lock_guard lock(mutex_);
-    auto &list = children<T>();
-    auto it = std::find_if(list.begin(), list.end(), [&](auto &p) { return p.get() == object; });
-    if (it == list.end()) return nullptr;
-    std::shared_ptr<T> out = std::move(*it);
-    list.erase(it);
+    auto node = children<T>().extract(object);
+    if (!node) return nullptr;
+    std::shared_ptr<T> out = std::move(node.mapped());
     out->retire();
     return out;
   }
 
 private:
-  mutable std::mutex mutex_; // guards the lists
-  std::vector<std::shared_ptr<StreamObject>> streams_;
-  std::vector<std::shared_ptr<EventObject>> events_;
-  std::vector<std::shared_ptr<ModuleObject>> modules_;
+  mutable std::mutex mutex_; // guards what follows
+  Owned<StreamObject> streams_;
+  Owned<EventObject> events_;
+  Owned<ModuleObject> modules_;
 };
 
-template <> inline std::vector<std::shared_ptr<StreamObject>> &ContextObject::children() { return streams_; }
-template <> inline std::vector<std::shared_ptr<EventObject>> &ContextObject::children() { return events_; }
-template <> inline std::vector<std::shared_ptr<ModuleObject>> &ContextObject::children() { return modules_; }
+template <> inline ContextObject::Owned<StreamObject> &ContextObject::children() { return streams_; }
+template <> inline ContextObject::Owned<EventObject> &ContextObject::children() { return events_; }
+template <> inline ContextObject::Owned<ModuleObject> &ContextObject::children() { return modules_; }
 
 /// Resolves a handle, or fails with a text that names what was expected.
 template <class T> tsr_status_t resolve(typename T::Handle handle, T *&out);

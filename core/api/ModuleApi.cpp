@@ -3,6 +3,8 @@
 #include "core/Modules.h"
 #include "core/api/Structs.h"
 #include "numerics/NumericsProfile.h"
+#include <cstring>
+#include <string_view>
 
 using namespace tessera;
 
@@ -38,19 +40,39 @@ tsr_status_t compileOptions(ContextObject &context, const tsr_source_options_t &
   return readPairs(o.tunables, o.tunable_count, "tunables", out.tunables);
 }
 
-#ifdef TESSERA_CHECKED
-/// Checked builds also make sure that every tensor fits its allocation.
+/// Every tensor must fit the allocation it points into. Host memory that is no allocation of the context
+/// serves as well on the CPU; checked builds insist.
 tsr_status_t checkExtents(const KernelObject &kernel, const uint64_t *values) {
   for (size_t i = 0; i < kernel.plan.argumentCount(); ++i) {
-    int64_t bytes = kernel.plan.tensorBytes(i, values);
-    auto *p = reinterpret_cast<const void *>(values[i]);
-    if (bytes >= 0 && !kernel.context->device->owns(p, static_cast<size_t>(bytes)))
-      return fail(TSR_EINVAL, "argument " + std::to_string(i) + " (" + kernel.plan.name(i) + "): its " +
-                                  std::to_string(bytes) + " bytes do not lie inside one live allocation");
+    int64_t needed = kernel.plan.tensorBytes(i, values);
+    if (needed <= 0) continue;
+    auto available = kernel.context->device->available(reinterpret_cast<const void *>(values[i]));
+    if (available && static_cast<uint64_t>(needed) <= *available) continue;
+#ifndef TESSERA_CHECKED
+    if (!available) continue;
+#endif
+    std::string has = available ? "its allocation has " + std::to_string(*available) + " from the pointer on"
+                                : "the pointer is in no live allocation";
+    return fail(TSR_EINVAL, "kernel " + kernel.metadata.name + ": argument " + std::to_string(i) + " (" +
+                                kernel.plan.name(i) + "): its dims need " + std::to_string(needed) +
+                                " bytes, " + has);
   }
   return TSR_SUCCESS;
 }
-#endif
+
+/// What an image seems to be, by its first bytes.
+const char *describeImage(const void *image, size_t size) {
+  auto has = [&](std::string_view id, size_t at) {
+    return size >= at + id.size() &&
+           std::memcmp(static_cast<const char *>(image) + at, id.data(), id.size()) == 0;
+  };
+  return has("\x7f"
+             "ELF",
+             0)
+             ? "an ELF object"
+         : has("TSRB", 4) ? "a Tessera bundle"
+                          : "of no known format";
+}
 
 } // namespace
 
@@ -69,6 +91,20 @@ tsr_status_t tsrLoadModuleFromSource(tsr_context_t handle, const char *source, s
     if (tsr_status_t status = compileKernels({source, len}, std::move(compile), o.log, o.log_user, kernels))
       return status;
     return createModule(handle, std::move(kernels), module);
+  });
+}
+
+tsr_status_t tsrLoadModule(tsr_context_t handle, const void *image, size_t size, tsr_module_t *module) {
+  return guarded([&] {
+    ContextObject *context;
+    if (tsr_status_t status = resolve(handle, context)) return status;
+    if (tsr_status_t status = requireOut(image, "image")) return status;
+    if (tsr_status_t status = requireOut(module, "module")) return status;
+    if (size == 0) return fail(TSR_EINVAL, "the image is empty");
+    return fail(
+        TSR_UNIMPLEMENTED,
+        std::string("the image (") + std::to_string(size) + " bytes) is " + describeImage(image, size) +
+            ", and compiled modules cannot be loaded yet: " + "load the source with tsrLoadModuleFromSource");
   });
 }
 
@@ -110,6 +146,26 @@ tsr_status_t tsrKernelMetadata(tsr_kernel_t handle, const char **yaml) {
   });
 }
 
+tsr_status_t tsrKernelArgInfo(tsr_kernel_t handle, size_t index, tsr_arg_info_t *info) {
+  return guarded([&] {
+    KernelObject *kernel;
+    if (tsr_status_t status = resolve(handle, kernel)) return status;
+    static_assert(int(MetadataParam::Kind::Dim) == TSR_ARG_DIM &&
+                  int(MetadataParam::Kind::Result) == TSR_ARG_RESULT);
+    const auto &params = kernel->metadata.params;
+    if (index >= params.size())
+      return fail(TSR_ENOTFOUND, "kernel " + kernel->metadata.name + " takes " +
+                                     std::to_string(params.size()) + " arguments");
+    const MetadataParam &p = params[index];
+    tsr_arg_info_t known{};
+    known.name = p.name.c_str();
+    known.dtype = name(p.dtype);
+    known.kind = static_cast<int32_t>(p.kind);
+    known.bytes = static_cast<uint32_t>(storageBytes(p.dtype));
+    return writeInfo(known, info);
+  });
+}
+
 tsr_status_t tsrLaunch(tsr_kernel_t handle, tsr_stream_t streamHandle, tsr_launch_t launch, void **args,
                        size_t nargs) {
   return guarded([&] {
@@ -129,9 +185,7 @@ tsr_status_t tsrLaunch(tsr_kernel_t handle, tsr_stream_t streamHandle, tsr_launc
     std::string why;
     if (!kernel->plan.bind(launch, args, nargs, values, grid, why))
       return fail(TSR_EINVAL, "kernel " + kernel->metadata.name + ": " + why);
-#ifdef TESSERA_CHECKED
     if (tsr_status_t status = checkExtents(*kernel, values)) return status;
-#endif
     tsr_status_t status = stream->device->launch(kernel->device, values, grid, why);
     return status == TSR_SUCCESS ? status : fail(status, why);
   });

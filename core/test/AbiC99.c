@@ -31,6 +31,11 @@ int main(void) {
   CHECK(memcmp(in, out, sizeof in) == 0);
   CHECK(tsrFree(context, p) == TSR_SUCCESS);
   CHECK(tsrFree(context, p) == TSR_EINVAL);
+  {
+    tsr_module_t module = NULL;
+    CHECK(tsrLoadModule(context, "\177ELF", 4, &module) == TSR_UNIMPLEMENTED);
+    CHECK(tsrKernelArgInfo(NULL, 0, NULL) == TSR_EINVAL);
+  }
   CHECK(tsrDestroyContext(context) == TSR_SUCCESS);
   CHECK(tsrDestroyContext(context) == TSR_EINVAL);
   return 0;

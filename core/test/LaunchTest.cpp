@@ -114,13 +114,34 @@ TEST_F(Launch, HandleErrors) {
   ASSERT_OK(tsrDestroyContext(other));
 }
 
-#ifdef TESSERA_CHECKED
-TEST_F(Launch, CheckedBuildsCompareTensorsWithTheirAllocations) {
+TEST_F(Launch, TensorsMustFitTheirAllocations) {
   n = 1001;
   EXPECT_EQ(run(kFromMetadata), TSR_EINVAL);
-  EXPECT_TRUE(lastErrorHas("argument 0 (x): its 4004 bytes do not lie inside one live allocation"));
+  EXPECT_TRUE(
+      lastErrorHas("kernel saxpy: argument 0 (x): its dims need 4004 bytes, its allocation has 4000 from the "
+                   "pointer on"));
+  n = 1000;
+  ++y;
+  EXPECT_EQ(run(kFromMetadata), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("argument 1 (y): its dims need 4000 bytes, its allocation has 3996"));
+  n = 999;
+  EXPECT_OK(run(kFromMetadata));
+  synchronize();
+  EXPECT_EQ(y[998], 7.0f);
 }
+
+TEST_F(Launch, HostMemoryServesOnTheCpu) {
+  std::vector<float> mine(1000, 1.0f);
+  y = mine.data();
+#ifdef TESSERA_CHECKED
+  EXPECT_EQ(run(kFromMetadata), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("argument 1 (y): its dims need 4000 bytes, the pointer is in no live allocation"));
+#else
+  ASSERT_OK(run(kFromMetadata));
+  synchronize();
+  EXPECT_EQ(mine[999], 7.0f);
 #endif
+}
 
 /// Every program adds one to its cell of a 3-axis grid.
 const char *kCellsYaml = R"yaml({name: cells, target: cpu, numerics: standard, params: [

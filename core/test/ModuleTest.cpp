@@ -74,6 +74,44 @@ TEST_F(Modules, BadImagesAreRefused) {
   EXPECT_EQ(tsrGetKernel(m, nullptr, &k), TSR_ENOTFOUND);
 }
 
+TEST_F(Modules, CompiledImagesAreNamedAndNotLoaded) {
+  tsr_module_t m = nullptr;
+  const char elf[] = "\x7f"
+                     "ELF...",
+             bundle[] = "\x10\0\0\0TSRB", text[] = "# source";
+  EXPECT_EQ(tsrLoadModule(context, elf, 7, &m), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("the image (7 bytes) is an ELF object"));
+  EXPECT_EQ(tsrLoadModule(context, bundle, 8, &m), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("a Tessera bundle"));
+  EXPECT_EQ(tsrLoadModule(context, text, 3, &m), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("of no known format"));
+  EXPECT_EQ(tsrLoadModule(context, elf, 0, &m), TSR_EINVAL);
+  EXPECT_EQ(tsrLoadModule(context, nullptr, 7, &m), TSR_EINVAL);
+  EXPECT_EQ(tsrLoadModule(context, elf, 7, nullptr), TSR_EINVAL);
+  EXPECT_EQ(tsrLoadModule(nullptr, elf, 7, &m), TSR_EINVAL);
+  EXPECT_EQ(m, nullptr);
+}
+
+TEST_F(Modules, ArgumentsAreDescribed) {
+  tsr_kernel_t k = kernel(kSaxpyYaml, saxpy);
+  tsr_arg_info_t info{};
+  EXPECT_EQ(tsrKernelArgInfo(k, 0, &info), TSR_EINVAL); // struct_size is not set
+  info.struct_size = sizeof info;
+  ASSERT_OK(tsrKernelArgInfo(k, 2, &info));
+  EXPECT_STREQ(info.name, "alpha");
+  EXPECT_STREQ(info.dtype, "f32");
+  EXPECT_EQ(info.kind, TSR_ARG_SCALAR);
+  EXPECT_EQ(info.bytes, 4u);
+  ASSERT_OK(tsrKernelArgInfo(k, 3, &info));
+  EXPECT_STREQ(info.dtype, "i64");
+  EXPECT_EQ(info.kind, TSR_ARG_DIM);
+  EXPECT_EQ(info.bytes, 8u);
+  EXPECT_EQ(tsrKernelArgInfo(k, 4, &info), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("kernel saxpy takes 4 arguments"));
+  EXPECT_EQ(tsrKernelArgInfo(k, 0, nullptr), TSR_EINVAL);
+  EXPECT_EQ(tsrKernelArgInfo(nullptr, 0, &info), TSR_EINVAL);
+}
+
 class FromSource : public RuntimeTest {
 protected:
   tsr_status_t load(const tsr_source_options_t *options) {

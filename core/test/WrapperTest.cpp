@@ -58,6 +58,60 @@ TEST(Wrapper, FailuresThrowWithStatusAndText) {
   EXPECT_THROW(buffer.download(std::span<float>(host)), Error);
 }
 
+/// What launching with `args` throws, or "".
+template <class... Args> std::string refusal(const Kernel &kernel, const Args &...args) {
+  try {
+    launch(kernel, args...);
+  } catch (const Error &e) {
+    EXPECT_EQ(e.status(), TSR_EINVAL);
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Wrapper, NumbersTakeTheParametersType) {
+  Context context;
+  Module module = load(context, kSaxpyYaml, saxpy);
+  Kernel k = module.kernel();
+  std::vector<float> host(8, 1.0f);
+  auto x = context.upload<float>(host), y = context.upload<float>(host);
+  launch(k, x, y, 2.5, 8); // a double for f32
+  launch(k, x, y, 2, 8u);  // an integer for f32
+  EXPECT_EQ(y.download(), std::vector<float>(8, 5.5f));
+  auto wide = context.alloc<double>(8);
+  EXPECT_EQ(refusal(k, x, wide, 1.0f, 8),
+            "TSR_EINVAL: argument 1 (y, f32): the buffer's elements have another size");
+  EXPECT_EQ(refusal(k, x, 1.0f, y, 8),
+            "TSR_EINVAL: argument 1 (y, f32): a buffer or a device pointer is needed");
+  EXPECT_EQ(refusal(k, x, y, y, 8), "TSR_EINVAL: argument 2 (alpha, f32): a value is needed, not a buffer");
+  EXPECT_EQ(refusal(k, x, y, 1.0f, 8.0), "TSR_EINVAL: argument 3 (n, i64): an integer is needed");
+  EXPECT_EQ(refusal(k, x, y, 1.0f, UINT64_MAX), "TSR_EINVAL: argument 3 (n, i64): the value is out of range");
+}
+
+TEST(Wrapper, ScalarsStayInRange) {
+  Context context;
+  Module module = load(context, R"yaml({name: typed, target: cpu, numerics: standard, params: [
+    {name: a, kind: scalar, dtype: i8}, {name: b, kind: scalar, dtype: u8}, {name: c, kind: scalar, dtype: bool},
+    {name: d, kind: scalar, dtype: f16}], launch: {}})yaml",
+                       [](const uint64_t *v, int64_t, int64_t, uint8_t *) {
+                         if (v[0] != 0x80 || v[1] != 255 || v[2] != 1 || v[3] != 0x3C00) abort();
+                       });
+  Kernel k = module.kernel();
+  struct Half {
+    uint16_t bits = 0x3C00;
+  } one;
+  launch(k, -128, 255, true, one);
+  context.synchronize();
+  const char *range = "the value is out of range";
+  EXPECT_NE(refusal(k, -129, 0, 0, one).find(range), std::string::npos);
+  EXPECT_NE(refusal(k, 128, 0, 0, one).find(range), std::string::npos);
+  EXPECT_NE(refusal(k, 0, -1, 0, one).find(range), std::string::npos);
+  EXPECT_NE(refusal(k, 0, 256, 0, one).find(range), std::string::npos);
+  EXPECT_NE(refusal(k, 0, 0, 2, one).find(range), std::string::npos);
+  EXPECT_NE(refusal(k, 0, 0, 0, 1.0f).find("pass a trivially copyable class"), std::string::npos);
+  EXPECT_NE(refusal(k, 0, 0, 0, Dim(1)).find("pass a trivially"), std::string::npos);
+}
+
 TEST(Wrapper, ObjectsMove) {
   Context context;
   Buffer<int> a = context.alloc<int>(4), b;

@@ -58,6 +58,7 @@ public:
     return TSR_EINVAL;
   }
   bool owns(const void *dptr, size_t bytes) override { return pool_.owns(dptr, bytes); }
+  std::optional<size_t> available(const void *dptr) override { return pool_.available(dptr); }
   MemoryUse memoryUse() override {
     return {info_.memoryBytes, freeMemoryBytes(), pool_.bytesInUse(), pool_.bytesPooled()};
   }

@@ -160,6 +160,17 @@ bool MemoryPool::owns(const void *p, size_t bytes) const {
   return offset <= it->second.requested && bytes <= it->second.requested - offset;
 }
 
+std::optional<size_t> MemoryPool::available(const void *p) const {
+  auto address = reinterpret_cast<uintptr_t>(p);
+  std::lock_guard lock(mutex_);
+  auto it = live_.upper_bound(address);
+  if (it == live_.begin()) return std::nullopt;
+  const auto &[begin, block] = *--it;
+  size_t offset = address - begin;
+  if (offset >= block.rounded) return std::nullopt;
+  return block.requested - std::min(offset, block.requested);
+}
+
 void MemoryPool::trim() {
   std::lock_guard lock(mutex_);
   trimLocked();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace tessera::cpu {
@@ -28,6 +29,8 @@ public:
   bool free(void *p);
   /// Does [p, p + bytes) lie inside one live block?
   bool owns(const void *p, size_t bytes) const;
+  /// Bytes from `p` to the end of the live block it points into; nullopt: into none.
+  std::optional<size_t> available(const void *p) const;
   /// Unmaps what is kept but not in use; the chunks of small blocks once none of these is in use.
   void trim();
 

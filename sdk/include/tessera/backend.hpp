@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tessera/tessera.h>
 
@@ -90,6 +91,8 @@ public:
   virtual tsr_status_t free(void *dptr, std::string &why) = 0;
   /// Is the range inside one live allocation of this context?
   virtual bool owns(const void *dptr, size_t bytes) = 0;
+  /// Bytes from `dptr` to the end of the live allocation it points into; nullopt: into none of this context.
+  virtual std::optional<size_t> available(const void *dptr) = 0;
   virtual MemoryUse memoryUse() = 0;
   virtual void trim() = 0;
   virtual std::unique_ptr<DeviceStream> createStream(std::string &why) = 0; // null on failure

@@ -259,6 +259,12 @@ typedef struct tsr_source_options {
 TSR_API tsr_status_t tsrLoadModuleFromSource(tsr_context_t context, const char *source, size_t len,
                                              const tsr_source_options_t *options, tsr_module_t *module);
 
+/* Loads a module compiled earlier: `size` bytes of a Tessera bundle or of an ELF object. Not there yet: every
+ * image is TSR_UNIMPLEMENTED, with a text that names what it seems to be. TSR_EINVAL: image or module is
+ * NULL, or size is 0. */
+TSR_API tsr_status_t tsrLoadModule(tsr_context_t context, const void *image, size_t size,
+                                   tsr_module_t *module);
+
 /* Destroys the module and its kernel handles. Launches queued before still run: the code stays until they are
  * done. */
 TSR_API tsr_status_t tsrUnloadModule(tsr_module_t module);
@@ -271,6 +277,19 @@ TSR_API tsr_status_t tsrGetKernel(tsr_module_t module, const char *name, tsr_ker
 /* The kernel's metadata, a YAML document: parameters, tile sizes, resources, launch geometry, fallbacks
  * taken. Owned by the module. */
 TSR_API tsr_status_t tsrKernelMetadata(tsr_kernel_t kernel, const char **yaml);
+
+typedef enum { TSR_ARG_TENSOR = 0, TSR_ARG_RESULT = 1, TSR_ARG_SCALAR = 2, TSR_ARG_DIM = 3 } tsr_arg_kind_t;
+
+typedef struct tsr_arg_info {
+  size_t struct_size;
+  const char *name;  /* the strings are the module's */
+  const char *dtype; /* of the elements or the scalar, "f32"; "i64" for a dim */
+  int32_t kind;      /* tsr_arg_kind_t */
+  uint32_t bytes;    /* of one element, the scalar or the dim */
+} tsr_arg_info_t;
+
+/* What tsrLaunch expects as argument `index`, counted from 0. Past the last one: TSR_ENOTFOUND. */
+TSR_API tsr_status_t tsrKernelArgInfo(tsr_kernel_t kernel, size_t index, tsr_arg_info_t *info);
 
 /* Programs per axis. x runs over the last (fastest) axis of the metadata's launch.axes, y over the one before
  * it, and z over the product of the others; missing axes are 1. */
@@ -287,7 +306,8 @@ typedef struct {
  * read during the call. A grid of 0,0,0 takes grid, block and shared memory from the metadata; any other grid
  * and block must equal what the metadata derives, and smem_bytes must be 0 or equal too. A grid without
  * programs does nothing, successfully. TSR_EINVAL names the first argument that is missing, null, misaligned
- * (to its dtype) or negative (a dim). */
+ * (to its dtype), negative (a dim), or larger by its dims than what its allocation has from the pointer on.
+ * On the CPU a pointer to the host's own memory is taken as it is; Debug and sanitizer builds refuse it. */
 TSR_API tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch, void **args,
                                size_t nargs);
 

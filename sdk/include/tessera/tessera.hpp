@@ -13,6 +13,7 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -186,11 +187,24 @@ struct Dim {
   explicit constexpr Dim(int v) : value(v) {}
 };
 
-/// An entry point; owned by its Module.
+/// An entry point; owned by its Module. Copies share what is known of its arguments.
 class Kernel {
 public:
-  explicit Kernel(tsr_kernel_t handle) : handle_(handle) {}
+  explicit Kernel(tsr_kernel_t handle) : handle_(handle) {
+    auto arguments = std::make_shared<std::vector<tsr_arg_info_t>>();
+    for (;;) {
+      tsr_arg_info_t info{};
+      info.struct_size = sizeof info;
+      tsr_status_t status = tsrKernelArgInfo(handle, arguments->size(), &info);
+      if (status == TSR_ENOTFOUND) break;
+      check(status);
+      arguments->push_back(info);
+    }
+    arguments_ = std::move(arguments);
+  }
   tsr_kernel_t handle() const noexcept { return handle_; }
+  /// What a launch takes, in order.
+  std::span<const tsr_arg_info_t> arguments() const noexcept { return *arguments_; }
   /// YAML.
   std::string metadata() const {
     const char *text = nullptr;
@@ -200,6 +214,7 @@ public:
 
 private:
   tsr_kernel_t handle_;
+  std::shared_ptr<const std::vector<tsr_arg_info_t>> arguments_;
 };
 
 /// Compiled code. Destruction leaves queued launches running.
@@ -305,49 +320,108 @@ private:
 
 namespace detail {
 
-/// A launch argument as the ABI reads it: a pointer, a scalar of its own type, or an int64.
-template <class T> T *abiValue(const Buffer<T> &b) { return b.get(); }
-inline int64_t abiValue(Dim d) { return d.value; }
-inline uint8_t abiValue(bool b) { return b; }
+/// A value given for a launch, before the parameter's type is looked at.
+struct LaunchValue {
+  enum class Kind : uint8_t { Pointer, Signed, Unsigned, Float, Opaque };
+  Kind kind;
+  size_t bytes;  // of a pointer's element (0: not known) or of an opaque value
+  uint64_t bits; // of all kinds but Float
+  double real;   // of Float
+};
+
+template <class T> LaunchValue launchValue(T *p) {
+  size_t bytes = 0;
+  if constexpr (!std::is_void_v<T>) bytes = sizeof(T);
+  return {LaunchValue::Kind::Pointer, bytes, reinterpret_cast<uintptr_t>(p), 0};
+}
+template <class T> LaunchValue launchValue(const Buffer<T> &b) { return launchValue(b.get()); }
+inline LaunchValue launchValue(Dim d) {
+  return {LaunchValue::Kind::Signed, 8, static_cast<uint64_t>(d.value), 0};
+}
 template <class T>
-  requires std::is_arithmetic_v<T> || std::is_pointer_v<T> ||
-           (std::is_class_v<T> && std::is_trivially_copyable_v<T>)
-T abiValue(T value) {
-  return value;
+  requires std::is_arithmetic_v<T>
+LaunchValue launchValue(T value) {
+  using Kind = LaunchValue::Kind;
+  if constexpr (std::is_floating_point_v<T>)
+    return {Kind::Float, sizeof value, 0, static_cast<double>(value)};
+  else
+    return {std::is_signed_v<T> ? Kind::Signed : Kind::Unsigned, sizeof value, static_cast<uint64_t>(value),
+            0};
+}
+/// A type of the caller's for what C++ has no type for: f16, bf16, fp8.
+template <class T>
+  requires(std::is_class_v<T> && std::is_trivially_copyable_v<T>)
+LaunchValue launchValue(T value) {
+  static_assert(sizeof(T) <= sizeof(uint64_t), "a scalar argument has at most eight bytes");
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return {LaunchValue::Kind::Opaque, sizeof value, bits, 0};
 }
 
-/// The value in a slot of eight bytes, which the library may read whole whatever the parameter's type is.
-/// Integers are widened, so that any integer type serves any integer parameter.
-template <class T> uint64_t launchSlot(T value) {
-  static_assert(sizeof(T) <= sizeof(uint64_t), "a scalar argument has at most eight bytes");
-  uint64_t slot = 0;
-  if constexpr (std::is_integral_v<T>)
-    slot = static_cast<uint64_t>(value);
-  else
-    std::memcpy(&slot, &value, sizeof value);
-  return slot;
+/// `v` in the form the parameter has in memory, in a slot of eight bytes; null, or why it cannot be.
+inline const char *convert(const tsr_arg_info_t &to, const LaunchValue &v, uint64_t &slot) {
+  using Kind = LaunchValue::Kind;
+  const std::string_view dtype = to.dtype;
+  slot = v.bits;
+  if (to.kind == TSR_ARG_TENSOR || to.kind == TSR_ARG_RESULT) {
+    if (v.kind != Kind::Pointer) return "a buffer or a device pointer is needed";
+    return v.bytes <= 1 || v.bytes == to.bytes ? nullptr : "the buffer's elements have another size";
+  }
+  if (v.kind == Kind::Pointer) return "a value is needed, not a buffer";
+  if (v.kind == Kind::Opaque) return v.bytes == to.bytes ? nullptr : "the value has another size";
+  if (dtype == "f64" || dtype == "f32") {
+    double real = v.kind == Kind::Float    ? v.real
+                  : v.kind == Kind::Signed ? static_cast<double>(static_cast<int64_t>(v.bits))
+                                           : static_cast<double>(v.bits);
+    float single = static_cast<float>(real);
+    if (to.bytes == sizeof single) {
+      slot = 0;
+      std::memcpy(&slot, &single, sizeof single);
+    } else {
+      std::memcpy(&slot, &real, sizeof real);
+    }
+    return nullptr;
+  }
+  const bool isUnsigned = dtype == "bool" || dtype[0] == 'u';
+  if (!isUnsigned && dtype[0] != 'i') return "pass a trivially copyable class of the parameter's size";
+  if (v.kind == Kind::Float) return "an integer is needed";
+  // The bits above the largest value must be no part of the number.
+  const unsigned width = dtype == "bool" ? 1 : to.bytes * 8 - !isUnsigned;
+  const bool negative = v.kind == Kind::Signed && static_cast<int64_t>(v.bits) < 0;
+  if (negative && isUnsigned) return "the value is out of range";
+  const uint64_t magnitude = negative ? ~v.bits : v.bits;
+  return width < 64 && magnitude >> width ? "the value is out of range" : nullptr;
 }
 
 inline void launch(const Kernel &kernel, tsr_stream_t stream, auto... values) {
   constexpr size_t count = sizeof...(values);
-  uint64_t slots[count + 1] = {launchSlot(values)...};
-  void *args[count + 1];
-  for (size_t i = 0; i <= count; ++i)
+  const LaunchValue given[count + 1] = {values...};
+  uint64_t slots[count + 1] = {};
+  void *args[count + 1] = {};
+  auto known = kernel.arguments();
+  for (size_t i = 0; i < count; ++i) {
     args[i] = &slots[i];
+    if (known.size() != count) continue; // tsrLaunch says what is missing
+    if (const char *why = convert(known[i], given[i], slots[i]))
+      throw Error(TSR_EINVAL, "TSR_EINVAL: argument " + std::to_string(i) + " (" + known[i].name + ", " +
+                                  known[i].dtype + "): " + why);
+  }
   check(tsrLaunch(kernel.handle(), stream, tsr_launch_t{}, args, count));
 }
 
 } // namespace detail
 
 /// Queues one launch, its grid derived from the dims. Arguments: buffers (or device pointers), result
-/// buffers, scalars, Dims. A floating-point scalar must have exactly the kernel's type (2.0f for f32: a
-/// double would be misread); integers and dims may have any integer type.
+/// buffers, scalars, Dims. Numbers are converted to the parameter's dtype (a double for an f32 is rounded);
+/// what would lose its meaning throws TSR_EINVAL: a fraction for an integer, a value out of range, elements
+/// of another size (those of one byte serve any tensor), a number for f16, bf16 or fp8, which take a class of
+/// their size.
 template <class... Args> void launch(const Kernel &kernel, const Stream &stream, const Args &...args) {
-  detail::launch(kernel, stream.handle(), detail::abiValue(args)...);
+  detail::launch(kernel, stream.handle(), detail::launchValue(args)...);
 }
 /// On the default stream.
 template <class... Args> void launch(const Kernel &kernel, const Args &...args) {
-  detail::launch(kernel, nullptr, detail::abiValue(args)...);
+  detail::launch(kernel, nullptr, detail::launchValue(args)...);
 }
 
 } // namespace tessera
