@@ -1,5 +1,8 @@
 #include "core/test/Support.h"
 #include "plugins/cpu/runtime/MemoryPool.h"
+#include "plugins/cpu/runtime/Topology.h"
+#include <filesystem>
+#include <fstream>
 #include <random>
 
 using namespace tessera::test;
@@ -230,6 +233,20 @@ TEST_F(Memory, TrimGivesSmallBlocksBackOnceNoneIsInUse) {
   char *again = alloc<char>(4000);
   again[3999] = 1;
   ASSERT_OK(tsrFree(context, again));
+}
+
+TEST(MemoryLimit, IsTheLeastOfTheGroupsAbove) {
+  namespace fs = std::filesystem;
+  fs::path root = fs::path(testing::TempDir()) / "tessera-groups";
+  fs::create_directories(root / "a" / "b");
+  std::ofstream(root / "a" / "b" / "memory.max") << "max\n";
+  EXPECT_EQ(tessera::cpu::groupMemoryLimit(root.string(), "/a/b"), UINT64_MAX);
+  std::ofstream(root / "a" / "memory.max") << "4096\n";
+  EXPECT_EQ(tessera::cpu::groupMemoryLimit(root.string(), "/a/b"), 4096u);
+  std::ofstream(root / "memory.max") << "1024\n";
+  EXPECT_EQ(tessera::cpu::groupMemoryLimit(root.string(), "/a/b"), 1024u);
+  EXPECT_EQ(tessera::cpu::groupMemoryLimit((root / "none").string(), ""), UINT64_MAX);
+  fs::remove_all(root);
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <sched.h>
 #include <set>
+#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -52,6 +53,14 @@ uint64_t memInfo(const char *key) {
   return 0;
 }
 
+/// The control group (v2) of this process: "/", or "/system.slice/x.service"; "" when it is not known.
+std::string ownGroup() {
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("0::")) return line.substr(3);
+  return "";
+}
+
 } // namespace
 
 int coreCount() {
@@ -68,8 +77,25 @@ std::string processorName() {
   return uname(&system) == 0 ? system.machine : "CPU";
 }
 
-uint64_t totalMemoryBytes() { return memInfo("MemTotal:"); }
-uint64_t freeMemoryBytes() { return memInfo("MemAvailable:"); }
+uint64_t groupMemoryLimit(const std::string &root, std::string group) {
+  uint64_t limit = UINT64_MAX;
+  for (;;) { // a parent's limit binds its children
+    std::ifstream file(root + group + "/memory.max");
+    if (uint64_t bytes; file >> bytes) limit = std::min(limit, bytes); // "max" is no number
+    size_t slash = group.rfind('/');
+    if (slash == std::string::npos) return limit;
+    group.resize(slash);
+  }
+}
+
+uint64_t totalMemoryBytes() {
+  uint64_t machine = memInfo("MemTotal:");
+  if (struct sysinfo system; !machine && sysinfo(&system) == 0) // no /proc here
+    machine = uint64_t{system.totalram} * system.mem_unit;
+  return std::min(machine, groupMemoryLimit("/sys/fs/cgroup", ownGroup()));
+}
+
+uint64_t freeMemoryBytes() { return std::min(memInfo("MemAvailable:"), totalMemoryBytes()); }
 
 uint32_t vectorBytes() {
 #if defined(__x86_64__)
