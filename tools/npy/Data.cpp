@@ -16,6 +16,12 @@ static_assert(std::endian::native == std::endian::little, "makeHeader and the re
 void Bytes::Free::operator()(std::byte *p) const { std::free(p); }
 
 bool Bytes::allocate(size_t size) {
+  if (!reserve(size)) return false;
+  std::memset(data(), 0, size);
+  return true;
+}
+
+bool Bytes::reserve(size_t size) {
   constexpr size_t alignment = 64;
   data_.reset();
   size_ = 0;
@@ -23,9 +29,16 @@ bool Bytes::allocate(size_t size) {
   size_t rounded = std::max(alignment, (size + alignment - 1) / alignment * alignment);
   auto *p = static_cast<std::byte *>(std::aligned_alloc(alignment, rounded));
   if (!p) return false;
-  std::memset(p, 0, rounded);
   data_.reset(p);
   size_ = size;
+  return true;
+}
+
+bool Bytes::grow(size_t size) {
+  Bytes larger;
+  if (!larger.reserve(size)) return false;
+  std::copy_n(data(), size_, larger.data());
+  *this = std::move(larger);
   return true;
 }
 
@@ -138,13 +151,22 @@ Status read(const std::string &path, Array &out, std::string &why) {
   const size_t size = size_t(h.elements) * h.type.bytes;
   const size_t inHead = std::min(head.size() - h.dataOffset, size);
   Bytes raw;
-  if (!raw.allocate(size)) return outOfMemory(h, why);
+  // In growing pieces from a pipe, so that memory is taken for what came and not for what the header promises.
+  size_t have = inHead;
+  size_t piece = S_ISREG(st.st_mode) ? size : std::min(size, maxHeaderBytes); // inHead is no more
+  if (!raw.grow(piece)) return outOfMemory(h, why);
   std::copy_n(head.data() + h.dataOffset, inHead, raw.data());
-  ssize_t rest = file.readFully(raw.data() + inHead, size - inHead);
-  if (rest < 0) return failed();
+  for (;;) {
+    ssize_t n = file.readFully(raw.data() + have, piece - have);
+    if (n < 0) return failed();
+    have += size_t(n);
+    if (have < piece || piece == size) break;
+    piece = piece > size / 2 ? size : piece * 2;
+    if (!raw.grow(piece)) return outOfMemory(h, why);
+  }
   std::byte extra;
   ssize_t more = head.size() - h.dataOffset > size ? 1 : file.readFully(&extra, 1);
-  if (!checkSize(h, h.dataOffset + inHead + size_t(rest) + size_t(std::max<ssize_t>(more, 0)), why))
+  if (!checkSize(h, h.dataOffset + have + size_t(std::max<ssize_t>(more, 0)), why))
     return Status::Malformed;
   return finish(h, std::move(raw), out, why);
 }

@@ -41,6 +41,8 @@ class Bytes {
 public:
   /// Takes `size` bytes, zeroed; false when there are not that many.
   [[nodiscard]] bool allocate(size_t size);
+  /// Takes `size` bytes, at least those there are, which stay; the new ones are undefined.
+  [[nodiscard]] bool grow(size_t size);
   std::byte *data() { return data_.get(); }
   const std::byte *data() const { return data_.get(); }
   size_t size() const { return size_; }
@@ -48,6 +50,7 @@ public:
   std::span<const std::byte> span() const { return {data_.get(), size_}; }
 
 private:
+  bool reserve(size_t size); // undefined contents
   struct Free {
     void operator()(std::byte *p) const;
   };

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <sys/stat.h>
+#include <thread>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -184,6 +186,25 @@ TEST_F(NpyFile, RefusesWhatIsShortOrLong) {
   fill(fileOf(dictOf("<i4", "(1,)"), "abcdefgh"));
   EXPECT_EQ(read(path_, a, why), Status::Malformed);
   EXPECT_THAT(why, HasSubstr("trailing"));
+}
+
+TEST_F(NpyFile, BelievesAPipeOnlyWhenItHasCome) {
+  auto readPipe = [&](const std::string &text, Array &out, std::string &why) {
+    std::remove(path_.c_str());
+    EXPECT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+    std::thread writer([&] { fill(text); });
+    Status status = read(path_, out, why);
+    writer.join();
+    return status;
+  };
+  Array a;
+  std::string why, data(400000, '\7');
+  ASSERT_EQ(readPipe(fileOf(dictOf("<i4", "(100000,)"), data), a, why), Status::Ok) << why;
+  ASSERT_EQ(a.data.size(), data.size());
+  EXPECT_EQ(std::memcmp(a.data.data(), data.data(), data.size()), 0);
+  // Terabytes promised, half a megabyte there: refused by its length, not for want of memory.
+  EXPECT_EQ(readPipe(fileOf(dictOf("<i4", "(1000000000000,)"), data), a, why), Status::Malformed);
+  EXPECT_THAT(why, HasSubstr("truncated"));
 }
 
 TEST_F(NpyFile, SaysWhyAFileCannotBeOpened) {
