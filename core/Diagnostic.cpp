@@ -1,5 +1,6 @@
 #include "core/CompilerService.h"
 #include <algorithm>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -54,19 +55,33 @@ std::string printable(std::string s) {
   return s;
 }
 
-/// The line under the source line. Tabs are repeated and the continuation bytes of UTF-8 skipped, so that the
-/// caret stands under its character whatever the tab width; columns count bytes.
-std::string caretLine(const Diagnostic &d) {
-  std::string out;
-  size_t begin = d.col - 1;
-  size_t end = std::max<size_t>(d.endCol > d.col ? d.endCol - 1 : d.col, begin + 1);
-  end = std::max(begin + 1, std::min(end, d.sourceLine.size()));
-  for (size_t i = 0; i < end; ++i) {
-    char c = i < d.sourceLine.size() ? d.sourceLine[i] : ' ';
-    if ((static_cast<unsigned char>(c) & 0xC0) == 0x80) continue;
-    out += i == begin ? '^' : i > begin ? '~' : c == '\t' ? '\t' : ' ';
-  }
-  return out;
+/// Byte offsets of the code points of `s`, and its size.
+std::vector<size_t> codePoints(const std::string &s) {
+  std::vector<size_t> starts;
+  for (size_t i = 0; i < s.size(); ++i)
+    if ((static_cast<unsigned char>(s[i]) >> 6) != 2) starts.push_back(i);
+  starts.push_back(s.size());
+  return starts;
+}
+
+/// The source line and its caret line; columns count code points, tabs are repeated so that the caret stands under its
+/// character whatever the tab width. A very long line is cut to a window around the caret.
+std::string sourceAndCaret(const Diagnostic &d, const char *mark, const char *off) {
+  constexpr size_t kWindow = 160;
+  std::vector<size_t> at = codePoints(d.sourceLine);
+  size_t length = at.size() - 1;
+  size_t first = std::min<size_t>(d.col ? d.col - 1 : 0, length);
+  size_t last = std::clamp<size_t>(d.endCol ? d.endCol - 1 : 0, first + 1, std::max(length, first + 1));
+  size_t from = length > kWindow && first > kWindow / 2 ? first - kWindow / 2 : 0;
+  size_t to = std::min(length, from + kWindow);
+  last = std::min(last, std::max(to, first + 1));
+  std::string out = "  " + d.sourceLine.substr(at[from], at[to] - at[from]) + "\n";
+  // A column past the line's end says nothing.
+  if (!d.col || d.col > length + 1) return out;
+  out += "  ";
+  for (size_t i = from; i < first; ++i)
+    out += d.sourceLine[at[i]] == '\t' ? '\t' : ' ';
+  return out + mark + '^' + std::string(last - first - 1, '~') + off + "\n";
 }
 
 } // namespace
@@ -87,12 +102,7 @@ std::string render(const Diagnostic &raw, bool colour) {
   out += std::string(severityName(d.severity)) + ": " + off + bold;
   if (!d.code.empty()) out += "[" + d.code + "] ";
   out += d.message + off + "\n";
-  if (d.line && !d.sourceLine.empty()) {
-    out += "  " + d.sourceLine + "\n";
-    // A column far past the line's end says nothing and would only make a long line of blanks.
-    if (d.col && d.col <= d.sourceLine.size() + 1)
-      out += std::string("  ") + green + caretLine(d) + off + "\n";
-  }
+  if (d.line && !d.sourceLine.empty()) out += sourceAndCaret(d, green, off);
   if (!d.hint.empty()) out += "  hint: " + d.hint + "\n";
   return out;
 }
