@@ -166,6 +166,24 @@ def k(X: ts.Tensor["B*H", "M", ts.f32], Z: ts.Tensor["B*H", "M", ts.f32]):
     yield p.run({"B*H": 6, "M": 20}, {"X": ("f32", x)}, {"Z": want("f32", x + 1)})
 
 
+def lane_domains():
+    """Every lane that writes runs, whatever the guards look like."""
+    x = random("f32", (40,), 9)
+    head = """@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Y: ts.Tensor["n", ts.f32]):
+    i = ts.tile.linear_id()
+"""
+    lanes = np.arange(40)
+    cases = {
+        "else": ("    if i < 4:\n        Y[i] = 5.0\n    else:\n        Y[i] = X[i]\n", np.where(lanes < 4, 5, x)),
+        "elif": ("    if i < n // 2:\n        Y[i] = 5.0\n    elif i < n:\n        Y[i] = X[i]\n", np.where(lanes < 20, 5, x)),
+        "beside": ("    Y[i] = X[i]\n    if i < 4:\n        Y[i] = 5.0\n", np.where(lanes < 4, 5, x)),
+        "guard": ("    if i < n - 10:\n        Y[i] = X[i]\n", np.where(lanes < 30, x, 0)),
+    }
+    for name, (body, expected) in cases.items():
+        yield program(f"lanes/domain/{name}", head + body).run({"n": 40}, {"X": ("f32", x)}, {"Y": want("f32", expected, initial=np.zeros(40))})
+
+
 def programs():
     yield from grids()
     yield from iterators()
@@ -173,3 +191,4 @@ def programs():
     yield from lanes()
     yield from results()
     yield from products()
+    yield from lane_domains()
