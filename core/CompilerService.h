@@ -1,5 +1,5 @@
-// The seam between libtessera.so, which never links LLVM, and libtessera-compiler.so, which it loads on first use.
-// Both come from one build, so C++ types cross it; no exception does.
+// The seam between libtessera.so, which never links LLVM, and libtessera-compiler.so, which it loads on first
+// use. Both come from one build, so C++ types cross it; no exception does.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -18,7 +18,7 @@ struct Diagnostic {
   std::string hint;    // how to mend it; may be empty
   std::string file;
   uint32_t line = 0, col = 0, endCol = 0; // from 1; line 0: no place in the source
-  std::string sourceLine;                  // the text of `line`
+  std::string sourceLine;                 // the text of `line`
 };
 
 /// `file:line:col: error: [CODE] message`, the source line, a caret range and the hint; one trailing newline.
@@ -45,24 +45,24 @@ struct Signature {
 
 struct CompileOptions {
   std::string fileName = "<source>";
-  std::string kernel;               // empty: the only one
-  std::string target = "cpu";       // "cpu", "cpu:skylake-avx512", "ptx:sm_90", ...
+  std::string kernel;         // empty: the only one
+  std::string target = "cpu"; // "cpu", "cpu:skylake-avx512", "ptx:sm_90", ...
   std::string numerics = "standard";
   std::vector<std::pair<std::string, int64_t>> dims;     // values that may be specialised on
   std::vector<std::pair<std::string, int64_t>> tunables; // --set
-  std::string printIrAfterAll;      // directory for numbered snapshots, empty: none
-  bool keepIr = false;              // fill CompiledKernel::ir
+  std::string printIrAfterAll;                           // directory for numbered snapshots, empty: none
+  bool keepIr = false;                                   // fill CompiledKernel::ir
 };
 
-/// Entry of a compiled CPU kernel. `values[i]` holds the i-th launch argument of decision D15: a pointer, a scalar's
-/// bits zero-extended, or an int64 dim. Runs the programs [begin, end) of the linearised grid, last axis fastest.
-/// `scratch` is 64-byte aligned, CompiledKernel::scratchBytes long and private to the call.
+/// Entry of a compiled CPU kernel. `values[i]` holds the i-th launch argument of decision D15: a pointer, a
+/// scalar's bits zero-extended, or an int64 dim. Runs the programs [begin, end) of the linearised grid, last
+/// axis fastest. `scratch` is 64-byte aligned, CompiledKernel::scratchBytes long and private to the call.
 using CpuKernelFn = void (*)(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch);
 
 struct CompiledKernel {
-  std::string metadata;  // YAML of seed 003 §11.2; see core/KernelMetadata.h for what it holds
-  CpuKernelFn entry = nullptr;      // CPU targets that can run here
-  std::shared_ptr<void> code;       // keeps the machine code alive
+  std::string metadata;               // YAML of seed 003 §11.2; see core/KernelMetadata.h for what it holds
+  CpuKernelFn entry = nullptr;        // CPU targets that can run here
+  std::shared_ptr<void> code;         // keeps the machine code alive
   std::vector<std::string> fallbacks; // one line each (decision D4)
 };
 
@@ -90,8 +90,9 @@ public:
 /// Exported by libtessera-compiler.so; `buildId` must be TESSERA_BUILD_ID of the caller, else null.
 extern "C" CompilerService *tesseraCompilerService(const char *buildId);
 
-/// Loads libtessera-compiler.so from beside libtessera.so (or the default search path) once. Null with `why` filled
-/// when it is not there or of another build. Defined in core/CompilerLoader.cpp, exported by libtessera.so. Thread-safe.
+/// Loads libtessera-compiler.so from beside libtessera.so (or the default search path) once. Null with `why`
+/// filled when it is not there or of another build. Defined in core/CompilerLoader.cpp, exported by
+/// libtessera.so. Thread-safe.
 __attribute__((visibility("default"))) CompilerService *loadCompiler(std::string &why);
 
 } // namespace tessera

@@ -64,8 +64,8 @@ std::vector<size_t> codePoints(const std::string &s) {
   return starts;
 }
 
-/// The source line and its caret line; columns count code points, tabs are repeated so that the caret stands under its
-/// character whatever the tab width. A very long line is cut to a window around the caret.
+/// The source line and its caret line; columns count code points, tabs are repeated so that the caret stands
+/// under its character whatever the tab width. A very long line is cut to a window around the caret.
 std::string sourceAndCaret(const Diagnostic &d, const char *mark, const char *off) {
   constexpr size_t kWindow = 160;
   std::vector<size_t> at = codePoints(d.sourceLine);

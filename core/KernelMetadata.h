@@ -1,5 +1,6 @@
-// Kernel metadata: the YAML document of seed 003 §11.2 that travels with every compiled kernel, written by the
-// compiler's last phase and read back by the runtime, which derives launch geometry and argument checks from it.
+// Kernel metadata: the YAML document of seed 003 §11.2 that travels with every compiled kernel, written by
+// the compiler's last phase and read back by the runtime, which derives launch geometry and argument checks
+// from it.
 //
 //   name: gemm
 //   target: cpu
@@ -21,8 +22,8 @@
 //   fallbacks: []                 # one line each (D4)
 //
 // Expressions: integers, names of dims and integer scalars, + - * (and unary -), parentheses,
-// floordiv(a, b), mod(a, b), ceildiv(a, b), min(a, b), max(a, b). A product dim is one name ("B*H"): where several names
-// could stand, the longest is meant. Division rounds down, and mod has the sign of the divisor.
+// floordiv(a, b), mod(a, b), ceildiv(a, b), min(a, b), max(a, b). A product dim is one name ("B*H"): where
+// several names could stand, the longest is meant. Division rounds down, and mod has the sign of the divisor.
 //
 // Static library tessera-metadata. All functions may be called from any thread; the objects are values.
 #pragma once
@@ -49,8 +50,8 @@ public:
   IndexExpr &operator=(IndexExpr &&) noexcept;
   ~IndexExpr();
   /// Parses `text`; on failure returns false and says why. `names[i]` becomes slot i.
-  [[nodiscard]] static bool parse(std::string_view text, const std::vector<std::string> &names, IndexExpr &out,
-                                  std::string &why);
+  [[nodiscard]] static bool parse(std::string_view text, const std::vector<std::string> &names,
+                                  IndexExpr &out, std::string &why);
   /// False on division by zero or overflow.
   [[nodiscard]] bool evaluate(const int64_t *slots, int64_t &out) const;
   /// Visits the nodes in postfix order; the number is a Const's value or a Slot's index.
@@ -84,7 +85,8 @@ struct KernelMetadata {
   std::vector<std::string> epilogue, fallbacks;
 
   std::string toYaml() const;
-  /// Validates everything (unknown keys, kinds, dtypes, expression syntax, D15 order); says line and key on failure.
+  /// Validates everything (unknown keys, kinds, dtypes, expression syntax, D15 order); says line and key on
+  /// failure.
   [[nodiscard]] static bool fromYaml(std::string_view text, KernelMetadata &out, std::string &why);
 };
 

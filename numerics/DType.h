@@ -1,6 +1,6 @@
 // The dtypes of the language (decision D13) and the facts every layer asks of them.
-// fp8, fp6 and fp4 are the formats of the OCP specifications "OFP8" and "Microscaling Formats" (e4m3 is E4M3FN).
-// All functions are pure and thread-safe.
+// fp8, fp6 and fp4 are the formats of the OCP specifications "OFP8" and "Microscaling Formats" (e4m3 is
+// E4M3FN). All functions are pure and thread-safe.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,21 +10,35 @@
 namespace tessera {
 
 enum class DType : uint8_t {
-  F64, F32, F16, BF16, TF32, F8E4M3, F8E5M2, F6E2M3, F6E3M2, F4E2M1,
-  I64, I32, I16, I8, U8, Bool,
+  F64,
+  F32,
+  F16,
+  BF16,
+  TF32,
+  F8E4M3,
+  F8E5M2,
+  F6E2M3,
+  F6E3M2,
+  F4E2M1,
+  I64,
+  I32,
+  I16,
+  I8,
+  U8,
+  Bool,
 };
 
 enum class DTypeClass : uint8_t { Float, SignedInt, UnsignedInt, Bool };
 
 struct DTypeInfo {
   DType dtype;
-  const char *name;        // canonical spelling: "f32", "fp8_e4m3", ...
+  const char *name; // canonical spelling: "f32", "fp8_e4m3", ...
   DTypeClass cls;
-  uint8_t bits;            // bits of the format (tf32: 19)
-  uint8_t storageBytes;    // bytes one element takes in memory (fp6, fp4 and bool: 1, in the low bits; tf32: 4)
-  uint8_t mantissaBits;    // explicit mantissa bits of a float, else 0
-  int16_t maxExponent;     // unbiased exponent of the largest finite value
-  int16_t minExponent;     // unbiased exponent of the smallest normal value
+  uint8_t bits;         // bits of the format (tf32: 19)
+  uint8_t storageBytes; // bytes one element takes in memory (fp6, fp4 and bool: 1, in the low bits; tf32: 4)
+  uint8_t mantissaBits; // explicit mantissa bits of a float, else 0
+  int16_t maxExponent;  // unbiased exponent of the largest finite value
+  int16_t minExponent;  // unbiased exponent of the smallest normal value
   bool hasInf, hasNaN;
 };
 
@@ -33,14 +47,17 @@ const DTypeInfo &info(DType);
 inline const char *name(DType t) { return info(t).name; }
 inline int storageBytes(DType t) { return info(t).storageBytes; }
 inline bool isFloat(DType t) { return info(t).cls == DTypeClass::Float; }
-inline bool isInt(DType t) { return info(t).cls == DTypeClass::SignedInt || info(t).cls == DTypeClass::UnsignedInt; }
+inline bool isInt(DType t) {
+  return info(t).cls == DTypeClass::SignedInt || info(t).cls == DTypeClass::UnsignedInt;
+}
 inline bool isUnsigned(DType t) { return info(t).cls == DTypeClass::UnsignedInt; }
 
 /// All dtypes in declaration order.
 std::span<const DTypeInfo> allDTypes();
 
-/// Reads a canonical name or an alias (fp32, float32, half, bfloat16, int8, uint8, boolean, ...); nullopt when unknown.
-/// A width without a format means the one with more mantissa: fp8 is fp8_e4m3, fp6 is fp6_e2m3, fp4 is fp4_e2m1.
+/// Reads a canonical name or an alias (fp32, float32, half, bfloat16, int8, uint8, boolean, ...); nullopt
+/// when unknown. A width without a format means the one with more mantissa: fp8 is fp8_e4m3, fp6 is fp6_e2m3,
+/// fp4 is fp4_e2m1.
 std::optional<DType> parseDType(std::string_view);
 
 } // namespace tessera

@@ -166,7 +166,8 @@ void Elaborator::cpAsync(const Arguments &a, Range loc) {
   s.exprs.push_back(std::move(e));
 }
 
-/// Into a part of a buffer: a load and a write of that part, complete at once; the next wait has nothing to add.
+/// Into a part of a buffer: a load and a write of that part, complete at once; the next wait has nothing to
+/// add.
 void Elaborator::cpAsyncPart(const Arguments &a, Range loc) {
   std::optional<Access> target = access(*a[0]);
   Value src = evaluate(*a[1]);

@@ -1,8 +1,8 @@
 // The typed, elaborated form of one tile kernel: what the frontend hands to Graph IR.
 //
-// Everything sugar-like is gone: helpers are inlined, weak literals have a dtype, implicit conversions are Cast
-// nodes, implicit tile iterators are grid axes and For loops, `+=` is load-add-store, tiles broadcast through
-// explicit Broadcast nodes. No MLIR here: fuzzers and sanitizers build this layer alone.
+// Everything sugar-like is gone: helpers are inlined, weak literals have a dtype, implicit conversions are
+// Cast nodes, implicit tile iterators are grid axes and For loops, `+=` is load-add-store, tiles broadcast
+// through explicit Broadcast nodes. No MLIR here: fuzzers and sanitizers build this layer alone.
 #pragma once
 #include "numerics/DType.h"
 #include <cstdint>
@@ -15,7 +15,9 @@
 namespace tessera::frontend {
 
 /// A half-open source range; lines and columns count from 1.
-struct Range { uint32_t line = 0, col = 0, endLine = 0, endCol = 0; };
+struct Range {
+  uint32_t line = 0, col = 0, endLine = 0, endCol = 0;
+};
 
 struct Type {
   enum Kind : uint8_t { None, Scalar, Tile, Buffer, Tensor };
@@ -24,8 +26,8 @@ struct Type {
   std::vector<int64_t> shape; // Tile and Buffer: static extents (never empty). Tensor: empty, see Param::dims
 };
 
-/// One tensor dim: a product of symbols times a constant ("B*H" is {1, {"B*H"}}: a product dim is one int64 at the
-/// ABI and therefore one symbol, named by its text; a plain int is {n, {}}).
+/// One tensor dim: a product of symbols times a constant ("B*H" is {1, {"B*H"}}: a product dim is one int64
+/// at the ABI and therefore one symbol, named by its text; a plain int is {n, {}}).
 struct Dim {
   int64_t constant = 1;
   std::string symbol; // empty: the constant is the extent
@@ -43,31 +45,76 @@ enum class Op : uint8_t {
   DimRef,     // text: a symbolic dim, i64
   LaneId,     // the linear_id() of a lane program, i64
   // Arithmetic; operands and result agree in dtype and shape
-  Neg, Add, Sub, Mul, Div, FloorDiv, Mod, Pow, And, Or, Xor, Invert, Shl, Shr,
-  Lt, Le, Gt, Ge, Eq, Ne, // result bool
-  Minimum, Maximum, Abs,
-  LogicalNot, LogicalAnd, LogicalOr, // bool scalars, short-circuit
+  Neg,
+  Add,
+  Sub,
+  Mul,
+  Div,
+  FloorDiv,
+  Mod,
+  Pow,
+  And,
+  Or,
+  Xor,
+  Invert,
+  Shl,
+  Shr,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  Eq,
+  Ne, // result bool
+  Minimum,
+  Maximum,
+  Abs,
+  LogicalNot,
+  LogicalAnd,
+  LogicalOr, // bool scalars, short-circuit
   // Functions of floats
-  Exp, Exp2, Log, Log2, Sqrt, Rsqrt, Tanh, Sigmoid, Erf, Sin, Cos, Fma,
+  Exp,
+  Exp2,
+  Log,
+  Log2,
+  Sqrt,
+  Rsqrt,
+  Tanh,
+  Sigmoid,
+  Erf,
+  Sin,
+  Cos,
+  Fma,
   // Shape
   Select,     // (cond, a, b): `where`, and conditional expressions of scalars
   Cast,       // args[0] to type.dtype, same shape
   Broadcast,  // args[0] (scalar, or tile of equal rank with 1s) to type.shape; also `full` and `zeros`
   ExpandDims, // ints[0]: position of the new axis of extent 1
-  Reshape, Transpose /* 2-D, or last two axes */, Concat /* ints[0]: axis */,
-  Arange,     // i32 tile of extent shape[0], starting at args[0] (i32 scalar)
+  Reshape,
+  Transpose /* 2-D, or last two axes */,
+  Concat /* ints[0]: axis */,
+  Arange, // i32 tile of extent shape[0], starting at args[0] (i32 scalar)
   // Memory
-  LoadTile,   // tensor param[args = one i64 start per dim]; ints[d] = extent of dim d, or -1 when the dim is an
-              // integer index and is dropped from the tile's shape
-  LoadElem,   // tensor param[args = one i64 per dim]; 0 when out of range
+  LoadTile, // tensor param[args = one i64 start per dim]; ints[d] = extent of dim d, or -1 when the dim is an
+            // integer index and is dropped from the tile's shape
+  LoadElem, // tensor param[args = one i64 per dim]; 0 when out of range
   BufferRead, // symbol: a shared buffer; no args: the whole; else as LoadTile (starts + ints)
   // Reductions, along ints[0]
-  Sum, Max, Min, Prod, ArgMax, ArgMin, CumSum, CumMax,
-  Mma,        // (a, b[, acc]); ints = {transA, transB}; a, b: tiles or BufferRead of whole buffers; type = acc type
+  Sum,
+  Max,
+  Min,
+  Prod,
+  ArgMax,
+  ArgMin,
+  CumSum,
+  CumMax,
+  Mma, // (a, b[, acc]); ints = {transA, transB}; a, b: tiles or BufferRead of whole buffers; type = acc type
   CausalMask, // (scores, q0, k0): -inf where k0 + j > q0 + i
   Atomic,     // atomic: kind; args = indices..., value[, compare before value for cas]; type = old value
   Rand,       // (seed i64 scalar, offset i64 scalar or tile): f32 in [0, 1) by Philox4x32-10
-  GroupId, LocalId, LaneIdInGroup, GroupSize, // i32
+  GroupId,
+  LocalId,
+  LaneIdInGroup,
+  GroupSize,   // i32
   GroupReduce, // text: "sum", "max", "min"
 };
 
@@ -86,7 +133,7 @@ struct Expr {
   int64_t intValue = 0;
   double floatValue = 0;
   SymbolId symbol = -1;
-  int param = -1;              // index into Kernel::params (inputs and result tensors)
+  int param = -1; // index into Kernel::params (inputs and result tensors)
   std::vector<int64_t> ints;
   std::string text;
   AtomicKind atomic = AtomicKind::Add;
@@ -104,13 +151,15 @@ struct Stmt {
     StoreElem,   // tensor param[exprs[1..]] = exprs[0]; dropped when out of range
     BufferWrite, // buffer symbol[exprs[1..] starts, or none: the whole] = exprs[0]
     CpAsync,     // buffer symbol = exprs[0], a LoadTile
-    CommitGroup, WaitGroup /* ints[0] */, Barrier,
-    Prefetch,    // exprs[0]: a LoadTile that is only fetched
-    Fence,       // order, scope
-    Eval,        // exprs[0] for its effect (an atomic)
-    For,         // symbol from exprs[0] below exprs[1] by exprs[2] (all i64); ints[0] = stages (0: unspecified)
-    While,       // condition exprs[0] (evaluated before each turn), body
-    If,          // exprs[0]; body, orelse
+    CommitGroup,
+    WaitGroup /* ints[0] */,
+    Barrier,
+    Prefetch, // exprs[0]: a LoadTile that is only fetched
+    Fence,    // order, scope
+    Eval,     // exprs[0] for its effect (an atomic)
+    For,      // symbol from exprs[0] below exprs[1] by exprs[2] (all i64); ints[0] = stages (0: unspecified)
+    While,    // condition exprs[0] (evaluated before each turn), body
+    If,       // exprs[0]; body, orelse
   };
   Kind kind;
   Range loc;
@@ -119,7 +168,8 @@ struct Stmt {
   std::vector<ExprPtr> exprs;
   std::vector<int64_t> ints;
   Block body, orelse;
-  std::vector<SymbolId> carried; // For, While, If: outer variables rebound inside, in order of first definition
+  std::vector<SymbolId>
+      carried; // For, While, If: outer variables rebound inside, in order of first definition
   MemoryOrder order = MemoryOrder::SeqCst;
   MemoryScope scope = MemoryScope::Group;
   bool isReductionIterator = false; // For: came from an implicit tile iterator
@@ -145,33 +195,34 @@ struct Param {
   Range loc;
   bool isTensor = false;
   DType dtype = DType::F32;
-  std::vector<Dim> dims;  // tensors
+  std::vector<Dim> dims; // tensors
   Policy policy;
   bool reads = false, writes = false, atomics = false; // effects on a tensor
-  bool returned = false;  // named in `return`
-  bool isResult = false;  // a caller-allocated output that is no parameter of the source ("result", "result0", ...)
+  bool returned = false;                               // named in `return`
+  bool isResult =
+      false; // a caller-allocated output that is no parameter of the source ("result", "result0", ...)
   std::optional<double> defaultValue; // scalars
 };
 
 /// One axis of the launch grid: ceildiv(hi - lo, step) programs; the variable is lo + id * step.
 struct GridAxis {
   SymbolId symbol = -1;
-  ExprPtr lo, hi, step;   // i64 expressions of dims, integer scalar parameters and constants only
-  bool isBatch = false;   // an implicit batch axis
+  ExprPtr lo, hi, step; // i64 expressions of dims, integer scalar parameters and constants only
+  bool isBatch = false; // an implicit batch axis
 };
 
 struct Kernel {
   std::string name;
   Range loc;
-  std::vector<Param> params;            // parameters in source order, then results that are no parameters
-  std::vector<std::string> dims;        // every symbolic dim in order of first appearance (decision D15)
+  std::vector<Param> params;     // parameters in source order, then results that are no parameters
+  std::vector<std::string> dims; // every symbolic dim in order of first appearance (decision D15)
   std::vector<std::pair<std::string, int64_t>> specialized; // dims whose value this instance was compiled for
   std::vector<std::pair<std::string, int64_t>> tunables;    // the values of this instance
   std::vector<Symbol> symbols;
-  std::vector<GridAxis> grid;           // outermost first; empty with no lanes: one program
-  ExprPtr laneCount;                    // linear_id programs: number of lanes (i64 of dims/params), else null
-  Block body;                           // of one tile program; of one lane when laneCount is set
-  int64_t sharedBytes = 0;              // counted before dead code goes
+  std::vector<GridAxis> grid; // outermost first; empty with no lanes: one program
+  ExprPtr laneCount;          // linear_id programs: number of lanes (i64 of dims/params), else null
+  Block body;                 // of one tile program; of one lane when laneCount is set
+  int64_t sharedBytes = 0;    // counted before dead code goes
 };
 
 } // namespace tessera::frontend

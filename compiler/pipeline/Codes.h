@@ -8,25 +8,28 @@ namespace tessera {
 inline constexpr frontend::DiagnosticInfo kPipelineCodes[] = {
     {"E_TARGET_UNKNOWN", "the target is none the compiler knows",
      "A target is cpu (the machine you are on), cpu:NAME with a CPU name LLVM knows for x86-64 (x86-64-v3, "
-     "skylake-avx512, znver4, ...), ptx:sm_NN, rocm:gfxNNN or levelzero:DEVICE. Code for another CPU than this one "
+     "skylake-avx512, znver4, ...), ptx:sm_NN, rocm:gfxNNN or levelzero:DEVICE. Code for another CPU than "
+     "this one "
      "can be written to a file but not run."},
     {"E_NUMERICS_UNKNOWN", "there is no such numerics profile",
-     "The profiles are fast, standard, deterministic and strict. What a backend does not honour yet is refused with "
+     "The profiles are fast, standard, deterministic and strict. What a backend does not honour yet is "
+     "refused with "
      "E_UNIMPLEMENTED, never ignored."},
     {"E_LEVEL_UNKNOWN", "there is no such IR level", "inspect_ir takes graph, schedule, tile or target."},
     {"E_BACKEND", "LLVM could not turn the kernel into machine code",
-     "The message holds LLVM's reason. This is a defect of the compiler, not of the program: the crash pack that "
+     "The message holds LLVM's reason. This is a defect of the compiler, not of the program: the crash pack "
+     "that "
      "`tsr run` names holds what a report needs."},
     {"E_INTERNAL", "the compiler failed",
-     "A pass refused its input or broke a rule of the IR. This is a defect of the compiler, not of the program: the "
+     "A pass refused its input or broke a rule of the IR. This is a defect of the compiler, not of the "
+     "program: the "
      "crash pack that `tsr run` names holds what a report needs."},
 };
 
 /// Null when the code is none of these.
 inline const frontend::DiagnosticInfo *findPipelineCode(std::string_view code) {
   for (const frontend::DiagnosticInfo &info : kPipelineCodes)
-    if (code == info.code)
-      return &info;
+    if (code == info.code) return &info;
   return nullptr;
 }
 

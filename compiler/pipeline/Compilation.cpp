@@ -3,7 +3,6 @@
 #include "compiler/pipeline/Passes.h"
 #include "compiler/pipeline/Snapshots.h"
 #include "core/KernelMetadata.h"
-#include "numerics/NumericsProfile.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -14,6 +13,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "numerics/NumericsProfile.h"
 
 using namespace mlir;
 
@@ -39,11 +39,9 @@ std::string lineOf(std::string_view source, uint32_t number) {
   size_t begin = 0;
   for (uint32_t i = 1; i < number && begin != std::string_view::npos; ++i) {
     begin = source.find('\n', begin);
-    if (begin != std::string_view::npos)
-      ++begin;
+    if (begin != std::string_view::npos) ++begin;
   }
-  if (begin == std::string_view::npos)
-    return {};
+  if (begin == std::string_view::npos) return {};
   return std::string(source.substr(begin, source.find('\n', begin) - begin));
 }
 
@@ -57,8 +55,8 @@ bool hasFloatAtomics(const frontend::Expr &expr) {
 
 bool hasFloatAtomics(const frontend::Block &block) {
   return llvm::any_of(block, [](const frontend::Stmt &s) {
-    return llvm::any_of(s.exprs, [](const auto &e) { return e && hasFloatAtomics(*e); }) || hasFloatAtomics(s.body) ||
-           hasFloatAtomics(s.orelse);
+    return llvm::any_of(s.exprs, [](const auto &e) { return e && hasFloatAtomics(*e); }) ||
+           hasFloatAtomics(s.body) || hasFloatAtomics(s.orelse);
   });
 }
 
@@ -68,7 +66,8 @@ Compilation::Compilation(CompileOptions options, std::vector<Diagnostic> &diags)
     : options_(std::move(options)), diags_(diags) {}
 Compilation::~Compilation() = default;
 
-CompileStatus Compilation::fail(CompileStatus status, std::string code, std::string message, std::string hint) {
+CompileStatus Compilation::fail(CompileStatus status, std::string code, std::string message,
+                                std::string hint) {
   Diagnostic d;
   d.code = std::move(code);
   d.message = std::move(message);
@@ -99,7 +98,8 @@ CompileStatus Compilation::checkOptions() {
 CompileStatus Compilation::checkProfile() {
   auto profile = parseNumericsProfile(options_.numerics);
   if (!profile)
-    return fail(CompileStatus::BadProgram, "E_NUMERICS_UNKNOWN", "unknown numerics profile '" + options_.numerics + "'",
+    return fail(CompileStatus::BadProgram, "E_NUMERICS_UNKNOWN",
+                "unknown numerics profile '" + options_.numerics + "'",
                 "the profiles are fast, standard, deterministic and strict");
   const NumericsPermissions &permitted = permissions(*profile);
   if (permitted.fixedReductions)
@@ -108,25 +108,25 @@ CompileStatus Compilation::checkProfile() {
                     "' (fixed reduction trees) is not built for backend cpu",
                 "standard and deterministic are");
   if (!permitted.unorderedAtomics && hasFloatAtomics(kernel_.body))
-    return fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
-                "TSR_UNIMPLEMENTED: atomic_add on floats depends on the order of arrival; numerics profile '" +
-                    options_.numerics + "' has no ordered form of it on backend cpu");
+    return fail(
+        CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
+        "TSR_UNIMPLEMENTED: atomic_add on floats depends on the order of arrival; numerics profile '" +
+            options_.numerics + "' has no ordered form of it on backend cpu");
   return CompileStatus::Ok;
 }
 
 CompileStatus Compilation::begin(std::string_view source) {
   source_ = source;
-  if (auto status = checkOptions(); status != CompileStatus::Ok)
-    return status;
+  if (auto status = checkOptions(); status != CompileStatus::Ok) return status;
   frontend::FrontendOptions frontendOptions;
   frontendOptions.fileName = options_.fileName;
   frontendOptions.kernel = options_.kernel;
   frontendOptions.dims = options_.dims;
   frontendOptions.tunables = options_.tunables;
-  if (auto status = frontend::compileToProgram(source, frontendOptions, kernel_, diags_); status != CompileStatus::Ok)
+  if (auto status = frontend::compileToProgram(source, frontendOptions, kernel_, diags_);
+      status != CompileStatus::Ok)
     return status;
-  if (auto status = checkProfile(); status != CompileStatus::Ok)
-    return status;
+  if (auto status = checkProfile(); status != CompileStatus::Ok) return status;
   context_ = makeContext();
   handler_ = std::make_unique<ScopedDiagnosticHandler>(context_.get(), [this](mlir::Diagnostic &d) {
     report(d);
@@ -139,8 +139,7 @@ CompileStatus Compilation::begin(std::string_view source) {
 
 /// An error of MLIR as a diagnostic of the source line its op came from.
 void Compilation::report(mlir::Diagnostic &d) {
-  if (d.getSeverity() != DiagnosticSeverity::Error)
-    return;
+  if (d.getSeverity() != DiagnosticSeverity::Error) return;
   tessera::Diagnostic out;
   out.message = d.str();
   bool unimplemented = out.message.find("TSR_UNIMPLEMENTED") != std::string::npos;
@@ -157,7 +156,8 @@ void Compilation::report(mlir::Diagnostic &d) {
 }
 
 CompileStatus Compilation::passFailure(const char *what) {
-  bool said = llvm::any_of(diags_, [](const auto &d) { return d.severity == tessera::Diagnostic::Severity::Error; });
+  bool said =
+      llvm::any_of(diags_, [](const auto &d) { return d.severity == tessera::Diagnostic::Severity::Error; });
   return said ? failure_ : fail(CompileStatus::BackendFailure, "E_INTERNAL", what);
 }
 
@@ -168,8 +168,7 @@ CompileStatus Compilation::advance(Level level) {
     pm.addInstrumentation(makeSnapshots(options_.printIrAfterAll, snapshots_));
   for (int l = static_cast<int>(reached_) + 1; l <= static_cast<int>(level); ++l)
     addPassesTo(static_cast<Level>(l), pm, options);
-  if (failed(pm.run(*module_)))
-    return passFailure("a compiler pass failed without saying why");
+  if (failed(pm.run(*module_))) return passFailure("a compiler pass failed without saying why");
   reached_ = level;
   return CompileStatus::Ok;
 }
@@ -187,7 +186,8 @@ CompileStatus Compilation::metadata(std::string &yaml, std::vector<std::string> 
   KernelMetadata meta;
   std::string why;
   if (!KernelMetadata::fromYaml(yaml, meta, why))
-    return fail(CompileStatus::BackendFailure, "E_INTERNAL", "the kernel metadata does not read back: " + why);
+    return fail(CompileStatus::BackendFailure, "E_INTERNAL",
+                "the kernel metadata does not read back: " + why);
   fallbacks = meta.fallbacks;
   return CompileStatus::Ok;
 }
@@ -197,8 +197,7 @@ OwningOpRef<ModuleOp> Compilation::image() const {
   OpBuilder b = OpBuilder::atBlockEnd(out->getBody());
   module_.get()->walk([&](target::ModuleOp module) {
     for (Operation &op : module.getBody().front())
-      if (!isa<target::KernelInfoOp>(op))
-        b.clone(op);
+      if (!isa<target::KernelInfoOp>(op)) b.clone(op);
   });
   return out;
 }

@@ -29,8 +29,8 @@ public:
   std::string text() const;
   const frontend::Kernel &kernel() const { return kernel_; }
   const cpu::CpuTarget &target() const { return target_; }
-  /// After Target: the kernel's metadata document, read back and validated; and its functions as a module of their own
-  /// that LLVM takes.
+  /// After Target: the kernel's metadata document, read back and validated; and its functions as a module of
+  /// their own that LLVM takes.
   [[nodiscard]] CompileStatus metadata(std::string &yaml, std::vector<std::string> &fallbacks);
   mlir::OwningOpRef<mlir::ModuleOp> image() const;
 

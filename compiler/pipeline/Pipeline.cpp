@@ -1,12 +1,12 @@
-// The compiler's table of contents. The numbers are the normative phases of seed 003 §3.3; phase 2 decides tiling and
-// fusion groups, 5 and 6 apply what was decided, after which the memory plan is made again.
+// The compiler's table of contents. The numbers are the normative phases of seed 003 §3.3; phase 2 decides
+// tiling and fusion groups, 5 and 6 apply what was decided, after which the memory plan is made again.
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Passes.h"
 #include "compiler/tile/Transforms/ExpandMath.h"
-#include "plugins/cpu/codegen/Lowering.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
+#include "plugins/cpu/codegen/Lowering.h"
 
 using namespace mlir;
 
@@ -38,12 +38,13 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   vectorize.vectorBytes = options.target.vectorBytes;
   vectorize.vectorRegisters = options.target.vectorRegisters;
   kernel.addPass(createTileVectorize(vectorize));
-  // 4. Memory Planning: shared buffers are final here; the tiles' places are made again once 5 and 6 have settled
-  // which tiles lie in memory.
+  // 4. Memory Planning: shared buffers are final here; the tiles' places are made again once 5 and 6 have
+  // settled which tiles lie in memory.
   kernel.addPass(createTilePlanMemory());
   // 5. Fusion.
   kernel.addPass(createTileFuse());
-  // 6. Quantization Legalization: after fusion, so that the casts it adds are computed where their operand is.
+  // 6. Quantization Legalization: after fusion, so that the casts it adds are computed where their operand
+  // is.
   kernel.addPass(createTileLegalizeNumerics());
   kernel.addPass(createTilePlanMemory());
 }
@@ -51,7 +52,8 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
 void addTargetPasses(PassManager &pm, const PipelineOptions &options) {
   // 7. Lower to Backend IR + Kernel Metadata.
   pm.addPass(cpu::createLowerTilePass(options.targetName));
-  // Index arithmetic of unrolled accesses folds before it is lowered; functions expand after tiles became vectors.
+  // Index arithmetic of unrolled accesses folds before it is lowered; functions expand after tiles became
+  // vectors.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(tile::createExpandMathPass());
@@ -70,10 +72,14 @@ void addTargetPasses(PassManager &pm, const PipelineOptions &options) {
 
 void addPassesTo(Level level, PassManager &pm, const PipelineOptions &options) {
   switch (level) {
-  case Level::Graph: return;
-  case Level::Schedule: return addSchedulePasses(pm, options);
-  case Level::Tile: return addTilePasses(pm, options);
-  case Level::Target: return addTargetPasses(pm, options);
+  case Level::Graph:
+    return;
+  case Level::Schedule:
+    return addSchedulePasses(pm, options);
+  case Level::Tile:
+    return addTilePasses(pm, options);
+  case Level::Target:
+    return addTargetPasses(pm, options);
   }
 }
 

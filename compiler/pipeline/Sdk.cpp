@@ -33,21 +33,18 @@ const std::vector<CompileMessage> &ModuleIR::messages() const {
 }
 
 std::string ModuleIR::inspect_ir(std::string_view name) {
-  if (!*this)
-    return {};
-  static constexpr std::pair<std::string_view, Level> levels[] = {
-      {"graph", Level::Graph}, {"schedule", Level::Schedule}, {"tile", Level::Tile}, {"target", Level::Target}};
+  if (!*this) return {};
+  static constexpr std::pair<std::string_view, Level> levels[] = {{"graph", Level::Graph},
+                                                                  {"schedule", Level::Schedule},
+                                                                  {"tile", Level::Tile},
+                                                                  {"target", Level::Target}};
   for (auto [known, level] : levels) {
-    if (name != known)
-      continue;
-    if (auto seen = impl_->texts.find(level); seen != impl_->texts.end())
-      return seen->second;
+    if (name != known) continue;
+    if (auto seen = impl_->texts.find(level); seen != impl_->texts.end()) return seen->second;
     // Every level on the way is kept, so that it can be asked for later.
     for (auto [ignored, next] : levels) {
-      if (next > level)
-        break;
-      if (impl_->texts.count(next))
-        continue;
+      if (next > level) break;
+      if (impl_->texts.count(next)) continue;
       if (impl_->compilation.advance(next) != CompileStatus::Ok) {
         impl_->collect();
         impl_->usable = false;
@@ -86,8 +83,7 @@ Report tessera_validate_shapes(const ModuleIR &ir, std::string_view policy) {
     return report;
   }
   frontend::ShapePolicy parsed;
-  if (!frontend::parseShapePolicy(policy, parsed, report.error))
-    return report;
+  if (!frontend::parseShapePolicy(policy, parsed, report.error)) return report;
   for (const frontend::ShapeFinding &f :
        frontend::validateShapes(ir.impl()->compilation.kernel(), parsed).findings)
     report.findings.push_back({f.subject, f.message});

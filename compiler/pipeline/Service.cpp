@@ -17,15 +17,12 @@ public:
   CompileStatus compile(std::string_view source, const CompileOptions &options, CompiledKernel &out,
                         std::vector<Diagnostic> &diags) noexcept override {
     Compilation c(options, diags);
-    if (auto status = c.begin(source); status != CompileStatus::Ok)
-      return status;
+    if (auto status = c.begin(source); status != CompileStatus::Ok) return status;
     if (!c.target().isHost)
       return c.fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN",
                     "target '" + options.target + "' cannot run in this process", "use target cpu to run");
-    if (auto status = c.advance(Level::Target); status != CompileStatus::Ok)
-      return status;
-    if (auto status = c.metadata(out.metadata, out.fallbacks); status != CompileStatus::Ok)
-      return status;
+    if (auto status = c.advance(Level::Target); status != CompileStatus::Ok) return status;
+    if (auto status = c.metadata(out.metadata, out.fallbacks); status != CompileStatus::Ok) return status;
     std::string why;
     void *entry = nullptr;
     if (!cpu::jit(*c.image(), c.target(), c.kernel().name, out.code, entry, why))
@@ -37,14 +34,12 @@ public:
   CompileStatus emit(std::string_view source, const CompileOptions &options, Emit what, std::string &out,
                      std::vector<Diagnostic> &diags) noexcept override {
     Compilation c(options, diags);
-    if (auto status = c.begin(source); status != CompileStatus::Ok)
-      return status;
+    if (auto status = c.begin(source); status != CompileStatus::Ok) return status;
     Level level = what == Emit::Graph      ? Level::Graph
                   : what == Emit::Schedule ? Level::Schedule
                   : what == Emit::Tile     ? Level::Tile
                                            : Level::Target;
-    if (auto status = c.advance(level); status != CompileStatus::Ok)
-      return status;
+    if (auto status = c.advance(level); status != CompileStatus::Ok) return status;
     std::string why;
     std::vector<std::string> fallbacks;
     switch (what) {
@@ -57,12 +52,10 @@ public:
     case Emit::Metadata:
       return c.metadata(out, fallbacks);
     case Emit::Assembly:
-      if (cpu::emitAssembly(*c.image(), c.target(), out, why))
-        return CompileStatus::Ok;
+      if (cpu::emitAssembly(*c.image(), c.target(), out, why)) return CompileStatus::Ok;
       break;
     case Emit::Object:
-      if (cpu::emitObject(*c.image(), c.target(), out, why))
-        return CompileStatus::Ok;
+      if (cpu::emitObject(*c.image(), c.target(), out, why)) return CompileStatus::Ok;
       break;
     }
     return c.fail(CompileStatus::BackendFailure, "E_BACKEND", "LLVM could not compile the kernel: " + why);
@@ -70,8 +63,7 @@ public:
 
   std::string explain(std::string_view code) noexcept override {
     const frontend::DiagnosticInfo *info = frontend::findDiagnostic(code);
-    if (!info)
-      info = findPipelineCode(code);
+    if (!info) info = findPipelineCode(code);
     return info ? std::string(info->title) + "\n\n" + info->explanation : std::string();
   }
 

@@ -19,7 +19,8 @@ public:
     if (name.empty()) // adaptors of nested pass managers
       return;
     std::string path;
-    llvm::raw_string_ostream(path) << directory_ << '/' << llvm::format("%03d", ++count_) << '-' << name << ".mlir";
+    llvm::raw_string_ostream(path) << directory_ << '/' << llvm::format("%03d", ++count_) << '-' << name
+                                   << ".mlir";
     std::error_code error;
     llvm::raw_fd_ostream file(path, error);
     if (error) {

@@ -39,7 +39,7 @@ TEST(Diagnostic, CaretStandsUnderItsCharacterBehindTabsAndUtf8) {
   Diagnostic d = sample();
   d.hint.clear();
   d.sourceLine = "\t\xC3\xA4 = q"; // a tab, a-umlaut in two bytes
-  d.col = 6; // in code points
+  d.col = 6;                       // in code points
   d.endCol = 7;
   EXPECT_EQ(render(d, false),
             "a.py:3:6: error: [E_UNKNOWN_NAME] unknown name 'alhpa'\n  \t\xC3\xA4 = q\n  \t    ^\n");

@@ -151,7 +151,8 @@ Status read(const std::string &path, Array &out, std::string &why) {
   const size_t size = size_t(h.elements) * h.type.bytes;
   const size_t inHead = std::min(head.size() - h.dataOffset, size);
   Bytes raw;
-  // In growing pieces from a pipe, so that memory is taken for what came and not for what the header promises.
+  // In growing pieces from a pipe, so that memory is taken for what came and not for what the header
+  // promises.
   size_t have = inHead;
   size_t piece = S_ISREG(st.st_mode) ? size : std::min(size, maxHeaderBytes); // inHead is no more
   if (!raw.grow(piece)) return outOfMemory(h, why);
@@ -166,8 +167,7 @@ Status read(const std::string &path, Array &out, std::string &why) {
   }
   std::byte extra;
   ssize_t more = head.size() - h.dataOffset > size ? 1 : file.readFully(&extra, 1);
-  if (!checkSize(h, h.dataOffset + have + size_t(std::max<ssize_t>(more, 0)), why))
-    return Status::Malformed;
+  if (!checkSize(h, h.dataOffset + have + size_t(std::max<ssize_t>(more, 0)), why)) return Status::Malformed;
   return finish(h, std::move(raw), out, why);
 }
 

@@ -75,9 +75,9 @@ Value KernelImporter::importMma(const Expr &e) {
   Value acc = e.args.size() > 2 ? import(*e.args[2]) : Value();
   loc_ = locationOf(e.loc);
   if (!acc) acc = constant(typeOf(e.type), int64_t{0});
-  return tile::MmaOp::create(b_, loc_, acc.getType(), a, b, acc, ValueRange(), e.ints.size() > 0 && e.ints[0] != 0,
-                             e.ints.size() > 1 && e.ints[1] != 0, isUnsigned(e.args[0]->type.dtype),
-                             tile::FragmentAttr());
+  return tile::MmaOp::create(b_, loc_, acc.getType(), a, b, acc, ValueRange(),
+                             e.ints.size() > 0 && e.ints[0] != 0, e.ints.size() > 1 && e.ints[1] != 0,
+                             isUnsigned(e.args[0]->type.dtype), tile::FragmentAttr());
 }
 
 /// -inf where k0 + j > q0 + i, that is where j - i > q0 - k0.

@@ -48,7 +48,8 @@ TEST(Sdk, EveryLevelCanBeInspectedInAnyOrder) {
 }
 
 TEST(Sdk, ARefusedSourceSaysWhyAndWhere) {
-  ModuleIR ir = tessera_frontend_compile("import tessera as ts\n@ts.kernel\ndef k(x: ts.Tensor[4, ts.f32]):\n    y = row_mx(x[0:4])\n");
+  ModuleIR ir = tessera_frontend_compile(
+      "import tessera as ts\n@ts.kernel\ndef k(x: ts.Tensor[4, ts.f32]):\n    y = row_mx(x[0:4])\n");
   EXPECT_FALSE(ir);
   ASSERT_FALSE(ir.messages().empty());
   EXPECT_EQ(ir.messages()[0].line, 4u);
@@ -84,10 +85,12 @@ TEST(Pipeline, SnapshotsAreNumberedInPipelineOrder) {
   ASSERT_GT(names.size(), 15u);
   EXPECT_TRUE(names.front().starts_with("001-"));
   auto has = [&](const char *pass) {
-    return std::any_of(names.begin(), names.end(), [&](auto &n) { return n.find(pass) != std::string::npos; });
+    return std::any_of(names.begin(), names.end(),
+                       [&](auto &n) { return n.find(pass) != std::string::npos; });
   };
-  for (const char *pass : {"canonicalize", "schedule-decide", "schedule-expand", "tile-vectorize", "tile-plan-memory",
-                           "tile-fuse", "tile-legalize-numerics", "cpu-lower-tile", "cpu-wrap-target"})
+  for (const char *pass :
+       {"canonicalize", "schedule-decide", "schedule-expand", "tile-vectorize", "tile-plan-memory",
+        "tile-fuse", "tile-legalize-numerics", "cpu-lower-tile", "cpu-wrap-target"})
     EXPECT_TRUE(has(pass)) << pass;
 }
 
@@ -102,8 +105,7 @@ TEST(Pipeline, OperationsKeepTheirSourceLineDownToTarget) {
   c.module()->walk([&](mlir::Operation *op) {
     auto where = op->getLoc()->findInstanceOf<mlir::FileLineColLoc>();
     located += where && where.getFilename() == "scale.py";
-    if (!llvm::isa<mlir::LLVM::FMAOp, mlir::LLVM::MaskedLoadOp, mlir::LLVM::MaskedStoreOp>(op))
-      return;
+    if (!llvm::isa<mlir::LLVM::FMAOp, mlir::LLVM::MaskedLoadOp, mlir::LLVM::MaskedStoreOp>(op)) return;
     ++memory;
     onLine += where && where.getLine() == 5; // y[...] = exp(x[...]) * a
   });
@@ -162,12 +164,16 @@ TEST_P(RefusalTest, IsNamed) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, RefusalTest,
-    testing::Values(Refusal{"Target", kScale, "gpu", "standard", CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "gpu"},
-                    Refusal{"Ptx", kScale, "ptx:sm_90", "standard", CompileStatus::Unimplemented, "E_UNIMPLEMENTED", "TSR_UNIMPLEMENTED"},
-                    Refusal{"OtherCpu", kScale, "cpu:x86-64-v3", "standard", CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "cannot run in this process"},
-                    Refusal{"Profile", kScale, "cpu", "exact", CompileStatus::BadProgram, "E_NUMERICS_UNKNOWN", "exact"},
-                    Refusal{"Strict", kScale, "cpu", "strict", CompileStatus::Unimplemented, "E_UNIMPLEMENTED", "strict"},
-                    Refusal{"UnorderedAtomics", kCount, "cpu", "deterministic", CompileStatus::Unimplemented, "E_UNIMPLEMENTED", "order of arrival"}),
+    testing::Values(
+        Refusal{"Target", kScale, "gpu", "standard", CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "gpu"},
+        Refusal{"Ptx", kScale, "ptx:sm_90", "standard", CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
+                "TSR_UNIMPLEMENTED"},
+        Refusal{"OtherCpu", kScale, "cpu:x86-64-v3", "standard", CompileStatus::BadProgram,
+                "E_TARGET_UNKNOWN", "cannot run in this process"},
+        Refusal{"Profile", kScale, "cpu", "exact", CompileStatus::BadProgram, "E_NUMERICS_UNKNOWN", "exact"},
+        Refusal{"Strict", kScale, "cpu", "strict", CompileStatus::Unimplemented, "E_UNIMPLEMENTED", "strict"},
+        Refusal{"UnorderedAtomics", kCount, "cpu", "deterministic", CompileStatus::Unimplemented,
+                "E_UNIMPLEMENTED", "order of arrival"}),
     [](const auto &info) { return std::string(info.param.name); });
 
 TEST(Pipeline, ProfilesThatAreHonouredCompile) {
@@ -183,8 +189,9 @@ TEST(Pipeline, ProfilesThatAreHonouredCompile) {
 
 TEST(Pipeline, EveryValueIsLookedAtOnce) {
   // x has two uses on each line: anything that follows uses without remembering them would need 2^300 steps.
-  std::string source = "import tessera as ts\n@ts.kernel\ndef k(X: ts.Tensor[\"n\", ts.f32], Z: ts.Tensor[\"n\", ts.f32]):\n"
-                       "    for i in ts.tile.parallel(0, n, 64):\n        x = X[i:i+64]\n        for t in range(2):\n";
+  std::string source =
+      "import tessera as ts\n@ts.kernel\ndef k(X: ts.Tensor[\"n\", ts.f32], Z: ts.Tensor[\"n\", ts.f32]):\n"
+      "    for i in ts.tile.parallel(0, n, 64):\n        x = X[i:i+64]\n        for t in range(2):\n";
   for (int line = 0; line < 300; ++line)
     source += "            x = x + x * 0.5\n";
   source += "        Z[i:i+64] = x\n";

@@ -18,30 +18,30 @@ inline constexpr double kExp2F[] = {
 };
 // log(1 + f) = f + f^2 P(f); largest error 2^-30.3.
 inline constexpr double kLogF[] = {
-    -0x1.000000p-1, 0x1.555546p-2, -0x1.ffffeep-3, 0x1.99a546p-3, -0x1.5562e2p-3, 0x1.2332bap-3,
-    -0x1.fb434cp-4, 0x1.e65104p-4, -0x1.e2e916p-4, 0x1.1b413cp-4,
+    -0x1.000000p-1, 0x1.555546p-2,  -0x1.ffffeep-3, 0x1.99a546p-3,  -0x1.5562e2p-3,
+    0x1.2332bap-3,  -0x1.fb434cp-4, 0x1.e65104p-4,  -0x1.e2e916p-4, 0x1.1b413cp-4,
 };
 // log2(1 + f) = f / ln 2 + f^2 P(f); largest error 2^-27.6.
 inline constexpr double kLog2F[] = {
-    -0x1.715476p-1, 0x1.ec7088p-2, -0x1.71546ap-2, 0x1.277f30p-2, -0x1.ec842ap-3, 0x1.a41c32p-3,
-    -0x1.6de9aep-3, 0x1.5ecd9cp-3, -0x1.5c58a6p-3, 0x1.98a67cp-4,
+    -0x1.715476p-1, 0x1.ec7088p-2,  -0x1.71546ap-2, 0x1.277f30p-2,  -0x1.ec842ap-3,
+    0x1.a41c32p-3,  -0x1.6de9aep-3, 0x1.5ecd9cp-3,  -0x1.5c58a6p-3, 0x1.98a67cp-4,
 };
 // tanh(x) = x + x u P(u), u = x^2, |x| <= 1; largest error 2^-28.1.
 inline constexpr double kTanhF[] = {
-    -0x1.555554p-2, 0x1.111098p-3, -0x1.ba02bep-5, 0x1.651f94p-6, -0x1.1a79e4p-7, 0x1.9753e8p-9,
-    -0x1.c22378p-11, 0x1.07afe8p-13,
+    -0x1.555554p-2, 0x1.111098p-3, -0x1.ba02bep-5,  0x1.651f94p-6,
+    -0x1.1a79e4p-7, 0x1.9753e8p-9, -0x1.c22378p-11, 0x1.07afe8p-13,
 };
 // erf(x) = x + x P(u - 1/2), u = x^2, |x| <= 1; largest error 2^-27.7.
 inline constexpr double kErfF[] = {
-    -0x1.1ae14ep-5, -0x1.1fd162p-2, 0x1.454368p-4, -0x1.2b902cp-6, 0x1.c82aa4p-9, -0x1.263816p-11,
-    0x1.486486p-14, -0x1.44978ap-17, 0x1.1c92b2p-20,
+    -0x1.1ae14ep-5,  -0x1.1fd162p-2, 0x1.454368p-4,   -0x1.2b902cp-6, 0x1.c82aa4p-9,
+    -0x1.263816p-11, 0x1.486486p-14, -0x1.44978ap-17, 0x1.1c92b2p-20,
 };
 // 1 - erf(1).
 inline constexpr double kErfcOneF[] = {0x1.4226160000000p-3};
 // 1 - erf(1 + t) = erfc(1) exp(t P(t)), t in [0, 3.0]; largest error 2^-32.2.
 inline constexpr double kErfTailF[] = {
-    -0x1.51c9b0p+1, -0x1.afabc0p-1, -0x1.5479aep-5, 0x1.48f3e0p-7, -0x1.054ec8p-9, 0x1.169f96p-12,
-    -0x1.442598p-18, -0x1.98ae7ap-18, 0x1.d51272p-21,
+    -0x1.51c9b0p+1, -0x1.afabc0p-1,  -0x1.5479aep-5,  0x1.48f3e0p-7,  -0x1.054ec8p-9,
+    0x1.169f96p-12, -0x1.442598p-18, -0x1.98ae7ap-18, 0x1.d51272p-21,
 };
 // ln 2 in two parts.
 inline constexpr double kLn2D[] = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
@@ -51,15 +51,17 @@ inline constexpr double kShortLn2D[] = {0x1.62e42fefa3800p-1, 0x1.ef35793c76730p
 inline constexpr double kLog2eD[] = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56};
 // exp(r) = 1 + r + r^2 P(r), |r| <= ln2/2; largest error 2^-60.5.
 inline constexpr double kExpD[] = {
-    0x1.000000p+0, 0x1.000000p+0, 0x1.000000p-1, 0x1.555555555555cp-3, 0x1.555555555555ep-5,
-    0x1.111111110ebb6p-7, 0x1.6c16c16c13360p-10, 0x1.a01a01b3ba461p-13, 0x1.a01a01b4e6126p-16,
-    0x1.71ddef9559531p-19, 0x1.27e4be23a194ep-22, 0x1.af6ccaedce70fp-26, 0x1.1f9f5fcb5cfd1p-29,
+    0x1.000000p+0,         0x1.000000p+0,         0x1.000000p-1,         0x1.555555555555cp-3,
+    0x1.555555555555ep-5,  0x1.111111110ebb6p-7,  0x1.6c16c16c13360p-10, 0x1.a01a01b3ba461p-13,
+    0x1.a01a01b4e6126p-16, 0x1.71ddef9559531p-19, 0x1.27e4be23a194ep-22, 0x1.af6ccaedce70fp-26,
+    0x1.1f9f5fcb5cfd1p-29,
 };
 // exp2(r) = 1 + r ln 2 + r^2 P(r), |r| <= 1/2; largest error 2^-58.4.
 inline constexpr double kExp2D[] = {
-    0x1.000000p+0, 0x1.62e42fefa39efp-1, 0x1.ebfbdff82c58fp-3, 0x1.c6b08d704a0c8p-5, 0x1.3b2ab6fba4e7fp-7,
-    0x1.5d87fe78a3760p-10, 0x1.430912f869536p-13, 0x1.ffcbfc70aecc9p-17, 0x1.62c0224c1794ap-20,
-    0x1.b524e4e086a59p-24, 0x1.e4ceecdd2048bp-28, 0x1.e9f71df4268a4p-32, 0x1.c4d559128e8e0p-36,
+    0x1.000000p+0,         0x1.62e42fefa39efp-1,  0x1.ebfbdff82c58fp-3,  0x1.c6b08d704a0c8p-5,
+    0x1.3b2ab6fba4e7fp-7,  0x1.5d87fe78a3760p-10, 0x1.430912f869536p-13, 0x1.ffcbfc70aecc9p-17,
+    0x1.62c0224c1794ap-20, 0x1.b524e4e086a59p-24, 0x1.e4ceecdd2048bp-28, 0x1.e9f71df4268a4p-32,
+    0x1.c4d559128e8e0p-36,
 };
 // log(1 + f) = 2 s + s z P(z); largest error 2^-54.6.
 inline constexpr double kLogD[] = {
@@ -68,24 +70,24 @@ inline constexpr double kLogD[] = {
 };
 // log(1 + f) = 2 s + s z (2/3 + z P(z)); largest error 2^-55.3.
 inline constexpr double kLogTailD[] = {
-    0x1.999999999999ap-2, 0x1.2492492492491p-2, 0x1.c71c71c71cfecp-3, 0x1.745d17451222ap-3,
-    0x1.3b13b1bd158d2p-3, 0x1.1110df805ae9bp-3, 0x1.e1f80854e0e69p-4, 0x1.ac496ab42fb61p-4,
-    0x1.b8dda0fed1140p-4,
+    0x1.999999999999ap-2, 0x1.2492492492491p-2, 0x1.c71c71c71cfecp-3,
+    0x1.745d17451222ap-3, 0x1.3b13b1bd158d2p-3, 0x1.1110df805ae9bp-3,
+    0x1.e1f80854e0e69p-4, 0x1.ac496ab42fb61p-4, 0x1.b8dda0fed1140p-4,
 };
 // 2/3 in two parts.
 inline constexpr double kTwoThirdsD[] = {0x1.5555555555555p-1, 0x1.5555555555555p-55};
 // tanh(x) = x + x u P(u - 1/2), u = x^2, |x| <= 1; largest error 2^-56.4.
 inline constexpr double kTanhD[] = {
-    -0x1.1c8e0ec09a303p-2, 0x1.79ce0c25b5db4p-4, -0x1.fc6215f7c72a3p-6, 0x1.5691ebb112861p-7,
-    -0x1.cdc3c46a2c108p-9, 0x1.37394ed7bc785p-10, -0x1.a3860bad67ae3p-12, 0x1.1ac140cf0b2a6p-13,
+    -0x1.1c8e0ec09a303p-2,  0x1.79ce0c25b5db4p-4,  -0x1.fc6215f7c72a3p-6,  0x1.5691ebb112861p-7,
+    -0x1.cdc3c46a2c108p-9,  0x1.37394ed7bc785p-10, -0x1.a3860bad67ae3p-12, 0x1.1ac140cf0b2a6p-13,
     -0x1.7d25ec83a10ffp-15, 0x1.00e3ccf242cfdp-16, -0x1.5a49673d2b0f5p-18, 0x1.d2d6b4ef9e7f6p-20,
     -0x1.3a79011ba330ap-21, 0x1.a5e5cff5feacep-23, -0x1.200f17f5ddb6bp-24, 0x1.adadc12595b72p-26,
     -0x1.017ff6e33eb69p-27,
 };
 // erf(x) = x + x P(u - 1/2), u = x^2, |x| <= 1; largest error 2^-56.1.
 inline constexpr double kErfD[] = {
-    -0x1.1ae14dc34815ap-5, -0x1.1fd16292151fdp-2, 0x1.454368017b042p-4, -0x1.2b902b7b2f224p-6,
-    0x1.c82aa249df494p-9, -0x1.263991b81d666p-11, 0x1.486638bc95a37p-14, -0x1.429e938ba826ep-17,
+    -0x1.1ae14dc34815ap-5, -0x1.1fd16292151fdp-2,  0x1.454368017b042p-4,  -0x1.2b902b7b2f224p-6,
+    0x1.c82aa249df494p-9,  -0x1.263991b81d666p-11, 0x1.486638bc95a37p-14, -0x1.429e938ba826ep-17,
     0x1.1ad5ee030773cp-20, -0x1.bf8e5af793c85p-24, 0x1.428e898caa3f5p-27, -0x1.aad6b23fa047dp-31,
     0x1.05f710800704fp-34, -0x1.29e0a0d580acdp-38, 0x1.04c3a769c173ap-45,
 };
@@ -93,35 +95,44 @@ inline constexpr double kErfD[] = {
 inline constexpr double kErfcOneD[] = {0x1.4226162fbddd5p-3};
 // 1 - erf(1 + t) = erfc(1) exp(t P(t)), t in [0, 5.0]; largest error 2^-61.2.
 inline constexpr double kErfTailD[] = {
-    -0x1.51c9b0006c23dp+1, -0x1.afabc11a28f37p-1, -0x1.5477f09ca96cdp-5, 0x1.48c9d40c13cfcp-7,
-    -0x1.033f699683a79p-9, 0x1.f1b4bc7a7f458p-13, 0x1.b8be339ee74afp-16, -0x1.c75967bb54551p-16,
-    0x1.415885d814861p-17, -0x1.0ed1a68773868p-19, 0x1.b436c0cb30d8bp-24, 0x1.12eba6dfbe26bp-23,
-    -0x1.2716168a200dap-24, 0x1.70681cc9a81a6p-26, -0x1.36e6d0ab756d0p-28, 0x1.236657fbb343cp-31,
-    0x1.3622f5a36a187p-35, -0x1.2908ff61eef94p-35, 0x1.323c96e93f733p-37, -0x1.7f63b6b3a1ac0p-40,
-    0x1.34f75559e86cbp-43, -0x1.294e45178654fp-47, 0x1.054e6059bd340p-52,
+    -0x1.51c9b0006c23dp+1,  -0x1.afabc11a28f37p-1,  -0x1.5477f09ca96cdp-5,  0x1.48c9d40c13cfcp-7,
+    -0x1.033f699683a79p-9,  0x1.f1b4bc7a7f458p-13,  0x1.b8be339ee74afp-16,  -0x1.c75967bb54551p-16,
+    0x1.415885d814861p-17,  -0x1.0ed1a68773868p-19, 0x1.b436c0cb30d8bp-24,  0x1.12eba6dfbe26bp-23,
+    -0x1.2716168a200dap-24, 0x1.70681cc9a81a6p-26,  -0x1.36e6d0ab756d0p-28, 0x1.236657fbb343cp-31,
+    0x1.3622f5a36a187p-35,  -0x1.2908ff61eef94p-35, 0x1.323c96e93f733p-37,  -0x1.7f63b6b3a1ac0p-40,
+    0x1.34f75559e86cbp-43,  -0x1.294e45178654fp-47, 0x1.054e6059bd340p-52,
 };
 // sin(x) = x + x u P(u), for f32 results; largest error 2^-37.6.
 inline constexpr double kSinF[] = {
-    -0x1.5555554cbaf7dp-3, 0x1.11110896d3782p-7, -0x1.a00f9e0769cccp-13, 0x1.6cd86efe30fcfp-19,
+    -0x1.5555554cbaf7dp-3,
+    0x1.11110896d3782p-7,
+    -0x1.a00f9e0769cccp-13,
+    0x1.6cd86efe30fcfp-19,
 };
 // cos(x) = 1 + u P(u), for f32 results; largest error 2^-34.1.
 inline constexpr double kCosF[] = {
-    -0x1.ffffffd0c6f50p-2, 0x1.55553e100559ap-5, -0x1.6c087e4d3fb9ap-10, 0x1.9934207f10129p-16,
+    -0x1.ffffffd0c6f50p-2,
+    0x1.55553e100559ap-5,
+    -0x1.6c087e4d3fb9ap-10,
+    0x1.9934207f10129p-16,
 };
 // sin(x) = x + x u P(u), for f64 results; largest error 2^-57.3.
 inline constexpr double kSinD[] = {
-    -0x1.5555555555555p-3, 0x1.111111111110cp-7, -0x1.a01a01a018d72p-13, 0x1.71de3a536544dp-19,
+    -0x1.5555555555555p-3,  0x1.111111111110cp-7,  -0x1.a01a01a018d72p-13, 0x1.71de3a536544dp-19,
     -0x1.ae6452c92da18p-26, 0x1.6120ae151de60p-33, -0x1.aab16c7dd95b1p-41,
 };
 // cos(x) = 1 - u/2 + u^2 P(u), for f64 results; largest error 2^-59.9.
 inline constexpr double kCosD[] = {
-    0x1.555555555554cp-5, -0x1.6c16c16c15184p-10, 0x1.a01a019cb26e9p-16, -0x1.27e4f80a75b96p-22,
-    0x1.1ee9ec471e070p-29, -0x1.8faeced28f682p-37,
+    0x1.555555555554cp-5,   -0x1.6c16c16c15184p-10, 0x1.a01a019cb26e9p-16,
+    -0x1.27e4f80a75b96p-22, 0x1.1ee9ec471e070p-29,  -0x1.8faeced28f682p-37,
 };
 // pi/2 in three parts.
 inline constexpr double kHalfPiD[] = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
 // For |x| < 2^bound: (2^E 2/pi mod 4) 2^-E in two parts.
-struct QuadrantBand { int bound; double high, low; };
+struct QuadrantBand {
+  int bound;
+  double high, low;
+};
 inline constexpr QuadrantBand kQuadrantBandsF[] = {
     {44, 0x1.45f306dc9c883p-1, -0x1.6b01ec5417056p-55},
     {65, 0x1.b727220a94fe0p-23, 0x1.3abe8fa9a6ee0p-75},

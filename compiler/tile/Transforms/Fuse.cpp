@@ -1,14 +1,14 @@
 // tile-fuse (normative phase 5): decides which tile values get memory of their own.
 //
-// Every other tile value is computed on the fly, element by element, inside the loop of the one op that consumes it:
-// epilogues land in the loop that stores them, masks in the reduction that reads them.
+// Every other tile value is computed on the fly, element by element, inside the loop of the one op that
+// consumes it: epilogues land in the loop that stores them, masks in the reduction that reads them.
 //
 //   %s = arith.mulf %scores, %k            (one use: computed inside the reduction's loop)
 //   %m = tile.reduce max %s axis 1         (reductions always have memory)
 //   %p = math.exp %d {tile.materialize}    (two uses: computed once)
 //
-// Stands after masks are explicit, so that they fuse too, and before numerics legalisation, whose casts inherit the
-// decision of the op they stand for.
+// Stands after masks are explicit, so that they fuse too, and before numerics legalisation, whose casts
+// inherit the decision of the op they stand for.
 #include "compiler/pipeline/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -23,7 +23,8 @@ using namespace tessera::tile;
 
 namespace {
 
-/// Longest chain of ops computed on the fly: bounds the registers a loop needs, and the recursion of lowering it.
+/// Longest chain of ops computed on the fly: bounds the registers a loop needs, and the recursion of lowering
+/// it.
 constexpr int kDeepest = 64;
 
 /// Reads memory that another op of the program may write.
@@ -40,8 +41,7 @@ bool writesMemory(Operation *op) {
 /// Operands that are read at other indices than the result's, or need contiguous memory.
 bool needsMemoryOperand(OpOperand &use) {
   Operation *op = use.getOwner();
-  if (auto mma = dyn_cast<MmaOp>(op))
-    return use.get() != mma.getAcc();
+  if (auto mma = dyn_cast<MmaOp>(op)) return use.get() != mma.getAcc();
   return isa<ScanOp, ReshapeOp>(op);
 }
 
@@ -52,8 +52,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     getOperation()->walk([&](Block *block) {
       // Consumers first: a producer's decision depends on where its consumers are computed.
       for (Operation &op : llvm::reverse(*block)) {
-        if (op.getNumResults() != 1 || !isTile(op.getResult(0)) || alwaysInMemory(op.getResult(0)))
-          continue;
+        if (op.getNumResults() != 1 || !isTile(op.getResult(0)) || alwaysInMemory(op.getResult(0))) continue;
         int depth = 0;
         for (Operation *user : op.getUsers())
           depth = std::max(depth, depth_.lookup(user) + 1);
@@ -71,10 +70,10 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     return v;
   }
 
-  /// `yield %b` in the place of %a, both carried (or %b under another shape): a copy, since %b may be overwritten first.
+  /// `yield %b` in the place of %a, both carried (or %b under another shape): a copy, since %b may be
+  /// overwritten first.
   static void copyMovedArguments(scf::YieldOp yield) {
-    if (!isa<scf::ForOp>(yield->getParentOp()))
-      return;
+    if (!isa<scf::ForOp>(yield->getParentOp())) return;
     auto args = yield->getBlock()->getArguments().take_back(yield.getNumOperands());
     OpBuilder b(yield);
     for (auto [arg, use] : llvm::zip(args, yield->getOpOperands()))
@@ -87,52 +86,42 @@ class Fuse : public impl::TileFuseBase<Fuse> {
 
   static bool mustMaterialize(Operation &op) {
     Value v = op.getResult(0);
-    if (v.use_empty())
-      return false;
-    if (isa<arith::ConstantOp>(op))
-      return llvm::any_of(v.getUses(), needsMemoryOperand);
+    if (v.use_empty()) return false;
+    if (isa<arith::ConstantOp>(op)) return llvm::any_of(v.getUses(), needsMemoryOperand);
     int uses = 0;
     for (OpOperand &use : v.getUses()) {
       Operation *user = use.getOwner();
       ++uses;
-      if (needsMemoryOperand(use))
-        return true;
+      if (needsMemoryOperand(use)) return true;
       bool elsewhere = user->getBlock() != op.getBlock();
-      if (elsewhere && (readsMemory(&op) || !isCheap(&op)))
-        return true;
+      if (elsewhere && (readsMemory(&op) || !isCheap(&op))) return true;
       // Computed once per row, not once per element of the row.
-      if (isa<BroadcastOp, ExpandDimsOp>(user) && !isCheap(&op) && feedsBroadcast(user))
-        return true;
-      if (isa<scf::YieldOp>(user) && yieldHazard(v, cast<scf::YieldOp>(user)))
-        return true;
+      if (isa<BroadcastOp, ExpandDimsOp>(user) && !isCheap(&op) && feedsBroadcast(user)) return true;
+      if (isa<scf::YieldOp>(user) && yieldHazard(v, cast<scf::YieldOp>(user))) return true;
     }
-    if (isCheap(&op))
-      return false;
+    if (isCheap(&op)) return false;
     return uses > 1 || (readsMemory(&op) && overtaken(&op));
   }
 
   static bool feedsBroadcast(Operation *op) {
-    if (isa<BroadcastOp>(op))
-      return true;
+    if (isa<BroadcastOp>(op)) return true;
     return llvm::any_of(op->getResult(0).getUsers(), [](Operation *u) { return isa<BroadcastOp>(u); });
   }
 
-  /// Something between the read and the op that would perform it writes memory, or several ops would perform it.
+  /// Something between the read and the op that would perform it writes memory, or several ops would perform
+  /// it.
   static bool overtaken(Operation *read) {
     // The first op up the chain of uses that is not itself computed on the fly.
     Operation *end = read;
     while (end->getNumResults() == 1 && isTile(end->getResult(0)) && !inMemory(end->getResult(0))) {
-      if (!end->hasOneUse())
-        return true;
+      if (!end->hasOneUse()) return true;
       end = *end->user_begin();
     }
-    if (end->getBlock() != read->getBlock())
-      return true;
+    if (end->getBlock() != read->getBlock()) return true;
     for (Operation *op = read->getNextNode(); op && op != end; op = op->getNextNode())
-      if (writesMemory(op))
-        return true;
-    // An op that both evaluates and writes: element by element at the same index is in order only for an unmasked
-    // store to another place; a copy keeps `A[i:i+n] = A[i+1:i+n+1]` right.
+      if (writesMemory(op)) return true;
+    // An op that both evaluates and writes: element by element at the same index is in order only for an
+    // unmasked store to another place; a copy keeps `A[i:i+n] = A[i+1:i+n+1]` right.
     if (auto store = dyn_cast<StoreOp>(end))
       if (auto load = dyn_cast<LoadOp>(read))
         return load.getView() == store.getView() &&
@@ -140,19 +129,16 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     return isa<BufferWriteOp>(end) && isa<BufferReadOp>(read);
   }
 
-  /// Tiles carried by an scf.for are overwritten at the yield one after the other. A value computed there may read the
-  /// variable it replaces at the same index, and nothing else that the yield replaces.
+  /// Tiles carried by an scf.for are overwritten at the yield one after the other. A value computed there may
+  /// read the variable it replaces at the same index, and nothing else that the yield replaces.
   static bool yieldHazard(Value v, scf::YieldOp yield) {
-    if (!isa<scf::ForOp>(yield->getParentOp()))
-      return false;
+    if (!isa<scf::ForOp>(yield->getParentOp())) return false;
     auto args = yield->getBlock()->getArguments().take_back(yield.getNumOperands());
     llvm::SmallPtrSet<Value, 8> replaced;
     Value own;
     for (auto [arg, value] : llvm::zip(args, yield.getOperands())) {
-      if (arg != value)
-        replaced.insert(arg);
-      if (value == v)
-        own = arg;
+      if (arg != value) replaced.insert(arg);
+      if (value == v) own = arg;
     }
     llvm::SmallPtrSet<Value, 16> seen[2]; // by sameIndex
     return readsReplaced(v, replaced, own, true, seen);
@@ -160,8 +146,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
 
   static bool readsReplaced(Value v, const llvm::SmallPtrSet<Value, 8> &replaced, Value own, bool sameIndex,
                             llvm::SmallPtrSet<Value, 16> *seen) {
-    if (replaced.contains(v))
-      return !(v == own && sameIndex);
+    if (replaced.contains(v)) return !(v == own && sameIndex);
     Operation *op = v.getDefiningOp();
     if (!op || alwaysInMemory(v) || op->hasAttr(kMaterialize) || !seen[sameIndex].insert(v).second)
       return false;

@@ -1,7 +1,7 @@
 // tile-legalize-absence (normative phase 3): makes the absence of elements past a tensor's edge explicit.
 //
-// A load leaves 0 in absent elements. Absence is a box per tile, [lo, hi) per axis, followed through elementwise ops
-// and broadcasts; where it would be seen it becomes a mask or a bound:
+// A load leaves 0 in absent elements. Absence is a box per tile, [lo, hi) per axis, followed through
+// elementwise ops and broadcasts; where it would be seen it becomes a mask or a bound:
 //
 //   %x = tile.load %A[%i] extents [64]             %x = tile.load %A[%i] extents [64]
 //   %e = math.exp %x                        ->     %e = math.exp %x
@@ -71,8 +71,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
   }
 
   Interval meet(OpBuilder &b, Location loc, Interval x, Interval y) {
-    if (x.lo == y.lo && x.hi == y.hi)
-      return x;
+    if (x.lo == y.lo && x.hi == y.hi) return x;
     return {x.lo == y.lo ? x.lo : arith::MaxSIOp::create(b, loc, x.lo, y.lo).getResult(),
             x.hi == y.hi ? x.hi : arith::MinSIOp::create(b, loc, x.hi, y.hi).getResult()};
   }
@@ -86,8 +85,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     } else if (auto bufferRead = dyn_cast<BufferReadOp>(op)) {
       boxes_[bufferRead.getResult()] = bufferBox(b, bufferRead);
     } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-      if (isTile(broadcast.getInput()))
-        boxes_[broadcast.getResult()] = broadcastBox(b, broadcast);
+      if (isTile(broadcast.getInput())) boxes_[broadcast.getResult()] = broadcastBox(b, broadcast);
     } else if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
       Box r = box(expand.getInput());
       r.insert(r.begin() + expand.getAxis(), std::nullopt);
@@ -103,16 +101,16 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       legalizeArgReduce(arg);
     } else if (auto scan = dyn_cast<ScanOp>(op)) {
       Box r = box(scan.getInput());
-      fill(scan->getOpOperand(0), reduceNeutral(scan.getKind() == ScanKind::Sum ? ReduceKind::Sum : ReduceKind::Max, scan.getIsUnsigned(),
-                                                tileType(scan.getInput()).getElementType()));
+      fill(scan->getOpOperand(0),
+           reduceNeutral(scan.getKind() == ScanKind::Sum ? ReduceKind::Sum : ReduceKind::Max,
+                         scan.getIsUnsigned(), tileType(scan.getInput()).getElementType()));
       boxes_[scan.getResult()] = r;
     } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
       unshaped_[reshape.getResult()] = reshape.getInput();
       fill(reshape->getOpOperand(0), b.getZeroAttr(tileType(reshape.getInput()).getElementType()));
     } else if (isa<ConcatOp>(op)) {
       for (OpOperand &operand : op->getOpOperands())
-        if (isTile(operand.get()))
-          fill(operand, b.getZeroAttr(tileType(operand.get()).getElementType()));
+        if (isTile(operand.get())) fill(operand, b.getZeroAttr(tileType(operand.get()).getElementType()));
     } else if (auto mma = dyn_cast<MmaOp>(op)) {
       legalizeMma(mma);
       boxes_[mma.getResult()] = box(mma.getAcc()); // as mma(a, b) + acc
@@ -130,19 +128,16 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     } else if (isElementwise(op) && isTile(op->getResult(0))) {
       Box r(tileType(op->getResult(0)).getRank());
       for (Value operand : op->getOperands()) {
-        if (!isTile(operand))
-          continue;
+        if (!isTile(operand)) continue;
         for (auto [mine, other] : llvm::zip(r, box(operand)))
-          if (other)
-            mine = mine ? meet(b, loc, *mine, *other) : *other;
+          if (other) mine = mine ? meet(b, loc, *mine, *other) : *other;
       }
       boxes_[op->getResult(0)] = r;
     }
   }
 
   Box loadBox(OpBuilder &b, LoadOp load) {
-    if (load.getInBounds())
-      return Box(tileType(load.getResult()).getRank());
+    if (load.getInBounds()) return Box(tileType(load.getResult()).getRank());
     return windowBox(b, load.getLoc(), load.getView(), load.getStarts(), load.getExtents());
   }
 
@@ -157,7 +152,8 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       if (extent >= 0) {
         Value lo = constant && *constant >= 0
                        ? zero
-                       : arith::MaxSIOp::create(b, loc, zero, arith::SubIOp::create(b, loc, zero, start)).getResult();
+                       : arith::MaxSIOp::create(b, loc, zero, arith::SubIOp::create(b, loc, zero, start))
+                             .getResult();
         Value hi = arith::SubIOp::create(b, loc, size, start);
         hi = arith::MinSIOp::create(b, loc, hi, index(b, loc, extent));
         r.push_back(Interval{lo, hi});
@@ -166,8 +162,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, start, size);
       allowed = allowed ? arith::AndIOp::create(b, loc, allowed, inside).getResult() : inside;
     }
-    if (allowed && !r.empty())
-      r[0]->hi = arith::SelectOp::create(b, loc, allowed, r[0]->hi, zero);
+    if (allowed && !r.empty()) r[0]->hi = arith::SelectOp::create(b, loc, allowed, r[0]->hi, zero);
     return r;
   }
 
@@ -192,35 +187,34 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       Value inside = arith::AndIOp::create(b, loc, above, below);
       allowed = allowed ? arith::AndIOp::create(b, loc, allowed, inside).getResult() : inside;
     }
-    if (allowed && !r.empty())
-      r[0]->hi = arith::SelectOp::create(b, loc, allowed, r[0]->hi, zero);
+    if (allowed && !r.empty()) r[0]->hi = arith::SelectOp::create(b, loc, allowed, r[0]->hi, zero);
     return r;
   }
 
   static bool writes(Operation *op, Value buffer) {
-    return op->walk([&](Operation *inner) {
-               auto copy = dyn_cast<CpAsyncOp>(inner);
-               auto write = dyn_cast<BufferWriteOp>(inner);
-               return (copy && copy.getBuffer() == buffer) || (write && write.getBuffer() == buffer)
-                          ? WalkResult::interrupt()
-                          : WalkResult::advance();
-             }).wasInterrupted();
+    return op
+        ->walk([&](Operation *inner) {
+          auto copy = dyn_cast<CpAsyncOp>(inner);
+          auto write = dyn_cast<BufferWriteOp>(inner);
+          return (copy && copy.getBuffer() == buffer) || (write && write.getBuffer() == buffer)
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
-  /// The box of the one copy that reaches `reader`, looking back and outwards; whole when there is none, or when a
-  /// loop around the reader fills the buffer again.
+  /// The box of the one copy that reaches `reader`, looking back and outwards; whole when there is none, or
+  /// when a loop around the reader fills the buffer again.
   Box copiedBox(OpBuilder &b, Value buffer, Operation *reader) {
     Box none(cast<BufferType>(buffer.getType()).getRank());
     for (Operation *at = reader; !isa<KernelOp>(at); at = at->getParentOp()) {
-      if (at != reader && isa<LoopLikeOpInterface>(at) && writes(at, buffer))
-        return none;
+      if (at != reader && isa<LoopLikeOpInterface>(at) && writes(at, buffer)) return none;
       for (Operation *op = at->getPrevNode(); op; op = op->getPrevNode()) {
         if (auto copy = dyn_cast<CpAsyncOp>(op); copy && copy.getBuffer() == buffer) {
           b.setInsertionPoint(reader);
           return windowBox(b, reader->getLoc(), copy.getView(), copy.getStarts(), copy.getExtents());
         }
-        if (writes(op, buffer))
-          return none;
+        if (writes(op, buffer)) return none;
       }
     }
     return none;
@@ -259,15 +253,14 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     Box r = box(operand.get());
     OpBuilder b(operand.getOwner());
     bool isZero = with == b.getZeroAttr(with.getType());
-    if (isWhole(r) || (isZero && readsZero(operand.get())))
-      return;
+    if (isWhole(r) || (isZero && readsZero(operand.get()))) return;
     Location loc = operand.getOwner()->getLoc();
     operand.set(mask(b, loc, operand.get(), r, arith::ConstantOp::create(b, loc, with)));
   }
 
-  /// The position of an extreme. The neutral element may tie with present ones, so that an absent position in front of
-  /// them would win: such a result moves up to the first present one. The argmax of a whole tile is that of the
-  /// flattened tile; there the operand of the reshape takes the neutral element.
+  /// The position of an extreme. The neutral element may tie with present ones, so that an absent position in
+  /// front of them would win: such a result moves up to the first present one. The argmax of a whole tile is
+  /// that of the flattened tile; there the operand of the reshape takes the neutral element.
   void legalizeArgReduce(ArgReduceOp op) {
     OpOperand &operand = op->getOpOperand(0);
     OpBuilder b(op);
@@ -286,15 +279,12 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     } else {
       auto interval = box(operand.get())[op.getAxis()];
       fill(operand, neutral);
-      if (interval)
-        first = interval->lo;
+      if (interval) first = interval->lo;
     }
-    if (!first)
-      return;
+    if (!first) return;
     b.setInsertionPointAfter(op);
     first = arith::IndexCastOp::create(b, loc, b.getI32Type(), first);
-    if (isTile(op.getResult()))
-      first = BroadcastOp::create(b, loc, op.getResult().getType(), first);
+    if (isTile(op.getResult())) first = BroadcastOp::create(b, loc, op.getResult().getType(), first);
     Operation *moved = arith::MaxSIOp::create(b, loc, op.getResult(), first);
     op.getResult().replaceAllUsesExcept(moved->getResult(0), moved);
   }
@@ -302,18 +292,15 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
   /// Absent elements already hold 0: a load, cast or moved about.
   bool readsZero(Value v) {
     Operation *op = v.getDefiningOp();
-    if (isa_and_nonnull<LoadOp, BufferReadOp>(op))
-      return true;
+    if (isa_and_nonnull<LoadOp, BufferReadOp>(op)) return true;
     return isa_and_nonnull<CastOp, TransposeOp, ExpandDimsOp, BroadcastOp>(op) && isTile(op->getOperand(0)) &&
            readsZero(op->getOperand(0));
   }
 
   TypedAttr reduceNeutral(ReduceKind kind, bool isUnsigned, Type element) {
     Builder b(&getContext());
-    if (kind == ReduceKind::Sum)
-      return b.getZeroAttr(element);
-    if (kind == ReduceKind::Prod)
-      return b.getOneAttr(element);
+    if (kind == ReduceKind::Sum) return b.getZeroAttr(element);
+    if (kind == ReduceKind::Prod) return b.getOneAttr(element);
     bool low = kind == ReduceKind::Max; // the neutral element of max is the lowest value
     if (auto f = dyn_cast<FloatType>(element)) {
       const llvm::fltSemantics &sem = f.getFloatSemantics();
@@ -321,8 +308,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       return FloatAttr::get(f, hasInf ? APFloat::getInf(sem, low) : APFloat::getLargest(sem, low));
     }
     unsigned bits = element.getIntOrFloatBitWidth();
-    if (bits == 1)
-      isUnsigned = true;
+    if (bits == 1) isUnsigned = true;
     APInt v = isUnsigned ? (low ? APInt::getMinValue(bits) : APInt::getMaxValue(bits))
                          : (low ? APInt::getSignedMinValue(bits) : APInt::getSignedMaxValue(bits));
     return IntegerAttr::get(element, v);
@@ -334,12 +320,9 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     Location loc = mma.getLoc();
     auto boxOf = [&](Value v) { return isTile(v) ? box(v) : copiedBox(b, v, mma); };
     Box x = boxOf(mma.getA()), y = boxOf(mma.getB());
-    if (mma.getTransA())
-      std::swap(x[0], x[1]);
-    if (mma.getTransB())
-      std::swap(y[0], y[1]);
-    if (isWhole(x) && isWhole(y))
-      return;
+    if (mma.getTransA()) std::swap(x[0], x[1]);
+    if (mma.getTransB()) std::swap(y[0], y[1]);
+    if (isWhole(x) && isWhole(y)) return;
     auto product = tileType(mma.getAcc()).getShape();
     ArrayRef<int64_t> ofA = isTile(mma.getA()) ? tileType(mma.getA()).getShape()
                                                : cast<BufferType>(mma.getA().getType()).getShape();
@@ -358,12 +341,10 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     limitMma(mma);
     for (int side : {0, 1}) {
       OpOperand &operand = mma->getOpOperand(side);
-      if (!isTile(operand.get()))
-        continue;
+      if (!isTile(operand.get())) continue;
       fill(operand, OpBuilder(mma).getZeroAttr(tileType(operand.get()).getElementType()));
       Value other = mma->getOperand(1 - side);
-      if (!isTile(other))
-        continue;
+      if (!isTile(other)) continue;
       bool trans = side == 0 ? mma.getTransA() : mma.getTransB();
       bool otherTrans = side == 0 ? mma.getTransB() : mma.getTransA();
       unsigned kAxis = (side == 0) != trans ? 1 : 0, otherK = (side == 0) != otherTrans ? 0 : 1;
@@ -384,13 +365,11 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     return x && y && sameExpression(x->lo, y->lo, 6) && sameExpression(x->hi, y->hi, 6);
   }
   static bool sameExpression(Value x, Value y, int depth) {
-    if (x == y)
-      return true;
+    if (x == y) return true;
     Operation *p = x.getDefiningOp(), *q = y.getDefiningOp();
     if (!p || !q || !depth || p->getName() != q->getName() || p->getNumOperands() != q->getNumOperands())
       return false;
-    if (p->getAttrDictionary() != q->getAttrDictionary())
-      return false;
+    if (p->getAttrDictionary() != q->getAttrDictionary()) return false;
     return llvm::all_of(llvm::zip(p->getOperands(), q->getOperands()), [&](auto pair) {
       return sameExpression(std::get<0>(pair), std::get<1>(pair), depth - 1);
     });
@@ -398,8 +377,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
 
   void boundStore(StoreOp store) {
     Box r = box(store.getValue());
-    if (isWhole(r) || !store.getLower().empty())
-      return;
+    if (isWhole(r) || !store.getLower().empty()) return;
     OpBuilder b(store);
     SmallVector<Value> lo, hi;
     bounds(b, store.getLoc(), r, tileType(store.getValue()), lo, hi);
@@ -409,16 +387,13 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
 
   /// An atomic of an absent element is dropped: its index is moved out of range.
   void dropAtomics(Operation *op, OperandRange indices, Value value) {
-    if (indices.empty() || !isTile(indices[0]))
-      return;
+    if (indices.empty() || !isTile(indices[0])) return;
     OpBuilder b(op);
     Box r = box(indices[0]);
     if (isTile(value))
       for (auto [mine, other] : llvm::zip(r, box(value)))
-        if (other)
-          mine = mine ? meet(b, op->getLoc(), *mine, *other) : *other;
-    if (isWhole(r))
-      return;
+        if (other) mine = mine ? meet(b, op->getLoc(), *mine, *other) : *other;
+    if (isWhole(r)) return;
     for (OpOperand &operand : op->getOpOperands())
       if (operand.get() == indices[0]) {
         Type element = tileType(operand.get()).getElementType();
@@ -428,18 +403,16 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       }
   }
 
-  // ---- Regions. What a region carries or results in has a box when that box is known before the region begins and
-  // every value that can stand there respects it.
+  // ---- Regions. What a region carries or results in has a box when that box is known before the region
+  // begins and every value that can stand there respects it.
 
   /// A value's box beside a given one: it has none, the same, a part of it, or any other.
   enum class Kept { Whole, Same, Within, Other };
 
   /// Of an elementwise op on two values: the intersection.
   static Kept intersect(Kept x, Kept y) {
-    if (x == Kept::Whole || x == y)
-      return y;
-    if (y == Kept::Whole)
-      return x;
+    if (x == Kept::Whole || x == y) return y;
+    if (y == Kept::Whole) return x;
     return Kept::Within; // unequal, and one of them lies in the box
   }
 
@@ -456,24 +429,22 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     return kept(v, outer, assumed, known);
   }
 
-  Kept kept(Value v, const Box &outer, const llvm::SmallPtrSetImpl<Value> &assumed, DenseMap<Value, Kept> &known) {
-    if (auto it = known.find(v); it != known.end())
-      return it->second;
+  Kept kept(Value v, const Box &outer, const llvm::SmallPtrSetImpl<Value> &assumed,
+            DenseMap<Value, Kept> &known) {
+    if (auto it = known.find(v); it != known.end()) return it->second;
     Kept result = keptOf(v, outer, assumed, known);
     known[v] = result;
     return result;
   }
 
-  Kept keptOf(Value v, const Box &outer, const llvm::SmallPtrSetImpl<Value> &assumed, DenseMap<Value, Kept> &known) {
-    if (assumed.contains(v))
-      return Kept::Same;
+  Kept keptOf(Value v, const Box &outer, const llvm::SmallPtrSetImpl<Value> &assumed,
+              DenseMap<Value, Kept> &known) {
+    if (assumed.contains(v)) return Kept::Same;
     if (auto it = boxes_.find(v); it != boxes_.end())
       return isWhole(it->second) ? Kept::Whole : sameBox(it->second, outer) ? Kept::Same : Kept::Other;
     Operation *op = v.getDefiningOp();
-    if (!op)
-      return Kept::Whole;
-    if (isa<LoadOp, BufferReadOp>(op))
-      return Kept::Other;
+    if (!op) return Kept::Whole;
+    if (isa<LoadOp, BufferReadOp>(op)) return Kept::Other;
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
       unsigned n = cast<OpResult>(v).getResultNumber();
       Kept x = kept(branch.thenYield().getOperand(n), outer, assumed, known);
@@ -492,8 +463,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     Kept all = Kept::Whole;
     if (isElementwise(op) || isa<ScanOp>(op)) {
       for (Value operand : op->getOperands())
-        if (isTile(operand))
-          all = intersect(all, kept(operand, outer, assumed, known));
+        if (isTile(operand)) all = intersect(all, kept(operand, outer, assumed, known));
     } else if (isa<BroadcastOp, ExpandDimsOp, TransposeOp>(op) && isTile(op->getOperand(0)) &&
                kept(op->getOperand(0), outer, assumed, known) != Kept::Whole) {
       all = Kept::Other;
@@ -501,21 +471,20 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     return all;
   }
 
-  /// What a loop starts with, the argument for it and the values that stand for that in the loop, and what a turn
-  /// gives back.
+  /// What a loop starts with, the argument for it and the values that stand for that in the loop, and what a
+  /// turn gives back.
   struct Carried {
     Value init;
     SmallVector<Value, 2> names;
     Value next;
   };
 
-  /// Elements absent at the start stay absent when every turn computes the new value from the old one (elementwise):
-  /// gives each such argument and its names the box of the initial value.
+  /// Elements absent at the start stay absent when every turn computes the new value from the old one
+  /// (elementwise): gives each such argument and its names the box of the initial value.
   void boxesOfCarried(ArrayRef<Carried> all) {
     SmallVector<std::pair<const Carried *, Box>> found;
     for (const Carried &c : all) {
-      if (!isTile(c.init) || isWhole(box(c.init)))
-        continue;
+      if (!isTile(c.init) || isWhole(box(c.init))) continue;
       // Assume it of every argument that starts with this box, and drop those that do not keep it.
       Box start = box(c.init);
       llvm::SmallPtrSet<Value, 8> assumed;
@@ -529,15 +498,13 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
         changed = false;
         llvm::erase_if(candidates, [&](const Carried *other) {
           Kept turn = kept(other->next, start, assumed);
-          if (turn == Kept::Same || turn == Kept::Within)
-            return false;
+          if (turn == Kept::Same || turn == Kept::Within) return false;
           for (Value name : other->names)
             assumed.erase(name);
           return changed = true;
         });
       }
-      if (llvm::is_contained(candidates, &c))
-        found.push_back({&c, start});
+      if (llvm::is_contained(candidates, &c)) found.push_back({&c, start});
     }
     for (auto &[c, start] : found)
       for (Value name : c->names)
@@ -546,13 +513,12 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
 
   void boxesOfFor(scf::ForOp loop) {
     SmallVector<Carried> carried;
-    for (auto [init, arg, next] :
-         llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getBody()->getTerminator()->getOperands()))
+    for (auto [init, arg, next] : llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(),
+                                            loop.getBody()->getTerminator()->getOperands()))
       carried.push_back({init, {arg}, next});
     boxesOfCarried(carried);
     for (auto [arg, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults()))
-      if (isTile(arg))
-        boxes_[result] = box(arg);
+      if (isTile(arg)) boxes_[result] = box(arg);
     fillOthers(loop.getInitArgsMutable(), loop.getRegionIterArgs());
   }
 
@@ -563,18 +529,16 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
          llvm::zip(loop.getInits(), loop.getBeforeArguments(), loop.getYieldOp().getOperands())) {
       carried.push_back({init, {arg}, next});
       for (auto [passed, inner] : llvm::zip(loop.getConditionOp().getArgs(), loop.getAfterArguments()))
-        if (passed == arg)
-          carried.back().names.push_back(inner);
+        if (passed == arg) carried.back().names.push_back(inner);
     }
     boxesOfCarried(carried);
     for (auto [inner, result] : llvm::zip(loop.getAfterArguments(), loop.getResults()))
-      if (isTile(inner))
-        boxes_[result] = box(inner);
+      if (isTile(inner)) boxes_[result] = box(inner);
     fillOthers(loop.getInitsMutable(), loop.getBeforeArguments());
   }
 
-  /// An if gives the values of the branch that was taken, absent elements and all: where the branches' boxes are not
-  /// one that is known outside, the ends of the box become results beside the tile.
+  /// An if gives the values of the branch that was taken, absent elements and all: where the branches' boxes
+  /// are not one that is known outside, the ends of the box become results beside the tile.
   void boxesOfIf(scf::IfOp branch) {
     struct Extra {
       unsigned result, axis;
@@ -583,18 +547,15 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     SmallVector<Value> thenEnds, elseEnds;
     SmallVector<std::pair<unsigned, Box>> outer;
     for (auto [n, result] : llvm::enumerate(branch.getResults())) {
-      if (!isTile(result))
-        continue;
+      if (!isTile(result)) continue;
       Box x = box(branch.thenYield().getOperand(n)), y = box(branch.elseYield().getOperand(n));
-      if (isWhole(x) && isWhole(y))
-        continue;
+      if (isWhole(x) && isWhole(y)) continue;
       if (sameBox(x, y) && isOutside(x, branch)) {
         outer.push_back({n, x});
         continue;
       }
       for (size_t axis = 0; axis < x.size(); ++axis) {
-        if (!x[axis] && !y[axis])
-          continue;
+        if (!x[axis] && !y[axis]) continue;
         extras.push_back({static_cast<unsigned>(n), static_cast<unsigned>(axis)});
         int64_t extent = tileType(result).getDimSize(axis);
         ends(branch.thenYield(), x[axis], extent, thenEnds);
@@ -608,7 +569,8 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       SmallVector<Type> types(branch.getResultTypes());
       types.append(thenEnds.size(), IndexType::get(&getContext()));
       OpBuilder b(branch);
-      auto wider = scf::IfOp::create(b, branch.getLoc(), types, branch.getCondition(), /*withElseRegion=*/true);
+      auto wider =
+          scf::IfOp::create(b, branch.getLoc(), types, branch.getCondition(), /*withElseRegion=*/true);
       wider.getThenRegion().takeBody(branch.getThenRegion());
       wider.getElseRegion().takeBody(branch.getElseRegion());
       wider->setDiscardableAttrs(branch->getDiscardableAttrDictionary());
@@ -625,7 +587,8 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     }
   }
 
-  void ends(Operation *before, const std::optional<Interval> &interval, int64_t extent, SmallVector<Value> &out) {
+  void ends(Operation *before, const std::optional<Interval> &interval, int64_t extent,
+            SmallVector<Value> &out) {
     OpBuilder b(before);
     out.push_back(interval ? interval->lo : index(b, before->getLoc(), 0));
     out.push_back(interval ? interval->hi : index(b, before->getLoc(), extent));
@@ -641,8 +604,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
   /// The condition of a select that takes all of one side; null when it differs from element to element.
   static Value scalarCondition(arith::SelectOp op) {
     Value c = op.getCondition();
-    if (auto broadcast = c.getDefiningOp<BroadcastOp>())
-      c = broadcast.getInput();
+    if (auto broadcast = c.getDefiningOp<BroadcastOp>()) c = broadcast.getInput();
     return isTile(c) ? Value() : c;
   }
 
@@ -652,8 +614,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     Location loc = op.getLoc();
     auto shape = tileType(op.getResult()).getShape();
     for (size_t axis = 0; axis < x.size(); ++axis) {
-      if (!x[axis] && !y[axis])
-        continue;
+      if (!x[axis] && !y[axis]) continue;
       auto end = [&](const std::optional<Interval> &i, bool low) {
         return i ? (low ? i->lo : i->hi) : index(b, loc, low ? 0 : shape[axis]);
       };
@@ -674,18 +635,16 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
   }
 
   void keepAbsent(scf::YieldOp yield) {
-    if (isa<scf::IfOp>(yield->getParentOp()))
-      return;
+    if (isa<scf::IfOp>(yield->getParentOp())) return;
     auto loop = cast<LoopLikeOpInterface>(yield->getParentOp());
     for (auto [arg, use] : llvm::zip(loop.getRegionIterArgs(), yield->getOpOperands())) {
-      if (!isTile(arg) || isWhole(box(use.get())) || sameBox(box(use.get()), box(arg)))
-        continue;
+      if (!isTile(arg) || isWhole(box(use.get())) || sameBox(box(use.get()), box(arg))) continue;
       Value old = arg;
       if (auto loopWhile = dyn_cast<scf::WhileOp>(yield->getParentOp())) {
         old = {};
-        for (auto [passed, inner] : llvm::zip(loopWhile.getConditionOp().getArgs(), loopWhile.getAfterArguments()))
-          if (passed == arg)
-            old = inner;
+        for (auto [passed, inner] :
+             llvm::zip(loopWhile.getConditionOp().getArgs(), loopWhile.getAfterArguments()))
+          if (passed == arg) old = inner;
       }
       if (!old) { // out of reach
         fill(use, OpBuilder(&getContext()).getZeroAttr(tileType(arg).getElementType()));
@@ -697,7 +656,8 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       auto type = tileType(arg);
       auto flags = RankedTensorType::get(type.getShape(), b.getI1Type());
       Value ones = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(flags, true));
-      Value present = mask(b, loc, ones, box(use.get()), arith::ConstantOp::create(b, loc, b.getBoolAttr(false)));
+      Value present =
+          mask(b, loc, ones, box(use.get()), arith::ConstantOp::create(b, loc, b.getBoolAttr(false)));
       use.set(arith::SelectOp::create(b, loc, present, use.get(), old));
     }
   }

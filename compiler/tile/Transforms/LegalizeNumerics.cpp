@@ -1,16 +1,17 @@
 // tile-legalize-numerics (normative phase 6): arithmetic on dtypes the CPU has no instructions for.
 //
-// bf16, f16 and the OCP 8-, 6- and 4-bit floats compute in f32 and round after every operation; f32 has more than
-// twice their precision plus two bits, so +, -, *, / and sqrt are still correctly rounded (Figueroa 1995):
+// bf16, f16 and the OCP 8-, 6- and 4-bit floats compute in f32 and round after every operation; f32 has more
+// than twice their precision plus two bits, so +, -, *, / and sqrt are still correctly rounded (Figueroa
+// 1995):
 //
 //   %r = arith.addf %a, %b : tensor<8xbf16>   ->   %x = tile.cast %a from bf16 to f32
 //                                                  %y = tile.cast %b from bf16 to f32
 //                                                  %s = arith.addf %x, %y : tensor<8xf32>
 //                                                  %r = tile.cast %s from f32 to bf16
 //
-// Products of such operands take f32 operands (exact) and keep their f32 accumulator; i8 and u8 operands widen to
-// i32; shared-memory operands are read. Every such change of arithmetic is recorded as a fallback of the kernel
-// (decisions D4, D13). Storage and the values of casts never change.
+// Products of such operands take f32 operands (exact) and keep their f32 accumulator; i8 and u8 operands
+// widen to i32; shared-memory operands are read. Every such change of arithmetic is recorded as a fallback of
+// the kernel (decisions D4, D13). Storage and the values of casts never change.
 #include "compiler/pipeline/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,28 +30,19 @@ namespace {
 
 /// Language name of a float element type.
 StringRef floatName(Type t) {
-  if (t.isF64())
-    return "f64";
-  if (t.isF32())
-    return "f32";
-  if (t.isF16())
-    return "f16";
-  if (t.isBF16())
-    return "bf16";
-  if (isa<Float8E4M3FNType>(t))
-    return "fp8_e4m3";
-  if (isa<Float8E5M2Type>(t))
-    return "fp8_e5m2";
-  if (isa<Float6E2M3FNType>(t))
-    return "fp6_e2m3";
-  if (isa<Float6E3M2FNType>(t))
-    return "fp6_e3m2";
+  if (t.isF64()) return "f64";
+  if (t.isF32()) return "f32";
+  if (t.isF16()) return "f16";
+  if (t.isBF16()) return "bf16";
+  if (isa<Float8E4M3FNType>(t)) return "fp8_e4m3";
+  if (isa<Float8E5M2Type>(t)) return "fp8_e5m2";
+  if (isa<Float6E2M3FNType>(t)) return "fp6_e2m3";
+  if (isa<Float6E3M2FNType>(t)) return "fp6_e3m2";
   return "fp4_e2m1";
 }
 
 Type withElement(Type like, Type element) {
-  if (auto tile = dyn_cast<RankedTensorType>(like))
-    return RankedTensorType::get(tile.getShape(), element);
+  if (auto tile = dyn_cast<RankedTensorType>(like)) return RankedTensorType::get(tile.getShape(), element);
   return element;
 }
 
@@ -75,20 +67,17 @@ class LegalizeNumerics : public impl::TileLegalizeNumericsBase<LegalizeNumerics>
     for (auto param : getOperation().getParams().getAsRange<DictionaryAttr>())
       if (auto dtype = param.getAs<StringAttr>("dtype"); dtype && dtype.getValue() == "tf32")
         fallbacks_.insert("cpu: tf32 arithmetic runs in f32");
-    if (fallbacks_.empty())
-      return;
+    if (fallbacks_.empty()) return;
     Builder b(&getContext());
     SmallVector<Attribute> lines;
-    if (auto had = getOperation().getFallbacksAttr())
-      llvm::append_range(lines, had);
+    if (auto had = getOperation().getFallbacksAttr()) llvm::append_range(lines, had);
     for (const std::string &line : fallbacks_)
       lines.push_back(b.getStringAttr(line));
     getOperation().setFallbacksAttr(b.getArrayAttr(lines));
   }
 
   static bool isArithmetic(Operation *op) {
-    if (isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(op))
-      return false;
+    if (isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(op)) return false;
     return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect());
   }
 
@@ -110,14 +99,13 @@ class LegalizeNumerics : public impl::TileLegalizeNumericsBase<LegalizeNumerics>
         if (isa<ScanOp>(op)) // walks its operand in memory
           operand.get().getDefiningOp()->setAttr(kMaterialize, b.getUnitAttr());
       }
-    if (!low)
-      return;
-    fallbacks_.insert(("cpu: " + floatName(low) + " arithmetic runs in f32 and rounds after each operation").str());
+    if (!low) return;
+    fallbacks_.insert(
+        ("cpu: " + floatName(low) + " arithmetic runs in f32 and rounds after each operation").str());
     OpBuilder b(op->getContext());
     b.setInsertionPointAfter(op);
     for (OpResult result : op->getResults()) {
-      if (!isLow(result.getType()))
-        continue;
+      if (!isLow(result.getType())) continue;
       Type element = getElementTypeOrSelf(result.getType());
       result.setType(withElement(result.getType(), b.getF32Type()));
       Value narrow = cast(b, op->getLoc(), result, "f32", floatName(element), element);
@@ -138,8 +126,7 @@ class LegalizeNumerics : public impl::TileLegalizeNumericsBase<LegalizeNumerics>
       Value v = operand.get();
       if (auto buffer = dyn_cast<BufferType>(v.getType())) {
         Type inValue = buffer.getElementType();
-        if (inValue.isUnsignedInteger())
-          inValue = b.getIntegerType(8);
+        if (inValue.isUnsignedInteger()) inValue = b.getIntegerType(8);
         v = BufferReadOp::create(b, loc, RankedTensorType::get(buffer.getShape(), inValue), v);
       } else if (needsWidening(tileType(v).getElementType()) && v.hasOneUse() && v.getDefiningOp() &&
                  !alwaysInMemory(v)) {
@@ -154,11 +141,10 @@ class LegalizeNumerics : public impl::TileLegalizeNumericsBase<LegalizeNumerics>
         v = cast(b, loc, v, mma.getIsUnsigned() ? "u8" : "i8", "i32", b.getI32Type());
       if (operand.getOperandNumber() == 0 ? mma.getTransA() : mma.getTransB()) {
         auto t = tileType(v);
-        v = TransposeOp::create(b, loc, RankedTensorType::get({t.getDimSize(1), t.getDimSize(0)}, t.getElementType()),
-                                v);
+        v = TransposeOp::create(
+            b, loc, RankedTensorType::get({t.getDimSize(1), t.getDimSize(0)}, t.getElementType()), v);
       }
-      if (!inMemory(v))
-        v.getDefiningOp()->setAttr(kMaterialize, b.getUnitAttr());
+      if (!inMemory(v)) v.getDefiningOp()->setAttr(kMaterialize, b.getUnitAttr());
       operand.set(v);
     }
     mma.setTransA(false);
@@ -166,8 +152,7 @@ class LegalizeNumerics : public impl::TileLegalizeNumericsBase<LegalizeNumerics>
     mma.setIsUnsigned(false);
     if (isLow(element))
       fallbacks_.insert(("cpu: mma of " + floatName(element) + " multiplies and accumulates in f32").str());
-    if (element.isInteger(8))
-      fallbacks_.insert("cpu: mma of 8-bit integers multiplies in i32");
+    if (element.isInteger(8)) fallbacks_.insert("cpu: mma of 8-bit integers multiplies in i32");
   }
 
   static bool needsWidening(Type element) { return isLow(element) || element.isInteger(8); }

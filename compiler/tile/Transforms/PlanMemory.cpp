@@ -1,10 +1,10 @@
-// tile-plan-memory (normative phase 4, and again after fusion): where every shared buffer and every tile that lies in
-// memory is placed in the program's scratch.
+// tile-plan-memory (normative phase 4, and again after fusion): where every shared buffer and every tile that
+// lies in memory is placed in the program's scratch.
 //
-// Shared buffers live as long as the program. Other tiles live from the op that computes them to the last op that
-// reads them (inside a loop they did not come from: to the loop's end); two that are never alive together share
-// bytes. Tiles carried by a loop have one place for the initial value, every turn and the result. A product whose
-// accumulator is not read again works in the accumulator's place.
+// Shared buffers live as long as the program. Other tiles live from the op that computes them to the last op
+// that reads them (inside a loop they did not come from: to the loop's end); two that are never alive
+// together share bytes. Tiles carried by a loop have one place for the initial value, every turn and the
+// result. A product whose accumulator is not read again works in the accumulator's place.
 #include "compiler/pipeline/Passes.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
@@ -76,11 +76,9 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
   void readers(Value v, SmallVectorImpl<Operation *> &out) {
     for (Operation *user : v.getUsers()) {
       out.push_back(user);
-      if (user->getNumRegions())
-        continue;
+      if (user->getNumRegions()) continue;
       for (Value result : user->getResults())
-        if (isTile(result) && (!inMemory(result) || isa<ReshapeOp>(user)))
-          readers(result, out);
+        if (isTile(result) && (!inMemory(result) || isa<ReshapeOp>(user))) readers(result, out);
     }
   }
 
@@ -92,7 +90,8 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     for (Operation *op : ops) {
       int64_t at = position_[op];
       for (Operation *outer = op; outer && outer->getBlock() != home; outer = outer->getParentOp())
-        if (outer->getParentOp() && isa<LoopLikeOpInterface>(outer->getParentOp()) && outer->getBlock() != home)
+        if (outer->getParentOp() && isa<LoopLikeOpInterface>(outer->getParentOp()) &&
+            outer->getBlock() != home)
           at = std::max(at, endPosition_[outer->getParentOp()]);
       last = std::max(last, at);
     }
@@ -136,38 +135,39 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
   void assignLoop(LoopLikeOpInterface loop) {
     Operation *op = loop.getOperation();
     for (auto [i, init] : llvm::enumerate(loop.getInits())) {
-      if (!isTile(init))
-        continue;
+      if (!isTile(init)) continue;
       Value result = op->getResult(i);
-      int slot = newSlot(position_[op], std::max(endPosition_[op], lastRead(result, op->getBlock())), bytesOf(init));
+      int slot =
+          newSlot(position_[op], std::max(endPosition_[op], lastRead(result, op->getBlock())), bytesOf(init));
       slotOf_[result] = slot;
       slotOf_[loop.getRegionIterArgs()[i]] = slot;
     }
   }
 
-  /// The condition may pass on other values than it got: its operands and its results have places of their own.
+  /// The condition may pass on other values than it got: its operands and its results have places of their
+  /// own.
   void assignWhile(scf::WhileOp loop) {
     int64_t begin = position_[loop], end = endPosition_[loop];
     for (Value arg : loop.getBeforeArguments())
-      if (isTile(arg))
-        slotOf_[arg] = newSlot(begin, end, bytesOf(arg));
+      if (isTile(arg)) slotOf_[arg] = newSlot(begin, end, bytesOf(arg));
     for (auto [result, arg] : llvm::zip(loop.getResults(), loop.getAfterArguments()))
       if (isTile(arg))
-        slotOf_[arg] = slotOf_[result] = newSlot(begin, std::max(end, lastRead(result, loop->getBlock())), bytesOf(arg));
+        slotOf_[arg] = slotOf_[result] =
+            newSlot(begin, std::max(end, lastRead(result, loop->getBlock())), bytesOf(arg));
   }
 
-  /// At the end of the turn `v`, which would lie in the place of the carried `arg`, is read for no other variable: that
-  /// place may be overwritten before the others are assigned.
+  /// At the end of the turn `v`, which would lie in the place of the carried `arg`, is read for no other
+  /// variable: that place may be overwritten before the others are assigned.
   static bool yieldsOnlyTo(BlockArgument arg, Value v) {
     Operation *end = arg.getOwner()->getTerminator();
     auto args = arg.getOwner()->getArguments().take_back(end->getNumOperands());
-    return llvm::none_of(llvm::zip(args, end->getOperands()),
-                         [&](auto pair) { return std::get<0>(pair) != arg && readsOnTheFly(std::get<1>(pair), v); });
+    return llvm::none_of(llvm::zip(args, end->getOperands()), [&](auto pair) {
+      return std::get<0>(pair) != arg && readsOnTheFly(std::get<1>(pair), v);
+    });
   }
 
   static bool readsOnTheFly(Value from, Value v) {
-    if (from == v)
-      return true;
+    if (from == v) return true;
     Operation *op = from.getDefiningOp();
     return op && isTile(from) && (!inMemory(from) || isa<ReshapeOp>(op)) &&
            llvm::any_of(op->getOperands(), [&](Value operand) { return readsOnTheFly(operand, v); });
@@ -175,18 +175,14 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
 
   bool canAccumulateInPlace(MmaOp mma) {
     Value acc = mma.getAcc();
-    if (!inMemory(acc) || acc.getParentBlock() != mma->getBlock() || !slotOf_.contains(acc))
-      return false;
-    if (isa_and_nonnull<ReshapeOp>(acc.getDefiningOp()))
-      return false;
+    if (!inMemory(acc) || acc.getParentBlock() != mma->getBlock() || !slotOf_.contains(acc)) return false;
+    if (isa_and_nonnull<ReshapeOp>(acc.getDefiningOp())) return false;
     SmallVector<Operation *> ops;
     readers(acc, ops);
-    if (auto arg = dyn_cast<BlockArgument>(acc); arg && !yieldsOnlyTo(arg, mma.getResult()))
-      return false;
+    if (auto arg = dyn_cast<BlockArgument>(acc); arg && !yieldsOnlyTo(arg, mma.getResult())) return false;
     int uses = llvm::count(acc.getUsers(), mma.getOperation());
-    return uses == 1 && llvm::all_of(ops, [&](Operation *op) {
-             return op == mma || position_[op] < position_[mma];
-           });
+    return uses == 1 &&
+           llvm::all_of(ops, [&](Operation *op) { return op == mma || position_[op] < position_[mma]; });
   }
 
   /// First fit in order of begin; returns the bytes of the whole scratch.
@@ -200,13 +196,11 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     for (Slot *slot : order) {
       std::vector<Slot *> alive;
       for (Slot *other : placed)
-        if (other->begin <= slot->end && slot->begin <= other->end)
-          alive.push_back(other);
+        if (other->begin <= slot->end && slot->begin <= other->end) alive.push_back(other);
       llvm::sort(alive, [](Slot *x, Slot *y) { return x->offset < y->offset; });
       int64_t offset = base;
       for (Slot *other : alive) {
-        if (offset + slot->bytes <= other->offset)
-          break;
+        if (offset + slot->bytes <= other->offset) break;
         offset = std::max<int64_t>(offset, llvm::alignTo(other->offset + other->bytes, kAlign));
       }
       slot->offset = offset;
@@ -221,14 +215,11 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
       SmallVector<int64_t> offsets;
       if (auto loop = dyn_cast<scf::WhileOp>(op))
         for (Value arg : loop.getBeforeArguments())
-          if (isTile(arg))
-            offsets.push_back(slots_[slotOf_.lookup(arg)].offset);
+          if (isTile(arg)) offsets.push_back(slots_[slotOf_.lookup(arg)].offset);
       for (Value result : op->getResults())
-        if (auto it = slotOf_.find(result); it != slotOf_.end())
-          offsets.push_back(slots_[it->second].offset);
+        if (auto it = slotOf_.find(result); it != slotOf_.end()) offsets.push_back(slots_[it->second].offset);
       op->removeAttr(kScratch);
-      if (!offsets.empty())
-        op->setAttr(kScratch, DenseI64ArrayAttr::get(op->getContext(), offsets));
+      if (!offsets.empty()) op->setAttr(kScratch, DenseI64ArrayAttr::get(op->getContext(), offsets));
     });
   }
 };

@@ -8,27 +8,24 @@ using namespace mlir;
 namespace tessera::tile {
 
 bool isElementwise(Operation *op) {
-  if (op->getNumResults() != 1)
-    return false;
-  if (isa<CastOp, SigmoidOp, MaskOp, RandOp>(op))
-    return true;
-  return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) && !isa<arith::ConstantOp>(op);
+  if (op->getNumResults() != 1) return false;
+  if (isa<CastOp, SigmoidOp, MaskOp, RandOp>(op)) return true;
+  return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
+         !isa<arith::ConstantOp>(op);
 }
 
 bool isCheap(Operation *op) { return isa<arith::ConstantOp, IotaOp, BroadcastOp, ExpandDimsOp>(op); }
 
 bool alwaysInMemory(Value v) {
   Operation *op = v.getDefiningOp();
-  if (!op)
-    return true; // carried by a loop
-  if (op->getNumRegions())
-    return true;
-  return isa<ReduceOp, ArgReduceOp, ScanOp, MmaOp, ConcatOp, AtomicOp, AtomicCasOp, ReshapeOp, TransposeOp>(op);
+  if (!op) return true; // carried by a loop
+  if (op->getNumRegions()) return true;
+  return isa<ReduceOp, ArgReduceOp, ScanOp, MmaOp, ConcatOp, AtomicOp, AtomicCasOp, ReshapeOp, TransposeOp>(
+      op);
 }
 
 bool inMemory(Value v) {
-  if (!isTile(v))
-    return false;
+  if (!isTile(v)) return false;
   Operation *op = v.getDefiningOp();
   return alwaysInMemory(v) || op->hasAttr(kMaterialize);
 }

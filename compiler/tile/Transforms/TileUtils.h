@@ -8,7 +8,9 @@ namespace tessera::tile {
 /// A tile value: a statically shaped tensor of rank >= 1.
 inline bool isTile(mlir::Type t) { return mlir::isa<mlir::RankedTensorType>(t); }
 inline bool isTile(mlir::Value v) { return isTile(v.getType()); }
-inline mlir::RankedTensorType tileType(mlir::Value v) { return mlir::cast<mlir::RankedTensorType>(v.getType()); }
+inline mlir::RankedTensorType tileType(mlir::Value v) {
+  return mlir::cast<mlir::RankedTensorType>(v.getType());
+}
 
 /// Computes each result element from the operand elements at the same index (scalars are uniform).
 bool isElementwise(mlir::Operation *op);
@@ -16,13 +18,14 @@ bool isElementwise(mlir::Operation *op);
 /// Costs next to nothing to compute again: constants, iota, and shape-only views of other values.
 bool isCheap(mlir::Operation *op);
 
-/// Results never computed on the fly inside another op's loop: reductions, products, values of regions, copies.
+/// Results never computed on the fly inside another op's loop: reductions, products, values of regions,
+/// copies.
 bool alwaysInMemory(mlir::Value v);
 
 /// The pass `tile-fuse` marks values that get memory of their own with this unit attribute on their op.
 inline constexpr llvm::StringLiteral kMaterialize = "tile.materialize";
-/// The pass `tile-plan-memory` writes byte offsets into the program's scratch: one per tile result (for loops: per
-/// tile iter_arg; for `while`: per tile operand, then per tile result).
+/// The pass `tile-plan-memory` writes byte offsets into the program's scratch: one per tile result (for
+/// loops: per tile iter_arg; for `while`: per tile operand, then per tile result).
 inline constexpr llvm::StringLiteral kScratch = "tile.scratch";
 
 /// In memory of its own once `tile-fuse` has run.

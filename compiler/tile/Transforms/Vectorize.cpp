@@ -1,8 +1,8 @@
 // tile-vectorize (normative phase 3): the vector width of the target and the register block of every mma.
 //
-// A block of m rows and n columns keeps m * n/lanes accumulators, one vector per column group of B and one broadcast
-// of A in registers. Of the blocks that fit, the widest is taken that the product's own columns fill: with 32
-// registers of 16 lanes 6x64, 9x48, 14x32; with 16 registers of 8 lanes 6x16.
+// A block of m rows and n columns keeps m * n/lanes accumulators, one vector per column group of B and one
+// broadcast of A in registers. Of the blocks that fit, the widest is taken that the product's own columns
+// fill: with 32 registers of 16 lanes 6x64, 9x48, 14x32; with 16 registers of 8 lanes 6x16.
 #include "compiler/pipeline/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "llvm/Support/MathExtras.h"
@@ -26,8 +26,7 @@ private:
     Builder b(&getContext());
     kernel.setVectorBytesAttr(b.getI64IntegerAttr(vectorBytes));
     kernel.walk([&](MmaOp mma) {
-      if (!mma.getFragment())
-        mma.setFragmentAttr(choose(mma));
+      if (!mma.getFragment()) mma.setFragmentAttr(choose(mma));
       kernel.setFragmentAttr(*mma.getFragment());
     });
   }

@@ -1,4 +1,5 @@
-// Atomic updates of elements of global tensors; tiles of them one element after the other, in row-major order.
+// Atomic updates of elements of global tensors; tiles of them one element after the other, in row-major
+// order.
 #include "compiler/tile/IR/DTypes.h"
 #include "plugins/cpu/codegen/Lowering.h"
 
@@ -10,11 +11,16 @@ namespace {
 
 LLVM::AtomicOrdering ordering(tile::MemoryOrder order) {
   switch (order) {
-  case tile::MemoryOrder::Relaxed: return LLVM::AtomicOrdering::monotonic;
-  case tile::MemoryOrder::Acquire: return LLVM::AtomicOrdering::acquire;
-  case tile::MemoryOrder::Release: return LLVM::AtomicOrdering::release;
-  case tile::MemoryOrder::AcqRel: return LLVM::AtomicOrdering::acq_rel;
-  case tile::MemoryOrder::SeqCst: return LLVM::AtomicOrdering::seq_cst;
+  case tile::MemoryOrder::Relaxed:
+    return LLVM::AtomicOrdering::monotonic;
+  case tile::MemoryOrder::Acquire:
+    return LLVM::AtomicOrdering::acquire;
+  case tile::MemoryOrder::Release:
+    return LLVM::AtomicOrdering::release;
+  case tile::MemoryOrder::AcqRel:
+    return LLVM::AtomicOrdering::acq_rel;
+  case tile::MemoryOrder::SeqCst:
+    return LLVM::AtomicOrdering::seq_cst;
   }
   llvm_unreachable("all orders are listed");
 }
@@ -22,21 +28,25 @@ LLVM::AtomicOrdering ordering(tile::MemoryOrder order) {
 LLVM::AtomicBinOp binaryOp(tile::AtomicKind kind, bool isFloat, bool isUnsigned) {
   using Op = LLVM::AtomicBinOp;
   switch (kind) {
-  case tile::AtomicKind::Add: return isFloat ? Op::fadd : Op::add;
-  case tile::AtomicKind::Max: return isFloat ? Op::fmaximum : isUnsigned ? Op::umax : Op::max;
-  case tile::AtomicKind::Min: return isFloat ? Op::fminimum : isUnsigned ? Op::umin : Op::min;
-  case tile::AtomicKind::Xchg: return Op::xchg;
+  case tile::AtomicKind::Add:
+    return isFloat ? Op::fadd : Op::add;
+  case tile::AtomicKind::Max:
+    return isFloat ? Op::fmaximum : isUnsigned ? Op::umax : Op::max;
+  case tile::AtomicKind::Min:
+    return isFloat ? Op::fminimum : isUnsigned ? Op::umin : Op::min;
+  case tile::AtomicKind::Xchg:
+    return Op::xchg;
   }
   llvm_unreachable("all kinds are listed");
 }
 
 } // namespace
 
-Value KernelLowering::emitAtomic(Operation *op, const View &view, Value value, Value compare, ValueRange indices) {
+Value KernelLowering::emitAtomic(Operation *op, const View &view, Value value, Value compare,
+                                 ValueRange indices) {
   Type element = value.getType();
   Value inside = inRange(view, indices);
-  if (!inside)
-    inside = arith::ConstantOp::create(b_, b_.getBoolAttr(true));
+  if (!inside) inside = arith::ConstantOp::create(b_, b_.getBoolAttr(true));
   auto branch = scf::IfOp::create(b_, element, inside, true);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(&branch.getThenRegion().front());
@@ -47,13 +57,13 @@ Value KernelLowering::emitAtomic(Operation *op, const View &view, Value value, V
       return v.getType() == bits ? v : LLVM::BitcastOp::create(b_, bits, v).getResult();
     };
     LLVM::AtomicOrdering success = ordering(cas.getOrder());
-    LLVM::AtomicOrdering failure = success == LLVM::AtomicOrdering::acq_rel   ? LLVM::AtomicOrdering::acquire
-                                   : success == LLVM::AtomicOrdering::release ? LLVM::AtomicOrdering::monotonic
-                                                                              : success;
+    LLVM::AtomicOrdering failure = success == LLVM::AtomicOrdering::acq_rel ? LLVM::AtomicOrdering::acquire
+                                   : success == LLVM::AtomicOrdering::release
+                                       ? LLVM::AtomicOrdering::monotonic
+                                       : success;
     Value pair = LLVM::AtomicCmpXchgOp::create(b_, address, asBits(compare), asBits(value), success, failure);
     old = LLVM::ExtractValueOp::create(b_, pair, ArrayRef<int64_t>{0});
-    if (old.getType() != element)
-      old = LLVM::BitcastOp::create(b_, element, old);
+    if (old.getType() != element) old = LLVM::BitcastOp::create(b_, element, old);
   } else {
     auto rmw = cast<tile::AtomicOp>(op);
     LLVM::AtomicBinOp kind = binaryOp(rmw.getKind(), isa<FloatType>(element), rmw.getIsUnsigned());
@@ -78,8 +88,7 @@ LogicalResult KernelLowering::lowerAtomic(Operation *op) {
 
   Vec<Value> tiles(indices);
   tiles.push_back(value);
-  if (compare)
-    tiles.push_back(compare);
+  if (compare) tiles.push_back(compare);
   if (!tile::isTile(value) && !tile::isTile(indices[0])) {
     Vec<Value> at;
     for (Value i : indices)

@@ -1,4 +1,5 @@
-// Loops and branches. Scalars stay SSA values; tiles that a region carries or results in have one place in scratch.
+// Loops and branches. Scalars stay SSA values; tiles that a region carries or results in have one place in
+// scratch.
 #include "plugins/cpu/codegen/Lowering.h"
 
 using namespace mlir;
@@ -28,22 +29,20 @@ void KernelLowering::bindArguments(ValueRange from, ValueRange scalars, ArrayRef
       map_.map(v, scalars[next++]);
 }
 
-/// Values computed on the fly first: they may read variables that the copies then replace (tile-fuse saw to it that
-/// they read no variable that another of them replaces).
+/// Values computed on the fly first: they may read variables that the copies then replace (tile-fuse saw to
+/// it that they read no variable that another of them replaces).
 void KernelLowering::assignYields(ValueRange values, ArrayRef<Place> places) {
   for (bool copies : {false, true})
     for (auto [v, p] : llvm::zip(values, places))
-      if (tile::isTile(v) && tile::inMemory(v) == copies)
-        assign(v, p);
+      if (tile::isTile(v) && tile::inMemory(v) == copies) assign(v, p);
 }
 
 LogicalResult KernelLowering::lowerFor(scf::ForOp op) {
   Vec<Place> places = placesOf(op, op.getInitArgs());
   for (auto [init, p] : llvm::zip(op.getInitArgs(), places))
-    if (tile::isTile(init))
-      assign(init, p);
-  auto loop = scf::ForOp::create(b_, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()),
-                                 mappedScalars(op.getInitArgs()));
+    if (tile::isTile(init)) assign(init, p);
+  auto loop = scf::ForOp::create(b_, scalar(op.getLowerBound()), scalar(op.getUpperBound()),
+                                 scalar(op.getStep()), mappedScalars(op.getInitArgs()));
   bool isLanes = op->hasAttr("tile.lanes");
   {
     OpBuilder::InsertionGuard guard(b_);
@@ -52,15 +51,13 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp op) {
     bindArguments(op.getRegionIterArgs(), loop.getRegionIterArgs(), places);
     if (isLanes) {
       laneIndex_ = loop.getInductionVar();
-      if (auto limit = op.getUpperBound().getDefiningOp<arith::MinSIOp>()) // min(end of the program, number of lanes)
+      if (auto limit =
+              op.getUpperBound().getDefiningOp<arith::MinSIOp>()) // min(end of the program, number of lanes)
         for (Value end : limit->getOperands())
-          if (isa<BlockArgument>(end))
-            laneLimit_ = scalar(end);
+          if (isa<BlockArgument>(end)) laneLimit_ = scalar(end);
     }
-    if (failed(lowerBlock(*op.getBody())))
-      return failure();
-    if (isLanes)
-      laneIndex_ = laneLimit_ = {};
+    if (failed(lowerBlock(*op.getBody()))) return failure();
+    if (isLanes) laneIndex_ = laneLimit_ = {};
     ValueRange yielded = op.getBody()->getTerminator()->getOperands();
     assignYields(yielded, places);
     if (loop.getNumResults()) // without results the builder has made the yield
@@ -79,16 +76,13 @@ LogicalResult KernelLowering::lowerIf(scf::IfOp op) {
   auto branch = scf::IfOp::create(b_, types, scalar(op.getCondition()), hasElse);
   for (auto [from, to] : {std::pair(&op.getThenRegion(), &branch.getThenRegion()),
                           std::pair(&op.getElseRegion(), &branch.getElseRegion())}) {
-    if (from->empty())
-      continue;
+    if (from->empty()) continue;
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(&to->front());
-    if (failed(lowerBlock(from->front())))
-      return failure();
+    if (failed(lowerBlock(from->front()))) return failure();
     ValueRange yielded = from->front().getTerminator()->getOperands();
     assignYields(yielded, places);
-    if (!types.empty())
-      scf::YieldOp::create(b_, mappedScalars(yielded));
+    if (!types.empty()) scf::YieldOp::create(b_, mappedScalars(yielded));
   }
   bindArguments(op.getResults(), branch.getResults(), places);
   return success();
@@ -99,7 +93,8 @@ LogicalResult KernelLowering::lowerWhile(scf::WhileOp op) {
   SmallVector<Value> tiles(op.getBeforeArguments());
   llvm::append_range(tiles, op.getResults());
   Vec<Place> all = placesOf(op, tiles);
-  ArrayRef<Place> before = ArrayRef(all).take_front(op.getInits().size()), after = ArrayRef(all).drop_front(op.getInits().size());
+  ArrayRef<Place> before = ArrayRef(all).take_front(op.getInits().size()),
+                  after = ArrayRef(all).drop_front(op.getInits().size());
   assignYields(op.getInits(), before);
   auto typesOf = [](ValueRange values) {
     return llvm::map_to_vector(scalarsOf(values), [](Value v) { return registerElement(v.getType()); });
@@ -110,16 +105,14 @@ LogicalResult KernelLowering::lowerWhile(scf::WhileOp op) {
 
   Block *first = b_.createBlock(&loop.getBefore(), {}, inTypes, Vec<Location>(inTypes.size(), b_.getLoc()));
   bindArguments(op.getBeforeArguments(), first->getArguments(), before);
-  if (failed(lowerBlock(*op.getBeforeBody())))
-    return failure();
+  if (failed(lowerBlock(*op.getBeforeBody()))) return failure();
   auto condition = op.getConditionOp();
   assignYields(condition.getArgs(), after);
   scf::ConditionOp::create(b_, scalar(condition.getCondition()), mappedScalars(condition.getArgs()));
 
   Block *second = b_.createBlock(&loop.getAfter(), {}, outTypes, Vec<Location>(outTypes.size(), b_.getLoc()));
   bindArguments(op.getAfterArguments(), second->getArguments(), after);
-  if (failed(lowerBlock(*op.getAfterBody())))
-    return failure();
+  if (failed(lowerBlock(*op.getAfterBody()))) return failure();
   ValueRange yielded = op.getAfterBody()->getTerminator()->getOperands();
   assignYields(yielded, before);
   scf::YieldOp::create(b_, mappedScalars(yielded));

@@ -1,10 +1,10 @@
-// Elements of tile values that are computed on the fly: vectors of `lanes` consecutive elements of the last axis,
-// starting at `at`.
+// Elements of tile values that are computed on the fly: vectors of `lanes` consecutive elements of the last
+// axis, starting at `at`.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/ExpandCasts.h"
 #include "compiler/tile/Transforms/ExpandMath.h"
-#include "plugins/cpu/codegen/Lowering.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "plugins/cpu/codegen/Lowering.h"
 #include <numeric>
 
 using namespace mlir;
@@ -41,11 +41,9 @@ int64_t KernelLowering::lanesFor(ValueRange roots, ArrayRef<Type> more) {
   llvm::SmallPtrSet<Value, 16> seen;
   while (!work.empty()) {
     Value v = work.pop_back_val();
-    if (!tile::isTile(v) || !seen.insert(v).second)
-      continue;
+    if (!tile::isTile(v) || !seen.insert(v).second) continue;
     widen(v.getType());
-    if (!tile::inMemory(v))
-      llvm::append_range(work, v.getDefiningOp()->getOperands());
+    if (!tile::inMemory(v)) llvm::append_range(work, v.getDefiningOp()->getOperands());
   }
   for (Type t : more)
     widen(t);
@@ -56,8 +54,7 @@ Value KernelLowering::insideCondition(ValueRange roots) {
   Value condition;
   llvm::SmallPtrSet<Operation *, 16> seen;
   for (Value v : roots)
-    if (tile::isTile(v) && !tile::inMemory(v))
-      collectInside(v.getDefiningOp(), condition, seen);
+    if (tile::isTile(v) && !tile::inMemory(v)) collectInside(v.getDefiningOp(), condition, seen);
   return condition;
 }
 
@@ -68,15 +65,15 @@ Value KernelLowering::insideCondition(Operation *op) {
   return condition;
 }
 
-void KernelLowering::collectInside(Operation *op, Value &condition, llvm::SmallPtrSetImpl<Operation *> &seen) {
-  if (!seen.insert(op).second)
-    return;
+void KernelLowering::collectInside(Operation *op, Value &condition,
+                                   llvm::SmallPtrSetImpl<Operation *> &seen) {
+  if (!seen.insert(op).second) return;
   auto also = [&](Value c) {
-    if (c)
-      condition = condition ? arith::AndIOp::create(b_, condition, c).getResult() : c;
+    if (c) condition = condition ? arith::AndIOp::create(b_, condition, c).getResult() : c;
   };
   if (auto load = dyn_cast<tile::LoadOp>(op))
-    return also(insideCondition(window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds())));
+    return also(
+        insideCondition(window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds())));
   if (auto read = dyn_cast<tile::BufferReadOp>(op); read && !read.getStarts().empty())
     return also(insideCondition(bufferWindow(read.getBuffer(), read.getStarts(), *read.getExtents())));
   if (auto mask = dyn_cast<tile::MaskOp>(op))
@@ -87,36 +84,31 @@ void KernelLowering::collectInside(Operation *op, Value &condition, llvm::SmallP
 }
 
 Value KernelLowering::evaluate(Value v, Indices at, int64_t lanes, Mode mode) {
-  if (!tile::isTile(v))
-    return splat(scalar(v), lanes);
-  if (tile::inMemory(v))
-    return loadPlace(place(v), at, lanes);
+  if (!tile::isTile(v)) return splat(scalar(v), lanes);
+  if (tile::inMemory(v)) return loadPlace(place(v), at, lanes);
   return evaluateElementwise(v.getDefiningOp(), at, lanes, mode);
 }
 
 Value KernelLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes, Mode mode) {
   using namespace tile;
   if (auto load = dyn_cast<LoadOp>(op))
-    return loadWindow(window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds()), at, lanes,
-                      mode);
+    return loadWindow(window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds()), at,
+                      lanes, mode);
   if (auto read = dyn_cast<BufferReadOp>(op)) {
-    if (read.getStarts().empty())
-      return loadPlace(bufferPlace(read.getBuffer()), at, lanes);
+    if (read.getStarts().empty()) return loadPlace(bufferPlace(read.getBuffer()), at, lanes);
     return loadWindow(bufferWindow(read.getBuffer(), read.getStarts(), *read.getExtents()), at, lanes, mode);
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return constantVector(cast<DenseElementsAttr>(constant.getValue()), at, lanes);
   if (auto iota = dyn_cast<IotaOp>(op))
     return arith::AddIOp::create(b_, splat(scalar(iota.getStart()), lanes), laneIndices(at[0], lanes));
-  if (auto broadcast = dyn_cast<BroadcastOp>(op))
-    return evaluateBroadcast(broadcast, at, lanes, mode);
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) return evaluateBroadcast(broadcast, at, lanes, mode);
   if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
     Vec<Value> from(at);
     from.erase(from.begin() + expand.getAxis());
     return evaluate(expand.getInput(), from, lanes, mode); // a new last axis has one lane
   }
-  if (auto mask = dyn_cast<MaskOp>(op))
-    return evaluateMask(mask, at, lanes, mode);
+  if (auto mask = dyn_cast<MaskOp>(op)) return evaluateMask(mask, at, lanes, mode);
   if (auto cast = dyn_cast<CastOp>(op))
     return emitCast(b_, b_.getLoc(), evaluate(cast.getInput(), at, lanes, mode), *parseDType(cast.getFrom()),
                     *parseDType(cast.getTo()));
@@ -135,23 +127,19 @@ Value KernelLowering::evaluateElementwise(Operation *op, Indices at, int64_t lan
 
 Value KernelLowering::evaluateBroadcast(tile::BroadcastOp op, Indices at, int64_t lanes, Mode mode) {
   Value from = op.getInput();
-  if (!tile::isTile(from))
-    return splat(scalar(from), lanes);
+  if (!tile::isTile(from)) return splat(scalar(from), lanes);
   auto shape = tile::tileType(from).getShape();
   auto target = tile::tileType(op.getResult()).getShape();
   Vec<Value> index(at);
   for (size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] == 1 && target[d] != 1)
-      index[d] = constant(0);
-  if (shape.back() == 1 && target.back() != 1)
-    return splat(lane(evaluate(from, index, 1, mode), 0), lanes);
+    if (shape[d] == 1 && target[d] != 1) index[d] = constant(0);
+  if (shape.back() == 1 && target.back() != 1) return splat(lane(evaluate(from, index, 1, mode), 0), lanes);
   return evaluate(from, index, lanes, mode);
 }
 
 Value KernelLowering::evaluateMask(tile::MaskOp op, Indices at, int64_t lanes, Mode mode) {
   Value inner = evaluate(op.getInput(), at, lanes, mode);
-  if (mode.inside)
-    return inner;
+  if (mode.inside) return inner;
   Value inside = boundsMask(op.getLower(), op.getUpper(), at, lanes);
   return arith::SelectOp::create(b_, inside, inner, splat(scalar(op.getFill()), lanes));
 }
@@ -163,12 +151,12 @@ Value KernelLowering::constantVector(DenseElementsAttr attr, Indices at, int64_t
                                          : cast<IntegerAttr>(element).getValue();
     auto type = VectorType::get({lanes}, reg);
     if (auto f = dyn_cast<FloatType>(reg))
-      return arith::ConstantOp::create(b_, DenseElementsAttr::get(type, APFloat(f.getFloatSemantics(), bits)));
-    return arith::ConstantOp::create(b_,
-                                     DenseElementsAttr::get(type, bits.zextOrTrunc(reg.getIntOrFloatBitWidth())));
+      return arith::ConstantOp::create(b_,
+                                       DenseElementsAttr::get(type, APFloat(f.getFloatSemantics(), bits)));
+    return arith::ConstantOp::create(
+        b_, DenseElementsAttr::get(type, bits.zextOrTrunc(reg.getIntOrFloatBitWidth())));
   };
-  if (attr.isSplat())
-    return splatAttr(attr.getSplatValue<Attribute>());
+  if (attr.isSplat()) return splatAttr(attr.getSplatValue<Attribute>());
   // Folding made a table of it: pick the elements by comparing the linear index.
   auto shape = cast<ShapedType>(attr.getType()).getShape();
   Value linear = at[0];

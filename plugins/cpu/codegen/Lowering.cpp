@@ -24,10 +24,9 @@ namespace {
 /// Attributes of scalar constants whose type has another register form.
 TypedAttr registerAttr(TypedAttr attr) {
   Type to = registerElement(attr.getType());
-  if (to == attr.getType())
-    return attr;
-  return IntegerAttr::get(to, cast<FloatAttr>(attr).getValue().bitcastToAPInt().zextOrTrunc(
-                                  to.getIntOrFloatBitWidth()));
+  if (to == attr.getType()) return attr;
+  return IntegerAttr::get(
+      to, cast<FloatAttr>(attr).getValue().bitcastToAPInt().zextOrTrunc(to.getIntOrFloatBitWidth()));
 }
 } // namespace
 
@@ -96,20 +95,18 @@ void KernelLowering::emitArguments() {
   // Extents need the dims, which come last.
   for (BlockArgument arg : entry.getArguments()) {
     auto type = dyn_cast<tile::ViewType>(arg.getType());
-    if (!type)
-      continue;
+    if (!type) continue;
     View &view = views_[arg];
     auto dims = cast<ArrayAttr>(cast<DictionaryAttr>(kernel_.getParams()[arg.getArgNumber()]).get("dims"));
     for (unsigned d = 0; d < type.getRank(); ++d)
-      view.sizes.push_back(type.isDynamicDim(d)
-                               ? scalar(tile::findDim(kernel_, kernel_.getParams(), cast<StringAttr>(dims[d])))
-                               : constant(type.getShape()[d]));
+      view.sizes.push_back(type.isDynamicDim(d) ? scalar(tile::findDim(kernel_, kernel_.getParams(),
+                                                                       cast<StringAttr>(dims[d])))
+                                                : constant(type.getShape()[d]));
     view.strides.assign(view.sizes.size(), Value());
     Value stride = constant(1);
     for (unsigned d = view.sizes.size(); d-- > 0;) {
       view.strides[d] = stride;
-      if (d)
-        stride = arith::MulIOp::create(b_, stride, view.sizes[d]);
+      if (d) stride = arith::MulIOp::create(b_, stride, view.sizes[d]);
     }
   }
   Vec<Value> args;
@@ -138,8 +135,7 @@ void KernelLowering::emitProgramIds(Value program) {
 LogicalResult KernelLowering::lowerBlock(Block &block) {
   for (Operation &op : block.without_terminator()) {
     b_.setLoc(op.getLoc());
-    if (failed(lowerOp(&op)))
-      return failure();
+    if (failed(lowerOp(&op))) return failure();
   }
   return success();
 }
@@ -175,8 +171,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       })
       .Default([&](Operation *o) -> LogicalResult {
         if (o->getNumResults() == 1 && isTile(o->getResult(0))) {
-          if (inMemory(o->getResult(0)))
-            compute(o);
+          if (inMemory(o->getResult(0))) compute(o);
           return success(); // else computed where it is used
         }
         return lowerScalarOp(o);
@@ -189,10 +184,8 @@ LogicalResult KernelLowering::lowerScalarOp(Operation *op) {
     map_.map(op->getResult(0), v);
     return success();
   };
-  if (auto id = dyn_cast<ProgramIdOp>(op))
-    return bind(programIds_[id.getAxis()]);
-  if (auto dim = dyn_cast<DimOp>(op))
-    return bind(views_[dim.getView()].sizes[dim.getDim()]);
+  if (auto id = dyn_cast<ProgramIdOp>(op)) return bind(programIds_[id.getAxis()]);
+  if (auto dim = dyn_cast<DimOp>(op)) return bind(views_[dim.getView()].sizes[dim.getDim()]);
   if (auto cast = dyn_cast<CastOp>(op))
     return bind(emitCast(b_, b_.getLoc(), scalar(cast.getInput()), *parseDType(cast.getFrom()),
                          *parseDType(cast.getTo())));
@@ -208,8 +201,7 @@ LogicalResult KernelLowering::lowerScalarOp(Operation *op) {
     int32_t value = info.getKind() == GroupInfoKind::GroupSize ? 1 : 0;
     return bind(arith::ConstantOp::create(b_, b_.getI32IntegerAttr(value)));
   }
-  if (auto reduce = dyn_cast<GroupReduceOp>(op))
-    return bind(scalar(reduce.getInput()));
+  if (auto reduce = dyn_cast<GroupReduceOp>(op)) return bind(scalar(reduce.getInput()));
   if (auto c = dyn_cast<arith::ConstantOp>(op))
     return bind(arith::ConstantOp::create(b_, registerAttr(c.getValue())));
   if (op->getNumRegions() || !isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))

@@ -1,15 +1,14 @@
 // tile.kernel -> one LLVM-callable function of vector, arith and scf operations on raw pointers.
 //
 // A tile value either lies in the program's scratch (row-major, at the offset the memory planner wrote) or is
-// computed on the fly, a vector of consecutive elements of its last axis at a time, inside the loop nest of the op
-// that consumes it. Lowering walks the program once; each op that must produce memory emits one loop nest. Loops stay
-// loops: code size does not grow with tile sizes.
+// computed on the fly, a vector of consecutive elements of its last axis at a time, inside the loop nest of
+// the op that consumes it. Lowering walks the program once; each op that must produce memory emits one loop
+// nest. Loops stay loops: code size does not grow with tile sizes.
 //
 // The function has the signature of tessera::CpuKernelFn: (values, begin, end, scratch).
 #pragma once
 #include "compiler/tile/IR/TileDialect.h"
 #include "compiler/tile/Transforms/TileUtils.h"
-#include "plugins/cpu/codegen/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -17,10 +16,12 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "plugins/cpu/codegen/Target.h"
 
 namespace tessera::cpu {
 
-/// Element type in registers: bf16 as i16 bits, 8-, 6- and 4-bit floats as i8 bits, the type itself otherwise.
+/// Element type in registers: bf16 as i16 bits, 8-, 6- and 4-bit floats as i8 bits, the type itself
+/// otherwise.
 mlir::Type registerElement(mlir::Type element);
 
 /// State of lowering one kernel. Not thread-safe; lives for one call of lower().
@@ -49,7 +50,7 @@ private:
   struct Place {
     Value data;
     Vec<int64_t> shape;
-    Type element; // of values
+    Type element;        // of values
     int64_t offset = -1; // bytes into scratch
   };
   /// A rectangle of a view: starts per view dim; which view dim each tile axis runs along.
@@ -170,21 +171,22 @@ private:
   Value values_, scratch_, programId_;
   Vec<Value> programIds_;
   Vec<Value> axisCounts_;
-  mlir::IRMapping map_;                    // scalars
-  llvm::DenseMap<Value, View> views_;      // kernel arguments
-  llvm::DenseMap<Value, Place> carried_;   // tiles carried by or resulting from regions
-  Value laneIndex_;                        // of the lane program being lowered
-  Value laneLimit_;                        // a value the lane index is known to be below
+  mlir::IRMapping map_;                  // scalars
+  llvm::DenseMap<Value, View> views_;    // kernel arguments
+  llvm::DenseMap<Value, Place> carried_; // tiles carried by or resulting from regions
+  Value laneIndex_;                      // of the lane program being lowered
+  Value laneLimit_;                      // a value the lane index is known to be below
 };
 
-/// Pass `cpu-lower-tile`: every tile.kernel becomes a func.func of the kernel's name that carries its metadata as the
-/// attribute `target.metadata`; graph functions, which only the host needs, go away.
+/// Pass `cpu-lower-tile`: every tile.kernel becomes a func.func of the kernel's name that carries its
+/// metadata as the attribute `target.metadata`; graph functions, which only the host needs, go away.
 std::unique_ptr<mlir::Pass> createLowerTilePass(std::string targetName);
 
 /// Pass `cpu-wrap-target`: the lowered functions move into one target.module with a target.kernel_info each.
 std::unique_ptr<mlir::Pass> createWrapTargetPass(CpuTarget);
 
-/// Makes the CPU's passes known by name (cpu-lower-tile, cpu-wrap-target for the host) to tools that read pipelines.
+/// Makes the CPU's passes known by name (cpu-lower-tile, cpu-wrap-target for the host) to tools that read
+/// pipelines.
 void registerCpuPasses();
 
 inline constexpr llvm::StringLiteral kMetadata = "target.metadata";

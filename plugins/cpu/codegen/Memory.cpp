@@ -1,8 +1,8 @@
 // Global tensors, shared buffers and tiles in scratch: addresses, masks, loads and stores.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileAccess.h"
-#include "plugins/cpu/codegen/Lowering.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "plugins/cpu/codegen/Lowering.h"
 
 using namespace mlir;
 
@@ -12,26 +12,23 @@ namespace {
 
 /// Element type in memory: integer bits where registers hold bits; bool is a byte.
 Type inMemoryElement(Type element) {
-  if (element.isInteger(1))
-    return IntegerType::get(element.getContext(), 8);
+  if (element.isInteger(1)) return IntegerType::get(element.getContext(), 8);
   return registerElement(element);
 }
 
 /// True only when the index cannot be negative.
 bool isNonNegative(Value v, int depth = 8) {
-  if (auto c = getConstantIntValue(v))
-    return *c >= 0;
+  if (auto c = getConstantIntValue(v)) return *c >= 0;
   if (auto arg = dyn_cast<BlockArgument>(v)) {
     Operation *owner = arg.getOwner()->getParentOp();
-    if (isa<tile::KernelOp>(owner))
-      return v.getType().isIndex(); // dims
+    if (isa<tile::KernelOp>(owner)) return v.getType().isIndex(); // dims
     auto loop = dyn_cast<scf::ForOp>(owner);
     return loop && arg == loop.getInductionVar() && depth && isNonNegative(loop.getLowerBound(), depth - 1);
   }
   Operation *op = v.getDefiningOp();
-  if (isa<tile::ProgramIdOp, tile::DimOp>(op))
-    return true;
-  if (!isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::FloorDivSIOp, arith::MinSIOp, arith::IndexCastOp>(op))
+  if (isa<tile::ProgramIdOp, tile::DimOp>(op)) return true;
+  if (!isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::FloorDivSIOp, arith::MinSIOp,
+           arith::IndexCastOp>(op))
     return false;
   return depth && llvm::all_of(op->getOperands(), [&](Value x) { return isNonNegative(x, depth - 1); });
 }
@@ -42,7 +39,8 @@ bool isNonNegative(Value v, int depth = 8) {
 
 Value KernelLowering::address(Value base, Value elementIndex, Type element) {
   auto pointer = LLVM::LLVMPointerType::get(b_.getContext());
-  return LLVM::GEPOp::create(b_, pointer, inMemoryElement(element), base, ArrayRef<LLVM::GEPArg>{toI64(elementIndex)});
+  return LLVM::GEPOp::create(b_, pointer, inMemoryElement(element), base,
+                             ArrayRef<LLVM::GEPArg>{toI64(elementIndex)});
 }
 
 /// `lanes` 0 loads a scalar.
@@ -55,8 +53,7 @@ Value KernelLowering::load(Type element, Value address, int64_t lanes, Value mas
     v = LLVM::MaskedLoadOp::create(b_, type, address, mask, zeroOf(type), align);
   else
     v = LLVM::LoadOp::create(b_, type, address, align);
-  if (element.isInteger(1))
-    v = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, v, zeroOf(type));
+  if (element.isInteger(1)) v = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, v, zeroOf(type));
   return v;
 }
 
@@ -76,8 +73,7 @@ void KernelLowering::store(Type element, Value v, Value address, Value mask) {
 // ---- Tiles in scratch
 
 KernelLowering::Place KernelLowering::place(Value v) {
-  if (auto it = carried_.find(v); it != carried_.end())
-    return it->second;
+  if (auto it = carried_.find(v); it != carried_.end()) return it->second;
   auto type = tile::tileType(v);
   Operation *op = v.getDefiningOp();
   if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
@@ -139,18 +135,17 @@ void KernelLowering::storePlace(const Place &p, Value vector, Indices at) {
 void KernelLowering::compute(Operation *op) {
   Place p = place(op->getResult(0));
   versioned(insideCondition(op), [&](Mode mode) {
-    nest(p.shape, lanesFor(op->getOperands(), op->getResult(0).getType()), [&](Indices at, int64_t lanes) {
-      storePlace(p, evaluateElementwise(op, at, lanes, mode), at);
-    });
+    nest(p.shape, lanesFor(op->getOperands(), op->getResult(0).getType()),
+         [&](Indices at, int64_t lanes) { storePlace(p, evaluateElementwise(op, at, lanes, mode), at); });
   });
 }
 
 /// Puts the value of `v`, wherever it is, into `p`.
 void KernelLowering::assign(Value v, const Place &p) {
-  if (tile::inMemory(v) && place(v).offset == p.offset)
-    return;
+  if (tile::inMemory(v) && place(v).offset == p.offset) return;
   versioned(insideCondition(ValueRange(v)), [&](Mode mode) {
-    nest(p.shape, lanesFor(v), [&](Indices at, int64_t lanes) { storePlace(p, evaluate(v, at, lanes, mode), at); });
+    nest(p.shape, lanesFor(v),
+         [&](Indices at, int64_t lanes) { storePlace(p, evaluate(v, at, lanes, mode), at); });
   });
 }
 
@@ -162,8 +157,7 @@ KernelLowering::Window KernelLowering::window(View view, ValueRange starts, Arra
   for (auto [dim, start] : llvm::enumerate(starts)) {
     w.starts.push_back(scalar(start));
     w.nonNegative.push_back(isNonNegative(start));
-    if (extents[dim] >= 0)
-      w.dimOfAxis.push_back(dim);
+    if (extents[dim] >= 0) w.dimOfAxis.push_back(dim);
   }
   return w;
 }
@@ -173,7 +167,8 @@ KernelLowering::Window KernelLowering::window(Value view, ValueRange starts, Arr
   return window(views_[view], starts, extents, inBounds);
 }
 
-KernelLowering::Window KernelLowering::bufferWindow(Value buffer, ValueRange starts, ArrayRef<int64_t> extents) {
+KernelLowering::Window KernelLowering::bufferWindow(Value buffer, ValueRange starts,
+                                                    ArrayRef<int64_t> extents) {
   Place p = bufferPlace(buffer);
   View view{p.data, {}, Vec<Value>(p.shape.size()), p.element};
   int64_t stride = 1;
@@ -186,16 +181,14 @@ KernelLowering::Window KernelLowering::bufferWindow(Value buffer, ValueRange sta
 
 /// i1: all of the window lies inside its tensor; null when that is promised.
 Value KernelLowering::insideCondition(const Window &w) {
-  if (w.inBounds)
-    return {};
+  if (w.inBounds) return {};
   Value all;
   auto also = [&](arith::CmpIPredicate p, Value x, Value y) {
     Value c = arith::CmpIOp::create(b_, p, x, y);
     all = all ? arith::AndIOp::create(b_, all, c).getResult() : c;
   };
   for (size_t d = 0; d < w.starts.size(); ++d) {
-    if (!w.nonNegative[d])
-      also(arith::CmpIPredicate::sge, w.starts[d], constant(0));
+    if (!w.nonNegative[d]) also(arith::CmpIPredicate::sge, w.starts[d], constant(0));
     Value last = arith::AddIOp::create(b_, w.starts[d], constant(std::max<int64_t>(w.extents[d], 1)));
     also(arith::CmpIPredicate::sle, last, w.view.sizes[d]);
   }
@@ -224,9 +217,9 @@ Value KernelLowering::rangeMask(Value first, Value lo, Value hi, int64_t lanes) 
   };
   Value steps = laneIndices(constant(0), lanes);
   Value mask = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, steps, clamped(hi));
-  if (!lo)
-    return mask;
-  return arith::AndIOp::create(b_, mask, arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, steps, clamped(lo)));
+  if (!lo) return mask;
+  return arith::AndIOp::create(b_, mask,
+                               arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, steps, clamped(lo)));
 }
 
 Value KernelLowering::windowMask(const Window &w, Indices at, int64_t lanes) {
@@ -235,8 +228,7 @@ Value KernelLowering::windowMask(const Window &w, Indices at, int64_t lanes) {
   for (size_t d = 0, axis = 0; d < w.starts.size(); ++d) {
     Value index = w.starts[d];
     bool isAxis = axis < w.dimOfAxis.size() && w.dimOfAxis[axis] == d;
-    if (isAxis)
-      index = arith::AddIOp::create(b_, index, at[axis++]);
+    if (isAxis) index = arith::AddIOp::create(b_, index, at[axis++]);
     if (d == last) {
       mask = rangeMask(index, w.nonNegative[d] ? Value() : constant(0), w.view.sizes[d], lanes);
     } else {
@@ -286,18 +278,15 @@ Value KernelLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mod
   Type element = loadedElementType(w.view.element);
   Value mask = mode.inside || w.inBounds ? Value() : windowMask(w, at, lanes);
   Value first = windowAddress(w, at);
-  if (isContiguous(w.dimOfAxis, w.starts.size()))
-    return load(element, first, lanes, mask);
+  if (isContiguous(w.dimOfAxis, w.starts.size())) return load(element, first, lanes, mask);
   // A column: gather.
   auto type = VectorType::get({lanes}, inMemoryElement(element));
   Value addresses = stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes);
-  if (!mask)
-    mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
+  if (!mask) mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
   unsigned align = std::max(1u, type.getElementTypeBitWidth() / 8);
   Value v = LLVM::masked_gather::create(b_, type, addresses, mask, ValueRange{zeroOf(type)},
                                         b_.getI32IntegerAttr(align));
-  if (element.isInteger(1))
-    v = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, v, zeroOf(type));
+  if (element.isInteger(1)) v = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, v, zeroOf(type));
   return v;
 }
 
@@ -305,16 +294,12 @@ void KernelLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode
   Type element = loadedElementType(w.view.element);
   int64_t lanes = cast<VectorType>(v.getType()).getDimSize(0);
   Value mask = mode.inside || w.inBounds ? Value() : windowMask(w, at, lanes);
-  if (extraMask)
-    mask = mask ? arith::AndIOp::create(b_, mask, extraMask).getResult() : extraMask;
+  if (extraMask) mask = mask ? arith::AndIOp::create(b_, mask, extraMask).getResult() : extraMask;
   Value first = windowAddress(w, at);
-  if (isContiguous(w.dimOfAxis, w.starts.size()))
-    return store(element, v, first, mask);
-  if (!mask)
-    mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
+  if (isContiguous(w.dimOfAxis, w.starts.size())) return store(element, v, first, mask);
+  if (!mask) mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
   auto type = VectorType::get({lanes}, inMemoryElement(element));
-  if (element.isInteger(1))
-    v = arith::ExtUIOp::create(b_, type, v);
+  if (element.isInteger(1)) v = arith::ExtUIOp::create(b_, type, v);
   Value addresses = stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes);
   unsigned align = std::max(1u, type.getElementTypeBitWidth() / 8);
   LLVM::masked_scatter::create(b_, v, addresses, mask, b_.getI32IntegerAttr(align));
@@ -327,16 +312,15 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
   auto shape = tile::tileType(op.getValue()).getShape();
   Value condition = insideCondition(w);
   auto also = [&](Value c) {
-    if (c)
-      condition = condition ? arith::AndIOp::create(b_, condition, c).getResult() : c;
+    if (c) condition = condition ? arith::AndIOp::create(b_, condition, c).getResult() : c;
   };
-  if (!op.getLower().empty())
-    also(boundsFull(op.getLower(), op.getUpper(), shape));
+  if (!op.getLower().empty()) also(boundsFull(op.getLower(), op.getUpper(), shape));
   also(insideCondition(ValueRange(op.getValue())));
   versioned(condition, [&](Mode mode) {
     nest(shape, lanesFor(op.getValue()), [&](Indices at, int64_t lanes) {
-      Value bounds = mode.inside || op.getLower().empty() ? Value()
-                                                          : boundsMask(op.getLower(), op.getUpper(), at, lanes);
+      Value bounds = mode.inside || op.getLower().empty()
+                         ? Value()
+                         : boundsMask(op.getLower(), op.getUpper(), at, lanes);
       storeWindow(w, evaluate(op.getValue(), at, lanes, mode), at, mode, bounds);
     });
   });
@@ -362,9 +346,8 @@ LogicalResult KernelLowering::lowerBufferWrite(tile::BufferWriteOp op) {
   if (op.getStarts().empty()) {
     Place to = bufferPlace(op.getBuffer());
     versioned(insideCondition(ValueRange(op.getValue())), [&](Mode mode) {
-      nest(shape, lanesFor(op.getValue()), [&](Indices at, int64_t lanes) {
-        storePlace(to, evaluate(op.getValue(), at, lanes, mode), at);
-      });
+      nest(shape, lanesFor(op.getValue()),
+           [&](Indices at, int64_t lanes) { storePlace(to, evaluate(op.getValue(), at, lanes, mode), at); });
     });
     return success();
   }
@@ -390,12 +373,12 @@ LogicalResult KernelLowering::lowerPrefetch(tile::PrefetchOp op) {
   return success();
 }
 
-/// i1: every index is inside its dim; null when that is known (the lane's own index in a tensor of as many elements).
+/// i1: every index is inside its dim; null when that is known (the lane's own index in a tensor of as many
+/// elements).
 Value KernelLowering::inRange(const View &view, ValueRange indices) {
   Value all;
   for (auto [index, size] : llvm::zip(indices, view.sizes)) {
-    if (index == laneIndex_ && size == laneLimit_)
-      continue;
+    if (index == laneIndex_ && size == laneLimit_) continue;
     Value inside = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, index, size);
     all = all ? arith::AndIOp::create(b_, all, inside).getResult() : inside;
   }

@@ -1,11 +1,13 @@
-// Matrix products of tiles in scratch: a register block of C per micro-kernel, in the shape that `tile-vectorize` chose.
+// Matrix products of tiles in scratch: a register block of C per micro-kernel, in the shape that
+// `tile-vectorize` chose.
 //
-// C[m x n] += A[m x K] * B[K x n]: the rows of A are read one element at a time and broadcast, a row of B as n/lanes
-// vectors, so that every step of k is m * n/lanes independent FMAs on accumulators that stay in registers for the
-// whole of K. Columns outermost: a panel of B is reused by all rows while it is in the near cache.
-#include "plugins/cpu/codegen/Lowering.h"
+// C[m x n] += A[m x K] * B[K x n]: the rows of A are read one element at a time and broadcast, a row of B as
+// n/lanes vectors, so that every step of k is m * n/lanes independent FMAs on accumulators that stay in
+// registers for the whole of K. Columns outermost: a panel of B is reused by all rows while it is in the near
+// cache.
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "plugins/cpu/codegen/Lowering.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -14,8 +16,7 @@ namespace tessera::cpu {
 
 namespace {
 bool isZero(Value v) {
-  if (auto broadcast = v.getDefiningOp<tile::BroadcastOp>())
-    return isZero(broadcast.getInput());
+  if (auto broadcast = v.getDefiningOp<tile::BroadcastOp>()) return isZero(broadcast.getInput());
   return matchPattern(v, m_AnyZeroFloat()) || matchPattern(v, m_Zero());
 }
 } // namespace
@@ -23,14 +24,15 @@ bool isZero(Value v) {
 LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
   Place a = place(op.getA()), b = place(op.getB()), c = place(op.getResult());
   Type element = c.element;
-  if (a.element != element || b.element != element || !(element.isF32() || element.isF64() || element.isInteger(32)))
-    return op.emitOpError() << "of " << a.element << " into " << element << " is not implemented on cpu (TSR_UNIMPLEMENTED)";
+  if (a.element != element || b.element != element ||
+      !(element.isF32() || element.isF64() || element.isInteger(32)))
+    return op.emitOpError() << "of " << a.element << " into " << element
+                            << " is not implemented on cpu (TSR_UNIMPLEMENTED)";
   int64_t rows = c.shape[0], columns = c.shape[1];
   int64_t m = op.getFragment()->getM(), n = op.getFragment()->getN();
   int64_t lanes = vectorBytes_ / (element.getIntOrFloatBitWidth() / 8);
   bool limited = !op.getLimits().empty(), fresh = isZero(op.getAcc()) && !limited;
-  if (!fresh)
-    assign(op.getAcc(), c); // nothing to do when the planner put both in one place
+  if (!fresh) assign(op.getAcc(), c); // nothing to do when the planner put both in one place
 
   // Ends of rows, columns and depth: of the tile, or where its zeros begin.
   int64_t depth = a.shape[1], unroll = depth % 4 == 0 ? 4 : depth % 2 == 0 ? 2 : 1;
@@ -42,11 +44,11 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
     depthEnd = arith::MinSIOp::create(b_, depthEnd, arith::MulIOp::create(b_, turns, constant(unroll)));
   }
   // Steps of `step` up to `whole` and the rest, as far as `end` reaches.
-  auto blocks = [&](int64_t whole, int64_t extent, int64_t step, Value end, llvm::function_ref<void(Value, bool)> body) {
+  auto blocks = [&](int64_t whole, int64_t extent, int64_t step, Value end,
+                    llvm::function_ref<void(Value, bool)> body) {
     if (!end) {
       loop(0, whole, step, [&](Value at) { body(at, true); });
-      if (whole != extent)
-        body(constant(whole), false);
+      if (whole != extent) body(constant(whole), false);
       return;
     }
     OpBuilder::InsertionGuard guard(b_);
@@ -79,11 +81,15 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
   return success();
 }
 
-void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c, Value row, Value column, int64_t rows,
-                                 ArrayRef<int64_t> groups, Value depth, int64_t unroll, bool fresh) {
-  // Vectors of 32 bytes and more come with FMA (parseTarget); without it, it would be a library call per element.
+void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c, Value row, Value column,
+                                 int64_t rows, ArrayRef<int64_t> groups, Value depth, int64_t unroll,
+                                 bool fresh) {
+  // Vectors of 32 bytes and more come with FMA (parseTarget); without it, it would be a library call per
+  // element.
   bool fused = vectorBytes_ >= 32;
-  auto plus = [&](Value x, int64_t d) { return d ? arith::AddIOp::create(b_, x, constant(d)).getResult() : x; };
+  auto plus = [&](Value x, int64_t d) {
+    return d ? arith::AddIOp::create(b_, x, constant(d)).getResult() : x;
+  };
   Vec<int64_t> offsets;
   for (int64_t at = 0; int64_t width : groups) {
     offsets.push_back(at);

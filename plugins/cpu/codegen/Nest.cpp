@@ -7,18 +7,16 @@ using namespace mlir;
 namespace tessera::cpu {
 
 void KernelLowering::loop(int64_t lo, int64_t hi, int64_t step, llvm::function_ref<void(Value)> body) {
-  if (lo >= hi)
-    return;
-  if (hi - lo <= step)
-    return body(constant(lo));
+  if (lo >= hi) return;
+  if (hi - lo <= step) return body(constant(lo));
   auto op = scf::ForOp::create(b_, constant(lo), constant(hi), constant(step));
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(op.getBody());
   body(op.getInductionVar());
 }
 
-/// The last axis in steps of `lanes`; what is left of it in vectors of the powers of two it is made of, so that no
-/// element outside the tile is ever computed.
+/// The last axis in steps of `lanes`; what is left of it in vectors of the powers of two it is made of, so
+/// that no element outside the tile is ever computed.
 void KernelLowering::nest(ArrayRef<int64_t> shape, int64_t lanes, NestBody body) {
   Vec<Value> at;
   std::function<void(size_t)> axis = [&](size_t depth) {
@@ -47,8 +45,7 @@ void KernelLowering::nest(ArrayRef<int64_t> shape, int64_t lanes, NestBody body)
 }
 
 void KernelLowering::versioned(Value condition, llvm::function_ref<void(Mode)> emit) {
-  if (!condition)
-    return emit({true});
+  if (!condition) return emit({true});
   auto branch = scf::IfOp::create(b_, TypeRange(), condition, true);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(&branch.getThenRegion().front());

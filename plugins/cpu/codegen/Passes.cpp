@@ -2,8 +2,8 @@
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/target/IR/TargetDialect.h"
 #include "compiler/target/Transforms/KernelMetadata.h"
-#include "plugins/cpu/codegen/Lowering.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "plugins/cpu/codegen/Lowering.h"
 
 using namespace mlir;
 
@@ -14,10 +14,12 @@ struct LowerTilePass : PassWrapper<LowerTilePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerTilePass)
   explicit LowerTilePass(std::string targetName) : targetName_(std::move(targetName)) {}
   StringRef getArgument() const final { return "cpu-lower-tile"; }
-  StringRef getDescription() const final { return "lower tile kernels to loops over vectors for one CPU thread"; }
+  StringRef getDescription() const final {
+    return "lower tile kernels to loops over vectors for one CPU thread";
+  }
   void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
-                    vector::VectorDialect>();
+    registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
+                    scf::SCFDialect, vector::VectorDialect>();
   }
   void runOnOperation() final {
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<graph::FuncOp>()))
@@ -29,8 +31,7 @@ struct LowerTilePass : PassWrapper<LowerTilePass, OperationPass<ModuleOp>> {
       }
       std::string metadata = target::describeKernel(kernel, targetName_).toYaml();
       FailureOr<func::FuncOp> function = KernelLowering(kernel, *kernel.getVectorBytes()).lower();
-      if (failed(function))
-        return signalPassFailure();
+      if (failed(function)) return signalPassFailure();
       (*function)->setAttr(kMetadata, StringAttr::get(&getContext(), metadata));
       kernel.erase();
     }
@@ -42,8 +43,12 @@ struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WrapTargetPass)
   explicit WrapTargetPass(CpuTarget target) : target_(std::move(target)) {}
   StringRef getArgument() const final { return "cpu-wrap-target"; }
-  StringRef getDescription() const final { return "gather the lowered functions and their metadata in a target.module"; }
-  void getDependentDialects(DialectRegistry &registry) const final { registry.insert<target::TargetDialect>(); }
+  StringRef getDescription() const final {
+    return "gather the lowered functions and their metadata in a target.module";
+  }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<target::TargetDialect>();
+  }
   void runOnOperation() final {
     SmallVector<Operation *> ops;
     for (Operation &op : *getOperation().getBody())
@@ -55,8 +60,7 @@ struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
     for (Operation *op : ops) {
       op->moveBefore(&body, body.end());
       auto metadata = op->getAttrOfType<StringAttr>(kMetadata);
-      if (!metadata)
-        continue;
+      if (!metadata) continue;
       op->removeAttr(kMetadata);
       OpBuilder inner = OpBuilder::atBlockEnd(&body);
       auto symbol = SymbolTable::getSymbolName(op);
@@ -73,8 +77,7 @@ void registerCpuPasses() {
   registerPass([] {
     CpuTarget host;
     std::string why;
-    if (!parseTarget("cpu", host, why))
-      llvm::report_fatal_error(llvm::StringRef(why));
+    if (!parseTarget("cpu", host, why)) llvm::report_fatal_error(llvm::StringRef(why));
     return createWrapTargetPass(host);
   });
 }

@@ -1,7 +1,8 @@
-// Ops that walk an axis: reductions, positions of extremes, scans; and those that move elements: concat, transpose.
+// Ops that walk an axis: reductions, positions of extremes, scans; and those that move elements: concat,
+// transpose.
 //
-// A sum along the last axis keeps one partial sum per lane and, for long rows, four of them to hide latency; the
-// lanes are combined in a fixed balanced tree, so the same shape gives the same bits every time.
+// A sum along the last axis keeps one partial sum per lane and, for long rows, four of them to hide latency;
+// the lanes are combined in a fixed balanced tree, so the same shape gives the same bits every time.
 #include "compiler/tile/IR/DTypes.h"
 #include "plugins/cpu/codegen/Lowering.h"
 #include <numeric>
@@ -14,9 +15,11 @@ Value KernelLowering::combine(tile::ReduceKind kind, bool isUnsigned, Value x, V
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(x.getType()));
   switch (kind) {
   case tile::ReduceKind::Sum:
-    return isFloat ? arith::AddFOp::create(b_, x, y).getResult() : arith::AddIOp::create(b_, x, y).getResult();
+    return isFloat ? arith::AddFOp::create(b_, x, y).getResult()
+                   : arith::AddIOp::create(b_, x, y).getResult();
   case tile::ReduceKind::Prod:
-    return isFloat ? arith::MulFOp::create(b_, x, y).getResult() : arith::MulIOp::create(b_, x, y).getResult();
+    return isFloat ? arith::MulFOp::create(b_, x, y).getResult()
+                   : arith::MulIOp::create(b_, x, y).getResult();
   case tile::ReduceKind::Max:
     return isFloat      ? arith::MaximumFOp::create(b_, x, y).getResult()
            : isUnsigned ? arith::MaxUIOp::create(b_, x, y).getResult()
@@ -36,7 +39,8 @@ Value KernelLowering::foldLanes(tile::ReduceKind kind, bool isUnsigned, Value ve
     Vec<int64_t> low(n / 2), high(n / 2);
     std::iota(low.begin(), low.end(), 0);
     std::iota(high.begin(), high.end(), n / 2);
-    Value x = vector::ShuffleOp::create(b_, vector, vector, low), y = vector::ShuffleOp::create(b_, vector, vector, high);
+    Value x = vector::ShuffleOp::create(b_, vector, vector, low),
+          y = vector::ShuffleOp::create(b_, vector, vector, high);
     vector = combine(kind, isUnsigned, x, y);
   }
   return lane(vector, 0);
@@ -55,12 +59,12 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   Vec<int64_t> kept(shape);
   kept.erase(kept.begin() + axis);
 
-  // One accumulator per value of `start`, `start + step`, ...: a loop whose carried values are the accumulators.
+  // One accumulator per value of `start`, `start + step`, ...: a loop whose carried values are the
+  // accumulators.
   auto accumulate = [&](int64_t count, llvm::function_ref<Vec<Value>(Value)> read) {
     // `read(i)` gives the vectors of turn i; the first turn initialises.
     Vec<Value> first = read(constant(0));
-    if (count == 1)
-      return first;
+    if (count == 1) return first;
     auto loop = scf::ForOp::create(b_, constant(1), constant(count), constant(1), first);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
@@ -83,13 +87,13 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
     int64_t done = 0;
     for (int64_t ways : {4, 1}) {
       int64_t step = ways * lanes, count = (n - done) / step;
-      if (!count || (ways > 1 && count < 2))
-        continue;
+      if (!count || (ways > 1 && count < 2)) continue;
       Vec<Value> accs = accumulate(count, [&](Value turn) {
         Value j = arith::AddIOp::create(b_, constant(done), arith::MulIOp::create(b_, turn, constant(step)));
         Vec<Value> vectors;
         for (int64_t w = 0; w < ways; ++w)
-          vectors.push_back(evaluate(input, at(arith::AddIOp::create(b_, j, constant(w * lanes))), lanes, mode));
+          vectors.push_back(
+              evaluate(input, at(arith::AddIOp::create(b_, j, constant(w * lanes))), lanes, mode));
         return vectors;
       });
       while (accs.size() > 1) {
@@ -146,7 +150,8 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
   auto better = [&](Value x, Value best) -> Value {
     if (isa<FloatType>(element)) {
       // Ordered comparison, or x is the first NaN.
-      Value wins = arith::CmpFOp::create(b_, isMax ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT, x, best);
+      Value wins =
+          arith::CmpFOp::create(b_, isMax ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT, x, best);
       Value nan = arith::CmpFOp::create(b_, arith::CmpFPredicate::UNO, x, x);
       Value had = arith::CmpFOp::create(b_, arith::CmpFPredicate::ORD, best, best);
       return arith::OrIOp::create(b_, wins, arith::AndIOp::create(b_, nan, had));
@@ -162,8 +167,9 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
       index.insert(index.begin() + axis, k);
       return evaluate(input, index, width, mode);
     };
-    auto loop = scf::ForOp::create(b_, constant(1), constant(shape[axis]), constant(1),
-                                   ValueRange{element(constant(0)), zeroOf(VectorType::get({width}, b_.getI32Type()))});
+    auto loop = scf::ForOp::create(
+        b_, constant(1), constant(shape[axis]), constant(1),
+        ValueRange{element(constant(0)), zeroOf(VectorType::get({width}, b_.getI32Type()))});
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
     Value x = element(loop.getInductionVar());
@@ -183,9 +189,8 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
   Place to = place(op.getResult());
   bool alongLast = axis + 1 == static_cast<int64_t>(shape.size());
   versioned(condition, [&](Mode mode) {
-    nest(kept, alongLast ? 1 : lanesFor(input), [&](Indices at, int64_t width) {
-      storePlace(to, search(at, width, mode), at);
-    });
+    nest(kept, alongLast ? 1 : lanesFor(input),
+         [&](Indices at, int64_t width) { storePlace(to, search(at, width, mode), at); });
   });
   return success();
 }
@@ -237,7 +242,8 @@ LogicalResult KernelLowering::lowerConcat(tile::ConcatOp op) {
   return success();
 }
 
-/// In blocks of L x L elements that are read as L rows and turned in registers; what is left element by element.
+/// In blocks of L x L elements that are read as L rows and turned in registers; what is left element by
+/// element.
 LogicalResult KernelLowering::lowerTranspose(tile::TransposeOp op) {
   Value from = op.getInput();
   Place to = place(op.getResult());
@@ -275,9 +281,8 @@ LogicalResult KernelLowering::lowerTranspose(tile::TransposeOp op) {
   auto plane = [&](Indices at, Mode mode) {
     int64_t wholeRows = rows / lanes * lanes, wholeColumns = columns / lanes * lanes;
     if (wholeColumns)
-      loop(0, wholeRows, lanes, [&](Value i) {
-        loop(0, wholeColumns, lanes, [&](Value j) { block(at, i, j, mode); });
-      });
+      loop(0, wholeRows, lanes,
+           [&](Value i) { loop(0, wholeColumns, lanes, [&](Value j) { block(at, i, j, mode); }); });
     else
       wholeRows = 0;
     auto single = [&](Value i, Value j) {
@@ -287,8 +292,7 @@ LogicalResult KernelLowering::lowerTranspose(tile::TransposeOp op) {
     loop(wholeRows, rows, 1, [&](Value i) { loop(0, columns, 1, [&](Value j) { single(i, j); }); });
   };
   versioned(insideCondition(ValueRange(from)), [&](Mode mode) {
-    if (outer.empty())
-      return plane({}, mode);
+    if (outer.empty()) return plane({}, mode);
     nest(outer, 1, [&](Indices at, int64_t) { plane(at, mode); });
   });
   return success();

@@ -30,19 +30,19 @@ std::unique_ptr<llvm::TargetMachine> machineFor(const CpuTarget &target, std::st
   initializeOnce();
   llvm::Triple triple(target.triple);
   const llvm::Target *t = llvm::TargetRegistry::lookupTarget(triple, why);
-  if (!t)
-    return nullptr;
+  if (!t) return nullptr;
   llvm::TargetOptions options;
   // Contraction happens only where the code generator wrote an fma.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(t->createTargetMachine(triple, target.cpu, target.features, options,
-                                                                     llvm::Reloc::PIC_, std::nullopt,
+  return std::unique_ptr<llvm::TargetMachine>(t->createTargetMachine(triple, target.cpu, target.features,
+                                                                     options, llvm::Reloc::PIC_, std::nullopt,
                                                                      llvm::CodeGenOptLevel::Default));
 }
 
 /// LLVM IR of the module, optimised for the target.
-std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module, const CpuTarget &target, llvm::TargetMachine &machine,
-                                        llvm::LLVMContext &context, std::string &why) {
+std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module, const CpuTarget &target,
+                                        llvm::TargetMachine &machine, llvm::LLVMContext &context,
+                                        std::string &why) {
   std::unique_ptr<llvm::Module> ir = mlir::translateModuleToLLVMIR(module, context, "tessera");
   if (!ir) {
     why = "the LLVM dialect module does not translate to LLVM IR";
@@ -51,8 +51,7 @@ std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module, const CpuTarget &
   ir->setDataLayout(machine.createDataLayout());
   ir->setTargetTriple(machine.getTargetTriple());
   for (llvm::Function &f : *ir) {
-    if (f.isDeclaration())
-      continue;
+    if (f.isDeclaration()) continue;
     f.addFnAttr("target-cpu", target.cpu);
     f.addFnAttr("target-features", target.features);
     // The vector width the kernel was cut for, also where the optimiser vectorises loops over lanes.
@@ -76,12 +75,10 @@ std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module, const CpuTarget &
 bool emitFile(mlir::ModuleOp module, const CpuTarget &target, llvm::CodeGenFileType type, std::string &out,
               std::string &why) {
   auto machine = machineFor(target, why);
-  if (!machine)
-    return false;
+  if (!machine) return false;
   llvm::LLVMContext context;
   auto ir = translate(module, target, *machine, context, why);
-  if (!ir)
-    return false;
+  if (!ir) return false;
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
@@ -115,8 +112,7 @@ bool parseTarget(llvm::StringRef text, CpuTarget &out, std::string &why) {
     out.cpu = llvm::sys::getHostCPUName().str();
     out.features.clear();
     for (const auto &feature : llvm::sys::getHostCPUFeatures()) {
-      if (!out.features.empty())
-        out.features += ',';
+      if (!out.features.empty()) out.features += ',';
       out.features += (feature.second ? "+" : "-") + feature.first().str();
     }
   } else {
@@ -133,8 +129,8 @@ bool parseTarget(llvm::StringRef text, CpuTarget &out, std::string &why) {
     }
     info.reset(t->createMCSubtargetInfo(triple, out.cpu, ""));
   }
-  bool avx512 = info->checkFeatures("+avx512f") && info->checkFeatures("+avx512vl") && info->checkFeatures("+avx512bw") &&
-                info->checkFeatures("+avx512dq");
+  bool avx512 = info->checkFeatures("+avx512f") && info->checkFeatures("+avx512vl") &&
+                info->checkFeatures("+avx512bw") && info->checkFeatures("+avx512dq");
   bool avx2 = info->checkFeatures("+avx2") && info->checkFeatures("+fma");
   out.vectorBytes = avx512 ? 64 : avx2 ? 32 : 16;
   out.vectorRegisters = avx512 ? 32 : 16;
@@ -152,29 +148,26 @@ bool emitObject(mlir::ModuleOp module, const CpuTarget &target, std::string &byt
 bool jit(mlir::ModuleOp module, const CpuTarget &target, llvm::StringRef symbol, std::shared_ptr<void> &owner,
          void *&address, std::string &why) {
   std::string bytes;
-  if (!emitObject(module, target, bytes, why))
-    return false;
+  if (!emitObject(module, target, bytes, why)) return false;
   auto fail = [&](llvm::Error e) {
     why = llvm::toString(std::move(e));
     return false;
   };
   auto created = llvm::orc::LLJITBuilder().create();
-  if (!created)
-    return fail(created.takeError());
+  if (!created) return fail(created.takeError());
   std::shared_ptr<llvm::orc::LLJIT> engine = std::move(*created);
   // memset and memcpy may stand for loops that fill or copy scratch; fma and fmaf for the instruction on CPUs
   // without it.
   auto generator = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      engine->getDataLayout().getGlobalPrefix(),
-      [](const llvm::orc::SymbolStringPtr &name) { return (*name).starts_with("mem") || (*name).starts_with("fma"); });
-  if (!generator)
-    return fail(generator.takeError());
+      engine->getDataLayout().getGlobalPrefix(), [](const llvm::orc::SymbolStringPtr &name) {
+        return (*name).starts_with("mem") || (*name).starts_with("fma");
+      });
+  if (!generator) return fail(generator.takeError());
   engine->getMainJITDylib().addGenerator(std::move(*generator));
   if (auto e = engine->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes, symbol)))
     return fail(std::move(e));
   auto found = engine->lookup(symbol);
-  if (!found)
-    return fail(found.takeError());
+  if (!found) return fail(found.takeError());
   address = found->toPtr<void *>();
   owner = engine;
   return true;

@@ -26,8 +26,10 @@ struct CpuTarget {
 
 /// Optimises and compiles the module's functions.
 /// Each returns false with the reason; none throws. Thread-safe.
-[[nodiscard]] bool emitAssembly(mlir::ModuleOp llvmDialect, const CpuTarget &, std::string &text, std::string &why);
-[[nodiscard]] bool emitObject(mlir::ModuleOp llvmDialect, const CpuTarget &, std::string &bytes, std::string &why);
+[[nodiscard]] bool emitAssembly(mlir::ModuleOp llvmDialect, const CpuTarget &, std::string &text,
+                                std::string &why);
+[[nodiscard]] bool emitObject(mlir::ModuleOp llvmDialect, const CpuTarget &, std::string &bytes,
+                              std::string &why);
 
 /// Machine code in this process; `owner` keeps it alive. `symbol` is looked up with its plain name.
 [[nodiscard]] bool jit(mlir::ModuleOp llvmDialect, const CpuTarget &, llvm::StringRef symbol,

@@ -3,8 +3,8 @@
 // Implements the frontend interfaces of the system architecture, §3.1 (tessera_frontend_compile,
 // tessera_validate_shapes), and inspect_ir of the programming guide, §10.1.
 //
-// Thread-safety: functions may be called from any thread; one ModuleIR from one thread at a time. Nothing throws but
-// std::bad_alloc. All returned text is owned by the caller.
+// Thread-safety: functions may be called from any thread; one ModuleIR from one thread at a time. Nothing
+// throws but std::bad_alloc. All returned text is owned by the caller.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -16,16 +16,17 @@
 namespace tessera {
 
 struct FrontendCompileOptions {
-  std::string fileName = "<source>";     // how diagnostics name the source
-  std::string kernel;                    // empty: the only kernel of the source
-  std::string target = "cpu";            // as `tsr compile --target`
-  std::string numerics = "standard";     // fast, standard, deterministic or strict
-  std::vector<std::pair<std::string, int64_t>> dims;     // values of symbolic dims, used where a tile shape needs one
+  std::string fileName = "<source>"; // how diagnostics name the source
+  std::string kernel;                // empty: the only kernel of the source
+  std::string target = "cpu";        // as `tsr compile --target`
+  std::string numerics = "standard"; // fast, standard, deterministic or strict
+  std::vector<std::pair<std::string, int64_t>>
+      dims; // values of symbolic dims, used where a tile shape needs one
   std::vector<std::pair<std::string, int64_t>> tunables; // chosen values; the others take their first
 };
 
-/// One finding of the compiler, already laid out for a terminal: `file:line:col: error: [E_…] …`, the source line, a
-/// caret range and a hint.
+/// One finding of the compiler, already laid out for a terminal: `file:line:col: error: [E_…] …`, the source
+/// line, a caret range and a hint.
 struct CompileMessage {
   std::string code; // stable: "E_UNDEFINED_NAME"
   std::string text;
@@ -44,9 +45,9 @@ public:
   explicit operator bool() const;
   const std::vector<CompileMessage> &messages() const;
 
-  /// Text of the kernel at "graph", "schedule", "tile" or "target" level, in any order: asking for one runs the passes
-  /// that lead to it and keeps the text of every level on the way. Empty, with a message, for an unknown level or a
-  /// failed pass.
+  /// Text of the kernel at "graph", "schedule", "tile" or "target" level, in any order: asking for one runs
+  /// the passes that lead to it and keeps the text of every level on the way. Empty, with a message, for an
+  /// unknown level or a failed pass.
   std::string inspect_ir(std::string_view level);
 
   struct Impl;
@@ -72,9 +73,9 @@ struct Report {
 /// Parses, checks and imports one kernel (Graph IR).
 ModuleIR tessera_frontend_compile(std::string_view source, const FrontendCompileOptions &options = {});
 
-/// Checks the shapes of a compiled kernel. `policy` is a comma-separated list of `known` (every symbolic dim has a
-/// value), `nonempty` (no extent below 1), `whole_tiles` (every grid axis is a multiple of its tile), `max_bytes=N`
-/// (of one tensor) and `NAME=VALUE` (the value of a dim).
+/// Checks the shapes of a compiled kernel. `policy` is a comma-separated list of `known` (every symbolic dim
+/// has a value), `nonempty` (no extent below 1), `whole_tiles` (every grid axis is a multiple of its tile),
+/// `max_bytes=N` (of one tensor) and `NAME=VALUE` (the value of a dim).
 Report tessera_validate_shapes(const ModuleIR &ir, std::string_view policy);
 
 } // namespace tessera

@@ -1,6 +1,6 @@
 // What the generated machine code must and must not contain, independent of the machine the test runs on.
-#include "core/CompilerService.h"
 #include "core/BuildId.h"
+#include "core/CompilerService.h"
 #include <gtest/gtest.h>
 #include <sstream>
 
@@ -52,13 +52,11 @@ std::vector<std::string> hottestLoop(const std::string &text) {
       continue;
     }
     block.push_back(line);
-    if (label.empty() || !line.ends_with(label) || line.find("\tj") == std::string::npos)
-      continue;
+    if (label.empty() || !line.ends_with(label) || line.find("\tj") == std::string::npos) continue;
     size_t count = 0;
     for (const std::string &l : block)
       count += l.find("vfmadd") != std::string::npos;
-    if (count > bestCount)
-      bestCount = count, best = block;
+    if (count > bestCount) bestCount = count, best = block;
   }
   return best;
 }
