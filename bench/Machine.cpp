@@ -56,6 +56,31 @@ const FmaLoop *fmaLoop() {
   return nullptr;
 }
 
+/// Keeps the calling thread on the `index`-th core it may use, as long as this lives: two threads that the
+/// scheduler leaves on one core would measure half the machine.
+class Pinned {
+public:
+  explicit Pinned(int index) {
+    if (sched_getaffinity(0, sizeof before_, &before_) != 0) return;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &before_) && index-- == 0) {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        pinned_ = sched_setaffinity(0, sizeof one, &one) == 0;
+        return;
+      }
+  }
+  ~Pinned() {
+    if (pinned_) (void)sched_setaffinity(0, sizeof before_, &before_);
+  }
+  Pinned(const Pinned &) = delete;
+
+private:
+  cpu_set_t before_;
+  bool pinned_ = false;
+};
+
 /// Runs `body(thread)` on every thread at once, `rounds` times; the shortest round counts. A round lasts from
 /// the first thread's start to the last one's end: where threads outnumber free cores, one may start late.
 template <typename Body> double bestRound(int threads, int rounds, Body body) {
@@ -63,6 +88,7 @@ template <typename Body> double bestRound(int threads, int rounds, Body body) {
   std::vector<Clock::time_point> starts(threads);
   std::barrier gate(threads);
   auto work = [&](int thread) {
+    Pinned pinned(thread);
     for (int r = 0; r < rounds; ++r) {
       gate.arrive_and_wait();
       starts[size_t(thread)] = Clock::now();
