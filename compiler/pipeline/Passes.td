@@ -14,8 +14,10 @@ def GraphSinkIndexCasts : Pass<"graph-sink-index-casts", "::tessera::schedule::K
 def ScheduleDecide : Pass<"schedule-decide", "::tessera::schedule::KernelOp"> {
   let summary = "Fills the open decisions of a schedule";
   let description = [{
-    Gives `schedule.grid` its `placement` and `order`, `schedule.lanes` its `lanes_per_program`, and loops their
-    `schedule.stages`. A decision that is already there is kept, so that a mapper, a tuner or a person can take
+    Gives `schedule.grid` its `placement` and `order`, `schedule.lanes` its `lanes_per_program`, loops their
+    `schedule.stages`, and the kernel its `schedule.fusion`: "auto" lets `tile-fuse` compute a value inside the loop of
+    the op that uses it, "none" gives every value memory of its own. `schedule.fuse = false` on a single op ends a
+    fusion group there. A decision that is already there is kept, so that a mapper, a tuner or a person can take
     any of them first.
   }];
   let options = [
@@ -56,7 +58,8 @@ def TileFuse : Pass<"tile-fuse", "::tessera::tile::KernelOp"> {
   let description = [{
     Marks with `tile.materialize` every elementwise value, load or shape change that has several users, is read from a
     region it was not computed in, is stretched by a broadcast, or would otherwise read memory that has been
-    overwritten. Reductions, products and what regions carry always have memory.
+    overwritten. Reductions, products and what regions carry always have memory. Obeys `schedule.fusion` of the kernel and
+    `schedule.fuse` of single ops.
   }];
 }
 

@@ -16,6 +16,9 @@ struct ScheduleDecide : impl::ScheduleDecideBase<ScheduleDecide> {
   using ScheduleDecideBase::ScheduleDecideBase;
 
   void runOnOperation() override {
+    // One fusion group per op that must have memory, unless the text says otherwise.
+    if (!getOperation()->hasAttr("schedule.fusion"))
+      getOperation()->setAttr("schedule.fusion", StringAttr::get(&getContext(), "auto"));
     getOperation().walk([&](Operation *op) {
       if (auto grid = dyn_cast<GridOp>(op)) decide(grid);
       if (auto lanes = dyn_cast<LanesOp>(op)) decide(lanes);

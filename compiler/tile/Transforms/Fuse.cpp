@@ -49,6 +49,8 @@ class Fuse : public impl::TileFuseBase<Fuse> {
   void runOnOperation() override {
     getOperation()->walk([](scf::YieldOp yield) { copyMovedArguments(yield); });
     depth_.clear();
+    auto fusion = getOperation()->getAttrOfType<StringAttr>("schedule.fusion");
+    bool fuses = !fusion || fusion.getValue() != "none";
     getOperation()->walk([&](Block *block) {
       // Consumers first: a producer's decision depends on where its consumers are computed.
       for (Operation &op : llvm::reverse(*block)) {
@@ -56,7 +58,9 @@ class Fuse : public impl::TileFuseBase<Fuse> {
         int depth = 0;
         for (Operation *user : op.getUsers())
           depth = std::max(depth, depth_.lookup(user) + 1);
-        if (mustMaterialize(op) || depth > kDeepest)
+        auto keep = op.getAttrOfType<BoolAttr>("schedule.fuse");
+        bool apart = !isCheap(&op) && (!fuses || (keep && !keep.getValue()));
+        if (mustMaterialize(op) || depth > kDeepest || (apart && !op.use_empty()))
           op.setAttr(kMaterialize, UnitAttr::get(op.getContext()));
         else
           depth_[&op] = depth;

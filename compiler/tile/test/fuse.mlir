@@ -55,3 +55,32 @@ tile.kernel @carried(%o: !tile.view<8xf32>, %n: index) grid [] attributes {param
   tile.store %r#2, %o[%c0] extents [8] : tensor<8xf32>, !tile.view<8xf32>
   tile.return
 }
+
+// What the schedule decided: no fusion at all, or a group that ends at one op.
+// CHECK-LABEL: tile.kernel @unfused
+tile.kernel @unfused(%x: !tile.view<64xf32>, %o: !tile.view<64xf32>) grid [] attributes {schedule.fusion = "none", params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["64"], access = "read"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["64"], access = "write"}]} {
+  %c0 = arith.constant 0 : index
+  // CHECK: tile.load {{.*}} {tile.materialize}
+  // CHECK: math.exp %{{.*}} {tile.materialize}
+  %t = tile.load %x[%c0] extents [64] : !tile.view<64xf32> -> tensor<64xf32>
+  %e = math.exp %t : tensor<64xf32>
+  tile.store %e, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
+  tile.return
+}
+
+// CHECK-LABEL: tile.kernel @group
+tile.kernel @group(%x: !tile.view<64xf32>, %o: !tile.view<64xf32>) grid [] attributes {schedule.fusion = "auto", params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["64"], access = "read"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["64"], access = "write"}]} {
+  %c0 = arith.constant 0 : index
+  // CHECK: tile.load %x[%{{.*}}] extents [64] :
+  // CHECK: math.exp %{{.*}} {schedule.fuse = false, tile.materialize}
+  // CHECK: arith.negf %{{.*}} : tensor<64xf32>
+  %t = tile.load %x[%c0] extents [64] : !tile.view<64xf32> -> tensor<64xf32>
+  %e = math.exp %t {schedule.fuse = false} : tensor<64xf32>
+  %n = arith.negf %e : tensor<64xf32>
+  tile.store %n, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
+  tile.return
+}
