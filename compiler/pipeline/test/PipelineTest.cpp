@@ -1,6 +1,7 @@
 // The compiler as users of the library and the runtime see it: levels, metadata, snapshots, refusals.
 #include "compiler/pipeline/Codes.h"
 #include "compiler/pipeline/Compilation.h"
+#include "compiler/schedule/IR/ScheduleDialect.h"
 #include "core/BuildId.h"
 #include "core/KernelMetadata.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -185,6 +186,44 @@ TEST(Pipeline, ProfilesThatAreHonouredCompile) {
     EXPECT_EQ(service().compile(kScale, options, kernel, diags), CompileStatus::Ok) << profile;
     EXPECT_THAT(kernel.metadata, HasSubstr(profile));
   }
+}
+
+TEST(Pipeline, FusedAndUnfusedAgree) {
+  std::vector<float> x(100), results[2];
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = std::sin(static_cast<float>(i));
+  int64_t scratchBytes[2];
+  for (int unfused : {0, 1}) {
+    std::vector<Diagnostic> diags;
+    Compilation c({}, diags);
+    ASSERT_EQ(c.begin(kScale), CompileStatus::Ok);
+    ASSERT_EQ(c.advance(Level::Schedule), CompileStatus::Ok);
+    c.module()->walk([&](schedule::KernelOp kernel) {
+      EXPECT_TRUE(kernel->hasAttr("schedule.fusion"));
+      if (unfused) kernel->setAttr("schedule.fusion", mlir::StringAttr::get(kernel.getContext(), "none"));
+    });
+    ASSERT_EQ(c.advance(Level::Target), CompileStatus::Ok);
+    std::string yaml, why;
+    std::vector<std::string> fallbacks;
+    ASSERT_EQ(c.metadata(yaml, fallbacks), CompileStatus::Ok);
+    KernelMetadata meta;
+    ASSERT_TRUE(KernelMetadata::fromYaml(yaml, meta, why)) << why;
+    scratchBytes[unfused] = meta.scratchBytes;
+    std::shared_ptr<void> code;
+    void *entry = nullptr;
+    ASSERT_TRUE(cpu::jit(*c.image(), c.target(), "scale", code, entry, why)) << why;
+    results[unfused].assign(100, 0);
+    float a = 3;
+    uint64_t values[4] = {reinterpret_cast<uint64_t>(x.data()),
+                          reinterpret_cast<uint64_t>(results[unfused].data()), 0, 100};
+    std::memcpy(&values[2], &a, sizeof a);
+    std::vector<uint8_t> scratch(static_cast<size_t>(meta.scratchBytes) + 64);
+    uint8_t *aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
+    reinterpret_cast<CpuKernelFn>(entry)(values, 0, 2, aligned);
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(scratchBytes[0], 0); // one loop
+  EXPECT_GT(scratchBytes[1], 0); // every value in memory
 }
 
 TEST(Pipeline, EveryValueIsLookedAtOnce) {
