@@ -51,7 +51,6 @@ struct CompileOptions {
   std::vector<std::pair<std::string, int64_t>> dims;     // values that may be specialised on
   std::vector<std::pair<std::string, int64_t>> tunables; // --set
   std::string printIrAfterAll;                           // directory for numbered snapshots, empty: none
-  bool keepIr = false;                                   // fill CompiledKernel::ir
 };
 
 /// Entry of a compiled CPU kernel. `values[i]` holds the i-th launch argument of decision D15: a pointer, a

@@ -263,17 +263,27 @@ bool Elaborator::broadcastPair(Value &a, Value &b, Range loc) {
   return true;
 }
 
+/// A comparison of two constants, IEEE for floats.
+template <typename T> static bool compare(Op op, T x, T y) {
+  switch (op) {
+  case Op::Lt:
+    return x < y;
+  case Op::Le:
+    return x <= y;
+  case Op::Gt:
+    return x > y;
+  case Op::Ge:
+    return x >= y;
+  case Op::Eq:
+    return x == y;
+  default:
+    return x != y;
+  }
+}
+
 Value Elaborator::foldInts(Op op, const Value &a, const Value &b, Range loc) {
   int64_t x = a.intValue, y = b.intValue, r = 0;
-  if (isComparison(op)) {
-    bool v = op == Op::Lt   ? x < y
-             : op == Op::Le ? x <= y
-             : op == Op::Gt ? x > y
-             : op == Op::Ge ? x >= y
-             : op == Op::Eq ? x == y
-                            : x != y;
-    return Value::boolean(v);
-  }
+  if (isComparison(op)) return Value::boolean(compare(op, x, y));
   bool overflow = false;
   switch (op) {
   case Op::Add:
@@ -338,15 +348,7 @@ Value Elaborator::foldInts(Op op, const Value &a, const Value &b, Range loc) {
 
 Value Elaborator::foldFloats(Op op, const Value &a, const Value &b, Range loc) {
   double x = a.floatValue, y = b.floatValue, r = 0;
-  if (isComparison(op)) {
-    bool v = op == Op::Lt   ? x < y
-             : op == Op::Le ? x <= y
-             : op == Op::Gt ? x > y
-             : op == Op::Ge ? x >= y
-             : op == Op::Eq ? x == y
-                            : x != y;
-    return Value::boolean(v);
-  }
+  if (isComparison(op)) return Value::boolean(compare(op, x, y));
   switch (op) {
   case Op::Add:
     r = x + y;
