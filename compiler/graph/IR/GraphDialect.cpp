@@ -10,6 +10,7 @@ using namespace mlir;
 using namespace tessera::graph;
 
 #include "compiler/graph/IR/GraphDialect.cpp.inc"
+#include "compiler/graph/IR/GraphEnums.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "compiler/graph/IR/GraphTypes.cpp.inc"
 #define GET_OP_CLASSES
@@ -37,6 +38,16 @@ LogicalResult tessera::graph::TensorType::verify(llvm::function_ref<InFlightDiag
   if (!dtypeOfMemory(element))
     return emitError() << "element type " << element << " is no dtype of the language";
   return success();
+}
+
+bool tessera::graph::TensorType::isOne(int64_t d) const {
+  auto extent = dyn_cast<IntegerAttr>(getDims()[d]);
+  return extent && extent.getInt() == 1;
+}
+
+std::string tessera::graph::TensorType::dimText(int64_t d) const {
+  if (auto extent = dyn_cast<IntegerAttr>(getDims()[d])) return std::to_string(extent.getInt());
+  return cast<StringAttr>(getDims()[d]).str();
 }
 
 //===-- func and return

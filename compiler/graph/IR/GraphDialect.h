@@ -11,6 +11,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "compiler/graph/IR/GraphDialect.h.inc"
+#include "compiler/graph/IR/GraphEnums.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "compiler/graph/IR/GraphTypes.h.inc"
 #define GET_OP_CLASSES

@@ -4,6 +4,7 @@
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
@@ -27,12 +28,20 @@ def Graph_TensorType : TypeDef<Graph_Dialect, "Tensor"> {
   let mnemonic = "tensor";
   let summary = "a tensor with symbolic dims";
   let description = [{
-    `!graph.tensor<["M", 64, "B*H"], bf16>`: a dim is an integer, a symbol or a product. Equal symbols have one value
-    per call. u8 is `ui8`.
+    `!graph.tensor<["M", 64, "B*H", "S + T"], bf16>`: a dim is an integer or an expression of the kernel metadata's
+    language over the function's dims, in canonical spelling: equal texts are equal extents. `[]` is one element.
+    u8 is `ui8`.
   }];
   let parameters = (ins "::mlir::ArrayAttr":$dims, "::mlir::Type":$elementType);
   let assemblyFormat = "`<` $dims `,` $elementType `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getRank() const { return static_cast<int64_t>(getDims().size()); }
+    /// Is the extent of dim `d` the constant 1?
+    bool isOne(int64_t d) const;
+    /// The extent of dim `d` as an expression ("64", "M").
+    std::string dimText(int64_t d) const;
+  }];
 }
 
 def Graph_FuncOp : Graph_Op<"func", [FunctionOpInterface, IsolatedFromAbove, SingleBlock]> {
@@ -45,9 +54,15 @@ def Graph_FuncOp : Graph_Op<"func", [FunctionOpInterface, IsolatedFromAbove, Sin
       graph.return %r : !graph.tensor<["n"], f32>
     }
     ```
+    The arguments are the tensor parameters, then the scalar ones. A function written by a user also has `params`, as
+    `schedule.kernel` has it (tensors, results, scalars, dims: the order of the ABI), and `returns`: for each returned
+    value the name of the parameter it updates in place, or of the result it is.
+    `schedule.fusion = "none"` keeps every operation in a group of its own.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        DefaultValuedStrAttr<StrAttr, "standard">:$numerics,
+                       OptionalAttr<ArrayAttr>:$params, OptionalAttr<StrArrayAttr>:$returns,
+                       OptionalAttr<DictionaryAttr>:$specialized,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region AnyRegion:$body);
   let hasCustomAssemblyFormat = 1;
@@ -76,6 +91,161 @@ def Graph_LaunchOp : Graph_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpI
   let results = (outs Variadic<Graph_TensorType>:$results);
   let assemblyFormat = "$kernel `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
   let hasVerifier = 1;
+}
+
+//===-- operations on whole tensors ------------------------------------------------------------------------===//
+// Operands of the elementwise ones are tensors or scalars; tensors broadcast as in NumPy. Every operation gives the
+// value its dtype can hold: bf16, f16 and fp8 compute in f32 and round once per operation.
+
+class Graph_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::tessera::graph";
+}
+def Graph_UnaryKind : Graph_Enum<"UnaryKind", "a function of one value", [
+    I32EnumAttrCase<"Neg", 0, "neg">, I32EnumAttrCase<"Abs", 1, "abs">, I32EnumAttrCase<"Not", 2, "not">,
+    I32EnumAttrCase<"Exp", 3, "exp">, I32EnumAttrCase<"Exp2", 4, "exp2">, I32EnumAttrCase<"Log", 5, "log">,
+    I32EnumAttrCase<"Log2", 6, "log2">, I32EnumAttrCase<"Sqrt", 7, "sqrt">, I32EnumAttrCase<"Rsqrt", 8, "rsqrt">,
+    I32EnumAttrCase<"Tanh", 9, "tanh">, I32EnumAttrCase<"Sigmoid", 10, "sigmoid">, I32EnumAttrCase<"Erf", 11, "erf">,
+    I32EnumAttrCase<"Sin", 12, "sin">, I32EnumAttrCase<"Cos", 13, "cos">, I32EnumAttrCase<"Relu", 14, "relu">,
+    I32EnumAttrCase<"Silu", 15, "silu">, I32EnumAttrCase<"Gelu", 16, "gelu">,
+    I32EnumAttrCase<"GeluTanh", 17, "gelu_tanh">]>;
+def Graph_BinaryKind : Graph_Enum<"BinaryKind", "a function of two values", [
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Sub", 1, "sub">, I32EnumAttrCase<"Mul", 2, "mul">,
+    I32EnumAttrCase<"Div", 3, "div">, I32EnumAttrCase<"FloorDiv", 4, "floordiv">, I32EnumAttrCase<"Mod", 5, "mod">,
+    I32EnumAttrCase<"Pow", 6, "pow">, I32EnumAttrCase<"Minimum", 7, "minimum">, I32EnumAttrCase<"Maximum", 8, "maximum">,
+    I32EnumAttrCase<"And", 9, "and">, I32EnumAttrCase<"Or", 10, "or">, I32EnumAttrCase<"Xor", 11, "xor">,
+    I32EnumAttrCase<"Shl", 12, "shl">, I32EnumAttrCase<"Shr", 13, "shr">, I32EnumAttrCase<"Lt", 14, "lt">,
+    I32EnumAttrCase<"Le", 15, "le">, I32EnumAttrCase<"Gt", 16, "gt">, I32EnumAttrCase<"Ge", 17, "ge">,
+    I32EnumAttrCase<"Eq", 18, "eq">, I32EnumAttrCase<"Ne", 19, "ne">]>;
+def Graph_ReduceKind : Graph_Enum<"ReduceKind", "operator of a reduction", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Prod", 2, "prod">,
+    I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"Min", 4, "min">, I32EnumAttrCase<"ArgMax", 5, "argmax">,
+    I32EnumAttrCase<"ArgMin", 6, "argmin">]>;
+
+def Graph_Value : AnyTypeOf<[Graph_TensorType, AnyFloat, AnyInteger], "tensor or scalar">;
+class Graph_PureOp<string mnemonic, list<Trait> traits = []> : Graph_Op<mnemonic, !listconcat(traits, [Pure])> {
+  let results = (outs Graph_TensorType:$result);
+  let hasVerifier = 1;
+}
+
+def Graph_UnaryOp : Graph_PureOp<"unary"> {
+  let summary = "a function of each element";
+  let description = [{ `graph.unary gelu %x : !graph.tensor<["M"], f32>`. `gelu` is the erf form. }];
+  let arguments = (ins Graph_UnaryKind:$kind, Graph_TensorType:$input);
+  let assemblyFormat = "$kind $input attr-dict `:` functional-type($input, $result)";
+}
+
+def Graph_BinaryOp : Graph_PureOp<"binary"> {
+  let summary = "a function of two elements";
+  let description = [{ Operands have one dtype; comparisons give bool. At least one operand is a tensor. }];
+  let arguments = (ins Graph_BinaryKind:$kind, Graph_Value:$lhs, Graph_Value:$rhs);
+  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` functional-type(operands, $result)";
+}
+
+def Graph_SelectOp : Graph_PureOp<"select"> {
+  let summary = "elements of the one where the condition holds, else of the other";
+  let arguments = (ins Graph_Value:$condition, Graph_Value:$lhs, Graph_Value:$rhs);
+  let assemblyFormat = "$condition `,` $lhs `,` $rhs attr-dict `:` functional-type(operands, $result)";
+}
+
+def Graph_CastOp : Graph_PureOp<"cast"> {
+  let summary = "the language's cast of every element";
+  let arguments = (ins Graph_Value:$input);
+  let assemblyFormat = "$input attr-dict `:` functional-type($input, $result)";
+}
+
+def Graph_BroadcastOp : Graph_PureOp<"broadcast"> {
+  let summary = "repeats a tensor, or a scalar, as NumPy's broadcasting does";
+  let arguments = (ins Graph_Value:$input);
+  let assemblyFormat = "$input attr-dict `:` functional-type($input, $result)";
+}
+
+def Graph_IotaOp : Graph_PureOp<"iota"> {
+  let summary = "each element's index along an axis, as i32 or i64";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let assemblyFormat = "$axis attr-dict `:` qualified(type($result))";
+}
+
+def Graph_MatmulOp : Graph_PureOp<"matmul"> {
+  let summary = "matrix product of the last two axes";
+  let description = [{
+    `a` is [..., M, K] and `b` [..., K, N] after the transposes the flags ask for; leading axes broadcast. Products
+    accumulate in f32 (f64 for f64, i32 for 8-bit integers, else the integer dtype itself) and are rounded to the
+    result's dtype once.
+  }];
+  let arguments = (ins Graph_TensorType:$a, Graph_TensorType:$b, UnitAttr:$trans_a, UnitAttr:$trans_b);
+  let assemblyFormat = "$a `,` $b attr-dict `:` functional-type(operands, $result)";
+}
+
+def Graph_ReduceOp : Graph_PureOp<"reduce"> {
+  let summary = "reduction along axes, which go away or become 1";
+  let description = [{ argmax and argmin take one axis and give i32. Sums of narrow floats accumulate in f32. }];
+  let arguments = (ins Graph_ReduceKind:$kind, Graph_TensorType:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keep_dims);
+  let assemblyFormat = "$kind $input `axes` $axes attr-dict `:` functional-type($input, $result)";
+}
+
+def Graph_SoftmaxOp : Graph_PureOp<"softmax"> {
+  let summary = "exp(x - max) / sum(exp(x - max)) along an axis, or its logarithm";
+  let description = [{ Narrow floats compute in f32 and round once. }];
+  let arguments = (ins Graph_TensorType:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis, UnitAttr:$log);
+  let assemblyFormat = "$input `axis` $axis attr-dict `:` functional-type($input, $result)";
+}
+
+def Graph_LayerNormOp : Graph_PureOp<"layer_norm", [AttrSizedOperandSegments]> {
+  let summary = "(x - mean) * rsqrt(var + eps) * gamma + beta along an axis";
+  let description = [{ gamma and beta have the extent of the axis. Narrow floats compute in f32 and round once. }];
+  let arguments = (ins Graph_TensorType:$input, Optional<Graph_TensorType>:$gamma, Optional<Graph_TensorType>:$beta,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$axis, F64Attr:$eps);
+  let assemblyFormat = "$input (`gamma` $gamma^)? (`beta` $beta^)? `axis` $axis `eps` $eps attr-dict `:` functional-type(operands, $result)";
+}
+
+def Graph_RmsNormOp : Graph_PureOp<"rms_norm"> {
+  let summary = "x * rsqrt(mean(x^2) + eps) * gamma along an axis";
+  let arguments = (ins Graph_TensorType:$input, Optional<Graph_TensorType>:$gamma,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$axis, F64Attr:$eps);
+  let assemblyFormat = "$input (`gamma` $gamma^)? `axis` $axis `eps` $eps attr-dict `:` functional-type(operands, $result)";
+}
+
+def Graph_TransposeOp : Graph_PureOp<"transpose"> {
+  let summary = "axis i of the result is axis perm[i] of the input";
+  let arguments = (ins Graph_TensorType:$input, DenseI64ArrayAttr:$perm);
+  let assemblyFormat = "$input `perm` $perm attr-dict `:` functional-type($input, $result)";
+}
+
+def Graph_ReshapeOp : Graph_PureOp<"reshape"> {
+  let summary = "the same elements, row-major, under other dims; costs nothing";
+  let arguments = (ins Graph_TensorType:$input);
+  let assemblyFormat = "$input attr-dict `:` functional-type($input, $result)";
+}
+
+def Graph_SliceOp : Graph_PureOp<"slice"> {
+  let summary = "a box of a tensor, of the result's dims, from `starts` on";
+  let description = [{ A start is an expression of dims; the box lies inside the tensor. }];
+  let arguments = (ins Graph_TensorType:$input, StrArrayAttr:$starts);
+  let assemblyFormat = "$input `starts` $starts attr-dict `:` functional-type($input, $result)";
+}
+
+def Graph_ConcatOp : Graph_PureOp<"concat"> {
+  let summary = "joins tensors along an axis";
+  let arguments = (ins Variadic<Graph_TensorType>:$inputs, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let assemblyFormat = "$inputs `axis` $axis attr-dict `:` functional-type($inputs, $result)";
+}
+
+def Graph_GatherOp : Graph_PureOp<"gather"> {
+  let summary = "rows of a table, by index: embedding";
+  let description = [{ `table` is [V, ...row], `indices` [...] of i32 or i64; the result [..., ...row]. An index outside [0, V) gives zeros. }];
+  let arguments = (ins Graph_TensorType:$table, Graph_TensorType:$indices);
+  let assemblyFormat = "$table `,` $indices attr-dict `:` functional-type(operands, $result)";
+}
+
+def Graph_AttentionOp : Graph_PureOp<"attention"> {
+  let summary = "softmax(q k^T * scale) v, streamed";
+  let description = [{
+    q is [..., Hq, Sq, D], k and v [..., Hk, Sk, D] with Hk a divisor of Hq (query head h reads head h / (Hq / Hk)); of
+    rank 2 there are no heads. `causal` shows key j to query i where j <= i + Sk - Sq; a query that sees no key gives
+    zeros. Scores and sums are f32; probabilities are rounded to the operands' dtype before the second product.
+  }];
+  let arguments = (ins Graph_TensorType:$q, Graph_TensorType:$k, Graph_TensorType:$v, F64Attr:$scale, UnitAttr:$causal);
+  let assemblyFormat = "$q `,` $k `,` $v `scale` $scale attr-dict `:` functional-type(operands, $result)";
 }
 
 #endif
