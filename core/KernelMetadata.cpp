@@ -1,86 +1,18 @@
-// Reading and writing of the kernel metadata document. yaml-cpp and its exceptions stay inside this file.
+// Reading and writing of the kernel metadata document, but for its plan (HostPlan.cpp).
 #include "core/KernelMetadata.h"
+#include "core/MetadataYaml.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <initializer_list>
-#include <yaml-cpp/yaml.h>
 
 namespace tessera {
 namespace {
 
-constexpr size_t kMaxBytes = 1 << 20;
-constexpr size_t kMaxEntries = 1024; // of one list or map
+using namespace yaml;
 
-[[noreturn]] void reject(const YAML::Node &node, const std::string &key, const std::string &text) {
-  throw YAML::RepresentationException(node.Mark(), key + ": " + text);
-}
+constexpr size_t kMaxBytes = 1 << 20;
 
 // ---- Nodes to values ----
-
-std::string asText(const YAML::Node &node, const std::string &key) {
-  if (!node.IsScalar()) reject(node, key, "expected a text");
-  return node.Scalar();
-}
-
-int64_t asInt(const YAML::Node &node, const std::string &key, int64_t least) {
-  std::string text = asText(node, key);
-  int64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    reject(node, key, "expected an integer, found '" + text + "'");
-  if (value < least) reject(node, key, "expected at least " + std::to_string(least) + ", found " + text);
-  return value;
-}
-
-double asDouble(const YAML::Node &node, const std::string &key) {
-  std::string text = asText(node, key);
-  if (text == ".inf") return INFINITY;
-  if (text == "-.inf") return -INFINITY;
-  if (text == ".nan") return NAN;
-  double value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    reject(node, key, "expected a number, found '" + text + "'");
-  return value;
-}
-
-DType asDType(const YAML::Node &node, const std::string &key) {
-  std::string text = asText(node, key);
-  for (const DTypeInfo &row : allDTypes())
-    if (text == row.name) return row.dtype;
-  reject(node, key, "unknown dtype '" + text + "'");
-}
-
-/// A sequence; an absent one is empty.
-const YAML::Node &asList(const YAML::Node &node, const std::string &key) {
-  if (node.IsDefined() && !node.IsSequence()) reject(node, key, "expected a list");
-  if (node.IsDefined() && node.size() > kMaxEntries) reject(node, key, "list is too long");
-  return node;
-}
-
-std::vector<std::string> asTexts(const YAML::Node &node, const std::string &key) {
-  std::vector<std::string> out;
-  if (!node.IsDefined()) return out;
-  for (const YAML::Node &entry : asList(node, key))
-    out.push_back(asText(entry, key));
-  return out;
-}
-
-/// Checks that `node` is a map with known keys, each once. `known` empty: any key.
-void checkMap(const YAML::Node &node, const std::string &key, std::initializer_list<std::string_view> known) {
-  if (!node.IsMap()) reject(node, key, "expected a map");
-  if (node.size() > kMaxEntries) reject(node, key, "map is too long");
-  std::vector<std::string> seen;
-  for (const auto &entry : node) {
-    std::string name = asText(entry.first, key);
-    if (known.size() && std::find(known.begin(), known.end(), name) == known.end())
-      reject(entry.first, key, "unknown key '" + name + "'");
-    if (std::find(seen.begin(), seen.end(), name) != seen.end())
-      reject(entry.first, key, "key '" + name + "' stands twice");
-    seen.push_back(std::move(name));
-  }
-}
 
 std::vector<std::pair<std::string, int64_t>> asInts(const YAML::Node &node, const std::string &key) {
   std::vector<std::pair<std::string, int64_t>> out;
@@ -92,17 +24,6 @@ std::vector<std::pair<std::string, int64_t>> asInts(const YAML::Node &node, cons
 }
 
 // ---- Names ----
-
-bool isIdentifier(std::string_view s) {
-  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return !s.empty() && letter(s[0]) &&
-         std::all_of(s.begin(), s.end(), [&](char c) { return letter(c) || digit(c); });
-}
-
-bool isNumber(std::string_view s) {
-  return !s.empty() && std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
 
 /// A symbol or a product with at least one: "M", "B*H", "2*B".
 bool isDimName(std::string_view s) {
@@ -235,15 +156,23 @@ void readResources(const YAML::Node &node, KernelMetadata &m) {
   read("vector_bytes", m.vectorBytes);
 }
 
+/// Nothing says how a kernel of its own would run.
+bool isEmptyKernel(const KernelMetadata &m) {
+  return m.tile.empty() && m.fragmentShape.empty() && !m.sharedBytes && !m.scratchBytes && !m.vectorBytes &&
+         m.axes.empty() && m.block[0] == 1 && m.block[1] == 1 && m.block[2] == 1 && m.lanesPerProgram == 1 &&
+         m.epilogue.empty();
+}
+
 KernelMetadata readDocument(const YAML::Node &root) {
   KernelMetadata m;
   checkMap(root, "metadata",
            {"name", "target", "numerics", "params", "tile", "specialized", "fragments", "resources", "launch",
-            "epilogue", "fallbacks"});
-  for (const char *key : {"name", "target", "numerics", "params", "launch"})
+            "epilogue", "fallbacks", "plan"});
+  for (const char *key : {"name", "target", "numerics", "params"})
     if (!root[key]) reject(root, key, "missing");
+  if (!root["launch"] && !root["plan"]) reject(root, "launch", "missing (a function has plan instead)");
   m.name = asText(root["name"], "name");
-  if (!isIdentifier(m.name)) reject(root["name"], "name", "'" + m.name + "' is not a name");
+  if (!isEntryName(m.name)) reject(root["name"], "name", "'" + m.name + "' is not a name");
   m.target = asText(root["target"], "target");
   m.numerics = asText(root["numerics"], "numerics");
   constexpr std::string_view profiles[] = {"fast", "standard", "deterministic", "strict"};
@@ -259,9 +188,14 @@ KernelMetadata readDocument(const YAML::Node &root) {
       reject(root["specialized"], "specialized", "'" + name + "' is not a dim of the kernel");
   if (root["fragments"]) readFragments(root["fragments"], m);
   if (root["resources"]) readResources(root["resources"], m);
-  readLaunch(root["launch"], m);
+  if (root["launch"]) readLaunch(root["launch"], m);
   m.epilogue = asTexts(root["epilogue"], "epilogue");
   m.fallbacks = asTexts(root["fallbacks"], "fallbacks");
+  if (root["plan"]) {
+    if (!isEmptyKernel(m))
+      reject(root["plan"], "plan", "a function has no tile, fragments, resources, launch or epilogue");
+    m.plan = readPlan(root["plan"], m);
+  }
   return m;
 }
 
@@ -300,6 +234,27 @@ void writeInts(YAML::Emitter &out, const char *key,
   out << YAML::EndMap;
 }
 
+/// The sections that say how a kernel runs.
+void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
+  writeInts(out, "tile", m.tile);
+  writeInts(out, "specialized", m.specialized);
+  if (!m.fragmentShape.empty() && m.fragmentIn && m.fragmentAcc) {
+    out << YAML::Key << "fragments" << YAML::Value << YAML::Flow << YAML::BeginMap << YAML::Key << "mma"
+        << YAML::Value << m.fragmentShape << YAML::Key << "dtype_in" << YAML::Value
+        << tessera::name(*m.fragmentIn) << YAML::Key << "dtype_acc" << YAML::Value
+        << tessera::name(*m.fragmentAcc) << YAML::EndMap;
+  }
+  writeInts(
+      out, "resources",
+      {{"smem_per_cta", m.sharedBytes}, {"scratch_bytes", m.scratchBytes}, {"vector_bytes", m.vectorBytes}});
+  out << YAML::Key << "launch" << YAML::Value << YAML::BeginMap;
+  out << YAML::Key << "axes" << YAML::Value << YAML::Flow << m.axes;
+  out << YAML::Key << "block" << YAML::Value << YAML::Flow << YAML::BeginSeq << numberText(m.block[0])
+      << numberText(m.block[1]) << numberText(m.block[2]) << YAML::EndSeq;
+  out << YAML::Key << "lanes_per_program" << YAML::Value << numberText(m.lanesPerProgram) << YAML::EndMap;
+  out << YAML::Key << "epilogue" << YAML::Value << YAML::Flow << m.epilogue;
+}
+
 } // namespace
 
 std::string KernelMetadata::toYaml() const {
@@ -311,22 +266,13 @@ std::string KernelMetadata::toYaml() const {
   for (const MetadataParam &p : params)
     writeParam(out, p);
   out << YAML::EndSeq;
-  writeInts(out, "tile", tile);
-  writeInts(out, "specialized", specialized);
-  if (!fragmentShape.empty() && fragmentIn && fragmentAcc) {
-    out << YAML::Key << "fragments" << YAML::Value << YAML::Flow << YAML::BeginMap << YAML::Key << "mma"
-        << YAML::Value << fragmentShape << YAML::Key << "dtype_in" << YAML::Value
-        << tessera::name(*fragmentIn) << YAML::Key << "dtype_acc" << YAML::Value
-        << tessera::name(*fragmentAcc) << YAML::EndMap;
+  if (plan) {
+    writeInts(out, "specialized", specialized);
+    out << YAML::Key << "plan" << YAML::Value;
+    writePlan(out, *plan);
+  } else {
+    writeLaunch(out, *this);
   }
-  writeInts(out, "resources",
-            {{"smem_per_cta", sharedBytes}, {"scratch_bytes", scratchBytes}, {"vector_bytes", vectorBytes}});
-  out << YAML::Key << "launch" << YAML::Value << YAML::BeginMap;
-  out << YAML::Key << "axes" << YAML::Value << YAML::Flow << axes;
-  out << YAML::Key << "block" << YAML::Value << YAML::Flow << YAML::BeginSeq << numberText(block[0])
-      << numberText(block[1]) << numberText(block[2]) << YAML::EndSeq;
-  out << YAML::Key << "lanes_per_program" << YAML::Value << numberText(lanesPerProgram) << YAML::EndMap;
-  out << YAML::Key << "epilogue" << YAML::Value << YAML::Flow << epilogue;
   out << YAML::Key << "fallbacks" << YAML::Value << YAML::Flow << fallbacks;
   out << YAML::EndMap;
   return std::string(out.c_str(), out.size()) + "\n";

@@ -21,12 +21,16 @@
 //   epilogue: []
 //   fallbacks: []                 # one line each (D4)
 //
+// A graph function's document has `plan` (core/HostPlan.h) where a kernel's has `launch`; tile, fragments,
+// resources, launch and epilogue are absent or empty there.
+//
 // Expressions: integers, names of dims and integer scalars, + - * (and unary -), parentheses,
 // floordiv(a, b), mod(a, b), ceildiv(a, b), min(a, b), max(a, b). A product dim is one name ("B*H"): where
 // several names could stand, the longest is meant. Division rounds down, and mod has the sign of the divisor.
 //
 // Static library tessera-metadata. All functions may be called from any thread; the objects are values.
 #pragma once
+#include "core/HostPlan.h"
 #include "numerics/DType.h"
 #include <cstdint>
 #include <functional>
@@ -83,6 +87,7 @@ struct KernelMetadata {
   int64_t block[3] = {1, 1, 1};
   int64_t lanesPerProgram = 1;
   std::vector<std::string> epilogue, fallbacks;
+  std::optional<HostPlan> plan; // a function's
 
   std::string toYaml() const;
   /// Validates everything (unknown keys, kinds, dtypes, expression syntax, D15 order); says line and key on
