@@ -44,7 +44,7 @@ DType asDType(const YAML::Node &node, const std::string &key) {
   reject(node, key, "unknown dtype '" + text + "'");
 }
 
-const YAML::Node &asList(const YAML::Node &node, const std::string &key, size_t most) {
+YAML::Node asList(const YAML::Node &node, const std::string &key, size_t most) {
   if (node.IsDefined() && !node.IsSequence()) reject(node, key, "expected a list");
   if (node.IsDefined() && node.size() > most) reject(node, key, "list is too long");
   return node;

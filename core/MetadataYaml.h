@@ -20,7 +20,7 @@ int64_t asInt(const YAML::Node &node, const std::string &key, int64_t least);
 double asDouble(const YAML::Node &node, const std::string &key);
 DType asDType(const YAML::Node &node, const std::string &key);
 /// A sequence; an absent one is empty.
-const YAML::Node &asList(const YAML::Node &node, const std::string &key, size_t most = kMaxEntries);
+YAML::Node asList(const YAML::Node &node, const std::string &key, size_t most = kMaxEntries);
 std::vector<std::string> asTexts(const YAML::Node &node, const std::string &key);
 /// Checks that `node` is a map with known keys, each once. `known` empty: any key.
 void checkMap(const YAML::Node &node, const std::string &key, std::initializer_list<std::string_view> known);
