@@ -1,14 +1,25 @@
-// The commands. Each gets the words behind its name and returns the exit status.
+// The commands: what each takes and what it does. main() reads the words and answers --help and --color.
 #pragma once
-#include <span>
-#include <string>
+#include "tools/tsr/Options.h"
 
 namespace tessera::cli {
 
-int runCommand(std::span<char *const> words, const std::string &commandLine);
-int compileCommand(std::span<char *const> words, const std::string &commandLine);
-int backendsCommand(std::span<char *const> words);
-int explainCommand(std::span<char *const> words);
-int versionCommand(std::span<char *const> words);
+struct Command {
+  CommandSpec spec;
+  /// Returns the exit status. `commandLine` is what was typed, for crash packs.
+  int (*run)(const Arguments &, const std::string &commandLine);
+};
+
+extern const Command runCommand, compileCommand, kernelsCommand, backendsCommand, explainCommand,
+    versionCommand, helpCommand, completeCommand;
+
+/// In the order of the help.
+const std::vector<const Command *> &allCommands();
+
+/// Null when there is none of that name.
+const Command *findCommand(std::string_view name);
+
+/// What `tsr help` prints: the commands, a first run, the exit statuses.
+std::string overview();
 
 } // namespace tessera::cli

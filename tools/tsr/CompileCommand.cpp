@@ -15,15 +15,29 @@ namespace {
 const CommandSpec spec = {
     "compile",
     "FILE --emit STAGE [options]",
+    "stop at one stage and show it: IR, assembly, object code, metadata",
     "Compiles one kernel as far as STAGE and writes it to standard output or to a file.",
     {
-        {"emit", 0, OptionSpec::Value, "STAGE", "graph, schedule, tile, target, asm, object or metadata"},
+        {"emit",
+         0,
+         OptionSpec::Value,
+         "STAGE",
+         "graph, schedule, tile, target, asm, object or metadata",
+         {"graph", "schedule", "tile", "target", "asm", "object", "metadata"}},
         {"output", 'o', OptionSpec::Value, "FILE", "write there instead of to standard output"},
-        {"kernel", 0, OptionSpec::Value, "NAME", "which kernel; may be left out where there is one"},
-        {"target", 0, OptionSpec::Value, "TARGET",
-         "cpu (default: this machine's), cpu:skylake-avx512, cpu:x86-64-v3, ..."},
-        {"numerics", 0, OptionSpec::Value, "PROFILE",
-         "fast, standard, deterministic or strict (default: TESSERA_NUMERICS, or standard)"},
+        {"kernel", 0, OptionSpec::Value, "KERNEL", "which kernel; may be left out where there is one"},
+        {"target",
+         0,
+         OptionSpec::Value,
+         "TARGET",
+         "cpu (default: this machine's), cpu:skylake-avx512, cpu:x86-64-v3, ...",
+         {"cpu", "cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4"}},
+        {"numerics",
+         0,
+         OptionSpec::Value,
+         "PROFILE",
+         "fast, standard, deterministic or strict (default: TESSERA_NUMERICS, or standard)",
+         {"fast", "standard", "deterministic", "strict"}},
         {"set", 0, OptionSpec::Named, "NAME=VALUE", "a tunable's value, from its declared space"},
         {"dim", 0, OptionSpec::Named, "NAME=VALUE", "a dim the kernel may be specialised on"},
         {"print-ir-after-all", 0, OptionSpec::OptionalValue, "DIR",
@@ -96,15 +110,7 @@ int compile(const Job &job, Emit what, const Arguments &args) {
   return writeResult(args.value("output"), text);
 }
 
-} // namespace
-
-int compileCommand(std::span<char *const> words, const std::string &commandLine) {
-  Arguments args;
-  if (auto e = parseArguments(spec, words, args)) return fail(*e);
-  if (args.wantsHelp()) {
-    fmt::print("{}", spec.help());
-    return exitOk;
-  }
+int compileMain(const Arguments &args, const std::string &commandLine) {
   if (args.positional().empty())
     return fail(Error{"E_NO_FILE", "no source file", fmt::format("usage: tsr compile {}", spec.synopsis)});
 
@@ -138,5 +144,9 @@ int compileCommand(std::span<char *const> words, const std::string &commandLine)
     return fail(Error{"E_OPTION_VALUE", "object code is not for a terminal", "give -o FILE"});
   return supervise(job, [&] { return compile(job, stage->emit, args); });
 }
+
+} // namespace
+
+const Command compileCommand = {spec, compileMain};
 
 } // namespace tessera::cli

@@ -1,58 +1,47 @@
 // The commands that only tell: backends, explain, version.
 #include "core/CompilerService.h"
 #include "tools/tsr/Commands.h"
-#include "tools/tsr/Options.h"
+#include "tools/tsr/Json.h"
 #include <algorithm>
-#include <cstdio>
 #include <fmt/format.h>
 #include <tessera/tessera.h>
 
 namespace tessera::cli {
 namespace {
 
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+const OptionSpec jsonOption = {"json", 0, OptionSpec::Flag, "", "as a JSON document"};
 
-/// Reads the words; true with the exit status set when there is nothing more to do.
-bool done(const CommandSpec &spec, std::span<char *const> words, Arguments &args, int &rc) {
-  rc = exitOk;
-  if (auto e = parseArguments(spec, words, args)) {
-    rc = fail(*e);
-    return true;
-  }
-  if (args.wantsHelp()) print(spec.help());
-  return args.wantsHelp();
+Json describe(const tsr_backend_info_t &info) {
+  Json j = {{"name", info.name},
+            {"available", info.available != 0},
+            {"selected", info.selected != 0},
+            {"devices", info.device_count},
+            {"description", info.description}};
+  if (!info.available) j["reason"] = info.reason;
+  return j;
 }
 
-const CommandSpec backendsSpec = {
-    "backends", "", "Lists every backend, whether it can be used here, and if not, why.",
-    {},         0,  "  TESSERA_BACKEND=cpu tsr backends\n"};
-const CommandSpec explainSpec = {
-    "explain",
-    "CODE | --list",
-    "Explains an error code: what it means, what usually causes it, how to mend it.",
-    {{"list", 0, OptionSpec::Flag, "", "list every code with its title"}},
-    1,
-    "  tsr explain E_DIM_CLASH\n"};
-const CommandSpec versionSpec = {
-    "version", "", "Prints the versions of the library, its ABI and the compiler.", {}, 0, ""};
+std::string line(const tsr_backend_info_t &info) {
+  const std::string devices =
+      fmt::format("{} device{}", info.device_count, info.device_count == 1 ? "" : "s");
+  return fmt::format("{} {:<10} {:<13} {}\n", info.selected ? '*' : ' ', info.name,
+                     info.available ? devices : "not available",
+                     info.available ? info.description : info.reason);
+}
 
-} // namespace
-
-int backendsCommand(std::span<char *const> words) {
-  Arguments args;
-  int rc;
-  if (done(backendsSpec, words, args, rc)) return rc;
+int backends(const Arguments &args, const std::string &) {
   tsr_backend_info_t info = {};
   info.struct_size = sizeof info;
   bool selected = false;
+  Json list = Json::array();
   for (size_t i = 0; tsrGetBackendInfo(i, &info) == TSR_SUCCESS; ++i) {
     selected |= info.selected != 0;
-    print(fmt::format("{} {:<10} {:<13} {}\n", info.selected ? '*' : ' ', info.name,
-                      info.available
-                          ? fmt::format("{} device{}", info.device_count, info.device_count == 1 ? "" : "s")
-                          : "not available",
-                      info.available ? info.description : info.reason));
+    if (args.has("json"))
+      list.push_back(describe(info));
+    else
+      fmt::print("{}", line(info));
   }
+  if (args.has("json")) printJson(list);
   if (selected) return exitOk;
   // TESSERA_BACKEND names none of those that are available; the library says it best.
   tsr_context_t context = nullptr;
@@ -64,15 +53,21 @@ int backendsCommand(std::span<char *const> words) {
   return fail(Error{status == TSR_ENOTFOUND ? "E_BACKEND_UNKNOWN" : "E_UNIMPLEMENTED", tsrLastError(), ""});
 }
 
-int explainCommand(std::span<char *const> words) {
-  Arguments args;
-  int rc;
-  if (done(explainSpec, words, args, rc)) return rc;
-  if (args.has("list")) {
-    for (const CodeText &c : knownCodes())
-      print(fmt::format("{:<24} {}\n", c.code, c.title));
-    return exitOk;
-  }
+Json describe(const CodeText &c) { return {{"code", c.code}, {"title", c.title}, {"text", c.text}}; }
+
+int explainAll(bool json) {
+  Json list = Json::array();
+  for (const CodeText &c : knownCodes())
+    if (json)
+      list.push_back(describe(c));
+    else
+      fmt::print("{:<24} {}\n", c.code, c.title);
+  if (json) printJson(list);
+  return exitOk;
+}
+
+int explain(const Arguments &args, const std::string &) {
+  if (args.has("list")) return explainAll(args.has("json"));
   if (args.positional().empty())
     return fail(Error{"E_OPTION_VALUE", "tsr explain needs a code", "for example: tsr explain E_DIM_CLASH"});
   std::string code = args.positional()[0];
@@ -82,27 +77,66 @@ int explainCommand(std::span<char *const> words) {
   std::vector<std::string> names;
   for (const CodeText &c : knownCodes()) {
     names.emplace_back(c.code);
-    if (c.code == code) {
-      print(fmt::format("{}: {}\n\n{}\n", c.code, c.title, c.text));
-      return exitOk;
-    }
+    if (c.code != code) continue;
+    if (args.has("json"))
+      printJson(describe(c));
+    else
+      fmt::print("{}: {}\n\n{}\n", c.code, c.title, c.text);
+    return exitOk;
   }
   auto near = closest(code, names);
   return fail(Error{"E_OPTION_VALUE", fmt::format("no code is called {}", code),
                     near ? fmt::format("did you mean {}?", *near) : "tsr explain --list lists them all"});
 }
 
-int versionCommand(std::span<char *const> words) {
-  Arguments args;
-  int rc;
-  if (done(versionSpec, words, args, rc)) return rc;
+int version(const Arguments &args, const std::string &) {
   uint32_t major = 0, minor = 0;
   tsrAbiVersion(&major, &minor);
+  const std::string abi = fmt::format("{}.{}", major, minor);
   std::string why;
   CompilerService *compiler = loadCompiler(why);
-  print(fmt::format("tessera {}\nabi {}.{}\ncompiler {}\n", tsrVersion(), major, minor,
-                    compiler ? compiler->version() : fmt::format("not available ({})", why)));
+  if (args.has("json")) {
+    Json j = {{"tessera", tsrVersion()}, {"abi", abi}, {"compiler", nullptr}};
+    if (compiler)
+      j["compiler"] = compiler->version();
+    else
+      j["reason"] = why;
+    printJson(j);
+  } else {
+    fmt::print("tessera {}\nabi {}\ncompiler {}\n", tsrVersion(), abi,
+               compiler ? compiler->version() : fmt::format("not available ({})", why));
+  }
   return exitOk;
 }
+
+} // namespace
+
+const Command backendsCommand = {{"backends",
+                                  "[--json]",
+                                  "which backends there are, and which one would be used",
+                                  "Lists every backend, whether it can be used here, and if not, why.",
+                                  {jsonOption},
+                                  0,
+                                  "  TESSERA_BACKEND=cpu tsr backends\n"},
+                                 backends};
+
+const Command explainCommand = {
+    {"explain",
+     "CODE | --list",
+     "what an error code means and what to do about it",
+     "Explains an error code: what it means, what usually causes it, how to mend it.",
+     {{"list", 0, OptionSpec::Flag, "", "list every code with its title"}, jsonOption},
+     1,
+     "  tsr explain E_DIM_CLASH\n"},
+    explain};
+
+const Command versionCommand = {{"version",
+                                 "[--json]",
+                                 "versions of the library, the ABI and the compiler",
+                                 "Prints the versions of the library, its ABI and the compiler.",
+                                 {jsonOption},
+                                 0,
+                                 ""},
+                                version};
 
 } // namespace tessera::cli

@@ -6,13 +6,11 @@
 namespace tessera::cli {
 namespace {
 
-const OptionSpec helpOption = {"help", 'h', OptionSpec::Flag, "", "print this text"};
-
 const OptionSpec *find(const CommandSpec &spec, std::string_view name, char letter) {
   auto matches = [&](const OptionSpec &o) { return letter ? o.letter == letter : o.name == name; };
-  if (matches(helpOption)) return &helpOption;
-  auto it = std::find_if(spec.options.begin(), spec.options.end(), matches);
-  return it == spec.options.end() ? nullptr : &*it;
+  for (const std::vector<OptionSpec> *table : {&spec.options, &commonOptions()})
+    if (auto it = std::find_if(table->begin(), table->end(), matches); it != table->end()) return &*it;
+  return nullptr;
 }
 
 std::string placeholder(const OptionSpec &o) {
@@ -28,8 +26,9 @@ std::string placeholder(const OptionSpec &o) {
 
 Error unknownOption(const CommandSpec &spec, std::string_view word) {
   std::vector<std::string> names;
-  for (const OptionSpec &o : spec.options)
-    names.push_back(fmt::format("--{}", o.name));
+  for (const std::vector<OptionSpec> *table : {&spec.options, &commonOptions()})
+    for (const OptionSpec &o : *table)
+      names.push_back(fmt::format("--{}", o.name));
   auto near = closest(word, names);
   return {"E_UNKNOWN_OPTION",
           near ? fmt::format("unknown option {}, did you mean {}?", word, *near)
@@ -49,6 +48,24 @@ bool splitNamed(std::string_view word, std::string &name, std::string &value) {
 }
 
 } // namespace
+
+const std::vector<OptionSpec> &commonOptions() {
+  static const std::vector<OptionSpec> options = {
+      {"color",
+       0,
+       OptionSpec::Value,
+       "WHEN",
+       "auto (on a terminal, unless NO_COLOR is set), always or never",
+       {"auto", "always", "never"}},
+      {"help", 'h', OptionSpec::Flag, "", "print this text"},
+  };
+  return options;
+}
+
+std::string spelling(const OptionSpec &o) {
+  return (o.letter ? fmt::format("-{}, --{}", o.letter, o.name) : fmt::format("--{}", o.name)) +
+         placeholder(o);
+}
 
 MaybeError parseArguments(const CommandSpec &spec, std::span<char *const> words, Arguments &out) {
   out = {};
@@ -139,12 +156,12 @@ std::vector<NamedValue> Arguments::named(std::string_view option) const {
 }
 
 std::string CommandSpec::help() const {
-  std::string text = fmt::format("usage: tsr {} {}\n\n{}\n", name, synopsis, summary);
-  if (!options.empty()) text += "\noptions:\n";
-  for (const OptionSpec &o : options) {
-    std::string left = o.letter ? fmt::format("-{}, --{}", o.letter, o.name) : fmt::format("--{}", o.name);
-    text += fmt::format("  {:<32} {}\n", left + placeholder(o), o.help);
-  }
+  std::string text =
+      fmt::format("usage: tsr {}{}{}\n\n{}\n", name, synopsis.empty() ? "" : " ", synopsis, summary);
+  text += "\noptions:\n";
+  for (const std::vector<OptionSpec> *table : {&options, &commonOptions()})
+    for (const OptionSpec &o : *table)
+      text += fmt::format("  {:<32} {}\n", spelling(o), o.help);
   if (!examples.empty()) text += fmt::format("\nexamples:\n{}", examples);
   return text;
 }

@@ -19,18 +19,27 @@ struct OptionSpec {
   std::string_view name; // without dashes
   char letter;           // -o; 0 for none
   Kind kind;
-  std::string_view value; // how the help names the value
+  std::string_view
+      value; // how the help names the value; completion goes by it too: FILE, DIR, KERNEL, BACKEND
   std::string_view help;
+  std::vector<std::string_view> choices = {}; // values to offer in completion, where they can be listed
 };
 
+/// What every command takes.
+const std::vector<OptionSpec> &commonOptions();
+
 struct CommandSpec {
-  std::string_view name, synopsis, summary;
+  std::string_view name, synopsis, brief; // brief: a line of the list of commands
+  std::string_view summary;
   std::vector<OptionSpec> options;
   size_t maxPositional;
   std::string_view examples;
 
   std::string help() const;
 };
+
+/// "-o, --output FILE": an option as the help and the manual write it.
+std::string spelling(const OptionSpec &);
 
 using NamedValue = std::pair<std::string, std::string>;
 
@@ -53,7 +62,7 @@ private:
   std::vector<std::string> positional_;
 };
 
-/// Reads the words behind the command. `--` ends the options; every command knows --help and -h.
+/// Reads the words behind the command. `--` ends the options.
 [[nodiscard]] MaybeError parseArguments(const CommandSpec &, std::span<char *const> words, Arguments &out);
 
 /// Reads a whole decimal number; no sign of `+`, no blanks, no overflow.

@@ -9,9 +9,22 @@
 
 namespace tessera::cli {
 
+namespace {
+Colour colourMode = Colour::Auto;
+
+std::string_view variable(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+} // namespace
+
+bool isTerminal(int fd) { return ::isatty(fd) != 0 && variable("TERM") != "dumb"; }
+
+void setColour(Colour mode) { colourMode = mode; }
+
 bool wantsColour(int fd) {
-  const char *off = std::getenv("NO_COLOR");
-  return (!off || !*off) && isatty(fd) != 0;
+  return colourMode == Colour::Always ||
+         (colourMode == Colour::Auto && variable("NO_COLOR").empty() && isTerminal(fd));
 }
 
 int fail(const Error &e) {

@@ -1,6 +1,7 @@
 // How the tool speaks: errors with stable codes, colours only where a person reads, and the three exit
 // statuses.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,7 +32,13 @@ struct CodeText {
 };
 const std::vector<CodeText> &knownCodes();
 
-/// True when text to `fd` should be coloured: a terminal, and NO_COLOR unset or empty.
+/// True where a person watches and the cursor can be moved: a terminal, and TERM is not "dumb".
+bool isTerminal(int fd);
+
+enum class Colour : uint8_t { Auto, Always, Never };
+/// What --color said. Set once, before threads exist.
+void setColour(Colour);
+/// True when text to `fd` should be coloured; by itself: a terminal, and NO_COLOR unset or empty.
 bool wantsColour(int fd);
 
 /// Prints `tsr: error: [CODE] message` and the hint to stderr. Returns exitUser, so that callers may return

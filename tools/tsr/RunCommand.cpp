@@ -17,6 +17,7 @@ namespace {
 const CommandSpec spec = {
     "run",
     "FILE [options]",
+    "compile a kernel, run it on .npy files, write the results",
     "Compiles one kernel of FILE and runs it on NumPy .npy files. Symbolic dims take their values from the "
     "inputs'\n"
     "shapes. A parameter that is only written needs no input: it starts as zeros.",
@@ -27,11 +28,15 @@ const CommandSpec spec = {
         {"scalar", 0, OptionSpec::Named, "NAME=VALUE ...", "a scalar: 2, -1.5, inf, nan, true"},
         {"dim", 0, OptionSpec::Named, "NAME=VALUE ...", "a symbolic dim that no input carries"},
         {"set", 0, OptionSpec::Named, "NAME=VALUE ...", "a tunable's value, from its declared space"},
-        {"kernel", 0, OptionSpec::Value, "NAME", "which kernel; may be left out where there is one"},
-        {"backend", 0, OptionSpec::Value, "NAME",
+        {"kernel", 0, OptionSpec::Value, "KERNEL", "which kernel; may be left out where there is one"},
+        {"backend", 0, OptionSpec::Value, "BACKEND",
          "see tsr backends (default: TESSERA_BACKEND, or the best there is)"},
-        {"numerics", 0, OptionSpec::Value, "PROFILE",
-         "fast, standard, deterministic or strict (default: TESSERA_NUMERICS, or standard)"},
+        {"numerics",
+         0,
+         OptionSpec::Value,
+         "PROFILE",
+         "fast, standard, deterministic or strict (default: TESSERA_NUMERICS, or standard)",
+         {"fast", "standard", "deterministic", "strict"}},
         {"raw", 0, OptionSpec::Flag, "",
          "bf16 and fp8/6/4 files hold bits (uint16, uint8) instead of float32"},
         {"time", 0, OptionSpec::Value, "N", "run N times more after a warm-up and print median and minimum"},
@@ -159,15 +164,7 @@ int run(const Job &job, const RunOptions &options) {
   return exitOk;
 }
 
-} // namespace
-
-int runCommand(std::span<char *const> words, const std::string &commandLine) {
-  Arguments args;
-  if (auto e = parseArguments(spec, words, args)) return fail(*e);
-  if (args.wantsHelp()) {
-    fmt::print("{}", spec.help());
-    return exitOk;
-  }
+int runMain(const Arguments &args, const std::string &commandLine) {
   if (args.positional().empty())
     return fail(Error{"E_NO_FILE", "no source file", fmt::format("usage: tsr run {}", spec.synopsis)});
 
@@ -191,5 +188,9 @@ int runCommand(std::span<char *const> words, const std::string &commandLine) {
   if (auto e = readSource(job.file, job.source)) return fail(*e);
   return supervise(job, [&] { return run(job, options); });
 }
+
+} // namespace
+
+const Command runCommand = {spec, runMain};
 
 } // namespace tessera::cli

@@ -4,55 +4,60 @@
 #include <csignal>
 #include <cstdio>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+namespace tessera::cli {
 namespace {
 
-constexpr std::string_view helpText = R"(usage: tsr COMMAND ...
+MaybeError chooseColour(const Arguments &args) {
+  const std::string when = args.value("color", "auto");
+  if (when == "auto")
+    setColour(Colour::Auto);
+  else if (when == "always")
+    setColour(Colour::Always);
+  else if (when == "never")
+    setColour(Colour::Never);
+  else
+    return Error{"E_OPTION_VALUE", fmt::format("--color {}: no such choice", when), "auto, always or never"};
+  return std::nullopt;
+}
 
-  run FILE       compile a kernel, run it on .npy files, write the results
-  compile FILE   stop at one stage and show it: IR, assembly, object code, metadata
-  backends       which backends there are, and which one would be used
-  explain CODE   what an error code means and what to do about it
-  version        versions of the library, the ABI and the compiler
-  help [COMMAND] this text, or a command's
+/// `tsr help run` is `tsr run --help`, and the words people try first are commands.
+std::string_view spelledOut(std::string_view word) {
+  if (word == "--help" || word == "-h") return "help";
+  if (word == "--version") return "version";
+  return word;
+}
 
-A first run:
-  tsr run samples/saxpy/saxpy.py --in x=x.npy y=y.npy --scalar alpha=2.0 --out y=result.npy
-
-Exit status: 0 it ran; 1 the program or the arguments are wrong; 2 the backend or the compiler failed.
-)";
-
-std::string join(std::span<char *const> words) {
-  std::string line = "tsr";
-  for (const char *w : words)
-    line += fmt::format(" {}", w);
-  return line;
+int tsr(std::span<char *const> words) {
+  const std::string commandLine = fmt::format("tsr {}", fmt::join(words, " "));
+  if (words.empty()) {
+    fmt::print(stderr, "{}", overview());
+    return exitUser;
+  }
+  const std::string_view name = spelledOut(words[0]);
+  const Command *command = findCommand(name);
+  if (!command) {
+    std::vector<std::string> names;
+    for (const Command *c : allCommands())
+      names.emplace_back(c->spec.name);
+    return fail(
+        Error{"E_UNKNOWN_COMMAND", fmt::format("there is no command {}", name), suggest(name, names)});
+  }
+  Arguments args;
+  if (auto e = parseArguments(command->spec, words.subspan(1), args)) return fail(*e);
+  if (auto e = chooseColour(args)) return fail(*e);
+  if (args.wantsHelp()) {
+    fmt::print("{}", command->spec.help());
+    return exitOk;
+  }
+  return command->run(args, commandLine);
 }
 
 } // namespace
+} // namespace tessera::cli
 
 int main(int argc, char **argv) {
-  using namespace tessera::cli;
   std::signal(SIGPIPE, SIG_DFL);
-  const std::span<char *const> all(argv + 1, argc > 0 ? size_t(argc - 1) : 0);
-  std::string command = all.empty() ? "" : all[0];
-  std::span<char *const> words = all.empty() ? all : all.subspan(1);
-
-  char helpFlag[] = "--help";
-  char *const askHelp[] = {helpFlag};
-  if (command == "help" && !words.empty()) {
-    command = words[0];
-    words = askHelp;
-  }
-  if (command.empty() || command == "help" || command == "--help" || command == "-h") {
-    std::fwrite(helpText.data(), 1, helpText.size(), command.empty() ? stderr : stdout);
-    return command.empty() ? exitUser : exitOk;
-  }
-  if (command == "run") return runCommand(words, join(all));
-  if (command == "compile") return compileCommand(words, join(all));
-  if (command == "backends") return backendsCommand(words);
-  if (command == "explain") return explainCommand(words);
-  if (command == "version" || command == "--version") return versionCommand(words);
-  return fail(Error{"E_UNKNOWN_COMMAND", fmt::format("there is no command {}", command),
-                    suggest(command, {"run", "compile", "backends", "explain", "version", "help"})});
+  return tessera::cli::tsr(std::span<char *const>(argv + 1, argc > 0 ? size_t(argc - 1) : 0));
 }

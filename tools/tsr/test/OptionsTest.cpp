@@ -6,6 +6,7 @@ namespace {
 
 const CommandSpec spec = {"run",
                           "FILE",
+                          "run",
                           "Runs.",
                           {{"in", 0, OptionSpec::Named, "NAME=FILE", ""},
                            {"kernel", 'k', OptionSpec::Value, "NAME", ""},

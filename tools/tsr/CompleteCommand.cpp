@@ -1,0 +1,160 @@
+// `tsr complete`: what could stand next on a command line, for the shells (completions/tsr.bash).
+#include "tools/tsr/Commands.h"
+#include "tools/tsr/Source.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <tessera/tessera.h>
+
+namespace tessera::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// Answers that are no candidates: the shell offers its file or folder names.
+const std::string fileNames = ":files", folderNames = ":folders";
+
+Words optionNames(const CommandSpec &spec) {
+  Words out;
+  for (const std::vector<OptionSpec> *table : {&spec.options, &commonOptions()})
+    for (const OptionSpec &o : *table)
+      out.push_back(fmt::format("--{}", o.name));
+  return out;
+}
+
+Words backendNames() {
+  Words out;
+  tsr_backend_info_t info = {};
+  info.struct_size = sizeof info;
+  for (size_t i = 0; tsrGetBackendInfo(i, &info) == TSR_SUCCESS; ++i)
+    out.emplace_back(info.name);
+  return out;
+}
+
+/// The signatures of the file on the line; none when there is no such file or it does not compile.
+std::vector<Signature> signaturesOf(const Arguments &line) {
+  std::vector<Signature> out;
+  std::string source, why;
+  std::vector<Diagnostic> diags;
+  if (line.positional().empty() || readSource(line.positional()[0], source)) return out;
+  if (CompilerService *compiler = loadCompiler(why))
+    if (compiler->signatures(source, line.positional()[0], out, diags) != CompileStatus::Ok) out.clear();
+  return out;
+}
+
+/// The names in front of the '=' of --in, --out, --scalar, --dim and --set.
+Words namesFor(const OptionSpec &option, const Arguments &line) {
+  Words out;
+  for (const Signature &s : signaturesOf(line)) {
+    const std::string chosen = line.value("kernel");
+    if (!chosen.empty() && chosen != s.kernel) continue;
+    auto add = [&](const std::string &name) { out.push_back(name + "="); };
+    for (const SignatureParam &p : s.params)
+      if ((option.name == "in" && p.isTensor && !p.isResult) ||
+          (option.name == "out" && p.isTensor && p.writes) || (option.name == "scalar" && !p.isTensor))
+        add(p.name);
+    if (option.name == "dim") std::for_each(s.dims.begin(), s.dims.end(), add);
+    for (const auto &[name, space] : s.tunables)
+      if (option.name == "set") add(name);
+  }
+  return out;
+}
+
+Words valuesFor(const OptionSpec &option, const Arguments &line, std::string_view current) {
+  if (!option.choices.empty()) return {option.choices.begin(), option.choices.end()};
+  if (option.kind == OptionSpec::Named) {
+    if (current.find('=') == current.npos) return namesFor(option, line);
+    return option.value.starts_with("NAME=FILE") ? Words{fileNames} : Words{};
+  }
+  if (option.value == "FILE") return {fileNames};
+  if (option.value == "DIR") return {folderNames};
+  if (option.value == "BACKEND") return backendNames();
+  Words out;
+  if (option.value == "KERNEL")
+    for (const Signature &s : signaturesOf(line))
+      out.push_back(s.kernel);
+  return out;
+}
+
+/// The option whose value `current` is, if the words before it end in one.
+const OptionSpec *pendingOption(const CommandSpec &spec, const Words &before) {
+  for (size_t i = before.size(); i-- > 0;) {
+    for (const std::vector<OptionSpec> *table : {&spec.options, &commonOptions()})
+      for (const OptionSpec &o : *table) {
+        const bool isIt = before[i] == fmt::format("--{}", o.name) ||
+                          (o.letter && before[i] == fmt::format("-{}", o.letter));
+        if (!isIt) continue;
+        const bool takesNext = o.kind == OptionSpec::Value && i + 1 == before.size();
+        return takesNext || o.kind == OptionSpec::Named ? &o : nullptr;
+      }
+    if (before[i].find('=') == before[i].npos) return nullptr; // only pairs may follow --in and its like
+  }
+  return nullptr;
+}
+
+Words candidates(const CommandSpec &spec, const Words &before, std::string_view &current) {
+  Arguments line; // as far as it can be read
+  std::vector<char *> pointers;
+  Words copy = before;
+  const OptionSpec *pending = pendingOption(spec, before);
+  if (pending && !copy.empty() && copy.back().starts_with('-')) copy.pop_back();
+  for (std::string &w : copy)
+    pointers.push_back(w.data());
+  (void)parseArguments(spec, pointers, line);
+
+  if (!current.starts_with('-') && pending) return valuesFor(*pending, line, current);
+  if (const size_t eq = current.find('='); current.starts_with("--") && eq != current.npos) {
+    const Words asked = {std::string(current.substr(0, eq))};
+    current.remove_prefix(eq + 1);
+    for (const std::vector<OptionSpec> *table : {&spec.options, &commonOptions()})
+      for (const OptionSpec &o : *table)
+        if (asked[0] == fmt::format("--{}", o.name)) return valuesFor(o, line, current);
+    return {};
+  }
+  if (current.starts_with('-')) return optionNames(spec);
+  if (line.positional().size() >= spec.maxPositional) return optionNames(spec);
+  if (spec.name == "help") {
+    Words out;
+    for (const Command *c : allCommands())
+      out.emplace_back(c->spec.name);
+    return out;
+  }
+  if (spec.name == "explain") {
+    Words out;
+    for (const CodeText &c : knownCodes())
+      out.emplace_back(c.code);
+    return out;
+  }
+  return {fileNames};
+}
+
+int complete(const Arguments &args, const std::string &) {
+  Words words = args.positional();
+  const std::string last = words.empty() ? "" : words.back();
+  if (!words.empty()) words.pop_back();
+  std::string_view current = last;
+  Words found;
+  if (words.empty()) {
+    for (const Command *c : allCommands())
+      found.emplace_back(c->spec.name);
+  } else if (const Command *command = findCommand(words[0])) {
+    found = candidates(command->spec, {words.begin() + 1, words.end()}, current);
+  }
+  for (const std::string &f : found)
+    if (f.starts_with(':') || f.starts_with(current)) fmt::print("{}\n", f);
+  return exitOk;
+}
+
+} // namespace
+
+const Command completeCommand = {{"complete",
+                                  "-- [WORD ...]",
+                                  "what could stand next on a command line, for the shell",
+                                  "Prints what the last of the words of a command line (behind tsr) could "
+                                  "become, a candidate a line. The\n"
+                                  "line :files or :folders asks the shell for its own names.",
+                                  {},
+                                  SIZE_MAX,
+                                  ""},
+                                 complete};
+
+} // namespace tessera::cli

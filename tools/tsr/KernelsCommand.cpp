@@ -1,0 +1,91 @@
+// `tsr kernels`: what a source file holds, as its signatures say.
+#include "tools/tsr/Commands.h"
+#include "tools/tsr/Json.h"
+#include "tools/tsr/Source.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tessera::cli {
+namespace {
+
+const CommandSpec spec = {"kernels",
+                          "FILE [--json]",
+                          "the kernels and functions of a file, with their parameters",
+                          "Lists the kernels and graph functions of FILE with parameters, dims and tunables.",
+                          {{"json", 0, OptionSpec::Flag, "", "as a JSON document"}},
+                          1,
+                          "  tsr kernels samples/gemm/gemm.py\n"};
+
+const char *access(const SignatureParam &p) {
+  return p.reads && p.writes ? "readwrite" : p.writes ? "write" : "read";
+}
+
+Json describe(const Signature &s) {
+  Json params = Json::array(), tunables = Json::object();
+  for (const SignatureParam &p : s.params) {
+    Json j = {{"name", p.name},
+              {"kind", !p.isTensor  ? "scalar"
+                       : p.isResult ? "result"
+                                    : "tensor"},
+              {"dtype", p.dtype}};
+    if (p.isTensor) {
+      j["dims"] = p.dims;
+      j["access"] = access(p);
+    } else if (p.hasDefault) {
+      j["default"] = p.defaultValue;
+    }
+    params.push_back(std::move(j));
+  }
+  for (const auto &[name, space] : s.tunables)
+    tunables[name] = space;
+  return {{"name", s.kernel},
+          {"kind", s.isGraphFunction ? "function" : "kernel"},
+          {"params", params},
+          {"dims", s.dims},
+          {"tunables", tunables}};
+}
+
+std::string line(const SignatureParam &p) {
+  if (p.isTensor)
+    return fmt::format("  {:<12} {}[{}], {}\n", p.name, p.dtype, fmt::join(p.dims, ", "), access(p));
+  return fmt::format("  {:<12} {}{}\n", p.name, p.dtype,
+                     p.hasDefault ? fmt::format(" = {}", p.defaultValue) : std::string());
+}
+
+std::string text(const Signature &s) {
+  std::string out = fmt::format("{}{}\n", s.kernel, s.isGraphFunction ? " (function)" : "");
+  for (const SignatureParam &p : s.params)
+    out += line(p);
+  for (const auto &[name, space] : s.tunables)
+    out += fmt::format("  {:<12} one of {}\n", name, fmt::join(space, ", "));
+  return out;
+}
+
+int kernels(const Arguments &args, const std::string &) {
+  if (args.positional().empty())
+    return fail(Error{"E_NO_FILE", "no source file", fmt::format("usage: tsr kernels {}", spec.synopsis)});
+  const std::string &file = args.positional()[0];
+  std::string source;
+  if (auto e = readSource(file, source)) return fail(*e);
+  CompilerService *compiler = needCompiler();
+  if (!compiler) return exitFailed;
+  std::vector<Signature> signatures;
+  std::vector<Diagnostic> diags;
+  if (int rc = conclude(compiler->signatures(source, file, signatures, diags), diags)) return rc;
+  if (args.has("json")) {
+    Json list = Json::array();
+    for (const Signature &s : signatures)
+      list.push_back(describe(s));
+    printJson(list);
+  } else {
+    for (const Signature &s : signatures)
+      fmt::print("{}", text(s));
+  }
+  return exitOk;
+}
+
+} // namespace
+
+const Command kernelsCommand = {spec, kernels};
+
+} // namespace tessera::cli

@@ -1,0 +1,97 @@
+#include "tools/tsr/ManPage.h"
+#include "tools/tsr/Commands.h"
+#include <fmt/format.h>
+#include <tessera/tessera.h>
+
+namespace tessera::cli {
+namespace {
+
+struct Entry {
+  std::string_view name, text;
+};
+
+constexpr Entry environment[] = {
+    {"TESSERA_BACKEND", "The backend to use; one that cannot be used is an error."},
+    {"TESSERA_NUMERICS", "The numerics profile where none is given."},
+    {"TESSERA_CRASH_DIR", "Where crash packs go; else below TMPDIR, else /tmp."},
+    {"TESSERA_SUPERVISE", "Set to 0, commands run in one process, for debuggers: no crash packs."},
+    {"NO_COLOR", "Set to anything but the empty string: no colours, unless --color says otherwise."},
+};
+
+constexpr Entry statuses[] = {
+    {"0", "It ran."},
+    {"1", "The program or the arguments are wrong; diagnostics are on standard error."},
+    {"2", "The backend or the compiler failed; a crash pack was left and is named on standard error."},
+};
+
+/// Text that roff takes literally: backslashes, hyphens that must stay ASCII, and a control character in
+/// front.
+std::string plain(std::string_view text) {
+  std::string out;
+  for (char c : text)
+    out += c == '\\' ? "\\e" : c == '-' ? "\\-" : std::string(1, c);
+  if (!out.empty() && (out[0] == '.' || out[0] == '\'')) out.insert(0, "\\&");
+  return out;
+}
+
+/// Sentences, a line each as mdoc wants it.
+std::string prose(std::string_view text) {
+  std::string out = plain(text);
+  for (char &c : out)
+    if (c == '\n') c = ' ';
+  for (size_t at = 0; (at = out.find(". ", at)) != out.npos; at += 2)
+    out[at + 1] = '\n';
+  return out + "\n";
+}
+
+/// One word for a macro's argument.
+std::string quoted(std::string_view text) { return fmt::format("\"{}\"", plain(text)); }
+
+std::string options(const std::vector<OptionSpec> &table) {
+  if (table.empty()) return "";
+  std::string out = ".Bl -tag -width Ds\n";
+  for (const OptionSpec &o : table)
+    out += fmt::format(".It Sy {}\n{}", quoted(spelling(o)), prose(o.help));
+  return out + ".El\n";
+}
+
+std::string section(const CommandSpec &spec) {
+  std::string out = fmt::format(
+      ".Ss tsr {}\n.Bd -literal -compact\n{}\n.Ed\n.Pp\n{}", plain(spec.name),
+      plain(fmt::format("tsr {}{}{}", spec.name, spec.synopsis.empty() ? "" : " ", spec.synopsis)),
+      prose(spec.summary));
+  out += options(spec.options);
+  return out;
+}
+
+template <size_t N> std::string list(const Entry (&entries)[N], std::string_view macro) {
+  std::string out = ".Bl -tag -width Ds\n";
+  for (const Entry &e : entries)
+    out += fmt::format(".It {} {}\n{}", macro, e.name, prose(e.text));
+  return out + ".El\n";
+}
+
+} // namespace
+
+std::string manPage() {
+  std::string out = ".Dd $Mdocdate$\n.Dt TSR 1\n.Os Tessera " + std::string(tsrVersion()) +
+                    "\n.Sh NAME\n.Nm tsr\n.Nd run and compile tile programs\n"
+                    ".Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar argument ...\n"
+                    ".Sh DESCRIPTION\n.Nm\nruns and compiles programs in the tile language.\n"
+                    "Options that take NAME=VALUE may be repeated and may take several pairs;\n"
+                    ".Sy \"\\-\\-option VALUE\"\nand\n.Sy \"\\-\\-option=VALUE\"\nare the same, and\n"
+                    ".Sy \"\\-\\-\"\nends the options.\n.Pp\nEvery command takes:\n";
+  out += options(commonOptions());
+  out += ".Sh COMMANDS\n";
+  for (const Command *c : allCommands())
+    out += section(c->spec);
+  out += ".Sh ENVIRONMENT\n" + list(environment, "Ev");
+  out += ".Sh EXIT STATUS\n" + list(statuses, "Sy");
+  out += ".Sh EXAMPLES\n.Bd -literal\n";
+  for (const Command *c : allCommands())
+    out += plain(c->spec.examples);
+  out += ".Ed\n.Sh DIAGNOSTICS\nEvery error has a code, which\n.Ic tsr explain\nexplains.\n";
+  return out;
+}
+
+} // namespace tessera::cli
