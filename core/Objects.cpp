@@ -17,6 +17,14 @@ void ContextObject::drain() const {
     stream->device->drain();
 }
 
+bool makeStream(ContextObject &context, StreamObject &out, std::string &why) {
+  auto below = context.device->createStream(why);
+  if (!below) return false;
+  out.context = &context;
+  out.device = std::make_unique<CapturableStream>(std::move(below));
+  return true;
+}
+
 namespace {
 template <class T> constexpr const char *kNoun = "";
 template <> constexpr const char *kNoun<ContextObject> = "context";
@@ -24,6 +32,7 @@ template <> constexpr const char *kNoun<ModuleObject> = "module";
 template <> constexpr const char *kNoun<KernelObject> = "kernel";
 template <> constexpr const char *kNoun<StreamObject> = "stream";
 template <> constexpr const char *kNoun<EventObject> = "event";
+template <> constexpr const char *kNoun<GraphObject> = "graph";
 } // namespace
 
 template <class T> tsr_status_t resolve(typename T::Handle handle, T *&out) {
@@ -38,6 +47,7 @@ template tsr_status_t resolve(tsr_module_t, ModuleObject *&);
 template tsr_status_t resolve(tsr_kernel_t, KernelObject *&);
 template tsr_status_t resolve(tsr_stream_t, StreamObject *&);
 template tsr_status_t resolve(tsr_event_t, EventObject *&);
+template tsr_status_t resolve(tsr_graph_t, GraphObject *&);
 
 tsr_status_t resolveStream(ContextObject &context, tsr_stream_t stream, StreamObject *&out) {
   if (!stream) {

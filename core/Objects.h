@@ -1,5 +1,6 @@
 // The objects behind the handles of the C ABI. A context owns all others.
 #pragma once
+#include "core/CapturableStream.h"
 #include "core/Handles.h"
 #include "core/KernelMetadata.h"
 #include "core/LaunchPlan.h"
@@ -39,12 +40,18 @@ private:
 
 struct StreamObject : Object<StreamObject, tsr_stream_t, HandleKind::Stream> {
   ContextObject *context = nullptr;
-  std::unique_ptr<DeviceStream> device;
+  std::unique_ptr<CapturableStream> device;
 };
 
 struct EventObject : Object<EventObject, tsr_event_t, HandleKind::Event> {
   ContextObject *context = nullptr;
-  std::unique_ptr<DeviceEvent> device;
+  std::shared_ptr<DeviceEvent> device; // graphs share it
+};
+
+struct GraphObject : Object<GraphObject, tsr_graph_t, HandleKind::Graph> {
+  ContextObject *context = nullptr;
+  std::shared_ptr<const DeviceGraph> device;
+  tsr_graph_info_t counts{}; // of what was captured
 };
 
 struct KernelObject : Object<KernelObject, tsr_kernel_t, HandleKind::Kernel> {
@@ -64,6 +71,7 @@ struct ContextObject : Object<ContextObject, tsr_context_t, HandleKind::Context>
   Backend *backend = nullptr;
   std::unique_ptr<DeviceContext> device; // destroyed last: the members below are made from it
   std::shared_ptr<StreamObject> defaultStream;
+  std::mutex replayMutex; // held while a graph with memory of its own is queued
 
   /// Every stream, the default one first; a copy, so that waiting for them blocks nobody.
   std::vector<std::shared_ptr<StreamObject>> streams() const;
@@ -92,11 +100,16 @@ private:
   Owned<StreamObject> streams_;
   Owned<EventObject> events_;
   Owned<ModuleObject> modules_;
+  Owned<GraphObject> graphs_;
 };
 
 template <> inline ContextObject::Owned<StreamObject> &ContextObject::children() { return streams_; }
 template <> inline ContextObject::Owned<EventObject> &ContextObject::children() { return events_; }
 template <> inline ContextObject::Owned<ModuleObject> &ContextObject::children() { return modules_; }
+template <> inline ContextObject::Owned<GraphObject> &ContextObject::children() { return graphs_; }
+
+/// Gives `out` a stream of the context's device; false, with `why` filled, when there is none to be had.
+[[nodiscard]] bool makeStream(ContextObject &context, StreamObject &out, std::string &why);
 
 /// Resolves a handle, or fails with a text that names what was expected.
 template <class T> tsr_status_t resolve(typename T::Handle handle, T *&out);

@@ -45,9 +45,7 @@ tsr_status_t tsrCreateContextEx(const tsr_context_options_t *options, tsr_contex
     object->device = object->backend->createContext(o.device, why);
     if (!object->device) return fail(TSR_EDEVICE, why);
     auto stream = std::make_shared<StreamObject>();
-    stream->context = object.get();
-    stream->device = object->device->createStream(why);
-    if (!stream->device) return fail(TSR_EDEVICE, why);
+    if (!makeStream(*object, *stream, why)) return fail(TSR_EDEVICE, why);
     object->defaultStream = std::move(stream);
     *context = object.release()->handle();
     return TSR_SUCCESS;
@@ -63,6 +61,7 @@ tsr_status_t tsrDestroyContext(tsr_context_t handle) {
     tsr_status_t result = TSR_SUCCESS;
     for (auto &stream : context->streams()) {
       std::string why;
+      stream->device->abandonCapture();
       tsr_status_t status = stream->device->synchronize(UINT64_MAX, why);
       if (status != TSR_SUCCESS && result == TSR_SUCCESS) result = fail(status, why);
     }

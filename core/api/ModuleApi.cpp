@@ -190,3 +190,16 @@ tsr_status_t tsrLaunch(tsr_kernel_t handle, tsr_stream_t streamHandle, tsr_launc
     return status == TSR_SUCCESS ? status : fail(status, why);
   });
 }
+
+tsr_status_t tsrLaunchEx(tsr_kernel_t kernel, tsr_stream_t stream, const tsr_launch_ex_t *launch) {
+  return guarded([&] {
+    if (tsr_status_t status = requireOut(launch, "launch")) return status;
+    tsr_launch_ex_t l{};
+    if (tsr_status_t status = readOptions(launch, l)) return status;
+    if (l.flags)
+      return fail(TSR_UNIMPLEMENTED, "launch: this version knows no flags, found " + std::to_string(l.flags));
+    tsr_status_t status = tsrLaunch(kernel, stream, l.geometry, const_cast<void **>(l.args), l.nargs);
+    if (status == TSR_SUCCESS || !l.label) return status;
+    return fail(status, std::string(l.label) + ": " + std::string(lastError()));
+  });
+}

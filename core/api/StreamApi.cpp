@@ -11,9 +11,7 @@ tsr_status_t tsrCreateStream(tsr_context_t handle, tsr_stream_t *stream) {
     if (tsr_status_t status = requireOut(stream, "stream")) return status;
     auto object = std::make_shared<StreamObject>();
     std::string why;
-    object->context = context;
-    object->device = context->device->createStream(why);
-    if (!object->device) return fail(TSR_EDEVICE, why);
+    if (!makeStream(*context, *object, why)) return fail(TSR_EDEVICE, why);
     *stream = object->handle();
     context->add(std::move(object));
     return TSR_SUCCESS;
@@ -28,6 +26,7 @@ tsr_status_t tsrDestroyStream(tsr_stream_t handle) {
       return fail(TSR_EINVAL, "the default stream cannot be destroyed");
     std::shared_ptr<StreamObject> owner = stream->context->remove(stream);
     if (!owner) return fail(TSR_EINVAL, "the stream is being destroyed by another thread");
+    owner->device->abandonCapture();
     return checked([&](std::string &why) { return owner->device->synchronize(UINT64_MAX, why); });
   });
 }
@@ -105,7 +104,7 @@ tsr_status_t tsrEventRecord(tsr_event_t handle, tsr_stream_t streamHandle) {
     StreamObject *stream;
     if (tsr_status_t status = resolve(handle, event)) return status;
     if (tsr_status_t status = resolveStream(*event->context, streamHandle, stream)) return status;
-    return checked([&](std::string &why) { return stream->device->record(*event->device, why); });
+    return checked([&](std::string &why) { return stream->device->record(event->device, why); });
   });
 }
 
@@ -115,7 +114,7 @@ tsr_status_t tsrStreamWaitEvent(tsr_stream_t streamHandle, tsr_event_t handle) {
     StreamObject *stream;
     if (tsr_status_t status = resolve(handle, event)) return status;
     if (tsr_status_t status = resolveStream(*event->context, streamHandle, stream)) return status;
-    return checked([&](std::string &why) { return stream->device->wait(*event->device, why); });
+    return checked([&](std::string &why) { return stream->device->wait(event->device, why); });
   });
 }
 

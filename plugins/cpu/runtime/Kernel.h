@@ -12,7 +12,8 @@ using KernelFn = void (*)(const uint64_t *values, int64_t begin, int64_t end, ui
 
 struct Kernel final : DeviceKernel {
   explicit Kernel(KernelImage i)
-      : image(std::move(i)), entry(reinterpret_cast<KernelFn>(const_cast<void *>(image.entry))) {}
+      : DeviceKernel(i.valueCount), image(std::move(i)),
+        entry(reinterpret_cast<KernelFn>(const_cast<void *>(image.entry))) {}
   const KernelImage image;
   const KernelFn entry;
   /// What one program took when last measured, in picoseconds; decides whether a launch is worth a second

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 
 namespace tessera::cpu {
@@ -40,6 +41,16 @@ Clock::time_point deadlineAfter(uint64_t ns) {
 
 // ---- Event ----
 
+void EventPoint::reach() {
+  nanoseconds = Clock::now().time_since_epoch().count();
+  done.store(true, std::memory_order_seq_cst);
+  gate.notify();
+}
+
+void EventPoint::await(microseconds spin) {
+  gate.wait([&] { return done.load(std::memory_order_seq_cst); }, spin);
+}
+
 std::shared_ptr<EventPoint> Event::point() const {
   std::lock_guard lock(mutex_);
   return point_;
@@ -56,7 +67,7 @@ bool Event::isDone() {
 }
 
 void Event::wait() {
-  if (auto p = point()) p->gate.wait([&] { return p->done.load(std::memory_order_seq_cst); }, kHostSpin);
+  if (auto p = point()) p->await(kHostSpin);
 }
 
 tsr_status_t Event::timestamp(int64_t &nanoseconds) {
@@ -74,6 +85,8 @@ void Command::release() {
   kernel.reset();
   point.reset();
   moreValues.clear();
+  graph.reset();
+  graphPoints.clear();
 }
 
 Stream::Stream() : tail_(new Chunk), head_(tail_) {}
@@ -195,23 +208,48 @@ tsr_status_t Stream::launch(const std::shared_ptr<DeviceKernel> &kernel, const u
   });
 }
 
-tsr_status_t Stream::record(DeviceEvent &event, std::string &why) {
+tsr_status_t Stream::record(const std::shared_ptr<DeviceEvent> &event, std::string &why) {
   auto point = std::make_shared<EventPoint>();
   tsr_status_t status = push(why, [&](Command &c) {
     c.kind = Command::Kind::Record;
     c.point = point;
   });
-  if (status == TSR_SUCCESS) static_cast<Event &>(event).setPoint(std::move(point));
+  if (status == TSR_SUCCESS) static_cast<Event &>(*event).setPoint(std::move(point));
   return status;
 }
 
-tsr_status_t Stream::wait(DeviceEvent &event, std::string &why) {
-  auto point = static_cast<Event &>(event).point();
+tsr_status_t Stream::wait(const std::shared_ptr<DeviceEvent> &event, std::string &why) {
+  auto point = static_cast<Event &>(*event).point();
   if (!point) return takeFailure(why);
   return push(why, [&](Command &c) {
     c.kind = Command::Kind::Wait;
     c.point = std::move(point);
   });
+}
+
+/// One command for all of the graph. What differs between two replays is the points of its events: a record
+/// makes a new one, which the waits behind it in the graph then wait for.
+tsr_status_t Stream::replay(const std::shared_ptr<const DeviceGraph> &graph, std::string &why) {
+  std::vector<std::shared_ptr<EventPoint>> points;
+  std::unordered_map<Event *, std::shared_ptr<EventPoint>> recorded;
+  for (const GraphNode &node : graph->work().nodes) {
+    auto *event = static_cast<Event *>(node.event.get());
+    if (node.kind == GraphNode::Kind::Record) {
+      points.push_back(recorded[event] = std::make_shared<EventPoint>());
+    } else if (node.kind == GraphNode::Kind::Wait) {
+      auto own = recorded.find(event);
+      points.push_back(own != recorded.end() ? own->second : event->point());
+    }
+  }
+  tsr_status_t status = push(why, [&](Command &c) {
+    c.kind = Command::Kind::Replay;
+    c.graph = graph;
+    c.graphPoints = std::move(points);
+  });
+  if (status == TSR_SUCCESS)
+    for (auto &[event, point] : recorded)
+      event->setPoint(std::move(point));
+  return status;
 }
 
 tsr_status_t Stream::synchronize(uint64_t timeoutNs, std::string &why) {
@@ -269,45 +307,74 @@ void Stream::run() {
     Command &command = head_->commands[used++];
     // failed_ is read first: once it is cleared, dropBelow_ covers what was queued behind the failure.
     bool drop = failed_.load(std::memory_order_seq_cst) || count < dropBelow_.load(std::memory_order_seq_cst);
-    bool alwaysRuns = command.kind == Command::Kind::Record || command.kind == Command::Kind::Wait;
-    if (!drop || alwaysRuns) {
-      execute(command, launcher);
-      if (command.ran) *command.ran = true;
-    }
+    execute(command, launcher, drop);
+    if (command.ran && !drop) *command.ran = true;
     command.release();
     completed_.store(count + 1, std::memory_order_seq_cst);
     done_.notify();
   }
 }
 
-void Stream::execute(Command &c, Launcher &launcher) {
+/// False when it failed.
+bool Stream::launch(Kernel &kernel, const uint64_t *values, int64_t programs, Launcher &launcher) {
+  try {
+    if (launcher.run(kernel, values, programs)) return true;
+    fail(TSR_EOOM, "kernel " + kernel.image.name + ": cannot get " +
+                       std::to_string(kernel.image.scratchBytes) + " bytes of scratch memory per thread");
+  } catch (const std::exception &e) { // before any program ran
+    fail(TSR_EOOM, std::string("cannot launch: ") + e.what());
+  }
+  return false;
+}
+
+/// `drop`: only what must happen behind a failure too, which is records and waits.
+void Stream::execute(Command &c, Launcher &launcher, bool drop) {
   switch (c.kind) {
   case Command::Kind::Copy:
-    std::memmove(c.dst, c.src, c.bytes);
+    if (!drop) std::memmove(c.dst, c.src, c.bytes);
     break;
   case Command::Kind::Fill:
-    std::memset(c.dst, c.byte, c.bytes);
+    if (!drop) std::memset(c.dst, c.byte, c.bytes);
     break;
-  case Command::Kind::Launch: {
-    const uint64_t *values = c.moreValues.empty() ? c.inlineValues : c.moreValues.data();
-    try {
-      if (!launcher.run(*c.kernel, values, c.programs))
-        fail(TSR_EOOM, "kernel " + c.kernel->image.name + ": cannot get " +
-                           std::to_string(c.kernel->image.scratchBytes) +
-                           " bytes of scratch memory per thread");
-    } catch (const std::exception &e) { // before any program ran
-      fail(TSR_EOOM, std::string("cannot launch: ") + e.what());
-    }
+  case Command::Kind::Launch:
+    if (!drop)
+      launch(*c.kernel, c.moreValues.empty() ? c.inlineValues : c.moreValues.data(), c.programs, launcher);
     break;
-  }
   case Command::Kind::Record:
-    c.point->nanoseconds = Clock::now().time_since_epoch().count();
-    c.point->done.store(true, std::memory_order_seq_cst);
-    c.point->gate.notify();
+    c.point->reach();
     break;
   case Command::Kind::Wait:
-    c.point->gate.wait([&] { return c.point->done.load(std::memory_order_seq_cst); }, kIdleSpin);
+    c.point->await(kIdleSpin);
     break;
+  case Command::Kind::Replay:
+    replay(c, launcher, drop);
+    break;
+  }
+}
+
+void Stream::replay(const Command &c, Launcher &launcher, bool drop) {
+  auto point = c.graphPoints.begin();
+  for (const GraphNode &node : c.graph->work().nodes) {
+    switch (node.kind) {
+    case GraphNode::Kind::Copy:
+      if (!drop) std::memmove(node.dst, node.src, node.bytes);
+      break;
+    case GraphNode::Kind::Fill:
+      if (!drop) std::memset(node.dst, node.byte, node.bytes);
+      break;
+    case GraphNode::Kind::Launch:
+      if (!drop)
+        drop =
+            !launch(static_cast<Kernel &>(*node.kernel), node.values.data(), node.grid.programs(), launcher);
+      break;
+    case GraphNode::Kind::Record:
+      (*point++)->reach();
+      break;
+    case GraphNode::Kind::Wait:
+      if (*point) (*point)->await(kIdleSpin);
+      ++point;
+      break;
+    }
   }
 }
 

@@ -19,6 +19,9 @@ struct EventPoint {
   std::atomic<bool> done{false};
   int64_t nanoseconds = 0; // written before `done`
   Gate gate;
+
+  void reach(); // now
+  void await(std::chrono::microseconds spin);
 };
 
 class Event final : public DeviceEvent {
@@ -36,7 +39,7 @@ private:
 };
 
 struct Command {
-  enum class Kind : uint8_t { Copy, Fill, Launch, Record, Wait };
+  enum class Kind : uint8_t { Copy, Fill, Launch, Record, Wait, Replay };
   static constexpr size_t kInlineValues = 16;
 
   Kind kind = Kind::Copy;
@@ -50,6 +53,8 @@ struct Command {
   std::shared_ptr<EventPoint> point;
   uint64_t inlineValues[kInlineValues];
   std::vector<uint64_t> moreValues; // all of them, when they are more than kInlineValues
+  std::shared_ptr<const DeviceGraph> graph;
+  std::vector<std::shared_ptr<EventPoint>> graphPoints; // of its records and waits, in order
 
   void release();
 };
@@ -63,8 +68,9 @@ public:
   tsr_status_t fill(void *dst, uint8_t value, size_t bytes, bool wait, std::string &why) override;
   tsr_status_t launch(const std::shared_ptr<DeviceKernel> &kernel, const uint64_t *values,
                       const LaunchGrid &grid, std::string &why) override;
-  tsr_status_t record(DeviceEvent &event, std::string &why) override;
-  tsr_status_t wait(DeviceEvent &event, std::string &why) override;
+  tsr_status_t record(const std::shared_ptr<DeviceEvent> &event, std::string &why) override;
+  tsr_status_t wait(const std::shared_ptr<DeviceEvent> &event, std::string &why) override;
+  tsr_status_t replay(const std::shared_ptr<const DeviceGraph> &graph, std::string &why) override;
   tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) override;
   tsr_status_t query(std::string &why) override;
   void drain() override;
@@ -87,7 +93,9 @@ private:
   bool passed(uint64_t count) const { return completed_.load(std::memory_order_seq_cst) >= count; }
 
   void run();
-  void execute(Command &, class Launcher &);
+  void execute(Command &, class Launcher &, bool drop);
+  void replay(const Command &, class Launcher &, bool drop);
+  bool launch(Kernel &, const uint64_t *values, int64_t programs, class Launcher &);
   void fail(tsr_status_t, std::string text);
 
   std::mutex mutex_; // guards the writing end and the failure

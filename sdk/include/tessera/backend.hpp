@@ -11,6 +11,8 @@
 #include <optional>
 #include <string>
 #include <tessera/tessera.h>
+#include <utility>
+#include <vector>
 
 namespace tessera {
 
@@ -32,7 +34,9 @@ struct LaunchGrid {
 /// A kernel as the device holds it. Queued launches share ownership, so its code outlives them.
 class DeviceKernel {
 public:
+  explicit DeviceKernel(uint32_t valueCount) : valueCount(valueCount) {}
   virtual ~DeviceKernel() = default;
+  const uint32_t valueCount; // KernelImage::valueCount
 };
 
 /// A point in a stream's order; see tsr_event_t for the rules. Queued work shares ownership of what it needs.
@@ -46,6 +50,38 @@ public:
   virtual tsr_status_t timestamp(int64_t &nanoseconds) = 0;
 };
 
+/// One piece of a graph: the arguments of one DeviceStream call, kept.
+struct GraphNode {
+  enum class Kind : uint8_t { Copy, Fill, Launch, Record, Wait };
+  Kind kind = Kind::Copy;
+  uint8_t byte = 0; // of Fill
+  void *dst = nullptr;
+  const void *src = nullptr;
+  size_t bytes = 0;
+  std::shared_ptr<DeviceKernel> kernel;
+  std::vector<uint64_t> values;
+  LaunchGrid grid;
+  std::shared_ptr<DeviceEvent> event;
+};
+
+struct GraphWork {
+  std::vector<GraphNode> nodes;            // in the order they were queued
+  std::vector<std::shared_ptr<void>> kept; // memory of the graph's own that the nodes use
+};
+
+/// Work recorded once and replayed often. Immutable; several threads may replay it. The caller keeps replays
+/// of a graph with memory of its own from overlapping. A backend with graphs of its own derives from this
+/// what createGraph returns.
+class DeviceGraph {
+public:
+  explicit DeviceGraph(GraphWork work) : work_(std::move(work)) {}
+  virtual ~DeviceGraph() = default;
+  const GraphWork &work() const { return work_; }
+
+private:
+  GraphWork work_;
+};
+
 /// A queue of work. The calls that queue return a failure of work queued earlier, once, and then queue
 /// nothing. After a failure the work that was queued behind it is dropped; records and waits still take
 /// effect.
@@ -57,11 +93,19 @@ public:
   /// failure.
   virtual tsr_status_t copy(void *dst, const void *src, size_t bytes, bool wait, std::string &why) = 0;
   virtual tsr_status_t fill(void *dst, uint8_t value, size_t bytes, bool wait, std::string &why) = 0;
-  /// `values` has KernelImage::valueCount entries and is read during the call.
+  /// `values` has DeviceKernel::valueCount entries and is read during the call.
   virtual tsr_status_t launch(const std::shared_ptr<DeviceKernel> &kernel, const uint64_t *values,
                               const LaunchGrid &grid, std::string &why) = 0;
-  virtual tsr_status_t record(DeviceEvent &event, std::string &why) = 0;
-  virtual tsr_status_t wait(DeviceEvent &event, std::string &why) = 0;
+  virtual tsr_status_t record(const std::shared_ptr<DeviceEvent> &event, std::string &why) = 0;
+  virtual tsr_status_t wait(const std::shared_ptr<DeviceEvent> &event, std::string &why) = 0;
+  /// Queues every node of a graph of this context, in order. Waits of the graph take the point their event
+  /// has when this is called, or the one an earlier node of the graph records. As written here the nodes are
+  /// queued one by one, up to the first that fails.
+  virtual tsr_status_t replay(const std::shared_ptr<const DeviceGraph> &graph, std::string &why) {
+    for (const GraphNode &node : graph->work().nodes)
+      if (tsr_status_t status = queue(node, why)) return status;
+    return TSR_SUCCESS;
+  }
   /// Waits until the work queued so far is done; UINT64_MAX: however long. TSR_ETIMEOUT, or a failure of that
   /// work.
   virtual tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) = 0;
@@ -69,6 +113,23 @@ public:
   virtual void drain() = 0;
   /// TSR_SUCCESS, TSR_NOT_READY, or a failure of work that was queued.
   virtual tsr_status_t query(std::string &why) = 0;
+
+protected:
+  tsr_status_t queue(const GraphNode &n, std::string &why) {
+    switch (n.kind) {
+    case GraphNode::Kind::Copy:
+      return copy(n.dst, n.src, n.bytes, /*wait=*/false, why);
+    case GraphNode::Kind::Fill:
+      return fill(n.dst, n.byte, n.bytes, /*wait=*/false, why);
+    case GraphNode::Kind::Launch:
+      return launch(n.kernel, n.values.data(), n.grid, why);
+    case GraphNode::Kind::Record:
+      return record(n.event, why);
+    case GraphNode::Kind::Wait:
+      return wait(n.event, why);
+    }
+    return TSR_EINTERNAL;
+  }
 };
 
 struct DeviceInfo {
@@ -98,6 +159,10 @@ public:
   virtual std::unique_ptr<DeviceStream> createStream(std::string &why) = 0; // null on failure
   virtual std::unique_ptr<DeviceEvent> createEvent(std::string &why) = 0;
   virtual std::shared_ptr<DeviceKernel> createKernel(KernelImage image, std::string &why) = 0;
+  /// Null with `why` filled on failure.
+  virtual std::shared_ptr<DeviceGraph> createGraph(GraphWork work, std::string & /*why*/) {
+    return std::make_shared<DeviceGraph>(std::move(work));
+  }
 };
 
 class Backend {

@@ -43,7 +43,7 @@ extern "C" {
 
 /* Same major: compatible. A library of a higher minor serves programs built against a lower one. */
 #define TSR_ABI_MAJOR 1
-#define TSR_ABI_MINOR 0
+#define TSR_ABI_MINOR 1
 
 /* ---- Status ---- */
 
@@ -79,6 +79,7 @@ typedef struct tsr_module *tsr_module_t;   /* compiled code */
 typedef struct tsr_kernel *tsr_kernel_t;   /* an entry point of a module, owned by the module */
 typedef struct tsr_stream *tsr_stream_t;   /* a queue of work */
 typedef struct tsr_event *tsr_event_t;     /* a point in a stream's order */
+typedef struct tsr_graph *tsr_graph_t;     /* work recorded from a stream, to be queued again and again */
 
 /* ---- Backends ---- */
 
@@ -310,6 +311,59 @@ typedef struct {
  * On the CPU a pointer to the host's own memory is taken as it is; Debug and sanitizer builds refuse it. */
 TSR_API tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch, void **args,
                                size_t nargs);
+
+/* tsrLaunch with room to grow. */
+typedef struct tsr_launch_ex {
+  size_t struct_size;
+  tsr_launch_t geometry; /* as for tsrLaunch; all 0: from the metadata */
+  void *const *args;
+  size_t nargs;
+  const char *label; /* stands before the text of an error this call returns; NULL: none */
+  uint64_t flags;    /* 0; anything else is TSR_UNIMPLEMENTED */
+} tsr_launch_ex_t;
+
+TSR_API tsr_status_t tsrLaunchEx(tsr_kernel_t kernel, tsr_stream_t stream, const tsr_launch_ex_t *launch);
+
+/* ---- Graphs ----
+ *
+ * Between begin and end of a capture a stream records what is queued on it instead of running it: launches,
+ * asynchronous copies and fills, event records and waits, and graphs, which become part of the new one.
+ * Arguments of launches are read, and everything is checked, when it is recorded; the memory behind the
+ * pointers is read and written at each replay and must be there then. A call that fails records nothing and
+ * the capture goes on. What would have to wait for the captured stream (the plain copies and fills on it,
+ * synchronising, querying it, tsrSynchronize) is TSR_EINVAL until the capture ends. tsrFree and tsrTrimMemory
+ * know nothing of captures. Events are what they were before the capture; each replay records them anew, and
+ * a wait takes the point that an earlier record of the same graph makes, else the one the event has when the
+ * replay is queued. */
+
+/* TSR_EINVAL when the stream is being captured already. The default stream can be captured through its
+ * handle. */
+TSR_API tsr_status_t tsrStreamBeginCapture(tsr_stream_t stream);
+
+/* Ends the capture. The graph belongs to the stream's context and may hold nothing. TSR_EINVAL: no capture is
+ * going on, or `graph` is NULL (the capture goes on). Destroying a stream drops its capture. */
+TSR_API tsr_status_t tsrStreamEndCapture(tsr_stream_t stream, tsr_graph_t *graph);
+
+/* 1 in *capturing between begin and end, else 0. */
+TSR_API tsr_status_t tsrStreamIsCapturing(tsr_stream_t stream, int32_t *capturing);
+
+/* Queues the whole graph: its work runs in the order it was recorded, as if each piece had been queued now,
+ * at a smaller cost. Any stream of the graph's context will do, any thread, and any number of replays at a
+ * time: those on one stream follow each other, those on several run side by side, so work that writes memory
+ * needs events between them. Temporaries inside the graph are the exception: replays of one graph that has
+ * any take turns. A failure fails the stream as ever, and the rest of the graph is dropped. */
+TSR_API tsr_status_t tsrGraphLaunch(tsr_graph_t graph, tsr_stream_t stream);
+
+typedef struct tsr_graph_info {
+  size_t struct_size;
+  uint64_t nodes; /* the sum of what follows */
+  uint64_t launches, copies, fills, event_records, event_waits;
+} tsr_graph_info_t;
+
+TSR_API tsr_status_t tsrGraphInfo(tsr_graph_t graph, tsr_graph_info_t *info);
+
+/* Replays queued before still run. The kernels of a graph stay, though their module be unloaded. */
+TSR_API tsr_status_t tsrDestroyGraph(tsr_graph_t graph);
 
 #ifdef __cplusplus
 }

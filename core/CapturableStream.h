@@ -1,0 +1,56 @@
+// What stands between the C ABI and every stream of a backend: it passes work on, or records it into a graph
+// while a capture is going on.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tessera/backend.hpp>
+
+namespace tessera {
+
+/// Thread-safe, as the stream below is. A call that meets the end of a capture is recorded or queued.
+class CapturableStream final : public DeviceStream {
+public:
+  explicit CapturableStream(std::unique_ptr<DeviceStream> below) : below_(std::move(below)) {}
+
+  /// Starts recording. TSR_EINVAL when already recording; a failure of work queued earlier is returned
+  /// instead.
+  tsr_status_t beginCapture(std::string &why);
+  /// Ends it and hands over what was recorded. TSR_EINVAL when not recording.
+  tsr_status_t endCapture(GraphWork &out, std::string &why);
+  /// Forgets what was recorded, if anything; the stream is about to go.
+  void abandonCapture() {
+    GraphWork forgotten;
+    std::string why;
+    (void)endCapture(forgotten, why);
+  }
+  bool isCapturing() const { return capturing_.load(std::memory_order_acquire); }
+  /// Gives the graph being recorded a share in `memory` that its nodes use, such as a workspace. False when
+  /// nothing is being recorded.
+  bool keep(std::shared_ptr<void> memory);
+
+  tsr_status_t copy(void *dst, const void *src, size_t bytes, bool wait, std::string &why) override;
+  tsr_status_t fill(void *dst, uint8_t value, size_t bytes, bool wait, std::string &why) override;
+  tsr_status_t launch(const std::shared_ptr<DeviceKernel> &kernel, const uint64_t *values,
+                      const LaunchGrid &grid, std::string &why) override;
+  tsr_status_t record(const std::shared_ptr<DeviceEvent> &event, std::string &why) override;
+  tsr_status_t wait(const std::shared_ptr<DeviceEvent> &event, std::string &why) override;
+  tsr_status_t replay(const std::shared_ptr<const DeviceGraph> &graph, std::string &why) override;
+  /// TSR_EINVAL while recording: nothing recorded runs, so nobody can wait for it.
+  tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) override;
+  tsr_status_t query(std::string &why) override;
+  /// Never refuses: waits for what was queued before the capture.
+  void drain() override { below_->drain(); }
+
+private:
+  template <class Make> bool recorded(Make make);
+  bool refuses(const char *what, std::string &why) const;
+
+  const std::unique_ptr<DeviceStream> below_;
+  std::atomic<bool> capturing_{false}; // changes under the mutex only
+  std::mutex mutex_;
+  GraphWork work_; // guarded by the mutex
+};
+
+} // namespace tessera
