@@ -34,3 +34,6 @@ fi
 LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name libtessera.so)") "$work/plain" "$samples/saxpy/saxpy.py"
 
 "$prefix/bin/tsr" version
+
+grep -q '^\.Dt TSR 1' "$prefix/share/man/man1/tsr.1"
+bash -n "$prefix/share/bash-completion/completions/tsr"

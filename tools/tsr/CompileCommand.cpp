@@ -1,5 +1,6 @@
 // `tsr compile`: stops at one stage and writes it.
 #include "tools/tsr/Commands.h"
+#include "tools/tsr/Console.h"
 #include "tools/tsr/Options.h"
 #include "tools/tsr/OutputFile.h"
 #include "tools/tsr/Source.h"
@@ -104,7 +105,12 @@ int compile(const Job &job, Emit what, const Arguments &args) {
 
   std::string text;
   diags.clear();
-  if (int rc = conclude(compiler->emit(job.source, options, what, text, diags), diags)) return rc;
+  CompileStatus status;
+  {
+    const Progress progress("compiling " + options.kernel);
+    status = compiler->emit(job.source, options, what, text, diags);
+  }
+  if (int rc = conclude(status, diags)) return rc;
   if (!options.printIrAfterAll.empty())
     fmt::print(stderr, "tsr: IR snapshots in {}\n", options.printIrAfterAll);
   return writeResult(args.value("output"), text);

@@ -1,4 +1,5 @@
 #include "tools/tsr/CrashPack.h"
+#include "tools/tsr/Console.h"
 #include "tools/tsr/OutputFile.h"
 #include <csignal>
 #include <cstdlib>
@@ -39,6 +40,7 @@ void snapshot(const Job &job, const CompileOptions &options, Emit level, const s
     if (status == CompileStatus::Ok || !text.empty()) writeFile(path, text);
     ::_exit(0);
   }
+  const Progress progress("tsr: writing " + path); // a thread, but only between forks
   int status;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -1,7 +1,7 @@
 #include "tools/tsr/ManPage.h"
 #include "tools/tsr/Commands.h"
+#include <algorithm>
 #include <fmt/format.h>
-#include <tessera/tessera.h>
 
 namespace tessera::cli {
 namespace {
@@ -9,6 +9,30 @@ namespace {
 struct Entry {
   std::string_view name, text;
 };
+
+constexpr std::string_view head = R"(.Dd $Mdocdate$
+.Dt TSR 1
+.Os
+.Sh NAME
+.Nm tsr
+.Nd run and compile tile programs
+.Sh SYNOPSIS
+.Nm
+.Ar command
+.Op Ar argument ...
+.Sh DESCRIPTION
+.Nm
+runs and compiles programs in the tile language.
+Options that take NAME=VALUE may be repeated and may take several pairs;
+.Sy "\-\-option VALUE"
+and
+.Sy "\-\-option=VALUE"
+are the same, and
+.Sy "\-\-"
+ends the options.
+.Pp
+Every command takes:
+)";
 
 constexpr Entry environment[] = {
     {"TESSERA_BACKEND", "The backend to use; one that cannot be used is an error."},
@@ -34,13 +58,22 @@ std::string plain(std::string_view text) {
   return out;
 }
 
-/// Sentences, a line each as mdoc wants it.
+/// Sentences, each on lines of its own as mdoc wants it, of at most 80 characters.
 std::string prose(std::string_view text) {
-  std::string out = plain(text);
-  for (char &c : out)
-    if (c == '\n') c = ' ';
-  for (size_t at = 0; (at = out.find(". ", at)) != out.npos; at += 2)
-    out[at + 1] = '\n';
+  std::string out;
+  size_t column = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t end = std::min(rest.find_first_of(" \n"), rest.size());
+    const std::string word = plain(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (column > 0) out += column + 1 + word.size() > 80 ? "\n" : " ";
+    column = out.empty() || out.back() == '\n' ? word.size() : column + 1 + word.size();
+    out += word;
+    if (!rest.empty() && word.ends_with('.')) {
+      out += '\n';
+      column = 0;
+    }
+  }
   return out + "\n";
 }
 
@@ -74,13 +107,7 @@ template <size_t N> std::string list(const Entry (&entries)[N], std::string_view
 } // namespace
 
 std::string manPage() {
-  std::string out = ".Dd $Mdocdate$\n.Dt TSR 1\n.Os Tessera " + std::string(tsrVersion()) +
-                    "\n.Sh NAME\n.Nm tsr\n.Nd run and compile tile programs\n"
-                    ".Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar argument ...\n"
-                    ".Sh DESCRIPTION\n.Nm\nruns and compiles programs in the tile language.\n"
-                    "Options that take NAME=VALUE may be repeated and may take several pairs;\n"
-                    ".Sy \"\\-\\-option VALUE\"\nand\n.Sy \"\\-\\-option=VALUE\"\nare the same, and\n"
-                    ".Sy \"\\-\\-\"\nends the options.\n.Pp\nEvery command takes:\n";
+  std::string out(head);
   out += options(commonOptions());
   out += ".Sh COMMANDS\n";
   for (const Command *c : allCommands())

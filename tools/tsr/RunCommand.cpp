@@ -42,6 +42,8 @@ const CommandSpec spec = {
         {"time", 0, OptionSpec::Value, "N", "run N times more after a warm-up and print median and minimum"},
         {"verbose", 'v', OptionSpec::Flag, "",
          "say what was chosen: backend, grid, tunables, fallbacks, times"},
+        {"json", 0, OptionSpec::Flag, "",
+         "print what was chosen and the times as a JSON document on standard output"},
     },
     1,
     "  tsr run samples/saxpy/saxpy.py --in x=x.npy y=y.npy --scalar alpha=2.0 --out y=result.npy\n"
@@ -97,7 +99,7 @@ struct RunOptions {
   Request request;
   std::string backend;
   int64_t timedRuns = 0;
-  bool verbose = false;
+  bool verbose = false, json = false;
 };
 
 /// A program that cannot be compiled is told so before its arguments are held against it. What fails only
@@ -111,6 +113,20 @@ int checkProgram(CompilerService &compiler, const std::string &source, const Com
     return d.severity == Diagnostic::Severity::Error;
   });
   return refused ? conclude(status, diags) : int(exitOk);
+}
+
+/// Runs `count` times more after a warm-up, with the initial values put back before each.
+MaybeFailure repeat(Session &session, const Binding &binding, int64_t count, std::vector<double> &seconds) {
+  if (count == 0) return std::nullopt;
+  Progress progress("warming up");
+  for (int64_t i = 0; i <= count; ++i) {
+    if (i > 0) progress.update(fmt::format("run {} of {}", i, count));
+    if (auto f = session.restore(binding)) return f;
+    const auto start = Clock::now();
+    if (auto f = session.run()) return f;
+    if (i > 0) seconds.push_back(secondsSince(start));
+  }
+  return std::nullopt;
 }
 
 int run(const Job &job, const RunOptions &options) {
@@ -139,28 +155,29 @@ int run(const Job &job, const RunOptions &options) {
   std::vector<OutputFile> files;
   if (auto e = openOutputs(binding, files)) return fail(*e);
 
-  const auto compileStart = Clock::now();
-  if (auto f = session.compile(job.source, compile, !options.verbose)) return report(*f);
-  const double compileSeconds = secondsSince(compileStart);
-  if (auto f = session.place(binding)) return report(*f);
-  const auto runStart = Clock::now();
-  if (auto f = session.run()) return report(*f);
-  const double runSeconds = secondsSince(runStart);
-  if (options.verbose) say(describeRun(session, binding, compileSeconds, runSeconds));
-  if (int rc = writeOutputs(session, binding, options.request.raw, files)) return rc;
-
-  if (options.timedRuns == 0) {
-    if (options.request.out.empty()) say("tsr: note: the results are not kept: no --out names a file\n");
-    return exitOk;
-  }
-  std::vector<double> seconds;
-  for (int64_t i = 0; i <= options.timedRuns; ++i) { // the first warms up
-    if (auto f = session.restore(binding)) return report(*f);
-    const auto start = Clock::now();
+  RunTimes times;
+  {
+    Progress progress("compiling " + compile.kernel);
+    const auto compileStart = Clock::now();
+    if (auto f = session.compile(job.source, compile, !options.verbose)) return report(*f);
+    times.compileSeconds = secondsSince(compileStart);
+    progress.update("placing the arguments of " + compile.kernel);
+    if (auto f = session.place(binding)) return report(*f);
+    progress.update("running " + compile.kernel);
+    const auto runStart = Clock::now();
     if (auto f = session.run()) return report(*f);
-    if (i > 0) seconds.push_back(secondsSince(start));
+    times.runSeconds = secondsSince(runStart);
+    progress.update("writing the results");
+    if (int rc = writeOutputs(session, binding, options.request.raw, files)) return rc;
   }
-  fmt::print("{}\n", describeTiming(signature->kernel, binding, std::move(seconds)));
+  if (options.verbose) say(describeRun(session, binding, times));
+  if (auto f = repeat(session, binding, options.timedRuns, times.repeats)) return report(*f);
+  if (options.json)
+    printJson(runDocument(session, binding, times));
+  else if (options.timedRuns > 0)
+    fmt::print("{}\n", describeTiming(signature->kernel, binding, times));
+  else if (options.request.out.empty())
+    say("tsr: note: the results are not kept: no --out names a file\n");
   return exitOk;
 }
 
@@ -178,6 +195,7 @@ int runMain(const Arguments &args, const std::string &commandLine) {
       .backend = args.value("backend"),
       .timedRuns = 0,
       .verbose = args.has("verbose"),
+      .json = args.has("json"),
   };
   constexpr int64_t mostRuns = 1'000'000;
   if (args.has("time") && (!parseInt(args.value("time"), options.timedRuns) || options.timedRuns < 1 ||

@@ -47,10 +47,30 @@ std::string gridOf(const KernelMetadata &m, const Binding &binding) {
   return text.empty() ? "1" : text;
 }
 
+struct Timing {
+  double median, least, bytesPerSecond;
+};
+
+Timing timingOf(const Binding &binding, std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  const size_t half = seconds.size() / 2;
+  const double median = seconds.size() % 2 ? seconds[half] : (seconds[half - 1] + seconds[half]) / 2;
+  double bytes = 0;
+  for (const BoundParam &p : binding.params)
+    bytes += double(p.bytes) * ((p.reads ? 1 : 0) + (p.writes ? 1 : 0));
+  return {median, seconds.front(), bytes / median};
+}
+
+Json object(const std::vector<std::pair<std::string, int64_t>> &values) {
+  Json j = Json::object();
+  for (const auto &[name, value] : values)
+    j[name] = value;
+  return j;
+}
+
 } // namespace
 
-std::string describeRun(const Session &session, const Binding &binding, double compileSeconds,
-                        double runSeconds) {
+std::string describeRun(const Session &session, const Binding &binding, const RunTimes &times) {
   const tsr_device_info_t &d = session.device();
   std::string text =
       fmt::format("backend      {} ({}, {}, {} units)\n", d.backend, d.name, d.arch, d.compute_units);
@@ -58,32 +78,61 @@ std::string describeRun(const Session &session, const Binding &binding, double c
   std::string why;
   if (KernelMetadata::fromYaml(session.metadata(), m, why)) {
     text += fmt::format("kernel       {} for {}, numerics {}\n", m.name, m.target, m.numerics);
-    text += fmt::format("grid         {} programs\n", gridOf(m, binding));
+    if (m.plan)
+      text += fmt::format("plan         {} launches, {} temporaries\n", m.plan->steps.size(),
+                          m.plan->buffers.size());
+    else
+      text += fmt::format("grid         {} programs\n", gridOf(m, binding));
     text += fmt::format("tile         {}\n", list(m.tile));
     text += fmt::format("specialized  {}\n", list(m.specialized));
     if (!m.fragmentShape.empty()) text += fmt::format("fragment     {}\n", m.fragmentShape);
-    text +=
-        fmt::format("memory       {} bytes shared, {} scratch per program\n", m.sharedBytes, m.scratchBytes);
+    if (!m.plan)
+      text += fmt::format("memory       {} bytes shared, {} scratch per program\n", m.sharedBytes,
+                          m.scratchBytes);
     text += fmt::format("fallbacks    {}\n",
                         m.fallbacks.empty() ? "none" : fmt::format("{}", fmt::join(m.fallbacks, "; ")));
   } else {
     text += fmt::format("metadata     cannot be read: {}\n", why);
   }
   text += fmt::format("dims         {}\n", list(binding.dims));
-  text += fmt::format("compile      {}\nrun          {}\n", duration(compileSeconds), duration(runSeconds));
+  text += fmt::format("compile      {}\nrun          {}\n", duration(times.compileSeconds),
+                      duration(times.runSeconds));
   return text;
 }
 
-std::string describeTiming(const std::string &kernel, const Binding &binding, std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  const double median = seconds.size() % 2
-                            ? seconds[seconds.size() / 2]
-                            : (seconds[seconds.size() / 2 - 1] + seconds[seconds.size() / 2]) / 2;
-  double bytes = 0;
-  for (const BoundParam &p : binding.params)
-    bytes += double(p.bytes) * ((p.reads ? 1 : 0) + (p.writes ? 1 : 0));
-  return fmt::format("{}: median {}, min {} ({} runs), {:.2f} GB/s of arguments", kernel, duration(median),
-                     duration(seconds.front()), seconds.size(), bytes / median * 1e-9);
+std::string describeTiming(const std::string &kernel, const Binding &binding, const RunTimes &times) {
+  const Timing t = timingOf(binding, times.repeats);
+  return fmt::format("{}: median {}, min {} ({} runs), {:.2f} GB/s of arguments", kernel, duration(t.median),
+                     duration(t.least), times.repeats.size(), t.bytesPerSecond * 1e-9);
+}
+
+Json runDocument(const Session &session, const Binding &binding, const RunTimes &times) {
+  const tsr_device_info_t &d = session.device();
+  Json j = {{"backend", d.backend}, {"device", d.name}, {"arch", d.arch}, {"dims", object(binding.dims)}};
+  KernelMetadata m;
+  std::string why;
+  if (KernelMetadata::fromYaml(session.metadata(), m, why)) {
+    j["kernel"] = m.name;
+    j["target"] = m.target;
+    j["numerics"] = m.numerics;
+    j["tile"] = object(m.tile);
+    j["specialized"] = object(m.specialized);
+    if (m.plan)
+      j["launches"] = m.plan->steps.size();
+    else
+      j["grid"] = gridOf(m, binding);
+    j["fallbacks"] = m.fallbacks;
+  }
+  j["compile_seconds"] = times.compileSeconds;
+  j["run_seconds"] = times.runSeconds;
+  if (!times.repeats.empty()) {
+    const Timing t = timingOf(binding, times.repeats);
+    j["timing"] = {{"runs", times.repeats.size()},
+                   {"median_seconds", t.median},
+                   {"min_seconds", t.least},
+                   {"argument_bytes_per_second", t.bytesPerSecond}};
+  }
+  return j;
 }
 
 } // namespace tessera::cli

@@ -86,6 +86,7 @@ int supervise(Job job, const std::function<int()> &command) {
   const int status = waitFor(child);
   std::signal(SIGINT, SIG_DFL);
   if (WIFEXITED(status) && WEXITSTATUS(status) != exitFailed) return WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) clearProgress();
   if (WIFSIGNALED(status) && isUsersSignal(WTERMSIG(status))) {
     ::raise(WTERMSIG(status));
     return 128 + WTERMSIG(status);
