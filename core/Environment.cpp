@@ -1,11 +1,9 @@
 #include "core/Environment.h"
+#include "core/Log.h"
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <iterator>
-#include <mutex>
 #include <unistd.h>
-#include <vector>
 
 namespace tessera {
 namespace {
@@ -54,8 +52,8 @@ std::string_view nearestName(std::string_view word, const std::string_view *begi
   return best;
 }
 
-std::string unknownVariableWarnings(const char *const *entries) {
-  std::string out;
+std::vector<std::string> unknownVariableWarnings(const char *const *entries) {
+  std::vector<std::string> out;
   for (; entries && *entries; ++entries) {
     std::string_view entry = *entries;
     std::string_view name = entry.substr(0, entry.find('='));
@@ -63,20 +61,20 @@ std::string unknownVariableWarnings(const char *const *entries) {
         std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown))
       continue;
     if (std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved)) {
-      out += "tessera: warning: this version does not read " + std::string(name) + "; it has no effect\n";
+      out.push_back("this version does not read " + std::string(name) + "; it has no effect");
       continue;
     }
-    out += "tessera: warning: unknown environment variable " + std::string(name);
+    out.push_back("unknown environment variable " + std::string(name));
     if (auto near = nearestName(name, std::begin(kKnown), std::end(kKnown)); !near.empty())
-      out += ", did you mean " + std::string(near) + "?";
-    out += "\n";
+      out.back() += ", did you mean " + std::string(near) + "?";
   }
   return out;
 }
 
 void warnAboutUnknownVariables() {
-  static std::once_flag once;
-  std::call_once(once, [] { std::fputs(unknownVariableWarnings(environ).c_str(), stderr); });
+  if (!logs(TSR_LOG_WARNING)) return;
+  for (const std::string &warning : unknownVariableWarnings(environ))
+    logOnce(TSR_LOG_WARNING, "W_ENVIRONMENT", warning);
 }
 
 } // namespace tessera

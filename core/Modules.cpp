@@ -1,5 +1,6 @@
 #include "core/Modules.h"
 #include "core/LastError.h"
+#include "core/Log.h"
 #include "numerics/FloatEnvironment.h"
 
 namespace tessera {
@@ -61,6 +62,7 @@ public:
   }
 
   void note(const std::string &text) {
+    logOnce(TSR_LOG_NOTE, "N_FALLBACK", text);
     if (log_) log_(user_, TSR_LOG_NOTE, "N_FALLBACK", text.c_str());
   }
 

@@ -69,6 +69,7 @@ struct ModuleObject : Object<ModuleObject, tsr_module_t, HandleKind::Module> {
 
 struct ContextObject : Object<ContextObject, tsr_context_t, HandleKind::Context> {
   Backend *backend = nullptr;
+  tsr_allocator_t allocator{};           // all 0: the backend's own
   std::unique_ptr<DeviceContext> device; // destroyed last: the members below are made from it
   std::shared_ptr<StreamObject> defaultStream;
   std::mutex replayMutex; // held while a graph with memory of its own is queued

@@ -1,4 +1,5 @@
 // Streams and events.
+#include "core/Log.h"
 #include "core/Objects.h"
 #include "core/api/Structs.h"
 
@@ -27,7 +28,11 @@ tsr_status_t tsrDestroyStream(tsr_stream_t handle) {
     std::shared_ptr<StreamObject> owner = stream->context->remove(stream);
     if (!owner) return fail(TSR_EINVAL, "the stream is being destroyed by another thread");
     owner->device->abandonCapture();
-    return checked([&](std::string &why) { return owner->device->synchronize(UINT64_MAX, why); });
+    std::string why;
+    tsr_status_t status = owner->device->synchronize(UINT64_MAX, why);
+    if (status == TSR_SUCCESS) return status;
+    log(TSR_LOG_ERROR, "E_QUEUED_WORK", why);
+    return fail(status, why);
   });
 }
 

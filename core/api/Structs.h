@@ -13,14 +13,14 @@ inline bool isStructSize(size_t size) { return size >= sizeof(size_t) && size <=
 
 /// Copies the caller's options over `out`'s defaults; null leaves these. Fields this library does not know
 /// must be 0.
-template <class T> tsr_status_t readOptions(const T *options, T &out) {
+template <class T> tsr_status_t readOptions(const T *options, T &out, const std::string &what = "options") {
   if (!options) return TSR_SUCCESS;
   size_t size = options->struct_size;
-  if (!isStructSize(size)) return fail(TSR_EINVAL, "options: struct_size is not set");
+  if (!isStructSize(size)) return fail(TSR_EINVAL, what + ": struct_size is not set");
   auto bytes = reinterpret_cast<const unsigned char *>(options);
   if (size > sizeof(T) &&
       std::any_of(bytes + sizeof(T), bytes + size, [](unsigned char b) { return b != 0; }))
-    return fail(TSR_UNIMPLEMENTED, "options: a field of a newer version is set");
+    return fail(TSR_UNIMPLEMENTED, what + ": a field of a newer version is set");
   std::memcpy(&out, options, std::min(size, sizeof(T)));
   return TSR_SUCCESS;
 }

@@ -50,7 +50,7 @@ TEST(Abi, LastErrorOutlivesTheThreadsOwnObjects) {
     (void)&late;
     tsr_context_t c = nullptr;
     tsr_context_options_t options = {sizeof options, "a name too long for the text to stay inside its string",
-                                     0};
+                                     0, nullptr};
     EXPECT_EQ(tsrCreateContextEx(&options, &c), TSR_ENOTFOUND);
   }).join();
   EXPECT_EQ(seen, "the context handle is NULL");
@@ -108,13 +108,66 @@ TEST_F(BackendVariable, KnownButReservedHasNoSubstitute) {
 
 TEST_F(BackendVariable, OptionsBeatTheEnvironment) {
   setenv("TESSERA_BACKEND", "rocm", 1);
-  tsr_context_options_t options = {sizeof options, "cpu", 0};
+  tsr_context_options_t options = {sizeof options, "cpu", 0, nullptr};
   ASSERT_OK(tsrCreateContextEx(&options, &context));
   EXPECT_OK(tsrDestroyContext(context));
   setenv("TESSERA_BACKEND", "cpu", 1);
   options.backend = "cuda";
   EXPECT_EQ(tsrCreateContextEx(&options, &context), TSR_ENOTFOUND);
   EXPECT_TRUE(lastErrorHas("backend 'cuda'"));
+}
+
+TEST_F(BackendVariable, ACallBeatsTheEnvironment) {
+  auto selected = [](size_t index) {
+    tsr_backend_info_t info{};
+    info.struct_size = sizeof info;
+    EXPECT_OK(tsrGetBackendInfo(index, &info));
+    return info.selected == 1;
+  };
+  setenv("TESSERA_BACKEND", "nothing", 1);
+  EXPECT_FALSE(selected(0));
+  ASSERT_OK(tsrSelectBackend("cpu"));
+  EXPECT_TRUE(selected(0));
+  ASSERT_OK(tsrCreateContext(&context));
+  EXPECT_OK(tsrDestroyContext(context));
+  EXPECT_EQ(tsrSelectBackend("rocn"), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("backend 'rocn': there is no such backend; available: cpu; did you mean rocm?"));
+  EXPECT_EQ(tsrSelectBackend("level_zero"), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("not part of this release"));
+  EXPECT_TRUE(selected(0)); // as before
+  ASSERT_OK(tsrSelectBackend(nullptr));
+  EXPECT_FALSE(selected(0));
+  EXPECT_EQ(tsrCreateContext(&context), TSR_ENOTFOUND);
+}
+
+TEST_F(BackendVariable, DevicesWithoutAContext) {
+  int32_t count = -1;
+  ASSERT_OK(tsrGetDeviceCount(nullptr, &count));
+  EXPECT_EQ(count, 1);
+  ASSERT_OK(tsrGetDeviceCount("cpu", &count));
+  EXPECT_EQ(tsrGetDeviceCount("cpu", nullptr), TSR_EINVAL);
+  EXPECT_EQ(tsrGetDeviceCount("ptx", &count), TSR_UNIMPLEMENTED);
+  EXPECT_EQ(tsrGetDeviceCount("ptxx", &count), TSR_ENOTFOUND);
+  tsr_device_info_t info{};
+  info.struct_size = sizeof info;
+  ASSERT_OK(tsrGetBackendDeviceInfo("cpu", 0, &info));
+  EXPECT_STREQ(info.backend, "cpu");
+  EXPECT_GE(info.compute_units, 1u);
+  EXPECT_EQ(tsrGetBackendDeviceInfo("cpu", 1, &info), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("backend cpu has 1 device(s), there is no device 1"));
+  EXPECT_EQ(tsrGetBackendDeviceInfo("cpu", -1, &info), TSR_ENOTFOUND);
+  EXPECT_EQ(tsrGetBackendDeviceInfo("rocm", 0, &info), TSR_UNIMPLEMENTED);
+  EXPECT_EQ(tsrGetBackendDeviceInfo("cpu", 0, nullptr), TSR_EINVAL);
+  const char *json = nullptr, *ofContext = nullptr;
+  ASSERT_OK(tsrGetBackendDeviceCapabilities(nullptr, 0, &json));
+  ASSERT_OK(tsrCreateContext(&context));
+  ASSERT_OK(tsrGetDeviceCapabilities(context, &ofContext));
+  EXPECT_STREQ(json, ofContext);
+  ASSERT_OK(tsrDestroyContext(context));
+  EXPECT_EQ(tsrGetBackendDeviceCapabilities("cpu", 9, &json), TSR_ENOTFOUND);
+  EXPECT_EQ(tsrGetBackendDeviceCapabilities("cpu", 0, nullptr), TSR_EINVAL);
+  setenv("TESSERA_BACKEND", "ptx", 1);
+  EXPECT_EQ(tsrGetDeviceCount(nullptr, &count), TSR_UNIMPLEMENTED);
 }
 
 } // namespace

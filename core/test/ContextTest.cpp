@@ -29,13 +29,14 @@ TEST(Context, OptionsOfOlderAndNewerHeaders) {
   struct {
     tsr_context_options_t known;
     uint64_t later;
-  } newer = {{sizeof newer, "cpu", 0}, 0};
+  } newer = {{sizeof newer, "cpu", 0, nullptr}, 0};
   ASSERT_OK(tsrCreateContextEx(&newer.known, &c));
   ASSERT_OK(tsrDestroyContext(c));
   newer.later = 1;
   EXPECT_EQ(tsrCreateContextEx(&newer.known, &c), TSR_UNIMPLEMENTED);
   EXPECT_TRUE(lastErrorHas("newer version"));
-  tsr_context_options_t older = {sizeof(size_t), "no such backend", 99}; // its fields are past the end
+  tsr_context_options_t older = {sizeof(size_t), "no such backend", 99,
+                                 nullptr}; // its fields are past the end
   ASSERT_OK(tsrCreateContextEx(&older, &c));
   ASSERT_OK(tsrDestroyContext(c));
 }
@@ -115,6 +116,14 @@ TEST_F(ContextInfo, CapabilitiesAreJson) {
   EXPECT_EQ(json["backend"], "cpu");
   EXPECT_GE(json["compute_units"], 1);
   EXPECT_EQ(json["dtypes"].size(), 16u);
+  // The keys programs specialise on, the same on every backend.
+  ASSERT_TRUE(json["tensorcore"].is_object());
+  for (const char *dtype : {"fp16", "bf16", "tf32", "fp8_e4m3", "fp8_e5m2"})
+    EXPECT_EQ(json["tensorcore"][dtype], false) << dtype;
+  EXPECT_EQ(json["warp_size"], 1);
+  EXPECT_EQ(json["cp_async"], false);
+  EXPECT_EQ(json["shared_bytes_per_block"], 1 << 20);
+  EXPECT_EQ(json["graphs"], true);
   EXPECT_EQ(tsrGetDeviceCapabilities(context, nullptr), TSR_EINVAL);
   EXPECT_EQ(tsrGetDeviceCapabilities(nullptr, &text), TSR_EINVAL);
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <tessera/tessera.h>
 
 namespace tessera::cli {
 namespace {
@@ -27,6 +28,11 @@ std::string_view spelledOut(std::string_view word) {
   if (word == "--help" || word == "-h") return "help";
   if (word == "--version") return "version";
   return word;
+}
+
+/// What the library warns about; errors come as statuses too and are told there.
+void showWarning(void *, tsr_log_level_t level, const char *code, const char *text) {
+  if (level == TSR_LOG_WARNING) fmt::print(stderr, "tsr: warning: [{}] {}\n", code, text);
 }
 
 int tsr(std::span<char *const> words) {
@@ -59,5 +65,6 @@ int tsr(std::span<char *const> words) {
 
 int main(int argc, char **argv) {
   std::signal(SIGPIPE, SIG_DFL);
+  (void)tsrSetLogCallback(tessera::cli::showWarning, nullptr, TSR_LOG_WARNING);
   return tessera::cli::tsr(std::span<char *const>(argv + 1, argc > 0 ? size_t(argc - 1) : 0));
 }

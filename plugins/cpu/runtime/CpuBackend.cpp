@@ -1,5 +1,5 @@
 // The CPU backend: always there, in the process, one device.
-#include "numerics/DType.h"
+#include "plugins/cpu/runtime/Device.h"
 #include "plugins/cpu/runtime/MemoryPool.h"
 #include "plugins/cpu/runtime/Stream.h"
 #include "plugins/cpu/runtime/Topology.h"
@@ -8,48 +8,21 @@ namespace tessera {
 namespace cpu {
 namespace {
 
-constexpr uint64_t kMaxSharedBytes = 1 << 20; // of one tile program; the language's limit for the CPU
-
-std::string jsonText(const std::string &s) {
-  std::string out = "\"";
-  for (char c : s) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) >= 0x20) out += c;
-  }
-  return out + "\"";
-}
-
-DeviceInfo readDeviceInfo() {
-  DeviceInfo info;
-  info.name = processorName();
-  info.arch = "cpu";
-  info.memoryBytes = totalMemoryBytes();
-  info.maxSharedBytes = kMaxSharedBytes;
-  info.computeUnits = static_cast<uint32_t>(coreCount());
-  info.vectorBytes = vectorBytes();
-  std::string dtypes;
-  for (const DTypeInfo &row : allDTypes())
-    dtypes += (dtypes.empty() ? "" : ", ") + jsonText(row.name);
-  info.capabilities = "{\"backend\": \"cpu\", \"name\": " + jsonText(info.name) + ", \"arch\": \"" +
-                      info.arch + "\", \"memory_bytes\": " + std::to_string(info.memoryBytes) +
-                      ", \"max_shared_bytes\": " + std::to_string(info.maxSharedBytes) +
-                      ", \"compute_units\": " + std::to_string(info.computeUnits) +
-                      ", \"vector_bytes\": " + std::to_string(info.vectorBytes) +
-                      ", \"memory_flags\": [\"device\", \"pinned_host\", \"managed\"]" +
-                      ", \"streams\": true, \"events\": true, \"graphs\": false, \"peer_access\": false" +
-                      ", \"dtypes\": [" + dtypes + "]}";
-  return info;
-}
-
 class Context final : public DeviceContext {
 public:
+  explicit Context(const tsr_allocator_t *allocator)
+      : allocator_(allocator), pool_(info_.memoryBytes, allocator) {}
   const DeviceInfo &info() const override { return info_; }
 
   /// Host and device are one here, so the flags differ in nothing.
   tsr_status_t alloc(size_t bytes, uint32_t, void **dptr, std::string &why) override {
     if ((*dptr = pool_.alloc(bytes))) return TSR_SUCCESS;
-    why = "cannot get " + std::to_string(bytes) + " bytes; " + std::to_string(pool_.bytesInUse()) +
-          " are in use by this context, the machine has " + std::to_string(info_.memoryBytes);
+    if (allocator_)
+      why = "the allocator of the context's options gave no " + std::to_string(bytes) +
+            " bytes aligned to 64 bytes";
+    else
+      why = "cannot get " + std::to_string(bytes) + " bytes; " + std::to_string(pool_.bytesInUse()) +
+            " are in use by this context, the machine has " + std::to_string(info_.memoryBytes);
     return TSR_EOOM;
   }
   tsr_status_t free(void *dptr, std::string &why) override {
@@ -73,8 +46,9 @@ public:
   }
 
 private:
-  const DeviceInfo info_ = readDeviceInfo();
-  MemoryPool pool_{info_.memoryBytes};
+  const DeviceInfo &info_ = deviceInfo();
+  const tsr_allocator_t *const allocator_;
+  MemoryPool pool_;
 };
 
 class CpuBackend final : public Backend {
@@ -82,8 +56,10 @@ public:
   const char *name() const override { return "cpu"; }
   const char *description() const override { return "the host's processor"; }
   int deviceCount() const override { return 1; }
-  std::unique_ptr<DeviceContext> createContext(int, std::string &) override {
-    return std::make_unique<Context>();
+  const DeviceInfo *deviceInfo(int, std::string &) override { return &cpu::deviceInfo(); }
+  std::unique_ptr<DeviceContext> createContext(int, const tsr_allocator_t *allocator,
+                                               std::string &) override {
+    return std::make_unique<Context>(allocator);
   }
 };
 

@@ -78,6 +78,11 @@ void unmap(void *p, size_t bytes) {
 } // namespace
 
 MemoryPool::~MemoryPool() {
+  if (allocator_) {
+    for (auto &[address, block] : live_)
+      allocator_->free(allocator_->user, reinterpret_cast<void *>(address), block.rounded);
+    return;
+  }
   trimLocked();
   for (auto &[address, block] : live_)
     if (block.rounded > kLargestSmall) unmap(reinterpret_cast<void *>(address), block.rounded);
@@ -86,7 +91,9 @@ MemoryPool::~MemoryPool() {
 }
 
 void *MemoryPool::alloc(size_t bytes) {
-  if (bytes > limit_ || bytes > SIZE_MAX / 4) return nullptr;
+  if (bytes > SIZE_MAX / 4) return nullptr;
+  if (allocator_) return borrow(bytes);
+  if (bytes > limit_) return nullptr;
   size_t rounded = roundUp(bytes);
   std::lock_guard lock(mutex_);
   if (inUse_ + rounded > limit_) return nullptr;
@@ -103,6 +110,41 @@ void *MemoryPool::alloc(size_t bytes) {
   liveSmall_ += rounded <= kLargestSmall;
   markLive(p, bytes, rounded);
   return p;
+}
+
+void *MemoryPool::borrow(size_t bytes) {
+  size_t rounded = std::max(kAlign, (bytes + kAlign - 1) / kAlign * kAlign);
+  void *p = allocator_->alloc(allocator_->user, rounded, kAlign);
+  if (!p) return nullptr;
+  if (reinterpret_cast<uintptr_t>(p) % kAlign == 0) {
+    try {
+      std::lock_guard lock(mutex_);
+      if (live_.emplace(reinterpret_cast<uintptr_t>(p), Block{bytes, rounded}).second) {
+        inUse_ += rounded;
+        mapped_ += rounded;
+        return p;
+      }
+      return nullptr; // it gave out a live block; that one stays whose it is
+    } catch (const std::bad_alloc &) {
+    }
+  }
+  allocator_->free(allocator_->user, p, rounded);
+  return nullptr;
+}
+
+bool MemoryPool::giveBack(void *p) {
+  size_t rounded;
+  {
+    std::lock_guard lock(mutex_);
+    auto it = live_.find(reinterpret_cast<uintptr_t>(p));
+    if (it == live_.end()) return false;
+    rounded = it->second.rounded;
+    live_.erase(it);
+    inUse_ -= rounded;
+    mapped_ -= rounded;
+  }
+  allocator_->free(allocator_->user, p, rounded);
+  return true;
 }
 
 void *MemoryPool::carve(size_t rounded) {
@@ -132,6 +174,7 @@ void *MemoryPool::mapLarge(size_t rounded) {
 }
 
 bool MemoryPool::free(void *p) {
+  if (allocator_) return giveBack(p);
   std::lock_guard lock(mutex_);
   auto it = live_.find(reinterpret_cast<uintptr_t>(p));
   if (it == live_.end()) return false;

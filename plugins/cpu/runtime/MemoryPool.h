@@ -4,12 +4,16 @@
 // are carved from 2 MiB chunks and recycled by class; large ones are mappings of their own, on 2 MiB pages
 // where the kernel has them, and are kept for reuse up to a limit. Freed memory is poisoned: for
 // AddressSanitizer where it runs, with a byte pattern in checked builds (Debug).
+//
+// With an allocator of the caller's nothing is pooled: each block is one call of it, and one when it is
+// freed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <tessera/tessera.h>
 #include <vector>
 
 namespace tessera::cpu {
@@ -17,8 +21,10 @@ namespace tessera::cpu {
 /// Thread-safe.
 class MemoryPool {
 public:
-  /// `limit`: the largest block ever given out, and the total.
-  explicit MemoryPool(uint64_t limit) : limit_(limit) {}
+  /// `limit`: the largest block ever given out, and the total. `allocator`: null, or where blocks come from;
+  /// it is called without locks held.
+  explicit MemoryPool(uint64_t limit, const tsr_allocator_t *allocator = nullptr)
+      : limit_(limit), allocator_(allocator) {}
   ~MemoryPool(); // frees everything, in use or not
   MemoryPool(const MemoryPool &) = delete;
   MemoryPool &operator=(const MemoryPool &) = delete;
@@ -44,9 +50,12 @@ private:
 
   void *carve(size_t rounded);
   void *mapLarge(size_t rounded);
+  void *borrow(size_t bytes);
+  bool giveBack(void *p);
   void trimLocked();
 
   const uint64_t limit_;
+  const tsr_allocator_t *const allocator_;
   mutable std::mutex mutex_;
   std::map<uintptr_t, Block> live_;
   std::map<size_t, std::vector<void *>> idle_; // by rounded size

@@ -171,8 +171,13 @@ public:
   virtual const char *name() const = 0;
   virtual const char *description() const = 0;
   virtual int deviceCount() const = 0;
-  /// Null with `why` filled on failure. `device` is below deviceCount().
-  virtual std::unique_ptr<DeviceContext> createContext(int device, std::string &why) = 0;
+  /// What is known of a device without a context on it; stands for the life of the process. `device` is below
+  /// deviceCount() here and below. Null with `why` filled on failure, in both.
+  virtual const DeviceInfo *deviceInfo(int device, std::string &why) = 0;
+  /// `allocator` null: the backend's own. Else all device memory comes from its calls; the struct is complete
+  /// and lives as long as the context.
+  virtual std::unique_ptr<DeviceContext> createContext(int device, const tsr_allocator_t *allocator,
+                                                       std::string &why) = 0;
 };
 
 /// The CPU backend, which lives in libtessera.so itself. One object for the whole process.

@@ -81,6 +81,22 @@ typedef struct tsr_stream *tsr_stream_t;   /* a queue of work */
 typedef struct tsr_event *tsr_event_t;     /* a point in a stream's order */
 typedef struct tsr_graph *tsr_graph_t;     /* work recorded from a stream, to be queued again and again */
 
+/* ---- Log ---- */
+
+typedef enum { TSR_LOG_ERROR = 0, TSR_LOG_WARNING = 1, TSR_LOG_NOTE = 2, TSR_LOG_DEBUG = 3 } tsr_log_level_t;
+
+/* One message: its stable code ("E_SHAPE_MISMATCH") and its text. The strings end with the callback. */
+typedef void (*tsr_log_fn)(void *user, tsr_log_level_t level, const char *code, const char *text);
+
+/* What the library has to say beside its statuses: warnings about the environment (W_ENVIRONMENT), which
+ * backend a context got and why (N_BACKEND), fallbacks that were taken, each once (N_FALLBACK), failures of
+ * queued work found only when its stream or context is destroyed (E_QUEUED_WORK). One callback for the
+ * process, for messages of `level` and of more severe ones; NULL ends it. Without one the library is silent.
+ * Called on the thread of the call that has something to say, possibly by several at a time, and without
+ * locks held, so it may call the library; a call of it that is under way in another thread may end after this
+ * function has returned. */
+TSR_API tsr_status_t tsrSetLogCallback(tsr_log_fn callback, void *user, tsr_log_level_t level);
+
 /* ---- Backends ---- */
 
 typedef struct tsr_backend_info {
@@ -97,12 +113,50 @@ typedef struct tsr_backend_info {
  * TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrGetBackendInfo(size_t index, tsr_backend_info_t *info);
 
+/* From now on contexts of this process are made on `name` unless their options say otherwise: it stands
+ * before TESSERA_BACKEND. NULL: no longer. "level_zero" is "levelzero" wherever a name is read. A name that
+ * cannot be used changes nothing. */
+TSR_API tsr_status_t tsrSelectBackend(const char *name);
+
+typedef struct tsr_device_info {
+  size_t struct_size;
+  const char *backend;
+  const char *name;          /* "AMD EPYC 7B13" */
+  const char *arch;          /* target name as the compiler spells it: "cpu:znver3", "ptx:sm_90" */
+  uint64_t memory_bytes;     /* total */
+  uint64_t max_shared_bytes; /* shared memory a tile program may have */
+  uint32_t compute_units;    /* programs that run at once: cores, multiprocessors */
+  uint32_t vector_bytes;     /* width of the widest vector register, or of a warp's 32-bit lanes */
+} tsr_device_info_t;
+
+/* A backend's devices, asked about without a context. `backend` NULL: the one tsrCreateContext would use now.
+ * The strings are static. */
+TSR_API tsr_status_t tsrGetDeviceCount(const char *backend, int32_t *count);
+TSR_API tsr_status_t tsrGetBackendDeviceInfo(const char *backend, int32_t device, tsr_device_info_t *info);
+
+/* The same and more as a JSON object, whose keys docs/c-abi.md lists. */
+TSR_API tsr_status_t tsrGetBackendDeviceCapabilities(const char *backend, int32_t device, const char **json);
+
 /* ---- Contexts ---- */
+
+/* Where device memory of a context comes from, instead of the backend's own pools: each tsrAlloc, and each
+ * temporary the library needs on the device, is one call of `alloc`, and one of `free` with the same size
+ * when it is given back, at the latest when the context is destroyed. Nothing is pooled. `alloc` returns
+ * memory the device can use, aligned to `alignment`, or NULL, which is TSR_EOOM for the call that needed it.
+ * Called from any thread that calls the library, several at a time, without locks held; they must not call
+ * the library. The struct is copied; `user` must outlive the context. */
+typedef struct tsr_allocator {
+  size_t struct_size;
+  void *user;
+  void *(*alloc)(void *user, size_t bytes, size_t alignment);
+  void (*free)(void *user, void *ptr, size_t bytes);
+} tsr_allocator_t;
 
 typedef struct tsr_context_options {
   size_t struct_size;
-  const char *backend; /* NULL: the environment's TESSERA_BACKEND, else the best available */
+  const char *backend; /* NULL: as tsrSelectBackend said, else TESSERA_BACKEND, else the best available */
   int32_t device;      /* ordinal, from 0 */
+  const tsr_allocator_t *allocator; /* NULL: the backend's own (appended in 1.1) */
 } tsr_context_options_t;
 
 /* A context on device 0 of the default backend. A backend named by TESSERA_BACKEND or by the options that
@@ -116,20 +170,8 @@ TSR_API tsr_status_t tsrCreateContextEx(const tsr_context_options_t *options, ts
  * returned; the context is destroyed all the same. */
 TSR_API tsr_status_t tsrDestroyContext(tsr_context_t context);
 
-typedef struct tsr_device_info {
-  size_t struct_size;
-  const char *backend;       /* the strings live as long as the context */
-  const char *name;          /* "AMD EPYC 7B13" */
-  const char *arch;          /* target name as the compiler spells it: "cpu:znver3", "ptx:sm_90" */
-  uint64_t memory_bytes;     /* total */
-  uint64_t max_shared_bytes; /* shared memory a tile program may have */
-  uint32_t compute_units;    /* programs that run at once: cores, multiprocessors */
-  uint32_t vector_bytes;     /* width of the widest vector register, or of a warp's 32-bit lanes */
-} tsr_device_info_t;
-
+/* The context's device. The strings live as long as the context. */
 TSR_API tsr_status_t tsrGetDeviceInfo(tsr_context_t context, tsr_device_info_t *info);
-
-/* The same and more as a JSON object (dtypes, features, memory flags, caches); owned by the context. */
 TSR_API tsr_status_t tsrGetDeviceCapabilities(tsr_context_t context, const char **json);
 
 /* ---- Memory ---- */
@@ -233,12 +275,6 @@ typedef struct tsr_named_int {
   int64_t value;
 } tsr_named_int_t;
 
-typedef enum { TSR_LOG_ERROR = 0, TSR_LOG_WARNING = 1, TSR_LOG_NOTE = 2 } tsr_log_level_t;
-
-/* One diagnostic: its stable code ("E_SHAPE_MISMATCH") and the rendered text with source line and caret.
- * Called on the compiling thread, during the call that compiles; the strings end with the callback. */
-typedef void (*tsr_log_fn)(void *user, tsr_log_level_t level, const char *code, const char *text);
-
 typedef struct tsr_source_options {
   size_t struct_size;
   const char *file_name; /* for diagnostics; NULL: "<source>" */
@@ -250,7 +286,8 @@ typedef struct tsr_source_options {
   size_t dim_count;
   const tsr_named_int_t *tunables; /* values instead of each tunable's first */
   size_t tunable_count;
-  tsr_log_fn log; /* NULL: the first error is in tsrLastError only */
+  tsr_log_fn log; /* diagnostics, rendered with source line and caret, during the call and on its thread;
+                     NULL: the first error is in tsrLastError only */
   void *log_user;
 } tsr_source_options_t;
 

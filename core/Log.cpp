@@ -1,0 +1,67 @@
+#include "core/Log.h"
+#include "core/LastError.h"
+#include <atomic>
+#include <mutex>
+#include <set>
+
+namespace tessera {
+namespace {
+
+constexpr int kNobody = -1;
+
+struct Listener {
+  tsr_log_fn call = nullptr;
+  void *user = nullptr;
+};
+
+struct Log {
+  std::atomic<int> level{kNobody}; // the least severe one wanted; changes with the listener
+  std::mutex mutex;                // guards what follows
+  Listener listener;
+  std::set<std::string> said;
+};
+
+Log &theLog() {
+  static Log *log = new Log; // never destroyed: messages may come from static destructors
+  return *log;
+}
+
+} // namespace
+
+bool logs(tsr_log_level_t level) {
+  return static_cast<int>(level) <= theLog().level.load(std::memory_order_relaxed);
+}
+
+void log(tsr_log_level_t level, const char *code, const std::string &text) {
+  if (!logs(level)) return;
+  Listener listener;
+  {
+    std::lock_guard lock(theLog().mutex);
+    if (logs(level)) listener = theLog().listener;
+  }
+  if (listener.call) listener.call(listener.user, level, code, text.c_str());
+}
+
+void logOnce(tsr_log_level_t level, const char *code, const std::string &text) {
+  if (!logs(level)) return;
+  {
+    std::lock_guard lock(theLog().mutex);
+    if (!theLog().said.insert(code + (' ' + text)).second) return;
+  }
+  log(level, code, text);
+}
+
+} // namespace tessera
+
+using namespace tessera;
+
+tsr_status_t tsrSetLogCallback(tsr_log_fn callback, void *user, tsr_log_level_t level) {
+  return guarded([&] {
+    if (level < TSR_LOG_ERROR || level > TSR_LOG_DEBUG)
+      return fail(TSR_EINVAL, "level: unknown value " + std::to_string(static_cast<int>(level)));
+    std::lock_guard lock(theLog().mutex);
+    theLog().listener = {callback, user};
+    theLog().level.store(callback ? static_cast<int>(level) : kNobody, std::memory_order_relaxed);
+    return TSR_SUCCESS;
+  });
+}

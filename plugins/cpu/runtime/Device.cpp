@@ -1,0 +1,62 @@
+#include "plugins/cpu/runtime/Device.h"
+#include "numerics/DType.h"
+#include "plugins/cpu/runtime/Topology.h"
+#include <nlohmann/json.hpp>
+
+namespace tessera::cpu {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kMaxSharedBytes = 1 << 20; // of one tile program; the language's limit for the CPU
+
+/// The keys are those of docs/c-abi.md, the same on every backend.
+std::string capabilitiesOf(const DeviceInfo &info) {
+  Json dtypes = Json::array();
+  for (const DTypeInfo &row : allDTypes())
+    dtypes.push_back(row.name);
+  // Matrix products run on vector FMA here: no tile registers, no dot-product instructions.
+  Json tensorcore = Json::object();
+  for (const char *dtype :
+       {"fp16", "bf16", "tf32", "fp8_e4m3", "fp8_e5m2", "fp6_e2m3", "fp6_e3m2", "fp4_e2m1", "int8", "fp64"})
+    tensorcore[dtype] = false;
+  Json out = {{"backend", "cpu"},
+              {"name", info.name},
+              {"arch", info.arch},
+              {"tensorcore", tensorcore},
+              {"warp_size", 1},
+              {"cp_async", false},
+              {"shared_bytes_per_block", info.maxSharedBytes},
+              {"memory_bytes", info.memoryBytes},
+              {"compute_units", info.computeUnits},
+              {"vector_bytes", info.vectorBytes},
+              {"memory_flags", {"device", "pinned_host", "managed"}},
+              {"streams", true},
+              {"events", true},
+              {"graphs", true},
+              {"peer_access", false},
+              {"dtypes", dtypes}};
+  // The processor's name is whatever the firmware wrote.
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+DeviceInfo readDeviceInfo() {
+  DeviceInfo info;
+  info.name = processorName();
+  info.arch = "cpu";
+  info.memoryBytes = totalMemoryBytes();
+  info.maxSharedBytes = kMaxSharedBytes;
+  info.computeUnits = static_cast<uint32_t>(coreCount());
+  info.vectorBytes = vectorBytes();
+  info.capabilities = capabilitiesOf(info);
+  return info;
+}
+
+} // namespace
+
+const DeviceInfo &deviceInfo() {
+  static const DeviceInfo info = readDeviceInfo();
+  return info;
+}
+
+} // namespace tessera::cpu
