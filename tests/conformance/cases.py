@@ -45,6 +45,7 @@ class Program:
     name: str
     source: str
     numerics: str = "standard"
+    kernel: str = ""  # which one, where the source has several
     dims: dict = dataclasses.field(default_factory=dict)  # to specialise on
     tunables: dict = dataclasses.field(default_factory=dict)
     error: str = ""  # the code it must be refused with
@@ -103,7 +104,7 @@ class Writer:
             inputs = {name: {"dtype": dtype, "shape": list(np.shape(values)), "values": self.values(dtype, values)}
                       for name, (dtype, values) in r.inputs.items()}
             runs.append({"dims": r.dims, "scalars": r.scalars, "inputs": inputs, "outputs": outputs})
-        self.programs.append({"name": p.name, "source": p.source, "numerics": p.numerics, "dims": p.dims,
+        self.programs.append({"name": p.name, "source": p.source, "numerics": p.numerics, "kernel": p.kernel, "dims": p.dims,
                               "tunables": p.tunables, "error": p.error, "runs": runs})
 
     def finish(self):

@@ -1,0 +1,348 @@
+"""Graph functions: every op over dtypes and shapes around the tiles, and the combinations that fuse, against graph_model."""
+import itertools
+
+import numpy as np
+
+import graph_model as g
+from cases import Want, program
+from dtypes import DTYPES, FLOATS, random
+
+MATRICES = [{"M": 0, "N": 5}, {"M": 5, "N": 0}, {"M": 1, "N": 1}, {"M": 7, "N": 31}, {"M": 65, "N": 129}, {"M": 3, "N": 257}]
+BLOCKS = [{"B": 1, "M": 1, "N": 1}, {"B": 2, "M": 7, "N": 33}, {"B": 3, "M": 65, "N": 17}, {"B": 2, "M": 3, "N": 257}]
+EMPTY_BLOCKS = [{"B": 0, "M": 3, "N": 2}, {"B": 2, "M": 0, "N": 3}, {"B": 2, "M": 3, "N": 0}]
+
+
+def extent(dim, sizes):
+    return dim if isinstance(dim, int) else int(eval(dim, {}, dict(sizes)))  # "2*N": the language's own spelling
+
+
+def signature(params):
+    out = []
+    for name, (dims, dtype, *_) in params.items():
+        text = ", ".join(f'"{d}"' if isinstance(d, str) else str(d) for d in dims) if dims is not None else ""
+        out.append(f"{name}: ts.{dtype}" if dims is None else f"{name}: ts.Tensor[{text}, ts.{dtype}]")
+    return ", ".join(out)
+
+
+def function(name, params, body, model, sizes, scalars=None, before="", kernel="", prepare=None):
+    """params: name -> (dims, dtype[, low, high]), dims None for a scalar. `body` returns what `model` gives as a T or a
+    tuple of them, from the parameters in order; in/out parameters it gives as a dict."""
+    lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
+    p = program(name, f"{before}@ts.jit\ndef f({signature(params)}):\n{lines}", kernel="f" if before else kernel)
+    for seed, run in enumerate(sizes):
+        inputs, values = {}, []
+        for i, (param, (dims, dtype, *bounds)) in enumerate(params.items()):
+            if dims is None:
+                values.append(scalars[param])
+            else:
+                data = random(dtype, tuple(extent(d, run) for d in dims), 97 * seed + i, *bounds)
+                inputs[param] = (dtype, prepare(param, data, run) if prepare else data)
+                values.append(g.exact(*inputs[param]))
+        with np.errstate(all="ignore"):
+            got = model(*values)
+        got = got if isinstance(got, dict) else {"result": got} if isinstance(got, g.T) else {f"result{i}": t for i, t in enumerate(got)}
+        outputs = {}
+        for output, t in got.items():
+            tolerance = {} if t.exact() else {"bound": t.e}
+            outputs[output] = Want(t.dtype, t.shape, t.v, initial=inputs[output][1] if output in inputs else None, **tolerance)
+        names = {d: extent(d, run) for dims, *_ in params.values() for d in dims or () if isinstance(d, str)}
+        p.run({**run, **names}, {k: v for k, v in inputs.items() if k not in got}, outputs, scalars)
+    return p
+
+
+# ---- elementwise ----
+
+UNARY = {name: f"ts.{name}(x)" for name in [*g.MONOTONE, *g.SMOOTH, "abs", "relu"]} | {
+    "neg": "-x", "gelu_tanh": 'ts.gelu(x, approximate="tanh")'}
+RANGES = {"log": (0.01, 100), "log2": (0.01, 100), "sqrt": (0, 100), "rsqrt": (0.01, 100), "exp": (-8, 8), "exp2": (-8, 8)}
+SYMBOLS = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}", "minimum": "ts.minimum({}, {})",
+           "maximum": "ts.maximum({}, {})", "floordiv": "{} // {}", "mod": "{} % {}", "and": "{} & {}", "or": "{} | {}",
+           "xor": "{} ^ {}", "lt": "{} < {}", "le": "{} <= {}", "gt": "{} > {}", "ge": "{} >= {}", "eq": "{} == {}",
+           "ne": "{} != {}", "pow": "{} ** {}"}
+
+
+def nonzero(name, data, run):
+    return np.where(np.abs(data) < 0.25, 0.75, data) if data.dtype.kind == "f" else np.where(data == 0, 3, data)
+
+
+def unaries():
+    for dtype in FLOATS:
+        for op, text in UNARY.items():
+            yield function(f"graph/unary/{op}/{dtype}", {"x": (("M", "N"), dtype, *RANGES.get(op, (-4, 4)))}, f"return {text}",
+                           lambda x, op=op: g.unary(op, x), MATRICES)
+    for dtype in ("i64", "i32", "bool"):
+        for op, text in {"neg": "-x", "abs": "ts.abs(x)", "not": "~x"}.items():
+            if dtype == "bool" and op != "not":
+                continue
+            yield function(f"graph/unary/{op}/{dtype}", {"x": (("M", "N"), dtype)}, f"return {text}",
+                           lambda x, op=op: g.unary(op, x), MATRICES)
+
+
+def binaries():
+    """Each with the shapes that broadcast: a row, a column, both, a row of ones, and rank 0 through a reduction."""
+    def shapes(f):
+        return lambda x, y, row, col: (f(x, y), f(x, row), f(col, x), f(row, col))
+
+    def body(text):
+        return "return " + ", ".join(text.format(*pair) for pair in (("x", "y"), ("x", "row"), ("col", "x"), ("row", "col")))
+
+    floats = ["add", "sub", "mul", "div", "minimum", "maximum", "pow", *g.COMPARISONS]
+    for dtype, ops in [*((d, floats) for d in FLOATS), *((d, [*g.INT_OPS, *g.COMPARISONS]) for d in ("i64", "i32")),
+                       ("bool", ["and", "or", "xor", "eq"])]:
+        for op in ops:
+            bounds = (0.25, 3) if op == "pow" else () if op == "mul" or dtype == "bool" else (-2, 2)
+            params = {name: (dims, dtype, *bounds) for name, dims in
+                      (("x", ("M", "N")), ("y", ("M", "N")), ("row", ("N",)), ("col", ("M", 1)))}
+            yield function(f"graph/binary/{op}/{dtype}", params, body(SYMBOLS[op]),
+                           shapes(lambda a, b, op=op: g.binary(op, a, b)), MATRICES,
+                           prepare=nonzero if op in ("div", "floordiv", "mod") else None)
+
+
+def scalars_and_choices():
+    for dtype in (*FLOATS, "i32"):
+        number = 3 if dtype == "i32" else 1.5
+        yield function(f"graph/scalar/{dtype}", {"x": (("M", "N"), dtype), "s": (None, dtype)}, "return x * s + 2",
+                       lambda x, s, d=dtype: g.binary("add", g.binary("mul", x, g.exact(d, s)), g.exact(d, 2)), MATRICES,
+                       scalars={"s": number})
+        yield function(f"graph/where/{dtype}", {"x": (("M", "N"), dtype), "row": (("N",), dtype)},
+                       "return ts.where(x < row, x, row), ts.where(x > 0, x, 0)",
+                       lambda x, row, d=dtype: (g.where(g.binary("lt", x, row), x, row),
+                                                g.where(g.binary("gt", x, g.exact(d, 0)), x, g.exact(d, 0))), MATRICES)
+    yield function("graph/fma", {"x": (("M", "N"), "f32")}, "return ts.fma(x, x, 1.0)",
+                   lambda x: g.binary("add", g.binary("mul", x, x), g.exact("f32", 1)), MATRICES)
+
+
+def casts():
+    for source in ("f64", "f32", "f16", "bf16", "fp8_e4m3", "fp8_e5m2", "i64", "i32", "bool"):
+        for target in ("f64", "f32", "f16", "bf16", "fp8_e4m3", "fp8_e5m2", "i64", "i32", "bool"):
+            if source != target:
+                bounds = (-600, 600) if DTYPES[source].is_float else ()
+                yield function(f"graph/cast/{source}-{target}", {"x": (("M", "N"), source, *bounds)},
+                               f"return ts.cast(x, ts.{target})", lambda x, t=target: g.cast(x, t), MATRICES[1:4])
+
+
+# ---- reductions and normalisations ----
+
+def reductions():
+    forms = {"axis=-1": (2, False), "axis=0": (0, False), "axis=1, keepdims=True": (1, True), "axis=(0, 2)": ((0, 2), False), "": (None, False)}
+    for dtype in [*FLOATS, "i64", "i32"]:
+        for kind in ("sum", "mean", "prod", "max", "min"):
+            if kind == "mean" and not DTYPES[dtype].is_float:
+                continue
+            text = ", ".join(f"ts.{kind}(x{', ' if form else ''}{form})" for form in forms)
+            sizes = BLOCKS if kind == "prod" else BLOCKS + EMPTY_BLOCKS
+            bounds = (0.9, 1.1) if kind == "prod" and DTYPES[dtype].is_float else (-2, 2)
+            yield function(f"graph/reduce/{kind}/{dtype}", {"x": (("B", "M", "N"), dtype, *bounds)}, f"return {text}",
+                           lambda x, kind=kind: tuple(g.reduce(kind, x, axes, keep) for axes, keep in forms.values()), sizes)
+        for kind in ("argmax", "argmin"):
+            yield function(f"graph/reduce/{kind}/{dtype}", {"x": (("B", "M", "N"), dtype)},
+                           f"return ts.{kind}(x, axis=-1), ts.{kind}(x, axis=0), ts.{kind}(x, axis=1, keepdims=True)",
+                           lambda x, kind=kind: (g.reduce(kind, x, 2), g.reduce(kind, x, 0), g.reduce(kind, x, 1, True)), BLOCKS)
+    yield function("graph/reduce/long", {"x": (("M", "N"), "f32")}, "return ts.sum(x, axis=-1), ts.sum(x, axis=0), ts.mean(x)",
+                   lambda x: (g.reduce("sum", x, 1), g.reduce("sum", x, 0), g.reduce("mean", x)),
+                   [{"M": 3, "N": 10007}, {"M": 10007, "N": 3}])
+
+
+def normalisations():
+    x = ("B", "M", "N")
+    for dtype in FLOATS:
+        for name, log in (("softmax", False), ("log_softmax", True)):
+            yield function(f"graph/{name}/{dtype}", {"x": (x, dtype, -8, 8)}, f"return ts.{name}(x), ts.{name}(x, axis=0), ts.{name}(x, axis=1)",
+                           lambda x, log=log: (g.softmax(x, 2, log), g.softmax(x, 0, log), g.softmax(x, 1, log)), BLOCKS + EMPTY_BLOCKS)
+        params = {"x": (x, dtype), "w": (("N",), dtype), "b": (("N",), dtype)}
+        yield function(f"graph/layer_norm/{dtype}", params, "return ts.layer_norm(x, w, b), ts.layer_norm(x), ts.layer_norm(x, w, eps=0.1)",
+                       lambda x, w, b: (g.layer_norm(x, w, b), g.layer_norm(x), g.layer_norm(x, w, eps=0.1)), BLOCKS + EMPTY_BLOCKS[:2])
+        yield function(f"graph/layer_norm/axis/{dtype}", {"x": (x, dtype), "w": (("M",), dtype)}, "return ts.layer_norm(x, w, axis=1)",
+                       lambda x, w: g.layer_norm(x, w, axis=1), BLOCKS)
+        yield function(f"graph/rms_norm/{dtype}", {"x": (x, dtype), "w": (("N",), dtype)}, "return ts.rms_norm(x, w), ts.rms_norm(x, eps=0.01)",
+                       lambda x, w: (g.rms_norm(x, w), g.rms_norm(x, eps=0.01)), BLOCKS + EMPTY_BLOCKS[:2])
+    yield function("graph/softmax/far", {"x": (("M", "N"), "f32", -300, 300)}, "return ts.softmax(x)", lambda x: g.softmax(x), MATRICES[2:])
+    yield function("graph/layer_norm/offset", {"x": (("M", "N"), "f32", 99, 101)}, "return ts.layer_norm(x)", lambda x: g.layer_norm(x), MATRICES[3:])
+
+
+# ---- products ----
+
+PRODUCTS = [{"M": 1, "K": 1, "N": 1}, {"M": 64, "K": 64, "N": 64}, {"M": 65, "K": 33, "N": 129}, {"M": 7, "K": 257, "N": 31},
+            {"M": 0, "K": 3, "N": 4}, {"M": 3, "K": 0, "N": 4}, {"M": 97, "K": 5, "N": 1}]
+
+
+def products():
+    for dtype in (*FLOATS, "i32", "i8", "fp8_e4m3"):
+        for ta, tb in itertools.product((False, True), repeat=2):
+            if dtype not in ("f32", "bf16") and ta != tb:
+                continue
+            params = {"a": (("K", "M") if ta else ("M", "K"), dtype), "b": (("N", "K") if tb else ("K", "N"), dtype)}
+            yield function(f"graph/matmul/{'T' if ta else 'N'}{'T' if tb else 'N'}/{dtype}", params,
+                           f"return ts.matmul(a, b, trans_a={ta}, trans_b={tb})",
+                           lambda a, b, ta=ta, tb=tb: g.matmul(g.transposed(a) if ta else a, g.transposed(b) if tb else b), PRODUCTS)
+    batches = [{"B": 1, "H": 1, "M": 3, "K": 2, "N": 5}, {"B": 2, "H": 3, "M": 17, "K": 33, "N": 65}, {"B": 0, "H": 2, "M": 3, "K": 2, "N": 5}]
+    for dtype in ("f32", "bf16"):
+        yield function(f"graph/matmul/batch/{dtype}", {"a": (("B", "H", "M", "K"), dtype), "b": (("B", "H", "K", "N"), dtype)}, "return a @ b", g.matmul, batches)
+        yield function(f"graph/matmul/shared/{dtype}", {"a": (("B", "M", "K"), dtype), "b": (("K", "N"), dtype)}, "return a @ b, a.T @ a",
+                       lambda a, b: (g.matmul(a, b), g.matmul(g.transposed(a), a)), batches)
+        yield function(f"graph/matmul/broadcast/{dtype}", {"a": (("B", 1, "M", "K"), dtype), "b": (("H", "K", "N"), dtype)}, "return a @ b", g.matmul, batches)
+    yield function("graph/matmul/widen", {"a": (("M", "K"), "bf16"), "b": (("K", "N"), "bf16")}, "return ts.matmul(a, b, dtype=ts.f32)",
+                   lambda a, b: g.matmul(a, b, "f32"), PRODUCTS)
+
+
+def fusions():
+    """Epilogues, chains and what must not fuse: values used twice, or returned as well."""
+    act = {"gelu": "ts.gelu({})", "relu": "ts.relu({})", "silu": "ts.silu({})", "tanh": "ts.tanh({})", "sigmoid": "ts.sigmoid({})"}
+    for dtype in FLOATS:
+        for name, text in act.items():
+            if dtype not in ("f32", "bf16") and name not in ("gelu", "relu"):
+                continue
+            params = {"x": (("M", "K"), dtype, -1, 1), "w": (("K", "N"), dtype, -1, 1), "b": (("N",), dtype), "r": (("M", "N"), dtype)}
+            yield function(f"graph/fusion/epilogue/{name}/{dtype}", params, f"return {text.format('x @ w + b')} * 0.5 + r",
+                           lambda x, w, b, r, n=name, d=dtype: g.binary("add", g.binary("mul", g.unary(n, g.binary("add", g.matmul(x, w), b)), g.exact(d, 0.5)), r), PRODUCTS)
+        mlp = {"x": (("M", "D"), dtype, -1, 1), "w1": (("D", "F"), dtype, -1, 1), "b1": (("F",), dtype), "w2": (("F", "D"), dtype, -1, 1)}
+        yield function(f"graph/fusion/mlp/{dtype}", mlp, "h = ts.gelu(ts.gemm(x, w1) + b1)\nreturn ts.gemm(h, w2) + x",
+                       lambda x, w1, b1, w2: g.binary("add", g.matmul(g.unary("gelu", g.binary("add", g.matmul(x, w1), b1)), w2), x),
+                       [{"M": 1, "D": 1, "F": 1}, {"M": 65, "D": 33, "F": 129}, {"M": 0, "D": 4, "F": 5}, {"M": 7, "D": 64, "F": 256}])
+    xy = {"x": (("M", "N"), "f32"), "y": (("M", "N"), "f32")}
+
+    def chain(x, y):
+        a = g.binary("add", g.binary("mul", x, y), x)
+        b = g.unary("tanh", a)
+        return b, g.binary("sub", g.unary("exp", b), a)
+    yield function("graph/fusion/shared", xy, "a = x * y + x\nb = ts.tanh(a)\nreturn b, ts.exp(b) - a", chain, MATRICES)
+    yield function("graph/fusion/diamond", xy, "s = ts.sum(x, axis=-1, keepdims=True)\nreturn (x - s) * (y + s)",
+                   lambda x, y: (lambda s: g.binary("mul", g.binary("sub", x, s), g.binary("add", y, s)))(g.reduce("sum", x, 1, True)), MATRICES)
+    yield function("graph/fusion/scores", {"q": (("M", "D"), "f32"), "k": (("N", "D"), "f32"), "v": (("N", "D"), "f32")},
+                   "return ts.softmax(q @ k.T * 0.25) @ v",
+                   lambda q, k, v: g.matmul(g.softmax(g.binary("mul", g.matmul(q, g.transposed(k)), g.exact("f32", 0.25))), v),
+                   [{"M": 1, "N": 1, "D": 1}, {"M": 65, "N": 33, "D": 16}, {"M": 7, "N": 130, "D": 64}])
+    yield function("graph/fusion/prologue", {"x": (("M", "K"), "f32"), "w": (("K", "N"), "f32")}, "return ts.relu(x * 2.0) @ ts.tanh(w)",
+                   lambda x, w: g.matmul(g.unary("relu", g.binary("mul", x, g.exact("f32", 2))), g.unary("tanh", w)), PRODUCTS)
+    long = "y = x\n" + "".join(f"y = {t}\n" for t in ["ts.tanh(y * 1.25 + b)", "ts.maximum(y, -x)", "y * 0.5 - b"] * 8) + "return y"
+
+    def long_model(x, b):
+        y = x
+        for _ in range(8):
+            y = g.unary("tanh", g.binary("add", g.binary("mul", y, g.exact("f32", 1.25)), b))
+            y = g.binary("maximum", y, g.unary("neg", x))
+            y = g.binary("sub", g.binary("mul", y, g.exact("f32", 0.5)), b)
+        return y
+    yield function("graph/fusion/long", {"x": (("M", "N"), "f32", -1, 1), "b": (("N",), "f32", -1, 1)}, long, long_model, MATRICES)
+
+
+def attentions():
+    for dtype in FLOATS:
+        sizes = [{"B": 1, "S": 1, "T": 1}, {"B": 2, "S": 65, "T": 65}, {"B": 1, "S": 7, "T": 130}, {"B": 1, "S": 100, "T": 30}, {"B": 0, "S": 3, "T": 3}]
+        for causal in (False, True):
+            for label, hq, hk, d in (("mha", 2, 2, 64), ("gqa", 4, 2, 16), ("mqa", 3, 1, 17)):
+                if dtype not in ("f32", "bf16") and label != "gqa":
+                    continue
+                params = {"q": (("B", hq, "S", d), dtype), "k": (("B", hk, "T", d), dtype), "v": (("B", hk, "T", d), dtype)}
+                yield function(f"graph/attention/{label}/{'causal' if causal else 'full'}/{dtype}", params,
+                               f"return ts.op.flash_attention(q, k, v, causal={causal})",
+                               lambda q, k, v, c=causal: g.attention(q, k, v, c), sizes)
+    plain = {"q": (("S", "D"), "f32"), "k": (("T", "D"), "f32"), "v": (("T", "D"), "f32")}
+    yield function("graph/attention/matrix", plain, "return ts.op.flash_attention(q, k, v, scale=0.5)",
+                   lambda q, k, v: g.attention(q, k, v, scale=0.5), [{"S": 1, "T": 1, "D": 1}, {"S": 33, "T": 65, "D": 32}, {"S": 5, "T": 9, "D": 7}])
+
+
+def losses():
+    for dtype in FLOATS:
+        yield function(f"graph/mse/{dtype}", {"x": (("M", "N"), dtype), "y": (("M", "N"), dtype)}, "return ts.mse(x, y)", g.mse, MATRICES[2:])
+
+        def labels(name, data, run):
+            return data if name == "x" else np.abs(data) % run["N"]
+        for index in ("i32", "i64"):
+            yield function(f"graph/cross_entropy/{dtype}/{index}", {"x": (("M", "N"), dtype, -8, 8), "y": (("M",), index)},
+                           "return ts.cross_entropy(x, y)", g.cross_entropy, MATRICES[2:], prepare=labels)
+
+
+# ---- shapes and tables ----
+
+def shapes():
+    for dtype in (*FLOATS, "i64", "i32", "bool", "fp8_e4m3"):
+        x = {"x": (("B", "M", "N"), dtype)}
+
+        def one(name, text, f, params=x, sizes=BLOCKS + EMPTY_BLOCKS):
+            return function(f"graph/shape/{name}/{dtype}", params, f"return {text}", lambda *t: g.moved(f, *t), sizes)
+        yield one("transpose", "x.T", lambda x: np.swapaxes(x, 1, 2))
+        yield one("permute", "ts.transpose(x, (2, 0, 1))", lambda x: np.transpose(x, (2, 0, 1)))
+        yield one("reshape", "ts.reshape(x, (B * M, N))", lambda x: x.reshape(-1, x.shape[2]) if x.size else x.reshape(x.shape[0] * x.shape[1], x.shape[2]))
+        yield one("transpose-reshape", "ts.reshape(ts.transpose(x, (1, 0, 2)), (M, B * N))", lambda x: np.transpose(x, (1, 0, 2)).reshape(x.shape[1], x.shape[0] * x.shape[2]))
+        yield one("row", "x[0, :, 1:]", lambda x: x[0, :, 1:], sizes=[s for s in BLOCKS if s["B"]])
+        yield one("box", "x[:, 1:M - 1, 2:7]", lambda x: x[:, 1:-1, 2:7], sizes=BLOCKS[1:])
+        yield one("broadcast", "ts.broadcast_to(x, (3, B, M, N))", lambda x: np.broadcast_to(x, (3, *x.shape)).copy())
+        yield one("axes", "x[:, None, :, :]", lambda x: x[:, None])
+        two = {"x": (("B", "M", "N"), dtype), "y": (("B", "K", "N"), dtype)}
+        sizes = [{**s, "K": k} for s, k in zip(BLOCKS + EMPTY_BLOCKS, (1, 0, 64, 5, 2, 3, 4))]
+        yield one("concat", "ts.concat([x, y, x], axis=1)", lambda x, y: np.concatenate([x, y, x], 1), two, sizes)
+        yield one("concat-rows", "ts.concat([x, x], axis=0)", lambda x: np.concatenate([x, x], 0))
+    yield function("graph/shape/split", {"x": (("M", "3*N"), "f32")}, "a, b, c = ts.split(x, 3, axis=1)\nreturn a * b + c",
+                   lambda x: (lambda a, b, c: g.binary("add", g.binary("mul", a, b), c))(*(g.moved(lambda v, i=i: np.split(v, 3, 1)[i], x) for i in range(3))), MATRICES[2:])
+    yield function("graph/shape/heads", {"x": (("S", "H*K"), "f32"), "w": (("H", "K"), "f32")},
+                   "return ts.sum(ts.transpose(ts.reshape(x, (S, H, K)), (1, 0, 2)) * w[:, None, :], axis=-1)",
+                   lambda x, w: (lambda t: g.reduce("sum", g.binary("mul", t, g.moved(lambda v: v[:, None], w)), 2))(
+                       g.moved(lambda v: v.reshape(v.shape[0], *w.shape).transpose(1, 0, 2), x)),
+                   [{"S": 1, "H": 1, "K": 1}, {"S": 65, "H": 3, "K": 17}, {"S": 5, "H": 4, "K": 64}])
+    yield function("graph/shape/extents", {"x": (("M", "N"), "f32")}, "return ts.sum(x, axis=1) / ts.cast(N, ts.f32) + ts.zeros((M,), ts.f32), ts.full((M, 2), 7, ts.i32)",
+                   lambda x: (g.binary("div", g.reduce("sum", x, 1), g.exact("f32", x.shape[1])), g.exact("i32", np.full((x.shape[0], 2), 7))), MATRICES[2:])
+
+
+def tables():
+    def ids(name, data, run):
+        return data if name == "table" else np.where(np.abs(data) % 11 == 0, data % 5 - 9, np.abs(data) % max(run["V"], 1))
+    sizes = [{"V": 1, "D": 1, "S": 1}, {"V": 101, "D": 65, "S": 33}, {"V": 7, "D": 3, "S": 0}, {"V": 5, "D": 0, "S": 4}]
+    for dtype in (*FLOATS, "i32"):
+        for index in ("i32", "i64"):
+            yield function(f"graph/embedding/{dtype}/{index}", {"table": (("V", "D"), dtype), "ids": (("S",), index)},
+                           "return ts.embedding(table, ids)", g.gather, sizes, prepare=ids)
+    yield function("graph/embedding/batch", {"table": (("V", "D"), "f32"), "ids": (("S", 3), "i32"), "w": (("D", "E"), "f32")},
+                   "return ts.embedding(table, ids) @ w", lambda table, ids, w: g.matmul(g.gather(table, ids), w),
+                   [{**s, "E": 5} for s in sizes[:2]], prepare=lambda n, d, r: ids("table" if n != "ids" else n, d, r))
+
+
+# ---- functions and kernels that call each other ----
+
+KERNELS = """@ts.kernel
+def scaled(x: ts.Tensor["P", "Q", ts.f32], y: ts.Tensor["P", "Q", ts.f32], s: ts.f32):
+    for p in ts.tile.parallel(0, P, 8):
+        for q in ts.tile.parallel(0, Q, 16):
+            y[p:p+8, q:q+16] = x[p:p+8, q:q+16] * s + y[p:p+8, q:q+16]
+
+@ts.kernel
+def doubled(x: ts.Tensor["P", ts.f32]) -> ts.Tensor["P", ts.f32]:
+    i = ts.tile.linear_id()
+    if i < P:
+        x[i] = 2.0 * x[i]
+    return x
+
+def square(v):
+    return v * v
+
+@ts.jit
+def inner(x: ts.Tensor["A", "B", ts.f32], w: ts.Tensor["B", ts.f32]) -> ts.Tensor["A", ts.f32]:
+    return ts.sum(square(x) * w, axis=-1)
+
+"""
+
+
+def calls():
+    x, y, w = {"x": (("M", "N"), "f32")}, {"y": (("M", "N"), "f32")}, {"w": (("N",), "f32")}
+
+    def scaled(x, y, s):
+        return g.binary("add", g.binary("mul", x, g.exact("f32", s)), y)
+
+    def inner(x, w):
+        return g.reduce("sum", g.binary("mul", g.binary("mul", x, x), w), 1)
+    yield function("graph/call/kernel", x | y, "t = ts.tanh(y)\nscaled(x, t, 0.5)\nreturn ts.relu(t)",
+                   lambda x, y: g.unary("relu", scaled(x, g.unary("tanh", y), 0.5)), MATRICES, before=KERNELS)
+    yield function("graph/call/in-place", x | y, "scaled(x, y, 2.0)", lambda x, y: {"y": scaled(x, y, 2.0)}, MATRICES, before=KERNELS)
+    yield function("graph/call/scalar", x | y | {"s": (None, "f32")}, "t = x + 0.0\nscaled(y, t, s)\nreturn t", lambda x, y, s: scaled(y, x, s), MATRICES,
+                   before=KERNELS, scalars={"s": -1.5})
+    yield function("graph/call/function", x | w, "return inner(x, w) + 1.0", lambda x, w: g.binary("add", inner(x, w), g.exact("f32", 1)), MATRICES[2:], before=KERNELS)
+    yield function("graph/call/loop", x, "for i in range(3):\n    x = square(x) * 0.5\nreturn x",
+                   lambda x: [x := g.binary("mul", g.binary("mul", x, x), g.exact("f32", 0.5)) for _ in range(3)][-1], MATRICES, before=KERNELS)
+    yield function("graph/results", x | y, "return x + y, x", lambda x, y: {"result0": g.binary("add", x, y)}, MATRICES)
+    yield function("graph/identity", x, "return x * 1.0", lambda x: g.binary("mul", x, g.exact("f32", 1)), MATRICES)
+
+
+def programs():
+    for family in (unaries, binaries, scalars_and_choices, casts, reductions, normalisations, products, fusions, attentions, losses, shapes,
+                   tables, calls):
+        yield from family()
