@@ -2,7 +2,6 @@
 // use. Both come from one build, so C++ types cross it; no exception does.
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,29 +44,25 @@ struct Signature {
 
 struct CompileOptions {
   std::string fileName = "<source>";
-  std::string kernel;         // empty: the only one
-  std::string target = "cpu"; // "cpu", "cpu:skylake-avx512", "ptx:sm_90", ...
+  std::vector<std::string> kernels;           // empty: every one of the source (emit: the only one)
+  std::vector<std::string> targets = {"cpu"}; // "cpu", "cpu:skylake-avx512", "ptx:sm_90", ... (emit: one)
   std::string numerics = "standard";
   std::vector<std::pair<std::string, int64_t>> dims;     // values that may be specialised on
   std::vector<std::pair<std::string, int64_t>> tunables; // --set
-  std::string printIrAfterAll;                           // directory for numbered snapshots, empty: none
+  std::vector<std::string> embedIr; // levels whose text goes into the bundle: "graph", "tile"
+  std::string irLevel;              // not empty: the source is MLIR of this level, as a bundle holds it
+  std::string printIrAfterAll;      // directory for numbered snapshots, empty: none
 };
 
-/// Entry of a compiled CPU kernel. `values[i]` holds the i-th launch argument of decision D15: a pointer, a
-/// scalar's bits zero-extended, or an int64 dim. Runs the programs [begin, end) of the linearised grid, last
-/// axis fastest. `scratch` is 64-byte aligned, CompiledKernel::scratchBytes long and private to the call.
+/// Entry of a compiled CPU kernel, a symbol of its ELF image. `values[i]` holds the i-th launch argument of
+/// decision D15: a pointer, a scalar's bits zero-extended, or an int64 dim. Runs the programs [begin, end) of
+/// the linearised grid, last axis fastest. `scratch` is 64-byte aligned, as long as the metadata's
+/// scratch_bytes, and private to the call.
 using CpuKernelFn = void (*)(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch);
-
-struct CompiledKernel {
-  std::string metadata;               // YAML of seed 003 §11.2; see core/KernelMetadata.h for what it holds
-  CpuKernelFn entry = nullptr;        // CPU targets that can run here
-  std::shared_ptr<void> code;         // keeps the machine code alive
-  std::vector<std::string> fallbacks; // one line each (decision D4)
-};
 
 enum class CompileStatus : uint8_t { Ok, BadProgram, Unimplemented, BackendFailure };
 
-enum class Emit : uint8_t { Graph, Schedule, Tile, Target, Assembly, Object, Metadata };
+enum class Emit : uint8_t { Graph, Schedule, Tile, Target, Assembly, Object, Metadata, Bundle };
 
 class CompilerService {
 public:
@@ -75,10 +70,11 @@ public:
   /// Signatures of every kernel of a source. Errors go to `diags`, in line order.
   virtual CompileStatus signatures(std::string_view source, const std::string &fileName,
                                    std::vector<Signature> &out, std::vector<Diagnostic> &diags) noexcept = 0;
-  /// Compiles one kernel for a CPU that can run here. Thread-safe.
-  virtual CompileStatus compile(std::string_view source, const CompileOptions &, CompiledKernel &out,
+  /// Compiles the kernels for every target into one bundle (core/bundle/Bundle.h). Thread-safe.
+  virtual CompileStatus compile(std::string_view source, const CompileOptions &, std::string &bundle,
                                 std::vector<Diagnostic> &diags) noexcept = 0;
-  /// Compiles as far as `what` and returns its text (object code: its bytes).
+  /// Compiles one kernel for one target as far as `what` and returns its text (object code, bundle: its
+  /// bytes).
   virtual CompileStatus emit(std::string_view source, const CompileOptions &, Emit what, std::string &out,
                              std::vector<Diagnostic> &diags) noexcept = 0;
   /// The long text behind a diagnostic code; empty when unknown.

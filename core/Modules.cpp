@@ -13,6 +13,9 @@ tsr_status_t makeKernel(ContextObject &context, CompiledKernel compiled, std::un
       !LaunchPlan::make(kernel->metadata, kernel->plan, why))
     return fail(TSR_EINVAL, "kernel metadata: " + why);
   const KernelMetadata &m = kernel->metadata;
+  if (compiled.kind == EntryKind::Function)
+    return fail(TSR_UNIMPLEMENTED,
+                "TSR_UNIMPLEMENTED: graph function " + m.name + " on backend " + context.backend->name());
   KernelImage image;
   image.name = m.name;
   image.entry = reinterpret_cast<const void *>(compiled.entry);
@@ -42,39 +45,26 @@ tsr_status_t statusOf(CompileStatus status) {
   return TSR_EINTERNAL;
 }
 
+tsr_log_level_t levelOf(Diagnostic::Severity s) {
+  return s == Diagnostic::Severity::Error     ? TSR_LOG_ERROR
+         : s == Diagnostic::Severity::Warning ? TSR_LOG_WARNING
+                                              : TSR_LOG_NOTE;
+}
+
 /// Hands diagnostics to the caller's log; a failing status keeps the first error's text as the last error.
-class DiagnosticSink {
-public:
-  DiagnosticSink(tsr_log_fn log, void *user) : log_(log), user_(user) {}
-
-  tsr_status_t finish(CompileStatus result, const std::vector<Diagnostic> &diags) {
-    std::string first;
-    for (const Diagnostic &d : diags) {
-      std::string text = render(d, /*colour=*/false);
-      if (first.empty() && d.severity == Diagnostic::Severity::Error) first = text;
-      if (log_) log_(user_, level(d.severity), d.code.c_str(), text.c_str());
-    }
-    tsr_status_t status = statusOf(result);
-    if (status == TSR_SUCCESS) return status;
-    while (!first.empty() && first.back() == '\n')
-      first.pop_back();
-    return fail(status, first.empty() ? "the compiler failed without a diagnostic" : first);
+tsr_status_t conclude(CompileStatus result, const std::vector<Diagnostic> &diags, Log log) {
+  std::string first;
+  for (const Diagnostic &d : diags) {
+    std::string text = render(d, /*colour=*/false);
+    if (first.empty() && d.severity == Diagnostic::Severity::Error) first = text;
+    if (log.call) log.call(log.user, levelOf(d.severity), d.code.c_str(), text.c_str());
   }
-
-  void note(const std::string &text) {
-    logOnce(TSR_LOG_NOTE, "N_FALLBACK", text);
-    if (log_) log_(user_, TSR_LOG_NOTE, "N_FALLBACK", text.c_str());
-  }
-
-private:
-  static tsr_log_level_t level(Diagnostic::Severity s) {
-    return s == Diagnostic::Severity::Error     ? TSR_LOG_ERROR
-           : s == Diagnostic::Severity::Warning ? TSR_LOG_WARNING
-                                                : TSR_LOG_NOTE;
-  }
-  tsr_log_fn log_;
-  void *user_;
-};
+  tsr_status_t status = statusOf(result);
+  if (status == TSR_SUCCESS) return status;
+  while (!first.empty() && first.back() == '\n')
+    first.pop_back();
+  return fail(status, first.empty() ? "the compiler failed without a diagnostic" : first);
+}
 
 /// The compiler folds constants on the calling thread; its log runs outside of this.
 template <class Call> CompileStatus withDefaultFloats(Call call) {
@@ -102,38 +92,24 @@ tsr_status_t createModule(tsr_context_t handle, std::vector<CompiledKernel> kern
   return TSR_SUCCESS;
 }
 
-tsr_status_t compileKernels(std::string_view source, CompileOptions options, tsr_log_fn log, void *logUser,
-                            std::vector<CompiledKernel> &out) {
+tsr_status_t compileSource(std::string_view source, const CompileOptions &options, Log log,
+                           std::string &bundle) {
   std::string why;
   CompilerService *compiler = loadCompiler(why);
   if (!compiler) return fail(TSR_ENOTFOUND, why);
-
-  DiagnosticSink sink(log, logUser);
   std::vector<Diagnostic> diags;
-  std::vector<std::string> names;
-  if (!options.kernel.empty()) {
-    names.push_back(options.kernel);
-  } else {
-    std::vector<Signature> signatures;
-    CompileStatus result =
-        withDefaultFloats([&] { return compiler->signatures(source, options.fileName, signatures, diags); });
-    if (result != CompileStatus::Ok) return sink.finish(result, diags);
-    for (const Signature &s : signatures)
-      if (!s.isGraphFunction) names.push_back(s.kernel);
-    if (names.empty()) return fail(TSR_ECOMPILE, options.fileName + ": the source has no tile kernel");
-  }
-  for (const std::string &name : names) {
-    CompiledKernel kernel;
-    diags.clear();
-    options.kernel = name;
-    CompileStatus result =
-        withDefaultFloats([&] { return compiler->compile(source, options, kernel, diags); });
-    if (tsr_status_t status = sink.finish(result, diags)) return status;
-    for (const std::string &fallback : kernel.fallbacks)
-      sink.note(fallback);
-    out.push_back(std::move(kernel));
-  }
-  return TSR_SUCCESS;
+  CompileStatus result = withDefaultFloats([&] { return compiler->compile(source, options, bundle, diags); });
+  return conclude(result, diags, log);
+}
+
+void noteFallbacks(tsr_module_t handle, Log log) {
+  ModuleObject *module = lookup<ModuleObject>(handle);
+  if (!module) return;
+  for (auto &kernel : module->kernels)
+    for (const std::string &fallback : kernel->metadata.fallbacks) {
+      logOnce(TSR_LOG_NOTE, "N_FALLBACK", fallback);
+      if (log.call) log.call(log.user, TSR_LOG_NOTE, "N_FALLBACK", fallback.c_str());
+    }
 }
 
 } // namespace tessera

@@ -2,8 +2,17 @@
 #pragma once
 #include "core/CompilerService.h"
 #include "core/Objects.h"
+#include "core/bundle/Bundle.h"
 
 namespace tessera {
+
+/// One entry of a module, ready to run.
+struct CompiledKernel {
+  std::string metadata; // YAML; see core/KernelMetadata.h
+  CpuKernelFn entry = nullptr;
+  std::shared_ptr<void> code; // keeps the machine code alive
+  EntryKind kind = EntryKind::Kernel;
+};
 
 /// Makes a module of `kernels` for `context`: parses and checks their metadata, prepares their launches. On
 /// failure returns a status with the last error set. Also how tests bring in kernels of their own, without a
@@ -12,8 +21,18 @@ __attribute__((visibility("default"))) tsr_status_t createModule(tsr_context_t c
                                                                  std::vector<CompiledKernel> kernels,
                                                                  tsr_module_t *module);
 
-/// Compiles the kernels `options.kernel` names (empty: every tile kernel of the source).
-tsr_status_t compileKernels(std::string_view source, CompileOptions options, tsr_log_fn log, void *logUser,
-                            std::vector<CompiledKernel> &out);
+/// Where a caller wants to hear what the compiler has to say.
+struct Log {
+  tsr_log_fn call = nullptr;
+  void *user = nullptr;
+};
+
+/// Compiles what `options` name; the bundle's bytes. Diagnostics go to the log, the first error's text
+/// becomes the last error.
+tsr_status_t compileSource(std::string_view source, const CompileOptions &options, Log log,
+                           std::string &bundle);
+
+/// One note per fallback the kernels of the module take.
+void noteFallbacks(tsr_module_t module, Log log);
 
 } // namespace tessera

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "numerics/NumericsProfile.h"
@@ -78,18 +79,18 @@ CompileStatus Compilation::fail(CompileStatus status, std::string code, std::str
 }
 
 CompileStatus Compilation::checkOptions() {
-  std::string kind = options_.target.substr(0, options_.target.find(':'));
+  std::string kind = targetName().substr(0, targetName().find(':'));
   for (const char *gpu : {"ptx", "rocm", "levelzero", "level_zero"})
     if (kind == gpu)
       return fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
-                  "TSR_UNIMPLEMENTED: code generation for target '" + options_.target + "' is not built",
+                  "TSR_UNIMPLEMENTED: code generation for target '" + targetName() + "' is not built",
                   "use --target cpu");
   if (kind != "cpu")
-    return fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "unknown target '" + options_.target + "'",
+    return fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "unknown target '" + targetName() + "'",
                 "the targets are cpu, cpu:<LLVM CPU name>, ptx:<sm>, rocm:<gfx> and levelzero:<device>");
   std::string why;
-  if (!cpu::parseTarget(options_.target, target_, why))
-    return fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "target '" + options_.target + "': " + why,
+  if (!cpu::parseTarget(targetName(), target_, why))
+    return fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "target '" + targetName() + "': " + why,
                 "x86-64-v3 and skylake-avx512 are such names; plain cpu is the machine you are on");
   return CompileStatus::Ok;
 }
@@ -118,23 +119,38 @@ CompileStatus Compilation::checkProfile() {
 CompileStatus Compilation::begin(std::string_view source) {
   source_ = source;
   if (auto status = checkOptions(); status != CompileStatus::Ok) return status;
+  if (!options_.irLevel.empty()) return beginWithIr(source);
   frontend::FrontendOptions frontendOptions;
   frontendOptions.fileName = options_.fileName;
-  frontendOptions.kernel = options_.kernel;
+  if (!options_.kernels.empty()) frontendOptions.kernel = options_.kernels.front();
   frontendOptions.dims = options_.dims;
   frontendOptions.tunables = options_.tunables;
   if (auto status = frontend::compileToProgram(source, frontendOptions, kernel_, diags_);
       status != CompileStatus::Ok)
     return status;
   if (auto status = checkProfile(); status != CompileStatus::Ok) return status;
+  makeContextAndHandler();
+  module_ = graph::importKernel(*context_, kernel_, options_.fileName, options_.numerics);
+  reached_ = Level::Graph;
+  return module_ ? CompileStatus::Ok : passFailure("the program has no Graph IR form");
+}
+
+void Compilation::makeContextAndHandler() {
   context_ = makeContext();
   handler_ = std::make_unique<ScopedDiagnosticHandler>(context_.get(), [this](mlir::Diagnostic &d) {
     report(d);
     return success();
   });
-  module_ = graph::importKernel(*context_, kernel_, options_.fileName, options_.numerics);
-  reached_ = Level::Graph;
-  return module_ ? CompileStatus::Ok : passFailure("the program has no Graph IR form");
+}
+
+CompileStatus Compilation::beginWithIr(std::string_view source) {
+  if (options_.irLevel != "graph" && options_.irLevel != "tile")
+    return fail(CompileStatus::BadProgram, "E_LEVEL_UNKNOWN",
+                "there is no IR level '" + options_.irLevel + "'", "bundles hold graph and tile");
+  makeContextAndHandler();
+  module_ = parseSourceString<ModuleOp>(source, context_.get(), options_.fileName);
+  reached_ = options_.irLevel == "graph" ? Level::Graph : Level::Tile;
+  return module_ ? CompileStatus::Ok : passFailure("the IR does not parse");
 }
 
 /// An error of MLIR as a diagnostic of the source line its op came from.
@@ -163,7 +179,7 @@ CompileStatus Compilation::passFailure(const char *what) {
 
 CompileStatus Compilation::advance(Level level) {
   PassManager pm(context_.get(), ModuleOp::getOperationName());
-  PipelineOptions options{options_.target, target_, options_.printIrAfterAll};
+  PipelineOptions options{targetName(), target_, options_.printIrAfterAll};
   if (!options_.printIrAfterAll.empty())
     pm.addInstrumentation(makeSnapshots(options_.printIrAfterAll, snapshots_));
   for (int l = static_cast<int>(reached_) + 1; l <= static_cast<int>(level); ++l)
@@ -181,15 +197,18 @@ std::string Compilation::text() const {
   return out;
 }
 
-CompileStatus Compilation::metadata(std::string &yaml, std::vector<std::string> &fallbacks) {
-  module_.get()->walk([&](target::KernelInfoOp info) { yaml = info.getMetadata().str(); });
-  KernelMetadata meta;
+CompileStatus Compilation::entries(std::vector<BundleEntry> &out) {
   std::string why;
-  if (!KernelMetadata::fromYaml(yaml, meta, why))
-    return fail(CompileStatus::BackendFailure, "E_INTERNAL",
-                "the kernel metadata does not read back: " + why);
-  fallbacks = meta.fallbacks;
-  return CompileStatus::Ok;
+  bool sound = true;
+  module_.get()->walk([&](target::KernelInfoOp info) {
+    KernelMetadata meta;
+    out.push_back({info.getEntry().str(), EntryKind::Kernel, info.getMetadata().str()});
+    sound = sound && KernelMetadata::fromYaml(out.back().metadata, meta, why);
+  });
+  if (sound && !out.empty()) return CompileStatus::Ok;
+  return fail(CompileStatus::BackendFailure, "E_INTERNAL",
+              out.empty() ? "the target module has no kernel"
+                          : "the kernel metadata does not read back: " + why);
 }
 
 OwningOpRef<ModuleOp> Compilation::image() const {

@@ -2,6 +2,7 @@
 #pragma once
 #include "compiler/frontend/Frontend.h"
 #include "compiler/pipeline/Pipeline.h"
+#include "core/bundle/Bundle.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -12,13 +13,15 @@
 
 namespace tessera {
 
-/// Not thread-safe; independent compilations may run at the same time.
+/// Of one kernel for one target: options.targets has one name, options.kernels at most one. Not thread-safe;
+/// independent compilations may run at the same time.
 class Compilation {
 public:
   Compilation(CompileOptions options, std::vector<Diagnostic> &diags);
   ~Compilation();
 
-  /// Parses, checks and imports the kernel: the module is Graph IR afterwards.
+  /// Parses, checks and imports the kernel: the module is Graph IR afterwards (or, where options.irLevel is
+  /// set, IR of that level, parsed).
   [[nodiscard]] CompileStatus begin(std::string_view source);
   /// Runs the passes up to and including `level`.
   [[nodiscard]] CompileStatus advance(Level level);
@@ -29,15 +32,19 @@ public:
   std::string text() const;
   const frontend::Kernel &kernel() const { return kernel_; }
   const cpu::CpuTarget &target() const { return target_; }
-  /// After Target: the kernel's metadata document, read back and validated; and its functions as a module of
-  /// their own that LLVM takes.
-  [[nodiscard]] CompileStatus metadata(std::string &yaml, std::vector<std::string> &fallbacks);
+  /// What was asked to compile for.
+  const std::string &targetName() const { return options_.targets.front(); }
+  /// After Target: what the image offers, with metadata read back and validated; and its functions as a
+  /// module of their own that LLVM takes.
+  [[nodiscard]] CompileStatus entries(std::vector<BundleEntry> &out);
   mlir::OwningOpRef<mlir::ModuleOp> image() const;
 
   CompileStatus fail(CompileStatus, std::string code, std::string message, std::string hint = {});
 
 private:
   CompileStatus checkOptions();
+  CompileStatus beginWithIr(std::string_view source);
+  void makeContextAndHandler();
   CompileStatus checkProfile();
   void report(mlir::Diagnostic &);
   CompileStatus passFailure(const char *what);

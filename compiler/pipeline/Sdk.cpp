@@ -64,8 +64,8 @@ std::string ModuleIR::inspect_ir(std::string_view name) {
 ModuleIR tessera_frontend_compile(std::string_view source, const FrontendCompileOptions &o) {
   CompileOptions options;
   options.fileName = o.fileName;
-  options.kernel = o.kernel;
-  options.target = o.target;
+  if (!o.kernel.empty()) options.kernels = {o.kernel};
+  options.targets = {o.target};
   options.numerics = o.numerics;
   options.dims = o.dims;
   options.tunables = o.tunables;

@@ -1,11 +1,101 @@
 // CompilerService: what libtessera.so calls through the one exported C function.
 #include "compiler/pipeline/Codes.h"
-#include "compiler/pipeline/Compilation.h"
+#include "compiler/pipeline/Images.h"
 #include "core/BuildId.h"
+#include <algorithm>
 #include <cstring>
 
 namespace tessera {
 namespace {
+
+CompileStatus fail(std::vector<Diagnostic> &diags, CompileStatus status, const std::string &file,
+                   std::string code, std::string message) {
+  Diagnostic d;
+  d.code = std::move(code);
+  d.message = std::move(message);
+  d.file = file;
+  diags.push_back(std::move(d));
+  return status;
+}
+
+/// One bundle from one source: every kernel asked for, for every target asked for.
+class BundleJob {
+public:
+  BundleJob(std::string_view source, const CompileOptions &options, std::vector<Diagnostic> &diags)
+      : source_(source), options_(options), diags_(diags) {}
+
+  CompileStatus run(std::string &bytes) {
+    if (auto status = chooseKernels(); status != CompileStatus::Ok) return status;
+    bundle_.producer = TESSERA_BUILD_ID;
+    bundle_.sourceName = options_.fileName;
+    for (const std::string &target : options_.targets)
+      if (auto status = addTarget(target); status != CompileStatus::Ok) return status;
+    BundleError error;
+    if (writeBundle(bundle_, bytes, error)) return CompileStatus::Ok;
+    return fail(diags_, CompileStatus::BackendFailure, options_.fileName, error.code, error.message);
+  }
+
+private:
+  CompileStatus chooseKernels() {
+    kernels_ = options_.kernels;
+    if (!kernels_.empty()) return CompileStatus::Ok;
+    std::vector<Signature> signatures;
+    auto status = frontend::signatures(source_, options_.fileName, signatures, diags_);
+    if (status != CompileStatus::Ok) return status;
+    for (const Signature &s : signatures)
+      if (!s.isGraphFunction) kernels_.push_back(s.kernel);
+    if (!kernels_.empty()) return CompileStatus::Ok;
+    return fail(diags_, CompileStatus::BadProgram, options_.fileName, "E_NO_KERNEL",
+                "the source has no tile kernel");
+  }
+
+  CompileStatus addTarget(const std::string &target) {
+    const bool first = bundle_.images.empty();
+    cpu::CpuTarget resolved;
+    std::vector<CodeUnit> units;
+    for (const std::string &kernel : kernels_) {
+      CompileOptions one = options_;
+      one.kernels = {kernel};
+      one.targets = {target};
+      std::vector<Diagnostic> found;
+      Compilation c(std::move(one), found);
+      units.emplace_back();
+      auto status = compileOne(c, kernel, first, units.back());
+      // Every target meets the same warnings.
+      for (Diagnostic &d : found)
+        if (first || d.severity == Diagnostic::Severity::Error) diags_.push_back(std::move(d));
+      if (status != CompileStatus::Ok) return status;
+      resolved = c.target();
+    }
+    const bool known =
+        std::any_of(bundle_.images.begin(), bundle_.images.end(), [&](const BundleImage &image) {
+          return image.target == "cpu:" + resolved.cpu; // "cpu" and this machine's name are one target
+        });
+    if (known) return CompileStatus::Ok;
+    std::string why;
+    if (makeImages(resolved, std::move(units), bundle_.images, why)) return CompileStatus::Ok;
+    return fail(diags_, CompileStatus::BackendFailure, options_.fileName, "E_BACKEND",
+                "the image for " + target + " cannot be linked: " + why);
+  }
+
+  CompileStatus compileOne(Compilation &c, const std::string &kernel, bool keepIr, CodeUnit &unit) {
+    if (auto status = c.begin(source_); status != CompileStatus::Ok) return status;
+    for (auto [level, name] : {std::pair{Level::Graph, "graph"}, std::pair{Level::Tile, "tile"}}) {
+      const auto &wanted = options_.embedIr;
+      if (!keepIr || std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
+      if (auto status = c.advance(level); status != CompileStatus::Ok) return status;
+      bundle_.ir.push_back({name, kernel, c.text()});
+    }
+    if (auto status = c.advance(Level::Target); status != CompileStatus::Ok) return status;
+    return makeUnit(c, unit);
+  }
+
+  std::string_view source_;
+  const CompileOptions &options_;
+  std::vector<Diagnostic> &diags_;
+  std::vector<std::string> kernels_;
+  Bundle bundle_;
+};
 
 class Service final : public CompilerService {
 public:
@@ -14,25 +104,14 @@ public:
     return frontend::signatures(source, fileName, out, diags);
   }
 
-  CompileStatus compile(std::string_view source, const CompileOptions &options, CompiledKernel &out,
+  CompileStatus compile(std::string_view source, const CompileOptions &options, std::string &bundle,
                         std::vector<Diagnostic> &diags) noexcept override {
-    Compilation c(options, diags);
-    if (auto status = c.begin(source); status != CompileStatus::Ok) return status;
-    if (!c.target().isHost)
-      return c.fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN",
-                    "target '" + options.target + "' cannot run in this process", "use target cpu to run");
-    if (auto status = c.advance(Level::Target); status != CompileStatus::Ok) return status;
-    if (auto status = c.metadata(out.metadata, out.fallbacks); status != CompileStatus::Ok) return status;
-    std::string why;
-    void *entry = nullptr;
-    if (!cpu::jit(*c.image(), c.target(), c.kernel().name, out.code, entry, why))
-      return c.fail(CompileStatus::BackendFailure, "E_BACKEND", "LLVM could not compile the kernel: " + why);
-    out.entry = reinterpret_cast<CpuKernelFn>(entry);
-    return CompileStatus::Ok;
+    return BundleJob(source, options, diags).run(bundle);
   }
 
   CompileStatus emit(std::string_view source, const CompileOptions &options, Emit what, std::string &out,
                      std::vector<Diagnostic> &diags) noexcept override {
+    if (what == Emit::Bundle) return compile(source, options, out, diags);
     Compilation c(options, diags);
     if (auto status = c.begin(source); status != CompileStatus::Ok) return status;
     Level level = what == Emit::Graph      ? Level::Graph
@@ -41,7 +120,7 @@ public:
                                            : Level::Target;
     if (auto status = c.advance(level); status != CompileStatus::Ok) return status;
     std::string why;
-    std::vector<std::string> fallbacks;
+    CodeUnit unit;
     switch (what) {
     case Emit::Graph:
     case Emit::Schedule:
@@ -50,15 +129,22 @@ public:
       out = c.text();
       return CompileStatus::Ok;
     case Emit::Metadata:
-      return c.metadata(out, fallbacks);
+      if (auto status = c.entries(unit.entries); status != CompileStatus::Ok) return status;
+      for (size_t i = 0; i < unit.entries.size(); ++i)
+        out += (i ? "---\n" : "") + unit.entries[i].metadata;
+      return CompileStatus::Ok;
     case Emit::Assembly:
       if (cpu::emitAssembly(*c.image(), c.target(), out, why)) return CompileStatus::Ok;
-      break;
-    case Emit::Object:
-      if (cpu::emitObject(*c.image(), c.target(), out, why)) return CompileStatus::Ok;
+      return c.fail(CompileStatus::BackendFailure, "E_BACKEND", "LLVM could not compile the kernel: " + why);
+    case Emit::Object: {
+      auto status = makeUnit(c, unit);
+      out = std::move(unit.code);
+      return status;
+    }
+    case Emit::Bundle:
       break;
     }
-    return c.fail(CompileStatus::BackendFailure, "E_BACKEND", "LLVM could not compile the kernel: " + why);
+    return CompileStatus::BackendFailure;
   }
 
   std::string explain(std::string_view code) noexcept override {

@@ -1,4 +1,5 @@
 // Modules, kernels, launches.
+#include "core/Bundles.h"
 #include "core/Environment.h"
 #include "core/Modules.h"
 #include "core/api/Structs.h"
@@ -23,11 +24,12 @@ tsr_status_t readPairs(const tsr_named_int_t *entries, size_t count, const char 
 
 tsr_status_t compileOptions(ContextObject &context, const tsr_source_options_t &o, CompileOptions &out) {
   if (o.file_name) out.fileName = o.file_name;
-  if (o.kernel) out.kernel = o.kernel;
-  out.target = o.target ? o.target : context.device->info().arch;
-  if (out.target.substr(0, out.target.find(':')) != context.backend->name())
+  if (o.kernel && *o.kernel) out.kernels = {o.kernel};
+  const std::string target = o.target ? o.target : context.device->info().arch;
+  out.targets = {target};
+  if (target.substr(0, target.find(':')) != context.backend->name())
     return fail(TSR_EINVAL,
-                "target '" + out.target + "' is not of the context's backend " + context.backend->name());
+                "target '" + target + "' is not of the context's backend " + context.backend->name());
   std::string fromEnvironment = environment("TESSERA_NUMERICS");
   if (o.numerics)
     out.numerics = o.numerics;
@@ -60,20 +62,6 @@ tsr_status_t checkExtents(const KernelObject &kernel, const uint64_t *values) {
   return TSR_SUCCESS;
 }
 
-/// What an image seems to be, by its first bytes.
-const char *describeImage(const void *image, size_t size) {
-  auto has = [&](std::string_view id, size_t at) {
-    return size >= at + id.size() &&
-           std::memcmp(static_cast<const char *>(image) + at, id.data(), id.size()) == 0;
-  };
-  return has("\x7f"
-             "ELF",
-             0)
-             ? "an ELF object"
-         : has("TSRB", 4) ? "a Tessera bundle"
-                          : "of no known format";
-}
-
 } // namespace
 
 tsr_status_t tsrLoadModuleFromSource(tsr_context_t handle, const char *source, size_t len,
@@ -87,10 +75,12 @@ tsr_status_t tsrLoadModuleFromSource(tsr_context_t handle, const char *source, s
     if (tsr_status_t status = readOptions(options, o)) return status;
     CompileOptions compile;
     if (tsr_status_t status = compileOptions(*context, o, compile)) return status;
-    std::vector<CompiledKernel> kernels;
-    if (tsr_status_t status = compileKernels({source, len}, std::move(compile), o.log, o.log_user, kernels))
-      return status;
-    return createModule(handle, std::move(kernels), module);
+    std::string bundle;
+    Log log{o.log, o.log_user};
+    if (tsr_status_t status = compileSource({source, len}, compile, log, bundle)) return status;
+    if (tsr_status_t status = loadBundle(handle, bundle, compile.fileName, module)) return status;
+    noteFallbacks(*module, log);
+    return TSR_SUCCESS;
   });
 }
 
@@ -101,10 +91,7 @@ tsr_status_t tsrLoadModule(tsr_context_t handle, const void *image, size_t size,
     if (tsr_status_t status = requireOut(image, "image")) return status;
     if (tsr_status_t status = requireOut(module, "module")) return status;
     if (size == 0) return fail(TSR_EINVAL, "the image is empty");
-    return fail(
-        TSR_UNIMPLEMENTED,
-        std::string("the image (") + std::to_string(size) + " bytes) is " + describeImage(image, size) +
-            ", and compiled modules cannot be loaded yet: " + "load the source with tsrLoadModuleFromSource");
+    return loadBundle(handle, {static_cast<const char *>(image), size}, "the image", module);
   });
 }
 

@@ -2,6 +2,7 @@
 // seam can be tested without MLIR. FAKE_COMPILER_REFUSES makes it act as one of another build.
 #include "core/BuildId.h"
 #include "core/CompilerService.h"
+#include "core/test/Fixture.h"
 #include <cfenv>
 #include <cstdlib>
 #include <cstring>
@@ -9,8 +10,6 @@
 using namespace tessera;
 
 namespace {
-
-void setAnswer(const uint64_t *v, int64_t, int64_t, uint8_t *) { *reinterpret_cast<int64_t *>(v[0]) = 42; }
 
 class FakeCompiler final : public CompilerService {
   CompileStatus signatures(std::string_view source, const std::string &file, std::vector<Signature> &out,
@@ -25,19 +24,18 @@ class FakeCompiler final : public CompilerService {
       diags.push_back(d);
       return CompileStatus::BadProgram;
     }
-    auto add = [&](const char *name, bool isGraph) {
+    for (const char *name : {"first", "second"}) {
       Signature s;
       s.kernel = name;
-      s.isGraphFunction = isGraph;
       out.push_back(std::move(s));
-    };
-    add("whole", true);
-    if (source != "graph") add("first", false), add("second", false);
+    }
     return CompileStatus::Ok;
   }
 
-  CompileStatus compile(std::string_view source, const CompileOptions &o, CompiledKernel &out,
+  CompileStatus compile(std::string_view source, const CompileOptions &o, std::string &out,
                         std::vector<Diagnostic> &diags) noexcept override {
+    std::vector<Signature> all;
+    if (auto status = signatures(source, o.fileName, all, diags); status != CompileStatus::Ok) return status;
     if (source == "third" && std::fegetround() != FE_TONEAREST) return CompileStatus::BackendFailure;
     if (source == "silent") return CompileStatus::BackendFailure;
     if (source == "missing") {
@@ -50,15 +48,15 @@ class FakeCompiler final : public CompilerService {
     Diagnostic w;
     w.severity = Diagnostic::Severity::Warning;
     w.code = "W_UNUSED";
-    w.message = o.target + " " + o.numerics + " dims " + std::to_string(o.dims.size()) + " tunables " +
+    w.message = o.targets.at(0) + " " + o.numerics + " dims " + std::to_string(o.dims.size()) + " tunables " +
                 std::to_string(o.tunables.size());
     diags.push_back(w);
-    out.metadata = "{name: " + o.kernel +
-                   ", target: cpu, numerics: standard, params: [{name: out, kind: result, " +
-                   "dtype: i64, dims: ['1'], access: write}], launch: {}}";
-    out.entry = setAnswer;
-    out.fallbacks = {"fp4 runs as fp6"};
-    return CompileStatus::Ok;
+    std::vector<std::string> kernels = o.kernels;
+    if (kernels.empty()) kernels = {"first", "second"};
+    Bundle bundle;
+    bundle.images.push_back(test::fixtureImage("cpu:x86-64", kernels));
+    BundleError error;
+    return writeBundle(bundle, out, error) ? CompileStatus::Ok : CompileStatus::BackendFailure;
   }
 
   CompileStatus emit(std::string_view, const CompileOptions &, Emit, std::string &,

@@ -74,24 +74,6 @@ TEST_F(Modules, BadImagesAreRefused) {
   EXPECT_EQ(tsrGetKernel(m, nullptr, &k), TSR_ENOTFOUND);
 }
 
-TEST_F(Modules, CompiledImagesAreNamedAndNotLoaded) {
-  tsr_module_t m = nullptr;
-  const char elf[] = "\x7f"
-                     "ELF...",
-             bundle[] = "\x10\0\0\0TSRB", text[] = "# source";
-  EXPECT_EQ(tsrLoadModule(context, elf, 7, &m), TSR_UNIMPLEMENTED);
-  EXPECT_TRUE(lastErrorHas("the image (7 bytes) is an ELF object"));
-  EXPECT_EQ(tsrLoadModule(context, bundle, 8, &m), TSR_UNIMPLEMENTED);
-  EXPECT_TRUE(lastErrorHas("a Tessera bundle"));
-  EXPECT_EQ(tsrLoadModule(context, text, 3, &m), TSR_UNIMPLEMENTED);
-  EXPECT_TRUE(lastErrorHas("of no known format"));
-  EXPECT_EQ(tsrLoadModule(context, elf, 0, &m), TSR_EINVAL);
-  EXPECT_EQ(tsrLoadModule(context, nullptr, 7, &m), TSR_EINVAL);
-  EXPECT_EQ(tsrLoadModule(context, elf, 7, nullptr), TSR_EINVAL);
-  EXPECT_EQ(tsrLoadModule(nullptr, elf, 7, &m), TSR_EINVAL);
-  EXPECT_EQ(m, nullptr);
-}
-
 TEST_F(Modules, ArgumentsAreDescribed) {
   tsr_kernel_t k = kernel(kSaxpyYaml, saxpy);
   tsr_arg_info_t info{};

@@ -91,12 +91,12 @@ int compile(const Job &job, Emit what, const Arguments &args) {
   std::vector<Diagnostic> diags;
   if (int rc = conclude(compiler->signatures(job.source, job.file, signatures, diags), diags)) return rc;
   const Signature *signature = nullptr;
-  if (auto e = chooseKernel(signatures, options.kernel, signature)) return fail(*e);
+  if (auto e = chooseKernel(signatures, onlyKernel(options), signature)) return fail(*e);
   if (auto e = readNumbers(args.named("set"), "--set", *signature, checkTunable, options.tunables))
     return fail(*e);
   if (auto e = readNumbers(args.named("dim"), "--dim", *signature, checkDim, options.dims)) return fail(*e);
-  options.kernel = signature->kernel;
-  if (options.printIrAfterAll == ".") options.printIrAfterAll = fmt::format("ir-{}", options.kernel);
+  options.kernels = {signature->kernel};
+  if (options.printIrAfterAll == ".") options.printIrAfterAll = fmt::format("ir-{}", signature->kernel);
   recordOptions(options);
   std::error_code error;
   if (!options.printIrAfterAll.empty() &&
@@ -139,12 +139,12 @@ int compileMain(const Arguments &args, const std::string &commandLine) {
   if (auto e = readSource(job.file, job.source)) return fail(*e);
   CompileOptions &o = job.options;
   o.fileName = job.file;
-  o.kernel = args.value("kernel");
-  o.target = args.value("target", "cpu");
+  if (args.has("kernel")) o.kernels = {args.value("kernel")};
+  o.targets = {args.value("target", "cpu")};
   if (args.has("print-ir-after-all"))
     o.printIrAfterAll = args.value("print-ir-after-all").empty() ? "." : args.value("print-ir-after-all");
   if (auto e = chooseNumerics(args.value("numerics"), o.numerics)) return fail(*e);
-  if (auto e = checkTarget(o.target)) return fail(*e);
+  if (auto e = checkTarget(o.targets[0])) return fail(*e);
   const std::string output = args.value("output");
   if (stage->emit == Emit::Object && (output.empty() || output == "-") && isatty(STDOUT_FILENO))
     return fail(Error{"E_OPTION_VALUE", "object code is not for a terminal", "give -o FILE"});

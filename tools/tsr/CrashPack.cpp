@@ -49,11 +49,11 @@ void snapshot(const Job &job, const CompileOptions &options, Emit level, const s
 std::string describe(const Job &job, const std::string &reason) {
   struct utsname system = {};
   ::uname(&system);
-  std::string text =
-      fmt::format("reason: {}\ncommand: {}\nversion: {}\nsystem: {} {} {}\nfile: {}\nkernel: {}\n"
-                  "target: {}\nnumerics: {}\n",
-                  reason, job.commandLine, tsrVersion(), system.sysname, system.release, system.machine,
-                  job.file, job.options.kernel, job.options.target, job.options.numerics);
+  std::string text = fmt::format(
+      "reason: {}\ncommand: {}\nversion: {}\nsystem: {} {} {}\nfile: {}\nkernel: {}\n"
+      "target: {}\nnumerics: {}\n",
+      reason, job.commandLine, tsrVersion(), system.sysname, system.release, system.machine, job.file,
+      fmt::join(job.options.kernels, ","), fmt::join(job.options.targets, ","), job.options.numerics);
   for (const auto &[name, value] : job.options.dims)
     text += fmt::format("dim {}: {}\n", name, value);
   for (const auto &[name, value] : job.options.tunables)

@@ -136,7 +136,7 @@ int run(const Job &job, const RunOptions &options) {
   std::vector<Diagnostic> diags;
   if (int rc = conclude(compiler->signatures(job.source, job.file, signatures, diags), diags)) return rc;
   const Signature *signature = nullptr;
-  if (auto e = chooseKernel(signatures, job.options.kernel, signature)) return fail(*e);
+  if (auto e = chooseKernel(signatures, onlyKernel(job.options), signature)) return fail(*e);
 
   Session session;
   if (auto f = session.open(options.backend)) return report(*f);
@@ -144,7 +144,7 @@ int run(const Job &job, const RunOptions &options) {
   Binding binding;
   const Errors errors = bind(*signature, options.request, binding);
   CompileOptions compile = job.options;
-  compile.kernel = signature->kernel;
+  compile.kernels = {signature->kernel};
   compile.dims = binding.dims;
   compile.tunables = binding.tunables;
   recordOptions(compile);
@@ -187,7 +187,7 @@ int runMain(const Arguments &args, const std::string &commandLine) {
 
   Job job{.commandLine = commandLine, .file = args.positional()[0], .source = {}, .options = {}};
   job.options.fileName = job.file;
-  job.options.kernel = args.value("kernel");
+  if (args.has("kernel")) job.options.kernels = {args.value("kernel")};
   if (auto e = chooseNumerics(args.value("numerics"), job.options.numerics)) return fail(*e);
   RunOptions options{
       .request = {args.named("in"), args.named("out"), args.named("scalar"), args.named("dim"),

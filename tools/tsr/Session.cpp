@@ -91,7 +91,7 @@ MaybeFailure Session::compile(std::string_view source, const CompileOptions &o, 
   tsr_source_options_t options = {};
   options.struct_size = sizeof options;
   options.file_name = o.fileName.c_str();
-  options.kernel = o.kernel.c_str();
+  options.kernel = o.kernels.at(0).c_str();
   options.numerics = o.numerics.c_str();
   options.dims = dims.data();
   options.dim_count = dims.size();
@@ -104,7 +104,7 @@ MaybeFailure Session::compile(std::string_view source, const CompileOptions &o, 
     f->said = log.sawError;
     return f;
   }
-  return check(tsrGetKernel(module_, o.kernel.c_str(), &kernel_), "finding the kernel");
+  return check(tsrGetKernel(module_, o.kernels.at(0).c_str(), &kernel_), "finding the kernel");
 }
 
 MaybeFailure Session::fill(const BoundParam &p, void *target) {

@@ -22,7 +22,7 @@ public:
 
   /// A context on `backend`; empty: the environment's choice or the best there is.
   [[nodiscard]] MaybeFailure open(const std::string &backend);
-  /// Diagnostics go to stderr; so does a note per fallback if `showNotes`.
+  /// Compiles the one kernel named. Diagnostics go to stderr; so does a note per fallback if `showNotes`.
   [[nodiscard]] MaybeFailure compile(std::string_view source, const CompileOptions &, bool showNotes);
   /// Takes device memory for every tensor and fills it: inputs copied, the others zero.
   [[nodiscard]] MaybeFailure place(const Binding &);

@@ -18,6 +18,9 @@ int conclude(CompileStatus, const std::vector<Diagnostic> &);
 /// The compiler, or an error said and null.
 CompilerService *needCompiler();
 
+/// The one kernel that was named, or "".
+inline std::string onlyKernel(const CompileOptions &o) { return o.kernels.empty() ? "" : o.kernels.front(); }
+
 /// The kernel `name`, or the only one when `name` is empty.
 [[nodiscard]] MaybeError chooseKernel(const std::vector<Signature> &, const std::string &name,
                                       const Signature *&out);

@@ -47,7 +47,7 @@ void readOptions(int fd, CompileOptions &options) {
     std::string text;
     std::getline(lines, text);
     if (kind == "kernel")
-      options.kernel = text;
+      options.kernels = {text};
     else if (parseInt(text, value))
       (kind == "dim" ? options.dims : options.tunables).emplace_back(name, value);
   }
@@ -57,7 +57,8 @@ void readOptions(int fd, CompileOptions &options) {
 
 void recordOptions(const CompileOptions &options) {
   if (stateFd < 0) return;
-  std::string text = fmt::format("kernel -\t{}\n", options.kernel);
+  std::string text;
+  if (options.kernels.size() == 1) text = fmt::format("kernel -\t{}\n", options.kernels[0]);
   for (const auto &[name, value] : options.dims)
     text += fmt::format("dim {}\t{}\n", name, value);
   for (const auto &[name, value] : options.tunables)

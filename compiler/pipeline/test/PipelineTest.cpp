@@ -1,9 +1,10 @@
 // The compiler as users of the library and the runtime see it: levels, metadata, snapshots, refusals.
 #include "compiler/pipeline/Codes.h"
-#include "compiler/pipeline/Compilation.h"
+#include "compiler/pipeline/Images.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "core/BuildId.h"
 #include "core/KernelMetadata.h"
+#include "core/SharedObject.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include <cmath>
 #include <filesystem>
@@ -32,6 +33,29 @@ def count(x: ts.Tensor["n", ts.f32], s: ts.Tensor[1, ts.f32]):
     if i < n:
         ts.tile.atomic_add(s, 0, x[i])
 )";
+
+/// The only kernel of a bundle, loaded.
+struct Loaded {
+  std::string metadata;
+  std::shared_ptr<void> code;
+  CpuKernelFn entry = nullptr;
+
+  void open(const BundleImage &image) {
+    std::string why;
+    metadata = image.entries.at(0).metadata;
+    code = loadSharedObject(image.data, why);
+    ASSERT_TRUE(code) << why;
+    entry = reinterpret_cast<CpuKernelFn>(const_cast<void *>(findSymbol(code, image.entries[0].name)));
+    ASSERT_TRUE(entry);
+  }
+  void open(const std::string &bytes) {
+    Bundle bundle;
+    BundleError error;
+    ASSERT_TRUE(readBundle(bytes, "bundle", bundle, error)) << error.text();
+    ASSERT_EQ(bundle.images.size(), 1u);
+    open(bundle.images[0]);
+  }
+};
 
 CompilerService &service() { return *tesseraCompilerService(TESSERA_BUILD_ID); }
 
@@ -116,9 +140,11 @@ TEST(Pipeline, OperationsKeepTheirSourceLineDownToTarget) {
 }
 
 TEST(Pipeline, MetadataReadsBackAndNamesTheLaunch) {
-  CompiledKernel kernel;
+  std::string bytes;
   std::vector<Diagnostic> diags;
-  ASSERT_EQ(service().compile(kScale, {}, kernel, diags), CompileStatus::Ok);
+  ASSERT_EQ(service().compile(kScale, {}, bytes, diags), CompileStatus::Ok);
+  Loaded kernel;
+  ASSERT_NO_FATAL_FAILURE(kernel.open(bytes));
   KernelMetadata meta;
   std::string why;
   ASSERT_TRUE(KernelMetadata::fromYaml(kernel.metadata, meta, why)) << why;
@@ -151,15 +177,15 @@ class RefusalTest : public testing::TestWithParam<Refusal> {};
 TEST_P(RefusalTest, IsNamed) {
   const Refusal &r = GetParam();
   CompileOptions options;
-  options.target = r.target;
+  options.targets = {r.target};
   options.numerics = r.numerics;
-  CompiledKernel kernel;
+  std::string bundle;
   std::vector<Diagnostic> diags;
-  EXPECT_EQ(service().compile(r.source, options, kernel, diags), r.status);
+  EXPECT_EQ(service().compile(r.source, options, bundle, diags), r.status);
   ASSERT_EQ(diags.size(), 1u);
   EXPECT_EQ(diags[0].code, r.code);
   EXPECT_THAT(diags[0].message, HasSubstr(r.text));
-  EXPECT_EQ(kernel.entry, nullptr);
+  EXPECT_EQ(bundle, "");
   EXPECT_NE(service().explain(r.code), "");
 }
 
@@ -169,8 +195,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"Target", kScale, "gpu", "standard", CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "gpu"},
         Refusal{"Ptx", kScale, "ptx:sm_90", "standard", CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
                 "TSR_UNIMPLEMENTED"},
-        Refusal{"OtherCpu", kScale, "cpu:x86-64-v3", "standard", CompileStatus::BadProgram,
-                "E_TARGET_UNKNOWN", "cannot run in this process"},
+        Refusal{"NoKernel", "import tessera as ts\n", "cpu", "standard", CompileStatus::BadProgram,
+                "E_NO_KERNEL", "no tile kernel"},
         Refusal{"Profile", kScale, "cpu", "exact", CompileStatus::BadProgram, "E_NUMERICS_UNKNOWN", "exact"},
         Refusal{"Strict", kScale, "cpu", "strict", CompileStatus::Unimplemented, "E_UNIMPLEMENTED", "strict"},
         Refusal{"UnorderedAtomics", kCount, "cpu", "deterministic", CompileStatus::Unimplemented,
@@ -181,9 +207,11 @@ TEST(Pipeline, ProfilesThatAreHonouredCompile) {
   for (const char *profile : {"fast", "standard", "deterministic"}) {
     CompileOptions options;
     options.numerics = profile;
-    CompiledKernel kernel;
+    std::string bytes;
     std::vector<Diagnostic> diags;
-    EXPECT_EQ(service().compile(kScale, options, kernel, diags), CompileStatus::Ok) << profile;
+    EXPECT_EQ(service().compile(kScale, options, bytes, diags), CompileStatus::Ok) << profile;
+    Loaded kernel;
+    ASSERT_NO_FATAL_FAILURE(kernel.open(bytes));
     EXPECT_THAT(kernel.metadata, HasSubstr(profile));
   }
 }
@@ -203,15 +231,16 @@ TEST(Pipeline, FusedAndUnfusedAgree) {
       if (unfused) kernel->setAttr("schedule.fusion", mlir::StringAttr::get(kernel.getContext(), "none"));
     });
     ASSERT_EQ(c.advance(Level::Target), CompileStatus::Ok);
-    std::string yaml, why;
-    std::vector<std::string> fallbacks;
-    ASSERT_EQ(c.metadata(yaml, fallbacks), CompileStatus::Ok);
+    std::string why;
+    std::vector<CodeUnit> units(1);
+    std::vector<BundleImage> images;
+    ASSERT_EQ(makeUnit(c, units[0]), CompileStatus::Ok);
+    ASSERT_TRUE(makeImages(c.target(), std::move(units), images, why)) << why;
+    Loaded code;
+    ASSERT_NO_FATAL_FAILURE(code.open(images.at(0)));
     KernelMetadata meta;
-    ASSERT_TRUE(KernelMetadata::fromYaml(yaml, meta, why)) << why;
+    ASSERT_TRUE(KernelMetadata::fromYaml(code.metadata, meta, why)) << why;
     scratchBytes[unfused] = meta.scratchBytes;
-    std::shared_ptr<void> code;
-    void *entry = nullptr;
-    ASSERT_TRUE(cpu::jit(*c.image(), c.target(), "scale", code, entry, why)) << why;
     results[unfused].assign(100, 0);
     float a = 3;
     uint64_t values[4] = {reinterpret_cast<uint64_t>(x.data()),
@@ -219,7 +248,7 @@ TEST(Pipeline, FusedAndUnfusedAgree) {
     std::memcpy(&values[2], &a, sizeof a);
     std::vector<uint8_t> scratch(static_cast<size_t>(meta.scratchBytes) + 64);
     uint8_t *aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
-    reinterpret_cast<CpuKernelFn>(entry)(values, 0, 2, aligned);
+    code.entry(values, 0, 2, aligned);
   }
   EXPECT_EQ(results[0], results[1]);
   EXPECT_EQ(scratchBytes[0], 0); // one loop
@@ -244,9 +273,11 @@ TEST(Pipeline, CompilesFromSeveralThreads) {
   std::atomic<int> good = 0;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&] {
-      CompiledKernel kernel;
+      std::string bytes;
       std::vector<Diagnostic> diags;
-      good += service().compile(kScale, {}, kernel, diags) == CompileStatus::Ok && kernel.entry;
+      Loaded kernel;
+      good += service().compile(kScale, {}, bytes, diags) == CompileStatus::Ok &&
+              (kernel.open(bytes), kernel.entry != nullptr);
     });
   for (std::thread &t : threads)
     t.join();

@@ -1,7 +1,6 @@
 #include "plugins/cpu/codegen/Target.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -129,6 +128,11 @@ bool parseTarget(llvm::StringRef text, CpuTarget &out, std::string &why) {
     }
     info.reset(t->createMCSubtargetInfo(triple, out.cpu, ""));
   }
+  out.required.clear();
+#define TESSERA_CPU_FEATURE(NAME)                                                                            \
+  if (info->checkFeatures("+" NAME)) out.required.push_back(NAME);
+#include "sdk/schema/cpu_features.def"
+#undef TESSERA_CPU_FEATURE
   bool avx512 = info->checkFeatures("+avx512f") && info->checkFeatures("+avx512vl") &&
                 info->checkFeatures("+avx512bw") && info->checkFeatures("+avx512dq");
   bool avx2 = info->checkFeatures("+avx2") && info->checkFeatures("+fma");
@@ -143,34 +147,6 @@ bool emitAssembly(mlir::ModuleOp module, const CpuTarget &target, std::string &t
 
 bool emitObject(mlir::ModuleOp module, const CpuTarget &target, std::string &bytes, std::string &why) {
   return emitFile(module, target, llvm::CodeGenFileType::ObjectFile, bytes, why);
-}
-
-bool jit(mlir::ModuleOp module, const CpuTarget &target, llvm::StringRef symbol, std::shared_ptr<void> &owner,
-         void *&address, std::string &why) {
-  std::string bytes;
-  if (!emitObject(module, target, bytes, why)) return false;
-  auto fail = [&](llvm::Error e) {
-    why = llvm::toString(std::move(e));
-    return false;
-  };
-  auto created = llvm::orc::LLJITBuilder().create();
-  if (!created) return fail(created.takeError());
-  std::shared_ptr<llvm::orc::LLJIT> engine = std::move(*created);
-  // memset and memcpy may stand for loops that fill or copy scratch; fma and fmaf for the instruction on CPUs
-  // without it.
-  auto generator = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      engine->getDataLayout().getGlobalPrefix(), [](const llvm::orc::SymbolStringPtr &name) {
-        return (*name).starts_with("mem") || (*name).starts_with("fma");
-      });
-  if (!generator) return fail(generator.takeError());
-  engine->getMainJITDylib().addGenerator(std::move(*generator));
-  if (auto e = engine->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes, symbol)))
-    return fail(std::move(e));
-  auto found = engine->lookup(symbol);
-  if (!found) return fail(found.takeError());
-  address = found->toPtr<void *>();
-  owner = engine;
-  return true;
 }
 
 } // namespace tessera::cpu

@@ -1,9 +1,10 @@
 // The CPU a kernel is compiled for, and the LLVM half of the way: LLVM dialect -> LLVM IR -> machine code.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
-#include <memory>
 #include <string>
+#include <vector>
 
 namespace llvm {
 class TargetMachine;
@@ -16,8 +17,9 @@ namespace tessera::cpu {
 struct CpuTarget {
   std::string triple, cpu, features;
   bool isHost = false;
-  int64_t vectorBytes = 16;     // widest vector register worth using
-  int64_t vectorRegisters = 16; // of that width
+  int64_t vectorBytes = 16;          // widest vector register worth using
+  int64_t vectorRegisters = 16;      // of that width
+  std::vector<std::string> required; // features the code may use, of sdk/schema/cpu_features.def
 };
 
 /// Reads "cpu" (the host, detected at run time), "cpu:native" or "cpu:NAME" with a name LLVM knows for x86-64
@@ -31,8 +33,9 @@ struct CpuTarget {
 [[nodiscard]] bool emitObject(mlir::ModuleOp llvmDialect, const CpuTarget &, std::string &bytes,
                               std::string &why);
 
-/// Machine code in this process; `owner` keeps it alive. `symbol` is looked up with its plain name.
-[[nodiscard]] bool jit(mlir::ModuleOp llvmDialect, const CpuTarget &, llvm::StringRef symbol,
-                       std::shared_ptr<void> &owner, void *&address, std::string &why);
+/// Links objects into one shared object that exports `symbols` and needs nothing but the C library. Every
+/// symbol it refers to is there, else this fails. Thread-safe; links run one after another.
+[[nodiscard]] bool linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string> symbols,
+                              std::string &bytes, std::string &why);
 
 } // namespace tessera::cpu

@@ -32,7 +32,7 @@ std::string assembly(const char *source, const char *target) {
   CompilerService *service = tesseraCompilerService(TESSERA_BUILD_ID);
   EXPECT_NE(service, nullptr);
   CompileOptions options;
-  options.target = target;
+  options.targets = {target};
   std::string out;
   std::vector<Diagnostic> diags;
   EXPECT_EQ(service->emit(source, options, Emit::Assembly, out, diags), CompileStatus::Ok)
@@ -99,7 +99,7 @@ TEST(Codegen, BaselineX86HasNoFmaInstructions) {
 TEST(Codegen, UnknownCpuIsRefusedByName) {
   CompilerService *service = tesseraCompilerService(TESSERA_BUILD_ID);
   CompileOptions options;
-  options.target = "cpu:i8086x";
+  options.targets = {"cpu:i8086x"};
   std::string out;
   std::vector<Diagnostic> diags;
   EXPECT_EQ(service->emit(kGemm, options, Emit::Assembly, out, diags), CompileStatus::BadProgram);

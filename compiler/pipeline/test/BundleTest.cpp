@@ -1,0 +1,126 @@
+// What the compiler puts into a bundle: images by target, IR on request, nothing a host would have to
+// provide.
+#include "core/bundle/Bundle.h"
+#include "core/BuildId.h"
+#include "core/CompilerService.h"
+#include "core/SharedObject.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+constexpr const char *kTwo = R"(import tessera as ts
+@ts.kernel
+def double(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32]):
+    for i in ts.tile.parallel(0, n, 64):
+        y[i:i+64] = x[i:i+64] + x[i:i+64]
+
+@ts.kernel
+def clear(y: ts.Tensor["n", ts.f32]):
+    for i in ts.tile.parallel(0, n, 64):
+        y[i:i+64] = ts.tile.zeros((64,), ts.f32)
+)";
+
+Bundle compile(const CompileOptions &options, std::string_view source = kTwo) {
+  std::string bytes;
+  std::vector<Diagnostic> diags;
+  Bundle bundle;
+  BundleError error;
+  EXPECT_EQ(tesseraCompilerService(TESSERA_BUILD_ID)->compile(source, options, bytes, diags),
+            CompileStatus::Ok)
+      << (diags.empty() ? "" : render(diags[0], false));
+  EXPECT_TRUE(readBundle(bytes, "bundle", bundle, error)) << error.text();
+  return bundle;
+}
+
+std::vector<std::string> targets(const Bundle &bundle) {
+  std::vector<std::string> out;
+  for (const BundleImage &image : bundle.images)
+    out.push_back(image.target);
+  return out;
+}
+
+TEST(CompiledBundle, HoldsEveryKernelInOneImage) {
+  Bundle bundle = compile({});
+  EXPECT_EQ(bundle.producer, TESSERA_BUILD_ID);
+  ASSERT_EQ(bundle.images.size(), 1u);
+  ASSERT_EQ(bundle.images[0].entries.size(), 2u);
+  EXPECT_EQ(bundle.images[0].entries[0].name, "double");
+  EXPECT_EQ(bundle.images[0].entries[1].name, "clear");
+  EXPECT_EQ(bundle.images[0].format, ImageFormat::Elf);
+  EXPECT_TRUE(bundle.ir.empty());
+  std::string why;
+  std::shared_ptr<void> code = loadSharedObject(bundle.images[0].data, why);
+  ASSERT_TRUE(code) << why;
+  EXPECT_TRUE(findSymbol(code, "double"));
+  EXPECT_TRUE(findSymbol(code, "clear"));
+}
+
+TEST(CompiledBundle, HoldsOneImagePerTarget) {
+  CompileOptions options;
+  options.targets = {"cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:x86-64-v3"};
+  options.kernels = {"clear"};
+  Bundle bundle = compile(options);
+  EXPECT_THAT(targets(bundle), ElementsAre("cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4"));
+  for (const BundleImage &image : bundle.images)
+    EXPECT_EQ(image.entries.size(), 1u);
+  EXPECT_THAT(bundle.images[0].features, testing::Contains("sse4.2"));
+  EXPECT_THAT(bundle.images[0].features, testing::Not(testing::Contains("avx")));
+  EXPECT_THAT(bundle.images[1].features, testing::Contains("avx2"));
+  EXPECT_THAT(bundle.images[2].features, testing::Contains("avx512vl"));
+}
+
+TEST(CompiledBundle, KeepsIrThatCompilesAgain) {
+  CompileOptions options;
+  options.kernels = {"double"};
+  options.embedIr = {"graph", "tile"};
+  Bundle bundle = compile(options);
+  ASSERT_EQ(bundle.ir.size(), 2u);
+  EXPECT_EQ(bundle.ir[0].level, "graph");
+  EXPECT_THAT(bundle.ir[0].text, HasSubstr("graph.launch @double"));
+  EXPECT_THAT(bundle.ir[1].text, HasSubstr("tile.kernel @double"));
+  for (const BundleIr &ir : bundle.ir) {
+    CompileOptions again;
+    again.kernels = {ir.entry};
+    again.irLevel = ir.level;
+    Bundle made = compile(again, ir.text);
+    ASSERT_EQ(made.images.size(), 1u) << ir.level;
+    EXPECT_EQ(made.images[0].entries.at(0).metadata, bundle.images[0].entries.at(0).metadata) << ir.level;
+    EXPECT_EQ(made.images[0].hash, bundle.images[0].hash) << ir.level;
+  }
+}
+
+TEST(CompiledBundle, IsTheSameEveryTime) {
+  std::string first, second;
+  std::vector<Diagnostic> diags;
+  CompilerService &service = *tesseraCompilerService(TESSERA_BUILD_ID);
+  ASSERT_EQ(service.compile(kTwo, {}, first, diags), CompileStatus::Ok);
+  ASSERT_EQ(service.compile(kTwo, {}, second, diags), CompileStatus::Ok);
+  EXPECT_EQ(first, second);
+}
+
+TEST(CompiledBundle, BadIrIsRefused) {
+  CompilerService &service = *tesseraCompilerService(TESSERA_BUILD_ID);
+  CompileOptions options;
+  options.kernels = {"k"};
+  options.irLevel = "graph";
+  std::string bytes;
+  std::vector<Diagnostic> diags;
+  EXPECT_EQ(service.compile("this is no MLIR", options, bytes, diags), CompileStatus::BackendFailure);
+  EXPECT_FALSE(diags.empty());
+  diags.clear();
+  EXPECT_EQ(service.compile("module {}", options, bytes, diags), CompileStatus::BackendFailure);
+  ASSERT_FALSE(diags.empty());
+  EXPECT_THAT(diags[0].message, HasSubstr("no kernel"));
+  diags.clear();
+  options.irLevel = "object";
+  EXPECT_EQ(service.compile("module {}", options, bytes, diags), CompileStatus::BadProgram);
+  ASSERT_EQ(diags.size(), 1u);
+  EXPECT_EQ(diags[0].code, "E_LEVEL_UNKNOWN");
+}
+
+} // namespace

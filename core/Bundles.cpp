@@ -1,0 +1,144 @@
+#include "core/Bundles.h"
+#include "core/HostCpu.h"
+#include "core/LastError.h"
+#include "core/SharedObject.h"
+#include <algorithm>
+#include <climits>
+
+namespace tessera {
+namespace {
+
+tsr_status_t fail(tsr_status_t status, const BundleError &error) {
+  return tessera::fail(status, error.text());
+}
+
+std::string backendOf(const std::string &target) { return target.substr(0, target.find(':')); }
+
+/// Why the device cannot run the image; empty: it can.
+std::string obstacle(const BundleImage &image, const ContextObject &context) {
+  const char *backend = context.backend->name();
+  if (backendOf(image.target) != backend) return "not of backend " + std::string(backend);
+  if (std::string_view missing = firstMissing(image.features); !missing.empty())
+    return "this processor has no " + std::string(missing);
+  return "";
+}
+
+/// Larger is better among images that can run.
+int rank(const BundleImage &image) {
+  std::string_view name = std::string_view(image.target).substr(backendOf(image.target).size() + 1);
+  return name == hostCpuName() ? INT_MAX : static_cast<int>(image.features.size());
+}
+
+const BundleImage *choose(const Bundle &bundle, const ContextObject &context) {
+  const BundleImage *best = nullptr;
+  for (const BundleImage &image : bundle.images)
+    if (obstacle(image, context).empty() && (!best || rank(image) > rank(*best))) best = &image;
+  return best;
+}
+
+/// Appends the image's entries, ready to run.
+tsr_status_t open(const BundleImage &image, const std::string &name, std::vector<CompiledKernel> &out) {
+  auto refuse = [&](const std::string &why) {
+    return fail(TSR_EINVAL, {"E_IMAGE_LOAD", name + ": image for " + image.target + ": " + why, ""});
+  };
+  if (image.format != ImageFormat::Elf)
+    return fail(TSR_UNIMPLEMENTED,
+                {"E_UNIMPLEMENTED",
+                 name + ": TSR_UNIMPLEMENTED: backend " + backendOf(image.target) +
+                     " loads no images of format " + tessera::name(image.format) + " in this build",
+                 ""});
+  std::string why;
+  std::shared_ptr<void> code = loadSharedObject(image.data, why);
+  if (!code) return refuse(why);
+  for (const BundleEntry &entry : image.entries) {
+    CompiledKernel kernel;
+    kernel.metadata = entry.metadata;
+    kernel.kind = entry.kind;
+    kernel.code = code;
+    if (entry.kind == EntryKind::Kernel) {
+      kernel.entry = reinterpret_cast<CpuKernelFn>(const_cast<void *>(findSymbol(code, entry.name)));
+      if (!kernel.entry) return refuse("it exports no symbol " + entry.name);
+    }
+    out.push_back(std::move(kernel));
+  }
+  return TSR_SUCCESS;
+}
+
+tsr_status_t openBest(const Bundle &bundle, const ContextObject &context, const std::string &name,
+                      std::vector<CompiledKernel> &out, bool &found) {
+  const BundleImage *best = choose(bundle, context);
+  found = best != nullptr;
+  if (!best) return TSR_SUCCESS;
+  for (const BundleImage &image : bundle.images)
+    if (image.target == best->target)
+      if (tsr_status_t status = open(image, name, out)) return status;
+  return TSR_SUCCESS;
+}
+
+BundleError noImage(const Bundle &bundle, const ContextObject &context, const std::string &name,
+                    const std::string &compilerWhy) {
+  std::string held;
+  for (const BundleImage &image : bundle.images)
+    held += (held.empty() ? "" : ", ") + image.target + " (" + obstacle(image, context) + ")";
+  std::string_view cpu = hostCpuName();
+  std::string device = context.backend->name() + (cpu.empty() ? "" : ":" + std::string(cpu));
+  return {"E_BUNDLE_NO_IMAGE",
+          name + ": no image for " + device + "; it holds " + (held.empty() ? "none" : held) +
+              (bundle.ir.empty() ? " and no IR" : ", and its IR cannot be compiled: " + compilerWhy),
+          "compile with --target " + std::string(context.backend->name()) + ":..., or --embed-ir graph"};
+}
+
+/// The bundle's IR, compiled for this machine: of each entry the most general level there is.
+tsr_status_t openFromIr(const Bundle &bundle, const ContextObject &context, const std::string &name,
+                        std::vector<CompiledKernel> &out) {
+  std::string why = "it has none";
+  if (bundle.ir.empty() || !loadCompiler(why))
+    return fail(TSR_ENOTFOUND, noImage(bundle, context, name, why));
+  for (const BundleIr &ir : bundle.ir) {
+    bool better = std::any_of(bundle.ir.begin(), bundle.ir.end(), [&](const BundleIr &other) {
+      return other.entry == ir.entry && other.level == "graph" && ir.level != "graph";
+    });
+    if (better) continue;
+    CompileOptions options;
+    options.fileName = bundle.sourceName;
+    options.kernels = {ir.entry};
+    options.targets = {context.device->info().arch};
+    options.irLevel = ir.level;
+    std::string bytes;
+    if (tsr_status_t status = compileSource(ir.text, options, {}, bytes)) return status;
+    Bundle made;
+    BundleError error;
+    if (!readBundle(bytes, name, made, error)) return fail(TSR_EINTERNAL, error);
+    bool found = false;
+    if (tsr_status_t status = openBest(made, context, name, out, found)) return status;
+    if (!found) return fail(TSR_EINTERNAL, noImage(made, context, name, ""));
+  }
+  return TSR_SUCCESS;
+}
+
+} // namespace
+
+tsr_status_t loadBundle(tsr_context_t handle, std::string_view bytes, const std::string &name,
+                        tsr_module_t *module) {
+  ContextObject *context;
+  if (tsr_status_t status = resolve(handle, context)) return status;
+  Bundle bundle;
+  BundleError error;
+  if (!readBundle(bytes, name, bundle, error))
+    return fail(error.code == "E_BUNDLE_VERSION" ? TSR_UNIMPLEMENTED : TSR_EINVAL, error);
+  std::vector<CompiledKernel> kernels;
+  bool found = false;
+  if (tsr_status_t status = openBest(bundle, *context, name, kernels, found)) return status;
+  if (!found)
+    if (tsr_status_t status = openFromIr(bundle, *context, name, kernels)) return status;
+  return createModule(handle, std::move(kernels), module);
+}
+
+tsr_status_t loadImage(tsr_context_t handle, const BundleImage &image, const std::string &name,
+                       tsr_module_t *module) {
+  std::vector<CompiledKernel> kernels;
+  if (tsr_status_t status = open(image, name, kernels)) return status;
+  return createModule(handle, std::move(kernels), module);
+}
+
+} // namespace tessera

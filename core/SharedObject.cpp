@@ -1,0 +1,155 @@
+#include "core/SharedObject.h"
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace tessera {
+namespace {
+
+#if defined(__x86_64__)
+constexpr Elf64_Half kMachine = EM_X86_64;
+constexpr const char *kMachineName = "x86-64";
+#elif defined(__aarch64__)
+constexpr Elf64_Half kMachine = EM_AARCH64;
+constexpr const char *kMachineName = "aarch64";
+#else
+#error "name this machine's ELF architecture"
+#endif
+
+std::string machineName(Elf64_Half machine) {
+  switch (machine) {
+  case EM_X86_64:
+    return "x86-64";
+  case EM_AARCH64:
+    return "aarch64";
+  case EM_RISCV:
+    return "riscv";
+  case EM_386:
+    return "i386";
+  case EM_AMDGPU:
+    return "an AMD GPU";
+  default:
+    return "ELF machine " + std::to_string(machine);
+  }
+}
+
+struct Library {
+  void *handle = nullptr;
+  // Open for as long as the library is loaded: its path names the descriptor, and dlopen takes a path it has
+  // seen for the library it has loaded from there.
+  int fd = -1;
+
+  ~Library() {
+    if (handle) dlclose(handle);
+    if (fd >= 0) close(fd);
+  }
+};
+
+std::string lastSystemError() { return std::strerror(errno); }
+
+bool writeAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+int memoryFile() {
+#ifdef MFD_EXEC // kernels before 6.3 refuse the flag and need none
+  if (int fd = memfd_create("tessera-image", MFD_CLOEXEC | MFD_EXEC); fd >= 0 || errno != EINVAL) return fd;
+#endif
+  return memfd_create("tessera-image", MFD_CLOEXEC);
+}
+
+bool openInMemory(std::string_view bytes, Library &library, std::string &why) {
+  library.fd = memoryFile();
+  if (library.fd < 0 || !writeAll(library.fd, bytes)) {
+    why = "memory file: " + lastSystemError();
+    return false;
+  }
+  std::string path = "/proc/self/fd/" + std::to_string(library.fd);
+  library.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library.handle) why = dlerror();
+  return library.handle;
+}
+
+bool openAsFile(std::string_view bytes, Library &library, std::string &why) {
+  const char *folder = std::getenv("TMPDIR");
+  std::string path = std::string(folder && *folder ? folder : "/tmp") + "/tessera-image-XXXXXX";
+  int fd = mkostemp(path.data(), O_CLOEXEC);
+  if (fd < 0 || !writeAll(fd, bytes)) {
+    why = path + ": " + lastSystemError();
+  } else {
+    library.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library.handle) why = dlerror();
+  }
+  if (fd >= 0) {
+    close(fd);
+    unlink(path.c_str());
+  }
+  return library.handle;
+}
+
+} // namespace
+
+bool checkSharedObject(std::string_view bytes, std::string &why) {
+  Elf64_Ehdr header;
+  if (bytes.size() < sizeof header || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) {
+    why = "no ELF file";
+    return false;
+  }
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
+    why = "an ELF file that is not 64-bit little-endian";
+    return false;
+  }
+  if (header.e_machine != kMachine) {
+    why = "code for " + machineName(header.e_machine) + ", this machine is " + kMachineName;
+    return false;
+  }
+  if (header.e_type != ET_DYN) {
+    why = "an ELF file, but no shared object (an object file is linked with ld -shared first)";
+    return false;
+  }
+  auto outside = [&](uint64_t offset, uint64_t length) {
+    return offset > bytes.size() || length > bytes.size() - offset;
+  };
+  uint64_t table = uint64_t{header.e_phnum} * sizeof(Elf64_Phdr);
+  bool cut =
+      header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum == 0 || outside(header.e_phoff, table);
+  for (size_t i = 0; !cut && i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment, bytes.data() + header.e_phoff + i * sizeof segment, sizeof segment);
+    cut = outside(segment.p_offset, segment.p_filesz);
+  }
+  if (cut)
+    why = "a shared object that is cut short: a segment lies outside its " + std::to_string(bytes.size()) +
+          " bytes";
+  return !cut;
+}
+
+std::shared_ptr<void> loadSharedObject(std::string_view bytes, std::string &why, ObjectHome home) {
+  if (!checkSharedObject(bytes, why)) return nullptr;
+  auto library = std::make_shared<Library>();
+  if (home != ObjectHome::TemporaryFile && openInMemory(bytes, *library, why)) return library;
+  if (home == ObjectHome::Memory) return nullptr;
+  std::string fileWhy;
+  auto fromFile = std::make_shared<Library>();
+  if (openAsFile(bytes, *fromFile, fileWhy)) return fromFile;
+  why += (why.empty() ? "" : "; ") + fileWhy;
+  return nullptr;
+}
+
+const void *findSymbol(const std::shared_ptr<void> &object, const std::string &symbol) {
+  return dlsym(static_cast<Library *>(object.get())->handle, symbol.c_str());
+}
+
+} // namespace tessera

@@ -1,0 +1,86 @@
+#include "core/SharedObject.h"
+#include "core/HostCpu.h"
+#include "core/test/Fixture.h"
+#include <elf.h>
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+std::string image() { return fileBytes(TESSERA_FIXTURE_KERNELS); }
+
+std::string refusal(const std::string &bytes) {
+  std::string why;
+  EXPECT_EQ(loadSharedObject(bytes, why), nullptr);
+  return why;
+}
+
+int64_t call(const std::shared_ptr<void> &object, const char *symbol) {
+  auto entry = reinterpret_cast<void (*)(const uint64_t *, int64_t, int64_t, uint8_t *)>(
+      const_cast<void *>(findSymbol(object, symbol)));
+  int64_t out = 0;
+  uint64_t values[] = {reinterpret_cast<uint64_t>(&out)};
+  if (entry) entry(values, 0, 1, nullptr);
+  return out;
+}
+
+class Homes : public testing::TestWithParam<ObjectHome> {};
+
+TEST_P(Homes, RunTheCode) {
+  std::string why;
+  std::shared_ptr<void> object = loadSharedObject(image(), why, GetParam());
+  ASSERT_TRUE(object) << why;
+  EXPECT_EQ(call(object, "first"), 42);
+  EXPECT_EQ(call(object, "second"), 42);
+  EXPECT_EQ(findSymbol(object, "third"), nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Homes,
+                         testing::Values(ObjectHome::Any, ObjectHome::Memory, ObjectHome::TemporaryFile));
+
+/// A descriptor's number comes again, and with it the path; the libraries must not be mixed up.
+TEST(SharedObject, EachLoadIsItsOwnLibrary) {
+  std::string why, bytes = image();
+  std::shared_ptr<void> a = loadSharedObject(bytes, why), b = loadSharedObject(bytes, why);
+  ASSERT_TRUE(a && b) << why;
+  EXPECT_NE(findSymbol(a, "first"), findSymbol(b, "first"));
+  a = nullptr;
+  EXPECT_EQ(call(b, "first"), 42);
+  a = loadSharedObject(bytes, why);
+  ASSERT_TRUE(a) << why;
+  EXPECT_NE(findSymbol(a, "first"), findSymbol(b, "first"));
+}
+
+TEST(SharedObject, OtherFilesAreRefusedByName) {
+  EXPECT_EQ(refusal(""), "no ELF file");
+  EXPECT_EQ(refusal(std::string(100, 'x')), "no ELF file");
+  std::string bytes = image();
+  ASSERT_GT(bytes.size(), sizeof(Elf64_Ehdr));
+  auto changed = [&](size_t at, char value) {
+    std::string out = bytes;
+    out[at] = value;
+    return out;
+  };
+  EXPECT_NE(refusal(changed(EI_CLASS, ELFCLASS32)).find("not 64-bit"), std::string::npos);
+  EXPECT_NE(refusal(changed(EI_DATA, ELFDATA2MSB)).find("little-endian"), std::string::npos);
+  EXPECT_NE(
+      refusal(changed(offsetof(Elf64_Ehdr, e_machine), static_cast<char>(EM_RISCV))).find("code for riscv"),
+      std::string::npos);
+  EXPECT_NE(refusal(changed(offsetof(Elf64_Ehdr, e_type), ET_REL)).find("no shared object"),
+            std::string::npos);
+  EXPECT_NE(refusal(bytes.substr(0, bytes.size() / 4)).find("cut short"), std::string::npos);
+  EXPECT_NE(refusal(bytes.substr(0, sizeof(Elf64_Ehdr))).find("cut short"), std::string::npos);
+}
+
+TEST(HostCpu, FeaturesOutsideTheListAreMissing) {
+  EXPECT_EQ(firstMissing({}), "");
+  EXPECT_EQ(firstMissing({"telepathy"}), "telepathy");
+#if defined(__x86_64__)
+  EXPECT_EQ(firstMissing({"sse3"}), ""); // every x86-64 machine of these days
+  EXPECT_EQ(firstMissing({"sse3", "telepathy", "avx2"}), "telepathy");
+#endif
+}
+
+} // namespace
