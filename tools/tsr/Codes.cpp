@@ -61,6 +61,23 @@ constexpr CodeText toolCodes[] = {
      "Outputs are written beside their final name and renamed when complete, so the directory must be "
      "writable\n"
      "and have room. Nothing is left half-written."},
+    {"E_BUNDLE_FORMAT", "the file is no Tessera bundle",
+     "A bundle (.tsrb) has the letters TSRB at byte 8; `tsr compile FILE --emit bundle` makes one."},
+    {"E_BUNDLE_TRUNCATED", "a bundle ends too early",
+     "Its header says how long it is. The file was cut, as by a copy that broke off: copy or compile it "
+     "again."},
+    {"E_BUNDLE_CORRUPT", "a bundle is damaged",
+     "Its structure, its checksum, an image's hash or a rule of docs/bundles.md does not hold. Nothing of it "
+     "is used.\nCopy or compile it again."},
+    {"E_BUNDLE_VERSION", "a bundle is of another version of the format",
+     "A library reads bundles of its own major version and of minor versions up to its own. Compile the "
+     "source "
+     "with\nthis version, or install the one that made the file."},
+    {"E_BUNDLE_NO_IMAGE", "a bundle has no code this device can run",
+     "The message lists the targets it holds and what keeps each from running. Compile with more targets, or "
+     "keep IR\nwith --embed-ir graph, which the compiler turns into code where no image fits."},
+    {"E_IMAGE_LOAD", "a bundle's image does not load",
+     "It is code for another machine than its target says, is damaged, or lacks a kernel's symbol."},
     {"E_OUT_OF_MEMORY", "the tensors do not fit in memory",
      "The message says how much was wanted. Check the values given with --dim."},
     {"E_NO_COMPILER", "libtessera-compiler.so could not be loaded",

@@ -5,7 +5,7 @@ namespace tessera::cli {
 
 const std::vector<const Command *> &allCommands() {
   static const std::vector<const Command *> commands = {
-      &runCommand,     &compileCommand, &kernelsCommand, &backendsCommand,
+      &runCommand,     &compileCommand, &kernelsCommand, &inspectCommand,  &backendsCommand,
       &explainCommand, &versionCommand, &helpCommand,    &completeCommand,
   };
   return commands;

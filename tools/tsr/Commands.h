@@ -10,8 +10,8 @@ struct Command {
   int (*run)(const Arguments &, const std::string &commandLine);
 };
 
-extern const Command runCommand, compileCommand, kernelsCommand, backendsCommand, explainCommand,
-    versionCommand, helpCommand, completeCommand;
+extern const Command runCommand, compileCommand, kernelsCommand, inspectCommand, backendsCommand,
+    explainCommand, versionCommand, helpCommand, completeCommand;
 
 /// In the order of the help.
 const std::vector<const Command *> &allCommands();

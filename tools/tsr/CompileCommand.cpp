@@ -1,4 +1,5 @@
 // `tsr compile`: stops at one stage and writes it.
+#include "tools/tsr/BundleCommand.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Console.h"
 #include "tools/tsr/Options.h"
@@ -11,55 +12,7 @@
 #include <unistd.h>
 
 namespace tessera::cli {
-namespace {
 
-const CommandSpec spec = {
-    "compile",
-    "FILE --emit STAGE [options]",
-    "stop at one stage and show it: IR, assembly, object code, metadata",
-    "Compiles one kernel as far as STAGE and writes it to standard output or to a file.",
-    {
-        {"emit",
-         0,
-         OptionSpec::Value,
-         "STAGE",
-         "graph, schedule, tile, target, asm, object or metadata",
-         {"graph", "schedule", "tile", "target", "asm", "object", "metadata"}},
-        {"output", 'o', OptionSpec::Value, "FILE", "write there instead of to standard output"},
-        {"kernel", 0, OptionSpec::Value, "KERNEL", "which kernel; may be left out where there is one"},
-        {"target",
-         0,
-         OptionSpec::Value,
-         "TARGET",
-         "cpu (default: this machine's), cpu:skylake-avx512, cpu:x86-64-v3, ...",
-         {"cpu", "cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4"}},
-        {"numerics",
-         0,
-         OptionSpec::Value,
-         "PROFILE",
-         "fast, standard, deterministic or strict (default: TESSERA_NUMERICS, or standard)",
-         {"fast", "standard", "deterministic", "strict"}},
-        {"set", 0, OptionSpec::Named, "NAME=VALUE", "a tunable's value, from its declared space"},
-        {"dim", 0, OptionSpec::Named, "NAME=VALUE", "a dim the kernel may be specialised on"},
-        {"print-ir-after-all", 0, OptionSpec::OptionalValue, "DIR",
-         "write a numbered snapshot after every pass (default: ./ir-KERNEL)"},
-    },
-    1,
-    "  tsr compile samples/gemm/gemm.py --emit tile\n"
-    "  tsr compile samples/saxpy/saxpy.py --emit asm --target cpu:skylake-avx512 -o saxpy.s\n"
-    "  tsr compile samples/softmax/softmax.py --emit metadata --set ROWS=4\n",
-};
-
-struct Stage {
-  std::string_view name;
-  Emit emit;
-};
-constexpr Stage stages[] = {{"graph", Emit::Graph},      {"schedule", Emit::Schedule},
-                            {"tile", Emit::Tile},        {"target", Emit::Target},
-                            {"asm", Emit::Assembly},     {"object", Emit::Object},
-                            {"metadata", Emit::Metadata}};
-
-/// Reads every --set or --dim through its check.
 MaybeError readNumbers(const std::vector<NamedValue> &given, const char *option, const Signature &signature,
                        decltype(checkDim) check, std::vector<std::pair<std::string, int64_t>> &out) {
   for (const auto &[name, text] : given) {
@@ -82,6 +35,64 @@ int writeResult(const std::string &path, const std::string &text) {
   if (file.open(path, why) && file.write(text, why) && file.finish(why) && file.commit(why)) return exitOk;
   return fail(Error{"E_OUTPUT_WRITE", fmt::format("{}: {}", path, why), ""});
 }
+
+namespace {
+
+const CommandSpec spec = {
+    "compile",
+    "FILE --emit STAGE [options]",
+    "stop at one stage and write it: IR, assembly, object code, metadata, a bundle",
+    "Compiles one kernel as far as STAGE and writes it to standard output or to a file. A bundle holds every "
+    "kernel\n"
+    "of FILE (or the one named) for every target; it goes to FILE.tsrb in place of FILE.py.",
+    {
+        {"emit",
+         0,
+         OptionSpec::Value,
+         "STAGE",
+         "graph, schedule, tile, target, asm, object, metadata or bundle",
+         {"graph", "schedule", "tile", "target", "asm", "object", "metadata", "bundle"}},
+        {"output", 'o', OptionSpec::Value, "FILE", "write there instead of to standard output"},
+        {"kernel", 0, OptionSpec::Value, "KERNEL", "which kernel; may be left out where there is one"},
+        {"target",
+         0,
+         OptionSpec::Value,
+         "TARGET",
+         "cpu (default: this machine's), cpu:skylake-avx512, cpu:x86-64-v3, ...; for a bundle a list: "
+         "A,B,...",
+         {"cpu", "cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4"}},
+        {"numerics",
+         0,
+         OptionSpec::Value,
+         "PROFILE",
+         "fast, standard, deterministic or strict (default: TESSERA_NUMERICS, or standard)",
+         {"fast", "standard", "deterministic", "strict"}},
+        {"set", 0, OptionSpec::Named, "NAME=VALUE", "a tunable's value, from its declared space"},
+        {"dim", 0, OptionSpec::Named, "NAME=VALUE", "a dim the kernel may be specialised on"},
+        {"embed-ir",
+         0,
+         OptionSpec::Value,
+         "LEVEL,...",
+         "bundle: IR to keep for machines no image fits: graph, tile",
+         {"graph", "tile"}},
+        {"print-ir-after-all", 0, OptionSpec::OptionalValue, "DIR",
+         "write a numbered snapshot after every pass (default: ./ir-KERNEL)"},
+    },
+    1,
+    "  tsr compile samples/gemm/gemm.py --emit tile\n"
+    "  tsr compile samples/saxpy/saxpy.py --emit asm --target cpu:skylake-avx512 -o saxpy.s\n"
+    "  tsr compile samples/softmax/softmax.py --emit metadata --set ROWS=4\n"
+    "  tsr compile samples/saxpy/saxpy.py --emit bundle --target cpu:x86-64-v2,cpu:x86-64-v3 -o saxpy.tsrb\n",
+};
+
+struct Stage {
+  std::string_view name;
+  Emit emit;
+};
+constexpr Stage stages[] = {{"graph", Emit::Graph},      {"schedule", Emit::Schedule},
+                            {"tile", Emit::Tile},        {"target", Emit::Target},
+                            {"asm", Emit::Assembly},     {"object", Emit::Object},
+                            {"metadata", Emit::Metadata}};
 
 int compile(const Job &job, Emit what, const Arguments &args) {
   CompilerService *compiler = needCompiler();
@@ -107,7 +118,7 @@ int compile(const Job &job, Emit what, const Arguments &args) {
   diags.clear();
   CompileStatus status;
   {
-    const Progress progress("compiling " + options.kernel);
+    const Progress progress("compiling " + signature->kernel);
     status = compiler->emit(job.source, options, what, text, diags);
   }
   if (int rc = conclude(status, diags)) return rc;
@@ -127,10 +138,7 @@ int compileMain(const Arguments &args, const std::string &commandLine) {
     names.emplace_back(s.name);
     if (s.name == emit) stage = &s;
   }
-  if (emit == "bundle")
-    return fail(Error{"E_UNIMPLEMENTED", "TSR_UNIMPLEMENTED: --emit bundle: bundles cannot be written yet",
-                      "--emit object and --emit metadata give its parts"});
-  if (!stage)
+  if (!stage && emit != "bundle")
     return fail(Error{"E_OPTION_VALUE",
                       emit.empty() ? "--emit is missing" : fmt::format("there is no stage {}", emit),
                       suggest(emit, names)});
@@ -140,10 +148,13 @@ int compileMain(const Arguments &args, const std::string &commandLine) {
   CompileOptions &o = job.options;
   o.fileName = job.file;
   if (args.has("kernel")) o.kernels = {args.value("kernel")};
+  if (auto e = chooseNumerics(args.value("numerics"), o.numerics)) return fail(*e);
+  if (emit == "bundle") return compileBundle(std::move(job), args);
+  if (args.has("embed-ir"))
+    return fail(Error{"E_OPTION_VALUE", "--embed-ir is for bundles", "use it with --emit bundle"});
   o.targets = {args.value("target", "cpu")};
   if (args.has("print-ir-after-all"))
     o.printIrAfterAll = args.value("print-ir-after-all").empty() ? "." : args.value("print-ir-after-all");
-  if (auto e = chooseNumerics(args.value("numerics"), o.numerics)) return fail(*e);
   if (auto e = checkTarget(o.targets[0])) return fail(*e);
   const std::string output = args.value("output");
   if (stage->emit == Emit::Object && (output.empty() || output == "-") && isatty(STDOUT_FILENO))

@@ -157,13 +157,13 @@ int run(const Job &job, const RunOptions &options) {
 
   RunTimes times;
   {
-    Progress progress("compiling " + compile.kernel);
+    Progress progress("compiling " + signature->kernel);
     const auto compileStart = Clock::now();
     if (auto f = session.compile(job.source, compile, !options.verbose)) return report(*f);
     times.compileSeconds = secondsSince(compileStart);
-    progress.update("placing the arguments of " + compile.kernel);
+    progress.update("placing the arguments of " + signature->kernel);
     if (auto f = session.place(binding)) return report(*f);
-    progress.update("running " + compile.kernel);
+    progress.update("running " + signature->kernel);
     const auto runStart = Clock::now();
     if (auto f = session.run()) return report(*f);
     times.runSeconds = secondsSince(runStart);

@@ -13,8 +13,7 @@
 
 namespace tessera::cli {
 
-MaybeError readSource(const std::string &path, std::string &text) {
-  constexpr size_t limit = size_t(64) << 20;
+MaybeError readWhole(const std::string &path, size_t limit, std::string &text) {
   auto unreadable = [&](std::string_view why) {
     return Error{"E_FILE_READ", fmt::format("{}: {}", path, why), ""};
   };
@@ -24,12 +23,19 @@ MaybeError readSource(const std::string &path, std::string &text) {
   char buffer[65536];
   while (size_t n = std::fread(buffer, 1, sizeof buffer, file.get())) {
     text.append(buffer, n);
-    if (text.size() > limit) return unreadable("larger than 64 MiB: no source file");
+    if (text.size() > limit) return unreadable(fmt::format("larger than {} MiB", limit >> 20));
   }
   if (std::ferror(file.get())) return unreadable(std::strerror(errno));
+  return std::nullopt;
+}
+
+MaybeError readSource(const std::string &path, std::string &text) {
+  if (auto e = readWhole(path, size_t(64) << 20, text)) return e;
   if (const size_t at = text.find('\0'); at != text.npos)
-    return unreadable(fmt::format("line {} holds a NUL byte: this is no source text",
-                                  1 + std::count(text.begin(), text.begin() + ptrdiff_t(at), '\n')));
+    return Error{"E_FILE_READ",
+                 fmt::format("{}: line {} holds a NUL byte: this is no source text", path,
+                             1 + std::count(text.begin(), text.begin() + ptrdiff_t(at), '\n')),
+                 ""};
   return std::nullopt;
 }
 

@@ -5,6 +5,8 @@
 
 namespace tessera::cli {
 
+/// Reads a whole file of at most `limit` bytes.
+[[nodiscard]] MaybeError readWhole(const std::string &path, size_t limit, std::string &text);
 /// Reads a whole source file of at most 64 MiB.
 [[nodiscard]] MaybeError readSource(const std::string &path, std::string &text);
 

@@ -1,0 +1,146 @@
+// `tsr inspect`: what a bundle holds.
+#include "core/KernelMetadata.h"
+#include "core/bundle/Rules.h"
+#include "tools/tsr/Commands.h"
+#include "tools/tsr/Json.h"
+#include "tools/tsr/Source.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tessera::cli {
+namespace {
+
+const CommandSpec spec = {
+    "inspect",
+    "FILE.tsrb [--json]",
+    "what a bundle holds: images, kernels, parameters, IR",
+    "Checks a bundle and lists its images with target, format, size, hash and entries, and "
+    "the IR it keeps.",
+    {{"json", 0, OptionSpec::Flag, "", "as a JSON document"}},
+    1,
+    "  tsr inspect saxpy.tsrb\n"};
+
+const char *kindName(MetadataParam::Kind kind) {
+  static constexpr const char *names[] = {"tensor", "result", "scalar", "dim"};
+  return names[static_cast<size_t>(kind)];
+}
+
+const char *access(const MetadataParam &p) {
+  return p.reads && p.writes ? "readwrite" : p.writes ? "write" : "read";
+}
+
+bool isTensor(const MetadataParam &p) {
+  return p.kind == MetadataParam::Kind::Tensor || p.kind == MetadataParam::Kind::Result;
+}
+
+Json describe(const BundleEntry &entry, const KernelMetadata &m) {
+  Json params = Json::array();
+  for (const MetadataParam &p : m.params) {
+    Json j = {{"name", p.name}, {"kind", kindName(p.kind)}};
+    if (p.kind != MetadataParam::Kind::Dim) j["dtype"] = name(p.dtype);
+    if (isTensor(p)) {
+      j["dims"] = p.dims;
+      j["access"] = access(p);
+    }
+    params.push_back(std::move(j));
+  }
+  Json out = {{"name", entry.name}, {"kind", name(entry.kind)}, {"numerics", m.numerics}, {"params", params}};
+  if (m.plan) {
+    Json steps = Json::array();
+    for (const PlanStep &step : m.plan->steps)
+      steps.push_back(step.kernel);
+    out["plan"] = {{"buffers", m.plan->buffers.size()}, {"steps", steps}};
+  } else {
+    out["grid"] = m.axes;
+  }
+  return out;
+}
+
+std::string text(const BundleEntry &entry, const KernelMetadata &m) {
+  std::string out = fmt::format("  {} {}, numerics {}\n", name(entry.kind), entry.name, m.numerics);
+  for (const MetadataParam &p : m.params) {
+    if (isTensor(p))
+      out +=
+          fmt::format("    {:<12} {}[{}], {}\n", p.name, name(p.dtype), fmt::join(p.dims, ", "), access(p));
+    else if (p.kind == MetadataParam::Kind::Scalar)
+      out += fmt::format("    {:<12} {}\n", p.name, name(p.dtype));
+    else
+      out += fmt::format("    {:<12} dim\n", p.name);
+  }
+  if (m.plan)
+    out += fmt::format("    plan         {} launches, {} buffers\n", m.plan->steps.size(),
+                       m.plan->buffers.size());
+  else
+    out += fmt::format("    grid         [{}]\n", fmt::join(m.axes, ", "));
+  return out;
+}
+
+/// The whole bundle in both forms.
+struct Description {
+  Json json;
+  std::string text;
+};
+
+MaybeError describe(const std::string &file, size_t bytes, const Bundle &bundle, Description &out) {
+  out.text = fmt::format("{}: bundle {}.{}, {} bytes, from {} by {}\n", file, bundle.abiMajor,
+                         bundle.abiMinor, bytes, bundle.sourceName, bundle.producer);
+  Json images = Json::array(), texts = Json::array();
+  for (const BundleImage &image : bundle.images) {
+    out.text += fmt::format("image {}: {}, {} bytes, hash {}\n", image.target, name(image.format),
+                            image.data.size(), image.hash);
+    if (!image.features.empty()) out.text += fmt::format("  needs {}\n", fmt::join(image.features, " "));
+    Json entries = Json::array();
+    for (const BundleEntry &entry : image.entries) {
+      KernelMetadata m;
+      std::string why;
+      if (!KernelMetadata::fromYaml(entry.metadata, m, why))
+        return Error{"E_BUNDLE_CORRUPT",
+                     fmt::format("{}: metadata of {} for {}: {}", file, entry.name, image.target, why),
+                     "compile the file again"};
+      entries.push_back(describe(entry, m));
+      out.text += text(entry, m);
+    }
+    images.push_back({{"target", image.target},
+                      {"format", name(image.format)},
+                      {"bytes", image.data.size()},
+                      {"hash", image.hash},
+                      {"features", image.features},
+                      {"entries", std::move(entries)}});
+  }
+  for (const BundleIr &ir : bundle.ir) {
+    texts.push_back({{"level", ir.level}, {"entry", ir.entry}, {"bytes", ir.text.size()}});
+    out.text += fmt::format("ir {} of {}: {} bytes\n", ir.level, ir.entry, ir.text.size());
+  }
+  out.json = {{"file", file},
+              {"abi", fmt::format("{}.{}", bundle.abiMajor, bundle.abiMinor)},
+              {"bytes", bytes},
+              {"source", bundle.sourceName},
+              {"producer", bundle.producer},
+              {"images", std::move(images)},
+              {"ir", std::move(texts)}};
+  return std::nullopt;
+}
+
+int inspect(const Arguments &args, const std::string &) {
+  if (args.positional().empty())
+    return fail(Error{"E_NO_FILE", "no bundle", fmt::format("usage: tsr inspect {}", spec.synopsis)});
+  const std::string &file = args.positional()[0];
+  std::string bytes;
+  if (auto e = readWhole(file, kMaxBundleBytes, bytes)) return fail(*e);
+  Bundle bundle;
+  BundleError error;
+  if (!readBundle(bytes, file, bundle, error)) return fail(Error{error.code, error.message, error.hint});
+  Description description;
+  if (auto e = describe(file, bytes.size(), bundle, description)) return fail(*e);
+  if (args.has("json"))
+    printJson(description.json);
+  else
+    fmt::print("{}", description.text);
+  return exitOk;
+}
+
+} // namespace
+
+const Command inspectCommand = {spec, inspect};
+
+} // namespace tessera::cli
