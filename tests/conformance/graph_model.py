@@ -272,8 +272,7 @@ def layer_norm(x, gamma=None, beta=None, axis=-1, eps=1e-5):
     d = x.v - np.mean(x.v, **o)
     de = x.e + np.mean(x.e, **o) + u * ((n + 2) * np.mean(size, **o) + size)
     var = np.mean(d * d, **o)
-    # As mean((x - mean)^2), or as mean(x^2) - mean^2 around any point between 0 and the mean.
-    vare = np.mean(2 * np.abs(d) * de + de * de, **o) + (n + 4) * u * np.mean(size * size, **o)
+    vare = np.mean(2 * np.abs(d) * de + de * de, **o) + (n + 4) * u * var  # mean(x^2) - mean^2 would cancel
     r = 1 / np.sqrt(var + eps)
     re = 1 / np.sqrt(np.maximum(var - vare, 0) + eps) - r + FUNCTION * u * r
     return _scaled(x.dtype, d * r, np.abs(d) * re + de * (r + re) + 2 * u * np.abs(d * r), axis, gamma, beta, u)
