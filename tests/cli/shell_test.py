@@ -74,7 +74,7 @@ class Completion(Cli):
         self.assertIn("compile", self.tsr_line(""))
         self.assertEqual(self.tsr_line("ru"), ["run"])
         self.assertEqual(self.tsr_line("help comp"), ["compile", "complete"])
-        self.assertEqual(self.tsr_line("compile --em"), ["--emit"])
+        self.assertEqual(self.tsr_line("compile --outp"), ["--output"])
         self.assertEqual(self.tsr_line("explain E_DIM_CL"), ["E_DIM_CLASH"])
         self.assertEqual(self.tsr_line("nothing "), [])
 
