@@ -108,8 +108,6 @@ def scalars_and_choices():
                        "return ts.where(x < row, x, row), ts.where(x > 0, x, 0)",
                        lambda x, row, d=dtype: (g.where(g.binary("lt", x, row), x, row),
                                                 g.where(g.binary("gt", x, g.exact(d, 0)), x, g.exact(d, 0))), MATRICES)
-    yield function("graph/fma", {"x": (("M", "N"), "f32")}, "return ts.fma(x, x, 1.0)",
-                   lambda x: g.binary("add", g.binary("mul", x, x), g.exact("f32", 1)), MATRICES)
 
 
 def casts():
@@ -273,8 +271,8 @@ def shapes():
         sizes = [{**s, "K": k} for s, k in zip(BLOCKS + EMPTY_BLOCKS, (1, 0, 64, 5, 2, 3, 4))]
         yield one("concat", "ts.concat([x, y, x], axis=1)", lambda x, y: np.concatenate([x, y, x], 1), two, sizes)
         yield one("concat-rows", "ts.concat([x, x], axis=0)", lambda x: np.concatenate([x, x], 0))
-    yield function("graph/shape/split", {"x": (("M", "3*N"), "f32")}, "a, b, c = ts.split(x, 3, axis=1)\nreturn a * b + c",
-                   lambda x: (lambda a, b, c: g.binary("add", g.binary("mul", a, b), c))(*(g.moved(lambda v, i=i: np.split(v, 3, 1)[i], x) for i in range(3))), MATRICES[2:])
+    yield function("graph/shape/split", {"x": (("M", "3*N"), "f32"), "w": (("N",), "f32")}, "a, b, c = ts.split(x, 3, axis=1)\nreturn a * b + c * w",
+                   lambda x, w: (lambda a, b, c: g.binary("add", g.binary("mul", a, b), g.binary("mul", c, w)))(*(g.moved(lambda v, i=i: np.split(v, 3, 1)[i], x) for i in range(3))), MATRICES[2:])
     yield function("graph/shape/heads", {"x": (("S", "H*K"), "f32"), "w": (("H", "K"), "f32")},
                    "return ts.sum(ts.transpose(ts.reshape(x, (S, H, K)), (1, 0, 2)) * w[:, None, :], axis=-1)",
                    lambda x, w: (lambda t: g.reduce("sum", g.binary("mul", t, g.moved(lambda v: v[:, None], w)), 2))(

@@ -316,22 +316,15 @@ def attention(q, k, v, causal=False, scale=None):
 # ---- losses, tables, shapes ----
 
 def mse(prediction, target):
-    wide = [T(accumulator(t.dtype), t.v, t.e) for t in (prediction, target)]  # rounded once, at the end
-    d = binary("sub", *wide)
-    r = reduce("mean", binary("mul", d, d))
-    return rounded(prediction.dtype, r.v, r.e)
+    """Losses are f32 or f64."""
+    d = binary("sub", *(T(accumulator(t.dtype), t.v, t.e) for t in (prediction, target)))
+    return reduce("mean", binary("mul", d, d))
 
 
 def cross_entropy(logits, labels):
-    x = T(accumulator(logits.dtype), logits.v, logits.e)
-    picked = T(x.dtype, *(np.take_along_axis(t, labels.v[..., None], -1)[..., 0] for t in softmax_parts(x)))
-    r = reduce("mean", unary("neg", picked))
-    return rounded(logits.dtype, r.v, r.e)
-
-
-def softmax_parts(x):
-    y = softmax(x, -1, log=True)
-    return y.v, y.e
+    logs = softmax(T(accumulator(logits.dtype), logits.v, logits.e), -1, log=True)
+    picked = moved(lambda t: np.take_along_axis(t, labels.v[..., None], -1)[..., 0], logs)
+    return reduce("mean", unary("neg", picked))
 
 
 def gather(table, ids):

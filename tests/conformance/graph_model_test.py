@@ -116,13 +116,13 @@ def attention(q, k, v, causal=False, scale=None):
 
 
 def mse(a, b):
-    return made(a.dtype, np.mean((wide(a) - wide(b)) ** 2))
+    return made(g.accumulator(a.dtype), np.mean((wide(a) - wide(b)) ** 2))
 
 
 def cross_entropy(x, y):
     v = wide(x)
     d = v - v.max(-1, keepdims=True)
-    return made(x.dtype, np.mean(np.log(np.exp(d).sum(-1)) - np.take_along_axis(d, y.v[:, None], -1)[:, 0]))
+    return made(g.accumulator(x.dtype), np.mean(np.log(np.exp(d).sum(-1)) - np.take_along_axis(d, y.v[:, None], -1)[:, 0]))
 
 
 def simulated_cast(x, dtype):
