@@ -3,7 +3,10 @@
  * C99, and all a program needs: link libtessera.so.
  *
  * Errors. Every call returns a status. What went wrong, in words, is tsrLastError(), a text of the calling
- * thread that stands until that thread's next failing call. Out parameters are written on success only.
+ * thread that stands until that thread's next failing call. Out parameters are written on success only. What
+ * follows "Errors:" at a function is all it can find wrong, but for what any call may return: TSR_EOOM when
+ * the host's memory runs out, TSR_EINTERNAL, TSR_EDEVICE from a GPU's driver, and the failure of work queued
+ * earlier (see Order) from calls that queue on a stream or wait for one.
  *
  * Threads. Every call may come from any thread, and a handle may be used by many threads at once. The one
  * thing a caller owes is not to destroy a handle while another thread's call is using it. Handles are
@@ -94,7 +97,7 @@ typedef void (*tsr_log_fn)(void *user, tsr_log_level_t level, const char *code, 
  * process, for messages of `level` and of more severe ones; NULL ends it. Without one the library is silent.
  * Called on the thread of the call that has something to say, possibly by several at a time, and without
  * locks held, so it may call the library; a call of it that is under way in another thread may end after this
- * function has returned. */
+ * function has returned. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrSetLogCallback(tsr_log_fn callback, void *user, tsr_log_level_t level);
 
 /* ---- Backends ---- */
@@ -110,12 +113,12 @@ typedef struct tsr_backend_info {
 } tsr_backend_info_t;
 
 /* Every backend Tessera knows, whether usable here or not. `index` counts from 0; past the end:
- * TSR_ENOTFOUND. */
+ * TSR_ENOTFOUND. Errors: TSR_EINVAL, TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrGetBackendInfo(size_t index, tsr_backend_info_t *info);
 
 /* From now on contexts of this process are made on `name` unless their options say otherwise: it stands
  * before TESSERA_BACKEND. NULL: no longer. "level_zero" is "levelzero" wherever a name is read. A name that
- * cannot be used changes nothing. */
+ * cannot be used changes nothing. Errors: TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrSelectBackend(const char *name);
 
 typedef struct tsr_device_info {
@@ -130,11 +133,12 @@ typedef struct tsr_device_info {
 } tsr_device_info_t;
 
 /* A backend's devices, asked about without a context. `backend` NULL: the one tsrCreateContext would use now.
- * The strings are static. */
+ * The strings are static. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrGetDeviceCount(const char *backend, int32_t *count);
 TSR_API tsr_status_t tsrGetBackendDeviceInfo(const char *backend, int32_t device, tsr_device_info_t *info);
 
-/* The same and more as a JSON object, whose keys docs/c-abi.md lists. */
+/* The same and more as a JSON object, whose keys docs/c-abi.md lists.
+ * Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrGetBackendDeviceCapabilities(const char *backend, int32_t device, const char **json);
 
 /* ---- Contexts ---- */
@@ -161,16 +165,16 @@ typedef struct tsr_context_options {
 
 /* A context on device 0 of the default backend. A backend named by TESSERA_BACKEND or by the options that
  * cannot be used is an error (TSR_ENOTFOUND; TSR_UNIMPLEMENTED when known but not installed): there is no
- * substitute. */
+ * substitute. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrCreateContext(tsr_context_t *context);
 TSR_API tsr_status_t tsrCreateContextEx(const tsr_context_options_t *options, tsr_context_t *context);
 
 /* Waits for all its work, then destroys it with every buffer, stream, event, module and kernel made from it;
  * those handles and device pointers are invalid afterwards. A failure of queued work nobody asked about is
- * returned; the context is destroyed all the same. */
+ * returned; the context is destroyed all the same. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyContext(tsr_context_t context);
 
-/* The context's device. The strings live as long as the context. */
+/* The context's device. The strings live as long as the context. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGetDeviceInfo(tsr_context_t context, tsr_device_info_t *info);
 TSR_API tsr_status_t tsrGetDeviceCapabilities(tsr_context_t context, const char **json);
 
@@ -183,11 +187,12 @@ enum {
 };
 
 /* `bytes` of memory, aligned to 64 bytes at least, contents undefined. 0 bytes gives a pointer that may be
- * freed and compared, no more. TSR_EOOM when there is not so much. */
+ * freed and compared, no more. TSR_EOOM when there is not so much. Errors: TSR_EINVAL, TSR_EOOM. */
 TSR_API tsr_status_t tsrAlloc(tsr_context_t context, size_t bytes, uint32_t flags, void **dptr);
 
 /* Waits until the work queued in the context so far is done, then takes the block back. NULL is fine. A
- * pointer that tsrAlloc of this context did not return, or that was freed already, is TSR_EINVAL. */
+ * pointer that tsrAlloc of this context did not return, or that was freed already, is TSR_EINVAL.
+ * Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrFree(tsr_context_t context, void *dptr);
 
 typedef struct tsr_memory_info {
@@ -198,15 +203,16 @@ typedef struct tsr_memory_info {
   uint64_t pooled_bytes; /* kept by this context for later calls */
 } tsr_memory_info_t;
 
+/* Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGetMemoryInfo(tsr_context_t context, tsr_memory_info_t *info);
 
 /* Gives pooled memory that is not in use back to the system (small blocks share pages: as soon as none of
- * them is in use). */
+ * them is in use). Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrTrimMemory(tsr_context_t context);
 
 /* Copies. Device ranges must lie inside one live allocation of the context, else TSR_EINVAL. D2D ranges may
  * overlap. The plain forms queue on the default stream and wait for it. The Async forms only queue: the host
- * range must stay as it is until the stream has passed the copy. */
+ * range must stay as it is until the stream has passed the copy. Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrMemcpyH2D(tsr_context_t context, void *dst, const void *src, size_t bytes);
 TSR_API tsr_status_t tsrMemcpyD2H(tsr_context_t context, void *dst, const void *src, size_t bytes);
 TSR_API tsr_status_t tsrMemcpyD2D(tsr_context_t context, void *dst, const void *src, size_t bytes);
@@ -217,55 +223,64 @@ TSR_API tsr_status_t tsrMemcpyD2HAsync(tsr_context_t context, void *dst, const v
 TSR_API tsr_status_t tsrMemcpyD2DAsync(tsr_context_t context, void *dst, const void *src, size_t bytes,
                                        tsr_stream_t stream);
 
-/* Fills with a byte (0 to 255, else TSR_EINVAL). */
+/* Fills with a byte (0 to 255, else TSR_EINVAL). Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrMemset(tsr_context_t context, void *dst, int value, size_t bytes);
 TSR_API tsr_status_t tsrMemsetAsync(tsr_context_t context, void *dst, int value, size_t bytes,
                                     tsr_stream_t stream);
 
 /* ---- Streams ---- */
 
+/* Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrCreateStream(tsr_context_t context, tsr_stream_t *stream);
 
-/* Waits for its work, returns that work's failure if there was one, and destroys it in any case. */
+/* Waits for its work, returns that work's failure if there was one, and destroys it in any case.
+ * Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyStream(tsr_stream_t stream);
 
-/* The context's default stream as a handle. It cannot be destroyed. */
+/* The context's default stream as a handle. It cannot be destroyed. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGetDefaultStream(tsr_context_t context, tsr_stream_t *stream);
 
-/* Waits until the work queued so far is done. */
+/* Waits until the work queued so far is done. Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrStreamSynchronize(tsr_stream_t stream);
 
-/* The same with a limit: TSR_ETIMEOUT when it is still going on after timeout_ns. */
+/* The same with a limit: TSR_ETIMEOUT when it is still going on after timeout_ns.
+ * Errors: TSR_EINVAL, TSR_ETIMEOUT, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrStreamSynchronizeFor(tsr_stream_t stream, uint64_t timeout_ns);
 
-/* TSR_SUCCESS: all done. TSR_NOT_READY: still going on. Never waits. */
+/* TSR_SUCCESS: all done. TSR_NOT_READY: still going on. Never waits.
+ * Errors: TSR_EINVAL, TSR_NOT_READY, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrStreamQuery(tsr_stream_t stream);
 
-/* Waits for every stream of the context. Returns the first failure found, of the default stream first. */
+/* Waits for every stream of the context. Returns the first failure found, of the default stream first.
+ * Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrSynchronize(tsr_context_t context);
 
 /* ---- Events ---- */
 
+/* Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t *event);
 
-/* May be destroyed while recorded or waited for: the queued work keeps what it needs. */
+/* May be destroyed while recorded or waited for: the queued work keeps what it needs. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyEvent(tsr_event_t event);
 
 /* Marks the point the stream's queue has reached. Recording again moves the event; waits queued before keep
- * the point they had. `stream` NULL: the default stream of the event's context. */
+ * the point they had. `stream` NULL: the default stream of the event's context.
+ * Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrEventRecord(tsr_event_t event, tsr_stream_t stream);
 
 /* Work queued on `stream` after this call waits for the event's present point. An event never recorded holds
- * nothing back. Stream and event must be of one context. */
+ * nothing back. Stream and event must be of one context. Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrStreamWaitEvent(tsr_stream_t stream, tsr_event_t event);
 
 /* The host's wait and its question; a never recorded event is done. A failure of the recording stream is not
- * reported here but by that stream. */
+ * reported here but by that stream. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrEventSynchronize(tsr_event_t event);
+
+/* Errors: TSR_EINVAL, TSR_NOT_READY. */
 TSR_API tsr_status_t tsrEventQuery(tsr_event_t event);
 
 /* Milliseconds between two recorded points. TSR_EINVAL: one was never recorded; TSR_NOT_READY: not passed
- * yet. */
+ * yet. Errors: TSR_EINVAL, TSR_NOT_READY. */
 TSR_API tsr_status_t tsrEventElapsedMs(tsr_event_t start, tsr_event_t end, double *ms);
 
 /* ---- Modules ---- */
@@ -293,7 +308,8 @@ typedef struct tsr_source_options {
 
 /* Compiles a Tessera source text of `len` bytes (no NUL needed). Loads libtessera-compiler.so on first use:
  * TSR_ENOTFOUND when it is not installed. TSR_ECOMPILE: the program is wrong. TSR_UNIMPLEMENTED: it is right,
- * but the target lacks something, which the text names. `options` may be NULL. */
+ * but the target lacks something, which the text names. `options` may be NULL.
+ * Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_ECOMPILE, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrLoadModuleFromSource(tsr_context_t context, const char *source, size_t len,
                                              const tsr_source_options_t *options, tsr_module_t *module);
 
@@ -304,16 +320,17 @@ TSR_API tsr_status_t tsrLoadModule(tsr_context_t context, const void *image, siz
                                    tsr_module_t *module);
 
 /* Destroys the module and its kernel handles. Launches queued before still run: the code stays until they are
- * done. */
+ * done. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrUnloadModule(tsr_module_t module);
 
 /* ---- Kernels and launches ---- */
 
-/* `name` NULL: the only kernel of the module. The handle is the module's; there is nothing to destroy. */
+/* `name` NULL: the only kernel of the module. The handle is the module's; there is nothing to destroy.
+ * Errors: TSR_EINVAL, TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrGetKernel(tsr_module_t module, const char *name, tsr_kernel_t *kernel);
 
 /* The kernel's metadata, a YAML document: parameters, tile sizes, resources, launch geometry, fallbacks
- * taken. Owned by the module. */
+ * taken. Owned by the module. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrKernelMetadata(tsr_kernel_t kernel, const char **yaml);
 
 typedef enum { TSR_ARG_TENSOR = 0, TSR_ARG_RESULT = 1, TSR_ARG_SCALAR = 2, TSR_ARG_DIM = 3 } tsr_arg_kind_t;
@@ -326,7 +343,8 @@ typedef struct tsr_arg_info {
   uint32_t bytes;    /* of one element, the scalar or the dim */
 } tsr_arg_info_t;
 
-/* What tsrLaunch expects as argument `index`, counted from 0. Past the last one: TSR_ENOTFOUND. */
+/* What tsrLaunch expects as argument `index`, counted from 0. Past the last one: TSR_ENOTFOUND.
+ * Errors: TSR_EINVAL, TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrKernelArgInfo(tsr_kernel_t kernel, size_t index, tsr_arg_info_t *info);
 
 /* Programs per axis. x runs over the last (fastest) axis of the metadata's launch.axes, y over the one before
@@ -345,7 +363,8 @@ typedef struct {
  * and block must equal what the metadata derives, and smem_bytes must be 0 or equal too. A grid without
  * programs does nothing, successfully. TSR_EINVAL names the first argument that is missing, null, misaligned
  * (to its dtype), negative (a dim), or larger by its dims than what its allocation has from the pointer on.
- * On the CPU a pointer to the host's own memory is taken as it is; Debug and sanitizer builds refuse it. */
+ * On the CPU a pointer to the host's own memory is taken as it is; Debug and sanitizer builds refuse it.
+ * Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch, void **args,
                                size_t nargs);
 
@@ -359,6 +378,7 @@ typedef struct tsr_launch_ex {
   uint64_t flags;    /* 0; anything else is TSR_UNIMPLEMENTED */
 } tsr_launch_ex_t;
 
+/* Errors: TSR_EINVAL, TSR_UNIMPLEMENTED, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrLaunchEx(tsr_kernel_t kernel, tsr_stream_t stream, const tsr_launch_ex_t *launch);
 
 /* ---- Graphs ----
@@ -374,21 +394,23 @@ TSR_API tsr_status_t tsrLaunchEx(tsr_kernel_t kernel, tsr_stream_t stream, const
  * replay is queued. */
 
 /* TSR_EINVAL when the stream is being captured already. The default stream can be captured through its
- * handle. */
+ * handle. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrStreamBeginCapture(tsr_stream_t stream);
 
 /* Ends the capture. The graph belongs to the stream's context and may hold nothing. TSR_EINVAL: no capture is
- * going on, or `graph` is NULL (the capture goes on). Destroying a stream drops its capture. */
+ * going on, or `graph` is NULL (the capture goes on). Destroying a stream drops its capture.
+ * Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrStreamEndCapture(tsr_stream_t stream, tsr_graph_t *graph);
 
-/* 1 in *capturing between begin and end, else 0. */
+/* 1 in *capturing between begin and end, else 0. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrStreamIsCapturing(tsr_stream_t stream, int32_t *capturing);
 
 /* Queues the whole graph: its work runs in the order it was recorded, as if each piece had been queued now,
  * at a smaller cost. Any stream of the graph's context will do, any thread, and any number of replays at a
  * time: those on one stream follow each other, those on several run side by side, so work that writes memory
  * needs events between them. Temporaries inside the graph are the exception: replays of one graph that has
- * any take turns. A failure fails the stream as ever, and the rest of the graph is dropped. */
+ * any take turns. A failure fails the stream as ever, and the rest of the graph is dropped.
+ * Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrGraphLaunch(tsr_graph_t graph, tsr_stream_t stream);
 
 typedef struct tsr_graph_info {
@@ -397,9 +419,11 @@ typedef struct tsr_graph_info {
   uint64_t launches, copies, fills, event_records, event_waits;
 } tsr_graph_info_t;
 
+/* Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGraphInfo(tsr_graph_t graph, tsr_graph_info_t *info);
 
-/* Replays queued before still run. The kernels of a graph stay, though their module be unloaded. */
+/* Replays queued before still run. The kernels of a graph stay, though their module be unloaded.
+ * Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyGraph(tsr_graph_t graph);
 
 #ifdef __cplusplus

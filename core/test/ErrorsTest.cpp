@@ -1,0 +1,275 @@
+// Every error the header promises, made to appear: one row a function and status. The header itself is read,
+// so a function without its row, or a row without its promise, fails.
+#include "core/test/Support.h"
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+/// What every row may use; made anew for each.
+struct World : RuntimeTest {
+  void SetUp() override {
+    RuntimeTest::SetUp();
+    s = stream();
+    e = event();
+    m = module({compiled(kDigitYaml, digit), compiled(kSaxpyYaml, saxpy)});
+    EXPECT_OK(tsrGetKernel(m, "digit", &k));
+    word = alloc<int64_t>(1);
+  }
+  void TestBody() override {}
+  using RuntimeTest::context;
+  using RuntimeTest::launch;
+  using RuntimeTest::TearDown;
+
+  tsr_graph_t graph() {
+    tsr_graph_t g = nullptr;
+    EXPECT_OK(tsrStreamBeginCapture(s));
+    EXPECT_OK(launch(k, s, word, int32_t{1}));
+    EXPECT_OK(tsrStreamEndCapture(s, &g));
+    return g;
+  }
+  tsr_status_t source(const char *text) {
+    tsr_module_t out = nullptr;
+    return tsrLoadModuleFromSource(context, text, std::strlen(text), nullptr, &out);
+  }
+  /// What `call` returns in the child of a fork, which has none of the streams' threads.
+  template <class Call> tsr_status_t inChild(Call call) { return inChild(call, s); }
+  template <class Call> tsr_status_t onDefaultInChild(Call call) {
+    tsr_stream_t standard = nullptr;
+    EXPECT_OK(tsrGetDefaultStream(context, &standard));
+    return inChild(call, standard);
+  }
+  template <class Call> tsr_status_t inChild(Call call, tsr_stream_t busy) {
+    auto *gate = holdStream(busy);
+    pid_t child = fork();
+    if (child == 0) _exit(call());
+    int status = 0;
+    waitpid(child, &status, 0);
+    open(gate);
+    EXPECT_OK(tsrStreamSynchronize(busy));
+    return WIFEXITED(status) ? static_cast<tsr_status_t>(WEXITSTATUS(status)) : TSR_EINTERNAL;
+  }
+  /// What `call` returns while the stream is held back.
+  template <class Call> tsr_status_t whileBusy(Call call) {
+    auto *gate = holdStream(s);
+    tsr_status_t status = call();
+    open(gate);
+    EXPECT_OK(tsrStreamSynchronize(s));
+    return status;
+  }
+
+  tsr_stream_t s = nullptr;
+  tsr_event_t e = nullptr;
+  tsr_module_t m = nullptr;
+  tsr_kernel_t k = nullptr;
+  int64_t *word = nullptr;
+  // Where results would go.
+  void *pointer = nullptr;
+  const char *text = nullptr;
+  int32_t number = 0;
+};
+
+struct Row {
+  const char *function;
+  tsr_status_t status;
+  std::function<tsr_status_t(World &)> call;
+};
+
+#define ROW(function, status, ...)                                                                           \
+  {#function, status, [](World &w) -> tsr_status_t {                                                         \
+     (void)w;                                                                                                \
+     return __VA_ARGS__;                                                                                     \
+   }}
+#define BLOCK(function, status, ...)                                                                         \
+  {                                                                                                          \
+    #function, status, [](World &w) -> tsr_status_t { __VA_ARGS__ }                                          \
+  }
+
+const Row kRows[] = {
+    ROW(tsrSetLogCallback, TSR_EINVAL, tsrSetLogCallback(nullptr, nullptr, static_cast<tsr_log_level_t>(9))),
+    ROW(tsrGetBackendInfo, TSR_EINVAL, tsrGetBackendInfo(0, nullptr)),
+    BLOCK(tsrGetBackendInfo, TSR_ENOTFOUND, tsr_backend_info_t info{}; info.struct_size = sizeof info;
+          return tsrGetBackendInfo(99, &info);),
+    ROW(tsrSelectBackend, TSR_ENOTFOUND, tsrSelectBackend("cuda")),
+    ROW(tsrSelectBackend, TSR_UNIMPLEMENTED, tsrSelectBackend("rocm")),
+    ROW(tsrGetDeviceCount, TSR_EINVAL, tsrGetDeviceCount("cpu", nullptr)),
+    ROW(tsrGetDeviceCount, TSR_ENOTFOUND, tsrGetDeviceCount("cuda", &w.number)),
+    ROW(tsrGetDeviceCount, TSR_UNIMPLEMENTED, tsrGetDeviceCount("rocm", &w.number)),
+    ROW(tsrGetBackendDeviceInfo, TSR_EINVAL, tsrGetBackendDeviceInfo("cpu", 0, nullptr)),
+    ROW(tsrGetBackendDeviceInfo, TSR_ENOTFOUND, tsrGetBackendDeviceInfo("cpu", 1, nullptr)),
+    ROW(tsrGetBackendDeviceInfo, TSR_UNIMPLEMENTED, tsrGetBackendDeviceInfo("rocm", 0, nullptr)),
+    ROW(tsrGetBackendDeviceCapabilities, TSR_EINVAL, tsrGetBackendDeviceCapabilities("cpu", 0, nullptr)),
+    ROW(tsrGetBackendDeviceCapabilities, TSR_ENOTFOUND, tsrGetBackendDeviceCapabilities("cpu", -1, &w.text)),
+    ROW(tsrGetBackendDeviceCapabilities, TSR_UNIMPLEMENTED,
+        tsrGetBackendDeviceCapabilities("rocm", 0, &w.text)),
+    ROW(tsrCreateContext, TSR_EINVAL, tsrCreateContext(nullptr)),
+    BLOCK(tsrCreateContext, TSR_ENOTFOUND, setenv("TESSERA_BACKEND", "cuda", 1); tsr_context_t c;
+          tsr_status_t status = tsrCreateContext(&c); unsetenv("TESSERA_BACKEND"); return status;),
+    BLOCK(tsrCreateContext, TSR_UNIMPLEMENTED, setenv("TESSERA_BACKEND", "rocm", 1); tsr_context_t c;
+          tsr_status_t status = tsrCreateContext(&c); unsetenv("TESSERA_BACKEND"); return status;),
+    ROW(tsrCreateContextEx, TSR_EINVAL, tsrCreateContextEx(nullptr, nullptr)),
+    BLOCK(tsrCreateContextEx, TSR_ENOTFOUND, tsr_context_options_t o{}; o.struct_size = sizeof o;
+          o.device = 1; tsr_context_t c; return tsrCreateContextEx(&o, &c);),
+    BLOCK(tsrCreateContextEx, TSR_UNIMPLEMENTED, tsr_context_options_t o{}; o.struct_size = sizeof o;
+          o.backend = "rocm"; tsr_context_t c; return tsrCreateContextEx(&o, &c);),
+    ROW(tsrDestroyContext, TSR_EINVAL, tsrDestroyContext(nullptr)),
+    ROW(tsrGetDeviceInfo, TSR_EINVAL, tsrGetDeviceInfo(w.context, nullptr)),
+    ROW(tsrGetDeviceCapabilities, TSR_EINVAL, tsrGetDeviceCapabilities(w.context, nullptr)),
+    ROW(tsrAlloc, TSR_EINVAL, tsrAlloc(w.context, 64, 77, &w.pointer)),
+    ROW(tsrAlloc, TSR_EOOM, tsrAlloc(w.context, SIZE_MAX, TSR_MEM_DEVICE, &w.pointer)),
+    ROW(tsrFree, TSR_EINVAL, tsrFree(w.context, &w)),
+    ROW(tsrGetMemoryInfo, TSR_EINVAL, tsrGetMemoryInfo(w.context, nullptr)),
+    ROW(tsrTrimMemory, TSR_EINVAL, tsrTrimMemory(nullptr)),
+    ROW(tsrMemcpyH2D, TSR_EINVAL, tsrMemcpyH2D(w.context, w.word, nullptr, 8)),
+    ROW(tsrMemcpyD2H, TSR_EINVAL, tsrMemcpyD2H(w.context, nullptr, w.word, 8)),
+    ROW(tsrMemcpyD2D, TSR_EINVAL, tsrMemcpyD2D(w.context, w.word, w.word, 9)),
+    ROW(tsrMemcpyH2DAsync, TSR_EINVAL, tsrMemcpyH2DAsync(w.context, &w, w.word, 8, w.s)),
+    ROW(tsrMemcpyD2HAsync, TSR_EINVAL, tsrMemcpyD2HAsync(w.context, w.word, &w, 8, w.s)),
+    ROW(tsrMemcpyD2DAsync, TSR_EINVAL, tsrMemcpyD2DAsync(nullptr, w.word, w.word, 8, w.s)),
+    ROW(tsrMemset, TSR_EINVAL, tsrMemset(w.context, w.word, 256, 8)),
+    ROW(tsrMemsetAsync, TSR_EINVAL, tsrMemsetAsync(w.context, w.word, 0, 9, w.s)),
+    ROW(tsrCreateStream, TSR_EINVAL, tsrCreateStream(w.context, nullptr)),
+    BLOCK(tsrDestroyStream, TSR_EINVAL, tsr_stream_t s; EXPECT_OK(tsrGetDefaultStream(w.context, &s));
+          return tsrDestroyStream(s);),
+    ROW(tsrGetDefaultStream, TSR_EINVAL, tsrGetDefaultStream(w.context, nullptr)),
+    ROW(tsrStreamSynchronize, TSR_EINVAL, tsrStreamSynchronize(nullptr)),
+    ROW(tsrStreamSynchronizeFor, TSR_EINVAL, tsrStreamSynchronizeFor(nullptr, 1)),
+    ROW(tsrStreamSynchronizeFor, TSR_ETIMEOUT, w.whileBusy([&] { return tsrStreamSynchronizeFor(w.s, 1); })),
+    ROW(tsrStreamQuery, TSR_EINVAL, tsrStreamQuery(nullptr)),
+    ROW(tsrStreamQuery, TSR_NOT_READY, w.whileBusy([&] { return tsrStreamQuery(w.s); })),
+    ROW(tsrSynchronize, TSR_EINVAL, tsrSynchronize(nullptr)),
+    ROW(tsrCreateEvent, TSR_EINVAL, tsrCreateEvent(w.context, nullptr)),
+    ROW(tsrDestroyEvent, TSR_EINVAL, tsrDestroyEvent(nullptr)),
+    ROW(tsrEventRecord, TSR_EINVAL, tsrEventRecord(nullptr, w.s)),
+    ROW(tsrStreamWaitEvent, TSR_EINVAL, tsrStreamWaitEvent(w.s, nullptr)),
+    ROW(tsrEventSynchronize, TSR_EINVAL, tsrEventSynchronize(nullptr)),
+    ROW(tsrEventQuery, TSR_EINVAL, tsrEventQuery(nullptr)),
+    ROW(tsrEventQuery, TSR_NOT_READY, w.whileBusy([&] {
+      EXPECT_OK(tsrEventRecord(w.e, w.s));
+      return tsrEventQuery(w.e);
+    })),
+    BLOCK(tsrEventElapsedMs, TSR_EINVAL, double ms; return tsrEventElapsedMs(w.e, w.e, &ms);), // not recorded
+    ROW(tsrEventElapsedMs, TSR_NOT_READY, w.whileBusy([&] {
+      double ms;
+      EXPECT_OK(tsrEventRecord(w.e, w.s));
+      return tsrEventElapsedMs(w.e, w.e, &ms);
+    })),
+    // The first row that needs the compiler: it is looked for again after this failure, and then kept.
+    BLOCK(tsrLoadModuleFromSource, TSR_ENOTFOUND, setenv("FAKE_COMPILER_REFUSES", "1", 1);
+          tsr_status_t status = w.source("good"); unsetenv("FAKE_COMPILER_REFUSES"); return status;),
+    ROW(tsrLoadModuleFromSource, TSR_EINVAL, tsrLoadModuleFromSource(w.context, "", 0, nullptr, nullptr)),
+    ROW(tsrLoadModuleFromSource, TSR_ECOMPILE, w.source("syntax")),
+    ROW(tsrLoadModuleFromSource, TSR_UNIMPLEMENTED, w.source("missing")),
+    ROW(tsrUnloadModule, TSR_EINVAL, tsrUnloadModule(nullptr)),
+    ROW(tsrGetKernel, TSR_EINVAL, tsrGetKernel(w.m, "digit", nullptr)),
+    ROW(tsrGetKernel, TSR_ENOTFOUND, tsrGetKernel(w.m, nullptr, &w.k)), // there are two
+    ROW(tsrKernelMetadata, TSR_EINVAL, tsrKernelMetadata(w.k, nullptr)),
+    ROW(tsrKernelArgInfo, TSR_EINVAL, tsrKernelArgInfo(w.k, 0, nullptr)),
+    BLOCK(tsrKernelArgInfo, TSR_ENOTFOUND, tsr_arg_info_t info{}; info.struct_size = sizeof info;
+          return tsrKernelArgInfo(w.k, 2, &info);),
+    ROW(tsrLaunch, TSR_EINVAL, tsrLaunch(w.k, w.s, kFromMetadata, nullptr, 0)),
+    ROW(tsrLaunchEx, TSR_EINVAL, tsrLaunchEx(w.k, w.s, nullptr)),
+    BLOCK(tsrLaunchEx, TSR_UNIMPLEMENTED, tsr_launch_ex_t l{}; l.struct_size = sizeof l; l.flags = 1;
+          return tsrLaunchEx(w.k, w.s, &l);),
+    BLOCK(tsrStreamBeginCapture, TSR_EINVAL, EXPECT_OK(tsrStreamBeginCapture(w.s));
+          return tsrStreamBeginCapture(w.s);),
+    BLOCK(tsrStreamEndCapture, TSR_EINVAL, tsr_graph_t g; return tsrStreamEndCapture(w.s, &g);),
+    ROW(tsrStreamIsCapturing, TSR_EINVAL, tsrStreamIsCapturing(w.s, nullptr)),
+    ROW(tsrGraphLaunch, TSR_EINVAL, tsrGraphLaunch(nullptr, w.s)),
+    ROW(tsrGraphInfo, TSR_EINVAL, tsrGraphInfo(w.graph(), nullptr)),
+    ROW(tsrDestroyGraph, TSR_EINVAL, tsrDestroyGraph(nullptr)),
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer) // which cannot start threads after a fork
+    ROW(tsrMemcpyH2D, TSR_EDEVICE,
+        w.onDefaultInChild([&] { return tsrMemcpyH2D(w.context, w.word, &w, 8); })),
+    ROW(tsrMemcpyD2H, TSR_EDEVICE,
+        w.onDefaultInChild([&] { return tsrMemcpyD2H(w.context, &w.pointer, w.word, 8); })),
+    ROW(tsrMemcpyD2D, TSR_EDEVICE,
+        w.onDefaultInChild([&] { return tsrMemcpyD2D(w.context, w.word, w.word, 8); })),
+    ROW(tsrMemset, TSR_EDEVICE, w.onDefaultInChild([&] { return tsrMemset(w.context, w.word, 0, 8); })),
+    ROW(tsrMemcpyH2DAsync, TSR_EDEVICE,
+        w.inChild([&] { return tsrMemcpyH2DAsync(w.context, w.word, &w, 8, w.s); })),
+    ROW(tsrMemcpyD2HAsync, TSR_EDEVICE,
+        w.inChild([&] { return tsrMemcpyD2HAsync(w.context, &w.pointer, w.word, 8, w.s); })),
+    ROW(tsrMemcpyD2DAsync, TSR_EDEVICE,
+        w.inChild([&] { return tsrMemcpyD2DAsync(w.context, w.word, w.word, 8, w.s); })),
+    ROW(tsrMemsetAsync, TSR_EDEVICE, w.inChild([&] { return tsrMemsetAsync(w.context, w.word, 0, 8, w.s); })),
+    ROW(tsrStreamSynchronize, TSR_EDEVICE, w.inChild([&] { return tsrStreamSynchronize(w.s); })),
+    ROW(tsrStreamSynchronizeFor, TSR_EDEVICE, w.inChild([&] { return tsrStreamSynchronizeFor(w.s, 1); })),
+    ROW(tsrStreamQuery, TSR_EDEVICE, w.inChild([&] { return tsrStreamQuery(w.s); })),
+    ROW(tsrSynchronize, TSR_EDEVICE, w.inChild([&] { return tsrSynchronize(w.context); })),
+    ROW(tsrEventRecord, TSR_EDEVICE, w.inChild([&] { return tsrEventRecord(w.e, w.s); })),
+    BLOCK(tsrStreamWaitEvent, TSR_EDEVICE, EXPECT_OK(tsrEventRecord(w.e, w.s));
+          return w.inChild([&] { return tsrStreamWaitEvent(w.s, w.e); });),
+    ROW(tsrLaunch, TSR_EDEVICE, w.inChild([&] { return w.launch(w.k, w.s, w.word, int32_t{1}); })),
+    BLOCK(tsrLaunchEx, TSR_EDEVICE, int32_t one = 1; void *args[] = {&w.word, &one}; tsr_launch_ex_t l{};
+          l.struct_size = sizeof l; l.args = args; l.nargs = 2;
+          return w.inChild([&] { return tsrLaunchEx(w.k, w.s, &l); });),
+    BLOCK(tsrGraphLaunch, TSR_EDEVICE, tsr_graph_t g = w.graph();
+          return w.inChild([&] { return tsrGraphLaunch(g, w.s); });),
+#endif
+};
+
+/// Function -> the statuses after "Errors:" in the comment before it, or before the first of its group.
+std::map<std::string, std::set<std::string>> promises() {
+  std::ifstream file(TESSERA_HEADER);
+  std::string header(std::istreambuf_iterator<char>(file), {});
+  EXPECT_FALSE(header.empty()) << TESSERA_HEADER;
+  std::map<std::string, std::set<std::string>> out;
+  std::set<std::string> current;
+  // A comment at the start of a line, or a declaration.
+  const std::regex piece(R"(\n/\*([^*]|\*[^/])*\*/|\nTSR_API ([a-z_]+ [*]?|const char [*])(tsr\w+)\()");
+  const std::regex errors(R"(Errors:((\s|\*|,|TSR_\w+)+)\.)"), status(R"(TSR_\w+)");
+  for (std::sregex_iterator i(header.begin(), header.end(), piece), end; i != end; ++i) {
+    const std::string text = i->str();
+    if (text[1] == '/') {
+      current.clear();
+      std::smatch list;
+      if (!std::regex_search(text, list, errors)) continue;
+      const std::string names = list[1];
+      for (std::sregex_iterator s(names.begin(), names.end(), status); s != end; ++s)
+        current.insert(s->str());
+    } else if ((*i)[2] == "tsr_status_t ") {
+      out[(*i)[3]] = current;
+    }
+  }
+  return out;
+}
+
+TEST(Errors, EachPromiseHasItsRow) {
+  std::map<std::string, std::set<std::string>> rows;
+  for (const Row &row : kRows)
+    rows[row.function].insert(tsrStatusName(row.status));
+  auto promised = promises();
+  EXPECT_GE(promised.size(), 50u); // else the reading of the header is at fault
+  for (auto &[function, statuses] : promised)
+    EXPECT_FALSE(statuses.empty()) << function << ": the header does not say its errors";
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer)
+  for (auto &[function, statuses] : promised)
+    EXPECT_EQ(rows[function], statuses) << function << ": rows of this file beside the header's Errors:";
+#endif
+  for (auto &[function, statuses] : rows)
+    EXPECT_TRUE(promised.count(function)) << function << " is not in the header";
+}
+
+TEST(Errors, EachRowAppears) {
+  for (const Row &row : kRows) {
+    SCOPED_TRACE(std::string(row.function) + " " + tsrStatusName(row.status));
+    World world;
+    world.SetUp();
+    EXPECT_EQ(row.call(world), row.status) << tsrLastError();
+    if (row.status != TSR_NOT_READY) EXPECT_STRNE(tsrLastError(), "");
+    world.TearDown();
+  }
+}
+
+} // namespace
