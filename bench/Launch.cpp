@@ -1,7 +1,8 @@
 // What a launch costs the host. Three figures per argument count:
 //   call        tsrLaunch of a grid without programs: argument checks, geometry and the queue, nothing to
-//   compute queued      tsrLaunch while the stream is busy: the same plus the queue round trip  tsrLaunch of
-//   one small program and the wait for it
+//   compute queued      tsrLaunch while the stream is busy with the launches before done        100 launches
+//   of one small program and the wait for them, for each replay      the same 100 as one graph round trip
+//   tsrLaunch of one small program and the wait for it
 #include "bench/Benchmarks.h"
 #include "bench/Timing.h"
 #include "tools/host/Host.h"
@@ -28,6 +29,25 @@ std::string nanoseconds(const Timing &t, int calls) {
   return fmt::format("{:.0f} ns", t.median / calls * 1e9);
 }
 
+/// What `queue` queues on the default stream, recorded.
+class Graph {
+public:
+  template <class Queue> Graph(host::Device &device, Queue queue) {
+    tsr_stream_t stream = nullptr;
+    host::check(tsrGetDefaultStream(device.handle(), &stream), "tsrGetDefaultStream");
+    host::check(tsrStreamBeginCapture(stream), "tsrStreamBeginCapture");
+    queue();
+    host::check(tsrStreamEndCapture(stream, &graph_), "tsrStreamEndCapture");
+  }
+  Graph(const Graph &) = delete;
+  Graph &operator=(const Graph &) = delete;
+  ~Graph() { (void)tsrDestroyGraph(graph_); }
+  void launch() const { host::check(tsrGraphLaunch(graph_, nullptr), "tsrGraphLaunch"); }
+
+private:
+  tsr_graph_t graph_ = nullptr;
+};
+
 std::vector<std::string> measureKernel(host::Device &device, int tensors) {
   const std::string source = tensors ? sourceOf(tensors) : emptySource;
   host::Kernel kernel(device, source, {});
@@ -50,10 +70,24 @@ std::vector<std::string> measureKernel(host::Device &device, int tensors) {
   constexpr int many = 1000, few = 100;
   const Timing queued = measure([&] { burst(something, few); }, drain);
   drain();
+  const Graph graph(device, [&] { burst(something, few); });
+  auto finished = [&](auto queue) {
+    return nanoseconds(measure([&] {
+                         queue();
+                         drain();
+                       }),
+                       few);
+  };
+  const std::string done = finished([&] { burst(something, few); });
+  const std::string replay = finished([&] { graph.launch(); });
   const Timing roundTrip = measure([&] { something.run(); });
   std::string call = "-";
   if (tensors) call = nanoseconds(measure([&] { burst(nothing, many); }, drain), many);
-  return {std::to_string(tensors ? tensors + 1 : 0), call, nanoseconds(queued, few),
+  return {std::to_string(tensors ? tensors + 1 : 0),
+          call,
+          nanoseconds(queued, few),
+          done,
+          replay,
           nanoseconds(roundTrip, 1)};
 }
 
@@ -64,9 +98,9 @@ Table benchLaunch(const Settings &settings) {
   table.title = fmt::format("Launch, {} core{}", settings.cores, settings.cores == 1 ? "" : "s");
   table.notes = {
       "Medians. call: a grid without programs, in bursts of 1000. queued: one small program each, in bursts "
-      "of 100.",
+      "of 100. done: the same with the wait for all of them, for each. replay: the same as one graph.",
       "round trip: one launch of one small program and the wait for it."};
-  table.columns = {"arguments", "call", "queued", "round trip"};
+  table.columns = {"arguments", "call", "queued", "done", "replay", "round trip"};
   host::Device device("cpu");
   for (int tensors : {0, 7, 18})
     table.rows.push_back(measureKernel(device, tensors));

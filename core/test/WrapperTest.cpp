@@ -1,5 +1,6 @@
 // The C++ wrapper, over the same kernels.
 #include "core/test/Support.h"
+#include <cstdlib>
 #include <tessera/tessera.hpp>
 
 using namespace tessera;
@@ -110,6 +111,45 @@ TEST(Wrapper, ScalarsStayInRange) {
   EXPECT_NE(refusal(k, 0, 0, 2, one).find(range), std::string::npos);
   EXPECT_NE(refusal(k, 0, 0, 0, 1.0f).find("pass a trivially copyable class"), std::string::npos);
   EXPECT_NE(refusal(k, 0, 0, 0, Dim(1)).find("pass a trivially"), std::string::npos);
+}
+
+TEST(Wrapper, CapturesAndReplays) {
+  Context context;
+  Module module = load(context, kSaxpyYaml, saxpy);
+  std::vector<float> host(100, 1.0f);
+  auto x = context.upload<float>(host), y = context.upload<float>(host);
+  Stream stream = context.stream();
+  stream.beginCapture();
+  EXPECT_THROW(stream.synchronize(), Error);
+  launch(module.kernel(), stream, x, y, 1.0f, 100);
+  launch(module.kernel(), stream, x, y, 2.0f, 100);
+  Graph graph = stream.endCapture();
+  EXPECT_EQ(graph.info().launches, 2u);
+  EXPECT_THROW(stream.endCapture(), Error);
+  stream.launch(graph);
+  stream.launch(graph);
+  stream.synchronize();
+  EXPECT_EQ(y.download(), std::vector<float>(100, 7.0f));
+  EXPECT_NE(context.capabilities().find("tensorcore"), std::string::npos);
+}
+
+TEST(Wrapper, TakesAnAllocator) {
+  static size_t live = 0;
+  tsr_allocator_t allocator = {sizeof allocator, nullptr,
+                               [](void *, size_t bytes, size_t alignment) {
+                                 live += bytes;
+                                 return std::aligned_alloc(alignment, bytes);
+                               },
+                               [](void *, void *p, size_t bytes) {
+                                 live -= bytes;
+                                 std::free(p);
+                               }};
+  {
+    Context context("cpu", 0, &allocator);
+    auto buffer = context.alloc<float>(100);
+    EXPECT_GE(live, 400u);
+  }
+  EXPECT_EQ(live, 0u);
 }
 
 TEST(Wrapper, ObjectsMove) {

@@ -11,7 +11,7 @@ mv "$work/staged" "$work/prefix" # nothing installed may know where it was put
 prefix=$work/prefix
 
 samples=$prefix/share/tessera/samples
-for sample in embed_c embed_cpp; do
+for sample in embed_c embed_cpp threads; do
   "$cmake" -S "$samples/$sample" -B "$work/$sample" -DCMAKE_PREFIX_PATH="$prefix" \
     --no-warn-unused-cli -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" > "$work/$sample.log"
   "$cmake" --build "$work/$sample" >> "$work/$sample.log"

@@ -74,6 +74,11 @@ public:
   /// Is everything done?
   bool done() const { return isDone(tsrStreamQuery(handle())); }
   void wait(const class Event &) const;
+  /// Between these two the stream records what is queued on it instead of running it.
+  void beginCapture() const { check(tsrStreamBeginCapture(handle())); }
+  class Graph endCapture() const;
+  /// Queues a graph of the same context.
+  void launch(const Graph &) const;
 
   static bool isDone(tsr_status_t status) {
     if (status == TSR_NOT_READY) return false;
@@ -106,6 +111,29 @@ private:
 };
 
 inline void Stream::wait(const Event &event) const { check(tsrStreamWaitEvent(handle(), event.handle())); }
+
+/// Work recorded from a stream. Destruction leaves queued replays running.
+class Graph {
+public:
+  explicit Graph(tsr_graph_t handle) : handle_(handle) {}
+  tsr_graph_t handle() const noexcept { return handle_.get(); }
+  tsr_graph_info_t info() const {
+    tsr_graph_info_t out{};
+    out.struct_size = sizeof out;
+    check(tsrGraphInfo(handle(), &out));
+    return out;
+  }
+
+private:
+  detail::Handle<tsr_graph_t, tsrDestroyGraph> handle_;
+};
+
+inline Graph Stream::endCapture() const {
+  tsr_graph_t g = nullptr;
+  check(tsrStreamEndCapture(handle(), &g));
+  return Graph(g);
+}
+inline void Stream::launch(const Graph &graph) const { check(tsrGraphLaunch(graph.handle(), handle())); }
 
 /// `size` elements of device memory. Destruction waits for the context's queued work.
 template <class T> class Buffer {
@@ -249,12 +277,14 @@ struct SourceOptions {
 class Context {
 public:
   Context() : Context(nullptr) {}
-  /// `backend` null: TESSERA_BACKEND, else the best available.
-  explicit Context(const char *backend, int device = 0) {
+  /// `backend` null: as tsrSelectBackend said, else TESSERA_BACKEND, else the best available. `allocator`,
+  /// which is copied, serves all device memory; null: the backend's own.
+  explicit Context(const char *backend, int device = 0, const tsr_allocator_t *allocator = nullptr) {
     tsr_context_options_t options{};
     options.struct_size = sizeof options;
     options.backend = backend;
     options.device = device;
+    options.allocator = allocator;
     tsr_context_t c = nullptr;
     check(tsrCreateContextEx(&options, &c));
     handle_ = detail::Handle<tsr_context_t, tsrDestroyContext>(c);
@@ -312,6 +342,12 @@ public:
     info.struct_size = sizeof info;
     check(tsrGetDeviceInfo(handle(), &info));
     return info;
+  }
+  /// A JSON object; docs/c-abi.md lists its keys.
+  std::string capabilities() const {
+    const char *json = nullptr;
+    check(tsrGetDeviceCapabilities(handle(), &json));
+    return json;
   }
 
 private:
