@@ -230,6 +230,13 @@ class Arguments(Cli):
         self.assertEqual(result.status, 1)
         self.assertIn("TESSERA_BACKEND=foo: there is no such backend", result.errors)
 
+    def test_a_misspelt_variable_is_a_warning(self):
+        self.environment["TESSERA_BAKEND"] = "cpu"
+        result = self.run_saxpy()
+        self.assertEqual(result.status, 0, result.errors)
+        warning = "tsr: warning: unknown environment variable TESSERA_BAKEND, did you mean TESSERA_BACKEND?\n"
+        self.assertEqual(result.errors.count(warning), 1, result.errors)
+
     def test_a_fallback_is_a_note(self):
         self.source((ROOT / "samples" / "gemm" / "gemm.py").read_text())
         a = self.array("a", np.ones((4, 4), "f4"))

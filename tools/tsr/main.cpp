@@ -31,8 +31,8 @@ std::string_view spelledOut(std::string_view word) {
 }
 
 /// What the library warns about; errors come as statuses too and are told there.
-void showWarning(void *, tsr_log_level_t level, const char *code, const char *text) {
-  if (level == TSR_LOG_WARNING) fmt::print(stderr, "tsr: warning: [{}] {}\n", code, text);
+void showWarning(void *, tsr_log_level_t level, const char *, const char *text) {
+  if (level == TSR_LOG_WARNING) fmt::print(stderr, "tsr: warning: {}\n", text);
 }
 
 int tsr(std::span<char *const> words) {
