@@ -6,20 +6,12 @@
 // registers for the whole of K. Columns outermost: a panel of B is reused by all rows while it is in the near
 // cache.
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/Matchers.h"
 #include "plugins/cpu/codegen/Lowering.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace tessera::cpu {
-
-namespace {
-bool isZero(Value v) {
-  if (auto broadcast = v.getDefiningOp<tile::BroadcastOp>()) return isZero(broadcast.getInput());
-  return matchPattern(v, m_AnyZeroFloat()) || matchPattern(v, m_Zero());
-}
-} // namespace
 
 LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
   Place a = place(op.getA()), b = place(op.getB()), c = place(op.getResult());
@@ -31,7 +23,7 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
   int64_t rows = c.shape[0], columns = c.shape[1];
   int64_t m = op.getFragment()->getM(), n = op.getFragment()->getN();
   int64_t lanes = vectorBytes_ / (element.getIntOrFloatBitWidth() / 8);
-  bool limited = !op.getLimits().empty(), fresh = isZero(op.getAcc()) && !limited;
+  bool limited = !op.getLimits().empty(), fresh = target::isZeroTile(op.getAcc()) && !limited;
   if (!fresh) assign(op.getAcc(), c); // nothing to do when the planner put both in one place
 
   // Ends of rows, columns and depth: of the tile, or where its zeros begin.

@@ -1,5 +1,4 @@
-// Ops that walk an axis: reductions, positions of extremes, scans; and those that move elements: concat,
-// transpose.
+// Ops that walk an axis: reductions, positions of extremes, scans; and transpose.
 //
 // A sum along the last axis keeps one partial sum per lane and, for long rows, four of them to hide latency;
 // the lanes are combined in a fixed balanced tree, so the same shape gives the same bits every time.
@@ -10,27 +9,6 @@
 using namespace mlir;
 
 namespace tessera::cpu {
-
-Value KernelLowering::combine(tile::ReduceKind kind, bool isUnsigned, Value x, Value y) {
-  bool isFloat = isa<FloatType>(getElementTypeOrSelf(x.getType()));
-  switch (kind) {
-  case tile::ReduceKind::Sum:
-    return isFloat ? arith::AddFOp::create(b_, x, y).getResult()
-                   : arith::AddIOp::create(b_, x, y).getResult();
-  case tile::ReduceKind::Prod:
-    return isFloat ? arith::MulFOp::create(b_, x, y).getResult()
-                   : arith::MulIOp::create(b_, x, y).getResult();
-  case tile::ReduceKind::Max:
-    return isFloat      ? arith::MaximumFOp::create(b_, x, y).getResult()
-           : isUnsigned ? arith::MaxUIOp::create(b_, x, y).getResult()
-                        : arith::MaxSIOp::create(b_, x, y).getResult();
-  case tile::ReduceKind::Min:
-    return isFloat      ? arith::MinimumFOp::create(b_, x, y).getResult()
-           : isUnsigned ? arith::MinUIOp::create(b_, x, y).getResult()
-                        : arith::MinSIOp::create(b_, x, y).getResult();
-  }
-  llvm_unreachable("all kinds are listed");
-}
 
 /// vector<n x T> with n a power of two -> T, halves combined lane by lane.
 Value KernelLowering::foldLanes(tile::ReduceKind kind, bool isUnsigned, Value vector) {
@@ -113,7 +91,7 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   };
 
   if (toScalar) {
-    // Through one word of scratch: the two versions of the loop meet there.
+    // Through one word of stack: the two versions of the loop meet there.
     Value word = scalarSlot(tile::tileType(input).getElementType());
     Type element = tile::tileType(input).getElementType();
     versioned(insideCondition(ValueRange(input)), [&](Mode mode) { store(element, row({}, mode), word); });
@@ -140,26 +118,10 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
 /// Element by element: the first NaN wins, else the lowest position of the extreme.
 LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
   Value input = op.getInput();
-  Type element = tile::tileType(input).getElementType();
   auto shape = tile::tileType(input).getShape();
   int64_t axis = op.getAxis();
   Vec<int64_t> kept(shape);
   kept.erase(kept.begin() + axis);
-  bool isMax = op.getKind() == tile::ArgKind::Max, isUnsigned = op.getIsUnsigned() || element.isInteger(1);
-
-  auto better = [&](Value x, Value best) -> Value {
-    if (isa<FloatType>(element)) {
-      // Ordered comparison, or x is the first NaN.
-      Value wins =
-          arith::CmpFOp::create(b_, isMax ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT, x, best);
-      Value nan = arith::CmpFOp::create(b_, arith::CmpFPredicate::UNO, x, x);
-      Value had = arith::CmpFOp::create(b_, arith::CmpFPredicate::ORD, best, best);
-      return arith::OrIOp::create(b_, wins, arith::AndIOp::create(b_, nan, had));
-    }
-    using P = arith::CmpIPredicate;
-    P p = isUnsigned ? (isMax ? P::ugt : P::ult) : (isMax ? P::sgt : P::slt);
-    return arith::CmpIOp::create(b_, p, x, best);
-  };
   // Positions of the extreme along the axis for `width` neighbouring results.
   auto search = [&](Indices at, int64_t width, Mode mode) {
     auto element = [&](Value k) {
@@ -173,7 +135,7 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
     Value x = element(loop.getInductionVar());
-    Value wins = better(x, loop.getRegionIterArg(0));
+    Value wins = better(op, x, loop.getRegionIterArg(0));
     Value k = splat(arith::IndexCastOp::create(b_, b_.getI32Type(), loop.getInductionVar()), width);
     scf::YieldOp::create(b_, ValueRange{arith::SelectOp::create(b_, wins, x, loop.getRegionIterArg(0)),
                                         arith::SelectOp::create(b_, wins, k, loop.getRegionIterArg(1))});
@@ -222,23 +184,6 @@ LogicalResult KernelLowering::lowerScan(tile::ScanOp op) {
     scan({}, 1);
   else
     nest(kept, alongLast ? 1 : lanesFor(op.getInput()), scan);
-  return success();
-}
-
-LogicalResult KernelLowering::lowerConcat(tile::ConcatOp op) {
-  Place to = place(op.getResult());
-  int64_t offset = 0, axis = op.getAxis();
-  for (Value part : op.getInputs()) {
-    auto shape = tile::tileType(part).getShape();
-    versioned(insideCondition(ValueRange(part)), [&](Mode mode) {
-      nest(shape, lanesFor(part), [&](Indices at, int64_t lanes) {
-        Vec<Value> index(at);
-        index[axis] = arith::AddIOp::create(b_, at[axis], constant(offset));
-        storePlace(to, evaluate(part, at, lanes, mode), index);
-      });
-    });
-    offset += shape[axis];
-  }
   return success();
 }
 

@@ -1,10 +1,10 @@
 // Loops and branches. Scalars stay SSA values; tiles that a region carries or results in have one place in
 // scratch.
-#include "plugins/cpu/codegen/Lowering.h"
+#include "compiler/target/lower/TileLowering.h"
 
 using namespace mlir;
 
-namespace tessera::cpu {
+namespace tessera::target {
 
 namespace {
 SmallVector<Value> scalarsOf(ValueRange values) {
@@ -12,15 +12,24 @@ SmallVector<Value> scalarsOf(ValueRange values) {
 }
 } // namespace
 
-SmallVector<Value> KernelLowering::mappedScalars(ValueRange values) {
+SmallVector<Value> TileLowering::mappedScalars(ValueRange values) {
   Vec<Value> mapped;
   for (Value v : scalarsOf(values))
     mapped.push_back(scalar(v));
   return mapped;
 }
 
+/// min(end of the program, number of lanes): the latter is known to be no smaller than any lane.
+void TileLowering::enterLanes(scf::ForOp op, Value lane) {
+  map_.map(op.getInductionVar(), lane);
+  laneIndex_ = lane;
+  if (auto limit = op.getUpperBound().getDefiningOp<arith::MinSIOp>())
+    for (Value end : limit->getOperands())
+      if (isa<BlockArgument>(end)) laneLimit_ = scalar(end);
+}
+
 /// Binds `blockArgs` to the new block's arguments (scalars, in order) and to `places` (tiles).
-void KernelLowering::bindArguments(ValueRange from, ValueRange scalars, ArrayRef<Place> places) {
+void TileLowering::bindArguments(ValueRange from, ValueRange scalars, ArrayRef<Place> places) {
   size_t next = 0;
   for (auto [v, p] : llvm::zip(from, places))
     if (tile::isTile(v))
@@ -31,33 +40,25 @@ void KernelLowering::bindArguments(ValueRange from, ValueRange scalars, ArrayRef
 
 /// Values computed on the fly first: they may read variables that the copies then replace (tile-fuse saw to
 /// it that they read no variable that another of them replaces).
-void KernelLowering::assignYields(ValueRange values, ArrayRef<Place> places) {
+void TileLowering::assignYields(ValueRange values, ArrayRef<Place> places) {
   for (bool copies : {false, true})
     for (auto [v, p] : llvm::zip(values, places))
       if (tile::isTile(v) && tile::inMemory(v) == copies) assign(v, p);
 }
 
-LogicalResult KernelLowering::lowerFor(scf::ForOp op) {
+LogicalResult TileLowering::lowerFor(scf::ForOp op) {
+  if (op->hasAttr("tile.lanes")) return lowerLanes(op);
   Vec<Place> places = placesOf(op, op.getInitArgs());
   for (auto [init, p] : llvm::zip(op.getInitArgs(), places))
     if (tile::isTile(init)) assign(init, p);
   auto loop = scf::ForOp::create(b_, scalar(op.getLowerBound()), scalar(op.getUpperBound()),
                                  scalar(op.getStep()), mappedScalars(op.getInitArgs()));
-  bool isLanes = op->hasAttr("tile.lanes");
   {
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
     map_.map(op.getInductionVar(), loop.getInductionVar());
     bindArguments(op.getRegionIterArgs(), loop.getRegionIterArgs(), places);
-    if (isLanes) {
-      laneIndex_ = loop.getInductionVar();
-      if (auto limit =
-              op.getUpperBound().getDefiningOp<arith::MinSIOp>()) // min(end of the program, number of lanes)
-        for (Value end : limit->getOperands())
-          if (isa<BlockArgument>(end)) laneLimit_ = scalar(end);
-    }
     if (failed(lowerBlock(*op.getBody()))) return failure();
-    if (isLanes) laneIndex_ = laneLimit_ = {};
     ValueRange yielded = op.getBody()->getTerminator()->getOperands();
     assignYields(yielded, places);
     if (loop.getNumResults()) // without results the builder has made the yield
@@ -67,7 +68,7 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp op) {
   return success();
 }
 
-LogicalResult KernelLowering::lowerIf(scf::IfOp op) {
+LogicalResult TileLowering::lowerIf(scf::IfOp op) {
   Vec<Place> places = placesOf(op, op.getResults());
   Vec<Type> types;
   for (Value v : scalarsOf(op.getResults()))
@@ -89,7 +90,7 @@ LogicalResult KernelLowering::lowerIf(scf::IfOp op) {
 }
 
 /// The condition's operands and what it passes on are separate values, in number and place.
-LogicalResult KernelLowering::lowerWhile(scf::WhileOp op) {
+LogicalResult TileLowering::lowerWhile(scf::WhileOp op) {
   SmallVector<Value> tiles(op.getBeforeArguments());
   llvm::append_range(tiles, op.getResults());
   Vec<Place> all = placesOf(op, tiles);
@@ -120,4 +121,4 @@ LogicalResult KernelLowering::lowerWhile(scf::WhileOp op) {
   return success();
 }
 
-} // namespace tessera::cpu
+} // namespace tessera::target

@@ -1,27 +1,39 @@
 // Elements of tile values that are computed on the fly: vectors of `lanes` consecutive elements of the last
-// axis, starting at `at`.
+// axis, starting at `at`, or the one element there as a scalar.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/ExpandCasts.h"
 #include "compiler/tile/Transforms/ExpandMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "plugins/cpu/codegen/Lowering.h"
+#include "compiler/target/lower/TileLowering.h"
 #include <numeric>
 
 using namespace mlir;
 
-namespace tessera::cpu {
+namespace tessera::target {
 
-VectorType KernelLowering::vectorOf(Type element, int64_t lanes) {
-  return VectorType::get({lanes}, registerElement(element));
+Type TileLowering::vectorOf(Type element, int64_t lanes) {
+  Type scalar = registerElement(element);
+  return lanes ? Type(VectorType::get({lanes}, scalar)) : scalar;
 }
 
-Value KernelLowering::splat(Value scalar, int64_t lanes) {
+/// An attribute of one element as a constant of `type`, the element's or a vector of it.
+Value TileLowering::constantOf(Type type, Attribute element) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return arith::ConstantOp::create(b_, DenseElementsAttr::get(vector, element));
+  return arith::ConstantOp::create(b_, cast<TypedAttr>(element));
+}
+
+Value TileLowering::splat(Value scalar, int64_t lanes) {
+  if (!lanes) return scalar;
   return vector::BroadcastOp::create(b_, VectorType::get({lanes}, scalar.getType()), scalar);
 }
 
-Value KernelLowering::lane(Value vector, int64_t i) { return vector::ExtractOp::create(b_, vector, i); }
+Value TileLowering::lane(Value vector, int64_t i) {
+  return isa<VectorType>(vector.getType()) ? vector::ExtractOp::create(b_, vector, i).getResult() : vector;
+}
 
-Value KernelLowering::laneIndices(Value first, int64_t lanes) {
+Value TileLowering::laneIndices(Value first, int64_t lanes) {
+  if (!lanes) return arith::IndexCastOp::create(b_, b_.getI32Type(), first);
   Vec<int32_t> steps(lanes);
   std::iota(steps.begin(), steps.end(), 0);
   auto type = VectorType::get({lanes}, b_.getI32Type());
@@ -30,27 +42,7 @@ Value KernelLowering::laneIndices(Value first, int64_t lanes) {
   return arith::AddIOp::create(b_, splat(start, lanes), iota);
 }
 
-int64_t KernelLowering::lanesFor(ValueRange roots, ArrayRef<Type> more) {
-  int64_t bytes = 1;
-  auto widen = [&](Type element) {
-    element = getElementTypeOrSelf(element);
-    if (!element.isInteger(1) && !element.isIndex())
-      bytes = std::max<int64_t>(bytes, registerElement(element).getIntOrFloatBitWidth() / 8);
-  };
-  SmallVector<Value> work(roots.begin(), roots.end());
-  llvm::SmallPtrSet<Value, 16> seen;
-  while (!work.empty()) {
-    Value v = work.pop_back_val();
-    if (!tile::isTile(v) || !seen.insert(v).second) continue;
-    widen(v.getType());
-    if (!tile::inMemory(v)) llvm::append_range(work, v.getDefiningOp()->getOperands());
-  }
-  for (Type t : more)
-    widen(t);
-  return vectorBytes_ / bytes;
-}
-
-Value KernelLowering::insideCondition(ValueRange roots) {
+Value TileLowering::insideCondition(ValueRange roots) {
   Value condition;
   llvm::SmallPtrSet<Operation *, 16> seen;
   for (Value v : roots)
@@ -58,14 +50,14 @@ Value KernelLowering::insideCondition(ValueRange roots) {
   return condition;
 }
 
-Value KernelLowering::insideCondition(Operation *op) {
+Value TileLowering::insideCondition(Operation *op) {
   Value condition;
   llvm::SmallPtrSet<Operation *, 16> seen;
   collectInside(op, condition, seen);
   return condition;
 }
 
-void KernelLowering::collectInside(Operation *op, Value &condition,
+void TileLowering::collectInside(Operation *op, Value &condition,
                                    llvm::SmallPtrSetImpl<Operation *> &seen) {
   if (!seen.insert(op).second) return;
   auto also = [&](Value c) {
@@ -83,13 +75,13 @@ void KernelLowering::collectInside(Operation *op, Value &condition,
       collectInside(operand.getDefiningOp(), condition, seen);
 }
 
-Value KernelLowering::evaluate(Value v, Indices at, int64_t lanes, Mode mode) {
+Value TileLowering::evaluate(Value v, Indices at, int64_t lanes, Mode mode) {
   if (!tile::isTile(v)) return splat(scalar(v), lanes);
   if (tile::inMemory(v)) return loadPlace(place(v), at, lanes);
   return evaluateElementwise(v.getDefiningOp(), at, lanes, mode);
 }
 
-Value KernelLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes, Mode mode) {
+Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes, Mode mode) {
   using namespace tile;
   if (auto load = dyn_cast<LoadOp>(op))
     return loadWindow(window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds()), at,
@@ -125,7 +117,7 @@ Value KernelLowering::evaluateElementwise(Operation *op, Indices at, int64_t lan
   return b_.create(state)->getResult(0);
 }
 
-Value KernelLowering::evaluateBroadcast(tile::BroadcastOp op, Indices at, int64_t lanes, Mode mode) {
+Value TileLowering::evaluateBroadcast(tile::BroadcastOp op, Indices at, int64_t lanes, Mode mode) {
   Value from = op.getInput();
   if (!tile::isTile(from)) return splat(scalar(from), lanes);
   auto shape = tile::tileType(from).getShape();
@@ -133,28 +125,27 @@ Value KernelLowering::evaluateBroadcast(tile::BroadcastOp op, Indices at, int64_
   Vec<Value> index(at);
   for (size_t d = 0; d < shape.size(); ++d)
     if (shape[d] == 1 && target[d] != 1) index[d] = constant(0);
-  if (shape.back() == 1 && target.back() != 1) return splat(lane(evaluate(from, index, 1, mode), 0), lanes);
+  if (lanes && shape.back() == 1 && target.back() != 1)
+    return splat(lane(evaluate(from, index, 1, mode), 0), lanes);
   return evaluate(from, index, lanes, mode);
 }
 
-Value KernelLowering::evaluateMask(tile::MaskOp op, Indices at, int64_t lanes, Mode mode) {
+Value TileLowering::evaluateMask(tile::MaskOp op, Indices at, int64_t lanes, Mode mode) {
   Value inner = evaluate(op.getInput(), at, lanes, mode);
   if (mode.inside) return inner;
   Value inside = boundsMask(op.getLower(), op.getUpper(), at, lanes);
   return arith::SelectOp::create(b_, inside, inner, splat(scalar(op.getFill()), lanes));
 }
 
-Value KernelLowering::constantVector(DenseElementsAttr attr, Indices at, int64_t lanes) {
+Value TileLowering::constantVector(DenseElementsAttr attr, Indices at, int64_t lanes) {
   auto splatAttr = [&](Attribute element) -> Value {
-    Type reg = registerElement(attr.getElementType());
+    Type type = registerElement(attr.getElementType());
     APInt bits = isa<FloatAttr>(element) ? cast<FloatAttr>(element).getValue().bitcastToAPInt()
                                          : cast<IntegerAttr>(element).getValue();
-    auto type = VectorType::get({lanes}, reg);
-    if (auto f = dyn_cast<FloatType>(reg))
-      return arith::ConstantOp::create(b_,
-                                       DenseElementsAttr::get(type, APFloat(f.getFloatSemantics(), bits)));
-    return arith::ConstantOp::create(
-        b_, DenseElementsAttr::get(type, bits.zextOrTrunc(reg.getIntOrFloatBitWidth())));
+    if (auto f = dyn_cast<FloatType>(type))
+      return constantOf(vectorOf(type, lanes), FloatAttr::get(f, APFloat(f.getFloatSemantics(), bits)));
+    return constantOf(vectorOf(type, lanes),
+                      IntegerAttr::get(type, bits.zextOrTrunc(type.getIntOrFloatBitWidth())));
   };
   if (attr.isSplat()) return splatAttr(attr.getSplatValue<Attribute>());
   // Folding made a table of it: pick the elements by comparing the linear index.
@@ -177,12 +168,10 @@ Value KernelLowering::constantVector(DenseElementsAttr attr, Indices at, int64_t
 }
 
 /// Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
-Value KernelLowering::evaluateRand(tile::RandOp op, Value offset, int64_t lanes) {
-  auto v32 = VectorType::get({lanes}, b_.getI32Type()), v64 = VectorType::get({lanes}, b_.getI64Type());
-  auto c32 = [&](uint32_t c) -> Value {
-    return arith::ConstantOp::create(b_, DenseElementsAttr::get(v32, APInt(32, c)));
-  };
-  Value shift = arith::ConstantOp::create(b_, DenseElementsAttr::get(v64, APInt(64, 32)));
+Value TileLowering::evaluateRand(tile::RandOp op, Value offset, int64_t lanes) {
+  Type v32 = vectorOf(b_.getI32Type(), lanes), v64 = vectorOf(b_.getI64Type(), lanes);
+  auto c32 = [&](uint32_t c) { return constantOf(v32, b_.getI32IntegerAttr(static_cast<int32_t>(c))); };
+  Value shift = constantOf(v64, b_.getI64IntegerAttr(32));
   auto low = [&](Value x) -> Value { return arith::TruncIOp::create(b_, v32, x); };
   auto high = [&](Value x) -> Value { return low(arith::ShRUIOp::create(b_, x, shift)); };
   auto product = [&](Value x, uint32_t m) -> Value {
@@ -199,10 +188,10 @@ Value KernelLowering::evaluateRand(tile::RandOp op, Value offset, int64_t lanes)
     k0 = arith::AddIOp::create(b_, k0, c32(0x9E3779B9));
     k1 = arith::AddIOp::create(b_, k1, c32(0xBB67AE85));
   }
-  auto vf = VectorType::get({lanes}, b_.getF32Type());
+  Type vf = vectorOf(b_.getF32Type(), lanes);
   Value bits = arith::ShRUIOp::create(b_, c0, c32(8));
-  Value scale = arith::ConstantOp::create(b_, DenseElementsAttr::get(vf, 0x1p-24f));
+  Value scale = constantOf(vf, b_.getF32FloatAttr(0x1p-24f));
   return arith::MulFOp::create(b_, arith::UIToFPOp::create(b_, vf, bits), scale);
 }
 
-} // namespace tessera::cpu
+} // namespace tessera::target

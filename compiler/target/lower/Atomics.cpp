@@ -1,11 +1,11 @@
-// Atomic updates of elements of global tensors; tiles of them one element after the other, in row-major
-// order.
+// Atomic updates of elements of global tensors; tiles of them one element after the other, in the
+// order of the nest.
 #include "compiler/tile/IR/DTypes.h"
-#include "plugins/cpu/codegen/Lowering.h"
+#include "compiler/target/lower/TileLowering.h"
 
 using namespace mlir;
 
-namespace tessera::cpu {
+namespace tessera::target {
 
 namespace {
 
@@ -42,7 +42,7 @@ LLVM::AtomicBinOp binaryOp(tile::AtomicKind kind, bool isFloat, bool isUnsigned)
 
 } // namespace
 
-Value KernelLowering::emitAtomic(Operation *op, const View &view, Value value, Value compare,
+Value TileLowering::emitAtomic(Operation *op, const View &view, Value value, Value compare,
                                  ValueRange indices) {
   Type element = value.getType();
   Value inside = inRange(view, indices);
@@ -61,13 +61,12 @@ Value KernelLowering::emitAtomic(Operation *op, const View &view, Value value, V
                                    : success == LLVM::AtomicOrdering::release
                                        ? LLVM::AtomicOrdering::monotonic
                                        : success;
-    Value pair = LLVM::AtomicCmpXchgOp::create(b_, address, asBits(compare), asBits(value), success, failure);
+    Value pair = LLVM::AtomicCmpXchgOp::create(b_, address, asBits(compare), asBits(value), success, failure,
+                                               syncScope(cas.getScope()));
     old = LLVM::ExtractValueOp::create(b_, pair, ArrayRef<int64_t>{0});
     if (old.getType() != element) old = LLVM::BitcastOp::create(b_, element, old);
   } else {
-    auto rmw = cast<tile::AtomicOp>(op);
-    LLVM::AtomicBinOp kind = binaryOp(rmw.getKind(), isa<FloatType>(element), rmw.getIsUnsigned());
-    old = LLVM::AtomicRMWOp::create(b_, kind, address, value, ordering(rmw.getOrder()));
+    old = emitUpdate(cast<tile::AtomicOp>(op), address, value);
   }
   scf::YieldOp::create(b_, old);
   b_.setInsertionPointToStart(&branch.getElseRegion().front());
@@ -75,7 +74,12 @@ Value KernelLowering::emitAtomic(Operation *op, const View &view, Value value, V
   return branch.getResult(0);
 }
 
-LogicalResult KernelLowering::lowerAtomic(Operation *op) {
+Value TileLowering::emitUpdate(tile::AtomicOp op, Value address, Value value) {
+  LLVM::AtomicBinOp kind = binaryOp(op.getKind(), isa<FloatType>(value.getType()), op.getIsUnsigned());
+  return LLVM::AtomicRMWOp::create(b_, kind, address, value, ordering(op.getOrder()), syncScope(op.getScope()));
+}
+
+LogicalResult TileLowering::lowerAtomic(Operation *op) {
   auto rmw = dyn_cast<tile::AtomicOp>(op);
   auto cas = dyn_cast<tile::AtomicCasOp>(op);
   const View view = views_[rmw ? rmw.getView() : cas.getView()];
@@ -84,29 +88,29 @@ LogicalResult KernelLowering::lowerAtomic(Operation *op) {
   Type element = getElementTypeOrSelf(value.getType());
   auto f = dyn_cast<FloatType>(element);
   if (element.isInteger(1) || (f && f.getWidth() < 32))
-    return op->emitOpError() << "is not implemented for " << element << " on cpu (TSR_UNIMPLEMENTED)";
+    return op->emitOpError() << "is not implemented for " << element << " on " << backend_ << " (TSR_UNIMPLEMENTED)";
 
   Vec<Value> tiles(indices);
   tiles.push_back(value);
   if (compare) tiles.push_back(compare);
   if (!tile::isTile(value) && !tile::isTile(indices[0])) {
-    Vec<Value> at;
-    for (Value i : indices)
-      at.push_back(scalar(i));
-    map_.map(op->getResult(0), emitAtomic(op, view, scalar(value), compare ? scalar(compare) : Value(), at));
+    Vec<Value> at = mappedScalars(indices);
+    map_.map(op->getResult(0), onceValue([&] {
+               return emitAtomic(op, view, scalar(value), compare ? scalar(compare) : Value(), at);
+             }));
     return success();
   }
   Value result = op->getResult(0);
   Place to = place(result);
-  nest(to.shape, 1, [&](Indices at, int64_t) {
-    auto element = [&](Value v) { return lane(evaluate(v, at, 1, {false}), 0); };
+  nest(to.shape, 1, [&](Indices at, int64_t lanes) {
+    auto element = [&](Value v) { return lane(evaluate(v, at, lanes, {false}), 0); };
     Vec<Value> index;
     for (Value i : indices)
       index.push_back(element(i));
     Value old = emitAtomic(op, view, element(value), compare ? element(compare) : Value(), index);
-    storePlace(to, splat(old, 1), at);
+    storePlace(to, splat(old, lanes), at);
   });
   return success();
 }
 
-} // namespace tessera::cpu
+} // namespace tessera::target

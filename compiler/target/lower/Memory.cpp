@@ -2,19 +2,18 @@
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileAccess.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "plugins/cpu/codegen/Lowering.h"
+#include "compiler/target/lower/TileLowering.h"
 
 using namespace mlir;
 
-namespace tessera::cpu {
+namespace tessera::target {
 
-namespace {
-
-/// Element type in memory: integer bits where registers hold bits; bool is a byte.
 Type inMemoryElement(Type element) {
   if (element.isInteger(1)) return IntegerType::get(element.getContext(), 8);
   return registerElement(element);
 }
+
+namespace {
 
 /// True only when the index cannot be negative.
 bool isNonNegative(Value v, int depth = 8) {
@@ -37,19 +36,26 @@ bool isNonNegative(Value v, int depth = 8) {
 
 // ---- Raw access
 
-Value KernelLowering::address(Value base, Value elementIndex, Type element) {
-  auto pointer = LLVM::LLVMPointerType::get(b_.getContext());
-  return LLVM::GEPOp::create(b_, pointer, inMemoryElement(element), base,
+Value TileLowering::address(Value base, Value elementIndex, Type element) {
+  return LLVM::GEPOp::create(b_, base.getType(), inMemoryElement(element), base,
                              ArrayRef<LLVM::GEPArg>{toI64(elementIndex)});
 }
 
 /// `lanes` 0 loads a scalar.
-Value KernelLowering::load(Type element, Value address, int64_t lanes, Value mask) {
+Value TileLowering::load(Type element, Value address, int64_t lanes, Value mask) {
   Type memory = inMemoryElement(element);
   unsigned align = std::max(1u, memory.getIntOrFloatBitWidth() / 8);
   Type type = lanes ? Type(VectorType::get({lanes}, memory)) : memory;
   Value v;
-  if (mask)
+  if (mask && !lanes) {
+    auto branch = scf::IfOp::create(b_, memory, mask, true);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(&branch.getThenRegion().front());
+    scf::YieldOp::create(b_, LLVM::LoadOp::create(b_, memory, address, align).getResult());
+    b_.setInsertionPointToStart(&branch.getElseRegion().front());
+    scf::YieldOp::create(b_, zeroOf(memory));
+    v = branch.getResult(0);
+  } else if (mask)
     v = LLVM::MaskedLoadOp::create(b_, type, address, mask, zeroOf(type), align);
   else
     v = LLVM::LoadOp::create(b_, type, address, align);
@@ -57,14 +63,19 @@ Value KernelLowering::load(Type element, Value address, int64_t lanes, Value mas
   return v;
 }
 
-void KernelLowering::store(Type element, Value v, Value address, Value mask) {
+void TileLowering::store(Type element, Value v, Value address, Value mask) {
   Type memory = inMemoryElement(element);
   unsigned align = std::max(1u, memory.getIntOrFloatBitWidth() / 8);
   if (element.isInteger(1)) {
     auto vector = dyn_cast<VectorType>(v.getType());
     v = arith::ExtUIOp::create(b_, vector ? Type(VectorType::get(vector.getShape(), memory)) : memory, v);
   }
-  if (mask)
+  if (mask && !isa<VectorType>(v.getType())) {
+    auto branch = scf::IfOp::create(b_, TypeRange(), mask, false);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(&branch.getThenRegion().front());
+    LLVM::StoreOp::create(b_, v, address, align);
+  } else if (mask)
     LLVM::MaskedStoreOp::create(b_, v, address, mask, align);
   else
     LLVM::StoreOp::create(b_, v, address, align);
@@ -72,7 +83,7 @@ void KernelLowering::store(Type element, Value v, Value address, Value mask) {
 
 // ---- Tiles in scratch
 
-KernelLowering::Place KernelLowering::place(Value v) {
+TileLowering::Place TileLowering::place(Value v) {
   if (auto it = carried_.find(v); it != carried_.end()) return it->second;
   auto type = tile::tileType(v);
   Operation *op = v.getDefiningOp();
@@ -84,7 +95,7 @@ KernelLowering::Place KernelLowering::place(Value v) {
   return placesOf(op, ValueRange(v)).front();
 }
 
-SmallVector<KernelLowering::Place> KernelLowering::placesOf(Operation *op, ValueRange tiles) {
+SmallVector<TileLowering::Place> TileLowering::placesOf(Operation *op, ValueRange tiles) {
   auto planned = op->getAttrOfType<DenseI64ArrayAttr>(tile::kScratch);
   ArrayRef<int64_t> offsets = planned ? planned.asArrayRef() : ArrayRef<int64_t>();
   Vec<Place> places;
@@ -105,34 +116,34 @@ SmallVector<KernelLowering::Place> KernelLowering::placesOf(Operation *op, Value
   return places;
 }
 
-KernelLowering::Place KernelLowering::bufferPlace(Value buffer) {
+TileLowering::Place TileLowering::bufferPlace(Value buffer) {
   auto alloc = buffer.getDefiningOp<tile::AllocSharedOp>();
   auto type = cast<tile::BufferType>(buffer.getType());
   Place p;
   p.offset = *alloc.getOffset();
-  p.data = address(scratch_, constant(p.offset), b_.getI8Type());
+  p.data = address(buffers_, constant(p.offset), b_.getI8Type());
   p.shape.assign(type.getShape().begin(), type.getShape().end());
   p.element = loadedElementType(type.getElementType());
   return p;
 }
 
-Value KernelLowering::placeAddress(const Place &p, Indices at) {
+Value TileLowering::placeAddress(const Place &p, Indices at) {
   Value linear = at[0];
   for (size_t d = 1; d < p.shape.size(); ++d)
     linear = arith::AddIOp::create(b_, arith::MulIOp::create(b_, linear, constant(p.shape[d])), at[d]);
   return address(p.data, linear, p.element);
 }
 
-Value KernelLowering::loadPlace(const Place &p, Indices at, int64_t lanes) {
+Value TileLowering::loadPlace(const Place &p, Indices at, int64_t lanes) {
   return load(p.element, placeAddress(p, at), lanes);
 }
 
-void KernelLowering::storePlace(const Place &p, Value vector, Indices at) {
+void TileLowering::storePlace(const Place &p, Value vector, Indices at) {
   store(p.element, vector, placeAddress(p, at));
 }
 
 /// Computes an elementwise op into the place of its result.
-void KernelLowering::compute(Operation *op) {
+void TileLowering::compute(Operation *op) {
   Place p = place(op->getResult(0));
   versioned(insideCondition(op), [&](Mode mode) {
     nest(p.shape, lanesFor(op->getOperands(), op->getResult(0).getType()),
@@ -141,7 +152,7 @@ void KernelLowering::compute(Operation *op) {
 }
 
 /// Puts the value of `v`, wherever it is, into `p`.
-void KernelLowering::assign(Value v, const Place &p) {
+void TileLowering::assign(Value v, const Place &p) {
   if (tile::inMemory(v) && place(v).offset == p.offset) return;
   versioned(insideCondition(ValueRange(v)), [&](Mode mode) {
     nest(p.shape, lanesFor(v),
@@ -151,7 +162,7 @@ void KernelLowering::assign(Value v, const Place &p) {
 
 // ---- Windows
 
-KernelLowering::Window KernelLowering::window(View view, ValueRange starts, ArrayRef<int64_t> extents,
+TileLowering::Window TileLowering::window(View view, ValueRange starts, ArrayRef<int64_t> extents,
                                               bool inBounds) {
   Window w{std::move(view), {}, {}, Vec<int64_t>(extents), inBounds, {}};
   for (auto [dim, start] : llvm::enumerate(starts)) {
@@ -162,12 +173,12 @@ KernelLowering::Window KernelLowering::window(View view, ValueRange starts, Arra
   return w;
 }
 
-KernelLowering::Window KernelLowering::window(Value view, ValueRange starts, ArrayRef<int64_t> extents,
+TileLowering::Window TileLowering::window(Value view, ValueRange starts, ArrayRef<int64_t> extents,
                                               bool inBounds) {
   return window(views_[view], starts, extents, inBounds);
 }
 
-KernelLowering::Window KernelLowering::bufferWindow(Value buffer, ValueRange starts,
+TileLowering::Window TileLowering::bufferWindow(Value buffer, ValueRange starts,
                                                     ArrayRef<int64_t> extents) {
   Place p = bufferPlace(buffer);
   View view{p.data, {}, Vec<Value>(p.shape.size()), p.element};
@@ -180,7 +191,7 @@ KernelLowering::Window KernelLowering::bufferWindow(Value buffer, ValueRange sta
 }
 
 /// i1: all of the window lies inside its tensor; null when that is promised.
-Value KernelLowering::insideCondition(const Window &w) {
+Value TileLowering::insideCondition(const Window &w) {
   if (w.inBounds) return {};
   Value all;
   auto also = [&](arith::CmpIPredicate p, Value x, Value y) {
@@ -195,7 +206,7 @@ Value KernelLowering::insideCondition(const Window &w) {
   return all;
 }
 
-Value KernelLowering::windowAddress(const Window &w, Indices at) {
+Value TileLowering::windowAddress(const Window &w, Indices at) {
   Value linear;
   for (size_t d = 0, axis = 0; d < w.starts.size(); ++d) {
     Value index = w.starts[d];
@@ -207,8 +218,13 @@ Value KernelLowering::windowAddress(const Window &w, Indices at) {
   return address(w.view.data, linear, w.view.element);
 }
 
-/// vector<lanes x i1>: lo <= first + lane < hi; `lo` may be null for 0 <= first.
-Value KernelLowering::rangeMask(Value first, Value lo, Value hi, int64_t lanes) {
+/// vector<lanes x i1> or i1: lo <= first + lane < hi; `lo` may be null for 0 <= first.
+Value TileLowering::rangeMask(Value first, Value lo, Value hi, int64_t lanes) {
+  if (!lanes) {
+    Value below = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, first, hi);
+    if (!lo) return below;
+    return arith::AndIOp::create(b_, arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, first, lo), below);
+  }
   // Both ends fit i32 once clamped to the vector.
   auto clamped = [&](Value end) {
     Value d = arith::SubIOp::create(b_, end, first);
@@ -222,7 +238,7 @@ Value KernelLowering::rangeMask(Value first, Value lo, Value hi, int64_t lanes) 
                                arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, steps, clamped(lo)));
 }
 
-Value KernelLowering::windowMask(const Window &w, Indices at, int64_t lanes) {
+Value TileLowering::windowMask(const Window &w, Indices at, int64_t lanes) {
   Value mask, row;
   size_t last = w.dimOfAxis.back();
   for (size_t d = 0, axis = 0; d < w.starts.size(); ++d) {
@@ -239,7 +255,7 @@ Value KernelLowering::windowMask(const Window &w, Indices at, int64_t lanes) {
   return row ? arith::AndIOp::create(b_, mask, splat(row, lanes)).getResult() : mask;
 }
 
-Value KernelLowering::boundsMask(ValueRange lower, ValueRange upper, Indices at, int64_t lanes) {
+Value TileLowering::boundsMask(ValueRange lower, ValueRange upper, Indices at, int64_t lanes) {
   Value mask = rangeMask(at.back(), scalar(lower.back()), scalar(upper.back()), lanes), row;
   for (size_t d = 0; d + 1 < at.size(); ++d) {
     Value above = arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, at[d], scalar(lower[d]));
@@ -250,7 +266,7 @@ Value KernelLowering::boundsMask(ValueRange lower, ValueRange upper, Indices at,
   return row ? arith::AndIOp::create(b_, mask, splat(row, lanes)).getResult() : mask;
 }
 
-Value KernelLowering::boundsFull(ValueRange lower, ValueRange upper, ArrayRef<int64_t> shape) {
+Value TileLowering::boundsFull(ValueRange lower, ValueRange upper, ArrayRef<int64_t> shape) {
   Value all;
   for (auto [lo, hi, n] : llvm::zip(lower, upper, shape)) {
     Value below = arith::CmpIOp::create(b_, arith::CmpIPredicate::sle, scalar(lo), constant(0));
@@ -266,7 +282,7 @@ bool isContiguous(ArrayRef<unsigned> dimOfAxis, size_t rank) { return dimOfAxis.
 } // namespace
 
 /// Pointers to `lanes` elements that stand `stride` apart.
-Value KernelLowering::stridedAddresses(Value first, Value stride, Type element, int64_t lanes) {
+Value TileLowering::stridedAddresses(Value first, Value stride, Type element, int64_t lanes) {
   auto pointers = VectorType::get({lanes}, LLVM::LLVMPointerType::get(b_.getContext()));
   auto wide = VectorType::get({lanes}, b_.getI64Type());
   Value steps = arith::ExtSIOp::create(b_, wide, laneIndices(constant(0), lanes));
@@ -274,11 +290,11 @@ Value KernelLowering::stridedAddresses(Value first, Value stride, Type element, 
   return LLVM::GEPOp::create(b_, pointers, inMemoryElement(element), first, ArrayRef<LLVM::GEPArg>{offsets});
 }
 
-Value KernelLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode mode) {
+Value TileLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode mode) {
   Type element = loadedElementType(w.view.element);
   Value mask = mode.inside || w.inBounds ? Value() : windowMask(w, at, lanes);
   Value first = windowAddress(w, at);
-  if (isContiguous(w.dimOfAxis, w.starts.size())) return load(element, first, lanes, mask);
+  if (!lanes || isContiguous(w.dimOfAxis, w.starts.size())) return load(element, first, lanes, mask);
   // A column: gather.
   auto type = VectorType::get({lanes}, inMemoryElement(element));
   Value addresses = stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes);
@@ -290,13 +306,14 @@ Value KernelLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mod
   return v;
 }
 
-void KernelLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, Value extraMask) {
+void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, Value extraMask) {
   Type element = loadedElementType(w.view.element);
-  int64_t lanes = cast<VectorType>(v.getType()).getDimSize(0);
+  auto vector = dyn_cast<VectorType>(v.getType());
+  int64_t lanes = vector ? vector.getDimSize(0) : 0;
   Value mask = mode.inside || w.inBounds ? Value() : windowMask(w, at, lanes);
   if (extraMask) mask = mask ? arith::AndIOp::create(b_, mask, extraMask).getResult() : extraMask;
   Value first = windowAddress(w, at);
-  if (isContiguous(w.dimOfAxis, w.starts.size())) return store(element, v, first, mask);
+  if (!lanes || isContiguous(w.dimOfAxis, w.starts.size())) return store(element, v, first, mask);
   if (!mask) mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
   auto type = VectorType::get({lanes}, inMemoryElement(element));
   if (element.isInteger(1)) v = arith::ExtUIOp::create(b_, type, v);
@@ -307,7 +324,7 @@ void KernelLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode
 
 // ---- Ops
 
-LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
+LogicalResult TileLowering::lowerStore(tile::StoreOp op) {
   Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
   auto shape = tile::tileType(op.getValue()).getShape();
   Value condition = insideCondition(w);
@@ -327,11 +344,11 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
   return success();
 }
 
-LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
+LogicalResult TileLowering::lowerCopy(tile::CpAsyncOp op) {
   Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
   Place to = bufferPlace(op.getBuffer());
   auto shape = tile::tileShape(op.getExtents());
-  int64_t lanes = vectorBytes_ / std::max<int64_t>(1, tessera::storageBytes(w.view.element));
+  int64_t lanes = lanesFor({}, {to.element});
   versioned(insideCondition(w), [&](Mode mode) {
     nest(shape, lanes, [&](Indices at, int64_t width) {
       // A copy may drop axes of extent 1: same elements in the same order.
@@ -341,7 +358,7 @@ LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
   return success();
 }
 
-LogicalResult KernelLowering::lowerBufferWrite(tile::BufferWriteOp op) {
+LogicalResult TileLowering::lowerBufferWrite(tile::BufferWriteOp op) {
   auto shape = tile::tileType(op.getValue()).getShape();
   if (op.getStarts().empty()) {
     Place to = bufferPlace(op.getBuffer());
@@ -358,34 +375,20 @@ LogicalResult KernelLowering::lowerBufferWrite(tile::BufferWriteOp op) {
   return success();
 }
 
-/// One prefetch per cache line of each row.
-LogicalResult KernelLowering::lowerPrefetch(tile::PrefetchOp op) {
-  Window w = window(op.getView(), op.getStarts(), op.getExtents(), false);
-  auto shape = tile::tileShape(op.getExtents());
-  int64_t perLine = 64 / tessera::storageBytes(op.getView().getType().getElementType());
-  Vec<int64_t> lines(shape);
-  lines.back() = (shape.back() + perLine - 1) / perLine;
-  nest(lines, 1, [&](Indices at, int64_t) {
-    Vec<Value> index(at);
-    index.back() = arith::MulIOp::create(b_, index.back(), constant(perLine));
-    LLVM::Prefetch::create(b_, windowAddress(w, index), 0, 3, 1);
-  });
-  return success();
-}
-
 /// i1: every index is inside its dim; null when that is known (the lane's own index in a tensor of as many
 /// elements).
-Value KernelLowering::inRange(const View &view, ValueRange indices) {
+Value TileLowering::inRange(const View &view, ValueRange indices) {
   Value all;
   for (auto [index, size] : llvm::zip(indices, view.sizes)) {
     if (index == laneIndex_ && size == laneLimit_) continue;
     Value inside = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, index, size);
     all = all ? arith::AndIOp::create(b_, all, inside).getResult() : inside;
   }
+  if (laneActive_) all = all ? arith::AndIOp::create(b_, all, laneActive_).getResult() : laneActive_;
   return all;
 }
 
-Value KernelLowering::elementAddress(const View &view, ValueRange indices) {
+Value TileLowering::elementAddress(const View &view, ValueRange indices) {
   Value linear;
   for (auto [index, stride] : llvm::zip(indices, view.strides)) {
     Value term = arith::MulIOp::create(b_, index, stride);
@@ -394,44 +397,22 @@ Value KernelLowering::elementAddress(const View &view, ValueRange indices) {
   return address(view.data, linear, view.element);
 }
 
-LogicalResult KernelLowering::lowerLoadElem(tile::LoadElemOp op) {
+LogicalResult TileLowering::lowerLoadElem(tile::LoadElemOp op) {
   const View view = views_[op.getView()];
-  Vec<Value> indices;
-  for (Value i : op.getIndices())
-    indices.push_back(scalar(i));
-  Type element = loadedElementType(view.element);
-  Value inside = op.getInBounds() ? Value() : inRange(view, indices);
-  if (!inside) {
-    map_.map(op.getResult(), load(element, elementAddress(view, indices), 0));
-    return success();
-  }
-  auto branch = scf::IfOp::create(b_, registerElement(element), inside, true);
-  OpBuilder::InsertionGuard guard(b_);
-  b_.setInsertionPointToStart(&branch.getThenRegion().front());
-  scf::YieldOp::create(b_, load(element, elementAddress(view, indices), 0));
-  b_.setInsertionPointToStart(&branch.getElseRegion().front());
-  scf::YieldOp::create(b_, zeroOf(registerElement(element)));
-  map_.map(op.getResult(), branch.getResult(0));
+  Vec<Value> indices = mappedScalars(op.getIndices());
+  Value inside = op.getInBounds() ? laneActive_ : inRange(view, indices);
+  map_.map(op.getResult(), load(loadedElementType(view.element), elementAddress(view, indices), 0, inside));
   return success();
 }
 
-LogicalResult KernelLowering::lowerStoreElem(tile::StoreElemOp op) {
+LogicalResult TileLowering::lowerStoreElem(tile::StoreElemOp op) {
   const View view = views_[op.getView()];
-  Vec<Value> indices;
-  for (Value i : op.getIndices())
-    indices.push_back(scalar(i));
-  Type element = loadedElementType(view.element);
-  Value v = scalar(op.getValue());
-  Value inside = op.getInBounds() ? Value() : inRange(view, indices);
-  if (!inside) {
-    store(element, v, elementAddress(view, indices));
-    return success();
-  }
-  auto branch = scf::IfOp::create(b_, TypeRange(), inside, false);
-  OpBuilder::InsertionGuard guard(b_);
-  b_.setInsertionPointToStart(&branch.getThenRegion().front());
-  store(element, v, elementAddress(view, indices));
+  Vec<Value> indices = mappedScalars(op.getIndices());
+  Value inside = op.getInBounds() ? laneActive_ : inRange(view, indices);
+  once([&] {
+    store(loadedElementType(view.element), scalar(op.getValue()), elementAddress(view, indices), inside);
+  });
   return success();
 }
 
-} // namespace tessera::cpu
+} // namespace tessera::target

@@ -1,0 +1,203 @@
+// What the code generators share below Tile IR: walking a tile.kernel, scalars, control flow, addresses, masks,
+// and elements of tile values that are computed on the fly. A back end derives from it and says how the
+// elements of a tile are walked.
+//
+// A tile value either lies in the program's memory (row-major, at the offset the memory planner wrote) or is
+// computed on the fly inside the loop nest of the op that consumes it. Lowering walks the program once; each op
+// that must produce memory emits one loop nest. Loops stay loops: code size does not grow with tile sizes.
+#pragma once
+#include "compiler/tile/IR/TileDialect.h"
+#include "compiler/tile/Transforms/TileUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace tessera::target {
+
+/// Element type in registers: bf16 as i16 bits, 8-, 6- and 4-bit floats as i8 bits, the type itself
+/// otherwise.
+mlir::Type registerElement(mlir::Type element);
+
+/// Integer in the place of bool, bf16 and narrower floats, which have no registers of their own in memory.
+mlir::Type inMemoryElement(mlir::Type element);
+
+/// A splat of zero, through broadcasts.
+bool isZeroTile(mlir::Value v);
+
+/// State of lowering one kernel. Not thread-safe; lives for one lowering.
+///
+/// `lanes` counts the consecutive elements of a tile's last axis that a vector holds; 0 means one element as a
+/// scalar.
+class TileLowering {
+public:
+  virtual ~TileLowering() = default;
+
+protected:
+  TileLowering(tile::KernelOp kernel, llvm::StringRef backend)
+      : kernel_(kernel), b_(kernel.getLoc(), kernel.getContext()), backend_(backend) {}
+
+  using Value = mlir::Value;
+  using Type = mlir::Type;
+  using Operation = mlir::Operation;
+  using LogicalResult = mlir::LogicalResult;
+  using Indices = llvm::ArrayRef<Value>;
+  template <typename T> using Vec = llvm::SmallVector<T>;
+
+  /// A global tensor: data pointer, extents and element strides.
+  struct View {
+    Value data;
+    Vec<Value> sizes, strides;
+    Type element; // of memory
+  };
+  /// A tile in scratch.
+  struct Place {
+    Value data;
+    Vec<int64_t> shape;
+    Type element;        // of values
+    int64_t offset = -1; // bytes into scratch
+  };
+  /// A rectangle of a view: starts per view dim; which view dim each tile axis runs along.
+  struct Window {
+    View view;
+    Vec<Value> starts;
+    Vec<unsigned> dimOfAxis;
+    Vec<int64_t> extents; // as the op says
+    bool inBounds;
+    Vec<bool> nonNegative; // starts known not to be negative
+  };
+  /// How a nest evaluates: with every window known to be inside its tensor and every mask full, or not.
+  struct Mode {
+    bool inside;
+  };
+  using NestBody = llvm::function_ref<void(Indices, int64_t lanes)>;
+
+  // ---- What a back end decides
+
+  /// Emits loops over the elements of `shape`; `body` computes `lanes` elements from an index on (0: one, as a
+  /// scalar). `body` touches no element but those.
+  virtual void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body) = 0;
+  /// `lanes` for a nest that computes `roots`.
+  virtual int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) = 0;
+  /// `emit` under `condition` (null: it holds) and under its negation, or once for both.
+  virtual void versioned(Value condition, llvm::function_ref<void(Mode)> emit) = 0;
+  /// Runs `effect` once for the program, outside of nests.
+  virtual void once(llvm::function_ref<void()> effect) = 0;
+  /// The same for an effect with a result, which the whole program gets.
+  virtual Value onceValue(llvm::function_ref<Value()> effect) = 0;
+  /// An scf.for over the lanes of a linear_id program.
+  virtual LogicalResult lowerLanes(mlir::scf::ForOp) = 0;
+  virtual LogicalResult lowerReduce(tile::ReduceOp) = 0;
+  virtual LogicalResult lowerArgReduce(tile::ArgReduceOp) = 0;
+  virtual LogicalResult lowerScan(tile::ScanOp) = 0;
+  virtual LogicalResult lowerTranspose(tile::TransposeOp) = 0;
+  virtual LogicalResult lowerMma(tile::MmaOp) = 0;
+  virtual LogicalResult lowerPrefetch(tile::PrefetchOp) = 0;
+  virtual void lowerBarrier() = 0;
+  virtual Value groupInfo(tile::GroupInfoKind) = 0;
+  virtual mlir::FailureOr<Value> groupReduce(tile::GroupReduceOp) = 0;
+  /// LLVM's name of a synchronisation scope; empty is everybody.
+  virtual llvm::StringRef syncScope(tile::MemoryScope) = 0;
+  /// One atomic update of the element at `address`; gives the old value.
+  virtual Value emitUpdate(tile::AtomicOp, Value address, Value value);
+
+  // ---- TileLowering.cpp: arguments, dispatch, scalars
+
+  /// Binds the kernel's arguments: `get` gives a pointer, a scalar in its register form, or an index.
+  void bindKernelArguments(llvm::function_ref<Value(mlir::BlockArgument)> get);
+  void emitProgramIds(Value program);
+  LogicalResult lowerBlock(mlir::Block &);
+  LogicalResult lowerOp(Operation *);
+  LogicalResult lowerScalarOp(Operation *);
+  Value scalar(Value v) { return map_.lookup(v); }
+  Value constant(int64_t v) { return mlir::arith::ConstantIndexOp::create(b_, v); }
+  Value zeroOf(Type registerType);
+  Value toI64(Value index);
+
+  // Control.cpp
+  LogicalResult lowerFor(mlir::scf::ForOp);
+  void enterLanes(mlir::scf::ForOp, Value lane);
+  LogicalResult lowerIf(mlir::scf::IfOp);
+  LogicalResult lowerWhile(mlir::scf::WhileOp);
+  Vec<Value> mappedScalars(mlir::ValueRange values);
+  void bindArguments(mlir::ValueRange from, mlir::ValueRange scalars, llvm::ArrayRef<Place> places);
+  void assignYields(mlir::ValueRange values, llvm::ArrayRef<Place> places);
+  Vec<Place> placesOf(Operation *, mlir::ValueRange tiles);
+
+  // Evaluate.cpp: elements of a tile value.
+  Value evaluate(Value v, Indices at, int64_t lanes, Mode mode);
+  Value evaluateElementwise(Operation *, Indices at, int64_t lanes, Mode mode);
+  Value evaluateBroadcast(tile::BroadcastOp, Indices at, int64_t lanes, Mode mode);
+  Value evaluateMask(tile::MaskOp, Indices at, int64_t lanes, Mode mode);
+  Value evaluateRand(tile::RandOp, Value offset, int64_t lanes);
+  Value constantVector(mlir::DenseElementsAttr, Indices at, int64_t lanes);
+  Value splat(Value scalar, int64_t lanes);
+  Value lane(Value vector, int64_t i);
+  Value laneIndices(Value first, int64_t lanes); // vector<lanes x i32>
+  /// vector<lanes x element>, or the element itself in its register form.
+  Type vectorOf(Type element, int64_t lanes);
+  Value constantOf(Type type, mlir::Attribute element);
+  /// i1: every window and mask of the expressions under `roots` is full; null when that is known.
+  Value insideCondition(mlir::ValueRange roots);
+  Value insideCondition(Operation *computing);
+  void collectInside(Operation *op, Value &condition, llvm::SmallPtrSetImpl<Operation *> &seen);
+
+  // Memory.cpp
+  Window window(View, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents, bool inBounds);
+  Window window(Value view, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents, bool inBounds);
+  Value insideCondition(const Window &);
+  Value loadWindow(const Window &, Indices at, int64_t lanes, Mode mode);
+  void storeWindow(const Window &, Value vector, Indices at, Mode mode, Value extraMask);
+  Value windowMask(const Window &, Indices at, int64_t lanes);
+  Value windowAddress(const Window &, Indices at);
+  Value stridedAddresses(Value first, Value stride, Type element, int64_t lanes);
+  Value boundsMask(mlir::ValueRange lower, mlir::ValueRange upper, Indices at, int64_t lanes);
+  Value boundsFull(mlir::ValueRange lower, mlir::ValueRange upper, llvm::ArrayRef<int64_t> shape);
+  Value rangeMask(Value first, Value lo, Value hi, int64_t lanes);
+  Value loadPlace(const Place &, Indices at, int64_t lanes);
+  void storePlace(const Place &, Value vector, Indices at);
+  Value placeAddress(const Place &, Indices at);
+  Value load(Type element, Value address, int64_t lanes, Value mask = {});
+  void store(Type element, Value vector, Value address, Value mask = {});
+  Value address(Value base, Value elementIndex, Type element);
+  void compute(Operation *);
+  void assign(Value v, const Place &);
+  Place place(Value v);
+  Place bufferPlace(Value buffer);
+  Window bufferWindow(Value buffer, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents);
+  LogicalResult lowerStore(tile::StoreOp);
+  LogicalResult lowerCopy(tile::CpAsyncOp);
+  LogicalResult lowerBufferWrite(tile::BufferWriteOp);
+  LogicalResult lowerLoadElem(tile::LoadElemOp);
+  LogicalResult lowerStoreElem(tile::StoreElemOp);
+  Value inRange(const View &, mlir::ValueRange indices);
+  Value elementAddress(const View &, mlir::ValueRange indices);
+
+  // Atomics.cpp
+  LogicalResult lowerAtomic(Operation *);
+  Value emitAtomic(Operation *, const View &, Value value, Value compare, mlir::ValueRange indices);
+
+  LogicalResult lowerConcat(tile::ConcatOp);
+  Value combine(tile::ReduceKind, bool isUnsigned, Value x, Value y);
+  /// i1: `x` is a better extreme than `best`, an earlier element; the first NaN wins.
+  Value better(tile::ArgReduceOp, Value x, Value best);
+
+  tile::KernelOp kernel_;
+  mlir::ImplicitLocOpBuilder b_;
+  llvm::StringRef backend_; // in diagnostics
+  /// Memory of the program: where shared buffers and where tiles lie, both from offset 0.
+  Value buffers_, scratch_;
+  Value programId_;
+  Vec<Value> programIds_;
+  Vec<Value> axisCounts_;
+  mlir::IRMapping map_;                  // scalars
+  llvm::DenseMap<Value, View> views_;    // kernel arguments
+  llvm::DenseMap<Value, Place> carried_; // tiles carried by or resulting from regions
+  Value laneIndex_;                      // of the lane program being lowered
+  Value laneLimit_;                      // a value the lane index is known to be below
+  Value laneActive_;                     // i1: the lane exists; null: it does
+};
+
+} // namespace tessera::target
