@@ -147,18 +147,21 @@ void readFragments(const YAML::Node &node, KernelMetadata &m) {
 }
 
 void readResources(const YAML::Node &node, KernelMetadata &m) {
-  checkMap(node, "resources", {"smem_per_cta", "scratch_bytes", "vector_bytes"});
+  checkMap(node, "resources",
+           {"smem_per_cta", "dynamic_smem", "workspace_per_program", "scratch_bytes", "vector_bytes"});
   auto read = [&](const char *key, int64_t &out) {
     if (node[key]) out = asInt(node[key], std::string("resources.") + key, 0);
   };
   read("smem_per_cta", m.sharedBytes);
+  read("dynamic_smem", m.dynamicSharedBytes);
+  read("workspace_per_program", m.workspaceBytes);
   read("scratch_bytes", m.scratchBytes);
   read("vector_bytes", m.vectorBytes);
 }
 
 /// Nothing says how a kernel of its own would run.
 bool isEmptyKernel(const KernelMetadata &m) {
-  return m.tile.empty() && m.fragmentShape.empty() && !m.sharedBytes && !m.scratchBytes && !m.vectorBytes &&
+  return m.tile.empty() && m.fragmentShape.empty() && !m.sharedBytes && !m.workspaceBytes && !m.scratchBytes && !m.vectorBytes &&
          m.axes.empty() && m.block[0] == 1 && m.block[1] == 1 && m.block[2] == 1 && m.lanesPerProgram == 1 &&
          m.epilogue.empty();
 }
@@ -244,9 +247,12 @@ void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
         << tessera::name(*m.fragmentIn) << YAML::Key << "dtype_acc" << YAML::Value
         << tessera::name(*m.fragmentAcc) << YAML::EndMap;
   }
-  writeInts(
-      out, "resources",
-      {{"smem_per_cta", m.sharedBytes}, {"scratch_bytes", m.scratchBytes}, {"vector_bytes", m.vectorBytes}});
+  std::vector<std::pair<std::string, int64_t>> resources = {{"smem_per_cta", m.sharedBytes}};
+  if (m.dynamicSharedBytes) resources.emplace_back("dynamic_smem", m.dynamicSharedBytes);
+  if (m.workspaceBytes) resources.emplace_back("workspace_per_program", m.workspaceBytes);
+  resources.emplace_back("scratch_bytes", m.scratchBytes);
+  resources.emplace_back("vector_bytes", m.vectorBytes);
+  writeInts(out, "resources", resources);
   out << YAML::Key << "launch" << YAML::Value << YAML::BeginMap;
   out << YAML::Key << "axes" << YAML::Value << YAML::Flow << m.axes;
   out << YAML::Key << "block" << YAML::Value << YAML::Flow << YAML::BeginSeq << numberText(m.block[0])

@@ -83,6 +83,8 @@ struct KernelMetadata {
   std::string fragmentShape; // "6x64x1", empty without mma
   std::optional<DType> fragmentIn, fragmentAcc;
   int64_t sharedBytes = 0, scratchBytes = 0, vectorBytes = 0;
+  int64_t dynamicSharedBytes = 0; // of sharedBytes, those that a GPU launch has to ask for
+  int64_t workspaceBytes = 0;     // global memory per program of a GPU launch; its pointer is the last argument
   std::vector<std::string> axes; // expressions
   int64_t block[3] = {1, 1, 1};
   int64_t lanesPerProgram = 1;

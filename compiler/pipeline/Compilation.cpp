@@ -2,9 +2,11 @@
 #include "compiler/graph/Import/Import.h"
 #include "compiler/pipeline/Passes.h"
 #include "compiler/pipeline/Snapshots.h"
+#include "compiler/target/lower/TileLowering.h"
 #include "core/KernelMetadata.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,7 +27,7 @@ namespace {
 std::unique_ptr<MLIRContext> makeContext() {
   DialectRegistry registry;
   registry.insert<graph::GraphDialect, schedule::ScheduleDialect, tile::TileDialect, target::TargetDialect,
-                  arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
+                  arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, mlir::gpu::GPUDialect, LLVM::LLVMDialect,
                   math::MathDialect, scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
@@ -80,15 +82,15 @@ CompileStatus Compilation::fail(CompileStatus status, std::string code, std::str
 
 CompileStatus Compilation::checkOptions() {
   std::string kind = targetName().substr(0, targetName().find(':'));
-  for (const char *gpu : {"ptx", "rocm", "levelzero", "level_zero"})
-    if (kind == gpu)
-      return fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
-                  "TSR_UNIMPLEMENTED: code generation for target '" + targetName() + "' is not built",
-                  "use --target cpu");
+  std::string why;
+  if (gpu::isGpuKind(kind)) {
+    gpu_ = gpu::findGpuTarget(targetName(), why);
+    return gpu_ ? CompileStatus::Ok
+                : fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "target '" + targetName() + "' " + why);
+  }
   if (kind != "cpu")
     return fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "unknown target '" + targetName() + "'",
                 "the targets are cpu, cpu:<LLVM CPU name>, ptx:<sm>, rocm:<gfx> and levelzero:<device>");
-  std::string why;
   if (!cpu::parseTarget(targetName(), target_, why))
     return fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "target '" + targetName() + "': " + why,
                 "x86-64-v3 and skylake-avx512 are such names; plain cpu is the machine you are on");
@@ -179,7 +181,7 @@ CompileStatus Compilation::passFailure(const char *what) {
 
 CompileStatus Compilation::advance(Level level) {
   PassManager pm(context_.get(), ModuleOp::getOperationName());
-  PipelineOptions options{targetName(), target_, options_.printIrAfterAll};
+  PipelineOptions options{targetName(), target_, gpu_, options_.printIrAfterAll};
   if (!options_.printIrAfterAll.empty())
     pm.addInstrumentation(makeSnapshots(options_.printIrAfterAll, snapshots_));
   for (int l = static_cast<int>(reached_) + 1; l <= static_cast<int>(level); ++l)
@@ -200,10 +202,14 @@ std::string Compilation::text() const {
 CompileStatus Compilation::entries(std::vector<BundleEntry> &out) {
   std::string why;
   bool sound = true;
-  module_.get()->walk([&](target::KernelInfoOp info) {
+  auto add = [&](StringRef entry, StringRef metadata) {
     KernelMetadata meta;
-    out.push_back({info.getEntry().str(), EntryKind::Kernel, info.getMetadata().str()});
+    out.push_back({entry.str(), EntryKind::Kernel, metadata.str()});
     sound = sound && KernelMetadata::fromYaml(out.back().metadata, meta, why);
+  };
+  module_.get()->walk([&](target::KernelInfoOp info) { add(info.getEntry(), info.getMetadata()); });
+  module_.get()->walk([&](mlir::gpu::GPUFuncOp kernel) {
+    if (auto metadata = kernel->getAttrOfType<StringAttr>(target::kMetadata)) add(kernel.getName(), metadata);
   });
   if (sound && !out.empty()) return CompileStatus::Ok;
   return fail(CompileStatus::BackendFailure, "E_INTERNAL",

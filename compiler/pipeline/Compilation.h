@@ -34,6 +34,8 @@ public:
   const cpu::CpuTarget &target() const { return target_; }
   /// What was asked to compile for.
   const std::string &targetName() const { return options_.targets.front(); }
+  /// The GPU that is compiled for; null when it is a CPU.
+  const gpu::GpuTarget *gpu() const { return gpu_; }
   /// After Target: what the image offers, with metadata read back and validated; and its functions as a
   /// module of their own that LLVM takes.
   [[nodiscard]] CompileStatus entries(std::vector<BundleEntry> &out);
@@ -53,6 +55,7 @@ private:
   std::vector<Diagnostic> &diags_;
   std::string source_;
   cpu::CpuTarget target_;
+  const gpu::GpuTarget *gpu_ = nullptr;
   frontend::Kernel kernel_;
   std::unique_ptr<mlir::MLIRContext> context_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;

@@ -49,7 +49,8 @@ def TileVectorize : Pass<"tile-vectorize", "::tessera::tile::KernelOp"> {
   let summary = "Chooses the vector width and the register block (fragment) of every mma";
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", "64", "bytes of the target's vector registers">,
-    Option<"vectorRegisters", "vector-registers", "int64_t", "32", "number of vector registers">
+    Option<"vectorRegisters", "vector-registers", "int64_t", "32", "number of vector registers">,
+    Option<"threads", "threads", "int64_t", "0", "threads that share the tiles of a program; 0: one, with vectors">
   ];
 }
 
@@ -64,11 +65,14 @@ def TileFuse : Pass<"tile-fuse", "::tessera::tile::KernelOp"> {
 }
 
 def TileLegalizeNumerics : Pass<"tile-legalize-numerics", "::tessera::tile::KernelOp"> {
-  let summary = "Expresses arithmetic on narrow floats and 8-bit products in types the CPU computes in";
+  let summary = "Expresses arithmetic on narrow floats and 8-bit products in types the backend computes in";
   let description = [{
     bf16, f16, fp8, fp6 and fp4 compute in f32 and round after every operation; 8-bit integer products widen to i32.
     Each change is recorded in the kernel's `fallbacks`.
   }];
+  let options = [
+    Option<"backend", "backend", "std::string", "\"cpu\"", "name of the backend in the fallbacks">
+  ];
 }
 
 def TilePlanMemory : Pass<"tile-plan-memory", "::tessera::tile::KernelOp"> {

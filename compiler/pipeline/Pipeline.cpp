@@ -2,6 +2,7 @@
 // tiling and fusion groups, 5 and 6 apply what was decided, after which the memory plan is made again.
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Passes.h"
+#include "compiler/target/gpu/Lowering.h"
 #include "compiler/tile/Transforms/ExpandMath.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -14,14 +15,16 @@ namespace tessera {
 
 namespace {
 
-void addSchedulePasses(PassManager &pm, const PipelineOptions &) {
+void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
   // 1. Canonicalize & Simplify: before any decision, so that equal programs get equal decisions.
   // Addresses become index arithmetic in between, so that CSE sees one form of each.
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<schedule::KernelOp>(createGraphSinkIndexCasts());
   pm.addPass(createCSEPass());
   // 2. Tiling & Scheduling, the decisions: attributes only, editable in the text.
-  pm.addNestedPass<schedule::KernelOp>(createScheduleDecide());
+  ScheduleDecideOptions decide;
+  if (options.gpu) decide.lanesPerProgram = options.gpu->threads * 4;
+  pm.addNestedPass<schedule::KernelOp>(createScheduleDecide(decide));
 }
 
 void addTilePasses(PassManager &pm, const PipelineOptions &options) {
@@ -35,8 +38,14 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   TileVectorizeOptions vectorize;
-  vectorize.vectorBytes = options.target.vectorBytes;
-  vectorize.vectorRegisters = options.target.vectorRegisters;
+  TileLegalizeNumericsOptions numerics;
+  if (options.gpu) {
+    vectorize.threads = options.gpu->threads;
+    numerics.backend = options.gpu->kind.str();
+  } else {
+    vectorize.vectorBytes = options.target.vectorBytes;
+    vectorize.vectorRegisters = options.target.vectorRegisters;
+  }
   kernel.addPass(createTileVectorize(vectorize));
   // 4. Memory Planning: shared buffers are final here; the tiles' places are made again once 5 and 6 have
   // settled which tiles lie in memory.
@@ -45,12 +54,23 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createTileFuse());
   // 6. Quantization Legalization: after fusion, so that the casts it adds are computed where their operand
   // is.
-  kernel.addPass(createTileLegalizeNumerics());
+  kernel.addPass(createTileLegalizeNumerics(numerics));
   kernel.addPass(createTilePlanMemory());
+}
+
+/// 7. for a GPU: what every vendor's half converts. Functions expand once tiles have become scalars.
+void addGpuTargetPasses(PassManager &pm, const PipelineOptions &options) {
+  pm.addPass(gpu::createLowerTilePass(*options.gpu));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(tile::createExpandMathPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
 }
 
 void addTargetPasses(PassManager &pm, const PipelineOptions &options) {
   // 7. Lower to Backend IR + Kernel Metadata.
+  if (options.gpu) return addGpuTargetPasses(pm, options);
   pm.addPass(cpu::createLowerTilePass(options.targetName));
   // Index arithmetic of unrolled accesses folds before it is lowered; functions expand after tiles became
   // vectors.

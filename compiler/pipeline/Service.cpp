@@ -119,6 +119,10 @@ public:
                   : what == Emit::Tile     ? Level::Tile
                                            : Level::Target;
     if (auto status = c.advance(level); status != CompileStatus::Ok) return status;
+    if (c.gpu() && (what == Emit::Assembly || what == Emit::Object))
+      return c.fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
+                    "TSR_UNIMPLEMENTED: machine code for target '" + c.targetName() + "' is not built",
+                    "--emit target prints the kernel before instruction selection");
     std::string why;
     CodeUnit unit;
     switch (what) {

@@ -1,5 +1,6 @@
 // tsr-opt: reads IR of any level, runs passes on it, prints it. For tests and for looking at single passes.
 #include "compiler/pipeline/Passes.h"
+#include "compiler/target/gpu/Lowering.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -16,11 +17,12 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<tessera::graph::GraphDialect, tessera::schedule::ScheduleDialect,
                   tessera::tile::TileDialect, tessera::target::TargetDialect, mlir::arith::ArithDialect,
-                  mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::LLVM::LLVMDialect,
+                  mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
                   mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
                   mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
   mlir::registerTransformsPasses();
   tessera::registerTesseraPasses();
   tessera::cpu::registerCpuPasses();
+  tessera::gpu::registerGpuPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Tessera's IR tool\n", registry));
 }

@@ -7,8 +7,6 @@ using namespace mlir;
 
 namespace tessera::target {
 
-namespace {
-
 LLVM::AtomicOrdering ordering(tile::MemoryOrder order) {
   switch (order) {
   case tile::MemoryOrder::Relaxed:
@@ -24,6 +22,14 @@ LLVM::AtomicOrdering ordering(tile::MemoryOrder order) {
   }
   llvm_unreachable("all orders are listed");
 }
+
+LLVM::AtomicOrdering failureOrdering(LLVM::AtomicOrdering success) {
+  return success == LLVM::AtomicOrdering::acq_rel   ? LLVM::AtomicOrdering::acquire
+         : success == LLVM::AtomicOrdering::release ? LLVM::AtomicOrdering::monotonic
+                                                    : success;
+}
+
+namespace {
 
 LLVM::AtomicBinOp binaryOp(tile::AtomicKind kind, bool isFloat, bool isUnsigned) {
   using Op = LLVM::AtomicBinOp;
@@ -57,12 +63,8 @@ Value TileLowering::emitAtomic(Operation *op, const View &view, Value value, Val
       return v.getType() == bits ? v : LLVM::BitcastOp::create(b_, bits, v).getResult();
     };
     LLVM::AtomicOrdering success = ordering(cas.getOrder());
-    LLVM::AtomicOrdering failure = success == LLVM::AtomicOrdering::acq_rel ? LLVM::AtomicOrdering::acquire
-                                   : success == LLVM::AtomicOrdering::release
-                                       ? LLVM::AtomicOrdering::monotonic
-                                       : success;
-    Value pair = LLVM::AtomicCmpXchgOp::create(b_, address, asBits(compare), asBits(value), success, failure,
-                                               syncScope(cas.getScope()));
+    Value pair = LLVM::AtomicCmpXchgOp::create(b_, address, asBits(compare), asBits(value), success,
+                                               failureOrdering(success), syncScope(cas.getScope()));
     old = LLVM::ExtractValueOp::create(b_, pair, ArrayRef<int64_t>{0});
     if (old.getType() != element) old = LLVM::BitcastOp::create(b_, element, old);
   } else {

@@ -109,7 +109,9 @@ LogicalResult TileLowering::lowerWhile(scf::WhileOp op) {
   if (failed(lowerBlock(*op.getBeforeBody()))) return failure();
   auto condition = op.getConditionOp();
   assignYields(condition.getArgs(), after);
-  scf::ConditionOp::create(b_, scalar(condition.getCondition()), mappedScalars(condition.getArgs()));
+  Value goesOn = scalar(condition.getCondition());
+  if (laneActive_) goesOn = arith::AndIOp::create(b_, goesOn, laneActive_);
+  scf::ConditionOp::create(b_, goesOn, mappedScalars(condition.getArgs()));
 
   Block *second = b_.createBlock(&loop.getAfter(), {}, outTypes, Vec<Location>(outTypes.size(), b_.getLoc()));
   bindArguments(op.getAfterArguments(), second->getArguments(), after);

@@ -401,7 +401,8 @@ LogicalResult TileLowering::lowerLoadElem(tile::LoadElemOp op) {
   const View view = views_[op.getView()];
   Vec<Value> indices = mappedScalars(op.getIndices());
   Value inside = op.getInBounds() ? laneActive_ : inRange(view, indices);
-  map_.map(op.getResult(), load(loadedElementType(view.element), elementAddress(view, indices), 0, inside));
+  auto read = [&] { return load(loadedElementType(view.element), elementAddress(view, indices), 0, inside); };
+  map_.map(op.getResult(), mayChange(view) ? onceValue(read) : read());
   return success();
 }
 

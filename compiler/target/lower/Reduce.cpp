@@ -26,6 +26,21 @@ Value TileLowering::combine(tile::ReduceKind kind, bool isUnsigned, Value x, Val
   llvm_unreachable("all kinds are listed");
 }
 
+Value TileLowering::neutral(tile::ReduceKind kind, bool isUnsigned, Type type) {
+  bool isMax = kind == tile::ReduceKind::Max;
+  if (kind == tile::ReduceKind::Sum) return zeroOf(type);
+  if (auto f = dyn_cast<FloatType>(type))
+    return constantOf(type, FloatAttr::get(f, kind == tile::ReduceKind::Prod
+                                                  ? APFloat(f.getFloatSemantics(), 1)
+                                                  : APFloat::getInf(f.getFloatSemantics(), isMax)));
+  unsigned bits = type.getIntOrFloatBitWidth();
+  APInt value = kind == tile::ReduceKind::Prod ? APInt(bits, 1)
+                : isUnsigned                   ? (isMax ? APInt::getMinValue(bits) : APInt::getMaxValue(bits))
+                : isMax                        ? APInt::getSignedMinValue(bits)
+                                               : APInt::getSignedMaxValue(bits);
+  return constantOf(type, IntegerAttr::get(type, value));
+}
+
 Value TileLowering::better(tile::ArgReduceOp op, Value x, Value best) {
   Type element = getElementTypeOrSelf(x.getType());
   bool isMax = op.getKind() == tile::ArgKind::Max, isUnsigned = op.getIsUnsigned() || element.isInteger(1);

@@ -24,6 +24,13 @@ mlir::Type registerElement(mlir::Type element);
 /// Integer in the place of bool, bf16 and narrower floats, which have no registers of their own in memory.
 mlir::Type inMemoryElement(mlir::Type element);
 
+/// LLVM's order of an atomic, and the order it has when it changes nothing.
+mlir::LLVM::AtomicOrdering ordering(tile::MemoryOrder order);
+mlir::LLVM::AtomicOrdering failureOrdering(mlir::LLVM::AtomicOrdering success);
+
+/// The attribute of a lowered function that holds its metadata document.
+inline constexpr llvm::StringLiteral kMetadata = "target.metadata";
+
 /// A splat of zero, through broadcasts.
 bool isZeroTile(mlir::Value v);
 
@@ -87,6 +94,8 @@ protected:
   virtual void once(llvm::function_ref<void()> effect) = 0;
   /// The same for an effect with a result, which the whole program gets.
   virtual Value onceValue(llvm::function_ref<Value()> effect) = 0;
+  /// The program itself may write the tensor, so that reading an element counts as an effect.
+  virtual bool mayChange(const View &) { return false; }
   /// An scf.for over the lanes of a linear_id program.
   virtual LogicalResult lowerLanes(mlir::scf::ForOp) = 0;
   virtual LogicalResult lowerReduce(tile::ReduceOp) = 0;
@@ -181,6 +190,8 @@ protected:
 
   LogicalResult lowerConcat(tile::ConcatOp);
   Value combine(tile::ReduceKind, bool isUnsigned, Value x, Value y);
+  /// What combines with any x to x, in its register type.
+  Value neutral(tile::ReduceKind, bool isUnsigned, Type type);
   /// i1: `x` is a better extreme than `best`, an earlier element; the first NaN wins.
   Value better(tile::ArgReduceOp, Value x, Value best);
 

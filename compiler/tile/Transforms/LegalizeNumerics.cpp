@@ -1,4 +1,4 @@
-// tile-legalize-numerics (normative phase 6): arithmetic on dtypes the CPU has no instructions for.
+// tile-legalize-numerics (normative phase 6): arithmetic on dtypes the backend has no instructions for.
 //
 // bf16, f16 and the OCP 8-, 6- and 4-bit floats compute in f32 and round after every operation; f32 has more
 // than twice their precision plus two bits, so +, -, *, / and sqrt are still correctly rounded (Figueroa
@@ -52,6 +52,10 @@ bool isLow(Type t) {
 }
 
 class LegalizeNumerics : public impl::TileLegalizeNumericsBase<LegalizeNumerics> {
+public:
+  using impl::TileLegalizeNumericsBase<LegalizeNumerics>::TileLegalizeNumericsBase;
+
+private:
   std::set<std::string> fallbacks_;
 
   void runOnOperation() override {
@@ -66,7 +70,7 @@ class LegalizeNumerics : public impl::TileLegalizeNumericsBase<LegalizeNumerics>
     }
     for (auto param : getOperation().getParams().getAsRange<DictionaryAttr>())
       if (auto dtype = param.getAs<StringAttr>("dtype"); dtype && dtype.getValue() == "tf32")
-        fallbacks_.insert("cpu: tf32 arithmetic runs in f32");
+        fallback("tf32 arithmetic runs in f32");
     if (fallbacks_.empty()) return;
     Builder b(&getContext());
     SmallVector<Attribute> lines;
@@ -75,6 +79,8 @@ class LegalizeNumerics : public impl::TileLegalizeNumericsBase<LegalizeNumerics>
       lines.push_back(b.getStringAttr(line));
     getOperation().setFallbacksAttr(b.getArrayAttr(lines));
   }
+
+  void fallback(const Twine &what) { fallbacks_.insert((backend + ": " + what).str()); }
 
   static bool isArithmetic(Operation *op) {
     if (isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(op)) return false;
@@ -100,8 +106,7 @@ class LegalizeNumerics : public impl::TileLegalizeNumericsBase<LegalizeNumerics>
           operand.get().getDefiningOp()->setAttr(kMaterialize, b.getUnitAttr());
       }
     if (!low) return;
-    fallbacks_.insert(
-        ("cpu: " + floatName(low) + " arithmetic runs in f32 and rounds after each operation").str());
+    fallback(floatName(low) + " arithmetic runs in f32 and rounds after each operation");
     OpBuilder b(op->getContext());
     b.setInsertionPointAfter(op);
     for (OpResult result : op->getResults()) {
@@ -151,8 +156,8 @@ class LegalizeNumerics : public impl::TileLegalizeNumericsBase<LegalizeNumerics>
     mma.setTransB(false);
     mma.setIsUnsigned(false);
     if (isLow(element))
-      fallbacks_.insert(("cpu: mma of " + floatName(element) + " multiplies and accumulates in f32").str());
-    if (element.isInteger(8)) fallbacks_.insert("cpu: mma of 8-bit integers multiplies in i32");
+      fallback("mma of " + floatName(element) + " multiplies and accumulates in f32");
+    if (element.isInteger(8)) fallback("mma of 8-bit integers multiplies in i32");
   }
 
   static bool needsWidening(Type element) { return isLow(element) || element.isInteger(8); }

@@ -2,7 +2,8 @@
 //
 // A block of m rows and n columns keeps m * n/lanes accumulators, one vector per column group of B and one
 // broadcast of A in registers. Of the blocks that fit, the widest is taken that the product's own columns
-// fill: with 32 registers of 16 lanes 6x64, 9x48, 14x32; with 16 registers of 8 lanes 6x16.
+// fill: with 32 registers of 16 lanes 6x64, 9x48, 14x32; with 16 registers of 8 lanes 6x16. Where threads share a product, each has a block
+// of scalars of its own.
 #include "compiler/pipeline/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "llvm/Support/MathExtras.h"
@@ -34,11 +35,24 @@ private:
   FragmentAttr choose(MmaOp mma) {
     auto type = tileType(mma.getAcc());
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+    if (threads) return perThread(rows, columns);
     int64_t lanes = vectorBytes / (type.getElementTypeBitWidth() / 8);
     int64_t widest = vectorRegisters >= 32 ? 4 : 2;
     int64_t groups = std::clamp<int64_t>(llvm::divideCeil(columns, lanes), 1, widest);
     int64_t m = std::clamp<int64_t>((vectorRegisters - groups - 1) / groups, 1, 14);
     return FragmentAttr::get(&getContext(), std::min(m, rows), groups * lanes, 1);
+  }
+
+  /// The largest block that divides the tile and leaves no thread without one; of equal ones the squarest.
+  FragmentAttr perThread(int64_t rows, int64_t columns) {
+    int64_t m = 1, n = 1;
+    for (int64_t i : {1, 2, 4, 8})
+      for (int64_t j : {1, 2, 4, 8}) {
+        bool fits = rows % i == 0 && columns % j == 0 && rows * columns / (i * j) >= threads;
+        bool better = i * j > m * n || (i * j == m * n && std::abs(i - j) < std::abs(m - n));
+        if (fits && better) m = i, n = j;
+      }
+    return FragmentAttr::get(&getContext(), m, n, 1);
   }
 };
 

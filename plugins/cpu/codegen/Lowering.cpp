@@ -1,5 +1,6 @@
 #include "plugins/cpu/codegen/Lowering.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/TileAccess.h"
 
 using namespace mlir;
 

@@ -69,6 +69,4 @@ std::unique_ptr<mlir::Pass> createWrapTargetPass(CpuTarget);
 /// pipelines.
 void registerCpuPasses();
 
-inline constexpr llvm::StringLiteral kMetadata = "target.metadata";
-
 } // namespace tessera::cpu

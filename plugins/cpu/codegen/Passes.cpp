@@ -32,7 +32,7 @@ struct LowerTilePass : PassWrapper<LowerTilePass, OperationPass<ModuleOp>> {
       std::string metadata = target::describeKernel(kernel, targetName_).toYaml();
       FailureOr<func::FuncOp> function = KernelLowering(kernel, *kernel.getVectorBytes()).lower();
       if (failed(function)) return signalPassFailure();
-      (*function)->setAttr(kMetadata, StringAttr::get(&getContext(), metadata));
+      (*function)->setAttr(target::kMetadata, StringAttr::get(&getContext(), metadata));
       kernel.erase();
     }
   }
@@ -59,9 +59,9 @@ struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
     Block &body = module.getBody().emplaceBlock();
     for (Operation *op : ops) {
       op->moveBefore(&body, body.end());
-      auto metadata = op->getAttrOfType<StringAttr>(kMetadata);
+      auto metadata = op->getAttrOfType<StringAttr>(target::kMetadata);
       if (!metadata) continue;
-      op->removeAttr(kMetadata);
+      op->removeAttr(target::kMetadata);
       OpBuilder inner = OpBuilder::atBlockEnd(&body);
       auto symbol = SymbolTable::getSymbolName(op);
       target::KernelInfoOp::create(inner, op->getLoc(), symbol, FlatSymbolRefAttr::get(symbol), metadata);

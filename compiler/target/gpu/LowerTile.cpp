@@ -1,0 +1,64 @@
+// gpu-lower-tile (normative phase 7): the kernels of a module as one gpu.module.
+#include "compiler/graph/IR/GraphDialect.h"
+#include "compiler/target/Transforms/KernelMetadata.h"
+#include "compiler/target/gpu/Lowering.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace tessera::gpu {
+namespace {
+
+struct LowerTilePass : PassWrapper<LowerTilePass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerTilePass)
+  LowerTilePass() = default;
+  LowerTilePass(const LowerTilePass &other) : PassWrapper(other) { target_ = other.target_.getValue(); }
+  explicit LowerTilePass(const GpuTarget &target) { target_ = target.name(); }
+  StringRef getArgument() const final { return "gpu-lower-tile"; }
+  StringRef getDescription() const final {
+    return "lower tile kernels to a gpu.module in which a thread block runs a program";
+  }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<arith::ArithDialect, mlir::gpu::GPUDialect, LLVM::LLVMDialect, math::MathDialect,
+                    scf::SCFDialect>();
+  }
+  void runOnOperation() final {
+    std::string why;
+    const GpuTarget *target = findGpuTarget(target_, why);
+    if (!target) {
+      getOperation().emitError() << "target '" << target_ << "' " << why;
+      return signalPassFailure();
+    }
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<graph::FuncOp>()))
+      function.erase();
+    OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
+    auto module = mlir::gpu::GPUModuleOp::create(b, getOperation().getLoc(), "kernels");
+    module->setAttr("target.name", b.getStringAttr(target->name()));
+    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
+      KernelLowering lowering(kernel, *target);
+      FailureOr<mlir::gpu::GPUFuncOp> function = lowering.lower(module);
+      if (failed(function)) return signalPassFailure();
+      KernelMetadata metadata = target::describeKernel(kernel, target->name());
+      metadata.block[0] = target->threads;
+      metadata.sharedBytes = lowering.resources().shared;
+      metadata.dynamicSharedBytes = lowering.resources().dynamicShared;
+      metadata.workspaceBytes = lowering.resources().workspace;
+      metadata.scratchBytes = metadata.vectorBytes = 0; // a CPU program's
+      (*function)->setAttr(target::kMetadata, b.getStringAttr(metadata.toYaml()));
+      kernel.erase();
+    }
+  }
+  Option<std::string> target_{*this, "target", llvm::cl::desc("GPU, as in ptx:sm_90"), llvm::cl::init("ptx:sm_90")};
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createLowerTilePass(const GpuTarget &target) {
+  return std::make_unique<LowerTilePass>(target);
+}
+
+void registerGpuPasses() {
+  registerPass([]() -> std::unique_ptr<Pass> { return std::make_unique<LowerTilePass>(); });
+}
+
+} // namespace tessera::gpu
