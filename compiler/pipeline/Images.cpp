@@ -2,7 +2,14 @@
 
 namespace tessera {
 
+CompileStatus noMachineCode(Compilation &c) {
+  return c.fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
+                "TSR_UNIMPLEMENTED: machine code for target '" + c.targetName() + "' is not built",
+                "--emit target prints the kernel before instruction selection");
+}
+
 CompileStatus makeUnit(Compilation &c, CodeUnit &out) {
+  if (c.gpu()) return noMachineCode(c);
   if (auto status = c.entries(out.entries); status != CompileStatus::Ok) return status;
   std::string why;
   if (cpu::emitObject(*c.image(), c.target(), out.code, why)) return CompileStatus::Ok;

@@ -14,6 +14,9 @@ struct CodeUnit {
 /// Code and entries of a compilation that has reached Level::Target.
 [[nodiscard]] CompileStatus makeUnit(Compilation &compilation, CodeUnit &out);
 
+/// The failure of asking for machine code of a target without a code generator.
+[[nodiscard]] CompileStatus noMachineCode(Compilation &compilation);
+
 /// Joins the units of one target and appends its image, or images.
 [[nodiscard]] bool makeImages(const cpu::CpuTarget &target, std::vector<CodeUnit> units,
                               std::vector<BundleImage> &images, std::string &why);

@@ -119,10 +119,6 @@ public:
                   : what == Emit::Tile     ? Level::Tile
                                            : Level::Target;
     if (auto status = c.advance(level); status != CompileStatus::Ok) return status;
-    if (c.gpu() && (what == Emit::Assembly || what == Emit::Object))
-      return c.fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
-                    "TSR_UNIMPLEMENTED: machine code for target '" + c.targetName() + "' is not built",
-                    "--emit target prints the kernel before instruction selection");
     std::string why;
     CodeUnit unit;
     switch (what) {
@@ -138,6 +134,7 @@ public:
         out += (i ? "---\n" : "") + unit.entries[i].metadata;
       return CompileStatus::Ok;
     case Emit::Assembly:
+      if (c.gpu()) return noMachineCode(c);
       if (cpu::emitAssembly(*c.image(), c.target(), out, why)) return CompileStatus::Ok;
       return c.fail(CompileStatus::BackendFailure, "E_BACKEND", "LLVM could not compile the kernel: " + why);
     case Emit::Object: {

@@ -20,7 +20,7 @@ struct GpuTarget {
   bool floatAtomicAdd; // has an atomic addition of f32; without it the lowering loops over compare and swap
 
   /// "ptx:sm_90", as the user writes it.
-  std::string name() const { return (kind + ":" + arch).str(); }
+  std::string name() const { return kind.str() + ":" + arch.str(); }
 };
 
 /// Every architecture, oldest of a kind first.
