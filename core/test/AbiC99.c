@@ -29,6 +29,23 @@ int main(void) {
   CHECK(tsrMemcpyH2D(context, p, in, sizeof in) == TSR_SUCCESS);
   CHECK(tsrMemcpyD2H(context, out, p, sizeof out) == TSR_SUCCESS);
   CHECK(memcmp(in, out, sizeof in) == 0);
+  {
+    tsr_stream_t stream = NULL;
+    tsr_graph_t graph = NULL;
+    tsr_graph_info_t info = {0};
+    info.struct_size = sizeof info;
+    CHECK(tsrCreateStream(context, &stream) == TSR_SUCCESS);
+    CHECK(tsrStreamBeginCapture(stream) == TSR_SUCCESS);
+    CHECK(tsrMemsetAsync(context, p, 0, sizeof in, stream) == TSR_SUCCESS);
+    CHECK(tsrMemcpyD2HAsync(context, out, p, sizeof out, stream) == TSR_SUCCESS);
+    CHECK(tsrStreamEndCapture(stream, &graph) == TSR_SUCCESS);
+    CHECK(tsrGraphInfo(graph, &info) == TSR_SUCCESS && info.nodes == 2 && info.fills == 1);
+    CHECK(out[15] == 15);
+    CHECK(tsrGraphLaunch(graph, stream) == TSR_SUCCESS);
+    CHECK(tsrDestroyGraph(graph) == TSR_SUCCESS);
+    CHECK(tsrDestroyStream(stream) == TSR_SUCCESS);
+    CHECK(out[15] == 0);
+  }
   CHECK(tsrFree(context, p) == TSR_SUCCESS);
   CHECK(tsrFree(context, p) == TSR_EINVAL);
   {

@@ -12,8 +12,8 @@ static void check(tsr_status_t status, const char *what) {
 }
 #define CHECK(call) check((call), #call)
 
-/* Diagnostics of the compiler, with source line and caret. */
-static void print_diagnostic(void *user, tsr_log_level_t level, const char *code, const char *text) {
+/* Diagnostics of the compiler, with source line and caret, and what the library warns about. */
+static void print_message(void *user, tsr_log_level_t level, const char *code, const char *text) {
   (void)user;
   (void)level;
   (void)code;
@@ -62,10 +62,11 @@ int main(int argc, char **argv) {
     y[i] = 1.0f;
   }
 
+  CHECK(tsrSetLogCallback(print_message, NULL, TSR_LOG_WARNING));
   CHECK(tsrCreateContext(&context));
   options.struct_size = sizeof options;
   options.file_name = argv[1];
-  options.log = print_diagnostic;
+  options.log = print_message;
   CHECK(tsrLoadModuleFromSource(context, source, size, &options, &module));
   CHECK(tsrGetKernel(module, "saxpy", &kernel));
 
