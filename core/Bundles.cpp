@@ -4,6 +4,9 @@
 #include "core/SharedObject.h"
 #include <algorithm>
 #include <climits>
+#include <cstddef>
+#include <cstring>
+#include <elf.h>
 
 namespace tessera {
 namespace {
@@ -14,10 +17,15 @@ tsr_status_t fail(tsr_status_t status, const BundleError &error) {
 
 std::string backendOf(const std::string &target) { return target.substr(0, target.find(':')); }
 
+bool isCpu(const ContextObject &context) { return std::string_view(context.backend->name()) == "cpu"; }
+
 /// Why the device cannot run the image; empty: it can.
 std::string obstacle(const BundleImage &image, const ContextObject &context) {
   const char *backend = context.backend->name();
   if (backendOf(image.target) != backend) return "not of backend " + std::string(backend);
+  // Code for a GPU runs on the architecture it names.
+  if (!isCpu(context))
+    return image.target == context.device->info().arch ? "" : "the device is " + context.device->info().arch;
   if (std::string_view missing = firstMissing(image.features); !missing.empty())
     return "this processor has no " + std::string(missing);
   return "";
@@ -80,8 +88,7 @@ BundleError noImage(const Bundle &bundle, const ContextObject &context, const st
   std::string held;
   for (const BundleImage &image : bundle.images)
     held += (held.empty() ? "" : ", ") + image.target + " (" + obstacle(image, context) + ")";
-  std::string_view cpu = hostCpuName();
-  std::string device = context.backend->name() + (cpu.empty() ? "" : ":" + std::string(cpu));
+  std::string device = isCpu(context) ? "cpu:" + std::string(hostCpuName()) : context.device->info().arch;
   return {"E_BUNDLE_NO_IMAGE",
           name + ": no image for " + device + "; it holds " + (held.empty() ? "none" : held) +
               (bundle.ir.empty() ? " and no IR" : ", and its IR cannot be compiled: " + compilerWhy),
@@ -89,9 +96,9 @@ BundleError noImage(const Bundle &bundle, const ContextObject &context, const st
 }
 
 /// The bundle's IR, compiled for this machine: of each entry the most general level there is.
-tsr_status_t openFromIr(const Bundle &bundle, const ContextObject &context, const std::string &name,
+tsr_status_t openFromIr(const Bundle &bundle, const ContextObject &context, const std::string &name, Log log,
                         std::vector<CompiledKernel> &out) {
-  std::string why = "it has none";
+  std::string why;
   if (bundle.ir.empty() || !loadCompiler(why))
     return fail(TSR_ENOTFOUND, noImage(bundle, context, name, why));
   for (const BundleIr &ir : bundle.ir) {
@@ -105,7 +112,7 @@ tsr_status_t openFromIr(const Bundle &bundle, const ContextObject &context, cons
     options.targets = {context.device->info().arch};
     options.irLevel = ir.level;
     std::string bytes;
-    if (tsr_status_t status = compileSource(ir.text, options, {}, bytes)) return status;
+    if (tsr_status_t status = compileSource(ir.text, options, log, bytes)) return status;
     Bundle made;
     BundleError error;
     if (!readBundle(bytes, name, made, error)) return fail(TSR_EINTERNAL, error);
@@ -118,7 +125,7 @@ tsr_status_t openFromIr(const Bundle &bundle, const ContextObject &context, cons
 
 } // namespace
 
-tsr_status_t loadBundle(tsr_context_t handle, std::string_view bytes, const std::string &name,
+tsr_status_t loadBundle(tsr_context_t handle, std::string_view bytes, const std::string &name, Log log,
                         tsr_module_t *module) {
   ContextObject *context;
   if (tsr_status_t status = resolve(handle, context)) return status;
@@ -130,8 +137,31 @@ tsr_status_t loadBundle(tsr_context_t handle, std::string_view bytes, const std:
   bool found = false;
   if (tsr_status_t status = openBest(bundle, *context, name, kernels, found)) return status;
   if (!found)
-    if (tsr_status_t status = openFromIr(bundle, *context, name, kernels)) return status;
+    if (tsr_status_t status = openFromIr(bundle, *context, name, log, kernels)) return status;
   return createModule(handle, std::move(kernels), module);
+}
+
+bool formatOf(std::string_view bytes, ImageFormat &format) {
+  constexpr std::string_view spirv("\x03\x02\x23\x07", 4);
+  if (bytes.substr(0, SELFMAG) == ELFMAG && bytes.size() >= sizeof(Elf64_Ehdr)) {
+    Elf64_Half machine;
+    std::memcpy(&machine, bytes.data() + offsetof(Elf64_Ehdr, e_machine), sizeof machine);
+    format = machine == EM_AMDGPU ? ImageFormat::Hsaco
+             : machine == EM_CUDA ? ImageFormat::Cubin
+                                  : ImageFormat::Elf;
+  } else if (bytes.substr(0, spirv.size()) == spirv) {
+    format = ImageFormat::Spirv;
+  } else if (bytes.find(".version") != bytes.npos && bytes.find(".target") != bytes.npos) {
+    format = ImageFormat::Ptx;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+const char *backendOf(ImageFormat format) {
+  static constexpr const char *names[] = {"cpu", "ptx", "rocm", "levelzero", "ptx"};
+  return names[static_cast<size_t>(format)];
 }
 
 tsr_status_t loadImage(tsr_context_t handle, const BundleImage &image, const std::string &name,

@@ -78,20 +78,9 @@ tsr_status_t tsrLoadModuleFromSource(tsr_context_t handle, const char *source, s
     std::string bundle;
     Log log{o.log, o.log_user};
     if (tsr_status_t status = compileSource({source, len}, compile, log, bundle)) return status;
-    if (tsr_status_t status = loadBundle(handle, bundle, compile.fileName, module)) return status;
+    if (tsr_status_t status = loadBundle(handle, bundle, compile.fileName, log, module)) return status;
     noteFallbacks(*module, log);
     return TSR_SUCCESS;
-  });
-}
-
-tsr_status_t tsrLoadModule(tsr_context_t handle, const void *image, size_t size, tsr_module_t *module) {
-  return guarded([&] {
-    ContextObject *context;
-    if (tsr_status_t status = resolve(handle, context)) return status;
-    if (tsr_status_t status = requireOut(image, "image")) return status;
-    if (tsr_status_t status = requireOut(module, "module")) return status;
-    if (size == 0) return fail(TSR_EINVAL, "the image is empty");
-    return loadBundle(handle, {static_cast<const char *>(image), size}, "the image", module);
   });
 }
 

@@ -3,6 +3,7 @@
 #include "core/test/Fixture.h"
 #include "core/test/Support.h"
 #include <elf.h>
+#include <unistd.h>
 
 using namespace tessera;
 using namespace tessera::test;
@@ -116,6 +117,103 @@ TEST_F(LoadBundle, BadImagesAreRefused) {
   cut.pop_back();
   EXPECT_EQ(load(cut), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("[E_BUNDLE_TRUNCATED]"));
+  EXPECT_EQ(m, nullptr);
+}
+
+TEST_F(LoadBundle, FromAFile) {
+  Bundle bundle;
+  bundle.images = {fixtureImage("cpu:x86-64", {"first"})};
+  std::string path = testing::TempDir() + "/tessera-load-" + std::to_string(getpid()) + ".tsrb";
+  std::ofstream(path, std::ios::binary) << bytes(bundle);
+  std::string notes;
+  tsr_load_options_t options{};
+  options.struct_size = sizeof options;
+  options.log = [](void *user, tsr_log_level_t, const char *, const char *text) {
+    *static_cast<std::string *>(user) += text;
+  };
+  options.log_user = &notes;
+  EXPECT_OK(tsrLoadModuleFromFile(context, path.c_str(), &options, &m));
+  EXPECT_EQ(notes, "fp4 runs as fp6");
+  EXPECT_EQ(run("first"), 42);
+  m = nullptr;
+  std::ofstream(path, std::ios::binary) << "cut";
+  EXPECT_EQ(tsrLoadModuleFromFile(context, path.c_str(), nullptr, &m), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas(("[E_BUNDLE_FORMAT] " + path).c_str()));
+  std::remove(path.c_str());
+  EXPECT_EQ(tsrLoadModuleFromFile(context, path.c_str(), nullptr, &m), TSR_EIO);
+  EXPECT_TRUE(lastErrorHas("No such file"));
+  EXPECT_EQ(tsrLoadModuleFromFile(context, "/", nullptr, &m), TSR_EIO);
+  EXPECT_EQ(tsrLoadModuleFromFile(context, nullptr, nullptr, &m), TSR_EINVAL);
+  EXPECT_EQ(tsrLoadModuleFromFile(nullptr, "x", nullptr, &m), TSR_EINVAL);
+  EXPECT_EQ(tsrLoadModuleFromFile(context, "x", nullptr, nullptr), TSR_EINVAL);
+  options.struct_size = 1;
+  EXPECT_EQ(tsrLoadModuleFromFile(context, "x", &options, &m), TSR_EINVAL);
+  EXPECT_EQ(m, nullptr);
+}
+
+class LoadImage : public LoadBundle {
+protected:
+  tsr_status_t load(const std::string &data) {
+    std::vector<const char *> texts;
+    for (const std::string &document : documents)
+      texts.push_back(document.c_str());
+    tsr_image_t image{};
+    image.struct_size = sizeof image;
+    image.data = data.data();
+    image.size = data.size();
+    image.metadata = texts.data();
+    image.metadata_count = texts.size();
+    return tsrLoadModuleEx(context, &image, &m);
+  }
+  std::vector<std::string> documents = {fixtureMetadata("first"), fixtureMetadata("second")};
+  std::string elf = fileBytes(TESSERA_FIXTURE_KERNELS);
+};
+
+TEST_F(LoadImage, AnElfSharedObjectRuns) {
+  ASSERT_OK(load(elf));
+  EXPECT_EQ(run("first"), 42);
+  EXPECT_EQ(run("second"), 42);
+}
+
+TEST_F(LoadImage, GpuFormatsAreUnimplementedByName) {
+  EXPECT_EQ(load("// made elsewhere\n.version 8.4\n.target sm_90\n"), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("backend ptx loads no images of format ptx"));
+  EXPECT_EQ(load(std::string("\x03\x02\x23\x07 spirv", 10)), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("backend levelzero loads no images of format spirv"));
+  std::string gpu = elf;
+  gpu[offsetof(Elf64_Ehdr, e_machine)] = static_cast<char>(EM_AMDGPU);
+  EXPECT_EQ(load(gpu), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("backend rocm loads no images of format hsaco"));
+  gpu[offsetof(Elf64_Ehdr, e_machine)] = static_cast<char>(EM_CUDA);
+  EXPECT_EQ(load(gpu), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("backend ptx loads no images of format cubin"));
+}
+
+TEST_F(LoadImage, WhatIsWrongIsNamed) {
+  EXPECT_EQ(load("of no format"), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("the image (12 bytes) is of no known format"));
+  std::string other = elf;
+  other[offsetof(Elf64_Ehdr, e_machine)] = static_cast<char>(EM_RISCV);
+  EXPECT_EQ(load(other), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("[E_IMAGE_LOAD]"));
+  EXPECT_TRUE(lastErrorHas("code for riscv"));
+  documents[1] = fixtureMetadata("third");
+  EXPECT_EQ(load(elf), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("exports no symbol third"));
+  documents[1] = "{name: x}";
+  EXPECT_EQ(load(elf), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("metadata[1]: line 1: target: missing"));
+  documents.clear();
+  EXPECT_EQ(load(elf), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("metadata is missing"));
+  tsr_image_t image{};
+  EXPECT_EQ(tsrLoadModuleEx(context, &image, &m), TSR_EINVAL); // struct_size is not set
+  image.struct_size = sizeof image;
+  EXPECT_EQ(tsrLoadModuleEx(context, &image, &m), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("data is NULL"));
+  EXPECT_EQ(tsrLoadModuleEx(context, nullptr, &m), TSR_EINVAL);
+  EXPECT_EQ(tsrLoadModuleEx(nullptr, &image, &m), TSR_EINVAL);
+  EXPECT_EQ(tsrLoadModuleEx(context, &image, nullptr), TSR_EINVAL);
   EXPECT_EQ(m, nullptr);
 }
 

@@ -375,7 +375,6 @@ class Compile(Cli):
     def test_refusals(self):
         self.refused(self.call("compile", self.file), "E_OPTION_VALUE", "--emit")
         self.refused(self.call("compile", self.file, "--emit", "tiel"), "E_OPTION_VALUE", "did you mean tile?")
-        self.refused(self.call("compile", self.file, "--emit", "bundle"), "E_UNIMPLEMENTED", "TSR_UNIMPLEMENTED")
         self.refused(self.call("compile", self.file, "--emit", "tile", "--target", "cuda"), "E_TARGET_UNKNOWN")
         self.refused(self.call("compile", self.file, "--emit", "tile", "--target", "cpu:"), "E_TARGET_UNKNOWN")
         self.refused(self.call("compile", self.file, "--emit", "tile", "--numerics", "exact"), "E_NUMERICS_UNKNOWN")

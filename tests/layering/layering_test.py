@@ -8,6 +8,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -129,6 +130,7 @@ class Layering(unittest.TestCase):
 
 class Linking(unittest.TestCase):
     lib = None
+    release = False
 
     def test_the_runtime_does_not_load_llvm(self):
         if not self.lib:
@@ -140,9 +142,25 @@ class Linking(unittest.TestCase):
             self.assertNotRegex(loaded, r"libLLVM|libMLIR|libclang", name)
 
 
+    def test_the_runtime_is_small(self):
+        """Release builds only: 2 MiB without symbols, and of libraries only what every system has and oneTBB."""
+        if not self.release:
+            self.skipTest("no --release: debug and sanitizer builds may be larger")
+        library = pathlib.Path(self.lib) / "libtessera.so"
+        with tempfile.TemporaryDirectory() as folder:
+            stripped = pathlib.Path(folder) / "libtessera.so"
+            subprocess.run(["strip", "--strip-all", "-o", str(stripped), str(library)], check=True)
+            self.assertLessEqual(stripped.stat().st_size, 2 << 20)
+        dynamic = subprocess.run(["readelf", "-dW", str(library)], capture_output=True, text=True, check=True).stdout
+        needed = re.findall(r"\(NEEDED\)\s+Shared library: \[([^\]]+)\]", dynamic)
+        known = r"lib(c|m|gcc_s|stdc\+\+|tbb|tbbmalloc|hwloc|yaml-cpp)\.so[.0-9]*|ld-linux.*"
+        self.assertEqual([n for n in needed if not re.fullmatch(known, n)], [])
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--lib", help="folder of the built shared objects")
+    parser.add_argument("--release", action="store_true", help="the build is optimised and has no sanitizer")
     known, rest = parser.parse_known_args()
-    Linking.lib = known.lib
+    Linking.lib, Linking.release = known.lib, known.release
     unittest.main(argv=sys.argv[:1] + rest)

@@ -313,11 +313,37 @@ typedef struct tsr_source_options {
 TSR_API tsr_status_t tsrLoadModuleFromSource(tsr_context_t context, const char *source, size_t len,
                                              const tsr_source_options_t *options, tsr_module_t *module);
 
-/* Loads a module compiled earlier: `size` bytes of a Tessera bundle or of an ELF object. Not there yet: every
- * image is TSR_UNIMPLEMENTED, with a text that names what it seems to be. TSR_EINVAL: image or module is
- * NULL, or size is 0. */
+/* Loads a module compiled earlier: `size` bytes of a Tessera bundle (tsr compile --emit bundle), read during
+ * the call. Of its images the one for this very processor is taken, else the one that asks for most of what
+ * the processor has; where none can run, IR in the bundle is compiled, if the compiler is installed.
+ * TSR_EINVAL: no bundle, cut, damaged, or an image that does not load; TSR_UNIMPLEMENTED: made by another
+ * version of the format; TSR_ENOTFOUND: nothing in it runs here. The text begins with a stable code
+ * ("[E_BUNDLE_CORRUPT]") that `tsr explain` knows. A bundle is code: load only what you trust. */
 TSR_API tsr_status_t tsrLoadModule(tsr_context_t context, const void *image, size_t size,
                                    tsr_module_t *module);
+
+typedef struct tsr_load_options {
+  size_t struct_size;
+  tsr_log_fn log; /* what the compiler says where IR is compiled, and a note per fallback; may be NULL */
+  void *log_user;
+} tsr_load_options_t;
+
+/* The same from a file. TSR_EIO: it cannot be read. `options` may be NULL. */
+TSR_API tsr_status_t tsrLoadModuleFromFile(tsr_context_t context, const char *path,
+                                           const tsr_load_options_t *options, tsr_module_t *module);
+
+typedef struct tsr_image {
+  size_t struct_size;
+  const void *data; /* an ELF shared object, PTX text, an HSACO, SPIR-V or a cubin; read during the call */
+  size_t size;      /* bytes */
+  const char *const *metadata; /* one YAML document per kernel, as tsrKernelMetadata gives it */
+  size_t metadata_count;       /* at least 1 */
+} tsr_image_t;
+
+/* Loads one raw image. Its format is seen from its first bytes; each kernel's symbol is the name in its
+ * metadata. TSR_EINVAL: no image of a known format, metadata that does not read, a missing symbol, another
+ * machine's code. TSR_UNIMPLEMENTED: a format that the context's backend, which is named, does not load. */
+TSR_API tsr_status_t tsrLoadModuleEx(tsr_context_t context, const tsr_image_t *image, tsr_module_t *module);
 
 /* Destroys the module and its kernel handles. Launches queued before still run: the code stays until they are
  * done. Errors: TSR_EINVAL. */

@@ -335,6 +335,17 @@ public:
     check(tsrLoadModuleFromSource(handle(), text, source.size(), &options, &m));
     return Module(m);
   }
+  /// Loads a bundle, from memory or from a file.
+  Module loadBundle(std::string_view bytes) const {
+    tsr_module_t m = nullptr;
+    check(tsrLoadModule(handle(), bytes.data(), bytes.size(), &m));
+    return Module(m);
+  }
+  Module loadFile(const std::string &path) const {
+    tsr_module_t m = nullptr;
+    check(tsrLoadModuleFromFile(handle(), path.c_str(), nullptr, &m));
+    return Module(m);
+  }
   /// Waits for all streams.
   void synchronize() const { check(tsrSynchronize(handle())); }
   tsr_device_info_t deviceInfo() const {

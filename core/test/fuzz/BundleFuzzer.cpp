@@ -1,0 +1,39 @@
+// Any bytes as a bundle, as they are and with the checksum made right: nothing crashes, and what is accepted
+// can be written and read again with the same contents.
+#include "core/KernelMetadata.h"
+#include "core/bundle/Bundle.h"
+#include <cstdint>
+#include <cstdlib>
+
+using namespace tessera;
+
+namespace {
+
+void check(const std::string &bytes) {
+  Bundle bundle, again;
+  BundleError error;
+  if (!readBundle(bytes, "input", bundle, error)) {
+    if (error.code.empty() || error.message.empty()) abort();
+    return;
+  }
+  for (const BundleImage &image : bundle.images)
+    for (const BundleEntry &entry : image.entries) {
+      KernelMetadata metadata;
+      std::string why;
+      if (!KernelMetadata::fromYaml(entry.metadata, metadata, why) && why.empty()) abort();
+    }
+  std::string written;
+  if (!writeBundle(bundle, written, error) || !readBundle(written, "copy", again, error)) abort();
+  if (again.images.size() != bundle.images.size() || again.ir.size() != bundle.ir.size()) abort();
+  for (size_t i = 0; i < bundle.images.size(); ++i)
+    if (again.images[i].hash != bundle.images[i].hash || again.images[i].data != bundle.images[i].data) abort();
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  std::string bytes(reinterpret_cast<const char *>(data), size);
+  check(bytes);
+  if (resealBundle(bytes)) check(bytes);
+  return 0;
+}

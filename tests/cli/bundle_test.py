@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Bundles from the shell: made, inspected, and refused when damaged."""
+import argparse
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from support.host import Tsr  # noqa: E402
+
+TWO = """import tessera as ts
+
+@ts.kernel
+def saxpy(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32], alpha: ts.f32):
+    i = ts.tile.linear_id()
+    if i < n:
+        y[i] = alpha * x[i] + y[i]
+
+@ts.kernel.autotune(space=dict(BLOCK=[16, 32]))
+def copy(X: ts.Tensor["M", "N", ts.f32], Y: ts.Tensor["M", "N", ts.f32]):
+    ctx = ts.tile.context()
+    for m in ts.tile.parallel(0, M, ctx.BLOCK):
+        for n in ts.tile.parallel(0, N, 16):
+            Y[m:m+ctx.BLOCK, n:n+16] = X[m:m+ctx.BLOCK, n:n+16]
+"""
+
+LEVELS = "cpu:x86-64-v2,cpu:x86-64-v3,cpu:x86-64-v4"
+
+
+class Bundles(unittest.TestCase):
+    tsr = None
+    damage = None
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix="tsr-bundle-")
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        self.source = self.folder / "two.py"
+        self.source.write_text(TWO)
+
+    def compile(self, *words):
+        return self.tsr.call("compile", self.source, "--emit", "bundle", *words)
+
+    def made(self, *words):
+        """The path of a bundle, compiled."""
+        out = self.folder / "made.tsrb"
+        result = self.compile("-o", out, *words)
+        self.assertEqual((result.status, result.output, result.errors), (0, "", ""))
+        return out
+
+    def inspected(self, path):
+        result = self.tsr.call("inspect", path, "--json")
+        self.assertEqual(result.status, 0, result.errors)
+        return json.loads(result.output)
+
+    def refused(self, result, code, text):
+        self.assertEqual(result.status, 1, result.errors)
+        self.assertIn(f"[{code}]", result.errors)
+        self.assertIn(text, result.errors)
+        self.assertEqual(result.output, "")
+
+    def damaged(self, path, kind):
+        out = self.folder / f"{kind}.tsrb"
+        subprocess.run([self.damage, kind, path, out], check=True)
+        return out
+
+
+class Make(Bundles):
+    def test_holds_every_kernel_for_this_machine(self):
+        result = self.compile()
+        self.assertEqual((result.status, result.output, result.errors), (0, "", ""))
+        bundle = self.inspected(self.folder / "two.tsrb")
+        self.assertEqual(len(bundle["images"]), 1)
+        image = bundle["images"][0]
+        self.assertRegex(image["target"], "^cpu:.+")
+        self.assertEqual([e["name"] for e in image["entries"]], ["saxpy", "copy"])
+        self.assertEqual(bundle["ir"], [])
+
+    def test_one_image_per_target(self):
+        bundle = self.inspected(self.made("--target", LEVELS))
+        self.assertEqual([i["target"] for i in bundle["images"]], LEVELS.split(","))
+        self.assertEqual(len({i["hash"] for i in bundle["images"]}), 3)
+        self.assertIn("avx512f", bundle["images"][2]["features"])
+        self.assertNotIn("avx", bundle["images"][0]["features"])
+
+    def test_one_kernel_with_its_values(self):
+        bundle = self.inspected(self.made("--kernel", "copy", "--set", "BLOCK=32"))
+        entry, = bundle["images"][0]["entries"]
+        self.assertEqual(entry["grid"], ["ceildiv(M, 32)", "ceildiv(N, 16)"])
+        self.assertEqual([(p["name"], p["kind"]) for p in entry["params"]],
+                         [("X", "tensor"), ("Y", "tensor"), ("M", "dim"), ("N", "dim")])
+
+    def test_keeps_ir_on_request(self):
+        bundle = self.inspected(self.made("--embed-ir", "graph,tile"))
+        self.assertEqual([(i["level"], i["entry"]) for i in bundle["ir"]],
+                         [("graph", "saxpy"), ("tile", "saxpy"), ("graph", "copy"), ("tile", "copy")])
+
+    def test_the_same_source_gives_the_same_bytes(self):
+        self.assertEqual(self.made().read_bytes(), self.made().read_bytes())
+
+    def test_refusals(self):
+        for words, code, text in [
+            (["--target", "cpu,cpu:z80"], "E_TARGET_UNKNOWN", "z80"),
+            (["--target", "cpu,"], "E_TARGET_UNKNOWN", ""),
+            (["--embed-ir", "asm"], "E_OPTION_VALUE", "--embed-ir asm"),
+            (["--set", "BLOCK=32"], "E_KERNEL_UNKNOWN", ""),
+            (["--kernel", "sxapy"], "E_KERNEL_UNKNOWN", "saxpy"),
+            (["--print-ir-after-all"], "E_OPTION_VALUE", "--print-ir-after-all"),
+            (["-o", self.folder / "none" / "x.tsrb"], "E_OUTPUT_WRITE", "none"),
+        ]:
+            with self.subTest(words=words):
+                self.refused(self.compile(*words), code, text)
+        result = self.tsr.call("compile", self.source, "--emit", "asm", "--kernel", "saxpy", "--embed-ir", "graph")
+        self.refused(result, "E_OPTION_VALUE", "--embed-ir is for bundles")
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["two.py"])
+
+    def test_a_source_without_kernels(self):
+        self.source.write_text("import tessera as ts\n")
+        self.refused(self.compile(), "E_NO_KERNEL", "no tile kernel")
+
+
+class Inspect(Bundles):
+    def test_text(self):
+        result = self.tsr.call("inspect", self.made("--embed-ir", "graph", "--target", LEVELS))
+        self.assertEqual(result.status, 0, result.errors)
+        for text in ("image cpu:x86-64-v3: elf, ", "kernel saxpy, numerics standard", "f32[n], readwrite",
+                     "alpha        f32", "ir graph of copy", "needs sse3 "):
+            self.assertIn(text, result.output)
+
+    def test_other_files(self):
+        self.refused(self.tsr.call("inspect", self.source), "E_BUNDLE_FORMAT", "TSRB")
+        self.refused(self.tsr.call("inspect", self.folder / "none"), "E_FILE_READ", "No such file")
+        self.refused(self.tsr.call("inspect"), "E_NO_FILE", "")
+
+    def test_cut(self):
+        path = self.made()
+        whole = path.read_bytes()
+        for n in (12, len(whole) // 2, len(whole) - 1):
+            path.write_bytes(whole[:n])
+            self.refused(self.tsr.call("inspect", path), "E_BUNDLE_TRUNCATED", f"ends after {n} bytes")
+        path.write_bytes(whole + b"\0")
+        self.refused(self.tsr.call("inspect", path), "E_BUNDLE_CORRUPT", "1 bytes follow")
+
+    def test_flipped_bits(self):
+        """Somewhere in each part of a real file; core-bundle-test flips every bit of a small one."""
+        path = self.made("--embed-ir", "graph")
+        whole = path.read_bytes()
+        for at in random.Random(7).sample(range(len(whole)), 24):
+            bad = bytearray(whole)
+            bad[at] ^= 1 << at % 8
+            path.write_bytes(bad)
+            result = self.tsr.call("inspect", path)
+            self.assertEqual(result.status, 1, (at, result.errors))
+            self.assertRegex(result.errors, r"\[E_BUNDLE_[A-Z]+\]")
+
+    def test_another_version(self):
+        self.refused(self.tsr.call("inspect", self.damaged(self.made(), "version")), "E_BUNDLE_VERSION",
+                     "its ABI is 2.0, this library reads 1.0 to 1.0")
+
+    def test_metadata_that_is_none(self):
+        self.refused(self.tsr.call("inspect", self.damaged(self.made(), "metadata")), "E_BUNDLE_CORRUPT",
+                     "metadata of saxpy")
+
+    def test_another_machines_code_is_still_described(self):
+        self.assertEqual(len(self.inspected(self.damaged(self.made(), "machine"))["images"]), 1)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tsr", required=True)
+    parser.add_argument("--damage", required=True)
+    known, rest = parser.parse_known_args()
+    Bundles.tsr, Bundles.damage = Tsr(known.tsr), known.damage
+    unittest.main(argv=sys.argv[:1] + rest)
