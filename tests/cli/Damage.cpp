@@ -1,4 +1,5 @@
-// bundle-damage KIND IN OUT: a bundle that is whole by its checksums and yet wrong, for tests of the refusals.
+// bundle-damage KIND IN OUT: a bundle that is whole by its checksums and yet wrong, for tests of the
+// refusals.
 //   version   of the next ABI major          machine   its first image is code for RISC-V
 //   feature   asks for what no processor has  metadata  its first document is none
 #include "core/bundle/Bundle.h"

@@ -170,10 +170,48 @@ class Inspect(Bundles):
         self.assertEqual(len(self.inspected(self.damaged(self.made(), "machine"))["images"]), 1)
 
 
+class Load(Bundles):
+    """With the C program of samples/aot_c, which launches `saxpy`; the compiler stands beside the runtime."""
+    launch = None
+
+    def call(self, path):
+        done = subprocess.run([self.launch, path], capture_output=True, timeout=120, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    def test_runs(self):
+        status, output, errors = self.call(self.made("--target", LEVELS))
+        self.assertEqual((status, errors), (0, ""))
+        self.assertIn("saxpy: 1000 elements right", output)
+
+    def test_another_machines_code(self):
+        status, output, errors = self.call(self.damaged(self.made(), "machine"))
+        self.assertEqual((status, output), (1, ""))
+        self.assertRegex(errors, r"TSR_EINVAL: \[E_IMAGE_LOAD\] .*code for riscv, this machine is")
+
+    def test_another_version(self):
+        status, output, errors = self.call(self.damaged(self.made(), "version"))
+        self.assertEqual((status, output), (1, ""))
+        self.assertIn("TSR_UNIMPLEMENTED: [E_BUNDLE_VERSION]", errors)
+
+    def test_nothing_for_this_machine(self):
+        status, output, errors = self.call(self.damaged(self.made("--target", LEVELS), "feature"))
+        self.assertEqual((status, output), (1, ""))
+        self.assertIn("TSR_ENOTFOUND: [E_BUNDLE_NO_IMAGE]", errors)
+        for target in LEVELS.split(","):
+            self.assertIn(target, errors)
+
+    def test_ir_where_no_image_fits(self):
+        for levels in ("graph", "tile", "graph,tile"):
+            status, output, errors = self.call(self.damaged(self.made("--embed-ir", levels), "feature"))
+            self.assertEqual((status, errors), (0, ""), levels)
+            self.assertIn("saxpy: 1000 elements right", output)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--tsr", required=True)
     parser.add_argument("--damage", required=True)
+    parser.add_argument("--launch", required=True)
     known, rest = parser.parse_known_args()
-    Bundles.tsr, Bundles.damage = Tsr(known.tsr), known.damage
+    Bundles.tsr, Bundles.damage, Load.launch = Tsr(known.tsr), known.damage, known.launch
     unittest.main(argv=sys.argv[:1] + rest)

@@ -26,7 +26,8 @@ void check(const std::string &bytes) {
   if (!writeBundle(bundle, written, error) || !readBundle(written, "copy", again, error)) abort();
   if (again.images.size() != bundle.images.size() || again.ir.size() != bundle.ir.size()) abort();
   for (size_t i = 0; i < bundle.images.size(); ++i)
-    if (again.images[i].hash != bundle.images[i].hash || again.images[i].data != bundle.images[i].data) abort();
+    if (again.images[i].hash != bundle.images[i].hash || again.images[i].data != bundle.images[i].data)
+      abort();
 }
 
 } // namespace
