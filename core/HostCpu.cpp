@@ -8,12 +8,14 @@ namespace tessera {
 #define TESSERA_CPU_NAMES(X)                                                                                 \
   X("core2")                                                                                                 \
   X("nehalem")                                                                                               \
-  X("westmere") X("sandybridge") X("ivybridge") X("haswell") X("broadwell") X("skylake") X("skylake-avx512") \
-      X("cascadelake") X("cooperlake") X("cannonlake") X("icelake-client") X("icelake-server")               \
-          X("tigerlake") X("rocketlake") X("alderlake") X("sapphirerapids") X("graniterapids")               \
-              X("sierraforest") X("silvermont") X("goldmont") X("goldmont-plus") X("tremont") X("amdfam10")  \
-                  X("btver1") X("btver2") X("bdver1") X("bdver2") X("bdver3") X("bdver4") X("znver1")        \
-                      X("znver2") X("znver3") X("znver4") X("znver5")
+  X("westmere")                                                                                              \
+  X("sandybridge")                                                                                           \
+  X("ivybridge") X("haswell") X("broadwell") X("skylake") X("skylake-avx512") X("cascadelake")               \
+      X("cooperlake") X("cannonlake") X("icelake-client") X("icelake-server") X("tigerlake") X("rocketlake") \
+          X("alderlake") X("sapphirerapids") X("graniterapids") X("sierraforest") X("silvermont")            \
+              X("goldmont") X("goldmont-plus") X("tremont") X("amdfam10") X("btver1") X("btver2")            \
+                  X("bdver1") X("bdver2") X("bdver3") X("bdver4") X("znver1") X("znver2") X("znver3")        \
+                      X("znver4") X("znver5")
 
 std::string_view hostCpuName() {
   __builtin_cpu_init();
