@@ -4,25 +4,12 @@ namespace tessera {
 
 #if defined(__x86_64__)
 
-// The builtins take literals only.
-#define TESSERA_CPU_NAMES(X)                                                                                 \
-  X("core2")                                                                                                 \
-  X("nehalem")                                                                                               \
-  X("westmere")                                                                                              \
-  X("sandybridge")                                                                                           \
-  X("ivybridge") X("haswell") X("broadwell") X("skylake") X("skylake-avx512") X("cascadelake")               \
-      X("cooperlake") X("cannonlake") X("icelake-client") X("icelake-server") X("tigerlake") X("rocketlake") \
-          X("alderlake") X("sapphirerapids") X("graniterapids") X("sierraforest") X("silvermont")            \
-              X("goldmont") X("goldmont-plus") X("tremont") X("amdfam10") X("btver1") X("btver2")            \
-                  X("bdver1") X("bdver2") X("bdver3") X("bdver4") X("znver1") X("znver2") X("znver3")        \
-                      X("znver4") X("znver5")
-
 std::string_view hostCpuName() {
   __builtin_cpu_init();
-#define TESSERA_CPU_IS(NAME)                                                                                 \
+#define TESSERA_CPU_NAME(NAME)                                                                               \
   if (__builtin_cpu_is(NAME)) return NAME;
-  TESSERA_CPU_NAMES(TESSERA_CPU_IS)
-#undef TESSERA_CPU_IS
+#include "sdk/schema/cpu_names.def"
+#undef TESSERA_CPU_NAME
   return "";
 }
 

@@ -94,6 +94,20 @@ TEST(CompiledBundle, KeepsIrThatCompilesAgain) {
   }
 }
 
+/// Names that mean something to a linker are kernels like any other.
+TEST(CompiledBundle, NamesOfTheLinkerAreFree) {
+  for (const char *name : {"_init", "_fini", "_end", "main"}) {
+    Bundle bundle = compile({}, "import tessera as ts\n@ts.kernel\ndef " + std::string(name) +
+                                    "(y: ts.Tensor[\"n\", ts.f32]):\n    i = ts.tile.linear_id()\n"
+                                    "    if i < n:\n        y[i] = 1.0\n");
+    std::string why;
+    ASSERT_EQ(bundle.images.size(), 1u) << name;
+    std::shared_ptr<void> code = loadSharedObject(bundle.images[0].data, why); // runs an _init there may be
+    ASSERT_TRUE(code) << name << ": " << why;
+    EXPECT_TRUE(findSymbol(code, name)) << name;
+  }
+}
+
 TEST(CompiledBundle, IsTheSameEveryTime) {
   std::string first, second;
   std::vector<Diagnostic> diags;

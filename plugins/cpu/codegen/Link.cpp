@@ -1,13 +1,14 @@
 // Objects to one shared object, by LLD in this process.
 #include "lld/Common/Driver.h"
 #include "plugins/cpu/codegen/Target.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <cstring>
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
 #include <mutex>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -83,31 +84,24 @@ bool linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string>
   MemoryFile script(exportsOnly(symbols));
   llvm::SmallString<128> output; // LLD writes beside it and renames, which a memory file does not allow
   std::error_code error = llvm::sys::fs::createTemporaryFile("tessera-image", "so", output);
+  llvm::FileRemover remover(output);
   if (error || !script.good() || !llvm::all_of(inputs, [](auto &file) { return file->good(); })) {
     why = "no temporary file for the linker: " + (error ? error.message() : std::string(strerror(errno)));
     return false;
   }
-  std::vector<std::string> words = {"-shared",
-                                    "-Bsymbolic",
-                                    "-z",
-                                    "now",
-                                    "-z",
-                                    "defs",
-                                    "-s",
-                                    "--gc-sections",
-                                    "--hash-style=gnu",
-                                    "--build-id=none",
-                                    "--threads=1",
-                                    "--as-needed",
-                                    "-o",
-                                    output.str().str(),
-                                    "--version-script=" + script.path()};
+  // Named "_init" a kernel would be run by the dynamic linker; these options look for a name no kernel has.
+  std::vector<std::string> words;
+  for (const char *word :
+       {"-shared", "-Bsymbolic", "-z", "now", "-z", "defs", "-s", "--gc-sections", "--hash-style=gnu",
+        "--build-id=none", "--threads=1", "--as-needed", "-init=.none", "-fini=.none", "-o", output.c_str()})
+    words.push_back(word);
+  words.push_back("--version-script=" + script.path());
   for (auto &input : inputs)
     words.push_back(input->path());
   // memset and memcpy may stand for loops, fma and fmaf for the instruction on processors without it.
   words.push_back(
       libraryOf(reinterpret_cast<const void *>(static_cast<double (*)(double, double, double)>(&::fma))));
-  words.push_back(libraryOf(reinterpret_cast<const void *>(&::close)));
+  words.push_back(libraryOf(reinterpret_cast<const void *>(&::gnu_get_libc_version)));
   bool linked = run(words, why);
   if (linked) {
     auto file = llvm::MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
@@ -117,7 +111,6 @@ bool linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string>
     else
       why = "the linked image cannot be read: " + file.getError().message();
   }
-  llvm::sys::fs::remove(output);
   return linked;
 }
 

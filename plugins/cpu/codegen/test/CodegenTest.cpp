@@ -1,6 +1,8 @@
 // What the generated machine code must and must not contain, independent of the machine the test runs on.
 #include "core/BuildId.h"
 #include "core/CompilerService.h"
+#include "plugins/cpu/codegen/Target.h"
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <sstream>
 
@@ -94,6 +96,26 @@ TEST(Codegen, BaselineX86HasNoFmaInstructions) {
   std::string text = assembly(kGemm, "cpu:x86-64");
   EXPECT_EQ(text.find("vfmadd"), std::string::npos);
   EXPECT_EQ(text.find("ymm"), std::string::npos);
+}
+
+TEST(Link, WhatIsNoObjectIsRefused) {
+  std::string bytes, why;
+  EXPECT_FALSE(cpu::linkShared({"this is no object"}, {"k"}, bytes, why));
+  EXPECT_NE(why.find("/proc/self/fd/"), std::string::npos) << why; // LLD names the input
+  EXPECT_EQ(bytes, "");
+  why.clear();
+  EXPECT_FALSE(cpu::linkShared({"nor this"}, {"k"}, bytes, why)); // and can be used again
+  EXPECT_NE(why, "");
+}
+
+TEST(Link, AFolderThatCannotBeWrittenToIsNamed) {
+  const char *before = std::getenv("TMPDIR");
+  std::string kept = before ? before : "";
+  setenv("TMPDIR", "/nonexistent", 1);
+  std::string bytes, why;
+  EXPECT_FALSE(cpu::linkShared({"x"}, {"k"}, bytes, why));
+  before ? setenv("TMPDIR", kept.c_str(), 1) : unsetenv("TMPDIR");
+  EXPECT_NE(why.find("no temporary file for the linker"), std::string::npos) << why;
 }
 
 TEST(Codegen, UnknownCpuIsRefusedByName) {
