@@ -16,8 +16,6 @@ inline constexpr frontend::DiagnosticInfo kPipelineCodes[] = {
      "refused with "
      "E_UNIMPLEMENTED, never ignored."},
     {"E_LEVEL_UNKNOWN", "there is no such IR level", "inspect_ir takes graph, schedule, tile or target."},
-    {"E_NO_KERNEL", "the source has nothing to compile",
-     "A source is compiled for its @ts.kernel functions; this one defines none."},
     {"E_BACKEND", "LLVM could not turn the kernel into machine code",
      "The message holds LLVM's reason. This is a defect of the compiler, not of the program: the crash pack "
      "that "
