@@ -42,6 +42,8 @@ public:
   tsr_status_t query(std::string &why) override;
   /// Never refuses: waits for what was queued before the capture.
   void drain() override { below_->drain(); }
+  /// Of what was queued before the capture.
+  bool isIdle() override { return below_->isIdle(); }
 
 private:
   template <class Make> bool recorded(Make make);

@@ -75,11 +75,52 @@ bool LaunchPlan::bindArgument(size_t index, const void *source, uint64_t &value,
     if (dim < 0) return reject("a dim cannot be negative, found " + std::to_string(dim));
     if (a.expected >= 0 && dim != a.expected)
       return reject("the kernel was compiled for " + std::to_string(a.expected) + ", found " +
-                    std::to_string(dim));
+                    std::to_string(dim) + tensorsWith(index));
     return true;
   }
   }
   return false;
+}
+
+/// "; x [M, D] and w [D, N] have this dim", for a message about a dim.
+std::string LaunchPlan::tensorsWith(size_t dim) const {
+  std::string text;
+  int count = 0;
+  for (const Argument &a : arguments_) {
+    bool has = false;
+    std::string dims;
+    for (uint32_t i = a.extentsBegin; i < a.extentsEnd; ++i) {
+      const Extent &e = extents_[i];
+      has |= e.argument == static_cast<int32_t>(dim);
+      dims +=
+          (dims.empty() ? "" : ", ") +
+          (e.argument < 0 ? std::to_string(e.constant) : arguments_[static_cast<size_t>(e.argument)].name);
+    }
+    if (has) text += (count++ ? " and " : "; ") + a.name + " [" + dims + "]";
+  }
+  return count == 0 ? "" : text + (count == 1 ? " has this dim" : " have this dim");
+}
+
+std::string LaunchPlan::describe(size_t index, const uint64_t *values) const {
+  const Argument &a = arguments_[index];
+  std::string dims, extents;
+  for (uint32_t i = a.extentsBegin; i < a.extentsEnd; ++i) {
+    const Extent &e = extents_[i];
+    const char *comma = i == a.extentsBegin ? "" : ", ";
+    dims += comma +
+            (e.argument < 0 ? std::to_string(e.constant) : arguments_[static_cast<size_t>(e.argument)].name);
+    extents += comma + std::to_string(e.argument < 0 ? e.constant : static_cast<int64_t>(values[e.argument]));
+  }
+  return a.name + " [" + dims + "]" + (dims == extents ? "" : " = [" + extents + "]");
+}
+
+bool LaunchPlan::gridReads(size_t index) const {
+  bool reads = false;
+  for (const IndexExpr &axis : axes_)
+    axis.forEach([&](IndexExpr::Code code, int64_t slot) {
+      reads |= code == IndexExpr::Code::Slot && slot == static_cast<int64_t>(index);
+    });
+  return reads;
 }
 
 bool LaunchPlan::elements(const Argument &a, const uint64_t *values, int64_t &out) const {
@@ -102,17 +143,21 @@ int64_t LaunchPlan::tensorBytes(size_t index, const uint64_t *values) const {
   return elements(a, values, count) ? count * a.bytes : -1;
 }
 
-bool LaunchPlan::deriveGrid(const uint64_t *values, LaunchGrid &grid, std::string &why) const {
-  int64_t small[kSmall];
-  std::vector<int64_t> large;
-  int64_t *slots = small;
-  if (arguments_.size() > kSmall) large.resize(arguments_.size()), slots = large.data();
+void LaunchPlan::slots(const uint64_t *values, int64_t *slots) const {
   for (size_t i = 0; i < arguments_.size(); ++i) {
     // Scalars come zero-extended; expressions want their sign.
     int shift =
         arguments_[i].kind == Kind::Scalar && arguments_[i].isSigned ? 64 - 8 * arguments_[i].bytes : 0;
     slots[i] = static_cast<int64_t>(values[i] << shift) >> shift;
   }
+}
+
+bool LaunchPlan::deriveGrid(const uint64_t *values, LaunchGrid &grid, std::string &why) const {
+  int64_t small[kSmall];
+  std::vector<int64_t> large;
+  int64_t *slots = small;
+  if (arguments_.size() > kSmall) large.resize(arguments_.size()), slots = large.data();
+  this->slots(values, slots);
   grid = {1, 1, 1};
   int64_t total = 1;
   bool empty = false, fits = true; // as in elements()

@@ -26,6 +26,16 @@ public:
   /// bind.
   int64_t tensorBytes(size_t index, const uint64_t *values) const;
   const std::string &name(size_t index) const { return arguments_[index].name; }
+  bool isTensor(size_t index) const {
+    return arguments_[index].kind == MetadataParam::Kind::Tensor ||
+           arguments_[index].kind == MetadataParam::Kind::Result;
+  }
+  /// "x [M, 64] = [3, 64]": a tensor, its dims, and what they are at these values.
+  std::string describe(size_t index, const uint64_t *values) const;
+  /// The values as expressions want them: scalars with their sign. `slots` has room for argumentCount().
+  void slots(const uint64_t *values, int64_t *slots) const;
+  /// Does the grid depend on argument `index`?
+  bool gridReads(size_t index) const;
 
   static constexpr size_t kSmall = 64;
 
@@ -44,6 +54,7 @@ private:
   };
 
   bool bindArgument(size_t index, const void *source, uint64_t &value, std::string &why) const;
+  std::string tensorsWith(size_t dim) const;
   bool elements(const Argument &, const uint64_t *values, int64_t &out) const;
   bool deriveGrid(const uint64_t *values, LaunchGrid &grid, std::string &why) const;
 

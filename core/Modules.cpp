@@ -2,6 +2,7 @@
 #include "core/LastError.h"
 #include "core/Log.h"
 #include "numerics/FloatEnvironment.h"
+#include <unordered_map>
 
 namespace tessera {
 namespace {
@@ -12,10 +13,16 @@ tsr_status_t makeKernel(ContextObject &context, CompiledKernel compiled, std::un
   if (!KernelMetadata::fromYaml(compiled.metadata, kernel->metadata, why) ||
       !LaunchPlan::make(kernel->metadata, kernel->plan, why))
     return fail(TSR_EINVAL, "kernel metadata: " + why);
+  kernel->context = &context;
+  kernel->yaml = std::move(compiled.metadata);
   const KernelMetadata &m = kernel->metadata;
-  if (compiled.kind == EntryKind::Function)
-    return fail(TSR_UNIMPLEMENTED,
-                "TSR_UNIMPLEMENTED: graph function " + m.name + " on backend " + context.backend->name());
+  if (m.plan.has_value() != (compiled.kind == EntryKind::Function))
+    return fail(TSR_EINVAL, "entry " + m.name + ": " +
+                                (m.plan ? "a kernel has no plan" : "the function's metadata has no plan"));
+  if (m.plan) { // bound once all kernels are there
+    out = std::move(kernel);
+    return TSR_SUCCESS;
+  }
   KernelImage image;
   image.name = m.name;
   image.entry = reinterpret_cast<const void *>(compiled.entry);
@@ -25,9 +32,25 @@ tsr_status_t makeKernel(ContextObject &context, CompiledKernel compiled, std::un
   image.sharedBytes = static_cast<size_t>(m.sharedBytes);
   kernel->device = context.device->createKernel(std::move(image), why);
   if (!kernel->device) return fail(TSR_EINVAL, why);
-  kernel->context = &context;
-  kernel->yaml = std::move(compiled.metadata);
   out = std::move(kernel);
+  return TSR_SUCCESS;
+}
+
+/// Binds the plans of the module's functions to its kernels.
+tsr_status_t bindFunctions(ModuleObject &module) {
+  std::unordered_map<std::string, const KernelObject *> byName;
+  for (auto &kernel : module.kernels)
+    byName.emplace(kernel->metadata.name, kernel.get());
+  auto find = [&](const std::string &name) -> StepKernel {
+    auto it = byName.find(name);
+    if (it == byName.end()) return {};
+    return {&it->second->metadata, &it->second->plan, it->second->device};
+  };
+  for (auto &kernel : module.kernels) {
+    std::string why;
+    if (kernel->metadata.plan && !FunctionPlan::make(kernel->metadata, find, kernel->function, why))
+      return fail(TSR_EINVAL, "function " + kernel->metadata.name + ": " + why);
+  }
   return TSR_SUCCESS;
 }
 
@@ -87,6 +110,7 @@ tsr_status_t createModule(tsr_context_t handle, std::vector<CompiledKernel> kern
         return fail(TSR_EINVAL, "two kernels of the module are named " + kernel->metadata.name);
     object->kernels.push_back(std::move(kernel));
   }
+  if (tsr_status_t status = bindFunctions(*object)) return status;
   context->add(object);
   *module = object->handle();
   return TSR_SUCCESS;

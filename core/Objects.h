@@ -1,9 +1,11 @@
 // The objects behind the handles of the C ABI. A context owns all others.
 #pragma once
 #include "core/CapturableStream.h"
+#include "core/FunctionPlan.h"
 #include "core/Handles.h"
 #include "core/KernelMetadata.h"
 #include "core/LaunchPlan.h"
+#include "core/Workspace.h"
 #include <memory>
 #include <mutex>
 #include <string>
@@ -40,6 +42,7 @@ private:
 
 struct StreamObject : Object<StreamObject, tsr_stream_t, HandleKind::Stream> {
   ContextObject *context = nullptr;
+  Workspace workspace; // outlives the queue below, whose work uses it
   std::unique_ptr<CapturableStream> device;
 };
 
@@ -54,12 +57,17 @@ struct GraphObject : Object<GraphObject, tsr_graph_t, HandleKind::Graph> {
   tsr_graph_info_t counts{}; // of what was captured
 };
 
+/// A kernel, or a function, which has no code of its own but a plan of kernels to launch.
 struct KernelObject : Object<KernelObject, tsr_kernel_t, HandleKind::Kernel> {
   ContextObject *context = nullptr;
-  std::shared_ptr<DeviceKernel> device;
+  std::shared_ptr<DeviceKernel> device; // null: a function
   KernelMetadata metadata;
   std::string yaml;
   LaunchPlan plan;
+  std::unique_ptr<FunctionPlan> function; // null: a kernel
+
+  /// "kernel gemm", "function mlp"
+  std::string describe() const { return (function ? "function " : "kernel ") + metadata.name; }
 };
 
 struct ModuleObject : Object<ModuleObject, tsr_module_t, HandleKind::Module> {

@@ -41,6 +41,8 @@ tsr_status_t tsrTrimMemory(tsr_context_t handle) {
   return guarded([&] {
     ContextObject *context;
     if (tsr_status_t status = resolve(handle, context)) return status;
+    for (auto &stream : context->streams())
+      stream->workspace.releaseIfIdle(*stream->device);
     context->device->trim();
     return TSR_SUCCESS;
   });

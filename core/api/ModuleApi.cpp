@@ -1,9 +1,10 @@
-// Modules, kernels, launches.
+// Modules and kernels.
 #include "core/Bundles.h"
 #include "core/Environment.h"
 #include "core/Modules.h"
 #include "core/api/Structs.h"
 #include "numerics/NumericsProfile.h"
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -42,26 +43,6 @@ tsr_status_t compileOptions(ContextObject &context, const tsr_source_options_t &
   return readPairs(o.tunables, o.tunable_count, "tunables", out.tunables);
 }
 
-/// Every tensor must fit the allocation it points into. Host memory that is no allocation of the context
-/// serves as well on the CPU; checked builds insist.
-tsr_status_t checkExtents(const KernelObject &kernel, const uint64_t *values) {
-  for (size_t i = 0; i < kernel.plan.argumentCount(); ++i) {
-    int64_t needed = kernel.plan.tensorBytes(i, values);
-    if (needed <= 0) continue;
-    auto available = kernel.context->device->available(reinterpret_cast<const void *>(values[i]));
-    if (available && static_cast<uint64_t>(needed) <= *available) continue;
-#ifndef TESSERA_CHECKED
-    if (!available) continue;
-#endif
-    std::string has = available ? "its allocation has " + std::to_string(*available) + " from the pointer on"
-                                : "the pointer is in no live allocation";
-    return fail(TSR_EINVAL, "kernel " + kernel.metadata.name + ": argument " + std::to_string(i) + " (" +
-                                kernel.plan.name(i) + "): its dims need " + std::to_string(needed) +
-                                " bytes, " + has);
-  }
-  return TSR_SUCCESS;
-}
-
 } // namespace
 
 tsr_status_t tsrLoadModuleFromSource(tsr_context_t handle, const char *source, size_t len,
@@ -98,13 +79,17 @@ tsr_status_t tsrGetKernel(tsr_module_t handle, const char *name, tsr_kernel_t *k
     ModuleObject *module;
     if (tsr_status_t status = resolve(handle, module)) return status;
     if (tsr_status_t status = requireOut(kernel, "kernel")) return status;
+    // "mlp.g0" was generated for the function mlp: to be had by name, but not what a module is asked for.
+    auto isGenerated = [](auto &k) { return k->metadata.name.find('.') != std::string::npos; };
+    const auto &all = module->kernels;
+    bool one = std::count_if(all.begin(), all.end(), isGenerated) + 1 == std::ssize(all);
     std::string names;
-    for (auto &k : module->kernels) {
-      if (name ? k->metadata.name == name : module->kernels.size() == 1) {
+    for (auto &k : all) {
+      if (name ? k->metadata.name == name : one && !isGenerated(k)) {
         *kernel = k->handle();
         return TSR_SUCCESS;
       }
-      names += (names.empty() ? "" : ", ") + k->metadata.name;
+      if (!isGenerated(k)) names += (names.empty() ? "" : ", ") + k->metadata.name;
     }
     return fail(TSR_ENOTFOUND, (name ? "no kernel '" + std::string(name) + "' in the module"
                                      : std::string("the module has more than one kernel, or none")) +
@@ -130,8 +115,8 @@ tsr_status_t tsrKernelArgInfo(tsr_kernel_t handle, size_t index, tsr_arg_info_t 
                   int(MetadataParam::Kind::Result) == TSR_ARG_RESULT);
     const auto &params = kernel->metadata.params;
     if (index >= params.size())
-      return fail(TSR_ENOTFOUND, "kernel " + kernel->metadata.name + " takes " +
-                                     std::to_string(params.size()) + " arguments");
+      return fail(TSR_ENOTFOUND,
+                  kernel->describe() + " takes " + std::to_string(params.size()) + " arguments");
     const MetadataParam &p = params[index];
     tsr_arg_info_t known{};
     known.name = p.name.c_str();
@@ -139,43 +124,5 @@ tsr_status_t tsrKernelArgInfo(tsr_kernel_t handle, size_t index, tsr_arg_info_t 
     known.kind = static_cast<int32_t>(p.kind);
     known.bytes = static_cast<uint32_t>(storageBytes(p.dtype));
     return writeInfo(known, info);
-  });
-}
-
-tsr_status_t tsrLaunch(tsr_kernel_t handle, tsr_stream_t streamHandle, tsr_launch_t launch, void **args,
-                       size_t nargs) {
-  return guarded([&] {
-    KernelObject *kernel;
-    StreamObject *stream;
-    if (tsr_status_t status = resolve(handle, kernel)) return status;
-    if (tsr_status_t status = resolveStream(*kernel->context, streamHandle, stream)) return status;
-
-    uint64_t small[LaunchPlan::kSmall];
-    std::vector<uint64_t> large;
-    uint64_t *values = small;
-    if (kernel->plan.argumentCount() > LaunchPlan::kSmall) {
-      large.resize(kernel->plan.argumentCount());
-      values = large.data();
-    }
-    LaunchGrid grid;
-    std::string why;
-    if (!kernel->plan.bind(launch, args, nargs, values, grid, why))
-      return fail(TSR_EINVAL, "kernel " + kernel->metadata.name + ": " + why);
-    if (tsr_status_t status = checkExtents(*kernel, values)) return status;
-    tsr_status_t status = stream->device->launch(kernel->device, values, grid, why);
-    return status == TSR_SUCCESS ? status : fail(status, why);
-  });
-}
-
-tsr_status_t tsrLaunchEx(tsr_kernel_t kernel, tsr_stream_t stream, const tsr_launch_ex_t *launch) {
-  return guarded([&] {
-    if (tsr_status_t status = requireOut(launch, "launch")) return status;
-    tsr_launch_ex_t l{};
-    if (tsr_status_t status = readOptions(launch, l)) return status;
-    if (l.flags)
-      return fail(TSR_UNIMPLEMENTED, "launch: this version knows no flags, found " + std::to_string(l.flags));
-    tsr_status_t status = tsrLaunch(kernel, stream, l.geometry, const_cast<void **>(l.args), l.nargs);
-    if (status == TSR_SUCCESS || !l.label) return status;
-    return fail(status, std::string(l.label) + ": " + std::string(lastError()));
   });
 }

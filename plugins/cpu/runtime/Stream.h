@@ -74,6 +74,7 @@ public:
   tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) override;
   tsr_status_t query(std::string &why) override;
   void drain() override;
+  bool isIdle() override { return passed(published_.load(std::memory_order_seq_cst)); }
 
 private:
   static constexpr size_t kChunkCommands = 64;

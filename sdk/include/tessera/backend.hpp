@@ -113,6 +113,9 @@ public:
   virtual void drain() = 0;
   /// TSR_SUCCESS, TSR_NOT_READY, or a failure of work that was queued.
   virtual tsr_status_t query(std::string &why) = 0;
+  /// Is all queued work done? Never waits, and leaves a failure for the next call. A backend that cannot tell
+  /// keeps its streams' workspaces until they are destroyed.
+  virtual bool isIdle() { return false; }
 
 protected:
   tsr_status_t queue(const GraphNode &n, std::string &why) {

@@ -199,15 +199,15 @@ typedef struct tsr_memory_info {
   size_t struct_size;
   uint64_t total_bytes;  /* of the device */
   uint64_t free_bytes;   /* an estimate */
-  uint64_t in_use_bytes; /* handed out by tsrAlloc of this context */
+  uint64_t in_use_bytes; /* handed out by tsrAlloc of this context, and its streams' workspaces */
   uint64_t pooled_bytes; /* kept by this context for later calls */
 } tsr_memory_info_t;
 
 /* Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGetMemoryInfo(tsr_context_t context, tsr_memory_info_t *info);
 
-/* Gives pooled memory that is not in use back to the system (small blocks share pages: as soon as none of
- * them is in use). Errors: TSR_EINVAL. */
+/* Gives pooled memory that is not in use, and the workspaces of idle streams, back to the system (small
+ * blocks share pages: as soon as none of them is in use). Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrTrimMemory(tsr_context_t context);
 
 /* Copies. Device ranges must lie inside one live allocation of the context, else TSR_EINVAL. D2D ranges may
@@ -351,12 +351,15 @@ TSR_API tsr_status_t tsrUnloadModule(tsr_module_t module);
 
 /* ---- Kernels and launches ---- */
 
-/* `name` NULL: the only kernel of the module. The handle is the module's; there is nothing to destroy.
+/* A kernel is a tile kernel, or a graph function compiled whole: a plan of kernels launched in order, with
+ * temporaries in between. Both are found, asked about and launched alike.
+ * `name` NULL: the only kernel of the module, those that were generated for a function ("mlp.g0") not
+ * counted. The handle is the module's; there is nothing to destroy.
  * Errors: TSR_EINVAL, TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrGetKernel(tsr_module_t module, const char *name, tsr_kernel_t *kernel);
 
-/* The kernel's metadata, a YAML document: parameters, tile sizes, resources, launch geometry, fallbacks
- * taken. Owned by the module. Errors: TSR_EINVAL. */
+/* The kernel's metadata, a YAML document: parameters, tile sizes, resources, launch geometry (a function's:
+ * its plan), fallbacks taken. Owned by the module. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrKernelMetadata(tsr_kernel_t kernel, const char **yaml);
 
 typedef enum { TSR_ARG_TENSOR = 0, TSR_ARG_RESULT = 1, TSR_ARG_SCALAR = 2, TSR_ARG_DIM = 3 } tsr_arg_kind_t;
@@ -393,6 +396,17 @@ typedef struct {
  * Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch, void **args,
                                size_t nargs);
+
+/* Functions. tsrLaunch queues every step of the function's plan; the grid must be 0,0,0. Temporaries lie in a
+ * workspace of the stream, which serves all calls on that stream and only grows: a call that needs a larger
+ * one waits for the stream first (TSR_EOOM when there is not so much; the next call starts afresh). It goes
+ * with the stream, or in tsrTrimMemory while the stream is idle. When a step cannot be queued, those before
+ * it are, and the error names function and step. Tensors that share memory are TSR_EINVAL where a step would
+ * use one of them after an earlier step wrote the other. */
+
+/* Bytes of workspace that a launch with these arguments plans for: 0 for a tile kernel. `args` as for
+ * tsrLaunch, but tensors are not looked at (their entries may be NULL). Errors: TSR_EINVAL. */
+TSR_API tsr_status_t tsrKernelWorkspace(tsr_kernel_t kernel, void **args, size_t nargs, uint64_t *bytes);
 
 /* tsrLaunch with room to grow. */
 typedef struct tsr_launch_ex {

@@ -1,0 +1,413 @@
+// Calls of functions: whole plans on a stream.
+#include "core/test/Functions.h"
+
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+class Function : public FunctionTest {};
+
+float fourfold(float a, float x, int64_t d, int64_t D) {
+  return a * (4 * x + 4 * static_cast<float>(d) + 6 * static_cast<float>(D));
+}
+
+TEST_F(Function, RunsItsStepsInOrder) {
+  auto f = function(kFourfoldYaml);
+  for (auto [M, D] : {std::pair<int64_t, int64_t>{1, 1}, {3, 5}, {64, 64}, {7, 129}, {0, 5}, {5, 0}}) {
+    auto count = static_cast<size_t>(M * D);
+    auto *x = alloc<float>(count + 1), *y = alloc<float>(count + 1, -1.0f);
+    for (size_t i = 0; i < count; ++i)
+      x[i] = static_cast<float>(i % 17);
+    ASSERT_OK(launch(f, nullptr, x, y, 0.5f, M, D));
+    ASSERT_OK(tsrSynchronize(context));
+    for (size_t i = 0; i < count; ++i)
+      ASSERT_EQ(y[i], fourfold(0.5f, x[i], static_cast<int64_t>(i) % D, D)) << M << " " << D << " " << i;
+    EXPECT_EQ(y[count], -1.0f);
+  }
+}
+
+TEST_F(Function, IsAskedAboutAsAKernel) {
+  auto m = module(withKernels({kFourfoldYaml}));
+  tsr_kernel_t f = nullptr, byName = nullptr, step = nullptr;
+  ASSERT_OK(tsrGetKernel(m, nullptr, &f));
+  ASSERT_OK(tsrGetKernel(m, "fourfold", &byName));
+  EXPECT_EQ(f, byName);
+  ASSERT_OK(tsrGetKernel(m, "f.add", &step));
+  EXPECT_EQ(tsrGetKernel(m, "sevenfold", &step), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("it has: fourfold"));
+  const char *yaml = nullptr;
+  ASSERT_OK(tsrKernelMetadata(f, &yaml));
+  EXPECT_STREQ(yaml, kFourfoldYaml);
+  tsr_arg_info_t info{};
+  info.struct_size = sizeof info;
+  ASSERT_OK(tsrKernelArgInfo(f, 2, &info));
+  EXPECT_STREQ(info.name, "a");
+  EXPECT_EQ(tsrKernelArgInfo(f, 5, &info), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("function fourfold takes 5 arguments"));
+}
+
+TEST_F(Function, ItsOwnArgumentsAreChecked) {
+  auto f = function(kFourfoldYaml);
+  auto *x = alloc<float>(64), *y = alloc<float>(60);
+  float a = 1, *none = nullptr;
+  int64_t M = 8, D = 8;
+  void *args[] = {&x, &y, &a, &M, &D};
+  EXPECT_EQ(tsrLaunch(f, nullptr, {1, 1, 1, 1, 1, 1, 0}, args, 5), TSR_EINVAL);
+  EXPECT_TRUE(
+      lastErrorHas("function fourfold: its plan gives every step its grid, so that of a call is 0,0,0"));
+  EXPECT_EQ(tsrLaunch(f, nullptr, kFromMetadata, args, 4), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("function fourfold: the kernel takes 5 arguments, found 4"));
+  EXPECT_EQ(tsrLaunch(f, nullptr, kFromMetadata, args, 5), TSR_EINVAL);
+  EXPECT_TRUE(
+      lastErrorHas("function fourfold: argument 1 (y): its dims need 256 bytes, its allocation has 240 from "
+                   "the pointer on; it is y [M, D] = [8, 8]"));
+  EXPECT_EQ(launch(f, nullptr, none, y, a, M, D), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("function fourfold: argument 0 (x): the device pointer is null"));
+  EXPECT_EQ(launch(f, nullptr, reinterpret_cast<char *>(x) + 2, y, a, M, D), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("not aligned to 4 bytes"));
+  EXPECT_EQ(launch(f, nullptr, x, y, a, int64_t{-1}, D), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("argument 3 (M): a dim cannot be negative, found -1"));
+}
+
+TEST_F(Function, TheWorkspaceIsWhatWasPlanned) {
+  auto f = function(kFourfoldYaml);
+  auto *x = alloc<float>(256), *y = alloc<float>(256);
+  const uint64_t before = bytesInUse();
+  // t0 and t1 live together in step 1: 16 * 64 * 4 bytes and a quarter of that.
+  EXPECT_EQ(workspace(f, 2, 1.0f, int64_t{16}, int64_t{16}), 4096u + 1024u);
+  EXPECT_EQ(bytesInUse(), before);
+  ASSERT_OK(launch(f, nullptr, x, y, 1.0f, int64_t{16}, int64_t{16}));
+  EXPECT_EQ(bytesInUse(), before + 5120);
+  ASSERT_OK(launch(f, nullptr, x, y, 1.0f, int64_t{16}, int64_t{16})); // and no more for a second call
+  ASSERT_OK(launch(f, nullptr, x, y, 1.0f, int64_t{4}, int64_t{16}));
+  EXPECT_EQ(bytesInUse(), before + 5120);
+  ASSERT_OK(tsrSynchronize(context));
+  EXPECT_EQ(workspace(f, 2, 1.0f, int64_t{0}, int64_t{16}), 0u);
+
+  tsr_kernel_t add = nullptr;
+  ASSERT_OK(tsrGetKernel(module(withKernels({})), "f.add", &add));
+  EXPECT_EQ(workspace(add, 3, int64_t{16}), 0u);
+  uint64_t bytes = 7;
+  EXPECT_EQ(tsrKernelWorkspace(f, nullptr, 5, &bytes), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("args is null"));
+  EXPECT_EQ(tsrKernelWorkspace(f, nullptr, 0, &bytes), TSR_EINVAL);
+  EXPECT_EQ(tsrKernelWorkspace(nullptr, nullptr, 0, &bytes), TSR_EINVAL);
+  EXPECT_EQ(tsrKernelWorkspace(f, nullptr, 5, nullptr), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("bytes is NULL"));
+  EXPECT_EQ(bytes, 7u);
+}
+
+TEST_F(Function, TheWorkspaceGrowsWithTheCallsAndGoesWithTheStream) {
+  auto f = function(kFourfoldYaml);
+  auto *x = alloc<float>(64 * 64, 1.0f), *y = alloc<float>(64 * 64);
+  auto s = stream();
+  const uint64_t before = bytesInUse();
+  for (int64_t M = 1; M <= 64; ++M) {
+    ASSERT_OK(launch(f, s, x, y, 1.0f, M, int64_t{64}));
+    const uint64_t planned = workspace(f, 2, 1.0f, M, int64_t{64});
+    ASSERT_GE(bytesInUse() - before, planned);
+    ASSERT_LE(bytesInUse() - before, planned + planned / 4 + 256);
+  }
+  ASSERT_OK(tsrStreamSynchronize(s));
+  EXPECT_EQ(y[64 * 64 - 1], fourfold(1, 1, 63, 64));
+  ASSERT_OK(tsrDestroyStream(s));
+  EXPECT_EQ(bytesInUse(), before);
+}
+
+TEST_F(Function, TrimmingTakesTheWorkspacesOfIdleStreams) {
+  auto f = function(kFourfoldYaml);
+  auto *x = alloc<float>(64, 1.0f), *y = alloc<float>(64);
+  auto *word = holdStream(nullptr);
+  const uint64_t before = bytesInUse();
+  ASSERT_OK(launch(f, nullptr, x, y, 1.0f, int64_t{8}, int64_t{8}));
+  const uint64_t busy = bytesInUse();
+  EXPECT_GT(busy, before);
+  ASSERT_OK(tsrTrimMemory(context));
+  EXPECT_EQ(bytesInUse(), busy);
+  open(word);
+  ASSERT_OK(tsrSynchronize(context));
+  ASSERT_OK(tsrTrimMemory(context));
+  EXPECT_EQ(bytesInUse(), before);
+  ASSERT_OK(launch(f, nullptr, x, y, 1.0f, int64_t{8}, int64_t{8}));
+  ASSERT_OK(tsrSynchronize(context));
+  EXPECT_EQ(y[63], fourfold(1, 1, 7, 8));
+}
+
+/// A chain of five temporaries takes the room of two.
+TEST_F(Function, TemporariesShareBytes) {
+  auto f = function(functionYaml(
+      "{name: x, kind: tensor, dtype: f32, dims: [n], access: read}, "
+      "{name: y, kind: result, dtype: f32, dims: [n], access: write}, {name: n, kind: dim}",
+      "buffers: [{name: t0, dtype: f32, dims: [n]}, {name: t1, dtype: f32, dims: [n]}, "
+      "{name: t2, dtype: f32, dims: [n]}, {name: t3, dtype: f32, dims: [n]}, {name: t4, dtype: f32, dims: "
+      "[n]}], "
+      "steps: [{kernel: f.affine, args: [x, t0, 2, 1, n]}, {kernel: f.affine, args: [t0, t1, 2, 1, n]}, "
+      "{kernel: f.affine, args: [t1, t2, 2, 1, n]}, {kernel: f.affine, args: [t2, t3, 2, 1, n]}, "
+      "{kernel: f.affine, args: [t3, t4, 2, 1, n]}, {kernel: f.affine, args: [t4, y, 2, 1, n]}]"));
+  auto *x = alloc<float>(1000, 1.0f), *y = alloc<float>(1000);
+  EXPECT_EQ(workspace(f, 2, int64_t{1000}), 2 * 4032u);
+  ASSERT_OK(launch(f, nullptr, x, y, int64_t{1000}));
+  ASSERT_OK(tsrSynchronize(context));
+  for (int i = 0; i < 1000; ++i)
+    ASSERT_EQ(y[i], 127.0f); // 64 * 1 + 63
+}
+
+const char *kTwoTensors = "{name: x, kind: tensor, dtype: f32, dims: [n], access: read}, "
+                          "{name: y, kind: result, dtype: f32, dims: [n], access: write}, "
+                          "{name: k, kind: scalar, dtype: i64}, {name: n, kind: dim}";
+
+/// y = x + (x + x) with the sum written over an in/out parameter and read back from it.
+TEST_F(Function, AnInOutParameterKeepsWhatEarlierStepsWrote) {
+  auto f = function(functionYaml(
+      "{name: x, kind: tensor, dtype: f32, dims: [n], access: read}, "
+      "{name: state, kind: tensor, dtype: f32, dims: [n], access: readwrite}, "
+      "{name: y, kind: result, dtype: f32, dims: [n], access: write}, {name: n, kind: dim}",
+      "buffers: [{name: t, dtype: f32, dims: [n]}], "
+      "steps: [{kernel: f.add, args: [x, state, t, n]}, {kernel: f.add, args: [t, t, state, n]}, "
+      "{kernel: f.add, args: [state, t, y, n]}]"));
+  auto *x = alloc<float>(100, 1.0f), *state = alloc<float>(100, 2.0f), *y = alloc<float>(100);
+  for (int turn = 0; turn < 2; ++turn)
+    ASSERT_OK(launch(f, nullptr, x, state, y, int64_t{100}));
+  ASSERT_OK(tsrSynchronize(context));
+  EXPECT_EQ(state[99], 14.0f); // 2 (1 + 2) = 6, then 2 (1 + 6)
+  EXPECT_EQ(y[99], 21.0f);     // 14 + 7
+}
+
+TEST_F(Function, TensorsThatShareMemoryMustNotOutliveAWrite) {
+  // y is written in step 0 and x read in step 1.
+  auto late = function(functionYaml(kTwoTensors, "buffers: [{name: t, dtype: f32, dims: [n]}], "
+                                                 "steps: [{kernel: f.affine, args: [x, y, 2, 0, n]}, "
+                                                 "{kernel: f.affine, args: [x, t, 3, 0, n]}]"));
+  // x is read last in the step that writes y: in place, as a kernel would be.
+  auto inPlace = function(functionYaml(kTwoTensors, "buffers: [{name: t, dtype: f32, dims: [n]}], "
+                                                    "steps: [{kernel: f.affine, args: [x, t, 3, 0, n]}, "
+                                                    "{kernel: f.add, args: [x, t, y, n]}]"));
+  auto *both = alloc<float>(200, 1.0f);
+  EXPECT_EQ(launch(late, nullptr, both, both, int64_t{0}, int64_t{100}), TSR_EINVAL);
+  EXPECT_TRUE(
+      lastErrorHas("function f: argument 1 (y) and argument 0 (x) share memory, yet step 1 (kernel f.affine) "
+                   "uses x after step 0 (kernel f.affine) wrote y"));
+  EXPECT_EQ(launch(late, nullptr, both, both + 99, int64_t{0}, int64_t{100}), TSR_EINVAL);
+  EXPECT_EQ(launch(late, nullptr, both + 99, both, int64_t{0}, int64_t{100}), TSR_EINVAL);
+  EXPECT_OK(launch(late, nullptr, both, both + 100, int64_t{0}, int64_t{100}));
+  EXPECT_OK(launch(late, nullptr, both, both, int64_t{0}, int64_t{0}));
+  ASSERT_OK(launch(inPlace, nullptr, both, both, int64_t{0}, int64_t{100}));
+  ASSERT_OK(tsrSynchronize(context));
+  EXPECT_EQ(both[99], 4.0f);
+}
+
+TEST_F(Function, SizesThatCannotBe) {
+  auto f =
+      function(functionYaml(kTwoTensors, "buffers: [{name: t, dtype: f32, dims: [n, \"k - 2\", \"4*k\"]}], "
+                                         "steps: [{kernel: f.affine, args: [x, t, 2, 0, n]}, "
+                                         "{kernel: f.affine, args: [t, y, 2, 0, n]}]"));
+  auto *x = alloc<float>(10, 1.0f), *y = alloc<float>(10);
+  EXPECT_EQ(launch(f, nullptr, x, y, int64_t{1}, int64_t{10}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("function f: buffer t [n, k - 2, 4*k] = [10, -1, 4]: a dim cannot be negative"));
+  EXPECT_EQ(launch(f, nullptr, x, y, int64_t{1} << 40, int64_t{10}), TSR_EINVAL);
+  EXPECT_TRUE(
+      lastErrorHas("function f: buffer t [n, k - 2, 4*k] = [10, 1099511627774, 4398046511104]: its dims make "
+                   "more than 2^63 bytes"));
+  EXPECT_EQ(launch(f, nullptr, x, y, INT64_MAX, int64_t{10}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("= [10, 9223372036854775805, ?]: '4*k' divides by zero or overflows"));
+  EXPECT_EQ(launch(f, nullptr, x, y, int64_t{2}, int64_t{10}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("step 0 (kernel f.affine): argument 1, y [n] = [10], needs 40 bytes; "
+                           "t [n, k - 2, 4*k] = [10, 0, 8] has 0"));
+  EXPECT_EQ(launch(f, nullptr, x, y, int64_t{1} << 29, int64_t{2}),
+            TSR_EINVAL); // 2^62 bytes round up past the end?
+  ASSERT_OK(launch(f, nullptr, x, y, int64_t{3}, int64_t{10}));
+  ASSERT_OK(tsrSynchronize(context));
+  EXPECT_EQ(y[9], 4.0f);
+}
+
+TEST_F(Function, TooLargeAWorkspaceIsOutOfMemoryAndTheNextCallWorks) {
+  auto f = function(functionYaml(kTwoTensors, "buffers: [{name: t, dtype: f32, dims: [n, k]}], "
+                                              "steps: [{kernel: f.affine, args: [x, t, 2, 0, n]}, "
+                                              "{kernel: f.affine, args: [t, y, 2, 0, n]}]"));
+  auto *x = alloc<float>(10, 1.0f), *y = alloc<float>(10);
+  ASSERT_OK(launch(f, nullptr, x, y, int64_t{1}, int64_t{10}));
+  const uint64_t before = bytesInUse();
+  EXPECT_EQ(launch(f, nullptr, x, y, int64_t{1} << 50, int64_t{10}), TSR_EOOM);
+  EXPECT_TRUE(lastErrorHas("function f: the workspace for its temporaries: cannot get "));
+  EXPECT_LT(bytesInUse(), before); // the old one went first
+  ASSERT_OK(launch(f, nullptr, x, y, int64_t{1}, int64_t{10}));
+  ASSERT_OK(tsrSynchronize(context));
+  EXPECT_EQ(bytesInUse(), before);
+  EXPECT_EQ(y[9], 4.0f);
+}
+
+TEST_F(Function, StepsSeeTheDimsTheyWereCompiledFor) {
+  auto f = [&] {
+    auto all =
+        withKernels({functionYaml(kTwoTensors, "steps: [{kernel: f.fixed, args: [x, y, \"k + 1\", n]}]")});
+    all.push_back(compiled(R"yaml({name: f.fixed, target: cpu, numerics: standard, params: [
+      {name: a, kind: tensor, dtype: f32, dims: [R, S], access: read},
+      {name: b, kind: result, dtype: f32, dims: [S], access: write},
+      {name: R, kind: dim}, {name: S, kind: dim}], specialized: {S: 8}, launch: {}})yaml",
+                           [](const uint64_t *, int64_t, int64_t, uint8_t *) {}));
+    tsr_kernel_t k = nullptr;
+    EXPECT_OK(tsrGetKernel(module(std::move(all)), nullptr, &k));
+    return k;
+  }();
+  auto *x = alloc<float>(16), *y = alloc<float>(16);
+  EXPECT_OK(launch(f, nullptr, x, y, int64_t{0}, int64_t{8}));
+  EXPECT_EQ(launch(f, nullptr, x, y, int64_t{0}, int64_t{9}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas(
+      "function f: step 0 (kernel f.fixed): argument 3 (S): the kernel was compiled for 8, found "
+      "9; a [R, S] and b [S] have this dim"));
+  EXPECT_EQ(launch(f, nullptr, x, y, int64_t{1}, int64_t{8}), TSR_EINVAL);
+  EXPECT_TRUE(
+      lastErrorHas("function f: step 0 (kernel f.fixed): argument 0, a [R, S] = [2, 8], needs 64 bytes; "
+                   "x [n] = [8] has 32"));
+  EXPECT_EQ(launch(f, nullptr, x, y, int64_t{-2}, int64_t{8}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("step 0 (kernel f.fixed): argument 2 (R): a dim cannot be negative, found -1"));
+}
+
+/// More sets of dims than a function remembers, twice.
+TEST_F(Function, ManySetsOfDims) {
+  auto f = function(kFourfoldYaml);
+  auto *x = alloc<float>(40 * 3, 1.0f), *y = alloc<float>(40 * 3);
+  for (int turn = 0; turn < 2; ++turn)
+    for (int64_t M = 1; M <= 40; ++M) {
+      ASSERT_OK(launch(f, nullptr, x, y, 1.0f, M, int64_t{3}));
+      ASSERT_OK(tsrSynchronize(context));
+      ASSERT_EQ(y[3 * M - 1], fourfold(1, 1, 2, 3));
+    }
+}
+
+/// Scalars: from a parameter, a literal in the dtype's bits, an expression; a grid that depends on one.
+TEST_F(Function, ScalarsReachTheSteps) {
+  auto all = withKernels(
+      {functionYaml("{name: out, kind: result, dtype: i64, dims: [\"6\"], access: write}, {name: b, kind: "
+                    "scalar, dtype: bf16}, "
+                    "{name: i, kind: scalar, dtype: i32}",
+                    "steps: [{kernel: f.echo, args: [out, b, 1.5, true, -.inf, \"i - 1\", i]}]")});
+  all.push_back(compiled(R"yaml({name: f.echo, target: cpu, numerics: standard, params: [
+    {name: out, kind: result, dtype: i64, dims: ["6"], access: write},
+    {name: a, kind: scalar, dtype: bf16}, {name: b, kind: scalar, dtype: bf16}, {name: c, kind: scalar, dtype: bool},
+    {name: d, kind: scalar, dtype: f64}, {name: e, kind: scalar, dtype: i8}, {name: f, kind: scalar, dtype: i32}],
+    launch: {axes: ["f + 100"]}})yaml",
+                         [](const uint64_t *v, int64_t begin, int64_t end, uint8_t *) {
+                           auto *out = reinterpret_cast<std::atomic<int64_t> *>(v[0]);
+                           for (int i = 0; i < 5; ++i)
+                             out[i].store(static_cast<int64_t>(v[1 + i]), std::memory_order_relaxed);
+                           out[5].fetch_add(end - begin, std::memory_order_relaxed);
+                         }));
+  tsr_kernel_t f = nullptr;
+  ASSERT_OK(tsrGetKernel(module(std::move(all)), nullptr, &f));
+  auto *out = alloc<int64_t>(6);
+  ASSERT_OK(launch(f, nullptr, out, uint16_t{0x3F80}, int32_t{-2}));
+  ASSERT_OK(tsrSynchronize(context));
+  const int64_t expected[] = {0x3F80, 0x3FC0, 1, static_cast<int64_t>(0xFFF0000000000000), 0xFD, 98};
+  for (int i = 0; i < 6; ++i)
+    EXPECT_EQ(out[i], expected[i]) << i;
+  ASSERT_OK(launch(f, nullptr, out, uint16_t{0x3F80}, int32_t{-90}));
+  ASSERT_OK(tsrSynchronize(context));
+  EXPECT_EQ(out[5], 108);
+  EXPECT_EQ(launch(f, nullptr, out, uint16_t{0}, int32_t{200}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("step 0 (kernel f.echo): argument 5 (e): 'i - 1' is 199, which i8 cannot hold"));
+}
+
+TEST_F(Function, AStepThatCannotBeQueuedIsNamed) {
+  auto f = function(kFourfoldYaml);
+  auto greedy = kernel(kGreedyYaml, [](const uint64_t *, int64_t, int64_t, uint8_t *) {});
+  auto *x = alloc<float>(64, 1.0f), *y = alloc<float>(64);
+  auto e = event();
+  ASSERT_OK(launch(greedy, nullptr));
+  ASSERT_OK(tsrEventRecord(e, nullptr));
+  ASSERT_OK(tsrEventSynchronize(e)); // the failure is there, and nobody has been told
+  EXPECT_EQ(launch(f, nullptr, x, y, 1.0f, int64_t{8}, int64_t{8}), TSR_EOOM);
+  EXPECT_TRUE(lastErrorHas("function fourfold: step 0 (kernel f.widen): kernel greedy: cannot get"));
+  ASSERT_OK(launch(f, nullptr, x, y, 1.0f, int64_t{8}, int64_t{8}));
+  ASSERT_OK(tsrSynchronize(context));
+  EXPECT_EQ(y[63], fourfold(1, 1, 7, 8));
+}
+
+/// A step that fails when it runs: what follows is dropped, the failure is the stream's.
+TEST_F(Function, AStepThatFailsWhileItRunsFailsTheStream) {
+  auto all = withKernels({functionYaml(kTwoTensors, "steps: [{kernel: f.affine, args: [x, y, 2, 0, n]}, "
+                                                    "{kernel: greedy, args: []}, "
+                                                    "{kernel: f.affine, args: [x, y, 3, 0, n]}]"),
+                          kGreedyYaml});
+  all[1].entry = [](const uint64_t *, int64_t, int64_t, uint8_t *) {};
+  tsr_kernel_t f = nullptr;
+  ASSERT_OK(tsrGetKernel(module(std::move(all)), "f", &f));
+  auto *x = alloc<float>(64, 1.0f), *y = alloc<float>(64);
+  auto *word = holdStream(nullptr);
+  ASSERT_OK(launch(f, nullptr, x, y, int64_t{0}, int64_t{64}));
+  open(word);
+  EXPECT_EQ(tsrSynchronize(context), TSR_EOOM);
+  EXPECT_TRUE(lastErrorHas("kernel greedy"));
+  EXPECT_EQ(y[63], 2.0f);
+}
+
+TEST_F(Function, QueuedStepsOutliveTheirModule) {
+  auto m = module(withKernels({kFourfoldYaml}));
+  tsr_kernel_t f = nullptr;
+  ASSERT_OK(tsrGetKernel(m, nullptr, &f));
+  auto *x = alloc<float>(64, 1.0f), *y = alloc<float>(64);
+  auto *word = holdStream(nullptr);
+  ASSERT_OK(launch(f, nullptr, x, y, 1.0f, int64_t{8}, int64_t{8}));
+  ASSERT_OK(tsrUnloadModule(m));
+  open(word);
+  ASSERT_OK(tsrSynchronize(context));
+  EXPECT_EQ(y[63], fourfold(1, 1, 7, 8));
+}
+
+// ---- Loading ----
+
+class FunctionLoad : public FunctionTest {
+protected:
+  std::string errorOf(const std::string &plan) {
+    tsr_module_t m = nullptr;
+    std::string params = "{name: x, kind: tensor, dtype: f32, dims: [n], access: read}, "
+                         "{name: h, kind: tensor, dtype: bf16, dims: [n], access: read}, "
+                         "{name: y, kind: result, dtype: f32, dims: [n], access: write}, "
+                         "{name: a, kind: scalar, dtype: f32}, {name: i, kind: scalar, dtype: i32}, "
+                         "{name: n, kind: dim}";
+    EXPECT_EQ(createModule(context, withKernels({functionYaml(params, plan)}), &m), TSR_EINVAL);
+    return tsrLastError();
+  }
+};
+
+TEST_F(FunctionLoad, StepsMustSuitTheirKernels) {
+  EXPECT_EQ(errorOf("steps: [{kernel: f.sub, args: []}]"),
+            "function f: step 0 (kernel f.sub): the module has no such kernel");
+  EXPECT_EQ(errorOf("steps: [{kernel: f, args: []}]"),
+            "function f: step 0 (kernel f): f is a function, and a step launches a kernel");
+  EXPECT_EQ(errorOf("steps: [{kernel: f.add, args: [x, x, y, n]}, {kernel: f.add, args: [x, y, n]}]"),
+            "function f: step 1 (kernel f.add): the kernel takes 4 arguments, found 3");
+  EXPECT_EQ(errorOf("steps: [{kernel: f.add, args: [x, h, y, n]}]"),
+            "function f: step 0 (kernel f.add): argument 1 (y): expected f32, found h of bf16");
+  EXPECT_EQ(errorOf("steps: [{kernel: f.add, args: [x, n, y, n]}]"),
+            "function f: step 0 (kernel f.add): argument 1 (y): expected a tensor, found 'n'");
+  EXPECT_EQ(errorOf("steps: [{kernel: f.add, args: [x, x, y, y]}]"),
+            "function f: step 0 (kernel f.add): argument 3 (n): 'y': unknown name 'y' at column 1");
+  EXPECT_EQ(errorOf("steps: [{kernel: f.add, args: [x, x, y, 1.5]}]"),
+            "function f: step 0 (kernel f.add): argument 3 (n): '1.5': expected an operator at column 2, "
+            "found '.'");
+  EXPECT_EQ(errorOf("steps: [{kernel: f.affine, args: [x, y, x, 1, n]}]"),
+            "function f: step 0 (kernel f.affine): argument 2 (a): expected a scalar of f32, found 'x'");
+  EXPECT_EQ(errorOf("steps: [{kernel: f.affine, args: [x, y, a, true, n]}]"),
+            "function f: step 0 (kernel f.affine): argument 3 (b): expected a scalar of f32, found 'true'");
+  EXPECT_EQ(errorOf("steps: [{kernel: f.affine, args: [x, y, a, i, n]}]"),
+            "function f: step 0 (kernel f.affine): argument 3 (b): expected f32, found i of i32");
+}
+
+TEST_F(FunctionLoad, ValuesMustComeFromSomewhere) {
+  EXPECT_EQ(
+      errorOf("buffers: [{name: t, dtype: f32, dims: [n]}], steps: [{kernel: f.add, args: [x, t, y, n]}]"),
+      "function f: step 0 (kernel f.add): argument 1 (y): t is read before a step has written it");
+  EXPECT_EQ(
+      errorOf("buffers: [{name: t, dtype: f32, dims: [n]}], steps: [{kernel: f.add, args: [x, t, t, n]}]"),
+      "function f: step 0 (kernel f.add): argument 1 (y): t is read before a step has written it");
+  EXPECT_EQ(errorOf("steps: [{kernel: f.add, args: [x, y, y, n]}]"),
+            "function f: step 0 (kernel f.add): argument 1 (y): y is read before a step has written it");
+  EXPECT_EQ(
+      errorOf("steps: [{kernel: f.add, args: [x, x, x, n]}]"),
+      "function f: step 0 (kernel f.add): argument 2 (z): the step writes x, which the function only reads");
+  EXPECT_EQ(errorOf("steps: []"), "function f: no step writes the result y");
+}
+
+} // namespace
