@@ -18,7 +18,8 @@ tsr_status_t makeKernel(ContextObject &context, CompiledKernel compiled, std::un
   const KernelMetadata &m = kernel->metadata;
   if (m.plan.has_value() != (compiled.kind == EntryKind::Function))
     return fail(TSR_EINVAL, "entry " + m.name + ": " +
-                                (m.plan ? "a kernel has no plan" : "the function's metadata has no plan"));
+                                (m.plan ? "it is marked a kernel, yet its metadata has a plan"
+                                        : "it is marked a function, yet its metadata has no plan"));
   if (m.plan) { // bound once all kernels are there
     out = std::move(kernel);
     return TSR_SUCCESS;

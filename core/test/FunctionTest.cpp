@@ -214,11 +214,21 @@ TEST_F(Function, SizesThatCannotBe) {
   EXPECT_EQ(launch(f, nullptr, x, y, int64_t{2}, int64_t{10}), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("step 0 (kernel f.affine): argument 1, y [n] = [10], needs 40 bytes; "
                            "t [n, k - 2, 4*k] = [10, 0, 8] has 0"));
-  EXPECT_EQ(launch(f, nullptr, x, y, int64_t{1} << 29, int64_t{2}),
-            TSR_EINVAL); // 2^62 bytes round up past the end?
   ASSERT_OK(launch(f, nullptr, x, y, int64_t{3}, int64_t{10}));
   ASSERT_OK(tsrSynchronize(context));
   EXPECT_EQ(y[9], 4.0f);
+}
+
+TEST_F(Function, TemporariesThatFitOnlyEachAlone) {
+  auto f = function(functionYaml(kTwoTensors, "buffers: [{name: t, dtype: f32, dims: [k]}, "
+                                              "{name: u, dtype: f32, dims: [k]}], "
+                                              "steps: [{kernel: f.affine, args: [x, t, 2, 0, n]}, "
+                                              "{kernel: f.affine, args: [x, u, 2, 0, n]}, "
+                                              "{kernel: f.add, args: [t, u, y, n]}]"));
+  auto *x = alloc<float>(10, 1.0f), *y = alloc<float>(10);
+  EXPECT_EQ(launch(f, nullptr, x, y, int64_t{1} << 60, int64_t{10}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("function f: the temporaries make more than 2^63 bytes; the largest is t [k] = "
+                           "[1152921504606846976]"));
 }
 
 TEST_F(Function, TooLargeAWorkspaceIsOutOfMemoryAndTheNextCallWorks) {
@@ -355,6 +365,37 @@ TEST_F(Function, QueuedStepsOutliveTheirModule) {
   EXPECT_EQ(y[63], fourfold(1, 1, 7, 8));
 }
 
+/// A graph's temporaries are its own: calls on the stream between its replays do not touch them.
+TEST_F(Function, ACapturedCallKeepsItsOwnWorkspace) {
+  auto f = function(kFourfoldYaml);
+  auto *x = alloc<float>(64, 1.0f), *y = alloc<float>(64), *z = alloc<float>(64);
+  auto s = stream();
+  const uint64_t before = bytesInUse();
+  ASSERT_OK(tsrStreamBeginCapture(s));
+  ASSERT_OK(launch(f, s, x, y, 1.0f, int64_t{8}, int64_t{8}));
+  tsr_graph_t graph = nullptr;
+  ASSERT_OK(tsrStreamEndCapture(s, &graph));
+  tsr_graph_info_t info{};
+  info.struct_size = sizeof info;
+  ASSERT_OK(tsrGraphInfo(graph, &info));
+  EXPECT_EQ(info.launches, 3u);
+  EXPECT_EQ(y[63], 0.0f);
+  EXPECT_EQ(bytesInUse(), before + 1280);
+  for (int turn = 1; turn <= 3; ++turn) {
+    std::fill_n(x, 64, static_cast<float>(turn));
+    ASSERT_OK(tsrGraphLaunch(graph, s));
+    ASSERT_OK(launch(f, s, x, z, 2.0f, int64_t{8}, int64_t{8}));
+    ASSERT_OK(tsrStreamSynchronize(s));
+    EXPECT_EQ(y[63], fourfold(1, static_cast<float>(turn), 7, 8));
+    EXPECT_EQ(z[63], fourfold(2, static_cast<float>(turn), 7, 8));
+  }
+  EXPECT_EQ(bytesInUse(), before + 2 * 1280);
+  ASSERT_OK(tsrDestroyGraph(graph));
+  EXPECT_EQ(bytesInUse(), before + 1280);
+  ASSERT_OK(tsrDestroyStream(s));
+  EXPECT_EQ(bytesInUse(), before);
+}
+
 // ---- Loading ----
 
 class FunctionLoad : public FunctionTest {
@@ -393,6 +434,17 @@ TEST_F(FunctionLoad, StepsMustSuitTheirKernels) {
             "function f: step 0 (kernel f.affine): argument 3 (b): expected a scalar of f32, found 'true'");
   EXPECT_EQ(errorOf("steps: [{kernel: f.affine, args: [x, y, a, i, n]}]"),
             "function f: step 0 (kernel f.affine): argument 3 (b): expected f32, found i of i32");
+}
+
+TEST_F(FunctionLoad, AnEntryIsWhatItsMetadataSays) {
+  tsr_module_t m = nullptr;
+  auto all = withKernels({kFourfoldYaml});
+  all[0].kind = EntryKind::Kernel;
+  EXPECT_EQ(createModule(context, all, &m), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("entry fourfold: it is marked a kernel, yet its metadata has a plan"));
+  all[0].kind = all[1].kind = EntryKind::Function;
+  EXPECT_EQ(createModule(context, all, &m), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("entry f.affine: it is marked a function, yet its metadata has no plan"));
 }
 
 TEST_F(FunctionLoad, ValuesMustComeFromSomewhere) {

@@ -1,5 +1,5 @@
 // Many threads, one context.
-#include "core/test/Support.h"
+#include "core/test/Functions.h"
 #include <functional>
 
 using namespace tessera;
@@ -46,6 +46,44 @@ TEST_F(Threads, ShareOneStream) {
   });
   ASSERT_OK(tsrStreamSynchronize(s));
   EXPECT_EQ(y[63], 1200.0f);
+}
+
+class FunctionThreads : public FunctionTest {};
+
+/// Each with dims of its own that change from call to call, so that the function plans all the time.
+TEST_F(FunctionThreads, CallOneFunctionOnStreamsOfTheirOwn) {
+  auto f = function(kFourfoldYaml);
+  inThreads(6, [&](int thread) {
+    auto s = stream();
+    auto *x = alloc<float>(50 * 8, 1.0f), *y = alloc<float>(50 * 8);
+    for (int64_t i = 0; i < 60; ++i) {
+      int64_t M = 1 + (7 * i + thread) % 50;
+      ASSERT_OK(launch(f, s, x, y, 1.0f, M, int64_t{8}));
+      ASSERT_OK(tsrStreamSynchronize(s));
+      for (int64_t j = 0; j < 8 * M; ++j)
+        ASSERT_EQ(y[j], static_cast<float>(4 + 4 * (j % 8) + 48));
+      if (i % 20 == 0) ASSERT_OK(tsrTrimMemory(context));
+    }
+    ASSERT_OK(tsrDestroyStream(s));
+  });
+}
+
+/// One workspace serves them all: no call's steps may come between another's.
+TEST_F(FunctionThreads, CallOneFunctionOnOneStream) {
+  auto f = function(kFourfoldYaml);
+  auto s = stream();
+  inThreads(6, [&](int thread) {
+    auto *x = alloc<float>(50 * 8, static_cast<float>(thread)), *y = alloc<float>(50 * 8);
+    for (int64_t i = 0; i < 60; ++i) {
+      int64_t M = 1 + (7 * i + thread) % 50;
+      ASSERT_OK(launch(f, s, x, y, 1.0f, M, int64_t{8}));
+      if (i % 10) continue;
+      ASSERT_OK(tsrStreamSynchronize(s));
+      for (int64_t j = 0; j < 8 * M; ++j)
+        ASSERT_EQ(y[j], static_cast<float>(4 * thread + 4 * (j % 8) + 48));
+    }
+  });
+  ASSERT_OK(tsrDestroyStream(s));
 }
 
 TEST_F(Threads, PassATokenThroughEvents) {
