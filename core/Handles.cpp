@@ -1,4 +1,5 @@
 #include "core/Handles.h"
+#include <algorithm>
 
 namespace tessera {
 
@@ -15,10 +16,14 @@ uintptr_t HandleTable::insert(HandleKind kind, void *object) {
     free_.pop_back();
   } else {
     if (used_ == kSlots) return 0;
-    index = used_++;
+    index = used_;
   }
   Slot *chunk = chunks_[index / kChunk].load(std::memory_order_relaxed);
   if (!chunk) chunks_[index / kChunk].store(chunk = new Slot[kChunk], std::memory_order_release);
+  if (index == used_) {
+    if (free_.capacity() <= used_) free_.reserve(std::max<size_t>(64, 2 * free_.capacity())); // for erase
+    ++used_;
+  }
   Slot &slot = chunk[index % kChunk];
   slot.generation = (slot.generation + 1) & 0xFFFFFFF;
   uintptr_t handle = uintptr_t{static_cast<uint8_t>(kind)} << kKindShift |
@@ -34,7 +39,7 @@ void HandleTable::erase(uintptr_t handle) {
   Slot &slot = chunks_[index / kChunk].load(std::memory_order_relaxed)[index % kChunk];
   slot.handle.store(0, std::memory_order_release);
   slot.object.store(nullptr, std::memory_order_relaxed);
-  free_.push_back(index);
+  free_.push_back(index); // insert made room: destructors come here
 }
 
 } // namespace tessera

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <new>
 
 namespace tessera {
 namespace {
@@ -301,6 +302,8 @@ bool KernelMetadata::fromYaml(std::string_view text, KernelMetadata &out, std::s
     return true;
   } catch (const YAML::Exception &e) {
     why = "line " + std::to_string(std::max(0, e.mark.line) + 1) + ": " + e.msg;
+  } catch (const std::bad_alloc &) {
+    throw; // no fault of the document
   } catch (const std::exception &e) {
     why = e.what();
   }

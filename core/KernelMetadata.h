@@ -93,7 +93,7 @@ struct KernelMetadata {
 
   std::string toYaml() const;
   /// Validates everything (unknown keys, kinds, dtypes, expression syntax, D15 order); says line and key on
-  /// failure.
+  /// failure. Throws nothing but std::bad_alloc.
   [[nodiscard]] static bool fromYaml(std::string_view text, KernelMetadata &out, std::string &why);
 };
 

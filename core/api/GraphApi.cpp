@@ -59,8 +59,8 @@ tsr_status_t tsrStreamEndCapture(tsr_stream_t handle, tsr_graph_t *graph) {
     std::string why;
     object->device = context.device->createGraph(std::move(work), why);
     if (!object->device) return fail(TSR_EDEVICE, why);
+    context.add(object);
     *graph = object->handle();
-    context.add(std::move(object));
     return TSR_SUCCESS;
   });
 }

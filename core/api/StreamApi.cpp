@@ -13,8 +13,8 @@ tsr_status_t tsrCreateStream(tsr_context_t handle, tsr_stream_t *stream) {
     auto object = std::make_shared<StreamObject>();
     std::string why;
     if (!makeStream(*context, *object, why)) return fail(TSR_EDEVICE, why);
+    context->add(object);
     *stream = object->handle();
-    context->add(std::move(object));
     return TSR_SUCCESS;
   });
 }
@@ -88,8 +88,8 @@ tsr_status_t tsrCreateEvent(tsr_context_t handle, tsr_event_t *event) {
     object->context = context;
     object->device = context->device->createEvent(why);
     if (!object->device) return fail(TSR_EDEVICE, why);
+    context->add(object);
     *event = object->handle();
-    context->add(std::move(object));
     return TSR_SUCCESS;
   });
 }

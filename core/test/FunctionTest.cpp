@@ -338,9 +338,8 @@ TEST_F(Function, AStepThatCannotBeQueuedIsNamed) {
 TEST_F(Function, AStepThatFailsWhileItRunsFailsTheStream) {
   auto all = withKernels({functionYaml(kTwoTensors, "steps: [{kernel: f.affine, args: [x, y, 2, 0, n]}, "
                                                     "{kernel: greedy, args: []}, "
-                                                    "{kernel: f.affine, args: [x, y, 3, 0, n]}]"),
-                          kGreedyYaml});
-  all[1].entry = [](const uint64_t *, int64_t, int64_t, uint8_t *) {};
+                                                    "{kernel: f.affine, args: [x, y, 3, 0, n]}]")});
+  all.push_back(compiled(kGreedyYaml, [](const uint64_t *, int64_t, int64_t, uint8_t *) {}));
   tsr_kernel_t f = nullptr;
   ASSERT_OK(tsrGetKernel(module(std::move(all)), "f", &f));
   auto *x = alloc<float>(64, 1.0f), *y = alloc<float>(64);

@@ -105,7 +105,12 @@ void *MemoryPool::alloc(size_t bytes) {
     p = rounded <= kLargestSmall ? carve(rounded) : mapLarge(rounded);
   }
   if (!p) return nullptr;
-  live_.emplace(reinterpret_cast<uintptr_t>(p), Block{bytes, rounded});
+  try {
+    live_.emplace(reinterpret_cast<uintptr_t>(p), Block{bytes, rounded});
+  } catch (const std::bad_alloc &) {
+    retireLocked(p, rounded);
+    return nullptr;
+  }
   inUse_ += rounded;
   liveSmall_ += rounded <= kLargestSmall;
   markLive(p, bytes, rounded);
@@ -149,6 +154,7 @@ bool MemoryPool::giveBack(void *p) {
 
 void *MemoryPool::carve(size_t rounded) {
   if (static_cast<size_t>(chunkEnd_ - chunkNext_) < rounded) {
+    chunks_.reserve(chunks_.size() + 1); // so that nothing fails once there is a chunk to keep
     void *chunk = map(kChunk);
     if (!chunk) return nullptr;
     chunks_.push_back(chunk);
@@ -182,15 +188,27 @@ bool MemoryPool::free(void *p) {
   live_.erase(it);
   inUse_ -= rounded;
   liveSmall_ -= rounded <= kLargestSmall;
-  // A quarter of the machine may stay idle in pools; what goes beyond returns to the system at once.
-  if (rounded > kLargestSmall && mapped_ - inUse_ > limit_ / 4) {
-    unmap(p, rounded);
-    mapped_ -= rounded;
-    return true;
-  }
-  markDead(p, rounded);
-  idle_[rounded].push_back(p);
+  retireLocked(p, rounded);
   return true;
+}
+
+/// Keeps a block that is no longer in use, or returns it to the system. Never throws.
+void MemoryPool::retireLocked(void *p, size_t rounded) {
+  bool isLarge = rounded > kLargestSmall;
+  // A quarter of the machine may stay idle in pools; what goes beyond returns to the system at once.
+  bool keep = !isLarge || mapped_ - inUse_ <= limit_ / 4;
+  if (keep) {
+    markDead(p, rounded);
+    try {
+      idle_[rounded].push_back(p);
+      return;
+    } catch (const std::bad_alloc &) {
+      // no room to remember it: a small block stays unused until its chunk goes
+    }
+  }
+  if (!isLarge) return;
+  unmap(p, rounded);
+  mapped_ -= rounded;
 }
 
 bool MemoryPool::owns(const void *p, size_t bytes) const {

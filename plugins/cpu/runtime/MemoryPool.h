@@ -52,6 +52,7 @@ private:
   void *mapLarge(size_t rounded);
   void *borrow(size_t bytes);
   bool giveBack(void *p);
+  void retireLocked(void *p, size_t rounded);
   void trimLocked();
 
   const uint64_t limit_;

@@ -102,13 +102,14 @@ Stream::~Stream() {
 /// Signals sent to the process are for the program's own threads; those a fault raises, and a profiler's,
 /// stay. The workers that the stream's thread starts inherit this.
 void Stream::startThread() {
+  auto launcher = std::make_unique<Launcher>(); // here, where somebody can be told that there is no memory
   sigset_t blocked, before;
   sigfillset(&blocked);
   for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF})
     sigdelset(&blocked, fault);
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this, mine = std::move(launcher)] { run(*mine); });
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;
@@ -292,10 +293,9 @@ tsr_status_t Stream::takeFailureLocked(std::string &why) {
 
 // ---- The stream's thread ----
 
-void Stream::run() {
+void Stream::run(Launcher &launcher) {
   std::fesetenv(FE_DFL_ENV); // not the modes of the thread that happened to start this one
-  Launcher launcher;
-  size_t used = 0; // commands read of head_
+  size_t used = 0;           // commands read of head_
   for (uint64_t count = 0;; ++count) {
     auto more = [&] { return published_.load(std::memory_order_seq_cst) != count; };
     work_.wait([&] { return more() || stop_.load(std::memory_order_seq_cst); }, kIdleSpin);
@@ -321,8 +321,13 @@ bool Stream::launch(Kernel &kernel, const uint64_t *values, int64_t programs, La
     if (launcher.run(kernel, values, programs)) return true;
     fail(TSR_EOOM, "kernel " + kernel.image.name + ": cannot get " +
                        std::to_string(kernel.image.scratchBytes) + " bytes of scratch memory per thread");
-  } catch (const std::exception &e) { // before any program ran
-    fail(TSR_EOOM, std::string("cannot launch: ") + e.what());
+  } catch (const std::exception &e) {   // before any program ran
+    std::string text = "out of memory"; // needs none
+    try {
+      text = std::string("cannot launch: ") + e.what();
+    } catch (const std::bad_alloc &) {
+    }
+    fail(TSR_EOOM, std::move(text));
   }
   return false;
 }

@@ -93,7 +93,7 @@ private:
   bool lostThread() const;
   bool passed(uint64_t count) const { return completed_.load(std::memory_order_seq_cst) >= count; }
 
-  void run();
+  void run(class Launcher &);
   void execute(Command &, class Launcher &, bool drop);
   void replay(const Command &, class Launcher &, bool drop);
   bool launch(Kernel &, const uint64_t *values, int64_t programs, class Launcher &);

@@ -393,7 +393,7 @@ typedef struct {
  * programs does nothing, successfully. TSR_EINVAL names the first argument that is missing, null, misaligned
  * (to its dtype), negative (a dim), or larger by its dims than what its allocation has from the pointer on.
  * On the CPU a pointer to the host's own memory is taken as it is; Debug and sanitizer builds refuse it.
- * Errors: TSR_EINVAL, TSR_EDEVICE. */
+ * Errors: TSR_EINVAL, TSR_EOOM, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch, void **args,
                                size_t nargs);
 

@@ -1,0 +1,215 @@
+// Every allocation of a whole run fails once: the call it belongs to says TSR_EOOM, everything is given back,
+// and the next run works. operator new is this program's own; the allocations of libtessera's objects, which
+// are linked in, go through it, and so do those of the stream's thread.
+#include "core/LastError.h"
+#include "core/test/Functions.h"
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::atomic<int64_t> failing{-1}; // the allocation that fails, counted from 0; negative: none
+std::atomic<int64_t> made{0};     // since arm()
+std::atomic<int64_t> live{0};
+
+bool failsNow() { return made.fetch_add(1) == failing.load(std::memory_order_relaxed); }
+
+void arm(int64_t n) {
+  made = 0;
+  failing = n;
+}
+
+void *allocate(size_t bytes, size_t alignment) noexcept {
+  if (failsNow()) return nullptr;
+  void *p = alignment <= alignof(std::max_align_t)
+                ? std::malloc(bytes ? bytes : 1)
+                : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (p) live.fetch_add(1);
+  return p;
+}
+
+void *allocateOrThrow(size_t bytes, size_t alignment) {
+  if (void *p = allocate(bytes, alignment)) return p;
+  throw std::bad_alloc();
+}
+
+void release(void *p) noexcept {
+  if (p) live.fetch_sub(1);
+  std::free(p);
+}
+
+} // namespace
+
+void *operator new(size_t n) { return allocateOrThrow(n, 1); }
+void *operator new[](size_t n) { return allocateOrThrow(n, 1); }
+void *operator new(size_t n, std::align_val_t a) { return allocateOrThrow(n, static_cast<size_t>(a)); }
+void *operator new[](size_t n, std::align_val_t a) { return allocateOrThrow(n, static_cast<size_t>(a)); }
+void *operator new(size_t n, const std::nothrow_t &) noexcept { return allocate(n, 1); }
+void *operator new[](size_t n, const std::nothrow_t &) noexcept { return allocate(n, 1); }
+void operator delete(void *p) noexcept { release(p); }
+void operator delete[](void *p) noexcept { release(p); }
+void operator delete(void *p, size_t) noexcept { release(p); }
+void operator delete[](void *p, size_t) noexcept { release(p); }
+void operator delete(void *p, std::align_val_t) noexcept { release(p); }
+void operator delete[](void *p, std::align_val_t) noexcept { release(p); }
+void operator delete(void *p, size_t, std::align_val_t) noexcept { release(p); }
+void operator delete[](void *p, size_t, std::align_val_t) noexcept { release(p); }
+void operator delete(void *p, const std::nothrow_t &) noexcept { release(p); }
+void operator delete[](void *p, const std::nothrow_t &) noexcept { release(p); }
+
+namespace tessera::test {
+namespace {
+
+/// The memory of the device, where the caller supplies it: fails with the rest.
+std::atomic<int64_t> deviceBlocks{0};
+void *deviceAlloc(void *, size_t bytes, size_t alignment) {
+  if (failsNow()) return nullptr;
+  deviceBlocks.fetch_add(1);
+  return std::aligned_alloc(alignment, bytes);
+}
+void deviceFree(void *, void *p, size_t) {
+  deviceBlocks.fetch_sub(1);
+  std::free(p);
+}
+
+constexpr int64_t kRows = 8, kColumns = 8;
+constexpr size_t kCount = kRows * kColumns;
+
+/// What a run works with. Kept by the caller, so that what was made can be destroyed after a failure.
+struct Run {
+  tsr_context_t context = nullptr;
+  std::vector<float> in = std::vector<float>(kCount, 1.0f), out = std::vector<float>(kCount);
+  std::vector<CompiledKernel> kernels = withKernels({kFourfoldYaml});
+
+  /// The first status that is not success.
+  tsr_status_t run(bool ownAllocator) {
+    tsr_allocator_t allocator{sizeof(tsr_allocator_t), nullptr, deviceAlloc, deviceFree};
+    tsr_context_options_t options{};
+    options.struct_size = sizeof options;
+    if (ownAllocator) options.allocator = &allocator;
+    tsr_module_t m = nullptr;
+    tsr_kernel_t f = nullptr;
+    tsr_stream_t s = nullptr;
+    tsr_event_t e = nullptr;
+    tsr_graph_t g = nullptr;
+    void *x = nullptr, *y = nullptr;
+    float a = 1;
+    int64_t M = kRows, D = kColumns;
+    void *args[] = {&x, &y, &a, &M, &D};
+    constexpr size_t kBytes = kCount * sizeof(float);
+    uint64_t workspace = 0;
+#define TRY(call)                                                                                            \
+  if (tsr_status_t status = (call)) return status
+    TRY(tsrCreateContextEx(&options, &context));
+    TRY(guarded([&] { return createModule(context, std::move(kernels), &m); })); // as loading a bundle does
+    TRY(tsrGetKernel(m, nullptr, &f));
+    TRY(tsrCreateStream(context, &s));
+    TRY(tsrCreateEvent(context, &e));
+    TRY(tsrAlloc(context, kBytes, TSR_MEM_DEVICE, &x));
+    TRY(tsrAlloc(context, kBytes, TSR_MEM_DEVICE, &y));
+    TRY(tsrMemcpyH2D(context, x, in.data(), kBytes));
+    TRY(tsrKernelWorkspace(f, args, 5, &workspace));
+    TRY(tsrLaunch(f, s, kFromMetadata, args, 5));
+    TRY(tsrEventRecord(e, s));
+    TRY(tsrStreamWaitEvent(nullptr, e));
+    TRY(tsrMemcpyD2H(context, out.data(), y, kBytes));
+    TRY(tsrStreamBeginCapture(s));
+    TRY(tsrLaunch(f, s, kFromMetadata, args, 5));
+    TRY(tsrStreamEndCapture(s, &g));
+    TRY(tsrGraphLaunch(g, s));
+    TRY(tsrStreamSynchronize(s));
+    TRY(tsrDestroyGraph(g));
+    TRY(tsrFree(context, x));
+    TRY(tsrFree(context, y));
+    TRY(tsrDestroyEvent(e));
+    TRY(tsrDestroyStream(s));
+    TRY(tsrUnloadModule(m));
+    TRY(tsrTrimMemory(context));
+    return tsrDestroyContext(std::exchange(context, nullptr));
+#undef TRY
+  }
+};
+
+/// No more blocks than `before` and all device memory back, once late helpers of a launch have gone. Returns
+/// the blocks there are then: fewer, where a helper was late when `before` was taken.
+int64_t expectAllFreed(int64_t before, int64_t n) {
+  for (int turn = 0; turn < 5000 && live > before; ++turn)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  int64_t now = live;
+  EXPECT_LE(now, before) << "allocation " << n;
+  EXPECT_EQ(deviceBlocks.load(), 0) << "allocation " << n;
+  return std::min(now, before);
+}
+
+/// One run with allocation `n` failing; false when the run had fewer.
+bool runWithFailure(bool ownAllocator, int64_t n) {
+  tsr_status_t status;
+  std::string text;
+  bool met;
+  {
+    Run run;
+    arm(n);
+    status = run.run(ownAllocator);
+    met = made > n;
+    arm(-1);
+    text = tsrLastError();
+    if (status == TSR_SUCCESS)
+      for (size_t i = 0; i < kCount; ++i)
+        EXPECT_EQ(run.out[i], static_cast<float>(4 + 4 * (i % kColumns) + 48)) << "allocation " << n;
+    if (run.context) (void)tsrDestroyContext(run.context); // with whatever was made in it
+  }
+  // Success: what failed could be done without, such as a helper for a launch.
+  if (status != TSR_SUCCESS) EXPECT_EQ(status, TSR_EOOM) << "allocation " << n << ": " << text;
+  return met;
+}
+
+class AllocationFailure : public testing::TestWithParam<bool> {};
+
+TEST_P(AllocationFailure, IsAnErrorAndLosesNothing) {
+  for (int i = 0; i < 3; ++i) // what the process keeps: tables, the text of the last error
+    ASSERT_FALSE(runWithFailure(GetParam(), INT64_MAX - 1));
+  tsr_stream_t none = nullptr;
+  ASSERT_EQ(tsrDestroyStream(none), TSR_EINVAL);
+  int64_t before = live, n = 0;
+  for (; runWithFailure(GetParam(), n) && !HasFailure(); ++n)
+    before = expectAllFreed(before, n);
+  EXPECT_GT(n, 100); // the hook is in place
+  RecordProperty("allocations", static_cast<int>(n));
+}
+
+INSTANTIATE_TEST_SUITE_P(Runtime, AllocationFailure, testing::Bool(),
+                         [](auto &info) { return std::string(info.param ? "CallersAllocator" : "OwnPool"); });
+
+/// Calls with dims seen before take nothing from the heap.
+TEST(Allocations, ASteadyStreamOfCallsMakesNone) {
+  tsr_context_t context = nullptr;
+  tsr_module_t m = nullptr;
+  tsr_kernel_t f = nullptr;
+  tsr_stream_t s = nullptr;
+  void *x = nullptr, *y = nullptr;
+  float a = 1;
+  int64_t M = kRows, D = kColumns;
+  void *args[] = {&x, &y, &a, &M, &D};
+  ASSERT_OK(tsrCreateContext(&context));
+  ASSERT_OK(createModule(context, withKernels({kFourfoldYaml}), &m));
+  ASSERT_OK(tsrGetKernel(m, nullptr, &f));
+  ASSERT_OK(tsrGetDefaultStream(context, &s));
+  ASSERT_OK(tsrAlloc(context, kCount * sizeof(float), TSR_MEM_DEVICE, &x));
+  ASSERT_OK(tsrAlloc(context, kCount * sizeof(float), TSR_MEM_DEVICE, &y));
+  ASSERT_OK(tsrMemset(context, x, 0, kCount * sizeof(float)));
+  auto calls = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      M = 1 + i % 4;
+      ASSERT_OK(tsrLaunch(f, s, kFromMetadata, args, 5));
+      ASSERT_OK(tsrStreamSynchronize(s));
+    }
+  };
+  calls(200); // plans four sets of dims, fills the stream's queue once round
+  arm(-1);
+  calls(200);
+  EXPECT_EQ(made.load(), 0);
+  ASSERT_OK(tsrDestroyContext(context));
+}
+
+} // namespace
+} // namespace tessera::test
