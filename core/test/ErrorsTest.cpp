@@ -1,6 +1,6 @@
 // Every error the header promises, made to appear: one row a function and status. The header itself is read,
 // so a function without its row, or a row without its promise, fails.
-#include "core/test/Support.h"
+#include "core/test/Functions.h"
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -66,6 +66,21 @@ struct World : RuntimeTest {
     open(gate);
     EXPECT_OK(tsrStreamSynchronize(s));
     return status;
+  }
+
+  /// What `call` returns for a function whose temporaries no machine has room for.
+  template <class Call> tsr_status_t withoutRoom(Call call) {
+    tsr_kernel_t f = nullptr;
+    EXPECT_OK(tsrGetKernel(module(withKernels({functionYaml(
+                               "{name: x, kind: tensor, dtype: f32, dims: ['1'], access: readwrite}, "
+                               "{name: size, kind: scalar, dtype: i64}",
+                               "buffers: [{name: t, dtype: f32, dims: [size]}], "
+                               "steps: [{kernel: f.affine, args: [x, t, 1, 0, 1]}, "
+                               "{kernel: f.affine, args: [t, x, 1, 0, 1]}]")})),
+                           nullptr, &f));
+    int64_t size = int64_t{1} << 50;
+    void *args[] = {&word, &size};
+    return call(f, args);
   }
 
   tsr_stream_t s = nullptr;
@@ -178,6 +193,17 @@ const Row kRows[] = {
     BLOCK(tsrKernelArgInfo, TSR_ENOTFOUND, tsr_arg_info_t info{}; info.struct_size = sizeof info;
           return tsrKernelArgInfo(w.k, 2, &info);),
     ROW(tsrLaunch, TSR_EINVAL, tsrLaunch(w.k, w.s, kFromMetadata, nullptr, 0)),
+    ROW(tsrLaunch, TSR_EOOM, w.withoutRoom([&](tsr_kernel_t f, void **args) {
+      return tsrLaunch(f, w.s, kFromMetadata, args, 2);
+    })),
+    ROW(tsrKernelWorkspace, TSR_EINVAL, tsrKernelWorkspace(w.k, nullptr, 0, nullptr)),
+    ROW(tsrLaunchEx, TSR_EOOM, w.withoutRoom([&](tsr_kernel_t f, void **args) {
+      tsr_launch_ex_t l{};
+      l.struct_size = sizeof l;
+      l.args = args;
+      l.nargs = 2;
+      return tsrLaunchEx(f, w.s, &l);
+    })),
     ROW(tsrLaunchEx, TSR_EINVAL, tsrLaunchEx(w.k, w.s, nullptr)),
     BLOCK(tsrLaunchEx, TSR_UNIMPLEMENTED, tsr_launch_ex_t l{}; l.struct_size = sizeof l; l.flags = 1;
           return tsrLaunchEx(w.k, w.s, &l);),

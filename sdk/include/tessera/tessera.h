@@ -418,7 +418,7 @@ typedef struct tsr_launch_ex {
   uint64_t flags;    /* 0; anything else is TSR_UNIMPLEMENTED */
 } tsr_launch_ex_t;
 
-/* Errors: TSR_EINVAL, TSR_UNIMPLEMENTED, TSR_EDEVICE. */
+/* Errors: TSR_EINVAL, TSR_EOOM, TSR_UNIMPLEMENTED, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrLaunchEx(tsr_kernel_t kernel, tsr_stream_t stream, const tsr_launch_ex_t *launch);
 
 /* ---- Graphs ----
