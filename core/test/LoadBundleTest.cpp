@@ -3,6 +3,7 @@
 #include "core/test/Fixture.h"
 #include "core/test/Support.h"
 #include <elf.h>
+#include <tessera/tessera.hpp>
 #include <unistd.h>
 
 using namespace tessera;
@@ -149,6 +150,20 @@ TEST_F(LoadBundle, FromAFile) {
   options.struct_size = 1;
   EXPECT_EQ(tsrLoadModuleFromFile(context, "x", &options, &m), TSR_EINVAL);
   EXPECT_EQ(m, nullptr);
+}
+
+TEST_F(LoadBundle, ThroughTheCppWrapper) {
+  Bundle bundle;
+  bundle.images = {fixtureImage("cpu:x86-64", {"first"})};
+  Context own("cpu");
+  const std::string image = bytes(bundle);
+  EXPECT_NE(own.loadBundle(image).kernel("first").metadata().find("first"), std::string::npos);
+  const std::string path = testing::TempDir() + "/tessera-wrapper-" + std::to_string(getpid()) + ".tsrb";
+  std::ofstream(path, std::ios::binary) << image;
+  EXPECT_NE(own.loadFile(path).kernel().metadata().find("first"), std::string::npos);
+  std::remove(path.c_str());
+  EXPECT_ANY_THROW(own.loadFile(path));
+  EXPECT_ANY_THROW(own.loadBundle("no bundle"));
 }
 
 class LoadImage : public LoadBundle {
