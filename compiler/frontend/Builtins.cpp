@@ -90,13 +90,22 @@ static constexpr BuiltinInfo kBuiltins[] = {
     {B::MathTanh, "math", "tanh", "x"},
     {B::MathFloor, "math", "floor", "x"},
     {B::MathCeil, "math", "ceil", "x"},
-    {B::GraphOp, "op", "gemm", "..."},
-    {B::GraphOp, "op", "matmul", "..."},
-    {B::GraphOp, "op", "softmax", "..."},
-    {B::GraphOp, "op", "layer_norm", "..."},
-    {B::GraphOp, "op", "gelu", "..."},
-    {B::GraphOp, "op", "flash_attention", "..."},
-    {B::GraphOp, "op", "mse", "..."},
+    {B::Matmul, "op", "matmul", "a b trans_a? trans_b? dtype?"},
+    {B::Matmul, "op", "gemm", "a b trans_a? trans_b? dtype?"},
+    {B::Mean, "op", "mean", "x axis? keepdims?"},
+    {B::Softmax, "op", "softmax", "x axis?"},
+    {B::LogSoftmax, "op", "log_softmax", "x axis?"},
+    {B::LayerNorm, "op", "layer_norm", "x gamma? beta? axis? eps?"},
+    {B::RmsNorm, "op", "rms_norm", "x gamma? eps?"},
+    {B::Relu, "op", "relu", "x"},
+    {B::Silu, "op", "silu", "x"},
+    {B::Gelu, "op", "gelu", "x approximate?"},
+    {B::Broadcast, "op", "broadcast_to", "x shape"},
+    {B::Split, "op", "split", "x parts axis?"},
+    {B::Embedding, "op", "embedding", "table ids"},
+    {B::Mse, "op", "mse", "pred target"},
+    {B::CrossEntropy, "op", "cross_entropy", "logits labels"},
+    {B::FlashAttention, "op", "flash_attention", "q k v is_causal? causal? scale?"},
     {B::GraphOp, "op", "grad", "..."},
     {B::GraphOp, "op", "all_reduce", "..."},
     {B::GraphOp, "op", "all_gather", "..."},
@@ -119,7 +128,7 @@ const BuiltinInfo &info(Builtin id) {
 static bool visible(std::string_view module, std::string_view have) {
   if (module == "tessera") return have == "tile" || have == "op";
   if (module.starts_with("tessera.")) module.remove_prefix(8);
-  return module == have;
+  return module == have || (module == "op" && have == "tile");
 }
 
 const BuiltinInfo *findBuiltin(std::string_view module, std::string_view name) {

@@ -95,7 +95,21 @@ enum class Builtin : uint8_t {
   MathFloor,
   MathCeil,
   // Library ops on whole tensors: legal in graph functions only
-  GraphOp,
+  Matmul,
+  Mean,
+  Softmax,
+  LogSoftmax,
+  LayerNorm,
+  RmsNorm,
+  Relu,
+  Silu,
+  Gelu,
+  Split,
+  Embedding,
+  Mse,
+  CrossEntropy,
+  FlashAttention,
+  GraphOp, // declared, but not built
 };
 
 struct BuiltinInfo {

@@ -41,6 +41,12 @@ void DiagnosticSink::error(Code code, Range loc, std::string message, std::strin
   diagnostics_.push_back(std::move(d));
 }
 
+void DiagnosticSink::merge(DiagnosticSink &&other) {
+  std::ranges::move(other.diagnostics_, std::back_inserter(diagnostics_));
+  seen_.merge(other.seen_);
+  other.diagnostics_.clear();
+}
+
 bool DiagnosticSink::has(Code code) const {
   return std::ranges::any_of(seen_, [&](const auto &s) { return std::get<0>(s) == code; });
 }

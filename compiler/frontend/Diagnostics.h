@@ -34,6 +34,8 @@ public:
   bool onlyCode(Code) const;
   size_t count() const { return diagnostics_.size(); }
 
+  /// Takes over what `other`, of the same source, has collected.
+  void merge(DiagnosticSink &&other);
   /// Appends everything to `out` in line order.
   void flush(std::vector<Diagnostic> &out);
 

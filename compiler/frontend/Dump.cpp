@@ -5,7 +5,6 @@
 #include <string>
 
 namespace tessera::frontend {
-namespace {
 
 const char *opName(Op op) {
   static constexpr const char *kNames[] = {
@@ -23,6 +22,8 @@ const char *opName(Op op) {
   static_assert(std::size(kNames) == static_cast<size_t>(Op::GroupReduce) + 1);
   return kNames[static_cast<size_t>(op)];
 }
+
+namespace {
 
 const char *kAtomics[] = {"add", "max", "min", "xchg", "cas"};
 const char *kOrders[] = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};

@@ -142,6 +142,7 @@ Value Elaborator::convert(Value v, DType to, Range loc) {
 
 Value Elaborator::cast(Value v, DType to, Range loc) {
   if (v.isError()) return v;
+  if (v.isGraph()) return graphCast(std::move(v), to, loc);
   if (v.isScalar() && v.isConst) {
     bool integral = !isFloat(v.dtype);
     if (integral && isFloat(to)) return Value::real(static_cast<double>(v.intValue), to, false);
@@ -204,7 +205,8 @@ bool Elaborator::unify(Value &a, Value &b, Range loc, const char *what) {
     if (half(b.dtype) && a.dtype == DType::F32) return to(b, DType::F32);
   }
   fail(Code::E_TYPE_MIX, loc, std::string("'") + what + "' mixes " + describe(a) + " and " + describe(b),
-       std::string("convert one of them with ts.tile.cast(x, ts.") + name(a.weak ? b.dtype : a.dtype) + ")");
+       std::string("convert one of them with ts.") + (graph_ ? "" : "tile.") + "cast(x, ts." +
+           name(a.weak ? b.dtype : a.dtype) + ")");
   return false;
 }
 
@@ -423,6 +425,7 @@ Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
                 "a shift by " + std::to_string(b.intValue) + " is outside 0.." +
                     std::to_string(info(t).bits - 1));
 
+  if (a.isGraph() || b.isGraph()) return graphElementwise(op, std::move(a), std::move(b), loc);
   std::optional<Linear> linear;
   if (a.isIntScalar() && b.isIntScalar() && a.linear && b.linear) {
     const Linear &x = *a.linear, &y = *b.linear;
@@ -483,6 +486,7 @@ Value Elaborator::negate(Value v, Range loc) {
       return fail(Code::E_LITERAL_RANGE, loc, "the constant does not fit in 64 bits");
     return Value::integer(wrap(r, v.dtype), v.dtype, v.weak);
   }
+  if (v.isGraph()) return graphElementwise(Op::Neg, std::move(v), loc);
   std::optional<Linear> linear = v.linear ? scale(*v.linear, -1) : std::nullopt;
   bool weak = v.weak;
   Type type = v.type();
@@ -508,6 +512,7 @@ Value Elaborator::floatOperand(Value v, Range loc, const char *what) {
 /// An elementwise function of one operand.
 Value Elaborator::function(Op op, Value v, Range loc) {
   if (v.isError()) return v;
+  if (v.isGraph()) return graphElementwise(op, std::move(v), loc);
   bool weak = v.weak;
   Type type = v.type();
   std::vector<ExprPtr> args;
@@ -517,6 +522,8 @@ Value Elaborator::function(Op op, Value v, Range loc) {
 
 Value Elaborator::select(Value c, Value a, Value b, Range loc) {
   if (c.isError() || !unify(a, b, loc, "where")) return Value::error();
+  if (c.isGraph() || a.isGraph() || b.isGraph())
+    return graphSelect(std::move(c), std::move(a), std::move(b), loc);
   if (!broadcastPair(a, b, loc) || !broadcastPair(c, a, loc) || !broadcastPair(c, b, loc))
     return Value::error();
   bool weak = a.weak && b.weak;

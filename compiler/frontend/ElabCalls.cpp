@@ -89,9 +89,12 @@ Value Elaborator::call(const ast::Expr &e) {
   default:
     return fail(Code::E_NOT_CALLABLE, e.loc, describe(callee) + " cannot be called");
   }
+  if (callee.builtin && graph_)
+    return graphBuiltin(e, *callee.builtin, callee.items.empty() ? nullptr : &callee.items[0]);
   if (callee.builtin) return callBuiltin(e, *callee.builtin);
   const FunctionDecl &f = module_.functions[module_.globals.at(callee.text).function];
   if (f.kind == FunctionDecl::Helper) return inlineHelper(f, e);
+  if (graph_) return f.kind == FunctionDecl::Graph ? graphInline(f, e) : graphLaunch(f, e);
   return fail(Code::E_NOT_CALLABLE, e.loc,
               "'" + callee.text + "' is a " + (f.kind == FunctionDecl::Kernel ? "kernel" : "graph function") +
                   " and cannot be called from a kernel",
@@ -99,7 +102,7 @@ Value Elaborator::call(const ast::Expr &e) {
 }
 
 Value Elaborator::callBuiltin(const ast::Expr &e, const BuiltinInfo &b) {
-  if (b.id == Builtin::GraphOp)
+  if (b.id >= Builtin::Matmul)
     return fail(Code::E_UNIMPLEMENTED, e.loc,
                 std::string("TSR_UNIMPLEMENTED: the library op '") + b.name +
                     "' works on whole tensors and is not built into tile kernels");

@@ -1,6 +1,6 @@
 // Declarations of a kernel: parameters, dims, dtype policies, results, tunables; and the run over its body.
 #include "compiler/frontend/Divergence.h"
-#include "compiler/frontend/Elaborator.h"
+#include "compiler/frontend/ElabGraph.h"
 #include "compiler/frontend/Parser.h"
 #include "compiler/frontend/Suggest.h"
 #include <algorithm>
@@ -188,7 +188,8 @@ std::optional<DType> Elaborator::readDType(const ast::Expr &e, Policy &policy) {
 
 bool Elaborator::readTensorType(const ast::Expr &e, std::vector<Dim> &dims, DType &dtype, Policy &policy) {
   constexpr size_t kMaxRank = 8;
-  if (e.items.size() < 3) {
+  if (e.items.size() < 3 &&
+      !(isGraph_ && e.items.size() == 2)) { // a graph function has tensors of rank 0: losses
     fail(Code::E_PARAMETER, e.loc, "a tensor has at least one dim and a dtype",
          "write ts.Tensor[\"M\", \"N\", ts.f32]");
     return false;
@@ -351,6 +352,7 @@ void Elaborator::chooseTunables() {
 
 bool Elaborator::declare(const FunctionDecl &f) {
   const ast::Stmt &fn = *f.stmt;
+  isGraph_ = f.kind == FunctionDecl::Graph;
   kernel_.name = fn.text;
   kernel_.loc = fn.nameLoc;
   bodyLoc_ = fn.nameLoc;

@@ -54,6 +54,7 @@ Value Elaborator::evaluate(const ast::Expr &e) {
     Value a = evaluate(*e.items[0]);
     Value b = evaluate(*e.items[1]);
     auto it = kOps.find(e.text);
+    if (graph_ && e.text == "@") return graphMatmul(std::move(a), std::move(b), false, false, {}, e.loc);
     if (it == kOps.end())
       return fail(Code::E_UNSUPPORTED, e.loc, "'" + e.text + "' is not an operator of the language",
                   "write ts.tile.mma(a, b)");
@@ -86,6 +87,7 @@ Value Elaborator::asOperand(Value v, Range loc) {
   case Value::Error:
   case Value::Scalar:
   case Value::Tile:
+  case Value::Graph:
     return v;
   case Value::Buffer: {
     bool transposed = v.transposed;
@@ -151,8 +153,9 @@ Value Elaborator::compareChain(const ast::Expr &e) {
       result = std::move(c);
       continue;
     }
-    if (c.isTile() || result.isTile())
-      return fail(Code::E_TYPE, e.loc, "comparisons of tiles cannot be chained", "write (a < b) & (b < c)");
+    if (c.isTile() || result.isTile() || c.isGraph() || result.isGraph())
+      return fail(Code::E_TYPE, e.loc, "comparisons of tiles and tensors cannot be chained",
+                  "write (a < b) & (b < c)");
     if (result.isConst) {
       if (result.intValue) result = std::move(c);
     } else {
@@ -172,6 +175,9 @@ Value Elaborator::truth(Value v, Range loc) {
   if (v.isTile())
     return fail(Code::E_TYPE, loc, "a tile is neither true nor false",
                 "select elements with ts.tile.where(mask, a, b)");
+  if (v.isGraph())
+    return fail(Code::E_GRAPH_CONTROL, loc, "a tensor is neither true nor false",
+                "select elements with ts.where(mask, a, b)");
   if (v.dtype == DType::Bool) return v;
   Value zero = isFloat(v.dtype) ? Value::real(0) : Value::integer(0);
   return binary(Op::Ne, std::move(v), std::move(zero), loc);
@@ -228,6 +234,8 @@ Value Elaborator::subscript(const ast::Expr &e) {
   }
   case Value::Tile:
     return newAxis(std::move(base), e);
+  case Value::Graph:
+    return graphSlice(std::move(base), e);
   default:
     return fail(Code::E_INDEX, e.loc, describe(base) + " cannot be indexed");
   }

@@ -4,25 +4,46 @@
 
 namespace tessera::frontend {
 
-Value Elaborator::inlineHelper(const FunctionDecl &f, const ast::Expr &call) {
+/// Checks that a call of `f` may be inlined here.
+bool Elaborator::enter(const FunctionDecl &f, const ast::Expr &call) {
   constexpr size_t kMaxCallDepth = 32;
-  const ast::Stmt &fn = *f.stmt;
-  if (!grow(call.loc)) return Value::error();
+  const std::string &name = f.stmt->text;
+  if (!grow(call.loc)) return false;
   for (const auto &frame : frames_)
-    if (frame->function == fn.text)
-      return fail(Code::E_RECURSION, call.loc,
-                  "'" + fn.text + "' calls itself; helpers are inlined and cannot recurse", "write a loop");
-  if (frames_.size() > kMaxCallDepth)
-    return fail(Code::E_RECURSION, call.loc, "helpers call each other too deeply");
-  if (constantsOnly_)
-    return fail(Code::E_MODULE_CONSTANT, call.loc, "helpers cannot be called at module level");
+    if (frame->function == name) {
+      fail(Code::E_RECURSION, call.loc, "'" + name + "' calls itself; helpers are inlined and cannot recurse",
+           "write a loop");
+      return false;
+    }
+  if (frames_.size() > kMaxCallDepth) {
+    fail(Code::E_RECURSION, call.loc, "helpers call each other too deeply");
+    return false;
+  }
+  if (constantsOnly_) {
+    fail(Code::E_MODULE_CONSTANT, call.loc, "helpers cannot be called at module level");
+    return false;
+  }
+  return true;
+}
 
-  // Arguments are evaluated in the caller's scope.
-  std::vector<std::optional<Value>> values(fn.parameters.size());
+Value Elaborator::inlineHelper(const FunctionDecl &f, const ast::Expr &call) {
+  std::vector<std::optional<Value>> values;
+  if (!enter(f, call) || !callArguments(f, call, values)) return Value::error();
+  return inlineWith(f, std::move(values), {});
+}
+
+/// Evaluates the arguments of a call in the caller's scope, one per parameter.
+bool Elaborator::callArguments(const FunctionDecl &f, const ast::Expr &call,
+                               std::vector<std::optional<Value>> &values) {
+  const ast::Stmt &fn = *f.stmt;
+  values.resize(fn.parameters.size());
+  auto refuse = [&](Range loc, std::string message, std::string hint = {}) {
+    fail(Code::E_ARGUMENTS, loc, std::move(message), std::move(hint));
+    return false;
+  };
   if (call.items.size() - 1 > values.size())
-    return fail(Code::E_ARGUMENTS, call.loc,
-                "'" + fn.text + "' takes " + std::to_string(values.size()) + " arguments, found " +
-                    std::to_string(call.items.size() - 1));
+    return refuse(call.loc, "'" + fn.text + "' takes " + std::to_string(values.size()) +
+                                " arguments, found " + std::to_string(call.items.size() - 1));
   for (size_t i = 1; i < call.items.size(); ++i)
     values[i - 1] = evaluate(*call.items[i]);
   for (const ast::Keyword &k : call.keywords) {
@@ -33,24 +54,31 @@ Value Elaborator::inlineHelper(const FunctionDecl &f, const ast::Expr &call) {
       std::vector<std::string> names;
       for (const ast::Parameter &p : fn.parameters)
         names.push_back(p.name);
-      return fail(Code::E_ARGUMENTS, k.loc, "'" + fn.text + "' has no parameter '" + k.name + "'",
-                  didYouMean(k.name, names));
+      return refuse(k.loc, "'" + fn.text + "' has no parameter '" + k.name + "'", didYouMean(k.name, names));
     }
-    if (values[i]) return fail(Code::E_ARGUMENTS, k.loc, "'" + k.name + "' is given twice");
+    if (values[i]) return refuse(k.loc, "'" + k.name + "' is given twice");
     values[i] = evaluate(*k.value);
   }
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ast::Parameter &p = fn.parameters[i];
+    if (values[i]) continue;
+    if (!p.defaultValue) return refuse(call.loc, "'" + fn.text + "' lacks its argument '" + p.name + "'");
+    values[i] = evaluate(*p.defaultValue);
+  }
+  return true;
+}
 
+/// The body of `f` with its arguments, and `dims` as the names of its dims.
+Value Elaborator::inlineWith(const FunctionDecl &f, std::vector<std::optional<Value>> values,
+                             std::map<std::string, Value> dims) {
+  const ast::Stmt &fn = *f.stmt;
   auto frame = std::make_unique<Frame>();
   frame->function = fn.text;
+  frame->dims = std::move(dims);
   collectAssigned(fn.body, frame->assigned);
   bool failed = false;
   for (size_t i = 0; i < values.size(); ++i) {
     const ast::Parameter &p = fn.parameters[i];
-    if (!values[i]) {
-      if (!p.defaultValue)
-        return fail(Code::E_ARGUMENTS, call.loc, "'" + fn.text + "' lacks its argument '" + p.name + "'");
-      values[i] = evaluate(*p.defaultValue);
-    }
     Local local;
     local.loc = p.loc;
     local.order = localCount_++;
@@ -102,6 +130,7 @@ Elaborator::Returned Elaborator::tail(const ast::Block &body, size_t from) {
       return r.did ? std::move(r) : tail(body, i + 1);
     };
     if (c.isConst) return path(c.intValue ? s.body : s.orelse);
+    if (graph_) return {true, graphBranch(s.value->loc)};
 
     // if c: return a ... return b   becomes   if c: r = a else: r = b
     Stmt branch;

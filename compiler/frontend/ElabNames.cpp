@@ -1,5 +1,5 @@
 // Names: locals, dims, module constants, imports, the language's own names, implicit tile iterators.
-#include "compiler/frontend/Elaborator.h"
+#include "compiler/frontend/ElabGraph.h"
 #include "compiler/frontend/Suggest.h"
 #include <algorithm>
 
@@ -9,6 +9,7 @@ Value Elaborator::dimValue(const std::string &dim) {
   if (specialized_.count(dim))
     for (const auto &[name, value] : options_.dims)
       if (name == dim) return Value::integer(value);
+  if (graph_) return graphExtent(graphDim({1, dim}));
   ExprPtr e = make(Op::DimRef, {Type::Scalar, DType::I64, {}}, bodyLoc_);
   e->text = dim;
   int atom = atoms_.intern("dim:" + dim, {dim}, true);
@@ -41,6 +42,7 @@ Value Elaborator::lookup(const ast::Expr &e) {
     if (f.assigned.count(name))
       return fail(Code::E_UNDEFINED_NAME, e.loc, "'" + name + "' is used before it gets a value",
                   "assign to it first");
+    if (auto dim = f.dims.find(name); dim != f.dims.end()) return dim->second;
     if (f.isKernel && std::ranges::find(kernel_.dims, name) != kernel_.dims.end()) {
       Value v = dimValue(name);
       if (v.expr) v.expr->loc = e.loc;
@@ -56,7 +58,7 @@ Value Elaborator::lookup(const ast::Expr &e) {
     v.builtin = b;
     return v;
   }
-  if (!frames_.empty() && frame().isKernel && name.starts_with("tile_") && name.size() > 5)
+  if (!graph_ && !frames_.empty() && frame().isKernel && name.starts_with("tile_") && name.size() > 5)
     return iterator(name, e.loc);
   undefined(name, e.loc);
   return Value::error();
@@ -76,7 +78,8 @@ void Elaborator::undefined(const std::string &name, Range loc) {
     if (t.name == name) otherwise = "read the tunable as ts.tile.context()." + name;
   if (otherwise.empty())
     if (findBuiltin("tessera", name) || name == "ts")
-      otherwise = name == "ts" ? "write 'import tessera as ts'" : "write ts.tile." + name;
+      otherwise =
+          name == "ts" ? "write 'import tessera as ts'" : (graph_ ? "write ts." : "write ts.tile.") + name;
   fail(Code::E_UNDEFINED_NAME, loc, "'" + name + "' is not defined",
        otherwise.empty() ? didYouMean(name, visibleNames()) : otherwise);
 }
@@ -194,6 +197,8 @@ Value Elaborator::attribute(const ast::Expr &e) {
     return fail(Code::E_UNKNOWN_ATTRIBUTE, e.loc, "a tensor has no '" + name + "'",
                 didYouMean(name, {"shape", "dtype"}));
   }
+  case Value::Graph:
+    return graphAttribute(std::move(base), name, e.loc);
   case Value::Buffer:
   case Value::Tile:
   case Value::Scalar: {

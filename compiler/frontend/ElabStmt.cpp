@@ -1,5 +1,5 @@
 // Statements.
-#include "compiler/frontend/Elaborator.h"
+#include "compiler/frontend/ElabGraph.h"
 #include <algorithm>
 
 namespace tessera::frontend {
@@ -28,6 +28,7 @@ ExprPtr Elaborator::var(SymbolId symbol, Range loc) {
 
 /// Computes a value here and now, into a variable of its own.
 Value Elaborator::toVariable(Value v, const std::string &name, Range loc) {
+  if (graph_) return v; // scalars never change there
   SymbolId symbol = newSymbol(name, v.type(), loc);
   std::optional<Linear> linear = v.linear;
   std::optional<DType> accum = v.accum;
@@ -91,6 +92,7 @@ void Elaborator::statement(const ast::Stmt &s) {
          "move the statement into the innermost parallel loop");
     return;
   }
+  if (graph_ && graphStatement(s)) return;
   switch (s.kind) {
   case ast::Stmt::Assign:
     return assign(s);
@@ -115,9 +117,11 @@ void Elaborator::statement(const ast::Stmt &s) {
     if (s.value->kind == ast::Expr::Call) {
       Value callee = evaluate(*s.value->items[0]);
       if (callee.isError()) return;
-      if (callee.kind == Value::Function && callee.builtin && effectCall(*s.value, *callee.builtin)) return;
+      if (!graph_ && callee.kind == Value::Function && callee.builtin &&
+          effectCall(*s.value, *callee.builtin))
+        return;
       Value v = call(*s.value);
-      bool isAtomic = callee.builtin && callee.builtin->id >= Builtin::AtomicAdd &&
+      bool isAtomic = !graph_ && callee.builtin && callee.builtin->id >= Builtin::AtomicAdd &&
                       callee.builtin->id <= Builtin::AtomicCas;
       if (isAtomic && !v.isError()) { // nobody reads the old value: `old = atomic` becomes `eval atomic`
         Stmt &last = blocks_.back()->back();
@@ -142,7 +146,7 @@ static bool isBareLiteral(const ast::Expr *e) {
 }
 
 void Elaborator::assign(const ast::Stmt &s) {
-  if (gridCall(s)) return;
+  if (!graph_ && gridCall(s)) return;
   Value v = evaluate(*s.value);
   if (s.targets.size() > 1 && v.isRuntime()) { // a = b = f(x): once
     unsigned budget = 24;
@@ -157,6 +161,12 @@ void Elaborator::assignTo(const ast::Expr &target, Value v, const ast::Expr *sou
   case ast::Expr::Name:
     return assignName(target.text, std::move(v), isBareLiteral(source), target.loc);
   case ast::Expr::Subscript: {
+    if (graph_) {
+      fail(Code::E_IN_PLACE, target.loc,
+           "a tensor of a graph function is a value and cannot be changed in place",
+           "build a new one (ts.where, ts.concat), or call a @ts.kernel that writes it");
+      return;
+    }
     sawWork_ = true;
     Value value = v.isError() ? std::move(v) : asOperand(std::move(v), source ? source->loc : loc);
     std::optional<Access> a = access(target);
@@ -245,6 +255,8 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
       if (item.isRuntime() && !(budget = 24, inlineable(*item.expr, budget)))
         item = toVariable(std::move(item), name, loc);
   }
+  if (v.isGraph() && graph_->names[static_cast<size_t>(v.index)].empty())
+    graph_->names[static_cast<size_t>(v.index)] = name; // for messages
   local.value = std::move(v);
   f.locals[name] = std::move(local);
 }

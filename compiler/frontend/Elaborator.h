@@ -12,15 +12,24 @@
 
 namespace tessera::frontend {
 
+class DimExpr;
+struct GraphState;
+struct GraphFunction;
+struct GraphValue;
+enum class GraphOp : uint8_t;
+
 class Elaborator {
 public:
   Elaborator(const ModuleData &, const FrontendOptions &, const std::set<std::string> &specialized,
              DiagnosticSink &);
+  ~Elaborator();
 
   /// Parameters, dims, result annotation and tunables of a function; false when there were errors.
   bool declare(const FunctionDecl &);
   /// declare(), then the body.
   bool run(const FunctionDecl &);
+  /// The same for a graph function.
+  bool runGraph(const FunctionDecl &, GraphFunction &out);
 
   const std::set<std::string> &wanted() const { return wanted_; }
   Kernel takeKernel() { return std::move(kernel_); }
@@ -57,6 +66,7 @@ private:
     std::map<std::string, Local> locals;
     std::map<std::string, Range> maybeUndefined; // bound on some paths only
     std::set<std::string> assigned;              // every name the function's body binds somewhere
+    std::map<std::string, Value> dims;           // of a graph function that is inlined
   };
   /// What a sequence of statements that may return left behind (helpers).
   struct Returned {
@@ -154,6 +164,10 @@ private:
   bool readOrder(const ast::Expr *, MemoryOrder &);
   bool readScope(const ast::Expr *, MemoryScope &);
   Value inlineHelper(const FunctionDecl &, const ast::Expr &);
+  bool callArguments(const FunctionDecl &, const ast::Expr &, std::vector<std::optional<Value>> &);
+  Value inlineWith(const FunctionDecl &, std::vector<std::optional<Value>>,
+                   std::map<std::string, Value> dims);
+  bool enter(const FunctionDecl &, const ast::Expr &);
   Returned tail(const ast::Block &, size_t from);
   Value contextAttribute(const std::string &, Range);
 
@@ -230,6 +244,70 @@ private:
   void finishBatch();
   bool laneGuard(const Expr &, ExprPtr &) const;
 
+  // Graph functions (ElabGraph.cpp): values, names, the frame
+  Value graphValue(GraphOp, DType, std::vector<DimExpr> dims, Range, std::vector<int> args = {});
+  GraphValue &graphLast();
+  int graphNode(const Value &, Range); // the current value of a tensor, or the node of a scalar
+  int graphScalar(const Expr &);
+  const std::vector<DimExpr> &graphDims(const Value &) const;
+  std::string graphName(const Value &) const;
+  Value graphExtent(const DimExpr &); // an integer scalar
+  DimExpr graphDim(const Dim &);
+  std::optional<DimExpr> graphDimOf(const Expr &);
+  std::optional<DimExpr> graphDimOf(const Value &, Range, const char *what); // reports
+  Value graphAttribute(Value, const std::string &, Range);
+  Value graphBranch(Range);
+  bool graphStatement(const ast::Stmt &); // control flow; false: an ordinary statement
+  void graphLoop(const ast::Stmt &);
+  void graphReturn(const ast::Stmt &);
+  void graphFinish();
+
+  // ... elementwise (ElabGraphArith.cpp)
+  std::optional<std::vector<DimExpr>> graphBroadcast(const std::vector<const Value *> &, Range);
+  Value graphElementwise(Op, Value, Range);
+  Value graphElementwise(Op, Value, Value, Range);
+  Value graphActivation(GraphOp, Value, Range, const char *what);
+  Value graphSelect(Value, Value, Value, Range);
+  Value graphCast(Value, DType, Range);
+
+  // ... calls (ElabGraphCalls.cpp)
+  struct GraphArguments;
+  Value graphBuiltin(const ast::Expr &, const BuiltinInfo &, const Value *self);
+  bool graphBind(const ast::Expr &, const BuiltinInfo &, const Value *self, GraphArguments &);
+  Value graphCall(const ast::Expr &, const BuiltinInfo &, GraphArguments &);
+  bool graphBindDims(const Kernel &callee, const ast::Expr &, std::vector<std::optional<Value>> &,
+                     std::map<std::string, DimExpr> &);
+  bool graphTensor(const Value &, Range, size_t minRank); // these report what does not fit
+  bool graphFlag(const Value &, Range, const char *what, bool &out);
+  bool graphNumber(const Value &, Range, const char *what, double &out);
+  Value graphInline(const FunctionDecl &, const ast::Expr &);
+  Value graphLaunch(const FunctionDecl &, const ast::Expr &);
+  int graphKernel(const FunctionDecl &, const ast::Expr &, const std::map<std::string, DimExpr> &);
+
+  // ... library ops (ElabGraphOps.cpp)
+  Value graphMatmul(Value, Value, bool transA, bool transB, std::optional<DType>, Range);
+  Value graphReduce(const BuiltinInfo &, GraphArguments &, Range);
+  Value graphSoftmax(GraphOp, GraphArguments &, Range);
+  Value graphNorm(GraphOp, GraphArguments &, Range);
+  Value graphLoss(GraphOp, GraphArguments &, Range);
+  Value graphGather(GraphArguments &, Range);
+  Value graphAttention(GraphArguments &, Range);
+  bool graphUnifyFloats(std::vector<Value *>, Range, const char *what);
+
+  // ... shapes (ElabGraphShapes.cpp)
+  Value graphTranspose(Value, std::vector<int64_t> perm, Range);
+  Value graphTransposeCall(GraphArguments &, Range);
+  Value graphReshape(Value, const Value &shape, Range, Range shapeLoc);
+  Value graphReshapeTo(Value, std::vector<DimExpr>, Range);
+  Value graphBroadcastTo(Value, const std::vector<DimExpr> &, Range);
+  Value graphConcat(GraphArguments &, Range);
+  Value graphSplit(GraphArguments &, Range);
+  Value graphSlice(Value, const ast::Expr &);
+  Value graphMake(const BuiltinInfo &, GraphArguments &, Range);
+  bool graphShape(const Value &, Range, std::vector<DimExpr> &);
+  std::optional<int64_t> graphAxis(const Value &, Range, size_t rank);
+  bool graphAxes(const Value &, Range, size_t rank, std::vector<int64_t> &);
+
   // Program building
   Stmt &emit(Stmt::Kind, Range);
   SymbolId newSymbol(const std::string &name, Type, Range);
@@ -263,6 +341,9 @@ private:
   bool returned_ = false;
   Range bodyLoc_;
 
+  bool isGraph_ = false;              // declaring one
+  std::unique_ptr<GraphState> graph_; // set while a graph function is elaborated
+
   // Grid state
   enum class GridForm : uint8_t { None, Parallel, Explicit };
   GridForm gridForm_ = GridForm::None;
@@ -286,5 +367,10 @@ private:
     std::string partialName, fullName;
   } batch_;
 };
+
+/// Elaborates one instance of a kernel, again for each dim that turns out to be needed as a constant. False
+/// when there were errors, which `sink` then has.
+bool elaborateKernel(const ModuleData &, const FunctionDecl &, const FrontendOptions &, Kernel &out,
+                     DiagnosticSink &sink);
 
 } // namespace tessera::frontend

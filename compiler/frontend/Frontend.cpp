@@ -1,6 +1,6 @@
 #include "compiler/frontend/Frontend.h"
 #include "compiler/frontend/Effects.h"
-#include "compiler/frontend/Elaborator.h"
+#include "compiler/frontend/ElabGraph.h"
 #include "compiler/frontend/Parser.h"
 #include "compiler/frontend/Suggest.h"
 
@@ -59,7 +59,33 @@ const FunctionDecl *Module::Impl::choose(const std::string &name, DiagnosticSink
   return kernels.empty() ? graphs[0] : kernels[0];
 }
 
-CompileStatus Module::instantiate(const FrontendOptions &options, Kernel &out,
+/// Each round may find further dims that have to be constants; there are finitely many. `run` elaborates with
+/// the dims given.
+template <typename Run>
+static bool elaborate(const ModuleData &m, const FrontendOptions &options, DiagnosticSink &sink, Run run) {
+  std::set<std::string> specialized;
+  for (;;) {
+    DiagnosticSink round(m.source);
+    Elaborator elaborator(m, options, specialized, round);
+    bool ok = run(elaborator);
+    size_t known = specialized.size();
+    specialized.insert(elaborator.wanted().begin(), elaborator.wanted().end());
+    if (specialized.size() != known) continue;
+    if (!ok) sink.merge(std::move(round));
+    return ok;
+  }
+}
+
+bool elaborateKernel(const ModuleData &m, const FunctionDecl &f, const FrontendOptions &options, Kernel &out,
+                     DiagnosticSink &sink) {
+  return elaborate(m, options, sink, [&](Elaborator &e) {
+    bool ok = e.run(f);
+    if (ok) out = e.takeKernel();
+    return ok;
+  });
+}
+
+CompileStatus Module::instantiate(const FrontendOptions &options, Program &out,
                                   std::vector<Diagnostic> &diags) const {
   if (!valid()) return CompileStatus::BadProgram;
   const ModuleData &m = impl_->data;
@@ -68,36 +94,52 @@ CompileStatus Module::instantiate(const FrontendOptions &options, Kernel &out,
   if (f && f->notBuilt)
     sink.error(Code::E_UNIMPLEMENTED, f->notBuilt->loc,
                "TSR_UNIMPLEMENTED: this decorator is declared, but not built yet");
-  if (f && f->kind == FunctionDecl::Graph)
-    sink.error(Code::E_UNIMPLEMENTED, f->stmt->nameLoc,
-               "TSR_UNIMPLEMENTED: bodies of @ts.jit graph functions are not built yet ('" + f->stmt->text +
-                   "')");
-  if (!f || sink.hasErrors()) {
-    bool unimplemented = sink.has(Code::E_UNIMPLEMENTED);
-    sink.flush(diags);
-    return unimplemented ? CompileStatus::Unimplemented : CompileStatus::BadProgram;
-  }
-
-  // Each round may find further dims that have to be constants; there are finitely many.
-  std::set<std::string> specialized;
-  for (;;) {
-    DiagnosticSink round(m.source);
-    Elaborator elaborator(m, options, specialized, round);
-    bool ok = elaborator.run(*f);
-    size_t known = specialized.size();
-    specialized.insert(elaborator.wanted().begin(), elaborator.wanted().end());
-    if (specialized.size() != known) continue;
-    if (ok) {
-      out = elaborator.takeKernel();
-      return CompileStatus::Ok;
+  if (f && !sink.hasErrors()) {
+    if (f->kind == FunctionDecl::Kernel) {
+      elaborateKernel(m, *f, options, out.emplace<Kernel>(), sink);
+    } else {
+      GraphFunction &graph = out.emplace<GraphFunction>();
+      elaborate(m, options, sink, [&](Elaborator &e) { return e.runGraph(*f, graph); });
     }
-    bool unimplemented = round.onlyCode(Code::E_UNIMPLEMENTED);
-    round.flush(diags);
-    return unimplemented ? CompileStatus::Unimplemented : CompileStatus::BadProgram;
   }
+  if (!sink.hasErrors()) return CompileStatus::Ok;
+  bool unimplemented = sink.onlyCode(Code::E_UNIMPLEMENTED);
+  sink.flush(diags);
+  return unimplemented ? CompileStatus::Unimplemented : CompileStatus::BadProgram;
+}
+
+CompileStatus Module::instantiate(const FrontendOptions &options, Kernel &out,
+                                  std::vector<Diagnostic> &diags) const {
+  Program program;
+  CompileStatus status = instantiate(options, program, diags);
+  if (status != CompileStatus::Ok) return status;
+  if (auto *kernel = std::get_if<Kernel>(&program)) {
+    out = std::move(*kernel);
+    return status;
+  }
+  DiagnosticSink sink(impl_->data.source);
+  const GraphFunction &f = std::get<GraphFunction>(program);
+  sink.error(Code::E_UNKNOWN_KERNEL, f.loc, "'" + f.name + "' is a graph function, not a kernel");
+  sink.flush(diags);
+  return CompileStatus::BadProgram;
 }
 
 static std::string dimText(const Dim &d) { return d.symbol.empty() ? std::to_string(d.constant) : d.symbol; }
+
+static SignatureParam describe(const Param &p, bool reads, bool writes) {
+  SignatureParam out;
+  out.name = p.name;
+  out.isTensor = p.isTensor;
+  out.isResult = p.isResult;
+  out.dtype = name(p.dtype);
+  out.reads = p.isTensor && reads;
+  out.writes = p.isTensor && writes;
+  for (const Dim &d : p.dims)
+    out.dims.push_back(dimText(d));
+  out.hasDefault = p.defaultValue.has_value();
+  out.defaultValue = p.defaultValue.value_or(0);
+  return out;
+}
 
 CompileStatus Module::signatures(std::vector<Signature> &out, std::vector<Diagnostic> &diags) const {
   if (!valid()) return CompileStatus::BadProgram;
@@ -110,7 +152,7 @@ CompileStatus Module::signatures(std::vector<Signature> &out, std::vector<Diagno
     Signature s;
     s.kernel = f.stmt->text;
     s.isGraphFunction = f.kind == FunctionDecl::Graph;
-    if (s.isGraphFunction) { // may leave its parameters without types
+    if (f.notBuilt) { // may leave its parameters without types
       for (const ast::Parameter &p : f.stmt->parameters) {
         SignatureParam sp;
         sp.name = p.name;
@@ -120,21 +162,30 @@ CompileStatus Module::signatures(std::vector<Signature> &out, std::vector<Diagno
       out.push_back(std::move(s));
       continue;
     }
+    if (s.isGraphFunction) {
+      // Its results and effects are those of its body. Where that has errors, or needs a dim's value, the
+      // annotation has to do; compiling it says what is wrong.
+      DiagnosticSink quiet(m.source);
+      Elaborator e(m, options, none, quiet);
+      GraphFunction graph;
+      if (e.runGraph(f, graph)) {
+        for (const Param &p : graph.params)
+          s.params.push_back(describe(p, p.reads, p.writes));
+        s.dims = graph.dims;
+        out.push_back(std::move(s));
+        continue;
+      }
+      if (!f.stmt->returns && !quiet.onlyCode(Code::E_DIM_NOT_STATIC)) {
+        sink.merge(std::move(quiet));
+        continue;
+      }
+    }
     Elaborator e(m, options, none, sink);
     if (!e.declare(f)) continue;
     EffectSummary effects = summarizeEffects(m, f);
     for (const Param &p : e.kernel().params) {
-      SignatureParam sp;
-      sp.name = p.name;
-      sp.isTensor = p.isTensor;
-      sp.dtype = name(p.dtype);
-      sp.reads = p.isTensor && effects.reads.count(p.name);
-      sp.writes = p.isTensor && effects.writes.count(p.name);
-      for (const Dim &d : p.dims)
-        sp.dims.push_back(dimText(d));
-      sp.hasDefault = p.defaultValue.has_value();
-      sp.defaultValue = p.defaultValue.value_or(0);
-      s.params.push_back(std::move(sp));
+      bool reads = s.isGraphFunction || effects.reads.count(p.name);
+      s.params.push_back(describe(p, reads, effects.writes.count(p.name)));
     }
     for (size_t i = 0; i < e.results().size(); ++i) {
       if (i < effects.returnedParams.size() && !effects.returnedParams[i].empty()) continue;
@@ -155,6 +206,11 @@ CompileStatus Module::signatures(std::vector<Signature> &out, std::vector<Diagno
   bool unimplemented = sink.onlyCode(Code::E_UNIMPLEMENTED);
   sink.flush(diags);
   return ok ? CompileStatus::Ok : unimplemented ? CompileStatus::Unimplemented : CompileStatus::BadProgram;
+}
+
+CompileStatus compileToProgram(std::string_view source, const FrontendOptions &options, Program &out,
+                               std::vector<Diagnostic> &diags) {
+  return Module::parse(source, options.fileName, diags)->instantiate(options, out, diags);
 }
 
 CompileStatus compileToProgram(std::string_view source, const FrontendOptions &options, Kernel &out,

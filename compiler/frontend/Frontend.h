@@ -4,13 +4,14 @@
 // throws. Every failure is one or more Diagnostics, appended in line order; DiagnosticCodes.def lists the
 // codes.
 #pragma once
-#include "compiler/frontend/Program.h"
+#include "compiler/frontend/GraphProgram.h"
 #include "core/CompilerService.h"
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace tessera::frontend {
@@ -23,6 +24,9 @@ struct FrontendOptions {
   std::vector<std::pair<std::string, int64_t>> tunables; // chosen values; the others take their first one
   int64_t sharedLimit = int64_t(1) << 20;                // bytes of shared memory one program may allocate
 };
+
+/// What a name of the source stands for, elaborated.
+using Program = std::variant<Kernel, GraphFunction>;
 
 /// A source file, parsed once. Immutable after parse().
 class Module {
@@ -37,7 +41,11 @@ public:
   /// One entry per @ts.kernel and @ts.jit function, in source order.
   [[nodiscard]] CompileStatus signatures(std::vector<Signature> &out, std::vector<Diagnostic> &diags) const;
 
-  /// Elaborates one kernel. On anything but Ok `out` is unspecified and `diags` has at least one error.
+  /// Elaborates one kernel or graph function. On anything but Ok `out` is unspecified and `diags` has at
+  /// least one error.
+  [[nodiscard]] CompileStatus instantiate(const FrontendOptions &, Program &out,
+                                          std::vector<Diagnostic> &diags) const;
+  /// The same where only a kernel will do.
   [[nodiscard]] CompileStatus instantiate(const FrontendOptions &, Kernel &out,
                                           std::vector<Diagnostic> &diags) const;
 
@@ -48,6 +56,8 @@ private:
 };
 
 /// Module::parse and Module::instantiate in one call.
+[[nodiscard]] CompileStatus compileToProgram(std::string_view source, const FrontendOptions &, Program &out,
+                                             std::vector<Diagnostic> &diags);
 [[nodiscard]] CompileStatus compileToProgram(std::string_view source, const FrontendOptions &, Kernel &out,
                                              std::vector<Diagnostic> &diags);
 

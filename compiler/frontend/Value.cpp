@@ -146,6 +146,8 @@ std::string describe(const Value &v) {
     return std::string(v.weak ? "a weak " : "a scalar ") + name(v.dtype);
   case Value::Tile:
     return std::string(name(v.dtype)) + " tile " + shapeText(v.shape);
+  case Value::Graph:
+    return v.text;
   }
   return {};
 }

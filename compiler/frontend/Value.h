@@ -24,6 +24,7 @@ struct Value {
     Buffer,    // symbol; transposed
     Scalar,    // constant or expr, with dtype
     Tile,      // expr, dtype, shape
+    Graph,     // index: a value of the graph function, with dtype; text describes it
   };
   Kind kind = Error;
   DType dtype = DType::F32;
@@ -35,10 +36,10 @@ struct Value {
   ExprPtr expr;
   std::vector<int64_t> shape;
   std::optional<Linear> linear; // integer scalars
-  std::vector<Value> items;
+  std::vector<Value> items;     // Tuple; Function: the tensor it is a method of
   std::string text;
   const BuiltinInfo *builtin = nullptr;
-  int index = -1;             // Tensor: parameter; Buffer: symbol
+  int index = -1;             // Tensor: parameter; Buffer: symbol; Graph: value
   std::optional<DType> accum; // policy of the tensor a tile was loaded from
 
   Value() = default;
@@ -61,6 +62,7 @@ struct Value {
   bool isError() const { return kind == Error; }
   bool isScalar() const { return kind == Scalar; }
   bool isTile() const { return kind == Tile; }
+  bool isGraph() const { return kind == Graph; }
   bool isConstInt() const { return kind == Scalar && isConst && isInt(dtype); }
   bool isIntScalar() const { return kind == Scalar && isInt(dtype); }
   bool isBool() const { return (kind == Scalar || kind == Tile) && dtype == DType::Bool; }

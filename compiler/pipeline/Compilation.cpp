@@ -110,7 +110,11 @@ CompileStatus Compilation::checkProfile() {
                 "TSR_UNIMPLEMENTED: numerics profile '" + options_.numerics +
                     "' (fixed reduction trees) is not built for backend cpu",
                 "standard and deterministic are");
-  if (!permitted.unorderedAtomics && hasFloatAtomics(kernel_.body))
+  bool floatAtomics = hasFloatAtomics(kernel_.body);
+  if (function_)
+    for (const frontend::Kernel &kernel : function_->kernels)
+      floatAtomics |= hasFloatAtomics(kernel.body);
+  if (!permitted.unorderedAtomics && floatAtomics)
     return fail(
         CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
         "TSR_UNIMPLEMENTED: atomic_add on floats depends on the order of arrival; numerics profile '" +
@@ -127,12 +131,18 @@ CompileStatus Compilation::begin(std::string_view source) {
   if (!options_.kernels.empty()) frontendOptions.kernel = options_.kernels.front();
   frontendOptions.dims = options_.dims;
   frontendOptions.tunables = options_.tunables;
-  if (auto status = frontend::compileToProgram(source, frontendOptions, kernel_, diags_);
+  frontend::Program program;
+  if (auto status = frontend::compileToProgram(source, frontendOptions, program, diags_);
       status != CompileStatus::Ok)
     return status;
+  if (auto *kernel = std::get_if<frontend::Kernel>(&program))
+    kernel_ = std::move(*kernel);
+  else
+    function_ = std::move(std::get<frontend::GraphFunction>(program));
   if (auto status = checkProfile(); status != CompileStatus::Ok) return status;
   makeContextAndHandler();
-  module_ = graph::importKernel(*context_, kernel_, options_.fileName, options_.numerics);
+  module_ = function_ ? graph::importGraph(*context_, *function_, options_.fileName, options_.numerics)
+                      : graph::importKernel(*context_, kernel_, options_.fileName, options_.numerics);
   reached_ = Level::Graph;
   return module_ ? CompileStatus::Ok : passFailure("the program has no Graph IR form");
 }
@@ -180,6 +190,10 @@ CompileStatus Compilation::passFailure(const char *what) {
 }
 
 CompileStatus Compilation::advance(Level level) {
+  if (function_ && level > Level::Graph)
+    return fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
+                "TSR_UNIMPLEMENTED: graph function '" + function_->name +
+                    "' is not lowered below Graph IR yet");
   PassManager pm(context_.get(), ModuleOp::getOperationName());
   PipelineOptions options{targetName(), target_, gpu_, options_.printIrAfterAll};
   if (!options_.printIrAfterAll.empty())

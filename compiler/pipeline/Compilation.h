@@ -7,6 +7,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,8 @@ public:
   Compilation(CompileOptions options, std::vector<Diagnostic> &diags);
   ~Compilation();
 
-  /// Parses, checks and imports the kernel: the module is Graph IR afterwards (or, where options.irLevel is
-  /// set, IR of that level, parsed).
+  /// Parses, checks and imports the kernel or graph function: the module is Graph IR afterwards (or, where
+  /// options.irLevel is set, IR of that level, parsed).
   [[nodiscard]] CompileStatus begin(std::string_view source);
   /// Runs the passes up to and including `level`.
   [[nodiscard]] CompileStatus advance(Level level);
@@ -56,7 +57,8 @@ private:
   std::string source_;
   cpu::CpuTarget target_;
   const gpu::GpuTarget *gpu_ = nullptr;
-  frontend::Kernel kernel_;
+  frontend::Kernel kernel_; // empty for a graph function
+  std::optional<frontend::GraphFunction> function_;
   std::unique_ptr<mlir::MLIRContext> context_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   std::unique_ptr<mlir::ScopedDiagnosticHandler> handler_; // goes before the context

@@ -21,12 +21,6 @@ FrontendOptions withTunable(const char *name, int64_t value) {
   return o;
 }
 
-FrontendOptions withKernel(const char *name) {
-  FrontendOptions o;
-  o.kernel = name;
-  return o;
-}
-
 const std::string kHead = "import tessera as ts\n";
 const std::string kVector = "x: ts.Tensor[\"n\", ts.f32]";
 
@@ -39,6 +33,11 @@ std::string manyCalls() {
     out += "def h" + std::to_string(i) + "(a):\n    return h" + std::to_string(i - 1) + "(a) + h" +
            std::to_string(i - 1) + "(a)\n";
   return out + "@ts.kernel\ndef k(" + kVector + ", f: ts.f32):\n    x[0] = h19(f)\n";
+}
+
+/// A graph function with these statements.
+Case graph(const char *code, const std::string &body, std::string caret, const std::string &result = "") {
+  return {code, graphWith(body, result), std::move(caret), withKernel("k")};
 }
 
 const std::vector<Case> &cases() {
@@ -223,9 +222,55 @@ const std::vector<Case> &cases() {
            ") -> ts.Tensor[\"n\", ts.bf16]:\n    x[0] = 0.0\n    return x\n",
        "x"},
       {"E_RETURN_TYPE", kHead + "@ts.kernel\ndef k(" + kVector + ") -> ts.f32:\n    return x\n", "ts.f32"},
+      // Graph functions
+      graph("E_GRAPH_OP", "z = ts.tile.mma(x, w)", "ts.tile.mma(x, w)"),
+      graph("E_GRAPH_OP", "t = ts.tile.linear_id()", "ts.tile.linear_id()"),
+      graph("E_GRAPH_CONTROL", "if f > 0.0:\n    z = x", "f > 0.0"),
+      graph("E_GRAPH_CONTROL", "if x > 0.0:\n    z = x", "x > 0.0"),
+      graph("E_GRAPH_CONTROL", "while f > 0.0:\n    pass", "while"),
+      graph("E_GRAPH_CONTROL", "for t in range(M):\n    pass", "range(M)"),
+      graph("E_IN_PLACE", "x[0:4, :] = y[0:4, :]", "x[0:4, :]"),
+      graph("E_IN_PLACE", "x[0, 0] += 1.0", "x[0, 0]"),
+      graph("E_KERNEL_ARGUMENT", "scale(b, f)", "scale(b, f)"),
+      graph("E_KERNEL_ARGUMENT", "scale(x, f * 2.0)", "scale(x, f * 2.0)"),
+      graph("E_KERNEL_ARGUMENT", "z = twice(i)", "twice(i)"),
+      graph("E_SHAPE", "z = x + w", "x + w"),
+      graph("E_SHAPE", "z = x @ y", "x @ y"),
+      graph("E_SHAPE", "z = x.reshape(M, 2)", "x.reshape(M, 2)"),
+      graph("E_SHAPE", "z = x.reshape((M, 2))", "(M, 2)"),
+      graph("E_SHAPE", "z = ts.reshape(x, (K * M, -1, -1))", "(K * M, -1, -1)"),
+      graph("E_SHAPE", "z = ts.broadcast_to(x, (M, N))", "ts.broadcast_to(x, (M, N))"),
+      graph("E_SHAPE", "z = ts.concat([x, w], axis=1)", "ts.concat([x, w], axis=1)"),
+      graph("E_SHAPE", "z = ts.split(x, 2)", "ts.split(x, 2)"),
+      graph("E_SHAPE", "z = ts.layer_norm(x, gamma=x[:, 0])", "ts.layer_norm(x, gamma=x[:, 0])"),
+      graph("E_SHAPE", "z = ts.mse(x, x.T)", "ts.mse(x, x.T)"),
+      graph("E_SHAPE", "z = ts.cross_entropy(w, i)", "ts.cross_entropy(w, i)"),
+      graph("E_SHAPE", "z = ts.flash_attention(x, y, w)", "ts.flash_attention(x, y, w)"),
+      graph("E_TYPE_MIX", "z = x @ (b.T)", "x @ (b.T)"),
+      graph("E_TYPE_MIX", "z = x * i[:, None]", "x * i[:, None]"),
+      graph("E_TYPE", "z = ts.embedding(x, y)", "y"),
+      graph("E_TYPE", "z = ts.gelu(i)", "ts.gelu(i)"),
+      graph("E_TYPE", "z = ts.cross_entropy(x, f)", "f"),
+      graph("E_AXIS", "z = ts.softmax(x, axis=2)", "2"),
+      graph("E_AXIS", "z = ts.sum(x, axis=(0, 0))", "(0, 0)"),
+      graph("E_AXIS", "z = ts.transpose(x, (0, 0))", "(0, 0)"),
+      graph("E_SLICE", "z = x[0:4:2]", "2"),
+      graph("E_SLICE", "z = x[5:2, :]", "5:2"),
+      graph("E_INDEX", "z = x[0, 0, 0]", "x[0, 0, 0]"),
+      graph("E_INDEX", "z = x[i]", "i"),
+      graph("E_CONSTANT", "z = x.reshape(f)", "f"),
+      graph("E_CONSTANT", "z = ts.rms_norm(x, eps=f)", "f"),
+      graph("E_ARGUMENTS", "z = ts.softmax(x, axes=1)", "axes"),
+      graph("E_ARGUMENTS", "z = ts.gelu(x, approximate=\"erf\")", "\"erf\""),
+      graph("E_UNKNOWN_ATTRIBUTE", "z = x.softmax()", "x.softmax"),
+      graph("E_RETURN_TYPE", "return x.T", "x.T", "ts.Tensor[\"M\", \"K\", ts.f32]"),
+      graph("E_RETURN_TYPE", "return f", "f"),
+      graph("E_RETURN_TYPE", "z = x", "ts.Tensor[ts.f32]", "ts.Tensor[ts.f32]"),
+      graph("E_TOO_COMPLEX", "for t in range(5000):\n    z = x", "range(5000)"),
+      graph("E_UNIMPLEMENTED", "z = ts.op.all_reduce(x)", "ts.op.all_reduce(x)"),
       // Limits
       {"E_TOO_COMPLEX", manyCalls(), ""},
-      {"E_UNIMPLEMENTED", kHead + "@ts.jit\ndef f(x, W):\n    return ts.gemm(x, W)\n", "f"},
+      {"E_PARAMETER", kHead + "@ts.jit\ndef f(x, W):\n    return ts.gemm(x, W)\n", "W"},
       {"E_UNIMPLEMENTED", kHead + "@ts.jit\n@ts.autodiff\ndef f(x, W):\n    return ts.mse(x, W)\n",
        "ts.autodiff"},
       {"E_UNIMPLEMENTED",

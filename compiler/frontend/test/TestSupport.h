@@ -9,11 +9,12 @@ namespace tessera::frontend::test {
 struct Outcome {
   CompileStatus status;
   Kernel kernel;
+  std::optional<GraphFunction> graph; // in place of the kernel
   std::vector<Diagnostic> diags;
 
   bool ok() const { return status == CompileStatus::Ok; }
   std::string text() const {
-    if (ok()) return dump(kernel);
+    if (ok()) return graph ? dump(*graph) : dump(kernel);
     std::string out;
     for (const Diagnostic &d : diags)
       out += render(d, false);
@@ -23,13 +24,24 @@ struct Outcome {
 
 inline Outcome compile(const std::string &source, FrontendOptions options = {}) {
   Outcome out;
-  out.status = compileToProgram(source, options, out.kernel, out.diags);
+  Program program;
+  out.status = compileToProgram(source, options, program, out.diags);
+  if (auto *kernel = std::get_if<Kernel>(&program))
+    out.kernel = std::move(*kernel);
+  else
+    out.graph = std::move(std::get<GraphFunction>(program));
   return out;
 }
 
 inline FrontendOptions withDims(std::vector<std::pair<std::string, int64_t>> dims) {
   FrontendOptions o;
   o.dims = std::move(dims);
+  return o;
+}
+
+inline FrontendOptions withKernel(const char *name) {
+  FrontendOptions o;
+  o.kernel = name;
   return o;
 }
 
@@ -48,6 +60,24 @@ inline std::string kernelWith(
     at = end + 1;
   }
   return out;
+}
+
+/// The same as a graph function over x, y: f32 [M, K], w: f32 [K, N], b: bf16 [M, K], i: i32 [M] and a scalar
+/// f, with a kernel `scale(X, s)` that doubles in place and a graph function `twice`.
+inline std::string graphWith(const std::string &body, const std::string &result = "") {
+  std::string kernel =
+      kernelWith(body, "x: ts.Tensor[\"M\", \"K\", ts.f32], y: ts.Tensor[\"M\", \"K\", ts.f32], "
+                       "w: ts.Tensor[\"K\", \"N\", ts.f32], b: ts.Tensor[\"M\", \"K\", ts.bf16], "
+                       "i: ts.Tensor[\"M\", ts.i32], f: ts.f32");
+  kernel.replace(kernel.find("@ts.kernel"), 10, "@ts.jit");
+  if (!result.empty()) kernel.insert(kernel.find("):\n") + 1, " -> " + result);
+  size_t at = kernel.find("@ts.jit");
+  return kernel.substr(0, at) +
+         "@ts.kernel\ndef scale(X: ts.Tensor[\"P\", \"Q\", ts.f32], s: ts.f32):\n"
+         "    for p in ts.tile.parallel(0, P, 8):\n        for q in ts.tile.parallel(0, Q, 8):\n"
+         "            X[p:p+8, q:q+8] = X[p:p+8, q:q+8] * s\n\n"
+         "@ts.jit\ndef twice(a: ts.Tensor[\"A\", \"B\", ts.f32]):\n    return a + a\n\n" +
+         kernel.substr(at);
 }
 
 /// The text a diagnostic's caret range covers.

@@ -165,6 +165,13 @@ def Graph_IotaOp : Graph_PureOp<"iota"> {
   let assemblyFormat = "$axis attr-dict `:` qualified(type($result))";
 }
 
+def Graph_DimOp : Graph_PureOp<"dim"> {
+  let summary = "the value of an index expression over the function's dims, as i64 of rank 0";
+  let description = [{ `graph.dim "4*D" : !graph.tensor<[], i64>` }];
+  let arguments = (ins StrAttr:$expression);
+  let assemblyFormat = "$expression attr-dict `:` qualified(type($result))";
+}
+
 def Graph_MatmulOp : Graph_PureOp<"matmul"> {
   let summary = "matrix product of the last two axes";
   let description = [{
@@ -242,10 +249,10 @@ def Graph_AttentionOp : Graph_PureOp<"attention"> {
   let description = [{
     q is [..., Hq, Sq, D], k and v [..., Hk, Sk, D] with Hk a divisor of Hq (query head h reads head h / (Hq / Hk)); of
     rank 2 there are no heads. `causal` shows key j to query i where j <= i + Sk - Sq; a query that sees no key gives
-    zeros. Scores and sums are f32; probabilities are rounded to the operands' dtype before the second product.
+    zeros. Without `scale` it is 1 / sqrt(D). Scores and sums are f32; probabilities are rounded to the operands' dtype before the second product.
   }];
-  let arguments = (ins Graph_TensorType:$q, Graph_TensorType:$k, Graph_TensorType:$v, F64Attr:$scale, UnitAttr:$causal);
-  let assemblyFormat = "$q `,` $k `,` $v `scale` $scale attr-dict `:` functional-type(operands, $result)";
+  let arguments = (ins Graph_TensorType:$q, Graph_TensorType:$k, Graph_TensorType:$v, OptionalAttr<F64Attr>:$scale, UnitAttr:$causal);
+  let assemblyFormat = "$q `,` $k `,` $v (`scale` $scale^)? attr-dict `:` functional-type(operands, $result)";
 }
 
 #endif

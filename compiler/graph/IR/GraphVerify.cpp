@@ -120,6 +120,11 @@ LogicalResult IotaOp::verify() {
   return verifyAxis(*this, getAxis(), getType());
 }
 
+LogicalResult DimOp::verify() {
+  Type i64 = IntegerType::get(getContext(), 64);
+  return sameType(*this, getType(), Tensor::get(getContext(), ArrayAttr::get(getContext(), {}), i64));
+}
+
 LogicalResult MatmulOp::verify() {
   Tensor a = getA().getType(), b = getB().getType();
   if (a.getRank() < 2 || b.getRank() < 2) return emitOpError() << "needs tensors of rank 2 or more";

@@ -1,6 +1,7 @@
 // The frame: module, host function, the kernel's signature and its parallel structure.
 #include "compiler/graph/Import/Import.h"
 #include "compiler/graph/IR/GraphDialect.h"
+#include "compiler/graph/Import/ImportParams.h"
 #include "compiler/graph/Import/Importer.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -13,27 +14,6 @@ namespace tessera::graph {
 
 using frontend::Kernel;
 using frontend::Param;
-
-SmallVector<int> KernelImporter::argumentOrder(const Kernel &kernel) {
-  SmallVector<int> order;
-  auto take = [&](auto wanted) {
-    for (auto [index, param] : llvm::enumerate(kernel.params))
-      if (wanted(param)) order.push_back(static_cast<int>(index));
-  };
-  take([](const Param &p) { return p.isTensor && !p.isResult; });
-  take([](const Param &p) { return p.isTensor && p.isResult; });
-  take([](const Param &p) { return !p.isTensor; });
-  return order;
-}
-
-StringRef KernelImporter::accessOf(const Param &param) {
-  if (param.atomics || (param.reads && param.writes)) return "readwrite";
-  return param.writes ? "write" : "read";
-}
-
-std::string KernelImporter::dimText(const frontend::Dim &dim) {
-  return dim.symbol.empty() ? std::to_string(dim.constant) : dim.symbol;
-}
 
 Location KernelImporter::locationOf(frontend::Range range) const {
   return FileLineColLoc::get(file_, range.line, range.col);
@@ -53,39 +33,6 @@ mlir::Type KernelImporter::argumentType(const Param &param) {
   return tile::ViewType::get(b_.getContext(), shape, elementTypeInMemory(b_.getContext(), param.dtype));
 }
 
-/// What the program asked for behind the dtype; null for the default policy.
-static DictionaryAttr describePolicy(OpBuilder &b, const frontend::Policy &policy) {
-  NamedAttrList entry;
-  if (policy.accum) entry.append("accum", b.getStringAttr(tessera::name(*policy.accum)));
-  if (policy.round != "rne") entry.append("round", b.getStringAttr(policy.round));
-  if (policy.lossScale != 1.0) entry.append("loss_scale", b.getF64FloatAttr(policy.lossScale));
-  return entry.empty() ? DictionaryAttr() : entry.getDictionary(b.getContext());
-}
-
-DictionaryAttr KernelImporter::describe(const Param &param) {
-  NamedAttrList entry;
-  entry.append("name", b_.getStringAttr(param.name));
-  entry.append("kind", b_.getStringAttr(!param.isTensor ? "scalar" : param.isResult ? "result" : "tensor"));
-  entry.append("dtype", b_.getStringAttr(tessera::name(param.dtype)));
-  if (param.isTensor) {
-    entry.append("access", b_.getStringAttr(accessOf(param)));
-    SmallVector<Attribute> dims;
-    for (const frontend::Dim &dim : param.dims)
-      dims.push_back(b_.getStringAttr(dimText(dim)));
-    entry.append("dims", b_.getArrayAttr(dims));
-  }
-  if (DictionaryAttr policy = describePolicy(b_, param.policy)) entry.append("policy", policy);
-  if (param.defaultValue) entry.append("default", b_.getF64FloatAttr(*param.defaultValue));
-  return entry.getDictionary(b_.getContext());
-}
-
-static DictionaryAttr dictionary(OpBuilder &b, const std::vector<std::pair<std::string, int64_t>> &entries) {
-  NamedAttrList list;
-  for (auto &[name, value] : entries)
-    list.append(name, b.getI64IntegerAttr(value));
-  return list.getDictionary(b.getContext());
-}
-
 bool KernelImporter::importKernel(StringRef numerics) {
   OpBuilder::InsertionGuard guard(b_);
   loc_ = locationOf(kernel_.loc);
@@ -93,14 +40,13 @@ bool KernelImporter::importKernel(StringRef numerics) {
   Block *body = &state.addRegion()->emplaceBlock();
   SmallVector<Attribute> params;
   params_.resize(kernel_.params.size());
-  for (int index : argumentOrder(kernel_)) {
+  for (int index : argumentOrder(kernel_.params)) {
     const Param &param = kernel_.params[index];
-    params.push_back(describe(param));
+    params.push_back(describeParam(b_, param));
     params_[index] = body->addArgument(argumentType(param), locationOf(param.loc));
   }
   for (const std::string &dim : kernel_.dims) {
-    params.push_back(b_.getDictionaryAttr(
-        {b_.getNamedAttr("name", b_.getStringAttr(dim)), b_.getNamedAttr("kind", b_.getStringAttr("dim"))}));
+    params.push_back(describeDim(b_, dim));
     dims_[dim] = body->addArgument(b_.getIndexType(), loc_);
   }
   auto type = b_.getFunctionType(llvm::to_vector(body->getArgumentTypes()), {});
@@ -108,8 +54,8 @@ bool KernelImporter::importKernel(StringRef numerics) {
   state.addAttribute("function_type", TypeAttr::get(type));
   state.addAttribute("params", b_.getArrayAttr(params));
   state.addAttribute("numerics", b_.getStringAttr(numerics));
-  if (!kernel_.specialized.empty()) state.addAttribute("specialized", dictionary(b_, kernel_.specialized));
-  if (!kernel_.tunables.empty()) state.addAttribute("tunables", dictionary(b_, kernel_.tunables));
+  if (!kernel_.specialized.empty()) state.addAttribute("specialized", describeInts(b_, kernel_.specialized));
+  if (!kernel_.tunables.empty()) state.addAttribute("tunables", describeInts(b_, kernel_.tunables));
   b_.create(state);
   b_.setInsertionPointToEnd(body);
   if (kernel_.laneCount)
@@ -177,26 +123,21 @@ void KernelImporter::importBody() {
 static void createHostFunction(OpBuilder &b, const Kernel &kernel, Location loc, StringRef numerics) {
   auto typeOf = [&](const Param &param) -> Type {
     if (!param.isTensor) return elementTypeInValues(b.getContext(), param.dtype);
-    SmallVector<Attribute> dims;
-    for (const frontend::Dim &dim : param.dims)
-      dims.push_back(dim.symbol.empty() ? Attribute(b.getI64IntegerAttr(dim.constant))
-                                        : b.getStringAttr(KernelImporter::dimText(dim)));
-    return graph::TensorType::get(b.getContext(), b.getArrayAttr(dims),
-                                  elementTypeInMemory(b.getContext(), param.dtype));
+    return tensorType(b.getContext(), param.dims, param.dtype);
   };
 
   Block *body = new Block;
   SmallVector<Value> operands;
   SmallVector<Attribute> effects;
   SmallVector<Type> updated, results;
-  for (int index : KernelImporter::argumentOrder(kernel)) {
+  for (int index : argumentOrder(kernel.params)) {
     const Param &param = kernel.params[index];
     if (param.isResult) {
       results.push_back(typeOf(param));
       continue;
     }
     operands.push_back(body->addArgument(typeOf(param), loc));
-    StringRef effect = param.isTensor ? KernelImporter::accessOf(param) : "none";
+    StringRef effect = param.isTensor ? accessOf(param) : "none";
     effects.push_back(b.getStringAttr(effect));
     if (effect == "write" || effect == "readwrite") updated.push_back(typeOf(param));
   }

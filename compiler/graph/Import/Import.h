@@ -1,6 +1,6 @@
 // The typed program of the frontend as IR: phase 0, before any pass.
 #pragma once
-#include "compiler/frontend/Program.h"
+#include "compiler/frontend/GraphProgram.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <string>
@@ -16,5 +16,11 @@ namespace tessera::graph {
 /// by one would. Null when the program holds something that has no IR; diagnostics then went to the context.
 mlir::OwningOpRef<mlir::ModuleOp> importKernel(mlir::MLIRContext &, const frontend::Kernel &,
                                                const std::string &fileName, const std::string &numerics);
+
+/// A module with the function as `graph.func @name` and the user's kernels it launches as `schedule.kernel`.
+/// Losses are spelled out; every other op of the language is one of the dialect. What scalars are computed
+/// from scalars are tensors of rank 0. Null as above.
+mlir::OwningOpRef<mlir::ModuleOp> importGraph(mlir::MLIRContext &, const frontend::GraphFunction &,
+                                              const std::string &fileName, const std::string &numerics);
 
 } // namespace tessera::graph

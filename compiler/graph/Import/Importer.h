@@ -27,18 +27,12 @@ public:
   bool importKernel(mlir::StringRef numerics);
 
   Location locationOf(frontend::Range) const;
-  /// The dims of a parameter as the metadata spells them.
-  static std::string dimText(const frontend::Dim &);
-  /// Indices into Kernel::params in the order of the arguments: tensors, results, scalars.
-  static SmallVector<int> argumentOrder(const frontend::Kernel &);
-  static mlir::StringRef accessOf(const frontend::Param &);
 
 private:
   using Expr = frontend::Expr;
   using Stmt = frontend::Stmt;
 
   // Import.cpp
-  mlir::DictionaryAttr describe(const frontend::Param &);
   mlir::Type argumentType(const frontend::Param &);
   int64_t specializedValue(const std::string &dim) const; // kDynamic when free
   void importGrid();

@@ -1,0 +1,24 @@
+// What the imports of kernels and of graph functions share: parameters as the metadata spells them.
+#pragma once
+#include "compiler/frontend/Program.h"
+#include "compiler/graph/IR/GraphDialect.h"
+#include "mlir/IR/Builders.h"
+
+namespace tessera::graph {
+
+/// Indices into `params` in the order of the arguments (decision D15): tensors, results, scalars.
+llvm::SmallVector<int> argumentOrder(const std::vector<frontend::Param> &params);
+
+/// "read", "write" or "readwrite".
+mlir::StringRef accessOf(const frontend::Param &);
+
+/// Entries of the attribute `params`.
+mlir::DictionaryAttr describeParam(mlir::OpBuilder &, const frontend::Param &);
+mlir::DictionaryAttr describeDim(mlir::OpBuilder &, const std::string &name);
+
+/// {name = value, ...}
+mlir::DictionaryAttr describeInts(mlir::OpBuilder &, const std::vector<std::pair<std::string, int64_t>> &);
+
+TensorType tensorType(mlir::MLIRContext *, const std::vector<frontend::Dim> &, DType);
+
+} // namespace tessera::graph
