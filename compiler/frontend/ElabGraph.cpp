@@ -89,6 +89,27 @@ int Elaborator::graphScalar(const Expr &e) {
   return node;
 }
 
+static bool isSmall(const Expr &e, unsigned &budget) {
+  if (budget-- == 0) return false;
+  return std::ranges::all_of(e.args, [&](const ExprPtr &a) { return isSmall(*a, budget); });
+}
+
+/// Scalars never change, so a name may stand for the expression itself. One that has grown (in an unrolled
+/// loop) is computed once, into a tensor of rank 0; an extent returns to its normal form.
+Value Elaborator::graphCompact(Value v, Range loc) {
+  unsigned budget = 64;
+  if (!v.expr || isSmall(*v.expr, budget)) return v;
+  if (v.isIntScalar())
+    if (std::optional<DimExpr> d = graphDimOf(*v.expr)) return graphExtent(*d);
+  int node = graphNode(v, loc);
+  Value out;
+  out.kind = Value::Graph;
+  out.dtype = v.dtype;
+  out.index = node;
+  out.text = std::string(name(v.dtype)) + " tensor []";
+  return out;
+}
+
 const Dims &Elaborator::graphDims(const Value &v) const {
   static const Dims kScalar;
   return v.isGraph() ? graph_->dims[static_cast<size_t>(v.index)] : kScalar;

@@ -28,7 +28,7 @@ ExprPtr Elaborator::var(SymbolId symbol, Range loc) {
 
 /// Computes a value here and now, into a variable of its own.
 Value Elaborator::toVariable(Value v, const std::string &name, Range loc) {
-  if (graph_) return v; // scalars never change there
+  if (graph_) return graphCompact(std::move(v), loc);
   SymbolId symbol = newSymbol(name, v.type(), loc);
   std::optional<Linear> linear = v.linear;
   std::optional<DType> accum = v.accum;
@@ -249,7 +249,7 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
     kernel_.symbols[static_cast<size_t>(v.index)].name = name;
   if (v.isRuntime() && !inlineable(*v.expr, budget)) {
     v = toVariable(std::move(v), name, loc);
-    local.symbol = v.expr->symbol;
+    if (v.expr) local.symbol = v.expr->symbol;
   } else if (v.kind == Value::Tuple) {
     for (Value &item : v.items)
       if (item.isRuntime() && !(budget = 24, inlineable(*item.expr, budget)))

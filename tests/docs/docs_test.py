@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs every example of docs/language.md: a ```python block is a source file, the ```check block behind it its test;
-```python error=CODE is a program that must be refused with that code."""
+```python error=CODE is a program that must be refused with that code, ```python emit=LEVEL one that has an IR of that
+level."""
 import argparse
 import math
 import pathlib
@@ -15,23 +16,25 @@ sys.path.insert(0, str(ROOT / "tests"))
 from support.host import Tsr, bf16, philox  # noqa: E402
 
 DOCUMENT = ROOT / "docs" / "language.md"
-BLOCK = re.compile(r"^```(python|check)(?: error=(\w+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(python|check)(?: (error|emit)=(\w+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def examples():
-    """Yields (line, source, check or None, error code or None)."""
+    """Yields (line, source, check or None, error code or None, level or None)."""
     text = DOCUMENT.read_text()
-    blocks = [(m.group(1), m.group(2), m.group(3), text.count("\n", 0, m.start()) + 1) for m in BLOCK.finditer(text)]
-    for i, (kind, error, body, line) in enumerate(blocks):
+    blocks = [(m.group(1), {m.group(2): m.group(3)}, m.group(4), text.count("\n", 0, m.start()) + 1)
+              for m in BLOCK.finditer(text)]
+    for i, (kind, option, body, line) in enumerate(blocks):
+        error, level = option.get("error"), option.get("emit")
         if kind == "check":
             if not i or blocks[i - 1][0] != "python":
                 raise AssertionError(f"line {line}: a check without a program before it")
             continue
         follows = blocks[i + 1] if i + 1 < len(blocks) else None
         check = follows[2] if follows and follows[0] == "check" else None
-        if not check and not error:
+        if not check and not error and not level:
             raise AssertionError(f"line {line}: a program without a check")
-        yield line, body, check, error
+        yield line, body, check, error, level
 
 
 class Examples(unittest.TestCase):
@@ -70,21 +73,25 @@ class Examples(unittest.TestCase):
 
 
 def add_tests(tsr):
-    def make(source, check, error, line):
+    def make(source, check, error, level, line):
         def test(self):
             if error:
                 result = tsr.compile(source)
                 self.assertEqual(result.status, 1, result.errors)
                 self.assertIn(f"[{error}]", result.errors)
+            elif level:
+                last = re.findall(r"^@ts\..*\ndef (\w+)", source, re.MULTILINE)[-1]
+                result = tsr.compile(source, level, "--kernel", last)
+                self.assertEqual(result.status, 0, result.errors)
             else:
                 exec(compile("\n" * line + check, str(DOCUMENT), "exec"), self.environment(source))
 
         return test
 
-    for line, source, check, error in examples():
+    for line, source, check, error, level in examples():
         name = re.search(r"^def (\w+)\(.*:$|^def (\w+)\(", source[source.index("@ts."):], re.MULTILINE)
         kernel = name.group(1) or name.group(2)
-        setattr(Examples, f"test_line_{line:04d}_{kernel}", make(source, check, error, line))
+        setattr(Examples, f"test_line_{line:04d}_{kernel}", make(source, check, error, level, line))
 
 
 if __name__ == "__main__":

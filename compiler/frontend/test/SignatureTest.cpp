@@ -62,6 +62,24 @@ TEST(Signature, GraphFunctionsMayLackTypes) {
             "graph train_step x:[]r y:[]r W:[]r\n");
 }
 
+TEST(Signature, GraphFunctionsHaveTheResultsOfTheirBody) {
+  std::string t = "ts.Tensor[\"M\", \"N\", ts.f32]";
+  EXPECT_EQ(text(kHead +
+                 "@ts.kernel\ndef add(x: ts.Tensor[\"n\", ts.f32], y: ts.Tensor[\"n\", ts.f32]):\n"
+                 "    i = ts.tile.linear_id()\n    if i < n:\n        y[i] += x[i]\n"
+                 "@ts.jit\ndef f(x: " +
+                 t +
+                 ", s: ts.Tensor[\"N\", ts.f32], k: ts.f32 = 2.0):\n"
+                 "    add(ts.sum(x, axis=0), s)\n    return ts.concat([x, x]) * k, ts.mean(x)\n"),
+            "kernel add x:f32[n;]r y:f32[n;]rw\n"
+            "graph f x:f32[M;N;]r s:f32[N;]rw k:f32=2 result0:f32[2*M;N;]w! result1:f32[]w!\n");
+  // A body with errors is refused when it is compiled; until then the annotation says what comes out.
+  EXPECT_EQ(text(kHead + "@ts.jit\ndef f(x: " + t + ") -> " + t + ":\n    return x @ x\n"),
+            "graph f x:f32[M;N;]r result:f32[M;N;]w!\n");
+  EXPECT_THAT(text(kHead + "@ts.jit\ndef f(x: " + t + "):\n    return x @ x\n"),
+              testing::HasSubstr("E_SHAPE"));
+}
+
 TEST(Signature, ReportsErrors) {
   EXPECT_THAT(text(kHead + "@ts.kernel\ndef k(x):\n    pass\n"), testing::HasSubstr("E_PARAMETER"));
 }

@@ -40,10 +40,20 @@ TEST_P(Samples, AreSoundUpToTileIr) {
   std::vector<Signature> kernels;
   ASSERT_EQ(frontend::signatures(source.str(), GetParam().filename(), kernels, diags), CompileStatus::Ok);
   for (const Signature &signature : kernels) {
-    if (signature.isGraphFunction) continue;
     SCOPED_TRACE(signature.kernel);
     frontend::FrontendOptions options;
     options.kernel = signature.kernel;
+    if (signature.isGraphFunction) {
+      frontend::Program program;
+      ASSERT_EQ(frontend::compileToProgram(source.str(), options, program, diags), CompileStatus::Ok)
+          << render(diags.front(), false);
+      mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+      auto module = graph::importGraph(context, std::get<frontend::GraphFunction>(program),
+                                       GetParam().filename(), "standard");
+      ASSERT_TRUE(module);
+      expectSound(*module, "graph");
+      continue;
+    }
     for (const std::string &dim : signature.dims)
       options.dims.emplace_back(dim, 64);
     frontend::Kernel kernel;

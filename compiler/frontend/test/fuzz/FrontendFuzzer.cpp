@@ -1,5 +1,6 @@
-// Any bytes: parse, list signatures, and elaborate every kernel, with and without known dims. Looks for
-// crashes, leaks and endless loops; a program that is accepted must also survive being dumped.
+// Any bytes: parse, list signatures, and elaborate every kernel and graph function, with and without known
+// dims. Looks for crashes, leaks and endless loops; a program that is accepted must also survive being
+// dumped.
 #include "compiler/frontend/Frontend.h"
 
 using namespace tessera;
@@ -18,9 +19,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       if (known)
         for (const std::string &dim : s.dims)
           options.dims.emplace_back(dim, 16);
-      Kernel kernel;
+      Program program;
       std::vector<Diagnostic> why;
-      if (module->instantiate(options, kernel, why) == CompileStatus::Ok) {
+      if (module->instantiate(options, program, why) == CompileStatus::Ok) {
+        if (const auto *graph = std::get_if<GraphFunction>(&program)) {
+          if (dump(*graph).empty()) __builtin_trap();
+          continue;
+        }
+        const Kernel &kernel = std::get<Kernel>(program);
         if (dump(kernel).empty() || !validateShapes(kernel, {}).text().empty()) continue;
       } else if (why.empty()) {
         __builtin_trap(); // a failure without a reason

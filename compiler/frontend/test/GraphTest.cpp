@@ -1,0 +1,158 @@
+// Graph functions: what their programs look like.
+#include "compiler/frontend/test/TestSupport.h"
+#include <gmock/gmock.h>
+
+namespace tessera::frontend::test {
+namespace {
+
+using testing::HasSubstr;
+
+std::string of(const std::string &body, const std::string &result = "", FrontendOptions options = {}) {
+  options.kernel = "k";
+  std::string text = compile(graphWith(body, result), options).text();
+  size_t values = text.find("  %");
+  return text.starts_with("graph") && values != std::string::npos ? text.substr(values) : text;
+}
+
+TEST(Graph, AnEpilogue) {
+  Outcome out = compile("import tessera as ts\n@ts.jit\ndef f(x: ts.Tensor[\"M\", \"K\", ts.bf16], w: "
+                        "ts.Tensor[\"N\", \"K\", ts.bf16], b: ts.Tensor[\"N\", ts.bf16], s: ts.f32 = 2.0) -> "
+                        "ts.Tensor[\"M\", \"N\", ts.f32]:\n    return ts.gelu(x @ w.T + b) * s\n");
+  EXPECT_EQ(out.text(), R"(graph f
+  param x : [M, K] bf16 reads
+  param w : [N, K] bf16 reads
+  param b : [N] bf16 reads
+  param s : f32 = 2
+  result result : [M, N] f32 writes
+  dims M K N
+  %4 = transpose(w) {1, 0} : [K, N] bf16
+  %5 = matmul(x, w) {0, 1} : [M, N] bf16
+  %6 = add(%5, b) : [M, N] bf16
+  %7 = gelu(%6) : [M, N] bf16
+  %8 = cast(%7) : [M, N] f32
+  %9 = mul(%8, s) : [M, N] f32
+  return result = %9
+)");
+}
+
+TEST(Graph, LiteralsAreWeakAndDimsAreNumbers) {
+  EXPECT_EQ(of("return b * 2 + 1.5"), R"(  %6 = const 2 : bf16
+  %7 = mul(b, %6) : [M, K] bf16
+  %8 = const 1.5 : bf16
+  %9 = add(%7, %8) : [M, K] bf16
+  return result = %9
+)");
+  EXPECT_EQ(of("return x / (2 * K)"), R"(  %6 = extent '2*K' : [] i64
+  %7 = cast(%6) : [] f32
+  %8 = div(x, %7) : [M, K] f32
+  return result = %8
+)");
+  EXPECT_THAT(of("return x * math.sqrt(4.0)"), HasSubstr("const 2 : f32"));
+  EXPECT_THAT(of("return x * f * 2.0 if K > 1 else x"), HasSubstr("E_GRAPH"));
+}
+
+TEST(Graph, Products) {
+  EXPECT_THAT(of("return x @ w"), HasSubstr("matmul(x, w) {0, 0} : [M, N] f32"));
+  EXPECT_THAT(of("return ts.gemm(x, y, trans_b=True)"), HasSubstr("matmul(x, y) {0, 1} : [M, M] f32"));
+  EXPECT_THAT(of("return ts.matmul(b.T, b, dtype=ts.f32)"), HasSubstr("matmul(b, b) {1, 0} : [K, K] f32"));
+  EXPECT_THAT(of("return x[:, None, :] @ w"), HasSubstr(" {0, 0} : [M, 1, N] f32"));
+  EXPECT_THAT(of("return x.reshape(1, M, K) @ ts.zeros((3, 4, K, 2))"),
+              HasSubstr(" {0, 0} : [3, 4, M, 2] f32"));
+}
+
+TEST(Graph, Reductions) {
+  EXPECT_THAT(of("return ts.sum(x)"), HasSubstr("sum(x) {0, 1} : [] f32"));
+  EXPECT_THAT(of("return ts.max(x, axis=-1, keepdims=True)"), HasSubstr("max(x) {1} keep : [M, 1] f32"));
+  EXPECT_THAT(of("return x.mean(axis=(1, 0))"), HasSubstr("mean(x) {0, 1} : [] f32"));
+  EXPECT_THAT(of("return ts.argmax(x)"), HasSubstr("argmax(%6) {0} : [] i32"));
+  EXPECT_THAT(of("return ts.sum(x > 0.0, axis=0)"), HasSubstr("sum(%8) {0} : [K] i32"));
+}
+
+TEST(Graph, Shapes) {
+  EXPECT_THAT(of("return x.reshape(-1)"), HasSubstr("reshape(x) : [K*M] f32"));
+  EXPECT_THAT(of("return x.reshape(2, M, -1) if False else ts.concat([x, y]).reshape(2, M, -1)"),
+              HasSubstr(" : [2, M, K] f32"));
+  EXPECT_THAT(of("return x[1:, K - 1]"), HasSubstr("slice(x) '1' 'K - 1' : [M - 1, 1] f32"));
+  EXPECT_THAT(of("return x[1:, K - 1]"), HasSubstr("reshape(%6) : [M - 1] f32"));
+  EXPECT_THAT(of("return x[-1, None]"), HasSubstr("slice(x) 'M - 1' '0' : [1, K] f32"));
+  EXPECT_EQ(of("return x[:, :] + x[0:M]"), "  %6 = add(x, x) : [M, K] f32\n  return result = %6\n");
+  EXPECT_THAT(of("p, q = ts.split(ts.concat([x, y], axis=1), 2, axis=1)\nreturn q"),
+              HasSubstr("slice(%6) '0' 'K' : [M, K] f32"));
+  EXPECT_THAT(of("return ts.full((M, 2), 7, ts.i32)"), HasSubstr("broadcast(%6) : [M, 2] i32"));
+  EXPECT_THAT(of("return ts.embedding(x, i)"), HasSubstr("gather(x, i) : [M, K] f32"));
+}
+
+TEST(Graph, LibraryOps) {
+  EXPECT_THAT(of("return ts.layer_norm(b, gamma=x[0])"),
+              HasSubstr("layer_norm(%8, %7, none) {1} eps 1e-05 : [M, K] f32"));
+  EXPECT_THAT(of("return ts.rms_norm(x)"), HasSubstr("rms_norm(x, none) {1} eps 1e-06"));
+  EXPECT_THAT(of("return ts.op.flash_attention(x, y, y, causal=True)"),
+              HasSubstr("attention(x, y, y) {1} scale default : [M, K] f32"));
+  EXPECT_THAT(of("return ts.mse(b, b)", "ts.Tensor[ts.f32]"), HasSubstr("mse(%6, %7) : [] f32"));
+}
+
+TEST(Graph, LoopsAndConstantConditions) {
+  EXPECT_EQ(of("for t in range(3):\n    if t % 2 == 0:\n        x = x + t\nreturn x"), R"(  %6 = const 0 : f32
+  %7 = add(x, %6) : [M, K] f32
+  %8 = const 2 : f32
+  %9 = add(%7, %8) : [M, K] f32
+  return result = %9
+)");
+}
+
+TEST(Graph, KernelsUpdateEveryNameOfTheirTensor) {
+  EXPECT_EQ(of("z = y\nscale(z, f)\nt = x + 1.0\nscale(t, 2.0)\nreturn y + t, y"), R"(  launch.6 scale(y, f)
+  %7 = launch_result(%6) {0} : [M, K] f32
+  %8 = const 1 : f32
+  %9 = add(x, %8) : [M, K] f32
+  %10 = const 2 : f32
+  launch.11 scale(%9, %10)
+  %12 = launch_result(%11) {0} : [M, K] f32
+  %13 = add(%7, %12) : [M, K] f32
+  return y = %7
+  return result0 = %13
+)");
+}
+
+TEST(Graph, GraphFunctionsInline) {
+  EXPECT_EQ(of("return twice(twice(x))"), R"(  %6 = add(x, x) : [M, K] f32
+  %7 = add(%6, %6) : [M, K] f32
+  return result = %7
+)");
+}
+
+TEST(Graph, KernelsSpecialiseTheCaller) {
+  std::string source = "import tessera as ts\n@ts.kernel\ndef rows(X: ts.Tensor[\"R\", \"C\", ts.f32]):\n"
+                       "    for r in ts.tile.parallel(0, R, 4):\n        X[r:r+4, :] = X[r:r+4, :] * 2.0\n"
+                       "@ts.jit\ndef f(x: ts.Tensor[\"M\", \"D\", ts.f32]):\n    rows(x)\n"
+                       "    t = ts.zeros((8, 32))\n    rows(t)\n    return t\n";
+  FrontendOptions options = withDims({{"D", 16}});
+  options.kernel = "f";
+  std::string text = compile(source, options).text();
+  EXPECT_THAT(text, HasSubstr("specialized D=16"));
+  EXPECT_THAT(text, HasSubstr("uses rows\n  uses rows.1\n"));
+  EXPECT_THAT(text, HasSubstr("launch_result(%1) {0} : [M, 16] f32"));
+  options.dims.clear();
+  EXPECT_THAT(compile(source, options).text(), HasSubstr("[E_DIM_NOT_STATIC] in kernel 'rows'"));
+}
+
+TEST(Graph, ProductDims) {
+  std::string head = "import tessera as ts\n@ts.jit\ndef f(x: ts.Tensor[\"S\", \"H*K\", ts.f32]";
+  EXPECT_THAT(
+      compile(head + ", w: ts.Tensor[\"H\", \"K\", ts.f32]):\n    return x.reshape(S, H, K) * w\n").text(),
+      HasSubstr("reshape(x) : [S, H, K] f32"));
+  EXPECT_THAT(compile(head + "):\n    return x.reshape(-1)\n").text(), HasSubstr("reshape(x) : [H*K*S] f32"));
+}
+
+TEST(Graph, SeveralErrorsInLineOrder) {
+  Outcome out = compile(graphWith("a = x + w\nb2 = x @ y\nx[0, 0] = 1.0\nreturn a"), withKernel("k"));
+  ASSERT_EQ(out.diags.size(), 3u) << out.text();
+  EXPECT_EQ(out.diags[0].code, "E_SHAPE");
+  EXPECT_THAT(out.diags[0].message,
+              HasSubstr("'x' [M, K] and 'w' [K, N] do not broadcast: M would have to equal K"));
+  EXPECT_THAT(out.diags[1].message, HasSubstr("sums over K and M, which would have to be equal"));
+  EXPECT_EQ(out.diags[2].code, "E_IN_PLACE");
+}
+
+} // namespace
+} // namespace tessera::frontend::test
