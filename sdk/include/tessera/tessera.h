@@ -318,7 +318,8 @@ TSR_API tsr_status_t tsrLoadModuleFromSource(tsr_context_t context, const char *
  * the processor has; where none can run, IR in the bundle is compiled, if the compiler is installed.
  * TSR_EINVAL: no bundle, cut, damaged, or an image that does not load; TSR_UNIMPLEMENTED: made by another
  * version of the format; TSR_ENOTFOUND: nothing in it runs here. The text begins with a stable code
- * ("[E_BUNDLE_CORRUPT]") that `tsr explain` knows. A bundle is code: load only what you trust. */
+ * ("[E_BUNDLE_CORRUPT]") that `tsr explain` knows. A bundle is code: load only what you trust.
+ * Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrLoadModule(tsr_context_t context, const void *image, size_t size,
                                    tsr_module_t *module);
 
@@ -328,7 +329,8 @@ typedef struct tsr_load_options {
   void *log_user;
 } tsr_load_options_t;
 
-/* The same from a file. TSR_EIO: it cannot be read. `options` may be NULL. */
+/* The same from a file. TSR_EIO: it cannot be read. `options` may be NULL.
+ * Errors: TSR_EINVAL, TSR_EIO, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrLoadModuleFromFile(tsr_context_t context, const char *path,
                                            const tsr_load_options_t *options, tsr_module_t *module);
 
@@ -342,7 +344,8 @@ typedef struct tsr_image {
 
 /* Loads one raw image. Its format is seen from its first bytes; each kernel's symbol is the name in its
  * metadata. TSR_EINVAL: no image of a known format, metadata that does not read, a missing symbol, another
- * machine's code. TSR_UNIMPLEMENTED: a format that the context's backend, which is named, does not load. */
+ * machine's code. TSR_UNIMPLEMENTED: a format that the context's backend, which is named, does not load.
+ * Errors: TSR_EINVAL, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrLoadModuleEx(tsr_context_t context, const tsr_image_t *image, tsr_module_t *module);
 
 /* Destroys the module and its kernel handles. Launches queued before still run: the code stays until they are
