@@ -1,0 +1,33 @@
+// LLVM dialect -> LLVM IR -> optimised -> a file of LLVM's code generator: what every target that LLVM serves has
+// in common.
+#pragma once
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/CodeGen.h"
+#include <string>
+#include <string_view>
+
+namespace llvm {
+class Module;
+} // namespace llvm
+
+namespace tessera::emit {
+
+/// How LLVM names a target, and what its modules need besides.
+struct LlvmTarget {
+  std::string triple, cpu, features;
+  /// Sees the module before it is optimised: module flags, attributes of functions.
+  llvm::function_ref<void(llvm::Module &)> prepare = nullptr;
+  /// A declaration that the linker or the driver resolves; every other one that is still called after
+  /// optimisation is an error, since no target here has a run-time library.
+  llvm::function_ref<bool(std::string_view symbol)> mayCall = nullptr;
+};
+
+/// Compiles the module's functions; `bytes` receives assembly text or an object file. Arithmetic is as written:
+/// nothing is contracted, no function is approximated. False with the reason, LLVM's own words included, when it
+/// cannot. Thread-safe; each call has its own LLVMContext. The module's dialects must have their translation to
+/// LLVM IR registered in its context, and LLVM's target must have been initialised.
+[[nodiscard]] bool emitFile(mlir::ModuleOp llvmDialect, const LlvmTarget &, llvm::CodeGenFileType, std::string &bytes,
+                            std::string &why);
+
+} // namespace tessera::emit
