@@ -1,0 +1,114 @@
+#include "plugins/levelzero/codegen/Target.h"
+#include "compiler/target/emit/LlvmEmission.h"
+#include "llvm/Support/TargetSelect.h"
+#include <mutex>
+
+using namespace mlir;
+
+namespace tessera::levelzero {
+namespace {
+
+// Names of OpenCL C's functions, as SPIR-V's producers and consumers agree on them: (unsigned) -> size_t or void.
+constexpr StringLiteral kLocalId = "_Z12get_local_idj";
+constexpr StringLiteral kGroupId = "_Z12get_group_idj";
+constexpr StringLiteral kGroupCount = "_Z14get_num_groupsj";
+constexpr StringLiteral kBarrier = "_Z7barrierj";
+constexpr int32_t kLocalAndGlobalFence = 3;
+
+void initializeOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeSPIRVTargetInfo();
+    LLVMInitializeSPIRVTarget();
+    LLVMInitializeSPIRVTargetMC();
+    LLVMInitializeSPIRVAsmPrinter();
+  });
+}
+
+bool isBuiltin(std::string_view symbol) {
+  return llvm::is_contained({kLocalId, kGroupId, kGroupCount, kBarrier}, StringRef(symbol));
+}
+
+/// The declaration of a built-in function in the module around the insertion point.
+LLVM::LLVMFuncOp builtin(ImplicitLocOpBuilder &b, StringRef name, Type result) {
+  Operation *module = b.getInsertionBlock()->getParentOp()->getParentOfType<mlir::gpu::GPUModuleOp>();
+  if (auto known = SymbolTable::lookupSymbolIn(module, name)) return cast<LLVM::LLVMFuncOp>(known);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&module->getRegion(0).front());
+  auto type = LLVM::LLVMFunctionType::get(result, {b.getI32Type()});
+  auto function =
+      LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::External, false, LLVM::CConv::SPIR_FUNC);
+  function.setNoUnwind(true);
+  function.setWillReturn(true);
+  if (name == kBarrier) {
+    function.setConvergent(true);
+  } else {
+    using Effect = LLVM::ModRefInfo;
+    function.setMemoryEffectsAttr(LLVM::MemoryEffectsAttr::get(
+        b.getContext(), SmallVector<Effect>(6, Effect::NoModRef)));
+  }
+  return function;
+}
+
+class LevelZero final : public gpu::Vendor {
+public:
+  StringRef kind() const override { return "levelzero"; }
+  StringRef format() const override { return "spirv"; }
+  /// 1.2: newer ones are refused by drivers of 2022, 1.0 has no sub-group size.
+  StringRef triple() const override { return "spirv64v1.2-unknown-unknown"; }
+  StringRef features(const gpu::GpuTarget &) const override { return ""; }
+  void registerDialects(DialectRegistry &) const override {} // calls of the LLVM dialect suffice
+
+  Value emitId(ImplicitLocOpBuilder &b, gpu::Id id, unsigned dim, int64_t) const override {
+    StringRef name = id == gpu::Id::Thread ? kLocalId : id == gpu::Id::Block ? kGroupId : kGroupCount;
+    auto call = LLVM::CallOp::create(b, builtin(b, name, b.getI64Type()),
+                                     ValueRange{LLVM::ConstantOp::create(b, b.getI32Type(), dim)});
+    call.setCConv(LLVM::CConv::SPIR_FUNC);
+    return call.getResult();
+  }
+
+  void emitBarrier(ImplicitLocOpBuilder &b) const override {
+    auto call =
+        LLVM::CallOp::create(b, builtin(b, kBarrier, LLVM::LLVMVoidType::get(b.getContext())),
+                             ValueRange{LLVM::ConstantOp::create(b, b.getI32Type(), kLocalAndGlobalFence)});
+    call.setCConv(LLVM::CConv::SPIR_FUNC);
+    call.setConvergent(true);
+  }
+
+  void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block,
+                  const gpu::GpuTarget &target) const override {
+    Builder b(function.getContext());
+    function.setCConv(LLVM::CConv::SPIR_KERNEL);
+    function.setReqdWorkGroupSizeAttr(b.getDenseI32ArrayAttr(block));
+    function.setIntelReqdSubGroupSizeAttr(b.getI32IntegerAttr(int32_t(target.warpSize)));
+  }
+
+  /// The device's instructions work on 32 and 64 bits, and those on floats are extensions.
+  bool hasAtomic(std::optional<LLVM::AtomicBinOp> kind, Type type) const override {
+    if (type.getIntOrFloatBitWidth() < 32) return false;
+    return !isa<FloatType>(type) || !kind || kind == LLVM::AtomicBinOp::xchg;
+  }
+
+  bool emitAssembly(ModuleOp module, const gpu::GpuTarget &, std::string &text, std::string &why) const override {
+    return emit(module, llvm::CodeGenFileType::AssemblyFile, text, why);
+  }
+  bool emitObject(ModuleOp module, const gpu::GpuTarget &, std::string &bytes, std::string &why) const override {
+    return emit(module, llvm::CodeGenFileType::ObjectFile, bytes, why);
+  }
+
+private:
+  bool emit(ModuleOp module, llvm::CodeGenFileType type, std::string &out, std::string &why) const {
+    initializeOnce();
+    emit::LlvmTarget llvmTarget{triple().str(), "", "", nullptr, isBuiltin};
+    return emit::emitFile(module, llvmTarget, type, out, why);
+  }
+};
+
+} // namespace
+
+const gpu::Vendor &vendor() {
+  static const LevelZero instance;
+  return instance;
+}
+
+} // namespace tessera::levelzero

@@ -1,0 +1,98 @@
+#include "plugins/ptx/codegen/Target.h"
+#include "compiler/target/emit/LlvmEmission.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/TargetSelect.h"
+#include <mutex>
+
+using namespace mlir;
+
+namespace tessera::ptx {
+namespace {
+
+void initializeOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
+/// A kernel may declare `limit` bytes of shared memory; what needs more is sized at launch, which PTX writes as an
+/// external array of no length.
+void useDynamicSharedMemory(llvm::Module &module, uint64_t limit) {
+  for (llvm::GlobalVariable &global : llvm::make_early_inc_range(module.globals())) {
+    if (global.getAddressSpace() != gpu::kSharedSpace) continue;
+    if (module.getDataLayout().getTypeAllocSize(global.getValueType()) <= limit) continue;
+    auto *type = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), 0);
+    auto *dynamic = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, "",
+                                             &global, llvm::GlobalValue::NotThreadLocal, gpu::kSharedSpace);
+    dynamic->takeName(&global);
+    dynamic->setAlignment(global.getAlign().valueOrOne());
+    global.replaceAllUsesWith(dynamic);
+    global.eraseFromParent();
+  }
+}
+
+class Ptx final : public gpu::Vendor {
+public:
+  StringRef kind() const override { return "ptx"; }
+  StringRef format() const override { return "ptx"; }
+  StringRef triple() const override { return "nvptx64-nvidia-cuda"; }
+  StringRef features(const gpu::GpuTarget &target) const override {
+    return target.arch == "sm_80" ? "+ptx81" : "+ptx84"; // drivers of CUDA 12.1 and 12.4
+  }
+  void registerDialects(DialectRegistry &registry) const override { registerNVVMDialectTranslation(registry); }
+
+  Value emitId(ImplicitLocOpBuilder &b, gpu::Id id, unsigned dim, int64_t bound) const override {
+    Type i32 = b.getI32Type();
+    auto range = LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, bound);
+    auto make = [&]<typename X, typename Y, typename Z>() -> Value {
+      if (dim == 0) return X::create(b, i32, range);
+      if (dim == 1) return Y::create(b, i32, range);
+      return Z::create(b, i32, range);
+    };
+    switch (id) {
+    case gpu::Id::Thread:
+      return make.operator()<NVVM::ThreadIdXOp, NVVM::ThreadIdYOp, NVVM::ThreadIdZOp>();
+    case gpu::Id::Block:
+      return make.operator()<NVVM::BlockIdXOp, NVVM::BlockIdYOp, NVVM::BlockIdZOp>();
+    case gpu::Id::GridSize:
+      return make.operator()<NVVM::GridDimXOp, NVVM::GridDimYOp, NVVM::GridDimZOp>();
+    }
+    llvm_unreachable("all coordinates are listed");
+  }
+
+  void emitBarrier(ImplicitLocOpBuilder &b) const override { NVVM::BarrierOp::create(b); }
+
+  void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block, const gpu::GpuTarget &) const override {
+    Builder b(function.getContext());
+    function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+    function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr(block));
+  }
+
+  bool emitAssembly(ModuleOp module, const gpu::GpuTarget &target, std::string &text,
+                    std::string &why) const override {
+    initializeOnce();
+    auto prepare = [&](llvm::Module &ir) { useDynamicSharedMemory(ir, target.staticShared); };
+    emit::LlvmTarget llvmTarget{triple().str(), target.arch.str(), features(target).str(), prepare};
+    return emit::emitFile(module, llvmTarget, llvm::CodeGenFileType::AssemblyFile, text, why);
+  }
+  bool emitObject(ModuleOp module, const gpu::GpuTarget &target, std::string &bytes,
+                  std::string &why) const override {
+    return emitAssembly(module, target, bytes, why);
+  }
+};
+
+} // namespace
+
+const gpu::Vendor &vendor() {
+  static const Ptx instance;
+  return instance;
+}
+
+} // namespace tessera::ptx

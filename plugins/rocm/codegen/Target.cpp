@@ -1,0 +1,112 @@
+#include "plugins/rocm/codegen/Target.h"
+#include "compiler/target/emit/Linker.h"
+#include "compiler/target/emit/LlvmEmission.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/TargetSelect.h"
+#include <mutex>
+
+using namespace mlir;
+
+namespace tessera::rocm {
+namespace {
+
+/// 5 is what ROCm 5.7 and later load; LLVM's own default asks for a newer one.
+constexpr uint32_t kCodeObjectVersion = 500;
+constexpr unsigned kConstantSpace = 4;
+
+void initializeOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTarget();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUAsmPrinter();
+  });
+}
+
+class Rocm final : public gpu::Vendor {
+public:
+  StringRef kind() const override { return "rocm"; }
+  StringRef format() const override { return "hsaco"; }
+  StringRef triple() const override { return "amdgcn-amd-amdhsa"; }
+  StringRef features(const gpu::GpuTarget &) const override { return ""; } // the architecture says them all
+  void registerDialects(DialectRegistry &registry) const override { registerROCDLDialectTranslation(registry); }
+
+  Value emitId(ImplicitLocOpBuilder &b, gpu::Id id, unsigned dim, int64_t bound) const override {
+    Type i32 = b.getI32Type();
+    auto range = LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, bound);
+    auto make = [&]<typename X, typename Y, typename Z>() -> Value {
+      if (dim == 0) return X::create(b, i32, range);
+      if (dim == 1) return Y::create(b, i32, range);
+      return Z::create(b, i32, range);
+    };
+    switch (id) {
+    case gpu::Id::Thread:
+      return make.operator()<ROCDL::ThreadIdXOp, ROCDL::ThreadIdYOp, ROCDL::ThreadIdZOp>();
+    case gpu::Id::Block:
+      return make.operator()<ROCDL::BlockIdXOp, ROCDL::BlockIdYOp, ROCDL::BlockIdZOp>();
+    case gpu::Id::GridSize:
+      return emitGridSize(b, dim);
+    }
+    llvm_unreachable("all coordinates are listed");
+  }
+
+  void emitBarrier(ImplicitLocOpBuilder &b) const override {
+    LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, "workgroup");
+    ROCDL::SBarrierOp::create(b);
+    LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, "workgroup");
+  }
+
+  void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block, const gpu::GpuTarget &) const override {
+    Builder b(function.getContext());
+    std::string threads = std::to_string(int64_t(block[0]) * block[1] * block[2]);
+    function->setAttr(ROCDL::ROCDLDialect::getKernelFuncAttrName(), b.getUnitAttr());
+    function->setAttr(ROCDL::ROCDLDialect::getReqdWorkGroupSizeAttrName(), b.getDenseI32ArrayAttr(block));
+    function->setAttr(ROCDL::ROCDLDialect::getFlatWorkGroupSizeAttrName(),
+                      b.getStringAttr(threads + "," + threads));
+  }
+
+  bool emitAssembly(ModuleOp module, const gpu::GpuTarget &target, std::string &text,
+                    std::string &why) const override {
+    return emit(module, target, llvm::CodeGenFileType::AssemblyFile, text, why);
+  }
+  bool emitObject(ModuleOp module, const gpu::GpuTarget &target, std::string &bytes,
+                  std::string &why) const override {
+    std::string object;
+    return emit(module, target, llvm::CodeGenFileType::ObjectFile, object, why) &&
+           emit::linkShared(object, bytes, why);
+  }
+
+private:
+  /// The number of blocks is the first of the hidden arguments of code object version 5, three i32.
+  static Value emitGridSize(ImplicitLocOpBuilder &b, unsigned dim) {
+    auto pointer = LLVM::LLVMPointerType::get(b.getContext(), kConstantSpace);
+    Value hidden = LLVM::CallIntrinsicOp::create(b, pointer, b.getStringAttr("llvm.amdgcn.implicitarg.ptr"),
+                                                 ValueRange())
+                       .getResults();
+    Value address =
+        LLVM::GEPOp::create(b, pointer, b.getI32Type(), hidden, ArrayRef<LLVM::GEPArg>{int32_t(dim)});
+    return LLVM::LoadOp::create(b, b.getI32Type(), address, 4);
+  }
+
+  bool emit(ModuleOp module, const gpu::GpuTarget &target, llvm::CodeGenFileType type, std::string &out,
+            std::string &why) const {
+    initializeOnce();
+    auto prepare = [](llvm::Module &ir) {
+      ir.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", kCodeObjectVersion);
+    };
+    emit::LlvmTarget llvmTarget{triple().str(), target.arch.str(), features(target).str(), prepare};
+    return emit::emitFile(module, llvmTarget, type, out, why);
+  }
+};
+
+} // namespace
+
+const gpu::Vendor &vendor() {
+  static const Rocm instance;
+  return instance;
+}
+
+} // namespace tessera::rocm
