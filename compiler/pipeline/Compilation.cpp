@@ -222,9 +222,6 @@ CompileStatus Compilation::entries(std::vector<BundleEntry> &out) {
     sound = sound && KernelMetadata::fromYaml(out.back().metadata, meta, why);
   };
   module_.get()->walk([&](target::KernelInfoOp info) { add(info.getEntry(), info.getMetadata()); });
-  module_.get()->walk([&](mlir::gpu::GPUFuncOp kernel) {
-    if (auto metadata = kernel->getAttrOfType<StringAttr>(target::kMetadata)) add(kernel.getName(), metadata);
-  });
   if (sound && !out.empty()) return CompileStatus::Ok;
   return fail(CompileStatus::BackendFailure, "E_INTERNAL",
               out.empty() ? "the target module has no kernel"

@@ -1,26 +1,23 @@
 #include "compiler/pipeline/Images.h"
+#include "compiler/pipeline/Vendors.h"
 
 namespace tessera {
+namespace {
 
-CompileStatus noMachineCode(Compilation &c) {
-  return c.fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
-                "TSR_UNIMPLEMENTED: machine code for target '" + c.targetName() + "' is not built",
-                "--emit target prints the kernel before instruction selection");
-}
-
-CompileStatus makeUnit(Compilation &c, CodeUnit &out) {
-  if (c.gpu()) return noMachineCode(c);
-  if (auto status = c.entries(out.entries); status != CompileStatus::Ok) return status;
-  std::string why;
-  if (cpu::emitObject(*c.image(), c.target(), out.code, why)) return CompileStatus::Ok;
+CompileStatus backendFailure(Compilation &c, const std::string &why) {
   return c.fail(CompileStatus::BackendFailure, "E_BACKEND", "LLVM could not compile the kernel: " + why);
 }
 
-bool makeImages(const cpu::CpuTarget &target, std::vector<CodeUnit> units, std::vector<BundleImage> &images,
-                std::string &why) {
+ImageFormat formatOf(const gpu::GpuTarget &gpu) {
+  llvm::StringRef format = findVendor(gpu.kind)->format();
+  return format == "ptx" ? ImageFormat::Ptx : format == "hsaco" ? ImageFormat::Hsaco : ImageFormat::Spirv;
+}
+
+bool makeCpuImage(const ImageTarget &target, std::vector<CodeUnit> units, std::vector<BundleImage> &images,
+                  std::string &why) {
   BundleImage image;
-  image.target = "cpu:" + target.cpu;
-  image.features = target.required;
+  image.target = target.name();
+  image.features = target.cpu.required;
   std::vector<std::string> objects, symbols;
   for (CodeUnit &unit : units) {
     objects.push_back(std::move(unit.code));
@@ -31,6 +28,39 @@ bool makeImages(const cpu::CpuTarget &target, std::vector<CodeUnit> units, std::
   }
   if (!cpu::linkShared(objects, symbols, image.data, why)) return false;
   images.push_back(std::move(image));
+  return true;
+}
+
+} // namespace
+
+CompileStatus emitAssembly(Compilation &c, std::string &text) {
+  std::string why;
+  const gpu::GpuTarget *gpu = c.gpu();
+  bool done = gpu ? findVendor(gpu->kind)->emitAssembly(*c.image(), *gpu, text, why)
+                  : cpu::emitAssembly(*c.image(), c.target(), text, why);
+  return done ? CompileStatus::Ok : backendFailure(c, why);
+}
+
+CompileStatus makeUnit(Compilation &c, CodeUnit &out) {
+  if (auto status = c.entries(out.entries); status != CompileStatus::Ok) return status;
+  std::string why;
+  const gpu::GpuTarget *gpu = c.gpu();
+  bool done = gpu ? findVendor(gpu->kind)->emitObject(*c.image(), *gpu, out.code, why)
+                  : cpu::emitObject(*c.image(), c.target(), out.code, why);
+  return done ? CompileStatus::Ok : backendFailure(c, why);
+}
+
+bool makeImages(const ImageTarget &target, std::vector<CodeUnit> units, std::vector<BundleImage> &images,
+                std::string &why) {
+  if (!target.gpu) return makeCpuImage(target, std::move(units), images, why);
+  for (CodeUnit &unit : units) {
+    BundleImage image;
+    image.target = target.name();
+    image.format = formatOf(*target.gpu);
+    image.data = std::move(unit.code);
+    image.entries = std::move(unit.entries);
+    images.push_back(std::move(image));
+  }
   return true;
 }
 

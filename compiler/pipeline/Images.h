@@ -7,18 +7,29 @@ namespace tessera {
 
 /// Machine code of one compilation, before what joins it to others.
 struct CodeUnit {
-  std::string code; // CPU: an ELF object
+  std::string code; // CPU: an ELF object; GPUs: what the driver loads
   std::vector<BundleEntry> entries;
 };
+
+/// What the images of one target are for.
+struct ImageTarget {
+  ImageTarget() = default;
+  explicit ImageTarget(const Compilation &c) : cpu(c.target()), gpu(c.gpu()) {}
+  /// "cpu:x86-64-v3", "ptx:sm_90".
+  std::string name() const { return gpu ? gpu->name() : "cpu:" + cpu.cpu; }
+
+  cpu::CpuTarget cpu;
+  const gpu::GpuTarget *gpu = nullptr; // set: `cpu` has no meaning
+};
+
+/// Assembly text of a compilation that has reached Level::Target.
+[[nodiscard]] CompileStatus emitAssembly(Compilation &compilation, std::string &text);
 
 /// Code and entries of a compilation that has reached Level::Target.
 [[nodiscard]] CompileStatus makeUnit(Compilation &compilation, CodeUnit &out);
 
-/// The failure of asking for machine code of a target without a code generator.
-[[nodiscard]] CompileStatus noMachineCode(Compilation &compilation);
-
-/// Joins the units of one target and appends its image, or images.
-[[nodiscard]] bool makeImages(const cpu::CpuTarget &target, std::vector<CodeUnit> units,
+/// Joins the units of one target and appends its image; on a GPU each unit is an image.
+[[nodiscard]] bool makeImages(const ImageTarget &target, std::vector<CodeUnit> units,
                               std::vector<BundleImage> &images, std::string &why);
 
 } // namespace tessera

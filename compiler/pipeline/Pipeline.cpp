@@ -2,6 +2,8 @@
 // tiling and fusion groups, 5 and 6 apply what was decided, after which the memory plan is made again.
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Passes.h"
+#include "compiler/pipeline/Vendors.h"
+#include "compiler/target/gpu/ConvertToLlvm.h"
 #include "compiler/target/gpu/Lowering.h"
 #include "compiler/tile/Transforms/ExpandMath.h"
 #include "mlir/Conversion/Passes.h"
@@ -58,7 +60,8 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createTilePlanMemory());
 }
 
-/// 7. for a GPU: what every vendor's half converts. Functions expand once tiles have become scalars.
+/// 7. for a GPU: thread programs, the same for every vendor, then a vendor's own. Functions expand once tiles have
+/// become scalars.
 void addGpuTargetPasses(PassManager &pm, const PipelineOptions &options) {
   pm.addPass(gpu::createLowerTilePass(*options.gpu));
   pm.addPass(createCanonicalizerPass());
@@ -66,6 +69,7 @@ void addGpuTargetPasses(PassManager &pm, const PipelineOptions &options) {
   pm.addPass(tile::createExpandMathPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  gpu::addLlvmPasses(pm, *options.gpu, *findVendor(options.gpu->kind));
 }
 
 void addTargetPasses(PassManager &pm, const PipelineOptions &options) {

@@ -51,7 +51,7 @@ private:
 
   CompileStatus addTarget(const std::string &target) {
     const bool first = bundle_.images.empty();
-    cpu::CpuTarget resolved;
+    ImageTarget resolved;
     std::vector<CodeUnit> units;
     for (const std::string &kernel : kernels_) {
       CompileOptions one = options_;
@@ -65,11 +65,11 @@ private:
       for (Diagnostic &d : found)
         if (first || d.severity == Diagnostic::Severity::Error) diags_.push_back(std::move(d));
       if (status != CompileStatus::Ok) return status;
-      resolved = c.target();
+      resolved = ImageTarget(c);
     }
     const bool known =
         std::any_of(bundle_.images.begin(), bundle_.images.end(), [&](const BundleImage &image) {
-          return image.target == "cpu:" + resolved.cpu; // "cpu" and this machine's name are one target
+          return image.target == resolved.name(); // "cpu" and this machine's name are one target
         });
     if (known) return CompileStatus::Ok;
     std::string why;
@@ -134,9 +134,7 @@ public:
         out += (i ? "---\n" : "") + unit.entries[i].metadata;
       return CompileStatus::Ok;
     case Emit::Assembly:
-      if (c.gpu()) return noMachineCode(c);
-      if (cpu::emitAssembly(*c.image(), c.target(), out, why)) return CompileStatus::Ok;
-      return c.fail(CompileStatus::BackendFailure, "E_BACKEND", "LLVM could not compile the kernel: " + why);
+      return emitAssembly(c, out);
     case Emit::Object: {
       auto status = makeUnit(c, unit);
       out = std::move(unit.code);

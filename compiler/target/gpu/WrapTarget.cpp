@@ -1,13 +1,12 @@
 // gpu.module -> target.module: what one image of a GPU holds.
 #include "compiler/target/IR/TargetDialect.h"
 #include "compiler/target/gpu/ConvertToLlvm.h"
+#include "compiler/target/lower/TileLowering.h"
 
 using namespace mlir;
 
 namespace tessera::gpu {
 namespace {
-
-constexpr StringLiteral kMetadata = "target.metadata";
 
 struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WrapTargetPass)
@@ -26,9 +25,9 @@ struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
     for (auto module : llvm::make_early_inc_range(getOperation().getOps<mlir::gpu::GPUModuleOp>())) {
       for (Operation &op : llvm::make_early_inc_range(*module.getBody())) {
         op.moveBefore(&body, body.end());
-        auto metadata = op.getAttrOfType<StringAttr>(kMetadata);
+        auto metadata = op.getAttrOfType<StringAttr>(target::kMetadata);
         if (!metadata) continue;
-        op.removeAttr(kMetadata);
+        op.removeAttr(target::kMetadata);
         OpBuilder inner = OpBuilder::atBlockEnd(&body);
         StringAttr symbol = SymbolTable::getSymbolName(&op);
         target::KernelInfoOp::create(inner, op.getLoc(), symbol, FlatSymbolRefAttr::get(symbol), metadata);
