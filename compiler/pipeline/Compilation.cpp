@@ -27,8 +27,9 @@ namespace {
 std::unique_ptr<MLIRContext> makeContext() {
   DialectRegistry registry;
   registry.insert<graph::GraphDialect, schedule::ScheduleDialect, tile::TileDialect, target::TargetDialect,
-                  arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, mlir::gpu::GPUDialect, LLVM::LLVMDialect,
-                  math::MathDialect, scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+                  arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, mlir::gpu::GPUDialect,
+                  LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect,
+                  vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   // A kernel is small: threads would cost more than they save.

@@ -60,8 +60,8 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createTilePlanMemory());
 }
 
-/// 7. for a GPU: thread programs, the same for every vendor, then a vendor's own. Functions expand once tiles have
-/// become scalars.
+/// 7. for a GPU: thread programs, the same for every vendor, then a vendor's own. Functions expand once tiles
+/// have become scalars.
 void addGpuTargetPasses(PassManager &pm, const PipelineOptions &options) {
   pm.addPass(gpu::createLowerTilePass(*options.gpu));
   pm.addPass(createCanonicalizerPass());

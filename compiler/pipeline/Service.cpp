@@ -119,7 +119,6 @@ public:
                   : what == Emit::Tile     ? Level::Tile
                                            : Level::Target;
     if (auto status = c.advance(level); status != CompileStatus::Ok) return status;
-    std::string why;
     CodeUnit unit;
     switch (what) {
     case Emit::Graph:

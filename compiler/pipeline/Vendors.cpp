@@ -20,7 +20,8 @@ const gpu::Vendor *findVendor(llvm::StringRef kind) {
 
 namespace {
 struct GpuPipelineOptions : mlir::PassPipelineOptions<GpuPipelineOptions> {
-  Option<std::string> target{*this, "target", llvm::cl::desc("kind:architecture"), llvm::cl::init("ptx:sm_90")};
+  Option<std::string> target{*this, "target", llvm::cl::desc("kind:architecture"),
+                             llvm::cl::init("ptx:sm_90")};
 };
 } // namespace
 

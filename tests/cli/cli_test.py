@@ -386,10 +386,14 @@ class Compile(Cli):
         self.assertEqual(result.status, 1, result.errors)
         self.assertRegex(result.errors, r"\[E_[A-Z0-9_]+\]")
 
-    def test_other_targets_are_refused_by_name(self):
-        for target in ("ptx:sm_90a", "rocm:gfx942", "levelzero:pvc"):
+    def test_gpus(self):
+        result = self.call("compile", self.file, "--emit", "asm", "--target", "ptx:sm_90")
+        self.assertEqual((result.status, result.errors), (0, ""))
+        self.assertIn(".target sm_90", result.output)
+        for target, known in (("ptx:sm_20", "ptx:sm_80, ptx:sm_90"), ("rocm", "rocm:gfx90a, rocm:gfx1100"),
+                              ("levelzero:dg9", "levelzero:pvc")):
             result = self.call("compile", self.file, "--emit", "asm", "--target", target)
-            self.refused(result, "E_UNIMPLEMENTED")
+            self.refused(result, "E_TARGET_UNKNOWN", known)
 
 
 class Information(Cli):

@@ -1,7 +1,7 @@
 // tsr-opt: reads IR of any level, runs passes on it, prints it. For tests and for looking at single passes.
 #include "compiler/pipeline/Passes.h"
-#include "compiler/target/gpu/Lowering.h"
 #include "compiler/pipeline/Vendors.h"
+#include "compiler/target/gpu/Lowering.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -18,9 +18,9 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<tessera::graph::GraphDialect, tessera::schedule::ScheduleDialect,
                   tessera::tile::TileDialect, tessera::target::TargetDialect, mlir::arith::ArithDialect,
-                  mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
-                  mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
-                  mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
+                  mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::gpu::GPUDialect,
+                  mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
+                  mlir::scf::SCFDialect, mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
   for (const tessera::gpu::Vendor *vendor : tessera::gpuVendors())
     vendor->registerDialects(registry);
   mlir::registerTransformsPasses();

@@ -193,8 +193,6 @@ INSTANTIATE_TEST_SUITE_P(
     All, RefusalTest,
     testing::Values(
         Refusal{"Target", kScale, "gpu", "standard", CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "gpu"},
-        Refusal{"Ptx", kScale, "ptx:sm_90", "standard", CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
-                "TSR_UNIMPLEMENTED"},
         Refusal{"NoKernel", "import tessera as ts\n", "cpu", "standard", CompileStatus::BadProgram,
                 "E_NO_KERNEL", "no tile kernel"},
         Refusal{"GpuArch", kScale, "ptx:sm_20", "standard", CompileStatus::BadProgram, "E_TARGET_UNKNOWN",
@@ -239,7 +237,7 @@ TEST(Pipeline, FusedAndUnfusedAgree) {
     std::vector<CodeUnit> units(1);
     std::vector<BundleImage> images;
     ASSERT_EQ(makeUnit(c, units[0]), CompileStatus::Ok);
-    ASSERT_TRUE(makeImages(c.target(), std::move(units), images, why)) << why;
+    ASSERT_TRUE(makeImages(ImageTarget(c), std::move(units), images, why)) << why;
     Loaded code;
     ASSERT_NO_FATAL_FAILURE(code.open(images.at(0)));
     KernelMetadata meta;

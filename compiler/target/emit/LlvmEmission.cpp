@@ -44,7 +44,8 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
 std::string unresolved(const llvm::Module &module, const LlvmTarget &target) {
   for (const llvm::Function &f : module)
     if (f.isDeclaration() && !f.isIntrinsic() && !f.use_empty())
-      if (std::string_view name(f.getName()); !target.mayCall || !target.mayCall(name)) return std::string(name);
+      if (std::string_view name(f.getName()); !target.mayCall || !target.mayCall(name))
+        return std::string(name);
   return {};
 }
 

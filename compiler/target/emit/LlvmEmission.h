@@ -1,5 +1,5 @@
-// LLVM dialect -> LLVM IR -> optimised -> a file of LLVM's code generator: what every target that LLVM serves has
-// in common.
+// LLVM dialect -> LLVM IR -> optimised -> a file of LLVM's code generator: what every target that LLVM serves
+// has in common.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -23,11 +23,11 @@ struct LlvmTarget {
   llvm::function_ref<bool(std::string_view symbol)> mayCall = nullptr;
 };
 
-/// Compiles the module's functions; `bytes` receives assembly text or an object file. Arithmetic is as written:
-/// nothing is contracted, no function is approximated. False with the reason, LLVM's own words included, when it
-/// cannot. Thread-safe; each call has its own LLVMContext. The module's dialects must have their translation to
-/// LLVM IR registered in its context, and LLVM's target must have been initialised.
-[[nodiscard]] bool emitFile(mlir::ModuleOp llvmDialect, const LlvmTarget &, llvm::CodeGenFileType, std::string &bytes,
-                            std::string &why);
+/// Compiles the module's functions; `bytes` receives assembly text or an object file. Arithmetic is as
+/// written: nothing is contracted, no function is approximated. False with the reason, LLVM's own words
+/// included, when it cannot. Thread-safe; each call has its own LLVMContext. The module's dialects must have
+/// their translation to LLVM IR registered in its context, and LLVM's target must have been initialised.
+[[nodiscard]] bool emitFile(mlir::ModuleOp llvmDialect, const LlvmTarget &, llvm::CodeGenFileType,
+                            std::string &bytes, std::string &why);
 
 } // namespace tessera::emit

@@ -26,7 +26,8 @@ struct ConvertFunc : ConvertOpToLLVMPattern<mlir::gpu::GPUFuncOp> {
   ConvertFunc(const LLVMTypeConverter &types, const GpuTarget &target, const Vendor &vendor)
       : ConvertOpToLLVMPattern(types), target_(target), vendor_(vendor) {}
 
-  LogicalResult matchAndRewrite(mlir::gpu::GPUFuncOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(mlir::gpu::GPUFuncOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     DenseI32ArrayAttr block = op.getKnownBlockSizeAttr();
     if (op.isKernel() && (!block || block.size() != 3))
       return op.emitOpError("has no known_block_size of three numbers");
@@ -35,15 +36,16 @@ struct ConvertFunc : ConvertOpToLLVMPattern<mlir::gpu::GPUFuncOp> {
     TypeConverter::SignatureConversion signature(op.getNumArguments());
     auto type = getTypeConverter()->convertFunctionSignature(op.getFunctionType(), false, false, signature);
     if (!type) return rewriter.notifyMatchFailure(op, "its types have no LLVM form");
-    auto function = LLVM::LLVMFuncOp::create(rewriter, op.getLoc(), op.getName(), type,
-                                             op.isKernel() ? LLVM::Linkage::External : LLVM::Linkage::Internal,
-                                             false, LLVM::CConv::C);
+    auto function = LLVM::LLVMFuncOp::create(
+        rewriter, op.getLoc(), op.getName(), type,
+        op.isKernel() ? LLVM::Linkage::External : LLVM::Linkage::Internal, false, LLVM::CConv::C);
     if (auto args = op.getArgAttrsAttr()) function.setArgAttrsAttr(args);
     for (NamedAttribute attribute : op->getDiscardableAttrs())
       if (attribute.getNameDialect() && !isa<mlir::gpu::GPUDialect>(attribute.getNameDialect()))
         function->setAttr(attribute.getName(), attribute.getValue());
     rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
-    if (failed(rewriter.convertRegionTypes(&function.getBody(), *getTypeConverter(), &signature))) return failure();
+    if (failed(rewriter.convertRegionTypes(&function.getBody(), *getTypeConverter(), &signature)))
+      return failure();
     if (op.isKernel()) vendor_.markKernel(function, block, target_);
     if (block) function->setAttr("known_block_size", block);
     rewriter.eraseOp(op);
@@ -67,10 +69,14 @@ template <typename Op, Id id> struct ConvertId : ConvertOpToLLVMPattern<Op> {
   ConvertId(const LLVMTypeConverter &types, const Vendor &vendor)
       : ConvertOpToLLVMPattern<Op>(types), vendor_(vendor) {}
 
-  LogicalResult matchAndRewrite(Op op, typename Op::Adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(Op op, typename Op::Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     unsigned dim = static_cast<unsigned>(op.getDimension());
     DenseI32ArrayAttr block = blockSize(op);
-    int64_t bound = id == Id::Block ? kMaxGrid : id == Id::GridSize ? kMaxGrid + 1 : block ? block[dim] : 1024;
+    int64_t bound = id == Id::Block      ? kMaxGrid
+                    : id == Id::GridSize ? kMaxGrid + 1
+                    : block              ? block[dim]
+                                         : 1024;
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value value = vendor_.emitId(b, id, dim, bound);
     Type index = this->getTypeConverter()->getIndexType();
@@ -87,8 +93,8 @@ struct ConvertBlockDim : ConvertOpToLLVMPattern<mlir::gpu::BlockDimOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     DenseI32ArrayAttr block = blockSize(op);
     if (!block) return rewriter.notifyMatchFailure(op, "the block size is not known");
-    rewriter.replaceOpWithNewOp<LLVM::ConstantOp>(
-        op, getTypeConverter()->getIndexType(), block[static_cast<unsigned>(op.getDimension())]);
+    rewriter.replaceOpWithNewOp<LLVM::ConstantOp>(op, getTypeConverter()->getIndexType(),
+                                                  block[static_cast<unsigned>(op.getDimension())]);
     return success();
   }
 };
@@ -119,7 +125,9 @@ struct ConvertToLlvmPass : PassWrapper<ConvertToLlvmPass, OperationPass<mlir::gp
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertToLlvmPass)
   ConvertToLlvmPass(const GpuTarget &target, const Vendor &vendor) : target_(target), vendor_(vendor) {}
   StringRef getArgument() const final { return "gpu-to-llvm"; }
-  StringRef getDescription() const final { return "turn thread programs into a vendor's flavour of the LLVM dialect"; }
+  StringRef getDescription() const final {
+    return "turn thread programs into a vendor's flavour of the LLVM dialect";
+  }
   void getDependentDialects(DialectRegistry &registry) const final {
     registry.insert<LLVM::LLVMDialect>();
     vendor_.registerDialects(registry);
@@ -139,8 +147,8 @@ struct ConvertToLlvmPass : PassWrapper<ConvertToLlvmPass, OperationPass<mlir::gp
     patterns.add<ConvertReturn, ConvertBlockDim>(types);
     patterns.add<FuseMultiplyAdd>(&context);
     patterns.add<ConvertBarrier, ConvertId<mlir::gpu::ThreadIdOp, Id::Thread>,
-                 ConvertId<mlir::gpu::BlockIdOp, Id::Block>, ConvertId<mlir::gpu::GridDimOp, Id::GridSize>>(types,
-                                                                                                          vendor_);
+                 ConvertId<mlir::gpu::BlockIdOp, Id::Block>, ConvertId<mlir::gpu::GridDimOp, Id::GridSize>>(
+        types, vendor_);
     ConversionTarget legal(context);
     legal.markUnknownOpDynamicallyLegal([](Operation *op) {
       Dialect *dialect = op->getDialect();
@@ -149,14 +157,16 @@ struct ConvertToLlvmPass : PassWrapper<ConvertToLlvmPass, OperationPass<mlir::gp
     });
     legal.addLegalOp<mlir::gpu::GPUModuleOp>();
     legal.addIllegalOp<LLVM::FMulAddOp>();
-    if (failed(applyPartialConversion(getOperation(), legal, std::move(patterns)))) return signalPassFailure();
+    if (failed(applyPartialConversion(getOperation(), legal, std::move(patterns))))
+      return signalPassFailure();
     getOperation().walk([](LLVM::LLVMFuncOp f) { f->removeAttr("known_block_size"); });
   }
 
   LogicalResult checkAtomics() {
     auto refuse = [&](Operation *op, StringRef what, Type type) {
-      return op->emitError() << "TSR_UNIMPLEMENTED: atomic " << what << " of " << type << " is not built for backend "
-                             << target_.kind << ", whose devices have no instruction for it";
+      return op->emitError() << "TSR_UNIMPLEMENTED: atomic " << what << " of " << type
+                             << " is not built for backend " << target_.kind
+                             << ", whose devices have no instruction for it";
     };
     WalkResult result = getOperation().walk([&](Operation *op) -> WalkResult {
       if (auto rmw = dyn_cast<LLVM::AtomicRMWOp>(op)) {

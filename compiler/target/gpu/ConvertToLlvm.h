@@ -5,14 +5,16 @@
 
 namespace tessera::gpu {
 
-/// Adds, to a pass manager over builtin.module, the passes from `gpu.module`s of `gpu.func`s to one target.module
-/// in the LLVM dialect with a target.kernel_info for each function that carries `target.metadata`.
+/// Adds, to a pass manager over builtin.module, the passes from `gpu.module`s of `gpu.func`s to one
+/// target.module in the LLVM dialect with a target.kernel_info for each function that carries
+/// `target.metadata`.
 ///
-/// A kernel is `gpu.func @k(...) kernel attributes {known_block_size = array<i32: x, y, z>}`. Its pointers are
-/// `!llvm.ptr<1>` (global memory, kGlobalSpace) and `!llvm.ptr<3>` (the address of an `llvm.mlir.global` of the
-/// block, kSharedSpace); its body is made of arith, math, scf, vector, the LLVM dialect, gpu.thread_id, block_id,
-/// block_dim, grid_dim and barrier. Functions of math must have been expanded: there is no library to call.
-/// `target` and `vendor` must outlive the pass manager.
+/// A kernel is `gpu.func @k(...) kernel attributes {known_block_size = array<i32: x, y, z>}`. Its pointers
+/// are
+/// `!llvm.ptr<1>` (global memory, kGlobalSpace) and `!llvm.ptr<3>` (the address of an `llvm.mlir.global` of
+/// the block, kSharedSpace); its body is made of arith, math, scf, vector, the LLVM dialect, gpu.thread_id,
+/// block_id, block_dim, grid_dim and barrier. Functions of math must have been expanded: there is no library
+/// to call. `target` and `vendor` must outlive the pass manager.
 void addLlvmPasses(mlir::OpPassManager &, const GpuTarget &target, const Vendor &vendor);
 
 /// The two passes of our own among them: `gpu-to-llvm` and `gpu-wrap-target`.

@@ -1,5 +1,5 @@
-// What a GPU vendor adds to the shared path: its names for threads, blocks and barriers, how a kernel is marked,
-// and how LLVM's output becomes what the vendor's driver loads.
+// What a GPU vendor adds to the shared path: its names for threads, blocks and barriers, how a kernel is
+// marked, and how LLVM's output becomes what the vendor's driver loads.
 #pragma once
 #include "compiler/target/gpu/GpuTarget.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -36,11 +36,12 @@ public:
   /// Marks `function` as a kernel that is launched with blocks of `block` threads (x, y, z).
   virtual void markKernel(mlir::LLVM::LLVMFuncOp function, llvm::ArrayRef<int32_t> block,
                           const GpuTarget &) const = 0;
-  /// Whether atomic updates of elements of `type` can be compiled: `kind` of them, or compare-and-swap when empty.
+  /// Whether atomic updates of elements of `type` can be compiled: `kind` of them, or compare-and-swap when
+  /// empty.
   virtual bool hasAtomic(std::optional<mlir::LLVM::AtomicBinOp> kind, mlir::Type type) const { return true; }
 
-  /// Text for people (PTX, AMDGCN assembly, SPIR-V assembly) and what the driver loads, of functions and globals
-  /// in the LLVM dialect. False with the reason.
+  /// Text for people (PTX, AMDGCN assembly, SPIR-V assembly) and what the driver loads, of functions and
+  /// globals in the LLVM dialect. False with the reason.
   [[nodiscard]] virtual bool emitAssembly(mlir::ModuleOp, const GpuTarget &, std::string &text,
                                           std::string &why) const = 0;
   [[nodiscard]] virtual bool emitObject(mlir::ModuleOp, const GpuTarget &, std::string &bytes,

@@ -15,12 +15,14 @@ struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
   StringRef getDescription() const final {
     return "gather the kernels, their shared memory and their metadata in a target.module";
   }
-  void getDependentDialects(DialectRegistry &registry) const final { registry.insert<target::TargetDialect>(); }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<target::TargetDialect>();
+  }
 
   void runOnOperation() final {
     OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
-    auto image = target::ModuleOp::create(b, getOperation().getLoc(), target_.kind, vendor_.triple(), target_.arch,
-                                          vendor_.features(target_), IntegerAttr());
+    auto image = target::ModuleOp::create(b, getOperation().getLoc(), target_.kind, vendor_.triple(),
+                                          target_.arch, vendor_.features(target_), IntegerAttr());
     Block &body = image.getBody().emplaceBlock();
     for (auto module : llvm::make_early_inc_range(getOperation().getOps<mlir::gpu::GPUModuleOp>())) {
       for (Operation &op : llvm::make_early_inc_range(*module.getBody())) {

@@ -8,7 +8,8 @@ using namespace mlir;
 namespace tessera::levelzero {
 namespace {
 
-// Names of OpenCL C's functions, as SPIR-V's producers and consumers agree on them: (unsigned) -> size_t or void.
+// Names of OpenCL C's functions, as SPIR-V's producers and consumers agree on them: (unsigned) -> size_t or
+// void.
 constexpr StringLiteral kLocalId = "_Z12get_local_idj";
 constexpr StringLiteral kGroupId = "_Z12get_group_idj";
 constexpr StringLiteral kGroupCount = "_Z14get_num_groupsj";
@@ -44,8 +45,8 @@ LLVM::LLVMFuncOp builtin(ImplicitLocOpBuilder &b, StringRef name, Type result) {
     function.setConvergent(true);
   } else {
     using Effect = LLVM::ModRefInfo;
-    function.setMemoryEffectsAttr(LLVM::MemoryEffectsAttr::get(
-        b.getContext(), SmallVector<Effect>(6, Effect::NoModRef)));
+    function.setMemoryEffectsAttr(
+        LLVM::MemoryEffectsAttr::get(b.getContext(), SmallVector<Effect>(6, Effect::NoModRef)));
   }
   return function;
 }
@@ -89,10 +90,12 @@ public:
     return !isa<FloatType>(type) || !kind || kind == LLVM::AtomicBinOp::xchg;
   }
 
-  bool emitAssembly(ModuleOp module, const gpu::GpuTarget &, std::string &text, std::string &why) const override {
+  bool emitAssembly(ModuleOp module, const gpu::GpuTarget &, std::string &text,
+                    std::string &why) const override {
     return emit(module, llvm::CodeGenFileType::AssemblyFile, text, why);
   }
-  bool emitObject(ModuleOp module, const gpu::GpuTarget &, std::string &bytes, std::string &why) const override {
+  bool emitObject(ModuleOp module, const gpu::GpuTarget &, std::string &bytes,
+                  std::string &why) const override {
     return emit(module, llvm::CodeGenFileType::ObjectFile, bytes, why);
   }
 

@@ -2,8 +2,6 @@
 #include "compiler/target/emit/LlvmEmission.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
-#include "llvm/IR/Constants.h"
-#include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"
 #include <mutex>
 
@@ -22,22 +20,6 @@ void initializeOnce() {
   });
 }
 
-/// A kernel may declare `limit` bytes of shared memory; what needs more is sized at launch, which PTX writes as an
-/// external array of no length.
-void useDynamicSharedMemory(llvm::Module &module, uint64_t limit) {
-  for (llvm::GlobalVariable &global : llvm::make_early_inc_range(module.globals())) {
-    if (global.getAddressSpace() != gpu::kSharedSpace) continue;
-    if (module.getDataLayout().getTypeAllocSize(global.getValueType()) <= limit) continue;
-    auto *type = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), 0);
-    auto *dynamic = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, "",
-                                             &global, llvm::GlobalValue::NotThreadLocal, gpu::kSharedSpace);
-    dynamic->takeName(&global);
-    dynamic->setAlignment(global.getAlign().valueOrOne());
-    global.replaceAllUsesWith(dynamic);
-    global.eraseFromParent();
-  }
-}
-
 class Ptx final : public gpu::Vendor {
 public:
   StringRef kind() const override { return "ptx"; }
@@ -46,7 +28,9 @@ public:
   StringRef features(const gpu::GpuTarget &target) const override {
     return target.arch == "sm_80" ? "+ptx81" : "+ptx84"; // drivers of CUDA 12.1 and 12.4
   }
-  void registerDialects(DialectRegistry &registry) const override { registerNVVMDialectTranslation(registry); }
+  void registerDialects(DialectRegistry &registry) const override {
+    registerNVVMDialectTranslation(registry);
+  }
 
   Value emitId(ImplicitLocOpBuilder &b, gpu::Id id, unsigned dim, int64_t bound) const override {
     Type i32 = b.getI32Type();
@@ -78,8 +62,7 @@ public:
   bool emitAssembly(ModuleOp module, const gpu::GpuTarget &target, std::string &text,
                     std::string &why) const override {
     initializeOnce();
-    auto prepare = [&](llvm::Module &ir) { useDynamicSharedMemory(ir, target.staticShared); };
-    emit::LlvmTarget llvmTarget{triple().str(), target.arch.str(), features(target).str(), prepare};
+    emit::LlvmTarget llvmTarget{triple().str(), target.arch.str(), features(target).str()};
     return emit::emitFile(module, llvmTarget, llvm::CodeGenFileType::AssemblyFile, text, why);
   }
   bool emitObject(ModuleOp module, const gpu::GpuTarget &target, std::string &bytes,

@@ -1,5 +1,5 @@
-// NVIDIA GPUs: NVVM operations, PTX text. The driver assembles PTX itself, so that is also the object; ptxas is
-// never needed.
+// NVIDIA GPUs: NVVM operations, PTX text. The driver assembles PTX itself, so that is also the object; ptxas
+// is never needed.
 #pragma once
 #include "compiler/target/gpu/Vendor.h"
 

@@ -32,7 +32,9 @@ public:
   StringRef format() const override { return "hsaco"; }
   StringRef triple() const override { return "amdgcn-amd-amdhsa"; }
   StringRef features(const gpu::GpuTarget &) const override { return ""; } // the architecture says them all
-  void registerDialects(DialectRegistry &registry) const override { registerROCDLDialectTranslation(registry); }
+  void registerDialects(DialectRegistry &registry) const override {
+    registerROCDLDialectTranslation(registry);
+  }
 
   Value emitId(ImplicitLocOpBuilder &b, gpu::Id id, unsigned dim, int64_t bound) const override {
     Type i32 = b.getI32Type();
@@ -75,8 +77,11 @@ public:
   bool emitObject(ModuleOp module, const gpu::GpuTarget &target, std::string &bytes,
                   std::string &why) const override {
     std::string object;
-    return emit(module, target, llvm::CodeGenFileType::ObjectFile, object, why) &&
-           emit::linkShared(object, bytes, why);
+    if (!emit(module, target, llvm::CodeGenFileType::ObjectFile, object, why)) return false;
+    emit::MemoryFile input(object);
+    if (input.good()) return emit::link({"-shared", "--no-undefined", input.path()}, bytes, why);
+    why = "no memory file for the linker";
+    return false;
   }
 
 private:

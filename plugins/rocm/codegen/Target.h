@@ -1,5 +1,5 @@
-// AMD GPUs: ROCDL operations, AMDGCN machine code, linked in this process to the shared object (HSACO) that the
-// driver loads.
+// AMD GPUs: ROCDL operations, AMDGCN machine code, linked in this process to the shared object (HSACO) that
+// the driver loads.
 #pragma once
 #include "compiler/target/gpu/Vendor.h"
 

@@ -1,5 +1,5 @@
-// Thread programs to PTX, HSACO and SPIR-V: the .mlir files beside this, for every target. What the vendors' own
-// tools say of the results is asked where the tools are there.
+// Thread programs to PTX, HSACO and SPIR-V: the .mlir files beside this, for every target. What the vendors'
+// own tools say of the results is asked where the tools are there.
 #include "compiler/pipeline/Vendors.h"
 #include "compiler/target/IR/TargetDialect.h"
 #include "compiler/target/gpu/ConvertToLlvm.h"
@@ -66,7 +66,8 @@ std::string replaced(std::string text, const std::string &from, const std::strin
 /// The text of NAME.mlir; its "device" is the target's scope of that meaning.
 std::string read(const std::string &name, const gpu::GpuTarget &target) {
   std::ifstream file(std::string(TESSERA_GPU_PROGRAMS) + "/" + name + ".mlir");
-  return replaced({std::istreambuf_iterator<char>(file), {}}, "\"device\"", "\"" + target.deviceSync.str() + "\"");
+  return replaced({std::istreambuf_iterator<char>(file), {}}, "\"device\"",
+                  "\"" + target.deviceSync.str() + "\"");
 }
 
 const gpu::GpuTarget &named(const std::string &name) {
@@ -82,19 +83,23 @@ std::string assembly(const std::string &program, const std::string &target) {
   return code.bytes;
 }
 
-bool isThere(const std::string &tool) { return std::system(("command -v " + tool + " >/dev/null").c_str()) == 0; }
+bool isThere(const std::string &tool) {
+  return std::system(("command -v " + tool + " >/dev/null").c_str()) == 0;
+}
 
-/// What the vendor's own tool is called with; %f is the file, %d an empty folder, %a the architecture. SPIR-V is
-/// held against the general rules: those of OpenCL's profiles leave out extensions every device here has (16-bit
-/// floats, 64-bit atomics).
+/// What the vendor's own tool is called with; %f is the file, %d an empty folder, %a the architecture. SPIR-V
+/// is held against the general rules: those of OpenCL's profiles leave out extensions every device here has
+/// (16-bit floats, 64-bit atomics).
 struct Checker {
   const char *kind, *tool, *command;
 };
 constexpr Checker kCheckers[] = {
     {"ptx", "ptxas", "ptxas -arch=%a -o %d/out %f"},
-    {"rocm", "/usr/lib/llvm-22/bin/llvm-readelf", "/usr/lib/llvm-22/bin/llvm-readelf -h --notes %f >/dev/null"},
+    {"rocm", "/usr/lib/llvm-22/bin/llvm-readelf",
+     "/usr/lib/llvm-22/bin/llvm-readelf -h --notes %f >/dev/null"},
     {"levelzero", "spirv-val", "spirv-val --target-env spv1.2 %f"},
-    {"levelzero", "ocloc", "cd %d && ocloc compile -q -spirv_input -device %a -file %f -output_no_suffix -output out"},
+    {"levelzero", "ocloc",
+     "cd %d && ocloc compile -q -spirv_input -device %a -file %f -output_no_suffix -output out"},
 };
 
 using ProgramAndTarget = std::tuple<const char *, const char *>;
@@ -108,11 +113,15 @@ TEST_P(EveryTarget, TakesTheProgram) {
   Code again = compile(read(program, target), target, Form::Object);
   EXPECT_EQ(code.bytes, again.bytes) << "two compilations differ";
   if (target.kind == "ptx") EXPECT_NE(code.bytes.find(".target " + target.arch.str()), std::string::npos);
-  if (target.kind == "rocm") EXPECT_EQ(code.bytes.substr(0, 4), "\x7f" "ELF");
-  if (target.kind == "levelzero") EXPECT_EQ(code.bytes.substr(0, 8), std::string("\x03\x02\x23\x07\x00\x02\x01\x00", 8));
+  if (target.kind == "rocm")
+    EXPECT_EQ(code.bytes.substr(0, 4), "\x7f"
+                                       "ELF");
+  if (target.kind == "levelzero")
+    EXPECT_EQ(code.bytes.substr(0, 8), std::string("\x03\x02\x23\x07\x00\x02\x01\x00", 8));
 
-  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) /
-                                 (std::string("tessera-") + program + "-" + target.kind.str() + "-" + target.arch.str());
+  std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) /
+      (std::string("tessera-") + program + "-" + target.kind.str() + "-" + target.arch.str());
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "code", std::ios::binary) << code.bytes;
   for (const Checker &checker : kCheckers) {
@@ -128,15 +137,17 @@ TEST_P(EveryTarget, TakesTheProgram) {
   if (!HasFailure()) std::filesystem::remove_all(folder);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Gpu, EveryTarget,
-    testing::Combine(testing::Values("elementwise", "reduction", "product", "storage", "atomics"),
-                     testing::Values("ptx:sm_80", "ptx:sm_90", "rocm:gfx90a", "rocm:gfx1100", "levelzero:pvc")),
-    [](const auto &info) {
-      std::string name = std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
-      std::replace(name.begin(), name.end(), ':', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Gpu, EveryTarget,
+                         testing::Combine(testing::Values("elementwise", "reduction", "product", "storage",
+                                                          "atomics"),
+                                          testing::Values("ptx:sm_80", "ptx:sm_90", "rocm:gfx90a",
+                                                          "rocm:gfx1100", "levelzero:pvc")),
+                         [](const auto &info) {
+                           std::string name =
+                               std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
+                           std::replace(name.begin(), name.end(), ':', '_');
+                           return name;
+                         });
 
 TEST(Ptx, ArithmeticIsNotContracted) {
   std::string text = assembly("reduction", "ptx:sm_90");
@@ -161,9 +172,10 @@ TEST(Ptx, KernelsSayTheirBlockAndUseGlobalMemory) {
 
 TEST(Ptx, MuchSharedMemoryIsSizedAtLaunch) {
   std::string text = assembly("product", "ptx:sm_90");
-  EXPECT_NE(text.find(".extern .shared .align 16 .b8 shared[]"), std::string::npos) << text;
+  EXPECT_NE(text.find(".extern .shared .align 16 .b8 dynamic_shared[]"), std::string::npos) << text;
   EXPECT_NE(text.find("ld.shared.v4"), std::string::npos) << text;
-  EXPECT_EQ(assembly("reduction", "ptx:sm_90").find(".extern"), std::string::npos) << "1024 bytes are declared";
+  EXPECT_EQ(assembly("reduction", "ptx:sm_90").find(".extern"), std::string::npos)
+      << "1024 bytes are declared";
 }
 
 TEST(Rocm, TheKernelDescriptorSaysBlockAndSharedMemory) {
@@ -207,8 +219,8 @@ TEST(Emission, AFunctionThatExistsNowhereIsNamed) {
 TEST(LevelZero, AtomicsWithoutAnInstructionAreRefusedByName) {
   auto program = [](const std::string &operation, const std::string &type) {
     return "gpu.module @image { gpu.func @k(%p: !llvm.ptr<1>, %v: " + type +
-           ") kernel attributes {known_block_size = array<i32: 32, 1, 1>} { " + operation + " : !llvm.ptr<1>, " + type +
-           " gpu.return } }";
+           ") kernel attributes {known_block_size = array<i32: 32, 1, 1>} { " + operation +
+           " : !llvm.ptr<1>, " + type + " gpu.return } }";
   };
   const std::tuple<const char *, const char *, const char *> cases[] = {
       {"%0 = llvm.atomicrmw fadd %p, %v monotonic", "f32", "atomic fadd of 'f32'"},
@@ -218,8 +230,9 @@ TEST(LevelZero, AtomicsWithoutAnInstructionAreRefusedByName) {
   for (auto [operation, type, message] : cases) {
     Code code = compile(program(operation, type), named("levelzero:pvc"), Form::Object);
     EXPECT_FALSE(code.ok);
-    EXPECT_NE(code.why.find(std::string("TSR_UNIMPLEMENTED: ") + message + " is not built for backend levelzero"),
-              std::string::npos)
+    EXPECT_NE(
+        code.why.find(std::string("TSR_UNIMPLEMENTED: ") + message + " is not built for backend levelzero"),
+        std::string::npos)
         << code.why;
     for (const char *other : {"ptx:sm_80", "rocm:gfx90a"}) {
       Code fine = compile(program(operation, type), named(other), Form::Object);
@@ -229,7 +242,8 @@ TEST(LevelZero, AtomicsWithoutAnInstructionAreRefusedByName) {
 }
 
 TEST(Conversion, RefusesWhatHasNoBlockSize) {
-  Code code = compile("gpu.module @image { gpu.func @k() kernel { gpu.return } }", named("ptx:sm_90"), Form::Object);
+  Code code =
+      compile("gpu.module @image { gpu.func @k() kernel { gpu.return } }", named("ptx:sm_90"), Form::Object);
   EXPECT_FALSE(code.ok);
   EXPECT_NE(code.why.find("has no known_block_size"), std::string::npos) << code.why;
 }

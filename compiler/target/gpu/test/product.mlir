@@ -2,12 +2,12 @@
 // RUN: tsr-opt %s --gpu-to-target=target=rocm:gfx90a | FileCheck %s
 // RUN: tsr-opt %s --gpu-to-target=target=levelzero:pvc | FileCheck %s
 // A register-blocked product of tiles in shared memory: 16 x 16 threads, 2 x 4 accumulators each, two-dimensional
-// coordinates, vectors of four, more shared memory than a kernel for NVIDIA may declare.
+// coordinates, vectors of four, shared memory that the launch sizes.
 
-// CHECK: llvm.mlir.global internal @shared() {{.*}} : !llvm.array<65536 x i8>
+// CHECK: llvm.mlir.global external @dynamic_shared() {{.*}} : !llvm.array<0 x i8>
 // CHECK-COUNT-2: llvm.intr.fma({{.*}}) : (vector<4xf32>, vector<4xf32>, vector<4xf32>) -> vector<4xf32>
 gpu.module @image {
-  llvm.mlir.global internal @shared() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<65536 x i8>
+  llvm.mlir.global external @dynamic_shared() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
   gpu.func @product(%a: !llvm.ptr<1> {llvm.noalias, llvm.readonly, llvm.align = 16 : i64},
                     %b: !llvm.ptr<1> {llvm.noalias, llvm.readonly, llvm.align = 16 : i64},
                     %c: !llvm.ptr<1> {llvm.noalias, llvm.align = 16 : i64}, %k: index)
@@ -19,7 +19,7 @@ gpu.module @image {
     %c64 = arith.constant 64 : index
     %tx = gpu.thread_id x
     %ty = gpu.thread_id y
-    %shared = llvm.mlir.addressof @shared : !llvm.ptr<3>
+    %shared = llvm.mlir.addressof @dynamic_shared : !llvm.ptr<3>
     %zero = arith.constant dense<0.0> : vector<4xf32>
     %row = arith.muli %ty, %c2 : index
     %column = arith.muli %tx, %c4 : index

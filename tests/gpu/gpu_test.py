@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Every sample's tile kernels for every GPU target: code comes out, says what it should, and the vendors' own tools
+take it. The tools (ptxas, llvm-readelf, spirv-val, ocloc) judge where they are there; where not, the reason is printed.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "samples"
+TARGETS = ("ptx:sm_80", "ptx:sm_90", "rocm:gfx90a", "rocm:gfx1100", "levelzero:pvc")
+# Dims that a sample's kernel wants to know at compile time.
+DIMS = {"flash_attention": ["--dim", "D=64"]}
+KERNEL = re.compile(r"^@ts\.kernel\b.*?^def\s+(\w+)", re.MULTILINE | re.DOTALL)
+TOOL_FOLDERS = ("/usr/local/cuda/bin", "/usr/lib/llvm-22/bin")
+
+TSR = None
+said = set()
+
+
+def tool(name, package):
+    """The tool's path; None, once with the reason, when it is not installed."""
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), *TOOL_FOLDERS])
+    found = shutil.which(name, path=path)
+    if not found and name not in said:
+        said.add(name)
+        print(f"skipped: what {name} says ({name} is not installed; it comes with {package})", file=sys.stderr)
+    return found
+
+
+def kernels():
+    """(file, kernel) of every tile kernel among the samples."""
+    for path in sorted(SAMPLES.glob("*/*.py")):
+        for name in KERNEL.findall(path.read_text()):
+            yield path, name
+
+
+class Gpu(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_tool(self, *words):
+        done = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
+        return done.stdout + done.stderr
+
+    def compile(self, path, kernel, target, emit):
+        out = self.folder / f"{kernel}.{target.replace(':', '-')}.{emit}"
+        self.run_tool(TSR, "compile", path, "--kernel", kernel, "--target", target, "--emit", emit, "-o", out,
+                      *DIMS.get(path.parent.name, []))
+        return out
+
+    def check_ptx(self, image, kernel, arch):
+        text = image.read_text()
+        self.assertIn(f".target {arch}", text)
+        self.assertIn(f".visible .entry {kernel}(", text)
+        self.assertNotIn(".ftz", text)
+        self.assertNotIn(".approx", text)
+        self.assertNotRegex(text, r"call\b", "a library function")
+        if ptxas := tool("ptxas", "NVIDIA's CUDA toolkit"):
+            report = self.run_tool(ptxas, "-v", f"-arch={arch}", "-o", self.folder / "cubin", image)
+            self.assertRegex(report, r"\b0 bytes spill stores")
+
+    def check_rocm(self, image, kernel, arch):
+        data = image.read_bytes()
+        self.assertEqual(data[:4], b"\x7fELF")
+        kind, machine = struct.unpack_from("<HH", data, 16)
+        self.assertEqual((kind, machine), (3, 224), "a shared object for AMDGPU")
+        self.assertEqual((data[7], data[8]), (64, 3), "HSA, code object version 5")
+        if readelf := tool("llvm-readelf", "llvm-22-tools or llvm-22"):
+            notes = self.run_tool(readelf, "-h", "--notes", image)
+            self.assertIn(arch, notes)
+            self.assertIn(f".symbol:         {kernel}.kd", notes)
+
+    def check_levelzero(self, image, kernel, arch):
+        magic, version = struct.unpack_from("<II", image.read_bytes())
+        self.assertEqual((magic, version), (0x07230203, 0x00010200))
+        if validate := tool("spirv-val", "spirv-tools"):
+            # The general rules: those of OpenCL's profiles leave out extensions that every device here has.
+            self.run_tool(validate, "--target-env", "spv1.2", image)
+        if ocloc := tool("ocloc", "intel-opencl-icd"):
+            self.run_tool(ocloc, "compile", "-q", "-spirv_input", "-device", arch, "-file", image,
+                          "-output_no_suffix", "-output", "binary")
+
+    def test_objects_of_every_sample(self):
+        found = list(kernels())
+        self.assertGreaterEqual(len(found), 5, "the samples' kernels are not found")
+        for path, kernel in found:
+            for target in TARGETS:
+                kind, arch = target.split(":")
+                with self.subTest(kernel=kernel, target=target):
+                    getattr(self, f"check_{kind}")(self.compile(path, kernel, target, "object"), kernel, arch)
+
+    def test_assembly_is_text_of_the_target(self):
+        path = SAMPLES / "saxpy" / "saxpy.py"
+        for target, word in (("ptx:sm_90", "st.global"), ("rocm:gfx90a", "s_endpgm"), ("levelzero:pvc", "OpEntryPoint")):
+            with self.subTest(target=target):
+                self.assertIn(word, self.compile(path, "saxpy", target, "asm").read_text())
+
+    def test_one_bundle_for_all(self):
+        out = self.folder / "saxpy.tsrb"
+        self.run_tool(TSR, "compile", SAMPLES / "saxpy" / "saxpy.py", "--emit", "bundle", "-o", out,
+                      "--target", ",".join(("cpu:x86-64-v3", *TARGETS)))
+        listed = self.run_tool(TSR, "inspect", out)
+        for target in ("cpu:x86-64-v3", *TARGETS):
+            self.assertIn(target, listed)
+        for form in ("elf", "ptx", "hsaco", "spirv"):
+            self.assertIn(form, listed)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tsr", required=True)
+    options, rest = parser.parse_known_args()
+    TSR = pathlib.Path(options.tsr).resolve()
+    unittest.main(argv=[sys.argv[0], *rest])
