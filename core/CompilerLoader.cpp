@@ -28,8 +28,9 @@ Loaded load() {
   void *library = nullptr;
   std::string tried;
   for (const std::string &path : {ownFolder() + kLibrary, std::string(kLibrary)}) {
+    // Lazy: binding all calls between the compiler, MLIR and LLVM at once would take a third of the start.
     // Local, so that its LLVM meets no other in the process; never unloaded, since its code may be running.
-    library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     if (library) break;
     tried += std::string("\n  ") + dlerror();
   }

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -201,7 +202,10 @@ CompileStatus Compilation::advance(Level level) {
     pm.addInstrumentation(makeSnapshots(options_.printIrAfterAll, snapshots_));
   for (int l = static_cast<int>(reached_) + 1; l <= static_cast<int>(level); ++l)
     addPassesTo(static_cast<Level>(l), pm, options);
-  if (failed(pm.run(*module_))) return passFailure("a compiler pass failed without saying why");
+  // Once per level, not once per pass: looking at everything costs about as much as a pass.
+  pm.enableVerifier(!options_.printIrAfterAll.empty());
+  if (failed(pm.run(*module_)) || failed(verify(*module_)))
+    return passFailure("a compiler pass failed without saying why");
   reached_ = level;
   return CompileStatus::Ok;
 }

@@ -76,18 +76,13 @@ void addTargetPasses(PassManager &pm, const PipelineOptions &options) {
   // 7. Lower to Backend IR + Kernel Metadata.
   if (options.gpu) return addGpuTargetPasses(pm, options);
   pm.addPass(cpu::createLowerTilePass(options.targetName));
-  // Index arithmetic of unrolled accesses folds before it is lowered; functions expand after tiles became
-  // vectors.
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(cpu::createOutlinePass());
+  // Folded as it was made; functions expand after tiles became vectors.
   pm.addPass(createCSEPass());
   pm.addPass(tile::createExpandMathPass());
   pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(arith::createArithExpandOpsPass());
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createArithToLLVMConversionPass());
-  pm.addPass(createConvertControlFlowToLLVMPass());
-  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(cpu::createToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(cpu::createWrapTargetPass(options.target));
 }

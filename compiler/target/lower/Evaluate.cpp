@@ -38,8 +38,8 @@ Value TileLowering::laneIndices(Value first, int64_t lanes) {
   std::iota(steps.begin(), steps.end(), 0);
   auto type = VectorType::get({lanes}, b_.getI32Type());
   Value iota = arith::ConstantOp::create(b_, DenseElementsAttr::get(type, ArrayRef<int32_t>(steps)));
-  Value start = arith::IndexCastOp::create(b_, b_.getI32Type(), first);
-  return arith::AddIOp::create(b_, splat(start, lanes), iota);
+  Value start = b_.createOrFold<arith::IndexCastOp>(b_.getI32Type(), first);
+  return b_.createOrFold<arith::AddIOp>(splat(start, lanes), iota);
 }
 
 Value TileLowering::insideCondition(ValueRange roots) {
@@ -93,7 +93,7 @@ Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return constantVector(cast<DenseElementsAttr>(constant.getValue()), at, lanes);
   if (auto iota = dyn_cast<IotaOp>(op))
-    return arith::AddIOp::create(b_, splat(scalar(iota.getStart()), lanes), laneIndices(at[0], lanes));
+    return b_.createOrFold<arith::AddIOp>(splat(scalar(iota.getStart()), lanes), laneIndices(at[0], lanes));
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) return evaluateBroadcast(broadcast, at, lanes, mode);
   if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
     Vec<Value> from(at);
@@ -152,7 +152,8 @@ Value TileLowering::constantVector(DenseElementsAttr attr, Indices at, int64_t l
   auto shape = cast<ShapedType>(attr.getType()).getShape();
   Value linear = at[0];
   for (size_t d = 1; d < shape.size(); ++d)
-    linear = arith::AddIOp::create(b_, arith::MulIOp::create(b_, linear, constant(shape[d])), at[d]);
+    linear =
+        b_.createOrFold<arith::AddIOp>(b_.createOrFold<arith::MulIOp>(linear, constant(shape[d])), at[d]);
   Value positions = laneIndices(linear, lanes), result;
   for (auto [i, element] : llvm::enumerate(attr.getValues<Attribute>())) {
     Value candidate = splatAttr(element);
@@ -176,7 +177,7 @@ Value TileLowering::evaluateRand(tile::RandOp op, Value offset, int64_t lanes) {
   auto high = [&](Value x) -> Value { return low(arith::ShRUIOp::create(b_, x, shift)); };
   auto product = [&](Value x, uint32_t m) -> Value {
     Value wide = arith::ExtUIOp::create(b_, v64, x);
-    return arith::MulIOp::create(b_, wide, arith::ExtUIOp::create(b_, v64, c32(m)));
+    return b_.createOrFold<arith::MulIOp>(wide, arith::ExtUIOp::create(b_, v64, c32(m)));
   };
   auto bitXor = [&](Value x, Value y) -> Value { return arith::XOrIOp::create(b_, x, y); };
   Value seed = splat(scalar(op.getSeed()), lanes);
@@ -185,8 +186,8 @@ Value TileLowering::evaluateRand(tile::RandOp op, Value offset, int64_t lanes) {
     Value p0 = product(c0, 0xD2511F53), p1 = product(c2, 0xCD9E8D57);
     Value n0 = bitXor(bitXor(high(p1), c1), k0), n2 = bitXor(bitXor(high(p0), c3), k1);
     c1 = low(p1), c3 = low(p0), c0 = n0, c2 = n2;
-    k0 = arith::AddIOp::create(b_, k0, c32(0x9E3779B9));
-    k1 = arith::AddIOp::create(b_, k1, c32(0xBB67AE85));
+    k0 = b_.createOrFold<arith::AddIOp>(k0, c32(0x9E3779B9));
+    k1 = b_.createOrFold<arith::AddIOp>(k1, c32(0xBB67AE85));
   }
   Type vf = vectorOf(b_.getF32Type(), lanes);
   Value bits = arith::ShRUIOp::create(b_, c0, c32(8));

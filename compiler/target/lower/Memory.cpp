@@ -130,7 +130,8 @@ TileLowering::Place TileLowering::bufferPlace(Value buffer) {
 Value TileLowering::placeAddress(const Place &p, Indices at) {
   Value linear = at[0];
   for (size_t d = 1; d < p.shape.size(); ++d)
-    linear = arith::AddIOp::create(b_, arith::MulIOp::create(b_, linear, constant(p.shape[d])), at[d]);
+    linear =
+        b_.createOrFold<arith::AddIOp>(b_.createOrFold<arith::MulIOp>(linear, constant(p.shape[d])), at[d]);
   return address(p.data, linear, p.element);
 }
 
@@ -200,7 +201,7 @@ Value TileLowering::insideCondition(const Window &w) {
   };
   for (size_t d = 0; d < w.starts.size(); ++d) {
     if (!w.nonNegative[d]) also(arith::CmpIPredicate::sge, w.starts[d], constant(0));
-    Value last = arith::AddIOp::create(b_, w.starts[d], constant(std::max<int64_t>(w.extents[d], 1)));
+    Value last = b_.createOrFold<arith::AddIOp>(w.starts[d], constant(std::max<int64_t>(w.extents[d], 1)));
     also(arith::CmpIPredicate::sle, last, w.view.sizes[d]);
   }
   return all;
@@ -211,9 +212,9 @@ Value TileLowering::windowAddress(const Window &w, Indices at) {
   for (size_t d = 0, axis = 0; d < w.starts.size(); ++d) {
     Value index = w.starts[d];
     if (axis < w.dimOfAxis.size() && w.dimOfAxis[axis] == d)
-      index = arith::AddIOp::create(b_, index, at[axis++]);
-    Value term = arith::MulIOp::create(b_, index, w.view.strides[d]);
-    linear = linear ? arith::AddIOp::create(b_, linear, term).getResult() : term;
+      index = b_.createOrFold<arith::AddIOp>(index, at[axis++]);
+    Value term = b_.createOrFold<arith::MulIOp>(index, w.view.strides[d]);
+    linear = linear ? b_.createOrFold<arith::AddIOp>(linear, term) : term;
   }
   return address(w.view.data, linear, w.view.element);
 }
@@ -227,9 +228,9 @@ Value TileLowering::rangeMask(Value first, Value lo, Value hi, int64_t lanes) {
   }
   // Both ends fit i32 once clamped to the vector.
   auto clamped = [&](Value end) {
-    Value d = arith::SubIOp::create(b_, end, first);
-    d = arith::MaxSIOp::create(b_, arith::MinSIOp::create(b_, d, constant(lanes)), constant(0));
-    return splat(arith::IndexCastOp::create(b_, b_.getI32Type(), d), lanes);
+    Value d = b_.createOrFold<arith::SubIOp>(end, first);
+    d = b_.createOrFold<arith::MaxSIOp>(b_.createOrFold<arith::MinSIOp>(d, constant(lanes)), constant(0));
+    return splat(b_.createOrFold<arith::IndexCastOp>(b_.getI32Type(), d), lanes);
   };
   Value steps = laneIndices(constant(0), lanes);
   Value mask = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, steps, clamped(hi));
@@ -244,7 +245,7 @@ Value TileLowering::windowMask(const Window &w, Indices at, int64_t lanes) {
   for (size_t d = 0, axis = 0; d < w.starts.size(); ++d) {
     Value index = w.starts[d];
     bool isAxis = axis < w.dimOfAxis.size() && w.dimOfAxis[axis] == d;
-    if (isAxis) index = arith::AddIOp::create(b_, index, at[axis++]);
+    if (isAxis) index = b_.createOrFold<arith::AddIOp>(index, at[axis++]);
     if (d == last) {
       mask = rangeMask(index, w.nonNegative[d] ? Value() : constant(0), w.view.sizes[d], lanes);
     } else {
@@ -286,7 +287,7 @@ Value TileLowering::stridedAddresses(Value first, Value stride, Type element, in
   auto pointers = VectorType::get({lanes}, LLVM::LLVMPointerType::get(b_.getContext()));
   auto wide = VectorType::get({lanes}, b_.getI64Type());
   Value steps = arith::ExtSIOp::create(b_, wide, laneIndices(constant(0), lanes));
-  Value offsets = arith::MulIOp::create(b_, steps, splat(toI64(stride), lanes));
+  Value offsets = b_.createOrFold<arith::MulIOp>(steps, splat(toI64(stride), lanes));
   return LLVM::GEPOp::create(b_, pointers, inMemoryElement(element), first, ArrayRef<LLVM::GEPArg>{offsets});
 }
 
@@ -391,8 +392,8 @@ Value TileLowering::inRange(const View &view, ValueRange indices) {
 Value TileLowering::elementAddress(const View &view, ValueRange indices) {
   Value linear;
   for (auto [index, stride] : llvm::zip(indices, view.strides)) {
-    Value term = arith::MulIOp::create(b_, index, stride);
-    linear = linear ? arith::AddIOp::create(b_, linear, term).getResult() : term;
+    Value term = b_.createOrFold<arith::MulIOp>(index, stride);
+    linear = linear ? b_.createOrFold<arith::AddIOp>(linear, term) : term;
   }
   return address(view.data, linear, view.element);
 }

@@ -28,14 +28,18 @@ struct Slot {
 
 class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
   DenseMap<Operation *, int64_t> position_, endPosition_;
+  std::vector<Operation *> order_; // by position
+  DenseMap<Value, int64_t> lastRead_;
   DenseMap<Value, int> slotOf_;
   std::vector<Slot> slots_;
 
   void runOnOperation() override {
-    position_.clear(), endPosition_.clear(), slotOf_.clear(), slots_.clear();
+    position_.clear(), endPosition_.clear(), order_.clear();
+    lastRead_.clear(), slotOf_.clear(), slots_.clear();
     KernelOp kernel = getOperation();
     int64_t n = 0;
     number(kernel, n);
+    findLastReads();
     int64_t shared = planShared(kernel);
     for (Block &block : kernel.getBody())
       assign(block);
@@ -48,6 +52,7 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
 
   void number(Operation *op, int64_t &n) {
     position_[op] = n++;
+    order_.push_back(op);
     for (Region &region : op->getRegions())
       for (Operation &inner : region.getOps())
         number(&inner, n);
@@ -72,30 +77,34 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     return std::max<int64_t>(1, t.getNumElements()) * tessera::storageBytes(t.getElementType());
   }
 
-  /// The ops in whose loops `v` is read, through values that are computed on the fly.
-  void readers(Value v, SmallVectorImpl<Operation *> &out) {
+  /// Last position at which `v` is read, also through values that are computed on the fly; inside a loop that
+  /// `v` did not come from: the loop's end. Every later value's answer is known.
+  int64_t readUntil(Value v) {
+    Block *home = v.getParentBlock();
+    int64_t last = v.getDefiningOp() ? position_[v.getDefiningOp()] : 0;
     for (Operation *user : v.getUsers()) {
-      out.push_back(user);
+      int64_t at = position_[user];
+      for (Operation *inner = user; inner->getBlock() != home; inner = inner->getParentOp())
+        if (isa<LoopLikeOpInterface>(inner->getParentOp()))
+          at = std::max(at, endPosition_[inner->getParentOp()]);
+      last = std::max(last, at);
       if (user->getNumRegions()) continue;
       for (Value result : user->getResults())
-        if (isTile(result) && (!inMemory(result) || isa<ReshapeOp>(user))) readers(result, out);
-    }
-  }
-
-  /// Last position at which `v`, defined in `home`, is read.
-  int64_t lastRead(Value v, Block *home) {
-    SmallVector<Operation *> ops;
-    readers(v, ops);
-    int64_t last = v.getDefiningOp() ? position_[v.getDefiningOp()] : 0;
-    for (Operation *op : ops) {
-      int64_t at = position_[op];
-      for (Operation *outer = op; outer && outer->getBlock() != home; outer = outer->getParentOp())
-        if (outer->getParentOp() && isa<LoopLikeOpInterface>(outer->getParentOp()) &&
-            outer->getBlock() != home)
-          at = std::max(at, endPosition_[outer->getParentOp()]);
-      last = std::max(last, at);
+        if (isTile(result) && (!inMemory(result) || isa<ReshapeOp>(user)))
+          last = std::max(last, lastRead_.lookup(result));
     }
     return last;
+  }
+
+  /// From the program's end to its beginning, so that the answer for each value follows from its users'.
+  void findLastReads() {
+    for (Operation *op : llvm::reverse(order_)) {
+      for (Region &region : op->getRegions())
+        for (Value arg : region.getArguments())
+          if (isTile(arg)) lastRead_[arg] = readUntil(arg);
+      for (Value result : op->getResults())
+        if (isTile(result)) lastRead_[result] = readUntil(result);
+    }
   }
 
   int newSlot(int64_t begin, int64_t end, int64_t bytes) {
@@ -117,12 +126,12 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
         }
       } else if (auto mma = dyn_cast<MmaOp>(op); mma && canAccumulateInPlace(mma)) {
         int slot = slotOf_.lookup(mma.getAcc());
-        slots_[slot].end = std::max(slots_[slot].end, lastRead(mma.getResult(), &block));
+        slots_[slot].end = std::max(slots_[slot].end, lastRead_.lookup(mma.getResult()));
         slotOf_[mma.getResult()] = slot;
       } else {
         for (Value result : op.getResults())
           if (inMemory(result)) {
-            int64_t end = std::max(lastRead(result, &block), endPosition_[&op]);
+            int64_t end = std::max(lastRead_.lookup(result), endPosition_[&op]);
             slotOf_[result] = newSlot(position_[&op], end, bytesOf(result));
           }
       }
@@ -137,8 +146,7 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     for (auto [i, init] : llvm::enumerate(loop.getInits())) {
       if (!isTile(init)) continue;
       Value result = op->getResult(i);
-      int slot =
-          newSlot(position_[op], std::max(endPosition_[op], lastRead(result, op->getBlock())), bytesOf(init));
+      int slot = newSlot(position_[op], std::max(endPosition_[op], lastRead_.lookup(result)), bytesOf(init));
       slotOf_[result] = slot;
       slotOf_[loop.getRegionIterArgs()[i]] = slot;
     }
@@ -153,7 +161,7 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     for (auto [result, arg] : llvm::zip(loop.getResults(), loop.getAfterArguments()))
       if (isTile(arg))
         slotOf_[arg] = slotOf_[result] =
-            newSlot(begin, std::max(end, lastRead(result, loop->getBlock())), bytesOf(arg));
+            newSlot(begin, std::max(end, lastRead_.lookup(result)), bytesOf(arg));
   }
 
   /// At the end of the turn `v`, which would lie in the place of the carried `arg`, is read for no other
@@ -177,12 +185,9 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     Value acc = mma.getAcc();
     if (!inMemory(acc) || acc.getParentBlock() != mma->getBlock() || !slotOf_.contains(acc)) return false;
     if (isa_and_nonnull<ReshapeOp>(acc.getDefiningOp())) return false;
-    SmallVector<Operation *> ops;
-    readers(acc, ops);
     if (auto arg = dyn_cast<BlockArgument>(acc); arg && !yieldsOnlyTo(arg, mma.getResult())) return false;
     int uses = llvm::count(acc.getUsers(), mma.getOperation());
-    return uses == 1 &&
-           llvm::all_of(ops, [&](Operation *op) { return op == mma || position_[op] < position_[mma]; });
+    return uses == 1 && lastRead_.lookup(acc) <= position_[mma];
   }
 
   /// First fit in order of begin; returns the bytes of the whole scratch.
@@ -192,19 +197,15 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
       order.push_back(&slot);
     llvm::stable_sort(order, [](Slot *x, Slot *y) { return x->begin < y->begin; });
     int64_t total = base;
-    std::vector<Slot *> placed;
+    std::vector<Slot *> alive; // by offset
     for (Slot *slot : order) {
-      std::vector<Slot *> alive;
-      for (Slot *other : placed)
-        if (other->begin <= slot->end && slot->begin <= other->end) alive.push_back(other);
-      llvm::sort(alive, [](Slot *x, Slot *y) { return x->offset < y->offset; });
+      llvm::erase_if(alive, [&](Slot *other) { return other->end < slot->begin; });
       int64_t offset = base;
-      for (Slot *other : alive) {
-        if (offset + slot->bytes <= other->offset) break;
-        offset = std::max<int64_t>(offset, llvm::alignTo(other->offset + other->bytes, kAlign));
-      }
+      auto after = alive.begin();
+      for (; after != alive.end() && offset + slot->bytes > (*after)->offset; ++after)
+        offset = std::max<int64_t>(offset, llvm::alignTo((*after)->offset + (*after)->bytes, kAlign));
       slot->offset = offset;
-      placed.push_back(slot);
+      alive.insert(after, slot);
       total = std::max<int64_t>(total, llvm::alignTo(offset + slot->bytes, kAlign));
     }
     return total;

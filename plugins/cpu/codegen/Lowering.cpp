@@ -29,8 +29,8 @@ FailureOr<func::FuncOp> KernelLowering::lower() {
   buffers_ = scratch_ = function_.getArgument(3);
   bindKernelArguments([&](BlockArgument arg) { return emitArgument(arg); });
 
-  Value begin = arith::IndexCastOp::create(b_, b_.getIndexType(), function_.getArgument(1));
-  Value end = arith::IndexCastOp::create(b_, b_.getIndexType(), function_.getArgument(2));
+  Value begin = b_.createOrFold<arith::IndexCastOp>(b_.getIndexType(), function_.getArgument(1));
+  Value end = b_.createOrFold<arith::IndexCastOp>(b_.getIndexType(), function_.getArgument(2));
   auto programs = scf::ForOp::create(b_, begin, end, constant(1));
   b_.setInsertionPointToStart(programs.getBody());
   emitProgramIds(programs.getInductionVar());

@@ -62,6 +62,12 @@ private:
 /// metadata as the attribute `target.metadata`; graph functions, which only the host needs, go away.
 std::unique_ptr<mlir::Pass> createLowerTilePass(std::string targetName);
 
+/// Pass `cpu-outline`: functions too large for one are cut into private ones of bounded size.
+std::unique_ptr<mlir::Pass> createOutlinePass();
+
+/// Pass `cpu-to-llvm`: functions of vector, arith, math and cf operations become LLVM dialect.
+std::unique_ptr<mlir::Pass> createToLLVMPass();
+
 /// Pass `cpu-wrap-target`: the lowered functions move into one target.module with a target.kernel_info each.
 std::unique_ptr<mlir::Pass> createWrapTargetPass(CpuTarget);
 

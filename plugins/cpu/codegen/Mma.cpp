@@ -33,7 +33,8 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
     rowEnd = scalar(op.getLimits()[0]);
     columnEnd = scalar(op.getLimits()[1]);
     Value turns = arith::CeilDivSIOp::create(b_, scalar(op.getLimits()[2]), constant(unroll));
-    depthEnd = arith::MinSIOp::create(b_, depthEnd, arith::MulIOp::create(b_, turns, constant(unroll)));
+    depthEnd =
+        b_.createOrFold<arith::MinSIOp>(depthEnd, b_.createOrFold<arith::MulIOp>(turns, constant(unroll)));
   }
   // Steps of `step` up to `whole` and the rest, as far as `end` reaches.
   auto blocks = [&](int64_t whole, int64_t extent, int64_t step, Value end,
@@ -45,7 +46,7 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
     }
     OpBuilder::InsertionGuard guard(b_);
     if (whole) {
-      Value stop = arith::MinSIOp::create(b_, end, constant(whole));
+      Value stop = b_.createOrFold<arith::MinSIOp>(end, constant(whole));
       auto steps = scf::ForOp::create(b_, constant(0), stop, constant(step));
       OpBuilder::InsertionGuard inner(b_);
       b_.setInsertionPointToStart(steps.getBody());
@@ -79,9 +80,7 @@ void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c,
   // Vectors of 32 bytes and more come with FMA (parseTarget); without it, it would be a library call per
   // element.
   bool fused = vectorBytes_ >= 32;
-  auto plus = [&](Value x, int64_t d) {
-    return d ? arith::AddIOp::create(b_, x, constant(d)).getResult() : x;
-  };
+  auto plus = [&](Value x, int64_t d) { return d ? b_.createOrFold<arith::AddIOp>(x, constant(d)) : x; };
   Vec<int64_t> offsets;
   for (int64_t at = 0; int64_t width : groups) {
     offsets.push_back(at);
@@ -107,7 +106,7 @@ void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c,
         else if (isa<FloatType>(c.element))
           sum = arith::AddFOp::create(b_, sum, arith::MulFOp::create(b_, wide, line[g]));
         else
-          sum = arith::AddIOp::create(b_, sum, arith::MulIOp::create(b_, wide, line[g]));
+          sum = b_.createOrFold<arith::AddIOp>(sum, b_.createOrFold<arith::MulIOp>(wide, line[g]));
       }
     }
   };

@@ -74,6 +74,8 @@ struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
 
 void registerCpuPasses() {
   registerPass([] { return createLowerTilePass("cpu"); });
+  registerPass(createOutlinePass);
+  registerPass(createToLLVMPass);
   registerPass([] {
     CpuTarget host;
     std::string why;

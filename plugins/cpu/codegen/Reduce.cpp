@@ -67,11 +67,12 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
       int64_t step = ways * lanes, count = (n - done) / step;
       if (!count || (ways > 1 && count < 2)) continue;
       Vec<Value> accs = accumulate(count, [&](Value turn) {
-        Value j = arith::AddIOp::create(b_, constant(done), arith::MulIOp::create(b_, turn, constant(step)));
+        Value j =
+            arith::AddIOp::create(b_, constant(done), b_.createOrFold<arith::MulIOp>(turn, constant(step)));
         Vec<Value> vectors;
         for (int64_t w = 0; w < ways; ++w)
           vectors.push_back(
-              evaluate(input, at(arith::AddIOp::create(b_, j, constant(w * lanes))), lanes, mode));
+              evaluate(input, at(b_.createOrFold<arith::AddIOp>(j, constant(w * lanes))), lanes, mode));
         return vectors;
       });
       while (accs.size() > 1) {
@@ -205,7 +206,8 @@ LogicalResult KernelLowering::lowerTranspose(tile::TransposeOp op) {
   auto block = [&](Indices at, Value i, Value j, Mode mode) {
     Vec<Value> lines;
     for (int64_t r = 0; r < lanes; ++r)
-      lines.push_back(evaluate(from, turned(at, arith::AddIOp::create(b_, i, constant(r)), j), lanes, mode));
+      lines.push_back(
+          evaluate(from, turned(at, b_.createOrFold<arith::AddIOp>(i, constant(r)), j), lanes, mode));
     // Interleaving line r with line r + L/2, log2(L) times, turns the block.
     for (int64_t width = lanes; width > 1; width /= 2) {
       Vec<int64_t> low, high;
@@ -221,7 +223,7 @@ LogicalResult KernelLowering::lowerTranspose(tile::TransposeOp op) {
       lines = next;
     }
     for (int64_t r = 0; r < lanes; ++r)
-      storePlace(to, lines[r], turned(at, arith::AddIOp::create(b_, j, constant(r)), i));
+      storePlace(to, lines[r], turned(at, b_.createOrFold<arith::AddIOp>(j, constant(r)), i));
   };
   auto plane = [&](Indices at, Mode mode) {
     int64_t wholeRows = rows / lanes * lanes, wholeColumns = columns / lanes * lanes;

@@ -1,0 +1,172 @@
+// cpu-outline: cuts a large function into private ones of bounded size.
+//
+//   func @k { nest1; nest2; ... nest900 }   ->   func @k { call @k.part0(..); ... call @k.part28(..) }
+//
+// A program of thousands of tile statements is thousands of loop nests in one function, and much of what LLVM
+// does to a function (loop analyses, register allocation, block placement) grows faster than the function.
+// Functions of bounded size keep the whole linear. Small kernels, which is nearly all of them, stay one
+// function. Stands right after the tiles became loops, so that every later pass has the small functions too.
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "plugins/cpu/codegen/Lowering.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tessera::cpu {
+namespace {
+
+constexpr int64_t kLargeFunction = 12000; // operations; below it a function stays whole
+constexpr int64_t kPart = 3000;           // operations a part has at least, but for a block's last
+
+int64_t sizeOf(Operation *op) {
+  int64_t n = 0;
+  op->walk([&](Operation *) { ++n; });
+  return n;
+}
+
+/// Copied to where it is used. Every address is: a part sees pointers only as the function got or loaded
+/// them, so that "no alias" of the scratch stays true in it.
+bool isCopied(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>() || isa<LLVM::GEPOp>(op); }
+
+class Outliner {
+public:
+  explicit Outliner(func::FuncOp function) : function_(function) {}
+
+  void run() {
+    if (sizeOf(function_) > kLargeFunction) cut(function_.getBody().front());
+  }
+
+private:
+  func::FuncOp function_;
+  int parts_ = 0;
+
+  /// Consecutive operations of one block that may become a part. Pure ones that need none of the others stay
+  /// in front of them.
+  struct Candidate {
+    SmallVector<Operation *> ops;
+    llvm::SmallPtrSet<Operation *, 32> members;
+    int64_t size = 0;
+    int64_t openUses = 0; // of results, by what is not (yet) a member
+
+    bool needs(Operation *op) const {
+      return op
+          ->walk([&](Operation *inner) {
+            bool found = llvm::any_of(inner->getOperands(), [&](Value v) { return isResult(v); });
+            return found ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
+    }
+    bool isResult(Value v) const { return v.getDefiningOp() && members.contains(v.getDefiningOp()); }
+
+    void add(Operation *op, int64_t operations) {
+      op->walk([&](Operation *inner) {
+        openUses -= llvm::count_if(inner->getOperands(), [&](Value v) { return isResult(v); });
+      });
+      for (Value result : op->getResults())
+        openUses += std::distance(result.use_begin(), result.use_end());
+      ops.push_back(op);
+      members.insert(op);
+      size += operations;
+    }
+  };
+
+  /// Inner blocks first: what is left of them counts for the outer ones. Returns the operations left.
+  int64_t cut(Block &block) {
+    int64_t left = 0;
+    Candidate part;
+    auto finish = [&](int64_t least) {
+      if (part.size >= least && part.openUses == 0) {
+        outline(part.ops);
+        ++left;
+      } else {
+        left += part.size;
+      }
+      part = {};
+    };
+    for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+      int64_t own = 1;
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          own += cut(inner);
+      if (isPure(&op) && !part.needs(&op)) {
+        left += own;
+        continue;
+      }
+      part.add(&op, own);
+      if (part.size >= kPart && part.openUses == 0) finish(kPart);
+    }
+    finish(kPart / 4);
+    return left + 1;
+  }
+
+  /// Moves `ops`, whose results nobody else uses, into a function of their own that is called where the last
+  /// one stood.
+  void outline(ArrayRef<Operation *> ops) {
+    llvm::SetVector<Value> captured;
+    llvm::SetVector<Operation *> copied; // operands before users
+    llvm::SmallPtrSet<Operation *, 32> inside(ops.begin(), ops.end());
+    auto isInside = [&](Value v) {
+      Operation *at = v.getDefiningOp() ? v.getDefiningOp() : v.getParentBlock()->getParentOp();
+      for (; at; at = at->getParentOp())
+        if (inside.contains(at)) return true;
+      return false;
+    };
+    std::function<void(Value)> capture = [&](Value v) {
+      if (isInside(v)) return;
+      Operation *from = v.getDefiningOp();
+      if (!from || !isCopied(from)) return void(captured.insert(v));
+      llvm::for_each(from->getOperands(), capture);
+      copied.insert(from);
+    };
+    for (Operation *op : ops)
+      op->walk([&](Operation *inner) { llvm::for_each(inner->getOperands(), capture); });
+
+    OpBuilder b(function_);
+    Location loc = ops.back()->getLoc();
+    auto type = b.getFunctionType(
+        llvm::to_vector(captured).empty() ? TypeRange() : TypeRange(ValueRange(captured.getArrayRef())),
+        TypeRange());
+    auto part = func::FuncOp::create(b, loc, (function_.getName() + ".part" + Twine(parts_++)).str(), type);
+    part.setPrivate();
+    Block *body = part.addEntryBlock();
+    IRMapping map;
+    for (auto [value, argument] : llvm::zip(captured, body->getArguments())) {
+      map.map(value, argument);
+      // What the function knew of its scratch and its arguments holds for the part.
+      auto own = dyn_cast<BlockArgument>(value);
+      if (own && own.getOwner() == &function_.getBody().front())
+        part.setArgAttrs(argument.getArgNumber(), function_.getArgAttrDict(own.getArgNumber()));
+    }
+    b.setInsertionPointToStart(body);
+    for (Operation *op : copied)
+      b.clone(*op, map);
+    OpBuilder at(ops.back()->getContext());
+    at.setInsertionPointAfter(ops.back());
+    func::CallOp::create(at, loc, part, captured.getArrayRef());
+    for (Operation *op : ops) {
+      op->moveBefore(body, body->end());
+      op->walk([&](Operation *inner) {
+        for (OpOperand &operand : inner->getOpOperands())
+          if (Value here = map.lookupOrNull(operand.get())) operand.set(here);
+      });
+    }
+    b.setInsertionPointToEnd(body);
+    func::ReturnOp::create(b, loc);
+  }
+};
+
+struct OutlinePass : PassWrapper<OutlinePass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OutlinePass)
+  StringRef getArgument() const final { return "cpu-outline"; }
+  StringRef getDescription() const final { return "cut large functions into private ones of bounded size"; }
+  void runOnOperation() final {
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      Outliner(function).run();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createOutlinePass() { return std::make_unique<OutlinePass>(); }
+
+} // namespace tessera::cpu

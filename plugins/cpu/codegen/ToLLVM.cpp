@@ -1,0 +1,56 @@
+// cpu-to-llvm: vector, arith, math, cf and func operations to the LLVM dialect, in one conversion.
+//
+// One walk with every pattern costs a fraction of a pass per dialect: no casts between half-converted types
+// are made and taken away again. Nothing has to be rolled back, since what has no pattern is a defect and
+// ends the compilation.
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "plugins/cpu/codegen/Lowering.h"
+
+using namespace mlir;
+
+namespace tessera::cpu {
+namespace {
+
+struct ToLLVMPass : PassWrapper<ToLLVMPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ToLLVMPass)
+  StringRef getArgument() const final { return "cpu-to-llvm"; }
+  StringRef getDescription() const final { return "convert functions of vector loops to the LLVM dialect"; }
+  void getDependentDialects(DialectRegistry &registry) const final { registry.insert<LLVM::LLVMDialect>(); }
+  void runOnOperation() final {
+    MLIRContext &context = getContext();
+    LLVMTypeConverter types(&context);
+    RewritePatternSet patterns(&context);
+    populateVectorToLLVMConversionPatterns(types, patterns);
+    arith::populateArithToLLVMConversionPatterns(types, patterns);
+    populateMathToLLVMConversionPatterns(types, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
+    populateFuncToLLVMConversionPatterns(types, patterns);
+    LLVMConversionTarget target(context);
+    target.addLegalOp<ModuleOp>();
+    target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+                             math::MathDialect, vector::VectorDialect>();
+    ConversionConfig config;
+    config.allowPatternRollback = false;
+    config.foldingMode = DialectConversionFoldingMode::Never; // the canonicalizer has been here
+    if (failed(applyPartialConversion(getOperation(), target, std::move(patterns), config)))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createToLLVMPass() { return std::make_unique<ToLLVMPass>(); }
+
+} // namespace tessera::cpu
