@@ -1,8 +1,10 @@
 // Loads the compiler on first use, so that a process which only launches never maps LLVM.
 #include "core/BuildId.h"
 #include "core/CompilerService.h"
+#include "core/cache/CachedCompiler.h"
 #include <dlfcn.h>
 #include <mutex>
+#include <unistd.h>
 
 namespace tessera {
 namespace {
@@ -14,14 +16,17 @@ struct Loaded {
   std::string why;
 };
 
-/// The folder libtessera.so was loaded from, with its slash; empty when the loader does not tell.
-std::string ownFolder() {
+/// The folder of the file `address` was loaded from, with its slash; empty when the loader does not tell.
+std::string folderOf(const void *address) {
   Dl_info info;
-  if (!dladdr(reinterpret_cast<const void *>(&loadCompiler), &info) || !info.dli_fname) return "";
+  if (!address || !dladdr(address, &info) || !info.dli_fname) return "";
   std::string path = info.dli_fname;
   size_t slash = path.rfind('/');
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
+
+/// Of libtessera.so, or of the tool that has this file for itself.
+std::string ownFolder() { return folderOf(reinterpret_cast<const void *>(&loadCompiler)); }
 
 Loaded load() {
   Loaded out;
@@ -48,6 +53,12 @@ Loaded load() {
 }
 
 } // namespace
+
+std::string compilerFile() {
+  for (const std::string &folder : {ownFolder(), folderOf(dlsym(RTLD_DEFAULT, "tsrCreateContext"))})
+    if (!folder.empty() && ::access((folder + kLibrary).c_str(), R_OK) == 0) return folder + kLibrary;
+  return "";
+}
 
 CompilerService *loadCompiler(std::string &why) {
   static std::mutex mutex;

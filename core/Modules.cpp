@@ -1,6 +1,7 @@
 #include "core/Modules.h"
 #include "core/LastError.h"
 #include "core/Log.h"
+#include "core/cache/CachedCompiler.h"
 #include "numerics/FloatEnvironment.h"
 #include <unordered_map>
 
@@ -119,11 +120,10 @@ tsr_status_t createModule(tsr_context_t handle, std::vector<CompiledKernel> kern
 
 tsr_status_t compileSource(std::string_view source, const CompileOptions &options, Log log,
                            std::string &bundle) {
-  std::string why;
-  CompilerService *compiler = loadCompiler(why);
-  if (!compiler) return fail(TSR_ENOTFOUND, why);
   std::vector<Diagnostic> diags;
-  CompileStatus result = withDefaultFloats([&] { return compiler->compile(source, options, bundle, diags); });
+  CompileStatus result =
+      withDefaultFloats([&] { return cachedCompiler()->compile(source, options, bundle, diags); });
+  if (diags.size() == 1 && diags[0].code == "E_NO_COMPILER") return fail(TSR_ENOTFOUND, diags[0].message);
   return conclude(result, diags, log);
 }
 

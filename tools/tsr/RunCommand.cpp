@@ -1,4 +1,5 @@
 // `tsr run`: binds files to parameters, compiles, runs, writes the results.
+#include "core/cache/CachedCompiler.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Console.h"
 #include "tools/tsr/Elements.h"
@@ -130,8 +131,7 @@ MaybeFailure repeat(Session &session, const Binding &binding, int64_t count, std
 }
 
 int run(const Job &job, const RunOptions &options) {
-  CompilerService *compiler = needCompiler();
-  if (!compiler) return exitFailed;
+  CompilerService *compiler = cachedCompiler(); // a known program needs none
   std::vector<Signature> signatures;
   std::vector<Diagnostic> diags;
   if (int rc = conclude(compiler->signatures(job.source, job.file, signatures, diags), diags)) return rc;

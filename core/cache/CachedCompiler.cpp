@@ -1,0 +1,212 @@
+// Two indices lead to a bundle. The first needs the source's bytes only, so a hit loads no compiler; the
+// second is the Graph IR, which comments and layout do not reach. Both also hold everything else the code
+// depends on: options, the compiler's own file, this processor.
+#include "core/cache/CachedCompiler.h"
+#include "core/BuildId.h"
+#include "core/cache/Signatures.h"
+#include "core/cache/Store.h"
+#include <atomic>
+#include <cstring>
+#include <sys/stat.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace tessera {
+namespace {
+
+using cache::Kind;
+using cache::Store;
+
+/// Builds what is hashed to a key; fields cannot run into each other.
+class KeyText {
+public:
+  KeyText &add(std::string_view text) {
+    add(static_cast<int64_t>(text.size()));
+    text_ += text;
+    return *this;
+  }
+  KeyText &add(int64_t v) {
+    char bytes[sizeof v];
+    std::memcpy(bytes, &v, sizeof v);
+    text_.append(bytes, sizeof bytes);
+    return *this;
+  }
+  KeyText &add(const std::vector<std::string> &list) {
+    add(static_cast<int64_t>(list.size()));
+    for (const std::string &text : list)
+      add(text);
+    return *this;
+  }
+  KeyText &add(const std::vector<std::pair<std::string, int64_t>> &list) {
+    add(static_cast<int64_t>(list.size()));
+    for (const auto &[name, value] : list)
+      add(name).add(value);
+    return *this;
+  }
+  Hash128 hash() const { return hash128(text_); }
+
+private:
+  std::string text_;
+};
+
+/// Which compiler: a rebuilt or replaced library is another one. False: it cannot be known without loading
+/// it.
+bool addCompiler(KeyText &key) {
+  struct stat s;
+  const std::string file = compilerFile();
+  if (file.empty() || ::stat(file.c_str(), &s) != 0) return false;
+  key.add(TESSERA_BUILD_ID).add(file).add(int64_t(s.st_size)).add(int64_t(s.st_ino));
+  key.add(int64_t(s.st_mtim.tv_sec)).add(int64_t(s.st_mtim.tv_nsec));
+  return true;
+}
+
+/// Which processor: what target `cpu` compiles for. Leaf 1's EBX tells the core, not the kind.
+void addProcessor(KeyText &key) {
+#if defined(__x86_64__)
+  unsigned a, b, c, d;
+  for (auto [leaf, sub] : {std::pair(1u, 0u), {7u, 0u}, {7u, 1u}, {0x80000001u, 0u}}) {
+    if (!__get_cpuid_count(leaf, sub, &a, &b, &c, &d)) continue;
+    key.add(int64_t(a)).add(leaf == 1 ? int64_t(0) : int64_t(b)).add(int64_t(c)).add(int64_t(d));
+  }
+#endif
+}
+
+void addOptions(KeyText &key, const CompileOptions &o) {
+  key.add(o.fileName).add(o.kernels).add(o.targets).add(o.numerics).add(o.dims).add(o.tunables);
+  key.add(o.embedIr).add(o.irLevel);
+}
+
+std::string bytesOf(Hash128 h) { return std::string(reinterpret_cast<const char *>(&h), sizeof h); }
+
+class CachedCompiler final : public CompilerService {
+public:
+  CompileStatus signatures(std::string_view source, const std::string &fileName, std::vector<Signature> &out,
+                           std::vector<Diagnostic> &diags) noexcept override {
+    const Store store = Store::ofEnvironment();
+    KeyText text;
+    text.add("signatures").add(fileName).add(source);
+    const bool isKept = store && addCompiler(text);
+    const Hash128 key = text.hash();
+    if (isKept)
+      if (auto hit = store.get(key, Kind::Signatures); hit && cache::readSignatures(*hit, out))
+        return CompileStatus::Ok;
+    out.clear();
+    CompilerService *compiler = need(fileName, diags);
+    if (!compiler) return CompileStatus::BackendFailure;
+    const CompileStatus status = compiler->signatures(source, fileName, out, diags);
+    std::string why; // compile() says it where it matters
+    if (isKept && status == CompileStatus::Ok && diags.empty())
+      (void)store.put(key, Kind::Signatures, cache::writeSignatures(out), why);
+    return status;
+  }
+
+  CompileStatus compile(std::string_view source, const CompileOptions &options, std::string &bundle,
+                        std::vector<Diagnostic> &diags) noexcept override {
+    const Store store = Store::ofEnvironment();
+    KeyText text;
+    text.add("source");
+    addOptions(text, options);
+    addProcessor(text);
+    // Snapshots are asked for to see passes run.
+    const bool isKept = store && options.printIrAfterAll.empty() && addCompiler(text);
+    const Hash128 first = text.add(source).hash();
+    if (isKept && find(store, first, bundle)) return CompileStatus::Ok;
+
+    CompilerService *compiler = need(options.fileName, diags);
+    if (!compiler) return CompileStatus::BackendFailure;
+    if (!isKept) return compiler->compile(source, options, bundle, diags);
+    const Hash128 second = canonical(*compiler, source, options, first);
+    if (auto hit = store.get(second, Kind::Bundle)) {
+      bundle = std::move(*hit);
+      keep(store, first, Kind::Alias, bytesOf(second), diags);
+      return CompileStatus::Ok;
+    }
+    const CompileStatus status = compiler->compile(source, options, bundle, diags);
+    // What was warned about is to be warned about again.
+    if (status != CompileStatus::Ok || !diags.empty()) return status;
+    if (keep(store, second, Kind::Bundle, bundle, diags))
+      keep(store, first, Kind::Alias, bytesOf(second), diags);
+    return status;
+  }
+
+  CompileStatus emit(std::string_view source, const CompileOptions &options, Emit what, std::string &out,
+                     std::vector<Diagnostic> &diags) noexcept override {
+    CompilerService *compiler = need(options.fileName, diags);
+    return compiler ? compiler->emit(source, options, what, out, diags) : CompileStatus::BackendFailure;
+  }
+  std::string explain(std::string_view code) noexcept override {
+    std::string why;
+    CompilerService *compiler = loadCompiler(why);
+    return compiler ? compiler->explain(code) : "";
+  }
+  std::string version() noexcept override { return TESSERA_BUILD_ID; }
+
+private:
+  static CompilerService *need(const std::string &fileName, std::vector<Diagnostic> &diags) {
+    std::string why;
+    CompilerService *compiler = loadCompiler(why);
+    if (compiler) return compiler;
+    Diagnostic d;
+    d.code = "E_NO_COMPILER";
+    d.message = why;
+    d.file = fileName;
+    diags.push_back(std::move(d));
+    return nullptr;
+  }
+
+  /// A bundle, or what points to one.
+  static bool find(const Store &store, Hash128 key, std::string &bundle) {
+    Hash128 target;
+    auto alias = store.get(key, Kind::Alias);
+    if (!alias || alias->size() != sizeof target) return false;
+    std::memcpy(&target, alias->data(), sizeof target);
+    auto hit = store.get(target, Kind::Bundle);
+    if (hit) bundle = std::move(*hit);
+    return hit.has_value();
+  }
+
+  /// The key of the program as Graph IR. Where there is no such text for the whole of what is compiled, or
+  /// the bundle holds IR, whose locations are the source's: one that follows from the first.
+  static Hash128 canonical(CompilerService &compiler, std::string_view source, const CompileOptions &options,
+                           Hash128 first) {
+    KeyText text;
+    text.add("graph");
+    addOptions(text, options);
+    addProcessor(text);
+    std::string graph;
+    std::vector<Diagnostic> ignored; // compile() says them
+    CompileOptions one = options;
+    one.targets.resize(1);
+    const bool isWhole = options.embedIr.empty() && options.irLevel.empty() && options.kernels.size() == 1;
+    if (isWhole && addCompiler(text) &&
+        compiler.emit(source, one, Emit::Graph, graph, ignored) == CompileStatus::Ok && ignored.empty())
+      return text.add(graph).hash();
+    return KeyText().add("bundle").add(bytesOf(first)).hash();
+  }
+
+  /// One warning in the life of the process when something cannot be kept.
+  static bool keep(const Store &store, Hash128 key, Kind kind, std::string_view bytes,
+                   std::vector<Diagnostic> &diags) {
+    std::string why;
+    if (store.put(key, kind, bytes, why)) return true;
+    static std::atomic_flag said = ATOMIC_FLAG_INIT;
+    if (said.test_and_set()) return false;
+    Diagnostic d;
+    d.severity = Diagnostic::Severity::Warning;
+    d.code = "W_CACHE";
+    d.message = "the compiled code is not kept in the cache: " + why;
+    d.hint = "TESSERA_CACHE_DIR names another directory, or is off";
+    diags.push_back(std::move(d));
+    return false;
+  }
+};
+
+} // namespace
+
+CompilerService *cachedCompiler() {
+  static CachedCompiler compiler; // stateless
+  return &compiler;
+}
+
+} // namespace tessera
