@@ -162,9 +162,9 @@ void readResources(const YAML::Node &node, KernelMetadata &m) {
 
 /// Nothing says how a kernel of its own would run.
 bool isEmptyKernel(const KernelMetadata &m) {
-  return m.tile.empty() && m.fragmentShape.empty() && !m.sharedBytes && !m.workspaceBytes && !m.scratchBytes && !m.vectorBytes &&
-         m.axes.empty() && m.block[0] == 1 && m.block[1] == 1 && m.block[2] == 1 && m.lanesPerProgram == 1 &&
-         m.epilogue.empty();
+  return m.tile.empty() && m.fragmentShape.empty() && !m.sharedBytes && !m.workspaceBytes &&
+         !m.scratchBytes && !m.vectorBytes && m.axes.empty() && m.block[0] == 1 && m.block[1] == 1 &&
+         m.block[2] == 1 && m.lanesPerProgram == 1 && m.epilogue.empty();
 }
 
 KernelMetadata readDocument(const YAML::Node &root) {

@@ -44,8 +44,8 @@ void makeHostFunction(ModuleOp module, mlir::gpu::GPUFuncOp kernel, int64_t shar
   auto thread = declare("emulated_thread", b.getI64Type()), group = declare("emulated_block", b.getI64Type()),
        sync = declare("emulated_barrier", {});
   auto bytes = LLVM::LLVMArrayType::get(b.getI8Type(), uint64_t(sharedBytes) + kGuard);
-  auto shared = LLVM::GlobalOp::create(b, bytes, false, LLVM::Linkage::External, kShared,
-                                       Attribute(), 128, tessera::gpu::kSharedSpace);
+  auto shared = LLVM::GlobalOp::create(b, bytes, false, LLVM::Linkage::External, kShared, Attribute(), 128,
+                                       tessera::gpu::kSharedSpace);
   Block *init = b.createBlock(&shared.getInitializerRegion());
   b.setInsertionPointToStart(init);
   LLVM::ReturnOp::create(b, LLVM::ZeroOp::create(b, bytes).getResult());
@@ -157,7 +157,8 @@ bool Emulator::launch(std::span<const uint64_t> values, int64_t blocks, Order or
   fibres = &all;
   for (block = 0; block < blocks; ++block) {
     std::memset(impl_->shared, kPattern, sharedBytes + kGuard);
-    if (!all.run([&](int64_t) { impl_->kernel(arguments.data()); }, order == Order::Descending, why)) return false;
+    if (!all.run([&](int64_t) { impl_->kernel(arguments.data()); }, order == Order::Descending, why))
+      return false;
     for (size_t i = 0; i < kGuard; ++i)
       if (impl_->shared[sharedBytes + i] != kPattern) return why = "wrote past its shared memory", false;
   }

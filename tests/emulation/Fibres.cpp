@@ -33,7 +33,8 @@ Fibres *running = nullptr;
 
 Fibres::Fibres(int64_t count, size_t stackBytes) : fibres_(size_t(count)), stackBytes_(stackBytes) {
   for (Fibre &f : fibres_) {
-    f.stack = ::mmap(nullptr, stackBytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    f.stack =
+        ::mmap(nullptr, stackBytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (f.stack == MAP_FAILED) throw std::bad_alloc();
   }
 }

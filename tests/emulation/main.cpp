@@ -1,5 +1,5 @@
-// tessera-gpu-conformance FOLDER --target ptx:sm_90: the programs of a conformance list through the shared GPU path,
-// run in the emulator with the threads in either order, and compared with the wanted results.
+// tessera-gpu-conformance FOLDER --target ptx:sm_90: the programs of a conformance list through the shared
+// GPU path, run in the emulator with the threads in either order, and compared with the wanted results.
 //
 // Each program runs in a child process. Tensors lie between guard zones that must survive.
 #include "compiler/pipeline/Compilation.h"
@@ -24,7 +24,9 @@ struct Placed {
   explicit Placed(std::span<const std::byte> contents) : memory(contents.size() + 2 * kZone, kPattern) {
     std::copy(contents.begin(), contents.end(), memory.begin() + kZone);
   }
-  std::span<const std::byte> contents() const { return std::span(memory).subspan(kZone, memory.size() - 2 * kZone); }
+  std::span<const std::byte> contents() const {
+    return std::span(memory).subspan(kZone, memory.size() - 2 * kZone);
+  }
   bool intact() const {
     for (size_t i = 0; i < kZone; ++i)
       if (memory[i] != kPattern || memory[memory.size() - 1 - i] != kPattern) return false;
@@ -59,9 +61,9 @@ std::string launchOnce(Emulator &emulator, const KernelMetadata &meta, const Run
     tensors.try_emplace(name, encode(in.values, in.dtype));
   for (const auto &[name, o] : run.outputs)
     if (!tensors.contains(name))
-      tensors.try_emplace(name, o.initial ? encode(*o.initial, o.dtype)
-                                          : std::vector<std::byte>(o.elements() * size_t(storageBytes(o.dtype)),
-                                                                   kPattern));
+      tensors.try_emplace(
+          name, o.initial ? encode(*o.initial, o.dtype)
+                          : std::vector<std::byte>(o.elements() * size_t(storageBytes(o.dtype)), kPattern));
   const std::map<std::string, Placed> before = tensors;
   std::vector<uint64_t> values;
   for (const MetadataParam &p : meta.params) {
@@ -84,7 +86,8 @@ std::string launchOnce(Emulator &emulator, const KernelMetadata &meta, const Run
     auto o = run.outputs.find(name);
     if (o == run.outputs.end()) {
       if (placed.memory != before.at(name).memory) return name + ": an input was written";
-    } else if (std::string difference = conformance::compare(o->second, placed.contents()); !difference.empty()) {
+    } else if (std::string difference = conformance::compare(o->second, placed.contents());
+               !difference.empty()) {
       return name + ": " + difference;
     }
   }
@@ -179,7 +182,8 @@ int main(int argc, char **argv) {
       folder = word;
   }
   if (folder.empty()) {
-    fmt::print(stderr, "usage: tessera-gpu-conformance FOLDER [--target NAME] [--only PATTERN] [--every N] [-v]\n");
+    fmt::print(stderr,
+               "usage: tessera-gpu-conformance FOLDER [--target NAME] [--only PATTERN] [--every N] [-v]\n");
     return 1;
   }
   try {

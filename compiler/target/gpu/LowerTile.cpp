@@ -48,7 +48,8 @@ struct LowerTilePass : PassWrapper<LowerTilePass, OperationPass<ModuleOp>> {
       kernel.erase();
     }
   }
-  Option<std::string> target_{*this, "target", llvm::cl::desc("GPU, as in ptx:sm_90"), llvm::cl::init("ptx:sm_90")};
+  Option<std::string> target_{*this, "target", llvm::cl::desc("GPU, as in ptx:sm_90"),
+                              llvm::cl::init("ptx:sm_90")};
 };
 
 } // namespace

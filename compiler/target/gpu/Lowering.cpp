@@ -49,7 +49,8 @@ int64_t exchangeBytes(tile::KernelOp kernel, const GpuTarget &target) {
   kernel.walk([&](Operation *op) {
     if (isa<tile::ReduceOp, tile::GroupReduceOp>(op)) words = std::max(words, target.threads);
     if (isa<tile::ArgReduceOp>(op)) words = std::max(words, target.threads * 3 / 2);
-    bool scalar = isa<tile::AtomicOp, tile::AtomicCasOp, tile::LoadElemOp>(op) && !tile::isTile(op->getResult(0));
+    bool scalar =
+        isa<tile::AtomicOp, tile::AtomicCasOp, tile::LoadElemOp>(op) && !tile::isTile(op->getResult(0));
     if (scalar && !laneLoop(op)) words = std::max<int64_t>(words, 1);
   });
   return llvm::alignTo(words * 8, kAlign);
@@ -257,19 +258,20 @@ Value KernelLowering::emitUpdate(tile::AtomicOp op, Value address, Value value) 
   Value first = LLVM::LoadOp::create(b_, bits, address, align);
   Value no = arith::ConstantOp::create(b_, b_.getBoolAttr(true));
   auto loop = scf::WhileOp::create(b_, TypeRange{bits, b_.getI1Type()}, ValueRange{first, no});
-  OpBuilder::InsertionGuard guard(b_);
   Vec<Location> locs(2, b_.getLoc());
   Block *test = b_.createBlock(&loop.getBefore(), {}, TypeRange{bits, b_.getI1Type()}, locs);
   scf::ConditionOp::create(b_, test->getArgument(1), test->getArguments());
   Block *turn = b_.createBlock(&loop.getAfter(), {}, TypeRange{bits, b_.getI1Type()}, locs);
   Value old = turn->getArgument(0);
   Value next = combine(kind, op.getIsUnsigned(), arith::BitcastOp::create(b_, element, old), value);
-  Value pair = LLVM::AtomicCmpXchgOp::create(b_, address, old, arith::BitcastOp::create(b_, bits, next), success,
-                                             target::failureOrdering(success), syncScope(op.getScope()));
+  Value pair =
+      LLVM::AtomicCmpXchgOp::create(b_, address, old, arith::BitcastOp::create(b_, bits, next), success,
+                                    target::failureOrdering(success), syncScope(op.getScope()));
   Value seen = LLVM::ExtractValueOp::create(b_, pair, ArrayRef<int64_t>{0});
   Value done = LLVM::ExtractValueOp::create(b_, pair, ArrayRef<int64_t>{1});
   Value again = arith::XOrIOp::create(b_, done, arith::ConstantOp::create(b_, b_.getBoolAttr(true)));
   scf::YieldOp::create(b_, ValueRange{seen, again});
+  b_.setInsertionPointAfter(loop);
   return arith::BitcastOp::create(b_, element, loop.getResult(0));
 }
 

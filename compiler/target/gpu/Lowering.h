@@ -1,10 +1,10 @@
 // tile.kernel -> gpu.func: one program is one thread block, whose threads share the elements of every tile.
 //
 // Thread t of T computes the elements t, t + T, ... of a tile in row-major order. Tiles that have memory lie
-// in shared memory, or in the block's part of a global workspace when they do not fit. Whatever stands between
-// the nests (loops, branches, scalars) all threads execute alike, so that every barrier is reached by all of
-// them; scalar side effects are thread 0's. The lanes of a linear_id program are spread over the threads and
-// run code of their own, without barriers.
+// in shared memory, or in the block's part of a global workspace when they do not fit. Whatever stands
+// between the nests (loops, branches, scalars) all threads execute alike, so that every barrier is reached by
+// all of them; scalar side effects are thread 0's. The lanes of a linear_id program are spread over the
+// threads and run code of their own, without barriers.
 #pragma once
 #include "compiler/target/gpu/GpuTarget.h"
 #include "compiler/target/lower/TileLowering.h"
@@ -87,8 +87,8 @@ private:
 /// Bytes of shared memory through which the threads of `target` exchange values in `kernel`.
 int64_t exchangeBytes(tile::KernelOp kernel, const GpuTarget &target);
 
-/// Pass `gpu-lower-tile`: every tile.kernel becomes a gpu.func of the kernel's name in one gpu.module, with its
-/// metadata as the attribute `target.metadata`; graph functions, which only the host needs, go away.
+/// Pass `gpu-lower-tile`: every tile.kernel becomes a gpu.func of the kernel's name in one gpu.module, with
+/// its metadata as the attribute `target.metadata`; graph functions, which only the host needs, go away.
 std::unique_ptr<mlir::Pass> createLowerTilePass(const GpuTarget &target);
 
 /// Makes `gpu-lower-tile{target=ptx:sm_90}` known by name to tools that read pipelines.

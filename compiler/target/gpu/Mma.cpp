@@ -1,8 +1,8 @@
 // Matrix products of tiles in memory, by multiply-adds: each thread keeps a register block of C for the whole
 // depth, in the shape that tile-vectorize chose.
 //
-// The threads of a row of blocks take columns that stand next to each other, so that a step of k reads B and, in
-// the end, writes C contiguously, and all of them the same element of A.
+// The threads of a row of blocks take columns that stand next to each other, so that a step of k reads B and,
+// in the end, writes C contiguously, and all of them the same element of A.
 #include "compiler/target/gpu/Lowering.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -15,12 +15,12 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
   Type element = c.element;
   if (a.element != element || b.element != element ||
       !(element.isF32() || element.isF64() || element.isInteger(32)))
-    return op.emitOpError() << "of " << a.element << " into " << element << " is not implemented on " << backend_
-                            << " (TSR_UNIMPLEMENTED)";
+    return op.emitOpError() << "of " << a.element << " into " << element << " is not implemented on "
+                            << backend_ << " (TSR_UNIMPLEMENTED)";
   int64_t rows = c.shape[0], columns = c.shape[1], m = op.getFragment()->getM(), n = op.getFragment()->getN();
   if (rows % m || columns % n)
-    return op.emitOpError() << "has a fragment that does not divide its tile: " << m << "x" << n << " of " << rows
-                            << "x" << columns;
+    return op.emitOpError() << "has a fragment that does not divide its tile: " << m << "x" << n << " of "
+                            << rows << "x" << columns;
   Value depth = constant(a.shape[1]);
   if (!op.getLimits().empty()) depth = arith::MinSIOp::create(b_, depth, scalar(op.getLimits()[2]));
   int64_t stride = columns / n; // between the columns of a block

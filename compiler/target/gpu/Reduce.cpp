@@ -1,6 +1,6 @@
-// Reductions. With enough results each has a thread; otherwise a power of two of threads share one: each folds
-// every so many elements, and their partial results are combined in a tree. The order depends on the shape and
-// the number of threads alone, so the same launch gives the same bits every time.
+// Reductions. With enough results each has a thread; otherwise a power of two of threads share one: each
+// folds every so many elements, and their partial results are combined in a tree. The order depends on the
+// shape and the number of threads alone, so the same launch gives the same bits every time.
 #include "compiler/target/gpu/Lowering.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -64,12 +64,13 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   versioned(insideCondition(ValueRange(input)), [&](Mode mode) {
     if (width == 1 && toTile) {
       Place to = place(op.getResult());
-      return nest(kept, 0, [&](Indices at, int64_t) { storePlace(to, partial(at, constant(0), 1, mode), at); });
+      return nest(kept, 0,
+                  [&](Indices at, int64_t) { storePlace(to, partial(at, constant(0), 1, mode), at); });
     }
     int64_t threads = results * width;
     Value result = arith::DivUIOp::create(b_, thread_, i32(width));
-    Value first = arith::IndexCastUIOp::create(b_, b_.getIndexType(),
-                                               arith::RemUIOp::create(b_, thread_, i32(width)));
+    Value first =
+        arith::IndexCastUIOp::create(b_, b_.getIndexType(), arith::RemUIOp::create(b_, thread_, i32(width)));
     guarded(below(thread_, threads), [&] {
       store(element, partial(delinearize(result, kept), first, width, mode), exchange(element, thread_));
     });
@@ -105,7 +106,8 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
   };
   auto later = [&](Best best, Best next) -> Best { // next stands behind best
     Value wins = better(op, next.x, best.x);
-    return {arith::SelectOp::create(b_, wins, next.x, best.x), arith::SelectOp::create(b_, wins, next.k, best.k)};
+    return {arith::SelectOp::create(b_, wins, next.x, best.x),
+            arith::SelectOp::create(b_, wins, next.k, best.k)};
   };
   auto either = [&](Best p, Best q) -> Best {
     Value pWins = better(op, p.x, q.x), qWins = better(op, q.x, p.x);
@@ -144,8 +146,8 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
     }
     int64_t threads = results * width;
     Value result = arith::DivUIOp::create(b_, thread_, i32(width));
-    Value first = arith::IndexCastUIOp::create(b_, b_.getIndexType(),
-                                               arith::RemUIOp::create(b_, thread_, i32(width)));
+    Value first =
+        arith::IndexCastUIOp::create(b_, b_.getIndexType(), arith::RemUIOp::create(b_, thread_, i32(width)));
     guarded(below(thread_, threads),
             [&] { put(thread_, partial(delinearize(result, kept), first, width, mode)); });
     tree(threads, width, [&](Value mine, Value other) { put(mine, either(get(mine), get(other))); });
@@ -171,7 +173,8 @@ LogicalResult KernelLowering::lowerScan(tile::ScanOp op) {
     Vec<Value> start = with(at, axis, constant(0));
     Value first = loadPlace(from, start, 0);
     storePlace(to, first, start);
-    auto loop = scf::ForOp::create(b_, constant(1), constant(from.shape[axis]), constant(1), ValueRange{first});
+    auto loop =
+        scf::ForOp::create(b_, constant(1), constant(from.shape[axis]), constant(1), ValueRange{first});
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
     Vec<Value> here = with(at, axis, loop.getInductionVar());

@@ -1,7 +1,7 @@
 // Atomic updates of elements of global tensors; tiles of them one element after the other, in the
 // order of the nest.
-#include "compiler/tile/IR/DTypes.h"
 #include "compiler/target/lower/TileLowering.h"
+#include "compiler/tile/IR/DTypes.h"
 
 using namespace mlir;
 
@@ -49,7 +49,7 @@ LLVM::AtomicBinOp binaryOp(tile::AtomicKind kind, bool isFloat, bool isUnsigned)
 } // namespace
 
 Value TileLowering::emitAtomic(Operation *op, const View &view, Value value, Value compare,
-                                 ValueRange indices) {
+                               ValueRange indices) {
   Type element = value.getType();
   Value inside = inRange(view, indices);
   if (!inside) inside = arith::ConstantOp::create(b_, b_.getBoolAttr(true));
@@ -78,7 +78,8 @@ Value TileLowering::emitAtomic(Operation *op, const View &view, Value value, Val
 
 Value TileLowering::emitUpdate(tile::AtomicOp op, Value address, Value value) {
   LLVM::AtomicBinOp kind = binaryOp(op.getKind(), isa<FloatType>(value.getType()), op.getIsUnsigned());
-  return LLVM::AtomicRMWOp::create(b_, kind, address, value, ordering(op.getOrder()), syncScope(op.getScope()));
+  return LLVM::AtomicRMWOp::create(b_, kind, address, value, ordering(op.getOrder()),
+                                   syncScope(op.getScope()));
 }
 
 LogicalResult TileLowering::lowerAtomic(Operation *op) {
@@ -90,7 +91,8 @@ LogicalResult TileLowering::lowerAtomic(Operation *op) {
   Type element = getElementTypeOrSelf(value.getType());
   auto f = dyn_cast<FloatType>(element);
   if (element.isInteger(1) || (f && f.getWidth() < 32))
-    return op->emitOpError() << "is not implemented for " << element << " on " << backend_ << " (TSR_UNIMPLEMENTED)";
+    return op->emitOpError() << "is not implemented for " << element << " on " << backend_
+                             << " (TSR_UNIMPLEMENTED)";
 
   Vec<Value> tiles(indices);
   tiles.push_back(value);

@@ -1,10 +1,10 @@
 // Elements of tile values that are computed on the fly: vectors of `lanes` consecutive elements of the last
 // axis, starting at `at`, or the one element there as a scalar.
+#include "compiler/target/lower/TileLowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/ExpandCasts.h"
 #include "compiler/tile/Transforms/ExpandMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "compiler/target/lower/TileLowering.h"
 #include <numeric>
 
 using namespace mlir;
@@ -57,8 +57,7 @@ Value TileLowering::insideCondition(Operation *op) {
   return condition;
 }
 
-void TileLowering::collectInside(Operation *op, Value &condition,
-                                   llvm::SmallPtrSetImpl<Operation *> &seen) {
+void TileLowering::collectInside(Operation *op, Value &condition, llvm::SmallPtrSetImpl<Operation *> &seen) {
   if (!seen.insert(op).second) return;
   auto also = [&](Value c) {
     if (c) condition = condition ? arith::AndIOp::create(b_, condition, c).getResult() : c;

@@ -1,8 +1,8 @@
 // Global tensors, shared buffers and tiles in scratch: addresses, masks, loads and stores.
+#include "compiler/target/lower/TileLowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileAccess.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "compiler/target/lower/TileLowering.h"
 
 using namespace mlir;
 
@@ -164,7 +164,7 @@ void TileLowering::assign(Value v, const Place &p) {
 // ---- Windows
 
 TileLowering::Window TileLowering::window(View view, ValueRange starts, ArrayRef<int64_t> extents,
-                                              bool inBounds) {
+                                          bool inBounds) {
   Window w{std::move(view), {}, {}, Vec<int64_t>(extents), inBounds, {}};
   for (auto [dim, start] : llvm::enumerate(starts)) {
     w.starts.push_back(scalar(start));
@@ -175,12 +175,11 @@ TileLowering::Window TileLowering::window(View view, ValueRange starts, ArrayRef
 }
 
 TileLowering::Window TileLowering::window(Value view, ValueRange starts, ArrayRef<int64_t> extents,
-                                              bool inBounds) {
+                                          bool inBounds) {
   return window(views_[view], starts, extents, inBounds);
 }
 
-TileLowering::Window TileLowering::bufferWindow(Value buffer, ValueRange starts,
-                                                    ArrayRef<int64_t> extents) {
+TileLowering::Window TileLowering::bufferWindow(Value buffer, ValueRange starts, ArrayRef<int64_t> extents) {
   Place p = bufferPlace(buffer);
   View view{p.data, {}, Vec<Value>(p.shape.size()), p.element};
   int64_t stride = 1;

@@ -152,8 +152,7 @@ LogicalResult TileLowering::lowerScalarOp(Operation *op) {
                          *parseDType(cast.getTo())));
   if (auto sigmoid = dyn_cast<SigmoidOp>(op))
     return bind(emitSigmoid(b_, b_.getLoc(), scalar(sigmoid.getInput())));
-  if (auto rand = dyn_cast<RandOp>(op))
-    return bind(evaluateRand(rand, scalar(rand.getOffset()), 0));
+  if (auto rand = dyn_cast<RandOp>(op)) return bind(evaluateRand(rand, scalar(rand.getOffset()), 0));
   if (auto info = dyn_cast<GroupInfoOp>(op)) return bind(groupInfo(info.getKind()));
   if (auto reduce = dyn_cast<GroupReduceOp>(op)) {
     FailureOr<Value> result = groupReduce(reduce);

@@ -1,10 +1,10 @@
-// What the code generators share below Tile IR: walking a tile.kernel, scalars, control flow, addresses, masks,
-// and elements of tile values that are computed on the fly. A back end derives from it and says how the
-// elements of a tile are walked.
+// What the code generators share below Tile IR: walking a tile.kernel, scalars, control flow, addresses,
+// masks, and elements of tile values that are computed on the fly. A back end derives from it and says how
+// the elements of a tile are walked.
 //
 // A tile value either lies in the program's memory (row-major, at the offset the memory planner wrote) or is
-// computed on the fly inside the loop nest of the op that consumes it. Lowering walks the program once; each op
-// that must produce memory emits one loop nest. Loops stay loops: code size does not grow with tile sizes.
+// computed on the fly inside the loop nest of the op that consumes it. Lowering walks the program once; each
+// op that must produce memory emits one loop nest. Loops stay loops: code size does not grow with tile sizes.
 #pragma once
 #include "compiler/tile/IR/TileDialect.h"
 #include "compiler/tile/Transforms/TileUtils.h"
@@ -36,8 +36,8 @@ bool isZeroTile(mlir::Value v);
 
 /// State of lowering one kernel. Not thread-safe; lives for one lowering.
 ///
-/// `lanes` counts the consecutive elements of a tile's last axis that a vector holds; 0 means one element as a
-/// scalar.
+/// `lanes` counts the consecutive elements of a tile's last axis that a vector holds; 0 means one element as
+/// a scalar.
 class TileLowering {
 public:
   virtual ~TileLowering() = default;
@@ -83,8 +83,8 @@ protected:
 
   // ---- What a back end decides
 
-  /// Emits loops over the elements of `shape`; `body` computes `lanes` elements from an index on (0: one, as a
-  /// scalar). `body` touches no element but those.
+  /// Emits loops over the elements of `shape`; `body` computes `lanes` elements from an index on (0: one, as
+  /// a scalar). `body` touches no element but those.
   virtual void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body) = 0;
   /// `lanes` for a nest that computes `roots`.
   virtual int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) = 0;

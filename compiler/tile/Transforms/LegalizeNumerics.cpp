@@ -155,8 +155,7 @@ private:
     mma.setTransA(false);
     mma.setTransB(false);
     mma.setIsUnsigned(false);
-    if (isLow(element))
-      fallback("mma of " + floatName(element) + " multiplies and accumulates in f32");
+    if (isLow(element)) fallback("mma of " + floatName(element) + " multiplies and accumulates in f32");
     if (element.isInteger(8)) fallback("mma of 8-bit integers multiplies in i32");
   }
 

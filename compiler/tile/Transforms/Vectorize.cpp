@@ -2,8 +2,8 @@
 //
 // A block of m rows and n columns keeps m * n/lanes accumulators, one vector per column group of B and one
 // broadcast of A in registers. Of the blocks that fit, the widest is taken that the product's own columns
-// fill: with 32 registers of 16 lanes 6x64, 9x48, 14x32; with 16 registers of 8 lanes 6x16. Where threads share a product, each has a block
-// of scalars of its own.
+// fill: with 32 registers of 16 lanes 6x64, 9x48, 14x32; with 16 registers of 8 lanes 6x16. Where threads
+// share a product, each has a block of scalars of its own.
 #include "compiler/pipeline/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "llvm/Support/MathExtras.h"

@@ -55,8 +55,8 @@ Value KernelLowering::emitArgument(BlockArgument arg) {
 }
 
 LogicalResult KernelLowering::lowerLanes(scf::ForOp op) {
-  auto loop = scf::ForOp::create(b_, scalar(op.getLowerBound()), scalar(op.getUpperBound()),
-                                 scalar(op.getStep()));
+  auto loop =
+      scf::ForOp::create(b_, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()));
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(loop.getBody());
   enterLanes(op, loop.getInductionVar());

@@ -1,0 +1,28 @@
+// RUN: tsr-opt %s -split-input-file -verify-diagnostics -pass-pipeline='builtin.module(gpu-lower-tile{target=levelzero:pvc})'
+
+tile.kernel @divergent(%o: !tile.view<?xf32>, %n: index) grid ["ceildiv(n, 1024)"] attributes {lanes_per_program = 1024, params = [
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["n"], access = "readwrite"}, {name = "n", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %x = tile.load_elem %o[%i] : !tile.view<?xf32> -> f32
+    %odd = arith.index_cast %i : index to i1
+    scf.if %odd {
+      // expected-error @+1 {{under a condition that may differ between lanes is not implemented on levelzero (TSR_UNIMPLEMENTED)}}
+      %s = tile.group_reduce sum %x : f32
+      tile.store_elem %s, %o[%i] : f32, !tile.view<?xf32>
+    }
+  } {tile.lanes}
+  tile.return
+}
+
+// -----
+
+tile.kernel @narrow(%o: !tile.view<?xbf16>, %n: index) grid ["1"] attributes {params = [
+    {name = "o", kind = "tensor", dtype = "bf16", dims = ["n"], access = "readwrite"}, {name = "n", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  %x = arith.constant 1.0 : bf16
+  // expected-error @+1 {{is not implemented for 'bf16' on levelzero (TSR_UNIMPLEMENTED)}}
+  %s = tile.atomic add relaxed device %x, %o[%c0] : bf16, !tile.view<?xbf16> -> bf16
+  tile.return
+}
