@@ -63,12 +63,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
 /// 7. for a GPU: thread programs, the same for every vendor, then a vendor's own. Functions expand once tiles
 /// have become scalars.
 void addGpuTargetPasses(PassManager &pm, const PipelineOptions &options) {
-  pm.addPass(gpu::createLowerTilePass(*options.gpu));
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  pm.addPass(tile::createExpandMathPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  gpu::addKernelPasses(pm, *options.gpu);
   gpu::addLlvmPasses(pm, *options.gpu, *findVendor(options.gpu->kind));
 }
 

@@ -2,7 +2,9 @@
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/target/Transforms/KernelMetadata.h"
 #include "compiler/target/gpu/Lowering.h"
+#include "compiler/tile/Transforms/ExpandMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -56,6 +58,15 @@ struct LowerTilePass : PassWrapper<LowerTilePass, OperationPass<ModuleOp>> {
 
 std::unique_ptr<Pass> createLowerTilePass(const GpuTarget &target) {
   return std::make_unique<LowerTilePass>(target);
+}
+
+void addKernelPasses(OpPassManager &pm, const GpuTarget &target) {
+  pm.addPass(createLowerTilePass(target));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(tile::createExpandMathPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
 }
 
 void registerGpuPasses() {

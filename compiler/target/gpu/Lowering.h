@@ -91,6 +91,10 @@ int64_t exchangeBytes(tile::KernelOp kernel, const GpuTarget &target);
 /// its metadata as the attribute `target.metadata`; graph functions, which only the host needs, go away.
 std::unique_ptr<mlir::Pass> createLowerTilePass(const GpuTarget &target);
 
+/// From Tile IR to the gpu.module that every vendor's half converts: `gpu-lower-tile`, then the project's own
+/// sequences in the place of math functions, which need scalars.
+void addKernelPasses(mlir::OpPassManager &pm, const GpuTarget &target);
+
 /// Makes `gpu-lower-tile{target=ptx:sm_90}` known by name to tools that read pipelines.
 void registerGpuPasses();
 
