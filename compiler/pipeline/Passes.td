@@ -11,6 +11,36 @@ def GraphSinkIndexCasts : Pass<"graph-sink-index-casts", "::tessera::schedule::K
   }];
 }
 
+def GraphDecompose : Pass<"graph-decompose", "::tessera::graph::FuncOp"> {
+  let summary = "Formulas become elementwise operations and reductions along one axis";
+  let description = [{
+    softmax, layer_norm and rms_norm become what they are defined as; a reduction along several axes becomes one along
+    each; sums of narrow floats are taken in f32. Fusion then needs to know two kinds of operation only.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def ScheduleFormGroups : Pass<"schedule-form-groups", "::tessera::graph::FuncOp"> {
+  let summary = "Puts the operations of a graph function into fusion groups and chooses their tiles";
+  let description = [{
+    Every operation on whole tensors ends up in a `schedule.group`, which will be one kernel: chains of elementwise
+    operations, reductions with what surrounds them, a matmul with its epilogue. `schedule.fusion = "none"` on the
+    function gives each its own. `schedule.hints` on the function are likely values of its dims, for the tiles.
+  }];
+  let dependentDialects = ["::tessera::schedule::ScheduleDialect"];
+}
+
+def ScheduleOutline : Pass<"schedule-outline", "::mlir::ModuleOp"> {
+  let summary = "Makes a kernel of every fusion group and a launch of the group";
+  let description = [{
+    The kernel is the tile program a user would have written for the group: it is built as the frontend's typed program
+    and imported as such. The graph function is left with launches and reshapes: the order of the host's work.
+  }];
+  let dependentDialects = ["::tessera::schedule::ScheduleDialect", "::tessera::tile::TileDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def ScheduleDecide : Pass<"schedule-decide", "::tessera::schedule::KernelOp"> {
   let summary = "Fills the open decisions of a schedule";
   let description = [{

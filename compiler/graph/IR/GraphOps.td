@@ -85,9 +85,11 @@ def Graph_LaunchOp : Graph_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpI
   let summary = "launches a tile program";
   let description = [{
     `effects` has one entry per operand: "read", "write", "readwrite", or "none" for a scalar. The results are the
-    new values of the operands that are written, in order, then those of the kernel's own result tensors.
+    new values of the operands that are written, in order, then those of the kernel's own result tensors. `dims` gives
+    the kernel's dims as expressions over the function's; without it they follow from the tensors.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$operands, StrArrayAttr:$effects);
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$operands, StrArrayAttr:$effects,
+                       OptionalAttr<StrArrayAttr>:$dims);
   let results = (outs Variadic<Graph_TensorType>:$results);
   let assemblyFormat = "$kernel `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
   let hasVerifier = 1;

@@ -153,7 +153,7 @@ static void createHostFunction(OpBuilder &b, const Kernel &kernel, Location loc,
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(body);
   auto launch = LaunchOp::create(b, loc, updated, FlatSymbolRefAttr::get(b.getContext(), kernel.name),
-                                 operands, b.getArrayAttr(effects));
+                                 operands, b.getArrayAttr(effects), ArrayAttr());
   ReturnOp::create(b, loc, launch.getResults());
 }
 

@@ -8,6 +8,7 @@ using namespace mlir;
 using namespace tessera::schedule;
 
 #include "compiler/schedule/IR/ScheduleDialect.cpp.inc"
+#include "compiler/schedule/IR/ScheduleEnums.cpp.inc"
 #define GET_OP_CLASSES
 #include "compiler/schedule/IR/ScheduleOps.cpp.inc"
 

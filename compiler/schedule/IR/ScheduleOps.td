@@ -3,6 +3,7 @@
 #define TESSERA_SCHEDULE_OPS
 include "mlir/IR/OpBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -21,7 +22,7 @@ def Schedule_Dialect : Dialect {
     Sequential loops are `scf.for` with the discardable attributes `schedule.stages` (how deep to pipeline) and
     `schedule.iterator` ("reduction" for a loop made from an implicit tile iterator).
   }];
-  let dependentDialects = ["::tessera::tile::TileDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::tessera::graph::GraphDialect", "::tessera::tile::TileDialect", "::mlir::scf::SCFDialect"];
 }
 
 class Schedule_Op<string mnemonic, list<Trait> traits = []> : Op<Schedule_Dialect, mnemonic, traits>;
@@ -94,10 +95,50 @@ def Schedule_LanesOp : Schedule_Op<"lanes", [
   let hasVerifier = 1;
 }
 
+def Schedule_GroupKind : I32EnumAttr<"GroupKind", "how a fusion group runs", [
+    I32EnumAttrCase<"Map", 0, "map">, I32EnumAttrCase<"Reduce", 1, "reduce">, I32EnumAttrCase<"Matmul", 2, "matmul">,
+    I32EnumAttrCase<"Attention", 3, "attention">, I32EnumAttrCase<"Gather", 4, "gather">,
+    I32EnumAttrCase<"Concat", 5, "concat">]> {
+  let cppNamespace = "::tessera::schedule";
+}
+
+def Schedule_GroupOp : Schedule_Op<"group", [IsolatedFromAbove, SingleBlock, HasParent<"::tessera::graph::FuncOp">]> {
+  let summary = "operations of a graph function that run as one kernel";
+  let description = [{
+    ```mlir
+    %y = schedule.group matmul(%x, %w, %bias) attributes {tile = array<i64: 96, 256, 256>} : (...) -> ... {
+    ^bb0(%a: ..., %b: ..., %c: ...):
+      %0 = graph.matmul %a, %b : ...
+      %1 = graph.binary add %0, %c : ...
+      schedule.yield %1 : ...
+    }
+    ```
+    The *space* of a group is the shape of its operations' results; what it yields is stored, everything else stays in
+    the program. By kind:
+    `map`: elementwise; a program computes one tile, `tile = [rows, columns]` of the last two axes of the space.
+    `reduce`: elementwise operations and reductions along one axis; a program covers a tile of the other axes and walks
+    the reduced axis in steps of its tile extent, once for each reduction that needs another's result and once to
+    store. `matmul`: one matrix product and the elementwise operations on its result; `tile = [M, N, K]`.
+    `attention`: one `graph.attention`, `tile = [queries, keys]`. `gather`, `concat`: one such operation.
+    Operations may be moved between groups, groups split or joined, and tiles changed, as long as the verifier agrees.
+  }];
+  let arguments = (ins Schedule_GroupKind:$kind, Variadic<AnyType>:$inputs, DenseI64ArrayAttr:$tile,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$stages);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $kind `(` $inputs `)` attr-dict-with-keyword `:` functional-type($inputs, $results) $body
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
 def Schedule_YieldOp : Schedule_Op<"yield", [
-    Pure, Terminator, ParentOneOf<["KernelOp", "GridOp", "LanesOp"]>]> {
-  let summary = "ends a region of the dialect";
-  let assemblyFormat = "attr-dict";
+    Pure, Terminator, ParentOneOf<["KernelOp", "GridOp", "LanesOp", "GroupOp"]>]> {
+  let summary = "ends a region of the dialect; gives the values of a group";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins), [{ }]>];
 }
 
 #endif

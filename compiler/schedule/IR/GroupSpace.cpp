@@ -1,0 +1,160 @@
+#include "compiler/schedule/IR/GroupSpace.h"
+
+using namespace mlir;
+
+namespace tessera::schedule {
+
+using Tensor = GroupSpace::Tensor;
+using Axes = GroupSpace::Axes;
+
+bool isElementwiseOp(Operation *op) {
+  return isa<graph::UnaryOp, graph::BinaryOp, graph::SelectOp, graph::CastOp, graph::BroadcastOp, graph::IotaOp>(
+      op);
+}
+
+static Tensor resultType(Operation *op) { return cast<Tensor>(op->getResult(0).getType()); }
+
+Axes GroupSpace::identity(Tensor type) {
+  Axes axes(llvm::seq<int64_t>(0, type.getRank()));
+  return axes;
+}
+
+/// The axes of a tensor of `type` whose last axes stand below those of `axes`; NumPy's rule of broadcasting.
+static Axes alignRight(Tensor type, const Axes &axes) {
+  Axes out(axes.end() - type.getRank(), axes.end());
+  for (auto [d, axis] : llvm::enumerate(out))
+    if (type.isOne(d)) axis = GroupSpace::kFixed;
+  return out;
+}
+
+Axes GroupSpace::axesOf(OpOperand &operand) const {
+  Operation *op = operand.getOwner();
+  auto type = cast<Tensor>(operand.get().getType());
+  if (auto transpose = dyn_cast<graph::TransposeOp>(op)) {
+    Axes axes(type.getRank());
+    for (auto [d, axis] : llvm::enumerate(transpose.getPerm()))
+      axes[axis] = type.isOne(axis) ? kFixed : static_cast<int64_t>(d);
+    return axes;
+  }
+  if (isa<graph::ReduceOp>(op)) return alignRight(type, identity(space_));
+  return alignRight(type, axesOf(op->getResult(0)));
+}
+
+bool GroupSpace::varies(Value v) const {
+  return !reduced_ || llvm::is_contained(axesOf(v), *reduced_);
+}
+
+bool GroupSpace::add(Operation *op, std::string &why) {
+  if (!space_) return addFirst(op, why);
+  if (kind_ == GroupKind::Attention || kind_ == GroupKind::Gather || kind_ == GroupKind::Concat) {
+    why = "a group of kind " + stringifyGroupKind(kind_).str() + " holds one operation";
+    return false;
+  }
+  if (isElementwiseOp(op)) return addElementwise(op, why);
+  if (auto reduce = dyn_cast<graph::ReduceOp>(op)) return addReduce(reduce, why);
+  if (isa<graph::TransposeOp, graph::SliceOp>(op)) return addView(op, why);
+  why = "'" + op->getName().getStringRef().str() + "' must be the first operation of a group";
+  return false;
+}
+
+bool GroupSpace::addFirst(Operation *op, std::string &why) {
+  if (auto reduce = dyn_cast<graph::ReduceOp>(op)) {
+    space_ = reduce.getInput().getType();
+    if (addReduce(reduce, why)) return true;
+    space_ = {};
+    return false;
+  }
+  if (isa<graph::MatmulOp>(op))
+    kind_ = GroupKind::Matmul;
+  else if (isa<graph::AttentionOp>(op))
+    kind_ = GroupKind::Attention;
+  else if (isa<graph::GatherOp>(op))
+    kind_ = GroupKind::Gather;
+  else if (isa<graph::ConcatOp>(op))
+    kind_ = GroupKind::Concat;
+  else if (!isElementwiseOp(op) && !isa<graph::TransposeOp, graph::SliceOp>(op)) {
+    why = "'" + op->getName().getStringRef().str() + "' cannot be part of a group";
+    return false;
+  }
+  space_ = resultType(op);
+  slices_ = isa<graph::SliceOp>(op);
+  axes_[op->getResult(0)] = identity(space_);
+  return true;
+}
+
+/// Every operand that the group computes must lie where the operation looks for it.
+bool GroupSpace::align(Operation *op, const Axes &axes, std::string &why) const {
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<Tensor>(operand.getType());
+    if (!type || !holds(operand)) continue;
+    Axes wanted = alignRight(type, axes);
+    for (auto [d, axis] : llvm::enumerate(axesOf(operand)))
+      if (!type.isOne(d) && axis != wanted[d]) {
+        why = "axis " + std::to_string(d) + " of an operand runs along axis " + std::to_string(axis) +
+              " of the group's space, where the operation needs axis " + std::to_string(wanted[d]);
+        return false;
+      }
+  }
+  return true;
+}
+
+bool GroupSpace::addElementwise(Operation *op, std::string &why) {
+  Tensor type = resultType(op);
+  Axes axes = identity(space_);
+  if (type.getDims() != space_.getDims()) {
+    // Of the reduced shape: as the operand that has it. Nothing else fits.
+    Value like;
+    for (Value operand : op->getOperands())
+      if (auto tensor = dyn_cast<Tensor>(operand.getType());
+          tensor && holds(operand) && tensor.getDims() == type.getDims())
+        like = operand;
+    if (!like) {
+      llvm::raw_string_ostream(why) << "its shape " << type.getDims() << " is not the group's " << space_.getDims();
+      return false;
+    }
+    axes = axesOf(like);
+  }
+  if (!align(op, axes, why)) return false;
+  axes_[op->getResult(0)] = axes;
+  return true;
+}
+
+bool GroupSpace::addView(Operation *op, std::string &why) {
+  if (kind_ != GroupKind::Map || holds(op->getOperand(0)) || resultType(op).getDims() != space_.getDims()) {
+    why = "a transpose or slice reads an input of a map group of its shape";
+    return false;
+  }
+  slices_ |= isa<graph::SliceOp>(op);
+  axes_[op->getResult(0)] = identity(space_);
+  return true;
+}
+
+bool GroupSpace::addReduce(graph::ReduceOp op, std::string &why) {
+  Tensor input = op.getInput().getType();
+  int64_t axis = op.getAxes().size() == 1 ? op.getAxes()[0] : kFixed;
+  bool isWhole = input.getDims() == space_.getDims() &&
+                 (!holds(op.getInput()) || axesOf(op.getInput()) == identity(space_));
+  if (axis == kFixed)
+    why = "reductions of a group run along one axis";
+  else if (kind_ != GroupKind::Map && kind_ != GroupKind::Reduce)
+    why = "a group of kind " + stringifyGroupKind(kind_).str() + " holds no reductions";
+  else if (!isWhole)
+    llvm::raw_string_ostream(why) << "it reduces " << input.getDims() << " in a group of shape " << space_.getDims();
+  else if (reduced_ && *reduced_ != axis)
+    why = "the group reduces along axis " + std::to_string(*reduced_) + ", this operation along axis " +
+          std::to_string(axis);
+  else if (slices_)
+    why = "a group that reads a slice cannot reduce";
+  if (!why.empty()) return false;
+  Axes axes = identity(space_);
+  if (op.getKeepDims())
+    axes[axis] = kFixed;
+  else
+    axes.erase(axes.begin() + axis);
+  kind_ = GroupKind::Reduce;
+  reduced_ = axis;
+  axes_[op.getResult()] = axes;
+  return true;
+}
+
+} // namespace tessera::schedule

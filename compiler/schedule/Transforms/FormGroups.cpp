@@ -1,0 +1,143 @@
+// schedule-form-groups (normative phase 2, the decisions about whole tensors): which operations of a graph function
+// share a kernel, and with which tiles.
+//
+//   %0 = graph.matmul %x, %w                    %1 = schedule.group matmul(%x, %w, %b) {tile = [96, 256, 256]} {
+//   %1 = graph.binary add %0, %b          ->      ... both operations ...
+//                                               }
+//
+// An operation joins the latest group that computes one of its operands, if that group's space has room for it
+// (GroupSpace) and everything else it reads is there by then. Each group so stands where its last input is known.
+#include "compiler/pipeline/Passes.h"
+#include "compiler/schedule/IR/GroupSpace.h"
+#include "compiler/schedule/Transforms/TileSizes.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_SCHEDULEFORMGROUPS
+#include "compiler/pipeline/Passes.h.inc"
+
+using namespace mlir;
+using namespace tessera::schedule;
+
+namespace {
+
+/// Beyond this a program's tiles no longer stay in the caches.
+constexpr size_t kMaxOperations = 48;
+
+/// A group being formed, or an operation that stands alone (a launch, a reshape, a constant).
+struct Node {
+  GroupSpace space;
+  SmallVector<Operation *> ops;
+  bool isGroup = false;
+};
+
+class GroupFormation {
+public:
+  explicit GroupFormation(graph::FuncOp function) : function_(function), b_(function.getContext()) {
+    auto fusion = function->getAttrOfType<StringAttr>("schedule.fusion");
+    fuses_ = !fusion || fusion.getValue() != "none";
+  }
+
+  LogicalResult run() {
+    Block &body = function_.getBody().front();
+    for (Operation &op : body.without_terminator())
+      if (failed(place(&op))) return failure();
+    b_.setInsertionPoint(body.getTerminator());
+    for (Node &node : nodes_) {
+      if (node.isGroup)
+        create(node);
+      else
+        node.ops.front()->moveBefore(body.getTerminator());
+    }
+    return success();
+  }
+
+private:
+  LogicalResult place(Operation *op) {
+    bool isGroup = op->getNumResults() == 1 && isa<graph::TensorType>(op->getResult(0).getType()) &&
+                   !isa<graph::ReshapeOp, graph::LaunchOp, GroupOp>(op);
+    if (isGroup && fuses_ && join(op)) return success();
+    Node node;
+    node.isGroup = isGroup;
+    node.ops.push_back(op);
+    std::string why;
+    if (isGroup && !node.space.add(op, why)) return op->emitOpError() << "has no schedule: " << why;
+    for (Value result : op->getResults())
+      nodeOf_[result] = nodes_.size();
+    nodes_.push_back(std::move(node));
+    return success();
+  }
+
+  bool join(Operation *op) {
+    std::optional<size_t> latest;
+    for (Value operand : op->getOperands())
+      if (auto it = nodeOf_.find(operand); it != nodeOf_.end() && !isConstant(operand))
+        latest = std::max(latest.value_or(0), it->second);
+    if (!latest) return false;
+    Node &node = nodes_[*latest];
+    std::string why;
+    if (!node.isGroup || node.ops.size() >= kMaxOperations || !node.space.add(op, why)) return false;
+    node.ops.push_back(op);
+    nodeOf_[op->getResult(0)] = *latest;
+    return true;
+  }
+
+  static bool isConstant(Value v) {
+    return v.getDefiningOp() && v.getDefiningOp()->hasTrait<OpTrait::ConstantLike>();
+  }
+
+  void create(Node &node) {
+    llvm::SmallSetVector<Value, 8> inputs, constants;
+    SmallVector<Value> outputs;
+    llvm::SmallPtrSet<Operation *, 8> inside(node.ops.begin(), node.ops.end());
+    for (Operation *op : node.ops) {
+      for (Value operand : op->getOperands())
+        if (isConstant(operand))
+          constants.insert(operand);
+        else if (!operand.getDefiningOp() || !inside.contains(operand.getDefiningOp()))
+          inputs.insert(operand);
+      if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !inside.contains(user); }))
+        outputs.push_back(op->getResult(0));
+    }
+    if (outputs.empty()) { // nobody uses it
+      for (Operation *op : llvm::reverse(node.ops))
+        op->erase();
+      return;
+    }
+    SmallVector<Location> locations(inputs.size(), node.ops.front()->getLoc());
+    SmallVector<Location> opLocations = llvm::map_to_vector(node.ops, [](Operation *op) { return op->getLoc(); });
+    Location loc = FusedLoc::get(b_.getContext(), opLocations);
+    auto group = GroupOp::create(b_, loc, TypeRange(ValueRange(outputs)), node.space.kind(), inputs.getArrayRef(),
+                                 chooseTile(node.space, function_), IntegerAttr());
+    Block &body = group.getBody().emplaceBlock();
+    IRMapping map;
+    for (Value input : inputs)
+      map.map(input, body.addArgument(input.getType(), input.getLoc()));
+    OpBuilder inner = OpBuilder::atBlockEnd(&body);
+    for (Value constant : constants)
+      inner.clone(*constant.getDefiningOp(), map);
+    for (Operation *op : node.ops)
+      inner.clone(*op, map);
+    YieldOp::create(inner, loc, llvm::map_to_vector(outputs, [&](Value v) { return map.lookup(v); }));
+    for (auto [old, value] : llvm::zip_equal(outputs, group.getResults()))
+      old.replaceAllUsesWith(value);
+    for (Operation *op : llvm::reverse(node.ops))
+      op->erase();
+  }
+
+  graph::FuncOp function_;
+  OpBuilder b_;
+  bool fuses_ = true;
+  std::vector<Node> nodes_; // in the order they will run
+  DenseMap<Value, size_t> nodeOf_;
+};
+
+struct ScheduleFormGroups : impl::ScheduleFormGroupsBase<ScheduleFormGroups> {
+  void runOnOperation() override {
+    if (failed(GroupFormation(getOperation()).run())) signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace tessera

@@ -1,0 +1,187 @@
+// Reductions of a group: a pass over the reduced axis for each reduction that needs another's result, then one that
+// stores. What a pass needs is computed again from the inputs; nothing of the axis' length stays in the program.
+#include "compiler/schedule/Transforms/GroupProgram.h"
+#include <limits>
+
+using namespace mlir;
+
+namespace tessera::schedule {
+
+using graph::ReduceKind;
+using graph::ReduceOp;
+
+static bool isPosition(ReduceKind kind) { return kind == ReduceKind::ArgMax || kind == ReduceKind::ArgMin; }
+
+static bool isLargest(ReduceKind kind) { return kind == ReduceKind::Max || kind == ReduceKind::ArgMax; }
+
+ExprPtr GroupProgram::neutral(ReduceKind kind, DType dtype, const Shape &shape) {
+  if (kind == ReduceKind::Sum || kind == ReduceKind::Mean) return b_.full(0, dtype, shape);
+  if (kind == ReduceKind::Prod) return b_.full(1, dtype, shape);
+  bool lowest = isLargest(kind);
+  if (isFloat(dtype)) {
+    double bound = info(dtype).hasInf ? std::numeric_limits<double>::infinity()
+                                      : std::ldexp(2.0 - std::ldexp(1.0, -info(dtype).mantissaBits), info(dtype).maxExponent);
+    return b_.full(lowest ? -bound : bound, dtype, shape);
+  }
+  int bits = info(dtype).bits;
+  bool isSigned = isInt(dtype) && !isUnsigned(dtype);
+  int64_t least = isSigned ? std::numeric_limits<int64_t>::min() >> (64 - bits) : 0;
+  int64_t most = isSigned ? std::numeric_limits<int64_t>::max() >> (64 - bits) : (int64_t{1} << bits) - 1;
+  return b_.broadcast(b_.integer(lowest ? least : most, dtype), shape);
+}
+
+/// Whether the tile pipeline knows that elements past the end of the reduced axis are absent: a tensor that ends
+/// there is read. Positions and constants have no end.
+bool GroupProgram::isAbsentPastEdge(Value v) {
+  Operation *op = v.getDefiningOp();
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<Tensor>(operand.get().getType())) continue;
+    if (space_.holds(operand.get()) ? space_.varies(operand.get()) && isAbsentPastEdge(operand.get())
+                                    : llvm::is_contained(space_.axesOf(operand), *space_.reducedAxis()))
+      return true;
+  }
+  return false;
+}
+
+/// The reduction's operand, with its neutral element past the end of the axis.
+ExprPtr GroupProgram::masked(OpOperand &input, ReduceKind kind) {
+  int64_t axis = *space_.reducedAxis();
+  Shape shape(tileRank(), 1);
+  shape.back() = tileExtent(columns_);
+  if (tileRank() == 2) shape.front() = tileExtent(rows_);
+  ExprPtr x = b_.broadcast(value(input), shape);
+  if (!space_.holds(input.get()) || isAbsentPastEdge(input.get())) return x;
+  ExprPtr place = b_.arange(start(axis), tileExtent(axis));
+  ExprPtr end = b_.broadcast(b_.cast(extent(space_.space().getDims()[axis]), DType::I32), {tileExtent(axis)});
+  ExprPtr inside = b_.compare(Op::Lt, std::move(place), std::move(end));
+  if (tileRank() == 2) inside = b_.expandDims(std::move(inside), axis == rows_ ? 1 : 0);
+  frontend::Type type = x->type;
+  ExprPtr fill = neutral(kind, type.dtype, shape);
+  return b_.make(Op::Select, std::move(type), b_.broadcast(std::move(inside), shape), std::move(x), std::move(fill));
+}
+
+/// One walk along the axis that takes all of `reductions`.
+void GroupProgram::runPass(ArrayRef<ReduceOp> reductions) {
+  int64_t axis = *space_.reducedAxis();
+  int64_t along = axis == rows_ ? 0 : static_cast<int64_t>(tileRank()) - 1; // in the tile
+  Shape shape(tileRank(), 1);
+  if (tileRank() == 2) shape[1 - along] = tileExtent(axis == rows_ ? columns_ : rows_);
+  Shape line = shape; // what a reduction of a tile gives
+  line.erase(line.begin() + along);
+
+  struct Running {
+    SymbolId best, position = -1;
+  };
+  std::vector<Running> running;
+  std::vector<SymbolId> carried;
+  for (ReduceOp op : reductions) {
+    b_.at(op.getLoc());
+    DType dtype = dtypeOf(op.getInput().getType());
+    Running r{b_.assign("acc", neutral(op.getKind(), dtype, shape))};
+    carried.push_back(r.best);
+    if (isPosition(op.getKind())) {
+      r.position = b_.assign("at", b_.full(0, DType::I32, shape));
+      carried.push_back(r.position);
+    }
+    running.push_back(r);
+  }
+
+  frontend::Block body;
+  fixed_ = b_.into(&body);
+  varying_ = &body;
+  varyingValues_.clear();
+  SymbolId var = b_.symbol("k", ProgramBuilder::scalar(DType::I64));
+  starts_[axis] = b_.var(var);
+  auto reduced = [&](Op code, DType dtype, ExprPtr x) {
+    ExprPtr e = b_.make(code, line.empty() ? ProgramBuilder::scalar(dtype) : ProgramBuilder::tile(dtype, line),
+                        std::move(x));
+    e->ints = {along};
+    return line.empty() ? b_.broadcast(std::move(e), shape) : b_.expandDims(std::move(e), along);
+  };
+  for (auto [op, r] : llvm::zip_equal(reductions, running)) {
+    DType dtype = dtypeOf(op.getInput().getType());
+    ReduceKind kind = op.getKind();
+    SymbolId x = b_.assign("x", masked(op->getOpOperand(0), kind));
+    b_.at(op.getLoc());
+    if (!isPosition(kind)) {
+      bool adds = kind == ReduceKind::Sum || kind == ReduceKind::Mean;
+      Op take = adds ? Op::Sum : kind == ReduceKind::Prod ? Op::Prod : isLargest(kind) ? Op::Max : Op::Min;
+      Op join = adds ? Op::Add : kind == ReduceKind::Prod ? Op::Mul : isLargest(kind) ? Op::Maximum : Op::Minimum;
+      b_.rebind(r.best, b_.binary(join, b_.var(r.best), reduced(take, dtype, b_.var(x))));
+      continue;
+    }
+    // A later tile wins by a better value only, or by the first NaN.
+    bool largest = isLargest(kind);
+    SymbolId best = b_.assign("best", reduced(largest ? Op::Max : Op::Min, dtype, b_.var(x)));
+    ExprPtr local = reduced(largest ? Op::ArgMax : Op::ArgMin, DType::I32, b_.var(x));
+    ExprPtr here = b_.binary(Op::Add, std::move(local), b_.broadcast(b_.cast(b_.var(var), DType::I32), shape));
+    ExprPtr wins = b_.compare(largest ? Op::Gt : Op::Lt, b_.var(best), b_.var(r.best));
+    if (isFloat(dtype)) {
+      ExprPtr isNan = b_.compare(Op::Ne, b_.var(best), b_.var(best));
+      ExprPtr wasNone = b_.compare(Op::Eq, b_.var(r.best), b_.var(r.best));
+      wins = b_.binary(Op::Or, std::move(wins), b_.binary(Op::And, std::move(isNan), std::move(wasNone)));
+    }
+    SymbolId chosen = b_.assign("wins", std::move(wins));
+    auto choose = [&](ExprPtr yes, SymbolId no) {
+      frontend::Type type = yes->type;
+      return b_.make(Op::Select, std::move(type), b_.var(chosen), std::move(yes), b_.var(no));
+    };
+    b_.rebind(r.position, choose(std::move(here), r.position));
+    b_.rebind(r.best, choose(b_.var(best), r.best));
+  }
+  b_.into(fixed_);
+  starts_[axis] = nullptr;
+  b_.loop(var, b_.integer(0), extent(space_.space().getDims()[axis]), tileExtent(axis), carried, 0, std::move(body));
+
+  for (auto [op, r] : llvm::zip_equal(reductions, running)) {
+    SymbolId result = isPosition(op.getKind()) ? r.position : r.best;
+    if (op.getKind() == ReduceKind::Mean) {
+      DType dtype = dtypeOf(op.getInput().getType());
+      ExprPtr count = b_.cast(extent(space_.space().getDims()[axis]), dtype);
+      result = b_.assign("mean", b_.binary(Op::Div, b_.var(result), b_.broadcast(std::move(count), shape)));
+    }
+    fixedValues_[op.getResult()] = result;
+  }
+}
+
+void GroupProgram::buildReduce() {
+  // A reduction's depth is the number of passes before its own.
+  llvm::DenseMap<Value, size_t> depth;
+  std::vector<SmallVector<ReduceOp>> passes;
+  for (Operation &op : group_.getBody().front().without_terminator()) {
+    if (op.getNumResults() != 1) continue;
+    size_t here = 0;
+    for (Value operand : op.getOperands())
+      if (auto it = depth.find(operand); it != depth.end()) here = std::max(here, it->second);
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      passes.resize(std::max(passes.size(), here + 1));
+      passes[here].push_back(reduce);
+      ++here;
+    }
+    depth[op.getResult(0)] = here;
+  }
+  for (auto &reductions : passes)
+    runPass(reductions);
+
+  // The values that vary along the axis are stored tile by tile, the others once.
+  Block &body = group_.getBody().front();
+  auto varies = [&](unsigned i) { return space_.varies(body.getTerminator()->getOperand(i)); };
+  int64_t axis = *space_.reducedAxis();
+  frontend::Block tiles;
+  fixed_ = b_.block();
+  varying_ = &tiles;
+  varyingValues_.clear();
+  SymbolId var = b_.symbol("k", ProgramBuilder::scalar(DType::I64));
+  starts_[axis] = b_.var(var);
+  b_.into(&tiles);
+  for (unsigned i = 0; i < group_.getNumResults(); ++i)
+    if (varies(i)) storeResult(i);
+  b_.into(fixed_);
+  starts_[axis] = nullptr;
+  for (unsigned i = 0; i < group_.getNumResults(); ++i)
+    if (!varies(i)) storeResult(i);
+  if (!tiles.empty())
+    b_.loop(var, b_.integer(0), extent(space_.space().getDims()[axis]), tileExtent(axis), {}, 0, std::move(tiles));
+}
+
+} // namespace tessera::schedule

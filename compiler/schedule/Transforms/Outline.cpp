@@ -1,0 +1,63 @@
+// schedule-outline: every fusion group becomes a kernel and a launch of it.
+//
+//   %1 = schedule.group matmul(%x, %w, %b)      schedule.kernel @mlp.g0(...) { ... }
+//                                          ->
+//                                               %1 = graph.launch @mlp.g0(%x, %w, %b)
+#include "compiler/graph/Import/Importer.h"
+#include "compiler/pipeline/Passes.h"
+#include "compiler/schedule/Transforms/GroupProgram.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_SCHEDULEOUTLINE
+#include "compiler/pipeline/Passes.h.inc"
+
+using namespace mlir;
+using namespace tessera::schedule;
+
+namespace {
+
+struct ScheduleOutline : impl::ScheduleOutlineBase<ScheduleOutline> {
+  void runOnOperation() override {
+    for (auto function : llvm::to_vector(getOperation().getOps<graph::FuncOp>())) {
+      int number = 0;
+      for (auto group : llvm::to_vector(function.getBody().front().getOps<GroupOp>())) {
+        std::string name = function.getSymName().str() + ".g" + std::to_string(number++);
+        if (failed(outline(function, group, name))) return signalPassFailure();
+      }
+    }
+  }
+
+private:
+  LogicalResult outline(graph::FuncOp function, GroupOp group, const std::string &name) {
+    frontend::Kernel kernel;
+    std::vector<std::string> dims;
+    std::string why;
+    if (!GroupProgram(group, name).build(kernel, dims, why)) return emitError(group.getLoc()) << why;
+
+    OpBuilder b(function);
+    auto where = group.getLoc()->findInstanceOf<FileLineColLoc>();
+    graph::KernelImporter importer(b, kernel, where ? where.getFilename() : b.getStringAttr("<ir>"));
+    if (!importer.importKernel(function.getNumerics())) return failure();
+
+    b.setInsertionPoint(group);
+    SmallVector<Value> operands;
+    SmallVector<Attribute> effects, dimTexts;
+    for (bool wantsTensors : {true, false})
+      for (Value input : group.getInputs())
+        if (isa<graph::TensorType>(input.getType()) == wantsTensors) {
+          operands.push_back(input);
+          effects.push_back(b.getStringAttr(wantsTensors ? "read" : "none"));
+        }
+    for (const std::string &dim : dims)
+      dimTexts.push_back(b.getStringAttr(dim));
+    auto launch = graph::LaunchOp::create(b, group.getLoc(), group.getResultTypes(),
+                                          FlatSymbolRefAttr::get(&getContext(), name), operands,
+                                          b.getArrayAttr(effects), b.getArrayAttr(dimTexts));
+    group.replaceAllUsesWith(launch.getResults());
+    group.erase();
+    return success();
+  }
+};
+
+} // namespace
+} // namespace tessera
