@@ -20,6 +20,14 @@ def GraphDecompose : Pass<"graph-decompose", "::tessera::graph::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def GraphOwnStorage : Pass<"graph-own-storage", "::tessera::graph::FuncOp"> {
+  let summary = "Copies a tensor where two values would need its memory";
+  let description = [{
+    What a function returns lies in a result of its own: returning a parameter, or one value twice, copies it. A kernel
+    that updates a tensor in place gets a copy if the old value is read later, or is a parameter that is not returned.
+  }];
+}
+
 def ScheduleFormGroups : Pass<"schedule-form-groups", "::tessera::graph::FuncOp"> {
   let summary = "Puts the operations of a graph function into fusion groups and chooses their tiles";
   let description = [{
@@ -107,6 +115,12 @@ def TileLegalizeNumerics : Pass<"tile-legalize-numerics", "::tessera::tile::Kern
 
 def TilePlanMemory : Pass<"tile-plan-memory", "::tessera::tile::KernelOp"> {
   let summary = "Places shared buffers and tiles in the program's scratch by their lifetimes";
+}
+
+def TargetDescribeFunctions : Pass<"target-describe-functions", "::mlir::ModuleOp"> {
+  let summary = "Makes metadata with a host plan of every graph function";
+  let dependentDialects = ["::tessera::target::TargetDialect"];
+  let options = [Option<"targetName", "target", "std::string", "\"cpu\"", "the target's name in the metadata">];
 }
 
 #endif

@@ -17,20 +17,38 @@ namespace tessera {
 
 namespace {
 
+ScheduleDecideOptions decideOptions(const PipelineOptions &options) {
+  ScheduleDecideOptions decide;
+  if (options.gpu) decide.lanesPerProgram = options.gpu->threads * 4;
+  return decide;
+}
+
 void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
   // 1. Canonicalize & Simplify: before any decision, so that equal programs get equal decisions.
-  // Addresses become index arithmetic in between, so that CSE sees one form of each.
+  // Formulas come apart first, so that CSE finds what they share. Addresses become index arithmetic in between, so
+  // that it sees one form of each.
+  OpPassManager &function = pm.nest<graph::FuncOp>();
+  function.addPass(createGraphOwnStorage());
+  function.addPass(createGraphDecompose());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<schedule::KernelOp>(createGraphSinkIndexCasts());
   pm.addPass(createCSEPass());
-  // 2. Tiling & Scheduling, the decisions: attributes only, editable in the text.
-  ScheduleDecideOptions decide;
-  if (options.gpu) decide.lanesPerProgram = options.gpu->threads * 4;
-  pm.addNestedPass<schedule::KernelOp>(createScheduleDecide(decide));
+  // 2. Tiling & Scheduling, the decisions: groups and attributes, editable in the text.
+  ScheduleFormGroupsOptions groups;
+  groups.gpu = options.gpu != nullptr;
+  pm.addNestedPass<graph::FuncOp>(createScheduleFormGroups(groups));
+  pm.addNestedPass<schedule::KernelOp>(createScheduleDecide(decideOptions(options)));
 }
 
 void addTilePasses(PassManager &pm, const PipelineOptions &options) {
-  // 2., carried out. Constants that only the schedule knew are folded afterwards.
+  // 2., carried out: groups become kernels like those a user writes, which are simplified and decided as those were.
+  // Constants that only the schedule knew are folded afterwards.
+  pm.addPass(createScheduleOutline());
+  OpPassManager &scheduled = pm.nest<schedule::KernelOp>();
+  scheduled.addPass(createCanonicalizerPass());
+  scheduled.addPass(createGraphSinkIndexCasts());
+  scheduled.addPass(createCSEPass());
+  scheduled.addPass(createScheduleDecide(decideOptions(options)));
   pm.addPass(createScheduleExpand());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -68,7 +86,8 @@ void addGpuTargetPasses(PassManager &pm, const PipelineOptions &options) {
 }
 
 void addTargetPasses(PassManager &pm, const PipelineOptions &options) {
-  // 7. Lower to Backend IR + Kernel Metadata.
+  // 7. Lower to Backend IR + Kernel Metadata. Functions first: a plan names kernels, code does not.
+  pm.addPass(createTargetDescribeFunctions({options.targetName}));
   if (options.gpu) return addGpuTargetPasses(pm, options);
   pm.addPass(cpu::createLowerTilePass(options.targetName));
   pm.addPass(cpu::createOutlinePass());

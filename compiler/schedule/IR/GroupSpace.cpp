@@ -15,8 +15,7 @@ bool isElementwiseOp(Operation *op) {
 static Tensor resultType(Operation *op) { return cast<Tensor>(op->getResult(0).getType()); }
 
 Axes GroupSpace::identity(Tensor type) {
-  Axes axes(llvm::seq<int64_t>(0, type.getRank()));
-  return axes;
+  return llvm::to_vector<4>(llvm::seq<int64_t>(0, type.getRank()));
 }
 
 /// The axes of a tensor of `type` whose last axes stand below those of `axes`; NumPy's rule of broadcasting.

@@ -1,5 +1,6 @@
 // Groups that move data by index: gather and concat.
 #include "compiler/schedule/Transforms/GroupProgram.h"
+#include "compiler/frontend/Frontend.h"
 
 using namespace mlir;
 

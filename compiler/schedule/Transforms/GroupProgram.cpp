@@ -1,4 +1,5 @@
 #include "compiler/schedule/Transforms/GroupProgram.h"
+#include "compiler/frontend/Frontend.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "core/KernelMetadata.h"
 
@@ -147,7 +148,7 @@ ExprPtr GroupProgram::expression(StringRef text) {
   return std::move(stack.back());
 }
 
-int64_t GroupProgram::tileExtent(int64_t axis) const {
+int64_t GroupProgram::tileExtent(int64_t axis) {
   ArrayRef<int64_t> tile = group_.getTile();
   if (axis == columns_) return space_.space().getRank() == 0 ? 1 : tile[1];
   return axis == rows_ ? tile[0] : 1;

@@ -33,7 +33,7 @@ private:
   std::optional<int64_t> staticExtent(mlir::Attribute dim) const;
   ExprPtr expression(mlir::StringRef text);
   ExprPtr start(int64_t axis); // of this program's tile along an axis of the space
-  int64_t tileExtent(int64_t axis) const;
+  int64_t tileExtent(int64_t axis);
   bool isTileAxis(int64_t axis) const { return axis == rows_ || axis == columns_; }
   size_t tileRank() const { return rows_ == GroupSpace::kFixed ? 1 : 2; }
   ExprPtr load(mlir::OpOperand &);

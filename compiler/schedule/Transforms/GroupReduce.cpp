@@ -62,6 +62,7 @@ ExprPtr GroupProgram::masked(OpOperand &input, ReduceKind kind) {
 
 /// One walk along the axis that takes all of `reductions`.
 void GroupProgram::runPass(ArrayRef<ReduceOp> reductions) {
+  SmallVector<ReduceOp> ops(reductions);
   int64_t axis = *space_.reducedAxis();
   int64_t along = axis == rows_ ? 0 : static_cast<int64_t>(tileRank()) - 1; // in the tile
   Shape shape(tileRank(), 1);
@@ -74,7 +75,7 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions) {
   };
   std::vector<Running> running;
   std::vector<SymbolId> carried;
-  for (ReduceOp op : reductions) {
+  for (ReduceOp op : ops) {
     b_.at(op.getLoc());
     DType dtype = dtypeOf(op.getInput().getType());
     Running r{b_.assign("acc", neutral(op.getKind(), dtype, shape))};
@@ -98,7 +99,7 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions) {
     e->ints = {along};
     return line.empty() ? b_.broadcast(std::move(e), shape) : b_.expandDims(std::move(e), along);
   };
-  for (auto [op, r] : llvm::zip_equal(reductions, running)) {
+  for (auto [op, r] : llvm::zip_equal(ops, running)) {
     DType dtype = dtypeOf(op.getInput().getType());
     ReduceKind kind = op.getKind();
     SymbolId x = b_.assign("x", masked(op->getOpOperand(0), kind));
@@ -133,7 +134,7 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions) {
   starts_[axis] = nullptr;
   b_.loop(var, b_.integer(0), extent(space_.space().getDims()[axis]), tileExtent(axis), carried, 0, std::move(body));
 
-  for (auto [op, r] : llvm::zip_equal(reductions, running)) {
+  for (auto [op, r] : llvm::zip_equal(ops, running)) {
     SymbolId result = isPosition(op.getKind()) ? r.position : r.best;
     if (op.getKind() == ReduceKind::Mean) {
       DType dtype = dtypeOf(op.getInput().getType());

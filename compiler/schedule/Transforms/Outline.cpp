@@ -24,10 +24,41 @@ struct ScheduleOutline : impl::ScheduleOutlineBase<ScheduleOutline> {
         std::string name = function.getSymName().str() + ".g" + std::to_string(number++);
         if (failed(outline(function, group, name))) return signalPassFailure();
       }
+      for (auto launch : function.getBody().front().getOps<graph::LaunchOp>())
+        if (failed(bindDims(launch))) return signalPassFailure();
     }
   }
 
 private:
+  /// The dims of a user's kernel follow from the tensors it is launched on.
+  LogicalResult bindDims(graph::LaunchOp launch) {
+    if (launch.getDims()) return success();
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(launch, launch.getKernelAttr());
+    if (!kernel) return launch.emitOpError("launches no kernel of this module");
+    SmallVector<Value> tensors;
+    for (Value operand : launch.getOperands())
+      if (isa<graph::TensorType>(operand.getType())) tensors.push_back(operand);
+    size_t updated = llvm::count_if(launch.getEffects(), [](Attribute effect) {
+      return cast<StringAttr>(effect).getValue().contains("write");
+    });
+    llvm::append_range(tensors, launch.getResults().drop_front(updated));
+    llvm::StringMap<std::string> bound;
+    SmallVector<Attribute> dims;
+    size_t next = 0;
+    OpBuilder b(launch);
+    for (auto param : kernel.getParams().getAsRange<DictionaryAttr>()) {
+      if (auto names = param.getAs<ArrayAttr>("dims")) {
+        auto type = cast<graph::TensorType>(tensors[next++].getType());
+        for (auto [d, name] : llvm::enumerate(names.getAsRange<StringAttr>()))
+          bound.try_emplace(name.getValue(), type.dimText(static_cast<int64_t>(d)));
+      } else if (param.getAs<StringAttr>("kind").getValue() == "dim") {
+        dims.push_back(b.getStringAttr(bound[param.getAs<StringAttr>("name").getValue()]));
+      }
+    }
+    launch.setDimsAttr(b.getArrayAttr(dims));
+    return success();
+  }
+
   LogicalResult outline(graph::FuncOp function, GroupOp group, const std::string &name) {
     frontend::Kernel kernel;
     std::vector<std::string> dims;

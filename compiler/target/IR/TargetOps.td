@@ -37,4 +37,10 @@ def Target_KernelInfoOp : Target_Op<"kernel_info", [
   let assemblyFormat = "$kernel `entry` $entry `metadata` $metadata attr-dict";
 }
 
+def Target_FunctionInfoOp : Target_Op<"function_info"> {
+  let summary = "metadata (YAML) of a graph function: its parameters and its host plan";
+  let arguments = (ins StrAttr:$function, StrAttr:$metadata);
+  let assemblyFormat = "$function `metadata` $metadata attr-dict";
+}
+
 #endif

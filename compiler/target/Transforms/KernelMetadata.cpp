@@ -48,6 +48,17 @@ std::optional<DType> dtype(std::optional<StringRef> name) {
 
 } // namespace
 
+KernelMetadata describeFunction(graph::FuncOp function, StringRef target) {
+  KernelMetadata m;
+  m.name = function.getSymName().str();
+  m.target = target.str();
+  m.numerics = function.getNumerics().str();
+  for (auto entry : function.getParamsAttr().getAsRange<DictionaryAttr>())
+    m.params.push_back(describe(entry));
+  append(function.getSpecializedAttr(), m.specialized);
+  return m;
+}
+
 KernelMetadata describeKernel(tile::KernelOp kernel, StringRef target) {
   KernelMetadata m;
   m.name = kernel.getSymName().str();

@@ -1,5 +1,6 @@
 // Phase 7: what the runtime has to know of a kernel, read from the attributes that the passes left on it.
 #pragma once
+#include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "core/KernelMetadata.h"
 
@@ -9,5 +10,8 @@ namespace tessera::target {
 /// mean nothing of their kind: no shared memory, no matrix fragment, one lane per program. A pure function of
 /// the op, to be called when every pass that fills attributes has run; toYaml() gives its text.
 KernelMetadata describeKernel(tile::KernelOp kernel, llvm::StringRef target);
+
+/// The same of a graph function written by a user (it has `params`), but for its plan.
+KernelMetadata describeFunction(graph::FuncOp function, llvm::StringRef target);
 
 } // namespace tessera::target

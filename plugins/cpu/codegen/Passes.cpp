@@ -22,8 +22,6 @@ struct LowerTilePass : PassWrapper<LowerTilePass, OperationPass<ModuleOp>> {
                     scf::SCFDialect, vector::VectorDialect>();
   }
   void runOnOperation() final {
-    for (auto function : llvm::make_early_inc_range(getOperation().getOps<graph::FuncOp>()))
-      function.erase();
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
       if (!kernel.getVectorBytes()) {
         kernel.emitOpError("has no vector width: run tile-vectorize first");

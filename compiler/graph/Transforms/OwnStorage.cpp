@@ -1,0 +1,99 @@
+// graph-own-storage: copies a tensor where two values would need its memory.
+//
+//   graph.return %x, %x          ->     %c = graph.broadcast %x      (the identity; a copy once it is a kernel)
+//                                       graph.return %x, %c
+#include "compiler/pipeline/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_GRAPHOWNSTORAGE
+#include "compiler/pipeline/Passes.h.inc"
+
+using namespace mlir;
+using namespace tessera::graph;
+
+namespace {
+
+bool isWritten(Attribute effect) {
+  StringRef text = cast<StringAttr>(effect).getValue();
+  return text == "write" || text == "readwrite";
+}
+
+/// The value whose memory `v` lies in.
+Value storage(Value v) {
+  while (Operation *op = v.getDefiningOp()) {
+    Value next;
+    if (auto reshape = dyn_cast<ReshapeOp>(op)) next = reshape.getInput();
+    if (auto launch = dyn_cast<LaunchOp>(op)) {
+      unsigned number = cast<OpResult>(v).getResultNumber();
+      for (auto [operand, effect] : llvm::zip_equal(launch.getOperands(), launch.getEffects()))
+        if (isWritten(effect) && number-- == 0) next = operand;
+    }
+    if (!next) return v;
+    v = next;
+  }
+  return v;
+}
+
+void copy(OpOperand &use) {
+  OpBuilder b(use.getOwner());
+  use.set(BroadcastOp::create(b, use.getOwner()->getLoc(), use.get().getType(), use.get()));
+}
+
+struct GraphOwnStorage : impl::GraphOwnStorageBase<GraphOwnStorage> {
+  void runOnOperation() override {
+    FuncOp function = getOperation();
+    if (!function.getReturnsAttr()) return;
+    Block &body = function.getBody().front();
+    for (auto launch : body.getOps<LaunchOp>())
+      for (auto [operand, effect] : llvm::zip_equal(launch->getOpOperands(), launch.getEffects()))
+        if (isWritten(effect) && isNeededLater(operand)) copy(operand);
+
+    llvm::DenseSet<Value> used;
+    auto names = function.getReturnsAttr().getAsRange<StringAttr>();
+    for (auto [operand, name] : llvm::zip_equal(body.getTerminator()->getOpOperands(), names)) {
+      Value root = storage(operand.get());
+      auto arg = dyn_cast<BlockArgument>(root);
+      bool isOther = arg && argumentName(arg) != name.getValue();
+      if (isOther || !used.insert(root).second) copy(operand);
+    }
+  }
+
+private:
+  StringRef argumentName(BlockArgument arg) {
+    size_t index = 0;
+    for (BlockArgument other : getOperation().getBody().getArguments()) {
+      if (other == arg) break;
+      index += isa<graph::TensorType>(other.getType());
+    }
+    for (auto param : getOperation().getParamsAttr().getAsRange<DictionaryAttr>())
+      if (param.getAs<StringAttr>("kind").getValue() == "tensor" && index-- == 0)
+        return param.getAs<StringAttr>("name").getValue();
+    return {};
+  }
+
+  /// Is the memory of an operand that a launch overwrites read behind it under its old value, or not ours to write?
+  bool isNeededLater(OpOperand &operand) {
+    Value root = storage(operand.get());
+    if (auto arg = dyn_cast<BlockArgument>(root)) {
+      StringRef name = argumentName(arg);
+      for (auto param : getOperation().getParamsAttr().getAsRange<DictionaryAttr>())
+        if (param.getAs<StringAttr>("name").getValue() == name &&
+            param.getAs<StringAttr>("access").getValue() == "read")
+          return true;
+    }
+    // The old value under its own name or reshaped; values that later launches make of it are new ones.
+    SmallVector<Value> names = {operand.get()};
+    while (auto reshape = names.back().getDefiningOp<ReshapeOp>())
+      names.push_back(reshape.getInput());
+    for (size_t i = 0; i < names.size(); ++i)
+      for (Operation *user : names[i].getUsers()) {
+        if (auto reshape = dyn_cast<ReshapeOp>(user); reshape && !llvm::is_contained(names, reshape.getResult()))
+          names.push_back(reshape.getResult());
+        if (!isa<ReshapeOp>(user) && operand.getOwner()->isBeforeInBlock(user)) return true;
+      }
+    return false;
+  }
+};
+
+} // namespace
+} // namespace tessera

@@ -1,0 +1,157 @@
+// target-describe-functions: the host plan of every graph function as metadata. The functions hold launches and
+// reshapes by now; what is left of them is this document.
+#include "compiler/pipeline/Passes.h"
+#include "compiler/target/Transforms/KernelMetadata.h"
+#include "compiler/tile/IR/DTypes.h"
+#include "core/HostPlan.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_TARGETDESCRIBEFUNCTIONS
+#include "compiler/pipeline/Passes.h.inc"
+
+using namespace mlir;
+
+namespace {
+
+/// Writes the plan of one function.
+class PlanWriter {
+public:
+  PlanWriter(graph::FuncOp function, HostPlan &plan) : function_(function), plan_(plan) {}
+
+  LogicalResult run() {
+    nameArguments();
+    nameReturns();
+    for (Operation &op : function_.getBody().front().without_terminator()) {
+      if (auto launch = dyn_cast<graph::LaunchOp>(op)) {
+        if (failed(addStep(launch))) return failure();
+      } else if (!isa<graph::ReshapeOp, arith::ConstantOp>(op)) {
+        return op.emitOpError("is no work of the host");
+      }
+    }
+    return success();
+  }
+
+private:
+  /// The value whose memory `v` lies in.
+  static Value storage(Value v) {
+    while (Operation *op = v.getDefiningOp()) {
+      if (auto reshape = dyn_cast<graph::ReshapeOp>(op)) {
+        v = reshape.getInput();
+        continue;
+      }
+      auto launch = dyn_cast<graph::LaunchOp>(op);
+      Value updated = launch ? updatedOperand(launch, cast<OpResult>(v).getResultNumber()) : Value();
+      if (!updated) return v;
+      v = updated;
+    }
+    return v;
+  }
+
+  /// The operand that result `number` of a launch is the new value of; null for a result of the kernel's own.
+  static Value updatedOperand(graph::LaunchOp launch, unsigned number) {
+    for (auto [operand, effect] : llvm::zip_equal(launch.getOperands(), launch.getEffects())) {
+      StringRef text = cast<StringAttr>(effect).getValue();
+      if ((text == "write" || text == "readwrite") && number-- == 0) return operand;
+    }
+    return {};
+  }
+
+  void nameArguments() {
+    SmallVector<BlockArgument> tensors, scalars;
+    for (BlockArgument arg : function_.getBody().getArguments())
+      (isa<graph::TensorType>(arg.getType()) ? tensors : scalars).push_back(arg);
+    size_t nextTensor = 0, nextScalar = 0;
+    for (auto param : function_.getParamsAttr().getAsRange<DictionaryAttr>()) {
+      StringRef kind = param.getAs<StringAttr>("kind").getValue();
+      std::string name = param.getAs<StringAttr>("name").str();
+      if (kind == "tensor") names_[tensors[nextTensor++]] = name;
+      if (kind == "scalar") names_[scalars[nextScalar++]] = name;
+      taken_.insert(name);
+    }
+  }
+
+  void nameReturns() {
+    auto names = function_.getReturnsAttr().getAsRange<StringAttr>();
+    for (auto [value, name] :
+         llvm::zip_equal(function_.getBody().front().getTerminator()->getOperands(), names))
+      names_.try_emplace(storage(value), name.str());
+  }
+
+  const std::string &nameOf(Value v) {
+    Value root = storage(v);
+    std::string &name = names_[root];
+    if (name.empty()) {
+      do
+        name = "t" + std::to_string(nextBuffer_++);
+      while (taken_.contains(name));
+      auto type = cast<graph::TensorType>(root.getType());
+      PlanBuffer buffer{name, *dtypeOfMemory(type.getElementType()), {}};
+      for (int64_t d = 0; d < type.getRank(); ++d)
+        buffer.dims.push_back(type.dimText(d));
+      plan_.buffers.push_back(std::move(buffer));
+    }
+    return name;
+  }
+
+  static std::string literal(Attribute value) {
+    if (auto real = dyn_cast<FloatAttr>(value)) {
+      llvm::SmallString<32> text;
+      const APFloat &number = real.getValue();
+      if (number.isInfinity()) return number.isNegative() ? "-.inf" : ".inf";
+      if (number.isNaN()) return ".nan";
+      number.toString(text, /*FormatPrecision=*/17, /*FormatMaxPadding=*/0);
+      return text.str().str();
+    }
+    auto integer = cast<IntegerAttr>(value);
+    if (integer.getType().isInteger(1)) return integer.getValue().isZero() ? "false" : "true";
+    return std::to_string(integer.getInt());
+  }
+
+  /// Arguments in the order of the kernel's parameters: tensors, results, scalars, dims.
+  LogicalResult addStep(graph::LaunchOp launch) {
+    PlanStep step;
+    step.kernel = launch.getKernel().str();
+    for (Value operand : launch.getOperands())
+      if (isa<graph::TensorType>(operand.getType())) step.args.push_back(nameOf(operand));
+    for (auto [number, result] : llvm::enumerate(launch.getResults()))
+      if (!updatedOperand(launch, static_cast<unsigned>(number))) step.args.push_back(nameOf(result));
+    for (Value operand : launch.getOperands()) {
+      if (isa<graph::TensorType>(operand.getType())) continue;
+      if (auto constant = operand.getDefiningOp<arith::ConstantOp>())
+        step.args.push_back(literal(constant.getValue()));
+      else
+        step.args.push_back(names_[operand]);
+    }
+    if (!launch.getDims()) return launch.emitOpError("has no dims yet; run schedule-outline first");
+    for (auto dim : launch.getDimsAttr().getAsRange<StringAttr>())
+      step.args.push_back(dim.str());
+    plan_.steps.push_back(std::move(step));
+    return success();
+  }
+
+  graph::FuncOp function_;
+  HostPlan &plan_;
+  DenseMap<Value, std::string> names_; // of storage
+  llvm::StringSet<> taken_;
+  int nextBuffer_ = 0;
+};
+
+struct TargetDescribeFunctions : impl::TargetDescribeFunctionsBase<TargetDescribeFunctions> {
+  using TargetDescribeFunctionsBase::TargetDescribeFunctionsBase;
+
+  void runOnOperation() override {
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<graph::FuncOp>())) {
+      if (function.getParamsAttr()) {
+        KernelMetadata metadata = target::describeFunction(function, targetName);
+        if (failed(PlanWriter(function, metadata.plan.emplace()).run())) return signalPassFailure();
+        OpBuilder b(function);
+        target::FunctionInfoOp::create(b, function.getLoc(), function.getSymName(), metadata.toYaml());
+      }
+      function.erase();
+    }
+  }
+};
+
+} // namespace
+} // namespace tessera
