@@ -158,13 +158,18 @@ void Compilation::makeContextAndHandler() {
 }
 
 CompileStatus Compilation::beginWithIr(std::string_view source) {
-  if (options_.irLevel != "graph" && options_.irLevel != "tile")
-    return fail(CompileStatus::BadProgram, "E_LEVEL_UNKNOWN",
-                "there is no IR level '" + options_.irLevel + "'", "bundles hold graph and tile");
+  // What is wrong with IR is wrong with the program: a person wrote or edited it.
+  failure_ = CompileStatus::BadProgram;
   makeContextAndHandler();
   module_ = parseSourceString<ModuleOp>(source, context_.get(), options_.fileName);
-  reached_ = options_.irLevel == "graph" ? Level::Graph : Level::Tile;
-  return module_ ? CompileStatus::Ok : passFailure("the IR does not parse");
+  if (!module_) return passFailure("the IR does not parse");
+  // The schedule's passes keep every decision they find, so that Schedule IR enters where Graph IR does.
+  bool isTile = !module_->getOps<tile::KernelOp>().empty();
+  reached_ = isTile ? Level::Tile : Level::Graph;
+  if (!isTile && module_->getOps<schedule::KernelOp>().empty() && module_->getOps<graph::FuncOp>().empty())
+    return fail(CompileStatus::BadProgram, "E_IR_INVALID", "the IR holds no kernel and no graph function",
+                "compile takes what --emit graph, schedule and tile write");
+  return CompileStatus::Ok;
 }
 
 /// An error of MLIR as a diagnostic of the source line its op came from.
@@ -174,7 +179,15 @@ void Compilation::report(mlir::Diagnostic &d) {
   out.message = d.str();
   bool unimplemented = out.message.find("TSR_UNIMPLEMENTED") != std::string::npos;
   failure_ = unimplemented ? CompileStatus::Unimplemented : CompileStatus::BackendFailure;
-  out.code = unimplemented ? "E_UNIMPLEMENTED" : "E_INTERNAL";
+  bool isIr = !options_.irLevel.empty();
+  out.code = unimplemented ? "E_UNIMPLEMENTED" : isIr ? "E_IR_INVALID" : "E_INTERNAL";
+  if (isIr && !unimplemented) failure_ = CompileStatus::BadProgram;
+  // A pass that knows the frontend's code for what it met says so first.
+  if (size_t colon = out.message.find(": "); out.message.starts_with("E_") && colon != std::string::npos) {
+    out.code = out.message.substr(0, colon);
+    out.message.erase(0, colon + 2);
+    failure_ = CompileStatus::BadProgram;
+  }
   out.file = options_.fileName;
   if (auto where = d.getLocation()->findInstanceOf<FileLineColLoc>()) {
     out.line = where.getLine();
@@ -221,12 +234,17 @@ std::string Compilation::text() const {
 CompileStatus Compilation::entries(std::vector<BundleEntry> &out) {
   std::string why;
   bool sound = true;
-  auto add = [&](StringRef entry, StringRef metadata) {
+  auto add = [&](StringRef name, EntryKind kind, StringRef metadata) {
     KernelMetadata meta;
-    out.push_back({entry.str(), EntryKind::Kernel, metadata.str()});
+    out.push_back({name.str(), kind, metadata.str()});
     sound = sound && KernelMetadata::fromYaml(out.back().metadata, meta, why);
   };
-  module_.get()->walk([&](target::KernelInfoOp info) { add(info.getEntry(), info.getMetadata()); });
+  module_.get()->walk([&](target::FunctionInfoOp info) {
+    add(info.getFunction(), EntryKind::Function, info.getMetadata());
+  });
+  module_.get()->walk([&](target::KernelInfoOp info) {
+    add(info.getEntry(), EntryKind::Kernel, info.getMetadata());
+  });
   if (sound && !out.empty()) return CompileStatus::Ok;
   return fail(CompileStatus::BackendFailure, "E_INTERNAL",
               out.empty() ? "the target module has no kernel"
@@ -238,7 +256,7 @@ OwningOpRef<ModuleOp> Compilation::image() const {
   OpBuilder b = OpBuilder::atBlockEnd(out->getBody());
   module_.get()->walk([&](target::ModuleOp module) {
     for (Operation &op : module.getBody().front())
-      if (!isa<target::KernelInfoOp>(op)) b.clone(op);
+      if (!isa<target::KernelInfoOp, target::FunctionInfoOp>(op)) b.clone(op);
   });
   return out;
 }

@@ -36,6 +36,7 @@ def ScheduleFormGroups : Pass<"schedule-form-groups", "::tessera::graph::FuncOp"
     function gives each its own. `schedule.hints` on the function are likely values of its dims, for the tiles.
   }];
   let dependentDialects = ["::tessera::schedule::ScheduleDialect"];
+  let options = [Option<"gpu", "gpu", "bool", "false", "tiles for a thread block, whose memory is small">];
 }
 
 def ScheduleOutline : Pass<"schedule-outline", "::mlir::ModuleOp"> {

@@ -38,15 +38,16 @@ public:
 private:
   CompileStatus chooseKernels() {
     kernels_ = options_.kernels;
+    if (!options_.irLevel.empty()) kernels_ = {""}; // whatever the IR holds
     if (!kernels_.empty()) return CompileStatus::Ok;
     std::vector<Signature> signatures;
     auto status = frontend::signatures(source_, options_.fileName, signatures, diags_);
     if (status != CompileStatus::Ok) return status;
     for (const Signature &s : signatures)
-      if (!s.isGraphFunction) kernels_.push_back(s.kernel);
+      kernels_.push_back(s.kernel);
     if (!kernels_.empty()) return CompileStatus::Ok;
     return fail(diags_, CompileStatus::BadProgram, options_.fileName, "E_NO_KERNEL",
-                "the source has no tile kernel");
+                "the source has no kernel and no graph function");
   }
 
   CompileStatus addTarget(const std::string &target) {

@@ -37,7 +37,9 @@ int compile(const Job &job, const Arguments &args) {
   CompileOptions options = job.options;
   std::vector<Signature> signatures;
   std::vector<Diagnostic> diags;
-  if (int rc = conclude(compiler->signatures(job.source, job.file, signatures, diags), diags)) return rc;
+  bool isIr = !options.irLevel.empty();
+  if (int rc = isIr ? 0 : conclude(compiler->signatures(job.source, job.file, signatures, diags), diags))
+    return rc;
   const Signature *named = nullptr;
   if (!options.kernels.empty())
     if (auto e = chooseKernel(signatures, onlyKernel(options), named)) return fail(*e);

@@ -42,7 +42,8 @@ const CommandSpec spec = {
     "compile",
     "FILE --emit STAGE [options]",
     "stop at one stage and write it: IR, assembly, object code, metadata, a bundle",
-    "Compiles one kernel as far as STAGE and writes it to standard output or to a file. A bundle holds every "
+    "Compiles one kernel or graph function as far as STAGE and writes it to standard output or to a file. FILE.mlir\n"
+    "is IR that --emit graph, schedule or tile wrote, edited or not; compilation goes on from there. A bundle holds every "
     "kernel\n"
     "of FILE (or the one named) for every target; it goes to FILE.tsrb in place of FILE.py.",
     {
@@ -69,6 +70,12 @@ const CommandSpec spec = {
          {"fast", "standard", "deterministic", "strict"}},
         {"set", 0, OptionSpec::Named, "NAME=VALUE", "a tunable's value, from its declared space"},
         {"dim", 0, OptionSpec::Named, "NAME=VALUE", "a dim the kernel may be specialised on"},
+        {"fusion",
+         0,
+         OptionSpec::Value,
+         "WHICH",
+         "auto (default), or none: every operation of a graph function is a kernel of its own",
+         {"auto", "none"}},
         {"embed-ir",
          0,
          OptionSpec::Value,
@@ -98,16 +105,20 @@ int compile(const Job &job, Emit what, const Arguments &args) {
   CompilerService *compiler = needCompiler();
   if (!compiler) return exitFailed;
   CompileOptions options = job.options;
-  std::vector<Signature> signatures;
   std::vector<Diagnostic> diags;
-  if (int rc = conclude(compiler->signatures(job.source, job.file, signatures, diags), diags)) return rc;
-  const Signature *signature = nullptr;
-  if (auto e = chooseKernel(signatures, onlyKernel(options), signature)) return fail(*e);
-  if (auto e = readNumbers(args.named("set"), "--set", *signature, checkTunable, options.tunables))
-    return fail(*e);
-  if (auto e = readNumbers(args.named("dim"), "--dim", *signature, checkDim, options.dims)) return fail(*e);
-  options.kernels = {signature->kernel};
-  if (options.printIrAfterAll == ".") options.printIrAfterAll = fmt::format("ir-{}", signature->kernel);
+  std::string name = std::filesystem::path(job.file).stem().string();
+  if (options.irLevel.empty()) {
+    std::vector<Signature> signatures;
+    if (int rc = conclude(compiler->signatures(job.source, job.file, signatures, diags), diags)) return rc;
+    const Signature *signature = nullptr;
+    if (auto e = chooseKernel(signatures, onlyKernel(options), signature)) return fail(*e);
+    if (auto e = readNumbers(args.named("set"), "--set", *signature, checkTunable, options.tunables))
+      return fail(*e);
+    if (auto e = readNumbers(args.named("dim"), "--dim", *signature, checkDim, options.dims)) return fail(*e);
+    name = signature->kernel;
+    options.kernels = {name};
+  }
+  if (options.printIrAfterAll == ".") options.printIrAfterAll = fmt::format("ir-{}", name);
   recordOptions(options);
   std::error_code error;
   if (!options.printIrAfterAll.empty() &&
@@ -118,7 +129,7 @@ int compile(const Job &job, Emit what, const Arguments &args) {
   diags.clear();
   CompileStatus status;
   {
-    const Progress progress("compiling " + signature->kernel);
+    const Progress progress("compiling " + name);
     status = compiler->emit(job.source, options, what, text, diags);
   }
   if (int rc = conclude(status, diags)) return rc;
@@ -149,6 +160,14 @@ int compileMain(const Arguments &args, const std::string &commandLine) {
   o.fileName = job.file;
   if (args.has("kernel")) o.kernels = {args.value("kernel")};
   if (auto e = chooseNumerics(args.value("numerics"), o.numerics)) return fail(*e);
+  o.fuse = args.value("fusion", "auto") == "auto";
+  if (std::filesystem::path(job.file).extension() == ".mlir") {
+    for (const char *option : {"kernel", "numerics", "set", "dim", "fusion"})
+      if (args.has(option))
+        return fail(Error{"E_OPTION_VALUE", fmt::format("--{} is for sources; {} is IR, where that is decided", option, job.file),
+                          "edit the IR, or compile the source"});
+    o.irLevel = "text";
+  }
   if (emit == "bundle") return compileBundle(std::move(job), args);
   if (args.has("embed-ir"))
     return fail(Error{"E_OPTION_VALUE", "--embed-ir is for bundles", "use it with --emit bundle"});

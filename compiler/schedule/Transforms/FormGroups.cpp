@@ -34,7 +34,7 @@ struct Node {
 
 class GroupFormation {
 public:
-  explicit GroupFormation(graph::FuncOp function) : function_(function), b_(function.getContext()) {
+  GroupFormation(graph::FuncOp function, bool gpu) : function_(function), b_(function.getContext()), gpu_(gpu) {
     auto fusion = function->getAttrOfType<StringAttr>("schedule.fusion");
     fuses_ = !fusion || fusion.getValue() != "none";
   }
@@ -109,7 +109,7 @@ private:
     SmallVector<Location> opLocations = llvm::map_to_vector(node.ops, [](Operation *op) { return op->getLoc(); });
     Location loc = FusedLoc::get(b_.getContext(), opLocations);
     auto group = GroupOp::create(b_, loc, TypeRange(ValueRange(outputs)), node.space.kind(), inputs.getArrayRef(),
-                                 chooseTile(node.space, function_), IntegerAttr());
+                                 chooseTile(node.space, function_, gpu_), IntegerAttr());
     Block &body = group.getBody().emplaceBlock();
     IRMapping map;
     for (Value input : inputs)
@@ -128,14 +128,16 @@ private:
 
   graph::FuncOp function_;
   OpBuilder b_;
-  bool fuses_ = true;
+  bool gpu_, fuses_ = true;
   std::vector<Node> nodes_; // in the order they will run
   DenseMap<Value, size_t> nodeOf_;
 };
 
 struct ScheduleFormGroups : impl::ScheduleFormGroupsBase<ScheduleFormGroups> {
+  using ScheduleFormGroupsBase::ScheduleFormGroupsBase;
+
   void runOnOperation() override {
-    if (failed(GroupFormation(getOperation()).run())) signalPassFailure();
+    if (failed(GroupFormation(getOperation(), gpu).run())) signalPassFailure();
   }
 };
 

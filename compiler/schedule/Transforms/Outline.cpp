@@ -24,12 +24,24 @@ struct ScheduleOutline : impl::ScheduleOutlineBase<ScheduleOutline> {
         std::string name = function.getSymName().str() + ".g" + std::to_string(number++);
         if (failed(outline(function, group, name))) return signalPassFailure();
       }
-      for (auto launch : function.getBody().front().getOps<graph::LaunchOp>())
+      for (auto launch : function.getBody().front().getOps<graph::LaunchOp>()) {
         if (failed(bindDims(launch))) return signalPassFailure();
+        if (function.getParamsAttr()) adopt(function, launch);
+      }
     }
   }
 
 private:
+  /// A kernel that a function calls becomes its own (@f.k), so that images hold it beside the kernel by itself.
+  void adopt(graph::FuncOp function, graph::LaunchOp launch) {
+    std::string prefix = function.getSymName().str() + ".";
+    if (launch.getKernel().starts_with(prefix)) return;
+    auto name = StringAttr::get(&getContext(), prefix + launch.getKernel().str());
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(launch, launch.getKernelAttr());
+    if (failed(SymbolTable::replaceAllSymbolUses(kernel, name, getOperation()))) return;
+    kernel.setSymNameAttr(name);
+  }
+
   /// The dims of a user's kernel follow from the tensors it is launched on.
   LogicalResult bindDims(graph::LaunchOp launch) {
     if (launch.getDims()) return success();

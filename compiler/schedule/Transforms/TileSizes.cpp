@@ -29,16 +29,17 @@ int64_t cover(std::optional<int64_t> extent, int64_t least, int64_t most) {
 
 } // namespace
 
-SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function) {
+SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function, bool gpu) {
   GroupSpace::Tensor space = group.space();
   int64_t rank = space.getRank();
   auto columns = extent(space, rank - 1, function), rows = extent(space, rank - 2, function);
   switch (group.kind()) {
   case GroupKind::Matmul:
+    if (gpu) return {64, 64, 16}; // operands and accumulator within 48 KiB of shared memory
     // The register blocks of the CPU and its second-level cache (docs/measurements/gemm.md).
     return {rows && *rows <= 48 ? std::max<int64_t>(6, llvm::alignTo(*rows, 6)) : 96, cover(columns, 64, 256), 256};
   case GroupKind::Attention:
-    return {64, 64};
+    return gpu ? SmallVector<int64_t>{32, 32} : SmallVector<int64_t>{64, 64};
   case GroupKind::Reduce:
     if (group.reducedAxis() == rank - 2 && rank >= 2) return {cover(rows, 1, 64), cover(columns, 16, 128)};
     break;
@@ -49,7 +50,7 @@ SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function)
     break;
   }
   int64_t width = cover(columns, 16, kMaxColumns);
-  return {cover(rows, 1, kTileElements / width), width};
+  return {cover(rows, 1, (gpu ? kTileElements / 4 : kTileElements) / width), width};
 }
 
 } // namespace tessera::schedule
