@@ -145,8 +145,23 @@ CompileStatus Compilation::begin(std::string_view source) {
   makeContextAndHandler();
   module_ = function_ ? graph::importGraph(*context_, *function_, options_.fileName, options_.numerics)
                       : graph::importKernel(*context_, kernel_, options_.fileName, options_.numerics);
+  if (!module_) return passFailure("the program has no Graph IR form");
   reached_ = Level::Graph;
-  return module_ ? CompileStatus::Ok : passFailure("the program has no Graph IR form");
+  setScheduleOptions();
+  return CompileStatus::Ok;
+}
+
+/// What the caller says about scheduling becomes attributes, which the schedule's text shows.
+void Compilation::setScheduleOptions() {
+  Builder b(context_.get());
+  NamedAttrList hints;
+  for (auto &[name, value] : options_.dims)
+    hints.append(name, b.getI64IntegerAttr(value));
+  for (Operation &op : *module_->getBody()) {
+    if (!options_.fuse) op.setAttr("schedule.fusion", b.getStringAttr("none"));
+    if (function_ && isa<graph::FuncOp>(op) && !hints.empty())
+      op.setAttr("schedule.hints", hints.getDictionary(context_.get()));
+  }
 }
 
 void Compilation::makeContextAndHandler() {
@@ -205,10 +220,6 @@ CompileStatus Compilation::passFailure(const char *what) {
 }
 
 CompileStatus Compilation::advance(Level level) {
-  if (function_ && level > Level::Graph)
-    return fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
-                "TSR_UNIMPLEMENTED: graph function '" + function_->name +
-                    "' is not lowered below Graph IR yet");
   PassManager pm(context_.get(), ModuleOp::getOperationName());
   PipelineOptions options{targetName(), target_, gpu_, options_.printIrAfterAll};
   if (!options_.printIrAfterAll.empty())

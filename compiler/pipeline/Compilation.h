@@ -49,6 +49,7 @@ private:
   CompileStatus beginWithIr(std::string_view source);
   void makeContextAndHandler();
   CompileStatus checkProfile();
+  void setScheduleOptions();
   void report(mlir::Diagnostic &);
   CompileStatus passFailure(const char *what);
 

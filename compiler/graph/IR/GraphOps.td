@@ -167,11 +167,13 @@ def Graph_IotaOp : Graph_PureOp<"iota"> {
   let assemblyFormat = "$axis attr-dict `:` qualified(type($result))";
 }
 
-def Graph_DimOp : Graph_PureOp<"dim"> {
-  let summary = "the value of an index expression over the function's dims, as i64 of rank 0";
-  let description = [{ `graph.dim "4*D" : !graph.tensor<[], i64>` }];
+def Graph_DimOp : Graph_Op<"dim", [Pure]> {
+  let summary = "the value of an index expression over the function's dims, as i64";
+  let description = [{ `graph.dim "4*D" : !graph.tensor<[], i64>`, or the scalar `i64` where the host passes it on. }];
   let arguments = (ins StrAttr:$expression);
+  let results = (outs AnyTypeOf<[Graph_TensorType, I64]>:$result);
   let assemblyFormat = "$expression attr-dict `:` qualified(type($result))";
+  let hasVerifier = 1;
 }
 
 def Graph_MatmulOp : Graph_PureOp<"matmul"> {

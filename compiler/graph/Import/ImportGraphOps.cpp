@@ -204,7 +204,7 @@ Operation *GraphImporter::importLaunch(const GraphValue &v) {
     types.push_back(typeOf(other.dims, other.dtype));
   }
   return LaunchOp::create(b_, loc_, types, FlatSymbolRefAttr::get(b_.getContext(), kernel.name), operands,
-                          b_.getArrayAttr(effects));
+                          b_.getArrayAttr(effects), ArrayAttr());
 }
 
 } // namespace tessera::graph

@@ -12,6 +12,17 @@ bool isElementwiseOp(Operation *op) {
       op);
 }
 
+bool isUniformOp(Operation *op, llvm::function_ref<bool(Value)> isUniform) {
+  auto isSingle = [](Type type) {
+    auto tensor = dyn_cast<Tensor>(type);
+    return tensor && tensor.getRank() == 0;
+  };
+  if (isa<graph::DimOp>(op)) return true;
+  return isElementwiseOp(op) && isSingle(op->getResult(0).getType()) && llvm::all_of(op->getOperands(), [&](Value v) {
+           return !isa<Tensor>(v.getType()) || (isSingle(v.getType()) && isUniform(v));
+         });
+}
+
 static Tensor resultType(Operation *op) { return cast<Tensor>(op->getResult(0).getType()); }
 
 Axes GroupSpace::identity(Tensor type) {
@@ -43,7 +54,17 @@ bool GroupSpace::varies(Value v) const {
   return !reduced_ || llvm::is_contained(axesOf(v), *reduced_);
 }
 
+/// Of the values the group computes those of rank 0 that no reduction made.
+bool GroupSpace::isUniform(Operation *op) const {
+  return isUniformOp(op, [&](Value v) { return holds(v) && isUniform(v.getDefiningOp()); });
+}
+
 bool GroupSpace::add(Operation *op, std::string &why) {
+  if (isUniform(op) && isa<Tensor>(op->getResult(0).getType())) {
+    uniform_ = resultType(op);
+    axes_[op->getResult(0)] = {};
+    return true;
+  }
   if (!space_) return addFirst(op, why);
   if (kind_ == GroupKind::Attention || kind_ == GroupKind::Gather || kind_ == GroupKind::Concat) {
     why = "a group of kind " + stringifyGroupKind(kind_).str() + " holds one operation";

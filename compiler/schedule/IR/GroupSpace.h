@@ -19,7 +19,8 @@ public:
   [[nodiscard]] bool add(mlir::Operation *op, std::string &why);
 
   GroupKind kind() const { return kind_; }
-  Tensor space() const { return space_; }
+  /// Null while nothing was added.
+  Tensor space() const { return space_ ? space_ : uniform_; }
   std::optional<int64_t> reducedAxis() const { return reduced_; }
   /// Is the value computed in the group?
   bool holds(mlir::Value v) const { return axes_.count(v) != 0; }
@@ -30,6 +31,7 @@ public:
   bool varies(mlir::Value v) const;
 
 private:
+  bool isUniform(mlir::Operation *op) const;
   bool addFirst(mlir::Operation *op, std::string &why);
   bool addElementwise(mlir::Operation *op, std::string &why);
   bool addView(mlir::Operation *op, std::string &why);
@@ -38,11 +40,15 @@ private:
   static Axes identity(Tensor type);
 
   GroupKind kind_ = GroupKind::Map;
-  Tensor space_;
+  Tensor space_, uniform_;
   std::optional<int64_t> reduced_;
   bool slices_ = false; // a slice's tiles reach past its end, which a reduction would see
   llvm::DenseMap<mlir::Value, Axes> axes_;
 };
+
+/// A single value made of dims, scalars and constants only: any group may compute it for itself. `isUniform` tells
+/// about operands that are tensors.
+bool isUniformOp(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> isUniform);
 
 /// Computes each element of the result from the operands' elements at its place.
 bool isElementwiseOp(mlir::Operation *op);

@@ -44,17 +44,34 @@ public:
     for (Operation &op : body.without_terminator())
       if (failed(place(&op))) return failure();
     b_.setInsertionPoint(body.getTerminator());
+    for (Operation *op : uniforms_)
+      op->moveBefore(body.getTerminator()); // where the groups that clone them follow
     for (Node &node : nodes_) {
       if (node.isGroup)
         create(node);
       else
         node.ops.front()->moveBefore(body.getTerminator());
     }
+    for (Operation *op : llvm::reverse(uniforms_))
+      op->erase();
     return success();
   }
 
 private:
+  bool isUniform(Value v) const { return uniforms_.contains(v.getDefiningOp()); }
+
+  /// Every group computes uniform values for itself; only what the host needs as a tensor gets a kernel.
+  bool placeUniform(Operation *op) {
+    if (op->getNumResults() != 1 || !isa<graph::TensorType>(op->getResult(0).getType())) return false;
+    if (!isUniformOp(op, [&](Value v) { return isUniform(v); })) return false;
+    for (Operation *user : op->getUsers())
+      if (isa<graph::ReturnOp, graph::LaunchOp, graph::ReshapeOp, GroupOp>(user)) return false;
+    uniforms_.insert(op);
+    return true;
+  }
+
   LogicalResult place(Operation *op) {
+    if (placeUniform(op)) return success();
     bool isGroup = op->getNumResults() == 1 && isa<graph::TensorType>(op->getResult(0).getType()) &&
                    !isa<graph::ReshapeOp, graph::LaunchOp, GroupOp>(op);
     if (isGroup && fuses_ && join(op)) return success();
@@ -88,15 +105,25 @@ private:
   }
 
   void create(Node &node) {
-    llvm::SmallSetVector<Value, 8> inputs, constants;
+    llvm::SmallSetVector<Value, 8> inputs;
+    llvm::SmallSetVector<Operation *, 8> own; // constants and uniform values, of which the group has copies
     SmallVector<Value> outputs;
     llvm::SmallPtrSet<Operation *, 8> inside(node.ops.begin(), node.ops.end());
+    auto need = [&](auto &&need, Value operand) -> void {
+      Operation *op = operand.getDefiningOp();
+      if (isConstant(operand)) {
+        own.insert(op);
+      } else if (op && uniforms_.contains(op)) {
+        for (Value inner : op->getOperands())
+          need(need, inner);
+        own.insert(op);
+      } else if (!op || !inside.contains(op)) {
+        inputs.insert(operand);
+      }
+    };
     for (Operation *op : node.ops) {
       for (Value operand : op->getOperands())
-        if (isConstant(operand))
-          constants.insert(operand);
-        else if (!operand.getDefiningOp() || !inside.contains(operand.getDefiningOp()))
-          inputs.insert(operand);
+        need(need, operand);
       if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !inside.contains(user); }))
         outputs.push_back(op->getResult(0));
     }
@@ -105,7 +132,13 @@ private:
         op->erase();
       return;
     }
-    SmallVector<Location> locations(inputs.size(), node.ops.front()->getLoc());
+    // Dims reach the kernel as scalars: its tensors need not have them.
+    llvm::SmallDenseMap<Operation *, Value> dims;
+    for (Operation *op : own)
+      if (auto dim = dyn_cast<graph::DimOp>(op)) {
+        dims[op] = graph::DimOp::create(b_, op->getLoc(), b_.getI64Type(), dim.getExpression());
+        inputs.insert(dims[op]);
+      }
     SmallVector<Location> opLocations = llvm::map_to_vector(node.ops, [](Operation *op) { return op->getLoc(); });
     Location loc = FusedLoc::get(b_.getContext(), opLocations);
     auto group = GroupOp::create(b_, loc, TypeRange(ValueRange(outputs)), node.space.kind(), inputs.getArrayRef(),
@@ -115,8 +148,12 @@ private:
     for (Value input : inputs)
       map.map(input, body.addArgument(input.getType(), input.getLoc()));
     OpBuilder inner = OpBuilder::atBlockEnd(&body);
-    for (Value constant : constants)
-      inner.clone(*constant.getDefiningOp(), map);
+    for (Operation *op : own)
+      if (Value dim = dims.lookup(op))
+        map.map(op->getResult(0),
+                graph::BroadcastOp::create(inner, op->getLoc(), op->getResult(0).getType(), map.lookup(dim)));
+      else
+        inner.clone(*op, map);
     for (Operation *op : node.ops)
       inner.clone(*op, map);
     YieldOp::create(inner, loc, llvm::map_to_vector(outputs, [&](Value v) { return map.lookup(v); }));
@@ -131,6 +168,7 @@ private:
   bool gpu_, fuses_ = true;
   std::vector<Node> nodes_; // in the order they will run
   DenseMap<Value, size_t> nodeOf_;
+  llvm::SetVector<Operation *> uniforms_;
 };
 
 struct ScheduleFormGroups : impl::ScheduleFormGroupsBase<ScheduleFormGroups> {

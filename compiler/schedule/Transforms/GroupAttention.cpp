@@ -1,5 +1,6 @@
 // Attention with an online softmax, as decision D5 corrects the algorithm (Dao et al., arXiv:2205.14135).
 #include "compiler/schedule/Transforms/GroupProgram.h"
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -19,6 +20,7 @@ bool GroupProgram::buildAttention(std::string &why) {
     return false;
   }
   DType dtype = dtypeOf(q);
+  double scale = op.getScale() ? op.getScale()->convertToDouble() : 1 / std::sqrt(static_cast<double>(*width));
   int64_t queries = group_.getTile()[0], keys = group_.getTile()[1];
   constexpr double inf = std::numeric_limits<double>::infinity();
   auto mul = [&](ExprPtr a, ExprPtr b) { return b_.binary(Op::Mul, std::move(a), std::move(b)); };
@@ -67,7 +69,7 @@ bool GroupProgram::buildAttention(std::string &why) {
   SymbolId valueTile = b_.assign("v", tileAt(op->getOpOperand(2), b_.var(kv), keys));
   ExprPtr product = b_.make(Op::Mma, ProgramBuilder::tile(DType::F32, scores), b_.var(queryTile), b_.var(keyTile));
   product->ints = {0, 1};
-  ExprPtr s = mul(std::move(product), number(op.getScale().convertToDouble(), scores));
+  ExprPtr s = mul(std::move(product), number(scale, scores));
   ExprPtr end = b_.broadcast(b_.cast(length(k), DType::I32), {keys});
   ExprPtr isKey = b_.expandDims(b_.compare(Op::Lt, b_.arange(b_.var(kv), keys), std::move(end)), 0);
   s = select(b_.broadcast(std::move(isKey), scores), std::move(s), number(-inf, scores));

@@ -25,7 +25,7 @@ public:
     for (Operation &op : function_.getBody().front().without_terminator()) {
       if (auto launch = dyn_cast<graph::LaunchOp>(op)) {
         if (failed(addStep(launch))) return failure();
-      } else if (!isa<graph::ReshapeOp, arith::ConstantOp>(op)) {
+      } else if (!isa<graph::ReshapeOp, graph::DimOp, arith::ConstantOp>(op)) {
         return op.emitOpError("is no work of the host");
       }
     }
@@ -120,6 +120,8 @@ private:
       if (isa<graph::TensorType>(operand.getType())) continue;
       if (auto constant = operand.getDefiningOp<arith::ConstantOp>())
         step.args.push_back(literal(constant.getValue()));
+      else if (auto dim = operand.getDefiningOp<graph::DimOp>())
+        step.args.push_back(dim.getExpression().str());
       else
         step.args.push_back(names_[operand]);
     }
