@@ -50,9 +50,9 @@ struct CompileOptions {
   std::vector<std::pair<std::string, int64_t>> dims;     // values that may be specialised on
   std::vector<std::pair<std::string, int64_t>> tunables; // --set
   std::vector<std::string> embedIr; // levels whose text goes into the bundle: "graph", "tile"
-  std::string irLevel;              // not empty: the source is MLIR, as --emit writes it and a bundle holds it
-  bool fuse = true;                 // false: every operation of a graph function is a kernel of its own
-  std::string printIrAfterAll;      // directory for numbered snapshots, empty: none
+  std::string irLevel;         // not empty: the source is MLIR, as --emit writes it and a bundle holds it
+  bool fuse = true;            // false: every operation of a graph function is a kernel of its own
+  std::string printIrAfterAll; // directory for numbered snapshots, empty: none
 };
 
 /// Entry of a compiled CPU kernel, a symbol of its ELF image. `values[i]` holds the i-th launch argument of

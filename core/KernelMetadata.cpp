@@ -93,8 +93,27 @@ MetadataParam readParam(const YAML::Node &node) {
   return p;
 }
 
-void readParams(const YAML::Node &list, KernelMetadata &m) {
+/// The dims that `list` declares, whatever else is wrong with it.
+std::vector<std::string> declaredDims(const YAML::Node &list) {
+  std::vector<std::string> names;
+  for (const YAML::Node &node : list)
+    if (node.IsMap() && node["kind"] && node["name"] && node["kind"].IsScalar() && node["name"].IsScalar() &&
+        node["kind"].Scalar() == "dim")
+      names.push_back(node["name"].Scalar());
+  return names;
+}
+
+/// Of a function's result: what its dims make of the symbols ("M - 1", "M*N").
+bool isDerived(const std::string &dim, const std::vector<std::string> &declared) {
+  IndexExpr expr;
+  std::string why;
+  return std::find(declared.begin(), declared.end(), dim) == declared.end() &&
+         IndexExpr::parse(dim, declared, expr, why);
+}
+
+void readParams(const YAML::Node &list, bool isFunction, KernelMetadata &m) {
   std::vector<std::string> appearing; // symbolic dims in order of first appearance
+  const std::vector<std::string> declared = declaredDims(asList(list, "params"));
   for (const YAML::Node &node : asList(list, "params")) {
     MetadataParam p = readParam(node);
     for (const MetadataParam &other : m.params)
@@ -103,6 +122,7 @@ void readParams(const YAML::Node &list, KernelMetadata &m) {
       reject(node, "params." + p.name, "out of order: tensors, results, scalars, dims");
     for (const std::string &dim : p.dims) {
       if (isNumber(dim)) continue;
+      if (isFunction && p.kind == Kind::Result && isDerived(dim, declared)) continue;
       if (!isDimName(dim)) reject(node, "params." + p.name + ".dims", "'" + dim + "' is not a dim");
       if (std::find(appearing.begin(), appearing.end(), dim) == appearing.end()) appearing.push_back(dim);
     }
@@ -182,7 +202,7 @@ KernelMetadata readDocument(const YAML::Node &root) {
   constexpr std::string_view profiles[] = {"fast", "standard", "deterministic", "strict"};
   if (std::find(std::begin(profiles), std::end(profiles), m.numerics) == std::end(profiles))
     reject(root["numerics"], "numerics", "unknown profile '" + m.numerics + "'");
-  readParams(root["params"], m);
+  readParams(root["params"], static_cast<bool>(root["plan"]), m);
   m.tile = asInts(root["tile"], "tile");
   m.specialized = asInts(root["specialized"], "specialized");
   for (auto &[name, value] : m.specialized)

@@ -71,7 +71,7 @@ struct MetadataParam {
   std::string name;
   Kind kind = Kind::Tensor;
   DType dtype = DType::I64;
-  std::vector<std::string> dims;
+  std::vector<std::string> dims; // symbols and numbers; of a function's result also expressions
   bool reads = false, writes = false;
   std::optional<double> defaultValue;
 };
@@ -84,7 +84,7 @@ struct KernelMetadata {
   std::optional<DType> fragmentIn, fragmentAcc;
   int64_t sharedBytes = 0, scratchBytes = 0, vectorBytes = 0;
   int64_t dynamicSharedBytes = 0; // of sharedBytes, those that a GPU launch has to ask for
-  int64_t workspaceBytes = 0;     // global memory per program of a GPU launch; its pointer is the last argument
+  int64_t workspaceBytes = 0; // global memory per program of a GPU launch; its pointer is the last argument
   std::vector<std::string> axes; // expressions
   int64_t block[3] = {1, 1, 1};
   int64_t lanesPerProgram = 1;

@@ -5,6 +5,12 @@ namespace tessera {
 
 using Kind = MetadataParam::Kind;
 
+static bool isConstant(const IndexExpr &expr) {
+  bool constant = true;
+  expr.forEach([&](IndexExpr::Code code, int64_t) { constant &= code != IndexExpr::Code::Slot; });
+  return constant;
+}
+
 bool LaunchPlan::make(const KernelMetadata &m, LaunchPlan &out, std::string &why) {
   LaunchPlan plan;
   std::vector<std::string> names; // slot i of the expressions is argument i; what is no integer has no name
@@ -24,14 +30,21 @@ bool LaunchPlan::make(const KernelMetadata &m, LaunchPlan &out, std::string &why
         if (dim == p.name) a.expected = value;
     a.extentsBegin = static_cast<uint32_t>(plan.extents_.size());
     for (const std::string &dim : p.dims) {
-      Extent extent{-1, 0};
+      Extent extent;
+      extent.text = dim;
       for (size_t i = 0; i < m.params.size(); ++i)
         if (m.params[i].kind == Kind::Dim && m.params[i].name == dim)
           extent.argument = static_cast<int32_t>(i);
       if (extent.argument < 0) {
-        IndexExpr constant; // a plain number, by the metadata's own checks
-        if (!IndexExpr::parse(dim, {}, constant, why) || !constant.evaluate(nullptr, extent.constant))
+        IndexExpr expr;
+        if (!IndexExpr::parse(dim, names, expr, why)) return false;
+        if (!isConstant(expr)) {
+          extent.expression = static_cast<int32_t>(plan.derived_.size());
+          plan.derived_.push_back(std::move(expr));
+        } else if (!expr.evaluate(nullptr, extent.constant)) {
+          why = "dim " + dim + " overflows";
           return false;
+        }
       }
       plan.extents_.push_back(extent);
     }
@@ -92,9 +105,7 @@ std::string LaunchPlan::tensorsWith(size_t dim) const {
     for (uint32_t i = a.extentsBegin; i < a.extentsEnd; ++i) {
       const Extent &e = extents_[i];
       has |= e.argument == static_cast<int32_t>(dim);
-      dims +=
-          (dims.empty() ? "" : ", ") +
-          (e.argument < 0 ? std::to_string(e.constant) : arguments_[static_cast<size_t>(e.argument)].name);
+      dims += (dims.empty() ? "" : ", ") + e.text;
     }
     if (has) text += (count++ ? " and " : "; ") + a.name + " [" + dims + "]";
   }
@@ -107,9 +118,8 @@ std::string LaunchPlan::describe(size_t index, const uint64_t *values) const {
   for (uint32_t i = a.extentsBegin; i < a.extentsEnd; ++i) {
     const Extent &e = extents_[i];
     const char *comma = i == a.extentsBegin ? "" : ", ";
-    dims += comma +
-            (e.argument < 0 ? std::to_string(e.constant) : arguments_[static_cast<size_t>(e.argument)].name);
-    extents += comma + std::to_string(e.argument < 0 ? e.constant : static_cast<int64_t>(values[e.argument]));
+    dims += comma + e.text;
+    extents += comma + std::to_string(extent(e, values));
   }
   return a.name + " [" + dims + "]" + (dims == extents ? "" : " = [" + extents + "]");
 }
@@ -123,14 +133,24 @@ bool LaunchPlan::gridReads(size_t index) const {
   return reads;
 }
 
+int64_t LaunchPlan::extent(const Extent &e, const uint64_t *values) const {
+  if (e.argument >= 0) return static_cast<int64_t>(values[e.argument]);
+  if (e.expression < 0) return e.constant;
+  int64_t small[kSmall], result = 0;
+  std::vector<int64_t> large(arguments_.size() > kSmall ? arguments_.size() : 0);
+  int64_t *slot = large.empty() ? small : large.data();
+  slots(values, slot);
+  return derived_[static_cast<size_t>(e.expression)].evaluate(slot, result) && result >= 0 ? result : -1;
+}
+
 bool LaunchPlan::elements(const Argument &a, const uint64_t *values, int64_t &out) const {
   out = 1;
   bool empty = false, fits = true; // an extent of 0 empties the tensor however large the others are
   for (uint32_t i = a.extentsBegin; i < a.extentsEnd; ++i) {
     const Extent &e = extents_[i];
-    int64_t extent = e.argument < 0 ? e.constant : static_cast<int64_t>(values[e.argument]);
-    empty |= extent == 0;
-    fits = fits && !__builtin_mul_overflow(out, extent, &out);
+    int64_t count = extent(e, values);
+    empty |= count == 0;
+    fits = fits && count >= 0 && !__builtin_mul_overflow(out, count, &out);
   }
   if (empty) out = 0;
   return empty || fits;

@@ -40,10 +40,12 @@ public:
   static constexpr size_t kSmall = 64;
 
 private:
+  /// Of one dim of a tensor: an argument, an expression of them, or a constant.
   struct Extent {
-    int32_t argument;
-    int64_t constant;
-  }; // argument < 0: the constant
+    int32_t argument = -1, expression = -1; // an index, or -1
+    int64_t constant = 0;
+    std::string text;
+  };
   struct Argument {
     MetadataParam::Kind kind;
     uint8_t bytes; // of an element or the scalar
@@ -55,12 +57,14 @@ private:
 
   bool bindArgument(size_t index, const void *source, uint64_t &value, std::string &why) const;
   std::string tensorsWith(size_t dim) const;
+  /// -1 when an expression overflows, divides by zero or gives less than 0.
+  int64_t extent(const Extent &, const uint64_t *values) const;
   bool elements(const Argument &, const uint64_t *values, int64_t &out) const;
   bool deriveGrid(const uint64_t *values, LaunchGrid &grid, std::string &why) const;
 
   std::vector<Argument> arguments_;
   std::vector<Extent> extents_;
-  std::vector<IndexExpr> axes_;
+  std::vector<IndexExpr> axes_, derived_; // `derived_`: extents that are expressions
   std::vector<std::string> axisTexts_;
   int64_t block_[3];
   int64_t sharedBytes_ = 0;

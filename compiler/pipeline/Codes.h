@@ -17,7 +17,8 @@ inline constexpr frontend::DiagnosticInfo kPipelineCodes[] = {
      "E_UNIMPLEMENTED, never ignored."},
     {"E_LEVEL_UNKNOWN", "there is no such IR level", "inspect_ir takes graph, schedule, tile or target."},
     {"E_IR_INVALID", "the IR breaks a rule of its level",
-     "tsr compile FILE.mlir takes what --emit graph, schedule and tile write, edited or not. The message names the "
+     "tsr compile FILE.mlir takes what --emit graph, schedule and tile write, edited or not. The message "
+     "names the "
      "operation and the rule; docs/ir describes every operation."},
     {"E_BACKEND", "LLVM could not turn the kernel into machine code",
      "The message holds LLVM's reason. This is a defect of the compiler, not of the program: the crash pack "

@@ -250,12 +250,10 @@ CompileStatus Compilation::entries(std::vector<BundleEntry> &out) {
     out.push_back({name.str(), kind, metadata.str()});
     sound = sound && KernelMetadata::fromYaml(out.back().metadata, meta, why);
   };
-  module_.get()->walk([&](target::FunctionInfoOp info) {
-    add(info.getFunction(), EntryKind::Function, info.getMetadata());
-  });
-  module_.get()->walk([&](target::KernelInfoOp info) {
-    add(info.getEntry(), EntryKind::Kernel, info.getMetadata());
-  });
+  module_.get()->walk(
+      [&](target::FunctionInfoOp info) { add(info.getFunction(), EntryKind::Function, info.getMetadata()); });
+  module_.get()->walk(
+      [&](target::KernelInfoOp info) { add(info.getEntry(), EntryKind::Kernel, info.getMetadata()); });
   if (sound && !out.empty()) return CompileStatus::Ok;
   return fail(CompileStatus::BackendFailure, "E_INTERNAL",
               out.empty() ? "the target module has no kernel"

@@ -25,8 +25,8 @@ ScheduleDecideOptions decideOptions(const PipelineOptions &options) {
 
 void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
   // 1. Canonicalize & Simplify: before any decision, so that equal programs get equal decisions.
-  // Formulas come apart first, so that CSE finds what they share. Addresses become index arithmetic in between, so
-  // that it sees one form of each.
+  // Formulas come apart first, so that CSE finds what they share. Addresses become index arithmetic in
+  // between, so that it sees one form of each.
   OpPassManager &function = pm.nest<graph::FuncOp>();
   function.addPass(createGraphOwnStorage());
   function.addPass(createGraphDecompose());
@@ -41,8 +41,8 @@ void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
 }
 
 void addTilePasses(PassManager &pm, const PipelineOptions &options) {
-  // 2., carried out: groups become kernels like those a user writes, which are simplified and decided as those were.
-  // Constants that only the schedule knew are folded afterwards.
+  // 2., carried out: groups become kernels like those a user writes, which are simplified and decided as
+  // those were. Constants that only the schedule knew are folded afterwards.
   pm.addPass(createScheduleOutline());
   OpPassManager &scheduled = pm.nest<schedule::KernelOp>();
   scheduled.addPass(createCanonicalizerPass());

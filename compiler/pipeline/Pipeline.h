@@ -12,7 +12,7 @@ struct PipelineOptions {
   std::string targetName = "cpu"; // as the user wrote it
   cpu::CpuTarget target;
   const gpu::GpuTarget *gpu = nullptr; // set: the kernel is for a GPU, and `target` has no meaning
-  std::string printIrAfterAll; // directory for numbered snapshots; empty: none
+  std::string printIrAfterAll;         // directory for numbered snapshots; empty: none
 };
 
 /// The levels of the IR, as `tsr compile --emit` and inspect_ir name them.

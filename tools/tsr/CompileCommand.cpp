@@ -42,8 +42,10 @@ const CommandSpec spec = {
     "compile",
     "FILE --emit STAGE [options]",
     "stop at one stage and write it: IR, assembly, object code, metadata, a bundle",
-    "Compiles one kernel or graph function as far as STAGE and writes it to standard output or to a file. FILE.mlir\n"
-    "is IR that --emit graph, schedule or tile wrote, edited or not; compilation goes on from there. A bundle holds every "
+    "Compiles one kernel or graph function as far as STAGE and writes it to standard output or to a file. "
+    "FILE.mlir\n"
+    "is IR that --emit graph, schedule or tile wrote, edited or not; compilation goes on from there. A "
+    "bundle holds every "
     "kernel\n"
     "of FILE (or the one named) for every target; it goes to FILE.tsrb in place of FILE.py.",
     {
@@ -164,8 +166,10 @@ int compileMain(const Arguments &args, const std::string &commandLine) {
   if (std::filesystem::path(job.file).extension() == ".mlir") {
     for (const char *option : {"kernel", "numerics", "set", "dim", "fusion"})
       if (args.has(option))
-        return fail(Error{"E_OPTION_VALUE", fmt::format("--{} is for sources; {} is IR, where that is decided", option, job.file),
-                          "edit the IR, or compile the source"});
+        return fail(
+            Error{"E_OPTION_VALUE",
+                  fmt::format("--{} is for sources; {} is IR, where that is decided", option, job.file),
+                  "edit the IR, or compile the source"});
     o.irLevel = "text";
   }
   if (emit == "bundle") return compileBundle(std::move(job), args);

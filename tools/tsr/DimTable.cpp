@@ -1,4 +1,5 @@
 #include "tools/tsr/DimTable.h"
+#include "core/KernelMetadata.h"
 #include "tools/tsr/Options.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -34,13 +35,28 @@ MaybeError DimTable::set(const std::string &symbol, int64_t value, const std::st
 std::optional<int64_t> DimTable::extent(const std::string &dim) const {
   if (auto it = values_.find(dim); it != values_.end()) return it->second.value;
   int64_t product = 1;
-  if (dim.find('*') == std::string::npos)
-    return parseInt(dim, product) ? std::optional(product) : std::nullopt;
+  if (dim.find('*') == std::string::npos || dim.find_first_of("+-(,") != std::string::npos)
+    return parseInt(dim, product) ? std::optional(product) : derived(dim);
   for (const std::string &factor : factorsOf(dim)) {
     auto value = factor.empty() ? std::nullopt : extent(factor);
     if (!value || __builtin_mul_overflow(product, *value, &product)) return std::nullopt;
   }
   return product;
+}
+
+/// Of a function's result: an expression of the symbols ("M - 1").
+std::optional<int64_t> DimTable::derived(const std::string &dim) const {
+  std::vector<std::string> names;
+  std::vector<int64_t> values;
+  for (const auto &[name, value] : values_) {
+    names.push_back(name);
+    values.push_back(value.value);
+  }
+  IndexExpr expr;
+  std::string why;
+  int64_t result = 0;
+  bool known = IndexExpr::parse(dim, names, expr, why) && expr.evaluate(values.data(), result) && result >= 0;
+  return known ? std::optional(result) : std::nullopt;
 }
 
 Errors DimTable::complete() {

@@ -30,6 +30,7 @@ public:
   [[nodiscard]] Errors complete();
 
 private:
+  std::optional<int64_t> derived(const std::string &dim) const;
   struct Value {
     int64_t value;
     std::string origin;

@@ -180,8 +180,8 @@ def Graph_MatmulOp : Graph_PureOp<"matmul"> {
   let summary = "matrix product of the last two axes";
   let description = [{
     `a` is [..., M, K] and `b` [..., K, N] after the transposes the flags ask for; leading axes broadcast. Products
-    accumulate in f32 (f64 for f64, i32 for 8-bit integers, else the integer dtype itself) and are rounded to the
-    result's dtype once.
+    accumulate in f32 (f64 for f64, i32 for 8-bit integers; other integers have no product yet) and are rounded to
+    the result's dtype once.
   }];
   let arguments = (ins Graph_TensorType:$a, Graph_TensorType:$b, UnitAttr:$trans_a, UnitAttr:$trans_b);
   let assemblyFormat = "$a `,` $b attr-dict `:` functional-type(operands, $result)";
@@ -253,7 +253,7 @@ def Graph_AttentionOp : Graph_PureOp<"attention"> {
   let description = [{
     q is [..., Hq, Sq, D], k and v [..., Hk, Sk, D] with Hk a divisor of Hq (query head h reads head h / (Hq / Hk)); of
     rank 2 there are no heads. `causal` shows key j to query i where j <= i + Sk - Sq; a query that sees no key gives
-    zeros. Without `scale` it is 1 / sqrt(D). Scores and sums are f32; probabilities are rounded to the operands' dtype before the second product.
+    zeros. Without `scale` it is 1 / sqrt(D). Scores and sums are f32 (f64 of f64); probabilities are rounded to the operands' dtype before the second product.
   }];
   let arguments = (ins Graph_TensorType:$q, Graph_TensorType:$k, Graph_TensorType:$v, OptionalAttr<F64Attr>:$scale, UnitAttr:$causal);
   let assemblyFormat = "$q `,` $k `,` $v (`scale` $scale^)? attr-dict `:` functional-type(operands, $result)";

@@ -1,5 +1,5 @@
-// graph-decompose: operations that are a formula of others become that formula, so that fusion sees elementwise
-// operations and reductions along one axis only:
+// graph-decompose: operations that are a formula of others become that formula, so that fusion sees
+// elementwise operations and reductions along one axis only:
 //
 //   %y = graph.softmax %x axis 1        ->   %m = graph.reduce max %x axes [1] {keep_dims}
 //                                            %d = graph.binary sub %x, %m
@@ -37,7 +37,9 @@ public:
   }
   Value unary(UnaryKind kind, Value x) { return UnaryOp::create(b_, loc_, x.getType(), kind, x); }
   /// The type is that of `x`, to which `y` broadcasts.
-  Value binary(BinaryKind kind, Value x, Value y) { return BinaryOp::create(b_, loc_, x.getType(), kind, x, y); }
+  Value binary(BinaryKind kind, Value x, Value y) {
+    return BinaryOp::create(b_, loc_, x.getType(), kind, x, y);
+  }
   Value reduce(ReduceKind kind, Value x, int64_t axis, bool keepDims = true) {
     auto type = cast<Tensor>(x.getType());
     SmallVector<Attribute> dims(type.getDims().getValue());
@@ -110,7 +112,8 @@ Value rmsNorm(Formula f, RmsNormOp op) {
 /// reduction already.
 Value reduction(Formula f, ReduceOp op) {
   Type element = op.getInput().getType().getElementType();
-  bool adds = op.getKind() == ReduceKind::Sum || op.getKind() == ReduceKind::Mean || op.getKind() == ReduceKind::Prod;
+  bool adds =
+      op.getKind() == ReduceKind::Sum || op.getKind() == ReduceKind::Mean || op.getKind() == ReduceKind::Prod;
   bool isNarrow = isa<FloatType>(element) && cast<FloatType>(element).getWidth() < 32;
   if (op.getAxes().size() == 1 && !(adds && isNarrow)) return {};
   Value x = adds ? f.widen(op.getInput()) : Value(op.getInput());

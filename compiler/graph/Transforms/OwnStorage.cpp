@@ -1,6 +1,7 @@
 // graph-own-storage: copies a tensor where two values would need its memory.
 //
-//   graph.return %x, %x          ->     %c = graph.broadcast %x      (the identity; a copy once it is a kernel)
+//   graph.return %x, %x          ->     %c = graph.broadcast %x      (the identity; a copy once it is a
+//   kernel)
 //                                       graph.return %x, %c
 #include "compiler/pipeline/Passes.h"
 
@@ -71,7 +72,8 @@ private:
     return {};
   }
 
-  /// Is the memory of an operand that a launch overwrites read behind it under its old value, or not ours to write?
+  /// Is the memory of an operand that a launch overwrites read behind it under its old value, or not ours to
+  /// write?
   bool isNeededLater(OpOperand &operand) {
     Value root = storage(operand.get());
     if (auto arg = dyn_cast<BlockArgument>(root)) {
@@ -87,7 +89,8 @@ private:
       names.push_back(reshape.getInput());
     for (size_t i = 0; i < names.size(); ++i)
       for (Operation *user : names[i].getUsers()) {
-        if (auto reshape = dyn_cast<ReshapeOp>(user); reshape && !llvm::is_contained(names, reshape.getResult()))
+        if (auto reshape = dyn_cast<ReshapeOp>(user);
+            reshape && !llvm::is_contained(names, reshape.getResult()))
           names.push_back(reshape.getResult());
         if (!isa<ReshapeOp>(user) && operand.getOwner()->isBeforeInBlock(user)) return true;
       }

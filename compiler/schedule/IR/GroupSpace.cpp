@@ -8,8 +8,8 @@ using Tensor = GroupSpace::Tensor;
 using Axes = GroupSpace::Axes;
 
 bool isElementwiseOp(Operation *op) {
-  return isa<graph::UnaryOp, graph::BinaryOp, graph::SelectOp, graph::CastOp, graph::BroadcastOp, graph::IotaOp>(
-      op);
+  return isa<graph::UnaryOp, graph::BinaryOp, graph::SelectOp, graph::CastOp, graph::BroadcastOp,
+             graph::IotaOp>(op);
 }
 
 bool isUniformOp(Operation *op, llvm::function_ref<bool(Value)> isUniform) {
@@ -18,16 +18,15 @@ bool isUniformOp(Operation *op, llvm::function_ref<bool(Value)> isUniform) {
     return tensor && tensor.getRank() == 0;
   };
   if (isa<graph::DimOp>(op)) return true;
-  return isElementwiseOp(op) && isSingle(op->getResult(0).getType()) && llvm::all_of(op->getOperands(), [&](Value v) {
+  return isElementwiseOp(op) && isSingle(op->getResult(0).getType()) &&
+         llvm::all_of(op->getOperands(), [&](Value v) {
            return !isa<Tensor>(v.getType()) || (isSingle(v.getType()) && isUniform(v));
          });
 }
 
 static Tensor resultType(Operation *op) { return cast<Tensor>(op->getResult(0).getType()); }
 
-Axes GroupSpace::identity(Tensor type) {
-  return llvm::to_vector<4>(llvm::seq<int64_t>(0, type.getRank()));
-}
+Axes GroupSpace::identity(Tensor type) { return llvm::to_vector<4>(llvm::seq<int64_t>(0, type.getRank())); }
 
 /// The axes of a tensor of `type` whose last axes stand below those of `axes`; NumPy's rule of broadcasting.
 static Axes alignRight(Tensor type, const Axes &axes) {
@@ -50,9 +49,7 @@ Axes GroupSpace::axesOf(OpOperand &operand) const {
   return alignRight(type, axesOf(op->getResult(0)));
 }
 
-bool GroupSpace::varies(Value v) const {
-  return !reduced_ || llvm::is_contained(axesOf(v), *reduced_);
-}
+bool GroupSpace::varies(Value v) const { return !reduced_ || llvm::is_contained(axesOf(v), *reduced_); }
 
 /// Of the values the group computes those of rank 0 that no reduction made.
 bool GroupSpace::isUniform(Operation *op) const {
@@ -129,7 +126,8 @@ bool GroupSpace::addElementwise(Operation *op, std::string &why) {
           tensor && holds(operand) && tensor.getDims() == type.getDims())
         like = operand;
     if (!like) {
-      llvm::raw_string_ostream(why) << "its shape " << type.getDims() << " is not the group's " << space_.getDims();
+      llvm::raw_string_ostream(why) << "its shape " << type.getDims() << " is not the group's "
+                                    << space_.getDims();
       return false;
     }
     axes = axesOf(like);
@@ -159,7 +157,8 @@ bool GroupSpace::addReduce(graph::ReduceOp op, std::string &why) {
   else if (kind_ != GroupKind::Map && kind_ != GroupKind::Reduce)
     why = "a group of kind " + stringifyGroupKind(kind_).str() + " holds no reductions";
   else if (!isWhole)
-    llvm::raw_string_ostream(why) << "it reduces " << input.getDims() << " in a group of shape " << space_.getDims();
+    llvm::raw_string_ostream(why) << "it reduces " << input.getDims() << " in a group of shape "
+                                  << space_.getDims();
   else if (reduced_ && *reduced_ != axis)
     why = "the group reduces along axis " + std::to_string(*reduced_) + ", this operation along axis " +
           std::to_string(axis);

@@ -6,8 +6,9 @@
 
 namespace tessera::schedule {
 
-/// The space of a fusion group and where each value lies in it. Operations are added in program order; one that
-/// would not fit is refused and changes nothing. Used to form groups, to verify them and to write their programs.
+/// The space of a fusion group and where each value lies in it. Operations are added in program order; one
+/// that would not fit is refused and changes nothing. Used to form groups, to verify them and to write their
+/// programs.
 class GroupSpace {
 public:
   using Tensor = graph::TensorType;
@@ -46,8 +47,8 @@ private:
   llvm::DenseMap<mlir::Value, Axes> axes_;
 };
 
-/// A single value made of dims, scalars and constants only: any group may compute it for itself. `isUniform` tells
-/// about operands that are tensors.
+/// A single value made of dims, scalars and constants only: any group may compute it for itself. `isUniform`
+/// tells about operands that are tensors.
 bool isUniformOp(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> isUniform);
 
 /// Computes each element of the result from the operands' elements at its place.

@@ -116,8 +116,9 @@ def Schedule_GroupOp : Schedule_Op<"group", [IsolatedFromAbove, SingleBlock, Has
     The *space* of a group is the shape of its operations' results; what it yields is stored, everything else stays in
     the program. By kind:
     `map`: elementwise; a program computes one tile, `tile = [rows, columns]` of the last two axes of the space.
-    `reduce`: elementwise operations and reductions along one axis; a program covers a tile of the other axes and walks
-    the reduced axis in steps of its tile extent, once for each reduction that needs another's result and once to
+    `reduce`: elementwise operations and reductions along one axis; the tile's columns are the last axis and its rows
+    the reduced one, or the last but one where the last is reduced. A program walks the reduced axis in steps of its
+    tile extent, once for each reduction that needs another's result and once to
     store. `matmul`: one matrix product and the elementwise operations on its result; `tile = [M, N, K]`.
     `attention`: one `graph.attention`, `tile = [queries, keys]`. `gather`, `concat`: one such operation.
     Operations may be moved between groups, groups split or joined, and tiles changed, as long as the verifier agrees.

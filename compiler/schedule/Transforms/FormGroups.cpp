@@ -1,12 +1,13 @@
-// schedule-form-groups (normative phase 2, the decisions about whole tensors): which operations of a graph function
-// share a kernel, and with which tiles.
+// schedule-form-groups (normative phase 2, the decisions about whole tensors): which operations of a graph
+// function share a kernel, and with which tiles.
 //
-//   %0 = graph.matmul %x, %w                    %1 = schedule.group matmul(%x, %w, %b) {tile = [96, 256, 256]} {
-//   %1 = graph.binary add %0, %b          ->      ... both operations ...
+//   %0 = graph.matmul %x, %w                    %1 = schedule.group matmul(%x, %w, %b) {tile = [96, 256,
+//   256]} { %1 = graph.binary add %0, %b          ->      ... both operations ...
 //                                               }
 //
-// An operation joins the latest group that computes one of its operands, if that group's space has room for it
-// (GroupSpace) and everything else it reads is there by then. Each group so stands where its last input is known.
+// An operation joins the latest group that computes one of its operands, if that group's space has room for
+// it (GroupSpace) and everything else it reads is there by then. Each group so stands where its last input is
+// known.
 #include "compiler/pipeline/Passes.h"
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/Transforms/TileSizes.h"
@@ -34,7 +35,8 @@ struct Node {
 
 class GroupFormation {
 public:
-  GroupFormation(graph::FuncOp function, bool gpu) : function_(function), b_(function.getContext()), gpu_(gpu) {
+  GroupFormation(graph::FuncOp function, bool gpu)
+      : function_(function), b_(function.getContext()), gpu_(gpu) {
     auto fusion = function->getAttrOfType<StringAttr>("schedule.fusion");
     fuses_ = !fusion || fusion.getValue() != "none";
   }
@@ -139,10 +141,12 @@ private:
         dims[op] = graph::DimOp::create(b_, op->getLoc(), b_.getI64Type(), dim.getExpression());
         inputs.insert(dims[op]);
       }
-    SmallVector<Location> opLocations = llvm::map_to_vector(node.ops, [](Operation *op) { return op->getLoc(); });
+    SmallVector<Location> opLocations =
+        llvm::map_to_vector(node.ops, [](Operation *op) { return op->getLoc(); });
     Location loc = FusedLoc::get(b_.getContext(), opLocations);
-    auto group = GroupOp::create(b_, loc, TypeRange(ValueRange(outputs)), node.space.kind(), inputs.getArrayRef(),
-                                 chooseTile(node.space, function_, gpu_), IntegerAttr());
+    auto group =
+        GroupOp::create(b_, loc, TypeRange(ValueRange(outputs)), node.space.kind(), inputs.getArrayRef(),
+                        chooseTile(node.space, function_, gpu_), IntegerAttr());
     Block &body = group.getBody().emplaceBlock();
     IRMapping map;
     for (Value input : inputs)

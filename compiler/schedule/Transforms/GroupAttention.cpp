@@ -20,15 +20,17 @@ bool GroupProgram::buildAttention(std::string &why) {
     return false;
   }
   DType dtype = dtypeOf(q);
-  double scale = op.getScale() ? op.getScale()->convertToDouble() : 1 / std::sqrt(static_cast<double>(*width));
+  double scale =
+      op.getScale() ? op.getScale()->convertToDouble() : 1 / std::sqrt(static_cast<double>(*width));
   int64_t queries = group_.getTile()[0], keys = group_.getTile()[1];
+  DType wide = dtype == DType::F64 ? DType::F64 : DType::F32;
   constexpr double inf = std::numeric_limits<double>::infinity();
   auto mul = [&](ExprPtr a, ExprPtr b) { return b_.binary(Op::Mul, std::move(a), std::move(b)); };
   auto select = [&](ExprPtr c, ExprPtr a, ExprPtr b) {
     frontend::Type type = a->type;
     return b_.make(Op::Select, std::move(type), std::move(c), std::move(a), std::move(b));
   };
-  auto number = [&](double v, const Shape &shape) { return b_.full(v, DType::F32, shape); };
+  auto number = [&](double v, const Shape &shape) { return b_.full(v, wide, shape); };
 
   // q and the result are indexed by the grid's batch axes; a key head serves Hq / Hk query heads.
   auto tileAt = [&](OpOperand &operand, ExprPtr row, int64_t rows) {
@@ -67,7 +69,7 @@ bool GroupProgram::buildAttention(std::string &why) {
   frontend::Block *outer = b_.into(&body);
   SymbolId keyTile = b_.assign("k", tileAt(op->getOpOperand(1), b_.var(kv), keys));
   SymbolId valueTile = b_.assign("v", tileAt(op->getOpOperand(2), b_.var(kv), keys));
-  ExprPtr product = b_.make(Op::Mma, ProgramBuilder::tile(DType::F32, scores), b_.var(queryTile), b_.var(keyTile));
+  ExprPtr product = b_.make(Op::Mma, ProgramBuilder::tile(wide, scores), b_.var(queryTile), b_.var(keyTile));
   product->ints = {0, 1};
   ExprPtr s = mul(std::move(product), number(scale, scores));
   ExprPtr end = b_.broadcast(b_.cast(length(k), DType::I32), {keys});
@@ -79,7 +81,7 @@ bool GroupProgram::buildAttention(std::string &why) {
   }
   SymbolId masked = b_.assign("s", std::move(s));
   auto reduce = [&](Op code, SymbolId x) {
-    ExprPtr e = b_.make(code, ProgramBuilder::tile(DType::F32, rows), b_.var(x));
+    ExprPtr e = b_.make(code, ProgramBuilder::tile(wide, rows), b_.var(x));
     e->ints = {1};
     return e;
   };
@@ -87,7 +89,9 @@ bool GroupProgram::buildAttention(std::string &why) {
     frontend::Type type = x->type;
     return b_.make(Op::Exp, std::move(type), std::move(x));
   };
-  auto spread = [&](SymbolId v, const Shape &shape) { return b_.broadcast(b_.expandDims(b_.var(v), 1), shape); };
+  auto spread = [&](SymbolId v, const Shape &shape) {
+    return b_.broadcast(b_.expandDims(b_.var(v), 1), shape);
+  };
   SymbolId larger = b_.assign("m_new", b_.binary(Op::Maximum, b_.var(largest), reduce(Op::Max, masked)));
   // A row without a visible key keeps -inf; shifting by 0 gives 0 instead of NaN.
   ExprPtr isEmpty = b_.compare(Op::Eq, b_.var(larger), number(-inf, rows));
@@ -95,17 +99,21 @@ bool GroupProgram::buildAttention(std::string &why) {
   SymbolId alpha = b_.assign("alpha", exp(b_.binary(Op::Sub, b_.var(largest), b_.var(shift))));
   SymbolId p = b_.assign("p", exp(b_.binary(Op::Sub, b_.var(masked), spread(shift, scores))));
   b_.rebind(sum, b_.binary(Op::Add, mul(b_.var(alpha), b_.var(sum)), reduce(Op::Sum, p)));
-  ExprPtr weighted = b_.make(Op::Mma, ProgramBuilder::tile(DType::F32, out), b_.cast(b_.var(p), dtype), b_.var(valueTile));
+  ExprPtr weighted =
+      b_.make(Op::Mma, ProgramBuilder::tile(wide, out), b_.cast(b_.var(p), dtype), b_.var(valueTile));
   weighted->ints = {0, 0};
   b_.rebind(acc, b_.binary(Op::Add, mul(spread(alpha, out), b_.var(acc)), std::move(weighted)));
   b_.rebind(largest, b_.var(larger));
   b_.into(outer);
   ExprPtr last = length(k);
-  if (op.getCausal()) last = b_.binary(Op::Minimum, std::move(last), b_.binary(Op::Add, firstHidden(), b_.integer(queries)));
-  b_.loop(kv, b_.integer(0), std::move(last), keys, {acc, largest, sum}, group_.getStages().value_or(0), std::move(body));
+  if (op.getCausal())
+    last = b_.binary(Op::Minimum, std::move(last), b_.binary(Op::Add, firstHidden(), b_.integer(queries)));
+  b_.loop(kv, b_.integer(0), std::move(last), keys, {acc, largest, sum}, group_.getStages().value_or(0),
+          std::move(body));
 
   ExprPtr isSeen = b_.compare(Op::Gt, b_.expandDims(b_.var(sum), 1), number(0, column));
-  ExprPtr y = select(b_.broadcast(std::move(isSeen), out), b_.binary(Op::Div, b_.var(acc), spread(sum, out)), number(0, out));
+  ExprPtr y = select(b_.broadcast(std::move(isSeen), out), b_.binary(Op::Div, b_.var(acc), spread(sum, out)),
+                     number(0, out));
   std::vector<ExprPtr> starts;
   std::vector<int64_t> ints(static_cast<size_t>(rank - 2), -1);
   for (int64_t d = 0; d < rank - 2; ++d)

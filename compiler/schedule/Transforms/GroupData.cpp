@@ -1,6 +1,6 @@
 // Groups that move data by index: gather and concat.
-#include "compiler/schedule/Transforms/GroupProgram.h"
 #include "compiler/frontend/Frontend.h"
+#include "compiler/schedule/Transforms/GroupProgram.h"
 
 using namespace mlir;
 
@@ -23,7 +23,8 @@ void GroupProgram::buildGather() {
                            b_.compare(Op::Lt, b_.var(index), extent(table.getDims()[0])));
   SymbolId isRow = b_.assign("is_row", std::move(inside));
   // Of an index outside, row 0 is read and dropped.
-  ExprPtr row = b_.make(Op::Select, ProgramBuilder::scalar(DType::I64), b_.var(isRow), b_.var(index), b_.integer(0));
+  ExprPtr row =
+      b_.make(Op::Select, ProgramBuilder::scalar(DType::I64), b_.var(isRow), b_.var(index), b_.integer(0));
 
   std::vector<ExprPtr> starts;
   std::vector<int64_t> ints;
@@ -39,7 +40,8 @@ void GroupProgram::buildGather() {
   Shape shape = values->type.shape;
   frontend::Type type = values->type;
   ExprPtr condition = isTile ? b_.broadcast(b_.var(isRow), shape) : b_.var(isRow);
-  ExprPtr result = b_.make(Op::Select, type, std::move(condition), std::move(values), b_.full(0, type.dtype, shape));
+  ExprPtr result =
+      b_.make(Op::Select, type, std::move(condition), std::move(values), b_.full(0, type.dtype, shape));
 
   starts.clear();
   ints.clear();
@@ -79,7 +81,8 @@ void GroupProgram::buildConcat() {
     ExprPtr tile = b_.load(params_[operand.get()], place(false), ints);
     b_.store(results_[0], std::move(tile), place(true), ints);
     b_.into(outer);
-    b_.loop(k, b_.integer(0), extent(length), isTileAxis(joined) ? tileExtent(joined) : 1, {}, 0, std::move(body));
+    b_.loop(k, b_.integer(0), extent(length), isTileAxis(joined) ? tileExtent(joined) : 1, {}, 0,
+            std::move(body));
     offset = b_.binary(Op::Add, std::move(offset), extent(length));
   }
 }

@@ -17,7 +17,8 @@ ExprPtr GroupProgram::value(OpOperand &operand) {
     if (auto real = dyn_cast<FloatAttr>(constant.getValue())) return b_.real(real.getValueAsDouble(), dtype);
     // bool is i1, which is signed to MLIR
     APInt bits = cast<IntegerAttr>(constant.getValue()).getValue();
-    return b_.integer(dtype == DType::Bool ? static_cast<int64_t>(bits.getZExtValue()) : bits.getSExtValue(), dtype);
+    return b_.integer(dtype == DType::Bool ? static_cast<int64_t>(bits.getZExtValue()) : bits.getSExtValue(),
+                      dtype);
   }
   if (space_.holds(v)) return value(v);
   if (isa<Tensor>(v.getType())) return load(operand);
@@ -46,7 +47,8 @@ ExprPtr GroupProgram::compute(Operation *op) {
   if (auto o = dyn_cast<graph::IotaOp>(op)) return iota(o);
   ExprPtr x = value(op->getOpOperand(0)); // cast, broadcast, transpose, slice
   x = b_.cast(std::move(x), dtypeOf(op->getResult(0).getType()));
-  return x->type.kind == frontend::Type::Tile ? std::move(x) : b_.broadcast(std::move(x), Shape(tileRank(), 1));
+  return x->type.kind == frontend::Type::Tile ? std::move(x)
+                                              : b_.broadcast(std::move(x), Shape(tileRank(), 1));
 }
 
 void GroupProgram::match(std::initializer_list<ExprPtr *> operands) {
@@ -113,8 +115,8 @@ ExprPtr GroupProgram::unary(graph::UnaryOp op) {
   return b_.cast(std::move(y), dtype);
 }
 
-/// 0.5 x (1 + erf(x / sqrt 2)), or with tanh(sqrt(2 / pi) (x + 0.044715 x^3)) for the erf (Hendrycks and Gimpel,
-/// arXiv:1606.08415). `x` is a variable.
+/// 0.5 x (1 + erf(x / sqrt 2)), or with tanh(sqrt(2 / pi) (x + 0.044715 x^3)) for the erf (Hendrycks and
+/// Gimpel, arXiv:1606.08415). `x` is a variable.
 ExprPtr GroupProgram::gelu(ExprPtr x, bool byTanh) {
   DType dtype = x->type.dtype;
   Shape shape = x->type.shape;

@@ -22,6 +22,8 @@ bool GroupProgram::build(frontend::Kernel &kernel, std::vector<std::string> &dim
   // A gather's tile lies in one row: each row has an index of its own.
   rows_ = rank >= 2 && space_.kind() != GroupKind::Gather ? rank - 2 : GroupSpace::kFixed;
   columns_ = rank - 1;
+  // The reduced axis is one of the tile's.
+  if (auto reduced = space_.reducedAxis(); reduced && *reduced != columns_) rows_ = *reduced;
   fixed_ = varying_ = &kernel_.body;
   addParams();
   addGrid();
@@ -150,6 +152,7 @@ ExprPtr GroupProgram::expression(StringRef text) {
 
 int64_t GroupProgram::tileExtent(int64_t axis) {
   ArrayRef<int64_t> tile = group_.getTile();
+  if (axis >= 0 && axis < space_.space().getRank() && space_.space().isOne(axis)) return 1;
   if (axis == columns_) return space_.space().getRank() == 0 ? 1 : tile[1];
   return axis == rows_ ? tile[0] : 1;
 }
@@ -159,9 +162,10 @@ void GroupProgram::addGrid() {
   Tensor space = space_.space();
   starts_.resize(static_cast<size_t>(space.getRank()));
   for (int64_t axis = 0; axis < space.getRank(); ++axis) {
-    bool isWalked = space_.reducedAxis() == axis ||
-                    (space_.kind() == GroupKind::Concat &&
-                     cast<graph::ConcatOp>(group_.getBody().front().front()).getAxis() == static_cast<uint64_t>(axis));
+    bool isWalked =
+        space_.reducedAxis() == axis ||
+        (space_.kind() == GroupKind::Concat &&
+         cast<graph::ConcatOp>(group_.getBody().front().front()).getAxis() == static_cast<uint64_t>(axis));
     if (space.isOne(axis) || isWalked) continue;
     frontend::GridAxis grid;
     grid.symbol = b_.symbol("i" + std::to_string(axis), ProgramBuilder::scalar(DType::I64));
@@ -214,8 +218,8 @@ void GroupProgram::storeResult(unsigned result) {
   OpOperand &operand = group_.getBody().front().getTerminator()->getOpOperand(result);
   std::vector<ExprPtr> starts;
   std::vector<int64_t> ints;
-  Shape shape;                 // of the stored tile
-  Shape whole(tileRank(), 1);  // the same with every axis of a tile
+  Shape shape;                // of the stored tile
+  Shape whole(tileRank(), 1); // the same with every axis of a tile
   for (int64_t axis : space_.axesOf(operand.get())) {
     bool isFixed = axis == GroupSpace::kFixed, spans = !isFixed && isTileAxis(axis);
     starts.push_back(isFixed ? b_.integer(0) : start(axis));

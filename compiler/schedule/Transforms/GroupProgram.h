@@ -7,17 +7,17 @@ namespace tessera::schedule {
 
 /// Turns one group into a kernel: one program computes a tile of the group's space. Lives for one group.
 ///
-/// Inside a program every value is a tile over the last two axes of the space ([rows, columns]; only columns when
-/// the space has one axis) with extent 1 where it does not vary; the other axes are indices. Members by family:
-/// GroupProgram.cpp (frame, loads, stores), GroupReduce.cpp (passes over the reduced axis), GroupElementwise.cpp,
-/// GroupMatmul.cpp, GroupAttention.cpp, GroupData.cpp (gather, concat).
+/// Inside a program every value is a tile over the last two axes of the space ([rows, columns]; only columns
+/// when the space has one axis) with extent 1 where it does not vary; the other axes are indices. Members by
+/// family: GroupProgram.cpp (frame, loads, stores), GroupReduce.cpp (passes over the reduced axis),
+/// GroupElementwise.cpp, GroupMatmul.cpp, GroupAttention.cpp, GroupData.cpp (gather, concat).
 class GroupProgram {
 public:
   /// The verifier has accepted `group`. `name` is the kernel's.
   GroupProgram(GroupOp group, const std::string &name);
 
-  /// False, with the reason in `why`, for what has no program (it then begins with TSR_UNIMPLEMENTED or names what
-  /// must be known at compile time). `dims` are the kernel's dims as expressions over the function's.
+  /// False, with the reason in `why`, for what has no program (it then begins with TSR_UNIMPLEMENTED or names
+  /// what must be known at compile time). `dims` are the kernel's dims as expressions over the function's.
   [[nodiscard]] bool build(frontend::Kernel &kernel, std::vector<std::string> &dims, std::string &why);
 
 private:
@@ -77,7 +77,8 @@ private:
   std::vector<int> results_;                              // result -> parameter
   std::vector<ExprPtr> starts_;                           // by axis of the space; null: 0
   int64_t rows_ = GroupSpace::kFixed, columns_ = 0;       // the axes a tile spans
-  frontend::Block *fixed_ = nullptr, *varying_ = nullptr; // where values go that do (not) vary with a pass's loop
+  frontend::Block *fixed_ = nullptr,
+                  *varying_ = nullptr; // where values go that do (not) vary with a pass's loop
   llvm::DenseMap<mlir::Value, SymbolId> fixedValues_, varyingValues_;
 };
 

@@ -1,5 +1,6 @@
-// Reductions of a group: a pass over the reduced axis for each reduction that needs another's result, then one that
-// stores. What a pass needs is computed again from the inputs; nothing of the axis' length stays in the program.
+// Reductions of a group: a pass over the reduced axis for each reduction that needs another's result, then
+// one that stores. What a pass needs is computed again from the inputs; nothing of the axis' length stays in
+// the program.
 #include "compiler/schedule/Transforms/GroupProgram.h"
 #include <limits>
 
@@ -20,7 +21,8 @@ ExprPtr GroupProgram::neutral(ReduceKind kind, DType dtype, const Shape &shape) 
   bool lowest = isLargest(kind);
   if (isFloat(dtype)) {
     double bound = info(dtype).hasInf ? std::numeric_limits<double>::infinity()
-                                      : std::ldexp(2.0 - std::ldexp(1.0, -info(dtype).mantissaBits), info(dtype).maxExponent);
+                                      : std::ldexp(2.0 - std::ldexp(1.0, -info(dtype).mantissaBits),
+                                                   info(dtype).maxExponent);
     return b_.full(lowest ? -bound : bound, dtype, shape);
   }
   int bits = info(dtype).bits;
@@ -30,10 +32,12 @@ ExprPtr GroupProgram::neutral(ReduceKind kind, DType dtype, const Shape &shape) 
   return b_.broadcast(b_.integer(lowest ? least : most, dtype), shape);
 }
 
-/// Whether the tile pipeline knows that elements past the end of the reduced axis are absent: a tensor that ends
-/// there is read. Positions and constants have no end.
+/// Whether the tile pipeline knows that elements past the end of the reduced axis are absent: a tensor that
+/// ends there is read. Positions and constants have no end; a choice and integer arithmetic may fold to an
+/// operand that has none (select %c, %x, %x).
 bool GroupProgram::isAbsentPastEdge(Value v) {
   Operation *op = v.getDefiningOp();
+  if (isa<graph::SelectOp>(op) || !isFloat(dtypeOf(v.getType()))) return false;
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<Tensor>(operand.get().getType())) continue;
     if (space_.holds(operand.get()) ? space_.varies(operand.get()) && isAbsentPastEdge(operand.get())
@@ -57,7 +61,8 @@ ExprPtr GroupProgram::masked(OpOperand &input, ReduceKind kind) {
   if (tileRank() == 2) inside = b_.expandDims(std::move(inside), axis == rows_ ? 1 : 0);
   frontend::Type type = x->type;
   ExprPtr fill = neutral(kind, type.dtype, shape);
-  return b_.make(Op::Select, std::move(type), b_.broadcast(std::move(inside), shape), std::move(x), std::move(fill));
+  return b_.make(Op::Select, std::move(type), b_.broadcast(std::move(inside), shape), std::move(x),
+                 std::move(fill));
 }
 
 /// One walk along the axis that takes all of `reductions`.
@@ -94,8 +99,8 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions) {
   SymbolId var = b_.symbol("k", ProgramBuilder::scalar(DType::I64));
   starts_[axis] = b_.var(var);
   auto reduced = [&](Op code, DType dtype, ExprPtr x) {
-    ExprPtr e = b_.make(code, line.empty() ? ProgramBuilder::scalar(dtype) : ProgramBuilder::tile(dtype, line),
-                        std::move(x));
+    ExprPtr e = b_.make(
+        code, line.empty() ? ProgramBuilder::scalar(dtype) : ProgramBuilder::tile(dtype, line), std::move(x));
     e->ints = {along};
     return line.empty() ? b_.broadcast(std::move(e), shape) : b_.expandDims(std::move(e), along);
   };
@@ -107,7 +112,10 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions) {
     if (!isPosition(kind)) {
       bool adds = kind == ReduceKind::Sum || kind == ReduceKind::Mean;
       Op take = adds ? Op::Sum : kind == ReduceKind::Prod ? Op::Prod : isLargest(kind) ? Op::Max : Op::Min;
-      Op join = adds ? Op::Add : kind == ReduceKind::Prod ? Op::Mul : isLargest(kind) ? Op::Maximum : Op::Minimum;
+      Op join = adds                       ? Op::Add
+                : kind == ReduceKind::Prod ? Op::Mul
+                : isLargest(kind)          ? Op::Maximum
+                                           : Op::Minimum;
       b_.rebind(r.best, b_.binary(join, b_.var(r.best), reduced(take, dtype, b_.var(x))));
       continue;
     }
@@ -115,7 +123,8 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions) {
     bool largest = isLargest(kind);
     SymbolId best = b_.assign("best", reduced(largest ? Op::Max : Op::Min, dtype, b_.var(x)));
     ExprPtr local = reduced(largest ? Op::ArgMax : Op::ArgMin, DType::I32, b_.var(x));
-    ExprPtr here = b_.binary(Op::Add, std::move(local), b_.broadcast(b_.cast(b_.var(var), DType::I32), shape));
+    ExprPtr here =
+        b_.binary(Op::Add, std::move(local), b_.broadcast(b_.cast(b_.var(var), DType::I32), shape));
     ExprPtr wins = b_.compare(largest ? Op::Gt : Op::Lt, b_.var(best), b_.var(r.best));
     if (isFloat(dtype)) {
       ExprPtr isNan = b_.compare(Op::Ne, b_.var(best), b_.var(best));
@@ -132,7 +141,8 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions) {
   }
   b_.into(fixed_);
   starts_[axis] = nullptr;
-  b_.loop(var, b_.integer(0), extent(space_.space().getDims()[axis]), tileExtent(axis), carried, 0, std::move(body));
+  b_.loop(var, b_.integer(0), extent(space_.space().getDims()[axis]), tileExtent(axis), carried, 0,
+          std::move(body));
 
   for (auto [op, r] : llvm::zip_equal(ops, running)) {
     SymbolId result = isPosition(op.getKind()) ? r.position : r.best;
@@ -182,7 +192,8 @@ void GroupProgram::buildReduce() {
   for (unsigned i = 0; i < group_.getNumResults(); ++i)
     if (!varies(i)) storeResult(i);
   if (!tiles.empty())
-    b_.loop(var, b_.integer(0), extent(space_.space().getDims()[axis]), tileExtent(axis), {}, 0, std::move(tiles));
+    b_.loop(var, b_.integer(0), extent(space_.space().getDims()[axis]), tileExtent(axis), {}, 0,
+            std::move(tiles));
 }
 
 } // namespace tessera::schedule

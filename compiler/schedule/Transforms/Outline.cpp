@@ -32,7 +32,8 @@ struct ScheduleOutline : impl::ScheduleOutlineBase<ScheduleOutline> {
   }
 
 private:
-  /// A kernel that a function calls becomes its own (@f.k), so that images hold it beside the kernel by itself.
+  /// A kernel that a function calls becomes its own (@f.k), so that images hold it beside the kernel by
+  /// itself.
   void adopt(graph::FuncOp function, graph::LaunchOp launch) {
     std::string prefix = function.getSymName().str() + ".";
     if (launch.getKernel().starts_with(prefix)) return;

@@ -13,8 +13,8 @@ using frontend::Op;
 using frontend::SymbolId;
 using Shape = std::vector<int64_t>;
 
-/// Expressions are moved into the ones that use them; a value used twice is assigned to a symbol first. Statements
-/// go to the block that `into` chose last.
+/// Expressions are moved into the ones that use them; a value used twice is assigned to a symbol first.
+/// Statements go to the block that `into` chose last.
 class ProgramBuilder {
 public:
   explicit ProgramBuilder(frontend::Kernel &kernel) : kernel_(kernel), block_(&kernel.body) {}

@@ -7,7 +7,8 @@ namespace tessera::schedule {
 
 namespace {
 
-/// Elements of a tile of one value: 16 KiB of f32, so that a chain of a few stays in a core's first two caches.
+/// Elements of a tile of one value: 16 KiB of f32, so that a chain of a few stays in a core's first two
+/// caches.
 constexpr int64_t kTileElements = 4096;
 constexpr int64_t kMaxColumns = 512;
 
@@ -23,7 +24,8 @@ std::optional<int64_t> extent(GroupSpace::Tensor space, int64_t d, graph::FuncOp
 /// The smallest power of two that covers `extent`, within [least, most].
 int64_t cover(std::optional<int64_t> extent, int64_t least, int64_t most) {
   if (!extent) return most;
-  int64_t wanted = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(std::max<int64_t>(*extent, 1))));
+  int64_t wanted =
+      static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(std::max<int64_t>(*extent, 1))));
   return std::clamp(wanted, least, most);
 }
 
@@ -37,11 +39,13 @@ SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
   case GroupKind::Matmul:
     if (gpu) return {64, 64, 16}; // operands and accumulator within 48 KiB of shared memory
     // The register blocks of the CPU and its second-level cache (docs/measurements/gemm.md).
-    return {rows && *rows <= 48 ? std::max<int64_t>(6, llvm::alignTo(*rows, 6)) : 96, cover(columns, 64, 256), 256};
+    return {rows && *rows <= 48 ? std::max<int64_t>(6, llvm::alignTo(*rows, 6)) : 96, cover(columns, 64, 256),
+            256};
   case GroupKind::Attention:
     return gpu ? SmallVector<int64_t>{32, 32} : SmallVector<int64_t>{64, 64};
   case GroupKind::Reduce:
-    if (group.reducedAxis() == rank - 2 && rank >= 2) return {cover(rows, 1, 64), cover(columns, 16, 128)};
+    if (int64_t reduced = *group.reducedAxis(); reduced != rank - 1)
+      return {cover(extent(space, reduced, function), 1, 64), cover(columns, 16, 128)};
     break;
   case GroupKind::Gather:
     return {1, cover(columns, 16, kMaxColumns)};

@@ -1,5 +1,5 @@
-// target-describe-functions: the host plan of every graph function as metadata. The functions hold launches and
-// reshapes by now; what is left of them is this document.
+// target-describe-functions: the host plan of every graph function as metadata. The functions hold launches
+// and reshapes by now; what is left of them is this document.
 #include "compiler/pipeline/Passes.h"
 #include "compiler/target/Transforms/KernelMetadata.h"
 #include "compiler/tile/IR/DTypes.h"
