@@ -4,6 +4,14 @@
 #include <utility>
 
 namespace tessera {
+namespace {
+
+/// For `more` elements. Grows by powers of two, as reserve() alone would not.
+template <class T> void makeRoom(std::vector<T> &v, size_t more) {
+  if (v.capacity() - v.size() < more) v.reserve(std::max(v.size() + more, 2 * v.size()));
+}
+
+} // namespace
 
 tsr_status_t CapturableStream::beginCapture(std::string &why) {
   std::lock_guard lock(mutex_);
@@ -29,11 +37,14 @@ tsr_status_t CapturableStream::endCapture(GraphWork &out, std::string &why) {
   return TSR_SUCCESS;
 }
 
-bool CapturableStream::keep(std::shared_ptr<void> memory) {
+bool CapturableStream::append(GraphWork work) {
   if (!isCapturing()) return false;
   std::lock_guard lock(mutex_);
   if (!isCapturing()) return false;
-  work_.kept.push_back(std::move(memory));
+  makeRoom(work_.nodes, work.nodes.size());
+  makeRoom(work_.kept, work.kept.size()); // the last that can throw
+  std::ranges::move(work.nodes, std::back_inserter(work_.nodes));
+  std::ranges::move(work.kept, std::back_inserter(work_.kept));
   return true;
 }
 
@@ -111,17 +122,7 @@ tsr_status_t CapturableStream::wait(const std::shared_ptr<DeviceEvent> &event, s
 
 /// A graph launched into a capture becomes part of it.
 tsr_status_t CapturableStream::replay(const std::shared_ptr<const DeviceGraph> &graph, std::string &why) {
-  if (isCapturing()) {
-    std::lock_guard lock(mutex_);
-    if (isCapturing()) {
-      GraphWork inner = graph->work();
-      work_.nodes.reserve(work_.nodes.size() + inner.nodes.size());
-      work_.kept.reserve(work_.kept.size() + inner.kept.size());
-      std::ranges::move(inner.nodes, std::back_inserter(work_.nodes)); // all of them, or an exception before
-      std::ranges::move(inner.kept, std::back_inserter(work_.kept));
-      return TSR_SUCCESS;
-    }
-  }
+  if (isCapturing() && append(graph->work())) return TSR_SUCCESS;
   return below_->replay(graph, why);
 }
 

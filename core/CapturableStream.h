@@ -26,9 +26,9 @@ public:
     (void)endCapture(forgotten, why);
   }
   bool isCapturing() const { return capturing_.load(std::memory_order_acquire); }
-  /// Gives the graph being recorded a share in `memory` that its nodes use, such as a workspace. False when
+  /// Records several pieces as one, with the memory they use: all or, when it throws, none. False when
   /// nothing is being recorded.
-  bool keep(std::shared_ptr<void> memory);
+  bool append(GraphWork work);
 
   tsr_status_t copy(void *dst, const void *src, size_t bytes, bool wait, std::string &why) override;
   tsr_status_t fill(void *dst, uint8_t value, size_t bytes, bool wait, std::string &why) override;

@@ -14,9 +14,12 @@ uint64_t roundUp(uint64_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-tsr_status_t allocate(DeviceContext &context, uint64_t bytes, std::shared_ptr<void> &out, std::string &why) {
+} // namespace
+
+tsr_status_t Workspace::allocate(DeviceContext &context, uint64_t bytes, std::shared_ptr<void> &out,
+                                 std::string &why) {
   void *block = nullptr;
-  if (tsr_status_t status = context.alloc(bytes, TSR_MEM_DEVICE, &block, why)) {
+  if (tsr_status_t status = context.alloc(roundUp(bytes), TSR_MEM_DEVICE, &block, why)) {
     why = "the workspace for its temporaries: " + why;
     return status;
   }
@@ -27,20 +30,12 @@ tsr_status_t allocate(DeviceContext &context, uint64_t bytes, std::shared_ptr<vo
   return TSR_SUCCESS;
 }
 
-} // namespace
-
 tsr_status_t Workspace::reserve(DeviceContext &context, CapturableStream &stream, uint64_t bytes, void *&base,
                                 std::string &why) {
-  if (stream.isCapturing()) {
-    std::shared_ptr<void> block;
-    if (tsr_status_t status = allocate(context, roundUp(bytes), block, why)) return status;
-    base = block.get();
-    if (stream.keep(std::move(block))) return TSR_SUCCESS;
-  } // else the capture has just ended
   if (!block_ || bytes > bytes_) {
     if (block_) stream.drain();
     block_.reset();
-    if (tsr_status_t status = allocate(context, roundUp(bytes), block_, why)) return status;
+    if (tsr_status_t status = allocate(context, bytes, block_, why)) return status;
     bytes_ = roundUp(bytes);
   }
   base = block_.get();

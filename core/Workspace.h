@@ -20,8 +20,9 @@ public:
   /// At least `bytes`, at `base`, aligned to 64. To grow it waits for the stream, gives the old block back
   /// and takes a new one; when there is not so much it holds none, and the next call starts afresh. Needs the
   /// mutex.
-  /// While the stream is being captured the block is a new one that the graph keeps.
   tsr_status_t reserve(DeviceContext &, CapturableStream &, uint64_t bytes, void *&base, std::string &why);
+  /// A block for a graph to keep, as large as reserve() would take.
+  static tsr_status_t allocate(DeviceContext &, uint64_t bytes, std::shared_ptr<void> &out, std::string &why);
   /// Room for the launch values of one step. Needs the mutex.
   uint64_t *values(size_t count);
   /// Gives the block back if no work on the stream is left and nobody is queueing any. Never waits.

@@ -38,6 +38,7 @@ tsr_status_t tsrStreamBeginCapture(tsr_stream_t handle) {
   return guarded([&] {
     StreamObject *stream;
     if (tsr_status_t status = resolve(handle, stream)) return status;
+    std::lock_guard lock(stream->workspace.mutex()); // a function's call is recorded whole or queued whole
     return checked([&](std::string &why) { return stream->device->beginCapture(why); });
   });
 }

@@ -50,27 +50,52 @@ tsr_status_t checkExtents(const KernelObject &kernel, const uint64_t *values) {
   return TSR_SUCCESS;
 }
 
-/// Queues the steps of a function. Nobody else's steps come between them on the stream.
-tsr_status_t callFunction(const KernelObject &kernel, StreamObject &stream, const uint64_t *values) {
-  const FunctionPlan &function = *kernel.function;
-  std::string why;
-  auto instance = function.prepare(kernel.plan, values, why);
-  if (!instance || !function.checkOverlap(*instance, values, why))
-    return fail(TSR_EINVAL, kernel.describe() + ": " + why);
+/// A call of a function, checked.
+struct Call {
+  const KernelObject &kernel;
+  const FunctionPlan &function;
+  const FunctionPlan::Instance &instance;
+  const uint64_t *values;
+};
 
-  Workspace &workspace = stream.workspace;
-  std::lock_guard lock(workspace.mutex());
+/// The call as a piece of a graph, with temporaries of its own.
+tsr_status_t recordCall(const Call &call, GraphWork &out) {
+  std::string why;
+  std::shared_ptr<void> block;
+  if (call.function.hasBuffers()) {
+    if (tsr_status_t status =
+            Workspace::allocate(*call.kernel.context->device, call.instance.workspaceBytes, block, why))
+      return fail(status, call.kernel.describe() + ": " + why);
+    out.kept.push_back(block);
+  }
+  out.nodes.resize(call.function.stepCount());
+  for (size_t i = 0; i < out.nodes.size(); ++i) {
+    GraphNode &node = out.nodes[i];
+    node.kind = GraphNode::Kind::Launch;
+    node.kernel = call.function.kernel(i);
+    node.values.resize(node.kernel->valueCount);
+    node.grid = call.instance.steps[i].grid;
+    call.function.fill(i, call.instance, call.values, reinterpret_cast<uint64_t>(block.get()),
+                       node.values.data());
+  }
+  return TSR_SUCCESS;
+}
+
+/// Queues the steps. Needs the workspace's mutex.
+tsr_status_t queueCall(const Call &call, StreamObject &stream) {
+  const auto &[kernel, function, instance, values] = call;
+  std::string why;
   void *base = nullptr;
   if (function.hasBuffers())
-    if (tsr_status_t status =
-            workspace.reserve(*kernel.context->device, *stream.device, instance->workspaceBytes, base, why))
+    if (tsr_status_t status = stream.workspace.reserve(*kernel.context->device, *stream.device,
+                                                       instance.workspaceBytes, base, why))
       return fail(status, kernel.describe() + ": " + why);
-  uint64_t *stepValues = workspace.values(function.largestStep());
+  uint64_t *stepValues = stream.workspace.values(function.largestStep());
   for (size_t i = 0; i < function.stepCount(); ++i) {
-    function.fill(i, *instance, values, reinterpret_cast<uint64_t>(base), stepValues);
+    function.fill(i, instance, values, reinterpret_cast<uint64_t>(base), stepValues);
     tsr_status_t status;
     try {
-      status = stream.device->launch(function.kernel(i), stepValues, instance->steps[i].grid, why);
+      status = stream.device->launch(function.kernel(i), stepValues, instance.steps[i].grid, why);
     } catch (const std::bad_alloc &) {
       status = TSR_EOOM;
       why = "out of host memory";
@@ -79,6 +104,24 @@ tsr_status_t callFunction(const KernelObject &kernel, StreamObject &stream, cons
       return fail(status, kernel.describe() + ": " + function.describeStep(i) + ": " + why);
   }
   return TSR_SUCCESS;
+}
+
+/// Nobody else's steps come between those of a function on the stream, and no capture begins there.
+tsr_status_t callFunction(const KernelObject &kernel, StreamObject &stream, const uint64_t *values) {
+  const FunctionPlan &function = *kernel.function;
+  std::string why;
+  auto instance = function.prepare(kernel.plan, values, why);
+  if (!instance || !function.checkOverlap(*instance, values, why))
+    return fail(TSR_EINVAL, kernel.describe() + ": " + why);
+
+  Call call{kernel, function, *instance, values};
+  std::lock_guard lock(stream.workspace.mutex());
+  if (stream.device->isCapturing()) {
+    GraphWork work;
+    if (tsr_status_t status = recordCall(call, work)) return status;
+    if (stream.device->append(std::move(work))) return TSR_SUCCESS;
+  } // else the capture has just ended
+  return queueCall(call, stream);
 }
 
 } // namespace

@@ -211,5 +211,45 @@ TEST(Allocations, ASteadyStreamOfCallsMakesNone) {
   ASSERT_OK(tsrDestroyContext(context));
 }
 
+/// A call that fails leaves no piece of itself in the graph, and the capture goes on.
+TEST(Allocations, AFailingCallRecordsNothing) {
+  tsr_context_t context = nullptr;
+  tsr_module_t m = nullptr;
+  tsr_kernel_t f = nullptr;
+  tsr_stream_t s = nullptr;
+  void *x = nullptr, *y = nullptr;
+  float a = 1;
+  int64_t M = kRows, D = kColumns;
+  void *args[] = {&x, &y, &a, &M, &D};
+  ASSERT_OK(tsrCreateContext(&context));
+  ASSERT_OK(createModule(context, withKernels({kFourfoldYaml}), &m));
+  ASSERT_OK(tsrGetKernel(m, nullptr, &f));
+  ASSERT_OK(tsrCreateStream(context, &s));
+  ASSERT_OK(tsrAlloc(context, kCount * sizeof(float), TSR_MEM_DEVICE, &x));
+  ASSERT_OK(tsrAlloc(context, kCount * sizeof(float), TSR_MEM_DEVICE, &y));
+  for (uint64_t before : {0u, 1u}) { // calls recorded before the one that fails
+    tsr_status_t status = TSR_EOOM;
+    int64_t n = 0;
+    for (; status != TSR_SUCCESS; ++n) {
+      tsr_graph_t g = nullptr;
+      tsr_graph_info_t info{};
+      info.struct_size = sizeof info;
+      ASSERT_OK(tsrStreamBeginCapture(s));
+      for (uint64_t i = 0; i < before; ++i)
+        ASSERT_OK(tsrLaunch(f, s, kFromMetadata, args, 5));
+      arm(n);
+      status = tsrLaunch(f, s, kFromMetadata, args, 5);
+      arm(-1);
+      if (status != TSR_SUCCESS) ASSERT_EQ(status, TSR_EOOM) << tsrLastError();
+      ASSERT_OK(tsrStreamEndCapture(s, &g));
+      ASSERT_OK(tsrGraphInfo(g, &info));
+      ASSERT_EQ(info.launches, 3 * (before + (status == TSR_SUCCESS))) << "allocation " << n;
+      ASSERT_OK(tsrDestroyGraph(g));
+    }
+    EXPECT_GT(n, 4); // the workspace and each step's values among them
+  }
+  ASSERT_OK(tsrDestroyContext(context));
+}
+
 } // namespace
 } // namespace tessera::test

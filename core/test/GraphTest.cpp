@@ -257,10 +257,10 @@ TEST_F(Graphs, WithMemoryOfTheirOwnTakeTurns) {
   auto memory = std::make_shared<int>(0); // as a function's workspace would be
   StreamObject *object = nullptr;
   ASSERT_OK(resolve(s, object));
-  EXPECT_FALSE(object->device->keep(memory));
+  EXPECT_FALSE(object->device->append({{}, {memory}}));
   tsr_graph_t inner = capture(s, [&] {
     ASSERT_OK(launch(k, s, word, int32_t{0}));
-    EXPECT_TRUE(object->device->keep(memory));
+    EXPECT_TRUE(object->device->append({{}, {memory}}));
   });
   tsr_graph_t outer = capture(s, [&] { ASSERT_OK(tsrGraphLaunch(inner, s)); });
   EXPECT_EQ(info(inner).nodes, 1u); // what was captured, not how turns are taken
