@@ -273,6 +273,9 @@ Value Elaborator::graphAttention(GraphArguments &a, Range loc) {
     if (q[i] != k[i]) return refuse(q[i].text() + " would have to equal " + k[i].text());
   if (rank > 2 && !divideExactly(q[rank - 3], k[rank - 3]))
     return refuse(q[rank - 3].text() + " heads of q are not known to be a multiple of " + k[rank - 3].text());
+  // A program keeps whole rows: their length is compiled in where it is known.
+  for (const auto &[dim, value] : options_.dims)
+    if (q.back() == DimExpr::symbol(dim)) wanted_.insert(dim);
   bool causal = false;
   for (size_t i : {size_t(3), size_t(4)})
     if (a.given(i) && !graphFlag(a[i], a.loc(i), i == 3 ? "is_causal" : "causal", causal))

@@ -15,8 +15,9 @@ bool GroupProgram::buildAttention(std::string &why) {
   Attribute rowDim = q.getDims()[rank - 1];
   std::optional<int64_t> width = staticExtent(rowDim);
   if (!width) {
-    llvm::raw_string_ostream(why) << "E_DIM_NOT_STATIC: attention keeps rows of " << rowDim
-                                  << " elements in the program; the value must be known at compile time";
+    llvm::raw_string_ostream(why)
+        << "E_DIM_NOT_STATIC: attention keeps rows of " << rowDim
+        << " elements in the program; the value must be known at compile time (--dim)";
     return false;
   }
   DType dtype = dtypeOf(q);
