@@ -87,8 +87,10 @@ CompileStatus Compilation::checkOptions() {
   std::string why;
   if (gpu::isGpuKind(kind)) {
     gpu_ = gpu::findGpuTarget(targetName(), why);
-    return gpu_ ? CompileStatus::Ok
-                : fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "target '" + targetName() + "' " + why);
+    if (!gpu_)
+      return fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "target '" + targetName() + "' " + why);
+    options_.targets.front() = gpu_->name(); // the user may have written an alias
+    return CompileStatus::Ok;
   }
   if (kind != "cpu")
     return fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "unknown target '" + targetName() + "'",

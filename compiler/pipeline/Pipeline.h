@@ -9,7 +9,7 @@
 namespace tessera {
 
 struct PipelineOptions {
-  std::string targetName = "cpu"; // as the user wrote it
+  std::string targetName = "cpu"; // as the user wrote it; a GPU's without aliases
   cpu::CpuTarget target;
   const gpu::GpuTarget *gpu = nullptr; // set: the kernel is for a GPU, and `target` has no meaning
   std::string printIrAfterAll;         // directory for numbered snapshots; empty: none

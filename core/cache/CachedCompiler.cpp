@@ -74,7 +74,7 @@ void addProcessor(KeyText &key) {
 
 void addOptions(KeyText &key, const CompileOptions &o) {
   key.add(o.fileName).add(o.kernels).add(o.targets).add(o.numerics).add(o.dims).add(o.tunables);
-  key.add(o.embedIr).add(o.irLevel);
+  key.add(o.embedIr).add(o.irLevel).add(int64_t(o.fuse));
 }
 
 std::string bytesOf(Hash128 h) { return std::string(reinterpret_cast<const char *>(&h), sizeof h); }

@@ -151,7 +151,8 @@ TEST_F(CacheStore, TheEnvironmentChooses) {
 TEST(CacheSignatures, ReadBackAndTruncated) {
   Signature s;
   s.kernel = "k";
-  s.params = {{"x", true, false, true, true, "f32", {"M", "64"}, false, 0}, {"a"}};
+  s.params = {{"x", true, false, true, true, "f32", {"M", "64"}, false, 0}, SignatureParam{}};
+  s.params[1].name = "a";
   s.params[1].hasDefault = true, s.params[1].defaultValue = -1.5;
   s.dims = {"M"};
   s.tunables = {{"B", {1, 2}}};

@@ -121,7 +121,7 @@ class Make(Bundles):
 
     def test_a_source_without_kernels(self):
         self.source.write_text("import tessera as ts\n")
-        self.refused(self.compile(), "E_NO_KERNEL", "no tile kernel")
+        self.refused(self.compile(), "E_NO_KERNEL", "no kernel")
 
 
 class Inspect(Bundles):

@@ -1,4 +1,4 @@
-// Every error code: the tool's own, then the compiler's.
+// Every code: the tool's own, then the compiler's.
 #include "compiler/pipeline/Codes.h"
 #include "tools/tsr/Report.h"
 #include <algorithm>
@@ -89,6 +89,17 @@ constexpr CodeText toolCodes[] = {
      "That is a defect of Tessera, not of your program. The crash pack named in the message holds what is "
      "needed\n"
      "to reproduce it: source, options, IR snapshots as far as they got, metadata and log."},
+    {"W_CACHE", "compiled code is not kept in the cache",
+     "The message holds the reason: the directory cannot be written to, or the disk is full. The program "
+     "runs; "
+     "the next\n"
+     "start compiles it again. TESSERA_CACHE_DIR names another directory, or is off; `tsr cache` shows the "
+     "one "
+     "in use."},
+    {"W_ENVIRONMENT", "an environment variable has no effect",
+     "Its name starts with TESSERA_, but it is none that this version of the library reads. docs/cli.md "
+     "lists "
+     "them."},
 };
 
 constexpr CodeText frontendCodes[] = {

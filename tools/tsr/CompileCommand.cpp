@@ -61,9 +61,10 @@ const CommandSpec spec = {
          0,
          OptionSpec::Value,
          "TARGET",
-         "cpu (default: this machine's), cpu:skylake-avx512, cpu:x86-64-v3, ...; for a bundle a list: "
-         "A,B,...",
-         {"cpu", "cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4"}},
+         "cpu (default: this machine's), cpu:skylake-avx512, cpu:x86-64-v3, ..., ptx:sm_80|sm_90, "
+         "rocm:gfx90a|gfx1100, levelzero:pvc; for a bundle a list: A,B,...",
+         {"cpu", "cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "ptx:sm_80", "ptx:sm_90", "rocm:gfx90a",
+          "rocm:gfx1100", "levelzero:pvc"}},
         {"numerics",
          0,
          OptionSpec::Value,

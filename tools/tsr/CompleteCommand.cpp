@@ -1,4 +1,5 @@
 // `tsr complete`: what could stand next on a command line, for the shells (completions/tsr.bash).
+#include "core/cache/CachedCompiler.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Source.h"
 #include <algorithm>
@@ -33,11 +34,11 @@ Words backendNames() {
 /// The signatures of the file on the line; none when there is no such file or it does not compile.
 std::vector<Signature> signaturesOf(const Arguments &line) {
   std::vector<Signature> out;
-  std::string source, why;
+  std::string source;
   std::vector<Diagnostic> diags;
   if (line.positional().empty() || readSource(line.positional()[0], source)) return out;
-  if (CompilerService *compiler = loadCompiler(why))
-    if (compiler->signatures(source, line.positional()[0], out, diags) != CompileStatus::Ok) out.clear();
+  const CompileStatus status = cachedCompiler()->signatures(source, line.positional()[0], out, diags);
+  if (status != CompileStatus::Ok) out.clear();
   return out;
 }
 

@@ -1,4 +1,5 @@
 // `tsr kernels`: what a source file holds, as its signatures say.
+#include "core/cache/CachedCompiler.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Json.h"
 #include "tools/tsr/Source.h"
@@ -67,11 +68,9 @@ int kernels(const Arguments &args, const std::string &) {
   const std::string &file = args.positional()[0];
   std::string source;
   if (auto e = readSource(file, source)) return fail(*e);
-  CompilerService *compiler = needCompiler();
-  if (!compiler) return exitFailed;
   std::vector<Signature> signatures;
   std::vector<Diagnostic> diags;
-  if (int rc = conclude(compiler->signatures(source, file, signatures, diags), diags)) return rc;
+  if (int rc = conclude(cachedCompiler()->signatures(source, file, signatures, diags), diags)) return rc;
   if (args.has("json")) {
     Json list = Json::array();
     for (const Signature &s : signatures)

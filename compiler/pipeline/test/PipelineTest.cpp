@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Refusal{"Target", kScale, "gpu", "standard", CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "gpu"},
         Refusal{"NoKernel", "import tessera as ts\n", "cpu", "standard", CompileStatus::BadProgram,
-                "E_NO_KERNEL", "no tile kernel"},
+                "E_NO_KERNEL", "no kernel"},
         Refusal{"GpuArch", kScale, "ptx:sm_20", "standard", CompileStatus::BadProgram, "E_TARGET_UNKNOWN",
                 "unknown architecture 'sm_20'; there are ptx:sm_80, ptx:sm_90"},
         Refusal{"GpuNoArch", kScale, "rocm", "standard", CompileStatus::BadProgram, "E_TARGET_UNKNOWN",

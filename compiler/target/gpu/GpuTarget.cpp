@@ -15,15 +15,20 @@ llvm::ArrayRef<GpuTarget> gpuTargets() {
   return targets;
 }
 
+namespace {
+/// The kind a user means: `level_zero` is another way to write `levelzero`.
+llvm::StringRef canonicalKind(llvm::StringRef kind) { return kind == "level_zero" ? "levelzero" : kind; }
+} // namespace
+
 bool isGpuKind(llvm::StringRef kind) {
-  return llvm::any_of(gpuTargets(), [&](const GpuTarget &t) { return t.kind == kind; });
+  return llvm::any_of(gpuTargets(), [&](const GpuTarget &t) { return t.kind == canonicalKind(kind); });
 }
 
 const GpuTarget *findGpuTarget(llvm::StringRef name, std::string &why) {
   auto [kind, arch] = name.split(':');
   std::string known;
   for (const GpuTarget &t : gpuTargets()) {
-    if (t.kind != kind) continue;
+    if (t.kind != canonicalKind(kind)) continue;
     if (t.arch == arch) return &t;
     known += (known.empty() ? "" : ", ") + t.name();
   }

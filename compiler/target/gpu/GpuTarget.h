@@ -26,7 +26,8 @@ struct GpuTarget {
 /// Every architecture, oldest of a kind first.
 llvm::ArrayRef<GpuTarget> gpuTargets();
 
-/// Whether `kind` ("ptx" of "ptx:sm_90") names GPUs at all.
+/// Whether `kind` ("ptx" of "ptx:sm_90") names GPUs at all. Here and below `level_zero` stands for
+/// `levelzero`.
 bool isGpuKind(llvm::StringRef kind);
 
 /// The row of "kind:arch"; null with the reason, which lists the architectures there are.

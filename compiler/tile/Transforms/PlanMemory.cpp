@@ -195,7 +195,8 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     std::vector<Slot *> order;
     for (Slot &slot : slots_)
       order.push_back(&slot);
-    llvm::stable_sort(order, [](Slot *x, Slot *y) { return x->begin < y->begin; });
+    // Equal ones in the order they were found, which is that of the addresses.
+    llvm::sort(order, [](Slot *x, Slot *y) { return std::pair(x->begin, x) < std::pair(y->begin, y); });
     int64_t total = base;
     std::vector<Slot *> alive; // by offset
     for (Slot *slot : order) {
