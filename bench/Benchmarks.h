@@ -13,5 +13,7 @@ struct Settings {
 Table benchLaunch(const Settings &);
 Table benchGemm(const Settings &);
 Table benchSaxpy(const Settings &);
+Table benchCompile(const Settings &);
+Table benchCompileGrowth(const Settings &);
 
 } // namespace tessera::bench

@@ -21,11 +21,13 @@ namespace {
 
 struct Benchmark {
   const char *name;
-  Table (*run)(const Settings &);
+  Table (*parts[2])(const Settings &); // one table each, in one process; the second may be null
   bool oneCoreToo;
 };
-constexpr Benchmark benchmarks[] = {
-    {"launch", benchLaunch, false}, {"gemm", benchGemm, true}, {"saxpy", benchSaxpy, true}};
+constexpr Benchmark benchmarks[] = {{"launch", {benchLaunch}, false},
+                                    {"gemm", {benchGemm}, true},
+                                    {"saxpy", {benchSaxpy}, true},
+                                    {"compile", {benchCompile, benchCompileGrowth}, false}};
 
 struct Options {
   std::vector<std::string> names;
@@ -34,8 +36,15 @@ struct Options {
   Settings settings;
 };
 
+std::vector<Table> runHere(const Benchmark &b, const Settings &settings) {
+  std::vector<Table> tables;
+  for (auto part : b.parts)
+    if (part) tables.push_back(part(settings));
+  return tables;
+}
+
 /// Runs one measurement in a child bound to `cores` cores; throws when it fails.
-Table runBound(const Benchmark &b, const Options &options, int cores) {
+std::vector<Table> runBound(const Benchmark &b, const Options &options, int cores) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("pipe failed");
   const std::string number = std::to_string(cores);
@@ -68,10 +77,16 @@ Table runBound(const Benchmark &b, const Options &options, int cores) {
   ::waitpid(child, &status, 0);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     throw std::runtime_error(fmt::format("{} on {} cores failed", b.name, cores));
-  return nlohmann::json::parse(text).get<Table>();
+  return nlohmann::json::parse(text).get<std::vector<Table>>();
 }
 
-void record(const std::string &name, const std::vector<Table> &tables) {
+/// How many programs want a core, before this one joins them: what else the machine does shows in the times.
+std::string loadAverage() {
+  double load = 0;
+  return ::getloadavg(&load, 1) == 1 ? fmt::format("{:.1f}", load) : "unknown";
+}
+
+void record(const std::string &name, const std::string &load, const std::vector<Table> &tables) {
   std::filesystem::create_directories("docs/measurements");
   const std::string path = "docs/measurements/" + name + ".md";
   std::ofstream file(path);
@@ -79,7 +94,7 @@ void record(const std::string &name, const std::vector<Table> &tables) {
   const std::time_t now = std::time(nullptr);
   std::strftime(day, sizeof day, "%Y-%m-%d", std::gmtime(&now));
   file << "# Measured: " << name << "\n\nWritten by `./dev bench " << name << " --record` on " << day
-       << ".\n";
+       << ", at a load average of " << load << " before it began.\n";
   for (const Table &t : tables)
     file << "\n" << t.markdown();
   if (!file.flush()) throw std::runtime_error(path + ": cannot be written");
@@ -93,25 +108,28 @@ int run(const Options &options) {
     std::vector<int> counts = {usableCores()};
     if (b.oneCoreToo && counts[0] > 1) counts.insert(counts.begin(), 1);
     std::vector<Table> tables;
-    for (int cores : counts) {
-      tables.push_back(runBound(b, options, cores));
-      ok = ok && tables.back().ok;
-      if (!options.json) fmt::print("{}\n", tables.back().text());
-      std::fflush(stdout);
-    }
+    const std::string load = loadAverage();
+    for (int cores : counts)
+      for (Table &table : runBound(b, options, cores)) {
+        ok = ok && table.ok;
+        if (!options.json) fmt::print("{}\n", table.text());
+        std::fflush(stdout);
+        tables.push_back(std::move(table));
+      }
     all[b.name] = tables;
-    if (options.record) record(b.name, tables);
+    if (options.record) record(b.name, load, tables);
   }
   if (options.json) fmt::print("{}\n", all.dump(2));
   return ok ? 0 : 1;
 }
 
 constexpr const char *usageText =
-    "usage: tessera-bench [launch|gemm|saxpy ...] [--full] [--record] [--json] [--samples FOLDER]\n"
+    "usage: tessera-bench [launch|gemm|saxpy|compile ...] [--full] [--record] [--json] [--samples FOLDER]\n"
     "Without a name: launch and gemm.\n"
     "  launch     what tsrLaunch costs the host, and the round trip of a small kernel\n"
     "  gemm       f32 GEMM beside OpenBLAS and oneDNN, and the measured FMA peak\n"
     "  saxpy      beside the measured stream limit\n"
+    "  compile    the samples by phase, programs that grow, and what the cache answers\n"
     "  --full     the large sizes too\n"
     "  --record   write docs/measurements/NAME.md\n"
     "  --json     all tables as one JSON object\n"
@@ -157,7 +175,7 @@ int main(int argc, char **argv) {
   try {
     for (const Benchmark &b : benchmarks)
       if (options.worker == b.name) {
-        fmt::print("{}", nlohmann::json(b.run(options.settings)).dump());
+        fmt::print("{}", nlohmann::json(runHere(b, options.settings)).dump());
         return 0;
       }
     return run(options);
