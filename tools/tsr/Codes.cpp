@@ -93,7 +93,8 @@ constexpr CodeText toolCodes[] = {
      "The message holds the reason: the directory cannot be written to, or the disk is full. The program "
      "runs; "
      "the next\n"
-     "start compiles it again. TESSERA_CACHE_DIR names another directory, or is off; `tsr cache` shows the "
+     "start compiles it again. TESSERA_CACHE_DIR names another directory, or is off; `tsr cache path` shows "
+     "the "
      "one "
      "in use."},
     {"W_ENVIRONMENT", "an environment variable has no effect",

@@ -37,6 +37,8 @@ Every command takes:
 constexpr Entry environment[] = {
     {"TESSERA_BACKEND", "The backend to use; one that cannot be used is an error."},
     {"TESSERA_NUMERICS", "The numerics profile where none is given."},
+    {"TESSERA_CACHE_DIR", "The directory of the compile cache, or off."},
+    {"TESSERA_CACHE_SIZE", "Its limit in bytes; K, M and G may follow. 1G where it is not set."},
     {"TESSERA_CRASH_DIR", "Where crash packs go; else below TMPDIR, else /tmp."},
     {"TESSERA_SUPERVISE", "Set to 0, commands run in one process, for debuggers: no crash packs."},
     {"NO_COLOR", "Set to anything but the empty string: no colours, unless --color says otherwise."},
