@@ -1,6 +1,7 @@
 #include "core/Log.h"
 #include "core/LastError.h"
 #include <atomic>
+#include <bit>
 #include <mutex>
 #include <set>
 
@@ -57,11 +58,12 @@ using namespace tessera;
 
 tsr_status_t tsrSetLogCallback(tsr_log_fn callback, void *user, tsr_log_level_t level) {
   return guarded([&] {
-    if (level < TSR_LOG_ERROR || level > TSR_LOG_DEBUG)
-      return fail(TSR_EINVAL, "level: unknown value " + std::to_string(static_cast<int>(level)));
+    const auto value = std::bit_cast<int>(level); // a caller in C may pass what the enumeration cannot hold
+    if (value < TSR_LOG_ERROR || value > TSR_LOG_DEBUG)
+      return fail(TSR_EINVAL, "level: unknown value " + std::to_string(value));
     std::lock_guard lock(theLog().mutex);
     theLog().listener = {callback, user};
-    theLog().level.store(callback ? static_cast<int>(level) : kNobody, std::memory_order_relaxed);
+    theLog().level.store(callback ? value : kNobody, std::memory_order_relaxed);
     return TSR_SUCCESS;
   });
 }

@@ -1,6 +1,7 @@
 // Status names, last error, version.
 #include "core/BuildId.h"
 #include "core/LastError.h"
+#include <bit>
 #include <iterator>
 #include <pthread.h>
 #include <utility>
@@ -62,12 +63,12 @@ const char *lastError() { return lastErrorText ? lastErrorText->c_str() : ""; }
 using namespace tessera;
 
 const char *tsrStatusName(tsr_status_t status) {
-  auto i = static_cast<size_t>(status);
+  auto i = std::bit_cast<unsigned>(status); // any value: a caller in C may have one that is no status
   return i < std::size(kStatus) ? kStatus[i].name : "TSR_UNKNOWN";
 }
 
 const char *tsrStatusString(tsr_status_t status) {
-  auto i = static_cast<size_t>(status);
+  auto i = std::bit_cast<unsigned>(status); // any value: a caller in C may have one that is no status
   return i < std::size(kStatus) ? kStatus[i].meaning : "unknown status";
 }
 

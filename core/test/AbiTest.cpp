@@ -18,6 +18,10 @@ TEST(Abi, StatusNames) {
   EXPECT_STREQ(tsrStatusName(TSR_UNIMPLEMENTED), "TSR_UNIMPLEMENTED");
   EXPECT_STREQ(tsrStatusName(static_cast<tsr_status_t>(12)), "TSR_UNKNOWN");
   EXPECT_STREQ(tsrStatusString(static_cast<tsr_status_t>(12)), "unknown status");
+  for (int none : {11, 16, 1000, -1}) { // more than the bits of the enumeration, too: C allows it
+    EXPECT_STREQ(tsrStatusName(static_cast<tsr_status_t>(none)), "TSR_UNKNOWN");
+    EXPECT_STREQ(tsrStatusString(static_cast<tsr_status_t>(none)), "unknown status");
+  }
 }
 
 TEST(Abi, Version) {
