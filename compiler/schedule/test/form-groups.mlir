@@ -1,0 +1,48 @@
+// RUN: tsr-opt %s --pass-pipeline='builtin.module(graph.func(schedule-form-groups))' | FileCheck %s
+// RUN: sed 's/attributes {}/attributes {schedule.fusion = "none"}/' %s | tsr-opt --pass-pipeline='builtin.module(graph.func(schedule-form-groups))' | FileCheck %s --check-prefix=NONE
+
+!mn = !graph.tensor<["M", "N"], f32>
+
+// Bias, activation and residual are the product's epilogue.
+// CHECK-LABEL: graph.func @epilogue
+// CHECK: schedule.group matmul({{.*}}) attributes {tile = array<i64: 96, 256, 256>}
+// CHECK: graph.matmul
+// CHECK: graph.binary add
+// CHECK: graph.unary gelu
+// CHECK: graph.binary add
+// CHECK: schedule.yield
+// CHECK-NOT: schedule.group
+// CHECK: graph.return
+// NONE-LABEL: graph.func @epilogue
+// NONE-COUNT-4: schedule.group
+graph.func @epilogue(%x: !graph.tensor<["M", "K"], f32>, %w: !graph.tensor<["K", "N"], f32>,
+                     %b: !graph.tensor<["N"], f32>, %r: !mn) -> !mn attributes {} {
+  %0 = graph.matmul %x, %w : (!graph.tensor<["M", "K"], f32>, !graph.tensor<["K", "N"], f32>) -> !mn
+  %1 = graph.binary add %0, %b : (!mn, !graph.tensor<["N"], f32>) -> !mn
+  %2 = graph.unary gelu %1 : (!mn) -> !mn
+  %3 = graph.binary add %2, %r : (!mn, !mn) -> !mn
+  graph.return %3 : !mn
+}
+
+// A sum along rows that is then used along columns cannot stay in the group: its axes differ.
+// CHECK-LABEL: graph.func @misaligned
+// CHECK-COUNT-2: schedule.group
+graph.func @misaligned(%x: !graph.tensor<["N", "N"], f32>) -> !graph.tensor<["N", "N"], f32> {
+  %0 = graph.reduce sum %x axes [1] : (!graph.tensor<["N", "N"], f32>) -> !graph.tensor<["N"], f32>
+  %1 = graph.binary add %x, %0 : (!graph.tensor<["N", "N"], f32>, !graph.tensor<["N"], f32>) -> !graph.tensor<["N", "N"], f32>
+  graph.return %1 : !graph.tensor<["N", "N"], f32>
+}
+
+// A dim is a scalar of the host; what is made of it is computed in the group.
+// CHECK-LABEL: graph.func @dim
+// CHECK: %[[N:.*]] = graph.dim "N" : i64
+// CHECK: schedule.group map(%{{.*}}, %[[N]])
+// CHECK: graph.broadcast %{{.*}} : (i64) -> !graph.tensor<[], i64>
+// CHECK: graph.cast
+// CHECK: graph.binary div
+graph.func @dim(%x: !mn) -> !mn {
+  %0 = graph.dim "N" : !graph.tensor<[], i64>
+  %1 = graph.cast %0 : (!graph.tensor<[], i64>) -> !graph.tensor<[], f32>
+  %2 = graph.binary div %x, %1 : (!mn, !graph.tensor<[], f32>) -> !mn
+  graph.return %2 : !mn
+}
