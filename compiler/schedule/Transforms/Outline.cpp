@@ -19,11 +19,11 @@ namespace {
 struct ScheduleOutline : impl::ScheduleOutlineBase<ScheduleOutline> {
   void runOnOperation() override {
     for (auto function : llvm::to_vector(getOperation().getOps<graph::FuncOp>())) {
-      int number = 0;
-      for (auto group : llvm::to_vector(function.getBody().front().getOps<GroupOp>())) {
-        std::string name = function.getSymName().str() + ".g" + std::to_string(number++);
-        if (failed(outline(function, group, name))) return signalPassFailure();
-      }
+      outlined_.clear();
+      for (auto group : llvm::to_vector(function.getBody().front().getOps<GroupOp>()))
+        if (failed(outline(function, group))) return signalPassFailure();
+      for (Outlined &done : outlined_)
+        done.group.erase();
       for (auto launch : function.getBody().front().getOps<graph::LaunchOp>()) {
         if (failed(bindDims(launch))) return signalPassFailure();
         if (function.getParamsAttr()) adopt(function, launch);
@@ -72,18 +72,47 @@ private:
     return success();
   }
 
-  LogicalResult outline(graph::FuncOp function, GroupOp group, const std::string &name) {
-    frontend::Kernel kernel;
+  /// A group that has its kernel. It stays until the end, to be compared with the next ones.
+  struct Outlined {
+    GroupOp group;
+    std::string kernel;
     std::vector<std::string> dims;
-    std::string why;
-    if (!GroupProgram(group, name).build(kernel, dims, why)) return emitError(group.getLoc()) << why;
+  };
+  std::vector<Outlined> outlined_; // of one function; those that got a kernel of their own
 
+  static bool isSame(GroupOp a, GroupOp b) {
+    return a->getAttrDictionary() == b->getAttrDictionary() &&
+           a.getInputs().getTypes() == b.getInputs().getTypes() && a.getResultTypes() == b.getResultTypes() &&
+           OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
+                                                      OperationEquivalence::IgnoreLocations);
+  }
+
+  /// The kernel of `group`: one that an equal group got (the layers of a model are equal), or a new one.
+  FailureOr<Outlined> kernelOf(graph::FuncOp function, GroupOp group) {
+    for (const Outlined &other : outlined_)
+      if (isSame(group, other.group)) return Outlined{group, other.kernel, other.dims};
+    Outlined made{group, function.getSymName().str() + ".g" + std::to_string(outlined_.size()), {}};
+    frontend::Kernel kernel;
+    std::string why;
+    if (!GroupProgram(group, made.kernel).build(kernel, made.dims, why)) {
+      emitError(group.getLoc()) << why;
+      return failure();
+    }
     OpBuilder b(function);
     auto where = group.getLoc()->findInstanceOf<FileLineColLoc>();
     graph::KernelImporter importer(b, kernel, where ? where.getFilename() : b.getStringAttr("<ir>"));
     if (!importer.importKernel(function.getNumerics())) return failure();
+    outlined_.push_back(made);
+    return made;
+  }
 
-    b.setInsertionPoint(group);
+  LogicalResult outline(graph::FuncOp function, GroupOp group) {
+    size_t before = outlined_.size();
+    FailureOr<Outlined> made = kernelOf(function, group);
+    if (failed(made)) return failure();
+    bool isNew = outlined_.size() > before;
+
+    OpBuilder b(group);
     SmallVector<Value> operands;
     SmallVector<Attribute> effects, dimTexts;
     for (bool wantsTensors : {true, false})
@@ -92,13 +121,13 @@ private:
           operands.push_back(input);
           effects.push_back(b.getStringAttr(wantsTensors ? "read" : "none"));
         }
-    for (const std::string &dim : dims)
+    for (const std::string &dim : made->dims)
       dimTexts.push_back(b.getStringAttr(dim));
     auto launch = graph::LaunchOp::create(b, group.getLoc(), group.getResultTypes(),
-                                          FlatSymbolRefAttr::get(&getContext(), name), operands,
+                                          FlatSymbolRefAttr::get(&getContext(), made->kernel), operands,
                                           b.getArrayAttr(effects), b.getArrayAttr(dimTexts));
     group.replaceAllUsesWith(launch.getResults());
-    group.erase();
+    if (!isNew) group.erase();
     return success();
   }
 };

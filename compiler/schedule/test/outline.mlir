@@ -29,3 +29,41 @@ graph.func @normalize(%x: !t) -> !t attributes {returns = ["result"], params = [
   }
   graph.return %0 : !t
 }
+
+// Equal groups share a kernel.
+// CHECK-LABEL: schedule.kernel @layers.g0
+// CHECK-NOT: schedule.kernel @layers.g1
+// CHECK-LABEL: graph.func @layers
+// CHECK: graph.launch @layers.g0
+// CHECK: graph.launch @layers.g0
+!v = !graph.tensor<["n"], f32>
+graph.func @layers(%x: !v) -> !v {
+  %0 = schedule.group map(%x) attributes {tile = array<i64: 1, 256>} : (!v) -> !v {
+  ^bb0(%a: !v):
+    %1 = graph.unary exp %a : (!v) -> !v
+    schedule.yield %1 : !v
+  }
+  %2 = schedule.group map(%0) attributes {tile = array<i64: 1, 256>} : (!v) -> !v {
+  ^bb0(%a: !v):
+    %1 = graph.unary exp %a : (!v) -> !v
+    schedule.yield %1 : !v
+  }
+  graph.return %2 : !v
+}
+
+// The same operations on other operands are not equal.
+// CHECK: schedule.kernel @swapped.g0
+// CHECK: schedule.kernel @swapped.g1
+graph.func @swapped(%x: !v, %y: !v) -> (!v, !v) {
+  %0 = schedule.group map(%x, %y) attributes {tile = array<i64: 1, 256>} : (!v, !v) -> !v {
+  ^bb0(%a: !v, %b: !v):
+    %1 = graph.binary sub %a, %b : (!v, !v) -> !v
+    schedule.yield %1 : !v
+  }
+  %2 = schedule.group map(%x, %y) attributes {tile = array<i64: 1, 256>} : (!v, !v) -> !v {
+  ^bb0(%a: !v, %b: !v):
+    %1 = graph.binary sub %b, %a : (!v, !v) -> !v
+    schedule.yield %1 : !v
+  }
+  graph.return %0, %2 : !v, !v
+}
