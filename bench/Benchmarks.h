@@ -15,5 +15,6 @@ Table benchGemm(const Settings &);
 Table benchSaxpy(const Settings &);
 Table benchCompile(const Settings &);
 Table benchCompileGrowth(const Settings &);
+Table benchTransformer(const Settings &);
 
 } // namespace tessera::bench

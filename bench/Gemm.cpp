@@ -1,18 +1,14 @@
 // f32 matrix product: ours against the FMA peak, OpenBLAS and oneDNN, all in one run on the same data.
-// Contenders take turns, with a pause between them: a library's threads go on spinning for a while after its
-// call returns.
 #include "bench/Benchmarks.h"
 #include "bench/Check.h"
+#include "bench/Contender.h"
 #include "bench/Data.h"
 #include "bench/Machine.h"
-#include "bench/Timing.h"
 #include "tools/host/Host.h"
 #include <cblas.h>
 #include <cmath>
 #include <dnnl.h>
 #include <fmt/format.h>
-#include <functional>
-#include <thread>
 
 namespace tessera::bench {
 namespace {
@@ -40,28 +36,6 @@ Check checkRows(const Problem &p, const float *c) {
       check.add(c[i * p.n + j], sum[j], double(p.n + 1) * 0x1p-24 * magnitude[j] + 1e-30);
   }
   return check;
-}
-
-struct Contender {
-  const char *name;
-  std::function<void()> run;
-  std::function<std::vector<float>()> result;
-  double best = 1e30; // seconds
-  bool ok = false;
-};
-
-/// Runs for about `budget` seconds in one go and keeps the fastest call.
-void turn(Contender &c, double budget) {
-  c.run();
-  double spent = 0;
-  for (int i = 0; spent < budget || i < 3; ++i) {
-    const auto start = Clock::now();
-    c.run();
-    const double s = secondsSince(start);
-    c.best = std::min(c.best, s);
-    spent += s;
-  }
-  std::this_thread::sleep_for(std::chrono::milliseconds(40));
 }
 
 } // namespace

@@ -27,7 +27,8 @@ struct Benchmark {
 constexpr Benchmark benchmarks[] = {{"launch", {benchLaunch}, false},
                                     {"gemm", {benchGemm}, true},
                                     {"saxpy", {benchSaxpy}, true},
-                                    {"compile", {benchCompile, benchCompileGrowth}, false}};
+                                    {"compile", {benchCompile, benchCompileGrowth}, false},
+                                    {"transformer", {benchTransformer}, true}};
 
 struct Options {
   std::vector<std::string> names;
@@ -124,12 +125,14 @@ int run(const Options &options) {
 }
 
 constexpr const char *usageText =
-    "usage: tessera-bench [launch|gemm|saxpy|compile ...] [--full] [--record] [--json] [--samples FOLDER]\n"
+    "usage: tessera-bench [launch|gemm|saxpy|compile|transformer ...] [--full] [--record] [--json]\n"
+    "                     [--samples FOLDER]\n"
     "Without a name: launch and gemm.\n"
     "  launch     what tsrLaunch costs the host, and the round trip of a small kernel\n"
     "  gemm       f32 GEMM beside OpenBLAS and oneDNN, and the measured FMA peak\n"
     "  saxpy      beside the measured stream limit\n"
     "  compile    the samples by phase, programs that grow, and what the cache answers\n"
+    "  transformer  an f32 transformer block beside OpenBLAS calls and loops\n"
     "  --full     the large sizes too\n"
     "  --record   write docs/measurements/NAME.md\n"
     "  --json     all tables as one JSON object\n"

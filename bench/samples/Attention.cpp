@@ -1,5 +1,6 @@
 // Flash attention against the definition: softmax of all scores in double precision, row by row.
 #include "bench/Data.h"
+#include "bench/Parallel.h"
 #include "bench/samples/Sample.h"
 #include <cmath>
 

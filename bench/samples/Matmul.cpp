@@ -2,6 +2,7 @@
 // by at most (K + 1) 2^-24 sum |a b| (Higham, Accuracy and Stability of Numerical Algorithms, 3.1); bf16
 // products are exact in f32.
 #include "bench/Data.h"
+#include "bench/Parallel.h"
 #include "bench/samples/Sample.h"
 
 namespace tessera::bench {

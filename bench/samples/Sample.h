@@ -1,10 +1,9 @@
-// A sample: builds its kernel from samples/NAME/NAME.py, runs it on random data, checks every element,
+// A sample: builds its kernel from samples/FOLDER/FOLDER.py, runs it on random data, checks every element,
 // times it.
 #pragma once
 #include "bench/Check.h"
 #include "bench/Timing.h"
 #include "tools/host/Host.h"
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,17 +19,19 @@ struct Outcome {
 };
 
 struct Sample {
-  const char *name;
+  const char *name, *folder;
   Outcome (*run)(host::Device &, const std::string &source, const std::string &fileName);
 };
 
 Outcome runFlashAttention(host::Device &, const std::string &source, const std::string &fileName);
 Outcome runGemm(host::Device &, const std::string &source, const std::string &fileName);
 Outcome runGemmLoops(host::Device &, const std::string &source, const std::string &fileName);
+Outcome runMlp(host::Device &, const std::string &source, const std::string &fileName);
+Outcome runTransformer(host::Device &, const std::string &source, const std::string &fileName);
+Outcome runTransformerBf16(host::Device &, const std::string &source, const std::string &fileName);
+Outcome runLayerNorm(host::Device &, const std::string &source, const std::string &fileName);
+Outcome runHistogram(host::Device &, const std::string &source, const std::string &fileName);
 Outcome runSoftmax(host::Device &, const std::string &source, const std::string &fileName);
 Outcome runSaxpy(host::Device &, const std::string &source, const std::string &fileName);
-
-/// Calls body(i) for i in [0, count) on every core: references are slow otherwise.
-void forEachRow(size_t count, const std::function<void(size_t)> &body);
 
 } // namespace tessera::bench

@@ -1,4 +1,4 @@
-// The two samples that memory limits.
+// The samples that memory limits.
 #include "bench/Data.h"
 #include "bench/samples/Sample.h"
 #include <cmath>
@@ -59,6 +59,74 @@ Outcome runSoftmax(host::Device &device, const std::string &source, const std::s
     }
   }
   out.timing = measure([&] { launch.run(); });
+  out.numerics = kernel.metadata().numerics;
+  out.fallbacks = kernel.metadata().fallbacks;
+  return out;
+}
+
+Outcome runLayerNorm(host::Device &device, const std::string &source, const std::string &fileName) {
+  const size_t rows = 2000, columns = 3001;
+  const double unit = 0x1p-24, n = double(columns);
+  const std::vector<float> x = randomFloats(rows * columns, 1, 2, 6), gamma = randomFloats(columns, 2),
+                           beta = randomFloats(columns, 3);
+  host::Kernel kernel(device, source, {.fileName = fileName});
+  host::Buffer bufferX(device, x), bufferG(device, gamma), bufferB(device, beta),
+      bufferY(device, x.size() * sizeof(float));
+  host::Launch launch(kernel);
+  launch.set("X", bufferX).set("gamma", bufferG).set("beta", bufferB).set("Y", bufferY);
+  launch.setScalar("eps", 1e-5).setDims({{"R", int64_t(rows)}, {"C", int64_t(columns)}});
+  bufferY.zero();
+  launch.run();
+
+  Outcome out;
+  out.shape = std::to_string(rows) + "x" + std::to_string(columns);
+  out.bytes = 8.0 * double(x.size()); // read once, written once: what an ideal kernel moves
+  const std::vector<float> got = bufferY.as<float>();
+  for (size_t r = 0; r < rows; ++r) {
+    const float *row = &x[r * columns];
+    double mean = 0, size = 0, variance = 0;
+    for (size_t c = 0; c < columns; ++c) {
+      mean += row[c] / n;
+      size += std::abs(row[c]) / n;
+    }
+    for (size_t c = 0; c < columns; ++c)
+      variance += (row[c] - mean) * (row[c] - mean) / n;
+    const double scale = 1 / std::sqrt(variance + 1e-5);
+    for (size_t c = 0; c < columns; ++c) {
+      const double d = (row[c] - mean) * scale, want = d * gamma[c] + beta[c];
+      // The mean's error, scaled as its distance is; the variance's, of which the root takes half.
+      const double error = scale * ((n + 1) * size + std::abs(row[c])) + (n / 2 + 8) * std::abs(d);
+      out.check.add(got[r * columns + c], want,
+                    unit * (error * std::abs(gamma[c]) + std::abs(want) + std::abs(beta[c])));
+    }
+  }
+  out.timing = measure([&] { launch.run(); });
+  out.numerics = kernel.metadata().numerics;
+  out.fallbacks = kernel.metadata().fallbacks;
+  return out;
+}
+
+Outcome runHistogram(host::Device &device, const std::string &source, const std::string &fileName) {
+  const size_t n = (size_t(4) << 20) + 7, bins = 256; // of 256 parts the kernel's f32 gives the exact one
+  const std::vector<float> x = randomFloats(n, 1, -0.25f, 1.25f);
+  host::Kernel kernel(device, source, {.fileName = fileName});
+  host::Buffer bufferX(device, x), counts(device, bins * sizeof(int32_t));
+  host::Launch launch(kernel);
+  launch.set("x", bufferX).set("counts", counts).setScalar("lo", 0).setScalar("hi", 1);
+  launch.setDims({{"n", int64_t(n)}, {"bins", int64_t(bins)}});
+  counts.zero();
+  launch.run();
+
+  Outcome out;
+  out.shape = std::to_string(n) + " to " + std::to_string(bins);
+  out.bytes = 4.0 * double(n);
+  std::vector<double> want(bins, 0);
+  for (double v : x)
+    if (v >= 0 && v < 1) ++want[size_t(v * double(bins))];
+  const std::vector<int32_t> got = counts.as<int32_t>();
+  for (size_t b = 0; b < bins; ++b)
+    out.check.add(got[b], want[b], 0); // exact
+  out.timing = measure([&] { launch.run(); }, [&] { counts.zero(); });
   out.numerics = kernel.metadata().numerics;
   out.fallbacks = kernel.metadata().fallbacks;
   return out;

@@ -4,37 +4,26 @@
 #include "bench/Machine.h"
 #include "bench/samples/Sample.h"
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 namespace tessera::bench {
 
-void forEachRow(size_t count, const std::function<void(size_t)> &body) {
-  std::atomic<size_t> next{0};
-  auto work = [&] {
-    for (size_t i; (i = next.fetch_add(1)) < count;)
-      body(i);
-  };
-  std::vector<std::thread> helpers;
-  for (int t = 1; t < usableCores(); ++t)
-    helpers.emplace_back(work);
-  work();
-  for (std::thread &t : helpers)
-    t.join();
-}
-
 namespace {
 
-constexpr Sample samples[] = {{"flash_attention", runFlashAttention},
-                              {"gemm", runGemm},
-                              {"gemm_loops", runGemmLoops},
-                              {"softmax", runSoftmax},
-                              {"saxpy", runSaxpy}};
+constexpr Sample samples[] = {{"flash_attention", "flash_attention", runFlashAttention},
+                              {"gemm", "gemm", runGemm},
+                              {"gemm_loops", "gemm_loops", runGemmLoops},
+                              {"mlp", "mlp", runMlp},
+                              {"transformer", "transformer", runTransformer},
+                              {"transformer bf16", "transformer", runTransformerBf16},
+                              {"softmax", "softmax", runSoftmax},
+                              {"layer_norm", "layer_norm", runLayerNorm},
+                              {"histogram", "histogram", runHistogram},
+                              {"saxpy", "saxpy", runSaxpy}};
 
 struct Row {
   std::string name, error; // error: why it did not run; else the outcome is valid
@@ -49,7 +38,7 @@ Row runSample(const Sample &sample, host::Device &device, const std::string &fol
   Row row;
   row.name = sample.name;
   try {
-    const std::string file = folder + "/" + sample.name + "/" + sample.name + ".py";
+    const std::string file = folder + "/" + sample.folder + "/" + sample.folder + ".py";
     row.outcome = sample.run(device, host::readText(file), file);
   } catch (const std::exception &e) {
     row.error = e.what();
