@@ -7,7 +7,6 @@
 #include "tools/host/Host.h"
 #include <cblas.h>
 #include <cmath>
-#include <cstdlib>
 #include <fmt/format.h>
 
 namespace tessera::bench {
@@ -57,17 +56,13 @@ std::vector<std::string> measureBlock(const BlockShape &s, host::Device &device,
 Table benchTransformer(const Settings &settings) {
   Table table;
   const double peak = measureFmaPeak(settings.cores);
-  double load = 0;
-  (void)::getloadavg(&load, 1);
   table.title = fmt::format("Transformer block, {} core{}", settings.cores, settings.cores == 1 ? "" : "s");
-  table.notes = {
-      fmt::format("f32, batch x length x width; fastest call; FMA peak {:.0f} GF/s ({}). Load average of the "
-                  "machine before: {:.1f}.",
-                  peak * 1e-9, vectorExtension(), load),
-      "OpenBLAS and loops: cblas_sgemm for every product, plain loops over rows on all cores for norms, "
-      "softmax and gelu "
-      "(with the C library's exp and tanh).",
-      "Both results are checked against double precision first; they take turns in three rounds."};
+  table.notes = {fmt::format("f32, batch x length x width; fastest call; FMA peak {:.0f} GF/s ({}).",
+                             peak * 1e-9, vectorExtension()),
+                 "OpenBLAS and loops: cblas_sgemm for every product; norms, softmax and gelu (with the C "
+                 "library's exp and "
+                 "tanh) are plain loops, spread over the cores by rows.",
+                 "Both results are checked against double precision first; they take turns in three rounds."};
   table.columns = {"shape", "tessera", "OpenBLAS and loops", "of peak", "times as fast"};
   openblas_set_num_threads(settings.cores);
   host::Device device("cpu");
