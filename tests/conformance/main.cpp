@@ -114,11 +114,13 @@ void report(Totals &totals, const std::string &name, const std::vector<std::stri
   std::fflush(stdout);
 }
 
-void runProgram(host::Device &device, const Program &p, const std::vector<std::string> &known,
+void runProgram(host::Device &device, const Program &p, bool fuse, const std::vector<std::string> &known,
                 Totals &totals) {
   std::optional<host::Kernel> kernel;
   try {
-    kernel.emplace(device, p.source, p.options);
+    host::BuildOptions options = p.options;
+    options.fuse = fuse;
+    kernel.emplace(device, p.source, options);
   } catch (const host::Failure &f) {
     const bool expected = !p.error.empty() && f.code == p.error;
     const bool mayLack = std::any_of(known.begin(), known.end(),
@@ -146,7 +148,7 @@ void runProgram(host::Device &device, const Program &p, const std::vector<std::s
 struct Options {
   std::string only = "*", backend = "cpu";
   std::vector<std::string> known;
-  bool verbose = false;
+  bool verbose = false, fuse = true;
 };
 
 /// In a child: runs the programs from totals.begun on.
@@ -159,7 +161,7 @@ int runRest(const std::vector<const Program *> &programs, const Options &options
         fmt::print("{}\n", p.name);
         std::fflush(stdout);
       }
-      runProgram(device, p, options.known, totals);
+      runProgram(device, p, options.fuse, options.known, totals);
     }
     return 0;
   } catch (const std::exception &e) {
@@ -202,7 +204,8 @@ int run(const std::string &folder, const Options &options) {
 
 static int usage() {
   fmt::print(stderr,
-             "usage: tessera-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] [-v]\n");
+             "usage: tessera-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] "
+             "[--fusion auto|none] [-v]\n");
   return 1;
 }
 
@@ -219,6 +222,8 @@ int main(int argc, char **argv) {
         options.only = argv[++i];
       else if (word == "--backend" && i + 1 < argc)
         options.backend = argv[++i];
+      else if (word == "--fusion" && i + 1 < argc)
+        options.fuse = std::string_view(argv[++i]) != "none";
       else if (word == "-v")
         options.verbose = true;
       else if (folder.empty() && word[0] != '-')

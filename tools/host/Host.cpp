@@ -1,4 +1,5 @@
 #include "tools/host/Host.h"
+#include "core/CompilerService.h"
 #include "numerics/Casts.h"
 #include <bit>
 #include <fstream>
@@ -74,6 +75,21 @@ std::vector<tsr_named_int_t> named(const NamedInts &values) {
 } // namespace
 
 Kernel::Kernel(Device &device, std::string_view source, const BuildOptions &o) : device_(device) {
+  o.fuse ? load(source, o) : loadUnfused(source, o);
+  try {
+    check(tsrGetKernel(module_, o.kernel.empty() ? nullptr : o.kernel.c_str(), &kernel_), "tsrGetKernel");
+    const char *yaml = nullptr;
+    check(tsrKernelMetadata(kernel_, &yaml), "tsrKernelMetadata");
+    std::string why;
+    if (!KernelMetadata::fromYaml(yaml, metadata_, why))
+      throw Failure(TSR_EINTERNAL, "", "the kernel's metadata: " + why);
+  } catch (...) {
+    (void)tsrUnloadModule(module_);
+    throw;
+  }
+}
+
+void Kernel::load(std::string_view source, const BuildOptions &o) {
   Log log;
   const std::vector<tsr_named_int_t> dims = named(o.dims), tunables = named(o.tunables);
   tsr_source_options_t options = {};
@@ -88,20 +104,30 @@ Kernel::Kernel(Device &device, std::string_view source, const BuildOptions &o) :
   options.log = collect;
   options.log_user = &log;
   tsr_status_t status =
-      tsrLoadModuleFromSource(device.handle(), source.data(), source.size(), &options, &module_);
+      tsrLoadModuleFromSource(device_.handle(), source.data(), source.size(), &options, &module_);
   if (status != TSR_SUCCESS)
     throw Failure(status, log.firstCode, log.text.empty() ? tsrLastError() : log.text);
-  try {
-    check(tsrGetKernel(module_, options.kernel, &kernel_), "tsrGetKernel");
-    const char *yaml = nullptr;
-    check(tsrKernelMetadata(kernel_, &yaml), "tsrKernelMetadata");
-    std::string why;
-    if (!KernelMetadata::fromYaml(yaml, metadata_, why))
-      throw Failure(TSR_EINTERNAL, "", "the kernel's metadata: " + why);
-  } catch (...) {
-    (void)tsrUnloadModule(module_);
-    throw;
-  }
+}
+
+/// The C ABI has no such option: through a bundle, for the backend's own machine.
+void Kernel::loadUnfused(std::string_view source, const BuildOptions &o) {
+  std::string why, bundle;
+  CompilerService *compiler = loadCompiler(why);
+  if (!compiler) throw Failure(TSR_ENOTFOUND, "", why);
+  CompileOptions options;
+  options.fileName = o.fileName;
+  if (!o.kernel.empty()) options.kernels = {o.kernel};
+  options.targets = {device_.info().backend};
+  options.numerics = o.numerics;
+  options.dims = o.dims;
+  options.tunables = o.tunables;
+  options.fuse = false;
+  std::vector<Diagnostic> diags;
+  CompileStatus status = compiler->compile(source, options, bundle, diags);
+  if (status != CompileStatus::Ok)
+    throw Failure(status == CompileStatus::Unimplemented ? TSR_UNIMPLEMENTED : TSR_ECOMPILE,
+                  diags.empty() ? "" : diags.front().code, diags.empty() ? "" : diags.front().message);
+  check(tsrLoadModule(device_.handle(), bundle.data(), bundle.size(), &module_), "tsrLoadModule");
 }
 
 Kernel::~Kernel() { (void)tsrUnloadModule(module_); }

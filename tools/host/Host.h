@@ -78,6 +78,7 @@ using NamedInts = std::vector<std::pair<std::string, int64_t>>;
 struct BuildOptions {
   std::string fileName = "<source>", kernel = {}, numerics = "standard";
   NamedInts dims = {}, tunables = {};
+  bool fuse = true; // false: every operation of a graph function is a kernel of its own
 };
 
 /// One compiled kernel.
@@ -93,6 +94,8 @@ public:
   Device &device() const { return device_; }
 
 private:
+  void load(std::string_view source, const BuildOptions &);
+  void loadUnfused(std::string_view source, const BuildOptions &);
   Device &device_;
   tsr_module_t module_ = nullptr;
   tsr_kernel_t kernel_ = nullptr;
