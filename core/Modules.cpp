@@ -3,6 +3,8 @@
 #include "core/Log.h"
 #include "core/cache/CachedCompiler.h"
 #include "numerics/FloatEnvironment.h"
+#include <set>
+#include <string_view>
 #include <unordered_map>
 
 namespace tessera {
@@ -130,8 +132,10 @@ tsr_status_t compileSource(std::string_view source, const CompileOptions &option
 void noteFallbacks(tsr_module_t handle, Log log) {
   ModuleObject *module = lookup<ModuleObject>(handle);
   if (!module) return;
+  std::set<std::string_view> said; // a function repeats what its kernels say
   for (auto &kernel : module->kernels)
     for (const std::string &fallback : kernel->metadata.fallbacks) {
+      if (!said.insert(fallback).second) continue;
       logOnce(TSR_LOG_NOTE, "N_FALLBACK", fallback);
       if (log.call) log.call(log.user, TSR_LOG_NOTE, "N_FALLBACK", fallback.c_str());
     }

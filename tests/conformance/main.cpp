@@ -203,9 +203,8 @@ int run(const std::string &folder, const Options &options) {
 } // namespace tessera::conformance
 
 static int usage() {
-  fmt::print(stderr,
-             "usage: tessera-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] "
-             "[--fusion auto|none] [-v]\n");
+  fmt::print(stderr, "usage: tessera-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] "
+                     "[--fusion auto|none] [-v]\n");
   return 1;
 }
 

@@ -17,8 +17,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "samples"
 TARGETS = ("ptx:sm_80", "ptx:sm_90", "rocm:gfx90a", "rocm:gfx1100", "levelzero:pvc")
 # Dims that a sample's kernel wants to know at compile time.
-DIMS = {"flash_attention": ["--dim", "D=64"]}
+DIMS = {"flash_attention": ["--dim", "D=64"], "transformer": ["--dim", "K=64"]}
 KERNEL = re.compile(r"^@ts\.kernel\b.*?^def\s+(\w+)", re.MULTILINE | re.DOTALL)
+FUNCTION = re.compile(r"^@ts\.jit\b.*?^def\s+(\w+)", re.MULTILINE | re.DOTALL)
 TOOL_FOLDERS = ("/usr/local/cuda/bin", "/usr/lib/llvm-22/bin")
 
 TSR = None
@@ -36,10 +37,12 @@ def tool(name, package):
 
 
 def kernels():
-    """(file, kernel) of every tile kernel among the samples."""
+    """(file, what is compiled, the first kernel of its image) of every sample: a graph function has several."""
     for path in sorted(SAMPLES.glob("*/*.py")):
         for name in KERNEL.findall(path.read_text()):
-            yield path, name
+            yield path, name, name
+        for name in FUNCTION.findall(path.read_text()):
+            yield path, name, f"{name}.g0"
 
 
 class Gpu(unittest.TestCase):
@@ -62,7 +65,7 @@ class Gpu(unittest.TestCase):
     def check_ptx(self, image, kernel, arch):
         text = image.read_text()
         self.assertIn(f".target {arch}", text)
-        self.assertIn(f".visible .entry {kernel}(", text)
+        self.assertIn(f".visible .entry {kernel.replace('.', '$')}(", text)
         self.assertNotIn(".ftz", text)
         self.assertNotIn(".approx", text)
         self.assertNotRegex(text, r"call\b", "a library function")
@@ -94,11 +97,12 @@ class Gpu(unittest.TestCase):
     def test_objects_of_every_sample(self):
         found = list(kernels())
         self.assertGreaterEqual(len(found), 5, "the samples' kernels are not found")
-        for path, kernel in found:
+        self.assertTrue(any(name != first for _, name, first in found), "the samples' graph functions are not found")
+        for path, name, first in found:
             for target in TARGETS:
                 kind, arch = target.split(":")
-                with self.subTest(kernel=kernel, target=target):
-                    getattr(self, f"check_{kind}")(self.compile(path, kernel, target, "object"), kernel, arch)
+                with self.subTest(kernel=name, target=target):
+                    getattr(self, f"check_{kind}")(self.compile(path, name, target, "object"), first, arch)
 
     def test_assembly_is_text_of_the_target(self):
         path = SAMPLES / "saxpy" / "saxpy.py"

@@ -17,7 +17,8 @@ namespace {
 /// Writes the plan of one function.
 class PlanWriter {
 public:
-  PlanWriter(graph::FuncOp function, HostPlan &plan) : function_(function), plan_(plan) {}
+  PlanWriter(graph::FuncOp function, KernelMetadata &metadata)
+      : function_(function), metadata_(metadata), plan_(metadata.plan.emplace()) {}
 
   LogicalResult run() {
     nameArguments();
@@ -108,8 +109,18 @@ private:
     return std::to_string(integer.getInt());
   }
 
+  /// What a kernel of the function fell back to, the function did (decision D4); each said once.
+  void noteFallbacks(graph::LaunchOp launch) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<tile::KernelOp>(launch, launch.getKernelAttr());
+    if (!kernel || !kernel.getFallbacksAttr()) return;
+    for (auto text : kernel.getFallbacksAttr().getAsRange<StringAttr>())
+      if (!llvm::is_contained(metadata_.fallbacks, text.getValue().str()))
+        metadata_.fallbacks.push_back(text.getValue().str());
+  }
+
   /// Arguments in the order of the kernel's parameters: tensors, results, scalars, dims.
   LogicalResult addStep(graph::LaunchOp launch) {
+    noteFallbacks(launch);
     PlanStep step;
     step.kernel = launch.getKernel().str();
     for (Value operand : launch.getOperands())
@@ -133,6 +144,7 @@ private:
   }
 
   graph::FuncOp function_;
+  KernelMetadata &metadata_;
   HostPlan &plan_;
   DenseMap<Value, std::string> names_; // of storage
   llvm::StringSet<> taken_;
@@ -146,7 +158,7 @@ struct TargetDescribeFunctions : impl::TargetDescribeFunctionsBase<TargetDescrib
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<graph::FuncOp>())) {
       if (function.getParamsAttr()) {
         KernelMetadata metadata = target::describeFunction(function, targetName);
-        if (failed(PlanWriter(function, metadata.plan.emplace()).run())) return signalPassFailure();
+        if (failed(PlanWriter(function, metadata).run())) return signalPassFailure();
         OpBuilder b(function);
         target::FunctionInfoOp::create(b, function.getLoc(), function.getSymName(), metadata.toYaml());
       }
