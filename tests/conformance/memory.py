@@ -58,6 +58,23 @@ def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["P", ts.f32]):
     yield p.run({"n": 75, "P": 3}, {"X": ("f32", x)}, {"Z": want("f32", np.full(3, x.sum()), rtol=1e-5, atol=1e-5)})
 
 
+def edges():
+    """A tile wider than the tensor is statically: one lane of a store is left, of a value made for it."""
+    for dtype in ("bf16", "f16", "i8", "f32"):
+        p = program(f"edge/one-column/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["M", 1, ts.f32], Z: ts.Tensor[1, 1, ts.{dtype}]):
+    for i in ts.tile.parallel(0, 1, 1):
+        acc = ts.tile.zeros((1, 16), ts.f32)
+        for k in ts.tile.range(0, M, 64):
+            s = ts.tile.sum(X[k:k+64, 0:16], axis=0)
+            acc = acc + s[None, :]
+        Z[0:1, 0:16] = ts.tile.cast(acc, ts.{dtype})
+""")
+        for m in (1, 3, 65):
+            p.run({"M": m}, {"X": ("f32", np.ones((m, 1)))}, {"Z": want(dtype, np.full((1, 1), m))})
+        yield p
+
+
 def elements():
     p = program("element/out-of-range", """@ts.kernel
 def k(X: ts.Tensor["n", ts.f32], I: ts.Tensor["m", ts.i32], Z: ts.Tensor["m", ts.f32], W: ts.Tensor["n", ts.f32]):
@@ -162,6 +179,7 @@ def k(Z: ts.Tensor["n", ts.f32]):
 
 def programs():
     yield from shared()
+    yield from edges()
     yield from elements()
     yield from atomics()
     yield from random_numbers()

@@ -1,6 +1,8 @@
 #include "plugins/cpu/codegen/Target.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -51,6 +53,40 @@ std::unique_ptr<llvm::TargetMachine> machineFor(const CpuTarget &target, std::st
                                                                      llvm::CodeGenOptLevel::Default));
 }
 
+/// The lane a constant mask leaves, if it is one only.
+std::optional<unsigned> onlyLane(const llvm::Value *mask) {
+  auto constant = llvm::dyn_cast<llvm::Constant>(mask);
+  auto type = llvm::dyn_cast<llvm::FixedVectorType>(mask->getType());
+  if (!constant || !type) return std::nullopt;
+  std::optional<unsigned> lane;
+  for (unsigned i = 0; i < type->getNumElements(); ++i) {
+    llvm::Constant *element = constant->getAggregateElement(i);
+    if (!element || llvm::isa<llvm::UndefValue>(element) || (!element->isNullValue() && lane))
+      return std::nullopt;
+    if (!element->isNullValue()) lane = i;
+  }
+  return lane;
+}
+
+/// A masked store of one known lane becomes the store of that element. LLVM 22's X86 back end does the same,
+/// but of a value that was truncated for the store it writes the wide element: past the end of the tensor.
+void storeSingleLanes(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : llvm::make_early_inc_range(block)) {
+        auto store = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+        if (!store || store->getIntrinsicID() != llvm::Intrinsic::masked_store) continue;
+        llvm::Value *mask = store->getArgOperand(store->arg_size() - 1);
+        std::optional<unsigned> lane = onlyLane(mask);
+        if (!lane) continue;
+        llvm::IRBuilder<> b(store);
+        llvm::Value *element = b.CreateExtractElement(store->getArgOperand(0), *lane);
+        llvm::Value *place = b.CreateConstGEP1_32(element->getType(), store->getArgOperand(1), *lane);
+        b.CreateAlignedStore(element, place, llvm::Align(1));
+        store->eraseFromParent();
+      }
+}
+
 /// LLVM IR of the module, optimised for the target.
 std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module, const CpuTarget &target,
                                         llvm::TargetMachine &machine, llvm::LLVMContext &context,
@@ -83,6 +119,7 @@ std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module, const CpuTarget &
   llvm::ModulePassManager passes;
   llvm::cantFail(builder.parsePassPipeline(passes, kOptimizations));
   passes.run(*ir, mam);
+  storeSingleLanes(*ir);
   return ir;
 }
 
