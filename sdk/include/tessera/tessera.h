@@ -33,6 +33,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <tessera/status.h>
 
 #if defined(__GNUC__)
 #define TSR_API __attribute__((visibility("default")))
@@ -48,21 +49,7 @@ extern "C" {
 #define TSR_ABI_MAJOR 1
 #define TSR_ABI_MINOR 1
 
-/* ---- Status ---- */
-
-typedef enum {
-  TSR_SUCCESS = 0,
-  TSR_EOOM = 1,          /* memory is exhausted, or the size could never be had */
-  TSR_EINVAL = 2,        /* an argument is wrong; nothing was done */
-  TSR_ETIMEOUT = 3,      /* the time given ran out; the work goes on */
-  TSR_UNIMPLEMENTED = 4, /* right in itself, but this backend or build does not have it */
-  TSR_ENOTFOUND = 5,     /* no such kernel, backend, device or library */
-  TSR_ECOMPILE = 6,      /* the source text has errors: see the diagnostics */
-  TSR_EDEVICE = 7,       /* the device or its driver failed */
-  TSR_EIO = 8,           /* reading or writing a file failed */
-  TSR_NOT_READY = 9,     /* no failure: the work asked about is still going on */
-  TSR_EINTERNAL = 10     /* a fault of Tessera or of its compiler; please report it */
-} tsr_status_t;
+/* ---- Status (tsr_status_t: tessera/status.h) ---- */
 
 /* The enumerator as text ("TSR_EINVAL"), and what it means in a few words. Never NULL; the text is static. */
 TSR_API const char *tsrStatusName(tsr_status_t status);

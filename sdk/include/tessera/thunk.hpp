@@ -1,0 +1,82 @@
+// What stands between the C++ classes of the SDK and the C tables of plugin.h: texts, exceptions, TSR_PLUGIN.
+// Part of plugin.hpp; both sides compile it into themselves.
+#pragma once
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <tessera/plugin.h>
+
+namespace tessera::thunk {
+
+/// Writes `text` into the caller's buffer, cut at its capacity; never throws.
+inline void put(tsr_text_t *out, std::string_view text) noexcept {
+  if (!out) return;
+  out->length = text.size();
+  if (!out->data || !out->capacity) return;
+  size_t n = std::min<size_t>(text.size(), out->capacity - 1);
+  std::memcpy(out->data, text.data(), n);
+  out->data[n] = 0;
+}
+
+/// A buffer to hand across the boundary, and what came back in it.
+class Text {
+public:
+  Text() { buffer_[0] = 0; }
+  Text(const Text &) = delete;
+  Text &operator=(const Text &) = delete;
+  operator tsr_text_t *() noexcept { return &text_; }
+  /// At most what fits, whatever length was claimed.
+  std::string str() const { return std::string(buffer_, strnlen(buffer_, sizeof buffer_ - 1)); }
+
+private:
+  char buffer_[1024];
+  tsr_text_t text_{buffer_, sizeof buffer_, 0};
+};
+
+/// Runs the body of a slot: body(std::string &why) gives a status. Whatever is thrown becomes a status and a
+/// text; nothing leaves.
+template <class Body> int32_t guard(tsr_text_t *why, Body body) noexcept {
+  try {
+    std::string text;
+    int32_t status = body(text);
+    if (status != TSR_SUCCESS) put(why, text);
+    return status;
+  } catch (const std::bad_alloc &) {
+    put(why, "out of memory");
+    return TSR_EOOM;
+  } catch (const std::exception &e) {
+    put(why, e.what());
+    return TSR_EINTERNAL;
+  } catch (...) {
+    put(why, "an exception that is no std::exception");
+    return TSR_EINTERNAL;
+  }
+}
+
+/// The same for slots without a status.
+template <class Body> void guardVoid(Body body) noexcept {
+  try {
+    body();
+  } catch (...) {
+  }
+}
+
+/// Copies a struct that begins with struct_size as far as both sides know it.
+template <class T> void copyOut(T *out, const T &value) noexcept {
+  uint64_t size = std::min<uint64_t>(out->struct_size, sizeof(T));
+  std::memcpy(out, &value, size);
+  out->struct_size = size;
+}
+
+/// Copies in what the other side filled; what it does not know is zero.
+template <class T> T copyIn(const T *in) noexcept {
+  T out{};
+  std::memcpy(&out, in, std::min<uint64_t>(in->struct_size, sizeof(T)));
+  out.struct_size = sizeof(T);
+  return out;
+}
+
+} // namespace tessera::thunk
