@@ -67,10 +67,7 @@ Value Elaborator::graphSelect(Value c, Value a, Value b, Range loc) {
 }
 
 Value Elaborator::graphCast(Value v, DType to, Range loc) {
-  if (v.dtype == to) {
-    v.weak = false;
-    return v;
-  }
+  if (v.dtype == to) return graphReshapeTo(v, graphDims(v), loc);
   int node = graphNode(v, loc);
   return graphValue(GraphOp::Cast, to, graphDims(v), loc, {node});
 }

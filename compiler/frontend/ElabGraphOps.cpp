@@ -30,11 +30,12 @@ Value Elaborator::graphMatmul(Value a, Value b, bool transA, bool transB, std::o
       return fail(
           Code::E_SHAPE, loc, "a matrix product takes tensors of two dims or more, found " + graphName(v),
           v.isGraph() && graphDims(v).size() == 1 ? "make a matrix of it: x[None, :] or x[:, None]" : "");
-    // .T of an operand is a flag, not a copy.
+    // .T of an operand is a flag, not a copy, unless a kernel has updated the operand since.
     const GraphValue &node = graph_->out.values[static_cast<size_t>(graphNode(v, loc))];
     auto rank = static_cast<int64_t>(node.ints.size());
     if (node.op == GraphOp::Transpose && node.ints[static_cast<size_t>(rank - 1)] == rank - 2 &&
-        node.ints[static_cast<size_t>(rank - 2)] == rank - 1) {
+        node.ints[static_cast<size_t>(rank - 2)] == rank - 1 &&
+        graph_->newer[static_cast<size_t>(node.args[0])] < 0) {
       std::optional<DType> accum = v.accum;
       Value inner = v;
       inner.index = node.args[0];

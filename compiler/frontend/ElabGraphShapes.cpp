@@ -102,10 +102,16 @@ static std::optional<DimExpr> sizeOf(const Dims &dims) {
   return size;
 }
 
+/// Also where the dims stay as they are: a value of its own, which keeps when a kernel updates `v`.
 Value Elaborator::graphReshapeTo(Value v, Dims dims, Range loc) {
-  if (v.isError() || graphDims(v) == dims) return v;
+  if (v.isError()) return v;
+  bool isSame = graphDims(v) == dims;
   int node = graphNode(v, loc);
-  return graphValue(GraphOp::Reshape, v.dtype, std::move(dims), loc, {node});
+  Value r = graphValue(GraphOp::Reshape, v.dtype, std::move(dims), loc, {node});
+  if (r.isError() || !isSame) return r;
+  graph_->names.back() = graph_->names[static_cast<size_t>(node)];
+  r.accum = v.accum;
+  return r;
 }
 
 Value Elaborator::graphReshape(Value v, const Value &shape, Range loc, Range shapeLoc) {
@@ -299,6 +305,7 @@ Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
     if (v.isError()) return v;
     graphLast().texts = std::move(starts);
   }
+  if (boxed && kept == graphDims(v)) return v;
   return graphReshapeTo(std::move(v), std::move(kept), e.loc);
 }
 

@@ -26,13 +26,13 @@ ScheduleDecideOptions decideOptions(const PipelineOptions &options) {
 void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
   // 1. Canonicalize & Simplify: before any decision, so that equal programs get equal decisions.
   // Formulas come apart first, so that CSE finds what they share. Addresses become index arithmetic in
-  // between, so that it sees one form of each.
-  OpPassManager &function = pm.nest<graph::FuncOp>();
-  function.addPass(createGraphOwnStorage());
-  function.addPass(createGraphDecompose());
+  // between, so that it sees one form of each. Storage last: CSE makes one value of two that need memory
+  // each.
+  pm.addNestedPass<graph::FuncOp>(createGraphDecompose());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<schedule::KernelOp>(createGraphSinkIndexCasts());
   pm.addPass(createCSEPass());
+  pm.addNestedPass<graph::FuncOp>(createGraphOwnStorage());
   // 2. Tiling & Scheduling, the decisions: groups and attributes, editable in the text.
   ScheduleFormGroupsOptions groups;
   groups.gpu = options.gpu != nullptr;

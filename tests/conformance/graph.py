@@ -340,7 +340,55 @@ def calls():
     yield function("graph/identity", x, "return x * 1.0", lambda x: g.binary("mul", x, g.exact("f32", 1)), MATRICES)
 
 
+UPDATES = """@ts.kernel
+def one_more(x: ts.Tensor["P", ts.f32]):
+    i = ts.tile.linear_id()
+    if i < P:
+        x[i] = x[i] + 1.0
+
+@ts.kernel
+def row_more(x: ts.Tensor["P", "Q", ts.f32]):
+    for p in ts.tile.parallel(0, P, 4):
+        for q in ts.tile.parallel(0, Q, 16):
+            x[p:p+4, q:q+16] = x[p:p+4, q:q+16] + 1.0
+
+@ts.kernel
+def add_reversed(x: ts.Tensor["P", "Q", ts.f32], y: ts.Tensor["R", ts.f32]):
+    for p in ts.tile.range(0, P, 1):
+        for q in ts.tile.range(0, Q, 1):
+            x[p, q] = x[p, q] + y[R - 1 - p*Q - q]
+
+"""
+
+
+def updates():
+    """What a kernel updates in place is one value; equal ones, old ones and other shapes of it keep what they were."""
+    x, xy = {"x": (("N",), "f32")}, {"x": (("M", "N"), "f32"), "y": (("M", "N"), "f32")}
+
+    def more(t):
+        return g.binary("add", t, g.exact("f32", 1))
+
+    def flat(t):
+        return g.moved(np.ravel, t)
+
+    def case(name, params, body, model):
+        return function(f"graph/update/{name}", params, body, model, MATRICES[2:], before=UPDATES)
+    zeros = "a = ts.zeros((N,), ts.f32)\nb = ts.zeros((N,), ts.f32)\none_more(a)\n"
+    ones = lambda x: more(g.exact("f32", np.zeros(x.shape)))
+    yield case("equal", x, zeros + "one_more(b)\nreturn a, b, x + a", lambda x: (ones(x), ones(x), g.binary("add", x, ones(x))))
+    yield case("equal-one", x, "a = ts.exp(x)\nb = ts.exp(x)\none_more(a)\nreturn a, b", lambda x: (more(g.unary("exp", x)), g.unary("exp", x)))
+    yield case("equal-results", x, "return x * 2.0, x * 2.0, x.reshape(N, 1), x[:, None], ts.broadcast_to(x, (N,))",
+               lambda x: {f"result{i}": t for i, t in enumerate([g.binary("mul", x, g.exact("f32", 2))] * 2 + [g.moved(lambda v: v[:, None], x)] * 2 + [x])})
+    yield case("copies", x, "a, b, c = ts.cast(x, ts.f32), x.reshape(N), x[:]\none_more(b)\nreturn a * c, b", lambda x: (g.binary("mul", x, x), more(x)))
+    yield case("transposed", xy, "t = x.T\nrow_more(x)\nreturn t @ y, t * 1.0",
+               lambda x, y: {"x": more(x), "result0": g.matmul(g.transposed(x), y), "result1": g.transposed(x)})
+    yield case("old-result", xy, "flat, twice = x.reshape(M * N), x + x\nrow_more(x)\nreturn flat, twice * x",
+               lambda x, y: {"x": more(x), "result0": flat(x), "result1": g.binary("mul", g.binary("add", x, x), more(x))})
+    yield case("beside", xy, "add_reversed(x, x.reshape(M * N))\nreturn x * 1.0",
+               lambda x, y: (lambda t: {"x": t, "result": t})(g.binary("add", x, g.moved(lambda v: v.ravel()[::-1].reshape(v.shape), x))))
+
+
 def programs():
     for family in (unaries, binaries, scalars_and_choices, casts, reductions, normalisations, products, fusions, attentions, losses, shapes,
-                   tables, calls):
+                   tables, calls, updates):
         yield from family()

@@ -76,7 +76,8 @@ TEST(Graph, Shapes) {
   EXPECT_THAT(of("return x[1:, K - 1]"), HasSubstr("slice(x) '1' 'K - 1' : [M - 1, 1] f32"));
   EXPECT_THAT(of("return x[1:, K - 1]"), HasSubstr("reshape(%6) : [M - 1] f32"));
   EXPECT_THAT(of("return x[-1, None]"), HasSubstr("slice(x) 'M - 1' '0' : [1, K] f32"));
-  EXPECT_EQ(of("return x[:, :] + x[0:M]"), "  %6 = add(x, x) : [M, K] f32\n  return result = %6\n");
+  EXPECT_EQ(of("return x[:, :]"), "  %6 = reshape(x) : [M, K] f32\n  return result = %6\n"); // a copy
+  EXPECT_EQ(of("return x.astype(x.dtype)"), "  %6 = reshape(x) : [M, K] f32\n  return result = %6\n");
   EXPECT_THAT(of("p, q = ts.split(ts.concat([x, y], axis=1), 2, axis=1)\nreturn q"),
               HasSubstr("slice(%6) '0' 'K' : [M, K] f32"));
   EXPECT_THAT(of("return ts.full((M, 2), 7, ts.i32)"), HasSubstr("broadcast(%6) : [M, 2] i32"));
@@ -112,6 +113,17 @@ TEST(Graph, KernelsUpdateEveryNameOfTheirTensor) {
   %13 = add(%7, %12) : [M, K] f32
   return y = %7
   return result0 = %13
+)");
+}
+
+TEST(Graph, ATransposeOfAnOldValueIsNoFlag) {
+  EXPECT_EQ(of("t = x.T\nscale(x, 2.0)\nreturn t @ y"), R"(  %6 = transpose(x) {1, 0} : [K, M] f32
+  %7 = const 2 : f32
+  launch.8 scale(x, %7)
+  %9 = launch_result(%8) {0} : [M, K] f32
+  %10 = matmul(%6, y) {0, 0} : [K, K] f32
+  return x = %9
+  return result = %10
 )");
 }
 

@@ -153,6 +153,7 @@ Value GraphImporter::import(const GraphValue &v) {
   case GraphOp::Transpose:
     return TransposeOp::create(b_, loc_, type, arg(v, 0), v.ints);
   case GraphOp::Reshape:
+    if (arg(v, 0).getType() == type) return arg(v, 0); // values do not change: another name will do
     return ReshapeOp::create(b_, loc_, type, arg(v, 0));
   case GraphOp::Broadcast:
     return BroadcastOp::create(b_, loc_, type, arg(v, 0));

@@ -3,6 +3,9 @@
 //   graph.return %x, %x          ->     %c = graph.broadcast %x      (the identity; a copy once it is a
 //   kernel)
 //                                       graph.return %x, %c
+//
+// After CSE: values that are equal still need memory of their own where one of them is updated or both are
+// returned, and what is copied here must stay a copy.
 #include "compiler/pipeline/Passes.h"
 
 namespace tessera {
@@ -49,14 +52,27 @@ struct GraphOwnStorage : impl::GraphOwnStorageBase<GraphOwnStorage> {
       for (auto [operand, effect] : llvm::zip_equal(launch->getOpOperands(), launch.getEffects()))
         if (isWritten(effect) && isNeededLater(operand)) copy(operand);
 
+    // Results first: what they copy may be the old value of a parameter.
     llvm::DenseSet<Value> used;
+    SmallVector<OpOperand *> parameters;
     auto names = function.getReturnsAttr().getAsRange<StringAttr>();
     for (auto [operand, name] : llvm::zip_equal(body.getTerminator()->getOpOperands(), names)) {
       Value root = storage(operand.get());
       auto arg = dyn_cast<BlockArgument>(root);
-      bool isOther = arg && argumentName(arg) != name.getValue();
-      if (isOther || !used.insert(root).second) copy(operand);
+      bool isUpdate = llvm::any_of(body.getArguments(), [&](BlockArgument other) {
+        return isa<graph::TensorType>(other.getType()) && argumentName(other) == name.getValue();
+      });
+      bool isOwn = arg ? argumentName(arg) == name.getValue() : !isUpdate;
+      bool isFirst = used.insert(root).second;
+      if (isOwn && isFirst) continue;
+      // A parameter that ends with a value made elsewhere keeps its old one until nobody reads it.
+      if (isUpdate)
+        parameters.push_back(&operand);
+      else
+        copy(operand);
     }
+    for (OpOperand *operand : parameters)
+      copy(*operand);
   }
 
 private:
@@ -88,11 +104,13 @@ private:
     while (auto reshape = names.back().getDefiningOp<ReshapeOp>())
       names.push_back(reshape.getInput());
     for (size_t i = 0; i < names.size(); ++i)
-      for (Operation *user : names[i].getUsers()) {
+      for (OpOperand &use : names[i].getUses()) {
+        Operation *user = use.getOwner();
         if (auto reshape = dyn_cast<ReshapeOp>(user);
             reshape && !llvm::is_contained(names, reshape.getResult()))
           names.push_back(reshape.getResult());
-        if (!isa<ReshapeOp>(user) && operand.getOwner()->isBeforeInBlock(user)) return true;
+        bool isBeside = user == operand.getOwner() && &use != &operand; // another operand of the launch
+        if (!isa<ReshapeOp>(user) && (isBeside || operand.getOwner()->isBeforeInBlock(user))) return true;
       }
     return false;
   }

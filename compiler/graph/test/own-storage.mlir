@@ -17,3 +17,28 @@ graph.func @twice(%x: !graph.tensor<["n"], f32>)
   %y = graph.unary exp %x : (!graph.tensor<["n"], f32>) -> !graph.tensor<["n"], f32>
   graph.return %x, %y, %y : !graph.tensor<["n"], f32>, !graph.tensor<["n"], f32>, !graph.tensor<["n"], f32>
 }
+
+// A launch that reads the same memory under other dims updates a copy. The parameter gets its new value last:
+// %old still reads what lies there.
+graph.func @update(%x: !graph.tensor<["m", "n"], f32>, %y: !graph.tensor<["k"], f32>) attributes {params = [
+    {name = "x", kind = "tensor"}, {name = "y", kind = "tensor"}]} {
+  graph.return
+}
+// CHECK-LABEL: graph.func @beside
+// CHECK-SAME: (%[[X0:.*]]: !graph
+// CHECK: %[[FLAT:.*]] = graph.reshape %[[X0]]
+// CHECK: %[[COPY:.*]] = graph.broadcast %[[X0]]
+// CHECK: %[[NEW:.*]] = graph.launch @update(%[[COPY]], %[[FLAT]])
+// CHECK: %[[OLD:.*]] = graph.broadcast %[[FLAT]]
+// CHECK: %[[X:.*]] = graph.broadcast %[[NEW]]
+// CHECK: graph.return %[[X]], %[[OLD]]
+graph.func @beside(%x: !graph.tensor<["m", "n"], f32>) -> (!graph.tensor<["m", "n"], f32>, !graph.tensor<["m*n"], f32>)
+    attributes {returns = ["x", "result"], params = [
+      {name = "x", kind = "tensor", dtype = "f32", access = "readwrite", dims = ["m", "n"]},
+      {name = "result", kind = "result", dtype = "f32", access = "write", dims = ["m*n"]},
+      {name = "m", kind = "dim"}, {name = "n", kind = "dim"}]} {
+  %flat = graph.reshape %x : (!graph.tensor<["m", "n"], f32>) -> !graph.tensor<["m*n"], f32>
+  %new = graph.launch @update(%x, %flat) {effects = ["readwrite", "read"]}
+      : (!graph.tensor<["m", "n"], f32>, !graph.tensor<["m*n"], f32>) -> !graph.tensor<["m", "n"], f32>
+  graph.return %new, %flat : !graph.tensor<["m", "n"], f32>, !graph.tensor<["m*n"], f32>
+}
