@@ -26,15 +26,23 @@ tsr_status_t CapturableStream::beginCapture(std::string &why) {
   return TSR_SUCCESS;
 }
 
-tsr_status_t CapturableStream::endCapture(GraphWork &out, std::string &why) {
+tsr_status_t CapturableStream::endCapture(const Take &take, std::string &why) {
   std::lock_guard lock(mutex_);
   if (!isCapturing()) {
     why = "the stream is not being captured: call tsrStreamBeginCapture first";
     return TSR_EINVAL;
   }
+  if (tsr_status_t status = take(work_, why)) return status; // a copy
   capturing_.store(false, std::memory_order_release);
-  out = std::exchange(work_, {});
+  work_ = {};
   return TSR_SUCCESS;
+}
+
+void CapturableStream::abandonCapture() {
+  GraphWork forgotten; // let go of without the lock
+  std::lock_guard lock(mutex_);
+  capturing_.store(false, std::memory_order_release);
+  std::swap(forgotten, work_);
 }
 
 bool CapturableStream::append(GraphWork work) {

@@ -2,6 +2,7 @@
 // while a capture is going on.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,14 +18,13 @@ public:
   /// Starts recording. TSR_EINVAL when already recording; a failure of work queued earlier is returned
   /// instead.
   tsr_status_t beginCapture(std::string &why);
-  /// Ends it and hands over what was recorded. TSR_EINVAL when not recording.
-  tsr_status_t endCapture(GraphWork &out, std::string &why);
+  /// What becomes of recorded work. Runs while the stream records nothing and queues nothing.
+  using Take = std::function<tsr_status_t(GraphWork work, std::string &why)>;
+  /// Ends it and gives `take` what was recorded. When that fails or throws, the capture goes on with all it
+  /// has. TSR_EINVAL when not recording.
+  tsr_status_t endCapture(const Take &take, std::string &why);
   /// Forgets what was recorded, if anything; the stream is about to go.
-  void abandonCapture() {
-    GraphWork forgotten;
-    std::string why;
-    (void)endCapture(forgotten, why);
-  }
+  void abandonCapture();
   bool isCapturing() const { return capturing_.load(std::memory_order_acquire); }
   /// Records several pieces as one, with the memory they use: all or, when it throws, none. False when
   /// nothing is being recorded.

@@ -18,11 +18,10 @@ tsr_graph_info_t countNodes(const GraphWork &work) {
 
 /// Replays of a graph with memory of its own must not overlap: each waits for the one before it, whatever
 /// stream that is on. tsrGraphLaunch keeps the wait and the record of two threads apart.
-tsr_status_t takeTurns(ContextObject &context, GraphWork &work) {
+tsr_status_t takeTurns(ContextObject &context, GraphWork &work, std::string &why) {
   if (work.kept.empty()) return TSR_SUCCESS;
-  std::string why;
   std::shared_ptr<DeviceEvent> turn = context.device->createEvent(why);
-  if (!turn) return fail(TSR_EDEVICE, why);
+  if (!turn) return TSR_EDEVICE;
   GraphNode node;
   node.event = std::move(turn);
   node.kind = GraphNode::Kind::Wait;
@@ -51,16 +50,17 @@ tsr_status_t tsrStreamEndCapture(tsr_stream_t handle, tsr_graph_t *graph) {
     ContextObject &context = *stream->context;
     auto object = std::make_shared<GraphObject>();
     object->context = &context;
-    GraphWork work;
+    auto make = [&](GraphWork work, std::string &why) {
+      object->counts = countNodes(work);
+      if (tsr_status_t status = takeTurns(context, work, why)) return status;
+      object->device = context.device->createGraph(std::move(work), why);
+      if (!object->device) return TSR_EDEVICE;
+      context.add(object);
+      return TSR_SUCCESS;
+    };
     if (tsr_status_t status =
-            checked([&](std::string &why) { return stream->device->endCapture(work, why); }))
+            checked([&](std::string &why) { return stream->device->endCapture(make, why); }))
       return status;
-    object->counts = countNodes(work);
-    if (tsr_status_t status = takeTurns(context, work)) return status;
-    std::string why;
-    object->device = context.device->createGraph(std::move(work), why);
-    if (!object->device) return fail(TSR_EDEVICE, why);
-    context.add(object);
     *graph = object->handle();
     return TSR_SUCCESS;
   });

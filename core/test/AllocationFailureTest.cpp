@@ -252,5 +252,45 @@ TEST(Allocations, AFailingCallRecordsNothing) {
   ASSERT_OK(tsrDestroyContext(context));
 }
 
+/// A capture that cannot be ended for want of memory goes on; the next attempt gives all of it.
+TEST(Allocations, AFailingEndOfACaptureLosesNothing) {
+  tsr_context_t context = nullptr;
+  tsr_module_t m = nullptr;
+  tsr_kernel_t f = nullptr;
+  tsr_stream_t s = nullptr;
+  tsr_graph_t g = nullptr;
+  void *x = nullptr, *y = nullptr;
+  float a = 1;
+  int64_t M = kRows, D = kColumns;
+  void *args[] = {&x, &y, &a, &M, &D};
+  ASSERT_OK(tsrCreateContext(&context));
+  ASSERT_OK(createModule(context, withKernels({kFourfoldYaml}), &m));
+  ASSERT_OK(tsrGetKernel(m, nullptr, &f));
+  ASSERT_OK(tsrCreateStream(context, &s));
+  ASSERT_OK(tsrAlloc(context, kCount * sizeof(float), TSR_MEM_DEVICE, &x));
+  ASSERT_OK(tsrAlloc(context, kCount * sizeof(float), TSR_MEM_DEVICE, &y));
+  ASSERT_OK(tsrStreamBeginCapture(s));
+  ASSERT_OK(tsrLaunch(f, s, kFromMetadata, args, 5));
+  tsr_status_t status = TSR_EOOM;
+  int64_t n = 0;
+  for (; status != TSR_SUCCESS; ++n) {
+    arm(n);
+    status = tsrStreamEndCapture(s, &g);
+    arm(-1);
+    if (status != TSR_SUCCESS) ASSERT_EQ(status, TSR_EOOM) << tsrLastError();
+    int32_t capturing = -1;
+    ASSERT_OK(tsrStreamIsCapturing(s, &capturing));
+    ASSERT_EQ(capturing, status != TSR_SUCCESS) << "allocation " << n;
+  }
+  EXPECT_GT(n, 4); // the object, the nodes and the graph among them
+  tsr_graph_info_t info{};
+  info.struct_size = sizeof info;
+  ASSERT_OK(tsrGraphInfo(g, &info));
+  EXPECT_EQ(info.launches, 3u);
+  ASSERT_OK(tsrGraphLaunch(g, s));
+  ASSERT_OK(tsrStreamSynchronize(s));
+  ASSERT_OK(tsrDestroyContext(context));
+}
+
 } // namespace
 } // namespace tessera::test

@@ -428,8 +428,8 @@ TSR_API tsr_status_t tsrLaunchEx(tsr_kernel_t kernel, tsr_stream_t stream, const
 TSR_API tsr_status_t tsrStreamBeginCapture(tsr_stream_t stream);
 
 /* Ends the capture. The graph belongs to the stream's context and may hold nothing. TSR_EINVAL: no capture is
- * going on, or `graph` is NULL (the capture goes on). Destroying a stream drops its capture.
- * Errors: TSR_EINVAL. */
+ * going on, or `graph` is NULL. When ending fails, for want of memory too, the capture goes on with all it
+ * has and can be ended again. Destroying a stream drops its capture. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrStreamEndCapture(tsr_stream_t stream, tsr_graph_t *graph);
 
 /* 1 in *capturing between begin and end, else 0. Errors: TSR_EINVAL. */
