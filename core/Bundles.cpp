@@ -123,6 +123,13 @@ tsr_status_t openFromIr(const Bundle &bundle, const ContextObject &context, cons
   return TSR_SUCCESS;
 }
 
+tsr_status_t create(tsr_context_t handle, std::vector<CompiledKernel> kernels, Log log,
+                    tsr_module_t *module) {
+  if (tsr_status_t status = createModule(handle, std::move(kernels), module)) return status;
+  noteFallbacks(*module, log);
+  return TSR_SUCCESS;
+}
+
 } // namespace
 
 tsr_status_t loadBundle(tsr_context_t handle, std::string_view bytes, const std::string &name, Log log,
@@ -138,7 +145,7 @@ tsr_status_t loadBundle(tsr_context_t handle, std::string_view bytes, const std:
   if (tsr_status_t status = openBest(bundle, *context, name, kernels, found)) return status;
   if (!found)
     if (tsr_status_t status = openFromIr(bundle, *context, name, log, kernels)) return status;
-  return createModule(handle, std::move(kernels), module);
+  return create(handle, std::move(kernels), log, module);
 }
 
 bool formatOf(std::string_view bytes, ImageFormat &format) {
@@ -168,7 +175,7 @@ tsr_status_t loadImage(tsr_context_t handle, const BundleImage &image, const std
                        tsr_module_t *module) {
   std::vector<CompiledKernel> kernels;
   if (tsr_status_t status = open(image, name, kernels)) return status;
-  return createModule(handle, std::move(kernels), module);
+  return create(handle, std::move(kernels), {}, module);
 }
 
 } // namespace tessera

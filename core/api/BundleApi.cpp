@@ -65,10 +65,7 @@ tsr_status_t tsrLoadModuleFromFile(tsr_context_t handle, const char *path, const
     if (tsr_status_t status = readOptions(options, o)) return status;
     std::string bytes;
     if (tsr_status_t status = readFile(path, bytes)) return status;
-    Log log{o.log, o.log_user};
-    if (tsr_status_t status = loadBundle(handle, bytes, path, log, module)) return status;
-    noteFallbacks(*module, log);
-    return TSR_SUCCESS;
+    return loadBundle(handle, bytes, path, {o.log, o.log_user}, module);
   });
 }
 

@@ -59,9 +59,7 @@ tsr_status_t tsrLoadModuleFromSource(tsr_context_t handle, const char *source, s
     std::string bundle;
     Log log{o.log, o.log_user};
     if (tsr_status_t status = compileSource({source, len}, compile, log, bundle)) return status;
-    if (tsr_status_t status = loadBundle(handle, bundle, compile.fileName, log, module)) return status;
-    noteFallbacks(*module, log);
-    return TSR_SUCCESS;
+    return loadBundle(handle, bundle, compile.fileName, log, module);
   });
 }
 

@@ -190,6 +190,28 @@ TEST_F(LoadImage, AnElfSharedObjectRuns) {
   EXPECT_EQ(run("second"), 42);
 }
 
+/// However code comes in, what its kernels fell back to is said.
+TEST_F(LoadImage, SaysFallbacks) {
+  static std::vector<std::string> said;
+  said.clear();
+  auto say = [](void *, tsr_log_level_t, const char *code, const char *text) {
+    said.push_back(std::string(code) + " " + text);
+  };
+  auto withFallback = [](const std::string &text) {
+    std::string document = fixtureMetadata("first");
+    return document.replace(document.find("fp4 runs as fp6"), 15, text);
+  };
+  Bundle bundle;
+  bundle.images = {fixtureImage("cpu:x86-64", {"first"})};
+  bundle.images[0].entries[0].metadata = withFallback("from memory");
+  documents = {withFallback("of an image")};
+  ASSERT_OK(tsrSetLogCallback(say, nullptr, TSR_LOG_NOTE));
+  EXPECT_OK(LoadBundle::load(bundle));
+  EXPECT_OK(load(elf));
+  EXPECT_OK(tsrSetLogCallback(nullptr, nullptr, TSR_LOG_ERROR));
+  EXPECT_EQ(said, (std::vector<std::string>{"N_FALLBACK from memory", "N_FALLBACK of an image"}));
+}
+
 TEST_F(LoadImage, GpuFormatsAreUnimplementedByName) {
   EXPECT_EQ(load("// made elsewhere\n.version 8.4\n.target sm_90\n"), TSR_UNIMPLEMENTED);
   EXPECT_TRUE(lastErrorHas("backend ptx loads no images of format ptx"));
