@@ -126,4 +126,11 @@ template <class T> tsr_status_t resolve(typename T::Handle handle, T *&out);
 /// `stream`, or the default stream of `context`; fails when it belongs to another context.
 tsr_status_t resolveStream(ContextObject &context, tsr_stream_t stream, StreamObject *&out);
 
+/// An object and a stream of its context.
+template <class T>
+tsr_status_t resolve(typename T::Handle handle, T *&out, tsr_stream_t streamHandle, StreamObject *&stream) {
+  if (tsr_status_t status = resolve(handle, out)) return status;
+  return resolveStream(*out->context, streamHandle, stream);
+}
+
 } // namespace tessera

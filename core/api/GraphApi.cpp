@@ -80,8 +80,7 @@ tsr_status_t tsrGraphLaunch(tsr_graph_t handle, tsr_stream_t streamHandle) {
   return guarded([&] {
     GraphObject *graph;
     StreamObject *stream;
-    if (tsr_status_t status = resolve(handle, graph)) return status;
-    if (tsr_status_t status = resolveStream(*graph->context, streamHandle, stream)) return status;
+    if (tsr_status_t status = resolve(handle, graph, streamHandle, stream)) return status;
     std::unique_lock turn(graph->context->replayMutex, std::defer_lock);
     if (!graph->device->work().kept.empty()) turn.lock();
     return checked([&](std::string &why) { return stream->device->replay(graph->device, why); });

@@ -131,8 +131,7 @@ tsr_status_t tsrLaunch(tsr_kernel_t handle, tsr_stream_t streamHandle, tsr_launc
   return guarded([&] {
     KernelObject *kernel;
     StreamObject *stream;
-    if (tsr_status_t status = resolve(handle, kernel)) return status;
-    if (tsr_status_t status = resolveStream(*kernel->context, streamHandle, stream)) return status;
+    if (tsr_status_t status = resolve(handle, kernel, streamHandle, stream)) return status;
 
     Values values(kernel->plan.argumentCount());
     LaunchGrid grid;

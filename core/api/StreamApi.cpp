@@ -107,8 +107,7 @@ tsr_status_t tsrEventRecord(tsr_event_t handle, tsr_stream_t streamHandle) {
   return guarded([&] {
     EventObject *event;
     StreamObject *stream;
-    if (tsr_status_t status = resolve(handle, event)) return status;
-    if (tsr_status_t status = resolveStream(*event->context, streamHandle, stream)) return status;
+    if (tsr_status_t status = resolve(handle, event, streamHandle, stream)) return status;
     return checked([&](std::string &why) { return stream->device->record(event->device, why); });
   });
 }
@@ -117,8 +116,7 @@ tsr_status_t tsrStreamWaitEvent(tsr_stream_t streamHandle, tsr_event_t handle) {
   return guarded([&] {
     EventObject *event;
     StreamObject *stream;
-    if (tsr_status_t status = resolve(handle, event)) return status;
-    if (tsr_status_t status = resolveStream(*event->context, streamHandle, stream)) return status;
+    if (tsr_status_t status = resolve(handle, event, streamHandle, stream)) return status;
     return checked([&](std::string &why) { return stream->device->wait(event->device, why); });
   });
 }
