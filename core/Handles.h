@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-enum class HandleKind : uint8_t { Context = 1, Module, Kernel, Stream, Event, Graph };
+enum class HandleKind : uint8_t { Context = 1, Module, Kernel, Stream, Event, Graph, Comm };
 
 /// Thread-safe; one for the process.
 class HandleTable {

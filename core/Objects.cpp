@@ -33,6 +33,7 @@ template <> constexpr const char *kNoun<KernelObject> = "kernel";
 template <> constexpr const char *kNoun<StreamObject> = "stream";
 template <> constexpr const char *kNoun<EventObject> = "event";
 template <> constexpr const char *kNoun<GraphObject> = "graph";
+template <> constexpr const char *kNoun<CommObject> = "communicator";
 } // namespace
 
 template <class T> tsr_status_t resolve(typename T::Handle handle, T *&out) {
@@ -48,6 +49,7 @@ template tsr_status_t resolve(tsr_kernel_t, KernelObject *&);
 template tsr_status_t resolve(tsr_stream_t, StreamObject *&);
 template tsr_status_t resolve(tsr_event_t, EventObject *&);
 template tsr_status_t resolve(tsr_graph_t, GraphObject *&);
+template tsr_status_t resolve(tsr_comm_t, CommObject *&);
 
 tsr_status_t resolveStream(ContextObject &context, tsr_stream_t stream, StreamObject *&out) {
   if (!stream) {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <tessera/backend.hpp>
+#include <tessera/collective.hpp>
 #include <unordered_map>
 #include <vector>
 
@@ -116,6 +117,13 @@ template <> inline ContextObject::Owned<StreamObject> &ContextObject::children()
 template <> inline ContextObject::Owned<EventObject> &ContextObject::children() { return events_; }
 template <> inline ContextObject::Owned<ModuleObject> &ContextObject::children() { return modules_; }
 template <> inline ContextObject::Owned<GraphObject> &ContextObject::children() { return graphs_; }
+
+/// One rank's end of a communicator. Of no context: its buffers are the host's.
+struct CommObject : Object<CommObject, tsr_comm_t, HandleKind::Comm> {
+  const char *implementation = ""; // the plugin's
+  const char *topology = "";
+  std::unique_ptr<Communicator> end;
+};
 
 /// Gives `out` a stream of the context's device; false, with `why` filled, when there is none to be had.
 [[nodiscard]] bool makeStream(ContextObject &context, StreamObject &out, std::string &why);

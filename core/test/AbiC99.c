@@ -53,6 +53,21 @@ int main(void) {
     CHECK(tsrLoadModule(context, "\177ELF", 4, &module) == TSR_EINVAL);
     CHECK(tsrKernelArgInfo(NULL, 0, NULL) == TSR_EINVAL);
   }
+  {
+    tsr_comm_t comm = NULL;
+    tsr_comm_options_t options = {0};
+    tsr_comm_info_t info = {0};
+    options.struct_size = sizeof options;
+    options.id = "c99";
+    options.size = 1;
+    info.struct_size = sizeof info;
+    CHECK(tsrCreateComm(&options, &comm) == TSR_SUCCESS);
+    CHECK(tsrCommInfo(comm, &info) == TSR_SUCCESS && info.size == 1 && info.rank == 0);
+    CHECK(strcmp(info.implementation, "inprocess") == 0 && strcmp(info.topology, "process") == 0);
+    CHECK(tsrAllReduce(comm, in, out, 16, TSR_DTYPE_F32, TSR_REDUCE_SUM) == TSR_SUCCESS && out[3] == 3);
+    CHECK(tsrDestroyComm(comm) == TSR_SUCCESS);
+    CHECK(tsrDestroyComm(comm) == TSR_EINVAL);
+  }
   CHECK(tsrDestroyContext(context) == TSR_SUCCESS);
   CHECK(tsrDestroyContext(context) == TSR_EINVAL);
   return 0;

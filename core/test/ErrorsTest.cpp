@@ -11,6 +11,7 @@
 #include <regex>
 #include <set>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace tessera;
@@ -100,6 +101,40 @@ struct World : RuntimeTest {
     open(gate);
     EXPECT_OK(tsrStreamSynchronize(s));
     return status;
+  }
+
+  /// One rank's end of a communicator, alone or waiting for a second that has gone as far as meeting it.
+  tsr_comm_t comm(int32_t size = 1) {
+    auto meet = [&](int32_t rank, tsr_comm_t *out) {
+      tsr_comm_options_t o = {sizeof o, nullptr, "errors", rank, size, 1000000};
+      if (size > 1) o.timeout_ns = 5000000000;
+      EXPECT_OK(tsrCreateComm(&o, out));
+    };
+    tsr_comm_t out = nullptr, other = nullptr;
+    std::thread second;
+    if (size > 1) second = std::thread([&] { meet(1, &other); });
+    meet(0, &out);
+    if (size > 1) second.join();
+    return out;
+  }
+  tsr_status_t createComm(const char *implementation, int32_t size) {
+    tsr_comm_options_t o = {sizeof o, implementation, "errors", 0, size, 1000000};
+    tsr_comm_t out = nullptr;
+    return tsrCreateComm(&o, &out);
+  }
+  /// A call that the other rank never makes.
+  tsr_status_t alone(int32_t kind) {
+    tsr_collective_call_t c = {sizeof c, kind,     TSR_DTYPE_U8, 0,       0,      1,
+                               &number,  &pointer, nullptr,      1000000, nullptr};
+    return tsrCollective(comm(2), &c);
+  }
+  /// The same by a call of that kind's own, once the communicator is broken.
+  template <class Call> tsr_status_t broken(Call call) {
+    tsr_comm_t c = comm(2);
+    tsr_collective_call_t first = {sizeof first, TSR_BROADCAST, TSR_DTYPE_U8, 0,       0,      1,
+                                   &number,      &number,       nullptr,      1000000, nullptr};
+    EXPECT_EQ(tsrCollective(c, &first), TSR_ETIMEOUT);
+    return call(c);
   }
 
   /// What `call` returns for a function whose temporaries no machine has room for.
@@ -257,6 +292,28 @@ const Row kRows[] = {
     ROW(tsrGraphLaunch, TSR_EINVAL, tsrGraphLaunch(nullptr, w.s)),
     ROW(tsrGraphInfo, TSR_EINVAL, tsrGraphInfo(w.graph(), nullptr)),
     ROW(tsrDestroyGraph, TSR_EINVAL, tsrDestroyGraph(nullptr)),
+    ROW(tsrCreateComm, TSR_EINVAL, tsrCreateComm(nullptr, nullptr)),
+    ROW(tsrCreateComm, TSR_ENOTFOUND, w.createComm("carrier pigeons", 1)),
+    ROW(tsrCreateComm, TSR_ETIMEOUT, w.createComm(nullptr, 2)),
+    ROW(tsrDestroyComm, TSR_EINVAL, tsrDestroyComm(nullptr)),
+    ROW(tsrCommInfo, TSR_EINVAL, tsrCommInfo(w.comm(), nullptr)),
+    ROW(tsrAllReduce, TSR_EINVAL, tsrAllReduce(w.comm(), nullptr, nullptr, 1, TSR_DTYPE_F32, TSR_REDUCE_SUM)),
+    ROW(tsrAllReduce, TSR_ETIMEOUT, w.broken([&](tsr_comm_t c) {
+      return tsrAllReduce(c, w.word, w.word, 1, TSR_DTYPE_I64, TSR_REDUCE_SUM);
+    })),
+    ROW(tsrBroadcast, TSR_EINVAL, tsrBroadcast(w.comm(), w.word, w.word, 1, TSR_DTYPE_I64, 1)),
+    ROW(tsrBroadcast, TSR_ETIMEOUT,
+        w.broken([&](tsr_comm_t c) { return tsrBroadcast(c, w.word, w.word, 1, TSR_DTYPE_I64, 0); })),
+    ROW(tsrAllGather, TSR_EINVAL, tsrAllGather(w.comm(), w.word, w.word, 1, TSR_DTYPE_I64)),
+    ROW(tsrAllGather, TSR_ETIMEOUT,
+        w.broken([&](tsr_comm_t c) { return tsrAllGather(c, &w.number, w.word, 1, TSR_DTYPE_I32); })),
+    ROW(tsrReduceScatter, TSR_EINVAL,
+        tsrReduceScatter(w.comm(), w.word, w.word, 1, TSR_DTYPE_I64, TSR_REDUCE_SUM)),
+    ROW(tsrReduceScatter, TSR_ETIMEOUT, w.broken([&](tsr_comm_t c) {
+      return tsrReduceScatter(c, w.word, &w.number, 1, TSR_DTYPE_I32, TSR_REDUCE_SUM);
+    })),
+    ROW(tsrCollective, TSR_EINVAL, tsrCollective(w.comm(), nullptr)),
+    ROW(tsrCollective, TSR_ETIMEOUT, w.alone(TSR_ALL_REDUCE)),
 #if !defined(__has_feature) || !__has_feature(thread_sanitizer) // which cannot start threads after a fork
     ROW(tsrMemcpyH2D, TSR_EDEVICE,
         w.onDefaultInChild([&] { return tsrMemcpyH2D(w.context, w.word, &w, 8); })),

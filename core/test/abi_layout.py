@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes a C program that knows the layout of every struct of tessera.h and the value of every enumerator.
+"""Writes a C program that knows the layout of every struct of the headers and the value of every enumerator.
 
-usage: abi_layout.py HEADER OUT.c. The program takes the file the layout was kept in and compares; with --update before
+usage: abi_layout.py HEADER... OUT.c. The program takes the file the layout was kept in and compares; with --update before
 the file's name it writes the file anew, which is right after something was appended and never otherwise.
 """
 import re
@@ -64,9 +64,11 @@ def statements(header):
             yield f"VALUE({name});"
 
 
-with open(sys.argv[1], encoding="utf-8") as file:
-    lines = list(statements(file.read()))
+lines = []
+for name in sys.argv[1:-1]:
+    with open(name, encoding="utf-8") as file:
+        lines += statements(file.read())
 if len(lines) < 50:
     sys.exit("abi_layout.py: the header was not understood")
-with open(sys.argv[2], "w", encoding="utf-8") as file:
+with open(sys.argv[-1], "w", encoding="utf-8") as file:
     file.write(PROGRAM.replace("@SAY@", "".join(f"  {line}\n" for line in lines)))

@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <tessera/status.h>
+#include <tessera/types.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -372,46 +373,24 @@ typedef struct tsr_mapper_api {
 
 typedef struct tsr_cl_comm tsr_cl_comm_t; /* one rank's end of a communicator */
 
-enum { TSR_REDUCE_SUM = 0, TSR_REDUCE_MAX = 1, TSR_REDUCE_MIN = 2, TSR_REDUCE_PROD = 3 };
-enum { TSR_ALL_REDUCE = 0, TSR_BROADCAST = 1, TSR_ALL_GATHER = 2, TSR_REDUCE_SCATTER = 3 };
-
-/* Storage types of elements; the numbers are those of bundles and never change. */
-enum {
-  TSR_DTYPE_F64 = 0,
-  TSR_DTYPE_F32 = 1,
-  TSR_DTYPE_F16 = 2,
-  TSR_DTYPE_BF16 = 3,
-  TSR_DTYPE_TF32 = 4,
-  TSR_DTYPE_FP8_E4M3 = 5,
-  TSR_DTYPE_FP8_E5M2 = 6,
-  TSR_DTYPE_FP6_E2M3 = 7,
-  TSR_DTYPE_FP6_E3M2 = 8,
-  TSR_DTYPE_FP4_E2M1 = 9,
-  TSR_DTYPE_I64 = 10,
-  TSR_DTYPE_I32 = 11,
-  TSR_DTYPE_I16 = 12,
-  TSR_DTYPE_I8 = 13,
-  TSR_DTYPE_U8 = 14,
-  TSR_DTYPE_BOOL = 15
-};
-
 typedef struct tsr_cl_options {
   uint64_t struct_size;
   const char *id;      /* ranks that name the same id meet; "" where the launcher says who belongs together */
   int32_t rank;        /* -1: as the launcher (mpirun) says */
   int32_t size;        /* number of ranks; -1: as the launcher says */
-  uint64_t timeout_ns; /* of every wait that names none of its own, the meeting of the ranks included */
+  uint64_t timeout_ns; /* of every wait that names none of its own, the meeting of the ranks included;
+                          UINT64_MAX: however long */
 } tsr_cl_options_t;
 
-/* One call. Every rank must make the same call in the same order: kind, count, dtype, op, root and sequence
- * number are its signature, compared on each call; a mismatch is TSR_EINVAL on the ranks that see it, whose
- * text names both ranks and both calls. */
+/* One call. Every rank must make the same call in the same order: kind, count, dtype, op, root, algorithm and
+ * sequence number are its signature, compared on each call before any data moves; a mismatch is TSR_EINVAL on
+ * the ranks that see it, whose text names both ranks and both calls, and breaks the communicator. */
 typedef struct tsr_cl_call {
   uint64_t struct_size;
   uint32_t kind;   /* TSR_ALL_REDUCE ... */
   int32_t dtype;   /* TSR_DTYPE_* */
-  uint32_t op;     /* TSR_REDUCE_*, of the reducing kinds */
-  int32_t root;    /* of broadcast */
+  uint32_t op;     /* TSR_REDUCE_*, of the reducing kinds, else not looked at */
+  int32_t root;    /* of broadcast, else not looked at */
   uint64_t count;  /* elements: of the whole vector (all_reduce, broadcast); of one rank's part (all_gather:
                       what it gives, reduce_scatter: what it gets) */
   const void *src; /* may equal dst for all_reduce and broadcast; else they do not overlap */
@@ -429,8 +408,9 @@ typedef struct tsr_collective_api {
                          tsr_text_t *why);
   void (*comm_destroy)(tsr_cl_comm_t *);                               /* [required] */
   int32_t (*comm_info)(tsr_cl_comm_t *, int32_t *rank, int32_t *size); /* [required] */
-  /* [required] Blocks until this rank's part is done. One call at a time on one rank's end. TSR_ETIMEOUT: the
-   * text names who is missing; the communicator is broken from then on. */
+  /* [required] Blocks until this rank's part is done and its memory is the caller's again. One call at a time
+   * on one rank's end. TSR_ETIMEOUT: the text names who is missing. After it, and after a mismatch, the
+   * communicator is broken: further calls on any rank's end fail and say since when and why. */
   int32_t (*run)(tsr_cl_comm_t *, const tsr_cl_call_t *, tsr_text_t *why);
   /* The algorithms for a kind, the default first, comma-separated: "ring,tree". */
   const char *(*algorithms)(uint32_t kind);

@@ -34,6 +34,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <tessera/status.h>
+#include <tessera/types.h>
 
 #if defined(__GNUC__)
 #define TSR_API __attribute__((visibility("default")))
@@ -47,7 +48,7 @@ extern "C" {
 
 /* Same major: compatible. A library of a higher minor serves programs built against a lower one. */
 #define TSR_ABI_MAJOR 1
-#define TSR_ABI_MINOR 1
+#define TSR_ABI_MINOR 2
 
 /* ---- Status (tsr_status_t: tessera/status.h) ---- */
 
@@ -455,6 +456,84 @@ TSR_API tsr_status_t tsrGraphInfo(tsr_graph_t graph, tsr_graph_info_t *info);
 /* Replays queued before still run. The kernels of a graph stay, though their module be unloaded.
  * Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyGraph(tsr_graph_t graph);
+
+/* ---- Collectives (appended in 1.2) ----
+ *
+ * A communicator joins `size` ranks. Each rank has its own end of it, the handle, and all ranks make the same
+ * calls in the same order: kind, count, dtype, op, root and algorithm are compared on every call before any
+ * data moves, and ranks that disagree get TSR_EINVAL with both ranks and both calls in the text. A rank waits
+ * for the others as long as the call's time allows; then TSR_ETIMEOUT names who is missing. After either the
+ * communicator is broken: every later call on any rank's end fails and says since when and why.
+ *
+ * Calls block until this rank's part is done. Buffers are memory the host can read, the CPU backend's device
+ * memory included; work that is queued on them must be done before. src may be dst for tsrAllReduce and
+ * tsrBroadcast; otherwise buffers do not overlap. Elements are aligned to their size. Reduced results depend
+ * on the values and the number of ranks only, and are the same on every rank (docs/collectives.md). */
+
+typedef struct tsr_comm *tsr_comm_t; /* one rank's end; used by one call at a time */
+
+typedef struct tsr_comm_options {
+  size_t struct_size;
+  const char *implementation; /* "inprocess" (NULL), or the name of a plugin: "openmpi", "mpich" */
+  const char *id;      /* ranks that name the same id meet; required in one process, else NULL will do */
+  int32_t rank;        /* from 0; -1: as the launcher (mpirun) says */
+  int32_t size;        /* number of ranks; -1: as the launcher says */
+  uint64_t timeout_ns; /* of every wait, that for the ranks to come included. 0: 30 s; UINT64_MAX: no limit */
+} tsr_comm_options_t;
+
+/* Returns when all ranks have come. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_ETIMEOUT. */
+TSR_API tsr_status_t tsrCreateComm(const tsr_comm_options_t *options, tsr_comm_t *comm);
+
+/* Does not wait for the other ranks; one that waits for this rank then fails. Errors: TSR_EINVAL. */
+TSR_API tsr_status_t tsrDestroyComm(tsr_comm_t comm);
+
+typedef struct tsr_comm_info {
+  size_t struct_size;
+  const char *implementation; /* static, as the strings below */
+  const char *topology;       /* what joins the ranks: "process", "node", "network" */
+  int32_t rank, size;
+} tsr_comm_info_t;
+
+/* Errors: TSR_EINVAL. */
+TSR_API tsr_status_t tsrCommInfo(tsr_comm_t comm, tsr_comm_info_t *info);
+
+/* dst = the op over all ranks' src, element by element; `count` elements each.
+ * Errors: TSR_EINVAL, TSR_ETIMEOUT. */
+TSR_API tsr_status_t tsrAllReduce(tsr_comm_t comm, const void *src, void *dst, size_t count,
+                                  tsr_dtype_t dtype, tsr_reduce_op_t op);
+
+/* dst = src of rank `root`; `count` elements. The other ranks' src is not read.
+ * Errors: TSR_EINVAL, TSR_ETIMEOUT. */
+TSR_API tsr_status_t tsrBroadcast(tsr_comm_t comm, const void *src, void *dst, size_t count,
+                                  tsr_dtype_t dtype, int32_t root);
+
+/* dst = the ranks' src one after another: `count` elements of each, size * count in dst.
+ * Errors: TSR_EINVAL, TSR_ETIMEOUT. */
+TSR_API tsr_status_t tsrAllGather(tsr_comm_t comm, const void *src, void *dst, size_t count,
+                                  tsr_dtype_t dtype);
+
+/* dst = this rank's part of the op over all ranks' src: size * count elements in src, `count` in dst.
+ * Errors: TSR_EINVAL, TSR_ETIMEOUT. */
+TSR_API tsr_status_t tsrReduceScatter(tsr_comm_t comm, const void *src, void *dst, size_t count,
+                                      tsr_dtype_t dtype, tsr_reduce_op_t op);
+
+/* Any of the four, with room to grow. */
+typedef struct tsr_collective_call {
+  size_t struct_size;
+  int32_t kind;  /* tsr_collective_kind_t */
+  int32_t dtype; /* tsr_dtype_t */
+  int32_t op;    /* tsr_reduce_op_t, of the reducing kinds */
+  int32_t root;  /* of TSR_BROADCAST */
+  size_t count;  /* as for the function of that kind */
+  const void *src;
+  void *dst;
+  const char *algorithm; /* one the implementation has for the kind; NULL: its own choice */
+  uint64_t timeout_ns;   /* 0: the communicator's */
+  const char *where;     /* what errors call the call's place: "train.py:31"; NULL: nothing */
+} tsr_collective_call_t;
+
+/* Errors: TSR_EINVAL, TSR_ETIMEOUT. */
+TSR_API tsr_status_t tsrCollective(tsr_comm_t comm, const tsr_collective_call_t *call);
 
 #ifdef __cplusplus
 }

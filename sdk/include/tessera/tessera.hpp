@@ -471,4 +471,55 @@ template <class... Args> void launch(const Kernel &kernel, const Args &...args) 
   detail::launch(kernel, nullptr, detail::launchValue(args)...);
 }
 
+/// The dtype of a C++ type; other element types go through tsr_collective_call_t.
+template <class T> constexpr tsr_dtype_t dtypeOf() {
+  if constexpr (std::is_same_v<T, double>) return TSR_DTYPE_F64;
+  if constexpr (std::is_same_v<T, float>) return TSR_DTYPE_F32;
+  if constexpr (std::is_same_v<T, bool>) return TSR_DTYPE_BOOL;
+  if constexpr (std::is_same_v<T, uint8_t>) return TSR_DTYPE_U8;
+  if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
+    return sizeof(T) == 8   ? TSR_DTYPE_I64
+           : sizeof(T) == 4 ? TSR_DTYPE_I32
+           : sizeof(T) == 2 ? TSR_DTYPE_I16
+                            : TSR_DTYPE_I8;
+}
+
+/// One rank's end of a communicator. Construction waits for the other ranks. Calls block; src may be dst in
+/// allReduce and broadcast.
+class Comm {
+public:
+  explicit Comm(tsr_comm_t handle) : handle_(handle) {}
+  /// Ranks as threads of this process meet by `id`.
+  Comm(const std::string &id, int rank, int size, uint64_t timeoutNs = 0)
+      : Comm(tsr_comm_options_t{sizeof(tsr_comm_options_t), nullptr, id.c_str(), rank, size, timeoutNs}) {}
+  explicit Comm(const tsr_comm_options_t &options) {
+    tsr_comm_t out = nullptr;
+    check(tsrCreateComm(&options, &out));
+    handle_ = detail::Handle<tsr_comm_t, tsrDestroyComm>(out);
+  }
+  tsr_comm_t handle() const noexcept { return handle_.get(); }
+  tsr_comm_info_t info() const {
+    tsr_comm_info_t out{};
+    out.struct_size = sizeof out;
+    check(tsrCommInfo(handle(), &out));
+    return out;
+  }
+  template <class T> void allReduce(const T *src, T *dst, size_t count, tsr_reduce_op_t op) const {
+    check(tsrAllReduce(handle(), src, dst, count, dtypeOf<T>(), op));
+  }
+  template <class T> void broadcast(const T *src, T *dst, size_t count, int root) const {
+    check(tsrBroadcast(handle(), src, dst, count, dtypeOf<T>(), root));
+  }
+  template <class T> void allGather(const T *src, T *dst, size_t count) const {
+    check(tsrAllGather(handle(), src, dst, count, dtypeOf<T>()));
+  }
+  template <class T> void reduceScatter(const T *src, T *dst, size_t count, tsr_reduce_op_t op) const {
+    check(tsrReduceScatter(handle(), src, dst, count, dtypeOf<T>(), op));
+  }
+  void run(const tsr_collective_call_t &call) const { check(tsrCollective(handle(), &call)); }
+
+private:
+  detail::Handle<tsr_comm_t, tsrDestroyComm> handle_;
+};
+
 } // namespace tessera

@@ -1,0 +1,138 @@
+// Communicators and collectives: plugins' tables behind handles.
+#include "core/Objects.h"
+#include "core/api/Structs.h"
+#include "core/plugin/Registry.h"
+#include <bit>
+#include <map>
+
+using namespace tessera;
+
+namespace {
+
+constexpr uint64_t kDefaultTimeoutNs = 30ull * 1000000000;
+
+struct Implementation {
+  const char *name;
+  std::unique_ptr<TableCollective> collective;
+};
+
+/// The collectives of the plugin `name`, which stand for ever; null with `why`.
+Implementation *implementation(const std::string &name, std::string &why) {
+  static std::mutex &mutex = *new std::mutex;
+  static auto &known = *new std::map<std::string, Implementation, std::less<>>;
+  const Plugin *plugin = loadPlugin(TSR_PLUGIN_COLLECTIVE, name, why);
+  if (!plugin) {
+    why = "implementation '" + name + "': " + why + "; built in: " + builtinNames(TSR_PLUGIN_COLLECTIVE);
+    return nullptr;
+  }
+  std::lock_guard lock(mutex);
+  Implementation &out = known[plugin->name];
+  if (!out.collective) {
+    out.collective = std::make_unique<TableCollective>(plugin->info.collective, &pluginHost());
+    out.name = plugin->name.c_str();
+  }
+  return &out;
+}
+
+/// An enumerator as a number, whatever a caller in C has put there.
+template <class E> int32_t number(E value) { return std::bit_cast<int32_t>(value); }
+
+tsr_status_t run(tsr_comm_t handle, const tsr_cl_call_t &call) {
+  return guarded([&] {
+    CommObject *comm;
+    if (tsr_status_t status = resolve(handle, comm)) return status;
+    return checked([&](std::string &why) { return comm->end->run(call, why); });
+  });
+}
+
+tsr_cl_call_t callOf(tsr_collective_kind_t kind, const void *src, void *dst, size_t count,
+                     tsr_dtype_t dtype) {
+  tsr_cl_call_t call{};
+  call.struct_size = sizeof call;
+  call.kind = kind;
+  call.dtype = number(dtype);
+  call.count = count;
+  call.src = src;
+  call.dst = dst;
+  return call;
+}
+
+} // namespace
+
+tsr_status_t tsrCreateComm(const tsr_comm_options_t *options, tsr_comm_t *comm) {
+  return guarded([&] {
+    if (tsr_status_t status = requireOut(options, "options")) return status;
+    if (tsr_status_t status = requireOut(comm, "comm")) return status;
+    tsr_comm_options_t o{};
+    o.rank = o.size = -1;
+    if (tsr_status_t status = readOptions(options, o)) return status;
+    std::string why;
+    Implementation *from = implementation(o.implementation ? o.implementation : "inprocess", why);
+    if (!from) return fail(TSR_ENOTFOUND, why);
+    auto object = std::make_unique<CommObject>();
+    tsr_status_t status = TSR_EINTERNAL;
+    const tsr_cl_options_t wanted = {sizeof wanted, o.id ? o.id : "", o.rank, o.size,
+                                     o.timeout_ns ? o.timeout_ns : kDefaultTimeoutNs};
+    object->end = from->collective->create(wanted, status, why);
+    if (!object->end) return fail(status, why);
+    object->implementation = from->name;
+    object->topology = from->collective->topology();
+    *comm = object.release()->handle();
+    return TSR_SUCCESS;
+  });
+}
+
+tsr_status_t tsrDestroyComm(tsr_comm_t handle) {
+  return guarded([&] {
+    CommObject *comm;
+    if (tsr_status_t status = resolve(handle, comm)) return status;
+    comm->retire();
+    delete comm;
+    return TSR_SUCCESS;
+  });
+}
+
+tsr_status_t tsrCommInfo(tsr_comm_t handle, tsr_comm_info_t *info) {
+  return guarded([&] {
+    CommObject *comm;
+    if (tsr_status_t status = resolve(handle, comm)) return status;
+    return writeInfo(
+        tsr_comm_info_t{0, comm->implementation, comm->topology, comm->end->rank(), comm->end->size()}, info);
+  });
+}
+
+tsr_status_t tsrAllReduce(tsr_comm_t comm, const void *src, void *dst, size_t count, tsr_dtype_t dtype,
+                          tsr_reduce_op_t op) {
+  tsr_cl_call_t call = callOf(TSR_ALL_REDUCE, src, dst, count, dtype);
+  call.op = std::bit_cast<uint32_t>(op);
+  return run(comm, call);
+}
+
+tsr_status_t tsrBroadcast(tsr_comm_t comm, const void *src, void *dst, size_t count, tsr_dtype_t dtype,
+                          int32_t root) {
+  tsr_cl_call_t call = callOf(TSR_BROADCAST, src, dst, count, dtype);
+  call.root = root;
+  return run(comm, call);
+}
+
+tsr_status_t tsrAllGather(tsr_comm_t comm, const void *src, void *dst, size_t count, tsr_dtype_t dtype) {
+  return run(comm, callOf(TSR_ALL_GATHER, src, dst, count, dtype));
+}
+
+tsr_status_t tsrReduceScatter(tsr_comm_t comm, const void *src, void *dst, size_t count, tsr_dtype_t dtype,
+                              tsr_reduce_op_t op) {
+  tsr_cl_call_t call = callOf(TSR_REDUCE_SCATTER, src, dst, count, dtype);
+  call.op = std::bit_cast<uint32_t>(op);
+  return run(comm, call);
+}
+
+tsr_status_t tsrCollective(tsr_comm_t comm, const tsr_collective_call_t *call) {
+  return guarded([&] {
+    if (tsr_status_t status = requireOut(call, "call")) return status;
+    tsr_collective_call_t c{};
+    if (tsr_status_t status = readOptions(call, c, "call")) return status;
+    return run(comm,
+               {sizeof(tsr_cl_call_t), static_cast<uint32_t>(c.kind), c.dtype, static_cast<uint32_t>(c.op),
+                c.root, c.count, c.src, c.dst, c.algorithm, c.timeout_ns, c.where});
+  });
+}

@@ -1,0 +1,52 @@
+// One rank's end of an in-process communicator, and the two ways its calls run:
+//
+//   staged   each rank copies its piece into a staging buffer of its slot, publishes it, waits for the others
+//            and takes the result from all staging buffers by itself: one meeting of the ranks per piece. For
+//            small payloads.
+//   direct   the ranks show each other their src and dst, meet, and each does one p-th of the work, reading
+//            every src and writing every dst that needs it; then they meet again. For large payloads.
+//
+// Both reduce in the order of numerics/Combine.h, so they give the same bits. A deadline ends a staged call
+// anywhere, a direct one until all ranks have begun it: from then on only this library's copying is left,
+// which uses all ranks' memory.
+#pragma once
+#include "numerics/Combine.h"
+#include "plugins/inprocess/collective/Group.h"
+
+namespace tessera::inprocess {
+
+inline constexpr const char *kAlgorithms = "direct,staged";
+
+class InProcessCommunicator final : public Communicator {
+public:
+  InProcessCommunicator(std::shared_ptr<Group> group, int rank, uint64_t timeoutNs);
+  ~InProcessCommunicator() override;
+  int rank() const override { return rank_; }
+  int size() const override { return group_->size; }
+  tsr_status_t run(const tsr_cl_call_t &call, std::string &why) override;
+
+private:
+  struct Work; // a call, in terms of bytes
+  tsr_status_t runAlone(const Work &w);
+  tsr_status_t staged(const Work &w, Deadline &deadline, std::string &why);
+  tsr_status_t direct(const Work &w, Deadline &deadline, std::string &why);
+  void stage(const Work &w, std::byte *buffer, size_t from, size_t n) const;
+  void unstage(const Work &w, int buffer, size_t from, size_t n) const;
+  void directWork(const Work &w, int turn) const;
+
+  void post(const Work &w);
+  bool agrees(int peer);
+  tsr_status_t ended(Group::Wait how, const Work &w, Deadline &deadline, std::string &why);
+  std::string name() const;
+
+  const std::shared_ptr<Group> group_;
+  const int rank_;
+  Slot &slot_;
+  const uint64_t timeoutNs_;
+  std::atomic<bool> busy_{false};
+  // Counters that run alike on every rank.
+  uint64_t calls_ = 0, directCalls_ = 0;
+  uint32_t step_ = 0, pieces_ = 0;
+};
+
+} // namespace tessera::inprocess

@@ -1,0 +1,131 @@
+#include "plugins/inprocess/collective/Group.h"
+#include <cerrno>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace tessera::inprocess {
+namespace {
+
+// Turns of the loop a rank waits in before it sleeps. The first go at full speed, the later ones pause about
+// 50 ns each: sleeping and waking costs tens of microseconds, so that is how long they last.
+constexpr int kEagerSpins = 400, kSpins = 1600;
+
+int usableCores() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+void futexWait(std::atomic<uint32_t> &word, uint32_t value, uint64_t ns) {
+  timespec limit = {static_cast<time_t>(ns / 1000000000), static_cast<long>(ns % 1000000000)};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, ns == UINT64_MAX ? nullptr : &limit, nullptr, 0);
+}
+
+void futexWake(std::atomic<uint32_t> &word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+} // namespace
+
+uint64_t Deadline::left() {
+  if (ns_ == UINT64_MAX) return UINT64_MAX;
+  const auto now = std::chrono::steady_clock::now();
+  if (!started_) start_ = now;
+  started_ = true;
+  const auto spent =
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now - start_).count());
+  return spent < ns_ ? ns_ - spent : 0;
+}
+
+Group::Group(std::string id, int size)
+    : id(std::move(id)), size(size), slots(new Slot[static_cast<size_t>(size)]),
+      spins_(size <= usableCores() ? kSpins : 0) {}
+
+void Group::publish(int rank, uint32_t step) {
+  // Sequentially consistent, as `sleeping` is: either the sleeper sees the step or this sees the sleeper.
+  slots[rank].step.exchange(step, std::memory_order_seq_cst);
+  for (int peer = 0; peer < size; ++peer)
+    if (peer != rank && slots[peer].sleeping.load(std::memory_order_seq_cst)) ring(peer);
+}
+
+void Group::ring(int rank) {
+  slots[rank].bell.fetch_add(1, std::memory_order_seq_cst);
+  futexWake(slots[rank].bell);
+}
+
+Group::Wait Group::waitFor(int rank, int peer, uint32_t step, Deadline &deadline) {
+  const int eager = spins_ ? kEagerSpins : 0;
+  for (int i = 0; i < eager; ++i)
+    if (reached(peer, step)) return Wait::Done;
+  for (int i = 0; i < spins_; ++i) {
+    if (reached(peer, step)) return Wait::Done;
+    pause();
+  }
+  Slot &own = slots[rank];
+  for (;;) {
+    const uint32_t bell = own.bell.load(std::memory_order_seq_cst);
+    own.sleeping.store(1, std::memory_order_seq_cst);
+    const bool gone =
+        slots[peer].left.load(std::memory_order_seq_cst); // before `done`: it may step, then leave
+    const bool done = static_cast<int32_t>(slots[peer].step.load(std::memory_order_seq_cst) - step) >= 0;
+    const uint64_t left = done || gone || isBroken() ? 0 : deadline.left();
+    if (left) futexWait(own.bell, bell, left);
+    own.sleeping.store(0, std::memory_order_seq_cst);
+    if (done) return Wait::Done;
+    if (isBroken()) return Wait::Broken;
+    if (gone) {
+      fail(TSR_EINVAL, collective::list({peer}) + " has destroyed its end while " + collective::list({rank}) +
+                           " waits for it");
+      return Wait::Broken;
+    }
+    if (!left) return Wait::Timeout;
+  }
+}
+
+std::string Group::missing(uint32_t step) const {
+  std::vector<int> out;
+  for (int rank = 0; rank < size; ++rank)
+    if (!reached(rank, step)) out.push_back(rank);
+  return collective::list(out);
+}
+
+bool Group::giveUp(uint64_t whole) {
+  uint64_t now = entered_.load(std::memory_order_acquire);
+  while (now < whole)
+    if (entered_.compare_exchange_weak(now, now | kGivenUp, std::memory_order_acq_rel)) return true;
+  return now & kGivenUp;
+}
+
+void Group::fail(tsr_status_t status, std::string why) {
+  {
+    std::lock_guard lock(mutex_);
+    if (status_ == TSR_SUCCESS) {
+      status_ = status;
+      why_ = std::move(why);
+    }
+  }
+  broken_.store(true, std::memory_order_seq_cst);
+  for (int rank = 0; rank < size; ++rank)
+    ring(rank);
+}
+
+void Group::leave(int rank) {
+  slots[rank].left.store(1, std::memory_order_seq_cst);
+  for (int peer = 0; peer < size; ++peer)
+    if (peer != rank) ring(peer);
+}
+
+tsr_status_t Group::failure(std::string &why) const {
+  std::lock_guard lock(mutex_);
+  why = why_;
+  return status_;
+}
+
+} // namespace tessera::inprocess

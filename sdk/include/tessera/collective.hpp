@@ -1,0 +1,175 @@
+// Collectives in C++: what an implementation derives from, the table of plugin.h made from it, and the object
+// the host makes of such a table. Both sides compile this into themselves; only C crosses between them.
+//
+// Shapes. A call is over `count` elements of one dtype; with p ranks
+//   all_reduce      src count      -> dst count      every rank gets the op over all ranks' src, element-wise
+//   broadcast       src count      -> dst count      every rank gets the root's src; others' src is not read
+//   all_gather      src count      -> dst p * count  dst holds the ranks' src, in the order of ranks
+//   reduce_scatter  src p * count  -> dst count      rank r gets the op over part r of all ranks' src
+// Buffers are plain memory of the process, contiguous and aligned to their elements; src may be dst for
+// all_reduce and broadcast, and nothing else overlaps. They are the caller's, and not to be touched by anyone
+// else until the call returns. Counts are elements, times nanoseconds.
+//
+// Threads. A Collective may be used by many threads at once, a Communicator by one call at a time; the ranks'
+// Communicators are independent objects. Errors are statuses with a text in `why`, never exceptions.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tessera/collective_call.hpp>
+#include <tessera/plugin.h>
+#include <tessera/thunk.hpp>
+
+namespace tessera {
+
+/// One rank's end of a communicator. Destruction does not wait for the other ranks.
+class Communicator {
+public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// Blocks until this rank's part is done. `call` is complete (no field is missing) but not checked.
+  virtual tsr_status_t run(const tsr_cl_call_t &call, std::string &why) = 0;
+};
+
+/// An implementation of collectives: a factory of communicators.
+class Collective {
+public:
+  virtual ~Collective() = default;
+  /// Meets the other ranks within options.timeout_ns. Null with `status` and `why` filled on failure.
+  virtual std::unique_ptr<Communicator> create(const tsr_cl_options_t &options, tsr_status_t &status,
+                                               std::string &why) = 0;
+  /// Names for tsr_cl_call_t::algorithm, the default first, comma-separated; static. "" for an unknown kind.
+  virtual const char *algorithms(uint32_t kind) const = 0;
+  /// "process", "node" or "network"; static.
+  virtual const char *topology() const = 0;
+};
+
+namespace thunk {
+
+/// The slots of tsr_collective_api_t over the Collective that Get returns, which lives for ever.
+template <Collective &(*Get)()> struct CollectiveSlots {
+  static int32_t create(const tsr_host_info_t *, const tsr_cl_options_t *options, tsr_cl_comm_t **out,
+                        tsr_text_t *why) noexcept {
+    return guard(why, [&](std::string &text) -> int32_t {
+      tsr_status_t status = TSR_EINTERNAL;
+      auto made = Get().create(copyIn(options), status, text);
+      if (!made) return status;
+      *out = reinterpret_cast<tsr_cl_comm_t *>(made.release());
+      return TSR_SUCCESS;
+    });
+  }
+  static void destroy(tsr_cl_comm_t *comm) noexcept {
+    guardVoid([&] { delete of(comm); });
+  }
+  static int32_t info(tsr_cl_comm_t *comm, int32_t *rank, int32_t *size) noexcept {
+    return guard(nullptr, [&](std::string &) -> int32_t {
+      *rank = of(comm)->rank();
+      *size = of(comm)->size();
+      return TSR_SUCCESS;
+    });
+  }
+  static int32_t run(tsr_cl_comm_t *comm, const tsr_cl_call_t *call, tsr_text_t *why) noexcept {
+    return guard(why, [&](std::string &text) -> int32_t { return of(comm)->run(copyIn(call), text); });
+  }
+  static const char *algorithms(uint32_t kind) noexcept {
+    const char *out = "";
+    guardVoid([&] { out = Get().algorithms(kind); });
+    return out;
+  }
+  static Communicator *of(tsr_cl_comm_t *comm) { return reinterpret_cast<Communicator *>(comm); }
+};
+
+/// What a plugin puts into tsr_plugin_info_t::collective.
+template <Collective &(*Get)()> const tsr_collective_api_t *collectiveTable() noexcept {
+  using Slots = CollectiveSlots<Get>;
+  static const tsr_collective_api_t table = {sizeof(tsr_collective_api_t),
+                                             TSR_COLLECTIVE_API_MAJOR,
+                                             TSR_COLLECTIVE_API_MINOR,
+                                             &Slots::create,
+                                             &Slots::destroy,
+                                             &Slots::info,
+                                             &Slots::run,
+                                             &Slots::algorithms,
+                                             Get().topology()};
+  return &table;
+}
+
+} // namespace thunk
+
+/// A plugin's table as a Collective. What the table lacks is TSR_UNIMPLEMENTED (algorithms: none; topology:
+/// "process"). The table lives for ever; `host` outlives this object.
+class TableCollective final : public Collective {
+public:
+  TableCollective(const tsr_collective_api_t *api, const tsr_host_info_t *host) : api_(api), host_(host) {}
+
+  std::unique_ptr<Communicator> create(const tsr_cl_options_t &options, tsr_status_t &status,
+                                       std::string &why) override {
+    if (!complete(why)) {
+      status = TSR_UNIMPLEMENTED;
+      return nullptr;
+    }
+    thunk::Text text;
+    tsr_cl_comm_t *made = nullptr;
+    status = static_cast<tsr_status_t>(api_->comm_create(host_, &options, &made, text));
+    if (status != TSR_SUCCESS) {
+      why = text.str();
+      return nullptr;
+    }
+    auto out = std::make_unique<Comm>(api_, made);
+    status = static_cast<tsr_status_t>(api_->comm_info(made, &out->rank_, &out->size_));
+    if (status == TSR_SUCCESS) return out;
+    why = "comm_info failed";
+    return nullptr;
+  }
+  const char *algorithms(uint32_t kind) const override {
+    const char *list =
+        TSR_HAS(api_, tsr_collective_api_t, algorithms) && api_->algorithms ? api_->algorithms(kind) : "";
+    return list ? list : "";
+  }
+  const char *topology() const override {
+    return TSR_HAS(api_, tsr_collective_api_t, topology) && api_->topology ? api_->topology : "process";
+  }
+
+private:
+  struct Comm final : Communicator {
+    Comm(const tsr_collective_api_t *api, tsr_cl_comm_t *comm) : api_(api), comm_(comm) {}
+    ~Comm() override { api_->comm_destroy(comm_); }
+    int rank() const override { return rank_; }
+    int size() const override { return size_; }
+    tsr_status_t run(const tsr_cl_call_t &call, std::string &why) override {
+      char buffer[1024];
+      tsr_text_t text = {buffer, sizeof buffer, 0};
+      buffer[0] = 0;
+      auto status = static_cast<tsr_status_t>(api_->run(comm_, &call, &text));
+      if (status != TSR_SUCCESS) why.assign(buffer, strnlen(buffer, sizeof buffer - 1));
+      return status;
+    }
+    const tsr_collective_api_t *const api_;
+    tsr_cl_comm_t *const comm_;
+    int32_t rank_ = -1, size_ = 0;
+  };
+
+  bool complete(std::string &why) const {
+    const char *missing = nullptr;
+    if (!TSR_HAS(api_, tsr_collective_api_t, version_minor))
+      missing = "its version";
+    else if (api_->version_major != TSR_COLLECTIVE_API_MAJOR)
+      missing = "interface version 1";
+    else if (!TSR_HAS(api_, tsr_collective_api_t, comm_create) || !api_->comm_create)
+      missing = "comm_create";
+    else if (!TSR_HAS(api_, tsr_collective_api_t, comm_destroy) || !api_->comm_destroy)
+      missing = "comm_destroy";
+    else if (!TSR_HAS(api_, tsr_collective_api_t, comm_info) || !api_->comm_info)
+      missing = "comm_info";
+    else if (!TSR_HAS(api_, tsr_collective_api_t, run) || !api_->run)
+      missing = "run";
+    if (missing) why = std::string("the plugin's table of collectives lacks ") + missing;
+    return !missing;
+  }
+
+  const tsr_collective_api_t *const api_;
+  const tsr_host_info_t *const host_;
+};
+
+} // namespace tessera
