@@ -19,25 +19,10 @@ std::unique_ptr<llvm::TargetMachine> machineFor(const LlvmTarget &target, std::s
   llvm::TargetOptions options;
   // Contraction happens only where the code generator wrote an fma.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  std::unique_ptr<llvm::TargetMachine> machine(
-      t->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_, std::nullopt,
-                             llvm::CodeGenOptLevel::Aggressive));
+  std::unique_ptr<llvm::TargetMachine> machine(t->createTargetMachine(
+      triple, target.cpu, target.features, options, llvm::Reloc::PIC_, std::nullopt, target.effort));
   if (!machine) why = "LLVM has no code generator for " + target.triple;
   return machine;
-}
-
-void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager lam;
-  llvm::FunctionAnalysisManager fam;
-  llvm::CGSCCAnalysisManager cam;
-  llvm::ModuleAnalysisManager mam;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(mam);
-  builder.registerCGSCCAnalyses(cam);
-  builder.registerFunctionAnalyses(fam);
-  builder.registerLoopAnalyses(lam);
-  builder.crossRegisterProxies(lam, fam, cam, mam);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, mam);
 }
 
 /// The first function that is called but exists nowhere; empty when there is none.
@@ -60,6 +45,22 @@ void collect(const llvm::DiagnosticInfo *info, void *context) {
 
 } // namespace
 
+void optimise(llvm::Module &module, llvm::TargetMachine &machine, llvm::StringRef text) {
+  llvm::LoopAnalysisManager lam;
+  llvm::FunctionAnalysisManager fam;
+  llvm::CGSCCAnalysisManager cam;
+  llvm::ModuleAnalysisManager mam;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(mam);
+  builder.registerCGSCCAnalyses(cam);
+  builder.registerFunctionAnalyses(fam);
+  builder.registerLoopAnalyses(lam);
+  builder.crossRegisterProxies(lam, fam, cam, mam);
+  llvm::ModulePassManager passes;
+  llvm::cantFail(builder.parsePassPipeline(passes, text));
+  passes.run(module, mam);
+}
+
 bool emitFile(mlir::ModuleOp module, const LlvmTarget &target, llvm::CodeGenFileType type, std::string &bytes,
               std::string &why) {
   std::unique_ptr<llvm::TargetMachine> machine = machineFor(target, why);
@@ -80,7 +81,8 @@ bool emitFile(mlir::ModuleOp module, const LlvmTarget &target, llvm::CodeGenFile
     f.addFnAttr("target-features", target.features);
   }
   if (target.prepare) target.prepare(*ir);
-  optimise(*ir, *machine);
+  optimise(*ir, *machine, target.passes);
+  if (target.finish) target.finish(*ir);
   if (std::string symbol = unresolved(*ir, target); !symbol.empty()) {
     why = "the code calls '" + symbol + "', which no library of " + target.triple + " defines";
     return false;
@@ -88,7 +90,7 @@ bool emitFile(mlir::ModuleOp module, const LlvmTarget &target, llvm::CodeGenFile
   llvm::SmallVector<char, 0> file;
   llvm::raw_svector_ostream stream(file);
   llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, type)) {
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/!target.verify)) {
     why = "LLVM cannot emit this kind of file for " + target.triple;
     return false;
   }

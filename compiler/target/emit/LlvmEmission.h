@@ -3,12 +3,14 @@
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/CodeGen.h"
 #include <string>
 #include <string_view>
 
 namespace llvm {
 class Module;
+class TargetMachine;
 } // namespace llvm
 
 namespace tessera::emit {
@@ -19,9 +21,19 @@ struct LlvmTarget {
   /// Sees the module before it is optimised: module flags, attributes of functions.
   llvm::function_ref<void(llvm::Module &)> prepare = nullptr;
   /// A declaration that the linker or the driver resolves; every other one that is still called after
-  /// optimisation is an error, since no target here has a run-time library.
+  /// optimisation is an error, since no GPU has a run-time library.
   llvm::function_ref<bool(std::string_view symbol)> mayCall = nullptr;
+  /// LLVM's text of the passes, and how hard the code generator tries.
+  llvm::StringRef passes = "default<O3>";
+  llvm::CodeGenOptLevel effort = llvm::CodeGenOptLevel::Aggressive;
+  /// Sees the module after it was optimised.
+  llvm::function_ref<void(llvm::Module &)> finish = nullptr;
+  /// Whether LLVM checks its own work around code generation.
+  bool verify = true;
 };
+
+/// Runs LLVM's `passes` on the module, which must be well-formed text.
+void optimise(llvm::Module &, llvm::TargetMachine &, llvm::StringRef passes);
 
 /// Compiles the module's functions; `bytes` receives assembly text or an object file. Arithmetic is as
 /// written: nothing is contracted, no function is approximated. False with the reason, LLVM's own words

@@ -1,16 +1,11 @@
 #include "plugins/cpu/codegen/Target.h"
-#include "mlir/Target/LLVMIR/Dialect/All.h"
-#include "mlir/Target/LLVMIR/Export.h"
+#include "compiler/target/emit/LlvmEmission.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Support/raw_ostream.h"
-#include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include <mutex>
 
@@ -38,19 +33,6 @@ void initializeOnce() {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
   });
-}
-
-std::unique_ptr<llvm::TargetMachine> machineFor(const CpuTarget &target, std::string &why) {
-  initializeOnce();
-  llvm::Triple triple(target.triple);
-  const llvm::Target *t = llvm::TargetRegistry::lookupTarget(triple, why);
-  if (!t) return nullptr;
-  llvm::TargetOptions options;
-  // Contraction happens only where the code generator wrote an fma.
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(t->createTargetMachine(triple, target.cpu, target.features,
-                                                                     options, llvm::Reloc::PIC_, std::nullopt,
-                                                                     llvm::CodeGenOptLevel::Default));
 }
 
 /// The lane a constant mask leaves, if it is one only.
@@ -87,59 +69,26 @@ void storeSingleLanes(llvm::Module &module) {
       }
 }
 
-/// LLVM IR of the module, optimised for the target.
-std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module, const CpuTarget &target,
-                                        llvm::TargetMachine &machine, llvm::LLVMContext &context,
-                                        std::string &why) {
-  std::unique_ptr<llvm::Module> ir = mlir::translateModuleToLLVMIR(module, context, "tessera");
-  if (!ir) {
-    why = "the LLVM dialect module does not translate to LLVM IR";
-    return nullptr;
-  }
-  ir->setDataLayout(machine.createDataLayout());
-  ir->setTargetTriple(machine.getTargetTriple());
-  for (llvm::Function &f : *ir) {
-    if (f.isDeclaration()) continue;
-    f.addFnAttr("target-cpu", target.cpu);
-    f.addFnAttr("target-features", target.features);
-    // The vector width the kernel was cut for, also where the optimiser vectorises loops over lanes.
-    f.addFnAttr("prefer-vector-width", std::to_string(target.vectorBytes * 8));
-    f.addFnAttr("min-legal-vector-width", std::to_string(target.vectorBytes * 8));
-  }
-  llvm::LoopAnalysisManager lam;
-  llvm::FunctionAnalysisManager fam;
-  llvm::CGSCCAnalysisManager cam;
-  llvm::ModuleAnalysisManager mam;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(mam);
-  builder.registerCGSCCAnalyses(cam);
-  builder.registerFunctionAnalyses(fam);
-  builder.registerLoopAnalyses(lam);
-  builder.crossRegisterProxies(lam, fam, cam, mam);
-  llvm::ModulePassManager passes;
-  llvm::cantFail(builder.parsePassPipeline(passes, kOptimizations));
-  passes.run(*ir, mam);
-  storeSingleLanes(*ir);
-  return ir;
-}
-
 bool emitFile(mlir::ModuleOp module, const CpuTarget &target, llvm::CodeGenFileType type, std::string &out,
               std::string &why) {
-  auto machine = machineFor(target, why);
-  if (!machine) return false;
-  llvm::LLVMContext context;
-  auto ir = translate(module, target, *machine, context, why);
-  if (!ir) return false;
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true)) {
-    why = "LLVM cannot emit this kind of file for " + target.triple;
-    return false;
-  }
-  passes.run(*ir);
-  out.assign(bytes.begin(), bytes.end());
-  return true;
+  initializeOnce();
+  emit::LlvmTarget llvmTarget{target.triple, target.cpu, target.features};
+  // The vector width the kernel was cut for, also where the optimiser vectorises loops over lanes.
+  auto setWidth = [bits = std::to_string(target.vectorBytes * 8)](llvm::Module &ir) {
+    for (llvm::Function &f : ir) {
+      if (f.isDeclaration()) continue;
+      f.addFnAttr("prefer-vector-width", bits);
+      f.addFnAttr("min-legal-vector-width", bits);
+    }
+  };
+  auto anything = [](std::string_view) { return true; }; // the linker looks for it
+  llvmTarget.prepare = setWidth;
+  llvmTarget.mayCall = anything;
+  llvmTarget.passes = kOptimizations;
+  llvmTarget.effort = llvm::CodeGenOptLevel::Default;
+  llvmTarget.finish = storeSingleLanes;
+  llvmTarget.verify = false; // which takes longer than some passes
+  return emit::emitFile(module, llvmTarget, type, out, why);
 }
 
 } // namespace
