@@ -1,5 +1,6 @@
 #include "plugins/ptx/codegen/Target.h"
 #include "compiler/target/emit/LlvmEmission.h"
+#include "compiler/target/gpu/CoordinateOp.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "llvm/IR/Module.h"
@@ -45,20 +46,13 @@ public:
   }
 
   Value emitId(ImplicitLocOpBuilder &b, gpu::Id id, unsigned dim, int64_t bound) const override {
-    Type i32 = b.getI32Type();
-    auto range = LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, bound);
-    auto make = [&]<typename X, typename Y, typename Z>() -> Value {
-      if (dim == 0) return X::create(b, i32, range);
-      if (dim == 1) return Y::create(b, i32, range);
-      return Z::create(b, i32, range);
-    };
     switch (id) {
     case gpu::Id::Thread:
-      return make.operator()<NVVM::ThreadIdXOp, NVVM::ThreadIdYOp, NVVM::ThreadIdZOp>();
+      return gpu::coordinateOp<NVVM::ThreadIdXOp, NVVM::ThreadIdYOp, NVVM::ThreadIdZOp>(b, dim, bound);
     case gpu::Id::Block:
-      return make.operator()<NVVM::BlockIdXOp, NVVM::BlockIdYOp, NVVM::BlockIdZOp>();
+      return gpu::coordinateOp<NVVM::BlockIdXOp, NVVM::BlockIdYOp, NVVM::BlockIdZOp>(b, dim, bound);
     case gpu::Id::GridSize:
-      return make.operator()<NVVM::GridDimXOp, NVVM::GridDimYOp, NVVM::GridDimZOp>();
+      return gpu::coordinateOp<NVVM::GridDimXOp, NVVM::GridDimYOp, NVVM::GridDimZOp>(b, dim, bound);
     }
     llvm_unreachable("all coordinates are listed");
   }

@@ -1,6 +1,7 @@
 #include "plugins/rocm/codegen/Target.h"
 #include "compiler/target/emit/Linker.h"
 #include "compiler/target/emit/LlvmEmission.h"
+#include "compiler/target/gpu/CoordinateOp.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
 #include "llvm/IR/Module.h"
@@ -37,18 +38,11 @@ public:
   }
 
   Value emitId(ImplicitLocOpBuilder &b, gpu::Id id, unsigned dim, int64_t bound) const override {
-    Type i32 = b.getI32Type();
-    auto range = LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, bound);
-    auto make = [&]<typename X, typename Y, typename Z>() -> Value {
-      if (dim == 0) return X::create(b, i32, range);
-      if (dim == 1) return Y::create(b, i32, range);
-      return Z::create(b, i32, range);
-    };
     switch (id) {
     case gpu::Id::Thread:
-      return make.operator()<ROCDL::ThreadIdXOp, ROCDL::ThreadIdYOp, ROCDL::ThreadIdZOp>();
+      return gpu::coordinateOp<ROCDL::ThreadIdXOp, ROCDL::ThreadIdYOp, ROCDL::ThreadIdZOp>(b, dim, bound);
     case gpu::Id::Block:
-      return make.operator()<ROCDL::BlockIdXOp, ROCDL::BlockIdYOp, ROCDL::BlockIdZOp>();
+      return gpu::coordinateOp<ROCDL::BlockIdXOp, ROCDL::BlockIdYOp, ROCDL::BlockIdZOp>(b, dim, bound);
     case gpu::Id::GridSize:
       return emitGridSize(b, dim);
     }
