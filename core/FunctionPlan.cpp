@@ -139,6 +139,13 @@ std::shared_ptr<FunctionPlan::Instance> FunctionPlan::build(const LaunchPlan &ow
   for (size_t i = 0; i < own.argumentCount(); ++i)
     instance->tensorBytes.push_back(own.tensorBytes(i, values));
 
+  for (const Check &c : checks_) {
+    int64_t value;
+    if (!evaluate(c.expression, slots.data(), value, why)) return nullptr;
+    if (value >= 0) continue;
+    why = c.says + ": '" + expressionTexts_[c.expression] + "' is " + std::to_string(value);
+    return nullptr;
+  }
   std::vector<int64_t> bytes(buffers_.size());
   for (size_t i = 0; i < buffers_.size(); ++i)
     if (!bufferBytes(buffers_[i], slots.data(), bytes[i], why)) return nullptr;

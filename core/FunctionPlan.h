@@ -67,6 +67,10 @@ private:
     uint32_t index = 0;    // of the parameter, the buffer, the expression
     uint64_t constant = 0; // the bits of a literal
   };
+  struct Check {
+    uint32_t expression;
+    std::string says;
+  };
   struct Step {
     StepKernel kernel;
     std::vector<Argument> arguments;
@@ -98,6 +102,7 @@ private:
   std::vector<IndexExpr> expressions_;
   std::vector<std::string> expressionTexts_;
   std::vector<Buffer> buffers_;
+  std::vector<Check> checks_;
   std::vector<Lifetime> lifetimes_;
   std::vector<Step> steps_;
   std::vector<uint32_t> key_; // parameters that an Instance depends on

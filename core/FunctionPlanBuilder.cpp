@@ -39,6 +39,11 @@ public:
       }
       plan_.buffers_.push_back(std::move(buffer));
     }
+    for (const PlanCheck &c : function_.plan->checks) {
+      Check check{0, c.says};
+      if (!addExpression(c.value, check.expression, why)) return false;
+      plan_.checks_.push_back(std::move(check));
+    }
     plan_.lifetimes_ = lifetimes(*function_.plan);
     for (const PlanStep &step : function_.plan->steps)
       if (!addStep(step, why)) {

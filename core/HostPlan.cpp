@@ -23,12 +23,15 @@ public:
   }
 
   HostPlan read(const YAML::Node &node) {
-    checkMap(node, "plan", {"buffers", "steps"});
+    checkMap(node, "plan", {"buffers", "checks", "steps"});
     if (!node["steps"]) reject(node, "plan", "steps are missing");
     HostPlan plan;
     if (node["buffers"])
       for (const YAML::Node &entry : asList(node["buffers"], "plan.buffers", kMaxSteps))
         plan.buffers.push_back(readBuffer(entry));
+    if (node["checks"])
+      for (const YAML::Node &entry : asList(node["checks"], "plan.checks", kMaxSteps))
+        plan.checks.push_back(readCheck(entry));
     for (const YAML::Node &entry : asList(node["steps"], "plan.steps", kMaxSteps))
       plan.steps.push_back(readStep(entry, "plan.steps[" + std::to_string(plan.steps.size()) + "]"));
     for (const PlanBuffer &b : plan.buffers)
@@ -55,6 +58,16 @@ private:
       if (std::string why; !isExpression(dim, why))
         reject(node["dims"], key + ".dims", "'" + dim + "': " + why);
     return b;
+  }
+
+  PlanCheck readCheck(const YAML::Node &node) {
+    checkMap(node, "plan.checks", {"value", "says"});
+    for (const char *name : {"value", "says"})
+      if (!node[name]) reject(node, "plan.checks", std::string(name) + " is missing");
+    PlanCheck c{asText(node["value"], "plan.checks.value"), asText(node["says"], "plan.checks.says")};
+    if (std::string why; !isExpression(c.value, why))
+      reject(node["value"], "plan.checks.value", "'" + c.value + "': " + why);
+    return c;
   }
 
   PlanStep readStep(const YAML::Node &node, const std::string &key) {
@@ -106,7 +119,15 @@ void writePlan(YAML::Emitter &out, const HostPlan &plan) {
     out << YAML::Flow << YAML::BeginMap << YAML::Key << "name" << YAML::Value << b.name << YAML::Key
         << "dtype" << YAML::Value << name(b.dtype) << YAML::Key << "dims" << YAML::Value << YAML::Flow
         << b.dims << YAML::EndMap;
-  out << YAML::EndSeq << YAML::Key << "steps" << YAML::Value << YAML::BeginSeq;
+  out << YAML::EndSeq;
+  if (!plan.checks.empty()) {
+    out << YAML::Key << "checks" << YAML::Value << YAML::BeginSeq;
+    for (const PlanCheck &c : plan.checks)
+      out << YAML::Flow << YAML::BeginMap << YAML::Key << "value" << YAML::Value << c.value << YAML::Key
+          << "says" << YAML::Value << c.says << YAML::EndMap;
+    out << YAML::EndSeq;
+  }
+  out << YAML::Key << "steps" << YAML::Value << YAML::BeginSeq;
   for (const PlanStep &step : plan.steps)
     out << YAML::Flow << YAML::BeginMap << YAML::Key << "kernel" << YAML::Value << step.kernel << YAML::Key
         << "args" << YAML::Value << YAML::Flow << step.args << YAML::EndMap;

@@ -13,6 +13,8 @@
 //   plan:
 //     buffers:                     # temporaries; dims are expressions, [] is one element
 //       - {name: t0, dtype: f32, dims: [M, "4*D"]}
+//     checks:                      # of the dims of a call: what has to be 0 or more, and what is wrong else
+//       - {value: "M - 2", says: "0:2 is outside a dim of M of 'x' [M, D]"}
 //     steps:
 //       - {kernel: mlp.g0, args: [x, t0, M, "4*D", D]}    # one per parameter of that kernel, D15 order
 //       - {kernel: mlp.g1, args: [t0, result, scale, M, D, "4*D"]}
@@ -45,8 +47,13 @@ struct PlanStep {
   std::vector<std::string> args;
 };
 
+struct PlanCheck {
+  std::string value, says;
+};
+
 struct HostPlan {
   std::vector<PlanBuffer> buffers;
+  std::vector<PlanCheck> checks;
   std::vector<PlanStep> steps; // in stream order
 };
 

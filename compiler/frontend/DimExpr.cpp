@@ -20,6 +20,13 @@ std::optional<int64_t> DimExpr::constant() const {
   return isConstant() ? std::optional(terms_.begin()->second) : std::nullopt;
 }
 
+bool DimExpr::isNeverNegative() const {
+  return std::ranges::all_of(terms_, [](const auto &term) {
+    auto isSymbol = [](const std::string &factor) { return factor.find('(') == std::string::npos; };
+    return term.second > 0 && std::ranges::all_of(term.first, isSymbol);
+  });
+}
+
 /// Highest degree first; a term in front that is not negative, where there is one.
 std::string DimExpr::text() const {
   if (terms_.empty()) return "0";

@@ -19,6 +19,8 @@ public:
   bool isConstant() const { return terms_.empty() || (terms_.size() == 1 && terms_.begin()->first.empty()); }
   std::optional<int64_t> constant() const;
   bool isOne() const { return constant() == 1; }
+  /// At least 0 whatever the symbols are, as far as the signs of the terms show.
+  bool isNeverNegative() const;
   bool operator==(const DimExpr &) const = default;
 
   std::string text() const; // "64", "4*D", "M + N - 1"

@@ -97,6 +97,8 @@ std::string dump(const GraphFunction &f) {
     out += "  uses " + k.name + "\n";
   for (size_t i = 0; i < f.values.size(); ++i)
     put(out, f, i);
+  for (const GraphFunction::Check &c : f.checks)
+    out += "  check " + c.value + "\n";
   for (const GraphFunction::Output &o : f.outputs) {
     const GraphValue &v = f.values[static_cast<size_t>(o.value)];
     out += "  return " + f.params[static_cast<size_t>(o.param)].name + " = " +

@@ -36,6 +36,17 @@ bool Elaborator::graphAxes(const Value &v, Range loc, size_t rank, std::vector<i
   return false;
 }
 
+bool Elaborator::graphRequire(const DimExpr &value, Code code, const std::string &says, Range loc) {
+  if (value.constant().value_or(0) < 0) {
+    fail(code, loc, says);
+    return false;
+  }
+  auto isSame = [text = value.text()](const GraphFunction::Check &c) { return c.value == text; };
+  if (!value.isNeverNegative() && std::ranges::none_of(graph_->out.checks, isSame))
+    graph_->out.checks.push_back({value.text(), says});
+  return true;
+}
+
 /// A tuple of extents; a single integer counts as one. -1 is left for the caller.
 bool Elaborator::graphShape(const Value &v, Range loc, Dims &out) {
   if (v.isError()) return false;
@@ -159,6 +170,8 @@ Value Elaborator::graphBroadcastTo(Value v, const Dims &dims, Range loc) {
   if (!fits)
     return fail(Code::E_SHAPE, loc, graphName(v) + " does not broadcast to " + dimsText(dims),
                 "shapes are aligned at their last axis; insert axes with x[:, None]");
+  for (const DimExpr &d : dims)
+    if (!graphRequire(d, Code::E_SHAPE, "an extent cannot be " + d.text(), loc)) return Value::error();
   int node = graphNode(v, loc);
   return graphValue(GraphOp::Broadcast, v.dtype, dims, loc, {node});
 }
@@ -225,7 +238,8 @@ Value Elaborator::graphSplit(GraphArguments &a, Range loc) {
     int node = graphNode(v, loc);
     Value r = graphValue(GraphOp::Slice, v.dtype, dims, loc, {node});
     std::optional<DimExpr> start = multiply(*part, DimExpr(i));
-    if (r.isError() || !start) return Value::error();
+    if (r.isError()) return r;
+    if (!start) return fail(Code::E_SHAPE, loc, "a part starts too far behind for 64 bits");
     graphLast().texts.assign(dims.size(), "0");
     graphLast().texts[at] = start->text();
     items.push_back(std::move(r));
@@ -239,12 +253,16 @@ Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
   Dims box, kept; // before and behind the removal of indexed axes
   std::vector<std::string> starts;
   bool boxed = false;
+  auto fromEnd = [&](std::optional<DimExpr> d, const DimExpr &extent, Range loc) {
+    if (!d || d->constant().value_or(0) >= 0) return d;
+    d = add(extent, *d);
+    if (!d) fail(Code::E_INDEX, loc, extent.text() + " less this is too long an expression");
+    return d;
+  };
   auto bound = [&](const ast::Expr *at, const DimExpr &otherwise,
                    const DimExpr &extent) -> std::optional<DimExpr> {
     if (!at) return otherwise;
-    std::optional<DimExpr> d = graphDimOf(evaluate(*at), at->loc, "a bound");
-    if (d && d->isConstant() && *d->constant() < 0) return add(extent, *d);
-    return d;
+    return fromEnd(graphDimOf(evaluate(*at), at->loc, "a bound"), extent, at->loc);
   };
   for (size_t i = 1; i < e.items.size(); ++i) {
     const ast::Expr &item = *e.items[i];
@@ -260,12 +278,16 @@ Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
       if (index.isGraph())
         return fail(Code::E_INDEX, item.loc, "a tensor cannot index another",
                     "rows by number are ts.embedding(table, ids)");
-      std::optional<DimExpr> at = graphDimOf(index, item.loc, "an index");
-      if (at && at->isConstant() && *at->constant() < 0) at = add(extent, *at);
+      std::optional<DimExpr> at = fromEnd(graphDimOf(index, item.loc, "an index"), extent, item.loc);
       if (!at) return Value::error();
-      if (at->isConstant() && extent.isConstant() &&
-          (*at->constant() < 0 || *at->constant() >= *extent.constant()))
-        return fail(Code::E_INDEX, item.loc, "index " + at->text() + " is outside a dim of " + extent.text());
+      std::optional<DimExpr> rest = subtract(extent, *at), behind = rest ? subtract(*rest, 1) : std::nullopt;
+      if (!behind) return fail(Code::E_INDEX, item.loc, "this index is too long an expression");
+      for (const DimExpr &distance : {*at, *behind})
+        if (!graphRequire(distance, Code::E_INDEX,
+                          "index " + at->text() + " is outside a dim of " + extent.text() + " of " +
+                              graphName(v),
+                          item.loc))
+          return Value::error();
       starts.push_back(at->text());
       box.push_back(DimExpr(1));
       boxed = true;
@@ -280,15 +302,15 @@ Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
     }
     std::optional<DimExpr> lo = bound(item.items[0].get(), DimExpr(0), extent);
     std::optional<DimExpr> hi = bound(item.items[1].get(), extent, extent);
-    std::optional<DimExpr> length = lo && hi ? subtract(*hi, *lo) : std::nullopt;
-    if (!length) return Value::error();
-    bool inside = true; // as far as constants show
-    for (const std::optional<DimExpr> &rest : {lo, std::optional(*length), subtract(extent, *hi)})
-      inside &= rest && rest->constant().value_or(0) >= 0;
-    if (!inside)
-      return fail(Code::E_SLICE, item.loc,
-                  lo->text() + ":" + hi->text() + " is outside a dim of " + extent.text() + " of " +
-                      graphName(v));
+    if (!lo || !hi) return Value::error();
+    std::optional<DimExpr> length = subtract(*hi, *lo), behind = subtract(extent, *hi);
+    if (!length || !behind) return fail(Code::E_SLICE, item.loc, "these bounds are too long expressions");
+    for (const DimExpr &distance : {*lo, *length, *behind})
+      if (!graphRequire(distance, Code::E_SLICE,
+                        lo->text() + ":" + hi->text() + " is outside a dim of " + extent.text() + " of " +
+                            graphName(v),
+                        item.loc))
+        return Value::error();
     boxed |= *length != extent;
     starts.push_back(lo->text());
     box.push_back(*length);
@@ -313,7 +335,8 @@ Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
 Value Elaborator::graphMake(const BuiltinInfo &b, GraphArguments &a, Range loc) {
   if (b.id == Builtin::Arange) {
     std::optional<DimExpr> n = graphDimOf(a[0], a.loc(0), "the length of 'arange'");
-    if (!n) return Value::error();
+    if (!n || !graphRequire(*n, Code::E_SHAPE, "the length of 'arange' cannot be " + n->text(), a.loc(0)))
+      return Value::error();
     Value r = graphValue(GraphOp::Iota, DType::I32, {*n}, loc);
     if (!r.isError()) graphLast().ints = {0};
     return r;
@@ -334,8 +357,6 @@ Value Elaborator::graphMake(const BuiltinInfo &b, GraphArguments &a, Range loc) 
     t = strengthen(fill).dtype;
   }
   if (!ok || fill.isError()) return Value::error();
-  for (const DimExpr &d : dims)
-    if (d.constant().value_or(0) < 0) return fail(Code::E_SHAPE, a.loc(0), "an extent cannot be " + d.text());
   if (!isFull && !isFloat(t)) fill = Value::integer(0, t, false);
   if (fill.dtype != t && (!fill.weak || (isFloat(fill.dtype) && !isFloat(t))))
     return fail(Code::E_TYPE_MIX, loc,

@@ -306,6 +306,8 @@ private:
   Value graphSlice(Value, const ast::Expr &);
   Value graphMake(const BuiltinInfo &, GraphArguments &, Range);
   bool graphShape(const Value &, Range, std::vector<DimExpr> &);
+  /// False with an error when `value` is known to be negative; what only a call knows, it checks.
+  bool graphRequire(const DimExpr &value, Code, const std::string &says, Range);
   std::optional<int64_t> graphAxis(const Value &, Range, size_t rank);
   bool graphAxes(const Value &, Range, size_t rank, std::vector<int64_t> &);
 

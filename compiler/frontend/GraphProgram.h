@@ -70,6 +70,11 @@ struct GraphFunction {
     int param = -1, value = -1;
   };
   std::vector<Output> outputs;
+  /// What a call has to check about its dims: an index expression that is 0 or more.
+  struct Check {
+    std::string value, says; // "N - K", "0:K is outside a dim of N of 'x' [N]"
+  };
+  std::vector<Check> checks;
   std::vector<Kernel> kernels; // instances of the user's kernels; each has a name of its own
 };
 

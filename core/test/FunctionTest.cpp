@@ -70,6 +70,18 @@ TEST_F(Function, ItsOwnArgumentsAreChecked) {
   EXPECT_TRUE(lastErrorHas("argument 3 (M): a dim cannot be negative, found -1"));
 }
 
+TEST_F(Function, DimsThatFailACheckAreRefused) {
+  std::string yaml = kFourfoldYaml;
+  size_t at = yaml.find("  steps:");
+  ASSERT_NE(at, std::string::npos);
+  yaml.insert(at, "  checks: [{value: M - D, says: \"0:D is outside a dim of M of 'x' [M, D]\"}]\n");
+  auto f = function(yaml.c_str());
+  auto *x = alloc<float>(64), *y = alloc<float>(64);
+  ASSERT_OK(launch(f, nullptr, x, y, 1.0f, int64_t{8}, int64_t{8}));
+  EXPECT_EQ(launch(f, nullptr, x, y, 1.0f, int64_t{3}, int64_t{7}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("function fourfold: 0:D is outside a dim of M of 'x' [M, D]: 'M - D' is -4"));
+}
+
 TEST_F(Function, TheWorkspaceIsWhatWasPlanned) {
   auto f = function(kFourfoldYaml);
   auto *x = alloc<float>(256), *y = alloc<float>(256);

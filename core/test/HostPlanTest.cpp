@@ -68,6 +68,26 @@ TEST(HostPlan, WritingAndReadingGivesTheSame) {
   EXPECT_EQ(again.plan->buffers[0].dims[1], "4*D");
 }
 
+TEST(HostPlan, ChecksAreReadAndWritten) {
+  KernelMetadata m = parsed("{name: f, target: cpu, numerics: fast, params: [], plan: {steps: [], checks: "
+                            "[{value: 3 - 4, says: \"index: 'x'\"}]}}");
+  ASSERT_EQ(m.plan->checks.size(), 1u);
+  KernelMetadata again = parsed(m.toYaml());
+  ASSERT_EQ(again.plan->checks.size(), 1u);
+  EXPECT_EQ(again.plan->checks[0].value, "3 - 4");
+  EXPECT_EQ(again.plan->checks[0].says, "index: 'x'");
+}
+
+TEST(HostPlan, RejectsChecks) {
+  auto errorOf = [](const std::string &check) {
+    return errorWith("  steps:", "  checks: [" + check + "]\n  steps:");
+  };
+  EXPECT_EQ(errorOf("{value: M}"), "line 16: plan.checks: says is missing");
+  EXPECT_EQ(errorOf("{says: no}"), "line 16: plan.checks: value is missing");
+  EXPECT_EQ(errorOf("{value: M, says: no, line: 3}"), "line 16: plan.checks: unknown key 'line'");
+  EXPECT_EQ(errorOf("{value: K, says: no}"), "line 16: plan.checks.value: 'K': unknown name 'K' at column 1");
+}
+
 TEST(HostPlan, SmallestDocument) {
   KernelMetadata m = parsed("{name: f, target: cpu, numerics: strict, params: [], plan: {steps: []}}");
   ASSERT_TRUE(m.plan);

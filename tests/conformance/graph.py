@@ -310,6 +310,11 @@ def doubled(x: ts.Tensor["P", ts.f32]) -> ts.Tensor["P", ts.f32]:
         x[i] = 2.0 * x[i]
     return x
 
+@ts.kernel
+def shifted(x: ts.Tensor["P", ts.f32], y: ts.Tensor["P", ts.f32], a: ts.i8, b: ts.u8):
+    for p in ts.tile.parallel(0, P, 16):
+        y[p:p+16] = x[p:p+16] + ts.tile.cast(a, ts.f32) + ts.tile.cast(b, ts.f32)
+
 def square(v):
     return v * v
 
@@ -333,6 +338,8 @@ def calls():
     yield function("graph/call/in-place", x | y, "scaled(x, y, 2.0)", lambda x, y: {"y": scaled(x, y, 2.0)}, MATRICES, before=KERNELS)
     yield function("graph/call/scalar", x | y | {"s": (None, "f32")}, "t = x + 0.0\nscaled(y, t, s)\nreturn t", lambda x, y, s: scaled(y, x, s), MATRICES,
                    before=KERNELS, scalars={"s": -1.5})
+    yield function("graph/call/bytes", {"x": (("N",), "f32")}, "y = ts.zeros((N,))\nshifted(x, y, -5, 200)\nreturn y",
+                   lambda x: g.binary("add", g.binary("add", x, g.exact("f32", -5)), g.exact("f32", 200)), MATRICES[2:], before=KERNELS)
     yield function("graph/call/function", x | w, "return inner(x, w) + 1.0", lambda x, w: g.binary("add", inner(x, w), g.exact("f32", 1)), MATRICES[2:], before=KERNELS)
     yield function("graph/call/loop", x, "for i in range(3):\n    x = square(x) * 0.5\nreturn x",
                    lambda x: [x := g.binary("mul", g.binary("mul", x, x), g.exact("f32", 0.5)) for _ in range(3)][-1], MATRICES, before=KERNELS)

@@ -223,6 +223,9 @@ private:
     bool empty = false, fits = true;
     for (const std::string &dim : p.dims) {
       auto extent = dims_.extent(dim);
+      if (extent && *extent < 0)
+        return error("E_DIM_NEGATIVE",
+                     fmt::format("a dim of {} is {}, which is {} here", p.name, dim, *extent));
       bound.shape.push_back(extent.value_or(0));
       empty |= extent == 0;
       fits = fits && extent && (*extent == 0 || !__builtin_mul_overflow(elements, *extent, &elements));

@@ -48,6 +48,8 @@ constexpr CodeText toolCodes[] = {
     {"E_DIM_UNKNOWN", "the kernel has no such symbolic dim",
      "--dim names a symbol of the kernel's annotations."},
     {"E_DIM_MISSING", "a symbolic dim has no value", "No input carries it. Give it with --dim NAME=VALUE."},
+    {"E_DIM_NEGATIVE", "a dim of a result would be negative",
+     "It follows from the inputs' dims as the message says: x[K:] of an x of N elements has N - K."},
     {"E_SCALAR_VALUE", "a scalar's value does not fit its dtype",
      "Integers are decimal and within the dtype's range; bools are true or false; floats also take inf and "
      "nan."},

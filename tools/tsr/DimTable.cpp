@@ -39,7 +39,8 @@ std::optional<int64_t> DimTable::extent(const std::string &dim) const {
     return parseInt(dim, product) ? std::optional(product) : derived(dim);
   for (const std::string &factor : factorsOf(dim)) {
     auto value = factor.empty() ? std::nullopt : extent(factor);
-    if (!value || __builtin_mul_overflow(product, *value, &product)) return std::nullopt;
+    if (!value) return derived(dim); // "3*B*H" of a B*H whose factors have no value
+    if (__builtin_mul_overflow(product, *value, &product)) return std::nullopt;
   }
   return product;
 }
@@ -55,7 +56,7 @@ std::optional<int64_t> DimTable::derived(const std::string &dim) const {
   IndexExpr expr;
   std::string why;
   int64_t result = 0;
-  bool known = IndexExpr::parse(dim, names, expr, why) && expr.evaluate(values.data(), result) && result >= 0;
+  bool known = IndexExpr::parse(dim, names, expr, why) && expr.evaluate(values.data(), result);
   return known ? std::optional(result) : std::nullopt;
 }
 

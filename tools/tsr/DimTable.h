@@ -22,7 +22,7 @@ public:
 
   /// The extent a dim's text stands for: a number, a symbol, or a product of those ("B*H"), which is a symbol
   /// of its own but follows from its factors when those are known. Nothing when a value is missing or the
-  /// product overflows.
+  /// product overflows. A result's expression ("N - K") may be negative.
   std::optional<int64_t> extent(const std::string &dim) const;
 
   /// Checks that products agree with their factors, and fills products that only their factors gave a value

@@ -256,6 +256,8 @@ const std::vector<Case> &cases() {
       graph("E_AXIS", "z = ts.transpose(x, (0, 0))", "(0, 0)"),
       graph("E_SLICE", "z = x[0:4:2]", "2"),
       graph("E_SLICE", "z = x[5:2, :]", "5:2"),
+      graph("E_SLICE", "z = x[:, K + 1:]", "K + 1:"),
+      graph("E_SHAPE", "z = ts.broadcast_to(1.0, (3, 2 - 5))", "ts.broadcast_to(1.0, (3, 2 - 5))"),
       graph("E_INDEX", "z = x[0, 0, 0]", "x[0, 0, 0]"),
       graph("E_INDEX", "z = x[i]", "i"),
       graph("E_CONSTANT", "z = x.reshape(f)", "f"),

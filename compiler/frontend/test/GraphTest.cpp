@@ -75,6 +75,9 @@ TEST(Graph, Shapes) {
               HasSubstr(" : [2, M, K] f32"));
   EXPECT_THAT(of("return x[1:, K - 1]"), HasSubstr("slice(x) '1' 'K - 1' : [M - 1, 1] f32"));
   EXPECT_THAT(of("return x[1:, K - 1]"), HasSubstr("reshape(%6) : [M - 1] f32"));
+  EXPECT_THAT(of("return x[1:, K - 1]"), HasSubstr("  check M - 1\n  check K - 1\n"));
+  EXPECT_THAT(of("return x[:M, 0:K - K]"), testing::Not(HasSubstr("check")));
+  EXPECT_THAT(of("return ts.zeros((M - K,)), ts.arange(K - M)"), HasSubstr("  check M - K\n  check K - M\n"));
   EXPECT_THAT(of("return x[-1, None]"), HasSubstr("slice(x) 'M - 1' '0' : [1, K] f32"));
   EXPECT_EQ(of("return x[:, :]"), "  %6 = reshape(x) : [M, K] f32\n  return result = %6\n"); // a copy
   EXPECT_EQ(of("return x.astype(x.dtype)"), "  %6 = reshape(x) : [M, K] f32\n  return result = %6\n");

@@ -57,7 +57,8 @@ def Graph_FuncOp : Graph_Op<"func", [FunctionOpInterface, IsolatedFromAbove, Sin
     The arguments are the tensor parameters, then the scalar ones. A function written by a user also has `params`, as
     `schedule.kernel` has it (tensors, results, scalars, dims: the order of the ABI), and `returns`: for each returned
     value the name of the parameter it updates in place, or of the result it is.
-    `schedule.fusion = "none"` keeps every operation in a group of its own.
+    `schedule.fusion = "none"` keeps every operation in a group of its own. `graph.checks` lists what a call has to check
+    of its dims: `{value = "N - K", says = "0:K is outside a dim of N of 'x' [N]"}` refuses dims where the value is negative.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        DefaultValuedStrAttr<StrAttr, "standard">:$numerics,

@@ -40,6 +40,15 @@ Value GraphImporter::toTensor(Value value) {
 
 Value GraphImporter::tensorArg(const GraphValue &v, size_t i) { return toTensor(arg(v, i)); }
 
+ArrayAttr GraphImporter::describeChecks() {
+  SmallVector<Attribute> checks;
+  for (const GraphFunction::Check &c : function_.checks) {
+    checks.push_back(b_.getDictionaryAttr({b_.getNamedAttr("says", b_.getStringAttr(c.says)),
+                                           b_.getNamedAttr("value", b_.getStringAttr(c.value))}));
+  }
+  return b_.getArrayAttr(checks);
+}
+
 void GraphImporter::run(StringRef numerics) {
   OpBuilder::InsertionGuard guard(b_);
   Location loc = locationOf(function_.loc);
@@ -74,6 +83,7 @@ void GraphImporter::run(StringRef numerics) {
   state.addAttribute("returns", b_.getArrayAttr(returns));
   if (!function_.specialized.empty())
     state.addAttribute("specialized", describeInts(b_, function_.specialized));
+  if (!function_.checks.empty()) state.addAttribute("graph.checks", describeChecks());
   state.addRegion()->push_back(body);
   b_.create(state);
   b_.setInsertionPointToEnd(body);

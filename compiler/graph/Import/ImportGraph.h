@@ -24,6 +24,7 @@ private:
   mlir::Location locationOf(frontend::Range) const;
   TensorType typeOf(const std::vector<frontend::Dim> &, DType);
   mlir::Type typeOf(const frontend::Param &);
+  mlir::ArrayAttr describeChecks();
   /// Operand `i`; null where it was left out.
   Value arg(const GraphValue &, size_t i) const;
   /// The same as a tensor: a scalar becomes one of rank 0.

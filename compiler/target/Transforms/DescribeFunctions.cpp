@@ -23,6 +23,7 @@ public:
   LogicalResult run() {
     nameArguments();
     nameReturns();
+    if (failed(addChecks())) return failure();
     for (Operation &op : function_.getBody().front().without_terminator()) {
       if (auto launch = dyn_cast<graph::LaunchOp>(op)) {
         if (failed(addStep(launch))) return failure();
@@ -95,7 +96,21 @@ private:
     return name;
   }
 
-  static std::string literal(Attribute value) {
+  /// The dtypes of a kernel's scalars, in order: an i8 constant is a u8's where the kernel takes one.
+  static SmallVector<DType> scalarTypes(graph::LaunchOp launch) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(launch, launch.getKernelAttr());
+    auto params = kernel ? kernel->getAttrOfType<ArrayAttr>("params") : ArrayAttr();
+    SmallVector<DType> types;
+    if (!params) return types;
+    for (auto param : params.getAsRange<DictionaryAttr>()) {
+      auto kind = param.getAs<StringAttr>("kind"), dtype = param.getAs<StringAttr>("dtype");
+      if (!kind || kind.getValue() != "scalar") continue;
+      types.push_back(dtype ? parseDType(dtype.getValue()).value_or(DType::F32) : DType::F32);
+    }
+    return types;
+  }
+
+  static std::string literal(Attribute value, bool isUnsignedType) {
     if (auto real = dyn_cast<FloatAttr>(value)) {
       llvm::SmallString<32> text;
       const APFloat &number = real.getValue();
@@ -106,7 +121,8 @@ private:
     }
     auto integer = cast<IntegerAttr>(value);
     if (integer.getType().isInteger(1)) return integer.getValue().isZero() ? "false" : "true";
-    return std::to_string(integer.getInt());
+    return isUnsignedType ? std::to_string(integer.getValue().getZExtValue())
+                          : std::to_string(integer.getInt());
   }
 
   /// What a kernel of the function fell back to, the function did (decision D4); each said once.
@@ -118,6 +134,19 @@ private:
         metadata_.fallbacks.push_back(text.getValue().str());
   }
 
+  /// `graph.checks = [{says = "...", value = "N - K"}]`
+  LogicalResult addChecks() {
+    auto checks = function_->getAttrOfType<ArrayAttr>("graph.checks");
+    for (Attribute entry : checks ? checks.getValue() : ArrayRef<Attribute>()) {
+      auto check = dyn_cast<DictionaryAttr>(entry);
+      auto value = check ? check.getAs<StringAttr>("value") : StringAttr();
+      auto says = check ? check.getAs<StringAttr>("says") : StringAttr();
+      if (!value || !says) return function_.emitOpError("has a check without a value or what it says");
+      plan_.checks.push_back({value.str(), says.str()});
+    }
+    return success();
+  }
+
   /// Arguments in the order of the kernel's parameters: tensors, results, scalars, dims.
   LogicalResult addStep(graph::LaunchOp launch) {
     noteFallbacks(launch);
@@ -127,10 +156,14 @@ private:
       if (isa<graph::TensorType>(operand.getType())) step.args.push_back(nameOf(operand));
     for (auto [number, result] : llvm::enumerate(launch.getResults()))
       if (!updatedOperand(launch, static_cast<unsigned>(number))) step.args.push_back(nameOf(result));
+    SmallVector<DType> scalars = scalarTypes(launch);
+    size_t nextScalar = 0;
     for (Value operand : launch.getOperands()) {
       if (isa<graph::TensorType>(operand.getType())) continue;
+      bool isUnsignedType = nextScalar < scalars.size() && isUnsigned(scalars[nextScalar]);
+      ++nextScalar;
       if (auto constant = operand.getDefiningOp<arith::ConstantOp>())
-        step.args.push_back(literal(constant.getValue()));
+        step.args.push_back(literal(constant.getValue(), isUnsignedType));
       else if (auto dim = operand.getDefiningOp<graph::DimOp>())
         step.args.push_back(dim.getExpression().str());
       else

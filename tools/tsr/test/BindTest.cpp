@@ -158,6 +158,19 @@ TEST_F(BindTest, AsksForDimsNoInputCarries) {
   EXPECT_EQ(error(), "0 errors");
 }
 
+TEST_F(BindTest, ADimOfAResultMayNotBeNegative) {
+  signature_.params[2].dims = {"N - 100"};
+  EXPECT_THAT(error(), HasSubstr("E_DIM_NEGATIVE: a dim of "));
+}
+
+TEST_F(BindTest, AResultIsSizedByAProductWithoutFactors) {
+  signature_.params[0].dims[0] = "B*H";
+  signature_.dims[0] = "B*H";
+  signature_.params[2].dims = {"3*B*H"};
+  Binding b;
+  EXPECT_TRUE(bind(signature_, request_, b).empty());
+}
+
 TEST_F(BindTest, ProductsFollowFromTheirFactors) {
   signature_.params[2].dims = {"M*N", "2*K"};
   signature_.dims = {"M", "K", "N", "M*N"};
