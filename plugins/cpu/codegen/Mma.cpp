@@ -4,7 +4,7 @@
 // C[m x n] += A[m x K] * B[K x n]: the rows of A are read one element at a time and broadcast, a row of B as
 // n/lanes vectors, so that every step of k is m * n/lanes independent FMAs on accumulators that stay in
 // registers for the whole of K. Columns outermost: a panel of B is reused by all rows while it is in the near
-// cache.
+// cache. Each shape is a function of its own, which all products of that shape call.
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "plugins/cpu/codegen/Lowering.h"
 #include "llvm/Support/MathExtras.h"
@@ -20,19 +20,56 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
       !(element.isF32() || element.isF64() || element.isInteger(32)))
     return op.emitOpError() << "of " << a.element << " into " << element
                             << " is not implemented on cpu (TSR_UNIMPLEMENTED)";
-  int64_t rows = c.shape[0], columns = c.shape[1];
-  int64_t m = op.getFragment()->getM(), n = op.getFragment()->getN();
-  int64_t lanes = vectorBytes_ / (element.getIntOrFloatBitWidth() / 8);
   bool limited = !op.getLimits().empty(), fresh = target::isZeroTile(op.getAcc()) && !limited;
   if (!fresh) assign(op.getAcc(), c); // nothing to do when the planner put both in one place
+  func::FuncOp product = productFunction(a, b, c, *op.getFragment(), limited, fresh);
+  Vec<Value> arguments = {a.data, b.data, c.data};
+  for (Value limit : op.getLimits())
+    arguments.push_back(scalar(limit));
+  func::CallOp::create(b_, product, arguments);
+  return success();
+}
 
-  // Ends of rows, columns and depth: of the tile, or where its zeros begin.
+/// The function that computes products of these shapes, of which a module has one: programs repeat few shapes
+/// often, and no other operation is as much code.
+func::FuncOp KernelLowering::productFunction(Place a, Place b, Place c, tile::FragmentAttr fragment,
+                                             bool limited, bool fresh) {
+  std::string name;
+  llvm::raw_string_ostream(name) << "mma." << c.element << "." << c.shape[0] << "x" << c.shape[1] << "x"
+                                 << a.shape[1] << "." << fragment.getM() << "x" << fragment.getN()
+                                 << (limited ? ".limits" : fresh ? ".fresh" : "");
+  auto module = function_->getParentOfType<ModuleOp>();
+  if (auto known = module.lookupSymbol<func::FuncOp>(name)) return known;
+
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPoint(function_);
+  SmallVector<Type> inputs(3, LLVM::LLVMPointerType::get(b_.getContext()));
+  inputs.append(limited ? 3 : 0, b_.getIndexType());
+  auto function = func::FuncOp::create(b_, name, b_.getFunctionType(inputs, TypeRange()));
+  function.setPrivate();
+  // Objects of several kernels are linked into one image.
+  function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(b_.getContext(), LLVM::Linkage::Internal));
+  function.setArgAttr(2, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
+  Block *entry = function.addEntryBlock();
+  b_.setInsertionPointToStart(entry);
+  a.data = entry->getArgument(0), b.data = entry->getArgument(1), c.data = entry->getArgument(2);
+  emitProduct(a, b, c, fragment, limited ? ValueRange(entry->getArguments().drop_front(3)) : ValueRange(),
+              fresh);
+  func::ReturnOp::create(b_);
+  return function;
+}
+
+/// `limits`: ends of rows, columns and depth where the operands' zeros begin; none: of the tiles.
+void KernelLowering::emitProduct(const Place &a, const Place &b, const Place &c, tile::FragmentAttr fragment,
+                                 ValueRange limits, bool fresh) {
+  int64_t rows = c.shape[0], columns = c.shape[1], m = fragment.getM(), n = fragment.getN();
+  int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
   int64_t depth = a.shape[1], unroll = depth % 4 == 0 ? 4 : depth % 2 == 0 ? 2 : 1;
   Value rowEnd, columnEnd, depthEnd = constant(depth);
-  if (limited) {
-    rowEnd = scalar(op.getLimits()[0]);
-    columnEnd = scalar(op.getLimits()[1]);
-    Value turns = arith::CeilDivSIOp::create(b_, scalar(op.getLimits()[2]), constant(unroll));
+  if (!limits.empty()) {
+    rowEnd = limits[0];
+    columnEnd = limits[1];
+    Value turns = arith::CeilDivSIOp::create(b_, limits[2], constant(unroll));
     depthEnd =
         b_.createOrFold<arith::MinSIOp>(depthEnd, b_.createOrFold<arith::MulIOp>(turns, constant(unroll)));
   }
@@ -71,7 +108,6 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
       microKernel(a, b, c, row, column, whole ? m : rows % m, groups, depthEnd, unroll, fresh);
     });
   });
-  return success();
 }
 
 void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c, Value row, Value column,
