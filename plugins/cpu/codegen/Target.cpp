@@ -13,15 +13,15 @@ namespace tessera::cpu {
 namespace {
 
 /// Kernels come as vector loops over raw pointers, without calls: what is left is to fold addresses, keep in
-/// registers what loops carry, unroll the short ones and vectorise loops over lanes. O2 does no better and
-/// takes twice as long.
+/// registers what loops carry, and vectorise loops over lanes. Loops of known length are not unrolled in full:
+/// a vector a turn outweighs the branch, and the code grew by half. O2 does no better and takes four times as
+/// long.
 constexpr llvm::StringLiteral kOptimizations =
     "function("
     "sroa,early-cse<memssa>,simplifycfg,"
     "loop-mssa(loop-rotate,licm),"
     "instcombine<no-verify-fixpoint>,"
-    "loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),"
-    "gvn," // loads of one place across the turns that were unrolled
+    "gvn," // loads of one place across statements
     "loop-vectorize,"
     "instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)";
 
