@@ -161,6 +161,20 @@ std::string kernelOf(int n) {
   return text + "        y[m:m+64] = v\n";
 }
 
+/// A kernel of `n` statements on 32 x 64 tiles: products, reductions, exponentials and arithmetic in turn.
+std::string mixedKernelOf(int n) {
+  static constexpr const char *statements[] = {
+      "v = ts.tile.mma(v, W[0:64, 0:64])", "v = ts.tile.exp(v - ts.tile.row_max(v)[:, None])",
+      "v = v / ts.tile.row_sum(v)[:, None]", "v = v + x[m:m+32, 0:64]", "v = v * 0.5"};
+  std::string text = "import tessera as ts\n\n\n@ts.kernel\n"
+                     "def k(x: ts.Tensor[\"n\", 64, ts.f32], W: ts.Tensor[64, 64, ts.f32], "
+                     "y: ts.Tensor[\"n\", 64, ts.f32]):\n"
+                     "    for m in ts.tile.parallel(0, n, 32):\n        v = x[m:m+32, 0:64]\n";
+  for (int i = 0; i < n; ++i)
+    text += fmt::format("        {}\n", statements[i % 5]);
+  return text + "        y[m:m+32, 0:64] = v\n";
+}
+
 constexpr const char *functionHead =
     "import tessera as ts\n\n\n@ts.jit\ndef f(x: ts.Tensor[\"M\", \"D\", ts.f32], W: ts.Tensor[\"D\", \"D\", "
     "ts.f32], "
@@ -187,6 +201,7 @@ struct Family {
   std::string (*source)(int ops);
 };
 constexpr Family families[] = {{"kernel, elementwise on tiles", kernelOf},
+                               {"kernel, mixed statements", mixedKernelOf},
                                {"function, layers of 5 operations", layersOf},
                                {"function, elementwise", chainOf}};
 constexpr double longest = 120; // seconds that a compilation may be expected to take
