@@ -106,7 +106,7 @@ def TileFuse : Pass<"tile-fuse", "::tessera::tile::KernelOp"> {
 def TileLegalizeNumerics : Pass<"tile-legalize-numerics", "::tessera::tile::KernelOp"> {
   let summary = "Expresses arithmetic on narrow floats and 8-bit products in types the backend computes in";
   let description = [{
-    bf16, f16, fp8, fp6 and fp4 compute in f32 and round after every operation; 8-bit integer products widen to i32.
+    bf16, f16, fp8, fp6 and fp4 compute in f32 and round after every operation; 8- and 16-bit integer products widen to i32.
     Each change is recorded in the kernel's `fallbacks`.
   }];
   let options = [

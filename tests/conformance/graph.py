@@ -165,7 +165,7 @@ PRODUCTS = [{"M": 1, "K": 1, "N": 1}, {"M": 64, "K": 64, "N": 64}, {"M": 65, "K"
 
 
 def products():
-    for dtype in (*FLOATS, "i32", "i8", "fp8_e4m3"):
+    for dtype in (*FLOATS, "i64", "i32", "i16", "i8", "fp8_e4m3"):
         for ta, tb in itertools.product((False, True), repeat=2):
             if dtype not in ("f32", "bf16") and ta != tb:
                 continue

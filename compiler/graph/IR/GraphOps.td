@@ -181,7 +181,7 @@ def Graph_MatmulOp : Graph_PureOp<"matmul"> {
   let summary = "matrix product of the last two axes";
   let description = [{
     `a` is [..., M, K] and `b` [..., K, N] after the transposes the flags ask for; leading axes broadcast. Products
-    accumulate in f32 (f64 for f64, i32 for 8-bit integers; other integers have no product yet) and are rounded to
+    accumulate in f32 (f64 for f64, i64 for i64, i32 for other integers) and are rounded to
     the result's dtype once.
   }];
   let arguments = (ins Graph_TensorType:$a, Graph_TensorType:$b, UnitAttr:$trans_a, UnitAttr:$trans_b);

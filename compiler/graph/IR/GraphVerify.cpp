@@ -131,6 +131,7 @@ LogicalResult MatmulOp::verify() {
   if (a.getRank() < 2 || b.getRank() < 2) return emitOpError() << "needs tensors of rank 2 or more";
   if (a.getElementType() != b.getElementType())
     return emitOpError() << "has operands of " << a.getElementType() << " and " << b.getElementType();
+  if (a.getElementType().isInteger(1)) return emitOpError() << "multiplies numbers, not bool";
   auto dim = [](Tensor t, int64_t fromEnd) { return t.getDims()[t.getRank() - fromEnd]; };
   Attribute m = dim(a, getTransA() ? 1 : 2), ka = dim(a, getTransA() ? 2 : 1);
   Attribute kb = dim(b, getTransB() ? 1 : 2), n = dim(b, getTransB() ? 2 : 1);

@@ -80,3 +80,12 @@ schedule.kernel @k() attributes {params = []} {
   schedule.grid () = () to () step () names [] {
   }
 }
+
+// -----
+
+!t = !graph.tensor<["N", "N"], i1>
+graph.func @logical_product(%x: !t) -> !t {
+  // expected-error @+1 {{multiplies numbers, not bool}}
+  %0 = graph.matmul %x, %x : (!t, !t) -> !t
+  graph.return %0 : !t
+}

@@ -23,18 +23,14 @@ ExprPtr GroupProgram::matmulOperand(OpOperand &operand, bool transposed, bool is
   return b_.load(params_[operand.get()], std::move(starts), std::move(ints));
 }
 
-bool GroupProgram::buildMatmul(std::string &why) {
+void GroupProgram::buildMatmul() {
   graph::MatmulOp op;
   for (Operation &candidate : group_.getBody().front())
     if (auto matmul = dyn_cast<graph::MatmulOp>(candidate)) op = matmul;
   DType dtype = dtypeOf(op.getA().getType());
-  bool isByte = dtype == DType::I8 || dtype == DType::U8;
-  if (!isFloat(dtype) && !isByte) {
-    why = "TSR_UNIMPLEMENTED: matmul of dtype " + std::string(tessera::name(dtype)) +
-          "; floats, i8 and u8 have matrix products";
-    return false;
-  }
-  DType accumulate = isByte ? DType::I32 : dtype == DType::F64 ? DType::F64 : DType::F32;
+  DType accumulate = isFloat(dtype)        ? (dtype == DType::F64 ? DType::F64 : DType::F32)
+                     : dtype == DType::I64 ? DType::I64
+                                           : DType::I32;
   b_.at(op.getLoc());
   Shape shape = {tileExtent(rows_), tileExtent(columns_)};
   SymbolId acc = b_.assign("acc", b_.full(0, accumulate, shape));
@@ -53,7 +49,6 @@ bool GroupProgram::buildMatmul(std::string &why) {
           std::move(body));
   varyingValues_[op.getResult()] = b_.assign("product", b_.cast(b_.var(acc), dtypeOf(op.getType())));
   storeAll();
-  return true;
 }
 
 } // namespace tessera::schedule

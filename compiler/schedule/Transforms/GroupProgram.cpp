@@ -36,7 +36,7 @@ bool GroupProgram::build(frontend::Kernel &kernel, std::vector<std::string> &dim
     buildReduce();
     break;
   case GroupKind::Matmul:
-    ok = buildMatmul(why);
+    buildMatmul();
     break;
   case GroupKind::Attention:
     ok = buildAttention(why);
@@ -213,8 +213,12 @@ ExprPtr GroupProgram::load(OpOperand &operand) {
                   slice ? slice.getStarts() : ArrayAttr());
 }
 
-/// Stores one result where its axes lie; what reaches past its edge is dropped.
 void GroupProgram::storeResult(unsigned result) {
+  storeResult(result, value(group_.getBody().front().getTerminator()->getOperand(result)));
+}
+
+/// Stores one result where its axes lie; what reaches past its edge is dropped.
+void GroupProgram::storeResult(unsigned result, ExprPtr value) {
   OpOperand &operand = group_.getBody().front().getTerminator()->getOpOperand(result);
   std::vector<ExprPtr> starts;
   std::vector<int64_t> ints;
@@ -232,7 +236,7 @@ void GroupProgram::storeResult(unsigned result) {
     ints.push_back(1);
     shape.push_back(1);
   }
-  ExprPtr tile = b_.broadcast(value(operand.get()), whole);
+  ExprPtr tile = b_.broadcast(std::move(value), whole);
   if (shape.empty()) { // every axis an index: one element
     ExprPtr flat = b_.reshape(std::move(tile), {1});
     tile = b_.make(Op::Sum, ProgramBuilder::scalar(flat->type.dtype), std::move(flat));

@@ -39,11 +39,20 @@ private:
   ExprPtr load(mlir::OpOperand &);
   ExprPtr loadTile(int param, Tensor, const Axes &, mlir::ArrayAttr offsets);
   void storeResult(unsigned result);
+  void storeResult(unsigned result, ExprPtr tile);
   void storeAll();
 
   // GroupReduce.cpp
+  /// A value that the last reductions and a result both need, and that is dear to compute: it lies in the
+  /// result's memory in between.
+  struct Kept {
+    mlir::Value value;
+    unsigned result;
+  };
   void buildReduce();
-  void runPass(llvm::ArrayRef<graph::ReduceOp> reductions);
+  void runPass(llvm::ArrayRef<graph::ReduceOp> reductions, std::optional<Kept> kept);
+  void readKept(const Kept &);
+  std::optional<Kept> findKept(llvm::ArrayRef<graph::ReduceOp> last);
   ExprPtr neutral(graph::ReduceKind, DType, const Shape &);
   ExprPtr masked(mlir::OpOperand &input, graph::ReduceKind);
   bool isAbsentPastEdge(mlir::Value);
@@ -60,7 +69,7 @@ private:
   void match(std::initializer_list<ExprPtr *> operands); // broadcasts them to one shape
 
   // GroupMatmul.cpp, GroupAttention.cpp, GroupData.cpp
-  bool buildMatmul(std::string &why);
+  void buildMatmul();
   ExprPtr matmulOperand(mlir::OpOperand &, bool transposed, bool isLeft, SymbolId k);
   bool buildAttention(std::string &why);
   void buildGather();

@@ -1,6 +1,7 @@
 // Reductions of a group: a pass over the reduced axis for each reduction that needs another's result, then
 // one that stores. What a pass needs is computed again from the inputs; nothing of the axis' length stays in
-// the program.
+// the program. Of a function that is dear (softmax's exp) the last reductions leave the values in the result,
+// where the storing pass finds them.
 #include "compiler/schedule/Transforms/GroupProgram.h"
 #include <limits>
 
@@ -66,7 +67,7 @@ ExprPtr GroupProgram::masked(OpOperand &input, ReduceKind kind) {
 }
 
 /// One walk along the axis that takes all of `reductions`.
-void GroupProgram::runPass(ArrayRef<ReduceOp> reductions) {
+void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> kept) {
   SmallVector<ReduceOp> ops(reductions);
   int64_t axis = *space_.reducedAxis();
   int64_t along = axis == rows_ ? 0 : static_cast<int64_t>(tileRank()) - 1; // in the tile
@@ -104,6 +105,10 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions) {
     e->ints = {along};
     return line.empty() ? b_.broadcast(std::move(e), shape) : b_.expandDims(std::move(e), along);
   };
+  if (kept) {
+    storeResult(kept->result, value(kept->value));
+    readKept(*kept);
+  }
   for (auto [op, r] : llvm::zip_equal(ops, running)) {
     DType dtype = dtypeOf(op.getInput().getType());
     ReduceKind kind = op.getKind();
@@ -155,6 +160,58 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions) {
   }
 }
 
+static bool isDear(Operation &op) {
+  using graph::UnaryKind;
+  auto unary = dyn_cast<graph::UnaryOp>(op);
+  return unary && llvm::is_contained({UnaryKind::Exp, UnaryKind::Exp2, UnaryKind::Log, UnaryKind::Log2,
+                                      UnaryKind::Tanh, UnaryKind::Sigmoid, UnaryKind::Erf, UnaryKind::Sin,
+                                      UnaryKind::Cos, UnaryKind::Silu, UnaryKind::Gelu, UnaryKind::GeluTanh},
+                                     unary.getKind());
+}
+
+/// The value has the result's dtype and axes, so that it comes back as it was.
+std::optional<GroupProgram::Kept> GroupProgram::findKept(ArrayRef<ReduceOp> last) {
+  // What is computed tile by tile for `v`: reductions are not, they are known by then.
+  auto neededFor = [&](Value v) {
+    llvm::SmallPtrSet<Operation *, 16> needed;
+    SmallVector<Value> work{v};
+    while (!work.empty()) {
+      Value next = work.pop_back_val();
+      Operation *op = next.getDefiningOp();
+      if (!space_.holds(next) || !space_.varies(next) || isa<ReduceOp>(op) || !needed.insert(op).second)
+        continue;
+      llvm::append_range(work, op->getOperands());
+    }
+    return needed;
+  };
+  llvm::SmallPtrSet<Operation *, 16> reduced;
+  for (ReduceOp op : last)
+    reduced.insert_range(neededFor(op.getInput()));
+  Block &body = group_.getBody().front();
+  for (unsigned i = 0; i < group_.getNumResults(); ++i) {
+    Value result = body.getTerminator()->getOperand(i);
+    if (!space_.varies(result)) continue;
+    auto stored = neededFor(result);
+    for (Operation &op : llvm::reverse(body.without_terminator()))
+      if (isDear(op) && reduced.contains(&op) && stored.contains(&op) &&
+          op.getResult(0).getType() == result.getType() &&
+          space_.axesOf(op.getResult(0)) == space_.axesOf(result))
+        return Kept{op.getResult(0), i};
+  }
+  return std::nullopt;
+}
+
+/// From here on the pass takes the value from where it was stored.
+void GroupProgram::readKept(const Kept &kept) {
+  auto type = cast<Tensor>(kept.value.getType());
+  int result = results_[kept.result];
+  b_.barrier(); // another thread may have stored what one reads
+  varyingValues_[kept.value] =
+      b_.assign("kept", loadTile(result, type, space_.axesOf(kept.value), ArrayAttr()));
+  // It reads what it has written: to the function the result is only written.
+  kernel_.params[static_cast<size_t>(result)].reads = false;
+}
+
 void GroupProgram::buildReduce() {
   // A reduction's depth is the number of passes before its own.
   llvm::DenseMap<Value, size_t> depth;
@@ -171,8 +228,9 @@ void GroupProgram::buildReduce() {
     }
     depth[op.getResult(0)] = here;
   }
+  std::optional<Kept> kept = findKept(passes.back());
   for (auto &reductions : passes)
-    runPass(reductions);
+    runPass(reductions, &reductions == &passes.back() ? kept : std::nullopt);
 
   // The values that vary along the axis are stored tile by tile, the others once.
   Block &body = group_.getBody().front();
@@ -185,6 +243,7 @@ void GroupProgram::buildReduce() {
   SymbolId var = b_.symbol("k", ProgramBuilder::scalar(DType::I64));
   starts_[axis] = b_.var(var);
   b_.into(&tiles);
+  if (kept) readKept(*kept);
   for (unsigned i = 0; i < group_.getNumResults(); ++i)
     if (varies(i)) storeResult(i);
   b_.into(fixed_);

@@ -144,6 +144,13 @@ void ProgramBuilder::store(int param, ExprPtr value, std::vector<ExprPtr> starts
   kernel_.params[static_cast<size_t>(param)].writes = true;
 }
 
+void ProgramBuilder::barrier() {
+  Stmt s;
+  s.kind = Stmt::Barrier;
+  s.loc = loc_;
+  block_->push_back(std::move(s));
+}
+
 void ProgramBuilder::loop(SymbolId var, ExprPtr lo, ExprPtr hi, int64_t step, std::vector<SymbolId> carried,
                           int64_t stages, frontend::Block body) {
   Stmt s;

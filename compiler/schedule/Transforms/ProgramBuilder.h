@@ -63,6 +63,8 @@ public:
   void rebind(SymbolId, ExprPtr value);
   SymbolId symbol(const std::string &name, frontend::Type);
   void store(int param, ExprPtr value, std::vector<ExprPtr> starts, std::vector<int64_t> ints);
+  /// Every thread's stores so far are seen by all of the program.
+  void barrier();
   /// Runs `body` for `var` = lo, lo + step, ... below hi; `carried` are rebound inside.
   void loop(SymbolId var, ExprPtr lo, ExprPtr hi, int64_t step, std::vector<SymbolId> carried, int64_t stages,
             frontend::Block body);

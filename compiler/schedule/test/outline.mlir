@@ -30,6 +30,35 @@ graph.func @normalize(%x: !t) -> !t attributes {returns = ["result"], params = [
   graph.return %0 : !t
 }
 
+// The exponentials of a softmax are computed once: they lie in the result from the sum on.
+// CHECK-LABEL: schedule.kernel @softmax.g0
+// CHECK-SAME: access = "write"{{[^}]*}}name = "out0"
+// CHECK: tile.reduce max
+// CHECK: math.exp
+// CHECK: tile.store %{{.*}}, %out0
+// CHECK: tile.barrier
+// CHECK: tile.load %out0
+// CHECK: tile.reduce sum
+// CHECK-NOT: math.exp
+// CHECK: tile.load %out0
+// CHECK: arith.divf
+// CHECK: tile.store %{{.*}}, %out0
+// CHECK-LABEL: graph.func @softmax
+!s = !graph.tensor<["M", "N"], f32>
+!r = !graph.tensor<["M", 1], f32>
+graph.func @softmax(%x: !s) -> !s {
+  %0 = schedule.group reduce(%x) attributes {tile = array<i64: 4, 128>} : (!s) -> !s {
+  ^bb0(%a: !s):
+    %1 = graph.reduce max %a axes [1] {keep_dims} : (!s) -> !r
+    %2 = graph.binary sub %a, %1 : (!s, !r) -> !s
+    %3 = graph.unary exp %2 : (!s) -> !s
+    %4 = graph.reduce sum %3 axes [1] {keep_dims} : (!s) -> !r
+    %5 = graph.binary div %3, %4 : (!s, !r) -> !s
+    schedule.yield %5 : !s
+  }
+  graph.return %0 : !s
+}
+
 // Equal groups share a kernel.
 // CHECK-LABEL: schedule.kernel @layers.g0
 // CHECK-NOT: schedule.kernel @layers.g1

@@ -14,7 +14,7 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
   Place a = place(op.getA()), b = place(op.getB()), c = place(op.getResult());
   Type element = c.element;
   if (a.element != element || b.element != element ||
-      !(element.isF32() || element.isF64() || element.isInteger(32)))
+      !(element.isF32() || element.isF64() || element.isInteger(32) || element.isInteger(64)))
     return op.emitOpError() << "of " << a.element << " into " << element << " is not implemented on "
                             << backend_ << " (TSR_UNIMPLEMENTED)";
   int64_t rows = c.shape[0], columns = c.shape[1], m = op.getFragment()->getM(), n = op.getFragment()->getN();

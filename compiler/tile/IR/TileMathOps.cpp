@@ -164,9 +164,13 @@ LogicalResult MmaOp::verify() {
   if (!getLimits().empty() && getLimits().size() != 3)
     return emitOpError() << "has no limits or three: rows, columns and depth";
   bool isInteger = isa<IntegerType>(a->element);
-  if (isInteger ? !acc->element.isInteger(32) : !isa<FloatType>(acc->element))
+  int64_t bits = a->element.isInteger(64) ? 64 : 32; // of an integer sum
+  if (isInteger ? !acc->element.isInteger(bits) : !isa<FloatType>(acc->element))
     return emitOpError() << "operands of " << a->element << " accumulate in "
-                         << (isInteger ? "i32" : "a float") << ", not " << acc->element;
+                         << (!isInteger   ? "a float"
+                             : bits == 64 ? "i64"
+                                          : "i32")
+                         << ", not " << acc->element;
   return verifyUnsigned(*this, RankedTensorType::get({1}, a->element), getIsUnsigned());
 }
 

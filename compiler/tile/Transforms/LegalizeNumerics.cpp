@@ -144,6 +144,8 @@ private:
         v = widen(b, loc, v);
       else if (element.isInteger(8))
         v = cast(b, loc, v, mma.getIsUnsigned() ? "u8" : "i8", "i32", b.getI32Type());
+      else if (element.isInteger(16))
+        v = cast(b, loc, v, "i16", "i32", b.getI32Type());
       if (operand.getOperandNumber() == 0 ? mma.getTransA() : mma.getTransB()) {
         auto t = tileType(v);
         v = TransposeOp::create(
@@ -157,9 +159,12 @@ private:
     mma.setIsUnsigned(false);
     if (isLow(element)) fallback("mma of " + floatName(element) + " multiplies and accumulates in f32");
     if (element.isInteger(8)) fallback("mma of 8-bit integers multiplies in i32");
+    if (element.isInteger(16)) fallback("mma of 16-bit integers multiplies in i32");
   }
 
-  static bool needsWidening(Type element) { return isLow(element) || element.isInteger(8); }
+  static bool needsWidening(Type element) {
+    return isLow(element) || element.isInteger(8) || element.isInteger(16);
+  }
 };
 
 } // namespace

@@ -2,8 +2,9 @@
 //
 // A block of m rows and n columns keeps m * n/lanes accumulators, one vector per column group of B and one
 // broadcast of A in registers. Of the blocks that fit, the widest is taken that the product's own columns
-// fill: with 32 registers of 16 lanes 6x64, 9x48, 14x32; with 16 registers of 8 lanes 6x16. Where threads
-// share a product, each has a block of scalars of its own.
+// fill: with 32 registers of 16 lanes 6x64, 9x48, 14x32; with 16 registers of 8 lanes 6x16. Somewhat fewer
+// rows are taken where they divide the product's. Where threads share a product, each has a block of scalars
+// of its own.
 #include "compiler/pipeline/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "llvm/Support/MathExtras.h"
@@ -40,7 +41,13 @@ private:
     int64_t widest = vectorRegisters >= 32 ? 4 : 2;
     int64_t groups = std::clamp<int64_t>(llvm::divideCeil(columns, lanes), 1, widest);
     int64_t m = std::clamp<int64_t>((vectorRegisters - groups - 1) / groups, 1, 14);
-    return FragmentAttr::get(&getContext(), std::min(m, rows), groups * lanes, 1);
+    m = std::min(m, rows);
+    // Fewer rows that divide the tile's, if they still hide the latency of an FMA: no second kernel for the
+    // rest.
+    int64_t enough = vectorRegisters >= 32 ? 16 : 8;
+    for (int64_t less = m; rows % m && less * groups >= enough; --less)
+      if (rows % less == 0) m = less;
+    return FragmentAttr::get(&getContext(), m, groups * lanes, 1);
   }
 
   /// The largest block that divides the tile and leaves no thread without one; of equal ones the squarest.

@@ -17,7 +17,7 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
   Place a = place(op.getA()), b = place(op.getB()), c = place(op.getResult());
   Type element = c.element;
   if (a.element != element || b.element != element ||
-      !(element.isF32() || element.isF64() || element.isInteger(32)))
+      !(element.isF32() || element.isF64() || element.isInteger(32) || element.isInteger(64)))
     return op.emitOpError() << "of " << a.element << " into " << element
                             << " is not implemented on cpu (TSR_UNIMPLEMENTED)";
   bool limited = !op.getLimits().empty(), fresh = target::isZeroTile(op.getAcc()) && !limited;
@@ -37,7 +37,9 @@ func::FuncOp KernelLowering::productFunction(Place a, Place b, Place c, tile::Fr
   std::string name;
   llvm::raw_string_ostream(name) << "mma." << c.element << "." << c.shape[0] << "x" << c.shape[1] << "x"
                                  << a.shape[1] << "." << fragment.getM() << "x" << fragment.getN()
-                                 << (limited ? ".limits" : fresh ? ".fresh" : "");
+                                 << (limited ? ".limits"
+                                     : fresh ? ".fresh"
+                                             : "");
   auto module = function_->getParentOfType<ModuleOp>();
   if (auto known = module.lookupSymbol<func::FuncOp>(name)) return known;
 
