@@ -271,6 +271,10 @@ def shapes():
         sizes = [{**s, "K": k} for s, k in zip(BLOCKS + EMPTY_BLOCKS, (1, 0, 64, 5, 2, 3, 4))]
         yield one("concat", "ts.concat([x, y, x], axis=1)", lambda x, y: np.concatenate([x, y, x], 1), two, sizes)
         yield one("concat-rows", "ts.concat([x, x], axis=0)", lambda x: np.concatenate([x, x], 0))
+    yield function("graph/shape/starts", {"x": (("M", "N"), "f32"), "y": (("K",), "f32")}, "return x[K:, K // 2:], x[K, 1:3], x[M - K - 1:M - 1] * 2.0",
+                   lambda x, y: (lambda k, n: tuple(g.moved(f, x) for f in (lambda v: v[k:, k // 2:], lambda v: v[k, 1:3])) + (
+                       g.binary("mul", g.moved(lambda v: v[len(v) - k - 1:-1], x), g.exact("f32", 2)),))(*y.shape, x.shape[1]),
+                   [{"M": 9, "N": 6, "K": 5}, {"M": 70, "N": 33, "K": 31}, {"M": 3, "N": 5, "K": 0}])
     yield function("graph/shape/split", {"x": (("M", "3*N"), "f32"), "w": (("N",), "f32")}, "a, b, c = ts.split(x, 3, axis=1)\nreturn a * b + c * w",
                    lambda x, w: (lambda a, b, c: g.binary("add", g.binary("mul", a, b), g.binary("mul", c, w)))(*(g.moved(lambda v, i=i: np.split(v, 3, 1)[i], x) for i in range(3))), MATRICES[2:])
     yield function("graph/shape/heads", {"x": (("S", "H*K"), "f32"), "w": (("H", "K"), "f32")},

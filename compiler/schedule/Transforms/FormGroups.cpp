@@ -11,6 +11,7 @@
 #include "compiler/pipeline/Passes.h"
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/Transforms/TileSizes.h"
+#include "core/KernelMetadata.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -106,6 +107,19 @@ private:
     return v.getDefiningOp() && v.getDefiningOp()->hasTrait<OpTrait::ConstantLike>();
   }
 
+  /// Is an expression one over the dims of these tensors?
+  static bool isOfDims(StringRef text, ArrayRef<Value> inputs, ArrayRef<Value> outputs) {
+    std::vector<std::string> names;
+    for (ArrayRef<Value> values : {inputs, outputs})
+      for (Value v : values)
+        if (auto type = dyn_cast<graph::TensorType>(v.getType()))
+          for (Attribute dim : type.getDims())
+            if (auto name = dyn_cast<StringAttr>(dim)) names.push_back(name.str());
+    IndexExpr expr;
+    std::string why;
+    return IndexExpr::parse(std::string_view(text.data(), text.size()), names, expr, why);
+  }
+
   void create(Node &node) {
     llvm::SmallSetVector<Value, 8> inputs;
     llvm::SmallSetVector<Operation *, 8> own; // constants and uniform values, of which the group has copies
@@ -141,6 +155,12 @@ private:
         dims[op] = graph::DimOp::create(b_, op->getLoc(), b_.getI64Type(), dim.getExpression());
         inputs.insert(dims[op]);
       }
+    // So do starts of slices that the tensors' dims do not give.
+    for (Operation *op : node.ops)
+      if (auto slice = dyn_cast<graph::SliceOp>(op))
+        for (auto start : slice.getStarts().getAsRange<StringAttr>())
+          if (!isOfDims(start.getValue(), inputs.getArrayRef(), outputs))
+            inputs.insert(graph::DimOp::create(b_, op->getLoc(), b_.getI64Type(), start));
     SmallVector<Location> opLocations =
         llvm::map_to_vector(node.ops, [](Operation *op) { return op->getLoc(); });
     Location loc = FusedLoc::get(b_.getContext(), opLocations);

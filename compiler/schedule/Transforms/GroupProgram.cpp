@@ -48,6 +48,12 @@ bool GroupProgram::build(frontend::Kernel &kernel, std::vector<std::string> &dim
     buildConcat();
     break;
   }
+  if (!missing_.empty()) {
+    why = "a slice starts at '" + missing_ +
+          "', which is no expression of the dims of the group's tensors; "
+          "give the group a graph.dim of it";
+    return false;
+  }
   for (auto &[text, name] : dims_)
     dims.push_back(text);
   kernel = std::move(kernel_);
@@ -118,12 +124,22 @@ ExprPtr GroupProgram::extent(Attribute dim) {
 
 /// An expression over the function's dims, of which the kernel has those of its tensors.
 ExprPtr GroupProgram::expression(StringRef text) {
+  for (auto [arg, input] : llvm::zip_equal(group_.getBody().front().getArguments(), group_.getInputs()))
+    if (auto dim = input.getDefiningOp<graph::DimOp>();
+        dim && !isa<Tensor>(input.getType()) && dim.getExpression() == text) {
+      ExprPtr e = b_.make(Op::ParamRef, ProgramBuilder::scalar(DType::I64));
+      e->param = params_[arg];
+      return e;
+    }
   std::vector<std::string> names;
   for (auto &[known, name] : dims_)
     names.push_back(known);
   IndexExpr parsed;
   std::string why;
-  if (!IndexExpr::parse(std::string_view(text.data(), text.size()), names, parsed, why)) return nullptr;
+  if (!IndexExpr::parse(std::string_view(text.data(), text.size()), names, parsed, why)) {
+    missing_ = text.str();
+    return b_.integer(0);
+  }
   using Code = IndexExpr::Code;
   std::vector<ExprPtr> stack;
   parsed.forEach([&](Code code, int64_t v) {

@@ -46,3 +46,12 @@ graph.func @dim(%x: !mn) -> !mn {
   %2 = graph.binary div %x, %1 : (!mn, !graph.tensor<[], f32>) -> !mn
   graph.return %2 : !mn
 }
+
+// A slice whose start is of a dim that no tensor of the group has: the dim is an input.
+// CHECK-LABEL: graph.func @element
+// CHECK: %[[K:.*]] = graph.dim "K" : i64
+// CHECK: schedule.group map(%{{.*}}, %[[K]])
+graph.func @element(%x: !graph.tensor<["N"], f32>) -> !graph.tensor<[1], f32> {
+  %0 = graph.slice %x starts ["K"] : (!graph.tensor<["N"], f32>) -> !graph.tensor<[1], f32>
+  graph.return %0 : !graph.tensor<[1], f32>
+}

@@ -1,0 +1,14 @@
+// RUN: tsr-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(schedule-outline)'
+
+graph.func @f(%x: !graph.tensor<["N"], f32>) -> !graph.tensor<[1], f32> attributes {returns = ["result"], params = [
+    {name = "x", kind = "tensor", dtype = "f32", access = "read", dims = ["N"]},
+    {name = "result", kind = "result", dtype = "f32", access = "write", dims = ["1"]},
+    {name = "N", kind = "dim"}]} {
+  // expected-error@+1 {{a slice starts at 'K', which is no expression of the dims of the group's tensors; give the group a graph.dim of it}}
+  %0 = schedule.group map(%x) attributes {tile = array<i64: 1, 16>} : (!graph.tensor<["N"], f32>) -> !graph.tensor<[1], f32> {
+  ^bb0(%a: !graph.tensor<["N"], f32>):
+    %1 = graph.slice %a starts ["K"] : (!graph.tensor<["N"], f32>) -> !graph.tensor<[1], f32>
+    schedule.yield %1 : !graph.tensor<[1], f32>
+  }
+  graph.return %0 : !graph.tensor<[1], f32>
+}
