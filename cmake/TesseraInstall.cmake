@@ -17,6 +17,7 @@ set_target_properties(${installed} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 list(REMOVE_ITEM installed tessera)
 install(TARGETS tessera EXPORT tessera INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS ${installed})
+install(TARGETS tessera-probe DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
 install(DIRECTORY sdk/include/tessera TYPE INCLUDE)
 install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera
         PATTERN __pycache__ EXCLUDE PATTERN samples/CMakeLists.txt EXCLUDE)
@@ -24,7 +25,11 @@ install(FILES LICENSE TYPE DOC)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 install(EXPORT tessera NAMESPACE tessera:: FILE tesseraTargets.cmake DESTINATION ${package})
-configure_package_config_file(cmake/tesseraConfig.cmake.in tesseraConfig.cmake INSTALL_DESTINATION ${package})
+set(TESSERA_SCHEMA_INSTALL_DIR ${CMAKE_INSTALL_DATADIR}/tessera/schema)
+install(FILES sdk/schema/plugin.fbs sdk/schema/bundle.fbs DESTINATION ${TESSERA_SCHEMA_INSTALL_DIR})
+install(FILES cmake/TesseraPlugin.cmake cmake/plugin.map cmake/CheckPluginExports.cmake DESTINATION ${package})
+configure_package_config_file(cmake/tesseraConfig.cmake.in tesseraConfig.cmake INSTALL_DESTINATION ${package}
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR TESSERA_SCHEMA_INSTALL_DIR)
 write_basic_package_version_file(tesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion) # before 1.0 minors may break
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfigVersion.cmake
         DESTINATION ${package})

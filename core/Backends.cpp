@@ -1,60 +1,154 @@
 #include "core/Backends.h"
 #include "core/Environment.h"
 #include "core/LastError.h"
-#include <atomic>
+#include "core/Log.h"
+#include "core/plugin/Known.h"
+#include "core/plugin/PluginBackend.h"
+#include <algorithm>
 #include <cctype>
-#include <iterator>
+#include <deque>
+#include <map>
+#include <mutex>
 
 namespace tessera {
 namespace {
 
-constexpr const char *kReserved = "not part of this release";
-
-constexpr BackendEntry kTable[] = {
-    {"cpu", "the host's processor", [] { return &cpuBackend(); }, ""},
-    {"ptx", "NVIDIA GPUs", nullptr, kReserved},
-    {"rocm", "AMD GPUs", nullptr, kReserved},
-    {"levelzero", "Intel GPUs", nullptr, kReserved},
+struct State {
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<Backend>> created; // by name; never shrinks
+  std::optional<std::pair<std::string, std::string>> best; // the automatic choice and why, made once
+  std::deque<BackendRow> rows;
 };
 
-std::string availableNames() {
-  std::string out;
-  for (const BackendEntry &row : kTable)
-    if (row.get) out += (out.empty() ? "" : ", ") + std::string(row.name);
-  return out;
+State &state() {
+  static State &s = *new State;
+  return s;
 }
 
 std::atomic<Backend *> selectedByCall{nullptr};
 
+tsr_status_t statusOf(const PluginError &e) {
+  const bool isDevice = e.code == refusal::kHardware || e.code == refusal::kDeviceNode ||
+                        e.code == refusal::kDriver || (e.code > 200 && e.code < 300) ||
+                        e.code == refusal::kCreate;
+  return isDevice ? TSR_EDEVICE : TSR_UNIMPLEMENTED;
+}
+
+/// Creates the backend of a plugin that is loaded; called with the lock held.
+Backend *create(const Plugin &plugin, PluginError &error) {
+  State &s = state();
+  std::unique_ptr<Backend> &slot = s.created[plugin.name];
+  if (slot) return slot.get();
+  std::string why;
+  tsr_probe_t found{};
+  std::unique_ptr<Backend> backend = makePluginBackend(plugin, why);
+  if (!backend)
+    error = {refusal::kCreate, "it gave no backend: " + why, ""};
+  else if (tsr_status_t status = backend->probe(found, why); status != TSR_SUCCESS)
+    error = {status == TSR_ENOTFOUND ? refusal::kNoDevice : refusal::kProbeFailed,
+             why.empty() ? "it found no device" : why, ""};
+  else if (backend->deviceCount() < 1)
+    error = {refusal::kNoDevice, "it found no device", ""};
+  if (error) return nullptr;
+  slot = std::move(backend);
+  return slot.get();
+}
+
 /// `asked`: how the name was given, for the text.
 tsr_status_t find(std::string name, const std::string &asked, Backend *&out, std::string &why) {
-  if (name == "level_zero") name = "levelzero";
-  for (const BackendEntry &row : kTable) {
-    if (name != row.name) continue;
-    if (!row.get) {
-      why = asked + ": " + row.reason + "; available: " + availableNames();
-      return TSR_UNIMPLEMENTED;
-    }
-    out = row.get();
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  name = canonicalBackend(name);
+  if (auto it = s.created.find(name); it != s.created.end() && it->second) {
+    out = it->second.get();
     return TSR_SUCCESS;
   }
-  std::string_view names[std::size(kTable)];
-  for (size_t i = 0; i < std::size(kTable); ++i)
-    names[i] = kTable[i].name;
-  why = asked + ": there is no such backend; available: " + availableNames();
-  for (char &c : name)
+  PluginError error;
+  std::string path;
+  const Plugin *plugin = isPluginName(name) ? loadPlugin(TSR_PLUGIN_BACKEND, name, error, path) : nullptr;
+  if (plugin && (out = create(*plugin, error))) return TSR_SUCCESS;
+  if (plugin) path = plugin->path;
+  if (error && error.code != refusal::kNotInstalled) {
+    why = asked + ": " + error.render(path);
+    return statusOf(error);
+  }
+  // Not there. Other plugins are named from their files' names, not opened.
+  const KnownBackend *known = knownBackend(name);
+  if (known) {
+    error.fix = std::string("install ") + known->package;
+    why = asked + ": " + error.render("") + "; available: " + builtinNames(TSR_PLUGIN_BACKEND);
+    return TSR_UNIMPLEMENTED;
+  }
+  std::vector<std::string_view> names;
+  for (const KnownBackend &row : knownBackends())
+    names.push_back(row.name);
+  std::string lower = name;
+  for (char &c : lower)
     c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (auto near = nearestName(name, std::begin(names), std::end(names)); !near.empty())
+  why = asked + ": there is no such backend; available: " + builtinNames(TSR_PLUGIN_BACKEND);
+  if (auto near = nearestName(lower, names.data(), names.data() + names.size()); !near.empty())
     why += "; did you mean " + std::string(near) + "?";
   return TSR_ENOTFOUND;
 }
 
-} // namespace
-
-const BackendEntry *backendTable(size_t &count) {
-  count = std::size(kTable);
-  return kTable;
+int64_t rankOf(const Candidate &c) {
+  return (int64_t(c.manifest ? c.manifest->priority : 0) << 32) + (c.found ? c.found->score : 0);
 }
+
+/// Two plugins may drive one device: the one that stands first keeps it.
+void dropSharedDevices(std::vector<Candidate> &ranked) {
+  std::map<std::string, std::string> owner;
+  for (Candidate &c : ranked) {
+    if (c.error || !c.found) continue;
+    int mine = 0, shared = 0;
+    std::string whose;
+    for (int i = 0; i < std::min<int>(c.found->device_count, TSR_PROBE_DEVICES); ++i) {
+      std::string address = c.found->pci[i];
+      if (address.empty()) continue;
+      ++mine;
+      auto [it, isNew] = owner.emplace(address, c.name);
+      if (!isNew) ++shared, whose = address + " is served by " + it->second;
+    }
+    if (mine && mine == shared)
+      c.error = {refusal::kSameDevice, "every device of it is one another plugin has: " + whose,
+                 "name it in TESSERA_BACKEND to use it all the same"};
+  }
+}
+
+/// Every backend, the best first; those that cannot be used last.
+std::vector<Candidate> ranked() {
+  auto all = surveyPlugins(TSR_PLUGIN_BACKEND, /*probe=*/true);
+  std::sort(all.begin(), all.end(), [](const Candidate &a, const Candidate &b) {
+    if (bool(a.error) != bool(b.error)) return !a.error;
+    return rankOf(a) != rankOf(b) ? rankOf(a) > rankOf(b) : a.name < b.name;
+  });
+  dropSharedDevices(all);
+  return all;
+}
+
+tsr_status_t findBest(Backend *&out, std::string &why) {
+  State &s = state();
+  {
+    std::lock_guard lock(s.mutex);
+    if (s.best) {
+      out = s.created[s.best->first].get();
+      return TSR_SUCCESS;
+    }
+  }
+  for (const Candidate &c : ranked()) {
+    if (c.error || (c.found && c.found->score == 0)) continue;
+    if (find(c.name, "backend '" + c.name + "'", out, why) != TSR_SUCCESS) {
+      log(TSR_LOG_WARNING, "W_PLUGIN", why); // it probed well, yet cannot be used: the next one is tried
+      continue;
+    }
+    std::lock_guard lock(s.mutex);
+    s.best = {c.name, ""};
+    return TSR_SUCCESS;
+  }
+  return find("cpu", "backend 'cpu'", out, why);
+}
+
+} // namespace
 
 tsr_status_t selectBackend(const char *requested, Selection &out, std::string &why) {
   if (requested) {
@@ -69,12 +163,8 @@ tsr_status_t selectBackend(const char *requested, Selection &out, std::string &w
     out.reason = "TESSERA_BACKEND";
     return find(name, "TESSERA_BACKEND=" + name, out.backend, why);
   }
-  for (const BackendEntry &row : kTable)
-    if (row.get) {
-      out = {row.get(), "the best available"};
-      break;
-    }
-  return TSR_SUCCESS; // the CPU is always there
+  out.reason = "the best available";
+  return findBest(out.backend, why);
 }
 
 tsr_status_t selectDevice(const char *requested, int32_t device, Selection &out) {
@@ -93,6 +183,36 @@ tsr_status_t setSelectedBackend(const char *name, std::string &why) {
     if (tsr_status_t status = find(name, "backend '" + std::string(name) + "'", backend, why)) return status;
   selectedByCall.store(backend, std::memory_order_release);
   return TSR_SUCCESS;
+}
+
+const BackendRow *backendRow(size_t index, size_t &count) {
+  auto all = ranked();
+  std::vector<BackendRow> now;
+  for (const KnownBackend &known : knownBackends())
+    now.push_back({known.name, known.devices,
+                   "TSRP-401 not installed / fix: install " + std::string(known.package), nullptr});
+  for (const Candidate &c : all) {
+    if (c.name.empty()) continue;
+    auto it = std::find_if(now.begin(), now.end(), [&](const BackendRow &row) { return row.name == c.name; });
+    if (it == now.end()) it = now.insert(now.end(), BackendRow{c.name, "", "", nullptr});
+    if (c.manifest) it->description = c.manifest->description;
+    it->reason = c.error ? c.error.render("") : "";
+    if (!c.error) {
+      std::string why;
+      if (find(c.name, c.name, it->backend, why) != TSR_SUCCESS) it->reason = why;
+    }
+  }
+  // What a caller has been given stays where it is; a row that says something new is a new object.
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  count = now.size();
+  if (index >= count) return nullptr;
+  const BackendRow &wanted = now[index];
+  for (const BackendRow &row : s.rows)
+    if (row.name == wanted.name && row.reason == wanted.reason && row.backend == wanted.backend &&
+        row.description == wanted.description)
+      return &row;
+  return &s.rows.emplace_back(wanted);
 }
 
 } // namespace tessera

@@ -1,27 +1,20 @@
 // Which backends there are, and which one a context gets (decision D18).
 #pragma once
+#include "core/plugin/Registry.h"
 #include <string>
 #include <string_view>
 #include <tessera/backend.hpp>
 
 namespace tessera {
 
-struct BackendEntry {
-  const char *name, *description;
-  Backend *(*get)();  // null: no runtime half is installed
-  const char *reason; // why it cannot be used, or ""
-};
-
-/// Rows in order of preference among equals; ends with the CPU, which is always there.
-const BackendEntry *backendTable(size_t &count);
-
 struct Selection {
   Backend *backend = nullptr;
   const char *reason = ""; // what decided, for the log
 };
 
-/// Chooses: `requested`, else what setSelectedBackend named, else TESSERA_BACKEND, else the first available.
-/// A name that cannot be had is an error and nothing else is tried.
+/// Chooses: `requested`, else what setSelectedBackend named, else TESSERA_BACKEND, else the usable one of the
+/// highest priority and then score; the CPU is always there. A name that cannot be had is an error and
+/// nothing else is tried.
 tsr_status_t selectBackend(const char *requested, Selection &out, std::string &why);
 
 /// The same, and refuses a `device` the backend does not have. Keeps the last error on failure.
@@ -29,5 +22,18 @@ tsr_status_t selectDevice(const char *requested, int32_t device, Selection &out)
 
 /// From now on `name` stands before TESSERA_BACKEND; null: no longer. Changes nothing when it fails.
 tsr_status_t setSelectedBackend(const char *name, std::string &why);
+
+/// One line of the table of backends.
+struct BackendRow {
+  std::string name, description, reason; // reason: why it cannot be used, or ""
+  Backend *backend = nullptr;            // null: cannot be used
+};
+/// The four Tessera knows, then every other that was found. Probes what has not been probed. The rows stand
+/// for ever; their number never shrinks.
+const BackendRow *backendRow(size_t index, size_t &count);
+
+/// The load report: what `tsr backends` shows, as JSON (docs/plugins.md). With `probe`, backends that have
+/// not been asked for their devices are.
+std::string loadReport(bool probe);
 
 } // namespace tessera

@@ -1,7 +1,6 @@
 #include "core/Bundles.h"
 #include "core/HostCpu.h"
 #include "core/LastError.h"
-#include "core/SharedObject.h"
 #include <algorithm>
 #include <climits>
 #include <cstddef>
@@ -44,29 +43,33 @@ const BundleImage *choose(const Bundle &bundle, const ContextObject &context) {
   return best;
 }
 
+uint32_t contractFormat(ImageFormat format) {
+  static constexpr uint32_t table[] = {TSR_IMAGE_ELF, TSR_IMAGE_PTX, TSR_IMAGE_HSACO, TSR_IMAGE_SPIRV,
+                                       TSR_IMAGE_CUBIN};
+  return table[static_cast<size_t>(format)];
+}
+
 /// Appends the image's entries, ready to run.
-tsr_status_t open(const BundleImage &image, const std::string &name, std::vector<CompiledKernel> &out) {
-  auto refuse = [&](const std::string &why) {
-    return fail(TSR_EINVAL, {"E_IMAGE_LOAD", name + ": image for " + image.target + ": " + why, ""});
-  };
-  if (image.format != ImageFormat::Elf)
+tsr_status_t open(const BundleImage &image, const ContextObject &context, const std::string &name,
+                  std::vector<CompiledKernel> &out) {
+  if (isCpu(context) && image.format != ImageFormat::Elf)
     return fail(TSR_UNIMPLEMENTED,
                 {"E_UNIMPLEMENTED",
-                 name + ": TSR_UNIMPLEMENTED: backend " + backendOf(image.target) +
-                     " loads no images of format " + tessera::name(image.format) + " in this build",
+                 name + ": TSR_UNIMPLEMENTED: backend cpu loads no images of format " +
+                     tessera::name(image.format) + ", which is for backend " + backendOf(image.target),
                  ""});
+  const std::string origin = name + ": image for " + image.target;
   std::string why;
-  std::shared_ptr<void> code = loadSharedObject(image.data, why);
-  if (!code) return refuse(why);
+  auto module = context.device->loadModule(
+      {contractFormat(image.format), image.data.data(), image.data.size(), name, nullptr}, why);
+  if (!module) return fail(TSR_EINVAL, {"E_IMAGE_LOAD", origin + ": " + why, ""});
   for (const BundleEntry &entry : image.entries) {
     CompiledKernel kernel;
     kernel.metadata = entry.metadata;
     kernel.kind = entry.kind;
-    kernel.code = code;
-    if (entry.kind == EntryKind::Kernel) {
-      kernel.entry = reinterpret_cast<CpuKernelFn>(const_cast<void *>(findSymbol(code, entry.name)));
-      if (!kernel.entry) return refuse("it exports no symbol " + entry.name);
-    }
+    kernel.module = module;
+    kernel.symbol = entry.name;
+    kernel.origin = origin;
     out.push_back(std::move(kernel));
   }
   return TSR_SUCCESS;
@@ -79,7 +82,7 @@ tsr_status_t openBest(const Bundle &bundle, const ContextObject &context, const 
   if (!best) return TSR_SUCCESS;
   for (const BundleImage &image : bundle.images)
     if (image.target == best->target)
-      if (tsr_status_t status = open(image, name, out)) return status;
+      if (tsr_status_t status = open(image, context, name, out)) return status;
   return TSR_SUCCESS;
 }
 
@@ -173,8 +176,10 @@ const char *backendOf(ImageFormat format) {
 
 tsr_status_t loadImage(tsr_context_t handle, const BundleImage &image, const std::string &name,
                        tsr_module_t *module) {
+  ContextObject *context;
+  if (tsr_status_t status = resolve(handle, context)) return status;
   std::vector<CompiledKernel> kernels;
-  if (tsr_status_t status = open(image, name, kernels)) return status;
+  if (tsr_status_t status = open(image, *context, name, kernels)) return status;
   return create(handle, std::move(kernels), {}, module);
 }
 

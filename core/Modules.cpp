@@ -27,15 +27,21 @@ tsr_status_t makeKernel(ContextObject &context, CompiledKernel compiled, std::un
     out = std::move(kernel);
     return TSR_SUCCESS;
   }
-  KernelImage image;
-  image.name = m.name;
-  image.entry = reinterpret_cast<const void *>(compiled.entry);
-  image.code = std::move(compiled.code);
-  image.valueCount = static_cast<uint32_t>(m.params.size());
-  image.scratchBytes = static_cast<size_t>(m.scratchBytes);
-  image.sharedBytes = static_cast<size_t>(m.sharedBytes);
-  kernel->device = context.device->createKernel(std::move(image), why);
-  if (!kernel->device) return fail(TSR_EINVAL, why);
+  if (!compiled.module) {
+    const tsr_be_host_kernel_t row = {m.name.c_str(), reinterpret_cast<const void *>(compiled.entry)};
+    compiled.module = context.device->loadModule(
+        {TSR_IMAGE_HOST_KERNELS, &row, sizeof row, m.name, std::move(compiled.code)}, why);
+    if (!compiled.module) return fail(TSR_EINVAL, why);
+  }
+  KernelSpec spec;
+  spec.name = compiled.symbol.empty() ? m.name : compiled.symbol;
+  spec.metadata = kernel->yaml;
+  spec.valueCount = static_cast<uint32_t>(m.params.size());
+  spec.scratchBytes = static_cast<size_t>(m.scratchBytes);
+  spec.sharedBytes = static_cast<size_t>(m.sharedBytes);
+  kernel->device = compiled.module->getKernel(spec, why);
+  if (!kernel->device)
+    return fail(TSR_EINVAL, compiled.origin.empty() ? why : "[E_IMAGE_LOAD] " + compiled.origin + ": " + why);
   out = std::move(kernel);
   return TSR_SUCCESS;
 }

@@ -6,12 +6,14 @@
 
 namespace tessera {
 
-/// One entry of a module, ready to run.
+/// One entry of a module. Its code is in `code`, where `module` is null a function of this process.
 struct CompiledKernel {
   std::string metadata; // YAML; see core/KernelMetadata.h
   CpuKernelFn entry = nullptr;
-  std::shared_ptr<void> code; // keeps the machine code alive
+  std::shared_ptr<void> code; // keeps `entry` valid
   EntryKind kind = EntryKind::Kernel;
+  std::shared_ptr<DeviceModule> module;
+  std::string symbol, origin; // with `module`: the entry's name there; what errors call the image
 };
 
 /// Makes a module of `kernels` for `context`: parses and checks their metadata, prepares their launches. On

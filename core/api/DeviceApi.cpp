@@ -2,6 +2,7 @@
 #include "core/Backends.h"
 #include "core/Objects.h"
 #include "core/api/Structs.h"
+#include "core/plugin/Quarantine.h"
 
 using namespace tessera;
 
@@ -36,20 +37,39 @@ tsr_status_t tsrSelectBackend(const char *name) {
 tsr_status_t tsrGetBackendInfo(size_t index, tsr_backend_info_t *info) {
   return guarded([&] {
     size_t count;
-    const BackendEntry *table = backendTable(count);
-    if (index >= count) return fail(TSR_ENOTFOUND, "there are " + std::to_string(count) + " backends");
-    const BackendEntry &row = table[index];
+    const BackendRow *row = backendRow(index, count);
+    if (!row) return fail(TSR_ENOTFOUND, "there are " + std::to_string(count) + " backends");
     Selection selected;
     std::string why;
     bool any = selectBackend(nullptr, selected, why) == TSR_SUCCESS;
     tsr_backend_info_t out{};
-    out.name = row.name;
-    out.description = row.description;
-    out.reason = row.reason;
-    out.available = row.get != nullptr;
-    out.selected = row.get && any && row.get() == selected.backend;
-    out.device_count = row.get ? row.get()->deviceCount() : 0;
+    out.name = row->name.c_str();
+    out.description = row->description.c_str();
+    out.reason = row->reason.c_str();
+    out.available = row->backend != nullptr;
+    out.selected = row->backend && any && row->backend == selected.backend;
+    out.device_count = row->backend ? row->backend->deviceCount() : 0;
     return writeInfo(out, info);
+  });
+}
+
+tsr_status_t tsrGetLoadReport(uint32_t flags, const char **json) {
+  return guarded([&] {
+    if (tsr_status_t status = requireOut(json, "json")) return status;
+    if (flags & ~uint32_t(TSR_REPORT_PROBE))
+      return fail(TSR_EINVAL, "flags: " + std::to_string(flags) + " has bits other than TSR_REPORT_PROBE");
+    thread_local std::string report;
+    report = loadReport(flags & TSR_REPORT_PROBE);
+    *json = report.c_str();
+    return TSR_SUCCESS;
+  });
+}
+
+tsr_status_t tsrResetQuarantine(uint32_t *count) {
+  return guarded([&] {
+    if (tsr_status_t status = requireOut(count, "count")) return status;
+    *count = static_cast<uint32_t>(resetQuarantine());
+    return TSR_SUCCESS;
   });
 }
 

@@ -2,11 +2,16 @@
 
 namespace tessera {
 
-int32_t queryInProcess(const tsr_host_info_t *, tsr_plugin_info_t *); // plugins/inprocess/collective
+// Each is a tsrPluginQuery of its folder under plugins/; only their names are known here.
+int32_t cpuPluginQuery(const tsr_host_info_t *, tsr_plugin_info_t *);
+int32_t queryInProcess(const tsr_host_info_t *, tsr_plugin_info_t *);
 
 std::span<const Builtin> builtinPlugins() {
-  static constexpr Builtin rows[] = {{"inprocess", queryInProcess}};
-  return rows;
+  static constexpr Builtin kTable[] = {
+      {"cpu", cpuPluginQuery},
+      {"inprocess", queryInProcess},
+  };
+  return kTable;
 }
 
 } // namespace tessera

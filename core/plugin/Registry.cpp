@@ -1,17 +1,34 @@
 #include "core/plugin/Registry.h"
 #include "core/BuildId.h"
+#include "core/Environment.h"
+#include "core/Log.h"
 #include "core/plugin/Builtins.h"
+#include "core/plugin/Loading.h"
+#include "core/plugin/Match.h"
+#include "core/plugin/PluginLog.h"
+#include "core/plugin/Probe.h"
+#include "core/plugin/Quarantine.h"
+#include "core/plugin/SearchPath.h"
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <tessera/thunk.hpp>
+#include <unistd.h>
+#include <utility>
 
 namespace tessera {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 struct State {
-  std::mutex mutex;
-  std::map<std::string, std::unique_ptr<Plugin>, std::less<>> loaded; // never shrinks
+  std::recursive_mutex mutex; // a plugin's create may call the library
+  std::map<std::string, std::unique_ptr<Plugin>>
+      loaded;                                // by path, or by name inside libtessera.so; never shrinks
+  std::map<std::string, ProbeResult> probes; // by path
 };
 
 State &state() {
@@ -19,16 +36,157 @@ State &state() {
   return s;
 }
 
-bool query(tsr_plugin_query_fn call, Plugin &out, std::string &why) {
-  out.info = {};
-  out.info.struct_size = sizeof out.info;
-  if (int32_t status = call(&pluginHost(), &out.info)) {
-    why = "its query returned status " + std::to_string(status);
-    return false;
+/// Runs when the process ends, before the destructors of whatever was loaded earlier.
+void shutDownPlugins() {
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  for (auto &[key, plugin] : s.loaded) {
+    auto shutdown = std::exchange(plugin->info.shutdown, nullptr);
+    if (!shutdown) continue;
+    if (plugin->objects == 0)
+      shutdown();
+    else
+      pluginLog(plugin->path, "shutdown is not called: objects of it are still alive");
   }
-  out.name = out.info.name;
-  out.version = out.info.version;
-  return true;
+}
+
+/// Stages 2 to 4.
+Candidate examine(const std::string &directory, const std::string &path) {
+  Candidate out;
+  out.path = path;
+  out.name = nameOfFile(path);
+  if ((out.error = checkPermissions(directory, path))) return out;
+  auto begin = Clock::now();
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    out.error = {refusal::kUnreadable, std::string("it cannot be opened: ") + std::strerror(errno), ""};
+    return out;
+  }
+  PluginFile file;
+  out.error = readManifest(fd, file);
+  close(fd);
+  out.noteMicroseconds = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+  if (out.error) return out;
+  out.manifest = file.manifest;
+  if (file.manifest.name != out.name) {
+    out.error = {refusal::kFileName,
+                 "its manifest names plugin " + file.manifest.name + ", its file name " + out.name,
+                 "name the file as tessera_add_plugin() does"};
+    return out;
+  }
+  if (!(out.error = matchRuntime(file, pluginHost()))) out.error = matchHardware(file.manifest);
+  return out;
+}
+
+bool isDisabled(const std::string &name) {
+  std::string list = environment("TESSERA_BACKENDS_DISABLE");
+  for (size_t at = 0; at <= list.size();) {
+    size_t end = std::min(list.find_first_of(", ", at), list.size());
+    if (std::string_view(list).substr(at, end - at) == name && end > at) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+PluginError disabled(const std::string &name) {
+  return {refusal::kDisabled, "TESSERA_BACKENDS_DISABLE names " + name, "take it out of that list"};
+}
+
+const Plugin *loadFile(Candidate &c) {
+  State &s = state();
+  if (auto it = s.loaded.find(c.path); it != s.loaded.end()) {
+    c.isLoaded = true;
+    return it->second.get();
+  }
+  auto plugin = loadPluginFile(c.path, *c.manifest, c.error);
+  pluginLog(c.path, c.error ? c.error.render("") : "loaded");
+  if (!plugin) return nullptr;
+  c.isLoaded = true;
+  // After the load: so it runs before the destructors of the plugin's own objects.
+  std::atexit(shutDownPlugins);
+  return s.loaded.emplace(c.path, std::move(plugin)).first->second.get();
+}
+
+const Plugin *builtin(const Builtin &row) {
+  State &s = state();
+  auto it = s.loaded.find(row.name);
+  if (it == s.loaded.end()) {
+    auto plugin = std::make_unique<Plugin>();
+    PluginError error;
+    if (!queryPlugin(row.query, *plugin, error)) return nullptr;
+    it = s.loaded.emplace(row.name, std::move(plugin)).first;
+  }
+  return it->second.get();
+}
+
+/// Stage 5, once per file and process.
+void probe(Candidate &c) {
+  State &s = state();
+  auto it = s.probes.find(c.path);
+  if (it == s.probes.end()) {
+    std::string how = environment("TESSERA_PROBE");
+    ProbeResult result;
+    if (how == "note") { // the note and /sys are believed
+      result.found.struct_size = sizeof result.found;
+      result.found.device_count = 1;
+      result.found.score = 200;
+    } else if (how == "inproc") {
+      if (const Plugin *plugin = loadFile(c)) {
+        char text[1024] = "";
+        tsr_text_t why = {text, sizeof text, 0};
+        result.found.struct_size = sizeof result.found;
+        int32_t status = plugin->info.probe(&result.found, &why);
+        result.error = judgeProbe(status, result.found, text);
+      } else {
+        result.error = c.error;
+      }
+    } else {
+      std::string key = quarantineKey(c.path, moduleVersion(c.manifest->driverModule));
+      if (std::string why = quarantined(key); !why.empty()) {
+        result.error = {refusal::kQuarantined, "an earlier probe of this very file failed: " + why,
+                        "tsr backends --reset tries it again"};
+      } else {
+        result = probeApart(proberPath(), c.path);
+        if (result.isCrash) quarantine(key, c.path, result.error.text);
+      }
+    }
+    it = s.probes.emplace(c.path, std::move(result)).first;
+  }
+  c.probeMilliseconds = it->second.milliseconds;
+  if (it->second.error)
+    c.error = it->second.error;
+  else
+    c.found = it->second.found;
+}
+
+Manifest manifestOf(const Plugin &plugin) {
+  Manifest m;
+  m.name = plugin.name, m.version = plugin.version, m.description = plugin.info.description;
+  m.kinds = plugin.info.kinds;
+  m.abiMajor = plugin.info.abi_major, m.builtMinor = plugin.info.built_minor,
+  m.needsMinor = plugin.info.needs_minor;
+  return m;
+}
+
+Candidate ofBuiltin(const Plugin &plugin, bool withProbe) {
+  Candidate c;
+  c.name = plugin.name;
+  c.manifest = manifestOf(plugin);
+  c.isLoaded = true;
+  if (withProbe && plugin.info.probe) {
+    tsr_probe_t found{};
+    found.struct_size = sizeof found;
+    char text[256] = "";
+    tsr_text_t why = {text, sizeof text, 0};
+    int32_t status = plugin.info.probe(&found, &why);
+    if (!(c.error = judgeProbe(status, found, text))) c.found = found;
+  }
+  return c;
+}
+
+void forwardLog(void *, int32_t level, const char *code, const char *text) {
+  if (level < TSR_LOG_ERROR || level > TSR_LOG_DEBUG) level = TSR_LOG_NOTE;
+  log(static_cast<tsr_log_level_t>(level), code ? code : "", text ? text : "");
 }
 
 } // namespace
@@ -40,36 +198,102 @@ const tsr_host_info_t &pluginHost() {
                                        TSR_PLUGIN_ABI_FLOOR,
                                        0,
                                        TESSERA_VERSION,
-                                       "",
-                                       nullptr,
+                                       TESSERA_BUILD_ID,
+                                       forwardLog,
                                        nullptr};
   return host;
 }
 
-const Plugin *loadPlugin(uint32_t kind, std::string_view name, std::string &why) {
+const Plugin *loadPlugin(uint32_t kind, std::string_view nameView, PluginError &error, std::string &path) {
   State &s = state();
   std::lock_guard lock(s.mutex);
-  if (auto it = s.loaded.find(name); it != s.loaded.end())
-    if (it->second->info.kinds & kind) return it->second.get();
-  for (const Builtin &row : builtinPlugins()) {
-    if (name != row.name) continue;
-    auto plugin = std::make_unique<Plugin>();
-    if (!query(row.query, *plugin, why)) return nullptr;
-    if (!(plugin->info.kinds & kind)) continue;
-    return s.loaded.emplace(plugin->name, std::move(plugin)).first->second.get();
+  const std::string name(nameView);
+  error = {};
+  path.clear();
+  if (kind == TSR_PLUGIN_BACKEND && isDisabled(name)) {
+    error = disabled(name);
+    return nullptr;
   }
-  why = "there is no plugin " + std::string(name);
+  for (const Builtin &row : builtinPlugins())
+    if (name == row.name)
+      if (const Plugin *plugin = builtin(row); plugin && (plugin->info.kinds & kind)) return plugin;
+  SearchPath search = searchPath();
+  for (const std::string &directory : search.directories) {
+    path = directory + "/" + fileNameOf(kind, name);
+    if (access(path.c_str(), F_OK) != 0) continue;
+    Candidate c = examine(directory, path);
+    if (!c.error && !(c.kinds() & kind))
+      c.error = {refusal::kKind, "it is of kind " + kindList(c.kinds()) + ", wanted is " + kindList(kind),
+                 ""};
+    const Plugin *plugin = c.error ? nullptr : loadFile(c);
+    if (!plugin) error = c.error;
+    return plugin;
+  }
+  path.clear();
+  std::string where;
+  for (const std::string &directory : search.directories)
+    where += (where.empty() ? "" : ", ") + directory;
+  error = {refusal::kNotInstalled,
+           "there is no " + fileNameOf(kind, name) + " in " +
+               (where.empty() ? "any plugin directory" : where),
+           ""};
   return nullptr;
 }
 
-std::string builtinNames(uint32_t kind) {
-  std::string out;
-  for (const Builtin &row : builtinPlugins()) {
-    Plugin plugin;
-    std::string why;
-    if (query(row.query, plugin, why) && (plugin.info.kinds & kind))
-      out += (out.empty() ? "" : ", ") + plugin.name;
+const Plugin *loadPlugin(uint32_t kind, std::string_view name, std::string &why) {
+  PluginError error;
+  std::string path;
+  const Plugin *plugin = loadPlugin(kind, name, error, path);
+  if (!plugin) why = error.render(path);
+  return plugin;
+}
+
+std::vector<Candidate> surveyPlugins(uint32_t kinds, bool withProbe) {
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  std::vector<Candidate> out;
+  for (const Builtin &row : builtinPlugins())
+    if (const Plugin *plugin = builtin(row); plugin && (plugin->info.kinds & kinds))
+      out.push_back(ofBuiltin(*plugin, withProbe));
+  std::map<std::string, std::string> seen; // file name -> the path that has it
+  SearchPath search = searchPath();
+  for (auto &[path, error] : search.refused) {
+    Candidate c;
+    c.path = path, c.error = error;
+    out.push_back(std::move(c));
   }
+  for (const std::string &directory : search.directories) {
+    std::vector<std::string> files;
+    if (PluginError error = listPlugins(directory, files)) {
+      Candidate c;
+      c.path = directory, c.error = error;
+      out.push_back(std::move(c));
+    }
+    for (const std::string &path : files) {
+      Candidate c = examine(directory, path);
+      if (c.manifest && !(c.kinds() & kinds)) continue;
+      auto [first, isNew] = seen.emplace(path.substr(path.rfind('/') + 1), path);
+      if (!isNew)
+        c.error = {refusal::kDuplicate,
+                   "a plugin of that name stands earlier in the search path: " + first->second, ""};
+      else if (!c.error && (c.kinds() & TSR_PLUGIN_BACKEND) && isDisabled(c.name))
+        c.error = disabled(c.name);
+      c.isLoaded = s.loaded.count(path) != 0;
+      if (withProbe && !c.error && (c.kinds() & TSR_PLUGIN_BACKEND)) probe(c);
+      pluginLog(path, c.error ? c.error.render("") : "usable");
+      out.push_back(std::move(c));
+    }
+  }
+  return out;
+}
+
+std::string builtinNames(uint32_t kind) {
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  std::string out;
+  for (const Builtin &row : builtinPlugins())
+    if (const Plugin *plugin = builtin(row); plugin && (plugin->info.kinds & kind))
+      out += (out.empty() ? "" : ", ") + plugin->name;
   return out;
 }
 

@@ -1,23 +1,52 @@
 // The plugins this process has: those inside libtessera.so, and those loaded from the plugin directories.
+//
+// A plugin goes through seven stages, each of which may refuse it with its own code (PluginError.h): its
+// directory is listed, its file's owner and mode are checked, its note is read, the note is matched with this
+// runtime and machine, in automatic selection a process of its own probes it, it is loaded, it is queried and
+// held against its note. Nothing of it runs before the probe. What is loaded stays.
 #pragma once
+#include "core/plugin/Manifest.h"
+#include <atomic>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tessera/plugin.h>
+#include <vector>
 
 namespace tessera {
 
 /// One plugin that is loaded, checked and here to stay.
 struct Plugin {
-  std::string name, version, path; // path: "" when it is part of libtessera.so
-  tsr_plugin_info_t info;          // complete: what the plugin's writer did not know is zero
+  std::string name, version, path;         // path: "" when it is part of libtessera.so
+  tsr_plugin_info_t info{};                // complete: what the plugin's writer did not know is zero
+  mutable std::atomic<int64_t> objects{0}; // alive; shutdown is not called while there are any
+};
+
+/// What is known of a file in a plugin directory, or of a plugin inside libtessera.so.
+struct Candidate {
+  std::string name, path;           // path: "" inside libtessera.so
+  std::optional<Manifest> manifest; // once the note has been read
+  PluginError error;                // why it cannot be used
+  bool isLoaded = false;
+  std::optional<tsr_probe_t> found; // once a probe has answered well
+  double noteMicroseconds = 0, probeMilliseconds = 0;
+  uint32_t kinds() const { return manifest ? manifest->kinds : 0; }
 };
 
 /// What plugins are told about this process. Stands for ever.
 const tsr_host_info_t &pluginHost();
 
-/// The plugin of that name which serves `kind` (TSR_PLUGIN_*), loaded if it must be; touches no other. Null
-/// with `why` filled: the code, what is wrong and how to mend it. Thread-safe.
+/// The plugin of that name which serves `kind` (one TSR_PLUGIN_* bit), loaded if it must be; opens no file of
+/// any other. Null with `error` and `path` filled. Thread-safe.
+const Plugin *loadPlugin(uint32_t kind, std::string_view name, PluginError &error, std::string &path);
+/// The same with the error as a text.
 const Plugin *loadPlugin(uint32_t kind, std::string_view name, std::string &why);
+
+/// Every plugin there is of `kinds`, examined up to its note and match and, with `probe`, its devices; those
+/// inside libtessera.so first, then by directory and name. Probes each plugin once in the life of the
+/// process.
+std::vector<Candidate> surveyPlugins(uint32_t kinds, bool probe);
 
 /// Names of the plugins inside libtessera.so that serve `kind`, comma-separated.
 std::string builtinNames(uint32_t kind);

@@ -1,6 +1,7 @@
 // Statuses, versions, backends: what needs no context.
 #include "core/test/Support.h"
 #include <cstdlib>
+#include <gmock/gmock.h>
 #include <set>
 
 using namespace tessera::test;
@@ -73,7 +74,7 @@ TEST(Backends, ListNamesAllFour) {
     EXPECT_EQ(info.available != 0, std::string(info.reason).empty());
     EXPECT_EQ(info.available != 0, info.device_count > 0);
   }
-  EXPECT_EQ(names, (std::set<std::string>{"cpu", "levelzero", "ptx", "rocm"}));
+  EXPECT_THAT(names, testing::IsSupersetOf({"cpu", "levelzero", "ptx", "rocm"}));
   EXPECT_GE(available, 1);
   EXPECT_EQ(selected, 1);
   EXPECT_EQ(tsrGetBackendInfo(i, &info), TSR_ENOTFOUND);
@@ -106,7 +107,7 @@ TEST_F(BackendVariable, KnownButReservedHasNoSubstitute) {
   for (const char *name : {"ptx", "rocm", "levelzero", "level_zero"}) {
     setenv("TESSERA_BACKEND", name, 1);
     EXPECT_EQ(tsrCreateContext(&context), TSR_UNIMPLEMENTED);
-    EXPECT_TRUE(lastErrorHas("not part of this release"));
+    EXPECT_TRUE(lastErrorHas("TSRP-401"));
   }
 }
 
@@ -137,7 +138,7 @@ TEST_F(BackendVariable, ACallBeatsTheEnvironment) {
   EXPECT_EQ(tsrSelectBackend("rocn"), TSR_ENOTFOUND);
   EXPECT_TRUE(lastErrorHas("backend 'rocn': there is no such backend; available: cpu; did you mean rocm?"));
   EXPECT_EQ(tsrSelectBackend("level_zero"), TSR_UNIMPLEMENTED);
-  EXPECT_TRUE(lastErrorHas("not part of this release"));
+  EXPECT_TRUE(lastErrorHas("TSRP-401"));
   EXPECT_TRUE(selected(0)); // as before
   ASSERT_OK(tsrSelectBackend(nullptr));
   EXPECT_FALSE(selected(0));

@@ -186,6 +186,8 @@ const Row kRows[] = {
           return tsrGetBackendInfo(99, &info);),
     ROW(tsrSelectBackend, TSR_ENOTFOUND, tsrSelectBackend("cuda")),
     ROW(tsrSelectBackend, TSR_UNIMPLEMENTED, tsrSelectBackend("rocm")),
+    ROW(tsrGetLoadReport, TSR_EINVAL, tsrGetLoadReport(0, nullptr)),
+    ROW(tsrResetQuarantine, TSR_EINVAL, tsrResetQuarantine(nullptr)),
     ROW(tsrGetDeviceCount, TSR_EINVAL, tsrGetDeviceCount("cpu", nullptr)),
     ROW(tsrGetDeviceCount, TSR_ENOTFOUND, tsrGetDeviceCount("cuda", &w.number)),
     ROW(tsrGetDeviceCount, TSR_UNIMPLEMENTED, tsrGetDeviceCount("rocm", &w.number)),

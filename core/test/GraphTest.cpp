@@ -275,7 +275,7 @@ TEST_F(Graphs, WithMemoryOfTheirOwnTakeTurns) {
   for (auto &t : threads)
     t.join();
   EXPECT_EQ(*word, 800);
-  EXPECT_EQ(memory.use_count(), 3);
+  EXPECT_GE(memory.use_count(), 3); // both graphs have it, on either side of the contract
   ASSERT_OK(tsrDestroyGraph(inner));
   ASSERT_OK(tsrDestroyGraph(outer));
   EXPECT_EQ(memory.use_count(), 1);

@@ -214,16 +214,16 @@ TEST_F(LoadImage, SaysFallbacks) {
 
 TEST_F(LoadImage, GpuFormatsAreUnimplementedByName) {
   EXPECT_EQ(load("// made elsewhere\n.version 8.4\n.target sm_90\n"), TSR_UNIMPLEMENTED);
-  EXPECT_TRUE(lastErrorHas("backend ptx loads no images of format ptx"));
+  EXPECT_TRUE(lastErrorHas("backend cpu loads no images of format ptx"));
   EXPECT_EQ(load(std::string("\x03\x02\x23\x07 spirv", 10)), TSR_UNIMPLEMENTED);
-  EXPECT_TRUE(lastErrorHas("backend levelzero loads no images of format spirv"));
+  EXPECT_TRUE(lastErrorHas("backend cpu loads no images of format spirv"));
   std::string gpu = elf;
   gpu[offsetof(Elf64_Ehdr, e_machine)] = static_cast<char>(EM_AMDGPU);
   EXPECT_EQ(load(gpu), TSR_UNIMPLEMENTED);
-  EXPECT_TRUE(lastErrorHas("backend rocm loads no images of format hsaco"));
+  EXPECT_TRUE(lastErrorHas("backend cpu loads no images of format hsaco"));
   gpu[offsetof(Elf64_Ehdr, e_machine)] = static_cast<char>(EM_CUDA);
   EXPECT_EQ(load(gpu), TSR_UNIMPLEMENTED);
-  EXPECT_TRUE(lastErrorHas("backend ptx loads no images of format cubin"));
+  EXPECT_TRUE(lastErrorHas("backend cpu loads no images of format cubin"));
 }
 
 TEST_F(LoadImage, WhatIsWrongIsNamed) {

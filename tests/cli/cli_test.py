@@ -217,7 +217,7 @@ class Arguments(Cli):
         self.refused(self.call("run", self.file), "E_UNDEFINED_NAME")
         self.source(SAXPY)
         self.refused(self.call("run", self.file, "--numerics", "strict"), "E_UNIMPLEMENTED", "strict")
-        self.refused(self.call("run", self.file, "--backend", "ptx"), "E_UNIMPLEMENTED", "not part of this release")
+        self.refused(self.call("run", self.file, "--backend", "no_such"), "E_BACKEND_UNKNOWN", "no_such")
 
     def test_the_environment_chooses(self):
         self.environment["TESSERA_NUMERICS"] = "sloppy"
@@ -248,7 +248,7 @@ class Arguments(Cli):
     def test_unknown_names(self):
         self.refused(self.run_saxpy("--numerics", "sloppy"), "E_NUMERICS_UNKNOWN", "fast, standard, deterministic, strict")
         self.refused(self.run_saxpy("--backend", "cup"), "E_BACKEND_UNKNOWN", "did you mean cpu?")
-        self.refused(self.run_saxpy("--backend", "ptx"), "E_UNIMPLEMENTED", "ptx")
+        self.refused(self.run_saxpy("--backend", "ptx"), "E_BACKEND_UNUSABLE", "ptx")
 
 
 class Files(Cli):

@@ -140,8 +140,10 @@ class MachineReadable(Cli):
         return json.loads(result.output)
 
     def test_backends(self):
-        cpu = next(b for b in self.document("backends") if b["name"] == "cpu")
-        self.assertTrue(cpu["available"] and cpu["devices"] == 1)
+        report = self.document("backends")
+        self.assertEqual(report["selected"], "cpu")
+        cpu = next(b for b in report["plugins"] if b["name"] == "cpu")
+        self.assertEqual((cpu["state"], cpu["devices"]), ("built in", 1))
 
     def test_kernels(self):
         self.source(SUM)

@@ -59,6 +59,10 @@ constexpr CodeText toolCodes[] = {
      "--kernel names a @ts.kernel or @ts.jit function of the file; it may be left out where there is one."},
     {"E_BACKEND_UNKNOWN", "there is no such backend",
      "`tsr backends` lists the backends and why one is not usable."},
+    {"E_BACKEND_UNUSABLE", "the backend is known and cannot be used here",
+     "The message has the TSRP code and the remedy; `tsr backends --why NAME` says more. There is no "
+     "substitute: "
+     "another backend is used only when it is named, or when none is."},
     {"E_OUTPUT_WRITE", "an output cannot be written",
      "Outputs are written beside their final name and renamed when complete, so the directory must be "
      "writable\n"

@@ -1,4 +1,4 @@
-// The commands that only tell: backends, explain, version.
+// The commands that only tell: explain, version.
 #include "core/CompilerService.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Json.h"
@@ -10,48 +10,6 @@ namespace tessera::cli {
 namespace {
 
 const OptionSpec jsonOption = {"json", 0, OptionSpec::Flag, "", "as a JSON document"};
-
-Json describe(const tsr_backend_info_t &info) {
-  Json j = {{"name", info.name},
-            {"available", info.available != 0},
-            {"selected", info.selected != 0},
-            {"devices", info.device_count},
-            {"description", info.description}};
-  if (!info.available) j["reason"] = info.reason;
-  return j;
-}
-
-std::string line(const tsr_backend_info_t &info) {
-  const std::string devices =
-      fmt::format("{} device{}", info.device_count, info.device_count == 1 ? "" : "s");
-  return fmt::format("{} {:<10} {:<13} {}\n", info.selected ? '*' : ' ', info.name,
-                     info.available ? devices : "not available",
-                     info.available ? info.description : info.reason);
-}
-
-int backends(const Arguments &args, const std::string &) {
-  tsr_backend_info_t info = {};
-  info.struct_size = sizeof info;
-  bool selected = false;
-  Json list = Json::array();
-  for (size_t i = 0; tsrGetBackendInfo(i, &info) == TSR_SUCCESS; ++i) {
-    selected |= info.selected != 0;
-    if (args.has("json"))
-      list.push_back(describe(info));
-    else
-      fmt::print("{}", line(info));
-  }
-  if (args.has("json")) printJson(list);
-  if (selected) return exitOk;
-  // TESSERA_BACKEND names none of those that are available; the library says it best.
-  tsr_context_t context = nullptr;
-  const tsr_status_t status = tsrCreateContext(&context);
-  if (status == TSR_SUCCESS) {
-    (void)tsrDestroyContext(context);
-    return exitOk;
-  }
-  return fail(Error{status == TSR_ENOTFOUND ? "E_BACKEND_UNKNOWN" : "E_UNIMPLEMENTED", tsrLastError(), ""});
-}
 
 Json describe(const CodeText &c) { return {{"code", c.code}, {"title", c.title}, {"text", c.text}}; }
 
@@ -110,15 +68,6 @@ int version(const Arguments &args, const std::string &) {
 }
 
 } // namespace
-
-const Command backendsCommand = {{"backends",
-                                  "[--json]",
-                                  "which backends there are, and which one would be used",
-                                  "Lists every backend, whether it can be used here, and if not, why.",
-                                  {jsonOption},
-                                  0,
-                                  "  TESSERA_BACKEND=cpu tsr backends\n"},
-                                 backends};
 
 const Command explainCommand = {
     {"explain",

@@ -57,29 +57,14 @@ MaybeFailure Session::check(tsr_status_t status, std::string_view doing) const {
 }
 
 MaybeFailure Session::open(const std::string &backend) {
-  std::vector<std::string> names;
-  tsr_backend_info_t info = {};
-  info.struct_size = sizeof info;
-  const std::string wanted = backend == "level_zero" ? "levelzero" : backend;
-  bool known = backend.empty();
-  for (size_t i = 0; tsrGetBackendInfo(i, &info) == TSR_SUCCESS; ++i) {
-    names.emplace_back(info.name);
-    if (wanted != info.name) continue;
-    known = true;
-    if (!info.available)
-      return Failure{{"E_UNIMPLEMENTED", fmt::format("backend {}: {}", backend, info.reason),
-                      "tsr backends lists what can"}};
-  }
-  if (!known)
-    return Failure{
-        {"E_BACKEND_UNKNOWN", fmt::format("there is no backend {}", backend), suggest(backend, names)}};
-
   tsr_context_options_t options = {};
   options.struct_size = sizeof options;
-  options.backend = backend.empty() ? nullptr : wanted.c_str();
+  options.backend = backend.empty() ? nullptr : backend.c_str();
   tsr_status_t status = tsrCreateContextEx(&options, &context_);
   if (status == TSR_ENOTFOUND)
     return Failure{{"E_BACKEND_UNKNOWN", tsrLastError(), "tsr backends lists what there is"}};
+  if (status == TSR_UNIMPLEMENTED || status == TSR_EDEVICE)
+    return Failure{{"E_BACKEND_UNUSABLE", tsrLastError(), "tsr backends lists what can be used"}};
   if (auto f = check(status, "making a context")) return f;
   device_.struct_size = sizeof device_;
   return check(tsrGetDeviceInfo(context_, &device_), "asking the device");

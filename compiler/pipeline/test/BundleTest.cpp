@@ -3,7 +3,7 @@
 #include "core/bundle/Bundle.h"
 #include "core/BuildId.h"
 #include "core/CompilerService.h"
-#include "core/SharedObject.h"
+#include "plugins/cpu/runtime/SharedObject.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,10 +54,10 @@ TEST(CompiledBundle, HoldsEveryKernelInOneImage) {
   EXPECT_EQ(bundle.images[0].format, ImageFormat::Elf);
   EXPECT_TRUE(bundle.ir.empty());
   std::string why;
-  std::shared_ptr<void> code = loadSharedObject(bundle.images[0].data, why);
+  std::shared_ptr<void> code = cpu::loadSharedObject(bundle.images[0].data, why);
   ASSERT_TRUE(code) << why;
-  EXPECT_TRUE(findSymbol(code, "double"));
-  EXPECT_TRUE(findSymbol(code, "clear"));
+  EXPECT_TRUE(cpu::findSymbol(code, "double"));
+  EXPECT_TRUE(cpu::findSymbol(code, "clear"));
 }
 
 TEST(CompiledBundle, HoldsOneImagePerTarget) {
@@ -102,9 +102,9 @@ TEST(CompiledBundle, NamesOfTheLinkerAreFree) {
                                     "    if i < n:\n        y[i] = 1.0\n");
     std::string why;
     ASSERT_EQ(bundle.images.size(), 1u) << name;
-    std::shared_ptr<void> code = loadSharedObject(bundle.images[0].data, why); // runs an _init there may be
+    std::shared_ptr<void> code = cpu::loadSharedObject(bundle.images[0].data, why); // runs an _init there may be
     ASSERT_TRUE(code) << name << ": " << why;
-    EXPECT_TRUE(findSymbol(code, name)) << name;
+    EXPECT_TRUE(cpu::findSymbol(code, name)) << name;
   }
 }
 

@@ -4,7 +4,7 @@
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "core/BuildId.h"
 #include "core/KernelMetadata.h"
-#include "core/SharedObject.h"
+#include "plugins/cpu/runtime/SharedObject.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include <cmath>
 #include <filesystem>
@@ -43,9 +43,9 @@ struct Loaded {
   void open(const BundleImage &image) {
     std::string why;
     metadata = image.entries.at(0).metadata;
-    code = loadSharedObject(image.data, why);
+    code = cpu::loadSharedObject(image.data, why);
     ASSERT_TRUE(code) << why;
-    entry = reinterpret_cast<CpuKernelFn>(const_cast<void *>(findSymbol(code, image.entries[0].name)));
+    entry = reinterpret_cast<CpuKernelFn>(const_cast<void *>(cpu::findSymbol(code, image.entries[0].name)));
     ASSERT_TRUE(entry);
   }
   void open(const std::string &bytes) {

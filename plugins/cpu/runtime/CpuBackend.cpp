@@ -1,8 +1,11 @@
 // The CPU backend: always there, in the process, one device.
+#include "core/BuildId.h"
 #include "plugins/cpu/runtime/Device.h"
 #include "plugins/cpu/runtime/MemoryPool.h"
+#include "plugins/cpu/runtime/Module.h"
 #include "plugins/cpu/runtime/Stream.h"
 #include "plugins/cpu/runtime/Topology.h"
+#include <tessera/plugin.hpp>
 
 namespace tessera {
 namespace cpu {
@@ -39,10 +42,8 @@ public:
 
   std::unique_ptr<DeviceStream> createStream(std::string &) override { return std::make_unique<Stream>(); }
   std::unique_ptr<DeviceEvent> createEvent(std::string &) override { return std::make_unique<Event>(); }
-  std::shared_ptr<DeviceKernel> createKernel(KernelImage image, std::string &why) override {
-    if (image.entry) return std::make_shared<Kernel>(std::move(image));
-    why = "kernel " + image.name + " has no code for this CPU";
-    return nullptr;
+  std::shared_ptr<DeviceModule> loadModule(const ModuleImage &image, std::string &why) override {
+    return cpu::loadModule(image, why);
   }
 
 private:
@@ -53,9 +54,12 @@ private:
 
 class CpuBackend final : public Backend {
 public:
-  const char *name() const override { return "cpu"; }
-  const char *description() const override { return "the host's processor"; }
   int deviceCount() const override { return 1; }
+  tsr_status_t probe(tsr_probe_t &out, std::string &) override {
+    out.device_count = 1;
+    out.score = 100;
+    return TSR_SUCCESS;
+  }
   const DeviceInfo *deviceInfo(int, std::string &) override { return &cpu::deviceInfo(); }
   std::unique_ptr<DeviceContext> createContext(int, const tsr_allocator_t *allocator,
                                                std::string &) override {
@@ -66,9 +70,19 @@ public:
 } // namespace
 } // namespace cpu
 
-Backend &cpuBackend() {
-  static cpu::CpuBackend backend;
-  return backend;
+int32_t cpuPluginQuery(const tsr_host_info_t *, tsr_plugin_info_t *info) {
+  tsr_plugin_info_t out{};
+  out.abi_major = TSR_PLUGIN_ABI_MAJOR;
+  out.built_minor = TSR_PLUGIN_ABI_MINOR;
+  out.kinds = TSR_PLUGIN_BACKEND;
+  out.name = "cpu";
+  out.version = TESSERA_VERSION;
+  out.description = "the host's processor";
+  out.features_required = out.features_optional = out.compiler_abi = "";
+  out.probe = thunk::probeOf<cpu::CpuBackend>;
+  out.backend = thunk::backendApi<cpu::CpuBackend>();
+  thunk::copyOut(info, out);
+  return TSR_SUCCESS;
 }
 
 } // namespace tessera

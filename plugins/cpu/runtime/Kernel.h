@@ -11,10 +11,12 @@ namespace tessera::cpu {
 using KernelFn = void (*)(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch);
 
 struct Kernel final : DeviceKernel {
-  explicit Kernel(KernelImage i)
-      : DeviceKernel(i.valueCount), image(std::move(i)),
-        entry(reinterpret_cast<KernelFn>(const_cast<void *>(image.entry))) {}
-  const KernelImage image;
+  Kernel(const KernelSpec &spec, const void *entry, std::shared_ptr<void> code)
+      : DeviceKernel(spec.valueCount), name(spec.name), scratchBytes(spec.scratchBytes),
+        code(std::move(code)), entry(reinterpret_cast<KernelFn>(const_cast<void *>(entry))) {}
+  const std::string name;
+  const size_t scratchBytes;
+  const std::shared_ptr<void> code; // keeps `entry` valid
   const KernelFn entry;
   /// What one program took when last measured, in picoseconds; decides whether a launch is worth a second
   /// thread, and nothing else. 0: unknown.

@@ -201,7 +201,7 @@ tsr_status_t Stream::launch(const std::shared_ptr<DeviceKernel> &kernel, const u
     c.kind = Command::Kind::Launch;
     c.kernel = std::static_pointer_cast<Kernel>(kernel);
     c.programs = grid.programs();
-    size_t count = c.kernel->image.valueCount;
+    size_t count = c.kernel->valueCount;
     if (count <= Command::kInlineValues)
       std::copy_n(values, count, c.inlineValues);
     else
@@ -319,8 +319,8 @@ void Stream::run(Launcher &launcher) {
 bool Stream::launch(Kernel &kernel, const uint64_t *values, int64_t programs, Launcher &launcher) {
   try {
     if (launcher.run(kernel, values, programs)) return true;
-    fail(TSR_EOOM, "kernel " + kernel.image.name + ": cannot get " +
-                       std::to_string(kernel.image.scratchBytes) + " bytes of scratch memory per thread");
+    fail(TSR_EOOM, "kernel " + kernel.name + ": cannot get " + std::to_string(kernel.scratchBytes) +
+                       " bytes of scratch memory per thread");
   } catch (const std::exception &e) {   // before any program ran
     std::string text = "out of memory"; // needs none
     try {

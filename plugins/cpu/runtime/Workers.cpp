@@ -61,7 +61,7 @@ struct Job {
   void prepare(const Kernel &kernel, const uint64_t *launchValues, int64_t count) {
     entry = kernel.entry;
     values = launchValues;
-    scratchBytes = kernel.image.scratchBytes;
+    scratchBytes = kernel.scratchBytes;
     programs = count;
     auto threads = static_cast<int64_t>(runs.size());
     chunks = std::min(count, threads * kChunksPerThread);

@@ -1,4 +1,4 @@
-// What a backend's runtime half implements: the C++ side of a device, seen by libtessera.so.
+// What a backend's runtime half implements, in C++; plugin.hpp makes a plugin of it.
 //
 // The caller has checked handles, argument counts, null pointers, alignment and geometry before any of these
 // is called; a backend checks what only it can know (is this pointer mine?). Every call may come from any
@@ -10,19 +10,29 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tessera/plugin.h>
 #include <tessera/tessera.h>
 #include <utility>
 #include <vector>
 
 namespace tessera {
 
-/// Code of one kernel, ready to run. On the CPU `entry` is a CpuKernelFn.
-struct KernelImage {
-  std::string name;
-  const void *entry = nullptr;
-  std::shared_ptr<void> code; // keeps `entry` valid
-  uint32_t valueCount = 0;    // launch values, in the order of the kernel's parameters
-  size_t scratchBytes = 0, sharedBytes = 0;
+/// Code, as a bundle or a compiler hands it over. `format` is one of plugin.h's TSR_IMAGE_*; `data` is read
+/// during the call only.
+struct ModuleImage {
+  uint32_t format = TSR_IMAGE_ELF;
+  const void *data = nullptr;
+  size_t bytes = 0;
+  std::string name;           // what errors call it
+  std::shared_ptr<void> keep; // what the code needs, for as long as it may run
+};
+
+/// One kernel of a module, as its metadata has it.
+struct KernelSpec {
+  std::string name, metadata;               // the entry point; the metadata document (YAML)
+  uint32_t valueCount = 0;                  // launch values, in the order of the kernel's parameters
+  size_t scratchBytes = 0, sharedBytes = 0; // of one program
+  uint32_t block[3] = {1, 1, 1};            // threads of one program
 };
 
 /// Programs per axis, x fastest; never negative, and their product fits int64.
@@ -36,7 +46,14 @@ class DeviceKernel {
 public:
   explicit DeviceKernel(uint32_t valueCount) : valueCount(valueCount) {}
   virtual ~DeviceKernel() = default;
-  const uint32_t valueCount; // KernelImage::valueCount
+  const uint32_t valueCount; // KernelSpec::valueCount
+};
+
+/// Loaded code. Kernels outlive it.
+class DeviceModule {
+public:
+  virtual ~DeviceModule() = default;
+  virtual std::shared_ptr<DeviceKernel> getKernel(const KernelSpec &spec, std::string &why) = 0; // or null
 };
 
 /// A point in a stream's order; see tsr_event_t for the rules. Queued work shares ownership of what it needs.
@@ -154,14 +171,17 @@ public:
   /// The block is idle: no queued work uses it.
   virtual tsr_status_t free(void *dptr, std::string &why) = 0;
   /// Is the range inside one live allocation of this context?
-  virtual bool owns(const void *dptr, size_t bytes) = 0;
+  virtual bool owns(const void *dptr, size_t bytes) {
+    auto room = available(dptr);
+    return room && bytes <= *room;
+  }
   /// Bytes from `dptr` to the end of the live allocation it points into; nullopt: into none of this context.
   virtual std::optional<size_t> available(const void *dptr) = 0;
   virtual MemoryUse memoryUse() = 0;
   virtual void trim() = 0;
   virtual std::unique_ptr<DeviceStream> createStream(std::string &why) = 0; // null on failure
   virtual std::unique_ptr<DeviceEvent> createEvent(std::string &why) = 0;
-  virtual std::shared_ptr<DeviceKernel> createKernel(KernelImage image, std::string &why) = 0;
+  virtual std::shared_ptr<DeviceModule> loadModule(const ModuleImage &image, std::string &why) = 0;
   /// Null with `why` filled on failure.
   virtual std::shared_ptr<DeviceGraph> createGraph(GraphWork work, std::string & /*why*/) {
     return std::make_shared<DeviceGraph>(std::move(work));
@@ -171,9 +191,12 @@ public:
 class Backend {
 public:
   virtual ~Backend() = default;
-  virtual const char *name() const = 0;
-  virtual const char *description() const = 0;
+  /// Of the host's side only: a plugin's name and description stand in its manifest.
+  virtual const char *name() const { return ""; }
+  virtual const char *description() const { return ""; }
   virtual int deviceCount() const = 0;
+  /// Looks for devices, as tsr_plugin_info_t::probe says.
+  virtual tsr_status_t probe(tsr_probe_t &out, std::string &why) = 0;
   /// What is known of a device without a context on it; stands for the life of the process. `device` is below
   /// deviceCount() here and below. Null with `why` filled on failure, in both.
   virtual const DeviceInfo *deviceInfo(int device, std::string &why) = 0;
@@ -182,8 +205,5 @@ public:
   virtual std::unique_ptr<DeviceContext> createContext(int device, const tsr_allocator_t *allocator,
                                                        std::string &why) = 0;
 };
-
-/// The CPU backend, which lives in libtessera.so itself. One object for the whole process.
-Backend &cpuBackend();
 
 } // namespace tessera

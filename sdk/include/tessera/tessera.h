@@ -109,6 +109,20 @@ TSR_API tsr_status_t tsrGetBackendInfo(size_t index, tsr_backend_info_t *info);
  * cannot be used changes nothing. Errors: TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrSelectBackend(const char *name);
 
+enum {
+  TSR_REPORT_PROBE =
+      1 /* ask backends that have not been asked yet for their devices, in processes of their own */
+};
+
+/* Every plugin that was found and every one that is missing, with the reason why it is not used, as a JSON
+ * object whose keys docs/plugins.md lists. The text stands until this thread's next call of it (appended
+ * in 1.2). Errors: TSR_EINVAL. */
+TSR_API tsr_status_t tsrGetLoadReport(uint32_t flags, const char **json);
+
+/* Plugins whose probe crashed are not tried again until they, their driver or this library change. This
+ * forgets that; `count` is how many there were (appended in 1.2). Errors: TSR_EINVAL. */
+TSR_API tsr_status_t tsrResetQuarantine(uint32_t *count);
+
 typedef struct tsr_device_info {
   size_t struct_size;
   const char *backend;

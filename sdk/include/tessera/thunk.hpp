@@ -71,6 +71,11 @@ template <class T> void copyOut(T *out, const T &value) noexcept {
   out->struct_size = size;
 }
 
+/// Stands for a type in overloads: offer(Of<Mine>(), info) puts Mine's table into a plugin's answer. Each
+/// kind of plugin has its own, found by what Mine derives from.
+template <class T> struct Of {};
+template <class... Ts> void offerAll(tsr_plugin_info_t &info) { (offer(Of<Ts>(), info), ...); }
+
 /// Copies in what the other side filled; what it does not know is zero.
 template <class T> T copyIn(const T *in) noexcept {
   T out{};

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace tessera {
+namespace tessera::cpu {
 
 /// Checks the header, so that another machine's file gets a sentence and a cut one does not reach the dynamic
 /// linker. Fills `why` when it is no shared object for this process.
@@ -21,4 +21,4 @@ std::shared_ptr<void> loadSharedObject(std::string_view bytes, std::string &why,
 /// Address of an exported symbol, or null.
 const void *findSymbol(const std::shared_ptr<void> &object, const std::string &symbol);
 
-} // namespace tessera
+} // namespace tessera::cpu

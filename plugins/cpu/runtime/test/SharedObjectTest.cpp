@@ -1,10 +1,11 @@
-#include "core/SharedObject.h"
+#include "plugins/cpu/runtime/SharedObject.h"
 #include "core/HostCpu.h"
 #include "core/test/Fixture.h"
 #include <elf.h>
 #include <gtest/gtest.h>
 
 using namespace tessera;
+using namespace tessera::cpu;
 using namespace tessera::test;
 
 namespace {

@@ -1,4 +1,4 @@
-#include "core/SharedObject.h"
+#include "plugins/cpu/runtime/SharedObject.h"
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-namespace tessera {
+namespace tessera::cpu {
 namespace {
 
 #if defined(__x86_64__)
@@ -152,4 +152,4 @@ const void *findSymbol(const std::shared_ptr<void> &object, const std::string &s
   return dlsym(static_cast<Library *>(object.get())->handle, symbol.c_str());
 }
 
-} // namespace tessera
+} // namespace tessera::cpu

@@ -1,0 +1,194 @@
+// Boost.DLL stays in this file; it is told to report errors, not to throw them.
+#define BOOST_DLL_USE_STD_FS
+#include "core/plugin/Loading.h"
+#include "core/plugin/PluginBackend.h"
+#include <boost/dll/shared_library.hpp>
+#include <cstring>
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <tessera/thunk.hpp>
+
+namespace tessera {
+namespace {
+
+constexpr const char *kQuery = "tsrPluginQuery";
+
+/// Defined symbols the object exports, by its loaded dynamic section; names that begin with _ are the tool
+/// chain's.
+std::vector<std::string> exports(const link_map *map) {
+  const ElfW(Sym) *symbols = nullptr;
+  const char *strings = nullptr;
+  const uint32_t *hash = nullptr;
+  for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; ++d) {
+    if (d->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym) *>(d->d_un.d_ptr);
+    if (d->d_tag == DT_STRTAB) strings = reinterpret_cast<const char *>(d->d_un.d_ptr);
+    if (d->d_tag == DT_GNU_HASH) hash = reinterpret_cast<const uint32_t *>(d->d_un.d_ptr);
+  }
+  std::vector<std::string> out;
+  if (!symbols || !strings || !hash) return out;
+  // GNU hash: counts of buckets, first hashed symbol, words of the filter, shift; filter; buckets; chains.
+  // Exported symbols are the hashed ones; a chain ends with an odd hash.
+  const uint32_t buckets = hash[0], first = hash[1], words = hash[2];
+  const uint32_t *bucket = hash + 4 + words * (sizeof(ElfW(Addr)) / 4), *chain = bucket + buckets;
+  for (uint32_t b = 0; b < buckets; ++b)
+    for (uint32_t i = bucket[b]; i >= first && i != 0; ++i) {
+      const ElfW(Sym) &s = symbols[i];
+      const char *name = strings + s.st_name;
+      if (s.st_shndx != SHN_UNDEF && name[0] != '_') out.push_back(name);
+      if (chain[i - first] & 1) break;
+    }
+  return out;
+}
+
+std::string text(const char *s) { return s ? s : ""; }
+
+std::string join(const std::vector<std::string> &parts) {
+  std::string out;
+  for (const std::string &part : parts)
+    out += (out.empty() ? "" : ",") + part;
+  return out;
+}
+
+std::string number(uint32_t n) { return std::to_string(n); }
+
+/// The first field in which the note and the struct differ.
+PluginError compare(const Manifest &m, const tsr_plugin_info_t &info) {
+  const struct {
+    const char *field;
+    std::string note, object;
+  } rows[] = {{"name", m.name, text(info.name)},
+              {"version", m.version, text(info.version)},
+              {"kinds", kindList(m.kinds), kindList(info.kinds)},
+              {"abi_major", number(m.abiMajor), number(info.abi_major)},
+              {"built_minor", number(m.builtMinor), number(info.built_minor)},
+              {"needs_minor", number(m.needsMinor), number(info.needs_minor)},
+              {"features_required", join(m.featuresRequired), text(info.features_required)},
+              {"features_optional", join(m.featuresOptional), text(info.features_optional)},
+              {"compiler_abi", m.compilerAbi, text(info.compiler_abi)}};
+  for (auto &row : rows)
+    if (row.note != row.object)
+      return {refusal::kNoteLies,
+              std::string("its manifest says ") + row.field + " '" + row.note + "', its code says '" +
+                  row.object + "'",
+              "rebuild it with tessera_add_plugin(), which writes both from plugin.json"};
+  return {};
+}
+
+template <class Table>
+PluginError checkTable(const Table *table, uint32_t bit, uint32_t kinds, uint32_t major, const char *what) {
+  if (!(kinds & bit)) return {};
+  if (!table)
+    return {refusal::kSlot, std::string("it says it is a ") + what + " and has no table for that", ""};
+  if (table->version_major != major)
+    return {refusal::kInterface,
+            std::string("its ") + what + " interface is " + number(table->version_major) + "." +
+                number(table->version_minor) + ", this runtime's is " + number(major),
+            table->version_major > major ? "upgrade libtessera1" : "rebuild the plugin"};
+  return {};
+}
+
+PluginError checkTables(const tsr_plugin_info_t &info) {
+  const uint32_t k = info.kinds;
+  for (PluginError e :
+       {checkTable(info.backend, TSR_PLUGIN_BACKEND, k, TSR_BACKEND_API_MAJOR, "backend"),
+        checkTable(info.mapper, TSR_PLUGIN_MAPPER, k, TSR_MAPPER_API_MAJOR, "mapper"),
+        checkTable(info.collective, TSR_PLUGIN_COLLECTIVE, k, TSR_COLLECTIVE_API_MAJOR, "collective"),
+        checkTable(info.numerics, TSR_PLUGIN_NUMERICS, k, TSR_NUMERICS_API_MAJOR, "numerics")})
+    if (e) return e;
+  std::string missing;
+  auto need = [&](bool there, const char *name) {
+    if (!there) missing += (missing.empty() ? "" : ", ") + std::string(name);
+  };
+  if (k & TSR_PLUGIN_BACKEND) {
+    missing = missingSlots(thunk::copyIn(info.backend));
+    need(info.probe, "probe");
+  }
+  if (k & TSR_PLUGIN_MAPPER) {
+    const auto api = thunk::copyIn(info.mapper);
+    need(api.create, "create"), need(api.destroy, "destroy");
+  }
+  if (k & TSR_PLUGIN_COLLECTIVE) {
+    const auto api = thunk::copyIn(info.collective);
+    need(api.comm_create, "comm_create"), need(api.comm_destroy, "comm_destroy");
+    need(api.comm_info, "comm_info"), need(api.run, "run");
+  }
+  if (k & TSR_PLUGIN_NUMERICS) need(thunk::copyIn(info.numerics).profile, "profile");
+  if (!missing.empty()) return {refusal::kSlot, "required slots are missing: " + missing, ""};
+  return {};
+}
+
+} // namespace
+
+bool queryPlugin(tsr_plugin_query_fn query, Plugin &out, PluginError &error) {
+  // Room behind the struct shows a plugin that writes past it.
+  struct {
+    tsr_plugin_info_t info;
+    unsigned char guard[256];
+  } given;
+  std::memset(&given, 0, sizeof given);
+  std::memset(given.guard, 0xa5, sizeof given.guard);
+  given.info.struct_size = sizeof given.info;
+  int32_t status = query(&pluginHost(), &given.info);
+  for (unsigned char byte : given.guard)
+    if (byte != 0xa5) {
+      error = {refusal::kQuery, "its query wrote past the end of tsr_plugin_info_t", ""};
+      return false;
+    }
+  if (status != TSR_SUCCESS) {
+    error = {refusal::kQuery, "its query returned status " + std::to_string(status), ""};
+    return false;
+  }
+  if (given.info.struct_size > sizeof given.info || !given.info.name || !given.info.version) {
+    error = {refusal::kQuery, "its query left the name, the version or the size of its answer out", ""};
+    return false;
+  }
+  out.info = given.info;
+  for (const char **s : {&out.info.description, &out.info.features_required, &out.info.features_optional,
+                         &out.info.compiler_abi})
+    if (!*s) *s = "";
+  out.name = out.info.name;
+  out.version = out.info.version;
+  error = checkTables(out.info);
+  return !error;
+}
+
+std::unique_ptr<Plugin> loadPluginFile(const std::string &path, const Manifest &manifest,
+                                       PluginError &error) {
+  namespace dll = boost::dll;
+  // Never unmapped: threads and destructors of it may outlive every user.
+  const auto mode =
+      static_cast<dll::load_mode::type>(static_cast<unsigned>(dll::load_mode::rtld_now) |
+                                        static_cast<unsigned>(dll::load_mode::rtld_local) | RTLD_NODELETE);
+  std::error_code failed;
+  dll::shared_library object(path, failed, mode);
+  if (failed) { // the linker's own words are better than the code's
+    void *again = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    const char *why = again ? nullptr : dlerror();
+    error = {refusal::kLoad, "it cannot be loaded: " + (why ? std::string(why) : failed.message()),
+             "install what it needs (ldd " + path + ")"};
+    return nullptr;
+  }
+  if (!object.has(kQuery)) {
+    error = {refusal::kNoExport, std::string("it exports no ") + kQuery,
+             "write TSR_PLUGIN(...) in one of its sources"};
+    return nullptr;
+  }
+  std::string extra;
+  for (const std::string &name : exports(static_cast<const link_map *>(object.native())))
+    if (name != kQuery) extra += (extra.empty() ? "" : ", ") + name;
+  if (!extra.empty()) {
+    if (extra.size() > 200) extra = extra.substr(0, 200) + "...";
+    error = {refusal::kExtraExport, std::string("it exports more than ") + kQuery + ": " + extra,
+             "link it with tessera_add_plugin(), which hides the rest"};
+    return nullptr;
+  }
+  auto plugin = std::make_unique<Plugin>();
+  plugin->path = path;
+  auto query = reinterpret_cast<tsr_plugin_query_fn>(dlsym(object.native(), kQuery));
+  if (!queryPlugin(query, *plugin, error)) return nullptr;
+  if ((error = compare(manifest, plugin->info))) return nullptr;
+  return plugin;
+}
+
+} // namespace tessera

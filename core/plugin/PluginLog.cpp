@@ -1,0 +1,22 @@
+#include "core/plugin/PluginLog.h"
+#include "core/Environment.h"
+#include "core/Log.h"
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace tessera {
+
+void pluginLog(const std::string &path, const std::string &text) {
+  if (logs(TSR_LOG_DEBUG)) log(TSR_LOG_DEBUG, "D_PLUGIN", path + ": " + text);
+  const std::string where = environment("TESSERA_PLUGIN_LOG");
+  if (where.empty() || where == "0") return;
+  const std::string line = "tessera: " + path + ": " + text + "\n";
+  int fd = where == "1" || where == "stderr"
+               ? dup(2)
+               : open(where.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) return; // a log that cannot be written stops nothing
+  (void)!write(fd, line.data(), line.size());
+  close(fd);
+}
+
+} // namespace tessera

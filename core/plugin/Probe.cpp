@@ -1,0 +1,162 @@
+#include "core/plugin/Probe.h"
+#include "core/plugin/SearchPath.h"
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+int remainingMs(Clock::time_point end) {
+  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+  return left > 0 ? static_cast<int>(left) : 0;
+}
+
+/// Reads until the other side closes, `to` is full or the time is out; false: the last.
+bool readAll(int fd, char *to, size_t bytes, size_t &got, Clock::time_point end) {
+  for (;;) {
+    pollfd waiting = {fd, POLLIN, 0};
+    int ready = poll(&waiting, 1, remainingMs(end));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    char spare;
+    ssize_t n = got < bytes ? read(fd, to + got, bytes - got) : read(fd, &spare, 1);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return true;
+    if (got < bytes)
+      got += static_cast<size_t>(n);
+    else
+      return true; // more than an answer
+  }
+}
+
+/// Waits for the child to end; false when the time is out.
+bool reap(pid_t child, int &status, Clock::time_point end) {
+  for (;;) {
+    pid_t done = waitpid(child, &status, WNOHANG);
+    if (done == child) return true;
+    if (done < 0 && errno != EINTR) { // somebody else has waited for it: a SIGCHLD handler of the program
+      status = 0;
+      return true;
+    }
+    if (!remainingMs(end)) return false;
+    usleep(200);
+  }
+}
+
+pid_t start(const std::string &prober, const std::string &path, int answer, int &error) {
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, answer, 3);
+  posix_spawnattr_t how;
+  posix_spawnattr_init(&how);
+  // A group of its own, so that it is killed with its children; signals as a new program expects them.
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&how, &none);
+  posix_spawnattr_setsigdefault(&how, &all);
+  posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  char *argv[] = {const_cast<char *>(prober.c_str()), const_cast<char *>(path.c_str()), nullptr};
+  pid_t child = -1;
+  error = posix_spawn(&child, prober.c_str(), &files, &how, argv, environ);
+  posix_spawnattr_destroy(&how);
+  posix_spawn_file_actions_destroy(&files);
+  return error ? -1 : child;
+}
+
+} // namespace
+
+std::string proberPath() {
+  SearchPath path = searchPath();
+  if (path.directories.empty()) return "";
+  std::string prober = path.directories.back() + "/tessera-probe"; // the last is the library's own
+  return access(prober.c_str(), X_OK) == 0 ? prober : "";
+}
+
+PluginError judgeProbe(int32_t status, const tsr_probe_t &found, const std::string &text) {
+  if (status == TSR_ENOTFOUND) return {refusal::kNoDevice, text.empty() ? "it found no device" : text, ""};
+  if (status != TSR_SUCCESS)
+    return {refusal::kProbeFailed,
+            "its probe failed with status " + std::to_string(status) + (text.empty() ? "" : ": " + text), ""};
+  if (found.device_count < 1 || found.device_count > 4096 || found.score < 0 || found.score > 1000)
+    return {refusal::kProbeFailed,
+            "its probe reported success with " + std::to_string(found.device_count) +
+                " devices and a score of " + std::to_string(found.score),
+            "report it to the plugin's author: at least 1 device, a score of 0 to 1000"};
+  return {};
+}
+
+ProbeResult probeApart(const std::string &prober, const std::string &path) {
+  ProbeResult out;
+  if (prober.empty()) {
+    out.error = {refusal::kNoProber, "tessera-probe, which asks plugins for their devices, is not installed",
+                 "reinstall libtessera1, or set TESSERA_PROBE=inproc"};
+    return out;
+  }
+  const auto begin = Clock::now(), end = begin + std::chrono::milliseconds(kProbeLimitMs);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    out.error = {refusal::kProbeFailed, std::string("no pipe: ") + std::strerror(errno), ""};
+    return out;
+  }
+  int spawnError = 0;
+  pid_t child = start(prober, path, ends[1], spawnError);
+  close(ends[1]);
+  if (child < 0) {
+    close(ends[0]);
+    out.error = {refusal::kProbeFailed, prober + " cannot be started: " + std::strerror(spawnError), ""};
+    return out;
+  }
+  ProbeAnswer answer;
+  size_t got = 0;
+  int status = 0;
+  bool inTime = readAll(ends[0], reinterpret_cast<char *>(&answer), sizeof answer, got, end) &&
+                reap(child, status, end);
+  close(ends[0]);
+  kill(-child, SIGKILL); // and whatever it left running
+  if (!inTime) waitpid(child, &status, 0);
+  out.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  if (!inTime) {
+    out.isCrash = true;
+    out.error = {refusal::kProbeTimeout,
+                 "its probe did not end within " + std::to_string(kProbeLimitMs / 1000) + " s and was killed",
+                 ""};
+  } else if (WIFSIGNALED(status)) {
+    out.isCrash = true;
+    out.error = {refusal::kProbeCrashed,
+                 std::string("its probe died of signal ") + std::to_string(WTERMSIG(status)) + " (" +
+                     strsignal(WTERMSIG(status)) + ")",
+                 ""};
+  } else if (got != sizeof answer || answer.magic != ProbeAnswer::kMagic || WEXITSTATUS(status) != 0) {
+    out.isCrash = true;
+    out.error = {refusal::kProbeExited,
+                 "its probe ended the process with status " + std::to_string(WEXITSTATUS(status)) +
+                     " instead of answering",
+                 ""};
+  } else {
+    std::string text(answer.text, strnlen(answer.text, sizeof answer.text));
+    out.found = answer.found;
+    out.found.driver[sizeof out.found.driver - 1] = 0;
+    for (auto &address : out.found.pci)
+      address[sizeof address - 1] = 0;
+    out.error = answer.failedStep ? PluginError{answer.failedStep, text, ""}
+                                  : judgeProbe(answer.status, out.found, text);
+  }
+  return out;
+}
+
+} // namespace tessera

@@ -1,0 +1,79 @@
+// The load report (docs/plugins.md gives its keys).
+#include "core/Backends.h"
+#include "core/BuildId.h"
+#include "core/plugin/Known.h"
+#include "core/plugin/Match.h"
+#include "core/plugin/SearchPath.h"
+#include <nlohmann/json.hpp>
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string codeText(int code) {
+  char out[16];
+  snprintf(out, sizeof out, "TSRP-%03d", code);
+  return out;
+}
+
+Json rowOf(const Candidate &c, const std::string &selected) {
+  Json row = {{"name", c.name}, {"path", c.path.empty() ? Json(nullptr) : Json(c.path)}};
+  if (c.manifest) {
+    row["kinds"] = kindList(c.kinds());
+    row["version"] = c.manifest->version;
+    row["description"] = c.manifest->description;
+    row["abi"] = std::to_string(c.manifest->abiMajor) + "." + std::to_string(c.manifest->builtMinor);
+    row["priority"] = c.manifest->priority;
+  }
+  row["state"] = c.error                                        ? "refused"
+                 : c.isLoaded && !c.path.empty()                ? "loaded"
+                 : c.path.empty()                               ? "built in"
+                 : c.found || !(c.kinds() & TSR_PLUGIN_BACKEND) ? "usable"
+                                                                : "not probed";
+  row["selected"] = !selected.empty() && c.name == selected && (c.kinds() & TSR_PLUGIN_BACKEND);
+  if (c.error) {
+    row["code"] = codeText(c.error.code);
+    row["reason"] = c.error.text;
+    if (!c.error.fix.empty()) row["fix"] = c.error.fix;
+  }
+  if (c.found) {
+    row["devices"] = c.found->device_count;
+    row["score"] = c.found->score;
+    if (*c.found->driver) row["driver"] = std::string(c.found->driver);
+    Json pci = Json::array();
+    for (auto &address : c.found->pci)
+      if (*address) pci.push_back(std::string(address));
+    if (!pci.empty()) row["pci"] = pci;
+  }
+  if (c.noteMicroseconds > 0) row["note_us"] = c.noteMicroseconds;
+  if (c.probeMilliseconds > 0) row["probe_ms"] = c.probeMilliseconds;
+  return row;
+}
+
+} // namespace
+
+std::string loadReport(bool probe) {
+  Selection selected;
+  std::string why;
+  tsr_status_t status = TSR_SUCCESS;
+  if (probe) status = selectBackend(nullptr, selected, why); // probes and loads what it must
+  const std::string name = selected.backend ? selected.backend->name() : "";
+  Json out;
+  out["version"] = TESSERA_VERSION;
+  out["plugin_abi"] = std::to_string(TSR_PLUGIN_ABI_MAJOR) + "." + std::to_string(TSR_PLUGIN_ABI_MINOR);
+  out["directories"] = searchPath().directories;
+  out["selected"] = name.empty() ? Json(nullptr) : Json(name);
+  out["selected_by"] = name.empty() ? Json(nullptr) : Json(selected.reason);
+  if (status != TSR_SUCCESS) out["selection_error"] = why;
+  std::vector<std::string> present;
+  out["plugins"] = Json::array();
+  for (const Candidate &c : surveyPlugins(~0u, probe)) {
+    out["plugins"].push_back(rowOf(c, name));
+    present.push_back(c.name);
+  }
+  out["hints"] = installHints(present, gpuVendors());
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+} // namespace tessera

@@ -1,0 +1,264 @@
+// A Backend of backend.hpp as the table of plugin.h. Part of plugin.hpp.
+//
+// Every object that crosses is a box around a shared pointer: destroying the box gives the host's share back,
+// while queued work keeps its own.
+#pragma once
+#include <concepts>
+#include <tessera/backend.hpp>
+#include <tessera/thunk.hpp>
+
+namespace tessera::thunk {
+
+template <class T> struct Box {
+  std::shared_ptr<T> object;
+};
+/// Which box stands behind which handle.
+template <class H> struct Boxed;
+template <> struct Boxed<tsr_be_context_t> {
+  using Type = DeviceContext;
+};
+template <> struct Boxed<tsr_be_stream_t> {
+  using Type = DeviceStream;
+};
+template <> struct Boxed<tsr_be_event_t> {
+  using Type = DeviceEvent;
+};
+template <> struct Boxed<tsr_be_module_t> {
+  using Type = DeviceModule;
+};
+template <> struct Boxed<tsr_be_kernel_t> {
+  using Type = DeviceKernel;
+};
+template <> struct Boxed<tsr_be_graph_t> {
+  using Type = const DeviceGraph;
+};
+
+template <class H> const std::shared_ptr<typename Boxed<H>::Type> &unbox(H *handle) {
+  return reinterpret_cast<Box<typename Boxed<H>::Type> *>(handle)->object;
+}
+template <class H> void drop(H *handle) noexcept {
+  guardVoid([&] { delete reinterpret_cast<Box<typename Boxed<H>::Type> *>(handle); });
+}
+/// Hands `object` out, or says that there is none.
+template <class H, class T> int32_t box(std::shared_ptr<T> object, H **out, int32_t failure) {
+  if (!object) return failure;
+  *out = reinterpret_cast<H *>(new Box<typename Boxed<H>::Type>{std::move(object)});
+  return TSR_SUCCESS;
+}
+
+/// Calls the host's release when the last copy goes.
+inline std::shared_ptr<void> share(const tsr_be_keep_t &keep) {
+  if (!keep.release) return nullptr;
+  return {keep.owner, keep.release};
+}
+
+inline Backend *self(tsr_be_backend_t *handle) { return reinterpret_cast<Backend *>(handle); }
+
+/// A context that stands between: it keeps the allocator the host lent in the form the class takes.
+struct ContextBox {
+  tsr_allocator_t allocator{};
+  std::unique_ptr<DeviceContext> context;
+};
+
+inline GraphWork workOf(const tsr_be_node_t *nodes, uint64_t count, const tsr_be_keep_t &keep) {
+  GraphWork work;
+  if (auto kept = share(keep)) work.kept.push_back(std::move(kept));
+  work.nodes.reserve(count);
+  const char *at = reinterpret_cast<const char *>(nodes);
+  for (uint64_t i = 0; i < count; ++i) { // by the host's size of a node
+    const tsr_be_node_t node = copyIn(reinterpret_cast<const tsr_be_node_t *>(at));
+    at += reinterpret_cast<const tsr_be_node_t *>(at)->struct_size;
+    GraphNode out;
+    out.kind = static_cast<GraphNode::Kind>(node.kind);
+    out.byte = static_cast<uint8_t>(node.byte);
+    out.dst = node.dst, out.src = node.src, out.bytes = node.bytes;
+    if (node.kernel) {
+      out.kernel = unbox(node.kernel);
+      out.values.assign(node.values, node.values + out.kernel->valueCount);
+    }
+    out.grid = {node.grid[0], node.grid[1], node.grid[2]};
+    if (node.event) out.event = unbox(node.event);
+    work.nodes.push_back(std::move(out));
+  }
+  return work;
+}
+
+/// The table for a class derived from Backend. One object per process; it lives until destroy().
+template <class B> const tsr_backend_api_t *backendApi() {
+  using Why = tsr_text_t *;
+  static constexpr tsr_backend_api_t api = {
+      .struct_size = sizeof(tsr_backend_api_t),
+      .version_major = TSR_BACKEND_API_MAJOR,
+      .version_minor = TSR_BACKEND_API_MINOR,
+      .create = [](const tsr_host_info_t *, tsr_be_backend_t **out, Why why) -> int32_t {
+        return guard(why, [&](std::string &) {
+          *out = reinterpret_cast<tsr_be_backend_t *>(static_cast<Backend *>(new B()));
+          return TSR_SUCCESS;
+        });
+      },
+      .destroy = [](tsr_be_backend_t *b) { guardVoid([&] { delete self(b); }); },
+      .device_count = [](tsr_be_backend_t *b, int32_t *count, Why why) -> int32_t {
+        return guard(why, [&](std::string &) { return *count = self(b)->deviceCount(), TSR_SUCCESS; });
+      },
+      .device_info = [](tsr_be_backend_t *b, int32_t device, tsr_be_device_t *out, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) {
+          const DeviceInfo *i = self(b)->deviceInfo(device, text);
+          if (!i) return TSR_EDEVICE;
+          copyOut(out, tsr_be_device_t{sizeof(tsr_be_device_t), i->name.c_str(), i->arch.c_str(),
+                                       i->capabilities.c_str(), i->memoryBytes, i->maxSharedBytes,
+                                       i->computeUnits, i->vectorBytes});
+          return TSR_SUCCESS;
+        });
+      },
+      .context_create = [](tsr_be_backend_t *b, int32_t device, const tsr_be_allocator_t *allocator,
+                           tsr_be_context_t **out, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) {
+          auto both = std::make_shared<ContextBox>();
+          if (allocator)
+            both->allocator = {sizeof(tsr_allocator_t), allocator->user, allocator->alloc, allocator->free};
+          both->context = self(b)->createContext(device, allocator ? &both->allocator : nullptr, text);
+          DeviceContext *context = both->context.get();
+          if (!context) return static_cast<int32_t>(TSR_EDEVICE);
+          return box(std::shared_ptr<DeviceContext>(std::move(both), context), out, TSR_EDEVICE);
+        });
+      },
+      .context_destroy = drop<tsr_be_context_t>,
+      .mem_alloc = [](tsr_be_context_t *c, uint64_t bytes, uint32_t flags, void **out, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) { return unbox(c)->alloc(bytes, flags, out, text); });
+      },
+      .mem_free = [](tsr_be_context_t *c, void *ptr, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) { return unbox(c)->free(ptr, text); });
+      },
+      .mem_available = [](tsr_be_context_t *c, const void *ptr, uint64_t *bytes) -> int32_t {
+        return guard(nullptr, [&](std::string &) {
+          auto available = unbox(c)->available(ptr);
+          if (!available) return TSR_ENOTFOUND;
+          return *bytes = *available, TSR_SUCCESS;
+        });
+      },
+      .mem_info = [](tsr_be_context_t *c, tsr_be_memory_t *out, Why why) -> int32_t {
+        return guard(why, [&](std::string &) {
+          MemoryUse use = unbox(c)->memoryUse();
+          copyOut(out, tsr_be_memory_t{sizeof(tsr_be_memory_t), use.total, use.free, use.inUse, use.pooled});
+          return TSR_SUCCESS;
+        });
+      },
+      .mem_trim = [](tsr_be_context_t *c) { guardVoid([&] { unbox(c)->trim(); }); },
+      .stream_create = [](tsr_be_context_t *c, tsr_be_stream_t **out, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) {
+          return box(std::shared_ptr<DeviceStream>(unbox(c)->createStream(text)), out, TSR_EDEVICE);
+        });
+      },
+      .stream_destroy = drop<tsr_be_stream_t>,
+      .stream_copy = [](tsr_be_stream_t *s, void *dst, const void *src, uint64_t bytes, int32_t wait,
+                        Why why) -> int32_t {
+        return guard(why, [&](std::string &text) { return unbox(s)->copy(dst, src, bytes, wait, text); });
+      },
+      .stream_fill = [](tsr_be_stream_t *s, void *dst, uint32_t byte, uint64_t bytes, int32_t wait,
+                        Why why) -> int32_t {
+        return guard(why, [&](std::string &text) {
+          return unbox(s)->fill(dst, static_cast<uint8_t>(byte), bytes, wait, text);
+        });
+      },
+      .stream_launch = [](tsr_be_stream_t *s, tsr_be_kernel_t *k, const uint64_t *values,
+                          const int64_t grid[3], Why why) -> int32_t {
+        return guard(why, [&](std::string &text) {
+          return unbox(s)->launch(unbox(k), values, {grid[0], grid[1], grid[2]}, text);
+        });
+      },
+      .stream_record = [](tsr_be_stream_t *s, tsr_be_event_t *e, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) { return unbox(s)->record(unbox(e), text); });
+      },
+      .stream_wait = [](tsr_be_stream_t *s, tsr_be_event_t *e, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) { return unbox(s)->wait(unbox(e), text); });
+      },
+      .stream_synchronize = [](tsr_be_stream_t *s, uint64_t timeout, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) { return unbox(s)->synchronize(timeout, text); });
+      },
+      .stream_drain = [](tsr_be_stream_t *s) { guardVoid([&] { unbox(s)->drain(); }); },
+      .stream_query = [](tsr_be_stream_t *s, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) { return unbox(s)->query(text); });
+      },
+      .stream_is_idle = [](tsr_be_stream_t *s) -> int32_t {
+        bool idle = false;
+        guardVoid([&] { idle = unbox(s)->isIdle(); });
+        return idle;
+      },
+      .event_create = [](tsr_be_context_t *c, tsr_be_event_t **out, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) {
+          return box(std::shared_ptr<DeviceEvent>(unbox(c)->createEvent(text)), out, TSR_EDEVICE);
+        });
+      },
+      .event_destroy = drop<tsr_be_event_t>,
+      .event_query = [](tsr_be_event_t *e) -> int32_t {
+        return guard(nullptr,
+                     [&](std::string &) { return unbox(e)->isDone() ? TSR_SUCCESS : TSR_NOT_READY; });
+      },
+      .event_synchronize = [](tsr_be_event_t *e, Why why) -> int32_t {
+        return guard(why, [&](std::string &) { return unbox(e)->wait(), TSR_SUCCESS; });
+      },
+      .event_timestamp = [](tsr_be_event_t *e, int64_t *nanoseconds) -> int32_t {
+        return guard(nullptr, [&](std::string &) { return unbox(e)->timestamp(*nanoseconds); });
+      },
+      .module_load = [](tsr_be_context_t *c, const tsr_be_image_t *image, tsr_be_module_t **out,
+                        Why why) -> int32_t {
+        return guard(why, [&](std::string &text) {
+          const tsr_be_image_t i = copyIn(image);
+          std::shared_ptr<void> kept = share(i.keep); // first: whatever fails below releases it
+          return box(
+              unbox(c)->loadModule({i.format, i.data, i.bytes, i.name ? i.name : "", std::move(kept)}, text),
+              out, TSR_EINVAL);
+        });
+      },
+      .module_unload = drop<tsr_be_module_t>,
+      .kernel_get = [](tsr_be_module_t *m, const tsr_be_kernel_desc_t *desc, tsr_be_kernel_t **out,
+                       Why why) -> int32_t {
+        return guard(why, [&](std::string &text) {
+          const tsr_be_kernel_desc_t d = copyIn(desc);
+          return box(unbox(m)->getKernel({d.name,
+                                          d.metadata ? d.metadata : "",
+                                          d.value_count,
+                                          d.scratch_bytes,
+                                          d.shared_bytes,
+                                          {d.block[0], d.block[1], d.block[2]}},
+                                         text),
+                     out, TSR_EINVAL);
+        });
+      },
+      .kernel_release = drop<tsr_be_kernel_t>,
+      .graph_create = [](tsr_be_context_t *c, const tsr_be_node_t *nodes, uint64_t count, tsr_be_keep_t keep,
+                         tsr_be_graph_t **out, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) {
+          return box(
+              std::shared_ptr<const DeviceGraph>(unbox(c)->createGraph(workOf(nodes, count, keep), text)),
+              out, TSR_EINVAL);
+        });
+      },
+      .graph_launch = [](tsr_be_stream_t *s, tsr_be_graph_t *g, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) { return unbox(s)->replay(unbox(g), text); });
+      },
+      .graph_destroy = drop<tsr_be_graph_t>,
+      .peer_enable = nullptr,
+      .range_push = nullptr,
+      .range_pop = nullptr,
+  };
+  return &api;
+}
+
+/// tsr_plugin_info_t::probe for a class derived from Backend.
+template <class B> int32_t probeOf(tsr_probe_t *out, tsr_text_t *why) {
+  return guard(why, [&](std::string &text) {
+    tsr_probe_t found{};
+    tsr_status_t status = B().probe(found, text);
+    if (status == TSR_SUCCESS) copyOut(out, found);
+    return status;
+  });
+}
+
+/// What TSR_PLUGIN does with a class derived from Backend.
+template <std::derived_from<Backend> B> void offer(Of<B>, tsr_plugin_info_t &info) {
+  info.probe = probeOf<B>;
+  info.backend = backendApi<B>();
+}
+
+} // namespace tessera::thunk
