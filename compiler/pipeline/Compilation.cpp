@@ -1,5 +1,6 @@
 #include "compiler/pipeline/Compilation.h"
 #include "compiler/graph/Import/Import.h"
+#include "compiler/pipeline/IrText.h"
 #include "compiler/pipeline/Passes.h"
 #include "compiler/pipeline/Snapshots.h"
 #include "compiler/target/lower/TileLowering.h"
@@ -178,15 +179,21 @@ CompileStatus Compilation::beginWithIr(std::string_view source) {
   // What is wrong with IR is wrong with the program: a person wrote or edited it.
   failure_ = CompileStatus::BadProgram;
   makeContextAndHandler();
+  if (auto line = lineTooDeep(source)) {
+    mlir::emitError(FileLineColLoc::get(context_.get(), options_.fileName, *line, 1))
+        << "brackets nest deeper than " << kMaxIrDepth << " levels";
+    return failure_;
+  }
   module_ = parseSourceString<ModuleOp>(source, context_.get(), options_.fileName);
-  if (!module_) return passFailure("the IR does not parse");
+  if (!module_ || failed(checkIrText(*module_))) return passFailure("the IR does not parse");
   // The schedule's passes keep every decision they find, so that Schedule IR enters where Graph IR does.
-  bool isTile = !module_->getOps<tile::KernelOp>().empty();
-  reached_ = isTile ? Level::Tile : Level::Graph;
-  if (!isTile && module_->getOps<schedule::KernelOp>().empty() && module_->getOps<graph::FuncOp>().empty())
-    return fail(CompileStatus::BadProgram, "E_IR_INVALID", "the IR holds no kernel and no graph function",
-                "compile takes what --emit graph, schedule and tile write");
-  return CompileStatus::Ok;
+  if (module_->getOps<tile::KernelOp>().empty()) return CompileStatus::Ok;
+  reached_ = Level::Tile;
+  // Lowering trusts which tiles lie in memory and where: never taken from a text. Unedited, nothing changes.
+  PassManager pm(context_.get(), ModuleOp::getOperationName());
+  pm.addNestedPass<tile::KernelOp>(createTileFuse());
+  pm.addNestedPass<tile::KernelOp>(createTilePlanMemory());
+  return succeeded(pm.run(*module_)) ? CompileStatus::Ok : passFailure("no places for the tiles");
 }
 
 /// An error of MLIR as a diagnostic of the source line its op came from.
@@ -207,10 +214,13 @@ void Compilation::report(mlir::Diagnostic &d) {
   }
   out.file = options_.fileName;
   if (auto where = d.getLocation()->findInstanceOf<FileLineColLoc>()) {
-    out.line = where.getLine();
-    out.col = where.getColumn();
+    out.line = std::max(where.getLine(), 1u); // that of a whole text is 0
+    out.col = std::max(where.getColumn(), 1u);
     out.endCol = out.col + 1;
-    out.sourceLine = lineOf(source_, out.line);
+    if (where.getFilename() == options_.fileName)
+      out.sourceLine = lineOf(source_, out.line);
+    else
+      out.file = where.getFilename().str(); // IR text names the source it was made from
   }
   diags_.push_back(std::move(out));
 }
@@ -246,17 +256,22 @@ std::string Compilation::text() const {
 
 CompileStatus Compilation::entries(std::vector<BundleEntry> &out) {
   std::string why;
-  bool sound = true;
-  auto add = [&](StringRef name, EntryKind kind, StringRef metadata) {
+  Operation *unsound = nullptr;
+  auto add = [&](Operation *info, StringRef name, EntryKind kind, StringRef metadata) {
     KernelMetadata meta;
     out.push_back({name.str(), kind, metadata.str()});
-    sound = sound && KernelMetadata::fromYaml(out.back().metadata, meta, why);
+    if (!unsound && !KernelMetadata::fromYaml(out.back().metadata, meta, why)) unsound = info;
   };
+  module_.get()->walk([&](target::FunctionInfoOp info) {
+    add(info, info.getFunction(), EntryKind::Function, info.getMetadata());
+  });
   module_.get()->walk(
-      [&](target::FunctionInfoOp info) { add(info.getFunction(), EntryKind::Function, info.getMetadata()); });
-  module_.get()->walk(
-      [&](target::KernelInfoOp info) { add(info.getEntry(), EntryKind::Kernel, info.getMetadata()); });
-  if (sound && !out.empty()) return CompileStatus::Ok;
+      [&](target::KernelInfoOp info) { add(info, info.getEntry(), EntryKind::Kernel, info.getMetadata()); });
+  if (!unsound && !out.empty()) return CompileStatus::Ok;
+  if (unsound && !options_.irLevel.empty()) { // whoever wrote it has to mend it
+    mlir::emitError(unsound->getLoc()) << "the metadata it makes breaks a rule: " << why;
+    return failure_;
+  }
   return fail(CompileStatus::BackendFailure, "E_INTERNAL",
               out.empty() ? "the target module has no kernel"
                           : "the kernel metadata does not read back: " + why);

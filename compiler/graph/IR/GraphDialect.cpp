@@ -1,9 +1,11 @@
 // Syntax and verification of the graph dialect.
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/TileDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -67,8 +69,75 @@ void FuncOp::print(OpAsmPrinter &p) {
                                            getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
+namespace {
+
+/// One entry of a function's params; `argument` is the next tensor or scalar argument that is not described
+/// yet.
+LogicalResult verifyFunctionParam(FuncOp op, DictionaryAttr param, StringRef kind, BlockArgument argument) {
+  StringRef name = param.getAs<StringAttr>("name").getValue();
+  if (kind == "dim") return success();
+  auto text = param.getAs<StringAttr>("dtype");
+  std::optional<tessera::DType> dtype = text ? tessera::parseDType(text.getValue()) : std::nullopt;
+  if (!dtype) return op.emitOpError() << "parameter '" << name << "' needs a dtype of the language";
+  if (kind == "scalar") {
+    if (argument && argument.getType() == tessera::elementTypeInValues(op.getContext(), *dtype))
+      return success();
+    return op.emitOpError() << "scalar '" << name << "' has no argument of dtype " << tessera::name(*dtype);
+  }
+  auto dims = param.getAs<ArrayAttr>("dims");
+  if (!dims || !llvm::all_of(dims, llvm::IsaPred<StringAttr>))
+    return op.emitOpError() << "parameter '" << name << "' needs dims, as strings";
+  auto access = param.getAs<StringAttr>("access");
+  if (!access || !llvm::is_contained({"read", "write", "readwrite"}, access.getValue()))
+    return op.emitOpError() << "parameter '" << name << "' needs access \"read\", \"write\" or \"readwrite\"";
+  if (kind == "result") return success();
+  auto type =
+      argument ? dyn_cast<tessera::graph::TensorType>(argument.getType()) : tessera::graph::TensorType();
+  if (type && type.getRank() == static_cast<int64_t>(dims.size()) &&
+      type.getElementType() == tessera::elementTypeInMemory(op.getContext(), *dtype))
+    return success();
+  return op.emitOpError() << "tensor '" << name << "' has no argument of its dtype and rank";
+}
+
+/// `params` of a function against its arguments, tensors before scalars.
+LogicalResult verifyFunctionParams(FuncOp op, ArrayAttr params, llvm::StringSet<> &returnable) {
+  SmallVector<BlockArgument> tensors, scalars;
+  for (BlockArgument arg : op.getBody().getArguments())
+    (isa<tessera::graph::TensorType>(arg.getType()) ? tensors : scalars).push_back(arg);
+  size_t tensor = 0, scalar = 0;
+  llvm::StringSet<> names;
+  for (auto [index, attr] : llvm::enumerate(params)) {
+    auto param = dyn_cast<DictionaryAttr>(attr);
+    auto name = param ? param.getAs<StringAttr>("name") : StringAttr();
+    auto kind = param ? param.getAs<StringAttr>("kind") : StringAttr();
+    if (!name || !kind) return op.emitOpError() << "entry " << index << " of params has no name and kind";
+    if (!names.insert(name.getValue()).second)
+      return op.emitOpError() << "has two parameters named '" << name.getValue() << "'";
+    if (!llvm::is_contained({"tensor", "result", "scalar", "dim"}, kind.getValue()))
+      return op.emitOpError() << "parameter '" << name.getValue()
+                              << "' needs kind \"tensor\", \"result\", \"scalar\" or \"dim\"";
+    BlockArgument argument;
+    if (kind.getValue() == "tensor" && tensor < tensors.size()) argument = tensors[tensor++];
+    if (kind.getValue() == "scalar" && scalar < scalars.size()) argument = scalars[scalar++];
+    if (failed(verifyFunctionParam(op, param, kind.getValue(), argument))) return failure();
+    if (kind.getValue() == "tensor" || kind.getValue() == "result") returnable.insert(name.getValue());
+  }
+  if (tensor == tensors.size() && scalar == scalars.size()) return success();
+  return op.emitOpError() << "has arguments that params does not describe";
+}
+
+} // namespace
+
 LogicalResult FuncOp::verify() {
   if (isExternal()) return emitOpError() << "has no body";
+  if (!getParamsAttr()) return success();
+  llvm::StringSet<> returnable;
+  if (failed(verifyFunctionParams(*this, getParamsAttr(), returnable))) return failure();
+  if (!getReturnsAttr() || getReturnsAttr().size() != getNumResults())
+    return emitOpError() << "needs returns to name its " << getNumResults() << " results";
+  for (auto name : getReturnsAttr().getAsRange<StringAttr>())
+    if (!returnable.contains(name.getValue()))
+      return emitOpError() << "returns " << name << ", which is no tensor among its parameters";
   return success();
 }
 
@@ -105,9 +174,42 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
+/// Operands and results against the parameters of the kernel: element types, ranks and effects are the same.
+static LogicalResult verifyOperands(LaunchOp launch, FunctionOpInterface kernel, ArrayAttr params) {
+  size_t next = 0, results = 0, dims = 0;
+  for (auto [param, type] : llvm::zip_equal(params.getAsRange<DictionaryAttr>(), kernel.getArgumentTypes())) {
+    StringRef kind = param.getAs<StringAttr>("kind").getValue();
+    results += kind == "result";
+    dims += kind == "dim";
+    if (kind != "tensor" && kind != "scalar") continue;
+    size_t index = next++;
+    Type operand = launch.getOperands()[index].getType();
+    StringRef effect = cast<StringAttr>(launch.getEffects()[index]).getValue();
+    auto tensor = dyn_cast<tessera::graph::TensorType>(operand);
+    auto view = dyn_cast<tessera::tile::ViewType>(type);
+    bool fits = tensor && view
+                    ? tensor.getElementType() == view.getElementType() && tensor.getRank() == view.getRank()
+                    : operand == type;
+    if (!fits)
+      return launch.emitOpError() << "passes " << operand << " as operand " << index << " to "
+                                  << launch.getKernelAttr() << ", which takes " << type;
+    if (view && param.getAs<StringAttr>("access").getValue() != effect)
+      return launch.emitOpError() << "has effect \"" << effect << "\" on operand " << index << " but "
+                                  << launch.getKernelAttr() << " has access " << param.get("access");
+    results += effect == "write" || effect == "readwrite";
+  }
+  if (launch.getNumResults() != results)
+    return launch.emitOpError() << "has " << launch.getNumResults() << " results but "
+                                << launch.getKernelAttr() << " gives " << results;
+  if (launch.getDims() && launch.getDims()->size() != dims)
+    return launch.emitOpError() << "gives " << launch.getDims()->size() << " dims to "
+                                << launch.getKernelAttr() << ", which takes " << dims;
+  return success();
+}
+
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getKernelAttr());
-  auto params = kernel ? kernel->getAttrOfType<ArrayAttr>("params") : ArrayAttr();
+  auto params = kernel && !isa<FuncOp>(kernel) ? kernel->getAttrOfType<ArrayAttr>("params") : ArrayAttr();
   if (!params) return emitOpError() << "launches " << getKernelAttr() << ", which is no kernel";
   size_t expected = llvm::count_if(params, [](Attribute param) {
     auto kind = cast<DictionaryAttr>(param).getAs<StringAttr>("kind");
@@ -116,5 +218,5 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (getOperands().size() != expected)
     return emitOpError() << "passes " << getOperands().size() << " operands to " << getKernelAttr()
                          << ", which takes " << expected;
-  return success();
+  return verifyOperands(*this, kernel, params);
 }

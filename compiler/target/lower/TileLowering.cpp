@@ -56,10 +56,16 @@ void TileLowering::bindKernelArguments(llvm::function_ref<Value(BlockArgument)> 
     if (!type) continue;
     View &view = views_[arg];
     auto dims = cast<ArrayAttr>(cast<DictionaryAttr>(kernel_.getParams()[arg.getArgNumber()]).get("dims"));
-    for (unsigned d = 0; d < type.getRank(); ++d)
-      view.sizes.push_back(type.isDynamicDim(d) ? scalar(tile::findDim(kernel_, kernel_.getParams(),
-                                                                       cast<StringAttr>(dims[d])))
-                                                : constant(type.getShape()[d]));
+    for (unsigned d = 0; d < type.getRank(); ++d) {
+      int64_t extent = type.getShape()[d];
+      BlockArgument dim;
+      if (type.isDynamicDim(d)) {
+        auto text = cast<StringAttr>(dims[d]).getValue();
+        dim = tile::findDim(kernel_, kernel_.getParams(), text);
+        if (!dim) (void)text.getAsInteger(10, extent); // verified to be one of the two
+      }
+      view.sizes.push_back(dim ? scalar(dim) : constant(extent));
+    }
     view.strides.assign(view.sizes.size(), Value());
     Value stride = constant(1);
     for (unsigned d = view.sizes.size(); d-- > 0;) {

@@ -67,6 +67,23 @@ Kind kindOf(DictionaryAttr param) {
       .Default(Unknown);
 }
 
+/// An extent that the type does not know is a number, or a dim among the arguments.
+LogicalResult verifySymbols(FunctionOpInterface op, ArrayAttr params) {
+  for (auto [index, param] : llvm::enumerate(params.getAsRange<DictionaryAttr>())) {
+    auto view = dyn_cast<ViewType>(op.getArgument(index).getType());
+    if (!view) continue;
+    for (auto [d, text] : llvm::enumerate(param.getAs<ArrayAttr>("dims").getAsRange<StringAttr>())) {
+      int64_t extent = 0;
+      if (!view.isDynamicDim(d) || findDim(op, params, text.getValue())) continue;
+      if (!text.getValue().getAsInteger(10, extent) && extent >= 0) continue;
+      return op.emitOpError() << "dim " << d << " of parameter '"
+                              << param.getAs<StringAttr>("name").getValue() << "' is \"" << text.getValue()
+                              << "\", which is no dim among the parameters";
+    }
+  }
+  return success();
+}
+
 LogicalResult verifyTensor(FunctionOpInterface op, unsigned index, DictionaryAttr param, DType dtype) {
   StringRef name = param.getAs<StringAttr>("name").getValue();
   auto view = dyn_cast<ViewType>(op.getArgument(index).getType());
@@ -134,7 +151,7 @@ LogicalResult verifyParams(FunctionOpInterface op, ArrayAttr params) {
     last = kind;
     if (failed(verifyParam(op, index, param, kind))) return failure();
   }
-  return success();
+  return verifySymbols(op, params);
 }
 
 BlockArgument findDim(FunctionOpInterface op, ArrayAttr params, StringRef name) {

@@ -1,6 +1,7 @@
 // Kernels: syntax, verification and the folding of extents.
 #include "compiler/tile/IR/KernelSyntax.h"
 #include "compiler/tile/IR/TileDialect.h"
+#include "core/KernelMetadata.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -16,7 +17,27 @@ void KernelOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setNam
   nameArguments(body, getParams(), setName);
 }
 
-LogicalResult KernelOp::verify() { return verifyParams(*this, getParams()); }
+LogicalResult KernelOp::verify() {
+  if (failed(verifyParams(*this, getParams()))) return failure();
+  std::vector<std::string> names;
+  for (auto [index, param] : llvm::enumerate(getParams().getAsRange<DictionaryAttr>())) {
+    Type type = getArgument(index).getType();
+    if (type.isIntOrIndex() && !type.isInteger(1)) names.push_back(param.getAs<StringAttr>("name").str());
+  }
+  if (getGrid().size() > 64)
+    return emitOpError() << "has a grid of " << getGrid().size() << " axes; at most 64";
+  for (auto text : getGrid().getAsRange<StringAttr>()) {
+    tessera::IndexExpr parsed;
+    std::string why;
+    if (!tessera::IndexExpr::parse(text.str(), names, parsed, why))
+      return emitOpError() << text << " of the grid is no index expression: " << why;
+  }
+  if (auto bytes = getVectorBytes(); bytes && *bytes != 16 && *bytes != 32 && *bytes != 64)
+    return emitOpError() << "has vectors of " << *bytes << " bytes; 16, 32 and 64 are possible";
+  if (auto lanes = getLanesPerProgram(); lanes && (*lanes < 1 || *lanes > INT32_MAX))
+    return emitOpError() << "has " << *lanes << " lanes per program";
+  return success();
+}
 
 LogicalResult ProgramIdOp::verify() {
   auto kernel = (*this)->getParentOfType<KernelOp>();

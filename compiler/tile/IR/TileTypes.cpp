@@ -129,6 +129,7 @@ void FragmentAttr::print(AsmPrinter &p) const { p << '<' << str() << '>'; }
 LogicalResult FragmentAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t m, int64_t n,
                                    int64_t k) {
   if (m <= 0 || n <= 0 || k <= 0) return emitError() << "fragment extents must be positive";
+  if (m > 256 || n > 256 || k > 256) return emitError() << "fragment extents are at most 256";
   return success();
 }
 
