@@ -20,6 +20,15 @@ inline constexpr frontend::DiagnosticInfo kPipelineCodes[] = {
      "tsr compile FILE.mlir takes what --emit graph, schedule and tile write, edited or not. The message "
      "names the "
      "operation and the rule; docs/ir describes every operation."},
+    {"E_IR_SIZE", "the program becomes too much code",
+     "Tiles become loops, so that their size costs no code; but every operation that is written, in each "
+     "helper "
+     "that is "
+     "called, becomes code of its own, functions like sin dozens of instructions. A program may become "
+     "500,000 "
+     "operations; beyond that LLVM would take minutes and gigabytes. Write a loop (for i in range(...)), or "
+     "split the "
+     "program into kernels."},
     {"E_BACKEND", "LLVM could not turn the kernel into machine code",
      "The message holds LLVM's reason. This is a defect of the compiler, not of the program: the crash pack "
      "that "

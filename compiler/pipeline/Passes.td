@@ -118,6 +118,15 @@ def TilePlanMemory : Pass<"tile-plan-memory", "::tessera::tile::KernelOp"> {
   let summary = "Places shared buffers and tiles in the program's scratch by their lifetimes";
 }
 
+def TargetLimitSize : Pass<"target-limit-size", "::mlir::ModuleOp"> {
+  let summary = "Refuses programs that would become too much code";
+  let description = [{
+    What follows, LLVM above all, takes time and memory that grow with the code, and faster than it. A function of mathematics
+    counts as the fifty operations it expands to. The error is E_IR_SIZE, at the kernel with the largest share.
+  }];
+  let options = [Option<"limit", "limit", "int64_t", "500000", "operations a module may have">];
+}
+
 def TargetDescribeFunctions : Pass<"target-describe-functions", "::mlir::ModuleOp"> {
   let summary = "Makes metadata with a host plan of every graph function";
   let dependentDialects = ["::tessera::target::TargetDialect"];

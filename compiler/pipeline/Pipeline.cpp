@@ -82,6 +82,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
 /// have become scalars.
 void addGpuTargetPasses(PassManager &pm, const PipelineOptions &options) {
   gpu::addKernelPasses(pm, *options.gpu);
+  pm.addPass(createTargetLimitSize());
   gpu::addLlvmPasses(pm, *options.gpu, *findVendor(options.gpu->kind));
 }
 
@@ -90,6 +91,7 @@ void addTargetPasses(PassManager &pm, const PipelineOptions &options) {
   pm.addPass(createTargetDescribeFunctions({options.targetName}));
   if (options.gpu) return addGpuTargetPasses(pm, options);
   pm.addPass(cpu::createLowerTilePass(options.targetName));
+  pm.addPass(createTargetLimitSize()); // before anything expands further
   pm.addPass(cpu::createOutlinePass());
   // Folded as it was made; functions expand after tiles became vectors.
   pm.addPass(createCSEPass());

@@ -1,0 +1,38 @@
+// target-limit-size: the budget of operations, checked where loops over tiles stand and functions are still
+// calls: LLVM would take minutes and gigabytes to find out.
+#include "compiler/pipeline/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_TARGETLIMITSIZE
+#include "compiler/pipeline/Passes.h.inc"
+
+using namespace mlir;
+
+namespace {
+
+constexpr int64_t kOperationsOfFunction = 50; // sin has 60, exp 20
+
+struct TargetLimitSize : impl::TargetLimitSizeBase<TargetLimitSize> {
+  using TargetLimitSizeBase::TargetLimitSizeBase;
+
+  void runOnOperation() override {
+    int64_t total = 0, most = 0;
+    Operation *largest = nullptr;
+    for (Operation &kernel : *getOperation().getBody()) {
+      int64_t size = 0;
+      kernel.walk([&](Operation *op) {
+        size += isa_and_nonnull<math::MathDialect>(op->getDialect()) ? kOperationsOfFunction : 1;
+      });
+      total += size;
+      if (size > most) most = size, largest = &kernel;
+    }
+    if (total <= limit) return;
+    mlir::emitError(largest->getLoc()) << "E_IR_SIZE: the program becomes about " << total
+                                       << " operations of machine code; at most " << limit << " are compiled";
+    signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace tessera
