@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""generate.py FAMILY FOLDER [COUNT]: writes the family's cases for tessera-conformance; COUNT of them where it is random."""
+"""generate.py FAMILY FOLDER [COUNT [FIRST]]: writes the family's cases for tessera-conformance; where it is random, COUNT of
+them, from seed FIRST (0) on."""
 import importlib
 import sys
 import warnings
@@ -10,11 +11,11 @@ from cases import Writer
 
 
 def main():
-    family, folder, *count = sys.argv[1:]
+    family, folder, *which = sys.argv[1:]
     writer = Writer(folder)
     with np.errstate(all="ignore"), warnings.catch_warnings():  # special values are the point
         warnings.simplefilter("ignore", RuntimeWarning)  # means of nothing
-        for program in importlib.import_module(family).programs(*map(int, count)):
+        for program in importlib.import_module(family).programs(*map(int, which)):
             writer.add(program)
     writer.finish()
     print(f"{family}: {len(writer.programs)} programs, {sum(len(p['runs']) for p in writer.programs)} runs")

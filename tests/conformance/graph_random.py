@@ -333,8 +333,8 @@ def build(seed):
     return Builder(seed).program()
 
 
-def programs(count=PROGRAMS):
-    for seed in range(count):
+def programs(count=PROGRAMS, first=0):
+    for seed in range(first, first + count):
         yield build(seed)
 
 
