@@ -20,9 +20,12 @@ graph.func @twice(%x: !graph.tensor<["n"], f32>)
 
 // A launch that reads the same memory under other dims updates a copy. The parameter gets its new value last:
 // %old still reads what lies there.
-graph.func @update(%x: !graph.tensor<["m", "n"], f32>, %y: !graph.tensor<["k"], f32>) attributes {params = [
-    {name = "x", kind = "tensor"}, {name = "y", kind = "tensor"}]} {
-  graph.return
+schedule.kernel @update(%x: !tile.view<?x?xf32>, %y: !tile.view<?xf32>, %m: index, %n: index, %k: index) attributes {params = [
+    {name = "x", kind = "tensor", dtype = "f32", access = "readwrite", dims = ["m", "n"]},
+    {name = "y", kind = "tensor", dtype = "f32", access = "read", dims = ["k"]},
+    {name = "m", kind = "dim"}, {name = "n", kind = "dim"}, {name = "k", kind = "dim"}]} {
+  schedule.grid () = () to () step () names [] {
+  }
 }
 // CHECK-LABEL: graph.func @beside
 // CHECK-SAME: (%[[X0:.*]]: !graph
