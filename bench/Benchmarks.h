@@ -16,5 +16,6 @@ Table benchSaxpy(const Settings &);
 Table benchCompile(const Settings &);
 Table benchCompileGrowth(const Settings &);
 Table benchTransformer(const Settings &);
+Table benchCollective(const Settings &);
 
 } // namespace tessera::bench

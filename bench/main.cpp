@@ -28,7 +28,8 @@ constexpr Benchmark benchmarks[] = {{"launch", {benchLaunch}, false},
                                     {"gemm", {benchGemm}, true},
                                     {"saxpy", {benchSaxpy}, true},
                                     {"compile", {benchCompile, benchCompileGrowth}, false},
-                                    {"transformer", {benchTransformer}, true}};
+                                    {"transformer", {benchTransformer}, true},
+                                    {"collective", {benchCollective}, false}};
 
 struct Options {
   std::vector<std::string> names;
@@ -125,7 +126,7 @@ int run(const Options &options) {
 }
 
 constexpr const char *usageText =
-    "usage: tessera-bench [launch|gemm|saxpy|compile|transformer ...] [--full] [--record] [--json]\n"
+    "usage: tessera-bench [launch|gemm|saxpy|compile|transformer|collective ...] [--full] [--record] [--json]\n"
     "                     [--samples FOLDER]\n"
     "Without a name: launch and gemm.\n"
     "  launch     what tsrLaunch costs the host, and the round trip of a small kernel\n"
@@ -133,6 +134,7 @@ constexpr const char *usageText =
     "  saxpy      beside the measured stream limit\n"
     "  compile    the samples by phase, programs that grow, and what the cache answers\n"
     "  transformer  an f32 transformer block beside OpenBLAS calls and loops\n"
+    "  collective  all-reduce among two threads beside OpenMPI's among two processes\n"
     "  --full     the large sizes too\n"
     "  --record   write docs/measurements/NAME.md\n"
     "  --json     all tables as one JSON object\n"

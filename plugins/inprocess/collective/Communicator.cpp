@@ -5,7 +5,7 @@
 namespace tessera::inprocess {
 namespace {
 
-constexpr size_t kStagedBytes = size_t{16} << 10; // up to here of one rank's larger side
+constexpr size_t kStagedBytes = 1024; // up to here of one rank's larger side
 
 /// Keeps two calls at a time out of one rank's end.
 class Turn {
@@ -68,9 +68,9 @@ tsr_status_t InProcessCommunicator::runAlone(const Work &w) {
 }
 
 void InProcessCommunicator::post(const Work &w) {
-  const int turn = calls_ & 1;
-  slot_.signature[turn] = w.signature;
-  char *where = slot_.where[turn];
+  Cell &cell = slot_.at(step_);
+  cell.signature = w.signature;
+  char *where = cell.where;
   size_t n = 0;
   if (w.where)
     while (n + 1 < kWhereBytes && w.where[n]) {
@@ -82,19 +82,17 @@ void InProcessCommunicator::post(const Work &w) {
 
 /// Has `peer` posted the same call? If not, the group is broken from here on.
 bool InProcessCommunicator::agrees(int peer) {
-  const int turn = calls_ & 1;
-  const Slot &other = group_->slots[static_cast<size_t>(peer)];
-  if (other.signature[turn] == slot_.signature[turn]) return true;
-  group_->fail(TSR_EINVAL,
-               collective::mismatch(rank_, describe(slot_.signature[turn], slot_.where[turn], kAlgorithms),
-                                    peer, describe(other.signature[turn], other.where[turn], kAlgorithms)));
+  const Cell &own = slot_.at(step_), &other = group_->slots[static_cast<size_t>(peer)].at(step_);
+  if (other.signature == own.signature) return true;
+  group_->fail(TSR_EINVAL, collective::mismatch(rank_, describe(own.signature, own.where, kAlgorithms), peer,
+                                                describe(other.signature, other.where, kAlgorithms)));
   return false;
 }
 
 tsr_status_t InProcessCommunicator::ended(Group::Wait how, const Work &w, Deadline &deadline,
                                           std::string &why) {
   if (how == Group::Wait::Timeout)
-    group_->fail(TSR_ETIMEOUT, describe(w.signature, slot_.where[calls_ & 1], kAlgorithms) + ": " +
+    group_->fail(TSR_ETIMEOUT, describe(w.signature, w.where ? w.where : "", kAlgorithms) + ": " +
                                    group_->missing(step_) + " did not come within " +
                                    collective::duration(deadline.total()));
   const tsr_status_t status = group_->failure(why);
@@ -107,16 +105,16 @@ tsr_status_t InProcessCommunicator::staged(const Work &w, Deadline &deadline, st
   const size_t parts = w.kind == TSR_REDUCE_SCATTER ? static_cast<size_t>(group_->size) : 1;
   const size_t most = kStageBytes / (parts * w.bytes);
   size_t from = 0;
-  post(w);
   do {
     const size_t n = std::min(most, w.count - from);
-    const int buffer = pieces_++ & 1;
-    stage(w, slot_.stage[buffer], from, n);
-    group_->publish(rank_, ++step_);
+    ++step_;
+    if (!from) post(w);
+    stage(w, slot_.at(step_).stage, from, n);
+    group_->publish(rank_, step_);
     const auto how = from ? group_->waitForAll(rank_, step_, deadline, [](int) { return true; })
                           : group_->waitForAll(rank_, step_, deadline, [&](int p) { return agrees(p); });
     if (how != Group::Wait::Done) return ended(how, w, deadline, why);
-    unstage(w, buffer, from, n);
+    unstage(w, from, n);
     from += n;
   } while (from < w.count);
   ++calls_;
@@ -131,10 +129,10 @@ void InProcessCommunicator::stage(const Work &w, std::byte *buffer, size_t from,
                 w.src + (static_cast<size_t>(part) * w.count + from) * w.bytes, n * w.bytes);
 }
 
-void InProcessCommunicator::unstage(const Work &w, int buffer, size_t from, size_t n) const {
+void InProcessCommunicator::unstage(const Work &w, size_t from, size_t n) const {
   const auto part = static_cast<size_t>(w.kind == TSR_REDUCE_SCATTER ? rank_ : 0);
   auto staged = [&](int rank) {
-    return group_->slots[static_cast<size_t>(rank)].stage[buffer] + part * n * w.bytes;
+    return group_->slots[static_cast<size_t>(rank)].at(step_).stage + part * n * w.bytes;
   };
   std::byte *to = w.dst + from * w.bytes;
   if (!n) return;
@@ -152,11 +150,10 @@ void InProcessCommunicator::unstage(const Work &w, int buffer, size_t from, size
 }
 
 tsr_status_t InProcessCommunicator::direct(const Work &w, Deadline &deadline, std::string &why) {
-  const int turn = calls_ & 1;
+  Cell &cell = slot_.at(++step_);
   post(w);
-  slot_.src[turn] = w.src;
-  slot_.dst[turn] = w.dst;
-  ++step_;
+  cell.src = w.src;
+  cell.dst = w.dst;
   if (!group_->enter()) return ended(Group::Wait::Broken, w, deadline, why);
   group_->publish(rank_, step_);
   const uint64_t whole = ++directCalls_ * static_cast<uint64_t>(group_->size);
@@ -167,7 +164,7 @@ tsr_status_t InProcessCommunicator::direct(const Work &w, Deadline &deadline, st
   auto how = begin(deadline);
   if (how == Group::Wait::Timeout && !group_->giveUp(whole)) how = begin(never); // all are in, after all
   if (how != Group::Wait::Done) return ended(how, w, deadline, why);
-  if (w.count) directWork(w, turn);
+  if (w.count) directWork(w);
   group_->publish(rank_, ++step_);
   how = group_->waitForAll(rank_, step_, never, [](int) { return true; });
   if (how != Group::Wait::Done) return ended(how, w, deadline, why);

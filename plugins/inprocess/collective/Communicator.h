@@ -31,8 +31,8 @@ private:
   tsr_status_t staged(const Work &w, Deadline &deadline, std::string &why);
   tsr_status_t direct(const Work &w, Deadline &deadline, std::string &why);
   void stage(const Work &w, std::byte *buffer, size_t from, size_t n) const;
-  void unstage(const Work &w, int buffer, size_t from, size_t n) const;
-  void directWork(const Work &w, int turn) const;
+  void unstage(const Work &w, size_t from, size_t n) const;
+  void directWork(const Work &w) const;
 
   void post(const Work &w);
   bool agrees(int peer);
@@ -46,7 +46,7 @@ private:
   std::atomic<bool> busy_{false};
   // Counters that run alike on every rank.
   uint64_t calls_ = 0, directCalls_ = 0;
-  uint32_t step_ = 0, pieces_ = 0;
+  uint32_t step_ = 0;
 };
 
 } // namespace tessera::inprocess

@@ -24,13 +24,12 @@ Range shareOf(int rank, size_t ranks, size_t count, size_t bytes) {
 
 } // namespace
 
-void InProcessCommunicator::directWork(const Work &w, int turn) const {
+void InProcessCommunicator::directWork(const Work &w) const {
   const int ranks = group_->size;
   const bool stream = w.targetBytes() >= kStreamBytes;
-  auto src = [&](int r) {
-    return static_cast<const std::byte *>(group_->slots[static_cast<size_t>(r)].src[turn]);
-  };
-  auto dst = [&](int r) { return static_cast<std::byte *>(group_->slots[static_cast<size_t>(r)].dst[turn]); };
+  auto cell = [&](int r) -> Cell & { return group_->slots[static_cast<size_t>(r)].at(step_); };
+  auto src = [&](int r) { return static_cast<const std::byte *>(cell(r).src); };
+  auto dst = [&](int r) { return static_cast<std::byte *>(cell(r).dst); };
   switch (w.kind) {
   case TSR_ALL_GATHER:
     for (int i = 0; i < ranks; ++i) {

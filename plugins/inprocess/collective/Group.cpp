@@ -1,6 +1,7 @@
 #include "plugins/inprocess/collective/Group.h"
 #include <cerrno>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,9 +13,10 @@ namespace {
 // 50 ns each: sleeping and waking costs tens of microseconds, so that is how long they last.
 constexpr int kEagerSpins = 400, kSpins = 1600;
 
+/// Those of the process: the calling thread may be bound to one of them.
 int usableCores() {
   cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  return sched_getaffinity(getpid(), sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 void pause() {
@@ -46,11 +48,17 @@ uint64_t Deadline::left() {
 
 Group::Group(std::string id, int size)
     : id(std::move(id)), size(size), slots(new Slot[static_cast<size_t>(size)]),
-      spins_(size <= usableCores() ? kSpins : 0) {}
+      spins_(size <= usableCores() ? kSpins : 0),
+      fences_(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) {}
 
 void Group::publish(int rank, uint32_t step) {
-  // Sequentially consistent, as `sleeping` is: either the sleeper sees the step or this sees the sleeper.
-  slots[rank].step.exchange(step, std::memory_order_seq_cst);
+  // Either the sleeper sees the step or this sees the sleeper. The sleeper's membarrier makes it so; where
+  // there is none, the exchange, which holds this thread up until it owns the line.
+  std::atomic<uint32_t> &own = slots[rank].at(step).step;
+  if (fences_)
+    own.store(step, std::memory_order_release);
+  else
+    own.exchange(step, std::memory_order_seq_cst);
   for (int peer = 0; peer < size; ++peer)
     if (peer != rank && slots[peer].sleeping.load(std::memory_order_seq_cst)) ring(peer);
 }
@@ -72,9 +80,10 @@ Group::Wait Group::waitFor(int rank, int peer, uint32_t step, Deadline &deadline
   for (;;) {
     const uint32_t bell = own.bell.load(std::memory_order_seq_cst);
     own.sleeping.store(1, std::memory_order_seq_cst);
+    if (fences_) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
     const bool gone =
         slots[peer].left.load(std::memory_order_seq_cst); // before `done`: it may step, then leave
-    const bool done = static_cast<int32_t>(slots[peer].step.load(std::memory_order_seq_cst) - step) >= 0;
+    const bool done = reached(peer, step);
     const uint64_t left = done || gone || isBroken() ? 0 : deadline.left();
     if (left) futexWait(own.bell, bell, left);
     own.sleeping.store(0, std::memory_order_seq_cst);

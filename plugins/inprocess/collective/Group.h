@@ -1,9 +1,8 @@
 // What the ranks of one in-process communicator share: a slot each, how they meet, wait and break.
 //
-// A slot's fields are written by its own rank only, but for `bell`. A rank publishes by raising its `step`;
-// whoever has read that step sees everything written before. Two of each thing are kept, used in turn: a rank
-// writes the third only after every other rank has published its use of the second, and with it that it is
-// done with the first.
+// A rank publishes by raising its step; whoever has read that step sees everything written before. Each slot
+// has two cells, used by even and odd steps: a rank writes the cell of step s + 2 only after every other rank
+// has published s + 1, and with it that it is done with s.
 #pragma once
 #include <array>
 #include <atomic>
@@ -19,19 +18,26 @@
 
 namespace tessera::inprocess {
 
-inline constexpr size_t kStageBytes = size_t{32} << 10; // of one of a slot's two staging buffers
+inline constexpr size_t kStageBytes = size_t{32} << 10;
 inline constexpr size_t kWhereBytes = 104;
 
-struct alignas(128) Slot {
+/// Written by its own rank only. The first bytes staged share the lines that bring the step.
+struct alignas(128) Cell {
   std::atomic<uint32_t> step{0};
+  collective::Signature signature;
+  std::byte stage[kStageBytes];
+  const void *src;
+  void *dst;
+  char where[kWhereBytes];
+};
+
+struct alignas(128) Slot {
   std::atomic<uint32_t> sleeping{0}; // 1: the rank waits on its bell
-  collective::Signature signature[2];
-  alignas(64) const void *src[2];
-  void *dst[2];
-  std::atomic<uint32_t> bell{0}; // rung by others
-  std::atomic<uint32_t> left{0}; // 1: the rank has destroyed its end
-  char where[2][kWhereBytes];
-  alignas(64) std::byte stage[2][kStageBytes];
+  std::atomic<uint32_t> bell{0};     // rung by others
+  std::atomic<uint32_t> left{0};     // 1: the rank has destroyed its end
+  Cell cells[2];
+
+  Cell &at(uint32_t step) { return cells[step & 1]; }
 };
 
 /// Counts from the first question, which fast waits never reach.
@@ -88,12 +94,13 @@ public:
 private:
   static constexpr uint64_t kGivenUp = uint64_t{1} << 63;
   bool reached(int peer, uint32_t step) const {
-    return static_cast<int32_t>(slots[peer].step.load(std::memory_order_acquire) - step) >= 0;
+    return static_cast<int32_t>(slots[peer].at(step).step.load(std::memory_order_acquire) - step) >= 0;
   }
   Wait waitFor(int rank, int peer, uint32_t step, Deadline &deadline);
   void ring(int rank);
 
   const int spins_;
+  const bool fences_; // sleepers can make every thread's writes visible
   alignas(64) std::atomic<uint64_t> entered_{0};
   std::atomic<bool> broken_{false};
   mutable std::mutex mutex_; // guards what follows
