@@ -1,5 +1,5 @@
-// All-reduce among two threads beside OpenMPI's among two processes, f32 sums of 64 B to 64 MB. Both sides are
-// alive all the time and take turns, round by round, so that what else the machine does meets both.
+// All-reduce among two threads beside OpenMPI's among two processes, f32 sums of 64 B to 64 MB. Both sides
+// are alive all the time and take turns, round by round, so that what else the machine does meets both.
 #include "bench/Benchmarks.h"
 #include "bench/Machine.h"
 #include "bench/Timing.h"
@@ -99,7 +99,8 @@ public:
     std::signal(SIGPIPE, SIG_IGN);
     char self[4096];
     const ssize_t n = ::readlink("/proc/self/exe", self, sizeof self - 1);
-    const std::string ranks = std::string(self, size_t(n > 0 ? n : 0)) + "-openmpi", number = std::to_string(kRanks);
+    const std::string ranks = std::string(self, size_t(n > 0 ? n : 0)) + "-openmpi",
+                      number = std::to_string(kRanks);
     child_ = ::fork();
     if (child_ == 0) {
       ::dup2(to[0], STDIN_FILENO);
@@ -178,11 +179,12 @@ Table benchCollective(const Settings &settings) {
   }
   const Timing of = summarize(ratios);
   table.notes = {
-      fmt::format("Time of one call on the slower rank, median of {} rounds in which both sides take turns; threads "
-                  "and processes are bound to a core each; every result is checked before it is timed.",
-                  rounds),
-      fmt::format("ratio: OpenMPI's time by that of inprocess; the median is {:.2f}, the smallest {:.2f}.", of.median,
-                  of.min)};
+      fmt::format(
+          "Time of one call on the slower rank, median of {} rounds in which both sides take turns; threads "
+          "and processes are bound to a core each; every result is checked before it is timed.",
+          rounds),
+      fmt::format("ratio: OpenMPI's time by that of inprocess; the median is {:.2f}, the smallest {:.2f}.",
+                  of.median, of.min)};
   if (!table.ok) table.notes.push_back("WRONG RESULTS.");
 #endif
   return table;

@@ -126,7 +126,8 @@ int run(const Options &options) {
 }
 
 constexpr const char *usageText =
-    "usage: tessera-bench [launch|gemm|saxpy|compile|transformer|collective ...] [--full] [--record] [--json]\n"
+    "usage: tessera-bench [launch|gemm|saxpy|compile|transformer|collective ...] [--full] [--record] "
+    "[--json]\n"
     "                     [--samples FOLDER]\n"
     "Without a name: launch and gemm.\n"
     "  launch     what tsrLaunch costs the host, and the round trip of a small kernel\n"

@@ -11,7 +11,7 @@ namespace {
 
 // Turns of the loop a rank waits in before it sleeps. The first go at full speed, the later ones pause about
 // 50 ns each: sleeping and waking costs tens of microseconds, so that is how long they last.
-constexpr int kEagerSpins = 400, kSpins = 1600;
+constexpr int kEagerSpins = 3000, kSpins = 1000;
 
 /// Those of the process: the calling thread may be bound to one of them.
 int usableCores() {

@@ -1,0 +1,156 @@
+#include "plugins/mpi/collective/MpiCommunicator.h"
+#include <climits>
+#include <cstring>
+
+namespace tessera::mpi {
+namespace {
+
+constexpr size_t kMostElements = size_t{1} << 30;   // MPI counts in int
+constexpr size_t kOrderedBytes = size_t{256} << 10; // of one rank, exchanged at a time
+
+std::string describeCall(const Message &m) {
+  return collective::describe(m.signature, std::string(m.where, strnlen(m.where, sizeof m.where)),
+                              kAlgorithms);
+}
+
+Message messageOf(const collective::Signature &signature, const char *where) {
+  Message m;
+  m.signature = signature;
+  if (where) std::strncpy(m.where, where, sizeof m.where - 1);
+  return m;
+}
+
+} // namespace
+
+MpiCommunicator::MpiCommunicator(MPI_Comm comm, std::string id, uint64_t timeoutNs)
+    : comm_(comm), id_(std::move(id)), timeoutNs_(timeoutNs),
+      agreement_(comm, Session::get().rank(), Session::get().size(), 0, describeCall) {}
+
+MpiCommunicator::~MpiCommunicator() {
+  if (broken_) return; // its messages may still be under way
+  Session::get().locked([&] {
+    int over = 0;
+    MPI_Comm comm = comm_;
+    if (!MPI_Finalized(&over) && !over) MPI_Comm_free(&comm);
+  });
+}
+
+tsr_status_t MpiCommunicator::run(const tsr_cl_call_t &call, std::string &why) {
+  const std::string name = "communicator '" + id_ + "', rank " + std::to_string(rank()) + ": ";
+  std::unique_lock turn(busy_, std::try_to_lock);
+  if (!turn) {
+    why = name + "another thread is in a call of this rank; one at a time";
+    return TSR_EINVAL;
+  }
+  if (broken_) {
+    why = name + "it is broken (" + since_ + "); destroy it and make a new one";
+    return broken_;
+  }
+  uint8_t algorithm;
+  const bool reduces = collective::reduces(call.kind);
+  if (!collective::check(call, size(), reduces ? kAlgorithms : "native", algorithm, why)) {
+    why = name + why;
+    return TSR_EINVAL;
+  }
+  const bool whole = call.kind == TSR_ALL_GATHER || call.kind == TSR_REDUCE_SCATTER;
+  if (whole && call.count > kMostElements / static_cast<size_t>(size())) {
+    why = name + collective::kKinds[call.kind] + " of " + std::to_string(call.count) +
+          " elements a rank: this plugin moves 2^30 in all at most";
+    return TSR_UNIMPLEMENTED;
+  }
+  const auto signature = collective::signatureOf(call, calls_, algorithm);
+  const Deadline deadline(call.timeout_ns ? call.timeout_ns : timeoutNs_);
+  broken_ = agreement_.reach(messageOf(signature, call.where), deadline, why);
+  const bool needsOrder =
+      reduces && !mpiReduces(static_cast<DType>(call.dtype), static_cast<CombineOp>(call.op));
+  if (!broken_ && call.count) broken_ = move(call, algorithm == 2 || needsOrder, why);
+  ++calls_;
+  if (broken_) {
+    since_ = why;
+    why = name + why + "; the communicator is broken";
+  }
+  return broken_;
+}
+
+tsr_status_t MpiCommunicator::move(const tsr_cl_call_t &call, bool inOrder, std::string &why) {
+  const size_t bytes = collective::kBytes[call.dtype];
+  const size_t most = inOrder ? std::max<size_t>(1, kOrderedBytes / bytes) : kMostElements;
+  const bool whole = !inOrder && call.kind != TSR_ALL_REDUCE && call.kind != TSR_BROADCAST;
+  for (size_t from = 0; from < call.count;) {
+    const size_t n = whole ? call.count : std::min(most, call.count - from);
+    if (tsr_status_t status = inOrder ? ordered(call, from, n, why) : native(call, from, n, why))
+      return status;
+    from += n;
+  }
+  return TSR_SUCCESS;
+}
+
+tsr_status_t MpiCommunicator::native(const tsr_cl_call_t &call, size_t from, size_t n, std::string &why) {
+  const auto t = static_cast<DType>(call.dtype);
+  const size_t at = from * collective::kBytes[call.dtype];
+  const auto *src = static_cast<const std::byte *>(call.src) + at;
+  auto *dst = static_cast<std::byte *>(call.dst) + at;
+  const MPI_Datatype type = typeOf(t);
+  const int count = static_cast<int>(n);
+  const char *name = "MPI_Iallreduce";
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (call.kind == TSR_BROADCAST && rank() == call.root && src != dst)
+    std::memcpy(dst, src, n * collective::kBytes[call.dtype]);
+  Session &session = Session::get();
+  const int code = session.locked([&] {
+    const MPI_Op op = collective::reduces(call.kind) ? opOf(t, static_cast<CombineOp>(call.op)) : MPI_SUM;
+    if (op == MPI_OP_NULL) return int{MPI_ERR_OP};
+    switch (call.kind) {
+    case TSR_ALL_REDUCE:
+      return MPI_Iallreduce(src == dst ? MPI_IN_PLACE : src, dst, count, type, op, comm_, &request);
+    case TSR_BROADCAST:
+      name = "MPI_Ibcast";
+      return MPI_Ibcast(dst, count, type, call.root, comm_, &request);
+    case TSR_ALL_GATHER:
+      name = "MPI_Iallgather";
+      return MPI_Iallgather(src, count, type, dst, count, type, comm_, &request);
+    default:
+      name = "MPI_Ireduce_scatter_block";
+      return MPI_Ireduce_scatter_block(src, dst, count, type, op, comm_, &request);
+    }
+  });
+  if (code) {
+    why = mpiError(name, code);
+    return TSR_EDEVICE;
+  }
+  return session.wait(Deadline(UINT64_MAX), request, name, why); // all ranks are in it
+}
+
+tsr_status_t MpiCommunicator::ordered(const tsr_cl_call_t &call, size_t from, size_t n, std::string &why) {
+  const auto t = static_cast<DType>(call.dtype);
+  const size_t bytes = collective::kBytes[call.dtype], ranks = static_cast<size_t>(size());
+  const auto *src = static_cast<const std::byte *>(call.src);
+  const bool scatter = call.kind == TSR_REDUCE_SCATTER;
+  const char *name = scatter ? "MPI_Ialltoall" : "MPI_Iallgather";
+  taken_.resize(ranks * n * bytes);
+  if (scatter) {
+    given_.resize(ranks * n * bytes);
+    for (size_t r = 0; r < ranks; ++r)
+      std::memcpy(given_.data() + r * n * bytes, src + (r * call.count + from) * bytes, n * bytes);
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  Session &session = Session::get();
+  const int count = static_cast<int>(n);
+  const int code = session.locked([&] {
+    const MPI_Datatype type = typeOf(t);
+    return scatter
+               ? MPI_Ialltoall(given_.data(), count, type, taken_.data(), count, type, comm_, &request)
+               : MPI_Iallgather(src + from * bytes, count, type, taken_.data(), count, type, comm_, &request);
+  });
+  if (code) why = mpiError(name, code);
+  if (code) return TSR_EDEVICE;
+  if (tsr_status_t status = session.wait(Deadline(UINT64_MAX), request, name, why)) return status;
+  std::vector<const void *> sources(ranks);
+  for (size_t r = 0; r < ranks; ++r)
+    sources[r] = taken_.data() + r * n * bytes;
+  combine(static_cast<std::byte *>(call.dst) + from * bytes, sources.data(), size(), n, t,
+          static_cast<CombineOp>(call.op));
+  return TSR_SUCCESS;
+}
+
+} // namespace tessera::mpi
