@@ -17,6 +17,7 @@
 namespace tessera {
 
 struct ContextObject;
+struct Plugin;
 
 /// What every object has: its handle, for as long as it lives. `T` gives kKind and Handle.
 template <class T, class H, HandleKind K> struct Object {
@@ -120,7 +121,7 @@ template <> inline ContextObject::Owned<GraphObject> &ContextObject::children() 
 
 /// One rank's end of a communicator. Of no context: its buffers are the host's.
 struct CommObject : Object<CommObject, tsr_comm_t, HandleKind::Comm> {
-  const char *implementation = ""; // the plugin's
+  const Plugin *plugin = nullptr; // whose implementation it is
   const char *topology = "";
   std::unique_ptr<Communicator> end;
 };

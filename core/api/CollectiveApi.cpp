@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kDefaultTimeoutNs = 30ull * 1000000000;
 
 struct Implementation {
-  const char *name;
+  const Plugin *plugin;
   std::unique_ptr<TableCollective> collective;
 };
 
@@ -29,7 +29,7 @@ Implementation *implementation(const std::string &name, std::string &why) {
   Implementation &out = known[plugin->name];
   if (!out.collective) {
     out.collective = std::make_unique<TableCollective>(plugin->info.collective, &pluginHost());
-    out.name = plugin->name.c_str();
+    out.plugin = plugin;
   }
   return &out;
 }
@@ -75,7 +75,8 @@ tsr_status_t tsrCreateComm(const tsr_comm_options_t *options, tsr_comm_t *comm) 
                                      o.timeout_ns ? o.timeout_ns : kDefaultTimeoutNs};
     object->end = from->collective->create(wanted, status, why);
     if (!object->end) return fail(status, why);
-    object->implementation = from->name;
+    object->plugin = from->plugin;
+    ++from->plugin->objects;
     object->topology = from->collective->topology();
     *comm = object.release()->handle();
     return TSR_SUCCESS;
@@ -87,7 +88,9 @@ tsr_status_t tsrDestroyComm(tsr_comm_t handle) {
     CommObject *comm;
     if (tsr_status_t status = resolve(handle, comm)) return status;
     comm->retire();
+    const Plugin *plugin = comm->plugin;
     delete comm;
+    --plugin->objects;
     return TSR_SUCCESS;
   });
 }
@@ -97,7 +100,8 @@ tsr_status_t tsrCommInfo(tsr_comm_t handle, tsr_comm_info_t *info) {
     CommObject *comm;
     if (tsr_status_t status = resolve(handle, comm)) return status;
     return writeInfo(
-        tsr_comm_info_t{0, comm->implementation, comm->topology, comm->end->rank(), comm->end->size()}, info);
+        tsr_comm_info_t{0, comm->plugin->name.c_str(), comm->topology, comm->end->rank(), comm->end->size()},
+        info);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "plugins/inprocess/collective/Communicator.h"
 #include "plugins/inprocess/collective/Work.h"
 #include <cstring>
+#include <thread>
 
 namespace tessera::inprocess {
 namespace {
@@ -95,6 +96,8 @@ tsr_status_t InProcessCommunicator::ended(Group::Wait how, const Work &w, Deadli
     group_->fail(TSR_ETIMEOUT, describe(w.signature, w.where ? w.where : "", kAlgorithms) + ": " +
                                    group_->missing(step_) + " did not come within " +
                                    collective::duration(deadline.total()));
+  while (!group_->isBroken())
+    std::this_thread::yield(); // who has given up is about to say why
   const tsr_status_t status = group_->failure(why);
   why = name() + why + "; the communicator is broken";
   return status;

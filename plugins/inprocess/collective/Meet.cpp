@@ -12,6 +12,7 @@ struct Meeting {
   std::vector<bool> here;
   int count = 0;
   bool over = false;
+  std::string failure; // why it came to nothing
 };
 
 struct Table {
@@ -33,7 +34,7 @@ std::shared_ptr<Group> meet(const std::string &id, int rank, int size, uint64_t 
   auto refuse = [&](tsr_status_t s, const std::string &text) {
     status = s;
     why = name + text;
-    return nullptr;
+    return std::shared_ptr<Group>();
   };
   Table &t = table();
   std::unique_lock lock(t.mutex);
@@ -70,14 +71,10 @@ std::shared_ptr<Group> meet(const std::string &id, int rank, int size, uint64_t 
       if (!meeting->here[static_cast<size_t>(r)]) missing.push_back(r);
     meeting->over = true;
     t.meetings.erase(id);
-    meeting->group->fail(TSR_ETIMEOUT, collective::list(missing) + " did not come within " +
-                                           collective::duration(timeoutNs));
+    meeting->failure = collective::list(missing) + " did not come within " + collective::duration(timeoutNs);
     t.changed.notify_all();
   }
-  if (!meeting->group->isBroken()) return meeting->group;
-  std::string text;
-  const tsr_status_t failure = meeting->group->failure(text);
-  return refuse(failure, text);
+  return meeting->failure.empty() ? meeting->group : refuse(TSR_ETIMEOUT, meeting->failure);
 }
 
 } // namespace tessera::inprocess

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <tessera/collective.hpp>
+#include <tessera/tessera.hpp>
 #include <thread>
 
 using namespace tessera;
@@ -152,6 +153,18 @@ TEST(Mpi, BadOptionsAreRefused) {
   o.size = 5;
   EXPECT_FALSE(mpi->create(o, status, why));
   EXPECT_THAT(why, HasSubstr("size: the options say 5, the launcher 2"));
+}
+
+TEST(Mpi, TheRuntimeFindsItByName) {
+  tsr_comm_options_t o = {sizeof o, plugin.name, nullptr, -1, -1, 0};
+  Comm comm(o);
+  EXPECT_STREQ(comm.info().implementation, plugin.name);
+  EXPECT_STREQ(comm.info().topology, "network");
+  EXPECT_EQ(comm.info().size, 2);
+  const int64_t mine = comm.info().rank + 1;
+  int64_t sum = 0;
+  comm.allReduce(&mine, &sum, 1, TSR_REDUCE_SUM);
+  EXPECT_EQ(sum, 3);
 }
 
 // The last one: afterwards the ranks do not meet any more.

@@ -13,6 +13,7 @@
 // Threads. A Collective may be used by many threads at once, a Communicator by one call at a time; the ranks'
 // Communicators are independent objects. Errors are statuses with a text in `why`, never exceptions.
 #pragma once
+#include <concepts>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -93,6 +94,17 @@ template <Collective &(*Get)()> const tsr_collective_api_t *collectiveTable() no
                                              &Slots::algorithms,
                                              Get().topology()};
   return &table;
+}
+
+/// For TSR_PLUGIN(C): one C for the process, made on first use. C may have a static shutdown(), called as
+/// tsr_plugin_info_t::shutdown is.
+template <std::derived_from<Collective> C> Collective &onlyOne() {
+  static C object;
+  return object;
+}
+template <std::derived_from<Collective> C> void offer(Of<C>, tsr_plugin_info_t &info) {
+  info.collective = collectiveTable<onlyOne<C>>();
+  if constexpr (requires { C::shutdown(); }) info.shutdown = []() { guardVoid([] { C::shutdown(); }); };
 }
 
 } // namespace thunk
