@@ -197,16 +197,37 @@ FunctionPlan::prepare(const LaunchPlan &own, const uint64_t *values, std::string
 }
 
 bool FunctionPlan::checkOverlap(const Instance &instance, const uint64_t *values, std::string &why) const {
-  for (const Hazard &h : hazards_) {
-    uint64_t written = values[h.written], used = values[h.used];
-    auto writtenBytes = static_cast<uint64_t>(instance.tensorBytes[h.written]);
-    auto usedBytes = static_cast<uint64_t>(instance.tensorBytes[h.used]);
-    bool apart = written < used ? used - written >= writtenBytes : written - used >= usedBytes;
-    if (apart || writtenBytes == 0 || usedBytes == 0) continue;
-    why = "argument " + std::to_string(h.written) + " (" + names_[h.written] + ") and argument " +
-          std::to_string(h.used) + " (" + names_[h.used] + ") share memory, yet " + describeStep(h.useStep) +
-          " uses " + names_[h.used] + " after " + describeStep(h.writeStep) + " wrote " + names_[h.written];
-    return false;
+  struct Range {
+    uint64_t begin, end;
+    const Tensor *tensor;
+  };
+  Range small[LaunchPlan::kSmall];
+  std::vector<Range> large;
+  if (tensors_.size() > LaunchPlan::kSmall) large.resize(tensors_.size());
+  Range *ranges = large.empty() ? small : large.data(), *last = ranges;
+  for (const Tensor &t : tensors_)
+    if (int64_t bytes = instance.tensorBytes[t.index]; bytes > 0)
+      *last++ = {values[t.index], values[t.index] + static_cast<uint64_t>(bytes), &t};
+  std::sort(ranges, last, [](const Range &a, const Range &b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.tensor->index < b.tensor->index;
+  });
+
+  // Of all that begin before a range, the one that reaches furthest meets it if any does.
+  const Range *reaches = nullptr, *writtenReaches = nullptr;
+  for (const Range *r = ranges; r != last; ++r) {
+    const Range *before = r->tensor->written ? reaches : writtenReaches;
+    if (before && before->end > r->begin) {
+      auto [written, other] = r->tensor->written ? std::pair{r, before} : std::pair{before, r};
+      auto argument = [&](const Range &range) {
+        return "argument " + std::to_string(range.tensor->index) + " (" + names_[range.tensor->index] + ")";
+      };
+      why = argument(*written) + ", which the function writes, and " + argument(*other) + " share " +
+            std::to_string(std::min(r->end, before->end) - r->begin) + " bytes; " +
+            names_[written->tensor->index] + " needs memory of its own";
+      return false;
+    }
+    if (!reaches || r->end > reaches->end) reaches = r;
+    if (r->tensor->written && (!writtenReaches || r->end > writtenReaches->end)) writtenReaches = r;
   }
   return true;
 }

@@ -45,8 +45,8 @@ public:
   std::shared_ptr<const Instance> prepare(const LaunchPlan &own, const uint64_t *values,
                                           std::string &why) const;
 
-  /// False with `why` filled when the caller's tensors share memory in a way that the order of steps does not
-  /// allow: a step would read one after an earlier step wrote the other.
+  /// False with `why` filled when a tensor that the function writes shares memory with another of the call's.
+  /// Which element a step reads last before another is written is nothing a plan says, so none of it is safe.
   [[nodiscard]] bool checkOverlap(const Instance &, const uint64_t *values, std::string &why) const;
 
   bool hasBuffers() const { return !buffers_.empty(); }
@@ -80,10 +80,9 @@ private:
     int64_t elementBytes;
     std::vector<uint32_t> dims; // expressions
   };
-  /// Parameter `used` has its last use in step `useStep`, after step `writeStep` first wrote `written`: they
-  /// may share no memory.
-  struct Hazard {
-    uint32_t written, writeStep, used, useStep;
+  struct Tensor {
+    uint32_t index; // of the parameter
+    bool written;
   };
   class Builder;
 
@@ -105,8 +104,8 @@ private:
   std::vector<Check> checks_;
   std::vector<Lifetime> lifetimes_;
   std::vector<Step> steps_;
-  std::vector<uint32_t> key_; // parameters that an Instance depends on
-  std::vector<Hazard> hazards_;
+  std::vector<uint32_t> key_;      // parameters that an Instance depends on
+  std::vector<Tensor> tensors_;    // of the parameters
   std::vector<std::string> names_; // of the parameters
   size_t largestStep_ = 0;
 

@@ -54,7 +54,6 @@ public:
       if (t.param && t.param->kind == Kind::Result && t.firstWrite < 0)
         return why = "no step writes the result " + name, false;
     addKey();
-    addHazards();
     plan_.cache_.reserve(kCached);
     return true;
   }
@@ -76,9 +75,10 @@ private:
       integers_.push_back(isInteger ? p.name : "");
       keyed_.push_back(p.kind == Kind::Dim);
       plan_.names_.push_back(p.name);
-      if (p.kind == Kind::Tensor || p.kind == Kind::Result)
+      if (p.kind == Kind::Tensor || p.kind == Kind::Result) {
         tensors_[p.name] = {&p, i, p.dtype, p.reads};
-      else if (p.kind == Kind::Scalar)
+        plan_.tensors_.push_back({i, p.writes});
+      } else if (p.kind == Kind::Scalar)
         scalars_[p.name] = i;
     }
     const auto &buffers = function_.plan->buffers;
@@ -184,21 +184,6 @@ private:
   void addKey() {
     for (uint32_t i = 0; i < keyed_.size(); ++i)
       if (keyed_[i]) plan_.key_.push_back(i);
-  }
-
-  void addHazards() {
-    auto each = [&](auto visit) { // in the parameters' order
-      for (const MetadataParam &p : function_.params)
-        if (auto it = tensors_.find(p.name); it != tensors_.end()) visit(it->second);
-    };
-    each([&](const Tensor &written) {
-      if (written.firstWrite < 0) return;
-      each([&](const Tensor &used) {
-        if (&used != &written && used.lastUse > written.firstWrite)
-          plan_.hazards_.push_back({written.index, static_cast<uint32_t>(written.firstWrite), used.index,
-                                    static_cast<uint32_t>(used.lastUse)});
-      });
-    });
   }
 
   const KernelMetadata &function_;

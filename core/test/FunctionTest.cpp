@@ -186,27 +186,85 @@ TEST_F(Function, AnInOutParameterKeepsWhatEarlierStepsWrote) {
   EXPECT_EQ(y[99], 21.0f);     // 14 + 7
 }
 
-TEST_F(Function, TensorsThatShareMemoryMustNotOutliveAWrite) {
-  // y is written in step 0 and x read in step 1.
-  auto late = function(functionYaml(kTwoTensors, "buffers: [{name: t, dtype: f32, dims: [n]}], "
-                                                 "steps: [{kernel: f.affine, args: [x, y, 2, 0, n]}, "
-                                                 "{kernel: f.affine, args: [x, t, 3, 0, n]}]"));
-  // x is read last in the step that writes y: in place, as a kernel would be.
-  auto inPlace = function(functionYaml(kTwoTensors, "buffers: [{name: t, dtype: f32, dims: [n]}], "
-                                                    "steps: [{kernel: f.affine, args: [x, t, 3, 0, n]}, "
-                                                    "{kernel: f.add, args: [x, t, y, n]}]"));
-  auto *both = alloc<float>(200, 1.0f);
-  EXPECT_EQ(launch(late, nullptr, both, both, int64_t{0}, int64_t{100}), TSR_EINVAL);
-  EXPECT_TRUE(
-      lastErrorHas("function f: argument 1 (y) and argument 0 (x) share memory, yet step 1 (kernel f.affine) "
-                   "uses x after step 0 (kernel f.affine) wrote y"));
-  EXPECT_EQ(launch(late, nullptr, both, both + 99, int64_t{0}, int64_t{100}), TSR_EINVAL);
-  EXPECT_EQ(launch(late, nullptr, both + 99, both, int64_t{0}, int64_t{100}), TSR_EINVAL);
-  EXPECT_OK(launch(late, nullptr, both, both + 100, int64_t{0}, int64_t{100}));
-  EXPECT_OK(launch(late, nullptr, both, both, int64_t{0}, int64_t{0}));
-  ASSERT_OK(launch(inPlace, nullptr, both, both, int64_t{0}, int64_t{100}));
-  ASSERT_OK(tsrSynchronize(context));
+/// Even in one step: a transpose over its input would read what it has written.
+TEST_F(Function, WhatItWritesSharesNoMemory) {
+  auto f = function(functionYaml(kTwoTensors, "steps: [{kernel: f.affine, args: [x, y, 2, 0, n]}]"));
+  auto *both = alloc<float>(300, 1.0f);
+  const int64_t k = 0, n = 100;
+  EXPECT_EQ(launch(f, nullptr, both, both, k, n), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("function f: argument 1 (y), which the function writes, and argument 0 (x) share "
+                           "400 bytes; y needs memory of its own"));
+  EXPECT_EQ(launch(f, nullptr, both, both + 99, k, n), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("share 4 bytes"));
+  EXPECT_EQ(launch(f, nullptr, both + 99, both, k, n), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("argument 1 (y), which the function writes, and argument 0 (x) share 4 bytes"));
+  EXPECT_OK(launch(f, nullptr, both, both + 100, k, n));
+  EXPECT_OK(launch(f, nullptr, both + 100, both, k, n));
+  EXPECT_OK(launch(f, nullptr, both, both, k, int64_t{0}));
+  EXPECT_OK(tsrSynchronize(context));
   EXPECT_EQ(both[99], 4.0f);
+  EXPECT_EQ(both[299], 1.0f);
+
+  auto s = stream();
+  ASSERT_OK(tsrStreamBeginCapture(s));
+  EXPECT_EQ(launch(f, s, both, both, k, n), TSR_EINVAL);
+  tsr_graph_t graph = nullptr;
+  ASSERT_OK(tsrStreamEndCapture(s, &graph));
+}
+
+TEST_F(Function, OnlyWhatIsReadMayShareMemory) {
+  auto f = function(functionYaml(
+      "{name: a, kind: tensor, dtype: f32, dims: [n], access: read}, "
+      "{name: b, kind: tensor, dtype: f32, dims: [n], access: read}, "
+      "{name: state, kind: tensor, dtype: f32, dims: [n], access: readwrite}, "
+      "{name: y, kind: result, dtype: f32, dims: [n], access: write}, "
+      "{name: z, kind: result, dtype: f32, dims: [m], access: write}, "
+      "{name: n, kind: dim}, {name: m, kind: dim}",
+      "steps: [{kernel: f.add, args: [a, state, y, n]}, {kernel: f.add, args: [b, b, state, n]}, "
+      "{kernel: f.affine, args: [a, z, 1, 0, m]}]"));
+  auto *p = alloc<float>(500, 1.0f);
+  const int64_t n = 100, m = 10;
+  EXPECT_OK(launch(f, nullptr, p, p, p + 100, p + 200, p + 300, n, m));
+  EXPECT_OK(launch(f, nullptr, p + 50, p, p + 150, p + 250, p + 350, n, m));
+  EXPECT_EQ(launch(f, nullptr, p, p + 50, p + 100, p + 200, p + 300, n, m), TSR_EINVAL);
+  EXPECT_TRUE(
+      lastErrorHas("argument 2 (state), which the function writes, and argument 1 (b) share 200 bytes"));
+  EXPECT_EQ(launch(f, nullptr, p, p, p + 100, p + 199, p + 300, n, m), TSR_EINVAL);
+  EXPECT_TRUE(
+      lastErrorHas("argument 3 (y), which the function writes, and argument 2 (state) share 4 bytes"));
+  EXPECT_EQ(launch(f, nullptr, p, p, p + 200, p + 100, p + 190, n, m), TSR_EINVAL); // two results
+  EXPECT_TRUE(lastErrorHas("argument 4 (z), which the function writes, and argument 3 (y) share 40 bytes"));
+  EXPECT_EQ(launch(f, nullptr, p, p, p + 200, p + 100, p + 10, n, m), TSR_EINVAL); // inside an input
+  EXPECT_TRUE(lastErrorHas("argument 4 (z), which the function writes, and argument 1 (b) share 40 bytes") ||
+              lastErrorHas("argument 4 (z), which the function writes, and argument 0 (a) share 40 bytes"));
+  EXPECT_OK(tsrSynchronize(context));
+}
+
+/// More tensors than a launch keeps on its stack.
+TEST_F(Function, AmongManyTensorsToo) {
+  std::string params, yaml;
+  const int count = 100;
+  for (int i = 0; i < count; ++i)
+    params += "{name: x" + std::to_string(i) + ", kind: tensor, dtype: f32, dims: [n], access: read}, ";
+  auto f = function(functionYaml(params + "{name: y, kind: result, dtype: f32, dims: [n], access: write}, "
+                                          "{name: n, kind: dim}",
+                                 "steps: [{kernel: f.affine, args: [x0, y, 2, 0, n]}]"));
+  int64_t n = 8;
+  auto *p = alloc<float>(static_cast<size_t>(n) * (count + 1), 1.0f);
+  std::vector<float *> tensors;
+  std::vector<void *> args;
+  for (int i = 0; i <= count; ++i)
+    tensors.push_back(p + n * i);
+  for (float *&t : tensors)
+    args.push_back(&t);
+  args.push_back(&n);
+  EXPECT_OK(tsrLaunch(f, nullptr, kFromMetadata, args.data(), args.size()));
+  tensors[count] = tensors[70] + 1;
+  EXPECT_EQ(tsrLaunch(f, nullptr, kFromMetadata, args.data(), args.size()), TSR_EINVAL);
+  EXPECT_TRUE(
+      lastErrorHas("argument 100 (y), which the function writes, and argument 70 (x70) share 28 bytes") ||
+      lastErrorHas("argument 100 (y), which the function writes, and argument 71 (x71) share 4 bytes"));
+  EXPECT_OK(tsrSynchronize(context));
 }
 
 TEST_F(Function, SizesThatCannotBe) {

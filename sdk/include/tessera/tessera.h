@@ -406,8 +406,9 @@ TSR_API tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_lau
  * workspace of the stream, which serves all calls on that stream and only grows: a call that needs a larger
  * one waits for the stream first (TSR_EOOM when there is not so much; the next call starts afresh). It goes
  * with the stream, or in tsrTrimMemory while the stream is idle. When a step cannot be queued, those before
- * it are, and the error names function and step. Tensors that share memory are TSR_EINVAL where a step would
- * use one of them after an earlier step wrote the other. */
+ * it are, and the error names function and step. A tensor that the function writes (a result, or a parameter
+ * it updates) may share no byte with another tensor of the call, else TSR_EINVAL names both; tensors that are
+ * only read may share memory. Tile kernels are not checked for this. */
 
 /* Bytes of workspace that a launch with these arguments plans for: 0 for a tile kernel. `args` as for
  * tsrLaunch, but tensors are not looked at (their entries may be NULL). Errors: TSR_EINVAL. */
