@@ -57,6 +57,7 @@ Backend *create(const Plugin &plugin, PluginError &error) {
 /// `asked`: how the name was given, for the text.
 tsr_status_t find(std::string name, const std::string &asked, Backend *&out, std::string &why) {
   State &s = state();
+  LogLater later;
   std::lock_guard lock(s.mutex);
   name = canonicalBackend(name);
   if (auto it = s.created.find(name); it != s.created.end() && it->second) {

@@ -35,12 +35,26 @@ bool logs(tsr_log_level_t level) {
 
 void log(tsr_log_level_t level, const char *code, const std::string &text) {
   if (!logs(level)) return;
+  if (LogLater::outermost) return LogLater::outermost->messages_.push_back({level, code, text});
   Listener listener;
   {
     std::lock_guard lock(theLog().mutex);
     if (logs(level)) listener = theLog().listener;
   }
   if (listener.call) listener.call(listener.user, level, code, text.c_str());
+}
+
+thread_local LogLater *LogLater::outermost = nullptr;
+
+LogLater::LogLater() {
+  if (!outermost) outermost = this;
+}
+
+LogLater::~LogLater() {
+  if (outermost != this) return;
+  outermost = nullptr;
+  for (const Message &m : messages_)
+    log(m.level, m.code.c_str(), m.text);
 }
 
 void logOnce(tsr_log_level_t level, const char *code, const std::string &text) {

@@ -1,4 +1,5 @@
 #include "core/plugin/PluginBackend.h"
+#include "core/Log.h"
 #include <map>
 #include <mutex>
 #include <new>
@@ -296,6 +297,7 @@ public:
     return api_.device_count(handle_, &count, text) == TSR_SUCCESS && count > 0 ? count : 0;
   }
   const DeviceInfo *deviceInfo(int device, std::string &why) override {
+    LogLater later;
     std::lock_guard lock(mutex_);
     auto it = devices_.find(device);
     if (it != devices_.end()) return &it->second;

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <map>
 #include <mutex>
+#include <new>
 #include <unistd.h>
 #include <utility>
 
@@ -39,6 +40,7 @@ State &state() {
 /// Runs when the process ends, before the destructors of whatever was loaded earlier.
 void shutDownPlugins() {
   State &s = state();
+  LogLater later;
   std::lock_guard lock(s.mutex);
   for (auto &[key, plugin] : s.loaded) {
     auto shutdown = std::exchange(plugin->info.shutdown, nullptr);
@@ -186,7 +188,10 @@ Candidate ofBuiltin(const Plugin &plugin, bool withProbe) {
 
 void forwardLog(void *, int32_t level, const char *code, const char *text) {
   if (level < TSR_LOG_ERROR || level > TSR_LOG_DEBUG) level = TSR_LOG_NOTE;
-  log(static_cast<tsr_log_level_t>(level), code ? code : "", text ? text : "");
+  try {
+    log(static_cast<tsr_log_level_t>(level), code ? code : "", text ? text : "");
+  } catch (const std::bad_alloc &) { // a message less; nothing may be thrown through the plugin
+  }
 }
 
 } // namespace
@@ -206,6 +211,7 @@ const tsr_host_info_t &pluginHost() {
 
 const Plugin *loadPlugin(uint32_t kind, std::string_view nameView, PluginError &error, std::string &path) {
   State &s = state();
+  LogLater later;
   std::lock_guard lock(s.mutex);
   const std::string name(nameView);
   error = {};
@@ -250,6 +256,7 @@ const Plugin *loadPlugin(uint32_t kind, std::string_view name, std::string &why)
 
 std::vector<Candidate> surveyPlugins(uint32_t kinds, bool withProbe) {
   State &s = state();
+  LogLater later;
   std::lock_guard lock(s.mutex);
   std::vector<Candidate> out;
   for (const Builtin &row : builtinPlugins())
@@ -289,6 +296,7 @@ std::vector<Candidate> surveyPlugins(uint32_t kinds, bool withProbe) {
 
 std::string builtinNames(uint32_t kind) {
   State &s = state();
+  LogLater later;
   std::lock_guard lock(s.mutex);
   std::string out;
   for (const Builtin &row : builtinPlugins())

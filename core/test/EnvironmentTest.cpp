@@ -6,9 +6,18 @@ using namespace tessera;
 namespace {
 
 TEST(Environment, WarnsAboutUnknownVariables) {
-  const char *entries[] = {
-      "PATH=/bin", "TESSERA_BACKEND=cpu",   "TESSERA_BAKEND=cpu", "TESSERA_XYZZY_PLUGH=1",
-      "TESSERA=1", "TESSERA_CONFIG=x.yaml", "TESSERA_JOBS=2",     nullptr};
+  const char *entries[] = {"PATH=/bin",
+                           "TESSERA_BACKEND=cpu",
+                           "TESSERA_BAKEND=cpu",
+                           "TESSERA_XYZZY_PLUGH=1",
+                           "TESSERA=1",
+                           "TESSERA_CONFIG=x.yaml",
+                           "TESSERA_JOBS=2",
+                           "TESSERA_PLUGIN_PATH=/x",
+                           "TESSERA_BACKENDS_DISABLE=cpu",
+                           "TESSERA_PROBE=note",
+                           "TESSERA_PLUGIN_LOG=1",
+                           nullptr};
   EXPECT_EQ(
       unknownVariableWarnings(entries),
       (std::vector<std::string>{"unknown environment variable TESSERA_BAKEND, did you mean TESSERA_BACKEND?",

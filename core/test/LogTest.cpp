@@ -1,7 +1,12 @@
 #include "core/Log.h"
 #include "core/test/Support.h"
+#include <atomic>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <future>
 #include <mutex>
+#include <unistd.h>
 
 using namespace tessera::test;
 
@@ -98,6 +103,37 @@ TEST_F(LogTest, TheCallbackMayCallTheLibrary) {
   ASSERT_OK(tsrSetLogCallback(reenter, nullptr, TSR_LOG_DEBUG));
   makeContext();
   EXPECT_EQ(calls, 1);
+}
+
+/// A message from within the plugin loader comes when its lock is gone: another thread gets in meanwhile.
+TEST_F(LogTest, PluginsAreReportedWithoutALock) {
+  const std::string directory = testing::TempDir() + "tessera-log-" + std::to_string(getpid());
+  std::filesystem::create_directory(directory);
+  std::ofstream(directory + "/libtessera-nothing.so") << "no plugin";
+  setenv("TESSERA_PLUGIN_PATH", directory.c_str(), 1);
+  static std::atomic<int> entered;
+  entered = 0;
+  auto enter = [](void *, tsr_log_level_t, const char *code, const char *) {
+    if (std::string(code) != "D_PLUGIN") return;
+    EXPECT_OK(tsrSetLogCallback(nullptr, nullptr, TSR_LOG_ERROR));
+    std::packaged_task<tsr_status_t()> task([] {
+      const char *json;
+      return tsrGetLoadReport(0, &json);
+    });
+    auto got = task.get_future();
+    std::thread other(std::move(task));
+    if (got.wait_for(std::chrono::seconds(60)) != std::future_status::ready)
+      std::abort(); // it would wait for ever
+    EXPECT_EQ(got.get(), TSR_SUCCESS);
+    other.join();
+    ++entered;
+  };
+  ASSERT_OK(tsrSetLogCallback(enter, nullptr, TSR_LOG_DEBUG));
+  const char *json = nullptr;
+  EXPECT_OK(tsrGetLoadReport(0, &json));
+  EXPECT_EQ(entered, 1);
+  unsetenv("TESSERA_PLUGIN_PATH");
+  std::filesystem::remove_all(directory);
 }
 
 TEST_F(LogTest, ManyThreadsSayAndChange) {
