@@ -3,6 +3,7 @@
 #include "core/Environment.h"
 #include "core/Log.h"
 #include "core/plugin/Builtins.h"
+#include "core/plugin/Known.h"
 #include "core/plugin/Loading.h"
 #include "core/plugin/Match.h"
 #include "core/plugin/PluginLog.h"
@@ -223,6 +224,10 @@ const Plugin *loadPlugin(uint32_t kind, std::string_view nameView, PluginError &
   for (const Builtin &row : builtinPlugins())
     if (name == row.name)
       if (const Plugin *plugin = builtin(row); plugin && (plugin->info.kinds & kind)) return plugin;
+  if (!isPluginName(name)) { // a path would be one that nobody has checked
+    error = {refusal::kNotInstalled, "'" + name + "' is no plugin's name: 1 to 64 of a-z, 0-9, - and _", ""};
+    return nullptr;
+  }
   SearchPath search = searchPath();
   for (const std::string &directory : search.directories) {
     path = directory + "/" + fileNameOf(kind, name);
