@@ -1,5 +1,6 @@
 #include "core/Environment.h"
 #include "core/Log.h"
+#include "core/cache/Store.h"
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
@@ -55,6 +56,12 @@ std::vector<std::string> unknownVariableWarnings(const char *const *entries) {
   for (; entries && *entries; ++entries) {
     std::string_view entry = *entries;
     std::string_view name = entry.substr(0, entry.find('='));
+    if (name == "TESSERA_CACHE_SIZE" && entry.size() > name.size() + 1) {
+      const std::string value(entry.substr(name.size() + 1));
+      if (!cache::Store::parseLimit(value))
+        out.push_back("TESSERA_CACHE_SIZE is '" + value +
+                      "', which is no size (500000, 20K, 500M, 2G): 1G holds");
+    }
     if (!name.starts_with("TESSERA_") ||
         std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown))
       continue;

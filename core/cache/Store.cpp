@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
@@ -102,17 +103,6 @@ std::string pathOf(const std::string &directory, Hash128 key) {
   return directory + "/" + hexadecimal(key) + std::string(kSuffix);
 }
 
-/// Bytes, with K, M or G; 0 when it is no number.
-uint64_t parseSize(const char *text) {
-  char *end = nullptr;
-  errno = 0;
-  const unsigned long long n = std::strtoull(text, &end, 10);
-  if (end == text || errno || *text == '-') return 0;
-  const int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-  if (end[shift ? 1 : 0] || n > (UINT64_MAX >> shift)) return 0;
-  return static_cast<uint64_t>(n) << shift;
-}
-
 std::string valueOf(const char *name) {
   const char *value = std::getenv(name);
   return value ? value : "";
@@ -127,9 +117,18 @@ std::string directoryOfEnvironment() {
 
 } // namespace
 
+std::optional<uint64_t> Store::parseLimit(const std::string &text) {
+  uint64_t n = 0;
+  const char *end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, n);
+  if (error != std::errc()) return std::nullopt;
+  const int shift = rest == end ? 0 : *rest == 'K' ? 10 : *rest == 'M' ? 20 : *rest == 'G' ? 30 : -1;
+  if (shift < 0 || rest + (shift ? 1 : 0) != end || n > (UINT64_MAX >> shift)) return std::nullopt;
+  return n << shift;
+}
+
 Store Store::ofEnvironment() {
-  const uint64_t limit = parseSize(valueOf("TESSERA_CACHE_SIZE").c_str());
-  return Store(directoryOfEnvironment(), limit ? limit : kDefaultLimit);
+  return Store(directoryOfEnvironment(), parseLimit(valueOf("TESSERA_CACHE_SIZE")).value_or(kDefaultLimit));
 }
 
 std::optional<std::string> Store::get(Hash128 key, Kind kind) const {

@@ -29,6 +29,8 @@ public:
   /// As the environment says: TESSERA_CACHE_DIR ("off": none), else XDG_CACHE_HOME/tessera, else
   /// HOME/.cache/tessera; at most TESSERA_CACHE_SIZE bytes (K, M, G may follow).
   static Store ofEnvironment();
+  /// "500M" as bytes; nothing when it is no size. A limit of 0 keeps nothing.
+  static std::optional<uint64_t> parseLimit(const std::string &text);
 
   const std::string &directory() const { return directory_; }
   uint64_t limit() const { return limit_; }

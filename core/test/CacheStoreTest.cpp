@@ -148,6 +148,22 @@ TEST_F(CacheStore, TheEnvironmentChooses) {
   EXPECT_EQ(Store::ofEnvironment().limit(), 3u << 20);
 }
 
+TEST(CacheLimit, IsASizeOrNone) {
+  EXPECT_EQ(Store::parseLimit("0"), 0u);
+  EXPECT_EQ(Store::parseLimit("77"), 77u);
+  EXPECT_EQ(Store::parseLimit("2K"), 2048u);
+  EXPECT_EQ(Store::parseLimit("17179869183G"), UINT64_MAX >> 30 << 30);
+  for (const char *text :
+       {"", "K", "-1", " 1", "1 K", "1KB", "1T", "0x10", "17179869184G", "99999999999999999999"})
+    EXPECT_EQ(Store::parseLimit(text), std::nullopt) << text;
+}
+
+TEST_F(CacheStore, ALimitOfNothing) {
+  Store store(root, 0);
+  EXPECT_TRUE(store.put(key, Kind::Bundle, "x", why));
+  EXPECT_EQ(store.statistics().entries, 0u);
+}
+
 TEST(CacheSignatures, ReadBackAndTruncated) {
   Signature s;
   s.kernel = "k";

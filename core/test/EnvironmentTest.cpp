@@ -26,6 +26,15 @@ TEST(Environment, WarnsAboutUnknownVariables) {
   EXPECT_TRUE(unknownVariableWarnings(nullptr).empty());
 }
 
+TEST(Environment, WarnsAboutACacheSizeThatIsNone) {
+  const char *good[] = {"TESSERA_CACHE_SIZE=", "TESSERA_CACHE_SIZE=0", "TESSERA_CACHE_SIZE=3G", nullptr};
+  EXPECT_TRUE(unknownVariableWarnings(good).empty());
+  const char *bad[] = {"TESSERA_CACHE_SIZE=1 GB", nullptr};
+  EXPECT_EQ(unknownVariableWarnings(bad),
+            (std::vector<std::string>{
+                "TESSERA_CACHE_SIZE is '1 GB', which is no size (500000, 20K, 500M, 2G): 1G holds"}));
+}
+
 TEST(Environment, NearestName) {
   constexpr std::string_view names[] = {"cpu", "ptx", "rocm", "levelzero"};
   auto nearest = [&](std::string_view word) { return nearestName(word, std::begin(names), std::end(names)); };

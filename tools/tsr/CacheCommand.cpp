@@ -17,8 +17,10 @@ int cacheMain(const Arguments &args, const std::string &) {
     if (!store.clear(why)) return fail(Error{"E_OUTPUT_WRITE", why, ""});
     if (!args.has("json")) fmt::print("{} entries deleted, {} bytes\n", held.entries, held.bytes);
   } else if (what != "stat" && what != "path") {
-    return fail(
-        Error{"E_OPTION_VALUE", fmt::format("tsr cache {}: no such action", what), "stat, clear or path"});
+    return fail(Error{"E_OPTION_VALUE",
+                      what.empty() ? "tsr cache: what to do is missing"
+                                   : fmt::format("tsr cache {}: no such action", what),
+                      "stat, clear or path"});
   }
   if (args.has("json"))
     printJson(Json{{"directory", store.directory()},
