@@ -42,6 +42,25 @@ struct Signature {
   std::vector<std::pair<std::string, std::vector<int64_t>>> tunables; // name, space
 };
 
+/// An operation that has more than one implementation, or could have.
+struct VariantChoice {
+  std::string target, id; // which operation: "mlp:1", the second matmul of mlp
+  std::string op, dtype;  // "matmul", of the operands
+  std::string file;
+  uint32_t line = 0, col = 0;                               // of the source; 0: not known
+  std::vector<std::string> variants;                        // the legal ones, the default first
+  std::vector<std::pair<std::string, std::string>> refused; // the others, each with what rules it out
+  std::vector<std::pair<std::string, int64_t>> dims;        // M, N, K; -1: known when it runs
+};
+
+/// What somebody chose for one of them.
+struct VariantDecision {
+  std::string target, id, variant;
+  std::vector<std::string> legal; // what it was chosen from
+  std::string by;                 // the mapper
+  double predictedNs = -1;        // the time the mapper expects; -1: it does not say
+};
+
 struct CompileOptions {
   std::string fileName = "<source>";
   std::vector<std::string> kernels;           // empty: every one of the source (emit: the only one)
@@ -50,9 +69,10 @@ struct CompileOptions {
   std::vector<std::pair<std::string, int64_t>> dims;     // values that may be specialised on
   std::vector<std::pair<std::string, int64_t>> tunables; // --set
   std::vector<std::string> embedIr; // levels whose text goes into the bundle: "graph", "tile"
-  std::string irLevel;         // not empty: the source is MLIR, as --emit writes it and a bundle holds it
-  bool fuse = true;            // false: every operation of a graph function is a kernel of its own
-  std::string printIrAfterAll; // directory for numbered snapshots, empty: none
+  std::string irLevel; // not empty: the source is MLIR, as --emit writes it and a bundle holds it
+  std::vector<VariantDecision> decisions; // of operations choices() names; the others take their default
+  bool fuse = true;                       // false: every operation of a graph function is a kernel of its own
+  std::string printIrAfterAll;            // directory for numbered snapshots, empty: none
 };
 
 /// Entry of a compiled CPU kernel, a symbol of its ELF image. `values[i]` holds the i-th launch argument of
@@ -78,6 +98,9 @@ public:
   /// bytes).
   virtual CompileStatus emit(std::string_view source, const CompileOptions &, Emit what, std::string &out,
                              std::vector<Diagnostic> &diags) noexcept = 0;
+  /// The operations whose variant is still open, for every kernel and target that compile() would take.
+  virtual CompileStatus choices(std::string_view source, const CompileOptions &,
+                                std::vector<VariantChoice> &out, std::vector<Diagnostic> &diags) noexcept = 0;
   /// The long text behind a diagnostic code; empty when unknown.
   virtual std::string explain(std::string_view code) noexcept = 0;
   virtual std::string version() noexcept = 0;

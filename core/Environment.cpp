@@ -14,9 +14,10 @@ constexpr std::string_view kKnown[] = {
     "TESSERA_BACKEND",   "TESSERA_NUMERICS",  "TESSERA_PLUGIN_PATH", "TESSERA_BACKENDS_DISABLE",
     "TESSERA_PROBE",     "TESSERA_CACHE_DIR", "TESSERA_CACHE_SIZE",  "TESSERA_PLUGIN_LOG",
     "TESSERA_CRASH_DIR", "TESSERA_SUPERVISE", "TESSERA_JOBS",        "TESSERA_FUZZ_SECONDS",
+    "TESSERA_MAPPER",
 };
 // Reserved names that nothing reads yet: whoever sets one is told so.
-constexpr std::string_view kReserved[] = {"TESSERA_CONFIG", "TESSERA_MAPPER"};
+constexpr std::string_view kReserved[] = {"TESSERA_CONFIG"};
 
 /// Levenshtein distance.
 size_t distance(std::string_view a, std::string_view b) {

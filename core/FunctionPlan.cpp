@@ -102,6 +102,14 @@ bool FunctionPlan::bindStep(const Step &step, const uint64_t *values, const int6
       return false;
     }
   }
+  for (size_t i = 0; i < count; ++i)
+    if (step.kernel.metadata->params[i].kind == MetadataParam::Kind::Dim &&
+        static_cast<int64_t>(bits[i]) > step.kernel.maxDim) {
+      why = "argument " + std::to_string(i) + " (" + step.kernel.plan->name(i) +
+            "): the library takes at most " + std::to_string(step.kernel.maxDim) + ", found " +
+            std::to_string(static_cast<int64_t>(bits[i]));
+      return false;
+    }
   out.values.resize(count);
   return step.kernel.plan->bind(tsr_launch_t{}, args.data(), count, out.values.data(), out.grid, why);
 }

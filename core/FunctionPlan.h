@@ -11,11 +11,12 @@
 
 namespace tessera {
 
-/// A kernel that steps may launch, as the module holds it.
+/// What a step runs: a kernel as the module holds it, or a library call dressed as one (core/library).
 struct StepKernel {
   const KernelMetadata *metadata = nullptr; // null: the module has no such kernel
   const LaunchPlan *plan = nullptr;
   std::shared_ptr<DeviceKernel> device;
+  int64_t maxDim = INT64_MAX; // the largest extent it takes
 };
 
 /// Immutable but for a cache behind a lock; any thread may call.
@@ -36,7 +37,7 @@ public:
   /// Checks every step against its kernel: it exists, its arguments are as many and of the kinds and dtypes
   /// it takes, what it reads has been written, what it writes may be written. `why` names step and kernel.
   [[nodiscard]] static bool make(const KernelMetadata &function,
-                                 const std::function<StepKernel(const std::string &)> &find,
+                                 const std::function<StepKernel(const PlanStep &)> &find,
                                  std::unique_ptr<FunctionPlan> &out, std::string &why);
 
   /// The instance for these launch values, which `own`, the function's LaunchPlan, has bound. Null with `why`

@@ -24,7 +24,7 @@ bool parseDouble(const std::string &text, double &out) {
 
 class FunctionPlan::Builder {
 public:
-  Builder(const KernelMetadata &function, const std::function<StepKernel(const std::string &)> &find,
+  Builder(const KernelMetadata &function, const std::function<StepKernel(const PlanStep &)> &find,
           FunctionPlan &plan)
       : function_(function), find_(find), plan_(plan) {}
 
@@ -47,7 +47,8 @@ public:
     plan_.lifetimes_ = lifetimes(*function_.plan);
     for (const PlanStep &step : function_.plan->steps)
       if (!addStep(step, why)) {
-        why = "step " + std::to_string(plan_.steps_.size()) + " (kernel " + step.kernel + "): " + why;
+        why = "step " + std::to_string(plan_.steps_.size()) + (step.isLibraryCall ? " (call " : " (kernel ") +
+              step.kernel + "): " + why;
         return false;
       }
     for (const auto &[name, t] : tensors_)
@@ -99,7 +100,7 @@ private:
   }
 
   bool addStep(const PlanStep &step, std::string &why) {
-    Step out{find_(step.kernel), {}};
+    Step out{find_(step), {}};
     if (!out.kernel.metadata) return why = "the module has no such kernel", false;
     if (!out.kernel.device) return why = step.kernel + " is a function, and a step launches a kernel", false;
     const std::vector<MetadataParam> &params = out.kernel.metadata->params;
@@ -187,7 +188,7 @@ private:
   }
 
   const KernelMetadata &function_;
-  const std::function<StepKernel(const std::string &)> &find_;
+  const std::function<StepKernel(const PlanStep &)> &find_;
   FunctionPlan &plan_;
   std::vector<std::string> integers_; // by parameter: what expressions may name, else ""
   std::vector<bool> keyed_;           // by parameter
@@ -196,7 +197,7 @@ private:
 };
 
 bool FunctionPlan::make(const KernelMetadata &function,
-                        const std::function<StepKernel(const std::string &)> &find,
+                        const std::function<StepKernel(const PlanStep &)> &find,
                         std::unique_ptr<FunctionPlan> &out, std::string &why) {
   auto plan = std::make_unique<FunctionPlan>();
   if (!Builder(function, find, *plan).run(why)) return false;

@@ -71,13 +71,16 @@ private:
   }
 
   PlanStep readStep(const YAML::Node &node, const std::string &key) {
-    checkMap(node, key, {"kernel", "args"});
-    for (const char *name : {"kernel", "args"})
-      if (!node[name]) reject(node, key, std::string(name) + " is missing");
+    checkMap(node, key, {"kernel", "call", "args"});
     PlanStep step;
-    step.kernel = asText(node["kernel"], key + ".kernel");
+    step.isLibraryCall = static_cast<bool>(node["call"]);
+    if (step.isLibraryCall && node["kernel"]) reject(node, key, "a step has either kernel or call");
+    const std::string what = step.isLibraryCall ? "call" : "kernel";
+    for (const std::string &name : {what, std::string("args")})
+      if (!node[name]) reject(node, key, name + " is missing");
+    step.kernel = asText(node[what], key + "." + what);
     if (!isEntryName(step.kernel))
-      reject(node["kernel"], key + ".kernel", "'" + step.kernel + "' is not a name");
+      reject(node[what], key + "." + what, "'" + step.kernel + "' is not a name");
     for (const YAML::Node &entry : asList(node["args"], key + ".args")) {
       std::string arg = asText(entry, key + ".args"), why;
       if (auto buffer = used_.find(arg); buffer != used_.end())
@@ -129,8 +132,9 @@ void writePlan(YAML::Emitter &out, const HostPlan &plan) {
   }
   out << YAML::Key << "steps" << YAML::Value << YAML::BeginSeq;
   for (const PlanStep &step : plan.steps)
-    out << YAML::Flow << YAML::BeginMap << YAML::Key << "kernel" << YAML::Value << step.kernel << YAML::Key
-        << "args" << YAML::Value << YAML::Flow << step.args << YAML::EndMap;
+    out << YAML::Flow << YAML::BeginMap << YAML::Key << (step.isLibraryCall ? "call" : "kernel")
+        << YAML::Value << step.kernel << YAML::Key << "args" << YAML::Value << YAML::Flow << step.args
+        << YAML::EndMap;
   out << YAML::EndSeq << YAML::EndMap;
 }
 

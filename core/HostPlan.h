@@ -18,6 +18,7 @@
 //     steps:
 //       - {kernel: mlp.g0, args: [x, t0, M, "4*D", D]}    # one per parameter of that kernel, D15 order
 //       - {kernel: mlp.g1, args: [t0, result, scale, M, D, "4*D"]}
+//       - {call: blas.gemm.f32.nn, args: [x, w, t0, M, D, "4*D"]}    # of a library: core/library/GemmCall.h
 //
 // A step's argument is text. For a tensor it names a parameter, a result or a buffer; for a scalar it names a
 // scalar parameter of the same dtype or is a literal (1.5, .inf, true), or an expression when the scalar is
@@ -43,8 +44,9 @@ struct PlanBuffer {
 };
 
 struct PlanStep {
-  std::string kernel; // "mlp.g0", an entry of the same module
+  std::string kernel; // "mlp.g0", an entry of the same module; of a library call "blas.gemm.f32.nn"
   std::vector<std::string> args;
+  bool isLibraryCall = false;
 };
 
 struct PlanCheck {

@@ -180,6 +180,28 @@ void readResources(const YAML::Node &node, KernelMetadata &m) {
   read("vector_bytes", m.vectorBytes);
 }
 
+MetadataDecision readDecision(const YAML::Node &node, const KernelMetadata &m) {
+  checkMap(node, "decisions", {"op", "step", "choice", "from", "by", "predicted_ns"});
+  for (const char *key : {"op", "step", "choice", "by"})
+    if (!node[key]) reject(node, "decisions", std::string("an entry has no ") + key);
+  MetadataDecision d;
+  d.op = asText(node["op"], "decisions.op");
+  d.step = asInt(node["step"], "decisions.step", 0);
+  if (static_cast<size_t>(d.step) >= m.plan->steps.size())
+    reject(node["step"], "decisions.step", "the plan has " + std::to_string(m.plan->steps.size()) + " steps");
+  d.choice = asText(node["choice"], "decisions.choice");
+  d.legal = asTexts(node["from"], "decisions.from");
+  if (!d.legal.empty() && std::find(d.legal.begin(), d.legal.end(), d.choice) == d.legal.end())
+    reject(node["choice"], "decisions.choice", "'" + d.choice + "' is none of from");
+  d.by = asText(node["by"], "decisions.by");
+  if (node["predicted_ns"]) {
+    d.predictedNs = asDouble(node["predicted_ns"], "decisions.predicted_ns");
+    if (!(d.predictedNs >= 0))
+      reject(node["predicted_ns"], "decisions.predicted_ns", "a time is not negative");
+  }
+  return d;
+}
+
 /// Nothing says how a kernel of its own would run.
 bool isEmptyKernel(const KernelMetadata &m) {
   return m.tile.empty() && m.fragmentShape.empty() && !m.sharedBytes && !m.workspaceBytes &&
@@ -191,7 +213,7 @@ KernelMetadata readDocument(const YAML::Node &root) {
   KernelMetadata m;
   checkMap(root, "metadata",
            {"name", "target", "numerics", "params", "tile", "specialized", "fragments", "resources", "launch",
-            "epilogue", "fallbacks", "plan"});
+            "epilogue", "fallbacks", "decisions", "plan"});
   for (const char *key : {"name", "target", "numerics", "params"})
     if (!root[key]) reject(root, key, "missing");
   if (!root["launch"] && !root["plan"]) reject(root, "launch", "missing (a function has plan instead)");
@@ -220,6 +242,9 @@ KernelMetadata readDocument(const YAML::Node &root) {
       reject(root["plan"], "plan", "a function has no tile, fragments, resources, launch or epilogue");
     m.plan = readPlan(root["plan"], m);
   }
+  if (root["decisions"] && !m.plan) reject(root["decisions"], "decisions", "only a function has any");
+  for (const YAML::Node &node : asList(root["decisions"], "decisions"))
+    m.decisions.push_back(readDecision(node, m));
   return m;
 }
 
@@ -282,6 +307,15 @@ void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
   out << YAML::Key << "epilogue" << YAML::Value << YAML::Flow << m.epilogue;
 }
 
+void writeDecision(YAML::Emitter &out, const MetadataDecision &d) {
+  out << YAML::Flow << YAML::BeginMap << YAML::Key << "op" << YAML::Value << d.op << YAML::Key << "step"
+      << YAML::Value << numberText(d.step) << YAML::Key << "choice" << YAML::Value << d.choice;
+  if (!d.legal.empty()) out << YAML::Key << "from" << YAML::Value << YAML::Flow << d.legal;
+  out << YAML::Key << "by" << YAML::Value << d.by;
+  if (d.predictedNs >= 0) out << YAML::Key << "predicted_ns" << YAML::Value << numberText(d.predictedNs);
+  out << YAML::EndMap;
+}
+
 } // namespace
 
 std::string KernelMetadata::toYaml() const {
@@ -297,6 +331,12 @@ std::string KernelMetadata::toYaml() const {
     writeInts(out, "specialized", specialized);
     out << YAML::Key << "plan" << YAML::Value;
     writePlan(out, *plan);
+    if (!decisions.empty()) {
+      out << YAML::Key << "decisions" << YAML::Value << YAML::BeginSeq;
+      for (const MetadataDecision &d : decisions)
+        writeDecision(out, d);
+      out << YAML::EndSeq;
+    }
   } else {
     writeLaunch(out, *this);
   }
@@ -310,13 +350,7 @@ bool KernelMetadata::fromYaml(std::string_view text, KernelMetadata &out, std::s
     why = "metadata is larger than 1 MiB";
     return false;
   }
-  // yaml-cpp 0.7 does not come back from some texts with document markers, and one document needs none.
-  for (std::string_view marker : {"---", "..."})
-    if (text.starts_with(marker) || text.find("\n" + std::string(marker)) != std::string_view::npos ||
-        text.find("\r" + std::string(marker)) != std::string_view::npos) {
-      why = "expected one YAML document without markers (" + std::string(marker) + ")";
-      return false;
-    }
+  if (!isOneDocument(text, why)) return false;
   try {
     out = readDocument(YAML::Load(std::string(text)));
     return true;

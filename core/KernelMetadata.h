@@ -22,7 +22,11 @@
 //   fallbacks: []                 # one line each (D4)
 //
 // A graph function's document has `plan` (core/HostPlan.h) where a kernel's has `launch`; tile, fragments,
-// resources, launch and epilogue are absent or empty there.
+// resources, launch and epilogue are absent or empty there. It may have decisions, one for each step whose
+// implementation was chosen rather than left at its default:
+//
+//   decisions:
+//     - {op: matmul, step: 0, choice: blas, from: [tile, blas], by: my_mapper, predicted_ns: 1500}
 //
 // Expressions: integers, names of dims and integer scalars, + - * (and unary -), parentheses,
 // floordiv(a, b), mod(a, b), ceildiv(a, b), min(a, b), max(a, b). A product dim is one name ("B*H"): where
@@ -76,6 +80,16 @@ struct MetadataParam {
   std::optional<double> defaultValue;
 };
 
+/// What was chosen for one step of a function's plan, and from what.
+struct MetadataDecision {
+  std::string op; // "matmul"
+  int64_t step = 0;
+  std::string choice;
+  std::vector<std::string> legal; // what it was chosen from; empty: a person wrote it into the IR
+  std::string by;                 // the mapper, or "ir"
+  double predictedNs = -1;        // -1: nobody said
+};
+
 struct KernelMetadata {
   std::string name, target, numerics;
   std::vector<MetadataParam> params;
@@ -89,7 +103,8 @@ struct KernelMetadata {
   int64_t block[3] = {1, 1, 1};
   int64_t lanesPerProgram = 1;
   std::vector<std::string> epilogue, fallbacks;
-  std::optional<HostPlan> plan; // a function's
+  std::vector<MetadataDecision> decisions; // a function's, in the order of its steps
+  std::optional<HostPlan> plan;            // a function's
 
   std::string toYaml() const;
   /// Validates everything (unknown keys, kinds, dtypes, expression syntax, D15 order); says line and key on

@@ -25,6 +25,9 @@ std::vector<std::string> asTexts(const YAML::Node &node, const std::string &key)
 /// Checks that `node` is a map with known keys, each once. `known` empty: any key.
 void checkMap(const YAML::Node &node, const std::string &key, std::initializer_list<std::string_view> known);
 
+/// No document markers, with which yaml-cpp 0.7 does not come back from some texts; one document needs none.
+[[nodiscard]] bool isOneDocument(std::string_view text, std::string &why);
+
 bool isIdentifier(std::string_view s);
 bool isNumber(std::string_view s);
 /// Identifiers joined by dots: "gemm"; "mlp.g0", a kernel generated for the function mlp.

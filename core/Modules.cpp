@@ -1,7 +1,9 @@
 #include "core/Modules.h"
 #include "core/LastError.h"
 #include "core/Log.h"
+#include "core/Mappers.h"
 #include "core/cache/CachedCompiler.h"
+#include "core/library/LibraryCalls.h"
 #include "numerics/FloatEnvironment.h"
 #include <set>
 #include <string_view>
@@ -46,13 +48,32 @@ tsr_status_t makeKernel(ContextObject &context, CompiledKernel compiled, std::un
   return TSR_SUCCESS;
 }
 
+/// The library calls of the module's functions, by name.
+tsr_status_t findLibraryCalls(ModuleObject &module, std::unordered_map<std::string, StepKernel> &out) {
+  for (auto &kernel : module.kernels) {
+    if (!kernel->metadata.plan) continue;
+    const auto &steps = kernel->metadata.plan->steps;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (!steps[i].isLibraryCall || out.contains(steps[i].kernel)) continue;
+      std::string why;
+      StepKernel &call = out[steps[i].kernel];
+      if (tsr_status_t status = libraryCall(*module.context, steps[i].kernel, call, why))
+        return fail(status, "function " + kernel->metadata.name + ": step " + std::to_string(i) + ": " + why);
+    }
+  }
+  return TSR_SUCCESS;
+}
+
 /// Binds the plans of the module's functions to its kernels.
 tsr_status_t bindFunctions(ModuleObject &module) {
+  std::unordered_map<std::string, StepKernel> calls;
+  if (tsr_status_t status = findLibraryCalls(module, calls)) return status;
   std::unordered_map<std::string, const KernelObject *> byName;
   for (auto &kernel : module.kernels)
     byName.emplace(kernel->metadata.name, kernel.get());
-  auto find = [&](const std::string &name) -> StepKernel {
-    auto it = byName.find(name);
+  auto find = [&](const PlanStep &step) -> StepKernel {
+    if (step.isLibraryCall) return calls.at(step.kernel);
+    auto it = byName.find(step.kernel);
     if (it == byName.end()) return {};
     return {&it->second->metadata, &it->second->plan, it->second->device};
   };
@@ -85,14 +106,13 @@ tsr_log_level_t levelOf(Diagnostic::Severity s) {
 }
 
 /// Hands diagnostics to the caller's log; a failing status keeps the first error's text as the last error.
-tsr_status_t conclude(CompileStatus result, const std::vector<Diagnostic> &diags, Log log) {
+tsr_status_t conclude(tsr_status_t status, const std::vector<Diagnostic> &diags, Log log) {
   std::string first;
   for (const Diagnostic &d : diags) {
     std::string text = render(d, /*colour=*/false);
     if (first.empty() && d.severity == Diagnostic::Severity::Error) first = text;
     if (log.call) log.call(log.user, levelOf(d.severity), d.code.c_str(), text.c_str());
   }
-  tsr_status_t status = statusOf(result);
   if (status == TSR_SUCCESS) return status;
   while (!first.empty() && first.back() == '\n')
     first.pop_back();
@@ -126,13 +146,13 @@ tsr_status_t createModule(tsr_context_t handle, std::vector<CompiledKernel> kern
   return TSR_SUCCESS;
 }
 
-tsr_status_t compileSource(std::string_view source, const CompileOptions &options, Log log,
-                           std::string &bundle) {
+tsr_status_t compileSource(std::string_view source, CompileOptions options, Log log, std::string &bundle) {
   std::vector<Diagnostic> diags;
+  if (tsr_status_t status = decideVariants(source, options, diags)) return conclude(status, diags, log);
   CompileStatus result =
       withDefaultFloats([&] { return cachedCompiler()->compile(source, options, bundle, diags); });
   if (diags.size() == 1 && diags[0].code == "E_NO_COMPILER") return fail(TSR_ENOTFOUND, diags[0].message);
-  return conclude(result, diags, log);
+  return conclude(statusOf(result), diags, log);
 }
 
 void noteFallbacks(tsr_module_t handle, Log log) {

@@ -29,10 +29,9 @@ struct Log {
   void *user = nullptr;
 };
 
-/// Compiles what `options` name; the bundle's bytes. Diagnostics go to the log, the first error's text
-/// becomes the last error.
-tsr_status_t compileSource(std::string_view source, const CompileOptions &options, Log log,
-                           std::string &bundle);
+/// Compiles what `options` name, as the mapper in force decides; the bundle's bytes. Diagnostics go to the
+/// log, the first error's text becomes the last error.
+tsr_status_t compileSource(std::string_view source, CompileOptions options, Log log, std::string &bundle);
 
 /// One note per fallback the kernels of the module take.
 void noteFallbacks(tsr_module_t module, Log log);

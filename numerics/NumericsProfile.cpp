@@ -6,12 +6,12 @@ namespace {
 using P = NumericsProfile;
 
 // Rows stand in the order of the enumeration. Columns as in NumericsPermissions: contraction, reassociation,
-// approximate, reducedMultiply, unorderedAtomics, fixedReductions, frozenTunables.
+// approximate, reducedMultiply, unorderedAtomics, fixedReductions, frozenTunables, libraryCalls.
 constexpr NumericsPermissions kTable[] = {
-    {P::Fast, "fast", true, true, true, true, true, false, false},
-    {P::Standard, "standard", true, false, false, false, true, false, false},
-    {P::Deterministic, "deterministic", true, false, false, false, false, false, false},
-    {P::Strict, "strict", false, false, false, false, false, true, true},
+    {P::Fast, "fast", true, true, true, true, true, false, false, true},
+    {P::Standard, "standard", true, false, false, false, true, false, false, true},
+    {P::Deterministic, "deterministic", true, false, false, false, false, false, false, false},
+    {P::Strict, "strict", false, false, false, false, false, true, true, false},
 };
 
 } // namespace

@@ -27,6 +27,7 @@ struct NumericsPermissions {
   bool unorderedAtomics; // float atomics may land in any order
   bool fixedReductions;  // reductions follow the tree of decision D12 whatever the tiling
   bool frozenTunables;   // a tunable that would alter a reduction keeps its first value
+  bool libraryCalls;     // a product may come from a library, whose order of summation is its own
 };
 
 /// What a profile permits; never fails. Pure and thread-safe, as all functions here.

@@ -3,7 +3,9 @@
 #include "compiler/pipeline/IrText.h"
 #include "compiler/pipeline/Passes.h"
 #include "compiler/pipeline/Snapshots.h"
+#include "compiler/schedule/IR/Variants.h"
 #include "compiler/target/lower/TileLowering.h"
+#include "compiler/tile/IR/DTypes.h"
 #include "core/KernelMetadata.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -167,6 +169,86 @@ void Compilation::setScheduleOptions() {
   }
 }
 
+/// Not before Graph IR is left: IR kept in a bundle serves other targets too.
+void Compilation::setDecisions() {
+  for (auto function : module_->getOps<graph::FuncOp>())
+    if (DictionaryAttr decisions = decisionsOf(function.getSymName()))
+      function->setAttr("schedule.variants", decisions);
+}
+
+void Compilation::prepareChoices() {
+  for (auto function : module_->getOps<graph::FuncOp>())
+    if (function.getParamsAttr()) function->setAttr("schedule.variants", DictionaryAttr::get(context_.get()));
+}
+
+/// The decisions about one function by the number of their operation; null when there are none.
+DictionaryAttr Compilation::decisionsOf(StringRef function) const {
+  Builder b(context_.get());
+  NamedAttrList all;
+  for (const VariantDecision &d : options_.decisions) {
+    auto [name, number] = StringRef(d.id).rsplit(':');
+    if (name != function || d.target != targetName()) continue;
+    NamedAttrList one;
+    one.append("choice", b.getStringAttr(d.variant));
+    one.append("by", b.getStringAttr(d.by));
+    SmallVector<StringRef> legal(d.legal.begin(), d.legal.end());
+    one.append("legal", b.getStrArrayAttr(legal));
+    if (d.predictedNs >= 0) one.append("predicted_ns", b.getF64FloatAttr(d.predictedNs));
+    all.append(number, one.getDictionary(context_.get()));
+  }
+  return all.empty() ? DictionaryAttr() : all.getDictionary(context_.get());
+}
+
+void Compilation::listChoices(std::vector<VariantChoice> &out) const {
+  for (auto function : module().getOps<graph::FuncOp>()) {
+    std::vector<VariantChoice> found;
+    function.walk([&](graph::MatmulOp op) {
+      auto number = op->getAttrOfType<IntegerAttr>("schedule.choice");
+      if (!number) return;
+      VariantChoice c;
+      c.target = targetName();
+      c.id = function.getSymName().str() + ":" + std::to_string(number.getInt());
+      c.op = "matmul";
+      if (auto dtype = dtypeOfMemory(op.getA().getType().getElementType())) c.dtype = name(*dtype);
+      c.file = options_.fileName;
+      if (auto where = op.getLoc()->findInstanceOf<FileLineColLoc>()) {
+        c.line = where.getLine();
+        c.col = where.getColumn();
+      }
+      c.variants = {schedule::kTile.str()};
+      std::string why = schedule::whyNoLibrary(function.getNumerics(), gpu_ ? gpu_->kind : "cpu");
+      if (why.empty() && schedule::gemmCallOf(op, why))
+        c.variants.push_back(schedule::kBlas.str());
+      else
+        c.refused.emplace_back(schedule::kBlas.str(), why);
+      auto result = op.getResult().getType(), a = op.getA().getType();
+      auto extent = [&](const char *dim, graph::TensorType type, int64_t axis) {
+        int64_t value = -1;
+        if (axis >= 0) {
+          std::string text = type.dimText(axis);
+          auto known = llvm::find_if(options_.dims, [&](const auto &d) { return d.first == text; });
+          if (known != options_.dims.end())
+            value = known->second;
+          else if (StringRef(text).getAsInteger(10, value))
+            value = -1;
+        }
+        c.dims.emplace_back(dim, value);
+      };
+      extent("M", result, result.getRank() - 2);
+      extent("N", result, result.getRank() - 1);
+      extent("K", a, op.getTransA() ? a.getRank() - 2 : a.getRank() - 1);
+      found.push_back(std::move(c));
+    });
+    // In the program's order; groups may stand in another.
+    llvm::sort(found, [](const auto &x, const auto &y) {
+      return std::pair(x.line, x.col) != std::pair(y.line, y.col)
+                 ? std::pair(x.line, x.col) < std::pair(y.line, y.col)
+                 : x.id < y.id;
+    });
+    llvm::move(found, std::back_inserter(out));
+  }
+}
+
 void Compilation::makeContextAndHandler() {
   context_ = makeContext();
   handler_ = std::make_unique<ScopedDiagnosticHandler>(context_.get(), [this](mlir::Diagnostic &d) {
@@ -232,6 +314,7 @@ CompileStatus Compilation::passFailure(const char *what) {
 }
 
 CompileStatus Compilation::advance(Level level) {
+  if (reached_ < Level::Schedule && level >= Level::Schedule) setDecisions();
   PassManager pm(context_.get(), ModuleOp::getOperationName());
   PipelineOptions options{targetName(), target_, gpu_, options_.printIrAfterAll};
   if (!options_.printIrAfterAll.empty())

@@ -24,6 +24,8 @@ public:
   /// Parses, checks and imports the kernel or graph function: the module is Graph IR afterwards (or, where
   /// options.irLevel is set, IR of that level, parsed).
   [[nodiscard]] CompileStatus begin(std::string_view source);
+  /// Numbers the operations that have variants, so that listChoices finds them. Before advance().
+  void prepareChoices();
   /// Runs the passes up to and including `level`.
   [[nodiscard]] CompileStatus advance(Level level);
 
@@ -33,6 +35,8 @@ public:
   std::string text() const;
   const frontend::Kernel &kernel() const { return kernel_; }
   const cpu::CpuTarget &target() const { return target_; }
+  /// After Schedule of a compilation that was to list them (prepareChoices): what is open.
+  void listChoices(std::vector<VariantChoice> &out) const;
   /// What was asked to compile for.
   const std::string &targetName() const { return options_.targets.front(); }
   /// The GPU that is compiled for; null when it is a CPU.
@@ -50,6 +54,8 @@ private:
   void makeContextAndHandler();
   CompileStatus checkProfile();
   void setScheduleOptions();
+  void setDecisions();
+  mlir::DictionaryAttr decisionsOf(llvm::StringRef function) const;
   void report(mlir::Diagnostic &);
   CompileStatus passFailure(const char *what);
 

@@ -28,12 +28,20 @@ def GraphOwnStorage : Pass<"graph-own-storage", "::tessera::graph::FuncOp"> {
   }];
 }
 
+def ScheduleChooseVariants : Pass<"schedule-choose-variants", "::tessera::graph::FuncOp"> {
+  let summary = "Attaches the decisions of a mapper to the operations they are about";
+  let description = [{
+    A function with the attribute `schedule.variants` gets its matmuls numbered (`schedule.choice`), and the ones that
+    the attribute, a dictionary by number, has an entry for get it as their `schedule.decision`. The default is no entry.
+  }];
+}
+
 def ScheduleFormGroups : Pass<"schedule-form-groups", "::tessera::graph::FuncOp"> {
   let summary = "Puts the operations of a graph function into fusion groups and chooses their tiles";
   let description = [{
     Every operation on whole tensors ends up in a `schedule.group`, which will be one kernel: chains of elementwise
     operations, reductions with what surrounds them, a matmul with its epilogue. `schedule.fusion = "none"` on the
-    function gives each its own. `schedule.hints` on the function are likely values of its dims, for the tiles.
+    function gives each its own. A matmul whose `schedule.decision` is a library's stands alone. `schedule.hints` on the function are likely values of its dims, for the tiles.
   }];
   let dependentDialects = ["::tessera::schedule::ScheduleDialect"];
   let options = [Option<"gpu", "gpu", "bool", "false", "tiles for a thread block, whose memory is small">];
@@ -43,11 +51,12 @@ def ScheduleOutline : Pass<"schedule-outline", "::mlir::ModuleOp"> {
   let summary = "Makes a kernel of every fusion group and a launch of the group";
   let description = [{
     The kernel is the tile program a user would have written for the group: it is built as the frontend's typed program
-    and imported as such. The graph function is left with launches and reshapes: the order of the host's work.
+    and imported as such. A group whose `variant` is a library's becomes a call of it. The graph function is left with launches and reshapes: the order of the host's work.
   }];
   let dependentDialects = ["::tessera::schedule::ScheduleDialect", "::tessera::tile::TileDialect",
                            "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
+  let options = [Option<"backend", "backend", "std::string", "\"cpu\"", "what is compiled for">];
 }
 
 def ScheduleDecide : Pass<"schedule-decide", "::tessera::schedule::KernelOp"> {

@@ -33,7 +33,9 @@ void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<schedule::KernelOp>(createGraphSinkIndexCasts());
   pm.addPass(createCSEPass());
   pm.addNestedPass<graph::FuncOp>(createGraphOwnStorage());
-  // 2. Tiling & Scheduling, the decisions: groups and attributes, editable in the text.
+  // 2. Tiling & Scheduling, the decisions: a mapper's first, since a library's product stands alone, then
+  // groups and attributes, editable in the text.
+  pm.addNestedPass<graph::FuncOp>(createScheduleChooseVariants());
   ScheduleFormGroupsOptions groups;
   groups.gpu = options.gpu != nullptr;
   pm.addNestedPass<graph::FuncOp>(createScheduleFormGroups(groups));
@@ -43,7 +45,7 @@ void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
 void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   // 2., carried out: groups become kernels like those a user writes, which are simplified and decided as
   // those were. Constants that only the schedule knew are folded afterwards.
-  pm.addPass(createScheduleOutline());
+  pm.addPass(createScheduleOutline({options.gpu ? options.gpu->kind.str() : "cpu"}));
   OpPassManager &scheduled = pm.nest<schedule::KernelOp>();
   scheduled.addPass(createCanonicalizerPass());
   scheduled.addPass(createGraphSinkIndexCasts());

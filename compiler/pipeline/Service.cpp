@@ -146,6 +146,34 @@ public:
     return CompileStatus::BackendFailure;
   }
 
+  CompileStatus choices(std::string_view source, const CompileOptions &options,
+                        std::vector<VariantChoice> &out, std::vector<Diagnostic> &diags) noexcept override {
+    std::vector<std::string> kernels = options.kernels;
+    if (!options.irLevel.empty()) kernels = {""};
+    if (kernels.empty()) {
+      std::vector<Signature> signatures;
+      if (auto status = frontend::signatures(source, options.fileName, signatures, diags);
+          status != CompileStatus::Ok)
+        return status;
+      for (const Signature &s : signatures)
+        if (s.isGraphFunction) kernels.push_back(s.kernel);
+    }
+    for (const std::string &target : options.targets)
+      for (const std::string &kernel : kernels) {
+        CompileOptions one = options;
+        one.kernels = {kernel};
+        one.targets = {target};
+        one.printIrAfterAll.clear();
+        // What is wrong or worth a warning is said by the compilation proper.
+        std::vector<Diagnostic> unsaid;
+        Compilation c(std::move(one), unsaid);
+        if (c.begin(source) != CompileStatus::Ok) continue;
+        c.prepareChoices();
+        if (c.advance(Level::Schedule) == CompileStatus::Ok) c.listChoices(out);
+      }
+    return CompileStatus::Ok;
+  }
+
   std::string explain(std::string_view code) noexcept override {
     const frontend::DiagnosticInfo *info = frontend::findDiagnostic(code);
     if (!info) info = findPipelineCode(code);

@@ -72,9 +72,21 @@ void addProcessor(KeyText &key) {
 #endif
 }
 
+/// A decision is part of the code and, with who took it, of the metadata.
+void addDecisions(KeyText &key, const std::vector<VariantDecision> &decisions) {
+  key.add(static_cast<int64_t>(decisions.size()));
+  for (const VariantDecision &d : decisions) {
+    int64_t predicted;
+    static_assert(sizeof predicted == sizeof d.predictedNs);
+    std::memcpy(&predicted, &d.predictedNs, sizeof predicted);
+    key.add(d.target).add(d.id).add(d.variant).add(d.legal).add(d.by).add(predicted);
+  }
+}
+
 void addOptions(KeyText &key, const CompileOptions &o) {
   key.add(o.fileName).add(o.kernels).add(o.targets).add(o.numerics).add(o.dims).add(o.tunables);
   key.add(o.embedIr).add(o.irLevel).add(int64_t(o.fuse));
+  addDecisions(key, o.decisions);
 }
 
 std::string bytesOf(Hash128 h) { return std::string(reinterpret_cast<const char *>(&h), sizeof h); }
@@ -134,6 +146,11 @@ public:
                      std::vector<Diagnostic> &diags) noexcept override {
     CompilerService *compiler = need(options.fileName, diags);
     return compiler ? compiler->emit(source, options, what, out, diags) : CompileStatus::BackendFailure;
+  }
+  CompileStatus choices(std::string_view source, const CompileOptions &options,
+                        std::vector<VariantChoice> &out, std::vector<Diagnostic> &diags) noexcept override {
+    CompilerService *compiler = need(options.fileName, diags);
+    return compiler ? compiler->choices(source, options, out, diags) : CompileStatus::BackendFailure;
   }
   std::string explain(std::string_view code) noexcept override {
     std::string why;

@@ -11,6 +11,7 @@
 #include <regex>
 #include <set>
 #include <sys/wait.h>
+#include <tessera/plugin.h>
 #include <thread>
 #include <unistd.h>
 
@@ -179,6 +180,23 @@ struct Row {
     #function, status, [](World &w) -> tsr_status_t { __VA_ARGS__ }                                          \
   }
 
+/// A mapper whose every question times out, set for as long as this lives.
+struct LateMapper {
+  LateMapper() {
+    static const tsr_mapper_api_t table = {sizeof table,
+                                           TSR_MAPPER_API_MAJOR,
+                                           0,
+                                           nullptr,
+                                           [](tsr_mp_mapper_t *) {},
+                                           nullptr,
+                                           nullptr,
+                                           [](tsr_mp_mapper_t *, const tsr_mp_variant_t *, tsr_mp_answer_t *,
+                                              tsr_text_t *) -> int32_t { return TSR_ETIMEOUT; }};
+    EXPECT_OK(tsrSetMapperTable(&table, reinterpret_cast<tsr_mp_mapper *>(this), "late"));
+  }
+  ~LateMapper() { EXPECT_OK(tsrSetMapper(nullptr)); }
+};
+
 const Row kRows[] = {
     ROW(tsrSetLogCallback, TSR_EINVAL, tsrSetLogCallback(nullptr, nullptr, static_cast<tsr_log_level_t>(9))),
     ROW(tsrGetBackendInfo, TSR_EINVAL, tsrGetBackendInfo(0, nullptr)),
@@ -256,6 +274,11 @@ const Row kRows[] = {
     ROW(tsrLoadModuleFromSource, TSR_EINVAL, tsrLoadModuleFromSource(w.context, "", 0, nullptr, nullptr)),
     ROW(tsrLoadModuleFromSource, TSR_ECOMPILE, w.source("syntax")),
     ROW(tsrLoadModuleFromSource, TSR_UNIMPLEMENTED, w.source("missing")),
+    BLOCK(tsrLoadModuleFromSource, TSR_ETIMEOUT, LateMapper mapper; return w.source("choose");),
+    ROW(tsrSetMapper, TSR_EINVAL, tsrSetMapper("random")),
+    ROW(tsrSetMapper, TSR_ENOTFOUND, tsrSetMapper("nobody")),
+    ROW(tsrSetMapper, TSR_EIO, tsrSetMapper("replay(/nonexistent/decisions.yaml)")),
+    ROW(tsrSetMapperTable, TSR_EINVAL, tsrSetMapperTable(nullptr, nullptr, "none")),
     ROW(tsrLoadModule, TSR_EINVAL, w.load("no bundle")),
     ROW(tsrLoadModule, TSR_ENOTFOUND, w.load(World::bundle("ptx:sm_90"))),
     ROW(tsrLoadModule, TSR_UNIMPLEMENTED, w.load(World::bundle("cpu:x86-64", 9))),

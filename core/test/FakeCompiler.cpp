@@ -50,6 +50,8 @@ class FakeCompiler final : public CompilerService {
     w.code = "W_UNUSED";
     w.message = o.targets.at(0) + " " + o.numerics + " dims " + std::to_string(o.dims.size()) + " tunables " +
                 std::to_string(o.tunables.size());
+    for (const VariantDecision &d : o.decisions)
+      w.message += " " + d.id + "=" + d.variant + " by " + d.by;
     diags.push_back(w);
     std::vector<std::string> kernels = o.kernels;
     if (kernels.empty()) kernels = {"first", "second"};
@@ -62,6 +64,23 @@ class FakeCompiler final : public CompilerService {
   CompileStatus emit(std::string_view, const CompileOptions &, Emit, std::string &,
                      std::vector<Diagnostic> &) noexcept override {
     return CompileStatus::Unimplemented;
+  }
+  /// The source "choose" has one product, of dims that nobody knows.
+  CompileStatus choices(std::string_view source, const CompileOptions &o, std::vector<VariantChoice> &out,
+                        std::vector<Diagnostic> &) noexcept override {
+    if (source != "choose") return CompileStatus::Ok;
+    VariantChoice c;
+    c.target = o.targets.at(0);
+    c.id = "first:0";
+    c.op = "matmul";
+    c.dtype = "f32";
+    c.file = o.fileName;
+    c.line = 3;
+    c.variants = {"tile", "blas"};
+    c.refused = {{"spectral", "it is for squares"}};
+    c.dims = {{"M", -1}, {"N", 8}};
+    out.push_back(c);
+    return CompileStatus::Ok;
   }
   std::string explain(std::string_view) noexcept override { return ""; }
   std::string version() noexcept override { return "fake"; }

@@ -88,6 +88,49 @@ TEST(HostPlan, RejectsChecks) {
   EXPECT_EQ(errorOf("{value: K, says: no}"), "line 16: plan.checks.value: 'K': unknown name 'K' at column 1");
 }
 
+TEST(HostPlan, StepsMayCallALibrary) {
+  std::string text = kMlp;
+  text.replace(text.find("{kernel: mlp.g0"), 15, "{call: blas.gemm.f32.nn");
+  KernelMetadata m = parsed(text);
+  EXPECT_TRUE(m.plan->steps[0].isLibraryCall);
+  EXPECT_EQ(m.plan->steps[0].kernel, "blas.gemm.f32.nn");
+  EXPECT_FALSE(m.plan->steps[1].isLibraryCall);
+  EXPECT_TRUE(parsed(m.toYaml()).plan->steps[0].isLibraryCall);
+  EXPECT_EQ(errorWith("kernel: mlp.g0", "kernel: mlp.g0, call: blas.gemm.f32.nn"),
+            "line 17: plan.steps[0]: a step has either kernel or call");
+  EXPECT_EQ(errorWith("kernel: mlp.g0", "call: no name"),
+            "line 17: plan.steps[0].call: 'no name' is not a name");
+}
+
+TEST(HostPlan, Decisions) {
+  const std::string one = "decisions: [{op: matmul, step: 1, choice: blas, from: [tile, blas], by: mine, "
+                          "predicted_ns: 1.5}, {op: matmul, step: 0, choice: tile, by: ir}]\n";
+  KernelMetadata m = parsed(kMlp + one);
+  ASSERT_EQ(m.decisions.size(), 2u);
+  EXPECT_EQ(m.decisions[0].op + m.decisions[0].choice + m.decisions[0].by, "matmulblasmine");
+  EXPECT_EQ(m.decisions[0].step, 1);
+  EXPECT_EQ(m.decisions[0].legal, (std::vector<std::string>{"tile", "blas"}));
+  EXPECT_EQ(m.decisions[0].predictedNs, 1.5);
+  EXPECT_EQ(m.decisions[1].predictedNs, -1);
+  EXPECT_EQ(parsed(m.toYaml()).toYaml(), m.toYaml());
+  EXPECT_EQ(parsed(kMlp).toYaml().find("decisions"), std::string::npos);
+
+  auto wrong = [&](const std::string &from, const std::string &to) {
+    return errorWith("fallbacks:", std::string(one).replace(one.find(from), from.size(), to) + "fallbacks:");
+  };
+  EXPECT_EQ(wrong("op: matmul", "ops: matmul"), "line 19: decisions: unknown key 'ops'");
+  EXPECT_EQ(wrong("by: mine, ", ""), "line 19: decisions: an entry has no by");
+  EXPECT_EQ(wrong("step: 1", "step: 2"), "line 19: decisions.step: the plan has 2 steps");
+  EXPECT_EQ(wrong("step: 1", "step: -1"), "line 19: decisions.step: expected at least 0, found -1");
+  EXPECT_EQ(wrong("choice: blas", "choice: gpu"), "line 19: decisions.choice: 'gpu' is none of from");
+  EXPECT_EQ(wrong("1.5", "-1"), "line 19: decisions.predicted_ns: a time is not negative");
+  KernelMetadata kernel;
+  std::string why;
+  EXPECT_FALSE(KernelMetadata::fromYaml(
+      "{name: k, target: cpu, numerics: strict, params: [], launch: {}, decisions: []}", kernel, why));
+  EXPECT_EQ(why, "line 1: decisions: only a function has any");
+}
+
 TEST(HostPlan, SmallestDocument) {
   KernelMetadata m = parsed("{name: f, target: cpu, numerics: strict, params: [], plan: {steps: []}}");
   ASSERT_TRUE(m.plan);

@@ -2,6 +2,7 @@
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileDialect.h"
+#include "core/library/GemmCall.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -204,6 +205,15 @@ static LogicalResult verifyOperands(LaunchOp launch, FunctionOpInterface kernel,
   if (launch.getDims() && launch.getDims()->size() != dims)
     return launch.emitOpError() << "gives " << launch.getDims()->size() << " dims to "
                                 << launch.getKernelAttr() << ", which takes " << dims;
+  return success();
+}
+
+LogicalResult LibraryCallOp::verify() {
+  auto call = tessera::GemmCall::parse(std::string_view(getCallee().data(), getCallee().size()));
+  if (!call) return emitOpError() << "there is no library call \"" << getCallee() << "\"";
+  if (getOperands().size() != 2) return emitOpError() << "takes 2 operands, found " << getOperands().size();
+  if (getDims().size() != call->dims().size())
+    return emitOpError() << "has " << call->dims().size() << " dims, found " << getDims().size();
   return success();
 }
 

@@ -96,6 +96,19 @@ def Graph_LaunchOp : Graph_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpI
   let hasVerifier = 1;
 }
 
+def Graph_LibraryCallOp : Graph_Op<"library_call"> {
+  let summary = "calls a library that the runtime loads where it is installed";
+  let description = [{
+    `graph.library_call "blas.gemm.f32.nn"(%a, %b) dims ["M", "K", "N"] : (...) -> ...`: the matrix product of a BLAS.
+    The name says which call; core/library/GemmCall.h describes them. `dims` gives the call's dims, in its order, as
+    expressions over the function's.
+  }];
+  let arguments = (ins StrAttr:$callee, Variadic<Graph_TensorType>:$operands, StrArrayAttr:$dims);
+  let results = (outs Graph_TensorType:$result);
+  let assemblyFormat = "$callee `(` $operands `)` `dims` $dims attr-dict `:` functional-type($operands, $result)";
+  let hasVerifier = 1;
+}
+
 //===-- operations on whole tensors ------------------------------------------------------------------------===//
 // Operands of the elementwise ones are tensors or scalars; tensors broadcast as in NumPy. Every operation gives the
 // value its dtype can hold: bf16, f16 and fp8 compute in f32 and round once per operation.

@@ -89,3 +89,30 @@ graph.func @logical_product(%x: !t) -> !t {
   %0 = graph.matmul %x, %x : (!t, !t) -> !t
   graph.return %0 : !t
 }
+
+// -----
+
+!nn = !graph.tensor<["N", "N"], f32>
+func.func @f(%x: !nn) {
+  // expected-error @+1 {{there is no library call "blas.gemm.f8.nn"}}
+  %0 = graph.library_call "blas.gemm.f8.nn"(%x, %x) dims ["N", "N", "N"] : (!nn, !nn) -> !nn
+  return
+}
+
+// -----
+
+!nn = !graph.tensor<["N", "N"], f32>
+func.func @f(%x: !nn) {
+  // expected-error @+1 {{takes 2 operands, found 1}}
+  %0 = graph.library_call "blas.gemm.f32.nn"(%x) dims ["N", "N", "N"] : (!nn) -> !nn
+  return
+}
+
+// -----
+
+!nn = !graph.tensor<["N", "N"], f32>
+func.func @f(%x: !nn) {
+  // expected-error @+1 {{has 3 dims, found 2}}
+  %0 = graph.library_call "blas.gemm.f32.nn"(%x, %x) dims ["N", "N"] : (!nn, !nn) -> !nn
+  return
+}

@@ -1,5 +1,6 @@
 // The rules of schedule.group, which a schedule edited by hand must obey.
 #include "compiler/schedule/IR/GroupSpace.h"
+#include "compiler/schedule/IR/Variants.h"
 
 using namespace mlir;
 using namespace tessera::schedule;
@@ -15,6 +16,11 @@ LogicalResult GroupOp::verify() {
   if (getTile().size() != tileRank(getKind()))
     return emitOpError() << "of kind " << stringifyGroupKind(getKind()) << " needs tile to have "
                          << tileRank(getKind()) << " extents, found " << getTile().size();
+  if (StringRef variant = getVariant().value_or(kTile); variant != kTile && variant != kBlas)
+    return emitOpError() << "has the variant \"" << variant << "\"; the variants are \"tile\" and \"blas\"";
+  else if (variant == kBlas && getKind() != GroupKind::Matmul)
+    return emitOpError() << "of kind " << stringifyGroupKind(getKind())
+                         << " has no variant \"blas\", which computes matrix products";
   for (auto [i, extent] : llvm::enumerate(getTile())) {
     if (extent < 1 || extent > kMaxTileElements)
       return emitOpError() << "has " << extent << " as extent " << i << " of its tile; extents are 1 to "
@@ -25,6 +31,24 @@ LogicalResult GroupOp::verify() {
                              << kMaxTileElements << " fit a program";
   }
   return success();
+}
+
+/// A library computes the product of two inputs and nothing else.
+static LogicalResult verifyLibraryCall(GroupOp group) {
+  if (group.getVariant() != kBlas) return success();
+  Block &body = group.getBody().front();
+  for (Operation &op : body.without_terminator())
+    if (!isa<tessera::graph::MatmulOp>(op))
+      return op.emitOpError() << "is in a group of variant \"blas\", which holds one graph.matmul: give it a "
+                                 "group of its own";
+  auto product = cast<tessera::graph::MatmulOp>(body.front());
+  std::string why;
+  if (!gemmCallOf(product, why)) return product.emitOpError() << "has no variant \"blas\": " << why;
+  if (product.getA() == body.getArgument(0) && product.getB() == body.getArguments().back() &&
+      group.getInputs().size() <= 2)
+    return success();
+  return product.emitOpError()
+         << "of a group of variant \"blas\" multiplies the group's inputs, in their order";
 }
 
 LogicalResult GroupOp::verifyRegions() {
@@ -50,5 +74,5 @@ LogicalResult GroupOp::verifyRegions() {
                          << stringifyGroupKind(space.kind());
   for (Value value : yield.getValues())
     if (!space.holds(value)) return yield.emitOpError() << "gives a value that the group does not compute";
-  return success();
+  return verifyLibraryCall(*this);
 }

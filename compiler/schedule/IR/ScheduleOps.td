@@ -121,10 +121,14 @@ def Schedule_GroupOp : Schedule_Op<"group", [IsolatedFromAbove, SingleBlock, Has
     tile extent, once for each reduction that needs another's result and once to
     store. `matmul`: one matrix product and the elementwise operations on its result; `tile = [M, N, K]`.
     `attention`: one `graph.attention`, `tile = [queries, keys]`. `gather`, `concat`: one such operation.
+    `variant` says what computes the group: "tile" (also without the attribute), the tile program of the group, or, for
+    a `matmul` without anything else in it, "blas", a call of the host's BLAS (f32 and f64 on the CPU, in the numerics
+    profiles fast and standard). Where a mapper chose it, `schedule.decision` says so and goes into the metadata.
     Operations may be moved between groups, groups split or joined, and tiles changed, as long as the verifier agrees.
   }];
   let arguments = (ins Schedule_GroupKind:$kind, Variadic<AnyType>:$inputs, DenseI64ArrayAttr:$tile,
-                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$stages);
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$stages,
+                       OptionalAttr<StrAttr>:$variant);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

@@ -5,11 +5,14 @@
 //   256]} { %1 = graph.binary add %0, %b          ->      ... both operations ...
 //                                               }
 //
+// A product that a library computes is a group by itself.
+//
 // An operation joins the latest group that computes one of its operands, if that group's space has room for
 // it (GroupSpace) and everything else it reads is there by then. Each group so stands where its last input is
 // known.
 #include "compiler/pipeline/Passes.h"
 #include "compiler/schedule/IR/GroupSpace.h"
+#include "compiler/schedule/IR/Variants.h"
 #include "compiler/schedule/Transforms/TileSizes.h"
 #include "core/KernelMetadata.h"
 #include "mlir/IR/IRMapping.h"
@@ -97,11 +100,21 @@ private:
     if (!latest) return false;
     Node &node = nodes_[*latest];
     std::string why;
-    if (!node.isGroup || node.ops.size() >= kMaxOperations || !node.space.add(op, why)) return false;
+    if (isLibraryCall(node) || !node.isGroup || node.ops.size() >= kMaxOperations || !node.space.add(op, why))
+      return false;
     node.ops.push_back(op);
     nodeOf_[op->getResult(0)] = *latest;
     return true;
   }
+
+  /// What was chosen for the operation a group begins with; "" when nobody chose.
+  static StringRef variantOf(const Node &node) {
+    auto decision = node.ops.front()->getAttrOfType<DictionaryAttr>("schedule.decision");
+    auto choice = decision ? decision.getAs<StringAttr>("choice") : StringAttr();
+    return choice ? choice.getValue() : StringRef();
+  }
+
+  static bool isLibraryCall(const Node &node) { return variantOf(node) == kBlas; }
 
   static bool isConstant(Value v) {
     return v.getDefiningOp() && v.getDefiningOp()->hasTrait<OpTrait::ConstantLike>();
@@ -166,7 +179,13 @@ private:
     Location loc = FusedLoc::get(b_.getContext(), opLocations);
     auto group =
         GroupOp::create(b_, loc, TypeRange(ValueRange(outputs)), node.space.kind(), inputs.getArrayRef(),
-                        chooseTile(node.space, function_, gpu_), IntegerAttr());
+                        chooseTile(node.space, function_, gpu_), IntegerAttr(), StringAttr());
+    if (StringRef variant = variantOf(node); !variant.empty()) {
+      group.setVariant(variant);
+      group->setAttr("schedule.decision", node.ops.front()->getAttr("schedule.decision"));
+      node.ops.front()->removeAttr("schedule.decision");
+      node.ops.front()->removeAttr("schedule.choice");
+    }
     Block &body = group.getBody().emplaceBlock();
     IRMapping map;
     for (Value input : inputs)

@@ -3,8 +3,14 @@
 //   %1 = schedule.group matmul(%x, %w, %b)      schedule.kernel @mlp.g0(...) { ... }
 //                                          ->
 //                                               %1 = graph.launch @mlp.g0(%x, %w, %b)
+//
+// A group whose variant is a library's becomes a call of that:
+//
+//   %1 = schedule.group matmul(%x, %w) {variant = "blas"}   ->
+//   %1 = graph.library_call "blas.gemm.f32.nn"(%x, %w) dims ["M", "K", "N"]
 #include "compiler/graph/Import/Importer.h"
 #include "compiler/pipeline/Passes.h"
+#include "compiler/schedule/IR/Variants.h"
 #include "compiler/schedule/Transforms/GroupProgram.h"
 
 namespace tessera {
@@ -17,11 +23,14 @@ using namespace tessera::schedule;
 namespace {
 
 struct ScheduleOutline : impl::ScheduleOutlineBase<ScheduleOutline> {
+  using ScheduleOutlineBase::ScheduleOutlineBase;
+
   void runOnOperation() override {
     for (auto function : llvm::to_vector(getOperation().getOps<graph::FuncOp>())) {
       outlined_.clear();
       for (auto group : llvm::to_vector(function.getBody().front().getOps<GroupOp>()))
-        if (failed(outline(function, group))) return signalPassFailure();
+        if (failed(group.getVariant() == kBlas ? callLibrary(function, group) : outline(function, group)))
+          return signalPassFailure();
       for (Outlined &done : outlined_)
         done.group.erase();
       for (auto launch : function.getBody().front().getOps<graph::LaunchOp>()) {
@@ -80,9 +89,16 @@ private:
   };
   std::vector<Outlined> outlined_; // of one function; those that got a kernel of their own
 
+  /// Who decided it makes no other kernel of it.
+  static DictionaryAttr propertiesOf(GroupOp group) {
+    NamedAttrList attrs(group->getAttrDictionary());
+    attrs.erase("schedule.decision");
+    return attrs.getDictionary(group.getContext());
+  }
+
   static bool isSame(GroupOp a, GroupOp b) {
-    return a->getAttrDictionary() == b->getAttrDictionary() &&
-           a.getInputs().getTypes() == b.getInputs().getTypes() && a.getResultTypes() == b.getResultTypes() &&
+    return propertiesOf(a) == propertiesOf(b) && a.getInputs().getTypes() == b.getInputs().getTypes() &&
+           a.getResultTypes() == b.getResultTypes() &&
            OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
                                                       OperationEquivalence::IgnoreLocations);
   }
@@ -106,6 +122,37 @@ private:
     return made;
   }
 
+  /// Who chose, for the metadata. An edited schedule may say something else by now: then the text did.
+  static void keepDecision(GroupOp group, Operation *step) {
+    if (!group.getVariant()) return;
+    auto decision = group->getAttrOfType<DictionaryAttr>("schedule.decision");
+    Builder b(group.getContext());
+    if (!decision || decision.getAs<StringAttr>("choice") != group.getVariantAttr())
+      decision = b.getDictionaryAttr(
+          {b.getNamedAttr("by", b.getStringAttr("ir")), b.getNamedAttr("choice", group.getVariantAttr())});
+    step->setAttr("schedule.decision", decision);
+  }
+
+  LogicalResult callLibrary(graph::FuncOp function, GroupOp group) {
+    auto product = dyn_cast<graph::MatmulOp>(group.getBody().front().front());
+    if (!product) return group.emitOpError("of variant \"blas\" does not begin with graph.matmul");
+    std::string why = whyNoLibrary(function.getNumerics(), backend);
+    std::optional<GemmCall> call = why.empty() ? gemmCallOf(product, why) : std::nullopt;
+    if (!why.empty())
+      return emitError(group.getLoc())
+             << "TSR_UNIMPLEMENTED: graph.matmul has no variant 'blas' here: " << why;
+    OpBuilder b(group);
+    SmallVector<Attribute> dims = llvm::map_to_vector(
+        gemmDims(*call, product), [&](const std::string &dim) -> Attribute { return b.getStringAttr(dim); });
+    Value operands[] = {group.getInputs().front(), group.getInputs().back()};
+    auto step = graph::LibraryCallOp::create(b, group.getLoc(), group.getResultTypes().front(), call->name(),
+                                             operands, b.getArrayAttr(dims));
+    keepDecision(group, step);
+    group.replaceAllUsesWith(step->getResults());
+    group.erase();
+    return success();
+  }
+
   LogicalResult outline(graph::FuncOp function, GroupOp group) {
     size_t before = outlined_.size();
     FailureOr<Outlined> made = kernelOf(function, group);
@@ -126,6 +173,7 @@ private:
     auto launch = graph::LaunchOp::create(b, group.getLoc(), group.getResultTypes(),
                                           FlatSymbolRefAttr::get(&getContext(), made->kernel), operands,
                                           b.getArrayAttr(effects), b.getArrayAttr(dimTexts));
+    keepDecision(group, launch);
     group.replaceAllUsesWith(launch.getResults());
     if (!isNew) group.erase();
     return success();

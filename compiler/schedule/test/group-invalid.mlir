@@ -77,3 +77,84 @@ graph.func @shape(%x: !mn, %y: !graph.tensor<["K"], f32>) -> !mn {
   }
   graph.return %0#0 : !mn
 }
+
+// -----
+
+!mn = !graph.tensor<["M", "N"], f32>
+graph.func @variant(%x: !mn) -> !mn {
+  // expected-error @+1 {{has the variant "spectral"; the variants are "tile" and "blas"}}
+  %0 = schedule.group map(%x) attributes {tile = array<i64: 8, 64>, variant = "spectral"} : (!mn) -> !mn {
+  ^bb0(%a: !mn):
+    %1 = graph.unary exp %a : (!mn) -> !mn
+    schedule.yield %1 : !mn
+  }
+  graph.return %0 : !mn
+}
+
+// -----
+
+!mn = !graph.tensor<["M", "N"], f32>
+graph.func @no_product(%x: !mn) -> !mn {
+  // expected-error @+1 {{of kind map has no variant "blas", which computes matrix products}}
+  %0 = schedule.group map(%x) attributes {tile = array<i64: 8, 64>, variant = "blas"} : (!mn) -> !mn {
+  ^bb0(%a: !mn):
+    %1 = graph.unary exp %a : (!mn) -> !mn
+    schedule.yield %1 : !mn
+  }
+  graph.return %0 : !mn
+}
+
+// -----
+
+!nn = !graph.tensor<["N", "N"], f32>
+graph.func @epilogue(%x: !nn) -> !nn {
+  %0 = schedule.group matmul(%x) attributes {tile = array<i64: 8, 64, 64>, variant = "blas"} : (!nn) -> !nn {
+  ^bb0(%a: !nn):
+    %1 = graph.matmul %a, %a : (!nn, !nn) -> !nn
+    // expected-error @+1 {{is in a group of variant "blas", which holds one graph.matmul: give it a group of its own}}
+    %2 = graph.unary exp %1 : (!nn) -> !nn
+    schedule.yield %2 : !nn
+  }
+  graph.return %0 : !nn
+}
+
+// -----
+
+!nn = !graph.tensor<["N", "N"], bf16>
+graph.func @dtype(%x: !nn) -> !nn {
+  %0 = schedule.group matmul(%x) attributes {tile = array<i64: 8, 64, 64>, variant = "blas"} : (!nn) -> !nn {
+  ^bb0(%a: !nn):
+    // expected-error @+1 {{has no variant "blas": a BLAS multiplies f32 by f32 into f32 and f64 by f64 into f64, not bf16 by bf16 into bf16}}
+    %1 = graph.matmul %a, %a : (!nn, !nn) -> !nn
+    schedule.yield %1 : !nn
+  }
+  graph.return %0 : !nn
+}
+
+// -----
+
+!b = !graph.tensor<[1, 5, "N", "N"], f32>
+!c = !graph.tensor<[3, 1, "N", "N"], f32>
+!r = !graph.tensor<[3, 5, "N", "N"], f32>
+graph.func @broadcast(%x: !b, %y: !c) -> !r {
+  %0 = schedule.group matmul(%x, %y) attributes {tile = array<i64: 8, 64, 64>, variant = "blas"} : (!b, !c) -> !r {
+  ^bb0(%a: !b, %p: !c):
+    // expected-error @+1 {{has no variant "blas": its leading axes broadcast, which no BLAS call does}}
+    %1 = graph.matmul %a, %p : (!b, !c) -> !r
+    schedule.yield %1 : !r
+  }
+  graph.return %0 : !r
+}
+
+// -----
+
+!nn = !graph.tensor<["N", "N"], f32>
+graph.func @order(%x: !nn, %y: !nn) -> !nn {
+  %0 = schedule.group matmul(%x, %y) attributes {tile = array<i64: 8, 64, 64>, variant = "blas"} : (!nn, !nn) -> !nn {
+  ^bb0(%a: !nn, %b: !nn):
+    // expected-error @+1 {{of a group of variant "blas" multiplies the group's inputs, in their order}}
+    %1 = graph.matmul %b, %a : (!nn, !nn) -> !nn
+    schedule.yield %1 : !nn
+  }
+  graph.return %0 : !nn
+}

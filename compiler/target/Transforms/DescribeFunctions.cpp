@@ -27,6 +27,8 @@ public:
     for (Operation &op : function_.getBody().front().without_terminator()) {
       if (auto launch = dyn_cast<graph::LaunchOp>(op)) {
         if (failed(addStep(launch))) return failure();
+      } else if (auto call = dyn_cast<graph::LibraryCallOp>(op)) {
+        addStep(call);
       } else if (!isa<graph::ReshapeOp, graph::DimOp, arith::ConstantOp>(op)) {
         return op.emitOpError("is no work of the host");
       }
@@ -172,8 +174,40 @@ private:
     if (!launch.getDims()) return launch.emitOpError("has no dims yet; run schedule-outline first");
     for (auto dim : launch.getDimsAttr().getAsRange<StringAttr>())
       step.args.push_back(dim.str());
+    addDecision(launch);
     plan_.steps.push_back(std::move(step));
     return success();
+  }
+
+  void addStep(graph::LibraryCallOp call) {
+    PlanStep step;
+    step.kernel = call.getCallee().str();
+    step.isLibraryCall = true;
+    for (Value operand : call.getOperands())
+      step.args.push_back(nameOf(operand));
+    step.args.push_back(nameOf(call.getResult()));
+    for (auto dim : call.getDims().getAsRange<StringAttr>())
+      step.args.push_back(dim.str());
+    addDecision(call);
+    plan_.steps.push_back(std::move(step));
+  }
+
+  /// What somebody chose for the step that comes next.
+  void addDecision(Operation *op) {
+    auto attr = op->getAttrOfType<DictionaryAttr>("schedule.decision");
+    if (!attr) return;
+    MetadataDecision decision;
+    decision.op = "matmul";
+    decision.step = static_cast<int64_t>(plan_.steps.size());
+    if (auto choice = attr.getAs<StringAttr>("choice")) decision.choice = choice.str();
+    if (auto by = attr.getAs<StringAttr>("by")) decision.by = by.str();
+    if (auto legal = attr.getAs<ArrayAttr>("legal"))
+      for (Attribute name : legal)
+        if (auto text = dyn_cast<StringAttr>(name)) decision.legal.push_back(text.str());
+    if (!llvm::is_contained(decision.legal, decision.choice)) decision.legal.clear(); // the text was edited
+    if (auto predicted = attr.getAs<FloatAttr>("predicted_ns"))
+      if (double ns = predicted.getValueAsDouble(); ns >= 0) decision.predictedNs = ns;
+    metadata_.decisions.push_back(std::move(decision));
   }
 
   graph::FuncOp function_;

@@ -350,8 +350,16 @@ typedef struct tsr_mp_variant {
   uint64_t dim_count;
 } tsr_mp_variant_t;
 
-/* Each hook writes its choice into `answer`: a name from the legal set of its call, or nothing to take the
- * default. For place that set is the mesh's devices, groups and axis names. The host checks every answer. */
+/* What a hook chose. The host hands it over empty: that stands for the default. */
+typedef struct tsr_mp_answer {
+  uint64_t struct_size;
+  tsr_text_t choice;   /* a name from the legal set of the call */
+  double predicted_ns; /* the time the mapper expects of it; negative, as it comes: not said */
+} tsr_mp_answer_t;
+
+/* For place the legal set is the mesh's devices, groups and axis names; the other calls list theirs. The host
+ * checks every answer: one outside of the set, or one that comes later than 10 seconds, is an error of the
+ * work that asked. The hooks are called on a thread of the host's, several at once where several ask. */
 typedef struct tsr_mapper_api {
   uint64_t struct_size;
   uint32_t version_major, version_minor;
@@ -359,11 +367,11 @@ typedef struct tsr_mapper_api {
   int32_t (*create)(const tsr_host_info_t *host, const char *arguments, tsr_mp_mapper_t **out,
                     tsr_text_t *why);
   void (*destroy)(tsr_mp_mapper_t *); /* [required] */
-  int32_t (*place)(tsr_mp_mapper_t *, const tsr_mp_region_t *, const tsr_mp_mesh_t *, tsr_text_t *answer,
+  int32_t (*place)(tsr_mp_mapper_t *, const tsr_mp_region_t *, const tsr_mp_mesh_t *, tsr_mp_answer_t *,
                    tsr_text_t *why);
-  int32_t (*choose_collective)(tsr_mp_mapper_t *, const tsr_mp_collective_t *, tsr_text_t *answer,
+  int32_t (*choose_collective)(tsr_mp_mapper_t *, const tsr_mp_collective_t *, tsr_mp_answer_t *,
                                tsr_text_t *why);
-  int32_t (*choose_variant)(tsr_mp_mapper_t *, const tsr_mp_variant_t *, tsr_text_t *answer, tsr_text_t *why);
+  int32_t (*choose_variant)(tsr_mp_mapper_t *, const tsr_mp_variant_t *, tsr_mp_answer_t *, tsr_text_t *why);
 } tsr_mapper_api_t;
 
 /* ---- Collective 1.0 ---- */

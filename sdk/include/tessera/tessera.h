@@ -310,8 +310,9 @@ typedef struct tsr_source_options {
 
 /* Compiles a Tessera source text of `len` bytes (no NUL needed). Loads libtessera-compiler.so on first use:
  * TSR_ENOTFOUND when it is not installed. TSR_ECOMPILE: the program is wrong. TSR_UNIMPLEMENTED: it is right,
- * but the target lacks something, which the text names. `options` may be NULL.
- * Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_ECOMPILE, TSR_UNIMPLEMENTED. */
+ * but the target lacks something, which the text names. A mapper (tsrSetMapper) that fails or answers what is
+ * not legal is TSR_EINVAL, one that does not answer within 10 seconds TSR_ETIMEOUT. `options` may be NULL.
+ * Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_ECOMPILE, TSR_UNIMPLEMENTED, TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrLoadModuleFromSource(tsr_context_t context, const char *source, size_t len,
                                              const tsr_source_options_t *options, tsr_module_t *module);
 
@@ -549,6 +550,29 @@ typedef struct tsr_collective_call {
 
 /* Errors: TSR_EINVAL, TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrCollective(tsr_comm_t comm, const tsr_collective_call_t *call);
+
+/* ---- Mappers (1.2) ----
+ *
+ * A mapper decides what a program leaves open: which implementation computes an operation, where tensors go,
+ * how collectives run. It is asked when a program is compiled, and what it chose is part of the module. */
+
+struct tsr_mapper_api; /* of plugin.h */
+struct tsr_mp_mapper;
+
+/* From now on programs of this process are compiled as the mapper `spec` decides: it stands before
+ * TESSERA_MAPPER. NULL or "": no longer. A spec is NAME or NAME(ARGUMENTS): default, random(SEED),
+ * logging(SPEC, FILE), replay(FILE), or a plugin's name. What cannot be had changes nothing. TSR_EINVAL: the
+ * spec is malformed, which the text points at, or the mapper refuses its arguments; TSR_ENOTFOUND: there is
+ * no such mapper; TSR_EIO: its file cannot be read or written. The text begins with a stable code
+ * ("[E_MAPPER_SPEC]") that `tsr explain` knows. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_EIO. */
+TSR_API tsr_status_t tsrSetMapper(const char *spec);
+
+/* The same for a mapper of the program's own: its table (plugin.h) and object. On success the library owns
+ * `mapper` and destroys it through the table, which must stand for ever, when another is set and the last
+ * question is answered. `name` is how errors and metadata call it. C++: tessera::setMapper of mapper.hpp.
+ * Errors: TSR_EINVAL. */
+TSR_API tsr_status_t tsrSetMapperTable(const struct tsr_mapper_api *api, struct tsr_mp_mapper *mapper,
+                                       const char *name);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,35 @@
+// schedule-choose-variants (normative phase 2, before groups form): a mapper's decisions arrive at their
+// operations.
+//
+//   graph.func @mlp attributes {schedule.variants = {"0" = {choice = "blas", ...}}}
+//     %0 = graph.matmul %x, %w    ->    %0 = graph.matmul %x, %w {schedule.decision = {choice = "blas", ...}}
+//
+// Before groups form, because a library computes its product alone: the epilogue needs a group of its own.
+#include "compiler/pipeline/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_SCHEDULECHOOSEVARIANTS
+#include "compiler/pipeline/Passes.h.inc"
+
+using namespace mlir;
+
+namespace {
+
+struct ScheduleChooseVariants : impl::ScheduleChooseVariantsBase<ScheduleChooseVariants> {
+  void runOnOperation() override {
+    auto decisions = getOperation()->getAttrOfType<DictionaryAttr>("schedule.variants");
+    if (!decisions) return;
+    int64_t number = 0;
+    Builder b(&getContext());
+    for (auto op : getOperation().getBody().front().getOps<graph::MatmulOp>()) {
+      op->setAttr("schedule.choice", b.getI64IntegerAttr(number));
+      if (Attribute decision = decisions.get(std::to_string(number)))
+        op->setAttr("schedule.decision", decision);
+      ++number;
+    }
+    if (!decisions.empty()) getOperation()->removeAttr("schedule.variants");
+  }
+};
+
+} // namespace
+} // namespace tessera

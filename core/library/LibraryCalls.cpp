@@ -1,0 +1,60 @@
+#include "core/library/LibraryCalls.h"
+#include "core/library/Blas.h"
+#include <map>
+#include <string_view>
+#include <tessera/plugin.h>
+
+namespace tessera {
+namespace {
+
+/// What a call says of itself as a kernel.
+struct Description {
+  KernelMetadata metadata;
+  LaunchPlan plan;
+  std::string yaml;
+};
+
+const Description *describe(const GemmCall &call, std::string &why) {
+  static std::mutex mutex;
+  static auto &known = *new std::map<std::string, Description>; // at most one for each call there is
+  std::lock_guard lock(mutex);
+  auto [it, isNew] = known.try_emplace(call.name());
+  if (isNew) {
+    it->second.metadata = call.metadata();
+    it->second.yaml = it->second.metadata.toYaml();
+    if (!LaunchPlan::make(it->second.metadata, it->second.plan, why)) return known.erase(it), nullptr;
+  }
+  return &it->second;
+}
+
+} // namespace
+
+tsr_status_t libraryCall(ContextObject &context, const std::string &name, StepKernel &out, std::string &why) {
+  const std::optional<GemmCall> call = GemmCall::parse(name);
+  if (!call) {
+    why = "this version knows no library call " + name + "; compile the source again";
+    return TSR_UNIMPLEMENTED;
+  }
+  const std::string what = "the call " + name + " (matmul of " + tessera::name(call->dtype) + ")";
+  if (std::string_view(context.backend->name()) != "cpu") {
+    why = what + ": backend " + context.backend->name() + " calls no libraries";
+    return TSR_UNIMPLEMENTED;
+  }
+  if (!findBlas(why)) {
+    why = what + ": " + why + "\n  or compile with variant tile, which needs no library";
+    return TSR_ENOTFOUND;
+  }
+  const Description *description = describe(*call, why);
+  if (!description) return TSR_EINTERNAL;
+  const tsr_be_host_kernel_t row = {name.c_str(), reinterpret_cast<const void *>(gemmEntry(*call))};
+  auto module = context.device->loadModule({TSR_IMAGE_HOST_KERNELS, &row, sizeof row, name, nullptr}, why);
+  if (!module) return TSR_EINVAL;
+  KernelSpec spec;
+  spec.name = name;
+  spec.metadata = description->yaml;
+  spec.valueCount = static_cast<uint32_t>(description->metadata.params.size());
+  out = {&description->metadata, &description->plan, module->getKernel(spec, why), kMaxBlasDim};
+  return out.device ? TSR_SUCCESS : TSR_EINVAL;
+}
+
+} // namespace tessera

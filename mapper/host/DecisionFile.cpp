@@ -1,0 +1,87 @@
+#include "mapper/host/DecisionFile.h"
+#include "core/MetadataYaml.h"
+#include <charconv>
+#include <cstdio>
+
+namespace tessera::mapping {
+namespace {
+
+using namespace tessera::yaml;
+
+constexpr size_t kMaxBytes = 64 << 20, kMaxDecisions = 1 << 20;
+
+/// A double-quoted YAML scalar.
+std::string quote(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (static_cast<unsigned char>(c) < ' ') {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned char>(c));
+      out += escape;
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+LoggedDecision readEntry(const YAML::Node &node) {
+  checkMap(node, "decisions", {"call", "about", "from", "choice", "predicted_ns"});
+  for (const char *key : {"call", "about", "choice"})
+    if (!node[key]) reject(node, "decisions", std::string("an entry has no ") + key);
+  LoggedDecision d;
+  d.call = asText(node["call"], "decisions.call");
+  if (d.call != "place" && d.call != "choose_collective" && d.call != "choose_variant")
+    reject(node["call"], "decisions.call",
+           "'" + d.call + "' is none of place, choose_collective, choose_variant");
+  d.about = asText(node["about"], "decisions.about");
+  d.legal = asTexts(node["from"], "decisions.from");
+  d.choice = asText(node["choice"], "decisions.choice");
+  if (node["predicted_ns"]) d.predictedNs = asDouble(node["predicted_ns"], "decisions.predicted_ns");
+  return d;
+}
+
+} // namespace
+
+std::string writeDecisions(const std::vector<LoggedDecision> &decisions) {
+  std::string out = "# Decisions of a mapper, for TESSERA_MAPPER=replay(this file). Edit `choice` to decide "
+                    "otherwise.\ndecisions:";
+  if (decisions.empty()) out += " []";
+  for (const LoggedDecision &d : decisions) {
+    out += "\n- {call: " + d.call + ", about: " + quote(d.about) + ", from: [";
+    for (size_t i = 0; i < d.legal.size(); ++i)
+      out += (i ? ", " : "") + quote(d.legal[i]);
+    out += "], choice: " + quote(d.choice);
+    if (d.predictedNs >= 0) {
+      char text[64];
+      out +=
+          ", predicted_ns: " + std::string(text, std::to_chars(text, text + sizeof text, d.predictedNs).ptr);
+    }
+    out += "}";
+  }
+  return out + "\n";
+}
+
+bool readDecisions(std::string_view text, std::vector<LoggedDecision> &out, std::string &why) {
+  out.clear();
+  if (text.size() > kMaxBytes) return why = "the file is larger than 64 MiB", false;
+  if (!isOneDocument(text, why)) return false;
+  try {
+    YAML::Node root = YAML::Load(std::string(text));
+    checkMap(root, "file", {"decisions"});
+    if (!root["decisions"]) reject(root, "decisions", "missing");
+    for (const YAML::Node &entry : asList(root["decisions"], "decisions", kMaxDecisions))
+      out.push_back(readEntry(entry));
+    return true;
+  } catch (const YAML::Exception &e) {
+    why = "line " + std::to_string(std::max(0, e.mark.line) + 1) + ": " + e.msg;
+  } catch (const std::bad_alloc &) {
+    throw;
+  } catch (const std::exception &e) {
+    why = e.what();
+  }
+  return false;
+}
+
+} // namespace tessera::mapping

@@ -1,0 +1,29 @@
+// Decisions as a file: what the logging mapper writes and the replay mapper reads.
+//
+//   decisions:
+//     - {call: choose_variant, about: "op=matmul arch=cpu:znver3 dtype=f32 M=96 N=64 K=?", from: [tile,
+//     blas],
+//        choice: blas, predicted_ns: 1500}
+//
+// YAML, one entry a line, in the order of the questions. `from` is for the reader. The static library's
+// functions throw nothing but std::bad_alloc.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::mapping {
+
+struct LoggedDecision {
+  std::string call, about;
+  std::vector<std::string> legal;
+  std::string choice; // "": the default, of place
+  double predictedNs = -1;
+};
+
+std::string writeDecisions(const std::vector<LoggedDecision> &);
+
+/// False with "line N: ..." in `why`.
+[[nodiscard]] bool readDecisions(std::string_view text, std::vector<LoggedDecision> &out, std::string &why);
+
+} // namespace tessera::mapping

@@ -1,0 +1,193 @@
+#include "mapper/host/Host.h"
+#include "core/Environment.h"
+#include "core/SignalMask.h"
+#include "mapper/host/Mappers.h"
+#include "numerics/FloatEnvironment.h"
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace tessera::mapping {
+namespace {
+
+/// One question being asked. The thread that asks may be gone before the answer comes.
+struct Asking {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false, abandoned = false;
+  Mapper::Choice answer;
+  Failure failure;
+};
+
+/// Whatever leaves a hook, as an answer or a failure.
+template <class Hook>
+void answer(Hook &hook, Mapper &mapper, Mapper::Choice &out, Failure &failure) noexcept {
+  auto fail = [&](tsr_status_t status, const char *text) {
+    failure.status = status;
+    failure.code = "E_MAPPER_FAILED";
+    try {
+      failure.message = text;
+    } catch (const std::bad_alloc &) {
+    }
+  };
+  try {
+    DefaultFloats floats;
+    out = hook(mapper);
+  } catch (const Failure &f) {
+    try {
+      failure = f;
+    } catch (const std::bad_alloc &) {
+      fail(TSR_EOOM, "");
+    }
+  } catch (const std::bad_alloc &) {
+    fail(TSR_EOOM, "it ran out of memory");
+  } catch (const std::exception &e) {
+    fail(TSR_EINVAL, e.what());
+  } catch (...) {
+    fail(TSR_EINVAL, "it threw something that is no std::exception");
+  }
+}
+
+std::string seconds(std::chrono::milliseconds time) {
+  std::string text = std::to_string(static_cast<double>(time.count()) / 1000);
+  text.erase(text.find_last_not_of('0') + 1);
+  return (text.back() == '.' ? text.substr(0, text.size() - 1) : text) + " s";
+}
+
+} // namespace
+
+Failure Host::failed(const Question &q, const std::string &where, Failure f) const {
+  f.message = "mapper " + name_ + ", " + q.text() + (where.empty() ? "" : " at " + where) + ": " + f.message;
+  return f;
+}
+
+template <class Hook> Mapper::Choice Host::run(const Question &q, const std::string &where, Hook hook) {
+  if (late_->load() > 0)
+    throw failed(q, where,
+                 {TSR_ETIMEOUT, "E_MAPPER_TIMEOUT",
+                  "it is not asked while an earlier question stands unanswered",
+                  "mend the mapper, or set another"});
+  auto asking = std::make_shared<Asking>();
+  try {
+    SignalMask mask;
+    std::thread([asking, hook = std::move(hook), mapper = mapper_, late = late_]() mutable {
+      Mapper::Choice choice;
+      Failure failure;
+      answer(hook, *mapper, choice, failure);
+      mapper.reset(); // may be the last to hold it
+      std::lock_guard lock(asking->mutex);
+      asking->answer = std::move(choice);
+      asking->failure = std::move(failure);
+      asking->done = true;
+      if (asking->abandoned) late->fetch_sub(1);
+      asking->changed.notify_one();
+    }).detach();
+  } catch (const std::system_error &e) {
+    throw failed(q, where, {TSR_EOOM, "E_MAPPER_FAILED", std::string("no thread to ask it on: ") + e.what()});
+  }
+  std::unique_lock lock(asking->mutex);
+  if (!asking->changed.wait_for(lock, deadline_, [&] { return asking->done; })) {
+    asking->abandoned = true;
+    late_->fetch_add(1);
+    throw failed(q, where,
+                 {TSR_ETIMEOUT, "E_MAPPER_TIMEOUT", "no answer within " + seconds(deadline_),
+                  "hooks decide from what they are given; measure and read files when the mapper is made"});
+  }
+  if (asking->failure.status != TSR_SUCCESS) throw failed(q, where, asking->failure);
+  return asking->answer;
+}
+
+Mapper::Choice Host::check(const Question &q, const std::string &where, Mapper::Choice choice,
+                           const std::vector<std::pair<std::string, std::string>> &refused) const {
+  if (!(choice.predictedNs >= 0)) choice.predictedNs = -1;
+  if (choice.name.empty()) {
+    if (q.hasDefault && !q.legal.empty()) choice.name = q.legal.front();
+    return choice;
+  }
+  if (std::find(q.legal.begin(), q.legal.end(), choice.name) != q.legal.end()) return choice;
+  Failure f(TSR_EINVAL, "E_MAPPER_ANSWER",
+            "the answer " + quoted(choice.name) + " is not legal here; legal: " + list(q.legal));
+  for (const auto &[name, reason] : refused)
+    if (name == choice.name) f.message += "; " + name + " is not: " + reason;
+  std::vector<std::string_view> names(q.legal.begin(), q.legal.end());
+  if (auto near = nearestName(choice.name.substr(0, 64), names.data(), names.data() + names.size());
+      !near.empty())
+    f.hint = "did you mean " + std::string(near) + "?";
+  else
+    f.hint = "return one of the legal names, or nothing for the default";
+  throw failed(q, where, f);
+}
+
+Mapper::Choice Host::place(const Mapper::Region &region, const Mapper::Mesh &mesh) {
+  const Question q = question(region, mesh);
+  return check(q, "", run(q, "", [region, mesh](Mapper &m) { return m.place(region, mesh); }), {});
+}
+
+Mapper::Choice Host::chooseCollective(const Mapper::CollectiveCall &call) {
+  const Question q = question(call);
+  return check(q, "", run(q, "", [call](Mapper &m) { return m.chooseCollective(call); }), {});
+}
+
+Mapper::Choice Host::chooseVariant(const Mapper::VariantCall &call, const std::string &where,
+                                   const std::vector<std::pair<std::string, std::string>> &refused) {
+  const Question q = question(call);
+  return check(q, where, run(q, where, [call](Mapper &m) { return m.chooseVariant(call); }), refused);
+}
+
+namespace {
+
+struct State {
+  std::mutex mutex;
+  std::shared_ptr<Host> set;         // by a call
+  std::shared_ptr<Host> environment; // made from `spec`
+  std::string spec;
+};
+
+State &state() {
+  static State &s = *new State; // a late question may outlive static destructors
+  return s;
+}
+
+} // namespace
+
+std::shared_ptr<Host> makeHost(const std::string &spec) {
+  Failure failure;
+  std::shared_ptr<Mapper> mapper = makeMapper(spec, failure);
+  if (!mapper) throw failure;
+  return std::make_shared<Host>(spec, std::move(mapper));
+}
+
+std::shared_ptr<Host> current() {
+  State &s = state();
+  std::string spec;
+  {
+    std::lock_guard lock(s.mutex);
+    if (s.set) return s.set;
+    spec = environment("TESSERA_MAPPER");
+    if (spec.empty()) return nullptr;
+    if (s.environment && s.spec == spec) return s.environment;
+  }
+  // Made without the lock: a plugin's code runs. Of two that make it at once the first stays.
+  std::shared_ptr<Host> made;
+  try {
+    made = makeHost(spec);
+  } catch (Failure &f) {
+    f.message = "TESSERA_MAPPER: " + f.message;
+    throw;
+  }
+  std::lock_guard lock(s.mutex);
+  if (s.set) return s.set;
+  if (s.environment && s.spec == spec) return s.environment;
+  s.environment = made;
+  s.spec = spec;
+  return made;
+}
+
+void setCurrent(std::shared_ptr<Host> host) {
+  std::lock_guard lock(state().mutex);
+  std::swap(state().set, host); // the old one goes behind the lock
+}
+
+} // namespace tessera::mapping

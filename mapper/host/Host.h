@@ -1,0 +1,57 @@
+// Asking the mapper of this process: which one that is, how long it may take, and what it may answer.
+//
+// A mapper is somebody else's code. Each question runs on a thread of its own and has a deadline; whatever
+// the hook throws or returns becomes an answer from the legal set or a Failure that names the mapper, the
+// call and the legal set. All functions may be called from any thread.
+#pragma once
+#include "mapper/host/Failure.h"
+#include "mapper/host/Question.h"
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <tessera/mapper.hpp>
+
+namespace tessera::mapping {
+
+/// A mapper with the name that errors and metadata give it.
+class Host {
+public:
+  /// What a mapper has to answer within.
+  static constexpr std::chrono::milliseconds kDeadline{10'000};
+
+  Host(std::string name, std::shared_ptr<Mapper> mapper, std::chrono::milliseconds deadline = kDeadline)
+      : name_(std::move(name)), mapper_(std::move(mapper)), deadline_(deadline) {}
+  const std::string &name() const { return name_; }
+
+  /// Each throws Failure. What they return is a legal answer: the default where the mapper chose nothing, but
+  /// for place, where that is "".
+  Mapper::Choice place(const Mapper::Region &, const Mapper::Mesh &);
+  Mapper::Choice chooseCollective(const Mapper::CollectiveCall &);
+  /// `where`: "mlp.py:7", or ""; `refused`: variants that are known but not legal, and why.
+  Mapper::Choice chooseVariant(const Mapper::VariantCall &, const std::string &where = "",
+                               const std::vector<std::pair<std::string, std::string>> &refused = {});
+
+private:
+  template <class Hook> Mapper::Choice run(const Question &, const std::string &where, Hook hook);
+  Mapper::Choice check(const Question &, const std::string &where, Mapper::Choice,
+                       const std::vector<std::pair<std::string, std::string>> &refused) const;
+  Failure failed(const Question &, const std::string &where, Failure) const;
+
+  const std::string name_;
+  const std::shared_ptr<Mapper> mapper_;
+  const std::chrono::milliseconds deadline_;
+  const std::shared_ptr<std::atomic<int>> late_ = std::make_shared<std::atomic<int>>(0); // unanswered yet
+};
+
+/// The mapper in force: what was set by a call, else TESSERA_MAPPER's. Null: none, and nobody is asked.
+/// Throws Failure where TESSERA_MAPPER cannot be had.
+std::shared_ptr<Host> current();
+
+/// From now on `host` is asked; null: TESSERA_MAPPER's again.
+void setCurrent(std::shared_ptr<Host> host);
+
+/// A mapper from its spec, as a host that answers by that name. Throws Failure.
+std::shared_ptr<Host> makeHost(const std::string &spec);
+
+} // namespace tessera::mapping

@@ -1,0 +1,26 @@
+// The mappers that come with Tessera, and making a mapper from its spec.
+//
+//   default             chooses nothing: every call takes its default
+//   random(seed)        one of the legal answers, by the seed and the question alone
+//   logging(M[, FILE])  M's answers, written to FILE (tessera-decisions.yaml) as they come
+//   replay(FILE)        the answers in FILE; a question that is not there is an error
+//   anything else       a plugin of kind mapper, made with what stands in its parentheses
+#pragma once
+#include "mapper/host/Failure.h"
+#include "mapper/host/Spec.h"
+#include <memory>
+#include <tessera/mapper.hpp>
+
+namespace tessera::mapping {
+
+/// Makes the mapper that `spec` describes. Null with `failure` filled: E_MAPPER_SPEC with the place in the
+/// text, E_MAPPER_UNKNOWN, E_MAPPER_FAILED, E_MAPPER_REPLAY, E_MAPPER_LOG.
+std::unique_ptr<Mapper> makeMapper(const std::string &spec, Failure &failure);
+
+std::unique_ptr<Mapper> makeRandom(uint64_t seed);
+/// Reads the file now. Throws Failure.
+std::unique_ptr<Mapper> makeReplay(const std::string &file);
+/// Writes the file now, so that a place that cannot be written to is found before any work. Throws Failure.
+std::unique_ptr<Mapper> makeLogging(std::unique_ptr<Mapper> inner, const std::string &file);
+
+} // namespace tessera::mapping

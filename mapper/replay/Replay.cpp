@@ -1,0 +1,61 @@
+// replay(FILE): takes the decisions of an earlier run, edited or not.
+#include "mapper/host/DecisionFile.h"
+#include "mapper/host/Mappers.h"
+#include "mapper/host/Question.h"
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <mutex>
+
+namespace tessera::mapping {
+namespace {
+
+class Replay final : public Mapper {
+public:
+  Replay(std::string file, const std::vector<LoggedDecision> &decisions) : file_(std::move(file)) {
+    for (const LoggedDecision &d : decisions)
+      answers_[d.call + "(" + d.about + ")"].list.push_back({d.choice, d.predictedNs});
+  }
+  Choice place(const Region &r, const Mesh &m) override { return find(question(r, m)); }
+  Choice chooseCollective(const CollectiveCall &c) override { return find(question(c)); }
+  Choice chooseVariant(const VariantCall &c) override { return find(question(c)); }
+
+private:
+  /// A question asked n times gets its n answers in order, then the last one again.
+  struct Answers {
+    std::vector<Choice> list;
+    size_t next = 0;
+  };
+
+  Choice find(const Question &q) {
+    std::lock_guard lock(mutex_);
+    auto it = answers_.find(q.text());
+    if (it == answers_.end())
+      throw Failure(TSR_ENOTFOUND, "E_MAPPER_REPLAY", file_ + " has no decision about " + q.text(),
+                    "log the program's decisions anew: logging(default, " + file_ + ")");
+    Answers &a = it->second;
+    const Choice &choice = a.list[a.next];
+    if (a.next + 1 < a.list.size()) ++a.next;
+    return choice;
+  }
+
+  const std::string file_;
+  std::mutex mutex_; // guards what follows
+  std::map<std::string, Answers> answers_;
+};
+
+} // namespace
+
+std::unique_ptr<Mapper> makeReplay(const std::string &file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  if (!in || in.bad())
+    throw Failure(TSR_EIO, "E_MAPPER_REPLAY", file + " cannot be read", "name a file that logging wrote");
+  std::vector<LoggedDecision> decisions;
+  std::string why;
+  if (!readDecisions(text, decisions, why))
+    throw Failure(TSR_EINVAL, "E_MAPPER_REPLAY", file + ": " + why, "name a file that logging wrote");
+  return std::make_unique<Replay>(file, decisions);
+}
+
+} // namespace tessera::mapping

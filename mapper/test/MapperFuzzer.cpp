@@ -1,0 +1,27 @@
+// Any bytes: as a spec, and as a file of decisions, which must survive being written and read again.
+#include "mapper/host/DecisionFile.h"
+#include "mapper/host/Spec.h"
+#include <cstdlib>
+
+using namespace tessera::mapping;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  const std::string text(reinterpret_cast<const char *>(data), size);
+  Spec spec;
+  SpecError error;
+  if (parseSpec({text, 0}, spec, error)) {
+    for (const Piece &piece : splitArguments(spec.arguments))
+      if (piece.at > size || text.compare(piece.at, piece.text.size(), piece.text) != 0) abort();
+  } else if (error.what.empty() || error.at > size || show(text, error).empty()) {
+    abort();
+  }
+  std::vector<LoggedDecision> decisions, again;
+  std::string why;
+  if (!readDecisions(text, decisions, why)) {
+    if (why.empty()) abort();
+  } else if (const std::string written = writeDecisions(decisions);
+             !readDecisions(written, again, why) || writeDecisions(again) != written) {
+    abort();
+  }
+  return 0;
+}
