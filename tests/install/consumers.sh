@@ -19,6 +19,16 @@ for sample in embed_c embed_cpp threads; do
   (cd "$work/$sample" && "${cmake%cmake}ctest" --output-on-failure --no-tests=error >> "$work/$sample.log")
 done
 
+# What new-plugin writes builds and passes its test.
+for kind in mapper backend; do
+  project=$work/my_$kind
+  "$prefix/bin/tsr" new-plugin "$kind" "my_$kind" --dir "$project" > "$project.log"
+  "$cmake" -S "$project" -B "$project/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_CXX_COMPILER="$cxx" >> "$project.log"
+  "$cmake" --build "$project/build" >> "$project.log"
+  (cd "$project/build" && "${cmake%cmake}ctest" --output-on-failure --no-tests=error | tee -a "$project.log")
+done
+
 # A directory copied away from its neighbours configures too; it has no test to run.
 cp -r "$samples/embed_c" "$work/alone"
 "$cmake" -S "$work/alone" -B "$work/alone/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \

@@ -50,6 +50,7 @@ int compile(const Job &job, const Arguments &args) {
   CompileStatus status;
   {
     const Progress progress("compiling " + job.file);
+    if (int rc = decide(args, job.source, options)) return rc;
     status = compiler->emit(job.source, options, Emit::Bundle, bytes, diags);
   }
   if (int rc = conclude(status, diags)) return rc;

@@ -82,6 +82,27 @@ constexpr CodeText toolCodes[] = {
     {"E_BUNDLE_NO_IMAGE", "a bundle has no code this device can run",
      "The message lists the targets it holds and what keeps each from running. Compile with more targets, or "
      "keep IR\nwith --embed-ir graph, which the compiler turns into code where no image fits."},
+    {"E_MAPPER_SPEC", "the name of a mapper is malformed",
+     "TESSERA_MAPPER, --mapper and tsrSetMapper take NAME or NAME(ARGUMENTS): default, random(SEED),\n"
+     "logging(MAPPER, FILE), replay(FILE), or the name of a plugin. The caret shows where it goes wrong."},
+    {"E_MAPPER_UNKNOWN", "there is no such mapper",
+     "It is none of default, random, logging and replay, and no plugin of that name was found."},
+    {"E_MAPPER_ANSWER", "a mapper chose what is not possible",
+     "The message names the mapper, what it was asked, its answer and the answers that are legal. Nothing "
+     "is\n"
+     "compiled. A mapper that chooses nothing leaves the default."},
+    {"E_MAPPER_FAILED", "a mapper failed",
+     "It threw, refused, or could not be made; the message holds what it said."},
+    {"E_MAPPER_TIMEOUT", "a mapper did not answer within 10 seconds",
+     "Its hook may still be running; it is not asked again until it has returned. Hooks decide from what "
+     "they\n"
+     "are given: measure and read files when the mapper is made."},
+    {"E_MAPPER_REPLAY", "replay has no answer",
+     "The file cannot be read, is no file of decisions, or has none about the question, which the message\n"
+     "names. Log the decisions again: --mapper 'logging(default, FILE)'."},
+    {"E_MAPPER_LOG", "the decisions cannot be written",
+     "logging(MAPPER, FILE) writes FILE beside and renames it, after each decision: its directory must be\n"
+     "writable."},
     {"E_IMAGE_LOAD", "a bundle's image does not load",
      "It is code for another machine than its target says, is damaged, or lacks a kernel's symbol."},
     {"E_OUT_OF_MEMORY", "the tensors do not fit in memory",

@@ -11,7 +11,7 @@ struct Command {
 };
 
 extern const Command runCommand, compileCommand, kernelsCommand, inspectCommand, backendsCommand,
-    cacheCommand, explainCommand, versionCommand, helpCommand, completeCommand;
+    cacheCommand, newPluginCommand, explainCommand, versionCommand, helpCommand, completeCommand;
 
 /// In the order of the help.
 const std::vector<const Command *> &allCommands();

@@ -79,6 +79,12 @@ const CommandSpec spec = {
          "WHICH",
          "auto (default), or none: every operation of a graph function is a kernel of its own",
          {"auto", "none"}},
+        {"mapper",
+         0,
+         OptionSpec::Value,
+         "MAPPER",
+         "who chooses what the program leaves open: NAME or NAME(ARGUMENTS) (default: TESSERA_MAPPER)",
+         {"default", "logging"}},
         {"embed-ir",
          0,
          OptionSpec::Value,
@@ -133,6 +139,8 @@ int compile(const Job &job, Emit what, const Arguments &args) {
   CompileStatus status;
   {
     const Progress progress("compiling " + name);
+    if (what != Emit::Graph)
+      if (int rc = decide(args, job.source, options)) return rc;
     status = compiler->emit(job.source, options, what, text, diags);
   }
   if (int rc = conclude(status, diags)) return rc;

@@ -36,6 +36,8 @@ Every command takes:
 
 constexpr Entry environment[] = {
     {"TESSERA_BACKEND", "The backend to use; one that cannot be used is an error."},
+    {"TESSERA_MAPPER",
+     "Who chooses what programs leave open: NAME or NAME(ARGUMENTS); --mapper stands before it."},
     {"TESSERA_NUMERICS", "The numerics profile where none is given."},
     {"TESSERA_CACHE_DIR", "The directory of the compile cache, or off."},
     {"TESSERA_CACHE_SIZE", "Its limit in bytes; K, M and G may follow. 1G where it is not set."},

@@ -38,6 +38,12 @@ const CommandSpec spec = {
          "PROFILE",
          "fast, standard, deterministic or strict (default: TESSERA_NUMERICS, or standard)",
          {"fast", "standard", "deterministic", "strict"}},
+        {"mapper",
+         0,
+         OptionSpec::Value,
+         "MAPPER",
+         "who chooses what the program leaves open: NAME or NAME(ARGUMENTS) (default: TESSERA_MAPPER)",
+         {"default", "logging"}},
         {"raw", 0, OptionSpec::Flag, "",
          "bf16 and fp8/6/4 files hold bits (uint16, uint8) instead of float32"},
         {"time", 0, OptionSpec::Value, "N", "run N times more after a warm-up and print median and minimum"},
@@ -98,7 +104,7 @@ double secondsSince(Clock::time_point start) {
 
 struct RunOptions {
   Request request;
-  std::string backend;
+  std::string backend, mapper;
   int64_t timedRuns = 0;
   bool verbose = false, json = false;
 };
@@ -131,6 +137,7 @@ MaybeFailure repeat(Session &session, const Binding &binding, int64_t count, std
 }
 
 int run(const Job &job, const RunOptions &options) {
+  if (auto e = chooseMapper(options.mapper)) return fail(*e);
   CompilerService *compiler = cachedCompiler(); // a known program needs none
   std::vector<Signature> signatures;
   std::vector<Diagnostic> diags;
@@ -193,6 +200,7 @@ int runMain(const Arguments &args, const std::string &commandLine) {
       .request = {args.named("in"), args.named("out"), args.named("scalar"), args.named("dim"),
                   args.named("set"), args.has("raw")},
       .backend = args.value("backend"),
+      .mapper = args.value("mapper"),
       .timedRuns = 0,
       .verbose = args.has("verbose"),
       .json = args.has("json"),

@@ -47,6 +47,15 @@ std::string gridOf(const KernelMetadata &m, const Binding &binding) {
   return text.empty() ? "1" : text;
 }
 
+/// "matmul of step 0: blas, of tile and blas, by my_mapper (predicted 1.5 us)"
+std::string describe(const MetadataDecision &d) {
+  std::string text = fmt::format("{} of step {}: {}", d.op, d.step, d.choice);
+  if (!d.legal.empty()) text += fmt::format(", of {}", fmt::join(d.legal, " and "));
+  text += fmt::format(", by {}", d.by);
+  if (d.predictedNs >= 0) text += fmt::format(" (predicted {})", duration(d.predictedNs * 1e-9));
+  return text;
+}
+
 struct Timing {
   double median, least, bytesPerSecond;
 };
@@ -83,6 +92,8 @@ std::string describeRun(const Session &session, const Binding &binding, const Ru
                           m.plan->buffers.size());
     else
       text += fmt::format("grid         {} programs\n", gridOf(m, binding));
+    for (const MetadataDecision &d : m.decisions)
+      text += fmt::format("decision     {}\n", describe(d));
     text += fmt::format("tile         {}\n", list(m.tile));
     text += fmt::format("specialized  {}\n", list(m.specialized));
     if (!m.fragmentShape.empty()) text += fmt::format("fragment     {}\n", m.fragmentShape);
@@ -122,6 +133,11 @@ Json runDocument(const Session &session, const Binding &binding, const RunTimes 
     else
       j["grid"] = gridOf(m, binding);
     j["fallbacks"] = m.fallbacks;
+    for (const MetadataDecision &d : m.decisions) {
+      Json one = {{"op", d.op}, {"step", d.step}, {"choice", d.choice}, {"from", d.legal}, {"by", d.by}};
+      if (d.predictedNs >= 0) one["predicted_ns"] = d.predictedNs;
+      j["decisions"].push_back(one);
+    }
   }
   j["compile_seconds"] = times.compileSeconds;
   j["run_seconds"] = times.runSeconds;

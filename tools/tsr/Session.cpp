@@ -84,9 +84,12 @@ MaybeFailure Session::compile(std::string_view source, const CompileOptions &o, 
   options.tunable_count = tunables.size();
   options.log = showDiagnostic;
   options.log_user = &log;
-  if (auto f = check(tsrLoadModuleFromSource(context_, source.data(), source.size(), &options, &module_),
-                     "compiling")) {
+  const tsr_status_t status =
+      tsrLoadModuleFromSource(context_, source.data(), source.size(), &options, &module_);
+  if (auto f = check(status, "compiling")) {
     f->said = log.sawError;
+    // A mapper's, which is the user's.
+    if (f->said && (status == TSR_ENOTFOUND || status == TSR_ETIMEOUT)) f->exitStatus = exitUser;
     return f;
   }
   return check(tsrGetKernel(module_, o.kernels.at(0).c_str(), &kernel_), "finding the kernel");

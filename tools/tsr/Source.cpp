@@ -1,4 +1,5 @@
 #include "tools/tsr/Source.h"
+#include "core/Mappers.h"
 #include "numerics/NumericsProfile.h"
 #include "tools/tsr/Console.h"
 #include "tools/tsr/Options.h"
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
+#include <tessera/tessera.h>
 #include <unistd.h>
 
 namespace tessera::cli {
@@ -70,6 +72,29 @@ CompilerService *needCompiler() {
   CompilerService *compiler = loadCompiler(why);
   if (!compiler) fail(Error{"E_NO_COMPILER", why, "libtessera-compiler.so stands beside libtessera.so"});
   return compiler;
+}
+
+MaybeError chooseMapper(const std::string &spec) {
+  if (spec.empty() || tsrSetMapper(spec.c_str()) == TSR_SUCCESS) return std::nullopt;
+  // "[CODE] text" and a hint on a line of its own
+  std::string text = tsrLastError(), code = "E_MAPPER_FAILED", hint;
+  if (size_t end = text.find("] "); text.starts_with("[") && end != text.npos) {
+    code = text.substr(1, end - 1);
+    text.erase(0, end + 2);
+  }
+  if (size_t at = text.find("\n  hint: "); at != text.npos) {
+    hint = text.substr(at + 9);
+    text.erase(at);
+  }
+  return Error{code, "--mapper: " + text, hint};
+}
+
+int decide(const Arguments &args, std::string_view source, CompileOptions &options) {
+  if (auto e = chooseMapper(args.value("mapper"))) return fail(*e);
+  std::vector<Diagnostic> diags;
+  if (decideVariants(source, options, diags) == TSR_SUCCESS) return exitOk;
+  show(diags);
+  return exitUser;
 }
 
 MaybeError chooseKernel(const std::vector<Signature> &signatures, const std::string &name,

@@ -1,6 +1,7 @@
 // What `run` and `compile` share: the source file, its kernels, and the compiler's diagnostics.
 #pragma once
 #include "core/CompilerService.h"
+#include "tools/tsr/Options.h"
 #include "tools/tsr/Report.h"
 
 namespace tessera::cli {
@@ -19,6 +20,11 @@ int conclude(CompileStatus, const std::vector<Diagnostic> &);
 
 /// The compiler, or an error said and null.
 CompilerService *needCompiler();
+
+/// Sets the mapper that --mapper names; "": none is given.
+[[nodiscard]] MaybeError chooseMapper(const std::string &spec);
+/// Asks the mapper in force about every open choice; its answers go into `options`. Returns the exit status.
+int decide(const Arguments &, std::string_view source, CompileOptions &options);
 
 /// The one kernel that was named, or "".
 inline std::string onlyKernel(const CompileOptions &o) { return o.kernels.empty() ? "" : o.kernels.front(); }

@@ -1,0 +1,184 @@
+#include "tools/tsr/PluginTemplates.h"
+#include "NullBackendSource.h" // plugins/null/runtime/Null.cpp as a string, made by CMake
+#include <cctype>
+#include <string_view>
+
+namespace tessera::cli {
+namespace {
+
+/// @NAME@ is the plugin's name, @CLASS@ its class's.
+std::string fill(std::string_view text, const std::string &name) {
+  std::string camel;
+  bool upper = true;
+  for (char c : name) {
+    if (c != '_') camel += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    upper = c == '_';
+  }
+  std::string out(text);
+  for (const auto &[key, value] :
+       {std::pair<std::string_view, std::string>{"@NAME@", name}, {"@CLASS@", camel}})
+    for (size_t at = 0; (at = out.find(key, at)) != out.npos; at += value.size())
+      out.replace(at, key.size(), value);
+  return out;
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+constexpr std::string_view kCMake = R"template(cmake_minimum_required(VERSION 3.25)
+project(@NAME@ LANGUAGES C CXX)
+find_package(tessera REQUIRED)
+
+tessera_add_plugin(@NAME@ MANIFEST plugin.json SOURCES @NAME@.cpp)
+
+# The test loads the plugin the way a user's program would.
+enable_testing()
+add_executable(@NAME@-test test.cpp)
+target_compile_features(@NAME@-test PRIVATE cxx_std_20)
+target_link_libraries(@NAME@-test PRIVATE tessera::tessera)
+add_dependencies(@NAME@-test @NAME@)
+add_test(NAME @NAME@ COMMAND @NAME@-test)
+set_tests_properties(@NAME@ PROPERTIES ENVIRONMENT "TESSERA_PLUGIN_PATH=$<TARGET_FILE_DIR:@NAME@>;TESSERA_CACHE_DIR=off")
+)template";
+
+constexpr std::string_view kMapperManifest = R"template({
+  "name": "@NAME@",
+  "version": "0.1.0",
+  "description": "chooses what programs leave open",
+  "kinds": ["mapper"]
+}
+)template";
+
+constexpr std::string_view kMapperSource =
+    R"template(// Chooses what programs leave open. Each hook answers with a name from the legal set of its call, or with
+// nothing, which leaves the default; hooks may be called by several threads at once.
+#include <tessera/mapper.hpp>
+#include <tessera/plugin.hpp>
+
+namespace {
+
+class @CLASS@ : public tessera::Mapper {
+public:
+  /// What stands in the parentheses of TESSERA_MAPPER=@NAME@(ARGUMENTS).
+  explicit @CLASS@(std::string_view arguments) {
+    if (!arguments.empty()) throw std::invalid_argument("@NAME@ takes no arguments yet");
+  }
+
+  Choice place(const Region &region, const Mesh &mesh) override {
+    return region.axis == "tp" && mesh.offers("local_switch") ? "local_switch" : "";
+  }
+
+  Choice chooseCollective(const CollectiveCall &call) override {
+    return call.bytes > 1 << 20 && call.offers("ring") ? "ring" : "";
+  }
+
+  Choice chooseVariant(const VariantCall &call) override {
+    // An extent is -1 where it is known only when the program runs.
+    return call.op == "matmul" && call.dim("M") >= 512 && call.offers("blas") ? "blas" : "";
+  }
+};
+
+} // namespace
+
+TSR_PLUGIN(@CLASS@);
+)template";
+
+constexpr std::string_view kMapperTest =
+    R"template(// Compiles a program as the mapper decides and looks at the decision in its metadata.
+#include <cstdio>
+#include <tessera/tessera.hpp>
+
+int main() try {
+  tessera::check(tsrSetMapper("@NAME@"));
+  const std::string source = "import tessera as ts\n"
+                             "@ts.jit\n"
+                             "def f(x: ts.Tensor['M', 'M', ts.f32]) -> ts.Tensor['M', 'M', ts.f32]:\n"
+                             "    return ts.matmul(x, x)\n";
+  tessera::Context context("cpu");
+  tessera::Module module = context.load(source, {.kernel = "f"});
+  const std::string metadata = module.kernel("f").metadata();
+  std::printf("%s", metadata.c_str());
+  return metadata.find("by: @NAME@") == metadata.npos;
+} catch (const tessera::Error &e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
+}
+)template";
+
+constexpr std::string_view kBackendManifest = R"template({
+  "name": "@NAME@",
+  "version": "0.1.0",
+  "description": "takes work and does nothing with it",
+  "kinds": ["backend"]
+}
+)template";
+
+constexpr std::string_view kBackendTest = R"template(// Takes memory of the backend, copies into it and back.
+#include <cstdio>
+#include <tessera/tessera.hpp>
+#include <vector>
+
+int main() try {
+  tessera::Context context("@NAME@");
+  const std::vector<float> sent = {1, 2, 3};
+  std::vector<float> got(sent.size());
+  auto buffer = context.upload<float>(sent);
+  buffer.download(got);
+  std::printf("%g %g %g\n", got[0], got[1], got[2]);
+  return got != sent;
+} catch (const tessera::Error &e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
+}
+)template";
+
+constexpr std::string_view kReadme = R"template(# @NAME@
+
+A Tessera @KIND@. `@NAME@.cpp` is all of its code; `plugin.json` says what it is.
+
+```sh
+cmake -S . -B build -DCMAKE_PREFIX_PATH=/where/tessera/is/installed
+cmake --build build
+ctest --test-dir build
+cmake --install build
+```
+
+To use it without installing, name its folder and itself:
+
+```sh
+TESSERA_PLUGIN_PATH=$PWD/build @VARIABLE@=@NAME@ tsr run ...
+```
+)template";
+
+std::string readme(const std::string &name, const char *kind, const char *variable) {
+  return fill(replaced(replaced(std::string(kReadme), "@KIND@", kind), "@VARIABLE@", variable), name);
+}
+
+} // namespace
+
+std::vector<TemplateFile> mapperTemplate(const std::string &name) {
+  return {{"CMakeLists.txt", fill(kCMake, name)},
+          {"plugin.json", fill(kMapperManifest, name)},
+          {name + ".cpp", fill(kMapperSource, name)},
+          {"test.cpp", fill(kMapperTest, name)},
+          {"README.md", readme(name, "mapper", "TESSERA_MAPPER")}};
+}
+
+std::vector<TemplateFile> backendTemplate(const std::string &name) {
+  std::string source = kNullBackendSource;
+  source = replaced(source,
+                    "Copy this folder\n// to begin a backend of your own; docs/extending/write-a-backend.md "
+                    "walks through it.",
+                    "Fill it\n// in from the top: memory, copies, code, launches.");
+  source = replaced(replaced(source, "NullBackend", "@CLASS@Backend"), "\"null", "\"@NAME@");
+  return {{"CMakeLists.txt", fill(kCMake, name)},
+          {"plugin.json", fill(kBackendManifest, name)},
+          {name + ".cpp", fill(source, name)},
+          {"test.cpp", fill(kBackendTest, name)},
+          {"README.md", readme(name, "backend", "TESSERA_BACKEND")}};
+}
+
+} // namespace tessera::cli

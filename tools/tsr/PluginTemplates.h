@@ -1,0 +1,16 @@
+// The projects that `tsr new-plugin` writes.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace tessera::cli {
+
+struct TemplateFile {
+  std::string name, text;
+};
+
+std::vector<TemplateFile> mapperTemplate(const std::string &name);
+/// plugins/null under another name.
+std::vector<TemplateFile> backendTemplate(const std::string &name);
+
+} // namespace tessera::cli
