@@ -201,7 +201,7 @@ bool modesAreDefault() {
 void combine(void *out, const void *const *sources, int ranks, size_t count, DType t, CombineOp op) {
   const auto bytes = static_cast<size_t>(storageBytes(t));
   if (ranks == 1) {
-    if (out != sources[0]) std::memcpy(out, sources[0], count * bytes);
+    if (count && out != sources[0]) std::memcpy(out, sources[0], count * bytes);
     return;
   }
   std::optional<DefaultFloats> modes;

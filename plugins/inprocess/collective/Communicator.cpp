@@ -125,7 +125,7 @@ tsr_status_t InProcessCommunicator::staged(const Work &w, Deadline &deadline, st
 }
 
 void InProcessCommunicator::stage(const Work &w, std::byte *buffer, size_t from, size_t n) const {
-  if (w.kind == TSR_BROADCAST && w.root != rank_) return;
+  if (!n || (w.kind == TSR_BROADCAST && w.root != rank_)) return;
   const int parts = w.kind == TSR_REDUCE_SCATTER ? group_->size : 1;
   for (int part = 0; part < parts; ++part)
     std::memcpy(buffer + static_cast<size_t>(part) * n * w.bytes,
