@@ -15,9 +15,6 @@ using namespace mlir;
 namespace tessera::cpu {
 namespace {
 
-constexpr int64_t kLargeFunction = 12000; // operations; below it a function stays whole
-constexpr int64_t kPart = 3000;           // operations a part has at least, but for a block's last
-
 int64_t sizeOf(Operation *op) {
   int64_t n = 0;
   op->walk([&](Operation *) { ++n; });
@@ -30,14 +27,13 @@ bool isCopied(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>() || i
 
 class Outliner {
 public:
-  explicit Outliner(func::FuncOp function) : function_(function) {}
+  Outliner(func::FuncOp function, int64_t part) : function_(function), partSize_(part) {}
 
-  void run() {
-    if (sizeOf(function_) > kLargeFunction) cut(function_.getBody().front());
-  }
+  void run() { cut(function_.getBody().front()); }
 
 private:
   func::FuncOp function_;
+  int64_t partSize_;
   int parts_ = 0;
 
   /// Consecutive operations of one block that may become a part. Pure ones that need none of the others stay
@@ -93,9 +89,9 @@ private:
         continue;
       }
       part.add(&op, own);
-      if (part.size >= kPart && part.openUses == 0) finish(kPart);
+      if (part.size >= partSize_ && part.openUses == 0) finish(partSize_);
     }
-    finish(kPart / 4);
+    finish(partSize_ / 4);
     return left + 1;
   }
 
@@ -159,10 +155,17 @@ struct OutlinePass : PassWrapper<OutlinePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OutlinePass)
   StringRef getArgument() const final { return "cpu-outline"; }
   StringRef getDescription() const final { return "cut large functions into private ones of bounded size"; }
+  OutlinePass() = default;
+  OutlinePass(const OutlinePass &other) : PassWrapper(other) {}
   void runOnOperation() final {
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      Outliner(function).run();
+      if (sizeOf(function) > large_) Outliner(function, part_).run();
   }
+  Option<int64_t> large_{*this, "large", llvm::cl::desc("operations up to which a function stays whole"),
+                         llvm::cl::init(12000)};
+  Option<int64_t> part_{*this, "part",
+                        llvm::cl::desc("operations a part has at least, but for a block's last: a quarter"),
+                        llvm::cl::init(3000)};
 };
 
 } // namespace

@@ -30,6 +30,17 @@ def activate(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32]):
         y[i] = ts.tile.tanh(x[i]) + ts.tile.exp(x[i])
 )";
 
+constexpr const char *kProducts = R"(import tessera as ts
+@ts.kernel
+def products(A: ts.Tensor["M", 64, ts.f32], B: ts.Tensor[64, 64, ts.f32], C: ts.Tensor["M", 64, ts.f32]):
+    for m in ts.tile.parallel(0, M, 16):
+        a = A[m:m+16, 0:64]
+        b = B[0:64, 0:64]
+        once = ts.tile.mma(a, b, C[m:m+16, 0:64])
+        twice = ts.tile.mma(once, b, once)
+        C[m:m+16, 0:64] = ts.tile.mma(twice, b, twice)
+)";
+
 std::string assembly(const char *source, const char *target) {
   CompilerService *service = tesseraCompilerService(TESSERA_BUILD_ID);
   EXPECT_NE(service, nullptr);
@@ -90,6 +101,17 @@ TEST(Codegen, LaneProgramsVectorizeWithoutLibraryCalls) {
   EXPECT_NE(text.find("zmm"), std::string::npos);
   EXPECT_EQ(text.find("call"), std::string::npos) << "a call per lane or a run-time library function";
   EXPECT_GT(hottestLoop(text).size(), 20u);
+}
+
+TEST(Codegen, AProductsShapeIsCompiledOnce) {
+  size_t functions = 0, calls = 0, line = 0;
+  std::string one;
+  for (std::istringstream in(assembly(kProducts, "cpu:skylake-avx512")); std::getline(in, one); ++line) {
+    if (one.starts_with("mma.") || one.starts_with("\"mma.")) ++functions;
+    if (one.starts_with("\tcall") && one.find("mma.") != std::string::npos) ++calls;
+  }
+  EXPECT_EQ(functions, 1u);
+  EXPECT_EQ(calls, 3u);
 }
 
 TEST(Codegen, BaselineX86HasNoFmaInstructions) {
