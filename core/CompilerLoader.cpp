@@ -2,6 +2,7 @@
 #include "core/BuildId.h"
 #include "core/CompilerService.h"
 #include "core/cache/CachedCompiler.h"
+#include "core/cache/CompilerObjects.h"
 #include <dlfcn.h>
 #include <mutex>
 #include <unistd.h>
@@ -14,7 +15,18 @@ constexpr const char *kLibrary = "libtessera-compiler.so";
 struct Loaded {
   CompilerService *service = nullptr;
   std::string why;
+  LoadedCompiler compiler;
 };
+
+struct Once {
+  std::mutex mutex;
+  Loaded loaded;
+};
+
+Once &once() {
+  static Once *it = new Once; // never destroyed: a compilation may outlive main()
+  return *it;
+}
 
 /// The folder of the file `address` was loaded from, with its slash; empty when the loader does not tell.
 std::string folderOf(const void *address) {
@@ -48,7 +60,10 @@ Loaded load() {
   if (!out.service) {
     out.why = std::string(kLibrary) + " is of another build than this libtessera.so (" + TESSERA_BUILD_ID +
               "): install both from one version";
+    return out;
   }
+  out.compiler.files = cache::objectsOf(reinterpret_cast<const void *>(entry));
+  out.compiler.identity = cache::identityOf(out.compiler.files);
   return out;
 }
 
@@ -60,10 +75,14 @@ std::string compilerFile() {
   return "";
 }
 
+LoadedCompiler loadedCompiler() {
+  std::lock_guard lock(once().mutex);
+  return once().loaded.compiler;
+}
+
 CompilerService *loadCompiler(std::string &why) {
-  static std::mutex mutex;
-  static Loaded loaded;
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(once().mutex);
+  Loaded &loaded = once().loaded;
   if (!loaded.service) loaded = load(); // a failure is not kept: the library may be installed meanwhile
   if (!loaded.service) why = loaded.why;
   return loaded.service;

@@ -1,13 +1,17 @@
 // Two indices lead to a bundle. The first needs the source's bytes only, so a hit loads no compiler; the
 // second is the Graph IR, which comments and layout do not reach. Both also hold everything else the code
-// depends on: options, the compiler's own file, this processor.
+// depends on: options, the files the compiler consists of, this processor.
+//
+// Which files those are is known for certain where they are loaded. That list is kept too, so that the next
+// process only looks whether they are still the same.
 #include "core/cache/CachedCompiler.h"
 #include "core/BuildId.h"
+#include "core/cache/CompilerObjects.h"
 #include "core/cache/Signatures.h"
 #include "core/cache/Store.h"
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
-#include <sys/stat.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -50,15 +54,31 @@ private:
   std::string text_;
 };
 
-/// Which compiler: a rebuilt or replaced library is another one. False: it cannot be known without loading
-/// it.
-bool addCompiler(KeyText &key) {
-  struct stat s;
-  const std::string file = compilerFile();
-  if (file.empty() || ::stat(file.c_str(), &s) != 0) return false;
-  key.add(TESSERA_BUILD_ID).add(file).add(int64_t(s.st_size)).add(int64_t(s.st_ino));
-  key.add(int64_t(s.st_mtim.tv_sec)).add(int64_t(s.st_mtim.tv_nsec));
-  return true;
+/// Where the list of the compiler's files is kept: one per place and way it is found.
+Hash128 listKey() {
+  const char *path = std::getenv("LD_LIBRARY_PATH");
+  return KeyText().add("files").add(TESSERA_BUILD_ID).add(compilerFile()).add(path ? path : "").hash();
+}
+
+/// Which compiler, without loading it; empty where that cannot be known.
+std::string knownCompiler(const Store &store) {
+  if (std::string own = loadedCompiler().identity; !own.empty()) return own;
+  std::vector<std::string> files;
+  if (auto list = store.get(listKey(), Kind::Files))
+    for (size_t at = 0, end; (end = list->find('\0', at)) != std::string::npos; at = end + 1)
+      files.push_back(list->substr(at, end - at));
+  return cache::identityOf(files);
+}
+
+/// Which compiler is loaded; tells the next process.
+std::string usedCompiler(const Store &store) {
+  const LoadedCompiler loaded = loadedCompiler();
+  std::string list, why; // compile() says why where it matters
+  for (const std::string &file : loaded.files)
+    (list += file) += '\0';
+  if (!loaded.identity.empty() && store.get(listKey(), Kind::Files) != list)
+    (void)store.put(listKey(), Kind::Files, list, why);
+  return loaded.identity;
 }
 
 /// Which processor: what target `cpu` compiles for. Leaf 1's EBX tells the core, not the kind.
@@ -83,10 +103,16 @@ void addDecisions(KeyText &key, const std::vector<VariantDecision> &decisions) {
   }
 }
 
-void addOptions(KeyText &key, const CompileOptions &o) {
+/// All that the code for `program` depends on.
+Hash128 keyOf(std::string_view index, const std::string &compiler, const CompileOptions &o,
+              std::string_view program) {
+  KeyText key;
+  key.add(index).add(TESSERA_BUILD_ID).add(compiler);
   key.add(o.fileName).add(o.kernels).add(o.targets).add(o.numerics).add(o.dims).add(o.tunables);
   key.add(o.embedIr).add(o.irLevel).add(int64_t(o.fuse));
   addDecisions(key, o.decisions);
+  addProcessor(key);
+  return key.add(program).hash();
 }
 
 std::string bytesOf(Hash128 h) { return std::string(reinterpret_cast<const char *>(&h), sizeof h); }
@@ -96,39 +122,38 @@ public:
   CompileStatus signatures(std::string_view source, const std::string &fileName, std::vector<Signature> &out,
                            std::vector<Diagnostic> &diags) noexcept override {
     const Store store = Store::ofEnvironment();
-    KeyText text;
-    text.add("signatures").add(fileName).add(source);
-    const bool isKept = store && addCompiler(text);
-    const Hash128 key = text.hash();
-    if (isKept)
-      if (auto hit = store.get(key, Kind::Signatures); hit && cache::readSignatures(*hit, out))
+    auto keyFor = [&](const std::string &compiler) {
+      return KeyText().add("signatures").add(TESSERA_BUILD_ID).add(compiler).add(fileName).add(source).hash();
+    };
+    if (const std::string known = store ? knownCompiler(store) : ""; !known.empty())
+      if (auto hit = store.get(keyFor(known), Kind::Signatures); hit && cache::readSignatures(*hit, out))
         return CompileStatus::Ok;
     out.clear();
     CompilerService *compiler = need(fileName, diags);
     if (!compiler) return CompileStatus::BackendFailure;
     const CompileStatus status = compiler->signatures(source, fileName, out, diags);
+    const std::string used = store ? usedCompiler(store) : "";
     std::string why; // compile() says it where it matters
-    if (isKept && status == CompileStatus::Ok && diags.empty())
-      (void)store.put(key, Kind::Signatures, cache::writeSignatures(out), why);
+    if (!used.empty() && status == CompileStatus::Ok && diags.empty())
+      (void)store.put(keyFor(used), Kind::Signatures, cache::writeSignatures(out), why);
     return status;
   }
 
   CompileStatus compile(std::string_view source, const CompileOptions &options, std::string &bundle,
                         std::vector<Diagnostic> &diags) noexcept override {
     const Store store = Store::ofEnvironment();
-    KeyText text;
-    text.add("source");
-    addOptions(text, options);
-    addProcessor(text);
     // Snapshots are asked for to see passes run.
-    const bool isKept = store && options.printIrAfterAll.empty() && addCompiler(text);
-    const Hash128 first = text.add(source).hash();
-    if (isKept && find(store, first, bundle)) return CompileStatus::Ok;
+    const bool isKept = store && options.printIrAfterAll.empty();
+    if (const std::string known = isKept ? knownCompiler(store) : ""; !known.empty())
+      if (find(store, keyOf("source", known, options, source), bundle)) return CompileStatus::Ok;
 
     CompilerService *compiler = need(options.fileName, diags);
     if (!compiler) return CompileStatus::BackendFailure;
-    if (!isKept) return compiler->compile(source, options, bundle, diags);
-    const Hash128 second = canonical(*compiler, source, options, first);
+    // Not what was known: the files may have been replaced since, or never been listed.
+    const std::string used = isKept ? usedCompiler(store) : "";
+    if (used.empty()) return compiler->compile(source, options, bundle, diags);
+    const Hash128 first = keyOf("source", used, options, source);
+    const Hash128 second = canonical(*compiler, used, source, options, first);
     if (auto hit = store.get(second, Kind::Bundle)) {
       bundle = std::move(*hit);
       keep(store, first, Kind::Alias, bytesOf(second), diags);
@@ -185,20 +210,16 @@ private:
 
   /// The key of the program as Graph IR. Where there is no such text for the whole of what is compiled, or
   /// the bundle holds IR, whose locations are the source's: one that follows from the first.
-  static Hash128 canonical(CompilerService &compiler, std::string_view source, const CompileOptions &options,
-                           Hash128 first) {
-    KeyText text;
-    text.add("graph");
-    addOptions(text, options);
-    addProcessor(text);
+  static Hash128 canonical(CompilerService &compiler, const std::string &used, std::string_view source,
+                           const CompileOptions &options, Hash128 first) {
     std::string graph;
     std::vector<Diagnostic> ignored; // compile() says them
     CompileOptions one = options;
     one.targets.resize(1);
     const bool isWhole = options.embedIr.empty() && options.irLevel.empty() && options.kernels.size() == 1;
-    if (isWhole && addCompiler(text) &&
-        compiler.emit(source, one, Emit::Graph, graph, ignored) == CompileStatus::Ok && ignored.empty())
-      return text.add(graph).hash();
+    if (isWhole && compiler.emit(source, one, Emit::Graph, graph, ignored) == CompileStatus::Ok &&
+        ignored.empty())
+      return keyOf("graph", used, options, graph);
     return KeyText().add("bundle").add(bytesOf(first)).hash();
   }
 

@@ -65,6 +65,14 @@ TEST_F(LogTest, WarnsAboutTheEnvironmentOnceAndOnlyIntoALog) {
   EXPECT_FALSE(has("TESSERA_BAKEND"));
 }
 
+TEST_F(LogTest, WarnsAboutACacheSizeThatIsNone) {
+  setenv("TESSERA_CACHE_SIZE", "abc", 1);
+  listen(TSR_LOG_WARNING);
+  makeContext();
+  unsetenv("TESSERA_CACHE_SIZE");
+  EXPECT_TRUE(has("1 W_ENVIRONMENT TESSERA_CACHE_SIZE is 'abc', which is no size"));
+}
+
 TEST_F(LogTest, FailuresFoundAtDestruction) {
   listen(TSR_LOG_ERROR);
   tsr_context_t c = nullptr;

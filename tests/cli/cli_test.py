@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The command line from outside: what it accepts, what it refuses, with which code and exit status."""
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -435,6 +436,59 @@ class Information(Cli):
 
     def test_no_colours_in_a_pipe(self):
         self.assertNotIn("\033", self.call("rnu").errors)
+
+
+class Cache(Cli):
+    def setUp(self):
+        super().setUp()
+        self.cache = self.folder / "cache"
+        self.environment["TESSERA_CACHE_DIR"] = str(self.cache)
+
+    def held(self):
+        return json.loads(self.call("cache", "stat", "--json").output)
+
+    def test_a_known_program_loads_no_compiler(self):
+        self.environment["LD_DEBUG"] = "files"
+        self.assertIn("libtessera-compiler", self.run_saxpy().errors)
+        out = self.folder / "out.npy"
+        result = self.run_saxpy("--out", f"y={out}")
+        self.assertEqual(result.status, 0, result.errors)
+        self.assertNotIn("libtessera-compiler", result.errors)
+        self.assertNotIn("libLLVM", result.errors)
+        np.testing.assert_array_equal(np.load(out), 2 * np.arange(5, dtype="f4") + 1)
+        self.file.write_text(SAXPY + "# a comment more\n")
+        self.assertIn("libtessera-compiler", self.run_saxpy().errors)
+
+    def test_stat_path_and_clear(self):
+        self.assertEqual(self.call("cache", "path").output, f"{self.cache}\n")
+        self.assertEqual(self.held(), {"directory": str(self.cache), "entries": 0, "bytes": 0, "limit": 1 << 30})
+        self.assertEqual(self.run_saxpy().status, 0)
+        held = self.held()
+        self.assertEqual(held["entries"], 4)  # the compiler's files, the signature, the source, the bundle
+        self.assertEqual(held["bytes"], sum(f.stat().st_size for f in self.cache.glob("*.entry")))
+        self.assertEqual(self.call("cache", "stat").output,
+                         f"{self.cache}: 4 entries, {held['bytes']} of {1 << 30} bytes\n")
+        self.assertEqual(self.call("cache", "clear").output, f"4 entries deleted, {held['bytes']} bytes\n")
+        self.assertEqual(self.held()["entries"], 0)
+        self.run_saxpy()
+        cleared = self.call("cache", "clear", "--json")
+        self.assertEqual((cleared.status, json.loads(cleared.output)["entries"]), (0, 0))
+
+    def test_off(self):
+        self.environment["TESSERA_CACHE_DIR"] = "off"
+        self.assertEqual(self.call("cache", "path").output, "off\n")
+        self.assertEqual(self.call("cache", "stat").output, "off\n")
+        self.assertEqual(self.call("cache", "clear").output, "0 entries deleted, 0 bytes\n")
+
+    def test_actions_there_are_not(self):
+        self.refused(self.call("cache", "empty"), "E_OPTION_VALUE", "stat, clear or path")
+        self.refused(self.call("cache"), "E_OPTION_VALUE", "stat, clear or path")
+
+    def test_a_size_that_is_none_is_said(self):
+        self.environment["TESSERA_CACHE_SIZE"] = "abc"
+        result = self.run_saxpy()
+        self.assertEqual(result.status, 0)
+        self.assertIn("TESSERA_CACHE_SIZE is 'abc', which is no size", result.errors)
 
 
 class Failures(Cli):

@@ -125,9 +125,10 @@ constexpr CodeText toolCodes[] = {
      "one "
      "in use."},
     {"W_ENVIRONMENT", "an environment variable has no effect",
-     "Its name starts with TESSERA_, but it is none that this version of the library reads. docs/cli.md "
-     "lists "
-     "them."},
+     "Its name starts with TESSERA_, but it is none that this version of the library reads, or its value is "
+     "not "
+     "of the\n"
+     "form that the message names. docs/cli.md lists them."},
 };
 
 constexpr CodeText frontendCodes[] = {

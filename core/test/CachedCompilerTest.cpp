@@ -1,0 +1,443 @@
+// The compiler behind the cache: what leads to one entry, what must not, what makes an entry worthless. This
+// program holds the loader's part itself: a compiler that counts, whose files are this test's.
+#include "core/cache/CachedCompiler.h"
+#include "core/cache/CompilerObjects.h"
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <gtest/gtest.h>
+#include <mutex>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace tessera;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string describe(const CompileOptions &o) {
+  std::string out = o.fileName + "|" + o.numerics + "|" + o.irLevel + (o.fuse ? "|fuse" : "|whole");
+  for (const auto *list : {&o.kernels, &o.targets, &o.embedIr}) {
+    out += "|";
+    for (const std::string &s : *list)
+      out += s + ",";
+  }
+  for (const auto *list : {&o.dims, &o.tunables}) {
+    out += "|";
+    for (const auto &[name, value] : *list)
+      out += name + "=" + std::to_string(value) + ",";
+  }
+  for (const VariantDecision &d : o.decisions) {
+    out += "|" + d.target + "," + d.id + "," + d.variant + "," + d.by + "," + std::to_string(d.predictedNs);
+    for (const std::string &s : d.legal)
+      out += "," + s;
+  }
+  return out;
+}
+
+/// Its Graph IR is the source without comments, its bundle that and the options.
+class Counting final : public CompilerService {
+public:
+  std::atomic<int> compiled{0}, signed_{0};
+  std::atomic<int> release{1};
+
+  CompileStatus signatures(std::string_view source, const std::string &file, std::vector<Signature> &out,
+                           std::vector<Diagnostic> &diags) noexcept override {
+    ++signed_;
+    if (source.find("bad") != std::string_view::npos) return CompileStatus::BadProgram;
+    if (source.find("warn") != std::string_view::npos) diags.push_back(warning());
+    Signature s;
+    s.kernel = file + ":" + std::string(source) + ":" + std::to_string(release);
+    out.push_back(std::move(s));
+    return CompileStatus::Ok;
+  }
+  CompileStatus compile(std::string_view source, const CompileOptions &o, std::string &bundle,
+                        std::vector<Diagnostic> &diags) noexcept override {
+    ++compiled;
+    if (source.find("bad") != std::string_view::npos) return CompileStatus::BadProgram;
+    if (source.find("warn") != std::string_view::npos) diags.push_back(warning());
+    bundle = graphOf(source) + describe(o) + std::to_string(release);
+    return CompileStatus::Ok;
+  }
+  CompileStatus emit(std::string_view source, const CompileOptions &o, Emit what, std::string &out,
+                     std::vector<Diagnostic> &diags) noexcept override {
+    if (what != Emit::Graph || o.targets.size() != 1 || o.kernels.size() != 1)
+      return CompileStatus::BadProgram;
+    if (source.find("no graph") != std::string_view::npos) return CompileStatus::Unimplemented;
+    if (source.find("note") != std::string_view::npos) diags.push_back(warning());
+    out = graphOf(source);
+    return CompileStatus::Ok;
+  }
+  CompileStatus choices(std::string_view, const CompileOptions &, std::vector<VariantChoice> &,
+                        std::vector<Diagnostic> &) noexcept override {
+    return CompileStatus::Unimplemented;
+  }
+  std::string explain(std::string_view) noexcept override { return ""; }
+  std::string version() noexcept override { return std::to_string(release); }
+
+private:
+  static std::string graphOf(std::string_view source) {
+    return std::string(source.substr(0, source.find('#')));
+  }
+  static Diagnostic warning() {
+    Diagnostic d;
+    d.severity = Diagnostic::Severity::Warning;
+    d.code = "W_UNUSED";
+    return d;
+  }
+};
+
+/// The loader's side.
+struct Loader {
+  std::mutex mutex;
+  Counting compiler;
+  std::vector<std::string> files; // what the compiler consists of
+  LoadedCompiler loaded;
+  int loads = 0;
+  void reset() { loaded = {}, loads = 0, compiler.compiled = 0, compiler.signed_ = 0; }
+} loader;
+
+} // namespace
+
+namespace tessera {
+CompilerService *loadCompiler(std::string &why) {
+  std::lock_guard lock(loader.mutex);
+  const std::string identity = cache::identityOf(loader.files);
+  if (loader.loaded.identity.empty() && identity.empty()) return why = "not installed", nullptr;
+  if (loader.loaded.identity.empty()) loader.loaded = {loader.files, identity}, ++loader.loads;
+  return &loader.compiler;
+}
+std::string compilerFile() { return loader.files.at(0); }
+LoadedCompiler loadedCompiler() {
+  std::lock_guard lock(loader.mutex);
+  return loader.loaded;
+}
+} // namespace tessera
+
+namespace {
+
+class CachedCompilerTest : public testing::Test {
+protected:
+  void SetUp() override {
+    char name[] = "/tmp/tsr-cached-XXXXXX";
+    root = ::mkdtemp(name);
+    ::setenv("TESSERA_CACHE_DIR", (root + "/cache").c_str(), 1);
+    loader.files = {root + "/libtessera-compiler.so", root + "/libLLVM.so"};
+    for (const std::string &file : loader.files)
+      std::ofstream(file) << "library";
+    loader.compiler.release = 1;
+    start();
+    options.fileName = "a.py";
+    options.kernels = {"k"};
+  }
+  void TearDown() override {
+    ::unsetenv("TESSERA_CACHE_DIR");
+    fs::remove_all(root);
+  }
+  /// What a new process knows.
+  void start() { loader.reset(); }
+  std::string compile(std::string_view source, const CompileOptions &o) {
+    std::string bundle;
+    diags.clear();
+    EXPECT_EQ(cachedCompiler()->compile(source, o, bundle, diags), CompileStatus::Ok);
+    return bundle;
+  }
+  std::string compile(std::string_view source) { return compile(source, options); }
+  /// Compiled, or from the cache, by a process of its own?
+  bool isCompiled(std::string_view source, const CompileOptions &o) {
+    start();
+    compile(source, o);
+    return loader.compiler.compiled != 0;
+  }
+  bool isCompiled(std::string_view source) { return isCompiled(source, options); }
+
+  CompileOptions options;
+  std::vector<Diagnostic> diags;
+  std::string root;
+};
+
+using Change = std::function<void(CompileOptions &)>;
+
+// Every field that reaches the code, and values that would run into each other in a careless key.
+const std::vector<Change> kChanges = {
+    [](CompileOptions &) {},
+    [](CompileOptions &o) { o.fileName = "b.py"; },
+    [](CompileOptions &o) { o.kernels = {"kk"}; },
+    [](CompileOptions &o) { o.kernels = {"k", "k"}; },
+    [](CompileOptions &o) { o.kernels = {}; },
+    [](CompileOptions &o) { o.targets = {"cpu:x86-64"}; },
+    [](CompileOptions &o) { o.targets = {"cpu", "ptx:sm_90"}; },
+    [](CompileOptions &o) { o.targets = {"ptx:sm_90", "cpu"}; },
+    [](CompileOptions &o) { o.numerics = "strict"; },
+    [](CompileOptions &o) { o.numerics = "fast"; },
+    [](CompileOptions &o) { o.dims = {{"M", 1}}; },
+    [](CompileOptions &o) { o.dims = {{"M", 2}}; },
+    [](CompileOptions &o) { o.dims = {{"M", 1}, {"N", 2}}; },
+    [](CompileOptions &o) { o.tunables = {{"M", 1}}; },
+    [](CompileOptions &o) { o.tunables = {{"tile_m", 64}}; },
+    [](CompileOptions &o) { o.tunables = {{"tile_m", 128}}; },
+    [](CompileOptions &o) { o.tunables = {{"tile_n", 128}}; },
+    [](CompileOptions &o) { o.dims = {{"M", 1}}, o.tunables = {{"N", 2}}; },
+    [](CompileOptions &o) { o.embedIr = {"graph"}; },
+    [](CompileOptions &o) { o.embedIr = {"graph", "tile"}; },
+    [](CompileOptions &o) { o.embedIr = {"tile"}; },
+    [](CompileOptions &o) { o.irLevel = "tile"; },
+    [](CompileOptions &o) { o.fuse = false; },
+    [](CompileOptions &o) { o.decisions = {{"cpu", "k:1", "blas", {"tiles", "blas"}, "random", -1}}; },
+    [](CompileOptions &o) { o.decisions = {{"cpu", "k:1", "tiles", {"tiles", "blas"}, "random", -1}}; },
+    [](CompileOptions &o) { o.decisions = {{"cpu", "k:2", "blas", {"tiles", "blas"}, "random", -1}}; },
+    [](CompileOptions &o) { o.decisions = {{"ptx", "k:1", "blas", {"tiles", "blas"}, "random", -1}}; },
+    [](CompileOptions &o) { o.decisions = {{"cpu", "k:1", "blas", {"blas"}, "random", -1}}; },
+    [](CompileOptions &o) { o.decisions = {{"cpu", "k:1", "blas", {"tiles", "blas"}, "replay", -1}}; },
+    [](CompileOptions &o) { o.decisions = {{"cpu", "k:1", "blas", {"tiles", "blas"}, "random", 5}}; },
+};
+
+TEST_F(CachedCompilerTest, OptionsNeverShareAnEntry) {
+  std::vector<std::string> bundles;
+  for (const Change &change : kChanges) {
+    CompileOptions o = options;
+    change(o);
+    EXPECT_TRUE(isCompiled("text", o)) << describe(o);
+    bundles.push_back(compile("text", o));
+    EXPECT_EQ(std::count(bundles.begin(), bundles.end(), bundles.back()), 1) << describe(o);
+  }
+  for (size_t i = 0; i < kChanges.size(); ++i) {
+    CompileOptions o = options;
+    kChanges[i](o);
+    start();
+    EXPECT_EQ(compile("text", o), bundles[i]);
+    EXPECT_EQ(loader.loads, 0) << describe(o);
+  }
+}
+
+// The first index knows nothing of these sources, so that only the second can mix options up.
+TEST_F(CachedCompilerTest, NorInTheSecondIndex) {
+  for (size_t i = 0; i < kChanges.size(); ++i) {
+    CompileOptions o = options;
+    kChanges[i](o);
+    EXPECT_TRUE(isCompiled("text#" + std::to_string(i), o)) << describe(o);
+  }
+}
+
+TEST_F(CachedCompilerTest, CommentsLeadToTheSameEntry) {
+  EXPECT_TRUE(isCompiled("text"));
+  EXPECT_FALSE(isCompiled("text# a comment"));
+  EXPECT_EQ(loader.loads, 1) << "the graph is asked for";
+  EXPECT_FALSE(isCompiled("text# a comment"));
+  EXPECT_EQ(loader.loads, 0) << "and is remembered";
+  EXPECT_EQ(compile("text# a comment"), compile("text"));
+  EXPECT_TRUE(isCompiled("text, another"));
+}
+
+TEST_F(CachedCompilerTest, WithoutAGraphOfTheWholeOnlyTheSourceCounts) {
+  for (const Change &change : std::initializer_list<Change>{
+           [](auto &o) { o.kernels = {"k", "l"}; }, [](auto &o) { o.kernels = {}; },
+           [](auto &o) { o.embedIr = {"tile"}; }, [](auto &o) { o.irLevel = "tile"; }}) {
+    CompileOptions o = options;
+    change(o);
+    EXPECT_TRUE(isCompiled("text", o));
+    EXPECT_TRUE(isCompiled("text# moved lines", o)) << describe(o);
+    EXPECT_FALSE(isCompiled("text", o));
+  }
+  for (const char *text : {"no graph", "note"}) { // the IR cannot be had, or came with a diagnostic
+    EXPECT_TRUE(isCompiled(text));
+    EXPECT_TRUE(isCompiled(std::string(text) + "# comment"));
+    EXPECT_FALSE(isCompiled(text));
+  }
+}
+
+TEST_F(CachedCompilerTest, WhatFailsOrWarnsDoesSoAgain) {
+  EXPECT_TRUE(isCompiled("warn"));
+  EXPECT_TRUE(isCompiled("warn"));
+  EXPECT_EQ(diags.size(), 1u);
+  for (int i = 0; i < 2; ++i) {
+    std::string bundle;
+    start();
+    EXPECT_EQ(cachedCompiler()->compile("bad", options, bundle, diags), CompileStatus::BadProgram);
+    EXPECT_EQ(loader.compiler.compiled, 1);
+  }
+}
+
+TEST_F(CachedCompilerTest, SnapshotsAndTheSwitchGoRoundTheCache) {
+  EXPECT_TRUE(isCompiled("text"));
+  CompileOptions snapshots = options;
+  snapshots.printIrAfterAll = root;
+  EXPECT_TRUE(isCompiled("text", snapshots));
+  ::setenv("TESSERA_CACHE_DIR", "off", 1);
+  EXPECT_TRUE(isCompiled("text"));
+  EXPECT_TRUE(isCompiled("text"));
+}
+
+TEST_F(CachedCompilerTest, SignaturesByFileNameAndSource) {
+  auto signatures = [&](const char *source, const char *file) {
+    start();
+    std::vector<Signature> out;
+    EXPECT_EQ(cachedCompiler()->signatures(source, file, out, diags), CompileStatus::Ok);
+    return out.at(0).kernel;
+  };
+  EXPECT_EQ(signatures("s", "f"), "f:s:1");
+  EXPECT_EQ(signatures("s", "g"), "g:s:1");
+  EXPECT_EQ(signatures("t", "f"), "f:t:1");
+  EXPECT_EQ(signatures("s", "f"), "f:s:1");
+  EXPECT_EQ(loader.loads, 0);
+  for (int i = 0; i < 2; ++i) {
+    signatures("warn", "f");
+    EXPECT_EQ(loader.compiler.signed_, 1) << "the warning comes again";
+  }
+  loader.compiler.release = 2;
+  std::ofstream(loader.files[1]) << "a newer library";
+  EXPECT_EQ(signatures("s", "f"), "f:s:2");
+}
+
+// A library the compiler is linked with, as an update of LLVM's package does it, and the compiler itself.
+TEST_F(CachedCompilerTest, AnUpdateOfAnyFileOfTheCompilerIsSeen) {
+  const std::vector<std::string> files = loader.files;
+  for (const std::string &file : files) {
+    const std::function<void()> updates[] = {
+        [&] { std::ofstream(file, std::ios::app) << "more"; },
+        [&] { // the same size, and the time of its packaging
+          const auto time = fs::last_write_time(file);
+          fs::copy_file(file, root + "/new");
+          fs::last_write_time(root + "/new", time);
+          fs::rename(root + "/new", file);
+        },
+        [&] { fs::last_write_time(file, fs::last_write_time(file) + std::chrono::nanoseconds(1)); },
+        [&] { // where the name is a link, to another file
+          fs::rename(file, file + ".1");
+          fs::copy_file(file + ".1", file + ".2");
+          fs::create_symlink(file + ".2", file);
+        }};
+    compile("text");
+    for (const auto &update : updates) {
+      update();
+      const int release = ++loader.compiler.release;
+      EXPECT_TRUE(isCompiled("text")) << file << " " << release;
+      EXPECT_TRUE(compile("text").ends_with("|" + std::to_string(release)));
+      EXPECT_FALSE(isCompiled("text"));
+      EXPECT_EQ(loader.loads, 0);
+    }
+  }
+}
+
+TEST_F(CachedCompilerTest, ALibraryMoreOrElsewhereIsSeen) {
+  EXPECT_TRUE(isCompiled("text"));
+  // Relinked: the compiler's file is another, and so is what it needs.
+  std::ofstream(loader.files[0]) << "linked anew";
+  loader.files.push_back(root + "/libMLIR.so");
+  std::ofstream(loader.files[2]) << "library";
+  EXPECT_TRUE(isCompiled("text"));
+  EXPECT_FALSE(isCompiled("text"));
+  std::ofstream(loader.files[2]) << "a newer one";
+  EXPECT_TRUE(isCompiled("text"));
+  // Found in another folder, for that is what the variable is for.
+  ::setenv("LD_LIBRARY_PATH", root.c_str(), 1);
+  start();
+  compile("text");
+  EXPECT_EQ(loader.loads, 1) << "which files those are is to be seen first";
+  EXPECT_FALSE(isCompiled("text"));
+  EXPECT_EQ(loader.loads, 0);
+  ::unsetenv("LD_LIBRARY_PATH");
+}
+
+TEST_F(CachedCompilerTest, AnUpdateUnderARunningProcessIsNotItsCode) {
+  compile("first");
+  std::ofstream(loader.files[1]) << "a newer library"; // not the one in this process
+  compile("second");
+  EXPECT_EQ(loader.compiler.compiled, 2);
+  compile("second");
+  EXPECT_EQ(loader.compiler.compiled, 2) << "this process's own entry";
+  EXPECT_TRUE(isCompiled("second")) << "kept as the new library's";
+}
+
+TEST_F(CachedCompilerTest, WithoutTheCompilerThereIsNoHit) {
+  EXPECT_TRUE(isCompiled("text"));
+  fs::remove(loader.files[1]);
+  start();
+  std::string bundle;
+  EXPECT_EQ(cachedCompiler()->compile("text", options, bundle, diags), CompileStatus::BackendFailure);
+  ASSERT_EQ(diags.size(), 1u);
+  EXPECT_EQ(diags[0].code, "E_NO_COMPILER");
+  EXPECT_EQ(diags[0].file, "a.py");
+}
+
+TEST_F(CachedCompilerTest, WhateverIsDamagedHeals) {
+  const std::string bundle = compile("text");
+  std::vector<fs::path> entries;
+  for (const auto &e : fs::directory_iterator(root + "/cache"))
+    entries.push_back(e.path());
+  ASSERT_EQ(entries.size(), 3u) << "files, alias, bundle";
+  for (const fs::path &entry : entries)
+    for (auto damage : std::initializer_list<std::function<void()>>{
+             [&] { fs::resize_file(entry, fs::file_size(entry) - 1); },
+             [&] { std::ofstream(entry, std::ios::app) << "x"; }, [&] { std::ofstream(entry) << ""; },
+             [&] { fs::remove(entry); }}) {
+      damage();
+      start();
+      EXPECT_EQ(compile("text"), bundle);
+      start();
+      EXPECT_EQ(compile("text"), bundle);
+      EXPECT_EQ(loader.loads, 0) << "as before the damage";
+    }
+}
+
+TEST_F(CachedCompilerTest, ThreadsAndProcessesPutAtOnce) {
+  auto work = [&] {
+    for (int i = 0; i < 40; ++i) {
+      const std::string source = "text " + std::to_string(i % 8) + "# " + std::to_string(i % 3);
+      std::string bundle;
+      std::vector<Diagnostic> own;
+      if (cachedCompiler()->compile(source, options, bundle, own) != CompileStatus::Ok || !own.empty() ||
+          !bundle.starts_with("text " + std::to_string(i % 8) + "a.py|"))
+        return false;
+    }
+    return true;
+  };
+  std::vector<pid_t> children;
+  for (int i = 0; i < 3; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(work() ? 0 : 1);
+    children.push_back(child);
+  }
+  std::atomic<int> failed{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] { failed += !work(); });
+  for (std::thread &t : threads)
+    t.join();
+  EXPECT_EQ(failed, 0);
+  for (pid_t child : children) {
+    int status = 1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  start();
+  EXPECT_TRUE(work());
+  EXPECT_EQ(loader.loads, 0);
+  for (const auto &e : fs::directory_iterator(root + "/cache"))
+    EXPECT_EQ(e.path().extension(), ".entry") << "nothing half-written stays";
+}
+
+TEST(CompilerObjects, TheObjectThenWhatItIsLinkedWith) {
+  const void *inside = ::dlsym(RTLD_DEFAULT, "_ZSt9terminatev");
+  ASSERT_NE(inside, nullptr);
+  const std::vector<std::string> files = cache::objectsOf(inside);
+  ASSERT_GE(files.size(), 2u);
+  EXPECT_NE(files[0].find("libstdc++"), std::string::npos);
+  EXPECT_NE(std::find_if(files.begin(), files.end(), [](auto &f) { return f.find("/libc.so") != f.npos; }),
+            files.end());
+  for (const std::string &file : files)
+    EXPECT_TRUE(file.starts_with('/') && fs::exists(file)) << file;
+  EXPECT_FALSE(cache::identityOf(files).empty());
+  int onStack = 0;
+  EXPECT_TRUE(cache::objectsOf(&onStack).empty());
+  EXPECT_EQ(cache::identityOf({}), "");
+  EXPECT_EQ(cache::identityOf({files[0], "/nowhere"}), "");
+}
+
+} // namespace
