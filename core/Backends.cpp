@@ -16,6 +16,7 @@ namespace {
 struct State {
   std::mutex mutex;
   std::map<std::string, std::unique_ptr<Backend>> created; // by name; never shrinks
+  std::map<std::string, int32_t> scores;                   // what a created one said itself
   std::optional<std::pair<std::string, std::string>> best; // the automatic choice and why, made once
   std::deque<BackendRow> rows;
 };
@@ -50,6 +51,7 @@ Backend *create(const Plugin &plugin, PluginError &error) {
   else if (backend->deviceCount() < 1)
     error = {refusal::kNoDevice, "it found no device", ""};
   if (error) return nullptr;
+  s.scores[plugin.name] = found.score;
   slot = std::move(backend);
   return slot.get();
 }
@@ -143,6 +145,8 @@ tsr_status_t findBest(Backend *&out, std::string &why) {
       continue;
     }
     std::lock_guard lock(s.mutex);
+    if (s.scores[c.name] == 0)
+      continue; // only for those who name it, whatever was believed before it was asked
     s.best = {c.name, ""};
     return TSR_SUCCESS;
   }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <unistd.h>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -19,18 +20,18 @@ constexpr std::string_view kKnown[] = {
 // Reserved names that nothing reads yet: whoever sets one is told so.
 constexpr std::string_view kReserved[] = {"TESSERA_CONFIG"};
 
-/// Levenshtein distance.
+/// Edits between two words: a letter more, less or another, or two neighbours swapped.
 size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
+  std::vector<size_t> before, last, row(b.size() + 1); // of a's prefixes two shorter, one shorter, this one
   for (size_t j = 0; j <= b.size(); ++j)
     row[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
+    before = std::exchange(last, row);
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row[b.size()];

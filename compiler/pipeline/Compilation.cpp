@@ -116,7 +116,7 @@ CompileStatus Compilation::checkProfile() {
     return fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
                 "TSR_UNIMPLEMENTED: numerics profile '" + options_.numerics +
                     "' (fixed reduction trees) is not built for backend cpu",
-                "standard and deterministic are");
+                "fast, standard and deterministic are");
   bool floatAtomics = hasFloatAtomics(kernel_.body);
   if (function_)
     for (const frontend::Kernel &kernel : function_->kernels)

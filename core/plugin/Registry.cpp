@@ -176,7 +176,9 @@ Candidate ofBuiltin(const Plugin &plugin, bool withProbe) {
   c.name = plugin.name;
   c.manifest = manifestOf(plugin);
   c.isLoaded = true;
-  if (withProbe && plugin.info.probe) {
+  if ((plugin.info.kinds & TSR_PLUGIN_BACKEND) && isDisabled(c.name))
+    c.error = disabled(c.name);
+  else if (withProbe && plugin.info.probe) {
     tsr_probe_t found{};
     found.struct_size = sizeof found;
     char text[256] = "";

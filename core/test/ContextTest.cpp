@@ -41,6 +41,23 @@ TEST(Context, OptionsOfOlderAndNewerHeaders) {
   ASSERT_OK(tsrDestroyContext(c));
 }
 
+TEST(Context, ADisabledBackendIsReportedAsRefused) {
+  auto rowOfCpu = [] {
+    const char *json = nullptr;
+    EXPECT_OK(tsrGetLoadReport(0, &json));
+    const auto report = nlohmann::json::parse(json);
+    for (auto &row : report["plugins"])
+      if (row["name"] == "cpu") return row;
+    return nlohmann::json();
+  };
+  EXPECT_EQ(rowOfCpu()["state"], "built in");
+  setenv("TESSERA_BACKENDS_DISABLE", "none, cpu", 1);
+  auto row = rowOfCpu();
+  unsetenv("TESSERA_BACKENDS_DISABLE");
+  EXPECT_EQ(row["state"], "refused");
+  EXPECT_EQ(row["code"], "TSRP-120");
+}
+
 TEST(Context, DestroyingTwiceIsAnError) {
   tsr_context_t c = nullptr;
   ASSERT_OK(tsrCreateContext(&c));

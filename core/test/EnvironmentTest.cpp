@@ -40,6 +40,8 @@ TEST(Environment, NearestName) {
   auto nearest = [&](std::string_view word) { return nearestName(word, std::begin(names), std::end(names)); };
   EXPECT_EQ(nearest("cpus"), "cpu");
   EXPECT_EQ(nearest("levlzero"), "levelzero");
+  EXPECT_EQ(nearest("cup"), "cpu");
+  EXPECT_EQ(nearest("rcom"), "rocm");
   EXPECT_EQ(nearest("cuda"), "");
   EXPECT_EQ(nearest(""), "");
 }

@@ -229,6 +229,23 @@ class Arguments(Cli):
         self.assertEqual(result.status, 1)
         self.assertIn("TESSERA_BACKEND=foo: there is no such backend", result.errors)
 
+    def test_plugins_in_the_environment(self):
+        self.environment["TESSERA_PROBE"] = "note"  # what a manifest promises does not make a null backend the best
+        result = self.call("backends")
+        self.assertEqual((result.status, result.errors), (0, ""))
+        self.assertRegex(result.output, r"(?m)^\* cpu ")
+        self.environment["TESSERA_BACKENDS_DISABLE"] = "cpu"
+        result = self.call("backends")
+        self.assertEqual(result.status, 1)
+        self.assertIn("TSRP-120", result.errors)
+        self.assertRegex(result.output, r"(?m)^  cpu +refused .* TSRP-120 TESSERA_BACKENDS_DISABLE names cpu")
+
+    def test_a_cache_size_that_is_none_is_a_warning(self):
+        self.environment["TESSERA_CACHE_SIZE"] = "1 GB"
+        result = self.run_saxpy()
+        self.assertEqual(result.status, 0, result.errors)
+        self.assertEqual(result.errors.count("tsr: warning: TESSERA_CACHE_SIZE is '1 GB', which is no size"), 1)
+
     def test_a_misspelt_variable_is_a_warning(self):
         self.environment["TESSERA_BAKEND"] = "cpu"
         result = self.run_saxpy()

@@ -116,6 +116,12 @@ constexpr CodeText toolCodes[] = {
      "That is a defect of Tessera, not of your program. The crash pack named in the message holds what is "
      "needed\n"
      "to reproduce it: source, options, IR snapshots as far as they got, metadata and log."},
+    {"W_PLUGIN", "a backend that looked usable is not",
+     "The plugin answered its probe, and yet no context can be made with it; the next best backend was "
+     "tried. The "
+     "message begins with the plugin's own code (TSRP-...). tsr backends --why NAME shows all there is to "
+     "know of it; "
+     "TESSERA_BACKENDS_DISABLE=NAME keeps it from being tried."},
     {"W_CACHE", "compiled code is not kept in the cache",
      "The message holds the reason: the directory cannot be written to, or the disk is full. The program "
      "runs; "
