@@ -1,5 +1,4 @@
 // The CPU backend: always there, in the process, one device.
-#include "core/BuildId.h"
 #include "plugins/cpu/runtime/Device.h"
 #include "plugins/cpu/runtime/MemoryPool.h"
 #include "plugins/cpu/runtime/Module.h"
@@ -70,13 +69,13 @@ public:
 } // namespace
 } // namespace cpu
 
-int32_t cpuPluginQuery(const tsr_host_info_t *, tsr_plugin_info_t *info) {
+int32_t cpuPluginQuery(const tsr_host_info_t *host, tsr_plugin_info_t *info) {
   tsr_plugin_info_t out{};
   out.abi_major = TSR_PLUGIN_ABI_MAJOR;
   out.built_minor = TSR_PLUGIN_ABI_MINOR;
   out.kinds = TSR_PLUGIN_BACKEND;
   out.name = "cpu";
-  out.version = TESSERA_VERSION;
+  out.version = host->version; // part of the library
   out.description = "the host's processor";
   out.features_required = out.features_optional = out.compiler_abi = "";
   out.probe = thunk::probeOf<cpu::CpuBackend>;

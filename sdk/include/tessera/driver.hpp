@@ -1,0 +1,35 @@
+// A vendor's driver library, found when it is needed: a plugin loads, and says what is missing, on a machine
+// without it.
+#pragma once
+#include <dlfcn.h>
+#include <initializer_list>
+#include <string>
+
+namespace tessera {
+
+/// Stays loaded once found: drivers do not like to leave.
+class Driver {
+public:
+  /// Tries the names in order ("libamdhip64.so.6", then ".5"), as the dynamic linker finds them.
+  explicit Driver(std::initializer_list<const char *> names) {
+    for (const char *name : names) {
+      if ((object_ = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))) return;
+      if (why_.empty()) why_ = std::string(name) + " is not installed or cannot be loaded: " + dlerror();
+    }
+  }
+  explicit operator bool() const { return object_ != nullptr; }
+  const std::string &why() const { return why_; }
+
+  /// False, with the name in why(), when the driver is too old to have it.
+  template <class F> bool find(F *&function, const char *name) {
+    function = object_ ? reinterpret_cast<F *>(dlsym(object_, name)) : nullptr;
+    if (!function && why_.empty()) why_ = std::string("the driver has no ") + name + ": it is too old";
+    return function;
+  }
+
+private:
+  void *object_ = nullptr;
+  std::string why_;
+};
+
+} // namespace tessera
