@@ -37,8 +37,18 @@ function(tessera_json_string_list out json key)
   set(${out} "${result}" PARENT_SCOPE)
 endfunction()
 
+# tessera_json_default(VARIABLE KEY VALUE): what plugin.json says itself stands.
+function(tessera_json_default variable key value)
+  string(JSON ignored ERROR_VARIABLE absent GET "${${variable}}" ${key})
+  if(absent)
+    string(JSON result SET "${${variable}}" ${key} "${value}")
+    set(${variable} "${result}" PARENT_SCOPE)
+  endif()
+endfunction()
+
 function(tessera_add_plugin target)
-  cmake_parse_arguments(P "" "MANIFEST" "SOURCES;LIBS" ${ARGN})
+  # UNCHECKED, for plugins that tests want broken: no check of the exports, no version script, no installation.
+  cmake_parse_arguments(P "UNCHECKED" "MANIFEST;OUTPUT_DIR" "SOURCES;LIBS" ${ARGN})
   if(P_UNPARSED_ARGUMENTS OR NOT P_MANIFEST OR NOT P_SOURCES)
     message(FATAL_ERROR "usage: tessera_add_plugin(TARGET MANIFEST plugin.json SOURCES a.cpp ... [LIBS x ...])")
   endif()
@@ -83,7 +93,7 @@ function(tessera_add_plugin target)
     message(FATAL_ERROR "${manifest}: \"kinds\" names none of backend, mapper, collective, numerics")
   endif()
 
-  # What the build knows better than the author.
+  # What the build knows and plugin.json need not say.
   string(REGEX MATCH "^(x86_64|aarch64)" arch "${CMAKE_SYSTEM_PROCESSOR}")
   set(sanitizer "")
   if("${TESSERA_SANITIZE}" MATCHES "address")
@@ -97,11 +107,11 @@ function(tessera_add_plugin target)
       set(abi_${CMAKE_MATCH_1} ${CMAKE_MATCH_2})
     endif()
   endforeach()
-  string(JSON json SET "${json}" abi_major ${abi_MAJOR})
-  string(JSON json SET "${json}" built_minor ${abi_MINOR})
-  string(JSON json SET "${json}" needs_minor ${needs_minor})
-  string(JSON json SET "${json}" triplet "\"${arch}-linux-gnu\"")
-  string(JSON json SET "${json}" sanitizer "\"${sanitizer}\"")
+  tessera_json_default(json abi_major ${abi_MAJOR})
+  tessera_json_default(json built_minor ${abi_MINOR})
+  tessera_json_default(json needs_minor ${needs_minor})
+  tessera_json_default(json triplet "\"${arch}-linux-gnu\"")
+  tessera_json_default(json sanitizer "\"${sanitizer}\"")
 
   set(work ${CMAKE_CURRENT_BINARY_DIR}/${target}-manifest)
   file(MAKE_DIRECTORY ${work})
@@ -142,11 +152,17 @@ __asm__(".pushsection .note.tessera, \"a\", %note\n"
   target_compile_features(${target} PRIVATE cxx_std_20)
   target_include_directories(${target} PRIVATE ${work})
   set(map ${TESSERA_PLUGIN_CMAKE_DIR}/plugin.map)
-  target_link_options(${target} PRIVATE -Wl,--version-script=${map} -Wl,--exclude-libs,ALL -Wl,-z,nodelete)
+  if(NOT P_OUTPUT_DIR)
+    set(P_OUTPUT_DIR ${TESSERA_PLUGIN_OUTPUT_DIR})
+  endif()
   set_target_properties(${target} PROPERTIES
     PREFIX "" OUTPUT_NAME libtessera-${prefix}${name} SUFFIX .so LINK_DEPENDS ${map}
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-    LIBRARY_OUTPUT_DIRECTORY ${TESSERA_PLUGIN_OUTPUT_DIR})
+    LIBRARY_OUTPUT_DIRECTORY ${P_OUTPUT_DIR})
+  if(P_UNCHECKED)
+    return()
+  endif()
+  target_link_options(${target} PRIVATE -Wl,--version-script=${map} -Wl,--exclude-libs,ALL -Wl,-z,nodelete)
   add_custom_command(TARGET ${target} POST_BUILD VERBATIM
     COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DPLUGIN=$<TARGET_FILE:${target}>
             -P ${TESSERA_PLUGIN_CMAKE_DIR}/CheckPluginExports.cmake)

@@ -1,0 +1,242 @@
+// Every way a plugin can be refused, each by its own code.
+#include "core/Backends.h"
+#include "core/plugin/Quarantine.h"
+#include "core/test/plugin/PluginFixture.h"
+#include <fstream>
+#include <tessera/tessera.h>
+
+using namespace tessera;
+using namespace tessera::test;
+using testing::HasSubstr;
+
+namespace {
+
+using Plugins = PluginTest;
+
+// First: the automatic choice is made once in a process.
+TEST_F(Plugins, AnEmptyDirectoryLeavesTheCpu) {
+  Selection selected;
+  std::string why;
+  EXPECT_EQ(selectBackend(nullptr, selected, why), TSR_SUCCESS) << why;
+  EXPECT_STREQ(selected.backend->name(), "cpu");
+}
+
+struct Refusal {
+  const char *name;
+  int code;
+  const char *text;
+};
+
+/// gtest's names of the cases.
+std::string caseName(const testing::TestParamInfo<Refusal> &info) {
+  std::string out = info.param.name;
+  for (char &c : out)
+    if (c == '-') c = '_';
+  return out;
+}
+
+class Loading : public PluginTest, public testing::WithParamInterface<Refusal> {};
+
+TEST_P(Loading, IsRefused) {
+  install(GetParam().name);
+  PluginError error = load(GetParam().name);
+  EXPECT_EQ(error.code, GetParam().code) << error.text;
+  EXPECT_THAT(error.text, HasSubstr(GetParam().text));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Explicit, Loading,
+    testing::Values(
+        Refusal{"noteless", refusal::kNoNote, "no manifest"},
+        Refusal{"major", refusal::kAbiMajor, "plugin ABI 2.0"},
+        Refusal{"newer", refusal::kAbiNewer, "needs plugin ABI 1.99"},
+        Refusal{"foreign", refusal::kArchitecture, "riscv64-linux-gnu"},
+        Refusal{"isa", refusal::kIsa, "hypervector9"}, Refusal{"hardware", refusal::kHardware, "vendor ffff"},
+        Refusal{"node", refusal::kDeviceNode, "/dev/no-such-device does not exist"},
+        Refusal{"driver", refusal::kDriver, "no_such_module is not loaded"},
+        Refusal{"sanitized", refusal::kSanitizer, "memory sanitizer"},
+        Refusal{"feature", refusal::kFeature, "time_travel@1"},
+        Refusal{"undefined", refusal::kLoad, "nobodyHasThisSymbol"},
+        Refusal{"mute", refusal::kNoExport, "tsrPluginQuery"},
+        Refusal{"extra", refusal::kExtraExport, "oneMoreExport"},
+        Refusal{"fails", refusal::kQuery, "status 10"}, Refusal{"writes", refusal::kQuery, "past the end"},
+        Refusal{"lies", refusal::kNoteLies, "version '1.2.3', its code says '9.9.9'"},
+        Refusal{"slotless", refusal::kSlot, "context_create"},
+        Refusal{"tableless", refusal::kSlot, "no table"}, Refusal{"interface", refusal::kInterface, "9.0"}),
+    caseName);
+
+class Probing : public Loading {};
+
+TEST_P(Probing, IsRefused) {
+  install(GetParam().name);
+  Candidate c = survey(GetParam().name);
+  EXPECT_EQ(c.error.code, GetParam().code) << c.error.text;
+  EXPECT_THAT(c.error.text, HasSubstr(GetParam().text));
+}
+
+INSTANTIATE_TEST_SUITE_P(Automatic, Probing,
+                         testing::Values(Refusal{"hangs", refusal::kProbeTimeout, "2 s"},
+                                         Refusal{"exits", refusal::kProbeExited, "instead of answering"},
+                                         Refusal{"crashes", refusal::kProbeCrashed, "signal"},
+                                         Refusal{"nodevice", refusal::kNoDevice,
+                                                 "the cable is not plugged in"},
+                                         Refusal{"boasts", refusal::kProbeFailed, "score of 1000000"},
+                                         Refusal{"undefined", refusal::kLoad, "nobodyHasThisSymbol"},
+                                         Refusal{"fails", refusal::kQuery, "query failed"}),
+                         caseName);
+
+TEST_F(Plugins, ASoundOneIsTaken) {
+  install("sound");
+  EXPECT_EQ(load("sound").code, 0);
+  Candidate c = survey("sound");
+  EXPECT_EQ(c.error.code, 0) << c.error.text;
+  EXPECT_TRUE(c.isLoaded);
+  ASSERT_TRUE(c.found);
+  EXPECT_EQ(c.found->score, 50);
+  EXPECT_GT(c.noteMicroseconds, 0);
+}
+
+TEST_F(Plugins, UnknownOptionalFeaturesAreIgnored) {
+  install("optional");
+  EXPECT_EQ(load("optional").code, 0);
+}
+
+TEST_F(Plugins, WhatAProbePrintsGoesNowhere) {
+  install("chatty");
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(survey("chatty").error.code, 0);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+}
+
+TEST_F(Plugins, AThrowingConstructorIsAStatus) {
+  install("throws");
+  Selection selected;
+  std::string why;
+  EXPECT_EQ(selectBackend("throws", selected, why), TSR_EDEVICE);
+  EXPECT_THAT(why, HasSubstr("TSRP-307"));
+  EXPECT_THAT(why, HasSubstr("no luck today"));
+}
+
+TEST_F(Plugins, ACrashIsQuarantinedUntilReset) {
+  std::string path = install("crashes").string();
+  EXPECT_EQ(survey("crashes").error.code, refusal::kProbeCrashed);
+  const std::string key = quarantineKey(path, "");
+  EXPECT_THAT(quarantined(key), HasSubstr("signal"));
+  // Another process asks: the same file elsewhere, so that this process has not probed it.
+  std::filesystem::rename(directory, root / "moved");
+  directory = root / "moved";
+  setenv("TESSERA_PLUGIN_PATH", directory.c_str(), 1);
+  EXPECT_EQ(survey("crashes").error.code, refusal::kQuarantined);
+  uint32_t count = 0;
+  EXPECT_EQ(tsrResetQuarantine(&count), TSR_SUCCESS);
+  EXPECT_EQ(count, 1u);
+  EXPECT_EQ(quarantined(key), "");
+}
+
+TEST_F(Plugins, AnotherBuildIsNotInQuarantine) {
+  std::string path = install("crashes").string();
+  const std::string before = quarantineKey(path, "550.1");
+  EXPECT_NE(before, quarantineKey(path, "550.2")); // another driver
+  std::ofstream(path, std::ios::app) << "x";
+  EXPECT_NE(before, quarantineKey(path, "550.1"));
+}
+
+TEST_F(Plugins, OneDeviceIsNotOfferedTwice) {
+  install("twin-a");
+  install("twin-b");
+  const auto report = loadReport(/*probe=*/true);
+  // The survey sees both; the choice among them is made by rank, in which the second has no device left.
+  EXPECT_EQ(survey("twin-a").error.code, 0);
+  size_t count = 0;
+  bool refused = false;
+  for (size_t i = 0;; ++i) {
+    const BackendRow *row = backendRow(i, count);
+    if (!row) break;
+    if (row->name == "twin-b") refused = row->reason.find("TSRP-206") != std::string::npos;
+  }
+  EXPECT_TRUE(refused);
+  EXPECT_THAT(report, HasSubstr("twin-a"));
+}
+
+TEST_F(Plugins, DisabledOnesAreNotLoaded) {
+  install("sound");
+  setenv("TESSERA_BACKENDS_DISABLE", "ptx,sound", 1);
+  EXPECT_EQ(load("sound").code, refusal::kDisabled);
+  EXPECT_EQ(survey("sound").error.code, refusal::kDisabled);
+  unsetenv("TESSERA_BACKENDS_DISABLE");
+}
+
+TEST_F(Plugins, TheFirstOfTwoWithOneNameIsTaken) {
+  install("sound");
+  std::filesystem::path second = root / "second";
+  std::filesystem::create_directory(second);
+  std::filesystem::permissions(second, std::filesystem::perms(0755));
+  std::filesystem::copy_file(pathOf("sound"), second / "libtessera-sound.so");
+  setenv("TESSERA_PLUGIN_PATH", (directory.string() + ":" + second.string()).c_str(), 1);
+  int duplicates = 0;
+  for (Candidate &c : surveyPlugins(TSR_PLUGIN_BACKEND, true))
+    if (c.name == "sound" && c.error.code == refusal::kDuplicate) ++duplicates;
+  EXPECT_EQ(duplicates, 1);
+}
+
+TEST_F(Plugins, TheFileNameIsTheManifests) {
+  install("sound");
+  std::filesystem::rename(pathOf("sound"), pathOf("other"));
+  EXPECT_EQ(load("other").code, refusal::kFileName);
+}
+
+TEST_F(Plugins, AWantedKindIsAsked) {
+  install("sound");
+  std::filesystem::rename(pathOf("sound"), directory / "libtessera-mapper-sound.so");
+  PluginError error;
+  std::string path;
+  EXPECT_EQ(loadPlugin(TSR_PLUGIN_MAPPER, "sound", error, path), nullptr);
+  EXPECT_EQ(error.code, refusal::kKind);
+}
+
+TEST_F(Plugins, WhatIsNotThereSaysWhereItWasLookedFor) {
+  PluginError error = load("nowhere");
+  EXPECT_EQ(error.code, refusal::kNotInstalled);
+  EXPECT_THAT(error.text, HasSubstr(directory.string()));
+}
+
+TEST_F(Plugins, AnExplicitChoiceTouchesNoOtherPlugin) {
+  install("sound");
+  install("crashes");
+  Selection selected;
+  std::string why;
+  EXPECT_EQ(selectBackend("sound", selected, why), TSR_SUCCESS) << why;
+  EXPECT_STREQ(selected.backend->name(), "sound");
+  EXPECT_FALSE(std::filesystem::exists(root / "cache" / "quarantine")); // the other was not probed
+}
+
+TEST_F(Plugins, TheProbeMayBeTrustedOrMadeHere) {
+  install("nodevice");
+  setenv("TESSERA_PROBE", "note", 1);
+  EXPECT_EQ(survey("nodevice").error.code, 0);
+  unsetenv("TESSERA_PROBE");
+}
+
+TEST_F(Plugins, TheProbeMayBeMadeInProcess) {
+  install("nodevice");
+  setenv("TESSERA_PROBE", "inproc", 1);
+  EXPECT_EQ(survey("nodevice").error.code, refusal::kNoDevice);
+  unsetenv("TESSERA_PROBE");
+}
+
+TEST_F(Plugins, TheReportSaysCodeReasonAndRemedy) {
+  install("newer");
+  const char *json = nullptr;
+  ASSERT_EQ(tsrGetLoadReport(TSR_REPORT_PROBE, &json), TSR_SUCCESS);
+  EXPECT_THAT(json, HasSubstr("TSRP-104"));
+  EXPECT_THAT(json, HasSubstr("upgrade libtessera1"));
+  EXPECT_THAT(json, HasSubstr("\"name\":\"cpu\""));
+}
+
+TEST(PluginErrors, RenderTheirParts) {
+  PluginError e{refusal::kAbiNewer, "needs more", "upgrade"};
+  EXPECT_EQ(e.render("/x/libtessera-a.so"), "TSRP-104 /x/libtessera-a.so: needs more / fix: upgrade");
+  EXPECT_EQ(e.render(""), "TSRP-104: needs more / fix: upgrade");
+}
+
+} // namespace

@@ -1,0 +1,86 @@
+// Hardware from a machine description of our own.
+#include "core/plugin/Match.h"
+#include "core/plugin/Known.h"
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace tessera;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Machine : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "tessera-machine-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    home = pattern;
+    root = {home / "sys", home};
+  }
+  void TearDown() override { fs::remove_all(home); }
+  void write(const fs::path &path, const std::string &text) {
+    fs::create_directories((home / path).parent_path());
+    std::ofstream(home / path) << text << "\n";
+  }
+  void device(const std::string &address, const std::string &vendor, const std::string &kind) {
+    write("sys/bus/pci/devices/" + address + "/vendor", vendor);
+    write("sys/bus/pci/devices/" + address + "/class", kind);
+  }
+  fs::path home;
+  MachineRoot root;
+};
+
+TEST_F(Machine, FindsGpusAmongPciDevices) {
+  EXPECT_TRUE(gpuVendors(root).empty());
+  device("0000:01:00.0", "0x10de", "0x030200");
+  device("0000:02:00.0", "0x1002", "0x120000");
+  device("0000:03:00.0", "0x8086", "0x020000"); // a network card
+  EXPECT_THAT(gpuVendors(root), testing::ElementsAre("1002", "10de"));
+}
+
+TEST_F(Machine, AVendorThatIsNotThereIsNamed) {
+  device("0000:01:00.0", "0x10de", "0x030000");
+  Manifest m;
+  m.pciVendors = {"10de"};
+  EXPECT_FALSE(matchHardware(m, root));
+  m.pciVendors = {"1002", "1022"};
+  PluginError e = matchHardware(m, root);
+  EXPECT_EQ(e.code, refusal::kHardware);
+  EXPECT_THAT(e.text, testing::HasSubstr("1002, 1022"));
+  EXPECT_THAT(e.text, testing::HasSubstr("vendors 10de"));
+}
+
+TEST_F(Machine, OneDeviceNodeIsEnough) {
+  Manifest m;
+  m.deviceNodes = {"/dev/a", "/dev/b"};
+  EXPECT_EQ(matchHardware(m, root).code, refusal::kDeviceNode);
+  write("dev/b", "");
+  EXPECT_FALSE(matchHardware(m, root));
+}
+
+TEST_F(Machine, TheDriverHasToBeNewEnough) {
+  Manifest m;
+  m.driverModule = "nvidia", m.minDriver = "525.60";
+  EXPECT_EQ(matchHardware(m, root).code, refusal::kDriver);
+  write("sys/module/nvidia/version", "470.239.06");
+  EXPECT_THAT(matchHardware(m, root).text, testing::HasSubstr("is 470.239.06; it needs 525.60"));
+  write("sys/module/nvidia/version", "550.54");
+  EXPECT_FALSE(matchHardware(m, root));
+}
+
+TEST(Versions, CompareAsNumbers) {
+  EXPECT_LT(compareVersions("9.1", "10.0"), 0);
+  EXPECT_EQ(compareVersions("1.0", "1"), 0);
+  EXPECT_GT(compareVersions("1.0.1", "1.0"), 0);
+}
+
+TEST(Hints, NameThePackageOfAGpuWithoutPlugin) {
+  EXPECT_TRUE(installHints({"cpu"}, {}).empty());
+  EXPECT_THAT(installHints({"cpu"}, {"10de"}),
+              testing::ElementsAre(testing::HasSubstr("install tessera-backend-ptx")));
+  EXPECT_TRUE(installHints({"cpu", "rocm"}, {"1002"}).empty());
+}
+
+} // namespace

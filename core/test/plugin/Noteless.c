@@ -1,0 +1,2 @@
+/* A shared object without a manifest. */
+int nothing(void) { return 0; }
