@@ -83,8 +83,13 @@ TEST(Backends, ListNamesAllFour) {
   EXPECT_EQ(tsrGetBackendInfo(0, &info), TSR_EINVAL);
 }
 
+/// The GPUs' plugins are disabled, so that the machine and what is installed on it make no difference.
 struct BackendVariable : testing::Test {
-  void TearDown() override { unsetenv("TESSERA_BACKEND"); }
+  void SetUp() override { setenv("TESSERA_BACKENDS_DISABLE", "ptx, rocm, levelzero", 1); }
+  void TearDown() override {
+    unsetenv("TESSERA_BACKEND");
+    unsetenv("TESSERA_BACKENDS_DISABLE");
+  }
   tsr_context_t context = nullptr;
 };
 
@@ -103,11 +108,11 @@ TEST_F(BackendVariable, ANameInCapitalsIsRecognised) {
       lastErrorHas("TESSERA_BACKEND=CPU: there is no such backend; available: cpu; did you mean cpu?"));
 }
 
-TEST_F(BackendVariable, KnownButReservedHasNoSubstitute) {
+TEST_F(BackendVariable, WhatCannotBeUsedHasNoSubstitute) {
   for (const char *name : {"ptx", "rocm", "levelzero", "level_zero"}) {
     setenv("TESSERA_BACKEND", name, 1);
     EXPECT_EQ(tsrCreateContext(&context), TSR_UNIMPLEMENTED);
-    EXPECT_TRUE(lastErrorHas("TSRP-401"));
+    EXPECT_TRUE(lastErrorHas("TSRP-120"));
   }
 }
 
@@ -138,7 +143,7 @@ TEST_F(BackendVariable, ACallBeatsTheEnvironment) {
   EXPECT_EQ(tsrSelectBackend("rocn"), TSR_ENOTFOUND);
   EXPECT_TRUE(lastErrorHas("backend 'rocn': there is no such backend; available: cpu; did you mean rocm?"));
   EXPECT_EQ(tsrSelectBackend("level_zero"), TSR_UNIMPLEMENTED);
-  EXPECT_TRUE(lastErrorHas("TSRP-401"));
+  EXPECT_TRUE(lastErrorHas("TSRP-120"));
   EXPECT_TRUE(selected(0)); // as before
   ASSERT_OK(tsrSelectBackend(nullptr));
   EXPECT_FALSE(selected(0));

@@ -10,6 +10,7 @@ import sys
 PROGRAM = r"""/* Made by abi_layout.py. */
 #include <stdio.h>
 #include <string.h>
+#include <tessera/plugin.h>
 #include <tessera/tessera.h>
 
 static char now[1 << 16], kept[1 << 16];
@@ -42,7 +43,7 @@ int main(int argc, char **argv) {
 def fields(body):
     """The names of a struct's fields, in order."""
     for declaration in body.split(";"):
-        declaration = declaration.strip()
+        declaration = re.sub(r"\[[^\]]*\]", "", declaration).strip()
         if not declaration:
             continue
         function = re.search(r"\(\*(\w+)\)\s*\(", declaration)
