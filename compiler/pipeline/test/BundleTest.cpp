@@ -102,7 +102,8 @@ TEST(CompiledBundle, NamesOfTheLinkerAreFree) {
                                     "    if i < n:\n        y[i] = 1.0\n");
     std::string why;
     ASSERT_EQ(bundle.images.size(), 1u) << name;
-    std::shared_ptr<void> code = cpu::loadSharedObject(bundle.images[0].data, why); // runs an _init there may be
+    std::shared_ptr<void> code =
+        cpu::loadSharedObject(bundle.images[0].data, why); // runs an _init there may be
     ASSERT_TRUE(code) << name << ": " << why;
     EXPECT_TRUE(cpu::findSymbol(code, name)) << name;
   }

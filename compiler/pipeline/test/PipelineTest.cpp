@@ -4,8 +4,8 @@
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "core/BuildId.h"
 #include "core/KernelMetadata.h"
-#include "plugins/cpu/runtime/SharedObject.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "plugins/cpu/runtime/SharedObject.h"
 #include <cmath>
 #include <filesystem>
 #include <fstream>

@@ -82,7 +82,7 @@ private:
   ProgramBuilder b_{kernel_};
   mlir::DictionaryAttr specialized_;
   std::vector<std::pair<std::string, std::string>> dims_; // text over the function's dims, name in the kernel
-  std::string missing_; // an expression that the dims do not give
+  std::string missing_;                                   // an expression that the dims do not give
   llvm::DenseMap<mlir::Value, int> params_;               // block argument -> parameter
   std::vector<int> results_;                              // result -> parameter
   std::vector<ExprPtr> starts_;                           // by axis of the space; null: 0

@@ -51,8 +51,8 @@ private:
   // Mma.cpp
   LogicalResult lowerMma(tile::MmaOp) override;
   mlir::func::FuncOp productFunction(Place a, Place b, Place c, tile::FragmentAttr, bool limited, bool fresh);
-  void emitProduct(const Place &a, const Place &b, const Place &c, tile::FragmentAttr, mlir::ValueRange limits,
-                   bool fresh);
+  void emitProduct(const Place &a, const Place &b, const Place &c, tile::FragmentAttr,
+                   mlir::ValueRange limits, bool fresh);
   void microKernel(const Place &a, const Place &b, const Place &c, Value row, Value column, int64_t rows,
                    llvm::ArrayRef<int64_t> groups, Value depth, int64_t unroll, bool fresh);
 

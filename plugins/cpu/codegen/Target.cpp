@@ -13,17 +13,16 @@ namespace tessera::cpu {
 namespace {
 
 /// Kernels come as vector loops over raw pointers, without calls: what is left is to fold addresses, keep in
-/// registers what loops carry, and vectorise loops over lanes. Loops of known length are not unrolled in full:
-/// a vector a turn outweighs the branch, and the code grew by half. O2 does no better and takes four times as
-/// long.
-constexpr llvm::StringLiteral kOptimizations =
-    "function("
-    "sroa,early-cse<memssa>,simplifycfg,"
-    "loop-mssa(loop-rotate,licm),"
-    "instcombine<no-verify-fixpoint>,"
-    "gvn," // loads of one place across statements
-    "loop-vectorize,"
-    "instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)";
+/// registers what loops carry, and vectorise loops over lanes. Loops of known length are not unrolled in
+/// full: a vector a turn outweighs the branch, and the code grew by half. O2 does no better and takes four
+/// times as long.
+constexpr llvm::StringLiteral kOptimizations = "function("
+                                               "sroa,early-cse<memssa>,simplifycfg,"
+                                               "loop-mssa(loop-rotate,licm),"
+                                               "instcombine<no-verify-fixpoint>,"
+                                               "gvn," // loads of one place across statements
+                                               "loop-vectorize,"
+                                               "instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)";
 
 void initializeOnce() {
   static std::once_flag once;
