@@ -103,8 +103,8 @@ uint32_t kindOf(std::string_view name) {
 
 PluginError parseManifest(std::string_view payload, Manifest &out) {
   // The verifier wants the buffer aligned as its largest scalar.
-  std::vector<uint64_t> aligned((payload.size() + 7) / 8);
-  std::memcpy(aligned.data(), payload.data(), payload.size());
+  std::vector<uint64_t> aligned(payload.size() / 8 + 1);
+  if (!payload.empty()) std::memcpy(aligned.data(), payload.data(), payload.size());
   auto *bytes = reinterpret_cast<const uint8_t *>(aligned.data());
   uint32_t claimed = 0;
   if (payload.size() >= sizeof claimed) std::memcpy(&claimed, bytes, sizeof claimed);

@@ -48,11 +48,11 @@ std::string lineOf(std::string_view source, uint32_t number) {
 
 tsr_status_t decideVariants(std::string_view source, CompileOptions &options,
                             std::vector<Diagnostic> &diags) {
-  const VariantChoice *asked = nullptr;
+  std::vector<VariantChoice> choices;
+  const VariantChoice *asked = nullptr; // one of them
   try {
     const std::shared_ptr<mapping::Host> host = mapping::current();
     if (!host) return TSR_SUCCESS;
-    std::vector<VariantChoice> choices;
     const size_t before = diags.size();
     if (cachedCompiler()->choices(source, options, choices, diags) != CompileStatus::Ok) {
       diags.resize(before); // compile() says it
