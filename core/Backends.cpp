@@ -14,10 +14,13 @@ namespace tessera {
 namespace {
 
 struct State {
-  std::mutex mutex;
-  std::map<std::string, std::unique_ptr<Backend>> created; // by name; never shrinks
-  std::map<std::string, int32_t> scores;                   // what a created one said itself
-  std::optional<std::pair<std::string, std::string>> best; // the automatic choice and why, made once
+  std::recursive_mutex mutex; // a plugin's create may call the library
+  // By name; shrinks only when the process ends.
+  std::map<std::string, std::unique_ptr<Backend>> created;
+  std::map<std::string, const Plugin *> plugins; // of those that came from files
+  bool isEnding = false;
+  std::map<std::string, int32_t> scores; // what a created one said itself
+  std::string best;                      // the automatic choice, made once; "" before
   std::deque<BackendRow> rows;
 };
 
@@ -35,11 +38,25 @@ tsr_status_t statusOf(const PluginError &e) {
   return isDevice ? TSR_EDEVICE : TSR_UNIMPLEMENTED;
 }
 
+/// When the process ends, before the plugins' shutdown: gives back every backend nobody has a context on.
+void destroyBackends() {
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  s.isEnding = true;
+  selectedByCall = nullptr;
+  for (auto &[name, plugin] : s.plugins)
+    if (plugin->objects == 0) s.created[name].reset();
+}
+
 /// Creates the backend of a plugin that is loaded; called with the lock held.
 Backend *create(const Plugin &plugin, PluginError &error) {
   State &s = state();
   std::unique_ptr<Backend> &slot = s.created[plugin.name];
   if (slot) return slot.get();
+  if (s.isEnding) {
+    error = {refusal::kCreate, "the process is ending", ""};
+    return nullptr;
+  }
   std::string why;
   tsr_probe_t found{};
   std::unique_ptr<Backend> backend = makePluginBackend(plugin, why);
@@ -52,6 +69,7 @@ Backend *create(const Plugin &plugin, PluginError &error) {
     error = {refusal::kNoDevice, "it found no device", ""};
   if (error) return nullptr;
   s.scores[plugin.name] = found.score;
+  if (!plugin.path.empty() && s.plugins.emplace(plugin.name, &plugin).second) std::atexit(destroyBackends);
   slot = std::move(backend);
   return slot.get();
 }
@@ -133,10 +151,7 @@ tsr_status_t findBest(Backend *&out, std::string &why) {
   State &s = state();
   {
     std::lock_guard lock(s.mutex);
-    if (s.best) {
-      out = s.created[s.best->first].get();
-      return TSR_SUCCESS;
-    }
+    if (out = s.best.empty() ? nullptr : s.created[s.best].get(); out) return TSR_SUCCESS;
   }
   for (const Candidate &c : ranked()) {
     if (c.error || (c.found && c.found->score == 0)) continue;
@@ -147,7 +162,7 @@ tsr_status_t findBest(Backend *&out, std::string &why) {
     std::lock_guard lock(s.mutex);
     if (s.scores[c.name] == 0)
       continue; // only for those who name it, whatever was believed before it was asked
-    s.best = {c.name, ""};
+    s.best = c.name;
     return TSR_SUCCESS;
   }
   return find("cpu", "backend 'cpu'", out, why);

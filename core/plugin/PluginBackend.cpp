@@ -165,13 +165,16 @@ bool hasEvents(const Api &api) {
 
 class PluginContext final : public DeviceContext {
 public:
-  PluginContext(const Api &api, const DeviceInfo &info, const tsr_allocator_t *allocator)
-      : api_(api), info_(info) {
+  PluginContext(const Plugin &plugin, const Api &api, const DeviceInfo &info,
+                const tsr_allocator_t *allocator)
+      : plugin_(plugin), api_(api), info_(info) {
+    ++plugin_.objects;
     if (allocator)
       allocator_ = {sizeof(tsr_be_allocator_t), allocator->user, allocator->alloc, allocator->free};
   }
   ~PluginContext() override {
     if (handle_) api_.context_destroy(handle_);
+    --plugin_.objects;
   }
   bool create(tsr_be_backend_t *backend, int device, std::string &why) {
     handle_ = make<tsr_be_context_t>(
@@ -265,6 +268,7 @@ private:
     return {owner, [](void *p) { delete static_cast<T *>(p); }};
   }
 
+  const Plugin &plugin_;
   const Api &api_;
   const DeviceInfo info_;
   tsr_be_allocator_t allocator_{};
@@ -319,7 +323,7 @@ public:
                                                std::string &why) override {
     const DeviceInfo *info = deviceInfo(device, why);
     if (!info) return nullptr;
-    auto context = std::make_unique<PluginContext>(api_, *info, allocator);
+    auto context = std::make_unique<PluginContext>(plugin_, api_, *info, allocator);
     return context->create(handle_, device, why) ? std::move(context) : nullptr;
   }
 

@@ -33,7 +33,7 @@ inline constexpr int kProbeCrashed = 201, kProbeTimeout = 202, kProbeExited = 20
 inline constexpr int kLoad = 301, kNoExport = 302, kExtraExport = 303, kQuery = 304, kNoteLies = 305,
                      kSlot = 306, kCreate = 307;
 // What was asked for.
-inline constexpr int kNotInstalled = 401, kUnknown = 402;
+inline constexpr int kNotInstalled = 401;
 } // namespace refusal
 
 } // namespace tessera

@@ -20,7 +20,7 @@ namespace tessera {
 struct Plugin {
   std::string name, version, path;         // path: "" when it is part of libtessera.so
   tsr_plugin_info_t info{};                // complete: what the plugin's writer did not know is zero
-  mutable std::atomic<int64_t> objects{0}; // alive; shutdown is not called while there are any
+  mutable std::atomic<int64_t> objects{0}; // contexts alive; shutdown is not called while there are any
 };
 
 /// What is known of a file in a plugin directory, or of a plugin inside libtessera.so.

@@ -23,6 +23,7 @@
 #define BOASTS 15     // its probe reports a nonsensical score
 #define ONE_DEVICE 16 // shares its device's PCI address with its twin
 #define NO_TABLE 17   // is a backend and has no table
+#define SAYS_BYE 18   // writes to stderr when it is destroyed and shut down
 
 namespace {
 using namespace tessera;
@@ -33,6 +34,9 @@ class Broken final : public Backend {
 public:
   Broken() {
     if (TSR_BROKEN == THROWS && !probing) throw std::runtime_error("no luck today");
+  }
+  ~Broken() override {
+    if (TSR_BROKEN == SAYS_BYE && !probing) (void)!write(2, "destroyed, ", 11);
   }
   tsr_status_t probe(tsr_probe_t &out, std::string &why) override {
     if (TSR_BROKEN == HANGS)
@@ -100,6 +104,7 @@ extern "C" __attribute__((visibility("default"))) int32_t tsrPluginQuery(
   out.features_optional = TSR_MANIFEST_FEATURES_OPTIONAL;
   out.compiler_abi = "";
   out.probe = probe;
+  if (TSR_BROKEN == SAYS_BYE) out.shutdown = [] { (void)!write(2, "shut down", 9); };
   out.backend = TSR_BROKEN == NO_TABLE ? nullptr : &api;
 #if TSR_BROKEN == UNDEFINED
   out.kinds += static_cast<uint32_t>(nobodyHasThisSymbol());

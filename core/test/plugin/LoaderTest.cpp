@@ -1,5 +1,6 @@
 // Every way a plugin can be refused, each by its own code.
 #include "core/Backends.h"
+#include "core/plugin/Probe.h"
 #include "core/plugin/Quarantine.h"
 #include "core/test/plugin/PluginFixture.h"
 #include <fstream>
@@ -108,6 +109,10 @@ TEST_F(Plugins, WhatAProbePrintsGoesNowhere) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
 }
 
+TEST_F(Plugins, WithoutTheProberThereIsNoProbe) {
+  EXPECT_EQ(probeApart("", install("sound").string()).error.code, refusal::kNoProber);
+}
+
 TEST_F(Plugins, AThrowingConstructorIsAStatus) {
   install("throws");
   Selection selected;
@@ -115,6 +120,16 @@ TEST_F(Plugins, AThrowingConstructorIsAStatus) {
   EXPECT_EQ(selectBackend("throws", selected, why), TSR_EDEVICE);
   EXPECT_THAT(why, HasSubstr("TSRP-307"));
   EXPECT_THAT(why, HasSubstr("no luck today"));
+}
+
+TEST_F(Plugins, AreDestroyedThenShutDownWhenTheProcessEnds) {
+  install("polite");
+  auto use = [] {
+    Selection selected;
+    std::string why;
+    std::exit(selectBackend("polite", selected, why) == TSR_SUCCESS ? 0 : 1);
+  };
+  EXPECT_EXIT(use(), testing::ExitedWithCode(0), "destroyed, shut down");
 }
 
 TEST_F(Plugins, ACrashIsQuarantinedUntilReset) {

@@ -67,6 +67,17 @@ TEST_F(Notes, AHugeNoteIsNotRead) {
   EXPECT_EQ(read(bytes).code, refusal::kNoteTooLarge);
 }
 
+TEST_F(Notes, TwoManifestsAreOneTooMany) {
+  std::string bytes = sound;
+  const Elf64_Phdr first = *notes(bytes);
+  Elf64_Ehdr head;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  auto *segments = reinterpret_cast<Elf64_Phdr *>(bytes.data() + head.e_phoff);
+  for (int i = 0; i < head.e_phnum; ++i)
+    if (segments[i].p_type == PT_GNU_STACK) segments[i] = first;
+  EXPECT_EQ(read(bytes).code, refusal::kNoteTwice);
+}
+
 TEST_F(Notes, OffsetsOutsideOfTheFileAreErrors) {
   for (uint64_t offset : {UINT64_MAX, uint64_t(INT64_MAX), uint64_t(1) << 40}) {
     std::string bytes = sound;

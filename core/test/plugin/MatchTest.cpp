@@ -1,6 +1,8 @@
 // Hardware from a machine description of our own.
 #include "core/plugin/Match.h"
 #include "core/plugin/Known.h"
+#include "core/plugin/Registry.h"
+#include <elf.h>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -68,6 +70,41 @@ TEST_F(Machine, TheDriverHasToBeNewEnough) {
   EXPECT_THAT(matchHardware(m, root).text, testing::HasSubstr("is 470.239.06; it needs 525.60"));
   write("sys/module/nvidia/version", "550.54");
   EXPECT_FALSE(matchHardware(m, root));
+}
+
+/// A file that fits this host.
+PluginFile fitting(const tsr_host_info_t &host) {
+  PluginFile file;
+  file.manifest.abiMajor = host.abi_major;
+  file.manifest.builtMinor = host.abi_minor;
+#if defined(__x86_64__)
+  file.machine = EM_X86_64, file.manifest.triplet = "x86_64-linux-gnu";
+#else
+  file.machine = EM_AARCH64, file.manifest.triplet = "aarch64-linux-gnu";
+#endif
+  return file;
+}
+
+TEST(Runtime, TakesWhatIsNewEnough) {
+  tsr_host_info_t host = pluginHost();
+  host.abi_minor = 7;
+  PluginFile file = fitting(host);
+  file.manifest.builtMinor = 3;
+  host.abi_floor = 3;
+  EXPECT_NE(matchRuntime(file, host).code, refusal::kAbiOlder);
+  host.abi_floor = 4;
+  PluginError e = matchRuntime(file, host);
+  EXPECT_EQ(e.code, refusal::kAbiOlder);
+  EXPECT_THAT(e.text, testing::HasSubstr("takes 1.4 and newer"));
+}
+
+TEST(Runtime, AnotherCompilersIrIsRefused) {
+  PluginFile file = fitting(pluginHost());
+  file.manifest.kinds = TSR_PLUGIN_CODEGEN;
+  file.manifest.compilerAbi = "another";
+  PluginError e = matchRuntime(file, pluginHost());
+  EXPECT_EQ(e.code, refusal::kCompilerAbi);
+  EXPECT_THAT(e.text, testing::HasSubstr("another"));
 }
 
 TEST(Versions, CompareAsNumbers) {

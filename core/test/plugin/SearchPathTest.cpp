@@ -60,6 +60,15 @@ TEST_F(Paths, RelativeEntriesAreRefused) {
   EXPECT_EQ(path.refused[0].second.code, refusal::kPathNotAbsolute);
 }
 
+TEST_F(Paths, WhatIsNoDirectoryCannotBeRead) {
+  std::vector<std::string> files;
+  EXPECT_EQ(listPlugins(install("sound").string(), files).code, refusal::kDirectoryUnreadable);
+}
+
+TEST_F(Paths, AFileThatHasGoneIsUnreadable) {
+  EXPECT_EQ(checkPermissions(directory.string(), pathOf("gone").string()).code, refusal::kUnreadable);
+}
+
 TEST_F(Paths, AnAbsentDirectoryIsEmpty) {
   std::vector<std::string> files;
   EXPECT_FALSE(listPlugins((root / "nothing").string(), files));

@@ -108,7 +108,8 @@ typedef struct tsr_plugin_info {
    * seconds, and may run again in the host. [required of backends] */
   int32_t (*probe)(tsr_probe_t *out, tsr_text_t *why);
   /* Ends every thread of the plugin and gives its driver back; called once, after every object is destroyed
-   * and before static destructors, by the thread that ends the process. May be NULL. */
+   * and before static destructors, by the thread that ends the process; not at all when the program has left
+   * objects of the plugin alive. May be NULL. */
   void (*shutdown)(void);
   const struct tsr_backend_api *backend; /* NULL unless the kind's bit is set */
   const struct tsr_mapper_api *mapper;
