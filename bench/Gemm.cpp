@@ -45,8 +45,9 @@ Table benchGemm(const Settings &settings) {
   const double peak = measureFmaPeak(settings.cores);
   table.title = fmt::format("f32 GEMM, {} core{}", settings.cores, settings.cores == 1 ? "" : "s");
   table.notes = {
-      fmt::format("Square, row-major, GF/s of the fastest call; FMA peak {:.0f} GF/s ({}).", peak * 1e-9,
-                  vectorExtension()),
+      fmt::format(
+          "Square, row-major, GF/s of the fastest call; FMA peak {:.0f} GF/s ({}); OpenBLAS's kernels: {}.",
+          peak * 1e-9, vectorExtension(), openblas_get_corename()),
       "Every contender's result is checked against double precision first; they take turns in three rounds."};
   table.columns = {"size", "tessera", "OpenBLAS", "oneDNN", "of peak", "vs best library"};
 

@@ -1,8 +1,9 @@
-// What a launch costs the host. Three figures per argument count:
-//   call        tsrLaunch of a grid without programs: argument checks, geometry and the queue, nothing to
-//   compute queued      tsrLaunch while the stream is busy with the launches before done        100 launches
-//   of one small program and the wait for them, for each replay      the same 100 as one graph round trip
-//   tsrLaunch of one small program and the wait for it
+// What a launch costs the host. Figures per argument count:
+//   call        tsrLaunch of a grid without programs: argument checks, geometry and the queue
+//   queued      tsrLaunch of one small program while the stream is busy with those before
+//   done        100 of those and the wait for them, for each
+//   replay      the same 100 as one graph
+//   round trip  tsrLaunch of one small program and the wait for it
 #include "bench/Benchmarks.h"
 #include "bench/Timing.h"
 #include "tools/host/Host.h"

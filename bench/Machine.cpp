@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <sched.h>
 #include <thread>
@@ -139,6 +140,24 @@ int usableCores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+const char *blasCoreType() {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return "SkylakeX";
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "Haswell" : nullptr;
+}
+
+std::string processorName() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string name = "an unnamed processor";
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) {
+      name = line.substr(std::min(line.size(), line.find(':') + 2));
+      break;
+    }
+  return name + ", " + std::to_string(usableCores()) + " cores";
 }
 
 const char *vectorExtension() { return fmaLoop() ? fmaLoop()->name : "SSE"; }

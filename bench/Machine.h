@@ -1,5 +1,6 @@
 // What this machine can do, measured: the denominators of every "percent of the limit".
 #pragma once
+#include <string>
 
 namespace tessera::bench {
 
@@ -16,6 +17,12 @@ int usableCores();
 
 /// "AVX-512", "AVX2" or "SSE": what measureFmaPeak uses.
 const char *vectorExtension();
+
+/// What OPENBLAS_CORETYPE calls the best of its kernels that this processor runs; null: leave it the choice.
+const char *blasCoreType();
+
+/// The processor's name as the system gives it, and its number of logical cores: "AMD EPYC 9B14, 2 cores".
+std::string processorName();
 
 /// Restricts the process, and every thread made from now on, to `count` cores. Call before any library makes
 /// threads.

@@ -59,9 +59,10 @@ Table benchTransformer(const Settings &settings) {
   table.title = fmt::format("Transformer block, {} core{}", settings.cores, settings.cores == 1 ? "" : "s");
   table.notes = {fmt::format("f32, batch x length x width; fastest call; FMA peak {:.0f} GF/s ({}).",
                              peak * 1e-9, vectorExtension()),
-                 "OpenBLAS and loops: cblas_sgemm for every product; norms, softmax and gelu (with the C "
-                 "library's exp and "
-                 "tanh) are plain loops, spread over the cores by rows.",
+                 fmt::format("OpenBLAS and loops: cblas_sgemm ({} kernels) for every product; norms, softmax "
+                             "and gelu (with the C library's exp and tanh) are plain loops, spread over the "
+                             "cores by rows.",
+                             openblas_get_corename()),
                  "Both results are checked against double precision first; they take turns in three rounds."};
   table.columns = {"shape", "tessera", "OpenBLAS and loops", "of peak", "times as fast"};
   openblas_set_num_threads(settings.cores);

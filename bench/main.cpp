@@ -57,6 +57,8 @@ std::vector<Table> runBound(const Benchmark &b, const Options &options, int core
     ::close(ends[1]);
     restrictToCores(cores);
     ::setenv("OMP_NUM_THREADS", number.c_str(), 1);
+    // OpenBLAS goes by the processor's model number and takes kernels of 2004 for one it does not know.
+    if (const char *core = blasCoreType()) ::setenv("OPENBLAS_CORETYPE", core, 0);
     std::vector<const char *> words = {"tessera-bench",
                                        "--worker",
                                        b.name,
@@ -96,7 +98,7 @@ void record(const std::string &name, const std::string &load, const std::vector<
   const std::time_t now = std::time(nullptr);
   std::strftime(day, sizeof day, "%Y-%m-%d", std::gmtime(&now));
   file << "# Measured: " << name << "\n\nWritten by `./dev bench " << name << " --record` on " << day
-       << ", at a load average of " << load << " before it began.\n";
+       << ", on " << processorName() << ", at a load average of " << load << " before it began.\n";
   for (const Table &t : tables)
     file << "\n" << t.markdown();
   if (!file.flush()) throw std::runtime_error(path + ": cannot be written");
