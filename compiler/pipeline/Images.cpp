@@ -20,7 +20,8 @@ bool makeCpuImage(const ImageTarget &target, std::vector<CodeUnit> units, std::v
   image.features = target.cpu.required;
   std::vector<std::string> objects, symbols;
   for (CodeUnit &unit : units) {
-    objects.push_back(std::move(unit.code));
+    for (std::string &object : unit.code)
+      objects.push_back(std::move(object));
     for (BundleEntry &entry : unit.entries) {
       if (entry.kind == EntryKind::Kernel) symbols.push_back(entry.name);
       image.entries.push_back(std::move(entry));
@@ -45,9 +46,16 @@ CompileStatus makeUnit(Compilation &c, CodeUnit &out) {
   if (auto status = c.entries(out.entries); status != CompileStatus::Ok) return status;
   std::string why;
   const gpu::GpuTarget *gpu = c.gpu();
-  bool done = gpu ? findVendor(gpu->kind)->emitObject(*c.image(), *gpu, out.code, why)
-                  : cpu::emitObject(*c.image(), c.target(), out.code, why);
+  bool done = gpu ? findVendor(gpu->kind)->emitObject(*c.image(), *gpu, out.code.emplace_back(), why)
+                  : cpu::emitObjects(c.image(), c.target(), out.code, why);
   return done ? CompileStatus::Ok : backendFailure(c, why);
+}
+
+CompileStatus emitObject(Compilation &c, std::string &bytes) {
+  CodeUnit unit;
+  if (auto status = makeUnit(c, unit); status != CompileStatus::Ok) return status;
+  std::string why;
+  return cpu::joinObjects(unit.code, bytes, why) ? CompileStatus::Ok : backendFailure(c, why);
 }
 
 bool makeImages(const ImageTarget &target, std::vector<CodeUnit> units, std::vector<BundleImage> &images,
@@ -57,7 +65,7 @@ bool makeImages(const ImageTarget &target, std::vector<CodeUnit> units, std::vec
     BundleImage image;
     image.target = target.name();
     image.format = formatOf(*target.gpu);
-    image.data = std::move(unit.code);
+    image.data = std::move(unit.code[0]);
     image.entries = std::move(unit.entries);
     images.push_back(std::move(image));
   }

@@ -7,7 +7,7 @@ namespace tessera {
 
 /// Machine code of one compilation, before what joins it to others.
 struct CodeUnit {
-  std::string code; // CPU: an ELF object; GPUs: what the driver loads
+  std::vector<std::string> code; // CPU: ELF objects; GPUs: what the driver loads, one
   std::vector<BundleEntry> entries;
 };
 
@@ -24,6 +24,9 @@ struct ImageTarget {
 
 /// Assembly text of a compilation that has reached Level::Target.
 [[nodiscard]] CompileStatus emitAssembly(Compilation &compilation, std::string &text);
+
+/// The machine code alone, in one file: what makeUnit gives, the CPU's objects joined.
+[[nodiscard]] CompileStatus emitObject(Compilation &compilation, std::string &bytes);
 
 /// Code and entries of a compilation that has reached Level::Target.
 [[nodiscard]] CompileStatus makeUnit(Compilation &compilation, CodeUnit &out);

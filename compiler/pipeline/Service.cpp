@@ -135,11 +135,8 @@ public:
       return CompileStatus::Ok;
     case Emit::Assembly:
       return emitAssembly(c, out);
-    case Emit::Object: {
-      auto status = makeUnit(c, unit);
-      out = std::move(unit.code);
-      return status;
-    }
+    case Emit::Object:
+      return emitObject(c, out);
     case Emit::Bundle:
       break;
     }

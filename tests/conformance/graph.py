@@ -119,6 +119,40 @@ def casts():
                                f"return ts.cast(x, ts.{target})", lambda x, t=target: g.cast(x, t), MATRICES[1:4])
 
 
+def widened():
+    """Casts to a wider type, which every group that reads them computes for itself: of rows, columns and batches that
+    broadcast, for reductions behind a product, for products, views and results, which need them as tensors."""
+    cast, wide = g.cast, lambda x: g.cast(x, "f32")
+    for dtype in ("bf16", "f16", "fp8_e4m3", "i8"):
+        row = {"x": (("B", "M", "N"), "f32", -2, 2), "r": (("N",), dtype), "c": (("M", 1), dtype), "b": (("B", 1, 1), dtype)}
+        yield function(f"graph/widened/broadcast/{dtype}", row,
+                       "r, c, b = ts.cast(r, ts.f32), ts.cast(c, ts.f32), ts.cast(b, ts.f32)\n"
+                       "return x * r + c, ts.sum(x * r, axis=-1), ts.max(x + c, axis=1) * r, (x - b) * b + r",
+                       lambda x, r, c, b: (g.binary("add", g.binary("mul", x, wide(r)), wide(c)),
+                                           g.reduce("sum", g.binary("mul", x, wide(r)), 2),
+                                           g.binary("mul", g.reduce("max", g.binary("add", x, wide(c)), 1), wide(r)),
+                                           g.binary("add", g.binary("mul", g.binary("sub", x, wide(b)), wide(b)), wide(r))), BLOCKS)
+    for dtype in ("bf16", "f16"):
+        mlp = {"x": (("M", "K"), dtype, -1, 1), "w": (("K", "N"), dtype, -1, 1), "gain": (("N",), dtype, 0.5, 2)}
+        yield function(f"graph/widened/norm/{dtype}", mlp, "y = ts.gemm(x, w)\nreturn y, ts.rms_norm(y, gain)",
+                       lambda x, w, gain: (lambda y: (y, g.rms_norm(y, gain)))(g.matmul(x, w)), PRODUCTS)
+        yield function(f"graph/widened/product/{dtype}", {"x": (("M", "K"), dtype, -1, 1), "w": (("K", "N"), "f32", -1, 1)},
+                       "y = ts.cast(x, ts.f32)\nreturn y @ w, y * 2.0, y.T, y",
+                       lambda x, w: (g.matmul(wide(x), w), g.binary("mul", wide(x), g.exact("f32", 2)), g.transposed(wide(x)), wide(x)),
+                       PRODUCTS)
+    yield function("graph/widened/twice", {"x": (("M", "N"), "bf16")}, "y = ts.cast(ts.cast(x, ts.f32), ts.f64)\nreturn ts.sum(y * y, axis=-1) + ts.sum(y, axis=-1)",
+                   lambda x: (lambda y: g.binary("add", g.reduce("sum", g.binary("mul", y, y), 1), g.reduce("sum", y, 1)))(cast(wide(x), "f64")),
+                   MATRICES)
+    yield function("graph/widened/mask", {"x": (("M", "N"), "f32"), "m": (("N",), "bool")},
+                   "return ts.sum(x * ts.cast(m, ts.f32), axis=-1), ts.sum(ts.cast(x > 0, ts.f32), axis=-1)",
+                   lambda x, m: (g.reduce("sum", g.binary("mul", x, wide(m)), 1),
+                                 g.reduce("sum", wide(g.binary("gt", x, g.exact("f32", 0))), 1)), MATRICES)
+    yield function("graph/widened/product_square", {"x": (("M", "K"), "f32", -1, 1), "w": (("K", "N"), "f32", -1, 1)},
+                   "y = x @ w\nreturn ts.mean(y * y, axis=-1), ts.sum(ts.abs(y), axis=0), ts.max(ts.abs(y))",
+                   lambda x, w: (lambda y: (g.reduce("mean", g.binary("mul", y, y), 1), g.reduce("sum", g.unary("abs", y), 0),
+                                            g.reduce("max", g.unary("abs", y))))(g.matmul(x, w)), PRODUCTS)
+
+
 # ---- reductions and normalisations ----
 
 def reductions():
@@ -400,6 +434,6 @@ def updates():
 
 
 def programs():
-    for family in (unaries, binaries, scalars_and_choices, casts, reductions, normalisations, products, fusions, attentions, losses, shapes,
+    for family in (unaries, binaries, scalars_and_choices, casts, widened, reductions, normalisations, products, fusions, attentions, losses, shapes,
                    tables, calls, updates):
         yield from family()

@@ -115,16 +115,32 @@ bool GroupSpace::align(Operation *op, const Axes &axes, std::string &why) const 
   return true;
 }
 
+/// Are the tensor's dims the space's last ones, or 1?
+bool GroupSpace::isTrailing(Tensor type) const {
+  if (type.getRank() > space_.getRank()) return false;
+  const int64_t first = space_.getRank() - type.getRank();
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (!type.isOne(d) && type.getDims()[d] != space_.getDims()[first + d]) return false;
+  return true;
+}
+
 bool GroupSpace::addElementwise(Operation *op, std::string &why) {
   Tensor type = resultType(op);
   Axes axes = identity(space_);
   if (type.getDims() != space_.getDims()) {
-    // Of the reduced shape: as the operand that has it. Nothing else fits.
+    // Of the reduced shape: as the operand that has it. Of inputs alone: where the space's last axes are, as
+    // whoever broadcasts it will look for it. Nothing else fits.
     Value like;
+    bool ofInputs = isa<graph::CastOp>(op) && isTrailing(type);
     for (Value operand : op->getOperands())
-      if (auto tensor = dyn_cast<Tensor>(operand.getType());
-          tensor && holds(operand) && tensor.getDims() == type.getDims())
-        like = operand;
+      if (auto tensor = dyn_cast<Tensor>(operand.getType()); tensor && holds(operand)) {
+        ofInputs = false;
+        if (tensor.getDims() == type.getDims()) like = operand;
+      }
+    if (ofInputs) {
+      axes_[op->getResult(0)] = alignRight(type, axes);
+      return true;
+    }
     if (!like) {
       llvm::raw_string_ostream(why) << "its shape " << type.getDims() << " is not the group's "
                                     << space_.getDims();

@@ -33,6 +33,7 @@ public:
 
 private:
   bool isUniform(mlir::Operation *op) const;
+  bool isTrailing(Tensor type) const;
   bool addFirst(mlir::Operation *op, std::string &why);
   bool addElementwise(mlir::Operation *op, std::string &why);
   bool addView(mlir::Operation *op, std::string &why);

@@ -9,7 +9,9 @@
 //
 // An operation joins the latest group that computes one of its operands, if that group's space has room for
 // it (GroupSpace) and everything else it reads is there by then. Each group so stands where its last input is
-// known.
+// known. What only reductions read stays with them and out of a product's epilogue, which would have to store
+// it. Casts to a wider type are computed where they are read, in each group anew: the narrow tensor is less
+// to load than the wide one is to store and load.
 #include "compiler/pipeline/Passes.h"
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/IR/Variants.h"
@@ -35,6 +37,7 @@ struct Node {
   GroupSpace space;
   SmallVector<Operation *> ops;
   bool isGroup = false;
+  llvm::SmallDenseMap<Operation *, Value> casts; // the group's own copies of casts
 };
 
 class GroupFormation {
@@ -47,8 +50,10 @@ public:
 
   LogicalResult run() {
     Block &body = function_.getBody().front();
-    for (Operation &op : body.without_terminator())
+    for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
       if (failed(place(&op))) return failure();
+    for (Operation *cast : casts_)
+      if (cast->use_empty()) cast->erase();
     b_.setInsertionPoint(body.getTerminator());
     for (Operation *op : uniforms_)
       op->moveBefore(body.getTerminator()); // where the groups that clone them follow
@@ -76,33 +81,127 @@ private:
     return true;
   }
 
+  static bool isTensorOp(Operation *op) {
+    return op->getNumResults() == 1 && isa<graph::TensorType>(op->getResult(0).getType()) &&
+           !isa<graph::ReshapeOp, graph::LaunchOp, GroupOp>(op);
+  }
+
+  /// The cast behind an operand, when it has no place yet.
+  graph::CastOp waitingCast(Value v) const {
+    auto cast = v.getDefiningOp<graph::CastOp>();
+    return cast && casts_.contains(cast) && !nodeOf_.contains(v) ? cast : graph::CastOp();
+  }
+
+  /// A cast to a wider type waits for those who read it.
+  bool placeCast(Operation *op) {
+    auto cast = dyn_cast<graph::CastOp>(op);
+    if (!cast || !fuses_ || op->use_empty() || waitingCast(cast.getInput())) return false;
+    auto input = dyn_cast<graph::TensorType>(cast.getInput().getType());
+    if (!input || input.getElementType().getIntOrFloatBitWidth() >=
+                      cast.getType().getElementType().getIntOrFloatBitWidth())
+      return false;
+    if (!llvm::all_of(op->getUsers(), isTensorOp)) return false;
+    casts_.insert(op);
+    return true;
+  }
+
   LogicalResult place(Operation *op) {
-    if (placeUniform(op)) return success();
-    bool isGroup = op->getNumResults() == 1 && isa<graph::TensorType>(op->getResult(0).getType()) &&
-                   !isa<graph::ReshapeOp, graph::LaunchOp, GroupOp>(op);
+    if (placeUniform(op) || placeCast(op)) return success();
+    const bool isGroup = isTensorOp(op);
     if (isGroup && fuses_ && join(op)) return success();
     Node node;
     node.isGroup = isGroup;
-    node.ops.push_back(op);
     std::string why;
-    if (isGroup && !node.space.add(op, why)) return op->emitOpError() << "has no schedule: " << why;
-    for (Value result : op->getResults())
-      nodeOf_[result] = nodes_.size();
-    nodes_.push_back(std::move(node));
+    bool waits = llvm::any_of(op->getOperands(), [&](Value v) { return bool(waitingCast(v)); });
+    if (waits && !add(node, op, why)) { // not here: they get a group of their own
+      for (Value operand : op->getOperands())
+        if (graph::CastOp cast = waitingCast(operand))
+          if (failed(begin(/*isGroup=*/true, cast))) return failure();
+      if (join(op)) return success();
+      waits = false;
+    }
+    if (!waits) return begin(isGroup, op);
+    finish(std::move(node));
     return success();
+  }
+
+  LogicalResult begin(bool isGroup, Operation *op) {
+    Node node;
+    node.isGroup = isGroup;
+    std::string why;
+    if (!node.isGroup)
+      node.ops.push_back(op);
+    else if (!add(node, op, why))
+      return op->emitOpError() << "has no schedule: " << why;
+    finish(std::move(node));
+    return success();
+  }
+
+  void finish(Node node) {
+    for (Operation *op : node.ops)
+      for (Value result : op->getResults())
+        nodeOf_[result] = nodes_.size();
+    nodes_.push_back(std::move(node));
+  }
+
+  /// Adds the operation to the group, behind copies of the casts it waits for. False changes nothing.
+  bool add(Node &node, Operation *op, std::string &why) {
+    GroupSpace space = node.space;
+    SmallVector<std::pair<OpOperand *, Value>> before;
+    SmallVector<std::pair<graph::CastOp, Operation *>> copies;
+    auto undo = [&] {
+      for (auto [operand, value] : before)
+        operand->set(value);
+      for (auto [cast, copy] : copies)
+        copy->erase();
+      return false;
+    };
+    for (OpOperand &operand : op->getOpOperands()) {
+      graph::CastOp cast = waitingCast(operand.get());
+      if (!cast) continue;
+      Value copy = node.casts.lookup(cast);
+      for (auto [other, made] : copies)
+        if (other == cast) copy = made->getResult(0);
+      if (!copy) {
+        Operation *made = OpBuilder(op).clone(*cast);
+        copies.emplace_back(cast, made);
+        copy = made->getResult(0);
+        if (!space.add(made, why)) return undo();
+      }
+      before.emplace_back(&operand, operand.get());
+      operand.set(copy);
+    }
+    if (!space.add(op, why)) return undo();
+    node.space = std::move(space);
+    for (auto [cast, copy] : copies) {
+      node.casts[cast] = copy->getResult(0);
+      node.ops.push_back(copy);
+    }
+    node.ops.push_back(op);
+    return true;
+  }
+
+  /// Do only reductions read it, which a group that cannot reduce would have to store it for?
+  static bool isForReductions(Operation *op) {
+    return !op->use_empty() && llvm::all_of(op->getUsers(), [](Operation *user) {
+      auto reduce = dyn_cast<graph::ReduceOp>(user);
+      return reduce && reduce.getAxes().size() == 1;
+    });
   }
 
   bool join(Operation *op) {
     std::optional<size_t> latest;
-    for (Value operand : op->getOperands())
+    for (Value operand : op->getOperands()) {
+      if (graph::CastOp cast = waitingCast(operand)) operand = cast.getInput();
       if (auto it = nodeOf_.find(operand); it != nodeOf_.end() && !isConstant(operand))
         latest = std::max(latest.value_or(0), it->second);
+    }
     if (!latest) return false;
     Node &node = nodes_[*latest];
     std::string why;
-    if (isLibraryCall(node) || !node.isGroup || node.ops.size() >= kMaxOperations || !node.space.add(op, why))
-      return false;
-    node.ops.push_back(op);
+    if (!node.isGroup || isLibraryCall(node) || node.ops.size() >= kMaxOperations) return false;
+    if (node.space.kind() == GroupKind::Matmul && isForReductions(op)) return false;
+    if (!add(node, op, why)) return false;
     nodeOf_[op->getResult(0)] = *latest;
     return true;
   }
@@ -212,6 +311,7 @@ private:
   std::vector<Node> nodes_; // in the order they will run
   DenseMap<Value, size_t> nodeOf_;
   llvm::SetVector<Operation *> uniforms_;
+  llvm::SetVector<Operation *> casts_; // to wider types
 };
 
 struct ScheduleFormGroups : impl::ScheduleFormGroupsBase<ScheduleFormGroups> {

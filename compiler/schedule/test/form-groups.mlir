@@ -55,3 +55,52 @@ graph.func @element(%x: !graph.tensor<["N"], f32>) -> !graph.tensor<[1], f32> {
   %0 = graph.slice %x starts ["K"] : (!graph.tensor<["N"], f32>) -> !graph.tensor<[1], f32>
   graph.return %0 : !graph.tensor<[1], f32>
 }
+
+// A cast to a wider type is computed where it is read: by both groups, each for itself, and of a row beside the whole.
+// CHECK-LABEL: graph.func @widened
+// CHECK: schedule.group map(%arg0, %arg1)
+// CHECK-COUNT-2: graph.cast
+// CHECK: schedule.yield
+// CHECK: schedule.group reduce(%arg0)
+// CHECK-COUNT-1: graph.cast
+// CHECK: schedule.yield
+// CHECK-NOT: graph.cast
+// CHECK: graph.return
+// NONE-LABEL: graph.func @widened
+// NONE-COUNT-4: schedule.group
+graph.func @widened(%x: !graph.tensor<["M", "N"], bf16>, %r: !graph.tensor<["N"], bf16>) -> (!mn, !graph.tensor<["M"], f32>) attributes {} {
+  %0 = graph.cast %x : (!graph.tensor<["M", "N"], bf16>) -> !mn
+  %1 = graph.cast %r : (!graph.tensor<["N"], bf16>) -> !graph.tensor<["N"], f32>
+  %2 = graph.binary mul %0, %1 : (!mn, !graph.tensor<["N"], f32>) -> !mn
+  %3 = graph.reduce max %0 axes [1] : (!mn) -> !graph.tensor<["M"], f32>
+  graph.return %2, %3 : !mn, !graph.tensor<["M"], f32>
+}
+
+// A product and the host need it as a tensor: it is stored.
+// CHECK-LABEL: graph.func @stored
+// CHECK: schedule.group map(%arg0)
+// CHECK: graph.cast
+// CHECK: schedule.group matmul
+// CHECK-NOT: graph.cast
+// CHECK: graph.return
+graph.func @stored(%x: !graph.tensor<["M", "K"], bf16>, %w: !graph.tensor<["K", "N"], f32>) -> !mn attributes {} {
+  %0 = graph.cast %x : (!graph.tensor<["M", "K"], bf16>) -> !graph.tensor<["M", "K"], f32>
+  %1 = graph.matmul %0, %w : (!graph.tensor<["M", "K"], f32>, !graph.tensor<["K", "N"], f32>) -> !mn
+  graph.return %1 : !mn
+}
+
+// What only a reduction reads is no epilogue.
+// CHECK-LABEL: graph.func @reduced
+// CHECK: schedule.group matmul
+// CHECK-NEXT: bb0
+// CHECK-NEXT: graph.matmul
+// CHECK-NEXT: schedule.yield
+// CHECK: schedule.group reduce
+// CHECK: graph.binary mul
+// CHECK: graph.reduce sum
+graph.func @reduced(%x: !graph.tensor<["M", "K"], f32>, %w: !graph.tensor<["K", "N"], f32>) -> !graph.tensor<["M"], f32> attributes {} {
+  %0 = graph.matmul %x, %w : (!graph.tensor<["M", "K"], f32>, !graph.tensor<["K", "N"], f32>) -> !mn
+  %1 = graph.binary mul %0, %0 : (!mn, !mn) -> !mn
+  %2 = graph.reduce sum %1 axes [1] : (!mn) -> !graph.tensor<["M"], f32>
+  graph.return %2 : !graph.tensor<["M"], f32>
+}

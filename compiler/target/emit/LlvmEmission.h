@@ -2,11 +2,13 @@
 // has in common.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/CodeGen.h"
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace llvm {
 class Module;
@@ -16,6 +18,7 @@ class TargetMachine;
 namespace tessera::emit {
 
 /// How LLVM names a target, and what its modules need besides.
+/// `prepare`, `mayCall` and `finish` may be called by several threads at once, for different modules.
 struct LlvmTarget {
   std::string triple, cpu, features;
   /// Sees the module before it is optimised: module flags, attributes of functions.
@@ -41,5 +44,10 @@ void optimise(llvm::Module &, llvm::TargetMachine &, llvm::StringRef passes);
 /// their translation to LLVM IR registered in its context, and LLVM's target must have been initialised.
 [[nodiscard]] bool emitFile(mlir::ModuleOp llvmDialect, const LlvmTarget &, llvm::CodeGenFileType,
                             std::string &bytes, std::string &why);
+
+/// The same in several object files, compiled by as many threads as there are cores. They are the same files
+/// on every machine, and have to be linked into one. `llvmDialect` is used up.
+[[nodiscard]] bool emitObjects(mlir::OwningOpRef<mlir::ModuleOp> llvmDialect, const LlvmTarget &,
+                               std::vector<std::string> &objects, std::string &why);
 
 } // namespace tessera::emit

@@ -1,13 +1,12 @@
-// Objects to one shared object, by LLD in this process.
+// Objects to one shared object, or to one object, by LLD in this process.
 #include "compiler/target/emit/Linker.h"
 #include "plugins/cpu/codegen/Target.h"
-#include "llvm/ADT/STLExtras.h"
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
-#include <memory>
 
 namespace tessera::cpu {
 namespace {
@@ -25,15 +24,26 @@ std::string exportsOnly(llvm::ArrayRef<std::string> symbols) {
   return script + "local: *; };";
 }
 
+/// Runs the linker with `words` and then the objects.
+bool linkObjects(llvm::ArrayRef<std::string> objects, std::vector<std::string> words, std::string &bytes,
+                 std::string &why) {
+  std::deque<emit::MemoryFile> inputs;
+  for (const std::string &object : objects) {
+    if (!inputs.emplace_back(object).good()) {
+      why = std::string("no memory file for the linker: ") + strerror(errno);
+      return false;
+    }
+    words.push_back(inputs.back().path());
+  }
+  return emit::link(words, bytes, why);
+}
+
 } // namespace
 
 bool linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string> symbols, std::string &bytes,
                 std::string &why) {
-  std::vector<std::unique_ptr<emit::MemoryFile>> inputs;
-  for (const std::string &object : objects)
-    inputs.push_back(std::make_unique<emit::MemoryFile>(object));
   emit::MemoryFile script(exportsOnly(symbols));
-  if (!script.good() || !llvm::all_of(inputs, [](auto &file) { return file->good(); })) {
+  if (!script.good()) {
     why = std::string("no memory file for the linker: ") + strerror(errno);
     return false;
   }
@@ -44,13 +54,19 @@ bool linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string>
         "--build-id=none", "--as-needed", "-init=.none", "-fini=.none"})
     words.push_back(word);
   words.push_back("--version-script=" + script.path());
-  for (auto &input : inputs)
-    words.push_back(input->path());
   // memset and memcpy may stand for loops, fma and fmaf for the instruction on processors without it.
   words.push_back(
       libraryOf(reinterpret_cast<const void *>(static_cast<double (*)(double, double, double)>(&::fma))));
   words.push_back(libraryOf(reinterpret_cast<const void *>(&::gnu_get_libc_version)));
-  return emit::link(words, bytes, why);
+  return linkObjects(objects, std::move(words), bytes, why);
+}
+
+bool joinObjects(llvm::ArrayRef<std::string> objects, std::string &object, std::string &why) {
+  if (objects.size() == 1) {
+    object = objects[0];
+    return true;
+  }
+  return linkObjects(objects, {"--relocatable"}, object, why);
 }
 
 } // namespace tessera::cpu

@@ -68,8 +68,8 @@ void storeSingleLanes(llvm::Module &module) {
       }
 }
 
-bool emitFile(mlir::ModuleOp module, const CpuTarget &target, llvm::CodeGenFileType type, std::string &out,
-              std::string &why) {
+/// Calls emit(LlvmTarget) for `target`.
+template <class Emit> bool emitFor(const CpuTarget &target, Emit emit) {
   initializeOnce();
   emit::LlvmTarget llvmTarget{target.triple, target.cpu, target.features};
   // The vector width the kernel was cut for, also where the optimiser vectorises loops over lanes.
@@ -87,7 +87,7 @@ bool emitFile(mlir::ModuleOp module, const CpuTarget &target, llvm::CodeGenFileT
   llvmTarget.effort = llvm::CodeGenOptLevel::Default;
   llvmTarget.finish = storeSingleLanes;
   llvmTarget.verify = false; // which takes longer than some passes
-  return emit::emitFile(module, llvmTarget, type, out, why);
+  return emit(llvmTarget);
 }
 
 } // namespace
@@ -142,11 +142,16 @@ bool parseTarget(llvm::StringRef text, CpuTarget &out, std::string &why) {
 }
 
 bool emitAssembly(mlir::ModuleOp module, const CpuTarget &target, std::string &text, std::string &why) {
-  return emitFile(module, target, llvm::CodeGenFileType::AssemblyFile, text, why);
+  return emitFor(target, [&](const emit::LlvmTarget &llvmTarget) {
+    return emit::emitFile(module, llvmTarget, llvm::CodeGenFileType::AssemblyFile, text, why);
+  });
 }
 
-bool emitObject(mlir::ModuleOp module, const CpuTarget &target, std::string &bytes, std::string &why) {
-  return emitFile(module, target, llvm::CodeGenFileType::ObjectFile, bytes, why);
+bool emitObjects(mlir::OwningOpRef<mlir::ModuleOp> module, const CpuTarget &target,
+                 std::vector<std::string> &objects, std::string &why) {
+  return emitFor(target, [&](const emit::LlvmTarget &llvmTarget) {
+    return emit::emitObjects(std::move(module), llvmTarget, objects, why);
+  });
 }
 
 } // namespace tessera::cpu

@@ -1,15 +1,11 @@
 // The CPU a kernel is compiled for, and the LLVM half of the way: LLVM dialect -> LLVM IR -> machine code.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
 #include <vector>
-
-namespace llvm {
-class TargetMachine;
-class MemoryBuffer;
-} // namespace llvm
 
 namespace tessera::cpu {
 
@@ -26,12 +22,14 @@ struct CpuTarget {
 /// ("skylake-avx512", "x86-64-v3", ...). Returns false and the reason for anything else.
 [[nodiscard]] bool parseTarget(llvm::StringRef text, CpuTarget &out, std::string &why);
 
-/// Optimises and compiles the module's functions.
-/// Each returns false with the reason; none throws. Thread-safe.
+/// Optimises and compiles the module's functions; a large module becomes several objects, which belong
+/// together. Each returns false with the reason; none throws. Thread-safe.
 [[nodiscard]] bool emitAssembly(mlir::ModuleOp llvmDialect, const CpuTarget &, std::string &text,
                                 std::string &why);
-[[nodiscard]] bool emitObject(mlir::ModuleOp llvmDialect, const CpuTarget &, std::string &bytes,
-                              std::string &why);
+[[nodiscard]] bool emitObjects(mlir::OwningOpRef<mlir::ModuleOp> llvmDialect, const CpuTarget &,
+                               std::vector<std::string> &objects, std::string &why);
+/// The objects of one module as one object.
+[[nodiscard]] bool joinObjects(llvm::ArrayRef<std::string> objects, std::string &object, std::string &why);
 
 /// Links objects into one shared object that exports `symbols` and needs nothing but the C library. Every
 /// symbol it refers to is there, else this fails. Thread-safe; links run one after another.

@@ -114,6 +114,26 @@ TEST(Codegen, AProductsShapeIsCompiledOnce) {
   EXPECT_EQ(calls, 3u);
 }
 
+TEST(Codegen, PartsOfAModuleAreOneObject) {
+  // Enough functions for several parts, which share the function of the product's shape.
+  std::string source = "import tessera as ts\n@ts.jit\ndef f(x: ts.Tensor[\"M\", 256, ts.f32], w: "
+                       "ts.Tensor[256, 256, ts.f32]) -> ts.Tensor[\"M\", 256, ts.f32]:\n";
+  for (const char *act : {"gelu", "tanh", "silu", "sigmoid"})
+    source += std::string("    x = ts.") + act + "(ts.softmax(x) @ w)\n";
+  source += "    return x\n";
+  CompilerService *service = tesseraCompilerService(TESSERA_BUILD_ID);
+  CompileOptions options;
+  options.targets = {"cpu:x86-64-v3"};
+  std::string object, again;
+  std::vector<Diagnostic> diags;
+  ASSERT_EQ(service->emit(source, options, Emit::Object, object, diags), CompileStatus::Ok)
+      << (diags.empty() ? "" : diags[0].message);
+  EXPECT_TRUE(object.starts_with("\177ELF"));
+  EXPECT_NE(object.find(".limits.f.g0"), std::string::npos) << "a shared function is named for the module";
+  ASSERT_EQ(service->emit(source, options, Emit::Object, again, diags), CompileStatus::Ok);
+  EXPECT_EQ(object, again) << "whatever thread was first";
+}
+
 TEST(Codegen, BaselineX86HasNoFmaInstructions) {
   std::string text = assembly(kGemm, "cpu:x86-64");
   EXPECT_EQ(text.find("vfmadd"), std::string::npos);
