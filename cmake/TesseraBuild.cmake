@@ -11,7 +11,11 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_BUILD_RPATH "$ORIGIN/../lib;$ORIGIN")
-set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+# What is installed finds itself wherever its prefix is moved; packages for the system's own directories need no such paths.
+option(TESSERA_RELOCATABLE "Give what is installed relative paths to its libraries" ON)
+if(TESSERA_RELOCATABLE)
+  set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+endif()
 
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # MLIR's implicit TypeIDs disagree between g++ and clang under hidden visibility.
