@@ -15,7 +15,8 @@ for entry in *; do
   [[ $entry == build || $entry == packaging ]] || ln -s "$PWD/$entry" "$tree/$entry"
 done
 cp -r packaging/debian "$tree/debian"
-find "$work" -maxdepth 1 -type f -delete
+find "$work" -maxdepth 1 -type f ! -name base.tar -delete
+rm -f "$tree"/obj-*/CMakeCache.txt # CMake would keep the flags of its first run
 
 # -nc: nothing to clean but debian/, which is new.
 (cd "$tree" && DEB_BUILD_OPTIONS="parallel=$jobs ${DEB_BUILD_OPTIONS:-}" dpkg-buildpackage -b -us -uc -nc)
