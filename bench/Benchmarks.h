@@ -17,5 +17,7 @@ Table benchCompile(const Settings &);
 Table benchCompileGrowth(const Settings &);
 Table benchTransformer(const Settings &);
 Table benchCollective(const Settings &);
+Table benchPluginCalls(const Settings &);
+Table benchPluginFinding(const Settings &);
 
 } // namespace tessera::bench

@@ -29,7 +29,8 @@ constexpr Benchmark benchmarks[] = {{"launch", {benchLaunch}, false},
                                     {"saxpy", {benchSaxpy}, true},
                                     {"compile", {benchCompile, benchCompileGrowth}, false},
                                     {"transformer", {benchTransformer}, true},
-                                    {"collective", {benchCollective}, false}};
+                                    {"collective", {benchCollective}, false},
+                                    {"plugin", {benchPluginCalls, benchPluginFinding}, false}};
 
 struct Options {
   std::vector<std::string> names;
@@ -128,7 +129,7 @@ int run(const Options &options) {
 }
 
 constexpr const char *usageText =
-    "usage: tessera-bench [launch|gemm|saxpy|compile|transformer|collective ...] [--full] [--record] "
+    "usage: tessera-bench [launch|gemm|saxpy|compile|transformer|collective|plugin ...] [--full] [--record] "
     "[--json]\n"
     "                     [--samples FOLDER]\n"
     "Without a name: launch and gemm.\n"
@@ -138,6 +139,7 @@ constexpr const char *usageText =
     "  compile    the samples by phase, programs that grow, and what the cache answers\n"
     "  transformer  an f32 transformer block beside OpenBLAS calls and loops\n"
     "  collective  all-reduce among two threads beside OpenMPI's among two processes\n"
+    "  plugin      a call through a plugin's table beside a virtual call; what finding plugins costs\n"
     "  --full     the large sizes too\n"
     "  --record   write docs/measurements/NAME.md\n"
     "  --json     all tables as one JSON object\n"
