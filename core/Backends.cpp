@@ -4,24 +4,25 @@
 #include "core/Log.h"
 #include "core/plugin/Known.h"
 #include "core/plugin/PluginBackend.h"
+#include "core/plugin/Registered.h"
 #include <algorithm>
 #include <cctype>
-#include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 
 namespace tessera {
 namespace {
 
 struct State {
   std::recursive_mutex mutex; // a plugin's create may call the library
-  // By name; shrinks only when the process ends.
-  std::map<std::string, std::unique_ptr<Backend>> created;
-  std::map<std::string, const Plugin *> plugins; // of those that came from files
+  // By name; shrinks only when the process ends or a plugin is unregistered.
+  std::map<std::string, BackendRef> created;
+  std::map<std::string, const Plugin *> plugins; // of those that are not part of the library
   bool isEnding = false;
   std::map<std::string, int32_t> scores; // what a created one said itself
   std::string best;                      // the automatic choice, made once; "" before
-  std::deque<BackendRow> rows;
+  std::set<std::string> texts;           // of rows
 };
 
 State &state() {
@@ -29,7 +30,27 @@ State &state() {
   return s;
 }
 
-std::atomic<Backend *> selectedByCall{nullptr};
+/// What tsrSelectBackend named. Asked for each context, also while a plugin is being created: it has a lock
+/// of its own.
+class SelectedByCall {
+public:
+  BackendRef get() {
+    std::lock_guard lock(mutex_);
+    return backend_;
+  }
+  void set(BackendRef backend) {
+    std::lock_guard lock(mutex_);
+    std::swap(backend_, backend);
+  }
+
+private:
+  std::mutex mutex_;
+  BackendRef backend_;
+};
+SelectedByCall &selectedByCall() {
+  static SelectedByCall &s = *new SelectedByCall;
+  return s;
+}
 
 tsr_status_t statusOf(const PluginError &e) {
   const bool isDevice = e.code == refusal::kHardware || e.code == refusal::kDeviceNode ||
@@ -43,23 +64,24 @@ void destroyBackends() {
   State &s = state();
   std::lock_guard lock(s.mutex);
   s.isEnding = true;
-  selectedByCall = nullptr;
+  selectedByCall().set(nullptr);
   for (auto &[name, plugin] : s.plugins)
     if (plugin->objects == 0) s.created[name].reset();
 }
 
 /// Creates the backend of a plugin that is loaded; called with the lock held.
-Backend *create(const Plugin &plugin, PluginError &error) {
+BackendRef create(const PluginRef &ref, PluginError &error) {
   State &s = state();
-  std::unique_ptr<Backend> &slot = s.created[plugin.name];
-  if (slot) return slot.get();
+  const Plugin &plugin = *ref;
+  BackendRef &slot = s.created[plugin.name];
+  if (slot) return slot;
   if (s.isEnding) {
     error = {refusal::kCreate, "the process is ending", ""};
     return nullptr;
   }
   std::string why;
   tsr_probe_t found{};
-  std::unique_ptr<Backend> backend = makePluginBackend(plugin, why);
+  BackendRef backend = makePluginBackend(ref, why);
   if (!backend)
     error = {refusal::kCreate, "it gave no backend: " + why, ""};
   else if (tsr_status_t status = backend->probe(found, why); status != TSR_SUCCESS)
@@ -69,25 +91,25 @@ Backend *create(const Plugin &plugin, PluginError &error) {
     error = {refusal::kNoDevice, "it found no device", ""};
   if (error) return nullptr;
   s.scores[plugin.name] = found.score;
-  if (!plugin.path.empty() && s.plugins.emplace(plugin.name, &plugin).second) std::atexit(destroyBackends);
-  slot = std::move(backend);
-  return slot.get();
+  if (plugin.origin != Origin::Library && s.plugins.emplace(plugin.name, &plugin).second)
+    std::atexit(destroyBackends);
+  return slot = std::move(backend);
 }
 
 /// `asked`: how the name was given, for the text.
-tsr_status_t find(std::string name, const std::string &asked, Backend *&out, std::string &why) {
+tsr_status_t find(std::string name, const std::string &asked, BackendRef &out, std::string &why) {
   State &s = state();
   LogLater later;
   std::lock_guard lock(s.mutex);
   name = canonicalBackend(name);
   if (auto it = s.created.find(name); it != s.created.end() && it->second) {
-    out = it->second.get();
+    out = it->second;
     return TSR_SUCCESS;
   }
   PluginError error;
   std::string path;
-  const Plugin *plugin = isPluginName(name) ? loadPlugin(TSR_PLUGIN_BACKEND, name, error, path) : nullptr;
-  if (plugin && (out = create(*plugin, error))) return TSR_SUCCESS;
+  PluginRef plugin = isPluginName(name) ? loadPlugin(TSR_PLUGIN_BACKEND, name, error, path) : nullptr;
+  if (plugin && (out = create(plugin, error))) return TSR_SUCCESS;
   if (plugin) path = plugin->path;
   if (error && error.code != refusal::kNotInstalled) {
     why = asked + ": " + error.render(path);
@@ -147,11 +169,11 @@ std::vector<Candidate> ranked() {
   return all;
 }
 
-tsr_status_t findBest(Backend *&out, std::string &why) {
+tsr_status_t findBest(BackendRef &out, std::string &why) {
   State &s = state();
   {
     std::lock_guard lock(s.mutex);
-    if (out = s.best.empty() ? nullptr : s.created[s.best].get(); out) return TSR_SUCCESS;
+    if (out = s.best.empty() ? nullptr : s.created[s.best]; out) return TSR_SUCCESS;
   }
   for (const Candidate &c : ranked()) {
     if (c.error || (c.found && c.found->score == 0)) continue;
@@ -175,8 +197,8 @@ tsr_status_t selectBackend(const char *requested, Selection &out, std::string &w
     out.reason = "the context's options";
     return find(requested, "backend '" + std::string(requested) + "'", out.backend, why);
   }
-  if (Backend *chosen = selectedByCall.load(std::memory_order_acquire)) {
-    out = {chosen, "tsrSelectBackend"};
+  if (BackendRef chosen = selectedByCall().get()) {
+    out = {std::move(chosen), "tsrSelectBackend"};
     return TSR_SUCCESS;
   }
   if (std::string name = environment("TESSERA_BACKEND"); !name.empty()) {
@@ -198,23 +220,27 @@ tsr_status_t selectDevice(const char *requested, int32_t device, Selection &out)
 }
 
 tsr_status_t setSelectedBackend(const char *name, std::string &why) {
-  Backend *backend = nullptr;
+  BackendRef backend;
   if (name)
     if (tsr_status_t status = find(name, "backend '" + std::string(name) + "'", backend, why)) return status;
-  selectedByCall.store(backend, std::memory_order_release);
+  selectedByCall().set(std::move(backend));
   return TSR_SUCCESS;
 }
 
-const BackendRow *backendRow(size_t index, size_t &count) {
+std::optional<BackendRow> backendRow(size_t index, size_t &count) {
+  struct Row {
+    std::string name, description, reason;
+    BackendRef backend;
+  };
   auto all = ranked();
-  std::vector<BackendRow> now;
+  std::vector<Row> now;
   for (const KnownBackend &known : knownBackends())
     now.push_back({known.name, known.devices,
                    "TSRP-401 not installed / fix: install " + std::string(known.package), nullptr});
   for (const Candidate &c : all) {
     if (c.name.empty()) continue;
-    auto it = std::find_if(now.begin(), now.end(), [&](const BackendRow &row) { return row.name == c.name; });
-    if (it == now.end()) it = now.insert(now.end(), BackendRow{c.name, "", "", nullptr});
+    auto it = std::find_if(now.begin(), now.end(), [&](const Row &row) { return row.name == c.name; });
+    if (it == now.end()) it = now.insert(now.end(), Row{c.name, "", "", nullptr});
     if (c.manifest) it->description = c.manifest->description;
     it->reason = c.error ? c.error.render("") : "";
     if (!c.error) {
@@ -222,17 +248,50 @@ const BackendRow *backendRow(size_t index, size_t &count) {
       if (find(c.name, c.name, it->backend, why) != TSR_SUCCESS) it->reason = why;
     }
   }
-  // What a caller has been given stays where it is; a row that says something new is a new object.
+  count = now.size();
+  if (index >= count) return std::nullopt;
   State &s = state();
   std::lock_guard lock(s.mutex);
-  count = now.size();
-  if (index >= count) return nullptr;
-  const BackendRow &wanted = now[index];
-  for (const BackendRow &row : s.rows)
-    if (row.name == wanted.name && row.reason == wanted.reason && row.backend == wanted.backend &&
-        row.description == wanted.description)
-      return &row;
-  return &s.rows.emplace_back(wanted);
+  auto text = [&](const std::string &t) { return s.texts.insert(t).first->c_str(); };
+  const Row &row = now[index];
+  return BackendRow{text(row.name), text(row.description), text(row.reason), row.backend};
+}
+
+tsr_status_t addPlugin(tsr_plugin_query_fn query, std::string &why) {
+  if (tsr_status_t status = registerPlugin(query, why)) return status;
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  s.best.clear();
+  return TSR_SUCCESS;
+}
+
+tsr_status_t removePlugin(const std::string &name, std::string &why) {
+  State &s = state();
+  LogLater later;
+  BackendRef backend; // destroyed without the lock: it is the plugin's code
+  {
+    std::lock_guard lock(s.mutex);
+    auto it = s.created.find(name);
+    const bool isCreated = it != s.created.end() && it->second && registeredPlugin(name);
+    const bool isSelected = isCreated && selectedByCall().get() == it->second;
+    // Contexts, and calls under way, share the backend; the backend, mappers and communicators the plugin.
+    if (tsr_status_t status = unregisterPlugin(name, isCreated ? 1 : 0, why); status || !isCreated) {
+      if (!status) s.best.clear();
+      return status;
+    }
+    if (it->second.use_count() > (isSelected ? 2 : 1)) {
+      why = "plugin " + name + " is in use: destroy its contexts, and wait for the calls of other threads";
+      return TSR_EINVAL;
+    }
+    if (isSelected) selectedByCall().set(nullptr);
+    backend = std::move(it->second);
+    s.created.erase(it);
+    s.plugins.erase(name);
+    s.scores.erase(name);
+    s.best.clear();
+  }
+  backend.reset();
+  return unregisterPlugin(name, 0, why);
 }
 
 } // namespace tessera

@@ -1,14 +1,19 @@
 // Which backends there are, and which one a context gets (decision D18).
 #pragma once
 #include "core/plugin/Registry.h"
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tessera/backend.hpp>
 
 namespace tessera {
 
+/// Who has one uses the backend; its plugin is not unregistered meanwhile.
+using BackendRef = std::shared_ptr<Backend>;
+
 struct Selection {
-  Backend *backend = nullptr;
+  BackendRef backend;
   const char *reason = ""; // what decided, for the log
 };
 
@@ -23,14 +28,20 @@ tsr_status_t selectDevice(const char *requested, int32_t device, Selection &out)
 /// From now on `name` stands before TESSERA_BACKEND; null: no longer. Changes nothing when it fails.
 tsr_status_t setSelectedBackend(const char *name, std::string &why);
 
-/// One line of the table of backends.
+/// One line of the table of backends. The texts stand for ever.
 struct BackendRow {
-  std::string name, description, reason; // reason: why it cannot be used, or ""
-  Backend *backend = nullptr;            // null: cannot be used
+  const char *name, *description, *reason; // reason: why it cannot be used, or ""
+  BackendRef backend;                      // null: cannot be used
 };
-/// The four Tessera knows, then every other that was found. Probes what has not been probed. The rows stand
-/// for ever; their number never shrinks.
-const BackendRow *backendRow(size_t index, size_t &count);
+/// The four Tessera knows, then every other that was found. Probes what has not been probed. nullopt past the
+/// last of the `count` rows, of which there are fewer only when a plugin was unregistered.
+std::optional<BackendRow> backendRow(size_t index, size_t &count);
+
+/// Takes in a plugin of the program's own; the automatic choice is made anew.
+tsr_status_t addPlugin(tsr_plugin_query_fn query, std::string &why);
+/// Destroys its backend, calls its shutdown and forgets it. TSR_ENOTFOUND: no such plugin was added;
+/// TSR_EINVAL: it is in use, and nothing happens. A selection of it by setSelectedBackend ends.
+tsr_status_t removePlugin(const std::string &name, std::string &why);
 
 /// The load report: what `tsr backends` shows, as JSON (docs/plugins.md). With `probe`, backends that have
 /// not been asked for their devices are.

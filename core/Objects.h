@@ -78,7 +78,7 @@ struct ModuleObject : Object<ModuleObject, tsr_module_t, HandleKind::Module> {
 };
 
 struct ContextObject : Object<ContextObject, tsr_context_t, HandleKind::Context> {
-  Backend *backend = nullptr;
+  std::shared_ptr<Backend> backend;
   tsr_allocator_t allocator{};           // all 0: the backend's own
   std::unique_ptr<DeviceContext> device; // destroyed last: the members below are made from it
   std::shared_ptr<StreamObject> defaultStream;
@@ -121,7 +121,7 @@ template <> inline ContextObject::Owned<GraphObject> &ContextObject::children() 
 
 /// One rank's end of a communicator. Of no context: its buffers are the host's.
 struct CommObject : Object<CommObject, tsr_comm_t, HandleKind::Comm> {
-  const Plugin *plugin = nullptr; // whose implementation it is
+  std::shared_ptr<const Plugin> plugin; // whose implementation it is
   const char *topology = "";
   std::unique_ptr<Communicator> end;
 };

@@ -3,7 +3,6 @@
 #include "core/api/Structs.h"
 #include "core/plugin/Registry.h"
 #include <bit>
-#include <map>
 
 using namespace tessera;
 
@@ -11,27 +10,12 @@ namespace {
 
 constexpr uint64_t kDefaultTimeoutNs = 30ull * 1000000000;
 
-struct Implementation {
-  const Plugin *plugin;
-  std::unique_ptr<TableCollective> collective;
-};
-
-/// The collectives of the plugin `name`, which stand for ever; null with `why`.
-Implementation *implementation(const std::string &name, std::string &why) {
-  static std::mutex &mutex = *new std::mutex;
-  static auto &known = *new std::map<std::string, Implementation, std::less<>>;
-  const Plugin *plugin = loadPlugin(TSR_PLUGIN_COLLECTIVE, name, why);
-  if (!plugin) {
+/// The plugin that has the collectives `name`; null with `why`.
+PluginRef implementation(const std::string &name, std::string &why) {
+  PluginRef plugin = loadPlugin(TSR_PLUGIN_COLLECTIVE, name, why);
+  if (!plugin)
     why = "implementation '" + name + "': " + why + "; built in: " + builtinNames(TSR_PLUGIN_COLLECTIVE);
-    return nullptr;
-  }
-  std::lock_guard lock(mutex);
-  Implementation &out = known[plugin->name];
-  if (!out.collective) {
-    out.collective = std::make_unique<TableCollective>(plugin->info.collective, &pluginHost());
-    out.plugin = plugin;
-  }
-  return &out;
+  return plugin;
 }
 
 /// An enumerator as a number, whatever a caller in C has put there.
@@ -67,17 +51,18 @@ tsr_status_t tsrCreateComm(const tsr_comm_options_t *options, tsr_comm_t *comm) 
     o.rank = o.size = -1;
     if (tsr_status_t status = readOptions(options, o)) return status;
     std::string why;
-    Implementation *from = implementation(o.implementation ? o.implementation : "inprocess", why);
+    PluginRef from = implementation(o.implementation ? o.implementation : "inprocess", why);
     if (!from) return fail(TSR_ENOTFOUND, why);
     auto object = std::make_unique<CommObject>();
     tsr_status_t status = TSR_EINTERNAL;
     const tsr_cl_options_t wanted = {sizeof wanted, o.id ? o.id : "", o.rank, o.size,
                                      o.timeout_ns ? o.timeout_ns : kDefaultTimeoutNs};
-    object->end = from->collective->create(wanted, status, why);
+    TableCollective collective(from->info.collective, &pluginHost());
+    object->end = collective.create(wanted, status, why);
     if (!object->end) return fail(status, why);
-    object->plugin = from->plugin;
-    ++from->plugin->objects;
-    object->topology = from->collective->topology();
+    ++from->objects;
+    object->plugin = std::move(from);
+    object->topology = collective.topology();
     *comm = object.release()->handle();
     return TSR_SUCCESS;
   });
@@ -88,7 +73,7 @@ tsr_status_t tsrDestroyComm(tsr_comm_t handle) {
     CommObject *comm;
     if (tsr_status_t status = resolve(handle, comm)) return status;
     comm->retire();
-    const Plugin *plugin = comm->plugin;
+    const PluginRef plugin = comm->plugin;
     delete comm;
     --plugin->objects;
     return TSR_SUCCESS;

@@ -37,19 +37,33 @@ tsr_status_t tsrSelectBackend(const char *name) {
 tsr_status_t tsrGetBackendInfo(size_t index, tsr_backend_info_t *info) {
   return guarded([&] {
     size_t count;
-    const BackendRow *row = backendRow(index, count);
+    auto row = backendRow(index, count);
     if (!row) return fail(TSR_ENOTFOUND, "there are " + std::to_string(count) + " backends");
     Selection selected;
     std::string why;
     bool any = selectBackend(nullptr, selected, why) == TSR_SUCCESS;
     tsr_backend_info_t out{};
-    out.name = row->name.c_str();
-    out.description = row->description.c_str();
-    out.reason = row->reason.c_str();
+    out.name = row->name;
+    out.description = row->description;
+    out.reason = row->reason;
     out.available = row->backend != nullptr;
     out.selected = row->backend && any && row->backend == selected.backend;
     out.device_count = row->backend ? row->backend->deviceCount() : 0;
     return writeInfo(out, info);
+  });
+}
+
+tsr_status_t tsrRegisterPlugin(int32_t (*query)(const tsr_host_info *, tsr_plugin_info *)) {
+  return guarded([&] {
+    if (tsr_status_t status = requireOut(reinterpret_cast<const void *>(query), "query")) return status;
+    return checked([&](std::string &why) { return addPlugin(query, why); });
+  });
+}
+
+tsr_status_t tsrUnregisterPlugin(const char *name) {
+  return guarded([&] {
+    if (tsr_status_t status = requireOut(name, "name")) return status;
+    return checked([&](std::string &why) { return removePlugin(name, why); });
   });
 }
 

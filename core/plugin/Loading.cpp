@@ -88,6 +88,8 @@ PluginError checkTable(const Table *table, uint32_t bit, uint32_t kinds, uint32_
   return {};
 }
 
+} // namespace
+
 PluginError checkTables(const tsr_plugin_info_t &info) {
   const uint32_t k = info.kinds;
   for (PluginError e :
@@ -118,9 +120,7 @@ PluginError checkTables(const tsr_plugin_info_t &info) {
   return {};
 }
 
-} // namespace
-
-bool queryPlugin(tsr_plugin_query_fn query, Plugin &out, PluginError &error) {
+bool askPlugin(tsr_plugin_query_fn query, Plugin &out, PluginError &error) {
   // Room behind the struct shows a plugin that writes past it.
   struct {
     tsr_plugin_info_t info;
@@ -149,6 +149,11 @@ bool queryPlugin(tsr_plugin_query_fn query, Plugin &out, PluginError &error) {
     if (!*s) *s = "";
   out.name = out.info.name;
   out.version = out.info.version;
+  return true;
+}
+
+bool queryPlugin(tsr_plugin_query_fn query, Plugin &out, PluginError &error) {
+  if (!askPlugin(query, out, error)) return false;
   error = checkTables(out.info);
   return !error;
 }

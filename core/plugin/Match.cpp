@@ -75,13 +75,7 @@ std::string join(const std::vector<std::string> &parts, const char *between) {
 
 } // namespace
 
-PluginError matchRuntime(const PluginFile &file, const tsr_host_info_t &host) {
-  const Manifest &m = file.manifest;
-  if (file.machine != kMachine || m.triplet != kTriplet)
-    return {refusal::kArchitecture,
-            "it is built for " + m.triplet + " (ELF machine " + std::to_string(file.machine) +
-                "), this process is " + kTriplet,
-            "install the package of this architecture"};
+PluginError matchContract(const Manifest &m, const tsr_host_info_t &host) {
   if (m.abiMajor != host.abi_major)
     return {refusal::kAbiMajor,
             "it is built for plugin ABI " + abi(m.abiMajor, m.builtMinor) + ", this runtime provides " +
@@ -107,6 +101,17 @@ PluginError matchRuntime(const PluginFile &file, const tsr_host_info_t &host) {
             "it exchanges IR with compiler " + (m.compilerAbi.empty() ? "(none named)" : m.compilerAbi) +
                 ", this runtime's is " + (*host.compiler_abi ? host.compiler_abi : "not installed"),
             "install both from one release"};
+  return {};
+}
+
+PluginError matchRuntime(const PluginFile &file, const tsr_host_info_t &host) {
+  const Manifest &m = file.manifest;
+  if (file.machine != kMachine || m.triplet != kTriplet)
+    return {refusal::kArchitecture,
+            "it is built for " + m.triplet + " (ELF machine " + std::to_string(file.machine) +
+                "), this process is " + kTriplet,
+            "install the package of this architecture"};
+  if (PluginError error = matchContract(m, host)) return error;
   if (m.sanitizer != kSanitizer)
     return {refusal::kSanitizer,
             "it is built with " + (m.sanitizer.empty() ? "no" : "the " + m.sanitizer) +

@@ -15,6 +15,9 @@ struct MachineRoot {
 /// system saves of the registers).
 PluginError matchRuntime(const PluginFile &file, const tsr_host_info_t &host);
 
+/// The part of it that any plugin must pass, wherever it came from: contract version, features, compiler.
+PluginError matchContract(const Manifest &manifest, const tsr_host_info_t &host);
+
 /// PCI vendors, device nodes, kernel driver.
 PluginError matchHardware(const Manifest &manifest, const MachineRoot &root = {});
 

@@ -158,7 +158,7 @@ private:
   tsr_be_stream_t *const handle_;
 };
 
-bool hasEvents(const Api &api) {
+bool hasEventSlots(const Api &api) {
   return api.event_create && api.event_destroy && api.event_query && api.event_synchronize &&
          api.event_timestamp && api.stream_record && api.stream_wait;
 }
@@ -185,6 +185,7 @@ public:
     return handle_;
   }
 
+  const Api &api() const { return api_; }
   const DeviceInfo &info() const override { return info_; }
   tsr_status_t alloc(size_t bytes, uint32_t flags, void **dptr, std::string &why) override {
     Text text;
@@ -217,7 +218,7 @@ public:
     return wrap<PluginStream>(stream, api_.stream_destroy, api_);
   }
   std::unique_ptr<DeviceEvent> createEvent(std::string &why) override {
-    if (!hasEvents(api_)) {
+    if (!hasEventSlots(api_)) {
       absent("events", why);
       return nullptr;
     }
@@ -277,7 +278,8 @@ private:
 
 class PluginBackend final : public Backend {
 public:
-  explicit PluginBackend(const Plugin &plugin) : plugin_(plugin), api_(thunk::copyIn(plugin.info.backend)) {}
+  explicit PluginBackend(PluginRef plugin)
+      : plugin_(std::move(plugin)), api_(thunk::copyIn(plugin_->info.backend)) {}
   ~PluginBackend() override {
     if (handle_) api_.destroy(handle_);
   }
@@ -287,13 +289,13 @@ public:
     return handle_;
   }
 
-  const char *name() const override { return plugin_.name.c_str(); }
-  const char *description() const override { return plugin_.info.description; }
+  const char *name() const override { return plugin_->name.c_str(); }
+  const char *description() const override { return plugin_->info.description; }
   tsr_status_t probe(tsr_probe_t &out, std::string &why) override {
-    if (!plugin_.info.probe) return absent("probe", why);
+    if (!plugin_->info.probe) return absent("probe", why);
     Text text;
     out.struct_size = sizeof out;
-    return result(plugin_.info.probe(&out, text), text, why);
+    return result(plugin_->info.probe(&out, text), text, why);
   }
   int deviceCount() const override {
     Text text;
@@ -323,12 +325,12 @@ public:
                                                std::string &why) override {
     const DeviceInfo *info = deviceInfo(device, why);
     if (!info) return nullptr;
-    auto context = std::make_unique<PluginContext>(plugin_, api_, *info, allocator);
+    auto context = std::make_unique<PluginContext>(*plugin_, api_, *info, allocator);
     return context->create(handle_, device, why) ? std::move(context) : nullptr;
   }
 
 private:
-  const Plugin &plugin_;
+  const PluginRef plugin_;
   const Api api_; // complete: slots the plugin does not know are null
   tsr_be_backend_t *handle_ = nullptr;
   std::mutex mutex_;
@@ -362,8 +364,12 @@ std::string missingSlots(const tsr_backend_api_t &api) {
   return out;
 }
 
-std::unique_ptr<Backend> makePluginBackend(const Plugin &plugin, std::string &why) {
-  auto backend = std::make_unique<PluginBackend>(plugin);
+bool hasEvents(const DeviceContext &context) {
+  return hasEventSlots(static_cast<const PluginContext &>(context).api()); // there are no others
+}
+
+std::unique_ptr<Backend> makePluginBackend(PluginRef plugin, std::string &why) {
+  auto backend = std::make_unique<PluginBackend>(std::move(plugin));
   return backend->create(why) ? std::move(backend) : nullptr;
 }
 

@@ -12,6 +12,9 @@ std::string missingSlots(const tsr_backend_api_t &api);
 
 /// Creates the backend of `plugin`, which serves TSR_PLUGIN_BACKEND. Null with `why` filled on failure.
 /// Destroying it calls the plugin's destroy.
-std::unique_ptr<Backend> makePluginBackend(const Plugin &plugin, std::string &why);
+std::unique_ptr<Backend> makePluginBackend(PluginRef plugin, std::string &why);
+
+/// Does the backend of this context have every slot that events need?
+bool hasEvents(const DeviceContext &context);
 
 } // namespace tessera

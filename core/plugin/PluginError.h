@@ -25,7 +25,7 @@ inline constexpr int kAbiMajor = 101, kFeature = 102, kCompilerAbi = 103, kAbiNe
                      kArchitecture = 110, kIsa = 111, kHardware = 113, kDeviceNode = 114, kSanitizer = 115,
                      kInterface = 116, kKind = 117, kDriver = 118;
 // Decisions of the user and of earlier runs.
-inline constexpr int kDisabled = 120, kQuarantined = 121, kDuplicate = 122;
+inline constexpr int kDisabled = 120, kQuarantined = 121, kDuplicate = 122, kNameTaken = 123;
 // The probe.
 inline constexpr int kProbeCrashed = 201, kProbeTimeout = 202, kProbeExited = 203, kNoDevice = 204,
                      kProbeFailed = 205, kSameDevice = 206, kNoProber = 207;

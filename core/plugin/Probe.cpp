@@ -78,6 +78,13 @@ pid_t start(const std::string &prober, const std::string &path, int answer, int 
   return error ? -1 : child;
 }
 
+/// What a plugin wrote need not end.
+void terminate(tsr_probe_t &found) {
+  found.driver[sizeof found.driver - 1] = 0;
+  for (auto &address : found.pci)
+    address[sizeof address - 1] = 0;
+}
+
 } // namespace
 
 std::string proberPath() {
@@ -98,6 +105,17 @@ PluginError judgeProbe(int32_t status, const tsr_probe_t &found, const std::stri
                 " devices and a score of " + std::to_string(found.score),
             "report it to the plugin's author: at least 1 device, a score of 0 to 1000"};
   return {};
+}
+
+ProbeResult probeHere(const tsr_plugin_info_t &info) {
+  ProbeResult out;
+  char text[1024] = "";
+  tsr_text_t why = {text, sizeof text, 0};
+  out.found.struct_size = sizeof out.found;
+  const int32_t status = info.probe(&out.found, &why);
+  terminate(out.found);
+  out.error = judgeProbe(status, out.found, std::string(text, strnlen(text, sizeof text)));
+  return out;
 }
 
 ProbeResult probeApart(const std::string &prober, const std::string &path) {
@@ -150,9 +168,7 @@ ProbeResult probeApart(const std::string &prober, const std::string &path) {
   } else {
     std::string text(answer.text, strnlen(answer.text, sizeof answer.text));
     out.found = answer.found;
-    out.found.driver[sizeof out.found.driver - 1] = 0;
-    for (auto &address : out.found.pci)
-      address[sizeof address - 1] = 0;
+    terminate(out.found);
     out.error = answer.failedStep ? PluginError{answer.failedStep, text, ""}
                                   : judgeProbe(answer.status, out.found, text);
   }

@@ -32,6 +32,9 @@ ProbeResult probeApart(const std::string &prober, const std::string &path);
 /// The prober beside libtessera.so, or "" when it is not installed.
 std::string proberPath();
 
+/// Asks a plugin that is in this process; it has a probe.
+ProbeResult probeHere(const tsr_plugin_info_t &info);
+
 /// A probe's outcome in words and numbers, whoever asked.
 PluginError judgeProbe(int32_t status, const tsr_probe_t &found, const std::string &text);
 

@@ -9,7 +9,9 @@
 #include "core/plugin/PluginLog.h"
 #include "core/plugin/Probe.h"
 #include "core/plugin/Quarantine.h"
+#include "core/plugin/Registered.h"
 #include "core/plugin/SearchPath.h"
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -28,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 struct State {
   std::recursive_mutex mutex; // a plugin's create may call the library
-  std::map<std::string, std::unique_ptr<Plugin>>
+  std::map<std::string, std::shared_ptr<Plugin>>
       loaded;                                // by path, or by name inside libtessera.so; never shrinks
   std::map<std::string, ProbeResult> probes; // by path
 };
@@ -91,15 +93,19 @@ bool isDisabled(const std::string &name) {
   return false;
 }
 
+PluginError wrongKind(uint32_t found, uint32_t wanted) {
+  return {refusal::kKind, "it is of kind " + kindList(found) + ", wanted is " + kindList(wanted), ""};
+}
+
 PluginError disabled(const std::string &name) {
   return {refusal::kDisabled, "TESSERA_BACKENDS_DISABLE names " + name, "take it out of that list"};
 }
 
-const Plugin *loadFile(Candidate &c) {
+PluginRef loadFile(Candidate &c) {
   State &s = state();
   if (auto it = s.loaded.find(c.path); it != s.loaded.end()) {
     c.isLoaded = true;
-    return it->second.get();
+    return it->second;
   }
   auto plugin = loadPluginFile(c.path, *c.manifest, c.error);
   pluginLog(c.path, c.error ? c.error.render("") : "loaded");
@@ -107,19 +113,20 @@ const Plugin *loadFile(Candidate &c) {
   c.isLoaded = true;
   // After the load: so it runs before the destructors of the plugin's own objects.
   std::atexit(shutDownPlugins);
-  return s.loaded.emplace(c.path, std::move(plugin)).first->second.get();
+  return s.loaded.emplace(c.path, std::move(plugin)).first->second;
 }
 
-const Plugin *builtin(const Builtin &row) {
+PluginRef builtin(const Builtin &row) {
   State &s = state();
   auto it = s.loaded.find(row.name);
   if (it == s.loaded.end()) {
-    auto plugin = std::make_unique<Plugin>();
+    auto plugin = std::make_shared<Plugin>();
+    plugin->origin = Origin::Library;
     PluginError error;
     if (!queryPlugin(row.query, *plugin, error)) return nullptr;
     it = s.loaded.emplace(row.name, std::move(plugin)).first;
   }
-  return it->second.get();
+  return it->second;
 }
 
 /// Stage 5, once per file and process.
@@ -134,15 +141,10 @@ void probe(Candidate &c) {
       result.found.device_count = 1;
       result.found.score = 200;
     } else if (how == "inproc") {
-      if (const Plugin *plugin = loadFile(c)) {
-        char text[1024] = "";
-        tsr_text_t why = {text, sizeof text, 0};
-        result.found.struct_size = sizeof result.found;
-        int32_t status = plugin->info.probe(&result.found, &why);
-        result.error = judgeProbe(status, result.found, text);
-      } else {
+      if (PluginRef plugin = loadFile(c))
+        result = probeHere(plugin->info);
+      else
         result.error = c.error;
-      }
     } else {
       std::string key = quarantineKey(c.path, moduleVersion(c.manifest->driverModule));
       if (std::string why = quarantined(key); !why.empty()) {
@@ -162,29 +164,18 @@ void probe(Candidate &c) {
     c.found = it->second.found;
 }
 
-Manifest manifestOf(const Plugin &plugin) {
-  Manifest m;
-  m.name = plugin.name, m.version = plugin.version, m.description = plugin.info.description;
-  m.kinds = plugin.info.kinds;
-  m.abiMajor = plugin.info.abi_major, m.builtMinor = plugin.info.built_minor,
-  m.needsMinor = plugin.info.needs_minor;
-  return m;
-}
-
-Candidate ofBuiltin(const Plugin &plugin, bool withProbe) {
+/// A plugin that is in the process anyway. Its probe runs here, each time.
+Candidate inProcess(const Plugin &plugin, bool withProbe) {
   Candidate c;
   c.name = plugin.name;
-  c.manifest = manifestOf(plugin);
+  c.origin = plugin.origin;
+  c.manifest = manifestOf(plugin.info);
   c.isLoaded = true;
   if ((plugin.info.kinds & TSR_PLUGIN_BACKEND) && isDisabled(c.name))
     c.error = disabled(c.name);
-  else if (withProbe && plugin.info.probe) {
-    tsr_probe_t found{};
-    found.struct_size = sizeof found;
-    char text[256] = "";
-    tsr_text_t why = {text, sizeof text, 0};
-    int32_t status = plugin.info.probe(&found, &why);
-    if (!(c.error = judgeProbe(status, found, text))) c.found = found;
+  else if (withProbe && (plugin.info.kinds & TSR_PLUGIN_BACKEND)) {
+    ProbeResult result = probeHere(plugin.info);
+    if (!(c.error = result.error)) c.found = result.found;
   }
   return c;
 }
@@ -212,7 +203,7 @@ const tsr_host_info_t &pluginHost() {
   return host;
 }
 
-const Plugin *loadPlugin(uint32_t kind, std::string_view nameView, PluginError &error, std::string &path) {
+PluginRef loadPlugin(uint32_t kind, std::string_view nameView, PluginError &error, std::string &path) {
   State &s = state();
   LogLater later;
   std::lock_guard lock(s.mutex);
@@ -225,7 +216,12 @@ const Plugin *loadPlugin(uint32_t kind, std::string_view nameView, PluginError &
   }
   for (const Builtin &row : builtinPlugins())
     if (name == row.name)
-      if (const Plugin *plugin = builtin(row); plugin && (plugin->info.kinds & kind)) return plugin;
+      if (PluginRef plugin = builtin(row); plugin && (plugin->info.kinds & kind)) return plugin;
+  if (PluginRef plugin = registeredPlugin(name)) {
+    if (plugin->info.kinds & kind) return plugin;
+    error = wrongKind(plugin->info.kinds, kind);
+    return nullptr;
+  }
   if (!isPluginName(name)) { // a path would be one that nobody has checked
     error = {refusal::kNotInstalled, "'" + name + "' is no plugin's name: 1 to 64 of a-z, 0-9, - and _", ""};
     return nullptr;
@@ -235,10 +231,8 @@ const Plugin *loadPlugin(uint32_t kind, std::string_view nameView, PluginError &
     path = directory + "/" + fileNameOf(kind, name);
     if (access(path.c_str(), F_OK) != 0) continue;
     Candidate c = examine(directory, path);
-    if (!c.error && !(c.kinds() & kind))
-      c.error = {refusal::kKind, "it is of kind " + kindList(c.kinds()) + ", wanted is " + kindList(kind),
-                 ""};
-    const Plugin *plugin = c.error ? nullptr : loadFile(c);
+    if (!c.error && !(c.kinds() & kind)) c.error = wrongKind(c.kinds(), kind);
+    PluginRef plugin = c.error ? nullptr : loadFile(c);
     if (!plugin) error = c.error;
     return plugin;
   }
@@ -253,12 +247,23 @@ const Plugin *loadPlugin(uint32_t kind, std::string_view nameView, PluginError &
   return nullptr;
 }
 
-const Plugin *loadPlugin(uint32_t kind, std::string_view name, std::string &why) {
+PluginRef loadPlugin(uint32_t kind, std::string_view name, std::string &why) {
   PluginError error;
   std::string path;
-  const Plugin *plugin = loadPlugin(kind, name, error, path);
+  PluginRef plugin = loadPlugin(kind, name, error, path);
   if (!plugin) why = error.render(path);
   return plugin;
+}
+
+bool isPluginLoaded(std::string_view name) {
+  for (const Builtin &row : builtinPlugins())
+    if (name == row.name) return true;
+  State &s = state();
+  LogLater later;
+  std::lock_guard lock(s.mutex);
+  for (auto &[path, plugin] : s.loaded)
+    if (name == plugin->name) return true;
+  return false;
 }
 
 std::vector<Candidate> surveyPlugins(uint32_t kinds, bool withProbe) {
@@ -267,8 +272,11 @@ std::vector<Candidate> surveyPlugins(uint32_t kinds, bool withProbe) {
   std::lock_guard lock(s.mutex);
   std::vector<Candidate> out;
   for (const Builtin &row : builtinPlugins())
-    if (const Plugin *plugin = builtin(row); plugin && (plugin->info.kinds & kinds))
-      out.push_back(ofBuiltin(*plugin, withProbe));
+    if (PluginRef plugin = builtin(row); plugin && (plugin->info.kinds & kinds))
+      out.push_back(inProcess(*plugin, withProbe));
+  const std::vector<PluginRef> ofProgram = registeredPlugins();
+  for (const PluginRef &plugin : ofProgram)
+    if (plugin->info.kinds & kinds) out.push_back(inProcess(*plugin, withProbe));
   std::map<std::string, std::string> seen; // file name -> the path that has it
   SearchPath search = searchPath();
   for (auto &[path, error] : search.refused) {
@@ -290,6 +298,9 @@ std::vector<Candidate> surveyPlugins(uint32_t kinds, bool withProbe) {
       if (!isNew)
         c.error = {refusal::kDuplicate,
                    "a plugin of that name stands earlier in the search path: " + first->second, ""};
+      else if (!c.error && std::any_of(ofProgram.begin(), ofProgram.end(),
+                                       [&](const PluginRef &plugin) { return plugin->name == c.name; }))
+        c.error = {refusal::kDuplicate, "the program has registered a plugin of that name", ""};
       else if (!c.error && (c.kinds() & TSR_PLUGIN_BACKEND) && isDisabled(c.name))
         c.error = disabled(c.name);
       c.isLoaded = s.loaded.count(path) != 0;
@@ -307,7 +318,7 @@ std::string builtinNames(uint32_t kind) {
   std::lock_guard lock(s.mutex);
   std::string out;
   for (const Builtin &row : builtinPlugins())
-    if (const Plugin *plugin = builtin(row); plugin && (plugin->info.kinds & kind))
+    if (PluginRef plugin = builtin(row); plugin && (plugin->info.kinds & kind))
       out += (out.empty() ? "" : ", ") + plugin->name;
   return out;
 }

@@ -1,4 +1,5 @@
-// The plugins this process has: those inside libtessera.so, and those loaded from the plugin directories.
+// The plugins this process has: those inside libtessera.so, those the program registered (Registered.h), and
+// those loaded from the plugin directories.
 //
 // A plugin goes through seven stages, each of which may refuse it with its own code (PluginError.h): its
 // directory is listed, its file's owner and mode are checked, its note is read, the note is matched with this
@@ -16,16 +17,24 @@
 
 namespace tessera {
 
-/// One plugin that is loaded, checked and here to stay.
+enum class Origin : uint8_t { Library, Program, File }; // libtessera.so, tsrRegisterPlugin, a directory
+
+/// One plugin that is loaded and checked.
 struct Plugin {
-  std::string name, version, path;         // path: "" when it is part of libtessera.so
+  std::string name, version, path; // path: "" unless it came from a file
+  Origin origin = Origin::File;
   tsr_plugin_info_t info{};                // complete: what the plugin's writer did not know is zero
   mutable std::atomic<int64_t> objects{0}; // contexts alive; shutdown is not called while there are any
 };
 
-/// What is known of a file in a plugin directory, or of a plugin inside libtessera.so.
+/// Who has one uses the plugin, which is not unregistered meanwhile. All but those the program registered are
+/// here to stay.
+using PluginRef = std::shared_ptr<const Plugin>;
+
+/// What is known of a file in a plugin directory, or of a plugin that is in the process anyway.
 struct Candidate {
-  std::string name, path;           // path: "" inside libtessera.so
+  std::string name, path; // path: "" unless it is a file
+  Origin origin = Origin::File;
   std::optional<Manifest> manifest; // once the note has been read
   PluginError error;                // why it cannot be used
   bool isLoaded = false;
@@ -39,13 +48,16 @@ const tsr_host_info_t &pluginHost();
 
 /// The plugin of that name which serves `kind` (one TSR_PLUGIN_* bit), loaded if it must be; opens no file of
 /// any other. Null with `error` and `path` filled. Thread-safe.
-const Plugin *loadPlugin(uint32_t kind, std::string_view name, PluginError &error, std::string &path);
+PluginRef loadPlugin(uint32_t kind, std::string_view name, PluginError &error, std::string &path);
 /// The same with the error as a text.
-const Plugin *loadPlugin(uint32_t kind, std::string_view name, std::string &why);
+PluginRef loadPlugin(uint32_t kind, std::string_view name, std::string &why);
+
+/// Is one of that name inside libtessera.so, or loaded from a file?
+bool isPluginLoaded(std::string_view name);
 
 /// Every plugin there is of `kinds`, examined up to its note and match and, with `probe`, its devices; those
-/// inside libtessera.so first, then by directory and name. Probes each plugin once in the life of the
-/// process.
+/// inside libtessera.so first, then those registered, then by directory and name. Probes each file once in
+/// the life of the process.
 std::vector<Candidate> surveyPlugins(uint32_t kinds, bool probe);
 
 /// Names of the plugins inside libtessera.so that serve `kind`, comma-separated.

@@ -27,8 +27,9 @@ Json rowOf(const Candidate &c, const std::string &selected) {
     row["priority"] = c.manifest->priority;
   }
   row["state"] = c.error                                        ? "refused"
-                 : c.isLoaded && !c.path.empty()                ? "loaded"
-                 : c.path.empty()                               ? "built in"
+                 : c.origin == Origin::Program                  ? "registered"
+                 : c.origin == Origin::Library                  ? "built in"
+                 : c.isLoaded                                   ? "loaded"
                  : c.found || !(c.kinds() & TSR_PLUGIN_BACKEND) ? "usable"
                                                                 : "not probed";
   row["selected"] = !selected.empty() && c.name == selected && (c.kinds() & TSR_PLUGIN_BACKEND);

@@ -206,6 +206,16 @@ const Row kRows[] = {
     ROW(tsrSelectBackend, TSR_UNIMPLEMENTED, tsrSelectBackend("rocm")),
     ROW(tsrGetLoadReport, TSR_EINVAL, tsrGetLoadReport(0, nullptr)),
     ROW(tsrResetQuarantine, TSR_EINVAL, tsrResetQuarantine(nullptr)),
+    ROW(tsrRegisterPlugin, TSR_EINVAL, tsrRegisterPlugin(nullptr)),
+    ROW(tsrRegisterPlugin, TSR_UNIMPLEMENTED,
+        tsrRegisterPlugin([](const tsr_host_info_t *, tsr_plugin_info_t *info) -> int32_t {
+          info->abi_major = TSR_PLUGIN_ABI_MAJOR + 1;
+          info->kinds = TSR_PLUGIN_BACKEND;
+          info->name = "from-the-future", info->version = "1";
+          return TSR_SUCCESS;
+        })),
+    ROW(tsrUnregisterPlugin, TSR_EINVAL, tsrUnregisterPlugin(nullptr)),
+    ROW(tsrUnregisterPlugin, TSR_ENOTFOUND, tsrUnregisterPlugin("nobody")),
     ROW(tsrGetDeviceCount, TSR_EINVAL, tsrGetDeviceCount("cpu", nullptr)),
     ROW(tsrGetDeviceCount, TSR_ENOTFOUND, tsrGetDeviceCount("cuda", &w.number)),
     ROW(tsrGetDeviceCount, TSR_UNIMPLEMENTED, tsrGetDeviceCount("rocm", &w.number)),

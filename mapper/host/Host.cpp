@@ -8,6 +8,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace tessera::mapping {
 namespace {
@@ -162,12 +163,14 @@ std::shared_ptr<Host> makeHost(const std::string &spec) {
 std::shared_ptr<Host> current() {
   State &s = state();
   std::string spec;
+  std::shared_ptr<Host> old; // the variable names another, or none: destroyed without the lock
   {
     std::lock_guard lock(s.mutex);
     if (s.set) return s.set;
     spec = environment("TESSERA_MAPPER");
-    if (spec.empty()) return nullptr;
     if (s.environment && s.spec == spec) return s.environment;
+    old = std::exchange(s.environment, nullptr);
+    if (spec.empty()) return nullptr;
   }
   // Made without the lock: a plugin's code runs. Of two that make it at once the first stays.
   std::shared_ptr<Host> made;

@@ -62,7 +62,7 @@ private:
   std::unique_ptr<Mapper> external(const Spec &spec) const {
     const std::string &name = spec.name.text;
     std::string why;
-    const Plugin *plugin = loadPlugin(TSR_PLUGIN_MAPPER, name, why);
+    PluginRef plugin = loadPlugin(TSR_PLUGIN_MAPPER, name, why);
     if (!plugin) {
       std::string hint = "those that are always there: " + std::string("default, logging, random, replay");
       if (auto near = nearestName(name, std::begin(kBuiltins), std::end(kBuiltins)); !near.empty())
@@ -70,7 +70,7 @@ private:
       throw Failure(TSR_ENOTFOUND, "E_MAPPER_UNKNOWN", "there is no mapper '" + name + "': " + why, hint);
     }
     tsr_status_t status = TSR_EINVAL;
-    auto made = mapping::make(plugin->info.mapper, spec.arguments.text, status, why);
+    auto made = mapping::make(plugin->info.mapper, spec.arguments.text, status, why, plugin);
     if (!made)
       throw Failure(status, "E_MAPPER_FAILED", "mapper '" + name + "' cannot be made: " + why,
                     "see what " + (plugin->path.empty() ? name : plugin->path) + " takes in parentheses");

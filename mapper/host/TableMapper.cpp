@@ -22,7 +22,9 @@ private:
 
 class TableMapper final : public Mapper {
 public:
-  TableMapper(const tsr_mapper_api_t *api, tsr_mp_mapper_t *mapper) : api_(api), mapper_(mapper) {}
+  TableMapper(const tsr_mapper_api_t *api, tsr_mp_mapper_t *mapper,
+              std::shared_ptr<const void> owner = nullptr)
+      : owner_(std::move(owner)), api_(api), mapper_(mapper) {}
   ~TableMapper() override { api_->destroy(mapper_); }
 
   Choice place(const Region &r, const Mesh &m) override {
@@ -92,6 +94,7 @@ private:
             std::isfinite(answer.predicted_ns) ? answer.predicted_ns : -1};
   }
 
+  const std::shared_ptr<const void> owner_; // of the table
   const tsr_mapper_api_t *api_;
   tsr_mp_mapper_t *mapper_;
 };
@@ -116,7 +119,7 @@ std::unique_ptr<Mapper> wrap(const tsr_mapper_api_t *api, tsr_mp_mapper_t *mappe
 }
 
 std::unique_ptr<Mapper> make(const tsr_mapper_api_t *api, const std::string &arguments, tsr_status_t &status,
-                             std::string &why) {
+                             std::string &why, std::shared_ptr<const void> owner) {
   status = TSR_EINVAL;
   if (!check(api, why)) return nullptr;
   if (!api->create) return why = "its table lacks the required slot create", nullptr;
@@ -128,7 +131,7 @@ std::unique_ptr<Mapper> make(const tsr_mapper_api_t *api, const std::string &arg
     return nullptr;
   }
   if (!made) return why = "it made nothing", nullptr;
-  return std::make_unique<TableMapper>(api, made);
+  return std::make_unique<TableMapper>(api, made, std::move(owner));
 }
 
 } // namespace tessera::mapping

@@ -10,8 +10,9 @@ namespace tessera::mapping {
 /// `why` filled. Hooks of the result throw MapperFailure; missing slots choose nothing.
 std::unique_ptr<Mapper> wrap(const tsr_mapper_api_t *api, tsr_mp_mapper_t *mapper, std::string &why);
 
-/// Makes a mapper with the table's `create`; null with status and `why` filled.
+/// Makes a mapper with the table's `create`; null with status and `why` filled. It keeps `owner`, what the
+/// table is part of; null: the table stands for ever.
 std::unique_ptr<Mapper> make(const tsr_mapper_api_t *api, const std::string &arguments, tsr_status_t &status,
-                             std::string &why);
+                             std::string &why, std::shared_ptr<const void> owner = nullptr);
 
 } // namespace tessera::mapping

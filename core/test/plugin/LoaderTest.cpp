@@ -125,9 +125,12 @@ TEST_F(Plugins, AThrowingConstructorIsAStatus) {
 TEST_F(Plugins, AreDestroyedThenShutDownWhenTheProcessEnds) {
   install("polite");
   auto use = [] {
-    Selection selected;
-    std::string why;
-    std::exit(selectBackend("polite", selected, why) == TSR_SUCCESS ? 0 : 1);
+    const bool ok = [] {
+      Selection selected; // gone before the end, as in the calls of the C ABI
+      std::string why;
+      return selectBackend("polite", selected, why) == TSR_SUCCESS;
+    }();
+    std::exit(ok ? 0 : 1);
   };
   EXPECT_EXIT(use(), testing::ExitedWithCode(0), "destroyed, shut down");
 }
@@ -165,9 +168,10 @@ TEST_F(Plugins, OneDeviceIsNotOfferedTwice) {
   size_t count = 0;
   bool refused = false;
   for (size_t i = 0;; ++i) {
-    const BackendRow *row = backendRow(i, count);
+    auto row = backendRow(i, count);
     if (!row) break;
-    if (row->name == "twin-b") refused = row->reason.find("TSRP-206") != std::string::npos;
+    if (std::string_view(row->name) == "twin-b")
+      refused = std::string_view(row->reason).find("TSRP-206") != std::string_view::npos;
   }
   EXPECT_TRUE(refused);
   EXPECT_THAT(report, HasSubstr("twin-a"));

@@ -36,7 +36,7 @@ protected:
   PluginError load(const std::string &name) {
     PluginError error;
     std::string path;
-    const Plugin *plugin = loadPlugin(TSR_PLUGIN_BACKEND, name, error, path);
+    PluginRef plugin = loadPlugin(TSR_PLUGIN_BACKEND, name, error, path);
     EXPECT_EQ(plugin == nullptr, bool(error));
     return error;
   }

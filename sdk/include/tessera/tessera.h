@@ -5,8 +5,9 @@
  * Errors. Every call returns a status. What went wrong, in words, is tsrLastError(), a text of the calling
  * thread that stands until that thread's next failing call. Out parameters are written on success only. What
  * follows "Errors:" at a function is all it can find wrong, but for what any call may return: TSR_EOOM when
- * the host's memory runs out, TSR_EINTERNAL, TSR_EDEVICE from a GPU's driver, and the failure of work queued
- * earlier (see Order) from calls that queue on a stream or wait for one.
+ * the host's memory runs out, TSR_EINTERNAL, TSR_EDEVICE from a GPU's driver, TSR_UNIMPLEMENTED from a
+ * backend that lacks an optional part (a memset, events), and the failure of work queued earlier (see Order)
+ * from calls that queue on a stream or wait for one.
  *
  * Threads. Every call may come from any thread, and a handle may be used by many threads at once. The one
  * thing a caller owes is not to destroy a handle while another thread's call is using it. Handles are
@@ -48,7 +49,7 @@ extern "C" {
 
 /* Same major: compatible. A library of a higher minor serves programs built against a lower one. */
 #define TSR_ABI_MAJOR 1
-#define TSR_ABI_MINOR 2
+#define TSR_ABI_MINOR 3
 
 /* ---- Status (tsr_status_t: tessera/status.h) ---- */
 
@@ -122,6 +123,27 @@ TSR_API tsr_status_t tsrGetLoadReport(uint32_t flags, const char **json);
 /* Plugins whose probe crashed are not tried again until they, their driver or this library change. This
  * forgets that; `count` is how many there were (appended in 1.2). Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrResetQuarantine(uint32_t *count);
+
+struct tsr_host_info; /* of plugin.h */
+struct tsr_plugin_info;
+
+/* Takes in a plugin that is part of the program: `query` answers as a file's tsrPluginQuery does, and passes
+ * the same checks but for those of the file itself. It stands before the files of the plugin directories and
+ * is used as they are: by TESSERA_BACKEND, tsrSelectBackend and the options of a context, as a mapper, as a
+ * communicator's implementation, and in the automatic choice, which is made anew and asks its probe in this
+ * process. What its answer points at stands until it is unregistered, or for ever. The text of a refusal
+ * begins with a TSRP code (docs/plugins.md). TSR_EINVAL: the plugin breaks a rule, or a plugin of its name is
+ * in use already; TSR_UNIMPLEMENTED: it wants another version of the contract or a feature that this library
+ * has not. (Appended in 1.3.) Errors: TSR_EINVAL, TSR_UNIMPLEMENTED. */
+TSR_API tsr_status_t tsrRegisterPlugin(int32_t (*query)(const struct tsr_host_info *host,
+                                                        struct tsr_plugin_info *info));
+
+/* Forgets a plugin that tsrRegisterPlugin took in: destroys its backend and calls its shutdown. TSR_EINVAL
+ * while contexts, communicators or a mapper of it are there or another thread's call is using it; nothing has
+ * happened then. A tsrSelectBackend of it ends. Names and other strings that it gave end, too. TSR_ENOTFOUND:
+ * no such plugin was registered; others are never unloaded. (Appended in 1.3.)
+ * Errors: TSR_EINVAL, TSR_ENOTFOUND. */
+TSR_API tsr_status_t tsrUnregisterPlugin(const char *name);
 
 typedef struct tsr_device_info {
   size_t struct_size;

@@ -40,6 +40,14 @@ inline void check(tsr_status_t status) {
   if (status != TSR_SUCCESS) throw Error(status, std::string(tsrStatusName(status)) + ": " + tsrLastError());
 }
 
+/// A plugin that is part of the program, as tsrRegisterPlugin says. `query` is what TSR_PLUGIN of plugin.hpp
+/// writes, or a function of its kind. Throws Error.
+inline void registerPlugin(int32_t (*query)(const struct tsr_host_info *, struct tsr_plugin_info *)) {
+  check(tsrRegisterPlugin(query));
+}
+/// The program's objects of the plugin must be destroyed. Throws Error.
+inline void unregisterPlugin(const std::string &name) { check(tsrUnregisterPlugin(name.c_str())); }
+
 namespace detail {
 
 /// Sole owner of a C handle.

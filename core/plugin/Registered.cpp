@@ -1,0 +1,163 @@
+#include "core/plugin/Registered.h"
+#include "core/Log.h"
+#include "core/plugin/Known.h"
+#include "core/plugin/Loading.h"
+#include "core/plugin/Match.h"
+#include "core/plugin/PluginLog.h"
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+constexpr uint32_t kKinds =
+    TSR_PLUGIN_BACKEND | TSR_PLUGIN_MAPPER | TSR_PLUGIN_COLLECTIVE | TSR_PLUGIN_NUMERICS | TSR_PLUGIN_CODEGEN;
+
+struct State {
+  std::mutex mutex; // no plugin's code runs under it
+  std::vector<std::shared_ptr<Plugin>> plugins;
+};
+
+State &state() {
+  static State &s = *new State; // plugins are used until the process has ended
+  return s;
+}
+
+auto findIn(std::vector<std::shared_ptr<Plugin>> &plugins, std::string_view name) {
+  return std::find_if(plugins.begin(), plugins.end(), [&](const auto &p) { return p->name == name; });
+}
+
+/// When the process ends, as for the plugins from files.
+void shutDownRegistered() {
+  std::vector<std::shared_ptr<Plugin>> plugins;
+  {
+    std::lock_guard lock(state().mutex);
+    plugins = state().plugins;
+  }
+  for (auto &plugin : plugins)
+    if (plugin->objects == 0)
+      if (auto shutdown = std::exchange(plugin->info.shutdown, nullptr)) shutdown();
+}
+
+PluginError checkName(const std::string &name) {
+  if (!isPluginName(name))
+    return {refusal::kQuery, "its query calls it '" + name + "': a name is 1 to 64 of a-z, 0-9, - and _", ""};
+  if (std::string canonical = canonicalBackend(name); canonical != name)
+    return {refusal::kQuery, "its query calls it '" + name + "', which is read as " + canonical, ""};
+  return {};
+}
+
+PluginError checkKinds(uint32_t kinds) {
+  if (!kinds) return {refusal::kKind, "its query names no kind", ""};
+  if (kinds & ~kKinds)
+    return {refusal::kKind,
+            "its kinds have a bit that this runtime does not know; it knows " + kindList(kKinds),
+            "upgrade libtessera1"};
+  return {};
+}
+
+PluginError nameTaken(const std::string &name) {
+  return {refusal::kNameTaken, "a plugin of that name is in this process",
+          "name it otherwise, or tsrUnregisterPlugin(\"" + name +
+              "\") where the program registered that one"};
+}
+
+/// What is left of stages 4 and 7 without a note.
+PluginError query(tsr_plugin_query_fn function, Plugin &plugin) {
+  PluginError error;
+  plugin.origin = Origin::Program;
+  if (!askPlugin(function, plugin, error)) return error;
+  if ((error = checkName(plugin.name))) return error;
+  if ((error = checkKinds(plugin.info.kinds))) return error;
+  if ((error = matchContract(manifestOf(plugin.info), pluginHost()))) return error;
+  return checkTables(plugin.info); // last: another contract's may look different
+}
+
+} // namespace
+
+Manifest manifestOf(const tsr_plugin_info_t &info) {
+  auto list = [](const char *text) {
+    std::vector<std::string> out;
+    for (std::string_view rest = text ? text : ""; !rest.empty();) {
+      const size_t end = std::min(rest.find(','), rest.size());
+      if (end) out.emplace_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return out;
+  };
+  Manifest m;
+  m.name = info.name, m.version = info.version, m.description = info.description;
+  m.compilerAbi = info.compiler_abi;
+  m.kinds = info.kinds;
+  m.abiMajor = info.abi_major, m.builtMinor = info.built_minor, m.needsMinor = info.needs_minor;
+  m.featuresRequired = list(info.features_required), m.featuresOptional = list(info.features_optional);
+  return m;
+}
+
+tsr_status_t registerPlugin(tsr_plugin_query_fn function, std::string &why) {
+  auto plugin = std::make_shared<Plugin>();
+  PluginError error = query(function, *plugin);
+  // The plugins of files have a lock of their own, under which this file's is taken: it is asked before.
+  if (!error && isPluginLoaded(plugin->name)) error = nameTaken(plugin->name);
+  if (!error) {
+    State &s = state();
+    std::lock_guard lock(s.mutex);
+    if (findIn(s.plugins, plugin->name) == s.plugins.end())
+      s.plugins.push_back(plugin);
+    else
+      error = nameTaken(plugin->name);
+  }
+  const std::string what = "registered plugin " + (plugin->name.empty() ? "(no name)" : plugin->name);
+  pluginLog(what, error ? error.render("") : "usable");
+  if (!error) {
+    std::atexit(shutDownRegistered); // before the destructors of what the program has made until now
+    return TSR_SUCCESS;
+  }
+  why = error.render(what);
+  const bool isOtherContract = error.code == refusal::kAbiMajor || error.code == refusal::kAbiNewer ||
+                               error.code == refusal::kAbiOlder || error.code == refusal::kFeature ||
+                               error.code == refusal::kInterface || error.code == refusal::kCompilerAbi;
+  return isOtherContract ? TSR_UNIMPLEMENTED : TSR_EINVAL;
+}
+
+tsr_status_t unregisterPlugin(const std::string &name, long others, std::string &why) {
+  State &s = state();
+  std::shared_ptr<Plugin> plugin;
+  {
+    std::lock_guard lock(s.mutex);
+    auto it = findIn(s.plugins, name);
+    if (it == s.plugins.end()) {
+      why = "no plugin named '" + name + "' is registered";
+      return TSR_ENOTFOUND;
+    }
+    if (it->use_count() > 1 + others) {
+      why = "plugin " + name +
+            " is in use: destroy its contexts and communicators, unset its mapper, and wait for the calls of "
+            "other threads";
+      return TSR_EINVAL;
+    }
+    if (others) return TSR_SUCCESS; // it could go, once those are gone
+    plugin = std::move(*it);
+    s.plugins.erase(it);
+  }
+  pluginLog("registered plugin " + name, "unregistered");
+  if (plugin->info.shutdown) plugin->info.shutdown();
+  return TSR_SUCCESS;
+}
+
+PluginRef registeredPlugin(std::string_view name) {
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  auto it = findIn(s.plugins, name);
+  return it == s.plugins.end() ? nullptr : *it;
+}
+
+std::vector<PluginRef> registeredPlugins() {
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  return {s.plugins.begin(), s.plugins.end()};
+}
+
+} // namespace tessera
