@@ -19,6 +19,7 @@ install(TARGETS tessera EXPORT tessera INCLUDES DESTINATION ${CMAKE_INSTALL_INCL
 install(TARGETS ${installed})
 install(TARGETS tessera-probe DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
 install(DIRECTORY sdk/include/tessera TYPE INCLUDE)
+install(DIRECTORY tests/fakes/tessera TYPE INCLUDE)
 install(DIRECTORY samples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/samples
         PATTERN __pycache__ EXCLUDE PATTERN samples/CMakeLists.txt EXCLUDE)
 install(FILES LICENSE TYPE DOC)

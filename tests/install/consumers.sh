@@ -29,6 +29,12 @@ for kind in mapper backend; do
   (cd "$project/build" && "${cmake%cmake}ctest" --output-on-failure --no-tests=error | tee -a "$project.log")
 done
 
+# Fakes of plugins, in a test of the user's own.
+"$cmake" -S "$(dirname "$0")/fakes" -B "$work/fakes" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" \
+  > "$work/fakes.log"
+"$cmake" --build "$work/fakes" >> "$work/fakes.log"
+(cd "$work/fakes" && "${cmake%cmake}ctest" --output-on-failure --no-tests=error | tee -a "$work/fakes.log")
+
 # A directory copied away from its neighbours configures too; it has no test to run.
 cp -r "$samples/embed_c" "$work/alone"
 "$cmake" -S "$work/alone" -B "$work/alone/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \

@@ -1,0 +1,147 @@
+// Every slot a backend may lack, left out once: what plugin.h says becomes of the call.
+#include "core/test/fakes/FakeFixture.h"
+
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+class Absent : public FakeContextTest {
+protected:
+  /// A context on a backend whose table `remove` has altered.
+  template <class Remove> void without(Remove remove) {
+    plugin.serve(backend);
+    remove(plugin.backendTable());
+    ASSERT_OK(plugin.add());
+    ASSERT_OK(create());
+    word = alloc();
+  }
+};
+
+TEST_F(Absent, WithoutMemAvailableRangesAreNotChecked) {
+  without([](tsr_backend_api_t &t) { t.mem_available = nullptr; });
+  char host[16] = {}, elsewhere[16] = {};
+  EXPECT_OK(tsrMemcpyH2D(context, elsewhere, host, sizeof host));
+}
+
+TEST_F(Absent, WithoutMemInfoTheTotalIsKnown) {
+  without([](tsr_backend_api_t &t) { t.mem_info = nullptr; });
+  tsr_memory_info_t info = {};
+  info.struct_size = sizeof info;
+  EXPECT_OK(tsrGetMemoryInfo(context, &info));
+  EXPECT_EQ(info.total_bytes, 1u << 30);
+  EXPECT_EQ(info.in_use_bytes, 0u);
+}
+
+TEST_F(Absent, WithoutMemTrimNothingIsTrimmed) {
+  without([](tsr_backend_api_t &t) { t.mem_trim = nullptr; });
+  EXPECT_OK(tsrTrimMemory(context));
+}
+
+TEST_F(Absent, WithoutStreamFillThereIsNoMemset) {
+  without([](tsr_backend_api_t &t) { t.stream_fill = nullptr; });
+  EXPECT_EQ(tsrMemset(context, word, 0, 8), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("the backend has no memset"));
+}
+
+TEST_F(Absent, WithoutStreamDrainItSynchronizes) {
+  backend.made->stream = [](MockDeviceStream &s) {
+    EXPECT_CALL(s, drain).Times(0);
+    EXPECT_CALL(s, synchronize(UINT64_MAX, _)).Times(testing::AtLeast(1));
+  };
+  without([](tsr_backend_api_t &t) { t.stream_drain = nullptr; });
+  EXPECT_OK(tsrFree(context, word));
+}
+
+TEST_F(Absent, WithoutStreamQueryItSaysSo) {
+  without([](tsr_backend_api_t &t) { t.stream_query = nullptr; });
+  tsr_stream_t s = nullptr;
+  ASSERT_OK(tsrGetDefaultStream(context, &s));
+  EXPECT_EQ(tsrStreamQuery(s), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("the backend has no stream query"));
+}
+
+TEST_F(Absent, WithoutStreamIsIdleWorkspacesStay) {
+  without([](tsr_backend_api_t &t) { t.stream_is_idle = nullptr; });
+  EXPECT_OK(tsrTrimMemory(context));
+}
+
+TEST_F(Absent, WithoutPeersAndRangesNothingIsMissed) {
+  without([](tsr_backend_api_t &t) {
+    t.peer_enable = nullptr;
+    t.range_push = nullptr;
+    t.range_pop = nullptr;
+  });
+  EXPECT_OK(launch(kernel(), 1));
+}
+
+/// A table of an older minor ends earlier: what lies past it is not read.
+TEST_F(Absent, AShorterTableLacksWhatLiesPastIt) {
+  without([](tsr_backend_api_t &t) { t.struct_size = offsetof(tsr_backend_api_t, graph_create); });
+  tsr_stream_t s = nullptr;
+  tsr_graph_t graph = nullptr;
+  tsr_kernel_t k = kernel();
+  ASSERT_OK(tsrCreateStream(context, &s));
+  ASSERT_OK(tsrStreamBeginCapture(s));
+  EXPECT_OK(launch(k, 1, s));
+  EXPECT_OK(tsrStreamEndCapture(s, &graph));
+  EXPECT_OK(tsrGraphLaunch(graph, s));
+}
+
+/// Events and graphs need each of their slots.
+struct Part {
+  const char *name;
+  void (*remove)(tsr_backend_api_t &);
+};
+#define PART(slot)                                                                                           \
+  Part {                                                                                                     \
+    #slot, [](tsr_backend_api_t &t) { t.slot = nullptr; }                                                    \
+  }
+std::string nameOf(const testing::TestParamInfo<Part> &info) { return info.param.name; }
+
+class NoEvents : public Absent, public testing::WithParamInterface<Part> {};
+
+TEST_P(NoEvents, AreUnimplemented) {
+  without(GetParam().remove);
+  tsr_event_t e = nullptr;
+  EXPECT_EQ(tsrCreateEvent(context, &e), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("the backend has no events"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Without, NoEvents,
+                         testing::Values(PART(event_create), PART(event_destroy), PART(event_query),
+                                         PART(event_synchronize), PART(event_timestamp), PART(stream_record),
+                                         PART(stream_wait)),
+                         nameOf);
+
+class NoGraphs : public Absent, public testing::WithParamInterface<Part> {};
+
+TEST_P(NoGraphs, AreQueuedNodeByNode) {
+  backend.made->context = [](MockDeviceContext &c) { EXPECT_CALL(c, createGraph).Times(0); };
+  backend.made->stream = [](MockDeviceStream &s) {
+    EXPECT_CALL(s, replay).Times(0);
+    EXPECT_CALL(s, launch).Times(testing::AnyNumber());
+  };
+  without(GetParam().remove);
+  int runs = 0;
+  backend.made->kernel = [&](MockDeviceKernel &k) {
+    ON_CALL(k, run).WillByDefault([&](const uint64_t *, const LaunchGrid &) { ++runs; });
+  };
+  tsr_kernel_t k = kernel();
+  tsr_stream_t s = nullptr;
+  tsr_graph_t graph = nullptr;
+  ASSERT_OK(tsrCreateStream(context, &s));
+  ASSERT_OK(tsrStreamBeginCapture(s));
+  EXPECT_OK(launch(k, 1, s));
+  EXPECT_OK(launch(k, 2, s));
+  ASSERT_OK(tsrStreamEndCapture(s, &graph));
+  EXPECT_EQ(runs, 0);
+  EXPECT_OK(tsrGraphLaunch(graph, s));
+  EXPECT_EQ(runs, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Without, NoGraphs,
+                         testing::Values(PART(graph_create), PART(graph_launch), PART(graph_destroy)),
+                         nameOf);
+
+} // namespace

@@ -1,0 +1,121 @@
+// Which of several backends a context gets, and which device.
+#include "core/Backends.h"
+#include "core/test/fakes/FakeFixture.h"
+
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+/// Above whatever this machine has: 1000 is the highest score there is.
+constexpr int kFirst = 1000, kSecond = 999;
+
+std::vector<FakeDevice> gpus(std::initializer_list<const char *> addresses) {
+  std::vector<FakeDevice> out;
+  for (const char *pci : addresses) {
+    out.emplace_back();
+    out.back().info.name = std::string("GPU at ") + pci;
+    out.back().pci = pci;
+  }
+  return out;
+}
+
+std::string best() {
+  Selection selected;
+  std::string why;
+  EXPECT_EQ(selectBackend(nullptr, selected, why), TSR_SUCCESS) << why;
+  return selected.backend ? selected.backend->name() : "";
+}
+
+/// Why the backend is not to be had; "" when it is.
+std::string reason(const std::string &name) {
+  size_t count;
+  for (size_t i = 0; auto row = backendRow(i, count); ++i)
+    if (row->name == name) return row->reason;
+  return "there is none";
+}
+
+TEST(Selecting, TheHigherScoreWins) {
+  NiceMock<MockBackend> a(std::vector<FakeDevice>(1), kSecond), b(std::vector<FakeDevice>(1), kFirst);
+  FakePlugin first("a", a);
+  EXPECT_EQ(best(), "a");
+  {
+    FakePlugin second("b", b);
+    EXPECT_EQ(best(), "b"); // the choice is made anew
+  }
+  EXPECT_EQ(best(), "a");
+}
+
+TEST(Selecting, EqualOnesGoByName) {
+  NiceMock<MockBackend> mock(std::vector<FakeDevice>(1), kFirst);
+  FakePlugin b("b", mock), a("a", mock);
+  EXPECT_EQ(best(), "a");
+}
+
+TEST(Selecting, AScoreOfZeroIsForThoseWhoNameIt) {
+  NiceMock<MockBackend> mock;
+  FakePlugin plugin("modest", mock);
+  EXPECT_NE(best(), "modest");
+  Selection selected;
+  std::string why;
+  EXPECT_EQ(selectBackend("modest", selected, why), TSR_SUCCESS) << why;
+}
+
+TEST(Selecting, OneDeviceIsServedOnce) {
+  NiceMock<MockBackend> a(gpus({"0000:65:00.0"}), kFirst), b(gpus({"0000:65:00.0"}), kSecond);
+  FakePlugin first("a", a), second("b", b);
+  EXPECT_EQ(reason("a"), "");
+  EXPECT_THAT(reason("b"), HasSubstr("TSRP-206"));
+  EXPECT_THAT(reason("b"), HasSubstr("0000:65:00.0 is served by a"));
+  Selection selected; // whoever names it gets it all the same
+  std::string why;
+  EXPECT_EQ(selectBackend("b", selected, why), TSR_SUCCESS) << why;
+}
+
+TEST(Selecting, ADeviceOfItsOwnIsEnough) {
+  NiceMock<MockBackend> a(gpus({"0000:65:00.0"}), kFirst), b(gpus({"0000:65:00.0", "0000:66:00.0"}), kSecond);
+  FakePlugin first("a", a), second("b", b);
+  EXPECT_EQ(reason("b"), "");
+}
+
+TEST(Selecting, WithoutADeviceTheNextIsTaken) {
+  NiceMock<MockBackend> none(gpus({}), kFirst), some(std::vector<FakeDevice>(1), kSecond);
+  FakePlugin first("none", none), second("some", some);
+  EXPECT_EQ(best(), "some");
+  EXPECT_THAT(reason("none"), HasSubstr("TSRP-204"));
+  EXPECT_THAT(reason("none"), HasSubstr("the fake has no device"));
+}
+
+TEST(Selecting, AProbeThatThrowsIsAReason) {
+  NiceMock<MockBackend> mock;
+  ON_CALL(mock, probe).WillByDefault(Throw(std::runtime_error("the driver is of the wrong age")));
+  FakePlugin plugin("sick", mock);
+  EXPECT_THAT(reason("sick"), HasSubstr("TSRP-205"));
+  EXPECT_THAT(reason("sick"), HasSubstr("the driver is of the wrong age"));
+}
+
+TEST(Selecting, AProbeIsNotBelievedEverything) {
+  NiceMock<MockBackend> mock(std::vector<FakeDevice>(1), 1001);
+  FakePlugin plugin("boasts", mock);
+  EXPECT_THAT(reason("boasts"), HasSubstr("score of 1001"));
+}
+
+TEST(Selecting, EachDeviceHasItsContext) {
+  NiceMock<MockBackend> mock(gpus({"0000:65:00.0", "0000:66:00.0"}));
+  FakePlugin plugin("pair", mock);
+  EXPECT_CALL(mock, createContext(1, nullptr, _));
+  tsr_context_options_t o = {sizeof o, "pair", 1, nullptr};
+  tsr_context_t context = nullptr;
+  ASSERT_OK(tsrCreateContextEx(&o, &context));
+  tsr_device_info_t info = {};
+  info.struct_size = sizeof info;
+  EXPECT_OK(tsrGetDeviceInfo(context, &info));
+  EXPECT_STREQ(info.name, "GPU at 0000:66:00.0");
+  EXPECT_OK(tsrDestroyContext(context));
+
+  o.device = 2;
+  EXPECT_EQ(tsrCreateContextEx(&o, &context), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("2 device(s), there is no device 2"));
+}
+
+} // namespace

@@ -1,0 +1,211 @@
+// A plugin of mocks, registered with the runtime for as long as it lives. Between the runtime and the mocks
+// stand the C tables that plugin.hpp makes for any plugin: what a test sees is what a shared object would do.
+//
+//   NiceMock<MockBackend> backend;
+//   FakePlugin plugin("fake", backend);
+//   tessera::Context context("fake");
+//
+// A mock outlives its plugin, and the plugin what the runtime made of it: declare them in that order.
+#pragma once
+#include <array>
+#include <chrono>
+#include <functional>
+#include <gtest/gtest.h>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <tessera/collective.hpp>
+#include <tessera/fakes/mapper.hpp>
+#include <tessera/plugin.hpp>
+#include <tessera/tessera.hpp>
+#include <thread>
+#include <utility>
+
+namespace tessera::fakes {
+
+/// Fakes that may be there at a time.
+inline constexpr size_t kFakePlugins = 8;
+
+namespace detail {
+
+/// What the runtime reaches of a fake: as long as the plugin is registered.
+struct Plugin {
+  std::string name;
+  Backend *backend = nullptr;
+  MockMapper *mapper = nullptr;
+  Collective *collective = nullptr;
+  std::function<void()> onShutdown;
+  tsr_plugin_info_t info{};
+  tsr_backend_api_t backendTable{};
+  tsr_mapper_api_t mapperTable{};
+  tsr_collective_api_t collectiveTable{};
+};
+
+/// A table's functions know their plugin by number: a query has no argument of the user's.
+inline std::array<Plugin *, kFakePlugins> &plugins() {
+  static std::array<Plugin *, kFakePlugins> all{};
+  return all;
+}
+inline std::mutex &pluginsMutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+/// The object of plugin N that a member names; throws when the fake has none.
+template <size_t N, class T> T &of(T *Plugin::*member) {
+  std::lock_guard lock(pluginsMutex());
+  if (Plugin *plugin = plugins()[N]; plugin && plugin->*member) return *(plugin->*member);
+  throw std::logic_error("the fake is gone");
+}
+
+/// The runtime makes and deletes these, one at the probe and one at create; the mock is the test's.
+template <size_t N> struct ForwardedBackend final : Backend {
+  Backend &to() const { return of<N>(&Plugin::backend); }
+  int deviceCount() const override { return to().deviceCount(); }
+  tsr_status_t probe(tsr_probe_t &out, std::string &why) override { return to().probe(out, why); }
+  const DeviceInfo *deviceInfo(int device, std::string &why) override { return to().deviceInfo(device, why); }
+  std::unique_ptr<DeviceContext> createContext(int device, const tsr_allocator_t *allocator,
+                                               std::string &why) override {
+    return to().createContext(device, allocator, why);
+  }
+};
+
+template <size_t N> struct ForwardedMapper final : Mapper {
+  explicit ForwardedMapper(std::string_view arguments) { to().create(std::string(arguments)); }
+  MockMapper &to() const { return of<N>(&Plugin::mapper); }
+  Choice place(const Region &r, const Mesh &m) override { return to().place(r, m); }
+  Choice chooseCollective(const CollectiveCall &c) override { return to().chooseCollective(c); }
+  Choice chooseVariant(const VariantCall &c) override { return to().chooseVariant(c); }
+};
+
+template <size_t N> struct ForwardedCollective final : Collective {
+  Collective &to() const { return of<N>(&Plugin::collective); }
+  std::unique_ptr<Communicator> create(const tsr_cl_options_t &options, tsr_status_t &status,
+                                       std::string &why) override {
+    return to().create(options, status, why);
+  }
+  const char *algorithms(uint32_t kind) const override { return to().algorithms(kind); }
+  const char *topology() const override { return ""; } // the table has the mock's
+};
+
+template <size_t N> int32_t query(const tsr_host_info_t *, tsr_plugin_info_t *info) {
+  thunk::copyOut(info, plugins()[N]->info);
+  return TSR_SUCCESS;
+}
+template <size_t N> void shutdown() {
+  if (plugins()[N]->onShutdown) plugins()[N]->onShutdown();
+}
+
+/// What is a plugin's own by its number.
+struct Functions {
+  tsr_plugin_query_fn query;
+  void (*shutdown)();
+  int32_t (*probe)(tsr_probe_t *, tsr_text_t *);
+  const tsr_backend_api_t *(*backend)();
+  const tsr_mapper_api_t *(*mapper)();
+  const tsr_collective_api_t *(*collective)();
+};
+template <size_t... N> constexpr std::array<Functions, kFakePlugins> functions(std::index_sequence<N...>) {
+  return {Functions{query<N>, shutdown<N>, thunk::probeOf<ForwardedBackend<N>>,
+                    thunk::backendApi<ForwardedBackend<N>>, mapperTable<ForwardedMapper<N>>,
+                    thunk::collectiveTable<thunk::onlyOne<ForwardedCollective<N>>>}...};
+}
+inline constexpr auto kFunctions = functions(std::make_index_sequence<kFakePlugins>());
+
+} // namespace detail
+
+/// Used by one thread; what it registers is used by any.
+class FakePlugin {
+public:
+  /// A plugin that serves nothing yet and is not registered: serve(), alter its tables, then add().
+  explicit FakePlugin(std::string name) : plugin_(std::make_unique<detail::Plugin>()) {
+    plugin_->name = std::move(name);
+    std::lock_guard lock(detail::pluginsMutex());
+    while (number_ < kFakePlugins && detail::plugins()[number_])
+      ++number_;
+    if (number_ == kFakePlugins) throw std::runtime_error("there are 8 fake plugins already");
+    detail::plugins()[number_] = plugin_.get();
+    tsr_plugin_info_t &i = plugin_->info;
+    i.struct_size = sizeof i;
+    i.abi_major = TSR_PLUGIN_ABI_MAJOR;
+    i.built_minor = TSR_PLUGIN_ABI_MINOR;
+    i.name = plugin_->name.c_str();
+    i.version = "1.0";
+    i.description = "a fake";
+    i.features_required = i.features_optional = i.compiler_abi = "";
+    i.shutdown = own().shutdown;
+  }
+  /// Registers a plugin that serves one thing; a refusal fails the test.
+  template <class Mock> FakePlugin(std::string name, Mock &mock) : FakePlugin(std::move(name)) {
+    serve(mock);
+    EXPECT_EQ(add(), TSR_SUCCESS) << tsrLastError();
+  }
+  FakePlugin(const FakePlugin &) = delete;
+  FakePlugin &operator=(const FakePlugin &) = delete;
+  /// Unregisters it; objects that are still there fail the test.
+  ~FakePlugin() {
+    if (remove() == TSR_SUCCESS) {
+      std::lock_guard lock(detail::pluginsMutex());
+      detail::plugins()[number_] = nullptr;
+      return;
+    }
+    ADD_FAILURE() << "fake plugin " << plugin_->name << ": " << tsrLastError();
+    (void)plugin_.release(); // the runtime has its tables
+  }
+
+  void serve(Backend &backend) {
+    plugin_->backend = &backend;
+    plugin_->backendTable = *own().backend();
+    plugin_->info.backend = &plugin_->backendTable;
+    plugin_->info.probe = own().probe;
+    plugin_->info.kinds |= TSR_PLUGIN_BACKEND;
+  }
+  void serve(MockMapper &mapper) {
+    plugin_->mapper = &mapper;
+    plugin_->mapperTable = *own().mapper();
+    plugin_->info.mapper = &plugin_->mapperTable;
+    plugin_->info.kinds |= TSR_PLUGIN_MAPPER;
+  }
+  void serve(Collective &collective) {
+    plugin_->collective = &collective;
+    plugin_->collectiveTable = *own().collective();
+    plugin_->collectiveTable.topology = collective.topology();
+    plugin_->info.collective = &plugin_->collectiveTable;
+    plugin_->info.kinds |= TSR_PLUGIN_COLLECTIVE;
+  }
+  /// Called when the plugin is unregistered, or the process ends.
+  void onShutdown(std::function<void()> call) { plugin_->onShutdown = std::move(call); }
+
+  /// What the runtime is told. To be altered before add(): a slot set to null is one that the plugin lacks.
+  tsr_plugin_info_t &info() { return plugin_->info; }
+  tsr_backend_api_t &backendTable() { return plugin_->backendTable; }
+  tsr_mapper_api_t &mapperTable() { return plugin_->mapperTable; }
+  tsr_collective_api_t &collectiveTable() { return plugin_->collectiveTable; }
+
+  /// tsrRegisterPlugin; a refusal is in tsrLastError().
+  tsr_status_t add() {
+    tsr_status_t status = tsrRegisterPlugin(own().query);
+    isAdded_ |= status == TSR_SUCCESS;
+    return status;
+  }
+  /// tsrUnregisterPlugin. Threads of the runtime that have just answered may hold the plugin for a moment.
+  tsr_status_t remove() {
+    using namespace std::chrono;
+    if (!isAdded_) return TSR_SUCCESS;
+    const auto end = steady_clock::now() + seconds(2);
+    tsr_status_t status;
+    while ((status = tsrUnregisterPlugin(plugin_->name.c_str())) == TSR_EINVAL && steady_clock::now() < end)
+      std::this_thread::sleep_for(milliseconds(1));
+    isAdded_ &= status != TSR_SUCCESS;
+    return status;
+  }
+
+private:
+  const detail::Functions &own() const { return detail::kFunctions[number_]; }
+
+  std::unique_ptr<detail::Plugin> plugin_;
+  size_t number_ = 0;
+  bool isAdded_ = false;
+};
+
+} // namespace tessera::fakes
