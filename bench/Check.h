@@ -1,8 +1,11 @@
 // Comparing results with a reference in double precision.
 #pragma once
+#include <cmath>
 #include <cstddef>
 
 namespace tessera::bench {
+
+inline constexpr double unit = 0x1p-24; // f32 rounds by at most this part of a value
 
 /// How far a result is from a reference in double precision, in units of what rounding may account for.
 struct Check {
@@ -25,6 +28,37 @@ struct Check {
     maxError = other.maxError > maxError ? other.maxError : maxError;
     elements += other.elements;
   }
+};
+
+/// A sum whose terms a kernel adds in f32. Each addition rounds its partial sum s, by unit |s| at most and as
+/// good as independently of the others: 4 unit sqrt(sum of s^2) is seven standard deviations. Another order
+/// has partial sums of the same size where the signs are random, and smaller ones in lanes and trees where
+/// they are not.
+struct RunningSum {
+  double sum = 0, squares = 0; // of the partial sums
+  void add(double term) {
+    sum += term;
+    squares += sum * sum;
+  }
+  double error() const { return 4 * unit * std::sqrt(squares); }
+};
+
+/// The same for a loop over tiles of at most kTile terms, each summed up before it is added.
+struct TiledSum {
+  static constexpr size_t kTile = 512;
+  RunningSum total, tile;
+  double squares = 0; // of the partial sums in tiles that are done
+  size_t terms = 0;
+  void add(double term) {
+    tile.add(term);
+    if (++terms % kTile == 0) close();
+  }
+  void close() {
+    squares += tile.squares;
+    total.add(tile.sum);
+    tile = {};
+  }
+  double error() const { return 4 * unit * std::sqrt(squares + total.squares); }
 };
 
 } // namespace tessera::bench

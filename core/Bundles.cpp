@@ -113,7 +113,7 @@ tsr_status_t openFromIr(const Bundle &bundle, const ContextObject &context, cons
     options.fileName = bundle.sourceName;
     options.kernels = {ir.entry};
     options.targets = {context.device->info().arch};
-    options.irLevel = ir.level;
+    options.isIr = true;
     std::string bytes;
     if (tsr_status_t status = compileSource(ir.text, options, log, bytes)) return status;
     Bundle made;

@@ -68,8 +68,8 @@ struct CompileOptions {
   std::string numerics = "standard";
   std::vector<std::pair<std::string, int64_t>> dims;     // values that may be specialised on
   std::vector<std::pair<std::string, int64_t>> tunables; // --set
-  std::vector<std::string> embedIr; // levels whose text goes into the bundle: "graph", "tile"
-  std::string irLevel; // not empty: the source is MLIR, as --emit writes it and a bundle holds it
+  std::vector<std::string> embedIr;       // levels whose text goes into the bundle: "graph", "tile"
+  bool isIr = false;                      // the source is MLIR, as --emit writes it and a bundle holds it
   std::vector<VariantDecision> decisions; // of operations choices() names; the others take their default
   bool fuse = true;                       // false: every operation of a graph function is a kernel of its own
   std::string printIrAfterAll;            // directory for numbered snapshots, empty: none

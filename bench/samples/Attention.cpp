@@ -76,10 +76,7 @@ Outcome runFlashAttention(host::Device &device, const std::string &source, const
   out.flops = 4 * pairs * double(s.depth);
   for (const Check &r : rows)
     out.check.merge(r);
-  out.timing = measure([&] { launch.run(); });
-  out.numerics = kernel.metadata().numerics;
-  out.fallbacks = kernel.metadata().fallbacks;
-  return out;
+  return finish(std::move(out), kernel, launch);
 }
 
 } // namespace tessera::bench

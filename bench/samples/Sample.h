@@ -18,6 +18,18 @@ struct Outcome {
   std::vector<std::string> fallbacks;
 };
 
+/// The outcome with the times of launches, each after an untimed `before`, and what the metadata say.
+template <typename Before>
+Outcome finish(Outcome out, const host::Kernel &kernel, const host::Launch &launch, Before before) {
+  out.timing = measure([&] { launch.run(); }, before);
+  out.numerics = kernel.metadata().numerics;
+  out.fallbacks = kernel.metadata().fallbacks;
+  return out;
+}
+inline Outcome finish(Outcome out, const host::Kernel &kernel, const host::Launch &launch) {
+  return finish(std::move(out), kernel, launch, [] {});
+}
+
 struct Sample {
   const char *name, *folder;
   Outcome (*run)(host::Device &, const std::string &source, const std::string &fileName);

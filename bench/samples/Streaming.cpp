@@ -24,10 +24,7 @@ Outcome runSaxpy(host::Device &device, const std::string &source, const std::str
     out.check.add(got[i], product + y[i], 0x1p-23 * (std::abs(product) + std::abs(y[i])));
   }
   // y grows by alpha x a few hundred times at most: no overflow, no denormals.
-  out.timing = measure([&] { launch.run(); });
-  out.numerics = kernel.metadata().numerics;
-  out.fallbacks = kernel.metadata().fallbacks;
-  return out;
+  return finish(std::move(out), kernel, launch);
 }
 
 Outcome runSoftmax(host::Device &device, const std::string &source, const std::string &fileName) {
@@ -46,27 +43,27 @@ Outcome runSoftmax(host::Device &device, const std::string &source, const std::s
   const std::vector<float> got = bufferY.as<float>();
   for (size_t r = 0; r < rows; ++r) {
     const float *row = &x[r * columns];
-    double largest = -INFINITY, total = 0;
+    double largest = -INFINITY;
     for (size_t c = 0; c < columns; ++c)
       largest = std::max(largest, double(row[c]));
+    TiledSum total;
     for (size_t c = 0; c < columns; ++c)
-      total += std::exp(row[c] - largest);
+      total.add(std::exp(row[c] - largest));
+    total.close();
     for (size_t c = 0; c < columns; ++c) {
-      const double want = std::exp(row[c] - largest) / total;
-      // The argument's rounding enters scaled by itself, the sum's by the number of terms.
+      const double want = std::exp(row[c] - largest) / total.total.sum;
+      // The argument's rounding enters scaled by itself; exp is within an ulp, which is 2 units; the division
+      // rounds once.
       out.check.add(got[r * columns + c], want,
-                    want * 0x1p-24 * (std::abs(row[c] - largest) + double(columns) + 16));
+                    want * (unit * (std::abs(row[c] - largest) + 3) + total.error() / total.total.sum));
     }
   }
-  out.timing = measure([&] { launch.run(); });
-  out.numerics = kernel.metadata().numerics;
-  out.fallbacks = kernel.metadata().fallbacks;
-  return out;
+  return finish(std::move(out), kernel, launch);
 }
 
 Outcome runLayerNorm(host::Device &device, const std::string &source, const std::string &fileName) {
   const size_t rows = 2000, columns = 3001;
-  const double unit = 0x1p-24, n = double(columns);
+  const double n = double(columns);
   const std::vector<float> x = randomFloats(rows * columns, 1, 2, 6), gamma = randomFloats(columns, 2),
                            beta = randomFloats(columns, 3);
   host::Kernel kernel(device, source, {.fileName = fileName});
@@ -84,26 +81,26 @@ Outcome runLayerNorm(host::Device &device, const std::string &source, const std:
   const std::vector<float> got = bufferY.as<float>();
   for (size_t r = 0; r < rows; ++r) {
     const float *row = &x[r * columns];
-    double mean = 0, size = 0, variance = 0;
-    for (size_t c = 0; c < columns; ++c) {
-      mean += row[c] / n;
-      size += std::abs(row[c]) / n;
-    }
+    TiledSum sum, squares;
     for (size_t c = 0; c < columns; ++c)
-      variance += (row[c] - mean) * (row[c] - mean) / n;
-    const double scale = 1 / std::sqrt(variance + 1e-5);
+      sum.add(row[c]);
+    sum.close();
+    const double mean = sum.total.sum / n;
+    for (size_t c = 0; c < columns; ++c)
+      squares.add((row[c] - mean) * (row[c] - mean));
+    squares.close();
+    const double scale = 1 / std::sqrt(squares.total.sum / n + 1e-5);
+    // The mean's error and its division's. The variance's, of which the root takes half: the sum's, the
+    // division's and the addition's; rsqrt is within an ulp, which is 2 units.
+    const double shift = sum.error() / n + unit * std::abs(mean);
+    const double stretch = (squares.error() / squares.total.sum + 2 * unit) / 2 + 2 * unit;
     for (size_t c = 0; c < columns; ++c) {
       const double d = (row[c] - mean) * scale, want = d * gamma[c] + beta[c];
-      // The mean's error, scaled as its distance is; the variance's, of which the root takes half.
-      const double error = scale * ((n + 1) * size + std::abs(row[c])) + (n / 2 + 8) * std::abs(d);
-      out.check.add(got[r * columns + c], want,
-                    unit * (error * std::abs(gamma[c]) + std::abs(want) + std::abs(beta[c])));
+      const double error = scale * shift + (stretch + 3 * unit) * std::abs(d); // - mean, * scale, * gamma
+      out.check.add(got[r * columns + c], want, error * std::abs(gamma[c]) + unit * std::abs(want));
     }
   }
-  out.timing = measure([&] { launch.run(); });
-  out.numerics = kernel.metadata().numerics;
-  out.fallbacks = kernel.metadata().fallbacks;
-  return out;
+  return finish(std::move(out), kernel, launch);
 }
 
 Outcome runHistogram(host::Device &device, const std::string &source, const std::string &fileName) {
@@ -126,10 +123,7 @@ Outcome runHistogram(host::Device &device, const std::string &source, const std:
   const std::vector<int32_t> got = counts.as<int32_t>();
   for (size_t b = 0; b < bins; ++b)
     out.check.add(got[b], want[b], 0.5); // counts: exact
-  out.timing = measure([&] { launch.run(); }, [&] { counts.zero(); });
-  out.numerics = kernel.metadata().numerics;
-  out.fallbacks = kernel.metadata().fallbacks;
-  return out;
+  return finish(std::move(out), kernel, launch, [&] { counts.zero(); });
 }
 
 } // namespace tessera::bench

@@ -1,5 +1,6 @@
 #include "compiler/pipeline/Compilation.h"
 #include "compiler/graph/Import/Import.h"
+#include "compiler/pipeline/DiagnosticCode.h"
 #include "compiler/pipeline/IrText.h"
 #include "compiler/pipeline/Passes.h"
 #include "compiler/pipeline/Snapshots.h"
@@ -104,7 +105,7 @@ CompileStatus Compilation::checkOptions() {
   return CompileStatus::Ok;
 }
 
-/// What the CPU's code generation does not honour yet is refused, never ignored.
+/// What code generation does not honour yet is refused, never ignored.
 CompileStatus Compilation::checkProfile() {
   auto profile = parseNumericsProfile(options_.numerics);
   if (!profile)
@@ -115,7 +116,7 @@ CompileStatus Compilation::checkProfile() {
   if (permitted.fixedReductions)
     return fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
                 "TSR_UNIMPLEMENTED: numerics profile '" + options_.numerics +
-                    "' (fixed reduction trees) is not built for backend cpu",
+                    "' (fixed reduction trees) is not built for target " + targetName(),
                 "fast, standard and deterministic are");
   bool floatAtomics = hasFloatAtomics(kernel_.body);
   if (function_)
@@ -125,14 +126,14 @@ CompileStatus Compilation::checkProfile() {
     return fail(
         CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
         "TSR_UNIMPLEMENTED: atomic_add on floats depends on the order of arrival; numerics profile '" +
-            options_.numerics + "' has no ordered form of it on backend cpu");
+            options_.numerics + "' has no ordered form of it for target " + targetName());
   return CompileStatus::Ok;
 }
 
 CompileStatus Compilation::begin(std::string_view source) {
   source_ = source;
   if (auto status = checkOptions(); status != CompileStatus::Ok) return status;
-  if (!options_.irLevel.empty()) return beginWithIr(source);
+  if (options_.isIr) return beginWithIr(source);
   frontend::FrontendOptions frontendOptions;
   frontendOptions.fileName = options_.fileName;
   if (!options_.kernels.empty()) frontendOptions.kernel = options_.kernels.front();
@@ -162,10 +163,10 @@ void Compilation::setScheduleOptions() {
   NamedAttrList hints;
   for (auto &[name, value] : options_.dims)
     hints.append(name, b.getI64IntegerAttr(value));
-  for (Operation &op : *module_->getBody()) {
-    if (!options_.fuse) op.setAttr("schedule.fusion", b.getStringAttr("none"));
-    if (function_ && isa<graph::FuncOp>(op) && !hints.empty())
-      op.setAttr("schedule.hints", hints.getDictionary(context_.get()));
+  if (!function_) return;
+  for (auto function : module_->getOps<graph::FuncOp>()) {
+    if (!options_.fuse) function->setAttr("schedule.fusion", b.getStringAttr("none"));
+    if (!hints.empty()) function->setAttr("schedule.hints", hints.getDictionary(context_.get()));
   }
 }
 
@@ -285,13 +286,10 @@ void Compilation::report(mlir::Diagnostic &d) {
   out.message = d.str();
   bool unimplemented = out.message.find("TSR_UNIMPLEMENTED") != std::string::npos;
   failure_ = unimplemented ? CompileStatus::Unimplemented : CompileStatus::BackendFailure;
-  bool isIr = !options_.irLevel.empty();
-  out.code = unimplemented ? "E_UNIMPLEMENTED" : isIr ? "E_IR_INVALID" : "E_INTERNAL";
-  if (isIr && !unimplemented) failure_ = CompileStatus::BadProgram;
-  // A pass that knows the frontend's code for what it met says so first.
-  if (size_t colon = out.message.find(": "); out.message.starts_with("E_") && colon != std::string::npos) {
-    out.code = out.message.substr(0, colon);
-    out.message.erase(0, colon + 2);
+  out.code = unimplemented ? "E_UNIMPLEMENTED" : options_.isIr ? "E_IR_INVALID" : "E_INTERNAL";
+  if (options_.isIr && !unimplemented) failure_ = CompileStatus::BadProgram;
+  if (StringRef code = codeOf(d); !code.empty()) { // the pass knows what is wrong with the program
+    out.code = code.str();
     failure_ = CompileStatus::BadProgram;
   }
   out.file = options_.fileName;
@@ -351,7 +349,7 @@ CompileStatus Compilation::entries(std::vector<BundleEntry> &out) {
   module_.get()->walk(
       [&](target::KernelInfoOp info) { add(info, info.getEntry(), EntryKind::Kernel, info.getMetadata()); });
   if (!unsound && !out.empty()) return CompileStatus::Ok;
-  if (unsound && !options_.irLevel.empty()) { // whoever wrote it has to mend it
+  if (unsound && options_.isIr) { // whoever wrote it has to mend it
     mlir::emitError(unsound->getLoc()) << "the metadata it makes breaks a rule: " << why;
     return failure_;
   }

@@ -21,8 +21,8 @@ public:
   Compilation(CompileOptions options, std::vector<Diagnostic> &diags);
   ~Compilation();
 
-  /// Parses, checks and imports the kernel or graph function: the module is Graph IR afterwards (or, where
-  /// options.irLevel is set, IR of that level, parsed).
+  /// Parses, checks and imports the kernel or graph function: the module is Graph IR afterwards. Where
+  /// options.isIr is set, parses it: the module is Graph, Schedule or Tile IR, whichever the text holds.
   [[nodiscard]] CompileStatus begin(std::string_view source);
   /// Numbers the operations that have variants, so that listChoices finds them. Before advance().
   void prepareChoices();

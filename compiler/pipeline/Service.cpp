@@ -38,7 +38,7 @@ public:
 private:
   CompileStatus chooseKernels() {
     kernels_ = options_.kernels;
-    if (!options_.irLevel.empty()) kernels_ = {""}; // whatever the IR holds
+    if (options_.isIr) kernels_ = {""}; // whatever the IR holds
     if (!kernels_.empty()) return CompileStatus::Ok;
     std::vector<Signature> signatures;
     auto status = frontend::signatures(source_, options_.fileName, signatures, diags_);
@@ -146,7 +146,7 @@ public:
   CompileStatus choices(std::string_view source, const CompileOptions &options,
                         std::vector<VariantChoice> &out, std::vector<Diagnostic> &diags) noexcept override {
     std::vector<std::string> kernels = options.kernels;
-    if (!options.irLevel.empty()) kernels = {""};
+    if (options.isIr) kernels = {""};
     if (kernels.empty()) {
       std::vector<Signature> signatures;
       if (auto status = frontend::signatures(source, options.fileName, signatures, diags);

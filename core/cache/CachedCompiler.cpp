@@ -109,7 +109,7 @@ Hash128 keyOf(std::string_view index, const std::string &compiler, const Compile
   KeyText key;
   key.add(index).add(TESSERA_BUILD_ID).add(compiler);
   key.add(o.fileName).add(o.kernels).add(o.targets).add(o.numerics).add(o.dims).add(o.tunables);
-  key.add(o.embedIr).add(o.irLevel).add(int64_t(o.fuse));
+  key.add(o.embedIr).add(int64_t(o.isIr)).add(int64_t(o.fuse));
   addDecisions(key, o.decisions);
   addProcessor(key);
   return key.add(program).hash();
@@ -216,7 +216,7 @@ private:
     std::vector<Diagnostic> ignored; // compile() says them
     CompileOptions one = options;
     one.targets.resize(1);
-    const bool isWhole = options.embedIr.empty() && options.irLevel.empty() && options.kernels.size() == 1;
+    const bool isWhole = options.embedIr.empty() && !options.isIr && options.kernels.size() == 1;
     if (isWhole && compiler.emit(source, one, Emit::Graph, graph, ignored) == CompileStatus::Ok &&
         ignored.empty())
       return keyOf("graph", used, options, graph);

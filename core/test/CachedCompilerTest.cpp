@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string describe(const CompileOptions &o) {
-  std::string out = o.fileName + "|" + o.numerics + "|" + o.irLevel + (o.fuse ? "|fuse" : "|whole");
+  std::string out = o.fileName + "|" + o.numerics + "|" + (o.isIr ? "ir" : "") + (o.fuse ? "|fuse" : "|whole");
   for (const auto *list : {&o.kernels, &o.targets, &o.embedIr}) {
     out += "|";
     for (const std::string &s : *list)
@@ -187,7 +187,7 @@ const std::vector<Change> kChanges = {
     [](CompileOptions &o) { o.embedIr = {"graph"}; },
     [](CompileOptions &o) { o.embedIr = {"graph", "tile"}; },
     [](CompileOptions &o) { o.embedIr = {"tile"}; },
-    [](CompileOptions &o) { o.irLevel = "tile"; },
+    [](CompileOptions &o) { o.isIr = true; },
     [](CompileOptions &o) { o.fuse = false; },
     [](CompileOptions &o) { o.decisions = {{"cpu", "k:1", "blas", {"tiles", "blas"}, "random", -1}}; },
     [](CompileOptions &o) { o.decisions = {{"cpu", "k:1", "tiles", {"tiles", "blas"}, "random", -1}}; },
@@ -238,7 +238,7 @@ TEST_F(CachedCompilerTest, CommentsLeadToTheSameEntry) {
 TEST_F(CachedCompilerTest, WithoutAGraphOfTheWholeOnlyTheSourceCounts) {
   for (const Change &change : std::initializer_list<Change>{
            [](auto &o) { o.kernels = {"k", "l"}; }, [](auto &o) { o.kernels = {}; },
-           [](auto &o) { o.embedIr = {"tile"}; }, [](auto &o) { o.irLevel = "tile"; }}) {
+           [](auto &o) { o.embedIr = {"tile"}; }, [](auto &o) { o.isIr = true; }}) {
     CompileOptions o = options;
     change(o);
     EXPECT_TRUE(isCompiled("text", o));

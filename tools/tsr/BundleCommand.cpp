@@ -37,8 +37,8 @@ int compile(const Job &job, const Arguments &args) {
   CompileOptions options = job.options;
   std::vector<Signature> signatures;
   std::vector<Diagnostic> diags;
-  bool isIr = !options.irLevel.empty();
-  if (int rc = isIr ? 0 : conclude(compiler->signatures(job.source, job.file, signatures, diags), diags))
+  if (int rc =
+          options.isIr ? 0 : conclude(compiler->signatures(job.source, job.file, signatures, diags), diags))
     return rc;
   const Signature *named = nullptr;
   if (!options.kernels.empty())

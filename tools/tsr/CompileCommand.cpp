@@ -116,7 +116,7 @@ int compile(const Job &job, Emit what, const Arguments &args) {
   CompileOptions options = job.options;
   std::vector<Diagnostic> diags;
   std::string name = std::filesystem::path(job.file).stem().string();
-  if (options.irLevel.empty()) {
+  if (!options.isIr) {
     std::vector<Signature> signatures;
     if (int rc = conclude(compiler->signatures(job.source, job.file, signatures, diags), diags)) return rc;
     const Signature *signature = nullptr;
@@ -179,7 +179,7 @@ int compileMain(const Arguments &args, const std::string &commandLine) {
             Error{"E_OPTION_VALUE",
                   fmt::format("--{} is for sources; {} is IR, where that is decided", option, job.file),
                   "edit the IR, or compile the source"});
-    o.irLevel = "text";
+    o.isIr = true;
   }
   if (emit == "bundle") return compileBundle(std::move(job), args);
   if (args.has("embed-ir"))

@@ -217,6 +217,29 @@ LogicalResult LibraryCallOp::verify() {
   return success();
 }
 
+bool LaunchOp::writes(unsigned number) {
+  StringRef effect = cast<StringAttr>(getEffects()[number]).getValue();
+  return effect == "write" || effect == "readwrite";
+}
+
+Value LaunchOp::updatedOperand(unsigned number) {
+  for (auto [i, operand] : llvm::enumerate(getOperands()))
+    if (writes(static_cast<unsigned>(i)) && number-- == 0) return operand;
+  return {};
+}
+
+Value tessera::graph::storageOf(Value v) {
+  while (Operation *op = v.getDefiningOp()) {
+    Value next;
+    if (auto reshape = dyn_cast<ReshapeOp>(op)) next = reshape.getInput();
+    if (auto launch = dyn_cast<LaunchOp>(op))
+      next = launch.updatedOperand(cast<OpResult>(v).getResultNumber());
+    if (!next) return v;
+    v = next;
+  }
+  return v;
+}
+
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getKernelAttr());
   auto params = kernel && !isa<FuncOp>(kernel) ? kernel->getAttrOfType<ArrayAttr>("params") : ArrayAttr();

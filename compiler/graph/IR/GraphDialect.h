@@ -16,3 +16,10 @@
 #include "compiler/graph/IR/GraphTypes.h.inc"
 #define GET_OP_CLASSES
 #include "compiler/graph/IR/GraphOps.h.inc"
+
+namespace tessera::graph {
+
+/// The value whose memory `v` lies in: what launches update and reshapes rename, back to its origin.
+mlir::Value storageOf(mlir::Value v);
+
+} // namespace tessera::graph

@@ -94,6 +94,12 @@ def Graph_LaunchOp : Graph_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpI
   let results = (outs Variadic<Graph_TensorType>:$results);
   let assemblyFormat = "$kernel `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Does the kernel write operand `number`?
+    bool writes(unsigned number);
+    /// The operand that result `number` is the new value of; null for a result of the kernel's own.
+    ::mlir::Value updatedOperand(unsigned number);
+  }];
 }
 
 def Graph_LibraryCallOp : Graph_Op<"library_call"> {

@@ -17,27 +17,6 @@ using namespace tessera::graph;
 
 namespace {
 
-bool isWritten(Attribute effect) {
-  StringRef text = cast<StringAttr>(effect).getValue();
-  return text == "write" || text == "readwrite";
-}
-
-/// The value whose memory `v` lies in.
-Value storage(Value v) {
-  while (Operation *op = v.getDefiningOp()) {
-    Value next;
-    if (auto reshape = dyn_cast<ReshapeOp>(op)) next = reshape.getInput();
-    if (auto launch = dyn_cast<LaunchOp>(op)) {
-      unsigned number = cast<OpResult>(v).getResultNumber();
-      for (auto [operand, effect] : llvm::zip_equal(launch.getOperands(), launch.getEffects()))
-        if (isWritten(effect) && number-- == 0) next = operand;
-    }
-    if (!next) return v;
-    v = next;
-  }
-  return v;
-}
-
 void copy(OpOperand &use) {
   OpBuilder b(use.getOwner());
   use.set(BroadcastOp::create(b, use.getOwner()->getLoc(), use.get().getType(), use.get()));
@@ -49,15 +28,15 @@ struct GraphOwnStorage : impl::GraphOwnStorageBase<GraphOwnStorage> {
     if (!function.getReturnsAttr()) return;
     Block &body = function.getBody().front();
     for (auto launch : body.getOps<LaunchOp>())
-      for (auto [operand, effect] : llvm::zip_equal(launch->getOpOperands(), launch.getEffects()))
-        if (isWritten(effect) && isNeededLater(operand)) copy(operand);
+      for (OpOperand &operand : launch->getOpOperands())
+        if (launch.writes(operand.getOperandNumber()) && isNeededLater(operand)) copy(operand);
 
     // Results first: what they copy may be the old value of a parameter.
     llvm::DenseSet<Value> used;
     SmallVector<OpOperand *> parameters;
     auto names = function.getReturnsAttr().getAsRange<StringAttr>();
     for (auto [operand, name] : llvm::zip_equal(body.getTerminator()->getOpOperands(), names)) {
-      Value root = storage(operand.get());
+      Value root = storageOf(operand.get());
       auto arg = dyn_cast<BlockArgument>(root);
       bool isUpdate = llvm::any_of(body.getArguments(), [&](BlockArgument other) {
         return isa<graph::TensorType>(other.getType()) && argumentName(other) == name.getValue();
@@ -91,7 +70,7 @@ private:
   /// Is the memory of an operand that a launch overwrites read behind it under its old value, or not ours to
   /// write?
   bool isNeededLater(OpOperand &operand) {
-    Value root = storage(operand.get());
+    Value root = storageOf(operand.get());
     if (auto arg = dyn_cast<BlockArgument>(root)) {
       StringRef name = argumentName(arg);
       for (auto param : getOperation().getParamsAttr().getAsRange<DictionaryAttr>())

@@ -86,7 +86,7 @@ TEST(CompiledBundle, KeepsIrThatCompilesAgain) {
   for (const BundleIr &ir : bundle.ir) {
     CompileOptions again;
     again.kernels = {ir.entry};
-    again.irLevel = ir.level;
+    again.isIr = true;
     Bundle made = compile(again, ir.text);
     ASSERT_EQ(made.images.size(), 1u) << ir.level;
     EXPECT_EQ(made.images[0].entries.at(0).metadata, bundle.images[0].entries.at(0).metadata) << ir.level;
@@ -122,7 +122,7 @@ TEST(CompiledBundle, BadIrIsRefused) {
   CompilerService &service = *tesseraCompilerService(TESSERA_BUILD_ID);
   CompileOptions options;
   options.kernels = {"k"};
-  options.irLevel = "graph";
+  options.isIr = true;
   std::string bytes;
   std::vector<Diagnostic> diags;
   EXPECT_EQ(service.compile("this is no MLIR", options, bytes, diags), CompileStatus::BadProgram);

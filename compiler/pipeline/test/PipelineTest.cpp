@@ -34,6 +34,12 @@ def count(x: ts.Tensor["n", ts.f32], s: ts.Tensor[1, ts.f32]):
         ts.tile.atomic_add(s, 0, x[i])
 )";
 
+constexpr const char *kAttend = R"(import tessera as ts
+@ts.jit
+def attend(q: ts.Tensor["S", "D", ts.f32], k: ts.Tensor["S", "D", ts.f32], v: ts.Tensor["S", "D", ts.f32]):
+    return ts.op.flash_attention(q, k, v)
+)";
+
 /// The only kernel of a bundle, loaded.
 struct Loaded {
   std::string metadata;
@@ -201,6 +207,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "names no architecture; there are rocm:gfx90a, rocm:gfx1100"},
         Refusal{"Profile", kScale, "cpu", "exact", CompileStatus::BadProgram, "E_NUMERICS_UNKNOWN", "exact"},
         Refusal{"Strict", kScale, "cpu", "strict", CompileStatus::Unimplemented, "E_UNIMPLEMENTED", "strict"},
+        Refusal{"StrictOnGpu", kScale, "ptx:sm_90", "strict", CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
+                "is not built for target ptx:sm_90"},
+        Refusal{
+            "AttentionOfUnknownWidth", kAttend, "cpu", "standard", CompileStatus::BadProgram,
+            "E_DIM_NOT_STATIC",
+            "attention keeps rows of \"D\" elements in the program; the value must be known at compile time "
+            "(--dim)"},
         Refusal{"UnorderedAtomics", kCount, "cpu", "deterministic", CompileStatus::Unimplemented,
                 "E_UNIMPLEMENTED", "order of arrival"}),
     [](const auto &info) { return std::string(info.param.name); });
@@ -255,6 +268,26 @@ TEST(Pipeline, FusedAndUnfusedAgree) {
   EXPECT_EQ(results[0], results[1]);
   EXPECT_EQ(scratchBytes[0], 0); // one loop
   EXPECT_GT(scratchBytes[1], 0); // every value in memory
+}
+
+TEST(Pipeline, AttentionOfKnownWidthCompiles) {
+  CompileOptions options;
+  options.dims = {{"D", 32}};
+  std::string bytes;
+  std::vector<Diagnostic> diags;
+  EXPECT_EQ(service().compile(kAttend, options, bytes, diags), CompileStatus::Ok);
+}
+
+/// The option speaks of graph functions: what a kernel's own program says is not touched.
+TEST(Pipeline, FusionIsAnOptionOfGraphFunctions) {
+  for (const char *source : {kScale, kAttend}) {
+    CompileOptions options;
+    options.fuse = false;
+    std::vector<Diagnostic> diags;
+    Compilation c(options, diags);
+    ASSERT_EQ(c.begin(source), CompileStatus::Ok);
+    EXPECT_EQ(c.text().find("schedule.fusion = \"none\"") != std::string::npos, source == kAttend);
+  }
 }
 
 TEST(Pipeline, EveryValueIsLookedAtOnce) {

@@ -1,4 +1,5 @@
 // Attention with an online softmax, as decision D5 corrects the algorithm (Dao et al., arXiv:2205.14135).
+#include "compiler/pipeline/DiagnosticCode.h"
 #include "compiler/schedule/Transforms/GroupProgram.h"
 #include <cmath>
 #include <limits>
@@ -7,7 +8,7 @@ using namespace mlir;
 
 namespace tessera::schedule {
 
-bool GroupProgram::buildAttention(std::string &why) {
+LogicalResult GroupProgram::buildAttention() {
   auto op = cast<graph::AttentionOp>(group_.getBody().front().front());
   b_.at(op.getLoc());
   Tensor q = op.getQ().getType(), k = op.getK().getType();
@@ -15,10 +16,11 @@ bool GroupProgram::buildAttention(std::string &why) {
   Attribute rowDim = q.getDims()[rank - 1];
   std::optional<int64_t> width = staticExtent(rowDim);
   if (!width) {
-    llvm::raw_string_ostream(why)
-        << "E_DIM_NOT_STATIC: attention keeps rows of " << rowDim
-        << " elements in the program; the value must be known at compile time (--dim)";
-    return false;
+    InFlightDiagnostic error = emitError(group_.getLoc())
+                               << "attention keeps rows of " << rowDim
+                               << " elements in the program; the value must be known at compile time (--dim)";
+    setCode(error, "E_DIM_NOT_STATIC");
+    return error;
   }
   DType dtype = dtypeOf(q);
   double scale =
@@ -124,7 +126,7 @@ bool GroupProgram::buildAttention(std::string &why) {
   ints.push_back(queries);
   ints.push_back(*width);
   b_.store(results_[0], b_.cast(std::move(y), dtype), std::move(starts), std::move(ints));
-  return true;
+  return success();
 }
 
 } // namespace tessera::schedule

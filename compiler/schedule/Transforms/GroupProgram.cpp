@@ -15,7 +15,7 @@ GroupProgram::GroupProgram(GroupOp group, const std::string &name) : group_(grou
   specialized_ = group->getParentOfType<graph::FuncOp>().getSpecializedAttr();
 }
 
-bool GroupProgram::build(frontend::Kernel &kernel, std::vector<std::string> &dims, std::string &why) {
+LogicalResult GroupProgram::build(frontend::Kernel &kernel, std::vector<std::string> &dims) {
   kernel_.name = name_;
   b_.at(group_.getLoc());
   int64_t rank = space_.space().getRank();
@@ -27,7 +27,7 @@ bool GroupProgram::build(frontend::Kernel &kernel, std::vector<std::string> &dim
   fixed_ = varying_ = &kernel_.body;
   addParams();
   addGrid();
-  bool ok = true;
+  LogicalResult result = success();
   switch (space_.kind()) {
   case GroupKind::Map:
     storeAll();
@@ -39,7 +39,7 @@ bool GroupProgram::build(frontend::Kernel &kernel, std::vector<std::string> &dim
     buildMatmul();
     break;
   case GroupKind::Attention:
-    ok = buildAttention(why);
+    result = buildAttention();
     break;
   case GroupKind::Gather:
     buildGather();
@@ -48,16 +48,14 @@ bool GroupProgram::build(frontend::Kernel &kernel, std::vector<std::string> &dim
     buildConcat();
     break;
   }
-  if (!missing_.empty()) {
-    why = "a slice starts at '" + missing_ +
-          "', which is no expression of the dims of the group's tensors; "
-          "give the group a graph.dim of it";
-    return false;
-  }
+  if (!missing_.empty())
+    return emitError(group_.getLoc()) << "a slice starts at '" << missing_
+                                      << "', which is no expression of the dims of the group's tensors; give "
+                                         "the group a graph.dim of it";
   for (auto &[text, name] : dims_)
     dims.push_back(text);
   kernel = std::move(kernel_);
-  return ok;
+  return result;
 }
 
 DType GroupProgram::dtypeOf(Type type) const {

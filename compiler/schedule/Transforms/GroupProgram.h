@@ -16,9 +16,9 @@ public:
   /// The verifier has accepted `group`. `name` is the kernel's.
   GroupProgram(GroupOp group, const std::string &name);
 
-  /// False, with the reason in `why`, for what has no program (it then begins with TSR_UNIMPLEMENTED or names
-  /// what must be known at compile time). `dims` are the kernel's dims as expressions over the function's.
-  [[nodiscard]] bool build(frontend::Kernel &kernel, std::vector<std::string> &dims, std::string &why);
+  /// Fails with an error for what has no program: it is not implemented, or something must be known at
+  /// compile time. `dims` are the kernel's dims as expressions over the function's.
+  mlir::LogicalResult build(frontend::Kernel &kernel, std::vector<std::string> &dims);
 
 private:
   using Tensor = graph::TensorType;
@@ -71,7 +71,7 @@ private:
   // GroupMatmul.cpp, GroupAttention.cpp, GroupData.cpp
   void buildMatmul();
   ExprPtr matmulOperand(mlir::OpOperand &, bool transposed, bool isLeft, SymbolId k);
-  bool buildAttention(std::string &why);
+  mlir::LogicalResult buildAttention();
   void buildGather();
   void buildConcat();
 

@@ -60,8 +60,8 @@ private:
     SmallVector<Value> tensors;
     for (Value operand : launch.getOperands())
       if (isa<graph::TensorType>(operand.getType())) tensors.push_back(operand);
-    size_t updated = llvm::count_if(launch.getEffects(), [](Attribute effect) {
-      return cast<StringAttr>(effect).getValue().contains("write");
+    size_t updated = llvm::count_if(launch->getOpOperands(), [&](OpOperand &operand) {
+      return launch.writes(operand.getOperandNumber());
     });
     llvm::append_range(tensors, launch.getResults().drop_front(updated));
     llvm::StringMap<std::string> bound;
@@ -109,11 +109,7 @@ private:
       if (isSame(group, other.group)) return Outlined{group, other.kernel, other.dims};
     Outlined made{group, function.getSymName().str() + ".g" + std::to_string(outlined_.size()), {}};
     frontend::Kernel kernel;
-    std::string why;
-    if (!GroupProgram(group, made.kernel).build(kernel, made.dims, why)) {
-      emitError(group.getLoc()) << why;
-      return failure();
-    }
+    if (failed(GroupProgram(group, made.kernel).build(kernel, made.dims))) return failure();
     OpBuilder b(function);
     auto where = group.getLoc()->findInstanceOf<FileLineColLoc>();
     graph::KernelImporter importer(b, kernel, where ? where.getFilename() : b.getStringAttr("<ir>"));

@@ -37,30 +37,6 @@ public:
   }
 
 private:
-  /// The value whose memory `v` lies in.
-  static Value storage(Value v) {
-    while (Operation *op = v.getDefiningOp()) {
-      if (auto reshape = dyn_cast<graph::ReshapeOp>(op)) {
-        v = reshape.getInput();
-        continue;
-      }
-      auto launch = dyn_cast<graph::LaunchOp>(op);
-      Value updated = launch ? updatedOperand(launch, cast<OpResult>(v).getResultNumber()) : Value();
-      if (!updated) return v;
-      v = updated;
-    }
-    return v;
-  }
-
-  /// The operand that result `number` of a launch is the new value of; null for a result of the kernel's own.
-  static Value updatedOperand(graph::LaunchOp launch, unsigned number) {
-    for (auto [operand, effect] : llvm::zip_equal(launch.getOperands(), launch.getEffects())) {
-      StringRef text = cast<StringAttr>(effect).getValue();
-      if ((text == "write" || text == "readwrite") && number-- == 0) return operand;
-    }
-    return {};
-  }
-
   void nameArguments() {
     SmallVector<BlockArgument> tensors, scalars;
     for (BlockArgument arg : function_.getBody().getArguments())
@@ -79,11 +55,11 @@ private:
     auto names = function_.getReturnsAttr().getAsRange<StringAttr>();
     for (auto [value, name] :
          llvm::zip_equal(function_.getBody().front().getTerminator()->getOperands(), names))
-      names_.try_emplace(storage(value), name.str());
+      names_.try_emplace(graph::storageOf(value), name.str());
   }
 
   const std::string &nameOf(Value v) {
-    Value root = storage(v);
+    Value root = graph::storageOf(v);
     std::string &name = names_[root];
     if (name.empty()) {
       do
@@ -157,7 +133,7 @@ private:
     for (Value operand : launch.getOperands())
       if (isa<graph::TensorType>(operand.getType())) step.args.push_back(nameOf(operand));
     for (auto [number, result] : llvm::enumerate(launch.getResults()))
-      if (!updatedOperand(launch, static_cast<unsigned>(number))) step.args.push_back(nameOf(result));
+      if (!launch.updatedOperand(static_cast<unsigned>(number))) step.args.push_back(nameOf(result));
     SmallVector<DType> scalars = scalarTypes(launch);
     size_t nextScalar = 0;
     for (Value operand : launch.getOperands()) {
@@ -213,7 +189,7 @@ private:
   graph::FuncOp function_;
   KernelMetadata &metadata_;
   HostPlan &plan_;
-  DenseMap<Value, std::string> names_; // of storage
+  DenseMap<Value, std::string> names_; // of what storageOf gives
   llvm::StringSet<> taken_;
   int nextBuffer_ = 0;
 };

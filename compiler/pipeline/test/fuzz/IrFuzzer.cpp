@@ -47,7 +47,7 @@ std::vector<std::string> makeSeeds() {
 void check(const std::string &source, const char *target) {
   CompileOptions options;
   options.fileName = "fuzz.mlir";
-  options.irLevel = "text";
+  options.isIr = true;
   options.targets = {target};
   std::string out;
   std::vector<Diagnostic> diags;
