@@ -20,8 +20,9 @@ install(TARGETS ${installed})
 install(TARGETS tessera-probe DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
 install(DIRECTORY sdk/include/tessera TYPE INCLUDE)
 install(DIRECTORY tests/fakes/tessera TYPE INCLUDE)
-install(DIRECTORY samples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/samples
-        PATTERN __pycache__ EXCLUDE PATTERN samples/CMakeLists.txt EXCLUDE)
+install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera
+        PATTERN __pycache__ EXCLUDE PATTERN samples/CMakeLists.txt EXCLUDE
+        PATTERN samples/aot_c/test.sh EXCLUDE) # of this tree alone
 install(FILES LICENSE TYPE DOC)
 foreach(page IN ITEMS core/tessera.7 core/plugin/tessera-probe.8 tools/tsr-opt/tsr-opt.1)
   if(TESSERA_BUILD_COMPILER OR NOT page MATCHES "tsr-opt")

@@ -15,7 +15,7 @@ clean_up() {
 }
 keys=$(mktemp -d)
 trap clean_up EXIT
-bind() { mkdir -p "$2" && mount --bind "$1" "$2" && mounted=("$2" "${mounted[@]}"); }
+bind() { mkdir -p "$2" && mount --rbind "$1" "$2" && mount --make-rslave "$2" && mounted=("$2" "${mounted[@]}"); }
 
 inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
 show() { # show COMMAND: runs it in the root and prints both
