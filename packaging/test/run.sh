@@ -86,9 +86,9 @@ show 'tsr backends'
 # ---- a plugin as a package, by the words of its page ----
 quiet 'apt-get install -y --no-install-recommends build-essential debhelper cmake flatbuffers-compiler lintian fakeroot'
 awk '/^```sh$/ {on = 1; next} /^```$/ {on = 0} on' docs/extending/ship-a-plugin-as-a-deb.md > "$root/tmp/page.sh"
-show 'mkdir -p /tmp/page && cd /tmp/page && sudo() { "$@"; } && set -eu && . /tmp/page.sh' > "$work/page.log" ||
+show 'mkdir -p /tmp/page && cd /tmp/page && sudo() { "$@"; } && set -eux && . /tmp/page.sh' > "$work/page.log" ||
   { tail -n 60 "$work/page.log"; exit 1; }
-sed -n '/^+ lintian/,$p' "$work/page.log" | tail -n 30
+sed -n '/^+* lintian --fail/,$p' "$work/page.log"
 
 # ---- nothing stays ----
 quiet 'apt-get purge -y "*tessera*" && apt-get autoremove -y --purge'
