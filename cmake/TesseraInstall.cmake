@@ -2,7 +2,7 @@
 # (find_package(tessera) and pkg-config). The whole prefix may be moved.
 include(CMakePackageConfigHelpers)
 
-set(installed tessera tsr)
+set(installed tessera tsr tsr-conformance)
 if(TESSERA_BUILD_COMPILER)
   list(APPEND installed tessera-compiler tsr-opt)
 endif()

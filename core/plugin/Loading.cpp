@@ -1,11 +1,11 @@
 // Boost.DLL stays in this file; it is told to report errors, not to throw them.
 #define BOOST_DLL_USE_STD_FS
 #include "core/plugin/Loading.h"
+#include "core/plugin/Inspect.h"
 #include "core/plugin/PluginBackend.h"
 #include <boost/dll/shared_library.hpp>
 #include <cstring>
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 #include <tessera/thunk.hpp>
 
@@ -14,66 +14,7 @@ namespace {
 
 constexpr const char *kQuery = "tsrPluginQuery";
 
-/// Defined symbols the object exports, by its loaded dynamic section; names that begin with _ are the tool
-/// chain's.
-std::vector<std::string> exports(const link_map *map) {
-  const ElfW(Sym) *symbols = nullptr;
-  const char *strings = nullptr;
-  const uint32_t *hash = nullptr;
-  for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; ++d) {
-    if (d->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym) *>(d->d_un.d_ptr);
-    if (d->d_tag == DT_STRTAB) strings = reinterpret_cast<const char *>(d->d_un.d_ptr);
-    if (d->d_tag == DT_GNU_HASH) hash = reinterpret_cast<const uint32_t *>(d->d_un.d_ptr);
-  }
-  std::vector<std::string> out;
-  if (!symbols || !strings || !hash) return out;
-  // GNU hash: counts of buckets, first hashed symbol, words of the filter, shift; filter; buckets; chains.
-  // Exported symbols are the hashed ones; a chain ends with an odd hash.
-  const uint32_t buckets = hash[0], first = hash[1], words = hash[2];
-  const uint32_t *bucket = hash + 4 + words * (sizeof(ElfW(Addr)) / 4), *chain = bucket + buckets;
-  for (uint32_t b = 0; b < buckets; ++b)
-    for (uint32_t i = bucket[b]; i >= first && i != 0; ++i) {
-      const ElfW(Sym) &s = symbols[i];
-      const char *name = strings + s.st_name;
-      if (s.st_shndx != SHN_UNDEF && name[0] != '_') out.push_back(name);
-      if (chain[i - first] & 1) break;
-    }
-  return out;
-}
-
-std::string text(const char *s) { return s ? s : ""; }
-
-std::string join(const std::vector<std::string> &parts) {
-  std::string out;
-  for (const std::string &part : parts)
-    out += (out.empty() ? "" : ",") + part;
-  return out;
-}
-
 std::string number(uint32_t n) { return std::to_string(n); }
-
-/// The first field in which the note and the struct differ.
-PluginError compare(const Manifest &m, const tsr_plugin_info_t &info) {
-  const struct {
-    const char *field;
-    std::string note, object;
-  } rows[] = {{"name", m.name, text(info.name)},
-              {"version", m.version, text(info.version)},
-              {"kinds", kindList(m.kinds), kindList(info.kinds)},
-              {"abi_major", number(m.abiMajor), number(info.abi_major)},
-              {"built_minor", number(m.builtMinor), number(info.built_minor)},
-              {"needs_minor", number(m.needsMinor), number(info.needs_minor)},
-              {"features_required", join(m.featuresRequired), text(info.features_required)},
-              {"features_optional", join(m.featuresOptional), text(info.features_optional)},
-              {"compiler_abi", m.compilerAbi, text(info.compiler_abi)}};
-  for (auto &row : rows)
-    if (row.note != row.object)
-      return {refusal::kNoteLies,
-              std::string("its manifest says ") + row.field + " '" + row.note + "', its code says '" +
-                  row.object + "'",
-              "rebuild it with tessera_add_plugin(), which writes both from plugin.json"};
-  return {};
-}
 
 template <class Table>
 PluginError checkTable(const Table *table, uint32_t bit, uint32_t kinds, uint32_t major, const char *what) {
@@ -180,7 +121,7 @@ std::unique_ptr<Plugin> loadPluginFile(const std::string &path, const Manifest &
     return nullptr;
   }
   std::string extra;
-  for (const std::string &name : exports(static_cast<const link_map *>(object.native())))
+  for (const std::string &name : exportedSymbols(static_cast<const link_map *>(object.native())))
     if (name != kQuery) extra += (extra.empty() ? "" : ", ") + name;
   if (!extra.empty()) {
     if (extra.size() > 200) extra = extra.substr(0, 200) + "...";
@@ -192,7 +133,7 @@ std::unique_ptr<Plugin> loadPluginFile(const std::string &path, const Manifest &
   plugin->path = path;
   auto query = reinterpret_cast<tsr_plugin_query_fn>(dlsym(object.native(), kQuery));
   if (!queryPlugin(query, *plugin, error)) return nullptr;
-  if ((error = compare(manifest, plugin->info))) return nullptr;
+  if ((error = compareWithNote(manifest, plugin->info))) return nullptr;
   return plugin;
 }
 

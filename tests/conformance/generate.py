@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""generate.py FAMILY FOLDER [COUNT [FIRST]]: writes the family's cases for tessera-conformance; where it is random, COUNT of
+"""generate.py FAMILY FOLDER [COUNT [FIRST]]: writes the family's cases for kernel-conformance; where it is random, COUNT of
 them, from seed FIRST (0) on."""
 import importlib
 import sys

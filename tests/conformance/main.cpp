@@ -1,4 +1,4 @@
-// tessera-conformance FOLDER: compiles and runs every program of a list in this one process and compares the
+// kernel-conformance FOLDER: compiles and runs every program of a list in this one process and compares the
 // outputs.
 //
 // The programs run in a child process; when one crashes it, that program has failed and a new child goes on
@@ -165,7 +165,7 @@ int runRest(const std::vector<const Program *> &programs, const Options &options
     }
     return 0;
   } catch (const std::exception &e) {
-    fmt::print(stderr, "tessera-conformance: {}\n", e.what());
+    fmt::print(stderr, "kernel-conformance: {}\n", e.what());
     return 1;
   }
 }
@@ -203,7 +203,7 @@ int run(const std::string &folder, const Options &options) {
 } // namespace tessera::conformance
 
 static int usage() {
-  fmt::print(stderr, "usage: tessera-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] "
+  fmt::print(stderr, "usage: kernel-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] "
                      "[--fusion auto|none] [-v]\n");
   return 1;
 }
@@ -233,7 +233,7 @@ int main(int argc, char **argv) {
     if (folder.empty()) return usage();
     return run(folder, options);
   } catch (const std::exception &e) {
-    fmt::print(stderr, "tessera-conformance: {}\n", e.what());
+    fmt::print(stderr, "kernel-conformance: {}\n", e.what());
     return 1;
   }
 }

@@ -35,6 +35,11 @@ done
 "$cmake" --build "$work/fakes" >> "$work/fakes.log"
 (cd "$work/fakes" && "${cmake%cmake}ctest" --output-on-failure --no-tests=error | tee -a "$work/fakes.log")
 
+# As their authors would look at them: the backend still drops its launches.
+"$prefix/bin/tsr-conformance" --plugin "$work/my_mapper/build/libtessera-mapper-my_mapper.so"
+"$prefix/bin/tsr-conformance" --plugin "$work/my_backend/build/libtessera-my_backend.so" \
+  --expect "$(dirname "$0")/../../plugins/null/conformance.yaml"
+
 # A directory copied away from its neighbours configures too; it has no test to run.
 cp -r "$samples/embed_c" "$work/alone"
 "$cmake" -S "$work/alone" -B "$work/alone/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
@@ -53,3 +58,5 @@ LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name libtessera.so)") "$work/plain"
 
 grep -q '^\.Dt TSR 1' "$prefix/share/man/man1/tsr.1"
 bash -n "$prefix/share/bash-completion/completions/tsr"
+grep -q '^\.Dt TSR-CONFORMANCE 1' "$prefix/share/man/man1/tsr-conformance.1"
+bash -n "$prefix/share/bash-completion/completions/tsr-conformance"

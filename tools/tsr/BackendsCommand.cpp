@@ -1,5 +1,6 @@
 // `tsr backends`: every plugin there is, what it drives, and why one is not used.
 #include "tools/tsr/Commands.h"
+#include "tools/tsr/Conformance.h"
 #include "tools/tsr/Json.h"
 #include "tools/tsr/Report.h"
 #include <algorithm>
@@ -70,7 +71,10 @@ bool printWhy(const Json &report, const std::string &name) {
     fmt::print("{}\n", name);
     for (auto &[key, value] : row.items())
       if (key != "name")
-        fmt::print("  {:<12} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+        fmt::print("  {:<12} {}\n", key,
+                   key == "conformance" ? conformanceText(value)
+                   : value.is_string()  ? value.get<std::string>()
+                                        : value.dump());
   }
   return any;
 }
@@ -85,7 +89,9 @@ int backends(const Arguments &args, const std::string &) {
   // Without --probe too, a plugin is asked once it passed everything that can be read from it: else nobody
   // could say which backend would be used. What was asked before and crashed is not asked again.
   if (tsrGetLoadReport(TSR_REPORT_PROBE, &json)) return fail(Error{"E_INTERNAL", tsrLastError(), ""});
-  const Json report = Json::parse(json);
+  Json report = Json::parse(json);
+  for (Json &row : report["plugins"])
+    addConformance(row);
   if (args.has("why")) {
     std::string name = args.value("why");
     if (name == "level_zero") name = "levelzero";

@@ -18,7 +18,7 @@ public:
 
   /// Host and device are one here, so the flags differ in nothing.
   tsr_status_t alloc(size_t bytes, uint32_t, void **dptr, std::string &why) override {
-    if ((*dptr = pool_.alloc(bytes))) return TSR_SUCCESS;
+    if (void *p = pool_.alloc(bytes)) return *dptr = p, TSR_SUCCESS;
     if (allocator_)
       why = "the allocator of the context's options gave no " + std::to_string(bytes) +
             " bytes aligned to 64 bytes";
@@ -75,7 +75,7 @@ int32_t cpuPluginQuery(const tsr_host_info_t *host, tsr_plugin_info_t *info) {
   out.built_minor = TSR_PLUGIN_ABI_MINOR;
   out.kinds = TSR_PLUGIN_BACKEND;
   out.name = "cpu";
-  out.version = host->version; // part of the library
+  out.version = TSR_HAS(host, tsr_host_info_t, version) ? host->version : ""; // part of the library
   out.description = "the host's processor";
   out.features_required = out.features_optional = out.compiler_abi = "";
   out.probe = thunk::probeOf<cpu::CpuBackend>;

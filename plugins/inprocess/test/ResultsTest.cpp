@@ -1,6 +1,6 @@
 // Every kind, op and dtype at awkward sizes, by both algorithms, on one to five ranks.
 #include "plugins/inprocess/test/Ranks.h"
-#include "plugins/inprocess/test/Reference.h"
+#include "tools/tsr-conformance/CollectiveReference.h"
 
 using namespace tessera;
 using namespace tessera::test;

@@ -1,6 +1,6 @@
 // What an MPI plugin does, under the launcher with two ranks: mpi-collective-test PLUGIN.so. The program
 // itself links no MPI, and calls the plugin through its C table as the runtime does.
-#include "plugins/inprocess/test/Reference.h"
+#include "tools/tsr-conformance/CollectiveReference.h"
 #include <cstdio>
 #include <dlfcn.h>
 #include <gmock/gmock.h>

@@ -68,16 +68,16 @@ public:
   const DeviceInfo &info() const override { return kDevice; }
 
   tsr_status_t alloc(size_t bytes, uint32_t, void **dptr, std::string &why) override {
-    const size_t size = (bytes / 64 + 1) * 64; // never 0, so that every pointer is its own
     void *ptr = bytes > kDevice.memoryBytes ? nullptr
-                : allocator_                ? allocator_->alloc(allocator_->user, size, 64)
-                                            : std::aligned_alloc(64, size);
+                : allocator_                ? allocator_->alloc(allocator_->user, reserved(bytes), 64)
+                                            : std::aligned_alloc(64, reserved(bytes));
     if (!ptr) {
       why = "cannot get " + std::to_string(bytes) + " bytes";
       return TSR_EOOM;
     }
     std::lock_guard lock(mutex_);
-    blocks_[ptr] = size;
+    blocks_[ptr] = bytes;
+    inUse_ += bytes;
     *dptr = ptr;
     return TSR_SUCCESS;
   }
@@ -89,6 +89,7 @@ public:
       return TSR_EINVAL;
     }
     release(dptr, block->second);
+    inUse_ -= block->second;
     blocks_.erase(block);
     return TSR_SUCCESS;
   }
@@ -98,9 +99,12 @@ public:
     if (after == blocks_.begin()) return std::nullopt;
     auto &[begin, bytes] = *std::prev(after);
     size_t offset = static_cast<size_t>(static_cast<const char *>(dptr) - static_cast<char *>(begin));
-    return offset < bytes ? std::optional(bytes - offset) : std::nullopt;
+    return offset < bytes || offset == 0 ? std::optional(bytes - offset) : std::nullopt;
   }
-  MemoryUse memoryUse() override { return {kDevice.memoryBytes, kDevice.memoryBytes, 0, 0}; }
+  MemoryUse memoryUse() override {
+    std::lock_guard lock(mutex_);
+    return {kDevice.memoryBytes, kDevice.memoryBytes - inUse_, inUse_, 0};
+  }
   void trim() override {}
   std::unique_ptr<DeviceStream> createStream(std::string &) override { return std::make_unique<Stream>(); }
   std::unique_ptr<DeviceEvent> createEvent(std::string &) override { return std::make_unique<Event>(); }
@@ -109,12 +113,15 @@ public:
   }
 
 private:
+  /// Never 0, so that every pointer is its own.
+  static size_t reserved(size_t bytes) { return (bytes / 64 + 1) * 64; }
   void release(void *ptr, size_t bytes) {
-    allocator_ ? allocator_->free(allocator_->user, ptr, bytes) : std::free(ptr);
+    allocator_ ? allocator_->free(allocator_->user, ptr, reserved(bytes)) : std::free(ptr);
   }
   const tsr_allocator_t *const allocator_;
   std::mutex mutex_;
-  std::map<void *, size_t> blocks_; // guarded by the mutex
+  std::map<void *, size_t> blocks_; // guarded by the mutex, as the next: bytes asked for, by address
+  size_t inUse_ = 0;
 };
 
 class NullBackend final : public Backend {

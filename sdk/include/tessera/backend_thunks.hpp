@@ -54,6 +54,14 @@ inline std::shared_ptr<void> share(const tsr_be_keep_t &keep) {
 
 inline Backend *self(tsr_be_backend_t *handle) { return reinterpret_cast<Backend *>(handle); }
 
+/// Is there such a device? Classes need not ask.
+inline bool hasDevice(const Backend &backend, int32_t device, std::string &why) {
+  const int count = backend.deviceCount();
+  if (device >= 0 && device < count) return true;
+  why = "device: there is no " + std::to_string(device) + "; the backend has " + std::to_string(count);
+  return false;
+}
+
 /// A context that stands between: it keeps the allocator the host lent in the form the class takes.
 struct ContextBox {
   tsr_allocator_t allocator{};
@@ -102,6 +110,7 @@ template <class B> const tsr_backend_api_t *backendApi() {
       },
       .device_info = [](tsr_be_backend_t *b, int32_t device, tsr_be_device_t *out, Why why) -> int32_t {
         return guard(why, [&](std::string &text) {
+          if (!hasDevice(*self(b), device, text)) return TSR_EINVAL;
           const DeviceInfo *i = self(b)->deviceInfo(device, text);
           if (!i) return TSR_EDEVICE;
           copyOut(out, tsr_be_device_t{sizeof(tsr_be_device_t), i->name.c_str(), i->arch.c_str(),
@@ -113,6 +122,7 @@ template <class B> const tsr_backend_api_t *backendApi() {
       .context_create = [](tsr_be_backend_t *b, int32_t device, const tsr_be_allocator_t *allocator,
                            tsr_be_context_t **out, Why why) -> int32_t {
         return guard(why, [&](std::string &text) {
+          if (!hasDevice(*self(b), device, text)) return static_cast<int32_t>(TSR_EINVAL);
           auto both = std::make_shared<ContextBox>();
           if (allocator)
             both->allocator = {sizeof(tsr_allocator_t), allocator->user, allocator->alloc, allocator->free};

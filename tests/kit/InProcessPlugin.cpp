@@ -1,0 +1,12 @@
+// The in-process collectives of libtessera.so as a plugin that can be loaded, for the conformance kit: the
+// same sources.
+#include <tessera/plugin.h>
+
+namespace tessera {
+int32_t queryInProcess(const tsr_host_info_t *, tsr_plugin_info_t *);
+}
+
+extern "C" __attribute__((visibility("default"))) int32_t tsrPluginQuery(const tsr_host_info_t *host,
+                                                                         tsr_plugin_info_t *info) {
+  return tessera::queryInProcess(host, info);
+}

@@ -1,0 +1,87 @@
+#include "tools/tsr-conformance/Expectations.h"
+#include <fnmatch.h>
+#include <yaml-cpp/yaml.h>
+
+namespace tessera::kit {
+
+std::string_view nameOf(State state) {
+  static constexpr std::string_view names[] = {"passed",      "failed",           "skipped",
+                                               "unsupported", "expected_failure", "stale"};
+  return names[static_cast<int>(state)];
+}
+
+bool matches(std::string_view pattern, std::string_view id) {
+  return fnmatch(std::string(pattern).c_str(), std::string(id).c_str(), 0) == 0;
+}
+
+namespace {
+
+struct Wrong {
+  YAML::Mark where;
+  std::string what;
+};
+
+bool meetsAny(const std::string &pattern) {
+  for (const Group *group : allGroups())
+    for (const Check &check : group->checks)
+      if (matches(pattern, check.id)) return true;
+  return false;
+}
+
+void readList(const YAML::Node &list, bool isFailure, std::vector<Expectations::Entry> &out) {
+  if (!list.IsSequence()) throw Wrong{list.Mark(), "expected a list of {checks: PATTERN, reason: TEXT}"};
+  for (const YAML::Node &row : list) {
+    if (!row.IsMap()) throw Wrong{row.Mark(), "expected {checks: PATTERN, reason: TEXT}"};
+    for (const auto &pair : row)
+      if (const auto key = pair.first.as<std::string>(""); key != "checks" && key != "reason")
+        throw Wrong{pair.first.Mark(), "'" + key + "' is no key; expected checks and reason"};
+    const YAML::Node checks = row["checks"], reason = row["reason"];
+    if (!checks) throw Wrong{row.Mark(), "checks is missing: a pattern over ids, or a list of them"};
+    if (!reason || !reason.IsScalar() || reason.Scalar().find_first_not_of(" \t\n") == std::string::npos)
+      throw Wrong{row.Mark(), "a reason is missing: say why, for whoever reads the report"};
+    std::vector<YAML::Node> patterns;
+    if (checks.IsSequence())
+      for (const YAML::Node &one : checks)
+        patterns.push_back(one);
+    else
+      patterns.push_back(checks);
+    for (const YAML::Node &pattern : patterns) {
+      const auto text = pattern.as<std::string>("");
+      if (!meetsAny(text))
+        throw Wrong{pattern.Mark(), "'" + text + "' is the id of no check; --list shows them"};
+      out.push_back({text, reason.Scalar(), isFailure});
+    }
+  }
+}
+
+} // namespace
+
+bool Expectations::read(const std::string &path, Expectations &out, std::string &why) {
+  auto fail = [&](const YAML::Mark &mark, const std::string &what) {
+    why = path + (mark.is_null() ? "" : ":" + std::to_string(mark.line + 1)) + ": " + what;
+    return false;
+  };
+  try {
+    const YAML::Node root = YAML::LoadFile(path);
+    if (!root.IsMap()) throw Wrong{root.Mark(), "expected the keys unsupported and expected_failure"};
+    for (const auto &pair : root) {
+      const auto key = pair.first.as<std::string>("");
+      if (key != "unsupported" && key != "expected_failure")
+        throw Wrong{pair.first.Mark(), "'" + key + "' is no key; expected unsupported and expected_failure"};
+      readList(pair.second, key == "expected_failure", out.entries_);
+    }
+    return true;
+  } catch (const Wrong &w) {
+    return fail(w.where, w.what);
+  } catch (const YAML::Exception &e) {
+    return fail(e.mark, e.msg);
+  }
+}
+
+const Expectations::Entry *Expectations::find(const Check &check, bool isFailure) const {
+  for (const Entry &e : entries_)
+    if (e.isFailure == isFailure && matches(e.pattern, check.id)) return &e;
+  return nullptr;
+}
+
+} // namespace tessera::kit

@@ -1,0 +1,10 @@
+// The groups of checks, one file each.
+#pragma once
+#include "tools/tsr-conformance/Check.h"
+
+namespace tessera::kit {
+
+extern const Group kAbi, kPurity, kProbe, kLifecycle, kMemory, kStreams, kEvents, kCopies, kFill, kLaunch,
+    kGraph, kCollectives, kMapper, kProfiles;
+
+} // namespace tessera::kit

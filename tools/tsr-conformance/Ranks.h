@@ -1,0 +1,37 @@
+// The ranks a collective check runs on: threads of this process, or, under a launcher, this process as one.
+#pragma once
+#include "tools/tsr-conformance/Subject.h"
+#include <functional>
+
+namespace tessera::kit {
+
+/// One rank's end of a communicator.
+class Comm {
+public:
+  Comm(Subject &s, const std::string &id, int rank, int size, uint64_t timeoutNs);
+  ~Comm();
+  Comm(const Comm &) = delete;
+  Comm &operator=(const Comm &) = delete;
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  /// The call's status and text.
+  int32_t run(const tsr_cl_call_t &, thunk::Text &why) const;
+  void must(const tsr_cl_call_t &, const std::string &what) const;
+
+private:
+  Subject &s_;
+  tsr_cl_comm_t *comm_ = nullptr;
+  int32_t rank_ = -1, size_ = -1;
+};
+
+constexpr uint64_t kSecond = 1000000000;
+
+/// The plugin's table; what it does not know is zero.
+tsr_collective_api_t collectiveApi(Subject &);
+
+/// Runs `body` as every rank of a new communicator. Skips what cannot be done here, as ranks of processes
+/// without a launcher, or when there are fewer than `atLeast` of them.
+void onRanks(Subject &, const std::string &id, int atLeast, const std::function<void(const Comm &)> &body,
+             uint64_t timeoutNs = 20 * kSecond);
+
+} // namespace tessera::kit

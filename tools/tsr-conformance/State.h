@@ -1,0 +1,31 @@
+// What a process has that a plugin must leave as it was.
+#pragma once
+#include <string>
+
+namespace tessera::kit {
+
+enum class Aspect {
+  Threads,
+  Files,
+  Environment,
+  SignalHandlers,
+  SignalMask,
+  Locale,
+  FloatingPoint,
+  Directory,
+  Output,
+  Umask
+};
+
+/// The aspect as a text that is equal exactly when the state is.
+std::string stateOf(Aspect);
+
+/// From now on what is written to descriptors 1 and 2 is kept, for Aspect::Output.
+void catchOutput();
+
+/// Tasks of this process.
+int threadCount();
+/// Open descriptors.
+int fileCount();
+
+} // namespace tessera::kit
