@@ -1,7 +1,9 @@
 // The seam between libtessera.so, which never links LLVM, and libtessera-compiler.so, which it loads on first
 // use. Both come from one build, so C++ types cross it; no exception does.
 #pragma once
+#include "numerics/NumericsProfile.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,7 +67,8 @@ struct CompileOptions {
   std::string fileName = "<source>";
   std::vector<std::string> kernels;           // empty: every one of the source (emit: the only one)
   std::vector<std::string> targets = {"cpu"}; // "cpu", "cpu:skylake-avx512", "ptx:sm_90", ... (emit: one)
-  std::string numerics = "standard";
+  std::string numerics = "standard";          // the profile's name ...
+  std::optional<NumericsPermissions> permits; // ... and what it permits; absent: it is a built-in one
   std::vector<std::pair<std::string, int64_t>> dims;     // values that may be specialised on
   std::vector<std::pair<std::string, int64_t>> tunables; // --set
   std::vector<std::string> embedIr;       // levels whose text goes into the bundle: "graph", "tile"

@@ -209,11 +209,27 @@ bool isEmptyKernel(const KernelMetadata &m) {
          m.block[2] == 1 && m.lanesPerProgram == 1 && m.epilogue.empty();
 }
 
+/// A profile says what it permits; of a built-in one that is known, and may be left out.
+void readPermissions(const YAML::Node &root, KernelMetadata &m) {
+  const NumericsPermissions *builtin = builtinProfile(m.numerics);
+  const YAML::Node node = root["permits"];
+  if (!isProfileName(m.numerics) || (!builtin && !node))
+    reject(root["numerics"], "numerics", "unknown profile '" + m.numerics + "'");
+  if (!node) return;
+  NumericsPermissions permits;
+  std::string unknown;
+  if (!parsePermissions(asTexts(node, "permits"), permits, unknown))
+    reject(node, "permits", "unknown permission '" + unknown + "'");
+  if (builtin && *builtin != permits)
+    reject(node, "permits", "profile " + m.numerics + " is built in and permits something else");
+  m.permits = permits;
+}
+
 KernelMetadata readDocument(const YAML::Node &root) {
   KernelMetadata m;
   checkMap(root, "metadata",
-           {"name", "target", "numerics", "params", "tile", "specialized", "fragments", "resources", "launch",
-            "epilogue", "fallbacks", "decisions", "plan"});
+           {"name", "target", "numerics", "permits", "params", "tile", "specialized", "fragments",
+            "resources", "launch", "epilogue", "fallbacks", "decisions", "plan"});
   for (const char *key : {"name", "target", "numerics", "params"})
     if (!root[key]) reject(root, key, "missing");
   if (!root["launch"] && !root["plan"]) reject(root, "launch", "missing (a function has plan instead)");
@@ -221,9 +237,7 @@ KernelMetadata readDocument(const YAML::Node &root) {
   if (!isEntryName(m.name)) reject(root["name"], "name", "'" + m.name + "' is not a name");
   m.target = asText(root["target"], "target");
   m.numerics = asText(root["numerics"], "numerics");
-  constexpr std::string_view profiles[] = {"fast", "standard", "deterministic", "strict"};
-  if (std::find(std::begin(profiles), std::end(profiles), m.numerics) == std::end(profiles))
-    reject(root["numerics"], "numerics", "unknown profile '" + m.numerics + "'");
+  readPermissions(root, m);
   readParams(root["params"], static_cast<bool>(root["plan"]), m);
   m.tile = asInts(root["tile"], "tile");
   m.specialized = asInts(root["specialized"], "specialized");
@@ -322,7 +336,9 @@ std::string KernelMetadata::toYaml() const {
   YAML::Emitter out;
   out << YAML::BeginMap;
   out << YAML::Key << "name" << YAML::Value << name << YAML::Key << "target" << YAML::Value << target
-      << YAML::Key << "numerics" << YAML::Value << numerics << YAML::Key << "params" << YAML::Value;
+      << YAML::Key << "numerics" << YAML::Value << numerics;
+  if (permits) out << YAML::Key << "permits" << YAML::Value << YAML::Flow << permissionNames(*permits);
+  out << YAML::Key << "params" << YAML::Value;
   out << YAML::BeginSeq;
   for (const MetadataParam &p : params)
     writeParam(out, p);

@@ -5,6 +5,7 @@
 //   name: gemm
 //   target: cpu
 //   numerics: standard
+//   permits: [contraction, unordered_atomics]   # what the profile permits; may be absent of a built-in one
 //   params:                       # decision D15 order: tensors, result tensors, scalars, then dims
 //     - {name: A, kind: tensor, dtype: bf16, dims: [M, K], access: read}       # read | write | readwrite
 //     - {name: result, kind: result, dtype: f32, dims: [M, N], access: write}
@@ -36,6 +37,7 @@
 #pragma once
 #include "core/HostPlan.h"
 #include "numerics/DType.h"
+#include "numerics/NumericsProfile.h"
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -92,6 +94,7 @@ struct MetadataDecision {
 
 struct KernelMetadata {
   std::string name, target, numerics;
+  std::optional<NumericsPermissions> permits; // of the profile; absent: a built-in one
   std::vector<MetadataParam> params;
   std::vector<std::pair<std::string, int64_t>> tile, specialized;
   std::string fragmentShape; // "6x64x1", empty without mma

@@ -1,44 +1,52 @@
 // Numerics profiles (decision D11): what a compiler and a runtime may do to floating-point arithmetic.
 //
-// A profile is chosen per kernel. Passes and code generators ask for single permissions, never for a profile
-// by name, so that a profile is defined in one place: the table in NumericsProfile.cpp.
+// A profile is chosen per compilation. Passes and code generators ask for single permissions, never for a
+// profile by name, so that plugins can bring profiles of their own (core/Profiles.h).
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera {
 
-enum class NumericsProfile : uint8_t {
-  Fast,          // speed before accuracy
-  Standard,      // the default: IEEE operations, contraction allowed
-  Deterministic, // same artifact, same device: same bits, whatever thread count, overlap or arrival order
-  Strict, // same bits on every backend, instruction set, tile configuration, thread count and rank count
-};
-
+/// The fields of tsr_numerics_profile_t.
 struct NumericsPermissions {
-  NumericsProfile profile;
-  const char *name;
-  bool contraction;      // a * b + c may become an fma of its own accord
-  bool reassociation;    // sums may be regrouped beyond the order their reduction defines
-  bool approximate;      // functions may exceed the documented ulps; reciprocals may replace divisions
-  bool reducedMultiply;  // f32 matmul operands may be rounded to tf32 where the hardware gains from it
-  bool unorderedAtomics; // float atomics may land in any order
-  bool fixedReductions;  // reductions follow the tree of decision D12 whatever the tiling
-  bool frozenTunables;   // a tunable that would alter a reduction keeps its first value
-  bool libraryCalls;     // a product may come from a library, whose order of summation is its own
+  bool contraction = false;     // a * b + c may become an fma of its own accord
+  bool reassociation = false;   // sums may be regrouped beyond the order their reduction defines
+  bool approximate = false;     // functions may exceed the documented ulps; reciprocals may replace divisions
+  bool reducedMultiply = false; // f32 matmul operands may be rounded to tf32 where the hardware gains from it
+  bool unorderedAtomics = false; // float atomics may land in any order
+  bool fixedReductions = false;  // reductions follow the tree of decision D12 whatever the tiling
+  bool frozenTunables = false;   // a tunable that would alter a reduction keeps its first value
+
+  /// May a product come from a library, whose order of summation is its own? Where sums need not come out the
+  /// same twice.
+  bool libraryCalls() const { return unorderedAtomics && !fixedReductions; }
+  bool operator==(const NumericsPermissions &) const = default;
 };
 
-/// What a profile permits; never fails. Pure and thread-safe, as all functions here.
-const NumericsPermissions &permissions(NumericsProfile);
-inline const char *name(NumericsProfile p) { return permissions(p).name; }
+struct BuiltinProfile {
+  const char *name;
+  NumericsPermissions permits;
+};
 
-/// All profiles, from the freest to the strictest.
-std::span<const NumericsPermissions> allNumericsProfiles();
+/// The profiles that are always there, from the freest to the strictest. Pure and thread-safe, as all
+/// functions here.
+std::span<const BuiltinProfile> builtinProfiles();
 
-/// "fast", "standard", "deterministic" or "strict"; nullopt for anything else.
-std::optional<NumericsProfile> parseNumericsProfile(std::string_view);
+/// What "fast", "standard", "deterministic" or "strict" permits; null for anything else.
+const NumericsPermissions *builtinProfile(std::string_view name);
+
+/// May a profile be called that? 1 to 64 of a-z, 0-9, - and _, a letter first.
+bool isProfileName(std::string_view name);
+
+/// What is permitted, as names in the order of the struct: "contraction", "unordered_atomics".
+std::vector<std::string> permissionNames(const NumericsPermissions &);
+/// The other way; false at a name that is none, which is left in `unknown`.
+[[nodiscard]] bool parsePermissions(const std::vector<std::string> &names, NumericsPermissions &out,
+                                    std::string &unknown);
 
 /// Elements per leaf of the fixed reduction tree: a leaf accumulates in index order, leaves combine pairwise
 /// (D12).

@@ -12,9 +12,8 @@ inline constexpr frontend::DiagnosticInfo kPipelineCodes[] = {
      "this one "
      "can be written to a file but not run."},
     {"E_NUMERICS_UNKNOWN", "there is no such numerics profile",
-     "The profiles are fast, standard, deterministic and strict. What a backend does not honour yet is "
-     "refused with "
-     "E_UNIMPLEMENTED, never ignored."},
+     "The built-in profiles are fast, standard, deterministic and strict; numerics plugins bring others "
+     "(docs/numerics.md). What a backend does not honour is refused with E_UNIMPLEMENTED, never ignored."},
     {"E_LEVEL_UNKNOWN", "there is no such IR level", "inspect_ir takes graph, schedule, tile or target."},
     {"E_IR_INVALID", "the IR breaks a rule of its level",
      "tsr compile FILE.mlir takes what --emit graph, schedule and tile write, edited or not. The message "

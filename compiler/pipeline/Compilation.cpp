@@ -1,5 +1,6 @@
 #include "compiler/pipeline/Compilation.h"
 #include "compiler/graph/Import/Import.h"
+#include "compiler/pipeline/CheckProfiles.h"
 #include "compiler/pipeline/DiagnosticCode.h"
 #include "compiler/pipeline/IrText.h"
 #include "compiler/pipeline/Passes.h"
@@ -7,6 +8,7 @@
 #include "compiler/schedule/IR/Variants.h"
 #include "compiler/target/lower/TileLowering.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/Profiles.h"
 #include "core/KernelMetadata.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,7 +23,6 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "numerics/NumericsProfile.h"
 
 using namespace mlir;
 
@@ -52,21 +53,6 @@ std::string lineOf(std::string_view source, uint32_t number) {
   }
   if (begin == std::string_view::npos) return {};
   return std::string(source.substr(begin, source.find('\n', begin) - begin));
-}
-
-bool hasFloatAtomics(const frontend::Block &block);
-
-bool hasFloatAtomics(const frontend::Expr &expr) {
-  if (expr.op == frontend::Op::Atomic && expr.atomic == frontend::AtomicKind::Add && isFloat(expr.type.dtype))
-    return true;
-  return llvm::any_of(expr.args, [](const auto &arg) { return arg && hasFloatAtomics(*arg); });
-}
-
-bool hasFloatAtomics(const frontend::Block &block) {
-  return llvm::any_of(block, [](const frontend::Stmt &s) {
-    return llvm::any_of(s.exprs, [](const auto &e) { return e && hasFloatAtomics(*e); }) ||
-           hasFloatAtomics(s.body) || hasFloatAtomics(s.orelse);
-  });
 }
 
 } // namespace
@@ -105,28 +91,29 @@ CompileStatus Compilation::checkOptions() {
   return CompileStatus::Ok;
 }
 
-/// What code generation does not honour yet is refused, never ignored.
-CompileStatus Compilation::checkProfile() {
-  auto profile = parseNumericsProfile(options_.numerics);
-  if (!profile)
+/// Frozen tunables keep their first value; a chosen one is refused, since nothing tells which of them alter a
+/// reduction.
+CompileStatus Compilation::checkProfile(std::string_view source) {
+  const NumericsPermissions *builtin = builtinProfile(options_.numerics);
+  if (!options_.permits && !builtin)
     return fail(CompileStatus::BadProgram, "E_NUMERICS_UNKNOWN",
                 "unknown numerics profile '" + options_.numerics + "'",
-                "the profiles are fast, standard, deterministic and strict");
-  const NumericsPermissions &permitted = permissions(*profile);
-  if (permitted.fixedReductions)
-    return fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
-                "TSR_UNIMPLEMENTED: numerics profile '" + options_.numerics +
-                    "' (fixed reduction trees) is not built for target " + targetName(),
-                "fast, standard and deterministic are");
-  bool floatAtomics = hasFloatAtomics(kernel_.body);
-  if (function_)
-    for (const frontend::Kernel &kernel : function_->kernels)
-      floatAtomics |= hasFloatAtomics(kernel.body);
-  if (!permitted.unorderedAtomics && floatAtomics)
-    return fail(
-        CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
-        "TSR_UNIMPLEMENTED: atomic_add on floats depends on the order of arrival; numerics profile '" +
-            options_.numerics + "' has no ordered form of it for target " + targetName());
+                "the built-in profiles are fast, standard, deterministic and strict");
+  if (!options_.permits) options_.permits = *builtin;
+  if (!options_.permits->frozenTunables || options_.tunables.empty()) return CompileStatus::Ok;
+  std::vector<Signature> signatures;
+  std::vector<Diagnostic> said;
+  (void)frontend::signatures(source, options_.fileName, signatures, said);
+  for (const Signature &s : signatures)
+    for (const auto &[tunable, space] : s.tunables)
+      for (const auto &[name, value] : options_.tunables)
+        if (name == tunable && !space.empty() && value != space.front() &&
+            (options_.kernels.empty() || options_.kernels.front() == s.kernel))
+          return fail(CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
+                      "TSR_UNIMPLEMENTED: numerics profile '" + options_.numerics +
+                          "' (frozen_tunables): " + name + " of " + s.kernel + " keeps its first value, " +
+                          std::to_string(space.front()) + ", on backend " + backendName().str() + ", not " +
+                          std::to_string(value));
   return CompileStatus::Ok;
 }
 
@@ -147,11 +134,13 @@ CompileStatus Compilation::begin(std::string_view source) {
     kernel_ = std::move(*kernel);
   else
     function_ = std::move(std::get<frontend::GraphFunction>(program));
-  if (auto status = checkProfile(); status != CompileStatus::Ok) return status;
+  if (auto status = checkProfile(source); status != CompileStatus::Ok) return status;
   makeContextAndHandler();
   module_ = function_ ? graph::importGraph(*context_, *function_, options_.fileName, options_.numerics)
                       : graph::importKernel(*context_, kernel_, options_.fileName, options_.numerics);
   if (!module_) return passFailure("the program has no Graph IR form");
+  setProfile(*module_, options_.numerics, *options_.permits);
+  if (failed(checkProfiles(*module_, backendName()))) return passFailure("the numerics profile is refused");
   reached_ = Level::Graph;
   setScheduleOptions();
   return CompileStatus::Ok;
@@ -217,7 +206,7 @@ void Compilation::listChoices(std::vector<VariantChoice> &out) const {
         c.col = where.getColumn();
       }
       c.variants = {schedule::kTile.str()};
-      std::string why = schedule::whyNoLibrary(function.getNumerics(), gpu_ ? gpu_->kind : "cpu");
+      std::string why = schedule::whyNoLibrary(function, backendName());
       if (why.empty() && schedule::gemmCallOf(op, why))
         c.variants.push_back(schedule::kBlas.str());
       else
@@ -269,6 +258,7 @@ CompileStatus Compilation::beginWithIr(std::string_view source) {
   }
   module_ = parseSourceString<ModuleOp>(source, context_.get(), options_.fileName);
   if (!module_ || failed(checkIrText(*module_))) return passFailure("the IR does not parse");
+  if (failed(checkProfiles(*module_, backendName()))) return passFailure("the numerics profile is refused");
   // The schedule's passes keep every decision they find, so that Schedule IR enters where Graph IR does.
   if (module_->getOps<tile::KernelOp>().empty()) return CompileStatus::Ok;
   reached_ = Level::Tile;

@@ -52,7 +52,8 @@ private:
   CompileStatus checkOptions();
   CompileStatus beginWithIr(std::string_view source);
   void makeContextAndHandler();
-  CompileStatus checkProfile();
+  CompileStatus checkProfile(std::string_view source);
+  llvm::StringRef backendName() const { return gpu_ ? llvm::StringRef(gpu_->kind) : "cpu"; }
   void setScheduleOptions();
   void setDecisions();
   mlir::DictionaryAttr decisionsOf(llvm::StringRef function) const;

@@ -67,6 +67,13 @@ ModuleIR tessera_frontend_compile(std::string_view source, const FrontendCompile
   if (!o.kernel.empty()) options.kernels = {o.kernel};
   options.targets = {o.target};
   options.numerics = o.numerics;
+  if (o.profile) {
+    options.numerics = o.profile->name();
+    options.permits = {o.profile->contraction(),      o.profile->reassociation(),
+                       o.profile->approximate(),      o.profile->reducedMultiply(),
+                       o.profile->unorderedAtomics(), o.profile->fixedReductions(),
+                       o.profile->frozenTunables()};
+  }
   options.dims = o.dims;
   options.tunables = o.tunables;
   ModuleIR ir;

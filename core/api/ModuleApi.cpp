@@ -1,9 +1,8 @@
 // Modules and kernels.
 #include "core/Bundles.h"
-#include "core/Environment.h"
 #include "core/Modules.h"
+#include "core/Profiles.h"
 #include "core/api/Structs.h"
-#include "numerics/NumericsProfile.h"
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -31,14 +30,13 @@ tsr_status_t compileOptions(ContextObject &context, const tsr_source_options_t &
   if (target.substr(0, target.find(':')) != context.backend->name())
     return fail(TSR_EINVAL,
                 "target '" + target + "' is not of the context's backend " + context.backend->name());
-  std::string fromEnvironment = environment("TESSERA_NUMERICS");
-  if (o.numerics)
-    out.numerics = o.numerics;
-  else if (!fromEnvironment.empty())
-    out.numerics = fromEnvironment;
-  if (!parseNumericsProfile(out.numerics))
-    return fail(TSR_EINVAL, std::string(o.numerics ? "numerics" : "TESSERA_NUMERICS") + " '" + out.numerics +
-                                "': expected fast, standard, deterministic or strict");
+  if (o.numerics && !*o.numerics) return fail(TSR_EINVAL, "numerics '': expected a profile's name, or NULL");
+  Profile profile;
+  std::string why, hint;
+  if (chooseProfile(o.numerics ? o.numerics : "", profile, why, hint))
+    return fail(TSR_EINVAL, why + (hint.empty() ? "" : "; " + hint));
+  out.numerics = profile.name;
+  out.permits = profile.permits;
   if (tsr_status_t status = readPairs(o.dims, o.dim_count, "dims", out.dims)) return status;
   return readPairs(o.tunables, o.tunable_count, "tunables", out.tunables);
 }

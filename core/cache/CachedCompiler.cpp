@@ -103,12 +103,24 @@ void addDecisions(KeyText &key, const std::vector<VariantDecision> &decisions) {
   }
 }
 
+/// A plugin may say something else under the same name tomorrow.
+std::vector<std::string> permitsOf(const CompileOptions &o) {
+  const NumericsPermissions *builtin = builtinProfile(o.numerics);
+  return permissionNames(o.permits ? *o.permits : builtin ? *builtin : NumericsPermissions());
+}
+
 /// All that the code for `program` depends on.
 Hash128 keyOf(std::string_view index, const std::string &compiler, const CompileOptions &o,
               std::string_view program) {
   KeyText key;
   key.add(index).add(TESSERA_BUILD_ID).add(compiler);
-  key.add(o.fileName).add(o.kernels).add(o.targets).add(o.numerics).add(o.dims).add(o.tunables);
+  key.add(o.fileName)
+      .add(o.kernels)
+      .add(o.targets)
+      .add(o.numerics)
+      .add(permitsOf(o))
+      .add(o.dims)
+      .add(o.tunables);
   key.add(o.embedIr).add(int64_t(o.isIr)).add(int64_t(o.fuse));
   addDecisions(key, o.decisions);
   addProcessor(key);

@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string describe(const CompileOptions &o) {
-  std::string out = o.fileName + "|" + o.numerics + "|" + (o.isIr ? "ir" : "") + (o.fuse ? "|fuse" : "|whole");
+  std::string out = o.fileName + "|" + o.numerics + "|" + (o.isIr ? "ir" : "") +
+                    (o.permits ? "|permits" : "") + (o.fuse ? "|fuse" : "|whole");
   for (const auto *list : {&o.kernels, &o.targets, &o.embedIr}) {
     out += "|";
     for (const std::string &s : *list)
@@ -176,6 +177,7 @@ const std::vector<Change> kChanges = {
     [](CompileOptions &o) { o.targets = {"ptx:sm_90", "cpu"}; },
     [](CompileOptions &o) { o.numerics = "strict"; },
     [](CompileOptions &o) { o.numerics = "fast"; },
+    [](CompileOptions &o) { o.permits = NumericsPermissions{.contraction = true}; },
     [](CompileOptions &o) { o.dims = {{"M", 1}}; },
     [](CompileOptions &o) { o.dims = {{"M", 2}}; },
     [](CompileOptions &o) { o.dims = {{"M", 1}, {"N", 2}}; },
@@ -236,9 +238,9 @@ TEST_F(CachedCompilerTest, CommentsLeadToTheSameEntry) {
 }
 
 TEST_F(CachedCompilerTest, WithoutAGraphOfTheWholeOnlyTheSourceCounts) {
-  for (const Change &change : std::initializer_list<Change>{
-           [](auto &o) { o.kernels = {"k", "l"}; }, [](auto &o) { o.kernels = {}; },
-           [](auto &o) { o.embedIr = {"tile"}; }, [](auto &o) { o.isIr = true; }}) {
+  for (const Change &change :
+       std::initializer_list<Change>{[](auto &o) { o.kernels = {"k", "l"}; }, [](auto &o) { o.kernels = {}; },
+                                     [](auto &o) { o.embedIr = {"tile"}; }, [](auto &o) { o.isIr = true; }}) {
     CompileOptions o = options;
     change(o);
     EXPECT_TRUE(isCompiled("text", o));

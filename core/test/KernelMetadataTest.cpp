@@ -148,6 +148,22 @@ TEST(KernelMetadata, RejectsHeaderValues) {
   EXPECT_EQ(errorOf(with("name: gemm", "name: 2gemm")), "line 1: name: '2gemm' is not a name");
   EXPECT_EQ(errorOf(with("name: gemm", "name: [gemm]")), "line 1: name: expected a text");
   EXPECT_EQ(errorOf(with("standard", "loose")), "line 3: numerics: unknown profile 'loose'");
+  EXPECT_EQ(errorOf(with("standard", "'a b'\npermits: []")), "line 3: numerics: unknown profile 'a b'");
+  EXPECT_EQ(errorOf(with("standard", "loose\npermits: [magic]")),
+            "line 4: permits: unknown permission 'magic'");
+  EXPECT_EQ(errorOf(with("standard", "standard\npermits: [contraction]")),
+            "line 4: permits: profile standard is built in and permits something else");
+}
+
+TEST(KernelMetadata, KeepsWhatAProfilePermits) {
+  KernelMetadata m =
+      parsed("{name: f, target: cpu, numerics: house, permits: [unordered_atomics], params: [], "
+             "launch: {}}");
+  EXPECT_EQ(m.numerics, "house");
+  ASSERT_TRUE(m.permits);
+  EXPECT_EQ(*m.permits, NumericsPermissions{.unorderedAtomics = true});
+  EXPECT_EQ(parsed(m.toYaml()).permits, m.permits);
+  EXPECT_FALSE(parsed("{name: f, target: cpu, numerics: fast, params: [], launch: {}}").permits);
 }
 
 TEST(KernelMetadata, RejectsParams) {

@@ -121,7 +121,15 @@ TEST_F(FromSource, Arguments) {
   options.target = nullptr;
   options.numerics = "loose";
   EXPECT_EQ(load(&options), TSR_EINVAL);
-  EXPECT_TRUE(lastErrorHas("numerics 'loose': expected fast, standard, deterministic or strict"));
+  EXPECT_TRUE(
+      lastErrorHas("numerics 'loose': there is no such profile; there are fast, standard, deterministic, "
+                   "strict"));
+  options.numerics = "standart";
+  EXPECT_EQ(load(&options), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("did you mean standard?"));
+  options.numerics = "";
+  EXPECT_EQ(load(&options), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("numerics '': expected a profile's name"));
   options.numerics = nullptr;
   setenv("TESSERA_NUMERICS", "exact", 1);
   EXPECT_EQ(load(&options), TSR_EINVAL);

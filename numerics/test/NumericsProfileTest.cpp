@@ -1,26 +1,50 @@
 #include "numerics/NumericsProfile.h"
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 using namespace tessera;
+using testing::ElementsAre;
 
-TEST(NumericsProfile, NamesRoundTripAndOrderIsTheEnumeration) {
-  uint8_t index = 0;
-  for (const NumericsPermissions &row : allNumericsProfiles()) {
-    EXPECT_EQ(static_cast<uint8_t>(row.profile), index++);
-    EXPECT_EQ(parseNumericsProfile(row.name), row.profile);
-    EXPECT_EQ(&permissions(row.profile), &row);
+TEST(NumericsProfile, TheBuiltInOnesAreFoundByName) {
+  std::vector<std::string> names;
+  for (const BuiltinProfile &row : builtinProfiles()) {
+    names.emplace_back(row.name);
+    EXPECT_EQ(builtinProfile(row.name), &row.permits);
+    EXPECT_TRUE(isProfileName(row.name));
   }
-  EXPECT_EQ(index, 4);
-  EXPECT_FALSE(parseNumericsProfile("Strict"));
-  EXPECT_FALSE(parseNumericsProfile(""));
+  EXPECT_THAT(names, ElementsAre("fast", "standard", "deterministic", "strict"));
+  EXPECT_EQ(builtinProfile("Strict"), nullptr);
+  EXPECT_EQ(builtinProfile(""), nullptr);
 }
 
 TEST(NumericsProfile, OnlyStrictFixesTheTree) {
-  EXPECT_TRUE(permissions(NumericsProfile::Strict).fixedReductions);
-  EXPECT_FALSE(permissions(NumericsProfile::Strict).contraction);
-  EXPECT_FALSE(permissions(NumericsProfile::Deterministic).fixedReductions);
-  EXPECT_FALSE(permissions(NumericsProfile::Deterministic).unorderedAtomics);
-  EXPECT_TRUE(permissions(NumericsProfile::Standard).contraction);
-  EXPECT_FALSE(permissions(NumericsProfile::Standard).reassociation);
-  EXPECT_TRUE(permissions(NumericsProfile::Fast).reassociation);
+  EXPECT_TRUE(builtinProfile("strict")->fixedReductions);
+  EXPECT_FALSE(builtinProfile("strict")->contraction);
+  EXPECT_FALSE(builtinProfile("deterministic")->fixedReductions);
+  EXPECT_FALSE(builtinProfile("deterministic")->unorderedAtomics);
+  EXPECT_FALSE(builtinProfile("deterministic")->libraryCalls());
+  EXPECT_TRUE(builtinProfile("standard")->contraction);
+  EXPECT_TRUE(builtinProfile("standard")->libraryCalls());
+  EXPECT_FALSE(builtinProfile("standard")->reassociation);
+  EXPECT_TRUE(builtinProfile("fast")->reassociation);
+}
+
+TEST(NumericsProfile, PermissionsAreNamesAndBack) {
+  EXPECT_THAT(permissionNames(*builtinProfile("standard")), ElementsAre("contraction", "unordered_atomics"));
+  NumericsPermissions back;
+  std::string unknown;
+  for (const BuiltinProfile &row : builtinProfiles()) {
+    ASSERT_TRUE(parsePermissions(permissionNames(row.permits), back, unknown));
+    EXPECT_EQ(back, row.permits);
+  }
+  EXPECT_FALSE(parsePermissions({"contraction", "magic"}, back, unknown));
+  EXPECT_EQ(unknown, "magic");
+}
+
+TEST(NumericsProfile, NamesAreOfSmallLetters) {
+  for (const char *good : {"a", "my-profile_2"})
+    EXPECT_TRUE(isProfileName(good)) << good;
+  for (const char *bad : {"", "2a", "A", "a b", "a\"", "-a"})
+    EXPECT_FALSE(isProfileName(bad)) << bad;
+  EXPECT_FALSE(isProfileName(std::string(65, 'a')));
 }

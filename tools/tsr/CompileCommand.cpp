@@ -69,7 +69,7 @@ const CommandSpec spec = {
          0,
          OptionSpec::Value,
          "PROFILE",
-         "fast, standard, deterministic or strict (default: TESSERA_NUMERICS, or standard)",
+         "fast, standard, deterministic, strict or a plugin's (default: TESSERA_NUMERICS, or standard)",
          {"fast", "standard", "deterministic", "strict"}},
         {"set", 0, OptionSpec::Named, "NAME=VALUE", "a tunable's value, from its declared space"},
         {"dim", 0, OptionSpec::Named, "NAME=VALUE", "a dim the kernel may be specialised on"},
@@ -170,7 +170,7 @@ int compileMain(const Arguments &args, const std::string &commandLine) {
   CompileOptions &o = job.options;
   o.fileName = job.file;
   if (args.has("kernel")) o.kernels = {args.value("kernel")};
-  if (auto e = chooseNumerics(args.value("numerics"), o.numerics)) return fail(*e);
+  if (auto e = chooseNumerics(args.value("numerics"), o)) return fail(*e);
   o.fuse = args.value("fusion", "auto") == "auto";
   if (std::filesystem::path(job.file).extension() == ".mlir") {
     for (const char *option : {"kernel", "numerics", "set", "dim", "fusion"})

@@ -45,6 +45,7 @@ Json describe(const BundleEntry &entry, const KernelMetadata &m) {
     params.push_back(std::move(j));
   }
   Json out = {{"name", entry.name}, {"kind", name(entry.kind)}, {"numerics", m.numerics}, {"params", params}};
+  if (m.permits) out["permits"] = permissionNames(*m.permits);
   if (m.plan) {
     Json steps = Json::array();
     for (const PlanStep &step : m.plan->steps)
@@ -58,6 +59,11 @@ Json describe(const BundleEntry &entry, const KernelMetadata &m) {
 
 std::string text(const BundleEntry &entry, const KernelMetadata &m) {
   std::string out = fmt::format("  {} {}, numerics {}\n", name(entry.kind), entry.name, m.numerics);
+  if (m.permits) {
+    const auto permits = permissionNames(*m.permits);
+    out += fmt::format("    permits      {}\n",
+                       permits.empty() ? "nothing" : fmt::format("{}", fmt::join(permits, ", ")));
+  }
   for (const MetadataParam &p : m.params) {
     if (isTensor(p))
       out +=

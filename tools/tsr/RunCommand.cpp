@@ -36,7 +36,7 @@ const CommandSpec spec = {
          0,
          OptionSpec::Value,
          "PROFILE",
-         "fast, standard, deterministic or strict (default: TESSERA_NUMERICS, or standard)",
+         "fast, standard, deterministic, strict or a plugin's (default: TESSERA_NUMERICS, or standard)",
          {"fast", "standard", "deterministic", "strict"}},
         {"mapper",
          0,
@@ -195,7 +195,7 @@ int runMain(const Arguments &args, const std::string &commandLine) {
   Job job{.commandLine = commandLine, .file = args.positional()[0], .source = {}, .options = {}};
   job.options.fileName = job.file;
   if (args.has("kernel")) job.options.kernels = {args.value("kernel")};
-  if (auto e = chooseNumerics(args.value("numerics"), job.options.numerics)) return fail(*e);
+  if (auto e = chooseNumerics(args.value("numerics"), job.options)) return fail(*e);
   RunOptions options{
       .request = {args.named("in"), args.named("out"), args.named("scalar"), args.named("dim"),
                   args.named("set"), args.has("raw")},

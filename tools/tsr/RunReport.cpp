@@ -126,6 +126,7 @@ Json runDocument(const Session &session, const Binding &binding, const RunTimes 
     j["kernel"] = m.name;
     j["target"] = m.target;
     j["numerics"] = m.numerics;
+    if (m.permits) j["permits"] = permissionNames(*m.permits);
     j["tile"] = object(m.tile);
     j["specialized"] = object(m.specialized);
     if (m.plan)

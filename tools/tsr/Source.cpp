@@ -1,6 +1,6 @@
 #include "tools/tsr/Source.h"
 #include "core/Mappers.h"
-#include "numerics/NumericsProfile.h"
+#include "core/Profiles.h"
 #include "tools/tsr/Console.h"
 #include "tools/tsr/Options.h"
 #include <algorithm>
@@ -139,18 +139,13 @@ MaybeError checkDim(const Signature &s, const std::string &name, const std::stri
   return std::nullopt;
 }
 
-MaybeError chooseNumerics(const std::string &asked, std::string &out) {
-  const char *variable = std::getenv("TESSERA_NUMERICS");
-  const bool fromVariable = asked.empty() && variable && *variable;
-  out = fromVariable ? variable : asked.empty() ? "standard" : asked;
-  if (parseNumericsProfile(out)) return std::nullopt;
-  std::vector<std::string_view> names;
-  for (const NumericsPermissions &p : allNumericsProfiles())
-    names.push_back(p.name);
-  return Error{
-      "E_NUMERICS_UNKNOWN",
-      fmt::format("{}there is no numerics profile {}", fromVariable ? "TESSERA_NUMERICS: " : "", out),
-      fmt::format("one of {}", fmt::join(names, ", "))};
+MaybeError chooseNumerics(const std::string &asked, CompileOptions &out) {
+  Profile profile;
+  std::string why, hint;
+  if (chooseProfile(asked, profile, why, hint)) return Error{"E_NUMERICS_UNKNOWN", why, hint};
+  out.numerics = profile.name;
+  out.permits = profile.permits;
+  return std::nullopt;
 }
 
 MaybeError checkTarget(const std::string &target) {

@@ -39,8 +39,9 @@ inline std::string onlyKernel(const CompileOptions &o) { return o.kernels.empty(
 [[nodiscard]] MaybeError checkDim(const Signature &, const std::string &name, const std::string &text,
                                   int64_t &value);
 
-/// The profile that was asked for, else TESSERA_NUMERICS, else standard; an error when there is no such one.
-[[nodiscard]] MaybeError chooseNumerics(const std::string &asked, std::string &out);
+/// The profile that was asked for, else TESSERA_NUMERICS, else standard: `numerics` and `permits` of the
+/// options. An error when there is no such one.
+[[nodiscard]] MaybeError chooseNumerics(const std::string &asked, CompileOptions &out);
 /// Checks the backend part of a target's name ("ptx" of "ptx:sm_90a").
 [[nodiscard]] MaybeError checkTarget(const std::string &target);
 

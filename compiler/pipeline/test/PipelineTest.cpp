@@ -40,6 +40,14 @@ def attend(q: ts.Tensor["S", "D", ts.f32], k: ts.Tensor["S", "D", ts.f32], v: ts
     return ts.op.flash_attention(q, k, v)
 )";
 
+constexpr const char *kTuned = R"(import tessera as ts
+@ts.kernel.autotune(space=dict(BLOCK=[16, 32]))
+def tuned(x: ts.Tensor["n", ts.f32]):
+    ctx = ts.tile.context()
+    for i in ts.tile.parallel(0, n, ctx.BLOCK):
+        x[i:i+ctx.BLOCK] = x[i:i+ctx.BLOCK] + 1.0
+)";
+
 /// The only kernel of a bundle, loaded.
 struct Loaded {
   std::string metadata;
@@ -208,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"Profile", kScale, "cpu", "exact", CompileStatus::BadProgram, "E_NUMERICS_UNKNOWN", "exact"},
         Refusal{"Strict", kScale, "cpu", "strict", CompileStatus::Unimplemented, "E_UNIMPLEMENTED", "strict"},
         Refusal{"StrictOnGpu", kScale, "ptx:sm_90", "strict", CompileStatus::Unimplemented, "E_UNIMPLEMENTED",
-                "is not built for target ptx:sm_90"},
+                "(fixed_reductions) is not honoured by backend ptx"},
         Refusal{
             "AttentionOfUnknownWidth", kAttend, "cpu", "standard", CompileStatus::BadProgram,
             "E_DIM_NOT_STATIC",
@@ -228,6 +236,134 @@ TEST(Pipeline, ProfilesThatAreHonouredCompile) {
     Loaded kernel;
     ASSERT_NO_FATAL_FAILURE(kernel.open(bytes));
     EXPECT_THAT(kernel.metadata, HasSubstr(profile));
+  }
+}
+
+constexpr const char *kAxpy = R"(import tessera as ts
+@ts.kernel
+def axpy(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32], a: ts.f32):
+    for i in ts.tile.parallel(0, n, 64):
+        y[i:i+64] = a * x[i:i+64] + y[i:i+64]
+)";
+
+/// Forbids all but what it is asked for.
+struct House : NumericsProfile {
+  const char *name() const override { return "house"; }
+  bool unorderedAtomics() const override { return true; }
+};
+
+TEST(Pipeline, EveryLevelSaysWhatAProfilePermits) {
+  House house;
+  FrontendCompileOptions options;
+  options.profile = &house;
+  ModuleIR ir = tessera_frontend_compile(kAxpy, options);
+  ASSERT_TRUE(ir) << ir.messages().at(0).text;
+  for (const char *level : {"graph", "schedule", "tile", "target"}) {
+    EXPECT_THAT(ir.inspect_ir(level), HasSubstr("tessera.numerics = {house = [\"unordered_atomics\"]}"));
+    if (level != std::string("target"))
+      EXPECT_THAT(ir.inspect_ir(level), HasSubstr("numerics = \"house\"")) << level;
+  }
+  EXPECT_THAT(ir.inspect_ir("target"), HasSubstr("numerics: house\\0Apermits: [unordered_atomics]"));
+}
+
+/// Of one kernel for one target, as assembly.
+std::string assemblyOf(const char *source, const char *target) {
+  CompileOptions options;
+  options.targets = {target};
+  options.numerics = "house";
+  options.permits = NumericsPermissions{.unorderedAtomics = true};
+  std::string out;
+  std::vector<Diagnostic> diags;
+  EXPECT_EQ(service().emit(source, options, Emit::Assembly, out, diags), CompileStatus::Ok) << target;
+  return out;
+}
+
+TEST(Pipeline, WhereContractionIsForbiddenNothingContracts) {
+  const std::string cpu = assemblyOf(kAxpy, "cpu:x86-64-v3");
+  EXPECT_THAT(cpu, HasSubstr("vmulps"));
+  EXPECT_THAT(cpu, Not(HasSubstr("vfm")));
+  const std::string ptx = assemblyOf(kAxpy, "ptx:sm_90"); // .rn: ptxas leaves them apart
+  EXPECT_THAT(ptx, HasSubstr("mul.rn.f32"));
+  EXPECT_THAT(ptx, HasSubstr("add.rn.f32"));
+  EXPECT_THAT(ptx, Not(HasSubstr("fma")));
+  const std::string rocm = assemblyOf(kAxpy, "rocm:gfx90a");
+  EXPECT_THAT(rocm, testing::ContainsRegex("v_(pk_)?mul_f32"));
+  EXPECT_THAT(rocm, Not(testing::ContainsRegex("v_(pk_)?(fma|mac|mad)")));
+}
+
+TEST(Pipeline, ProfilesOfPluginsAreRefusedByWhatTheyAskFor) {
+  const struct {
+    const char *source;
+    NumericsPermissions permits;
+    std::pair<std::string, int64_t> tunable;
+    CompileStatus status;
+    const char *text;
+  } rows[] = {
+      {kScale,
+       {.fixedReductions = true},
+       {},
+       CompileStatus::Unimplemented,
+       "profile 'house' (fixed_reductions) is not honoured by backend cpu"},
+      {kCount,
+       {.contraction = true},
+       {},
+       CompileStatus::Unimplemented,
+       "profile 'house' (no unordered_atomics) is not honoured by backend cpu: atomic_add on f32"},
+      {kCount, {.unorderedAtomics = true}, {}, CompileStatus::Ok, ""},
+      {kTuned,
+       {.frozenTunables = true},
+       {"BLOCK", 32},
+       CompileStatus::Unimplemented,
+       "profile 'house' (frozen_tunables): BLOCK of tuned keeps its first value, 16, on backend cpu, not 32"},
+      {kTuned, {.frozenTunables = true}, {"BLOCK", 16}, CompileStatus::Ok, ""},
+      {kTuned, {.frozenTunables = true}, {}, CompileStatus::Ok, ""},
+  };
+  for (const auto &row : rows) {
+    CompileOptions options;
+    options.numerics = "house";
+    options.permits = row.permits;
+    if (!row.tunable.first.empty()) options.tunables = {row.tunable};
+    std::string bundle;
+    std::vector<Diagnostic> diags;
+    EXPECT_EQ(service().compile(row.source, options, bundle, diags), row.status);
+    if (*row.text) {
+      ASSERT_EQ(diags.size(), 1u);
+      EXPECT_THAT(diags[0].message, HasSubstr(row.text));
+    }
+  }
+}
+
+struct WrongTable {
+  const char *from, *to, *text;
+};
+
+TEST(Pipeline, ProfilesWrittenIntoIrAreChecked) {
+  CompileOptions options;
+  std::string graph, out;
+  std::vector<Diagnostic> diags;
+  ASSERT_EQ(service().emit(kAxpy, options, Emit::Graph, graph, diags), CompileStatus::Ok);
+  const std::string table = "tessera.numerics = {standard = [\"contraction\", \"unordered_atomics\"]}";
+  ASSERT_THAT(graph, HasSubstr(table));
+  const std::string name = "numerics = \"standard\"";
+  const WrongTable rows[] = {
+      {table.c_str(), "tessera.numerics = 1 : i64", "is no dictionary of profiles"},
+      {table.c_str(), "tessera.numerics = {standard = 1 : i64}", "is no list of permissions"},
+      {table.c_str(), "tessera.numerics = {standard = [1 : i64]}", "a permission that is no text"},
+      {table.c_str(), "tessera.numerics = {standard = [\"magic\"]}", "unknown permission 'magic'"},
+      {table.c_str(), "tessera.numerics = {standard = []}", "is built in and permits something else"},
+      {table.c_str(), "tessera.numerics = {Standard = []}", "is no profile's name"},
+      {name.c_str(), "numerics = \"house\"", "unknown numerics profile 'house'"},
+      {name.c_str(), "numerics = \"strict\"", "(fixed_reductions) is not honoured"},
+  };
+  options.isIr = true;
+  for (const WrongTable &row : rows) {
+    std::string text = graph;
+    for (size_t at; (at = text.find(row.from)) != text.npos;)
+      text.replace(at, strlen(row.from), row.to);
+    diags.clear();
+    EXPECT_NE(service().emit(text, options, Emit::Tile, out, diags), CompileStatus::Ok) << row.text;
+    ASSERT_GE(diags.size(), 1u) << row.text;
+    EXPECT_THAT(diags[0].message, HasSubstr(row.text));
   }
 }
 

@@ -1,6 +1,6 @@
 #include "compiler/schedule/IR/Variants.h"
 #include "compiler/tile/IR/DTypes.h"
-#include "numerics/NumericsProfile.h"
+#include "compiler/tile/IR/Profiles.h"
 
 using namespace mlir;
 
@@ -53,11 +53,11 @@ std::optional<GemmCall> gemmCallOf(graph::MatmulOp op, std::string &why) {
   return std::nullopt;
 }
 
-std::string whyNoLibrary(StringRef numerics, StringRef backend) {
+std::string whyNoLibrary(graph::FuncOp function, StringRef backend) {
   if (backend != "cpu") return "backend " + backend.str() + " calls no libraries";
-  auto profile = parseNumericsProfile(std::string_view(numerics.data(), numerics.size()));
-  if (profile && !permissions(*profile).libraryCalls)
-    return "numerics profile " + numerics.str() + " fixes the order of summation, and a library has its own";
+  if (auto permits = permitsOf(function); permits && !permits->libraryCalls())
+    return "numerics profile " + function.getNumerics().str() +
+           " fixes the order of summation, and a library has its own";
   return "";
 }
 

@@ -12,9 +12,9 @@ inline constexpr llvm::StringLiteral kTile = "tile", kBlas = "blas";
 /// alone.
 std::optional<GemmCall> gemmCallOf(graph::MatmulOp op, std::string &why);
 
-/// What keeps a function of this numerics profile on this backend from calling libraries; "" when nothing
+/// What keeps a function of its numerics profile, on this backend, from calling libraries; "" when nothing
 /// does.
-std::string whyNoLibrary(llvm::StringRef numerics, llvm::StringRef backend);
+std::string whyNoLibrary(graph::FuncOp function, llvm::StringRef backend);
 
 /// The call's dims, in its order, as expressions over the function's: [B,] M, K, N.
 llvm::SmallVector<std::string> gemmDims(const GemmCall &call, graph::MatmulOp op);

@@ -132,7 +132,7 @@ private:
   LogicalResult callLibrary(graph::FuncOp function, GroupOp group) {
     auto product = dyn_cast<graph::MatmulOp>(group.getBody().front().front());
     if (!product) return group.emitOpError("of variant \"blas\" does not begin with graph.matmul");
-    std::string why = whyNoLibrary(function.getNumerics(), backend);
+    std::string why = whyNoLibrary(function, backend);
     std::optional<GemmCall> call = why.empty() ? gemmCallOf(product, why) : std::nullopt;
     if (!why.empty())
       return emitError(group.getLoc())

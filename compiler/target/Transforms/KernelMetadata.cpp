@@ -1,4 +1,5 @@
 #include "compiler/target/Transforms/KernelMetadata.h"
+#include "compiler/tile/IR/Profiles.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
@@ -53,6 +54,7 @@ KernelMetadata describeFunction(graph::FuncOp function, StringRef target) {
   m.name = function.getSymName().str();
   m.target = target.str();
   m.numerics = function.getNumerics().str();
+  m.permits = permitsOf(function);
   for (auto entry : function.getParamsAttr().getAsRange<DictionaryAttr>())
     m.params.push_back(describe(entry));
   append(function.getSpecializedAttr(), m.specialized);
@@ -64,6 +66,7 @@ KernelMetadata describeKernel(tile::KernelOp kernel, StringRef target) {
   m.name = kernel.getSymName().str();
   m.target = target.str();
   m.numerics = kernel.getNumerics().str();
+  m.permits = permitsOf(kernel);
   for (auto entry : kernel.getParams().getAsRange<DictionaryAttr>())
     m.params.push_back(describe(entry));
   append(kernel.getTunablesAttr(), m.tile);

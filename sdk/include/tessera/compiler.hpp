@@ -10,16 +10,18 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tessera/numerics.hpp>
 #include <utility>
 #include <vector>
 
 namespace tessera {
 
 struct FrontendCompileOptions {
-  std::string fileName = "<source>"; // how diagnostics name the source
-  std::string kernel;                // empty: the only kernel of the source
-  std::string target = "cpu";        // as `tsr compile --target`
-  std::string numerics = "standard"; // fast, standard, deterministic or strict
+  std::string fileName = "<source>";        // how diagnostics name the source
+  std::string kernel;                       // empty: the only kernel of the source
+  std::string target = "cpu";               // as `tsr compile --target`
+  std::string numerics = "standard";        // fast, standard, deterministic or strict
+  const NumericsProfile *profile = nullptr; // or one of your own instead; read during the call
   std::vector<std::pair<std::string, int64_t>>
       dims; // values of symbolic dims, used where a tile shape needs one
   std::vector<std::pair<std::string, int64_t>> tunables; // chosen values; the others take their first

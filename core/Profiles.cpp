@@ -1,0 +1,80 @@
+#include "core/Profiles.h"
+#include "core/Environment.h"
+#include "core/Log.h"
+#include "core/plugin/Registry.h"
+#include <algorithm>
+#include <tessera/thunk.hpp>
+
+namespace tessera {
+namespace {
+
+constexpr uint32_t kMostProfiles = 256; // of one plugin that does not say where its list ends
+
+/// Adds what the plugin offers. A name that is taken stays its first owner's.
+void add(const Plugin &plugin, std::vector<Profile> &out) {
+  const auto api = thunk::copyIn(plugin.info.numerics);
+  for (uint32_t i = 0; i < kMostProfiles; ++i) {
+    tsr_numerics_profile_t row{};
+    row.struct_size = sizeof row;
+    if (api.profile(i, &row) != TSR_SUCCESS) return;
+    const std::string name = row.name ? row.name : "";
+    const char *wrong = nullptr;
+    if (!isProfileName(name))
+      wrong = "is no name for one: 1 to 64 of a-z, 0-9, - and _, a letter first";
+    else if (std::any_of(out.begin(), out.end(), [&](const Profile &p) { return p.name == name; }))
+      wrong = "is another plugin's already";
+    if (wrong) {
+      log(TSR_LOG_WARNING, "W_PLUGIN",
+          "plugin " + plugin.name + ": numerics profile '" + name + "' " + wrong + "; it is left out");
+      continue;
+    }
+    out.push_back(
+        {name,
+         plugin.name,
+         {row.contraction != 0, row.reassociation != 0, row.approximate != 0, row.reduced_multiply != 0,
+          row.unordered_atomics != 0, row.fixed_reductions != 0, row.frozen_tunables != 0}});
+  }
+}
+
+/// Every profile; `failed` tells of plugins that cannot be used.
+std::vector<Profile> allProfiles(std::string &failed) {
+  std::vector<Profile> out;
+  for (const Candidate &c : surveyPlugins(TSR_PLUGIN_NUMERICS, /*probe=*/false)) {
+    std::string why = c.error ? c.error.render(c.path) : "";
+    const Plugin *plugin = c.error ? nullptr : loadPlugin(TSR_PLUGIN_NUMERICS, c.name, why);
+    if (plugin)
+      add(*plugin, out);
+    else if ((c.kinds() & TSR_PLUGIN_NUMERICS) || c.path.find("/libtessera-numerics-") != std::string::npos)
+      failed += "; " + why;
+  }
+  return out;
+}
+
+} // namespace
+
+tsr_status_t chooseProfile(const std::string &asked, Profile &out, std::string &why, std::string &hint) {
+  std::string name = asked, from = "numerics";
+  if (name.empty()) {
+    name = environment("TESSERA_NUMERICS");
+    from = "TESSERA_NUMERICS";
+  }
+  if (name.empty()) name = "standard";
+  if (const NumericsPermissions *permits = builtinProfile(name)) { // no plugin may have it: none is loaded
+    out = {name, "profiles", *permits};
+    return TSR_SUCCESS;
+  }
+  std::string failed, list;
+  const std::vector<Profile> all = allProfiles(failed);
+  std::vector<std::string_view> names;
+  for (const Profile &p : all) {
+    if (p.name == name) return out = p, TSR_SUCCESS;
+    names.push_back(p.name);
+    list += (list.empty() ? "" : ", ") + p.name;
+  }
+  why = from + " '" + name + "': there is no such profile; there are " + list + failed;
+  if (auto near = nearestName(name, names.data(), names.data() + names.size()); !near.empty())
+    hint = "did you mean " + std::string(near) + "?";
+  return TSR_ENOTFOUND;
+}
+
+} // namespace tessera

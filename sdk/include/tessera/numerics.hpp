@@ -1,0 +1,84 @@
+// Numerics profiles in C++: what a compiler may do to a program's floating-point arithmetic, by a name.
+//
+//   struct Exact : tessera::NumericsProfile {
+//     const char *name() const override { return "exact"; }
+//     bool unorderedAtomics() const override { return true; }
+//   };
+//   TSR_PLUGIN(Exact);
+//
+// Several profiles in one plugin: `using Profiles = tessera::NumericsProfiles<Exact, Loose>;
+// TSR_PLUGIN(Profiles);`. docs/numerics.md tells what each permission means and who honours it.
+#pragma once
+#include <concepts>
+#include <tessera/plugin.h>
+#include <tessera/thunk.hpp>
+
+namespace tessera {
+
+/// Permits nothing and asks for nothing but what is overridden. Objects are asked once, and hold no state.
+class NumericsProfile {
+public:
+  virtual ~NumericsProfile() = default;
+  /// 1 to 64 of a-z, 0-9, - and _, a letter first; static. None of fast, standard, deterministic, strict.
+  virtual const char *name() const = 0;
+
+  virtual bool contraction() const { return false; }      // a * b + c may become an fma
+  virtual bool reassociation() const { return false; }    // sums may be regrouped
+  virtual bool approximate() const { return false; }      // functions may exceed the documented ulps
+  virtual bool reducedMultiply() const { return false; }  // f32 matmul operands may be rounded to tf32
+  virtual bool unorderedAtomics() const { return false; } // float atomics may land in any order
+  virtual bool fixedReductions() const { return false; }  // reductions follow the documented tree
+  virtual bool frozenTunables() const { return false; }   // a tunable keeps its first value
+};
+
+/// The profiles of one plugin, each default-constructible.
+template <std::derived_from<NumericsProfile>... Profiles> struct NumericsProfiles {
+  static_assert(sizeof...(Profiles) > 0);
+};
+
+namespace thunk {
+
+inline tsr_numerics_profile_t numericsRow(const NumericsProfile &p) {
+  tsr_numerics_profile_t out{};
+  out.struct_size = sizeof out;
+  out.name = p.name();
+  out.contraction = p.contraction();
+  out.reassociation = p.reassociation();
+  out.approximate = p.approximate();
+  out.reduced_multiply = p.reducedMultiply();
+  out.unordered_atomics = p.unorderedAtomics();
+  out.fixed_reductions = p.fixedReductions();
+  out.frozen_tunables = p.frozenTunables();
+  return out;
+}
+
+/// tsr_numerics_api_t::profile: the index-th of them.
+template <class... Profiles> int32_t numericsProfile(uint32_t index, tsr_numerics_profile_t *out) noexcept {
+  return guard(nullptr, [&](std::string &) -> int32_t {
+    uint32_t at = 0;
+    const bool found = ((at++ == index && (copyOut(out, numericsRow(Profiles())), true)) || ...);
+    return found ? TSR_SUCCESS : TSR_ENOTFOUND;
+  });
+}
+
+} // namespace thunk
+
+/// The C table of the profiles, as tsr_plugin_info_t::numerics wants it.
+template <std::derived_from<NumericsProfile>... Profiles> const tsr_numerics_api_t *numericsTable() noexcept {
+  static constexpr tsr_numerics_api_t table = {sizeof(tsr_numerics_api_t), TSR_NUMERICS_API_MAJOR,
+                                               TSR_NUMERICS_API_MINOR, thunk::numericsProfile<Profiles...>};
+  return &table;
+}
+
+namespace thunk {
+
+/// What TSR_PLUGIN does with one profile, and with a list of them.
+template <std::derived_from<NumericsProfile> P> void offer(Of<P>, tsr_plugin_info_t &info) {
+  info.numerics = numericsTable<P>();
+}
+template <class... Ps> void offer(Of<NumericsProfiles<Ps...>>, tsr_plugin_info_t &info) {
+  info.numerics = numericsTable<Ps...>();
+}
+
+} // namespace thunk
+} // namespace tessera

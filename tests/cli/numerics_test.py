@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Numerics profiles from outside: who names one, what plugins bring, what is refused, and where it can be seen."""
+import argparse
+import json
+import pathlib
+import shutil
+import sys
+import unittest
+
+from cli_test import SUM, Cli, Tsr
+
+COUNT = """import tessera as ts
+
+@ts.kernel
+def count(x: ts.Tensor["n", ts.f32], s: ts.Tensor[1, ts.f32]):
+    i = ts.tile.linear_id()
+    if i < n:
+        ts.tile.atomic_add(s, 0, x[i])
+"""
+
+
+class Profiles(Cli):
+    plugin = None
+
+    def setUp(self):
+        super().setUp()
+        plugins = self.folder / "plugins"
+        plugins.mkdir(mode=0o755)
+        shutil.copyfile(self.plugin, plugins / self.plugin.name)
+        (plugins / self.plugin.name).chmod(0o644)
+        self.environment["TESSERA_PLUGIN_PATH"] = str(plugins)
+
+    def profile_of(self, *more, **environment):
+        kept, self.environment = self.environment, self.environment | environment
+        result = self.run_saxpy("--json", *more)
+        self.environment = kept
+        self.assertEqual(result.status, 0, result.errors)
+        document = json.loads(result.output)
+        return document["numerics"], document["permits"]
+
+    def test_a_call_goes_before_the_environment_and_that_before_standard(self):
+        standard = ["contraction", "unordered_atomics"]
+        self.assertEqual(self.profile_of(), ("standard", standard))
+        self.assertEqual(self.profile_of(TESSERA_NUMERICS="deterministic"), ("deterministic", ["contraction"]))
+        self.assertEqual(self.profile_of(TESSERA_NUMERICS="house"), ("house", ["unordered_atomics"]))
+        self.assertEqual(self.profile_of("--numerics", "standard", TESSERA_NUMERICS="house"), ("standard", standard))
+
+    def test_the_bundle_says_it(self):
+        bundle = self.folder / "k.tsrb"
+        result = self.call("compile", self.file, "--emit", "bundle", "--numerics", "house", "-o", bundle)
+        self.assertEqual(result.status, 0, result.errors)
+        # Whoever runs it needs no plugin.
+        self.environment.pop("TESSERA_PLUGIN_PATH")
+        shown = self.call("inspect", bundle)
+        self.assertIn("numerics house\n    permits      unordered_atomics\n", shown.output)
+        kernel = json.loads(self.call("inspect", bundle, "--json").output)
+        self.assertIn('"permits": ["unordered_atomics"]', json.dumps(kernel))
+
+    def test_unknown(self):
+        self.refused(self.run_saxpy("--numerics", "hause"), "E_NUMERICS_UNKNOWN", "did you mean house?")
+        self.refused(self.call("compile", self.file, "--emit", "tile",
+                               env=self.environment | {"TESSERA_NUMERICS": "x"}), "E_NUMERICS_UNKNOWN",
+                     "TESSERA_NUMERICS 'x': there is no such profile; there are fast, standard, deterministic, strict, "
+                     "house, tree, frozen")
+
+    def test_what_is_not_honoured_is_refused(self):
+        self.refused(self.run_saxpy("--numerics", "tree"), "E_UNIMPLEMENTED",
+                     "TSR_UNIMPLEMENTED: numerics profile 'tree' (fixed_reductions) is not honoured by backend cpu")
+        self.source(COUNT)
+        for profile in ("frozen", "deterministic"):
+            self.refused(self.call("compile", self.file, "--emit", "target", "--numerics", profile), "E_UNIMPLEMENTED",
+                         f"'{profile}' (no unordered_atomics) is not honoured by backend cpu: atomic_add on f32 depends "
+                         "on the order of arrival")
+        self.source(SUM)
+        self.refused(self.call("compile", self.file, "--emit", "tile", "--set", "BLOCK=32", "--numerics", "frozen"),
+                     "E_UNIMPLEMENTED", "(frozen_tunables): BLOCK of add keeps its first value, 16, on backend cpu")
+
+    def test_ir_text_carries_its_profile(self):
+        graph = self.folder / "k.mlir"
+        result = self.call("compile", self.file, "--emit", "graph", "--numerics", "house", "-o", graph)
+        self.assertEqual(result.status, 0, result.errors)
+        self.environment.pop("TESSERA_PLUGIN_PATH")
+        metadata = self.call("compile", graph, "--emit", "metadata")
+        self.assertIn("numerics: house\npermits: [unordered_atomics]", metadata.output, metadata.errors)
+
+    def test_the_cache_knows_the_permissions(self):
+        """The same name with other permissions is other code: found by the key, not by the name."""
+        cache = {"TESSERA_CACHE_DIR": str(self.folder / "cache")}
+        for profile, permits in (("house", ["unordered_atomics"]), ("frozen", ["contraction", "frozen_tunables"])):
+            for _ in range(2):
+                self.assertEqual(self.profile_of("--numerics", profile, **cache), (profile, permits))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tsr", required=True)
+    parser.add_argument("--plugin", required=True, type=pathlib.Path)
+    options, rest = parser.parse_known_args()
+    Cli.tsr = Tsr(options.tsr)
+    Profiles.plugin = options.plugin
+    unittest.main(argv=[sys.argv[0], *rest])
