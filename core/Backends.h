@@ -44,7 +44,8 @@ tsr_status_t addPlugin(tsr_plugin_query_fn query, std::string &why);
 tsr_status_t removePlugin(const std::string &name, std::string &why);
 
 /// The load report: what `tsr backends` shows, as JSON (docs/plugins.md). With `probe`, backends that have
-/// not been asked for their devices are.
-std::string loadReport(bool probe);
+/// not been asked for their devices are; with `all`, every one that may run is asked now, and that is what
+/// the report says of it, beside why it is not used.
+std::string loadReport(bool probe, bool all = false);
 
 } // namespace tessera

@@ -5,7 +5,9 @@
 #include "core/Handles.h"
 #include "core/KernelMetadata.h"
 #include "core/LaunchPlan.h"
+#include "core/Mappers.h"
 #include "core/Workspace.h"
+#include <array>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -121,6 +123,9 @@ template <> inline ContextObject::Owned<GraphObject> &ContextObject::children() 
 
 /// One rank's end of a communicator. Of no context: its buffers are the host's.
 struct CommObject : Object<CommObject, tsr_comm_t, HandleKind::Comm> {
+  AlgorithmChoices choices;
+  std::string decisions;                    // what tsrCommDecisions gave last
+  std::array<const char *, 4> algorithms{}; // of each kind, comma-separated
   std::shared_ptr<const Plugin> plugin; // whose implementation it is
   const char *topology = "";
   std::unique_ptr<Communicator> end;

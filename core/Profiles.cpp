@@ -40,11 +40,14 @@ void add(const Plugin &plugin, std::vector<Profile> &out) {
 std::vector<Profile> allProfiles(std::string &failed) {
   std::vector<Profile> out;
   for (const Candidate &c : surveyPlugins(TSR_PLUGIN_NUMERICS, /*probe=*/false)) {
-    std::string why = c.error ? c.error.render(c.path) : "";
-    const Plugin *plugin = c.error ? nullptr : loadPlugin(TSR_PLUGIN_NUMERICS, c.name, why);
-    if (plugin)
+    std::string why;
+    if (c.error) {
+      why = c.error.render(c.path);
+    } else if (auto plugin = loadPlugin(TSR_PLUGIN_NUMERICS, c.name, why)) {
       add(*plugin, out);
-    else if ((c.kinds() & TSR_PLUGIN_NUMERICS) || c.path.find("/libtessera-numerics-") != std::string::npos)
+      continue;
+    }
+    if ((c.kinds() & TSR_PLUGIN_NUMERICS) || c.path.find("/libtessera-numerics-") != std::string::npos)
       failed += "; " + why;
   }
   return out;

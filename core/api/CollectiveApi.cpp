@@ -3,6 +3,7 @@
 #include "core/api/Structs.h"
 #include "core/plugin/Registry.h"
 #include <bit>
+#include <chrono>
 
 using namespace tessera;
 
@@ -21,11 +22,38 @@ PluginRef implementation(const std::string &name, std::string &why) {
 /// An enumerator as a number, whatever a caller in C has put there.
 template <class E> int32_t number(E value) { return std::bit_cast<int32_t>(value); }
 
+/// A call that leaves its algorithm to the mapper. What makes no call the implementation refuses.
+tsr_status_t runAsMapped(CommObject &comm, tsr_cl_call_t call) {
+  using namespace collective;
+  AlgorithmChoices::Record *decision = nullptr;
+  std::string why;
+  if (call.kind < std::size(kKinds) && uint32_t(call.dtype) < std::size(kBytes)) {
+    const auto ranks = static_cast<uint32_t>(comm.end->size());
+    uint64_t bytes = 0; // too many for any memory are refused, too
+    const bool isReal = !__builtin_mul_overflow(call.count, uint64_t(kBytes[call.dtype]), &bytes) &&
+                        (call.kind != TSR_REDUCE_SCATTER || !__builtin_mul_overflow(bytes, ranks, &bytes));
+    if (isReal)
+      if (tsr_status_t status = comm.choices.choose(
+              {kKinds[call.kind], bytes, ranks, comm.topology, comm.algorithms[call.kind]}, decision, why))
+        return fail(status, why);
+  }
+  if (decision) call.algorithm = AlgorithmChoices::algorithmOf(*decision);
+  const auto begin = std::chrono::steady_clock::now();
+  tsr_status_t status = checked([&](std::string &text) { return comm.end->run(call, text); });
+  if (decision && status == TSR_SUCCESS)
+    comm.choices.measured(
+        *decision,
+        static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count()));
+  return status;
+}
+
 tsr_status_t run(tsr_comm_t handle, const tsr_cl_call_t &call) {
   return guarded([&] {
     CommObject *comm;
     if (tsr_status_t status = resolve(handle, comm)) return status;
-    return checked([&](std::string &why) { return comm->end->run(call, why); });
+    if ((call.algorithm && *call.algorithm) || comm->choices.isQuiet())
+      return checked([&](std::string &why) { return comm->end->run(call, why); });
+    return runAsMapped(*comm, call);
   });
 }
 
@@ -63,6 +91,8 @@ tsr_status_t tsrCreateComm(const tsr_comm_options_t *options, tsr_comm_t *comm) 
     ++from->objects;
     object->plugin = std::move(from);
     object->topology = collective.topology();
+    for (uint32_t kind = 0; kind < object->algorithms.size(); ++kind)
+      object->algorithms[kind] = collective.algorithms(kind);
     *comm = object.release()->handle();
     return TSR_SUCCESS;
   });
@@ -87,6 +117,17 @@ tsr_status_t tsrCommInfo(tsr_comm_t handle, tsr_comm_info_t *info) {
     return writeInfo(
         tsr_comm_info_t{0, comm->plugin->name.c_str(), comm->topology, comm->end->rank(), comm->end->size()},
         info);
+  });
+}
+
+tsr_status_t tsrCommDecisions(tsr_comm_t handle, const char **json) {
+  return guarded([&] {
+    CommObject *comm;
+    if (tsr_status_t status = resolve(handle, comm)) return status;
+    if (tsr_status_t status = requireOut(json, "json")) return status;
+    comm->decisions = comm->choices.json();
+    *json = comm->decisions.c_str();
+    return TSR_SUCCESS;
   });
 }
 

@@ -4,6 +4,7 @@
 #include "core/Log.h"
 #include "core/Objects.h"
 #include "core/api/Structs.h"
+#include <unordered_map>
 
 using namespace tessera;
 
@@ -14,6 +15,10 @@ tsr_status_t readAllocator(const tsr_allocator_t &given, tsr_allocator_t &out) {
   if (out.alloc && out.free) return TSR_SUCCESS;
   return fail(TSR_EINVAL, std::string("allocator: ") + (out.alloc ? "free" : "alloc") + " is NULL");
 }
+
+/// How many ranges this thread has open, by context. Handles are not used twice, so that what a destroyed
+/// context leaves here is nobody else's.
+thread_local std::unordered_map<tsr_context_t, uint64_t> openRanges;
 
 } // namespace
 
@@ -63,5 +68,45 @@ tsr_status_t tsrDestroyContext(tsr_context_t handle) {
       if (status != TSR_SUCCESS) log(TSR_LOG_ERROR, "E_QUEUED_WORK", why);
     }
     return result;
+  });
+}
+
+tsr_status_t tsrContextEnablePeer(tsr_context_t handle, tsr_context_t peerHandle) {
+  return guarded([&] {
+    ContextObject *context, *peer;
+    if (tsr_status_t status = resolve(handle, context)) return status;
+    if (tsr_status_t status = resolve(peerHandle, peer)) return status;
+    const std::string name = context->backend->name();
+    if (context == peer) return fail(TSR_EINVAL, "peer is the context itself");
+    if (context->backend != peer->backend)
+      return fail(TSR_EINVAL, "peer is of backend " + std::string(peer->backend->name()) +
+                                  ", the context of backend " + name);
+    std::string why;
+    tsr_status_t status = context->device->enablePeer(*peer->device, why);
+    return status == TSR_SUCCESS ? status : fail(status, "peer access on backend " + name + ": " + why);
+  });
+}
+
+tsr_status_t tsrRangePush(tsr_context_t handle, const char *name) {
+  return guarded([&] {
+    ContextObject *context;
+    if (tsr_status_t status = resolve(handle, context)) return status;
+    if (tsr_status_t status = requireOut(name, "name")) return status;
+    uint64_t &open = openRanges[handle];
+    context->device->pushRange(name);
+    ++open;
+    return TSR_SUCCESS;
+  });
+}
+
+tsr_status_t tsrRangePop(tsr_context_t handle) {
+  return guarded([&] {
+    ContextObject *context;
+    if (tsr_status_t status = resolve(handle, context)) return status;
+    auto open = openRanges.find(handle);
+    if (open == openRanges.end()) return fail(TSR_EINVAL, "this thread has no range open on the context");
+    context->device->popRange();
+    if (--open->second == 0) openRanges.erase(open);
+    return TSR_SUCCESS;
   });
 }

@@ -70,10 +70,12 @@ tsr_status_t tsrUnregisterPlugin(const char *name) {
 tsr_status_t tsrGetLoadReport(uint32_t flags, const char **json) {
   return guarded([&] {
     if (tsr_status_t status = requireOut(json, "json")) return status;
-    if (flags & ~uint32_t(TSR_REPORT_PROBE))
-      return fail(TSR_EINVAL, "flags: " + std::to_string(flags) + " has bits other than TSR_REPORT_PROBE");
+    if (flags & ~uint32_t(TSR_REPORT_PROBE | TSR_REPORT_PROBE_ALL))
+      return fail(TSR_EINVAL, "flags: " + std::to_string(flags) +
+                                  " has bits other than TSR_REPORT_PROBE and "
+                                  "TSR_REPORT_PROBE_ALL");
     thread_local std::string report;
-    report = loadReport(flags & TSR_REPORT_PROBE);
+    report = loadReport(flags & (TSR_REPORT_PROBE | TSR_REPORT_PROBE_ALL), flags & TSR_REPORT_PROBE_ALL);
     *json = report.c_str();
     return TSR_SUCCESS;
   });

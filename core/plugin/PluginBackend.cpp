@@ -264,6 +264,18 @@ public:
     return wrap<PluginGraph>(graph, api_.graph_destroy, api_, std::move(work));
   }
 
+  tsr_status_t enablePeer(DeviceContext &peer, std::string &why) override {
+    if (!api_.peer_enable) return absent("access to other devices' memory", why);
+    Text text; // of the same backend, so of this class
+    return result(api_.peer_enable(handle_, static_cast<PluginContext &>(peer).handle_, text), text, why);
+  }
+  void pushRange(const char *name) override {
+    if (api_.range_push && api_.range_pop) api_.range_push(handle_, name);
+  }
+  void popRange() override {
+    if (api_.range_push && api_.range_pop) api_.range_pop(handle_);
+  }
+
 private:
   template <class T> static tsr_be_keep_t keep(T *owner) {
     return {owner, [](void *p) { delete static_cast<T *>(p); }};

@@ -312,6 +312,17 @@ std::vector<Candidate> surveyPlugins(uint32_t kinds, bool withProbe) {
   return out;
 }
 
+bool probeAnyway(const Candidate &c, ProbeResult &out) {
+  if (c.path.empty() || !(c.kinds() & TSR_PLUGIN_BACKEND)) return false;
+  constexpr int kMayRun[] = {refusal::kHardware,    refusal::kDeviceNode,  refusal::kDriver,
+                             refusal::kQuarantined, refusal::kProbeFailed, refusal::kNoDevice,
+                             refusal::kDisabled,    refusal::kSameDevice};
+  const bool mayRun = !c.error || (c.error.code > 200 && c.error.code < 300) ||
+                      std::find(std::begin(kMayRun), std::end(kMayRun), c.error.code) != std::end(kMayRun);
+  if (mayRun) out = probeApart(proberPath(), c.path);
+  return mayRun;
+}
+
 std::string builtinNames(uint32_t kind) {
   State &s = state();
   LogLater later;

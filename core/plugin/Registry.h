@@ -7,6 +7,7 @@
 // held against its note. Nothing of it runs before the probe. What is loaded stays.
 #pragma once
 #include "core/plugin/Manifest.h"
+#include "core/plugin/Probe.h"
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -59,6 +60,10 @@ bool isPluginLoaded(std::string_view name);
 /// inside libtessera.so first, then those registered, then by directory and name. Probes each file once in
 /// the life of the process.
 std::vector<Candidate> surveyPlugins(uint32_t kinds, bool probe);
+
+/// Asks the backend `c` of a file for its devices, in a process of its own, unless its path, its note or the
+/// contract refuse it: then nothing of it may run. False if so. Keeps nothing, quarantines nothing.
+[[nodiscard]] bool probeAnyway(const Candidate &c, ProbeResult &out);
 
 /// Names of the plugins inside libtessera.so that serve `kind`, comma-separated.
 std::string builtinNames(uint32_t kind);

@@ -52,9 +52,24 @@ Json rowOf(const Candidate &c, const std::string &selected) {
   return row;
 }
 
+/// What a probe of now said, which neither chooses nor refuses.
+Json probeOf(const Candidate &c) {
+  ProbeResult now;
+  if (!probeAnyway(c, now)) return Json(nullptr);
+  Json out = {{"ms", now.milliseconds}};
+  if (now.error) {
+    out["code"] = codeText(now.error.code);
+    out["reason"] = now.error.text;
+  } else {
+    out["devices"] = now.found.device_count;
+    out["score"] = now.found.score;
+  }
+  return out;
+}
+
 } // namespace
 
-std::string loadReport(bool probe) {
+std::string loadReport(bool probe, bool all) {
   Selection selected;
   std::string why;
   tsr_status_t status = TSR_SUCCESS;
@@ -71,6 +86,8 @@ std::string loadReport(bool probe) {
   out["plugins"] = Json::array();
   for (const Candidate &c : surveyPlugins(~0u, probe)) {
     out["plugins"].push_back(rowOf(c, name));
+    if (all)
+      if (Json now = probeOf(c); !now.is_null()) out["plugins"].back()["probe"] = std::move(now);
     present.push_back(c.name);
   }
   out["hints"] = installHints(present, gpuVendors());

@@ -327,11 +327,18 @@ const Row kRows[] = {
     ROW(tsrGraphLaunch, TSR_EINVAL, tsrGraphLaunch(nullptr, w.s)),
     ROW(tsrGraphInfo, TSR_EINVAL, tsrGraphInfo(w.graph(), nullptr)),
     ROW(tsrDestroyGraph, TSR_EINVAL, tsrDestroyGraph(nullptr)),
+    ROW(tsrContextEnablePeer, TSR_EINVAL, tsrContextEnablePeer(w.context, w.context)),
+    BLOCK(tsrContextEnablePeer, TSR_UNIMPLEMENTED, tsr_context_t other; EXPECT_OK(tsrCreateContext(&other));
+          tsr_status_t status = tsrContextEnablePeer(w.context, other); EXPECT_OK(tsrDestroyContext(other));
+          return status;),
+    ROW(tsrRangePush, TSR_EINVAL, tsrRangePush(w.context, nullptr)),
+    ROW(tsrRangePop, TSR_EINVAL, tsrRangePop(w.context)),
     ROW(tsrCreateComm, TSR_EINVAL, tsrCreateComm(nullptr, nullptr)),
     ROW(tsrCreateComm, TSR_ENOTFOUND, w.createComm("carrier pigeons", 1)),
     ROW(tsrCreateComm, TSR_ETIMEOUT, w.createComm(nullptr, 2)),
     ROW(tsrDestroyComm, TSR_EINVAL, tsrDestroyComm(nullptr)),
     ROW(tsrCommInfo, TSR_EINVAL, tsrCommInfo(w.comm(), nullptr)),
+    ROW(tsrCommDecisions, TSR_EINVAL, tsrCommDecisions(w.comm(), nullptr)),
     ROW(tsrAllReduce, TSR_EINVAL, tsrAllReduce(w.comm(), nullptr, nullptr, 1, TSR_DTYPE_F32, TSR_REDUCE_SUM)),
     ROW(tsrAllReduce, TSR_ETIMEOUT, w.broken([&](tsr_comm_t c) {
       return tsrAllReduce(c, w.word, w.word, 1, TSR_DTYPE_I64, TSR_REDUCE_SUM);

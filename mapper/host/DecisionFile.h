@@ -17,7 +17,7 @@ namespace tessera::mapping {
 struct LoggedDecision {
   std::string call, about;
   std::vector<std::string> legal;
-  std::string choice; // "": the default, of place
+  std::string choice; // "": nothing was chosen
   double predictedNs = -1;
 };
 

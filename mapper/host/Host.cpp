@@ -8,6 +8,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <typeinfo>
 #include <utility>
 
 namespace tessera::mapping {
@@ -131,6 +132,21 @@ Mapper::Choice Host::chooseCollective(const Mapper::CollectiveCall &call) {
   return check(q, "", run(q, "", [call](Mapper &m) { return m.chooseCollective(call); }), {});
 }
 
+Mapper::Choice Host::algorithmFor(const Mapper::CollectiveCall &call) {
+  constexpr size_t kMost = 4096; // programs have few sizes; one that has more asks again
+  const std::string key = question(call).text() + list(call.algorithms);
+  std::lock_guard lock(algorithmMutex_);
+  if (auto known = algorithms_.find(key); known != algorithms_.end()) return known->second;
+  Mapper::Choice choice = chooseCollective(call);
+  if (algorithms_.size() == kMost) algorithms_.clear();
+  return algorithms_.emplace(key, std::move(choice)).first->second;
+}
+
+bool Host::choosesNothing() const {
+  const Mapper &mapper = *mapper_;
+  return typeid(mapper) == typeid(Mapper);
+}
+
 Mapper::Choice Host::chooseVariant(const Mapper::VariantCall &call, const std::string &where,
                                    const std::vector<std::pair<std::string, std::string>> &refused) {
   const Question q = question(call);
@@ -139,11 +155,14 @@ Mapper::Choice Host::chooseVariant(const Mapper::VariantCall &call, const std::s
 
 namespace {
 
+std::atomic<uint64_t> generations{1};
+
 struct State {
   std::mutex mutex;
   std::shared_ptr<Host> set;         // by a call
   std::shared_ptr<Host> environment; // made from `spec`
   std::string spec;
+  std::recursive_mutex making; // held while one is made; a plugin's create may come back here
 };
 
 State &state() {
@@ -162,17 +181,19 @@ std::shared_ptr<Host> makeHost(const std::string &spec) {
 
 std::shared_ptr<Host> current() {
   State &s = state();
-  std::string spec;
+  const std::string spec = environment("TESSERA_MAPPER");
   std::shared_ptr<Host> old; // the variable names another, or none: destroyed without the lock
-  {
+  auto known = [&]() -> std::shared_ptr<Host> {
     std::lock_guard lock(s.mutex);
     if (s.set) return s.set;
-    spec = environment("TESSERA_MAPPER");
     if (s.environment && s.spec == spec) return s.environment;
     old = std::exchange(s.environment, nullptr);
-    if (spec.empty()) return nullptr;
-  }
-  // Made without the lock: a plugin's code runs. Of two that make it at once the first stays.
+    return nullptr;
+  };
+  if (auto host = known(); host || spec.empty()) return host;
+  // Made once, since a mapper may write files, and without the lock: a plugin's code runs.
+  std::lock_guard making(s.making);
+  if (auto host = known()) return host;
   std::shared_ptr<Host> made;
   try {
     made = makeHost(spec);
@@ -181,16 +202,17 @@ std::shared_ptr<Host> current() {
     throw;
   }
   std::lock_guard lock(s.mutex);
-  if (s.set) return s.set;
-  if (s.environment && s.spec == spec) return s.environment;
   s.environment = made;
   s.spec = spec;
-  return made;
+  return s.set ? s.set : made;
 }
+
+uint64_t generation() noexcept { return generations.load(std::memory_order_acquire); }
 
 void setCurrent(std::shared_ptr<Host> host) {
   std::lock_guard lock(state().mutex);
   std::swap(state().set, host); // the old one goes behind the lock
+  generations.fetch_add(1, std::memory_order_release);
 }
 
 } // namespace tessera::mapping

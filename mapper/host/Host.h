@@ -8,7 +8,9 @@
 #include "mapper/host/Question.h"
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <tessera/mapper.hpp>
 
@@ -24,10 +26,16 @@ public:
       : name_(std::move(name)), mapper_(std::move(mapper)), deadline_(deadline) {}
   const std::string &name() const { return name_; }
 
-  /// Each throws Failure. What they return is a legal answer: the default where the mapper chose nothing, but
-  /// for place, where that is "".
+  /// Is it `default`, which need not be asked?
+  bool choosesNothing() const;
+
+  /// Each throws Failure. What they return is a legal answer; where the mapper chose nothing, a variant is
+  /// the default, a place and an algorithm "".
   Mapper::Choice place(const Mapper::Region &, const Mapper::Mesh &);
   Mapper::Choice chooseCollective(const Mapper::CollectiveCall &);
+  /// The same, asked once for each different call: the answer is kept. Threads that ask at once wait for one
+  /// answer.
+  Mapper::Choice algorithmFor(const Mapper::CollectiveCall &);
   /// `where`: "mlp.py:7", or ""; `refused`: variants that are known but not legal, and why.
   Mapper::Choice chooseVariant(const Mapper::VariantCall &, const std::string &where = "",
                                const std::vector<std::pair<std::string, std::string>> &refused = {});
@@ -41,12 +49,17 @@ private:
   const std::string name_;
   const std::shared_ptr<Mapper> mapper_;
   const std::chrono::milliseconds deadline_;
+  std::mutex algorithmMutex_;                        // held while a question is asked
+  std::map<std::string, Mapper::Choice> algorithms_; // by question
   const std::shared_ptr<std::atomic<int>> late_ = std::make_shared<std::atomic<int>>(0); // unanswered yet
 };
 
 /// The mapper in force: what was set by a call, else TESSERA_MAPPER's. Null: none, and nobody is asked.
 /// Throws Failure where TESSERA_MAPPER cannot be had.
 std::shared_ptr<Host> current();
+
+/// Grows whenever another mapper is set.
+uint64_t generation() noexcept;
 
 /// From now on `host` is asked; null: TESSERA_MAPPER's again.
 void setCurrent(std::shared_ptr<Host> host);

@@ -40,7 +40,7 @@ Question question(const Mapper::CollectiveCall &c) {
   return make("choose_collective",
               field("kind", c.kind) + field("bytes", std::to_string(c.bytes)) +
                   field("ranks", std::to_string(c.ranks)) + field("topology", c.topology),
-              c.algorithms, true);
+              c.algorithms, false);
 }
 
 Question question(const Mapper::VariantCall &c) {

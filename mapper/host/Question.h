@@ -9,7 +9,7 @@ namespace tessera::mapping {
 struct Question {
   std::string call;  // "choose_variant"
   std::string about; // "op=matmul arch=cpu:znver3 dtype=f32 M=96 N=64 K=?"; equal: the same question
-  std::vector<std::string> legal; // the default first, but for place, whose default is none of them
+  std::vector<std::string> legal; // of a variant the default first; the others have none of these
   bool hasDefault = true;         // is legal.front() the default?
 
   std::string text() const { return call + "(" + about + ")"; }

@@ -86,7 +86,7 @@ TEST(MapperHost, NothingIsTheDefault) {
   Host h("base", std::make_shared<Mapper>());
   EXPECT_EQ(h.chooseVariant(kMatmul).name, "tile");
   EXPECT_EQ(h.chooseVariant(kMatmul).predictedNs, -1);
-  EXPECT_EQ(h.chooseCollective(kReduce).name, "ring");
+  EXPECT_EQ(h.chooseCollective(kReduce).name, "");
   EXPECT_EQ(h.place(kRegion, kMesh).name, "");
   auto nonsense = host([] { return Mapper::Choice("", std::numeric_limits<double>::quiet_NaN()); });
   EXPECT_EQ(nonsense->chooseVariant(kMatmul).predictedNs, -1);
@@ -187,7 +187,7 @@ TEST(MapperHost, ATableIsCheckedAndSlotsMayBeMissing) {
   {
     Host old("old", wrap(&table, object, why = ""));
     EXPECT_EQ(old.chooseVariant(kMatmul).name, "tile");
-    EXPECT_EQ(old.chooseCollective(kReduce).name, "ring");
+    EXPECT_EQ(old.chooseCollective(kReduce).name, "");
     EXPECT_EQ(old.place(kRegion, kMesh).name, "");
   }
   EXPECT_EQ(word, 1); // destroyed once

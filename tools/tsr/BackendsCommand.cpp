@@ -29,6 +29,14 @@ std::string about(const Json &row) {
   return fmt::format("{} {}", text(row, "code"), text(row, "reason"));
 }
 
+/// "2 devices, score 300 (12.3 ms)"
+std::string probed(const Json &probe) {
+  const std::string found = probe.contains("code")
+                                ? fmt::format("{} {}", text(probe, "code"), text(probe, "reason"))
+                                : fmt::format("{}, score {}", devices(probe), probe["score"].get<int>());
+  return fmt::format("{} ({:.1f} ms)", found, probe["ms"].get<double>());
+}
+
 void printTable(const Json &report) {
   const bool colour = wantsColour(STDOUT_FILENO);
   size_t widths[4] = {4, 5, 7, 7}; // headings: NAME STATE VERSION DEVICES
@@ -55,6 +63,7 @@ void printTable(const Json &report) {
                                                                         : fmt::text_style()));
     if (row.contains("code") && !row["path"].is_null()) fmt::print("    {}\n", text(row, "path"));
     if (row.contains("fix")) fmt::print("    fix: {}\n", text(row, "fix"));
+    if (row.contains("probe")) fmt::print("    probe: {}\n", probed(row["probe"]));
   }
   for (const Json &hint : report["hints"])
     fmt::print("hint: {}\n", hint.get<std::string>());
@@ -88,7 +97,8 @@ int backends(const Arguments &args, const std::string &) {
   const char *json = nullptr;
   // Without --probe too, a plugin is asked once it passed everything that can be read from it: else nobody
   // could say which backend would be used. What was asked before and crashed is not asked again.
-  if (tsrGetLoadReport(TSR_REPORT_PROBE, &json)) return fail(Error{"E_INTERNAL", tsrLastError(), ""});
+  const uint32_t flags = TSR_REPORT_PROBE | (args.has("probe") ? TSR_REPORT_PROBE_ALL : 0);
+  if (tsrGetLoadReport(flags, &json)) return fail(Error{"E_INTERNAL", tsrLastError(), ""});
   Json report = Json::parse(json);
   for (Json &row : report["plugins"])
     addConformance(row);
@@ -123,7 +133,7 @@ int backends(const Arguments &args, const std::string &) {
 
 const Command backendsCommand = {
     {"backends",
-     "[--json] [--why NAME] [--reset]",
+     "[--json] [--why NAME] [--probe] [--reset]",
      "which backends and other plugins there are, and why one is not used",
      "Lists every plugin, whether it can be used here and, if not, the reason, its code and how to mend it. "
      "Asks "
@@ -132,6 +142,9 @@ const Command backendsCommand = {
      "cannot be used.",
      {{"json", 0, OptionSpec::Flag, "", "as a JSON document"},
       {"why", 0, OptionSpec::Value, "NAME", "everything known about one plugin"},
+      {"probe", 0, OptionSpec::Flag, "",
+       "ask every backend now, also where hardware, TESSERA_PROBE=note or an earlier crash would leave it "
+       "unasked"},
       {"reset", 0, OptionSpec::Flag, "", "try plugins again whose probe has crashed"}},
      0,
      "  TESSERA_BACKEND=cpu tsr backends\n  tsr backends --why rocm\n"},

@@ -80,7 +80,7 @@ TEST(NumericsTable, ExceptionsBecomeStatuses) {
 
 TEST_F(Profiles, TheBuiltInOnesComeThroughAPluginsTable) {
   std::string why;
-  const Plugin *plugin = loadPlugin(TSR_PLUGIN_NUMERICS, "profiles", why);
+  auto plugin = loadPlugin(TSR_PLUGIN_NUMERICS, "profiles", why);
   ASSERT_TRUE(plugin) << why;
   uint32_t index = 0;
   for (const BuiltinProfile &row : builtinProfiles()) {

@@ -186,6 +186,15 @@ public:
   virtual std::shared_ptr<DeviceGraph> createGraph(GraphWork work, std::string & /*why*/) {
     return std::make_shared<DeviceGraph>(std::move(work));
   }
+  /// From now on kernels and copies of this context may touch memory of `peer`, a context of the same
+  /// backend.
+  virtual tsr_status_t enablePeer(DeviceContext & /*peer*/, std::string &why) {
+    why = "it has no access to other devices' memory";
+    return TSR_UNIMPLEMENTED;
+  }
+  /// Ranges of the calling thread in the profiler; pops match pushes.
+  virtual void pushRange(const char * /*name*/) {}
+  virtual void popRange() {}
 };
 
 class Backend {

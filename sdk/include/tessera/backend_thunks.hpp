@@ -248,9 +248,12 @@ template <class B> const tsr_backend_api_t *backendApi() {
         return guard(why, [&](std::string &text) { return unbox(s)->replay(unbox(g), text); });
       },
       .graph_destroy = drop<tsr_be_graph_t>,
-      .peer_enable = nullptr,
-      .range_push = nullptr,
-      .range_pop = nullptr,
+      .peer_enable = [](tsr_be_context_t *c, tsr_be_context_t *peer, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) { return unbox(c)->enablePeer(*unbox(peer), text); });
+      },
+      .range_push = [](tsr_be_context_t *c,
+                       const char *name) { guardVoid([&] { unbox(c)->pushRange(name); }); },
+      .range_pop = [](tsr_be_context_t *c) { guardVoid([&] { unbox(c)->popRange(); }); },
   };
   return &api;
 }

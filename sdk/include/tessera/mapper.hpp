@@ -21,7 +21,8 @@
 
 namespace tessera {
 
-/// Every hook has a default: to choose nothing, which leaves the choice to the runtime. Hooks are called on a
+/// Every hook has a default: to choose nothing, which leaves the choice to the runtime. A collective is asked
+/// about once for each kind, size and number of ranks. Hooks are called on a
 /// thread of the runtime's, several at once where several programs compile; they have 10 seconds to answer.
 /// An answer outside of the call's legal set, or an exception, is an error of the program that asked.
 class Mapper {
@@ -55,11 +56,11 @@ public:
     bool offers(std::string_view name) const { return has(places(), name); }
   };
   struct CollectiveCall {
-    std::string kind; // "all_reduce", "broadcast", "all_gather", "reduce_scatter"
-    uint64_t bytes = 0;
+    std::string kind;   // "all_reduce", "broadcast", "all_gather", "reduce_scatter"
+    uint64_t bytes = 0; // that one rank gives
     uint32_t ranks = 0;
     std::string topology; // "process", "node", "network"
-    Names algorithms;     // the legal answers, the default first
+    Names algorithms;     // the legal answers; none: the implementation goes by its own rule
     bool offers(std::string_view name) const { return has(algorithms, name); }
   };
   struct VariantCall {

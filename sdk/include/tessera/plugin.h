@@ -331,11 +331,12 @@ typedef struct tsr_mp_mesh {
 typedef struct tsr_mp_collective {
   uint64_t struct_size;
   const char *kind; /* "all_reduce", "broadcast", "all_gather", "reduce_scatter" */
-  uint64_t bytes;   /* payload of one rank */
+  uint64_t bytes;   /* that one rank gives */
   uint32_t ranks;
   uint32_t reserved;
   const char *topology;          /* of the group: "process", "node", "network" */
-  const char *const *algorithms; /* the legal answers, the default first */
+  const char *const *algorithms; /* the legal answers; no answer leaves it to the implementation, which may
+                                    go by the size */
   uint64_t algorithm_count;
 } tsr_mp_collective_t;
 
@@ -360,7 +361,9 @@ typedef struct tsr_mp_answer {
 
 /* For place the legal set is the mesh's devices, groups and axis names; the other calls list theirs. The host
  * checks every answer: one outside of the set, or one that comes later than 10 seconds, is an error of the
- * work that asked. The hooks are called on a thread of the host's, several at once where several ask. */
+ * work that asked. choose_collective is asked once for each different call, whose answer is kept: every rank
+ * has to get the same one. The hooks are called on a thread of the host's, several at once where several ask.
+ */
 typedef struct tsr_mapper_api {
   uint64_t struct_size;
   uint32_t version_major, version_minor;
@@ -440,7 +443,7 @@ typedef struct tsr_numerics_profile {
   uint8_t reassociation;     /* sums may be regrouped */
   uint8_t approximate;       /* functions may exceed the documented ulps */
   uint8_t reduced_multiply;  /* f32 matmul operands may be rounded to tf32 */
-  uint8_t unordered_atomics; /* float atomics may land in any order */
+  uint8_t unordered_atomics; /* float atomics may land in any order, and products come from libraries */
   uint8_t fixed_reductions;  /* reductions follow the documented tree whatever the tiling */
   uint8_t frozen_tunables;   /* a tunable that would alter a reduction keeps its first value */
   uint8_t reserved;          /* 0 */

@@ -112,7 +112,9 @@ TSR_API tsr_status_t tsrSelectBackend(const char *name);
 
 enum {
   TSR_REPORT_PROBE =
-      1 /* ask backends that have not been asked yet for their devices, in processes of their own */
+      1, /* ask backends that have not been asked yet for their devices, in processes of their own */
+  TSR_REPORT_PROBE_ALL = 2 /* ask every backend now, also where this machine's hardware, TESSERA_PROBE=note or
+                              a quarantine, which stays, would leave it unasked (appended in 1.3) */
 };
 
 /* Every plugin that was found and every one that is missing, with the reason why it is not used, as a JSON
@@ -201,6 +203,18 @@ TSR_API tsr_status_t tsrDestroyContext(tsr_context_t context);
 /* The context's device. The strings live as long as the context. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGetDeviceInfo(tsr_context_t context, tsr_device_info_t *info);
 TSR_API tsr_status_t tsrGetDeviceCapabilities(tsr_context_t context, const char **json);
+
+/* From now on kernels and copies of `context` may touch device memory of `peer`, another context of the same
+ * backend; it stays so while both live. Turned on already: TSR_SUCCESS. TSR_UNIMPLEMENTED: the backend, which
+ * the text names, or the two devices have no such access. (Appended in 1.3.)
+ * Errors: TSR_EINVAL, TSR_UNIMPLEMENTED. */
+TSR_API tsr_status_t tsrContextEnablePeer(tsr_context_t context, tsr_context_t peer);
+
+/* Ranges of the calling thread in the backend's profiler; they nest, each thread's on its own. A backend
+ * without a profiler has none to show, and nothing happens. TSR_EINVAL also for a pop that no push of this
+ * thread on this context goes before. (Appended in 1.3.) Errors: TSR_EINVAL. */
+TSR_API tsr_status_t tsrRangePush(tsr_context_t context, const char *name);
+TSR_API tsr_status_t tsrRangePop(tsr_context_t context); /* Errors: TSR_EINVAL. */
 
 /* ---- Memory ---- */
 
@@ -319,8 +333,8 @@ typedef struct tsr_source_options {
   const char *file_name; /* for diagnostics; NULL: "<source>" */
   const char *kernel;    /* NULL: every tile kernel of the source (graph functions only when named) */
   const char *target;    /* NULL: the context's device; else as the compiler spells it, of the same backend */
-  const char *numerics;  /* "fast", "standard", "deterministic", "strict"; NULL: TESSERA_NUMERICS, else
-                            standard */
+  const char *numerics;  /* "fast", "standard", "deterministic", "strict", or a plugin's (docs/numerics.md);
+                            NULL: TESSERA_NUMERICS, else standard */
   const tsr_named_int_t *dims; /* sizes the compiler may specialise on */
   size_t dim_count;
   const tsr_named_int_t *tunables; /* values instead of each tunable's first */
@@ -565,18 +579,27 @@ typedef struct tsr_collective_call {
   size_t count;  /* as for the function of that kind */
   const void *src;
   void *dst;
-  const char *algorithm; /* one the implementation has for the kind; NULL: its own choice */
-  uint64_t timeout_ns;   /* 0: the communicator's */
-  const char *where;     /* what errors call the call's place: "train.py:31"; NULL: nothing */
+  const char
+      *algorithm;      /* one the implementation has for the kind; NULL: the mapper's choice, else its own */
+  uint64_t timeout_ns; /* 0: the communicator's */
+  const char *where;   /* what errors call the call's place: "train.py:31"; NULL: nothing */
 } tsr_collective_call_t;
 
 /* Errors: TSR_EINVAL, TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrCollective(tsr_comm_t comm, const tsr_collective_call_t *call);
 
+/* What mappers chose for this rank's end, as a JSON array in the order of the questions: kind, bytes, ranks,
+ * topology, from, choice ("" leaves it to the implementation), by, calls, the predicted time and the least
+ * measured one (docs/mappers.md). The text stands until the next call of this function for `comm`. (Appended
+ * in 1.3.) Errors: TSR_EINVAL. */
+TSR_API tsr_status_t tsrCommDecisions(tsr_comm_t comm, const char **json);
+
 /* ---- Mappers (1.2) ----
  *
  * A mapper decides what a program leaves open: which implementation computes an operation, where tensors go,
- * how collectives run. It is asked when a program is compiled, and what it chose is part of the module. */
+ * how collectives run. It is asked when a program is compiled, and what it chose is part of the module; and
+ * by a collective whose call names no algorithm, once for each kind, size and number of ranks. An answer that
+ * is not legal fails that call with TSR_EINVAL, on this rank. */
 
 struct tsr_mapper_api; /* of plugin.h */
 struct tsr_mp_mapper;

@@ -525,6 +525,12 @@ public:
     check(tsrReduceScatter(handle(), src, dst, count, dtypeOf<T>(), op));
   }
   void run(const tsr_collective_call_t &call) const { check(tsrCollective(handle(), &call)); }
+  /// What mappers chose, as JSON.
+  std::string decisions() const {
+    const char *json = "";
+    check(tsrCommDecisions(handle(), &json));
+    return json;
+  }
 
 private:
   detail::Handle<tsr_comm_t, tsrDestroyComm> handle_;
