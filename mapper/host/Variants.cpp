@@ -71,8 +71,7 @@ tsr_status_t decideVariants(std::string_view source, CompileOptions &options,
     return TSR_SUCCESS;
   } catch (const Failure &f) {
     report(f, options.fileName, asked, diags);
-    if (asked && asked->line && !options.isIr)
-      diags.back().sourceLine = lineOf(source, asked->line);
+    if (asked && asked->line && !options.isIr) diags.back().sourceLine = lineOf(source, asked->line);
     return f.status == TSR_EIO ? TSR_EINVAL : f.status;
   }
 }
