@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <tessera/tessera.h>
+#include <tessera/thunk.hpp>
 
 namespace tessera {
 
@@ -18,6 +19,8 @@ template <class Body> tsr_status_t guarded(Body body) noexcept {
     return body();
   } catch (const std::bad_alloc &) {
     return fail(TSR_EOOM, "out of host memory");
+  } catch (const StatusError &e) {
+    return fail(e.status(), e.what());
   } catch (const std::exception &e) {
     return fail(TSR_EINTERNAL, e.what());
   }

@@ -2,7 +2,6 @@
 #include "core/Log.h"
 #include "core/Objects.h"
 #include "core/api/Structs.h"
-#include "core/plugin/PluginBackend.h"
 
 using namespace tessera;
 
@@ -88,7 +87,7 @@ tsr_status_t tsrCreateEvent(tsr_context_t handle, tsr_event_t *event) {
     std::string why;
     object->context = context;
     object->device = context->device->createEvent(why);
-    if (!object->device) return fail(hasEvents(*context->device) ? TSR_EDEVICE : TSR_UNIMPLEMENTED, why);
+    if (!object->device) return fail(TSR_EDEVICE, why);
     context->add(object);
     *event = object->handle();
     return TSR_SUCCESS;

@@ -21,12 +21,14 @@ tsr_status_t result(int32_t status, const Text &text, std::string &why) {
   return TSR_EINTERNAL;
 }
 
-/// A slot that makes something: null with `why` filled; out of memory is thrown, as C++ has it.
+/// A slot that makes something: null with `why` filled. Out of memory is thrown, as C++ has it, and so is
+/// what is not implemented, which null would not tell.
 template <class H, class Call> H *make(Call call, std::string &why) {
   Text text;
   H *handle = nullptr;
   tsr_status_t status = result(call(&handle, text), text, why);
   if (status == TSR_EOOM) throw std::bad_alloc();
+  if (status == TSR_UNIMPLEMENTED) throw StatusError(status, why);
   if (status == TSR_SUCCESS && !handle) why = "the plugin reported success and gave nothing";
   return status == TSR_SUCCESS ? handle : nullptr;
 }
@@ -218,10 +220,7 @@ public:
     return wrap<PluginStream>(stream, api_.stream_destroy, api_);
   }
   std::unique_ptr<DeviceEvent> createEvent(std::string &why) override {
-    if (!hasEventSlots(api_)) {
-      absent("events", why);
-      return nullptr;
-    }
+    if (!hasEventSlots(api_)) throw StatusError(absent("events", why), why);
     auto *event = make<tsr_be_event_t>(
         [&](auto **out, tsr_text_t *text) { return api_.event_create(handle_, out, text); }, why);
     return wrap<PluginEvent>(event, api_.event_destroy, api_);
@@ -296,8 +295,11 @@ public:
     if (handle_) api_.destroy(handle_);
   }
   bool create(std::string &why) {
-    handle_ = make<tsr_be_backend_t>(
-        [&](auto **out, tsr_text_t *text) { return api_.create(&pluginHost(), out, text); }, why);
+    try {
+      handle_ = make<tsr_be_backend_t>(
+          [&](auto **out, tsr_text_t *text) { return api_.create(&pluginHost(), out, text); }, why);
+    } catch (const StatusError &) { // whoever chooses among backends goes on with the next
+    }
     return handle_;
   }
 
@@ -374,10 +376,6 @@ std::string missingSlots(const tsr_backend_api_t &api) {
   TSR_SLOT(kernel_release);
 #undef TSR_SLOT
   return out;
-}
-
-bool hasEvents(const DeviceContext &context) {
-  return hasEventSlots(static_cast<const PluginContext &>(context).api()); // there are no others
 }
 
 std::unique_ptr<Backend> makePluginBackend(PluginRef plugin, std::string &why) {

@@ -14,7 +14,4 @@ std::string missingSlots(const tsr_backend_api_t &api);
 /// Destroying it calls the plugin's destroy.
 std::unique_ptr<Backend> makePluginBackend(PluginRef plugin, std::string &why);
 
-/// Does the backend of this context have every slot that events need?
-bool hasEvents(const DeviceContext &context);
-
 } // namespace tessera

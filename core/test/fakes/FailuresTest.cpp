@@ -154,6 +154,25 @@ TEST_F(Early, NoContext) {
   EXPECT_TRUE(lastErrorHas("the device is gone"));
 }
 
+TEST_F(Early, WhatIsNotImplementedSaysSo) {
+  EXPECT_CALL(backend, createContext)
+      .WillOnce(Throw(StatusError(TSR_UNIMPLEMENTED, "no contexts yet")))
+      .WillRepeatedly(DoDefault());
+  EXPECT_EQ(create(), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("no contexts yet"));
+  backend.made->context = [](MockDeviceContext &c) {
+    EXPECT_CALL(c, createEvent).WillOnce(Throw(StatusError(TSR_UNIMPLEMENTED, "no events yet")));
+    EXPECT_CALL(c, alloc).WillOnce(Throw(StatusError(TSR_EIO, "the bus is down")));
+  };
+  ASSERT_OK(create());
+  tsr_event_t event = nullptr;
+  EXPECT_EQ(tsrCreateEvent(context, &event), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("no events yet"));
+  void *memory = nullptr;
+  EXPECT_EQ(tsrAlloc(context, 8, TSR_MEM_DEVICE, &memory), TSR_EIO);
+  EXPECT_TRUE(lastErrorHas("the bus is down"));
+}
+
 TEST_F(Early, NoMemoryForAContext) {
   EXPECT_CALL(backend, createContext).WillOnce(Throw(std::bad_alloc()));
   EXPECT_EQ(create(), TSR_EOOM);

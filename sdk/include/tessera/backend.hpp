@@ -2,8 +2,9 @@
 //
 // The caller has checked handles, argument counts, null pointers, alignment and geometry before any of these
 // is called; a backend checks what only it can know (is this pointer mine?). Every call may come from any
-// thread. Calls return a status and say in `why` what failed; no exception leaves them. Device pointers are
-// plain addresses.
+// thread. Calls return a status and say in `why` what failed; those that make something return null, or throw
+// StatusError (thunk.hpp) where its status matters (TSR_UNIMPLEMENTED); anything else thrown is
+// TSR_EINTERNAL. Device pointers are plain addresses.
 #pragma once
 #include <cstddef>
 #include <cstdint>

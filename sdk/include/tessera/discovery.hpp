@@ -37,11 +37,10 @@ public:
   const DeviceInfo *deviceInfo(int device, std::string &) override {
     return &found_.devices[static_cast<size_t>(device)].info;
   }
-  std::unique_ptr<DeviceContext> createContext(int device, const tsr_allocator_t *,
-                                               std::string &why) override {
-    why = "TSR_UNIMPLEMENTED: this release compiles for " +
-          found_.devices[static_cast<size_t>(device)].info.arch + " and does not launch on it";
-    return nullptr;
+  std::unique_ptr<DeviceContext> createContext(int device, const tsr_allocator_t *, std::string &) override {
+    throw StatusError(TSR_UNIMPLEMENTED, "TSR_UNIMPLEMENTED: this release compiles for " +
+                                             found_.devices[static_cast<size_t>(device)].info.arch +
+                                             " and does not launch on it");
   }
 
 private:

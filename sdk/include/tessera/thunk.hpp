@@ -5,9 +5,25 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tessera/plugin.h>
+
+namespace tessera {
+
+/// Thrown by a plugin's method, becomes this status and text at the caller: for methods that give an object
+/// or null, which else fail with one status each.
+class StatusError : public std::runtime_error {
+public:
+  StatusError(tsr_status_t status, const std::string &text) : std::runtime_error(text), status_(status) {}
+  tsr_status_t status() const noexcept { return status_; }
+
+private:
+  tsr_status_t status_;
+};
+
+} // namespace tessera
 
 namespace tessera::thunk {
 
@@ -44,6 +60,9 @@ template <class Body> int32_t guard(tsr_text_t *why, Body body) noexcept {
     int32_t status = body(text);
     if (status != TSR_SUCCESS) put(why, text);
     return status;
+  } catch (const StatusError &e) {
+    put(why, e.what());
+    return e.status();
   } catch (const std::bad_alloc &) {
     put(why, "out of memory");
     return TSR_EOOM;
