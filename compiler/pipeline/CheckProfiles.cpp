@@ -1,5 +1,6 @@
 #include "compiler/pipeline/CheckProfiles.h"
 #include "compiler/graph/IR/GraphDialect.h"
+#include "compiler/pipeline/DiagnosticCode.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/Profiles.h"
@@ -45,9 +46,12 @@ LogicalResult refuse(Operation *at, Operation *kernel, const char *permission, c
 
 LogicalResult checkKernel(Operation *kernel, StringRef backend) {
   const std::optional<NumericsPermissions> permits = permitsOf(kernel);
-  if (!permits)
-    return kernel->emitError() << "E_NUMERICS_UNKNOWN: unknown numerics profile '" << profileOf(kernel)
-                               << "': neither built in nor in the module's " << kProfiles;
+  if (!permits) {
+    InFlightDiagnostic error = kernel->emitError() << "unknown numerics profile '" << profileOf(kernel)
+                                                   << "': neither built in nor in the module's " << kProfiles;
+    setCode(error, "E_NUMERICS_UNKNOWN");
+    return error;
+  }
   if (permits->fixedReductions) {
     Operation *found = nullptr;
     kernel->walk([&](Operation *op) {

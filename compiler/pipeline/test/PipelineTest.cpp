@@ -364,6 +364,8 @@ TEST(Pipeline, ProfilesWrittenIntoIrAreChecked) {
     EXPECT_NE(service().emit(text, options, Emit::Tile, out, diags), CompileStatus::Ok) << row.text;
     ASSERT_GE(diags.size(), 1u) << row.text;
     EXPECT_THAT(diags[0].message, HasSubstr(row.text));
+    if (row.from == name && std::string(row.to).ends_with("\"house\""))
+      EXPECT_EQ(diags[0].code, "E_NUMERICS_UNKNOWN");
   }
 }
 

@@ -1,5 +1,6 @@
 // target-limit-size: the budget of operations, checked where loops over tiles stand and functions are still
 // calls: LLVM would take minutes and gigabytes to find out.
+#include "compiler/pipeline/DiagnosticCode.h"
 #include "compiler/pipeline/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -28,8 +29,10 @@ struct TargetLimitSize : impl::TargetLimitSizeBase<TargetLimitSize> {
       if (size > most) most = size, largest = &kernel;
     }
     if (total <= limit) return;
-    mlir::emitError(largest->getLoc()) << "E_IR_SIZE: the program becomes about " << total
-                                       << " operations of machine code; at most " << limit << " are compiled";
+    InFlightDiagnostic error = mlir::emitError(largest->getLoc())
+                               << "the program becomes about " << total
+                               << " operations of machine code; at most " << limit << " are compiled";
+    setCode(error, "E_IR_SIZE");
     signalPassFailure();
   }
 };
