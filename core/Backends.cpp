@@ -2,6 +2,7 @@
 #include "core/Environment.h"
 #include "core/LastError.h"
 #include "core/Log.h"
+#include "core/plugin/Ending.h"
 #include "core/plugin/Known.h"
 #include "core/plugin/PluginBackend.h"
 #include "core/plugin/Registered.h"
@@ -59,7 +60,7 @@ tsr_status_t statusOf(const PluginError &e) {
   return isDevice ? TSR_EDEVICE : TSR_UNIMPLEMENTED;
 }
 
-/// When the process ends, before the plugins' shutdown: gives back every backend nobody has a context on.
+/// Before the plugins' shutdown: gives back every backend nobody has a context on.
 void destroyBackends() {
   State &s = state();
   std::lock_guard lock(s.mutex);
@@ -92,7 +93,7 @@ BackendRef create(const PluginRef &ref, PluginError &error) {
   if (error) return nullptr;
   s.scores[plugin.name] = found.score;
   if (plugin.origin != Origin::Library && s.plugins.emplace(plugin.name, &plugin).second)
-    std::atexit(destroyBackends);
+    beforeShutdown(destroyBackends);
   return slot = std::move(backend);
 }
 

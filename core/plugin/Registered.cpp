@@ -1,5 +1,6 @@
 #include "core/plugin/Registered.h"
 #include "core/Log.h"
+#include "core/plugin/Ending.h"
 #include "core/plugin/Known.h"
 #include "core/plugin/Loading.h"
 #include "core/plugin/Match.h"
@@ -31,6 +32,7 @@ auto findIn(std::vector<std::shared_ptr<Plugin>> &plugins, std::string_view name
 
 /// When the process ends, as for the plugins from files.
 void shutDownRegistered() {
+  letGoOfPluginObjects();
   std::vector<std::shared_ptr<Plugin>> plugins;
   {
     std::lock_guard lock(state().mutex);

@@ -3,6 +3,7 @@
 #include "core/Environment.h"
 #include "core/Log.h"
 #include "core/plugin/Builtins.h"
+#include "core/plugin/Ending.h"
 #include "core/plugin/Known.h"
 #include "core/plugin/Loading.h"
 #include "core/plugin/Match.h"
@@ -42,6 +43,7 @@ State &state() {
 
 /// Runs when the process ends, before the destructors of whatever was loaded earlier.
 void shutDownPlugins() {
+  letGoOfPluginObjects();
   State &s = state();
   LogLater later;
   std::lock_guard lock(s.mutex);

@@ -25,7 +25,7 @@ struct Plugin {
   std::string name, version, path; // path: "" unless it came from a file
   Origin origin = Origin::File;
   tsr_plugin_info_t info{};                // complete: what the plugin's writer did not know is zero
-  mutable std::atomic<int64_t> objects{0}; // contexts alive; shutdown is not called while there are any
+  mutable std::atomic<int64_t> objects{0}; // contexts, communicators and mappers alive; none when shutdown is called
 };
 
 /// Who has one uses the plugin, which is not unregistered meanwhile. All but those the program registered are

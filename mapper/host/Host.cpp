@@ -162,7 +162,8 @@ struct State {
   std::shared_ptr<Host> set;         // by a call
   std::shared_ptr<Host> environment; // made from `spec`
   std::string spec;
-  std::recursive_mutex making; // held while one is made; a plugin's create may come back here
+  std::atomic<bool> isEnding{false}; // no more are made
+  std::recursive_mutex making;       // held while one is made; a plugin's create may come back here
 };
 
 State &state() {
@@ -190,7 +191,7 @@ std::shared_ptr<Host> current() {
     old = std::exchange(s.environment, nullptr);
     return nullptr;
   };
-  if (auto host = known(); host || spec.empty()) return host;
+  if (auto host = known(); host || spec.empty() || s.isEnding) return host;
   // Made once, since a mapper may write files, and without the lock: a plugin's code runs.
   std::lock_guard making(s.making);
   if (auto host = known()) return host;
@@ -212,6 +213,16 @@ uint64_t generation() noexcept { return generations.load(std::memory_order_acqui
 void setCurrent(std::shared_ptr<Host> host) {
   std::lock_guard lock(state().mutex);
   std::swap(state().set, host); // the old one goes behind the lock
+  generations.fetch_add(1, std::memory_order_release);
+}
+
+void letGoOfMappers() {
+  std::shared_ptr<Host> set, environment; // destroyed behind the lock
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  s.isEnding = true;
+  set.swap(s.set);
+  environment.swap(s.environment);
   generations.fetch_add(1, std::memory_order_release);
 }
 

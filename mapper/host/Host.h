@@ -64,6 +64,9 @@ uint64_t generation() noexcept;
 /// From now on `host` is asked; null: TESSERA_MAPPER's again.
 void setCurrent(std::shared_ptr<Host> host);
 
+/// For the end of the process: there is no mapper from now on.
+void letGoOfMappers();
+
 /// A mapper from its spec, as a host that answers by that name. Throws Failure.
 std::shared_ptr<Host> makeHost(const std::string &spec);
 

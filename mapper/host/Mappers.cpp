@@ -1,6 +1,8 @@
 #include "mapper/host/Mappers.h"
 #include "core/Environment.h"
+#include "core/plugin/Ending.h"
 #include "core/plugin/Registry.h"
+#include "mapper/host/Host.h"
 #include "mapper/host/TableMapper.h"
 #include <charconv>
 #include <iterator>
@@ -74,6 +76,7 @@ private:
     if (!made)
       throw Failure(status, "E_MAPPER_FAILED", "mapper '" + name + "' cannot be made: " + why,
                     "see what " + (plugin->path.empty() ? name : plugin->path) + " takes in parentheses");
+    beforeShutdown(letGoOfMappers);
     return made;
   }
 

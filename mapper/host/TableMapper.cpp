@@ -22,10 +22,14 @@ private:
 
 class TableMapper final : public Mapper {
 public:
-  TableMapper(const tsr_mapper_api_t *api, tsr_mp_mapper_t *mapper,
-              std::shared_ptr<const void> owner = nullptr)
-      : owner_(std::move(owner)), api_(api), mapper_(mapper) {}
-  ~TableMapper() override { api_->destroy(mapper_); }
+  TableMapper(const tsr_mapper_api_t *api, tsr_mp_mapper_t *mapper, PluginRef plugin = nullptr)
+      : plugin_(std::move(plugin)), api_(api), mapper_(mapper) {
+    if (plugin_) ++plugin_->objects;
+  }
+  ~TableMapper() override {
+    api_->destroy(mapper_);
+    if (plugin_) --plugin_->objects;
+  }
 
   Choice place(const Region &r, const Mesh &m) override {
     if (!TSR_HAS(api_, tsr_mapper_api_t, place) || !api_->place) return {};
@@ -94,7 +98,7 @@ private:
             std::isfinite(answer.predicted_ns) ? answer.predicted_ns : -1};
   }
 
-  const std::shared_ptr<const void> owner_; // of the table
+  const PluginRef plugin_; // whose table it is; null: the program's
   const tsr_mapper_api_t *api_;
   tsr_mp_mapper_t *mapper_;
 };
@@ -119,7 +123,7 @@ std::unique_ptr<Mapper> wrap(const tsr_mapper_api_t *api, tsr_mp_mapper_t *mappe
 }
 
 std::unique_ptr<Mapper> make(const tsr_mapper_api_t *api, const std::string &arguments, tsr_status_t &status,
-                             std::string &why, std::shared_ptr<const void> owner) {
+                             std::string &why, PluginRef plugin) {
   status = TSR_EINVAL;
   if (!check(api, why)) return nullptr;
   if (!api->create) return why = "its table lacks the required slot create", nullptr;
@@ -131,7 +135,7 @@ std::unique_ptr<Mapper> make(const tsr_mapper_api_t *api, const std::string &arg
     return nullptr;
   }
   if (!made) return why = "it made nothing", nullptr;
-  return std::make_unique<TableMapper>(api, made, std::move(owner));
+  return std::make_unique<TableMapper>(api, made, std::move(plugin));
 }
 
 } // namespace tessera::mapping

@@ -1,0 +1,38 @@
+#include "core/plugin/Ending.h"
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+struct State {
+  std::mutex mutex;
+  std::vector<void (*)()> functions;
+};
+
+State &state() {
+  static State &s = *new State; // runs among static destructors
+  return s;
+}
+
+} // namespace
+
+void beforeShutdown(void (*letGo)()) {
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  if (std::find(s.functions.begin(), s.functions.end(), letGo) == s.functions.end())
+    s.functions.push_back(letGo);
+}
+
+void letGoOfPluginObjects() {
+  std::vector<void (*)()> functions;
+  {
+    std::lock_guard lock(state().mutex);
+    functions = state().functions;
+  }
+  for (auto letGo : functions)
+    letGo();
+}
+
+} // namespace tessera

@@ -1,0 +1,53 @@
+// What plugins see of the end of the process.
+#include "core/test/fakes/FakeFixture.h"
+#include <unistd.h>
+
+using namespace tessera::test;
+
+namespace {
+
+void say(const char *text) { (void)!write(2, text, std::strlen(text)); }
+
+using Ending = FakeTest;
+
+/// Ends the process as it stands, mocks and all.
+void end(bool ok) {
+  GMOCK_FLAG_SET(catch_leaked_mocks, false);
+  std::exit(ok ? 0 : 1);
+}
+
+TEST_F(Ending, AMapperIsDestroyedBeforeItsPluginIsShutDown) {
+  NiceMock<MockMapper> mapper;
+  FakePlugin chooser("chooser");
+  chooser.serve(mapper);
+  chooser.mapperTable().destroy = [](tsr_mp_mapper_t *) { say("destroyed, "); };
+  chooser.onShutdown([] { say("shut down"); });
+  auto use = [&] {
+    const bool ok = chooser.add() == TSR_SUCCESS && tsrSetMapper("chooser") == TSR_SUCCESS;
+    end(ok);
+  };
+  EXPECT_EXIT(use(), testing::ExitedWithCode(0), "destroyed, shut down");
+}
+
+TEST_F(Ending, ABackendWithoutContextsIsShutDown) {
+  plugin.serve(backend);
+  plugin.onShutdown([] { say("shut down"); });
+  auto use = [&] {
+    bool ok = plugin.add() == TSR_SUCCESS && create() == TSR_SUCCESS;
+    ok = ok && tsrDestroyContext(context) == TSR_SUCCESS;
+    end(ok);
+  };
+  EXPECT_EXIT(use(), testing::ExitedWithCode(0), "shut down");
+}
+
+TEST_F(Ending, OneWithALiveContextIsNot) {
+  plugin.serve(backend);
+  plugin.onShutdown([] { say("shut down"); });
+  auto use = [&] {
+    const bool ok = plugin.add() == TSR_SUCCESS && create() == TSR_SUCCESS;
+    end(ok);
+  };
+  EXPECT_EXIT(use(), testing::ExitedWithCode(0), testing::Not(HasSubstr("shut down")));
+}
+
+} // namespace
