@@ -43,6 +43,15 @@ public:
     std::lock_guard lock(mutex_);
     std::swap(backend_, backend);
   }
+  /// Forgets `backend` once `retire` has succeeded, which is called if nobody but this and the caller has
+  /// it. Under the lock nobody can get it from here meanwhile. Else nothing has happened.
+  template <class Retire> tsr_status_t release(const BackendRef &backend, Retire retire) {
+    std::lock_guard lock(mutex_);
+    const bool isSelected = backend && backend_ == backend;
+    const tsr_status_t status = retire(backend.use_count() <= (isSelected ? 2 : 1));
+    if (status == TSR_SUCCESS && isSelected) backend_ = nullptr;
+    return status;
+  }
 
 private:
   std::mutex mutex_;
@@ -269,30 +278,32 @@ tsr_status_t addPlugin(tsr_plugin_query_fn query, std::string &why) {
 tsr_status_t removePlugin(const std::string &name, std::string &why) {
   State &s = state();
   LogLater later;
+  std::shared_ptr<Plugin> plugin;
   BackendRef backend; // destroyed without the lock: it is the plugin's code
   {
     std::lock_guard lock(s.mutex);
     auto it = s.created.find(name);
     const bool isCreated = it != s.created.end() && it->second && registeredPlugin(name);
-    const bool isSelected = isCreated && selectedByCall().get() == it->second;
     // Contexts, and calls under way, share the backend; the backend, mappers and communicators the plugin.
-    if (tsr_status_t status = unregisterPlugin(name, isCreated ? 1 : 0, why); status || !isCreated) {
-      if (!status) s.best.clear();
-      return status;
-    }
-    if (it->second.use_count() > (isSelected ? 2 : 1)) {
-      why = "plugin " + name + " is in use: destroy its contexts, and wait for the calls of other threads";
-      return TSR_EINVAL;
-    }
-    if (isSelected) selectedByCall().set(nullptr);
-    backend = std::move(it->second);
-    s.created.erase(it);
-    s.plugins.erase(name);
-    s.scores.erase(name);
+    const tsr_status_t status =
+        selectedByCall().release(isCreated ? it->second : backend, [&](bool isUnused) {
+          if (isUnused) return retirePlugin(name, isCreated ? 1 : 0, plugin, why);
+          why =
+              "plugin " + name + " is in use: destroy its contexts, and wait for the calls of other threads";
+          return TSR_EINVAL;
+        });
+    if (status != TSR_SUCCESS) return status;
     s.best.clear();
+    if (isCreated) {
+      backend = std::move(it->second);
+      s.created.erase(it);
+      s.plugins.erase(name);
+      s.scores.erase(name);
+    }
   }
   backend.reset();
-  return unregisterPlugin(name, 0, why);
+  shutDownRetired(plugin);
+  return TSR_SUCCESS;
 }
 
 } // namespace tessera

@@ -19,6 +19,7 @@ constexpr uint32_t kKinds =
 struct State {
   std::mutex mutex; // no plugin's code runs under it
   std::vector<std::shared_ptr<Plugin>> plugins;
+  std::vector<std::string> leaving; // names of those that are gone from there and not yet shut down
 };
 
 State &state() {
@@ -106,7 +107,8 @@ tsr_status_t registerPlugin(tsr_plugin_query_fn function, std::string &why) {
   if (!error) {
     State &s = state();
     std::lock_guard lock(s.mutex);
-    if (findIn(s.plugins, plugin->name) == s.plugins.end())
+    if (findIn(s.plugins, plugin->name) == s.plugins.end() &&
+        std::find(s.leaving.begin(), s.leaving.end(), plugin->name) == s.leaving.end())
       s.plugins.push_back(plugin);
     else
       error = nameTaken(plugin->name);
@@ -124,29 +126,33 @@ tsr_status_t registerPlugin(tsr_plugin_query_fn function, std::string &why) {
   return isOtherContract ? TSR_UNIMPLEMENTED : TSR_EINVAL;
 }
 
-tsr_status_t unregisterPlugin(const std::string &name, long others, std::string &why) {
+tsr_status_t retirePlugin(const std::string &name, long others, std::shared_ptr<Plugin> &out,
+                          std::string &why) {
   State &s = state();
-  std::shared_ptr<Plugin> plugin;
-  {
-    std::lock_guard lock(s.mutex);
-    auto it = findIn(s.plugins, name);
-    if (it == s.plugins.end()) {
-      why = "no plugin named '" + name + "' is registered";
-      return TSR_ENOTFOUND;
-    }
-    if (it->use_count() > 1 + others) {
-      why = "plugin " + name +
-            " is in use: destroy its contexts and communicators, unset its mapper, and wait for the calls of "
-            "other threads";
-      return TSR_EINVAL;
-    }
-    if (others) return TSR_SUCCESS; // it could go, once those are gone
-    plugin = std::move(*it);
-    s.plugins.erase(it);
+  std::lock_guard lock(s.mutex);
+  auto it = findIn(s.plugins, name);
+  if (it == s.plugins.end()) {
+    why = "no plugin named '" + name + "' is registered";
+    return TSR_ENOTFOUND;
   }
-  pluginLog("registered plugin " + name, "unregistered");
-  if (plugin->info.shutdown) plugin->info.shutdown();
+  if (it->use_count() > 1 + others) {
+    why = "plugin " + name +
+          " is in use: destroy its contexts and communicators, unset its mapper, and wait for the calls of "
+          "other threads";
+    return TSR_EINVAL;
+  }
+  s.leaving.push_back(name);
+  out = std::move(*it);
+  s.plugins.erase(it);
   return TSR_SUCCESS;
+}
+
+void shutDownRetired(const std::shared_ptr<Plugin> &plugin) {
+  pluginLog("registered plugin " + plugin->name, "unregistered");
+  if (plugin->info.shutdown) plugin->info.shutdown();
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  s.leaving.erase(std::find(s.leaving.begin(), s.leaving.end(), plugin->name));
 }
 
 PluginRef registeredPlugin(std::string_view name) {

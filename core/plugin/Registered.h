@@ -8,9 +8,12 @@ namespace tessera {
 /// Queries the plugin and takes it in. TSR_EINVAL, TSR_UNIMPLEMENTED (another contract) with `why` filled.
 tsr_status_t registerPlugin(tsr_plugin_query_fn query, std::string &why);
 
-/// Calls its shutdown and forgets it. TSR_ENOTFOUND; TSR_EINVAL while somebody has a PluginRef beside
-/// `others`.
-tsr_status_t unregisterPlugin(const std::string &name, long others, std::string &why);
+/// Takes it out: nobody finds it any more, and its name stays taken until shutDownRetired. TSR_ENOTFOUND;
+/// TSR_EINVAL while somebody has a PluginRef beside `others`, and nothing has happened.
+tsr_status_t retirePlugin(const std::string &name, long others, std::shared_ptr<Plugin> &out,
+                          std::string &why);
+/// Calls the shutdown of a retired one, whose backend is gone.
+void shutDownRetired(const std::shared_ptr<Plugin> &plugin);
 
 /// Null: none of that name is registered.
 PluginRef registeredPlugin(std::string_view name);

@@ -127,6 +127,37 @@ TEST_F(Register, ManyThreadsMayComeAndGo) {
     t.join();
 }
 
+TEST_F(Register, WhatCannotGoYetStaysSelected) {
+  auto untilOver = [](auto call) {
+    return std::jthread([call](std::stop_token over) {
+      while (!over.stop_requested())
+        call();
+    });
+  };
+  std::jthread contexts = untilOver([] {
+    tsr_context_t c = nullptr;
+    EXPECT_OK(tsrCreateContext(&c));
+    EXPECT_OK(tsrDestroyContext(c));
+  });
+  std::jthread reports = untilOver([] {
+    const char *json = nullptr;
+    EXPECT_OK(tsrGetLoadReport(0, &json));
+  });
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_OK(plugin.add());
+    ASSERT_OK(tsrSelectBackend("fake"));
+    while (tsrUnregisterPlugin("fake") == TSR_EINVAL) {
+      ASSERT_OK(create(nullptr));
+      tsr_device_info_t info = {};
+      info.struct_size = sizeof info;
+      ASSERT_OK(tsrGetDeviceInfo(context, &info));
+      ASSERT_STREQ(info.backend, "fake");
+      ASSERT_OK(tsrDestroyContext(std::exchange(context, nullptr)));
+    }
+  }
+  ASSERT_OK(plugin.add()); // for the fixture to remove
+}
+
 struct Refusal {
   const char *what;
   tsr_status_t status;
