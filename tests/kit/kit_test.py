@@ -217,6 +217,7 @@ class Kit(unittest.TestCase):
             self.assertIn("take it off the list", done.stdout)
             write("unsupported:\n  - checks: [fill.*]\n    reason: not yet\n")
             self.assertIn("3 unsupported", self.run_kit(*words, broken="signed", status=0).stdout)
+            self.assertIn("cannot be read", self.run_kit(*words[:-1], folder, status=2).stderr)
             for text, what in [
                 ("unsupported:\n  - checks: fill.*\n", "expect.yaml:2: a reason is missing"),
                 ("unsupported:\n  - {checks: fill.*, reason: ' '}\n", "a reason is missing"),

@@ -75,6 +75,8 @@ bool Expectations::read(const std::string &path, Expectations &out, std::string 
     return fail(w.where, w.what);
   } catch (const YAML::Exception &e) {
     return fail(e.mark, e.msg);
+  } catch (const std::exception &e) { // a folder is opened, and fails when it is read
+    return fail(YAML::Mark::null_mark(), std::string("it cannot be read: ") + e.what());
   }
 }
 

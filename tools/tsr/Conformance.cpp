@@ -9,6 +9,8 @@ namespace tessera::cli {
 namespace {
 
 std::string contents(const std::filesystem::path &path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return ""; // a FIFO would be waited for
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
