@@ -1,6 +1,7 @@
 // Syntax and verification of the graph dialect.
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/KernelSyntax.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "core/library/GemmCall.h"
 #include "mlir/IR/Builders.h"
@@ -60,9 +61,11 @@ ParseResult FuncOp::parse(OpAsmParser &p, OperationState &state) {
   auto build = [](Builder &b, ArrayRef<Type> args, ArrayRef<Type> results,
                   function_interface_impl::VariadicFlag,
                   std::string &) { return b.getFunctionType(args, results); };
-  return function_interface_impl::parseFunctionOp(
-      p, state, /*allowVariadic=*/false, getFunctionTypeAttrName(state.name), build,
-      getArgAttrsAttrName(state.name), getResAttrsAttrName(state.name));
+  const SMLoc where = p.getCurrentLocation();
+  return failure(function_interface_impl::parseFunctionOp(
+                     p, state, /*allowVariadic=*/false, getFunctionTypeAttrName(state.name), build,
+                     getArgAttrsAttrName(state.name), getResAttrsAttrName(state.name)) ||
+                 tile::checkAttributes(p, state, where));
 }
 
 void FuncOp::print(OpAsmPrinter &p) {

@@ -116,3 +116,10 @@ func.func @f(%x: !nn) {
   %0 = graph.library_call "blas.gemm.f32.nn"(%x, %x) dims ["N", "N"] : (!nn, !nn) -> !nn
   return
 }
+
+// -----
+
+// expected-error @+1 {{attribute 'numerics' failed to satisfy constraint: string attribute}}
+graph.func @f(%x: !graph.tensor<["M"], f32>) -> !graph.tensor<["M"], f32> attributes {numerics = 7} {
+  graph.return %x : !graph.tensor<["M"], f32>
+}

@@ -90,8 +90,10 @@ ParseResult GridOp::parse(OpAsmParser &p, OperationState &state) {
   if (p.parseArgumentList(variables, AsmParser::Delimiter::Paren) || p.parseEqual() ||
       parseStrings(p, "from", state) || p.parseKeyword("to") || parseStrings(p, "to", state) ||
       p.parseKeyword("step") || parseStrings(p, "step", state) || p.parseKeyword("names") ||
-      p.parseAttribute(names, "names", state.attributes) ||
-      p.parseOptionalAttrDictWithKeyword(state.attributes))
+      p.parseAttribute(names, "names", state.attributes))
+    return failure();
+  const SMLoc attributes = p.getCurrentLocation();
+  if (p.parseOptionalAttrDictWithKeyword(state.attributes) || tile::checkAttributes(p, state, attributes))
     return failure();
   for (OpAsmParser::Argument &variable : variables)
     variable.type = p.getBuilder().getIndexType();

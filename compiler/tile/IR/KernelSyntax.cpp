@@ -11,6 +11,12 @@ using namespace mlir;
 
 namespace tessera::tile {
 
+ParseResult checkAttributes(OpAsmParser &p, const OperationState &state, SMLoc where) {
+  NamedAttrList attributes = state.attributes;
+  return state.name.verifyInherentAttrs(
+      attributes, [&] { return p.emitError(where) << "'" << state.name.getStringRef() << "' op "; });
+}
+
 ParseResult parseKernel(OpAsmParser &p, OperationState &state, bool withGrid) {
   Builder &b = p.getBuilder();
   StringAttr name;
@@ -28,7 +34,9 @@ ParseResult parseKernel(OpAsmParser &p, OperationState &state, bool withGrid) {
     ArrayAttr grid;
     if (p.parseKeyword("grid") || p.parseAttribute(grid, "grid", state.attributes)) return failure();
   }
-  if (p.parseOptionalAttrDictWithKeyword(state.attributes)) return failure();
+  const SMLoc attributes = p.getCurrentLocation();
+  if (p.parseOptionalAttrDictWithKeyword(state.attributes) || checkAttributes(p, state, attributes))
+    return failure();
   call_interface_impl::addArgAndResultAttrs(b, state, args, resultAttrs, b.getStringAttr("arg_attrs"),
                                             b.getStringAttr("res_attrs"));
   return p.parseRegion(*state.addRegion(), args);

@@ -6,6 +6,10 @@
 
 namespace tessera::tile {
 
+/// For parsers written by hand, behind the last attribute: those an op declares have the type it declares.
+/// One of another type would be dropped without a word.
+mlir::ParseResult checkAttributes(mlir::OpAsmParser &, const mlir::OperationState &, llvm::SMLoc where);
+
 /// Parses `@name(args) [grid [...]] [attributes {...}] { body }`. `grid` is an inherent attribute when
 /// `withGrid`.
 mlir::ParseResult parseKernel(mlir::OpAsmParser &, mlir::OperationState &, bool withGrid);

@@ -1,6 +1,13 @@
 // RUN: tsr-opt %s -split-input-file -verify-diagnostics
 // The rules of params, the grid and extents.
 
+// expected-error @+1 {{attribute 'numerics' failed to satisfy constraint: string attribute}}
+tile.kernel @k() grid [] attributes {numerics = 7, params = []} {
+  tile.return
+}
+
+// -----
+
 // expected-error @+1 {{has 1 arguments but 0 params}}
 tile.kernel @k(%n: index) grid [] attributes {params = []} {
   tile.return

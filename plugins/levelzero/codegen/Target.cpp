@@ -1,7 +1,13 @@
 #include "plugins/levelzero/codegen/Target.h"
 #include "compiler/target/emit/LlvmEmission.h"
+#include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/Support/TargetSelect.h"
+#include <cstddef>
+#include <cstring>
+#include <memory>
 #include <mutex>
+#include <spirv-tools/optimizer.hpp>
+#include <vector>
 
 using namespace mlir;
 
@@ -94,14 +100,46 @@ public:
                     std::string &why) const override {
     return emit(module, llvm::CodeGenFileType::AssemblyFile, text, why);
   }
+  /// LLVM 22 keeps labels' ids from one module to the next, under the addresses of its functions: where one
+  /// is used again, ids are defined twice (llvm-project issue 160613). Such a module does not read back; it
+  /// is made again, with the addresses that are free now taken.
   bool emitObject(ModuleOp module, const gpu::GpuTarget &, std::string &bytes,
                   std::string &why) const override {
-    return emit(module, llvm::CodeGenFileType::ObjectFile, bytes, why);
+    constexpr int kAttempts = 16;
+    std::vector<std::unique_ptr<std::byte[]>> taken;
+    for (int attempt = 1;; ++attempt) {
+      if (!emit(module, llvm::CodeGenFileType::ObjectFile, bytes, why)) return false;
+      if (numberIds(bytes, why)) return true;
+      if (attempt == kAttempts) return false;
+      for (int i = 0; i < 16 * attempt; ++i)
+        taken.push_back(std::make_unique<std::byte[]>(sizeof(llvm::MachineFunction)));
+    }
   }
 
 private:
+  /// Numbers ids as they appear; false when `bytes` are no SPIR-V.
+  static bool numberIds(std::string &bytes, std::string &why) {
+    std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));
+    std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint32_t));
+    spvtools::Optimizer optimizer(SPV_ENV_UNIVERSAL_1_2);
+    std::string text;
+    optimizer.SetMessageConsumer(
+        [&](spv_message_level_t, const char *, const spv_position_t &, const char *said) { text = said; });
+    optimizer.RegisterPass(spvtools::CreateCompactIdsPass());
+    spvtools::OptimizerOptions options;
+    options.set_run_validator(false);
+    if (!optimizer.Run(words.data(), words.size(), &words, options)) {
+      why = "LLVM's SPIR-V does not read back: " + text;
+      return false;
+    }
+    bytes.assign(reinterpret_cast<const char *>(words.data()), words.size() * sizeof(uint32_t));
+    return true;
+  }
+
   bool emit(ModuleOp module, llvm::CodeGenFileType type, std::string &out, std::string &why) const {
     initializeOnce();
+    static std::mutex mutex; // what LLVM keeps is the process's
+    std::lock_guard lock(mutex);
     emit::LlvmTarget llvmTarget{triple().str(), "", "", nullptr, isBuiltin};
     return emit::emitFile(module, llvmTarget, type, out, why);
   }

@@ -105,6 +105,18 @@ constexpr Checker kCheckers[] = {
 using ProgramAndTarget = std::tuple<const char *, const char *>;
 class EveryTarget : public testing::TestWithParam<ProgramAndTarget> {};
 
+/// LLVM 22 keeps ids of one SPIR-V module for the next: often wrong before the tenth.
+TEST(LevelZero, ModulesOfOneProcessAreTheSame) {
+  const gpu::GpuTarget &target = named("levelzero:pvc");
+  const std::string program = read("storage", target);
+  const Code first = compile(program, target, Form::Object);
+  for (int i = 0; i < 30; ++i) {
+    Code next = compile(program, target, Form::Object);
+    ASSERT_TRUE(next.ok) << next.why;
+    ASSERT_EQ(next.bytes, first.bytes) << i;
+  }
+}
+
 TEST_P(EveryTarget, TakesTheProgram) {
   auto [program, name] = GetParam();
   const gpu::GpuTarget &target = named(name);
