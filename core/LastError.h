@@ -23,6 +23,8 @@ template <class Body> tsr_status_t guarded(Body body) noexcept {
     return fail(e.status(), e.what());
   } catch (const std::exception &e) {
     return fail(TSR_EINTERNAL, e.what());
+  } catch (...) {
+    return fail(TSR_EINTERNAL, "an exception that is no std::exception");
   }
 }
 

@@ -3,6 +3,7 @@
 #include "core/Log.h"
 #include "core/plugin/Registry.h"
 #include <algorithm>
+#include <cctype>
 #include <tessera/thunk.hpp>
 
 namespace tessera {
@@ -13,10 +14,20 @@ constexpr uint32_t kMostProfiles = 256; // of one plugin that does not say where
 /// Adds what the plugin offers. A name that is taken stays its first owner's.
 void add(const Plugin &plugin, std::vector<Profile> &out) {
   const auto api = thunk::copyIn(plugin.info.numerics);
-  for (uint32_t i = 0; i < kMostProfiles; ++i) {
+  auto warn = [&](const std::string &text) {
+    log(TSR_LOG_WARNING, "W_PLUGIN", "plugin " + plugin.name + ": " + text);
+  };
+  for (uint32_t i = 0;; ++i) {
     tsr_numerics_profile_t row{};
     row.struct_size = sizeof row;
-    if (api.profile(i, &row) != TSR_SUCCESS) return;
+    const int32_t status = api.profile(i, &row);
+    if (status == TSR_ENOTFOUND) return;
+    if (status != TSR_SUCCESS)
+      return warn("its numerics profile " + std::to_string(i) + " failed with status " +
+                  std::to_string(status) + "; it and those behind it are left out");
+    if (i == kMostProfiles)
+      return warn("it lists more than " + std::to_string(kMostProfiles) +
+                  " numerics profiles; the others are left out");
     const std::string name = row.name ? row.name : "";
     const char *wrong = nullptr;
     if (!isProfileName(name))
@@ -24,8 +35,7 @@ void add(const Plugin &plugin, std::vector<Profile> &out) {
     else if (std::any_of(out.begin(), out.end(), [&](const Profile &p) { return p.name == name; }))
       wrong = "is another plugin's already";
     if (wrong) {
-      log(TSR_LOG_WARNING, "W_PLUGIN",
-          "plugin " + plugin.name + ": numerics profile '" + name + "' " + wrong + "; it is left out");
+      warn("numerics profile '" + name + "' " + wrong + "; it is left out");
       continue;
     }
     out.push_back(
@@ -75,6 +85,8 @@ tsr_status_t chooseProfile(const std::string &asked, Profile &out, std::string &
     list += (list.empty() ? "" : ", ") + p.name;
   }
   why = from + " '" + name + "': there is no such profile; there are " + list + failed;
+  for (char &c : name)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (auto near = nearestName(name, names.data(), names.data() + names.size()); !near.empty())
     hint = "did you mean " + std::string(near) + "?";
   return TSR_ENOTFOUND;

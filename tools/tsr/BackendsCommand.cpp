@@ -105,12 +105,17 @@ int backends(const Arguments &args, const std::string &) {
   if (args.has("why")) {
     std::string name = args.value("why");
     if (name == "level_zero") name = "levelzero";
+    bool isKnown = true;
     if (args.has("json")) {
       Json rows = Json::array();
       for (const Json &row : report["plugins"])
         if (text(row, "name") == name) rows.push_back(row);
       printJson(rows);
-    } else if (!printWhy(report, name)) {
+      isKnown = !rows.empty();
+    } else {
+      isKnown = printWhy(report, name);
+    }
+    if (!isKnown) {
       tsr_context_t context = nullptr; // the library says best why it is not there
       tsr_context_options_t options = {};
       options.struct_size = sizeof options;

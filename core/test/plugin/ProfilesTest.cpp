@@ -129,6 +129,48 @@ TEST_F(Profiles, AnUnknownNameListsWhatThereIsAndSuggests) {
   EXPECT_THAT(choose(""), HasSubstr("TESSERA_NUMERICS 'xyz': there is no such profile"));
 }
 
+/// One profile, then a failure.
+int32_t failingProfile(uint32_t index, tsr_numerics_profile_t *out) {
+  if (index) return TSR_EIO;
+  tsr_numerics_profile_t row{};
+  row.struct_size = sizeof row;
+  row.name = "half";
+  thunk::copyOut(out, row);
+  return TSR_SUCCESS;
+}
+
+int32_t failingQuery(const tsr_host_info_t *, tsr_plugin_info_t *out) {
+  static constexpr tsr_numerics_api_t table = {sizeof table, TSR_NUMERICS_API_MAJOR, TSR_NUMERICS_API_MINOR,
+                                               failingProfile};
+  tsr_plugin_info_t info{};
+  info.abi_major = TSR_PLUGIN_ABI_MAJOR;
+  info.built_minor = TSR_PLUGIN_ABI_MINOR;
+  info.kinds = TSR_PLUGIN_NUMERICS;
+  info.name = "failing";
+  info.version = "1.0";
+  info.description = info.features_required = info.features_optional = info.compiler_abi = "";
+  info.numerics = &table;
+  thunk::copyOut(out, info);
+  return TSR_SUCCESS;
+}
+
+TEST_F(Profiles, AListThatFailsIsToldAndKeptAsFarAsItWent) {
+  ASSERT_EQ(tsrRegisterPlugin(failingQuery), TSR_SUCCESS) << tsrLastError();
+  std::string said;
+  auto keep = [](void *user, tsr_log_level_t, const char *, const char *text) {
+    *static_cast<std::string *>(user) += text;
+  };
+  ASSERT_EQ(tsrSetLogCallback(keep, &said, TSR_LOG_WARNING), TSR_SUCCESS);
+  EXPECT_EQ(choose("half"), "half");
+  tsrSetLogCallback(nullptr, nullptr, TSR_LOG_WARNING);
+  EXPECT_THAT(said, HasSubstr("plugin failing: its numerics profile 1 failed with status"));
+  EXPECT_EQ(tsrUnregisterPlugin("failing"), TSR_SUCCESS) << tsrLastError();
+}
+
+TEST_F(Profiles, CapitalsAreSuggestedAway) {
+  EXPECT_THAT(choose("STANDARD"), HasSubstr("did you mean standard?"));
+}
+
 TEST_F(Profiles, APluginThatCannotBeUsedIsNamedInTheError) {
   std::ofstream(directory / "libtessera-numerics-empty.so").put('x');
   std::filesystem::permissions(directory / "libtessera-numerics-empty.so", std::filesystem::perms(0644));
