@@ -20,7 +20,7 @@ PluginRef implementation(const std::string &name, std::string &why) {
 }
 
 /// An enumerator as a number, whatever a caller in C has put there.
-template <class E> int32_t number(E value) { return std::bit_cast<int32_t>(value); }
+template <class E> int32_t number(const E &value) { return std::bit_cast<int32_t>(value); }
 
 /// A call that leaves its algorithm to the mapper. What makes no call the implementation refuses.
 tsr_status_t runAsMapped(CommObject &comm, tsr_cl_call_t call) {
@@ -57,8 +57,9 @@ tsr_status_t run(tsr_comm_t handle, const tsr_cl_call_t &call) {
   });
 }
 
-tsr_cl_call_t callOf(tsr_collective_kind_t kind, const void *src, void *dst, size_t count,
-                     tsr_dtype_t dtype) {
+tsr_cl_call_t
+callOf(tsr_collective_kind_t kind, const void *src, void *dst, size_t count,
+       const tsr_dtype_t &dtype) { // by reference: what is no dtype is not to be looked at as one
   tsr_cl_call_t call{};
   call.struct_size = sizeof call;
   call.kind = kind;
@@ -134,7 +135,7 @@ tsr_status_t tsrCommDecisions(tsr_comm_t handle, const char **json) {
 tsr_status_t tsrAllReduce(tsr_comm_t comm, const void *src, void *dst, size_t count, tsr_dtype_t dtype,
                           tsr_reduce_op_t op) {
   tsr_cl_call_t call = callOf(TSR_ALL_REDUCE, src, dst, count, dtype);
-  call.op = std::bit_cast<uint32_t>(op);
+  call.op = static_cast<uint32_t>(number(op));
   return run(comm, call);
 }
 
@@ -152,7 +153,7 @@ tsr_status_t tsrAllGather(tsr_comm_t comm, const void *src, void *dst, size_t co
 tsr_status_t tsrReduceScatter(tsr_comm_t comm, const void *src, void *dst, size_t count, tsr_dtype_t dtype,
                               tsr_reduce_op_t op) {
   tsr_cl_call_t call = callOf(TSR_REDUCE_SCATTER, src, dst, count, dtype);
-  call.op = std::bit_cast<uint32_t>(op);
+  call.op = static_cast<uint32_t>(number(op));
   return run(comm, call);
 }
 

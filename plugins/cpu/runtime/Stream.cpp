@@ -336,10 +336,10 @@ bool Stream::launch(Kernel &kernel, const uint64_t *values, int64_t programs, La
 void Stream::execute(Command &c, Launcher &launcher, bool drop) {
   switch (c.kind) {
   case Command::Kind::Copy:
-    if (!drop) std::memmove(c.dst, c.src, c.bytes);
+    if (!drop && c.bytes) std::memmove(c.dst, c.src, c.bytes); // of nothing: either may be null
     break;
   case Command::Kind::Fill:
-    if (!drop) std::memset(c.dst, c.byte, c.bytes);
+    if (!drop && c.bytes) std::memset(c.dst, c.byte, c.bytes);
     break;
   case Command::Kind::Launch:
     if (!drop)
