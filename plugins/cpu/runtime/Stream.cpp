@@ -362,10 +362,10 @@ void Stream::replay(const Command &c, Launcher &launcher, bool drop) {
   for (const GraphNode &node : c.graph->work().nodes) {
     switch (node.kind) {
     case GraphNode::Kind::Copy:
-      if (!drop) std::memmove(node.dst, node.src, node.bytes);
+      if (!drop && node.bytes) std::memmove(node.dst, node.src, node.bytes);
       break;
     case GraphNode::Kind::Fill:
-      if (!drop) std::memset(node.dst, node.byte, node.bytes);
+      if (!drop && node.bytes) std::memset(node.dst, node.byte, node.bytes);
       break;
     case GraphNode::Kind::Launch:
       if (!drop)
