@@ -20,7 +20,11 @@ TEST_F(Ending, AMapperIsDestroyedBeforeItsPluginIsShutDown) {
   NiceMock<MockMapper> mapper;
   FakePlugin chooser("chooser");
   chooser.serve(mapper);
-  chooser.mapperTable().destroy = [](tsr_mp_mapper_t *) { say("destroyed, "); };
+  static auto destroy = chooser.mapperTable().destroy;
+  chooser.mapperTable().destroy = [](tsr_mp_mapper_t *m) {
+    say("destroyed, ");
+    destroy(m);
+  };
   chooser.onShutdown([] { say("shut down"); });
   auto use = [&] {
     const bool ok = chooser.add() == TSR_SUCCESS && tsrSetMapper("chooser") == TSR_SUCCESS;
