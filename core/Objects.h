@@ -126,7 +126,7 @@ struct CommObject : Object<CommObject, tsr_comm_t, HandleKind::Comm> {
   AlgorithmChoices choices;
   std::string decisions;                    // what tsrCommDecisions gave last
   std::array<const char *, 4> algorithms{}; // of each kind, comma-separated
-  std::shared_ptr<const Plugin> plugin; // whose implementation it is
+  std::shared_ptr<const Plugin> plugin;     // whose implementation it is
   const char *topology = "";
   std::unique_ptr<Communicator> end;
 };

@@ -24,8 +24,9 @@ enum class Origin : uint8_t { Library, Program, File }; // libtessera.so, tsrReg
 struct Plugin {
   std::string name, version, path; // path: "" unless it came from a file
   Origin origin = Origin::File;
-  tsr_plugin_info_t info{};                // complete: what the plugin's writer did not know is zero
-  mutable std::atomic<int64_t> objects{0}; // contexts, communicators and mappers alive; none when shutdown is called
+  tsr_plugin_info_t info{}; // complete: what the plugin's writer did not know is zero
+  mutable std::atomic<int64_t> objects{
+      0}; // contexts, communicators and mappers alive; none when shutdown is called
 };
 
 /// Who has one uses the plugin, which is not unregistered meanwhile. All but those the program registered are
