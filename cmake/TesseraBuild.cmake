@@ -46,8 +46,8 @@ include_directories(${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/sdk/include
 function(tessera_test name)
   cmake_parse_arguments(T "" "" "SOURCES;LIBS;ARGS;LABELS" ${ARGN})
   if(NOT TARGET tessera-test-headers)
-    file(WRITE ${PROJECT_BINARY_DIR}/test-headers.cpp "int main() {}\n")
-    add_executable(tessera-test-headers ${PROJECT_BINARY_DIR}/test-headers.cpp)
+    file(CONFIGURE OUTPUT test-headers.cpp CONTENT "int main() {}\n") # written when it is not there yet
+    add_executable(tessera-test-headers ${CMAKE_CURRENT_BINARY_DIR}/test-headers.cpp)
     target_precompile_headers(tessera-test-headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
     target_compile_options(tessera-test-headers PRIVATE -fpch-instantiate-templates "SHELL:-Xclang -fno-pch-timestamp")
   endif()

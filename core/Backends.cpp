@@ -125,7 +125,7 @@ tsr_status_t find(std::string name, const std::string &asked, BackendRef &out, s
     why = asked + ": " + error.render(path);
     return statusOf(error);
   }
-  // Not there. Other plugins are named from their files' names, not opened.
+  // Not there. Plugins from files are not listed: that would open them.
   const KnownBackend *known = knownBackend(name);
   if (known) {
     error.fix = std::string("install ") + known->package;

@@ -221,7 +221,7 @@ void exits(Subject &s) {
         stream.write(m, pattern(4096, 3));
       }
       s.finish(true);
-      if (threadCount() != 1) _exit(8);
+      if (threadCount() > 1 + kSanitizerThreads) _exit(8);
     } catch (...) {
       _exit(9);
     }

@@ -25,6 +25,12 @@ void catchOutput();
 
 /// Tasks of this process.
 int threadCount();
+/// Of those the ones that the sanitizer this tool is built with may start, of its own accord.
+#if __has_feature(thread_sanitizer)
+inline constexpr int kSanitizerThreads = 1;
+#else
+inline constexpr int kSanitizerThreads = 0;
+#endif
 /// Open descriptors.
 int fileCount();
 

@@ -73,6 +73,9 @@ private:
 
 } // namespace detail
 
+class Event;
+class Graph;
+
 /// A queue of work. Destruction waits for it.
 class Stream {
 public:
@@ -81,10 +84,10 @@ public:
   void synchronize() const { check(tsrStreamSynchronize(handle())); }
   /// Is everything done?
   bool done() const { return isDone(tsrStreamQuery(handle())); }
-  void wait(const class Event &) const;
+  void wait(const Event &) const;
   /// Between these two the stream records what is queued on it instead of running it.
   void beginCapture() const { check(tsrStreamBeginCapture(handle())); }
-  class Graph endCapture() const;
+  Graph endCapture() const;
   /// Queues a graph of the same context.
   void launch(const Graph &) const;
 
