@@ -25,9 +25,10 @@ void catchOutput();
 
 /// Tasks of this process.
 int threadCount();
-/// Of those the ones that the sanitizer this tool is built with may start, of its own accord.
+/// Of those the ones that the sanitizer this tool is built with may start of its own accord: one behind a
+/// fork, one with the first thread.
 #if __has_feature(thread_sanitizer)
-inline constexpr int kSanitizerThreads = 1;
+inline constexpr int kSanitizerThreads = 2;
 #else
 inline constexpr int kSanitizerThreads = 0;
 #endif
