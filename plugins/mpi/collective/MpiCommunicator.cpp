@@ -5,8 +5,12 @@
 namespace tessera::mpi {
 namespace {
 
-constexpr size_t kMostElements = size_t{1} << 30;   // MPI counts in int
-constexpr size_t kOrderedBytes = size_t{256} << 10; // of one rank, exchanged at a time
+#ifndef TESSERA_MPI_MOST_ELEMENTS // a test has less
+#define TESSERA_MPI_MOST_ELEMENTS (size_t{1} << 30)
+#endif
+constexpr size_t kMostElements = TESSERA_MPI_MOST_ELEMENTS; // of all ranks in one call: MPI counts in int
+constexpr size_t kOrderedBytes = size_t{256} << 10;         // of one rank, exchanged at a time
+constexpr size_t kPartBytes = size_t{4} << 20;              // of one rank, where a call is too large for MPI
 
 std::string describeCall(const Message &m) {
   return collective::describe(m.signature, std::string(m.where, strnlen(m.where, sizeof m.where)),
@@ -52,12 +56,6 @@ tsr_status_t MpiCommunicator::run(const tsr_cl_call_t &call, std::string &why) {
     why = name + why;
     return TSR_EINVAL;
   }
-  const bool whole = call.kind == TSR_ALL_GATHER || call.kind == TSR_REDUCE_SCATTER;
-  if (whole && call.count > kMostElements / static_cast<size_t>(size())) {
-    why = name + collective::kKinds[call.kind] + " of " + std::to_string(call.count) +
-          " elements a rank: this plugin moves 2^30 in all at most";
-    return TSR_UNIMPLEMENTED;
-  }
   const auto signature = collective::signatureOf(call, calls_, algorithm);
   const Deadline deadline(call.timeout_ns ? call.timeout_ns : timeoutNs_);
   broken_ = agreement_.reach(messageOf(signature, call.where), deadline, why);
@@ -74,14 +72,52 @@ tsr_status_t MpiCommunicator::run(const tsr_cl_call_t &call, std::string &why) {
 
 tsr_status_t MpiCommunicator::move(const tsr_cl_call_t &call, bool inOrder, std::string &why) {
   const size_t bytes = collective::kBytes[call.dtype];
-  const size_t most = inOrder ? std::max<size_t>(1, kOrderedBytes / bytes) : kMostElements;
-  const bool whole = !inOrder && call.kind != TSR_ALL_REDUCE && call.kind != TSR_BROADCAST;
-  for (size_t from = 0; from < call.count;) {
-    const size_t n = whole ? call.count : std::min(most, call.count - from);
-    if (tsr_status_t status = inOrder ? ordered(call, from, n, why) : native(call, from, n, why))
-      return status;
-    from += n;
+  const bool byRank = call.kind == TSR_ALL_GATHER || call.kind == TSR_REDUCE_SCATTER;
+  const size_t fits =
+      byRank ? std::max<size_t>(1, kMostElements / static_cast<size_t>(size())) : kMostElements;
+  auto step = &MpiCommunicator::native;
+  size_t most = fits;
+  if (inOrder) {
+    step = &MpiCommunicator::ordered;
+    most = kOrderedBytes / bytes;
+  } else if (byRank && call.count > fits) {
+    step = &MpiCommunicator::packed;
+    most = std::min(fits, kPartBytes / bytes);
   }
+  for (size_t from = 0; from < call.count; from += most)
+    if (tsr_status_t status = (this->*step)(call, from, std::min(most, call.count - from), why))
+      return status;
+  return TSR_SUCCESS;
+}
+
+/// Elements `from` to from + n of each rank's part of `src`, one after another in given_.
+void MpiCommunicator::pack(const tsr_cl_call_t &call, size_t from, size_t n) {
+  const size_t bytes = collective::kBytes[call.dtype], ranks = static_cast<size_t>(size());
+  const auto *src = static_cast<const std::byte *>(call.src);
+  given_.resize(ranks * n * bytes);
+  for (size_t r = 0; r < ranks; ++r)
+    std::memcpy(given_.data() + r * n * bytes, src + (r * call.count + from) * bytes, n * bytes);
+}
+
+/// A part of an all_gather or reduce_scatter that is too large for MPI: the ranks' parts lie apart in the
+/// caller's buffer, and side by side in ours.
+tsr_status_t MpiCommunicator::packed(const tsr_cl_call_t &call, size_t from, size_t n, std::string &why) {
+  const size_t bytes = collective::kBytes[call.dtype], ranks = static_cast<size_t>(size());
+  auto *dst = static_cast<std::byte *>(call.dst);
+  tsr_cl_call_t part = call;
+  part.count = n;
+  if (call.kind == TSR_REDUCE_SCATTER) {
+    pack(call, from, n);
+    part.src = given_.data();
+    part.dst = dst + from * bytes;
+    return native(part, 0, n, why);
+  }
+  taken_.resize(ranks * n * bytes);
+  part.src = static_cast<const std::byte *>(call.src) + from * bytes;
+  part.dst = taken_.data();
+  if (tsr_status_t status = native(part, 0, n, why)) return status;
+  for (size_t r = 0; r < ranks; ++r)
+    std::memcpy(dst + (r * call.count + from) * bytes, taken_.data() + r * n * bytes, n * bytes);
   return TSR_SUCCESS;
 }
 
@@ -128,11 +164,7 @@ tsr_status_t MpiCommunicator::ordered(const tsr_cl_call_t &call, size_t from, si
   const bool scatter = call.kind == TSR_REDUCE_SCATTER;
   const char *name = scatter ? "MPI_Ialltoall" : "MPI_Iallgather";
   taken_.resize(ranks * n * bytes);
-  if (scatter) {
-    given_.resize(ranks * n * bytes);
-    for (size_t r = 0; r < ranks; ++r)
-      std::memcpy(given_.data() + r * n * bytes, src + (r * call.count + from) * bytes, n * bytes);
-  }
+  if (scatter) pack(call, from, n);
   MPI_Request request = MPI_REQUEST_NULL;
   Session &session = Session::get();
   const int count = static_cast<int>(n);

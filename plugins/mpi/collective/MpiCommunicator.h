@@ -22,6 +22,8 @@ private:
   tsr_status_t move(const tsr_cl_call_t &call, bool ordered, std::string &why);
   tsr_status_t native(const tsr_cl_call_t &call, size_t from, size_t n, std::string &why);
   tsr_status_t ordered(const tsr_cl_call_t &call, size_t from, size_t n, std::string &why);
+  tsr_status_t packed(const tsr_cl_call_t &call, size_t from, size_t n, std::string &why);
+  void pack(const tsr_cl_call_t &call, size_t from, size_t n);
 
   const MPI_Comm comm_;
   const std::string id_;
@@ -31,7 +33,7 @@ private:
   uint64_t calls_ = 0;
   tsr_status_t broken_ = TSR_SUCCESS;
   std::string since_;
-  std::vector<std::byte> given_, taken_; // of `ordered`
+  std::vector<std::byte> given_, taken_; // of `ordered` and `packed`
 };
 
 /// Meets the launcher's other ranks under options.id.
