@@ -78,6 +78,20 @@ got = np.load('$root/tmp/out.npy'); print(got); assert (got == 2 * np.arange(8) 
 show 'gcc -std=c99 /usr/share/tessera/samples/embed_c/main.c $(pkg-config --cflags --libs tessera) -o /tmp/embed_c && /tmp/embed_c /usr/share/tessera/samples/saxpy/saxpy.py'
 show 'tsr compile /usr/share/tessera/samples/saxpy/saxpy.py --target ptx:sm_90 --emit asm | head -n 12'
 
+# ---- a page for every program; who holds code of static libraries says so ----
+show 'set -e; for p in $(dpkg -L tessera-tools libtessera-compiler | grep ^/usr/bin/.); do ls /usr/share/man/man1/${p##*/}.1.gz; done'
+expect 'spirv-tools (=' 'apt-cache show libtessera-compiler | grep ^Static-Built-Using'
+expect 'SPIRV-Tools' 'head -n 12 /usr/share/doc/libtessera-compiler/copyright'
+
+# ---- the conformance kit on a plugin of each kind of device; a test with fakes ----
+examples=/usr/share/doc/libtessera-dev/examples
+plugins=/usr/lib/x86_64-linux-gnu/tessera
+show "tsr-conformance --plugin $plugins/libtessera-null.so --expect $examples/conformance.yaml | tail -n 1"
+show "tsr-conformance --plugin $plugins/libtessera-collective-openmpi.so --launcher 'mpirun.openmpi --oversubscribe --allow-run-as-root -n 2' | tail -n 1"
+quiet 'apt-get install -y --no-install-recommends cmake g++ make libgmock-dev'
+quiet "cmake -S $examples/fakes -B /tmp/fakes && cmake --build /tmp/fakes"
+show 'ctest --test-dir /tmp/fakes --no-tests=error'
+
 # ---- one backend less ----
 quiet 'apt-get remove -y tessera-backend-rocm'
 expect 'tessera-backend-rocm' 'tsr backends --why rocm'

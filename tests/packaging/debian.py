@@ -44,7 +44,12 @@ def split(installed, install, not_installed, source_has=lambda pattern: False):
 
 def symbols(text):
     """The symbols a .symbols file lists, NAME@VERSION."""
-    return {line.split()[0] for line in lines(text)[1:]}
+    return {line.split()[0] for line in lines(text)[1:] if not line.startswith("*")}
+
+
+def embedded(rules):
+    """Package name -> the libraries of which it holds code, from debian/rules."""
+    return {name: names.split() for name, names in re.findall(r"^EMBEDDED_(\S+) = (.*)$", rules, re.MULTILINE)}
 
 
 def exported(nm):

@@ -80,8 +80,30 @@ class Symbols(unittest.TestCase):
             self.assertIn(f"\n### 1.{minor}", page.split("## The plugin ABI")[0])
 
     def test_symbols_are_read_as_dpkg_reads_them(self):
-        self.assertEqual(debian.symbols("lib.so.1 lib1 #MINVER#\n f@V_1 0.1.0\n g@Base 0.2.0\n"), {"f@V_1", "g@Base"})
+        text = "lib.so.1 lib1 #MINVER#\n* Build-Depends-Package: lib-dev\n f@V_1 0.1.0\n g@Base 0.2.0\n"
+        self.assertEqual(debian.symbols(text), {"f@V_1", "g@Base"})
         self.assertEqual(debian.exported("0001 T f@@V_1\n0002 T g\n"), {"f@V_1", "g@Base"})
+
+
+class Embedded(unittest.TestCase):
+    SOURCES = {"libflatbuffers-dev": "FlatBuffers", "liblld-22-dev": "LLD", "libxxhash-dev": "xxHash",
+               "nlohmann-json3-dev": "nlohmann-json3", "spirv-tools": "SPIRV-Tools"}
+
+    def test_who_holds_code_of_others_says_so(self):
+        held = debian.embedded((DEBIAN / "rules").read_text())
+        stanzas = debian.stanzas((DEBIAN / "control").read_text())
+        notices = (DEBIAN / "copyright").read_text().split("\nFiles: *")[0]
+        self.assertEqual({name for name, fields in stanzas.items() if "Static-Built-Using" in fields}, set(held))
+        for name, libraries in held.items():
+            for library in libraries:
+                self.assertIn(library, stanzas[""]["Build-Depends"], name)
+                self.assertIn(self.SOURCES[library], notices, name)
+
+    def test_the_compiler_holds_the_static_libraries_it_links(self):
+        links = (ROOT / "compiler/CMakeLists.txt").read_text()
+        held = debian.embedded((DEBIAN / "rules").read_text())["libtessera-compiler"]
+        self.assertIn("--exclude-libs,liblldELF.a:liblldCommon.a:libSPIRV-Tools-opt.a:libSPIRV-Tools.a)", links)
+        self.assertLessEqual({"liblld-22-dev", "spirv-tools"}, set(held))
 
 
 class Versions(unittest.TestCase):
