@@ -26,10 +26,10 @@ def k(A: ts.Tensor[{da}, ts.{dtype}], B: ts.Tensor[{db}, ts.{dtype}], C: ts.Tens
 def product(dtype, a, b, c=None, extra=0):
     """What C must be, with the bound on the error of a sum in the accumulator's precision in any order."""
     acc = ACCUMULATORS[dtype]
-    base = np.zeros((a.shape[0], b.shape[1])) if c is None else c
+    base = np.zeros((*a.shape[:-1], b.shape[-1])) if c is None else c
     if not DTYPES[acc].is_float:
         return want(acc, base.astype("i8") + a @ b, initial=c)
-    bound = (a.shape[1] + 2 + extra) * DTYPES[acc].eps / 2 * (np.abs(base) + np.abs(a) @ np.abs(b))
+    bound = (a.shape[-1] + 2 + extra) * DTYPES[acc].eps / 2 * (np.abs(base) + np.abs(a) @ np.abs(b))
     return want(acc, base + a @ b, bound=bound + 1e-300, initial=c)
 
 
@@ -51,6 +51,27 @@ def tiles():
         for m, k, n in ((50, 70, 90), (tile[0], tile[2], tile[1]), (1, 1, 1)):
             a, b = random("f32", (m, k), 1), random("f32", (k, n), 2)
             p.run({"M": m, "K": k, "N": n}, {"A": ("f32", a), "B": ("f32", b)}, {"C": product("f32", a, b)})
+        yield p
+
+
+def large():
+    """Operands large enough to be read by a call of their own: inside, over the edge and behind the end; every dtype."""
+    for dtype in ACCUMULATORS:
+        p = program(f"mma/large/{dtype}", f"""@ts.kernel
+def k(A: ts.Tensor["L", "M", "K", ts.{dtype}], B: ts.Tensor["K", "N", ts.{dtype}], C: ts.Tensor["P", "Q", 32, 32, ts.{ACCUMULATORS[dtype]}]):
+    for l in ts.tile.parallel(0, P, 1):
+        for m in ts.tile.parallel(0, Q, 1):
+            acc = ts.tile.zeros((32, 32), ts.{ACCUMULATORS[dtype]})
+            for k in ts.tile.range(0, K, 64):
+                acc = ts.tile.mma(A[l, m*32:m*32+32, k:k+64], B[k:k+64, m*32:m*32+32], acc)
+            C[l, m, 0:32, 0:32] = acc
+""")
+        for seed, (l, m, k, n) in enumerate(((2, 64, 128, 64), (1, 33, 65, 31), (2, 1, 3, 96))):
+            a, b = random(dtype, (l, m, k), seed), random(dtype, (k, n), seed + 50)
+            rows, columns = np.zeros((3, 128, k), a.dtype), np.zeros((k, 128), b.dtype)
+            rows[:l, :m], columns[:, :n] = a, b
+            blocks = product(dtype, rows.reshape(3, 4, 32, k), columns.reshape(k, 4, 32).transpose(1, 0, 2))
+            p.run({"L": l, "M": m, "K": k, "N": n, "P": 3, "Q": 4}, {"A": (dtype, a), "B": (dtype, b)}, {"C": blocks})
         yield p
 
 
@@ -126,6 +147,7 @@ def k(A: ts.Tensor["M", "K", ts.bf16], B: ts.Tensor["K", "N", ts.bf16], C: ts.Te
 def programs():
     yield from dtypes_and_transposes()
     yield from tiles()
+    yield from large()
     yield from shared()
     yield from epilogues()
     yield from accumulating()

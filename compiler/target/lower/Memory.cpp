@@ -146,6 +146,7 @@ void TileLowering::storePlace(const Place &p, Value vector, Indices at) {
 /// Computes an elementwise op into the place of its result.
 void TileLowering::compute(Operation *op) {
   Place p = place(op->getResult(0));
+  if (callRead(op, p)) return;
   versioned(insideCondition(op), [&](Mode mode) {
     nest(p.shape, lanesFor(op->getOperands(), op->getResult(0).getType()),
          [&](Indices at, int64_t lanes) { storePlace(p, evaluateElementwise(op, at, lanes, mode), at); });
@@ -277,10 +278,6 @@ Value TileLowering::boundsFull(ValueRange lower, ValueRange upper, ArrayRef<int6
   return all;
 }
 
-namespace {
-bool isContiguous(ArrayRef<unsigned> dimOfAxis, size_t rank) { return dimOfAxis.back() + 1 == rank; }
-} // namespace
-
 /// Pointers to `lanes` elements that stand `stride` apart.
 Value TileLowering::stridedAddresses(Value first, Value stride, Type element, int64_t lanes) {
   auto pointers = VectorType::get({lanes}, LLVM::LLVMPointerType::get(b_.getContext()));
@@ -294,7 +291,7 @@ Value TileLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode 
   Type element = loadedElementType(w.view.element);
   Value mask = mode.inside || w.inBounds ? Value() : windowMask(w, at, lanes);
   Value first = windowAddress(w, at);
-  if (!lanes || isContiguous(w.dimOfAxis, w.starts.size())) return load(element, first, lanes, mask);
+  if (!lanes || w.isContiguous()) return load(element, first, lanes, mask);
   // A column: gather.
   auto type = VectorType::get({lanes}, inMemoryElement(element));
   Value addresses = stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes);
@@ -313,7 +310,7 @@ void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, 
   Value mask = mode.inside || w.inBounds ? Value() : windowMask(w, at, lanes);
   if (extraMask) mask = mask ? arith::AndIOp::create(b_, mask, extraMask).getResult() : extraMask;
   Value first = windowAddress(w, at);
-  if (!lanes || isContiguous(w.dimOfAxis, w.starts.size())) return store(element, v, first, mask);
+  if (!lanes || w.isContiguous()) return store(element, v, first, mask);
   if (!mask) mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
   auto type = VectorType::get({lanes}, inMemoryElement(element));
   if (element.isInteger(1)) v = arith::ExtUIOp::create(b_, type, v);

@@ -74,6 +74,9 @@ protected:
     Vec<int64_t> extents; // as the op says
     bool inBounds;
     Vec<bool> nonNegative; // starts known not to be negative
+
+    /// The tile's last axis runs along the view's last dim.
+    bool isContiguous() const { return dimOfAxis.back() + 1 == starts.size(); }
   };
   /// How a nest evaluates: with every window known to be inside its tensor and every mask full, or not.
   struct Mode {
@@ -94,6 +97,9 @@ protected:
   virtual void once(llvm::function_ref<void()> effect) = 0;
   /// The same for an effect with a result, which the whole program gets.
   virtual Value onceValue(llvm::function_ref<Value()> effect) = 0;
+  /// Computes a tile that is read from a tensor (and converted) by code that its equals share; false: the
+  /// nest of this one follows.
+  virtual bool callRead(Operation *, const Place &) { return false; }
   /// The program itself may write the tensor, so that reading an element counts as an effect.
   virtual bool mayChange(const View &) { return false; }
   /// An scf.for over the lanes of a linear_id program.

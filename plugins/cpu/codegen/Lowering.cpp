@@ -54,6 +54,22 @@ Value KernelLowering::emitArgument(BlockArgument arg) {
   return arith::IndexCastOp::create(b_, b_.getIndexType(), wide);
 }
 
+func::FuncOp KernelLowering::sharedFunction(llvm::StringRef name, ArrayRef<Type> inputs,
+                                            llvm::function_ref<void(func::FuncOp)> body) {
+  auto module = function_->getParentOfType<ModuleOp>();
+  if (auto known = module.lookupSymbol<func::FuncOp>(name)) return known;
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPoint(function_);
+  auto function = func::FuncOp::create(b_, name, b_.getFunctionType(inputs, TypeRange()));
+  function.setPrivate();
+  // Objects of several kernels are linked into one image.
+  function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(b_.getContext(), LLVM::Linkage::Internal));
+  b_.setInsertionPointToStart(function.addEntryBlock());
+  body(function);
+  func::ReturnOp::create(b_);
+  return function;
+}
+
 LogicalResult KernelLowering::lowerLanes(scf::ForOp op) {
   auto loop =
       scf::ForOp::create(b_, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()));

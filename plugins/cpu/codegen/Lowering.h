@@ -32,6 +32,9 @@ private:
   mlir::FailureOr<Value> groupReduce(tile::GroupReduceOp op) override { return scalar(op.getInput()); }
   llvm::StringRef syncScope(tile::MemoryScope) override { return {}; }
   LogicalResult lowerPrefetch(tile::PrefetchOp) override;
+  /// The private function `name` of the module; emitted by `body` the first time it is asked for.
+  mlir::func::FuncOp sharedFunction(llvm::StringRef name, llvm::ArrayRef<Type> inputs,
+                                    llvm::function_ref<void(mlir::func::FuncOp)> body);
 
   // Nest.cpp: loops over the elements of a shape.
   void loop(int64_t lo, int64_t hi, int64_t step, llvm::function_ref<void(Value)> body);
@@ -40,6 +43,9 @@ private:
   void versioned(Value condition, llvm::function_ref<void(Mode)> emit) override;
   /// The widest element of what is computed decides.
   int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) override;
+
+  // Read.cpp
+  bool callRead(Operation *, const Place &) override;
 
   // Reduce.cpp
   LogicalResult lowerReduce(tile::ReduceOp) override;

@@ -40,25 +40,14 @@ func::FuncOp KernelLowering::productFunction(Place a, Place b, Place c, tile::Fr
                                  << (limited ? ".limits"
                                      : fresh ? ".fresh"
                                              : "");
-  auto module = function_->getParentOfType<ModuleOp>();
-  if (auto known = module.lookupSymbol<func::FuncOp>(name)) return known;
-
-  OpBuilder::InsertionGuard guard(b_);
-  b_.setInsertionPoint(function_);
   SmallVector<Type> inputs(3, LLVM::LLVMPointerType::get(b_.getContext()));
   inputs.append(limited ? 3 : 0, b_.getIndexType());
-  auto function = func::FuncOp::create(b_, name, b_.getFunctionType(inputs, TypeRange()));
-  function.setPrivate();
-  // Objects of several kernels are linked into one image.
-  function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(b_.getContext(), LLVM::Linkage::Internal));
-  function.setArgAttr(2, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
-  Block *entry = function.addEntryBlock();
-  b_.setInsertionPointToStart(entry);
-  a.data = entry->getArgument(0), b.data = entry->getArgument(1), c.data = entry->getArgument(2);
-  emitProduct(a, b, c, fragment, limited ? ValueRange(entry->getArguments().drop_front(3)) : ValueRange(),
-              fresh);
-  func::ReturnOp::create(b_);
-  return function;
+  return sharedFunction(name, inputs, [&](func::FuncOp function) {
+    function.setArgAttr(2, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
+    a.data = function.getArgument(0), b.data = function.getArgument(1), c.data = function.getArgument(2);
+    emitProduct(a, b, c, fragment, limited ? ValueRange(function.getArguments().drop_front(3)) : ValueRange(),
+                fresh);
+  });
 }
 
 /// `limits`: ends of rows, columns and depth where the operands' zeros begin; none: of the tiles.
