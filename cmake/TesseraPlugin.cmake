@@ -46,6 +46,19 @@ function(tessera_json_default variable key value)
   endif()
 endfunction()
 
+# tessera_check_text(MANIFEST KEY VALUE): refuses here what the runtime would refuse in the note (TSRP-022).
+function(tessera_check_text manifest key value)
+  string(ASCII 1 first)
+  string(ASCII 31 last)
+  string(ASCII 127 delete)
+  string(LENGTH "${value}" length)
+  if(value MATCHES "[${first}-${last}${delete}]")
+    message(FATAL_ERROR "${manifest}: \"${key}\" has a line end, a tab or another control character; expected one line of text")
+  elseif(length GREATER 512)
+    message(FATAL_ERROR "${manifest}: \"${key}\" has ${length} bytes; expected at most 512")
+  endif()
+endfunction()
+
 function(tessera_add_plugin target)
   # UNCHECKED, for plugins that tests want broken: no check of the exports, no version script, no installation.
   cmake_parse_arguments(P "UNCHECKED" "MANIFEST;OUTPUT_DIR" "SOURCES;LIBS" ${ARGN})
@@ -62,6 +75,13 @@ function(tessera_add_plugin target)
       message(FATAL_ERROR "${manifest}: \"${key}\": ${wrong}")
     endif()
   endforeach()
+  string(LENGTH "${name}" length)
+  if(NOT name MATCHES "^[a-z0-9_-]+$" OR length GREATER 64)
+    message(FATAL_ERROR "${manifest}: \"name\" is '${name}'; expected 1 to 64 of a-z, 0-9, - and _")
+  elseif(name MATCHES "^(mapper|collective|numerics)-")
+    message(FATAL_ERROR "${manifest}: \"name\" is '${name}': ${CMAKE_MATCH_1}- in front of a file's name tells its kind; "
+                        "name the plugin otherwise")
+  endif()
   string(JSON needs_minor ERROR_VARIABLE absent GET "${json}" needs_minor)
   if(absent)
     set(needs_minor 0)
@@ -71,6 +91,10 @@ function(tessera_add_plugin target)
   tessera_json_string_list(optional "${json}" features_optional)
   list(JOIN required "," required)
   list(JOIN optional "," optional)
+  foreach(text IN ITEMS version:version description:description required:features_required optional:features_optional)
+    string(REGEX MATCH "^(.*):(.*)$" ignored ${text})
+    tessera_check_text(${manifest} ${CMAKE_MATCH_2} "${${CMAKE_MATCH_1}}")
+  endforeach()
   set(bits 0)
   set(prefix "")
   foreach(kind IN LISTS kinds)
@@ -115,7 +139,7 @@ function(tessera_add_plugin target)
 
   set(work ${CMAKE_CURRENT_BINARY_DIR}/${target}-manifest)
   file(MAKE_DIRECTORY ${work})
-  file(CONFIGURE OUTPUT ${work}/manifest.json CONTENT "${json}" @ONLY)
+  file(CONFIGURE OUTPUT ${work}/manifest.json CONTENT [[@json@]] @ONLY) # not what stands in it: a description may hold @
   file(CONFIGURE OUTPUT ${work}/note.c @ONLY CONTENT [[
 /* The manifest as an ELF note: sizes of name and payload, type 1, name, payload. */
 __asm__(".pushsection .note.tessera, \"a\", %note\n"
