@@ -23,6 +23,7 @@ struct State {
   bool isEnding = false;
   std::map<std::string, int32_t> scores; // what a created one said itself
   std::string best;                      // the automatic choice, made once; "" before
+  uint64_t registrations = 0;            // of plugins, and their ends: each makes the choice anew
   std::set<std::string> texts;           // of rows
 };
 
@@ -125,20 +126,21 @@ tsr_status_t find(std::string name, const std::string &asked, BackendRef &out, s
     why = asked + ": " + error.render(path);
     return statusOf(error);
   }
-  // Not there. Plugins from files are not listed: that would open them.
+  // Not there. What is has its note read for the list, and none of its code run.
   const KnownBackend *known = knownBackend(name);
+  const std::vector<std::string> usable = usablePlugins(TSR_PLUGIN_BACKEND);
   if (known) {
     error.fix = std::string("install ") + known->package;
-    why = asked + ": " + error.render("") + "; available: " + builtinNames(TSR_PLUGIN_BACKEND);
+    why = asked + ": " + error.render("") + "; available: " + nameList(usable);
     return TSR_UNIMPLEMENTED;
   }
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> names(usable.begin(), usable.end());
   for (const KnownBackend &row : knownBackends())
     names.push_back(row.name);
   std::string lower = name;
   for (char &c : lower)
     c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  why = asked + ": there is no such backend; available: " + builtinNames(TSR_PLUGIN_BACKEND);
+  why = asked + ": there is no such backend; available: " + nameList(usable);
   if (auto near = nearestName(lower, names.data(), names.data() + names.size()); !near.empty())
     why += "; did you mean " + std::string(near) + "?";
   return TSR_ENOTFOUND;
@@ -173,7 +175,10 @@ std::vector<Candidate> ranked() {
   auto all = surveyPlugins(TSR_PLUGIN_BACKEND, /*probe=*/true);
   std::sort(all.begin(), all.end(), [](const Candidate &a, const Candidate &b) {
     if (bool(a.error) != bool(b.error)) return !a.error;
-    return rankOf(a) != rankOf(b) ? rankOf(a) > rankOf(b) : a.name < b.name;
+    if (rankOf(a) != rankOf(b)) return rankOf(a) > rankOf(b);
+    // Of equals the library's own stands first: to be chosen before it, a plugin says that it is better.
+    const bool isOwn = a.origin == Origin::Library, isOther = b.origin == Origin::Library;
+    return isOwn != isOther ? isOwn : a.name < b.name;
   });
   dropSharedDevices(all);
   return all;
@@ -181,9 +186,11 @@ std::vector<Candidate> ranked() {
 
 tsr_status_t findBest(BackendRef &out, std::string &why) {
   State &s = state();
+  uint64_t registrations; // as they were when the backends were looked at
   {
     std::lock_guard lock(s.mutex);
     if (out = s.best.empty() ? nullptr : s.created[s.best]; out) return TSR_SUCCESS;
+    registrations = s.registrations;
   }
   for (const Candidate &c : ranked()) {
     if (c.error || (c.found && c.found->score == 0)) continue;
@@ -194,7 +201,7 @@ tsr_status_t findBest(BackendRef &out, std::string &why) {
     std::lock_guard lock(s.mutex);
     if (s.scores[c.name] == 0)
       continue; // only for those who name it, whatever was believed before it was asked
-    s.best = c.name;
+    if (s.registrations == registrations) s.best = c.name; // else the next call chooses among others
     return TSR_SUCCESS;
   }
   return find("cpu", "backend 'cpu'", out, why);
@@ -251,6 +258,7 @@ std::optional<BackendRow> backendRow(size_t index, size_t &count) {
     if (c.name.empty()) continue;
     auto it = std::find_if(now.begin(), now.end(), [&](const Row &row) { return row.name == c.name; });
     if (it == now.end()) it = now.insert(now.end(), Row{c.name, "", "", nullptr});
+    if (it->backend) continue; // another of that name, which is refused
     if (c.manifest) it->description = c.manifest->description;
     it->reason = c.error ? c.error.render("") : "";
     if (!c.error) {
@@ -271,7 +279,7 @@ tsr_status_t addPlugin(tsr_plugin_query_fn query, std::string &why) {
   if (tsr_status_t status = registerPlugin(query, why)) return status;
   State &s = state();
   std::lock_guard lock(s.mutex);
-  s.best.clear();
+  s.best.clear(), ++s.registrations;
   return TSR_SUCCESS;
 }
 
@@ -293,7 +301,7 @@ tsr_status_t removePlugin(const std::string &name, std::string &why) {
           return TSR_EINVAL;
         });
     if (status != TSR_SUCCESS) return status;
-    s.best.clear();
+    s.best.clear(), ++s.registrations;
     if (isCreated) {
       backend = std::move(it->second);
       s.created.erase(it);

@@ -1,4 +1,5 @@
 #include "core/Log.h"
+#include "core/Escaped.h"
 #include "core/LastError.h"
 #include <atomic>
 #include <bit>
@@ -41,7 +42,7 @@ void log(tsr_log_level_t level, const char *code, const std::string &text) {
     std::lock_guard lock(theLog().mutex);
     if (logs(level)) listener = theLog().listener;
   }
-  if (listener.call) listener.call(listener.user, level, code, text.c_str());
+  if (listener.call) listener.call(listener.user, level, code, escaped(text, Lines::Keep).c_str());
 }
 
 thread_local LogLater *LogLater::outermost = nullptr;

@@ -1,5 +1,5 @@
 // What the runtime asks of mappers, which stand above it. Defined in mapper/host (Variants.cpp,
-// Algorithms.cpp).
+// Algorithms.cpp, Mappers.cpp).
 #pragma once
 #include "core/CompilerService.h"
 #include <memory>
@@ -15,6 +15,9 @@ namespace tessera {
 __attribute__((visibility("default"))) tsr_status_t decideVariants(std::string_view source,
                                                                    CompileOptions &options,
                                                                    std::vector<Diagnostic> &diags);
+
+/// Is it the name of a mapper that comes with Tessera? Such a one is never looked for among plugins.
+bool isBuiltinMapper(std::string_view name);
 
 /// What the mapper in force chooses for the collectives of one rank's end that name no algorithm. Without a
 /// mapper, or with `default`, a question costs two loads; a mapper is asked once for each kind, size and

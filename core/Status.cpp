@@ -1,5 +1,6 @@
 // Status names, last error, version.
 #include "core/BuildId.h"
+#include "core/Escaped.h"
 #include "core/LastError.h"
 #include <bit>
 #include <iterator>
@@ -49,7 +50,7 @@ tsr_status_t fail(tsr_status_t status, std::string_view text) {
       deleteLastErrorWithThread();
     }
     lastErrorText->clear();
-    lastErrorText->assign(text);
+    lastErrorText->assign(escaped(text, Lines::Keep));
   } catch (const std::bad_alloc &) {
     // the status still tells
   }

@@ -15,7 +15,8 @@ constexpr uint64_t kDefaultTimeoutNs = 30ull * 1000000000;
 PluginRef implementation(const std::string &name, std::string &why) {
   PluginRef plugin = loadPlugin(TSR_PLUGIN_COLLECTIVE, name, why);
   if (!plugin)
-    why = "implementation '" + name + "': " + why + "; built in: " + builtinNames(TSR_PLUGIN_COLLECTIVE);
+    why = "implementation '" + name + "': " + why +
+          "; available: " + nameList(usablePlugins(TSR_PLUGIN_COLLECTIVE));
   return plugin;
 }
 

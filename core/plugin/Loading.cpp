@@ -4,6 +4,7 @@
 #include "core/plugin/Inspect.h"
 #include "core/plugin/PluginBackend.h"
 #include <boost/dll/shared_library.hpp>
+#include <cstddef>
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
@@ -80,8 +81,18 @@ bool askPlugin(tsr_plugin_query_fn query, Plugin &out, PluginError &error) {
     error = {refusal::kQuery, "its query returned status " + std::to_string(status), ""};
     return false;
   }
-  if (given.info.struct_size > sizeof given.info || !given.info.name || !given.info.version) {
-    error = {refusal::kQuery, "its query left the name, the version or the size of its answer out", ""};
+  // All of the oldest contract must be there; nothing has been added to it yet.
+  constexpr uint64_t least = offsetof(tsr_plugin_info_t, numerics) + sizeof(tsr_plugin_info_t::numerics);
+  if (given.info.struct_size < least || given.info.struct_size > sizeof given.info) {
+    error = {refusal::kQuery,
+             "its query gives its answer a size of " + std::to_string(given.info.struct_size) +
+                 " bytes, expected " + std::to_string(least) +
+                 (least < sizeof given.info ? " to " + std::to_string(sizeof given.info) : ""),
+             "set struct_size to what was filled, as thunk::copyOut() does"};
+    return false;
+  }
+  if (!given.info.name || !given.info.version) {
+    error = {refusal::kQuery, "its query left the name or the version out", ""};
     return false;
   }
   out.info = given.info;

@@ -1,4 +1,5 @@
 #include "core/plugin/Manifest.h"
+#include "core/Escaped.h"
 #include "core/plugin/plugin_generated.h"
 #include <cstring>
 #include <elf.h>
@@ -84,8 +85,8 @@ bool isText(std::string_view s) {
 std::string PluginError::render(const std::string &path) const {
   char number[16];
   snprintf(number, sizeof number, "TSRP-%03d", code);
-  return number + (path.empty() ? "" : " " + path) + (path.empty() ? ": " : ": ") + text +
-         (fix.empty() ? "" : " / fix: " + fix);
+  return number +
+         escaped((path.empty() ? "" : " " + path) + ": " + text + (fix.empty() ? "" : " / fix: " + fix));
 }
 
 std::string kindList(uint32_t kinds) {

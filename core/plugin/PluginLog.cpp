@@ -1,5 +1,6 @@
 #include "core/plugin/PluginLog.h"
 #include "core/Environment.h"
+#include "core/Escaped.h"
 #include "core/Log.h"
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,10 +8,10 @@
 namespace tessera {
 
 void pluginLog(const std::string &path, const std::string &text) {
-  if (logs(TSR_LOG_DEBUG)) log(TSR_LOG_DEBUG, "D_PLUGIN", path + ": " + text);
+  if (logs(TSR_LOG_DEBUG)) log(TSR_LOG_DEBUG, "D_PLUGIN", escaped(path + ": " + text));
   const std::string where = environment("TESSERA_PLUGIN_LOG");
   if (where.empty() || where == "0") return;
-  const std::string line = "tessera: " + path + ": " + text + "\n";
+  const std::string line = "tessera: " + escaped(path + ": " + text) + "\n"; // one line, whatever its name
   int fd = where == "1" || where == "stderr"
                ? dup(2)
                : open(where.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);

@@ -88,9 +88,9 @@ void terminate(tsr_probe_t &found) {
 } // namespace
 
 std::string proberPath() {
-  SearchPath path = searchPath();
-  if (path.directories.empty()) return "";
-  std::string prober = path.directories.back() + "/tessera-probe"; // the last is the library's own
+  const std::string own = searchPath().own;
+  if (own.empty()) return "";
+  std::string prober = own + "/tessera-probe";
   return access(prober.c_str(), X_OK) == 0 ? prober : "";
 }
 

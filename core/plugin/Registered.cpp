@@ -1,5 +1,6 @@
 #include "core/plugin/Registered.h"
 #include "core/Log.h"
+#include "core/Mappers.h"
 #include "core/plugin/Ending.h"
 #include "core/plugin/Known.h"
 #include "core/plugin/Loading.h"
@@ -61,6 +62,12 @@ PluginError checkKinds(uint32_t kinds) {
   return {};
 }
 
+PluginError checkMapperName(const Plugin &plugin) {
+  if (!(plugin.info.kinds & TSR_PLUGIN_MAPPER) || !isBuiltinMapper(plugin.name)) return {};
+  return {refusal::kNameTaken, "a mapper '" + plugin.name + "' comes with Tessera and is the one taken",
+          "name the plugin otherwise"};
+}
+
 PluginError nameTaken(const std::string &name) {
   return {refusal::kNameTaken, "a plugin of that name is in this process",
           "name it otherwise, or tsrUnregisterPlugin(\"" + name +
@@ -74,6 +81,7 @@ PluginError query(tsr_plugin_query_fn function, Plugin &plugin) {
   if (!askPlugin(function, plugin, error)) return error;
   if ((error = checkName(plugin.name))) return error;
   if ((error = checkKinds(plugin.info.kinds))) return error;
+  if ((error = checkMapperName(plugin))) return error;
   if ((error = matchContract(manifestOf(plugin.info), pluginHost()))) return error;
   return checkTables(plugin.info); // last: another contract's may look different
 }

@@ -2,6 +2,7 @@
 #include "core/BuildId.h"
 #include "core/Environment.h"
 #include "core/Log.h"
+#include "core/Mappers.h"
 #include "core/plugin/Builtins.h"
 #include "core/plugin/Ending.h"
 #include "core/plugin/Known.h"
@@ -57,11 +58,44 @@ void shutDownPlugins() {
   }
 }
 
+PluginRef builtin(const Builtin &row) {
+  State &s = state();
+  auto it = s.loaded.find(row.name);
+  if (it == s.loaded.end()) {
+    auto plugin = std::make_shared<Plugin>();
+    plugin->origin = Origin::Library;
+    PluginError error;
+    if (!queryPlugin(row.query, *plugin, error)) return nullptr;
+    it = s.loaded.emplace(row.name, std::move(plugin)).first;
+  }
+  return it->second;
+}
+
+/// The file's name and what the manifest says must be what loadPlugin() looks for.
+PluginError checkFileName(const Manifest &m, const FileName &file) {
+  if (m.name != file.name)
+    return {refusal::kFileName, "its manifest names plugin " + m.name + ", its file name " + file.name,
+            "name the file as tessera_add_plugin() does"};
+  if (!(m.kinds & file.kind))
+    return {refusal::kKind,
+            "it is of kind " + kindList(m.kinds) + ", its file is named as a " + kindList(file.kind) + " is",
+            "name it " + fileNameOf(m.kinds & -m.kinds, m.name) + ", as tessera_add_plugin() does"};
+  bool isTaken = (m.kinds & TSR_PLUGIN_MAPPER) && isBuiltinMapper(m.name);
+  for (const Builtin &row : builtinPlugins())
+    if (m.name == row.name)
+      if (PluginRef plugin = builtin(row)) isTaken |= (plugin->info.kinds & m.kinds) != 0;
+  if (isTaken)
+    return {refusal::kNameTaken, "what '" + m.name + "' names comes with Tessera and is the one taken",
+            "name the plugin otherwise"};
+  return {};
+}
+
 /// Stages 2 to 4.
 Candidate examine(const std::string &directory, const std::string &path) {
   Candidate out;
   out.path = path;
-  out.name = nameOfFile(path);
+  const FileName called = nameOfFile(path);
+  out.name = called.name;
   if ((out.error = checkPermissions(directory, path))) return out;
   auto begin = Clock::now();
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -75,12 +109,7 @@ Candidate examine(const std::string &directory, const std::string &path) {
   out.noteMicroseconds = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
   if (out.error) return out;
   out.manifest = file.manifest;
-  if (file.manifest.name != out.name) {
-    out.error = {refusal::kFileName,
-                 "its manifest names plugin " + file.manifest.name + ", its file name " + out.name,
-                 "name the file as tessera_add_plugin() does"};
-    return out;
-  }
+  if ((out.error = checkFileName(file.manifest, called))) return out;
   if (!(out.error = matchRuntime(file, pluginHost()))) out.error = matchHardware(file.manifest);
   return out;
 }
@@ -116,19 +145,6 @@ PluginRef loadFile(Candidate &c) {
   // After the load: so it runs before the destructors of the plugin's own objects.
   std::atexit(shutDownPlugins);
   return s.loaded.emplace(c.path, std::move(plugin)).first->second;
-}
-
-PluginRef builtin(const Builtin &row) {
-  State &s = state();
-  auto it = s.loaded.find(row.name);
-  if (it == s.loaded.end()) {
-    auto plugin = std::make_shared<Plugin>();
-    plugin->origin = Origin::Library;
-    PluginError error;
-    if (!queryPlugin(row.query, *plugin, error)) return nullptr;
-    it = s.loaded.emplace(row.name, std::move(plugin)).first;
-  }
-  return it->second;
 }
 
 /// Stage 5, once per file and process.
@@ -325,14 +341,17 @@ bool probeAnyway(const Candidate &c, ProbeResult &out) {
   return mayRun;
 }
 
-std::string builtinNames(uint32_t kind) {
-  State &s = state();
-  LogLater later;
-  std::lock_guard lock(s.mutex);
+std::vector<std::string> usablePlugins(uint32_t kind) {
+  std::vector<std::string> out;
+  for (const Candidate &c : surveyPlugins(kind, /*probe=*/false))
+    if (!c.error && std::find(out.begin(), out.end(), c.name) == out.end()) out.push_back(c.name);
+  return out;
+}
+
+std::string nameList(const std::vector<std::string> &names) {
   std::string out;
-  for (const Builtin &row : builtinPlugins())
-    if (PluginRef plugin = builtin(row); plugin && (plugin->info.kinds & kind))
-      out += (out.empty() ? "" : ", ") + plugin->name;
+  for (const std::string &name : names)
+    out += (out.empty() ? "" : ", ") + name;
   return out;
 }
 

@@ -66,7 +66,10 @@ std::vector<Candidate> surveyPlugins(uint32_t kinds, bool probe);
 /// contract refuse it: then nothing of it may run. False if so. Keeps nothing, quarantines nothing.
 [[nodiscard]] bool probeAnyway(const Candidate &c, ProbeResult &out);
 
-/// Names of the plugins inside libtessera.so that serve `kind`, comma-separated.
-std::string builtinNames(uint32_t kind);
+/// Names of the plugins that serve `kind` and that nothing refuses before its devices are asked for, in the
+/// order of surveyPlugins: for the error that says what there is. Reads every note, loads nothing.
+std::vector<std::string> usablePlugins(uint32_t kind);
+/// "a, b, c"
+std::string nameList(const std::vector<std::string> &names);
 
 } // namespace tessera

@@ -32,7 +32,7 @@ Json rowOf(const Candidate &c, const std::string &selected) {
                  : c.isLoaded                                   ? "loaded"
                  : c.found || !(c.kinds() & TSR_PLUGIN_BACKEND) ? "usable"
                                                                 : "not probed";
-  row["selected"] = !selected.empty() && c.name == selected && (c.kinds() & TSR_PLUGIN_BACKEND);
+  row["selected"] = !c.error && !selected.empty() && c.name == selected && (c.kinds() & TSR_PLUGIN_BACKEND);
   if (c.error) {
     row["code"] = codeText(c.error.code);
     row["reason"] = c.error.text;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
+#include <set>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <tessera/plugin.h>
@@ -58,23 +59,31 @@ std::string fileNameOf(uint32_t kind, const std::string &name) {
   return std::string(kPrefix) + prefix + name + std::string(kSuffix);
 }
 
-std::string nameOfFile(const std::string &path) {
+FileName nameOfFile(const std::string &path) {
   std::string name = fs::path(path).filename().string();
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return "";
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return {};
   name = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
-  for (const char *kind : {"mapper-", "collective-", "numerics-"})
-    if (name.starts_with(kind)) return name.substr(std::strlen(kind));
-  return name;
+  for (uint32_t kind : {TSR_PLUGIN_MAPPER, TSR_PLUGIN_COLLECTIVE, TSR_PLUGIN_NUMERICS})
+    if (const std::string prefix = kindList(kind) + "-"; name.starts_with(prefix))
+      return {name.substr(prefix.size()), kind};
+  return {name, TSR_PLUGIN_BACKEND};
 }
 
 SearchPath searchPath() {
   SearchPath out;
+  std::set<std::string> seen;
+  auto isNew = [&](const std::string &directory) {
+    std::error_code error;
+    const fs::path canonical = fs::weakly_canonical(directory, error);
+    return seen.insert(error ? directory : (canonical / "").lexically_normal().string()).second;
+  };
   std::string given = getauxval(AT_SECURE) ? "" : environment("TESSERA_PLUGIN_PATH");
   for (size_t at = 0; at < given.size();) {
     size_t end = std::min(given.find(':', at), given.size());
     std::string entry = given.substr(at, end - at);
     at = end + 1;
     if (entry.empty()) continue;
+    if (entry[0] != '/' ? !seen.insert(entry).second : !isNew(entry)) continue;
     if (entry[0] != '/')
       out.refused.push_back(
           {entry,
@@ -83,7 +92,8 @@ SearchPath searchPath() {
     else
       out.directories.push_back(entry);
   }
-  if (std::string own = ownDirectory(); !own.empty()) out.directories.push_back(own);
+  out.own = ownDirectory();
+  if (!out.own.empty() && isNew(out.own)) out.directories.push_back(out.own);
   return out;
 }
 

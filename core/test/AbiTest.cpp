@@ -96,16 +96,16 @@ struct BackendVariable : testing::Test {
 TEST_F(BackendVariable, UnknownNameListsWhatThereIs) {
   setenv("TESSERA_BACKEND", "rocn", 1);
   EXPECT_EQ(tsrCreateContext(&context), TSR_ENOTFOUND);
-  EXPECT_TRUE(
-      lastErrorHas("TESSERA_BACKEND=rocn: there is no such backend; available: cpu; did you mean rocm?"));
+  EXPECT_TRUE(lastErrorHas("TESSERA_BACKEND=rocn: there is no such backend; available: cpu"));
+  EXPECT_TRUE(lastErrorHas("; did you mean rocm?"));
   EXPECT_EQ(context, nullptr);
 }
 
 TEST_F(BackendVariable, ANameInCapitalsIsRecognised) {
   setenv("TESSERA_BACKEND", "CPU", 1);
   EXPECT_EQ(tsrCreateContext(&context), TSR_ENOTFOUND);
-  EXPECT_TRUE(
-      lastErrorHas("TESSERA_BACKEND=CPU: there is no such backend; available: cpu; did you mean cpu?"));
+  EXPECT_TRUE(lastErrorHas("TESSERA_BACKEND=CPU: there is no such backend; available: cpu"));
+  EXPECT_TRUE(lastErrorHas("; did you mean cpu?"));
 }
 
 TEST_F(BackendVariable, WhatCannotBeUsedHasNoSubstitute) {
@@ -141,7 +141,8 @@ TEST_F(BackendVariable, ACallBeatsTheEnvironment) {
   ASSERT_OK(tsrCreateContext(&context));
   EXPECT_OK(tsrDestroyContext(context));
   EXPECT_EQ(tsrSelectBackend("rocn"), TSR_ENOTFOUND);
-  EXPECT_TRUE(lastErrorHas("backend 'rocn': there is no such backend; available: cpu; did you mean rocm?"));
+  EXPECT_TRUE(lastErrorHas("backend 'rocn': there is no such backend; available: cpu"));
+  EXPECT_TRUE(lastErrorHas("; did you mean rocm?"));
   EXPECT_EQ(tsrSelectBackend("level_zero"), TSR_UNIMPLEMENTED);
   EXPECT_TRUE(lastErrorHas("TSRP-120"));
   EXPECT_TRUE(selected(0)); // as before

@@ -53,6 +53,12 @@ TEST_F(LogTest, SaysWhichBackendWasChosenAndWhy) {
   EXPECT_TRUE(lines.empty());
 }
 
+TEST_F(LogTest, WhatATerminalObeysIsEscaped) {
+  listen(TSR_LOG_WARNING);
+  tessera::log(TSR_LOG_WARNING, "W_PLUGIN", "a\x1b[31m\r\xc2\x9b\x7f\n\tb \xc3\xa4");
+  EXPECT_TRUE(has("W_PLUGIN a\\x1b[31m\\x0d\\xc2\\x9b\\x7f\n\tb \xc3\xa4"));
+}
+
 TEST_F(LogTest, WarnsAboutTheEnvironmentOnceAndOnlyIntoALog) {
   setenv("TESSERA_BAKEND", "cpu", 1);
   makeContext(); // nobody listens, so the warning is still to come

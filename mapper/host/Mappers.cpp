@@ -1,9 +1,11 @@
 #include "mapper/host/Mappers.h"
 #include "core/Environment.h"
+#include "core/Mappers.h"
 #include "core/plugin/Ending.h"
 #include "core/plugin/Registry.h"
 #include "mapper/host/Host.h"
 #include "mapper/host/TableMapper.h"
+#include <algorithm>
 #include <charconv>
 #include <iterator>
 
@@ -66,8 +68,12 @@ private:
     std::string why;
     PluginRef plugin = loadPlugin(TSR_PLUGIN_MAPPER, name, why);
     if (!plugin) {
-      std::string hint = "those that are always there: " + std::string("default, logging, random, replay");
-      if (auto near = nearestName(name, std::begin(kBuiltins), std::end(kBuiltins)); !near.empty())
+      std::vector<std::string> all(std::begin(kBuiltins), std::end(kBuiltins));
+      for (std::string &installed : usablePlugins(TSR_PLUGIN_MAPPER))
+        all.push_back(std::move(installed));
+      std::string hint = "there are " + nameList(all);
+      const std::vector<std::string_view> names(all.begin(), all.end());
+      if (auto near = nearestName(name, names.data(), names.data() + names.size()); !near.empty())
         hint = "did you mean " + std::string(near) + "?";
       throw Failure(TSR_ENOTFOUND, "E_MAPPER_UNKNOWN", "there is no mapper '" + name + "': " + why, hint);
     }
@@ -95,3 +101,8 @@ std::unique_ptr<Mapper> makeMapper(const std::string &spec, Failure &failure) {
 }
 
 } // namespace tessera::mapping
+
+bool tessera::isBuiltinMapper(std::string_view name) {
+  return std::find(std::begin(mapping::kBuiltins), std::end(mapping::kBuiltins), name) !=
+         std::end(mapping::kBuiltins);
+}

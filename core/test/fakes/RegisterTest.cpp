@@ -203,7 +203,13 @@ INSTANTIATE_TEST_SUITE_P(
                 [](FakePlugin &p) { p.info().name = "No Name"; }},
         Refusal{"alias", TSR_EINVAL, "TSRP-304", "levelzero",
                 [](FakePlugin &p) { p.info().name = "level_zero"; }},
-        Refusal{"builtin", TSR_EINVAL, "TSRP-123", "cpu", [](FakePlugin &p) { p.info().name = "cpu"; }}),
+        Refusal{"builtin", TSR_EINVAL, "TSRP-123", "cpu", [](FakePlugin &p) { p.info().name = "cpu"; }},
+        Refusal{"mapper", TSR_EINVAL, "TSRP-123", "a mapper 'random' comes with Tessera",
+                [](FakePlugin &p) {
+                  static NiceMock<MockMapper> mapper;
+                  p.serve(mapper);
+                  p.info().name = "random";
+                }}),
     [](const auto &info) { return std::string(info.param.what); });
 
 TEST_F(Register, ANameIsTakenOnce) {
@@ -221,6 +227,46 @@ TEST_F(Register, AFailingQueryIsRefused) {
             TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("TSRP-304"));
   EXPECT_TRUE(lastErrorHas("status 10"));
+}
+
+TEST_F(Register, AnAnswerWithoutItsSizeIsRefused) {
+  static FakePlugin *answering;
+  answering = &plugin;
+  for (size_t bytes : {size_t(0), sizeof(tsr_plugin_info_t) - 8, sizeof(tsr_plugin_info_t) + 8}) {
+    static size_t claimed;
+    claimed = bytes;
+    EXPECT_EQ(tsrRegisterPlugin([](const tsr_host_info_t *, tsr_plugin_info_t *out) -> int32_t {
+                *out = answering->info();
+                out->struct_size = claimed;
+                return TSR_SUCCESS;
+              }),
+              TSR_EINVAL);
+    EXPECT_TRUE(lastErrorHas("TSRP-304"));
+    EXPECT_TRUE(lastErrorHas(("a size of " + std::to_string(bytes) + " bytes, expected").c_str()));
+  }
+}
+
+TEST_F(Register, AMapperIsListedWhenAnotherIsNotThere) {
+  NiceMock<MockMapper> mapper;
+  FakePlugin other("scout", mapper);
+  EXPECT_EQ(tsrSetMapper("elsewhere"), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("there are default, logging, random, replay, scout"));
+  EXPECT_EQ(tsrSetMapper("scuot"), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("did you mean scout?"));
+}
+
+TEST_F(Register, ABackendIsListedWhenAnotherIsNotThere) {
+  ASSERT_OK(plugin.add());
+  EXPECT_EQ(create("elsewhere"), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("available: cpu, fake"));
+  EXPECT_EQ(create("fkae"), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("did you mean fake?"));
+}
+
+TEST_F(Register, WhatATerminalObeysIsEscaped) {
+  EXPECT_EQ(create("\x1b[31mred\n"), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("backend '\\x1b[31mred"));
+  EXPECT_EQ(std::string(tsrLastError()).find('\x1b'), std::string::npos);
 }
 
 TEST_F(Register, DisabledOnesAreNotUsed) {

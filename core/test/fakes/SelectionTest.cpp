@@ -52,6 +52,48 @@ TEST(Selecting, EqualOnesGoByName) {
   EXPECT_EQ(best(), "a");
 }
 
+TEST(Selecting, AnEqualOfTheLibrarysOwnComesAfterIt) {
+  NiceMock<MockBackend> mock(std::vector<FakeDevice>(1), 100); // what cpu has
+  FakePlugin plugin("aardvark", mock);
+  setenv("TESSERA_BACKENDS_DISABLE", "ptx, rocm, levelzero", 1);
+  EXPECT_EQ(best(), "cpu");
+  unsetenv("TESSERA_BACKENDS_DISABLE");
+}
+
+TEST(Selecting, WhatIsRegisteredMeanwhileIsNotForgotten) {
+  NiceMock<MockBackend> a(std::vector<FakeDevice>(1), kSecond), b(std::vector<FakeDevice>(1), kFirst);
+  FakePlugin first("a", a), second("b");
+  second.serve(b);
+  // The backends are listed, and a is asked: now comes b.
+  EXPECT_CALL(a, probe)
+      .WillOnce([&](tsr_probe_t &out, std::string &) {
+        EXPECT_OK(second.add());
+        out.device_count = 1;
+        out.score = kSecond;
+        return TSR_SUCCESS;
+      })
+      .WillRepeatedly(testing::DoDefault());
+  EXPECT_EQ(best(), "a");
+  EXPECT_EQ(best(), "b");
+}
+
+TEST(Selecting, WhatCannotBeCreatedIsPassedOver) {
+  NiceMock<MockBackend> broken(std::vector<FakeDevice>(1), kFirst),
+      sound(std::vector<FakeDevice>(1), kSecond);
+  EXPECT_CALL(broken, create)
+      .WillOnce(Fail(TSR_EDEVICE, "the driver is gone"))
+      .WillOnce(Throw(std::runtime_error("the driver came back too late")))
+      .WillRepeatedly(testing::DoDefault());
+  FakePlugin first("broken", broken), second("sound", sound);
+  EXPECT_EQ(best(), "sound");
+  Selection selected;
+  std::string why;
+  EXPECT_EQ(selectBackend("broken", selected, why), TSR_EDEVICE);
+  EXPECT_THAT(why, HasSubstr("TSRP-307"));
+  EXPECT_THAT(why, HasSubstr("the driver came back too late"));
+  EXPECT_EQ(selectBackend("broken", selected, why), TSR_SUCCESS) << why;
+}
+
 TEST(Selecting, AScoreOfZeroIsForThoseWhoNameIt) {
   NiceMock<MockBackend> mock;
   FakePlugin plugin("modest", mock);

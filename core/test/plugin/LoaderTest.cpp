@@ -213,6 +213,48 @@ TEST_F(Plugins, AWantedKindIsAsked) {
   EXPECT_EQ(error.code, refusal::kKind);
 }
 
+TEST_F(Plugins, AFileNamedAsAnotherKindIsRefused) {
+  install("sound");
+  std::filesystem::rename(pathOf("sound"), pathOf("mapper-sound"));
+  Candidate c = survey("sound");
+  EXPECT_EQ(c.error.code, refusal::kKind);
+  EXPECT_EQ(c.error.text, "it is of kind backend, its file is named as a mapper is");
+  EXPECT_THAT(c.error.fix, HasSubstr("name it libtessera-sound.so"));
+  const auto house = directory / "libtessera-house.so"; // profiles, named as a backend
+  std::filesystem::copy_file(std::filesystem::path(TESSERA_BROKEN_PLUGINS) / "libtessera-numerics-house.so",
+                             house);
+  std::filesystem::permissions(house, std::filesystem::perms(0644));
+  EXPECT_EQ(load("house").code, refusal::kKind);
+}
+
+TEST_F(Plugins, ANameThatComesWithTesseraIsRefused) {
+  install("cpu");
+  bool isThere = false;
+  for (const Candidate &c : surveyPlugins(TSR_PLUGIN_BACKEND, /*probe=*/false))
+    if (c.path == pathOf("cpu")) {
+      isThere = true;
+      EXPECT_EQ(c.error.code, refusal::kNameTaken);
+      EXPECT_THAT(c.error.text, HasSubstr("'cpu'"));
+    }
+  EXPECT_TRUE(isThere);
+  // Nor does it hide what has the name.
+  size_t count = 0;
+  for (size_t i = 0; auto row = backendRow(i, count); ++i)
+    if (std::string_view(row->name) == "cpu") EXPECT_STREQ(row->reason, "");
+}
+
+TEST_F(Plugins, AnUnknownNameListsThoseInTheDirectories) {
+  install("sound");
+  install("newer"); // which cannot be used
+  Selection selected;
+  std::string why;
+  EXPECT_EQ(selectBackend("elsewhere", selected, why), TSR_ENOTFOUND);
+  EXPECT_THAT(why, testing::ContainsRegex("available: cpu, .*sound"));
+  EXPECT_THAT(why, testing::Not(HasSubstr("newer")));
+  EXPECT_EQ(selectBackend("suond", selected, why), TSR_ENOTFOUND);
+  EXPECT_THAT(why, HasSubstr("did you mean sound?"));
+}
+
 TEST_F(Plugins, WhatIsNotThereSaysWhereItWasLookedFor) {
   PluginError error = load("nowhere");
   EXPECT_EQ(error.code, refusal::kNotInstalled);
@@ -256,6 +298,7 @@ TEST(PluginErrors, RenderTheirParts) {
   PluginError e{refusal::kAbiNewer, "needs more", "upgrade"};
   EXPECT_EQ(e.render("/x/libtessera-a.so"), "TSRP-104 /x/libtessera-a.so: needs more / fix: upgrade");
   EXPECT_EQ(e.render(""), "TSRP-104: needs more / fix: upgrade");
+  EXPECT_EQ(e.render("/x/\x1b[31m\n\x7f"), "TSRP-104 /x/\\x1b[31m\\x0a\\x7f: needs more / fix: upgrade");
 }
 
 } // namespace

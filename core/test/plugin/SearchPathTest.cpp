@@ -60,6 +60,24 @@ TEST_F(Paths, RelativeEntriesAreRefused) {
   EXPECT_EQ(path.refused[0].second.code, refusal::kPathNotAbsolute);
 }
 
+TEST_F(Paths, ADirectoryIsLookedThroughOnce) {
+  const std::string plain = directory.string();
+  fs::create_directory_symlink(directory, root / "link");
+  setenv("TESSERA_PLUGIN_PATH",
+         (plain + ":" + plain + "/:" + (root / "link").string() + ":" + plain +
+          "/../plugins:/no/such:/no//such/:x:x:" + searchPath().own)
+             .c_str(),
+         1);
+  SearchPath path = searchPath();
+  EXPECT_EQ(path.directories, (std::vector<std::string>{plain, "/no/such", path.own}));
+  EXPECT_EQ(path.refused.size(), 1u);
+  install("sound");
+  size_t rows = 0;
+  for (const Candidate &c : surveyPlugins(TSR_PLUGIN_BACKEND, /*probe=*/false))
+    rows += c.name == "sound";
+  EXPECT_EQ(rows, 1u);
+}
+
 TEST_F(Paths, WhatIsNoDirectoryCannotBeRead) {
   std::vector<std::string> files;
   EXPECT_EQ(listPlugins(install("sound").string(), files).code, refusal::kDirectoryUnreadable);
@@ -78,8 +96,10 @@ TEST_F(Paths, AnAbsentDirectoryIsEmpty) {
 TEST_F(Paths, FileNames) {
   EXPECT_EQ(fileNameOf(TSR_PLUGIN_BACKEND, "rocm"), "libtessera-rocm.so");
   EXPECT_EQ(fileNameOf(TSR_PLUGIN_COLLECTIVE, "mpich"), "libtessera-collective-mpich.so");
-  EXPECT_EQ(nameOfFile("/a/libtessera-mapper-mine.so"), "mine");
-  EXPECT_EQ(nameOfFile("/a/libfoo.so"), "");
+  EXPECT_EQ(nameOfFile("/a/libtessera-mapper-mine.so").name, "mine");
+  EXPECT_EQ(nameOfFile("/a/libtessera-mapper-mine.so").kind, uint32_t(TSR_PLUGIN_MAPPER));
+  EXPECT_EQ(nameOfFile("/a/libtessera-mine.so").kind, uint32_t(TSR_PLUGIN_BACKEND));
+  EXPECT_EQ(nameOfFile("/a/libfoo.so").name, "");
 }
 
 } // namespace

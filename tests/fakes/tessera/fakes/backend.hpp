@@ -35,6 +35,9 @@ public:
           return make(made->context, devices.at(static_cast<size_t>(device)).info, allocator, made);
         });
   }
+  /// Called when the runtime creates the backend, after a probe that went well and once until the plugin
+  /// goes. A status or what it throws refuses that.
+  MOCK_METHOD(tsr_status_t, create, (std::string & why));
   MOCK_METHOD(int, deviceCount, (), (const, override));
   MOCK_METHOD(tsr_status_t, probe, (tsr_probe_t &, std::string &), (override));
   MOCK_METHOD(const DeviceInfo *, deviceInfo, (int, std::string &), (override));

@@ -3,4 +3,5 @@
 #include <tessera/fakes/backend.hpp>
 #include <tessera/fakes/collective.hpp>
 #include <tessera/fakes/mapper.hpp>
+#include <tessera/fakes/numerics.hpp>
 #include <tessera/fakes/plugin.hpp>

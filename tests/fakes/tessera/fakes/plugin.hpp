@@ -15,11 +15,14 @@
 #include <mutex>
 #include <stdexcept>
 #include <tessera/collective.hpp>
+#include <tessera/fakes/backend.hpp>
 #include <tessera/fakes/mapper.hpp>
+#include <tessera/fakes/numerics.hpp>
 #include <tessera/plugin.hpp>
 #include <tessera/tessera.hpp>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace tessera::fakes {
 
@@ -34,11 +37,13 @@ struct Plugin {
   Backend *backend = nullptr;
   MockMapper *mapper = nullptr;
   Collective *collective = nullptr;
+  std::vector<NumericsProfile *> profiles;
   std::function<void()> onShutdown;
   tsr_plugin_info_t info{};
   tsr_backend_api_t backendTable{};
   tsr_mapper_api_t mapperTable{};
   tsr_collective_api_t collectiveTable{};
+  tsr_numerics_api_t numericsTable{};
 };
 
 /// A table's functions know their plugin by number: a query has no argument of the user's.
@@ -88,6 +93,31 @@ template <size_t N> struct ForwardedCollective final : Collective {
   const char *topology() const override { return ""; } // the table has the mock's
 };
 
+/// tsr_backend_api_t::create, of a mock that may refuse.
+template <size_t N>
+int32_t createBackend(const tsr_host_info_t *host, tsr_be_backend_t **out, tsr_text_t *why) {
+  const int32_t status = thunk::guard(why, [&](std::string &text) -> int32_t {
+    auto *mock = dynamic_cast<MockBackend *>(&of<N>(&Plugin::backend));
+    return mock ? mock->create(text) : TSR_SUCCESS;
+  });
+  return status == TSR_SUCCESS ? thunk::backendApi<ForwardedBackend<N>>()->create(host, out, why) : status;
+}
+
+/// tsr_numerics_api_t::profile.
+template <size_t N> int32_t profile(uint32_t index, tsr_numerics_profile_t *out) {
+  return thunk::guard(nullptr, [&](std::string &) -> int32_t {
+    const NumericsProfile *row = nullptr;
+    {
+      std::lock_guard lock(pluginsMutex());
+      if (Plugin *plugin = plugins()[N]; plugin && index < plugin->profiles.size())
+        row = plugin->profiles[index];
+    }
+    if (!row) return TSR_ENOTFOUND;
+    thunk::copyOut(out, thunk::numericsRow(*row));
+    return TSR_SUCCESS;
+  });
+}
+
 template <size_t N> int32_t query(const tsr_host_info_t *, tsr_plugin_info_t *info) {
   thunk::copyOut(info, plugins()[N]->info);
   return TSR_SUCCESS;
@@ -104,11 +134,14 @@ struct Functions {
   const tsr_backend_api_t *(*backend)();
   const tsr_mapper_api_t *(*mapper)();
   const tsr_collective_api_t *(*collective)();
+  int32_t (*create)(const tsr_host_info_t *, tsr_be_backend_t **, tsr_text_t *);
+  int32_t (*profile)(uint32_t, tsr_numerics_profile_t *);
 };
 template <size_t... N> constexpr std::array<Functions, kFakePlugins> functions(std::index_sequence<N...>) {
   return {Functions{query<N>, shutdown<N>, thunk::probeOf<ForwardedBackend<N>>,
                     thunk::backendApi<ForwardedBackend<N>>, mapperTable<ForwardedMapper<N>>,
-                    thunk::collectiveTable<thunk::onlyOne<ForwardedCollective<N>>>}...};
+                    thunk::collectiveTable<thunk::onlyOne<ForwardedCollective<N>>>, createBackend<N>,
+                    profile<N>}...};
 }
 inline constexpr auto kFunctions = functions(std::make_index_sequence<kFakePlugins>());
 
@@ -156,6 +189,7 @@ public:
   void serve(Backend &backend) {
     plugin_->backend = &backend;
     plugin_->backendTable = *own().backend();
+    plugin_->backendTable.create = own().create;
     plugin_->info.backend = &plugin_->backendTable;
     plugin_->info.probe = own().probe;
     plugin_->info.kinds |= TSR_PLUGIN_BACKEND;
@@ -173,6 +207,14 @@ public:
     plugin_->info.collective = &plugin_->collectiveTable;
     plugin_->info.kinds |= TSR_PLUGIN_COLLECTIVE;
   }
+  /// Each call adds a profile.
+  void serve(NumericsProfile &profile) {
+    plugin_->profiles.push_back(&profile);
+    plugin_->numericsTable = {sizeof(tsr_numerics_api_t), TSR_NUMERICS_API_MAJOR, TSR_NUMERICS_API_MINOR,
+                              own().profile};
+    plugin_->info.numerics = &plugin_->numericsTable;
+    plugin_->info.kinds |= TSR_PLUGIN_NUMERICS;
+  }
   /// Called when the plugin is unregistered, or the process ends.
   void onShutdown(std::function<void()> call) { plugin_->onShutdown = std::move(call); }
 
@@ -181,6 +223,7 @@ public:
   tsr_backend_api_t &backendTable() { return plugin_->backendTable; }
   tsr_mapper_api_t &mapperTable() { return plugin_->mapperTable; }
   tsr_collective_api_t &collectiveTable() { return plugin_->collectiveTable; }
+  tsr_numerics_api_t &numericsTable() { return plugin_->numericsTable; }
 
   /// tsrRegisterPlugin; a refusal is in tsrLastError().
   tsr_status_t add() {
