@@ -99,6 +99,53 @@ class Terminal(Backends):
         self.assertNotIn("\033", self.call("backends").output)
 
 
+class Names(Backends):
+    def test_control_characters_of_files_are_escaped(self):
+        (self.directory / "libtessera-a\x1b[31m\n.so").write_bytes(b"x")
+        log = self.folder / "log"
+        self.environment["TESSERA_PLUGIN_LOG"] = str(log)
+        for words in (["backends"], ["backends", "--why", "a\x1b[31m\n"]):
+            output = self.call(*words).output
+            self.assertNotIn("\x1b", output)
+            self.assertIn(r"a\x1b[31m\x0a", output)
+        self.assertNotIn("\x1b", log.read_text())
+        self.assertIn(r"libtessera-a\x1b[31m\x0a.so: TSRP-020", log.read_text())
+        self.assertIn("a\x1b[31m\n", [row["name"] for row in json.loads(self.call("backends", "--json").output)["plugins"]])
+
+    def test_a_file_named_as_another_kind_is_refused(self):
+        self.install("sound")
+        (self.directory / "libtessera-sound.so").rename(self.directory / "libtessera-mapper-sound.so")
+        row = self.row("sound")
+        self.assertEqual((row["code"], row["state"]), ("TSRP-117", "refused"))
+        self.assertIn("libtessera-sound.so", row["fix"])
+
+    def test_a_directory_named_often_is_listed_once(self):
+        self.install("sound")
+        self.environment["TESSERA_PLUGIN_PATH"] = ":".join([str(self.directory), f"{self.directory}/"] * 500)
+        report = json.loads(self.call("backends", "--json").output)
+        self.assertEqual([row["name"] for row in report["plugins"]].count("sound"), 1)
+        self.assertEqual(report["directories"].count(str(self.directory)), 1)
+
+
+class NoCompiler(Backends):
+    def test_one_error_and_no_crash_pack(self):
+        compiler = self.lib.parent / "libtessera-compiler.so"
+        hidden = ["unshare", "-m", "sh", "-c", 'mount --bind /dev/null "$0" && exec "$@"', str(compiler.resolve())]
+        if subprocess.run([*hidden, "true"], capture_output=True).returncode:
+            self.skipTest("this user may not mount something over the compiler")
+        self.environment["TESSERA_CACHE_DIR"] = "off"
+        for words in (["run", self.file, "--in", f"x={self.x}", f"y={self.y}", "--scalar", "alpha=2"], ["kernels", self.file],
+                      ["compile", self.file, "--emit", "tile"], ["compile", self.file, "--emit", "bundle"]):
+            with self.subTest(words[0]):
+                done = subprocess.run([*hidden, self.tsr.program, *map(str, words)], env=self.environment, capture_output=True,
+                                      text=True, check=False)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertEqual(done.stderr.count("E_NO_COMPILER"), 1, done.stderr)
+                self.assertEqual(done.stderr.count("error:"), 1, done.stderr)
+                self.assertNotIn("crash pack", done.stderr)
+                self.no_leftovers()
+
+
 class NotInstalled(Backends):
     def test_the_error_names_the_package(self):
         self.without_packages()

@@ -245,7 +245,10 @@ class NewPlugin(Cli):
             self.assertEqual(result.status, 0, result.errors)
             self.assertIn(f"cmake -S {name} -B {name}/build", result.output)
             files = {path.name: path.read_text() for path in (self.folder / name).iterdir()}
-            self.assertEqual(set(files), {"CMakeLists.txt", "plugin.json", "README.md", "test.cpp", f"{name}.cpp"})
+            gaps = {"conformance.yaml"} if kind == "backend" else set()
+            self.assertEqual(set(files), {"CMakeLists.txt", "plugin.json", "README.md", "test.cpp", f"{name}.cpp"} | gaps)
+            self.assertIn("tsr-conformance", files["CMakeLists.txt"])
+            self.assertEqual("--expect" in files["CMakeLists.txt"], bool(gaps))
             self.assertEqual(json.loads(files["plugin.json"])["kinds"], [kind])
             for text in files.values():
                 self.assertNotRegex(text, r"@[A-Z]+@|\bnull device\b|NullBackend")
@@ -264,6 +267,12 @@ class NewPlugin(Cli):
                 (["mapper", "../x"], "E_OPTION_VALUE", "cannot be the name"),
                 (["mapper", "random"], "E_OPTION_VALUE", "comes with Tessera"),
                 (["backend", "cpu"], "E_OPTION_VALUE", "comes with Tessera"),
+                (["backend", "default"], "E_OPTION_VALUE", "comes with Tessera"),
+                (["mapper", "profiles"], "E_OPTION_VALUE", "comes with Tessera"),
+                (["mapper", "choice"], "E_OPTION_VALUE", "tessera/mapper.hpp names one of its own"),
+                (["mapper", "variant_call"], "E_OPTION_VALUE", "tessera/mapper.hpp names one of its own"),
+                *((["backend", name], "E_OPTION_VALUE", "a target that CMake makes itself")
+                  for name in ("test", "all", "install", "help", "clean", "package")),
                 (["mapper", "there"], "E_OUTPUT_WRITE", "there exists already"),
                 (["mapper", "dangling"], "E_OUTPUT_WRITE", "dangling exists already"),
                 (["mapper", "mine", "--dir", "no/such/folder"], "E_OUTPUT_WRITE", "No such file or directory")]:

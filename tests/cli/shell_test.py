@@ -18,6 +18,61 @@ from cli_test import ROOT, SUM, Cli, Tsr
 COMPLETION = ROOT / "tools" / "tsr" / "completions" / "tsr.bash"
 
 
+class Output(Cli):
+    """What cannot be printed is no success."""
+
+    def to(self, where, *words):
+        with open(where, "wb") as out:
+            done = subprocess.run([self.tsr.program, *map(str, words)], stdout=out, stderr=subprocess.PIPE, text=True,
+                                  env=self.environment, check=False)
+        return done.returncode, done.stderr
+
+    WORDS = (["version"], ["help"], ["help", "--man"], ["run", "--help"], ["explain", "--list"], ["explain", "E_INTERNAL"],
+             ["backends"], ["backends", "--json"], ["backends", "--why", "cpu"], ["cache", "path"])
+
+    def test_a_full_device(self):
+        for words in (*self.WORDS, ["kernels", self.file], ["compile", self.file, "--emit", "tile"],
+                      ["run", self.file, "--in", f"x={self.x}", f"y={self.y}", "--scalar", "alpha=2", "--time", "1"]):
+            with self.subTest(words):
+                status, errors = self.to("/dev/full", *words)
+                self.assertEqual(status, 1, errors)
+                self.assertRegex(errors, r"^tsr: error: \[E_OUTPUT_WRITE\] standard output[^\n]*\n$")
+        self.no_leftovers()
+
+    def test_a_closed_one(self):
+        for words in (["version"], ["backends"], ["compile", self.file, "--emit", "tile"]):
+            with self.subTest(words):
+                done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", self.tsr.program, *map(str, words)], env=self.environment,
+                                      stderr=subprocess.PIPE, text=True, check=False)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("[E_OUTPUT_WRITE] standard output", done.stderr)
+
+    def test_nothing_to_print_needs_none(self):
+        out = self.folder / "out.npy"
+        done = subprocess.run(["sh", "-c", 'exec "$@" >&- 2>&- <&-', "sh", self.tsr.program, "run", self.file, "--in", f"x={self.x}",
+                               f"y={self.y}", "--scalar", "alpha=2", "--out", f"y={out}"], env=self.environment, check=False)
+        self.assertEqual(done.returncode, 0)
+        self.assertTrue(out.read_bytes().startswith(b"\x93NUMPY"))
+
+    def test_errors_that_nobody_can_read_end_it_all_the_same(self):
+        with open("/dev/full", "wb") as full:
+            for words in ([], ["nothing"], ["run", "/no/such.py"]):
+                self.assertEqual(subprocess.run([self.tsr.program, *words], stderr=full, check=False).returncode, 1)
+
+    def test_control_characters_are_escaped(self):
+        name = "a\x1b[31m\x07b"
+        for words in ([name], ["run", name + ".py"], ["kernels", name + ".py"], ["compile", self.file, "--emit", name],
+                      ["run", self.file, "--backend", name], ["run", self.file, "--numerics", name],
+                      ["backends", "--why", name]):
+            with self.subTest(words):
+                result = self.call(*words)
+                self.assertEqual(result.status, 1)
+                self.assertNotRegex(result.errors + result.output, "[\x1b\x07]")
+                self.assertIn(r"a\x1b[31m\x07b", result.errors)
+        for words in (["explain", name], ["run", self.file, "--mapper", name]):
+            self.assertNotRegex(self.call(*words).errors, "[\x1b\x07]")
+
+
 class Terminal(Cli):
     def on_terminal(self, *words, until=None, **environment):
         """Runs tsr with a terminal of its own; presses Ctrl-C once `until` has been seen. Returns status and text."""

@@ -225,6 +225,9 @@ class Kit(unittest.TestCase):
                 ("unsupported:\n  - {checks: nothing.*, reason: x}\n", "'nothing.*' is the id of no check"),
                 ("unsupported:\n  - {checks: fill.*, reason: x, until: y}\n", "'until' is no key"),
                 ("unsuported: []\n", "'unsuported' is no key"),
+                ("unsupported:\n  - {checks: '*', reason: x}\n", "expect.yaml:2: '*' is every check"),
+                ("unsupported: []\nexpected_failure: []\nunsupported: []\n", "expect.yaml:3: the key unsupported is there twice"),
+                ("unsupported:\n  - {checks: fill.*, reason: x, checks: abi.*}\n", "the key checks is there twice"),
                 ("unsupported: 3\n", "expected a list"),
                 ("unsupported: [3]\n", "expected {checks"),
                 ("[]\n", "expected the keys"),
@@ -238,6 +241,10 @@ class Kit(unittest.TestCase):
         for words, what in [
             ((), "no plugin is named"),
             (("--plugin",), "--plugin needs a value"),
+            (("--plugin", plugin, "--expect", ""), "--expect is empty"),
+            (("--plugin", plugin, "--json="), "--json is empty"),
+            (("--plugin", ""), "--plugin is empty"),
+            (("--plugin", "/no/\x1b[31m.so"), r"/no/\x1b[31m.so cannot be read"),
             (("--plugin", "/no/such.so"), "/no/such.so cannot be read"),
             (("--plugin", plugin, "--onyl", "x"), "unknown option --onyl"),
             (("--plugin", plugin, "--only", "nothing"), "there is no such check"),
@@ -250,6 +257,24 @@ class Kit(unittest.TestCase):
             self.assertIn(what, self.run_kit(*words, status=2).stderr)
         self.assertIn("usage: tsr-conformance", self.run_kit("--help", status=0).stdout)
         self.assertIn("plugin ABI 1.", self.run_kit("--version", status=0).stdout)
+
+    def test_pipes_are_not_waited_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = pathlib.Path(folder) / "pipe"
+            os.mkfifo(pipe)
+            for words in (("--plugin", pipe), ("--plugin", self.plugin("broken"), "--expect", pipe),
+                          ("--plugin", self.plugin("broken"), "--image", pipe, "--metadata", pipe)):
+                self.assertIn("pipe cannot be read: it is no regular file", self.run_kit(*words, status=2).stderr)
+
+    def test_what_cannot_be_printed_is_no_success(self):
+        plugin = self.plugin("broken")
+        for words in (["--help"], ["--list"], ["--version"], ["--plugin", plugin, "--only", "abi.*"],
+                      ["--plugin", plugin, "--only", "abi.*", "--json", "-"], ["--plugin", plugin, "--only", "abi.*", "--json", "/dev/full"]):
+            for redirection in (">/dev/full", ">&-") if "/dev/full" not in words else ("",):
+                done = subprocess.run(["sh", "-c", f'exec "$@" {redirection}', "sh", ARGS.kit, *map(str, words)],
+                                      stderr=subprocess.PIPE, text=True, check=False)
+                self.assertEqual(done.returncode, 2, (words, done.stderr))
+                self.assertRegex(done.stderr, "standard output: |cannot be written")
 
     def test_the_man_page_has_every_option(self):
         page = (HERE.parents[1] / "tools/tsr-conformance/tsr-conformance.1").read_text(encoding="utf-8")
@@ -273,13 +298,19 @@ class Kit(unittest.TestCase):
             self.assertEqual(report["counts"]["passed"], len(report["checks"]))
             os.chmod(folder, 0o755)
             os.chmod(plugin, 0o644)
-            self.assertRegex(self.tell(folder), rf"conformance +passed: {len(report['checks'])} passed, 0 failed, 20..-..-..T\S+Z\n")
+            self.assertGreater(report["total"], len(report["checks"]))
+            part = rf"{len(report['checks'])} of {report['total']} checks"
+            self.assertRegex(self.tell(folder),
+                             rf"conformance +partial \({part}\): {len(report['checks'])} passed, 0 failed, 20..-..-..T\S+Z\n")
             self.assertNotIn("stale", self.tell(folder))
             with open(plugin, "ab") as file:
                 file.write(b"\0")
             self.assertIn("; stale: the file has changed since", self.tell(folder))
             row = json.loads(self.tell(folder, "--json"))[0]["conformance"]
-            self.assertEqual((row["result"], row["failed"], row["stale"]), ("passed", 0, True))
+            self.assertEqual((row["result"], row["failed"], row["stale"]), ("partial", 0, True))
+            self.run_kit("--plugin", self.plugin("broken"), "--json", pathlib.Path(folder) / "libtessera-broken.conformance.json", status=0)
+            row = json.loads(self.tell(folder, "--json"))[0]["conformance"]
+            self.assertEqual((row["result"], row["run"]), ("passed", row["total"]))
             (pathlib.Path(folder) / "libtessera-broken.conformance.json").write_text("[1, 2", encoding="utf-8")
             self.assertNotIn("conformance", self.tell(folder))
 

@@ -1,7 +1,9 @@
 #include "tools/tsr-conformance/Expectations.h"
+#include <algorithm>
 #include <filesystem>
 #include <fnmatch.h>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <yaml-cpp/yaml.h>
 
@@ -24,20 +26,34 @@ struct Wrong {
   std::string what;
 };
 
-bool meetsAny(const std::string &pattern) {
+/// How many checks meet the pattern, and whether others do not.
+std::pair<size_t, bool> meets(const std::string &pattern) {
+  size_t met = 0;
+  bool others = false;
   for (const Group *group : allGroups())
     for (const Check &check : group->checks)
-      if (matches(pattern, check.id)) return true;
-  return false;
+      matches(pattern, check.id) ? void(++met) : void(others = true);
+  return {met, others};
+}
+
+/// YAML takes the first of two and drops the other.
+void readKey(const YAML::Node &key, std::set<std::string> &seen, std::initializer_list<const char *> known) {
+  const auto text = key.as<std::string>("");
+  std::string list;
+  for (const char *name : known)
+    list += (list.empty() ? "" : " and ") + std::string(name);
+  if (std::find(known.begin(), known.end(), text) == known.end())
+    throw Wrong{key.Mark(), "'" + text + "' is no key; expected " + list};
+  if (!seen.insert(text).second) throw Wrong{key.Mark(), "the key " + text + " is there twice"};
 }
 
 void readList(const YAML::Node &list, bool isFailure, std::vector<Expectations::Entry> &out) {
   if (!list.IsSequence()) throw Wrong{list.Mark(), "expected a list of {checks: PATTERN, reason: TEXT}"};
   for (const YAML::Node &row : list) {
     if (!row.IsMap()) throw Wrong{row.Mark(), "expected {checks: PATTERN, reason: TEXT}"};
+    std::set<std::string> keys;
     for (const auto &pair : row)
-      if (const auto key = pair.first.as<std::string>(""); key != "checks" && key != "reason")
-        throw Wrong{pair.first.Mark(), "'" + key + "' is no key; expected checks and reason"};
+      readKey(pair.first, keys, {"checks", "reason"});
     const YAML::Node checks = row["checks"], reason = row["reason"];
     if (!checks) throw Wrong{row.Mark(), "checks is missing: a pattern over ids, or a list of them"};
     if (!reason || !reason.IsScalar() || reason.Scalar().find_first_not_of(" \t\n") == std::string::npos)
@@ -50,8 +66,11 @@ void readList(const YAML::Node &list, bool isFailure, std::vector<Expectations::
       patterns.push_back(checks);
     for (const YAML::Node &pattern : patterns) {
       const auto text = pattern.as<std::string>("");
-      if (!meetsAny(text))
-        throw Wrong{pattern.Mark(), "'" + text + "' is the id of no check; --list shows them"};
+      const auto [met, others] = meets(text);
+      if (!met) throw Wrong{pattern.Mark(), "'" + text + "' is the id of no check; --list shows them"};
+      if (!others)
+        throw Wrong{pattern.Mark(),
+                    "'" + text + "' is every check, and nothing would be judged; name those that are meant"};
       out.push_back({text, reason.Scalar(), isFailure});
     }
   }
@@ -72,11 +91,10 @@ bool Expectations::read(const std::string &path, Expectations &out, std::string 
   try {
     const YAML::Node root = YAML::Load(text.str());
     if (!root.IsMap()) throw Wrong{root.Mark(), "expected the keys unsupported and expected_failure"};
+    std::set<std::string> keys;
     for (const auto &pair : root) {
-      const auto key = pair.first.as<std::string>("");
-      if (key != "unsupported" && key != "expected_failure")
-        throw Wrong{pair.first.Mark(), "'" + key + "' is no key; expected unsupported and expected_failure"};
-      readList(pair.second, key == "expected_failure", out.entries_);
+      readKey(pair.first, keys, {"unsupported", "expected_failure"});
+      readList(pair.second, pair.first.Scalar() == "expected_failure", out.entries_);
     }
     return true;
   } catch (const Wrong &w) {

@@ -1,4 +1,5 @@
 #include "tools/tsr-conformance/Report.h"
+#include "core/Escaped.h"
 #include "core/bundle/Hash.h"
 #include "core/plugin/Manifest.h"
 #include <cstdio>
@@ -61,11 +62,11 @@ void Table::print(const Outcome &o, const std::string &id) {
   fmt::print("{}  {:<28}", fmt::styled(fmt::format("{:<16}", nameOf(o.state)), styleOf(o.state, isColoured_)),
              id);
   if (o.state != State::Passed || isVerbose_)
-    fmt::print("  {}", o.reason.empty() ? std::string(o.check->demand) : o.reason);
+    fmt::print("  {}", o.reason.empty() ? std::string(o.check->demand) : escaped(o.reason));
   fmt::print("\n");
   if (!o.expected.empty()) {
-    fmt::print("    expected: {}\n    found:    {}\n", o.expected, o.found);
-    if (!o.fix.empty()) fmt::print("    fix:      {}\n", o.fix);
+    fmt::print("    expected: {}\n    found:    {}\n", escaped(o.expected), escaped(o.found));
+    if (!o.fix.empty()) fmt::print("    fix:      {}\n", escaped(o.fix));
   }
   std::fflush(stdout);
 }
@@ -75,7 +76,9 @@ void printSummary(const Run &run, bool isColoured) {
   for (State state : kStates)
     if (const size_t n = count(run, state))
       line += fmt::format("{}{} {}", line.empty() ? "" : ", ", n, nameOf(state));
-  fmt::print("{} {}: {}\n", fact(run, "name"), fact(run, "version"),
+  if (run.outcomes.size() < run.total)
+    line += fmt::format(" ({} of {} checks)", run.outcomes.size(), run.total);
+  fmt::print("{} {}: {}\n", escaped(fact(run, "name")), escaped(fact(run, "version")),
              fmt::styled(line, styleOf(run.isGood() ? State::Passed : State::Failed, isColoured)));
 }
 
@@ -100,6 +103,7 @@ nlohmann::ordered_json reportOf(const Run &run, const std::string &plugin) {
     out["devices"] = {
         {"count", std::stoi(devices)}, {"driver", fact(run, "driver")}, {"why_none", fact(run, "no_device")}};
   out["result"] = run.isGood() ? "passed" : "failed";
+  out["total"] = run.total;
   for (State state : kStates)
     out["counts"][std::string(nameOf(state))] = count(run, state);
   out["checks"] = Json::array();

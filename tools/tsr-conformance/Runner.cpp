@@ -141,7 +141,9 @@ Run runAll(const ChildOptions &options, const Expectations &expectations,
     const uint32_t has = kinds == runner.facts_.end()
                              ? 0
                              : static_cast<uint32_t>(std::strtoul(kinds->second.c_str(), nullptr, 10));
-    if (group->kinds == ~0u || group->kinds & has) runner.group(*group, isWanted);
+    if (group->kinds != ~0u && !(group->kinds & has)) continue;
+    out.total += group->checks.size();
+    runner.group(*group, isWanted);
   }
   out.facts = std::move(runner.facts_);
   return out;

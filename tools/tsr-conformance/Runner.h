@@ -8,6 +8,7 @@ namespace tessera::kit {
 
 struct Run {
   std::vector<Outcome> outcomes;            // of the checks asked for, in their order
+  size_t total = 0;                         // checks that concern the plugin's kinds, asked for or not
   std::map<std::string, std::string> facts; // name, version, kinds, devices, no_device, driver ...
   bool isGood() const;
 };

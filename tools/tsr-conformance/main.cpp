@@ -1,4 +1,6 @@
 // tsr-conformance: holds a plugin against the contract of plugin.h. docs/extending/conformance.md.
+#include "core/Escaped.h"
+#include "tools/StandardStreams.h"
 #include "tools/tsr-conformance/Report.h"
 #include <cstdlib>
 #include <filesystem>
@@ -33,7 +35,8 @@ options:
   --list               print every check and what it demands
   --help, --version    print this text, or the version
 
-exit status: 0 passed, 1 a check failed or an expected failure is stale, 2 the arguments are wrong
+exit status: 0 passed, 1 a check failed or an expected failure is stale, 2 the arguments are wrong or the report
+             cannot be written
 
 examples:
   tsr-conformance --plugin build/libtessera-blue.so
@@ -42,7 +45,8 @@ examples:
 )";
 
 int usage(const std::string &what, const std::string &fix = "tsr-conformance --help lists the options") {
-  fmt::print(stderr, "tsr-conformance: {}\n  {}\n", what, fix);
+  const std::string text = fmt::format("tsr-conformance: {}\n  {}\n", what, fix);
+  std::fputs(escaped(text, Lines::Keep).c_str(), stderr); // where that fails nobody is left to be told
   return kUsage;
 }
 
@@ -93,8 +97,10 @@ int parse(int argc, char **argv, Options &o) {
   opterr = 0;
   SubjectOptions &s = o.child.subject;
   std::string launcher;
-  for (int c; (c = getopt_long(argc, argv, "+:", table, nullptr)) != -1;) {
+  int index = 0;
+  for (int c; (c = getopt_long(argc, argv, "+:", table, &index)) != -1;) {
     char *end = nullptr;
+    if (optarg && !*optarg && c >= Plugin) return usage(fmt::format("--{} is empty", table[index].name));
     switch (c) {
     case Plugin:
       s.plugin = optarg;
@@ -161,9 +167,15 @@ int parse(int argc, char **argv, Options &o) {
   if (!o.ids.empty() && o.childFolder.empty()) return usage(fmt::format("'{}' is no option", o.ids[0]));
   if (s.plugin.empty()) return usage("no plugin is named", "tsr-conformance --plugin libtessera-NAME.so");
   if (s.image.empty() != s.metadata.empty()) return usage("--image and --metadata go together");
-  for (const std::string &file : {s.plugin, s.image, s.metadata, o.expect})
-    if (!file.empty() && access(file.c_str(), R_OK) != 0)
+  for (const std::string &file : {s.plugin, s.image, s.metadata, o.expect}) {
+    if (file.empty()) continue;
+    if (access(file.c_str(), R_OK) != 0)
       return usage(fmt::format("{} cannot be read", file), "name a file that is there");
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file,
+                                          error)) // it is read more than once; a pipe would be waited for
+      return usage(fmt::format("{} cannot be read: it is no regular file", file), "name a file that is one");
+  }
   s.plugin = std::filesystem::absolute(s.plugin); // dlopen searches for bare names
   std::istringstream words(launcher);
   for (std::string word; words >> word;)
@@ -222,4 +234,10 @@ int run(int argc, char **argv) {
 } // namespace
 } // namespace tessera::kit
 
-int main(int argc, char **argv) { return tessera::kit::run(argc, argv); }
+int main(int argc, char **argv) {
+  using namespace tessera;
+  takeStandardStreams();
+  const int status = withStandardOutput([&] { return kit::run(argc, argv); }, kit::kUsage);
+  const std::string why = standardOutputError();
+  return why.empty() ? status : kit::usage("standard output: " + why, "the report is not complete");
+}

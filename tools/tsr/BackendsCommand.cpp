@@ -1,4 +1,5 @@
 // `tsr backends`: every plugin there is, what it drives, and why one is not used.
+#include "core/Escaped.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Conformance.h"
 #include "tools/tsr/Json.h"
@@ -14,7 +15,7 @@ namespace {
 
 std::string text(const Json &row, const char *key) {
   auto it = row.find(key);
-  return it != row.end() && it->is_string() ? it->get<std::string>() : "";
+  return it != row.end() && it->is_string() ? escaped(it->get<std::string>()) : "";
 }
 
 std::string devices(const Json &row) {
@@ -66,23 +67,23 @@ void printTable(const Json &report) {
     if (row.contains("probe")) fmt::print("    probe: {}\n", probed(row["probe"]));
   }
   for (const Json &hint : report["hints"])
-    fmt::print("hint: {}\n", hint.get<std::string>());
+    fmt::print("hint: {}\n", escaped(hint.get<std::string>()));
   for (const Json &directory : report["directories"])
-    fmt::print("plugins are looked for in {}\n", directory.get<std::string>());
+    fmt::print("plugins are looked for in {}\n", escaped(directory.get<std::string>()));
 }
 
 /// All there is to say about one plugin; false: there is none of that name.
 bool printWhy(const Json &report, const std::string &name) {
   bool any = false;
   for (const Json &row : report["plugins"]) {
-    if (text(row, "name") != name) continue;
+    if (row["name"] != name) continue;
     any = true;
-    fmt::print("{}\n", name);
+    fmt::print("{}\n", escaped(name));
     for (auto &[key, value] : row.items())
       if (key != "name")
         fmt::print("  {:<12} {}\n", key,
                    key == "conformance" ? conformanceText(value)
-                   : value.is_string()  ? value.get<std::string>()
+                   : value.is_string()  ? escaped(value.get<std::string>())
                                         : value.dump());
   }
   return any;
@@ -109,7 +110,7 @@ int backends(const Arguments &args, const std::string &) {
     if (args.has("json")) {
       Json rows = Json::array();
       for (const Json &row : report["plugins"])
-        if (text(row, "name") == name) rows.push_back(row);
+        if (row["name"] == name) rows.push_back(row);
       printJson(rows);
       isKnown = !rows.empty();
     } else {

@@ -33,7 +33,7 @@ MaybeError readValues(const Arguments &args, const std::vector<Signature> &signa
 
 int compile(const Job &job, const Arguments &args) {
   CompilerService *compiler = needCompiler();
-  if (!compiler) return exitFailed;
+  if (!compiler) return exitUser; // it is not installed
   CompileOptions options = job.options;
   std::vector<Signature> signatures;
   std::vector<Diagnostic> diags;

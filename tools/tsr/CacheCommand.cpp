@@ -1,4 +1,5 @@
 // `tsr cache`: what the compile cache holds, where it is, and emptying it.
+#include "core/Escaped.h"
 #include "core/cache/Store.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Json.h"
@@ -28,11 +29,11 @@ int cacheMain(const Arguments &args, const std::string &) {
                    {"bytes", what == "clear" ? 0 : held.bytes},
                    {"limit", store.limit()}});
   else if (what == "path")
-    fmt::print("{}\n", store ? store.directory() : "off");
+    fmt::print("{}\n", store ? escaped(store.directory()) : "off");
   else if (what == "stat" && !store)
     fmt::print("off\n");
   else if (what == "stat")
-    fmt::print("{}: {} entries, {} of {} bytes\n", store.directory(), held.entries, held.bytes,
+    fmt::print("{}: {} entries, {} of {} bytes\n", escaped(store.directory()), held.entries, held.bytes,
                store.limit());
   return exitOk;
 }

@@ -1,4 +1,5 @@
 // `tsr compile`: stops at one stage and writes it.
+#include "core/Escaped.h"
 #include "tools/tsr/BundleCommand.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Console.h"
@@ -112,7 +113,7 @@ constexpr Stage stages[] = {{"graph", Emit::Graph},      {"schedule", Emit::Sche
 
 int compile(const Job &job, Emit what, const Arguments &args) {
   CompilerService *compiler = needCompiler();
-  if (!compiler) return exitFailed;
+  if (!compiler) return exitUser; // it is not installed
   CompileOptions options = job.options;
   std::vector<Diagnostic> diags;
   std::string name = std::filesystem::path(job.file).stem().string();
@@ -145,7 +146,7 @@ int compile(const Job &job, Emit what, const Arguments &args) {
   }
   if (int rc = conclude(status, diags)) return rc;
   if (!options.printIrAfterAll.empty())
-    fmt::print(stderr, "tsr: IR snapshots in {}\n", options.printIrAfterAll);
+    say(fmt::format("tsr: IR snapshots in {}\n", escaped(options.printIrAfterAll)));
   return writeResult(args.value("output"), text);
 }
 

@@ -1,4 +1,5 @@
 #include "tools/tsr/Conformance.h"
+#include "core/Escaped.h"
 #include "core/bundle/Hash.h"
 #include <filesystem>
 #include <fmt/format.h>
@@ -36,19 +37,35 @@ void addConformance(Json &row) {
   if (result != "passed" && result != "failed") return; // not ours, or damaged
   const Json counts = report.contains("counts") ? report["counts"] : Json();
   const Json plugin = report.contains("plugin") ? report["plugin"] : Json();
+  // A report that says no total is of a kit that could not tell a part from the whole.
+  const auto passed = at<uint64_t>(counts, "passed", 0), total = at<uint64_t>(report, "total", 0);
+  uint64_t judged = 0;
+  if (counts.is_object())
+    for (const auto &item : counts.items())
+      judged += item.value().is_number_unsigned() ? item.value().get<uint64_t>() : 0;
+  const bool isPartial = judged < total || total == 0 || passed == 0;
   row["conformance"] = {
-      {"result", result},
+      {"result", result == "passed" && isPartial ? "partial" : result},
       {"date", at<std::string>(report, "date", "")},
-      {"passed", at<uint64_t>(counts, "passed", 0)},
+      {"passed", passed},
       {"failed", at<uint64_t>(counts, "failed", 0) + at<uint64_t>(counts, "stale", 0)},
+      {"unsupported", at<uint64_t>(counts, "unsupported", 0)},
+      {"skipped", at<uint64_t>(counts, "skipped", 0)},
+      {"run", judged},
+      {"total", total},
       {"stale", at<std::string>(plugin, "hash", "") != hexadecimal(hash128(contents(path)))}};
 }
 
 std::string conformanceText(const Json &c) {
-  return fmt::format("{}: {} passed, {} failed, {}{}", at<std::string>(c, "result", ""),
-                     at<uint64_t>(c, "passed", 0), at<uint64_t>(c, "failed", 0),
-                     at<std::string>(c, "date", ""),
-                     c.value("stale", false) ? "; stale: the file has changed since" : "");
+  const auto run = at<uint64_t>(c, "run", 0), total = at<uint64_t>(c, "total", 0);
+  std::string counts =
+      fmt::format("{} passed, {} failed", at<uint64_t>(c, "passed", 0), at<uint64_t>(c, "failed", 0));
+  for (const char *state : {"unsupported", "skipped"})
+    if (const auto n = at<uint64_t>(c, state, 0)) counts += fmt::format(", {} {}", n, state);
+  return escaped(fmt::format("{}{}: {}, {}{}", at<std::string>(c, "result", ""),
+                             run < total ? fmt::format(" ({} of {} checks)", run, total) : "", counts,
+                             at<std::string>(c, "date", ""),
+                             c.value("stale", false) ? "; stale: the file has changed since" : ""));
 }
 
 } // namespace tessera::cli

@@ -1,4 +1,5 @@
 #include "tools/tsr/Console.h"
+#include "core/Escaped.h"
 #include "tools/tsr/Report.h"
 #include <chrono>
 #include <condition_variable>
@@ -75,7 +76,7 @@ struct Progress::Painter {
 
   /// A line that wrapped could not be erased, so it is cut.
   void paint(double seconds) const {
-    std::string line = fmt::format("{} ({:.1f} s)", what, seconds);
+    std::string line = fmt::format("{} ({:.1f} s)", escaped(what), seconds);
     if (const size_t room = columns() - 1; line.size() > room) line.resize(room);
     const std::lock_guard lock(terminal);
     write(fmt::format("{}{}", eraseLine, line));

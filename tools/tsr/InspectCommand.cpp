@@ -1,4 +1,5 @@
 // `tsr inspect`: what a bundle holds.
+#include "core/Escaped.h"
 #include "core/KernelMetadata.h"
 #include "core/bundle/Rules.h"
 #include "tools/tsr/Commands.h"
@@ -141,7 +142,7 @@ int inspect(const Arguments &args, const std::string &) {
   if (args.has("json"))
     printJson(description.json);
   else
-    fmt::print("{}", description.text);
+    fmt::print("{}", escaped(description.text, Lines::Keep));
   return exitOk;
 }
 

@@ -1,4 +1,5 @@
 // `tsr new-plugin`: a small project that builds and passes its test.
+#include "core/Escaped.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Options.h"
 #include "tools/tsr/PluginTemplates.h"
@@ -34,8 +35,37 @@ const CommandSpec spec = {
     "  tsr new-plugin backend toy --dir ~/toy-backend\n",
 };
 
-/// Names become file names, C identifiers and text in JSON.
-MaybeError checkName(const std::string &kind, const std::string &name) {
+/// Whose a name is already, and why that matters; "" where it is free. Names become names of plugins, of
+/// CMake's targets and of classes.
+std::string_view ownerOf(const std::string &name) {
+  constexpr std::string_view kTessera[] = {"cpu",       "ptx",     "rocm",    "levelzero", "level_zero",
+                                           "null",      "default", "logging", "random",    "replay",
+                                           "inprocess", "openmpi", "mpich",   "profiles",  "tessera"};
+  constexpr std::string_view kCMake[] = {"all",
+                                         "clean",
+                                         "depend",
+                                         "edit_cache",
+                                         "help",
+                                         "install",
+                                         "list_install_components",
+                                         "package",
+                                         "package_source",
+                                         "preinstall",
+                                         "rebuild_cache",
+                                         "test"};
+  constexpr std::string_view kClasses[] = {"Choice", "CollectiveCall", "Mapper",     "Mesh",
+                                           "Names",  "Region",         "VariantCall"};
+  auto isIn = [](const auto &list, const std::string &word) {
+    return std::find(std::begin(list), std::end(list), word) != std::end(list);
+  };
+  if (isIn(kTessera, name)) return "is the name of something that comes with Tessera";
+  if (isIn(kCMake, name)) return "is the name of a target that CMake makes itself";
+  if (isIn(kClasses, classNameOf(name)))
+    return "would name a class as tessera/mapper.hpp names one of its own";
+  return "";
+}
+
+MaybeError checkName(const std::string &name) {
   auto isLower = [](char c) { return c >= 'a' && c <= 'z'; };
   const bool ok = !name.empty() && name.size() <= 32 && isLower(name[0]) &&
                   std::all_of(name.begin(), name.end(),
@@ -43,13 +73,9 @@ MaybeError checkName(const std::string &kind, const std::string &name) {
   if (!ok)
     return Error{"E_OPTION_VALUE", fmt::format("'{}' cannot be the name of a plugin", name),
                  "a name is a small letter, then up to 31 small letters, digits or _"};
-  for (std::string_view taken :
-       {"cpu", "ptx", "rocm", "levelzero", "null", "default", "logging", "random", "replay"})
-    if (name == taken)
-      return Error{"E_OPTION_VALUE",
-                   fmt::format("{} is a {} that comes with Tessera", name,
-                               kind == "mapper" ? "name" : "backend's name or a name"),
-                   "choose another name"};
+  if (const std::string_view owner = ownerOf(name); !owner.empty())
+    return Error{"E_OPTION_VALUE", fmt::format("'{}' cannot be the name of a plugin: it {}", name, owner),
+                 "choose another name"};
   return std::nullopt;
 }
 
@@ -88,14 +114,14 @@ int newPluginMain(const Arguments &args, const std::string &) {
   if (kind != "mapper" && kind != "backend")
     return fail(Error{"E_OPTION_VALUE", fmt::format("there is no template for {}", kind),
                       suggest(kind, {"mapper", "backend"})});
-  if (auto e = checkName(kind, name)) return fail(*e);
+  if (auto e = checkName(name)) return fail(*e);
   fs::path folder = args.value("dir", name);
   if (!folder.has_filename()) folder = folder.parent_path(); // "x/"
   if (auto e = writeFolder(folder, kind == "mapper" ? mapperTemplate(name) : backendTemplate(name)))
     return fail(*e);
   fmt::print("{0}: a {1} to build and test:\n"
              "  cmake -S {0} -B {0}/build && cmake --build {0}/build && ctest --test-dir {0}/build\n",
-             folder.string(), kind);
+             escaped(folder.string()), kind);
   return exitOk;
 }
 

@@ -1,22 +1,27 @@
 #include "tools/tsr/PluginTemplates.h"
-#include "NullBackendSource.h" // plugins/null/runtime/Null.cpp as a string, made by CMake
+#include "NullBackendSource.h" // plugins/null/runtime/Null.cpp and its conformance.yaml, made by CMake
 #include <cctype>
 #include <string_view>
 
 namespace tessera::cli {
-namespace {
 
-/// @NAME@ is the plugin's name, @CLASS@ its class's.
-std::string fill(std::string_view text, const std::string &name) {
+std::string classNameOf(const std::string &name) {
   std::string camel;
   bool upper = true;
   for (char c : name) {
     if (c != '_') camel += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
     upper = c == '_';
   }
+  return camel;
+}
+
+namespace {
+
+/// @NAME@ is the plugin's name, @CLASS@ its class's.
+std::string fill(std::string_view text, const std::string &name) {
   std::string out(text);
   for (const auto &[key, value] :
-       {std::pair<std::string_view, std::string>{"@NAME@", name}, {"@CLASS@", camel}})
+       {std::pair<std::string_view, std::string>{"@NAME@", name}, {"@CLASS@", classNameOf(name)}})
     for (size_t at = 0; (at = out.find(key, at)) != out.npos; at += value.size())
       out.replace(at, key.size(), value);
   return out;
@@ -42,6 +47,12 @@ target_link_libraries(@NAME@-test PRIVATE tessera::tessera)
 add_dependencies(@NAME@-test @NAME@)
 add_test(NAME @NAME@ COMMAND @NAME@-test)
 set_tests_properties(@NAME@ PROPERTIES ENVIRONMENT "TESSERA_PLUGIN_PATH=$<TARGET_FILE_DIR:@NAME@>;TESSERA_CACHE_DIR=off")
+
+# The kit holds it against every rule of the contract; it stands beside tsr.
+find_program(TSR_CONFORMANCE tsr-conformance HINTS ${tessera_DIR}/../../../bin ${tessera_DIR}/../../../../bin)
+if(TSR_CONFORMANCE)
+  add_test(NAME @NAME@-conformance COMMAND ${TSR_CONFORMANCE} --plugin $<TARGET_FILE:@NAME@>@EXPECT@)
+endif()
 )template";
 
 constexpr std::string_view kMapperManifest = R"template({
@@ -55,6 +66,7 @@ constexpr std::string_view kMapperManifest = R"template({
 constexpr std::string_view kMapperSource =
     R"template(// Chooses what programs leave open. Each hook answers with a name from the legal set of its call, or with
 // nothing, which leaves the default; hooks may be called by several threads at once.
+#include <charconv>
 #include <tessera/mapper.hpp>
 #include <tessera/plugin.hpp>
 
@@ -62,9 +74,11 @@ namespace {
 
 class @CLASS@ : public tessera::Mapper {
 public:
-  /// What stands in the parentheses of TESSERA_MAPPER=@NAME@(ARGUMENTS).
+  /// What stands in the parentheses of TESSERA_MAPPER=@NAME@(256): from which M on a product goes to BLAS.
   explicit @CLASS@(std::string_view arguments) {
-    if (!arguments.empty()) throw std::invalid_argument("@NAME@ takes no arguments yet");
+    const char *end = arguments.data() + arguments.size();
+    if (!arguments.empty() && std::from_chars(arguments.data(), end, large_).ptr != end)
+      throw std::invalid_argument("expected a number, as in @NAME@(256)");
   }
 
   Choice place(const Region &region, const Mesh &mesh) override {
@@ -77,8 +91,11 @@ public:
 
   Choice chooseVariant(const VariantCall &call) override {
     // An extent is -1 where it is known only when the program runs.
-    return call.op == "matmul" && call.dim("M") >= 512 && call.offers("blas") ? "blas" : "";
+    return call.op == "matmul" && call.dim("M") >= large_ && call.offers("blas") ? "blas" : "";
   }
+
+private:
+  int64_t large_ = 512;
 };
 
 } // namespace
@@ -146,6 +163,8 @@ ctest --test-dir build
 cmake --install build
 ```
 
+`ctest` also runs `tsr-conformance`, where it is installed@GAPS@.
+
 To use it without installing, name its folder and itself:
 
 ```sh
@@ -153,18 +172,19 @@ TESSERA_PLUGIN_PATH=$PWD/build @VARIABLE@=@NAME@ tsr run ...
 ```
 )template";
 
-std::string readme(const std::string &name, const char *kind, const char *variable) {
-  return fill(replaced(replaced(std::string(kReadme), "@KIND@", kind), "@VARIABLE@", variable), name);
+std::string readme(const std::string &name, const char *kind, const char *variable, const char *gaps) {
+  std::string text = replaced(replaced(std::string(kReadme), "@KIND@", kind), "@VARIABLE@", variable);
+  return fill(replaced(text, "@GAPS@", gaps), name);
 }
 
 } // namespace
 
 std::vector<TemplateFile> mapperTemplate(const std::string &name) {
-  return {{"CMakeLists.txt", fill(kCMake, name)},
+  return {{"CMakeLists.txt", fill(replaced(std::string(kCMake), "@EXPECT@", ""), name)},
           {"plugin.json", fill(kMapperManifest, name)},
           {name + ".cpp", fill(kMapperSource, name)},
           {"test.cpp", fill(kMapperTest, name)},
-          {"README.md", readme(name, "mapper", "TESSERA_MAPPER")}};
+          {"README.md", readme(name, "mapper", "TESSERA_MAPPER", "")}};
 }
 
 std::vector<TemplateFile> backendTemplate(const std::string &name) {
@@ -174,11 +194,16 @@ std::vector<TemplateFile> backendTemplate(const std::string &name) {
                     "walks through it.",
                     "Fill it\n// in from the top: memory, copies, code, launches.");
   source = replaced(replaced(source, "NullBackend", "@CLASS@Backend"), "\"null", "\"@NAME@");
-  return {{"CMakeLists.txt", fill(kCMake, name)},
-          {"plugin.json", fill(kBackendManifest, name)},
-          {name + ".cpp", fill(source, name)},
-          {"test.cpp", fill(kBackendTest, name)},
-          {"README.md", readme(name, "backend", "TESSERA_BACKEND")}};
+  const std::string expect = "\n           --expect ${CMAKE_CURRENT_SOURCE_DIR}/conformance.yaml";
+  return {
+      {"CMakeLists.txt", fill(replaced(std::string(kCMake), "@EXPECT@", expect), name)},
+      {"plugin.json", fill(kBackendManifest, name)},
+      {"conformance.yaml", kNullBackendGaps},
+      {name + ".cpp", fill(source, name)},
+      {"test.cpp", fill(kBackendTest, name)},
+      {"README.md",
+       readme(name, "backend", "TESSERA_BACKEND",
+              "; `conformance.yaml` names what the plugin does not do\nyet, and shrinks as you fill it in")}};
 }
 
 } // namespace tessera::cli

@@ -5,6 +5,9 @@
 
 namespace tessera::cli {
 
+/// "my_mapper" -> "MyMapper"
+std::string classNameOf(const std::string &name);
+
 struct TemplateFile {
   std::string name, text;
 };

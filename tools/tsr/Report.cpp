@@ -1,4 +1,6 @@
 #include "tools/tsr/Report.h"
+#include "core/Escaped.h"
+#include "tools/StandardStreams.h"
 #include "tools/tsr/Console.h"
 #include <algorithm>
 #include <cstdlib>
@@ -29,9 +31,10 @@ bool wantsColour(int fd) {
 
 int fail(const Error &e) {
   const bool colour = wantsColour(STDERR_FILENO);
-  std::string text = colour ? fmt::format("tsr: \033[1;31merror:\033[0m [{}] {}\n", e.code, e.message)
-                            : fmt::format("tsr: error: [{}] {}\n", e.code, e.message);
-  if (!e.hint.empty()) text += fmt::format("  hint: {}\n", e.hint);
+  const std::string message = escaped(e.message, Lines::Keep);
+  std::string text = colour ? fmt::format("tsr: \033[1;31merror:\033[0m [{}] {}\n", e.code, message)
+                            : fmt::format("tsr: error: [{}] {}\n", e.code, message);
+  if (!e.hint.empty()) text += fmt::format("  hint: {}\n", escaped(e.hint, Lines::Keep));
   say(text);
   return exitUser;
 }
@@ -40,6 +43,13 @@ int fail(const Errors &errors) {
   for (const Error &e : errors)
     fail(e);
   return exitUser;
+}
+
+int finish(const std::function<int()> &command) {
+  const int status = withStandardOutput(command, exitUser);
+  const std::string why = standardOutputError();
+  if (why.empty() || status != exitOk) return status; // it has said what is wrong
+  return fail(Error{"E_OUTPUT_WRITE", "standard output: " + why, ""});
 }
 
 namespace {

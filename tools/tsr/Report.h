@@ -2,6 +2,7 @@
 // statuses.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +46,10 @@ bool wantsColour(int fd);
 /// it.
 int fail(const Error &);
 int fail(const Errors &);
+
+/// Runs a command, or all of the tool, to its exit status. What it printed must have arrived: a standard
+/// output that is full or closed is an error.
+int finish(const std::function<int()> &command);
 
 /// The candidate closest to `word`, if it is close enough to be a slip of the finger.
 std::optional<std::string> closest(std::string_view word, const std::vector<std::string> &candidates);

@@ -62,7 +62,8 @@ int conclude(CompileStatus status, const std::vector<Diagnostic> &diags) {
                 : fail(Error{"E_UNIMPLEMENTED", "this target lacks something the program needs", ""});
   case CompileStatus::BackendFailure:
     if (!said) fail(Error{"E_INTERNAL", "the compiler failed without a reason", ""});
-    return exitFailed;
+    // What is not installed has not failed: there is nothing to reproduce.
+    return !diags.empty() && diags.front().code == "E_NO_COMPILER" ? exitUser : exitFailed;
   }
   return exitFailed;
 }

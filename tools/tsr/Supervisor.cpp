@@ -1,4 +1,5 @@
 #include "tools/tsr/Supervisor.h"
+#include "core/Escaped.h"
 #include "tools/tsr/Console.h"
 #include "tools/tsr/CrashPack.h"
 #include "tools/tsr/Options.h"
@@ -78,9 +79,7 @@ int supervise(Job job, const std::function<int()> &command) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM); // nobody would hear what an orphan finds
     setLog(log);
     stateFd = state;
-    int rc = command();
-    std::fflush(stdout);
-    std::exit(rc);
+    std::exit(finish(command));
   }
   // The terminal sends Ctrl-C to both; the child decides, the parent reports how it ended.
   std::signal(SIGINT, SIG_IGN);
@@ -102,7 +101,7 @@ int supervise(Job job, const std::function<int()> &command) {
   if (folder.empty())
     say(fmt::format("tsr: no crash pack could be written ({})\n", why));
   else
-    say(fmt::format("tsr: crash pack: {}\n", folder));
+    say(fmt::format("tsr: crash pack: {}\n", escaped(folder)));
   return exitFailed;
 }
 

@@ -1,5 +1,7 @@
 // tsr: runs and compiles tile programs from the shell. See docs/cli.md.
+#include "tools/StandardStreams.h"
 #include "tools/tsr/Commands.h"
+#include "tools/tsr/Console.h"
 #include "tools/tsr/Report.h"
 #include <csignal>
 #include <cstdio>
@@ -32,13 +34,13 @@ std::string_view spelledOut(std::string_view word) {
 
 /// What the library warns about; errors come as statuses too and are told there.
 void showWarning(void *, tsr_log_level_t level, const char *, const char *text) {
-  if (level == TSR_LOG_WARNING) fmt::print(stderr, "tsr: warning: {}\n", text);
+  if (level == TSR_LOG_WARNING) say(fmt::format("tsr: warning: {}\n", text));
 }
 
 int tsr(std::span<char *const> words) {
   const std::string commandLine = fmt::format("tsr {}", fmt::join(words, " "));
   if (words.empty()) {
-    fmt::print(stderr, "{}", overview());
+    say(overview());
     return exitUser;
   }
   const std::string_view name = spelledOut(words[0]);
@@ -64,7 +66,9 @@ int tsr(std::span<char *const> words) {
 } // namespace tessera::cli
 
 int main(int argc, char **argv) {
+  tessera::takeStandardStreams();
   std::signal(SIGPIPE, SIG_DFL);
   (void)tsrSetLogCallback(tessera::cli::showWarning, nullptr, TSR_LOG_WARNING);
-  return tessera::cli::tsr(std::span<char *const>(argv + 1, argc > 0 ? size_t(argc - 1) : 0));
+  return tessera::cli::finish(
+      [&] { return tessera::cli::tsr(std::span<char *const>(argv + 1, argc > 0 ? size_t(argc - 1) : 0)); });
 }
