@@ -19,7 +19,7 @@ for sample in embed_c embed_cpp threads; do
   (cd "$work/$sample" && "${cmake%cmake}ctest" --output-on-failure --no-tests=error >> "$work/$sample.log")
 done
 
-# What new-plugin writes builds and passes its test.
+# What new-plugin writes builds and passes its tests, the kit's among them: it stands beside tsr.
 for kind in mapper backend; do
   project=$work/my_$kind
   "$prefix/bin/tsr" new-plugin "$kind" "my_$kind" --dir "$project" > "$project.log"
@@ -27,6 +27,7 @@ for kind in mapper backend; do
     -DCMAKE_CXX_COMPILER="$cxx" >> "$project.log"
   "$cmake" --build "$project/build" >> "$project.log"
   (cd "$project/build" && "${cmake%cmake}ctest" --output-on-failure --no-tests=error | tee -a "$project.log")
+  grep -q "my_$kind-conformance .*Passed" "$project.log"
 done
 
 # Fakes of plugins, in a test of the user's own.
@@ -34,11 +35,6 @@ done
   > "$work/fakes.log"
 "$cmake" --build "$work/fakes" >> "$work/fakes.log"
 (cd "$work/fakes" && "${cmake%cmake}ctest" --output-on-failure --no-tests=error | tee -a "$work/fakes.log")
-
-# As their authors would look at them: the backend still drops its launches.
-"$prefix/bin/tsr-conformance" --plugin "$work/my_mapper/build/libtessera-mapper-my_mapper.so"
-"$prefix/bin/tsr-conformance" --plugin "$work/my_backend/build/libtessera-my_backend.so" \
-  --expect "$(dirname "$0")/../../plugins/null/conformance.yaml"
 
 # A directory copied away from its neighbours configures too; it has no test to run.
 cp -r "$samples/embed_c" "$work/alone"
