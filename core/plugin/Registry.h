@@ -49,7 +49,7 @@ struct Candidate {
 const tsr_host_info_t &pluginHost();
 
 /// The plugin of that name which serves `kind` (one TSR_PLUGIN_* bit), loaded if it must be; opens no file of
-/// any other. Null with `error` and `path` filled. Thread-safe.
+/// another name. Null with `error` and `path` filled. Thread-safe.
 PluginRef loadPlugin(uint32_t kind, std::string_view name, PluginError &error, std::string &path);
 /// The same with the error as a text.
 PluginRef loadPlugin(uint32_t kind, std::string_view name, std::string &why);

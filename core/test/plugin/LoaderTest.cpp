@@ -227,6 +227,17 @@ TEST_F(Plugins, AFileNamedAsAnotherKindIsRefused) {
   EXPECT_EQ(load("house").code, refusal::kKind);
 }
 
+TEST_F(Plugins, OneOfTwoKindsIsFoundAsEither) {
+  install("numerics-both");
+  for (uint32_t kind : {TSR_PLUGIN_MAPPER, TSR_PLUGIN_NUMERICS}) {
+    PluginError error;
+    std::string path;
+    EXPECT_NE(loadPlugin(kind, "both", error, path), nullptr) << error.text;
+    EXPECT_THAT(usablePlugins(kind), testing::Contains("both"));
+  }
+  EXPECT_EQ(load("both").code, refusal::kNotInstalled);
+}
+
 TEST_F(Plugins, ANameThatComesWithTesseraIsRefused) {
   install("cpu");
   bool isThere = false;
