@@ -1,7 +1,8 @@
 #include "core/Backends.h"
-#include "core/Environment.h"
 #include "core/LastError.h"
 #include "core/Log.h"
+#include "core/config/Config.h"
+#include "core/config/Names.h"
 #include "core/plugin/Ending.h"
 #include "core/plugin/Known.h"
 #include "core/plugin/PluginBackend.h"
@@ -210,6 +211,10 @@ tsr_status_t findBest(BackendRef &out, std::string &why) {
 } // namespace
 
 tsr_status_t selectBackend(const char *requested, Selection &out, std::string &why) {
+  if (std::string wrong = configError(); !wrong.empty()) { // whoever is named: where plugins are is not known
+    why = "E_CONFIG " + wrong;
+    return TSR_EINVAL;
+  }
   if (requested) {
     out.reason = "the context's options";
     return find(requested, "backend '" + std::string(requested) + "'", out.backend, why);
@@ -218,9 +223,10 @@ tsr_status_t selectBackend(const char *requested, Selection &out, std::string &w
     out = {std::move(chosen), "tsrSelectBackend"};
     return TSR_SUCCESS;
   }
-  if (std::string name = environment("TESSERA_BACKEND"); !name.empty()) {
-    out.reason = "TESSERA_BACKEND";
-    return find(name, "TESSERA_BACKEND=" + name, out.backend, why);
+  if (const Setting said = setting("TESSERA_BACKEND"); !said.value.empty()) {
+    const bool isVariable = said.from == "TESSERA_BACKEND";
+    out.reason = isVariable ? "TESSERA_BACKEND" : "the configuration file";
+    return find(said.value, said.from + (isVariable ? "=" : ": ") + said.value, out.backend, why);
   }
   out.reason = "the best available";
   return findBest(out.backend, why);

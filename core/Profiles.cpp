@@ -1,6 +1,7 @@
 #include "core/Profiles.h"
 #include "core/Environment.h"
 #include "core/Log.h"
+#include "core/config/Config.h"
 #include "core/plugin/Registry.h"
 #include <algorithm>
 #include <cctype>
@@ -77,8 +78,13 @@ std::vector<Profile> allProfiles(std::string &failed) {
 tsr_status_t chooseProfile(const std::string &asked, Profile &out, std::string &why, std::string &hint) {
   std::string name = asked, from = "numerics";
   if (name.empty()) {
-    name = environment("TESSERA_NUMERICS");
-    from = "TESSERA_NUMERICS";
+    if (why = configError(); !why.empty()) {
+      why = "E_CONFIG " + why;
+      return TSR_EINVAL;
+    }
+    Setting said = setting("TESSERA_NUMERICS");
+    name = std::move(said.value);
+    from = std::move(said.from);
   }
   if (name.empty()) name = "standard";
   if (const NumericsPermissions *permits = builtinProfile(name)) { // no plugin may have it: none is loaded

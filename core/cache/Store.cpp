@@ -1,4 +1,6 @@
 #include "core/cache/Store.h"
+#include "core/config/Config.h"
+#include "core/config/Names.h"
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -103,32 +105,18 @@ std::string pathOf(const std::string &directory, Hash128 key) {
   return directory + "/" + hexadecimal(key) + std::string(kSuffix);
 }
 
-std::string valueOf(const char *name) {
-  const char *value = std::getenv(name);
-  return value ? value : "";
-}
-
 std::string directoryOfEnvironment() {
-  if (std::string own = valueOf("TESSERA_CACHE_DIR"); !own.empty()) return own == "off" ? "" : own;
-  if (std::string xdg = valueOf("XDG_CACHE_HOME"); xdg.starts_with('/')) return xdg + "/tessera";
-  std::string home = valueOf("HOME");
+  if (std::string own = setting("TESSERA_CACHE_DIR").value; !own.empty()) return own == "off" ? "" : own;
+  if (std::string xdg = environment("XDG_CACHE_HOME"); xdg.starts_with('/')) return xdg + "/tessera";
+  std::string home = environment("HOME");
   return home.starts_with('/') ? home + "/.cache/tessera" : "";
 }
 
 } // namespace
 
-std::optional<uint64_t> Store::parseLimit(const std::string &text) {
-  uint64_t n = 0;
-  const char *end = text.data() + text.size();
-  auto [rest, error] = std::from_chars(text.data(), end, n);
-  if (error != std::errc()) return std::nullopt;
-  const int shift = rest == end ? 0 : *rest == 'K' ? 10 : *rest == 'M' ? 20 : *rest == 'G' ? 30 : -1;
-  if (shift < 0 || rest + (shift ? 1 : 0) != end || n > (UINT64_MAX >> shift)) return std::nullopt;
-  return n << shift;
-}
-
 Store Store::ofEnvironment() {
-  return Store(directoryOfEnvironment(), parseLimit(valueOf("TESSERA_CACHE_SIZE")).value_or(kDefaultLimit));
+  return Store(directoryOfEnvironment(),
+               parseBytes(setting("TESSERA_CACHE_SIZE").value).value_or(kDefaultLimit));
 }
 
 std::optional<std::string> Store::get(Hash128 key, Kind kind) const {

@@ -26,11 +26,10 @@ public:
   /// `directory` is made on the first put. Empty: a store that keeps nothing.
   explicit Store(std::string directory, uint64_t limit = kDefaultLimit)
       : directory_(std::move(directory)), limit_(limit) {}
-  /// As the environment says: TESSERA_CACHE_DIR ("off": none), else XDG_CACHE_HOME/tessera, else
-  /// HOME/.cache/tessera; at most TESSERA_CACHE_SIZE bytes (K, M, G may follow).
+  /// As the environment, else the configuration file says: TESSERA_CACHE_DIR ("off": none), else
+  /// XDG_CACHE_HOME/tessera, else HOME/.cache/tessera; at most TESSERA_CACHE_SIZE bytes (K, M, G may follow;
+  /// 0 keeps nothing).
   static Store ofEnvironment();
-  /// "500M" as bytes; nothing when it is no size. A limit of 0 keeps nothing.
-  static std::optional<uint64_t> parseLimit(const std::string &text);
 
   const std::string &directory() const { return directory_; }
   uint64_t limit() const { return limit_; }

@@ -1,7 +1,7 @@
 #include "core/plugin/PluginLog.h"
-#include "core/Environment.h"
 #include "core/Escaped.h"
 #include "core/Log.h"
+#include "core/config/Config.h"
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@ namespace tessera {
 
 void pluginLog(const std::string &path, const std::string &text) {
   if (logs(TSR_LOG_DEBUG)) log(TSR_LOG_DEBUG, "D_PLUGIN", escaped(path + ": " + text));
-  const std::string where = environment("TESSERA_PLUGIN_LOG");
+  const std::string where = setting("TESSERA_PLUGIN_LOG").value;
   if (where.empty() || where == "0") return;
   const std::string line = "tessera: " + escaped(path + ": " + text) + "\n"; // one line, whatever its name
   int fd = where == "1" || where == "stderr"

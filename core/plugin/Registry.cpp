@@ -1,8 +1,8 @@
 #include "core/plugin/Registry.h"
 #include "core/BuildId.h"
-#include "core/Environment.h"
 #include "core/Log.h"
 #include "core/Mappers.h"
+#include "core/config/Config.h"
 #include "core/plugin/Builtins.h"
 #include "core/plugin/Ending.h"
 #include "core/plugin/Known.h"
@@ -115,7 +115,7 @@ Candidate examine(const std::string &directory, const std::string &path) {
 }
 
 bool isDisabled(const std::string &name) {
-  std::string list = environment("TESSERA_BACKENDS_DISABLE");
+  const std::string list = setting("TESSERA_BACKENDS_DISABLE").value;
   for (size_t at = 0; at <= list.size();) {
     size_t end = std::min(list.find_first_of(", ", at), list.size());
     if (std::string_view(list).substr(at, end - at) == name && end > at) return true;
@@ -129,7 +129,8 @@ PluginError wrongKind(uint32_t found, uint32_t wanted) {
 }
 
 PluginError disabled(const std::string &name) {
-  return {refusal::kDisabled, "TESSERA_BACKENDS_DISABLE names " + name, "take it out of that list"};
+  return {refusal::kDisabled, setting("TESSERA_BACKENDS_DISABLE").from + " names " + name,
+          "take it out of that list"};
 }
 
 PluginRef loadFile(Candidate &c) {
@@ -152,7 +153,7 @@ void probe(Candidate &c) {
   State &s = state();
   auto it = s.probes.find(c.path);
   if (it == s.probes.end()) {
-    std::string how = environment("TESSERA_PROBE");
+    std::string how = setting("TESSERA_PROBE").value;
     ProbeResult result;
     if (how == "note") { // the note and /sys are believed
       result.found.struct_size = sizeof result.found;

@@ -1,5 +1,5 @@
 #include "core/plugin/SearchPath.h"
-#include "core/Environment.h"
+#include "core/config/Config.h"
 #include "core/plugin/Manifest.h"
 #include <algorithm>
 #include <cerrno>
@@ -77,7 +77,9 @@ SearchPath searchPath() {
     const fs::path canonical = fs::weakly_canonical(directory, error);
     return seen.insert(error ? directory : (canonical / "").lexically_normal().string()).second;
   };
-  std::string given = getauxval(AT_SECURE) ? "" : environment("TESSERA_PLUGIN_PATH");
+  // Set-user-id programs read neither the variable nor a file but the system's.
+  const Setting said = setting("TESSERA_PLUGIN_PATH");
+  const std::string given = getauxval(AT_SECURE) && said.from == "TESSERA_PLUGIN_PATH" ? "" : said.value;
   for (size_t at = 0; at < given.size();) {
     size_t end = std::min(given.find(':', at), given.size());
     std::string entry = given.substr(at, end - at);

@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-/// The directories, in order: TESSERA_PLUGIN_PATH (colon-separated; not under AT_SECURE), then `tessera`
-/// beside libtessera.so; each once, where it stands first, however it is spelt. Entries that are not absolute
-/// are in `refused`, as "path" and why.
+/// The directories, in order: TESSERA_PLUGIN_PATH (colon-separated; not under AT_SECURE), else those of the
+/// configuration file, then `tessera` beside libtessera.so; each once, where it stands first, however it is
+/// spelt. Entries that are not absolute are in `refused`, as "path" and why.
 struct SearchPath {
   std::vector<std::string> directories;
   std::string own; // the one beside libtessera.so, in `directories` by this or another spelling; or ""

@@ -1,6 +1,7 @@
 // The cache's files: what a reader gets when they are sound, damaged, foreign or impossible to write.
 #include "core/cache/Signatures.h"
 #include "core/cache/Store.h"
+#include "core/config/Config.h"
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -149,13 +150,13 @@ TEST_F(CacheStore, TheEnvironmentChooses) {
 }
 
 TEST(CacheLimit, IsASizeOrNone) {
-  EXPECT_EQ(Store::parseLimit("0"), 0u);
-  EXPECT_EQ(Store::parseLimit("77"), 77u);
-  EXPECT_EQ(Store::parseLimit("2K"), 2048u);
-  EXPECT_EQ(Store::parseLimit("17179869183G"), UINT64_MAX >> 30 << 30);
+  EXPECT_EQ(parseBytes("0"), 0u);
+  EXPECT_EQ(parseBytes("77"), 77u);
+  EXPECT_EQ(parseBytes("2K"), 2048u);
+  EXPECT_EQ(parseBytes("17179869183G"), UINT64_MAX >> 30 << 30);
   for (const char *text :
        {"", "K", "-1", " 1", "1 K", "1KB", "1T", "0x10", "17179869184G", "99999999999999999999"})
-    EXPECT_EQ(Store::parseLimit(text), std::nullopt) << text;
+    EXPECT_EQ(parseBytes(text), std::nullopt) << text;
 }
 
 TEST_F(CacheStore, ALimitOfNothing) {

@@ -1,6 +1,7 @@
 #include "mapper/host/Host.h"
-#include "core/Environment.h"
 #include "core/SignalMask.h"
+#include "core/config/Config.h"
+#include "core/config/Names.h"
 #include "mapper/host/Mappers.h"
 #include "numerics/FloatEnvironment.h"
 #include <algorithm>
@@ -182,7 +183,8 @@ std::shared_ptr<Host> makeHost(const std::string &spec) {
 
 std::shared_ptr<Host> current() {
   State &s = state();
-  const std::string spec = environment("TESSERA_MAPPER");
+  const Setting said = setting("TESSERA_MAPPER");
+  const std::string &spec = said.value;
   std::shared_ptr<Host> old; // the variable names another, or none: destroyed without the lock
   auto known = [&]() -> std::shared_ptr<Host> {
     std::lock_guard lock(s.mutex);
@@ -199,7 +201,7 @@ std::shared_ptr<Host> current() {
   try {
     made = makeHost(spec);
   } catch (Failure &f) {
-    f.message = "TESSERA_MAPPER: " + f.message;
+    f.message = said.from + ": " + f.message;
     throw;
   }
   std::lock_guard lock(s.mutex);

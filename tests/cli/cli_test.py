@@ -51,8 +51,9 @@ class Cli(unittest.TestCase):
         self.source(SAXPY)
         self.x = self.array("x", np.arange(5, dtype="f4"))
         self.y = self.array("y", np.ones(5, "f4"))
-        # Of the variables that steer Tessera none; crash packs go below TMPDIR.
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA_")} | {"TMPDIR": str(self.folder)}
+        # Of the variables that steer Tessera none, and no configuration file; crash packs go below TMPDIR.
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA_")} | {
+            "TMPDIR": str(self.folder), "TESSERA_CONFIG": "off"}
 
     def source(self, text, name="kernel.py"):
         self.file = self.folder / name

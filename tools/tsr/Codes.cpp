@@ -130,6 +130,11 @@ constexpr CodeText toolCodes[] = {
      "the "
      "one "
      "in use."},
+    {"E_CONFIG", "the configuration file is wrong",
+     "It is the file TESSERA_CONFIG names, else the first of ./tessera.yaml, ~/.config/tessera/tessera.yaml "
+     "and\n"
+     "/etc/tessera/tessera.yaml. All of it is checked before any of it holds; the message has the line.\n"
+     "TESSERA_CONFIG=off reads none."},
     {"W_ENVIRONMENT", "an environment variable has no effect",
      "Its name starts with TESSERA_, but it is none that this version of the library reads, or its value is "
      "not "

@@ -47,6 +47,9 @@ constexpr Entry environment[] = {
     {"TESSERA_PLUGIN_LOG",
      "A file to which the plugin loader appends what it does, or 1 for standard error."},
     {"TESSERA_NUMERICS", "The numerics profile where none is given."},
+    {"TESSERA_CONFIG",
+     "The configuration file, or off; else ./tessera.yaml, ~/.config/tessera/tessera.yaml or "
+     "/etc/tessera/tessera.yaml. It sets what the other variables set; they stand before it."},
     {"TESSERA_CACHE_DIR", "The directory of the compile cache, or off."},
     {"TESSERA_CACHE_SIZE",
      "Its limit in bytes; K, M and G may follow. 1G where it is not set; 0 keeps nothing."},

@@ -1,8 +1,10 @@
 // tsr: runs and compiles tile programs from the shell. See docs/cli.md.
+#include "core/config/Config.h"
 #include "tools/StandardStreams.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Console.h"
 #include "tools/tsr/Report.h"
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <fmt/format.h>
@@ -59,6 +61,11 @@ int tsr(std::span<char *const> words) {
     fmt::print("{}", command->spec.help());
     return exitOk;
   }
+  const std::initializer_list<std::string_view> readsNone = {"help", "version", "explain", "complete"};
+  if (std::find(readsNone.begin(), readsNone.end(), name) == readsNone.end())
+    if (const std::string wrong = configError(); !wrong.empty())
+      return fail(
+          Error{"E_CONFIG", wrong, "docs/configuration.md has the keys; TESSERA_CONFIG=off reads no file"});
   return command->run(args, commandLine);
 }
 

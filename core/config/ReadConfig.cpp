@@ -1,0 +1,149 @@
+// tessera.yaml to settings. Everything in it is checked before any of it holds.
+#include "core/config/Config.h"
+#include "core/config/Names.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+#include <yaml-cpp/yaml.h>
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMostBytes = 64 << 10;
+
+/// What a value must be; null when it is that.
+using Check = const char *(*)(const std::string &value);
+
+const char *anything(const std::string &) { return nullptr; }
+const char *absolute(const std::string &v) {
+  return v[0] == '/' && v.find(':') == v.npos ? nullptr : "an absolute path without ':'";
+}
+const char *cacheDirectory(const std::string &v) {
+  return v[0] == '/' || v == "off" ? nullptr : "an absolute path, or off";
+}
+const char *logFile(const std::string &v) {
+  return v[0] == '/' || v == "1" || v == "0" ? nullptr
+                                             : "an absolute path, 1 (standard error) or 0 (nowhere)";
+}
+const char *probing(const std::string &v) {
+  return v == "spawn" || v == "inproc" || v == "note" ? nullptr : "spawn, inproc or note";
+}
+const char *bytes(const std::string &v) {
+  return parseBytes(v) ? nullptr : "a size in bytes (500000, 20K, 500M, 2G)";
+}
+const char *pluginName(const std::string &v) {
+  return v.find_first_of(", :/") == v.npos ? nullptr : "the name of a backend";
+}
+
+struct Key {
+  std::string_view name;
+  Check check;
+  char join;      // between the entries of a list; 0: no list
+  bool isTrusted; // names files that are run or written
+};
+constexpr Key kKeys[] = {
+    {"backend", anything, 0, false},        {"backends_disable", pluginName, ',', false},
+    {"cache_dir", cacheDirectory, 0, true}, {"cache_size", bytes, 0, false},
+    {"mapper", anything, 0, true},          {"numerics", anything, 0, false},
+    {"plugin_log", logFile, 0, true},       {"plugin_path", absolute, ':', true},
+    {"probe", probing, 0, false},
+};
+
+struct Wrong {
+  YAML::Mark where;
+  std::string text;
+};
+
+const Key &keyNamed(const YAML::Node &node) {
+  std::string_view names[std::size(kKeys)];
+  for (size_t i = 0; i < std::size(kKeys); ++i)
+    names[i] = kKeys[i].name;
+  const std::string found = node.IsScalar() ? node.Scalar() : "";
+  for (const Key &key : kKeys)
+    if (key.name == found) return key;
+  std::string text = "unknown key '" + found + "'";
+  if (auto near = nearestName(found, std::begin(names), std::end(names)); !near.empty())
+    throw Wrong{node.Mark(), text + ", did you mean " + std::string(near) + "?"};
+  text += "; there are";
+  for (std::string_view name : names)
+    text += " " + std::string(name);
+  throw Wrong{node.Mark(), text};
+}
+
+std::string oneValue(const Key &key, const YAML::Node &node) {
+  if (!node.IsScalar() || node.Scalar().empty())
+    throw Wrong{node.Mark(), std::string(key.name) +
+                                 (key.join ? ": expected a text, or a list of them" : ": expected a text")};
+  if (const char *expected = key.check(node.Scalar()))
+    throw Wrong{node.Mark(),
+                std::string(key.name) + ": expected " + expected + ", found '" + node.Scalar() + "'"};
+  return node.Scalar();
+}
+
+std::string valueOf(const Key &key, const YAML::Node &node) {
+  if (!key.join || !node.IsSequence()) return oneValue(key, node);
+  std::string out;
+  for (const YAML::Node &entry : node)
+    out += (out.empty() ? "" : std::string(1, key.join)) + oneValue(key, entry);
+  return out;
+}
+
+void read(const std::string &text, ConfigTrust trust, ConfigFile &out) {
+  const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+  if (documents.empty() || (documents.size() == 1 && documents[0].IsNull())) return; // comments alone
+  if (documents.size() > 1 || !documents[0].IsMap())
+    throw Wrong{documents.back().Mark(), "expected lines of the form 'key: value'"};
+  for (const auto &entry : documents[0]) {
+    const Key &key = keyNamed(entry.first);
+    const std::string name(key.name);
+    if (std::any_of(out.values.begin(), out.values.end(), [&](const auto &v) { return v.first == name; }))
+      throw Wrong{entry.first.Mark(), name + " is there twice"};
+    if (key.isTrusted && trust == ConfigTrust::WorkingDirectory)
+      throw Wrong{entry.first.Mark(),
+                  name + " may not be set by a file of the working directory, since it names files "
+                         "that are run or written; set it in ~/.config/tessera/tessera.yaml, or name "
+                         "this file in TESSERA_CONFIG"};
+    if (entry.second.IsNull()) throw Wrong{entry.first.Mark(), name + " has no value"};
+    out.values.emplace_back(name, valueOf(key, entry.second));
+  }
+}
+
+/// The bytes, or what went wrong.
+std::string bytesOf(const std::string &path, std::string &error) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  std::string out(kMostBytes + 1, 0);
+  const ssize_t n = fd < 0 ? -1 : ::read(fd, out.data(), out.size());
+  if (n < 0) error = std::string("cannot be read: ") + std::strerror(errno);
+  if (fd >= 0) ::close(fd);
+  if (n > static_cast<ssize_t>(kMostBytes)) error = "is no configuration: it has more than 64 KiB";
+  out.resize(n < 0 ? 0 : static_cast<size_t>(n));
+  return out;
+}
+
+} // namespace
+
+ConfigFile readConfig(const std::string &path, ConfigTrust trust) {
+  ConfigFile out;
+  out.path = path;
+  const std::string text = bytesOf(path, out.error);
+  if (!out.error.empty()) {
+    out.error = path + " " + out.error;
+    return out;
+  }
+  auto fail = [&](const YAML::Mark &where, const std::string &what) {
+    out.values.clear();
+    out.error = path + (where.is_null() ? "" : ":" + std::to_string(where.line + 1)) + ": " + what;
+  };
+  try {
+    read(text, trust, out);
+  } catch (const Wrong &e) {
+    fail(e.where, e.text);
+  } catch (const YAML::Exception &e) {
+    fail(e.mark, "this is no YAML: " + e.msg);
+  }
+  return out;
+}
+
+} // namespace tessera
