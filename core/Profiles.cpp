@@ -21,20 +21,13 @@ void add(const Plugin &plugin, std::vector<Profile> &out) {
   for (uint32_t i = 0;; ++i) {
     tsr_numerics_profile_t row{};
     row.struct_size = sizeof row;
-    int32_t status = TSR_EINTERNAL;
-    try { // no table of plugin.hpp throws; one that was written by hand may
-      status = api.profile(i, &row);
-    } catch (const std::exception &e) {
-      return warn("its numerics profile " + std::to_string(i) + " threw an exception: " + e.what() +
-                  "; it and those behind it are left out");
-    } catch (...) {
-      return warn("its numerics profile " + std::to_string(i) +
-                  " threw an exception; it and those behind it are left out");
-    }
+    thunk::Text why; // no table of plugin.hpp throws; one that was written by hand may
+    const int32_t status = thunk::guard(why, [&](std::string &) { return api.profile(i, &row); });
     if (status == TSR_ENOTFOUND) return;
     if (status != TSR_SUCCESS)
       return warn("its numerics profile " + std::to_string(i) + " failed with status " +
-                  std::to_string(status) + "; it and those behind it are left out");
+                  std::to_string(status) + (why.str().empty() ? "" : ": " + why.str()) +
+                  "; it and those behind it are left out");
     if (i == kMostProfiles)
       return warn("it lists more than " + std::to_string(kMostProfiles) +
                   " numerics profiles; the others are left out");

@@ -71,14 +71,18 @@ bool askPlugin(tsr_plugin_query_fn query, Plugin &out, PluginError &error) {
   std::memset(&given, 0, sizeof given);
   std::memset(given.guard, 0xa5, sizeof given.guard);
   given.info.struct_size = sizeof given.info;
-  int32_t status = query(&pluginHost(), &given.info);
+  thunk::Text why; // it may be written by hand, and throw
+  const int32_t status = thunk::guard(why, [&](std::string &) { return query(&pluginHost(), &given.info); });
   for (unsigned char byte : given.guard)
     if (byte != 0xa5) {
       error = {refusal::kQuery, "its query wrote past the end of tsr_plugin_info_t", ""};
       return false;
     }
   if (status != TSR_SUCCESS) {
-    error = {refusal::kQuery, "its query returned status " + std::to_string(status), ""};
+    error = {refusal::kQuery,
+             "its query returned status " + std::to_string(status) +
+                 (why.str().empty() ? "" : ": " + why.str()),
+             ""};
     return false;
   }
   // All of the oldest contract must be there; nothing has been added to it yet.

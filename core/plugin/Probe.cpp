@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <tessera/thunk.hpp>
 #include <unistd.h>
 
 extern char **environ;
@@ -109,12 +110,11 @@ PluginError judgeProbe(int32_t status, const tsr_probe_t &found, const std::stri
 
 ProbeResult probeHere(const tsr_plugin_info_t &info) {
   ProbeResult out;
-  char text[1024] = "";
-  tsr_text_t why = {text, sizeof text, 0};
+  thunk::Text said, thrown; // no probe of plugin.hpp throws; one that was written by hand may
   out.found.struct_size = sizeof out.found;
-  const int32_t status = info.probe(&out.found, &why);
+  const int32_t status = thunk::guard(thrown, [&](std::string &) { return info.probe(&out.found, said); });
   terminate(out.found);
-  out.error = judgeProbe(status, out.found, std::string(text, strnlen(text, sizeof text)));
+  out.error = judgeProbe(status, out.found, thrown.str().empty() ? said.str() : thrown.str());
   return out;
 }
 

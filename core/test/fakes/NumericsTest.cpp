@@ -48,7 +48,8 @@ TEST(FakeProfiles, OnePluginThatThrowsTakesNoOthersAway) {
   Profile found;
   EXPECT_EQ(choose("sound", found), "");
   EXPECT_OK(tsrSetLogCallback(nullptr, nullptr, TSR_LOG_WARNING));
-  EXPECT_THAT(said, HasSubstr("plugin a-throws: its numerics profile 0 threw an exception: no rows\\x1b[2J"));
+  EXPECT_THAT(said,
+              HasSubstr("plugin a-throws: its numerics profile 0 failed with status 10: no rows\\x1b[2J"));
 }
 
 } // namespace

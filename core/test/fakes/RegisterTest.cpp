@@ -229,6 +229,24 @@ TEST_F(Register, AFailingQueryIsRefused) {
   EXPECT_TRUE(lastErrorHas("status 10"));
 }
 
+TEST_F(Register, AQueryThatThrowsIsRefused) {
+  EXPECT_EQ(tsrRegisterPlugin([](const tsr_host_info_t *, tsr_plugin_info_t *) -> int32_t {
+              throw std::runtime_error("not today");
+            }),
+            TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("TSRP-304"));
+  EXPECT_TRUE(lastErrorHas("status 10: not today"));
+}
+
+TEST_F(Register, AProbeThatThrowsTakesNoOthersAway) {
+  plugin.info().probe = [](tsr_probe_t *, tsr_text_t *) -> int32_t { throw std::runtime_error("no luck"); };
+  ASSERT_OK(plugin.add());
+  EXPECT_OK(create(nullptr)); // another one
+  const auto shown = row("fake");
+  EXPECT_EQ(shown["code"], "TSRP-205");
+  EXPECT_THAT(shown["reason"], HasSubstr("no luck"));
+}
+
 TEST_F(Register, AnAnswerWithoutItsSizeIsRefused) {
   static FakePlugin *answering;
   answering = &plugin;
