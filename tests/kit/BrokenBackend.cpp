@@ -290,6 +290,7 @@ extern "C" __attribute__((visibility("default"))) int32_t tsrPluginQuery(const t
   } else {
     thunk::copyOut(info, out);
   }
+  if (is("sizeless")) info->struct_size = 0;
   if (is("past")) std::memset(reinterpret_cast<char *>(info) + info->struct_size, 0, 8);
   return TSR_SUCCESS;
 }
