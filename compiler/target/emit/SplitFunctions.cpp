@@ -30,14 +30,21 @@ void exposeInternals(ModuleOp module, ArrayRef<Function> functions) {
   std::string suffix;
   for (Function f : functions)
     if (suffix.empty() && f.op.getLinkage() == LLVM::Linkage::External) suffix = "." + f.op.getName().str();
+  llvm::DenseMap<StringRef, FlatSymbolRefAttr> renamed;
   for (Function f : functions) {
     if (f.op.getLinkage() != LLVM::Linkage::Internal && f.op.getLinkage() != LLVM::Linkage::Private) continue;
-    auto name = StringAttr::get(module.getContext(), f.op.getName() + suffix);
-    (void)SymbolTable::replaceAllSymbolUses(f.op, name, module);
+    auto before = f.op.getSymNameAttr();
+    auto name = StringAttr::get(module.getContext(), before.getValue() + suffix);
+    renamed[before.getValue()] = FlatSymbolRefAttr::get(name);
     SymbolTable::setSymbolName(f.op, name);
     f.op.setLinkage(LLVM::Linkage::External);
     f.op.setVisibility_(LLVM::Visibility::Hidden);
   }
+  // Only calls name functions; MLIR's own replacement looks at every attribute, once for each name.
+  module.walk([&](LLVM::CallOp call) {
+    if (auto to = renamed.find(call.getCallee().value_or("")); to != renamed.end())
+      call.setCalleeAttr(to->second);
+  });
 }
 
 /// Declares in `part` what its functions call elsewhere.
