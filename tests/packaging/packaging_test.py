@@ -119,6 +119,7 @@ class Versions(unittest.TestCase):
         for name, fields in stanzas.items():
             if name.startswith(("tessera-backend-", "tessera-collective-")):
                 self.assertIn(f"tessera-plugin-abi-{major} (>= {major}.", fields["Depends"], name)
+                self.assertNotIn("libtessera1", fields["Depends"], name)
 
 
 if __name__ == "__main__":
