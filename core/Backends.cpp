@@ -8,6 +8,7 @@
 #include "core/plugin/PluginBackend.h"
 #include "core/plugin/Registered.h"
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <map>
 #include <mutex>
@@ -23,9 +24,11 @@ struct State {
   std::map<std::string, const Plugin *> plugins; // of those that are not part of the library
   bool isEnding = false;
   std::map<std::string, int32_t> scores; // what a created one said itself
-  std::string best;                      // the automatic choice, made once; "" before
-  uint64_t registrations = 0;            // of plugins, and their ends: each makes the choice anew
-  std::set<std::string> texts;           // of rows
+  std::string best;                      // the automatic choice; "" before there is one
+  uint64_t bestSince = 0;                // `registrations` when it was made: it holds until the next
+  // Of plugins, and their ends. Without the lock: a plugin may be registered while others are looked at.
+  std::atomic<uint64_t> registrations = 0;
+  std::set<std::string> texts; // of rows
 };
 
 State &state() {
@@ -187,11 +190,11 @@ std::vector<Candidate> ranked() {
 
 tsr_status_t findBest(BackendRef &out, std::string &why) {
   State &s = state();
-  uint64_t registrations; // as they were when the backends were looked at
+  const uint64_t now = s.registrations;
   {
     std::lock_guard lock(s.mutex);
-    if (out = s.best.empty() ? nullptr : s.created[s.best]; out) return TSR_SUCCESS;
-    registrations = s.registrations;
+    out = !s.best.empty() && s.bestSince == now ? s.created[s.best] : nullptr;
+    if (out) return TSR_SUCCESS;
   }
   for (const Candidate &c : ranked()) {
     if (c.error || (c.found && c.found->score == 0)) continue;
@@ -202,7 +205,7 @@ tsr_status_t findBest(BackendRef &out, std::string &why) {
     std::lock_guard lock(s.mutex);
     if (s.scores[c.name] == 0)
       continue; // only for those who name it, whatever was believed before it was asked
-    if (s.registrations == registrations) s.best = c.name; // else the next call chooses among others
+    if (now >= s.bestSince) s.best = c.name, s.bestSince = now; // else another thread knows better
     return TSR_SUCCESS;
   }
   return find("cpu", "backend 'cpu'", out, why);
@@ -282,11 +285,9 @@ std::optional<BackendRow> backendRow(size_t index, size_t &count) {
 }
 
 tsr_status_t addPlugin(tsr_plugin_query_fn query, std::string &why) {
-  if (tsr_status_t status = registerPlugin(query, why)) return status;
-  State &s = state();
-  std::lock_guard lock(s.mutex);
-  s.best.clear(), ++s.registrations;
-  return TSR_SUCCESS;
+  tsr_status_t status = registerPlugin(query, why);
+  if (status == TSR_SUCCESS) ++state().registrations;
+  return status;
 }
 
 tsr_status_t removePlugin(const std::string &name, std::string &why) {
@@ -307,7 +308,7 @@ tsr_status_t removePlugin(const std::string &name, std::string &why) {
           return TSR_EINVAL;
         });
     if (status != TSR_SUCCESS) return status;
-    s.best.clear(), ++s.registrations;
+    ++s.registrations;
     if (isCreated) {
       backend = std::move(it->second);
       s.created.erase(it);

@@ -25,7 +25,7 @@ inline std::string standardOutputError() {
 }
 
 /// Runs a tool, whose exit status is `body()`. fmt throws where it cannot print: that is an exit status too.
-template <class Body> int withStandardOutput(Body body, int failed) {
+template <class Body> int withStandardOutput(const Body &body, int failed) {
   try {
     return body();
   } catch (const std::system_error &) {
