@@ -49,7 +49,8 @@ Loaded load() {
     // Local, so that its LLVM meets no other in the process; never unloaded, since its code may be running.
     library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     if (library) break;
-    tried += std::string("\n  ") + dlerror();
+    const std::string why = std::string("\n  ") + dlerror();
+    if (!tried.ends_with(why)) tried += why; // a program found by PATH does not know its folder: both are one
   }
   if (!library) {
     out.why = "the compiler is not installed (package libtessera-compiler):" + tried;

@@ -134,14 +134,17 @@ class NoCompiler(Backends):
         if subprocess.run([*hidden, "true"], capture_output=True).returncode:
             self.skipTest("this user may not mount something over the compiler")
         self.environment["TESSERA_CACHE_DIR"] = "off"
+        self.environment["PATH"] = f"{pathlib.Path(self.tsr.program).parent}:{os.environ['PATH']}"
         for words in (["run", self.file, "--in", f"x={self.x}", f"y={self.y}", "--scalar", "alpha=2"], ["kernels", self.file],
                       ["compile", self.file, "--emit", "tile"], ["compile", self.file, "--emit", "bundle"]):
             with self.subTest(words[0]):
-                done = subprocess.run([*hidden, self.tsr.program, *map(str, words)], env=self.environment, capture_output=True,
+                done = subprocess.run([*hidden, "tsr", *map(str, words)], env=self.environment, capture_output=True,
                                       text=True, check=False)
                 self.assertEqual(done.returncode, 1, done.stderr)
                 self.assertEqual(done.stderr.count("E_NO_COMPILER"), 1, done.stderr)
                 self.assertEqual(done.stderr.count("error:"), 1, done.stderr)
+                lines = done.stderr.splitlines()
+                self.assertEqual(len(lines), len(set(lines)), done.stderr)
                 self.assertNotIn("crash pack", done.stderr)
                 self.no_leftovers()
 
