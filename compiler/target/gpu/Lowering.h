@@ -50,7 +50,7 @@ private:
   bool hasAtomic(tile::AtomicOp) const;
 
   // Nest.cpp: threads.
-  void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body) override;
+  void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body, Indices ends = {}) override;
   int64_t lanesFor(mlir::ValueRange, llvm::ArrayRef<Type>) override { return 0; }
   void versioned(Value condition, llvm::function_ref<void(Mode)> emit) override { emit({!condition}); }
   /// Runs `body` for i32 `i` in [0, count), spread over the threads; no barrier.

@@ -39,7 +39,7 @@ SmallVector<Value> KernelLowering::delinearize(Value i, ArrayRef<int64_t> shape)
 
 /// The barrier makes what was written visible, and lets what was read be overwritten. Barriers that follow
 /// each other with nothing in between fold.
-void KernelLowering::nest(ArrayRef<int64_t> shape, int64_t, NestBody body) {
+void KernelLowering::nest(ArrayRef<int64_t> shape, int64_t, NestBody body, Indices) {
   spread(ShapedType::getNumElements(shape), [&](Value i) { body(delinearize(i, shape), 0); });
   lowerBarrier();
 }

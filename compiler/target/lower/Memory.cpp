@@ -207,6 +207,22 @@ Value TileLowering::insideCondition(const Window &w) {
   return all;
 }
 
+SmallVector<Value> TileLowering::windowEnds(const Window &w) {
+  Vec<Value> ends;
+  for (unsigned d : w.dimOfAxis) {
+    if (!w.nonNegative[d]) return {};
+    Value left = b_.createOrFold<arith::SubIOp>(w.view.sizes[d], w.starts[d]);
+    left = b_.createOrFold<arith::MinSIOp>(left, constant(w.extents[d]));
+    ends.push_back(b_.createOrFold<arith::MaxSIOp>(left, constant(0))); // it may begin behind the end
+  }
+  for (unsigned d = 0; d < w.starts.size(); ++d) {
+    if (w.extents[d] >= 0) continue;
+    Value inside = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, w.starts[d], w.view.sizes[d]);
+    ends[0] = b_.createOrFold<arith::SelectOp>(inside, ends[0], constant(0));
+  }
+  return ends;
+}
+
 Value TileLowering::windowAddress(const Window &w, Indices at) {
   Value linear;
   for (size_t d = 0, axis = 0; d < w.starts.size(); ++d) {
@@ -331,12 +347,16 @@ LogicalResult TileLowering::lowerStore(tile::StoreOp op) {
   if (!op.getLower().empty()) also(boundsFull(op.getLower(), op.getUpper(), shape));
   also(insideCondition(ValueRange(op.getValue())));
   versioned(condition, [&](Mode mode) {
-    nest(shape, lanesFor(op.getValue()), [&](Indices at, int64_t lanes) {
-      Value bounds = mode.inside || op.getLower().empty()
-                         ? Value()
-                         : boundsMask(op.getLower(), op.getUpper(), at, lanes);
-      storeWindow(w, evaluate(op.getValue(), at, lanes, mode), at, mode, bounds);
-    });
+    Vec<Value> ends = mode.inside || w.inBounds ? Vec<Value>() : windowEnds(w);
+    nest(
+        shape, lanesFor(op.getValue()),
+        [&](Indices at, int64_t lanes) {
+          Value bounds = mode.inside || op.getLower().empty()
+                             ? Value()
+                             : boundsMask(op.getLower(), op.getUpper(), at, lanes);
+          storeWindow(w, evaluate(op.getValue(), at, lanes, mode), at, mode, bounds);
+        },
+        ends);
   });
   return success();
 }

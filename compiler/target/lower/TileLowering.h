@@ -87,8 +87,9 @@ protected:
   // ---- What a back end decides
 
   /// Emits loops over the elements of `shape`; `body` computes `lanes` elements from an index on (0: one, as
-  /// a scalar). `body` touches no element but those.
-  virtual void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body) = 0;
+  /// a scalar). `body` touches no element but those. Elements from `ends` on (one per axis, at most `shape`;
+  /// none: all of it) may be left out.
+  virtual void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body, Indices ends = {}) = 0;
   /// `lanes` for a nest that computes `roots`.
   virtual int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) = 0;
   /// `emit` under `condition` (null: it holds) and under its negation, or once for both.
@@ -163,6 +164,9 @@ protected:
   Window window(View, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents, bool inBounds);
   Window window(Value view, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents, bool inBounds);
   Value insideCondition(const Window &);
+  /// Where the elements of the tile that lie inside the tensor end, per axis; empty when where they begin is
+  /// not known.
+  Vec<Value> windowEnds(const Window &);
   Value loadWindow(const Window &, Indices at, int64_t lanes, Mode mode);
   void storeWindow(const Window &, Value vector, Indices at, Mode mode, Value extraMask);
   Value windowMask(const Window &, Indices at, int64_t lanes);

@@ -1,11 +1,15 @@
 // RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-vectorize,tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile)' | FileCheck %s
 
 // Tiles of one shape that are read from tensors and converted the same way share a function, which is told how much of
-// the tile lies inside; its inner part is written without masks too.
-// CHECK: func.func private @read.bf16.f32.32x64(%[[TO:.*]]: !llvm.ptr {llvm.noalias}, %[[FROM:.*]]: !llvm.ptr {llvm.readonly}, %[[STRIDE:.*]]: index, %[[ROWS:.*]]: index, %[[COLUMNS:.*]]: index) attributes {llvm.linkage = #llvm.linkage<internal>}
+// the tile lies inside, and where its readers stop (these read all of it); inside there are no masks.
+// CHECK: func.func private @read.bf16.f32.32x64(%[[TO:.*]]: !llvm.ptr {llvm.noalias}, %[[FROM:.*]]: !llvm.ptr {llvm.readonly}, %[[STRIDE:.*]]: index, %[[ROWS:.*]]: index, %[[COLUMNS:.*]]: index, %[[ROWEND:.*]]: index, %[[COLUMNEND:.*]]: index) attributes {llvm.linkage = #llvm.linkage<internal>}
 // CHECK: scf.if
 // CHECK: llvm.load
 // CHECK: } else {
+// CHECK: %[[STOP:.*]] = arith.minsi %[[ROWEND]], %c32
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[STOP]]
+// CHECK: %[[STOP:.*]] = arith.minsi %[[COLUMNEND]], %c64
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[STOP]]
 // CHECK: llvm.intr.masked.load
 // CHECK: func.func private @mma.
 // CHECK-LABEL: func.func @sum(
@@ -14,9 +18,22 @@
 // CHECK: %[[BELOW:.*]] = arith.maxsi %[[R]], %c0
 // CHECK: %[[IN:.*]] = arith.cmpi ult, %[[BATCH:[0-9]+]], %{{[0-9]+}} : index
 // CHECK: %[[LIMIT:.*]] = arith.select %[[IN]], %[[BELOW]], %c0
-// CHECK: call @read.bf16.f32.32x64(%{{.*}}, %{{.*}}, %{{.*}}, %[[LIMIT]], %{{.*}})
+// CHECK: call @read.bf16.f32.32x64(%{{.*}}, %{{.*}}, %{{.*}}, %[[LIMIT]], %{{.*}}, %c32{{.*}}, %c64{{.*}})
 // CHECK-LABEL: func.func @again(
 // CHECK: call @read.bf16.f32.32x64(
+// A product looks as far behind the limits as its register block and its unrolled turn reach, and not behind where its
+// operands end, whatever limits it has.
+// CHECK-LABEL: func.func @product(
+// CHECK: %[[ROWS:.*]] = arith.maxsi
+// CHECK: %[[DEPTH:.*]] = arith.maxsi
+// CHECK: %[[BLOCK:.*]] = arith.addi %[[ROWS]], %c4
+// CHECK: %[[ROWEND:.*]] = arith.minsi %[[BLOCK]], %c32
+// CHECK: %[[TURN:.*]] = arith.addi %[[DEPTH]], %c4
+// CHECK: %[[DEPTHEND:.*]] = arith.minsi %[[TURN]], %c64
+// CHECK: call @read.bf16.f32.32x64(%{{.*}}, %{{.*}}, %{{.*}}, %[[ROWS]], %[[DEPTH]], %[[ROWEND]], %[[DEPTHEND]])
+// CHECK: call @read.bf16.f32.64x64(
+// CHECK: %[[LIMIT:.*]] = arith.minsi %{{.*}}, %[[ROWS]]
+// CHECK: call @mma{{.*}}.limits(%{{.*}}, %{{.*}}, %{{.*}}, %[[LIMIT]],
 // A start that may be negative, and a tile too small for a call.
 // CHECK-LABEL: func.func @own(
 // CHECK-NOT: call @read
@@ -52,6 +69,24 @@ tile.kernel @again(%a: !tile.view<?x?xbf16>, %c: !tile.view<32x32xf32>, %M: inde
   %zero = arith.constant dense<0.0> : tensor<32x32xf32>
   %sum = tile.mma %wide, %turned, %zero : tensor<32x64xf32>, tensor<64x32xf32>, tensor<32x32xf32>
   tile.store %sum, %c[%c0, %c0] extents [32, 32] : tensor<32x32xf32>, !tile.view<32x32xf32>
+  tile.return
+}
+tile.kernel @product(%a: !tile.view<?x?xbf16>, %b: !tile.view<?x?xbf16>, %c: !tile.view<32x64xf32>, %M: index, %K: index) grid ["ceildiv(M, 32)"] attributes {params = [
+    {name = "a", kind = "tensor", dtype = "bf16", dims = ["M", "K"], access = "read"},
+    {name = "b", kind = "tensor", dtype = "bf16", dims = ["K", "M"], access = "read"},
+    {name = "c", kind = "tensor", dtype = "f32", dims = ["32", "64"], access = "write"},
+    {name = "M", kind = "dim"}, {name = "K", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %m = tile.program_id 0 : index
+  %row = arith.muli %m, %c32 : index
+  %ta = tile.load %a[%row, %c0] extents [32, 64] : !tile.view<?x?xbf16> -> tensor<32x64xbf16>
+  %wa = tile.cast %ta from bf16 to f32 : tensor<32x64xbf16> -> tensor<32x64xf32>
+  %tb = tile.load %b[%c0, %c0] extents [64, 64] : !tile.view<?x?xbf16> -> tensor<64x64xbf16>
+  %wb = tile.cast %tb from bf16 to f32 : tensor<64x64xbf16> -> tensor<64x64xf32>
+  %zero = arith.constant dense<0.0> : tensor<32x64xf32>
+  %sum = tile.mma %wa, %wb, %zero limits(%M, %M, %K) : tensor<32x64xf32>, tensor<64x64xf32>, tensor<32x64xf32>
+  tile.store %sum, %c[%c0, %c0] extents [32, 64] : tensor<32x64xf32>, !tile.view<32x64xf32>
   tile.return
 }
 tile.kernel @own(%a: !tile.view<?x?xbf16>, %c: !tile.view<32x32xf32>, %at: i32, %M: index, %K: index) grid ["ceildiv(M, 32)"] attributes {params = [

@@ -9,6 +9,9 @@
 
 namespace tessera::cpu {
 
+/// Steps along its depth that a product takes in a turn, at most.
+inline constexpr int64_t kProductTurn = 4;
+
 /// State of lowering one kernel. Not thread-safe; lives for one call of lower().
 class KernelLowering final : public target::TileLowering {
 public:
@@ -38,7 +41,7 @@ private:
 
   // Nest.cpp: loops over the elements of a shape.
   void loop(int64_t lo, int64_t hi, int64_t step, llvm::function_ref<void(Value)> body);
-  void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body) override;
+  void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body, Indices ends = {}) override;
   /// The nest twice under `condition` when there is one: unmasked and masked.
   void versioned(Value condition, llvm::function_ref<void(Mode)> emit) override;
   /// The widest element of what is computed decides.
@@ -65,6 +68,8 @@ private:
   int64_t vectorBytes_;
   mlir::func::FuncOp function_;
   Value values_;
+  /// Operands of products whose scratch was not filled much behind the tensor's end, and where that is.
+  llvm::DenseMap<Value, Vec<Value>> partlyRead_;
 };
 
 /// Pass `cpu-lower-tile`: every tile.kernel becomes a func.func of the kernel's name that carries its

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "plugins/cpu/codegen/Lowering.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -24,8 +25,18 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
   if (!fresh) assign(op.getAcc(), c); // nothing to do when the planner put both in one place
   func::FuncOp product = productFunction(a, b, c, *op.getFragment(), limited, fresh);
   Vec<Value> arguments = {a.data, b.data, c.data};
-  for (Value limit : op.getLimits())
-    arguments.push_back(scalar(limit));
+  for (auto [i, limit] : llvm::enumerate(op.getLimits())) {
+    Value end = scalar(limit);
+    // An operand that was filled only as far as products look ends where its tensor does, whatever was
+    // promised.
+    auto within = [&](Value operand, int axis) {
+      if (auto ends = partlyRead_.find(operand); ends != partlyRead_.end())
+        end = b_.createOrFold<arith::MinSIOp>(end, ends->second[axis]);
+    };
+    if (i != 1) within(op.getA(), i == 0 ? 0 : 1);
+    if (i != 0) within(op.getB(), i == 1 ? 1 : 0);
+    arguments.push_back(end);
+  }
   func::CallOp::create(b_, product, arguments);
   return success();
 }
@@ -55,7 +66,7 @@ void KernelLowering::emitProduct(const Place &a, const Place &b, const Place &c,
                                  ValueRange limits, bool fresh) {
   int64_t rows = c.shape[0], columns = c.shape[1], m = fragment.getM(), n = fragment.getN();
   int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
-  int64_t depth = a.shape[1], unroll = depth % 4 == 0 ? 4 : depth % 2 == 0 ? 2 : 1;
+  int64_t depth = a.shape[1], unroll = std::gcd(depth, kProductTurn);
   Value rowEnd, columnEnd, depthEnd = constant(depth);
   if (!limits.empty()) {
     rowEnd = limits[0];

@@ -2,10 +2,10 @@
 // is most of what a product's kernel is, and the same in every kernel of its shape and element types. One
 // function of the module does it for all of them.
 //
-//   read.bf16.f32.96x256(to, from, stride, rows, columns)
+//   read.bf16.f32.96x256(to, from, stride, rows, columns, rowEnd, columnEnd)
 //
-// `from`: the tile's first element in the tensor; `rows` and `columns` of the tile lie inside the tensor,
-// what does not is zero.
+// `from`: the tile's first element in the tensor. `rows` and `columns` of the tile lie inside the tensor,
+// what does not is zero; from `rowEnd` and `columnEnd` on nobody looks at the tile.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/ExpandCasts.h"
 #include "plugins/cpu/codegen/Lowering.h"
@@ -18,6 +18,22 @@ namespace {
 /// Elements of a tile from which on a call costs nothing beside it.
 constexpr int64_t kWorthACall = 1024;
 
+/// How far behind the end of its rows and columns a tile is looked at; nullopt: everywhere. Products stop
+/// with the register block, or the unrolled turn, that holds the end.
+std::optional<std::array<int64_t, 2>> reach(Value tile) {
+  std::array<int64_t, 2> most{};
+  for (OpOperand &use : tile.getUses()) {
+    auto mma = dyn_cast<tile::MmaOp>(use.getOwner());
+    unsigned side = use.getOperandNumber();
+    if (!mma || mma.getLimits().empty() || mma.getTransA() || mma.getTransB() || side > 1)
+      return std::nullopt;
+    auto fragment = *mma.getFragment();
+    most[side] = std::max(most[side], side == 0 ? fragment.getM() : fragment.getN());
+    most[1 - side] = std::max(most[1 - side], kProductTurn);
+  }
+  return most;
+}
+
 } // namespace
 
 bool KernelLowering::callRead(Operation *op, const Place &to) {
@@ -27,21 +43,17 @@ bool KernelLowering::callRead(Operation *op, const Place &to) {
   if (!load || to.shape.size() != 2 || to.shape[0] * to.shape[1] < kWorthACall) return false;
   Window w = window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds());
   if (w.inBounds || w.dimOfAxis.size() != 2 || !w.isContiguous()) return false;
-  if (!llvm::all_of(w.dimOfAxis, [&](unsigned d) { return w.nonNegative[d]; })) return false;
-
-  // How much of the tile lies inside.
-  Value limits[2];
+  Vec<Value> inside = windowEnds(w), ends;
+  if (inside.empty()) return false;
+  auto behind = reach(op->getResult(0));
   for (int axis : {0, 1}) {
-    unsigned d = w.dimOfAxis[axis];
-    Value left = b_.createOrFold<arith::SubIOp>(w.view.sizes[d], w.starts[d]);
-    left = b_.createOrFold<arith::MinSIOp>(left, constant(to.shape[axis]));
-    limits[axis] = b_.createOrFold<arith::MaxSIOp>(left, constant(0)); // it may begin behind the end
+    Value all = constant(to.shape[axis]);
+    ends.push_back(behind ? b_.createOrFold<arith::MinSIOp>(
+                                b_.createOrFold<arith::AddIOp>(inside[axis], constant((*behind)[axis])), all)
+                          : all);
   }
-  for (unsigned d = 0; d < w.starts.size(); ++d) {
-    if (llvm::is_contained(w.dimOfAxis, d)) continue;
-    Value inside = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, w.starts[d], w.view.sizes[d]);
-    limits[0] = arith::SelectOp::create(b_, inside, limits[0], constant(0));
-  }
+
+  if (behind) partlyRead_[op->getResult(0)] = inside;
 
   std::string name;
   llvm::raw_string_ostream text(name);
@@ -52,33 +64,31 @@ bool KernelLowering::callRead(Operation *op, const Place &to) {
     text << w.view.element;
   text << "." << to.shape[0] << "x" << to.shape[1];
   Type pointer = LLVM::LLVMPointerType::get(b_.getContext()), index = b_.getIndexType();
-  auto read = sharedFunction(name, {pointer, pointer, index, index, index}, [&](func::FuncOp f) {
-    f.setArgAttr(0, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
-    f.setArgAttr(1, LLVM::LLVMDialect::getReadonlyAttrName(), b_.getUnitAttr());
-    Value zero = constant(0);
-    Place tile{f.getArgument(0), to.shape, to.element};
-    Window all{{f.getArgument(1),
-                {f.getArgument(3), f.getArgument(4)},
-                {f.getArgument(2), constant(1)},
-                w.view.element},
-               {zero, zero},
-               {0, 1},
-               Vec<int64_t>(to.shape),
-               false,
-               {true, true}};
-    versioned(insideCondition(all), [&](Mode mode) {
-      nest(tile.shape, lanesFor({}, {w.view.element, to.element}), [&](Indices at, int64_t lanes) {
-        Value v = loadWindow(all, at, lanes, mode);
-        if (cast)
-          v = tile::emitCast(b_, b_.getLoc(), v, *parseDType(cast.getFrom()), *parseDType(cast.getTo()));
-        storePlace(tile, v, at);
+  auto read =
+      sharedFunction(name, {pointer, pointer, index, index, index, index, index}, [&](func::FuncOp f) {
+        f.setArgAttr(0, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
+        f.setArgAttr(1, LLVM::LLVMDialect::getReadonlyAttrName(), b_.getUnitAttr());
+        auto arguments = f.getArguments();
+        Place tile{arguments[0], to.shape, to.element};
+        View view{arguments[1], {arguments[3], arguments[4]}, {arguments[2], constant(1)}, w.view.element};
+        Window all{view, {constant(0), constant(0)}, {0, 1}, Vec<int64_t>(to.shape), false, {true, true}};
+        versioned(insideCondition(all), [&](Mode mode) {
+          nest(
+              tile.shape, lanesFor({}, {w.view.element, to.element}),
+              [&](Indices at, int64_t lanes) {
+                Value v = loadWindow(all, at, lanes, mode);
+                if (cast)
+                  v = tile::emitCast(b_, b_.getLoc(), v, *parseDType(cast.getFrom()),
+                                     *parseDType(cast.getTo()));
+                storePlace(tile, v, at);
+              },
+              mode.inside ? Indices() : Indices{arguments[5], arguments[6]});
+        });
       });
-    });
-  });
   Value origin[] = {constant(0), constant(0)};
-  func::CallOp::create(
-      b_, read,
-      ValueRange{to.data, windowAddress(w, origin), w.view.strides[w.dimOfAxis[0]], limits[0], limits[1]});
+  func::CallOp::create(b_, read,
+                       ValueRange{to.data, windowAddress(w, origin), w.view.strides[w.dimOfAxis[0]],
+                                  inside[0], inside[1], ends[0], ends[1]});
   return true;
 }
 
