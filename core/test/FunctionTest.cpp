@@ -394,8 +394,10 @@ TEST_F(Function, AStepThatCannotBeQueuedIsNamed) {
   auto greedy = kernel(kGreedyYaml, [](const uint64_t *, int64_t, int64_t, uint8_t *) {});
   auto *x = alloc<float>(64, 1.0f), *y = alloc<float>(64);
   auto e = event();
+  auto *word = holdStream(nullptr); // else the record might be told of the failure
   ASSERT_OK(launch(greedy, nullptr));
   ASSERT_OK(tsrEventRecord(e, nullptr));
+  open(word);
   ASSERT_OK(tsrEventSynchronize(e)); // the failure is there, and nobody has been told
   EXPECT_EQ(launch(f, nullptr, x, y, 1.0f, int64_t{8}, int64_t{8}), TSR_EOOM);
   EXPECT_TRUE(lastErrorHas("function fourfold: step 0 (kernel f.widen): kernel greedy: cannot get"));
