@@ -27,6 +27,9 @@
  * Units. Sizes are bytes and times are nanoseconds unless a name says otherwise. Strings are UTF-8 and end in
  * NUL.
  *
+ * Settings. Where a TESSERA_ variable is named and not set, the configuration file answers if there is one
+ * (docs/configuration.md); what a call says comes before both.
+ *
  * Growth. Structs begin with struct_size, which the caller sets to sizeof (tsr_launch_t is frozen and does
  * not). Enumerators and functions are only ever appended. */
 #ifndef TESSERA_TESSERA_H
