@@ -75,6 +75,22 @@ def k(A: ts.Tensor["L", "M", "K", ts.{dtype}], B: ts.Tensor["K", "N", ts.{dtype}
         yield p
 
 
+def uneven():
+    """Factors that end at different depths: what one lacks counts for nothing, whatever the other has there."""
+    for dtype in ("f64", "f32", "bf16"):
+        p = program(f"mma/uneven/{dtype}", f"""@ts.kernel
+def k(A: ts.Tensor["M", "K", ts.{dtype}], B: ts.Tensor["L", "N", ts.{dtype}], C: ts.Tensor["M", "N", ts.{ACCUMULATORS[dtype]}]):
+    for m in ts.tile.parallel(0, M, 32):
+        C[m:m+32, 0:64] = ts.tile.mma(A[m:m+32, 0:64], B[0:64, 0:64])
+""")
+        for m, k, l, n in ((32, 10, 64, 64), (5, 64, 10, 7), (5, 33, 35, 64)):
+            a, b, depth = np.ones((m, k)), np.ones((l, n)), min(k, l)
+            a[:, depth:], b[depth:] = np.inf, np.nan
+            p.run({"M": m, "K": k, "L": l, "N": n}, {"A": (dtype, a), "B": (dtype, b)},
+                  {"C": want(ACCUMULATORS[dtype], np.full((m, n), float(depth)))})
+        yield p
+
+
 def shared():
     for dtype in ("f32", "bf16", "i8"):
         for swizzle in ("none", "xor"):
@@ -148,6 +164,7 @@ def programs():
     yield from dtypes_and_transposes()
     yield from tiles()
     yield from large()
+    yield from uneven()
     yield from shared()
     yield from epilogues()
     yield from accumulating()

@@ -339,6 +339,8 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
   /// Absent along the contraction: both factors must be 0, or an infinity on one side would make a NaN.
   void legalizeMma(MmaOp mma) {
     limitMma(mma);
+    // As they were read: a masked factor has no box any more.
+    const Box boxes[] = {isTile(mma.getA()) ? box(mma.getA()) : Box(), isTile(mma.getB()) ? box(mma.getB()) : Box()};
     for (int side : {0, 1}) {
       OpOperand &operand = mma->getOpOperand(side);
       if (!isTile(operand.get())) continue;
@@ -348,7 +350,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       bool trans = side == 0 ? mma.getTransA() : mma.getTransB();
       bool otherTrans = side == 0 ? mma.getTransB() : mma.getTransA();
       unsigned kAxis = (side == 0) != trans ? 1 : 0, otherK = (side == 0) != otherTrans ? 0 : 1;
-      auto theirs = box(other)[otherK], mine = box(operand.get())[kAxis];
+      auto theirs = boxes[1 - side][otherK], mine = boxes[side][kAxis];
       if (!theirs || (mine && mine->lo == theirs->lo && mine->hi == theirs->hi) || provablySame(mine, theirs))
         continue;
       OpBuilder b(mma);
