@@ -56,7 +56,8 @@ std::pair<std::string, ConfigTrust> findConfig() {
       own = environment("HOME");
       own = own.starts_with('/') ? own + "/.config" : "";
     }
-    if (own += "/tessera/tessera.yaml"; exists(own)) return {own, ConfigTrust::Full};
+    if (!own.empty())
+      if (own += "/tessera/tessera.yaml"; exists(own)) return {own, ConfigTrust::Full};
   }
   return {exists(kSystemWide) ? kSystemWide : "", ConfigTrust::Full};
 }

@@ -27,7 +27,7 @@ size_t distance(std::string_view a, std::string_view b) {
 } // namespace
 
 std::string environment(const char *name) {
-  const char *value = std::getenv(name);
+  const char *value = secure_getenv(name);
   return value ? value : "";
 }
 

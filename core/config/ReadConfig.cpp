@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
@@ -114,8 +115,13 @@ void read(const std::string &text, ConfigTrust trust, ConfigFile &out) {
 std::string bytesOf(const std::string &path, std::string &error) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   std::string out(kMostBytes + 1, 0);
-  const ssize_t n = fd < 0 ? -1 : ::read(fd, out.data(), out.size());
-  if (n < 0) error = std::string("cannot be read: ") + std::strerror(errno);
+  struct stat about{};
+  const bool isPipe = fd >= 0 && ::fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode);
+  const ssize_t n = fd < 0 || isPipe ? -1 : ::read(fd, out.data(), out.size());
+  if (isPipe)
+    error = "is no configuration: it is a pipe";
+  else if (n < 0)
+    error = std::string("cannot be read: ") + std::strerror(errno);
   if (fd >= 0) ::close(fd);
   if (n > static_cast<ssize_t>(kMostBytes)) error = "is no configuration: it has more than 64 KiB";
   out.resize(n < 0 ? 0 : static_cast<size_t>(n));

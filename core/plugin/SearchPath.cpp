@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <filesystem>
 #include <set>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <tessera/plugin.h>
 #include <unistd.h>
@@ -77,9 +76,7 @@ SearchPath searchPath() {
     const fs::path canonical = fs::weakly_canonical(directory, error);
     return seen.insert(error ? directory : (canonical / "").lexically_normal().string()).second;
   };
-  // Set-user-id programs read neither the variable nor a file but the system's.
-  const Setting said = setting("TESSERA_PLUGIN_PATH");
-  const std::string given = getauxval(AT_SECURE) && said.from == "TESSERA_PLUGIN_PATH" ? "" : said.value;
+  const std::string given = setting("TESSERA_PLUGIN_PATH").value;
   for (size_t at = 0; at < given.size();) {
     size_t end = std::min(given.find(':', at), given.size());
     std::string entry = given.substr(at, end - at);

@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// The directories, in order: TESSERA_PLUGIN_PATH (colon-separated; not under AT_SECURE), else those of the
+/// The directories, in order: TESSERA_PLUGIN_PATH (colon-separated), else those of the
 /// configuration file, then `tessera` beside libtessera.so; each once, where it stands first, however it is
 /// spelt. Entries that are not absolute are in `refused`, as "path" and why.
 struct SearchPath {

@@ -112,6 +112,9 @@ TEST_F(Config, FilesThatCannotBeRead) {
             "/nowhere/c.yaml cannot be read: No such file or directory");
   EXPECT_EQ(readConfig(folder_.string(), ConfigTrust::Full).error,
             folder_.string() + " cannot be read: Is a directory");
+  const std::string pipe = (folder_ / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(readConfig(pipe, ConfigTrust::Full).error, pipe + " is no configuration: it is a pipe");
   EXPECT_EQ(errorOf(std::string(70000, '#')), " is no configuration: it has more than 64 KiB");
   EXPECT_EQ(errorOf("backend: " + std::string(30000, '[')).substr(0, 3), ":1:");
 }

@@ -2,6 +2,10 @@
 """The configuration file from outside: who stands before it, where it is found, and what a wrong one does."""
 import argparse
 import json
+import os
+import pathlib
+import shutil
+import subprocess
 import sys
 import unittest
 
@@ -48,6 +52,27 @@ class Config(Cli):
         self.assertEqual(self.call("cache", "path").output.strip(), str(cache))
         shown = self.call("backends", "--why", "cpu")
         self.assertIn(f"backends_disable in {path} names cpu", shown.output + shown.errors)
+
+    def test_with_another_groups_rights_neither_variables_nor_files_count(self):
+        groups = [65534] if os.geteuid() == 0 else [g for g in os.getgroups() if g != os.getegid()]
+        if not groups or os.statvfs(self.folder).f_flag & os.ST_NOSUID or pathlib.Path("/etc/tessera").exists():
+            self.skipTest("no set-group-id program can be made here, or this machine has settings of its own")
+        program = self.folder / "tsr"
+        shutil.copy(self.tsr.program, program)
+        os.chown(program, -1, groups[0])
+        log = self.folder / "log"
+        self.environment |= {"TESSERA_CONFIG": self.config("numerics: fast\n"), "TESSERA_NUMERICS": "fast",
+                             "TESSERA_PLUGIN_LOG": str(log), "HOME": str(self.folder)}
+        for mode, numerics in ((0o755, "fast"), (0o2755, "standard")):
+            program.chmod(mode)
+            log.unlink(missing_ok=True)
+            ran = subprocess.run([program, "run", self.file, "--in", f"x={self.x}", f"y={self.y}", "--scalar", "alpha=2", "--json"],
+                                 env=self.environment, cwd=self.folder, capture_output=True, text=True)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            self.assertEqual(json.loads(ran.stdout)["numerics"], numerics)
+            self.assertEqual(log.exists(), numerics == "fast")
+            self.assertEqual((self.folder / ".cache").exists(), numerics == "fast")
+            shutil.rmtree(self.folder / ".cache", ignore_errors=True)
 
     def test_wrong_files(self):
         path = self.environment["TESSERA_CONFIG"] = self.config("cache_size: 1G\nbakend: cpu\n")

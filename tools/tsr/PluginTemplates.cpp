@@ -77,7 +77,8 @@ public:
   /// What stands in the parentheses of TESSERA_MAPPER=@NAME@(256): from which M on a product goes to BLAS.
   explicit @CLASS@(std::string_view arguments) {
     const char *end = arguments.data() + arguments.size();
-    if (!arguments.empty() && std::from_chars(arguments.data(), end, large_).ptr != end)
+    if (arguments.empty()) return;
+    if (auto [rest, wrong] = std::from_chars(arguments.data(), end, large_); rest != end || wrong != std::errc())
       throw std::invalid_argument("expected a number, as in @NAME@(256)");
   }
 

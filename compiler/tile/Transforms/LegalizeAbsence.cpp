@@ -340,7 +340,8 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
   void legalizeMma(MmaOp mma) {
     limitMma(mma);
     // As they were read: a masked factor has no box any more.
-    const Box boxes[] = {isTile(mma.getA()) ? box(mma.getA()) : Box(), isTile(mma.getB()) ? box(mma.getB()) : Box()};
+    const Box boxes[] = {isTile(mma.getA()) ? box(mma.getA()) : Box(),
+                         isTile(mma.getB()) ? box(mma.getB()) : Box()};
     for (int side : {0, 1}) {
       OpOperand &operand = mma->getOpOperand(side);
       if (!isTile(operand.get())) continue;
