@@ -21,6 +21,10 @@
 // CHECK: call @read.bf16.f32.32x64(%{{.*}}, %{{.*}}, %{{.*}}, %[[LIMIT]], %{{.*}}, %c32{{.*}}, %c64{{.*}})
 // CHECK-LABEL: func.func @again(
 // CHECK: call @read.bf16.f32.32x64(
+// A product's depth is cut to its operands' before it is rounded up to turns: a limit may be of any size.
+// CHECK: func.func private @mma.{{.*}}.limits(%{{.*}}: index, %[[PROMISED:.*]]: index)
+// CHECK: %[[DEPTH:.*]] = arith.minsi %[[PROMISED]], %c64
+// CHECK: arith.ceildivsi %[[DEPTH]], %c4
 // A product looks as far behind the limits as its register block and its unrolled turn reach, and not behind where its
 // operands end, whatever limits it has.
 // CHECK-LABEL: func.func @product(

@@ -71,9 +71,10 @@ void KernelLowering::emitProduct(const Place &a, const Place &b, const Place &c,
   if (!limits.empty()) {
     rowEnd = limits[0];
     columnEnd = limits[1];
-    Value turns = arith::CeilDivSIOp::create(b_, limits[2], constant(unroll));
-    depthEnd =
-        b_.createOrFold<arith::MinSIOp>(depthEnd, b_.createOrFold<arith::MulIOp>(turns, constant(unroll)));
+    // Turns divide the depth; the smaller of both first, since a promise may be of any size.
+    Value end = b_.createOrFold<arith::MinSIOp>(depthEnd, limits[2]);
+    Value turns = arith::CeilDivSIOp::create(b_, end, constant(unroll));
+    depthEnd = b_.createOrFold<arith::MulIOp>(turns, constant(unroll));
   }
   // Steps of `step` up to `whole` and the rest, as far as `end` reaches.
   auto blocks = [&](int64_t whole, int64_t extent, int64_t step, Value end,
