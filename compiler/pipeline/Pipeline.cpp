@@ -5,6 +5,7 @@
 #include "compiler/pipeline/Vendors.h"
 #include "compiler/target/gpu/ConvertToLlvm.h"
 #include "compiler/target/gpu/Lowering.h"
+#include "compiler/tile/Transforms/ExpandHalf.h"
 #include "compiler/tile/Transforms/ExpandMath.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -98,6 +99,7 @@ void addTargetPasses(PassManager &pm, const PipelineOptions &options) {
   // Folded as it was made; functions expand after tiles became vectors.
   pm.addPass(createCSEPass());
   pm.addPass(tile::createExpandMathPass());
+  if (options.target.vectorBytes < 32) pm.addPass(tile::createExpandHalfPass()); // F16C came before AVX2
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(cpu::createToLLVMPass());

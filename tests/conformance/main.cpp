@@ -114,16 +114,22 @@ void report(Totals &totals, const std::string &name, const std::vector<std::stri
   std::fflush(stdout);
 }
 
-void runProgram(host::Device &device, const Program &p, bool fuse, const std::vector<std::string> &known,
-                Totals &totals) {
+struct Options {
+  std::string only = "*", backend = "cpu", target;
+  std::vector<std::string> known;
+  bool verbose = false, fuse = true;
+};
+
+void runProgram(host::Device &device, const Program &p, const Options &how, Totals &totals) {
   std::optional<host::Kernel> kernel;
   try {
     host::BuildOptions options = p.options;
-    options.fuse = fuse;
+    options.fuse = how.fuse;
+    options.target = how.target;
     kernel.emplace(device, p.source, options);
   } catch (const host::Failure &f) {
     const bool expected = !p.error.empty() && f.code == p.error;
-    const bool mayLack = std::any_of(known.begin(), known.end(),
+    const bool mayLack = std::any_of(how.known.begin(), how.known.end(),
                                      [&](auto &k) { return fnmatch(k.c_str(), p.name.c_str(), 0) == 0; });
     if (!expected && f.status == TSR_UNIMPLEMENTED && mayLack) {
       ++totals.unimplemented;
@@ -145,12 +151,6 @@ void runProgram(host::Device &device, const Program &p, bool fuse, const std::ve
   report(totals, p.name, wrong);
 }
 
-struct Options {
-  std::string only = "*", backend = "cpu";
-  std::vector<std::string> known;
-  bool verbose = false, fuse = true;
-};
-
 /// In a child: runs the programs from totals.begun on.
 int runRest(const std::vector<const Program *> &programs, const Options &options, Totals &totals) {
   try {
@@ -161,7 +161,7 @@ int runRest(const std::vector<const Program *> &programs, const Options &options
         fmt::print("{}\n", p.name);
         std::fflush(stdout);
       }
-      runProgram(device, p, options.fuse, options.known, totals);
+      runProgram(device, p, options, totals);
     }
     return 0;
   } catch (const std::exception &e) {
@@ -204,7 +204,7 @@ int run(const std::string &folder, const Options &options) {
 
 static int usage() {
   fmt::print(stderr, "usage: kernel-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] "
-                     "[--fusion auto|none] [-v]\n");
+                     "[--target TARGET] [--fusion auto|none] [-v]\n");
   return 1;
 }
 
@@ -221,6 +221,8 @@ int main(int argc, char **argv) {
         options.only = argv[++i];
       else if (word == "--backend" && i + 1 < argc)
         options.backend = argv[++i];
+      else if (word == "--target" && i + 1 < argc)
+        options.target = argv[++i];
       else if (word == "--fusion" && i + 1 < argc)
         options.fuse = std::string_view(argv[++i]) != "none";
       else if (word == "-v")

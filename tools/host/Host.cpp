@@ -96,6 +96,7 @@ void Kernel::load(std::string_view source, const BuildOptions &o) {
   options.struct_size = sizeof options;
   options.file_name = o.fileName.c_str();
   options.kernel = o.kernel.empty() ? nullptr : o.kernel.c_str();
+  options.target = o.target.empty() ? nullptr : o.target.c_str();
   options.numerics = o.numerics.c_str();
   options.dims = dims.data();
   options.dim_count = dims.size();
@@ -109,7 +110,7 @@ void Kernel::load(std::string_view source, const BuildOptions &o) {
     throw Failure(status, log.firstCode, log.text.empty() ? tsrLastError() : log.text);
 }
 
-/// The C ABI has no such option: through a bundle, for the backend's own machine.
+/// The C ABI has no such option: through a bundle.
 void Kernel::loadUnfused(std::string_view source, const BuildOptions &o) {
   std::string why, bundle;
   CompilerService *compiler = loadCompiler(why);
@@ -117,7 +118,7 @@ void Kernel::loadUnfused(std::string_view source, const BuildOptions &o) {
   CompileOptions options;
   options.fileName = o.fileName;
   if (!o.kernel.empty()) options.kernels = {o.kernel};
-  options.targets = {device_.info().backend};
+  options.targets = {o.target.empty() ? std::string(device_.info().backend) : o.target};
   options.numerics = o.numerics;
   options.dims = o.dims;
   options.tunables = o.tunables;

@@ -77,6 +77,7 @@ using NamedInts = std::vector<std::pair<std::string, int64_t>>;
 
 struct BuildOptions {
   std::string fileName = "<source>", kernel = {}, numerics = "standard";
+  std::string target = {}; // "": the device's; else one of its backend's that its machine can run
   NamedInts dims = {}, tunables = {};
   bool fuse = true; // false: every operation of a graph function is a kernel of its own
 };

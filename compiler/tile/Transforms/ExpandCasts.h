@@ -10,7 +10,8 @@
 //
 // Values may be scalars or vectors of any rank. The results equal tessera::castBits (numerics/Casts.h) bit
 // for bit, except that a signalling NaN widened from f16, bf16 or fp8_e5m2 may stay signalling. f16 converts
-// through arith.extf and arith.truncf, one instruction each with F16C.
+// through arith.extf and arith.truncf, one instruction each with F16C; without it tile-expand-half stands for
+// them.
 #pragma once
 #include "mlir/IR/Builders.h"
 #include "numerics/DType.h"

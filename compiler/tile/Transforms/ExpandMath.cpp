@@ -84,6 +84,4 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
 
 std::unique_ptr<Pass> createExpandMathPass() { return std::make_unique<ExpandMathPass>(); }
 
-void registerExpandMathPass() { PassRegistration<ExpandMathPass>(); }
-
 } // namespace tessera::tile

@@ -42,7 +42,4 @@ mlir::Value emitIntPow(mlir::OpBuilder &, mlir::Location, mlir::Value x, mlir::V
 /// scf is lowered (sin and cos of f64 hold an scf.if for huge arguments, ipowi a loop).
 std::unique_ptr<mlir::Pass> createExpandMathPass();
 
-/// Makes the pass known by name to tools that parse pipelines.
-void registerExpandMathPass();
-
 } // namespace tessera::tile

@@ -2,6 +2,8 @@
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/target/IR/TargetDialect.h"
 #include "compiler/target/Transforms/KernelMetadata.h"
+#include "compiler/tile/Transforms/ExpandHalf.h"
+#include "compiler/tile/Transforms/ExpandMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "plugins/cpu/codegen/Lowering.h"
 
@@ -73,6 +75,8 @@ struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
 void registerCpuPasses() {
   registerPass([] { return createLowerTilePass("cpu"); });
   registerPass(createOutlinePass);
+  registerPass(tile::createExpandMathPass);
+  registerPass(tile::createExpandHalfPass);
   registerPass(createToLLVMPass);
   registerPass([] {
     CpuTarget host;

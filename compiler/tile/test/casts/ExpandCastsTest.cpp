@@ -13,13 +13,16 @@ using namespace tessera::tile::test;
 
 namespace {
 
+const std::string kWithoutF16C = "x86-64-v2";
+
 VectorJit compileCast(DType from, DType to, std::vector<int64_t> shape, const std::string &cpu) {
   return VectorJit(
       [&](mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange in) {
         mlir::Value v = emitLoadForm(b, loc, in[0], from);
         return emitStoreForm(b, loc, emitCast(b, loc, v, from, to), to);
       },
-      {memoryType(&context(), from)}, memoryType(&context(), to), std::move(shape), {.cpu = cpu});
+      {memoryType(&context(), from)}, memoryType(&context(), to), std::move(shape),
+      {.expandHalf = cpu == kWithoutF16C, .cpu = cpu});
 }
 
 std::vector<uint64_t> sources(DType t) {
@@ -84,8 +87,9 @@ void check(DType from, DType to, std::vector<int64_t> shape, const std::string &
     ADD_FAILURE() << name(from) << " 0x" << std::hex << values[i] << " -> " << name(to) << ": 0x" << got
                   << ", want 0x" << want;
   }
-  if (!cpu.empty()) return;
-  for (const char *target : {"x86-64-v3", "skylake-avx512", "sapphirerapids"})
+  std::vector<std::string> targets = {cpu};
+  if (cpu.empty()) targets = {"x86-64-v3", "skylake-avx512", "sapphirerapids"};
+  for (const std::string &target : targets)
     for (const std::string &call : jit.externalCalls(target))
       ADD_FAILURE() << name(from) << " -> " << name(to) << " on " << target << " calls " << call;
 }
@@ -107,6 +111,11 @@ TEST_P(From, VectorsEqualTheReference) {
 TEST_P(From, AlsoWithoutAVX512) {
   for (DType to : all())
     check(GetParam(), to, {16}, "x86-64-v3");
+}
+
+TEST_P(From, AlsoWithoutF16C) {
+  for (DType to : all())
+    check(GetParam(), to, {4}, kWithoutF16C);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, From, testing::ValuesIn(all()),

@@ -1,4 +1,5 @@
 #include "compiler/tile/test/math/VectorJit.h"
+#include "compiler/tile/Transforms/ExpandHalf.h"
 #include "compiler/tile/Transforms/ExpandMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -144,6 +145,7 @@ VectorJit::VectorJit(const Body &body, std::vector<Type> inputs, Type output, st
   emitLoop(*module, body, inputs, output, shape);
   PassManager passes(&context());
   if (options.expandMath) passes.addPass(createExpandMathPass());
+  if (options.expandHalf) passes.addPass(createExpandHalfPass());
   if (failed(parsePassPipeline("convert-vector-to-scf{full-unroll=true},convert-scf-to-cf,convert-vector-to-"
                                "llvm,expand-strided-metadata,"
                                "finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,convert-math-"

@@ -21,6 +21,7 @@ class VectorJit {
 public:
   struct Options {
     bool expandMath = false; // run tile-expand-math
+    bool expandHalf = false; // run tile-expand-half
     std::string cpu = {};    // an LLVM CPU name the host can run; empty: the host itself
   };
 

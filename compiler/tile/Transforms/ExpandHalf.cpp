@@ -1,0 +1,79 @@
+#include "compiler/tile/Transforms/ExpandHalf.h"
+#include "compiler/tile/Transforms/ExpandMathBuilder.h"
+#include "llvm/ADT/bit.h"
+
+using namespace mlir;
+
+namespace tessera::tile {
+namespace {
+
+using IP = MathBuilder::IP;
+
+constexpr int kDropped = 23 - 10; // mantissa bits of an f32 that an f16 lacks
+constexpr int64_t kSign = 0x8000, kInfinity = 0x7c00;
+
+uint32_t bitsOf(float x) { return llvm::bit_cast<uint32_t>(x); }
+
+/// Exponent and mantissa in their places of an f32; a multiplication moves the bias, for denormals too.
+Value extend(MathBuilder &m, Value half) {
+  Value bits = m.extu(m.bitcast(half, m.i(16)), m.i(32));
+  Value magnitude = m.andi(bits, kSign - 1);
+  Value placed = m.shl(magnitude, kDropped);
+  Value finite = m.bitcast(m.mul(m.bitcast(placed, m.f32()), 0x1p112), m.i(32));
+  Value special = m.ori(placed, bitsOf(std::numeric_limits<float>::infinity()));
+  special = m.select(m.icmp(IP::ugt, magnitude, kInfinity), m.ori(special, 0x400000), special);
+  Value word = m.select(m.icmp(IP::uge, magnitude, kInfinity), special, finite);
+  return m.bitcast(m.ori(word, m.shl(m.andi(bits, kSign), 16)), m.f32());
+}
+
+Value truncate(MathBuilder &m, Value v) {
+  Value word = m.bitcast(v, m.i(32));
+  Value magnitude = m.andi(word, 0x7fffffff);
+  Value clamped = m.minu(magnitude, bitsOf(0x1p16f)); // which is where infinity comes to lie
+  // Normal results: half of the last place, less one where that place is even, carries as rounding asks.
+  Value odd = m.andi(m.shru(clamped, kDropped), 1);
+  Value rounded = m.addi(m.addi(clamped, (1 << (kDropped - 1)) - 1), odd);
+  Value normal = m.subi(m.shru(rounded, kDropped), int64_t(112) << 10);
+  // Denormal ones: the ulp of 0.5 is the smallest of them, so that the sum's own rounding counts them.
+  Value count = m.subi(m.bitcast(m.add(m.bitcast(clamped, m.f32()), 0.5), m.i(32)), bitsOf(0.5f));
+  Value code = m.select(m.icmp(IP::ult, clamped, bitsOf(0x1p-14f)), count, normal);
+  Value quiet = m.ori(m.andi(m.shru(magnitude, kDropped), 0x3ff), 0x7e00);
+  code = m.select(m.icmp(IP::ugt, magnitude, bitsOf(std::numeric_limits<float>::infinity())), quiet, code);
+  code = m.ori(code, m.andi(m.shru(word, 16), kSign));
+  return m.bitcast(m.trunci(code, m.i(16)), m.f16());
+}
+
+struct ExpandHalfPass : PassWrapper<ExpandHalfPass, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandHalfPass)
+
+  StringRef getArgument() const override { return "tile-expand-half"; }
+  StringRef getDescription() const override { return "replace conversions of f16 by integer arithmetic"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect>();
+  }
+  void runOnOperation() override {
+    getOperation()->walk([](Operation *op) {
+      if (!isa<arith::ExtFOp, arith::TruncFOp>(op)) return;
+      Value from = op->getOperand(0), to = op->getResult(0);
+      OpBuilder b(op);
+      MathBuilder m(b, op->getLoc(), from);
+      Value replacement;
+      if (MathBuilder::elementOf(from).isF16()) {
+        replacement = extend(m, from);
+        if (MathBuilder::elementOf(to).isF64()) replacement = m.extf(replacement, m.f64());
+      } else if (MathBuilder::elementOf(to).isF16() && MathBuilder::elementOf(from).isF32()) {
+        replacement = truncate(m, from);
+      } else {
+        return;
+      }
+      to.replaceAllUsesWith(replacement);
+      op->erase();
+    });
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createExpandHalfPass() { return std::make_unique<ExpandHalfPass>(); }
+
+} // namespace tessera::tile
