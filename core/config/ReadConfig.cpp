@@ -111,20 +111,30 @@ void read(const std::string &text, ConfigTrust trust, ConfigFile &out) {
   }
 }
 
+/// Why a file that was opened is not read; null: it is.
+const char *refusal(const struct stat &about, ConfigTrust trust) {
+  if (S_ISFIFO(about.st_mode)) return "is no configuration: it is a pipe";
+  // In a shared directory anybody can leave one.
+  if (trust == ConfigTrust::WorkingDirectory && about.st_uid != 0 && about.st_uid != ::geteuid())
+    return "belongs to another user: name it in TESSERA_CONFIG to use it, or set that to off";
+  return nullptr;
+}
+
 /// The bytes, or what went wrong.
-std::string bytesOf(const std::string &path, std::string &error) {
+std::string bytesOf(const std::string &path, ConfigTrust trust, std::string &error) {
+  std::string out;
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  std::string out(kMostBytes + 1, 0);
   struct stat about{};
-  const bool isPipe = fd >= 0 && ::fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode);
-  const ssize_t n = fd < 0 || isPipe ? -1 : ::read(fd, out.data(), out.size());
-  if (isPipe)
-    error = "is no configuration: it is a pipe";
-  else if (n < 0)
-    error = std::string("cannot be read: ") + std::strerror(errno);
+  if (const char *why = fd >= 0 && ::fstat(fd, &about) == 0 ? refusal(about, trust) : nullptr) {
+    error = why;
+  } else {
+    out.resize(kMostBytes + 1);
+    const ssize_t n = fd < 0 ? -1 : ::read(fd, out.data(), out.size());
+    if (n < 0) error = std::string("cannot be read: ") + std::strerror(errno);
+    if (n > static_cast<ssize_t>(kMostBytes)) error = "is no configuration: it has more than 64 KiB";
+    out.resize(n < 0 ? 0 : static_cast<size_t>(n));
+  }
   if (fd >= 0) ::close(fd);
-  if (n > static_cast<ssize_t>(kMostBytes)) error = "is no configuration: it has more than 64 KiB";
-  out.resize(n < 0 ? 0 : static_cast<size_t>(n));
   return out;
 }
 
@@ -133,7 +143,7 @@ std::string bytesOf(const std::string &path, std::string &error) {
 ConfigFile readConfig(const std::string &path, ConfigTrust trust) {
   ConfigFile out;
   out.path = path;
-  const std::string text = bytesOf(path, out.error);
+  const std::string text = bytesOf(path, trust, out.error);
   if (!out.error.empty()) {
     out.error = path + " " + out.error;
     return out;

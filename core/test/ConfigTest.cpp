@@ -119,6 +119,14 @@ TEST_F(Config, FilesThatCannotBeRead) {
   EXPECT_EQ(errorOf("backend: " + std::string(30000, '[')).substr(0, 3), ":1:");
 }
 
+TEST_F(Config, SomebodyElsesFileOfTheWorkingDirectoryIsRefused) {
+  const std::string path = write("backend: cpu\n");
+  if (chown(path.c_str(), 12345, gid_t(-1)) != 0) GTEST_SKIP() << "only root gives files away";
+  EXPECT_EQ(readConfig(path, ConfigTrust::WorkingDirectory).error,
+            path + " belongs to another user: name it in TESSERA_CONFIG to use it, or set that to off");
+  EXPECT_EQ(readConfig(path, ConfigTrust::Full).values.size(), 1u);
+}
+
 TEST_F(Config, TheWorkingDirectoryNamesNoFiles) {
   for (const char *text :
        {"plugin_path: /a", "cache_dir: /a", "plugin_log: /a", "mapper: logging(default, /a)"})
