@@ -239,5 +239,5 @@ int main(int argc, char **argv) {
   takeStandardStreams();
   const int status = withStandardOutput([&] { return kit::run(argc, argv); }, kit::kUsage);
   const std::string why = standardOutputError();
-  return why.empty() ? status : kit::usage("standard output: " + why, "the report is not complete");
+  return why.empty() ? status : kit::usage("standard output: " + why, "what was printed is not complete");
 }

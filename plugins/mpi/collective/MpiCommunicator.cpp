@@ -1,6 +1,7 @@
 #include "plugins/mpi/collective/MpiCommunicator.h"
 #include <climits>
 #include <cstring>
+#include <new>
 
 namespace tessera::mpi {
 namespace {
@@ -61,7 +62,12 @@ tsr_status_t MpiCommunicator::run(const tsr_cl_call_t &call, std::string &why) {
   broken_ = agreement_.reach(messageOf(signature, call.where), deadline, why);
   const bool needsOrder =
       reduces && !mpiReduces(static_cast<DType>(call.dtype), static_cast<CombineOp>(call.op));
-  if (!broken_ && call.count) broken_ = move(call, algorithm == 2 || needsOrder, why);
+  try {
+    if (!broken_ && call.count) broken_ = move(call, algorithm == 2 || needsOrder, why);
+  } catch (const std::bad_alloc &) { // between parts: the other ranks are in the call
+    broken_ = TSR_EOOM;
+    why = "out of memory";
+  }
   ++calls_;
   if (broken_) {
     since_ = why;
