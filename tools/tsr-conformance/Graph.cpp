@@ -2,6 +2,7 @@
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Kernels.h"
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <utility>
 
@@ -33,6 +34,12 @@ tsr_be_node_t fillNode(void *dst, uint32_t byte, uint64_t bytes) {
   return out;
 }
 
+/// A count that stays: a stream may let go of a graph's last launch after the graph and its check have ended.
+std::atomic<int> &newCount() {
+  static auto &counts = *new std::deque<std::atomic<int>>;
+  return counts.emplace_back(0);
+}
+
 class Graph {
 public:
   Graph(Subject &s, const std::vector<tsr_be_node_t> &nodes) : s_(s) {
@@ -50,7 +57,7 @@ public:
     Text why;
     s_.must("graph_launch", s_.api().graph_launch(stream, graph_, why), why);
   }
-  std::atomic<int> releases{0};
+  std::atomic<int> &releases = newCount();
 
 private:
   Subject &s_;
