@@ -91,7 +91,7 @@ BundleError noImage(const Bundle &bundle, const ContextObject &context, const st
   std::string held;
   for (const BundleImage &image : bundle.images)
     held += (held.empty() ? "" : ", ") + image.target + " (" + obstacle(image, context) + ")";
-  std::string device = isCpu(context) ? "cpu:" + std::string(hostCpuName()) : context.device->info().arch;
+  std::string device = isCpu(context) ? hostCpuTarget() : context.device->info().arch;
   return {"E_BUNDLE_NO_IMAGE",
           name + ": no image for " + device + "; it holds " + (held.empty() ? "none" : held) +
               (bundle.ir.empty() ? " and no IR" : ", and its IR cannot be compiled: " + compilerWhy),

@@ -40,4 +40,11 @@ std::string_view firstMissing(const std::vector<std::string> &features) {
 
 #endif
 
+std::string hostCpuTarget() {
+  if (std::string_view name = hostCpuName(); !name.empty()) return "cpu:" + std::string(name);
+  auto has = [](const std::vector<std::string> &features) { return firstMissing(features).empty(); };
+  if (!has({"avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"})) return "cpu:x86-64-v2";
+  return has({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}) ? "cpu:x86-64-v4" : "cpu:x86-64-v3";
+}
+
 } // namespace tessera

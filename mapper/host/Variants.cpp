@@ -20,9 +20,7 @@ void dropMissingLibraries(VariantChoice &choice) {
   choice.refused.emplace_back("blas", why);
 }
 
-std::string archOf(const std::string &target) {
-  return target == "cpu" ? "cpu:" + std::string(hostCpuName()) : target;
-}
+std::string archOf(const std::string &target) { return target == "cpu" ? hostCpuTarget() : target; }
 
 void report(const Failure &f, const std::string &file, const VariantChoice *choice,
             std::vector<Diagnostic> &diags) {

@@ -43,7 +43,8 @@ std::vector<int64_t> gridOf(const KernelMetadata &m, int64_t n) {
 
 void launchImage(Subject &s) {
   if (s.options.image.empty())
-    throw Skip{"no --image and --metadata: `tsr compile samples/saxpy/saxpy.py --target TARGET` writes them"};
+    throw Skip{"no --image and --metadata: `tsr compile samples/saxpy/saxpy.py --target TARGET` writes them, "
+               "with --emit object and metadata"};
   const std::string image = contents(s.options.image), document = contents(s.options.metadata);
   KernelMetadata m;
   std::string wrong;

@@ -44,7 +44,7 @@ void onRanks(Subject &s, const std::string &id, int atLeast, const std::function
                  std::to_string(comm.size())};
     return body(comm);
   }
-  if (topology != "process") throw Skip{"its ranks are processes: --launcher 'mpirun -n 3' starts them"};
+  if (topology != "process") throw Skip{"its ranks are processes: --launcher 'mpirun -n 2' starts them"};
   if (s.options.ranks < atLeast) throw Skip{"needs --ranks " + std::to_string(atLeast)};
   onThreads(s.options.ranks, [&](int rank) { body(Comm(s, id, rank, s.options.ranks, timeoutNs)); });
 }

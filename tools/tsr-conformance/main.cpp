@@ -27,7 +27,7 @@ options:
   --image FILE         code of the kernel saxpy for this backend, for launch.image
   --metadata FILE      its metadata document
   --ranks N            ranks of collectives, as threads (default: 3)
-  --launcher COMMAND   starts the ranks of collectives as processes: 'mpirun -n 3'
+  --launcher COMMAND   starts the ranks of collectives as processes: 'mpirun -n 2'
   --patience FACTOR    multiplies every time limit
   --json FILE          write the report there; -: to standard output, in place of the table
   --report             write the report beside the plugin, where tsr backends finds it
@@ -41,7 +41,7 @@ exit status: 0 passed, 1 a check failed or an expected failure is stale, 2 the a
 examples:
   tsr-conformance --plugin build/libtessera-blue.so
   tsr-conformance --plugin libtessera-blue.so --expect conformance.yaml --report
-  tsr-conformance --plugin libtessera-collective-openmpi.so --launcher 'mpirun -n 3'
+  tsr-conformance --plugin libtessera-collective-openmpi.so --launcher 'mpirun -n 2'
 )";
 
 int usage(const std::string &what, const std::string &fix = "tsr-conformance --help lists the options") {

@@ -161,7 +161,7 @@ A Tessera @KIND@. `@NAME@.cpp` is all of its code; `plugin.json` says what it is
 cmake -S . -B build -DCMAKE_PREFIX_PATH=/where/tessera/is/installed
 cmake --build build
 ctest --test-dir build
-cmake --install build
+cmake --install build --prefix /where/tessera/is/installed
 ```
 
 `ctest` also runs `tsr-conformance`, where it is installed@GAPS@.
