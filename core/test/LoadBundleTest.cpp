@@ -68,6 +68,13 @@ TEST_F(LoadBundle, TakesTheImageOfThisProcessorFirst) {
   EXPECT_OK(tsrGetKernel(m, "second", &k));
 }
 
+TEST(HostCpu, HasATargetWhateverItsNameIs) {
+  const std::string_view level = __builtin_cpu_supports("x86-64-v4")   ? "x86-64-v4"
+                                 : __builtin_cpu_supports("x86-64-v3") ? "x86-64-v3"
+                                                                       : "x86-64-v2";
+  EXPECT_EQ(hostCpuTarget(), "cpu:" + std::string(hostCpuName().empty() ? level : hostCpuName()));
+}
+
 TEST_F(LoadBundle, ImagesOfOneTargetMakeOneModule) {
   Bundle bundle;
   bundle.images = {fixtureImage("cpu:x86-64", {"first"}), fixtureImage("cpu:x86-64", {"second"})};

@@ -40,7 +40,8 @@ private:
                                     llvm::function_ref<void(mlir::func::FuncOp)> body);
 
   // Nest.cpp: loops over the elements of a shape.
-  void loop(int64_t lo, int64_t hi, int64_t step, llvm::function_ref<void(Value)> body);
+  /// From `lo` to `hi`, and no further than `end` where one is given.
+  void loop(int64_t lo, int64_t hi, int64_t step, llvm::function_ref<void(Value)> body, Value end = {});
   void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body, Indices ends = {}) override;
   /// The nest twice under `condition` when there is one: unmasked and masked.
   void versioned(Value condition, llvm::function_ref<void(Mode)> emit) override;
@@ -49,6 +50,8 @@ private:
 
   // Read.cpp
   bool callRead(Operation *, const Place &) override;
+  /// `cast` null: elements stay as they are.
+  mlir::func::FuncOp readFunction(tile::CastOp cast, Type element, const Place &to);
 
   // Reduce.cpp
   LogicalResult lowerReduce(tile::ReduceOp) override;

@@ -79,25 +79,14 @@ void KernelLowering::emitProduct(const Place &a, const Place &b, const Place &c,
   // Steps of `step` up to `whole` and the rest, as far as `end` reaches.
   auto blocks = [&](int64_t whole, int64_t extent, int64_t step, Value end,
                     llvm::function_ref<void(Value, bool)> body) {
-    if (!end) {
-      loop(0, whole, step, [&](Value at) { body(at, true); });
-      if (whole != extent) body(constant(whole), false);
-      return;
-    }
+    loop(0, whole, step, [&](Value at) { body(at, true); }, end);
+    if (whole == extent) return;
+    if (!end) return body(constant(whole), false);
+    Value reaches = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, end, constant(whole));
+    auto rest = scf::IfOp::create(b_, TypeRange(), reaches, false);
     OpBuilder::InsertionGuard guard(b_);
-    if (whole) {
-      Value stop = b_.createOrFold<arith::MinSIOp>(end, constant(whole));
-      auto steps = scf::ForOp::create(b_, constant(0), stop, constant(step));
-      OpBuilder::InsertionGuard inner(b_);
-      b_.setInsertionPointToStart(steps.getBody());
-      body(steps.getInductionVar(), true);
-    }
-    if (whole != extent) {
-      Value reaches = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, end, constant(whole));
-      auto rest = scf::IfOp::create(b_, TypeRange(), reaches, false);
-      b_.setInsertionPointToStart(&rest.getThenRegion().front());
-      body(constant(whole), false);
-    }
+    b_.setInsertionPointToStart(&rest.getThenRegion().front());
+    body(constant(whole), false);
   };
   Vec<int64_t> tail;
   for (int64_t left = columns % n; left;) {

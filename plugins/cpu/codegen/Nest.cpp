@@ -26,10 +26,12 @@ int64_t KernelLowering::lanesFor(ValueRange roots, ArrayRef<Type> more) {
   return vectorBytes_ / bytes;
 }
 
-void KernelLowering::loop(int64_t lo, int64_t hi, int64_t step, llvm::function_ref<void(Value)> body) {
+void KernelLowering::loop(int64_t lo, int64_t hi, int64_t step, llvm::function_ref<void(Value)> body,
+                          Value end) {
   if (lo >= hi) return;
-  if (hi - lo <= step) return body(constant(lo));
-  auto op = scf::ForOp::create(b_, constant(lo), constant(hi), constant(step));
+  if (!end && hi - lo <= step) return body(constant(lo));
+  Value stop = end ? b_.createOrFold<arith::MinSIOp>(end, constant(hi)) : constant(hi);
+  auto op = scf::ForOp::create(b_, constant(lo), stop, constant(step));
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(op.getBody());
   body(op.getInductionVar());
@@ -38,22 +40,16 @@ void KernelLowering::loop(int64_t lo, int64_t hi, int64_t step, llvm::function_r
 /// The last axis in steps of `lanes`; what is left of it in vectors of the powers of two it is made of, so
 /// that no element outside the tile is ever computed.
 void KernelLowering::nest(ArrayRef<int64_t> shape, int64_t lanes, NestBody body, Indices ends) {
-  auto loop = [&](int64_t hi, int64_t step, Value end, llvm::function_ref<void(Value)> inner) {
-    if (!end || hi == 0) return this->loop(0, hi, step, inner);
-    Value stop = b_.createOrFold<arith::MinSIOp>(end, constant(hi));
-    auto op = scf::ForOp::create(b_, constant(0), stop, constant(step));
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(op.getBody());
-    inner(op.getInductionVar());
-  };
+  auto endOf = [&](size_t depth) { return ends.empty() ? Value() : ends[depth]; };
   Vec<Value> at;
   std::function<void(size_t)> axis = [&](size_t depth) {
     if (depth + 1 < shape.size()) {
-      loop(shape[depth], 1, ends.empty() ? Value() : ends[depth], [&](Value i) {
+      auto row = [&](Value i) {
         at.push_back(i);
         axis(depth + 1);
         at.pop_back();
-      });
+      };
+      loop(0, shape[depth], 1, row, endOf(depth));
       return;
     }
     int64_t n = shape[depth], whole = n / lanes * lanes;
@@ -62,7 +58,7 @@ void KernelLowering::nest(ArrayRef<int64_t> shape, int64_t lanes, NestBody body,
       body(at, width);
       at.pop_back();
     };
-    loop(whole, lanes, ends.empty() ? Value() : ends[depth], [&](Value j) { call(j, lanes); });
+    loop(0, whole, lanes, [&](Value j) { call(j, lanes); }, endOf(depth));
     for (int64_t j = whole, left = n - whole; left;) {
       int64_t width = llvm::bit_floor(static_cast<uint64_t>(left));
       call(constant(j), width);

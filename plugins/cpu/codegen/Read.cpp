@@ -9,6 +9,8 @@
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/ExpandCasts.h"
 #include "plugins/cpu/codegen/Lowering.h"
+#include <array>
+#include <optional>
 
 using namespace mlir;
 
@@ -36,6 +38,37 @@ std::optional<std::array<int64_t, 2>> reach(Value tile) {
 
 } // namespace
 
+func::FuncOp KernelLowering::readFunction(tile::CastOp cast, Type element, const Place &to) {
+  std::string name;
+  llvm::raw_string_ostream text(name);
+  text << "read.";
+  if (cast)
+    text << cast.getFrom() << "." << cast.getTo();
+  else
+    text << element;
+  text << "." << to.shape[0] << "x" << to.shape[1];
+  Type pointer = LLVM::LLVMPointerType::get(b_.getContext()), index = b_.getIndexType();
+  return sharedFunction(name, {pointer, pointer, index, index, index, index, index}, [&](func::FuncOp f) {
+    f.setArgAttr(0, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
+    f.setArgAttr(1, LLVM::LLVMDialect::getReadonlyAttrName(), b_.getUnitAttr());
+    auto arguments = f.getArguments();
+    Place tile{arguments[0], to.shape, to.element};
+    View view{arguments[1], {arguments[3], arguments[4]}, {arguments[2], constant(1)}, element};
+    Window all{view, {constant(0), constant(0)}, {0, 1}, to.shape, false, {true, true}};
+    versioned(insideCondition(all), [&](Mode mode) {
+      auto copy = [&](Indices at, int64_t lanes) {
+        Value v = loadWindow(all, at, lanes, mode);
+        if (cast)
+          v = tile::emitCast(b_, b_.getLoc(), v, *parseDType(cast.getFrom()), *parseDType(cast.getTo()));
+        storePlace(tile, v, at);
+      };
+      Vec<Value> ends;
+      if (!mode.inside) ends = {arguments[5], arguments[6]};
+      nest(tile.shape, lanesFor({}, {element, to.element}), copy, ends);
+    });
+  });
+}
+
 bool KernelLowering::callRead(Operation *op, const Place &to) {
   auto cast = dyn_cast<tile::CastOp>(op);
   if (cast && tile::inMemory(cast.getInput())) return false;
@@ -54,39 +87,8 @@ bool KernelLowering::callRead(Operation *op, const Place &to) {
   }
 
   if (behind) partlyRead_[op->getResult(0)] = inside;
-
-  std::string name;
-  llvm::raw_string_ostream text(name);
-  text << "read.";
-  if (cast)
-    text << cast.getFrom() << "." << cast.getTo();
-  else
-    text << w.view.element;
-  text << "." << to.shape[0] << "x" << to.shape[1];
-  Type pointer = LLVM::LLVMPointerType::get(b_.getContext()), index = b_.getIndexType();
-  auto read =
-      sharedFunction(name, {pointer, pointer, index, index, index, index, index}, [&](func::FuncOp f) {
-        f.setArgAttr(0, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
-        f.setArgAttr(1, LLVM::LLVMDialect::getReadonlyAttrName(), b_.getUnitAttr());
-        auto arguments = f.getArguments();
-        Place tile{arguments[0], to.shape, to.element};
-        View view{arguments[1], {arguments[3], arguments[4]}, {arguments[2], constant(1)}, w.view.element};
-        Window all{view, {constant(0), constant(0)}, {0, 1}, Vec<int64_t>(to.shape), false, {true, true}};
-        versioned(insideCondition(all), [&](Mode mode) {
-          nest(
-              tile.shape, lanesFor({}, {w.view.element, to.element}),
-              [&](Indices at, int64_t lanes) {
-                Value v = loadWindow(all, at, lanes, mode);
-                if (cast)
-                  v = tile::emitCast(b_, b_.getLoc(), v, *parseDType(cast.getFrom()),
-                                     *parseDType(cast.getTo()));
-                storePlace(tile, v, at);
-              },
-              mode.inside ? Indices() : Indices{arguments[5], arguments[6]});
-        });
-      });
   Value origin[] = {constant(0), constant(0)};
-  func::CallOp::create(b_, read,
+  func::CallOp::create(b_, readFunction(cast, w.view.element, to),
                        ValueRange{to.data, windowAddress(w, origin), w.view.strides[w.dimOfAxis[0]],
                                   inside[0], inside[1], ends[0], ends[1]});
   return true;
