@@ -412,7 +412,7 @@ bool Elaborator::run(const FunctionDecl &f) {
   }
   blocks_.push_back(&kernel_.body);
   block(fn.body);
-  if (!returned_ && hasResultAnnotation_ && !results_.empty())
+  if (!frame().returned.did && hasResultAnnotation_ && !results_.empty())
     fail(Code::E_RETURN_TYPE, fn.returns->loc,
          "the kernel is annotated to return something, but has no return");
   finishIterators();

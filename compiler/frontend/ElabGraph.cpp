@@ -251,67 +251,75 @@ bool Elaborator::graphStatement(const ast::Stmt &s) {
   switch (s.kind) {
   case ast::Stmt::If: {
     Value c = condition(*s.value);
-    if (c.isError()) return true;
-    if (c.isConst)
+    if (c.isConst) {
       block(c.intValue ? s.body : s.orelse);
-    else
-      graphBranch(s.value->loc);
+      return true;
+    }
+    if (!c.isError()) graphBranch(s.value->loc);
+    graphAbandon(s);
     return true;
   }
   case ast::Stmt::For:
-    graphLoop(s);
+    if (!graphLoop(s)) graphAbandon(s);
     return true;
   case ast::Stmt::While:
     fail(Code::E_GRAPH_CONTROL, s.loc, "a graph function has no while loops",
          "write: for i in range(n), with a constant n, or move the loop into a @ts.kernel");
+    graphAbandon(s);
     return true;
-  case ast::Stmt::Return:
-    if (frames_.size() != 1) return false;
-    graphReturn(s);
+  case ast::Stmt::Return: {
+    Value v = s.value ? evaluate(*s.value) : Value::none();
+    frame().returned = {true, v};
+    if (frames_.size() == 1) graphReturn(s, std::move(v));
     return true;
+  }
   default:
     return false;
   }
 }
 
-/// Loops are unrolled.
-void Elaborator::graphLoop(const ast::Stmt &s) {
+/// A statement in error may hide a return: without it the function would seem to give None.
+void Elaborator::graphAbandon(const ast::Stmt &s) {
+  if (containsReturn(s.body) || containsReturn(s.orelse)) frame().returned.did = true;
+}
+
+/// Loops are unrolled. False when there was an error in the head.
+bool Elaborator::graphLoop(const ast::Stmt &s) {
   constexpr int64_t kMaxTurns = 4096;
   Value callee = s.value->kind == ast::Expr::Call ? evaluate(*s.value->items[0]) : Value::none();
-  if (callee.isError()) return;
+  if (callee.isError()) return false;
   if (callee.kind != Value::Function || !callee.builtin || callee.builtin->id != Builtin::Range) {
     fail(Code::E_UNSUPPORTED, s.value->loc, "a for loop of a graph function runs over range(...)",
          "write: for i in range(4):");
-    return;
+    return false;
   }
   if (s.targets[0]->kind != ast::Expr::Name) {
     fail(Code::E_UNSUPPORTED, s.targets[0]->loc, "a loop has one variable");
-    return;
+    return false;
   }
   LoopBounds b;
-  if (!loopBounds(*s.value, *callee.builtin, b)) return;
+  if (!loopBounds(*s.value, *callee.builtin, b)) return false;
   if (!b.lo.isConstInt() || !b.hi.isConstInt()) {
     fail(Code::E_GRAPH_CONTROL, s.value->loc, "the bounds of this loop are known at run time only",
          "loops of graph functions are unrolled: their bounds are constants");
-    return;
+    return false;
   }
   int64_t turns = 0;
   for (int64_t i = b.lo.intValue; b.step > 0 ? i < b.hi.intValue : i > b.hi.intValue; i += b.step) {
     if (++turns > kMaxTurns || nodes_ > kMaxNodes) {
       fail(Code::E_TOO_COMPLEX, s.value->loc,
            "this loop would be unrolled more than " + std::to_string(kMaxTurns) + " times");
-      return;
+      return false;
     }
     assignName(s.targets[0]->text, Value::integer(i), false, s.targets[0]->loc);
     block(s.body);
-    if (returned_) return;
+    if (frame().returned.did) break;
   }
+  return true;
 }
 
-void Elaborator::graphReturn(const ast::Stmt &s) {
-  returned_ = true;
+void Elaborator::graphReturn(const ast::Stmt &s, Value v) {
   bool none = !s.value || s.value->kind == ast::Expr::None;
-  Value v = none ? Value::none() : evaluate(*s.value);
   if (v.isError()) return;
   std::vector<Value> items;
   if (v.kind == Value::Tuple)
@@ -444,7 +452,7 @@ bool Elaborator::runGraph(const FunctionDecl &f, GraphFunction &out) {
     frame().locals[p.name] = std::move(local);
   }
   block(fn.body);
-  if (!returned_ && hasResultAnnotation_ && !results_.empty())
+  if (!frame().returned.did && hasResultAnnotation_ && !results_.empty())
     fail(Code::E_RETURN_TYPE, fn.returns->loc,
          "the function is annotated to return something, but has no return");
   frames_.pop_back();

@@ -17,7 +17,6 @@ struct GraphState {
   std::vector<std::string> names;
   std::map<std::string, DimExpr> extents;                     // what a DimRef of that text is
   std::map<std::pair<std::string, std::string>, int> kernels; // (name, bound dims) -> index into out.kernels
-  bool hasReturn = false;
 };
 
 /// "[M, 4*D]"

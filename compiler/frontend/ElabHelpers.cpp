@@ -32,7 +32,8 @@ Value Elaborator::inlineHelper(const FunctionDecl &f, const ast::Expr &call) {
   return inlineWith(f, std::move(values), {});
 }
 
-/// Evaluates the arguments of a call in the caller's scope, one per parameter.
+/// Evaluates the arguments of a call in the caller's scope and the defaults at module level, one value per
+/// parameter.
 bool Elaborator::callArguments(const FunctionDecl &f, const ast::Expr &call,
                                std::vector<std::optional<Value>> &values) {
   const ast::Stmt &fn = *f.stmt;
@@ -63,7 +64,7 @@ bool Elaborator::callArguments(const FunctionDecl &f, const ast::Expr &call,
     const ast::Parameter &p = fn.parameters[i];
     if (values[i]) continue;
     if (!p.defaultValue) return refuse(call.loc, "'" + fn.text + "' lacks its argument '" + p.name + "'");
-    values[i] = evaluate(*p.defaultValue);
+    values[i] = atModuleLevel(*p.defaultValue);
   }
   return true;
 }
@@ -94,23 +95,31 @@ Value Elaborator::inlineWith(const FunctionDecl &f, std::vector<std::optional<Va
   if (failed) return Value::error();
 
   frames_.push_back(std::move(frame));
-  Returned result = tail(fn.body, 0);
+  Returned result;
+  if (graph_) {
+    block(fn.body);
+    result = std::move(frames_.back()->returned);
+  } else {
+    result = tail({&fn.body, 0, nullptr});
+  }
   frames_.pop_back();
   return result.did ? std::move(result.value) : Value::none();
 }
 
-static bool containsReturn(const ast::Block &block) {
+bool Elaborator::containsReturn(const ast::Block &block) {
   for (const ast::Stmt &s : block)
     if (s.kind == ast::Stmt::Return || containsReturn(s.body) || containsReturn(s.orelse)) return true;
   return false;
 }
 
-/// Runs the statements from `from` on; a return has to be the last thing that happens on its path.
-Elaborator::Returned Elaborator::tail(const ast::Block &body, size_t from) {
-  for (size_t i = from; i < body.size(); ++i) {
+/// Runs the rest of a kernel's helper. A branch that returns takes what follows it into its other paths, so a
+/// return is the last thing that happens on its path.
+Elaborator::Returned Elaborator::tail(const Rest &rest) {
+  const ast::Block &body = *rest.block;
+  for (size_t i = rest.from; i < body.size(); ++i) {
     const ast::Stmt &s = body[i];
     if (s.kind == ast::Stmt::Return) {
-      if (i + 1 < body.size()) fail(Code::E_RETURN_PLACE, body[i + 1].loc, "nothing runs behind a return");
+      if (i + 1 < body.size()) fail(Code::E_RETURN_PLACE, body[i + 1].loc, "nothing runs after a return");
       return {true, s.value ? evaluate(*s.value) : Value::none()};
     }
     bool returns = containsReturn(s.body) || containsReturn(s.orelse);
@@ -125,22 +134,17 @@ Elaborator::Returned Elaborator::tail(const ast::Block &body, size_t from) {
     }
     Value c = condition(*s.value);
     if (c.isError()) return {true, c};
-    auto path = [&](const ast::Block &block) {
-      Returned r = tail(block, 0);
-      return r.did ? std::move(r) : tail(body, i + 1);
-    };
+    const Rest after{&body, i + 1, rest.next};
+    auto path = [&](const ast::Block &block) { return tail({&block, 0, &after}); };
     if (c.isConst) return path(c.intValue ? s.body : s.orelse);
-    if (graph_) return {true, graphBranch(s.value->loc)};
 
-    // if c: return a ... return b   becomes   if c: r = a else: r = b
+    // if c: return a ... return b   becomes   if c: r = a else: r = b. Neither path goes on after the branch,
+    // so a name that it rebinds needs no common place.
     Stmt branch;
     branch.kind = Stmt::If;
     branch.loc = s.loc;
     branch.exprs.push_back(take(std::move(c), s.value->loc));
     Returned results[2];
-    std::set<std::string> assigned;
-    collectAssigned(body, assigned);
-    std::vector<std::string> fixedNames = fixRebound(assigned, branch.carried);
     for (int k = 0; k < 2; ++k) {
       std::map<std::string, Local> before = frame().locals;
       blocks_.push_back(k == 0 ? &branch.body : &branch.orelse);
@@ -151,7 +155,6 @@ Elaborator::Returned Elaborator::tail(const ast::Block &body, size_t from) {
       blocks_.pop_back();
       frame().locals = std::move(before);
     }
-    unfix(fixedNames);
     if (!results[0].did || !results[1].did)
       return {true, fail(Code::E_RETURN_PLACE, s.loc, "this helper returns on some paths only",
                          "add a return to the other path")};
@@ -182,7 +185,7 @@ Elaborator::Returned Elaborator::tail(const ast::Block &body, size_t from) {
     if (isInt(v.dtype) && v.isScalar()) v.linear = AtomTable::of(atoms_.fresh());
     return {true, std::move(v)};
   }
-  return {};
+  return rest.next ? tail(*rest.next) : Returned{};
 }
 
 } // namespace tessera::frontend

@@ -120,18 +120,24 @@ Value Elaborator::lookupGlobal(const std::string &name, const Global &g, Range l
   return v;
 }
 
-/// Module constants are evaluated on first use, in a scope without a kernel.
+/// The value of an expression that sees the names of the module only.
+Value Elaborator::atModuleLevel(const ast::Expr &e) {
+  bool outer = std::exchange(constantsOnly_, true);
+  std::vector<std::unique_ptr<Frame>> frames = std::exchange(frames_, {});
+  Value v = evaluate(e);
+  frames_ = std::move(frames);
+  constantsOnly_ = outer;
+  return v;
+}
+
+/// Module constants are evaluated on first use.
 Value Elaborator::moduleConstant(const std::string &name, const Global &g, Range loc) {
   if (auto it = constants_.find(name); it != constants_.end()) return it->second;
   if (g.stmt->loc.line > loc.line && constantsOnly_)
     return fail(Code::E_UNDEFINED_NAME, loc, "'" + name + "' is used before it gets a value");
   if (!evaluating_.insert(name).second)
     return fail(Code::E_MODULE_CONSTANT, loc, "'" + name + "' is defined by itself");
-  bool outer = std::exchange(constantsOnly_, true);
-  std::vector<std::unique_ptr<Frame>> frames = std::exchange(frames_, {});
-  Value v = evaluate(*g.stmt->value);
-  frames_ = std::move(frames);
-  constantsOnly_ = outer;
+  Value v = atModuleLevel(*g.stmt->value);
   evaluating_.erase(name);
 
   // A, B = 1, 2

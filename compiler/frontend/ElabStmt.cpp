@@ -74,20 +74,24 @@ bool Elaborator::inlineable(const Expr &e, unsigned &budget) const {
   return true;
 }
 
+/// A return also ends the blocks around it. The path to it is known when compiling (the branches of run-time
+/// conditions cannot return here), so what would follow does not exist.
 void Elaborator::block(const ast::Block &body) {
-  for (const ast::Stmt &s : body)
-    statement(s);
+  for (size_t i = 0; i < body.size(); ++i) {
+    statement(body[i]);
+    if (!frame().returned.did) continue;
+    bool isPath = body[i].kind == ast::Stmt::If || (graph_ && body[i].kind == ast::Stmt::For);
+    if (!isPath && i + 1 < body.size())
+      fail(Code::E_RETURN_PLACE, body[i + 1].loc, "nothing runs after a return");
+    return;
+  }
 }
 
 void Elaborator::statement(const ast::Stmt &s) {
   if (!grow(s.loc)) return;
   bool isText = s.kind == ast::Stmt::Expr && s.value->kind == ast::Expr::Str;
   if (s.kind == ast::Stmt::Error || s.kind == ast::Stmt::Pass || isText) return;
-  if (frame().isKernel && returned_) {
-    fail(Code::E_RETURN_PLACE, s.loc, "nothing runs behind a return");
-    return;
-  }
-  if (gridClosed_ && s.kind != ast::Stmt::Return) {
+  if (gridClosed_ && frame().isKernel && s.kind != ast::Stmt::Return) {
     fail(Code::E_GRID, s.loc, "only a return may follow the parallel loops",
          "move the statement into the innermost parallel loop");
     return;
@@ -286,7 +290,7 @@ void Elaborator::kernelReturn(const ast::Stmt &s) {
          linearId_ ? "put the rest into the guard: if i < n:" : "");
     return;
   }
-  returned_ = true;
+  frame().returned.did = true;
   if (!s.value || s.value->kind == ast::Expr::None) {
     if (hasResultAnnotation_ && !results_.empty())
       fail(Code::E_RETURN_TYPE, s.loc, "the kernel is annotated to return something",

@@ -60,18 +60,20 @@ private:
     Range loc;
     size_t order = 0; // of first definition
   };
+  /// What a sequence of statements that may return left.
+  struct Returned {
+    bool did = false;
+    Value value;
+  };
   struct Frame {
     std::string function;
     bool isKernel = false;
+    Returned
+        returned; // of a kernel and of the functions of a graph; the helpers of kernels go through tail()
     std::map<std::string, Local> locals;
     std::map<std::string, Range> maybeUndefined; // bound on some paths only
     std::set<std::string> assigned;              // every name the function's body binds somewhere
     std::map<std::string, Value> dims;           // of a graph function that is inlined
-  };
-  /// What a sequence of statements that may return left behind (helpers).
-  struct Returned {
-    bool did = false;
-    Value value;
   };
 
   // Declarations (ElabDeclarations.cpp)
@@ -91,6 +93,7 @@ private:
   Value lookup(const ast::Expr &);
   Value lookupGlobal(const std::string &, const Global &, Range);
   Value moduleConstant(const std::string &, const Global &, Range);
+  Value atModuleLevel(const ast::Expr &);
   Value member(const std::string &module, const std::string &attribute, Range);
   Value attribute(const ast::Expr &);
   Value dimValue(const std::string &);
@@ -168,7 +171,14 @@ private:
   Value inlineWith(const FunctionDecl &, std::vector<std::optional<Value>>,
                    std::map<std::string, Value> dims);
   bool enter(const FunctionDecl &, const ast::Expr &);
-  Returned tail(const ast::Block &, size_t from);
+  static bool containsReturn(const ast::Block &);
+  /// Statements that are still to run: a block from a place on, then what follows the block.
+  struct Rest {
+    const ast::Block *block;
+    size_t from;
+    const Rest *next;
+  };
+  Returned tail(const Rest &);
   Value contextAttribute(const std::string &, Range);
 
   // Compile-time arguments
@@ -259,8 +269,9 @@ private:
   Value graphAttribute(Value, const std::string &, Range);
   Value graphBranch(Range);
   bool graphStatement(const ast::Stmt &); // control flow; false: an ordinary statement
-  void graphLoop(const ast::Stmt &);
-  void graphReturn(const ast::Stmt &);
+  bool graphLoop(const ast::Stmt &);
+  void graphReturn(const ast::Stmt &, Value);
+  void graphAbandon(const ast::Stmt &);
   void graphFinish();
 
   // ... elementwise (ElabGraphArith.cpp)
@@ -341,7 +352,6 @@ private:
   std::map<SymbolId, DType> bufferAccum_; // policy of what was copied into a buffer
   size_t nodes_ = 0, localCount_ = 0;
   bool constantsOnly_ = false; // evaluating a module constant
-  bool returned_ = false;
   Range bodyLoc_;
 
   bool isGraph_ = false;              // declaring one

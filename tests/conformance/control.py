@@ -200,6 +200,59 @@ def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["n", ts.f32]):
 
     yield p.run({"n": 33}, {"X": ("f32", x)}, {"Z": want("f32", swish(swish(x)), rtol=1e-6, atol=1e-6)})
 
+    # Statements in a helper that the return of the kernel calls; a default is the module's, whatever the caller's names.
+    p = program("helper/returned", """BY = 3.0
+
+def grown(v, by=BY):
+    for r in range(3):
+        v = v * 2.0
+    if BY > 5:
+        return v
+    return v + by
+
+@ts.kernel
+def k(X: ts.Tensor["n", ts.f32]) -> ts.Tensor["n", ts.f32]:
+    BY = 7.0
+    for i in ts.tile.parallel(0, n, 16):
+        x = X[i:i+16]
+    return grown(x)
+""")
+    x = random("f32", (33,), 1)
+    yield p.run({"n": 33}, {"X": ("f32", x)}, {"result": want("f32", quantize(8 * x + 3, "f32"))})
+
+    # After a path that has returned, names may change their dtype: nothing joins the paths again.
+    p = program("helper/early", """DONE = 1
+
+def paths(v):
+    w = 5
+    if v < 0:
+        w = w - 6
+        return w
+    elif v == 3:
+        if w == 5:
+            return w * v
+    w = ts.f32(v) * 0.5
+    if w > 3.0:
+        w = w * 2.0
+        return ts.i32(w)
+    w = 2
+    return w * v
+
+@ts.kernel
+def k(X: ts.Tensor["n", ts.i32], Z: ts.Tensor["n", ts.i32]):
+    i = ts.tile.linear_id()
+    if i < n:
+        Z[i] = paths(paths(X[i]) + X[i])
+    if DONE == 1:
+        return
+    Z[0] = 12345
+""")
+    def paths(v):
+        return -1 if v < 0 else 15 if v == 3 else v if v > 6 else 2 * v
+
+    x = np.arange(-9, 10)
+    yield p.run({"n": 19}, {"X": ("i32", x)}, {"Z": want("i32", [paths(paths(v) + v) for v in x])})
+
 
 def scalars():
     for dtype, values in (("i64", (1 << 40, -5)), ("i32", (-(1 << 31), 7)), ("i16", (-300,)), ("i8", (-128, 127)), ("u8", (255,)),

@@ -363,6 +363,46 @@ def inner(x: ts.Tensor["A", "B", ts.f32], w: ts.Tensor["B", ts.f32]) -> ts.Tenso
 """
 
 
+LOOPS = """SCALE = 3
+
+def grown(v, steps=3):
+    for r in range(steps):
+        v = v * 2.0
+    return v
+
+def shrunk(v):
+    if SCALE > 5:
+        return v
+    return v * 0.5
+
+def both(x):
+    return grown(shrunk(x))
+
+def count(n):
+    total = 0
+    for i in range(n):
+        total += 1
+    return total
+
+def early(x, last):
+    for i in range(10):
+        x = x * 2.0
+        if i == last:
+            return x
+    return x * 0.0
+
+def scaled_by(x, by=SCALE):
+    return x * by
+
+@ts.jit
+def outer(x: ts.Tensor["P", "Q", ts.f32]) -> ts.Tensor["P", "Q", ts.f32]:
+    for i in range(2):
+        x = x * 2.0
+    return grown(x)
+
+"""
+
+
 def calls():
     x, y, w = {"x": (("M", "N"), "f32")}, {"y": (("M", "N"), "f32")}, {"w": (("N",), "f32")}
 
@@ -381,6 +421,16 @@ def calls():
     yield function("graph/call/function", x | w, "return inner(x, w) + 1.0", lambda x, w: g.binary("add", inner(x, w), g.exact("f32", 1)), MATRICES[2:], before=KERNELS)
     yield function("graph/call/loop", x, "for i in range(3):\n    x = square(x) * 0.5\nreturn x",
                    lambda x: [x := g.binary("mul", g.binary("mul", x, x), g.exact("f32", 0.5)) for _ in range(3)][-1], MATRICES, before=KERNELS)
+    # Every place an expression may be in runs the whole helper.
+    times = lambda x, by: g.binary("mul", x, g.exact("f32", by))
+    for name, body, by in (("returned", "return grown(x)", 8), ("listed", "return grown(x), shrunk(x)", (8, 0.5)), ("argument", "return grown(grown(x))", 64),
+                           ("nested", "return both(x)", 4), ("keyword", "return both(x=grown(v=x))", 32), ("condition", "if count(3) == 3:\n    x = x * 2.0\nreturn x", 2),
+                           ("bound", "for i in range(count(2)):\n    x = x * 2.0\nreturn x[count(0):, :] if count(2) > 1 else grown(x)", 4),
+                           ("changed", "x *= grown(0.5)\nreturn x", 4), ("function", "return outer(x)", 32), ("early", "return early(x, 2)", 8),
+                           ("early-loop", "for i in range(5):\n    x = grown(x)\n    if i == 1:\n        return x\nreturn shrunk(x)", 64),
+                           ("early-branch", "if SCALE > 3:\n    return grown(x)\nelif SCALE == 3:\n    return shrunk(x)\nreturn x", 0.5),
+                           ("default", "SCALE = 5\nreturn scaled_by(x)", 3)):
+        yield function(f"graph/call/{name}", x, body, (lambda x, by=by: tuple(times(x, b) for b in by) if isinstance(by, tuple) else times(x, by)), MATRICES[2:], before=LOOPS)
     yield function("graph/results", x | y, "return x + y, x", lambda x, y: {"result0": g.binary("add", x, y)}, MATRICES)
     yield function("graph/identity", x, "return x * 1.0", lambda x: g.binary("mul", x, g.exact("f32", 1)), MATRICES)
 
