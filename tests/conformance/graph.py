@@ -328,6 +328,15 @@ def tables():
         for index in ("i32", "i64"):
             yield function(f"graph/embedding/{dtype}/{index}", {"table": (("V", "D"), dtype), "ids": (("S",), index)},
                            "return ts.embedding(table, ids)", g.gather, sizes, prepare=ids)
+    # Every rank of the table and of the ids, with extents around a tile of columns: each element has to be written.
+    for rank, many in itertools.product(range(1, 5), range(1, 5)):
+        table, places = ("V", "D", "E", "F")[:rank], ("A", "B", "C", "G")[:many]
+        dims = (*table, *places)
+        last = places[-1] if rank == 1 else table[-1]
+        runs = [dict.fromkeys(dims, 2) | {"V": 5, last: n} for n in (0, 1, 3, 7, 127, 511, 512, 513, 1031)]
+        runs += [dict.fromkeys(dims, n) for n in (0, 1)] + [dict.fromkeys(dims, 2) | {d: 0} for d in dims]
+        yield function(f"graph/embedding/ranks/{rank}x{many}", {"table": (table, "f32"), "ids": (places, "i32")},
+                       "return ts.embedding(table, ids)", g.gather, runs, prepare=ids)
     yield function("graph/embedding/batch", {"table": (("V", "D"), "f32"), "ids": (("S", 3), "i32"), "w": (("D", "E"), "f32")},
                    "return ts.embedding(table, ids) @ w", lambda table, ids, w: g.matmul(g.gather(table, ids), w),
                    [{**s, "E": 5} for s in sizes[:2]], prepare=lambda n, d, r: ids("table" if n != "ids" else n, d, r))

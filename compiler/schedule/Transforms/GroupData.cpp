@@ -6,11 +6,40 @@ using namespace mlir;
 
 namespace tessera::schedule {
 
+/// A row of one element has a lane instead of a program: the element at an index outside the table reads as
+/// 0, which is the gather's own rule.
+void GroupProgram::buildElementGather(graph::GatherOp op) {
+  Tensor indices = op.getIndices().getType();
+  std::vector<ExprPtr> place(static_cast<size_t>(indices.getRank()));
+  ExprPtr left = indices.getRank() ? b_.make(Op::LaneId, ProgramBuilder::scalar(DType::I64)) : nullptr;
+  for (int64_t d = indices.getRank(); d-- > 0;) {
+    ExprPtr count = extent(indices.getDims()[d]);
+    kernel_.laneCount = kernel_.laneCount
+                            ? b_.binary(Op::Mul, std::move(kernel_.laneCount), frontend::clone(*count))
+                            : frontend::clone(*count);
+    SymbolId rest = b_.assign("rest", std::move(left));
+    place[d] = d == 0 ? b_.var(rest) : b_.binary(Op::Mod, b_.var(rest), frontend::clone(*count));
+    if (d > 0) left = b_.binary(Op::FloorDiv, b_.var(rest), std::move(count));
+  }
+  for (ExprPtr &at : place)
+    at = b_.var(b_.assign("i", std::move(at)));
+  if (place.empty()) place.push_back(b_.integer(0)); // the one element of a scalar
+  std::vector<ExprPtr> again;
+  for (const ExprPtr &at : place)
+    again.push_back(frontend::clone(*at));
+  std::vector<int64_t> element(place.size(), -1);
+  std::vector<ExprPtr> row;
+  row.push_back(b_.cast(b_.load(params_[op.getIndices()], std::move(place), element), DType::I64));
+  ExprPtr value = b_.load(params_[op.getTable()], std::move(row), {-1});
+  b_.store(results_[0], std::move(value), std::move(again), element);
+}
+
 /// One program copies (part of) one row of the table.
 void GroupProgram::buildGather() {
   auto op = cast<graph::GatherOp>(group_.getBody().front().front());
   b_.at(op.getLoc());
   Tensor table = op.getTable().getType(), indices = op.getIndices().getType();
+  if (table.getRank() == 1) return buildElementGather(op);
   std::vector<ExprPtr> place;
   for (int64_t d = 0; d < indices.getRank(); ++d)
     place.push_back(start(d));
@@ -36,22 +65,15 @@ void GroupProgram::buildGather() {
     ints.push_back(axis == columns_ ? tileExtent(axis) : -1);
   }
   ExprPtr values = b_.load(params_[op.getTable()], std::move(starts), std::move(ints));
-  bool isTile = values->type.kind == frontend::Type::Tile;
-  Shape shape = values->type.shape;
   frontend::Type type = values->type;
-  ExprPtr condition = isTile ? b_.broadcast(b_.var(isRow), shape) : b_.var(isRow);
-  ExprPtr result =
-      b_.make(Op::Select, type, std::move(condition), std::move(values), b_.full(0, type.dtype, shape));
+  ExprPtr result = b_.make(Op::Select, type, b_.broadcast(b_.var(isRow), type.shape), std::move(values),
+                           b_.full(0, type.dtype, type.shape));
 
   starts.clear();
   ints.clear();
   for (int64_t axis = 0; axis < space_.space().getRank(); ++axis) {
     starts.push_back(start(axis));
-    ints.push_back(isTile && axis == columns_ ? tileExtent(axis) : -1);
-  }
-  if (starts.empty()) {
-    starts.push_back(b_.integer(0));
-    ints.push_back(-1);
+    ints.push_back(axis == columns_ ? tileExtent(axis) : -1);
   }
   b_.store(results_[0], std::move(result), std::move(starts), std::move(ints));
 }

@@ -1,5 +1,6 @@
 #include "compiler/schedule/Transforms/GroupProgram.h"
 #include "compiler/frontend/Frontend.h"
+#include "compiler/schedule/Transforms/StoreCoverage.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "core/KernelMetadata.h"
 
@@ -15,6 +16,12 @@ GroupProgram::GroupProgram(GroupOp group, const std::string &name) : group_(grou
   specialized_ = group->getParentOfType<graph::FuncOp>().getSpecializedAttr();
 }
 
+/// A gather of single elements runs a lane for each.
+static bool isElementGather(GroupOp group) {
+  auto gather = dyn_cast<graph::GatherOp>(group.getBody().front().front());
+  return gather && gather.getTable().getType().getRank() == 1;
+}
+
 LogicalResult GroupProgram::build(frontend::Kernel &kernel, std::vector<std::string> &dims) {
   kernel_.name = name_;
   b_.at(group_.getLoc());
@@ -26,7 +33,7 @@ LogicalResult GroupProgram::build(frontend::Kernel &kernel, std::vector<std::str
   if (auto reduced = space_.reducedAxis(); reduced && *reduced != columns_) rows_ = *reduced;
   fixed_ = varying_ = &kernel_.body;
   addParams();
-  addGrid();
+  if (!isElementGather(group_)) addGrid();
   LogicalResult result = success();
   switch (space_.kind()) {
   case GroupKind::Map:
@@ -52,6 +59,9 @@ LogicalResult GroupProgram::build(frontend::Kernel &kernel, std::vector<std::str
     return emitError(group_.getLoc()) << "a slice starts at '" << missing_
                                       << "', which is no expression of the dims of the group's tensors; give "
                                          "the group a graph.dim of it";
+  if (succeeded(result))
+    if (std::string why = whyNotCovered(kernel_); !why.empty())
+      return emitError(group_.getLoc()) << "the programs of this group leave a gap: " << why;
   for (auto &[text, name] : dims_)
     dims.push_back(text);
   kernel = std::move(kernel_);

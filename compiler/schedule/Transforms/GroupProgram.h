@@ -73,6 +73,7 @@ private:
   ExprPtr matmulOperand(mlir::OpOperand &, bool transposed, bool isLeft, SymbolId k);
   mlir::LogicalResult buildAttention();
   void buildGather();
+  void buildElementGather(graph::GatherOp);
   void buildConcat();
 
   GroupOp group_;

@@ -1,0 +1,13 @@
+// Whether the programs of a group write every element of its results.
+#pragma once
+#include "compiler/frontend/Program.h"
+#include <string>
+
+namespace tessera::schedule {
+
+/// Empty when the programs of `kernel` together store every element of each result; else the result, the dim
+/// and what is missing. `kernel` is a group's program: each store begins at constants, at variables of the
+/// grid or of a loop, or (joined tensors) at a loop's variable past an offset; a lane stores one element.
+std::string whyNotCovered(const frontend::Kernel &kernel);
+
+} // namespace tessera::schedule
