@@ -2,8 +2,9 @@
 // outputs.
 //
 // The programs run in a child process; when one crashes it, that program has failed and a new child goes on
-// behind it. Every tensor lies between two guard zones whose bytes must survive, read-only inputs must
-// survive as well, and outputs start as a pattern, so that an element that was not written shows.
+// behind it. Every tensor lies between two guard zones whose bytes must survive, and read-only inputs must
+// survive as well. Each run is launched twice, with outputs that start as one pattern and as another: an
+// element that is not written differs from what is due at least once.
 #include "tests/conformance/Compare.h"
 #include <cstring>
 #include <fmt/format.h>
@@ -20,6 +21,8 @@ namespace {
 
 constexpr size_t guard = 64;
 constexpr std::byte pattern{0x5a};
+/// What outputs start as: large values, then NaN in every float dtype.
+constexpr std::byte poisons[] = {std::byte{0x5a}, std::byte{0xff}};
 
 /// A tensor on the device with its guard zones.
 struct Placed {
@@ -52,17 +55,17 @@ std::string describe(const Run &run) {
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
-/// Launches once; one line per difference.
-std::vector<std::string> launchOnce(host::Kernel &kernel, const Run &run) {
+/// Launches once, with outputs that start as `poison`; one line per difference.
+std::vector<std::string> launchOnce(host::Kernel &kernel, const Run &run, std::byte poison) {
   std::map<std::string, Placed> tensors;
   for (const auto &[name, in] : run.inputs)
     tensors.try_emplace(name, kernel.device(), encode(in.values, in.dtype));
   for (const auto &[name, o] : run.outputs)
     if (!tensors.contains(name))
-      tensors.try_emplace(
-          name, kernel.device(),
-          o.initial ? encode(*o.initial, o.dtype)
-                    : std::vector<std::byte>(o.elements() * size_t(storageBytes(o.dtype)), pattern));
+      tensors.try_emplace(name, kernel.device(),
+                          o.initial
+                              ? encode(*o.initial, o.dtype)
+                              : std::vector<std::byte>(o.elements() * size_t(storageBytes(o.dtype)), poison));
   host::Launch launch(kernel);
   for (const auto &[name, placed] : tensors)
     launch.set(name, placed.data());
@@ -142,8 +145,9 @@ void runProgram(host::Device &device, const Program &p, const Options &how, Tota
   std::vector<std::string> wrong;
   for (const Run &run : p.runs) {
     try {
-      for (const std::string &w : launchOnce(*kernel, run))
-        wrong.push_back(fmt::format("({}) {}", describe(run), w));
+      for (std::byte poison : poisons)
+        for (const std::string &w : launchOnce(*kernel, run, poison))
+          wrong.push_back(fmt::format("({}, outputs started as {:#x}) {}", describe(run), int(poison), w));
     } catch (const host::Failure &f) {
       wrong.push_back(fmt::format("({}) {}", describe(run), f.what()));
     }
