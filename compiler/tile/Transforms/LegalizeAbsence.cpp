@@ -159,11 +159,23 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
         r.push_back(Interval{lo, hi});
         continue;
       }
+      if (isProgramOf(start, view, dim)) continue;
       Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, start, size);
       allowed = allowed ? arith::AndIOp::create(b, loc, allowed, inside).getResult() : inside;
     }
     if (allowed && !r.empty()) r[0]->hi = arith::SelectOp::create(b, loc, allowed, r[0]->hi, zero);
     return r;
+  }
+
+  /// The index of an axis of programs, of which there are as many as the dim has elements: a batch's, never
+  /// out of range. Both factors of a product then end at the same depth.
+  bool isProgramOf(Value start, Value view, size_t dim) {
+    auto id = start.getDefiningOp<ProgramIdOp>();
+    auto arg = dyn_cast<BlockArgument>(view);
+    if (!id || !arg) return false;
+    KernelOp kernel = getOperation();
+    auto dims = cast<DictionaryAttr>(kernel.getParams()[arg.getArgNumber()]).getAs<ArrayAttr>("dims");
+    return dims && kernel.getGrid()[id.getAxis()] == dims[dim];
   }
 
   /// A shared buffer holds what its last whole copy brought. A part of it has its share of that box.

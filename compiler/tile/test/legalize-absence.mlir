@@ -109,3 +109,29 @@ tile.kernel @branch(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %c: i1, %n: in
   tile.store_elem %m, %o[%c0] : f32, !tile.view<?xf32>
   tile.return
 }
+
+// The batch of a product is the index of an axis of programs, of which there are as many as the dim has elements: both
+// factors end at the same depth, and neither is masked. Any other index may be out of range and empty one of them.
+// CHECK-LABEL: tile.kernel @batch
+tile.kernel @batch(%a: !tile.view<?x?x?xf32>, %b: !tile.view<?x?x?xf32>, %o: !tile.view<8x8xf32>, %B: index, %M: index, %K: index, %N: index) grid ["M", "B"] attributes {params = [
+    {name = "a", kind = "tensor", dtype = "f32", dims = ["B", "M", "K"], access = "read"},
+    {name = "b", kind = "tensor", dtype = "f32", dims = ["B", "K", "N"], access = "read"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["8", "8"], access = "write"},
+    {name = "B", kind = "dim"}, {name = "M", kind = "dim"}, {name = "K", kind = "dim"}, {name = "N", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  %other = tile.program_id 0 : index
+  %batch = tile.program_id 1 : index
+  %zero = arith.constant dense<0.0> : tensor<8x8xf32>
+  %x = tile.load %a[%batch, %c0, %c0] extents [-1, 8, 8] : !tile.view<?x?x?xf32> -> tensor<8x8xf32>
+  %y = tile.load %b[%batch, %c0, %c0] extents [-1, 8, 8] : !tile.view<?x?x?xf32> -> tensor<8x8xf32>
+  // CHECK-NOT: tile.mask
+  // CHECK: tile.mma %{{.*}}, %{{.*}}, %{{.*}} limits(
+  %p = tile.mma %x, %y, %zero : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+  tile.store %p, %o[%c0, %c0] extents [8, 8] : tensor<8x8xf32>, !tile.view<8x8xf32>
+  %z = tile.load %b[%other, %c0, %c0] extents [-1, 8, 8] : !tile.view<?x?x?xf32> -> tensor<8x8xf32>
+  // CHECK: tile.mask
+  // CHECK: tile.mma %{{.*}}, %{{.*}}, %{{.*}} limits(
+  %q = tile.mma %x, %z, %zero : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+  tile.store %q, %o[%c0, %c0] extents [8, 8] : tensor<8x8xf32>, !tile.view<8x8xf32>
+  tile.return
+}
