@@ -129,13 +129,14 @@ private:
       OpBuilder b(mma);
       Location loc = mma.getLoc();
       Value v = operand.get();
+      bool isTurned = operand.getOperandNumber() == 0 ? mma.getTransA() : mma.getTransB();
       if (auto buffer = dyn_cast<BufferType>(v.getType())) {
         Type inValue = buffer.getElementType();
         if (inValue.isUnsignedInteger()) inValue = b.getIntegerType(8);
         v = BufferReadOp::create(b, loc, RankedTensorType::get(buffer.getShape(), inValue), v);
-      } else if (needsWidening(tileType(v).getElementType()) && v.hasOneUse() && v.getDefiningOp() &&
-                 !alwaysInMemory(v)) {
-        // Read and widened in one loop, where the value was to be read.
+      } else if ((isTurned || needsWidening(tileType(v).getElementType())) && v.hasOneUse() &&
+                 v.getDefiningOp() && !alwaysInMemory(v)) {
+        // Read, widened and transposed in one loop, where the value was to be read.
         v.getDefiningOp()->removeAttr(kMaterialize);
         b.setInsertionPointAfter(v.getDefiningOp());
       }
@@ -146,7 +147,7 @@ private:
         v = cast(b, loc, v, mma.getIsUnsigned() ? "u8" : "i8", "i32", b.getI32Type());
       else if (element.isInteger(16))
         v = cast(b, loc, v, "i16", "i32", b.getI32Type());
-      if (operand.getOperandNumber() == 0 ? mma.getTransA() : mma.getTransB()) {
+      if (isTurned) {
         auto t = tileType(v);
         v = TransposeOp::create(
             b, loc, RankedTensorType::get({t.getDimSize(1), t.getDimSize(0)}, t.getElementType()), v);

@@ -46,3 +46,27 @@ tile.kernel @mode(%x: !tile.view<8xf32>) grid [] attributes {params = [
     {name = "x", kind = "tensor", dtype = "tf32", dims = ["8"], access = "read"}]} {
   tile.return
 }
+
+// A transpose reads its operand where it lies: the load gets no scratch of its own, unless another reads it, too.
+// CHECK-LABEL: tile.kernel @turned
+tile.kernel @turned(%x: !tile.view<8x8xf32>, %o: !tile.view<8x8xf32>) grid [] attributes {params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["8", "8"], access = "read"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["8", "8"], access = "readwrite"}]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<8x8xf32>
+  // CHECK: %[[A:.*]] = tile.load %{{.*}} {tile.materialize}
+  // CHECK: %[[B:.*]] = tile.load
+  // CHECK-NOT: tile.materialize
+  // CHECK: %[[T:.*]] = tile.transpose %[[B]]
+  // CHECK: tile.mma %[[A]], %[[T]]
+  %a = tile.load %x[%c0, %c0] extents [8, 8] : !tile.view<8x8xf32> -> tensor<8x8xf32>
+  %b = tile.load %o[%c0, %c0] extents [8, 8] : !tile.view<8x8xf32> -> tensor<8x8xf32>
+  %p = tile.mma %a, %b, %z {trans_b} : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+  // CHECK: %[[C:.*]] = tile.load %{{.*}} {tile.materialize}
+  // CHECK: %[[U:.*]] = tile.transpose %[[C]]
+  // CHECK: tile.mma %[[U]], %[[C]]
+  %c = tile.load %x[%c0, %c0] extents [8, 8] : !tile.view<8x8xf32> -> tensor<8x8xf32>
+  %q = tile.mma %c, %c, %p {trans_a} : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+  tile.store %q, %o[%c0, %c0] extents [8, 8] : tensor<8x8xf32>, !tile.view<8x8xf32>
+  tile.return
+}
