@@ -197,8 +197,25 @@ def normalisations():
 PRODUCTS = [{"M": 1, "K": 1, "N": 1}, {"M": 64, "K": 64, "N": 64}, {"M": 65, "K": 33, "N": 129}, {"M": 7, "K": 257, "N": 31},
             {"M": 0, "K": 3, "N": 4}, {"M": 3, "K": 0, "N": 4}, {"M": 97, "K": 5, "N": 1}]
 
+# Rows, columns and depths around the ends of what the CPU computes as dots (up to 4), as chains (up to 6 rows, 64 columns)
+# and from scratch; vectors of every kind; the rest of a tile that has few rows.
+FEW = [{"M": m, "K": k, "N": n} for m, k, n in
+       ((1, 1, 300), (300, 1, 1), (1, 600, 1), (1, 259, 70), (70, 259, 1), (4, 31, 9), (5, 31, 9), (9, 8, 4), (9, 8, 5), (6, 300, 130),
+        (7, 30, 130), (100, 9, 64), (100, 9, 65), (3, 3, 3), (8, 8, 8), (97, 40, 257), (2, 515, 3), (1, 0, 1))]
+
 
 def products():
+    for dtype in ("f32", "f64", "bf16", "i8"):
+        for ta, tb in itertools.product((False, True), repeat=2):
+            for batch in ((), ("B",)):
+                a, b = ("K", "M") if ta else ("M", "K"), ("N", "K") if tb else ("K", "N")
+                name = f"graph/matmul/few/{'batch/' if batch else ''}{'T' if ta else 'N'}{'T' if tb else 'N'}/{dtype}"
+                yield function(name, {"a": (batch + a, dtype), "b": (batch + b, dtype)}, f"return ts.matmul(a, b, trans_a={ta}, trans_b={tb})",
+                               lambda a, b, ta=ta, tb=tb: g.matmul(g.transposed(a) if ta else a, g.transposed(b) if tb else b),
+                               [{**run, "B": 3} if batch else run for run in FEW])
+    epilogue = {"a": (("M", "K"), "f32", -1, 1), "b": (("K", "N"), "f32", -1, 1), "c": (("N",), "f32"), "d": (("M", "N"), "f32")}
+    yield function("graph/matmul/few/epilogue", epilogue, "y = a @ b + c\nreturn ts.relu(y) * d, y",
+                   lambda a, b, c, d: (lambda y: (g.binary("mul", g.unary("relu", y), d), y))(g.binary("add", g.matmul(a, b), c)), FEW)
     for dtype in (*FLOATS, "i64", "i32", "i16", "i8", "fp8_e4m3"):
         for ta, tb in itertools.product((False, True), repeat=2):
             if dtype not in ("f32", "bf16") and ta != tb:
@@ -260,7 +277,7 @@ def fusions():
 
 def attentions():
     for dtype in FLOATS:
-        sizes = [{"B": 1, "S": 1, "T": 1}, {"B": 2, "S": 65, "T": 65}, {"B": 1, "S": 7, "T": 130}, {"B": 1, "S": 100, "T": 30}, {"B": 0, "S": 3, "T": 3}]
+        sizes = [{"B": 1, "S": 1, "T": 1}, {"B": 2, "S": 1, "T": 200}, {"B": 2, "S": 5, "T": 70}, {"B": 2, "S": 65, "T": 65}, {"B": 1, "S": 7, "T": 130}, {"B": 1, "S": 100, "T": 30}, {"B": 0, "S": 3, "T": 3}]
         for causal in (False, True):
             for label, hq, hk, d in (("mha", 2, 2, 64), ("gqa", 4, 2, 16), ("mqa", 3, 1, 17)):
                 if dtype not in ("f32", "bf16") and label != "gqa":

@@ -54,6 +54,53 @@ def tiles():
         yield p
 
 
+def few():
+    """Products that a tile is too large for: few rows or columns of a tensor, tensors' ends within a tile, operands from
+    shared memory, tensors that are written between the read of an operand and the product."""
+    sizes = [(1, 1, 1), (1, 300, 1), (1, 70, 100), (100, 70, 1), (3, 40, 90), (4, 9, 7), (5, 9, 7), (6, 33, 70), (7, 33, 70), (40, 20, 65),
+             (33, 64, 31)]
+    for dtype in ACCUMULATORS:
+        for ta in (False, True):
+            for tb in (False, True):
+                p = program(f"mma/few/{dtype}/{'t' if ta else 'n'}{'t' if tb else 'n'}", source(dtype, ta, tb, (32, 64, 48)))
+                for seed, (m, k, n) in enumerate(sizes):
+                    a, b = random(dtype, (m, k), seed), random(dtype, (k, n), seed + 50)
+                    p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a.T if ta else a), "B": (dtype, b.T if tb else b)},
+                          {"C": product(dtype, a, b)})
+                yield p
+    for dtype in ("f32", "bf16"):
+        p = program(f"mma/few/shared/{dtype}", f"""@ts.kernel
+def k(A: ts.Tensor["M", "K", ts.{dtype}], B: ts.Tensor["N", "K", ts.{dtype}], C: ts.Tensor["M", "N", ts.f32]):
+    rows = ts.tile.alloc_shared((32, 48), ts.{dtype})
+    columns = ts.tile.alloc_shared((64, 48), ts.{dtype})
+    for m in ts.tile.parallel(0, M, 32):
+        for n in ts.tile.parallel(0, N, 64):
+            acc = ts.tile.zeros((32, 64), ts.f32)
+            for k in ts.tile.range(0, K, 48):
+                ts.tile.barrier()
+                ts.tile.cp_async(rows, A[m:m+32, k:k+48])
+                ts.tile.cp_async(columns, B[n:n+64, k:k+48])
+                ts.tile.barrier()
+                acc = ts.tile.mma(rows, columns.T, acc)
+            C[m:m+32, n:n+64] = acc
+""")
+        for seed, (m, k, n) in enumerate(sizes):
+            a, b = random(dtype, (m, k), seed), random(dtype, (k, n), seed + 50)
+            p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a), "B": (dtype, b.T)}, {"C": product(dtype, a, b)})
+        yield p
+    p = program("mma/few/overtaken", """@ts.kernel
+def k(A: ts.Tensor["M", "K", ts.f32], B: ts.Tensor["K", "N", ts.f32], C: ts.Tensor["M", "N", ts.f32]):
+    for m in ts.tile.parallel(0, M, 32):
+        a = A[m:m+32, 0:64]
+        A[m:m+32, 0:64] = ts.tile.zeros((32, 64), ts.f32)
+        C[m:m+32, 0:64] = ts.tile.mma(a, B[0:64, 0:64])
+""")
+    for seed, (m, k, n) in enumerate([(1, 64, 1), (3, 20, 60), (40, 64, 64)]):
+        a, b = random("f32", (m, k), seed), random("f32", (k, n), seed + 50)
+        p.run({"M": m, "K": k, "N": n}, {"B": ("f32", b)}, {"A": want("f32", np.zeros((m, k)), initial=a), "C": product("f32", a, b)})
+    yield p
+
+
 def large():
     """Operands large enough to be read by a call of their own: inside, over the edge and behind the end; every dtype."""
     for dtype in ACCUMULATORS:
@@ -163,6 +210,7 @@ def k(A: ts.Tensor["M", "K", ts.bf16], B: ts.Tensor["K", "N", ts.bf16], C: ts.Te
 def programs():
     yield from dtypes_and_transposes()
     yield from tiles()
+    yield from few()
     yield from large()
     yield from uneven()
     yield from shared()

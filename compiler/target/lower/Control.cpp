@@ -40,17 +40,17 @@ void TileLowering::bindArguments(ValueRange from, ValueRange scalars, ArrayRef<P
 
 /// Values computed on the fly first: they may read variables that the copies then replace (tile-fuse saw to
 /// it that they read no variable that another of them replaces).
-void TileLowering::assignYields(ValueRange values, ArrayRef<Place> places) {
+void TileLowering::assignYields(Operation *terminator, ValueRange values, ArrayRef<Place> places) {
   for (bool copies : {false, true})
     for (auto [v, p] : llvm::zip(values, places))
-      if (tile::isTile(v) && tile::inMemory(v) == copies) assign(v, p);
+      if (tile::isTile(v) && tile::inMemory(v) == copies) assign(v, p, terminator);
 }
 
 LogicalResult TileLowering::lowerFor(scf::ForOp op) {
   if (op->hasAttr("tile.lanes")) return lowerLanes(op);
   Vec<Place> places = placesOf(op, op.getInitArgs());
   for (auto [init, p] : llvm::zip(op.getInitArgs(), places))
-    if (tile::isTile(init)) assign(init, p);
+    if (tile::isTile(init)) assign(init, p, op);
   auto loop = scf::ForOp::create(b_, scalar(op.getLowerBound()), scalar(op.getUpperBound()),
                                  scalar(op.getStep()), mappedScalars(op.getInitArgs()));
   {
@@ -59,8 +59,9 @@ LogicalResult TileLowering::lowerFor(scf::ForOp op) {
     map_.map(op.getInductionVar(), loop.getInductionVar());
     bindArguments(op.getRegionIterArgs(), loop.getRegionIterArgs(), places);
     if (failed(lowerBlock(*op.getBody()))) return failure();
-    ValueRange yielded = op.getBody()->getTerminator()->getOperands();
-    assignYields(yielded, places);
+    Operation *terminator = op.getBody()->getTerminator();
+    ValueRange yielded = terminator->getOperands();
+    assignYields(terminator, yielded, places);
     if (loop.getNumResults()) // without results the builder has made the yield
       scf::YieldOp::create(b_, mappedScalars(yielded));
   }
@@ -81,8 +82,9 @@ LogicalResult TileLowering::lowerIf(scf::IfOp op) {
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(&to->front());
     if (failed(lowerBlock(from->front()))) return failure();
-    ValueRange yielded = from->front().getTerminator()->getOperands();
-    assignYields(yielded, places);
+    Operation *terminator = from->front().getTerminator();
+    ValueRange yielded = terminator->getOperands();
+    assignYields(terminator, yielded, places);
     if (!types.empty()) scf::YieldOp::create(b_, mappedScalars(yielded));
   }
   bindArguments(op.getResults(), branch.getResults(), places);
@@ -96,7 +98,7 @@ LogicalResult TileLowering::lowerWhile(scf::WhileOp op) {
   Vec<Place> all = placesOf(op, tiles);
   ArrayRef<Place> before = ArrayRef(all).take_front(op.getInits().size()),
                   after = ArrayRef(all).drop_front(op.getInits().size());
-  assignYields(op.getInits(), before);
+  assignYields(op, op.getInits(), before);
   auto typesOf = [](ValueRange values) {
     return llvm::map_to_vector(scalarsOf(values), [](Value v) { return registerElement(v.getType()); });
   };
@@ -108,7 +110,7 @@ LogicalResult TileLowering::lowerWhile(scf::WhileOp op) {
   bindArguments(op.getBeforeArguments(), first->getArguments(), before);
   if (failed(lowerBlock(*op.getBeforeBody()))) return failure();
   auto condition = op.getConditionOp();
-  assignYields(condition.getArgs(), after);
+  assignYields(condition, condition.getArgs(), after);
   Value goesOn = scalar(condition.getCondition());
   if (laneActive_) goesOn = arith::AndIOp::create(b_, goesOn, laneActive_);
   scf::ConditionOp::create(b_, goesOn, mappedScalars(condition.getArgs()));
@@ -116,8 +118,9 @@ LogicalResult TileLowering::lowerWhile(scf::WhileOp op) {
   Block *second = b_.createBlock(&loop.getAfter(), {}, outTypes, Vec<Location>(outTypes.size(), b_.getLoc()));
   bindArguments(op.getAfterArguments(), second->getArguments(), after);
   if (failed(lowerBlock(*op.getAfterBody()))) return failure();
-  ValueRange yielded = op.getAfterBody()->getTerminator()->getOperands();
-  assignYields(yielded, before);
+  Operation *terminator = op.getAfterBody()->getTerminator();
+  ValueRange yielded = terminator->getOperands();
+  assignYields(terminator, yielded, before);
   scf::YieldOp::create(b_, mappedScalars(yielded));
   bindArguments(op.getResults(), loop.getResults(), after);
   return success();

@@ -147,18 +147,22 @@ void TileLowering::storePlace(const Place &p, Value vector, Indices at) {
 void TileLowering::compute(Operation *op) {
   Place p = place(op->getResult(0));
   if (callRead(op, p)) return;
+  Vec<Value> ends = observedEnds(op->getResult(0), op);
   versioned(insideCondition(op), [&](Mode mode) {
-    nest(p.shape, lanesFor(op->getOperands(), op->getResult(0).getType()),
-         [&](Indices at, int64_t lanes) { storePlace(p, evaluateElementwise(op, at, lanes, mode), at); });
+    nest(
+        p.shape, lanesFor(op->getOperands(), op->getResult(0).getType()),
+        [&](Indices at, int64_t lanes) { storePlace(p, evaluateElementwise(op, at, lanes, mode), at); },
+        ends);
   });
 }
 
-/// Puts the value of `v`, wherever it is, into `p`.
-void TileLowering::assign(Value v, const Place &p) {
+void TileLowering::assign(Value v, const Place &p, Operation *at) {
   if (tile::inMemory(v) && place(v).offset == p.offset) return;
+  Vec<Value> ends = observedEnds(v, at);
   versioned(insideCondition(ValueRange(v)), [&](Mode mode) {
-    nest(p.shape, lanesFor(v),
-         [&](Indices at, int64_t lanes) { storePlace(p, evaluate(v, at, lanes, mode), at); });
+    nest(
+        p.shape, lanesFor(v),
+        [&](Indices index, int64_t lanes) { storePlace(p, evaluate(v, index, lanes, mode), index); }, ends);
   });
 }
 

@@ -87,8 +87,8 @@ protected:
   // ---- What a back end decides
 
   /// Emits loops over the elements of `shape`; `body` computes `lanes` elements from an index on (0: one, as
-  /// a scalar). `body` touches no element but those. Elements from `ends` on (one per axis, at most `shape`;
-  /// none: all of it) may be left out.
+  /// a scalar). `body` touches no element but those. Elements from `ends` on (one per axis, at most `shape`,
+  /// null for a whole axis; none: all of it) may be left out.
   virtual void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body, Indices ends = {}) = 0;
   /// `lanes` for a nest that computes `roots`.
   virtual int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) = 0;
@@ -101,6 +101,11 @@ protected:
   /// Computes a tile that is read from a tensor (and converted) by code that its equals share; false: the
   /// nest of this one follows.
   virtual bool callRead(Operation *, const Place &) { return false; }
+  /// Ends per axis, past which nothing observes elements of `tile` (null: of a whole axis; none: all is
+  /// observed), as values that are known where `at` is lowered.
+  virtual Vec<Value> observedEnds(Value, Operation *) { return {}; }
+  /// The operation that uses the tile `op` computes lowers `op` itself.
+  virtual bool isDeferred(Operation *) { return false; }
   /// The program itself may write the tensor, so that reading an element counts as an effect.
   virtual bool mayChange(const View &) { return false; }
   /// An scf.for over the lanes of a linear_id program.
@@ -139,7 +144,7 @@ protected:
   LogicalResult lowerWhile(mlir::scf::WhileOp);
   Vec<Value> mappedScalars(mlir::ValueRange values);
   void bindArguments(mlir::ValueRange from, mlir::ValueRange scalars, llvm::ArrayRef<Place> places);
-  void assignYields(mlir::ValueRange values, llvm::ArrayRef<Place> places);
+  void assignYields(Operation *terminator, mlir::ValueRange values, llvm::ArrayRef<Place> places);
   Vec<Place> placesOf(Operation *, mlir::ValueRange tiles);
 
   // Evaluate.cpp: elements of a tile value.
@@ -182,7 +187,8 @@ protected:
   void store(Type element, Value vector, Value address, Value mask = {});
   Value address(Value base, Value elementIndex, Type element);
   void compute(Operation *);
-  void assign(Value v, const Place &);
+  /// Puts the value of `v`, wherever it is, into the place where `at` needs it.
+  void assign(Value v, const Place &, Operation *at);
   Place place(Value v);
   Place bufferPlace(Value buffer);
   Window bufferWindow(Value buffer, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents);

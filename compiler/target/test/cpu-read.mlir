@@ -1,4 +1,4 @@
-// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-vectorize,tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile)' | FileCheck %s
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-vectorize,tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile,cse)' | FileCheck %s
 
 // Tiles of one shape that are read from tensors and converted the same way share a function, which is told how much of
 // the tile lies inside, and where its readers stop (these read all of it); inside there are no masks.

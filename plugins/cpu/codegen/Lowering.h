@@ -3,6 +3,7 @@
 //
 // The function has the signature of tessera::CpuKernelFn: (values, begin, end, scratch).
 #pragma once
+#include "compiler/target/lower/DemandedExtents.h"
 #include "compiler/target/lower/TileLowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "plugins/cpu/codegen/Target.h"
@@ -16,7 +17,7 @@ inline constexpr int64_t kProductTurn = 4;
 class KernelLowering final : public target::TileLowering {
 public:
   KernelLowering(tile::KernelOp kernel, int64_t vectorBytes)
-      : TileLowering(kernel, "cpu"), vectorBytes_(vectorBytes) {}
+      : TileLowering(kernel, "cpu"), vectorBytes_(vectorBytes), demanded_(kernel) {}
 
   /// Emits the function before the kernel op; fails with a diagnostic on what cannot be lowered.
   mlir::FailureOr<mlir::func::FuncOp> lower();
@@ -48,6 +49,8 @@ private:
   /// The widest element of what is computed decides.
   int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) override;
 
+  Vec<Value> observedEnds(Value tile, Operation *at) override;
+
   // Read.cpp
   bool callRead(Operation *, const Place &) override;
   /// `cast` null: elements stay as they are.
@@ -67,12 +70,43 @@ private:
                    mlir::ValueRange limits, bool fresh);
   void microKernel(const Place &a, const Place &b, const Place &c, Value row, Value column, int64_t rows,
                    llvm::ArrayRef<int64_t> groups, Value depth, int64_t unroll, bool fresh);
+  Value multiplyAdd(Value x, Value y, Value sum);
+
+  // Direct.cpp: products of few rows or columns, whose operands are read where they are.
+  /// A factor in memory: a tensor, a shared buffer or a tile in scratch.
+  struct Factor {
+    Value data, rowStride, columnStride; // in elements
+    Type element;                        // of memory
+    tile::CastOp cast;                   // of the elements that are read; null: none
+    Vec<Value> ends;                     // of its rows and columns inside the tensor; none: of the tile
+  };
+  std::optional<Factor> readInPlace(Value operand);
+  /// How far products read the operand, which the factor gives, per axis; none: all of it may be read.
+  Vec<Value> operandEnds(Value operand, const std::optional<Factor> &);
+  bool isDeferred(Operation *) override;
+  bool mayBeDirect(tile::MmaOp);
+  /// Emits calls for products that need no operands in scratch, under the condition that this is one;
+  /// `otherwise` emits the product of any other.
+  LogicalResult lowerDirect(tile::MmaOp, const Place &c, llvm::ArrayRef<Value> ends,
+                            llvm::function_ref<LogicalResult()> otherwise);
+  Value sizeOf(tile::MmaOp, unsigned axis);
+  Value readFactor(const Factor &, Value index, int64_t lanes, Value mask = {});
+  mlir::func::FuncOp chainFunction(const Factor &a, const Factor &b, const Place &c);
+  mlir::func::FuncOp dotFunction(const Factor &a, const Factor &b, const Place &c);
+  void emitChainRow(const Factor &a, const Factor &b, const Place &c, Value columns, Value depth);
+  void emitChainBlocks(const Factor &a, const Factor &b, const Place &c, Value rows, Value columns,
+                       Value depth);
+  Value roundDown(Value n, int64_t step);
+  void upTo(Value from, Value end, int64_t step, llvm::function_ref<void(Value)> body);
 
   int64_t vectorBytes_;
+  target::DemandedExtents demanded_;
   mlir::func::FuncOp function_;
   Value values_;
   /// Operands of products whose scratch was not filled much behind the tensor's end, and where that is.
   llvm::DenseMap<Value, Vec<Value>> partlyRead_;
+  /// Operations that fill the scratch of a product's operand, where the product does not read it in place.
+  llvm::SmallPtrSet<Operation *, 4> deferred_;
 };
 
 /// Pass `cpu-lower-tile`: every tile.kernel becomes a func.func of the kernel's name that carries its

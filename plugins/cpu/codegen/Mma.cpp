@@ -21,24 +21,36 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
       !(element.isF32() || element.isF64() || element.isInteger(32) || element.isInteger(64)))
     return op.emitOpError() << "of " << a.element << " into " << element
                             << " is not implemented on cpu (TSR_UNIMPLEMENTED)";
-  bool limited = !op.getLimits().empty(), fresh = target::isZeroTile(op.getAcc()) && !limited;
-  if (!fresh) assign(op.getAcc(), c); // nothing to do when the planner put both in one place
-  func::FuncOp product = productFunction(a, b, c, *op.getFragment(), limited, fresh);
-  Vec<Value> arguments = {a.data, b.data, c.data};
-  for (auto [i, limit] : llvm::enumerate(op.getLimits())) {
-    Value end = scalar(limit);
-    // An operand that was filled only as far as products look ends where its tensor does, whatever was
-    // promised.
-    auto within = [&](Value operand, int axis) {
-      if (auto ends = partlyRead_.find(operand); ends != partlyRead_.end())
-        end = b_.createOrFold<arith::MinSIOp>(end, ends->second[axis]);
-    };
-    if (i != 1) within(op.getA(), i == 0 ? 0 : 1);
-    if (i != 0) within(op.getB(), i == 1 ? 1 : 0);
-    arguments.push_back(end);
+  // Rows and columns that nothing observes need not be computed.
+  Vec<Value> observed = observedEnds(op.getResult(), op), ends;
+  bool limited = !op.getLimits().empty() || !observed.empty();
+  bool fresh = target::isZeroTile(op.getAcc()) && !limited;
+  if (!fresh) assign(op.getAcc(), c, op); // nothing to do when the planner put both in one place
+  for (int i = 0; i < 3; ++i) {
+    int64_t extent = i < 2 ? c.shape[i] : a.shape[1];
+    Value end = op.getLimits().empty() ? constant(extent) : scalar(op.getLimits()[i]);
+    if (i < 2 && !observed.empty() && observed[i]) end = b_.createOrFold<arith::MinSIOp>(end, observed[i]);
+    ends.push_back(end);
   }
-  func::CallOp::create(b_, product, arguments);
-  return success();
+  auto inScratch = [&]() -> LogicalResult {
+    func::FuncOp product = productFunction(a, b, c, *op.getFragment(), limited, fresh);
+    Vec<Value> arguments = {a.data, b.data, c.data};
+    for (int i = 0; limited && i < 3; ++i) {
+      Value end = ends[i];
+      // An operand that was filled only as far as products look ends where its tensor does, whatever was
+      // promised.
+      auto within = [&](Value operand, int axis) {
+        if (auto filled = partlyRead_.find(operand); filled != partlyRead_.end())
+          end = b_.createOrFold<arith::MinSIOp>(end, filled->second[axis]);
+      };
+      if (i != 1) within(op.getA(), i == 0 ? 0 : 1);
+      if (i != 0) within(op.getB(), i == 1 ? 1 : 0);
+      arguments.push_back(end);
+    }
+    func::CallOp::create(b_, product, arguments);
+    return success();
+  };
+  return mayBeDirect(op) ? lowerDirect(op, c, ends, inScratch) : inScratch();
 }
 
 /// The function that computes products of these shapes, of which a module has one: programs repeat few shapes
@@ -102,12 +114,18 @@ void KernelLowering::emitProduct(const Place &a, const Place &b, const Place &c,
   });
 }
 
+/// Vectors of 32 bytes and more come with FMA (parseTarget); without it, it would be a library call per
+/// element.
+Value KernelLowering::multiplyAdd(Value x, Value y, Value sum) {
+  if (!isa<FloatType>(getElementTypeOrSelf(sum.getType())))
+    return b_.createOrFold<arith::AddIOp>(sum, b_.createOrFold<arith::MulIOp>(x, y));
+  if (vectorBytes_ >= 32) return math::FmaOp::create(b_, x, y, sum);
+  return arith::AddFOp::create(b_, sum, arith::MulFOp::create(b_, x, y));
+}
+
 void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c, Value row, Value column,
                                  int64_t rows, ArrayRef<int64_t> groups, Value depth, int64_t unroll,
                                  bool fresh) {
-  // Vectors of 32 bytes and more come with FMA (parseTarget); without it, it would be a library call per
-  // element.
-  bool fused = vectorBytes_ >= 32;
   auto plus = [&](Value x, int64_t d) { return d ? b_.createOrFold<arith::AddIOp>(x, constant(d)) : x; };
   Vec<int64_t> offsets;
   for (int64_t at = 0; int64_t width : groups) {
@@ -128,13 +146,7 @@ void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c,
       Value x = load(a.element, placeAddress(a, {plus(row, r), k}), 0);
       for (size_t g = 0; g < groups.size(); ++g) {
         Value &sum = acc[r * groups.size() + g];
-        Value wide = splat(x, groups[g]);
-        if (isa<FloatType>(c.element) && fused)
-          sum = math::FmaOp::create(b_, wide, line[g], sum);
-        else if (isa<FloatType>(c.element))
-          sum = arith::AddFOp::create(b_, sum, arith::MulFOp::create(b_, wide, line[g]));
-        else
-          sum = b_.createOrFold<arith::AddIOp>(sum, b_.createOrFold<arith::MulIOp>(wide, line[g]));
+        sum = multiplyAdd(splat(x, groups[g]), line[g], sum);
       }
     }
   };

@@ -68,6 +68,32 @@ void KernelLowering::nest(ArrayRef<int64_t> shape, int64_t lanes, NestBody body,
   axis(0);
 }
 
+/// `start` is a value of every path to `at`.
+static bool isKnown(Value start, Operation *at) {
+  Operation *inside = start.getParentBlock()->findAncestorOpInBlock(*at);
+  return inside && (isa<BlockArgument>(start) || start.getDefiningOp()->isBeforeInBlock(inside));
+}
+
+SmallVector<Value> KernelLowering::observedEnds(Value tile, Operation *at) {
+  Vec<Value> ends;
+  bool isBounded = false;
+  auto shape = tile::isTile(tile) ? tile::tileType(tile).getShape() : ArrayRef<int64_t>();
+  for (auto [axis, extent] : llvm::zip(demanded_.of(tile), shape)) {
+    Value most;
+    bool known = llvm::all_of(axis.ends, [&](const auto &end) { return isKnown(end.start, at); });
+    for (const target::DemandedExtents::End &end : axis.ends) {
+      if (!known) break;
+      Value left = b_.createOrFold<arith::SubIOp>(views_[end.view].sizes[end.dim], scalar(end.start));
+      left = b_.createOrFold<arith::MinSIOp>(left, constant(extent));
+      left = b_.createOrFold<arith::MaxSIOp>(left, constant(0));
+      most = most ? b_.createOrFold<arith::MaxSIOp>(most, left) : left;
+    }
+    isBounded |= bool(most);
+    ends.push_back(most);
+  }
+  return isBounded ? ends : Vec<Value>();
+}
+
 void KernelLowering::versioned(Value condition, llvm::function_ref<void(Mode)> emit) {
   if (!condition) return emit({true});
   auto branch = scf::IfOp::create(b_, TypeRange(), condition, true);

@@ -8,6 +8,7 @@
 // what does not is zero; from `rowEnd` and `columnEnd` on nobody looks at the tile.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/ExpandCasts.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "plugins/cpu/codegen/Lowering.h"
 #include <array>
 #include <optional>
@@ -69,28 +70,31 @@ func::FuncOp KernelLowering::readFunction(tile::CastOp cast, Type element, const
   });
 }
 
+SmallVector<Value> KernelLowering::operandEnds(Value operand, const std::optional<Factor> &factor) {
+  auto behind = reach(operand);
+  if (!behind || !factor || factor->ends.empty()) return {};
+  Vec<Value> ends;
+  for (auto [axis, extent] : llvm::enumerate(tile::tileType(operand).getShape())) {
+    Value end = b_.createOrFold<arith::AddIOp>(factor->ends[axis], constant((*behind)[axis]));
+    ends.push_back(b_.createOrFold<arith::MinSIOp>(end, constant(extent)));
+  }
+  partlyRead_[operand] = factor->ends;
+  return ends;
+}
+
 bool KernelLowering::callRead(Operation *op, const Place &to) {
   auto cast = dyn_cast<tile::CastOp>(op);
   if (cast && tile::inMemory(cast.getInput())) return false;
   auto load = cast ? cast.getInput().getDefiningOp<tile::LoadOp>() : dyn_cast<tile::LoadOp>(op);
   if (!load || to.shape.size() != 2 || to.shape[0] * to.shape[1] < kWorthACall) return false;
-  Window w = window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds());
-  if (w.inBounds || w.dimOfAxis.size() != 2 || !w.isContiguous()) return false;
-  Vec<Value> inside = windowEnds(w), ends;
-  if (inside.empty()) return false;
-  auto behind = reach(op->getResult(0));
-  for (int axis : {0, 1}) {
-    Value all = constant(to.shape[axis]);
-    ends.push_back(behind ? b_.createOrFold<arith::MinSIOp>(
-                                b_.createOrFold<arith::AddIOp>(inside[axis], constant((*behind)[axis])), all)
-                          : all);
-  }
-
-  if (behind) partlyRead_[op->getResult(0)] = inside;
-  Value origin[] = {constant(0), constant(0)};
-  func::CallOp::create(b_, readFunction(cast, w.view.element, to),
-                       ValueRange{to.data, windowAddress(w, origin), w.view.strides[w.dimOfAxis[0]],
-                                  inside[0], inside[1], ends[0], ends[1]});
+  std::optional<Factor> from = readInPlace(op->getResult(0));
+  if (!from || from->ends.empty() || getConstantIntValue(from->columnStride) != 1) return false;
+  Vec<Value> ends = operandEnds(op->getResult(0), from);
+  for (size_t axis = ends.size(); axis < 2; ++axis)
+    ends.push_back(constant(to.shape[axis]));
+  func::CallOp::create(
+      b_, readFunction(cast, from->element, to),
+      ValueRange{to.data, from->data, from->rowStride, from->ends[0], from->ends[1], ends[0], ends[1]});
   return true;
 }
 

@@ -100,18 +100,22 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
     return success();
   }
   Place to = place(op.getResult());
+  Vec<Value> ends = observedEnds(op.getResult(), op);
   versioned(insideCondition(ValueRange(input)), [&](Mode mode) {
     if (axis == rank - 1)
-      return nest(kept, 1, [&](Indices at, int64_t) { storePlace(to, splat(row(at, mode), 1), at); });
+      return nest(kept, 1, [&](Indices at, int64_t) { storePlace(to, splat(row(at, mode), 1), at); }, ends);
     // Along another axis: lanes are columns.
-    nest(kept, lanes, [&](Indices at, int64_t width) {
-      Vec<Value> acc = accumulate(n, [&](Value k) {
-        Vec<Value> index(at);
-        index.insert(index.begin() + axis, k);
-        return Vec<Value>{evaluate(input, index, width, mode)};
-      });
-      storePlace(to, acc[0], at);
-    });
+    nest(
+        kept, lanes,
+        [&](Indices at, int64_t width) {
+          Vec<Value> acc = accumulate(n, [&](Value k) {
+            Vec<Value> index(at);
+            index.insert(index.begin() + axis, k);
+            return Vec<Value>{evaluate(input, index, width, mode)};
+          });
+          storePlace(to, acc[0], at);
+        },
+        ends);
   });
   return success();
 }
@@ -150,10 +154,12 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
     return success();
   }
   Place to = place(op.getResult());
+  Vec<Value> ends = observedEnds(op.getResult(), op);
   bool alongLast = axis + 1 == static_cast<int64_t>(shape.size());
   versioned(condition, [&](Mode mode) {
-    nest(kept, alongLast ? 1 : lanesFor(input),
-         [&](Indices at, int64_t width) { storePlace(to, search(at, width, mode), at); });
+    nest(
+        kept, alongLast ? 1 : lanesFor(input),
+        [&](Indices at, int64_t width) { storePlace(to, search(at, width, mode), at); }, ends);
   });
   return success();
 }
@@ -229,22 +235,30 @@ LogicalResult KernelLowering::lowerTranspose(tile::TransposeOp op) {
     for (int64_t r = 0; r < lanes; ++r)
       storePlace(to, lines[r], turned(at, b_.createOrFold<arith::AddIOp>(j, constant(r)), i));
   };
+  Vec<Value> ends = rank == 2 ? operandEnds(op.getResult(), readInPlace(op.getResult())) : Vec<Value>();
+  if (ends.empty()) ends = observedEnds(op.getResult(), op);
+  if (ends.empty()) ends.resize(rank);
+  Value rowEnd = ends[rank - 1], columnEnd = ends[rank - 2]; // of the input
   auto plane = [&](Indices at, Mode mode) {
     int64_t wholeRows = rows / lanes * lanes, wholeColumns = columns / lanes * lanes;
-    if (wholeColumns)
-      loop(0, wholeRows, lanes,
-           [&](Value i) { loop(0, wholeColumns, lanes, [&](Value j) { block(at, i, j, mode); }); });
-    else
-      wholeRows = 0;
+    auto walk = [&](int64_t firstRow, int64_t lastRow, int64_t firstColumn, int64_t lastColumn, int64_t step,
+                    llvm::function_ref<void(Value, Value)> body) {
+      auto row = [&](Value i) {
+        loop(firstColumn, lastColumn, step, [&](Value j) { body(i, j); }, columnEnd);
+      };
+      loop(firstRow, lastRow, step, row, rowEnd);
+    };
+    if (!wholeColumns) wholeRows = 0;
+    walk(0, wholeRows, 0, wholeColumns, lanes, [&](Value i, Value j) { block(at, i, j, mode); });
     auto single = [&](Value i, Value j) {
       storePlace(to, evaluate(from, turned(at, i, j), 1, mode), turned(at, j, i));
     };
-    loop(0, wholeRows, 1, [&](Value i) { loop(wholeColumns, columns, 1, [&](Value j) { single(i, j); }); });
-    loop(wholeRows, rows, 1, [&](Value i) { loop(0, columns, 1, [&](Value j) { single(i, j); }); });
+    walk(0, wholeRows, wholeColumns, columns, 1, single);
+    walk(wholeRows, rows, 0, columns, 1, single);
   };
   versioned(insideCondition(ValueRange(from)), [&](Mode mode) {
     if (outer.empty()) return plane({}, mode);
-    nest(outer, 1, [&](Indices at, int64_t) { plane(at, mode); });
+    nest(outer, 1, [&](Indices at, int64_t) { plane(at, mode); }, ArrayRef(ends).drop_back(2));
   });
   return success();
 }

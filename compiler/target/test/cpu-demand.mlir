@@ -1,0 +1,54 @@
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-absence,tile-vectorize,tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile,canonicalize,cse)' | FileCheck %s
+
+// A store at a tensor's edge keeps the rows inside. Nothing else observes the others: neither what a loop carries nor the
+// reductions along rows compute them. Along the reduced axis all is observed.
+// CHECK-LABEL: func.func @rows(
+// CHECK: %[[LEFT:.*]] = arith.minsi %{{.*}}, %c16
+// CHECK: %[[ROWS:.*]] = arith.maxsi %[[LEFT]], %c0
+// CHECK: %[[END:.*]] = arith.minsi %[[ROWS]], %c16
+// The accumulator.
+// CHECK: scf.for %{{.*}} = %c0 to %[[END]] step %c1
+// CHECK: scf.for %{{.*}} = %c0 to %{{[a-z0-9]+}} step %c1
+// The maximum, and what is added.
+// CHECK: scf.for %{{.*}} = %c0 to %[[END]] step %c1
+// CHECK: arith.maximumf
+// CHECK: scf.for %{{.*}} = %c0 to %[[END]] step %c1
+// CHECK: math.exp
+tile.kernel @rows(%x: !tile.view<?x32xf32>, %o: !tile.view<?x32xf32>, %M: index) grid ["ceildiv(M, 16)"] attributes {params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["M", "32"], access = "read"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["M", "32"], access = "write"}, {name = "M", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c16 = arith.constant 16 : index
+  %p = tile.program_id 0 : index
+  %row = arith.muli %p, %c16 : index
+  %zero = arith.constant dense<0.0> : tensor<16x32xf32>
+  %sum = scf.for %i = %c0 to %c3 step %c1 iter_args(%acc = %zero) -> (tensor<16x32xf32>) {
+    %m = tile.reduce max %acc axis 1 : tensor<16x32xf32> -> tensor<16xf32>
+    %e = tile.expand_dims %m axis 1 : tensor<16xf32> -> tensor<16x1xf32>
+    %b = tile.broadcast %e : tensor<16x1xf32> -> tensor<16x32xf32>
+    %y = math.exp %b : tensor<16x32xf32>
+    %next = arith.addf %acc, %y : tensor<16x32xf32>
+    scf.yield %next : tensor<16x32xf32>
+  }
+  tile.store %sum, %o[%row, %c0] extents [16, 32] : tensor<16x32xf32>, !tile.view<?x32xf32>
+  tile.return
+}
+
+// A reduction along rows observes every row; a store that is known to lie inside, every element.
+// CHECK-LABEL: func.func @whole(
+// CHECK: scf.for %{{.*}} = %c0 to %c16 step %c1
+// CHECK: math.exp
+tile.kernel @whole(%o: !tile.view<?xf32>, %w: !tile.view<16x32xf32>, %s: f32, %N: index) grid ["ceildiv(N, 32)"] attributes {params = [
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["N"], access = "write"},
+    {name = "w", kind = "tensor", dtype = "f32", dims = ["16", "32"], access = "write"},
+    {name = "s", kind = "scalar", dtype = "f32"}, {name = "N", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  %x = tile.broadcast %s : f32 -> tensor<16x32xf32>
+  %y = math.exp %x : tensor<16x32xf32>
+  %m = tile.reduce sum %y axis 0 : tensor<16x32xf32> -> tensor<32xf32>
+  tile.store %y, %w[%c0, %c0] extents [16, 32] : tensor<16x32xf32>, !tile.view<16x32xf32>
+  tile.store %m, %o[%c0] extents [32] : tensor<32xf32>, !tile.view<?xf32>
+  tile.return
+}

@@ -1,0 +1,369 @@
+// Products of few rows or few columns: packing an operand for them, or transposing it, takes longer than the
+// product. Their operands stay where they are, in the tensor, and are read with its strides.
+//
+//   chain   lanes along the columns of B, a step of k after the other: the sums have the order, and the bits,
+//   of the
+//           register block's
+//   dot     lanes along k, folded at the end; for operands that lie along k, as a row times a matrix's
+//   transpose does
+//
+// A dot's order is its own, so that only the extents of the whole product may choose it: one element has one
+// order. The functions take the extents at run time, and a module has one per element types.
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/TileAccess.h"
+#include "compiler/tile/Transforms/ExpandCasts.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+#include "plugins/cpu/codegen/Lowering.h"
+
+using namespace mlir;
+
+namespace tessera::cpu {
+
+using target::inMemoryElement;
+
+namespace {
+
+/// Rows and columns of a tile up to which a chain is faster than the packed product.
+constexpr int64_t kFewRows = 6, kFewColumns = 64;
+/// Rows or columns of a product that is computed as dots.
+constexpr int64_t kFewDots = 4;
+/// A block: results along one axis, which hide the latency of their additions, and vectors along the other.
+constexpr int64_t kBlock = 4, kVectors = 2;
+/// Elements of an accumulator from which on the choice costs nothing beside the product.
+constexpr int64_t kWorthAChoice = 1024;
+
+bool writesMemory(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        bool writes = isa<tile::StoreOp, tile::StoreElemOp, tile::CpAsyncOp, tile::BufferWriteOp,
+                          tile::AtomicOp, tile::AtomicCasOp, tile::BarrierOp, tile::FenceOp>(inner);
+        return writes ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Is the operand read from a tensor or a shared buffer, in a way that a Factor describes?
+bool isRead(Value v) {
+  auto inner = [](Value x) {
+    if (auto turn = x.getDefiningOp<tile::TransposeOp>()) x = turn.getInput();
+    if (auto cast = x.getDefiningOp<tile::CastOp>(); cast && !tile::inMemory(cast.getInput()))
+      x = cast.getInput();
+    return x;
+  }(v);
+  if (inner != v && tile::inMemory(inner)) return false;
+  if (auto read = inner.getDefiningOp<tile::BufferReadOp>()) return read.getStarts().empty();
+  return bool(inner.getDefiningOp<tile::LoadOp>());
+}
+
+} // namespace
+
+std::optional<KernelLowering::Factor> KernelLowering::readInPlace(Value v) {
+  if (!isRead(v)) return std::nullopt;
+  Factor f;
+  auto turn = v.getDefiningOp<tile::TransposeOp>();
+  if (turn) v = turn.getInput();
+  f.cast = v.getDefiningOp<tile::CastOp>();
+  if (f.cast) v = f.cast.getInput();
+  if (auto read = v.getDefiningOp<tile::BufferReadOp>()) {
+    Place p = bufferPlace(read.getBuffer());
+    if (p.shape.size() != 2) return std::nullopt;
+    f.data = p.data, f.element = p.element, f.rowStride = constant(p.shape[1]), f.columnStride = constant(1);
+  } else {
+    auto load = v.getDefiningOp<tile::LoadOp>();
+    Window w = window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds());
+    if (w.dimOfAxis.size() != 2) return std::nullopt;
+    if (!w.inBounds && (f.ends = windowEnds(w)).empty()) return std::nullopt;
+    Value origin[] = {constant(0), constant(0)};
+    f.data = windowAddress(w, origin), f.element = w.view.element;
+    f.rowStride = w.view.strides[w.dimOfAxis[0]], f.columnStride = w.view.strides[w.dimOfAxis[1]];
+  }
+  if (turn) {
+    std::swap(f.rowStride, f.columnStride);
+    if (!f.ends.empty()) std::swap(f.ends[0], f.ends[1]);
+  }
+  return f;
+}
+
+/// A product at an edge that is not known before it runs.
+bool KernelLowering::mayBeDirect(tile::MmaOp op) {
+  if (tile::tileType(op.getAcc()).getNumElements() < kWorthAChoice) return false;
+  if (!isRead(op.getA()) && !isRead(op.getB())) return false;
+  auto isBounded = [](const target::DemandedExtents::Axis &axis) {
+    return !axis.whole && !axis.ends.empty();
+  };
+  return !op.getLimits().empty() || llvm::any_of(demanded_.of(op.getResult()), isBounded);
+}
+
+bool KernelLowering::isDeferred(Operation *op) {
+  if (op->getNumResults() != 1 || !tile::inMemory(op->getResult(0)) || !op->hasOneUse()) return false;
+  auto mma = dyn_cast<tile::MmaOp>(*op->user_begin());
+  if (!mma || mma.getAcc() == op->getResult(0) || mma->getBlock() != op->getBlock()) return false;
+  if (!isRead(op->getResult(0)) || !mayBeDirect(mma)) return false;
+  for (Operation *between = op->getNextNode(); between != mma; between = between->getNextNode())
+    if (writesMemory(between)) return false;
+  deferred_.insert(op);
+  return true;
+}
+
+/// The whole product's rows or columns.
+Value KernelLowering::sizeOf(tile::MmaOp op, unsigned axis) {
+  auto demand = demanded_.of(op.getResult());
+  if (axis < demand.size() && !demand[axis].whole && demand[axis].ends.size() == 1) {
+    const auto &end = demand[axis].ends.front();
+    return views_[end.view].sizes[end.dim];
+  }
+  return constant(tile::tileType(op.getResult()).getDimSize(axis));
+}
+
+LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayRef<Value> limits,
+                                          llvm::function_ref<LogicalResult()> otherwise) {
+  Vec<Operation *> waiting; // what fills the scratch of an operand
+  bool failedBefore = false;
+  auto factorOf = [&](Value operand) {
+    Operation *from = operand.getDefiningOp();
+    if (from && deferred_.erase(from)) {
+      if (auto factor = readInPlace(operand)) {
+        waiting.push_back(from);
+        return *factor;
+      }
+      failedBefore |= failed(lowerOp(from));
+    }
+    Place p = place(operand);
+    Factor factor{p.data, constant(p.shape[1]), constant(1), p.element, {}, {}};
+    if (auto filled = partlyRead_.find(operand); filled != partlyRead_.end()) factor.ends = filled->second;
+    return factor;
+  };
+  auto less = [&](Value x, Value y) { return b_.createOrFold<arith::MinSIOp>(x, y); };
+  auto isFew = [&](Value n, int64_t few) {
+    return b_.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sle, n, constant(few));
+  };
+  auto isOne = [&](Value stride) {
+    return b_.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, stride, constant(1));
+  };
+  auto either = [&](Value x, Value y) { return b_.createOrFold<arith::OrIOp>(x, y); };
+  Factor a = factorOf(op.getA()), b = factorOf(op.getB());
+  if (failedBefore) return failure();
+  Value rows = less(limits[0], constant(c.shape[0])), columns = less(limits[1], constant(c.shape[1]));
+  Value depth = less(limits[2], constant(tile::tileType(op.getA()).getDimSize(1)));
+  if (!a.ends.empty()) rows = less(rows, a.ends[0]), depth = less(depth, a.ends[1]);
+  if (!b.ends.empty()) columns = less(columns, b.ends[1]), depth = less(depth, b.ends[0]);
+
+  OpBuilder::InsertionGuard guard(b_);
+  auto branch = [&](Value condition, llvm::function_ref<void()> body) {
+    auto choice = scf::IfOp::create(b_, TypeRange(), condition, true);
+    b_.setInsertionPointToStart(&choice.getThenRegion().front());
+    body();
+    b_.setInsertionPointToStart(&choice.getElseRegion().front());
+  };
+  Value few = either(isFew(sizeOf(op, 0), kFewDots), isFew(sizeOf(op, 1), kFewDots));
+  Value along = b_.createOrFold<arith::AndIOp>(isOne(a.columnStride), isOne(b.rowStride));
+  if (Value isDot = b_.createOrFold<arith::AndIOp>(few, along); !matchPattern(isDot, m_Zero())) {
+    branch(isDot, [&] {
+      Vec<Value> arguments = {a.data, a.rowStride, b.data, b.columnStride, rows, columns};
+      Vec<Value> strides = {constant(c.shape[1]), constant(1)};
+      if (a.element == b.element && a.cast == b.cast) { // blocks along the longer axis
+        Value isTall = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, rows, columns);
+        auto exchange = [&](Value &x, Value &y) {
+          Value first = arith::SelectOp::create(b_, isTall, y, x);
+          y = arith::SelectOp::create(b_, isTall, x, y);
+          x = first;
+        };
+        exchange(arguments[0], arguments[2]);
+        exchange(arguments[1], arguments[3]);
+        exchange(arguments[4], arguments[5]);
+        exchange(strides[0], strides[1]);
+      }
+      arguments.append({c.data, strides[0], strides[1], depth});
+      func::CallOp::create(b_, dotFunction(a, b, c), arguments);
+    });
+  }
+  // Without masked loads of such elements a block's rest would be code per element.
+  bool canMask = vectorBytes_ >= 32 && inMemoryElement(b.element).getIntOrFloatBitWidth() >= 32;
+  if (canMask && getConstantIntValue(b.columnStride) == 1)
+    branch(either(isFew(rows, kFewRows), isFew(columns, kFewColumns)), [&] {
+      func::CallOp::create(
+          b_, chainFunction(a, b, c),
+          ValueRange{a.data, a.rowStride, a.columnStride, b.data, b.rowStride, c.data, rows, columns, depth});
+    });
+  for (Operation *from : waiting)
+    if (failed(lowerOp(from))) return failure();
+  return otherwise();
+}
+
+Value KernelLowering::readFactor(const Factor &f, Value index, int64_t lanes, Value mask) {
+  Value v = load(loadedElementType(f.element), address(f.data, index, f.element), lanes, mask);
+  if (!f.cast) return v;
+  tile::CastOp cast = f.cast;
+  return tile::emitCast(b_, b_.getLoc(), v, *parseDType(cast.getFrom()), *parseDType(cast.getTo()));
+}
+
+Value KernelLowering::roundDown(Value n, int64_t step) {
+  return arith::MulIOp::create(b_, arith::DivSIOp::create(b_, n, constant(step)), constant(step));
+}
+
+void KernelLowering::upTo(Value from, Value end, int64_t step, llvm::function_ref<void(Value)> body) {
+  auto loop = scf::ForOp::create(b_, from, end, constant(step));
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+/// "f32", or "bf16.f32" where elements are converted.
+static std::string elementName(Type element, tile::CastOp cast) {
+  std::string name;
+  llvm::raw_string_ostream text(name);
+  if (cast)
+    text << cast.getFrom() << "." << cast.getTo();
+  else
+    text << element;
+  return name;
+}
+
+/// chain(a, its strides, b, the stride of its rows, c, rows, columns, depth)
+func::FuncOp KernelLowering::chainFunction(const Factor &a, const Factor &b, const Place &c) {
+  Type pointer = LLVM::LLVMPointerType::get(b_.getContext()), index = b_.getIndexType();
+  std::string name = "mma.chain." + elementName(a.element, a.cast) + "." + elementName(b.element, b.cast) +
+                     "." + std::to_string(c.shape[1]);
+  return sharedFunction(
+      name, {pointer, index, index, pointer, index, pointer, index, index, index}, [&](func::FuncOp f) {
+        f.setArgAttr(5, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
+        auto in = f.getArguments();
+        Factor x{in[0], in[1], in[2], a.element, a.cast, {}};
+        Factor y{in[3], in[4], constant(1), b.element, b.cast, {}};
+        Place sum{in[5], c.shape, c.element};
+        Value isRow = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, in[6], constant(1));
+        auto choice = scf::IfOp::create(b_, TypeRange(), isRow, true);
+        OpBuilder::InsertionGuard guard(b_);
+        b_.setInsertionPointToStart(&choice.getThenRegion().front());
+        emitChainRow(x, y, sum, in[7], in[8]);
+        b_.setInsertionPointToStart(&choice.getElseRegion().front());
+        emitChainBlocks(x, y, sum, in[6], in[7], in[8]);
+      });
+}
+
+/// One row: several rows of B are added to all of C at once, so that B is read along its rows.
+void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place &c, Value columns,
+                                  Value depth) {
+  int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
+  bool isPadded = c.shape[1] % lanes == 0;
+  Value zero = constant(0), wholeDepth = roundDown(depth, kBlock);
+  auto steps = [&](Value k, int64_t count) {
+    Vec<Value> xs, starts;
+    for (int64_t u = 0; u < count; ++u) {
+      Value at = u ? arith::AddIOp::create(b_, k, constant(u)).getResult() : k;
+      xs.push_back(splat(readFactor(a, arith::MulIOp::create(b_, at, a.columnStride), 0), lanes));
+      starts.push_back(arith::MulIOp::create(b_, at, b.rowStride));
+    }
+    upTo(zero, columns, lanes, [&](Value j) {
+      Value mask = rangeMask(j, {}, columns, lanes), onlyC = isPadded ? Value() : mask;
+      Value place = address(c.data, j, c.element), sum = load(c.element, place, lanes, onlyC);
+      for (auto [x, start] : llvm::zip(xs, starts))
+        sum = multiplyAdd(x, readFactor(b, arith::AddIOp::create(b_, start, j), lanes, mask), sum);
+      store(c.element, sum, place, onlyC);
+    });
+  };
+  upTo(zero, wholeDepth, kBlock, [&](Value k) { steps(k, kBlock); });
+  upTo(wholeDepth, depth, 1, [&](Value k) { steps(k, 1); });
+}
+
+/// Blocks of rows by vectors in registers. The last block takes the last row as often as it lacks rows: the
+/// same values are stored to it again.
+void KernelLowering::emitChainBlocks(const Factor &a, const Factor &b, const Place &c, Value rows,
+                                     Value columns, Value depth) {
+  int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8), width = kVectors * lanes;
+  Value zero = constant(0), last = arith::SubIOp::create(b_, rows, constant(1));
+  auto plus = [&](Value x, Value y) { return b_.createOrFold<arith::AddIOp>(x, y); };
+  auto times = [&](Value x, Value y) { return b_.createOrFold<arith::MulIOp>(x, y); };
+  upTo(zero, columns, width, [&](Value column) {
+    Vec<Value> at, masks;
+    for (int64_t g = 0; g < kVectors; ++g) {
+      at.push_back(plus(column, constant(g * lanes)));
+      masks.push_back(rangeMask(at.back(), {}, columns, lanes));
+    }
+    auto maskOfC = [&](int64_t g) { return c.shape[1] % width == 0 ? Value() : masks[g]; };
+    upTo(zero, rows, kBlock, [&](Value row) {
+      Vec<Value> ofA, places, sums;
+      for (int64_t r = 0; r < kBlock; ++r) {
+        Value i = b_.createOrFold<arith::MinSIOp>(plus(row, constant(r)), last);
+        ofA.push_back(times(i, a.rowStride));
+        for (int64_t g = 0; g < kVectors; ++g) {
+          places.push_back(address(c.data, plus(times(i, constant(c.shape[1])), at[g]), c.element));
+          sums.push_back(load(c.element, places.back(), lanes, maskOfC(g)));
+        }
+      }
+      auto loop = scf::ForOp::create(b_, zero, depth, constant(1), sums);
+      {
+        OpBuilder::InsertionGuard guard(b_);
+        b_.setInsertionPointToStart(loop.getBody());
+        Value k = loop.getInductionVar(), inA = times(k, a.columnStride), inB = times(k, b.rowStride);
+        Vec<Value> line, next;
+        for (int64_t g = 0; g < kVectors; ++g)
+          line.push_back(readFactor(b, plus(inB, at[g]), lanes, masks[g]));
+        for (int64_t r = 0; r < kBlock; ++r) {
+          Value x = splat(readFactor(a, plus(ofA[r], inA), 0), lanes);
+          for (int64_t g = 0; g < kVectors; ++g)
+            next.push_back(multiplyAdd(x, line[g], loop.getRegionIterArg(r * kVectors + g)));
+        }
+        scf::YieldOp::create(b_, next);
+      }
+      for (int64_t r = 0, i = 0; r < kBlock; ++r)
+        for (int64_t g = 0; g < kVectors; ++g, ++i)
+          store(c.element, loop.getResult(i), places[i], maskOfC(g));
+    });
+  });
+}
+
+/// dot(a, the stride of its rows, b, the stride of its columns, rows, columns, c, its strides, depth)
+func::FuncOp KernelLowering::dotFunction(const Factor &a, const Factor &b, const Place &c) {
+  Type pointer = LLVM::LLVMPointerType::get(b_.getContext()), index = b_.getIndexType();
+  std::string name = "mma.dot." + elementName(a.element, a.cast) + "." + elementName(b.element, b.cast);
+  Vec<Type> inputs = {pointer, index, pointer, index, index, index, pointer, index, index, index};
+  return sharedFunction(name, inputs, [&](func::FuncOp f) {
+    f.setArgAttr(6, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
+    auto in = f.getArguments();
+    Factor x{in[0], in[1], constant(1), a.element, a.cast, {}};
+    Factor y{in[2], constant(1), in[3], b.element, b.cast, {}};
+    Value rows = in[4], columns = in[5], depth = in[9];
+    int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
+    Value zero = constant(0), last = arith::SubIOp::create(b_, columns, constant(1));
+    Value whole = roundDown(depth, lanes);
+    auto plus = [&](Value p, Value q) { return arith::AddIOp::create(b_, p, q).getResult(); };
+    auto times = [&](Value p, Value q) { return arith::MulIOp::create(b_, p, q).getResult(); };
+    Value none = zeroOf(VectorType::get({lanes}, c.element));
+    upTo(zero, rows, 1, [&](Value row) {
+      Value ofA = times(row, x.rowStride);
+      upTo(zero, columns, kBlock, [&](Value column) {
+        Vec<Value> ofB, places, sums;
+        for (int64_t u = 0; u < kBlock; ++u) {
+          Value j = arith::MinSIOp::create(b_, plus(column, constant(u)), last);
+          ofB.push_back(times(j, y.columnStride));
+          places.push_back(address(in[6], plus(times(row, in[7]), times(j, in[8])), c.element));
+        }
+        // Adds products of `width` (0: of scalars) terms at a time.
+        auto along = [&](Value from, Value end, int64_t width) {
+          auto loop = scf::ForOp::create(b_, from, end, constant(std::max<int64_t>(width, 1)), sums);
+          OpBuilder::InsertionGuard guard(b_);
+          b_.setInsertionPointToStart(loop.getBody());
+          Value k = loop.getInductionVar(), line = readFactor(x, plus(ofA, k), width);
+          Vec<Value> next;
+          for (int64_t u = 0; u < kBlock; ++u)
+            next.push_back(
+                multiplyAdd(line, readFactor(y, plus(ofB[u], k), width), loop.getRegionIterArg(u)));
+          scf::YieldOp::create(b_, next);
+          sums.assign(loop.getResults().begin(), loop.getResults().end());
+        };
+        sums.assign(kBlock, none);
+        along(zero, whole, lanes);
+        for (auto [sum, place] : llvm::zip(sums, places))
+          sum = combine(tile::ReduceKind::Sum, false, load(c.element, place, 0),
+                        foldLanes(tile::ReduceKind::Sum, false, sum));
+        along(whole, depth, 0);
+        for (auto [sum, place] : llvm::zip(sums, places))
+          store(c.element, sum, place);
+      });
+    });
+  });
+}
+
+} // namespace tessera::cpu
