@@ -1,4 +1,5 @@
 #include "compiler/frontend/Effects.h"
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -137,6 +138,47 @@ EffectSummary summarizeEffects(const ModuleData &m, const FunctionDecl &f) {
     r.bind(p.name);
   r.returns(f.stmt->body);
   return out;
+}
+
+bool EffectfulCalls::in(const ast::Expr &e) {
+  for (const ast::ExprPtr &item : e.items)
+    if (item && in(*item)) return true;
+  for (const ast::Keyword &k : e.keywords)
+    if (in(*k.value)) return true;
+  if (e.kind != ast::Expr::Call) return false;
+  const std::string dotted = dottedName(*e.items[0]);
+  const std::string last = dotted.substr(dotted.rfind('.') + 1);
+  static const std::set<std::string> kEffects = {"store",      "cp_async", "commit_group",
+                                                 "wait_group", "barrier",  "fence"};
+  if (last.starts_with("atomic_") || kEffects.count(last)) return true;
+  auto global = m_.globals.find(dotted);
+  if (global == m_.globals.end() || global->second.kind != Global::Function) return false;
+  const FunctionDecl &f = m_.functions[global->second.function];
+  if (f.kind == FunctionDecl::Kernel) return true;
+  auto [it, isNew] = helpers_.emplace(f.stmt, false); // a helper that calls itself is refused elsewhere
+  return isNew ? it->second = in(f.stmt->body) : it->second;
+}
+
+bool EffectfulCalls::in(const ast::Stmt &s) {
+  for (const ast::ExprPtr &target : s.targets)
+    if (in(*target)) return true;
+  if (!s.value || s.kind == ast::Stmt::Aug || s.value->kind != ast::Expr::Call)
+    return s.value && in(*s.value);
+  return std::ranges::any_of(s.value->items, [this](const auto &item) { return in(*item); }) ||
+         std::ranges::any_of(s.value->keywords, [this](const auto &k) { return in(*k.value); });
+}
+
+static bool isStored(const ast::Expr &target) {
+  return target.kind == ast::Expr::Subscript ||
+         ((target.kind == ast::Expr::Tuple || target.kind == ast::Expr::List) &&
+          std::ranges::any_of(target.items, [](const auto &item) { return isStored(*item); }));
+}
+
+bool EffectfulCalls::in(const ast::Block &body) {
+  return std::ranges::any_of(body, [this](const ast::Stmt &s) {
+    return std::ranges::any_of(s.targets, [](const auto &t) { return isStored(*t); }) || in(s) ||
+           (s.value && in(*s.value)) || in(s.body) || in(s.orelse);
+  });
 }
 
 } // namespace tessera::frontend

@@ -70,6 +70,61 @@ void Elaborator::forgetNew(const std::map<std::string, Local> &before, Range why
   }
 }
 
+/// Declares a variable that both sides of a branch set: the branch itself is still to be emitted.
+SymbolId Elaborator::declareJoined(const std::string &name, const Type &type, Stmt &branch, Value then,
+                                   Value otherwise, Range loc) {
+  SymbolId symbol = newSymbol(name, type, loc);
+  Value zero = isFloat(type.dtype) ? Value::real(0, type.dtype, false) : Value::integer(0, type.dtype, false);
+  ExprPtr init =
+      take(type.kind == Type::Tile ? broadcastTo(std::move(zero), type.shape, loc) : std::move(zero), loc);
+  Stmt &declaration = emit(Stmt::Assign, loc);
+  declaration.symbol = symbol;
+  declaration.exprs.push_back(std::move(init));
+  for (int k = 0; k < 2; ++k) {
+    ExprPtr e = take(k == 0 ? std::move(then) : std::move(otherwise), loc);
+    blocks_.push_back(k == 0 ? &branch.body : &branch.orelse);
+    Stmt &set = emit(Stmt::Assign, loc);
+    set.symbol = symbol;
+    set.exprs.push_back(std::move(e));
+    blocks_.pop_back();
+  }
+  branch.carried.push_back(symbol);
+  return symbol;
+}
+
+/// Emits the branch and gives the value that its sides end in; they have one type.
+Value Elaborator::joinPaths(const std::string &name, Stmt branch, Value then, Value otherwise, Range loc) {
+  const Type type = then.type();
+  bool weak = then.weak && otherwise.weak;
+  SymbolId symbol = declareJoined(name, type, branch, std::move(then), std::move(otherwise), loc);
+  blocks_.back()->push_back(std::move(branch));
+  Value v = Value::of(var(symbol, loc), weak);
+  if (v.isIntScalar()) v.linear = AtomTable::of(atoms_.fresh());
+  return v;
+}
+
+/// A choice by a run-time condition of which only the chosen side has its effects. Without a side its value
+/// is the condition's; `isTruth`: the sides are conditions themselves.
+Value Elaborator::eitherOr(Value c, const ast::Expr *then, const ast::Expr *otherwise, bool isTruth,
+                           Range loc) {
+  sawWork_ = true;
+  Stmt branch;
+  branch.kind = Stmt::If;
+  branch.loc = loc;
+  branch.exprs.push_back(take(std::move(c), loc));
+  Value sides[2];
+  ++controlDepth_;
+  for (int k = 0; k < 2; ++k) {
+    const ast::Expr *side = k == 0 ? then : otherwise;
+    blocks_.push_back(k == 0 ? &branch.body : &branch.orelse);
+    sides[k] = !side ? Value::boolean(k == 0) : isTruth ? condition(*side) : operand(*side);
+    blocks_.pop_back();
+  }
+  --controlDepth_;
+  if (!unify(sides[0], sides[1], loc, "if") || !broadcastPair(sides[0], sides[1], loc)) return Value::error();
+  return joinPaths("choice", std::move(branch), std::move(sides[0]), std::move(sides[1]), loc);
+}
+
 void Elaborator::mergeBranches(std::map<std::string, Local> thenLocals,
                                std::map<std::string, Local> elseLocals,
                                const std::map<std::string, Local> &before, Stmt &branch) {
@@ -110,23 +165,7 @@ void Elaborator::mergeBranches(std::map<std::string, Local> thenLocals,
     // Defined in both branches: one variable, declared in front of them.
     Type type = x.type();
     bool weak = x.weak && y.weak;
-    SymbolId symbol = newSymbol(name, type, loc);
-    Value zero =
-        isFloat(type.dtype) ? Value::real(0, type.dtype, false) : Value::integer(0, type.dtype, false);
-    ExprPtr init =
-        take(type.kind == Type::Tile ? broadcastTo(std::move(zero), type.shape, loc) : std::move(zero), loc);
-    Stmt &declaration = emit(Stmt::Assign, loc);
-    declaration.symbol = symbol;
-    declaration.exprs.push_back(std::move(init));
-    for (int k = 0; k < 2; ++k) {
-      ExprPtr e = take(k == 0 ? std::move(x) : std::move(y), loc);
-      blocks_.push_back(k == 0 ? &branch.body : &branch.orelse);
-      Stmt &set = emit(Stmt::Assign, loc);
-      set.symbol = symbol;
-      set.exprs.push_back(std::move(e));
-      blocks_.pop_back();
-    }
-    branch.carried.push_back(symbol);
+    SymbolId symbol = declareJoined(name, type, branch, std::move(x), std::move(y), loc);
     Local merged;
     merged.value = Value::of(var(symbol, loc), weak);
     if (merged.value.isIntScalar()) merged.value.linear = AtomTable::of(atoms_.fresh());

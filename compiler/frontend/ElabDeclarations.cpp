@@ -1,5 +1,6 @@
 // Declarations of a kernel: parameters, dims, dtype policies, results, tunables; and the run over its body.
 #include "compiler/frontend/Divergence.h"
+#include "compiler/frontend/Effects.h"
 #include "compiler/frontend/ElabGraph.h"
 #include "compiler/frontend/Parser.h"
 #include "compiler/frontend/Suggest.h"
@@ -10,7 +11,8 @@ namespace tessera::frontend {
 
 Elaborator::Elaborator(const ModuleData &module, const FrontendOptions &options,
                        const std::set<std::string> &specialized, DiagnosticSink &sink)
-    : module_(module), options_(options), specialized_(specialized), sink_(sink) {}
+    : module_(module), options_(options), specialized_(specialized), sink_(sink),
+      effects_(std::make_unique<EffectfulCalls>(module)) {}
 
 /// The path an annotation names, following imports: "tessera.Tensor", or "Tensor" when it is bare.
 static std::string annotationPath(const ModuleData &module, const ast::Expr &e) {

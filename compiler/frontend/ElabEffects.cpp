@@ -99,8 +99,8 @@ void Elaborator::store(const Arguments &a, Range loc) {
     return;
   }
   Value base = evaluate(*a[0]);
-  Value v = operand(*value);
   std::vector<Value> starts = indexList(evaluate(*a[1]));
+  Value v = operand(*value);
   if (base.isError() || v.isError()) return;
   if (base.kind != Value::Tensor) {
     fail(Code::E_TYPE, a[0]->loc, "'store' writes a tensor, found " + describe(base));

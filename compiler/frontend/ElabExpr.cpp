@@ -1,4 +1,5 @@
 // Expressions other than calls.
+#include "compiler/frontend/Effects.h"
 #include "compiler/frontend/Elaborator.h"
 #include "compiler/frontend/Suggest.h"
 
@@ -124,6 +125,11 @@ Value Elaborator::unary(const ast::Expr &e) {
 Value Elaborator::compareChain(const ast::Expr &e) {
   static const std::map<std::string, Op> kOps = {{"<", Op::Lt},  {"<=", Op::Le}, {">", Op::Gt},
                                                  {">=", Op::Ge}, {"==", Op::Eq}, {"!=", Op::Ne}};
+  for (size_t i = 2; i < e.items.size(); ++i)
+    if (effects_->in(*e.items[i]))
+      return fail(Code::E_UNSUPPORTED, e.items[i]->loc,
+                  "whether this call runs depends on the comparisons before it, and it writes memory",
+                  "write: a < b and b < c");
   std::vector<Value> items;
   for (const ast::ExprPtr &item : e.items) {
     Value v = evaluate(*item);
@@ -193,6 +199,9 @@ Value Elaborator::boolOp(const ast::Expr &e) {
     return a;
   }
   if (a.isConst) return (a.intValue != 0) == isAnd ? condition(*e.items[1]) : std::move(a);
+  if (!graph_ && effects_->in(*e.items[1]))
+    return eitherOr(std::move(a), isAnd ? e.items[1].get() : nullptr, isAnd ? nullptr : e.items[1].get(),
+                    true, e.loc);
   Value b = condition(*e.items[1]);
   if (b.isError()) return b;
   if (b.isConst && (b.intValue != 0) == isAnd) return a;
@@ -207,6 +216,9 @@ Value Elaborator::conditional(const ast::Expr &e) {
   Value c = condition(*e.items[0]);
   if (c.isError()) return c;
   if (c.isConst) return evaluate(*e.items[c.intValue ? 1 : 2]);
+  if (effects_->in(*e.items[1]) || effects_->in(*e.items[2]))
+    return graph_ ? graphBranch(e.items[0]->loc)
+                  : eitherOr(std::move(c), e.items[1].get(), e.items[2].get(), false, e.loc);
   Value a = operand(*e.items[1]), b = operand(*e.items[2]);
   if (a.isError() || b.isError()) return Value::error();
   return select(std::move(c), std::move(a), std::move(b), e.loc);

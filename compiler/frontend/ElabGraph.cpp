@@ -1,5 +1,6 @@
 // Graph functions: the frame of one, its values, its names and its control flow.
 #include "compiler/frontend/ElabGraph.h"
+#include "compiler/frontend/Effects.h"
 #include "compiler/frontend/Suggest.h"
 #include <algorithm>
 

@@ -1,4 +1,5 @@
 // Helper functions are inlined at every call.
+#include "compiler/frontend/Effects.h"
 #include "compiler/frontend/Elaborator.h"
 #include "compiler/frontend/Suggest.h"
 
@@ -120,7 +121,10 @@ Elaborator::Returned Elaborator::tail(const Rest &rest) {
     const ast::Stmt &s = body[i];
     if (s.kind == ast::Stmt::Return) {
       if (i + 1 < body.size()) fail(Code::E_RETURN_PLACE, body[i + 1].loc, "nothing runs after a return");
-      return {true, s.value ? evaluate(*s.value) : Value::none()};
+      const bool outer = std::exchange(ordered_, ordered_ || effects_->in(s));
+      Value v = s.value ? evaluate(*s.value) : Value::none();
+      ordered_ = outer;
+      return {true, std::move(v)};
     }
     bool returns = containsReturn(s.body) || containsReturn(s.orelse);
     if (returns && s.kind != ast::Stmt::If) {
@@ -132,7 +136,9 @@ Elaborator::Returned Elaborator::tail(const Rest &rest) {
       statement(s);
       continue;
     }
+    const bool outer = std::exchange(ordered_, ordered_ || effects_->in(s));
     Value c = condition(*s.value);
+    ordered_ = outer;
     if (c.isError()) return {true, c};
     const Rest after{&body, i + 1, rest.next};
     auto path = [&](const ast::Block &block) { return tail({&block, 0, &after}); };
@@ -165,25 +171,7 @@ Elaborator::Returned Elaborator::tail(const Rest &rest) {
       return {true, fail(Code::E_REBIND, s.loc,
                          "this helper returns " + describe(results[0].value) + " on one path and " +
                              describe(results[1].value) + " on the other")};
-    SymbolId symbol = newSymbol(frame().function, type, s.loc);
-    Stmt &init = emit(Stmt::Assign, s.loc);
-    init.symbol = symbol;
-    Value zero =
-        isFloat(type.dtype) ? Value::real(0, type.dtype, false) : Value::integer(0, type.dtype, false);
-    init.exprs.push_back(take(
-        type.kind == Type::Tile ? broadcastTo(std::move(zero), type.shape, s.loc) : std::move(zero), s.loc));
-    for (int k = 0; k < 2; ++k) {
-      blocks_.push_back(k == 0 ? &branch.body : &branch.orelse);
-      Stmt &set = emit(Stmt::Assign, s.loc);
-      set.symbol = symbol;
-      set.exprs.push_back(take(std::move(results[k].value), s.loc));
-      blocks_.pop_back();
-    }
-    branch.carried.push_back(symbol);
-    blocks_.back()->push_back(std::move(branch));
-    Value v = Value::of(var(symbol, s.loc));
-    if (isInt(v.dtype) && v.isScalar()) v.linear = AtomTable::of(atoms_.fresh());
-    return {true, std::move(v)};
+    return {true, joinPaths(frame().function, std::move(branch), results[0].value, results[1].value, s.loc)};
   }
   return rest.next ? tail(*rest.next) : Returned{};
 }

@@ -236,6 +236,13 @@ bool Elaborator::bufferAccess(int symbol, const ast::Expr &e, Access &out) {
   return ok;
 }
 
+Elaborator::Access Elaborator::copyOf(const Access &a) {
+  Access out{a.param, a.buffer, {}, a.extents, a.shape, a.whole};
+  for (const ExprPtr &start : a.starts)
+    out.starts.push_back(clone(*start));
+  return out;
+}
+
 std::optional<Elaborator::Access> Elaborator::access(const ast::Expr &e) {
   Access out;
   if (e.kind != ast::Expr::Subscript) {
@@ -277,6 +284,11 @@ Value Elaborator::readBuffer(int symbol, Range loc) {
 }
 
 Value Elaborator::loadAccess(Access a, Range loc) {
+  Value v = pendingLoad(std::move(a), loc);
+  return ordered_ ? toVariable(std::move(v), "read", loc) : std::move(v);
+}
+
+Value Elaborator::pendingLoad(Access a, Range loc) {
   if (a.buffer >= 0) {
     if (a.whole) return readBuffer(a.buffer, loc);
     DType t = kernel_.symbols[static_cast<size_t>(a.buffer)].type.dtype;

@@ -1,4 +1,5 @@
 // Statements.
+#include "compiler/frontend/Effects.h"
 #include "compiler/frontend/ElabGraph.h"
 #include <algorithm>
 
@@ -97,6 +98,14 @@ void Elaborator::statement(const ast::Stmt &s) {
     return;
   }
   if (graph_ && graphStatement(s)) return;
+  // A statement leaves no read pending, so only its own calls matter; what a helper returns is still part of
+  // the caller's statement, see tail().
+  const bool outer = std::exchange(ordered_, !graph_ && effects_->in(s));
+  plainStatement(s);
+  ordered_ = outer;
+}
+
+void Elaborator::plainStatement(const ast::Stmt &s) {
   switch (s.kind) {
   case ast::Stmt::Assign:
     return assign(s);
@@ -270,7 +279,13 @@ void Elaborator::augmented(const ast::Stmt &s) {
       {"+", Op::Add},  {"-", Op::Sub}, {"*", Op::Mul}, {"/", Op::Div}, {"//", Op::FloorDiv}, {"%", Op::Mod},
       {"**", Op::Pow}, {"&", Op::And}, {"|", Op::Or},  {"^", Op::Xor}, {"<<", Op::Shl},      {">>", Op::Shr}};
   const ast::Expr &target = *s.targets[0];
-  Value old = operand(target);
+  std::optional<Access> place;
+  if (!graph_ && target.kind == ast::Expr::Subscript && effects_->in(target)) {
+    // The index is computed once: what it calls has effects.
+    place = access(target);
+    if (!place) return;
+  }
+  Value old = place ? loadAccess(copyOf(*place), target.loc) : operand(target);
   Value change = operand(*s.value);
   if (old.isError() || change.isError()) {
     if (target.kind == ast::Expr::Name && !old.isError()) return;
@@ -279,7 +294,10 @@ void Elaborator::augmented(const ast::Stmt &s) {
   Value v = binary(kOps.at(s.text), std::move(old), std::move(change), s.loc);
   // The mark by which the loops of implicit iterators find what accumulates.
   if (s.text == "+" && v.expr && v.expr->op == Op::Add) v.expr->text = "+=";
-  assignTo(target, std::move(v), nullptr, s.loc);
+  if (place)
+    storeAccess(std::move(*place), std::move(v), s.loc);
+  else
+    assignTo(target, std::move(v), nullptr, s.loc);
 }
 
 // --- Returns ---

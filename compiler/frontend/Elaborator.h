@@ -13,6 +13,7 @@
 namespace tessera::frontend {
 
 class DimExpr;
+class EffectfulCalls;
 struct GraphState;
 struct GraphFunction;
 struct GraphValue;
@@ -200,11 +201,13 @@ private:
     bool isElement() const { return param >= 0 && shape.empty(); }
   };
   std::optional<Access> access(const ast::Expr &subscriptOrBuffer);
+  static Access copyOf(const Access &);
   bool tensorAccess(int param, const ast::Expr &, Access &);
   bool bufferAccess(int symbol, const ast::Expr &, Access &);
   bool indexOne(const ast::Expr &, const Value &extent, const std::string &what, Access &);
   bool batchPrefix(int param, size_t count, Range, Access &);
   Value loadAccess(Access, Range);
+  Value pendingLoad(Access, Range); // an expression that reads where it is used
   void storeAccess(Access, Value, Range);
   Value readBuffer(int symbol, Range);
   ExprPtr indexExpr(const Value &, Range); // i64
@@ -216,6 +219,7 @@ private:
   // Statements (ElabStmt.cpp)
   void block(const ast::Block &);
   void statement(const ast::Stmt &);
+  void plainStatement(const ast::Stmt &); // one that graph functions treat alike
   void assign(const ast::Stmt &);
   void assignTo(const ast::Expr &target, Value, const ast::Expr *source, Range);
   void assignName(const std::string &, Value, bool bareLiteral, Range);
@@ -233,6 +237,10 @@ private:
   void forgetNew(const std::map<std::string, Local> &before, Range why);
   void mergeBranches(std::map<std::string, Local> thenLocals, std::map<std::string, Local> elseLocals,
                      const std::map<std::string, Local> &before, Stmt &);
+  SymbolId declareJoined(const std::string &name, const Type &, Stmt &branch, Value then, Value otherwise,
+                         Range);
+  Value joinPaths(const std::string &name, Stmt branch, Value then, Value otherwise, Range);
+  Value eitherOr(Value condition, const ast::Expr *then, const ast::Expr *otherwise, bool isTruth, Range);
   static void collectAssigned(const ast::Block &, std::set<std::string> &);
   struct LoopBounds {
     Value lo, hi;
@@ -352,6 +360,10 @@ private:
   std::map<SymbolId, DType> bufferAccum_; // policy of what was copied into a buffer
   size_t nodes_ = 0, localCount_ = 0;
   bool constantsOnly_ = false; // evaluating a module constant
+  std::unique_ptr<EffectfulCalls> effects_;
+  /// Inside a statement whose calls have effects: what is read is read at its place in the order of
+  /// evaluation.
+  bool ordered_ = false;
   Range bodyLoc_;
 
   bool isGraph_ = false;              // declaring one
