@@ -150,19 +150,25 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
   if (!b.ends.empty()) columns = less(columns, b.ends[1]), depth = less(depth, b.ends[0]);
 
   OpBuilder::InsertionGuard guard(b_);
+  // `body` under the condition, and what follows otherwise; true when the condition is known to hold.
   auto branch = [&](Value condition, llvm::function_ref<void()> body) {
+    if (matchPattern(condition, m_One())) {
+      body();
+      return true;
+    }
     auto choice = scf::IfOp::create(b_, TypeRange(), condition, true);
     b_.setInsertionPointToStart(&choice.getThenRegion().front());
     body();
     b_.setInsertionPointToStart(&choice.getElseRegion().front());
+    return false;
   };
   Value few = either(isFew(sizeOf(op, 0), kFewDots), isFew(sizeOf(op, 1), kFewDots));
   Value along = b_.createOrFold<arith::AndIOp>(isOne(a.columnStride), isOne(b.rowStride));
   if (Value isDot = b_.createOrFold<arith::AndIOp>(few, along); !matchPattern(isDot, m_Zero())) {
-    branch(isDot, [&] {
+    bool isSure = branch(isDot, [&] {
       Vec<Value> arguments = {a.data, a.rowStride, b.data, b.columnStride, rows, columns};
       Vec<Value> strides = {constant(c.shape[1]), constant(1)};
-      if (a.element == b.element && a.cast == b.cast) { // blocks along the longer axis
+      if (a.element == b.element && !a.cast == !b.cast) { // blocks along the longer axis
         Value isTall = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, rows, columns);
         auto exchange = [&](Value &x, Value &y) {
           Value first = arith::SelectOp::create(b_, isTall, y, x);
@@ -177,15 +183,17 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
       arguments.append({c.data, strides[0], strides[1], depth});
       func::CallOp::create(b_, dotFunction(a, b, c), arguments);
     });
+    if (isSure) return success();
   }
   // Without masked loads of such elements a block's rest would be code per element.
   bool canMask = vectorBytes_ >= 32 && inMemoryElement(b.element).getIntOrFloatBitWidth() >= 32;
-  if (canMask && getConstantIntValue(b.columnStride) == 1)
-    branch(either(isFew(rows, kFewRows), isFew(columns, kFewColumns)), [&] {
-      func::CallOp::create(
-          b_, chainFunction(a, b, c),
-          ValueRange{a.data, a.rowStride, a.columnStride, b.data, b.rowStride, c.data, rows, columns, depth});
-    });
+  if (canMask && getConstantIntValue(b.columnStride) == 1) {
+    Vec<Value> arguments = {a.data, a.rowStride, a.columnStride, b.data, b.rowStride,
+                            c.data, rows,        columns,        depth};
+    bool isSure = branch(either(isFew(rows, kFewRows), isFew(columns, kFewColumns)),
+                         [&] { func::CallOp::create(b_, chainFunction(a, b, c), arguments); });
+    if (isSure) return success();
+  }
   for (Operation *from : waiting)
     if (failed(lowerOp(from))) return failure();
   return otherwise();
