@@ -36,12 +36,17 @@ tsr_status_t makeKernel(ContextObject &context, CompiledKernel compiled, std::un
     if (!compiled.module) return fail(TSR_EINVAL, why);
   }
   KernelSpec spec;
-  spec.name = compiled.symbol.empty() ? m.name : compiled.symbol;
   spec.metadata = kernel->yaml;
   spec.valueCount = static_cast<uint32_t>(m.params.size());
   spec.scratchBytes = static_cast<size_t>(m.scratchBytes);
   spec.sharedBytes = static_cast<size_t>(m.sharedBytes);
-  kernel->device = compiled.module->getKernel(spec, why);
+  // Code without a bundle has its kernels under the compiler's symbols or, if a person wrote it, their names.
+  std::vector<std::string> symbols = {compiled.symbol};
+  if (compiled.symbol.empty()) symbols = {entrySymbol(m.name), m.name};
+  for (const std::string &symbol : symbols) {
+    spec.name = symbol;
+    if ((kernel->device = compiled.module->getKernel(spec, why))) break;
+  }
   if (!kernel->device)
     return fail(TSR_EINVAL, compiled.origin.empty() ? why : "[E_IMAGE_LOAD] " + compiled.origin + ": " + why);
   out = std::move(kernel);

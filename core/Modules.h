@@ -13,7 +13,7 @@ struct CompiledKernel {
   std::shared_ptr<void> code; // keeps `entry` valid
   EntryKind kind = EntryKind::Kernel;
   std::shared_ptr<DeviceModule> module;
-  std::string symbol, origin; // with `module`: the entry's name there; what errors call the image
+  std::string symbol, origin; // with `module`: the entry's symbol there, if known; what errors call the image
 };
 
 /// Makes a module of `kernels` for `context`: parses and checks their metadata, prepares their launches. On

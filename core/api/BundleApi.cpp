@@ -23,7 +23,7 @@ tsr_status_t readFile(const char *path, std::string &bytes) {
   return std::ferror(file.get()) ? unreadable() : TSR_SUCCESS;
 }
 
-/// The image with its kernels' names, taken from their documents.
+/// The image with its kernels' documents. Their entries have no symbol: a document does not say it.
 tsr_status_t readImage(const tsr_image_t &given, BundleImage &out) {
   out.data.assign(static_cast<const char *>(given.data), given.size);
   if (!formatOf(out.data, out.format))
@@ -36,7 +36,7 @@ tsr_status_t readImage(const tsr_image_t &given, BundleImage &out) {
     KernelMetadata m;
     std::string why;
     if (!KernelMetadata::fromYaml(given.metadata[i], m, why)) return fail(TSR_EINVAL, which + ": " + why);
-    out.entries.push_back({m.name, m.plan ? EntryKind::Function : EntryKind::Kernel, given.metadata[i]});
+    out.entries.push_back({"", m.plan ? EntryKind::Function : EntryKind::Kernel, given.metadata[i]});
   }
   return TSR_SUCCESS;
 }

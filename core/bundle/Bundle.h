@@ -22,7 +22,7 @@ enum class EntryKind : uint8_t { Kernel, Function };
 const char *name(EntryKind kind); // "kernel"
 
 struct BundleEntry {
-  std::string name; // of a kernel: its symbol in the image
+  std::string name; // of a kernel: its symbol in the image; of a function: its name
   EntryKind kind = EntryKind::Kernel;
   std::string metadata; // YAML; see core/KernelMetadata.h
 };

@@ -10,6 +10,12 @@ EXPORT void first(const uint64_t *values, int64_t begin, int64_t end, uint8_t *s
   answer(values);
 }
 
+/* The symbol of a kernel that the compiler calls prefixed. */
+EXPORT void tsr_kernel_prefixed(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch) {
+  (void)begin, (void)end, (void)scratch;
+  answer(values);
+}
+
 EXPORT void second(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch) {
   (void)begin, (void)end, (void)scratch;
   answer(values);

@@ -197,6 +197,19 @@ TEST_F(LoadImage, AnElfSharedObjectRuns) {
   EXPECT_EQ(run("second"), 42);
 }
 
+TEST_F(LoadImage, TheCompilersSymbolIsFound) {
+  documents.push_back(fixtureMetadata("prefixed"));
+  ASSERT_OK(load(elf));
+  EXPECT_EQ(run("prefixed"), 42);
+}
+
+/// The libraries that an image needs are not searched for its kernels.
+TEST_F(LoadImage, AFunctionOfALibraryIsNoKernel) {
+  documents = {fixtureMetadata("malloc")};
+  EXPECT_EQ(load(elf), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("it exports no symbol malloc"));
+}
+
 /// However code comes in, what its kernels fell back to is said.
 TEST_F(LoadImage, SaysFallbacks) {
   static std::vector<std::string> said;

@@ -82,6 +82,7 @@ std::vector<Program> readPrograms(const std::string &folder) {
     p.options.fileName = p.name;
     p.options.numerics = j.at("numerics");
     p.options.kernel = j.at("kernel");
+    p.options.whole = j.at("whole");
     p.options.dims = namedInts(j.at("dims"));
     p.options.tunables = namedInts(j.at("tunables"));
     for (const json &r : j.at("runs"))

@@ -46,6 +46,7 @@ class Program:
     source: str
     numerics: str = "standard"
     kernel: str = ""  # which one, where the source has several
+    whole: bool = False  # compiled with all the others
     dims: dict = dataclasses.field(default_factory=dict)  # to specialise on
     tunables: dict = dataclasses.field(default_factory=dict)
     error: str = ""  # the code it must be refused with
@@ -104,8 +105,8 @@ class Writer:
             inputs = {name: {"dtype": dtype, "shape": list(np.shape(values)), "values": self.values(dtype, values)}
                       for name, (dtype, values) in r.inputs.items()}
             runs.append({"dims": r.dims, "scalars": r.scalars, "inputs": inputs, "outputs": outputs})
-        self.programs.append({"name": p.name, "source": p.source, "numerics": p.numerics, "kernel": p.kernel, "dims": p.dims,
-                              "tunables": p.tunables, "error": p.error, "runs": runs})
+        self.programs.append({"name": p.name, "source": p.source, "numerics": p.numerics, "kernel": p.kernel, "whole": p.whole,
+                              "dims": p.dims, "tunables": p.tunables, "error": p.error, "runs": runs})
 
     def finish(self):
         (self.folder / "cases.bin").write_bytes(self.blob)

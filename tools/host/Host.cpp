@@ -95,7 +95,7 @@ void Kernel::load(std::string_view source, const BuildOptions &o) {
   tsr_source_options_t options = {};
   options.struct_size = sizeof options;
   options.file_name = o.fileName.c_str();
-  options.kernel = o.kernel.empty() ? nullptr : o.kernel.c_str();
+  options.kernel = o.kernel.empty() || o.whole ? nullptr : o.kernel.c_str();
   options.target = o.target.empty() ? nullptr : o.target.c_str();
   options.numerics = o.numerics.c_str();
   options.dims = dims.data();
@@ -117,7 +117,7 @@ void Kernel::loadUnfused(std::string_view source, const BuildOptions &o) {
   if (!compiler) throw Failure(TSR_ENOTFOUND, "", why);
   CompileOptions options;
   options.fileName = o.fileName;
-  if (!o.kernel.empty()) options.kernels = {o.kernel};
+  if (!o.kernel.empty() && !o.whole) options.kernels = {o.kernel};
   options.targets = {o.target.empty() ? std::string(device_.info().backend) : o.target};
   options.numerics = o.numerics;
   options.dims = o.dims;

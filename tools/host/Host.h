@@ -79,7 +79,8 @@ struct BuildOptions {
   std::string fileName = "<source>", kernel = {}, numerics = "standard";
   std::string target = {}; // "": the device's; else one of its backend's that its machine can run
   NamedInts dims = {}, tunables = {};
-  bool fuse = true; // false: every operation of a graph function is a kernel of its own
+  bool whole = false; // true: every kernel of the source is compiled, `kernel` is the one to run
+  bool fuse = true;   // false: every operation of a graph function is a kernel of its own
 };
 
 /// One compiled kernel.

@@ -60,8 +60,9 @@ void launchImage(Subject &s) {
   tsr_be_kernel_t *kernel = nullptr;
   thunk::Text why;
   s.must("module_load", s.api().module_load(s.context(), &in, &module, why), why);
+  const std::string symbol = entrySymbol(m.name);
   const tsr_be_kernel_desc_t desc = {sizeof desc,
-                                     m.name.c_str(),
+                                     symbol.c_str(),
                                      document.c_str(),
                                      static_cast<uint64_t>(m.scratchBytes),
                                      static_cast<uint64_t>(m.sharedBytes),

@@ -45,7 +45,7 @@ Json describe(const BundleEntry &entry, const KernelMetadata &m) {
     }
     params.push_back(std::move(j));
   }
-  Json out = {{"name", entry.name}, {"kind", name(entry.kind)}, {"numerics", m.numerics}, {"params", params}};
+  Json out = {{"name", m.name}, {"kind", name(entry.kind)}, {"numerics", m.numerics}, {"params", params}};
   if (m.permits) out["permits"] = permissionNames(*m.permits);
   if (m.plan) {
     Json steps = Json::array();
@@ -59,7 +59,7 @@ Json describe(const BundleEntry &entry, const KernelMetadata &m) {
 }
 
 std::string text(const BundleEntry &entry, const KernelMetadata &m) {
-  std::string out = fmt::format("  {} {}, numerics {}\n", name(entry.kind), entry.name, m.numerics);
+  std::string out = fmt::format("  {} {}, numerics {}\n", name(entry.kind), m.name, m.numerics);
   if (m.permits) {
     const auto permits = permissionNames(*m.permits);
     out += fmt::format("    permits      {}\n",

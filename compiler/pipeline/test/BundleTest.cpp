@@ -49,15 +49,15 @@ TEST(CompiledBundle, HoldsEveryKernelInOneImage) {
   EXPECT_EQ(bundle.producer, TESSERA_BUILD_ID);
   ASSERT_EQ(bundle.images.size(), 1u);
   ASSERT_EQ(bundle.images[0].entries.size(), 2u);
-  EXPECT_EQ(bundle.images[0].entries[0].name, "double");
-  EXPECT_EQ(bundle.images[0].entries[1].name, "clear");
+  EXPECT_EQ(bundle.images[0].entries[0].name, "tsr_kernel_double");
+  EXPECT_EQ(bundle.images[0].entries[1].name, "tsr_kernel_clear");
   EXPECT_EQ(bundle.images[0].format, ImageFormat::Elf);
   EXPECT_TRUE(bundle.ir.empty());
   std::string why;
   std::shared_ptr<void> code = cpu::loadSharedObject(bundle.images[0].data, why);
   ASSERT_TRUE(code) << why;
-  EXPECT_TRUE(cpu::findSymbol(code, "double"));
-  EXPECT_TRUE(cpu::findSymbol(code, "clear"));
+  EXPECT_TRUE(cpu::findSymbol(code, "tsr_kernel_double"));
+  EXPECT_TRUE(cpu::findSymbol(code, "tsr_kernel_clear"));
 }
 
 TEST(CompiledBundle, HoldsOneImagePerTarget) {
@@ -105,7 +105,24 @@ TEST(CompiledBundle, NamesOfTheLinkerAreFree) {
     std::shared_ptr<void> code =
         cpu::loadSharedObject(bundle.images[0].data, why); // runs an _init there may be
     ASSERT_TRUE(code) << name << ": " << why;
-    EXPECT_TRUE(cpu::findSymbol(code, name)) << name;
+    EXPECT_TRUE(cpu::findSymbol(code, "tsr_kernel_" + std::string(name))) << name;
+  }
+}
+
+/// The kernels of a graph function too, whose names have dots.
+TEST(CompiledBundle, EntriesAreNamedAfterTheirSymbols) {
+  for (const char *target : {"cpu:x86-64-v3", "ptx:sm_90", "rocm:gfx90a", "levelzero:pvc"}) {
+    CompileOptions options;
+    options.targets = {target};
+    Bundle bundle = compile(options, "import tessera as ts\n@ts.jit\n"
+                                     "def f(x: ts.Tensor[\"n\", ts.f32]):\n    return x + 1.0\n");
+    ASSERT_EQ(bundle.images.size(), 1u) << target;
+    const BundleImage &image = bundle.images[0];
+    ASSERT_EQ(image.entries.size(), 2u) << target;
+    EXPECT_EQ(image.entries[0].name, "f") << target;
+    EXPECT_EQ(image.entries[1].name, "tsr_kernel_f$g0") << target;
+    EXPECT_THAT(image.entries[1].metadata, HasSubstr("name: f.g0\n")) << target;
+    EXPECT_THAT(image.data, HasSubstr("tsr_kernel_f$g0")) << target;
   }
 }
 

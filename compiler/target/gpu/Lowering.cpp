@@ -1,5 +1,6 @@
 #include "compiler/target/gpu/Lowering.h"
 #include "llvm/Support/MathExtras.h"
+#include <tessera/backend.hpp>
 
 using namespace mlir;
 
@@ -79,7 +80,8 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
                                                        : target::inMemoryElement(arg.getType()));
   if (resources_.workspace) types.push_back(global);
   b_.setInsertionPointToEnd(module.getBody());
-  auto function = mlir::gpu::GPUFuncOp::create(b_, kernel_.getName(), b_.getFunctionType(types, TypeRange()));
+  auto function = mlir::gpu::GPUFuncOp::create(b_, entrySymbol(kernel_.getName()),
+                                               b_.getFunctionType(types, TypeRange()));
   function->setAttr(mlir::gpu::GPUDialect::getKernelFuncAttrName(), b_.getUnitAttr());
   function.setKnownBlockSizeAttr(b_.getDenseI32ArrayAttr({static_cast<int32_t>(target_.threads), 1, 1}));
 
@@ -111,7 +113,7 @@ void KernelLowering::emitMemory(mlir::gpu::GPUModuleOp module, BlockArgument wor
   if (resources_.shared) {
     // Shared memory that the launch asks for is one symbol without a size.
     bool dynamic = resources_.dynamicShared;
-    std::string name = dynamic ? "dynamic_shared" : (kernel_.getName() + "_shared").str();
+    std::string name = dynamic ? "dynamic_shared" : "shared_" + entrySymbol(kernel_.getName());
     if (!module.lookupSymbol(name)) {
       OpBuilder::InsertionGuard guard(b_);
       b_.setInsertionPointToStart(module.getBody());

@@ -2,6 +2,7 @@
 #include "compiler/target/IR/TargetDialect.h"
 #include "compiler/target/gpu/ConvertToLlvm.h"
 #include "compiler/target/lower/TileLowering.h"
+#include <tessera/backend.hpp>
 
 using namespace mlir;
 
@@ -32,7 +33,8 @@ struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
         op.removeAttr(target::kMetadata);
         OpBuilder inner = OpBuilder::atBlockEnd(&body);
         StringAttr symbol = SymbolTable::getSymbolName(&op);
-        target::KernelInfoOp::create(inner, op.getLoc(), symbol, FlatSymbolRefAttr::get(symbol), metadata);
+        target::KernelInfoOp::create(inner, op.getLoc(), inner.getStringAttr(kernelName(symbol.getValue())),
+                                     FlatSymbolRefAttr::get(symbol), metadata);
       }
       module.erase();
     }

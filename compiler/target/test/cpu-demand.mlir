@@ -2,7 +2,7 @@
 
 // A store at a tensor's edge keeps the rows inside. Nothing else observes the others: neither what a loop carries nor the
 // reductions along rows compute them. Along the reduced axis all is observed.
-// CHECK-LABEL: func.func @rows(
+// CHECK-LABEL: func.func @tsr_kernel_rows(
 // CHECK: %[[LEFT:.*]] = arith.minsi %{{.*}}, %c16
 // CHECK: %[[ROWS:.*]] = arith.maxsi %[[LEFT]], %c0
 // CHECK: %[[END:.*]] = arith.minsi %[[ROWS]], %c16
@@ -37,7 +37,7 @@ tile.kernel @rows(%x: !tile.view<?x32xf32>, %o: !tile.view<?x32xf32>, %M: index)
 }
 
 // A reduction along rows observes every row; a store that is known to lie inside, every element.
-// CHECK-LABEL: func.func @whole(
+// CHECK-LABEL: func.func @tsr_kernel_whole(
 // CHECK: scf.for %{{.*}} = %c0 to %c16 step %c1
 // CHECK: math.exp
 tile.kernel @whole(%o: !tile.view<?xf32>, %w: !tile.view<16x32xf32>, %s: f32, %N: index) grid ["ceildiv(N, 32)"] attributes {params = [

@@ -6,7 +6,7 @@
 // CHECK: func.func private @mma.chain.f32.f32.64(
 // CHECK: func.func private @read.f32.32x64(
 // CHECK: func.func private @mma.f32.32x64x64.{{.*}}.limits(
-// CHECK-LABEL: func.func @few(
+// CHECK-LABEL: func.func @tsr_kernel_few(
 // CHECK: %[[M:.*]] = arith.index_cast
 // CHECK: arith.index_cast
 // CHECK: %[[ROWS:.*]] = arith.maxsi
@@ -31,13 +31,13 @@
 // CHECK: call @mma.f32.32x64x64.{{.*}}.limits(
 
 // The operand of a product is read before the store that may change it.
-// CHECK-LABEL: func.func @overtaken(
+// CHECK-LABEL: func.func @tsr_kernel_overtaken(
 // CHECK: call @read.f32.32x64(
 // CHECK: llvm.intr.masked.store
 // CHECK: call @mma.chain.f32.f32.64(
 
 // Sizes that are known, and that no few can be: no choice.
-// CHECK-LABEL: func.func @known(
+// CHECK-LABEL: func.func @tsr_kernel_known(
 // CHECK-NOT: call @mma.chain
 // CHECK-NOT: call @mma.dot
 // CHECK: call @mma.f32.32x64x64.{{.*}}.fresh(

@@ -2,7 +2,7 @@
 
 // One function (values, begin, end, scratch) that loops over its programs. Inside the tensor a plain vector loop, at its
 // edge the same loop under masks.
-// CHECK-LABEL: func.func @negate(
+// CHECK-LABEL: func.func @tsr_kernel_negate(
 // CHECK-SAME: !llvm.ptr {llvm.noalias, llvm.readonly}, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr {llvm.noalias})
 // CHECK-SAME: target.metadata = "name: negate
 // CHECK: scf.for

@@ -8,7 +8,7 @@
 // CHECK: func.func private @[[FRESH:mma.f32.16x64x32.[0-9]+x[0-9]+.fresh]](
 // CHECK: func.func private @[[OTHER:mma.f32.16x32x32.[0-9]+x[0-9]+.fresh]](
 // CHECK-NOT: func.func private
-// CHECK-LABEL: func.func @products(
+// CHECK-LABEL: func.func @tsr_kernel_products(
 // CHECK-NOT: math.fma
 // CHECK: call @[[SUM]](
 // CHECK: call @[[SUM]](
@@ -16,7 +16,7 @@
 // CHECK: call @[[OTHER]](
 // CHECK-NOT: call
 // CHECK-NOT: func.func private
-// CHECK-LABEL: func.func @again(
+// CHECK-LABEL: func.func @tsr_kernel_again(
 // CHECK-NOT: math.fma
 // CHECK: call @[[SUM]](
 tile.kernel @products(%a: !tile.view<16x32xf32>, %b: !tile.view<32x64xf32>, %c: !tile.view<16x64xf32>, %d: !tile.view<16x32xf32>, %e: !tile.view<32x32xf32>) grid [] attributes {params = [

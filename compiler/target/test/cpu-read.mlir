@@ -12,14 +12,14 @@
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[STOP]]
 // CHECK: llvm.intr.masked.load
 // CHECK: func.func private @mma.
-// CHECK-LABEL: func.func @sum(
+// CHECK-LABEL: func.func @tsr_kernel_sum(
 // CHECK: %[[LEFT:.*]] = arith.subi %[[M:[0-9]+]], %[[ROW:[0-9]+]] : index
 // CHECK: %[[R:.*]] = arith.minsi %[[LEFT]], %c32
 // CHECK: %[[BELOW:.*]] = arith.maxsi %[[R]], %c0
 // CHECK: %[[IN:.*]] = arith.cmpi ult, %[[BATCH:[0-9]+]], %{{[0-9]+}} : index
 // CHECK: %[[LIMIT:.*]] = arith.select %[[IN]], %[[BELOW]], %c0
 // CHECK: call @read.bf16.f32.32x64(%{{.*}}, %{{.*}}, %{{.*}}, %[[LIMIT]], %{{.*}}, %c32{{.*}}, %c64{{.*}})
-// CHECK-LABEL: func.func @again(
+// CHECK-LABEL: func.func @tsr_kernel_again(
 // CHECK: call @read.bf16.f32.32x64(
 // A product's depth is cut to its operands' before it is rounded up to turns: a limit may be of any size.
 // CHECK: func.func private @mma.{{.*}}.limits(%{{.*}}: index, %[[PROMISED:.*]]: index)
@@ -27,7 +27,7 @@
 // CHECK: arith.ceildivsi %[[DEPTH]], %c4
 // A product looks as far behind the limits as its register block and its unrolled turn reach, and not behind where its
 // operands end, whatever limits it has.
-// CHECK-LABEL: func.func @product(
+// CHECK-LABEL: func.func @tsr_kernel_product(
 // CHECK: %[[ROWS:.*]] = arith.maxsi
 // CHECK: %[[DEPTH:.*]] = arith.maxsi
 // CHECK: %[[BLOCK:.*]] = arith.addi %[[ROWS]], %c4
@@ -39,7 +39,7 @@
 // CHECK: %[[LIMIT:.*]] = arith.minsi %{{.*}}, %[[ROWS]]
 // CHECK: call @mma{{.*}}.limits(%{{.*}}, %{{.*}}, %{{.*}}, %[[LIMIT]],
 // A start that may be negative, and a tile too small for a call.
-// CHECK-LABEL: func.func @own(
+// CHECK-LABEL: func.func @tsr_kernel_own(
 // CHECK-NOT: call @read
 // CHECK-NOT: func.func private @read
 tile.kernel @sum(%a: !tile.view<?x?x?xbf16>, %c: !tile.view<32x32xf32>, %L: index, %M: index, %K: index) grid ["L", "ceildiv(M, 32)"] attributes {params = [

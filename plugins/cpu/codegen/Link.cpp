@@ -47,11 +47,9 @@ bool linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string>
     why = std::string("no memory file for the linker: ") + strerror(errno);
     return false;
   }
-  // Named "_init" a kernel would be run by the dynamic linker; these options look for a name no kernel has.
   std::vector<std::string> words;
-  for (const char *word :
-       {"-shared", "-Bsymbolic", "-z", "now", "-z", "defs", "-s", "--gc-sections", "--hash-style=gnu",
-        "--build-id=none", "--as-needed", "-init=.none", "-fini=.none"})
+  for (const char *word : {"-shared", "-Bsymbolic", "-z", "now", "-z", "defs", "-s", "--gc-sections",
+                           "--hash-style=gnu", "--build-id=none", "--as-needed"})
     words.push_back(word);
   words.push_back("--version-script=" + script.path());
   // memset and memcpy may stand for loops, fma and fmaf for the instruction on processors without it.

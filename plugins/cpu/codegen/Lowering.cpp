@@ -1,6 +1,7 @@
 #include "plugins/cpu/codegen/Lowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileAccess.h"
+#include <tessera/backend.hpp>
 
 using namespace mlir;
 
@@ -18,7 +19,7 @@ FailureOr<func::FuncOp> KernelLowering::lower() {
   auto pointer = LLVM::LLVMPointerType::get(b_.getContext());
   Type i64 = b_.getI64Type();
   b_.setInsertionPoint(kernel_);
-  function_ = func::FuncOp::create(b_, kernel_.getName(),
+  function_ = func::FuncOp::create(b_, entrySymbol(kernel_.getName()),
                                    b_.getFunctionType({pointer, i64, i64, pointer}, TypeRange()));
   // Scratch is private to the call; nothing else the kernel sees overlaps the argument array either.
   function_.setArgAttr(0, LLVM::LLVMDialect::getReadonlyAttrName(), b_.getUnitAttr());

@@ -6,6 +6,7 @@
 #include "compiler/tile/Transforms/ExpandMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "plugins/cpu/codegen/Lowering.h"
+#include <tessera/backend.hpp>
 
 using namespace mlir;
 
@@ -64,7 +65,8 @@ struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
       op->removeAttr(target::kMetadata);
       OpBuilder inner = OpBuilder::atBlockEnd(&body);
       auto symbol = SymbolTable::getSymbolName(op);
-      target::KernelInfoOp::create(inner, op->getLoc(), symbol, FlatSymbolRefAttr::get(symbol), metadata);
+      target::KernelInfoOp::create(inner, op->getLoc(), inner.getStringAttr(kernelName(symbol.getValue())),
+                                   FlatSymbolRefAttr::get(symbol), metadata);
     }
   }
   CpuTarget target_;

@@ -12,7 +12,7 @@ using KernelFn = void (*)(const uint64_t *values, int64_t begin, int64_t end, ui
 
 struct Kernel final : DeviceKernel {
   Kernel(const KernelSpec &spec, const void *entry, std::shared_ptr<void> code)
-      : DeviceKernel(spec.valueCount), name(spec.name), scratchBytes(spec.scratchBytes),
+      : DeviceKernel(spec.valueCount), name(kernelName(spec.name)), scratchBytes(spec.scratchBytes),
         code(std::move(code)), entry(reinterpret_cast<KernelFn>(const_cast<void *>(entry))) {}
   const std::string name;
   const size_t scratchBytes;

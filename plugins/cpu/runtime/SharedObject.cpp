@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -149,7 +150,14 @@ std::shared_ptr<void> loadSharedObject(std::string_view bytes, std::string &why,
 }
 
 const void *findSymbol(const std::shared_ptr<void> &object, const std::string &symbol) {
-  return dlsym(static_cast<Library *>(object.get())->handle, symbol.c_str());
+  void *handle = static_cast<Library *>(object.get())->handle;
+  const void *found = dlsym(handle, symbol.c_str());
+  // dlsym also searches the libraries that the object needs: fmodf is in libm.
+  const link_map *own = nullptr;
+  Dl_info where;
+  bool isOwn = found && dlinfo(handle, RTLD_DI_LINKMAP, &own) == 0 && dladdr(found, &where) &&
+               std::strcmp(where.dli_fname, own->l_name) == 0;
+  return isOwn ? found : nullptr;
 }
 
 } // namespace tessera::cpu

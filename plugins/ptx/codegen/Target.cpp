@@ -3,25 +3,13 @@
 #include "compiler/target/gpu/CoordinateOp.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
-#include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"
-#include <algorithm>
 #include <mutex>
 
 using namespace mlir;
 
 namespace tessera::ptx {
 namespace {
-
-/// PTX names have no dots: the kernel mlp.g0 is mlp$g0 there.
-void renameKernels(llvm::Module &module) {
-  for (llvm::Function &function : module)
-    if (!function.isDeclaration() && function.getName().contains('.')) {
-      std::string name = function.getName().str();
-      std::replace(name.begin(), name.end(), '.', '$');
-      function.setName(name);
-    }
-}
 
 void initializeOnce() {
   static std::once_flag once;
@@ -68,7 +56,7 @@ public:
   bool emitAssembly(ModuleOp module, const gpu::GpuTarget &target, std::string &text,
                     std::string &why) const override {
     initializeOnce();
-    emit::LlvmTarget llvmTarget{triple().str(), target.arch.str(), features(target).str(), renameKernels};
+    emit::LlvmTarget llvmTarget{triple().str(), target.arch.str(), features(target).str()};
     return emit::emitFile(module, llvmTarget, llvm::CodeGenFileType::AssemblyFile, text, why);
   }
   bool emitObject(ModuleOp module, const gpu::GpuTarget &target, std::string &bytes,

@@ -6,11 +6,13 @@
 // StatusError (thunk.hpp) where its status matters (TSR_UNIMPLEMENTED); anything else thrown is
 // TSR_EINTERNAL. Device pointers are plain addresses.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tessera/plugin.h>
 #include <tessera/tessera.h>
 #include <utility>
@@ -29,8 +31,24 @@ struct ModuleImage {
 };
 
 /// One kernel of a module, as its metadata has it.
+/// The symbol of kernel `name` in an image that the compiler made; see TSR_ENTRY_PREFIX.
+inline std::string entrySymbol(std::string_view name) {
+  std::string symbol = TSR_ENTRY_PREFIX + std::string(name);
+  std::replace(symbol.begin(), symbol.end(), '.', '$');
+  return symbol;
+}
+
+/// The kernel's name, which messages use: entrySymbol backwards. A symbol of another origin is the name.
+inline std::string kernelName(std::string_view symbol) {
+  constexpr std::string_view prefix = TSR_ENTRY_PREFIX;
+  if (!symbol.starts_with(prefix)) return std::string(symbol);
+  std::string name(symbol.substr(prefix.size()));
+  std::replace(name.begin(), name.end(), '$', '.');
+  return name;
+}
+
 struct KernelSpec {
-  std::string name, metadata;               // the entry point; the metadata document (YAML)
+  std::string name, metadata;               // the symbol in the image; the metadata document (YAML)
   uint32_t valueCount = 0;                  // launch values, in the order of the kernel's parameters
   size_t scratchBytes = 0, sharedBytes = 0; // of one program
   uint32_t block[3] = {1, 1, 1};            // threads of one program

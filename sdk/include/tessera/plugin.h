@@ -190,9 +190,13 @@ typedef struct tsr_be_image {
   tsr_be_keep_t keep; /* what the code needs (TSR_IMAGE_HOST_KERNELS); released also when the call fails */
 } tsr_be_image_t;
 
+/* The compiler exports a kernel under this prefix and its name, with '$' for '.': "mlp.g0" is
+ * tsr_kernel_mlp$g0. Names of the user's choice therefore never meet a function that code calls. */
+#define TSR_ENTRY_PREFIX "tsr_kernel_"
+
 typedef struct tsr_be_kernel_desc {
   uint64_t struct_size;
-  const char *name;                     /* the entry point */
+  const char *name;                     /* the entry point: the symbol in the image */
   const char *metadata;                 /* its metadata document, YAML; "" in tests */
   uint64_t scratch_bytes, shared_bytes; /* of one program */
   uint32_t value_count;                 /* 64-bit launch values, in the order of the kernel's parameters */

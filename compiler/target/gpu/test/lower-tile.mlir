@@ -3,7 +3,7 @@
 // A fused elementwise kernel: one masked element per thread, no shared memory, no barrier.
 // CHECK-LABEL: gpu.module @kernels attributes {target.name = "ptx:sm_90"}
 // CHECK-NOT: llvm.mlir.global
-// CHECK: gpu.func @negate(%[[X:.*]]: !llvm.ptr<1>, %[[O:.*]]: !llvm.ptr<1>, %[[N:.*]]: i64) kernel
+// CHECK: gpu.func @tsr_kernel_negate(%[[X:.*]]: !llvm.ptr<1>, %[[O:.*]]: !llvm.ptr<1>, %[[N:.*]]: i64) kernel
 // CHECK-SAME: known_block_size = array<i32: 256, 1, 1>
 // CHECK-SAME: block: [256, 1, 1]
 // CHECK: %[[BLOCK:.*]] = gpu.block_id x
@@ -32,8 +32,8 @@ tile.kernel @negate(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index) gri
 // A row's sum: every thread folds four elements, eight barriers separate the steps of the tree, and one more keeps
 // the exchange area until all have read the result.
 // CHECK-LABEL: gpu.module
-// CHECK: llvm.mlir.global internal @sum_shared() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<2048 x i8>
-// CHECK: gpu.func @sum(
+// CHECK: llvm.mlir.global internal @shared_tsr_kernel_sum() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<2048 x i8>
+// CHECK: gpu.func @tsr_kernel_sum(
 // CHECK: scf.for {{.*}} iter_args
 // CHECK: llvm.store {{.*}} : f32, !llvm.ptr<3>
 // CHECK-COUNT-9: gpu.barrier
@@ -58,7 +58,7 @@ tile.kernel @sum(%x: !tile.view<1024xf32>, %o: !tile.view<1xf32>) grid ["1"] att
 // 256 KB of tiles do not fit: they move to the global workspace, whose pointer is the last parameter.
 // CHECK-LABEL: gpu.module
 // CHECK-NOT: llvm.mlir.global
-// CHECK: gpu.func @big(%{{.*}}: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %[[W:.*]]: !llvm.ptr<1>) kernel
+// CHECK: gpu.func @tsr_kernel_big(%{{.*}}: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %[[W:.*]]: !llvm.ptr<1>) kernel
 // CHECK-SAME: workspace_per_program: 262144
 tile.kernel @big(%x: !tile.view<256x256xf32>, %o: !tile.view<256x256xf32>) grid ["1"] attributes {params = [
     {name = "x", kind = "tensor", dtype = "f32", dims = ["256", "256"], access = "read"},
