@@ -147,7 +147,8 @@ private:
     return fail("a number, a name or '('");
   }
 
-  /// A product dim is one symbol named by its text ("B*H"), so the longest name that stands here is meant.
+  /// A product dim is one symbol named by its text ("B*H"), so the longest name at this place is meant. A
+  /// word that a parenthesis follows is a function, also where a dim has its name: ceildiv(ceildiv, 4).
   size_t longestName() const {
     size_t best = names_.size();
     for (size_t i = 0; i < names_.size(); ++i) {
@@ -155,6 +156,8 @@ private:
       if (name.empty() || text_.compare(pos_, name.size(), name) != 0) continue;
       size_t end = pos_ + name.size();
       if (end < text_.size() && isIdent(text_[end])) continue;
+      size_t next = std::min(text_.find_first_not_of(" \t", end), text_.size());
+      if (next < text_.size() && text_[next] == '(') continue;
       if (best == names_.size() || name.size() > names_[best].size()) best = i;
     }
     return best;

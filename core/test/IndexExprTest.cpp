@@ -54,6 +54,33 @@ TEST(IndexExpr, DivisionRoundsDownAndUp) {
   EXPECT_EQ(valueOf("mod(-9223372036854775807 - 1, -1)"), 0);
 }
 
+/// A dim may be called like a function; what has parentheses is the function, in every position.
+TEST(IndexExpr, NamesOfFunctionsAreFree) {
+  for (const char *function : {"floordiv", "mod", "ceildiv", "min", "max"}) {
+    const std::string name = function;
+    const std::vector<std::string> names = {"M", name, "M*" + name, name + "*M"};
+    const int64_t slots[] = {10, 3, 30, 31};
+    auto value = [&](const std::string &text, const std::vector<std::string> &known) {
+      IndexExpr e;
+      std::string why;
+      EXPECT_TRUE(IndexExpr::parse(text, known, e, why)) << text << ": " << why;
+      int64_t out = 0;
+      EXPECT_TRUE(e.evaluate(slots, out)) << text;
+      return out;
+    };
+    const int64_t plain = value(name + "(M, 4)", {"M"});
+    EXPECT_EQ(value(name + "(M, 4)", names), plain);
+    EXPECT_EQ(value(name + " (M, 4)", names), plain) << "a blank before the parenthesis";
+    EXPECT_EQ(value("2*" + name + "(M, 4)", names), 2 * plain);
+    EXPECT_EQ(value(name + " + 1", names), 4);
+    EXPECT_EQ(value("(" + name + ")", names), 3);
+    EXPECT_EQ(value("M*" + name, names), 30);
+    EXPECT_EQ(value("M*" + name + "(M, 4)", names), 10 * plain) << "no product dim before a parenthesis";
+    EXPECT_EQ(value(name + "*M", names), 31);
+    EXPECT_EQ(value(name + "(" + name + ", " + name + ")", names), value(name + "(3, 3)", names));
+  }
+}
+
 TEST(IndexExpr, ProductDimIsOneName) {
   EXPECT_EQ(valueOf("B*H"), 24);
   EXPECT_EQ(valueOf("2*B*H+1"), 49);
