@@ -87,8 +87,8 @@ bool LaunchPlan::bindArgument(size_t index, const void *source, uint64_t &value,
     auto dim = static_cast<int64_t>(value);
     if (dim < 0) return reject("a dim cannot be negative, found " + std::to_string(dim));
     if (a.expected >= 0 && dim != a.expected)
-      return reject("the kernel was compiled for " + std::to_string(a.expected) + ", found " +
-                    std::to_string(dim) + tensorsWith(index));
+      return reject("the kernel was compiled for " + a.name + " = " + std::to_string(a.expected) +
+                    "; found " + std::to_string(dim) + tensorsWith(index));
     return true;
   }
   }

@@ -334,7 +334,7 @@ TEST_F(Function, StepsSeeTheDimsTheyWereCompiledFor) {
   EXPECT_OK(launch(f, nullptr, x, y, int64_t{0}, int64_t{8}));
   EXPECT_EQ(launch(f, nullptr, x, y, int64_t{0}, int64_t{9}), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas(
-      "function f: step 0 (kernel f.fixed): argument 3 (S): the kernel was compiled for 8, found "
+      "function f: step 0 (kernel f.fixed): argument 3 (S): the kernel was compiled for S = 8; found "
       "9; a [R, S] and b [S] have this dim"));
   EXPECT_EQ(launch(f, nullptr, x, y, int64_t{1}, int64_t{8}), TSR_EINVAL);
   EXPECT_TRUE(

@@ -173,7 +173,7 @@ TEST_F(Launch, GridsOfManyAxes) {
     ASSERT_EQ(out[i], 3) << i;
   s = 4;
   EXPECT_EQ(tsrLaunch(ck, nullptr, kFromMetadata, args, 5), TSR_EINVAL);
-  EXPECT_TRUE(lastErrorHas("argument 4 (S): the kernel was compiled for 5, found 4"));
+  EXPECT_TRUE(lastErrorHas("argument 4 (S): the kernel was compiled for S = 5; found 4"));
 }
 
 TEST_F(Launch, EveryProgramRunsOnceWhateverTheCount) {

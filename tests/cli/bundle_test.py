@@ -29,6 +29,19 @@ def copy(X: ts.Tensor["M", "N", ts.f32], Y: ts.Tensor["M", "N", ts.f32]):
             Y[m:m+ctx.BLOCK, n:n+16] = X[m:m+ctx.BLOCK, n:n+16]
 """
 
+# A tile's extent is N, and so is the width of an attention.
+SPECIALISED = """import tessera as ts
+
+@ts.kernel
+def rows(X: ts.Tensor["M", "N", ts.f32], Y: ts.Tensor["M", ts.f32]):
+    for m in ts.tile.parallel(0, M, 4):
+        Y[m:m+4] = ts.tile.row_sum(X[m:m+4, :])
+
+@ts.jit
+def wide(X: ts.Tensor["M", "N", ts.f32]):
+    return ts.flash_attention(X, X, X)
+"""
+
 LEVELS = "cpu:x86-64-v2,cpu:x86-64-v3,cpu:x86-64-v4"
 
 
@@ -131,6 +144,18 @@ class Inspect(Bundles):
         for text in ("image cpu:x86-64-v3: elf, ", "kernel saxpy, numerics standard", "f32[n], readwrite",
                      "alpha        f32", "ir graph of copy", "needs sse3 "):
             self.assertIn(text, result.output)
+
+    def test_what_it_was_specialised_on(self):
+        """In text, in JSON and in the refusal of a launch, and of the dims that are free nothing."""
+        self.source.write_text(SPECIALISED)
+        for kernel in ("rows", "wide"):
+            with self.subTest(kernel):
+                path = self.made("--kernel", kernel, "--dim", "N=48")
+                entry, = (e for e in self.inspected(path)["images"][0]["entries"] if e["name"] == kernel)
+                dims = {p["name"]: p.get("compiled_for") for p in entry["params"] if p["kind"] == "dim"}
+                self.assertEqual(dims, {"M": None, "N": 48})
+                text = self.tsr.call("inspect", path).output
+                self.assertIn("    M            dim\n    N            dim, compiled for 48 only\n", text)
 
     def test_other_files(self):
         self.refused(self.tsr.call("inspect", self.source), "E_BUNDLE_FORMAT", "TSRB")

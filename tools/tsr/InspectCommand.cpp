@@ -7,6 +7,8 @@
 #include "tools/tsr/Source.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <optional>
+#include <tessera/backend.hpp>
 
 namespace tessera::cli {
 namespace {
@@ -34,6 +36,14 @@ bool isTensor(const MetadataParam &p) {
   return p.kind == MetadataParam::Kind::Tensor || p.kind == MetadataParam::Kind::Result;
 }
 
+/// The value that the code was compiled for; none: it takes any.
+std::optional<int64_t> specializedValue(const KernelMetadata &m, const MetadataParam &p) {
+  if (p.kind == MetadataParam::Kind::Dim)
+    for (const auto &[dim, value] : m.specialized)
+      if (dim == p.name) return value;
+  return std::nullopt;
+}
+
 Json describe(const BundleEntry &entry, const KernelMetadata &m) {
   Json params = Json::array();
   for (const MetadataParam &p : m.params) {
@@ -43,6 +53,7 @@ Json describe(const BundleEntry &entry, const KernelMetadata &m) {
       j["dims"] = p.dims;
       j["access"] = access(p);
     }
+    if (auto value = specializedValue(m, p)) j["compiled_for"] = *value;
     params.push_back(std::move(j));
   }
   Json out = {{"name", m.name}, {"kind", name(entry.kind)}, {"numerics", m.numerics}, {"params", params}};
@@ -71,6 +82,8 @@ std::string text(const BundleEntry &entry, const KernelMetadata &m) {
           fmt::format("    {:<12} {}[{}], {}\n", p.name, name(p.dtype), fmt::join(p.dims, ", "), access(p));
     else if (p.kind == MetadataParam::Kind::Scalar)
       out += fmt::format("    {:<12} {}\n", p.name, name(p.dtype));
+    else if (auto value = specializedValue(m, p))
+      out += fmt::format("    {:<12} dim, compiled for {} only\n", p.name, *value);
     else
       out += fmt::format("    {:<12} dim\n", p.name);
   }
@@ -101,9 +114,10 @@ MaybeError describe(const std::string &file, size_t bytes, const Bundle &bundle,
       KernelMetadata m;
       std::string why;
       if (!KernelMetadata::fromYaml(entry.metadata, m, why))
-        return Error{"E_BUNDLE_CORRUPT",
-                     fmt::format("{}: metadata of {} for {}: {}", file, entry.name, image.target, why),
-                     "compile the file again"};
+        return Error{
+            "E_BUNDLE_CORRUPT",
+            fmt::format("{}: metadata of {} for {}: {}", file, kernelName(entry.name), image.target, why),
+            "compile the file again"};
       entries.push_back(describe(entry, m));
       out.text += text(entry, m);
     }
