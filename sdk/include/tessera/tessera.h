@@ -334,7 +334,7 @@ typedef struct tsr_named_int {
 typedef struct tsr_source_options {
   size_t struct_size;
   const char *file_name; /* for diagnostics; NULL: "<source>" */
-  const char *kernel;    /* NULL: every tile kernel of the source (graph functions only when named) */
+  const char *kernel;    /* NULL: every kernel and graph function of the source */
   const char *target;    /* NULL: the context's device; else as the compiler spells it, of the same backend */
   const char *numerics;  /* "fast", "standard", "deterministic", "strict", or a plugin's (docs/numerics.md);
                             NULL: TESSERA_NUMERICS, else standard */
