@@ -1,4 +1,5 @@
 /* saxpy from C without a compiler: load a bundle that was compiled earlier, run it, check the answer. */
+#define _POSIX_C_SOURCE 199309L /* clock_gettime, which -std=c99 hides */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tessera/tessera.h>

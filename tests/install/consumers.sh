@@ -46,7 +46,13 @@ if command -v pkg-config > "$work/pkg-config"; then
 else # what pkg-config would say
   flags="-I$prefix/include -L$(dirname "$(find "$prefix" -name libtessera.so)") -ltessera"
 fi
-# shellcheck disable=SC2086 # flags are several words
+for standard in c99 c11 c17; do
+  for program in "$samples"/*/*.c; do
+    # shellcheck disable=SC2086 # flags are several words
+    "$cc" -std=$standard -pedantic -Wall -Wextra -Werror -fsyntax-only ${flags%%-L*} "$program"
+  done
+done
+# shellcheck disable=SC2086
 "$cc" -std=c99 "$samples/embed_c/main.c" $flags -o "$work/plain"
 LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name libtessera.so)") "$work/plain" "$samples/saxpy/saxpy.py"
 
