@@ -52,6 +52,12 @@ for standard in c99 c11 c17; do
     "$cc" -std=$standard -pedantic -Wall -Wextra -Werror -fsyntax-only ${flags%%-L*} "$program"
   done
 done
+# Every C++ header says what it needs before anything else is wrong with it.
+for header in "$prefix"/include/tessera/*.hpp; do
+  # shellcheck disable=SC2086
+  if "$cxx" -std=c++17 -fsyntax-only ${flags%%-L*} -x c++ "$header" 2> "$work/old-standard"; then exit 1; fi
+  sed -n '/error:/{p;q;}' "$work/old-standard" | grep -q "need C++20"
+done
 # shellcheck disable=SC2086
 "$cc" -std=c99 "$samples/embed_c/main.c" $flags -o "$work/plain"
 LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name libtessera.so)") "$work/plain" "$samples/saxpy/saxpy.py"

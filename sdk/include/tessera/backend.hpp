@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <tessera/plugin.h>
+#include <tessera/require_cxx20.hpp>
 #include <tessera/tessera.h>
 #include <utility>
 #include <vector>
@@ -30,7 +31,6 @@ struct ModuleImage {
   std::shared_ptr<void> keep; // what the code needs, for as long as it may run
 };
 
-/// One kernel of a module, as its metadata has it.
 /// The symbol of kernel `name` in an image that the compiler made; see TSR_ENTRY_PREFIX.
 inline std::string entrySymbol(std::string_view name) {
   std::string symbol = TSR_ENTRY_PREFIX + std::string(name);
@@ -47,6 +47,7 @@ inline std::string kernelName(std::string_view symbol) {
   return name;
 }
 
+/// One kernel of a module, as its metadata has it.
 struct KernelSpec {
   std::string name, metadata;               // the symbol in the image; the metadata document (YAML)
   uint32_t valueCount = 0;                  // launch values, in the order of the kernel's parameters

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <tessera/plugin.h>
+#include <tessera/require_cxx20.hpp>
 #include <vector>
 
 namespace tessera::collective {

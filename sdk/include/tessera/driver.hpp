@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <initializer_list>
 #include <string>
+#include <tessera/require_cxx20.hpp>
 
 namespace tessera {
 

@@ -18,6 +18,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tessera/require_cxx20.hpp>
 #include <tessera/tessera.h>
 #include <type_traits>
 #include <utility>

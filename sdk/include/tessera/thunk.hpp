@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <tessera/plugin.h>
+#include <tessera/require_cxx20.hpp>
 
 namespace tessera {
 
