@@ -1,7 +1,7 @@
 #include "core/Profiles.h"
-#include "core/Environment.h"
 #include "core/Log.h"
 #include "core/config/Config.h"
+#include "core/config/Names.h"
 #include "core/plugin/Registry.h"
 #include <algorithm>
 #include <cctype>

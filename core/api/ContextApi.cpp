@@ -1,9 +1,10 @@
 // Contexts.
 #include "core/Backends.h"
-#include "core/Environment.h"
 #include "core/Log.h"
 #include "core/Objects.h"
 #include "core/api/Structs.h"
+#include "core/config/Environment.h"
+#include <unistd.h>
 #include <unordered_map>
 
 using namespace tessera;
@@ -14,6 +15,13 @@ tsr_status_t readAllocator(const tsr_allocator_t &given, tsr_allocator_t &out) {
   if (tsr_status_t status = readOptions(&given, out, "allocator")) return status;
   if (out.alloc && out.free) return TSR_SUCCESS;
   return fail(TSR_EINVAL, std::string("allocator: ") + (out.alloc ? "free" : "alloc") + " is NULL");
+}
+
+/// Logs a warning for each TESSERA_* variable that has no effect, each once.
+void warnAboutUnknownVariables() {
+  if (!logs(TSR_LOG_WARNING)) return;
+  for (const std::string &warning : unknownVariableWarnings(environ))
+    logOnce(TSR_LOG_WARNING, "W_ENVIRONMENT", warning);
 }
 
 /// How many ranges this thread has open, by context. Handles are not used twice, so that what a destroyed

@@ -1,4 +1,4 @@
-#include "core/Environment.h"
+#include "core/config/Environment.h"
 #include <gtest/gtest.h>
 
 using namespace tessera;

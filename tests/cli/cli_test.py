@@ -248,11 +248,24 @@ class Arguments(Cli):
         self.assertEqual(result.errors.count("tsr: warning: TESSERA_CACHE_SIZE is '1 GB', which is no size"), 1)
 
     def test_a_misspelt_variable_is_a_warning(self):
+        """Of every command, once; but of none that completes words while a line is edited."""
+        bundle = self.folder / "k.tsrb"
+        self.assertEqual(self.call("compile", self.file, "--emit", "bundle", "-o", bundle).status, 0)
+        words = {"run": (self.file, "--in", f"x={self.x}", f"y={self.y}", "--scalar", "alpha=2"),
+                 "compile": (self.file, "--emit", "tile"), "kernels": (self.file,), "inspect": (bundle,), "backends": (),
+                 "cache": ("path",), "new-plugin": ("mapper", "mine", "--dir", self.folder / "mine"),
+                 "explain": ("E_INTERNAL",), "version": (), "help": ()}
+        commands = re.findall(r"(?m)^  (\S+) {2,}\S", self.call("help").output)
+        self.assertLessEqual(set(words), set(commands))
+        self.assertLessEqual(set(commands), {*words, "complete"}, "a command that this test does not try")
         self.environment["TESSERA_BAKEND"] = "cpu"
-        result = self.run_saxpy()
-        self.assertEqual(result.status, 0, result.errors)
         warning = "tsr: warning: unknown environment variable TESSERA_BAKEND, did you mean TESSERA_BACKEND?\n"
-        self.assertEqual(result.errors.count(warning), 1, result.errors)
+        for command, rest in words.items():
+            with self.subTest(command):
+                result = self.call(command, *rest)
+                self.assertEqual(result.status, 0, result.errors)
+                self.assertEqual(result.errors.count(warning), 1, result.errors)
+        self.assertEqual(self.call("complete", "ba").errors, "")
 
     def test_a_fallback_is_a_note(self):
         self.source((ROOT / "samples" / "gemm" / "gemm.py").read_text())

@@ -1,5 +1,7 @@
 // tsr: runs and compiles tile programs from the shell. See docs/cli.md.
+#include "core/Escaped.h"
 #include "core/config/Config.h"
+#include "core/config/Environment.h"
 #include "tools/StandardStreams.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Console.h"
@@ -10,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <tessera/tessera.h>
+#include <unistd.h>
 
 namespace tessera::cli {
 namespace {
@@ -34,9 +37,17 @@ std::string_view spelledOut(std::string_view word) {
   return word;
 }
 
-/// What the library warns about; errors come as statuses too and are told there.
-void showWarning(void *, tsr_log_level_t level, const char *, const char *text) {
-  if (level == TSR_LOG_WARNING) say(fmt::format("tsr: warning: {}\n", text));
+/// What the library warns about; errors come as statuses too and are reported there. Of the environment
+/// warnAboutVariables() has reported the same.
+void showWarning(void *, tsr_log_level_t level, const char *code, const char *text) {
+  if (level == TSR_LOG_WARNING && std::string_view(code) != "W_ENVIRONMENT")
+    say(fmt::format("tsr: warning: {}\n", text));
+}
+
+/// The library warns of variables that have no effect when it makes a context, which few commands do.
+void warnAboutVariables() {
+  for (const std::string &warning : unknownVariableWarnings(environ))
+    say(fmt::format("tsr: warning: {}\n", escaped(warning)));
 }
 
 int tsr(std::span<char *const> words) {
@@ -61,6 +72,7 @@ int tsr(std::span<char *const> words) {
     fmt::print("{}", command->spec.help());
     return exitOk;
   }
+  if (name != "complete") warnAboutVariables(); // a shell calls that while a line is edited
   const std::initializer_list<std::string_view> readsNone = {"help", "version", "explain", "complete"};
   if (std::find(readsNone.begin(), readsNone.end(), name) == readsNone.end())
     if (const std::string wrong = configError(); !wrong.empty())

@@ -1,9 +1,7 @@
-#include "core/Environment.h"
-#include "core/Log.h"
+#include "core/config/Environment.h"
 #include "core/config/Config.h"
 #include <algorithm>
 #include <iterator>
-#include <unistd.h>
 
 namespace tessera {
 namespace {
@@ -36,12 +34,6 @@ std::vector<std::string> unknownVariableWarnings(const char *const *entries) {
       out.back() += ", did you mean " + std::string(near) + "?";
   }
   return out;
-}
-
-void warnAboutUnknownVariables() {
-  if (!logs(TSR_LOG_WARNING)) return;
-  for (const std::string &warning : unknownVariableWarnings(environ))
-    logOnce(TSR_LOG_WARNING, "W_ENVIRONMENT", warning);
 }
 
 } // namespace tessera

@@ -1,0 +1,12 @@
+// The environment variables Tessera reads.
+#pragma once
+#include "core/config/Names.h"
+#include <vector>
+
+namespace tessera {
+
+/// A warning for each TESSERA_* variable among `entries` ("NAME=value", null-terminated) that has no effect,
+/// with the nearest known name.
+std::vector<std::string> unknownVariableWarnings(const char *const *entries);
+
+} // namespace tessera
