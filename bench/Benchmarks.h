@@ -16,6 +16,7 @@ Table benchSaxpy(const Settings &);
 Table benchCompile(const Settings &);
 Table benchCompileGrowth(const Settings &);
 Table benchTransformer(const Settings &);
+Table benchCliffs(const Settings &);
 Table benchCollective(const Settings &);
 Table benchPluginCalls(const Settings &);
 Table benchPluginFinding(const Settings &);

@@ -29,6 +29,7 @@ constexpr Benchmark benchmarks[] = {{"launch", {benchLaunch}, false},
                                     {"saxpy", {benchSaxpy}, true},
                                     {"compile", {benchCompile, benchCompileGrowth}, false},
                                     {"transformer", {benchTransformer}, true},
+                                    {"cliffs", {benchCliffs}, true},
                                     {"collective", {benchCollective}, false},
                                     {"plugin", {benchPluginCalls, benchPluginFinding}, false}};
 
@@ -129,15 +130,17 @@ int run(const Options &options) {
 }
 
 constexpr const char *usageText =
-    "usage: tessera-bench [launch|gemm|saxpy|compile|transformer|collective|plugin ...] [--full] [--record] "
-    "[--json]\n"
-    "                     [--samples FOLDER]\n"
+    "usage: tessera-bench [launch|gemm|saxpy|compile|transformer|cliffs|collective|plugin ...] [--full] "
+    "[--record]\n"
+    "                     [--json] [--samples FOLDER]\n"
     "Without a name: launch and gemm.\n"
     "  launch     what tsrLaunch costs the host, and the round trip of a small kernel\n"
     "  gemm       f32 GEMM beside OpenBLAS and oneDNN, and the measured FMA peak\n"
     "  saxpy      beside the measured stream limit\n"
     "  compile    the samples by phase, programs that grow, and what the cache answers\n"
     "  transformer  an f32 transformer block beside OpenBLAS calls and loops\n"
+    "  cliffs     small batches, vectors, rows and calls that were slow by orders of magnitude, beside\n"
+    "             libraries and loops\n"
     "  collective  all-reduce among two threads beside OpenMPI's among two processes\n"
     "  plugin      a call through a plugin's table beside a virtual call; what finding plugins costs\n"
     "  --full     the large sizes too\n"
