@@ -93,6 +93,8 @@ void addTargetPasses(PassManager &pm, const PipelineOptions &options) {
   // 7. Lower to Backend IR + Kernel Metadata. Functions first: a plan names kernels, code does not.
   pm.addPass(createTargetDescribeFunctions({options.targetName}));
   if (options.gpu) return addGpuTargetPasses(pm, options);
+  // Tables lie behind the tiles, whose places are final.
+  pm.addNestedPass<tile::KernelOp>(cpu::createPrivatizePass());
   pm.addPass(cpu::createLowerTilePass(options.targetName));
   pm.addPass(createTargetLimitSize()); // before anything expands further
   pm.addPass(cpu::createOutlinePass());

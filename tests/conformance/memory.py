@@ -116,6 +116,34 @@ def k(X: ts.Tensor["n", ts.{dtype}], Z: ts.Tensor["n", ts.{dtype}]):
         yield p
 
 
+def private_tables():
+    """Additions to tensors about as large as the tables that gather them, by about as many lanes as that is worth; two
+    tensors at once, one of two dims; floats whose sign of zero has to survive."""
+    for dtype in ("i32", "i64", "f32", "f64"):
+        p = program(f"atomic/private/{dtype}", f"""@ts.kernel
+def k(I: ts.Tensor["n", ts.i32], H: ts.Tensor["m", ts.{dtype}], G: ts.Tensor["r", 4, ts.{dtype}]):
+    i = ts.tile.linear_id()
+    if i < n:
+        ts.tile.atomic_add(H, I[i], {3.0 if dtype[0] == "f" else 3})
+        if I[i] % 2 == 0:
+            ts.tile.atomic_add(G, (I[i] // 4, I[i] % 4), {1.0 if dtype[0] == "f" else 1})
+""")
+        for n, m in ((1, 1), (40000, 1), (40000, 513), (300000, 16383), (300000, 16384), (300000, 16385), (9, 100000)):
+            index = np.random.default_rng(n + m).integers(-1, m + 1, n)
+            inside = (index >= 0) & (index < m)
+            rows = (m + 3) // 4 - (m > 4)  # the last ones are past the end
+            even = (index % 2 == 0) & (index >= 0) & (index < 4 * rows)
+            h = np.zeros(m) if dtype[0] == "f" else np.zeros(m, "i8")
+            if dtype[0] == "f":
+                h[::2] = -0.0
+            counts = np.bincount(index[inside], minlength=m) * 3
+            values = np.where(counts > 0, counts, h)
+            g = np.bincount(index[even], minlength=4 * rows).reshape(rows, 4)
+            p.run({"n": n, "m": m, "r": rows}, {"I": ("i32", index)},
+                  {"H": want(dtype, values, initial=h), "G": want(dtype, g, initial=np.zeros((rows, 4)))})
+        yield p
+
+
 def atomics():
     for dtype in ("i32", "i64", "f32", "f64"):
         for op, function in (("add", np.add), ("max", np.maximum), ("min", np.minimum)):
@@ -132,6 +160,7 @@ def k(X: ts.Tensor["n", ts.{dtype}], I: ts.Tensor["n", ts.i32], H: ts.Tensor["m"
             inside = (index >= 0) & (index < 10)
             function.at(values, index[inside], x[inside])
             yield p.run({"n": 3000, "m": 10}, {"X": (dtype, x), "I": ("i32", index)}, {"H": want(dtype, values, initial=h)})
+    yield from private_tables()
     p = program("atomic/counter", """@ts.kernel
 def k(count: ts.Tensor[1, ts.i32], seen: ts.Tensor["n", ts.i32]):
     i = ts.tile.linear_id()

@@ -112,7 +112,7 @@ LogicalResult TileLowering::lowerAtomic(Operation *op) {
     for (Value i : indices)
       index.push_back(element(i));
     Value old = emitAtomic(op, view, element(value), compare ? element(compare) : Value(), index);
-    storePlace(to, splat(old, lanes), at);
+    if (!result.use_empty()) storePlace(to, splat(old, lanes), at);
   });
   return success();
 }

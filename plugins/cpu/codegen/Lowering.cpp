@@ -32,11 +32,13 @@ FailureOr<func::FuncOp> KernelLowering::lower() {
 
   Value begin = b_.createOrFold<arith::IndexCastOp>(b_.getIndexType(), function_.getArgument(1));
   Value end = b_.createOrFold<arith::IndexCastOp>(b_.getIndexType(), function_.getArgument(2));
+  beginPrivateTables(begin, end);
   auto programs = scf::ForOp::create(b_, begin, end, constant(1));
   b_.setInsertionPointToStart(programs.getBody());
   emitProgramIds(programs.getInductionVar());
   LogicalResult result = lowerBlock(kernel_.getBody().front());
   b_.setInsertionPointAfter(programs);
+  endPrivateTables();
   func::ReturnOp::create(b_);
   if (failed(result)) {
     function_.erase();

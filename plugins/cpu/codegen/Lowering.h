@@ -7,11 +7,17 @@
 #include "compiler/target/lower/TileLowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "plugins/cpu/codegen/Target.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace tessera::cpu {
 
 /// Steps along its depth that a product takes in a turn, at most.
 inline constexpr int64_t kProductTurn = 4;
+
+/// The pass `cpu-privatize` gives atomic additions this attribute: the byte offset in scratch of a table that
+/// stands for their tensor, of up to kMostPrivateElements elements.
+inline constexpr llvm::StringLiteral kPrivate = "tile.private";
+inline constexpr int64_t kMostPrivateElements = 16384;
 
 /// State of lowering one kernel. Not thread-safe; lives for one call of lower().
 class KernelLowering final : public target::TileLowering {
@@ -36,6 +42,16 @@ private:
   mlir::FailureOr<Value> groupReduce(tile::GroupReduceOp op) override { return scalar(op.getInput()); }
   llvm::StringRef syncScope(tile::MemoryScope) override { return {}; }
   LogicalResult lowerPrefetch(tile::PrefetchOp) override;
+  // PrivateTables.cpp: tables in scratch that stand for small tensors (`cpu-privatize`).
+  struct PrivateTable {
+    Value inUse; // i1: of this range of programs
+    Value data, count;
+  };
+  /// Clears the tables of the kernel's tensors, where the programs from `begin` to `end` are worth it.
+  void beginPrivateTables(Value begin, Value end);
+  /// Adds them to the tensors.
+  void endPrivateTables();
+  Value emitUpdate(tile::AtomicOp, Value address, Value value) override;
   /// The private function `name` of the module; emitted by `body` the first time it is asked for.
   mlir::func::FuncOp sharedFunction(llvm::StringRef name, llvm::ArrayRef<Type> inputs,
                                     llvm::function_ref<void(mlir::func::FuncOp)> body);
@@ -107,7 +123,11 @@ private:
   llvm::DenseMap<Value, Vec<Value>> partlyRead_;
   /// Operations that fill the scratch of a product's operand, where the product does not read it in place.
   llvm::SmallPtrSet<Operation *, 4> deferred_;
+  llvm::MapVector<Value, PrivateTable> private_; // by view
 };
+
+/// Pass `cpu-privatize`: relaxed additions to small tensors get a table in scratch.
+std::unique_ptr<mlir::Pass> createPrivatizePass();
 
 /// Pass `cpu-lower-tile`: every tile.kernel becomes a func.func of the kernel's name that carries its
 /// metadata as the attribute `target.metadata`; graph functions, which only the host needs, go away.

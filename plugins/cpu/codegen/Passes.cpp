@@ -75,6 +75,7 @@ struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
 } // namespace
 
 void registerCpuPasses() {
+  registerPass(createPrivatizePass);
   registerPass([] { return createLowerTilePass("cpu"); });
   registerPass(createOutlinePass);
   registerPass(tile::createExpandMathPass);
