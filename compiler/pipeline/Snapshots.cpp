@@ -1,4 +1,5 @@
 #include "compiler/pipeline/Snapshots.h"
+#include "core/OutputFile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/Pass.h"
@@ -21,17 +22,16 @@ public:
     std::string path;
     llvm::raw_string_ostream(path) << directory_ << '/' << llvm::format("%03d", ++count_) << '-' << name
                                    << ".mlir";
-    std::error_code error;
-    llvm::raw_fd_ostream file(path, error);
-    if (error) {
-      op->emitWarning() << "cannot write " << path << ": " << error.message();
-      return;
-    }
     Operation *root = op;
     while (root->getParentOp())
       root = root->getParentOp();
-    root->print(file, OpPrintingFlags().enableDebugInfo(false));
-    file << '\n';
+    std::string text, why;
+    llvm::raw_string_ostream stream(text);
+    root->print(stream, OpPrintingFlags().enableDebugInfo(false));
+    stream << '\n';
+    OutputFile file;
+    if (!file.open(path, why, OutputFile::Pipe::Refuse) || !file.write(text, why) || !file.commit(why))
+      op->emitWarning() << "cannot write " << path << ": " << why;
   }
 
 private:

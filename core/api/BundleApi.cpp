@@ -1,26 +1,18 @@
 // Modules from compiled code: bundles in memory and in files, raw images.
 #include "core/Bundles.h"
+#include "core/InputFile.h"
 #include "core/api/Structs.h"
 #include "core/bundle/Rules.h"
-#include <cerrno>
-#include <cstdio>
 #include <memory>
 
 using namespace tessera;
 
 namespace {
 
-tsr_status_t readFile(const char *path, std::string &bytes) {
-  auto unreadable = [&] { return fail(TSR_EIO, std::string(path) + ": " + std::strerror(errno)); };
-  std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path, "rb"), &std::fclose);
-  if (!file) return unreadable();
-  char buffer[65536];
-  while (size_t n = std::fread(buffer, 1, sizeof buffer, file.get())) {
-    bytes.append(buffer, n);
-    if (bytes.size() > kMaxBundleBytes)
-      return fail(TSR_EINVAL, std::string(path) + ": larger than any bundle");
-  }
-  return std::ferror(file.get()) ? unreadable() : TSR_SUCCESS;
+tsr_status_t readBundleFile(const char *path, std::string &bytes) {
+  std::string why;
+  return readFile(path, kMaxBundleBytes, bytes, why) ? TSR_SUCCESS
+                                                     : fail(TSR_EIO, std::string(path) + ": " + why);
 }
 
 /// The image with its kernels' documents. Their entries have no symbol: a document does not say it.
@@ -64,7 +56,7 @@ tsr_status_t tsrLoadModuleFromFile(tsr_context_t handle, const char *path, const
     tsr_load_options_t o{};
     if (tsr_status_t status = readOptions(options, o)) return status;
     std::string bytes;
-    if (tsr_status_t status = readFile(path, bytes)) return status;
+    if (tsr_status_t status = readBundleFile(path, bytes)) return status;
     return loadBundle(handle, bytes, path, {o.log, o.log_user}, module);
   });
 }

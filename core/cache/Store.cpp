@@ -122,7 +122,7 @@ Store Store::ofEnvironment() {
 std::optional<std::string> Store::get(Hash128 key, Kind kind) const {
   if (directory_.empty()) return std::nullopt;
   const std::string path = pathOf(directory_, key);
-  File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file) return std::nullopt;
   Header h;
   struct stat s;

@@ -14,8 +14,8 @@ void pluginLog(const std::string &path, const std::string &text) {
   const std::string line = "tessera: " + escaped(path + ": " + text) + "\n"; // one line, whatever its name
   int fd = where == "1" || where == "stderr"
                ? dup(2)
-               : open(where.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (fd < 0) return; // a log that cannot be written stops nothing
+               : open(where.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
+  if (fd < 0) return; // a log that cannot be written, as a pipe that nobody reads, stops nothing
   (void)!write(fd, line.data(), line.size());
   close(fd);
 }

@@ -1,14 +1,15 @@
 #include "core/plugin/Quarantine.h"
+#include "core/InputFile.h"
+#include "core/OutputFile.h"
 #include "core/cache/Store.h"
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <tessera/plugin.h>
-#include <unistd.h>
 
 namespace tessera {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr size_t kMaxPluginBytes = size_t{1} << 30, kMaxEntryBytes = 1 << 16;
 
 fs::path home() {
   cache::Store store = cache::Store::ofEnvironment();
@@ -18,11 +19,9 @@ fs::path home() {
 } // namespace
 
 std::string quarantineKey(const std::string &path, const std::string &driver) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  if (!in) return "";
-  return hexadecimal(hash128(hexadecimal(hash128(bytes.str())) + "|" + driver + "|" +
+  std::string bytes, why;
+  if (!readFile(path, kMaxPluginBytes, bytes, why)) return "";
+  return hexadecimal(hash128(hexadecimal(hash128(bytes)) + "|" + driver + "|" +
                              std::to_string(TSR_PLUGIN_ABI_MAJOR) + "." +
                              std::to_string(TSR_PLUGIN_ABI_MINOR)));
 }
@@ -30,10 +29,9 @@ std::string quarantineKey(const std::string &path, const std::string &driver) {
 std::string quarantined(const std::string &key) {
   fs::path folder = home();
   if (folder.empty() || key.empty()) return "";
-  std::ifstream in(folder / key);
-  std::string why;
-  std::getline(in, why);
-  return why;
+  std::string text, why;
+  if (!readFile(folder / key, kMaxEntryBytes, text, why)) return "";
+  return text.substr(0, text.find('\n'));
 }
 
 void quarantine(const std::string &key, const std::string &path, const std::string &why) {
@@ -41,15 +39,10 @@ void quarantine(const std::string &key, const std::string &path, const std::stri
   if (folder.empty() || key.empty()) return;
   std::error_code error;
   fs::create_directories(folder, error);
-  fs::path beside = folder / (key + "." + std::to_string(getpid()));
-  bool written;
-  {
-    std::ofstream out(beside);
-    out << why << "\n" << path << "\n";
-    written = static_cast<bool>(out.flush());
-  }
-  if (written) fs::rename(beside, folder / key, error);
-  if (!written || error) fs::remove(beside, error);
+  OutputFile file;
+  std::string ignored; // what cannot be written down is found out again
+  (void)(file.open(folder / key, ignored, OutputFile::Pipe::Refuse) &&
+         file.write(why + "\n" + path + "\n", ignored) && file.commit(ignored));
 }
 
 size_t resetQuarantine() {

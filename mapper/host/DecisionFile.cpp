@@ -8,7 +8,7 @@ namespace {
 
 using namespace tessera::yaml;
 
-constexpr size_t kMaxBytes = 64 << 20, kMaxDecisions = 1 << 20;
+constexpr size_t kMaxDecisions = 1 << 20;
 
 /// A double-quoted YAML scalar.
 std::string quote(std::string_view text) {
@@ -44,33 +44,40 @@ LoggedDecision readEntry(const YAML::Node &node) {
 
 } // namespace
 
-std::string writeDecisions(const std::vector<LoggedDecision> &decisions) {
-  std::string out = "# Decisions of a mapper, for TESSERA_MAPPER=replay(this file). Edit `choice` to decide "
-                    "otherwise.\ndecisions:";
-  if (decisions.empty()) out += " []";
-  for (const LoggedDecision &d : decisions) {
-    out += "\n- {call: " + d.call + ", about: " + quote(d.about) + ", from: [";
-    for (size_t i = 0; i < d.legal.size(); ++i)
-      out += (i ? ", " : "") + quote(d.legal[i]);
-    out += "], choice: " + quote(d.choice);
-    if (d.predictedNs >= 0) {
-      char text[64];
-      out +=
-          ", predicted_ns: " + std::string(text, std::to_chars(text, text + sizeof text, d.predictedNs).ptr);
-    }
-    out += "}";
+std::string decisionsHeader() {
+  return "# Decisions of a mapper, for TESSERA_MAPPER=replay(this file). Edit `choice` to decide otherwise.\n"
+         "decisions:\n";
+}
+
+std::string writeDecision(const LoggedDecision &d) {
+  std::string out = "- {call: " + d.call + ", about: " + quote(d.about) + ", from: [";
+  for (size_t i = 0; i < d.legal.size(); ++i)
+    out += (i ? ", " : "") + quote(d.legal[i]);
+  out += "], choice: " + quote(d.choice);
+  if (d.predictedNs >= 0) {
+    char text[64];
+    out += ", predicted_ns: " + std::string(text, std::to_chars(text, text + sizeof text, d.predictedNs).ptr);
   }
-  return out + "\n";
+  return out + "}\n";
+}
+
+std::string writeDecisions(const std::vector<LoggedDecision> &decisions) {
+  std::string out = decisionsHeader();
+  if (decisions.empty()) out.insert(out.size() - 1, " []");
+  for (const LoggedDecision &d : decisions)
+    out += writeDecision(d);
+  return out;
 }
 
 bool readDecisions(std::string_view text, std::vector<LoggedDecision> &out, std::string &why) {
   out.clear();
-  if (text.size() > kMaxBytes) return why = "the file is larger than 64 MiB", false;
+  if (text.size() > kMaxDecisionBytes) return why = "the file is larger than 64 MiB", false;
   if (!isOneDocument(text, why)) return false;
   try {
     YAML::Node root = YAML::Load(std::string(text));
     checkMap(root, "file", {"decisions"});
-    if (!root["decisions"]) reject(root, "decisions", "missing");
+    if (!root["decisions"].IsDefined()) reject(root, "decisions", "missing");
+    if (root["decisions"].IsNull()) return true;
     for (const YAML::Node &entry : asList(root["decisions"], "decisions", kMaxDecisions))
       out.push_back(readEntry(entry));
     return true;

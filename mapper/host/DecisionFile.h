@@ -21,7 +21,12 @@ struct LoggedDecision {
   double predictedNs = -1;
 };
 
+inline constexpr size_t kMaxDecisionBytes = 64 << 20;
+
 std::string writeDecisions(const std::vector<LoggedDecision> &);
+/// The same in pieces, for a reader that gets one after the other: what comes first, then each decision.
+std::string decisionsHeader();
+std::string writeDecision(const LoggedDecision &);
 
 /// False with "line N: ..." in `why`.
 [[nodiscard]] bool readDecisions(std::string_view text, std::vector<LoggedDecision> &out, std::string &why);

@@ -1,36 +1,29 @@
-// logging(M, FILE): writes down what M decides. The file is complete after each decision: written beside and
-// renamed. Programs ask a few questions each, so that writing all of it again costs little.
+// logging(M, FILE): writes down what M decides. A file is complete after each decision: all of it is written
+// to another, which takes its place. Programs ask a few questions each, so that this costs little. A pipe or
+// a device gets each decision once.
+#include "core/OutputFile.h"
 #include "mapper/host/DecisionFile.h"
 #include "mapper/host/Mappers.h"
 #include "mapper/host/Question.h"
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <mutex>
-#include <unistd.h>
+#include <optional>
 
 namespace tessera::mapping {
 namespace {
-
-void writeWhole(const std::string &file, const std::string &text) {
-  const std::string beside = file + "." + std::to_string(::getpid()) + ".tmp";
-  std::FILE *out = std::fopen(beside.c_str(), "w");
-  bool ok = out && std::fwrite(text.data(), 1, text.size(), out) == text.size();
-  if (out) ok = std::fclose(out) == 0 && ok;
-  ok = ok && std::rename(beside.c_str(), file.c_str()) == 0;
-  if (ok) return;
-  const std::string reason = std::strerror(errno);
-  (void)::unlink(beside.c_str());
-  throw Failure(TSR_EIO, "E_MAPPER_LOG", "the decisions cannot be written to " + file + ": " + reason,
-                "name another file: logging(default, /path/decisions.yaml)");
-}
 
 class Logging final : public Mapper {
 public:
   Logging(std::unique_ptr<Mapper> inner, std::string file)
       : inner_(std::move(inner)), file_(std::move(file)) {
-    writeWhole(file_, writeDecisions(decisions_));
+    OutputFile out = open();
+    if (out.isStream()) {
+      stream_.emplace(std::move(out));
+      write(*stream_, decisionsHeader());
+    } else {
+      write(out, writeDecisions({}));
+      commit(out);
+    }
   }
   Choice place(const Region &r, const Mesh &m) override { return keep(question(r, m), inner_->place(r, m)); }
   Choice chooseCollective(const CollectiveCall &c) override {
@@ -48,14 +41,40 @@ private:
     if (takesDefault && q.hasDefault && !q.legal.empty()) d.choice = q.legal.front();
     std::lock_guard lock(mutex_);
     decisions_.push_back(std::move(d));
-    writeWhole(file_, writeDecisions(decisions_));
+    if (stream_) {
+      write(*stream_, writeDecision(decisions_.back()));
+    } else {
+      OutputFile out = open();
+      write(out, writeDecisions(decisions_));
+      commit(out);
+    }
     return choice;
+  }
+
+  OutputFile open() const {
+    OutputFile file;
+    std::string why;
+    if (!file.open(file_, why, OutputFile::Pipe::Refuse)) fail(why);
+    return file;
+  }
+  void write(OutputFile &file, const std::string &text) const {
+    std::string why;
+    if (!file.write(text, why)) fail(why);
+  }
+  void commit(OutputFile &file) const {
+    std::string why;
+    if (!file.commit(why)) fail(why);
+  }
+  [[noreturn]] void fail(const std::string &why) const {
+    throw Failure(TSR_EIO, "E_MAPPER_LOG", "the decisions cannot be written to " + file_ + ": " + why,
+                  "name another file: logging(default, /path/decisions.yaml)");
   }
 
   const std::unique_ptr<Mapper> inner_;
   const std::string file_;
   std::mutex mutex_; // guards what follows, and the file
   std::vector<LoggedDecision> decisions_;
+  std::optional<OutputFile> stream_; // a pipe or a device, open
 };
 
 } // namespace

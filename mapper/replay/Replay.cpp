@@ -1,9 +1,8 @@
 // replay(FILE): takes the decisions of an earlier run, edited or not.
+#include "core/InputFile.h"
 #include "mapper/host/DecisionFile.h"
 #include "mapper/host/Mappers.h"
 #include "mapper/host/Question.h"
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <mutex>
 
@@ -47,12 +46,11 @@ private:
 } // namespace
 
 std::unique_ptr<Mapper> makeReplay(const std::string &file) {
-  std::ifstream in(file, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
-  if (!in || in.bad())
-    throw Failure(TSR_EIO, "E_MAPPER_REPLAY", file + " cannot be read", "name a file that logging wrote");
   std::vector<LoggedDecision> decisions;
-  std::string why;
+  std::string text, why;
+  if (!readFile(file, kMaxDecisionBytes, text, why))
+    throw Failure(TSR_EIO, "E_MAPPER_REPLAY", file + " cannot be read: " + why,
+                  "name a file that logging wrote");
   if (!readDecisions(text, decisions, why))
     throw Failure(TSR_EINVAL, "E_MAPPER_REPLAY", file + ": " + why, "name a file that logging wrote");
   return std::make_unique<Replay>(file, decisions);

@@ -1,11 +1,11 @@
 // tsr-conformance: holds a plugin against the contract of plugin.h. docs/extending/conformance.md.
 #include "core/Escaped.h"
+#include "core/OutputFile.h"
 #include "tools/StandardStreams.h"
 #include "tools/tsr-conformance/Report.h"
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <getopt.h>
 #include <sstream>
 #include <unistd.h>
@@ -224,9 +224,10 @@ int run(int argc, char **argv) {
       fmt::print("{}", text);
       continue;
     }
-    std::ofstream out(file);
-    if (!(out << text << std::flush))
-      return usage(fmt::format("{} cannot be written", file), "name another with --json");
+    OutputFile out;
+    std::string why;
+    if (!out.open(file, why) || !out.write(text, why) || !out.finish(why) || !out.commit(why))
+      return usage(fmt::format("{} cannot be written: {}", file, why), "name another with --json");
   }
   return result.isGood() ? kPassed : kFailed;
 }

@@ -1,7 +1,7 @@
 // `tsr compile --emit bundle`: every kernel of a file, for every target, in one file.
 #include "tools/tsr/BundleCommand.h"
+#include "core/OutputFile.h"
 #include "tools/tsr/Console.h"
-#include "tools/tsr/OutputFile.h"
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
 // `tsr compile`: stops at one stage and writes it.
 #include "core/Escaped.h"
+#include "core/OutputFile.h"
 #include "tools/tsr/BundleCommand.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Console.h"
 #include "tools/tsr/Options.h"
-#include "tools/tsr/OutputFile.h"
 #include "tools/tsr/Source.h"
 #include "tools/tsr/Supervisor.h"
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "tools/tsr/CrashPack.h"
+#include "core/OutputFile.h"
 #include "tools/tsr/Console.h"
-#include "tools/tsr/OutputFile.h"
 #include <csignal>
 #include <cstdlib>
 #include <cstring>

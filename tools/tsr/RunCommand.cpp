@@ -1,9 +1,9 @@
 // `tsr run`: binds files to parameters, compiles, runs, writes the results.
+#include "core/OutputFile.h"
 #include "core/cache/CachedCompiler.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Console.h"
 #include "tools/tsr/Elements.h"
-#include "tools/tsr/OutputFile.h"
 #include "tools/tsr/RunReport.h"
 #include "tools/tsr/Session.h"
 #include "tools/tsr/Source.h"

@@ -1,4 +1,5 @@
-#include "tools/tsr/OutputFile.h"
+#include "core/OutputFile.h"
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -8,7 +9,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tessera::cli {
+namespace tessera {
 namespace {
 
 bool failed(std::string &why) {
@@ -16,12 +17,19 @@ bool failed(std::string &why) {
   return false;
 }
 
-/// The permissions a plain open() would have given. Reading the mask means setting it; the tool is
-/// single-threaded here.
-mode_t defaultMode() {
-  mode_t mask = ::umask(0);
-  ::umask(mask);
-  return 0666 & ~mask;
+/// A name beside `path` that no other file of this process has.
+std::string beside(const std::string &path) {
+  static std::atomic<uint64_t> count{0};
+  return path + "." + std::to_string(::getpid()) + "-" + std::to_string(count++);
+}
+
+int openStream(const std::string &path, bool isPipe, OutputFile::Pipe unread, std::string &why) {
+  const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
+  const bool refuses = isPipe && unread == OutputFile::Pipe::Refuse;
+  const int fd = ::open(path.c_str(), refuses ? flags | O_NONBLOCK : flags);
+  if (fd < 0) why = refuses && errno == ENXIO ? "it is a pipe that nobody reads" : std::strerror(errno);
+  if (fd >= 0 && refuses) ::fcntl(fd, F_SETFL, flags & O_ACCMODE);
+  return fd;
 }
 
 } // namespace
@@ -35,7 +43,7 @@ OutputFile::~OutputFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
-bool OutputFile::open(const std::string &path, std::string &why) {
+bool OutputFile::open(const std::string &path, std::string &why, Pipe unread) {
   path_ = path;
   struct stat st;
   const bool exists = ::stat(path.c_str(), &st) == 0;
@@ -44,8 +52,13 @@ bool OutputFile::open(const std::string &path, std::string &why) {
     return failed(why);
   }
   if (exists && !S_ISREG(st.st_mode)) {
-    fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    return fd_ >= 0 || failed(why);
+    fd_ = openStream(path, S_ISFIFO(st.st_mode), unread, why);
+    return fd_ >= 0;
+  }
+  struct stat itself;
+  if (!exists && ::lstat(path.c_str(), &itself) == 0 && S_ISLNK(itself.st_mode)) {
+    why = "it is a symbolic link to a file that does not exist";
+    return false;
   }
   // A file that may not be written is not replaced either, though renaming over it would work.
   if (exists && ::access(path.c_str(), W_OK) != 0) return failed(why);
@@ -57,15 +70,15 @@ bool OutputFile::open(const std::string &path, std::string &why) {
   const size_t slash = path_.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
   kind_ = Nameless;
-  fd_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  fd_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   if (fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
     kind_ = Named;
-    std::string name = path_ + ".XXXXXX";
-    fd_ = ::mkostemp(name.data(), O_CLOEXEC);
+    const std::string name = beside(path_);
+    fd_ = ::open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
     if (fd_ >= 0) temporary_ = name;
   }
   if (fd_ < 0) return failed(why);
-  return ::fchmod(fd_, exists ? st.st_mode & 07777 : defaultMode()) == 0 || failed(why);
+  return !exists || ::fchmod(fd_, st.st_mode & 07777) == 0 || failed(why);
 }
 
 bool OutputFile::write(std::span<const std::byte> bytes, std::string &why) {
@@ -87,7 +100,7 @@ bool OutputFile::commit(std::string &why) {
   if (kind_ == Direct) return true;
   if (kind_ == Nameless) { // a link cannot replace a file, a rename can
     const std::string source = "/proc/self/fd/" + std::to_string(fd_);
-    const std::string name = path_ + "." + std::to_string(::getpid()) + "-" + std::to_string(fd_);
+    const std::string name = beside(path_);
     if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
       return failed(why);
     temporary_ = name;
@@ -97,4 +110,4 @@ bool OutputFile::commit(std::string &why) {
   return true;
 }
 
-} // namespace tessera::cli
+} // namespace tessera

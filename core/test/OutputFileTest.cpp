@@ -1,0 +1,149 @@
+#include "core/OutputFile.h"
+#include "core/InputFile.h"
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OutputFileTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    char name[] = "/tmp/tsr-output-XXXXXX";
+    ASSERT_TRUE(mkdtemp(name));
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string read(const fs::path &p) {
+    std::ostringstream text;
+    text << std::ifstream(p).rdbuf();
+    return text.str();
+  }
+  size_t files() { return size_t(std::distance(fs::directory_iterator(folder_), fs::directory_iterator())); }
+  fs::path folder_;
+  std::string why_;
+};
+
+TEST_F(OutputFileTest, AppearsOnlyWhenCommitted) {
+  const fs::path path = folder_ / "y.npy";
+  std::ofstream(path) << "old";
+  OutputFile file;
+  ASSERT_TRUE(file.open(path, why_)) << why_;
+  ASSERT_TRUE(file.write("new", why_) && file.finish(why_));
+  EXPECT_EQ(read(path), "old");
+  ASSERT_TRUE(file.commit(why_));
+  EXPECT_EQ(read(path), "new");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(OutputFileTest, LeavesNothingWhenAbandoned) {
+  {
+    OutputFile file;
+    ASSERT_TRUE(file.open(folder_ / "y.npy", why_));
+    ASSERT_TRUE(file.write("half", why_));
+  }
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(OutputFileTest, FollowsLinksAndKeepsPermissions) {
+  std::ofstream(folder_ / "real") << "old";
+  fs::permissions(folder_ / "real", fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("real", folder_ / "link");
+  OutputFile file;
+  ASSERT_TRUE(file.open(folder_ / "link", why_) && file.write("new", why_) && file.finish(why_) &&
+              file.commit(why_));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_EQ(read(folder_ / "real"), "new");
+  EXPECT_EQ(fs::status(folder_ / "real").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(OutputFileTest, RefusesLinksThatLeadNowhere) {
+  fs::create_symlink("nowhere", folder_ / "link");
+  OutputFile file;
+  EXPECT_FALSE(file.open(folder_ / "link", why_));
+  EXPECT_EQ(why_, "it is a symbolic link to a file that does not exist");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(OutputFileTest, WritesPipes) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  OutputFile unread;
+  EXPECT_FALSE(unread.open(pipe, why_, OutputFile::Pipe::Refuse));
+  EXPECT_EQ(why_, "it is a pipe that nobody reads");
+  for (auto unreadPipe : {OutputFile::Pipe::Wait, OutputFile::Pipe::Refuse}) {
+    const int end = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+    OutputFile file;
+    ASSERT_TRUE(file.open(pipe, why_, unreadPipe)) << why_;
+    EXPECT_TRUE(file.isStream());
+    ASSERT_TRUE(file.write("text", why_) && file.finish(why_) && file.commit(why_));
+    char text[8] = {};
+    EXPECT_EQ(::read(end, text, sizeof text), 4);
+    EXPECT_STREQ(text, "text");
+    ::close(end);
+  }
+  EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
+// What root renames over a device is lost to the whole machine.
+TEST_F(OutputFileTest, WritesDevices) {
+  const fs::path device = folder_ / "null";
+  if (mknod(device.c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0) GTEST_SKIP() << "only root makes devices";
+  fs::create_symlink("null", folder_ / "link");
+  for (const char *name : {"null", "link"}) {
+    OutputFile file;
+    ASSERT_TRUE(file.open(folder_ / name, why_)) << why_;
+    ASSERT_TRUE(file.write("text", why_) && file.finish(why_) && file.commit(why_));
+  }
+  EXPECT_TRUE(fs::is_character_file(fs::symlink_status(device)));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_EQ(files(), 2u);
+}
+
+TEST_F(OutputFileTest, WhatIsReadIsAFile) {
+  std::string text;
+  const fs::path file = folder_ / "file", pipe = folder_ / "pipe";
+  std::ofstream(file) << "text";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  fs::create_symlink("file", folder_ / "link");
+  for (const fs::path &path : {file, folder_ / "link"}) {
+    ASSERT_TRUE(readFile(path, 4, text, why_)) << why_;
+    EXPECT_EQ(text, "text");
+  }
+  EXPECT_FALSE(readFile(file, 3, text, why_));
+  EXPECT_EQ(why_, "it has more than 3 bytes");
+  EXPECT_FALSE(readFile(pipe, 8, text, why_));
+  EXPECT_EQ(why_, "it is no file: it is a pipe");
+  EXPECT_FALSE(readFile(folder_, 8, text, why_));
+  EXPECT_EQ(why_, "it is no file: it is a directory");
+  EXPECT_FALSE(readFile("/dev/zero", 8, text, why_));
+  EXPECT_EQ(why_, "it is no file: it is a device");
+  EXPECT_FALSE(readFile(folder_ / "missing", 8, text, why_));
+  EXPECT_EQ(why_, "No such file or directory");
+}
+
+TEST_F(OutputFileTest, SaysWhyItCannotBeWritten) {
+  OutputFile file;
+  EXPECT_FALSE(file.open(folder_ / "missing" / "y.npy", why_));
+  EXPECT_EQ(why_, "No such file or directory");
+  OutputFile folder;
+  EXPECT_FALSE(folder.open(folder_, why_));
+  EXPECT_EQ(why_, "Is a directory");
+  OutputFile full;
+  ASSERT_TRUE(full.open("/dev/full", why_));
+  EXPECT_FALSE(full.write("x", why_) && full.finish(why_) && full.commit(why_));
+  EXPECT_EQ(why_, "No space left on device");
+}
+
+} // namespace
+} // namespace tessera
