@@ -11,7 +11,7 @@ namespace {
 
 using namespace yaml;
 
-constexpr size_t kMaxBytes = 1 << 20;
+constexpr Bounds kBounds = {.bytes = 1 << 20, .nodes = 1 << 18};
 
 // ---- Nodes to values ----
 
@@ -362,16 +362,11 @@ std::string KernelMetadata::toYaml() const {
 }
 
 bool KernelMetadata::fromYaml(std::string_view text, KernelMetadata &out, std::string &why) {
-  if (text.size() > kMaxBytes) {
-    why = "metadata is larger than 1 MiB";
-    return false;
-  }
-  if (!isOneDocument(text, why)) return false;
   try {
-    out = readDocument(YAML::Load(std::string(text)));
+    out = readDocument(load(text, kBounds));
     return true;
   } catch (const YAML::Exception &e) {
-    why = "line " + std::to_string(std::max(0, e.mark.line) + 1) + ": " + e.msg;
+    why = describe(e);
   } catch (const std::bad_alloc &) {
     throw; // no fault of the document
   } catch (const std::exception &e) {

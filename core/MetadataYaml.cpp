@@ -72,16 +72,6 @@ void checkMap(const YAML::Node &node, const std::string &key, std::initializer_l
   }
 }
 
-bool isOneDocument(std::string_view text, std::string &why) {
-  for (std::string_view marker : {"---", "..."})
-    if (text.starts_with(marker) || text.find("\n" + std::string(marker)) != std::string_view::npos ||
-        text.find("\r" + std::string(marker)) != std::string_view::npos) {
-      why = "expected one YAML document without markers (" + std::string(marker) + ")";
-      return false;
-    }
-  return true;
-}
-
 bool isIdentifier(std::string_view s) {
   auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   auto digit = [](char c) { return c >= '0' && c <= '9'; };

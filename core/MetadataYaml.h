@@ -2,11 +2,11 @@
 // yaml-cpp and its exceptions stay inside the files that include this, and KernelMetadata::fromYaml catches.
 #pragma once
 #include "core/KernelMetadata.h"
+#include "core/YamlText.h"
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
-#include <yaml-cpp/yaml.h>
 
 namespace tessera::yaml {
 
@@ -24,9 +24,6 @@ YAML::Node asList(const YAML::Node &node, const std::string &key, size_t most = 
 std::vector<std::string> asTexts(const YAML::Node &node, const std::string &key);
 /// Checks that `node` is a map with known keys, each once. `known` empty: any key.
 void checkMap(const YAML::Node &node, const std::string &key, std::initializer_list<std::string_view> known);
-
-/// No document markers, with which yaml-cpp 0.7 does not come back from some texts; one document needs none.
-[[nodiscard]] bool isOneDocument(std::string_view text, std::string &why);
 
 bool isIdentifier(std::string_view s);
 bool isNumber(std::string_view s);

@@ -1,4 +1,5 @@
 // tessera.yaml to settings. Everything in it is checked before any of it holds.
+#include "core/YamlText.h"
 #include "core/config/Config.h"
 #include "core/config/Names.h"
 #include <algorithm>
@@ -7,12 +8,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <yaml-cpp/yaml.h>
 
 namespace tessera {
 namespace {
 
-constexpr size_t kMostBytes = 64 << 10;
+constexpr yaml::Bounds kBounds = {.bytes = 64 << 10, .nodes = 1 << 16};
 
 /// What a value must be; null when it is that.
 using Check = const char *(*)(const std::string &value);
@@ -91,12 +91,22 @@ std::string valueOf(const Key &key, const YAML::Node &node) {
   return out;
 }
 
+/// Many files begin with a line `---`. It becomes a comment.
+std::string withoutFirstMarker(std::string text) {
+  for (size_t at = 0; at < text.size(); at = std::min(text.find('\n', at), text.size() - 1) + 1) {
+    if (text[at] == '#' || text[at] == '\n' || text[at] == '\r') continue;
+    if (text.compare(at, 3, "---") == 0 && text.find_first_not_of(" \t\r", at + 3) == text.find('\n', at))
+      text[at] = '#';
+    break;
+  }
+  return text;
+}
+
 void read(const std::string &text, ConfigTrust trust, ConfigFile &out) {
-  const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-  if (documents.empty() || (documents.size() == 1 && documents[0].IsNull())) return; // comments alone
-  if (documents.size() > 1 || !documents[0].IsMap())
-    throw Wrong{documents.back().Mark(), "expected lines of the form 'key: value'"};
-  for (const auto &entry : documents[0]) {
+  const YAML::Node root = yaml::load(withoutFirstMarker(text), kBounds);
+  if (root.IsNull()) return; // comments alone
+  if (!root.IsMap()) throw Wrong{root.Mark(), "expected lines of the form 'key: value'"};
+  for (const auto &entry : root) {
     const Key &key = keyNamed(entry.first);
     const std::string name(key.name);
     if (std::any_of(out.values.begin(), out.values.end(), [&](const auto &v) { return v.first == name; }))
@@ -128,10 +138,10 @@ std::string bytesOf(const std::string &path, ConfigTrust trust, std::string &err
   if (const char *why = fd >= 0 && ::fstat(fd, &about) == 0 ? refusal(about, trust) : nullptr) {
     error = why;
   } else {
-    out.resize(kMostBytes + 1);
+    out.resize(kBounds.bytes + 1);
     const ssize_t n = fd < 0 ? -1 : ::read(fd, out.data(), out.size());
     if (n < 0) error = std::string("cannot be read: ") + std::strerror(errno);
-    if (n > static_cast<ssize_t>(kMostBytes)) error = "is no configuration: it has more than 64 KiB";
+    if (n > static_cast<ssize_t>(kBounds.bytes)) error = "is no configuration: it has more than 64 KiB";
     out.resize(n < 0 ? 0 : static_cast<size_t>(n));
   }
   if (fd >= 0) ::close(fd);

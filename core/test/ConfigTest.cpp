@@ -99,7 +99,10 @@ TEST_F(Config, WhatIsWrongIsNamedWithItsLine) {
       {"plugin_path: {a: b}\n", ":1: plugin_path: expected a text, or a list of them"},
       {"backend: cpu\nbackend: ptx\n", ":2: backend is there twice"},
       {"- backend\n", ":1: expected lines of the form 'key: value'"},
-      {"a\n---\nb\n", ":3: expected lines of the form 'key: value'"},
+      {"a\n---\nb\n", ":2: this is no YAML: expected one YAML document without markers (---)"},
+      {"---\n---\nbackend: cpu\n", ":2: this is no YAML: expected one YAML document without markers (---)"},
+      {", a\n", ":1: this is no YAML: expected nothing after the document"},
+      {"{backend: cpu} b\n", ":1: this is no YAML: expected nothing after the document"},
       {"probe: note\nbackend: [cpu\n", ":3: this is no YAML: "},
       {"backend: cpu: ptx\n", ":1: this is no YAML: "},
   };

@@ -126,11 +126,11 @@ TEST(KernelMetadata, SmallestDocument) {
 
 TEST(KernelMetadata, RejectsWhatIsNotADocument) {
   EXPECT_EQ(errorOf(""), "line 1: metadata: expected a map");
-  EXPECT_EQ(errorOf("a: 1\n---\nb: 2\n"), "expected one YAML document without markers (---)");
+  EXPECT_EQ(errorOf("a: 1\n---\nb: 2\n"), "line 2: expected one YAML document without markers (---)");
   EXPECT_EQ(errorOf("[1, 2]"), "line 1: metadata: expected a map");
   EXPECT_NE(errorOf("{a: [1"), "");
   EXPECT_NE(errorOf("&a [*a, *a]"), "");
-  EXPECT_EQ(errorOf(std::string(2 << 20, ' ')), "metadata is larger than 1 MiB");
+  EXPECT_EQ(errorOf(std::string(2 << 20, ' ')), "line 1: it has 2097152 bytes; expected at most 1048576");
   EXPECT_NE(errorOf(std::string(100000, '[')), "");
   EXPECT_NE(errorOf(std::string(100000, '{')), "");
 }

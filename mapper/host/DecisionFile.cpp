@@ -8,7 +8,7 @@ namespace {
 
 using namespace tessera::yaml;
 
-constexpr size_t kMaxDecisions = 1 << 20;
+constexpr Bounds kBounds = {.bytes = kMaxDecisionBytes, .nodes = 1 << 20};
 
 /// A double-quoted YAML scalar.
 std::string quote(std::string_view text) {
@@ -71,18 +71,16 @@ std::string writeDecisions(const std::vector<LoggedDecision> &decisions) {
 
 bool readDecisions(std::string_view text, std::vector<LoggedDecision> &out, std::string &why) {
   out.clear();
-  if (text.size() > kMaxDecisionBytes) return why = "the file is larger than 64 MiB", false;
-  if (!isOneDocument(text, why)) return false;
   try {
-    YAML::Node root = YAML::Load(std::string(text));
+    YAML::Node root = load(text, kBounds);
     checkMap(root, "file", {"decisions"});
     if (!root["decisions"].IsDefined()) reject(root, "decisions", "missing");
     if (root["decisions"].IsNull()) return true;
-    for (const YAML::Node &entry : asList(root["decisions"], "decisions", kMaxDecisions))
+    for (const YAML::Node &entry : asList(root["decisions"], "decisions", kBounds.nodes))
       out.push_back(readEntry(entry));
     return true;
   } catch (const YAML::Exception &e) {
-    why = "line " + std::to_string(std::max(0, e.mark.line) + 1) + ": " + e.msg;
+    why = describe(e);
   } catch (const std::bad_alloc &) {
     throw;
   } catch (const std::exception &e) {
