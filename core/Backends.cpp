@@ -1,4 +1,5 @@
 #include "core/Backends.h"
+#include "core/Fork.h"
 #include "core/LastError.h"
 #include "core/Log.h"
 #include "core/config/Config.h"
@@ -19,6 +20,7 @@ namespace {
 
 struct State {
   std::recursive_mutex mutex; // a plugin's create may call the library
+  HeldAcrossFork heldAcrossFork{mutex};
   // By name; shrinks only when the process ends or a plugin is unregistered.
   std::map<std::string, BackendRef> created;
   std::map<std::string, const Plugin *> plugins; // of those that are not part of the library
@@ -60,6 +62,7 @@ public:
 
 private:
   std::mutex mutex_;
+  HeldAcrossFork heldAcrossFork_{mutex_};
   BackendRef backend_;
 };
 SelectedByCall &selectedByCall() {

@@ -1,6 +1,7 @@
 // Loads the compiler on first use, so that a process which only launches never maps LLVM.
 #include "core/BuildId.h"
 #include "core/CompilerService.h"
+#include "core/Fork.h"
 #include "core/cache/CachedCompiler.h"
 #include "core/cache/CompilerObjects.h"
 #include <dlfcn.h>
@@ -20,6 +21,7 @@ struct Loaded {
 
 struct Once {
   std::mutex mutex;
+  HeldAcrossFork heldAcrossFork{mutex};
   Loaded loaded;
 };
 

@@ -3,6 +3,7 @@
 // A handle holds the kind of its object, a slot and the slot's generation. A destroyed, foreign or mistaken
 // handle does not match its slot, so it is found out without touching freed memory. Looking up takes no lock.
 #pragma once
+#include "core/Fork.h"
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -46,6 +47,7 @@ private:
   static_assert(sizeof(uintptr_t) == 8, "handles need 64 bits");
 
   std::mutex mutex_; // for insert and erase
+  HeldAcrossFork heldAcrossFork_{mutex_};
   std::array<std::atomic<Slot *>, kSlots / kChunk> chunks_{};
   std::vector<uint32_t> free_;
   uint32_t used_ = 0;

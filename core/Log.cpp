@@ -1,5 +1,6 @@
 #include "core/Log.h"
 #include "core/Escaped.h"
+#include "core/Fork.h"
 #include "core/LastError.h"
 #include <atomic>
 #include <bit>
@@ -19,6 +20,7 @@ struct Listener {
 struct Log {
   std::atomic<int> level{kNobody}; // the least severe one wanted; changes with the listener
   std::mutex mutex;                // guards what follows
+  HeldAcrossFork heldAcrossFork{mutex};
   Listener listener;
   std::set<std::string> said;
 };

@@ -1,5 +1,6 @@
 #include "core/Objects.h"
 #include "core/LastError.h"
+#include <utility>
 
 namespace tessera {
 
@@ -34,22 +35,42 @@ template <> constexpr const char *kNoun<StreamObject> = "stream";
 template <> constexpr const char *kNoun<EventObject> = "event";
 template <> constexpr const char *kNoun<GraphObject> = "graph";
 template <> constexpr const char *kNoun<CommObject> = "communicator";
-} // namespace
 
-template <class T> tsr_status_t resolve(typename T::Handle handle, T *&out) {
+template <class T> tsr_status_t find(typename T::Handle handle, T *&out) {
   if ((out = lookup<T>(handle))) return TSR_SUCCESS;
   return fail(TSR_EINVAL,
               std::string("the ") + kNoun<T> +
                   (handle ? " handle is not valid (destroyed, or of another kind)" : " handle is NULL"));
 }
 
-template tsr_status_t resolve(tsr_context_t, ContextObject *&);
-template tsr_status_t resolve(tsr_module_t, ModuleObject *&);
-template tsr_status_t resolve(tsr_kernel_t, KernelObject *&);
-template tsr_status_t resolve(tsr_stream_t, StreamObject *&);
-template tsr_status_t resolve(tsr_event_t, EventObject *&);
-template tsr_status_t resolve(tsr_graph_t, GraphObject *&);
-template tsr_status_t resolve(tsr_comm_t, CommObject *&);
+} // namespace
+
+template <class T> tsr_status_t resolve(typename T::Handle handle, T *&out) {
+  if (tsr_status_t status = find(handle, out)) return status;
+  if (!out->isInherited()) return TSR_SUCCESS;
+  return fail(TSR_EDEVICE,
+              std::string("the ") + kNoun<T> +
+                  " was made in the parent process of a fork, whose threads do not exist in this "
+                  "one: make a new context in the child");
+}
+
+template <class T> tsr_status_t resolveToDestroy(typename T::Handle handle, T *&out) {
+  if (tsr_status_t status = find(handle, out)) return status;
+  if (out->isInherited()) std::exchange(out, nullptr)->retire();
+  return TSR_SUCCESS;
+}
+
+#define TESSERA_RESOLVE(Object)                                                                              \
+  template tsr_status_t resolve(Object::Handle, Object *&);                                                  \
+  template tsr_status_t resolveToDestroy(Object::Handle, Object *&);
+TESSERA_RESOLVE(ContextObject)
+TESSERA_RESOLVE(ModuleObject)
+TESSERA_RESOLVE(KernelObject)
+TESSERA_RESOLVE(StreamObject)
+TESSERA_RESOLVE(EventObject)
+TESSERA_RESOLVE(GraphObject)
+TESSERA_RESOLVE(CommObject)
+#undef TESSERA_RESOLVE
 
 tsr_status_t resolveStream(ContextObject &context, tsr_stream_t stream, StreamObject *&out) {
   if (!stream) {

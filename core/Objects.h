@@ -1,6 +1,7 @@
 // The objects behind the handles of the C ABI. A context owns all others.
 #pragma once
 #include "core/CapturableStream.h"
+#include "core/Fork.h"
 #include "core/FunctionPlan.h"
 #include "core/Handles.h"
 #include "core/KernelMetadata.h"
@@ -39,9 +40,13 @@ template <class T, class H, HandleKind K> struct Object {
     if (value_) HandleTable::get().erase(value_);
     value_ = 0;
   }
+  /// Was it made in a parent process, before a fork? Then its threads do not exist here, and its locks may be
+  /// held for ever: nothing of it may be called, waited for or destroyed.
+  bool isInherited() const { return process_ != forkCount(); }
 
 private:
   uintptr_t value_;
+  const uint64_t process_ = forkCount();
 };
 
 struct StreamObject : Object<StreamObject, tsr_stream_t, HandleKind::Stream> {
@@ -134,8 +139,12 @@ struct CommObject : Object<CommObject, tsr_comm_t, HandleKind::Comm> {
 /// Gives `out` a stream of the context's device; false, with `why` filled, when there is none to be had.
 [[nodiscard]] bool makeStream(ContextObject &context, StreamObject &out, std::string &why);
 
-/// Resolves a handle, or fails with a text that names what was expected.
+/// Resolves a handle, or fails with a text that names what was expected. An object of the parent process is
+/// TSR_EDEVICE.
 template <class T> tsr_status_t resolve(typename T::Handle handle, T *&out);
+
+/// The same for a call that destroys `out`. An inherited object has ended with that: `out` is null.
+template <class T> tsr_status_t resolveToDestroy(typename T::Handle handle, T *&out);
 
 /// `stream`, or the default stream of `context`; fails when it belongs to another context.
 tsr_status_t resolveStream(ContextObject &context, tsr_stream_t stream, StreamObject *&out);

@@ -103,7 +103,8 @@ tsr_status_t tsrCreateComm(const tsr_comm_options_t *options, tsr_comm_t *comm) 
 tsr_status_t tsrDestroyComm(tsr_comm_t handle) {
   return guarded([&] {
     CommObject *comm;
-    if (tsr_status_t status = resolve(handle, comm)) return status;
+    if (tsr_status_t status = resolveToDestroy(handle, comm)) return status;
+    if (!comm) return TSR_SUCCESS;
     comm->retire();
     const PluginRef plugin = comm->plugin;
     delete comm;

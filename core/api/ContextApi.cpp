@@ -64,7 +64,8 @@ tsr_status_t tsrCreateContextEx(const tsr_context_options_t *options, tsr_contex
 tsr_status_t tsrDestroyContext(tsr_context_t handle) {
   return guarded([&] {
     ContextObject *context;
-    if (tsr_status_t status = resolve(handle, context)) return status;
+    if (tsr_status_t status = resolveToDestroy(handle, context)) return status;
+    if (!context) return TSR_SUCCESS;
     context->retire();
     std::unique_ptr<ContextObject> owner(context);
     tsr_status_t result = TSR_SUCCESS;

@@ -98,7 +98,8 @@ tsr_status_t tsrGraphInfo(tsr_graph_t handle, tsr_graph_info_t *info) {
 tsr_status_t tsrDestroyGraph(tsr_graph_t handle) {
   return guarded([&] {
     GraphObject *graph;
-    if (tsr_status_t status = resolve(handle, graph)) return status;
+    if (tsr_status_t status = resolveToDestroy(handle, graph)) return status;
+    if (!graph) return TSR_SUCCESS;
     // Only the graph holds memory of its own; kernels are shared by what is queued.
     if (!graph->device->work().kept.empty()) graph->context->drain();
     graph->context->remove(graph);

@@ -64,7 +64,8 @@ tsr_status_t tsrLoadModuleFromSource(tsr_context_t handle, const char *source, s
 tsr_status_t tsrUnloadModule(tsr_module_t handle) {
   return guarded([&] {
     ModuleObject *module;
-    if (tsr_status_t status = resolve(handle, module)) return status;
+    if (tsr_status_t status = resolveToDestroy(handle, module)) return status;
+    if (!module) return TSR_SUCCESS;
     module->context->remove(module);
     return TSR_SUCCESS;
   });

@@ -22,7 +22,8 @@ tsr_status_t tsrCreateStream(tsr_context_t handle, tsr_stream_t *stream) {
 tsr_status_t tsrDestroyStream(tsr_stream_t handle) {
   return guarded([&] {
     StreamObject *stream;
-    if (tsr_status_t status = resolve(handle, stream)) return status;
+    if (tsr_status_t status = resolveToDestroy(handle, stream)) return status;
+    if (!stream) return TSR_SUCCESS;
     if (stream == stream->context->defaultStream.get())
       return fail(TSR_EINVAL, "the default stream cannot be destroyed");
     std::shared_ptr<StreamObject> owner = stream->context->remove(stream);
@@ -97,7 +98,8 @@ tsr_status_t tsrCreateEvent(tsr_context_t handle, tsr_event_t *event) {
 tsr_status_t tsrDestroyEvent(tsr_event_t handle) {
   return guarded([&] {
     EventObject *event;
-    if (tsr_status_t status = resolve(handle, event)) return status;
+    if (tsr_status_t status = resolveToDestroy(handle, event)) return status;
+    if (!event) return TSR_SUCCESS;
     event->context->remove(event);
     return TSR_SUCCESS;
   });

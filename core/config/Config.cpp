@@ -1,4 +1,5 @@
 #include "core/config/Config.h"
+#include "core/Fork.h"
 #include "core/config/Names.h"
 #include <algorithm>
 #include <charconv>
@@ -13,6 +14,7 @@ constexpr const char *kSystemWide = "/etc/tessera/tessera.yaml";
 
 struct State {
   std::mutex mutex;
+  HeldAcrossFork heldAcrossFork{mutex};
   bool isRead = false;
   std::string asked; // TESSERA_CONFIG when it was read
   ConfigFile file;

@@ -1,5 +1,6 @@
 // OpenBLAS by its C interface (cblas.h). Row-major, 32-bit integers.
 #include "core/library/Blas.h"
+#include "core/Fork.h"
 #include "core/SignalMask.h"
 #include <array>
 #include <atomic>
@@ -84,6 +85,7 @@ template <class T, size_t... Bits> constexpr auto entriesOf(std::index_sequence<
 bool findBlas(std::string &why) {
   if (loaded.load(std::memory_order_acquire)) return true;
   static std::mutex mutex;
+  static auto &heldAcrossFork [[maybe_unused]] = *new HeldAcrossFork(mutex);
   std::lock_guard lock(mutex);
   const Blas *blas = load(why);
   loaded.store(blas, std::memory_order_release);

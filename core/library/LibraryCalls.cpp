@@ -1,4 +1,5 @@
 #include "core/library/LibraryCalls.h"
+#include "core/Fork.h"
 #include "core/library/Blas.h"
 #include <map>
 #include <string_view>
@@ -16,6 +17,7 @@ struct Description {
 
 const Description *describe(const GemmCall &call, std::string &why) {
   static std::mutex mutex;
+  static auto &heldAcrossFork [[maybe_unused]] = *new HeldAcrossFork(mutex);
   static auto &known = *new std::map<std::string, Description>; // at most one for each call there is
   std::lock_guard lock(mutex);
   auto [it, isNew] = known.try_emplace(call.name());

@@ -1,4 +1,5 @@
 #include "core/plugin/Ending.h"
+#include "core/Fork.h"
 #include <algorithm>
 #include <mutex>
 #include <vector>
@@ -8,6 +9,7 @@ namespace {
 
 struct State {
   std::mutex mutex;
+  HeldAcrossFork heldAcrossFork{mutex};
   std::vector<void (*)()> functions;
 };
 

@@ -1,4 +1,5 @@
 #include "core/plugin/Registered.h"
+#include "core/Fork.h"
 #include "core/Log.h"
 #include "core/Mappers.h"
 #include "core/plugin/Ending.h"
@@ -19,6 +20,7 @@ constexpr uint32_t kKinds =
 
 struct State {
   std::mutex mutex; // no plugin's code runs under it
+  HeldAcrossFork heldAcrossFork{mutex};
   std::vector<std::shared_ptr<Plugin>> plugins;
   std::vector<std::string> leaving; // names of those that are gone from there and not yet shut down
 };

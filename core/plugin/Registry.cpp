@@ -1,5 +1,6 @@
 #include "core/plugin/Registry.h"
 #include "core/BuildId.h"
+#include "core/Fork.h"
 #include "core/Log.h"
 #include "core/Mappers.h"
 #include "core/config/Config.h"
@@ -32,6 +33,7 @@ using Clock = std::chrono::steady_clock;
 
 struct State {
   std::recursive_mutex mutex; // a plugin's create may call the library
+  HeldAcrossFork heldAcrossFork{mutex};
   std::map<std::string, std::shared_ptr<Plugin>>
       loaded;                                // by path, or by name inside libtessera.so; never shrinks
   std::map<std::string, ProbeResult> probes; // by path

@@ -1,4 +1,5 @@
 #include "mapper/host/Host.h"
+#include "core/Fork.h"
 #include "core/SignalMask.h"
 #include "core/config/Config.h"
 #include "core/config/Names.h"
@@ -165,6 +166,7 @@ struct State {
   std::string spec;
   std::atomic<bool> isEnding{false}; // no more are made
   std::recursive_mutex making;       // held while one is made; a plugin's create may come back here
+  HeldAcrossFork mutexHeld{mutex}, makingHeld{making};
 };
 
 State &state() {

@@ -1,6 +1,7 @@
 // logging(M, FILE): writes down what M decides. A file is complete after each decision: all of it is written
 // to another, which takes its place. Programs ask a few questions each, so that this costs little. A pipe or
 // a device gets each decision once.
+#include "core/Fork.h"
 #include "core/OutputFile.h"
 #include "mapper/host/DecisionFile.h"
 #include "mapper/host/Mappers.h"
@@ -73,6 +74,7 @@ private:
   const std::unique_ptr<Mapper> inner_;
   const std::string file_;
   std::mutex mutex_; // guards what follows, and the file
+  HeldAcrossFork heldAcrossFork_{mutex_};
   std::vector<LoggedDecision> decisions_;
   std::optional<OutputFile> stream_; // a pipe or a device, open
 };

@@ -1,4 +1,5 @@
 // replay(FILE): takes the decisions of an earlier run, edited or not.
+#include "core/Fork.h"
 #include "core/InputFile.h"
 #include "mapper/host/DecisionFile.h"
 #include "mapper/host/Mappers.h"
@@ -40,6 +41,7 @@ private:
 
   const std::string file_;
   std::mutex mutex_; // guards what follows
+  HeldAcrossFork heldAcrossFork_{mutex_};
   std::map<std::string, Answers> answers_;
 };
 

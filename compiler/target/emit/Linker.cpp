@@ -1,4 +1,5 @@
 #include "compiler/target/emit/Linker.h"
+#include "core/Fork.h"
 #include "lld/Common/Driver.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
@@ -85,6 +86,7 @@ MemoryFile::~MemoryFile() {
 
 bool link(llvm::ArrayRef<std::string> words, std::string &image, std::string &why) {
   static std::mutex mutex;
+  static auto &heldAcrossFork [[maybe_unused]] = *new HeldAcrossFork(mutex);
   static bool usable = true; // after a crash inside lld's state is not to be used again
   std::lock_guard lock(mutex);
   image.clear();

@@ -18,19 +18,6 @@ using std::chrono::microseconds;
 constexpr auto kIdleSpin = microseconds(20);
 constexpr auto kHostSpin = microseconds(10);
 
-/// How often this process came out of a fork as the child, which has none of its parent's threads.
-std::atomic<uint64_t> &forks() {
-  static std::atomic<uint64_t> count{0};
-  [[maybe_unused]] static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { forks().fetch_add(1, std::memory_order_relaxed); });
-  return count;
-}
-
-tsr_status_t refuseAfterFork(std::string &why) {
-  why = "the stream's thread stayed in the parent process of a fork: make a new context in the child";
-  return TSR_EDEVICE;
-}
-
 Clock::time_point deadlineAfter(uint64_t ns) {
   auto now = Clock::now();
   auto longest = static_cast<uint64_t>((Clock::time_point::max() - now).count());
@@ -115,12 +102,6 @@ void Stream::startThread() {
     throw;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  startedIn_.store(1 + forks().load(std::memory_order_relaxed), std::memory_order_relaxed);
-}
-
-bool Stream::lostThread() const {
-  uint64_t startedIn = startedIn_.load(std::memory_order_relaxed);
-  return startedIn != 0 && startedIn != 1 + forks().load(std::memory_order_relaxed);
 }
 
 /// `count` gets the commands appended, this one included.
@@ -128,7 +109,6 @@ template <class Fill> tsr_status_t Stream::push(std::string &why, Fill fill, uin
   {
     std::lock_guard lock(mutex_);
     if (failure_ != TSR_SUCCESS) return takeFailureLocked(why);
-    if (lostThread()) return refuseAfterFork(why);
     if (!thread_.joinable()) {
       try {
         startThread();
@@ -255,7 +235,6 @@ tsr_status_t Stream::replay(const std::shared_ptr<const DeviceGraph> &graph, std
 
 tsr_status_t Stream::synchronize(uint64_t timeoutNs, std::string &why) {
   uint64_t target = published_.load(std::memory_order_seq_cst);
-  if (!passed(target) && lostThread()) return refuseAfterFork(why);
   if (!done_.wait([&] { return passed(target); }, kHostSpin, deadlineAfter(timeoutNs))) {
     why = "the stream is still busy";
     return TSR_ETIMEOUT;
@@ -265,7 +244,6 @@ tsr_status_t Stream::synchronize(uint64_t timeoutNs, std::string &why) {
 
 void Stream::drain() {
   uint64_t target = published_.load(std::memory_order_seq_cst);
-  if (lostThread()) return;
   done_.wait([&] { return passed(target); }, kHostSpin);
 }
 
@@ -273,7 +251,7 @@ tsr_status_t Stream::query(std::string &why) {
   tsr_status_t status = takeFailure(why);
   if (status != TSR_SUCCESS) return status;
   if (passed(published_.load(std::memory_order_seq_cst))) return TSR_SUCCESS;
-  return lostThread() ? refuseAfterFork(why) : TSR_NOT_READY;
+  return TSR_NOT_READY;
 }
 
 tsr_status_t Stream::takeFailure(std::string &why) {

@@ -90,7 +90,6 @@ private:
   void recycle(Chunk *);
   tsr_status_t takeFailure(std::string &why);
   tsr_status_t takeFailureLocked(std::string &why);
-  bool lostThread() const;
   bool passed(uint64_t count) const { return completed_.load(std::memory_order_seq_cst) >= count; }
 
   void run(class Launcher &);
@@ -106,8 +105,7 @@ private:
   std::string failureText_;
   tsr_status_t lastFailure_ = TSR_SUCCESS; // the last one that was reported
   std::string lastFailureText_;
-  std::thread thread_;                 // started by the first command
-  std::atomic<uint64_t> startedIn_{0}; // 1 + the forks this process had come through then; 0: not started
+  std::thread thread_; // started by the first command
 
   std::atomic<uint64_t> published_{0}; // commands appended
   std::atomic<uint64_t> completed_{0}; // commands executed or dropped

@@ -7,6 +7,7 @@
 #include "plugins/cpu/runtime/Topology.h"
 #include <algorithm>
 #include <chrono>
+#include <pthread.h>
 #include <tbb/task_arena.h>
 #include <vector>
 
@@ -25,7 +26,14 @@ Scratch &threadScratch() {
   return scratch;
 }
 
+/// oneTBB's threads do not exist in the child of a fork, and they may have held its locks. A child whose
+/// parent had used it computes with its streams' threads alone.
+std::atomic<bool> arenaIsUsed{false}, arenaIsLost{false};
+[[maybe_unused]] const int registered =
+    pthread_atfork(nullptr, nullptr, [] { arenaIsLost = arenaIsUsed.load(); });
+
 tbb::task_arena &arena() {
+  arenaIsUsed.store(true, std::memory_order_relaxed);
   // One slot stays reserved for the stream thread, which works too but is no member of the arena. Never
   // destroyed: streams of a forgotten context may outlive static destructors.
   static tbb::task_arena *shared = new tbb::task_arena(std::max(2, coreCount()), 1);
@@ -124,7 +132,7 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs) {
     return static_cast<double>(kernel.programCost.load(std::memory_order_relaxed)) *
            static_cast<double>(count);
   };
-  bool woken = job.runs.size() == 1 || programs == 1;
+  bool woken = job.runs.size() == 1 || programs == 1 || arenaIsLost.load(std::memory_order_relaxed);
   auto wake = [&] {
     woken = true;
     try {

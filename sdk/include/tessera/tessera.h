@@ -5,17 +5,20 @@
  * Errors. Every call returns a status. What went wrong, in words, is tsrLastError(), a text of the calling
  * thread that stands until that thread's next failing call. Out parameters are written on success only. What
  * follows "Errors:" at a function is all it can find wrong, but for what any call may return: TSR_EOOM when
- * the host's memory runs out, TSR_EINTERNAL, TSR_EDEVICE from a GPU's driver, TSR_UNIMPLEMENTED from a
- * backend that lacks an optional part (a memset, events), and the failure of work queued earlier (see Order)
- * from calls that queue on a stream or wait for one.
+ * the host's memory runs out, TSR_EINTERNAL, TSR_EDEVICE from a GPU's driver or in the child of a fork (see
+ * Processes), TSR_UNIMPLEMENTED from a backend that lacks an optional part (a memset, events), and the
+ * failure of work queued earlier (see Order) from calls that queue on a stream or wait for one.
  *
  * Threads. Every call may come from any thread, and a handle may be used by many threads at once. The one
  * thing a caller owes is not to destroy a handle while another thread's call is using it. Handles are
  * checked: NULL, a destroyed handle or one of another kind is TSR_EINVAL, not a crash.
  *
  * Processes. The library's threads take no signals meant for the process and keep the default floating-point
- * modes, whatever the caller's are. The child of a fork cannot use its parent's contexts, beyond destroying
- * them: work in it that needs them is TSR_EDEVICE. It may make its own. dlclose leaves the library mapped.
+ * modes, whatever the caller's are. The child of a fork cannot use what its parent made, beyond destroying
+ * and freeing it: any other call with such a handle is TSR_EDEVICE. These succeed at once, wait for nothing
+ * and leave the memory to the child's end. The child may make contexts of its own, whatever the parent's
+ * threads were doing; if the parent had launched kernels, each of the child's streams computes with one
+ * thread. dlclose leaves the library mapped.
  *
  * Order. Work queued on one stream runs in the order it was queued; streams are independent of each other
  * (the default stream too) until an event ties them. Where a stream is NULL, the context's default stream is
