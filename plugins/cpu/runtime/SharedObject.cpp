@@ -1,4 +1,6 @@
 #include "plugins/cpu/runtime/SharedObject.h"
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -7,6 +9,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace tessera::cpu {
@@ -41,12 +44,18 @@ std::string machineName(Elf64_Half machine) {
 
 struct Library {
   void *handle = nullptr;
-  // Open for as long as the library is loaded: its path names the descriptor, and dlopen takes a path it has
-  // seen for the library it has loaded from there.
-  int fd = -1;
-
   ~Library() {
     if (handle) dlclose(handle);
+  }
+};
+
+/// Open until the dynamic linker has mapped the file.
+struct Descriptor {
+  int fd = -1;
+  explicit Descriptor(int number) : fd(number) {}
+  Descriptor(const Descriptor &) = delete;
+  Descriptor &operator=(const Descriptor &) = delete;
+  ~Descriptor() {
     if (fd >= 0) close(fd);
   }
 };
@@ -63,6 +72,28 @@ bool writeAll(int fd, std::string_view bytes) {
   return true;
 }
 
+/// The path by which a debugger opens the descriptor too: /proc/self is the debugger's own there. No two
+/// loads have the same, since dlopen takes a path it has seen for the library it has loaded from there, and a
+/// descriptor's number comes again. Each bit of a count adds a slash or a "./", which change nothing else.
+std::string pathOf(int fd) {
+  static std::atomic<uint32_t> loads{0};
+  std::string path = "/proc/" + std::to_string(getpid()) + "/fd/";
+  for (uint32_t count = loads++; count; count >>= 1)
+    path += count & 1 ? "./" : "/";
+  return path + std::to_string(fd);
+}
+
+/// The same file under a number of the upper half. A debugger that comes later opens what the number means
+/// then: that should be no pipe of the program's.
+int withHighNumber(int fd) {
+  rlimit most{};
+  if (fd < 0 || getrlimit(RLIMIT_NOFILE, &most) != 0) return fd;
+  const int high = fcntl(fd, F_DUPFD_CLOEXEC, static_cast<int>(std::min<rlim_t>(most.rlim_cur, 1 << 16) / 2));
+  if (high < 0) return fd;
+  close(fd);
+  return high;
+}
+
 int memoryFile() {
 #ifdef MFD_EXEC // kernels before 6.3 refuse the flag and need none
   if (int fd = memfd_create("tessera-image", MFD_CLOEXEC | MFD_EXEC); fd >= 0 || errno != EINVAL) return fd;
@@ -71,13 +102,12 @@ int memoryFile() {
 }
 
 bool openInMemory(std::string_view bytes, Library &library, std::string &why) {
-  library.fd = memoryFile();
-  if (library.fd < 0 || !writeAll(library.fd, bytes)) {
+  const Descriptor file(withHighNumber(memoryFile()));
+  if (file.fd < 0 || !writeAll(file.fd, bytes)) {
     why = "memory file: " + lastSystemError();
     return false;
   }
-  std::string path = "/proc/self/fd/" + std::to_string(library.fd);
-  library.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  library.handle = dlopen(pathOf(file.fd).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library.handle) why = dlerror();
   return library.handle;
 }

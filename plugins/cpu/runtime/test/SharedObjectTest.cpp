@@ -1,8 +1,13 @@
 #include "plugins/cpu/runtime/SharedObject.h"
 #include "core/HostCpu.h"
 #include "core/test/Fixture.h"
+#include <cstdlib>
 #include <elf.h>
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <set>
+#include <sys/wait.h>
+#include <vector>
 
 using namespace tessera;
 using namespace tessera::cpu;
@@ -52,6 +57,51 @@ TEST(SharedObject, EachLoadIsItsOwnLibrary) {
   a = loadSharedObject(bytes, why);
   ASSERT_TRUE(a) << why;
   EXPECT_NE(findSymbol(a, "first"), findSymbol(b, "first"));
+}
+
+size_t openDescriptors() {
+  std::filesystem::directory_iterator all("/proc/self/fd"), end;
+  return static_cast<size_t>(std::distance(all, end));
+}
+
+TEST(SharedObject, LoadedLibrariesHoldNoDescriptors) {
+  std::string why;
+  std::vector<std::shared_ptr<void>> loaded;
+  const size_t before = openDescriptors();
+  for (int i = 0; i < 40; ++i) {
+    loaded.push_back(loadSharedObject(image(), why, ObjectHome::Memory));
+    ASSERT_TRUE(loaded.back()) << why;
+    EXPECT_EQ(call(loaded.back(), "first"), 42);
+  }
+  EXPECT_EQ(openDescriptors(), before);
+  std::set<const void *> entries;
+  for (auto &object : loaded)
+    entries.insert(findSymbol(object, "first"));
+  EXPECT_EQ(entries.size(), loaded.size());
+}
+
+/// What a command writes, and its exit status after that.
+std::string outputOf(const std::string &command) {
+  std::string out;
+  FILE *pipe = popen(("(" + command + ") 2>&1 </dev/null").c_str(), "r");
+  char buffer[4096];
+  while (size_t n = fread(buffer, 1, sizeof buffer, pipe))
+    out.append(buffer, n);
+  return out + "status " + std::to_string(WEXITSTATUS(pclose(pipe)));
+}
+
+// A debugger opens the files of the libraries that the program loads.
+TEST(SharedObject, RunsUnderADebugger) {
+  if (std::system("gdb --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "gdb is not installed";
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  const std::string out = outputOf("ASAN_OPTIONS=detect_leaks=0 timeout -s KILL 120 gdb -nx -batch "
+                                   "-ex 'set breakpoint pending on' -ex 'set debuginfod enabled off' "
+                                   "-ex 'break first' -ex run -ex 'info symbol $pc' -ex continue --args " +
+                                   self + " --gtest_filter=SharedObject.EachLoadIsItsOwnLibrary");
+  if (out.find("ptrace: Operation not permitted") != out.npos)
+    GTEST_SKIP() << "no process may be traced here";
+  EXPECT_NE(out.find("first + "), out.npos) << out; // its symbols were read
+  EXPECT_NE(out.find("exited normally"), out.npos) << out;
 }
 
 TEST(SharedObject, OtherFilesAreRefusedByName) {
