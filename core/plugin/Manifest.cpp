@@ -4,6 +4,7 @@
 #include <cstring>
 #include <elf.h>
 #include <iterator>
+#include <sys/stat.h>
 #include <tessera/plugin.h>
 #include <unistd.h>
 
@@ -36,6 +37,19 @@ bool readAt(int fd, void *to, size_t bytes, uint64_t offset) {
     done += static_cast<size_t>(n);
   }
   return true;
+}
+
+/// The dynamic linker maps what a segment claims, and faults where the file ends before that.
+PluginError checkExtents(int fd, const std::vector<Elf64_Phdr> &segments) {
+  struct stat about;
+  if (fstat(fd, &about) != 0) return {refusal::kUnreadable, "it cannot be examined", ""};
+  const auto size = static_cast<uint64_t>(about.st_size);
+  for (const Elf64_Phdr &segment : segments)
+    if (segment.p_offset > size || segment.p_filesz > size - segment.p_offset)
+      return {refusal::kNotElf,
+              "the file is cut short: a segment reaches past its " + std::to_string(size) + " bytes",
+              "install it again"};
+  return {};
 }
 
 /// Looks through the notes of one segment; false: one of them reaches past its end.
@@ -161,6 +175,7 @@ PluginError readManifest(int fd, PluginFile &out) {
     return malformed("the file has " + std::to_string(head.e_phnum) + " program headers");
   std::vector<Elf64_Phdr> segments(head.e_phnum);
   if (!readAt(fd, segments.data(), segments.size() * sizeof(Elf64_Phdr), head.e_phoff)) return noElf;
+  if (PluginError cut = checkExtents(fd, segments)) return cut;
   std::vector<std::string> contents;
   contents.reserve(segments.size()); // the views below point into it
   std::vector<std::string_view> notes;

@@ -23,35 +23,37 @@ int remainingMs(Clock::time_point end) {
   return left > 0 ? static_cast<int>(left) : 0;
 }
 
-/// Reads until the other side closes, `to` is full or the time is out; false: the last.
-bool readAll(int fd, char *to, size_t bytes, size_t &got, Clock::time_point end) {
+/// Reads what the pipe, which does not block, holds so far. False: there will be no more.
+bool readSome(int fd, char *to, size_t bytes, size_t &got) {
   for (;;) {
-    pollfd waiting = {fd, POLLIN, 0};
-    int ready = poll(&waiting, 1, remainingMs(end));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return false;
-    char spare;
-    ssize_t n = got < bytes ? read(fd, to + got, bytes - got) : read(fd, &spare, 1);
+    char spare; // whoever writes more than an answer does not wait for ever
+    const ssize_t n = got < bytes ? read(fd, to + got, bytes - got) : read(fd, &spare, 1);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return true;
-    if (got < bytes)
-      got += static_cast<size_t>(n);
-    else
-      return true; // more than an answer
+    if (n <= 0) return n < 0 && errno == EAGAIN;
+    if (got < bytes) got += static_cast<size_t>(n);
   }
 }
 
-/// Waits for the child to end; false when the time is out.
-bool reap(pid_t child, int &status, Clock::time_point end) {
-  for (;;) {
-    pid_t done = waitpid(child, &status, WNOHANG);
-    if (done == child) return true;
-    if (done < 0 && errno != EINTR) { // somebody else has waited for it: a SIGCHLD handler of the program
-      status = 0;
-      return true;
-    }
+bool hasEnded(pid_t child, int &status) {
+  const pid_t done = waitpid(child, &status, WNOHANG);
+  if (done == child) return true;
+  if (done == 0 || errno == EINTR) return false;
+  status = 0; // somebody else has waited for it: a SIGCHLD handler of the program
+  return true;
+}
+
+/// Takes the answer until the child ends; false when the time is out. The end of the pipe decides nothing:
+/// what the plugin has started may hold it open.
+bool readUntilEnd(pid_t child, int fd, char *to, size_t bytes, size_t &got, int &status,
+                  Clock::time_point end) {
+  constexpr int kLookMs = 1;
+  for (bool isOpen = true;;) {
+    const bool ended = hasEnded(child, status);
+    if (isOpen) isOpen = readSome(fd, to, bytes, got); // after the look: all that the child has written
+    if (ended) return true;
     if (!remainingMs(end)) return false;
-    usleep(200);
+    pollfd waiting = {isOpen ? fd : -1, POLLIN, 0};
+    poll(&waiting, 1, kLookMs);
   }
 }
 
@@ -127,7 +129,7 @@ ProbeResult probeApart(const std::string &prober, const std::string &path) {
   }
   const auto begin = Clock::now(), end = begin + std::chrono::milliseconds(kProbeLimitMs);
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
+  if (pipe2(ends, O_CLOEXEC) != 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) {
     out.error = {refusal::kProbeFailed, std::string("no pipe: ") + std::strerror(errno), ""};
     return out;
   }
@@ -142,8 +144,8 @@ ProbeResult probeApart(const std::string &prober, const std::string &path) {
   ProbeAnswer answer;
   size_t got = 0;
   int status = 0;
-  bool inTime = readAll(ends[0], reinterpret_cast<char *>(&answer), sizeof answer, got, end) &&
-                reap(child, status, end);
+  const bool inTime =
+      readUntilEnd(child, ends[0], reinterpret_cast<char *>(&answer), sizeof answer, got, status, end);
   close(ends[0]);
   kill(-child, SIGKILL); // and whatever it left running
   if (!inTime) waitpid(child, &status, 0);

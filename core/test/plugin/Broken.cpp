@@ -24,6 +24,7 @@
 #define ONE_DEVICE 16 // shares its device's PCI address with its twin
 #define NO_TABLE 17   // is a backend and has no table
 #define SAYS_BYE 18   // writes to stderr when it is destroyed and shut down
+#define HAS_CHILD 19  // its probe leaves a process running
 
 namespace {
 using namespace tessera;
@@ -44,6 +45,9 @@ public:
         pause();
     if (TSR_BROKEN == EXITS) std::_Exit(0);
     if (TSR_BROKEN == CRASHES) std::abort();
+    if (TSR_BROKEN == HAS_CHILD && fork() == 0)
+      for (;;)
+        pause();
     if (TSR_BROKEN == CHATTY) (void)!write(1, "a probe that talks\n", 19);
     if (TSR_BROKEN == NO_DEVICE) {
       why = "the cable is not plugged in";

@@ -109,6 +109,29 @@ TEST_F(Plugins, WhatAProbePrintsGoesNowhere) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
 }
 
+TEST_F(Plugins, WhatAProbeLeavesRunningIsNotWaitedFor) {
+  const ProbeResult result = probeApart(proberPath(), install("parent").string());
+  EXPECT_EQ(result.error.code, 0) << result.error.text;
+  EXPECT_EQ(result.found.score, 50);
+}
+
+// The dynamic linker would map what is not there, and fault.
+TEST_F(Plugins, FilesThatAreCutShortAreRefused) {
+  size_t cut = 0;
+  for (uintmax_t part = 1; part < 16; ++part) {
+    directory = root / ("cut-" + std::to_string(part)); // another file each: one that was loaded stays mapped
+    std::filesystem::create_directory(directory);
+    std::filesystem::permissions(directory, std::filesystem::perms(0755));
+    setenv("TESSERA_PLUGIN_PATH", directory.c_str(), 1);
+    const auto path = install("sound");
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) * part / 16);
+    const PluginError error = load("sound");
+    cut += error.code == refusal::kNotElf;
+    if (error.code == refusal::kNotElf) EXPECT_THAT(error.text, HasSubstr("cut short"));
+  }
+  EXPECT_GE(cut, 8u); // the last bytes are of no segment
+}
+
 TEST_F(Plugins, WithoutTheProberThereIsNoProbe) {
   EXPECT_EQ(probeApart("", install("sound").string()).error.code, refusal::kNoProber);
 }
