@@ -1,5 +1,6 @@
 // Loads the compiler on first use, so that a process which only launches never maps LLVM.
 #include "core/BuildId.h"
+#include "core/CompilerGate.h"
 #include "core/CompilerService.h"
 #include "core/Fork.h"
 #include "core/cache/CachedCompiler.h"
@@ -46,16 +47,19 @@ Loaded load() {
   Loaded out;
   void *library = nullptr;
   std::string tried;
+  bool isThere = false;
   for (const std::string &path : {ownFolder() + kLibrary, std::string(kLibrary)}) {
     // Lazy: binding all calls between the compiler, MLIR and LLVM at once would take a third of the start.
     // Local, so that its LLVM meets no other in the process; never unloaded, since its code may be running.
     library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     if (library) break;
-    const std::string why = std::string("\n  ") + dlerror();
+    const std::string said = dlerror(), why = "\n  " + said;
+    isThere |= !said.starts_with(path + ": cannot open shared object file: No such file or directory");
     if (!tried.ends_with(why)) tried += why; // a program found by PATH does not know its folder: both are one
   }
   if (!library) {
-    out.why = "the compiler is not installed (package libtessera-compiler):" + tried;
+    out.why = isThere ? "the compiler is installed and cannot be loaded:" + tried
+                      : "the compiler is not installed (package libtessera-compiler):" + tried;
     return out;
   }
   auto entry = reinterpret_cast<decltype(&tesseraCompilerService)>(dlsym(library, "tesseraCompilerService"));
@@ -66,6 +70,7 @@ Loaded load() {
     return out;
   }
   out.compiler.files = cache::objectsOf(reinterpret_cast<const void *>(entry));
+  out.service = gatedCompiler(out.service);
   out.compiler.identity = cache::identityOf(out.compiler.files);
   return out;
 }

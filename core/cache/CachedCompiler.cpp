@@ -255,7 +255,7 @@ private:
 } // namespace
 
 CompilerService *cachedCompiler() {
-  static CachedCompiler compiler; // stateless
+  static auto &compiler = *new CachedCompiler; // calls may outlive static destructors
   return &compiler;
 }
 

@@ -2,11 +2,57 @@
 #include "core/test/Support.h"
 #include <cfenv>
 #include <cstdlib>
+#include <fstream>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace tessera;
 using namespace tessera::test;
 
 namespace {
+
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer) // which cannot start threads after a fork
+/// In a child: `body` gets a context of its own.
+template <class Body> int statusOfChild(Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    tsr_context_t own = nullptr;
+    if (tsrCreateContext(&own) != TSR_SUCCESS) _exit(100);
+    body(own);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+// That there is no memory to map the compiler does not mean that it is missing.
+TEST(BeforeTheLoad, ThatThereIsNoMemoryIsSaid) {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  GTEST_SKIP() << "the address sanitizer maps more than any limit";
+#endif
+#endif
+  const int status = statusOfChild([](tsr_context_t own) {
+    std::ifstream statm("/proc/self/statm");
+    rlim_t pages = 0;
+    statm >> pages;
+    const rlimit none = {pages * 4096 + 16384, RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &none);
+    tsr_module_t m = nullptr;
+    tsr_source_options_t o{};
+    o.struct_size = sizeof o;
+    const tsr_status_t status = tsrLoadModuleFromSource(own, "good", 4, &o, &m);
+    const rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &all);
+    const std::string said = tsrLastError();
+    std::fprintf(stderr, "%s\n", said.c_str());
+    _exit(status == TSR_ENOTFOUND && said.find("is installed and cannot be loaded") != said.npos ? 0 : 1);
+  });
+  EXPECT_EQ(status, 0);
+}
+#endif
 
 class LoadFromSource : public RuntimeTest {
 protected:
@@ -81,6 +127,27 @@ TEST_F(LoadFromSource, TheCallersRoundingModeDoesNotReachTheCompiler) {
   EXPECT_OK(status);
   EXPECT_EQ(after, FE_UPWARD);
 }
+
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer)
+// exit() destroys static objects that a compilation in another thread uses.
+TEST_F(LoadFromSource, TheProcessMayEndWhileOthersCompile) {
+  ASSERT_OK(load("good")); // the library is loaded
+  EXPECT_EQ(statusOfChild([&](tsr_context_t own) {
+              int ends[2];
+              if (pipe(ends) != 0) _exit(101);
+              setenv("FAKE_COMPILER_BEGINS", std::to_string(ends[1]).c_str(), 1);
+              std::thread([&, own] {
+                for (;;)
+                  tsrLoadModuleFromSource(own, "slow", 4, &options, &module);
+              }).detach();
+              char begun;
+              (void)!read(ends[0], &begun, 1);
+              std::exit(0);
+            }),
+            0);
+}
+
+#endif
 
 TEST_F(LoadFromSource, ProgramErrors) {
   options.file_name = "a.py";

@@ -3,13 +3,21 @@
 #include "core/BuildId.h"
 #include "core/CompilerService.h"
 #include "core/test/Fixture.h"
+#include <atomic>
 #include <cfenv>
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
 
 using namespace tessera;
 
 namespace {
+
+/// What LLVM's static objects are to the compiler: gone when the process ends.
+struct Static {
+  std::atomic<bool> isAlive{true};
+  ~Static() { isAlive = false; }
+} neededToCompile;
 
 class FakeCompiler final : public CompilerService {
   CompileStatus signatures(std::string_view source, const std::string &file, std::vector<Signature> &out,
@@ -37,6 +45,11 @@ class FakeCompiler final : public CompilerService {
     std::vector<Signature> all;
     if (auto status = signatures(source, o.fileName, all, diags); status != CompileStatus::Ok) return status;
     if (source == "third" && std::fegetround() != FE_TONEAREST) return CompileStatus::BackendFailure;
+    if (source == "slow") {
+      if (const char *told = std::getenv("FAKE_COMPILER_BEGINS")) (void)!write(std::atoi(told), "x", 1);
+      usleep(100000);
+      if (!neededToCompile.isAlive) std::abort();
+    }
     if (source == "silent") return CompileStatus::BackendFailure;
     if (source == "missing") {
       Diagnostic d;

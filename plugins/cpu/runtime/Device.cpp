@@ -55,7 +55,7 @@ DeviceInfo readDeviceInfo() {
 } // namespace
 
 const DeviceInfo &deviceInfo() {
-  static const DeviceInfo info = readDeviceInfo();
+  static const auto &info = *new const DeviceInfo(readDeviceInfo()); // threads may outlive static destructors
   return info;
 }
 

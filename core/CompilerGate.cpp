@@ -1,0 +1,111 @@
+#include "core/CompilerGate.h"
+#include "core/Fork.h"
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+struct Gate {
+  std::mutex mutex;
+  HeldAcrossFork heldAcrossFork{mutex};
+  std::condition_variable changed;
+  bool isEnding = false;
+  size_t inside = 0;    // calls
+  uint64_t process = 0; // whose calls these are: the child of a fork has none of its parent's
+};
+
+Gate &gate() {
+  static Gate &g = *new Gate; // calls may outlive static destructors
+  return g;
+}
+
+thread_local size_t insideHere = 0; // calls of this thread
+
+class Call {
+public:
+  Call() {
+    Gate &g = gate();
+    std::lock_guard lock(g.mutex);
+    if (std::exchange(g.process, forkCount()) != forkCount()) g.inside = insideHere;
+    isAllowed_ = !g.isEnding;
+    g.inside += isAllowed_;
+    insideHere += isAllowed_;
+  }
+  ~Call() {
+    if (!isAllowed_) return;
+    Gate &g = gate();
+    std::lock_guard lock(g.mutex);
+    --insideHere;
+    --g.inside;
+    if (g.isEnding) g.changed.notify_all();
+  }
+  Call(const Call &) = delete;
+  Call &operator=(const Call &) = delete;
+  explicit operator bool() const { return isAllowed_; }
+
+private:
+  bool isAllowed_;
+};
+
+/// Not for the calls of the thread that ends the process: they do not return.
+void waitForCalls() {
+  Gate &g = gate();
+  std::unique_lock lock(g.mutex);
+  g.isEnding = true;
+  if (g.process != forkCount()) return;
+  g.changed.wait(lock, [&] { return g.inside <= insideHere; });
+}
+
+class GatedCompiler final : public CompilerService {
+public:
+  explicit GatedCompiler(CompilerService &below) : below_(below) {}
+
+  CompileStatus signatures(std::string_view source, const std::string &fileName, std::vector<Signature> &out,
+                           std::vector<Diagnostic> &diags) noexcept override {
+    const Call call;
+    return call ? below_.signatures(source, fileName, out, diags) : refuse(diags);
+  }
+  CompileStatus compile(std::string_view source, const CompileOptions &options, std::string &bundle,
+                        std::vector<Diagnostic> &diags) noexcept override {
+    const Call call;
+    return call ? below_.compile(source, options, bundle, diags) : refuse(diags);
+  }
+  CompileStatus emit(std::string_view source, const CompileOptions &options, Emit what, std::string &out,
+                     std::vector<Diagnostic> &diags) noexcept override {
+    const Call call;
+    return call ? below_.emit(source, options, what, out, diags) : refuse(diags);
+  }
+  CompileStatus choices(std::string_view source, const CompileOptions &options,
+                        std::vector<VariantChoice> &out, std::vector<Diagnostic> &diags) noexcept override {
+    const Call call;
+    return call ? below_.choices(source, options, out, diags) : refuse(diags);
+  }
+  std::string explain(std::string_view code) noexcept override {
+    const Call call;
+    return call ? below_.explain(code) : "";
+  }
+  std::string version() noexcept override { return below_.version(); }
+
+private:
+  static CompileStatus refuse(std::vector<Diagnostic> &diags) {
+    Diagnostic d;
+    d.code = "E_ENDING";
+    d.message = "the process is ending: nothing is compiled any more";
+    diags.push_back(std::move(d));
+    return CompileStatus::BackendFailure;
+  }
+  CompilerService &below_;
+};
+
+} // namespace
+
+CompilerService *gatedCompiler(CompilerService *compiler) {
+  static GatedCompiler &gated = *new GatedCompiler(*compiler);
+  [[maybe_unused]] static const int registered = std::atexit(waitForCalls);
+  return &gated;
+}
+
+} // namespace tessera

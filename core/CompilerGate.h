@@ -1,0 +1,13 @@
+// Keeps the compiler's calls and the end of the process apart: exit() destroys the static objects of the
+// compiler and of LLVM, which other threads may be using.
+#pragma once
+#include "core/CompilerService.h"
+
+namespace tessera {
+
+/// `compiler`, whose calls exit() waits for. Later ones fail with E_ENDING. To be asked for after the
+/// compiler's library has been loaded, so that its static objects are destroyed after the wait. One for the
+/// process.
+CompilerService *gatedCompiler(CompilerService *compiler);
+
+} // namespace tessera
