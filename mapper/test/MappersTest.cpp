@@ -141,7 +141,8 @@ TEST_F(Mappers, FilesThatAreNone) {
     EXPECT_EQ(makeMapper(spec, failure), nullptr);
     return failure.code + " " + failure.message;
   };
-  EXPECT_EQ(refused("replay(/nonexistent/x)"), "E_MAPPER_REPLAY /nonexistent/x cannot be read");
+  EXPECT_EQ(refused("replay(/nonexistent/x)"),
+            "E_MAPPER_REPLAY /nonexistent/x cannot be read: No such file or directory");
   EXPECT_EQ(failure.status, TSR_EIO);
   EXPECT_NE(refused("logging(default, /nonexistent/x)")
                 .find("E_MAPPER_LOG the decisions cannot be written to /nonexistent/x: No such file"),
