@@ -2,11 +2,11 @@
 // outputs.
 //
 // The programs run in a child process; when one crashes it, that program has failed and a new child goes on
-// behind it. Every tensor lies between two guard zones whose bytes must survive, and read-only inputs must
-// survive as well. Each run is launched twice, with outputs that start as one pattern and as another: an
-// element that is not written differs from what is due at least once.
+// behind it. Every tensor lies between guards (Placed.h), and read-only inputs must survive. Each run is
+// launched twice, with outputs that start as one pattern and as another: an element that is not written
+// differs from what is due at least once.
 #include "tests/conformance/Compare.h"
-#include <cstring>
+#include "tests/conformance/Placed.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fnmatch.h>
@@ -19,32 +19,14 @@
 namespace tessera::conformance {
 namespace {
 
-constexpr size_t guard = 64;
-constexpr std::byte pattern{0x5a};
-/// What outputs start as: large values, then NaN in every float dtype.
-constexpr std::byte poisons[] = {std::byte{0x5a}, std::byte{0xff}};
-
-/// A tensor on the device with its guard zones.
-struct Placed {
-  host::Buffer buffer;
-  std::vector<std::byte> before; // the zones and the contents
-
-  Placed(host::Device &device, std::span<const std::byte> contents)
-      : buffer(device, contents.size() + 2 * guard), before(contents.size() + 2 * guard, pattern) {
-    std::copy(contents.begin(), contents.end(), before.begin() + guard);
-    buffer.upload(before);
-  }
-  void *data() const { return static_cast<std::byte *>(buffer.data()) + guard; }
-
-  /// What the tensor holds now; says when a guard byte changed.
-  std::vector<std::byte> fetch(std::string &why) const {
-    std::vector<std::byte> now(before.size());
-    buffer.download(now);
-    for (size_t i = 0; i < guard; ++i)
-      if (now[i] != pattern || now[now.size() - 1 - i] != pattern) why = "wrote outside the tensor";
-    return {now.begin() + guard, now.end() - guard};
-  }
+/// How a run is launched: what outputs start as (large values, then NaN in every float dtype), and what the
+/// tensors of a host's memory are flush against.
+struct Launched {
+  std::byte poison;
+  Against against;
 };
+constexpr Launched kLaunches[] = {{std::byte{0x5a}, Against::PageAfter},
+                                  {std::byte{0xff}, Against::PageBefore}};
 
 std::string describe(const Run &run) {
   std::vector<std::string> parts;
@@ -55,17 +37,17 @@ std::string describe(const Run &run) {
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
-/// Launches once, with outputs that start as `poison`; one line per difference.
-std::vector<std::string> launchOnce(host::Kernel &kernel, const Run &run, std::byte poison) {
+/// Launches once; one line per difference.
+std::vector<std::string> launchOnce(host::Kernel &kernel, const Run &run, const Launched &how) {
   std::map<std::string, Placed> tensors;
   for (const auto &[name, in] : run.inputs)
-    tensors.try_emplace(name, kernel.device(), encode(in.values, in.dtype));
+    tensors.try_emplace(name, kernel.device(), how.against, encode(in.values, in.dtype));
   for (const auto &[name, o] : run.outputs)
     if (!tensors.contains(name))
-      tensors.try_emplace(name, kernel.device(),
-                          o.initial
-                              ? encode(*o.initial, o.dtype)
-                              : std::vector<std::byte>(o.elements() * size_t(storageBytes(o.dtype)), poison));
+      tensors.try_emplace(
+          name, kernel.device(), how.against,
+          o.initial ? encode(*o.initial, o.dtype)
+                    : std::vector<std::byte>(o.elements() * size_t(storageBytes(o.dtype)), how.poison));
   host::Launch launch(kernel);
   for (const auto &[name, placed] : tensors)
     launch.set(name, placed.data());
@@ -81,8 +63,7 @@ std::vector<std::string> launchOnce(host::Kernel &kernel, const Run &run, std::b
     if (!why.empty()) wrong.push_back(fmt::format("{}: {}", name, why));
     auto o = run.outputs.find(name);
     if (o == run.outputs.end()) {
-      if (std::memcmp(now.data(), placed.before.data() + guard, now.size()) != 0)
-        wrong.push_back(fmt::format("{}: an input was written", name));
+      if (now != placed.contents()) wrong.push_back(fmt::format("{}: an input was written", name));
     } else if (std::string difference = compare(o->second, now); !difference.empty()) {
       wrong.push_back(fmt::format("{}: {}", name, difference));
     }
@@ -145,9 +126,12 @@ void runProgram(host::Device &device, const Program &p, const Options &how, Tota
   std::vector<std::string> wrong;
   for (const Run &run : p.runs) {
     try {
-      for (std::byte poison : poisons)
-        for (const std::string &w : launchOnce(*kernel, run, poison))
-          wrong.push_back(fmt::format("({}, outputs started as {:#x}) {}", describe(run), int(poison), w));
+      for (Launched launched : kLaunches) {
+        if (how.backend != "cpu") launched.against = Against::Bytes;
+        for (const std::string &w : launchOnce(*kernel, run, launched))
+          wrong.push_back(
+              fmt::format("({}, outputs started as {:#x}) {}", describe(run), int(launched.poison), w));
+      }
     } catch (const host::Failure &f) {
       wrong.push_back(fmt::format("({}) {}", describe(run), f.what()));
     }

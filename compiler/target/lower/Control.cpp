@@ -1,6 +1,8 @@
 // Loops and branches. Scalars stay SSA values; tiles that a region carries or results in have one place in
 // scratch.
 #include "compiler/target/lower/TileLowering.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include <limits>
 
 using namespace mlir;
 
@@ -46,17 +48,48 @@ void TileLowering::assignYields(Operation *terminator, ValueRange values, ArrayR
       if (tile::isTile(v) && tile::inMemory(v) == copies) assign(v, p, terminator);
 }
 
+/// The variable cannot pass the largest index on its way to the end.
+static bool staysInRange(scf::ForOp op) {
+  std::optional<int64_t> step = getConstantIntValue(op.getStep());
+  if (!step || *step <= 0) return false;
+  auto most = static_cast<uint64_t>(std::numeric_limits<int64_t>::max() - (*step - 1));
+  std::optional<uint64_t> end = tile::largestIndex(op.getUpperBound());
+  if (*step == 1 || (end && *end <= most)) return true;
+  // Otherwise only a loop of 2^46 iterations or more would.
+  std::optional<uint64_t> begin = tile::largestIndex(op.getLowerBound());
+  return begin && *begin <= most / 2 && *step <= 1 << 16;
+}
+
+/// Iterations of a loop whose variable may pass the largest index, as an unsigned number; a step that is not
+/// positive gives none.
+Value TileLowering::tripCount(Value lower, Value upper, Value step) {
+  Value zero = constant(0), one = constant(1);
+  Value runs = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, lower, upper);
+  Value forward = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, step, zero);
+  runs = arith::AndIOp::create(b_, runs, forward);
+  Value distance = arith::SubIOp::create(b_, arith::SubIOp::create(b_, upper, lower), one);
+  Value count = arith::DivUIOp::create(b_, distance, b_.createOrFold<arith::MaxSIOp>(step, one));
+  count = arith::AddIOp::create(b_, count, one); // below 2^64: the distance is at most 2^64 - 2
+  return arith::SelectOp::create(b_, runs, count, zero);
+}
+
 LogicalResult TileLowering::lowerFor(scf::ForOp op) {
   if (op->hasAttr("tile.lanes")) return lowerLanes(op);
   Vec<Place> places = placesOf(op, op.getInitArgs());
   for (auto [init, p] : llvm::zip(op.getInitArgs(), places))
     if (tile::isTile(init)) assign(init, p, op);
-  auto loop = scf::ForOp::create(b_, scalar(op.getLowerBound()), scalar(op.getUpperBound()),
-                                 scalar(op.getStep()), mappedScalars(op.getInitArgs()));
+  Value lower = scalar(op.getLowerBound()), upper = scalar(op.getUpperBound()), step = scalar(op.getStep());
+  bool counted = !staysInRange(op);
+  Vec<Value> inits = mappedScalars(op.getInitArgs());
+  auto loop = counted ? scf::ForOp::create(b_, constant(0), tripCount(lower, upper, step), constant(1), inits,
+                                           /*bodyBuilder=*/nullptr, /*unsignedCmp=*/true)
+                      : scf::ForOp::create(b_, lower, upper, step, inits);
   {
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
-    map_.map(op.getInductionVar(), loop.getInductionVar());
+    Value variable = loop.getInductionVar();
+    if (counted) variable = arith::AddIOp::create(b_, lower, arith::MulIOp::create(b_, variable, step));
+    map_.map(op.getInductionVar(), variable);
     bindArguments(op.getRegionIterArgs(), loop.getRegionIterArgs(), places);
     if (failed(lowerBlock(*op.getBody()))) return failure();
     Operation *terminator = op.getBody()->getTerminator();

@@ -2,6 +2,7 @@
 #include "compiler/target/lower/TileLowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileAccess.h"
+#include "compiler/tile/Transforms/IndexBounds.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -12,27 +13,6 @@ Type inMemoryElement(Type element) {
   if (element.isInteger(1)) return IntegerType::get(element.getContext(), 8);
   return registerElement(element);
 }
-
-namespace {
-
-/// True only when the index cannot be negative.
-bool isNonNegative(Value v, int depth = 8) {
-  if (auto c = getConstantIntValue(v)) return *c >= 0;
-  if (auto arg = dyn_cast<BlockArgument>(v)) {
-    Operation *owner = arg.getOwner()->getParentOp();
-    if (isa<tile::KernelOp>(owner)) return v.getType().isIndex(); // dims
-    auto loop = dyn_cast<scf::ForOp>(owner);
-    return loop && arg == loop.getInductionVar() && depth && isNonNegative(loop.getLowerBound(), depth - 1);
-  }
-  Operation *op = v.getDefiningOp();
-  if (isa<tile::ProgramIdOp, tile::DimOp>(op)) return true;
-  if (!isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::FloorDivSIOp, arith::MinSIOp,
-           arith::IndexCastOp>(op))
-    return false;
-  return depth && llvm::all_of(op->getOperands(), [&](Value x) { return isNonNegative(x, depth - 1); });
-}
-
-} // namespace
 
 // ---- Raw access
 
@@ -172,8 +152,9 @@ TileLowering::Window TileLowering::window(View view, ValueRange starts, ArrayRef
                                           bool inBounds) {
   Window w{std::move(view), {}, {}, Vec<int64_t>(extents), inBounds, {}};
   for (auto [dim, start] : llvm::enumerate(starts)) {
-    w.starts.push_back(scalar(start));
-    w.nonNegative.push_back(isNonNegative(start));
+    tile::IndexSign sign = tile::signOf(start);
+    w.starts.push_back(tile::saturatedIndex(b_, b_.getLoc(), scalar(start), sign));
+    w.nonNegative.push_back(sign != tile::IndexSign::Unknown);
     if (extents[dim] >= 0) w.dimOfAxis.push_back(dim);
   }
   return w;
@@ -205,19 +186,24 @@ Value TileLowering::insideCondition(const Window &w) {
   };
   for (size_t d = 0; d < w.starts.size(); ++d) {
     if (!w.nonNegative[d]) also(arith::CmpIPredicate::sge, w.starts[d], constant(0));
-    Value last = b_.createOrFold<arith::AddIOp>(w.starts[d], constant(std::max<int64_t>(w.extents[d], 1)));
-    also(arith::CmpIPredicate::sle, last, w.view.sizes[d]);
+    int64_t extent = std::max<int64_t>(w.extents[d], 1);
+    Value last =
+        b_.createOrFold<arith::SubIOp>(w.view.sizes[d], constant(extent)); // start + extent may overflow
+    also(arith::CmpIPredicate::sle, w.starts[d], last);
   }
   return all;
+}
+
+tile::Interval TileLowering::present(const Window &w, size_t dim) {
+  return tile::presentInterval(b_, b_.getLoc(), w.starts[dim], w.extents[dim], w.view.sizes[dim],
+                               w.nonNegative[dim]);
 }
 
 SmallVector<Value> TileLowering::windowEnds(const Window &w) {
   Vec<Value> ends;
   for (unsigned d : w.dimOfAxis) {
     if (!w.nonNegative[d]) return {};
-    Value left = b_.createOrFold<arith::SubIOp>(w.view.sizes[d], w.starts[d]);
-    left = b_.createOrFold<arith::MinSIOp>(left, constant(w.extents[d]));
-    ends.push_back(b_.createOrFold<arith::MaxSIOp>(left, constant(0))); // it may begin behind the end
+    ends.push_back(present(w, d).hi);
   }
   for (unsigned d = 0; d < w.starts.size(); ++d) {
     if (w.extents[d] >= 0) continue;
@@ -239,60 +225,68 @@ Value TileLowering::windowAddress(const Window &w, Indices at) {
   return address(w.view.data, linear, w.view.element);
 }
 
-/// vector<lanes x i1> or i1: lo <= first + lane < hi; `lo` may be null for 0 <= first.
+/// vector<lanes x i1> or i1: lo <= first + lane < hi, for `first` at a position of a tile; `lo` may be null
+/// for 0.
 Value TileLowering::rangeMask(Value first, Value lo, Value hi, int64_t lanes) {
+  bool fromZero = !lo || isConstantIntValue(lo, 0);
   if (!lanes) {
     Value below = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, first, hi);
-    if (!lo) return below;
+    if (fromZero) return below;
     return arith::AndIOp::create(b_, arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, first, lo), below);
   }
-  // Both ends fit i32 once clamped to the vector.
+  // Clamped to the vector before anything is subtracted: ends may be any i64.
+  Value last = b_.createOrFold<arith::AddIOp>(first, constant(lanes));
   auto clamped = [&](Value end) {
+    end = b_.createOrFold<arith::MaxSIOp>(b_.createOrFold<arith::MinSIOp>(end, last), first);
     Value d = b_.createOrFold<arith::SubIOp>(end, first);
-    d = b_.createOrFold<arith::MaxSIOp>(b_.createOrFold<arith::MinSIOp>(d, constant(lanes)), constant(0));
     return splat(b_.createOrFold<arith::IndexCastOp>(b_.getI32Type(), d), lanes);
   };
   Value steps = laneIndices(constant(0), lanes);
   Value mask = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, steps, clamped(hi));
-  if (!lo) return mask;
+  if (fromZero) return mask;
   return arith::AndIOp::create(b_, mask,
                                arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, steps, clamped(lo)));
 }
 
+/// Elements of the window that lie inside its tensor.
 Value TileLowering::windowMask(const Window &w, Indices at, int64_t lanes) {
-  Value mask, row;
-  size_t last = w.dimOfAxis.back();
-  for (size_t d = 0, axis = 0; d < w.starts.size(); ++d) {
-    Value index = w.starts[d];
-    bool isAxis = axis < w.dimOfAxis.size() && w.dimOfAxis[axis] == d;
-    if (isAxis) index = b_.createOrFold<arith::AddIOp>(index, at[axis++]);
-    if (d == last) {
-      mask = rangeMask(index, w.nonNegative[d] ? Value() : constant(0), w.view.sizes[d], lanes);
-    } else {
-      Value inside = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, index, w.view.sizes[d]);
-      row = row ? arith::AndIOp::create(b_, row, inside).getResult() : inside;
+  Vec<Value> lower, upper;
+  Value row;
+  for (size_t d = 0; d < w.starts.size(); ++d) {
+    if (w.extents[d] >= 0) {
+      tile::Interval axis = present(w, d);
+      lower.push_back(axis.lo);
+      upper.push_back(axis.hi);
+      continue;
     }
+    Value inside = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, w.starts[d], w.view.sizes[d]);
+    row = row ? arith::AndIOp::create(b_, row, inside).getResult() : inside;
   }
-  return row ? arith::AndIOp::create(b_, mask, splat(row, lanes)).getResult() : mask;
+  return intervalMask(lower, upper, at, lanes, row);
 }
 
-Value TileLowering::boundsMask(ValueRange lower, ValueRange upper, Indices at, int64_t lanes) {
-  Value mask = rangeMask(at.back(), scalar(lower.back()), scalar(upper.back()), lanes), row;
+/// Elements between `lower` and `upper` along every axis, if `row` (null: true) holds.
+Value TileLowering::intervalMask(Indices lower, Indices upper, Indices at, int64_t lanes, Value row) {
+  Value mask = rangeMask(at.back(), lower.back(), upper.back(), lanes);
   for (size_t d = 0; d + 1 < at.size(); ++d) {
-    Value above = arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, at[d], scalar(lower[d]));
-    Value below = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[d], scalar(upper[d]));
-    Value inside = arith::AndIOp::create(b_, above, below);
+    Value inside = rangeMask(at[d], lower[d], upper[d], 0);
     row = row ? arith::AndIOp::create(b_, row, inside).getResult() : inside;
   }
   return row ? arith::AndIOp::create(b_, mask, splat(row, lanes)).getResult() : mask;
 }
 
+Value TileLowering::boundsMask(ValueRange lower, ValueRange upper, Indices at, int64_t lanes) {
+  return intervalMask(mappedScalars(lower), mappedScalars(upper), at, lanes);
+}
+
 Value TileLowering::boundsFull(ValueRange lower, ValueRange upper, ArrayRef<int64_t> shape) {
   Value all;
   for (auto [lo, hi, n] : llvm::zip(lower, upper, shape)) {
-    Value below = arith::CmpIOp::create(b_, arith::CmpIPredicate::sle, scalar(lo), constant(0));
-    Value above = arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, scalar(hi), constant(n));
-    Value both = arith::AndIOp::create(b_, below, above);
+    Value both = arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, scalar(hi), constant(n));
+    if (!isConstantIntValue(scalar(lo), 0)) {
+      Value below = arith::CmpIOp::create(b_, arith::CmpIPredicate::sle, scalar(lo), constant(0));
+      both = arith::AndIOp::create(b_, below, both);
+    }
     all = all ? arith::AndIOp::create(b_, all, both).getResult() : both;
   }
   return all;

@@ -7,6 +7,7 @@
 // op that must produce memory emits one loop nest. Loops stay loops: code size does not grow with tile sizes.
 #pragma once
 #include "compiler/tile/IR/TileDialect.h"
+#include "compiler/tile/Transforms/IndexBounds.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -139,6 +140,7 @@ protected:
 
   // Control.cpp
   LogicalResult lowerFor(mlir::scf::ForOp);
+  Value tripCount(Value lower, Value upper, Value step);
   void enterLanes(mlir::scf::ForOp, Value lane);
   LogicalResult lowerIf(mlir::scf::IfOp);
   LogicalResult lowerWhile(mlir::scf::WhileOp);
@@ -169,6 +171,8 @@ protected:
   Window window(View, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents, bool inBounds);
   Window window(Value view, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents, bool inBounds);
   Value insideCondition(const Window &);
+  /// The elements of the tile's axis along `dim` that lie inside the tensor.
+  tile::Interval present(const Window &, size_t dim);
   /// Where the elements of the tile that lie inside the tensor end, per axis; empty when where they begin is
   /// not known.
   Vec<Value> windowEnds(const Window &);
@@ -177,6 +181,7 @@ protected:
   Value windowMask(const Window &, Indices at, int64_t lanes);
   Value windowAddress(const Window &, Indices at);
   Value stridedAddresses(Value first, Value stride, Type element, int64_t lanes);
+  Value intervalMask(Indices lower, Indices upper, Indices at, int64_t lanes, Value row = {});
   Value boundsMask(mlir::ValueRange lower, mlir::ValueRange upper, Indices at, int64_t lanes);
   Value boundsFull(mlir::ValueRange lower, mlir::ValueRange upper, llvm::ArrayRef<int64_t> shape);
   Value rangeMask(Value first, Value lo, Value hi, int64_t lanes);

@@ -10,6 +10,7 @@
 //
 // What else it means, and why, is decision 2 (docs/decisions/0002-absent-elements.md).
 #include "compiler/pipeline/Passes.h"
+#include "compiler/tile/Transforms/IndexBounds.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -26,9 +27,6 @@ using namespace tessera::tile;
 
 namespace {
 
-struct Interval {
-  Value lo, hi; // index
-};
 /// One entry per axis; nullopt: every element is present.
 using Box = SmallVector<std::optional<Interval>>;
 
@@ -116,8 +114,8 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       boxes_[mma.getResult()] = box(mma.getAcc()); // as mma(a, b) + acc
     } else if (auto store = dyn_cast<StoreOp>(op)) {
       boundStore(store);
-    } else if (auto atomic = dyn_cast<AtomicOp>(op)) {
-      dropAtomics(op, atomic.getIndices(), atomic.getValue());
+    } else if (isa<AtomicOp, AtomicCasOp>(op)) {
+      dropAtomics(op);
     } else if (auto write = dyn_cast<BufferWriteOp>(op)) {
       fill(write->getOpOperand(0), b.getZeroAttr(tileType(write.getValue()).getElementType()));
     } else if (auto select = dyn_cast<arith::SelectOp>(op);
@@ -143,25 +141,44 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
 
   /// Present: 0 <= start + k < dim. An integer index that is out of range makes everything absent.
   Box windowBox(OpBuilder &b, Location loc, Value view, OperandRange starts, ArrayRef<int64_t> extents) {
+    SmallVector<Value> sizes;
+    for (size_t dim = 0; dim < starts.size(); ++dim)
+      sizes.push_back(b.createOrFold<DimOp>(loc, b.getIndexType(), view, dim));
+    return windowBox(b, loc, sizes, starts, extents, [&](Value start, size_t dim) {
+      return isProgramOf(start, view, dim);
+    });
+  }
+
+  /// `isInside`: an index that is known to be in range. `filled`, where it is given, is the box that the memory has
+  /// along each dim.
+  Box windowBox(OpBuilder &b, Location loc, ArrayRef<Value> sizes, OperandRange starts,
+                ArrayRef<int64_t> extents, llvm::function_ref<bool(Value, size_t)> isInside,
+                const Box *filled = nullptr) {
     Box r;
     Value zero = index(b, loc, 0), allowed;
+    auto require = [&](arith::CmpIPredicate p, Value x, Value y) {
+      Value holds = arith::CmpIOp::create(b, loc, p, x, y);
+      allowed = allowed ? arith::AndIOp::create(b, loc, allowed, holds).getResult() : holds;
+    };
     for (auto [dim, pair] : llvm::enumerate(llvm::zip(starts, extents))) {
       auto [start, extent] = pair;
-      Value size = b.createOrFold<DimOp>(loc, b.getIndexType(), view, dim);
-      auto constant = getConstantIntValue(start);
-      if (extent >= 0) {
-        Value lo = constant && *constant >= 0
-                       ? zero
-                       : arith::MaxSIOp::create(b, loc, zero, arith::SubIOp::create(b, loc, zero, start))
-                             .getResult();
-        Value hi = arith::SubIOp::create(b, loc, size, start);
-        hi = arith::MinSIOp::create(b, loc, hi, index(b, loc, extent));
-        r.push_back(Interval{lo, hi});
+      std::optional<Interval> memory = filled ? (*filled)[dim] : std::nullopt;
+      if (extent < 0) {
+        if (!isInside(start, dim)) require(arith::CmpIPredicate::ult, start, sizes[dim]);
+        if (memory) require(arith::CmpIPredicate::sge, start, memory->lo);
+        if (memory) require(arith::CmpIPredicate::slt, start, memory->hi);
         continue;
       }
-      if (isProgramOf(start, view, dim)) continue;
-      Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, start, size);
-      allowed = allowed ? arith::AndIOp::create(b, loc, allowed, inside).getResult() : inside;
+      IndexSign sign = signOf(start);
+      Value from = saturatedIndex(b, loc, start, sign);
+      Interval axis =
+          presentInterval(b, loc, from, extent, memory ? memory->hi : sizes[dim], sign != IndexSign::Unknown);
+      if (memory) {
+        from = b.createOrFold<arith::MaxSIOp>(loc, from, index(b, loc, -extent));
+        axis.lo = b.createOrFold<arith::MaxSIOp>(loc, axis.lo,
+                                                 b.createOrFold<arith::SubIOp>(loc, memory->lo, from));
+      }
+      r.push_back(axis);
     }
     if (allowed && !r.empty()) r[0]->hi = arith::SelectOp::create(b, loc, allowed, r[0]->hi, zero);
     return r;
@@ -178,29 +195,20 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     return dims && kernel.getGrid()[id.getAxis()] == dims[dim];
   }
 
-  /// A shared buffer holds what its last whole copy brought. A part of it has its share of that box.
+  /// A shared buffer holds what its last whole copy brought. A part of it has its share of that box, and ends
+  /// where the buffer does.
   Box bufferBox(OpBuilder &b, BufferReadOp read) {
     Box whole = copiedBox(b, read.getBuffer(), read);
-    if (read.getStarts().empty() || isWhole(whole))
-      return read.getStarts().empty() ? whole : Box(tileType(read.getResult()).getRank());
+    if (read.getStarts().empty()) return whole;
     b.setInsertionPoint(read);
-    Location loc = read.getLoc();
-    Box r;
-    Value zero = index(b, loc, 0), allowed;
-    for (auto [start, extent, axis] : llvm::zip(read.getStarts(), *read.getExtents(), whole)) {
-      if (extent >= 0) {
-        Value lo = arith::MaxSIOp::create(b, loc, zero, arith::SubIOp::create(b, loc, axis->lo, start));
-        Value hi = arith::SubIOp::create(b, loc, axis->hi, start);
-        r.push_back(Interval{lo, arith::MinSIOp::create(b, loc, hi, index(b, loc, extent))});
-        continue;
-      }
-      Value above = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, start, axis->lo);
-      Value below = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, start, axis->hi);
-      Value inside = arith::AndIOp::create(b, loc, above, below);
-      allowed = allowed ? arith::AndIOp::create(b, loc, allowed, inside).getResult() : inside;
-    }
-    if (allowed && !r.empty()) r[0]->hi = arith::SelectOp::create(b, loc, allowed, r[0]->hi, zero);
-    return r;
+    SmallVector<Value> sizes;
+    for (int64_t extent : cast<BufferType>(read.getBuffer().getType()).getShape())
+      sizes.push_back(index(b, read.getLoc(), extent));
+    Box part = windowBox(b, read.getLoc(), sizes, read.getStarts(), *read.getExtents(),
+                         [](Value, size_t) { return false; }, &whole);
+    for (auto [axis, extent] : llvm::zip(part, tileType(read.getResult()).getShape()))
+      if (isConstantIntValue(axis->lo, 0) && isConstantIntValue(axis->hi, extent)) axis = std::nullopt;
+    return part;
   }
 
   static bool writes(Operation *op, Value buffer) {
@@ -343,7 +351,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       return i ? i->hi : index(b, loc, extent);
     };
     Value k = end(x[1], depth);
-    if (y[0] && !(x[1] && sameExpression(x[1]->hi, y[0]->hi, 6)))
+    if (y[0] && !(x[1] && sameExpression(x[1]->hi, y[0]->hi)))
       k = x[1] ? arith::MinSIOp::create(b, loc, k, y[0]->hi).getResult() : y[0]->hi;
     mma.getLimitsMutable().assign({end(x[0], product[0]), end(y[1], product[1]), k});
   }
@@ -377,9 +385,9 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
 
   /// Intervals built from the same start, extent and size.
   static bool provablySame(const std::optional<Interval> &x, const std::optional<Interval> &y) {
-    return x && y && sameExpression(x->lo, y->lo, 6) && sameExpression(x->hi, y->hi, 6);
+    return x && y && sameExpression(x->lo, y->lo) && sameExpression(x->hi, y->hi);
   }
-  static bool sameExpression(Value x, Value y, int depth) {
+  static bool sameExpression(Value x, Value y, int depth = 10) {
     if (x == y) return true;
     Operation *p = x.getDefiningOp(), *q = y.getDefiningOp();
     if (!p || !q || !depth || p->getName() != q->getName() || p->getNumOperands() != q->getNumOperands())
@@ -401,21 +409,21 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
   }
 
   /// An atomic of an absent element is dropped: its index is moved out of range.
-  void dropAtomics(Operation *op, OperandRange indices, Value value) {
-    if (indices.empty() || !isTile(indices[0])) return;
+  void dropAtomics(Operation *op) {
+    if (!isTile(op->getResult(0))) return;
     OpBuilder b(op);
-    Box r = box(indices[0]);
-    if (isTile(value))
-      for (auto [mine, other] : llvm::zip(r, box(value)))
+    Box r(tileType(op->getResult(0)).getRank());
+    for (Value operand : op->getOperands()) {
+      if (!isTile(operand)) continue;
+      for (auto [mine, other] : llvm::zip(r, box(operand)))
         if (other) mine = mine ? meet(b, op->getLoc(), *mine, *other) : *other;
+    }
     if (isWhole(r)) return;
-    for (OpOperand &operand : op->getOpOperands())
-      if (operand.get() == indices[0]) {
-        Type element = tileType(operand.get()).getElementType();
-        operand.set(mask(b, op->getLoc(), operand.get(), r,
-                         arith::ConstantOp::create(b, op->getLoc(), b.getIntegerAttr(element, -1))));
-        return;
-      }
+    OpOperand &first = isa<AtomicOp>(op) ? cast<AtomicOp>(op).getIndicesMutable()[0]
+                                         : cast<AtomicCasOp>(op).getIndicesMutable()[0];
+    Type element = tileType(first.get()).getElementType();
+    first.set(mask(b, op->getLoc(), first.get(), r,
+                   arith::ConstantOp::create(b, op->getLoc(), b.getIntegerAttr(element, -1))));
   }
 
   // ---- Regions. What a region carries or results in has a box when that box is known before the region

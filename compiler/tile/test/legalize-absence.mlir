@@ -94,7 +94,7 @@ tile.kernel @branch(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %c: i1, %n: in
   %c0 = arith.constant 0 : index
   %five = arith.constant dense<5.0> : tensor<64xf32>
   // CHECK: %[[R:.*]]:2 = scf.if %c -> (tensor<64xf32>, index) {
-  // CHECK: %[[HI:.*]] = arith.minsi
+  // CHECK: %[[HI:.*]] = arith.maxsi
   // CHECK: scf.yield %{{.*}}, %[[HI]] : tensor<64xf32>, index
   // CHECK: scf.yield %{{.*}}, %c64 : tensor<64xf32>, index
   // CHECK: %[[M:.*]] = tile.mask %[[R]]#0, %{{.*}} bounds(%c0 to %[[R]]#1)
@@ -133,5 +133,40 @@ tile.kernel @batch(%a: !tile.view<?x?x?xf32>, %b: !tile.view<?x?x?xf32>, %o: !ti
   // CHECK: tile.mma %{{.*}}, %{{.*}}, %{{.*}} limits(
   %q = tile.mma %x, %z, %zero : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
   tile.store %q, %o[%c0, %c0] extents [8, 8] : tensor<8x8xf32>, !tile.view<8x8xf32>
+  tile.return
+}
+
+// A start of which nothing is known is brought near the tensor before anything is added to it or taken from it. The
+// start of a program's tile is known not to be negative: a sum of two such is saturated.
+// CHECK-LABEL: tile.kernel @starts
+tile.kernel @starts(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %s: i64, %n: index) grid ["ceildiv(n, 64)"] attributes {params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["n"], access = "write"},
+    {name = "s", kind = "scalar", dtype = "i64"}, {name = "n", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  // CHECK: %[[S:.*]] = arith.index_cast %s
+  // CHECK: %[[NEAR:.*]] = arith.maxsi %[[S]], %c-64
+  // CHECK: arith.subi %c0, %[[NEAR]]
+  // CHECK: arith.subi %n, %[[NEAR]]
+  %i = arith.index_cast %s : i64 to index
+  %t = tile.load %x[%i] extents [64] : !tile.view<?xf32> -> tensor<64xf32>
+  %m = tile.reduce max %t axis 0 : tensor<64xf32> -> f32
+  tile.store_elem %m, %o[%c0] : f32, !tile.view<?xf32>
+  // CHECK: %[[P:.*]] = tile.program_id 0
+  // CHECK: %[[START:.*]] = arith.muli %[[P]], %c64
+  // CHECK: arith.subi %n, %[[START]]
+  // CHECK: %[[SUM:.*]] = arith.addi %[[START]], %c64
+  // CHECK: %[[LEAST:.*]] = arith.minui %[[SUM]], %c9223372036854775807
+  // CHECK: arith.subi %n, %[[LEAST]]
+  %p = tile.program_id 0 : index
+  %start = arith.muli %p, %c64 : index
+  %u = tile.load %x[%start] extents [64] : !tile.view<?xf32> -> tensor<64xf32>
+  %um = tile.reduce max %u axis 0 : tensor<64xf32> -> f32
+  tile.store_elem %um, %o[%c0] : f32, !tile.view<?xf32>
+  %next = arith.addi %start, %c64 : index
+  %v = tile.load %x[%next] extents [64] : !tile.view<?xf32> -> tensor<64xf32>
+  %vm = tile.reduce max %v axis 0 : tensor<64xf32> -> f32
+  tile.store_elem %vm, %o[%c0] : f32, !tile.view<?xf32>
   tile.return
 }

@@ -1,0 +1,121 @@
+#include "compiler/tile/Transforms/IndexBounds.h"
+#include "compiler/tile/IR/TileDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include <limits>
+
+using namespace mlir;
+
+namespace tessera::tile {
+namespace {
+
+using Wide = unsigned __int128;
+constexpr Wide kLargest = std::numeric_limits<int64_t>::max();
+constexpr int kDeepest = 8;
+
+/// The largest value of the type that an operation gives its result in.
+Wide largestOf(Type type) {
+  if (type.isIndex()) return kLargest;
+  auto integer = dyn_cast<IntegerType>(type);
+  return integer && integer.getWidth() <= 64 ? (Wide(1) << (integer.getWidth() - 1)) - 1 : 0;
+}
+
+/// The axis has ceildiv(count, step) programs, so that program * step is below count.
+bool countsSteps(ProgramIdOp program, int64_t step) {
+  auto kernel = program->getParentOfType<KernelOp>();
+  if (!kernel || program.getAxis() >= kernel.getGrid().size()) return false;
+  StringRef text = cast<StringAttr>(kernel.getGrid()[program.getAxis()]).getValue();
+  if (!text.consume_front("ceildiv(") || !text.consume_back(", " + std::to_string(step) + ")")) return false;
+  int depth = 0; // the call spans the whole text
+  for (char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (depth < 0 || (depth == 0 && c == ',')) return false;
+  }
+  return depth == 0;
+}
+
+/// The largest value of `v` as if computed without wrapping, at most 2^64 - 1; nullopt if it may be negative
+/// or larger. Only sums and products are allowed to exceed their type.
+std::optional<Wide> largest(Value v, int depth = kDeepest);
+
+std::optional<Wide> largestInType(Value v, int depth) {
+  std::optional<Wide> most = largest(v, depth);
+  return most && *most <= largestOf(v.getType()) ? most : std::nullopt;
+}
+
+std::optional<Wide> largestArgument(BlockArgument arg, int depth) {
+  Operation *owner = arg.getOwner()->getParentOp();
+  if (isa<KernelOp>(owner)) return arg.getType().isIndex() ? std::optional(kLargest) : std::nullopt; // a dim
+  auto loop = dyn_cast<scf::ForOp>(owner);
+  if (!loop || arg != loop.getInductionVar() || !largestInType(loop.getLowerBound(), depth))
+    return std::nullopt;
+  return largestInType(loop.getUpperBound(), depth).value_or(kLargest);
+}
+
+std::optional<Wide> largest(Value v, int depth) {
+  if (auto c = getConstantIntValue(v)) return *c >= 0 ? std::optional(Wide(*c)) : std::nullopt;
+  if (depth-- == 0) return std::nullopt;
+  if (auto arg = dyn_cast<BlockArgument>(v)) return largestArgument(arg, depth);
+  Operation *op = v.getDefiningOp();
+  if (isa<ProgramIdOp, DimOp>(op)) return kLargest;
+  if (auto cast = dyn_cast<arith::IndexCastOp>(op)) {
+    std::optional<Wide> from = largestInType(cast.getIn(), depth);
+    return from && *from <= largestOf(v.getType()) ? from : std::nullopt;
+  }
+  auto binary = [&](auto read) {
+    return std::pair(read(op->getOperand(0), depth), read(op->getOperand(1), depth));
+  };
+  if (isa<arith::AddIOp, arith::MulIOp>(op)) {
+    if (auto program = op->getOperand(0).getDefiningOp<ProgramIdOp>(); program && isa<arith::MulIOp>(op))
+      if (auto step = getConstantIntValue(op->getOperand(1)); step && countsSteps(program, *step))
+        return kLargest;
+    auto [x, y] = binary(largest);
+    if (!x || !y) return std::nullopt;
+    if (isa<arith::MulIOp>(op) && *y && *x > std::numeric_limits<uint64_t>::max() / *y) return std::nullopt;
+    Wide result = isa<arith::MulIOp>(op) ? *x * *y : *x + *y;
+    bool is64 = largestOf(v.getType()) == kLargest; // narrower ones are extended by their sign
+    return result <= (is64 ? Wide(std::numeric_limits<uint64_t>::max()) : largestOf(v.getType()))
+               ? std::optional(result)
+               : std::nullopt;
+  }
+  if (!isa<arith::DivSIOp, arith::FloorDivSIOp, arith::MinSIOp>(op)) return std::nullopt;
+  auto [x, y] = binary(largestInType);
+  if (!x || !y) return std::nullopt;
+  return isa<arith::MinSIOp>(op) ? std::min(*x, *y) : *x;
+}
+
+} // namespace
+
+std::optional<uint64_t> largestIndex(Value index) {
+  std::optional<Wide> most = largestInType(index, kDeepest);
+  return most ? std::optional(static_cast<uint64_t>(*most)) : std::nullopt;
+}
+
+IndexSign signOf(Value index) {
+  std::optional<Wide> most = largest(index);
+  return !most ? IndexSign::Unknown : *most <= kLargest ? IndexSign::NonNegative : IndexSign::Wrapping;
+}
+
+Value saturatedIndex(OpBuilder &b, Location loc, Value index, IndexSign sign) {
+  if (sign != IndexSign::Wrapping) return index;
+  Value most = arith::ConstantIndexOp::create(b, loc, static_cast<int64_t>(kLargest));
+  return b.createOrFold<arith::MinUIOp>(loc, index, most);
+}
+
+Interval presentInterval(OpBuilder &b, Location loc, Value start, int64_t extent, Value size,
+                         bool isNonNegative) {
+  auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, loc, v); };
+  Value zero = constant(0), lo = zero;
+  if (!isNonNegative) {
+    // Starts further below reach nothing either, and their differences would overflow.
+    start = b.createOrFold<arith::MaxSIOp>(loc, start, constant(-extent));
+    Value before = b.createOrFold<arith::SubIOp>(loc, zero, start);
+    lo = b.createOrFold<arith::MaxSIOp>(loc, before, zero);
+  }
+  Value hi = b.createOrFold<arith::SubIOp>(loc, size, start);
+  hi = b.createOrFold<arith::MinSIOp>(loc, hi, constant(extent));
+  return {lo, b.createOrFold<arith::MaxSIOp>(loc, hi, zero)};
+}
+
+} // namespace tessera::tile
