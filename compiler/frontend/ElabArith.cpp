@@ -520,12 +520,12 @@ Value Elaborator::function(Op op, Value v, Range loc) {
   return Value::of(make(op, type, loc, std::move(args)), weak);
 }
 
-Value Elaborator::select(Value c, Value a, Value b, Range loc) {
+Value Elaborator::select(Value c, Value a, Value b, Range loc, bool takesOneSide) {
   if (c.isError() || !unify(a, b, loc, "where")) return Value::error();
   if (c.isGraph() || a.isGraph() || b.isGraph())
     return graphSelect(std::move(c), std::move(a), std::move(b), loc);
-  if (!broadcastPair(a, b, loc) || !broadcastPair(c, a, loc) || !broadcastPair(c, b, loc))
-    return Value::error();
+  if (!broadcastPair(a, b, loc)) return Value::error();
+  if (!takesOneSide && (!broadcastPair(c, a, loc) || !broadcastPair(c, b, loc))) return Value::error();
   bool weak = a.weak && b.weak;
   Type type = a.type();
   std::vector<ExprPtr> args;

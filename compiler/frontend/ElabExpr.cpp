@@ -221,7 +221,7 @@ Value Elaborator::conditional(const ast::Expr &e) {
                   : eitherOr(std::move(c), e.items[1].get(), e.items[2].get(), false, e.loc);
   Value a = operand(*e.items[1]), b = operand(*e.items[2]);
   if (a.isError() || b.isError()) return Value::error();
-  return select(std::move(c), std::move(a), std::move(b), e.loc);
+  return select(std::move(c), std::move(a), std::move(b), e.loc, /*takesOneSide=*/true);
 }
 
 Value Elaborator::subscript(const ast::Expr &e) {

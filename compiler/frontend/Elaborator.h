@@ -123,7 +123,8 @@ private:
   Value function(Op, Value, Range);
   Value floatOperand(Value, Range, const char *what);
   Value negate(Value, Range);
-  Value select(Value, Value, Value, Range);
+  /// `where`; with `takesOneSide` a conditional expression, whose condition is one scalar for the whole tile.
+  Value select(Value, Value, Value, Range, bool takesOneSide = false);
   bool unify(Value &, Value &, Range, const char *what);
   bool broadcastPair(Value &, Value &, Range);
   Value convert(Value, DType, Range); // weak values and exact conversions

@@ -85,9 +85,9 @@ enum class Op : uint8_t {
   Cos,
   Fma,
   // Shape
-  Select,     // (cond, a, b): `where`, and conditional expressions of scalars
-  Cast,       // args[0] to type.dtype, same shape
-  Broadcast,  // args[0] (scalar, or tile of equal rank with 1s) to type.shape; also `full` and `zeros`
+  Select,    // (cond, a, b): `where`; a scalar cond of a tile takes all of one side: a conditional expression
+  Cast,      // args[0] to type.dtype, same shape
+  Broadcast, // args[0] (scalar, or tile of equal rank with 1s) to type.shape; also `full` and `zeros`
   ExpandDims, // ints[0]: position of the new axis of extent 1
   Reshape,
   Transpose /* 2-D, or last two axes */,

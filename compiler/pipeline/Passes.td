@@ -84,6 +84,15 @@ def ScheduleExpand : Pass<"schedule-expand", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::tessera::tile::TileDialect"];
 }
 
+def TileSimplify : Pass<"tile-simplify"> {
+  let summary = "Canonicalizes without dropping operands that masks depend on";
+  let description = [{
+    Until `tile-legalize-absence` has run, an elementwise operation on tiles is out of bounds wherever an operand is, and a
+    loop keeps the elements of its variables that its body leaves out. Such operations do not fold and loops are not
+    inlined; everything else is canonicalized.
+  }];
+}
+
 def TileLegalizeAbsence : Pass<"tile-legalize-absence", "::tessera::tile::KernelOp"> {
   let summary = "Makes the absence of elements past a tensor's edge explicit";
   let description = [{

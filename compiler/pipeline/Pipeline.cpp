@@ -26,11 +26,12 @@ ScheduleDecideOptions decideOptions(const PipelineOptions &options) {
 
 void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
   // 1. Canonicalize & Simplify: before any decision, so that equal programs get equal decisions.
+  // Masks are not explicit before phase 3: what they depend on is not folded away.
   // Formulas come apart first, so that CSE finds what they share. Addresses become index arithmetic in
   // between, so that it sees one form of each. Storage last: CSE makes one value of two that need memory
   // each.
   pm.addNestedPass<graph::FuncOp>(createGraphDecompose());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createTileSimplify());
   pm.addNestedPass<schedule::KernelOp>(createGraphSinkIndexCasts());
   pm.addPass(createCSEPass());
   pm.addNestedPass<graph::FuncOp>(createGraphOwnStorage());
@@ -48,12 +49,12 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   // those were. Constants that only the schedule knew are folded afterwards.
   pm.addPass(createScheduleOutline({options.gpu ? options.gpu->kind.str() : "cpu"}));
   OpPassManager &scheduled = pm.nest<schedule::KernelOp>();
-  scheduled.addPass(createCanonicalizerPass());
+  scheduled.addPass(createTileSimplify());
   scheduled.addPass(createGraphSinkIndexCasts());
   scheduled.addPass(createCSEPass());
   scheduled.addPass(createScheduleDecide(decideOptions(options)));
   pm.addPass(createScheduleExpand());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createTileSimplify());
   pm.addPass(createCSEPass());
   OpPassManager &kernel = pm.nest<tile::KernelOp>();
   // 3. Vectorize & Fragment Lowering: masks first, since they fuse with what they guard.

@@ -174,8 +174,8 @@ Value KernelImporter::importLogic(const Expr &e) {
 Value KernelImporter::importSelect(const Expr &e) {
   Value condition = import(*e.args[0]);
   Location loc = locationOf(e.loc);
-  bool isScalar = !isa<RankedTensorType>(condition.getType());
-  if (!isScalar || (isCheapToEvaluate(*e.args[1]) && isCheapToEvaluate(*e.args[2]))) {
+  bool isTile = e.type.kind == frontend::Type::Tile;
+  if (isTile || (isCheapToEvaluate(*e.args[1]) && isCheapToEvaluate(*e.args[2]))) {
     Value a = import(*e.args[1]), b = import(*e.args[2]);
     return arith::SelectOp::create(b_, loc, condition, a, b);
   }

@@ -2,6 +2,7 @@
 // between two casts; as index arithmetic it meets the loop and grid variables without any, so that later
 // passes see one expression per address. i64 and index have one width on every target of the project.
 #include "compiler/pipeline/Passes.h"
+#include "compiler/tile/Transforms/Simplify.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -43,7 +44,10 @@ struct GraphSinkIndexCasts : impl::GraphSinkIndexCastsBase<GraphSinkIndexCasts> 
     RewritePatternSet patterns(&getContext());
     patterns.add<SinkCast>(&getContext());
     arith::IndexCastOp::getCanonicalizationPatterns(patterns, &getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) signalPassFailure();
+    tile::populateMaskKeepingFolds(patterns);
+    GreedyRewriteConfig config;
+    config.enableFolding(false);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config))) signalPassFailure();
   }
 };
 

@@ -66,8 +66,8 @@ void GroupProgram::buildGather() {
   }
   ExprPtr values = b_.load(params_[op.getTable()], std::move(starts), std::move(ints));
   frontend::Type type = values->type;
-  ExprPtr result = b_.make(Op::Select, type, b_.broadcast(b_.var(isRow), type.shape), std::move(values),
-                           b_.full(0, type.dtype, type.shape));
+  ExprPtr result =
+      b_.make(Op::Select, type, b_.var(isRow), std::move(values), b_.full(0, type.dtype, type.shape));
 
   starts.clear();
   ints.clear();

@@ -624,11 +624,9 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     });
   }
 
-  /// The condition of a select that takes all of one side; null when it differs from element to element.
+  /// The condition of `x if c else y`, which takes all of one side; null for `where`, which takes elements.
   static Value scalarCondition(arith::SelectOp op) {
-    Value c = op.getCondition();
-    if (auto broadcast = c.getDefiningOp<BroadcastOp>()) c = broadcast.getInput();
-    return isTile(c) ? Value() : c;
+    return isTile(op.getCondition()) ? Value() : op.getCondition();
   }
 
   /// `x if c else y`: of the one that is chosen.

@@ -1,0 +1,108 @@
+// tile-simplify (normative phases 1 and 2): canonicalization that keeps what masks depend on.
+//
+//   %y = arith.andi %x, %zero : tensor<8xi32>        stays, since %y is masked wherever %x is
+//   %i = arith.addi %c8, %c8 : index            ->   %i = arith.constant 16 : index
+//
+// A fold of an elementwise operation may drop the operand that is out of bounds at the tensor's edge, and the
+// result would be stored there. A loop that runs once keeps the elements of its variables that the loop's
+// body leaves out, and must not be inlined either. Everything folds once tile-legalize-absence has made masks
+// explicit; until then this pass takes the canonicalizer's place.
+#include "compiler/tile/Transforms/Simplify.h"
+#include "compiler/pipeline/Passes.h"
+#include "compiler/tile/Transforms/TileUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_TILESIMPLIFY
+#include "compiler/pipeline/Passes.h.inc"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+namespace {
+
+/// The result is out of bounds wherever an operand is. A select by one scalar has the mask of the side it
+/// takes.
+bool carriesMask(Operation *op) {
+  auto select = dyn_cast<arith::SelectOp>(op);
+  return isElementwise(op) && isTile(op->getResult(0)) && (!select || isTile(select.getCondition()));
+}
+
+/// A canonicalization pattern of arith or math, for everything but tiles.
+class OfScalars final : public RewritePattern {
+public:
+  explicit OfScalars(std::unique_ptr<RewritePattern> pattern)
+      : RewritePattern(pattern->getRootKind()->getStringRef(), pattern->getBenefit(), pattern->getContext()),
+        pattern_(std::move(pattern)) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (carriesMask(op)) return rewriter.notifyMatchFailure(op, "its operands may be masked");
+    return pattern_->matchAndRewrite(op, rewriter);
+  }
+
+private:
+  std::unique_ptr<RewritePattern> pattern_;
+};
+
+/// What the driver does by itself, for everything but elementwise operations on tiles.
+struct Fold final : RewritePattern {
+  explicit Fold(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (carriesMask(op)) return rewriter.notifyMatchFailure(op, "its operands may be masked");
+    SmallVector<Value> results;
+    rewriter.startOpModification(op);
+    if (failed(rewriter.tryFold(op, results))) {
+      rewriter.cancelOpModification(op);
+      return rewriter.notifyMatchFailure(op, "it does not fold");
+    }
+    rewriter.finalizeOpModification(op);
+    if (!results.empty()) rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
+class Simplify : public impl::TileSimplifyBase<Simplify> {
+  std::shared_ptr<const FrozenRewritePatternSet> patterns_;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet all(context), kept(context);
+    for (Dialect *dialect : context->getLoadedDialects())
+      dialect->getCanonicalizationPatterns(all);
+    for (RegisteredOperationName op : context->getRegisteredOperations())
+      op.getCanonicalizationPatterns(all, context);
+    populateMaskKeepingFolds(kept);
+    for (std::unique_ptr<RewritePattern> &pattern : all.getNativePatterns()) {
+      std::optional<OperationName> root = pattern->getRootKind();
+      StringRef dialect = root ? root->getDialectNamespace() : StringRef();
+      if (root && (root->getStringRef() == scf::ForOp::getOperationName() ||
+                   root->getStringRef() == scf::WhileOp::getOperationName()))
+        continue;
+      if (dialect == arith::ArithDialect::getDialectNamespace() ||
+          dialect == math::MathDialect::getDialectNamespace())
+        kept.add(std::make_unique<OfScalars>(std::move(pattern)));
+      else
+        kept.add(std::move(pattern));
+    }
+    patterns_ = std::make_shared<FrozenRewritePatternSet>(std::move(kept));
+    return success();
+  }
+
+  void runOnOperation() override {
+    GreedyRewriteConfig config;
+    config.enableFolding(false);
+    // As the canonicalizer does, which does not fail if it has not come to an end.
+    (void)applyPatternsGreedily(getOperation(), *patterns_, config);
+  }
+};
+
+} // namespace
+
+void tile::populateMaskKeepingFolds(RewritePatternSet &patterns) {
+  patterns.add(std::make_unique<Fold>(patterns.getContext()));
+}
+
+} // namespace tessera
