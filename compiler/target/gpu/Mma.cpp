@@ -58,7 +58,20 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
         }
         scf::YieldOp::create(b_, next);
       }
-      forEach([&](int64_t i, Indices at) { storePlace(c, loop.getResult(i), at); });
+      forEach([&](int64_t i, Indices at) {
+        if (op.getLimits().empty()) return storePlace(c, loop.getResult(i), at);
+        // Zeros past the operands' ends times infinities are no numbers: those elements stay the
+        // accumulator's.
+        Value inRow = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[0], scalar(op.getLimits()[0]));
+        Value inColumn =
+            arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[1], scalar(op.getLimits()[1]));
+        auto branch = scf::IfOp::create(b_, TypeRange(), arith::AndIOp::create(b_, inRow, inColumn), true);
+        OpBuilder::InsertionGuard guard(b_);
+        b_.setInsertionPointToStart(&branch.getThenRegion().front());
+        storePlace(c, loop.getResult(i), at);
+        b_.setInsertionPointToStart(&branch.getElseRegion().front());
+        storePlace(c, evaluate(op.getAcc(), at, 0, mode), at);
+      });
     });
   });
   return success();

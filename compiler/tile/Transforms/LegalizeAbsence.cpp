@@ -10,6 +10,7 @@
 //
 // What else it means, and why, is decision 2 (docs/decisions/0002-absent-elements.md).
 #include "compiler/pipeline/Passes.h"
+#include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/IndexBounds.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -144,13 +145,12 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     SmallVector<Value> sizes;
     for (size_t dim = 0; dim < starts.size(); ++dim)
       sizes.push_back(b.createOrFold<DimOp>(loc, b.getIndexType(), view, dim));
-    return windowBox(b, loc, sizes, starts, extents, [&](Value start, size_t dim) {
-      return isProgramOf(start, view, dim);
-    });
+    return windowBox(b, loc, sizes, starts, extents,
+                     [&](Value start, size_t dim) { return isProgramOf(start, view, dim); });
   }
 
-  /// `isInside`: an index that is known to be in range. `filled`, where it is given, is the box that the memory has
-  /// along each dim.
+  /// `isInside`: an index that is known to be in range. `filled`, where it is given, is the box that the
+  /// memory has along each dim.
   Box windowBox(OpBuilder &b, Location loc, ArrayRef<Value> sizes, OperandRange starts,
                 ArrayRef<int64_t> extents, llvm::function_ref<bool(Value, size_t)> isInside,
                 const Box *filled = nullptr) {
@@ -204,8 +204,9 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     SmallVector<Value> sizes;
     for (int64_t extent : cast<BufferType>(read.getBuffer().getType()).getShape())
       sizes.push_back(index(b, read.getLoc(), extent));
-    Box part = windowBox(b, read.getLoc(), sizes, read.getStarts(), *read.getExtents(),
-                         [](Value, size_t) { return false; }, &whole);
+    Box part = windowBox(
+        b, read.getLoc(), sizes, read.getStarts(), *read.getExtents(), [](Value, size_t) { return false; },
+        &whole);
     for (auto [axis, extent] : llvm::zip(part, tileType(read.getResult()).getShape()))
       if (isConstantIntValue(axis->lo, 0) && isConstantIntValue(axis->hi, extent)) axis = std::nullopt;
     return part;
@@ -334,12 +335,16 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     return IntegerAttr::get(element, v);
   }
 
-  /// Where a factor ends, its zeros need not be multiplied: the ends of its rows, columns and depth.
-  void limitMma(MmaOp mma) {
+  /// The box of a product's factor, a tile or a shared buffer.
+  Box factorBox(OpBuilder &b, MmaOp mma, Value factor) {
+    return isTile(factor) ? box(factor) : copiedBox(b, factor, mma);
+  }
+
+  /// Where a factor ends, its zeros are not multiplied: the ends of its rows, columns and depth. What the
+  /// product leaves out keeps the accumulator's elements, whatever the other factor holds.
+  void limitMma(MmaOp mma, Box x, Box y) {
     OpBuilder b(mma);
     Location loc = mma.getLoc();
-    auto boxOf = [&](Value v) { return isTile(v) ? box(v) : copiedBox(b, v, mma); };
-    Box x = boxOf(mma.getA()), y = boxOf(mma.getB());
     if (mma.getTransA()) std::swap(x[0], x[1]);
     if (mma.getTransB()) std::swap(y[0], y[1]);
     if (isWhole(x) && isWhole(y)) return;
@@ -354,32 +359,49 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
     if (y[0] && !(x[1] && sameExpression(x[1]->hi, y[0]->hi)))
       k = x[1] ? arith::MinSIOp::create(b, loc, k, y[0]->hi).getResult() : y[0]->hi;
     mma.getLimitsMutable().assign({end(x[0], product[0]), end(y[1], product[1]), k});
+    // The limits are ends. Where rows or columns may begin later, the accumulator is put back.
+    auto beginsLater = [](const std::optional<Interval> &i) { return i && !isConstantIntValue(i->lo, 0); };
+    if (!beginsLater(x[0]) && !beginsLater(y[1])) return;
+    b.setInsertionPointAfter(mma);
+    Value inside = presence(b, loc, {x[0], y[1]}, tileType(mma.getAcc()));
+    Value result = arith::SelectOp::create(b, loc, inside, mma.getResult(), mma.getAcc());
+    mma.getResult().replaceAllUsesExcept(result, result.getDefiningOp());
+    boxes_[result] = box(mma.getAcc());
+  }
+
+  /// Tile of i1: which elements of a tile like `type` a box holds.
+  Value presence(OpBuilder &b, Location loc, const Box &box, RankedTensorType type) {
+    auto flags = RankedTensorType::get(type.getShape(), b.getI1Type());
+    Value ones = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(flags, true));
+    return mask(b, loc, ones, box, arith::ConstantOp::create(b, loc, b.getBoolAttr(false)));
   }
 
   /// Absent along the contraction: both factors must be 0, or an infinity on one side would make a NaN.
   void legalizeMma(MmaOp mma) {
-    limitMma(mma);
     // As they were read: a masked factor has no box any more.
-    const Box boxes[] = {isTile(mma.getA()) ? box(mma.getA()) : Box(),
-                         isTile(mma.getB()) ? box(mma.getB()) : Box()};
+    OpBuilder b(mma);
+    const Box boxes[] = {factorBox(b, mma, mma.getA()), factorBox(b, mma, mma.getB())};
+    limitMma(mma, boxes[0], boxes[1]);
     for (int side : {0, 1}) {
       OpOperand &operand = mma->getOpOperand(side);
-      if (!isTile(operand.get())) continue;
-      fill(operand, OpBuilder(mma).getZeroAttr(tileType(operand.get()).getElementType()));
-      Value other = mma->getOperand(1 - side);
-      if (!isTile(other)) continue;
+      Type element = isTile(operand.get())
+                         ? tileType(operand.get()).getElementType()
+                         : loadedElementType(cast<BufferType>(operand.get().getType()).getElementType());
+      if (isTile(operand.get())) fill(operand, b.getZeroAttr(element));
       bool trans = side == 0 ? mma.getTransA() : mma.getTransB();
       bool otherTrans = side == 0 ? mma.getTransB() : mma.getTransA();
       unsigned kAxis = (side == 0) != trans ? 1 : 0, otherK = (side == 0) != otherTrans ? 0 : 1;
       auto theirs = boxes[1 - side][otherK], mine = boxes[side][kAxis];
       if (!theirs || (mine && mine->lo == theirs->lo && mine->hi == theirs->hi) || provablySame(mine, theirs))
         continue;
-      OpBuilder b(mma);
+      b.setInsertionPoint(mma);
+      Location loc = mma.getLoc();
+      Value factor = operand.get();
+      if (auto buffer = dyn_cast<BufferType>(factor.getType()))
+        factor = BufferReadOp::create(b, loc, RankedTensorType::get(buffer.getShape(), element), factor);
       Box r(2);
       r[kAxis] = theirs;
-      operand.set(mask(b, mma.getLoc(), operand.get(), r,
-                       arith::ConstantOp::create(b, mma.getLoc(),
-                                                 b.getZeroAttr(tileType(operand.get()).getElementType()))));
+      operand.set(mask(b, loc, factor, r, arith::ConstantOp::create(b, loc, b.getZeroAttr(element))));
     }
   }
 
@@ -673,12 +695,7 @@ class LegalizeAbsence : public impl::TileLegalizeAbsenceBase<LegalizeAbsence> {
       }
       OpBuilder b(yield);
       Location loc = yield.getLoc();
-      // select(present, new, old), with `present` a tile of ones masked by 0.
-      auto type = tileType(arg);
-      auto flags = RankedTensorType::get(type.getShape(), b.getI1Type());
-      Value ones = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(flags, true));
-      Value present =
-          mask(b, loc, ones, box(use.get()), arith::ConstantOp::create(b, loc, b.getBoolAttr(false)));
+      Value present = presence(b, loc, box(use.get()), tileType(arg));
       use.set(arith::SelectOp::create(b, loc, present, use.get(), old));
     }
   }

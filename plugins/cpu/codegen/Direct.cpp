@@ -268,7 +268,7 @@ void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place 
       Value place = address(c.data, j, c.element), sum = load(c.element, place, lanes, onlyC);
       for (auto [x, start] : llvm::zip(xs, starts))
         sum = multiplyAdd(x, readFactor(b, arith::AddIOp::create(b_, start, j), lanes, mask), sum);
-      store(c.element, sum, place, onlyC);
+      store(c.element, sum, place, mask); // past the columns are zeros, which times infinities are NaN
     });
   };
   upTo(zero, wholeDepth, kBlock, [&](Value k) { steps(k, kBlock); });
@@ -317,7 +317,7 @@ void KernelLowering::emitChainBlocks(const Factor &a, const Factor &b, const Pla
       }
       for (int64_t r = 0, i = 0; r < kBlock; ++r)
         for (int64_t g = 0; g < kVectors; ++g, ++i)
-          store(c.element, loop.getResult(i), places[i], maskOfC(g));
+          store(c.element, loop.getResult(i), places[i], masks[g]);
     });
   });
 }

@@ -84,8 +84,12 @@ private:
   mlir::func::FuncOp productFunction(Place a, Place b, Place c, tile::FragmentAttr, bool limited, bool fresh);
   void emitProduct(const Place &a, const Place &b, const Place &c, tile::FragmentAttr,
                    mlir::ValueRange limits, bool fresh);
+  /// Where the rows and columns of a product end that are more than zeros; null: with the tile.
+  struct Ends {
+    Value row, column;
+  };
   void microKernel(const Place &a, const Place &b, const Place &c, Value row, Value column, int64_t rows,
-                   llvm::ArrayRef<int64_t> groups, Value depth, int64_t unroll, bool fresh);
+                   llvm::ArrayRef<int64_t> groups, Value depth, int64_t unroll, bool fresh, const Ends &);
   Value multiplyAdd(Value x, Value y, Value sum);
 
   // Direct.cpp: products of few rows or columns, whose operands are read where they are.

@@ -79,10 +79,10 @@ void KernelLowering::emitProduct(const Place &a, const Place &b, const Place &c,
   int64_t rows = c.shape[0], columns = c.shape[1], m = fragment.getM(), n = fragment.getN();
   int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
   int64_t depth = a.shape[1], unroll = std::gcd(depth, kProductTurn);
-  Value rowEnd, columnEnd, depthEnd = constant(depth);
+  Value depthEnd = constant(depth);
+  Ends ends;
   if (!limits.empty()) {
-    rowEnd = limits[0];
-    columnEnd = limits[1];
+    ends = {limits[0], limits[1]};
     // Turns divide the depth; the smaller of both first, since a promise may be of any size.
     Value end = b_.createOrFold<arith::MinSIOp>(depthEnd, limits[2]);
     Value turns = arith::CeilDivSIOp::create(b_, end, constant(unroll));
@@ -106,10 +106,10 @@ void KernelLowering::emitProduct(const Place &a, const Place &b, const Place &c,
     tail.push_back(width);
     left -= width;
   }
-  blocks(columns / n * n, columns, n, columnEnd, [&](Value column, bool full) {
+  blocks(columns / n * n, columns, n, ends.column, [&](Value column, bool full) {
     Vec<int64_t> groups = full ? Vec<int64_t>(n / lanes, lanes) : tail;
-    blocks(rows / m * m, rows, m, rowEnd, [&](Value row, bool whole) {
-      microKernel(a, b, c, row, column, whole ? m : rows % m, groups, depthEnd, unroll, fresh);
+    blocks(rows / m * m, rows, m, ends.row, [&](Value row, bool whole) {
+      microKernel(a, b, c, row, column, whole ? m : rows % m, groups, depthEnd, unroll, fresh, ends);
     });
   });
 }
@@ -125,7 +125,7 @@ Value KernelLowering::multiplyAdd(Value x, Value y, Value sum) {
 
 void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c, Value row, Value column,
                                  int64_t rows, ArrayRef<int64_t> groups, Value depth, int64_t unroll,
-                                 bool fresh) {
+                                 bool fresh, const Ends &ends) {
   auto plus = [&](Value x, int64_t d) { return d ? b_.createOrFold<arith::AddIOp>(x, constant(d)) : x; };
   Vec<int64_t> offsets;
   for (int64_t at = 0; int64_t width : groups) {
@@ -159,9 +159,27 @@ void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c,
       step(plus(loopOp.getInductionVar(), u), acc);
     scf::YieldOp::create(b_, acc);
   }
-  for (int64_t r = 0, i = 0; r < rows; ++r)
-    for (int64_t offset : offsets)
-      storePlace(c, loopOp.getResult(i++), {plus(row, r), plus(column, offset)});
+  // Past the operands' ends there are zeros, whose products with infinities are no numbers: those elements
+  // keep what they had.
+  auto storeAll = [&](bool masked) {
+    for (int64_t r = 0, i = 0; r < rows; ++r)
+      for (auto [offset, width] : llvm::zip(offsets, groups)) {
+        Value to = placeAddress(c, {plus(row, r), plus(column, offset)}), v = loopOp.getResult(i++), mask;
+        if (masked) {
+          Value inside = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, plus(row, r), ends.row);
+          mask = arith::AndIOp::create(b_, rangeMask(plus(column, offset), constant(0), ends.column, width),
+                                       splat(inside, width));
+        }
+        store(c.element, v, to, mask);
+      }
+  };
+  if (!ends.row) return storeAll(false);
+  auto reaches = [&](Value end, Value from, int64_t count) -> Value {
+    return arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, end, plus(from, count));
+  };
+  Value whole = arith::AndIOp::create(b_, reaches(ends.row, row, rows),
+                                      reaches(ends.column, column, offsets.back() + groups.back()));
+  versioned(whole, [&](Mode mode) { storeAll(!mode.inside); });
 }
 
 } // namespace tessera::cpu
