@@ -225,6 +225,34 @@ def k(X: ts.Tensor["M", "N", ts.f32], Z: ts.Tensor["M", ts.f32]):
         yield p
 
 
+def narrow():
+    """Results in narrow floats, which are computed in f32, read by everything that reads memory."""
+    makers = {"max": ("ts.tile.max(x, axis=0)", lambda x: x.max(0)), "min": ("ts.tile.min(x, axis=0)", lambda x: x.min(0)),
+              "sum": ("ts.tile.sum(x, axis=0)", lambda x: x.sum(0)), "cumsum": ("ts.tile.cumsum(X[0, 0:16], axis=0)", lambda x: np.cumsum(x[0])),
+              "cummax": ("ts.tile.cummax(X[0, 0:16], axis=0)", lambda x: np.maximum.accumulate(x[0])),
+              "product": ("X[0, 0:16] * X[1, 0:16]", lambda x: x[0] * x[1]), "where": ("ts.tile.where(X[0, 0:16] > 0, X[1, 0:16], X[2, 0:16])", lambda x: np.where(x[0] > 0, x[1], x[2]))}
+    for dtype in ("bf16", "f16", "f32"):
+        for name, (maker, f) in makers.items():
+            p = program(f"reduce/narrow/{dtype}/{name}", f"""@ts.kernel
+def k(X: ts.Tensor[8, 16, ts.{dtype}], A: ts.Tensor[4, 4, ts.{dtype}], B: ts.Tensor[4, 4, ts.{dtype}], C: ts.Tensor[16, ts.{dtype}], D: ts.Tensor[32, ts.{dtype}],
+      E: ts.Tensor[8, 16, ts.{dtype}], F: ts.Tensor[4, 4, ts.f32], G: ts.Tensor[2, 8, ts.{dtype}]):
+    x = X[0:8, 0:16]
+    A[0:4, 0:4] = ts.tile.reshape({maker}, (4, 4))
+    p = {maker}
+    B[0:4, 0:4] = ts.tile.reshape(p, (4, 4)).T
+    C[0:16] = ts.tile.cumsum(p, axis=0)
+    D[0:32] = ts.tile.concat((p, p), axis=0)
+    E[0:8, 0:16] = x + p[None, :]
+    F[0:4, 0:4] = ts.tile.mma(ts.tile.reshape(p, (4, 4)), ts.tile.reshape(p, (4, 4)).T)
+    G[0:2, 0:8] = ts.tile.cummax(ts.tile.reshape({maker}, (2, 8)), axis=1)
+""")
+            x = np.random.default_rng(5).integers(-1, 2, (8, 16)).astype("f8")
+            v = f(x)
+            yield p.run({}, {"X": (dtype, x)}, {
+                "A": want(dtype, v.reshape(4, 4)), "B": want(dtype, v.reshape(4, 4).T), "C": want(dtype, np.cumsum(v)), "D": want(dtype, np.concatenate([v, v])),
+                "E": want(dtype, x + v), "F": want("f32", v.reshape(4, 4) @ v.reshape(4, 4).T), "G": want(dtype, np.maximum.accumulate(v.reshape(2, 8), 1))})
+
+
 def programs():
     yield from reductions()
     yield from nan_and_infinity()
@@ -234,3 +262,4 @@ def programs():
     yield from absence()
     yield from absence_through_control()
     yield from zeros_for_absent()
+    yield from narrow()

@@ -38,13 +38,6 @@ bool writesMemory(Operation *op) {
   return writes;
 }
 
-/// Operands that are read at other indices than the result's, or need contiguous memory.
-bool needsMemoryOperand(OpOperand &use) {
-  Operation *op = use.getOwner();
-  if (auto mma = dyn_cast<MmaOp>(op)) return use.get() != mma.getAcc();
-  return isa<ScanOp, ReshapeOp>(op);
-}
-
 class Fuse : public impl::TileFuseBase<Fuse> {
   void runOnOperation() override {
     getOperation()->walk([](scf::YieldOp yield) { copyMovedArguments(yield); });

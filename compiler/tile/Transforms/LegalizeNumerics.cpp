@@ -115,8 +115,8 @@ private:
       result.setType(withElement(result.getType(), b.getF32Type()));
       Value narrow = cast(b, op->getLoc(), result, "f32", floatName(element), element);
       result.replaceAllUsesExcept(narrow, narrow.getDefiningOp());
-      // The rounded value is the one that has several users or lies in memory.
-      if (op->hasAttr(kMaterialize)) {
+      // The rounded value is the one that has several users or is read from memory.
+      if (op->hasAttr(kMaterialize) || llvm::any_of(narrow.getUses(), needsMemoryOperand)) {
         op->removeAttr(kMaterialize);
         narrow.getDefiningOp()->setAttr(kMaterialize, b.getUnitAttr());
       }

@@ -24,6 +24,12 @@ bool alwaysInMemory(Value v) {
       op);
 }
 
+bool needsMemoryOperand(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (auto mma = dyn_cast<MmaOp>(op)) return use.get() != mma.getAcc();
+  return isa<ScanOp, ReshapeOp>(op);
+}
+
 bool inMemory(Value v) {
   if (!isTile(v)) return false;
   Operation *op = v.getDefiningOp();

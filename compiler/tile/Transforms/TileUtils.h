@@ -22,6 +22,10 @@ bool isCheap(mlir::Operation *op);
 /// copies.
 bool alwaysInMemory(mlir::Value v);
 
+/// The operation reads this operand at other indices than its result's, or wants it contiguous: the operand
+/// needs memory of its own.
+bool needsMemoryOperand(mlir::OpOperand &use);
+
 /// The pass `tile-fuse` marks values that get memory of their own with this unit attribute on their op.
 inline constexpr llvm::StringLiteral kMaterialize = "tile.materialize";
 /// The pass `tile-plan-memory` writes byte offsets into the program's scratch: one per tile result (for
