@@ -32,10 +32,13 @@ std::unique_ptr<llvm::TargetMachine> machineFor(const LlvmTarget &target, std::s
 
 /// The first function that is called but exists nowhere; empty when there is none.
 std::string unresolved(const llvm::Module &module, const LlvmTarget &target) {
-  for (const llvm::Function &f : module)
-    if (f.isDeclaration() && !f.isIntrinsic() && !f.use_empty())
-      if (std::string_view name(f.getName()); !target.mayCall || !target.mayCall(name))
-        return std::string(name);
+  for (const llvm::Function &f : module) {
+    if (!f.isDeclaration() || f.use_empty()) continue;
+    std::string_view name(f.getName());
+    if (f.isIntrinsic() ? target.hasIntrinsic && !target.hasIntrinsic(f.getIntrinsicID())
+                        : !target.mayCall || !target.mayCall(name))
+      return std::string(name);
+  }
   return {};
 }
 

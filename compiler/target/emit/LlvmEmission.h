@@ -18,7 +18,8 @@ class TargetMachine;
 namespace tessera::emit {
 
 /// How LLVM names a target, and what its modules need besides.
-/// `prepare`, `mayCall` and `finish` may be called by several threads at once, for different modules.
+/// `prepare`, `mayCall`, `finish` and `hasIntrinsic` may be called by several threads at once, for different
+/// modules.
 struct LlvmTarget {
   std::string triple, cpu, features;
   /// Sees the module before it is optimised: module flags, attributes of functions.
@@ -31,6 +32,9 @@ struct LlvmTarget {
   llvm::CodeGenOptLevel effort = llvm::CodeGenOptLevel::Aggressive;
   /// Sees the module after it was optimised.
   llvm::function_ref<void(llvm::Module &)> finish = nullptr;
+  /// Whether the code generator has an instruction for an intrinsic that is left then; null: it has all.
+  /// Another one would end the process.
+  llvm::function_ref<bool(unsigned id)> hasIntrinsic = nullptr;
   /// Whether LLVM checks its own work around code generation.
   bool verify = true;
 };

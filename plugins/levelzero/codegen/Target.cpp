@@ -1,5 +1,6 @@
 #include "plugins/levelzero/codegen/Target.h"
 #include "compiler/target/emit/LlvmEmission.h"
+#include "plugins/levelzero/codegen/ExpandIntrinsics.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/Support/TargetSelect.h"
 #include <cstddef>
@@ -141,6 +142,8 @@ private:
     static std::mutex mutex; // what LLVM keeps is the process's
     std::lock_guard lock(mutex);
     emit::LlvmTarget llvmTarget{triple().str(), "", "", nullptr, isBuiltin};
+    llvmTarget.finish = expandIntrinsics;
+    llvmTarget.hasIntrinsic = hasIntrinsic;
     return emit::emitFile(module, llvmTarget, type, out, why);
   }
 };

@@ -10,6 +10,9 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "plugins/levelzero/codegen/ExpandIntrinsics.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -117,6 +120,27 @@ TEST(LevelZero, ModulesOfOneProcessAreTheSame) {
   }
 }
 
+/// Of constants, so that what replaces the intrinsic folds to its value.
+TEST(LevelZero, BitReversalsAreExpanded) {
+  llvm::LLVMContext context;
+  for (unsigned width = 1; width <= 64; ++width) {
+    llvm::Module module("bits", context);
+    llvm::Type *type = llvm::IntegerType::get(context, width);
+    const llvm::APInt bits(64, 0x9e3779b97f4a7c15);
+    auto *function = llvm::Function::Create(llvm::FunctionType::get(type, false),
+                                            llvm::GlobalValue::ExternalLinkage, "f", module);
+    llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", function));
+    llvm::Function *reverse =
+        llvm::Intrinsic::getOrInsertDeclaration(&module, llvm::Intrinsic::bitreverse, {type});
+    auto *end = b.CreateRet(b.CreateCall(reverse, {llvm::ConstantInt::get(type, bits.trunc(width))}));
+    levelzero::expandIntrinsics(module);
+    EXPECT_TRUE(reverse->use_empty());
+    auto *value = llvm::dyn_cast<llvm::ConstantInt>(end->getReturnValue());
+    ASSERT_NE(value, nullptr) << width;
+    EXPECT_EQ(value->getValue(), bits.trunc(width).reverseBits()) << width;
+  }
+}
+
 TEST_P(EveryTarget, TakesTheProgram) {
   auto [program, name] = GetParam();
   const gpu::GpuTarget &target = named(name);
@@ -151,7 +175,7 @@ TEST_P(EveryTarget, TakesTheProgram) {
 
 INSTANTIATE_TEST_SUITE_P(Gpu, EveryTarget,
                          testing::Combine(testing::Values("elementwise", "reduction", "product", "storage",
-                                                          "atomics"),
+                                                          "atomics", "transpose"),
                                           testing::Values("ptx:sm_80", "ptx:sm_90", "rocm:gfx90a",
                                                           "rocm:gfx1100", "levelzero:pvc")),
                          [](const auto &info) {
