@@ -333,6 +333,14 @@ def shapes():
                    lambda x, w: (lambda t: g.reduce("sum", g.binary("mul", t, g.moved(lambda v: v[:, None], w)), 2))(
                        g.moved(lambda v: v.reshape(v.shape[0], *w.shape).transpose(1, 0, 2), x)),
                    [{"S": 1, "H": 1, "K": 1}, {"S": 65, "H": 3, "K": 17}, {"S": 5, "H": 4, "K": 64}])
+    # Dims that only values inside a group have.
+    whole = lambda t: g.exact("i32", np.asarray(np.arange(t).sum()))
+    yield function("graph/shape/inner-iota", {"x": (("M",), "f32")}, "return ts.sum(ts.arange(M)), ts.sum(ts.arange(2 * M + 1))",
+                   lambda x: (whole(len(x.v)), whole(2 * len(x.v) + 1)), [{"M": m} for m in (1, 7, 1030)])
+    yield function("graph/shape/inner-zeros", {"x": (("M", "N"), "f32")},
+                   "return ts.mean(ts.zeros((4, M), ts.f32), axis=(-2, -1)), ts.sum(ts.full((N, M), 2, ts.i32), axis=0), ts.max(ts.full((M * N,), 3, ts.i32))",
+                   lambda x: (g.exact("f32", np.zeros(())), g.exact("i32", np.full(x.v.shape[:1], 2 * x.v.shape[1])), g.exact("i32", np.asarray(3))),
+                   [{"M": 5, "N": 3}, {"M": 130, "N": 70}])
     yield function("graph/shape/extents", {"x": (("M", "N"), "f32")}, "return ts.sum(x, axis=1) / ts.cast(N, ts.f32) + ts.zeros((M,), ts.f32), ts.full((M, 2), 7, ts.i32)",
                    lambda x: (g.binary("div", g.reduce("sum", x, 1), g.exact("f32", x.shape[1])), g.exact("i32", np.full((x.shape[0], 2), 7))), MATRICES[2:])
 

@@ -219,14 +219,19 @@ private:
     return v.getDefiningOp() && v.getDefiningOp()->hasTrait<OpTrait::ConstantLike>();
   }
 
-  /// Is an expression one over the dims of these tensors?
-  static bool isOfDims(StringRef text, ArrayRef<Value> inputs, ArrayRef<Value> outputs) {
+  /// The symbols and products that are dims of these tensors.
+  static std::vector<std::string> dimsOf(ArrayRef<Value> inputs, ArrayRef<Value> outputs) {
     std::vector<std::string> names;
     for (ArrayRef<Value> values : {inputs, outputs})
       for (Value v : values)
         if (auto type = dyn_cast<graph::TensorType>(v.getType()))
           for (Attribute dim : type.getDims())
             if (auto name = dyn_cast<StringAttr>(dim)) names.push_back(name.str());
+    return names;
+  }
+
+  /// Is an expression one over `names`?
+  static bool isExpression(StringRef text, const std::vector<std::string> &names) {
     IndexExpr expr;
     std::string why;
     return IndexExpr::parse(std::string_view(text.data(), text.size()), names, expr, why);
@@ -267,12 +272,24 @@ private:
         dims[op] = graph::DimOp::create(b_, op->getLoc(), b_.getI64Type(), dim.getExpression());
         inputs.insert(dims[op]);
       }
-    // So do starts of slices that the tensors' dims do not give.
-    for (Operation *op : node.ops)
+    // So do extents of values that only the group has, and starts of slices that the tensors' dims do not
+    // give.
+    const std::vector<std::string> names = dimsOf(inputs.getArrayRef(), outputs);
+    llvm::SmallSetVector<StringAttr, 4> missing;
+    for (Operation *op : node.ops) {
+      SmallVector<Type> types(op->getOperandTypes());
+      llvm::append_range(types, op->getResultTypes());
+      for (Type type : types)
+        if (auto tensor = dyn_cast<graph::TensorType>(type))
+          for (Attribute dim : tensor.getDims())
+            if (auto text = dyn_cast<StringAttr>(dim); text && !llvm::is_contained(names, text.getValue()))
+              missing.insert(text);
       if (auto slice = dyn_cast<graph::SliceOp>(op))
         for (auto start : slice.getStarts().getAsRange<StringAttr>())
-          if (!isOfDims(start.getValue(), inputs.getArrayRef(), outputs))
-            inputs.insert(graph::DimOp::create(b_, op->getLoc(), b_.getI64Type(), start));
+          if (!isExpression(start.getValue(), names)) missing.insert(start);
+    }
+    for (StringAttr text : missing)
+      inputs.insert(graph::DimOp::create(b_, node.ops.front()->getLoc(), b_.getI64Type(), text));
     SmallVector<Location> opLocations =
         llvm::map_to_vector(node.ops, [](Operation *op) { return op->getLoc(); });
     Location loc = FusedLoc::get(b_.getContext(), opLocations);

@@ -56,9 +56,9 @@ LogicalResult GroupProgram::build(frontend::Kernel &kernel, std::vector<std::str
     break;
   }
   if (!missing_.empty())
-    return emitError(group_.getLoc()) << "a slice starts at '" << missing_
-                                      << "', which is no expression of the dims of the group's tensors; give "
-                                         "the group a graph.dim of it";
+    return emitError(group_.getLoc()) << "the group needs '" << missing_
+                                      << "', which is no expression of the dims of its tensors; give it a "
+                                         "graph.dim of that";
   if (succeeded(result))
     if (std::string why = whyNotCovered(kernel_); !why.empty())
       return emitError(group_.getLoc()) << "the programs of this group leave a gap: " << why;
@@ -127,7 +127,10 @@ std::optional<int64_t> GroupProgram::staticExtent(Attribute dim) const {
 
 ExprPtr GroupProgram::extent(Attribute dim) {
   if (auto known = dyn_cast<IntegerAttr>(dim)) return b_.integer(known.getInt());
-  return b_.dim(dimName(cast<StringAttr>(dim)));
+  StringRef text = cast<StringAttr>(dim).getValue();
+  for (auto &[known, name] : dims_)
+    if (known == text) return b_.dim(name);
+  return expression(text);
 }
 
 /// An expression over the function's dims, of which the kernel has those of its tensors.

@@ -4,7 +4,7 @@ graph.func @f(%x: !graph.tensor<["N"], f32>) -> !graph.tensor<[1], f32> attribut
     {name = "x", kind = "tensor", dtype = "f32", access = "read", dims = ["N"]},
     {name = "result", kind = "result", dtype = "f32", access = "write", dims = ["1"]},
     {name = "N", kind = "dim"}]} {
-  // expected-error@+1 {{a slice starts at 'K', which is no expression of the dims of the group's tensors; give the group a graph.dim of it}}
+  // expected-error@+1 {{the group needs 'K', which is no expression of the dims of its tensors; give it a graph.dim of that}}
   %0 = schedule.group map(%x) attributes {tile = array<i64: 1, 16>} : (!graph.tensor<["N"], f32>) -> !graph.tensor<[1], f32> {
   ^bb0(%a: !graph.tensor<["N"], f32>):
     %1 = graph.slice %a starts ["K"] : (!graph.tensor<["N"], f32>) -> !graph.tensor<[1], f32>
