@@ -141,6 +141,7 @@ CompileStatus Compilation::begin(std::string_view source) {
   if (!module_) return passFailure("the program has no Graph IR form");
   setProfile(*module_, options_.numerics, *options_.permits);
   if (failed(checkProfiles(*module_, backendName()))) return passFailure("the numerics profile is refused");
+  guardArithmetic(*module_);
   reached_ = Level::Graph;
   setScheduleOptions();
   return CompileStatus::Ok;

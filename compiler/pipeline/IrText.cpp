@@ -2,10 +2,12 @@
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/TileAccess.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
@@ -51,8 +53,33 @@ const char *findWrongType(Type type) {
   return "is no type of the language";
 }
 
+/// Null unless the operation has inputs for which MLIR leaves its result undefined, so that checks of it say
+/// nothing.
+const char *findUndefined(Operation &op) {
+  if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
+    return "is undefined outside the integer's range; use tile.cast";
+  if (auto math = dyn_cast<arith::ArithFastMathInterface>(op);
+      math && math.getFastMathFlagsAttr() &&
+      math.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::none)
+    return "has fast-math flags; the numerics profile decides what is permitted";
+  if (auto sum = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op);
+      sum && sum.getOverflowAttr() && sum.getOverflowAttr().getValue() != arith::IntegerOverflowFlags::none)
+    return "has overflow flags; integers of the language wrap";
+  return nullptr;
+}
+
 LogicalResult checkOp(Operation &op) {
   if (!isKnown(op)) return op.emitOpError() << "does not belong in a program";
+  if (const char *why = findUndefined(op)) return op.emitOpError() << why;
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    if (loop.getUnsignedCmp())
+      return op.emitOpError() << "compares unsigned; loops of the language are signed";
+    if (auto step = getConstantIntValue(loop.getStep()); step && *step < 1)
+      return op.emitOpError() << "has a step of " << *step << "; a loop counts upwards, by 1 or more";
+  }
+  if (auto prefetch = dyn_cast<tile::PrefetchOp>(op))
+    if (const char *why = findWrongShape(tile::tileShape(prefetch.getExtents())))
+      return op.emitOpError() << "fetches a tile that " << why;
   auto check = [&](TypeRange types) {
     for (Type type : types)
       if (const char *why = findWrongType(type))

@@ -18,4 +18,9 @@ std::optional<uint32_t> lineTooDeep(std::string_view text);
 /// tiles of a size that programs have. Pre: the module is verified.
 mlir::LogicalResult checkIrText(mlir::ModuleOp module);
 
+/// Gives divisions and shifts of a checked text the guards that the frontend's have: a divisor that may be 0,
+/// or -1 where that overflows, becomes 1, and an amount is at most the width less one. What is guarded stays
+/// as it is.
+void guardArithmetic(mlir::ModuleOp module);
+
 } // namespace tessera

@@ -80,6 +80,7 @@ std::vector<Program> readPrograms(const std::string &folder) {
     p.source = j.at("source");
     p.error = j.at("error");
     p.options.fileName = p.name;
+    p.options.isIr = j.at("is_ir");
     p.options.numerics = j.at("numerics");
     p.options.kernel = j.at("kernel");
     p.options.whole = j.at("whole");

@@ -50,6 +50,7 @@ class Program:
     dims: dict = dataclasses.field(default_factory=dict)  # to specialise on
     tunables: dict = dataclasses.field(default_factory=dict)
     error: str = ""  # the code it must be refused with
+    is_ir: bool = False  # the source is the text of an IR
     runs: list = dataclasses.field(default_factory=list)
 
     def run(self, dims, inputs, outputs, scalars=None):
@@ -106,7 +107,7 @@ class Writer:
                       for name, (dtype, values) in r.inputs.items()}
             runs.append({"dims": r.dims, "scalars": r.scalars, "inputs": inputs, "outputs": outputs})
         self.programs.append({"name": p.name, "source": p.source, "numerics": p.numerics, "kernel": p.kernel, "whole": p.whole,
-                              "dims": p.dims, "tunables": p.tunables, "error": p.error, "runs": runs})
+                              "dims": p.dims, "tunables": p.tunables, "error": p.error, "is_ir": p.is_ir, "runs": runs})
 
     def finish(self):
         (self.folder / "cases.bin").write_bytes(self.blob)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """ir_test.py --tsr TSR: IR text that a person got wrong. Each case is one edit of a sound program (programs/*.mlir, as --emit
-wrote them); the compiler must answer with the code, the line of the edit and the words given, whatever the target."""
+wrote them); the compiler must answer with the code, the line of the edit and the words given, whatever the target. Edits that it accepts are
+run by the conformance family ir_text."""
 import argparse
 import os
 import subprocess
@@ -35,6 +36,13 @@ CASES = [
     ("tile-kernel", "%0 = tile.program_id 0 : index", "%0 = tile.program_id 0 : index\n    %w = llvm.mlir.zero : !llvm.ptr", "does not belong in a program"),
     ("tile-kernel", "%0 = tile.program_id 0 : index",
      "%0 = tile.program_id 0 : index\n    scf.execute_region { scf.yield }", "does not belong in a program"),
+    *[("tile-kernel", "    %7 = arith", f"    %step = arith.constant {step} : index\n    scf.for %i = %c0 to %n step %step {{\n    }}\n    %7 = arith",
+       f"has a step of {step}") for step in (0, -1, -(1 << 63))],
+    ("tile-kernel", "    %7 = arith", "    scf.for unsigned %i = %c0 to %n step %c64 {\n    }\n    %7 = arith", "compares unsigned"),
+    ("tile-kernel", "arith.muli %0, %c64 : index", "arith.muli %0, %c64 overflow<nsw> : index", "overflow flags"),
+    ("tile-kernel", "arith.addf %2, %cst :", "arith.addf %2, %cst fastmath<nnan> :", "fast-math flags"),
+    ("tile-kernel", "    %7 = arith", "    %w = arith.fptosi %2 : tensor<64xf32> to tensor<64xi32>\n    %7 = arith", "use tile.cast"),
+    ("tile-kernel", "    %7 = arith", "    tile.prefetch %x[%1] extents [4611686018427387904] : !tile.view<?xf32>\n    %7 = arith", "more than 16777216 elements"),
     ("tile-kernel", "tile.kernel @k(", "tile.kernel @q(", "launches @k, which is no kernel"),
     ("tile-function", "graph.launch @f.g0(%arg0)", "graph.launch @f(%arg0)", "which is no kernel"),
     ("tile-function", 'effects = ["read"]', 'effects = ["write"]', ""),

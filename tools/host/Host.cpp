@@ -75,7 +75,8 @@ std::vector<tsr_named_int_t> named(const NamedInts &values) {
 } // namespace
 
 Kernel::Kernel(Device &device, std::string_view source, const BuildOptions &o) : device_(device) {
-  o.fuse ? load(source, o) : loadUnfused(source, o);
+  // The C ABI has no option for the others.
+  o.fuse && !o.isIr ? load(source, o) : loadThroughBundle(source, o);
   try {
     check(tsrGetKernel(module_, o.kernel.empty() ? nullptr : o.kernel.c_str(), &kernel_), "tsrGetKernel");
     const char *yaml = nullptr;
@@ -110,8 +111,7 @@ void Kernel::load(std::string_view source, const BuildOptions &o) {
     throw Failure(status, log.firstCode, log.text.empty() ? tsrLastError() : log.text);
 }
 
-/// The C ABI has no such option: through a bundle.
-void Kernel::loadUnfused(std::string_view source, const BuildOptions &o) {
+void Kernel::loadThroughBundle(std::string_view source, const BuildOptions &o) {
   std::string why, bundle;
   CompilerService *compiler = loadCompiler(why);
   if (!compiler) throw Failure(TSR_ENOTFOUND, "", why);
@@ -122,7 +122,8 @@ void Kernel::loadUnfused(std::string_view source, const BuildOptions &o) {
   options.numerics = o.numerics;
   options.dims = o.dims;
   options.tunables = o.tunables;
-  options.fuse = false;
+  options.fuse = o.fuse;
+  options.isIr = o.isIr;
   std::vector<Diagnostic> diags;
   CompileStatus status = compiler->compile(source, options, bundle, diags);
   if (status != CompileStatus::Ok)

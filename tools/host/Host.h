@@ -81,6 +81,7 @@ struct BuildOptions {
   NamedInts dims = {}, tunables = {};
   bool whole = false; // true: every kernel of the source is compiled, `kernel` is the one to run
   bool fuse = true;   // false: every operation of a graph function is a kernel of its own
+  bool isIr = false;  // the source is the text of an IR
 };
 
 /// One compiled kernel.
@@ -97,7 +98,7 @@ public:
 
 private:
   void load(std::string_view source, const BuildOptions &);
-  void loadUnfused(std::string_view source, const BuildOptions &);
+  void loadThroughBundle(std::string_view source, const BuildOptions &);
   Device &device_;
   tsr_module_t module_ = nullptr;
   tsr_kernel_t kernel_ = nullptr;

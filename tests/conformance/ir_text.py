@@ -1,0 +1,73 @@
+"""IR texts that a person edited and that the checks accept (tests/ir has those that they refuse): nothing they hold makes the
+compiler or the processor trap, and nothing outside the tensors is touched."""
+import pathlib
+
+import numpy as np
+
+from cases import Program, want
+
+TEXT = (pathlib.Path(__file__).resolve().parents[1] / "ir" / "programs" / "tile-kernel.mlir").read_text()
+HIGHEST, LOWEST = (1 << 63) - 1, -(1 << 63)
+
+
+def edit(name, replacements, expected):
+    """tile-kernel computes y = x + 1; `expected(x, y)` is what y holds after the edit, 0 where nothing is stored."""
+    text = TEXT
+    for old, new in replacements:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    p = Program(f"ir_text/{name}", text, is_ir=True)
+    x = np.arange(100.0)
+    values = None if expected is None else expected(x, x + 1)
+    return p.run({"n": 100}, {"x": ("f32", x)}, {"y": want("f32", values, shape=(100,), initial=np.zeros(100))})
+
+
+def before(lines, replacements=()):
+    """Edits that put lines in front of the addition."""
+    return [("    %7 = arith", "".join(f"    {line}\n" for line in lines) + "    %7 = arith"), *replacements]
+
+
+def starts():
+    for s in (HIGHEST, HIGHEST - 1, HIGHEST - 63, LOWEST, LOWEST + 1, -64, 100):
+        constant = f"%s = arith.constant {s} : index"
+        yield edit(f"load/{s}", [("    %2 = tile.load %x[%1]", f"    {constant}\n    %2 = tile.load %x[%s]")], lambda x, y: x * 0 + 1)
+        yield edit(f"store/{s}", before([constant], [("%y[%1]", "%y[%s]")]), lambda x, y: y * 0)
+        yield edit(f"prefetch/{s}", before([constant, "tile.prefetch %x[%s] extents [64] : !tile.view<?xf32>"]), lambda x, y: y)
+    for lo, hi, everything in ((LOWEST, HIGHEST, True), (HIGHEST, LOWEST, False), (HIGHEST, HIGHEST, False), (LOWEST, LOWEST, False)):
+        yield edit(f"bounds/{lo}/{hi}", before([f"%lo = arith.constant {lo} : index", f"%hi = arith.constant {hi} : index"],
+                                               [("bounds(%4 to %6)", "bounds(%lo to %hi)")]), lambda x, y, all=everything: y * all)
+
+
+def arithmetic():
+    """Division by zero, its overflow and shifts too far: whatever the result, there is one."""
+    operations = ("divsi", "remsi", "floordivsi", "ceildivsi", "divui", "remui", "ceildivui", "shli", "shrui", "shrsi")
+    for op in operations:
+        for x in (1, LOWEST):
+            for y in (0, -1, LOWEST, 64):
+                for known in (True, False):
+                    lines = [f"%a = arith.constant {x} : index", f"%b = arith.constant {y} : index"]
+                    if not known:
+                        lines += ["%zero = arith.subi %n, %n : index", "%d = arith.addi %zero, %b : index"]
+                    lines += [f"%q = arith.{op} %a, {'%b' if known else '%d'} : index"]
+                    yield edit(f"{op}/{x}/{y}/{'known' if known else 'unknown'}", before(lines, [("%y[%1]", "%y[%q]")]), None)
+        yield edit(f"{op}/tile", before(["%i = arith.constant 0 : i32", "%zeros = tile.broadcast %i : i32 -> tensor<64xi32>",
+                                         f"%q = arith.{op} %zeros, %zeros : tensor<64xi32>", "%m = tile.reduce max %q axis 0 : tensor<64xi32> -> i32",
+                                         "%at = arith.index_cast %m : i32 to index"], [("%y[%1]", "%y[%at]")]), None)
+
+
+def loops():
+    """Steps that are known when they run, variables that reach the largest index."""
+    for lo, hi, step, count in ((0, 10, 3, 4), (0, 10, 0, 0), (0, 10, -1, 0), (0, 10, LOWEST, 0), (HIGHEST - 3, HIGHEST, 2, 2), (LOWEST, HIGHEST, HIGHEST, 3),
+                                (HIGHEST, LOWEST, 1, 0), (LOWEST, LOWEST + 1, HIGHEST, 1)):
+        lines = [f"%lo = arith.constant {lo} : index", f"%hi = arith.constant {hi} : index", f"%by = arith.constant {step} : index",
+                 "%zero = arith.subi %n, %n : index", "%step = arith.addi %zero, %by : index",
+                 "%sum = scf.for %i = %lo to %hi step %step iter_args(%a = %2) -> (tensor<64xf32>) {",
+                 "  %b = arith.addf %a, %cst : tensor<64xf32>", "  scf.yield %b : tensor<64xf32>", "}"]
+        yield edit(f"loop/{lo}/{hi}/{step}", before(lines, [("arith.addf %2, %cst : tensor<64xf32>\n    tile.store", "arith.addf %sum, %cst : tensor<64xf32>\n    tile.store")]),
+                   lambda x, y, count=count: y + count)
+
+
+def programs():
+    yield from starts()
+    yield from arithmetic()
+    yield from loops()
