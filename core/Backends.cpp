@@ -2,6 +2,7 @@
 #include "core/Fork.h"
 #include "core/LastError.h"
 #include "core/Log.h"
+#include "core/NearestName.h"
 #include "core/config/Config.h"
 #include "core/config/Names.h"
 #include "core/plugin/Ending.h"
@@ -148,7 +149,7 @@ tsr_status_t find(std::string name, const std::string &asked, BackendRef &out, s
   for (char &c : lower)
     c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   why = asked + ": there is no such backend; available: " + nameList(usable);
-  if (auto near = nearestName(lower, names.data(), names.data() + names.size()); !near.empty())
+  if (auto near = nearestName(lower, names); !near.empty())
     why += "; did you mean " + std::string(near) + "?";
   return TSR_ENOTFOUND;
 }

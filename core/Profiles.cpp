@@ -1,5 +1,6 @@
 #include "core/Profiles.h"
 #include "core/Log.h"
+#include "core/NearestName.h"
 #include "core/config/Config.h"
 #include "core/config/Names.h"
 #include "core/plugin/Registry.h"
@@ -95,8 +96,7 @@ tsr_status_t chooseProfile(const std::string &asked, Profile &out, std::string &
   why = from + " '" + name + "': there is no such profile; there are " + list + failed;
   for (char &c : name)
     c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (auto near = nearestName(name, names.data(), names.data() + names.size()); !near.empty())
-    hint = "did you mean " + std::string(near) + "?";
+  if (auto near = nearestName(name, names); !near.empty()) hint = "did you mean " + std::string(near) + "?";
   return TSR_ENOTFOUND;
 }
 

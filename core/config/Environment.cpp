@@ -1,4 +1,5 @@
 #include "core/config/Environment.h"
+#include "core/NearestName.h"
 #include "core/config/Config.h"
 #include <algorithm>
 #include <iterator>
@@ -30,7 +31,7 @@ std::vector<std::string> unknownVariableWarnings(const char *const *entries) {
         std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown))
       continue;
     out.push_back("unknown environment variable " + std::string(name));
-    if (auto near = nearestName(name, std::begin(kKnown), std::end(kKnown)); !near.empty())
+    if (auto near = nearestName(name, kKnown); !near.empty())
       out.back() += ", did you mean " + std::string(near) + "?";
   }
   return out;

@@ -1,4 +1,5 @@
 // tessera.yaml to settings. Everything in it is checked before any of it holds.
+#include "core/NearestName.h"
 #include "core/YamlText.h"
 #include "core/config/Config.h"
 #include "core/config/Names.h"
@@ -65,7 +66,7 @@ const Key &keyNamed(const YAML::Node &node) {
   for (const Key &key : kKeys)
     if (key.name == found) return key;
   std::string text = "unknown key '" + found + "'";
-  if (auto near = nearestName(found, std::begin(names), std::end(names)); !near.empty())
+  if (auto near = nearestName(found, names); !near.empty())
     throw Wrong{node.Mark(), text + ", did you mean " + std::string(near) + "?"};
   text += "; there are";
   for (std::string_view name : names)

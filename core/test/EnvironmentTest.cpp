@@ -1,3 +1,4 @@
+#include "core/NearestName.h"
 #include "core/config/Environment.h"
 #include <gtest/gtest.h>
 
@@ -36,7 +37,7 @@ TEST(Environment, WarnsAboutACacheSizeThatIsNone) {
 
 TEST(Environment, NearestName) {
   constexpr std::string_view names[] = {"cpu", "ptx", "rocm", "levelzero"};
-  auto nearest = [&](std::string_view word) { return nearestName(word, std::begin(names), std::end(names)); };
+  auto nearest = [&](std::string_view word) { return nearestName(word, names); };
   EXPECT_EQ(nearest("cpus"), "cpu");
   EXPECT_EQ(nearest("levlzero"), "levelzero");
   EXPECT_EQ(nearest("cup"), "cpu");

@@ -1,5 +1,6 @@
 #include "mapper/host/Host.h"
 #include "core/Fork.h"
+#include "core/NearestName.h"
 #include "core/SignalMask.h"
 #include "core/config/Config.h"
 #include "core/config/Names.h"
@@ -116,8 +117,7 @@ Mapper::Choice Host::check(const Question &q, const std::string &where, Mapper::
   for (const auto &[name, reason] : refused)
     if (name == choice.name) f.message += "; " + name + " is not: " + reason;
   std::vector<std::string_view> names(q.legal.begin(), q.legal.end());
-  if (auto near = nearestName(choice.name.substr(0, 64), names.data(), names.data() + names.size());
-      !near.empty())
+  if (auto near = nearestName(choice.name.substr(0, 64), names); !near.empty())
     f.hint = "did you mean " + std::string(near) + "?";
   else
     f.hint = "return one of the legal names, or nothing for the default";

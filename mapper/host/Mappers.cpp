@@ -1,5 +1,6 @@
 #include "mapper/host/Mappers.h"
 #include "core/Mappers.h"
+#include "core/NearestName.h"
 #include "core/config/Names.h"
 #include "core/plugin/Ending.h"
 #include "core/plugin/Registry.h"
@@ -73,7 +74,7 @@ private:
         all.push_back(std::move(installed));
       std::string hint = "there are " + nameList(all);
       const std::vector<std::string_view> names(all.begin(), all.end());
-      if (auto near = nearestName(name, names.data(), names.data() + names.size()); !near.empty())
+      if (auto near = nearestName(name, names); !near.empty())
         hint = "did you mean " + std::string(near) + "?";
       throw Failure(TSR_ENOTFOUND, "E_MAPPER_UNKNOWN", "there is no mapper '" + name + "': " + why, hint);
     }

@@ -1,12 +1,12 @@
 #include "tools/tsr/Report.h"
 #include "core/Escaped.h"
+#include "core/NearestName.h"
 #include "tools/StandardStreams.h"
 #include "tools/tsr/Console.h"
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <numeric>
 #include <unistd.h>
 
 namespace tessera::cli {
@@ -52,37 +52,9 @@ int finish(const std::function<int()> &command) {
   return fail(Error{"E_OUTPUT_WRITE", "standard output: " + why, ""});
 }
 
-namespace {
-
-/// Edits (insert, delete, replace, swap neighbours) that turn `a` into `b`.
-size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t(0));
-  for (size_t i = 1; i <= a.size(); ++i) {
-    next[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        next[j] = std::min(next[j], before[j - 2] + 1);
-    }
-    before = row;
-    row = next;
-  }
-  return row.back();
-}
-
-} // namespace
-
 std::optional<std::string> closest(std::string_view word, const std::vector<std::string> &candidates) {
-  const std::string *best = nullptr;
-  size_t bestDistance = std::max<size_t>(1, word.size() / 3) + 1;
-  if (word.size() > 64) return std::nullopt;
-  for (const std::string &c : candidates)
-    if (size_t d = editDistance(word, c); d < bestDistance) {
-      best = &c;
-      bestDistance = d;
-    }
-  return best ? std::optional(*best) : std::nullopt;
+  std::string_view near = nearestName(word, candidates);
+  return near.empty() ? std::nullopt : std::optional<std::string>(near);
 }
 
 std::string suggest(std::string_view word, const std::vector<std::string> &candidates) {

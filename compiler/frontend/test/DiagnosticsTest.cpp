@@ -96,18 +96,12 @@ TEST(Diagnostics, AtMostAHundred) {
 }
 
 TEST(Suggest, NearNamesOnly) {
-  EXPECT_EQ(nearest("row_mx", {"row_max", "row_min", "exp"}), "row_max");
-  EXPECT_EQ(nearest("exo", {"exp", "exp2"}), "exp");
-  EXPECT_EQ(nearest("ab", {"xy"}), "");
-  EXPECT_EQ(nearest("teh", {"the"}), "the");
-  EXPECT_EQ(nearest("", {"a"}), "");
-}
-
-TEST(Suggest, EditDistance) {
-  EXPECT_EQ(editDistance("abc", "abc", 5), 0u);
-  EXPECT_EQ(editDistance("abc", "acb", 5), 1u);
-  EXPECT_EQ(editDistance("abc", "abcd", 5), 1u);
-  EXPECT_EQ(editDistance("abc", "xyz", 2), 3u);
+  EXPECT_EQ(didYouMean("row_mx", {"row_max", "row_min", "exp"}), "did you mean 'row_max'?");
+  EXPECT_EQ(didYouMean("exo", {"exp", "exp2"}), "did you mean 'exp'?");
+  EXPECT_EQ(didYouMean("teh", {"the"}), "did you mean 'the'?");
+  for (const char *name : {"ab", "a", ""})
+    EXPECT_EQ(didYouMean(name, {"xy", "a", "abc"}), "") << name;
+  EXPECT_EQ(didYouMean("topk", {"op", "to"}, "nothing"), "nothing");
 }
 
 } // namespace

@@ -1,0 +1,39 @@
+// "did you mean": the nearest of the names that are known at some place, for messages about one that is not.
+#pragma once
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+
+/// Edits between two words: a letter more, less or another (a change of case too), or two neighbours swapped.
+inline size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before, last, row(b.size() + 1); // of a's prefixes two shorter, one shorter, this one
+  for (size_t j = 0; j <= b.size(); ++j)
+    row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    before = std::exchange(last, row);
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row[b.size()];
+}
+
+/// The name nearest to `word` when a slip of the pen may explain the difference, else empty: at most one edit
+/// in four letters, and one in a word of three. The result lives as long as `names`, a range of strings.
+template <class Names> std::string_view nearestName(std::string_view word, const Names &names) {
+  std::string_view best;
+  if (word.size() < 3 || word.size() > 64) return best;
+  size_t bestDistance = std::max<size_t>(1, word.size() / 4) + 1;
+  for (std::string_view name : names)
+    if (size_t d = editDistance(word, name); d < bestDistance) bestDistance = d, best = name;
+  return best;
+}
+
+} // namespace tessera
