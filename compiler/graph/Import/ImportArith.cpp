@@ -34,7 +34,7 @@ Value KernelImporter::importIntArith(const Expr &e, Value x, Value y) {
   case Op::Mod:
     return importIntDivision(e, x, y);
   case Op::Pow:
-    return math::IPowIOp::create(b_, loc_, x, y);
+    return importIntPow(x, y, isUnsigned);
   case Op::And:
     return arith::AndIOp::create(b_, loc_, x, y);
   case Op::Or:
@@ -131,6 +131,17 @@ Value KernelImporter::importShift(const Expr &e, Value x, Value y) {
                         : Value(arith::ShRUIOp::create(b_, loc_, x, amount));
   if (isSafe) return result;
   return arith::SelectOp::create(b_, loc_, tooFar, constant(x.getType(), int64_t{0}), result);
+}
+
+/// math.ipowi reads its exponent as signed: unsigned ones are raised in twice the width.
+Value KernelImporter::importIntPow(Value x, Value y, bool isUnsigned) {
+  mlir::Type type = x.getType();
+  if (!isUnsigned) return math::IPowIOp::create(b_, loc_, x, y);
+  mlir::Type element = b_.getIntegerType(2 * getElementTypeOrSelf(type).getIntOrFloatBitWidth());
+  auto tile = dyn_cast<RankedTensorType>(type);
+  mlir::Type wide = tile ? mlir::Type(tile.clone(element)) : element;
+  auto extend = [&](Value v) { return arith::ExtUIOp::create(b_, loc_, wide, v); };
+  return arith::TruncIOp::create(b_, loc_, type, math::IPowIOp::create(b_, loc_, extend(x), extend(y)));
 }
 
 Value KernelImporter::importFloatArith(const Expr &e, Value x, Value y) {

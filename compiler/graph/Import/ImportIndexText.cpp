@@ -6,13 +6,44 @@ namespace tessera::graph {
 using frontend::Expr;
 using frontend::Op;
 
+/// Whether an operation on integers narrower than 64 bits, or a cast to one, may wrap.
+static bool wraps(const Expr &e) {
+  DType t = e.type.dtype;
+  switch (e.op) {
+  case Op::Neg:
+  case Op::Add:
+  case Op::Sub:
+  case Op::Mul:
+  case Op::FloorDiv: // the smallest integer by -1
+    return t != DType::I64;
+  case Op::Cast: {
+    DType from = e.args[0]->type.dtype;
+    bool widens = info(from).bits < info(t).bits && (isUnsigned(from) || !isUnsigned(t));
+    return from != t && !widens;
+  }
+  default:
+    return false;
+  }
+}
+
 /// Whether the text of `e` needs parentheses as an operand of `*`, or of `-` on the right.
 static bool isSum(const Expr &e) {
   return e.op == Op::Add || e.op == Op::Sub || e.op == Op::Neg || (e.op == Op::ConstInt && e.intValue < 0) ||
-         (e.op == Op::Cast && isSum(*e.args[0]));
+         (e.op == Op::Cast && isSum(*e.args[0])) || wraps(e);
 }
 
+/// The language of launch bounds has 64-bit integers only, so what wraps does so by a remainder.
 std::string KernelImporter::indexText(const Expr &e) {
+  std::string text = exactIndexText(e);
+  if (!wraps(e)) return text;
+  uint64_t range = uint64_t{1} << info(e.type.dtype).bits;
+  if (isUnsigned(e.type.dtype)) return "mod(" + text + ", " + std::to_string(range) + ")";
+  std::string half = std::to_string(range / 2);
+  return "mod(" + text + " + " + half + ", " + std::to_string(range) + ") - " + half;
+}
+
+/// The text of an operation on 64-bit integers.
+std::string KernelImporter::exactIndexText(const Expr &e) {
   auto arg = [&](size_t i) { return indexText(*e.args[i]); };
   auto factor = [&](size_t i) { return isSum(*e.args[i]) ? "(" + arg(i) + ")" : arg(i); };
   auto call = [&](const char *name) { return std::string(name) + "(" + arg(0) + ", " + arg(1) + ")"; };
@@ -24,7 +55,7 @@ std::string KernelImporter::indexText(const Expr &e) {
   case Op::ParamRef:
     return kernel_.params[e.param].name;
   case Op::Cast:
-    return arg(0); // between integers, and the language has i64 here
+    return arg(0);
   case Op::Neg:
     return "-" + factor(0);
   case Op::Add:

@@ -40,6 +40,7 @@ private:
   void importBody();
 
   // ImportIndexText.cpp
+  std::string exactIndexText(const Expr &);
   std::string indexText(const Expr &);
 
   // ImportStatements.cpp
@@ -65,6 +66,7 @@ private:
   Value importFloatArith(const Expr &, Value x, Value y);
   Value importIntDivision(const Expr &, Value x, Value y);
   Value importShift(const Expr &, Value x, Value y);
+  Value importIntPow(Value x, Value y, bool isUnsigned);
   Value importFloatMod(Value x, Value y);
   Value importFloatFloorDiv(Value x, Value y);
   Value importFloatPow(const Expr &, Value x, Value y);
