@@ -1,7 +1,6 @@
 // Arithmetic: weak values, promotion, broadcasting, constant folding.
 #include "compiler/frontend/Elaborator.h"
-#include <cmath>
-#include <limits>
+#include <sstream>
 
 namespace tessera::frontend {
 
@@ -59,39 +58,6 @@ const char *spelling(Op op) {
   }
 }
 
-bool fits(int64_t v, DType t) {
-  switch (t) {
-  case DType::Bool:
-    return v == 0 || v == 1;
-  case DType::U8:
-    return v >= 0 && v <= 255;
-  case DType::I8:
-    return v >= -128 && v <= 127;
-  case DType::I16:
-    return v >= INT16_MIN && v <= INT16_MAX;
-  case DType::I32:
-    return v >= INT32_MIN && v <= INT32_MAX;
-  default:
-    return true;
-  }
-}
-
-/// Wraps to the width of an integer dtype.
-int64_t wrap(int64_t v, DType t) {
-  switch (t) {
-  case DType::U8:
-    return static_cast<uint8_t>(v);
-  case DType::I8:
-    return static_cast<int8_t>(v);
-  case DType::I16:
-    return static_cast<int16_t>(v);
-  case DType::I32:
-    return static_cast<int32_t>(v);
-  default:
-    return v;
-  }
-}
-
 } // namespace
 
 ExprPtr Elaborator::make(Op op, Type type, Range loc, std::vector<ExprPtr> args) {
@@ -121,57 +87,53 @@ ExprPtr Elaborator::take(Value v, Range loc) {
 
 Value Elaborator::convert(Value v, DType to, Range loc) {
   if (v.isError()) return v;
-  if (v.dtype == to) {
-    v.weak = false;
-    return v;
-  }
-  if (v.isConst && v.isScalar()) {
-    if (isFloat(to))
-      return Value::real(isFloat(v.dtype) ? v.floatValue : static_cast<double>(v.intValue), to, false);
-    if (!isFloat(v.dtype)) {
-      if (!fits(v.intValue, to))
-        return fail(Code::E_LITERAL_RANGE, loc, std::to_string(v.intValue) + " does not fit in " + name(to),
-                    "cast the other operand to a wider dtype");
-      Value out = Value::integer(v.intValue, to, false);
-      if (to == DType::Bool) out.linear.reset();
-      return out;
-    }
-  }
+  if (v.isScalar() && v.isConst && !isFloat(v.dtype) && !isFloat(to) && !fits(v.intValue, to))
+    return fail(Code::E_LITERAL_RANGE, loc, std::to_string(v.intValue) + " does not fit in " + name(to),
+                "cast the other operand to a wider dtype");
   return cast(std::move(v), to, loc);
 }
 
 Value Elaborator::cast(Value v, DType to, Range loc) {
   if (v.isError()) return v;
   if (v.isGraph()) return graphCast(std::move(v), to, loc);
-  if (v.isScalar() && v.isConst) {
-    bool integral = !isFloat(v.dtype);
-    if (integral && isFloat(to)) return Value::real(static_cast<double>(v.intValue), to, false);
-    if (integral && isInt(to)) return Value::integer(wrap(v.intValue, to), to, false);
-    if (!integral && (to == DType::F32 || to == DType::F64)) return Value::real(v.floatValue, to, false);
-    if (!integral && isInt(to) && std::abs(v.floatValue) < 0x1p31)
-      return Value::integer(wrap(static_cast<int64_t>(v.floatValue), to), to, false);
-  }
+  if (v.isScalar() && v.isConst) return castConstant(v, to);
   if (v.dtype == to) {
     v.weak = false;
     return v;
   }
   Type type = v.type();
   type.dtype = to;
-  std::optional<Linear> linear = isInt(to) && isInt(v.dtype) && v.isScalar() ? v.linear : std::nullopt;
+  // A form modulo the width of an integer is one modulo a smaller width too.
+  std::optional<Linear> linear;
+  if (v.isIntScalar() && isInt(to)) linear = info(to).bits > info(v.dtype).bits ? exactForm(v) : v.linear;
   std::vector<ExprPtr> args;
   args.push_back(take(std::move(v), loc));
   Value out = Value::of(make(Op::Cast, type, loc, std::move(args)));
-  // Index arithmetic is done in 64 bits (see indexExpr), so a widening keeps the form; a narrowing may wrap.
-  if (to == DType::I64 || to == DType::I32) out.linear = linear;
+  out.linear = std::move(linear);
   return out;
 }
 
 Value Elaborator::strengthen(Value v) {
   if (!v.isScalar() || !v.isConst || !v.weak) return v;
-  if (v.dtype == DType::I64 && fits(v.intValue, DType::I32)) v.dtype = DType::I32;
-  if (v.dtype == DType::F32) v.floatValue = static_cast<float>(v.floatValue);
-  v.weak = false;
-  return v;
+  bool isNarrow = v.dtype == DType::I64 && !v.wide && fits(v.intValue, DType::I32);
+  return castConstant(v, isNarrow ? DType::I32 : v.dtype);
+}
+
+/// The narrowest dtype that holds what both hold, as nearly as there is one: for hints.
+static DType commonDType(DType a, DType b) {
+  auto holds = [](DType t, DType x) {
+    const DTypeInfo &to = info(t), &from = info(x);
+    if (from.cls == DTypeClass::Bool || t == x) return true;
+    if (to.cls == DTypeClass::Float)
+      return from.cls != DTypeClass::Float ||
+             (from.mantissaBits <= to.mantissaBits && from.maxExponent <= to.maxExponent);
+    return to.cls == DTypeClass::SignedInt && from.cls != DTypeClass::Float && from.bits < to.bits;
+  };
+  for (DType t : {a, b})
+    if (holds(t, a) && holds(t, b)) return t;
+  for (DType t : {DType::I16, DType::I32, DType::F32})
+    if (holds(t, a) && holds(t, b)) return t;
+  return DType::F64;
 }
 
 /// Brings two operands to one dtype, or reports that they do not mix.
@@ -179,6 +141,8 @@ bool Elaborator::unify(Value &a, Value &b, Range loc, const char *what) {
   if (a.isError() || b.isError()) return false;
   if (a.dtype == b.dtype) {
     bool weak = a.weak && b.weak;
+    for (Value *v : {&a, &b}) // a literal beside a number of a dtype is rounded to it
+      if (v->weak && !weak && v->isConst) *v = castConstant(*v, v->dtype);
     a.weak = b.weak = weak;
     return true;
   }
@@ -190,6 +154,14 @@ bool Elaborator::unify(Value &a, Value &b, Range loc, const char *what) {
     Value &weak = a.weak && !(b.weak && isFloat(a.dtype)) ? a : b; // of two weak ones the integer gives way
     Value &other = &weak == &a ? b : a;
     bool bothWeak = a.weak && b.weak;
+    if (weak.isWide() && !bothWeak && isInt(other.dtype)) {
+      weak.weak = false;
+      return to(other, weak.dtype);
+    }
+    if (bothWeak && isFloat(other.dtype) && weak.isConst) {
+      weak = Value::real(static_cast<double>(weak.intValue));
+      return true;
+    }
     bool legal = other.dtype != DType::Bool && (isFloat(other.dtype) || isInt(weak.dtype));
     if (legal) {
       if (!to(weak, other.dtype)) return false;
@@ -205,9 +177,30 @@ bool Elaborator::unify(Value &a, Value &b, Range loc, const char *what) {
     if (half(b.dtype) && a.dtype == DType::F32) return to(b, DType::F32);
   }
   fail(Code::E_TYPE_MIX, loc, std::string("'") + what + "' mixes " + describe(a) + " and " + describe(b),
-       std::string("convert one of them with ts.") + (graph_ ? "" : "tile.") + "cast(x, ts." +
-           name(a.weak ? b.dtype : a.dtype) + ")");
+       mixHint(a, b));
   return false;
+}
+
+/// How to bring two operands to a dtype that loses the value of neither.
+std::string Elaborator::mixHint(const Value &a, const Value &b) const {
+  DType t = commonDType(a.dtype, b.dtype);
+  for (const Value *v : {&a, &b})
+    if (v->dtype != t && !v->text.empty()) return literalHint(*v, t);
+  std::string cast = std::string(" with ts.") + (graph_ ? "" : "tile.") + "cast(x, ts." + name(t) + ")";
+  if (a.dtype != t && b.dtype != t) return "convert both" + cast;
+  return std::string("convert the ") + name(a.dtype == t ? b.dtype : a.dtype) + cast;
+}
+
+/// `acc = 0.0`: the binding of a bare literal with which the variable has dtype `t`.
+std::string Elaborator::literalHint(const Value &v, DType t) const {
+  std::ostringstream number;
+  if (isFloat(v.dtype))
+    number << "ts." << name(t) << "(" << v.floatValue << ")";
+  else if (t == DType::F32)
+    number << v.intValue << ".0";
+  else
+    number << "ts." << name(t) << "(" << v.intValue << ")";
+  return "give '" + v.text + "' that dtype where it begins: " + v.text + " = " + number.str();
 }
 
 Value Elaborator::expandDims(Value v, int axis, Range loc) {
@@ -215,11 +208,13 @@ Value Elaborator::expandDims(Value v, int axis, Range loc) {
   type.kind = Type::Tile;
   type.shape.insert(type.shape.begin() + axis, 1);
   std::vector<ExprPtr> args;
-  bool weak = v.weak;
+  bool weak = v.weak, wide = v.wide;
   args.push_back(take(std::move(v), loc));
   ExprPtr e = make(Op::ExpandDims, type, loc, std::move(args));
   e->ints = {axis};
-  return Value::of(std::move(e), weak);
+  Value out = Value::of(std::move(e), weak);
+  out.wide = wide;
+  return out;
 }
 
 Value Elaborator::broadcastTo(Value v, const std::vector<int64_t> &shape, Range loc) {
@@ -265,144 +260,23 @@ bool Elaborator::broadcastPair(Value &a, Value &b, Range loc) {
   return true;
 }
 
-/// A comparison of two constants, IEEE for floats.
-template <typename T> static bool compare(Op op, T x, T y) {
-  switch (op) {
-  case Op::Lt:
-    return x < y;
-  case Op::Le:
-    return x <= y;
-  case Op::Gt:
-    return x > y;
-  case Op::Ge:
-    return x >= y;
-  case Op::Eq:
-    return x == y;
-  default:
-    return x != y;
-  }
-}
-
-Value Elaborator::foldInts(Op op, const Value &a, const Value &b, Range loc) {
-  int64_t x = a.intValue, y = b.intValue, r = 0;
-  if (isComparison(op)) return Value::boolean(compare(op, x, y));
-  bool overflow = false;
-  switch (op) {
-  case Op::Add:
-    overflow = __builtin_add_overflow(x, y, &r);
-    break;
-  case Op::Sub:
-    overflow = __builtin_sub_overflow(x, y, &r);
-    break;
-  case Op::Mul:
-    overflow = __builtin_mul_overflow(x, y, &r);
-    break;
-  case Op::FloorDiv:
-  case Op::Mod:
-    if (y == 0) return fail(Code::E_DIVISION_BY_ZERO, loc, "division by zero");
-    if (y == -1) {
-      overflow = op == Op::FloorDiv && __builtin_sub_overflow(int64_t(0), x, &r);
-      break;
-    }
-    r = op == Op::FloorDiv ? x / y - (x % y != 0 && (x % y < 0) != (y < 0))
-                           : x % y + (x % y != 0 && (x % y < 0) != (y < 0) ? y : 0);
-    break;
-  case Op::Pow:
-    if (y < 0)
-      return Value::real(std::pow(static_cast<double>(x), static_cast<double>(y)), DType::F32, a.weak);
-    r = 1;
-    if (y > 64 && x != 0 && x != 1 && x != -1)
-      overflow = true;
-    else if (y > 64)
-      r = x == -1 && y % 2 == 0 ? 1 : x;
-    else
-      for (int64_t i = 0; i < y && !overflow; ++i)
-        overflow = __builtin_mul_overflow(r, x, &r);
-    break;
-  case Op::And:
-    r = x & y;
-    break;
-  case Op::Or:
-    r = x | y;
-    break;
-  case Op::Xor:
-    r = x ^ y;
-    break;
-  case Op::Shl:
-  case Op::Shr:
-    if (y < 0 || y > 63)
-      return fail(Code::E_LITERAL_RANGE, loc, "a shift by " + std::to_string(y) + " is outside 0..63");
-    r = op == Op::Shr ? x >> y : static_cast<int64_t>(static_cast<uint64_t>(x) << y);
-    break;
-  case Op::Minimum:
-    r = std::min(x, y);
-    break;
-  case Op::Maximum:
-    r = std::max(x, y);
-    break;
-  default:
-    return Value::error();
-  }
-  if (a.dtype == DType::Bool) return Value::boolean(r);
-  if (overflow && a.weak) return fail(Code::E_LITERAL_RANGE, loc, "the constant does not fit in 64 bits");
-  return Value::integer(wrap(r, a.dtype), a.dtype, a.weak);
-}
-
-Value Elaborator::foldFloats(Op op, const Value &a, const Value &b, Range loc) {
-  double x = a.floatValue, y = b.floatValue, r = 0;
-  if (isComparison(op)) return Value::boolean(compare(op, x, y));
-  switch (op) {
-  case Op::Add:
-    r = x + y;
-    break;
-  case Op::Sub:
-    r = x - y;
-    break;
-  case Op::Mul:
-    r = x * y;
-    break;
-  case Op::Div:
-    if (y == 0 && a.weak) return fail(Code::E_DIVISION_BY_ZERO, loc, "division by zero");
-    r = x / y;
-    break;
-  case Op::FloorDiv:
-    r = std::floor(x / y);
-    break;
-  case Op::Mod:
-    r = x - y * std::floor(x / y);
-    break;
-  case Op::Pow:
-    r = std::pow(x, y);
-    break;
-  case Op::Minimum:
-    r = std::isnan(x) || x < y ? x : y;
-    break;
-  case Op::Maximum:
-    r = std::isnan(x) || x > y ? x : y;
-    break;
-  default:
-    return Value::error();
-  }
-  if (a.dtype == DType::F32 && !a.weak) r = static_cast<float>(r);
-  return Value::real(r, a.dtype, a.weak);
-}
-
 Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
   a = asOperand(std::move(a), loc);
   b = asOperand(std::move(b), loc);
   if (a.isError() || b.isError()) return Value::error();
 
-  // True division of integers is a float division.
-  if (op == Op::Div && !isFloat(a.dtype) && !isFloat(b.dtype) && a.dtype != DType::Bool &&
-      b.dtype != DType::Bool) {
-    bool weak = a.weak && b.weak;
-    a = cast(std::move(a), DType::F32, loc);
-    b = cast(std::move(b), DType::F32, loc);
-    a.weak = b.weak = weak;
+  // Of literals the quotient is Python's, a float; of other integers it would have to choose one.
+  if (op == Op::Div && isInt(a.dtype) && isInt(b.dtype)) {
+    if (!a.isLiteral() || !b.isLiteral())
+      return fail(Code::E_TYPE, loc,
+                  "'/' does not divide integers, found " + describe(a) + " and " + describe(b),
+                  std::string("floor with //, or cast to a float first: ts.f32(x) / ts.f32(y)"));
+    a = Value::real(static_cast<double>(a.intValue));
+    b = Value::real(static_cast<double>(b.intValue));
   }
   // A weak run-time integer beside a narrower one is compared in 64 bits: converting it could wrap.
-  if (isComparison(op) && a.isIntScalar() && b.isIntScalar() && a.weak != b.weak && !isUnsigned(a.dtype) &&
-      !isUnsigned(b.dtype) && (a.weak ? a : b).isRuntime())
+  if (isComparison(op) && a.isIntScalar() && b.isIntScalar() && a.weak != b.weak &&
+      (a.weak ? a : b).isRuntime())
     (a.weak ? b : a) = cast(a.weak ? std::move(b) : std::move(a), DType::I64, loc);
   if (!unify(a, b, loc, spelling(op))) return Value::error();
 
@@ -414,21 +288,29 @@ Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
     return fail(Code::E_TYPE, loc, std::string("'") + spelling(op) + "' takes numbers, not bool",
                 "cast to ts.i32 first");
 
-  if (a.isScalar() && b.isScalar() && a.isConst && b.isConst) {
-    if (!isFloat(t)) return foldInts(op, a, b, loc);
-    if (a.weak || t == DType::F32 || t == DType::F64) return foldFloats(op, a, b, loc);
-  }
   if ((op == Op::FloorDiv || op == Op::Mod) && b.isConstInt() && b.intValue == 0)
     return fail(Code::E_DIVISION_BY_ZERO, loc, "division by zero");
   if ((op == Op::Shl || op == Op::Shr) && b.isConstInt() && (b.intValue < 0 || b.intValue >= info(t).bits))
     return fail(Code::E_LITERAL_RANGE, loc,
                 "a shift by " + std::to_string(b.intValue) + " is outside 0.." +
                     std::to_string(info(t).bits - 1));
+  if (a.isScalar() && b.isScalar() && a.isConst && b.isConst) {
+    bool divides = op == Op::Div || op == Op::FloorDiv || op == Op::Mod;
+    if (divides && a.weak && isFloat(t) && b.floatValue == 0)
+      return fail(Code::E_DIVISION_BY_ZERO, loc, "division by zero");
+    if (std::optional<Value> folded = fold(op, a, &b, loc)) return std::move(*folded);
+  }
 
   if (a.isGraph() || b.isGraph()) return graphElementwise(op, std::move(a), std::move(b), loc);
   std::optional<Linear> linear;
   if (a.isIntScalar() && b.isIntScalar() && a.linear && b.linear) {
+    // Sums and products hold modulo the width of the dtype, the others of the integers themselves.
     const Linear &x = *a.linear, &y = *b.linear;
+    auto apply = [&](const char *what) -> std::optional<Linear> {
+      std::optional<Linear> left = exactForm(a), right = exactForm(b);
+      if (!left || !right) return std::nullopt;
+      return atoms_.apply(what, *left, *right);
+    };
     switch (op) {
     case Op::Add:
       linear = add(x, y);
@@ -442,57 +324,45 @@ Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
                                 : atoms_.apply("mul", x, y);
       break;
     case Op::FloorDiv:
-      linear = atoms_.apply("fdiv", x, y);
+      linear = apply("fdiv");
       break;
     case Op::Mod:
-      linear = atoms_.apply("mod", x, y);
+      linear = apply("mod");
       break;
     case Op::Minimum:
-      linear = atoms_.apply("min", x, y);
+      linear = apply("min");
       break;
     case Op::Maximum:
-      linear = atoms_.apply("max", x, y);
+      linear = apply("max");
       break;
     default:
       break;
     }
     // x - x and the like.
-    if (linear && linear->isConstant() && a.weak) return Value::integer(linear->constant, t, true);
+    if (linear && linear->isConstant() && a.weak) return Value::extent(linear->constant);
   }
   if (!broadcastPair(a, b, loc)) return Value::error();
-  bool weak = a.weak && b.weak && !isComparison(op);
+  bool weak = a.weak && b.weak && !isComparison(op), wide = a.wide || b.wide;
   Type type = a.type();
   if (isComparison(op)) type.dtype = DType::Bool;
   std::vector<ExprPtr> args;
   args.push_back(take(std::move(a), loc));
   args.push_back(take(std::move(b), loc));
   Value out = Value::of(make(op, type, loc, std::move(args)), weak);
+  out.wide = wide;
   out.linear = std::move(linear);
   return out;
 }
 
 Value Elaborator::negate(Value v, Range loc) {
   if (v.isError()) return v;
-  if (v.dtype == DType::Bool || isUnsigned(v.dtype))
-    return fail(Code::E_TYPE, loc, std::string("'-' does not apply to ") + name(v.dtype),
-                "cast to ts.i32 first");
-  if (v.isScalar() && v.isConst) {
-    if (isFloat(v.dtype)) {
-      v.floatValue = -v.floatValue;
-      return v;
-    }
-    int64_t r = 0;
-    if (__builtin_sub_overflow(int64_t(0), v.intValue, &r))
-      return fail(Code::E_LITERAL_RANGE, loc, "the constant does not fit in 64 bits");
-    return Value::integer(wrap(r, v.dtype), v.dtype, v.weak);
-  }
+  if (v.dtype == DType::Bool)
+    return fail(Code::E_TYPE, loc, "'-' does not apply to bool", "cast to ts.i32 first");
+  if (v.isScalar() && v.isConst)
+    if (std::optional<Value> folded = fold(Op::Neg, v, nullptr, loc)) return std::move(*folded);
   if (v.isGraph()) return graphElementwise(Op::Neg, std::move(v), loc);
   std::optional<Linear> linear = v.linear ? scale(*v.linear, -1) : std::nullopt;
-  bool weak = v.weak;
-  Type type = v.type();
-  std::vector<ExprPtr> args;
-  args.push_back(take(std::move(v), loc));
-  Value out = Value::of(make(Op::Neg, type, loc, std::move(args)), weak);
+  Value out = function(Op::Neg, std::move(v), loc);
   out.linear = std::move(linear);
   return out;
 }
@@ -500,6 +370,7 @@ Value Elaborator::negate(Value v, Range loc) {
 Value Elaborator::floatOperand(Value v, Range loc, const char *what) {
   v = asOperand(std::move(v), loc);
   if (v.isError() || isFloat(v.dtype)) return v;
+  if (v.weak && v.isConst) return Value::real(static_cast<double>(v.intValue));
   if (v.weak) {
     v = cast(std::move(v), DType::F32, loc);
     v.weak = true;
@@ -513,11 +384,19 @@ Value Elaborator::floatOperand(Value v, Range loc, const char *what) {
 Value Elaborator::function(Op op, Value v, Range loc) {
   if (v.isError()) return v;
   if (v.isGraph()) return graphElementwise(op, std::move(v), loc);
-  bool weak = v.weak;
+  bool weak = v.weak, wide = v.wide;
   Type type = v.type();
   std::vector<ExprPtr> args;
   args.push_back(take(std::move(v), loc));
-  return Value::of(make(op, type, loc, std::move(args)), weak);
+  Value out = Value::of(make(op, type, loc, std::move(args)), weak);
+  out.wide = wide;
+  return out;
+}
+
+/// A choice of literals is as weak as they are, if they fit in i32.
+bool Elaborator::isWideChoice(const Value &a, const Value &b) {
+  auto isLarge = [](const Value &v) { return v.wide || (v.isConstInt() && !fits(v.intValue, DType::I32)); };
+  return isLarge(a) || isLarge(b);
 }
 
 Value Elaborator::select(Value c, Value a, Value b, Range loc, bool takesOneSide) {
@@ -527,12 +406,15 @@ Value Elaborator::select(Value c, Value a, Value b, Range loc, bool takesOneSide
   if (!broadcastPair(a, b, loc)) return Value::error();
   if (!takesOneSide && (!broadcastPair(c, a, loc) || !broadcastPair(c, b, loc))) return Value::error();
   bool weak = a.weak && b.weak;
+  bool wide = isWideChoice(a, b);
   Type type = a.type();
   std::vector<ExprPtr> args;
   args.push_back(take(std::move(c), loc));
   args.push_back(take(std::move(a), loc));
   args.push_back(take(std::move(b), loc));
-  return Value::of(make(Op::Select, type, loc, std::move(args)), weak);
+  Value out = Value::of(make(Op::Select, type, loc, std::move(args)), weak);
+  out.wide = wide;
+  return out;
 }
 
 Value Elaborator::ceilDiv(Value a, Value b, Range loc) {

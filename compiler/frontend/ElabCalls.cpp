@@ -134,8 +134,7 @@ Value Elaborator::callBuiltin(const ast::Expr &e, const BuiltinInfo &b) {
     if (v.isError()) return v;
     if (v.dtype == DType::Bool) return fail(Code::E_TYPE, e.loc, "'abs' takes numbers, not bool");
     if (v.isScalar() && v.isConst)
-      return (isFloat(v.dtype) ? std::signbit(v.floatValue) : v.intValue < 0) ? negate(std::move(v), e.loc)
-                                                                              : std::move(v);
+      if (std::optional<Value> folded = fold(Op::Abs, v, nullptr, e.loc)) return std::move(*folded);
     return function(Op::Abs, std::move(v), e.loc);
   }
   case Builtin::Exp:
@@ -234,20 +233,18 @@ Value Elaborator::callBuiltin(const ast::Expr &e, const BuiltinInfo &b) {
             : b.id == Builtin::LaneId  ? Op::LaneIdInGroup
                                        : Op::GroupSize;
     Value v = cast(Value::of(make(op, {Type::Scalar, DType::I32, {}}, e.loc)), DType::I64, e.loc);
-    v.weak = true;
-    v.linear = AtomTable::of(atoms_.intern(std::string("id:") + b.name, {}, false));
-    return v;
+    return Value::extent(take(std::move(v), e.loc),
+                         AtomTable::of(atoms_.intern(std::string("id:") + b.name, {}, false)));
   }
   case Builtin::LinearId: {
     if (gridForm_ != GridForm::None || !iterators_.empty())
       return fail(Code::E_GRID, e.loc, "linear_id() is a grid of its own and cannot be combined with another",
                   "use either linear_id() or tile loops");
     if (!linearId_) linearId_ = e.loc;
-    Value v = Value::of(make(Op::LaneId, {Type::Scalar, DType::I64, {}}, e.loc), true);
+    ExprPtr lane = make(Op::LaneId, {Type::Scalar, DType::I64, {}}, e.loc);
     int atom = atoms_.intern("lane", {}, false);
-    if (!atomExprs_.count(atom)) atomExprs_[atom] = clone(*v.expr);
-    v.linear = AtomTable::of(atom);
-    return v;
+    if (!atomExprs_.count(atom)) atomExprs_[atom] = clone(*lane);
+    return Value::extent(std::move(lane), AtomTable::of(atom));
   }
   case Builtin::Range:
   case Builtin::Parallel:

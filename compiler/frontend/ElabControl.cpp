@@ -41,7 +41,7 @@ std::vector<std::string> Elaborator::fixRebound(const std::set<std::string> &ass
       v.accum = accum;
       local.value = std::move(v);
     }
-    if (local.value.isIntScalar()) local.value.linear = AtomTable::of(atoms_.fresh());
+    if (local.value.isIntScalar()) local.value.linear = AtomTable::of(atoms_.fresh(local.value.dtype));
     carried.push_back(local.symbol);
   }
   return out;
@@ -53,7 +53,7 @@ void Elaborator::unfix(const std::vector<std::string> &names) {
     if (it == frame().locals.end()) continue;
     --it->second.fixed;
     if (it->second.value.isIntScalar() && it->second.symbol >= 0)
-      it->second.value.linear = AtomTable::of(atoms_.fresh());
+      it->second.value.linear = AtomTable::of(atoms_.fresh(it->second.value.dtype));
   }
 }
 
@@ -95,11 +95,12 @@ SymbolId Elaborator::declareJoined(const std::string &name, const Type &type, St
 /// Emits the branch and gives the value that its sides end in; they have one type.
 Value Elaborator::joinPaths(const std::string &name, Stmt branch, Value then, Value otherwise, Range loc) {
   const Type type = then.type();
-  bool weak = then.weak && otherwise.weak;
+  bool weak = then.weak && otherwise.weak, wide = isWideChoice(then, otherwise);
   SymbolId symbol = declareJoined(name, type, branch, std::move(then), std::move(otherwise), loc);
   blocks_.back()->push_back(std::move(branch));
   Value v = Value::of(var(symbol, loc), weak);
-  if (v.isIntScalar()) v.linear = AtomTable::of(atoms_.fresh());
+  v.wide = wide;
+  if (v.isIntScalar()) v.linear = AtomTable::of(atoms_.fresh(type.dtype));
   return v;
 }
 
@@ -164,11 +165,12 @@ void Elaborator::mergeBranches(std::map<std::string, Local> thenLocals,
     }
     // Defined in both branches: one variable, declared in front of them.
     Type type = x.type();
-    bool weak = x.weak && y.weak;
+    bool weak = x.weak && y.weak, wide = x.wide || y.wide;
     SymbolId symbol = declareJoined(name, type, branch, std::move(x), std::move(y), loc);
     Local merged;
     merged.value = Value::of(var(symbol, loc), weak);
-    if (merged.value.isIntScalar()) merged.value.linear = AtomTable::of(atoms_.fresh());
+    merged.value.wide = wide;
+    if (merged.value.isIntScalar()) merged.value.linear = AtomTable::of(atoms_.fresh(type.dtype));
     merged.symbol = symbol;
     merged.loc = loc;
     merged.order = localCount_++;
@@ -280,8 +282,7 @@ Value Elaborator::bindLoopVariable(const std::string &name, Range loc, SymbolId 
   immutable_.insert(symbol);
   int atom = atoms_.intern("sym:" + std::to_string(symbol), {}, false);
   atomExprs_[atom] = var(symbol, loc);
-  Value v = Value::of(var(symbol, loc), true);
-  v.linear = AtomTable::of(atom);
+  Value v = Value::extent(var(symbol, loc), AtomTable::of(atom));
   Local local;
   local.value = v;
   local.isLoopVariable = true;
@@ -318,6 +319,12 @@ void Elaborator::forStatement(const ast::Stmt &s) {
   // A loop that counts down runs upwards over the distance from its start.
   Value down;
   if (b.step < 0) {
+    // The loop counts in 64 bits, where the distance between two narrower integers does not wrap.
+    for (Value *v : {&b.lo, &b.hi})
+      if (!v->weak) {
+        *v = cast(std::move(*v), DType::I64, s.value->loc);
+        v->weak = v->wide = true;
+      }
     unsigned budget = 24;
     if (b.lo.isRuntime() && !inlineable(*b.lo.expr, budget)) b.lo = toVariable(std::move(b.lo), name, s.loc);
     down = b.lo;

@@ -78,9 +78,9 @@ bool Elaborator::readDim(const ast::Expr &e, Dim &out) {
   Value v = evaluate(e);
   frames_ = std::move(none);
   if (v.isError()) return false;
-  if (!v.isConstInt() || v.intValue < 1) {
+  if (!v.isConstInt() || v.intValue < 0) {
     fail(Code::E_DIM, e.loc,
-         v.isConstInt() ? "a dim is at least 1" : "a dim is an int or a string, found " + describe(v),
+         v.isConstInt() ? "a dim is at least 0" : "a dim is an int or a string, found " + describe(v),
          "a dim is an int, a name \"M\" or a product \"B*H\"");
     return false;
   }
@@ -396,7 +396,7 @@ bool Elaborator::run(const FunctionDecl &f) {
       ExprPtr e = make(Op::ParamRef, {Type::Scalar, p.dtype, {}}, p.loc);
       e->param = static_cast<int>(i);
       if (isInt(p.dtype)) {
-        int atom = atoms_.intern("param:" + p.name, {}, true);
+        int atom = atoms_.intern("param:" + p.name, {}, true, p.dtype);
         ExprPtr wide = clone(*e);
         if (p.dtype != DType::I64) {
           std::vector<ExprPtr> args;

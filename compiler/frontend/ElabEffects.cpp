@@ -252,7 +252,7 @@ Value Elaborator::atomic(const BuiltinInfo &b, const Arguments &a, Range loc) {
   }
   for (Value &v : values) {
     if (v.isError()) return v;
-    if (v.dtype != p.dtype && !(v.weak && (isFloat(p.dtype) || isInt(v.dtype))))
+    if (!v.converts(p.dtype))
       return fail(Code::E_STORE_TYPE, loc,
                   "'" + p.name + "' holds " + name(p.dtype) + ", but the value is " + describe(v));
     all.push_back(convert(std::move(v), p.dtype, loc));

@@ -116,9 +116,7 @@ Value Elaborator::unary(const ast::Expr &e) {
   if (isFloat(v.dtype))
     return fail(Code::E_TYPE, e.loc, std::string("'~' takes integers, not ") + name(v.dtype));
   if (v.isScalar() && v.isConst)
-    return v.dtype == DType::Bool
-               ? Value::boolean(!v.intValue)
-               : Value::integer(isUnsigned(v.dtype) ? 255 - v.intValue : ~v.intValue, v.dtype, v.weak);
+    if (std::optional<Value> folded = fold(Op::Invert, v, nullptr, e.loc)) return std::move(*folded);
   return function(Op::Invert, std::move(v), e.loc);
 }
 

@@ -72,12 +72,11 @@ int Elaborator::graphScalar(const Expr &e) {
   default:
     break;
   }
-  if (e.type.dtype == DType::I64)
-    if (std::optional<DimExpr> d = graphDimOf(e)) {
-      int node = graphValue(GraphOp::Extent, DType::I64, {}, e.loc).index;
-      graphLast().texts = {d->text()};
-      return node;
-    }
+  if (std::optional<DimExpr> d = graphDimOf(e)) {
+    int node = graphValue(GraphOp::Extent, DType::I64, {}, e.loc).index;
+    graphLast().texts = {d->text()};
+    return node;
+  }
   std::vector<int> args;
   for (const ExprPtr &a : e.args)
     args.push_back(graphScalar(*a));
@@ -151,25 +150,22 @@ DimExpr Elaborator::graphDim(const Dim &d) {
 }
 
 Value Elaborator::graphExtent(const DimExpr &d) {
-  if (auto c = d.constant()) return Value::integer(*c);
+  if (auto c = d.constant()) return Value::extent(*c);
   std::string text = d.text();
   ExprPtr e = make(Op::DimRef, {Type::Scalar, DType::I64, {}}, bodyLoc_);
   e->text = text;
   graph_->extents.insert_or_assign(text, d);
-  Value v = Value::of(std::move(e), true);
-  v.linear = AtomTable::of(atoms_.intern("dim:" + text, {}, true));
-  return v;
+  return Value::extent(std::move(e), AtomTable::of(atoms_.intern("dim:" + text, {}, true)));
 }
 
 /// The extent an integer expression computes; nothing when it uses more than dims.
 std::optional<DimExpr> Elaborator::graphDimOf(const Expr &e) {
+  if (e.type.dtype != DType::I64) return std::nullopt; // narrower integers wrap, extents do not
   switch (e.op) {
   case Op::ConstInt:
     return DimExpr(e.intValue);
   case Op::DimRef:
     return graph_->extents.at(e.text);
-  case Op::Cast:
-    return isInt(e.type.dtype) && isInt(e.args[0]->type.dtype) ? graphDimOf(*e.args[0]) : std::nullopt;
   case Op::Neg:
   case Op::Add:
   case Op::Sub:
@@ -448,7 +444,8 @@ bool Elaborator::runGraph(const FunctionDecl &f, GraphFunction &out) {
       ExprPtr e = make(Op::ParamRef, {Type::Scalar, p.dtype, {}}, p.loc);
       e->param = static_cast<int>(i);
       local.value = Value::of(std::move(e));
-      if (isInt(p.dtype)) local.value.linear = AtomTable::of(atoms_.intern("param:" + p.name, {}, true));
+      if (isInt(p.dtype))
+        local.value.linear = AtomTable::of(atoms_.intern("param:" + p.name, {}, true, p.dtype));
     }
     frame().locals[p.name] = std::move(local);
   }

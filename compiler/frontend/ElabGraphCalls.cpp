@@ -11,7 +11,7 @@ namespace tessera::frontend {
 static const char *graphParameters(const BuiltinInfo &b) {
   switch (b.id) {
   case Builtin::Arange:
-    return "n";
+    return "start stop? step?";
   case Builtin::Transpose:
     return "x perm?";
   case Builtin::Concat:
@@ -253,9 +253,7 @@ bool Elaborator::graphBindDims(const Kernel &callee, const ast::Expr &call,
     if (v.isError()) return false;
     if (!p.isTensor) {
       v = asOperand(std::move(v), call.loc);
-      bool converts =
-          v.isScalar() &&
-          (v.dtype == p.dtype || (v.weak && p.dtype != DType::Bool && (isFloat(p.dtype) || isInt(v.dtype))));
+      bool converts = v.isScalar() && v.converts(p.dtype);
       if (v.isError()) return false;
       if (!converts) {
         refuse(Code::E_KERNEL_ARGUMENT,

@@ -43,7 +43,7 @@ bool Elaborator::graphRequire(const DimExpr &value, Code code, const std::string
   }
   auto isSame = [text = value.text()](const GraphFunction::Check &c) { return c.value == text; };
   if (!value.isNeverNegative() && std::ranges::none_of(graph_->out.checks, isSame))
-    graph_->out.checks.push_back({value.text(), says});
+    graph_->out.checks.push_back({value.text(), says + " (line " + std::to_string(loc.line) + ")"});
   return true;
 }
 
@@ -331,16 +331,41 @@ Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
   return graphReshapeTo(std::move(v), std::move(kept), e.loc);
 }
 
-/// zeros, full and arange.
-Value Elaborator::graphMake(const BuiltinInfo &b, GraphArguments &a, Range loc) {
-  if (b.id == Builtin::Arange) {
-    std::optional<DimExpr> n = graphDimOf(a[0], a.loc(0), "the length of 'arange'");
-    if (!n || !graphRequire(*n, Code::E_SHAPE, "the length of 'arange' cannot be " + n->text(), a.loc(0)))
-      return Value::error();
-    Value r = graphValue(GraphOp::Iota, DType::I32, {*n}, loc);
-    if (!r.isError()) graphLast().ints = {0};
-    return r;
+/// arange(n), or arange(start, stop, step): an i32 tensor, or i64 where the start is a dim.
+Value Elaborator::graphArange(GraphArguments &a, Range loc) {
+  int64_t step = 1;
+  if (a.given(2)) {
+    std::optional<int64_t> known = staticInt(a[2], a.loc(2), "the step of 'arange'");
+    if (!known) return Value::error();
+    if (*known == 0 || *known == INT64_MIN)
+      return fail(Code::E_LOOP_STEP, a.loc(2), "the step of 'arange' is not " + std::to_string(*known));
+    step = *known;
   }
+  const Value start = a.given(1) ? asOperand(a[0], a.loc(0)) : Value::integer(0);
+  size_t end = a.given(1) ? 1 : 0;
+  std::optional<DimExpr> from = graphDimOf(start, a.loc(0), "the start of 'arange'"),
+                         to = graphDimOf(a[end], a.loc(end), "the end of 'arange'");
+  if (!from || !to) return Value::error();
+  // ceildiv(distance, |step|), and nothing past an end that is known to be passed.
+  std::optional<DimExpr> n = step > 0 ? subtract(*to, *from) : subtract(*from, *to);
+  const int64_t stride = step > 0 ? step : -step;
+  if (n && stride != 1)
+    if ((n = add(*n, DimExpr(stride - 1)))) n = apply("floordiv", *n, DimExpr(stride));
+  if (!n) return fail(Code::E_SHAPE, loc, "the length of 'arange' is too long an expression");
+  if (a.given(1) && n->constant().value_or(0) < 0) n = DimExpr(0);
+  if (!graphRequire(*n, Code::E_SHAPE, "the length of 'arange' cannot be " + n->text(), loc))
+    return Value::error();
+  Value r = graphValue(GraphOp::Iota, DType::I32, {*n}, loc);
+  if (r.isError()) return r;
+  graphLast().ints = {0};
+  if (step != 1) r = binary(Op::Mul, std::move(r), Value::integer(step), loc);
+  bool isZero = start.isConstInt() && start.intValue == 0;
+  return isZero ? std::move(r) : binary(Op::Add, std::move(r), start, loc);
+}
+
+/// zeros and full.
+Value Elaborator::graphMake(const BuiltinInfo &b, GraphArguments &a, Range loc) {
+  if (b.id == Builtin::Arange) return graphArange(a, loc);
   bool isFull = b.id == Builtin::Full;
   Dims dims;
   bool ok = graphShape(a[0], a.loc(0), dims);

@@ -155,16 +155,13 @@ bool Elaborator::laneGuard(const Expr &e, ExprPtr &bound) const {
       return isInt(x.type.dtype) && info(x.type.dtype).bits >= 32 && x.args[0]->op == Op::LaneId;
     return x.op == Op::LaneId;
   };
-  auto widened = [](const Expr &x) {
-    return clone(x.op == Op::Cast && x.args[0]->type.dtype == DType::I64 ? *x.args[0] : x);
-  };
   if (e.op == Op::LogicalAnd) return laneGuard(*e.args[0], bound) || laneGuard(*e.args[1], bound);
   bool less = (e.op == Op::Lt || e.op == Op::Le) && isLane(*e.args[0]);
   bool greater = (e.op == Op::Gt || e.op == Op::Ge) && isLane(*e.args[1]);
   if (!less && !greater) return false;
   const Expr &limit = *e.args[less ? 1 : 0];
   if (!isLaunchExpr(limit)) return false;
-  bound = widened(limit);
+  bound = clone(limit);
   if (bound->type.dtype != DType::I64) {
     auto wide = std::make_unique<Expr>();
     wide->op = Op::Cast;

@@ -47,17 +47,26 @@ ExprPtr Elaborator::fromLinear(const Linear &l, Range loc) {
   return make(negative ? Op::Sub : Op::Add, i64, loc, std::move(args));
 }
 
-/// Index arithmetic is done in 64 bits where the form of the index is known, whatever the dtypes of its
-/// parts.
+/// The form whose value is the integer, in 64 bits.
+std::optional<Linear> Elaborator::exactForm(const Value &v) {
+  return v.linear ? atoms_.exact(*v.linear, v.dtype) : std::nullopt;
+}
+
+/// An index is computed in its own dtype, then widened; where its form is known, from the form.
 ExprPtr Elaborator::indexExpr(const Value &v, Range loc) {
-  if (v.linear)
-    if (ExprPtr e = fromLinear(*v.linear, loc)) return e;
+  if (std::optional<Linear> form = exactForm(v))
+    if (ExprPtr e = fromLinear(*form, loc)) return e;
   return take(cast(v, DType::I64, loc), loc);
 }
 
 std::optional<int64_t> Elaborator::extentOf(const Value &start, const Value &stop, Range loc) {
+  // The difference of two integers of one dtype wraps as that dtype does: s:s+8 has 8 elements in any.
   std::optional<Linear> d;
-  if (start.linear && stop.linear) d = subtract(*stop.linear, *start.linear);
+  bool isOneDType = start.dtype == stop.dtype;
+  std::optional<Linear> from = isOneDType ? start.linear : exactForm(start),
+                        to = isOneDType ? stop.linear : exactForm(stop);
+  if (from && to) d = subtract(*to, *from);
+  if (d && isOneDType) d = atoms_.exact(*d, start.dtype);
   if (d && d->isConstant()) return d->constant;
   std::set<std::string> dims;
   bool onlyDims = d.has_value();
@@ -76,10 +85,11 @@ std::optional<int64_t> Elaborator::extentOf(const Value &start, const Value &sto
 }
 
 void Elaborator::recordIteratorStep(const Value &start, int64_t extent, Range loc) {
-  if (!start.linear) return;
+  std::optional<Linear> form = exactForm(start);
+  if (!form) return;
   for (Iterator &it : iterators_) {
-    auto term = start.linear->terms.find(it.atom);
-    if (term == start.linear->terms.end() || start.linear->terms.size() != 1 || term->second != 1) continue;
+    auto term = form->terms.find(it.atom);
+    if (term == form->terms.end() || form->terms.size() != 1 || term->second != 1) continue;
     if (it.step == 0) {
       it.step = extent;
       it.stepLoc = loc;
@@ -315,7 +325,7 @@ void Elaborator::storeAccess(Access a, Value v, Range loc) {
                           : kernel_.params[static_cast<size_t>(a.param)].dtype;
   const std::string &target = a.buffer >= 0 ? kernel_.symbols[static_cast<size_t>(a.buffer)].name
                                             : kernel_.params[static_cast<size_t>(a.param)].name;
-  if (v.dtype != t && !(v.weak && (isFloat(t) || (isInt(t) && isInt(v.dtype))))) {
+  if (!v.converts(t)) {
     fail(Code::E_STORE_TYPE, loc,
          std::string("'") + target + "' holds " + name(t) + ", but " + describe(v) + " is stored",
          std::string("convert it with ts.tile.cast(x, ts.") + name(t) + ")");

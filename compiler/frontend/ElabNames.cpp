@@ -1,4 +1,5 @@
 // Names: locals, dims, module constants, imports, the language's own names, implicit tile iterators.
+#include "compiler/frontend/AbsentNames.h"
 #include "compiler/frontend/ElabGraph.h"
 #include "compiler/frontend/Suggest.h"
 #include <algorithm>
@@ -8,19 +9,17 @@ namespace tessera::frontend {
 Value Elaborator::dimValue(const std::string &dim) {
   if (specialized_.count(dim))
     for (const auto &[name, value] : options_.dims)
-      if (name == dim) return Value::integer(value);
+      if (name == dim) return Value::extent(value);
   if (graph_) return graphExtent(graphDim({1, dim}));
   ExprPtr e = make(Op::DimRef, {Type::Scalar, DType::I64, {}}, bodyLoc_);
   e->text = dim;
   int atom = atoms_.intern("dim:" + dim, {dim}, true);
   if (!atomExprs_.count(atom)) atomExprs_[atom] = clone(*e);
-  Value v = Value::of(std::move(e), true);
-  v.linear = AtomTable::of(atom);
-  return v;
+  return Value::extent(std::move(e), AtomTable::of(atom));
 }
 
 Value Elaborator::dimExtent(const Dim &dim) {
-  return dim.symbol.empty() ? Value::integer(dim.constant) : dimValue(dim.symbol);
+  return dim.symbol.empty() ? Value::extent(dim.constant) : dimValue(dim.symbol);
 }
 
 Value Elaborator::lookup(const ast::Expr &e) {
@@ -174,6 +173,10 @@ Value Elaborator::member(const std::string &module, const std::string &attribute
   std::string shown = module == "tessera"              ? "ts"
                       : module.starts_with("tessera.") ? "ts" + module.substr(7)
                                                        : module;
+  if (module != "math")
+    if (std::optional<std::string> hint = absentHint(attribute, graph_ ? "ts." : "ts.tile."))
+      return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "'" + attribute + "' does not exist in the language",
+                  *hint);
   return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "'" + shown + "' has no '" + attribute + "'",
               didYouMean(attribute, namesOf(module)));
 }
@@ -249,11 +252,7 @@ Value Elaborator::contextAttribute(const std::string &name, Range loc) {
 
 Value Elaborator::iterator(const std::string &name, Range loc) {
   for (const Iterator &it : iterators_)
-    if (it.name == name) {
-      Value v = Value::of(var(it.symbol, loc), true);
-      v.linear = AtomTable::of(it.atom);
-      return v;
-    }
+    if (it.name == name) return Value::extent(var(it.symbol, loc), AtomTable::of(it.atom));
   auto lower = [](std::string s) {
     for (char &c : s)
       c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

@@ -33,13 +33,20 @@ Value Elaborator::toVariable(Value v, const std::string &name, Range loc) {
   SymbolId symbol = newSymbol(name, v.type(), loc);
   std::optional<Linear> linear = v.linear;
   std::optional<DType> accum = v.accum;
-  bool weak = v.weak, isInteger = v.isIntScalar();
+  std::string literalOf = v.isScalar() ? v.text : std::string();
+  int64_t literal = v.intValue;
+  double realLiteral = v.floatValue;
+  bool weak = v.weak, wide = v.wide, isInteger = v.isIntScalar();
   ExprPtr e = take(std::move(v), loc);
   Stmt &s = emit(Stmt::Assign, loc);
   s.symbol = symbol;
   s.exprs.push_back(std::move(e));
   Value out = Value::of(var(symbol, loc), weak);
-  if (isInteger) out.linear = linear ? linear : AtomTable::of(atoms_.fresh());
+  out.wide = wide;
+  out.text = std::move(literalOf);
+  out.intValue = literal;
+  out.floatValue = realLiteral;
+  if (isInteger) out.linear = linear ? linear : AtomTable::of(atoms_.fresh(out.dtype));
   out.accum = accum;
   return out;
 }
@@ -219,7 +226,10 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
          "use another name");
     return;
   }
-  if (bareLiteral) v = strengthen(std::move(v));
+  if (bareLiteral) {
+    v = strengthen(std::move(v));
+    if (v.isScalar() && v.dtype != DType::Bool) v.text = name;
+  }
 
   if (it != f.locals.end() && it->second.fixed > 0) { // a loop or branch rebinds it: same variable, same type
     Local &local = it->second;
@@ -234,14 +244,14 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
     }
     const Type type = kernel_.symbols[static_cast<size_t>(local.symbol)].type;
     bool same = v.type().kind == type.kind && v.shape == type.shape;
-    bool converts = v.dtype == type.dtype ||
-                    (v.weak && type.dtype != DType::Bool && (isFloat(type.dtype) || isInt(v.dtype)));
-    if (!same || !converts) {
+    if (!same || !v.converts(type.dtype)) {
       fail(Code::E_REBIND, loc,
            "'" + name + "' is " + describe(local.value) + " before this loop or branch and cannot become " +
                describe(v) + " in it",
-           same ? std::string("convert it with ts.tile.cast(x, ts.") + tessera::name(type.dtype) + ")"
-                : "keep its shape, or use another name");
+           !same ? "keep its shape, or use another name"
+           : !local.value.text.empty()
+               ? literalHint(local.value, v.dtype)
+               : std::string("convert it with ts.tile.cast(x, ts.") + tessera::name(type.dtype) + ")");
       return;
     }
     v = convert(std::move(v), type.dtype, loc);
@@ -250,7 +260,8 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
     Stmt &s = emit(Stmt::Assign, loc);
     s.symbol = local.symbol;
     s.exprs.push_back(std::move(e));
-    if (isInt(type.dtype) && type.kind == Type::Scalar) local.value.linear = AtomTable::of(atoms_.fresh());
+    if (isInt(type.dtype) && type.kind == Type::Scalar)
+      local.value.linear = AtomTable::of(atoms_.fresh(type.dtype));
     return;
   }
 
@@ -359,7 +370,7 @@ void Elaborator::returnOne(Value v, const ast::Expr &e, size_t index, size_t cou
   }
   v = asOperand(std::move(v), e.loc);
   if (v.isError()) return;
-  if (v.dtype != result.dtype && !v.weak) {
+  if (!v.converts(result.dtype)) {
     fail(Code::E_RETURN_TYPE, e.loc,
          "the kernel returns " + describe(v) + ", but the annotation says " + name(result.dtype),
          std::string("convert it with ts.tile.cast(x, ts.") + name(result.dtype) + ")");

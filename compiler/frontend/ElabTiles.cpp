@@ -13,10 +13,16 @@ Value Elaborator::makeTile(const BuiltinInfo &b, const Arguments &a, Range loc) 
       return fail(Code::E_TYPE, loc, "'arange' takes integers");
     std::optional<int64_t> n = extentOf(start, stop, loc);
     if (!n || !checkTileSize({*n}, loc)) return Value::error();
-    start = cast(std::move(start), DType::I32, loc);
+    // An i32 tile, or an i64 one where the start has 64 bits and is no constant that leaves room for the
+    // rest.
+    bool fits = start.isConst && start.intValue >= INT32_MIN && start.intValue <= INT32_MAX - *n;
+    bool isWide = start.dtype == DType::I64 && !fits;
     std::vector<ExprPtr> args;
-    args.push_back(take(std::move(start), loc));
-    return Value::of(make(Op::Arange, {Type::Tile, DType::I32, {*n}}, loc, std::move(args)));
+    args.push_back(isWide ? constInt(0, loc, DType::I32) : take(cast(start, DType::I32, loc), loc));
+    Value tile = Value::of(make(Op::Arange, {Type::Tile, DType::I32, {*n}}, loc, std::move(args)));
+    if (!isWide) return tile;
+    start.weak = false;
+    return binary(Op::Add, std::move(start), std::move(tile), loc);
   }
   bool isFull = b.id == Builtin::Full;
   std::vector<int64_t> shape;

@@ -118,14 +118,18 @@ private:
 
   // Arithmetic (ElabArith.cpp)
   Value binary(Op, Value, Value, Range);
-  Value foldInts(Op, const Value &, const Value &, Range);
-  Value foldFloats(Op, const Value &, const Value &, Range);
+  static bool fits(int64_t, DType);
+  static bool isWideChoice(const Value &, const Value &);
+  static Value castConstant(const Value &, DType);
+  std::optional<Value> fold(Op, const Value &, const Value *, Range); // ElabFold.cpp
   Value function(Op, Value, Range);
   Value floatOperand(Value, Range, const char *what);
   Value negate(Value, Range);
   /// `where`; with `takesOneSide` a conditional expression, whose condition is one scalar for the whole tile.
   Value select(Value, Value, Value, Range, bool takesOneSide = false);
   bool unify(Value &, Value &, Range, const char *what);
+  std::string mixHint(const Value &, const Value &) const;
+  std::string literalHint(const Value &, DType) const;
   bool broadcastPair(Value &, Value &, Range);
   Value convert(Value, DType, Range); // weak values and exact conversions
   Value cast(Value, DType, Range);    // the language's cast
@@ -213,6 +217,7 @@ private:
   Value readBuffer(int symbol, Range);
   ExprPtr indexExpr(const Value &, Range); // i64
   ExprPtr fromLinear(const Linear &, Range);
+  std::optional<Linear> exactForm(const Value &);
   std::optional<int64_t> extentOf(const Value &start, const Value &stop, Range);
   void recordIteratorStep(const Value &start, int64_t extent, Range);
   bool want(const std::set<std::string> &dims, Range, const std::string &what);
@@ -324,6 +329,7 @@ private:
   Value graphConcat(GraphArguments &, Range);
   Value graphSplit(GraphArguments &, Range);
   Value graphSlice(Value, const ast::Expr &);
+  Value graphArange(GraphArguments &, Range);
   Value graphMake(const BuiltinInfo &, GraphArguments &, Range);
   bool graphShape(const Value &, Range, std::vector<DimExpr> &);
   /// False with an error when `value` is known to be negative; what only a call knows, it checks.

@@ -267,8 +267,10 @@ private:
     if (isFloat) {
       t.floatValue = std::strtod(digits.c_str(), nullptr);
     } else {
-      auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), t.intValue, base);
-      if (error == std::errc::result_out_of_range) {
+      uint64_t value = 0;
+      auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+      t.intValue = static_cast<int64_t>(value);
+      if (error == std::errc::result_out_of_range || value > uint64_t{1} << 63) {
         sink_.error(Code::E_NUMBER, loc, "this integer does not fit in 64 bits");
         return;
       }

@@ -11,8 +11,8 @@ struct Token {
   enum Kind : uint8_t { Name, Int, Float, String, Op, Newline, Indent, Dedent, End };
   Kind kind = End;
   Range loc;
-  std::string text; // Name, Op: spelling; String: the value
-  int64_t intValue = 0;
+  std::string text;     // Name, Op: spelling; String: the value
+  int64_t intValue = 0; // Int: 0 or more, but 2^63, which a minus makes fit, is INT64_MIN
   double floatValue = 0;
 
   bool is(const char *spelling) const { return (kind == Op || kind == Name) && text == spelling; }

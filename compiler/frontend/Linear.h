@@ -1,5 +1,6 @@
 // Integer expressions as linear forms over interned atoms: what `stop - start` of a slice is simplified with.
 #pragma once
+#include "numerics/DType.h"
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,7 +10,8 @@
 
 namespace tessera::frontend {
 
-/// constant + sum of coefficient * atom. Arithmetic that would overflow gives nothing.
+/// constant + sum of coefficient * atom. Arithmetic that would overflow gives nothing. The form of an integer
+/// narrower than 64 bits describes it modulo its width, since each operation on it wraps.
 struct Linear {
   std::map<int, int64_t> terms; // atom -> coefficient, never 0
   int64_t constant = 0;
@@ -28,10 +30,11 @@ std::optional<Linear> scale(const Linear &, int64_t);
 /// again gets a new one.
 class AtomTable {
 public:
-  /// `dims`: the symbolic dims its value is computed from; `fixed`: it depends on nothing else.
-  int intern(const std::string &key, std::set<std::string> dims, bool fixed);
+  /// `dims`: the symbolic dims its value is computed from; `fixed`: it depends on nothing else; `type`: an
+  /// integer dtype that holds its value.
+  int intern(const std::string &key, std::set<std::string> dims, bool fixed, DType type = DType::I64);
   /// An atom like no other.
-  int fresh() { return intern("#" + std::to_string(atoms_.size()), {}, false); }
+  int fresh(DType type) { return intern("#" + std::to_string(atoms_.size()), {}, false, type); }
 
   const std::set<std::string> &dims(int atom) const { return atoms_[static_cast<size_t>(atom)].dims; }
   bool fixed(int atom) const { return atoms_[static_cast<size_t>(atom)].fixed; }
@@ -40,13 +43,19 @@ public:
   /// Nothing when the operands are too long to be worth it.
   std::optional<Linear> apply(const char *op, const Linear &a, const Linear &b);
 
+  /// The form, in 64 bits, of the integer of dtype `type` that `form` describes modulo its width. Nothing
+  /// when the form is too long to be worth it.
+  std::optional<Linear> exact(const Linear &form, DType type);
+
   static Linear of(int atom) { return Linear{{{atom, 1}}, 0}; }
 
 private:
   struct Atom {
     std::set<std::string> dims;
     bool fixed;
+    DType type;
   };
+  std::optional<Linear> combine(const std::string &op, const std::vector<const Linear *> &, DType type);
   std::map<std::string, int> index_;
   std::vector<Atom> atoms_;
 };

@@ -545,6 +545,12 @@ private:
     DepthScope scope(*this, cur().loc);
     if (at("-") || at("+") || at("~")) {
       std::string op = take().text;
+      if (op == "-" && at(Token::Int) && cur().intValue == INT64_MIN && !next().is("**")) {
+        Range start = tokens_[i_ - 1].loc;
+        AstPtr e = node(AstExpr::Int, start);
+        e->intValue = take().intValue;
+        return close(std::move(e), start);
+      }
       return unary(op, [this] { return factor(); });
     }
     Range start = cur().loc;
@@ -634,6 +640,7 @@ private:
     const Token &t = cur();
     switch (t.kind) {
     case Token::Int: {
+      if (t.intValue < 0) fail(Code::E_NUMBER, t.loc, "this integer does not fit in 64 bits");
       AstPtr e = node(AstExpr::Int, t.loc);
       e->intValue = take().intValue;
       return e;

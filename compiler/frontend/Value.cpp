@@ -27,6 +27,7 @@ Value &Value::operator=(const Value &o) {
   kind = o.kind;
   dtype = o.dtype;
   weak = o.weak;
+  wide = o.wide;
   isConst = o.isConst;
   transposed = o.transposed;
   intValue = o.intValue;
@@ -56,6 +57,12 @@ Value Value::integer(int64_t i, DType t, bool weak) {
   v.isConst = true;
   v.intValue = i;
   v.linear = Linear{{}, i};
+  return v;
+}
+
+Value Value::extent(int64_t i) {
+  Value v = integer(i);
+  v.wide = true;
   return v;
 }
 
@@ -106,6 +113,19 @@ Value Value::of(ExprPtr e, bool weak) {
   return v;
 }
 
+Value Value::extent(ExprPtr e, Linear form) {
+  Value v = of(std::move(e), true);
+  v.wide = true;
+  v.linear = std::move(form);
+  return v;
+}
+
+bool Value::converts(DType t) const {
+  if (dtype == t) return true;
+  if (!weak || t == DType::Bool) return false;
+  return isFloat(t) || (isInt(dtype) && (isConst || !wide));
+}
+
 Type Value::type() const {
   if (kind == Tile) return {Type::Tile, dtype, shape};
   if (kind == Scalar) return {Type::Scalar, dtype, {}};
@@ -142,6 +162,7 @@ std::string describe(const Value &v) {
   case Value::Buffer:
     return "a shared buffer";
   case Value::Scalar:
+    if (v.isWide()) return "a 64-bit integer";
     if (v.weak && v.isConst) return isFloat(v.dtype) ? "a float literal" : "an integer literal";
     return std::string(v.weak ? "a weak " : "a scalar ") + name(v.dtype);
   case Value::Tile:

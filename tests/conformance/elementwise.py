@@ -110,8 +110,6 @@ def arithmetic():
             yield binary(f"float/{op}/{dtype}", dtype, expression, reference, **tolerance)
     for dtype in INTS:
         for op, (expression, reference) in INT_OPS.items():
-            if op == "neg" and not DTYPES[dtype].signed:
-                continue  # refused: unsigned values have no negative
             yield binary(f"int/{op}/{dtype}", dtype, expression, lambda x, y, f=reference: wrap(f(x, y), dtype))
 
 

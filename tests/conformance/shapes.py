@@ -62,12 +62,12 @@ def k(X: ts.Tensor["M", "N", ts.f32], R: ts.Tensor["M", ts.f32], C: ts.Tensor["N
 
 def making():
     p = program("make/arange", """@ts.kernel
-def k(Z: ts.Tensor["n", ts.i32]):
+def k(Z: ts.Tensor["n", ts.i64]):
     for i in ts.tile.parallel(0, n, 16):
         Z[i:i+16] = i + ts.tile.arange(16)
 """)
     for n in (1, 16, 45):
-        p.run({"n": n}, {}, {"Z": want("i32", np.arange(n))})
+        p.run({"n": n}, {}, {"Z": want("i64", np.arange(n))})
     yield p
     for dtype, value, number in (("f32", "-float('inf')", -np.inf), ("f64", "math.pi", np.pi), ("i32", "-7", -7), ("bf16", "1.5", 1.5),
                                  ("bool", "True", 1), ("u8", "200", 200), ("i64", "1099511627776", 1 << 40), ("fp8_e4m3", "0.5", 0.5)):

@@ -78,6 +78,12 @@ TEST(Graph, Shapes) {
   EXPECT_THAT(of("return x[1:, K - 1]"), HasSubstr("  check M - 1\n  check K - 1\n"));
   EXPECT_THAT(of("return x[:M, 0:K - K]"), testing::Not(HasSubstr("check")));
   EXPECT_THAT(of("return ts.zeros((M - K,)), ts.arange(K - M)"), HasSubstr("  check M - K\n  check K - M\n"));
+  EXPECT_THAT(of("return ts.arange(2, 5)"), HasSubstr("iota {0} : [3] i32"));
+  EXPECT_THAT(of("return ts.arange(9, 0, -2)"), HasSubstr("iota {0} : [5] i32"));
+  EXPECT_THAT(of("return ts.arange(5, 2)"), HasSubstr("iota {0} : [0] i32"));
+  EXPECT_THAT(of("return ts.arange(2, M, 3)"), HasSubstr("iota {0} : [floordiv(M, 3)] i32"));
+  EXPECT_THAT(of("return ts.arange(M, M + 4)"), HasSubstr(" : [4] i64"));
+  EXPECT_THAT(of("return i + M"), HasSubstr(" : [M] i64"));
   EXPECT_THAT(of("return x[-1, None]"), HasSubstr("slice(x) 'M - 1' '0' : [1, K] f32"));
   EXPECT_EQ(of("return x[:, :]"), "  %6 = reshape(x) : [M, K] f32\n  return result = %6\n"); // a copy
   EXPECT_EQ(of("return x.astype(x.dtype)"), "  %6 = reshape(x) : [M, K] f32\n  return result = %6\n");
@@ -85,6 +91,16 @@ TEST(Graph, Shapes) {
               HasSubstr("slice(%6) '0' 'K' : [M, K] f32"));
   EXPECT_THAT(of("return ts.full((M, 2), 7, ts.i32)"), HasSubstr("broadcast(%6) : [M, 2] i32"));
   EXPECT_THAT(of("return ts.embedding(x, i)"), HasSubstr("gather(x, i) : [M, K] f32"));
+}
+
+TEST(Graph, ChecksOfACallNameTheirLine) {
+  const std::string source = graphWith("z = x\nreturn z[1:, K - 1], ts.arange(M, K)");
+  const auto lines = 1 + std::ranges::count(source.substr(0, source.find("return z")), '\n');
+  Outcome out = compile(source, withKernel("k"));
+  ASSERT_TRUE(out.ok()) << out.text();
+  EXPECT_EQ(out.graph->checks.size(), 3u);
+  for (const GraphFunction::Check &c : out.graph->checks)
+    EXPECT_THAT(c.says, HasSubstr("(line " + std::to_string(lines) + ")"));
 }
 
 TEST(Graph, LibraryOps) {

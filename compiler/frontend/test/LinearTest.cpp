@@ -31,5 +31,20 @@ TEST(Linear, EqualOperationsGiveEqualAtoms) {
   EXPECT_TRUE(atoms.fixed(product));
 }
 
+TEST(Linear, FormsOfNarrowIntegersAreModuloTheirWidth) {
+  AtomTable atoms;
+  Linear x = AtomTable::of(atoms.intern("x", {"M"}, true, DType::I8)), twice = *scale(x, 2);
+  EXPECT_EQ(*atoms.exact(twice, DType::I64), twice);
+  EXPECT_EQ(*atoms.exact(x, DType::I8), x);         // its own value
+  EXPECT_NE(*atoms.exact(x, DType::U8), x);         // 255 where x is -1
+  EXPECT_NE(*atoms.exact(twice, DType::I8), twice); // wraps
+  EXPECT_EQ(*atoms.exact(twice, DType::I8), *atoms.exact(twice, DType::I8));
+  EXPECT_NE(*atoms.exact(twice, DType::I8), *atoms.exact(twice, DType::I16));
+  EXPECT_EQ(atoms.exact(Linear{{}, 300}, DType::U8)->constant, 44);
+  EXPECT_EQ(atoms.exact(Linear{{}, 200}, DType::I8)->constant, -56);
+  int wrapped = atoms.exact(twice, DType::I8)->terms.begin()->first;
+  EXPECT_EQ(atoms.dims(wrapped), (std::set<std::string>{"M"}));
+}
+
 } // namespace
 } // namespace tessera::frontend::test

@@ -109,8 +109,8 @@ TEST(Samples, FlashAttention) {
     cp_async %smem_v.2 = load V[%batch0.7, %kv.8 +64, 0 +64]<64x64xbf16>
     barrier
     %scores.9 : <64x64xf32> = mul(mma trans_b(read %smem_q.0, read %smem_k.1)<64x64xf32>, broadcast(0.125:f32)<64x64xf32>)
-    %keys.10 : <64xi32> = add(broadcast(cast i32(%kv.8))<64xi32>, arange(0:i32)<64xi32>)
-    %scores.11 : <64x64xf32> = select(broadcast(lt(expand_dims axis 0(%keys.10), broadcast(cast i32(dim Sk))<1x64xi32>))<64x64xbool>, %scores.9, broadcast(-inf:f32)<64x64xf32>)
+    %keys.10 : <64xi64> = add(broadcast(%kv.8)<64xi64>, cast i64(arange(0:i32)<64xi32>))
+    %scores.11 : <64x64xf32> = select(broadcast(lt(expand_dims axis 0(%keys.10), broadcast(dim Sk)<1x64xi64>))<64x64xbool>, %scores.9, broadcast(-inf:f32)<64x64xf32>)
     if is_causal carries %scores.11
       %scores.11 : <64x64xf32> = causal_mask(%scores.11, sub(add(%q.3, dim Sk), dim Sq), %kv.8)
     %m_new.12 : <64xf32> = maximum(%m_i.5, max axis 1(%scores.11))

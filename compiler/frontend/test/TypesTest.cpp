@@ -18,16 +18,62 @@ TEST(Types, LiteralsTakeTheOtherDType) {
   EXPECT_THAT(of("y = h * 2"), HasSubstr(": bf16 = mul(h, 2.0:bf16)"));
   EXPECT_THAT(of("y = 2.5 * f"), HasSubstr(": f32 = mul(2.5:f32, f)"));
   EXPECT_THAT(of("Y[0] = ts.f32(i8 + 1)"), HasSubstr("add(i8, 1:i8)"));
-  EXPECT_THAT(of("Y[0] = ts.f32(i + M)"), HasSubstr("add(i, cast i32(dim M))"));
   EXPECT_THAT(of("y = f * M"), HasSubstr("mul(f, cast f32(dim M))"));
   EXPECT_THAT(of("y = i * 0.5"), HasSubstr("E_TYPE_MIX"));
 }
 
 TEST(Types, BareLiteralsBecomeVariablesOfTheirOwn) {
-  EXPECT_THAT(of("y = 1\nfor k in range(4):\n    y = y + k"), HasSubstr(": i32 = 1:i32"));
+  EXPECT_THAT(of("y = 1\nfor k in range(4):\n    y = y + 1"), HasSubstr(": i32 = 1:i32"));
   EXPECT_THAT(of("y = 1.5\nfor k in range(4):\n    y = y + k"), HasSubstr(": f32 = 1.5:f32"));
   EXPECT_THAT(of("y = True\nif i > 0:\n    y = False"), HasSubstr(": bool = true"));
   EXPECT_THAT(of("c = 2\ny = f * c"), HasSubstr("E_TYPE_MIX"));
+}
+
+TEST(Types, DimsIdsAndLoopVariablesHave64Bits) {
+  EXPECT_THAT(of("Y[0] = ts.f32(i + M)"), HasSubstr("add(cast i64(i), dim M)"));
+  EXPECT_THAT(of("Y[0] = ts.f32(u + A.shape[0])"), HasSubstr("cast f32(add(cast i64(u), dim M))"));
+  EXPECT_THAT(of("Y[0] = ts.f32(M - i8)"), HasSubstr("cast f32(sub(dim M, cast i64(i8)))"));
+  EXPECT_THAT(of("for k in range(4):\n    y = k + ts.tile.arange(8)"),
+              HasSubstr(": <8xi64> = add(broadcast(%k"));
+  EXPECT_THAT(of("y = ts.tile.where(i > 0, i, M)"), HasSubstr(": i64 = select("));
+  // A literal is as narrow as what it meets, and so is a choice of two; a dim whose value is known is not.
+  EXPECT_THAT(of("y = i + (1 if b else 2)"), HasSubstr(": i32 = add(i, "));
+  EXPECT_THAT(of("y = i + (1 if b else 5000000000)"), HasSubstr(": i64 = add(cast i64(i), "));
+  std::string known =
+      compile(kernelWith("y = ts.tile.zeros((M,))\nA[0, 0] = ts.f32(s + M)"), withDims({{"M", 8}})).text();
+  EXPECT_THAT(known, HasSubstr("cast f32(add(cast i64(s), 8))"));
+  // They become floats and i64 where those are wanted, and nothing narrower without a cast.
+  EXPECT_THAT(of("Y[0] = M"), HasSubstr("store_elem Y[0] = cast f32(dim M)"));
+  EXPECT_THAT(of("y = ts.i64(0)\nfor k in range(4):\n    y = k"), HasSubstr("carries"));
+  EXPECT_THAT(of("y = 0\nfor k in range(4):\n    y = k"), HasSubstr("E_REBIND"));
+  const char *ints = "Y: ts.Tensor[\"M\", ts.i32]";
+  EXPECT_THAT(compile(kernelWith("Y[0] = M", ints)).text(), HasSubstr("E_STORE_TYPE"));
+  EXPECT_THAT(compile(kernelWith("ts.tile.atomic_add(Y, 0, M)", ints)).text(), HasSubstr("E_"));
+}
+
+TEST(Types, HintsNameADTypeThatHoldsBoth) {
+  auto hint = [](const std::string &body) {
+    Outcome out = compile(kernelWith(body, kParams));
+    return out.diags.empty() ? std::string() : out.diags[0].hint;
+  };
+  EXPECT_EQ(hint("y = l * 1.5"), "convert the i64 with ts.tile.cast(x, ts.f32)");
+  EXPECT_EQ(hint("y = u + i"), "convert the u8 with ts.tile.cast(x, ts.i32)");
+  EXPECT_EQ(hint("y = i + u"), "convert the u8 with ts.tile.cast(x, ts.i32)");
+  EXPECT_EQ(hint("y = u + i8"), "convert both with ts.tile.cast(x, ts.i16)");
+  EXPECT_EQ(hint("y = h + g"), "convert both with ts.tile.cast(x, ts.f32)");
+  EXPECT_EQ(hint("y = b + i"), "convert the bool with ts.tile.cast(x, ts.i32)");
+  EXPECT_EQ(hint("y = f + d"), "convert the f32 with ts.tile.cast(x, ts.f64)");
+  EXPECT_EQ(hint("y = i * g"), "convert the i32 with ts.tile.cast(x, ts.f16)");
+  // A variable that began as a bare literal begins with another one.
+  EXPECT_EQ(hint("y = 0\nfor k in range(4):\n    y += f"), "give 'y' that dtype where it begins: y = 0.0");
+  EXPECT_EQ(hint("y = 1\nz = y * A[0:4, 0:4]"), "give 'y' that dtype where it begins: y = 1.0");
+  EXPECT_EQ(hint("y = 0\nfor k in range(4):\n    y += d"),
+            "give 'y' that dtype where it begins: y = ts.f64(0)");
+  EXPECT_EQ(hint("y = 1.5\nfor k in range(4):\n    y += d"),
+            "give 'y' that dtype where it begins: y = ts.f64(1.5)");
+  EXPECT_EQ(hint("y = 2\nfor k in range(4):\n    y += k"),
+            "give 'y' that dtype where it begins: y = ts.i64(2)");
+  EXPECT_EQ(hint("y = 2\nfor k in range(4):\n    y = f"), "give 'y' that dtype where it begins: y = 2.0");
 }
 
 TEST(Types, NarrowSignedIntegersWiden) {
@@ -42,8 +88,11 @@ TEST(Types, HalvesWithF32GiveF32) {
   EXPECT_THAT(of("y = f + g"), HasSubstr(": f32 = add(f, cast f32(g))"));
 }
 
-TEST(Types, DivisionIsTrueAndFloorDivisionFloors) {
-  EXPECT_THAT(of("y = i / 2"), HasSubstr("div(cast f32(i), 2.0:f32)"));
+TEST(Types, DivisionIsOfFloatsAndFloorDivisionFloors) {
+  for (const char *quotient : {"i / 2", "2 / i", "i / i8", "1 / M", "M / 2", "u / u", "(1 if b else 2) / 2"})
+    EXPECT_THAT(of(std::string("y = ") + quotient), HasSubstr("E_TYPE")) << quotient;
+  EXPECT_THAT(of("Y[0] = 1 / 4"), HasSubstr("= 0.25:f32"));
+  EXPECT_THAT(of("y = f / M"), HasSubstr("div(f, cast f32(dim M))"));
   EXPECT_THAT(of("Y[0] = ts.f32(i // 2)"), HasSubstr("floordiv(i, 2:i32)"));
   EXPECT_THAT(of("Y[0] = f * (-7 // 2)"), HasSubstr("-4.0:f32"));
   EXPECT_THAT(of("Y[0] = f * (-7 % 4)"), HasSubstr("1.0:f32"));
@@ -56,6 +105,13 @@ TEST(Types, ConstantsFold) {
   EXPECT_THAT(of("Y[0] = 1 if 3 > 2 else 0"), HasSubstr("= 1.0:f32"));
   EXPECT_THAT(of("Y[0] = max(3, 4) + min(1, 2) + abs(-2)"), HasSubstr("= 7.0:f32"));
   EXPECT_THAT(of("y = 9223372036854775807 + 1"), HasSubstr("E_LITERAL_RANGE"));
+  EXPECT_THAT(of("y = 1 << 63"), HasSubstr("E_LITERAL_RANGE"));
+  EXPECT_THAT(of("y = 1.0 // 0.0"), HasSubstr("E_DIVISION_BY_ZERO"));
+  EXPECT_THAT(of("y = 0 ** -1"), HasSubstr("E_DIVISION_BY_ZERO"));
+  EXPECT_THAT(of("y = ts.tile.full((4,), -9223372036854775808)"),
+              HasSubstr("broadcast(-9223372036854775808)"));
+  EXPECT_THAT(of("y = 9223372036854775808"), HasSubstr("E_NUMBER"));
+  EXPECT_THAT(of("y = 1 - 9223372036854775808"), HasSubstr("E_NUMBER"));
   EXPECT_THAT(of("y = (-9223372036854775807 - 1) // -1"), HasSubstr("E_LITERAL_RANGE"));
 }
 
@@ -91,6 +147,17 @@ TEST(Types, SumsOfNarrowFloatsAccumulateInF32) {
   EXPECT_THAT(of("y = ts.tile.argmax(A[0:4, 0:4])"), HasSubstr(": i32 = argmax axis 0(reshape("));
   EXPECT_THAT(of("y = ts.tile.sum(A[0:4, 0:4], axis=-1, keepdims=True)"),
               HasSubstr(": <4x1xf32> = expand_dims axis 1("));
+}
+
+TEST(Types, IndicesWrapAsTheirDTypeDoes) {
+  EXPECT_THAT(of("Y[i8 + i8] = 0.0"), HasSubstr("store_elem Y[cast i64(add(i8, i8))]"));
+  EXPECT_THAT(of("Y[ts.i64(i8 * 2)] = 0.0"), HasSubstr("store_elem Y[cast i64(mul(i8, 2:i8))]"));
+  EXPECT_THAT(of("Y[ts.i64(ts.i8(M))] = 0.0"), HasSubstr("store_elem Y[cast i64(cast i8(dim M))]"));
+  EXPECT_THAT(of("y = Y[i8 * 3:i8 * 3 + 8]"), HasSubstr("load Y[cast i64(mul(i8, 3:i8)) +8]"));
+  EXPECT_THAT(of("y = Y[ts.i64(i) + 4 - ts.i64(i):8]"), HasSubstr("load Y[4 +4]"));
+  // What two narrow sums have in common does not cancel once they are widened, unless they are one sum.
+  EXPECT_THAT(of("y = Y[ts.i64(i8 + i8):ts.i64(i8) + ts.i64(i8) + 4]"), HasSubstr("E_SLICE"));
+  EXPECT_THAT(of("y = Y[ts.i64(i8 + i8):ts.i64(i8 + i8) + 4]"), HasSubstr("+4]"));
 }
 
 TEST(Types, RepeatedRoundsKeepIndexArithmeticWide) {

@@ -1,0 +1,211 @@
+"""Every operator on constants gives what the generated code gives: edge values of every dtype, each pair computed four ways.
+
+F  by the frontend, from literals           R  by generated code, on tiles that are loaded
+P  by folding, on tiles full of one value   L  by generated code, on scalars that are loaded
+
+Of the one-byte floats P is compared for casts and comparisons only.
+"""
+import math
+
+import numpy as np
+
+from cases import program, want
+from dtypes import DTYPES, FLOATS, cast, limits, quantize
+
+COMPARISONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal}
+
+
+def edges(dtype):
+    d = DTYPES[dtype]
+    if dtype == "bool":
+        return [0, 1]
+    if not d.is_float:
+        low, high = limits(dtype)
+        return sorted({low, -1 if low else 150, 0, 1, 2, 7, high - 1, high})
+    sub = 2.0 ** (d.min_exponent - d.mantissa)
+    values = [0.0, -0.0, 0.1, -1.0, 2.5, 3.0, sub, -d.largest] + ([math.nan] if d.has_nan else [])
+    if d.has_nan and dtype != "fp8_e4m3":
+        values += [math.inf, -math.inf]
+    return list(dict.fromkeys(quantize(np.array(values), dtype).tolist())) + [-0.0]
+
+
+def literal(value, dtype):
+    if DTYPES[dtype].is_float:
+        text = repr(float(value)) if math.isfinite(value) else f"float('{value}')"
+    else:
+        text = str(bool(value)) if dtype == "bool" else str(int(value))
+    return f"ts.{dtype}({text})"
+
+
+def float_mod(x, y, once):
+    if math.isinf(x) or math.isnan(x) or math.isnan(y) or y == 0:
+        return math.nan
+    rest = math.fmod(x, y)
+    if rest == 0:
+        return math.copysign(0.0, y)
+    return once(rest + y) if (rest < 0) != (y < 0) else rest
+
+
+def float_floordiv(x, y, once):
+    plain = float(np.divide(x, y))
+    if y == 0:
+        return once(plain)
+    if math.isinf(x) or math.isnan(x) or math.isnan(y):
+        return math.nan
+    rest = math.fmod(x, y)
+    quotient = once(float(np.divide(once(x - rest), y)))
+    if rest and (rest < 0) != (y < 0):
+        quotient = once(quotient - 1)
+    if quotient == 0:
+        return math.copysign(0.0, plain)
+    if not math.isfinite(quotient):
+        return quotient
+    floor = math.floor(quotient)
+    return once(floor + 1.0) if quotient - floor > 0.5 else float(floor)
+
+
+def extremum(x, y, largest):
+    if math.isnan(x) or math.isnan(y):
+        return math.nan
+    if x == y == 0:
+        negative = [math.copysign(1, v) < 0 for v in (x, y)]
+        return -0.0 if (all(negative) if largest else any(negative)) else 0.0
+    return max(x, y) if largest else min(x, y)
+
+
+def float_ops(once):
+    return {"a + b": lambda x, y: x + y, "a - b": lambda x, y: x - y, "a * b": lambda x, y: x * y,
+            "a / b": lambda x, y: float(np.divide(x, y)), "a // b": lambda x, y: float_floordiv(x, y, once),
+            "a % b": lambda x, y: float_mod(x, y, once), "ts.tile.minimum(a, b)": lambda x, y: extremum(x, y, False),
+            "ts.tile.maximum(a, b)": lambda x, y: extremum(x, y, True), "-a": lambda x, y: -x, "ts.tile.abs(a)": lambda x, y: abs(x)}
+
+
+def int_pow(x, y):
+    return pow(x, y, 1 << 64) if y >= 0 else {1: 1, -1: -1 if y % 2 else 1}.get(x, 0)
+
+
+INT_OPS = {"a + b": lambda x, y: x + y, "a - b": lambda x, y: x - y, "a * b": lambda x, y: x * y, "a // b": lambda x, y: x // y,
+           "a % b": lambda x, y: x % y, "a & b": lambda x, y: x & y, "a | b": lambda x, y: x | y, "a ^ b": lambda x, y: x ^ y,
+           "a << b": lambda x, y: x << y, "a >> b": lambda x, y: x >> y, "a ** b": int_pow,
+           "ts.tile.minimum(a, b)": min, "ts.tile.maximum(a, b)": max, "-a": lambda x, y: -x, "~a": lambda x, y: ~x,
+           "ts.tile.abs(a)": lambda x, y: abs(x)}
+BOOL_OPS = {"a & b": lambda x, y: x & y, "a | b": lambda x, y: x | y, "a ^ b": lambda x, y: x ^ y, "~a": lambda x, y: 1 - x}
+
+
+def low_bits(value, dtype):
+    bits = DTYPES[dtype].bits
+    value &= (1 << bits) - 1  # of Python's integers, which have as many as it takes
+    return value - (1 << bits) if DTYPES[dtype].signed and value >> (bits - 1) else value
+
+
+def pairs_of(expression, dtype):
+    values = edges(dtype)
+    if "b" not in expression.replace("abs", ""):
+        return [(v, values[0]) for v in values]
+    pairs = [(x, y) for x in values for y in values]
+    if "imum" in expression:  # elementwise.py compares the signs of zeros
+        pairs = [(x, y) for x, y in pairs if x or y or math.copysign(1, x) == math.copysign(1, y)]
+    if not DTYPES[dtype].is_float:  # a constant divisor of zero and a constant shift too far are refused
+        if "//" in expression or "%" in expression:
+            pairs = [(x, y) for x, y in pairs if y]
+        if "<<" in expression or ">>" in expression:
+            pairs = [(x, y) for x, y in pairs if 0 <= y < DTYPES[dtype].bits]
+    return pairs
+
+
+def table(name, dtype, result, expression, pairs, values):
+    """One program of the four ways."""
+    small = DTYPES[dtype].is_float and dtype not in FLOATS and result == dtype
+    constants = "".join(f"    a = {literal(x, dtype)}\n    b = {literal(y, dtype)}\n    F[{k}] = {expression}\n"
+                        for k, (x, y) in enumerate(pairs))
+    tiles = "".join(f"    a = ts.tile.full((1,), {literal(x, dtype)}, ts.{dtype})\n"
+                    f"    b = ts.tile.full((1,), {literal(y, dtype)}, ts.{dtype})\n    P[{k}:{k + 1}] = {expression}\n"
+                    for k, (x, y) in enumerate(pairs))
+    p = program(name, f"""@ts.kernel
+def k(A: ts.Tensor["n", ts.{dtype}], B: ts.Tensor["n", ts.{dtype}], F: ts.Tensor["n", ts.{result}],
+      {'' if small else f'P: ts.Tensor["n", ts.{result}], '}R: ts.Tensor["n", ts.{result}], L: ts.Tensor["n", ts.{result}]):
+    for i in ts.tile.range(0, n, 16):
+        a = A[i:i+16]
+        b = B[i:i+16]
+        R[i:i+16] = {expression}
+    for i in range(n):
+        a = A[i]
+        b = B[i]
+        L[i] = {expression}
+{constants}{'' if small else tiles}""")
+    x, y = (np.array([pair[side] for pair in pairs], "f8" if DTYPES[dtype].is_float else "i8") for side in (0, 1))
+    out = want(result, np.array(values, "f8" if DTYPES[result].is_float else "i8"))
+    return p.run({"n": len(pairs)}, {"A": (dtype, x), "B": (dtype, y)}, {name: out for name in ("FRL" if small else "FPRL")})
+
+
+def operators():
+    for dtype, d in DTYPES.items():
+        once = lambda v: float(quantize(np.array([v]), dtype)[0])
+        ops = float_ops(once) if d.is_float else BOOL_OPS if dtype == "bool" else INT_OPS
+        for number, (expression, reference) in enumerate(ops.items()):
+            pairs = pairs_of(expression, dtype)
+            values = [once(reference(x, y)) if d.is_float else low_bits(reference(int(x), int(y)), dtype) for x, y in pairs]
+            yield table(f"operator/{dtype}/{number}", dtype, dtype, expression, pairs, values)
+        for number, (comparison, reference) in enumerate(COMPARISONS.items()):
+            if dtype == "bool" and comparison not in ("==", "!="):
+                continue
+            pairs = pairs_of("a b", dtype)
+            values = [int(reference(x, y)) for x, y in pairs]
+            yield table(f"comparison/{dtype}/{number}", dtype, "bool", f"a {comparison} b", pairs, values)
+
+
+def casts():
+    for source in DTYPES:
+        extra = [] if DTYPES[source].is_float is False else [300.0, -5.0, 127.5, -128.5, 255.0, 1e10, -1e30]
+        values = list(dict.fromkeys(edges(source) + quantize(np.array(extra), source).tolist() if extra else edges(source)))
+        for target in DTYPES:
+            if target == source:
+                continue
+            exact = np.array(values, "f8" if DTYPES[source].is_float else "i8")
+            pairs = [(v, values[0]) for v in values]
+            yield table(f"cast/{source}/{target}", source, target, f"ts.tile.cast(a, ts.{target})", pairs, cast(exact, source, target))
+
+
+def literals():
+    """Literals are Python's integers and doubles until a dtype takes them: rounded once, then."""
+    cases = {  # dtype -> {expression: value}
+        "i8": {"ts.i8(300.0)": 127, "ts.i8(-300.0)": -128, "ts.i8(300)": 44, "ts.i8(float('nan'))": 0},
+        "u8": {"ts.u8(-5.0)": 0, "ts.u8(300.0)": 255, "ts.u8(-5)": 251, "ts.u8(3)**ts.u8(200)": 161, "-ts.u8(1)": 255},
+        "i32": {"ts.i32(3)**50": -794958903, "ts.i32(2)**100": 0, "ts.i32(1e30)": 2**31 - 1, "ts.i32(7 // 2 - 2**3)": -5},
+        "i64": {"ts.i64(2)**63": -(2**63), "ts.i64(1e30)": 2**63 - 1, "ts.i64(2**53 + 1)": 2**53 + 1,
+                "-9223372036854775808": -(2**63), "-2**62 - 2**62": -(2**63)},
+        "f32": {"1.0 // 0.1": 9, "-5.0 // float('inf')": -1, "ts.f32(0.1) + ts.f32(0.2)": float(np.float32(0.1) + np.float32(0.2)),
+                "0.1 + 0.2 - 0.3": float(np.float32(0.1 + 0.2 - 0.3)), "2**53 + 1": float(np.float32(2.0**53)),
+                "ts.f32(16777217)": 16777216, "1 / 3": float(np.float32(1 / 3))},
+        "f64": {"ts.f64(ts.f32(0.1))": float(np.float32(0.1)), "ts.f64(0.1)": 0.1, "ts.f64(1) // ts.f64(0.1)": 9,
+                "ts.f64(ts.f16(0.1))": float(np.float16(0.1)), "ts.f64(2**53 + 1)": 2.0**53},
+        "f16": {"ts.f16(0.1)": float(np.float16(0.1)), "ts.f16(2049)": 2048, "ts.f16(65520.0)": math.inf},
+        # Halfway but for a bit that f32 does not hold: rounded by way of f32 it would be 1.
+        "bf16": {"ts.bf16(1.00390625000001)": 1.0078125},
+        "fp8_e4m3": {"ts.fp8_e4m3(1e9)": 448, "ts.fp8_e4m3(0.3)": 0.3125},
+    }
+    for dtype, expressions in cases.items():
+        stores = "".join(f"    Y[{k}] = {expression}\n" for k, expression in enumerate(expressions))
+        p = program(f"literals/{dtype}", f"@ts.kernel\ndef k(Y: ts.Tensor[{len(expressions)}, ts.{dtype}]):\n{stores}")
+        values = list(expressions.values())
+        yield p.run({}, {}, {"Y": want(dtype, np.array(values, "f8" if DTYPES[dtype].is_float else "i8"))})
+    # A variable bound to a bare literal has its dtype, and wraps as that does.
+    p = program("literals/bound", "@ts.kernel\ndef k(Y: ts.Tensor[2, ts.i32]):\n    a = 2\n    Y[0] = a**100\n    Y[1] = a**31\n")
+    yield p.run({}, {}, {"Y": want("i32", np.array([0, -(2**31)]))})
+    p = program("literals/defaults", """@ts.kernel
+def k(Y: ts.Tensor[3, ts.i64], Z: ts.Tensor[2, ts.f64], a: ts.i64 = 9007199254740993, b: ts.i64 = -9223372036854775808,
+      c: ts.i64 = 9223372036854775807, d: ts.f64 = 0.1, e: ts.f32 = 0.1):
+    Y[0] = a
+    Y[1] = b
+    Y[2] = c
+    Z[0] = d
+    Z[1] = ts.f64(e)
+""")
+    yield p.run({}, {}, {"Y": want("i64", np.array([2**53 + 1, -(2**63), 2**63 - 1])),
+                         "Z": want("f64", np.array([0.1, float(np.float32(0.1))]))})
+
+
+def programs():
+    yield from operators()
+    yield from casts()
+    yield from literals()
