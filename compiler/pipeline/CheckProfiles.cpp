@@ -38,10 +38,33 @@ std::string describe(Operation *op) {
   return op->getName().getStringRef().str() + (dtype.empty() ? "" : " on " + dtype);
 }
 
-LogicalResult refuse(Operation *at, Operation *kernel, const char *permission, const std::string &what,
-                     StringRef backend) {
+InFlightDiagnostic refuse(Operation *at, Operation *kernel, const char *permission, const std::string &what,
+                          StringRef backend) {
   return at->emitError() << "TSR_UNIMPLEMENTED: numerics profile '" << profileOf(kernel) << "' ("
                          << permission << ") is not honoured by backend " << backend << ": " << what;
+}
+
+/// What of an atomic depends on the order in which programs arrive, and what to write instead.
+struct OrderDependence {
+  std::string what;
+  const char *hint;
+};
+
+/// Sums of integers and extremes do not depend on the order; sums of floats do, which element stays does, and
+/// every value that was there before does.
+std::optional<OrderDependence> orderDependence(Operation *op) {
+  if (isa<tile::AtomicCasOp>(op))
+    return OrderDependence{"atomic_cas", "combine with atomic_add on integers, atomic_max or atomic_min"};
+  auto atomic = dyn_cast<tile::AtomicOp>(op);
+  if (!atomic) return std::nullopt;
+  const std::string name = "atomic_" + tile::stringifyAtomicKind(atomic.getKind()).str();
+  if (atomic.getKind() == tile::AtomicKind::Xchg)
+    return OrderDependence{name, "store the element where one program writes it"};
+  if (atomic.getKind() == tile::AtomicKind::Add &&
+      isa<FloatType>(getElementTypeOrSelf(atomic.getValue().getType())))
+    return OrderDependence{name + " on " + dtypeText(op), "sum integers, or reduce within one program"};
+  if (!atomic->use_empty()) return OrderDependence{"the old value of " + name, "leave the old value unused"};
+  return std::nullopt;
 }
 
 LogicalResult checkKernel(Operation *kernel, StringRef backend) {
@@ -63,12 +86,12 @@ LogicalResult checkKernel(Operation *kernel, StringRef backend) {
                   backend);
   }
   if (permits->unorderedAtomics) return success();
-  WalkResult walked = kernel->walk([&](tile::AtomicOp op) {
-    if (op.getKind() != tile::AtomicKind::Add ||
-        !isa<FloatType>(getElementTypeOrSelf(op.getValue().getType())))
-      return WalkResult::advance();
-    (void)refuse(op, kernel, "no unordered_atomics",
-                 "atomic_add on " + dtypeText(op) + " depends on the order of arrival", backend);
+  WalkResult walked = kernel->walk([&](Operation *op) {
+    std::optional<OrderDependence> found = orderDependence(op);
+    if (!found) return WalkResult::advance();
+    InFlightDiagnostic error =
+        refuse(op, kernel, "no unordered_atomics", found->what + " depends on the order of arrival", backend);
+    setHint(error, found->hint);
     return WalkResult::interrupt();
   });
   return failure(walked.wasInterrupted());

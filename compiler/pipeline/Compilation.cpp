@@ -283,6 +283,7 @@ void Compilation::report(mlir::Diagnostic &d) {
     out.code = code.str();
     failure_ = CompileStatus::BadProgram;
   }
+  out.hint = hintOf(d);
   out.file = options_.fileName;
   if (auto where = d.getLocation()->findInstanceOf<FileLineColLoc>()) {
     out.line = std::max(where.getLine(), 1u); // that of a whole text is 0

@@ -1,6 +1,7 @@
-// The stable code of what a pass found wrong with the program, carried by its diagnostic.
+// The stable code and the hint of what a pass found wrong with the program, carried by its diagnostic.
 #pragma once
 #include "mlir/IR/Diagnostics.h"
+#include <string>
 
 namespace tessera {
 
@@ -15,6 +16,20 @@ inline llvm::StringRef codeOf(mlir::Diagnostic &diagnostic) {
   for (const mlir::DiagnosticArgument &argument : diagnostic.getMetadata())
     if (argument.getKind() == mlir::DiagnosticArgument::DiagnosticArgumentKind::String)
       return argument.getAsString();
+  return {};
+}
+
+/// What the programmer can do; travels as a note, beside those that MLIR attaches.
+inline void setHint(mlir::InFlightDiagnostic &diagnostic, const llvm::Twine &hint) {
+  diagnostic.attachNote() << "hint: " << hint;
+}
+
+/// Empty when no hint was set.
+inline std::string hintOf(mlir::Diagnostic &diagnostic) {
+  for (mlir::Diagnostic &note : diagnostic.getNotes()) {
+    const std::string text = note.str();
+    if (llvm::StringRef hint = text; hint.consume_front("hint: ")) return hint.str();
+  }
   return {};
 }
 

@@ -75,6 +75,33 @@ class Profiles(Cli):
         self.refused(self.call("compile", self.file, "--emit", "tile", "--set", "BLOCK=32", "--numerics", "frozen"),
                      "E_UNIMPLEMENTED", "(frozen_tunables): BLOCK of add keeps its first value, 16, on backend cpu")
 
+    def test_what_depends_on_the_order_of_arrival_is_refused(self):
+        kernel = """import tessera as ts
+
+@ts.kernel
+def k(x: ts.Tensor["n", ts.{0}], s: ts.Tensor[1, ts.{0}], y: ts.Tensor["n", ts.{0}]):
+    i = ts.tile.linear_id()
+    if i < n:
+        {1}
+"""
+        calls = {"add": "atomic_add(s, 0, x[i])", "max": "atomic_max(s, 0, x[i])", "min": "atomic_min(s, 0, x[i])",
+                 "xchg": "atomic_xchg(s, 0, x[i])", "cas": "atomic_cas(s, 0, x[i], x[i])"}
+        for dtype in ("f32", "f64", "i32", "i64"):
+            for name, call in calls.items():
+                for used in (False, True):
+                    dependent = used or name in ("xchg", "cas") or (name == "add" and dtype[0] == "f")
+                    with self.subTest(dtype=dtype, name=name, used=used):
+                        self.source(kernel.format(dtype, ("y[i] = " if used else "") + "ts.tile." + call))
+                        for profile in ("deterministic", "standard"):
+                            result = self.call("compile", self.file, "--emit", "tile", "--numerics", profile)
+                            if dependent and profile == "deterministic":
+                                self.refused(result, "E_UNIMPLEMENTED", f"atomic_{name}")
+                                self.assertIn("depends on the order of arrival", result.errors)
+                                self.assertIn(f"{self.file}:7:", result.errors)
+                                self.assertIn("hint: ", result.errors)
+                            else:
+                                self.assertEqual(result.status, 0, result.errors)
+
     def test_ir_text_carries_its_profile(self):
         graph = self.folder / "k.mlir"
         result = self.call("compile", self.file, "--emit", "graph", "--numerics", "house", "-o", graph)
