@@ -104,7 +104,7 @@ static constexpr BuiltinInfo kBuiltins[] = {
     {B::Split, "op", "split", "x parts axis?"},
     {B::Embedding, "op", "embedding", "table ids"},
     {B::Mse, "op", "mse", "pred target"},
-    {B::CrossEntropy, "op", "cross_entropy", "logits labels"},
+    {B::CrossEntropy, "op", "cross_entropy", "logits labels ignore_index?"},
     {B::FlashAttention, "op", "flash_attention", "q k v is_causal? causal? scale?"},
     {B::GraphOp, "op", "grad", "..."},
     {B::GraphOp, "op", "all_reduce", "..."},

@@ -206,6 +206,7 @@ Value Elaborator::graphNorm(GraphOp op, GraphArguments &a, Range loc) {
 }
 
 Value Elaborator::graphLoss(GraphOp op, GraphArguments &a, Range loc) {
+  int64_t ignoredLabel = -100; // torch's default
   if (op == GraphOp::Mse) {
     if (!graphUnifyFloats({&a[0], &a[1]}, loc, "mse")) return Value::error();
     if (!graphTensor(a[0], a.loc(0), 0) || !graphTensor(a[1], a.loc(1), 0)) return Value::error();
@@ -220,6 +221,11 @@ Value Elaborator::graphLoss(GraphOp op, GraphArguments &a, Range loc) {
     if (a[1].dtype != DType::I32 && a[1].dtype != DType::I64)
       return fail(Code::E_TYPE, a.loc(1),
                   "the labels of 'cross_entropy' are i32 or i64, found " + describe(a[1]));
+    if (a.given(2)) {
+      std::optional<int64_t> asked = staticInt(a[2], a.loc(2), "ignore_index");
+      if (!asked) return Value::error();
+      ignoredLabel = *asked;
+    }
     Dims rows = graphDims(a[0]);
     rows.pop_back();
     if (graphDims(a[1]) != rows)
@@ -232,7 +238,9 @@ Value Elaborator::graphLoss(GraphOp op, GraphArguments &a, Range loc) {
     if (op == GraphOp::Mse) a[1] = cast(std::move(a[1]), DType::F32, loc);
   }
   int x = graphNode(a[0], loc), y = graphNode(a[1], loc);
-  return graphValue(op, a[0].dtype, {}, loc, {x, y});
+  Value r = graphValue(op, a[0].dtype, {}, loc, {x, y});
+  if (!r.isError() && op == GraphOp::CrossEntropy) graphLast().ints = {ignoredLabel};
+  return r;
 }
 
 Value Elaborator::graphGather(GraphArguments &a, Range loc) {

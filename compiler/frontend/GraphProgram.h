@@ -35,7 +35,7 @@ enum class GraphOp : uint8_t {
   Iota,         // ints {axis}
   Attention,    // q, k, v; ints {causal}; number: scale, NaN for 1/sqrt(D)
   Mse,          // prediction, target: rank 0
-  CrossEntropy, // logits [..., C], labels [...]: the mean over the rows, rank 0
+  CrossEntropy, // logits [..., C], labels [...]; ints = label that is ignored: the mean over the rows, rank 0
   Launch,       // kernel; args: its tensors, then its scalars; gives no value itself
   LaunchResult, // args {launch}; ints {which}: the updated operands in order, then the kernel's own results
 };

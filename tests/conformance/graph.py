@@ -300,6 +300,24 @@ def losses():
         for index in ("i32", "i64"):
             yield function(f"graph/cross_entropy/{dtype}/{index}", {"x": (("M", "N"), dtype, -8, 8), "y": (("M",), index)},
                            "return ts.cross_entropy(x, y)", g.cross_entropy, MATRICES[2:], prepare=labels)
+            # Rows without a label, all of them at last; then one label past each end, which is a mistake.
+            for name, argument, index_of in (("default", "", -100), ("own", ", ignore_index=-1", -1), ("label", ", ignore_index=0", 0),
+                                             ("all", ", ignore_index=3", 3)):
+                def some(param, data, run, ignored=index_of, every=name == "all"):
+                    found = labels(param, data, run)
+                    return found if param == "x" else np.where(every or np.arange(len(found)) % 3 == 1, ignored, found)
+                yield function(f"graph/cross_entropy/ignore-{name}/{dtype}/{index}",
+                               {"x": (("M", "N"), dtype, -8, 8), "y": (("M",), index)}, f"return ts.cross_entropy(x, y{argument})",
+                               lambda x, y, i=index_of: g.cross_entropy(x, y, i), MATRICES[3:], prepare=some)
+            for wrong in (-1, "N", 2**31 - 1):
+                def outside(param, data, run, wrong=wrong):
+                    found = labels(param, data, run)
+                    if param == "y":
+                        found[-1] = run["N"] if wrong == "N" else wrong
+                    return found
+                yield function(f"graph/cross_entropy/outside-{wrong}/{dtype}/{index}",
+                               {"x": (("M", "N"), dtype, -8, 8), "y": (("M",), index)}, "return ts.cross_entropy(x, y)",
+                               g.cross_entropy, MATRICES[3:], prepare=outside)
 
 
 # ---- shapes and tables ----

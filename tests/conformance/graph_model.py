@@ -321,10 +321,14 @@ def mse(prediction, target):
     return reduce("mean", binary("mul", d, d))
 
 
-def cross_entropy(logits, labels):
+def cross_entropy(logits, labels, ignore_index=-100):
     logs = softmax(T(accumulator(logits.dtype), logits.v, logits.e), -1, log=True)
-    picked = moved(lambda t: np.take_along_axis(t, labels.v[..., None], -1)[..., 0], logs)
-    return reduce("mean", unary("neg", picked))
+    counted = labels.v != ignore_index
+    inside = (labels.v >= 0) & (labels.v < logits.shape[-1])
+    at = np.where(inside, labels.v, 0)[..., None]
+    picked = moved(lambda t: np.take_along_axis(t, at, -1)[..., 0], logs)
+    losses = T(picked.dtype, np.where(inside, -picked.v, np.nan)[counted], picked.e[counted])
+    return reduce("mean", losses) if losses.v.size else exact(picked.dtype, np.array(np.nan))
 
 
 def gather(table, ids):

@@ -119,10 +119,12 @@ def mse(a, b):
     return made(g.accumulator(a.dtype), np.mean((wide(a) - wide(b)) ** 2))
 
 
-def cross_entropy(x, y):
+def cross_entropy(x, y, ignore_index=-100):
     v = wide(x)
     d = v - v.max(-1, keepdims=True)
-    return made(g.accumulator(x.dtype), np.mean(np.log(np.exp(d).sum(-1)) - np.take_along_axis(d, y.v[:, None], -1)[:, 0]))
+    losses = [np.log(np.exp(row).sum()) - row[label] if 0 <= label < len(row) else np.nan
+              for row, label in zip(d, y.v) if label != ignore_index]
+    return made(g.accumulator(x.dtype), np.mean(losses))
 
 
 def simulated_cast(x, dtype):

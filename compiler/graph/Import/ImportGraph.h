@@ -41,6 +41,7 @@ private:
   // ImportGraphLosses.cpp
   Value importMse(const GraphValue &);
   Value importCrossEntropy(const GraphValue &);
+  Value importMeanOfLabelled(Value loss, Value labels, mlir::Attribute extent, int64_t ignored);
 
   mlir::OpBuilder &b_;
   const frontend::GraphFunction &function_;

@@ -28,7 +28,8 @@ Value GraphImporter::importMse(const GraphValue &v) {
 /// The mean over the rows of log(sum(exp(x - max))) + max - x[label]:
 ///   m = max(x, -1); s = x - m; picked = sum(where(iota == label, s, 0), -1); mean(log(sum(exp(s), -1)) -
 ///   picked)
-/// A label outside [0, C) picks nothing.
+/// A row whose label is `ignore_index` adds 0 and does not count; any other label outside [0, C) makes the
+/// loss NaN.
 Value GraphImporter::importCrossEntropy(const GraphValue &v) {
   Value x = arg(v, 0), labels = arg(v, 1);
   auto type = cast<TensorType>(x.getType()), labelType = cast<TensorType>(labels.getType());
@@ -55,8 +56,44 @@ Value GraphImporter::importCrossEntropy(const GraphValue &v) {
   Value target = ReduceOp::create(b_, loc_, rows, ReduceKind::Sum, picked, last, false);
 
   Value loss = BinaryOp::create(b_, loc_, rows, BinaryKind::Sub, logarithm, target);
-  if (rows.getRank() == 0) return loss;
-  return ReduceOp::create(b_, loc_, typeOf(v.dims, v.dtype), ReduceKind::Mean, loss, allAxes(rows), false);
+  return importMeanOfLabelled(loss, labels, dims.back(), v.ints[0]);
+}
+
+/// sum(where(label == ignored, 0, where(0 <= label < extent, loss, NaN))) / count(label != ignored)
+Value GraphImporter::importMeanOfLabelled(Value loss, Value labels, Attribute extent, int64_t ignored) {
+  auto rows = cast<TensorType>(loss.getType());
+  Type element = rows.getElementType(), i64 = b_.getI64Type();
+  auto rowsOf = [&](Type t) { return withDims(rows, rows.getDims().getValue(), t); };
+  auto scalarOf = [&](Type t) { return withDims(rows, {}, t); };
+  auto integer = [&](int64_t n) -> Value {
+    return arith::ConstantOp::create(b_, loc_, b_.getI64IntegerAttr(n));
+  };
+  auto number = [&](double x) -> Value {
+    return arith::ConstantOp::create(b_, loc_, b_.getFloatAttr(element, x));
+  };
+  auto compare = [&](BinaryKind kind, Value y) -> Value {
+    return BinaryOp::create(b_, loc_, rowsOf(b_.getI1Type()), kind, labels, y);
+  };
+  auto select = [&](Type t, Value c, Value x, Value y) -> Value {
+    return SelectOp::create(b_, loc_, rowsOf(t), c, x, y);
+  };
+  if (cast<TensorType>(labels.getType()).getElementType() != i64)
+    labels = CastOp::create(b_, loc_, rowsOf(i64), labels);
+  Value end = isa<StringAttr>(extent)
+                  ? DimOp::create(b_, loc_, scalarOf(i64), cast<StringAttr>(extent)).getResult()
+                  : integer(cast<IntegerAttr>(extent).getInt());
+  Value isLabel = BinaryOp::create(b_, loc_, rowsOf(b_.getI1Type()), BinaryKind::And,
+                                   compare(BinaryKind::Ge, integer(0)), compare(BinaryKind::Lt, end));
+  Value isIgnored = compare(BinaryKind::Eq, integer(ignored));
+  loss = select(element, isLabel, loss, number(std::numeric_limits<double>::quiet_NaN()));
+  loss = select(element, isIgnored, number(0), loss);
+  Value count = select(i64, isIgnored, integer(0), integer(1));
+  if (rows.getRank() != 0) {
+    loss = ReduceOp::create(b_, loc_, scalarOf(element), ReduceKind::Sum, loss, allAxes(rows), false);
+    count = ReduceOp::create(b_, loc_, scalarOf(i64), ReduceKind::Sum, count, allAxes(rows), false);
+  }
+  count = CastOp::create(b_, loc_, scalarOf(element), count);
+  return BinaryOp::create(b_, loc_, scalarOf(element), BinaryKind::Div, loss, count);
 }
 
 } // namespace tessera::graph
