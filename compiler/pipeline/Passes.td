@@ -102,6 +102,14 @@ def TileLegalizeAbsence : Pass<"tile-legalize-absence", "::tessera::tile::Kernel
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TileHoistInvariants : Pass<"tile-hoist-invariants", "::tessera::tile::KernelOp"> {
+  let summary = "Computes integer arithmetic that does not change within a loop before it";
+  let description = [{
+    Hoists scalar integer arithmetic, divisions included whose divisor is guarded as the importer guards it. Tiles stay
+    where they are.
+  }];
+}
+
 def TileVectorize : Pass<"tile-vectorize", "::tessera::tile::KernelOp"> {
   let summary = "Chooses the vector width and the register block (fragment) of every mma";
   let options = [

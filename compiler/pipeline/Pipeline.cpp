@@ -60,6 +60,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   // 3. Vectorize & Fragment Lowering: masks first, since they fuse with what they guard.
   kernel.addPass(createTileLegalizeAbsence());
   kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createTileHoistInvariants());
   kernel.addPass(createCSEPass());
   TileVectorizeOptions vectorize;
   TileLegalizeNumericsOptions numerics;
