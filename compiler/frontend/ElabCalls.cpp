@@ -1,6 +1,7 @@
 // Calls: argument binding, and the functions that give a value.
 #include "compiler/frontend/Elaborator.h"
 #include "compiler/frontend/Suggest.h"
+#include "numerics/Functions.h"
 #include <cmath>
 
 namespace tessera::frontend {
@@ -259,36 +260,37 @@ Value Elaborator::callBuiltin(const ast::Expr &e, const BuiltinInfo &b) {
   }
 }
 
-/// math.f folds on constants; on run-time scalars it is the tile function of that name.
+/// math.f folds on constants, with the bits that compiled code has; on run-time scalars it is the tile
+/// function of that name. A literal is computed as f64 and stays weak.
 Value Elaborator::callMath(const BuiltinInfo &b, Value v, Range loc) {
   v = floatOperand(std::move(v), loc, b.name);
   if (v.isError()) return v;
+  using functions::Function;
   struct Entry {
     Builtin id;
-    double (*fold)(double);
+    Function function;
     Op op;
   };
   static constexpr Entry kTable[] = {
-      {Builtin::MathSqrt, [](double x) { return std::sqrt(x); }, Op::Sqrt},
-      {Builtin::MathExp, [](double x) { return std::exp(x); }, Op::Exp},
-      {Builtin::MathLog, [](double x) { return std::log(x); }, Op::Log},
-      {Builtin::MathLog2, [](double x) { return std::log2(x); }, Op::Log2},
-      {Builtin::MathSin, [](double x) { return std::sin(x); }, Op::Sin},
-      {Builtin::MathCos, [](double x) { return std::cos(x); }, Op::Cos},
-      {Builtin::MathTanh, [](double x) { return std::tanh(x); }, Op::Tanh},
+      {Builtin::MathSqrt, Function::Sqrt, Op::Sqrt}, {Builtin::MathExp, Function::Exp, Op::Exp},
+      {Builtin::MathLog, Function::Log, Op::Log},    {Builtin::MathLog2, Function::Log2, Op::Log2},
+      {Builtin::MathSin, Function::Sin, Op::Sin},    {Builtin::MathCos, Function::Cos, Op::Cos},
+      {Builtin::MathTanh, Function::Tanh, Op::Tanh},
   };
   for (const Entry &t : kTable) {
     if (t.id != b.id) continue;
-    if (v.isScalar() && v.isConst) {
-      bool domain = b.id == Builtin::MathSqrt                               ? v.floatValue >= 0
-                    : b.id == Builtin::MathLog || b.id == Builtin::MathLog2 ? v.floatValue > 0
-                                                                            : true;
-      if (!domain)
-        return fail(Code::E_LITERAL_RANGE, loc,
-                    std::string("math.") + b.name + " of this constant is not defined");
-      return Value::real(t.fold(v.floatValue), v.dtype, v.weak);
-    }
-    return function(t.op, std::move(v), loc);
+    const bool isWide = v.weak || v.dtype == DType::F64;
+    if (!v.isScalar() || !v.isConst || (!isWide && v.dtype != DType::F32))
+      return function(t.op, std::move(v), loc);
+    const double x = v.floatValue;
+    if (v.weak && (t.function == Function::Sqrt                                  ? x < 0
+                   : t.function == Function::Log || t.function == Function::Log2 ? x <= 0
+                                                                                 : false))
+      return fail(Code::E_LITERAL_RANGE, loc,
+                  std::string("math.") + b.name + " of this constant is not defined");
+    return Value::real(isWide ? functions::evaluate(t.function, x)
+                              : functions::evaluate(t.function, static_cast<float>(x)),
+                       v.dtype, v.weak);
   }
   if (v.isScalar() && v.isConst && std::abs(v.floatValue) < 0x1p62)
     return Value::integer(static_cast<int64_t>(b.id == Builtin::MathFloor ? std::floor(v.floatValue)

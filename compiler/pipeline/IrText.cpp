@@ -20,7 +20,8 @@ constexpr int64_t kMaxRank = 8;
 
 bool isKnown(Operation &op) {
   return isa_and_nonnull<graph::GraphDialect, schedule::ScheduleDialect, tile::TileDialect,
-                         arith::ArithDialect, math::MathDialect>(op.getDialect()) ||
+                         arith::ArithDialect>(op.getDialect()) ||
+         isa<math::AbsFOp, math::FloorOp, math::FmaOp, math::IPowIOp, math::SqrtOp>(op) ||
          isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op);
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Derives the polynomial coefficients of the elementary functions (needs python3-mpmath).
 
-    numerics/tools/fit_polynomials.py > compiler/tile/Transforms/ExpandMathCoefficients.h
+    numerics/tools/fit_polynomials.py > numerics/functions/Coefficients.h
 
 Each fit is a weighted minimax approximation found by Remez' exchange algorithm in 60 digits, whose
 coefficients are then rounded to the working precision.
@@ -142,7 +142,7 @@ def main():
 // they are derived. Arrays ending in F are rounded to f32, those ending in D to f64; constant term first.
 #pragma once
 
-namespace tessera::tile {
+namespace tessera::functions {
 """)
     sqrt2, ln2 = mp.sqrt(2), mp.log(2)
     for suffix, bits in (("F", 24), ("D", 53)):
@@ -206,7 +206,7 @@ namespace tessera::tile {
         quarter, range(6), 53, "cos(x) = 1 - u/2 + u^2 P(u), for f64 results")
     constant("kHalfPiD", mp.pi / 2, 53, 3, "pi/2 in three parts")
     two_over_pi()
-    print("} // namespace tessera::tile")
+    print("} // namespace tessera::functions")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ CASES = [
     ("tile-kernel", "arith.addf %2, %cst :", "arith.addf %2, %cst fastmath<nnan> :", "fast-math flags"),
     ("tile-kernel", "    %7 = arith", "    %w = arith.fptosi %2 : tensor<64xf32> to tensor<64xi32>\n    %7 = arith", "use tile.cast"),
     ("tile-kernel", "    %7 = arith", "    tile.prefetch %x[%1] extents [4611686018427387904] : !tile.view<?xf32>\n    %7 = arith", "more than 16777216 elements"),
+    ("tile-kernel", "%7 = arith.addf %2, %cst : tensor<64xf32>", "%7 = math.exp %2 : tensor<64xf32>", "does not belong in a program"),
     ("tile-kernel", "tile.kernel @k(", "tile.kernel @q(", "launches @k, which is no kernel"),
     ("tile-function", "graph.launch @f.g0(%arg0)", "graph.launch @f(%arg0)", "which is no kernel"),
     ("tile-function", 'effects = ["read"]', 'effects = ["write"]', ""),

@@ -1,5 +1,6 @@
 // Arithmetic, comparisons and functions of scalars and tiles alike.
 #include "compiler/graph/Import/Importer.h"
+#include "compiler/tile/IR/TileFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -228,7 +229,7 @@ Value KernelImporter::importFloatPow(const Expr &e, Value x, Value y) {
   if (exponent->op == Op::ConstFloat && exponent->floatValue == 2.0)
     return arith::MulFOp::create(b_, loc_, x, x);
   if (exponent->op == Op::ConstFloat && exponent->floatValue == 1.0) return x;
-  return math::PowFOp::create(b_, loc_, x, y);
+  return tile::PowOp::create(b_, loc_, x, y);
 }
 
 Value KernelImporter::importCompare(const Expr &e) {
@@ -255,27 +256,27 @@ Value KernelImporter::importFunction(const Expr &e) {
   loc_ = locationOf(e.loc);
   switch (e.op) {
   case Op::Exp:
-    return math::ExpOp::create(b_, loc_, args[0]);
+    return tile::ExpOp::create(b_, loc_, args[0]);
   case Op::Exp2:
-    return math::Exp2Op::create(b_, loc_, args[0]);
+    return tile::Exp2Op::create(b_, loc_, args[0]);
   case Op::Log:
-    return math::LogOp::create(b_, loc_, args[0]);
+    return tile::LogOp::create(b_, loc_, args[0]);
   case Op::Log2:
-    return math::Log2Op::create(b_, loc_, args[0]);
+    return tile::Log2Op::create(b_, loc_, args[0]);
   case Op::Sqrt:
     return math::SqrtOp::create(b_, loc_, args[0]);
   case Op::Rsqrt:
-    return math::RsqrtOp::create(b_, loc_, args[0]);
+    return tile::RsqrtOp::create(b_, loc_, args[0]);
   case Op::Tanh:
-    return math::TanhOp::create(b_, loc_, args[0]);
+    return tile::TanhOp::create(b_, loc_, args[0]);
   case Op::Sigmoid:
     return tile::SigmoidOp::create(b_, loc_, args[0].getType(), args[0]);
   case Op::Erf:
-    return math::ErfOp::create(b_, loc_, args[0]);
+    return tile::ErfOp::create(b_, loc_, args[0]);
   case Op::Sin:
-    return math::SinOp::create(b_, loc_, args[0]);
+    return tile::SinOp::create(b_, loc_, args[0]);
   case Op::Cos:
-    return math::CosOp::create(b_, loc_, args[0]);
+    return tile::CosOp::create(b_, loc_, args[0]);
   case Op::Fma:
     return math::FmaOp::create(b_, loc_, args[0], args[1], args[2]);
   default:

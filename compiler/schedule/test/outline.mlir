@@ -34,12 +34,12 @@ graph.func @normalize(%x: !t) -> !t attributes {returns = ["result"], params = [
 // CHECK-LABEL: schedule.kernel @softmax.g0
 // CHECK-SAME: access = "write"{{[^}]*}}name = "out0"
 // CHECK: tile.reduce max
-// CHECK: math.exp
+// CHECK: tile.exp %
 // CHECK: tile.store %{{.*}}, %out0
 // CHECK: tile.barrier
 // CHECK: tile.load %out0
 // CHECK: tile.reduce sum
-// CHECK-NOT: math.exp
+// CHECK-NOT: tile.exp %
 // CHECK: tile.load %out0
 // CHECK: arith.divf
 // CHECK: tile.store %{{.*}}, %out0

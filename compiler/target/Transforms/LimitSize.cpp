@@ -2,6 +2,7 @@
 // calls: LLVM would take minutes and gigabytes to find out.
 #include "compiler/pipeline/DiagnosticCode.h"
 #include "compiler/pipeline/Passes.h"
+#include "compiler/tile/IR/TileFunctions.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 namespace tessera {
@@ -23,7 +24,9 @@ struct TargetLimitSize : impl::TargetLimitSizeBase<TargetLimitSize> {
     for (Operation &kernel : *getOperation().getBody()) {
       int64_t size = 0;
       kernel.walk([&](Operation *op) {
-        size += isa_and_nonnull<math::MathDialect>(op->getDialect()) ? kOperationsOfFunction : 1;
+        size += isa_and_nonnull<math::MathDialect>(op->getDialect()) || tile::isFunction(op)
+                    ? kOperationsOfFunction
+                    : 1;
       });
       total += size;
       if (size > most) most = size, largest = &kernel;

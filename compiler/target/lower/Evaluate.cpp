@@ -3,7 +3,6 @@
 #include "compiler/target/lower/TileLowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/ExpandCasts.h"
-#include "compiler/tile/Transforms/ExpandMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <numeric>
 
@@ -103,8 +102,6 @@ Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes
   if (auto cast = dyn_cast<CastOp>(op))
     return emitCast(b_, b_.getLoc(), evaluate(cast.getInput(), at, lanes, mode), *parseDType(cast.getFrom()),
                     *parseDType(cast.getTo()));
-  if (auto sigmoid = dyn_cast<SigmoidOp>(op))
-    return emitSigmoid(b_, b_.getLoc(), evaluate(sigmoid.getInput(), at, lanes, mode));
   if (auto rand = dyn_cast<RandOp>(op))
     return evaluateRand(rand, evaluate(rand.getOffset(), at, lanes, mode), lanes);
 

@@ -2,8 +2,8 @@
 #include "compiler/schedule/Transforms/IndexEmitter.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/KernelSyntax.h"
+#include "compiler/tile/IR/TileFunctions.h"
 #include "compiler/tile/Transforms/ExpandCasts.h"
-#include "compiler/tile/Transforms/ExpandMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -156,8 +156,6 @@ LogicalResult TileLowering::lowerScalarOp(Operation *op) {
   if (auto cast = dyn_cast<CastOp>(op))
     return bind(emitCast(b_, b_.getLoc(), scalar(cast.getInput()), *parseDType(cast.getFrom()),
                          *parseDType(cast.getTo())));
-  if (auto sigmoid = dyn_cast<SigmoidOp>(op))
-    return bind(emitSigmoid(b_, b_.getLoc(), scalar(sigmoid.getInput())));
   if (auto rand = dyn_cast<RandOp>(op)) return bind(evaluateRand(rand, scalar(rand.getOffset()), 0));
   if (auto info = dyn_cast<GroupInfoOp>(op)) return bind(groupInfo(info.getKind()));
   if (auto reduce = dyn_cast<GroupReduceOp>(op)) {
@@ -166,7 +164,8 @@ LogicalResult TileLowering::lowerScalarOp(Operation *op) {
   }
   if (auto c = dyn_cast<arith::ConstantOp>(op))
     return bind(arith::ConstantOp::create(b_, registerAttr(c.getValue())));
-  if (op->getNumRegions() || !isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+  if (op->getNumRegions() ||
+      (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) && !isFunction(op)))
     return op->emitOpError() << "is not implemented on " << backend_ << " (TSR_UNIMPLEMENTED)";
   OperationState state(b_.getLoc(), op->getName());
   for (Value operand : op->getOperands())

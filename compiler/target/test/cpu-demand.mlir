@@ -13,7 +13,7 @@
 // CHECK: scf.for %{{.*}} = %c0 to %[[END]] step %c1
 // CHECK: arith.maximumf
 // CHECK: scf.for %{{.*}} = %c0 to %[[END]] step %c1
-// CHECK: math.exp
+// CHECK: tile.exp
 tile.kernel @rows(%x: !tile.view<?x32xf32>, %o: !tile.view<?x32xf32>, %M: index) grid ["ceildiv(M, 16)"] attributes {params = [
     {name = "x", kind = "tensor", dtype = "f32", dims = ["M", "32"], access = "read"},
     {name = "o", kind = "tensor", dtype = "f32", dims = ["M", "32"], access = "write"}, {name = "M", kind = "dim"}]} {
@@ -28,7 +28,7 @@ tile.kernel @rows(%x: !tile.view<?x32xf32>, %o: !tile.view<?x32xf32>, %M: index)
     %m = tile.reduce max %acc axis 1 : tensor<16x32xf32> -> tensor<16xf32>
     %e = tile.expand_dims %m axis 1 : tensor<16xf32> -> tensor<16x1xf32>
     %b = tile.broadcast %e : tensor<16x1xf32> -> tensor<16x32xf32>
-    %y = math.exp %b : tensor<16x32xf32>
+    %y = tile.exp %b : tensor<16x32xf32>
     %next = arith.addf %acc, %y : tensor<16x32xf32>
     scf.yield %next : tensor<16x32xf32>
   }
@@ -39,14 +39,14 @@ tile.kernel @rows(%x: !tile.view<?x32xf32>, %o: !tile.view<?x32xf32>, %M: index)
 // A reduction along rows observes every row; a store that is known to lie inside, every element.
 // CHECK-LABEL: func.func @tsr_kernel_whole(
 // CHECK: scf.for %{{.*}} = %c0 to %c16 step %c1
-// CHECK: math.exp
+// CHECK: tile.exp
 tile.kernel @whole(%o: !tile.view<?xf32>, %w: !tile.view<16x32xf32>, %s: f32, %N: index) grid ["ceildiv(N, 32)"] attributes {params = [
     {name = "o", kind = "tensor", dtype = "f32", dims = ["N"], access = "write"},
     {name = "w", kind = "tensor", dtype = "f32", dims = ["16", "32"], access = "write"},
     {name = "s", kind = "scalar", dtype = "f32"}, {name = "N", kind = "dim"}]} {
   %c0 = arith.constant 0 : index
   %x = tile.broadcast %s : f32 -> tensor<16x32xf32>
-  %y = math.exp %x : tensor<16x32xf32>
+  %y = tile.exp %x : tensor<16x32xf32>
   %m = tile.reduce sum %y axis 0 : tensor<16x32xf32> -> tensor<32xf32>
   tile.store %y, %w[%c0, %c0] extents [16, 32] : tensor<16x32xf32>, !tile.view<16x32xf32>
   tile.store %m, %o[%c0] extents [32] : tensor<32xf32>, !tile.view<?xf32>

@@ -109,6 +109,7 @@ def Tile_FragmentAttr : AttrDef<Tile_Dialect, "Fragment"> {
 
 def Tile_Tile : AnyTypeOf<[StaticShapeTensorOf<[AnyFloat, AnySignlessInteger, Index]>], "tile">;
 def Tile_FloatTile : StaticShapeTensorOf<[AnyFloat]>;
+def Tile_FloatValue : AnyTypeOf<[AnyFloat, Tile_FloatTile, VectorOfAnyRankOf<[AnyFloat]>], "floats">;
 def Tile_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;
 def Tile_Value : AnyTypeOf<[Tile_Tile, AnyFloat, AnySignlessInteger, Index], "tile or scalar">;
 def Tile_IndexValue : AnyTypeOf<[Index, StaticShapeTensorOf<[Index]>], "index or tile of indices">;

@@ -1,4 +1,5 @@
 #include "compiler/tile/IR/TileDialect.h"
+#include "compiler/tile/IR/TileFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
@@ -18,8 +19,15 @@ void TileDialect::initialize() {
 #define GET_OP_LIST
 #include "compiler/tile/IR/TileOps.cpp.inc"
       >();
+  addOperations<
+#define GET_OP_LIST
+#include "compiler/tile/IR/TileFunctionOps.cpp.inc"
+      >();
 }
 
 Operation *TileDialect::materializeConstant(OpBuilder &b, Attribute value, Type type, Location loc) {
   return arith::ConstantOp::materialize(b, value, type, loc);
 }
+
+#define GET_OP_CLASSES
+#include "compiler/tile/IR/TileFunctionOps.cpp.inc"

@@ -24,8 +24,8 @@ def Tile_CastOp : Tile_PureOp<"cast"> {
 
 def Tile_SigmoidOp : Tile_PureOp<"sigmoid", [AllTypesMatch<["input", "result"]>, ElementwiseMappable]> {
   let summary = "1 / (1 + exp(-x))";
-  let arguments = (ins AnyTypeOf<[AnyFloat, Tile_FloatTile]>:$input);
-  let results = (outs AnyTypeOf<[AnyFloat, Tile_FloatTile]>:$result);
+  let arguments = (ins Tile_FloatValue:$input);
+  let results = (outs Tile_FloatValue:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 

@@ -1,8 +1,11 @@
 #include "compiler/tile/Transforms/ExpandMath.h"
+#include "compiler/tile/IR/TileFunctions.h"
 #include "compiler/tile/Transforms/ExpandCasts.h"
 #include "compiler/tile/Transforms/ExpandMathBuilder.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "numerics/functions/Exp.h"
+#include "numerics/functions/Log.h"
+#include "numerics/functions/Pow.h"
+#include "numerics/functions/Trig.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -10,53 +13,77 @@ using namespace mlir;
 namespace tessera::tile {
 namespace {
 
-using Emit = Value (*)(OpBuilder &, Location, Value);
-
-/// The sequence for a function of one argument, or null.
-Emit emitterOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, Emit>(op)
-      .Case<math::ExpOp>([](auto) { return emitExp; })
-      .Case<math::Exp2Op>([](auto) { return emitExp2; })
-      .Case<math::LogOp>([](auto) { return emitLog; })
-      .Case<math::Log2Op>([](auto) { return emitLog2; })
-      .Case<math::RsqrtOp>([](auto) { return emitRsqrt; })
-      .Case<math::TanhOp>([](auto) { return emitTanh; })
-      .Case<math::ErfOp>([](auto) { return emitErf; })
-      .Case<math::SinOp>([](auto) { return emitSin; })
-      .Case<math::CosOp>([](auto) { return emitCos; })
-      .Default(Emit(nullptr));
-}
+using IP = MathBuilder::IP;
 
 /// f16 and bf16 of the builtin types to f32 and back; other types pass.
-Value widen(OpBuilder &b, Location loc, Value v) {
-  MathBuilder m(b, loc, v);
+Value widen(MathBuilder &m, Value v) {
   Type element = MathBuilder::elementOf(v);
-  if (element.isF16()) return emitCast(b, loc, v, DType::F16, DType::F32);
-  if (element.isBF16()) return emitCast(b, loc, m.bitcast(v, m.i(16)), DType::BF16, DType::F32);
+  if (element.isF16()) return emitCast(m.b, m.loc, v, DType::F16, DType::F32);
+  if (element.isBF16()) return emitCast(m.b, m.loc, m.bitcast(v, m.i(16)), DType::BF16, DType::F32);
   return v;
 }
 
-Value narrow(OpBuilder &b, Location loc, Value v, Type element) {
+Value narrow(MathBuilder &m, Value v, Type element) {
   if (MathBuilder::elementOf(v) == element) return v;
-  MathBuilder m(b, loc, v);
-  if (element.isF16()) return emitCast(b, loc, v, DType::F32, DType::F16);
-  return m.bitcast(emitCast(b, loc, v, DType::F32, DType::BF16), m.like(element));
+  if (element.isF16()) return emitCast(m.b, m.loc, v, DType::F32, DType::F16);
+  return m.bitcast(emitCast(m.b, m.loc, v, DType::F32, DType::BF16), m.like(element));
+}
+
+/// Integer power with wrap-around; `x` and `n` are signless integers of one type, scalar or vector. A
+/// negative exponent gives the integer part of 1 / x**-n: 0, or +-1 for x = +-1; 0 for x = 0.
+Value integerPower(MathBuilder &m, Value x, Value n) {
+  const int bits = int(MathBuilder::elementOf(x).getIntOrFloatBitWidth());
+  Value one = m.iconst(1, x);
+  // Square and multiply over all bits of the exponent; a negative one is replaced below.
+  Value first = arith::ConstantIndexOp::create(m.b, m.loc, 0);
+  Value count = arith::ConstantIndexOp::create(m.b, m.loc, bits - 1);
+  Value step = arith::ConstantIndexOp::create(m.b, m.loc, 1);
+  auto loop = scf::ForOp::create(m.b, m.loc, first, count, step, ValueRange{one, x, n});
+  {
+    OpBuilder::InsertionGuard guard(m.b);
+    m.b.setInsertionPointToStart(loop.getBody());
+    Value result = loop.getRegionIterArg(0), square = loop.getRegionIterArg(1),
+          rest = loop.getRegionIterArg(2);
+    Value isSet = m.icmp(IP::ne, m.andi(rest, 1), 0);
+    result = m.select(isSet, m.muli(result, square), result);
+    scf::YieldOp::create(m.b, m.loc, ValueRange{result, m.muli(square, square), m.shru(rest, 1)});
+  }
+  // x^-n: 1 for x = 1, +-1 for x = -1, else zero.
+  Value zero = m.iconst(0, x);
+  Value sign = m.select(m.icmp(IP::ne, m.andi(n, 1), 0), m.iconst(-1, x), one);
+  Value inverse = m.select(m.icmp(IP::eq, x, -1), sign, zero);
+  inverse = m.select(m.icmp(IP::eq, x, 1), one, inverse);
+  return m.select(m.icmp(IP::slt, n, 0), inverse, loop.getResult(0));
+}
+
+/// The sequence of a function, or null.
+Value functionOf(MathBuilder &m, Operation *op) {
+  Value x = widen(m, op->getOperand(0));
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<ExpOp>([&](auto) { return functions::exp(m, x); })
+      .Case<Exp2Op>([&](auto) { return functions::exp2(m, x); })
+      .Case<LogOp>([&](auto) { return functions::log(m, x); })
+      .Case<Log2Op>([&](auto) { return functions::log2(m, x); })
+      .Case<RsqrtOp>([&](auto) { return functions::rsqrt(m, x); })
+      .Case<TanhOp>([&](auto) { return functions::tanh(m, x); })
+      .Case<SigmoidOp>([&](auto) { return functions::sigmoid(m, x); })
+      .Case<ErfOp>([&](auto) { return functions::erf(m, x); })
+      .Case<SinOp>([&](auto) { return functions::sin(m, x); })
+      .Case<CosOp>([&](auto) { return functions::cos(m, x); })
+      .Case<PowOp>([&](PowOp power) { return functions::pow(m, x, widen(m, power.getExponent())); })
+      .Default(Value());
 }
 
 /// What replaces `op`, or null where it stays.
 Value expand(Operation *op) {
   if (op->getNumResults() != 1 || isa<TensorType>(op->getResult(0).getType())) return {};
   OpBuilder b(op);
-  Location loc = op->getLoc();
+  MathBuilder m(b, op->getLoc(), op->getResult(0));
+  if (auto power = dyn_cast<math::IPowIOp>(op)) return integerPower(m, power.getLhs(), power.getRhs());
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
-  if (auto power = dyn_cast<math::IPowIOp>(op)) return emitIntPow(b, loc, power.getLhs(), power.getRhs());
-  if (!element.isF16() && !element.isBF16() && !element.isF32() && !element.isF64()) return {};
-  if (auto power = dyn_cast<math::PowFOp>(op))
-    return narrow(b, loc, emitPow(b, loc, widen(b, loc, power.getLhs()), widen(b, loc, power.getRhs())),
-                  element);
-  if (Emit emit = emitterOf(op))
-    return narrow(b, loc, emit(b, loc, widen(b, loc, op->getOperand(0))), element);
-  return {};
+  if (!isFunction(op) || !(element.isF16() || element.isBF16() || element.isF32() || element.isF64()))
+    return {};
+  return narrow(m, functionOf(m, op), element);
 }
 
 struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
@@ -70,7 +97,7 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
   void runOnOperation() override {
     SmallVector<Operation *> candidates;
     getOperation()->walk([&](Operation *op) {
-      if (isa_and_present<math::MathDialect>(op->getDialect())) candidates.push_back(op);
+      if (isFunction(op) || isa<math::IPowIOp>(op)) candidates.push_back(op);
     });
     for (Operation *op : candidates)
       if (Value replacement = expand(op)) {

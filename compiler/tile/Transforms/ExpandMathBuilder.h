@@ -1,12 +1,16 @@
-// Shorthand to write arithmetic on scalars and vectors of one shape as C++ expressions. Private to
-// Expand*.cpp.
+// Shorthand to write arithmetic on scalars and vectors of one shape as C++ expressions, and the arithmetic
+// that emits the sequences of numerics/functions. Private to Expand*.cpp.
 #pragma once
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 namespace tessera::tile {
 
@@ -51,6 +55,7 @@ public:
   V neg(V x) { return mlir::arith::NegFOp::create(b, loc, x); }
   V abs(V x) { return mlir::math::AbsFOp::create(b, loc, x); }
   V sqrt(V x) { return mlir::math::SqrtOp::create(b, loc, x); }
+  V floor(V x) { return mlir::math::FloorOp::create(b, loc, x); }
   V fma(V x, V y, V z) { return mlir::math::FmaOp::create(b, loc, x, y, z); }
   V add(V x, double y) { return add(x, fconst(y, x)); }
   V sub(V x, double y) { return sub(x, fconst(y, x)); }
@@ -59,7 +64,7 @@ public:
   V fma(V x, V y, double z) { return fma(x, y, fconst(z, x)); }
 
   /// c[0] + x * (c[1] + x * (c[2] + ...)) by Horner's rule; at least one coefficient.
-  V polynomial(V x, llvm::ArrayRef<double> c) {
+  V polynomial(V x, std::span<const double> c) {
     V sum = fconst(c.back(), x);
     for (size_t k = c.size() - 1; k-- > 0;)
       sum = fma(sum, x, c[k]);
@@ -97,8 +102,10 @@ public:
   V subi(V x, int64_t y) { return subi(x, iconst(y, x)); }
   V andi(V x, int64_t y) { return andi(x, iconst(y, x)); }
   V ori(V x, int64_t y) { return ori(x, iconst(y, x)); }
-  V shl(V x, int64_t n) { return mlir::arith::ShLIOp::create(b, loc, x, iconst(n, x)); }
-  V shru(V x, int64_t n) { return mlir::arith::ShRUIOp::create(b, loc, x, iconst(n, x)); }
+  V shl(V x, V n) { return mlir::arith::ShLIOp::create(b, loc, x, n); }
+  V shru(V x, V n) { return mlir::arith::ShRUIOp::create(b, loc, x, n); }
+  V shl(V x, int64_t n) { return shl(x, iconst(n, x)); }
+  V shru(V x, int64_t n) { return shru(x, iconst(n, x)); }
   V shrs(V x, int64_t n) { return mlir::arith::ShRSIOp::create(b, loc, x, iconst(n, x)); }
   V minu(V x, int64_t y) { return mlir::arith::MinUIOp::create(b, loc, x, iconst(y, x)); }
   V selecti(V c, int64_t x, V y) { return select(c, iconst(x, y), y); }
@@ -120,17 +127,33 @@ public:
   V uitofp(V x, mlir::Type type) { return mlir::arith::UIToFPOp::create(b, loc, type, x); }
   V fptosi(V x, mlir::Type type) { return mlir::arith::FPToSIOp::create(b, loc, type, x); }
 
+  /// `otherwise` where no lane of `flags` is set, else the values of `then()`.
+  template <size_t N, class Then>
+  std::array<V, N> ifAny(V flags, const std::array<V, N> &otherwise, Then then) {
+    auto types = llvm::map_to_vector(otherwise, [](V v) { return v.getType(); });
+    auto branch = mlir::scf::IfOp::create(b, loc, types, anyOf(flags), /*withElseRegion=*/true);
+    mlir::OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    mlir::scf::YieldOp::create(b, loc, then());
+    b.setInsertionPointToStart(branch.elseBlock());
+    mlir::scf::YieldOp::create(b, loc, otherwise);
+    std::array<V, N> out;
+    llvm::copy(branch.getResults(), out.begin());
+    return out;
+  }
+
 private:
   mlir::VectorType shape_;
-};
 
-/// A positive number as (1 + f) * 2^e with 1 + f in [sqrt(1/2), sqrt(2)); e is a float.
-struct SplitFloat {
-  mlir::Value f, e;
+  /// Whether any lane of an i1 value is set, as a scalar.
+  V anyOf(V flags) {
+    auto type = mlir::dyn_cast<mlir::VectorType>(flags.getType());
+    if (!type) return flags;
+    if (type.getRank() != 1)
+      flags = mlir::vector::ShapeCastOp::create(
+          b, loc, mlir::VectorType::get({type.getNumElements()}, type.getElementType()), flags);
+    return mlir::vector::ReductionOp::create(b, loc, mlir::vector::CombiningKind::OR, flags);
+  }
 };
-SplitFloat splitMantissa(MathBuilder &m, mlir::Value x);
-
-/// 2^(x + low) with |low| far below 1; `low` may be null, else both are f64.
-mlir::Value exp2InTwoParts(MathBuilder &m, mlir::Value x, mlir::Value low);
 
 } // namespace tessera::tile

@@ -5,7 +5,7 @@
 //
 //   %s = arith.mulf %scores, %k            (one use: computed inside the reduction's loop)
 //   %m = tile.reduce max %s axis 1         (reductions always have memory)
-//   %p = math.exp %d {tile.materialize}    (two uses: computed once)
+//   %p = tile.exp %d {tile.materialize}    (two uses: computed once)
 //
 // Stands after masks are explicit, so that they fuse too, and before numerics legalisation, whose casts
 // inherit the decision of the op they stand for.

@@ -4,7 +4,7 @@
 // elementwise ops and broadcasts; where it would be seen it becomes a mask or a bound:
 //
 //   %x = tile.load %A[%i] extents [64]             %x = tile.load %A[%i] extents [64]
-//   %e = math.exp %x                        ->     %e = math.exp %x
+//   %e = tile.exp %x                        ->     %e = tile.exp %x
 //   %s = tile.reduce sum %e axis 0                 %m = tile.mask %e, %zero bounds(%lo to %hi)
 //                                                  %s = tile.reduce sum %m axis 0
 //

@@ -13,6 +13,7 @@
 // widen to i32; shared-memory operands are read. Every such change of arithmetic is recorded as a fallback of
 // the kernel (decisions D4, D13). Storage and the values of casts never change.
 #include "compiler/pipeline/Passes.h"
+#include "compiler/tile/IR/TileFunctions.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -65,7 +66,7 @@ private:
     for (Operation *op : ops) {
       if (auto mma = dyn_cast<MmaOp>(op))
         legalizeMma(mma);
-      else if (isa<ReduceOp, ScanOp, ArgReduceOp, SigmoidOp, GroupReduceOp>(op) || isArithmetic(op))
+      else if (isa<ReduceOp, ScanOp, ArgReduceOp, GroupReduceOp>(op) || isFunction(op) || isArithmetic(op))
         legalize(op);
     }
     for (auto param : getOperation().getParams().getAsRange<DictionaryAttr>())

@@ -1,4 +1,5 @@
 #include "compiler/tile/Transforms/TileUtils.h"
+#include "compiler/tile/IR/TileFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -9,7 +10,7 @@ namespace tessera::tile {
 
 bool isElementwise(Operation *op) {
   if (op->getNumResults() != 1) return false;
-  if (isa<CastOp, SigmoidOp, MaskOp, RandOp>(op)) return true;
+  if (isa<CastOp, MaskOp, RandOp>(op) || isFunction(op)) return true;
   return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
          !isa<arith::ConstantOp>(op);
 }

@@ -7,10 +7,10 @@ tile.kernel @uses(%x: !tile.view<64xf32>, %o: !tile.view<64xf32>) grid [] attrib
     {name = "o", kind = "tensor", dtype = "f32", dims = ["64"], access = "write"}]} {
   %c0 = arith.constant 0 : index
   // CHECK: tile.load %x[%{{.*}}] extents [64] :
-  // CHECK: math.exp %{{.*}} {tile.materialize}
+  // CHECK: tile.exp %{{.*}} {tile.materialize}
   // CHECK: arith.addf %{{.*}}, %{{.*}} : tensor<64xf32>
   %t = tile.load %x[%c0] extents [64] : !tile.view<64xf32> -> tensor<64xf32>
-  %e = math.exp %t : tensor<64xf32>
+  %e = tile.exp %t : tensor<64xf32>
   %s = arith.addf %e, %e : tensor<64xf32>
   tile.store %s, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
   tile.return
@@ -26,8 +26,8 @@ tile.kernel @order(%x: !tile.view<8xf32>, %o: !tile.view<8x8xf32>) grid [] attri
   // CHECK: tile.load %x[%{{.*}}] extents [8] {tile.materialize}
   %t = tile.load %x[%c0] extents [8] : !tile.view<8xf32> -> tensor<8xf32>
   tile.store %z, %x[%c0] extents [8] : tensor<8xf32>, !tile.view<8xf32>
-  // CHECK: math.exp %{{.*}} {tile.materialize}
-  %e = math.exp %t : tensor<8xf32>
+  // CHECK: tile.exp %{{.*}} {tile.materialize}
+  %e = tile.exp %t : tensor<8xf32>
   // CHECK: tile.expand_dims %{{.*}} axis 1 :
   %c = tile.expand_dims %e axis 1 : tensor<8xf32> -> tensor<8x1xf32>
   %b = tile.broadcast %c : tensor<8x1xf32> -> tensor<8x8xf32>
@@ -63,9 +63,9 @@ tile.kernel @unfused(%x: !tile.view<64xf32>, %o: !tile.view<64xf32>) grid [] att
     {name = "o", kind = "tensor", dtype = "f32", dims = ["64"], access = "write"}]} {
   %c0 = arith.constant 0 : index
   // CHECK: tile.load {{.*}} {tile.materialize}
-  // CHECK: math.exp %{{.*}} {tile.materialize}
+  // CHECK: tile.exp %{{.*}} {tile.materialize}
   %t = tile.load %x[%c0] extents [64] : !tile.view<64xf32> -> tensor<64xf32>
-  %e = math.exp %t : tensor<64xf32>
+  %e = tile.exp %t : tensor<64xf32>
   tile.store %e, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
   tile.return
 }
@@ -76,10 +76,10 @@ tile.kernel @group(%x: !tile.view<64xf32>, %o: !tile.view<64xf32>) grid [] attri
     {name = "o", kind = "tensor", dtype = "f32", dims = ["64"], access = "write"}]} {
   %c0 = arith.constant 0 : index
   // CHECK: tile.load %x[%{{.*}}] extents [64] :
-  // CHECK: math.exp %{{.*}} {schedule.fuse = false, tile.materialize}
+  // CHECK: tile.exp %{{.*}} {schedule.fuse = false, tile.materialize}
   // CHECK: arith.negf %{{.*}} : tensor<64xf32>
   %t = tile.load %x[%c0] extents [64] : !tile.view<64xf32> -> tensor<64xf32>
-  %e = math.exp %t {schedule.fuse = false} : tensor<64xf32>
+  %e = tile.exp %t {schedule.fuse = false} : tensor<64xf32>
   %n = arith.negf %e : tensor<64xf32>
   tile.store %n, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
   tile.return

@@ -27,11 +27,11 @@ tile.kernel @elementwise(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index
     {name = "o", kind = "tensor", dtype = "f32", dims = ["n"], access = "write"}, {name = "n", kind = "dim"}]} {
   %c0 = arith.constant 0 : index
   %t = tile.load %x[%n] extents [64] : !tile.view<?xf32> -> tensor<64xf32>
-  // CHECK: %[[E:.*]] = math.exp
+  // CHECK: %[[E:.*]] = tile.exp
   // CHECK: %[[M:.*]] = tile.mask %[[E]]
   // CHECK: tile.reduce sum %[[M]]
   // CHECK: tile.store %[[E]], %{{.*}} extents [64] bounds(
-  %e = math.exp %t : tensor<64xf32>
+  %e = tile.exp %t : tensor<64xf32>
   %s = tile.reduce sum %e axis 0 : tensor<64xf32> -> f32
   tile.store_elem %s, %o[%c0] : f32, !tile.view<?xf32>
   tile.store %e, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<?xf32>

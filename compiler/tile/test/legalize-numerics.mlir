@@ -8,11 +8,11 @@ tile.kernel @narrow(%x: !tile.view<8xbf16>, %o: !tile.view<8xbf16>) grid [] attr
   %c0 = arith.constant 0 : index
   // CHECK: %[[T:.*]] = tile.load
   // CHECK: %[[W:.*]] = tile.cast %[[T]] from bf16 to f32
-  // CHECK: %[[E:.*]] = math.exp %[[W]] : tensor<8xf32>
+  // CHECK: %[[E:.*]] = tile.exp %[[W]] : tensor<8xf32>
   // CHECK: %[[N:.*]] = tile.cast %[[E]] from f32 to bf16
   // CHECK: tile.store %[[N]]
   %t = tile.load %x[%c0] extents [8] : !tile.view<8xbf16> -> tensor<8xbf16>
-  %e = math.exp %t : tensor<8xbf16>
+  %e = tile.exp %t : tensor<8xbf16>
   tile.store %e, %o[%c0] extents [8] : tensor<8xbf16>, !tile.view<8xbf16>
   tile.return
 }

@@ -1,4 +1,5 @@
 #include "compiler/tile/test/math/VectorJit.h"
+#include "compiler/tile/IR/TileFunctions.h"
 #include "compiler/tile/Transforms/ExpandHalf.h"
 #include "compiler/tile/Transforms/ExpandMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -121,6 +122,7 @@ MLIRContext &context() {
     registerAllPasses();
     DialectRegistry registry;
     registerAllDialects(registry);
+    registry.insert<TileDialect>();
     registerAllExtensions(registry);
     registerBuiltinDialectTranslation(registry);
     registerLLVMDialectTranslation(registry);

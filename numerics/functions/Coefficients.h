@@ -2,7 +2,7 @@
 // they are derived. Arrays ending in F are rounded to f32, those ending in D to f64; constant term first.
 #pragma once
 
-namespace tessera::tile {
+namespace tessera::functions {
 
 // ln 2 in two parts.
 inline constexpr double kLn2F[] = {0x1.62e4300000000p-1, -0x1.05c6100000000p-29};
@@ -147,4 +147,4 @@ inline constexpr unsigned long long kTwoOverPiBits[] = {
     0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7,
     0x4f463f669e5fea2d, 0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab,
 };
-} // namespace tessera::tile
+} // namespace tessera::functions

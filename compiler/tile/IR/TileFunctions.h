@@ -1,0 +1,16 @@
+// The elementary functions among the operations of the tile dialect.
+#pragma once
+#include "compiler/tile/IR/TileDialect.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
+#define GET_OP_CLASSES
+#include "compiler/tile/IR/TileFunctionOps.h.inc"
+
+namespace tessera::tile {
+
+/// Whether `op` is an elementary function, which tile-expand-math replaces by its sequence.
+inline bool isFunction(mlir::Operation *op) {
+  return mlir::isa<ExpOp, Exp2Op, LogOp, Log2Op, RsqrtOp, TanhOp, SigmoidOp, ErfOp, SinOp, CosOp, PowOp>(op);
+}
+
+} // namespace tessera::tile

@@ -1,0 +1,111 @@
+// exp, exp2 and the functions built on them: tanh, sigmoid, erf.
+#pragma once
+#include "numerics/functions/Arithmetic.h"
+#include "numerics/functions/Coefficients.h"
+
+namespace tessera::functions {
+
+/// mantissa * 2^n: the mantissa in [sqrt(1/2), sqrt(2)], and an integer whose low bits hold n + `bias`.
+template <class A> struct PowerOfE {
+  typename A::V mantissa, word;
+};
+
+/// Adding 1.5 * 2^mantissaBits rounds to an integer, which is then in the low mantissa bits; `bias` makes it
+/// positive.
+template <class A> double roundingConstant(A &m, typename A::V x, int bias) {
+  return (m.isF64(x) ? 0x1.8p52 : 0x1.8p23) + bias;
+}
+
+/// e^x as mantissa and power: x = n ln 2 + r.
+template <class A> PowerOfE<A> splitExp(A &m, typename A::V x, int bias) {
+  const bool wide = m.isF64(x);
+  const Coefficients ln2 = wide ? Coefficients(kLn2D) : kLn2F;
+  const double magic = roundingConstant(m, x, bias);
+  auto shifted = m.fma(x, wide ? kLog2eD[0] : kLog2eF[0], m.fconst(magic, x));
+  auto n = m.sub(shifted, magic);
+  auto r = m.fma(n, -ln2[1], m.fma(n, -ln2[0], x));
+  return {m.polynomial(r, wide ? Coefficients(kExpD) : kExpF), m.bitcast(shifted, m.wordOf(x))};
+}
+
+/// Twice the exponent bias of x's type: two powers of two of about half the exponent each reach every result,
+/// down to denormals, and only the last multiplication rounds.
+template <class A> int twiceBias(A &m, typename A::V x) { return m.isF64(x) ? 2046 : 254; }
+
+template <class A> typename A::V scaleTwice(A &m, PowerOfE<A> power) {
+  auto type = power.mantissa.getType();
+  const int mantissaBits = m.isF64(power.mantissa) ? 52 : 23;
+  auto half = m.shru(power.word, 1);
+  auto first = m.bitcast(m.shl(half, mantissaBits), type);
+  auto second = m.bitcast(m.shl(m.subi(power.word, half), mantissaBits), type);
+  return m.mul(m.mul(power.mantissa, first), second);
+}
+
+/// e^x where the result and its power of two are normal numbers.
+template <class A> typename A::V expInRange(A &m, typename A::V x) {
+  PowerOfE<A> power = splitExp(m, x, twiceBias(m, x) / 2);
+  return m.mul(power.mantissa, m.bitcast(m.shl(power.word, m.isF64(x) ? 52 : 23), x.getType()));
+}
+
+template <class A> typename A::V exp(A &m, typename A::V x) {
+  // Just past where the result is infinite, and below half of the smallest denormal.
+  auto bounded = m.isF64(x) ? m.atLeast(m.atMost(x, 710), -746) : m.atLeast(m.atMost(x, 89), -104);
+  return scaleTwice(m, splitExp(m, bounded, twiceBias(m, x)));
+}
+
+/// 2^(x + low) with |low| far below 1; `low` may be null, else both are f64.
+template <class A> typename A::V exp2InTwoParts(A &m, typename A::V x, const typename A::V *low) {
+  const bool wide = m.isF64(x);
+  auto bounded = wide ? m.atLeast(m.atMost(x, 1024), -1076) : m.atLeast(m.atMost(x, 128), -151);
+  const double magic = roundingConstant(m, x, twiceBias(m, x));
+  auto shifted = m.add(bounded, magic);
+  auto r = m.sub(bounded, m.sub(shifted, magic));
+  const Coefficients c = wide ? Coefficients(kExp2D) : kExp2F;
+  auto mantissa = m.polynomial(r, c);
+  if (low) { // its contribution is added to the small terms
+    auto added = m.mul(m.mul(*low, c[1]), mantissa);
+    auto curved = m.fma(m.mul(r, r), m.polynomial(r, c.subspan(2)), added);
+    mantissa = m.add(m.fma(r, c[1], curved), 1.0);
+  }
+  return scaleTwice<A>(m, {mantissa, m.bitcast(shifted, m.wordOf(x))});
+}
+
+template <class A> typename A::V exp2(A &m, typename A::V x) { return exp2InTwoParts<A>(m, x, nullptr); }
+
+template <class A> typename A::V sigmoid(A &m, typename A::V x) {
+  using P = typename A::P;
+  // With e = exp(-|x|) <= 1 nothing overflows: 1 / (1 + e) for x >= 0, e / (1 + e) for x < 0.
+  auto e = exp(m, m.neg(m.abs(x)));
+  auto top = m.select(m.cmp(P::OLT, x, 0.0), e, m.fconst(1, x));
+  auto sum = m.add(e, 1.0);
+  auto sumLow = m.sub(e, m.sub(sum, 1.0));
+  auto reciprocal = m.div(m.fconst(1, x), sum);
+  auto quotient = m.mul(top, reciprocal);
+  auto remainder = m.fma(m.neg(quotient), sumLow, m.fma(m.neg(quotient), sum, top));
+  return m.fma(remainder, reciprocal, quotient);
+}
+
+template <class A> typename A::V tanh(A &m, typename A::V x) {
+  using P = typename A::P;
+  const bool wide = m.isF64(x);
+  auto a = m.abs(x), u = m.mul(a, a);
+  auto p = wide ? m.polynomial(m.sub(u, 0.5), kTanhD) : m.polynomial(u, kTanhF);
+  auto near = m.fma(m.mul(a, u), p, a);
+  // 1 - 2 / (e^2a + 1); beyond the bound it rounds to 1.
+  auto e = expInRange(m, m.mul(m.atMost(a, wide ? 20 : 10), 2.0));
+  auto far = m.sub(m.fconst(1, x), m.div(m.fconst(2, x), m.add(e, 1.0)));
+  return m.copySign(m.select(m.cmp(P::OLT, a, 1.0), near, far), x);
+}
+
+template <class A> typename A::V erf(A &m, typename A::V x) {
+  using P = typename A::P;
+  const bool wide = m.isF64(x);
+  auto a = m.abs(x), u = m.mul(a, a);
+  auto near = m.fma(a, m.polynomial(m.sub(u, 0.5), wide ? Coefficients(kErfD) : kErfF), a);
+  // 1 - erfc(1) exp(t P(t)) with t = a - 1, which is exact; beyond the bound it rounds to 1.
+  auto t = m.sub(m.atMost(a, wide ? 6 : 4), 1.0);
+  auto tail = m.mul(t, m.polynomial(t, wide ? Coefficients(kErfTailD) : kErfTailF));
+  auto far = m.fma(expInRange(m, tail), wide ? -kErfcOneD[0] : -kErfcOneF[0], m.fconst(1, x));
+  return m.copySign(m.select(m.cmp(P::OLT, a, 1.0), near, far), x);
+}
+
+} // namespace tessera::functions
