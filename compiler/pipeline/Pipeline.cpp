@@ -7,6 +7,7 @@
 #include "compiler/target/gpu/Lowering.h"
 #include "compiler/tile/Transforms/ExpandHalf.h"
 #include "compiler/tile/Transforms/ExpandMath.h"
+#include "compiler/tile/Transforms/ExpandMinMax.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
@@ -103,7 +104,10 @@ void addTargetPasses(PassManager &pm, const PipelineOptions &options) {
   // Folded as it was made; functions expand after tiles became vectors.
   pm.addPass(createCSEPass());
   pm.addPass(tile::createExpandMathPass());
-  if (options.target.vectorBytes < 32) pm.addPass(tile::createExpandHalfPass()); // F16C came before AVX2
+  if (options.target.vectorBytes < 32) { // F16C and FMA came before AVX2
+    pm.addPass(tile::createExpandHalfPass());
+  }
+  pm.addPass(tile::createExpandMinMaxPass()); // before arith-expand, which has another idea of them
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(cpu::createToLLVMPass());

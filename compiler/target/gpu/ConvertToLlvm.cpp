@@ -1,4 +1,5 @@
 #include "compiler/target/gpu/ConvertToLlvm.h"
+#include "compiler/tile/Transforms/ExpandMinMax.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
@@ -194,6 +195,7 @@ void addLlvmPasses(OpPassManager &pm, const GpuTarget &target, const Vendor &ven
   OpPassManager &module = pm.nest<mlir::gpu::GPUModuleOp>();
   module.addPass(createSCFToControlFlowPass());
   module.addPass(createConvertVectorToLLVMPass());
+  module.addPass(tile::createExpandMinMaxPass());
   module.addPass(arith::createArithExpandOpsPass());
   module.addPass(createConvertToLlvmPass(target, vendor));
   module.addPass(createReconcileUnrealizedCastsPass());

@@ -4,6 +4,7 @@
 #include "compiler/target/Transforms/KernelMetadata.h"
 #include "compiler/tile/Transforms/ExpandHalf.h"
 #include "compiler/tile/Transforms/ExpandMath.h"
+#include "compiler/tile/Transforms/ExpandMinMax.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "plugins/cpu/codegen/Lowering.h"
 #include <tessera/backend.hpp>
@@ -79,6 +80,7 @@ void registerCpuPasses() {
   registerPass([] { return createLowerTilePass("cpu"); });
   registerPass(createOutlinePass);
   registerPass(tile::createExpandMathPass);
+  registerPass(tile::createExpandMinMaxPass);
   registerPass(tile::createExpandHalfPass);
   registerPass(createToLLVMPass);
   registerPass([] {

@@ -2,6 +2,7 @@
 #include "compiler/tile/IR/TileFunctions.h"
 #include "compiler/tile/Transforms/ExpandHalf.h"
 #include "compiler/tile/Transforms/ExpandMath.h"
+#include "compiler/tile/Transforms/ExpandMinMax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -147,6 +148,7 @@ VectorJit::VectorJit(const Body &body, std::vector<Type> inputs, Type output, st
   emitLoop(*module, body, inputs, output, shape);
   PassManager passes(&context());
   if (options.expandMath) passes.addPass(createExpandMathPass());
+  if (options.expandMinMax) passes.addPass(createExpandMinMaxPass());
   if (options.expandHalf) passes.addPass(createExpandHalfPass());
   if (failed(parsePassPipeline("convert-vector-to-scf{full-unroll=true},convert-scf-to-cf,convert-vector-to-"
                                "llvm,expand-strided-metadata,"

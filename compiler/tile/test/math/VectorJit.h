@@ -20,9 +20,10 @@ using Body = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::
 class VectorJit {
 public:
   struct Options {
-    bool expandMath = false; // run tile-expand-math
-    bool expandHalf = false; // run tile-expand-half
-    std::string cpu = {};    // an LLVM CPU name the host can run; empty: the host itself
+    bool expandMath = false;   // run tile-expand-math
+    bool expandMinMax = false; // run tile-expand-min-max
+    bool expandHalf = false;   // run tile-expand-half
+    std::string cpu = {};      // an LLVM CPU name the host can run; empty: the host itself
   };
 
   /// Elements of `inputs` and `output` are types of arrays in memory; `shape` is what one step processes: {}

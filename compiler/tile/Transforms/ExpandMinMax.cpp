@@ -1,0 +1,70 @@
+#include "compiler/tile/Transforms/ExpandMinMax.h"
+#include "compiler/tile/Transforms/ExpandMathBuilder.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tessera::tile {
+namespace {
+
+using P = MathBuilder::P;
+
+/// The constant that all lanes of `v` have, if it is a number.
+std::optional<APFloat> numberOf(Value v) {
+  APFloat number(0.0);
+  if (!matchPattern(v, m_ConstantFloat(&number)) || number.isNaN()) return std::nullopt;
+  return number;
+}
+
+/// x where neither y is beyond x nor the two compare as equal or unordered: what minps and maxps compute.
+Value firstIf(MathBuilder &m, bool isMax, Value x, Value y) {
+  return m.select(m.cmp(isMax ? P::OGT : P::OLT, x, y), x, y);
+}
+
+/// With a constant the compare and select suffices: it gives `x` where x is NaN and where the two are equal.
+/// Equal values of other bits are zeros, and the constant's zero is the result only if it is maximum's +0 or
+/// minimum's -0.
+Value withConstant(MathBuilder &m, bool isMax, Value x, Value constant, const APFloat &number) {
+  if (number.isZero() && isMax && !number.isNegative()) // adding +0 turns -0 into +0 and changes nothing else
+    return m.add(firstIf(m, isMax, constant, x), 0.0);
+  if (number.isZero() && !isMax && number.isNegative()) return {};
+  return firstIf(m, isMax, constant, x);
+}
+
+Value expand(MathBuilder &m, bool isMax, Value x, Value y) {
+  if (auto number = numberOf(y))
+    if (Value v = withConstant(m, isMax, x, y, *number)) return v;
+  if (auto number = numberOf(x))
+    if (Value v = withConstant(m, isMax, y, x, *number)) return v;
+  // Both orders differ only for zeros of unlike sign, where one is each zero, and where an operand is NaN,
+  // where one is the NaN. `or` gives -0 and keeps a NaN; `and` gives +0, so that maximum adds the NaN's bits.
+  Type type = x.getType(), word = m.wordOf(x);
+  Value one = m.bitcast(firstIf(m, isMax, x, y), word), other = m.bitcast(firstIf(m, isMax, y, x), word);
+  if (!isMax) return m.bitcast(m.ori(one, other), type);
+  Value isNaN = m.exts(m.cmp(P::UNO, x, y), word);
+  return m.bitcast(m.ori(m.andi(one, other), isNaN), type);
+}
+
+struct ExpandMinMaxPass : PassWrapper<ExpandMinMaxPass, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMinMaxPass)
+
+  StringRef getArgument() const override { return "tile-expand-min-max"; }
+  StringRef getDescription() const override { return "Replace minimum and maximum of floats by selects"; }
+  void runOnOperation() override {
+    getOperation()->walk([](Operation *op) {
+      if (!isa<arith::MinimumFOp, arith::MaximumFOp>(op) || isa<TensorType>(op->getResult(0).getType()))
+        return;
+      OpBuilder b(op);
+      MathBuilder m(b, op->getLoc(), op->getResult(0));
+      op->getResult(0).replaceAllUsesWith(
+          expand(m, isa<arith::MaximumFOp>(op), op->getOperand(0), op->getOperand(1)));
+      op->erase();
+    });
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createExpandMinMaxPass() { return std::make_unique<ExpandMinMaxPass>(); }
+
+} // namespace tessera::tile
