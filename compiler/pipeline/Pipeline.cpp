@@ -11,6 +11,7 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
+#include "plugins/cpu/codegen/ExpandFma.h"
 #include "plugins/cpu/codegen/Lowering.h"
 
 using namespace mlir;
@@ -106,6 +107,7 @@ void addTargetPasses(PassManager &pm, const PipelineOptions &options) {
   pm.addPass(tile::createExpandMathPass());
   if (options.target.vectorBytes < 32) { // F16C and FMA came before AVX2
     pm.addPass(tile::createExpandHalfPass());
+    pm.addPass(cpu::createExpandFmaPass());
   }
   pm.addPass(tile::createExpandMinMaxPass()); // before arith-expand, which has another idea of them
   pm.addPass(createSCFToControlFlowPass());

@@ -52,7 +52,7 @@ bool linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string>
                            "--hash-style=gnu", "--build-id=none", "--as-needed"})
     words.push_back(word);
   words.push_back("--version-script=" + script.path());
-  // memset and memcpy may stand for loops, fma and fmaf for the instruction on processors without it.
+  // memset and memcpy may stand for loops; fmod is a call.
   words.push_back(
       libraryOf(reinterpret_cast<const void *>(static_cast<double (*)(double, double, double)>(&::fma))));
   words.push_back(libraryOf(reinterpret_cast<const void *>(&::gnu_get_libc_version)));

@@ -1,0 +1,68 @@
+#include "plugins/cpu/codegen/ExpandFma.h"
+#include "compiler/tile/Transforms/ExpandMathBuilder.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "numerics/functions/Fma.h"
+
+using namespace mlir;
+
+namespace tessera::cpu {
+namespace {
+
+struct ExpandFmaPass : PassWrapper<ExpandFmaPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandFmaPass)
+  StringRef getArgument() const final { return "cpu-expand-fma"; }
+  StringRef getDescription() const final { return "compute fma without the instruction"; }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<func::FuncDialect, LLVM::LLVMDialect>();
+  }
+
+  void runOnOperation() final {
+    SmallVector<math::FmaOp> ops;
+    getOperation()->walk([&](math::FmaOp op) { ops.push_back(op); });
+    llvm::SmallDenseMap<Type, func::FuncOp> functions;
+    for (math::FmaOp op : ops) {
+      OpBuilder b(op);
+      Value result;
+      if (getElementTypeOrSelf(op.getType()).isF64()) {
+        func::FuncOp &function = functions[op.getType()];
+        if (!function) function = define(op.getType(), op.getLoc());
+        result = func::CallOp::create(b, op.getLoc(), function, op->getOperands()).getResult(0);
+      } else {
+        tile::MathBuilder m(b, op.getLoc(), op.getResult());
+        result = functions::fmaF32(m, op.getA(), op.getB(), op.getC());
+      }
+      op.replaceAllUsesWith(result);
+      op.erase();
+    }
+  }
+
+  /// The function is about 150 operations long and is not inlined.
+  func::FuncOp define(Type type, Location loc) {
+    auto vector = dyn_cast<VectorType>(type);
+    OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
+    std::string name = "fma.f64x" + std::to_string(vector ? vector.getNumElements() : 1);
+    if (vector)
+      for (int64_t extent : vector.getShape().drop_back())
+        name += "." + std::to_string(extent);
+    else
+      name += ".scalar";
+    auto function = func::FuncOp::create(b, loc, name, b.getFunctionType({type, type, type}, {type}));
+    function.setPrivate();
+    function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(b.getContext(), LLVM::Linkage::Internal));
+    function->setAttr("no_inline", b.getUnitAttr());
+    b.setInsertionPointToStart(function.addEntryBlock());
+    tile::MathBuilder m(b, loc, function.getArgument(0));
+    Value result =
+        functions::fmaF64(m, function.getArgument(0), function.getArgument(1), function.getArgument(2));
+    func::ReturnOp::create(b, loc, result);
+    return function;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createExpandFmaPass() { return std::make_unique<ExpandFmaPass>(); }
+
+} // namespace tessera::cpu
