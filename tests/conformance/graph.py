@@ -170,6 +170,16 @@ def reductions():
             yield function(f"graph/reduce/{kind}/{dtype}", {"x": (("B", "M", "N"), dtype)},
                            f"return ts.{kind}(x, axis=-1), ts.{kind}(x, axis=0), ts.{kind}(x, axis=1, keepdims=True)",
                            lambda x, kind=kind: (g.reduce(kind, x, 2), g.reduce(kind, x, 0), g.reduce(kind, x, 1, True)), BLOCKS)
+    # Lines around and beyond a tile, of which the last is cut; columns beside each other.
+    lengths = [{"M": m, "N": n} for m, n in ((3, 127), (9, 128), (8, 129), (1, 511), (5, 513), (2, 1025), (1, 4097), (129, 1), (64, 9), (65, 40), (513, 2))]
+    for dtype in ("f32", "bf16", "i32"):
+        for kind in ("sum", "max", "argmax", "argmin"):
+            yield function(f"graph/reduce/lines/{kind}/{dtype}", {"x": (("M", "N"), dtype, -2, 2)}, f"return ts.{kind}(x, axis=-1), ts.{kind}(x, axis=0)",
+                           lambda x, kind=kind: (g.reduce(kind, x, 1), g.reduce(kind, x, 0)), lengths)
+    yield function("graph/shape/narrow", {"x": (("M", "N"), "f32"), "y": (("M", "N"), "f32")},
+                   "return x + y, ts.transpose(x, (1, 0)) * 2.0, ts.softmax(x), ts.sum(x * y)",
+                   lambda x, y: (g.binary("add", x, y), g.binary("mul", g.moved(np.transpose, x), g.exact("f32", 2)), g.softmax(x, 1, False),
+                                 g.reduce("sum", g.binary("mul", x, y))), [*lengths, *MATRICES])
     yield function("graph/reduce/long", {"x": (("M", "N"), "f32")}, "return ts.sum(x, axis=-1), ts.sum(x, axis=0), ts.mean(x)",
                    lambda x: (g.reduce("sum", x, 1), g.reduce("sum", x, 0), g.reduce("mean", x)),
                    [{"M": 3, "N": 10007}, {"M": 10007, "N": 3}])

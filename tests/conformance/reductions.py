@@ -110,12 +110,47 @@ def arg_reductions():
             yield p
 
 
+LENGTHS = (1, 3, 7, 8, 9, 31, 32, 33, 63, 65, 127, 128, 129, 255, 384, 511, 512)
+
+
+def long_lines():
+    """Lines of several vectors that end anywhere: along the last axis and down the columns, with rows that are absent."""
+    for dtype in ("f64", "f32", "bf16", "i64", "i32", "u8"):
+        kinds = {name: (result_of(name, dtype), f) for name, f in NAMES.items() if name != "prod"}
+        kinds |= {"argmax": ("i32", np.argmax), "argmin": ("i32", np.argmin)}
+        for op, (result, function) in kinds.items():
+            for axis, tile in ((1, (4, 512)), (0, (512, 48))):
+                stored = f"m:m+{tile[0]}" if axis else f"0:{tile[1]}"
+                dim = "MN"[1 - axis]
+                p = program(f"reduce/long/{op}/axis{axis}/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.{dtype}], Z: ts.Tensor["{dim}", ts.{result}]):
+    for m in ts.tile.parallel(0, M, {tile[0]}):
+        Z[{stored}] = ts.tile.{op}(X[m:m+{tile[0]}, 0:{tile[1]}], axis={axis})
+""")
+                for seed, length in enumerate(LENGTHS):
+                    other = (1, 3, 4, 5, 7)[seed % 5] if axis else (1, 8, 31, 32, 33, 40, 47, 48)[seed % 8]
+                    x = data(dtype, *((other, length) if axis else (length, other)), seed)
+                    lines = x if axis else x.T  # a view
+                    if op in ("argmax", "argmin") and length > 2:  # ties and NaN whose first is in a later lane than the next
+                        least, most = (-np.inf, np.inf) if DTYPES[dtype].is_float else limits(dtype)
+                        best, worst = (most, least) if op == "argmax" else (least, most)
+                        first = length // 3
+                        lines[0, [first, length - 1 - length % 7]] = best
+                        lines[-1, :] = worst
+                        if DTYPES[dtype].is_float and len(lines) > 2:
+                            lines[1, [first, length - 1 - length % 5]] = np.nan
+                            lines[1, :first] = best
+                    bounds = tolerance(op, dtype, x, axis) if op == "sum" else {}
+                    p.run({"M": x.shape[0], "N": x.shape[1]}, {"X": (dtype, x)}, {"Z": want(result, function(x, axis=axis), **bounds)})
+                yield p
+
+
 def scans():
     for dtype in [*FLOATS, "i64", "i32", "i8"]:
         for op, function in (("cumsum", np.cumsum), ("cummax", np.maximum.accumulate)):
             for axis in (0, 1):
                 p = program(f"scan/{op}/axis{axis}/{dtype}", source(dtype, result_of(op, dtype), f"ts.tile.{op}(x, axis={axis})", "MN"))
-                for seed, (m, n) in enumerate([(1, 1), (7, 31), (8, 32), (5, 1)]):
+                for seed, (m, n) in enumerate([(1, 1), (7, 31), (8, 32), (5, 1), *([(12, 32), (3, 32)] if axis else [])]):
                     x = data(dtype, m, n, seed)
                     if op == "cummax" and DTYPES[dtype].is_float and n > 5:
                         x[2, 4] = np.nan
@@ -257,6 +292,7 @@ def programs():
     yield from reductions()
     yield from nan_and_infinity()
     yield from arg_reductions()
+    yield from long_lines()
     yield from scans()
     yield from whole_tiles()
     yield from absence()

@@ -41,36 +41,45 @@ Value TileLowering::laneIndices(Value first, int64_t lanes) {
   return b_.createOrFold<arith::AddIOp>(splat(start, lanes), iota);
 }
 
-Value TileLowering::insideCondition(ValueRange roots) {
+Value TileLowering::insideCondition(ValueRange roots, Indices ends) {
   Value condition;
   llvm::SmallPtrSet<Operation *, 16> seen;
   for (Value v : roots)
-    if (tile::isTile(v) && !tile::inMemory(v)) collectInside(v.getDefiningOp(), condition, seen);
+    if (tile::isTile(v) && !tile::inMemory(v)) collectInside(v.getDefiningOp(), ends, condition, seen);
   return condition;
 }
 
-Value TileLowering::insideCondition(Operation *op) {
+Value TileLowering::insideCondition(Operation *op, Indices ends) {
   Value condition;
   llvm::SmallPtrSet<Operation *, 16> seen;
-  collectInside(op, condition, seen);
+  collectInside(op, ends, condition, seen);
   return condition;
 }
 
-void TileLowering::collectInside(Operation *op, Value &condition, llvm::SmallPtrSetImpl<Operation *> &seen) {
+/// `ends` of the op's result, along the axes of which its operands lie.
+void TileLowering::collectInside(Operation *op, Indices ends, Value &condition,
+                                 llvm::SmallPtrSetImpl<Operation *> &seen) {
   if (!seen.insert(op).second) return;
-  auto also = [&](Value c) {
-    if (c) condition = condition ? arith::AndIOp::create(b_, condition, c).getResult() : c;
-  };
+  auto also = [&](Value c) { condition = both(condition, c); };
   if (auto load = dyn_cast<tile::LoadOp>(op))
-    return also(
-        insideCondition(window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds())));
+    return also(insideCondition(
+        window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds()), ends));
   if (auto read = dyn_cast<tile::BufferReadOp>(op); read && !read.getStarts().empty())
-    return also(insideCondition(bufferWindow(read.getBuffer(), read.getStarts(), *read.getExtents())));
-  if (auto mask = dyn_cast<tile::MaskOp>(op))
-    also(boundsFull(mask.getLower(), mask.getUpper(), tile::tileType(mask.getResult()).getShape()));
+    return also(insideCondition(bufferWindow(read.getBuffer(), read.getStarts(), *read.getExtents()), ends));
+  Vec<Value> inner(ends);
+  if (auto mask = dyn_cast<tile::MaskOp>(op)) {
+    if (ends.empty()) inner = constants(tile::tileType(mask.getResult()).getShape());
+    also(boundsFull(mask.getLower(), mask.getUpper(), inner));
+  } else if (auto expand = dyn_cast<tile::ExpandDimsOp>(op); expand && !ends.empty()) {
+    inner.erase(inner.begin() + expand.getAxis());
+  } else if (auto broadcast = dyn_cast<tile::BroadcastOp>(op); broadcast && !ends.empty()) {
+    if (!tile::isTile(broadcast.getInput())) return;
+    for (auto [end, extent] : llvm::zip(inner, tile::tileType(broadcast.getInput()).getShape()))
+      if (extent == 1) end = constant(1);
+  }
   for (Value operand : op->getOperands())
     if (tile::isTile(operand) && !tile::inMemory(operand))
-      collectInside(operand.getDefiningOp(), condition, seen);
+      collectInside(operand.getDefiningOp(), inner, condition, seen);
 }
 
 Value TileLowering::evaluate(Value v, Indices at, int64_t lanes, Mode mode) {

@@ -127,13 +127,10 @@ void TileLowering::storePlace(const Place &p, Value vector, Indices at) {
 void TileLowering::compute(Operation *op) {
   Place p = place(op->getResult(0));
   if (callRead(op, p)) return;
-  Vec<Value> ends = observedEnds(op->getResult(0), op);
-  versioned(insideCondition(op), [&](Mode mode) {
-    nest(
-        p.shape, lanesFor(op->getOperands(), op->getResult(0).getType()),
-        [&](Indices at, int64_t lanes) { storePlace(p, evaluateElementwise(op, at, lanes, mode), at); },
-        ends);
-  });
+  nestPart(p.shape, lanesFor(op->getOperands(), op->getResult(0).getType()), partToCompute(op),
+           [&](Indices at, int64_t lanes, Mode mode) {
+             storePlace(p, evaluateElementwise(op, at, lanes, mode), at);
+           });
 }
 
 void TileLowering::assign(Value v, const Place &p, Operation *at) {
@@ -176,19 +173,19 @@ TileLowering::Window TileLowering::bufferWindow(Value buffer, ValueRange starts,
   return window(view, starts, extents, false);
 }
 
-/// i1: all of the window lies inside its tensor; null when that is promised.
-Value TileLowering::insideCondition(const Window &w) {
+/// i1: all of the window, or all before `ends`, lies inside its tensor; null when that is promised.
+Value TileLowering::insideCondition(const Window &w, Indices ends) {
   if (w.inBounds) return {};
   Value all;
   auto also = [&](arith::CmpIPredicate p, Value x, Value y) {
-    Value c = arith::CmpIOp::create(b_, p, x, y);
-    all = all ? arith::AndIOp::create(b_, all, c).getResult() : c;
+    all = both(all, arith::CmpIOp::create(b_, p, x, y));
   };
-  for (size_t d = 0; d < w.starts.size(); ++d) {
+  for (size_t d = 0, axis = 0; d < w.starts.size(); ++d) {
     if (!w.nonNegative[d]) also(arith::CmpIPredicate::sge, w.starts[d], constant(0));
-    int64_t extent = std::max<int64_t>(w.extents[d], 1);
-    Value last =
-        b_.createOrFold<arith::SubIOp>(w.view.sizes[d], constant(extent)); // start + extent may overflow
+    bool isCut = w.extents[d] >= 0 && !ends.empty();
+    Value extent = isCut ? ends[axis] : constant(std::max<int64_t>(w.extents[d], 1));
+    axis += w.extents[d] >= 0;
+    Value last = b_.createOrFold<arith::SubIOp>(w.view.sizes[d], extent); // start + extent may overflow
     also(arith::CmpIPredicate::sle, w.starts[d], last);
   }
   return all;
@@ -279,17 +276,21 @@ Value TileLowering::boundsMask(ValueRange lower, ValueRange upper, Indices at, i
   return intervalMask(mappedScalars(lower), mappedScalars(upper), at, lanes);
 }
 
-Value TileLowering::boundsFull(ValueRange lower, ValueRange upper, ArrayRef<int64_t> shape) {
+Value TileLowering::boundsFull(ValueRange lower, ValueRange upper, Indices ends) {
   Value all;
-  for (auto [lo, hi, n] : llvm::zip(lower, upper, shape)) {
-    Value both = arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, scalar(hi), constant(n));
-    if (!isConstantIntValue(scalar(lo), 0)) {
-      Value below = arith::CmpIOp::create(b_, arith::CmpIPredicate::sle, scalar(lo), constant(0));
-      both = arith::AndIOp::create(b_, below, both);
-    }
-    all = all ? arith::AndIOp::create(b_, all, both).getResult() : both;
+  for (auto [lo, hi, end] : llvm::zip(lower, upper, ends)) {
+    if (!isConstantIntValue(scalar(lo), 0))
+      all = both(all, arith::CmpIOp::create(b_, arith::CmpIPredicate::sle, scalar(lo), constant(0)));
+    all = both(all, arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, scalar(hi), end));
   }
   return all;
+}
+
+void TileLowering::cutEnds(Vec<Value> &ends, ValueRange upper) {
+  for (auto [end, hi] : llvm::zip(ends, upper)) {
+    Value cut = b_.createOrFold<arith::MinSIOp>(end, scalar(hi));
+    end = b_.createOrFold<arith::MaxSIOp>(cut, constant(0));
+  }
 }
 
 /// Pointers to `lanes` elements that stand `stride` apart.
@@ -338,23 +339,19 @@ void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, 
 LogicalResult TileLowering::lowerStore(tile::StoreOp op) {
   Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
   auto shape = tile::tileType(op.getValue()).getShape();
-  Value condition = insideCondition(w);
-  auto also = [&](Value c) {
-    if (c) condition = condition ? arith::AndIOp::create(b_, condition, c).getResult() : c;
-  };
-  if (!op.getLower().empty()) also(boundsFull(op.getLower(), op.getUpper(), shape));
-  also(insideCondition(ValueRange(op.getValue())));
-  versioned(condition, [&](Mode mode) {
-    Vec<Value> ends = mode.inside || w.inBounds ? Vec<Value>() : windowEnds(w);
-    nest(
-        shape, lanesFor(op.getValue()),
-        [&](Indices at, int64_t lanes) {
-          Value bounds = mode.inside || op.getLower().empty()
-                             ? Value()
-                             : boundsMask(op.getLower(), op.getUpper(), at, lanes);
-          storeWindow(w, evaluate(op.getValue(), at, lanes, mode), at, mode, bounds);
-        },
-        ends);
+  Part part;
+  if (!w.inBounds) part.ends = windowEnds(w);
+  if (part.ends.empty()) part.inside = insideCondition(w); // promised, or it may begin before the tensor
+  if (!op.getLower().empty()) {
+    if (part.ends.empty()) part.ends = constants(shape);
+    cutEnds(part.ends, op.getUpper());
+    part.inside = both(part.inside, boundsFull(op.getLower(), op.getUpper(), part.ends));
+  }
+  part.inside = both(part.inside, insideCondition(ValueRange(op.getValue()), part.ends));
+  nestPart(shape, lanesFor(op.getValue()), part, [&](Indices at, int64_t lanes, Mode mode) {
+    Value bounds =
+        mode.inside || op.getLower().empty() ? Value() : boundsMask(op.getLower(), op.getUpper(), at, lanes);
+    storeWindow(w, evaluate(op.getValue(), at, lanes, mode), at, mode, bounds);
   });
   return success();
 }

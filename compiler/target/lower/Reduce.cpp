@@ -26,31 +26,32 @@ Value TileLowering::combine(tile::ReduceKind kind, bool isUnsigned, Value x, Val
   llvm_unreachable("all kinds are listed");
 }
 
-Value TileLowering::neutral(tile::ReduceKind kind, bool isUnsigned, Type type) {
+TypedAttr TileLowering::neutralAttr(tile::ReduceKind kind, bool isUnsigned, Type element) {
   bool isMax = kind == tile::ReduceKind::Max;
-  if (kind == tile::ReduceKind::Sum) return zeroOf(type);
-  if (auto f = dyn_cast<FloatType>(type))
-    return constantOf(type, FloatAttr::get(f, kind == tile::ReduceKind::Prod
-                                                  ? APFloat(f.getFloatSemantics(), 1)
-                                                  : APFloat::getInf(f.getFloatSemantics(), isMax)));
-  unsigned bits = type.getIntOrFloatBitWidth();
-  APInt value = kind == tile::ReduceKind::Prod ? APInt(bits, 1)
-                : isUnsigned                   ? (isMax ? APInt::getMinValue(bits) : APInt::getMaxValue(bits))
-                : isMax                        ? APInt::getSignedMinValue(bits)
-                                               : APInt::getSignedMaxValue(bits);
-  return constantOf(type, IntegerAttr::get(type, value));
+  if (kind == tile::ReduceKind::Sum) return b_.getZeroAttr(element);
+  if (kind == tile::ReduceKind::Prod) return b_.getOneAttr(element);
+  if (auto f = dyn_cast<FloatType>(element))
+    return FloatAttr::get(f, APFloat::getInf(f.getFloatSemantics(), isMax));
+  unsigned bits = element.getIntOrFloatBitWidth();
+  APInt value = isUnsigned ? (isMax ? APInt::getMinValue(bits) : APInt::getMaxValue(bits))
+                : isMax    ? APInt::getSignedMinValue(bits)
+                           : APInt::getSignedMaxValue(bits);
+  return IntegerAttr::get(element, value);
+}
+
+Value TileLowering::neutral(tile::ReduceKind kind, bool isUnsigned, Type type) {
+  return constantOf(type, neutralAttr(kind, isUnsigned, getElementTypeOrSelf(type)));
 }
 
 Value TileLowering::better(tile::ArgReduceOp op, Value x, Value best) {
   Type element = getElementTypeOrSelf(x.getType());
   bool isMax = op.getKind() == tile::ArgKind::Max, isUnsigned = op.getIsUnsigned() || element.isInteger(1);
   if (isa<FloatType>(element)) {
-    // Ordered comparison, or x is the first NaN.
+    // Nothing is better than a NaN; a NaN, which compares unordered, is better than anything else.
     Value wins =
-        arith::CmpFOp::create(b_, isMax ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT, x, best);
-    Value nan = arith::CmpFOp::create(b_, arith::CmpFPredicate::UNO, x, x);
-    Value had = arith::CmpFOp::create(b_, arith::CmpFPredicate::ORD, best, best);
-    return arith::OrIOp::create(b_, wins, arith::AndIOp::create(b_, nan, had));
+        arith::CmpFOp::create(b_, isMax ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT, x, best);
+    Value isNumber = arith::CmpFOp::create(b_, arith::CmpFPredicate::ORD, best, best);
+    return arith::AndIOp::create(b_, wins, isNumber);
   }
   using P = arith::CmpIPredicate;
   P p = isUnsigned ? (isMax ? P::ugt : P::ult) : (isMax ? P::sgt : P::slt);

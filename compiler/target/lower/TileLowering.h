@@ -84,6 +84,15 @@ protected:
     bool inside;
   };
   using NestBody = llvm::function_ref<void(Indices, int64_t lanes)>;
+  /// What of a tile has to be computed: the elements before `ends`, one per axis (none: all of the tile).
+  /// They need no masks where `inside` holds (null: always).
+  struct Part {
+    Vec<Value> ends;
+    Value inside;
+
+    bool isWhole() const { return ends.empty() && !inside; }
+  };
+  using PartBody = llvm::function_ref<void(Indices, int64_t lanes, Mode)>;
 
   // ---- What a back end decides
 
@@ -91,6 +100,10 @@ protected:
   /// a scalar). `body` touches no element but those. Elements from `ends` on (one per axis, at most `shape`,
   /// null for a whole axis; none: all of it) may be left out.
   virtual void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body, Indices ends = {}) = 0;
+  /// A nest over part of a tile; `body` is for masked or for unmasked elements, as the mode says.
+  virtual void nestPart(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) {
+    nest(shape, lanes, [&](Indices at, int64_t width) { body(at, width, {part.isWhole()}); });
+  }
   /// `lanes` for a nest that computes `roots`.
   virtual int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) = 0;
   /// `emit` under `condition` (null: it holds) and under its negation, or once for both.
@@ -99,6 +112,8 @@ protected:
   virtual void once(llvm::function_ref<void()> effect) = 0;
   /// The same for an effect with a result, which the whole program gets.
   virtual Value onceValue(llvm::function_ref<Value()> effect) = 0;
+  /// What of an elementwise op's tile in memory is looked at.
+  virtual Part partToCompute(Operation *op) { return {{}, insideCondition(op)}; }
   /// Computes a tile that is read from a tensor (and converted) by code that its equals share; false: the
   /// nest of this one follows.
   virtual bool callRead(Operation *, const Place &) { return false; }
@@ -135,6 +150,13 @@ protected:
   LogicalResult lowerScalarOp(Operation *);
   Value scalar(Value v) { return map_.lookup(v); }
   Value constant(int64_t v) { return mlir::arith::ConstantIndexOp::create(b_, v); }
+  Vec<Value> constants(llvm::ArrayRef<int64_t> values) {
+    return llvm::map_to_vector(values, [&](int64_t v) { return constant(v); });
+  }
+  /// i1: both hold; null is true.
+  Value both(Value x, Value y) {
+    return x && y ? mlir::arith::AndIOp::create(b_, x, y).getResult() : x ? x : y;
+  }
   Value zeroOf(Type registerType);
   Value toI64(Value index);
 
@@ -162,15 +184,17 @@ protected:
   /// vector<lanes x element>, or the element itself in its register form.
   Type vectorOf(Type element, int64_t lanes);
   Value constantOf(Type type, mlir::Attribute element);
-  /// i1: every window and mask of the expressions under `roots` is full; null when that is known.
-  Value insideCondition(mlir::ValueRange roots);
-  Value insideCondition(Operation *computing);
-  void collectInside(Operation *op, Value &condition, llvm::SmallPtrSetImpl<Operation *> &seen);
+  /// i1: every window and mask of the expressions under `roots` is full, or full up to `ends` (one per axis
+  /// of the roots); null when that is known.
+  Value insideCondition(mlir::ValueRange roots, Indices ends = {});
+  Value insideCondition(Operation *computing, Indices ends = {});
+  void collectInside(Operation *op, Indices ends, Value &condition, llvm::SmallPtrSetImpl<Operation *> &seen);
 
   // Memory.cpp
   Window window(View, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents, bool inBounds);
   Window window(Value view, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents, bool inBounds);
-  Value insideCondition(const Window &);
+  /// Whether the tile, cut to `ends` where there are any, lies inside the tensor; null when that is known.
+  Value insideCondition(const Window &, Indices ends = {});
   /// The elements of the tile's axis along `dim` that lie inside the tensor.
   tile::Interval present(const Window &, size_t dim);
   /// Where the elements of the tile that lie inside the tensor end, per axis; empty when where they begin is
@@ -183,7 +207,9 @@ protected:
   Value stridedAddresses(Value first, Value stride, Type element, int64_t lanes);
   Value intervalMask(Indices lower, Indices upper, Indices at, int64_t lanes, Value row = {});
   Value boundsMask(mlir::ValueRange lower, mlir::ValueRange upper, Indices at, int64_t lanes);
-  Value boundsFull(mlir::ValueRange lower, mlir::ValueRange upper, llvm::ArrayRef<int64_t> shape);
+  Value boundsFull(mlir::ValueRange lower, mlir::ValueRange upper, Indices ends);
+  /// `ends`, cut to what lies before `upper`.
+  void cutEnds(Vec<Value> &ends, mlir::ValueRange upper);
   Value rangeMask(Value first, Value lo, Value hi, int64_t lanes);
   Value loadPlace(const Place &, Indices at, int64_t lanes);
   void storePlace(const Place &, Value vector, Indices at);
@@ -213,6 +239,8 @@ protected:
   Value combine(tile::ReduceKind, bool isUnsigned, Value x, Value y);
   /// What combines with any x to x, in its register type.
   Value neutral(tile::ReduceKind, bool isUnsigned, Type type);
+  /// The same as an attribute of the element; `element` is a float with infinities or an integer.
+  mlir::TypedAttr neutralAttr(tile::ReduceKind, bool isUnsigned, Type element);
   /// i1: `x` is a better extreme than `best`, an earlier element; the first NaN wins.
   Value better(tile::ArgReduceOp, Value x, Value best);
 

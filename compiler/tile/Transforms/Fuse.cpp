@@ -12,6 +12,7 @@
 #include "compiler/pipeline/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace tessera {
@@ -41,6 +42,7 @@ bool writesMemory(Operation *op) {
 class Fuse : public impl::TileFuseBase<Fuse> {
   void runOnOperation() override {
     getOperation()->walk([](scf::YieldOp yield) { copyMovedArguments(yield); });
+    getOperation()->walk([](MaskOp mask) { readAgain(mask); });
     depth_.clear();
     auto fusion = getOperation()->getAttrOfType<StringAttr>("schedule.fusion");
     bool fuses = !fusion || fusion.getValue() != "none";
@@ -59,6 +61,38 @@ class Fuse : public impl::TileFuseBase<Fuse> {
           depth_[&op] = depth;
       }
     });
+  }
+
+  /// A masked load (perhaps cast) that several reductions take: each reads the tensor for itself, which is in
+  /// the near cache by then, and no further than its end.
+  ///
+  ///   %m = tile.mask %load                          %m = tile.mask %load     %m2 = tile.mask %load2
+  ///   %a = tile.reduce max %m                 ->    %a = tile.reduce max %m
+  ///   %b = tile.arg_reduce max %m                   %b = tile.arg_reduce max %m2
+  static void readAgain(MaskOp mask) {
+    SmallVector<Operation *> chain{mask}; // from the mask back to the load
+    while (!isa<LoadOp>(chain.back())) {
+      Operation *from = chain.back()->getOperand(0).getDefiningOp();
+      if (!isa_and_nonnull<LoadOp, CastOp>(from) || !from->hasOneUse() ||
+          from->getBlock() != mask->getBlock())
+        return;
+      chain.push_back(from);
+    }
+    SmallVector<Operation *> users;
+    for (Operation *op = chain.back()->getNextNode(); op; op = op->getNextNode()) {
+      if (isa<ReduceOp, ArgReduceOp>(op) && op->getOperand(0) == mask.getResult())
+        users.push_back(op);
+      else if (writesMemory(op))
+        break;
+    }
+    if (users.size() != static_cast<size_t>(std::distance(mask->use_begin(), mask->use_end()))) return;
+    for (Operation *user : llvm::drop_begin(users)) {
+      OpBuilder b(user);
+      IRMapping map;
+      for (Operation *op : llvm::reverse(chain))
+        b.clone(*op, map);
+      user->setOperand(0, map.lookup(mask.getResult()));
+    }
   }
 
   static Value unreshaped(Value v) {

@@ -7,14 +7,6 @@ using namespace mlir;
 
 namespace tessera::cpu {
 
-Value KernelLowering::scalarSlot(Type element) {
-  OpBuilder::InsertionGuard guard(b_);
-  b_.setInsertionPointToStart(&function_.getBody().front());
-  Value one = arith::ConstantOp::create(b_, b_.getI64IntegerAttr(1));
-  Type memory = element.isInteger(1) ? b_.getI8Type() : target::registerElement(element);
-  return LLVM::AllocaOp::create(b_, LLVM::LLVMPointerType::get(b_.getContext()), memory, one);
-}
-
 FailureOr<func::FuncOp> KernelLowering::lower() {
   auto pointer = LLVM::LLVMPointerType::get(b_.getContext());
   Type i64 = b_.getI64Type();

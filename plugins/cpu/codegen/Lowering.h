@@ -32,8 +32,6 @@ private:
   // Lowering.cpp: the frame of the function. A program is one thread: what happens once just happens, nothing
   // is outstanding at a barrier, and a group is one lane.
   Value emitArgument(mlir::BlockArgument);
-  /// Stack memory for one scalar, one per call of the function.
-  Value scalarSlot(Type element);
   void once(llvm::function_ref<void()> effect) override { effect(); }
   Value onceValue(llvm::function_ref<Value()> effect) override { return effect(); }
   LogicalResult lowerLanes(mlir::scf::ForOp) override;
@@ -60,6 +58,14 @@ private:
   /// From `lo` to `hi`, and no further than `end` where one is given.
   void loop(int64_t lo, int64_t hi, int64_t step, llvm::function_ref<void(Value)> body, Value end = {});
   void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body, Indices ends = {}) override;
+  void nestPart(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) override;
+  Part partToCompute(Operation *op) override;
+  /// The elements of `v` that masks and stores look at end there, per axis; none: something looks at all of
+  /// it.
+  Vec<Value> demandedEnds(Value v);
+  bool collectEnds(Value v, Vec<Value> &ends);
+  /// Where the last whole step of those before `end` ends if `inside` holds (null: it does), else 0.
+  Value wholeVectors(Value end, int64_t step, Value inside);
   /// The nest twice under `condition` when there is one: unmasked and masked.
   void versioned(Value condition, llvm::function_ref<void(Mode)> emit) override;
   /// The widest element of what is computed decides.
@@ -78,6 +84,24 @@ private:
   LogicalResult lowerScan(tile::ScanOp) override;
   LogicalResult lowerTranspose(tile::TransposeOp) override;
   Value foldLanes(tile::ReduceKind, bool isUnsigned, Value vector);
+  /// What of a reduction's operand is not its neutral element.
+  Part partOf(Value input, tile::ReduceKind, bool isUnsigned);
+  /// Some results of a reduction, `lanes` or one each, and what of the axis they take.
+  struct Line {
+    Value end;    // of the axis; null: all of it, without masks
+    Value inside; // no masks are needed before the end; null: never are
+  };
+  using LineBody = llvm::function_ref<Vec<Value>(Value at, mlir::ValueRange carried, Mode)>;
+  /// `carried` after the steps of [from, to) that lie before the line's end.
+  Vec<Value> alongLine(int64_t from, int64_t to, int64_t step, const Line &, Vec<Value> carried,
+                       LineBody body);
+  /// Computes the results of a reduction: `reduce` gives those at `at`, one vector for each of `widths`, or
+  /// the one of a line along the last axis when there are none.
+  bool isShort(Value v);
+  Vec<Value> elementAt(Indices outer, int64_t axis, Value k, int64_t offset);
+  using LineResults =
+      llvm::function_ref<Vec<Value>(Indices at, llvm::ArrayRef<int64_t> widths, const Line &)>;
+  void reduceLines(Value input, Value result, int64_t axis, int64_t lanes, const Part &, LineResults reduce);
 
   // Mma.cpp
   LogicalResult lowerMma(tile::MmaOp) override;

@@ -94,6 +94,90 @@ SmallVector<Value> KernelLowering::observedEnds(Value tile, Operation *at) {
   return isBounded ? ends : Vec<Value>();
 }
 
+/// Whole vectors before the end have no masks; the one that holds the end has. Where something else is masked
+/// as well, every vector is.
+void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) {
+  auto plain = [&](Indices ends) {
+    return [&, ends](Mode mode) {
+      nest(
+          shape, lanes, [&](Indices at, int64_t width) { body(at, width, mode); },
+          mode.inside ? Indices() : ends);
+    };
+  };
+  if (part.ends.empty()) return versioned(part.inside, plain({}));
+  if (shape.back() % lanes) {
+    Value isWhole = part.inside;
+    for (auto [end, extent] : llvm::zip(part.ends, shape))
+      isWhole = both(isWhole, arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, end, constant(extent)));
+    return versioned(isWhole, plain(part.ends));
+  }
+  Value end = part.ends.back(), whole = wholeVectors(end, lanes, part.inside);
+  Vec<Value> at;
+  std::function<void(size_t)> axis = [&](size_t depth) {
+    auto inner = [&](Value i, llvm::function_ref<void()> then) {
+      at.push_back(i);
+      then();
+      at.pop_back();
+    };
+    if (depth + 1 < shape.size())
+      return loop(0, shape[depth], 1, [&](Value i) { inner(i, [&] { axis(depth + 1); }); }, part.ends[depth]);
+    for (bool inside : {true, false}) {
+      auto line = scf::ForOp::create(b_, inside ? constant(0) : whole, inside ? whole : end, constant(lanes));
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPointToStart(line.getBody());
+      inner(line.getInductionVar(), [&] { body(at, lanes, {inside}); });
+    }
+  };
+  axis(0);
+}
+
+/// The largest ends of the masks and stores that look at `v`. False: something looks at all of it, or an end
+/// is computed later.
+bool KernelLowering::collectEnds(Value v, Vec<Value> &ends) {
+  return llvm::all_of(v.getUsers(), [&](Operation *user) {
+    ValueRange upper;
+    if (auto mask = dyn_cast<tile::MaskOp>(user))
+      upper = mask.getUpper();
+    else if (auto store = dyn_cast<tile::StoreOp>(user))
+      upper = store.getUpper();
+    else
+      return tile::isElementwise(user) && collectEnds(user->getResult(0), ends);
+    if (upper.empty()) return false;
+    ends.resize(upper.size());
+    for (auto [end, other] : llvm::zip(ends, upper)) {
+      Value known = map_.lookupOrNull(other);
+      if (!known) return false;
+      end = end ? b_.createOrFold<arith::MaxSIOp>(end, known) : known;
+    }
+    return true;
+  });
+}
+
+SmallVector<Value> KernelLowering::demandedEnds(Value v) {
+  Vec<Value> ends;
+  if (!collectEnds(v, ends)) return {};
+  for (auto [end, extent] : llvm::zip(ends, tile::tileType(v).getShape())) {
+    Value cut = b_.createOrFold<arith::MinSIOp>(end, constant(extent));
+    end = b_.createOrFold<arith::MaxSIOp>(cut, constant(0));
+  }
+  return ends;
+}
+
+auto KernelLowering::partToCompute(Operation *op) -> Part {
+  Value tile = op->getResult(0);
+  Vec<Value> ends = demandedEnds(tile);
+  if (ends.empty()) ends = observedEnds(tile, op);
+  for (auto [end, extent] : llvm::zip(ends, tile::tileType(tile).getShape()))
+    if (!end) end = constant(extent);
+  Value inside = insideCondition(op, ends);
+  return {std::move(ends), inside};
+}
+
+Value KernelLowering::wholeVectors(Value end, int64_t step, Value inside) {
+  Value whole = b_.createOrFold<arith::SubIOp>(end, arith::RemUIOp::create(b_, end, constant(step)));
+  return inside ? arith::SelectOp::create(b_, inside, whole, constant(0)).getResult() : whole;
+}
+
 void KernelLowering::versioned(Value condition, llvm::function_ref<void(Mode)> emit) {
   if (!condition) return emit({true});
   auto branch = scf::IfOp::create(b_, TypeRange(), condition, true);

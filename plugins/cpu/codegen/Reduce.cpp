@@ -1,8 +1,11 @@
 // Ops that walk an axis: reductions, positions of extremes, scans; and transpose.
 //
 // A sum along the last axis keeps one partial sum per lane and, for long rows, four of them to hide latency;
-// the lanes are combined in a fixed balanced tree, so the same shape gives the same bits every time.
+// the lanes are combined in a fixed balanced tree, so the same shape gives the same bits every time. A walk
+// ends where the tensor does: which partial sum an element belongs to depends on its position in the tile
+// alone.
 #include "compiler/tile/IR/DTypes.h"
+#include "mlir/IR/Matchers.h"
 #include "plugins/cpu/codegen/Lowering.h"
 #include <numeric>
 
@@ -24,146 +27,301 @@ Value KernelLowering::foldLanes(tile::ReduceKind kind, bool isUnsigned, Value ve
   return lane(vector, 0);
 }
 
-LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
-  Value input = op.getInput();
-  auto shape = tile::tileType(input).getShape();
-  int64_t axis = op.getAxis(), rank = shape.size(), n = shape[axis];
-  auto kind = op.getKind();
-  bool isUnsigned = op.getIsUnsigned() || tile::tileType(input).getElementType().isInteger(1);
-  bool toScalar = !tile::isTile(op.getResult());
-  int64_t lanes = lanesFor(input);
-  auto fold = [&](Value x, Value y) { return combine(kind, isUnsigned, x, y); };
+auto KernelLowering::partOf(Value input, tile::ReduceKind kind, bool isUnsigned) -> Part {
+  Part part;
+  if (!tile::isTile(input) || tile::inMemory(input)) return part;
+  Operation *op = input.getDefiningOp();
+  auto type = tile::tileType(input);
+  auto isNeutral = [&](Value fill) {
+    auto f = dyn_cast<FloatType>(type.getElementType());
+    if (f && kind != tile::ReduceKind::Sum && !APFloat::getInf(f.getFloatSemantics()).isInfinity())
+      return false;
+    Attribute known;
+    return matchPattern(fill, m_Constant(&known)) &&
+           known == neutralAttr(kind, isUnsigned, type.getElementType());
+  };
+  if (auto mask = dyn_cast<tile::MaskOp>(op); mask && isNeutral(mask.getFill())) {
+    part.ends = constants(type.getShape());
+    cutEnds(part.ends, mask.getUpper());
+  } else if (kind == tile::ReduceKind::Sum) { // what is past the edge reads as 0
+    auto cast = dyn_cast<tile::CastOp>(op);
+    if (cast && !tile::inMemory(cast.getInput())) op = cast.getInput().getDefiningOp();
+    if (auto read = dyn_cast<tile::LoadOp>(op); read && !read.getInBounds())
+      part.ends = windowEnds(window(read.getView(), read.getStarts(), read.getExtents(), false));
+  }
+  part.inside = insideCondition(ValueRange(input), part.ends);
+  return part;
+}
 
-  Vec<int64_t> kept(shape);
-  kept.erase(kept.begin() + axis);
-
-  // One accumulator per value of `start`, `start + step`, ...: a loop whose carried values are the
-  // accumulators.
-  auto accumulate = [&](int64_t count, llvm::function_ref<Vec<Value>(Value)> read) {
-    // `read(i)` gives the vectors of turn i; the first turn initialises.
-    Vec<Value> first = read(constant(0));
-    if (count == 1) return first;
-    auto loop = scf::ForOp::create(b_, constant(1), constant(count), constant(1), first);
+SmallVector<Value> KernelLowering::alongLine(int64_t from, int64_t to, int64_t step, const Line &line,
+                                             Vec<Value> carried, LineBody body) {
+  auto walk = [&](Value lo, Value hi, Mode mode) {
+    auto loop = scf::ForOp::create(b_, lo, hi, constant(step), carried);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
-    Vec<Value> next;
-    for (auto [acc, v] : llvm::zip(loop.getRegionIterArgs(), read(loop.getInductionVar())))
-      next.push_back(fold(acc, v));
-    scf::YieldOp::create(b_, next);
-    return Vec<Value>(loop.getResults());
+    scf::YieldOp::create(b_, body(loop.getInductionVar(), loop.getRegionIterArgs(), mode));
+    carried.assign(loop.getResults().begin(), loop.getResults().end());
+  };
+  if (!line.end) {
+    if (to - from == step) return body(constant(from), carried, {true});
+    walk(constant(from), constant(to), {true});
+    return carried;
+  }
+  Value end = b_.createOrFold<arith::MinSIOp>(line.end, constant(to));
+  end = b_.createOrFold<arith::MaxSIOp>(end, constant(from));
+  Value length = b_.createOrFold<arith::SubIOp>(end, constant(from));
+  Value whole = b_.createOrFold<arith::AddIOp>(wholeVectors(length, step, line.inside), constant(from));
+  walk(constant(from), whole, {true});
+  if (step > 1 || line.inside) walk(whole, end, {false});
+  return carried;
+}
+
+void KernelLowering::reduceLines(Value input, Value result, int64_t axis, int64_t lanes, const Part &part,
+                                 LineResults reduce) {
+  auto shape = tile::tileType(input).getShape();
+  Vec<int64_t> kept(shape);
+  kept.erase(kept.begin() + axis);
+  // A line of absent results, and what is absent at the end of one, is not looked at.
+  auto lineAt = [&](Indices at, int64_t width) {
+    Line line;
+    if (part.isWhole()) return line;
+    line.inside = part.inside;
+    line.end = part.ends.empty() ? constant(shape[axis]) : part.ends[axis];
+    if (part.ends.empty()) return line;
+    for (auto [d, index] : llvm::enumerate(at)) {
+      Value end = part.ends[d < static_cast<size_t>(axis) ? d : d + 1];
+      Value present = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, index, end);
+      line.end = arith::SelectOp::create(b_, present, line.end, constant(0));
+      if (width == 1 || d + 1 < at.size()) continue;
+      Value last = b_.createOrFold<arith::AddIOp>(index, constant(width));
+      line.inside = both(line.inside, arith::CmpIOp::create(b_, arith::CmpIPredicate::sle, last, end));
+    }
+    return line;
+  };
+  if (!tile::isTile(result)) return map_.map(result, reduce({}, {}, lineAt({}, 1)).front());
+  Place to = place(result);
+  Vec<Value> ends = observedEnds(result, result.getDefiningOp());
+  if (axis + 1 == static_cast<int64_t>(shape.size())) {
+    auto row = [&](Indices at, int64_t) {
+      storePlace(to, splat(reduce(at, {}, lineAt(at, 1)).front(), 1), at);
+    };
+    return nest(kept, 1, row, ends);
+  }
+  // Along another axis lanes are columns. A few vectors of them side by side hide latency and use what a
+  // cache line brings, where that is not much code.
+  int64_t blocks = isShort(input) ? 4 : 1;
+  auto block = [&](Indices at, int64_t width) {
+    Vec<int64_t> widths(std::max<int64_t>(width / lanes, 1), std::min(width, lanes));
+    Vec<Value> index(at);
+    for (auto [i, vector] : llvm::enumerate(reduce(at, widths, lineAt(at, width)))) {
+      index.back() = b_.createOrFold<arith::AddIOp>(at.back(), constant(static_cast<int64_t>(i) * lanes));
+      storePlace(to, vector, index);
+    }
+  };
+  nest(kept, lanes * blocks, block, ends);
+}
+
+/// At most four operations compute an element from memory.
+bool KernelLowering::isShort(Value v) {
+  int64_t left = 4;
+  std::function<bool(Value)> visit = [&](Value x) {
+    if (!tile::isTile(x) || tile::inMemory(x)) return true;
+    return left-- > 0 && llvm::all_of(x.getDefiningOp()->getOperands(), visit);
+  };
+  return visit(v);
+}
+
+/// `outer` with `k` along the axis; `offset` further along the last axis.
+SmallVector<Value> KernelLowering::elementAt(Indices outer, int64_t axis, Value k, int64_t offset) {
+  Vec<Value> index(outer);
+  index.insert(index.begin() + axis, k);
+  if (offset) index.back() = b_.createOrFold<arith::AddIOp>(index.back(), constant(offset));
+  return index;
+}
+
+LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
+  Value input = op.getInput();
+  Type element = tile::tileType(input).getElementType();
+  int64_t axis = op.getAxis(), n = tile::tileType(input).getDimSize(axis), lanes = lanesFor(input);
+  auto kind = op.getKind();
+  bool isUnsigned = op.getIsUnsigned() || element.isInteger(1);
+  auto fold = [&](Value x, Value y) { return combine(kind, isUnsigned, x, y); };
+  auto zero = [&](double signedZero) {
+    return constantOf(target::registerElement(element),
+                      b_.getFloatAttr(target::registerElement(element), signedZero));
+  };
+  bool addsFloats = kind == tile::ReduceKind::Sum && isa<FloatType>(target::registerElement(element));
+  // -0 + x is x, whatever x is.
+  auto start = [&](int64_t width) {
+    Type type = vectorOf(element, width);
+    return addsFloats ? splat(zero(-0.0), width) : neutral(kind, isUnsigned, type);
+  };
+  // An absent element counts as +0: a sum of nothing but -0 and absent elements is +0, however many of these
+  // were looked at.
+  auto finished = [&](Value sum, const Line &line) {
+    if (!line.end || !addsFloats) return sum;
+    Value isCut = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, line.end, constant(n));
+    Value rest = arith::SelectOp::create(b_, isCut, zero(0.0), zero(-0.0));
+    auto vector = dyn_cast<VectorType>(sum.getType());
+    return fold(sum, vector ? splat(rest, vector.getDimSize(0)) : rest);
   };
 
-  // Along the last axis: the result of one row, a scalar.
-  auto row = [&](Indices outer, Mode mode) {
-    auto at = [&](Value j) {
-      Vec<Value> index(outer);
-      index.push_back(j);
-      return index;
-    };
+  auto columns = [&](Indices at, ArrayRef<int64_t> widths, const Line &line) {
+    Vec<Value> sums;
+    for (int64_t width : widths)
+      sums.push_back(start(width));
+    sums = alongLine(0, n, 1, line, sums, [&](Value k, ValueRange carried, Mode mode) {
+      Vec<Value> next;
+      for (auto [i, width] : llvm::enumerate(widths))
+        next.push_back(fold(carried[i], evaluate(input, elementAt(at, axis, k, i * lanes), width, mode)));
+      return next;
+    });
+    for (Value &sum : sums)
+      sum = finished(sum, line);
+    return sums;
+  };
+  auto row = [&](Indices at, const Line &line) {
     Value result;
     auto join = [&](Value scalar) { result = result ? fold(result, scalar) : scalar; };
     int64_t done = 0;
     for (int64_t ways : {4, 1}) {
       int64_t step = ways * lanes, count = (n - done) / step;
       if (!count || (ways > 1 && count < 2)) continue;
-      Vec<Value> accs = accumulate(count, [&](Value turn) {
-        Value j =
-            arith::AddIOp::create(b_, constant(done), b_.createOrFold<arith::MulIOp>(turn, constant(step)));
-        Vec<Value> vectors;
-        for (int64_t w = 0; w < ways; ++w)
-          vectors.push_back(
-              evaluate(input, at(b_.createOrFold<arith::AddIOp>(j, constant(w * lanes))), lanes, mode));
-        return vectors;
-      });
-      while (accs.size() > 1) {
-        for (size_t i = 0; i < accs.size() / 2; ++i)
-          accs[i] = fold(accs[i], accs[i + accs.size() / 2]);
-        accs.resize(accs.size() / 2);
+      Vec<Value> sums(ways, start(lanes));
+      sums =
+          alongLine(done, done + count * step, step, line, sums, [&](Value k, ValueRange carried, Mode mode) {
+            Vec<Value> next;
+            for (int64_t w = 0; w < ways; ++w)
+              next.push_back(
+                  fold(carried[w], evaluate(input, elementAt(at, axis, k, w * lanes), lanes, mode)));
+            return next;
+          });
+      while (sums.size() > 1) {
+        for (size_t i = 0; i < sums.size() / 2; ++i)
+          sums[i] = fold(sums[i], sums[i + sums.size() / 2]);
+        sums.resize(sums.size() / 2);
       }
-      join(foldLanes(kind, isUnsigned, accs[0]));
+      join(foldLanes(kind, isUnsigned, sums[0]));
       done += count * step;
     }
     for (int64_t left = n - done; left; left = n - done) {
       int64_t width = llvm::bit_floor(static_cast<uint64_t>(left));
-      join(foldLanes(kind, isUnsigned, evaluate(input, at(constant(done)), width, mode)));
+      join(foldLanes(kind, isUnsigned,
+                     evaluate(input, elementAt(at, axis, constant(done), 0), width, {!line.end})));
       done += width;
     }
-    return result;
+    return finished(result, line);
   };
-
-  if (toScalar) {
-    // Through one word of stack: the two versions of the loop meet there.
-    Value word = scalarSlot(tile::tileType(input).getElementType());
-    Type element = tile::tileType(input).getElementType();
-    versioned(insideCondition(ValueRange(input)), [&](Mode mode) { store(element, row({}, mode), word); });
-    map_.map(op.getResult(), load(element, word, 0));
-    return success();
-  }
-  Place to = place(op.getResult());
-  Vec<Value> ends = observedEnds(op.getResult(), op);
-  versioned(insideCondition(ValueRange(input)), [&](Mode mode) {
-    if (axis == rank - 1)
-      return nest(kept, 1, [&](Indices at, int64_t) { storePlace(to, splat(row(at, mode), 1), at); }, ends);
-    // Along another axis: lanes are columns.
-    nest(
-        kept, lanes,
-        [&](Indices at, int64_t width) {
-          Vec<Value> acc = accumulate(n, [&](Value k) {
-            Vec<Value> index(at);
-            index.insert(index.begin() + axis, k);
-            return Vec<Value>{evaluate(input, index, width, mode)};
-          });
-          storePlace(to, acc[0], at);
-        },
-        ends);
-  });
+  reduceLines(input, op.getResult(), axis, lanes, partOf(input, kind, isUnsigned),
+              [&](Indices at, ArrayRef<int64_t> widths, const Line &line) {
+                return widths.empty() ? Vec<Value>{row(at, line)} : columns(at, widths, line);
+              });
   return success();
 }
 
-/// Element by element: the first NaN wins, else the lowest position of the extreme.
+/// The first NaN wins, else the lowest position of the extreme. A lane keeps the best of the elements it
+/// sees, the first of equal ones; of two lanes the lower position wins where neither value is better.
 LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
   Value input = op.getInput();
-  auto shape = tile::tileType(input).getShape();
-  int64_t axis = op.getAxis();
-  Vec<int64_t> kept(shape);
-  kept.erase(kept.begin() + axis);
-  // Positions of the extreme along the axis for `width` neighbouring results.
-  auto search = [&](Indices at, int64_t width, Mode mode) {
-    auto element = [&](Value k) {
-      Vec<Value> index(at);
-      index.insert(index.begin() + axis, k);
-      return evaluate(input, index, width, mode);
-    };
-    auto loop = scf::ForOp::create(
-        b_, constant(1), constant(shape[axis]), constant(1),
-        ValueRange{element(constant(0)), zeroOf(VectorType::get({width}, b_.getI32Type()))});
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(loop.getBody());
-    Value x = element(loop.getInductionVar());
-    Value wins = better(op, x, loop.getRegionIterArg(0));
-    Value k = splat(arith::IndexCastOp::create(b_, b_.getI32Type(), loop.getInductionVar()), width);
-    scf::YieldOp::create(b_, ValueRange{arith::SelectOp::create(b_, wins, x, loop.getRegionIterArg(0)),
-                                        arith::SelectOp::create(b_, wins, k, loop.getRegionIterArg(1))});
-    return loop.getResult(1);
+  auto type = tile::tileType(input);
+  int64_t axis = op.getAxis(), n = type.getDimSize(axis), lanes = lanesFor(input, b_.getI32Type());
+  auto kind = op.getKind() == tile::ArgKind::Max ? tile::ReduceKind::Max : tile::ReduceKind::Min;
+  bool isUnsigned = op.getIsUnsigned() || type.getElementType().isInteger(1);
+  struct Best {
+    Value value, position;
   };
-  Value condition = insideCondition(ValueRange(input));
-  if (!tile::isTile(op.getResult())) {
-    Value word = scalarSlot(b_.getI32Type());
-    versioned(condition, [&](Mode mode) { store(b_.getI32Type(), lane(search({}, 1, mode), 0), word); });
-    map_.map(op.getResult(), load(b_.getI32Type(), word, 0));
-    return success();
-  }
-  Place to = place(op.getResult());
-  Vec<Value> ends = observedEnds(op.getResult(), op);
-  bool alongLast = axis + 1 == static_cast<int64_t>(shape.size());
-  versioned(condition, [&](Mode mode) {
-    nest(
-        kept, alongLast ? 1 : lanesFor(input),
-        [&](Indices at, int64_t width) { storePlace(to, search(at, width, mode), at); }, ends);
-  });
+  auto choose = [&](Value condition, Best yes, Best no) {
+    return Best{arith::SelectOp::create(b_, condition, yes.value, no.value),
+                arith::SelectOp::create(b_, condition, yes.position, no.position)};
+  };
+  auto pick = [&](Best x, Best y) {
+    Value isLower = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, y.position, x.position);
+    Best chosen = choose(better(op, x.value, y.value), x, choose(isLower, y, x));
+    return choose(better(op, y.value, x.value), y, chosen);
+  };
+  auto start = [&](int64_t width) {
+    return neutral(kind, isUnsigned, vectorOf(type.getElementType(), width));
+  };
+
+  // Carries each of `best` along [from, to).
+  auto search = [&](Vec<Best> best, int64_t from, int64_t to, int64_t step, const Line &line,
+                    llvm::function_ref<Best(Value k, size_t i, Mode mode)> read) {
+    Vec<Value> carried;
+    for (Best b : best)
+      carried.append({b.value, b.position});
+    carried = alongLine(from, to, step, line, carried, [&](Value k, ValueRange old, Mode mode) {
+      Vec<Value> next;
+      for (size_t i = 0; i < old.size(); i += 2) {
+        Best x = read(k, i / 2, mode);
+        Best chosen = choose(better(op, x.value, old[i]), x, {old[i], old[i + 1]});
+        next.append({chosen.value, chosen.position});
+      }
+      return next;
+    });
+    for (auto [i, b] : llvm::enumerate(best))
+      b = {carried[2 * i], carried[2 * i + 1]};
+    return best;
+  };
+  auto columns = [&](Indices at, ArrayRef<int64_t> widths, const Line &line) {
+    Vec<Best> best;
+    for (int64_t width : widths)
+      best.push_back({start(width), zeroOf(VectorType::get({width}, b_.getI32Type()))});
+    best = search(best, 0, n, 1, line, [&](Value k, size_t i, Mode mode) {
+      Value position = arith::IndexCastOp::create(b_, b_.getI32Type(), k);
+      int64_t offset = static_cast<int64_t>(i) * lanes;
+      return Best{evaluate(input, elementAt(at, axis, k, offset), widths[i], mode),
+                  splat(position, widths[i])};
+    });
+    return llvm::map_to_vector(best, [](Best b) { return b.position; });
+  };
+  auto row = [&](Indices at, const Line &line) {
+    Best result{};
+    auto join = [&](Best b) {
+      for (int64_t width = cast<VectorType>(b.value.getType()).getDimSize(0); width > 1; width /= 2) {
+        auto half = [&](Value v, int64_t first) -> Value {
+          Vec<int64_t> part(width / 2);
+          std::iota(part.begin(), part.end(), first);
+          return vector::ShuffleOp::create(b_, v, v, part);
+        };
+        b = pick({half(b.value, 0), half(b.position, 0)},
+                 {half(b.value, width / 2), half(b.position, width / 2)});
+      }
+      result = result.value ? pick(result, b) : b;
+    };
+    int64_t done = 0;
+    for (int64_t ways : {4, 1}) {
+      int64_t step = ways * lanes, count = (n - done) / step;
+      if (!count || (ways > 1 && count < 2)) continue;
+      auto read = [&](Value k, size_t w, Mode mode) {
+        Vec<Value> index = elementAt(at, axis, k, static_cast<int64_t>(w) * lanes);
+        return Best{evaluate(input, index, lanes, mode), laneIndices(index.back(), lanes)};
+      };
+      Vec<Best> best;
+      for (int64_t w = 0; w < ways; ++w)
+        best.push_back({start(lanes), laneIndices(constant(done + w * lanes), lanes)});
+      best = search(best, done, done + count * step, step, line, read);
+      for (size_t left = best.size(); left > 1; left /= 2)
+        for (size_t i = 0; i < left / 2; ++i)
+          best[i] = pick(best[i], best[i + left / 2]);
+      join(best[0]);
+      done += count * step;
+    }
+    for (int64_t left = n - done; left; left = n - done) {
+      int64_t width = llvm::bit_floor(static_cast<uint64_t>(left));
+      join({evaluate(input, elementAt(at, axis, constant(done), 0), width, {!line.end}),
+            laneIndices(constant(done), width)});
+      done += width;
+    }
+    return lane(result.position, 0);
+  };
+  reduceLines(input, op.getResult(), axis, lanes, partOf(input, kind, isUnsigned),
+              [&](Indices at, ArrayRef<int64_t> widths, const Line &line) {
+                return widths.empty() ? Vec<Value>{row(at, line)} : columns(at, widths, line);
+              });
   return success();
 }
 
+/// Lanes are columns; along the last axis four rows side by side hide the latency of each.
 LogicalResult KernelLowering::lowerScan(tile::ScanOp op) {
   Place from = place(op.getInput()), to = place(op.getResult());
   int64_t axis = op.getAxis(), n = from.shape[axis];
@@ -172,25 +330,33 @@ LogicalResult KernelLowering::lowerScan(tile::ScanOp op) {
   kept.erase(kept.begin() + axis);
   bool alongLast = axis + 1 == static_cast<int64_t>(from.shape.size());
   auto scan = [&](Indices at, int64_t width) {
-    auto index = [&](Value k) {
+    int64_t rows = alongLast ? width : 1, lanes = alongLast ? 1 : width;
+    auto index = [&](Value k, int64_t row) {
       Vec<Value> i(at);
+      if (row) i.back() = b_.createOrFold<arith::AddIOp>(i.back(), constant(row));
       i.insert(i.begin() + axis, k);
       return i;
     };
-    Value first = loadPlace(from, index(constant(0)), width);
-    storePlace(to, first, index(constant(0)));
-    auto loop = scf::ForOp::create(b_, constant(1), constant(n), constant(1), ValueRange{first});
+    Vec<Value> running;
+    for (int64_t row = 0; row < rows; ++row) {
+      running.push_back(loadPlace(from, index(constant(0), row), lanes));
+      storePlace(to, running.back(), index(constant(0), row));
+    }
+    auto loop = scf::ForOp::create(b_, constant(1), constant(n), constant(1), running);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
-    Vec<Value> here = index(loop.getInductionVar());
-    Value next = combine(kind, op.getIsUnsigned(), loop.getRegionIterArg(0), loadPlace(from, here, width));
-    storePlace(to, next, here);
-    scf::YieldOp::create(b_, next);
+    for (int64_t row = 0; row < rows; ++row) {
+      Vec<Value> here = index(loop.getInductionVar(), row);
+      running[row] =
+          combine(kind, op.getIsUnsigned(), loop.getRegionIterArg(row), loadPlace(from, here, lanes));
+      storePlace(to, running[row], here);
+    }
+    scf::YieldOp::create(b_, running);
   };
   if (kept.empty())
     scan({}, 1);
   else
-    nest(kept, alongLast ? 1 : lanesFor(op.getInput()), scan);
+    nest(kept, alongLast ? 4 : lanesFor(op.getInput()), scan);
   return success();
 }
 
