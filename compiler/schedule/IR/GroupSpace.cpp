@@ -94,7 +94,7 @@ bool GroupSpace::addFirst(Operation *op, std::string &why) {
     return false;
   }
   space_ = resultType(op);
-  slices_ = isa<graph::SliceOp>(op);
+  noteView(op);
   axes_[op->getResult(0)] = identity(space_);
   return true;
 }
@@ -153,12 +153,19 @@ bool GroupSpace::addElementwise(Operation *op, std::string &why) {
   return true;
 }
 
+void GroupSpace::noteView(Operation *op) {
+  slices_ |= isa<graph::SliceOp>(op);
+  if (auto transpose = dyn_cast<graph::TransposeOp>(op))
+    transposes_ |= !transpose.getPerm().empty() &&
+                   transpose.getPerm().back() + 1 != static_cast<int64_t>(transpose.getPerm().size());
+}
+
 bool GroupSpace::addView(Operation *op, std::string &why) {
   if (kind_ != GroupKind::Map || holds(op->getOperand(0)) || resultType(op).getDims() != space_.getDims()) {
     why = "a transpose or slice reads an input of a map group of its shape";
     return false;
   }
-  slices_ |= isa<graph::SliceOp>(op);
+  noteView(op);
   axes_[op->getResult(0)] = identity(space_);
   return true;
 }

@@ -28,6 +28,8 @@ public:
   const Axes &axesOf(mlir::Value v) const { return axes_.find(v)->second; }
   /// Where the tensor `operand` lies, as seen by the operation of the group that reads it.
   Axes axesOf(mlir::OpOperand &operand) const;
+  /// Is a tensor read with another last axis than the space's?
+  bool transposes() const { return transposes_; }
   /// Does the value change along the reduced axis?
   bool varies(mlir::Value v) const;
 
@@ -40,11 +42,13 @@ private:
   bool addReduce(graph::ReduceOp op, std::string &why);
   bool align(mlir::Operation *op, const Axes &axes, std::string &why) const;
   static Axes identity(Tensor type);
+  void noteView(mlir::Operation *op);
 
   GroupKind kind_ = GroupKind::Map;
   Tensor space_, uniform_;
   std::optional<int64_t> reduced_;
   bool slices_ = false; // a slice's tiles reach past its end, which a reduction would see
+  bool transposes_ = false;
   llvm::DenseMap<mlir::Value, Axes> axes_;
 };
 

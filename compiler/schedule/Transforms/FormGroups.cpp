@@ -11,10 +11,11 @@
 // it (GroupSpace) and everything else it reads is there by then. Each group so stands where its last input is
 // known. What only reductions read stays with them and out of a product's epilogue, which would have to store
 // it. Casts to a wider type are computed where they are read, in each group anew: the narrow tensor is less
-// to load than the wide one is to store and load.
+// to load than the wide one is to store and load. Elementwise groups of whole tensors get one axis at last.
 #include "compiler/pipeline/Passes.h"
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/IR/Variants.h"
+#include "compiler/schedule/Transforms/CollapseAxes.h"
 #include "compiler/schedule/Transforms/TileSizes.h"
 #include "core/KernelMetadata.h"
 #include "mlir/IR/IRMapping.h"
@@ -335,7 +336,10 @@ struct ScheduleFormGroups : impl::ScheduleFormGroupsBase<ScheduleFormGroups> {
   using ScheduleFormGroupsBase::ScheduleFormGroupsBase;
 
   void runOnOperation() override {
-    if (failed(GroupFormation(getOperation(), gpu).run())) signalPassFailure();
+    if (failed(GroupFormation(getOperation(), gpu).run())) return signalPassFailure();
+    if (gpu) return;
+    for (GroupOp group : llvm::to_vector(getOperation().getBody().front().getOps<GroupOp>()))
+      collapseAxes(group, getOperation());
   }
 };
 

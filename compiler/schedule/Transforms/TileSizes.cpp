@@ -50,10 +50,14 @@ SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
   case GroupKind::Gather:
     return {1, cover(columns, 16, kMaxColumns)};
   case GroupKind::Map:
+    // Whole cache lines of the tensor that is read as well as of the one that is written.
+    if (!gpu && group.transposes()) return {cover(rows, 8, 64), cover(columns, 8, 64)};
+    break;
   case GroupKind::Concat:
     break;
   }
-  int64_t width = cover(columns, 16, kMaxColumns);
+  // One axis alone is as long as a tile of several; what reaches past its end is not computed.
+  int64_t width = cover(columns, 16, rank <= 1 && !gpu ? kTileElements : kMaxColumns);
   return {cover(rows, 1, (gpu ? kTileElements / 4 : kTileElements) / width), width};
 }
 

@@ -14,7 +14,8 @@
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: graph.matmul %{{[a-z0-9]+}}, %{{[a-z0-9]+}} :
 // CHECK-NEXT: schedule.yield
-// CHECK: schedule.group map(%[[P]])
+// CHECK: %[[F:.*]] = graph.reshape %[[P]]
+// CHECK: schedule.group map(%[[F]])
 // CHECK: schedule.group matmul({{.*}} variant = "tile"
 // CHECK: graph.matmul
 // CHECK: graph.unary

@@ -78,7 +78,7 @@ graph.func @widened(%x: !graph.tensor<["M", "N"], bf16>, %r: !graph.tensor<["N"]
 
 // A product and the host need it as a tensor: it is stored.
 // CHECK-LABEL: graph.func @stored
-// CHECK: schedule.group map(%arg0)
+// CHECK: schedule.group map(
 // CHECK: graph.cast
 // CHECK: schedule.group matmul
 // CHECK-NOT: graph.cast
@@ -103,4 +103,28 @@ graph.func @reduced(%x: !graph.tensor<["M", "K"], f32>, %w: !graph.tensor<["K", 
   %1 = graph.binary mul %0, %0 : (!mn, !mn) -> !mn
   %2 = graph.reduce sum %1 axes [1] : (!mn) -> !graph.tensor<["M"], f32>
   graph.return %2 : !graph.tensor<["M"], f32>
+}
+
+// Elementwise operations on whole tensors and single elements: one axis, whatever the tensors' are.
+// CHECK-LABEL: graph.func @collapsed
+// CHECK: %[[FLAT:.*]] = graph.reshape %arg0 : (!graph.tensor<["M", 3, "N"], f32>) -> !graph.tensor<["3*M*N"], f32>
+// CHECK: %[[SUM:.*]] = schedule.group map(%[[FLAT]], %arg1) attributes {tile = array<i64: 1, 4096>}
+// CHECK: graph.binary add %{{.*}}, %{{.*}} : (!graph.tensor<["3*M*N"], f32>, !graph.tensor<[], f32>)
+// CHECK: graph.reshape %[[SUM]] : (!graph.tensor<["3*M*N"], f32>) -> !graph.tensor<["M", 3, "N"], f32>
+!m3n = !graph.tensor<["M", 3, "N"], f32>
+graph.func @collapsed(%x: !m3n, %s: !graph.tensor<[], f32>) -> !m3n {
+  %0 = graph.unary exp %x : (!m3n) -> !m3n
+  %1 = graph.binary add %0, %s : (!m3n, !graph.tensor<[], f32>) -> !m3n
+  graph.return %1 : !m3n
+}
+
+// What is broadcast along an axis, or read at other places, needs the axes.
+// CHECK-LABEL: graph.func @axes
+// CHECK-NOT: graph.reshape
+// CHECK: graph.return
+graph.func @axes(%x: !mn, %b: !graph.tensor<["N"], f32>, %c: !graph.tensor<["M", 1], f32>) -> (!mn, !graph.tensor<["N", "M"], f32>) {
+  %0 = graph.binary add %x, %b : (!mn, !graph.tensor<["N"], f32>) -> !mn
+  %1 = graph.binary add %0, %c : (!mn, !graph.tensor<["M", 1], f32>) -> !mn
+  %2 = graph.transpose %x perm [1, 0] : (!mn) -> !graph.tensor<["N", "M"], f32>
+  graph.return %1, %2 : !mn, !graph.tensor<["N", "M"], f32>
 }
