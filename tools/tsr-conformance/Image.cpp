@@ -4,6 +4,7 @@
 #include <bit>
 #include <fstream>
 #include <iterator>
+#include <tessera/backend.hpp>
 
 namespace tessera::kit {
 namespace {
