@@ -1,7 +1,6 @@
 #include "mapper/host/Mappers.h"
 #include "core/Mappers.h"
 #include "core/NearestName.h"
-#include "core/config/Names.h"
 #include "core/plugin/Ending.h"
 #include "core/plugin/Registry.h"
 #include "mapper/host/Host.h"
