@@ -10,6 +10,7 @@
 // CHECK: %[[M:.*]] = arith.index_cast
 // CHECK: arith.index_cast
 // CHECK: %[[ROWS:.*]] = arith.maxsi
+// CHECK: arith.maxsi
 // CHECK: %[[COLUMNS:.*]] = arith.maxsi
 // CHECK: %[[ROWEND:.*]] = arith.minsi %[[ROWS]], %c32
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[ROWEND]]
