@@ -3,6 +3,7 @@
 #include "compiler/frontend/Elaborator.h"
 #include "numerics/Arithmetic.h"
 #include "numerics/Casts.h"
+#include "numerics/Functions.h"
 #include <cmath>
 
 namespace tessera::frontend {
@@ -132,7 +133,7 @@ std::optional<Value> Elaborator::fold(Op op, const Value &a, const Value *b, Ran
     };
     if (number(a) == 0 && number(*b) < 0)
       return fail(Code::E_DIVISION_BY_ZERO, loc, "zero to a negative power is a division by zero");
-    return Value::real(std::pow(number(a), number(*b)));
+    return Value::real(functions::power(number(a), number(*b)));
   }
   if (!isDefined(*arith, t)) return std::nullopt;
   if (isLiteral && isInt(t) && overflows(op, a.intValue, b ? b->intValue : 0))
