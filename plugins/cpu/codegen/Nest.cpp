@@ -1,5 +1,6 @@
 // Loops over the elements of a tile.
 #include "plugins/cpu/codegen/Lowering.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -131,26 +132,34 @@ void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t lanes, const Part
   axis(0);
 }
 
-/// The largest ends of the masks and stores that look at `v`. False: something looks at all of it, or an end
-/// is computed later.
+/// The largest ends of the masks and stores that read `v`, or what elementwise operations make of it. False:
+/// something reads all of it, an end is computed later, or the uses are too many to look at.
 bool KernelLowering::collectEnds(Value v, Vec<Value> &ends) {
-  return llvm::all_of(v.getUsers(), [&](Operation *user) {
-    ValueRange upper;
-    if (auto mask = dyn_cast<tile::MaskOp>(user))
-      upper = mask.getUpper();
-    else if (auto store = dyn_cast<tile::StoreOp>(user))
-      upper = store.getUpper();
-    else
-      return tile::isElementwise(user) && collectEnds(user->getResult(0), ends);
-    if (upper.empty()) return false;
-    ends.resize(upper.size());
-    for (auto [end, other] : llvm::zip(ends, upper)) {
-      Value known = map_.lookupOrNull(other);
-      if (!known) return false;
-      end = end ? b_.createOrFold<arith::MaxSIOp>(end, known) : known;
+  constexpr size_t kMaxValues = 32;
+  llvm::SmallSetVector<Value, 8> reached;
+  reached.insert(v);
+  for (size_t next = 0; next < reached.size(); ++next) {
+    if (next == kMaxValues) return false;
+    for (Operation *user : reached[next].getUsers()) {
+      ValueRange upper;
+      if (auto mask = dyn_cast<tile::MaskOp>(user)) {
+        upper = mask.getUpper();
+      } else if (auto store = dyn_cast<tile::StoreOp>(user)) {
+        upper = store.getUpper();
+      } else if (tile::isElementwise(user)) {
+        reached.insert(user->getResult(0));
+        continue;
+      }
+      if (upper.empty()) return false;
+      ends.resize(upper.size());
+      for (auto [end, other] : llvm::zip(ends, upper)) {
+        Value known = map_.lookupOrNull(other);
+        if (!known) return false;
+        end = end ? b_.createOrFold<arith::MaxSIOp>(end, known) : known;
+      }
     }
-    return true;
-  });
+  }
+  return true;
 }
 
 SmallVector<Value> KernelLowering::demandedEnds(Value v) {
