@@ -39,13 +39,13 @@ bool readAt(int fd, void *to, size_t bytes, uint64_t offset) {
   return true;
 }
 
-/// The dynamic linker maps what a segment claims, and faults where the file ends before that.
+/// The dynamic linker maps what a loadable segment claims, and faults where the file ends before that.
 PluginError checkExtents(int fd, const std::vector<Elf64_Phdr> &segments) {
   struct stat about;
   if (fstat(fd, &about) != 0) return {refusal::kUnreadable, "it cannot be examined", ""};
   const auto size = static_cast<uint64_t>(about.st_size);
   for (const Elf64_Phdr &segment : segments)
-    if (segment.p_offset > size || segment.p_filesz > size - segment.p_offset)
+    if (segment.p_type == PT_LOAD && (segment.p_offset > size || segment.p_filesz > size - segment.p_offset))
       return {refusal::kNotElf,
               "the file is cut short: a segment reaches past its " + std::to_string(size) + " bytes",
               "install it again"};
