@@ -28,7 +28,7 @@ tile.kernel @negate(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index) gri
 }
 
 // A reduction ends where its mask does: two partial loops over vectors, of which the second has masks.
-// CHECK-LABEL: func.func @longest(
+// CHECK-LABEL: func.func @tsr_kernel_longest(
 // CHECK: scf.for
 // CHECK: %[[WHOLE:.*]] = arith.select
 // CHECK: scf.for %{{.*}} = %c0 to %[[WHOLE]] step %c64 iter_args

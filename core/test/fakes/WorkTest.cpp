@@ -134,7 +134,7 @@ TEST_F(Work, AModuleGetsItsImageAndItsKernelsTheirMetadata) {
         return make(backend.made->module, backend.made);
       });
   backend.made->kernel = [](MockDeviceKernel &k) {
-    EXPECT_EQ(k.spec.name, "digit");
+    EXPECT_EQ(k.spec.name, entrySymbol("digit"));
     EXPECT_EQ(k.spec.metadata, kDigitYaml);
     EXPECT_EQ(k.spec.valueCount, 2u);
   };

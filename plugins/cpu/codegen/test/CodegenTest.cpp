@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <sstream>
+#include <tessera/plugin.h>
 
 using namespace tessera;
 
@@ -41,16 +42,20 @@ def products(A: ts.Tensor["M", 64, ts.f32], B: ts.Tensor[64, 64, ts.f32], C: ts.
         C[m:m+16, 0:64] = ts.tile.mma(twice, b, twice)
 )";
 
-std::string assembly(const char *source, const char *target) {
+std::string compiled(const char *source, const char *target, Emit form) {
   CompilerService *service = tesseraCompilerService(TESSERA_BUILD_ID);
   EXPECT_NE(service, nullptr);
   CompileOptions options;
   options.targets = {target};
   std::string out;
   std::vector<Diagnostic> diags;
-  EXPECT_EQ(service->emit(source, options, Emit::Assembly, out, diags), CompileStatus::Ok)
+  EXPECT_EQ(service->emit(source, options, form, out, diags), CompileStatus::Ok)
       << (diags.empty() ? "" : diags[0].message);
   return out;
+}
+
+std::string assembly(const char *source, const char *target) {
+  return compiled(source, target, Emit::Assembly);
 }
 
 /// The innermost loop with the most FMAs: the lines from a label to the branch back to it.
@@ -107,10 +112,11 @@ TEST(Codegen, AProductsShapeIsCompiledOnce) {
   // Of 64 columns, which always read their operands in place: no other function is there.
   size_t functions = 0, calls = 0;
   std::string one;
-  for (std::istringstream in(assembly(kProducts, "cpu:skylake-avx512")); std::getline(in, one);) {
-    if (one.starts_with("mma.") || one.starts_with("\"mma.")) ++functions;
-    if (one.starts_with("\tcall") && one.find("mma.") != std::string::npos) ++calls;
-  }
+  for (std::istringstream in(assembly(kProducts, "cpu:skylake-avx512")); std::getline(in, one);)
+    functions += one.starts_with("mma.") || one.starts_with("\"mma.");
+  // LLVM may copy a call when it splits the loop over programs by what does not change in it.
+  for (std::istringstream in(compiled(kProducts, "cpu:skylake-avx512", Emit::Target)); std::getline(in, one);)
+    calls += one.find("llvm.call @mma.") != std::string::npos;
   EXPECT_EQ(functions, 1u);
   EXPECT_EQ(calls, 3u);
 }
@@ -130,7 +136,8 @@ TEST(Codegen, PartsOfAModuleAreOneObject) {
   ASSERT_EQ(service->emit(source, options, Emit::Object, object, diags), CompileStatus::Ok)
       << (diags.empty() ? "" : diags[0].message);
   EXPECT_TRUE(object.starts_with("\177ELF"));
-  EXPECT_NE(object.find(".limits.f.g0"), std::string::npos) << "a shared function is named for the module";
+  EXPECT_NE(object.find(".limits." TSR_ENTRY_PREFIX "f$g0"), std::string::npos)
+      << "a shared function is named for the module";
   ASSERT_EQ(service->emit(source, options, Emit::Object, again, diags), CompileStatus::Ok);
   EXPECT_EQ(object, again) << "whatever thread was first";
 }
