@@ -1,4 +1,5 @@
 #include "core/plugin/PluginBackend.h"
+#include "core/Fork.h"
 #include "core/Log.h"
 #include <map>
 #include <mutex>
@@ -347,8 +348,9 @@ private:
   const PluginRef plugin_;
   const Api api_; // complete: slots the plugin does not know are null
   tsr_be_backend_t *handle_ = nullptr;
-  std::mutex mutex_;
-  std::map<int, DeviceInfo> devices_; // guarded by the mutex; entries stand for ever
+  std::recursive_mutex mutex_; // the plugin's device_info runs under it, and may fork
+  HeldAcrossFork heldAcrossFork_{mutex_};
+  std::map<int, DeviceInfo> devices_; // guarded by the mutex; entries stay as long as the backend
 };
 
 } // namespace
