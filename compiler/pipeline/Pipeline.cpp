@@ -97,7 +97,7 @@ void addTargetPasses(PassManager &pm, const PipelineOptions &options) {
   // 7. Lower to Backend IR + Kernel Metadata. Functions first: a plan names kernels, code does not.
   pm.addPass(createTargetDescribeFunctions({options.targetName}));
   if (options.gpu) return addGpuTargetPasses(pm, options);
-  // Tables lie behind the tiles, whose places are final.
+  // Private tables follow the tiles in scratch, whose offsets are final.
   pm.addNestedPass<tile::KernelOp>(cpu::createPrivatizePass());
   pm.addPass(cpu::createLowerTilePass(options.targetName));
   pm.addPass(createTargetLimitSize()); // before anything expands further

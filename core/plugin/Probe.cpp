@@ -26,7 +26,7 @@ int remainingMs(Clock::time_point end) {
 /// Reads what the pipe, which does not block, holds so far. False: there will be no more.
 bool readSome(int fd, char *to, size_t bytes, size_t &got) {
   for (;;) {
-    char spare; // whoever writes more than an answer does not wait for ever
+    char spare; // a probe that writes more than an answer must not block
     const ssize_t n = got < bytes ? read(fd, to + got, bytes - got) : read(fd, &spare, 1);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return n < 0 && errno == EAGAIN;

@@ -15,7 +15,7 @@ namespace tessera::cpu {
 inline constexpr int64_t kProductTurn = 4;
 
 /// The pass `cpu-privatize` gives atomic additions this attribute: the byte offset in scratch of a table that
-/// stands for their tensor, of up to kMostPrivateElements elements.
+/// takes the place of their tensor, which has up to kMostPrivateElements elements.
 inline constexpr llvm::StringLiteral kPrivate = "tile.private";
 inline constexpr int64_t kMostPrivateElements = 16384;
 

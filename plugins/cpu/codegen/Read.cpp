@@ -21,7 +21,7 @@ namespace {
 /// Elements of a tile from which on a call costs nothing beside it.
 constexpr int64_t kWorthACall = 1024;
 
-/// How far behind the end of its rows and columns a tile is looked at; nullopt: everywhere. Products stop
+/// How far past the end of its rows and columns a tile is read; nullopt: everywhere. Products stop
 /// with the register block, or the unrolled turn, that holds the end.
 std::optional<std::array<int64_t, 2>> reach(Value tile) {
   std::array<int64_t, 2> most{};
@@ -71,11 +71,11 @@ func::FuncOp KernelLowering::readFunction(tile::CastOp cast, Type element, const
 }
 
 SmallVector<Value> KernelLowering::operandEnds(Value operand, const std::optional<Factor> &factor) {
-  auto behind = reach(operand);
-  if (!behind || !factor || factor->ends.empty()) return {};
+  auto past = reach(operand);
+  if (!past || !factor || factor->ends.empty()) return {};
   Vec<Value> ends;
   for (auto [axis, extent] : llvm::enumerate(tile::tileType(operand).getShape())) {
-    Value end = b_.createOrFold<arith::AddIOp>(factor->ends[axis], constant((*behind)[axis]));
+    Value end = b_.createOrFold<arith::AddIOp>(factor->ends[axis], constant((*past)[axis]));
     ends.push_back(b_.createOrFold<arith::MinSIOp>(end, constant(extent)));
   }
   partlyRead_[operand] = factor->ends;

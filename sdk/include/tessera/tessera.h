@@ -388,7 +388,7 @@ typedef struct tsr_image {
 } tsr_image_t;
 
 /* Loads one raw image. Its format is seen from its first bytes; each kernel's symbol is the name in its
- * metadata, behind TSR_ENTRY_PREFIX (plugin.h) if the compiler made the image. TSR_EINVAL: no image of a
+ * metadata, after TSR_ENTRY_PREFIX (plugin.h) if the compiler made the image. TSR_EINVAL: no image of a
  * known format, metadata that does not read, a missing symbol, another machine's code. TSR_UNIMPLEMENTED: a
  * format that the context's backend, which is named, does not load. Errors: TSR_EINVAL, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrLoadModuleEx(tsr_context_t context, const tsr_image_t *image, tsr_module_t *module);
