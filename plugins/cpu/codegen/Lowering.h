@@ -82,7 +82,6 @@ private:
   LogicalResult lowerReduce(tile::ReduceOp) override;
   LogicalResult lowerArgReduce(tile::ArgReduceOp) override;
   LogicalResult lowerScan(tile::ScanOp) override;
-  LogicalResult lowerTranspose(tile::TransposeOp) override;
   Value foldLanes(tile::ReduceKind, bool isUnsigned, Value vector);
   /// What of a reduction's operand is not its neutral element.
   Part partOf(Value input, tile::ReduceKind, bool isUnsigned);
@@ -102,6 +101,9 @@ private:
   using LineResults =
       llvm::function_ref<Vec<Value>(Indices at, llvm::ArrayRef<int64_t> widths, const Line &)>;
   void reduceLines(Value input, Value result, int64_t axis, int64_t lanes, const Part &, LineResults reduce);
+
+  // Transpose.cpp
+  LogicalResult lowerTranspose(tile::TransposeOp) override;
 
   // Mma.cpp
   LogicalResult lowerMma(tile::MmaOp) override;
