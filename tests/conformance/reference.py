@@ -207,6 +207,7 @@ for _name in [*ARITHMETIC, *COMPARISONS]:
 
 class Tensor:
     """A tensor of a kernel: elements outside read as 0 and are dropped by stores."""
+    undo = None  # inside a side that is not chosen: (tensor, place, old value) of each write
 
     def __init__(self, dtype, a):
         self.dtype, self.a = dtype, a
@@ -239,6 +240,8 @@ class Tensor:
         if value.dtype != self.dtype:
             raise TypeError(f"{value.dtype} stored into {self.dtype}")
         if place is not None:
+            if Tensor.undo is not None:
+                Tensor.undo.append((self, place, np.copy(self.a[place])))
             self.a[place] = value.a
 
 
@@ -276,7 +279,8 @@ def _reduce(f):
             raise Rejected("a sum that may round")
         if f is not np.sum and x.is_float and np.any(np.signbit(a) & (a == 0)):
             raise Rejected("zeros of both signs")
-        return V(x.dtype, f(a, axis=axis, keepdims=keepdims, **({"dtype": a.dtype} if f is np.sum else {})))
+        # A sum begins with its first element: that of -0 alone is -0, in every version of NumPy.
+        return V(x.dtype, f(a, axis=axis, keepdims=keepdims, **({"dtype": a.dtype, "initial": a.dtype.type(-0.0)} if f is np.sum else {})))
     return g
 
 
@@ -320,9 +324,17 @@ V.sum, V.max, V.min = (_reduce(f) for f in (np.sum, np.max, np.min))
 # ---- what the syntax says ----
 
 def _choose(condition, a, b):
-    """Both sides are values; a weak one takes the other's dtype."""
-    a, b = unify(a(), b())
-    return a if condition else b
+    """The value of one side, which takes the other's dtype where it is weak. The other side gives its dtype alone: what it
+    writes is undone."""
+    chosen, other = (a, b) if condition else (b, a)
+    outer, Tensor.undo = Tensor.undo, []
+    try:
+        beside = other()
+        for tensor, place, old in reversed(Tensor.undo):
+            tensor.a[place] = old
+    finally:
+        Tensor.undo = outer
+    return unify(chosen(), beside)[0]
 
 
 def _keep(old, new):
