@@ -69,6 +69,8 @@ int Elaborator::graphScalar(const Expr &e) {
     return graphNode(Value::real(e.floatValue, e.type.dtype), e.loc);
   case Op::ParamRef:
     return e.param; // the first values are the parameters
+  case Op::Var:
+    return e.symbol; // graphVar()
   default:
     break;
   }
@@ -94,20 +96,23 @@ static bool isSmall(const Expr &e, unsigned &budget) {
   return std::ranges::all_of(e.args, [&](const ExprPtr &a) { return isSmall(*a, budget); });
 }
 
+/// The scalar that a value of rank 0 holds. In a graph function the symbol of a variable is the index of its
+/// value.
+ExprPtr Elaborator::graphVar(int node, Range loc) {
+  ExprPtr e = make(Op::Var, {Type::Scalar, graph_->out.values[static_cast<size_t>(node)].dtype, {}}, loc);
+  e->symbol = node;
+  return e;
+}
+
 /// Scalars never change, so a name may stand for the expression itself. One that has grown (in an unrolled
-/// loop) is computed once, into a tensor of rank 0; an extent returns to its normal form.
+/// loop) is computed once, into a value of rank 0, and stays a scalar; an extent returns to its normal form.
 Value Elaborator::graphCompact(Value v, Range loc) {
   unsigned budget = 64;
   if (!v.expr || isSmall(*v.expr, budget)) return v;
   if (v.isIntScalar())
     if (std::optional<DimExpr> d = graphDimOf(*v.expr)) return graphExtent(*d);
-  int node = graphNode(v, loc);
-  Value out;
-  out.kind = Value::Graph;
-  out.dtype = v.dtype;
-  out.index = node;
-  out.text = std::string(name(v.dtype)) + " tensor []";
-  return out;
+  v.expr = graphVar(graphScalar(*v.expr), loc);
+  return v;
 }
 
 const Dims &Elaborator::graphDims(const Value &v) const {

@@ -56,7 +56,8 @@ Value Elaborator::graphActivation(GraphOp op, Value v, Range loc, const char *wh
   v = floatOperand(std::move(v), loc, what);
   if (v.isError()) return v;
   int node = graphNode(v, loc);
-  return graphValue(op, v.dtype, graphDims(v), loc, {node});
+  Value out = graphValue(op, v.dtype, graphDims(v), loc, {node});
+  return v.isGraph() || out.isError() ? std::move(out) : Value::of(graphVar(out.index, loc));
 }
 
 Value Elaborator::graphSelect(Value c, Value a, Value b, Range loc) {

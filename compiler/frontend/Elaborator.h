@@ -273,6 +273,7 @@ private:
   GraphValue &graphLast();
   int graphNode(const Value &, Range); // the current value of a tensor, or the node of a scalar
   int graphScalar(const Expr &);
+  ExprPtr graphVar(int node, Range);
   Value graphCompact(Value, Range);
   const std::vector<DimExpr> &graphDims(const Value &) const;
   std::string graphName(const Value &) const;

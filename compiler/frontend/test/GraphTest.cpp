@@ -121,6 +121,45 @@ TEST(Graph, LoopsAndConstantConditions) {
 )");
 }
 
+/// What a scalar may be used for does not depend on how it was computed: an expression that has grown in an
+/// unrolled loop and an activation are computed once, and remain scalars.
+TEST(Graph, ComputedScalarsRemainScalars) {
+  const std::string grows = "v = f\nfor t in range(100):\n    v = v * 0.5 + 1.0\n";
+  for (const std::string &computed :
+       {grows, std::string("v = ts.relu(f)\n"), "v, u = ts.silu(f), f\n" + grows, grows + "v = ts.gelu(v)\n"})
+    for (const char *use : {"return x * ts.f32(0.0 < v < 1.0)",
+                            "return x * ts.f32(v < 1.0 and not v < 0.0)",
+                            "return x * (v if v else f)",
+                            "return x * (f if v > 0.0 or f > 1.0 else v)",
+                            "return x * abs(v)",
+                            "return x * max(v, 1.0)",
+                            "return ts.where(v > 0.0, x, y)",
+                            "return ts.where(x > v, v, y)",
+                            "return ts.full((M,), v, ts.f32)",
+                            "return ts.broadcast_to(v, (M, K))",
+                            "return x * ts.bf16(v)",
+                            "return x + ts.i32(v)",
+                            "return twice(v)",
+                            "return ts.sum(v)",
+                            "return v",
+                            "return x[ts.i64(v)]",
+                            "return v[0]",
+                            "return v.shape",
+                            "return ts.concat([v, v])",
+                            "scale(x, v)",
+                            "scale(v, f)",
+                            "if v > 0.0:\n    x = y\nreturn x",
+                            "for r in range(ts.i32(v)):\n    x = y\nreturn x"}) {
+      const Outcome got = compile(graphWith(computed + use), withKernel("k"));
+      const Outcome expected = compile(graphWith("v = f + 1.0\n" + std::string(use)), withKernel("k"));
+      ASSERT_EQ(got.ok(), expected.ok()) << use << "\n" << got.text();
+      if (!got.ok()) EXPECT_EQ(got.diags[0].code, expected.diags[0].code) << use;
+    }
+  const Outcome once = compile(graphWith(grows + "return x * v * v"), withKernel("k"));
+  ASSERT_TRUE(once.ok()) << once.text();
+  EXPECT_LT(once.graph->values.size(), 600u); // the expression is not repeated at its uses
+}
+
 TEST(Graph, KernelsUpdateEveryNameOfTheirTensor) {
   EXPECT_EQ(of("z = y\nscale(z, f)\nt = x + 1.0\nscale(t, 2.0)\nreturn y + t, y"), R"(  launch.6 scale(y, f)
   %7 = launch_result(%6) {0} : [M, K] f32
