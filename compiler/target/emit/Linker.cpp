@@ -33,13 +33,20 @@ private:
   int fd_;
 };
 
+/// Reads to the end in any case, so that the writer is never blocked; false where not all of it is in
+/// `bytes`.
 bool readAll(int fd, std::string &bytes) {
   char buffer[1 << 16];
+  bool complete = true;
   for (;;) {
     ssize_t n = read(fd, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return n == 0;
-    bytes.append(buffer, static_cast<size_t>(n));
+    if (n <= 0) return n == 0 && complete;
+    try {
+      if (complete) bytes.append(buffer, static_cast<size_t>(n));
+    } catch (const std::bad_alloc &) {
+      complete = false;
+    }
   }
 }
 
@@ -58,11 +65,15 @@ bool run(llvm::ArrayRef<std::string> words, std::string &image, std::string &mes
   std::vector<const char *> arguments = {"ld.lld", "--threads=1", "-o", output.c_str()};
   for (const std::string &word : words)
     arguments.push_back(word.c_str());
-  std::future<bool> reader = std::async(std::launch::async, [&] { return readAll(out.get(), image); });
-  lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  // lld makes its objects in allocators of the thread that runs it, which only the thread's end frees.
+  std::future<lld::Result> linker = std::async(std::launch::async, [&] {
+    const lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+    in.reset(); // the reader sees the end
+    return result;
+  });
+  const bool complete = readAll(out.get(), image);
+  const lld::Result result = linker.get();
   usable = result.canRunAgain;
-  in.reset(); // the reader sees the end
-  bool complete = reader.get();
   if (result.retCode == 0 && (!complete || image.empty()))
     messages = "the linker's output cannot be read back";
   return result.retCode == 0 && complete && !image.empty();
