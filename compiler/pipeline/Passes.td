@@ -102,6 +102,16 @@ def TileLegalizeAbsence : Pass<"tile-legalize-absence", "::tessera::tile::Kernel
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TileNarrowComparisons : Pass<"tile-narrow-comparisons", "::tessera::tile::KernelOp"> {
+  let summary = "Compares positions with 64-bit bounds in lanes of 32 bits";
+  let description = [{
+    A position is a scalar plus something that is known to stay small within a tile, such as an iota. Compared with a bound
+    that is the same for many elements, it needs 64 bits once per bound: the comparison is mapped to 32 bits in a way that
+    keeps its result for all values, wrapped sums included.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TileHoistInvariants : Pass<"tile-hoist-invariants", "::tessera::tile::KernelOp"> {
   let summary = "Computes integer arithmetic that does not change within a loop before it";
   let description = [{

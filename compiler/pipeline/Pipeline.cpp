@@ -61,6 +61,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = pm.nest<tile::KernelOp>();
   // 3. Vectorize & Fragment Lowering: masks first, since they fuse with what they guard.
   kernel.addPass(createTileLegalizeAbsence());
+  if (!options.gpu) kernel.addPass(createTileNarrowComparisons());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createTileHoistInvariants());
   kernel.addPass(createCSEPass());

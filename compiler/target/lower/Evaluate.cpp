@@ -32,13 +32,13 @@ Value TileLowering::lane(Value vector, int64_t i) {
 }
 
 Value TileLowering::laneIndices(Value first, int64_t lanes) {
-  if (!lanes) return arith::IndexCastOp::create(b_, b_.getI32Type(), first);
+  if (!first.getType().isInteger(32)) first = b_.createOrFold<arith::IndexCastOp>(b_.getI32Type(), first);
+  if (!lanes) return first;
   Vec<int32_t> steps(lanes);
   std::iota(steps.begin(), steps.end(), 0);
   auto type = VectorType::get({lanes}, b_.getI32Type());
   Value iota = arith::ConstantOp::create(b_, DenseElementsAttr::get(type, ArrayRef<int32_t>(steps)));
-  Value start = b_.createOrFold<arith::IndexCastOp>(b_.getI32Type(), first);
-  return b_.createOrFold<arith::AddIOp>(splat(start, lanes), iota);
+  return b_.createOrFold<arith::AddIOp>(splat(first, lanes), iota);
 }
 
 Value TileLowering::insideCondition(ValueRange roots, Indices ends) {
@@ -99,8 +99,10 @@ Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return constantVector(cast<DenseElementsAttr>(constant.getValue()), at, lanes);
-  if (auto iota = dyn_cast<IotaOp>(op))
-    return b_.createOrFold<arith::AddIOp>(splat(scalar(iota.getStart()), lanes), laneIndices(at[0], lanes));
+  if (auto iota = dyn_cast<IotaOp>(op)) {
+    Value position = b_.createOrFold<arith::IndexCastOp>(b_.getI32Type(), at[0]);
+    return laneIndices(b_.createOrFold<arith::AddIOp>(position, scalar(iota.getStart())), lanes);
+  }
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) return evaluateBroadcast(broadcast, at, lanes, mode);
   if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
     Vec<Value> from(at);
