@@ -129,24 +129,33 @@ void Elaborator::store(const Arguments &a, Range loc) {
   storeAccess(std::move(out), std::move(v), loc);
 }
 
+/// A slice of a tensor that the statement itself reads or fetches. Where calls have effects, what is read is
+/// stored to a variable; this one is the last to be evaluated and takes the read back from it.
+Value Elaborator::sliceArgument(const ast::Expr &e, const std::string &what, const char *hint) {
+  const auto firstNew = static_cast<SymbolId>(kernel_.symbols.size());
+  Value v = evaluate(e);
+  if (v.isError()) return v;
+  Block &block = *blocks_.back();
+  if (v.isTile() && v.expr->op == Op::Var && v.expr->symbol >= firstNew && !block.empty())
+    if (Stmt &last = block.back(); last.kind == Stmt::Assign && last.symbol == v.expr->symbol) {
+      v.expr = std::move(last.exprs[0]);
+      block.pop_back();
+    }
+  if (v.isTile() && v.expr->op == Op::LoadTile) return v;
+  return fail(Code::E_TYPE, e.loc, what + " a slice of a tensor, found " + describe(v), hint);
+}
+
 void Elaborator::cpAsync(const Arguments &a, Range loc) {
   if (a[0]->kind == ast::Expr::Subscript) {
     Value base = evaluate(*a[0]->items[0]);
     if (base.kind == Value::Buffer) return cpAsyncPart(a, loc);
   }
   Value dst = evaluate(*a[0]);
-  Value src = evaluate(*a[1]);
+  if (!dst.isError() && (dst.kind != Value::Buffer || dst.transposed))
+    dst = fail(Code::E_TYPE, a[0]->loc, "'cp_async' copies into a shared buffer, found " + describe(dst),
+               "allocate it with ts.tile.alloc_shared");
+  Value src = sliceArgument(*a[1], "'cp_async' copies", "assign computed tiles with smem[:, :] = tile");
   if (dst.isError() || src.isError()) return;
-  if (dst.kind != Value::Buffer || dst.transposed) {
-    fail(Code::E_TYPE, a[0]->loc, "'cp_async' copies into a shared buffer, found " + describe(dst),
-         "allocate it with ts.tile.alloc_shared");
-    return;
-  }
-  if (!src.isTile() || src.expr->op != Op::LoadTile) {
-    fail(Code::E_TYPE, a[1]->loc, "'cp_async' copies a slice of a tensor, found " + describe(src),
-         "assign computed tiles with smem[:, :] = tile");
-    return;
-  }
   const Type &type = kernel_.symbols[static_cast<size_t>(dst.index)].type;
   if (src.dtype != type.dtype) {
     fail(Code::E_STORE_TYPE, loc,
@@ -170,13 +179,8 @@ void Elaborator::cpAsync(const Arguments &a, Range loc) {
 /// add.
 void Elaborator::cpAsyncPart(const Arguments &a, Range loc) {
   std::optional<Access> target = access(*a[0]);
-  Value src = evaluate(*a[1]);
+  Value src = sliceArgument(*a[1], "'cp_async' copies", "assign computed tiles with smem[...] = tile");
   if (!target || src.isError()) return;
-  if (!src.isTile() || src.expr->op != Op::LoadTile) {
-    fail(Code::E_TYPE, a[1]->loc, "'cp_async' copies a slice of a tensor, found " + describe(src),
-         "assign computed tiles with smem[...] = tile");
-    return;
-  }
   storeAccess(std::move(*target), std::move(src), loc);
 }
 
@@ -338,14 +342,10 @@ bool Elaborator::effectCall(const ast::Expr &e, const BuiltinInfo &b) {
     break;
   }
   case Builtin::Prefetch: {
-    Value v = evaluate(*a[0]);
+    Value v = sliceArgument(*a[0], "'prefetch' takes", "");
     if (v.isError()) break;
-    if (!v.isTile() || v.expr->op != Op::LoadTile)
-      fail(Code::E_TYPE, a[0]->loc, "'prefetch' takes a slice of a tensor, found " + describe(v));
-    else {
-      ExprPtr load = take(std::move(v), e.loc);
-      emit(Stmt::Prefetch, e.loc).exprs.push_back(std::move(load));
-    }
+    ExprPtr load = take(std::move(v), e.loc);
+    emit(Stmt::Prefetch, e.loc).exprs.push_back(std::move(load));
     break;
   }
   default: {

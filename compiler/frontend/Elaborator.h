@@ -167,6 +167,7 @@ private:
   Value atomic(const BuiltinInfo &, const Arguments &, Range);
   Value transpose(Value, Range);
   bool effectCall(const ast::Expr &, const BuiltinInfo &); // statements; false: it is none
+  Value sliceArgument(const ast::Expr &, const std::string &what, const char *hint);
   void cpAsyncPart(const Arguments &a, Range loc);
   void cpAsync(const Arguments &, Range);
   void store(const Arguments &, Range);

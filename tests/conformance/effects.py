@@ -54,3 +54,34 @@ def k(W: ts.Tensor["n", ts.f32], Z: ts.Tensor["n", ts.f32], p: ts.i32):
             ("elif", "if p > 0:\n            Z[i] = 1.0\n        elif bump(W, i) > 100.0:\n            Z[i] = 2.0", 0 * w + 1, w)):
         yield program(f"effect/{name}", head + body + "\n").run({"n": 5}, {}, {"W": want("f32", left, initial=w), "Z": want("f32", 1 * z, initial=0 * w)}, {"p": 3})
     yield program("effect/chain", head + "Z[i] = 1.0 if 0.0 < W[i] < bump(W, i) else 0.0\n", error="E_UNSUPPORTED")
+    yield from copies()
+
+
+def copies():
+    """Slices that a statement copies or fetches, at an index whose computation writes."""
+    x = np.arange(12) * 1.0
+    for name, copy in (("slice", "ts.tile.cp_async(s, X[step(W, r):r * 4 + 4])"), ("keywords", "ts.tile.cp_async(src=X[step(W, r):r * 4 + 4], dst=s)"),
+                       ("part", "ts.tile.cp_async(s[0:4], X[step(W, r):r * 4 + 4])"), ("part-index", "ts.tile.cp_async(s[step(W, 0) : 4], X[r * 4:r * 4 + 4])"),
+                       ("load", "ts.tile.cp_async(s, ts.tile.load(X, step(W, r), (4,)))"), ("helper", "ts.tile.cp_async(s, row(X, W, r))"),
+                       ("prefetch", "ts.tile.prefetch(X[step(W, r):r * 4 + 4])\n        s[:] = X[r * 4:r * 4 + 4]"),
+                       ("prefetch-load", "ts.tile.prefetch(ts.tile.load(X, step(W, r), (4,)))\n        s[:] = X[r * 4:r * 4 + 4]")):
+        left = np.array([3.0, 0, 0] if name == "part-index" else [1.0, 1, 1])
+        yield program(f"effect/copy/{name}", f"""def step(W, at):
+    W[at] = W[at] + 1.0
+    return at * 4
+
+def row(X, W, at):
+    W[at] = W[at] + 1.0
+    return X[at * 4:at * 4 + 4]
+
+@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], W: ts.Tensor["m", ts.f32], Z: ts.Tensor["n", ts.f32]):
+    s = ts.tile.alloc_shared((4,), ts.f32)
+    for r in ts.tile.range(0, 3, 1):
+        {copy}
+        ts.tile.commit_group()
+        ts.tile.wait_group(0)
+        ts.tile.barrier()
+        Z[r * 4:r * 4 + 4] = s[:] + 0.0
+        ts.tile.barrier()
+""").run({"n": 12, "m": 3}, {"X": ("f32", x)}, {"W": want("f32", left, initial=0 * left), "Z": want("f32", x, initial=0 * x)})
