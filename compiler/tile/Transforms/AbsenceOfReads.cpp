@@ -1,0 +1,116 @@
+// Boxes of what is read: the part of a window that lies inside its tensor, and what a copy brought to a
+// shared buffer.
+#include "compiler/tile/Transforms/AbsentElements.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tessera::tile {
+namespace {
+
+/// The index of an axis of programs, of which there are as many as the dim has elements: a batch's, never
+/// out of range. Both factors of a product then end at the same depth.
+bool isProgramOf(Value start, Value view, size_t dim) {
+  auto id = start.getDefiningOp<ProgramIdOp>();
+  auto arg = dyn_cast<BlockArgument>(view);
+  if (!id || !arg) return false;
+  auto kernel = cast<KernelOp>(arg.getOwner()->getParentOp());
+  auto dims = cast<DictionaryAttr>(kernel.getParams()[arg.getArgNumber()]).getAs<ArrayAttr>("dims");
+  return dims && kernel.getGrid()[id.getAxis()] == dims[dim];
+}
+
+/// `isInside`: an index that is known to be in range. `filled`, where it is given, is the box that the
+/// memory has along each dim.
+Box windowBox(OpBuilder &b, Location loc, ArrayRef<Value> sizes, OperandRange starts,
+              ArrayRef<int64_t> extents, llvm::function_ref<bool(Value, size_t)> isInside,
+              const Box *filled = nullptr) {
+  Box r;
+  Value zero = indexConstant(b, loc, 0), allowed;
+  auto require = [&](arith::CmpIPredicate p, Value x, Value y) {
+    Value holds = arith::CmpIOp::create(b, loc, p, x, y);
+    allowed = allowed ? arith::AndIOp::create(b, loc, allowed, holds).getResult() : holds;
+  };
+  for (auto [dim, pair] : llvm::enumerate(llvm::zip(starts, extents))) {
+    auto [start, extent] = pair;
+    std::optional<Interval> memory = filled ? (*filled)[dim] : std::nullopt;
+    if (extent < 0) {
+      if (!isInside(start, dim)) require(arith::CmpIPredicate::ult, start, sizes[dim]);
+      if (memory) require(arith::CmpIPredicate::sge, start, memory->lo);
+      if (memory) require(arith::CmpIPredicate::slt, start, memory->hi);
+      continue;
+    }
+    IndexSign sign = signOf(start);
+    Value from = saturatedIndex(b, loc, start, sign);
+    Interval axis =
+        presentInterval(b, loc, from, extent, memory ? memory->hi : sizes[dim], sign != IndexSign::Unknown);
+    if (memory) {
+      from = b.createOrFold<arith::MaxSIOp>(loc, from, indexConstant(b, loc, -extent));
+      axis.lo =
+          b.createOrFold<arith::MaxSIOp>(loc, axis.lo, b.createOrFold<arith::SubIOp>(loc, memory->lo, from));
+    }
+    r.push_back(axis);
+  }
+  if (allowed && !r.empty()) r[0]->hi = arith::SelectOp::create(b, loc, allowed, r[0]->hi, zero);
+  return r;
+}
+
+/// Present: 0 <= start + k < dim. An integer index that is out of range makes everything absent.
+Box windowBox(OpBuilder &b, Location loc, Value view, OperandRange starts, ArrayRef<int64_t> extents) {
+  SmallVector<Value> sizes;
+  for (size_t dim = 0; dim < starts.size(); ++dim)
+    sizes.push_back(b.createOrFold<DimOp>(loc, b.getIndexType(), view, dim));
+  return windowBox(b, loc, sizes, starts, extents,
+                   [&](Value start, size_t dim) { return isProgramOf(start, view, dim); });
+}
+
+bool writes(Operation *op, Value buffer) {
+  return op
+      ->walk([&](Operation *inner) {
+        auto copy = dyn_cast<CpAsyncOp>(inner);
+        auto write = dyn_cast<BufferWriteOp>(inner);
+        return (copy && copy.getBuffer() == buffer) || (write && write.getBuffer() == buffer)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+} // namespace
+
+Box loadBox(OpBuilder &b, LoadOp load) {
+  if (load.getInBounds()) return Box(tileType(load.getResult()).getRank());
+  return windowBox(b, load.getLoc(), load.getView(), load.getStarts(), load.getExtents());
+}
+
+Box copiedBox(OpBuilder &b, Value buffer, Operation *reader) {
+  Box none(cast<BufferType>(buffer.getType()).getRank());
+  for (Operation *at = reader; !isa<KernelOp>(at); at = at->getParentOp()) {
+    if (at != reader && isa<LoopLikeOpInterface>(at) && writes(at, buffer)) return none;
+    for (Operation *op = at->getPrevNode(); op; op = op->getPrevNode()) {
+      if (auto copy = dyn_cast<CpAsyncOp>(op); copy && copy.getBuffer() == buffer) {
+        b.setInsertionPoint(reader);
+        return windowBox(b, reader->getLoc(), copy.getView(), copy.getStarts(), copy.getExtents());
+      }
+      if (writes(op, buffer)) return none;
+    }
+  }
+  return none;
+}
+
+Box bufferBox(OpBuilder &b, BufferReadOp read) {
+  Box whole = copiedBox(b, read.getBuffer(), read);
+  if (read.getStarts().empty()) return whole;
+  b.setInsertionPoint(read);
+  SmallVector<Value> sizes;
+  for (int64_t extent : cast<BufferType>(read.getBuffer().getType()).getShape())
+    sizes.push_back(indexConstant(b, read.getLoc(), extent));
+  Box part = windowBox(
+      b, read.getLoc(), sizes, read.getStarts(), *read.getExtents(), [](Value, size_t) { return false; },
+      &whole);
+  for (auto [axis, extent] : llvm::zip(part, tileType(read.getResult()).getShape()))
+    if (isConstantIntValue(axis->lo, 0) && isConstantIntValue(axis->hi, extent)) axis = std::nullopt;
+  return part;
+}
+
+} // namespace tessera::tile
