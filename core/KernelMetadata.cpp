@@ -136,7 +136,7 @@ void readParams(const YAML::Node &list, bool isFunction, KernelMetadata &m) {
 }
 
 void readLaunch(const YAML::Node &node, KernelMetadata &m) {
-  checkMap(node, "launch", {"axes", "block", "lanes_per_program"});
+  checkMap(node, "launch", {"axes", "block", "lanes_per_program", "may_wait"});
   m.axes = asTexts(node["axes"], "launch.axes");
   std::vector<std::string> names;
   for (const MetadataParam &p : m.params)
@@ -155,6 +155,12 @@ void readLaunch(const YAML::Node &node, KernelMetadata &m) {
   }
   if (node["lanes_per_program"])
     m.lanesPerProgram = asInt(node["lanes_per_program"], "launch.lanes_per_program", 1);
+  if (node["may_wait"]) {
+    const std::string waits = asText(node["may_wait"], "launch.may_wait");
+    if (waits != "true" && waits != "false")
+      reject(node["may_wait"], "launch.may_wait", "expected true or false, found '" + waits + "'");
+    m.mayWait = waits == "true";
+  }
 }
 
 void readFragments(const YAML::Node &node, KernelMetadata &m) {
@@ -206,7 +212,7 @@ MetadataDecision readDecision(const YAML::Node &node, const KernelMetadata &m) {
 bool isEmptyKernel(const KernelMetadata &m) {
   return m.tile.empty() && m.fragmentShape.empty() && !m.sharedBytes && !m.workspaceBytes &&
          !m.scratchBytes && !m.vectorBytes && m.axes.empty() && m.block[0] == 1 && m.block[1] == 1 &&
-         m.block[2] == 1 && m.lanesPerProgram == 1 && m.epilogue.empty();
+         m.block[2] == 1 && m.lanesPerProgram == 1 && m.mayWait && m.epilogue.empty();
 }
 
 /// A profile says what it permits; of a built-in one that is known, and may be left out.
@@ -317,7 +323,9 @@ void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
   out << YAML::Key << "axes" << YAML::Value << YAML::Flow << m.axes;
   out << YAML::Key << "block" << YAML::Value << YAML::Flow << YAML::BeginSeq << numberText(m.block[0])
       << numberText(m.block[1]) << numberText(m.block[2]) << YAML::EndSeq;
-  out << YAML::Key << "lanes_per_program" << YAML::Value << numberText(m.lanesPerProgram) << YAML::EndMap;
+  out << YAML::Key << "lanes_per_program" << YAML::Value << numberText(m.lanesPerProgram);
+  if (!m.mayWait) out << YAML::Key << "may_wait" << YAML::Value << "false";
+  out << YAML::EndMap;
   out << YAML::Key << "epilogue" << YAML::Value << YAML::Flow << m.epilogue;
 }
 

@@ -19,6 +19,7 @@
 //     axes: [ceildiv(M, 64), ceildiv(N, 64)]   # programs per grid axis, outermost first, of dims and scalars
 //     block: [1, 1, 1]
 //     lanes_per_program: 1
+//     may_wait: false             # no loop runs until another thread writes to memory; true if absent
 //   epilogue: []
 //   fallbacks: []                 # one line each (D4)
 //
@@ -105,6 +106,7 @@ struct KernelMetadata {
   std::vector<std::string> axes; // expressions
   int64_t block[3] = {1, 1, 1};
   int64_t lanesPerProgram = 1;
+  bool mayWait = true; // false: known not to run until another thread writes to memory
   std::vector<std::string> epilogue, fallbacks;
   std::vector<MetadataDecision> decisions; // a function's, in the order of its steps
   std::optional<HostPlan> plan;            // a function's

@@ -124,6 +124,16 @@ TEST(KernelMetadata, SmallestDocument) {
   EXPECT_EQ(parsed(m.toYaml()).name, "f");
 }
 
+TEST(KernelMetadata, KernelsMayWaitUnlessTheDocumentDeniesIt) {
+  EXPECT_TRUE(parsed(kGemm).mayWait);
+  EXPECT_TRUE(parsed(with("4096", "4096\n  may_wait: true")).mayWait);
+  KernelMetadata m = parsed(with("4096", "4096\n  may_wait: false"));
+  EXPECT_FALSE(m.mayWait);
+  EXPECT_FALSE(parsed(m.toYaml()).mayWait);
+  EXPECT_EQ(errorOf(with("4096", "4096\n  may_wait: 0")),
+            "line 22: launch.may_wait: expected true or false, found '0'");
+}
+
 TEST(KernelMetadata, RejectsWhatIsNotADocument) {
   EXPECT_EQ(errorOf(""), "line 1: metadata: expected a map");
   EXPECT_EQ(errorOf("a: 1\n---\nb: 2\n"), "line 2: expected one YAML document without markers (---)");

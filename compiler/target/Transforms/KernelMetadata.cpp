@@ -1,6 +1,8 @@
 #include "compiler/target/Transforms/KernelMetadata.h"
 #include "compiler/tile/IR/Profiles.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -47,6 +49,19 @@ std::optional<DType> dtype(std::optional<StringRef> name) {
   return name ? parseDType(std::string_view(name->data(), name->size())) : std::nullopt;
 }
 
+/// A `while` loop that reads memory may run until another thread writes to it. Every other loop ends by
+/// itself.
+bool mayWait(tile::KernelOp kernel) {
+  auto reads = [](MemoryEffectOpInterface op) {
+    return op.hasEffect<MemoryEffects::Read>() ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return kernel
+      .walk([&](scf::WhileOp loop) {
+        return loop.walk(reads).wasInterrupted() ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 } // namespace
 
 KernelMetadata describeFunction(graph::FuncOp function, StringRef target) {
@@ -81,6 +96,7 @@ KernelMetadata describeKernel(tile::KernelOp kernel, StringRef target) {
   m.axes = strings(kernel.getGrid());
   m.lanesPerProgram = kernel.getLanesPerProgram().value_or(1);
   m.fallbacks = strings(kernel.getFallbacksAttr());
+  m.mayWait = mayWait(kernel);
   return m;
 }
 

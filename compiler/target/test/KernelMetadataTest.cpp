@@ -71,10 +71,12 @@ TEST_F(KernelMetadataTest, AbsentAttributesAndTheRuntimeReadsItBack) {
   EXPECT_EQ(m.numerics, "standard");
   EXPECT_EQ(m.fragmentShape, "");
   EXPECT_EQ(m.lanesPerProgram, 1);
+  EXPECT_FALSE(m.mayWait);
   KernelMetadata back;
   std::string why;
   ASSERT_TRUE(KernelMetadata::fromYaml(m.toYaml(), back, why)) << why;
   EXPECT_EQ(back.name, "k");
+  EXPECT_FALSE(back.mayWait);
   EXPECT_THAT(back.axes, ElementsAre("n"));
 }
 
