@@ -12,7 +12,7 @@ constexpr std::string_view kKnown[] = {
     "TESSERA_BACKEND",   "TESSERA_NUMERICS",  "TESSERA_PLUGIN_PATH", "TESSERA_BACKENDS_DISABLE",
     "TESSERA_PROBE",     "TESSERA_CACHE_DIR", "TESSERA_CACHE_SIZE",  "TESSERA_PLUGIN_LOG",
     "TESSERA_CRASH_DIR", "TESSERA_SUPERVISE", "TESSERA_JOBS",        "TESSERA_FUZZ_SECONDS",
-    "TESSERA_MAPPER",    "TESSERA_CONFIG",
+    "TESSERA_MAPPER",    "TESSERA_CONFIG",    "TESSERA_CPU_INLINE",
 };
 } // namespace
 
@@ -26,6 +26,11 @@ std::vector<std::string> unknownVariableWarnings(const char *const *entries) {
       if (!parseBytes(value))
         out.push_back("TESSERA_CACHE_SIZE is '" + value +
                       "', which is no size (500000, 20K, 500M, 2G): 1G holds");
+    }
+    if (name == "TESSERA_CPU_INLINE" && entry.size() > name.size() + 1) {
+      const std::string_view value = entry.substr(name.size() + 1);
+      if (value != "on" && value != "off")
+        out.push_back("TESSERA_CPU_INLINE is '" + std::string(value) + "'; expected on or off: on holds");
     }
     if (!name.starts_with("TESSERA_") ||
         std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown))

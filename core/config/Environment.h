@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-/// A warning for each TESSERA_* variable among `entries` ("NAME=value", null-terminated) that has no effect,
-/// with the nearest known name.
+/// A warning for each TESSERA_* variable among `entries` ("NAME=value", null-terminated) that has no effect:
+/// its name is unknown (the warning has the nearest known one), or its value is.
 std::vector<std::string> unknownVariableWarnings(const char *const *entries);
 
 } // namespace tessera

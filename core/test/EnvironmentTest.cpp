@@ -35,6 +35,14 @@ TEST(Environment, WarnsAboutACacheSizeThatIsNone) {
                 "TESSERA_CACHE_SIZE is '1 GB', which is no size (500000, 20K, 500M, 2G): 1G holds"}));
 }
 
+TEST(Environment, WarnsAboutAnUnknownCpuInline) {
+  const char *good[] = {"TESSERA_CPU_INLINE=", "TESSERA_CPU_INLINE=on", "TESSERA_CPU_INLINE=off", nullptr};
+  EXPECT_TRUE(unknownVariableWarnings(good).empty());
+  const char *bad[] = {"TESSERA_CPU_INLINE=0", nullptr};
+  EXPECT_EQ(unknownVariableWarnings(bad),
+            (std::vector<std::string>{"TESSERA_CPU_INLINE is '0'; expected on or off: on holds"}));
+}
+
 TEST(Environment, NearestName) {
   constexpr std::string_view names[] = {"cpu", "ptx", "rocm", "levelzero"};
   auto nearest = [&](std::string_view word) { return nearestName(word, names); };

@@ -1,4 +1,5 @@
 /* Kernels as the compiler's images export them, built by the C compiler: what bundles of the tests hold. */
+#include <pthread.h>
 #include <stdint.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -19,4 +20,24 @@ EXPORT void tsr_kernel_prefixed(const uint64_t *values, int64_t begin, int64_t e
 EXPORT void second(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch) {
   (void)begin, (void)end, (void)scratch;
   answer(values);
+}
+
+/* Which thread runs it. */
+EXPORT void thread(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch) {
+  (void)begin, (void)end, (void)scratch;
+  *(int64_t *)(uintptr_t)values[0] = (int64_t)pthread_self();
+}
+
+/* Loses increments if two launches overlap. */
+EXPORT void count(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch) {
+  volatile int64_t *out = (volatile int64_t *)(uintptr_t)values[0];
+  (void)begin, (void)end, (void)scratch;
+  *out = *out + 1;
+}
+
+/* 0 where 1 + 2^-60 is rounded to nearest. */
+EXPORT void rounding(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch) {
+  volatile double one = 1, tiny = 8.7e-19;
+  (void)begin, (void)end, (void)scratch;
+  *(int64_t *)(uintptr_t)values[0] = one + tiny != 1;
 }

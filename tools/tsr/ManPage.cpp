@@ -50,6 +50,8 @@ constexpr Entry environment[] = {
     {"TESSERA_CONFIG",
      "The configuration file, or off; else ./tessera.yaml, ~/.config/tessera/tessera.yaml or "
      "/etc/tessera/tessera.yaml. It sets what the other variables set; they stand before it."},
+    {"TESSERA_CPU_INLINE",
+     "on, which is the default, or off: CPU work never runs in a thread that queues it or waits for it."},
     {"TESSERA_CACHE_DIR", "The directory of the compile cache, or off."},
     {"TESSERA_CACHE_SIZE",
      "Its limit in bytes; K, M and G may follow. 1G where it is not set; 0 keeps nothing."},

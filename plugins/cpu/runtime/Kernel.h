@@ -1,5 +1,7 @@
 // A compiled kernel as the CPU runtime holds it.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <tessera/backend.hpp>
@@ -11,16 +13,48 @@ namespace tessera::cpu {
 using KernelFn = void (*)(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch);
 
 struct Kernel final : DeviceKernel {
+  static constexpr size_t kMostValues = 16, kMostScratch = 64 << 10; // of launches in the calling thread
+
   Kernel(const KernelSpec &spec, const void *entry, std::shared_ptr<void> code)
       : DeviceKernel(spec.valueCount), name(kernelName(spec.name)), scratchBytes(spec.scratchBytes),
-        code(std::move(code)), entry(reinterpret_cast<KernelFn>(const_cast<void *>(entry))) {}
+        code(std::move(code)), entry(reinterpret_cast<KernelFn>(const_cast<void *>(entry))),
+        runsAnywhere(spec.scratchBytes <= kMostScratch && spec.valueCount <= kMostValues &&
+                     spec.metadata.find("may_wait: false") != std::string::npos) {}
   const std::string name;
   const size_t scratchBytes;
   const std::shared_ptr<void> code; // keeps `entry` valid
   const KernelFn entry;
+  /// Whether threads of the program may run it: it is small and does not wait for them. Only this spelling of
+  /// the metadata counts, since a kernel about which nothing is known may wait.
+  const bool runsAnywhere;
   /// What one program took when last measured, in picoseconds; decides whether a launch is worth a second
   /// thread, and nothing else. 0: unknown.
   std::atomic<uint64_t> programCost{0};
+
+  /// How long a launch is expected to take, in picoseconds; INT64_MAX if that is unknown. A program's cost
+  /// grows with dims, so the last measurement counts only if no integer among the values is more than twice
+  /// the measured one. Pointers do not count.
+  int64_t predict(const uint64_t *launchValues, int64_t programs) const {
+    const auto cost =
+        static_cast<double>(programCost.load(std::memory_order_relaxed)) * static_cast<double>(programs);
+    if (!runsAnywhere || cost == 0 || cost > 1e15) return INT64_MAX;
+    for (size_t i = 0; i < valueCount; ++i)
+      if (isInteger(launchValues[i]) && launchValues[i] > 2 * measured_[i].load(std::memory_order_relaxed))
+        return INT64_MAX;
+    return static_cast<int64_t>(cost);
+  }
+  /// Stores the values of the launch that programCost was measured in. Launches on several streams may mix
+  /// theirs; the prediction is then worse, nothing else.
+  void remember(const uint64_t *launchValues) {
+    if (!runsAnywhere) return;
+    for (size_t i = 0; i < valueCount; ++i)
+      if (isInteger(launchValues[i]) && measured_[i].load(std::memory_order_relaxed) != launchValues[i])
+        measured_[i].store(launchValues[i], std::memory_order_relaxed);
+  }
+
+private:
+  static bool isInteger(uint64_t value) { return value < uint64_t{1} << 32; } // where no memory is mapped
+  std::array<std::atomic<uint64_t>, kMostValues> measured_{};
 };
 
 } // namespace tessera::cpu

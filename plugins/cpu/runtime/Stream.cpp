@@ -1,9 +1,11 @@
 #include "plugins/cpu/runtime/Stream.h"
-#include "plugins/cpu/runtime/Workers.h"
+#include "numerics/FloatEnvironment.h"
+#include "plugins/cpu/runtime/SignalMask.h"
 #include <cfenv>
-#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
@@ -17,6 +19,19 @@ using std::chrono::microseconds;
 // Long enough to catch the next launch of a loop, short enough to leave the core to others.
 constexpr auto kIdleSpin = microseconds(20);
 constexpr auto kHostSpin = microseconds(10);
+// How much of the calling thread's time a call may take.
+constexpr int64_t kHerePs = 25'000'000;
+constexpr int64_t kPsPerByte = 125; // of a copy or fill: 8 GB/s
+constexpr int64_t kNotHere = INT64_MAX;
+
+bool mayUseCallers() {
+  const char *setting = std::getenv("TESSERA_CPU_INLINE");
+  return !setting || std::strcmp(setting, "off") != 0;
+}
+
+int64_t bytesPs(size_t bytes) {
+  return bytes > kHerePs / kPsPerByte ? kNotHere : static_cast<int64_t>(bytes) * kPsPerByte;
+}
 
 Clock::time_point deadlineAfter(uint64_t ns) {
   auto now = Clock::now();
@@ -76,7 +91,7 @@ void Command::release() {
   graphPoints.clear();
 }
 
-Stream::Stream() : tail_(new Chunk), head_(tail_) {}
+Stream::Stream() : usesCallers_(mayUseCallers()), tail_(new Chunk), head_(tail_) {}
 
 Stream::~Stream() {
   stop_.store(true, std::memory_order_seq_cst);
@@ -86,22 +101,9 @@ Stream::~Stream() {
   delete spare_.load();
 }
 
-/// Signals sent to the process are for the program's own threads; those a fault raises, and a profiler's,
-/// stay. The workers that the stream's thread starts inherit this.
 void Stream::startThread() {
-  auto launcher = std::make_unique<Launcher>(); // here, where somebody can be told that there is no memory
-  sigset_t blocked, before;
-  sigfillset(&blocked);
-  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF})
-    sigdelset(&blocked, fault);
-  pthread_sigmask(SIG_BLOCK, &blocked, &before);
-  try {
-    thread_ = std::thread([this, mine = std::move(launcher)] { run(*mine); });
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const SignalMask mask;
+  thread_ = std::thread([this] { run(); });
 }
 
 /// `count` gets the commands appended, this one included.
@@ -123,12 +125,57 @@ template <class Fill> tsr_status_t Stream::push(std::string &why, Fill fill, uin
     uint64_t published = published_.load(std::memory_order_relaxed) + 1;
     if (count) *count = published;
     published_.store(published, std::memory_order_seq_cst);
+    queued_.store(queued_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
   }
   work_.notify();
   return TSR_SUCCESS;
 }
 
-template <class Fill> tsr_status_t Stream::pushAndWait(std::string &why, Fill fill) {
+/// Runs a command in the calling thread if the stream is idle and the command is brief, or if the caller
+/// `waits` for it anyway. False: the caller has to queue it, and `fill` was not called.
+template <class Fill> bool Stream::runHere(int64_t predictedPs, bool waits, Fill fill) {
+  if (!usesCallers_ || predictedPs > kHerePs) return false;
+  Clock::time_point start;
+  {
+    std::lock_guard lock(mutex_);
+    const uint64_t published = published_.load(std::memory_order_relaxed);
+    if (failure_ != TSR_SUCCESS || !passed(published)) return false;
+    start = Clock::now();
+    if (start - lastHere_ > std::chrono::nanoseconds(kHerePs / 1000))
+      spentPs_.store(0, std::memory_order_relaxed);
+    if (!waits && spentPs_.load(std::memory_order_relaxed) + predictedPs > kHerePs) return false;
+    if (!takeToken()) return false;
+    try {
+      fill(here_);
+    } catch (...) {
+      here_.release();
+      giveTokenBack();
+      throw;
+    }
+    published_.store(published + 1, std::memory_order_seq_cst);
+  }
+  {
+    std::optional<DefaultFloats> floats; // copies and events compute nothing
+    if (here_.kind == Command::Kind::Launch || here_.kind == Command::Kind::Replay) floats.emplace();
+    execute(here_, /*drop=*/false);
+  }
+  here_.release();
+  lastHere_ = Clock::now();
+  if (waits)
+    spentPs_.store(0, std::memory_order_relaxed);
+  else
+    spentPs_.fetch_add(std::chrono::nanoseconds(lastHere_ - start).count() * 1000, std::memory_order_relaxed);
+  complete();
+  giveTokenBack();
+  return true;
+}
+
+template <class Fill> tsr_status_t Stream::submit(std::string &why, int64_t predictedPs, Fill fill) {
+  return runHere(predictedPs, /*waits=*/false, fill) ? TSR_SUCCESS : push(why, fill);
+}
+
+template <class Fill> tsr_status_t Stream::submitAndWait(std::string &why, Fill fill) {
+  if (runHere(0, /*waits=*/true, fill)) return TSR_SUCCESS;
   bool ran = false;
   uint64_t count = 0;
   auto fillWithFlag = [&](Command &c) {
@@ -136,12 +183,30 @@ template <class Fill> tsr_status_t Stream::pushAndWait(std::string &why, Fill fi
     c.ran = &ran;
   };
   if (tsr_status_t status = push(why, fillWithFlag, &count)) return status;
+  help(count);
   done_.wait([&] { return passed(count); }, kHostSpin);
   if (ran) return TSR_SUCCESS;
   std::lock_guard lock(mutex_);
   if (tsr_status_t status = takeFailureLocked(why)) return status;
   why = "dropped behind an earlier failure of the stream: " + lastFailureText_;
   return lastFailure_;
+}
+
+/// What a host does while it waits for the first `target` commands: it runs those that have not begun. It
+/// stops at the first that may wait for another thread or needs much scratch memory, which the stream's
+/// thread then runs.
+void Stream::help(uint64_t target) {
+  auto isForAnyThread = [](const Command &c) {
+    return c.kind == Command::Kind::Copy || c.kind == Command::Kind::Fill ||
+           c.kind == Command::Kind::Record || (c.kind == Command::Kind::Launch && c.kernel->runsAnywhere);
+  };
+  if (!usesCallers_ || passed(target) || !hasQueued() || !takeToken()) return;
+  {
+    DefaultFloats floats;
+    while (!passed(target) && hasQueued() && isForAnyThread(next()))
+      executeNext();
+  }
+  giveTokenBack();
 }
 
 void Stream::appendChunk() {
@@ -162,7 +227,7 @@ tsr_status_t Stream::copy(void *dst, const void *src, size_t bytes, bool wait, s
     c.src = src;
     c.bytes = bytes;
   };
-  return wait ? pushAndWait(why, command) : push(why, command);
+  return wait ? submitAndWait(why, command) : submit(why, bytesPs(bytes), command);
 }
 
 tsr_status_t Stream::fill(void *dst, uint8_t value, size_t bytes, bool wait, std::string &why) {
@@ -172,12 +237,13 @@ tsr_status_t Stream::fill(void *dst, uint8_t value, size_t bytes, bool wait, std
     c.byte = value;
     c.bytes = bytes;
   };
-  return wait ? pushAndWait(why, command) : push(why, command);
+  return wait ? submitAndWait(why, command) : submit(why, bytesPs(bytes), command);
 }
 
 tsr_status_t Stream::launch(const std::shared_ptr<DeviceKernel> &kernel, const uint64_t *values,
                             const LaunchGrid &grid, std::string &why) {
-  return push(why, [&](Command &c) {
+  const int64_t predicted = static_cast<Kernel &>(*kernel).predict(values, grid.programs());
+  return submit(why, predicted, [&](Command &c) {
     c.kind = Command::Kind::Launch;
     c.kernel = std::static_pointer_cast<Kernel>(kernel);
     c.programs = grid.programs();
@@ -191,7 +257,7 @@ tsr_status_t Stream::launch(const std::shared_ptr<DeviceKernel> &kernel, const u
 
 tsr_status_t Stream::record(const std::shared_ptr<DeviceEvent> &event, std::string &why) {
   auto point = std::make_shared<EventPoint>();
-  tsr_status_t status = push(why, [&](Command &c) {
+  tsr_status_t status = submit(why, 0, [&](Command &c) {
     c.kind = Command::Kind::Record;
     c.point = point;
   });
@@ -202,10 +268,28 @@ tsr_status_t Stream::record(const std::shared_ptr<DeviceEvent> &event, std::stri
 tsr_status_t Stream::wait(const std::shared_ptr<DeviceEvent> &event, std::string &why) {
   auto point = static_cast<Event &>(*event).point();
   if (!point) return takeFailure(why);
-  return push(why, [&](Command &c) {
+  return submit(why, point->done.load(std::memory_order_acquire) ? 0 : kNotHere, [&](Command &c) {
     c.kind = Command::Kind::Wait;
     c.point = std::move(point);
   });
+}
+
+/// How long a replay is expected to take; kNotHere if one of its nodes has to be queued.
+int64_t Stream::predict(const DeviceGraph &graph, const std::vector<std::shared_ptr<EventPoint>> &points) {
+  int64_t sum = 0;
+  auto point = points.begin();
+  for (const GraphNode &node : graph.work().nodes) {
+    int64_t one = 0;
+    if (node.kind == GraphNode::Kind::Copy || node.kind == GraphNode::Kind::Fill)
+      one = bytesPs(node.bytes);
+    else if (node.kind == GraphNode::Kind::Launch)
+      one = static_cast<Kernel &>(*node.kernel).predict(node.values.data(), node.grid.programs());
+    else if (const auto &p = *point++; node.kind == GraphNode::Kind::Wait && p)
+      one = p->done.load(std::memory_order_acquire) ? 0 : kNotHere;
+    if (one > kHerePs - sum) return kNotHere;
+    sum += one;
+  }
+  return sum;
 }
 
 /// One command for all of the graph. What differs between two replays is the points of its events: a record
@@ -222,7 +306,7 @@ tsr_status_t Stream::replay(const std::shared_ptr<const DeviceGraph> &graph, std
       points.push_back(own != recorded.end() ? own->second : event->point());
     }
   }
-  tsr_status_t status = push(why, [&](Command &c) {
+  tsr_status_t status = submit(why, predict(*graph, points), [&](Command &c) {
     c.kind = Command::Kind::Replay;
     c.graph = graph;
     c.graphPoints = std::move(points);
@@ -235,6 +319,8 @@ tsr_status_t Stream::replay(const std::shared_ptr<const DeviceGraph> &graph, std
 
 tsr_status_t Stream::synchronize(uint64_t timeoutNs, std::string &why) {
   uint64_t target = published_.load(std::memory_order_seq_cst);
+  spentPs_.store(0, std::memory_order_relaxed);
+  if (timeoutNs == UINT64_MAX) help(target);
   if (!done_.wait([&] { return passed(target); }, kHostSpin, deadlineAfter(timeoutNs))) {
     why = "the stream is still busy";
     return TSR_ETIMEOUT;
@@ -244,6 +330,7 @@ tsr_status_t Stream::synchronize(uint64_t timeoutNs, std::string &why) {
 
 void Stream::drain() {
   uint64_t target = published_.load(std::memory_order_seq_cst);
+  help(target);
   done_.wait([&] { return passed(target); }, kHostSpin);
 }
 
@@ -269,34 +356,62 @@ tsr_status_t Stream::takeFailureLocked(std::string &why) {
   return std::exchange(failure_, TSR_SUCCESS);
 }
 
-// ---- The stream's thread ----
+// ---- The holder of the token ----
 
-void Stream::run(Launcher &launcher) {
+void Stream::run() {
   std::fesetenv(FE_DFL_ENV); // not the modes of the thread that happened to start this one
-  size_t used = 0;           // commands read of head_
-  for (uint64_t count = 0;; ++count) {
-    auto more = [&] { return published_.load(std::memory_order_seq_cst) != count; };
-    work_.wait([&] { return more() || stop_.load(std::memory_order_seq_cst); }, kIdleSpin);
-    if (!more()) return;
-    if (used == kChunkCommands) {
-      recycle(std::exchange(head_, head_->next));
-      used = 0;
-    }
-    Command &command = head_->commands[used++];
-    // failed_ is read first: once it is cleared, dropBelow_ covers what was queued behind the failure.
-    bool drop = failed_.load(std::memory_order_seq_cst) || count < dropBelow_.load(std::memory_order_seq_cst);
-    execute(command, launcher, drop);
-    if (command.ran && !drop) *command.ran = true;
-    command.release();
-    completed_.store(count + 1, std::memory_order_seq_cst);
-    done_.notify();
+  for (;;) {
+    work_.wait(
+        [&] {
+          return (hasQueued() && !isRunning_.load(std::memory_order_seq_cst)) ||
+                 stop_.load(std::memory_order_seq_cst);
+        },
+        kIdleSpin);
+    if (!hasQueued() && stop_.load(std::memory_order_seq_cst)) return;
+    if (!takeToken()) continue;
+    while (hasQueued())
+      executeNext();
+    giveTokenBack();
   }
 }
 
+void Stream::giveTokenBack() {
+  isRunning_.store(false, std::memory_order_seq_cst);
+  if (hasQueued()) work_.notify(); // the stream's thread may have found the token taken
+}
+
+/// The first command of the queue, which is not empty.
+Command &Stream::next() {
+  if (headUsed_ == kChunkCommands) {
+    recycle(std::exchange(head_, head_->next));
+    headUsed_ = 0;
+  }
+  return head_->commands[headUsed_];
+}
+
+void Stream::executeNext() {
+  Command &command = next();
+  ++headUsed_;
+  const uint64_t count = completed_.load(std::memory_order_relaxed);
+  // failed_ is read first: once it is cleared, dropBelow_ covers what was queued behind the failure.
+  bool drop = failed_.load(std::memory_order_seq_cst) || count < dropBelow_.load(std::memory_order_seq_cst);
+  execute(command, drop);
+  if (command.ran && !drop) *command.ran = true;
+  command.release();
+  // The token orders this for the next holder; others may see it late and then look at an empty queue.
+  taken_.store(taken_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  complete();
+}
+
+void Stream::complete() {
+  completed_.store(completed_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+  done_.notify();
+}
+
 /// False when it failed.
-bool Stream::launch(Kernel &kernel, const uint64_t *values, int64_t programs, Launcher &launcher) {
+bool Stream::launch(Kernel &kernel, const uint64_t *values, int64_t programs) {
   try {
-    if (launcher.run(kernel, values, programs)) return true;
+    if (launcher_.run(kernel, values, programs)) return kernel.remember(values), true;
     fail(TSR_EOOM, "kernel " + kernel.name + ": cannot get " + std::to_string(kernel.scratchBytes) +
                        " bytes of scratch memory per thread");
   } catch (const std::exception &e) {   // before any program ran
@@ -311,7 +426,7 @@ bool Stream::launch(Kernel &kernel, const uint64_t *values, int64_t programs, La
 }
 
 /// `drop`: only what must happen behind a failure too, which is records and waits.
-void Stream::execute(Command &c, Launcher &launcher, bool drop) {
+void Stream::execute(Command &c, bool drop) {
   switch (c.kind) {
   case Command::Kind::Copy:
     if (!drop && c.bytes) std::memmove(c.dst, c.src, c.bytes); // of nothing: either may be null
@@ -320,8 +435,7 @@ void Stream::execute(Command &c, Launcher &launcher, bool drop) {
     if (!drop && c.bytes) std::memset(c.dst, c.byte, c.bytes);
     break;
   case Command::Kind::Launch:
-    if (!drop)
-      launch(*c.kernel, c.moreValues.empty() ? c.inlineValues : c.moreValues.data(), c.programs, launcher);
+    if (!drop) launch(*c.kernel, c.moreValues.empty() ? c.inlineValues : c.moreValues.data(), c.programs);
     break;
   case Command::Kind::Record:
     c.point->reach();
@@ -330,12 +444,12 @@ void Stream::execute(Command &c, Launcher &launcher, bool drop) {
     c.point->await(kIdleSpin);
     break;
   case Command::Kind::Replay:
-    replay(c, launcher, drop);
+    replay(c, drop);
     break;
   }
 }
 
-void Stream::replay(const Command &c, Launcher &launcher, bool drop) {
+void Stream::replay(const Command &c, bool drop) {
   auto point = c.graphPoints.begin();
   for (const GraphNode &node : c.graph->work().nodes) {
     switch (node.kind) {
@@ -347,8 +461,7 @@ void Stream::replay(const Command &c, Launcher &launcher, bool drop) {
       break;
     case GraphNode::Kind::Launch:
       if (!drop)
-        drop =
-            !launch(static_cast<Kernel &>(*node.kernel), node.values.data(), node.grid.programs(), launcher);
+        drop = !launch(static_cast<Kernel &>(*node.kernel), node.values.data(), node.grid.programs());
       break;
     case GraphNode::Kind::Record:
       (*point++)->reach();

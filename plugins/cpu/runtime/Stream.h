@@ -1,10 +1,15 @@
 // Streams and events of the CPU backend.
 //
-// A stream is a queue and a thread. Callers append under a lock that nobody holds for long; the thread reads
-// without one. Commands live in chunks that are recycled, so a steady stream allocates nothing.
+// A stream is a queue, a thread and a token. Callers append under a lock that is held briefly; the reader
+// takes no lock. Commands are stored in chunks that are recycled, so a steady stream allocates nothing.
+//
+// Only the holder of the token runs commands: the stream's thread, a caller whose brief work finds the stream
+// idle, or a host that waits for the stream (docs/decisions/0010). So work runs in the order it was queued,
+// on any of these threads.
 #pragma once
 #include "plugins/cpu/runtime/Gate.h"
 #include "plugins/cpu/runtime/Kernel.h"
+#include "plugins/cpu/runtime/Workers.h"
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -84,7 +89,10 @@ private:
   };
 
   template <class Fill> tsr_status_t push(std::string &why, Fill fill, uint64_t *count = nullptr);
-  template <class Fill> tsr_status_t pushAndWait(std::string &why, Fill fill);
+  template <class Fill> bool runHere(int64_t predictedPs, bool waits, Fill fill);
+  template <class Fill> tsr_status_t submit(std::string &why, int64_t predictedPs, Fill fill);
+  template <class Fill> tsr_status_t submitAndWait(std::string &why, Fill fill);
+  void help(uint64_t target);
   void startThread();
   void appendChunk();
   void recycle(Chunk *);
@@ -92,12 +100,23 @@ private:
   tsr_status_t takeFailureLocked(std::string &why);
   bool passed(uint64_t count) const { return completed_.load(std::memory_order_seq_cst) >= count; }
 
-  void run(class Launcher &);
-  void execute(Command &, class Launcher &, bool drop);
-  void replay(const Command &, class Launcher &, bool drop);
-  bool launch(Kernel &, const uint64_t *values, int64_t programs, class Launcher &);
+  void run();
+  bool takeToken() { return !isRunning_.exchange(true, std::memory_order_seq_cst); }
+  void giveTokenBack();
+  bool hasQueued() const {
+    return queued_.load(std::memory_order_seq_cst) != taken_.load(std::memory_order_acquire);
+  }
+  Command &next();
+  void executeNext();
+  void complete();
+  void execute(Command &, bool drop);
+  void replay(const Command &, bool drop);
+  bool launch(Kernel &, const uint64_t *values, int64_t programs);
+  static int64_t predict(const DeviceGraph &, const std::vector<std::shared_ptr<EventPoint>> &points);
   void fail(tsr_status_t, std::string text);
 
+  Launcher launcher_; // the token holder's; first, because the constructor may fail to get a chunk after it
+  const bool usesCallers_;
   std::mutex mutex_; // guards the writing end and the failure
   Chunk *tail_;
   size_t tailUsed_ = 0;
@@ -105,17 +124,25 @@ private:
   std::string failureText_;
   tsr_status_t lastFailure_ = TSR_SUCCESS; // the last one that was reported
   std::string lastFailureText_;
-  std::thread thread_; // started by the first command
+  std::thread thread_; // started by the first queued command
 
-  std::atomic<uint64_t> published_{0}; // commands appended
+  std::atomic<uint64_t> published_{0}; // commands queued or begun in the calling thread
   std::atomic<uint64_t> completed_{0}; // commands executed or dropped
   std::atomic<bool> stop_{false};
   std::atomic<bool> failed_{false};    // mirrors failure_
   std::atomic<uint64_t> dropBelow_{0}; // commands queued behind a failure that has been reported since
   std::atomic<Chunk *> spare_{nullptr};
+  std::atomic<uint64_t> queued_{0};    // commands appended
+  std::atomic<bool> isRunning_{false}; // the token
   Gate work_, done_;
 
-  Chunk *head_; // the reading end, the thread's alone
+  // What follows belongs to the holder of the token.
+  Chunk *head_; // the reading end
+  size_t headUsed_ = 0;
+  std::atomic<uint64_t> taken_{0};  // commands read from the queue; other threads compare it with queued_
+  Command here_;                    // the one that runs in the calling thread
+  std::atomic<int64_t> spentPs_{0}; // time taken of callers since a host waited or did something else
+  std::chrono::steady_clock::time_point lastHere_{};
 };
 
 } // namespace tessera::cpu

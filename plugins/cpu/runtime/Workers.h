@@ -8,7 +8,7 @@ namespace tessera::cpu {
 struct Job;
 
 /// Runs the launches of one stream, one at a time, on the calling thread and the process's shared workers.
-/// Not thread-safe; each stream's thread has its own.
+/// Not thread-safe; each stream has its own.
 class Launcher {
 public:
   Launcher();

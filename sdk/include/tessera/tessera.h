@@ -25,7 +25,7 @@
  * meant. Work that fails after it was queued fails its stream: the next call on that stream returns the
  * failure and clears it, and so does a wait. Threads that share a stream share its failure: one of them is
  * told. What was queued behind the failing work is dropped; a plain (waiting) copy or fill that was dropped
- * always says so.
+ * always says so. A call that queues brief work (25 us) on an idle CPU stream may run it in its own thread.
  *
  * Units. Sizes are bytes and times are nanoseconds unless a name says otherwise. Strings are UTF-8 and end in
  * NUL.

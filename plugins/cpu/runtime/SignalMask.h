@@ -1,0 +1,26 @@
+// Threads that start while a SignalMask exists take no signals sent to the process: those are for the
+// program's own threads. Signals raised by a fault, and a profiler's, stay. The same as core's, which plugins
+// do not include.
+#pragma once
+#include <csignal>
+
+namespace tessera::cpu {
+
+class SignalMask {
+public:
+  SignalMask() {
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF})
+      sigdelset(&blocked, fault);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before_);
+  }
+  ~SignalMask() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalMask(const SignalMask &) = delete;
+  SignalMask &operator=(const SignalMask &) = delete;
+
+private:
+  sigset_t before_;
+};
+
+} // namespace tessera::cpu
