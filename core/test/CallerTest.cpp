@@ -35,8 +35,8 @@ protected:
   static int64_t self() { return static_cast<int64_t>(pthread_self()); }
   /// Whether one of many launches ran in this thread before tsrLaunch returned. Many, because the time a
   /// launch takes is predicted from earlier ones, which a busy machine may have slowed down.
-  bool everHere(tsr_kernel_t k) {
-    for (int i = 0; i < 2000; ++i) {
+  bool everHere(tsr_kernel_t k, int launches = 2000) {
+    for (int i = 0; i < launches; ++i) {
       *out = 0;
       EXPECT_OK(launch(k, s, out));
       if (*static_cast<volatile int64_t *>(out) == self()) return true;
@@ -55,6 +55,11 @@ TEST_F(Callers, RunBriefKernels) { EXPECT_TRUE(everHere(image("thread"))); }
 TEST_F(Callers, DoNotRunKernelsThatMayWait) {
   EXPECT_FALSE(everHere(image("thread", "launch: {may_wait: true}")));
   EXPECT_FALSE(everHere(image("thread", "launch: {}"))); // it is unknown whether this one waits
+}
+
+// The first program, which the launcher measures to decide about helpers, may be the shortest.
+TEST_F(Callers, DoNotRunKernelsWhoseLaterProgramsAreLong) {
+  EXPECT_FALSE(everHere(image("uneven", "launch: {axes: ['64'], may_wait: false}"), 20));
 }
 
 TEST_F(Callers, DoNotRunKernelsThatNeedMuchScratch) {

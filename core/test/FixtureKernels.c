@@ -1,6 +1,7 @@
 /* Kernels as the compiler's images export them, built by the C compiler: what bundles of the tests hold. */
 #include <pthread.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -26,6 +27,15 @@ EXPORT void second(const uint64_t *values, int64_t begin, int64_t end, uint8_t *
 EXPORT void thread(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch) {
   (void)begin, (void)end, (void)scratch;
   *(int64_t *)(uintptr_t)values[0] = (int64_t)pthread_self();
+}
+
+/* Which thread runs the first of 64 programs; each of the second half takes 100 us or more. */
+EXPORT void uneven(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch) {
+  for (int64_t program = begin; program < end; ++program)
+    if (program == 0)
+      thread(values, begin, end, scratch);
+    else if (program >= 32)
+      usleep(100);
 }
 
 /* Loses increments if two launches overlap. */

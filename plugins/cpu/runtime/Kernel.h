@@ -36,17 +36,18 @@ struct Kernel final : DeviceKernel {
   /// the measured one. Pointers do not count.
   int64_t predict(const uint64_t *launchValues, int64_t programs) const {
     const auto cost =
-        static_cast<double>(programCost.load(std::memory_order_relaxed)) * static_cast<double>(programs);
+        static_cast<double>(launchCost_.load(std::memory_order_relaxed)) * static_cast<double>(programs);
     if (!runsAnywhere || cost == 0 || cost > 1e15) return INT64_MAX;
     for (size_t i = 0; i < valueCount; ++i)
       if (isInteger(launchValues[i]) && launchValues[i] > 2 * measured_[i].load(std::memory_order_relaxed))
         return INT64_MAX;
     return static_cast<int64_t>(cost);
   }
-  /// Stores the values of the launch that programCost was measured in. Launches on several streams may mix
-  /// theirs; the prediction is then worse, nothing else.
-  void remember(const uint64_t *launchValues) {
-    if (!runsAnywhere) return;
+  /// Stores the values of a launch and its time per program, in picoseconds: that of the whole launch, since
+  /// programs may differ and the first chunk, which programCost is measured on, may be the shortest. Launches
+  /// on several streams may mix theirs; the prediction is then worse, nothing else.
+  void remember(const uint64_t *launchValues, uint64_t cost) { // of a kernel that runsAnywhere
+    launchCost_.store(cost, std::memory_order_relaxed);
     for (size_t i = 0; i < valueCount; ++i)
       if (isInteger(launchValues[i]) && measured_[i].load(std::memory_order_relaxed) != launchValues[i])
         measured_[i].store(launchValues[i], std::memory_order_relaxed);
@@ -54,6 +55,7 @@ struct Kernel final : DeviceKernel {
 
 private:
   static bool isInteger(uint64_t value) { return value < uint64_t{1} << 32; } // where no memory is mapped
+  std::atomic<uint64_t> launchCost_{0};                                       // 0: unknown
   std::array<std::atomic<uint64_t>, kMostValues> measured_{};
 };
 

@@ -411,7 +411,7 @@ void Stream::complete() {
 /// False when it failed.
 bool Stream::launch(Kernel &kernel, const uint64_t *values, int64_t programs) {
   try {
-    if (launcher_.run(kernel, values, programs)) return kernel.remember(values), true;
+    if (launcher_.run(kernel, values, programs)) return true;
     fail(TSR_EOOM, "kernel " + kernel.name + ": cannot get " + std::to_string(kernel.scratchBytes) +
                        " bytes of scratch memory per thread");
   } catch (const std::exception &e) {   // before any program ran

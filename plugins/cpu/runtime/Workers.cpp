@@ -150,18 +150,24 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs) {
   bool costKnown = kernel.programCost.load(std::memory_order_relaxed) != 0;
   if (!woken && (!costKnown || costOf(programs) >= kWorthWakingPs)) wake();
 
+  const auto start = Clock::now();
+  auto costSinceStart = [&](int64_t count) {
+    return static_cast<uint64_t>(std::max<int64_t>(1, elapsedPs(start) / count));
+  };
   // The first chunk renews the estimate, and calls for help where the last one was too low.
   if (int64_t chunk = job.claim(0); chunk >= 0) {
-    auto start = Clock::now();
     int64_t count = job.chunkBegin(chunk + 1) - job.chunkBegin(chunk);
     job.runChunk(chunk);
-    kernel.programCost.store(static_cast<uint64_t>(std::max<int64_t>(1, elapsedPs(start) / count)),
-                             std::memory_order_relaxed);
+    kernel.programCost.store(costSinceStart(count), std::memory_order_relaxed);
     if (!woken && costOf(programs - count) >= kWorthWakingPs) wake();
   }
   job.work(0);
   job.finished.wait([&] { return job.chunksLeft.load(std::memory_order_seq_cst) == 0; }, kJoinSpin);
-  return !job.outOfMemory.load(std::memory_order_relaxed);
+  if (job.outOfMemory.load(std::memory_order_relaxed)) return false;
+  if (kernel.runsAnywhere)
+    kernel.remember(values, job.chunks == 1 ? kernel.programCost.load(std::memory_order_relaxed)
+                                            : costSinceStart(programs));
+  return true;
 }
 
 } // namespace tessera::cpu
