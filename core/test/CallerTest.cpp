@@ -49,6 +49,14 @@ protected:
   tsr_stream_t s = nullptr;
 };
 
+// Comes first: the workers are started by the first launch that wakes them, here in this thread.
+TEST_F(Callers, StartWorkersThatTakeNoSignals) {
+  *out = 0;
+  ASSERT_OK(launch(image("signals", "launch: {axes: ['64'], may_wait: false}"), s, out));
+  ASSERT_OK(tsrStreamSynchronize(s));
+  EXPECT_EQ(*out & 2, 0);
+}
+
 TEST_F(Callers, RunBriefKernels) { EXPECT_TRUE(everHere(image("thread"))); }
 
 // A kernel that waits for the host would wait for as long as the process lives.

@@ -1,6 +1,9 @@
 /* Kernels as the compiler's images export them, built by the C compiler: what bundles of the tests hold. */
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -36,6 +39,16 @@ EXPORT void uneven(const uint64_t *values, int64_t begin, int64_t end, uint8_t *
       thread(values, begin, end, scratch);
     else if (program >= 32)
       usleep(100);
+}
+
+/* Sets bit 0 if a thread other than the main one takes part, bit 1 if that takes SIGINT. */
+EXPORT void signals(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch) {
+  sigset_t blocked;
+  (void)begin, (void)end, (void)scratch;
+  usleep(100);
+  if (syscall(SYS_gettid) == getpid()) return;
+  pthread_sigmask(SIG_BLOCK, 0, &blocked);
+  __atomic_fetch_or((int64_t *)(uintptr_t)values[0], sigismember(&blocked, SIGINT) ? 1 : 3, __ATOMIC_RELAXED);
 }
 
 /* Loses increments if two launches overlap. */

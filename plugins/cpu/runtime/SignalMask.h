@@ -8,14 +8,21 @@ namespace tessera::cpu {
 
 class SignalMask {
 public:
+  /// Set by a thread that was started under a SignalMask and keeps it: masking again would cost two system
+  /// calls and change nothing.
+  static inline thread_local bool isInherited = false;
+
   SignalMask() {
+    if (isInherited) return;
     sigset_t blocked;
     sigfillset(&blocked);
     for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF})
       sigdelset(&blocked, fault);
     pthread_sigmask(SIG_BLOCK, &blocked, &before_);
   }
-  ~SignalMask() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~SignalMask() {
+    if (!isInherited) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   SignalMask(const SignalMask &) = delete;
   SignalMask &operator=(const SignalMask &) = delete;
 

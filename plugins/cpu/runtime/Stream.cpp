@@ -360,6 +360,7 @@ tsr_status_t Stream::takeFailureLocked(std::string &why) {
 
 void Stream::run() {
   std::fesetenv(FE_DFL_ENV); // not the modes of the thread that happened to start this one
+  SignalMask::isInherited = true;
   for (;;) {
     work_.wait(
         [&] {

@@ -136,7 +136,7 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs) {
   bool woken = job.runs.size() == 1 || programs == 1 || arenaIsLost.load(std::memory_order_relaxed);
   auto wake = [&] {
     woken = true;
-    const SignalMask mask; // this may be a thread of the program, and workers inherit its signals
+    const SignalMask mask; // this may be a thread of the program, and workers inherit what it blocks
     try {
       for (size_t i = 1; i < job.runs.size() && static_cast<int64_t>(i) < job.chunks; ++i) {
         job.helpers.fetch_add(1, std::memory_order_relaxed);
