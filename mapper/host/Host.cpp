@@ -137,11 +137,30 @@ Mapper::Choice Host::chooseCollective(const Mapper::CollectiveCall &call) {
 Mapper::Choice Host::algorithmFor(const Mapper::CollectiveCall &call) {
   constexpr size_t kMost = 4096; // programs have few sizes; one that has more asks again
   const std::string key = question(call).text() + list(call.algorithms);
-  std::lock_guard lock(algorithmMutex_);
-  if (auto known = algorithms_.find(key); known != algorithms_.end()) return known->second;
-  Mapper::Choice choice = chooseCollective(call);
-  if (algorithms_.size() == kMost) algorithms_.clear();
-  return algorithms_.emplace(key, std::move(choice)).first->second;
+  std::promise<Mapper::Choice> promise;
+  std::shared_future<Mapper::Choice> asked; // invalid: this thread asks
+  {
+    std::lock_guard lock(algorithmMutex_);
+    if (auto known = algorithms_.find(key); known != algorithms_.end() && known->second.willCome())
+      asked = known->second.answer;
+    else {
+      if (algorithms_.size() == kMost) algorithms_.clear();
+      algorithms_[key] = {forkCount(), promise.get_future().share()};
+    }
+  }
+  if (asked.valid()) return asked.get();
+  try {
+    Mapper::Choice choice = chooseCollective(call);
+    promise.set_value(choice);
+    return choice;
+  } catch (...) {
+    {
+      std::lock_guard lock(algorithmMutex_);
+      algorithms_.erase(key);
+    }
+    promise.set_exception(std::current_exception());
+    throw;
+  }
 }
 
 bool Host::choosesNothing() const {

@@ -4,10 +4,12 @@
 // the hook throws or returns becomes an answer from the legal set or a Failure that names the mapper, the
 // call and the legal set. All functions may be called from any thread.
 #pragma once
+#include "core/Fork.h"
 #include "mapper/host/Failure.h"
 #include "mapper/host/Question.h"
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,8 +35,8 @@ public:
   /// the default, a place and an algorithm "".
   Mapper::Choice place(const Mapper::Region &, const Mapper::Mesh &);
   Mapper::Choice chooseCollective(const Mapper::CollectiveCall &);
-  /// The same, asked once for each different call: the answer is kept. Threads that ask at once wait for one
-  /// answer.
+  /// The same, asked once for each different call: the answer is kept, a failure is not. Threads that ask at
+  /// once wait for one answer, or for one failure.
   Mapper::Choice algorithmFor(const Mapper::CollectiveCall &);
   /// `where`: "mlp.py:7", or ""; `refused`: variants that are known but not legal, and why.
   Mapper::Choice chooseVariant(const Mapper::VariantCall &, const std::string &where = "",
@@ -49,8 +51,18 @@ private:
   const std::string name_;
   const std::shared_ptr<Mapper> mapper_;
   const std::chrono::milliseconds deadline_;
-  std::mutex algorithmMutex_;                        // held while a question is asked
-  std::map<std::string, Mapper::Choice> algorithms_; // by question
+  /// What a question was or will be answered.
+  struct Algorithm {
+    uint64_t process; // of the thread that asks, by forkCount(); it does not exist in another
+    std::shared_future<Mapper::Choice> answer;
+    bool willCome() const {
+      return process == forkCount() || answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    }
+  };
+  std::mutex algorithmMutex_; // not held while a question is asked
+  HeldAcrossFork algorithmMutexHeld_{algorithmMutex_};
+  /// By question.
+  std::map<std::string, Algorithm> algorithms_;
   const std::shared_ptr<std::atomic<int>> late_ = std::make_shared<std::atomic<int>>(0); // unanswered yet
 };
 

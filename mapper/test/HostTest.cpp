@@ -6,7 +6,9 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <limits>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace tessera;
 using namespace tessera::mapping;
@@ -168,6 +170,50 @@ TEST(MapperHost, AStallEndsAtTheDeadline) {
   }
   FAIL() << "it is never asked again";
 }
+
+TEST(MapperHost, AnAlgorithmIsKeptAndAFailureIsNot) {
+  auto asked = std::make_shared<std::atomic<int>>(0);
+  auto h = host([asked]() -> Mapper::Choice {
+    if (++*asked == 1) throw std::runtime_error("not yet");
+    return "tree";
+  });
+  EXPECT_TRUE(says(failureOf([&] { h->algorithmFor(kReduce); }), "not yet"));
+  EXPECT_EQ(h->algorithmFor(kReduce).name, "tree");
+  EXPECT_EQ(h->algorithmFor(kReduce).name, "tree");
+  EXPECT_EQ(*asked, 2);
+}
+
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer) // which cannot start threads after a fork
+// The thread that asks in the parent does not exist in the child.
+TEST(MapperHost, TheChildOfAForkAsksWhatItsParentIsAsking) {
+  const pid_t parent = getpid();
+  auto isAsked = std::make_shared<std::atomic<bool>>(false),
+       open = std::make_shared<std::atomic<bool>>(false);
+  auto h = host([=] {
+    *isAsked = true;
+    while (getpid() == parent && !*open)
+      std::this_thread::sleep_for(1ms);
+    return Mapper::Choice("tree");
+  });
+  std::thread asks([&] { EXPECT_EQ(h->algorithmFor(kReduce).name, "tree"); });
+  while (!*isAsked)
+    std::this_thread::sleep_for(1ms);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20); // a child that hangs dies of it
+    try {
+      _exit(h->algorithmFor(kReduce).name == "tree" ? 0 : 1);
+    } catch (const Failure &) {
+      _exit(2);
+    }
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  *open = true;
+  asks.join();
+}
+#endif
 
 TEST(MapperHost, ATableIsCheckedAndSlotsMayBeMissing) {
   int word = 0;
