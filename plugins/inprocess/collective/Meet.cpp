@@ -2,6 +2,8 @@
 #include "plugins/inprocess/collective/Group.h"
 #include <condition_variable>
 #include <map>
+#include <new>
+#include <pthread.h>
 
 namespace tessera::inprocess {
 namespace {
@@ -21,10 +23,11 @@ struct Table {
   std::map<std::string, std::shared_ptr<Meeting>> meetings;
 };
 
-Table &table() {
-  static Table &t = *new Table; // ranks may still wait while the process ends
-  return t;
-}
+Table &table = *new Table; // ranks may still wait while the process ends
+
+/// The child of a fork has none of the ranks that were waiting, and any of them may have held the mutex: it
+/// begins with an empty table. What the old one owns is not freed.
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { new (&table) Table; });
 
 } // namespace
 
@@ -36,7 +39,7 @@ std::shared_ptr<Group> meet(const std::string &id, int rank, int size, uint64_t 
     why = name + text;
     return std::shared_ptr<Group>();
   };
-  Table &t = table();
+  Table &t = table;
   std::unique_lock lock(t.mutex);
   auto &entry = t.meetings[id];
   if (!entry) {
