@@ -23,15 +23,17 @@ int remainingMs(Clock::time_point end) {
   return left > 0 ? static_cast<int>(left) : 0;
 }
 
-/// Reads what the pipe, which does not block, holds so far. False: there will be no more.
-bool readSome(int fd, char *to, size_t bytes, size_t &got) {
-  for (;;) {
-    char spare; // a probe that writes more than an answer must not block
-    const ssize_t n = got < bytes ? read(fd, to + got, bytes - got) : read(fd, &spare, 1);
+/// Reads what the pipe, which does not block, holds so far; until `end` at most, since a probe may write
+/// faster than this reads. False: there will be no more.
+bool readSome(int fd, char *to, size_t bytes, size_t &got, Clock::time_point end) {
+  do {
+    char spare[4096]; // a probe that writes more than an answer must not block
+    const ssize_t n = got < bytes ? read(fd, to + got, bytes - got) : read(fd, spare, sizeof spare);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return n < 0 && errno == EAGAIN;
     if (got < bytes) got += static_cast<size_t>(n);
-  }
+  } while (remainingMs(end));
+  return true;
 }
 
 bool hasEnded(pid_t child, int &status) {
@@ -49,7 +51,7 @@ bool readUntilEnd(pid_t child, int fd, char *to, size_t bytes, size_t &got, int 
   constexpr int kLookMs = 1;
   for (bool isOpen = true;;) {
     const bool ended = hasEnded(child, status);
-    if (isOpen) isOpen = readSome(fd, to, bytes, got); // after the look: all that the child has written
+    if (isOpen) isOpen = readSome(fd, to, bytes, got, end); // after the look: all that the child has written
     if (ended) return true;
     if (!remainingMs(end)) return false;
     pollfd waiting = {isOpen ? fd : -1, POLLIN, 0};

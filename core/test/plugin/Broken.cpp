@@ -25,6 +25,7 @@
 #define NO_TABLE 17   // is a backend and has no table
 #define SAYS_BYE 18   // writes to stderr when it is destroyed and shut down
 #define HAS_CHILD 19  // its probe leaves a process running
+#define FLOODS 20     // its probe writes to the pipe of its answer without end
 
 namespace {
 using namespace tessera;
@@ -43,6 +44,9 @@ public:
     if (TSR_BROKEN == HANGS)
       for (;;)
         pause();
+    if (TSR_BROKEN == FLOODS)
+      for (static const char junk[65536] = {};;)
+        (void)!write(3, junk, sizeof junk);
     if (TSR_BROKEN == EXITS) std::_Exit(0);
     if (TSR_BROKEN == CRASHES) std::abort();
     if (TSR_BROKEN == HAS_CHILD && fork() == 0)

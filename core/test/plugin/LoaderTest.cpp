@@ -81,6 +81,7 @@ TEST_P(Probing, IsRefused) {
 
 INSTANTIATE_TEST_SUITE_P(Automatic, Probing,
                          testing::Values(Refusal{"hangs", refusal::kProbeTimeout, "2 s"},
+                                         Refusal{"floods", refusal::kProbeTimeout, "2 s"},
                                          Refusal{"exits", refusal::kProbeExited, "instead of answering"},
                                          Refusal{"crashes", refusal::kProbeCrashed, "signal"},
                                          Refusal{"nodevice", refusal::kNoDevice,
