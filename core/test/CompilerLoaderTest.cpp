@@ -147,6 +147,36 @@ TEST_F(LoadFromSource, TheProcessMayEndWhileOthersCompile) {
             0);
 }
 
+// What a thread of the ending process is to do after the compiler's gate has closed: exit() calls the
+// handlers in reverse order, and this one was registered before the compiler was loaded.
+void (*afterTheGate)() = nullptr;
+[[maybe_unused]] const int registered = std::atexit([] {
+  if (afterTheGate) afterTheGate();
+});
+
+TEST_F(LoadFromSource, CompilationsOfAnEndingProcessAreRefused) {
+  ASSERT_OK(load("good"));
+  EXPECT_EQ(statusOfChild([&](tsr_context_t own) {
+              static std::atomic<int> result{-1};
+              afterTheGate = [] {
+                while (result < 0)
+                  std::this_thread::yield();
+                _exit(result);
+              };
+              std::thread([&, own] {
+                tsr_status_t status;
+                do {
+                  log.clear();
+                  status = tsrLoadModuleFromSource(own, "good", 4, &options, &module);
+                } while (status == TSR_SUCCESS);
+                const char *text = "error: [E_ENDING] the process is ending: nothing is compiled any more";
+                result =
+                    status == TSR_EINTERNAL && lastErrorHas(text) && log.starts_with("0 E_ENDING ") ? 0 : 1;
+              }).detach();
+              std::exit(2);
+            }),
+            0);
+}
 #endif
 
 TEST_F(LoadFromSource, ProgramErrors) {
