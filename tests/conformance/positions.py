@@ -97,6 +97,26 @@ def k(C: ts.Tensor[16, ts.i64], B: ts.Tensor[2, ts.i64], L: ts.Tensor[6, 16, 32,
         yield p
 
 
+def causal_masks():
+    """Of every first query and key, and of an unsigned one: hidden where the key comes after the query, as integers."""
+    for dtype in ("i64", "i32", "u8"):
+        p = program(f"positions/causal-mask/{dtype}", f"""@ts.kernel
+def k(B: ts.Tensor[2, ts.{dtype}], S: ts.Tensor[16, 32, ts.f32], Y: ts.Tensor[16, 32, ts.f32]):
+    Y[:, :] = ts.tile.causal_mask(S[:, :], B[0], B[1])
+""")
+        low, high = limits(dtype)
+        scores = random("f32", (16, 32), 5)
+        for q, k in pairs(32):
+            if low <= q <= high and low <= k <= high:
+                hidden = [[k + j > q + i for j in range(32)] for i in range(16)]
+                p.run({}, {"B": (dtype, np.array([q, k])), "S": ("f32", scores)}, {"Y": want("f32", np.where(hidden, -np.inf, scores))})
+        for q, k in ((200, 210), (130, 120), (250, 3), (3, 250)):
+            hidden = [[k + j > q + i for j in range(32)] for i in range(16)]
+            p.run({}, {"B": (dtype, np.array([q, k])), "S": ("f32", scores)}, {"Y": want("f32", np.where(hidden, -np.inf, scores))})
+        yield p
+
+
 def programs():
+    yield from causal_masks()
     yield from along_one_axis()
     yield from along_two_axes()

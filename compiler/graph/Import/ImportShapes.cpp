@@ -104,15 +104,15 @@ Value KernelImporter::importCausalMask(const Expr &e) {
   };
   Value distance = arith::SubIOp::create(b_, loc_, along(rank - 1), along(rank - 2));
 
-  // The limit fits in 32 bits once it is cut to what distances can be.
-  Type i64 = b_.getI64Type();
-  auto widen = [&](Value v) {
-    return v.getType() == i64 ? v : Value(arith::ExtSIOp::create(b_, loc_, i64, v));
+  // The limit fits in 32 bits once it is cut to what distances can be. Its size needs an unsigned i64.
+  auto cut = [&](Value larger, Value smaller) -> Value {
+    Value size = arith::SubIOp::create(b_, loc_, larger, smaller);
+    size = arith::MinUIOp::create(b_, loc_, size, constant(b_.getI64Type(), int64_t{INT32_MAX}));
+    return arith::TruncIOp::create(b_, loc_, b_.getI32Type(), size);
   };
-  Value limit = arith::SubIOp::create(b_, loc_, widen(q0), widen(k0));
-  limit = arith::MinSIOp::create(b_, loc_, limit, constant(i64, int64_t{INT32_MAX}));
-  limit = arith::MaxSIOp::create(b_, loc_, limit, constant(i64, int64_t{INT32_MIN}));
-  limit = arith::TruncIOp::create(b_, loc_, b_.getI32Type(), limit);
+  Value isNegative = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, q0, k0);
+  Value negative = arith::SubIOp::create(b_, loc_, constant(b_.getI32Type(), int64_t{0}), cut(k0, q0));
+  Value limit = arith::SelectOp::create(b_, loc_, isNegative, negative, cut(q0, k0));
   Value hidden =
       arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::sgt, distance, splat(limit, positions));
 
