@@ -24,6 +24,15 @@ Gate &gate() {
 
 thread_local size_t insideHere = 0; // calls of this thread
 
+/// Not for the calls of the thread that ends the process: they do not return.
+void waitForCalls() {
+  Gate &g = gate();
+  std::unique_lock lock(g.mutex);
+  g.isEnding = true;
+  if (g.process != forkCount()) return;
+  g.changed.wait(lock, [&] { return g.inside <= insideHere; });
+}
+
 class Call {
 public:
   Call() {
@@ -40,7 +49,10 @@ public:
     std::lock_guard lock(g.mutex);
     --insideHere;
     --g.inside;
-    if (g.isEnding) g.changed.notify_all();
+    if (g.isEnding)
+      g.changed.notify_all();
+    else // handlers run in reverse order: static objects that this call made are destroyed after the wait
+      std::atexit(waitForCalls);
   }
   Call(const Call &) = delete;
   Call &operator=(const Call &) = delete;
@@ -49,15 +61,6 @@ public:
 private:
   bool isAllowed_;
 };
-
-/// Not for the calls of the thread that ends the process: they do not return.
-void waitForCalls() {
-  Gate &g = gate();
-  std::unique_lock lock(g.mutex);
-  g.isEnding = true;
-  if (g.process != forkCount()) return;
-  g.changed.wait(lock, [&] { return g.inside <= insideHere; });
-}
 
 class GatedCompiler final : public CompilerService {
 public:
@@ -104,7 +107,7 @@ private:
 
 CompilerService *gatedCompiler(CompilerService *compiler) {
   static GatedCompiler &gated = *new GatedCompiler(*compiler);
-  [[maybe_unused]] static const int registered = std::atexit(waitForCalls);
+  [[maybe_unused]] static const int registered = std::atexit(waitForCalls); // for the first calls
   return &gated;
 }
 
