@@ -89,8 +89,13 @@ def TileSimplify : Pass<"tile-simplify"> {
   let description = [{
     Until `tile-legalize-absence` has run, an elementwise operation on tiles is out of bounds wherever an operand is, and a
     loop keeps the elements of its variables that its body leaves out. Such operations do not fold and loops are not
-    inlined; everything else is canonicalized.
+    inlined; everything else is canonicalized. Arithmetic on fp8, fp6 and fp4 never folds here: upstream's folding does not
+    saturate.
   }];
+  let options = [
+    Option<"explicitMasks", "explicit-masks", "bool", "false",
+           "masks are explicit, so that operations on tiles fold and loops are inlined">,
+  ];
 }
 
 def TileLegalizeAbsence : Pass<"tile-legalize-absence", "::tessera::tile::KernelOp"> {

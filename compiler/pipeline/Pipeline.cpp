@@ -62,7 +62,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   // 3. Vectorize & Fragment Lowering: masks first, since they fuse with what they guard.
   kernel.addPass(createTileLegalizeAbsence());
   if (!options.gpu) kernel.addPass(createTileNarrowComparisons());
-  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createTileSimplify({/*explicitMasks=*/true}));
   kernel.addPass(createTileHoistInvariants());
   kernel.addPass(createCSEPass());
   TileVectorizeOptions vectorize;

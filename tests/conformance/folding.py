@@ -1,16 +1,15 @@
-"""Every operator on constants gives what the generated code gives: edge values of every dtype, each pair computed four ways.
+"""Every operator on constants gives what the generated code gives: edge values of every dtype, each pair computed four or five ways.
 
 F  by the frontend, from literals           R  by generated code, on tiles that are loaded
 P  by folding, on tiles full of one value   L  by generated code, on scalars that are loaded
-
-Of the one-byte floats P is compared for casts and comparisons only.
+S  by folding, on scalars of fp8, fp6 and fp4 that a loop of one step carries
 """
 import math
 
 import numpy as np
 
 from cases import program, want
-from dtypes import DTYPES, FLOATS, cast, limits, quantize
+from dtypes import DTYPES, SMALL_FLOATS, cast, limits, quantize
 
 COMPARISONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal}
 
@@ -114,16 +113,18 @@ def pairs_of(expression, dtype):
 
 
 def table(name, dtype, result, expression, pairs, values):
-    """One program of the four ways."""
-    small = DTYPES[dtype].is_float and dtype not in FLOATS and result == dtype
+    """One program of all ways."""
     constants = "".join(f"    a = {literal(x, dtype)}\n    b = {literal(y, dtype)}\n    F[{k}] = {expression}\n"
                         for k, (x, y) in enumerate(pairs))
     tiles = "".join(f"    a = ts.tile.full((1,), {literal(x, dtype)}, ts.{dtype})\n"
                     f"    b = ts.tile.full((1,), {literal(y, dtype)}, ts.{dtype})\n    P[{k}:{k + 1}] = {expression}\n"
                     for k, (x, y) in enumerate(pairs))
+    small = dtype in SMALL_FLOATS
+    carried = "".join(f"    a = {literal(x, dtype)}\n    b = {literal(y, dtype)}\n    for t in range(1):\n"
+                      f"        S[{k}] = {expression}\n        a, b = b, a\n" for k, (x, y) in enumerate(pairs) if small)
+    outputs = "FPSRL" if small else "FPRL"
     p = program(name, f"""@ts.kernel
-def k(A: ts.Tensor["n", ts.{dtype}], B: ts.Tensor["n", ts.{dtype}], F: ts.Tensor["n", ts.{result}],
-      {'' if small else f'P: ts.Tensor["n", ts.{result}], '}R: ts.Tensor["n", ts.{result}], L: ts.Tensor["n", ts.{result}]):
+def k(A: ts.Tensor["n", ts.{dtype}], B: ts.Tensor["n", ts.{dtype}], {', '.join(f'{o}: ts.Tensor["n", ts.{result}]' for o in outputs)}):
     for i in ts.tile.range(0, n, 16):
         a = A[i:i+16]
         b = B[i:i+16]
@@ -132,10 +133,10 @@ def k(A: ts.Tensor["n", ts.{dtype}], B: ts.Tensor["n", ts.{dtype}], F: ts.Tensor
         a = A[i]
         b = B[i]
         L[i] = {expression}
-{constants}{'' if small else tiles}""")
+{constants}{tiles}{carried}""")
     x, y = (np.array([pair[side] for pair in pairs], "f8" if DTYPES[dtype].is_float else "i8") for side in (0, 1))
     out = want(result, np.array(values, "f8" if DTYPES[result].is_float else "i8"))
-    return p.run({"n": len(pairs)}, {"A": (dtype, x), "B": (dtype, y)}, {name: out for name in ("FRL" if small else "FPRL")})
+    return p.run({"n": len(pairs)}, {"A": (dtype, x), "B": (dtype, y)}, {name: out for name in outputs})
 
 
 def operators():

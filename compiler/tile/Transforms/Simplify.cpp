@@ -5,8 +5,11 @@
 //
 // A fold of an elementwise operation may drop the operand that is out of bounds at the tensor's edge, and the
 // result would be stored there. A loop that runs once keeps the elements of its variables that the loop's
-// body leaves out, and must not be inlined either. Everything folds once tile-legalize-absence has made masks
-// explicit; until then this pass takes the canonicalizer's place.
+// body leaves out, and must not be inlined either. With the option `explicit-masks`, after
+// tile-legalize-absence, both are allowed. In every place this pass replaces the canonicalizer, which would
+// also fold arithmetic that saturates:
+//
+//   %y = arith.addf %c448, %c448 : f8E4M3FN          stays, until tile-legalize-numerics widens it
 #include "compiler/tile/Transforms/Simplify.h"
 #include "compiler/pipeline/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
@@ -47,12 +50,18 @@ private:
   std::unique_ptr<RewritePattern> pattern_;
 };
 
-/// What the driver does by itself, for everything but elementwise operations on tiles.
+/// What the driver does by itself, for everything but arithmetic that saturates and, while masks are
+/// implicit, elementwise operations on tiles.
 struct Fold final : RewritePattern {
-  explicit Fold(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  bool explicitMasks;
+
+  Fold(MLIRContext *context, bool explicitMasks)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context), explicitMasks(explicitMasks) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (carriesMask(op)) return rewriter.notifyMatchFailure(op, "its operands may be masked");
+    if (!explicitMasks && carriesMask(op))
+      return rewriter.notifyMatchFailure(op, "its operands may be masked");
+    if (saturates(op)) return rewriter.notifyMatchFailure(op, "folding would not saturate");
     SmallVector<Value> results;
     rewriter.startOpModification(op);
     if (failed(rewriter.tryFold(op, results))) {
@@ -66,43 +75,64 @@ struct Fold final : RewritePattern {
 };
 
 class Simplify : public impl::TileSimplifyBase<Simplify> {
+public:
+  using impl::TileSimplifyBase<Simplify>::TileSimplifyBase;
+
+private:
   std::shared_ptr<const FrozenRewritePatternSet> patterns_;
 
-  LogicalResult initialize(MLIRContext *context) override {
+  std::shared_ptr<const FrozenRewritePatternSet> patterns(MLIRContext *context, bool folds) {
     RewritePatternSet all(context), kept(context);
     for (Dialect *dialect : context->getLoadedDialects())
       dialect->getCanonicalizationPatterns(all);
     for (RegisteredOperationName op : context->getRegisteredOperations())
       op.getCanonicalizationPatterns(all, context);
-    populateMaskKeepingFolds(kept);
+    if (folds) kept.add(std::make_unique<Fold>(context, explicitMasks));
     for (std::unique_ptr<RewritePattern> &pattern : all.getNativePatterns()) {
       std::optional<OperationName> root = pattern->getRootKind();
       StringRef dialect = root ? root->getDialectNamespace() : StringRef();
-      if (root && (root->getStringRef() == scf::ForOp::getOperationName() ||
-                   root->getStringRef() == scf::WhileOp::getOperationName()))
+      if (!explicitMasks && root &&
+          (root->getStringRef() == scf::ForOp::getOperationName() ||
+           root->getStringRef() == scf::WhileOp::getOperationName()))
         continue;
-      if (dialect == arith::ArithDialect::getDialectNamespace() ||
-          dialect == math::MathDialect::getDialectNamespace())
+      if (!explicitMasks && (dialect == arith::ArithDialect::getDialectNamespace() ||
+                             dialect == math::MathDialect::getDialectNamespace()))
         kept.add(std::make_unique<OfScalars>(std::move(pattern)));
       else
         kept.add(std::move(pattern));
     }
-    patterns_ = std::make_shared<FrozenRewritePatternSet>(std::move(kept));
+    return std::make_shared<FrozenRewritePatternSet>(std::move(kept));
+  }
+
+  LogicalResult initialize(MLIRContext *context) override {
+    patterns_ = patterns(context, /*folds=*/!explicitMasks);
     return success();
   }
 
   void runOnOperation() override {
     GreedyRewriteConfig config;
-    config.enableFolding(false);
+    config.enableFolding(explicitMasks);
+    auto patterns = patterns_;
+    if (explicitMasks) {
+      config.setUseTopDownTraversal().setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal);
+      // The driver's own folding is faster. Few kernels compute in dtypes that saturate.
+      auto isSaturating = [](Operation *op) {
+        return saturates(op) ? WalkResult::interrupt() : WalkResult::advance();
+      };
+      if (getOperation()->walk(isSaturating).wasInterrupted()) {
+        config.enableFolding(false);
+        patterns = this->patterns(&getContext(), /*folds=*/true);
+      }
+    }
     // As the canonicalizer does, which does not fail if it has not come to an end.
-    (void)applyPatternsGreedily(getOperation(), *patterns_, config);
+    (void)applyPatternsGreedily(getOperation(), *patterns, config);
   }
 };
 
 } // namespace
 
 void tile::populateMaskKeepingFolds(RewritePatternSet &patterns) {
-  patterns.add(std::make_unique<Fold>(patterns.getContext()));
+  patterns.add(std::make_unique<Fold>(patterns.getContext(), /*explicitMasks=*/false));
 }
 
 } // namespace tessera

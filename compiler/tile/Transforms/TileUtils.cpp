@@ -15,6 +15,12 @@ bool isElementwise(Operation *op) {
          !isa<arith::ConstantOp>(op);
 }
 
+bool saturates(Operation *op) {
+  if (!isElementwise(op) || isa<CastOp, arith::SelectOp, arith::BitcastOp>(op)) return false;
+  auto result = dyn_cast<FloatType>(getElementTypeOrSelf(op->getResult(0).getType()));
+  return result && result.getWidth() <= 8;
+}
+
 bool isCheap(Operation *op) { return isa<arith::ConstantOp, IotaOp, BroadcastOp, ExpandDimsOp>(op); }
 
 bool alwaysInMemory(Value v) {

@@ -15,6 +15,10 @@ inline mlir::RankedTensorType tileType(mlir::Value v) {
 /// Computes each result element from the operand elements at the same index (scalars are uniform).
 bool isElementwise(mlir::Operation *op);
 
+/// Arithmetic that gives fp8, fp6 or fp4. Upstream folds its constants with APFloat, whose overflow is NaN or
+/// infinity; in the language it saturates.
+bool saturates(mlir::Operation *op);
+
 /// Costs next to nothing to compute again: constants, iota, and shape-only views of other values.
 bool isCheap(mlir::Operation *op);
 
