@@ -144,6 +144,43 @@ def k(I: ts.Tensor["n", ts.i32], H: ts.Tensor["m", ts.{dtype}], G: ts.Tensor["r"
         yield p
 
 
+def private_values():
+    """Updates of elements that are known when compiling, in and out of conditions and past the tensor's end; values that
+    change nothing; numbers of lanes around those of a program."""
+    for dtype in ("i32", "i64", "f32", "f64"):
+        for op, function in (("add", np.add), ("max", np.maximum), ("min", np.minimum)):
+            p = program(f"atomic/value/{op}/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.{dtype}], H: ts.Tensor["m", ts.{dtype}], T: ts.Tensor[1, 2, ts.{dtype}]):
+    i = ts.tile.linear_id()
+    if i < n:
+        ts.tile.atomic_{op}(H, 0, X[i])
+        if X[i] > 40:
+            ts.tile.atomic_{op}(H, 2, X[i])
+            ts.tile.atomic_{op}(T, (0, 1), X[i])
+""")
+            for n, m in ((0, 3), (1, 1), (7, 2), (1000, 3), (4096, 5), (4097, 3), (100003, 3)):
+                x = random("i8", (n,), n).astype("f8" if dtype[0] == "f" else "i8")
+                h, t = np.full(m, -0.0 if dtype[0] == "f" else 5).astype(x.dtype), np.full((1, 2), 50, x.dtype)
+                values, pair = h.copy(), t.copy()
+                for target, part in ((values[:1], x), (values[2:3], x[x > 40]), (pair[0, 1:], x[x > 40])):
+                    function.at(target, np.zeros(part.size if target.size else 0, "i8"), part if target.size else part[:0])
+                p.run({"n": n, "m": m}, {"X": (dtype, x)},
+                      {"H": want(dtype, values, initial=h), "T": want(dtype, pair, initial=t)})
+            yield p
+        p = program(f"atomic/group/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.{dtype}], T: ts.Tensor[1, ts.{dtype}]):
+    i = ts.tile.linear_id()
+    part = ts.tile.group.sum(X[i])
+    if i < n:
+        if ts.tile.local_id() == 0:
+            ts.tile.atomic_add(T, 0, part)
+""")
+        for n in (0, 1, 31, 4097, 100003):
+            x = random("i8", (n,), n).astype("f8" if dtype[0] == "f" else "i8")
+            p.run({"n": n}, {"X": (dtype, x)}, {"T": want(dtype, [x.sum()], initial=np.zeros(1))})
+        yield p
+
+
 def atomics():
     for dtype in ("i32", "i64", "f32", "f64"):
         for op, function in (("add", np.add), ("max", np.maximum), ("min", np.minimum)):
@@ -161,6 +198,7 @@ def k(X: ts.Tensor["n", ts.{dtype}], I: ts.Tensor["n", ts.i32], H: ts.Tensor["m"
             function.at(values, index[inside], x[inside])
             yield p.run({"n": 3000, "m": 10}, {"X": (dtype, x), "I": ("i32", index)}, {"H": want(dtype, values, initial=h)})
     yield from private_tables()
+    yield from private_values()
     p = program("atomic/counter", """@ts.kernel
 def k(count: ts.Tensor[1, ts.i32], seen: ts.Tensor["n", ts.i32]):
     i = ts.tile.linear_id()

@@ -10,11 +10,11 @@ tile.kernel @counts(%h: !tile.view<?xi32>, %s: !tile.view<8x8xi32>, %n: index) g
   %c1 = arith.constant 1 : index
   %one = arith.constant 1 : i32
   // CHECK: tile.atomic add relaxed device {{.*}}, %h[{{.*}}] {tile.private = 64 : i64}
-  %0 = tile.atomic add relaxed device %one, %h[%c1] {tile.private = 123456 : i64} : i32, !tile.view<?xi32> -> i32
+  %0 = tile.atomic add relaxed device %one, %h[%n] {tile.private = 123456 : i64} : i32, !tile.view<?xi32> -> i32
   // CHECK: tile.atomic add relaxed group {{.*}}, %h[{{.*}}] {tile.private = 64 : i64}
   %1 = tile.atomic add relaxed group %one, %h[%c1] : i32, !tile.view<?xi32> -> i32
   // CHECK: tile.atomic add relaxed system {{.*}}, %s[{{.*}}] {tile.private = 65600 : i64}
-  %2 = tile.atomic add relaxed system %one, %s[%c1, %c1] : i32, !tile.view<8x8xi32> -> i32
+  %2 = tile.atomic add relaxed system %one, %s[%c1, %n] : i32, !tile.view<8x8xi32> -> i32
   tile.return
 }
 
@@ -23,13 +23,13 @@ tile.kernel @counts(%h: !tile.view<?xi32>, %s: !tile.view<8x8xi32>, %n: index) g
 // CHECK-NOT: scratch_bytes
 // CHECK-NOT: tile.private
 // CHECK: tile.return
-tile.kernel @seen(%a: !tile.view<8xi32>, %b: !tile.view<8xi32>, %c: !tile.view<8xi32>, %d: !tile.view<8xi32>, %e: !tile.view<16385xi32>, %f: !tile.view<8xi32>) grid [] attributes {numerics = "standard", params = [
+tile.kernel @seen(%a: !tile.view<8xi32>, %b: !tile.view<8xi32>, %c: !tile.view<8xi32>, %d: !tile.view<8xi32>, %e: !tile.view<16385xi32>, %f: !tile.view<8xi32>, %n: index) grid [] attributes {numerics = "standard", params = [
     {name = "a", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"},
     {name = "b", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"},
     {name = "c", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"},
     {name = "d", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"},
     {name = "e", kind = "tensor", dtype = "i32", dims = ["16385"], access = "readwrite"},
-    {name = "f", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"}]} {
+    {name = "f", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"}, {name = "n", kind = "dim"}]} {
   %c1 = arith.constant 1 : index
   %one = arith.constant 1 : i32
   %0 = tile.atomic add relaxed device %one, %a[%c1] {tile.private = 0 : i64} : i32, !tile.view<8xi32> -> i32
@@ -39,7 +39,7 @@ tile.kernel @seen(%a: !tile.view<8xi32>, %b: !tile.view<8xi32>, %c: !tile.view<8
   %3 = tile.atomic add relaxed device %one, %c[%c1] : i32, !tile.view<8xi32> -> i32
   %4 = tile.atomic max relaxed device %2, %c[%c1] : i32, !tile.view<8xi32> -> i32
   %5 = tile.atomic add release device %one, %d[%c1] : i32, !tile.view<8xi32> -> i32
-  %6 = tile.atomic add relaxed device %one, %e[%c1] : i32, !tile.view<16385xi32> -> i32
+  %6 = tile.atomic add relaxed device %one, %e[%n] : i32, !tile.view<16385xi32> -> i32
   tile.return
 }
 
@@ -59,11 +59,10 @@ tile.kernel @fenced(%a: !tile.view<8xi32>) grid [] attributes {numerics = "stand
 // Floats where the profile permits any order.
 // CHECK-LABEL: tile.kernel @floats
 // CHECK: tile.atomic add {{.*}} {tile.private = 0 : i64}
-tile.kernel @floats(%a: !tile.view<8xf32>) grid [] attributes {numerics = "standard", params = [
-    {name = "a", kind = "tensor", dtype = "f32", dims = ["8"], access = "readwrite"}]} {
-  %c1 = arith.constant 1 : index
+tile.kernel @floats(%a: !tile.view<8xf32>, %n: index) grid [] attributes {numerics = "standard", params = [
+    {name = "a", kind = "tensor", dtype = "f32", dims = ["8"], access = "readwrite"}, {name = "n", kind = "dim"}]} {
   %one = arith.constant 1.0 : f32
-  %0 = tile.atomic add relaxed device %one, %a[%c1] : f32, !tile.view<8xf32> -> f32
+  %0 = tile.atomic add relaxed device %one, %a[%n] : f32, !tile.view<8xf32> -> f32
   tile.return
 }
 // CHECK-LABEL: tile.kernel @ordered_floats
@@ -74,5 +73,45 @@ tile.kernel @ordered_floats(%a: !tile.view<8xf32>) grid [] attributes {numerics 
   %c1 = arith.constant 1 : index
   %one = arith.constant 1.0 : f32
   %0 = tile.atomic add relaxed device %one, %a[%c1] : f32, !tile.view<8xf32> -> f32
+  tile.return
+}
+
+// Elements with constant indices have a variable, whatever the updates are; of more than eight, or where an index is not
+// known, the tensor has a table.
+// CHECK-LABEL: tile.kernel @values
+// CHECK-SAME: scratch_bytes = 64
+tile.kernel @values(%a: !tile.view<2x2xf32>, %b: !tile.view<?xi32>, %c: !tile.view<9xi32>, %n: index) grid [] attributes {numerics = "standard", params = [
+    {name = "a", kind = "tensor", dtype = "f32", dims = ["2", "2"], access = "readwrite"},
+    {name = "b", kind = "tensor", dtype = "i32", dims = ["n"], access = "readwrite"},
+    {name = "c", kind = "tensor", dtype = "i32", dims = ["9"], access = "readwrite"}, {name = "n", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %x = arith.constant 1.0 : f32
+  // CHECK: tile.atomic add {{.*}} {tile.private_value} : f32
+  %0 = tile.atomic add relaxed device %x, %a[%c0, %c1] {tile.private = 0 : i64} : f32, !tile.view<2x2xf32> -> f32
+  // CHECK: tile.atomic add {{.*}} {tile.private_value} : f32
+  %1 = tile.atomic add relaxed device %x, %a[%c1, %c1] : f32, !tile.view<2x2xf32> -> f32
+  // CHECK: tile.atomic max {{.*}} {tile.private_value} : i32
+  %2 = tile.atomic max relaxed device %one, %b[%c1] : i32, !tile.view<?xi32> -> i32
+  // CHECK: tile.atomic add {{.*}} {tile.private = 0 : i64} : i32
+  %3 = tile.atomic add relaxed device %one, %c[%c1] {tile.private_value} : i32, !tile.view<9xi32> -> i32
+  // CHECK: tile.atomic add {{.*}} {tile.private = 0 : i64} : i32
+  %4 = tile.atomic add relaxed device %one, %c[%n] : i32, !tile.view<9xi32> -> i32
+  tile.return
+}
+
+// Updates of two kinds do not exchange places, and the largest of values in unknown places needs no table.
+// CHECK-LABEL: tile.kernel @mixed
+// CHECK-NOT: tile.private
+// CHECK: tile.return
+tile.kernel @mixed(%a: !tile.view<8xi32>, %b: !tile.view<8xi32>, %n: index) grid [] attributes {numerics = "standard", params = [
+    {name = "a", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"},
+    {name = "b", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"}, {name = "n", kind = "dim"}]} {
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %0 = tile.atomic add relaxed device %one, %a[%c1] : i32, !tile.view<8xi32> -> i32
+  %1 = tile.atomic max relaxed device %one, %a[%c1] : i32, !tile.view<8xi32> -> i32
+  %2 = tile.atomic max relaxed device %one, %b[%n] : i32, !tile.view<8xi32> -> i32
   tile.return
 }

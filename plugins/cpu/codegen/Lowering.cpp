@@ -24,6 +24,7 @@ FailureOr<func::FuncOp> KernelLowering::lower() {
 
   Value begin = b_.createOrFold<arith::IndexCastOp>(b_.getIndexType(), function_.getArgument(1));
   Value end = b_.createOrFold<arith::IndexCastOp>(b_.getIndexType(), function_.getArgument(2));
+  beginPrivateValues();
   beginPrivateTables(begin, end);
   auto programs = scf::ForOp::create(b_, begin, end, constant(1));
   b_.setInsertionPointToStart(programs.getBody());
@@ -31,6 +32,7 @@ FailureOr<func::FuncOp> KernelLowering::lower() {
   LogicalResult result = lowerBlock(kernel_.getBody().front());
   b_.setInsertionPointAfter(programs);
   endPrivateTables();
+  endPrivateValues();
   func::ReturnOp::create(b_);
   if (failed(result)) {
     function_.erase();

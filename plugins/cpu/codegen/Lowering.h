@@ -18,6 +18,8 @@ inline constexpr int64_t kProductTurn = 4;
 /// takes the place of their tensor, which has up to kMostPrivateElements elements.
 inline constexpr llvm::StringLiteral kPrivate = "tile.private";
 inline constexpr int64_t kMostPrivateElements = 16384;
+/// And atomic updates of elements with constant indices this one: a variable takes the place of the element.
+inline constexpr llvm::StringLiteral kPrivateValue = "tile.private_value";
 
 /// State of lowering one kernel. Not thread-safe; lives for one call of lower().
 class KernelLowering final : public target::TileLowering {
@@ -40,11 +42,27 @@ private:
   mlir::FailureOr<Value> groupReduce(tile::GroupReduceOp op) override { return scalar(op.getInput()); }
   llvm::StringRef syncScope(tile::MemoryScope) override { return {}; }
   LogicalResult lowerPrefetch(tile::PrefetchOp) override;
-  // PrivateTables.cpp: tables in scratch that stand for small tensors (`cpu-privatize`).
+  // PrivateTables.cpp: tables in scratch for small tensors, variables for single elements (`cpu-privatize`).
   struct PrivateTable {
-    Value inUse; // i1: of this range of programs
+    tile::AtomicOp first; // of the additions to its tensor
+    Value inUse;          // i1: of this range of programs
     Value data, count;
   };
+  struct PrivateValue {
+    tile::AtomicOp first; // of the updates of its element
+    Value variable;       // a pointer to it
+    Value start;          // what it holds until the first update
+  };
+  /// Makes the variables; in the function's first block, where LLVM looks for what fits registers.
+  void beginPrivateValues();
+  /// Updates the elements by what the variables hold.
+  void endPrivateValues();
+  /// The variable of the update's element; privateValues_.end() if it has none.
+  PrivateValue *privateValue(tile::AtomicOp);
+  /// `old` after the update, which may be one of several that arrive in any order.
+  Value updated(tile::AtomicOp, Value old, Value value);
+  /// Updates the element at `address()` by the thread's `value`, unless that is `start` as yet.
+  void flush(tile::AtomicOp, Value value, Value start, llvm::function_ref<Value()> address);
   /// Clears the tables of the kernel's tensors, where the programs from `begin` to `end` are worth it.
   void beginPrivateTables(Value begin, Value end);
   /// Adds them to the tensors.
@@ -154,6 +172,7 @@ private:
   /// Operations that fill the scratch of a product's operand, where the product does not read it in place.
   llvm::SmallPtrSet<Operation *, 4> deferred_;
   llvm::MapVector<Value, PrivateTable> private_; // by view
+  Vec<PrivateValue> privateValues_;
 };
 
 /// Pass `cpu-privatize`: relaxed additions to small tensors get a table in scratch.

@@ -1,6 +1,7 @@
-// Additions to small tensors gather in tables of the thread's own: see cpu-privatize. A table costs a store
-// and a load per element of the tensor for each range of programs, and an atomic for each element that was
-// added to.
+// Updates of small tensors gather in tables and variables of the thread's own: see cpu-privatize. A table
+// costs a store and a load per element of the tensor for each range of programs, and an atomic for each
+// element that was added to; a variable costs the atomic.
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "plugins/cpu/codegen/Lowering.h"
 
 using namespace mlir;
@@ -17,20 +18,34 @@ TypedAttr nothingToAdd(OpBuilder &b, Type type) {
   return FloatAttr::get(f, APFloat::getZero(f.getFloatSemantics(), /*Negative=*/true));
 }
 
+tile::ReduceKind reductionOf(tile::AtomicKind kind) {
+  switch (kind) {
+  case tile::AtomicKind::Add:
+    return tile::ReduceKind::Sum;
+  case tile::AtomicKind::Max:
+    return tile::ReduceKind::Max;
+  case tile::AtomicKind::Min:
+    return tile::ReduceKind::Min;
+  case tile::AtomicKind::Xchg:
+    break;
+  }
+  llvm_unreachable("an exchange is not gathered");
+}
+
 } // namespace
 
 void KernelLowering::beginPrivateTables(Value begin, Value end) {
   // Additions of one program, as far as its shape tells: a lane makes one, or as many as its tile has
   // elements.
   llvm::MapVector<Value, int64_t> additions;
-  llvm::DenseMap<Value, int64_t> offsets;
+  llvm::DenseMap<Value, std::pair<tile::AtomicOp, int64_t>> tables;
   kernel_.walk([&](tile::AtomicOp op) {
     auto offset = op->getAttrOfType<IntegerAttr>(kPrivate);
     if (!offset) return;
     Value value = op.getValue();
     additions[op.getView()] += kernel_.getLanesPerProgram().value_or(1) *
                                (tile::isTile(value) ? tile::tileType(value).getNumElements() : 1);
-    offsets[op.getView()] = offset.getInt();
+    tables[op.getView()] = {op, offset.getInt()};
   });
   for (auto [tensor, each] : additions) {
     const View &view = views_[tensor];
@@ -38,7 +53,9 @@ void KernelLowering::beginPrivateTables(Value begin, Value end) {
     table.count = constant(1);
     for (Value size : view.sizes)
       table.count = b_.createOrFold<arith::MulIOp>(table.count, size);
-    table.data = address(scratch_, constant(offsets[tensor]), b_.getI8Type());
+    auto [update, offset] = tables[tensor];
+    table.first = update;
+    table.data = address(scratch_, constant(offset), b_.getI8Type());
     Value isSmall =
         arith::CmpIOp::create(b_, arith::CmpIPredicate::ule, table.count, constant(kMostPrivateElements));
     Value least = arith::CeilDivUIOp::create(
@@ -66,26 +83,78 @@ void KernelLowering::endPrivateTables() {
     auto branch = scf::IfOp::create(b_, TypeRange(), table.inUse, false);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(&branch.getThenRegion().front());
-    auto flush = scf::ForOp::create(b_, constant(0), table.count, constant(1));
-    b_.setInsertionPointToStart(flush.getBody());
-    Value i = flush.getInductionVar();
+    auto elements = scf::ForOp::create(b_, constant(0), table.count, constant(1));
+    b_.setInsertionPointToStart(elements.getBody());
+    Value i = elements.getInductionVar();
     Value sum = load(element, address(table.data, i, element), 0);
-    // Compared as bits, which differ for -0 and 0.
-    Type bits = IntegerType::get(b_.getContext(), element.getIntOrFloatBitWidth());
-    auto asBits = [&](Value v) {
-      return v.getType() == bits ? v : LLVM::BitcastOp::create(b_, bits, v).getResult();
-    };
     Value nothing = arith::ConstantOp::create(b_, nothingToAdd(b_, element));
-    Value any = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, asBits(sum), asBits(nothing));
-    auto add = scf::IfOp::create(b_, TypeRange(), any, false);
-    b_.setInsertionPointToStart(&add.getThenRegion().front());
-    auto kind = isa<FloatType>(element) ? LLVM::AtomicBinOp::fadd : LLVM::AtomicBinOp::add;
-    LLVM::AtomicRMWOp::create(b_, kind, address(view.data, i, element), sum, LLVM::AtomicOrdering::monotonic,
-                              syncScope(tile::MemoryScope::System));
+    flush(table.first, sum, nothing, [&] { return address(view.data, i, element); });
   }
 }
 
+void KernelLowering::flush(tile::AtomicOp op, Value value, Value start, llvm::function_ref<Value()> address) {
+  // Compared as bits, which differ for -0 and 0.
+  Type element = value.getType(), bits = b_.getIntegerType(element.getIntOrFloatBitWidth());
+  auto asBits = [&](Value v) {
+    return v.getType() == bits ? v : LLVM::BitcastOp::create(b_, bits, v).getResult();
+  };
+  Value any = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, asBits(value), asBits(start));
+  auto branch = scf::IfOp::create(b_, TypeRange(), any, false);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(&branch.getThenRegion().front());
+  TileLowering::emitUpdate(op, address(), value);
+}
+
+auto KernelLowering::privateValue(tile::AtomicOp op) -> PrivateValue * {
+  return llvm::find_if(privateValues_, [&](PrivateValue &value) {
+    auto isSame = [](std::tuple<Value, Value> indices) {
+      return getConstantIntValue(std::get<0>(indices)) == getConstantIntValue(std::get<1>(indices));
+    };
+    return value.first.getView() == op.getView() &&
+           llvm::all_of(llvm::zip_equal(value.first.getIndices(), op.getIndices()), isSame);
+  });
+}
+
+void KernelLowering::beginPrivateValues() {
+  kernel_.walk([&](tile::AtomicOp op) {
+    if (!op->hasAttr(kPrivateValue) || privateValue(op) != privateValues_.end()) return;
+    Type element = target::registerElement(views_[op.getView()].element);
+    bool adds = op.getKind() == tile::AtomicKind::Add;
+    Value start = arith::ConstantOp::create(
+        b_, adds ? nothingToAdd(b_, element)
+                 : neutralAttr(reductionOf(op.getKind()), op.getIsUnsigned(), element));
+    Value one = LLVM::ConstantOp::create(b_, b_.getI64Type(), b_.getI64IntegerAttr(1));
+    Value variable = LLVM::AllocaOp::create(b_, LLVM::LLVMPointerType::get(b_.getContext()), element, one);
+    store(element, start, variable);
+    privateValues_.push_back({op, variable, start});
+  });
+}
+
+void KernelLowering::endPrivateValues() {
+  for (PrivateValue &value : privateValues_) {
+    const View &view = views_[value.first.getView()];
+    flush(value.first, load(value.start.getType(), value.variable, 0), value.start, [&] {
+      Vec<Value> indices;
+      for (Value index : value.first.getIndices())
+        indices.push_back(constant(*getConstantIntValue(index)));
+      return elementAddress(view, indices);
+    });
+  }
+}
+
+/// Updates come in any order, so that sums may be of several parts: LLVM makes vectors of a loop's.
+Value KernelLowering::updated(tile::AtomicOp op, Value old, Value value) {
+  if (op.getKind() == tile::AtomicKind::Add && isa<FloatType>(value.getType()))
+    return arith::AddFOp::create(b_, old, value, arith::FastMathFlags::reassoc);
+  return combine(reductionOf(op.getKind()), op.getIsUnsigned(), old, value);
+}
+
 Value KernelLowering::emitUpdate(tile::AtomicOp op, Value address, Value value) {
+  if (PrivateValue *own = privateValue(op); own != privateValues_.end()) {
+    Type element = value.getType();
+    store(element, updated(op, load(element, own->variable, 0), value), own->variable);
+    return zeroOf(element); // the old value, which has no users
+  }
   auto found = private_.find(op.getView());
   if (found == private_.end()) return TileLowering::emitUpdate(op, address, value);
   const PrivateTable &table = found->second;
@@ -96,11 +165,8 @@ Value KernelLowering::emitUpdate(tile::AtomicOp op, Value address, Value value) 
   Value offset = arith::SubIOp::create(b_, LLVM::PtrToIntOp::create(b_, i64, address),
                                        LLVM::PtrToIntOp::create(b_, i64, views_[op.getView()].data));
   Value place = LLVM::GEPOp::create(b_, table.data.getType(), b_.getI8Type(), table.data, ValueRange{offset});
-  Value sum = load(value.getType(), place, 0);
-  sum = isa<FloatType>(value.getType()) ? arith::AddFOp::create(b_, sum, value).getResult()
-                                        : arith::AddIOp::create(b_, sum, value).getResult();
-  store(value.getType(), sum, place);
-  scf::YieldOp::create(b_, zeroOf(value.getType())); // the old value, which has no users
+  store(value.getType(), updated(op, load(value.getType(), place, 0), value), place);
+  scf::YieldOp::create(b_, zeroOf(value.getType()));
   b_.setInsertionPointToStart(&branch.getElseRegion().front());
   scf::YieldOp::create(b_, TileLowering::emitUpdate(op, address, value));
   return branch.getResult(0);

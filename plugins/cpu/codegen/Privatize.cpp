@@ -9,13 +9,23 @@
 // the range is done, where tensor and range turn out to be worth it. Threads that count the same values
 // otherwise wait for each other's cache lines at every element.
 //
+// Updates of elements whose indices are constants need no table:
+//
+//   tile.atomic add relaxed device %part, %total[%c0] : f32, !tile.view<1xf32> -> f32
+//   tile.atomic add relaxed device %part, %total[%c0] {tile.private_value} : f32, !tile.view<1xf32> -> f32
+//
+// The lowering gives each such element a variable, which LLVM keeps in a register. Sums, largest and smallest
+// values are all gathered so.
+//
 // Last before the lowering for the CPU: the memory plan is final, and an attribute that a text brought along
 // is replaced. A tensor has a table only where nobody can see that additions arrive late: the kernel neither
 // reads it nor uses an old value, orders nothing (fences, other memory orders), and waits for nothing
 // (`while`).
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/Profiles.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "plugins/cpu/codegen/Lowering.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -25,23 +35,46 @@ namespace tessera::cpu {
 namespace {
 
 constexpr int64_t kAlign = 64;
+constexpr size_t kMostPrivateValues = 8;   // of a tensor: what registers hold beside the rest
 constexpr int64_t kMostBytes = 256 * 1024; // of a kernel's tables: about what a core's L2 has to spare
 
-/// The elements of the tensor's table; 0: it needs none.
-int64_t tableElements(BlockArgument arg, bool unorderedFloats) {
+/// The updates of the tensor if all may arrive late and in any order, which takes one kind of them; else
+/// none.
+SmallVector<AtomicOp> lateUpdates(BlockArgument arg, bool unorderedFloats) {
   auto type = dyn_cast<ViewType>(arg.getType());
-  if (!type || type.getElementType().isInteger(1) || arg.use_empty()) return 0;
-  if (isa<FloatType>(type.getElementType()) && !unorderedFloats) return 0;
-  bool any = false;
+  if (!type || type.getElementType().isInteger(1)) return {};
+  if (isa<FloatType>(type.getElementType()) && !unorderedFloats) return {};
+  SmallVector<AtomicOp> updates;
   for (Operation *user : arg.getUsers()) {
     if (isa<DimOp>(user)) continue;
     auto atomic = dyn_cast<AtomicOp>(user);
-    bool isLateAddition = atomic && atomic.getKind() == AtomicKind::Add &&
-                          atomic.getOrder() == MemoryOrder::Relaxed && atomic.getResult().use_empty();
-    if (!isLateAddition) return 0;
-    any = true;
+    if (!atomic || atomic.getKind() == AtomicKind::Xchg || atomic.getOrder() != MemoryOrder::Relaxed ||
+        !atomic.getResult().use_empty())
+      return {};
+    if (!updates.empty() && atomic.getKind() != updates.front().getKind()) return {};
+    updates.push_back(atomic);
   }
-  if (!any) return 0;
+  return updates;
+}
+
+/// Whether each update is of one element, of at most kMostPrivateValues, that is known now.
+bool haveConstantIndices(ArrayRef<AtomicOp> updates) {
+  llvm::SmallSetVector<Attribute, 8> places;
+  for (AtomicOp update : updates) {
+    SmallVector<Attribute> place;
+    for (Value index : update.getIndices()) {
+      std::optional<int64_t> known = getConstantIntValue(index);
+      if (!known || *known < 0) return false;
+      place.push_back(IntegerAttr::get(IndexType::get(update.getContext()), *known));
+    }
+    places.insert(ArrayAttr::get(update.getContext(), place));
+  }
+  return places.size() <= kMostPrivateValues;
+}
+
+/// The elements of the tensor's table; 0: it needs none.
+int64_t tableElements(ViewType type, AtomicKind kind) {
+  if (kind != AtomicKind::Add) return 0;
   if (ShapedType::isDynamicShape(type.getShape())) return kMostPrivateElements;
   int64_t elements = 1;
   for (int64_t extent : type.getShape())
@@ -59,7 +92,8 @@ struct PrivatizePass : PassWrapper<PrivatizePass, OperationPass<KernelOp>> {
     KernelOp kernel = getOperation();
     bool ordersOrWaits = false;
     kernel.walk([&](Operation *op) {
-      if (isa<AtomicOp>(op)) op->removeAttr(kPrivate);
+      for (StringRef name : {kPrivate, kPrivateValue})
+        if (isa<AtomicOp>(op)) op->removeAttr(name);
       ordersOrWaits |= isa<FenceOp, scf::WhileOp>(op);
     });
     if (ordersOrWaits) return;
@@ -67,13 +101,19 @@ struct PrivatizePass : PassWrapper<PrivatizePass, OperationPass<KernelOp>> {
     Builder b(&getContext());
     int64_t used = 0, end = llvm::alignTo(kernel.getScratchBytes().value_or(0), kAlign);
     for (BlockArgument arg : kernel.getBody().front().getArguments()) {
-      int64_t elements = tableElements(arg, permits && permits->unorderedAtomics);
-      if (!elements) continue;
-      int64_t bytes = llvm::alignTo(
-          elements * tessera::storageBytes(cast<ViewType>(arg.getType()).getElementType()), kAlign);
-      if (used + bytes > kMostBytes) continue;
-      for (Operation *user : arg.getUsers())
-        if (isa<AtomicOp>(user)) user->setAttr(kPrivate, b.getI64IntegerAttr(end + used));
+      SmallVector<AtomicOp> updates = lateUpdates(arg, permits && permits->unorderedAtomics);
+      if (updates.empty()) continue;
+      if (haveConstantIndices(updates)) {
+        for (AtomicOp update : updates)
+          update->setAttr(kPrivateValue, b.getUnitAttr());
+        continue;
+      }
+      auto type = cast<ViewType>(arg.getType());
+      int64_t elements = tableElements(type, updates.front().getKind());
+      int64_t bytes = llvm::alignTo(elements * tessera::storageBytes(type.getElementType()), kAlign);
+      if (!elements || used + bytes > kMostBytes) continue;
+      for (AtomicOp update : updates)
+        update->setAttr(kPrivate, b.getI64IntegerAttr(end + used));
       used += bytes;
     }
     if (used) kernel.setScratchBytesAttr(b.getI64IntegerAttr(end + used));
