@@ -56,6 +56,7 @@ private:
   ExprPtr neutral(graph::ReduceKind, DType, const Shape &);
   ExprPtr masked(mlir::OpOperand &input, graph::ReduceKind);
   bool isAbsentPastEdge(mlir::Value);
+  ExprPtr anyOf(SymbolId);
 
   // GroupElementwise.cpp
   ExprPtr value(mlir::OpOperand &); // of an operand, as a tile or a scalar

@@ -66,6 +66,18 @@ ExprPtr GroupProgram::masked(OpOperand &input, ReduceKind kind) {
                  std::move(fill));
 }
 
+/// Whether any element of the bool tile `symbol` holds.
+ExprPtr GroupProgram::anyOf(SymbolId symbol) {
+  ExprPtr each = b_.cast(b_.var(symbol), DType::I32);
+  int64_t count = 1;
+  for (int64_t extent : each->type.shape)
+    count *= extent;
+  ExprPtr largest =
+      b_.make(Op::Max, ProgramBuilder::scalar(DType::I32), b_.reshape(std::move(each), {count}));
+  largest->ints = {0};
+  return b_.compare(Op::Ne, std::move(largest), b_.integer(0, DType::I32));
+}
+
 /// One walk along the axis that takes all of `reductions`.
 void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> kept) {
   SmallVector<ReduceOp> ops(reductions);
@@ -124,12 +136,10 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> ke
       b_.rebind(r.best, b_.binary(join, b_.var(r.best), reduced(take, dtype, b_.var(x))));
       continue;
     }
-    // A later tile wins by a better value only, or by the first NaN.
+    // A later tile wins by a better value only, or by the first NaN. Few do, and only those look for the
+    // position.
     bool largest = isLargest(kind);
     SymbolId best = b_.assign("best", reduced(largest ? Op::Max : Op::Min, dtype, b_.var(x)));
-    ExprPtr local = reduced(largest ? Op::ArgMax : Op::ArgMin, DType::I32, b_.var(x));
-    ExprPtr here =
-        b_.binary(Op::Add, std::move(local), b_.broadcast(b_.cast(b_.var(var), DType::I32), shape));
     ExprPtr wins = b_.compare(largest ? Op::Gt : Op::Lt, b_.var(best), b_.var(r.best));
     if (isFloat(dtype)) {
       ExprPtr isNan = b_.compare(Op::Ne, b_.var(best), b_.var(best));
@@ -137,12 +147,24 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> ke
       wins = b_.binary(Op::Or, std::move(wins), b_.binary(Op::And, std::move(isNan), std::move(wasNone)));
     }
     SymbolId chosen = b_.assign("wins", std::move(wins));
+    frontend::Block search;
+    frontend::Block *pass = b_.into(&search);
+    auto known = varyingValues_;
+    varying_ = &search;
+    varyingValues_.clear(); // what is read again needs no memory of its own
+    ExprPtr local = reduced(largest ? Op::ArgMax : Op::ArgMin, DType::I32, masked(op->getOpOperand(0), kind));
+    ExprPtr here =
+        b_.binary(Op::Add, std::move(local), b_.broadcast(b_.cast(b_.var(var), DType::I32), shape));
     auto choose = [&](ExprPtr yes, SymbolId no) {
       frontend::Type type = yes->type;
       return b_.make(Op::Select, std::move(type), b_.var(chosen), std::move(yes), b_.var(no));
     };
     b_.rebind(r.position, choose(std::move(here), r.position));
     b_.rebind(r.best, choose(b_.var(best), r.best));
+    varyingValues_ = std::move(known);
+    varying_ = pass;
+    b_.into(pass);
+    b_.branch(anyOf(chosen), {r.best, r.position}, std::move(search));
   }
   b_.into(fixed_);
   starts_[axis] = nullptr;

@@ -166,4 +166,14 @@ void ProgramBuilder::loop(SymbolId var, ExprPtr lo, ExprPtr hi, int64_t step, st
   block_->push_back(std::move(s));
 }
 
+void ProgramBuilder::branch(ExprPtr condition, std::vector<SymbolId> carried, frontend::Block body) {
+  Stmt s;
+  s.kind = Stmt::If;
+  s.loc = loc_;
+  s.exprs.push_back(std::move(condition));
+  s.carried = std::move(carried);
+  s.body = std::move(body);
+  block_->push_back(std::move(s));
+}
+
 } // namespace tessera::schedule

@@ -68,6 +68,8 @@ public:
   /// Runs `body` for `var` = lo, lo + step, ... below hi; `carried` are rebound inside.
   void loop(SymbolId var, ExprPtr lo, ExprPtr hi, int64_t step, std::vector<SymbolId> carried, int64_t stages,
             frontend::Block body);
+  /// Runs `body` if the scalar `condition` holds; `carried` are rebound inside.
+  void branch(ExprPtr condition, std::vector<SymbolId> carried, frontend::Block body);
 
   frontend::Kernel &kernel() { return kernel_; }
 

@@ -30,6 +30,27 @@ graph.func @normalize(%x: !t) -> !t attributes {returns = ["result"], params = [
   graph.return %0 : !t
 }
 
+// A tile is searched for the position of its largest element only if that is larger than all before it, in any row.
+// CHECK-LABEL: schedule.kernel @largest.g0
+// CHECK: scf.for
+// CHECK: tile.reduce max %{{.*}} axis 1 : tensor<4x128xf32> -> tensor<4xf32>
+// CHECK-NOT: tile.arg_reduce
+// CHECK: %[[ANY:.*]] = tile.reduce max %{{.*}} axis 0 : tensor<4xi32> -> i32
+// CHECK: %[[WINS:.*]] = arith.cmpi ne, %[[ANY]]
+// CHECK: scf.if %[[WINS]]
+// CHECK: tile.arg_reduce max
+// CHECK-NOT: tile.arg_reduce
+// CHECK-LABEL: graph.func @largest
+!p = !graph.tensor<["M"], i32>
+graph.func @largest(%x: !graph.tensor<["M", "N"], f32>) -> !p {
+  %0 = schedule.group reduce(%x) attributes {tile = array<i64: 4, 128>} : (!graph.tensor<["M", "N"], f32>) -> !p {
+  ^bb0(%a: !graph.tensor<["M", "N"], f32>):
+    %1 = graph.reduce argmax %a axes [1] : (!graph.tensor<["M", "N"], f32>) -> !p
+    schedule.yield %1 : !p
+  }
+  graph.return %0 : !p
+}
+
 // The exponentials of a softmax are computed once: they lie in the result from the sum on.
 // CHECK-LABEL: schedule.kernel @softmax.g0
 // CHECK-SAME: access = "write"{{[^}]*}}name = "out0"
