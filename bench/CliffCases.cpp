@@ -58,6 +58,37 @@ Cliff products(const char *id, int64_t batch, int64_t m, int64_t k, int64_t n, b
   });
 }
 
+/// A [k, m] transposed by [k, n], n small.
+Cliff ofTransposed(int64_t m, int64_t k, int64_t n) {
+  Cliff c{"C8",
+          fmt::format("{}x{} transposed by {}x{}", k, m, k, n),
+          "transposed",
+          {{"a", randomFloats(size_t(k * m), 1)}, {"b", randomFloats(size_t(k * n), 2)}},
+          "result",
+          size_t(m * n),
+          {{"M", m}, {"K", k}, {"N", n}},
+          2.0 * double(m * n * k),
+          4.0 * double(m * k + k * n + m * n)};
+  c.tolerance = std::max(c.tolerance, 4 * unit * std::sqrt(double(k))); // as RunningSum of Check.h
+  c.peer = "OpenBLAS";
+  c.library = [=](const std::vector<const float *> &in, float *out) {
+    return [=] {
+      if (n == 1)
+        cblas_sgemv(CblasRowMajor, CblasTrans, int(k), int(m), 1, in[0], int(m), in[1], 1, 0, out, 1);
+      else
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, int(m), int(n), int(k), 1, in[0], int(m), in[1],
+                    int(n), 0, out, int(n));
+    };
+  };
+  return with(std::move(c), [=]<typename T>(const std::vector<const T *> &in, T *out) {
+    std::fill_n(out, m * n, T(0));
+    for (int64_t p = 0; p < k; ++p)
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j)
+          out[i * n + j] += in[0][p * m + i] * in[1][p * n + j];
+  });
+}
+
 /// One query for each of `heads` heads.
 Cliff decode(int64_t heads, int64_t keys, int64_t depth) {
   const size_t cache = size_t(heads * keys * depth);
@@ -242,6 +273,8 @@ void addVectors(std::vector<Cliff> &out) {
   out.push_back(products("C6b", 1000, 1, 64, 1));
   out.push_back(products("C6b", 10000, 3, 3, 3));
   out.push_back(products("C6b", 1, 4096, 4096, 1, true));
+  out.push_back(ofTransposed(4096, 4096, 1));
+  out.push_back(ofTransposed(1000, 10000, 4));
 
   Cliff argmax = ofVector("C6b", "argmax", "argmax", "result", million, 1);
   argmax.integers = true;

@@ -12,6 +12,11 @@ def product(a: ts.Tensor["M", "K", ts.f32], b: ts.Tensor["K", "N", ts.f32]):
 
 
 @ts.jit
+def transposed(a: ts.Tensor["K", "M", ts.f32], b: ts.Tensor["K", "N", ts.f32]):
+    return a.T @ b
+
+
+@ts.jit
 def batch(a: ts.Tensor["B", "M", "K", ts.f32], b: ts.Tensor["B", "K", "N", ts.f32]):
     return a @ b
 

@@ -58,7 +58,7 @@ def few():
     """Products that a tile is too large for: few rows or columns of a tensor, tensors' ends within a tile, operands from
     shared memory, tensors that are written between the read of an operand and the product."""
     sizes = [(1, 1, 1), (1, 300, 1), (1, 70, 100), (100, 70, 1), (3, 40, 90), (4, 9, 7), (5, 9, 7), (6, 33, 70), (7, 33, 70), (40, 20, 65),
-             (33, 64, 31)]
+             (33, 64, 31), (8, 5, 1), (31, 97, 3), (32, 4, 4), (97, 1, 1), (100, 49, 2)]
     for dtype in ACCUMULATORS:
         for ta in (False, True):
             for tb in (False, True):

@@ -6,6 +6,8 @@
 //           register block's
 //   dot     lanes along k, folded at the end; for operands that lie along k, as a row times a matrix's
 //   transpose does
+//   columns lanes along the rows of A, one column of the result after the other; for a transposed A, whose
+//   rows lie side by side. The order is that of a chain
 //
 // A dot's order is its own, so that only the extents of the whole product may choose it: one element has one
 // order. The functions take the extents at run time, and a module has one per element types.
@@ -186,8 +188,20 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
     if (isSure) return success();
   }
   // Without masked loads of such elements a block's rest would be code per element.
-  bool canMask = vectorBytes_ >= 32 && inMemoryElement(b.element).getIntOrFloatBitWidth() >= 32;
-  if (canMask && getConstantIntValue(b.columnStride) == 1) {
+  auto canMask = [&](Type element) {
+    return vectorBytes_ >= 32 && inMemoryElement(element).getIntOrFloatBitWidth() >= 32;
+  };
+  if (canMask(a.element) && getConstantIntValue(a.rowStride) == 1) {
+    int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
+    // A is read again for each column, and a few vectors of rows hide the latency of their sums.
+    Value enough = b_.createOrFold<arith::MulIOp>(columns, constant(lanes));
+    Value isTall = b_.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sge, rows, enough);
+    Vec<Value> arguments = {a.data, a.columnStride, b.data,  b.rowStride, b.columnStride,
+                            c.data, rows,           columns, depth};
+    bool isSure = branch(isTall, [&] { func::CallOp::create(b_, columnsFunction(a, b, c), arguments); });
+    if (isSure) return success();
+  }
+  if (canMask(b.element) && getConstantIntValue(b.columnStride) == 1) {
     Vec<Value> arguments = {a.data, a.rowStride, a.columnStride, b.data, b.rowStride,
                             c.data, rows,        columns,        depth};
     bool isSure = branch(either(isFew(rows, kFewRows), isFew(columns, kFewColumns)),
@@ -217,8 +231,7 @@ void KernelLowering::upTo(Value from, Value end, int64_t step, llvm::function_re
   body(loop.getInductionVar());
 }
 
-/// "f32", or "bf16.f32" where elements are converted.
-static std::string elementName(Type element, tile::CastOp cast) {
+std::string elementName(Type element, tile::CastOp cast) {
   std::string name;
   llvm::raw_string_ostream text(name);
   if (cast)

@@ -21,6 +21,9 @@ inline constexpr int64_t kMostPrivateElements = 16384;
 /// And atomic updates of elements with constant indices this one: a variable takes the place of the element.
 inline constexpr llvm::StringLiteral kPrivateValue = "tile.private_value";
 
+/// "f32", or "bf16.f32" where elements are converted.
+std::string elementName(mlir::Type element, tile::CastOp cast);
+
 /// State of lowering one kernel. Not thread-safe; lives for one call of lower().
 class KernelLowering final : public target::TileLowering {
 public:
@@ -162,6 +165,10 @@ private:
                        Value depth);
   Value roundDown(Value n, int64_t step);
   void upTo(Value from, Value end, int64_t step, llvm::function_ref<void(Value)> body);
+
+  // Columns.cpp
+  mlir::func::FuncOp columnsFunction(const Factor &a, const Factor &b, const Place &c);
+  void emitColumns(const Factor &a, const Factor &b, const Place &c, Value rows, Value columns, Value depth);
 
   int64_t vectorBytes_;
   target::DemandedExtents demanded_;
