@@ -267,6 +267,15 @@ def fusions():
     yield function("graph/fusion/shared", xy, "a = x * y + x\nb = ts.tanh(a)\nreturn b, ts.exp(b) - a", chain, MATRICES)
     yield function("graph/fusion/diamond", xy, "s = ts.sum(x, axis=-1, keepdims=True)\nreturn (x - s) * (y + s)",
                    lambda x, y: (lambda s: g.binary("mul", g.binary("sub", x, s), g.binary("add", y, s)))(g.reduce("sum", x, 1, True)), MATRICES)
+    # Neighbouring axes that a broadcast operand has or lacks together become one.
+    images = [{"B": b, "C": c, "H": h, "W": w} for b, c, h, w in ((2, 3, 5, 7), (1, 1, 1, 1), (3, 1, 2, 1), (1, 5, 1, 3), (2, 0, 3, 4), (5, 2, 31, 29), (131, 2, 1, 3))]
+    image = (("B", "C", "H", "W"), "f32")
+    for name, dims in (("channel", ("C", 1, 1)), ("row", ("W",)), ("rows", ("H", "W")), ("image", ("C", "H", "W")), ("batch", ("B", 1, 1, 1)),
+                       ("ends", ("B", 1, 1, "W")), ("plane", ("B", "C", 1, 1)), ("ones", (1, 1, 1)), ("inner", (1, "H", 1))):
+        yield function(f"graph/fusion/merged/{name}", {"x": image, "y": (dims, "f32"), "z": image}, "return (x + y) * z, x - y",
+                       lambda x, y, z: (g.binary("mul", g.binary("add", x, y), z), g.binary("sub", x, y)), images)
+    yield function("graph/fusion/merged/both", {"x": image, "y": (("C", 1, 1), "f32"), "z": (("H", "W"), "f32")}, "return ts.maximum(x + y, z)",
+                   lambda x, y, z: g.binary("maximum", g.binary("add", x, y), z), images)
     yield function("graph/fusion/scores", {"q": (("M", "D"), "f32"), "k": (("N", "D"), "f32"), "v": (("N", "D"), "f32")},
                    "return ts.softmax(q @ k.T * 0.25) @ v",
                    lambda q, k, v: g.matmul(g.softmax(g.binary("mul", g.matmul(q, g.transposed(k)), g.exact("f32", 0.25))), v),

@@ -16,10 +16,11 @@ bool isSingle(Type type) {
 }
 
 /// The number of elements of a tensor of `dims`; null when it does not fit.
-Attribute countOf(ArrayAttr dims) {
+Attribute countOf(MLIRContext *context, ArrayRef<Attribute> dims) {
+  if (dims.size() == 1) return dims.front();
   int64_t constant = 1;
   std::string text;
-  for (auto [d, dim] : llvm::enumerate(dims)) {
+  for (Attribute dim : dims) {
     if (auto known = dyn_cast<IntegerAttr>(dim)) {
       if (llvm::MulOverflow(constant, known.getInt(), constant)) return {};
       continue;
@@ -28,33 +29,87 @@ Attribute countOf(ArrayAttr dims) {
     bool isProduct = llvm::all_of(factor, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '*'; });
     text += (text.empty() ? "" : "*") + (isProduct ? factor.str() : "(" + factor.str() + ")");
   }
-  Builder b(dims.getContext());
+  Builder b(context);
   if (text.empty() || constant == 0) return b.getI64IntegerAttr(constant);
   return b.getStringAttr(constant == 1 ? text : std::to_string(constant) + "*" + text);
 }
 
-/// Whether each tensor of the group is of `space` or a single element.
-bool isCollapsible(GroupOp group, Tensor space) {
-  auto fits = [&](Type type) { return isSingle(type) || cast<Tensor>(type).getDims() == space.getDims(); };
-  return llvm::all_of(group.getBody().front().without_terminator(), [&](Operation &op) {
-    return (op.hasTrait<OpTrait::ConstantLike>() ||
-            isa<graph::UnaryOp, graph::BinaryOp, graph::SelectOp, graph::CastOp, graph::BroadcastOp>(op)) &&
-           llvm::all_of(op.getOperandTypes(), fits) && llvm::all_of(op.getResultTypes(), fits);
-  });
+/// Neighbouring axes of a space, from `first` on.
+struct Run {
+  int64_t first, count;
+};
+
+/// How the axes of `run` are those of a tensor whose last axes are the space's: all of the extents, or none
+/// of them (1, or no such axis). An extent of 1 is both.
+bool hasAll(Tensor type, Tensor space, Run run) {
+  int64_t first = run.first - (space.getRank() - type.getRank());
+  return first >= 0 && type.getDims().getValue().slice(first, run.count) ==
+                           space.getDims().getValue().slice(run.first, run.count);
+}
+bool hasNone(Tensor type, Tensor space, Run run) {
+  int64_t first = run.first - (space.getRank() - type.getRank());
+  for (int64_t d = first; d < first + run.count; ++d)
+    if (d >= 0 && !type.isOne(d)) return false;
+  return true;
+}
+
+/// The types of the group's tensors that have axes; none when an operation stands for more than its elements.
+SmallVector<Tensor> tensorsOf(GroupOp group) {
+  SmallVector<Tensor> types;
+  for (Operation &op : group.getBody().front().without_terminator()) {
+    if (op.hasTrait<OpTrait::ConstantLike>()) continue;
+    if (!isa<graph::UnaryOp, graph::BinaryOp, graph::SelectOp, graph::CastOp, graph::BroadcastOp>(op))
+      return {};
+    for (TypeRange of : {TypeRange(op.getOperandTypes()), TypeRange(op.getResultTypes())})
+      for (Type type : of)
+        if (!isSingle(type)) types.push_back(cast<Tensor>(type));
+  }
+  return types;
+}
+
+/// The fewest runs of axes that each tensor has or lacks as a whole.
+SmallVector<Run> runsOf(ArrayRef<Tensor> tensors, Tensor space) {
+  auto fits = [&](Run run) {
+    return llvm::all_of(tensors, [&](Tensor t) { return hasAll(t, space, run) || hasNone(t, space, run); });
+  };
+  SmallVector<Run> runs;
+  for (int64_t axis = 0; axis < space.getRank(); ++axis) {
+    if (!fits({axis, 1})) return {};
+    if (!runs.empty() && fits({runs.back().first, runs.back().count + 1}))
+      ++runs.back().count;
+    else
+      runs.push_back({axis, 1});
+  }
+  return runs;
 }
 
 } // namespace
 
 void collapseAxes(GroupOp group, graph::FuncOp function) {
   if (group.getKind() != GroupKind::Map || group.getVariant()) return;
-  auto space = cast<Tensor>(group.getResultTypes().front());
-  if (space.getRank() < 2 || !isCollapsible(group, space)) return;
-  Attribute count = countOf(space.getDims());
-  if (!count) return;
+  SmallVector<Tensor> tensors = tensorsOf(group);
+  if (tensors.empty()) return;
+  GroupSpace whole;
+  std::string why;
+  for (Operation &op : group.getBody().front().without_terminator())
+    if (!op.hasTrait<OpTrait::ConstantLike>() && !whole.add(&op, why)) return;
+  Tensor space = whole.space();
+  SmallVector<Run> runs = runsOf(tensors, space);
+  if (runs.empty() || static_cast<int64_t>(runs.size()) == space.getRank()) return;
+  SmallVector<Attribute> counts;
+  for (Run run : runs) {
+    counts.push_back(countOf(group.getContext(), space.getDims().getValue().slice(run.first, run.count)));
+    if (!counts.back()) return;
+  }
   OpBuilder b(group);
   auto flat = [&](Type type) -> Type {
     if (isSingle(type)) return type;
-    return Tensor::get(b.getContext(), b.getArrayAttr(count), cast<Tensor>(type).getElementType());
+    auto tensor = cast<Tensor>(type);
+    SmallVector<Attribute> dims;
+    for (auto [run, count] : llvm::zip_equal(runs, counts))
+      if (run.first + run.count > space.getRank() - tensor.getRank())
+        dims.push_back(hasAll(tensor, space, run) ? count : Attribute(b.getI64IntegerAttr(1)));
+    return Tensor::get(b.getContext(), b.getArrayAttr(dims), tensor.getElementType());
   };
   auto reshaped = [&](Value v, Type type) -> Value {
     return v.getType() == type ? v : graph::ReshapeOp::create(b, group.getLoc(), type, v);
@@ -70,16 +125,15 @@ void collapseAxes(GroupOp group, graph::FuncOp function) {
   for (auto [old, input] : llvm::zip_equal(group.getBody().front().getArguments(), inputs))
     map.map(old, body.addArgument(input.getType(), old.getLoc()));
   OpBuilder inner = OpBuilder::atBlockEnd(&body);
-  GroupSpace line;
-  std::string why;
+  GroupSpace merged;
   for (Operation &op : group.getBody().front()) {
     Operation *copy = inner.clone(op, map);
     for (Value result : copy->getResults())
       result.setType(flat(result.getType()));
-    if (!isa<YieldOp>(copy) && !copy->hasTrait<OpTrait::ConstantLike>() && !line.add(copy, why))
-      llvm_unreachable("operations that shared a space share its only axis");
+    if (!isa<YieldOp>(copy) && !copy->hasTrait<OpTrait::ConstantLike>() && !merged.add(copy, why))
+      llvm_unreachable("operations that shared a space share its runs of axes");
   }
-  collapsed.setTile(chooseTile(line, function, /*gpu=*/false));
+  collapsed.setTile(chooseTile(merged, function, /*gpu=*/false));
   b.setInsertionPointAfter(collapsed);
   for (auto [old, result] : llvm::zip_equal(group.getResults(), collapsed.getResults()))
     old.replaceAllUsesWith(reshaped(result, old.getType()));

@@ -1,17 +1,18 @@
-// Elementwise groups over contiguous tensors, with one axis for all of the space's.
+// Elementwise groups over contiguous tensors, with as few axes as broadcasts leave.
 #pragma once
 #include "compiler/schedule/IR/ScheduleDialect.h"
 
 namespace tessera::schedule {
 
-/// Rewrites a map group in which every tensor is whole or a single element, so that its space has one axis:
+/// Rewrites a map group so that neighbouring axes of its space are one where every tensor of the group has
+/// all of them or is broadcast along all of them:
 ///
-///   %1 = schedule.group map(%x) : (["M", "N"])        %f = graph.reshape %x : (["M", "N"]) -> ["M*N"]
-///                                              ->     %g = schedule.group map(%f) : (["M*N"])
-///                                                     %1 = graph.reshape %g : (["M*N"]) -> ["M", "N"]
+///   %1 = schedule.group map(%x, %b)                %f = graph.reshape %x : (["B", "M", "N"]) -> ["B*M", "N"]
+///     : (["B", "M", "N"], ["N"])           ->     %g = schedule.group map(%f, %b) : (["B*M", "N"], ["N"])
+///                                                 %1 = graph.reshape %g : (["B*M", "N"]) -> ["B", "M", "N"]
 ///
-/// A program's tile is then full whatever the extents are; a reshape costs nothing. Other groups stay as they
-/// are.
+/// A program's tile is then full whatever the extents of the merged axes are; a reshape costs nothing. Groups
+/// that read elements at other places (transposes, slices, positions) stay as they are.
 void collapseAxes(GroupOp group, graph::FuncOp function);
 
 } // namespace tessera::schedule

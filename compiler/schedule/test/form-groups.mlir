@@ -118,6 +118,21 @@ graph.func @collapsed(%x: !m3n, %s: !graph.tensor<[], f32>) -> !m3n {
   graph.return %1 : !m3n
 }
 
+// Neighbouring axes that a broadcast tensor has, or lacks, together are one; the others stay.
+// CHECK-LABEL: graph.func @images
+// CHECK-DAG: %[[IMAGES:.*]] = graph.reshape %arg0 : (!graph.tensor<["B", "C", "H", "W"], f32>) -> !graph.tensor<["B", "C", "H*W"], f32>
+// CHECK-DAG: %[[BIAS:.*]] = graph.reshape %arg1 : (!graph.tensor<["C", 1, 1], f32>) -> !graph.tensor<["C", 1], f32>
+// CHECK: %[[SUM:.*]] = schedule.group map(%[[IMAGES]], %[[BIAS]])
+// CHECK: graph.reshape %[[SUM]] : (!graph.tensor<["B", "C", "H*W"], f32>) -> !graph.tensor<["B", "C", "H", "W"], f32>
+// CHECK: %[[PIXELS:.*]] = graph.reshape %arg0 : (!graph.tensor<["B", "C", "H", "W"], f32>) -> !graph.tensor<["B*C*H", "W"], f32>
+// CHECK: schedule.group map(%[[PIXELS]], %arg2)
+!bchw = !graph.tensor<["B", "C", "H", "W"], f32>
+graph.func @images(%x: !bchw, %b: !graph.tensor<["C", 1, 1], f32>, %w: !graph.tensor<["W"], f32>) -> (!bchw, !bchw) {
+  %0 = graph.binary add %x, %b : (!bchw, !graph.tensor<["C", 1, 1], f32>) -> !bchw
+  %1 = graph.binary mul %x, %w : (!bchw, !graph.tensor<["W"], f32>) -> !bchw
+  graph.return %0, %1 : !bchw, !bchw
+}
+
 // What is broadcast along an axis, or read at other places, needs the axes.
 // CHECK-LABEL: graph.func @axes
 // CHECK-NOT: graph.reshape
