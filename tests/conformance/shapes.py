@@ -122,7 +122,27 @@ def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["n", ts.f32]):
     yield p
 
 
+def row_ends():
+    """Rows that end in a vector, in each number of elements a vector can have left: what is next to them stays."""
+    for dtype in DTYPES_TRIED:
+        p = program(f"row-ends/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.{dtype}], Z: ts.Tensor["M", "W", ts.{dtype}]):
+    for m in ts.tile.parallel(0, M, 4):
+        Z[m:m+4, 1:65] = X[m:m+4, 0:64]
+""")
+        for n in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 16, 17, 23, 31, 32, 33, 47, 61, 63, 64):
+            for m in (1, 5):
+                # The store ends where X or Z does.
+                for w in {n + 1, 40}:
+                    x, z = random(dtype, (m, n), 1), random(dtype, (m, w), 2)
+                    result, count = z.copy(), min(n, w - 1)
+                    result[:, 1:1 + count] = x[:, :count]
+                    p.run({"M": m, "N": n, "W": w}, {"X": (dtype, x)}, {"Z": want(dtype, result, initial=z)})
+        yield p
+
+
 def programs():
+    yield from row_ends()
     yield from rearranging()
     yield from broadcasting()
     yield from making()

@@ -104,6 +104,11 @@ protected:
   virtual void nestPart(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) {
     nest(shape, lanes, [&](Indices at, int64_t width) { body(at, width, {part.isWhole()}); });
   }
+  /// Stores the first `count` elements of a vector, at most all of them.
+  virtual void storeLeading(Type element, Value vector, Value address, Value count) {
+    store(element, vector, address,
+          rangeMask(constant(0), {}, count, mlir::cast<mlir::VectorType>(vector.getType()).getDimSize(0)));
+  }
   /// `lanes` for a nest that computes `roots`.
   virtual int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) = 0;
   /// `emit` under `condition` (null: it holds) and under its negation, or once for both.
@@ -201,8 +206,16 @@ protected:
   /// not known.
   Vec<Value> windowEnds(const Window &);
   Value loadWindow(const Window &, Indices at, int64_t lanes, Mode mode);
-  void storeWindow(const Window &, Value vector, Indices at, Mode mode, Value extraMask);
-  Value windowMask(const Window &, Indices at, int64_t lanes);
+  /// Stores what lies inside the tensor and, where there are any, between the bounds.
+  void storeWindow(const Window &, Value vector, Indices at, Mode mode, mlir::ValueRange lower = {},
+                   mlir::ValueRange upper = {});
+  /// The elements inside the tensor per axis of the tile, and whether the window's other indices are inside
+  /// it (null: it has none).
+  struct Present {
+    Vec<Value> lower, upper;
+    Value row;
+  };
+  Present presentPart(const Window &);
   Value windowAddress(const Window &, Indices at);
   Value stridedAddresses(Value first, Value stride, Type element, int64_t lanes);
   Value intervalMask(Indices lower, Indices upper, Indices at, int64_t lanes, Value row = {});
@@ -211,6 +224,9 @@ protected:
   /// `ends`, cut to what lies before `upper`.
   void cutEnds(Vec<Value> &ends, mlir::ValueRange upper);
   Value rangeMask(Value first, Value lo, Value hi, int64_t lanes);
+  /// How many of the `lanes` elements from `at` on lie between `lower`, which is 0 along the last axis, and
+  /// `upper`, if `row` (null: true) holds; else 0.
+  Value leadingCount(Indices lower, Indices upper, Indices at, int64_t lanes, Value row);
   Value loadPlace(const Place &, Indices at, int64_t lanes);
   void storePlace(const Place &, Value vector, Indices at);
   Value placeAddress(const Place &, Indices at);

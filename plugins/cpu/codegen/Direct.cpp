@@ -269,6 +269,10 @@ void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place 
   int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
   bool isPadded = c.shape[1] % lanes == 0;
   Value zero = constant(0), wholeDepth = roundDown(depth, kBlock);
+  // Past the columns are zeros, whose products with infinities are no numbers.
+  auto keepPadding = [&](Value sum, Value place, Value mask) {
+    isPadded ? replaceMasked(c.element, sum, place, mask) : store(c.element, sum, place, mask);
+  };
   auto steps = [&](Value k, int64_t count) {
     Vec<Value> xs, starts;
     for (int64_t u = 0; u < count; ++u) {
@@ -281,7 +285,7 @@ void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place 
       Value place = address(c.data, j, c.element), sum = load(c.element, place, lanes, onlyC);
       for (auto [x, start] : llvm::zip(xs, starts))
         sum = multiplyAdd(x, readFactor(b, arith::AddIOp::create(b_, start, j), lanes, mask), sum);
-      store(c.element, sum, place, mask); // past the columns are zeros, which times infinities are NaN
+      keepPadding(sum, place, mask);
     });
   };
   upTo(zero, wholeDepth, kBlock, [&](Value k) { steps(k, kBlock); });
@@ -296,13 +300,17 @@ void KernelLowering::emitChainBlocks(const Factor &a, const Factor &b, const Pla
   Value zero = constant(0), last = arith::SubIOp::create(b_, rows, constant(1));
   auto plus = [&](Value x, Value y) { return b_.createOrFold<arith::AddIOp>(x, y); };
   auto times = [&](Value x, Value y) { return b_.createOrFold<arith::MulIOp>(x, y); };
+  bool isPadded = c.shape[1] % width == 0;
+  auto keepPadding = [&](Value sum, Value place, Value mask) {
+    isPadded ? replaceMasked(c.element, sum, place, mask) : store(c.element, sum, place, mask);
+  };
   upTo(zero, columns, width, [&](Value column) {
     Vec<Value> at, masks;
     for (int64_t g = 0; g < kVectors; ++g) {
       at.push_back(plus(column, constant(g * lanes)));
       masks.push_back(rangeMask(at.back(), {}, columns, lanes));
     }
-    auto maskOfC = [&](int64_t g) { return c.shape[1] % width == 0 ? Value() : masks[g]; };
+    auto maskOfC = [&](int64_t g) { return isPadded ? Value() : masks[g]; };
     upTo(zero, rows, kBlock, [&](Value row) {
       Vec<Value> ofA, places, sums;
       for (int64_t r = 0; r < kBlock; ++r) {
@@ -330,7 +338,7 @@ void KernelLowering::emitChainBlocks(const Factor &a, const Factor &b, const Pla
       }
       for (int64_t r = 0, i = 0; r < kBlock; ++r)
         for (int64_t g = 0; g < kVectors; ++g, ++i)
-          store(c.element, loop.getResult(i), places[i], masks[g]);
+          keepPadding(loop.getResult(i), places[i], masks[g]);
     });
   });
 }

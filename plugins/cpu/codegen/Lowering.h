@@ -94,6 +94,11 @@ private:
 
   Vec<Value> observedEnds(Value tile, Operation *at) override;
 
+  // Store.cpp
+  void storeLeading(Type element, Value vector, Value address, Value count) override;
+  /// Replaces the elements of a whole vector in scratch for which the mask holds.
+  void replaceMasked(Type element, Value vector, Value address, Value mask);
+
   // Read.cpp
   bool callRead(Operation *, const Place &) override;
   /// `cast` null: elements stay as they are.

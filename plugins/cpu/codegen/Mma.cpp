@@ -164,13 +164,14 @@ void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c,
   auto storeAll = [&](bool masked) {
     for (int64_t r = 0, i = 0; r < rows; ++r)
       for (auto [offset, width] : llvm::zip(offsets, groups)) {
-        Value to = placeAddress(c, {plus(row, r), plus(column, offset)}), v = loopOp.getResult(i++), mask;
-        if (masked) {
-          Value inside = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, plus(row, r), ends.row);
-          mask = arith::AndIOp::create(b_, rangeMask(plus(column, offset), constant(0), ends.column, width),
-                                       splat(inside, width));
+        Value to = placeAddress(c, {plus(row, r), plus(column, offset)}), v = loopOp.getResult(i++);
+        if (!masked) {
+          store(c.element, v, to);
+          continue;
         }
-        store(c.element, v, to, mask);
+        Value inside = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, plus(row, r), ends.row);
+        Value mask = rangeMask(plus(column, offset), constant(0), ends.column, width);
+        replaceMasked(c.element, v, to, arith::AndIOp::create(b_, mask, splat(inside, width)));
       }
   };
   if (!ends.row) return storeAll(false);
