@@ -32,6 +32,8 @@ constexpr int64_t kFewRows = 6, kFewColumns = 64;
 constexpr int64_t kFewDots = 4;
 /// A block: results along one axis, which hide the latency of their additions, and vectors along the other.
 constexpr int64_t kBlock = 4, kVectors = 2;
+/// How many rows of B before their use a product of one row fetches them.
+constexpr int64_t kRowsAhead = 8;
 /// Elements of an accumulator from which on the choice costs nothing beside the product.
 constexpr int64_t kWorthAChoice = 1024;
 
@@ -280,7 +282,13 @@ void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place 
       xs.push_back(splat(readFactor(a, arith::MulIOp::create(b_, at, a.columnStride), 0), lanes));
       starts.push_back(arith::MulIOp::create(b_, at, b.rowStride));
     }
+    // Each row of B is on other pages, where no processor prefetches by itself.
+    Value ahead = arith::MulIOp::create(b_, b.rowStride, constant(kRowsAhead));
     upTo(zero, columns, lanes, [&](Value j) {
+      for (Value start : starts) {
+        Value next = arith::AddIOp::create(b_, arith::AddIOp::create(b_, start, j), ahead);
+        LLVM::Prefetch::create(b_, address(b.data, next, b.element), 0, 3, 1);
+      }
       Value mask = rangeMask(j, {}, columns, lanes), onlyC = isPadded ? Value() : mask;
       Value place = address(c.data, j, c.element), sum = load(c.element, place, lanes, onlyC);
       for (auto [x, start] : llvm::zip(xs, starts))
