@@ -154,7 +154,35 @@ Cliff ofMatrix(const char *id, std::string what, const char *kernel, int64_t row
   return c;
 }
 
-/// The same of a vector.
+Cliff transposeOf(int64_t rows, int64_t columns) {
+  Cliff c = ofMatrix("C6b", "transpose", "transpose", rows, columns, rows * columns);
+  return with(std::move(c), [=]<typename T>(const std::vector<const T *> &in, T *result) {
+    for (int64_t j = 0; j < columns; ++j)
+      for (int64_t r = 0; r < rows; ++r)
+        result[j * rows + r] = in[0][r * columns + j];
+  });
+}
+
+/// The transpose of a [depth, rows] times a column.
+Cliff transposedProduct(int64_t depth, int64_t rows) {
+  Cliff c = products("C8", 1, rows, depth, 1);
+  c.name = fmt::format("transpose of {}x{} by {}x1", depth, rows, depth);
+  c.kernel = "transposed_product";
+  c.peer = "OpenBLAS";
+  c.library = [=](const std::vector<const float *> &in, float *out) {
+    return [=] {
+      cblas_sgemv(CblasRowMajor, CblasTrans, int(depth), int(rows), 1, in[0], int(rows), in[1], 1, 0, out, 1);
+    };
+  };
+  return with(std::move(c), [=]<typename T>(const std::vector<const T *> &in, T *out) {
+    std::fill_n(out, rows, T(0));
+    for (int64_t p = 0; p < depth; ++p)
+      for (int64_t i = 0; i < rows; ++i)
+        out[i] += in[0][p * rows + i] * in[1][p];
+  });
+}
+
+/// A kernel of one vector x in, `count` elements out.
 Cliff ofVector(const char *id, std::string what, const char *kernel, const char *result, int64_t n,
                int64_t count, float low = -1, float high = 1) {
   Cliff c{id,        fmt::format("{} of {}", what, n),
@@ -281,12 +309,8 @@ void addVectors(std::vector<Cliff> &out) {
   out.push_back(with(std::move(argmax), [=]<typename T>(const std::vector<const T *> &in, T *result) {
     *result = indexOfLargest(in[0], million);
   }));
-  Cliff transpose = ofMatrix("C6b", "transpose", "transpose", 4, million, 4 * million);
-  out.push_back(with(std::move(transpose), [=]<typename T>(const std::vector<const T *> &in, T *result) {
-    for (int64_t j = 0; j < million; ++j)
-      for (int64_t r = 0; r < 4; ++r)
-        result[j * 4 + r] = in[0][r * million + j];
-  }));
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{4, million}, {million, 4}, {3, million}})
+    out.push_back(transposeOf(rows, columns));
   Cliff sum = ofVector("C6b", "group.sum", "group_sum", "total", 4 * million, 1, 0);
   sum.tolerance = 1e-3; // atomics in any order
   out.push_back(with(std::move(sum), [=]<typename T>(const std::vector<const T *> &in, T *result) {
@@ -297,6 +321,41 @@ void addVectors(std::vector<Cliff> &out) {
   }));
   Cliff column = ofVector("C6b", "2x + 1, a column,", "linear_column", "result", million, million);
   out.push_back(with(std::move(column), linearLoop(million)));
+}
+
+/// Rows of fewer columns than a vector has, and what else has short axes.
+void addShortRows(std::vector<Cliff> &out) {
+  constexpr int64_t million = 1'000'000;
+  for (int64_t columns : {2, 3, 7}) {
+    Cliff sum = ofMatrix("C8", "x + row", "plus_row", million, columns, million * columns);
+    sum.inputs.push_back({"row", randomFloats(size_t(columns), 2)});
+    out.push_back(with(std::move(sum), [=]<typename T>(const std::vector<const T *> &in, T *result) {
+      for (int64_t r = 0; r < million; ++r)
+        for (int64_t j = 0; j < columns; ++j)
+          result[r * columns + j] = in[0][r * columns + j] + in[1][j];
+    }));
+  }
+  constexpr int64_t images = 100, rows = 1000, columns = 3;
+  Cliff sum = ofMatrix("C8", fmt::format("x + image, {} times,", images), "plus_image", images * rows,
+                       columns, images * rows * columns);
+  sum.inputs.push_back({"image", randomFloats(rows * columns, 2)});
+  sum.dims = {{"B", images}, {"R", rows}, {"C", columns}};
+  out.push_back(with(std::move(sum), [=]<typename T>(const std::vector<const T *> &in, T *result) {
+    for (int64_t b = 0; b < images; ++b)
+      for (int64_t i = 0; i < rows * columns; ++i)
+        result[b * rows * columns + i] = in[0][b * rows * columns + i] + in[1][i];
+  }));
+  Cliff largest = ofMatrix("C8", "max of all", "largest", million, 4, 1);
+  out.push_back(with(std::move(largest), [=]<typename T>(const std::vector<const T *> &in, T *result) {
+    T most = in[0][0];
+    for (int64_t i = 1; i < 4 * million; ++i)
+      most = in[0][i] > most ? in[0][i] : most;
+    *result = most;
+  }));
+  out.push_back(products("C8", 1, million, 2, 1, true));
+  out.push_back(products("C8", 1, million, 4, 4));
+  out.push_back(products("C8", 1, 1, 4096, 4096));
+  out.push_back(transposedProduct(4096, 4096));
 }
 
 void addDivision(std::vector<Cliff> &out) {
@@ -330,6 +389,7 @@ std::vector<Cliff> allCliffs() {
   addReductions(out);
   addRows(out);
   addVectors(out);
+  addShortRows(out);
   addDivision(out);
   return out;
 }

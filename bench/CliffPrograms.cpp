@@ -81,6 +81,26 @@ def transpose(x: ts.Tensor["R", "C", ts.f32]):
     return ts.transpose(x)
 
 
+@ts.jit
+def plus_row(x: ts.Tensor["R", "C", ts.f32], row: ts.Tensor["C", ts.f32]):
+    return x + row
+
+
+@ts.jit
+def plus_image(x: ts.Tensor["B", "R", "C", ts.f32], image: ts.Tensor["R", "C", ts.f32]):
+    return x + image
+
+
+@ts.jit
+def transposed_product(a: ts.Tensor["K", "M", ts.f32], b: ts.Tensor["K", "N", ts.f32]):
+    return ts.transpose(a) @ b
+
+
+@ts.jit
+def largest(x: ts.Tensor["R", "C", ts.f32]):
+    return ts.max(x)
+
+
 @ts.kernel
 def group_sum(x: ts.Tensor["n", ts.f32], total: ts.Tensor[1, ts.f32]):
     i = ts.tile.linear_id()
