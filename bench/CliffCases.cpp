@@ -163,25 +163,6 @@ Cliff transposeOf(int64_t rows, int64_t columns) {
   });
 }
 
-/// The transpose of a [depth, rows] times a column.
-Cliff transposedProduct(int64_t depth, int64_t rows) {
-  Cliff c = products("C8", 1, rows, depth, 1);
-  c.name = fmt::format("transpose of {}x{} by {}x1", depth, rows, depth);
-  c.kernel = "transposed_product";
-  c.peer = "OpenBLAS";
-  c.library = [=](const std::vector<const float *> &in, float *out) {
-    return [=] {
-      cblas_sgemv(CblasRowMajor, CblasTrans, int(depth), int(rows), 1, in[0], int(rows), in[1], 1, 0, out, 1);
-    };
-  };
-  return with(std::move(c), [=]<typename T>(const std::vector<const T *> &in, T *out) {
-    std::fill_n(out, rows, T(0));
-    for (int64_t p = 0; p < depth; ++p)
-      for (int64_t i = 0; i < rows; ++i)
-        out[i] += in[0][p * rows + i] * in[1][p];
-  });
-}
-
 /// A kernel of one vector x in, `count` elements out.
 Cliff ofVector(const char *id, std::string what, const char *kernel, const char *result, int64_t n,
                int64_t count, float low = -1, float high = 1) {
@@ -355,7 +336,6 @@ void addShortRows(std::vector<Cliff> &out) {
   out.push_back(products("C8", 1, million, 2, 1, true));
   out.push_back(products("C8", 1, million, 4, 4));
   out.push_back(products("C8", 1, 1, 4096, 4096));
-  out.push_back(transposedProduct(4096, 4096));
 }
 
 void addDivision(std::vector<Cliff> &out) {

@@ -92,11 +92,6 @@ def plus_image(x: ts.Tensor["B", "R", "C", ts.f32], image: ts.Tensor["R", "C", t
 
 
 @ts.jit
-def transposed_product(a: ts.Tensor["K", "M", ts.f32], b: ts.Tensor["K", "N", ts.f32]):
-    return ts.transpose(a) @ b
-
-
-@ts.jit
 def largest(x: ts.Tensor["R", "C", ts.f32]):
     return ts.max(x)
 
