@@ -5,7 +5,7 @@
 #include "compiler/pipeline/IrText.h"
 #include "compiler/pipeline/Passes.h"
 #include "compiler/pipeline/Snapshots.h"
-#include "compiler/schedule/IR/Variants.h"
+#include "compiler/schedule/Transforms/Variants.h"
 #include "compiler/target/lower/TileLowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/Profiles.h"
@@ -73,21 +73,10 @@ CompileStatus Compilation::fail(CompileStatus status, std::string code, std::str
 }
 
 CompileStatus Compilation::checkOptions() {
-  std::string kind = targetName().substr(0, targetName().find(':'));
-  std::string why;
-  if (gpu::isGpuKind(kind)) {
-    gpu_ = gpu::findGpuTarget(targetName(), why);
-    if (!gpu_)
-      return fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "target '" + targetName() + "' " + why);
-    options_.targets.front() = gpu_->name(); // the user may have written an alias
-    return CompileStatus::Ok;
-  }
-  if (kind != "cpu")
-    return fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "unknown target '" + targetName() + "'",
-                "the targets are cpu, cpu:<LLVM CPU name>, ptx:<sm>, rocm:<gfx> and levelzero:<device>");
-  if (!cpu::parseTarget(targetName(), target_, why))
-    return fail(CompileStatus::BadProgram, "E_TARGET_UNKNOWN", "target '" + targetName() + "': " + why,
-                "x86-64-v3 and skylake-avx512 are such names; plain cpu is the machine you are on");
+  auto found = codegen::findTarget(options_.targets.front());
+  if (!found)
+    return fail(CompileStatus::BadProgram, found.error().code, found.error().message, found.error().hint);
+  target_ = *found;
   return CompileStatus::Ok;
 }
 
@@ -178,7 +167,7 @@ DictionaryAttr Compilation::decisionsOf(StringRef function) const {
   NamedAttrList all;
   for (const VariantDecision &d : options_.decisions) {
     auto [name, number] = StringRef(d.id).rsplit(':');
-    if (name != function || d.target != targetName()) continue;
+    if (name != function || d.target != target_->name()) continue;
     NamedAttrList one;
     one.append("choice", b.getStringAttr(d.variant));
     one.append("by", b.getStringAttr(d.by));
@@ -197,7 +186,7 @@ void Compilation::listChoices(std::vector<VariantChoice> &out) const {
       auto number = op->getAttrOfType<IntegerAttr>("schedule.choice");
       if (!number) return;
       VariantChoice c;
-      c.target = targetName();
+      c.target = target_->name();
       c.id = function.getSymName().str() + ":" + std::to_string(number.getInt());
       c.op = "matmul";
       if (auto dtype = dtypeOfMemory(op.getA().getType().getElementType())) c.dtype = name(*dtype);
@@ -207,7 +196,7 @@ void Compilation::listChoices(std::vector<VariantChoice> &out) const {
         c.col = where.getColumn();
       }
       c.variants = {schedule::kTile.str()};
-      std::string why = schedule::whyNoLibrary(function, backendName());
+      std::string why = schedule::whyNoLibrary(function, *target_);
       if (why.empty() && schedule::gemmCallOf(op, why))
         c.variants.push_back(schedule::kBlas.str());
       else
@@ -306,7 +295,7 @@ CompileStatus Compilation::passFailure(const char *what) {
 CompileStatus Compilation::advance(Level level) {
   if (reached_ < Level::Schedule && level >= Level::Schedule) setDecisions();
   PassManager pm(context_.get(), ModuleOp::getOperationName());
-  PipelineOptions options{targetName(), target_, gpu_, options_.printIrAfterAll};
+  PipelineOptions options{*target_, options_.printIrAfterAll};
   if (!options_.printIrAfterAll.empty())
     pm.addInstrumentation(makeSnapshots(options_.printIrAfterAll, snapshots_));
   for (int l = static_cast<int>(reached_) + 1; l <= static_cast<int>(level); ++l)
@@ -350,6 +339,35 @@ CompileStatus Compilation::entries(std::vector<BundleEntry> &out) {
   if (out.empty())
     return fail(CompileStatus::BackendFailure, "E_INTERNAL", "the target module has no kernel");
   return CompileStatus::Ok;
+}
+
+CompileStatus Compilation::emitAssembly(std::string &text) {
+  auto made = target_->emitAssembly(*image());
+  if (!made) return backendFailure(made.error());
+  text = std::move(*made);
+  return CompileStatus::Ok;
+}
+
+CompileStatus Compilation::makeUnit(codegen::CodeUnit &out) {
+  if (auto status = entries(out.entries); status != CompileStatus::Ok) return status;
+  auto made = target_->emitObjects(image());
+  if (!made) return backendFailure(made.error());
+  out.objects = std::move(*made);
+  return CompileStatus::Ok;
+}
+
+CompileStatus Compilation::emitObject(std::string &bytes) {
+  codegen::CodeUnit unit;
+  if (auto status = makeUnit(unit); status != CompileStatus::Ok) return status;
+  auto joined = target_->joinObjects(std::move(unit.objects));
+  if (!joined) return backendFailure(joined.error());
+  bytes = std::move(*joined);
+  return CompileStatus::Ok;
+}
+
+CompileStatus Compilation::backendFailure(const Error &error) {
+  return fail(CompileStatus::BackendFailure, error.code,
+              "LLVM could not compile the kernel: " + error.message);
 }
 
 OwningOpRef<ModuleOp> Compilation::image() const {

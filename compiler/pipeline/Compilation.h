@@ -34,17 +34,18 @@ public:
   /// Its text.
   std::string text() const;
   const frontend::Kernel &kernel() const { return kernel_; }
-  const cpu::CpuTarget &target() const { return target_; }
   /// After Schedule of a compilation that was to list them (prepareChoices): what is open.
   void listChoices(std::vector<VariantChoice> &out) const;
-  /// What was asked to compile for.
-  const std::string &targetName() const { return options_.targets.front(); }
-  /// The GPU that is compiled for; null when it is a CPU.
-  const gpu::GpuTarget *gpu() const { return gpu_; }
-  /// After Target: what the image offers, with metadata read back and validated; and its functions as a
-  /// module of their own that LLVM takes.
+  /// What is compiled for; after begin().
+  const codegen::Target &target() const { return *target_; }
+  // After Target:
+  /// What the image offers, with metadata read back and validated.
   [[nodiscard]] CompileStatus entries(std::vector<BundleEntry> &out);
-  mlir::OwningOpRef<mlir::ModuleOp> image() const;
+  [[nodiscard]] CompileStatus emitAssembly(std::string &text);
+  /// The machine code in one file.
+  [[nodiscard]] CompileStatus emitObject(std::string &bytes);
+  /// Machine code and entries, for Target::makeImages.
+  [[nodiscard]] CompileStatus makeUnit(codegen::CodeUnit &out);
 
   CompileStatus fail(CompileStatus, std::string code, std::string message, std::string hint = {});
 
@@ -53,18 +54,20 @@ private:
   CompileStatus beginWithIr(std::string_view source);
   void makeContextAndHandler();
   CompileStatus checkProfile(std::string_view source);
-  llvm::StringRef backendName() const { return gpu_ ? llvm::StringRef(gpu_->kind) : "cpu"; }
+  llvm::StringRef backendName() const { return target_->backend().name(); }
   void setScheduleOptions();
   void setDecisions();
   mlir::DictionaryAttr decisionsOf(llvm::StringRef function) const;
   void report(mlir::Diagnostic &);
   CompileStatus passFailure(const char *what);
+  CompileStatus backendFailure(const Error &);
+  /// The functions as a module of their own that LLVM takes.
+  mlir::OwningOpRef<mlir::ModuleOp> image() const;
 
   CompileOptions options_;
   std::vector<Diagnostic> &diags_;
   std::string source_;
-  cpu::CpuTarget target_;
-  const gpu::GpuTarget *gpu_ = nullptr;
+  const codegen::Target *target_ = nullptr;
   frontend::Kernel kernel_; // empty for a graph function
   std::optional<frontend::GraphFunction> function_;
   std::unique_ptr<mlir::MLIRContext> context_;

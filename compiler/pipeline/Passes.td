@@ -44,7 +44,7 @@ def ScheduleFormGroups : Pass<"schedule-form-groups", "::tessera::graph::FuncOp"
     function gives each its own. A matmul whose `schedule.decision` is a library's stands alone. `schedule.hints` on the function are likely values of its dims, for the tiles.
   }];
   let dependentDialects = ["::tessera::schedule::ScheduleDialect"];
-  let options = [Option<"gpu", "gpu", "bool", "false", "tiles for a thread block, whose memory is small">];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "proposes the tiles">];
 }
 
 def ScheduleOutline : Pass<"schedule-outline", "::mlir::ModuleOp"> {
@@ -56,7 +56,7 @@ def ScheduleOutline : Pass<"schedule-outline", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::schedule::ScheduleDialect", "::tessera::tile::TileDialect",
                            "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
-  let options = [Option<"backend", "backend", "std::string", "\"cpu\"", "what is compiled for">];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "what is compiled for">];
 }
 
 def ScheduleDecide : Pass<"schedule-decide", "::tessera::schedule::KernelOp"> {

@@ -2,17 +2,7 @@
 // tiling and fusion groups, 5 and 6 apply what was decided, after which the memory plan is made again.
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Passes.h"
-#include "compiler/pipeline/Vendors.h"
-#include "compiler/target/gpu/ConvertToLlvm.h"
-#include "compiler/target/gpu/Lowering.h"
-#include "compiler/tile/Transforms/ExpandHalf.h"
-#include "compiler/tile/Transforms/ExpandMath.h"
-#include "compiler/tile/Transforms/ExpandMinMax.h"
-#include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
-#include "plugins/cpu/codegen/ExpandFma.h"
-#include "plugins/cpu/codegen/Lowering.h"
 
 using namespace mlir;
 
@@ -22,7 +12,7 @@ namespace {
 
 ScheduleDecideOptions decideOptions(const PipelineOptions &options) {
   ScheduleDecideOptions decide;
-  if (options.gpu) decide.lanesPerProgram = options.gpu->threads * 4;
+  if (auto lanes = options.target.capabilities().lanesPerProgram) decide.lanesPerProgram = *lanes;
   return decide;
 }
 
@@ -40,16 +30,14 @@ void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
   // 2. Tiling & Scheduling, the decisions: a mapper's first, since a library's product stands alone, then
   // groups and attributes, editable in the text.
   pm.addNestedPass<graph::FuncOp>(createScheduleChooseVariants());
-  ScheduleFormGroupsOptions groups;
-  groups.gpu = options.gpu != nullptr;
-  pm.addNestedPass<graph::FuncOp>(createScheduleFormGroups(groups));
+  pm.addNestedPass<graph::FuncOp>(createScheduleFormGroups({options.target.name()}));
   pm.addNestedPass<schedule::KernelOp>(createScheduleDecide(decideOptions(options)));
 }
 
 void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   // 2., carried out: groups become kernels like those a user writes, which are simplified and decided as
   // those were. Constants that only the schedule knew are folded afterwards.
-  pm.addPass(createScheduleOutline({options.gpu ? options.gpu->kind.str() : "cpu"}));
+  pm.addPass(createScheduleOutline({options.target.name()}));
   OpPassManager &scheduled = pm.nest<schedule::KernelOp>();
   scheduled.addPass(createTileSimplify());
   scheduled.addPass(createGraphSinkIndexCasts());
@@ -59,20 +47,18 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   pm.addPass(createTileSimplify());
   pm.addPass(createCSEPass());
   OpPassManager &kernel = pm.nest<tile::KernelOp>();
+  const codegen::Capabilities &target = options.target.capabilities();
   // 3. Vectorize & Fragment Lowering: masks first, since they fuse with what they guard.
   kernel.addPass(createTileLegalizeAbsence());
-  if (!options.gpu) kernel.addPass(createTileNarrowComparisons());
+  if (!target.threads) kernel.addPass(createTileNarrowComparisons()); // a thread has no vectors to fill
   kernel.addPass(createTileSimplify({/*explicitMasks=*/true}));
   kernel.addPass(createTileHoistInvariants());
   kernel.addPass(createCSEPass());
   TileVectorizeOptions vectorize;
-  TileLegalizeNumericsOptions numerics;
-  if (options.gpu) {
-    vectorize.threads = options.gpu->threads;
-    numerics.backend = options.gpu->kind.str();
-  } else {
-    vectorize.vectorBytes = options.target.vectorBytes;
-    vectorize.vectorRegisters = options.target.vectorRegisters;
+  vectorize.threads = target.threads;
+  if (!target.threads) {
+    vectorize.vectorBytes = target.vectorBytes;
+    vectorize.vectorRegisters = target.vectorRegisters;
   }
   kernel.addPass(createTileVectorize(vectorize));
   // 4. Memory Planning: shared buffers are final here; the tiles' places are made again once 5 and 6 have
@@ -82,40 +68,14 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createTileFuse());
   // 6. Quantization Legalization: after fusion, so that the casts it adds are computed where their operand
   // is.
-  kernel.addPass(createTileLegalizeNumerics(numerics));
+  kernel.addPass(createTileLegalizeNumerics({options.target.backend().name().str()}));
   kernel.addPass(createTilePlanMemory());
-}
-
-/// 7. for a GPU: thread programs, the same for every vendor, then a vendor's own. Functions expand once tiles
-/// have become scalars.
-void addGpuTargetPasses(PassManager &pm, const PipelineOptions &options) {
-  gpu::addKernelPasses(pm, *options.gpu);
-  pm.addPass(createTargetLimitSize());
-  gpu::addLlvmPasses(pm, *options.gpu, *findVendor(options.gpu->kind));
 }
 
 void addTargetPasses(PassManager &pm, const PipelineOptions &options) {
   // 7. Lower to Backend IR + Kernel Metadata. Functions first: a plan names kernels, code does not.
-  pm.addPass(createTargetDescribeFunctions({options.targetName}));
-  if (options.gpu) return addGpuTargetPasses(pm, options);
-  // Private tables follow the tiles in scratch, whose offsets are final.
-  pm.addNestedPass<tile::KernelOp>(cpu::createPrivatizePass());
-  pm.addPass(cpu::createLowerTilePass(options.targetName));
-  pm.addPass(createTargetLimitSize()); // before anything expands further
-  pm.addPass(cpu::createOutlinePass());
-  // Folded as it was made; functions expand after tiles became vectors.
-  pm.addPass(createCSEPass());
-  pm.addPass(tile::createExpandMathPass());
-  if (options.target.vectorBytes < 32) { // F16C and FMA came before AVX2
-    pm.addPass(tile::createExpandHalfPass());
-    pm.addPass(cpu::createExpandFmaPass());
-  }
-  pm.addPass(tile::createExpandMinMaxPass()); // before arith-expand, which has another idea of them
-  pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(arith::createArithExpandOpsPass());
-  pm.addPass(cpu::createToLLVMPass());
-  pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(cpu::createWrapTargetPass(options.target));
+  pm.addPass(createTargetDescribeFunctions({options.target.name()}));
+  options.target.addLoweringPasses(pm);
 }
 
 } // namespace

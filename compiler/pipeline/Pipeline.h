@@ -1,18 +1,15 @@
 // The way of a kernel from Graph IR to Target IR: the seven normative phases of seed 003 §3.3, in order.
 #pragma once
-#include "compiler/target/gpu/GpuTarget.h"
+#include "compiler/codegen/TargetBackend.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "plugins/cpu/codegen/Target.h"
 #include <string>
 
 namespace tessera {
 
 struct PipelineOptions {
-  std::string targetName = "cpu"; // as the user wrote it; a GPU's without aliases
-  cpu::CpuTarget target;
-  const gpu::GpuTarget *gpu = nullptr; // set: the kernel is for a GPU, and `target` has no meaning
-  std::string printIrAfterAll;         // directory for numbered snapshots; empty: none
+  const codegen::Target &target;
+  std::string printIrAfterAll; // directory for numbered snapshots; empty: none
 };
 
 /// The levels of the IR, as `tsr compile --emit` and inspect_ir name them.

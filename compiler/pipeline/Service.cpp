@@ -1,6 +1,6 @@
 // CompilerService: what libtessera.so calls through the one exported C function.
 #include "compiler/pipeline/Codes.h"
-#include "compiler/pipeline/Images.h"
+#include "compiler/pipeline/Compilation.h"
 #include "core/BuildId.h"
 #include <algorithm>
 #include <cstring>
@@ -52,8 +52,8 @@ private:
 
   CompileStatus addTarget(const std::string &target) {
     const bool first = bundle_.images.empty();
-    ImageTarget resolved;
-    std::vector<CodeUnit> units;
+    const codegen::Target *resolved = nullptr;
+    std::vector<codegen::CodeUnit> units;
     for (const std::string &kernel : kernels_) {
       CompileOptions one = options_;
       one.kernels = {kernel};
@@ -66,20 +66,22 @@ private:
       for (Diagnostic &d : found)
         if (first || d.severity == Diagnostic::Severity::Error) diags_.push_back(std::move(d));
       if (status != CompileStatus::Ok) return status;
-      resolved = ImageTarget(c);
+      resolved = &c.target();
     }
     const bool known =
         std::any_of(bundle_.images.begin(), bundle_.images.end(), [&](const BundleImage &image) {
-          return image.target == resolved.name(); // "cpu" and this machine's name are one target
+          return image.target == resolved->imageName(); // "cpu" and this machine's name are one target
         });
     if (known) return CompileStatus::Ok;
-    std::string why;
-    if (makeImages(resolved, std::move(units), bundle_.images, why)) return CompileStatus::Ok;
-    return fail(diags_, CompileStatus::BackendFailure, options_.fileName, "E_BACKEND",
-                "the image for " + target + " cannot be linked: " + why);
+    auto images = resolved->makeImages(std::move(units));
+    if (!images)
+      return fail(diags_, CompileStatus::BackendFailure, options_.fileName, images.error().code,
+                  "the image for " + target + " cannot be linked: " + images.error().message);
+    std::move(images->begin(), images->end(), std::back_inserter(bundle_.images));
+    return CompileStatus::Ok;
   }
 
-  CompileStatus compileOne(Compilation &c, const std::string &kernel, bool keepIr, CodeUnit &unit) {
+  CompileStatus compileOne(Compilation &c, const std::string &kernel, bool keepIr, codegen::CodeUnit &unit) {
     if (auto status = c.begin(source_); status != CompileStatus::Ok) return status;
     for (auto [level, name] : {std::pair{Level::Graph, "graph"}, std::pair{Level::Tile, "tile"}}) {
       const auto &wanted = options_.embedIr;
@@ -88,7 +90,7 @@ private:
       bundle_.ir.push_back({name, kernel, c.text()});
     }
     if (auto status = c.advance(Level::Target); status != CompileStatus::Ok) return status;
-    return makeUnit(c, unit);
+    return c.makeUnit(unit);
   }
 
   std::string_view source_;
@@ -120,7 +122,7 @@ public:
                   : what == Emit::Tile     ? Level::Tile
                                            : Level::Target;
     if (auto status = c.advance(level); status != CompileStatus::Ok) return status;
-    CodeUnit unit;
+    codegen::CodeUnit unit;
     switch (what) {
     case Emit::Graph:
     case Emit::Schedule:
@@ -134,9 +136,9 @@ public:
         out += (i ? "---\n" : "") + unit.entries[i].metadata;
       return CompileStatus::Ok;
     case Emit::Assembly:
-      return emitAssembly(c, out);
+      return c.emitAssembly(out);
     case Emit::Object:
-      return emitObject(c, out);
+      return c.emitObject(out);
     case Emit::Bundle:
       break;
     }

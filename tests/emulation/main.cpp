@@ -100,7 +100,7 @@ enum class Outcome : int { Passed, Failed, Unimplemented };
 /// The shared GPU path alone, before a vendor's half converts its result.
 CompileStatus lowerToKernel(Compilation &c, const std::vector<Diagnostic> &diags) {
   mlir::PassManager pm(c.module().getContext(), mlir::ModuleOp::getOperationName());
-  gpu::addKernelPasses(pm, *c.gpu());
+  gpu::addKernelPasses(pm, static_cast<const gpu::GpuTarget &>(c.target()));
   if (mlir::succeeded(pm.run(c.module()))) return CompileStatus::Ok;
   bool unimplemented = !diags.empty() && diags.front().code == "E_UNIMPLEMENTED";
   return unimplemented ? CompileStatus::Unimplemented : CompileStatus::BackendFailure;

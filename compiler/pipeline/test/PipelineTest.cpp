@@ -1,6 +1,6 @@
 // The compiler as users of the library and the runtime see it: levels, metadata, snapshots, refusals.
 #include "compiler/pipeline/Codes.h"
-#include "compiler/pipeline/Images.h"
+#include "compiler/pipeline/Compilation.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "core/BuildId.h"
 #include "core/KernelMetadata.h"
@@ -128,7 +128,7 @@ TEST(Pipeline, SnapshotsAreNumberedInPipelineOrder) {
                        [&](auto &n) { return n.find(pass) != std::string::npos; });
   };
   for (const char *pass :
-       {"canonicalize", "schedule-decide", "schedule-expand", "tile-vectorize", "tile-plan-memory",
+       {"tile-simplify", "schedule-decide", "schedule-expand", "tile-vectorize", "tile-plan-memory",
         "tile-fuse", "tile-legalize-numerics", "cpu-lower-tile", "cpu-wrap-target"})
     EXPECT_TRUE(has(pass)) << pass;
 }
@@ -385,12 +385,12 @@ TEST(Pipeline, FusedAndUnfusedAgree) {
     });
     ASSERT_EQ(c.advance(Level::Target), CompileStatus::Ok);
     std::string why;
-    std::vector<CodeUnit> units(1);
-    std::vector<BundleImage> images;
-    ASSERT_EQ(makeUnit(c, units[0]), CompileStatus::Ok);
-    ASSERT_TRUE(makeImages(ImageTarget(c), std::move(units), images, why)) << why;
+    std::vector<codegen::CodeUnit> units(1);
+    ASSERT_EQ(c.makeUnit(units[0]), CompileStatus::Ok);
+    auto images = c.target().makeImages(std::move(units));
+    ASSERT_TRUE(bool(images)) << images.error().message;
     Loaded code;
-    ASSERT_NO_FATAL_FAILURE(code.open(images.at(0)));
+    ASSERT_NO_FATAL_FAILURE(code.open(images->at(0)));
     KernelMetadata meta;
     ASSERT_TRUE(KernelMetadata::fromYaml(code.metadata, meta, why)) << why;
     scratchBytes[unfused] = meta.scratchBytes;

@@ -85,7 +85,7 @@ SmallVector<Run> runsOf(ArrayRef<Tensor> tensors, Tensor space) {
 
 } // namespace
 
-void collapseAxes(GroupOp group, graph::FuncOp function) {
+void collapseAxes(GroupOp group, graph::FuncOp function, const codegen::Target &target) {
   if (group.getKind() != GroupKind::Map || group.getVariant()) return;
   SmallVector<Tensor> tensors = tensorsOf(group);
   if (tensors.empty()) return;
@@ -133,7 +133,7 @@ void collapseAxes(GroupOp group, graph::FuncOp function) {
     if (!isa<YieldOp>(copy) && !copy->hasTrait<OpTrait::ConstantLike>() && !merged.add(copy, why))
       llvm_unreachable("operations that shared a space share its runs of axes");
   }
-  collapsed.setTile(chooseTile(merged, function, /*gpu=*/false));
+  collapsed.setTile(chooseTile(merged, function, target));
   b.setInsertionPointAfter(collapsed);
   for (auto [old, result] : llvm::zip_equal(group.getResults(), collapsed.getResults()))
     old.replaceAllUsesWith(reshaped(result, old.getType()));

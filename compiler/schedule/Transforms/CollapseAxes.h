@@ -1,5 +1,6 @@
 // Elementwise groups over contiguous tensors, with as few axes as broadcasts leave.
 #pragma once
+#include "compiler/codegen/TargetBackend.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"
 
 namespace tessera::schedule {
@@ -13,6 +14,6 @@ namespace tessera::schedule {
 ///
 /// A program's tile is then full whatever the extents of the merged axes are; a reshape costs nothing. Groups
 /// that read elements at other places (transposes, slices, positions) stay as they are.
-void collapseAxes(GroupOp group, graph::FuncOp function);
+void collapseAxes(GroupOp group, graph::FuncOp function, const codegen::Target &target);
 
 } // namespace tessera::schedule

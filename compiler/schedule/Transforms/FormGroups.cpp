@@ -14,9 +14,9 @@
 // to load than the wide one is to store and load. Elementwise groups of whole tensors get one axis at last.
 #include "compiler/pipeline/Passes.h"
 #include "compiler/schedule/IR/GroupSpace.h"
-#include "compiler/schedule/IR/Variants.h"
 #include "compiler/schedule/Transforms/CollapseAxes.h"
 #include "compiler/schedule/Transforms/TileSizes.h"
+#include "compiler/schedule/Transforms/Variants.h"
 #include "core/KernelMetadata.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -43,8 +43,8 @@ struct Node {
 
 class GroupFormation {
 public:
-  GroupFormation(graph::FuncOp function, bool gpu)
-      : function_(function), b_(function.getContext()), gpu_(gpu) {
+  GroupFormation(graph::FuncOp function, const codegen::Target &target)
+      : function_(function), b_(function.getContext()), target_(target) {
     auto fusion = function->getAttrOfType<StringAttr>("schedule.fusion");
     fuses_ = !fusion || fusion.getValue() != "none";
   }
@@ -296,7 +296,7 @@ private:
     Location loc = FusedLoc::get(b_.getContext(), opLocations);
     auto group =
         GroupOp::create(b_, loc, TypeRange(ValueRange(outputs)), node.space.kind(), inputs.getArrayRef(),
-                        chooseTile(node.space, function_, gpu_), IntegerAttr(), StringAttr());
+                        chooseTile(node.space, function_, target_), IntegerAttr(), StringAttr());
     if (StringRef variant = variantOf(node); !variant.empty()) {
       group.setVariant(variant);
       group->setAttr("schedule.decision", node.ops.front()->getAttr("schedule.decision"));
@@ -325,7 +325,8 @@ private:
 
   graph::FuncOp function_;
   OpBuilder b_;
-  bool gpu_, fuses_ = true;
+  const codegen::Target &target_;
+  bool fuses_ = true;
   std::vector<Node> nodes_; // in the order they will run
   DenseMap<Value, size_t> nodeOf_;
   llvm::SetVector<Operation *> uniforms_;
@@ -336,10 +337,16 @@ struct ScheduleFormGroups : impl::ScheduleFormGroupsBase<ScheduleFormGroups> {
   using ScheduleFormGroupsBase::ScheduleFormGroupsBase;
 
   void runOnOperation() override {
-    if (failed(GroupFormation(getOperation(), gpu).run())) return signalPassFailure();
-    if (gpu) return;
+    auto found = codegen::findTarget(target);
+    if (!found) {
+      getOperation().emitError() << found.error().message;
+      return signalPassFailure();
+    }
+    const codegen::Target &known = **found;
+    if (failed(GroupFormation(getOperation(), known).run())) return signalPassFailure();
+    if (!known.capabilities().collapsesAxes) return;
     for (GroupOp group : llvm::to_vector(getOperation().getBody().front().getOps<GroupOp>()))
-      collapseAxes(group, getOperation());
+      collapseAxes(group, getOperation(), known);
   }
 };
 

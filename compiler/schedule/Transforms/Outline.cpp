@@ -10,8 +10,8 @@
 //   %1 = graph.library_call "blas.gemm.f32.nn"(%x, %w) dims ["M", "K", "N"]
 #include "compiler/graph/Import/Importer.h"
 #include "compiler/pipeline/Passes.h"
-#include "compiler/schedule/IR/Variants.h"
 #include "compiler/schedule/Transforms/GroupProgram.h"
+#include "compiler/schedule/Transforms/Variants.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SCHEDULEOUTLINE
@@ -26,10 +26,16 @@ struct ScheduleOutline : impl::ScheduleOutlineBase<ScheduleOutline> {
   using ScheduleOutlineBase::ScheduleOutlineBase;
 
   void runOnOperation() override {
+    auto found = codegen::findTarget(target);
+    if (!found) {
+      getOperation().emitError() << found.error().message;
+      return signalPassFailure();
+    }
     for (auto function : llvm::to_vector(getOperation().getOps<graph::FuncOp>())) {
       outlined_.clear();
       for (auto group : llvm::to_vector(function.getBody().front().getOps<GroupOp>()))
-        if (failed(group.getVariant() == kBlas ? callLibrary(function, group) : outline(function, group)))
+        if (failed(group.getVariant() == kBlas ? callLibrary(function, group, **found)
+                                               : outline(function, group)))
           return signalPassFailure();
       for (Outlined &done : outlined_)
         done.group.erase();
@@ -129,10 +135,10 @@ private:
     step->setAttr("schedule.decision", decision);
   }
 
-  LogicalResult callLibrary(graph::FuncOp function, GroupOp group) {
+  LogicalResult callLibrary(graph::FuncOp function, GroupOp group, const codegen::Target &target) {
     auto product = dyn_cast<graph::MatmulOp>(group.getBody().front().front());
     if (!product) return group.emitOpError("of variant \"blas\" does not begin with graph.matmul");
-    std::string why = whyNoLibrary(function, backend);
+    std::string why = whyNoLibrary(function, target);
     std::optional<GemmCall> call = why.empty() ? gemmCallOf(product, why) : std::nullopt;
     if (!why.empty())
       return emitError(group.getLoc())

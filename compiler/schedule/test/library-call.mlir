@@ -1,6 +1,6 @@
 // RUN: tsr-opt %s --pass-pipeline='builtin.module(schedule-outline)' | FileCheck %s
 // RUN: tsr-opt %s --pass-pipeline='builtin.module(schedule-outline,target-describe-functions)' | FileCheck %s --check-prefix=PLAN
-// RUN: not tsr-opt %s --pass-pipeline='builtin.module(schedule-outline{backend=ptx})' 2>&1 | FileCheck %s --check-prefix=GPU
+// RUN: not tsr-opt %s --pass-pipeline='builtin.module(schedule-outline{target=ptx:sm_90})' 2>&1 | FileCheck %s --check-prefix=GPU
 // RUN: sed 's/attributes {returns/attributes {numerics = "deterministic", returns/' %s | not tsr-opt --pass-pipeline='builtin.module(schedule-outline)' 2>&1 | FileCheck %s --check-prefix=PROFILE
 
 // GPU: TSR_UNIMPLEMENTED: graph.matmul has no variant 'blas' here: backend ptx calls no libraries

@@ -24,8 +24,8 @@ DenseI32ArrayAttr blockSize(Operation *op) {
 
 /// gpu.func -> llvm.func, marked as the vendor's kernel.
 struct ConvertFunc : ConvertOpToLLVMPattern<mlir::gpu::GPUFuncOp> {
-  ConvertFunc(const LLVMTypeConverter &types, const GpuTarget &target, const Vendor &vendor)
-      : ConvertOpToLLVMPattern(types), target_(target), vendor_(vendor) {}
+  ConvertFunc(const LLVMTypeConverter &types, const GpuTarget &target)
+      : ConvertOpToLLVMPattern(types), target_(target) {}
 
   LogicalResult matchAndRewrite(mlir::gpu::GPUFuncOp op, OpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
@@ -47,13 +47,12 @@ struct ConvertFunc : ConvertOpToLLVMPattern<mlir::gpu::GPUFuncOp> {
     rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
     if (failed(rewriter.convertRegionTypes(&function.getBody(), *getTypeConverter(), &signature)))
       return failure();
-    if (op.isKernel()) vendor_.markKernel(function, block, target_);
+    if (op.isKernel()) target_.vendor().markKernel(function, block, target_.architecture());
     if (block) function->setAttr("known_block_size", block);
     rewriter.eraseOp(op);
     return success();
   }
   const GpuTarget &target_;
-  const Vendor &vendor_;
 };
 
 struct ConvertReturn : ConvertOpToLLVMPattern<mlir::gpu::ReturnOp> {
@@ -124,7 +123,7 @@ struct FuseMultiplyAdd : OpRewritePattern<LLVM::FMulAddOp> {
 
 struct ConvertToLlvmPass : PassWrapper<ConvertToLlvmPass, OperationPass<mlir::gpu::GPUModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertToLlvmPass)
-  ConvertToLlvmPass(const GpuTarget &target, const Vendor &vendor) : target_(target), vendor_(vendor) {}
+  explicit ConvertToLlvmPass(const GpuTarget &target) : target_(target), vendor_(target.vendor()) {}
   StringRef getArgument() const final { return "gpu-to-llvm"; }
   StringRef getDescription() const final {
     return "turn thread programs into a vendor's flavour of the LLVM dialect";
@@ -144,7 +143,7 @@ struct ConvertToLlvmPass : PassWrapper<ConvertToLlvmPass, OperationPass<mlir::gp
     arith::populateArithToLLVMConversionPatterns(types, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
     populateMathToLLVMConversionPatterns(types, patterns);
-    patterns.add<ConvertFunc>(types, target_, vendor_);
+    patterns.add<ConvertFunc>(types, target_);
     patterns.add<ConvertReturn, ConvertBlockDim>(types);
     patterns.add<FuseMultiplyAdd>(&context);
     patterns.add<ConvertBarrier, ConvertId<mlir::gpu::ThreadIdOp, Id::Thread>,
@@ -166,7 +165,7 @@ struct ConvertToLlvmPass : PassWrapper<ConvertToLlvmPass, OperationPass<mlir::gp
   LogicalResult checkAtomics() {
     auto refuse = [&](Operation *op, StringRef what, Type type) {
       return op->emitError() << "TSR_UNIMPLEMENTED: atomic " << what << " of " << type
-                             << " is not built for backend " << target_.kind
+                             << " is not built for backend " << vendor_.name()
                              << ", whose devices have no instruction for it";
     };
     WalkResult result = getOperation().walk([&](Operation *op) -> WalkResult {
@@ -187,22 +186,22 @@ struct ConvertToLlvmPass : PassWrapper<ConvertToLlvmPass, OperationPass<mlir::gp
 
 } // namespace
 
-std::unique_ptr<Pass> createConvertToLlvmPass(const GpuTarget &target, const Vendor &vendor) {
-  return std::make_unique<ConvertToLlvmPass>(target, vendor);
+std::unique_ptr<Pass> createConvertToLlvmPass(const GpuTarget &target) {
+  return std::make_unique<ConvertToLlvmPass>(target);
 }
 
-void addLlvmPasses(OpPassManager &pm, const GpuTarget &target, const Vendor &vendor) {
+void addLlvmPasses(OpPassManager &pm, const GpuTarget &target) {
   OpPassManager &module = pm.nest<mlir::gpu::GPUModuleOp>();
   module.addPass(createSCFToControlFlowPass());
   module.addPass(createConvertVectorToLLVMPass());
   module.addPass(tile::createExpandMinMaxPass());
   module.addPass(arith::createArithExpandOpsPass());
-  module.addPass(createConvertToLlvmPass(target, vendor));
+  module.addPass(createConvertToLlvmPass(target));
   module.addPass(createReconcileUnrealizedCastsPass());
   // Before the wrapping, so that Target IR reads well.
   module.addPass(createCanonicalizerPass());
   module.addPass(createCSEPass());
-  pm.addPass(createWrapTargetPass(target, vendor));
+  pm.addPass(createWrapTargetPass(target));
 }
 
 } // namespace tessera::gpu

@@ -14,11 +14,11 @@ namespace tessera::gpu {
 /// `!llvm.ptr<1>` (global memory, kGlobalSpace) and `!llvm.ptr<3>` (the address of an `llvm.mlir.global` of
 /// the block, kSharedSpace); its body is made of arith, math, scf, vector, the LLVM dialect, gpu.thread_id,
 /// block_id, block_dim, grid_dim and barrier. Functions of math must have been expanded: there is no library
-/// to call. `target` and `vendor` must outlive the pass manager.
-void addLlvmPasses(mlir::OpPassManager &, const GpuTarget &target, const Vendor &vendor);
+/// to call.
+void addLlvmPasses(mlir::OpPassManager &, const GpuTarget &target);
 
 /// The two passes of our own among them: `gpu-to-llvm` and `gpu-wrap-target`.
-std::unique_ptr<mlir::Pass> createConvertToLlvmPass(const GpuTarget &, const Vendor &);
-std::unique_ptr<mlir::Pass> createWrapTargetPass(const GpuTarget &, const Vendor &);
+std::unique_ptr<mlir::Pass> createConvertToLlvmPass(const GpuTarget &);
+std::unique_ptr<mlir::Pass> createWrapTargetPass(const GpuTarget &);
 
 } // namespace tessera::gpu

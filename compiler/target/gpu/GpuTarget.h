@@ -1,16 +1,18 @@
-// The GPUs that kernels are compiled for, as the shared lowering needs to know them.
+// A GPU that kernels are compiled for: a row of its vendor's table, as the shared lowering needs to know it.
 #pragma once
-#include "llvm/ADT/ArrayRef.h"
+#include "compiler/codegen/TargetBackend.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tessera::gpu {
 
-/// One row per architecture; constant, shared by all threads.
-struct GpuTarget {
-  llvm::StringLiteral kind;      // "ptx", "rocm", "levelzero"
-  llvm::StringLiteral arch;      // "sm_90", "gfx90a", "pvc"
+class Vendor;
+
+/// One row per architecture of a vendor; constant, shared by all threads.
+struct Architecture {
+  llvm::StringLiteral name;      // "sm_90", "gfx90a", "pvc"
   int64_t threads;               // of a thread block; one program is one block
   int64_t warpSize;              // threads that run in lock step
   int64_t staticShared;          // bytes of shared memory that a kernel may declare
@@ -18,20 +20,39 @@ struct GpuTarget {
   llvm::StringLiteral groupSync; // LLVM's name of the synchronisation scope of a block, of the device
   llvm::StringLiteral deviceSync;
   bool floatAtomicAdd; // has an atomic addition of f32; without it the lowering loops over compare and swap
-
-  /// "ptx:sm_90", as the user writes it.
-  std::string name() const { return kind.str() + ":" + arch.str(); }
 };
 
-/// Every architecture, oldest of a kind first.
-llvm::ArrayRef<GpuTarget> gpuTargets();
+/// The target of one architecture.
+class GpuTarget final : public codegen::Target {
+public:
+  GpuTarget(const Vendor &, const Architecture &);
 
-/// Whether `kind` ("ptx" of "ptx:sm_90") names GPUs at all. Here and below `level_zero` stands for
-/// `levelzero`.
-bool isGpuKind(llvm::StringRef kind);
+  const Vendor &vendor() const { return vendor_; }
+  const Architecture &architecture() const { return architecture_; }
 
-/// The row of "kind:arch"; null with the reason, which lists the architectures there are.
-const GpuTarget *findGpuTarget(llvm::StringRef name, std::string &why);
+  const codegen::TargetBackend &backend() const override;
+  std::string name() const override;
+  const codegen::Capabilities &capabilities() const override { return capabilities_; }
+  llvm::SmallVector<int64_t> proposeTile(const codegen::TileRequest &) const override;
+  void addLoweringPasses(mlir::OpPassManager &) const override;
+  Expected<std::string> emitAssembly(mlir::ModuleOp) const override;
+  /// One file, which the driver loads.
+  Expected<std::vector<std::string>> emitObjects(mlir::OwningOpRef<mlir::ModuleOp>) const override;
+  Expected<std::string> joinObjects(std::vector<std::string> objects) const override;
+  /// An image for each kernel: drivers load one without the others.
+  Expected<std::vector<BundleImage>> makeImages(std::vector<codegen::CodeUnit> units) const override;
+
+private:
+  const Vendor &vendor_;
+  const Architecture &architecture_;
+  codegen::Capabilities capabilities_;
+};
+
+/// Every GPU this compiler has code generation for; of a vendor, the oldest first.
+std::vector<const GpuTarget *> gpuTargets();
+
+/// codegen::findTarget, of a GPU: other targets are an error.
+Expected<const GpuTarget *> findGpuTarget(llvm::StringRef text);
 
 // Address spaces of the pointers in a lowered kernel; the same numbers in NVVM, ROCDL and SPIR-V for OpenCL.
 inline constexpr unsigned kGlobalSpace = 1;

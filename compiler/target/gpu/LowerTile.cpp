@@ -1,6 +1,7 @@
 // gpu-lower-tile (normative phase 7): the kernels of a module as one gpu.module.
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/target/Transforms/KernelMetadata.h"
+#include "compiler/target/gpu/ConvertToLlvm.h"
 #include "compiler/target/gpu/Lowering.h"
 #include "compiler/tile/Transforms/ExpandMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -25,12 +26,12 @@ struct LowerTilePass : PassWrapper<LowerTilePass, OperationPass<ModuleOp>> {
                     scf::SCFDialect>();
   }
   void runOnOperation() final {
-    std::string why;
-    const GpuTarget *target = findGpuTarget(target_, why);
-    if (!target) {
-      getOperation().emitError() << "target '" << target_ << "' " << why;
+    auto found = findGpuTarget(target_);
+    if (!found) {
+      getOperation().emitError() << found.error().message;
       return signalPassFailure();
     }
+    const GpuTarget *target = *found;
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<graph::FuncOp>()))
       function.erase();
     OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
@@ -41,7 +42,7 @@ struct LowerTilePass : PassWrapper<LowerTilePass, OperationPass<ModuleOp>> {
       FailureOr<mlir::gpu::GPUFuncOp> function = lowering.lower(module);
       if (failed(function)) return signalPassFailure();
       KernelMetadata metadata = target::describeKernel(kernel, target->name());
-      metadata.block[0] = target->threads;
+      metadata.block[0] = target->architecture().threads;
       metadata.sharedBytes = lowering.resources().shared;
       metadata.dynamicSharedBytes = lowering.resources().dynamicShared;
       metadata.workspaceBytes = lowering.resources().workspace;
@@ -69,8 +70,22 @@ void addKernelPasses(OpPassManager &pm, const GpuTarget &target) {
   pm.addPass(createCSEPass());
 }
 
+namespace {
+struct GpuPipelineOptions : PassPipelineOptions<GpuPipelineOptions> {
+  Option<std::string> target{*this, "target", llvm::cl::desc("GPU, as in ptx:sm_90"),
+                             llvm::cl::init("ptx:sm_90")};
+};
+} // namespace
+
 void registerGpuPasses() {
   registerPass([]() -> std::unique_ptr<Pass> { return std::make_unique<LowerTilePass>(); });
+  static PassPipelineRegistration<GpuPipelineOptions> registration(
+      "gpu-to-target", "turn thread programs into a vendor's Target IR",
+      [](OpPassManager &pm, const GpuPipelineOptions &options) {
+        auto target = findGpuTarget(options.target);
+        if (!target) llvm::report_fatal_error(llvm::StringRef(target.error().message), false);
+        addLlvmPasses(pm, **target);
+      });
 }
 
 } // namespace tessera::gpu

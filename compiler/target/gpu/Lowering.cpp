@@ -45,7 +45,7 @@ scf::ForOp laneLoop(Operation *op) {
 
 } // namespace
 
-int64_t exchangeBytes(tile::KernelOp kernel, const GpuTarget &target) {
+int64_t exchangeBytes(tile::KernelOp kernel, const Architecture &target) {
   int64_t words = 0; // of 8 bytes
   kernel.walk([&](Operation *op) {
     if (isa<tile::ReduceOp, tile::GroupReduceOp>(op)) words = std::max(words, target.threads);

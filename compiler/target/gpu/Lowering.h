@@ -6,7 +6,7 @@
 // all of them; scalar side effects are thread 0's. The lanes of a linear_id program are spread over the
 // threads and run code of their own, without barriers.
 #pragma once
-#include "compiler/target/gpu/GpuTarget.h"
+#include "compiler/target/gpu/Vendor.h"
 #include "compiler/target/lower/TileLowering.h"
 #include "core/KernelMetadata.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -18,7 +18,7 @@ namespace tessera::gpu {
 class KernelLowering final : public target::TileLowering {
 public:
   KernelLowering(tile::KernelOp kernel, const GpuTarget &target)
-      : TileLowering(kernel, target.kind), target_(target) {}
+      : TileLowering(kernel, target.vendor().name()), target_(target.architecture()) {}
 
   /// Emits the kernel at the end of `module`: the parameters are pointers (address space 1), scalars and i64
   /// dims in the order of the tile kernel's, and last, when resources().workspace is not 0, a pointer to
@@ -76,7 +76,7 @@ private:
   // Mma.cpp
   LogicalResult lowerMma(tile::MmaOp) override;
 
-  const GpuTarget &target_;
+  const Architecture &target_;
   Resources resources_;
   int64_t exchangeBytes_ = 0, sharedTiles_ = 0;
   Value thread_;   // i32
@@ -85,7 +85,7 @@ private:
 };
 
 /// Bytes of shared memory through which the threads of `target` exchange values in `kernel`.
-int64_t exchangeBytes(tile::KernelOp kernel, const GpuTarget &target);
+int64_t exchangeBytes(tile::KernelOp kernel, const Architecture &target);
 
 /// Pass `gpu-lower-tile`: every tile.kernel becomes a gpu.func of the kernel's name in one gpu.module, with
 /// its metadata as the attribute `target.metadata`; graph functions, which only the host needs, go away.
@@ -95,7 +95,8 @@ std::unique_ptr<mlir::Pass> createLowerTilePass(const GpuTarget &target);
 /// sequences in the place of math functions, which need scalars.
 void addKernelPasses(mlir::OpPassManager &pm, const GpuTarget &target);
 
-/// Makes `gpu-lower-tile{target=ptx:sm_90}` known by name to tools that read pipelines.
+/// Makes `gpu-lower-tile{target=...}` and the pipeline `gpu-to-target{target=...}` (thread programs to Target
+/// IR) known by name to tools that read pipelines.
 void registerGpuPasses();
 
 } // namespace tessera::gpu

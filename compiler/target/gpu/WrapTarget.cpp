@@ -11,7 +11,7 @@ namespace {
 
 struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WrapTargetPass)
-  WrapTargetPass(const GpuTarget &target, const Vendor &vendor) : target_(target), vendor_(vendor) {}
+  explicit WrapTargetPass(const GpuTarget &target) : target_(target) {}
   StringRef getArgument() const final { return "gpu-wrap-target"; }
   StringRef getDescription() const final {
     return "gather the kernels, their shared memory and their metadata in a target.module";
@@ -22,8 +22,10 @@ struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
 
   void runOnOperation() final {
     OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
-    auto image = target::ModuleOp::create(b, getOperation().getLoc(), target_.kind, vendor_.triple(),
-                                          target_.arch, vendor_.features(target_), IntegerAttr());
+    const Vendor &vendor = target_.vendor();
+    const Architecture &architecture = target_.architecture();
+    auto image = target::ModuleOp::create(b, getOperation().getLoc(), vendor.name(), vendor.triple(),
+                                          architecture.name, vendor.features(architecture), IntegerAttr());
     Block &body = image.getBody().emplaceBlock();
     for (auto module : llvm::make_early_inc_range(getOperation().getOps<mlir::gpu::GPUModuleOp>())) {
       for (Operation &op : llvm::make_early_inc_range(*module.getBody())) {
@@ -40,13 +42,12 @@ struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
     }
   }
   const GpuTarget &target_;
-  const Vendor &vendor_;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createWrapTargetPass(const GpuTarget &target, const Vendor &vendor) {
-  return std::make_unique<WrapTargetPass>(target, vendor);
+std::unique_ptr<Pass> createWrapTargetPass(const GpuTarget &target) {
+  return std::make_unique<WrapTargetPass>(target);
 }
 
 } // namespace tessera::gpu

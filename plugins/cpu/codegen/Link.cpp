@@ -1,6 +1,6 @@
 // Objects to one shared object, or to one object, by LLD in this process.
 #include "compiler/target/emit/Linker.h"
-#include "plugins/cpu/codegen/Target.h"
+#include "plugins/cpu/codegen/CpuTarget.h"
 #include <cerrno>
 #include <cmath>
 #include <cstring>

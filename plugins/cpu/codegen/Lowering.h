@@ -6,7 +6,7 @@
 #include "compiler/target/lower/DemandedExtents.h"
 #include "compiler/target/lower/TileLowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "plugins/cpu/codegen/Target.h"
+#include "plugins/cpu/codegen/CpuTarget.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tessera::cpu {

@@ -84,10 +84,9 @@ void registerCpuPasses() {
   registerPass(tile::createExpandHalfPass);
   registerPass(createToLLVMPass);
   registerPass([] {
-    CpuTarget host;
-    std::string why;
-    if (!parseTarget("cpu", host, why)) llvm::report_fatal_error(llvm::StringRef(why));
-    return createWrapTargetPass(host);
+    auto host = findCpu("");
+    if (!host) llvm::report_fatal_error(llvm::StringRef(host.error().message));
+    return createWrapTargetPass(*host);
   });
 }
 

@@ -1,6 +1,5 @@
 // Thread programs to PTX, HSACO and SPIR-V: the .mlir files beside this, for every target. What the vendors'
 // own tools say of the results is asked where the tools are there.
-#include "compiler/pipeline/Vendors.h"
 #include "compiler/target/IR/TargetDialect.h"
 #include "compiler/target/gpu/ConvertToLlvm.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -45,9 +44,8 @@ Code compile(const std::string &program, const gpu::GpuTarget &target, Form form
   });
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program, &context);
   if (!module) return code;
-  const gpu::Vendor &vendor = *findVendor(target.kind);
   PassManager passes(&context);
-  gpu::addLlvmPasses(passes, target, vendor);
+  gpu::addLlvmPasses(passes, target);
   if (failed(passes.run(*module))) return code;
   OwningOpRef<ModuleOp> image = ModuleOp::create(UnknownLoc::get(&context));
   OpBuilder b = OpBuilder::atBlockEnd(image->getBody());
@@ -55,8 +53,9 @@ Code compile(const std::string &program, const gpu::GpuTarget &target, Form form
     for (Operation &op : m.getBody().front())
       if (!isa<target::KernelInfoOp>(op)) b.clone(op);
   });
-  code.ok = form == Form::Assembly ? vendor.emitAssembly(*image, target, code.bytes, code.why)
-                                   : vendor.emitObject(*image, target, code.bytes, code.why);
+  const gpu::Vendor &vendor = target.vendor();
+  code.ok = form == Form::Assembly ? vendor.emitAssembly(*image, target.architecture(), code.bytes, code.why)
+                                   : vendor.emitObject(*image, target.architecture(), code.bytes, code.why);
   return code;
 }
 
@@ -70,14 +69,13 @@ std::string replaced(std::string text, const std::string &from, const std::strin
 std::string read(const std::string &name, const gpu::GpuTarget &target) {
   std::ifstream file(std::string(TESSERA_GPU_PROGRAMS) + "/" + name + ".mlir");
   return replaced({std::istreambuf_iterator<char>(file), {}}, "\"device\"",
-                  "\"" + target.deviceSync.str() + "\"");
+                  "\"" + target.architecture().deviceSync.str() + "\"");
 }
 
 const gpu::GpuTarget &named(const std::string &name) {
-  std::string why;
-  const gpu::GpuTarget *target = gpu::findGpuTarget(name, why);
-  EXPECT_NE(target, nullptr) << name << ": " << why;
-  return *target;
+  auto target = gpu::findGpuTarget(name);
+  EXPECT_TRUE(bool(target)) << target.error().message;
+  return **target;
 }
 
 std::string assembly(const std::string &program, const std::string &target) {
@@ -148,26 +146,27 @@ TEST_P(EveryTarget, TakesTheProgram) {
   ASSERT_TRUE(code.ok) << code.why;
   Code again = compile(read(program, target), target, Form::Object);
   EXPECT_EQ(code.bytes, again.bytes) << "two compilations differ";
-  if (target.kind == "ptx") EXPECT_NE(code.bytes.find(".target " + target.arch.str()), std::string::npos);
-  if (target.kind == "rocm")
+  if (target.vendor().name() == "ptx")
+    EXPECT_NE(code.bytes.find(".target " + target.architecture().name.str()), std::string::npos);
+  if (target.vendor().name() == "rocm")
     EXPECT_EQ(code.bytes.substr(0, 4), "\x7f"
                                        "ELF");
-  if (target.kind == "levelzero")
+  if (target.vendor().name() == "levelzero")
     EXPECT_EQ(code.bytes.substr(0, 8), std::string("\x03\x02\x23\x07\x00\x02\x01\x00", 8));
 
-  std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) /
-      (std::string("tessera-") + program + "-" + target.kind.str() + "-" + target.arch.str());
+  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) /
+                                 (std::string("tessera-") + program + "-" + target.vendor().name().str() +
+                                  "-" + target.architecture().name.str());
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "code", std::ios::binary) << code.bytes;
   for (const Checker &checker : kCheckers) {
-    if (target.kind != checker.kind) continue;
+    if (target.vendor().name() != checker.kind) continue;
     if (!isThere(checker.tool)) {
       std::printf("%s is not here: not asked\n", checker.tool);
       continue;
     }
     std::string command = replaced(checker.command, "%f", folder / "code");
-    command = replaced(replaced(command, "%d", folder), "%a", target.arch.str());
+    command = replaced(replaced(command, "%d", folder), "%a", target.architecture().name.str());
     EXPECT_EQ(std::system(("(" + command + ") >&2").c_str()), 0) << command;
   }
   if (!HasFailure()) std::filesystem::remove_all(folder);
@@ -245,7 +244,8 @@ TEST(Emission, AFunctionThatExistsNowhereIsNamed) {
       llvm.store %0, %p : f32, !llvm.ptr<1>
       gpu.return
     } })";
-  for (const gpu::GpuTarget &target : gpu::gpuTargets()) {
+  for (const gpu::GpuTarget *known : gpu::gpuTargets()) {
+    const gpu::GpuTarget &target = *known;
     Code code = compile(program, target, Form::Object);
     EXPECT_FALSE(code.ok) << target.name();
     EXPECT_NE(code.why.find("'expf'"), std::string::npos) << target.name() << ": " << code.why;

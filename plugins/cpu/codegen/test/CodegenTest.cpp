@@ -1,7 +1,7 @@
 // What the generated machine code must and must not contain, independent of the machine the test runs on.
 #include "core/BuildId.h"
 #include "core/CompilerService.h"
-#include "plugins/cpu/codegen/Target.h"
+#include "plugins/cpu/codegen/CpuTarget.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <sstream>

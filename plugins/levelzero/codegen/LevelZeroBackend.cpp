@@ -1,5 +1,6 @@
-#include "plugins/levelzero/codegen/Target.h"
+// Intel GPUs: OpenCL's built-in functions, SPIR-V, which the driver compiles.
 #include "compiler/target/emit/LlvmEmission.h"
+#include "compiler/target/gpu/Vendor.h"
 #include "plugins/levelzero/codegen/ExpandIntrinsics.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/Support/TargetSelect.h"
@@ -58,14 +59,23 @@ LLVM::LLVMFuncOp builtin(ImplicitLocOpBuilder &b, StringRef name, Type result) {
   return function;
 }
 
+constexpr int64_t K = 1024; // bytes of shared memory
+constexpr gpu::Architecture kArchitectures[] = {
+    {"pvc", 256, 32, 128 * K, 128 * K, "workgroup", "device", false},
+};
+
 class LevelZero final : public gpu::Vendor {
 public:
-  StringRef kind() const override { return "levelzero"; }
-  StringRef format() const override { return "spirv"; }
+  StringRef name() const override { return "levelzero"; }
+  ArrayRef<StringRef> aliases() const override {
+    static constexpr StringRef others[] = {"level_zero"};
+    return others;
+  }
+  ArrayRef<gpu::Architecture> architectures() const override { return kArchitectures; }
+  ImageFormat format() const override { return ImageFormat::Spirv; }
   /// 1.2: newer ones are refused by drivers of 2022, 1.0 has no sub-group size.
   StringRef triple() const override { return "spirv64v1.2-unknown-unknown"; }
-  StringRef features(const gpu::GpuTarget &) const override { return ""; }
-  void registerDialects(DialectRegistry &) const override {} // calls of the LLVM dialect suffice
+  StringRef features(const gpu::Architecture &) const override { return ""; }
 
   Value emitId(ImplicitLocOpBuilder &b, gpu::Id id, unsigned dim, int64_t) const override {
     StringRef name = id == gpu::Id::Thread ? kLocalId : id == gpu::Id::Block ? kGroupId : kGroupCount;
@@ -84,7 +94,7 @@ public:
   }
 
   void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block,
-                  const gpu::GpuTarget &target) const override {
+                  const gpu::Architecture &target) const override {
     Builder b(function.getContext());
     function.setCConv(LLVM::CConv::SPIR_KERNEL);
     function.setReqdWorkGroupSizeAttr(b.getDenseI32ArrayAttr(block));
@@ -97,14 +107,14 @@ public:
     return !isa<FloatType>(type) || !kind || kind == LLVM::AtomicBinOp::xchg;
   }
 
-  bool emitAssembly(ModuleOp module, const gpu::GpuTarget &, std::string &text,
+  bool emitAssembly(ModuleOp module, const gpu::Architecture &, std::string &text,
                     std::string &why) const override {
     return emit(module, llvm::CodeGenFileType::AssemblyFile, text, why);
   }
   /// LLVM 22 keeps labels' ids from one module to the next, under the addresses of its functions: where one
   /// is used again, ids are defined twice (llvm-project issue 160613). Such a module does not read back; it
   /// is made again, with the addresses that are free now taken.
-  bool emitObject(ModuleOp module, const gpu::GpuTarget &, std::string &bytes,
+  bool emitObject(ModuleOp module, const gpu::Architecture &, std::string &bytes,
                   std::string &why) const override {
     constexpr int kAttempts = 16;
     std::vector<std::unique_ptr<std::byte[]>> taken;
@@ -150,7 +160,7 @@ private:
 
 } // namespace
 
-const gpu::Vendor &vendor() {
+const codegen::TargetBackend &targetBackend() {
   static const LevelZero instance;
   return instance;
 }

@@ -1,5 +1,6 @@
 // The CPU a kernel is compiled for, and the LLVM half of the way: LLVM dialect -> LLVM IR -> machine code.
 #pragma once
+#include "compiler/codegen/TargetBackend.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -9,7 +10,7 @@
 
 namespace tessera::cpu {
 
-/// A CPU by name and features. `host()` is the one this process runs on.
+/// A CPU by name and features.
 struct CpuTarget {
   std::string triple, cpu, features;
   bool isHost = false;
@@ -18,9 +19,9 @@ struct CpuTarget {
   std::vector<std::string> required; // features the code may use, of sdk/schema/cpu_features.def
 };
 
-/// Reads "cpu" (the host, detected at run time), "cpu:native" or "cpu:NAME" with a name LLVM knows for x86-64
-/// ("skylake-avx512", "x86-64-v3", ...). Returns false and the reason for anything else.
-[[nodiscard]] bool parseTarget(llvm::StringRef text, CpuTarget &out, std::string &why);
+/// The CPU `name`: "" or "native" (the host, detected at run time), or a name LLVM knows for x86-64
+/// ("skylake-avx512", "x86-64-v3", ...).
+Expected<CpuTarget> findCpu(llvm::StringRef name);
 
 /// Optimises and compiles the module's functions; a large module becomes several objects, which belong
 /// together. Each returns false with the reason; none throws. Thread-safe.

@@ -1,4 +1,4 @@
-#include "compiler/schedule/IR/Variants.h"
+#include "compiler/schedule/Transforms/Variants.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/Profiles.h"
 
@@ -53,8 +53,9 @@ std::optional<GemmCall> gemmCallOf(graph::MatmulOp op, std::string &why) {
   return std::nullopt;
 }
 
-std::string whyNoLibrary(graph::FuncOp function, StringRef backend) {
-  if (backend != "cpu") return "backend " + backend.str() + " calls no libraries";
+std::string whyNoLibrary(graph::FuncOp function, const codegen::Target &target) {
+  if (!target.capabilities().callsLibraries)
+    return "backend " + target.backend().name().str() + " calls no libraries";
   if (auto permits = permitsOf(function); permits && !permits->libraryCalls())
     return "numerics profile " + function.getNumerics().str() +
            " fixes the order of summation, and a library has its own";

@@ -1,6 +1,8 @@
-#include "plugins/ptx/codegen/Target.h"
+// NVIDIA GPUs: NVVM operations, PTX text. The driver assembles PTX itself, so that is also the object; ptxas
+// is never needed.
 #include "compiler/target/emit/LlvmEmission.h"
 #include "compiler/target/gpu/CoordinateOp.h"
+#include "compiler/target/gpu/Vendor.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "llvm/Support/TargetSelect.h"
@@ -21,13 +23,20 @@ void initializeOnce() {
   });
 }
 
+constexpr int64_t K = 1024; // bytes of shared memory
+constexpr gpu::Architecture kArchitectures[] = {
+    {"sm_80", 256, 32, 48 * K, 163 * K, "block", "device", true},
+    {"sm_90", 256, 32, 48 * K, 227 * K, "block", "device", true},
+};
+
 class Ptx final : public gpu::Vendor {
 public:
-  StringRef kind() const override { return "ptx"; }
-  StringRef format() const override { return "ptx"; }
+  StringRef name() const override { return "ptx"; }
+  ArrayRef<gpu::Architecture> architectures() const override { return kArchitectures; }
+  ImageFormat format() const override { return ImageFormat::Ptx; }
   StringRef triple() const override { return "nvptx64-nvidia-cuda"; }
-  StringRef features(const gpu::GpuTarget &target) const override {
-    return target.arch == "sm_80" ? "+ptx81" : "+ptx84"; // drivers of CUDA 12.1 and 12.4
+  StringRef features(const gpu::Architecture &target) const override {
+    return target.name == "sm_80" ? "+ptx81" : "+ptx84"; // drivers of CUDA 12.1 and 12.4
   }
   void registerDialects(DialectRegistry &registry) const override {
     registerNVVMDialectTranslation(registry);
@@ -47,19 +56,20 @@ public:
 
   void emitBarrier(ImplicitLocOpBuilder &b) const override { NVVM::BarrierOp::create(b); }
 
-  void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block, const gpu::GpuTarget &) const override {
+  void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block,
+                  const gpu::Architecture &) const override {
     Builder b(function.getContext());
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr(block));
   }
 
-  bool emitAssembly(ModuleOp module, const gpu::GpuTarget &target, std::string &text,
+  bool emitAssembly(ModuleOp module, const gpu::Architecture &target, std::string &text,
                     std::string &why) const override {
     initializeOnce();
-    emit::LlvmTarget llvmTarget{triple().str(), target.arch.str(), features(target).str()};
+    emit::LlvmTarget llvmTarget{triple().str(), target.name.str(), features(target).str()};
     return emit::emitFile(module, llvmTarget, llvm::CodeGenFileType::AssemblyFile, text, why);
   }
-  bool emitObject(ModuleOp module, const gpu::GpuTarget &target, std::string &bytes,
+  bool emitObject(ModuleOp module, const gpu::Architecture &target, std::string &bytes,
                   std::string &why) const override {
     return emitAssembly(module, target, bytes, why);
   }
@@ -67,7 +77,7 @@ public:
 
 } // namespace
 
-const gpu::Vendor &vendor() {
+const codegen::TargetBackend &targetBackend() {
   static const Ptx instance;
   return instance;
 }

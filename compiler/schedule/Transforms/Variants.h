@@ -1,5 +1,6 @@
 // The implementations an operation may have, and what rules one out.
 #pragma once
+#include "compiler/codegen/TargetBackend.h"
 #include "compiler/graph/IR/GraphDialect.h"
 #include "core/library/GemmCall.h"
 #include <string>
@@ -12,9 +13,8 @@ inline constexpr llvm::StringLiteral kTile = "tile", kBlas = "blas";
 /// alone.
 std::optional<GemmCall> gemmCallOf(graph::MatmulOp op, std::string &why);
 
-/// What keeps a function of its numerics profile, on this backend, from calling libraries; "" when nothing
-/// does.
-std::string whyNoLibrary(graph::FuncOp function, llvm::StringRef backend);
+/// Why code for `target` must not call libraries in a function of its numerics profile; "" if it may.
+std::string whyNoLibrary(graph::FuncOp function, const codegen::Target &target);
 
 /// The call's dims, in its order, as expressions over the function's: [B,] M, K, N.
 llvm::SmallVector<std::string> gemmDims(const GemmCall &call, graph::MatmulOp op);

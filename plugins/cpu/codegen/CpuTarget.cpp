@@ -1,4 +1,4 @@
-#include "plugins/cpu/codegen/Target.h"
+#include "plugins/cpu/codegen/CpuTarget.h"
 #include "compiler/target/emit/LlvmEmission.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -92,43 +92,32 @@ template <class Emit> bool emitFor(const CpuTarget &target, Emit emit) {
 
 } // namespace
 
-bool parseTarget(llvm::StringRef text, CpuTarget &out, std::string &why) {
+Expected<CpuTarget> findCpu(llvm::StringRef name) {
   initializeOnce();
-  auto [kind, name] = text.split(':');
-  if (kind != "cpu") {
-    why = "this build generates code for cpu only";
-    return false;
-  }
+  CpuTarget out;
   out.triple = llvm::sys::getProcessTriple();
   std::string error;
   const llvm::Target *t = llvm::TargetRegistry::lookupTarget(llvm::Triple(out.triple), error);
-  if (!t) {
-    why = error;
-    return false;
-  }
+  if (!t) return Error{"E_TARGET_UNKNOWN", error, ""};
   out.isHost = name.empty() || name == "native";
   if (out.isHost) {
     out.cpu = llvm::sys::getHostCPUName().str();
-    out.features.clear();
     for (const auto &feature : llvm::sys::getHostCPUFeatures()) {
       if (!out.features.empty()) out.features += ',';
       out.features += (feature.second ? "+" : "-") + feature.first().str();
     }
   } else {
     out.cpu = name.str();
-    out.features.clear();
   }
   llvm::Triple triple(out.triple);
   std::unique_ptr<llvm::MCSubtargetInfo> info(t->createMCSubtargetInfo(triple, "", out.features));
   if (!out.isHost) {
     // Asked of the generic CPU: creating the info of an unknown one would complain on stderr.
-    if (!info->isCPUStringValid(out.cpu)) {
-      why = "LLVM knows no x86-64 CPU named '" + out.cpu + "'";
-      return false;
-    }
+    if (!info->isCPUStringValid(out.cpu))
+      return Error{"E_TARGET_UNKNOWN", "LLVM knows no x86-64 CPU named '" + out.cpu + "'",
+                   "x86-64-v3 and skylake-avx512 are such names; plain cpu is the machine you are on"};
     info.reset(t->createMCSubtargetInfo(triple, out.cpu, ""));
   }
-  out.required.clear();
 #define TESSERA_CPU_FEATURE(NAME)                                                                            \
   if (info->checkFeatures("+" NAME)) out.required.push_back(NAME);
 #include "sdk/schema/cpu_features.def"
@@ -138,7 +127,7 @@ bool parseTarget(llvm::StringRef text, CpuTarget &out, std::string &why) {
   bool avx2 = info->checkFeatures("+avx2") && info->checkFeatures("+fma");
   out.vectorBytes = avx512 ? 64 : avx2 ? 32 : 16;
   out.vectorRegisters = avx512 ? 32 : 16;
-  return true;
+  return out;
 }
 
 bool emitAssembly(mlir::ModuleOp module, const CpuTarget &target, std::string &text, std::string &why) {

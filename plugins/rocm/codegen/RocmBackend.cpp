@@ -1,7 +1,9 @@
-#include "plugins/rocm/codegen/Target.h"
+// AMD GPUs: ROCDL operations, AMDGCN machine code, linked in this process to the shared object (HSACO) that
+// the driver loads.
 #include "compiler/target/emit/Linker.h"
 #include "compiler/target/emit/LlvmEmission.h"
 #include "compiler/target/gpu/CoordinateOp.h"
+#include "compiler/target/gpu/Vendor.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
 #include "llvm/IR/Module.h"
@@ -27,12 +29,21 @@ void initializeOnce() {
   });
 }
 
+constexpr int64_t K = 1024; // bytes of shared memory
+constexpr gpu::Architecture kArchitectures[] = {
+    {"gfx90a", 256, 64, 64 * K, 64 * K, "workgroup", "agent", true},
+    {"gfx1100", 256, 32, 64 * K, 64 * K, "workgroup", "agent", true},
+};
+
 class Rocm final : public gpu::Vendor {
 public:
-  StringRef kind() const override { return "rocm"; }
-  StringRef format() const override { return "hsaco"; }
+  StringRef name() const override { return "rocm"; }
+  ArrayRef<gpu::Architecture> architectures() const override { return kArchitectures; }
+  ImageFormat format() const override { return ImageFormat::Hsaco; }
   StringRef triple() const override { return "amdgcn-amd-amdhsa"; }
-  StringRef features(const gpu::GpuTarget &) const override { return ""; } // the architecture says them all
+  StringRef features(const gpu::Architecture &) const override {
+    return "";
+  } // the architecture says them all
   void registerDialects(DialectRegistry &registry) const override {
     registerROCDLDialectTranslation(registry);
   }
@@ -55,7 +66,8 @@ public:
     LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, "workgroup");
   }
 
-  void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block, const gpu::GpuTarget &) const override {
+  void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block,
+                  const gpu::Architecture &) const override {
     Builder b(function.getContext());
     std::string threads = std::to_string(int64_t(block[0]) * block[1] * block[2]);
     function->setAttr(ROCDL::ROCDLDialect::getKernelFuncAttrName(), b.getUnitAttr());
@@ -64,11 +76,11 @@ public:
                       b.getStringAttr(threads + "," + threads));
   }
 
-  bool emitAssembly(ModuleOp module, const gpu::GpuTarget &target, std::string &text,
+  bool emitAssembly(ModuleOp module, const gpu::Architecture &target, std::string &text,
                     std::string &why) const override {
     return emit(module, target, llvm::CodeGenFileType::AssemblyFile, text, why);
   }
-  bool emitObject(ModuleOp module, const gpu::GpuTarget &target, std::string &bytes,
+  bool emitObject(ModuleOp module, const gpu::Architecture &target, std::string &bytes,
                   std::string &why) const override {
     std::string object;
     if (!emit(module, target, llvm::CodeGenFileType::ObjectFile, object, why)) return false;
@@ -90,20 +102,20 @@ private:
     return LLVM::LoadOp::create(b, b.getI32Type(), address, 4);
   }
 
-  bool emit(ModuleOp module, const gpu::GpuTarget &target, llvm::CodeGenFileType type, std::string &out,
+  bool emit(ModuleOp module, const gpu::Architecture &target, llvm::CodeGenFileType type, std::string &out,
             std::string &why) const {
     initializeOnce();
     auto prepare = [](llvm::Module &ir) {
       ir.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", kCodeObjectVersion);
     };
-    emit::LlvmTarget llvmTarget{triple().str(), target.arch.str(), features(target).str(), prepare};
+    emit::LlvmTarget llvmTarget{triple().str(), target.name.str(), features(target).str(), prepare};
     return emit::emitFile(module, llvmTarget, type, out, why);
   }
 };
 
 } // namespace
 
-const gpu::Vendor &vendor() {
+const codegen::TargetBackend &targetBackend() {
   static const Rocm instance;
   return instance;
 }

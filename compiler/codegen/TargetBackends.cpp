@@ -1,0 +1,63 @@
+#include "compiler/codegen/TargetBackend.h"
+#include "core/Fork.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include <mutex>
+
+// TargetBackends.inc is made by CMake: TESSERA_TARGET_BACKEND(NAME) for every plugins/NAME/codegen.
+#define TESSERA_TARGET_BACKEND(NAME)                                                                         \
+  namespace tessera::NAME {                                                                                  \
+  const codegen::TargetBackend &targetBackend();                                                             \
+  }
+#include "TargetBackends.inc"
+#undef TESSERA_TARGET_BACKEND
+
+namespace tessera::codegen {
+namespace {
+
+const TargetBackend *findBackend(llvm::StringRef name) {
+  for (const TargetBackend *backend : targetBackends())
+    if (backend->name() == name || llvm::is_contained(backend->aliases(), name)) return backend;
+  return nullptr;
+}
+
+Error unknownTarget(llvm::StringRef text) {
+  std::string known;
+  for (const TargetBackend *backend : targetBackends())
+    known += (known.empty() ? "" : ", ") + backend->targets();
+  return {"E_TARGET_UNKNOWN", "unknown target '" + text.str() + "'", "the targets are " + known};
+}
+
+} // namespace
+
+llvm::ArrayRef<const TargetBackend *> targetBackends() {
+  static const TargetBackend *const backends[] = {
+#define TESSERA_TARGET_BACKEND(NAME) &NAME::targetBackend(),
+#include "TargetBackends.inc"
+#undef TESSERA_TARGET_BACKEND
+  };
+  return backends;
+}
+
+Expected<const Target *> findTarget(llvm::StringRef text) {
+  // As many entries as there are names that parse. Never destroyed: threads may compile while the process
+  // exits.
+  static auto &found = *new llvm::StringMap<std::unique_ptr<const Target>>;
+  static auto &mutex = *new std::mutex;
+  static const auto &held [[maybe_unused]] = *new HeldAcrossFork(mutex);
+  std::lock_guard lock(mutex);
+  if (auto known = found.find(text); known != found.end()) return known->second.get();
+  auto [name, architecture] = text.split(':');
+  const TargetBackend *backend = findBackend(name);
+  if (!backend) return unknownTarget(text);
+  auto parsed = backend->parse(architecture);
+  if (!parsed) {
+    Error error = parsed.error();
+    error.code = "E_TARGET_UNKNOWN";
+    error.message = "target '" + text.str() + "': " + error.message;
+    return error;
+  }
+  return (found[text] = std::move(*parsed)).get();
+}
+
+} // namespace tessera::codegen

@@ -1,0 +1,146 @@
+// The CPU as a target: programs are functions of vectors that one thread runs, images are shared objects.
+#include "compiler/codegen/TileProposal.h"
+#include "compiler/pipeline/Passes.h"
+#include "compiler/tile/Transforms/ExpandHalf.h"
+#include "compiler/tile/Transforms/ExpandMath.h"
+#include "compiler/tile/Transforms/ExpandMinMax.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+#include "plugins/cpu/codegen/ExpandFma.h"
+#include "plugins/cpu/codegen/Lowering.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tessera::cpu {
+
+const codegen::TargetBackend &targetBackend();
+
+namespace {
+
+/// Elements of a tile of one value: 16 KiB of f32, so that a chain of a few stays in a core's first two
+/// caches.
+constexpr int64_t kTileElements = 4096;
+
+class Target final : public codegen::Target {
+public:
+  Target(std::string name, CpuTarget cpu) : name_(std::move(name)), cpu_(std::move(cpu)) {
+    capabilities_.vectorBytes = cpu_.vectorBytes;
+    capabilities_.vectorRegisters = cpu_.vectorRegisters;
+    capabilities_.collapsesAxes = true;
+    capabilities_.callsLibraries = true;
+  }
+
+  const codegen::TargetBackend &backend() const override { return targetBackend(); }
+  std::string name() const override { return name_; }
+  std::string imageName() const override { return "cpu:" + cpu_.cpu; }
+  const codegen::Capabilities &capabilities() const override { return capabilities_; }
+
+  SmallVector<int64_t> proposeTile(const codegen::TileRequest &request) const override {
+    const auto &[kind, rank, rows, columns, reducesOuterAxis, reduced, transposes] = request;
+    switch (kind) {
+    case schedule::GroupKind::Matmul:
+      // The register blocks of the CPU and its second-level cache (docs/measurements/gemm.md).
+      return {rows && *rows <= 48 ? std::max<int64_t>(6, llvm::alignTo(*rows, 6)) : 96,
+              codegen::coverExtent(columns, 64, 256), 256};
+    case schedule::GroupKind::Attention:
+      return {64, 64};
+    case schedule::GroupKind::Map:
+      // Whole cache lines of the tensor that is read as well as of the one that is written.
+      if (transposes) return {codegen::coverExtent(rows, 8, 64), codegen::coverExtent(columns, 8, 64)};
+      break;
+    default:
+      break;
+    }
+    // One axis alone is as long as a tile of several; what reaches past its end is not computed.
+    return codegen::proposeCommonTile(request, kTileElements,
+                                      rank <= 1 ? kTileElements : codegen::kMostColumns);
+  }
+
+  void addLoweringPasses(OpPassManager &pm) const override {
+    // Private tables follow the tiles in scratch, whose offsets are final.
+    pm.addNestedPass<tile::KernelOp>(createPrivatizePass());
+    pm.addPass(createLowerTilePass(name_));
+    pm.addPass(createTargetLimitSize()); // before anything expands further
+    pm.addPass(createOutlinePass());
+    // Folded as it was made; functions expand after tiles became vectors.
+    pm.addPass(createCSEPass());
+    pm.addPass(tile::createExpandMathPass());
+    if (cpu_.vectorBytes < 32) { // F16C and FMA came before AVX2
+      pm.addPass(tile::createExpandHalfPass());
+      pm.addPass(createExpandFmaPass());
+    }
+    pm.addPass(tile::createExpandMinMaxPass()); // before arith-expand, which has another idea of them
+    pm.addPass(createSCFToControlFlowPass());
+    pm.addPass(arith::createArithExpandOpsPass());
+    pm.addPass(createToLLVMPass());
+    pm.addPass(createReconcileUnrealizedCastsPass());
+    pm.addPass(createWrapTargetPass(cpu_));
+  }
+
+  Expected<std::string> emitAssembly(ModuleOp module) const override {
+    std::string text, why;
+    if (!cpu::emitAssembly(module, cpu_, text, why)) return failure(why);
+    return text;
+  }
+  Expected<std::vector<std::string>> emitObjects(OwningOpRef<ModuleOp> module) const override {
+    std::vector<std::string> objects;
+    std::string why;
+    if (!cpu::emitObjects(std::move(module), cpu_, objects, why)) return failure(why);
+    return objects;
+  }
+  Expected<std::string> joinObjects(std::vector<std::string> objects) const override {
+    std::string object, why;
+    if (!cpu::joinObjects(objects, object, why)) return failure(why);
+    return object;
+  }
+
+  /// One shared object for all.
+  Expected<std::vector<BundleImage>> makeImages(std::vector<codegen::CodeUnit> units) const override {
+    BundleImage image;
+    image.target = imageName();
+    image.features = cpu_.required;
+    std::vector<std::string> objects, symbols;
+    for (codegen::CodeUnit &unit : units) {
+      llvm::move(unit.objects, std::back_inserter(objects));
+      for (BundleEntry &entry : unit.entries) {
+        if (entry.kind == EntryKind::Kernel) symbols.push_back(entry.name);
+        image.entries.push_back(std::move(entry));
+      }
+    }
+    std::string why;
+    if (!linkShared(objects, symbols, image.data, why)) return failure(why);
+    return std::vector{std::move(image)};
+  }
+
+private:
+  static Error failure(std::string why) { return {"E_BACKEND", std::move(why), ""}; }
+
+  std::string name_;
+  CpuTarget cpu_;
+  codegen::Capabilities capabilities_;
+};
+
+class Backend final : public codegen::TargetBackend {
+public:
+  StringRef name() const override { return "cpu"; }
+  std::string targets() const override { return "cpu (this machine's), cpu:<LLVM CPU name>"; }
+  Expected<std::unique_ptr<const codegen::Target>> parse(StringRef architecture) const override {
+    auto cpu = findCpu(architecture);
+    if (!cpu) return cpu.error();
+    std::string written = architecture.empty() ? "cpu" : "cpu:" + architecture.str();
+    return std::unique_ptr<const codegen::Target>(
+        std::make_unique<Target>(std::move(written), std::move(*cpu)));
+  }
+  void registerPasses() const override { registerCpuPasses(); }
+};
+
+} // namespace
+
+const codegen::TargetBackend &targetBackend() {
+  static const Backend instance;
+  return instance;
+}
+
+} // namespace tessera::cpu
