@@ -1,4 +1,5 @@
 #include "core/CompilerGate.h"
+#include "core/AddressSpace.h"
 #include "core/Fork.h"
 #include <condition_variable>
 #include <cstdlib>
@@ -69,22 +70,26 @@ public:
   CompileStatus signatures(std::string_view source, const std::string &fileName, std::vector<Signature> &out,
                            std::vector<Diagnostic> &diags) noexcept override {
     const Call call;
-    return call ? below_.signatures(source, fileName, out, diags) : refuse(diags);
+    return mayCompile(call, diags) ? below_.signatures(source, fileName, out, diags)
+                                   : CompileStatus::BackendFailure;
   }
   CompileStatus compile(std::string_view source, const CompileOptions &options, std::string &bundle,
                         std::vector<Diagnostic> &diags) noexcept override {
     const Call call;
-    return call ? below_.compile(source, options, bundle, diags) : refuse(diags);
+    return mayCompile(call, diags) ? below_.compile(source, options, bundle, diags)
+                                   : CompileStatus::BackendFailure;
   }
   CompileStatus emit(std::string_view source, const CompileOptions &options, Emit what, std::string &out,
                      std::vector<Diagnostic> &diags) noexcept override {
     const Call call;
-    return call ? below_.emit(source, options, what, out, diags) : refuse(diags);
+    return mayCompile(call, diags) ? below_.emit(source, options, what, out, diags)
+                                   : CompileStatus::BackendFailure;
   }
   CompileStatus choices(std::string_view source, const CompileOptions &options,
                         std::vector<VariantChoice> &out, std::vector<Diagnostic> &diags) noexcept override {
     const Call call;
-    return call ? below_.choices(source, options, out, diags) : refuse(diags);
+    return mayCompile(call, diags) ? below_.choices(source, options, out, diags)
+                                   : CompileStatus::BackendFailure;
   }
   std::string explain(std::string_view code) noexcept override {
     const Call call;
@@ -93,12 +98,20 @@ public:
   std::string version() noexcept override { return below_.version(); }
 
 private:
-  static CompileStatus refuse(std::vector<Diagnostic> &diags) {
+  static bool mayCompile(const Call &call, std::vector<Diagnostic> &diags) {
     Diagnostic d;
-    d.code = "E_ENDING";
-    d.message = "the process is ending: nothing is compiled any more";
+    if (!call) {
+      d.code = "E_ENDING";
+      d.message = "the process is ending: nothing is compiled any more";
+    } else if (!canMap(kCompilationBytes)) {
+      d.code = "E_OUT_OF_MEMORY";
+      d.message = "the process has too little memory left to compile: a compilation needs " +
+                  std::to_string(kCompilationBytes >> 20) + " MB of address space (ulimit -v)";
+    } else {
+      return true;
+    }
     diags.push_back(std::move(d));
-    return CompileStatus::BackendFailure;
+    return false;
   }
   CompilerService &below_;
 };

@@ -1,4 +1,5 @@
 // Loads the compiler on first use, so that a process which only launches never maps LLVM.
+#include "core/AddressSpace.h"
 #include "core/BuildId.h"
 #include "core/CompilerGate.h"
 #include "core/CompilerService.h"
@@ -45,6 +46,12 @@ std::string ownFolder() { return folderOf(reinterpret_cast<const void *>(&loadCo
 
 Loaded load() {
   Loaded out;
+  // The initialisers of LLVM's static objects end the process when they find no memory.
+  if (!canMap(kLoadBytes)) {
+    out.why = "the process has too little memory left to load the compiler: it needs " +
+              std::to_string(kLoadBytes >> 20) + " MB of address space (ulimit -v)";
+    return out;
+  }
   void *library = nullptr;
   std::string tried;
   bool isThere = false;

@@ -115,7 +115,10 @@ tsr_status_t conclude(tsr_status_t status, const std::vector<Diagnostic> &diags,
   std::string first;
   for (const Diagnostic &d : diags) {
     std::string text = render(d, /*colour=*/false);
-    if (first.empty() && d.severity == Diagnostic::Severity::Error) first = text;
+    if (first.empty() && d.severity == Diagnostic::Severity::Error) {
+      first = text;
+      if (status != TSR_SUCCESS && d.code == "E_OUT_OF_MEMORY") status = TSR_EOOM;
+    }
     if (log.call) log.call(log.user, levelOf(d.severity), d.code.c_str(), text.c_str());
   }
   if (status == TSR_SUCCESS) return status;

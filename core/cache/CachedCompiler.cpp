@@ -5,6 +5,7 @@
 // Which files those are is known for certain where they are loaded. That list is kept too, so that the next
 // process only looks whether they are still the same.
 #include "core/cache/CachedCompiler.h"
+#include "core/AddressSpace.h"
 #include "core/BuildId.h"
 #include "core/cache/CompilerObjects.h"
 #include "core/cache/Signatures.h"
@@ -202,7 +203,7 @@ private:
     CompilerService *compiler = loadCompiler(why);
     if (compiler) return compiler;
     Diagnostic d;
-    d.code = "E_NO_COMPILER";
+    d.code = canMap(kLoadBytes) ? "E_NO_COMPILER" : "E_OUT_OF_MEMORY";
     d.message = why;
     d.file = fileName;
     diags.push_back(std::move(d));

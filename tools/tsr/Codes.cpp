@@ -105,8 +105,9 @@ constexpr CodeText toolCodes[] = {
      "writable."},
     {"E_IMAGE_LOAD", "a bundle's image does not load",
      "It is code for another machine than its target says, is damaged, or lacks a kernel's symbol."},
-    {"E_OUT_OF_MEMORY", "the tensors do not fit in memory",
-     "The message says how much was wanted. Check the values given with --dim."},
+    {"E_OUT_OF_MEMORY", "the tensors or the compiler do not fit in memory",
+     "The message says how much was wanted. Check the values given with --dim, and the limit on the process "
+     "(ulimit -v)."},
     {"E_NO_COMPILER", "libtessera-compiler.so could not be loaded",
      "The compiler is its own shared object beside libtessera.so and comes from the same build."},
     {"E_LAUNCH_REFUSED", "the runtime refused an argument",

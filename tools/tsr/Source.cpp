@@ -1,4 +1,5 @@
 #include "tools/tsr/Source.h"
+#include "core/AddressSpace.h"
 #include "core/Mappers.h"
 #include "core/Profiles.h"
 #include "tools/tsr/Console.h"
@@ -62,8 +63,11 @@ int conclude(CompileStatus status, const std::vector<Diagnostic> &diags) {
                 : fail(Error{"E_UNIMPLEMENTED", "this target lacks something the program needs", ""});
   case CompileStatus::BackendFailure:
     if (!said) fail(Error{"E_INTERNAL", "the compiler failed without a reason", ""});
-    // What is not installed has not failed: there is nothing to reproduce.
-    return !diags.empty() && diags.front().code == "E_NO_COMPILER" ? exitUser : exitFailed;
+    // What is not installed, or has no memory, has not failed: there is nothing to reproduce.
+    return !diags.empty() &&
+                   (diags.front().code == "E_NO_COMPILER" || diags.front().code == "E_OUT_OF_MEMORY")
+               ? exitUser
+               : exitFailed;
   }
   return exitFailed;
 }
@@ -71,7 +75,10 @@ int conclude(CompileStatus status, const std::vector<Diagnostic> &diags) {
 CompilerService *needCompiler() {
   std::string why;
   CompilerService *compiler = loadCompiler(why);
-  if (!compiler) fail(Error{"E_NO_COMPILER", why, "libtessera-compiler.so stands beside libtessera.so"});
+  if (!compiler && !canMap(kLoadBytes))
+    fail(Error{"E_OUT_OF_MEMORY", why, ""});
+  else if (!compiler)
+    fail(Error{"E_NO_COMPILER", why, "libtessera-compiler.so stands beside libtessera.so"});
   return compiler;
 }
 

@@ -1,8 +1,10 @@
-// target-limit-size: the budget of operations, checked where loops over tiles stand and functions are still
-// calls: LLVM would take minutes and gigabytes to find out.
+// target-limit-size: the budget of operations, checked where loops over tiles exist and functions are still
+// calls: LLVM would take minutes and gigabytes to find out, and would end the process where those are not
+// left.
 #include "compiler/pipeline/DiagnosticCode.h"
 #include "compiler/pipeline/Passes.h"
 #include "compiler/tile/IR/TileFunctions.h"
+#include "core/AddressSpace.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 namespace tessera {
@@ -31,12 +33,22 @@ struct TargetLimitSize : impl::TargetLimitSizeBase<TargetLimitSize> {
       total += size;
       if (size > most) most = size, largest = &kernel;
     }
-    if (total <= limit) return;
-    InFlightDiagnostic error = mlir::emitError(largest->getLoc())
-                               << "the program becomes about " << total
-                               << " operations of machine code; at most " << limit << " are compiled";
-    setCode(error, "E_IR_SIZE");
-    signalPassFailure();
+    if (!largest) return;
+    if (total > limit) {
+      InFlightDiagnostic error = mlir::emitError(largest->getLoc())
+                                 << "the program becomes about " << total
+                                 << " operations of machine code; at most " << limit << " are compiled";
+      setCode(error, "E_IR_SIZE");
+      signalPassFailure();
+    } else if (size_t bytes = kCompilationBytes + size_t(total) * kOperationBytes; !canMap(bytes)) {
+      InFlightDiagnostic error = mlir::emitError(largest->getLoc())
+                                 << "the program becomes about " << total
+                                 << " operations of machine code, for which the process has too little memory"
+                                    " left ("
+                                 << (bytes >> 20) << " MB)";
+      setCode(error, "E_OUT_OF_MEMORY");
+      signalPassFailure();
+    }
   }
 };
 
