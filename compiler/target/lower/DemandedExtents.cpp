@@ -63,6 +63,17 @@ void DemandedExtents::visit(Block &block) {
   }
 }
 
+/// Elements past `upper` are masked.
+void DemandedExtents::limit(Demand &d, OperandRange upper, RankedTensorType type) {
+  for (auto [axis, bound] : llvm::enumerate(upper)) {
+    auto known = getConstantIntValue(bound);
+    if (known && *known >= type.getDimSize(axis)) continue;
+    if (d[axis].whole) d[axis] = {false, {End{}}};
+    for (End &end : d[axis].ends)
+      end.bound = bound;
+  }
+}
+
 /// What a loop carries lies in one place, whose content the next iteration and the result's users observe.
 void DemandedExtents::visitLoop(Operation *op) {
   auto loop = dyn_cast<scf::ForOp>(op);
@@ -108,8 +119,9 @@ void DemandedExtents::visit(Operation *op) {
       int64_t size = store.getView().getType().getShape()[at];
       bool isInside = store.getInBounds() ||
                       (known && *known >= 0 && !ShapedType::isDynamic(size) && *known <= size - extent);
-      d.push_back(isInside ? Axis{true, {}} : Axis{false, {{store.getView(), start, at, sizes[at]}}});
+      d.push_back(isInside ? Axis{true, {}} : Axis{false, {End{store.getView(), start, at, sizes[at], {}}}});
     }
+    limit(d, store.getUpper(), tileType(store.getValue()));
     return demand(store.getValue(), d);
   }
   bool isShape = isa<BroadcastOp, ExpandDimsOp, TransposeOp, ReshapeOp, ReduceOp, ArgReduceOp, MmaOp>(op);
@@ -120,6 +132,10 @@ void DemandedExtents::visit(Operation *op) {
   }
   Demand d(of(op->getResult(0)));
   if (d.empty()) return;
+  if (auto mask = dyn_cast<MaskOp>(op)) {
+    limit(d, mask.getUpper(), tileType(mask.getInput()));
+    return demand(mask.getInput(), d);
+  }
   const Axis whole{true, {}};
   auto shapeOf = [](Value v) { return isTile(v) ? tileType(v).getShape() : ArrayRef<int64_t>(); };
   ArrayRef<int64_t> to = shapeOf(op->getResult(0)), from = shapeOf(op->getOperand(0));

@@ -10,12 +10,14 @@ namespace tessera::target {
 /// the largest of them reach no store, reduction or other effect, so that a lowering may leave them out.
 class DemandedExtents {
 public:
-  /// The tensor's extent along `dim`, for a window that begins at `start`: size(view, dim) - start.
+  /// Where a tensor ends along `dim` of a window that begins at `start`, size(view, dim) - start, or before
+  /// that the bound of a mask or store.
   struct End {
-    mlir::Value view, start;
-    unsigned dim;
+    mlir::Value view, start; // null: a bound alone
+    unsigned dim = 0;
     mlir::Attribute size; // equal for equal extents
-    bool operator==(const End &o) const { return start == o.start && size == o.size; }
+    mlir::Value bound;    // null: none
+    bool operator==(const End &o) const { return start == o.start && size == o.size && bound == o.bound; }
   };
   struct Axis {
     bool whole = false; // every element is observed
@@ -35,6 +37,7 @@ private:
   /// `v` is observed as far as `demand`, too.
   void demand(mlir::Value v, const Demand &demand);
   void demandWhole(mlir::Value v);
+  static void limit(Demand &, mlir::OperandRange upper, mlir::RankedTensorType);
 
   tile::KernelOp kernel_;
   llvm::DenseMap<mlir::Value, Demand> demands_;

@@ -115,7 +115,7 @@ Value KernelLowering::sizeOf(tile::MmaOp op, unsigned axis) {
   auto demand = demanded_.of(op.getResult());
   if (axis < demand.size() && !demand[axis].whole && demand[axis].ends.size() == 1) {
     const auto &end = demand[axis].ends.front();
-    return views_[end.view].sizes[end.dim];
+    if (end.view) return views_[end.view].sizes[end.dim];
   }
   return constant(tile::tileType(op.getResult()).getDimSize(axis));
 }

@@ -81,10 +81,6 @@ private:
   void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body, Indices ends = {}) override;
   void nestPart(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) override;
   Part partToCompute(Operation *op) override;
-  /// The elements of `v` that masks and stores look at end there, per axis; none: something looks at all of
-  /// it.
-  Vec<Value> demandedEnds(Value v);
-  bool collectEnds(Value v, Vec<Value> &ends);
   /// Where the last whole step of those before `end` ends if `inside` holds (null: it does), else 0.
   Value wholeVectors(Value end, int64_t step, Value inside);
   /// The nest twice under `condition` when there is one: unmasked and masked.

@@ -1,6 +1,5 @@
 // Loops over the elements of a tile.
 #include "plugins/cpu/codegen/Lowering.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -69,10 +68,10 @@ void KernelLowering::nest(ArrayRef<int64_t> shape, int64_t lanes, NestBody body,
   axis(0);
 }
 
-/// `start` is a value of every path to `at`.
-static bool isKnown(Value start, Operation *at) {
-  Operation *inside = start.getParentBlock()->findAncestorOpInBlock(*at);
-  return inside && (isa<BlockArgument>(start) || start.getDefiningOp()->isBeforeInBlock(inside));
+/// `v` is a value of every path to `at`; null is none.
+static bool isKnown(Value v, Operation *at) {
+  Operation *inside = v ? v.getParentBlock()->findAncestorOpInBlock(*at) : nullptr;
+  return inside && (isa<BlockArgument>(v) || v.getDefiningOp()->isBeforeInBlock(inside));
 }
 
 SmallVector<Value> KernelLowering::observedEnds(Value tile, Operation *at) {
@@ -81,10 +80,13 @@ SmallVector<Value> KernelLowering::observedEnds(Value tile, Operation *at) {
   auto shape = tile::isTile(tile) ? tile::tileType(tile).getShape() : ArrayRef<int64_t>();
   for (auto [axis, extent] : llvm::zip(demanded_.of(tile), shape)) {
     Value most;
-    bool known = llvm::all_of(axis.ends, [&](const auto &end) { return isKnown(end.start, at); });
+    bool known = llvm::all_of(
+        axis.ends, [&](const auto &end) { return isKnown(end.bound, at) || isKnown(end.start, at); });
     for (const target::DemandedExtents::End &end : axis.ends) {
       if (!known) break;
-      Value left = b_.createOrFold<arith::SubIOp>(views_[end.view].sizes[end.dim], scalar(end.start));
+      Value left = isKnown(end.bound, at)
+                       ? scalar(end.bound)
+                       : b_.createOrFold<arith::SubIOp>(views_[end.view].sizes[end.dim], scalar(end.start));
       left = b_.createOrFold<arith::MinSIOp>(left, constant(extent));
       left = b_.createOrFold<arith::MaxSIOp>(left, constant(0));
       most = most ? b_.createOrFold<arith::MaxSIOp>(most, left) : left;
@@ -132,50 +134,9 @@ void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t lanes, const Part
   axis(0);
 }
 
-/// The largest ends of the masks and stores that read `v`, or what elementwise operations make of it. False:
-/// something reads all of it, an end is computed later, or the uses are too many to look at.
-bool KernelLowering::collectEnds(Value v, Vec<Value> &ends) {
-  constexpr size_t kMaxValues = 32;
-  llvm::SmallSetVector<Value, 8> reached;
-  reached.insert(v);
-  for (size_t next = 0; next < reached.size(); ++next) {
-    if (next == kMaxValues) return false;
-    for (Operation *user : reached[next].getUsers()) {
-      ValueRange upper;
-      if (auto mask = dyn_cast<tile::MaskOp>(user)) {
-        upper = mask.getUpper();
-      } else if (auto store = dyn_cast<tile::StoreOp>(user)) {
-        upper = store.getUpper();
-      } else if (tile::isElementwise(user)) {
-        reached.insert(user->getResult(0));
-        continue;
-      }
-      if (upper.empty()) return false;
-      ends.resize(upper.size());
-      for (auto [end, other] : llvm::zip(ends, upper)) {
-        Value known = map_.lookupOrNull(other);
-        if (!known) return false;
-        end = end ? b_.createOrFold<arith::MaxSIOp>(end, known) : known;
-      }
-    }
-  }
-  return true;
-}
-
-SmallVector<Value> KernelLowering::demandedEnds(Value v) {
-  Vec<Value> ends;
-  if (!collectEnds(v, ends)) return {};
-  for (auto [end, extent] : llvm::zip(ends, tile::tileType(v).getShape())) {
-    Value cut = b_.createOrFold<arith::MinSIOp>(end, constant(extent));
-    end = b_.createOrFold<arith::MaxSIOp>(cut, constant(0));
-  }
-  return ends;
-}
-
 auto KernelLowering::partToCompute(Operation *op) -> Part {
   Value tile = op->getResult(0);
-  Vec<Value> ends = demandedEnds(tile);
-  if (ends.empty()) ends = observedEnds(tile, op);
+  Vec<Value> ends = observedEnds(tile, op);
   for (auto [end, extent] : llvm::zip(ends, tile::tileType(tile).getShape()))
     if (!end) end = constant(extent);
   Value inside = insideCondition(op, ends);
