@@ -1,6 +1,7 @@
 // The seam between libtessera.so, which never links LLVM, and libtessera-compiler.so, which it loads on first
 // use. Both come from one build, so C++ types cross it; no exception does.
 #pragma once
+#include "numerics/Casts.h"
 #include "numerics/NumericsProfile.h"
 #include <cstdint>
 #include <optional>
@@ -32,8 +33,7 @@ struct SignatureParam {
   bool isTensor = false, isResult = false, reads = false, writes = false;
   std::string dtype;             // canonical name
   std::vector<std::string> dims; // "M", "B*H", "64"
-  bool hasDefault = false;
-  double defaultValue = 0;
+  std::optional<Number> defaultValue;
 };
 
 struct Signature {

@@ -81,7 +81,7 @@ MetadataParam readParam(const YAML::Node &node) {
   if (p.kind != Kind::Dim && !node["dtype"]) reject(node, key, "dtype is missing");
   if (node["dtype"]) p.dtype = asDType(node["dtype"], key + ".dtype");
   if (p.kind == Kind::Dim && p.dtype != DType::I64) reject(node["dtype"], key, "a dim is i64");
-  if (node["default"]) p.defaultValue = asDouble(node["default"], key + ".default");
+  if (node["default"]) p.defaultValue = asNumber(node["default"], key + ".default", p.dtype);
   if (isTensorLike(p.kind)) {
     if (!node["dims"]) reject(node, key, "dims are missing");
     p.dims = asTexts(node["dims"], key + ".dims");
@@ -278,6 +278,10 @@ std::string numberText(double value) {
   if (std::isinf(value)) return value > 0 ? ".inf" : "-.inf";
   char buffer[64]; // the shortest text that reads back as the same value
   return std::string(buffer, std::to_chars(buffer, buffer + sizeof(buffer), value).ptr);
+}
+
+std::string numberText(const Number &value) {
+  return std::visit([](auto number) { return numberText(number); }, value);
 }
 
 void writeParam(YAML::Emitter &out, const MetadataParam &p) {

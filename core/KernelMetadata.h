@@ -37,7 +37,7 @@
 // Static library tessera-metadata. All functions may be called from any thread; the objects are values.
 #pragma once
 #include "core/HostPlan.h"
-#include "numerics/DType.h"
+#include "numerics/Casts.h"
 #include "numerics/NumericsProfile.h"
 #include <cstdint>
 #include <functional>
@@ -80,7 +80,7 @@ struct MetadataParam {
   DType dtype = DType::I64;
   std::vector<std::string> dims; // symbols and numbers; of a function's result also expressions
   bool reads = false, writes = false;
-  std::optional<double> defaultValue;
+  std::optional<Number> defaultValue;
 };
 
 /// What was chosen for one step of a function's plan, and from what.

@@ -37,6 +37,16 @@ double asDouble(const YAML::Node &node, const std::string &key) {
   return value;
 }
 
+Number asNumber(const YAML::Node &node, const std::string &key, DType dtype) {
+  if (isFloat(dtype)) return asDouble(node, key);
+  const std::string text = asText(node, key);
+  if (text.find_first_of(".eE") == std::string::npos) return asInt(node, key, INT64_MIN);
+  const double value = asDouble(node, key); // documents of older versions: 1e+05
+  const auto integer = static_cast<int64_t>(fromDouble(value, DType::I64));
+  if (static_cast<double>(integer) != value) reject(node, key, "expected an integer, found '" + text + "'");
+  return integer;
+}
+
 DType asDType(const YAML::Node &node, const std::string &key) {
   std::string text = asText(node, key);
   for (const DTypeInfo &row : allDTypes())

@@ -18,6 +18,8 @@ inline constexpr size_t kMaxEntries = 1024; // of one list or map
 std::string asText(const YAML::Node &node, const std::string &key);
 int64_t asInt(const YAML::Node &node, const std::string &key, int64_t least);
 double asDouble(const YAML::Node &node, const std::string &key);
+/// A constant of the dtype.
+Number asNumber(const YAML::Node &node, const std::string &key, DType dtype);
 DType asDType(const YAML::Node &node, const std::string &key);
 /// A sequence; an absent one is empty.
 YAML::Node asList(const YAML::Node &node, const std::string &key, size_t most = kMaxEntries);

@@ -145,6 +145,12 @@ uint64_t fromDouble(double value, DType to) {
   return castBits(std::bit_cast<uint64_t>(value), DType::F64, to);
 }
 
+uint64_t fromNumber(const Number &value, DType to) {
+  if (const auto *integer = std::get_if<int64_t>(&value))
+    return castBits(static_cast<uint64_t>(*integer), DType::I64, to);
+  return fromDouble(std::get<double>(value), to);
+}
+
 uint64_t loadBits(const void *element, DType t) {
   static_assert(std::endian::native == std::endian::little);
   uint64_t bits = 0;

@@ -15,6 +15,7 @@
 #pragma once
 #include "numerics/DType.h"
 #include <cstddef>
+#include <variant>
 
 namespace tessera {
 
@@ -24,6 +25,10 @@ uint64_t castBits(uint64_t bits, DType from, DType to);
 /// The element's value, exact but for i64 beyond 2^53.
 double toDouble(uint64_t bits, DType from);
 uint64_t fromDouble(double value, DType to);
+
+/// A constant of any dtype, exact: an integer or bool, or a float.
+using Number = std::variant<int64_t, double>;
+uint64_t fromNumber(const Number &, DType to);
 
 /// One element in memory as zero-extended bits, and back. No alignment is needed.
 uint64_t loadBits(const void *element, DType t);

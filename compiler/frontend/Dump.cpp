@@ -58,6 +58,11 @@ std::string floatText(double v) {
   return out.find_first_of(".e") == std::string::npos ? out + ".0" : out;
 }
 
+std::string numberText(const Number &value) {
+  const auto *integer = std::get_if<int64_t>(&value);
+  return integer ? std::to_string(*integer) : floatText(std::get<double>(value));
+}
+
 class Dumper {
 public:
   explicit Dumper(const Kernel &k) : k_(k) {}
@@ -115,7 +120,7 @@ private:
     if (p.writes) out_ += " writes";
     if (p.atomics) out_ += " atomics";
     if (p.returned && !p.isResult) out_ += " returned";
-    if (p.defaultValue) out_ += " = " + floatText(*p.defaultValue);
+    if (p.defaultValue) out_ += " = " + numberText(*p.defaultValue);
     out_ += "\n";
   }
 

@@ -32,6 +32,11 @@ std::string number(double v) {
   return buffer;
 }
 
+std::string number(const Number &value) {
+  const auto *integer = std::get_if<int64_t>(&value);
+  return integer ? std::to_string(*integer) : number(std::get<double>(value));
+}
+
 std::string typeText(const GraphValue &v) {
   return (v.isScalar ? "" : dimsText(v.dims) + " ") + name(v.dtype);
 }

@@ -248,13 +248,7 @@ void Elaborator::declareParameter(const ast::Parameter &p) {
       } else {
         v = convert(std::move(v), *t, p.defaultValue->loc);
         if (v.isError()) return;
-        out.defaultValue = isFloat(*t) ? v.floatValue : static_cast<double>(v.intValue);
-        // Metadata and signatures hold defaults as doubles.
-        if (isInt(*t) && fromDouble(*out.defaultValue, DType::I64) != static_cast<uint64_t>(v.intValue))
-          fail(Code::E_PARAMETER, p.defaultValue->loc,
-               "a default of 64 bits is held as a double, which " + std::to_string(v.intValue) +
-                   " does not fit",
-               "leave the default out, or compute the number in the kernel");
+        out.defaultValue = isFloat(*t) ? Number(v.floatValue) : Number(v.intValue);
       }
     }
   }

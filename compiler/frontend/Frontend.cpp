@@ -136,8 +136,7 @@ static SignatureParam describe(const Param &p, bool reads, bool writes) {
   out.writes = p.isTensor && writes;
   for (const Dim &d : p.dims)
     out.dims.push_back(dimText(d));
-  out.hasDefault = p.defaultValue.has_value();
-  out.defaultValue = p.defaultValue.value_or(0);
+  out.defaultValue = p.defaultValue;
   return out;
 }
 

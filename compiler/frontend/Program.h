@@ -4,7 +4,7 @@
 // Cast nodes, implicit tile iterators are grid axes and For loops, `+=` is load-add-store, tiles broadcast
 // through explicit Broadcast nodes. No MLIR here: fuzzers and sanitizers build this layer alone.
 #pragma once
-#include "numerics/DType.h"
+#include "numerics/Casts.h"
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -201,7 +201,7 @@ struct Param {
   bool returned = false;                               // named in `return`
   bool isResult =
       false; // a caller-allocated output that is no parameter of the source ("result", "result0", ...)
-  std::optional<double> defaultValue; // scalars
+  std::optional<Number> defaultValue; // scalars
 };
 
 /// One axis of the launch grid: ceildiv(hi - lo, step) programs; the variable is lo + id * step.

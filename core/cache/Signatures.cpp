@@ -11,7 +11,7 @@ template <class Io, class S> void fields(Io &io, S &s) {
   io.each(s.params, [&](auto &p) {
     io(p.name), io(p.isTensor), io(p.isResult), io(p.reads), io(p.writes), io(p.dtype);
     io.each(p.dims, [&](auto &dim) { io(dim); });
-    io(p.hasDefault), io(p.defaultValue);
+    io(p.defaultValue);
   });
   io.each(s.dims, [&](auto &dim) { io(dim); });
   io.each(s.tunables, [&](auto &t) {
@@ -26,7 +26,10 @@ struct Writer {
   void operator()(const std::string &s) { raw(s.size()), out += s; }
   void operator()(bool b) { raw(b); }
   void operator()(int64_t v) { raw(static_cast<uint64_t>(v)); }
-  void operator()(double v) { raw(std::bit_cast<uint64_t>(v)); }
+  void operator()(const std::optional<Number> &v) {
+    raw(v ? v->index() + 1 : 0);
+    if (v) raw(std::visit([](auto number) { return std::bit_cast<uint64_t>(number); }, *v));
+  }
   template <class List, class Body> void each(const List &list, Body body) {
     raw(list.size());
     for (const auto &item : list)
@@ -52,7 +55,12 @@ struct Reader {
   }
   void operator()(bool &b) { b = raw() != 0; }
   void operator()(int64_t &v) { v = static_cast<int64_t>(raw()); }
-  void operator()(double &v) { v = std::bit_cast<double>(raw()); }
+  void operator()(std::optional<Number> &v) {
+    const uint64_t kind = raw();
+    if (!kind) return v.reset();
+    const uint64_t bits = raw();
+    v = kind == 1 ? Number(std::bit_cast<int64_t>(bits)) : Number(std::bit_cast<double>(bits));
+  }
   template <class List, class Body> void each(List &list, Body body) {
     for (uint64_t n = raw(); ok && n; --n)
       body(list.emplace_back());

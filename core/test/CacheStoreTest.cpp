@@ -168,9 +168,11 @@ TEST_F(CacheStore, ALimitOfNothing) {
 TEST(CacheSignatures, ReadBackAndTruncated) {
   Signature s;
   s.kernel = "k";
-  s.params = {{"x", true, false, true, true, "f32", {"M", "64"}, false, 0}, SignatureParam{}};
+  s.params = {{"x", true, false, true, true, "f32", {"M", "64"}, {}}, SignatureParam{}};
   s.params[1].name = "a";
-  s.params[1].hasDefault = true, s.params[1].defaultValue = -1.5;
+  s.params[1].defaultValue = -1.5;
+  s.params.push_back(s.params[1]);
+  s.params[2].defaultValue = INT64_MIN + 1;
   s.dims = {"M"};
   s.tunables = {{"B", {1, 2}}};
   const std::string bytes = writeSignatures({s});
@@ -178,7 +180,9 @@ TEST(CacheSignatures, ReadBackAndTruncated) {
   ASSERT_TRUE(readSignatures(bytes, out));
   EXPECT_EQ(writeSignatures(out), bytes);
   EXPECT_EQ(out[0].params[0].dims, s.params[0].dims);
-  EXPECT_EQ(out[0].params[1].defaultValue, -1.5);
+  EXPECT_EQ(out[0].params[0].defaultValue, std::nullopt);
+  EXPECT_EQ(out[0].params[1].defaultValue, Number(-1.5));
+  EXPECT_EQ(out[0].params[2].defaultValue, Number(INT64_MIN + 1));
   for (size_t n = 0; n < bytes.size(); ++n)
     EXPECT_FALSE(readSignatures(std::string_view(bytes).substr(0, n), out)) << n;
 }

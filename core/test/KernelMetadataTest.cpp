@@ -81,7 +81,7 @@ TEST(KernelMetadata, ReadsEveryField) {
   EXPECT_TRUE(m.params[0].reads && !m.params[0].writes);
   EXPECT_TRUE(m.params[1].reads && m.params[1].writes);
   EXPECT_EQ(m.params[2].kind, MetadataParam::Kind::Result);
-  EXPECT_EQ(m.params[3].defaultValue, 1.5);
+  EXPECT_EQ(m.params[3].defaultValue, Number(1.5));
   EXPECT_EQ(m.params[8].name, "B*H");
   EXPECT_EQ(m.tile, (std::vector<std::pair<std::string, int64_t>>{{"BLOCK_M", 64}, {"stages", 2}}));
   EXPECT_EQ(m.specialized, (std::vector<std::pair<std::string, int64_t>>{{"K", 64}}));
@@ -109,11 +109,28 @@ TEST(KernelMetadata, DefaultsKeepTheirBits) {
   for (double value : {0.1, -0.0, 1e300, HUGE_VAL, -HUGE_VAL}) {
     KernelMetadata m = parsed(kGemm);
     m.params[3].defaultValue = value;
-    EXPECT_EQ(parsed(m.toYaml()).params[3].defaultValue, value);
+    EXPECT_EQ(parsed(m.toYaml()).params[3].defaultValue, Number(value));
   }
   KernelMetadata m = parsed(kGemm);
   m.params[3].defaultValue = NAN;
-  EXPECT_TRUE(std::isnan(*parsed(m.toYaml()).params[3].defaultValue));
+  EXPECT_TRUE(std::isnan(std::get<double>(*parsed(m.toYaml()).params[3].defaultValue)));
+  m.params[3].dtype = DType::I64;
+  for (int64_t value : {int64_t{0}, (int64_t{1} << 53) + 1, INT64_MAX, INT64_MIN}) {
+    m.params[3].defaultValue = value;
+    EXPECT_EQ(parsed(m.toYaml()).params[3].defaultValue, Number(value));
+  }
+}
+
+TEST(KernelMetadata, IntegerDefaultsOfOlderDocuments) {
+  auto read = [](const std::string &text) {
+    return parsed("{name: f, target: cpu, numerics: strict, launch: {}, "
+                  "params: [{name: a, kind: scalar, dtype: i64, default: " +
+                  text + "}]}")
+        .params[0]
+        .defaultValue;
+  };
+  EXPECT_EQ(read("1e+05"), Number(int64_t{100000}));
+  EXPECT_EQ(read("-3"), Number(int64_t{-3}));
 }
 
 TEST(KernelMetadata, SmallestDocument) {

@@ -184,6 +184,18 @@ def k(X: ts.Tensor["n", ts.f32], Y: ts.Tensor["n", ts.f32]):
         yield program(f"lanes/domain/{name}", head + body).run({"n": 40}, {"X": ("f32", x)}, {"Y": want("f32", expected, initial=np.zeros(40))})
 
 
+def defaults():
+    """A scalar that a launch leaves out has its default, bit by bit."""
+    top = (1 << 63) - 1
+    for dtype, values in (("i64", (0, -1, 100000, (1 << 53) + 1, -(1 << 53) - 1, top - 1, top, -top)), ("i32", ((1 << 31) - 1, -(1 << 31))), ("i8", (-128,)),
+                          ("u8", (255,)), ("bool", (True, False)), ("f32", (0.1, -1e30, 3)), ("f64", (0.1, 1e300, -5e-324))):
+        for value in values:
+            yield program(f"default/{dtype}/{value}", f"""@ts.kernel
+def k(Z: ts.Tensor[1, ts.{dtype}], x: ts.{dtype} = {value}):
+    Z[0] = x
+""").run({}, {}, {"Z": want(dtype, np.array([value], {"i": "i8", "u": "i8", "b": "i8", "f": "f8"}[dtype[0]]))})
+
+
 def programs():
     yield from grids()
     yield from iterators()
@@ -192,3 +204,4 @@ def programs():
     yield from results()
     yield from products()
     yield from lane_domains()
+    yield from defaults()

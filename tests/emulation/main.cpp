@@ -74,7 +74,7 @@ std::string launchOnce(Emulator &emulator, const KernelMetadata &meta, const Run
     if (auto s = run.scalars.find(p.name); s != run.scalars.end())
       v = fromDouble(s->second, p.dtype);
     else if (p.kind == MetadataParam::Kind::Scalar && p.defaultValue)
-      v = fromDouble(*p.defaultValue, p.dtype);
+      v = fromNumber(*p.defaultValue, p.dtype);
     for (const auto &[name, value] : run.dims)
       if (p.kind == MetadataParam::Kind::Dim && name == p.name) v = uint64_t(value);
   }

@@ -140,7 +140,7 @@ Launch::Launch(Kernel &kernel) : kernel_(kernel), values_(kernel.metadata().para
   for (size_t i = 0; i < values_.size(); ++i) {
     const MetadataParam &p = kernel.metadata().params[i];
     if (p.kind == MetadataParam::Kind::Scalar && p.defaultValue)
-      values_[i] = fromDouble(*p.defaultValue, p.dtype);
+      values_[i] = fromNumber(*p.defaultValue, p.dtype);
     arguments_.push_back(&values_[i]);
   }
 }

@@ -199,10 +199,10 @@ private:
     if (const std::string *text = lookup(request_.scalars, p.name)) {
       if (!parseScalar(*text, bound.dtype, bound.scalarBits, why))
         error("E_SCALAR_VALUE", fmt::format("--scalar {}={}: {}", p.name, *text, why));
-    } else if (!p.hasDefault) {
+    } else if (!p.defaultValue) {
       error("E_ARG_MISSING", fmt::format("scalar {} has no value and no default", p.name),
             fmt::format("give it with --scalar {}=VALUE", p.name));
-    } else if (!scalarFromDouble(p.defaultValue, bound.dtype, bound.scalarBits, why)) {
+    } else if (!scalarFromNumber(*p.defaultValue, bound.dtype, bound.scalarBits, why)) {
       error("E_SCALAR_VALUE", fmt::format("the default of {}: {}", p.name, why));
     }
     out_.params.push_back(std::move(bound));

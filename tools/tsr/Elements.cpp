@@ -96,32 +96,24 @@ bool parseScalar(std::string_view text, DType t, uint64_t &bits, std::string &wh
       why = fmt::format("too large for {}", name(t));
       return false;
     }
-    return scalarFromDouble(value, t, bits, why);
+    return scalarFromNumber(value, t, bits, why);
   }
   int64_t value;
   why = fmt::format("not a decimal integer that fits {}", name(t));
   return parseInt(text, value) && integerBits(value, t, bits, why);
 }
 
-bool scalarFromDouble(double value, DType t, uint64_t &bits, std::string &why) {
-  if (t == DType::Bool) {
-    bits = value != 0;
-    return true;
-  }
-  if (isFloat(t)) {
-    bits = fromDouble(value, t);
-    // fp8, fp6 and fp4 saturate by definition; elsewhere a finite number that turns into inf is a slip.
-    if (std::isfinite(value) && !std::isfinite(toDouble(bits, t))) {
-      why = fmt::format("too large for {}", name(t));
-      return false;
-    }
-    return true;
-  }
-  if (std::trunc(value) != value || std::fabs(value) > 9007199254740992.0) {
-    why = "not an integer";
+bool scalarFromNumber(const Number &value, DType t, uint64_t &bits, std::string &why) {
+  if (const auto *integer = std::get_if<int64_t>(&value); integer && isInt(t))
+    return integerBits(*integer, t, bits, why);
+  bits = fromNumber(value, t);
+  // fp8, fp6 and fp4 saturate by definition; elsewhere a finite number that turns into inf is a slip.
+  const auto *real = std::get_if<double>(&value);
+  if (real && isFloat(t) && std::isfinite(*real) && !std::isfinite(toDouble(bits, t))) {
+    why = fmt::format("too large for {}", name(t));
     return false;
   }
-  return integerBits(int64_t(value), t, bits, why);
+  return true;
 }
 
 } // namespace tessera::cli

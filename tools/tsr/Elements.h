@@ -1,6 +1,6 @@
 // Between the elements of .npy files and those of device tensors.
 #pragma once
-#include "numerics/DType.h"
+#include "numerics/Casts.h"
 #include "tools/npy/Npy.h"
 
 namespace tessera::cli {
@@ -19,6 +19,6 @@ npy::ElementType fileType(DType, bool raw);
 /// Reads a scalar argument: decimal integers, floats with inf and nan, true and false. `bits` gets the
 /// value's storage in its low bytes. False with the reason when the text is malformed or out of range.
 [[nodiscard]] bool parseScalar(std::string_view text, DType, uint64_t &bits, std::string &why);
-[[nodiscard]] bool scalarFromDouble(double value, DType, uint64_t &bits, std::string &why);
+[[nodiscard]] bool scalarFromNumber(const Number &, DType, uint64_t &bits, std::string &why);
 
 } // namespace tessera::cli

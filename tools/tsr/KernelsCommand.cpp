@@ -32,8 +32,8 @@ Json describe(const Signature &s) {
     if (p.isTensor) {
       j["dims"] = p.dims;
       j["access"] = access(p);
-    } else if (p.hasDefault) {
-      j["default"] = p.defaultValue;
+    } else if (p.defaultValue) {
+      std::visit([&](auto value) { j["default"] = value; }, *p.defaultValue);
     }
     params.push_back(std::move(j));
   }
@@ -50,7 +50,9 @@ std::string line(const SignatureParam &p) {
   if (p.isTensor)
     return fmt::format("  {:<12} {}[{}], {}\n", p.name, p.dtype, fmt::join(p.dims, ", "), access(p));
   return fmt::format("  {:<12} {}{}\n", p.name, p.dtype,
-                     p.hasDefault ? fmt::format(" = {}", p.defaultValue) : std::string());
+                     p.defaultValue
+                         ? std::visit([](auto value) { return fmt::format(" = {}", value); }, *p.defaultValue)
+                         : std::string());
 }
 
 std::string text(const Signature &s) {

@@ -89,7 +89,7 @@ TEST(Samples, FlashAttention) {
   param K : tensor[B*H, Sk, D] bf16 reads
   param V : tensor[B*H, Sk, D] bf16 reads
   param O : tensor[B*H, Sq, D] bf16 writes returned
-  param is_causal : bool = 1.0
+  param is_causal : bool = 1
   dims B*H Sq D Sk
   specialized D=64
   tunables BLOCK_M=64 BLOCK_N=64 num_warps=4 num_stages=2

@@ -20,7 +20,9 @@ std::string text(const std::string &source) {
         out += "]";
       }
       out += std::string(p.reads ? "r" : "") + (p.writes ? "w" : "") + (p.isResult ? "!" : "");
-      if (p.hasDefault) out += "=" + std::to_string(static_cast<int>(p.defaultValue));
+      if (p.defaultValue)
+        out +=
+            "=" + std::visit([](auto v) { return std::to_string(static_cast<int64_t>(v)); }, *p.defaultValue);
     }
     for (const auto &[name, space] : s.tunables)
       out += " " + name + "x" + std::to_string(space.size());

@@ -33,6 +33,9 @@ static DictionaryAttr describePolicy(OpBuilder &b, const frontend::Policy &polic
   return entry.empty() ? DictionaryAttr() : entry.getDictionary(b.getContext());
 }
 
+static Attribute numberAttr(OpBuilder &b, int64_t value) { return b.getI64IntegerAttr(value); }
+static Attribute numberAttr(OpBuilder &b, double value) { return b.getF64FloatAttr(value); }
+
 DictionaryAttr describeParam(OpBuilder &b, const Param &param) {
   NamedAttrList entry;
   entry.append("name", b.getStringAttr(param.name));
@@ -46,7 +49,9 @@ DictionaryAttr describeParam(OpBuilder &b, const Param &param) {
     entry.append("dims", b.getArrayAttr(dims));
   }
   if (DictionaryAttr policy = describePolicy(b, param.policy)) entry.append("policy", policy);
-  if (param.defaultValue) entry.append("default", b.getF64FloatAttr(*param.defaultValue));
+  if (param.defaultValue)
+    entry.append("default",
+                 std::visit([&](auto value) { return numberAttr(b, value); }, *param.defaultValue));
   return entry.getDictionary(b.getContext());
 }
 

@@ -42,6 +42,7 @@ MetadataParam describe(DictionaryAttr entry) {
   param.reads = access == "read" || access == "readwrite";
   param.writes = access == "write" || access == "readwrite";
   if (auto value = entry.getAs<FloatAttr>("default")) param.defaultValue = value.getValueAsDouble();
+  if (auto value = entry.getAs<IntegerAttr>("default")) param.defaultValue = value.getInt();
   return param;
 }
 

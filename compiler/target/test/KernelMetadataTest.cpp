@@ -47,7 +47,7 @@ TEST_F(KernelMetadataTest, Everything) {
   EXPECT_EQ(m.params[1].kind, MetadataParam::Kind::Result);
   EXPECT_FALSE(m.params[1].reads);
   EXPECT_EQ(m.params[2].kind, MetadataParam::Kind::Scalar);
-  EXPECT_EQ(m.params[2].defaultValue, 0.5);
+  EXPECT_EQ(m.params[2].defaultValue, Number(0.5));
   EXPECT_EQ(m.params[3].kind, MetadataParam::Kind::Dim);
   EXPECT_THAT(m.tile, ElementsAre(Pair("BLOCK_M", 64), Pair("stages", 3)));
   EXPECT_THAT(m.specialized, ElementsAre(Pair("D", 64)));

@@ -35,8 +35,7 @@ Signature signature() {
   s.params.push_back(alpha);
   alpha.name = "flag";
   alpha.dtype = "bool";
-  alpha.hasDefault = true;
-  alpha.defaultValue = 1;
+  alpha.defaultValue = 1.0;
   s.params.push_back(alpha);
   s.dims = {"M", "K", "N"};
   s.tunables = {{"BLOCK", {64, 128}}};
