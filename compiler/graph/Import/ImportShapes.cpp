@@ -104,15 +104,21 @@ Value KernelImporter::importCausalMask(const Expr &e) {
   };
   Value distance = arith::SubIOp::create(b_, loc_, along(rank - 1), along(rank - 2));
 
-  // The limit fits in 32 bits once it is cut to what distances can be. Its size needs an unsigned i64.
-  auto cut = [&](Value larger, Value smaller) -> Value {
-    Value size = arith::SubIOp::create(b_, loc_, larger, smaller);
-    size = arith::MinUIOp::create(b_, loc_, size, constant(b_.getI64Type(), int64_t{INT32_MAX}));
-    return arith::TruncIOp::create(b_, loc_, b_.getI32Type(), size);
-  };
-  Value isNegative = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, q0, k0);
-  Value negative = arith::SubIOp::create(b_, loc_, constant(b_.getI32Type(), int64_t{0}), cut(k0, q0));
-  Value limit = arith::SelectOp::create(b_, loc_, isNegative, negative, cut(q0, k0));
+  // The limit fits in 32 bits once it is cut to what distances can be. q0 - k0 has wrapped if the operands'
+  // signs differ and the result does not have the sign of q0.
+  Type i64 = b_.getI64Type(), i32 = b_.getI32Type();
+  Value difference = arith::SubIOp::create(b_, loc_, q0, k0);
+  Value signs = arith::AndIOp::create(b_, loc_, arith::XOrIOp::create(b_, loc_, q0, k0),
+                                      arith::XOrIOp::create(b_, loc_, q0, difference));
+  Value wrapped =
+      arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, signs, constant(i64, int64_t{0}));
+  // The largest or the smallest i64, by the sign of q0.
+  Value distant = arith::XOrIOp::create(
+      b_, loc_, arith::ShRSIOp::create(b_, loc_, q0, constant(i64, int64_t{63})), constant(i64, INT64_MAX));
+  Value limit = arith::SelectOp::create(b_, loc_, wrapped, distant, difference);
+  limit = arith::MinSIOp::create(b_, loc_, limit, constant(i64, int64_t{INT32_MAX}));
+  limit = arith::MaxSIOp::create(b_, loc_, limit, constant(i64, int64_t{INT32_MIN}));
+  limit = arith::TruncIOp::create(b_, loc_, i32, limit);
   Value hidden =
       arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::sgt, distance, splat(limit, positions));
 
