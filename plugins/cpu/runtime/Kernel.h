@@ -32,15 +32,14 @@ struct Kernel final : DeviceKernel {
   std::atomic<uint64_t> programCost{0};
 
   /// How long a launch is expected to take, in picoseconds; INT64_MAX if that is unknown. A program's cost
-  /// grows with dims, so the last measurement counts only if no integer among the values is more than twice
-  /// the measured one. Pointers do not count.
+  /// depends on dims and scalars, so the last measurement counts only if every one is between half and twice
+  /// the measured one. Pointers do not count, and neither does what is in memory.
   int64_t predict(const uint64_t *launchValues, int64_t programs) const {
     const auto cost =
         static_cast<double>(launchCost_.load(std::memory_order_relaxed)) * static_cast<double>(programs);
     if (!runsAnywhere || cost == 0 || cost > 1e15) return INT64_MAX;
     for (size_t i = 0; i < valueCount; ++i)
-      if (isInteger(launchValues[i]) && launchValues[i] > 2 * measured_[i].load(std::memory_order_relaxed))
-        return INT64_MAX;
+      if (!isLike(launchValues[i], measured_[i].load(std::memory_order_relaxed))) return INT64_MAX;
     return static_cast<int64_t>(cost);
   }
   /// Stores the values of a launch and its time per program, in picoseconds: that of the whole launch, since
@@ -49,13 +48,19 @@ struct Kernel final : DeviceKernel {
   void remember(const uint64_t *launchValues, uint64_t cost) { // of a kernel that runsAnywhere
     launchCost_.store(cost, std::memory_order_relaxed);
     for (size_t i = 0; i < valueCount; ++i)
-      if (isInteger(launchValues[i]) && measured_[i].load(std::memory_order_relaxed) != launchValues[i])
+      if (uint64_t last = measured_[i].load(std::memory_order_relaxed);
+          last != launchValues[i] && !(isAddress(last) && isAddress(launchValues[i])))
         measured_[i].store(launchValues[i], std::memory_order_relaxed);
   }
 
 private:
-  static bool isInteger(uint64_t value) { return value < uint64_t{1} << 32; } // where no memory is mapped
-  std::atomic<uint64_t> launchCost_{0};                                       // 0: unknown
+  /// Where memory of programs is mapped. An integer may be there too; then it counts as a pointer.
+  static bool isAddress(uint64_t value) { return value >= uint64_t{1} << 32 && value < uint64_t{1} << 47; }
+  static bool isLike(uint64_t a, uint64_t b) {
+    if (isAddress(a) || isAddress(b)) return isAddress(a) && isAddress(b);
+    return a - a / 2 <= b && b - b / 2 <= a;
+  }
+  std::atomic<uint64_t> launchCost_{0}; // 0: unknown
   std::array<std::atomic<uint64_t>, kMostValues> measured_{};
 };
 

@@ -1,0 +1,39 @@
+// How long a launch is expected to take, from the last one of the kernel.
+#include "plugins/cpu/runtime/Kernel.h"
+#include <gtest/gtest.h>
+
+namespace tessera::cpu {
+namespace {
+
+constexpr int64_t kUnknown = INT64_MAX;
+
+/// The prediction for a launch of 10 programs with `value`, after one with `last` that took 7 ps per program.
+int64_t predicted(uint64_t last, uint64_t value, const char *metadata = "launch: {may_wait: false}") {
+  Kernel kernel({.name = "k", .metadata = metadata, .valueCount = 1}, nullptr, nullptr);
+  kernel.remember(&last, 7);
+  return kernel.predict(&value, 10);
+}
+
+TEST(Prediction, CountsProgramsForSimilarIntegers) {
+  for (uint64_t value : {500u, 1000u, 2000u})
+    EXPECT_EQ(predicted(1000, value), 70) << value;
+  EXPECT_EQ(predicted(0, 0), 70);
+}
+
+// Loops may run up to an argument or from it, so that less is no promise either.
+TEST(Prediction, IsUnknownForIntegersFarFromTheLast) {
+  for (uint64_t value :
+       {uint64_t{0}, uint64_t{499}, uint64_t{2001}, uint64_t{1} << 32, uint64_t(-2'000'000'000)})
+    EXPECT_EQ(predicted(1000, value), kUnknown) << value;
+  EXPECT_EQ(predicted(0, 1), kUnknown);
+  EXPECT_EQ(predicted(1, 0), kUnknown);
+}
+
+TEST(Prediction, DoesNotDependOnWhereMemoryIs) {
+  EXPECT_EQ(predicted(0x5555'0000'1000, 0x7fff'0000'0000), 70);
+}
+
+TEST(Prediction, IsUnknownForKernelsThatMayWait) { EXPECT_EQ(predicted(1, 1, "launch: {}"), kUnknown); }
+
+} // namespace
+} // namespace tessera::cpu
