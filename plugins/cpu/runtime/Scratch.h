@@ -1,5 +1,4 @@
-// Scratch memory of the thread that runs tile programs: grown to the largest need, reused, freed with the
-// thread.
+// Scratch memory of the thread that runs tile programs: grown to the largest need, reused.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,14 +6,13 @@
 
 namespace tessera::cpu {
 
-/// One per thread; not shared. Mapped rather than malloc'ed: an impossible size fails instead of aborting
-/// under a sanitizer, and pages are touched first by the thread that uses them.
+/// One per thread; not shared. The owner releases it. Mapped rather than malloc'ed: an impossible size fails
+/// instead of aborting under a sanitizer, and pages are touched first by the thread that uses them.
 class Scratch {
 public:
   Scratch() = default;
   Scratch(const Scratch &) = delete;
   Scratch &operator=(const Scratch &) = delete;
-  ~Scratch() { release(); }
 
   /// At least `bytes`, 64-byte aligned, contents undefined; null when there is not so much. 0 bytes is never
   /// null.
@@ -30,14 +28,16 @@ public:
     return data_;
   }
 
-private:
+  /// Unmaps the memory. The next get maps other memory.
   void release() {
     if (size_) munmap(data_, size_);
     size_ = 0;
   }
+
+private:
   uint8_t *data_ = nullptr;
   size_t size_ = 0;
-  alignas(64) uint8_t empty_[64];
+  alignas(64) uint8_t empty_[64] = {};
 };
 
 } // namespace tessera::cpu

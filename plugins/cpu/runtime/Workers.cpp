@@ -10,6 +10,7 @@
 #include <chrono>
 #include <pthread.h>
 #include <tbb/task_arena.h>
+#include <type_traits>
 #include <vector>
 
 namespace tessera::cpu {
@@ -22,8 +23,15 @@ constexpr int kChunksPerThread = 8;
 constexpr int64_t kWorthWakingPs = 8'000'000;
 constexpr auto kJoinSpin = std::chrono::microseconds(200);
 
+/// Destructors of the program's other thread-local objects may launch kernels after this thread's scratch was
+/// released: it has no destructor of its own, so that it is usable until the thread ends.
 Scratch &threadScratch() {
-  static thread_local Scratch scratch;
+  static_assert(std::is_trivially_destructible_v<Scratch>);
+  static thread_local constinit Scratch scratch;
+  static thread_local struct Releaser {
+    ~Releaser() { scratch.release(); }
+  } releaser;
+  (void)&releaser; // makes it for this thread
   return scratch;
 }
 
