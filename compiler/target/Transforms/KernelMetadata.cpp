@@ -42,7 +42,8 @@ MetadataParam describe(DictionaryAttr entry) {
   param.reads = access == "read" || access == "readwrite";
   param.writes = access == "write" || access == "readwrite";
   if (auto value = entry.getAs<FloatAttr>("default")) param.defaultValue = value.getValueAsDouble();
-  if (auto value = entry.getAs<IntegerAttr>("default")) param.defaultValue = value.getInt();
+  if (auto value = entry.getAs<IntegerAttr>("default"))
+    param.defaultValue = param.dtype == DType::Bool ? int64_t{!value.getValue().isZero()} : value.getInt();
   return param;
 }
 
