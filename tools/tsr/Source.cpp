@@ -78,7 +78,7 @@ CompilerService *needCompiler() {
   if (!compiler && !canMap(kLoadBytes))
     fail(Error{"E_OUT_OF_MEMORY", why, ""});
   else if (!compiler)
-    fail(Error{"E_NO_COMPILER", why, "libtessera-compiler.so stands beside libtessera.so"});
+    fail(Error{"E_NO_COMPILER", why, "libtessera-compiler.so is beside libtessera.so"});
   return compiler;
 }
 

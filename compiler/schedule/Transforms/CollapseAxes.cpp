@@ -53,7 +53,7 @@ bool hasNone(Tensor type, Tensor space, Run run) {
   return true;
 }
 
-/// The types of the group's tensors that have axes; none when an operation stands for more than its elements.
+/// The types of the group's tensors that have axes; none when an operation reads other elements than its own.
 SmallVector<Tensor> tensorsOf(GroupOp group) {
   SmallVector<Tensor> types;
   for (Operation &op : group.getBody().front().without_terminator()) {

@@ -134,7 +134,7 @@ void AbsentElements::boxesOfFor(scf::ForOp loop) {
   fillOthers(loop.getInitArgsMutable(), loop.getRegionIterArgs());
 }
 
-/// In the body of a while, what the condition passed on stands for the argument.
+/// In the body of a while, what the argument is replaced by what the condition passed on.
 void AbsentElements::boxesOfWhile(scf::WhileOp loop) {
   SmallVector<Carried> carried;
   for (auto [init, arg, next] :

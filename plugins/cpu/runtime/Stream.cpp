@@ -394,7 +394,7 @@ void Stream::executeNext() {
   Command &command = next();
   ++headUsed_;
   const uint64_t count = completed_.load(std::memory_order_relaxed);
-  // failed_ is read first: once it is cleared, dropBelow_ covers what was queued behind the failure.
+  // failed_ is read first: once it is cleared, dropBelow_ covers what was queued after the failure.
   bool drop = failed_.load(std::memory_order_seq_cst) || count < dropBelow_.load(std::memory_order_seq_cst);
   execute(command, drop);
   if (command.ran && !drop) *command.ran = true;
