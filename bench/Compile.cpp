@@ -1,7 +1,7 @@
 // What compiling costs: each sample by phase, programs that grow, and loading what the cache knows.
 #include "bench/Benchmarks.h"
 #include "bench/Timing.h"
-#include "core/CompilerService.h"
+#include "core/service/CompilerService.h"
 #include "tools/host/Host.h"
 #include <cmath>
 #include <cstdlib>

@@ -37,7 +37,7 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
-# Headers are named from the root ("core/Status.h"); users' ones are <tessera/...>.
+# Headers are named from the root ("core/objects/Objects.h"); users' ones are <tessera/...>.
 include_directories(${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/sdk/include
                     ${PROJECT_BINARY_DIR} ${PROJECT_BINARY_DIR}/sdk/include)
 

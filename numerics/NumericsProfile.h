@@ -1,7 +1,7 @@
 // Numerics profiles (decision D11): what a compiler and a runtime may do to floating-point arithmetic.
 //
 // A profile is chosen per compilation. Passes and code generators ask for single permissions, never for a
-// profile by name, so that plugins can bring profiles of their own (core/Profiles.h).
+// profile by name, so that plugins can bring profiles of their own (core/plugin/Profiles.h).
 #pragma once
 #include <cstdint>
 #include <span>

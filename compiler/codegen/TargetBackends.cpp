@@ -1,5 +1,5 @@
 #include "compiler/codegen/TargetBackend.h"
-#include "core/Fork.h"
+#include "core/support/Fork.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <mutex>

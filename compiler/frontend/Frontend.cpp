@@ -1,8 +1,8 @@
 #include "compiler/frontend/Frontend.h"
-#include "compiler/frontend/Effects.h"
-#include "compiler/frontend/ElabGraph.h"
-#include "compiler/frontend/Parser.h"
-#include "compiler/frontend/Suggest.h"
+#include "compiler/frontend/diagnostics/Suggest.h"
+#include "compiler/frontend/sema/Effects.h"
+#include "compiler/frontend/sema/ElabGraph.h"
+#include "compiler/frontend/syntax/Parser.h"
 
 namespace tessera::frontend {
 

@@ -4,8 +4,8 @@
 // throws. Every failure is one or more Diagnostics, appended in line order; DiagnosticCodes.def lists the
 // codes.
 #pragma once
-#include "compiler/frontend/GraphProgram.h"
-#include "core/CompilerService.h"
+#include "compiler/frontend/program/GraphProgram.h"
+#include "core/service/CompilerService.h"
 #include <memory>
 #include <span>
 #include <string>

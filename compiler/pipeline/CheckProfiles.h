@@ -1,7 +1,7 @@
 // What a numerics profile asks for and code generation does not honour is refused, never ignored.
 //
 // A contraction that is not permitted needs no refusal: no code generator fuses of its own accord
-// (target/emit tells LLVM so). The fma of a matrix product is the product's definition (D12).
+// (codegen/emit tells LLVM so). The fma of a matrix product is the product's definition (D12).
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringRef.h"

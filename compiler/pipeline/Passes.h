@@ -1,19 +1,18 @@
-// The project's passes; what each does is written in Passes.td.
+// The passes of every level.
 #pragma once
-#include "compiler/graph/IR/GraphDialect.h"
-#include "compiler/schedule/IR/ScheduleDialect.h"
-#include "compiler/target/IR/TargetDialect.h"
-#include "compiler/tile/IR/TileDialect.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Pass/Pass.h"
-#include <memory>
+#include "compiler/graph/Transforms/Passes.h"
+#include "compiler/schedule/Transforms/Passes.h"
+#include "compiler/target/Transforms/Passes.h"
+#include "compiler/tile/Transforms/Passes.h"
 
 namespace tessera {
 
-#define GEN_PASS_DECL
-#include "compiler/pipeline/Passes.h.inc"
-
-#define GEN_PASS_REGISTRATION
-#include "compiler/pipeline/Passes.h.inc"
+/// Makes every pass known by its name to tools that read pipelines.
+inline void registerPasses() {
+  registerGraphPasses();
+  registerSchedulePasses();
+  registerTilePasses();
+  registerTargetPasses();
+}
 
 } // namespace tessera

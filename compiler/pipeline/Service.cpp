@@ -1,7 +1,7 @@
 // CompilerService: what libtessera.so calls through the one exported C function.
 #include "compiler/pipeline/Codes.h"
 #include "compiler/pipeline/Compilation.h"
-#include "core/BuildId.h"
+#include "core/service/BuildId.h"
 #include <algorithm>
 #include <cstring>
 

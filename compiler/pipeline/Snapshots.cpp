@@ -1,5 +1,5 @@
 #include "compiler/pipeline/Snapshots.h"
-#include "core/OutputFile.h"
+#include "core/support/OutputFile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/Pass.h"

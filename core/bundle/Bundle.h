@@ -24,7 +24,7 @@ const char *name(EntryKind kind); // "kernel"
 struct BundleEntry {
   std::string name; // of a kernel: its symbol in the image; of a function: its name
   EntryKind kind = EntryKind::Kernel;
-  std::string metadata; // YAML; see core/KernelMetadata.h
+  std::string metadata; // YAML; see core/metadata/KernelMetadata.h
 };
 
 struct BundleImage {

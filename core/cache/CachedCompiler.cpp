@@ -5,11 +5,11 @@
 // Which files those are is known for certain where they are loaded. That list is kept too, so that the next
 // process only looks whether they are still the same.
 #include "core/cache/CachedCompiler.h"
-#include "core/AddressSpace.h"
-#include "core/BuildId.h"
 #include "core/cache/CompilerObjects.h"
 #include "core/cache/Signatures.h"
 #include "core/cache/Store.h"
+#include "core/service/BuildId.h"
+#include "core/support/AddressSpace.h"
 #include <atomic>
 #include <cstdlib>
 #include <cstring>

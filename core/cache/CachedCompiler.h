@@ -1,6 +1,6 @@
 // The compiler behind the compile cache.
 #pragma once
-#include "core/CompilerService.h"
+#include "core/service/CompilerService.h"
 
 namespace tessera {
 
@@ -10,7 +10,7 @@ namespace tessera {
 CompilerService *cachedCompiler();
 
 /// Path of the compiler library that loadCompiler() would load; empty when there is none to be found without
-/// loading it. Defined in core/CompilerLoader.cpp, as the next.
+/// loading it. Defined in core/service/CompilerLoader.cpp, as the next.
 std::string compilerFile();
 
 /// The compiler as this process has loaded it: its files (core/cache/CompilerObjects.h) and their identity

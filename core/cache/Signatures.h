@@ -1,6 +1,6 @@
 // Signatures as bytes, for the cache. Thread-safe.
 #pragma once
-#include "core/CompilerService.h"
+#include "core/service/CompilerService.h"
 
 namespace tessera::cache {
 

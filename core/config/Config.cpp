@@ -1,6 +1,6 @@
 #include "core/config/Config.h"
-#include "core/Fork.h"
 #include "core/config/Names.h"
+#include "core/support/Fork.h"
 #include <algorithm>
 #include <charconv>
 #include <mutex>

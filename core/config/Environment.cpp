@@ -1,6 +1,6 @@
 #include "core/config/Environment.h"
-#include "core/NearestName.h"
 #include "core/config/Config.h"
+#include "core/support/NearestName.h"
 #include <algorithm>
 #include <iterator>
 

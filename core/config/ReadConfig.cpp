@@ -1,8 +1,8 @@
 // tessera.yaml to settings. Everything in it is checked before any of it holds.
-#include "core/NearestName.h"
-#include "core/YamlText.h"
 #include "core/config/Config.h"
 #include "core/config/Names.h"
+#include "core/support/NearestName.h"
+#include "core/support/YamlText.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

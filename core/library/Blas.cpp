@@ -1,7 +1,7 @@
 // OpenBLAS by its C interface (cblas.h). Row-major, 32-bit integers.
 #include "core/library/Blas.h"
-#include "core/Fork.h"
-#include "core/SignalMask.h"
+#include "core/support/Fork.h"
+#include "core/support/SignalMask.h"
 #include <array>
 #include <atomic>
 #include <dlfcn.h>

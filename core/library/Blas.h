@@ -1,7 +1,7 @@
 // The host's BLAS: loaded at run time where it is installed, never linked.
 #pragma once
-#include "core/CompilerService.h"
 #include "core/library/GemmCall.h"
+#include "core/service/CompilerService.h"
 #include <string>
 
 namespace tessera {

@@ -6,7 +6,7 @@
 // A call takes A, B, C and its dims in order of first appearance, as a kernel does (decision D15). C is
 // written, never read. Static library tessera-metadata; pure.
 #pragma once
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #include "core/library/LibraryCalls.h"
-#include "core/Fork.h"
 #include "core/library/Blas.h"
+#include "core/support/Fork.h"
 #include <map>
 #include <string_view>
 #include <tessera/plugin.h>

@@ -1,7 +1,7 @@
 // Library calls of host plans as what a stream launches. Each is dressed as a kernel of one program, so that
 // plans, streams and graphs know nothing of libraries.
 #pragma once
-#include "core/Objects.h"
+#include "core/objects/Objects.h"
 #include <string>
 
 namespace tessera {

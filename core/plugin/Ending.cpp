@@ -1,5 +1,5 @@
 #include "core/plugin/Ending.h"
-#include "core/Fork.h"
+#include "core/support/Fork.h"
 #include <algorithm>
 #include <mutex>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "core/plugin/Manifest.h"
-#include "core/Escaped.h"
 #include "core/plugin/plugin_generated.h"
+#include "core/support/Escaped.h"
 #include <cstring>
 #include <elf.h>
 #include <iterator>

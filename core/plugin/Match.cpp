@@ -1,5 +1,5 @@
 #include "core/plugin/Match.h"
-#include "core/HostCpu.h"
+#include "core/support/HostCpu.h"
 #include <algorithm>
 #include <cstdlib>
 #include <elf.h>

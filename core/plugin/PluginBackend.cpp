@@ -1,6 +1,6 @@
 #include "core/plugin/PluginBackend.h"
-#include "core/Fork.h"
-#include "core/Log.h"
+#include "core/log/Log.h"
+#include "core/support/Fork.h"
 #include <map>
 #include <mutex>
 #include <new>

@@ -1,7 +1,7 @@
 #include "core/plugin/PluginLog.h"
-#include "core/Escaped.h"
-#include "core/Log.h"
 #include "core/config/Config.h"
+#include "core/log/Log.h"
+#include "core/support/Escaped.h"
 #include <fcntl.h>
 #include <unistd.h>
 

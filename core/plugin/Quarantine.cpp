@@ -1,7 +1,7 @@
 #include "core/plugin/Quarantine.h"
-#include "core/InputFile.h"
-#include "core/OutputFile.h"
 #include "core/cache/Store.h"
+#include "core/support/InputFile.h"
+#include "core/support/OutputFile.h"
 #include <filesystem>
 #include <tessera/plugin.h>
 

@@ -1,12 +1,12 @@
 #include "core/plugin/Registered.h"
-#include "core/Fork.h"
-#include "core/Log.h"
-#include "core/Mappers.h"
+#include "core/log/Log.h"
 #include "core/plugin/Ending.h"
 #include "core/plugin/Known.h"
 #include "core/plugin/Loading.h"
+#include "core/plugin/Mappers.h"
 #include "core/plugin/Match.h"
 #include "core/plugin/PluginLog.h"
+#include "core/support/Fork.h"
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>

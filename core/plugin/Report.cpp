@@ -1,9 +1,9 @@
 // The load report (docs/plugins.md gives its keys).
-#include "core/Backends.h"
-#include "core/BuildId.h"
+#include "core/objects/Backends.h"
 #include "core/plugin/Known.h"
 #include "core/plugin/Match.h"
 #include "core/plugin/SearchPath.h"
+#include "core/service/BuildId.h"
 #include <nlohmann/json.hpp>
 
 namespace tessera {

@@ -1,4 +1,4 @@
-#include "core/CompilerService.h"
+#include "core/service/CompilerService.h"
 #include <gtest/gtest.h>
 
 using namespace tessera;

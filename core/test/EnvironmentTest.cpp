@@ -1,5 +1,5 @@
 #include "core/config/Environment.h"
-#include "core/NearestName.h"
+#include "core/support/NearestName.h"
 #include <gtest/gtest.h>
 
 using namespace tessera;

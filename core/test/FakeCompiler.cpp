@@ -1,7 +1,7 @@
 // Stands where libtessera-compiler.so would: "compiles" one-word sources, so that the runtime's side of the
 // seam can be tested without MLIR. FAKE_COMPILER_REFUSES makes it act as one of another build.
-#include "core/BuildId.h"
-#include "core/CompilerService.h"
+#include "core/service/BuildId.h"
+#include "core/service/CompilerService.h"
 #include "core/test/Fixture.h"
 #include <atomic>
 #include <cfenv>

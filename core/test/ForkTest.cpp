@@ -1,6 +1,6 @@
 // The child of a fork has none of its parent's threads, and these may hold any lock at that moment. It makes
 // its own contexts all the same, and destroys the parent's.
-#include "core/Fork.h"
+#include "core/support/Fork.h"
 #include "core/test/Support.h"
 #include <atomic>
 #include <csignal>

@@ -1,4 +1,4 @@
-#include "core/Handles.h"
+#include "core/abi/Handles.h"
 #include "core/test/Support.h"
 
 using namespace tessera;

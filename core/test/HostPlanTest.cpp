@@ -1,4 +1,4 @@
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 #include <gtest/gtest.h>
 
 using namespace tessera;

@@ -1,4 +1,4 @@
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 #include <climits>
 #include <gtest/gtest.h>
 

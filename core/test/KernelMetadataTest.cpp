@@ -1,4 +1,4 @@
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <locale>

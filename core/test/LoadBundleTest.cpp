@@ -1,5 +1,5 @@
 // Bundles through the C ABI: which image is taken, and what is said when none can be.
-#include "core/HostCpu.h"
+#include "core/support/HostCpu.h"
 #include "core/test/Fixture.h"
 #include "core/test/Support.h"
 #include <elf.h>

@@ -1,4 +1,4 @@
-#include "core/Log.h"
+#include "core/log/Log.h"
 #include "core/test/Support.h"
 #include <atomic>
 #include <cstdlib>

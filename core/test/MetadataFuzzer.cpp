@@ -1,6 +1,6 @@
 // Any bytes: a document that is accepted must survive being written and read again. The same bytes serve as a
 // whole document, as the plan of a function, and as an expression.
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 #include <cstdlib>
 
 using namespace tessera;

@@ -1,5 +1,5 @@
-#include "core/OutputFile.h"
-#include "core/InputFile.h"
+#include "core/support/OutputFile.h"
+#include "core/support/InputFile.h"
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>

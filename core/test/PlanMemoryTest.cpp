@@ -1,4 +1,4 @@
-#include "core/PlanMemory.h"
+#include "core/metadata/PlanMemory.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>

@@ -1,6 +1,6 @@
 // A context per test, and kernels written in C++ where the compiler's would stand.
 #pragma once
-#include "core/Modules.h"
+#include "core/objects/Modules.h"
 #include <atomic>
 #include <cstring>
 #include <gtest/gtest.h>

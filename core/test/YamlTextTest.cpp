@@ -1,5 +1,5 @@
 // Whatever a text holds, reading it ends, and soon: with nodes or with a reason.
-#include "core/YamlText.h"
+#include "core/support/YamlText.h"
 #include <gtest/gtest.h>
 #include <random>
 #include <string>

@@ -1,6 +1,6 @@
 // choose_collective for the calls of communicators.
-#include "core/Log.h"
-#include "core/Mappers.h"
+#include "core/log/Log.h"
+#include "core/plugin/Mappers.h"
 #include "mapper/host/Host.h"
 #include <algorithm>
 #include <deque>

@@ -1,5 +1,5 @@
 #include "mapper/host/DecisionFile.h"
-#include "core/MetadataYaml.h"
+#include "core/metadata/MetadataYaml.h"
 #include <charconv>
 #include <cstdio>
 

@@ -1,9 +1,9 @@
 #include "mapper/host/Host.h"
-#include "core/Fork.h"
-#include "core/NearestName.h"
-#include "core/SignalMask.h"
 #include "core/config/Config.h"
 #include "core/config/Names.h"
+#include "core/support/Fork.h"
+#include "core/support/NearestName.h"
+#include "core/support/SignalMask.h"
 #include "mapper/host/Mappers.h"
 #include "numerics/FloatEnvironment.h"
 #include <algorithm>

@@ -4,7 +4,7 @@
 // the hook throws or returns becomes an answer from the legal set or a Failure that names the mapper, the
 // call and the legal set. All functions may be called from any thread.
 #pragma once
-#include "core/Fork.h"
+#include "core/support/Fork.h"
 #include "mapper/host/Failure.h"
 #include "mapper/host/Question.h"
 #include <atomic>

@@ -1,8 +1,8 @@
 #include "mapper/host/Mappers.h"
-#include "core/Mappers.h"
-#include "core/NearestName.h"
 #include "core/plugin/Ending.h"
+#include "core/plugin/Mappers.h"
 #include "core/plugin/Registry.h"
+#include "core/support/NearestName.h"
 #include "mapper/host/Host.h"
 #include "mapper/host/TableMapper.h"
 #include <algorithm>

@@ -1,8 +1,8 @@
 // choose_variant for the programs that are compiled.
-#include "core/HostCpu.h"
-#include "core/Mappers.h"
 #include "core/cache/CachedCompiler.h"
 #include "core/library/Blas.h"
+#include "core/plugin/Mappers.h"
+#include "core/support/HostCpu.h"
 #include "mapper/host/Host.h"
 #include <algorithm>
 

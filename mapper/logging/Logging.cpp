@@ -1,8 +1,8 @@
 // logging(M, FILE): writes down what M decides. A file is complete after each decision: all of it is written
 // to another, which takes its place. Programs ask a few questions each, so that this costs little. A pipe or
 // a device gets each decision once.
-#include "core/Fork.h"
-#include "core/OutputFile.h"
+#include "core/support/Fork.h"
+#include "core/support/OutputFile.h"
 #include "mapper/host/DecisionFile.h"
 #include "mapper/host/Mappers.h"
 #include "mapper/host/Question.h"

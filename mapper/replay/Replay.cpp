@@ -1,6 +1,6 @@
 // replay(FILE): takes the decisions of an earlier run, edited or not.
-#include "core/Fork.h"
-#include "core/InputFile.h"
+#include "core/support/Fork.h"
+#include "core/support/InputFile.h"
 #include "mapper/host/DecisionFile.h"
 #include "mapper/host/Mappers.h"
 #include "mapper/host/Question.h"

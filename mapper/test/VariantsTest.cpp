@@ -1,6 +1,6 @@
 // choose_variant from question to artifact. The fake compiler has one product open in the source "choose".
-#include "core/Mappers.h"
 #include "core/library/Blas.h"
+#include "core/plugin/Mappers.h"
 #include "core/test/Functions.h"
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
 #include "tests/emulation/Emulator.h"
-#include "compiler/target/gpu/GpuTarget.h"
+#include "compiler/codegen/gpu/GpuTarget.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"

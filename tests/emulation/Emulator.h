@@ -6,7 +6,7 @@
 // barriers or end while others wait, and writes past the shared memory that the kernel asked for. Shared
 // memory starts as a pattern. Running the threads in both orders shows most missing barriers.
 #pragma once
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <memory>
 #include <span>

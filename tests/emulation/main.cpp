@@ -2,8 +2,8 @@
 // GPU path, run in the emulator with the threads in either order, and compared with the wanted results.
 //
 // Each program runs in a child process. Tensors lie between guard zones that must survive.
+#include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/pipeline/Compilation.h"
-#include "compiler/target/gpu/Lowering.h"
 #include "numerics/Casts.h"
 #include "tests/conformance/Compare.h"
 #include "tests/emulation/Emulator.h"

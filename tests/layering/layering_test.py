@@ -100,9 +100,9 @@ class Layering(unittest.TestCase):
 
     def test_the_check_sees_what_it_should(self):
         bad = [
-            ("core/A.cpp", '#include "compiler/frontend/Program.h"'),
+            ("core/A.cpp", '#include "compiler/frontend/program/Program.h"'),
             ("core/A.cpp", "#include <llvm/ADT/APFloat.h>"),
-            ("numerics/A.h", '#include "core/KernelMetadata.h"'),
+            ("numerics/A.h", '#include "core/metadata/KernelMetadata.h"'),
             ("compiler/frontend/A.cpp", '#include "mlir/IR/Builders.h"'),
             ("compiler/tile/A.cpp", '#include "plugins/cpu/codegen/X.h"'),
             ("compiler/pipeline/A.cpp", '#include "plugins/cpu/codegen/X.h"'),
@@ -115,7 +115,7 @@ class Layering(unittest.TestCase):
         ]
         good = [
             ("core/A.cpp", '#include "numerics/DType.h"\n#include <tessera/tessera.h>\n#include <vector>'),
-            ("compiler/tile/A.cpp", '#include "mlir/IR/Builders.h"\n#include "core/KernelMetadata.h"'),
+            ("compiler/tile/A.cpp", '#include "mlir/IR/Builders.h"\n#include "core/metadata/KernelMetadata.h"'),
             ("plugins/cpu/codegen/A.cpp", '#include "plugins/cpu/codegen/B.h"\n#include "compiler/tile/IR/T.h"'),
             ("numerics/CastTest.cpp", "#include <llvm/ADT/APFloat.h>"),
         ]

@@ -1,5 +1,5 @@
 #include "tools/host/Host.h"
-#include "core/CompilerService.h"
+#include "core/service/CompilerService.h"
 #include "numerics/Casts.h"
 #include <bit>
 #include <fstream>

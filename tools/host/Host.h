@@ -4,7 +4,7 @@
 // Objects may move between threads but are used by one at a time. Everything made from a Device must go
 // before it.
 #pragma once
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 #include <memory>
 #include <span>
 #include <stdexcept>

@@ -1,5 +1,5 @@
 #include "tools/tsr-conformance/Expectations.h"
-#include "core/YamlText.h"
+#include "core/support/YamlText.h"
 #include <algorithm>
 #include <filesystem>
 #include <fnmatch.h>

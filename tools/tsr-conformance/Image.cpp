@@ -1,5 +1,5 @@
 #include "tools/tsr-conformance/Image.h"
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 #include "tools/tsr-conformance/Kernels.h"
 #include <bit>
 #include <fstream>

@@ -1,7 +1,7 @@
 #include "tools/tsr-conformance/Report.h"
-#include "core/Escaped.h"
 #include "core/bundle/Hash.h"
 #include "core/plugin/Manifest.h"
+#include "core/support/Escaped.h"
 #include <cstdio>
 #include <ctime>
 #include <filesystem>

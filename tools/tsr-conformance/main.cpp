@@ -1,6 +1,6 @@
 // tsr-conformance: holds a plugin against the contract of plugin.h. docs/extending/conformance.md.
-#include "core/Escaped.h"
-#include "core/OutputFile.h"
+#include "core/support/Escaped.h"
+#include "core/support/OutputFile.h"
 #include "tools/StandardStreams.h"
 #include "tools/tsr-conformance/Report.h"
 #include <cstdlib>

@@ -21,7 +21,7 @@ int main(int argc, char **argv) {
                   mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
                   mlir::scf::SCFDialect, mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
   mlir::registerTransformsPasses();
-  tessera::registerTesseraPasses();
+  tessera::registerPasses();
   for (const tessera::codegen::TargetBackend *backend : tessera::codegen::targetBackends()) {
     backend->registerDialects(registry);
     backend->registerPasses();

@@ -1,5 +1,5 @@
 // `tsr backends`: every plugin there is, what it drives, and why one is not used.
-#include "core/Escaped.h"
+#include "core/support/Escaped.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Conformance.h"
 #include "tools/tsr/Json.h"

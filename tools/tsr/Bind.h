@@ -1,7 +1,7 @@
 // From the command line to launch arguments: reads the inputs, gives every symbolic dim its one value, and
 // checks everything that can be checked before anything is compiled.
 #pragma once
-#include "core/CompilerService.h"
+#include "core/service/CompilerService.h"
 #include "numerics/DType.h"
 #include "tools/npy/Npy.h"
 #include "tools/tsr/Options.h"

@@ -1,6 +1,6 @@
 // `tsr compile --emit bundle`: every kernel of a file, for every target, in one file.
 #include "tools/tsr/BundleCommand.h"
-#include "core/OutputFile.h"
+#include "core/support/OutputFile.h"
 #include "tools/tsr/Console.h"
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // `tsr cache`: what the compile cache holds, where it is, and emptying it.
-#include "core/Escaped.h"
 #include "core/cache/Store.h"
+#include "core/support/Escaped.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Json.h"
 #include "tools/tsr/Report.h"

@@ -145,7 +145,7 @@ constexpr CodeText toolCodes[] = {
 
 constexpr CodeText frontendCodes[] = {
 #define TSR_DIAGNOSTIC(code, title, explanation) {#code, title, explanation},
-#include "compiler/frontend/DiagnosticCodes.def"
+#include "compiler/frontend/diagnostics/DiagnosticCodes.def"
 #undef TSR_DIAGNOSTIC
 };
 

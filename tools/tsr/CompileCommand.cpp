@@ -1,6 +1,6 @@
 // `tsr compile`: stops at one stage and writes it.
-#include "core/Escaped.h"
-#include "core/OutputFile.h"
+#include "core/support/Escaped.h"
+#include "core/support/OutputFile.h"
 #include "tools/tsr/BundleCommand.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Console.h"

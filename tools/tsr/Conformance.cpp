@@ -1,6 +1,6 @@
 #include "tools/tsr/Conformance.h"
-#include "core/Escaped.h"
 #include "core/bundle/Hash.h"
+#include "core/support/Escaped.h"
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>

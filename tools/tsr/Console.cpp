@@ -1,5 +1,5 @@
 #include "tools/tsr/Console.h"
-#include "core/Escaped.h"
+#include "core/support/Escaped.h"
 #include "tools/tsr/Report.h"
 #include <chrono>
 #include <condition_variable>

@@ -1,5 +1,5 @@
 #include "tools/tsr/CrashPack.h"
-#include "core/OutputFile.h"
+#include "core/support/OutputFile.h"
 #include "tools/tsr/Console.h"
 #include <csignal>
 #include <cstdlib>

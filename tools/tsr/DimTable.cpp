@@ -1,5 +1,5 @@
 #include "tools/tsr/DimTable.h"
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 #include "tools/tsr/Options.h"
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // The commands that only tell: explain, version.
-#include "core/CompilerService.h"
+#include "core/service/CompilerService.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Json.h"
 #include <algorithm>

@@ -1,7 +1,7 @@
 // `tsr inspect`: what a bundle holds.
-#include "core/Escaped.h"
-#include "core/KernelMetadata.h"
 #include "core/bundle/Rules.h"
+#include "core/metadata/KernelMetadata.h"
+#include "core/support/Escaped.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Json.h"
 #include "tools/tsr/Source.h"

@@ -1,5 +1,5 @@
 // `tsr new-plugin`: a small project that builds and passes its test.
-#include "core/Escaped.h"
+#include "core/support/Escaped.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Options.h"
 #include "tools/tsr/PluginTemplates.h"

@@ -1,6 +1,6 @@
 #include "tools/tsr/Report.h"
-#include "core/Escaped.h"
-#include "core/NearestName.h"
+#include "core/support/Escaped.h"
+#include "core/support/NearestName.h"
 #include "tools/StandardStreams.h"
 #include "tools/tsr/Console.h"
 #include <algorithm>

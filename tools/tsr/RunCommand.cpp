@@ -1,6 +1,6 @@
 // `tsr run`: binds files to parameters, compiles, runs, writes the results.
-#include "core/OutputFile.h"
 #include "core/cache/CachedCompiler.h"
+#include "core/support/OutputFile.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Console.h"
 #include "tools/tsr/Elements.h"

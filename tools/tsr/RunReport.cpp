@@ -1,5 +1,5 @@
 #include "tools/tsr/RunReport.h"
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 #include "tools/tsr/Source.h"
-#include "core/AddressSpace.h"
-#include "core/Mappers.h"
-#include "core/Profiles.h"
+#include "core/plugin/Mappers.h"
+#include "core/plugin/Profiles.h"
+#include "core/support/AddressSpace.h"
 #include "tools/tsr/Console.h"
 #include "tools/tsr/Options.h"
 #include <algorithm>

@@ -1,6 +1,6 @@
 // What `run` and `compile` share: the source file, its kernels, and the compiler's diagnostics.
 #pragma once
-#include "core/CompilerService.h"
+#include "core/service/CompilerService.h"
 #include "tools/tsr/Options.h"
 #include "tools/tsr/Report.h"
 

@@ -1,5 +1,5 @@
 #include "tools/tsr/Supervisor.h"
-#include "core/Escaped.h"
+#include "core/support/Escaped.h"
 #include "tools/tsr/Console.h"
 #include "tools/tsr/CrashPack.h"
 #include "tools/tsr/Options.h"

@@ -1,7 +1,7 @@
 // Runs a command in a child process, so that nothing that happens to the compiler or to generated code, not
 // even a crash, ends without an exit status of the documented kind and a crash pack.
 #pragma once
-#include "core/CompilerService.h"
+#include "core/service/CompilerService.h"
 #include <functional>
 #include <string>
 

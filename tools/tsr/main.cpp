@@ -1,7 +1,7 @@
 // tsr: runs and compiles tile programs from the shell. See docs/cli.md.
-#include "core/Escaped.h"
 #include "core/config/Config.h"
 #include "core/config/Environment.h"
+#include "core/support/Escaped.h"
 #include "tools/StandardStreams.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Console.h"

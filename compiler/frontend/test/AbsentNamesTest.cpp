@@ -1,6 +1,6 @@
 // What the language does not have is said not to exist, and the hint is made of what does.
-#include "compiler/frontend/AbsentNames.h"
-#include "compiler/frontend/Builtins.h"
+#include "compiler/frontend/diagnostics/AbsentNames.h"
+#include "compiler/frontend/sema/Builtins.h"
 #include "compiler/frontend/test/TestSupport.h"
 #include "numerics/DType.h"
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // What a user sees: the rendered text, the order, the suggestions.
-#include "compiler/frontend/Suggest.h"
+#include "compiler/frontend/diagnostics/Suggest.h"
 #include "compiler/frontend/test/TestSupport.h"
 #include <gmock/gmock.h>
 

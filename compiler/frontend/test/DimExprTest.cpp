@@ -1,4 +1,4 @@
-#include "compiler/frontend/DimExpr.h"
+#include "compiler/frontend/program/DimExpr.h"
 #include <gtest/gtest.h>
 
 namespace tessera::frontend::test {

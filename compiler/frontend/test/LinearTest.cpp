@@ -1,4 +1,4 @@
-#include "compiler/frontend/Linear.h"
+#include "compiler/frontend/program/Linear.h"
 #include <gtest/gtest.h>
 
 namespace tessera::frontend::test {

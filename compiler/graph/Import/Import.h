@@ -1,6 +1,6 @@
 // The typed program of the frontend as IR: phase 0, before any pass.
 #pragma once
-#include "compiler/frontend/GraphProgram.h"
+#include "compiler/frontend/program/GraphProgram.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <string>

@@ -1,7 +1,7 @@
 // State of the import of one graph function. The members are defined by family: ImportGraph.cpp (the frame),
 // ImportGraphOps.cpp (one operation), ImportGraphLosses.cpp.
 #pragma once
-#include "compiler/frontend/GraphProgram.h"
+#include "compiler/frontend/program/GraphProgram.h"
 #include "compiler/graph/IR/GraphDialect.h"
 #include "mlir/IR/Builders.h"
 

@@ -1,6 +1,6 @@
 // What the imports of kernels and of graph functions share: parameters as the metadata spells them.
 #pragma once
-#include "compiler/frontend/Program.h"
+#include "compiler/frontend/program/Program.h"
 #include "compiler/graph/IR/GraphDialect.h"
 #include "mlir/IR/Builders.h"
 

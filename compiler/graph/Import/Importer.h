@@ -1,7 +1,7 @@
 // State of one import. The members are defined by family: Import.cpp (the frame), ImportStatements.cpp,
 // ImportExprs.cpp (dispatch, leaves, logic), ImportArith.cpp, ImportShapes.cpp, ImportMemory.cpp.
 #pragma once
-#include "compiler/frontend/Program.h"
+#include "compiler/frontend/program/Program.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -8,12 +8,12 @@
 //                                            %y = graph.binary div %e, %s
 //
 // Narrow floats are widened to f32 before and rounded once behind a formula or a sum.
-#include "compiler/pipeline/Passes.h"
+#include "compiler/graph/Transforms/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_GRAPHDECOMPOSE
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/graph/Transforms/Passes.h.inc"
 
 using namespace mlir;
 using namespace tessera::graph;

@@ -6,11 +6,11 @@
 //
 // After CSE: values that are equal still need memory of their own where one of them is updated or both are
 // returned, and what is copied here must stay a copy.
-#include "compiler/pipeline/Passes.h"
+#include "compiler/graph/Transforms/Passes.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_GRAPHOWNSTORAGE
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/graph/Transforms/Passes.h.inc"
 
 using namespace mlir;
 using namespace tessera::graph;

@@ -1,14 +1,14 @@
 // Language integers are i64, memory operations take index. After import an address is an i64 computation
 // between two casts; as index arithmetic it meets the loop and grid variables without any, so that later
 // passes see one expression per address. i64 and index have one width on every target of the project.
-#include "compiler/pipeline/Passes.h"
+#include "compiler/graph/Transforms/Passes.h"
 #include "compiler/tile/Transforms/Simplify.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_GRAPHSINKINDEXCASTS
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/graph/Transforms/Passes.h.inc"
 
 using namespace mlir;
 

@@ -1,6 +1,6 @@
 // A short way to write a typed program by hand, for tests that start behind the frontend.
 #pragma once
-#include "compiler/frontend/Program.h"
+#include "compiler/frontend/program/Program.h"
 
 namespace tessera::frontend::testing {
 

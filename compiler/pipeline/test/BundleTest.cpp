@@ -1,8 +1,8 @@
 // What the compiler puts into a bundle: images by target, IR on request, nothing a host would have to
 // provide.
 #include "core/bundle/Bundle.h"
-#include "core/BuildId.h"
-#include "core/CompilerService.h"
+#include "core/service/BuildId.h"
+#include "core/service/CompilerService.h"
 #include "plugins/cpu/runtime/SharedObject.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // What a compilation leaves allocated in its process: nothing that adds up.
-#include "core/BuildId.h"
-#include "core/CompilerService.h"
+#include "core/service/BuildId.h"
+#include "core/service/CompilerService.h"
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <string>

@@ -2,8 +2,8 @@
 #include "compiler/pipeline/Codes.h"
 #include "compiler/pipeline/Compilation.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"
-#include "core/BuildId.h"
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
+#include "core/service/BuildId.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "plugins/cpu/runtime/SharedObject.h"
 #include <cmath>

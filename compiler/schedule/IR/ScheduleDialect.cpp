@@ -1,7 +1,7 @@
 // Syntax and verification of the schedule dialect.
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "compiler/tile/IR/KernelSyntax.h"
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

@@ -5,11 +5,11 @@
 //     %0 = graph.matmul %x, %w    ->    %0 = graph.matmul %x, %w {schedule.decision = {choice = "blas", ...}}
 //
 // Before groups form, because a library computes its product alone: the epilogue needs a group of its own.
-#include "compiler/pipeline/Passes.h"
+#include "compiler/schedule/Transforms/Passes.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SCHEDULECHOOSEVARIANTS
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/schedule/Transforms/Passes.h.inc"
 
 using namespace mlir;
 

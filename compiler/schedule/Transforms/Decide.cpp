@@ -1,11 +1,11 @@
 // Phase 2, first half: the decisions a schedule still leaves open. What each attribute means is written
 // beside the operation that carries it (ScheduleOps.td).
-#include "compiler/pipeline/Passes.h"
+#include "compiler/schedule/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SCHEDULEDECIDE
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/schedule/Transforms/Passes.h.inc"
 
 using namespace mlir;
 using namespace tessera::schedule;

@@ -1,12 +1,12 @@
 // Phase 2, second half: schedule.kernel becomes tile.kernel. Everything that was decided is an attribute by
 // now, so this only spells it out.
-#include "compiler/pipeline/Passes.h"
 #include "compiler/schedule/Transforms/IndexEmitter.h"
+#include "compiler/schedule/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SCHEDULEEXPAND
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/schedule/Transforms/Passes.h.inc"
 
 using namespace mlir;
 using namespace tessera::schedule;

@@ -12,18 +12,18 @@
 // known. What only reductions read stays with them and out of a product's epilogue, which would have to store
 // it. Casts to a wider type are computed where they are read, in each group anew: the narrow tensor is less
 // to load than the wide one is to store and load. Elementwise groups of whole tensors get one axis at last.
-#include "compiler/pipeline/Passes.h"
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/Transforms/CollapseAxes.h"
+#include "compiler/schedule/Transforms/Passes.h"
 #include "compiler/schedule/Transforms/TileSizes.h"
 #include "compiler/schedule/Transforms/Variants.h"
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SCHEDULEFORMGROUPS
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/schedule/Transforms/Passes.h.inc"
 
 using namespace mlir;
 using namespace tessera::schedule;

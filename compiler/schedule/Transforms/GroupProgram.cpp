@@ -2,7 +2,7 @@
 #include "compiler/frontend/Frontend.h"
 #include "compiler/schedule/Transforms/StoreCoverage.h"
 #include "compiler/tile/IR/DTypes.h"
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 
 using namespace mlir;
 

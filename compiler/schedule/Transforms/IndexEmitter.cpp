@@ -1,5 +1,5 @@
 #include "compiler/schedule/Transforms/IndexEmitter.h"
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

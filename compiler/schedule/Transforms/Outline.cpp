@@ -9,13 +9,13 @@
 //   %1 = schedule.group matmul(%x, %w) {variant = "blas"}   ->
 //   %1 = graph.library_call "blas.gemm.f32.nn"(%x, %w) dims ["M", "K", "N"]
 #include "compiler/graph/Import/Importer.h"
-#include "compiler/pipeline/Passes.h"
 #include "compiler/schedule/Transforms/GroupProgram.h"
+#include "compiler/schedule/Transforms/Passes.h"
 #include "compiler/schedule/Transforms/Variants.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SCHEDULEOUTLINE
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/schedule/Transforms/Passes.h.inc"
 
 using namespace mlir;
 using namespace tessera::schedule;

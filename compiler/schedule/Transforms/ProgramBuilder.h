@@ -1,6 +1,6 @@
 // Writes a tile program as the frontend's typed form: what a user's source would have become.
 #pragma once
-#include "compiler/frontend/Program.h"
+#include "compiler/frontend/program/Program.h"
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <string>

@@ -1,6 +1,6 @@
 // Whether the programs of a group write every element of its results.
 #pragma once
-#include "compiler/frontend/Program.h"
+#include "compiler/frontend/program/Program.h"
 #include <string>
 
 namespace tessera::schedule {

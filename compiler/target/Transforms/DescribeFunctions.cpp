@@ -1,14 +1,14 @@
 // target-describe-functions: the host plan of every graph function as metadata. The functions hold launches
 // and reshapes by now; what is left of them is this document.
-#include "compiler/pipeline/Passes.h"
 #include "compiler/target/Transforms/KernelMetadata.h"
+#include "compiler/target/Transforms/Passes.h"
 #include "compiler/tile/IR/DTypes.h"
-#include "core/HostPlan.h"
+#include "core/metadata/HostPlan.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_TARGETDESCRIBEFUNCTIONS
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/target/Transforms/Passes.h.inc"
 
 using namespace mlir;
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/tile/IR/TileDialect.h"
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 
 namespace tessera::target {
 

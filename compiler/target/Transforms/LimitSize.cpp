@@ -2,14 +2,14 @@
 // calls: LLVM would take minutes and gigabytes to find out, and would end the process where those are not
 // left.
 #include "compiler/pipeline/DiagnosticCode.h"
-#include "compiler/pipeline/Passes.h"
+#include "compiler/target/Transforms/Passes.h"
 #include "compiler/tile/IR/TileFunctions.h"
-#include "core/AddressSpace.h"
+#include "core/support/AddressSpace.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_TARGETLIMITSIZE
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/target/Transforms/Passes.h.inc"
 
 using namespace mlir;
 

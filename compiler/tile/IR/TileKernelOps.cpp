@@ -1,7 +1,7 @@
 // Kernels: syntax, verification and the folding of extents.
 #include "compiler/tile/IR/KernelSyntax.h"
 #include "compiler/tile/IR/TileDialect.h"
-#include "core/KernelMetadata.h"
+#include "core/metadata/KernelMetadata.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

@@ -9,7 +9,7 @@
 //
 // Stands after masks are explicit, so that they fuse too, and before numerics legalisation, whose casts
 // inherit the decision of the op they stand for.
-#include "compiler/pipeline/Passes.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -17,7 +17,7 @@
 
 namespace tessera {
 #define GEN_PASS_DEF_TILEFUSE
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/tile/Transforms/Passes.h.inc"
 
 using namespace mlir;
 using namespace tessera::tile;

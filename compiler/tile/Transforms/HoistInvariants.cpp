@@ -10,7 +10,7 @@
 // inside. LLVM hoists what cannot trap; a division can, unless the importer's guards of its divisor are
 // recognised. Runs after masks are explicit, since they add indices of their own, and before CSE, which
 // merges the copies that arrive in one block. Tiles stay: their place decides what memory they need.
-#include "compiler/pipeline/Passes.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -19,7 +19,7 @@
 
 namespace tessera {
 #define GEN_PASS_DEF_TILEHOISTINVARIANTS
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/tile/Transforms/Passes.h.inc"
 
 using namespace mlir;
 

@@ -10,9 +10,9 @@
 //
 // What else it means, and why, is docs/decisions/0002. AbsenceOfReads.cpp finds the boxes of what is read,
 // AbsenceInRegions.cpp those of what loops and branches carry.
-#include "compiler/pipeline/Passes.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/AbsentElements.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -20,7 +20,7 @@ using namespace mlir;
 
 namespace tessera {
 #define GEN_PASS_DEF_TILELEGALIZEABSENCE
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/tile/Transforms/Passes.h.inc"
 
 namespace {
 struct LegalizeAbsence : impl::TileLegalizeAbsenceBase<LegalizeAbsence> {

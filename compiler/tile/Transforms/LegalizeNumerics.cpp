@@ -12,8 +12,8 @@
 // Products of such operands take f32 operands (exact) and keep their f32 accumulator; i8 and u8 operands
 // widen to i32; shared-memory operands are read. Every such change of arithmetic is recorded as a fallback of
 // the kernel (decisions D4, D13). Storage and the values of casts never change.
-#include "compiler/pipeline/Passes.h"
 #include "compiler/tile/IR/TileFunctions.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -22,7 +22,7 @@
 
 namespace tessera {
 #define GEN_PASS_DEF_TILELEGALIZENUMERICS
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/tile/Transforms/Passes.h.inc"
 
 using namespace mlir;
 using namespace tessera::tile;

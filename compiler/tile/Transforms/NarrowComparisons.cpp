@@ -9,7 +9,7 @@
 // included (docs/decisions/0014-narrow-comparisons.md). Runs once masks are explicit, since an operand may
 // disappear from the expression, and before the canonicalizer, which folds the scalars. Only for threads that
 // compute many elements each: the scalars cost as much as a few comparisons.
-#include "compiler/pipeline/Passes.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -19,7 +19,7 @@
 
 namespace tessera {
 #define GEN_PASS_DEF_TILENARROWCOMPARISONS
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/tile/Transforms/Passes.h.inc"
 
 using namespace mlir;
 using namespace tessera::tile;

@@ -5,15 +5,15 @@
 // that reads them (inside a loop they did not come from: to the loop's end); two that are never alive
 // together share bytes. Tiles carried by a loop have one place for the initial value, every turn and the
 // result. A product whose accumulator is not read again works in the accumulator's place.
-#include "compiler/pipeline/Passes.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_TILEPLANMEMORY
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/tile/Transforms/Passes.h.inc"
 
 using namespace mlir;
 using namespace tessera::tile;

@@ -11,7 +11,7 @@
 //
 //   %y = arith.addf %c448, %c448 : f8E4M3FN          stays, until tile-legalize-numerics widens it
 #include "compiler/tile/Transforms/Simplify.h"
-#include "compiler/pipeline/Passes.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -20,7 +20,7 @@
 
 namespace tessera {
 #define GEN_PASS_DEF_TILESIMPLIFY
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/tile/Transforms/Passes.h.inc"
 
 using namespace mlir;
 using namespace tessera::tile;

@@ -5,13 +5,13 @@
 // fill: with 32 registers of 16 lanes 6x64, 9x48, 14x32; with 16 registers of 8 lanes 6x16. Somewhat fewer
 // rows are taken where they divide the product's. Where threads share a product, each has a block of scalars
 // of its own.
-#include "compiler/pipeline/Passes.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_TILEVECTORIZE
-#include "compiler/pipeline/Passes.h.inc"
+#include "compiler/tile/Transforms/Passes.h.inc"
 
 using namespace mlir;
 using namespace tessera::tile;

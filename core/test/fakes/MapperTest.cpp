@@ -1,6 +1,6 @@
 // A mapper of mocks: what it may do wrong, and what becomes of the program that asked. The fake compiler has
 // one product open in the source "choose".
-#include "core/Mappers.h"
+#include "core/plugin/Mappers.h"
 #include "core/test/fakes/FakeFixture.h"
 
 using namespace tessera;

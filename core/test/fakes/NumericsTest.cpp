@@ -1,5 +1,5 @@
 // Numerics profiles of fakes, and tables that were written by hand and throw.
-#include "core/Profiles.h"
+#include "core/plugin/Profiles.h"
 #include "core/test/fakes/FakeFixture.h"
 
 using namespace tessera;

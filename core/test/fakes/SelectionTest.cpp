@@ -1,5 +1,5 @@
 // Which of several backends a context gets, and which device.
-#include "core/Backends.h"
+#include "core/objects/Backends.h"
 #include "core/test/fakes/FakeFixture.h"
 
 using namespace tessera;

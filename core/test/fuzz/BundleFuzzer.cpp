@@ -1,7 +1,7 @@
 // Any bytes as a bundle, as they are and with the checksum made right: nothing crashes, and what is accepted
 // can be written and read again with the same contents.
-#include "core/KernelMetadata.h"
 #include "core/bundle/Bundle.h"
+#include "core/metadata/KernelMetadata.h"
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
 // Every way a plugin can be refused, each by its own code.
-#include "core/Backends.h"
+#include "core/objects/Backends.h"
 #include "core/plugin/Probe.h"
 #include "core/plugin/Quarantine.h"
 #include "core/test/plugin/PluginFixture.h"

@@ -1,6 +1,6 @@
 // Numerics profiles: the classes' table, the built-in plugin, and plugins' profiles by name.
-#include "core/Profiles.h"
-#include "core/Log.h"
+#include "core/plugin/Profiles.h"
+#include "core/log/Log.h"
 #include "core/test/plugin/PluginFixture.h"
 #include <fstream>
 #include <tessera/numerics.hpp>

@@ -1,6 +1,6 @@
 // What tsrLaunch costs the host: eight arguments, checked and queued. Once behind a kernel that holds the
 // stream, so that only the host's side is seen, and once to the end, with the wait.
-#include "core/Modules.h"
+#include "core/objects/Modules.h"
 #include <atomic>
 #include <chrono>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // The CPU as a target: programs are functions of vectors that one thread runs, images are shared objects.
 #include "compiler/codegen/TileProposal.h"
-#include "compiler/pipeline/Passes.h"
+#include "compiler/target/Transforms/Passes.h"
 #include "compiler/tile/Transforms/ExpandHalf.h"
 #include "compiler/tile/Transforms/ExpandMath.h"
 #include "compiler/tile/Transforms/ExpandMinMax.h"

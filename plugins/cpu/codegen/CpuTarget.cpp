@@ -1,5 +1,5 @@
 #include "plugins/cpu/codegen/CpuTarget.h"
-#include "compiler/target/emit/LlvmEmission.h"
+#include "compiler/codegen/emit/LlvmEmission.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"

@@ -1,5 +1,5 @@
 // Objects to one shared object, or to one object, by LLD in this process.
-#include "compiler/target/emit/Linker.h"
+#include "compiler/codegen/emit/Linker.h"
 #include "plugins/cpu/codegen/CpuTarget.h"
 #include <cerrno>
 #include <cmath>

@@ -3,8 +3,8 @@
 //
 // The function has the signature of tessera::CpuKernelFn: (values, begin, end, scratch).
 #pragma once
-#include "compiler/target/lower/DemandedExtents.h"
-#include "compiler/target/lower/TileLowering.h"
+#include "compiler/codegen/common/DemandedExtents.h"
+#include "compiler/codegen/common/TileLowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "plugins/cpu/codegen/CpuTarget.h"
 #include "llvm/ADT/MapVector.h"

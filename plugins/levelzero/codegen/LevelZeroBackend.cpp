@@ -1,6 +1,6 @@
 // Intel GPUs: OpenCL's built-in functions, SPIR-V, which the driver compiles.
-#include "compiler/target/emit/LlvmEmission.h"
-#include "compiler/target/gpu/Vendor.h"
+#include "compiler/codegen/emit/LlvmEmission.h"
+#include "compiler/codegen/gpu/Vendor.h"
 #include "plugins/levelzero/codegen/ExpandIntrinsics.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/Support/TargetSelect.h"

@@ -1,8 +1,8 @@
 // NVIDIA GPUs: NVVM operations, PTX text. The driver assembles PTX itself, so that is also the object; ptxas
 // is never needed.
-#include "compiler/target/emit/LlvmEmission.h"
-#include "compiler/target/gpu/CoordinateOp.h"
-#include "compiler/target/gpu/Vendor.h"
+#include "compiler/codegen/emit/LlvmEmission.h"
+#include "compiler/codegen/gpu/CoordinateOp.h"
+#include "compiler/codegen/gpu/Vendor.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "llvm/Support/TargetSelect.h"

@@ -1,9 +1,9 @@
 // AMD GPUs: ROCDL operations, AMDGCN machine code, linked in this process to the shared object (HSACO) that
 // the driver loads.
-#include "compiler/target/emit/Linker.h"
-#include "compiler/target/emit/LlvmEmission.h"
-#include "compiler/target/gpu/CoordinateOp.h"
-#include "compiler/target/gpu/Vendor.h"
+#include "compiler/codegen/emit/Linker.h"
+#include "compiler/codegen/emit/LlvmEmission.h"
+#include "compiler/codegen/gpu/CoordinateOp.h"
+#include "compiler/codegen/gpu/Vendor.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
 #include "llvm/IR/Module.h"

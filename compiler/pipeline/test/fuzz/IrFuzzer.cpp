@@ -2,8 +2,8 @@
 // crashes the compiler and never reaches what is called an internal error. Ends at Target IR and metadata:
 // behind it is LLVM's code generator, which is not ours and takes what was verified.
 #include "compiler/pipeline/test/fuzz/IrMutator.h"
-#include "core/BuildId.h"
-#include "core/CompilerService.h"
+#include "core/service/BuildId.h"
+#include "core/service/CompilerService.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

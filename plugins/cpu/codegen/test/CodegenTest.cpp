@@ -1,6 +1,6 @@
 // What the generated machine code must and must not contain, independent of the machine the test runs on.
-#include "core/BuildId.h"
-#include "core/CompilerService.h"
+#include "core/service/BuildId.h"
+#include "core/service/CompilerService.h"
 #include "plugins/cpu/codegen/CpuTarget.h"
 #include <cstdlib>
 #include <gtest/gtest.h>

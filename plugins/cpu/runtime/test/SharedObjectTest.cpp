@@ -1,5 +1,5 @@
 #include "plugins/cpu/runtime/SharedObject.h"
-#include "core/HostCpu.h"
+#include "core/support/HostCpu.h"
 #include "core/test/Fixture.h"
 #include <cstdlib>
 #include <elf.h>

@@ -1,0 +1,162 @@
+// Loops and branches. Scalars stay SSA values; tiles that a region carries or results in have one place in
+// scratch.
+#include "compiler/codegen/common/TileLowering.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include <limits>
+
+using namespace mlir;
+
+namespace tessera::target {
+
+namespace {
+SmallVector<Value> scalarsOf(ValueRange values) {
+  return llvm::filter_to_vector(values, [](Value v) { return !tile::isTile(v); });
+}
+} // namespace
+
+SmallVector<Value> TileLowering::mappedScalars(ValueRange values) {
+  Vec<Value> mapped;
+  for (Value v : scalarsOf(values))
+    mapped.push_back(scalar(v));
+  return mapped;
+}
+
+/// min(end of the program, number of lanes): the latter is known to be no smaller than any lane.
+void TileLowering::enterLanes(scf::ForOp op, Value lane) {
+  map_.map(op.getInductionVar(), lane);
+  laneIndex_ = lane;
+  if (auto limit = op.getUpperBound().getDefiningOp<arith::MinSIOp>())
+    for (Value end : limit->getOperands())
+      if (isa<BlockArgument>(end)) laneLimit_ = scalar(end);
+}
+
+/// Binds `blockArgs` to the new block's arguments (scalars, in order) and to `places` (tiles).
+void TileLowering::bindArguments(ValueRange from, ValueRange scalars, ArrayRef<Place> places) {
+  size_t next = 0;
+  for (auto [v, p] : llvm::zip(from, places))
+    if (tile::isTile(v))
+      carried_[v] = p;
+    else
+      map_.map(v, scalars[next++]);
+}
+
+/// Values computed on the fly first: they may read variables that the copies then replace (tile-fuse saw to
+/// it that they read no variable that another of them replaces).
+void TileLowering::assignYields(Operation *terminator, ValueRange values, ArrayRef<Place> places) {
+  for (bool copies : {false, true})
+    for (auto [v, p] : llvm::zip(values, places))
+      if (tile::isTile(v) && tile::inMemory(v) == copies) assign(v, p, terminator);
+}
+
+/// The variable cannot pass the largest index on its way to the end.
+static bool staysInRange(scf::ForOp op) {
+  std::optional<int64_t> step = getConstantIntValue(op.getStep());
+  if (!step || *step <= 0) return false;
+  auto most = static_cast<uint64_t>(std::numeric_limits<int64_t>::max() - (*step - 1));
+  std::optional<uint64_t> end = tile::largestIndex(op.getUpperBound());
+  if (*step == 1 || (end && *end <= most)) return true;
+  // Otherwise only a loop of 2^46 iterations or more would.
+  std::optional<uint64_t> begin = tile::largestIndex(op.getLowerBound());
+  return begin && *begin <= most / 2 && *step <= 1 << 16;
+}
+
+/// Iterations of a loop whose variable may pass the largest index, as an unsigned number; a step that is not
+/// positive gives none.
+Value TileLowering::tripCount(Value lower, Value upper, Value step) {
+  Value zero = constant(0), one = constant(1);
+  Value runs = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, lower, upper);
+  Value forward = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, step, zero);
+  runs = arith::AndIOp::create(b_, runs, forward);
+  Value distance = arith::SubIOp::create(b_, arith::SubIOp::create(b_, upper, lower), one);
+  Value count = arith::DivUIOp::create(b_, distance, b_.createOrFold<arith::MaxSIOp>(step, one));
+  count = arith::AddIOp::create(b_, count, one); // below 2^64: the distance is at most 2^64 - 2
+  return arith::SelectOp::create(b_, runs, count, zero);
+}
+
+LogicalResult TileLowering::lowerFor(scf::ForOp op) {
+  if (op->hasAttr("tile.lanes")) return lowerLanes(op);
+  Vec<Place> places = placesOf(op, op.getInitArgs());
+  for (auto [init, p] : llvm::zip(op.getInitArgs(), places))
+    if (tile::isTile(init)) assign(init, p, op);
+  Value lower = scalar(op.getLowerBound()), upper = scalar(op.getUpperBound()), step = scalar(op.getStep());
+  bool counted = !staysInRange(op);
+  Vec<Value> inits = mappedScalars(op.getInitArgs());
+  auto loop = counted ? scf::ForOp::create(b_, constant(0), tripCount(lower, upper, step), constant(1), inits,
+                                           /*bodyBuilder=*/nullptr, /*unsignedCmp=*/true)
+                      : scf::ForOp::create(b_, lower, upper, step, inits);
+  {
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(loop.getBody());
+    Value variable = loop.getInductionVar();
+    if (counted) variable = arith::AddIOp::create(b_, lower, arith::MulIOp::create(b_, variable, step));
+    map_.map(op.getInductionVar(), variable);
+    bindArguments(op.getRegionIterArgs(), loop.getRegionIterArgs(), places);
+    if (failed(lowerBlock(*op.getBody()))) return failure();
+    Operation *terminator = op.getBody()->getTerminator();
+    ValueRange yielded = terminator->getOperands();
+    assignYields(terminator, yielded, places);
+    if (loop.getNumResults()) // without results the builder has made the yield
+      scf::YieldOp::create(b_, mappedScalars(yielded));
+  }
+  bindArguments(op.getResults(), loop.getResults(), places);
+  return success();
+}
+
+LogicalResult TileLowering::lowerIf(scf::IfOp op) {
+  Vec<Place> places = placesOf(op, op.getResults());
+  Vec<Type> types;
+  for (Value v : scalarsOf(op.getResults()))
+    types.push_back(registerElement(v.getType()));
+  bool hasElse = !op.getElseRegion().empty();
+  auto branch = scf::IfOp::create(b_, types, scalar(op.getCondition()), hasElse);
+  for (auto [from, to] : {std::pair(&op.getThenRegion(), &branch.getThenRegion()),
+                          std::pair(&op.getElseRegion(), &branch.getElseRegion())}) {
+    if (from->empty()) continue;
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(&to->front());
+    if (failed(lowerBlock(from->front()))) return failure();
+    Operation *terminator = from->front().getTerminator();
+    ValueRange yielded = terminator->getOperands();
+    assignYields(terminator, yielded, places);
+    if (!types.empty()) scf::YieldOp::create(b_, mappedScalars(yielded));
+  }
+  bindArguments(op.getResults(), branch.getResults(), places);
+  return success();
+}
+
+/// The condition's operands and what it passes on are separate values, in number and place.
+LogicalResult TileLowering::lowerWhile(scf::WhileOp op) {
+  SmallVector<Value> tiles(op.getBeforeArguments());
+  llvm::append_range(tiles, op.getResults());
+  Vec<Place> all = placesOf(op, tiles);
+  ArrayRef<Place> before = ArrayRef(all).take_front(op.getInits().size()),
+                  after = ArrayRef(all).drop_front(op.getInits().size());
+  assignYields(op, op.getInits(), before);
+  auto typesOf = [](ValueRange values) {
+    return llvm::map_to_vector(scalarsOf(values), [](Value v) { return registerElement(v.getType()); });
+  };
+  Vec<Type> inTypes = typesOf(op.getInits()), outTypes = typesOf(op.getResults());
+  auto loop = scf::WhileOp::create(b_, outTypes, mappedScalars(op.getInits()));
+  OpBuilder::InsertionGuard guard(b_);
+
+  Block *first = b_.createBlock(&loop.getBefore(), {}, inTypes, Vec<Location>(inTypes.size(), b_.getLoc()));
+  bindArguments(op.getBeforeArguments(), first->getArguments(), before);
+  if (failed(lowerBlock(*op.getBeforeBody()))) return failure();
+  auto condition = op.getConditionOp();
+  assignYields(condition, condition.getArgs(), after);
+  Value goesOn = scalar(condition.getCondition());
+  if (laneActive_) goesOn = arith::AndIOp::create(b_, goesOn, laneActive_);
+  scf::ConditionOp::create(b_, goesOn, mappedScalars(condition.getArgs()));
+
+  Block *second = b_.createBlock(&loop.getAfter(), {}, outTypes, Vec<Location>(outTypes.size(), b_.getLoc()));
+  bindArguments(op.getAfterArguments(), second->getArguments(), after);
+  if (failed(lowerBlock(*op.getAfterBody()))) return failure();
+  Operation *terminator = op.getAfterBody()->getTerminator();
+  ValueRange yielded = terminator->getOperands();
+  assignYields(terminator, yielded, before);
+  scf::YieldOp::create(b_, mappedScalars(yielded));
+  bindArguments(op.getResults(), loop.getResults(), after);
+  return success();
+}
+
+} // namespace tessera::target

@@ -1,0 +1,184 @@
+#include "compiler/codegen/common/DemandedExtents.h"
+#include "compiler/tile/Transforms/TileUtils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+namespace tessera::target {
+namespace {
+
+/// Ends of one axis that are worth a maximum; with more of them the axis counts as whole.
+constexpr size_t kMaxEnds = 4;
+
+/// The axes of `from` that a reshape to `to` keeps, in order, when it only adds or removes axes of extent 1.
+bool keepsAxes(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  auto isLong = [](int64_t extent) { return extent != 1; };
+  return llvm::equal(llvm::make_filter_range(from, isLong), llvm::make_filter_range(to, isLong));
+}
+
+} // namespace
+
+DemandedExtents::DemandedExtents(KernelOp kernel) : kernel_(kernel) {
+  // What a loop carries is observed by its body, which is visited first: until nothing is added.
+  do {
+    changed_ = false;
+    visit(kernel.getBody().front());
+  } while (changed_);
+}
+
+ArrayRef<DemandedExtents::Axis> DemandedExtents::of(Value tile) const {
+  auto it = demands_.find(tile);
+  return it == demands_.end() ? ArrayRef<Axis>() : ArrayRef<Axis>(it->second);
+}
+
+void DemandedExtents::demand(Value v, const Demand &more) {
+  if (!isTile(v) || more.empty()) return;
+  Demand &mine = demands_.try_emplace(v, Demand(more.size())).first->second;
+  for (auto [axis, other] : llvm::zip_equal(mine, more)) {
+    if (axis.whole) continue;
+    for (const End &end : other.ends)
+      if (!llvm::is_contained(axis.ends, end)) {
+        axis.ends.push_back(end);
+        changed_ = true;
+      }
+    if (other.whole || axis.ends.size() > kMaxEnds) {
+      axis = {true, {}};
+      changed_ = true;
+    }
+  }
+}
+
+void DemandedExtents::demandWhole(Value v) {
+  if (isTile(v)) demand(v, Demand(tileType(v).getRank(), Axis{true, {}}));
+}
+
+void DemandedExtents::visit(Block &block) {
+  for (Operation &op : llvm::reverse(block)) {
+    visit(&op);
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        visit(inner);
+  }
+}
+
+/// Elements past `upper` are masked.
+void DemandedExtents::limit(Demand &d, OperandRange upper, RankedTensorType type) {
+  for (auto [axis, bound] : llvm::enumerate(upper)) {
+    auto known = getConstantIntValue(bound);
+    if (known && *known >= type.getDimSize(axis)) continue;
+    if (d[axis].whole) d[axis] = {false, {End{}}};
+    for (End &end : d[axis].ends)
+      end.bound = bound;
+  }
+}
+
+/// What a loop carries lies in one place, whose content the next iteration and the result's users observe.
+void DemandedExtents::visitLoop(Operation *op) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  if (!loop) { // the condition of a while passes on what it likes
+    for (Region &region : op->getRegions())
+      for (Value v : region.front().getTerminator()->getOperands())
+        demandWhole(v);
+    for (Value v : op->getOperands())
+      demandWhole(v);
+    return;
+  }
+  for (auto [init, arg, next, result] :
+       llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(),
+                       loop.getBody()->getTerminator()->getOperands(), loop.getResults()))
+    for (Value observed : {Value(arg), Value(result)}) {
+      Demand d(of(observed));
+      demand(init, d);
+      demand(next, d);
+    }
+}
+
+void DemandedExtents::visit(Operation *op) {
+  if (isa<LoopLikeOpInterface>(op)) return visitLoop(op);
+  if (isa<scf::YieldOp, scf::ConditionOp>(op)) return; // by the operation around it
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    for (auto [n, result] : llvm::enumerate(branch.getResults())) {
+      Demand d(of(result));
+      demand(branch.thenYield().getOperand(n), d);
+      demand(branch.elseYield().getOperand(n), d);
+    }
+    return;
+  }
+  if (auto store = dyn_cast<StoreOp>(op)) {
+    Demand d;
+    auto param =
+        cast<DictionaryAttr>(kernel_.getParams()[cast<BlockArgument>(store.getView()).getArgNumber()]);
+    auto sizes = param.getAs<ArrayAttr>("dims");
+    for (auto [dim, extent] : llvm::enumerate(store.getExtents())) {
+      if (extent < 0) continue;
+      unsigned at = static_cast<unsigned>(dim);
+      Value start = store.getStarts()[at];
+      auto known = getConstantIntValue(start);
+      int64_t size = store.getView().getType().getShape()[at];
+      bool isInside = store.getInBounds() ||
+                      (known && *known >= 0 && !ShapedType::isDynamic(size) && *known <= size - extent);
+      d.push_back(isInside ? Axis{true, {}} : Axis{false, {End{store.getView(), start, at, sizes[at], {}}}});
+    }
+    limit(d, store.getUpper(), tileType(store.getValue()));
+    return demand(store.getValue(), d);
+  }
+  bool isShape = isa<BroadcastOp, ExpandDimsOp, TransposeOp, ReshapeOp, ReduceOp, ArgReduceOp, MmaOp>(op);
+  if (op->getNumResults() != 1 || !isTile(op->getResult(0)) || !(isShape || isElementwise(op))) {
+    for (Value v : op->getOperands())
+      demandWhole(v);
+    return;
+  }
+  Demand d(of(op->getResult(0)));
+  if (d.empty()) return;
+  if (auto mask = dyn_cast<MaskOp>(op)) {
+    limit(d, mask.getUpper(), tileType(mask.getInput()));
+    return demand(mask.getInput(), d);
+  }
+  const Axis whole{true, {}};
+  auto shapeOf = [](Value v) { return isTile(v) ? tileType(v).getShape() : ArrayRef<int64_t>(); };
+  ArrayRef<int64_t> to = shapeOf(op->getResult(0)), from = shapeOf(op->getOperand(0));
+  if (auto mma = dyn_cast<MmaOp>(op)) {
+    Demand a = {d[0], whole}, b = {whole, d[1]};
+    if (mma.getTransA()) std::swap(a[0], a[1]);
+    if (mma.getTransB()) std::swap(b[0], b[1]);
+    demand(mma.getA(), a);
+    demand(mma.getB(), b);
+    demand(mma.getAcc(), d);
+  } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    d.insert(d.begin() + reduce.getAxis(), whole);
+    demand(reduce.getInput(), d);
+  } else if (auto arg = dyn_cast<ArgReduceOp>(op)) {
+    d.insert(d.begin() + arg.getAxis(), whole);
+    demand(arg.getInput(), d);
+  } else if (isa<BroadcastOp>(op)) {
+    if (from.empty()) return; // of a scalar
+    for (auto [axis, extent, wide] : llvm::zip_equal(d, from, to))
+      if (extent != wide) axis = whole;
+    demand(op->getOperand(0), d);
+  } else if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+    d.erase(d.begin() + expand.getAxis());
+    demand(expand.getInput(), d);
+  } else if (isa<TransposeOp>(op)) {
+    std::swap(d[d.size() - 1], d[d.size() - 2]);
+    demand(op->getOperand(0), d);
+  } else if (isa<ReshapeOp>(op)) {
+    Demand kept(from.size(), whole);
+    if (keepsAxes(from, to)) {
+      size_t at = 0;
+      for (auto [axis, extent] : llvm::zip_equal(kept, from)) {
+        if (extent == 1) continue;
+        while (to[at] == 1)
+          ++at;
+        axis = d[at++];
+      }
+    }
+    demand(op->getOperand(0), kept);
+  } else {
+    for (Value operand : op->getOperands())
+      demand(operand, d);
+  }
+}
+
+} // namespace tessera::target

@@ -1,0 +1,205 @@
+// Elements of tile values that are computed on the fly: vectors of `lanes` consecutive elements of the last
+// axis, starting at `at`, or the one element there as a scalar.
+#include "compiler/codegen/common/TileLowering.h"
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/Transforms/ExpandCasts.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <numeric>
+
+using namespace mlir;
+
+namespace tessera::target {
+
+Type TileLowering::vectorOf(Type element, int64_t lanes) {
+  Type scalar = registerElement(element);
+  return lanes ? Type(VectorType::get({lanes}, scalar)) : scalar;
+}
+
+/// An attribute of one element as a constant of `type`, the element's or a vector of it.
+Value TileLowering::constantOf(Type type, Attribute element) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return arith::ConstantOp::create(b_, DenseElementsAttr::get(vector, element));
+  return arith::ConstantOp::create(b_, cast<TypedAttr>(element));
+}
+
+Value TileLowering::splat(Value scalar, int64_t lanes) {
+  if (!lanes) return scalar;
+  return vector::BroadcastOp::create(b_, VectorType::get({lanes}, scalar.getType()), scalar);
+}
+
+Value TileLowering::lane(Value vector, int64_t i) {
+  return isa<VectorType>(vector.getType()) ? vector::ExtractOp::create(b_, vector, i).getResult() : vector;
+}
+
+Value TileLowering::laneIndices(Value first, int64_t lanes) {
+  if (!first.getType().isInteger(32)) first = b_.createOrFold<arith::IndexCastOp>(b_.getI32Type(), first);
+  if (!lanes) return first;
+  Vec<int32_t> steps(lanes);
+  std::iota(steps.begin(), steps.end(), 0);
+  auto type = VectorType::get({lanes}, b_.getI32Type());
+  Value iota = arith::ConstantOp::create(b_, DenseElementsAttr::get(type, ArrayRef<int32_t>(steps)));
+  return b_.createOrFold<arith::AddIOp>(splat(first, lanes), iota);
+}
+
+Value TileLowering::insideCondition(ValueRange roots, Indices ends) {
+  Value condition;
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  for (Value v : roots)
+    if (tile::isTile(v) && !tile::inMemory(v)) collectInside(v.getDefiningOp(), ends, condition, seen);
+  return condition;
+}
+
+Value TileLowering::insideCondition(Operation *op, Indices ends) {
+  Value condition;
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  collectInside(op, ends, condition, seen);
+  return condition;
+}
+
+/// `ends` of the op's result, along the axes of which its operands lie.
+void TileLowering::collectInside(Operation *op, Indices ends, Value &condition,
+                                 llvm::SmallPtrSetImpl<Operation *> &seen) {
+  if (!seen.insert(op).second) return;
+  auto also = [&](Value c) { condition = both(condition, c); };
+  if (auto load = dyn_cast<tile::LoadOp>(op))
+    return also(insideCondition(
+        window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds()), ends));
+  if (auto read = dyn_cast<tile::BufferReadOp>(op); read && !read.getStarts().empty())
+    return also(insideCondition(bufferWindow(read.getBuffer(), read.getStarts(), *read.getExtents()), ends));
+  Vec<Value> inner(ends);
+  if (auto mask = dyn_cast<tile::MaskOp>(op)) {
+    if (ends.empty()) inner = constants(tile::tileType(mask.getResult()).getShape());
+    also(boundsFull(mask.getLower(), mask.getUpper(), inner));
+  } else if (auto expand = dyn_cast<tile::ExpandDimsOp>(op); expand && !ends.empty()) {
+    inner.erase(inner.begin() + expand.getAxis());
+  } else if (auto broadcast = dyn_cast<tile::BroadcastOp>(op); broadcast && !ends.empty()) {
+    if (!tile::isTile(broadcast.getInput())) return;
+    for (auto [end, extent] : llvm::zip(inner, tile::tileType(broadcast.getInput()).getShape()))
+      if (extent == 1) end = constant(1);
+  }
+  for (Value operand : op->getOperands())
+    if (tile::isTile(operand) && !tile::inMemory(operand))
+      collectInside(operand.getDefiningOp(), inner, condition, seen);
+}
+
+Value TileLowering::evaluate(Value v, Indices at, int64_t lanes, Mode mode) {
+  if (!tile::isTile(v)) return splat(scalar(v), lanes);
+  if (tile::inMemory(v)) return loadPlace(place(v), at, lanes);
+  return evaluateElementwise(v.getDefiningOp(), at, lanes, mode);
+}
+
+Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes, Mode mode) {
+  using namespace tile;
+  if (auto load = dyn_cast<LoadOp>(op))
+    return loadWindow(window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds()), at,
+                      lanes, mode);
+  if (auto read = dyn_cast<BufferReadOp>(op)) {
+    if (read.getStarts().empty()) return loadPlace(bufferPlace(read.getBuffer()), at, lanes);
+    return loadWindow(bufferWindow(read.getBuffer(), read.getStarts(), *read.getExtents()), at, lanes, mode);
+  }
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return constantVector(cast<DenseElementsAttr>(constant.getValue()), at, lanes);
+  if (auto iota = dyn_cast<IotaOp>(op)) {
+    Value position = b_.createOrFold<arith::IndexCastOp>(b_.getI32Type(), at[0]);
+    return laneIndices(b_.createOrFold<arith::AddIOp>(position, scalar(iota.getStart())), lanes);
+  }
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) return evaluateBroadcast(broadcast, at, lanes, mode);
+  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+    Vec<Value> from(at);
+    from.erase(from.begin() + expand.getAxis());
+    return evaluate(expand.getInput(), from, lanes, mode); // a new last axis has one lane
+  }
+  if (auto mask = dyn_cast<MaskOp>(op)) return evaluateMask(mask, at, lanes, mode);
+  if (auto cast = dyn_cast<CastOp>(op))
+    return emitCast(b_, b_.getLoc(), evaluate(cast.getInput(), at, lanes, mode), *parseDType(cast.getFrom()),
+                    *parseDType(cast.getTo()));
+  if (auto rand = dyn_cast<RandOp>(op))
+    return evaluateRand(rand, evaluate(rand.getOffset(), at, lanes, mode), lanes);
+
+  OperationState state(b_.getLoc(), op->getName());
+  for (Value operand : op->getOperands())
+    state.addOperands(evaluate(operand, at, lanes, mode));
+  state.addTypes(vectorOf(tileType(op->getResult(0)).getElementType(), lanes));
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  return b_.create(state)->getResult(0);
+}
+
+Value TileLowering::evaluateBroadcast(tile::BroadcastOp op, Indices at, int64_t lanes, Mode mode) {
+  Value from = op.getInput();
+  if (!tile::isTile(from)) return splat(scalar(from), lanes);
+  auto shape = tile::tileType(from).getShape();
+  auto target = tile::tileType(op.getResult()).getShape();
+  Vec<Value> index(at);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] == 1 && target[d] != 1) index[d] = constant(0);
+  if (lanes && shape.back() == 1 && target.back() != 1)
+    return splat(lane(evaluate(from, index, 1, mode), 0), lanes);
+  return evaluate(from, index, lanes, mode);
+}
+
+Value TileLowering::evaluateMask(tile::MaskOp op, Indices at, int64_t lanes, Mode mode) {
+  Value inner = evaluate(op.getInput(), at, lanes, mode);
+  if (mode.inside) return inner;
+  Value inside = boundsMask(op.getLower(), op.getUpper(), at, lanes);
+  return arith::SelectOp::create(b_, inside, inner, splat(scalar(op.getFill()), lanes));
+}
+
+Value TileLowering::constantVector(DenseElementsAttr attr, Indices at, int64_t lanes) {
+  auto splatAttr = [&](Attribute element) -> Value {
+    Type type = registerElement(attr.getElementType());
+    APInt bits = isa<FloatAttr>(element) ? cast<FloatAttr>(element).getValue().bitcastToAPInt()
+                                         : cast<IntegerAttr>(element).getValue();
+    if (auto f = dyn_cast<FloatType>(type))
+      return constantOf(vectorOf(type, lanes), FloatAttr::get(f, APFloat(f.getFloatSemantics(), bits)));
+    return constantOf(vectorOf(type, lanes),
+                      IntegerAttr::get(type, bits.zextOrTrunc(type.getIntOrFloatBitWidth())));
+  };
+  if (attr.isSplat()) return splatAttr(attr.getSplatValue<Attribute>());
+  // Folding made a table of it: pick the elements by comparing the linear index.
+  auto shape = cast<ShapedType>(attr.getType()).getShape();
+  Value linear = at[0];
+  for (size_t d = 1; d < shape.size(); ++d)
+    linear =
+        b_.createOrFold<arith::AddIOp>(b_.createOrFold<arith::MulIOp>(linear, constant(shape[d])), at[d]);
+  Value positions = laneIndices(linear, lanes), result;
+  for (auto [i, element] : llvm::enumerate(attr.getValues<Attribute>())) {
+    Value candidate = splatAttr(element);
+    if (!result) {
+      result = candidate;
+      continue;
+    }
+    Value here = splat(arith::ConstantOp::create(b_, b_.getI32IntegerAttr(i)), lanes);
+    Value hit = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, positions, here);
+    result = arith::SelectOp::create(b_, hit, candidate, result);
+  }
+  return result;
+}
+
+/// Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+Value TileLowering::evaluateRand(tile::RandOp op, Value offset, int64_t lanes) {
+  Type v32 = vectorOf(b_.getI32Type(), lanes), v64 = vectorOf(b_.getI64Type(), lanes);
+  auto c32 = [&](uint32_t c) { return constantOf(v32, b_.getI32IntegerAttr(static_cast<int32_t>(c))); };
+  Value shift = constantOf(v64, b_.getI64IntegerAttr(32));
+  auto low = [&](Value x) -> Value { return arith::TruncIOp::create(b_, v32, x); };
+  auto high = [&](Value x) -> Value { return low(arith::ShRUIOp::create(b_, x, shift)); };
+  auto product = [&](Value x, uint32_t m) -> Value {
+    Value wide = arith::ExtUIOp::create(b_, v64, x);
+    return b_.createOrFold<arith::MulIOp>(wide, arith::ExtUIOp::create(b_, v64, c32(m)));
+  };
+  auto bitXor = [&](Value x, Value y) -> Value { return arith::XOrIOp::create(b_, x, y); };
+  Value seed = splat(scalar(op.getSeed()), lanes);
+  Value c0 = low(offset), c1 = high(offset), c2 = c32(0), c3 = c32(0), k0 = low(seed), k1 = high(seed);
+  for (int round = 0; round < 10; ++round) {
+    Value p0 = product(c0, 0xD2511F53), p1 = product(c2, 0xCD9E8D57);
+    Value n0 = bitXor(bitXor(high(p1), c1), k0), n2 = bitXor(bitXor(high(p0), c3), k1);
+    c1 = low(p1), c3 = low(p0), c0 = n0, c2 = n2;
+    k0 = b_.createOrFold<arith::AddIOp>(k0, c32(0x9E3779B9));
+    k1 = b_.createOrFold<arith::AddIOp>(k1, c32(0xBB67AE85));
+  }
+  Type vf = vectorOf(b_.getF32Type(), lanes);
+  Value bits = arith::ShRUIOp::create(b_, c0, c32(8));
+  Value scale = constantOf(vf, b_.getF32FloatAttr(0x1p-24f));
+  return arith::MulFOp::create(b_, arith::UIToFPOp::create(b_, vf, bits), scale);
+}
+
+} // namespace tessera::target

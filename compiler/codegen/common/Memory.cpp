@@ -1,0 +1,466 @@
+// Global tensors, shared buffers and tiles in scratch: addresses, masks, loads and stores.
+#include "compiler/codegen/common/TileLowering.h"
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/TileAccess.h"
+#include "compiler/tile/Transforms/IndexBounds.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tessera::target {
+
+Type inMemoryElement(Type element) {
+  if (element.isInteger(1)) return IntegerType::get(element.getContext(), 8);
+  return registerElement(element);
+}
+
+// ---- Raw access
+
+Value TileLowering::address(Value base, Value elementIndex, Type element) {
+  return LLVM::GEPOp::create(b_, base.getType(), inMemoryElement(element), base,
+                             ArrayRef<LLVM::GEPArg>{toI64(elementIndex)});
+}
+
+/// `lanes` 0 loads a scalar.
+Value TileLowering::load(Type element, Value address, int64_t lanes, Value mask) {
+  Type memory = inMemoryElement(element);
+  unsigned align = std::max(1u, memory.getIntOrFloatBitWidth() / 8);
+  Type type = lanes ? Type(VectorType::get({lanes}, memory)) : memory;
+  Value v;
+  if (mask && !lanes) {
+    auto branch = scf::IfOp::create(b_, memory, mask, true);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(&branch.getThenRegion().front());
+    scf::YieldOp::create(b_, LLVM::LoadOp::create(b_, memory, address, align).getResult());
+    b_.setInsertionPointToStart(&branch.getElseRegion().front());
+    scf::YieldOp::create(b_, zeroOf(memory));
+    v = branch.getResult(0);
+  } else if (mask)
+    v = LLVM::MaskedLoadOp::create(b_, type, address, mask, zeroOf(type), align);
+  else
+    v = LLVM::LoadOp::create(b_, type, address, align);
+  if (element.isInteger(1)) v = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, v, zeroOf(type));
+  return v;
+}
+
+void TileLowering::store(Type element, Value v, Value address, Value mask) {
+  Type memory = inMemoryElement(element);
+  unsigned align = std::max(1u, memory.getIntOrFloatBitWidth() / 8);
+  if (element.isInteger(1)) {
+    auto vector = dyn_cast<VectorType>(v.getType());
+    v = arith::ExtUIOp::create(b_, vector ? Type(VectorType::get(vector.getShape(), memory)) : memory, v);
+  }
+  if (mask && !isa<VectorType>(v.getType())) {
+    auto branch = scf::IfOp::create(b_, TypeRange(), mask, false);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(&branch.getThenRegion().front());
+    LLVM::StoreOp::create(b_, v, address, align);
+  } else if (mask)
+    LLVM::MaskedStoreOp::create(b_, v, address, mask, align);
+  else
+    LLVM::StoreOp::create(b_, v, address, align);
+}
+
+// ---- Tiles in scratch
+
+TileLowering::Place TileLowering::place(Value v) {
+  if (auto it = carried_.find(v); it != carried_.end()) return it->second;
+  auto type = tile::tileType(v);
+  Operation *op = v.getDefiningOp();
+  if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
+    Place p = place(reshape.getInput());
+    p.shape.assign(type.getShape().begin(), type.getShape().end());
+    return p;
+  }
+  return placesOf(op, ValueRange(v)).front();
+}
+
+SmallVector<TileLowering::Place> TileLowering::placesOf(Operation *op, ValueRange tiles) {
+  auto planned = op->getAttrOfType<DenseI64ArrayAttr>(tile::kScratch);
+  ArrayRef<int64_t> offsets = planned ? planned.asArrayRef() : ArrayRef<int64_t>();
+  Vec<Place> places;
+  size_t next = 0;
+  for (Value v : tiles) {
+    if (!tile::isTile(v)) {
+      places.push_back({});
+      continue;
+    }
+    auto type = tile::tileType(v);
+    Place p;
+    p.offset = offsets[next++];
+    p.data = address(scratch_, constant(p.offset), b_.getI8Type());
+    p.shape.assign(type.getShape().begin(), type.getShape().end());
+    p.element = type.getElementType();
+    places.push_back(p);
+  }
+  return places;
+}
+
+TileLowering::Place TileLowering::bufferPlace(Value buffer) {
+  auto alloc = buffer.getDefiningOp<tile::AllocSharedOp>();
+  auto type = cast<tile::BufferType>(buffer.getType());
+  Place p;
+  p.offset = *alloc.getOffset();
+  p.data = address(buffers_, constant(p.offset), b_.getI8Type());
+  p.shape.assign(type.getShape().begin(), type.getShape().end());
+  p.element = loadedElementType(type.getElementType());
+  return p;
+}
+
+Value TileLowering::placeAddress(const Place &p, Indices at) {
+  Value linear = at[0];
+  for (size_t d = 1; d < p.shape.size(); ++d)
+    linear =
+        b_.createOrFold<arith::AddIOp>(b_.createOrFold<arith::MulIOp>(linear, constant(p.shape[d])), at[d]);
+  return address(p.data, linear, p.element);
+}
+
+Value TileLowering::loadPlace(const Place &p, Indices at, int64_t lanes) {
+  return load(p.element, placeAddress(p, at), lanes);
+}
+
+void TileLowering::storePlace(const Place &p, Value vector, Indices at) {
+  store(p.element, vector, placeAddress(p, at));
+}
+
+/// Computes an elementwise op into the place of its result.
+void TileLowering::compute(Operation *op) {
+  Place p = place(op->getResult(0));
+  if (callRead(op, p)) return;
+  nestPart(p.shape, lanesFor(op->getOperands(), op->getResult(0).getType()), partToCompute(op),
+           [&](Indices at, int64_t lanes, Mode mode) {
+             storePlace(p, evaluateElementwise(op, at, lanes, mode), at);
+           });
+}
+
+void TileLowering::assign(Value v, const Place &p, Operation *at) {
+  if (tile::inMemory(v) && place(v).offset == p.offset) return;
+  Vec<Value> ends = observedEnds(v, at);
+  versioned(insideCondition(ValueRange(v)), [&](Mode mode) {
+    nest(
+        p.shape, lanesFor(v),
+        [&](Indices index, int64_t lanes) { storePlace(p, evaluate(v, index, lanes, mode), index); }, ends);
+  });
+}
+
+// ---- Windows
+
+TileLowering::Window TileLowering::window(View view, ValueRange starts, ArrayRef<int64_t> extents,
+                                          bool inBounds) {
+  Window w{std::move(view), {}, {}, Vec<int64_t>(extents), inBounds, {}};
+  for (auto [dim, start] : llvm::enumerate(starts)) {
+    tile::IndexSign sign = tile::signOf(start);
+    w.starts.push_back(tile::saturatedIndex(b_, b_.getLoc(), scalar(start), sign));
+    w.nonNegative.push_back(sign != tile::IndexSign::Unknown);
+    if (extents[dim] >= 0) w.dimOfAxis.push_back(dim);
+  }
+  return w;
+}
+
+TileLowering::Window TileLowering::window(Value view, ValueRange starts, ArrayRef<int64_t> extents,
+                                          bool inBounds) {
+  return window(views_[view], starts, extents, inBounds);
+}
+
+TileLowering::Window TileLowering::bufferWindow(Value buffer, ValueRange starts, ArrayRef<int64_t> extents) {
+  Place p = bufferPlace(buffer);
+  View view{p.data, {}, Vec<Value>(p.shape.size()), p.element};
+  int64_t stride = 1;
+  for (int64_t n : p.shape)
+    view.sizes.push_back(constant(n));
+  for (size_t d = p.shape.size(); d-- > 0; stride *= p.shape[d])
+    view.strides[d] = constant(stride);
+  return window(view, starts, extents, false);
+}
+
+/// i1: all of the window, or all before `ends`, lies inside its tensor; null when that is promised.
+Value TileLowering::insideCondition(const Window &w, Indices ends) {
+  if (w.inBounds) return {};
+  Value all;
+  auto also = [&](arith::CmpIPredicate p, Value x, Value y) {
+    all = both(all, arith::CmpIOp::create(b_, p, x, y));
+  };
+  for (size_t d = 0, axis = 0; d < w.starts.size(); ++d) {
+    if (!w.nonNegative[d]) also(arith::CmpIPredicate::sge, w.starts[d], constant(0));
+    bool isCut = w.extents[d] >= 0 && !ends.empty();
+    Value extent = isCut ? ends[axis] : constant(std::max<int64_t>(w.extents[d], 1));
+    axis += w.extents[d] >= 0;
+    Value last = b_.createOrFold<arith::SubIOp>(w.view.sizes[d], extent); // start + extent may overflow
+    also(arith::CmpIPredicate::sle, w.starts[d], last);
+  }
+  return all;
+}
+
+tile::Interval TileLowering::present(const Window &w, size_t dim) {
+  return tile::presentInterval(b_, b_.getLoc(), w.starts[dim], w.extents[dim], w.view.sizes[dim],
+                               w.nonNegative[dim]);
+}
+
+SmallVector<Value> TileLowering::windowEnds(const Window &w) {
+  Vec<Value> ends;
+  for (unsigned d : w.dimOfAxis) {
+    if (!w.nonNegative[d]) return {};
+    ends.push_back(present(w, d).hi);
+  }
+  for (unsigned d = 0; d < w.starts.size(); ++d) {
+    if (w.extents[d] >= 0) continue;
+    Value inside = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, w.starts[d], w.view.sizes[d]);
+    ends[0] = b_.createOrFold<arith::SelectOp>(inside, ends[0], constant(0));
+  }
+  return ends;
+}
+
+Value TileLowering::windowAddress(const Window &w, Indices at) {
+  Value linear;
+  for (size_t d = 0, axis = 0; d < w.starts.size(); ++d) {
+    Value index = w.starts[d];
+    if (axis < w.dimOfAxis.size() && w.dimOfAxis[axis] == d)
+      index = b_.createOrFold<arith::AddIOp>(index, at[axis++]);
+    Value term = b_.createOrFold<arith::MulIOp>(index, w.view.strides[d]);
+    linear = linear ? b_.createOrFold<arith::AddIOp>(linear, term) : term;
+  }
+  return address(w.view.data, linear, w.view.element);
+}
+
+/// vector<lanes x i1> or i1: lo <= first + lane < hi, for `first` at a position of a tile; `lo` may be null
+/// for 0.
+Value TileLowering::rangeMask(Value first, Value lo, Value hi, int64_t lanes) {
+  bool fromZero = !lo || isConstantIntValue(lo, 0);
+  if (!lanes) {
+    Value below = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, first, hi);
+    if (fromZero) return below;
+    return arith::AndIOp::create(b_, arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, first, lo), below);
+  }
+  // Clamped to the vector before anything is subtracted: ends may be any i64.
+  Value last = b_.createOrFold<arith::AddIOp>(first, constant(lanes));
+  auto clamped = [&](Value end) {
+    end = b_.createOrFold<arith::MaxSIOp>(b_.createOrFold<arith::MinSIOp>(end, last), first);
+    Value d = b_.createOrFold<arith::SubIOp>(end, first);
+    return splat(b_.createOrFold<arith::IndexCastOp>(b_.getI32Type(), d), lanes);
+  };
+  Value steps = laneIndices(constant(0), lanes);
+  Value mask = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, steps, clamped(hi));
+  if (fromZero) return mask;
+  return arith::AndIOp::create(b_, mask,
+                               arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, steps, clamped(lo)));
+}
+
+TileLowering::Present TileLowering::presentPart(const Window &w) {
+  Present part;
+  for (size_t d = 0; d < w.starts.size(); ++d) {
+    if (w.extents[d] >= 0) {
+      tile::Interval axis = present(w, d);
+      part.lower.push_back(axis.lo);
+      part.upper.push_back(axis.hi);
+      continue;
+    }
+    part.row =
+        both(part.row, arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, w.starts[d], w.view.sizes[d]));
+  }
+  return part;
+}
+
+Value TileLowering::leadingCount(Indices lower, Indices upper, Indices at, int64_t lanes, Value row) {
+  // Clamped to the vector before anything is subtracted: ends may be any i64.
+  Value last = b_.createOrFold<arith::AddIOp>(at.back(), constant(lanes));
+  Value end = b_.createOrFold<arith::MinSIOp>(upper.back(), last);
+  Value count = b_.createOrFold<arith::SubIOp>(b_.createOrFold<arith::MaxSIOp>(end, at.back()), at.back());
+  for (size_t d = 0; d + 1 < at.size(); ++d)
+    row = both(row, rangeMask(at[d], lower[d], upper[d], 0));
+  return row ? b_.createOrFold<arith::SelectOp>(row, count, constant(0)) : count;
+}
+
+/// Elements between `lower` and `upper` along every axis, if `row` (null: true) holds.
+Value TileLowering::intervalMask(Indices lower, Indices upper, Indices at, int64_t lanes, Value row) {
+  if (lanes && isConstantIntValue(lower.back(), 0))
+    return rangeMask(constant(0), {}, leadingCount(lower, upper, at, lanes, row), lanes);
+  Value mask = rangeMask(at.back(), lower.back(), upper.back(), lanes);
+  for (size_t d = 0; d + 1 < at.size(); ++d) {
+    Value inside = rangeMask(at[d], lower[d], upper[d], 0);
+    row = row ? arith::AndIOp::create(b_, row, inside).getResult() : inside;
+  }
+  return row ? arith::AndIOp::create(b_, mask, splat(row, lanes)).getResult() : mask;
+}
+
+Value TileLowering::boundsMask(ValueRange lower, ValueRange upper, Indices at, int64_t lanes) {
+  return intervalMask(mappedScalars(lower), mappedScalars(upper), at, lanes);
+}
+
+Value TileLowering::boundsFull(ValueRange lower, ValueRange upper, Indices ends) {
+  Value all;
+  for (auto [lo, hi, end] : llvm::zip(lower, upper, ends)) {
+    if (!isConstantIntValue(scalar(lo), 0))
+      all = both(all, arith::CmpIOp::create(b_, arith::CmpIPredicate::sle, scalar(lo), constant(0)));
+    all = both(all, arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, scalar(hi), end));
+  }
+  return all;
+}
+
+void TileLowering::cutEnds(Vec<Value> &ends, ValueRange upper) {
+  for (auto [end, hi] : llvm::zip(ends, upper)) {
+    Value cut = b_.createOrFold<arith::MinSIOp>(end, scalar(hi));
+    end = b_.createOrFold<arith::MaxSIOp>(cut, constant(0));
+  }
+}
+
+/// Pointers to `lanes` elements that stand `stride` apart.
+Value TileLowering::stridedAddresses(Value first, Value stride, Type element, int64_t lanes) {
+  auto pointers = VectorType::get({lanes}, LLVM::LLVMPointerType::get(b_.getContext()));
+  auto wide = VectorType::get({lanes}, b_.getI64Type());
+  Value steps = arith::ExtSIOp::create(b_, wide, laneIndices(constant(0), lanes));
+  Value offsets = b_.createOrFold<arith::MulIOp>(steps, splat(toI64(stride), lanes));
+  return LLVM::GEPOp::create(b_, pointers, inMemoryElement(element), first, ArrayRef<LLVM::GEPArg>{offsets});
+}
+
+Value TileLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode mode) {
+  Type element = loadedElementType(w.view.element);
+  Value first = windowAddress(w, at), mask;
+  if (!mode.inside && !w.inBounds) {
+    Present part = presentPart(w);
+    if (lanes > 1 && w.isContiguous() && isConstantIntValue(part.lower.back(), 0)) {
+      // A masked load of nothing is slow where there is no memory (a microcode assist of 100 ns on a Zen 4),
+      // as there may be none past the tensor: it takes the tensor's first element's address.
+      Value count = leadingCount(part.lower, part.upper, at, lanes, part.row);
+      Value isEmpty = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, count, constant(0));
+      first = arith::SelectOp::create(b_, isEmpty, w.view.data, first);
+      mask = rangeMask(constant(0), {}, count, lanes);
+    } else {
+      mask = intervalMask(part.lower, part.upper, at, lanes, part.row);
+    }
+  }
+  if (!lanes || w.isContiguous()) return load(element, first, lanes, mask);
+  // A column: gather.
+  auto type = VectorType::get({lanes}, inMemoryElement(element));
+  Value addresses = stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes);
+  if (!mask) mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
+  unsigned align = std::max(1u, type.getElementTypeBitWidth() / 8);
+  Value v = LLVM::masked_gather::create(b_, type, addresses, mask, ValueRange{zeroOf(type)},
+                                        b_.getI32IntegerAttr(align));
+  if (element.isInteger(1)) v = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, v, zeroOf(type));
+  return v;
+}
+
+void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, ValueRange lower,
+                               ValueRange upper) {
+  Type element = loadedElementType(w.view.element);
+  auto vector = dyn_cast<VectorType>(v.getType());
+  int64_t lanes = vector ? vector.getDimSize(0) : 0;
+  Value first = windowAddress(w, at);
+  bool isMasked = !mode.inside && (!w.inBounds || !upper.empty());
+  Present part;
+  if (isMasked && !w.inBounds) part = presentPart(w);
+  if (isMasked && !upper.empty()) {
+    Vec<Value> lo = mappedScalars(lower), hi = mappedScalars(upper);
+    for (auto [d, other] : llvm::enumerate(part.lower))
+      lo[d] = b_.createOrFold<arith::MaxSIOp>(lo[d], other);
+    for (auto [d, other] : llvm::enumerate(part.upper))
+      hi[d] = b_.createOrFold<arith::MinSIOp>(hi[d], other);
+    part.lower = lo, part.upper = hi;
+  }
+  if (lanes && isMasked && w.isContiguous() && isConstantIntValue(part.lower.back(), 0)) {
+    Value count = leadingCount(part.lower, part.upper, at, lanes, part.row);
+    return storeLeading(element, v, first, count);
+  }
+  Value mask = isMasked ? intervalMask(part.lower, part.upper, at, lanes, part.row) : Value();
+  if (!lanes || w.isContiguous()) return store(element, v, first, mask);
+  if (!mask) mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
+  auto type = VectorType::get({lanes}, inMemoryElement(element));
+  if (element.isInteger(1)) v = arith::ExtUIOp::create(b_, type, v);
+  Value addresses = stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes);
+  unsigned align = std::max(1u, type.getElementTypeBitWidth() / 8);
+  LLVM::masked_scatter::create(b_, v, addresses, mask, b_.getI32IntegerAttr(align));
+}
+
+// ---- Ops
+
+LogicalResult TileLowering::lowerStore(tile::StoreOp op) {
+  Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
+  auto shape = tile::tileType(op.getValue()).getShape();
+  Part part;
+  if (!w.inBounds) part.ends = windowEnds(w);
+  if (part.ends.empty()) part.inside = insideCondition(w); // promised, or it may begin before the tensor
+  if (!op.getLower().empty()) {
+    if (part.ends.empty()) part.ends = constants(shape);
+    cutEnds(part.ends, op.getUpper());
+    part.inside = both(part.inside, boundsFull(op.getLower(), op.getUpper(), part.ends));
+  }
+  part.inside = both(part.inside, insideCondition(ValueRange(op.getValue()), part.ends));
+  nestPart(shape, lanesFor(op.getValue()), part, [&](Indices at, int64_t lanes, Mode mode) {
+    storeWindow(w, evaluate(op.getValue(), at, lanes, mode), at, mode, op.getLower(), op.getUpper());
+  });
+  return success();
+}
+
+LogicalResult TileLowering::lowerCopy(tile::CpAsyncOp op) {
+  Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
+  Place to = bufferPlace(op.getBuffer());
+  auto shape = tile::tileShape(op.getExtents());
+  int64_t lanes = lanesFor({}, {to.element});
+  versioned(insideCondition(w), [&](Mode mode) {
+    nest(shape, lanes, [&](Indices at, int64_t width) {
+      // A copy may drop axes of extent 1: same elements in the same order.
+      storePlace({to.data, Vec<int64_t>(shape), to.element, to.offset}, loadWindow(w, at, width, mode), at);
+    });
+  });
+  return success();
+}
+
+LogicalResult TileLowering::lowerBufferWrite(tile::BufferWriteOp op) {
+  auto shape = tile::tileType(op.getValue()).getShape();
+  if (op.getStarts().empty()) {
+    Place to = bufferPlace(op.getBuffer());
+    versioned(insideCondition(ValueRange(op.getValue())), [&](Mode mode) {
+      nest(shape, lanesFor(op.getValue()),
+           [&](Indices at, int64_t lanes) { storePlace(to, evaluate(op.getValue(), at, lanes, mode), at); });
+    });
+    return success();
+  }
+  Window w = bufferWindow(op.getBuffer(), op.getStarts(), *op.getExtents());
+  nest(shape, lanesFor(op.getValue()), [&](Indices at, int64_t lanes) {
+    storeWindow(w, evaluate(op.getValue(), at, lanes, {false}), at, {false});
+  });
+  return success();
+}
+
+/// i1: every index is inside its dim; null when that is known (the lane's own index in a tensor of as many
+/// elements).
+Value TileLowering::inRange(const View &view, ValueRange indices) {
+  Value all;
+  for (auto [index, size] : llvm::zip(indices, view.sizes)) {
+    if (index == laneIndex_ && size == laneLimit_) continue;
+    Value inside = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, index, size);
+    all = all ? arith::AndIOp::create(b_, all, inside).getResult() : inside;
+  }
+  if (laneActive_) all = all ? arith::AndIOp::create(b_, all, laneActive_).getResult() : laneActive_;
+  return all;
+}
+
+Value TileLowering::elementAddress(const View &view, ValueRange indices) {
+  Value linear;
+  for (auto [index, stride] : llvm::zip(indices, view.strides)) {
+    Value term = b_.createOrFold<arith::MulIOp>(index, stride);
+    linear = linear ? b_.createOrFold<arith::AddIOp>(linear, term) : term;
+  }
+  return address(view.data, linear, view.element);
+}
+
+LogicalResult TileLowering::lowerLoadElem(tile::LoadElemOp op) {
+  const View view = views_[op.getView()];
+  Vec<Value> indices = mappedScalars(op.getIndices());
+  Value inside = op.getInBounds() ? laneActive_ : inRange(view, indices);
+  auto read = [&] { return load(loadedElementType(view.element), elementAddress(view, indices), 0, inside); };
+  map_.map(op.getResult(), mayChange(view) ? onceValue(read) : read());
+  return success();
+}
+
+LogicalResult TileLowering::lowerStoreElem(tile::StoreElemOp op) {
+  const View view = views_[op.getView()];
+  Vec<Value> indices = mappedScalars(op.getIndices());
+  Value inside = op.getInBounds() ? laneActive_ : inRange(view, indices);
+  once([&] {
+    store(loadedElementType(view.element), scalar(op.getValue()), elementAddress(view, indices), inside);
+  });
+  return success();
+}
+
+} // namespace tessera::target

@@ -1,0 +1,78 @@
+// What reductions combine with, and concat.
+#include "compiler/codegen/common/TileLowering.h"
+
+using namespace mlir;
+
+namespace tessera::target {
+
+Value TileLowering::combine(tile::ReduceKind kind, bool isUnsigned, Value x, Value y) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(x.getType()));
+  switch (kind) {
+  case tile::ReduceKind::Sum:
+    return isFloat ? arith::AddFOp::create(b_, x, y).getResult()
+                   : arith::AddIOp::create(b_, x, y).getResult();
+  case tile::ReduceKind::Prod:
+    return isFloat ? arith::MulFOp::create(b_, x, y).getResult()
+                   : arith::MulIOp::create(b_, x, y).getResult();
+  case tile::ReduceKind::Max:
+    return isFloat      ? arith::MaximumFOp::create(b_, x, y).getResult()
+           : isUnsigned ? arith::MaxUIOp::create(b_, x, y).getResult()
+                        : arith::MaxSIOp::create(b_, x, y).getResult();
+  case tile::ReduceKind::Min:
+    return isFloat      ? arith::MinimumFOp::create(b_, x, y).getResult()
+           : isUnsigned ? arith::MinUIOp::create(b_, x, y).getResult()
+                        : arith::MinSIOp::create(b_, x, y).getResult();
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+TypedAttr TileLowering::neutralAttr(tile::ReduceKind kind, bool isUnsigned, Type element) {
+  bool isMax = kind == tile::ReduceKind::Max;
+  if (kind == tile::ReduceKind::Sum) return b_.getZeroAttr(element);
+  if (kind == tile::ReduceKind::Prod) return b_.getOneAttr(element);
+  if (auto f = dyn_cast<FloatType>(element))
+    return FloatAttr::get(f, APFloat::getInf(f.getFloatSemantics(), isMax));
+  unsigned bits = element.getIntOrFloatBitWidth();
+  APInt value = isUnsigned ? (isMax ? APInt::getMinValue(bits) : APInt::getMaxValue(bits))
+                : isMax    ? APInt::getSignedMinValue(bits)
+                           : APInt::getSignedMaxValue(bits);
+  return IntegerAttr::get(element, value);
+}
+
+Value TileLowering::neutral(tile::ReduceKind kind, bool isUnsigned, Type type) {
+  return constantOf(type, neutralAttr(kind, isUnsigned, getElementTypeOrSelf(type)));
+}
+
+Value TileLowering::better(tile::ArgReduceOp op, Value x, Value best) {
+  Type element = getElementTypeOrSelf(x.getType());
+  bool isMax = op.getKind() == tile::ArgKind::Max, isUnsigned = op.getIsUnsigned() || element.isInteger(1);
+  if (isa<FloatType>(element)) {
+    // Nothing is better than a NaN; a NaN, which compares unordered, is better than anything else.
+    Value wins =
+        arith::CmpFOp::create(b_, isMax ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT, x, best);
+    Value isNumber = arith::CmpFOp::create(b_, arith::CmpFPredicate::ORD, best, best);
+    return arith::AndIOp::create(b_, wins, isNumber);
+  }
+  using P = arith::CmpIPredicate;
+  P p = isUnsigned ? (isMax ? P::ugt : P::ult) : (isMax ? P::sgt : P::slt);
+  return arith::CmpIOp::create(b_, p, x, best);
+}
+
+LogicalResult TileLowering::lowerConcat(tile::ConcatOp op) {
+  Place to = place(op.getResult());
+  int64_t offset = 0, axis = op.getAxis();
+  for (Value part : op.getInputs()) {
+    auto shape = tile::tileType(part).getShape();
+    versioned(insideCondition(ValueRange(part)), [&](Mode mode) {
+      nest(shape, lanesFor(part), [&](Indices at, int64_t lanes) {
+        Vec<Value> index(at);
+        index[axis] = arith::AddIOp::create(b_, at[axis], constant(offset));
+        storePlace(to, evaluate(part, at, lanes, mode), index);
+      });
+    });
+    offset += shape[axis];
+  }
+  return success();
+}
+
+} // namespace tessera::target

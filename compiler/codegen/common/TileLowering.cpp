@@ -1,0 +1,181 @@
+#include "compiler/codegen/common/TileLowering.h"
+#include "compiler/schedule/Transforms/IndexEmitter.h"
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/KernelSyntax.h"
+#include "compiler/tile/IR/TileFunctions.h"
+#include "compiler/tile/Transforms/ExpandCasts.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tessera::target {
+
+Type registerElement(Type element) {
+  auto f = dyn_cast<FloatType>(element);
+  if (f && (f.isBF16() || f.getWidth() <= 8))
+    return IntegerType::get(element.getContext(), f.isBF16() ? 16 : 8);
+  if (element.isUnsignedInteger())
+    return IntegerType::get(element.getContext(), element.getIntOrFloatBitWidth());
+  return element;
+}
+
+bool isZeroTile(Value v) {
+  if (auto broadcast = v.getDefiningOp<tile::BroadcastOp>()) return isZeroTile(broadcast.getInput());
+  return matchPattern(v, m_AnyZeroFloat()) || matchPattern(v, m_Zero());
+}
+
+namespace {
+/// Attributes of scalar constants whose type has another register form.
+TypedAttr registerAttr(TypedAttr attr) {
+  Type to = registerElement(attr.getType());
+  if (to == attr.getType()) return attr;
+  return IntegerAttr::get(
+      to, cast<FloatAttr>(attr).getValue().bitcastToAPInt().zextOrTrunc(to.getIntOrFloatBitWidth()));
+}
+} // namespace
+
+Value TileLowering::toI64(Value index) { return arith::IndexCastOp::create(b_, b_.getI64Type(), index); }
+
+Value TileLowering::zeroOf(Type registerType) {
+  return arith::ConstantOp::create(b_, cast<TypedAttr>(b_.getZeroAttr(registerType)));
+}
+
+void TileLowering::bindKernelArguments(llvm::function_ref<Value(BlockArgument)> get) {
+  Block &entry = kernel_.getBody().front();
+  for (BlockArgument arg : entry.getArguments()) {
+    if (auto view = dyn_cast<tile::ViewType>(arg.getType()))
+      views_[arg] = {get(arg), {}, {}, view.getElementType()};
+    else
+      map_.map(arg, get(arg));
+  }
+  // Extents need the dims, which come last.
+  for (BlockArgument arg : entry.getArguments()) {
+    auto type = dyn_cast<tile::ViewType>(arg.getType());
+    if (!type) continue;
+    View &view = views_[arg];
+    auto dims = cast<ArrayAttr>(cast<DictionaryAttr>(kernel_.getParams()[arg.getArgNumber()]).get("dims"));
+    for (unsigned d = 0; d < type.getRank(); ++d) {
+      int64_t extent = type.getShape()[d];
+      BlockArgument dim;
+      if (type.isDynamicDim(d)) {
+        auto text = cast<StringAttr>(dims[d]).getValue();
+        dim = tile::findDim(kernel_, kernel_.getParams(), text);
+        if (!dim) (void)text.getAsInteger(10, extent); // verified to be one of the two
+      }
+      view.sizes.push_back(dim ? scalar(dim) : constant(extent));
+    }
+    view.strides.assign(view.sizes.size(), Value());
+    Value stride = constant(1);
+    for (unsigned d = view.sizes.size(); d-- > 0;) {
+      view.strides[d] = stride;
+      if (d) stride = arith::MulIOp::create(b_, stride, view.sizes[d]);
+    }
+  }
+  Vec<Value> args;
+  for (BlockArgument arg : entry.getArguments())
+    args.push_back(map_.lookupOrNull(arg));
+  for (Attribute axis : kernel_.getGrid())
+    axisCounts_.push_back(schedule::emitIndexExpr(b_, b_.getLoc(), kernel_.getParams(), args,
+                                                  cast<StringAttr>(axis).getValue()));
+}
+
+/// The last axis runs fastest.
+void TileLowering::emitProgramIds(Value program) {
+  programId_ = program;
+  programIds_.assign(axisCounts_.size(), Value());
+  Value rest = program;
+  for (unsigned axis = axisCounts_.size(); axis-- > 0;) {
+    if (axis == 0) {
+      programIds_[axis] = rest;
+      break;
+    }
+    programIds_[axis] = arith::RemUIOp::create(b_, rest, axisCounts_[axis]);
+    rest = arith::DivUIOp::create(b_, rest, axisCounts_[axis]);
+  }
+}
+
+LogicalResult TileLowering::lowerBlock(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    b_.setLoc(op.getLoc());
+    if (!isDeferred(&op) && failed(lowerOp(&op))) return failure();
+  }
+  return success();
+}
+
+LogicalResult TileLowering::lowerOp(Operation *op) {
+  using namespace tile;
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](scf::ForOp o) { return lowerFor(o); })
+      .Case([&](scf::IfOp o) { return lowerIf(o); })
+      .Case([&](scf::WhileOp o) { return lowerWhile(o); })
+      .Case([&](StoreOp o) { return lowerStore(o); })
+      .Case([&](CpAsyncOp o) { return lowerCopy(o); })
+      .Case([&](BufferWriteOp o) { return lowerBufferWrite(o); })
+      .Case([&](PrefetchOp o) { return lowerPrefetch(o); })
+      .Case([&](LoadElemOp o) { return lowerLoadElem(o); })
+      .Case([&](StoreElemOp o) { return lowerStoreElem(o); })
+      .Case<AtomicOp, AtomicCasOp>([&](Operation *o) { return lowerAtomic(o); })
+      .Case([&](ReduceOp o) { return lowerReduce(o); })
+      .Case([&](ArgReduceOp o) { return lowerArgReduce(o); })
+      .Case([&](ScanOp o) { return lowerScan(o); })
+      .Case([&](ConcatOp o) { return lowerConcat(o); })
+      .Case([&](TransposeOp o) { return lowerTranspose(o); })
+      .Case([&](MmaOp o) { return lowerMma(o); })
+      // Copies are synchronous: a group is complete when it is committed.
+      .Case<AllocSharedOp, CommitGroupOp, ReshapeOp>([](Operation *) { return success(); })
+      .Case<WaitGroupOp, BarrierOp>([&](Operation *) {
+        lowerBarrier();
+        return success();
+      })
+      .Case([&](FenceOp o) {
+        static constexpr LLVM::AtomicOrdering orders[] = {
+            LLVM::AtomicOrdering::acquire, LLVM::AtomicOrdering::acquire, LLVM::AtomicOrdering::release,
+            LLVM::AtomicOrdering::acq_rel, LLVM::AtomicOrdering::seq_cst};
+        LLVM::FenceOp::create(b_, orders[static_cast<int>(o.getOrder())], syncScope(o.getScope()));
+        return success();
+      })
+      .Default([&](Operation *o) -> LogicalResult {
+        if (o->getNumResults() == 1 && isTile(o->getResult(0))) {
+          if (inMemory(o->getResult(0))) compute(o);
+          return success(); // else computed where it is used
+        }
+        return lowerScalarOp(o);
+      });
+}
+
+LogicalResult TileLowering::lowerScalarOp(Operation *op) {
+  using namespace tile;
+  auto bind = [&](Value v) {
+    map_.map(op->getResult(0), v);
+    return success();
+  };
+  if (auto id = dyn_cast<ProgramIdOp>(op)) return bind(programIds_[id.getAxis()]);
+  if (auto dim = dyn_cast<DimOp>(op)) return bind(views_[dim.getView()].sizes[dim.getDim()]);
+  if (auto cast = dyn_cast<CastOp>(op))
+    return bind(emitCast(b_, b_.getLoc(), scalar(cast.getInput()), *parseDType(cast.getFrom()),
+                         *parseDType(cast.getTo())));
+  if (auto rand = dyn_cast<RandOp>(op)) return bind(evaluateRand(rand, scalar(rand.getOffset()), 0));
+  if (auto info = dyn_cast<GroupInfoOp>(op)) return bind(groupInfo(info.getKind()));
+  if (auto reduce = dyn_cast<GroupReduceOp>(op)) {
+    FailureOr<Value> result = groupReduce(reduce);
+    return failed(result) ? failure() : bind(*result);
+  }
+  if (auto c = dyn_cast<arith::ConstantOp>(op))
+    return bind(arith::ConstantOp::create(b_, registerAttr(c.getValue())));
+  if (op->getNumRegions() ||
+      (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) && !isFunction(op)))
+    return op->emitOpError() << "is not implemented on " << backend_ << " (TSR_UNIMPLEMENTED)";
+  OperationState state(b_.getLoc(), op->getName());
+  for (Value operand : op->getOperands())
+    state.addOperands(scalar(operand));
+  for (Type type : op->getResultTypes())
+    state.addTypes(registerElement(type));
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  Operation *copy = b_.create(state);
+  map_.map(op->getResults(), copy->getResults());
+  return success();
+}
+
+} // namespace tessera::target

@@ -1,0 +1,103 @@
+#include "compiler/codegen/emit/SplitFunctions.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include <tuple>
+
+namespace tessera::emit {
+namespace {
+
+using namespace mlir;
+
+constexpr int64_t kPartOperations = 500; // below which a part is not worth what it costs to set up
+constexpr int64_t kParts = 8;
+
+struct Function {
+  LLVM::LLVMFuncOp op;
+  int64_t operations = 0, index = 0;
+};
+
+int64_t operationsIn(Operation *op) {
+  int64_t count = 0;
+  op->walk([&](Operation *) { ++count; });
+  return count;
+}
+
+/// Internal functions become hidden ones that every part may call.
+void exposeInternals(ModuleOp module, ArrayRef<Function> functions) {
+  std::string suffix;
+  for (Function f : functions)
+    if (suffix.empty() && f.op.getLinkage() == LLVM::Linkage::External) suffix = "." + f.op.getName().str();
+  llvm::DenseMap<StringRef, FlatSymbolRefAttr> renamed;
+  for (Function f : functions) {
+    if (f.op.getLinkage() != LLVM::Linkage::Internal && f.op.getLinkage() != LLVM::Linkage::Private) continue;
+    auto before = f.op.getSymNameAttr();
+    auto name = StringAttr::get(module.getContext(), before.getValue() + suffix);
+    renamed[before.getValue()] = FlatSymbolRefAttr::get(name);
+    SymbolTable::setSymbolName(f.op, name);
+    f.op.setLinkage(LLVM::Linkage::External);
+    f.op.setVisibility_(LLVM::Visibility::Hidden);
+  }
+  // Only calls name functions; MLIR's own replacement looks at every attribute, once for each name.
+  module.walk([&](LLVM::CallOp call) {
+    if (auto to = renamed.find(call.getCallee().value_or("")); to != renamed.end())
+      call.setCalleeAttr(to->second);
+  });
+}
+
+/// Declares in `part` what its functions call elsewhere.
+void declareCallees(ModuleOp part, SymbolTable &all) {
+  llvm::SmallPtrSet<Operation *, 8> declared;
+  OpBuilder b = OpBuilder::atBlockBegin(part.getBody());
+  part.walk([&](LLVM::CallOp call) {
+    if (!call.getCallee()) return;
+    auto callee = all.lookup<LLVM::LLVMFuncOp>(*call.getCallee());
+    if (!callee || callee->getParentOp() == part || !declared.insert(callee).second) return;
+    b.insert(callee.cloneWithoutRegions());
+  });
+}
+
+} // namespace
+
+std::vector<OwningOpRef<ModuleOp>> splitFunctions(OwningOpRef<ModuleOp> module) {
+  std::vector<OwningOpRef<ModuleOp>> parts;
+  std::vector<Function> functions;
+  int64_t total = 0;
+  for (Operation &op : *module->getBody()) {
+    auto f = dyn_cast<LLVM::LLVMFuncOp>(op);
+    if (!f) {
+      functions.clear();
+      break;
+    }
+    if (f.isExternal()) continue;
+    functions.push_back({f, operationsIn(f), int64_t(functions.size())});
+    total += functions.back().operations;
+  }
+  const int64_t count = std::min<int64_t>({kParts, total / kPartOperations, int64_t(functions.size())});
+  if (count < 2) {
+    parts.push_back(std::move(module));
+    return parts;
+  }
+  exposeInternals(*module, functions);
+  SymbolTable all(*module); // finds functions by name wherever they are moved to
+
+  std::vector<int64_t> load(count, 0);
+  for (int64_t i = 0; i < count; ++i)
+    parts.push_back(ModuleOp::create(module->getLoc(), module->getName()));
+  llvm::sort(functions, [](const Function &a, const Function &b) {
+    return std::tie(b.operations, a.index) < std::tie(a.operations, b.index);
+  });
+  for (const Function &f : functions) {
+    auto least = llvm::min_element(load);
+    *least += f.operations;
+    Block *body = parts[least - load.begin()]->getBody();
+    f.op->moveBefore(body, body->end());
+  }
+  for (auto &part : parts)
+    declareCallees(*part, all);
+  return parts;
+}
+
+} // namespace tessera::emit

@@ -1,0 +1,207 @@
+#include "compiler/codegen/gpu/ConvertToLlvm.h"
+#include "compiler/tile/Transforms/ExpandMinMax.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace tessera::gpu {
+namespace {
+
+constexpr int64_t kMaxGrid = (int64_t(1) << 31) - 1; // along x, the least of the three vendors
+
+/// The block size of the kernel around `op`; a pattern may meet it before or after the function's conversion.
+DenseI32ArrayAttr blockSize(Operation *op) {
+  if (auto f = op->getParentOfType<mlir::gpu::GPUFuncOp>()) return f.getKnownBlockSizeAttr();
+  auto f = op->getParentOfType<LLVM::LLVMFuncOp>();
+  return f ? f->getAttrOfType<DenseI32ArrayAttr>("known_block_size") : DenseI32ArrayAttr();
+}
+
+/// gpu.func -> llvm.func, marked as the vendor's kernel.
+struct ConvertFunc : ConvertOpToLLVMPattern<mlir::gpu::GPUFuncOp> {
+  ConvertFunc(const LLVMTypeConverter &types, const GpuTarget &target)
+      : ConvertOpToLLVMPattern(types), target_(target) {}
+
+  LogicalResult matchAndRewrite(mlir::gpu::GPUFuncOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    DenseI32ArrayAttr block = op.getKnownBlockSizeAttr();
+    if (op.isKernel() && (!block || block.size() != 3))
+      return op.emitOpError("has no known_block_size of three numbers");
+    if (op.getNumWorkgroupAttributions() || op.getNumPrivateAttributions())
+      return op.emitOpError("has memory attributions; shared memory is an llvm.mlir.global");
+    TypeConverter::SignatureConversion signature(op.getNumArguments());
+    auto type = getTypeConverter()->convertFunctionSignature(op.getFunctionType(), false, false, signature);
+    if (!type) return rewriter.notifyMatchFailure(op, "its types have no LLVM form");
+    auto function = LLVM::LLVMFuncOp::create(
+        rewriter, op.getLoc(), op.getName(), type,
+        op.isKernel() ? LLVM::Linkage::External : LLVM::Linkage::Internal, false, LLVM::CConv::C);
+    if (auto args = op.getArgAttrsAttr()) function.setArgAttrsAttr(args);
+    for (NamedAttribute attribute : op->getDiscardableAttrs())
+      if (attribute.getNameDialect() && !isa<mlir::gpu::GPUDialect>(attribute.getNameDialect()))
+        function->setAttr(attribute.getName(), attribute.getValue());
+    rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
+    if (failed(rewriter.convertRegionTypes(&function.getBody(), *getTypeConverter(), &signature)))
+      return failure();
+    if (op.isKernel()) target_.vendor().markKernel(function, block, target_.architecture());
+    if (block) function->setAttr("known_block_size", block);
+    rewriter.eraseOp(op);
+    return success();
+  }
+  const GpuTarget &target_;
+};
+
+struct ConvertReturn : ConvertOpToLLVMPattern<mlir::gpu::ReturnOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  LogicalResult matchAndRewrite(mlir::gpu::ReturnOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::ReturnOp>(op, adaptor.getOperands());
+    return success();
+  }
+};
+
+/// gpu.thread_id and its kin -> the vendor's register, widened to the index type.
+template <typename Op, Id id> struct ConvertId : ConvertOpToLLVMPattern<Op> {
+  ConvertId(const LLVMTypeConverter &types, const Vendor &vendor)
+      : ConvertOpToLLVMPattern<Op>(types), vendor_(vendor) {}
+
+  LogicalResult matchAndRewrite(Op op, typename Op::Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    unsigned dim = static_cast<unsigned>(op.getDimension());
+    DenseI32ArrayAttr block = blockSize(op);
+    int64_t bound = id == Id::Block      ? kMaxGrid
+                    : id == Id::GridSize ? kMaxGrid + 1
+                    : block              ? block[dim]
+                                         : 1024;
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value value = vendor_.emitId(b, id, dim, bound);
+    Type index = this->getTypeConverter()->getIndexType();
+    if (value.getType() != index) value = LLVM::ZExtOp::create(b, index, value);
+    rewriter.replaceOp(op, value);
+    return success();
+  }
+  const Vendor &vendor_;
+};
+
+struct ConvertBlockDim : ConvertOpToLLVMPattern<mlir::gpu::BlockDimOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  LogicalResult matchAndRewrite(mlir::gpu::BlockDimOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    DenseI32ArrayAttr block = blockSize(op);
+    if (!block) return rewriter.notifyMatchFailure(op, "the block size is not known");
+    rewriter.replaceOpWithNewOp<LLVM::ConstantOp>(op, getTypeConverter()->getIndexType(),
+                                                  block[static_cast<unsigned>(op.getDimension())]);
+    return success();
+  }
+};
+
+struct ConvertBarrier : ConvertOpToLLVMPattern<mlir::gpu::BarrierOp> {
+  ConvertBarrier(const LLVMTypeConverter &types, const Vendor &vendor)
+      : ConvertOpToLLVMPattern(types), vendor_(vendor) {}
+  LogicalResult matchAndRewrite(mlir::gpu::BarrierOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    vendor_.emitBarrier(b);
+    rewriter.eraseOp(op);
+    return success();
+  }
+  const Vendor &vendor_;
+};
+
+/// The vector dialect's fma, which LLVM would be free to compute in two steps -> one that rounds once.
+struct FuseMultiplyAdd : OpRewritePattern<LLVM::FMulAddOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(LLVM::FMulAddOp op, PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::FMAOp>(op, op.getA(), op.getB(), op.getC());
+    return success();
+  }
+};
+
+struct ConvertToLlvmPass : PassWrapper<ConvertToLlvmPass, OperationPass<mlir::gpu::GPUModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertToLlvmPass)
+  explicit ConvertToLlvmPass(const GpuTarget &target) : target_(target), vendor_(target.vendor()) {}
+  StringRef getArgument() const final { return "gpu-to-llvm"; }
+  StringRef getDescription() const final {
+    return "turn thread programs into a vendor's flavour of the LLVM dialect";
+  }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<LLVM::LLVMDialect>();
+    vendor_.registerDialects(registry);
+  }
+
+  void runOnOperation() final {
+    if (failed(checkAtomics())) return signalPassFailure();
+    MLIRContext &context = getContext();
+    LowerToLLVMOptions options(&context);
+    options.overrideIndexBitwidth(64);
+    LLVMTypeConverter types(&context, options);
+    RewritePatternSet patterns(&context);
+    arith::populateArithToLLVMConversionPatterns(types, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
+    populateMathToLLVMConversionPatterns(types, patterns);
+    patterns.add<ConvertFunc>(types, target_);
+    patterns.add<ConvertReturn, ConvertBlockDim>(types);
+    patterns.add<FuseMultiplyAdd>(&context);
+    patterns.add<ConvertBarrier, ConvertId<mlir::gpu::ThreadIdOp, Id::Thread>,
+                 ConvertId<mlir::gpu::BlockIdOp, Id::Block>, ConvertId<mlir::gpu::GridDimOp, Id::GridSize>>(
+        types, vendor_);
+    ConversionTarget legal(context);
+    legal.markUnknownOpDynamicallyLegal([](Operation *op) {
+      Dialect *dialect = op->getDialect();
+      return !dialect || !(isa<mlir::gpu::GPUDialect>(dialect) || dialect->getNamespace() == "arith" ||
+                           dialect->getNamespace() == "math" || dialect->getNamespace() == "cf");
+    });
+    legal.addLegalOp<mlir::gpu::GPUModuleOp>();
+    legal.addIllegalOp<LLVM::FMulAddOp>();
+    if (failed(applyPartialConversion(getOperation(), legal, std::move(patterns))))
+      return signalPassFailure();
+    getOperation().walk([](LLVM::LLVMFuncOp f) { f->removeAttr("known_block_size"); });
+  }
+
+  LogicalResult checkAtomics() {
+    auto refuse = [&](Operation *op, StringRef what, Type type) {
+      return op->emitError() << "TSR_UNIMPLEMENTED: atomic " << what << " of " << type
+                             << " is not built for backend " << vendor_.name()
+                             << ", whose devices have no instruction for it";
+    };
+    WalkResult result = getOperation().walk([&](Operation *op) -> WalkResult {
+      if (auto rmw = dyn_cast<LLVM::AtomicRMWOp>(op)) {
+        if (Type type = rmw.getVal().getType(); !vendor_.hasAtomic(rmw.getBinOp(), type))
+          return refuse(op, LLVM::stringifyAtomicBinOp(rmw.getBinOp()), type);
+      } else if (auto cas = dyn_cast<LLVM::AtomicCmpXchgOp>(op)) {
+        if (Type type = cas.getVal().getType(); !vendor_.hasAtomic(std::nullopt, type))
+          return refuse(op, "compare-and-swap", type);
+      }
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+  const GpuTarget &target_;
+  const Vendor &vendor_;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createConvertToLlvmPass(const GpuTarget &target) {
+  return std::make_unique<ConvertToLlvmPass>(target);
+}
+
+void addLlvmPasses(OpPassManager &pm, const GpuTarget &target) {
+  OpPassManager &module = pm.nest<mlir::gpu::GPUModuleOp>();
+  module.addPass(createSCFToControlFlowPass());
+  module.addPass(createConvertVectorToLLVMPass());
+  module.addPass(tile::createExpandMinMaxPass());
+  module.addPass(arith::createArithExpandOpsPass());
+  module.addPass(createConvertToLlvmPass(target));
+  module.addPass(createReconcileUnrealizedCastsPass());
+  // Before the wrapping, so that Target IR reads well.
+  module.addPass(createCanonicalizerPass());
+  module.addPass(createCSEPass());
+  pm.addPass(createWrapTargetPass(target));
+}
+
+} // namespace tessera::gpu

@@ -1,0 +1,280 @@
+#include "compiler/codegen/gpu/Lowering.h"
+#include "llvm/Support/MathExtras.h"
+#include <tessera/backend.hpp>
+
+using namespace mlir;
+
+namespace tessera::gpu {
+
+namespace {
+
+constexpr int64_t kAlign = 128;
+
+Type pointerTo(MLIRContext *context, unsigned space) { return LLVM::LLVMPointerType::get(context, space); }
+
+/// A value that is the same for every lane that `lanes` runs: made outside of it, or from such values alone.
+bool isUniform(Value v, scf::ForOp lanes) {
+  if (!lanes.getRegion().isAncestor(v.getParentRegion())) return true;
+  if (v == lanes.getInductionVar()) return false;
+  if (auto arg = dyn_cast<BlockArgument>(v)) {
+    auto loop = dyn_cast<scf::ForOp>(arg.getOwner()->getParentOp());
+    return loop && arg == loop.getInductionVar() && isUniform(loop.getLowerBound(), lanes) &&
+           isUniform(loop.getStep(), lanes);
+  }
+  Operation *op = v.getDefiningOp();
+  return op->getNumRegions() == 0 && isa<arith::ArithDialect>(op->getDialect()) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isUniform(operand, lanes); });
+}
+
+/// Every lane of the group reaches `op`.
+bool reachedByAll(Operation *op, scf::ForOp lanes) {
+  for (Operation *outer = op->getParentOp(); outer != lanes; outer = outer->getParentOp()) {
+    bool uniform = isa<scf::IfOp, scf::ForOp>(outer) &&
+                   llvm::all_of(outer->getOperands(), [&](Value v) { return isUniform(v, lanes); });
+    if (!uniform) return false;
+  }
+  return true;
+}
+
+scf::ForOp laneLoop(Operation *op) {
+  auto loop = op->getParentOfType<scf::ForOp>();
+  while (loop && !loop->hasAttr("tile.lanes"))
+    loop = loop->getParentOfType<scf::ForOp>();
+  return loop;
+}
+
+} // namespace
+
+int64_t exchangeBytes(tile::KernelOp kernel, const Architecture &target) {
+  int64_t words = 0; // of 8 bytes
+  kernel.walk([&](Operation *op) {
+    if (isa<tile::ReduceOp, tile::GroupReduceOp>(op)) words = std::max(words, target.threads);
+    if (isa<tile::ArgReduceOp>(op)) words = std::max(words, target.threads * 3 / 2);
+    bool scalar =
+        isa<tile::AtomicOp, tile::AtomicCasOp, tile::LoadElemOp>(op) && !tile::isTile(op->getResult(0));
+    if (scalar && !laneLoop(op)) words = std::max<int64_t>(words, 1);
+  });
+  return llvm::alignTo(words * 8, kAlign);
+}
+
+/// Buffers and tiles share one allocation, buffers first. Where not all of it fits, the tiles, and then the
+/// buffers too, move to the workspace.
+void KernelLowering::planMemory() {
+  int64_t total = kernel_.getScratchBytes().value_or(0), buffers = kernel_.getSharedBytes().value_or(0);
+  exchangeBytes_ = exchangeBytes(kernel_, target_);
+  int64_t room = target_.maxShared - exchangeBytes_;
+  sharedTiles_ = total <= room ? total : buffers <= room ? buffers : 0;
+  resources_.shared = exchangeBytes_ + sharedTiles_;
+  resources_.dynamicShared = resources_.shared > target_.staticShared ? resources_.shared : 0;
+  resources_.workspace = total == sharedTiles_ ? 0 : llvm::alignTo(total, kAlign);
+}
+
+FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp module) {
+  planMemory();
+  MLIRContext *context = b_.getContext();
+  Type global = pointerTo(context, kGlobalSpace);
+  Vec<Type> types;
+  for (BlockArgument arg : kernel_.getBody().front().getArguments())
+    types.push_back(isa<tile::ViewType>(arg.getType()) ? global
+                    : arg.getType().isIndex()          ? Type(b_.getI64Type())
+                                                       : target::inMemoryElement(arg.getType()));
+  if (resources_.workspace) types.push_back(global);
+  b_.setInsertionPointToEnd(module.getBody());
+  auto function = mlir::gpu::GPUFuncOp::create(b_, entrySymbol(kernel_.getName()),
+                                               b_.getFunctionType(types, TypeRange()));
+  function->setAttr(mlir::gpu::GPUDialect::getKernelFuncAttrName(), b_.getUnitAttr());
+  function.setKnownBlockSizeAttr(b_.getDenseI32ArrayAttr({static_cast<int32_t>(target_.threads), 1, 1}));
+
+  Block &entry = function.getBody().front();
+  b_.setInsertionPointToStart(&entry);
+  programId_ = mlir::gpu::BlockIdOp::create(b_, mlir::gpu::Dimension::x);
+  thread_ = arith::IndexCastUIOp::create(b_, b_.getI32Type(),
+                                         mlir::gpu::ThreadIdOp::create(b_, mlir::gpu::Dimension::x));
+  bindKernelArguments([&](BlockArgument arg) -> Value {
+    Value given = entry.getArgument(arg.getArgNumber());
+    if (arg.getType().isIndex()) return arith::IndexCastOp::create(b_, b_.getIndexType(), given);
+    if (!arg.getType().isInteger(1)) return given;
+    return arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, given, zeroOf(given.getType()));
+  });
+  emitMemory(module, entry.getArguments().back());
+  emitProgramIds(programId_);
+  if (failed(lowerBlock(kernel_.getBody().front()))) {
+    function.erase();
+    return failure();
+  }
+  // Nothing follows the last barrier.
+  if (auto last = b_.getInsertionPoint(); last != entry.begin())
+    if (auto barrier = dyn_cast<mlir::gpu::BarrierOp>(*std::prev(last))) barrier.erase();
+  mlir::gpu::ReturnOp::create(b_);
+  return function;
+}
+
+void KernelLowering::emitMemory(mlir::gpu::GPUModuleOp module, BlockArgument workspace) {
+  if (resources_.shared) {
+    // Shared memory that the launch asks for is one symbol without a size.
+    bool dynamic = resources_.dynamicShared;
+    std::string name = dynamic ? "dynamic_shared" : "shared_" + entrySymbol(kernel_.getName());
+    if (!module.lookupSymbol(name)) {
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPointToStart(module.getBody());
+      auto bytes = LLVM::LLVMArrayType::get(b_.getI8Type(), dynamic ? 0 : resources_.shared);
+      LLVM::GlobalOp::create(b_, bytes, /*isConstant=*/false,
+                             dynamic ? LLVM::Linkage::External : LLVM::Linkage::Internal, name, Attribute(),
+                             kAlign, kSharedSpace);
+    }
+    exchange_ = LLVM::AddressOfOp::create(b_, pointerTo(b_.getContext(), kSharedSpace), name);
+    buffers_ = scratch_ = address(exchange_, constant(exchangeBytes_), b_.getI8Type());
+  }
+  if (!resources_.workspace) return;
+  Value offset = arith::MulIOp::create(b_, programId_, constant(resources_.workspace));
+  scratch_ = address(workspace, offset, b_.getI8Type());
+  if (!sharedTiles_) buffers_ = scratch_;
+}
+
+// ---- Once for the program
+
+void KernelLowering::once(llvm::function_ref<void()> effect) {
+  if (lanes_) return effect();
+  guarded(arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, thread_, i32(0)), effect);
+  lowerBarrier();
+}
+
+Value KernelLowering::onceValue(llvm::function_ref<Value()> effect) {
+  if (lanes_) return effect();
+  Type type;
+  guarded(arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, thread_, i32(0)), [&] {
+    Value v = effect();
+    type = v.getType();
+    store(type, v, exchange_);
+  });
+  lowerBarrier();
+  Value result = load(type, exchange_, 0);
+  lowerBarrier();
+  return result;
+}
+
+/// Threads would read at different times what the kernel writes.
+bool KernelLowering::mayChange(const View &view) {
+  if (lanes_) return false;
+  for (auto [arg, entry] :
+       llvm::zip(kernel_.getBody().getArguments(), kernel_.getParams().getAsRange<DictionaryAttr>()))
+    if (isa<tile::ViewType>(arg.getType()) && views_[arg].data == view.data)
+      return entry.getAs<StringAttr>("access").getValue() != "read";
+  return true;
+}
+
+// ---- Lanes
+
+/// Without a reduction over the group each thread strides through its lanes. With one, all threads take every
+/// turn, so that they meet in it: where a turn has no lane for a thread, its loads give 0 and its stores and
+/// updates are dropped.
+LogicalResult KernelLowering::lowerLanes(scf::ForOp op) {
+  lanes_ = op;
+  Value begin = scalar(op.getLowerBound()), end = scalar(op.getUpperBound());
+  Value thread = arith::IndexCastUIOp::create(b_, b_.getIndexType(), thread_);
+  bool together = op.walk([](tile::GroupReduceOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (!together) begin = arith::AddIOp::create(b_, begin, thread);
+  auto loop = scf::ForOp::create(b_, begin, end, constant(target_.threads));
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(loop.getBody());
+  Value lane = loop.getInductionVar();
+  if (together) {
+    lane = arith::AddIOp::create(b_, lane, thread);
+    laneActive_ = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, lane, end);
+  }
+  enterLanes(op, lane);
+  LogicalResult result = lowerBlock(*op.getBody());
+  laneIndex_ = laneLimit_ = laneActive_ = {};
+  lanes_ = {};
+  return result;
+}
+
+/// A group is a thread block in one turn of its lanes; in a tile program it is the program.
+Value KernelLowering::groupInfo(tile::GroupInfoKind kind) {
+  switch (kind) {
+  case tile::GroupInfoKind::GroupId: {
+    if (!lanes_) return arith::IndexCastOp::create(b_, b_.getI32Type(), programId_);
+    int64_t turns = llvm::divideCeil(kernel_.getLanesPerProgram().value_or(1), target_.threads);
+    Value position = arith::SubIOp::create(b_, laneIndex_, scalar(lanes_.getLowerBound()));
+    Value turn = arith::DivUIOp::create(b_, position, constant(target_.threads));
+    Value first = arith::MulIOp::create(b_, programId_, constant(turns));
+    return arith::IndexCastOp::create(b_, b_.getI32Type(), arith::AddIOp::create(b_, first, turn));
+  }
+  case tile::GroupInfoKind::LocalId:
+    return lanes_ ? thread_ : i32(0);
+  case tile::GroupInfoKind::LaneId:
+    return lanes_ ? arith::RemUIOp::create(b_, thread_, i32(target_.warpSize)).getResult() : i32(0);
+  case tile::GroupInfoKind::GroupSize:
+    return i32(lanes_ ? target_.threads : 1);
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+FailureOr<mlir::Value> KernelLowering::groupReduce(tile::GroupReduceOp op) {
+  Value v = scalar(op.getInput());
+  if (!lanes_) return v;
+  if (!reachedByAll(op, lanes_)) {
+    op.emitOpError() << "on " << op.getInput().getType()
+                     << " under a condition that may differ between lanes is not implemented on " << backend_
+                     << " (TSR_UNIMPLEMENTED)";
+    return failure();
+  }
+  Type type = v.getType();
+  bool isUnsigned = op.getIsUnsigned() || type.isInteger(1);
+  auto kind = op.getKind() == tile::GroupReduceKind::Sum   ? tile::ReduceKind::Sum
+              : op.getKind() == tile::GroupReduceKind::Max ? tile::ReduceKind::Max
+                                                           : tile::ReduceKind::Min;
+  Value nothing = neutral(kind, isUnsigned, type);
+  store(type, arith::SelectOp::create(b_, laneActive_, v, nothing), exchange(type, thread_));
+  tree(target_.threads, target_.threads, [&](Value mine, Value other) {
+    Value x = load(type, exchange(type, mine), 0), y = load(type, exchange(type, other), 0);
+    store(type, combine(kind, isUnsigned, x, y), exchange(type, mine));
+  });
+  Value result = load(type, exchange(type, i32(0)), 0);
+  lowerBarrier();
+  return result;
+}
+
+// ---- Atomics
+
+llvm::StringRef KernelLowering::syncScope(tile::MemoryScope scope) {
+  if (scope == tile::MemoryScope::System) return {};
+  return scope == tile::MemoryScope::Group ? target_.groupSync : target_.deviceSync;
+}
+
+bool KernelLowering::hasAtomic(tile::AtomicOp op) const {
+  if (op.getKind() == tile::AtomicKind::Xchg) return true;
+  if (!isa<FloatType>(getElementTypeOrSelf(op.getValue()))) return true;
+  return op.getKind() == tile::AtomicKind::Add && target_.floatAtomicAdd;
+}
+
+/// Without an instruction: compare and swap until nobody came between.
+Value KernelLowering::emitUpdate(tile::AtomicOp op, Value address, Value value) {
+  if (hasAtomic(op)) return TileLowering::emitUpdate(op, address, value);
+  Type element = value.getType(), bits = b_.getIntegerType(element.getIntOrFloatBitWidth());
+  unsigned align = element.getIntOrFloatBitWidth() / 8;
+  auto kind = op.getKind() == tile::AtomicKind::Add   ? tile::ReduceKind::Sum
+              : op.getKind() == tile::AtomicKind::Max ? tile::ReduceKind::Max
+                                                      : tile::ReduceKind::Min;
+  auto success = target::ordering(op.getOrder());
+  Value first = LLVM::LoadOp::create(b_, bits, address, align);
+  Value no = arith::ConstantOp::create(b_, b_.getBoolAttr(true));
+  auto loop = scf::WhileOp::create(b_, TypeRange{bits, b_.getI1Type()}, ValueRange{first, no});
+  Vec<Location> locs(2, b_.getLoc());
+  Block *test = b_.createBlock(&loop.getBefore(), {}, TypeRange{bits, b_.getI1Type()}, locs);
+  scf::ConditionOp::create(b_, test->getArgument(1), test->getArguments());
+  Block *turn = b_.createBlock(&loop.getAfter(), {}, TypeRange{bits, b_.getI1Type()}, locs);
+  Value old = turn->getArgument(0);
+  Value next = combine(kind, op.getIsUnsigned(), arith::BitcastOp::create(b_, element, old), value);
+  Value pair =
+      LLVM::AtomicCmpXchgOp::create(b_, address, old, arith::BitcastOp::create(b_, bits, next), success,
+                                    target::failureOrdering(success), syncScope(op.getScope()));
+  Value seen = LLVM::ExtractValueOp::create(b_, pair, ArrayRef<int64_t>{0});
+  Value done = LLVM::ExtractValueOp::create(b_, pair, ArrayRef<int64_t>{1});
+  Value again = arith::XOrIOp::create(b_, done, arith::ConstantOp::create(b_, b_.getBoolAttr(true)));
+  scf::YieldOp::create(b_, ValueRange{seen, again});
+  b_.setInsertionPointAfter(loop);
+  return arith::BitcastOp::create(b_, element, loop.getResult(0));
+}
+
+} // namespace tessera::gpu

@@ -1,0 +1,53 @@
+// What a GPU vendor adds to the shared path: its names for threads, blocks and barriers, how a kernel is
+// marked, and how LLVM's output becomes what the vendor's driver loads.
+#pragma once
+#include "compiler/codegen/gpu/GpuTarget.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <optional>
+#include <string>
+
+namespace tessera::gpu {
+
+/// The coordinates a thread can ask for.
+enum class Id { Thread, Block, GridSize };
+
+/// One object per vendor, constant, shared by all threads.
+class Vendor : public codegen::TargetBackend {
+public:
+  /// Its GPUs, oldest first.
+  virtual llvm::ArrayRef<Architecture> architectures() const = 0;
+  /// What emitObject gives.
+  virtual ImageFormat format() const = 0;
+  /// LLVM's names of the architecture.
+  virtual llvm::StringRef triple() const = 0;
+  virtual llvm::StringRef features(const Architecture &) const = 0;
+
+  /// The coordinate along `dim` (0 to 2) as i32 or i64, known to be in [0, bound).
+  virtual mlir::Value emitId(mlir::ImplicitLocOpBuilder &, Id, unsigned dim, int64_t bound) const = 0;
+  /// Waits for every thread of the block; memory written before is seen by all of them after.
+  virtual void emitBarrier(mlir::ImplicitLocOpBuilder &) const = 0;
+  /// Marks `function` as a kernel that is launched with blocks of `block` threads (x, y, z).
+  virtual void markKernel(mlir::LLVM::LLVMFuncOp function, llvm::ArrayRef<int32_t> block,
+                          const Architecture &) const = 0;
+  /// Whether atomic updates of elements of `type` can be compiled: `kind` of them, or compare-and-swap when
+  /// empty.
+  virtual bool hasAtomic(std::optional<mlir::LLVM::AtomicBinOp> kind, mlir::Type type) const { return true; }
+
+  /// Text for people (PTX, AMDGCN assembly, SPIR-V assembly) and what the driver loads, of functions and
+  /// globals in the LLVM dialect. False with the reason.
+  [[nodiscard]] virtual bool emitAssembly(mlir::ModuleOp, const Architecture &, std::string &text,
+                                          std::string &why) const = 0;
+  [[nodiscard]] virtual bool emitObject(mlir::ModuleOp, const Architecture &, std::string &bytes,
+                                        std::string &why) const = 0;
+
+  // The same for every vendor.
+  std::string targets() const final;
+  Expected<std::unique_ptr<const codegen::Target>> parse(llvm::StringRef architecture) const final;
+  void registerPasses() const final;
+};
+
+} // namespace tessera::gpu

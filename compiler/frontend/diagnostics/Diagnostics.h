@@ -1,0 +1,49 @@
+// How the stages of the frontend report: a sink that knows the source, and the closed set of codes.
+#pragma once
+#include "compiler/frontend/program/Program.h"
+#include "compiler/frontend/syntax/SourceText.h"
+#include "core/service/CompilerService.h"
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace tessera::frontend {
+
+/// One enumerator per row of DiagnosticCodes.def, so that a code without an explanation cannot be used.
+enum class Code : uint8_t {
+#define TSR_DIAGNOSTIC(code, title, explanation) code,
+#include "compiler/frontend/diagnostics/DiagnosticCodes.def"
+#undef TSR_DIAGNOSTIC
+};
+
+const char *codeName(Code);
+
+/// Collects the diagnostics of one run over one source. Not thread-safe: each run has its own.
+class DiagnosticSink {
+public:
+  explicit DiagnosticSink(const SourceText &source) : source_(source) {}
+
+  /// Reports an error. A second one with the same code at the same place is dropped, and so are those past
+  /// the limit: what follows a hundred errors helps nobody.
+  void error(Code, Range, std::string message, std::string hint = {});
+
+  bool hasErrors() const { return !diagnostics_.empty(); }
+  bool has(Code) const;
+  /// Whether there are errors, all of one code.
+  bool onlyCode(Code) const;
+  size_t count() const { return diagnostics_.size(); }
+
+  /// Takes over what `other`, of the same source, has collected.
+  void merge(DiagnosticSink &&other);
+  /// Appends everything to `out` in line order.
+  void flush(std::vector<Diagnostic> &out);
+
+private:
+  static constexpr size_t kLimit = 100;
+  const SourceText &source_;
+  std::vector<Diagnostic> diagnostics_;
+  std::set<std::tuple<Code, uint32_t, uint32_t>> seen_;
+};
+
+} // namespace tessera::frontend

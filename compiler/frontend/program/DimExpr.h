@@ -1,0 +1,49 @@
+// Extents of whole tensors: polynomials over symbolic dims in one normal form.
+#pragma once
+#include "compiler/frontend/program/Program.h"
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::frontend {
+
+/// A sum of products of symbols and opaque parts ("floordiv(M, 2)") with integer coefficients. Equal
+/// polynomials have equal text, in the index expression language of the kernel metadata. Arithmetic that
+/// overflows, or grows past what a shape can sensibly be, gives nothing.
+class DimExpr {
+public:
+  DimExpr(int64_t constant = 0);
+  static DimExpr symbol(const std::string &name);
+
+  bool isConstant() const { return terms_.empty() || (terms_.size() == 1 && terms_.begin()->first.empty()); }
+  std::optional<int64_t> constant() const;
+  bool isOne() const { return constant() == 1; }
+  /// At least 0 whatever the symbols are, as far as the signs of the terms show.
+  bool isNeverNegative() const;
+  bool operator==(const DimExpr &) const = default;
+
+  std::string text() const; // "64", "4*D", "M + N - 1"
+  Dim dim() const;          // {64, ""} or {1, "4*D"}
+
+  friend std::optional<DimExpr> add(const DimExpr &, const DimExpr &);
+  friend std::optional<DimExpr> subtract(const DimExpr &, const DimExpr &);
+  friend std::optional<DimExpr> multiply(const DimExpr &, const DimExpr &);
+  /// a / b where b divides a for all values of the symbols.
+  friend std::optional<DimExpr> divideExactly(const DimExpr &a, const DimExpr &b);
+  /// `name` is floordiv, mod, min or max; folds what it can.
+  friend std::optional<DimExpr> apply(const char *name, const DimExpr &, const DimExpr &);
+
+private:
+  using Monomial = std::vector<std::string>; // sorted factors
+  struct Order {                             // by degree, then by factors: kept by multiplication
+    bool operator()(const Monomial &a, const Monomial &b) const {
+      return a.size() != b.size() ? a.size() < b.size() : a > b;
+    }
+  };
+  static std::optional<DimExpr> addScaled(const DimExpr &, const DimExpr &, int64_t factor);
+
+  std::map<Monomial, int64_t, Order> terms_; // no coefficient is 0
+};
+
+} // namespace tessera::frontend

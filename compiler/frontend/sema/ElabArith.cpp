@@ -1,0 +1,427 @@
+// Arithmetic: weak values, promotion, broadcasting, constant folding.
+#include "compiler/frontend/sema/Elaborator.h"
+#include <sstream>
+
+namespace tessera::frontend {
+
+namespace {
+
+bool isComparison(Op op) { return op >= Op::Lt && op <= Op::Ne; }
+bool isBitwise(Op op) {
+  return op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Shl || op == Op::Shr;
+}
+
+const char *spelling(Op op) {
+  switch (op) {
+  case Op::Add:
+    return "+";
+  case Op::Sub:
+    return "-";
+  case Op::Mul:
+    return "*";
+  case Op::Div:
+    return "/";
+  case Op::FloorDiv:
+    return "//";
+  case Op::Mod:
+    return "%";
+  case Op::Pow:
+    return "**";
+  case Op::And:
+    return "&";
+  case Op::Or:
+    return "|";
+  case Op::Xor:
+    return "^";
+  case Op::Shl:
+    return "<<";
+  case Op::Shr:
+    return ">>";
+  case Op::Lt:
+    return "<";
+  case Op::Le:
+    return "<=";
+  case Op::Gt:
+    return ">";
+  case Op::Ge:
+    return ">=";
+  case Op::Eq:
+    return "==";
+  case Op::Ne:
+    return "!=";
+  case Op::Minimum:
+    return "minimum";
+  case Op::Maximum:
+    return "maximum";
+  default:
+    return "this operation";
+  }
+}
+
+} // namespace
+
+ExprPtr Elaborator::make(Op op, Type type, Range loc, std::vector<ExprPtr> args) {
+  grow(loc);
+  auto e = std::make_unique<Expr>();
+  e->op = op;
+  e->type = std::move(type);
+  e->loc = loc;
+  e->args = std::move(args);
+  return e;
+}
+
+ExprPtr Elaborator::constInt(int64_t v, Range loc, DType t) {
+  ExprPtr e = make(Op::ConstInt, {Type::Scalar, t, {}}, loc);
+  e->intValue = v;
+  return e;
+}
+
+/// The expression of a scalar or tile; constants become leaves.
+ExprPtr Elaborator::take(Value v, Range loc) {
+  if (v.expr) return std::move(v.expr);
+  if (!isFloat(v.dtype)) return constInt(v.intValue, loc, v.dtype);
+  ExprPtr e = make(Op::ConstFloat, {Type::Scalar, v.dtype, {}}, loc);
+  e->floatValue = v.floatValue;
+  return e;
+}
+
+Value Elaborator::convert(Value v, DType to, Range loc) {
+  if (v.isError()) return v;
+  if (v.isScalar() && v.isConst && !isFloat(v.dtype) && !isFloat(to) && !fits(v.intValue, to))
+    return fail(Code::E_LITERAL_RANGE, loc, std::to_string(v.intValue) + " does not fit in " + name(to),
+                "cast the other operand to a wider dtype");
+  return cast(std::move(v), to, loc);
+}
+
+Value Elaborator::cast(Value v, DType to, Range loc) {
+  if (v.isError()) return v;
+  if (v.isGraph()) return graphCast(std::move(v), to, loc);
+  if (v.isScalar() && v.isConst) return castConstant(v, to);
+  if (v.dtype == to) {
+    v.weak = false;
+    return v;
+  }
+  Type type = v.type();
+  type.dtype = to;
+  // A form modulo the width of an integer is one modulo a smaller width too.
+  std::optional<Linear> linear;
+  if (v.isIntScalar() && isInt(to)) linear = info(to).bits > info(v.dtype).bits ? exactForm(v) : v.linear;
+  std::vector<ExprPtr> args;
+  args.push_back(take(std::move(v), loc));
+  Value out = Value::of(make(Op::Cast, type, loc, std::move(args)));
+  out.linear = std::move(linear);
+  return out;
+}
+
+Value Elaborator::strengthen(Value v) {
+  if (!v.isScalar() || !v.isConst || !v.weak) return v;
+  bool isNarrow = v.dtype == DType::I64 && !v.wide && fits(v.intValue, DType::I32);
+  return castConstant(v, isNarrow ? DType::I32 : v.dtype);
+}
+
+/// The narrowest dtype that holds what both hold, as nearly as there is one: for hints.
+static DType commonDType(DType a, DType b) {
+  auto holds = [](DType t, DType x) {
+    const DTypeInfo &to = info(t), &from = info(x);
+    if (from.cls == DTypeClass::Bool || t == x) return true;
+    if (to.cls == DTypeClass::Float)
+      return from.cls != DTypeClass::Float ||
+             (from.mantissaBits <= to.mantissaBits && from.maxExponent <= to.maxExponent);
+    return to.cls == DTypeClass::SignedInt && from.cls != DTypeClass::Float && from.bits < to.bits;
+  };
+  for (DType t : {a, b})
+    if (holds(t, a) && holds(t, b)) return t;
+  for (DType t : {DType::I16, DType::I32, DType::F32})
+    if (holds(t, a) && holds(t, b)) return t;
+  return DType::F64;
+}
+
+/// Brings two operands to one dtype, or reports that they do not mix.
+bool Elaborator::unify(Value &a, Value &b, Range loc, const char *what) {
+  if (a.isError() || b.isError()) return false;
+  if (a.dtype == b.dtype) {
+    bool weak = a.weak && b.weak;
+    for (Value *v : {&a, &b}) // a literal beside a number of a dtype is rounded to it
+      if (v->weak && !weak && v->isConst) *v = castConstant(*v, v->dtype);
+    a.weak = b.weak = weak;
+    return true;
+  }
+  auto to = [&](Value &v, DType t) {
+    v = convert(std::move(v), t, loc);
+    return !v.isError();
+  };
+  if (a.weak || b.weak) {
+    Value &weak = a.weak && !(b.weak && isFloat(a.dtype)) ? a : b; // of two weak ones the integer gives way
+    Value &other = &weak == &a ? b : a;
+    bool bothWeak = a.weak && b.weak;
+    if (weak.isWide() && !bothWeak && isInt(other.dtype)) {
+      weak.weak = false;
+      return to(other, weak.dtype);
+    }
+    if (bothWeak && isFloat(other.dtype) && weak.isConst) {
+      weak = Value::real(static_cast<double>(weak.intValue));
+      return true;
+    }
+    bool legal = other.dtype != DType::Bool && (isFloat(other.dtype) || isInt(weak.dtype));
+    if (legal) {
+      if (!to(weak, other.dtype)) return false;
+      a.weak = b.weak = bothWeak;
+      return true;
+    }
+  } else {
+    auto signedInt = [](DType t) { return info(t).cls == DTypeClass::SignedInt; };
+    auto half = [](DType t) { return t == DType::F16 || t == DType::BF16; };
+    if (signedInt(a.dtype) && signedInt(b.dtype))
+      return info(a.dtype).bits < info(b.dtype).bits ? to(a, b.dtype) : to(b, a.dtype);
+    if (half(a.dtype) && b.dtype == DType::F32) return to(a, DType::F32);
+    if (half(b.dtype) && a.dtype == DType::F32) return to(b, DType::F32);
+  }
+  fail(Code::E_TYPE_MIX, loc, std::string("'") + what + "' mixes " + describe(a) + " and " + describe(b),
+       mixHint(a, b));
+  return false;
+}
+
+/// How to bring two operands to a dtype that loses the value of neither.
+std::string Elaborator::mixHint(const Value &a, const Value &b) const {
+  DType t = commonDType(a.dtype, b.dtype);
+  for (const Value *v : {&a, &b})
+    if (v->dtype != t && !v->text.empty()) return literalHint(*v, t);
+  std::string cast = std::string(" with ts.") + (graph_ ? "" : "tile.") + "cast(x, ts." + name(t) + ")";
+  if (a.dtype != t && b.dtype != t) return "convert both" + cast;
+  return std::string("convert the ") + name(a.dtype == t ? b.dtype : a.dtype) + cast;
+}
+
+/// `acc = 0.0`: the binding of a bare literal with which the variable has dtype `t`.
+std::string Elaborator::literalHint(const Value &v, DType t) const {
+  std::ostringstream number;
+  if (isFloat(v.dtype))
+    number << "ts." << name(t) << "(" << v.floatValue << ")";
+  else if (t == DType::F32)
+    number << v.intValue << ".0";
+  else
+    number << "ts." << name(t) << "(" << v.intValue << ")";
+  return "give '" + v.text + "' that dtype where it begins: " + v.text + " = " + number.str();
+}
+
+Value Elaborator::expandDims(Value v, int axis, Range loc) {
+  Type type = v.type();
+  type.kind = Type::Tile;
+  type.shape.insert(type.shape.begin() + axis, 1);
+  std::vector<ExprPtr> args;
+  bool weak = v.weak, wide = v.wide;
+  args.push_back(take(std::move(v), loc));
+  ExprPtr e = make(Op::ExpandDims, type, loc, std::move(args));
+  e->ints = {axis};
+  Value out = Value::of(std::move(e), weak);
+  out.wide = wide;
+  return out;
+}
+
+Value Elaborator::broadcastTo(Value v, const std::vector<int64_t> &shape, Range loc) {
+  if (v.isError()) return v;
+  if (v.isTile()) {
+    bool ok = v.shape.size() <= shape.size();
+    for (size_t i = 0; ok && i < v.shape.size(); ++i) {
+      int64_t mine = v.shape[v.shape.size() - 1 - i], theirs = shape[shape.size() - 1 - i];
+      ok = mine == theirs || mine == 1;
+    }
+    if (!ok)
+      return fail(Code::E_SHAPE, loc,
+                  "shape " + shapeText(v.shape) + " does not broadcast to " + shapeText(shape),
+                  "shapes are aligned at their last axis; insert axes with x[:, None]");
+    while (v.shape.size() < shape.size())
+      v = expandDims(std::move(v), 0, loc);
+    if (v.shape == shape) return v;
+  }
+  DType t = v.dtype;
+  std::vector<ExprPtr> args;
+  args.push_back(take(std::move(v), loc));
+  return Value::of(make(Op::Broadcast, {Type::Tile, t, shape}, loc, std::move(args)));
+}
+
+bool Elaborator::broadcastPair(Value &a, Value &b, Range loc) {
+  if (a.isError() || b.isError()) return false;
+  if (!a.isTile() && !b.isTile()) return true;
+  std::vector<int64_t> shape(std::max(a.shape.size(), b.shape.size()), 1);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    int64_t x = i < a.shape.size() ? a.shape[a.shape.size() - 1 - i] : 1;
+    int64_t y = i < b.shape.size() ? b.shape[b.shape.size() - 1 - i] : 1;
+    if (x != y && x != 1 && y != 1) {
+      fail(Code::E_SHAPE, loc,
+           "shapes " + shapeText(a.shape) + " and " + shapeText(b.shape) + " do not broadcast",
+           "shapes are aligned at their last axis; insert axes with x[:, None]");
+      return false;
+    }
+    shape[shape.size() - 1 - i] = x == 1 ? y : x;
+  }
+  if (!checkTileSize(shape, loc)) return false;
+  a = broadcastTo(std::move(a), shape, loc);
+  b = broadcastTo(std::move(b), shape, loc);
+  return true;
+}
+
+Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
+  a = asOperand(std::move(a), loc);
+  b = asOperand(std::move(b), loc);
+  if (a.isError() || b.isError()) return Value::error();
+
+  // Of literals the quotient is Python's, a float; of other integers it would have to choose one.
+  if (op == Op::Div && isInt(a.dtype) && isInt(b.dtype)) {
+    if (!a.isLiteral() || !b.isLiteral())
+      return fail(Code::E_TYPE, loc,
+                  "'/' does not divide integers, found " + describe(a) + " and " + describe(b),
+                  std::string("floor with //, or cast to a float first: ts.f32(x) / ts.f32(y)"));
+    a = Value::real(static_cast<double>(a.intValue));
+    b = Value::real(static_cast<double>(b.intValue));
+  }
+  // A weak run-time integer beside a narrower one is compared in 64 bits: converting it could wrap.
+  if (isComparison(op) && a.isIntScalar() && b.isIntScalar() && a.weak != b.weak &&
+      (a.weak ? a : b).isRuntime())
+    (a.weak ? b : a) = cast(a.weak ? std::move(b) : std::move(a), DType::I64, loc);
+  if (!unify(a, b, loc, spelling(op))) return Value::error();
+
+  DType t = a.dtype;
+  bool isBool = t == DType::Bool;
+  if (isBitwise(op) && (isFloat(t) || (isBool && (op == Op::Shl || op == Op::Shr))))
+    return fail(Code::E_TYPE, loc, std::string("'") + spelling(op) + "' takes integers, not " + name(t));
+  if (isBool && !isBitwise(op) && op != Op::Eq && op != Op::Ne)
+    return fail(Code::E_TYPE, loc, std::string("'") + spelling(op) + "' takes numbers, not bool",
+                "cast to ts.i32 first");
+
+  if ((op == Op::FloorDiv || op == Op::Mod) && b.isConstInt() && b.intValue == 0)
+    return fail(Code::E_DIVISION_BY_ZERO, loc, "division by zero");
+  if ((op == Op::Shl || op == Op::Shr) && b.isConstInt() && (b.intValue < 0 || b.intValue >= info(t).bits))
+    return fail(Code::E_LITERAL_RANGE, loc,
+                "a shift by " + std::to_string(b.intValue) + " is outside 0.." +
+                    std::to_string(info(t).bits - 1));
+  if (a.isScalar() && b.isScalar() && a.isConst && b.isConst) {
+    bool divides = op == Op::Div || op == Op::FloorDiv || op == Op::Mod;
+    if (divides && a.weak && isFloat(t) && b.floatValue == 0)
+      return fail(Code::E_DIVISION_BY_ZERO, loc, "division by zero");
+    if (std::optional<Value> folded = fold(op, a, &b, loc)) return std::move(*folded);
+  }
+
+  if (a.isGraph() || b.isGraph()) return graphElementwise(op, std::move(a), std::move(b), loc);
+  std::optional<Linear> linear;
+  if (a.isIntScalar() && b.isIntScalar() && a.linear && b.linear) {
+    // Sums and products hold modulo the width of the dtype, the others of the integers themselves.
+    const Linear &x = *a.linear, &y = *b.linear;
+    auto apply = [&](const char *what) -> std::optional<Linear> {
+      std::optional<Linear> left = exactForm(a), right = exactForm(b);
+      if (!left || !right) return std::nullopt;
+      return atoms_.apply(what, *left, *right);
+    };
+    switch (op) {
+    case Op::Add:
+      linear = add(x, y);
+      break;
+    case Op::Sub:
+      linear = subtract(x, y);
+      break;
+    case Op::Mul:
+      linear = x.isConstant()   ? scale(y, x.constant)
+               : y.isConstant() ? scale(x, y.constant)
+                                : atoms_.apply("mul", x, y);
+      break;
+    case Op::FloorDiv:
+      linear = apply("fdiv");
+      break;
+    case Op::Mod:
+      linear = apply("mod");
+      break;
+    case Op::Minimum:
+      linear = apply("min");
+      break;
+    case Op::Maximum:
+      linear = apply("max");
+      break;
+    default:
+      break;
+    }
+    // x - x and the like.
+    if (linear && linear->isConstant() && a.weak) return Value::extent(linear->constant);
+  }
+  if (!broadcastPair(a, b, loc)) return Value::error();
+  bool weak = a.weak && b.weak && !isComparison(op), wide = a.wide || b.wide;
+  Type type = a.type();
+  if (isComparison(op)) type.dtype = DType::Bool;
+  std::vector<ExprPtr> args;
+  args.push_back(take(std::move(a), loc));
+  args.push_back(take(std::move(b), loc));
+  Value out = Value::of(make(op, type, loc, std::move(args)), weak);
+  out.wide = wide;
+  out.linear = std::move(linear);
+  return out;
+}
+
+Value Elaborator::negate(Value v, Range loc) {
+  if (v.isError()) return v;
+  if (v.dtype == DType::Bool)
+    return fail(Code::E_TYPE, loc, "'-' does not apply to bool", "cast to ts.i32 first");
+  if (v.isScalar() && v.isConst)
+    if (std::optional<Value> folded = fold(Op::Neg, v, nullptr, loc)) return std::move(*folded);
+  if (v.isGraph()) return graphElementwise(Op::Neg, std::move(v), loc);
+  std::optional<Linear> linear = v.linear ? scale(*v.linear, -1) : std::nullopt;
+  Value out = function(Op::Neg, std::move(v), loc);
+  out.linear = std::move(linear);
+  return out;
+}
+
+Value Elaborator::floatOperand(Value v, Range loc, const char *what) {
+  v = asOperand(std::move(v), loc);
+  if (v.isError() || isFloat(v.dtype)) return v;
+  if (v.weak && v.isConst) return Value::real(static_cast<double>(v.intValue));
+  if (v.weak) {
+    v = cast(std::move(v), DType::F32, loc);
+    v.weak = true;
+    return v;
+  }
+  return fail(Code::E_TYPE, loc, std::string("'") + what + "' takes floats, not " + name(v.dtype),
+              "cast to ts.f32 first");
+}
+
+/// An elementwise function of one operand.
+Value Elaborator::function(Op op, Value v, Range loc) {
+  if (v.isError()) return v;
+  if (v.isGraph()) return graphElementwise(op, std::move(v), loc);
+  bool weak = v.weak, wide = v.wide;
+  Type type = v.type();
+  std::vector<ExprPtr> args;
+  args.push_back(take(std::move(v), loc));
+  Value out = Value::of(make(op, type, loc, std::move(args)), weak);
+  out.wide = wide;
+  return out;
+}
+
+/// A choice of literals is as weak as they are, if they fit in i32.
+bool Elaborator::isWideChoice(const Value &a, const Value &b) {
+  auto isLarge = [](const Value &v) { return v.wide || (v.isConstInt() && !fits(v.intValue, DType::I32)); };
+  return isLarge(a) || isLarge(b);
+}
+
+Value Elaborator::select(Value c, Value a, Value b, Range loc, bool takesOneSide) {
+  if (c.isError() || !unify(a, b, loc, "where")) return Value::error();
+  if (c.isGraph() || a.isGraph() || b.isGraph())
+    return graphSelect(std::move(c), std::move(a), std::move(b), loc);
+  if (!broadcastPair(a, b, loc)) return Value::error();
+  if (!takesOneSide && (!broadcastPair(c, a, loc) || !broadcastPair(c, b, loc))) return Value::error();
+  bool weak = a.weak && b.weak;
+  bool wide = isWideChoice(a, b);
+  Type type = a.type();
+  std::vector<ExprPtr> args;
+  args.push_back(take(std::move(c), loc));
+  args.push_back(take(std::move(a), loc));
+  args.push_back(take(std::move(b), loc));
+  Value out = Value::of(make(Op::Select, type, loc, std::move(args)), weak);
+  out.wide = wide;
+  return out;
+}
+
+Value Elaborator::ceilDiv(Value a, Value b, Range loc) {
+  if (a.isError() || b.isError()) return Value::error();
+  if (isFloat(a.dtype) || isFloat(b.dtype)) return fail(Code::E_TYPE, loc, "'cdiv' takes integers");
+  Value less = binary(Op::Sub, b, Value::integer(1), loc);
+  return binary(Op::FloorDiv, binary(Op::Add, std::move(a), std::move(less), loc), std::move(b), loc);
+}
+
+} // namespace tessera::frontend

@@ -1,0 +1,357 @@
+// Loops and branches: variables that are rebound inside keep one place and one type.
+#include "compiler/frontend/sema/Elaborator.h"
+#include <algorithm>
+
+namespace tessera::frontend {
+
+static void collectTargets(const ast::Expr &e, std::set<std::string> &out) {
+  if (e.kind == ast::Expr::Name) out.insert(e.text);
+  if (e.kind == ast::Expr::Tuple || e.kind == ast::Expr::List)
+    for (const ast::ExprPtr &item : e.items)
+      collectTargets(*item, out);
+}
+
+void Elaborator::collectAssigned(const ast::Block &block, std::set<std::string> &out) {
+  for (const ast::Stmt &s : block) {
+    for (const ast::ExprPtr &t : s.targets)
+      collectTargets(*t, out);
+    collectAssigned(s.body, out);
+    collectAssigned(s.orelse, out);
+  }
+}
+
+/// Gives every outer variable of `assigned` a place that the block may write; returns their names.
+std::vector<std::string> Elaborator::fixRebound(const std::set<std::string> &assigned,
+                                                std::vector<SymbolId> &carried) {
+  std::vector<std::pair<size_t, std::string>> names;
+  for (const std::string &name : assigned)
+    if (auto it = frame().locals.find(name); it != frame().locals.end() && !it->second.isLoopVariable)
+      names.emplace_back(it->second.order, name);
+  std::ranges::sort(names);
+  std::vector<std::string> out;
+  for (const auto &[order, name] : names) {
+    Local &local = frame().locals[name];
+    out.push_back(name);
+    ++local.fixed;
+    if (!local.value.isScalar() && !local.value.isTile()) continue;
+    if (local.symbol < 0) {
+      std::optional<DType> accum = local.value.accum;
+      Value v = toVariable(std::move(local.value), name, local.loc);
+      local.symbol = v.expr->symbol;
+      v.accum = accum;
+      local.value = std::move(v);
+    }
+    if (local.value.isIntScalar()) local.value.linear = AtomTable::of(atoms_.fresh(local.value.dtype));
+    carried.push_back(local.symbol);
+  }
+  return out;
+}
+
+void Elaborator::unfix(const std::vector<std::string> &names) {
+  for (const std::string &name : names) {
+    auto it = frame().locals.find(name);
+    if (it == frame().locals.end()) continue;
+    --it->second.fixed;
+    if (it->second.value.isIntScalar() && it->second.symbol >= 0)
+      it->second.value.linear = AtomTable::of(atoms_.fresh(it->second.value.dtype));
+  }
+}
+
+/// Leaves a block: names it bound first may have no value behind it.
+void Elaborator::forgetNew(const std::map<std::string, Local> &before, Range why) {
+  Frame &f = frame();
+  for (auto it = f.locals.begin(); it != f.locals.end();) {
+    if (before.count(it->first)) {
+      ++it;
+      continue;
+    }
+    f.maybeUndefined[it->first] = why;
+    it = f.locals.erase(it);
+  }
+}
+
+/// Declares a variable that both sides of a branch set: the branch itself is still to be emitted.
+SymbolId Elaborator::declareJoined(const std::string &name, const Type &type, Stmt &branch, Value then,
+                                   Value otherwise, Range loc) {
+  SymbolId symbol = newSymbol(name, type, loc);
+  Value zero = isFloat(type.dtype) ? Value::real(0, type.dtype, false) : Value::integer(0, type.dtype, false);
+  ExprPtr init =
+      take(type.kind == Type::Tile ? broadcastTo(std::move(zero), type.shape, loc) : std::move(zero), loc);
+  Stmt &declaration = emit(Stmt::Assign, loc);
+  declaration.symbol = symbol;
+  declaration.exprs.push_back(std::move(init));
+  for (int k = 0; k < 2; ++k) {
+    ExprPtr e = take(k == 0 ? std::move(then) : std::move(otherwise), loc);
+    blocks_.push_back(k == 0 ? &branch.body : &branch.orelse);
+    Stmt &set = emit(Stmt::Assign, loc);
+    set.symbol = symbol;
+    set.exprs.push_back(std::move(e));
+    blocks_.pop_back();
+  }
+  branch.carried.push_back(symbol);
+  return symbol;
+}
+
+/// Emits the branch and gives the value that its sides end in; they have one type.
+Value Elaborator::joinPaths(const std::string &name, Stmt branch, Value then, Value otherwise, Range loc) {
+  const Type type = then.type();
+  bool weak = then.weak && otherwise.weak, wide = isWideChoice(then, otherwise);
+  SymbolId symbol = declareJoined(name, type, branch, std::move(then), std::move(otherwise), loc);
+  blocks_.back()->push_back(std::move(branch));
+  Value v = Value::of(var(symbol, loc), weak);
+  v.wide = wide;
+  if (v.isIntScalar()) v.linear = AtomTable::of(atoms_.fresh(type.dtype));
+  return v;
+}
+
+/// A choice by a run-time condition of which only the chosen side has its effects. Without a side its value
+/// is the condition's; `isTruth`: the sides are conditions themselves.
+Value Elaborator::eitherOr(Value c, const ast::Expr *then, const ast::Expr *otherwise, bool isTruth,
+                           Range loc) {
+  sawWork_ = true;
+  Stmt branch;
+  branch.kind = Stmt::If;
+  branch.loc = loc;
+  branch.exprs.push_back(take(std::move(c), loc));
+  Value sides[2];
+  ++controlDepth_;
+  for (int k = 0; k < 2; ++k) {
+    const ast::Expr *side = k == 0 ? then : otherwise;
+    blocks_.push_back(k == 0 ? &branch.body : &branch.orelse);
+    sides[k] = !side ? Value::boolean(k == 0) : isTruth ? condition(*side) : operand(*side);
+    blocks_.pop_back();
+  }
+  --controlDepth_;
+  if (!unify(sides[0], sides[1], loc, "if") || !broadcastPair(sides[0], sides[1], loc)) return Value::error();
+  return joinPaths("choice", std::move(branch), std::move(sides[0]), std::move(sides[1]), loc);
+}
+
+void Elaborator::mergeBranches(std::map<std::string, Local> thenLocals,
+                               std::map<std::string, Local> elseLocals,
+                               const std::map<std::string, Local> &before, Stmt &branch) {
+  Frame &f = frame();
+  std::set<std::string> names;
+  for (const auto &[name, local] : thenLocals)
+    names.insert(name);
+  for (const auto &[name, local] : elseLocals)
+    names.insert(name);
+  for (const std::string &name : names) {
+    if (before.count(name)) continue;
+    auto a = thenLocals.find(name), b = elseLocals.find(name);
+    auto forget = [&](const Local &local) { f.maybeUndefined[name] = local.loc; };
+    if (a == thenLocals.end()) {
+      forget(b->second);
+      continue;
+    }
+    if (b == elseLocals.end()) {
+      forget(a->second);
+      continue;
+    }
+    Value x = strengthen(std::move(a->second.value)), y = strengthen(std::move(b->second.value));
+    if (x.isError() || y.isError()) {
+      f.locals[name].value = Value::error();
+      continue;
+    }
+    if ((!x.isScalar() && !x.isTile()) || (!y.isScalar() && !y.isTile())) {
+      forget(a->second);
+      continue;
+    }
+    Range loc = b->second.loc;
+    if (x.kind != y.kind || x.dtype != y.dtype || x.shape != y.shape) {
+      fail(Code::E_REBIND, loc,
+           "'" + name + "' is " + describe(x) + " in one branch and " + describe(y) + " in the other");
+      f.locals[name].value = Value::error();
+      continue;
+    }
+    // Defined in both branches: one variable, declared in front of them.
+    Type type = x.type();
+    bool weak = x.weak && y.weak, wide = x.wide || y.wide;
+    SymbolId symbol = declareJoined(name, type, branch, std::move(x), std::move(y), loc);
+    Local merged;
+    merged.value = Value::of(var(symbol, loc), weak);
+    merged.value.wide = wide;
+    if (merged.value.isIntScalar()) merged.value.linear = AtomTable::of(atoms_.fresh(type.dtype));
+    merged.symbol = symbol;
+    merged.loc = loc;
+    merged.order = localCount_++;
+    f.locals[name] = std::move(merged);
+    f.maybeUndefined.erase(name);
+  }
+}
+
+void Elaborator::ifStatement(const ast::Stmt &s) {
+  Value c = condition(*s.value);
+  if (c.isError()) { // still look at both sides, for their own errors
+    c = Value::of(make(Op::ConstInt, {Type::Scalar, DType::Bool, {}}, s.loc));
+  } else if (c.isConst) {
+    return block(c.intValue ? s.body : s.orelse);
+  }
+  sawWork_ = true;
+  Stmt branch;
+  branch.kind = Stmt::If;
+  branch.loc = s.loc;
+  branch.exprs.push_back(take(std::move(c), s.value->loc));
+  std::set<std::string> assigned;
+  collectAssigned(s.body, assigned);
+  collectAssigned(s.orelse, assigned);
+  std::vector<std::string> fixed = fixRebound(assigned, branch.carried);
+
+  std::map<std::string, Local> before = frame().locals, after[2];
+  std::map<std::string, Range> undefinedBefore = frame().maybeUndefined;
+  ++controlDepth_;
+  for (int k = 0; k < 2; ++k) {
+    blocks_.push_back(k == 0 ? &branch.body : &branch.orelse);
+    block(k == 0 ? s.body : s.orelse);
+    blocks_.pop_back();
+    after[k] = std::move(frame().locals);
+    frame().locals = before;
+    for (const auto &[name, where] : undefinedBefore)
+      frame().maybeUndefined.emplace(name, where);
+  }
+  --controlDepth_;
+  mergeBranches(std::move(after[0]), std::move(after[1]), before, branch);
+  unfix(fixed);
+  blocks_.back()->push_back(std::move(branch));
+}
+
+void Elaborator::whileStatement(const ast::Stmt &s) {
+  sawWork_ = true;
+  Stmt loop;
+  loop.kind = Stmt::While;
+  loop.loc = s.loc;
+  std::set<std::string> assigned;
+  collectAssigned(s.body, assigned);
+  std::vector<std::string> fixed = fixRebound(assigned, loop.carried);
+  size_t emitted = blocks_.back()->size();
+  Value c = condition(*s.value);
+  if (c.isError()) c = Value::of(make(Op::ConstInt, {Type::Scalar, DType::Bool, {}}, s.loc));
+  if (blocks_.back()->size() != emitted)
+    fail(Code::E_UNSUPPORTED, s.value->loc, "the condition of a while loop is a plain expression",
+         "compute it into a variable before the loop and at the end of its body");
+  if (c.isConst && c.intValue) fail(Code::E_UNSUPPORTED, s.value->loc, "this loop never ends");
+  loop.exprs.push_back(take(std::move(c), s.value->loc));
+  std::map<std::string, Local> before = frame().locals;
+  blocks_.push_back(&loop.body);
+  ++controlDepth_;
+  block(s.body);
+  --controlDepth_;
+  blocks_.pop_back();
+  forgetNew(before, s.loc);
+  unfix(fixed);
+  blocks_.back()->push_back(std::move(loop));
+}
+
+bool Elaborator::loopBounds(const ast::Expr &call, const BuiltinInfo &b, LoopBounds &out) {
+  Arguments a;
+  if (!bind(call, b, a)) return false;
+  Value first = operand(*a[0]);
+  Value second = a[1] ? operand(*a[1]) : Value::error();
+  bool failed = first.isError() || (a[1] && second.isError());
+  if (a[2]) {
+    std::optional<int64_t> step = staticInt(*a[2], "the step of a loop");
+    if (!step) return false;
+    out.step = *step;
+    if (*step == 0 || *step == INT64_MIN) {
+      fail(Code::E_LOOP_STEP, a[2]->loc, "the step of a loop is not " + std::to_string(*step));
+      return false;
+    }
+  }
+  if (a.at.size() > 3 && a[3]) {
+    std::optional<int64_t> stages = staticInt(*a[3], "the number of stages");
+    if (!stages) return false;
+    out.stages = *stages;
+    if (*stages < 1 || *stages > 64) {
+      fail(Code::E_ARGUMENTS, a[3]->loc, "a loop has 1 to 64 stages, found " + std::to_string(*stages));
+      return false;
+    }
+  }
+  if (failed) return false;
+  out.lo = a[1] ? std::move(first) : Value::integer(0);
+  out.hi = a[1] ? std::move(second) : std::move(first);
+  for (const Value *v : {&out.lo, &out.hi})
+    if (!v->isIntScalar()) {
+      fail(Code::E_TYPE, call.loc, "the bounds of a loop are integers, found " + describe(*v));
+      return false;
+    }
+  return true;
+}
+
+/// Declares the variable of a loop: a weak 64-bit integer that the body may not assign.
+Value Elaborator::bindLoopVariable(const std::string &name, Range loc, SymbolId &symbol) {
+  symbol = newSymbol(name, {Type::Scalar, DType::I64, {}}, loc);
+  immutable_.insert(symbol);
+  int atom = atoms_.intern("sym:" + std::to_string(symbol), {}, false);
+  atomExprs_[atom] = var(symbol, loc);
+  Value v = Value::extent(var(symbol, loc), AtomTable::of(atom));
+  Local local;
+  local.value = v;
+  local.isLoopVariable = true;
+  local.loc = loc;
+  local.order = localCount_++;
+  frame().locals[name] = std::move(local);
+  frame().maybeUndefined.erase(name);
+  return v;
+}
+
+void Elaborator::forStatement(const ast::Stmt &s) {
+  Value callee = s.value->kind == ast::Expr::Call ? evaluate(*s.value->items[0]) : Value::none();
+  bool isParallel =
+      callee.kind == Value::Function && callee.builtin && callee.builtin->id == Builtin::Parallel;
+  if (isParallel && parallelLoop(s)) return;
+  bool isRange = callee.kind == Value::Function && callee.builtin && callee.builtin->id == Builtin::Range;
+  if (!isRange && !isParallel && !callee.isError())
+    fail(Code::E_UNSUPPORTED, s.value->loc, "a for loop runs over range, ts.tile.range or ts.tile.parallel",
+         "write: for i in ts.tile.range(0, n, step):");
+  if (s.targets[0]->kind != ast::Expr::Name) {
+    fail(Code::E_UNSUPPORTED, s.targets[0]->loc, "a loop has one variable");
+    return;
+  }
+  LoopBounds b;
+  bool ok = isRange && loopBounds(*s.value, *callee.builtin, b);
+  if (!ok) b.lo = b.hi = Value::integer(0); // the body is still looked at
+  sawWork_ = true;
+
+  const std::string &name = s.targets[0]->text;
+  Stmt loop;
+  loop.kind = Stmt::For;
+  loop.loc = s.loc;
+  loop.ints = {b.stages};
+  // A loop that counts down runs upwards over the distance from its start.
+  Value down;
+  if (b.step < 0) {
+    // The loop counts in 64 bits, where the distance between two narrower integers does not wrap.
+    for (Value *v : {&b.lo, &b.hi})
+      if (!v->weak) {
+        *v = cast(std::move(*v), DType::I64, s.value->loc);
+        v->weak = v->wide = true;
+      }
+    unsigned budget = 24;
+    if (b.lo.isRuntime() && !inlineable(*b.lo.expr, budget)) b.lo = toVariable(std::move(b.lo), name, s.loc);
+    down = b.lo;
+    b.hi = binary(Op::Sub, std::move(b.lo), std::move(b.hi), s.loc);
+    b.lo = Value::integer(0);
+    if (b.hi.isError()) return;
+  }
+  loop.exprs.push_back(indexExpr(b.lo, s.value->loc));
+  loop.exprs.push_back(indexExpr(b.hi, s.value->loc));
+  loop.exprs.push_back(constInt(b.step < 0 ? -b.step : b.step, s.value->loc));
+
+  std::set<std::string> assigned;
+  collectAssigned(s.body, assigned);
+  assigned.erase(name);
+  std::vector<std::string> fixed = fixRebound(assigned, loop.carried);
+  std::map<std::string, Local> before = frame().locals;
+  before.erase(name);
+  blocks_.push_back(&loop.body);
+  ++controlDepth_;
+  Value v = bindLoopVariable(name, s.targets[0]->loc, loop.symbol);
+  if (!down.isError()) frame().locals[name].value = binary(Op::Sub, std::move(down), std::move(v), s.loc);
+  block(s.body);
+  --controlDepth_;
+  blocks_.pop_back();
+  forgetNew(before, s.loc);
+  unfix(fixed);
+  blocks_.back()->push_back(std::move(loop));
+}
+
+} // namespace tessera::frontend

@@ -1,0 +1,435 @@
+// Declarations of a kernel: parameters, dims, dtype policies, results, tunables; and the run over its body.
+#include "compiler/frontend/diagnostics/Suggest.h"
+#include "compiler/frontend/sema/Divergence.h"
+#include "compiler/frontend/sema/Effects.h"
+#include "compiler/frontend/sema/ElabGraph.h"
+#include "compiler/frontend/syntax/Parser.h"
+#include "numerics/Casts.h"
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::frontend {
+
+Elaborator::Elaborator(const ModuleData &module, const FrontendOptions &options,
+                       const std::set<std::string> &specialized, DiagnosticSink &sink)
+    : module_(module), options_(options), specialized_(specialized), sink_(sink),
+      effects_(std::make_unique<EffectfulCalls>(module)) {}
+
+/// The path an annotation names, following imports: "tessera.Tensor", or "Tensor" when it is bare.
+static std::string annotationPath(const ModuleData &module, const ast::Expr &e) {
+  std::string dotted = dottedName(e);
+  size_t dot = dotted.find('.');
+  auto it = module.globals.find(dotted.substr(0, dot));
+  std::string rest = dot == std::string::npos ? "" : dotted.substr(dot);
+  if (it == module.globals.end()) return dotted;
+  if (it->second.kind == Global::ImportedModule) return it->second.path + rest;
+  if (it->second.kind == Global::ImportedName) return it->second.path + "." + it->second.name + rest;
+  return dotted;
+}
+
+bool Elaborator::isTensorAnnotation(const ast::Expr &e) {
+  if (e.kind != ast::Expr::Subscript) return false;
+  std::string path = annotationPath(module_, *e.items[0]);
+  return path == "tessera.Tensor" || path == "Tensor";
+}
+
+void Elaborator::addDim(const Dim &d) {
+  if (!d.symbol.empty() && std::ranges::find(kernel_.dims, d.symbol) == kernel_.dims.end())
+    kernel_.dims.push_back(d.symbol);
+}
+
+bool Elaborator::readDim(const ast::Expr &e, Dim &out) {
+  if (e.kind == ast::Expr::Str) {
+    // "M" or "B*H"; blanks do not count.
+    std::string text, part;
+    bool ok = true;
+    auto finish = [&] {
+      bool digit = !part.empty() && std::isdigit(static_cast<unsigned char>(part[0]));
+      bool number = std::ranges::all_of(part, [](unsigned char c) { return std::isdigit(c); });
+      ok &= !part.empty() && (!digit || number);
+      text += (text.empty() ? "" : "*") + part;
+      part.clear();
+    };
+    for (unsigned char c : e.text) {
+      if (c == ' ') continue;
+      if (c == '*')
+        finish();
+      else if (std::isalnum(c) || c == '_')
+        part += static_cast<char>(c);
+      else
+        ok = false;
+    }
+    finish();
+    bool isNumber = std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c); });
+    if (!ok || isNumber) {
+      fail(Code::E_DIM, e.loc, "'" + e.text + "' is not a dim",
+           "a dim is an int, a name \"M\" or a product \"B*H\"");
+      return false;
+    }
+    out = {1, text};
+    return true;
+  }
+  std::vector<std::unique_ptr<Frame>> none = std::exchange(frames_, {});
+  if (e.kind == ast::Expr::Name && !module_.globals.count(e.text)) {
+    frames_ = std::move(none);
+    fail(Code::E_DIM, e.loc, "'" + e.text + "' is not a dim",
+         "quote the name of a symbolic dim: \"" + e.text + "\"");
+    return false;
+  }
+  Value v = evaluate(e);
+  frames_ = std::move(none);
+  if (v.isError()) return false;
+  if (!v.isConstInt() || v.intValue < 0) {
+    fail(Code::E_DIM, e.loc,
+         v.isConstInt() ? "a dim is at least 0" : "a dim is an int or a string, found " + describe(v),
+         "a dim is an int, a name \"M\" or a product \"B*H\"");
+    return false;
+  }
+  out = {v.intValue, ""};
+  return true;
+}
+
+/// One `accum(f32)`, `round(rne)` or `loss_scale(128.0)`.
+bool Elaborator::readPolicy(const ast::Expr &e, Policy &policy) {
+  static const std::vector<std::string> kPolicies = {"accum", "round", "loss_scale"};
+  std::string which = e.kind == ast::Expr::Call ? dottedName(*e.items[0]) : dottedName(e);
+  if (e.kind != ast::Expr::Call || e.items.size() != 2 || !e.keywords.empty() ||
+      std::ranges::find(kPolicies, which) == kPolicies.end()) {
+    fail(Code::E_POLICY, e.loc, "a policy is @accum(dtype), @round(mode) or @loss_scale(factor)",
+         didYouMean(which, kPolicies));
+    return false;
+  }
+  const ast::Expr &argument = *e.items[1];
+  if (which == "accum") {
+    Policy nested;
+    std::optional<DType> t = readDType(argument, nested);
+    if (!t) return false;
+    if (*t != DType::F32 && *t != DType::F64) {
+      fail(Code::E_POLICY, argument.loc, std::string("accumulation is in f32 or f64, not ") + name(*t));
+      return false;
+    }
+    policy.accum = t;
+    return true;
+  }
+  if (which == "round") {
+    static const std::vector<std::string> kModes = {"rne", "rtz", "rtp", "rtn", "stochastic"};
+    std::string mode = argument.kind == ast::Expr::Str ? argument.text : dottedName(argument);
+    if (std::ranges::find(kModes, mode) == kModes.end()) {
+      fail(Code::E_POLICY, argument.loc, "'" + mode + "' is not a rounding mode",
+           didYouMean(mode, kModes, "one of rne, rtz, rtp, rtn, stochastic"));
+      return false;
+    }
+    if (mode != "rne") {
+      fail(Code::E_UNIMPLEMENTED, argument.loc,
+           "TSR_UNIMPLEMENTED: rounding mode '" + mode + "' (built for rne)");
+      return false;
+    }
+    policy.round = mode;
+    return true;
+  }
+  Value v = evaluate(argument);
+  if (v.isError()) return false;
+  double scale =
+      v.isScalar() && v.isConst ? (isFloat(v.dtype) ? v.floatValue : static_cast<double>(v.intValue)) : 0;
+  if (!(scale > 0) || std::isinf(scale)) {
+    fail(Code::E_POLICY, argument.loc, "a loss scale is a positive number");
+    return false;
+  }
+  policy.lossScale = scale;
+  return true;
+}
+
+/// A dtype with its policies, as text: "bf16 @accum(f32)".
+bool Elaborator::readDTypeText(const ast::Expr &e, DType &out, Policy &policy) {
+  SourceText text(e.text, "");
+  DiagnosticSink quiet(text);
+  std::vector<Token> tokens = tokenize(text, quiet);
+  ast::Block block = quiet.hasErrors() ? ast::Block() : parse(tokens, quiet);
+  if (quiet.hasErrors() || block.size() != 1 || block[0].kind != ast::Stmt::Expr) {
+    fail(Code::E_DTYPE, e.loc, "'" + e.text + "' is not a dtype", "write ts.bf16 or \"bf16 @accum(f32)\"");
+    return false;
+  }
+  DiagnosticSink inner(text);
+  Elaborator reader(module_, options_, specialized_, inner);
+  std::optional<DType> t = reader.readDType(*block[0].value, policy);
+  if (t && !inner.hasErrors()) {
+    out = *t;
+    return true;
+  }
+  std::vector<Diagnostic> why;
+  inner.flush(why);
+  bool unimplemented = !why.empty() && why[0].code == codeName(Code::E_UNIMPLEMENTED);
+  fail(unimplemented ? Code::E_UNIMPLEMENTED : Code::E_DTYPE, e.loc,
+       why.empty() ? "'" + e.text + "' is not a dtype" : why[0].message, why.empty() ? "" : why[0].hint);
+  return false;
+}
+
+std::optional<DType> Elaborator::readDType(const ast::Expr &e, Policy &policy) {
+  if (e.kind == ast::Expr::Binary && e.text == "@") {
+    std::optional<DType> t = readDType(*e.items[0], policy);
+    return readPolicy(*e.items[1], policy) ? t : std::nullopt;
+  }
+  if (e.kind == ast::Expr::Str) {
+    DType t;
+    return readDTypeText(e, t, policy) ? std::optional(t) : std::nullopt;
+  }
+  std::string path = annotationPath(module_, e);
+  std::string last = path.substr(path.rfind('.') + 1);
+  bool inModule = path == last || path == "tessera." + last || path == "tessera.tile." + last;
+  if (path == "bool") return DType::Bool;
+  if (path == "float") return DType::F32;
+  if (path == "int") return DType::I32;
+  if (inModule && !last.empty())
+    if (std::optional<DType> t = parseDType(last)) return t;
+  std::vector<std::string> names;
+  for (const DTypeInfo &d : allDTypes())
+    names.emplace_back(d.name);
+  fail(Code::E_DTYPE, e.loc, last.empty() ? "expected a dtype" : "'" + dottedName(e) + "' is not a dtype",
+       didYouMean(last, names, "dtypes are ts.f32, ts.bf16, ts.i32, ..."));
+  return std::nullopt;
+}
+
+bool Elaborator::readTensorType(const ast::Expr &e, std::vector<Dim> &dims, DType &dtype, Policy &policy) {
+  constexpr size_t kMaxRank = 8;
+  if (e.items.size() < 3 &&
+      !(isGraph_ && e.items.size() == 2)) { // a graph function has tensors of rank 0: losses
+    fail(Code::E_PARAMETER, e.loc, "a tensor has at least one dim and a dtype",
+         "write ts.Tensor[\"M\", \"N\", ts.f32]");
+    return false;
+  }
+  bool ok = true;
+  for (size_t i = 1; i + 1 < e.items.size(); ++i) {
+    Dim d;
+    ok &= readDim(*e.items[i], d);
+    dims.push_back(d);
+  }
+  std::optional<DType> t = readDType(*e.items.back(), policy);
+  if (t) dtype = *t;
+  if (dims.size() > kMaxRank) {
+    fail(Code::E_PARAMETER, e.loc, "a tensor has at most " + std::to_string(kMaxRank) + " dims");
+    return false;
+  }
+  return ok && t;
+}
+
+void Elaborator::declareParameter(const ast::Parameter &p) {
+  Param out;
+  out.name = p.name;
+  out.loc = p.loc;
+  for (const Param &other : kernel_.params)
+    if (other.name == p.name) {
+      fail(Code::E_DUPLICATE, p.loc, "parameter '" + p.name + "' is declared twice");
+      return;
+    }
+  if (!p.annotation) {
+    fail(Code::E_PARAMETER, p.loc, "parameter '" + p.name + "' has no type",
+         "write " + p.name + ": ts.f32 or " + p.name + ": ts.Tensor[\"M\", ts.f32]");
+    out.isTensor = false;
+  } else if (isTensorAnnotation(*p.annotation)) {
+    out.isTensor = true;
+    if (readTensorType(*p.annotation, out.dims, out.dtype, out.policy))
+      for (const Dim &d : out.dims)
+        addDim(d);
+    if (p.defaultValue) fail(Code::E_PARAMETER, p.defaultValue->loc, "a tensor has no default value");
+  } else if (std::optional<DType> t = readDType(*p.annotation, out.policy)) {
+    out.dtype = *t;
+    if (info(*t).bits < 16 && isFloat(*t))
+      fail(Code::E_PARAMETER, p.annotation->loc, std::string("a scalar parameter cannot be ") + name(*t),
+           "take ts.f32 and cast");
+    if (p.defaultValue) {
+      Value v = evaluate(*p.defaultValue);
+      bool scalar = v.isScalar() && v.isConst;
+      bool fitsKind =
+          scalar && ((v.dtype == DType::Bool) == (*t == DType::Bool)) && (isFloat(*t) || !isFloat(v.dtype));
+      if (v.isError()) return;
+      if (!fitsKind) {
+        fail(Code::E_PARAMETER, p.defaultValue->loc,
+             "the default of '" + p.name + "' is " + describe(v) + ", not a constant of dtype " + name(*t));
+      } else {
+        v = convert(std::move(v), *t, p.defaultValue->loc);
+        if (v.isError()) return;
+        out.defaultValue = isFloat(*t) ? Number(v.floatValue) : Number(v.intValue);
+      }
+    }
+  }
+  kernel_.params.push_back(std::move(out));
+}
+
+void Elaborator::declareResults(const ast::Expr &e) {
+  hasResultAnnotation_ = true;
+  std::vector<const ast::Expr *> items;
+  if (e.kind == ast::Expr::None) {
+    hasResultAnnotation_ = false;
+    return;
+  }
+  if (e.kind == ast::Expr::Tuple) {
+    for (const ast::ExprPtr &i : e.items)
+      items.push_back(i.get());
+  } else if (e.kind == ast::Expr::Subscript &&
+             (dottedName(*e.items[0]) == "tuple" || dottedName(*e.items[0]) == "Tuple")) {
+    for (size_t i = 1; i < e.items.size(); ++i)
+      items.push_back(e.items[i].get());
+  } else {
+    items.push_back(&e);
+  }
+  for (const ast::Expr *item : items) {
+    ResultType r;
+    r.loc = item->loc;
+    if (!isTensorAnnotation(*item)) {
+      fail(Code::E_RETURN_TYPE, item->loc, "a kernel returns tensors",
+           "write -> ts.Tensor[\"M\", \"N\", ts.f32]");
+      continue;
+    }
+    if (readTensorType(*item, r.dims, r.dtype, r.policy))
+      for (const Dim &d : r.dims)
+        addDim(d);
+    results_.push_back(std::move(r));
+  }
+}
+
+/// space=dict(NAME=[...], ...) or space={"NAME": [...]}.
+void Elaborator::declareTunables(const FunctionDecl &f) {
+  if (!f.space) return;
+  const ast::Expr &space = *f.space;
+  bool isDict =
+      space.kind == ast::Expr::Dict ||
+      (space.kind == ast::Expr::Call && dottedName(*space.items[0]) == "dict" && space.items.size() == 1);
+  if (!isDict || space.keywords.empty()) {
+    fail(Code::E_TUNABLE_SPACE, space.loc, "the autotuning space is dict(NAME=[value, ...], ...)");
+    return;
+  }
+  for (const ast::Keyword &k : space.keywords) {
+    Tunable t;
+    t.name = k.name;
+    t.loc = k.loc;
+    for (const Tunable &other : tunables_)
+      if (other.name == k.name) fail(Code::E_DUPLICATE, k.loc, "tunable '" + k.name + "' is declared twice");
+    Value v = evaluate(*k.value);
+    if (v.isError()) continue;
+    if (v.kind == Value::Tuple && v.items.empty()) {
+      fail(Code::E_TUNABLE_SPACE, k.value->loc, "the list of values of tunable '" + k.name + "' is empty",
+           "give at least one value");
+      continue;
+    }
+    if (v.kind != Value::Tuple) {
+      fail(Code::E_TUNABLE_SPACE, k.value->loc,
+           "the values of a tunable are a list of integers, found " + describe(v));
+      continue;
+    }
+    for (const Value &item : v.items) {
+      if (item.isError()) continue;
+      if (!item.isConstInt()) {
+        fail(Code::E_TUNABLE_SPACE, k.value->loc,
+             "the values of a tunable are integers, found " + describe(item));
+        break;
+      }
+      t.space.push_back(item.intValue);
+    }
+    if (!t.space.empty()) tunables_.push_back(std::move(t));
+  }
+}
+
+void Elaborator::chooseTunables() {
+  for (const Tunable &t : tunables_)
+    kernel_.tunables.emplace_back(t.name, t.space[0]);
+  for (const auto &[name, value] : options_.tunables) {
+    auto it = std::ranges::find_if(tunables_, [&](const Tunable &t) { return t.name == name; });
+    if (it == tunables_.end()) {
+      std::vector<std::string> known;
+      for (const Tunable &t : tunables_)
+        known.push_back(t.name);
+      fail(Code::E_TUNABLE_VALUE, kernel_.loc, "'" + kernel_.name + "' has no tunable '" + name + "'",
+           didYouMean(name, known));
+      continue;
+    }
+    if (std::ranges::find(it->space, value) == it->space.end()) {
+      std::string list;
+      for (int64_t v : it->space)
+        list += (list.empty() ? "" : ", ") + std::to_string(v);
+      fail(Code::E_TUNABLE_VALUE, it->loc,
+           name + "=" + std::to_string(value) + " is outside the declared space [" + list + "]");
+      continue;
+    }
+    kernel_.tunables[static_cast<size_t>(it - tunables_.begin())].second = value;
+  }
+}
+
+bool Elaborator::declare(const FunctionDecl &f) {
+  const ast::Stmt &fn = *f.stmt;
+  isGraph_ = f.kind == FunctionDecl::Graph;
+  kernel_.name = fn.text;
+  kernel_.loc = fn.nameLoc;
+  bodyLoc_ = fn.nameLoc;
+  for (const ast::Parameter &p : fn.parameters)
+    declareParameter(p);
+  if (fn.returns) declareResults(*fn.returns);
+  for (const Param &p : kernel_.params)
+    if (std::ranges::find(kernel_.dims, p.name) != kernel_.dims.end())
+      fail(Code::E_NAME_CLASH, p.loc,
+           "'" + p.name + "' is both a parameter and a dim of '" + kernel_.name + "'", "rename one of them");
+  declareTunables(f);
+  for (const Tunable &t : tunables_)
+    if (std::ranges::find(kernel_.dims, t.name) != kernel_.dims.end())
+      fail(Code::E_NAME_CLASH, t.loc,
+           "'" + t.name + "' is both a tunable and a dim of '" + kernel_.name + "'", "rename one of them");
+  for (const auto &[dim, value] : options_.dims)
+    if (value < 0 && std::ranges::find(kernel_.dims, dim) != kernel_.dims.end())
+      fail(Code::E_DIM_VALUE, kernel_.loc, "dim '" + dim + "' cannot be " + std::to_string(value));
+  return !sink_.hasErrors();
+}
+
+bool Elaborator::run(const FunctionDecl &f) {
+  declare(f);
+  chooseTunables();
+  const ast::Stmt &fn = *f.stmt;
+  frames_.push_back(std::make_unique<Frame>());
+  frame().function = fn.text;
+  frame().isKernel = true;
+  collectAssigned(fn.body, frame().assigned);
+  for (size_t i = 0; i < kernel_.params.size(); ++i) {
+    const Param &p = kernel_.params[i];
+    Local local;
+    local.loc = p.loc;
+    local.order = localCount_++;
+    if (p.isTensor) {
+      local.value.kind = Value::Tensor;
+      local.value.index = static_cast<int>(i);
+    } else {
+      ExprPtr e = make(Op::ParamRef, {Type::Scalar, p.dtype, {}}, p.loc);
+      e->param = static_cast<int>(i);
+      if (isInt(p.dtype)) {
+        int atom = atoms_.intern("param:" + p.name, {}, true, p.dtype);
+        ExprPtr wide = clone(*e);
+        if (p.dtype != DType::I64) {
+          std::vector<ExprPtr> args;
+          args.push_back(std::move(wide));
+          wide = make(Op::Cast, {Type::Scalar, DType::I64, {}}, p.loc, std::move(args));
+        }
+        atomExprs_[atom] = std::move(wide);
+        local.value = Value::of(std::move(e));
+        local.value.linear = AtomTable::of(atom);
+      } else {
+        local.value = Value::of(std::move(e));
+      }
+    }
+    frame().locals[p.name] = std::move(local);
+  }
+  blocks_.push_back(&kernel_.body);
+  block(fn.body);
+  if (!frame().returned.did && hasResultAnnotation_ && !results_.empty())
+    fail(Code::E_RETURN_TYPE, fn.returns->loc,
+         "the kernel is annotated to return something, but has no return");
+  finishIterators();
+  if (!sink_.hasErrors()) checkDivergence(kernel_, sink_);
+  finishLanes();
+  finishBatch();
+  blocks_.pop_back();
+  frames_.pop_back();
+  for (const std::string &dim : kernel_.dims)
+    if (specialized_.count(dim))
+      for (const auto &[name, value] : options_.dims)
+        if (name == dim) kernel_.specialized.emplace_back(name, value);
+  return !sink_.hasErrors();
+}
+
+} // namespace tessera::frontend

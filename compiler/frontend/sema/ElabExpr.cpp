@@ -1,0 +1,416 @@
+// Expressions other than calls.
+#include "compiler/frontend/diagnostics/Suggest.h"
+#include "compiler/frontend/sema/Effects.h"
+#include "compiler/frontend/sema/Elaborator.h"
+
+namespace tessera::frontend {
+
+Value Elaborator::fail(Code code, Range loc, std::string message, std::string hint) {
+  sink_.error(code, loc, std::move(message), std::move(hint));
+  return Value::error();
+}
+
+bool Elaborator::grow(Range loc) {
+  if (++nodes_ <= kMaxNodes) return true;
+  if (nodes_ == kMaxNodes + 1)
+    fail(Code::E_TOO_COMPLEX, loc,
+         "the kernel is too large: inlining its helpers gives more than " + std::to_string(kMaxNodes) +
+             " operations");
+  return false;
+}
+
+Value Elaborator::evaluate(const ast::Expr &e) {
+  using K = ast::Expr;
+  if (nodes_ > kMaxNodes) return Value::error(); // reported; nothing more is looked at
+  switch (e.kind) {
+  case K::Error:
+    return Value::error();
+  case K::Name:
+    return lookup(e);
+  case K::Int:
+    return Value::integer(e.intValue);
+  case K::Float:
+    return Value::real(e.floatValue);
+  case K::Str:
+    return Value::string(e.text);
+  case K::Bool:
+    return Value::boolean(e.intValue != 0);
+  case K::None:
+    return Value::none();
+  case K::Attribute:
+    return attribute(e);
+  case K::Subscript:
+    return subscript(e);
+  case K::Slice:
+    return fail(Code::E_SYNTAX, e.loc, "a slice stands inside [ ] only");
+  case K::Call:
+    return call(e);
+  case K::Unary:
+    return unary(e);
+  case K::Binary: {
+    static const std::map<std::string, Op> kOps = {{"+", Op::Add},  {"-", Op::Sub},       {"*", Op::Mul},
+                                                   {"/", Op::Div},  {"//", Op::FloorDiv}, {"%", Op::Mod},
+                                                   {"**", Op::Pow}, {"&", Op::And},       {"|", Op::Or},
+                                                   {"^", Op::Xor},  {"<<", Op::Shl},      {">>", Op::Shr}};
+    Value a = evaluate(*e.items[0]);
+    Value b = evaluate(*e.items[1]);
+    auto it = kOps.find(e.text);
+    if (graph_ && e.text == "@") return graphMatmul(std::move(a), std::move(b), false, false, {}, e.loc);
+    if (it == kOps.end())
+      return fail(Code::E_UNSUPPORTED, e.loc, "'" + e.text + "' is not an operator of the language",
+                  "write ts.tile.mma(a, b)");
+    return binary(it->second, std::move(a), std::move(b), e.loc);
+  }
+  case K::Compare:
+    return compareChain(e);
+  case K::BoolOp:
+    return boolOp(e);
+  case K::IfExp:
+    return conditional(e);
+  case K::Tuple:
+  case K::List: {
+    std::vector<Value> items;
+    for (const ast::ExprPtr &item : e.items)
+      items.push_back(evaluate(*item));
+    return Value::tuple(std::move(items));
+  }
+  case K::Dict:
+    return fail(Code::E_UNSUPPORTED, e.loc, "dictionaries describe autotuning spaces only");
+  }
+  return Value::error();
+}
+
+Value Elaborator::operand(const ast::Expr &e) { return asOperand(evaluate(e), e.loc); }
+
+/// Makes a scalar or tile of a value; buffers are read, everything else is an error.
+Value Elaborator::asOperand(Value v, Range loc) {
+  switch (v.kind) {
+  case Value::Error:
+  case Value::Scalar:
+  case Value::Tile:
+  case Value::Graph:
+    return v;
+  case Value::Buffer: {
+    bool transposed = v.transposed;
+    Value tile = readBuffer(v.index, loc);
+    return transposed ? transpose(std::move(tile), loc) : std::move(tile);
+  }
+  case Value::Tensor:
+    return fail(Code::E_TENSOR_VALUE, loc, "a whole tensor is not a value in a kernel",
+                "load a tile: " + kernel_.params[static_cast<size_t>(v.index)].name + "[i:i+64, ...]");
+  default:
+    return fail(Code::E_TYPE, loc, "expected a scalar or a tile, found " + describe(v));
+  }
+}
+
+Value Elaborator::unary(const ast::Expr &e) {
+  if (e.text == "not") {
+    Value v = condition(*e.items[0]);
+    if (v.isError()) return v;
+    if (v.isConst) return Value::boolean(v.intValue == 0);
+    return function(Op::LogicalNot, std::move(v), e.loc);
+  }
+  Value v = operand(*e.items[0]);
+  if (v.isError() || e.text == "+") return v;
+  if (e.text == "-") return negate(std::move(v), e.loc);
+  if (isFloat(v.dtype))
+    return fail(Code::E_TYPE, e.loc, std::string("'~' takes integers, not ") + name(v.dtype));
+  if (v.isScalar() && v.isConst)
+    if (std::optional<Value> folded = fold(Op::Invert, v, nullptr, e.loc)) return std::move(*folded);
+  return function(Op::Invert, std::move(v), e.loc);
+}
+
+Value Elaborator::compareChain(const ast::Expr &e) {
+  static const std::map<std::string, Op> kOps = {{"<", Op::Lt},  {"<=", Op::Le}, {">", Op::Gt},
+                                                 {">=", Op::Ge}, {"==", Op::Eq}, {"!=", Op::Ne}};
+  for (size_t i = 2; i < e.items.size(); ++i)
+    if (effects_->in(*e.items[i]))
+      return fail(Code::E_UNSUPPORTED, e.items[i]->loc,
+                  "whether this call runs depends on the comparisons before it, and it writes memory",
+                  "write: a < b and b < c");
+  std::vector<Value> items;
+  for (const ast::ExprPtr &item : e.items) {
+    Value v = evaluate(*item);
+    if (v.kind == Value::Str || v.kind == Value::DTypeName) { // ts.f32 == A.dtype
+      items.push_back(std::move(v));
+      continue;
+    }
+    v = asOperand(std::move(v), item->loc);
+    if (e.items.size() > 2 && v.isRuntime()) v = toVariable(std::move(v), "cmp", item->loc);
+    items.push_back(std::move(v));
+  }
+  Value result;
+  for (size_t i = 0; i < e.ops.size(); ++i) {
+    const Value &a = items[i], &b = items[i + 1];
+    if (a.isError() || b.isError()) return Value::error();
+    Value c;
+    if (a.kind == b.kind && (a.kind == Value::Str || a.kind == Value::DTypeName)) {
+      bool equal = a.kind == Value::Str ? a.text == b.text : a.dtype == b.dtype;
+      if (e.ops[i] != "==" && e.ops[i] != "!=")
+        return fail(Code::E_TYPE, e.loc, "'" + e.ops[i] + "' takes numbers, not " + describe(a));
+      c = Value::boolean(equal == (e.ops[i] == "=="));
+    } else {
+      c = binary(kOps.at(e.ops[i]), a, b, e.loc);
+    }
+    if (c.isError()) return c;
+    if (i == 0) {
+      result = std::move(c);
+      continue;
+    }
+    if (c.isTile() || result.isTile() || c.isGraph() || result.isGraph())
+      return fail(Code::E_TYPE, e.loc, "comparisons of tiles and tensors cannot be chained",
+                  "write (a < b) & (b < c)");
+    if (result.isConst) {
+      if (result.intValue) result = std::move(c);
+    } else {
+      std::vector<ExprPtr> args;
+      args.push_back(take(std::move(result), e.loc));
+      args.push_back(take(std::move(c), e.loc));
+      result = Value::of(make(Op::LogicalAnd, {Type::Scalar, DType::Bool, {}}, e.loc, std::move(args)));
+    }
+  }
+  return result;
+}
+
+/// A number used as a truth value is true when it is not zero.
+Value Elaborator::truth(Value v, Range loc) {
+  v = asOperand(std::move(v), loc);
+  if (v.isError()) return v;
+  if (v.isTile())
+    return fail(Code::E_TYPE, loc, "a tile is neither true nor false",
+                "select elements with ts.tile.where(mask, a, b)");
+  if (v.isGraph())
+    return fail(Code::E_GRAPH_CONTROL, loc, "a tensor is neither true nor false",
+                "select elements with ts.where(mask, a, b)");
+  if (v.dtype == DType::Bool) return v;
+  Value zero = isFloat(v.dtype) ? Value::real(0) : Value::integer(0);
+  return binary(Op::Ne, std::move(v), std::move(zero), loc);
+}
+
+Value Elaborator::condition(const ast::Expr &e) { return truth(evaluate(e), e.loc); }
+
+Value Elaborator::boolOp(const ast::Expr &e) {
+  bool isAnd = e.text == "and";
+  Value a = condition(*e.items[0]);
+  if (a.isError()) {
+    condition(*e.items[1]);
+    return a;
+  }
+  if (a.isConst) return (a.intValue != 0) == isAnd ? condition(*e.items[1]) : std::move(a);
+  if (!graph_ && effects_->in(*e.items[1]))
+    return eitherOr(std::move(a), isAnd ? e.items[1].get() : nullptr, isAnd ? nullptr : e.items[1].get(),
+                    true, e.loc);
+  Value b = condition(*e.items[1]);
+  if (b.isError()) return b;
+  if (b.isConst && (b.intValue != 0) == isAnd) return a;
+  std::vector<ExprPtr> args;
+  args.push_back(take(std::move(a), e.loc));
+  args.push_back(take(std::move(b), e.loc));
+  return Value::of(
+      make(isAnd ? Op::LogicalAnd : Op::LogicalOr, {Type::Scalar, DType::Bool, {}}, e.loc, std::move(args)));
+}
+
+Value Elaborator::conditional(const ast::Expr &e) {
+  Value c = condition(*e.items[0]);
+  if (c.isError()) return c;
+  if (c.isConst) return evaluate(*e.items[c.intValue ? 1 : 2]);
+  if (effects_->in(*e.items[1]) || effects_->in(*e.items[2]))
+    return graph_ ? graphBranch(e.items[0]->loc)
+                  : eitherOr(std::move(c), e.items[1].get(), e.items[2].get(), false, e.loc);
+  Value a = operand(*e.items[1]), b = operand(*e.items[2]);
+  if (a.isError() || b.isError()) return Value::error();
+  return select(std::move(c), std::move(a), std::move(b), e.loc, /*takesOneSide=*/true);
+}
+
+Value Elaborator::subscript(const ast::Expr &e) {
+  Value base = evaluate(*e.items[0]);
+  switch (base.kind) {
+  case Value::Error:
+    return base;
+  case Value::Tuple: {
+    if (e.items.size() != 2) return fail(Code::E_INDEX, e.loc, "a tuple takes one index");
+    std::optional<int64_t> i = staticInt(*e.items[1], "the index of a tuple");
+    if (!i) return Value::error();
+    auto n = static_cast<int64_t>(base.items.size());
+    if (*i < -n || *i >= n)
+      return fail(Code::E_INDEX, e.items[1]->loc,
+                  "index " + std::to_string(*i) + " is outside a tuple of " + std::to_string(n));
+    return Value(base.items[static_cast<size_t>(*i < 0 ? *i + n : *i)]);
+  }
+  case Value::Tensor:
+  case Value::Buffer: {
+    std::optional<Access> a = access(e);
+    return a ? loadAccess(std::move(*a), e.loc) : Value::error();
+  }
+  case Value::Tile:
+    return newAxis(std::move(base), e);
+  case Value::Graph:
+    return graphSlice(std::move(base), e);
+  default:
+    return fail(Code::E_INDEX, e.loc, describe(base) + " cannot be indexed");
+  }
+}
+
+/// x[:, None] and x[None, :].
+Value Elaborator::newAxis(Value v, const ast::Expr &e) {
+  size_t axis = 0, kept = 0;
+  size_t rank = v.shape.size();
+  std::vector<size_t> axes;
+  for (size_t i = 1; i < e.items.size(); ++i, ++axis) {
+    const ast::Expr &item = *e.items[i];
+    if (item.kind == ast::Expr::None) {
+      axes.push_back(axis);
+    } else if (item.kind == ast::Expr::Slice && !item.items[0] && !item.items[1] && !item.items[2]) {
+      ++kept;
+    } else {
+      return fail(
+          Code::E_INDEX, item.loc, "a tile is indexed with ':' and None only",
+          "load the part you need from the tensor, or keep the tile in a shared buffer and slice that");
+    }
+  }
+  if (kept > rank)
+    return fail(Code::E_INDEX, e.loc,
+                std::to_string(kept) + " axes are indexed, but the tile has shape " + shapeText(v.shape));
+  for (size_t a : axes)
+    v = expandDims(std::move(v), static_cast<int>(a), e.loc);
+  return v;
+}
+
+// --- Compile-time arguments ---
+
+bool Elaborator::want(const std::set<std::string> &dims, Range loc, const std::string &what) {
+  bool all = true;
+  for (const std::string &dim : dims) {
+    bool known = false;
+    for (const auto &[name, value] : options_.dims)
+      known |= name == dim;
+    if (known) {
+      wanted_.insert(dim);
+      continue;
+    }
+    all = false;
+    if (!reportedDims_.insert(dim).second) continue; // the first place says it
+    fail(Code::E_DIM_NOT_STATIC, loc,
+         "the value of dim '" + dim + "' must be known at compile time: it is used as " + what,
+         "give it with --dim " + dim + "=...");
+  }
+  return all;
+}
+
+static void collectDims(const Expr &e, std::set<std::string> &dims, bool &others) {
+  if (e.op == Op::DimRef) dims.insert(e.text);
+  if (e.args.empty() && e.op != Op::DimRef && e.op != Op::ConstInt && e.op != Op::ConstFloat) others = true;
+  if (e.op == Op::LoadElem || e.op == Op::LoadTile || e.op == Op::BufferRead || e.op == Op::Atomic)
+    others = true;
+  for (const ExprPtr &a : e.args)
+    collectDims(*a, dims, others);
+}
+
+std::optional<int64_t> Elaborator::staticInt(const ast::Expr &e, const char *what) {
+  return staticInt(evaluate(e), e.loc, what);
+}
+
+std::optional<int64_t> Elaborator::staticInt(const Value &v, Range loc, const char *what) {
+  if (v.isError()) return std::nullopt;
+  if (v.isConstInt()) return v.intValue;
+  if (v.isIntScalar() && v.expr) {
+    std::set<std::string> dims;
+    bool others = false;
+    collectDims(*v.expr, dims, others);
+    if (!others && !dims.empty()) {
+      want(dims, loc, what);
+      return std::nullopt;
+    }
+  }
+  std::string found = v.isScalar() && !v.isConst ? "a value known at run time only" : describe(v);
+  fail(Code::E_CONSTANT, loc, std::string(what) + " must be an integer constant, found " + found,
+       "use a literal, a tunable or a module constant");
+  return std::nullopt;
+}
+
+bool Elaborator::checkTileSize(const std::vector<int64_t> &shape, Range loc) {
+  constexpr int64_t kMaxElements = int64_t(1) << 24;
+  int64_t count = 1;
+  for (int64_t n : shape) {
+    if (n < 1) {
+      fail(Code::E_TILE_SIZE, loc, "a tile's extents are at least 1, found " + shapeText(shape));
+      return false;
+    }
+    if (__builtin_mul_overflow(count, n, &count) || count > kMaxElements) {
+      fail(Code::E_TILE_SIZE, loc,
+           "a tile of shape " + shapeText(shape) + " is too large (the limit is " +
+               std::to_string(kMaxElements) + " elements)",
+           "loop over parts of it");
+      return false;
+    }
+  }
+  if (shape.size() > 8) {
+    fail(Code::E_TILE_SIZE, loc, "a tile has at most 8 axes");
+    return false;
+  }
+  return true;
+}
+
+bool Elaborator::staticShape(const ast::Expr &e, std::vector<int64_t> &out) {
+  Value v = evaluate(e);
+  if (v.isError()) return false;
+  std::vector<Value> items;
+  if (v.kind == Value::Tuple)
+    items = std::move(v.items);
+  else
+    items.push_back(std::move(v));
+  if (items.empty()) {
+    fail(Code::E_TILE_SIZE, e.loc, "a tile has at least one axis");
+    return false;
+  }
+  bool ok = true;
+  for (size_t i = 0; i < items.size(); ++i) {
+    bool listed = (e.kind == ast::Expr::Tuple || e.kind == ast::Expr::List) && i < e.items.size();
+    std::optional<int64_t> n = staticInt(items[i], listed ? e.items[i]->loc : e.loc, "the extent of a tile");
+    ok &= n.has_value();
+    out.push_back(n.value_or(1));
+  }
+  return ok;
+}
+
+std::optional<DType> Elaborator::staticDType(const ast::Expr &e) {
+  Value v = evaluate(e);
+  if (v.isError()) return std::nullopt;
+  if (v.kind == Value::DTypeName) return v.dtype;
+  if (v.kind == Value::Str)
+    if (std::optional<DType> t = parseDType(v.text)) return t;
+  if (v.kind == Value::Function && v.builtin) {
+    if (v.builtin->id == Builtin::PyBool) return DType::Bool;
+    if (v.builtin->id == Builtin::PyFloat) return DType::F32;
+    if (v.builtin->id == Builtin::PyInt) return DType::I32;
+  }
+  std::vector<std::string> names;
+  for (const DTypeInfo &d : allDTypes())
+    names.emplace_back(d.name);
+  fail(Code::E_DTYPE, e.loc, "expected a dtype such as ts.f32, found " + describe(v),
+       v.kind == Value::Str ? didYouMean(v.text, names) : "");
+  return std::nullopt;
+}
+
+std::optional<std::string> Elaborator::staticString(const ast::Expr &e, const char *what) {
+  Value v = evaluate(e);
+  if (v.kind == Value::Str) return v.text;
+  if (!v.isError()) fail(Code::E_TYPE, e.loc, std::string(what) + " is a string, found " + describe(v));
+  return std::nullopt;
+}
+
+std::optional<int64_t> Elaborator::staticAxis(const ast::Expr *e, size_t rank, int64_t otherwise) {
+  if (!e) return otherwise;
+  std::optional<int64_t> axis = staticInt(*e, "an axis");
+  if (!axis) return std::nullopt;
+  auto n = static_cast<int64_t>(rank);
+  if (*axis < -n || *axis >= n) {
+    fail(Code::E_AXIS, e->loc,
+         "axis " + std::to_string(*axis) + " is outside a tile of " + std::to_string(rank) +
+             (rank == 1 ? " axis" : " axes"));
+    return std::nullopt;
+  }
+  return *axis < 0 ? *axis + n : *axis;
+}
+
+} // namespace tessera::frontend

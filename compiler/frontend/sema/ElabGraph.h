@@ -1,0 +1,25 @@
+// State of the Elaborator while it elaborates a graph function.
+#pragma once
+#include "compiler/frontend/program/DimExpr.h"
+#include "compiler/frontend/program/GraphProgram.h"
+#include "compiler/frontend/sema/Elaborator.h"
+
+namespace tessera::frontend {
+
+using Dims = std::vector<DimExpr>;
+
+/// A value of the function under construction lives in `out.values`; what stands here is only needed
+/// meanwhile, by its index.
+struct GraphState {
+  GraphFunction out;
+  std::vector<Dims> dims;
+  std::vector<int> newer; // the value a kernel left in this tensor's place, or -1
+  std::vector<std::string> names;
+  std::map<std::string, DimExpr> extents;                     // what a DimRef of that text is
+  std::map<std::pair<std::string, std::string>, int> kernels; // (name, bound dims) -> index into out.kernels
+};
+
+/// "[M, 4*D]"
+std::string dimsText(const Dims &);
+
+} // namespace tessera::frontend

@@ -1,0 +1,358 @@
+// Indexing: elements and slices of tensors and shared buffers, and the implicit batch.
+#include "compiler/frontend/sema/Elaborator.h"
+#include <algorithm>
+
+namespace tessera::frontend {
+
+/// A linear form of values that never change, as an i64 expression; null when an atom does not qualify.
+ExprPtr Elaborator::fromLinear(const Linear &l, Range loc) {
+  for (auto [atom, c] : l.terms)
+    if (!atomExprs_.count(atom)) return nullptr;
+  Type i64{Type::Scalar, DType::I64, {}};
+  ExprPtr sum;
+  // What is added first, so that the text reads a + b - c.
+  std::vector<std::pair<int, int64_t>> terms;
+  for (bool positive : {true, false})
+    for (auto [atom, c] : l.terms)
+      if ((c > 0) == positive) terms.emplace_back(atom, c);
+  // c - x rather than x * -1 + c.
+  int64_t constant = l.constant;
+  if (!terms.empty() && terms[0].second < 0 && constant != 0) sum = constInt(std::exchange(constant, 0), loc);
+  for (auto [atom, c] : terms) {
+    ExprPtr term = clone(*atomExprs_[atom]);
+    term->loc = loc;
+    bool negative = c < 0 && sum != nullptr && c != INT64_MIN;
+    int64_t factor = negative ? -c : c;
+    if (factor != 1) {
+      std::vector<ExprPtr> args;
+      args.push_back(std::move(term));
+      args.push_back(constInt(factor, loc));
+      term = make(Op::Mul, i64, loc, std::move(args));
+    }
+    if (!sum) {
+      sum = std::move(term);
+      continue;
+    }
+    std::vector<ExprPtr> args;
+    args.push_back(std::move(sum));
+    args.push_back(std::move(term));
+    sum = make(negative ? Op::Sub : Op::Add, i64, loc, std::move(args));
+  }
+  if (!sum) return constInt(constant, loc);
+  if (constant == 0) return sum;
+  bool negative = constant < 0 && constant != INT64_MIN;
+  std::vector<ExprPtr> args;
+  args.push_back(std::move(sum));
+  args.push_back(constInt(negative ? -constant : constant, loc));
+  return make(negative ? Op::Sub : Op::Add, i64, loc, std::move(args));
+}
+
+/// The form whose value is the integer, in 64 bits.
+std::optional<Linear> Elaborator::exactForm(const Value &v) {
+  return v.linear ? atoms_.exact(*v.linear, v.dtype) : std::nullopt;
+}
+
+/// An index is computed in its own dtype, then widened; where its form is known, from the form.
+ExprPtr Elaborator::indexExpr(const Value &v, Range loc) {
+  if (std::optional<Linear> form = exactForm(v))
+    if (ExprPtr e = fromLinear(*form, loc)) return e;
+  return take(cast(v, DType::I64, loc), loc);
+}
+
+std::optional<int64_t> Elaborator::extentOf(const Value &start, const Value &stop, Range loc) {
+  // The difference of two integers of one dtype wraps as that dtype does: s:s+8 has 8 elements in any.
+  std::optional<Linear> d;
+  bool isOneDType = start.dtype == stop.dtype;
+  std::optional<Linear> from = isOneDType ? start.linear : exactForm(start),
+                        to = isOneDType ? stop.linear : exactForm(stop);
+  if (from && to) d = subtract(*to, *from);
+  if (d && isOneDType) d = atoms_.exact(*d, start.dtype);
+  if (d && d->isConstant()) return d->constant;
+  std::set<std::string> dims;
+  bool onlyDims = d.has_value();
+  if (d)
+    for (auto [atom, c] : d->terms) {
+      onlyDims &= atoms_.fixed(atom) && !atoms_.dims(atom).empty();
+      dims.insert(atoms_.dims(atom).begin(), atoms_.dims(atom).end());
+    }
+  if (onlyDims) {
+    want(dims, loc, "the extent of a tile");
+    return std::nullopt;
+  }
+  fail(Code::E_SLICE, loc, "the extent of this slice, stop - start, is not a constant",
+       "write it as start:start+N with a constant N");
+  return std::nullopt;
+}
+
+void Elaborator::recordIteratorStep(const Value &start, int64_t extent, Range loc) {
+  std::optional<Linear> form = exactForm(start);
+  if (!form) return;
+  for (Iterator &it : iterators_) {
+    auto term = form->terms.find(it.atom);
+    if (term == form->terms.end() || form->terms.size() != 1 || term->second != 1) continue;
+    if (it.step == 0) {
+      it.step = extent;
+      it.stepLoc = loc;
+    } else if (it.step != extent) {
+      fail(Code::E_ITERATOR_STEP, loc,
+           "'" + it.name + "' is used with slices of " + std::to_string(it.step) + " (line " +
+               std::to_string(it.stepLoc.line) + ") and of " + std::to_string(extent) + " elements",
+           "an implicit iterator has one step: the extent of its slices");
+    }
+  }
+}
+
+/// One index or slice; appends its start and extent.
+bool Elaborator::indexOne(const ast::Expr &e, const Value &extent, const std::string &what, Access &out) {
+  if (e.kind != ast::Expr::Slice) {
+    if (e.kind == ast::Expr::None) {
+      fail(Code::E_INDEX, e.loc, "None inserts an axis into a tile, not into " + what,
+           "load the tile first: (" + what + "[...])[:, None]");
+      return false;
+    }
+    Value v = operand(e);
+    if (v.isError()) return false;
+    if (!v.isIntScalar()) {
+      fail(Code::E_INDEX, e.loc, "an index is an integer or a slice, found " + describe(v),
+           v.isTile()
+               ? "tensors are read in slices; a gather by a tile of indices is not part of the language"
+               : "");
+      return false;
+    }
+    out.starts.push_back(indexExpr(v, e.loc));
+    out.extents.push_back(-1);
+    return true;
+  }
+  Value start = e.items[0] ? operand(*e.items[0]) : Value::integer(0);
+  Value stop = e.items[1] ? operand(*e.items[1]) : extent;
+  if (e.items[2]) {
+    std::optional<int64_t> step = staticInt(*e.items[2], "the step of a slice");
+    if (!step) return false;
+    if (*step != 1) {
+      fail(Code::E_SLICE, e.items[2]->loc, "slices have step 1, found " + std::to_string(*step));
+      return false;
+    }
+  }
+  if (start.isError() || stop.isError()) return false;
+  if (!start.isIntScalar() || !stop.isIntScalar()) {
+    fail(Code::E_SLICE, e.loc, "the bounds of a slice are integers");
+    return false;
+  }
+  std::optional<int64_t> n = extentOf(start, stop, e.loc);
+  if (!n) return false;
+  if (*n < 1) {
+    fail(Code::E_SLICE, e.loc, "this slice has " + std::to_string(*n) + " elements; a tile has at least 1");
+    return false;
+  }
+  recordIteratorStep(start, *n, e.loc);
+  out.starts.push_back(indexExpr(start, e.loc));
+  out.extents.push_back(*n);
+  out.shape.push_back(*n);
+  return true;
+}
+
+/// Fills the leading indices of a tensor that is indexed with fewer than its rank: they are launch axes, and
+/// every tensor of the kernel has to agree on them.
+bool Elaborator::batchPrefix(int param, size_t count, Range loc, Access &out) {
+  const Param &p = kernel_.params[static_cast<size_t>(param)];
+  size_t missing = p.dims.size() - count;
+  if (missing == 0) {
+    if (batch_.fullName.empty()) {
+      batch_.full = loc;
+      batch_.fullName = p.name;
+    }
+    return true;
+  }
+  std::vector<std::string> dims;
+  for (size_t i = 0; i < missing; ++i)
+    dims.push_back(p.dims[i].symbol.empty() ? std::to_string(p.dims[i].constant) : p.dims[i].symbol);
+  if (!batch_.used) {
+    batch_.used = true;
+    batch_.dims = dims;
+    batch_.partial = loc;
+    batch_.partialName = p.name;
+    for (size_t i = 0; i < missing; ++i) {
+      SymbolId s = newSymbol("batch" + std::to_string(i), {Type::Scalar, DType::I64, {}}, loc);
+      immutable_.insert(s);
+      batch_.symbols.push_back(s);
+    }
+  } else if (batch_.dims != dims) {
+    auto list = [](const std::vector<std::string> &names) {
+      std::string text;
+      for (const std::string &n : names)
+        text += (text.empty() ? "" : ", ") + n;
+      return "(" + text + ")";
+    };
+    fail(Code::E_INDEX, loc,
+         "'" + p.name + "' is indexed without its leading dims " + list(dims) + ", but '" +
+             batch_.partialName + "' (line " + std::to_string(batch_.partial.line) + ") without " +
+             list(batch_.dims),
+         "implicit batch dims are the same for every tensor");
+    return false;
+  }
+  for (SymbolId s : batch_.symbols) {
+    out.starts.push_back(var(s, loc));
+    out.extents.push_back(-1);
+  }
+  return true;
+}
+
+bool Elaborator::tensorAccess(int param, const ast::Expr &e, Access &out) {
+  const Param &p = kernel_.params[static_cast<size_t>(param)];
+  size_t count = e.items.size() - 1;
+  if (count > p.dims.size()) {
+    fail(Code::E_INDEX, e.loc,
+         "'" + p.name + "' has " + std::to_string(p.dims.size()) + " dims, but " + std::to_string(count) +
+             " indices are given");
+    return false;
+  }
+  out.param = param;
+  if (!batchPrefix(param, count, e.loc, out)) return false;
+  size_t skip = p.dims.size() - count;
+  bool ok = true;
+  for (size_t i = 0; i < count; ++i)
+    ok &= indexOne(*e.items[i + 1], dimExtent(p.dims[skip + i]), p.name, out);
+  return ok && (out.shape.empty() || checkTileSize(out.shape, e.loc));
+}
+
+bool Elaborator::bufferAccess(int symbol, const ast::Expr &e, Access &out) {
+  const Symbol s = kernel_.symbols[static_cast<size_t>(symbol)];
+  size_t count = e.items.size() - 1;
+  if (count > s.type.shape.size()) {
+    fail(Code::E_INDEX, e.loc,
+         "'" + s.name + "' has " + std::to_string(s.type.shape.size()) + " axes, but " +
+             std::to_string(count) + " indices are given");
+    return false;
+  }
+  out.buffer = symbol;
+  bool ok = true, whole = true;
+  for (size_t i = 0; i < s.type.shape.size(); ++i) {
+    if (i < count) {
+      const ast::Expr &item = *e.items[i + 1];
+      whole &= item.kind == ast::Expr::Slice && !item.items[0] && !item.items[1] && !item.items[2];
+      ok &= indexOne(item, Value::integer(s.type.shape[i]), s.name, out);
+    } else { // as in NumPy, what is left out is taken whole
+      out.starts.push_back(constInt(0, e.loc));
+      out.extents.push_back(s.type.shape[i]);
+      out.shape.push_back(s.type.shape[i]);
+    }
+  }
+  if (ok && out.shape.empty()) {
+    fail(Code::E_INDEX, e.loc, "shared memory is read and written in tiles, not in single elements",
+         "write " + s.name + "[i:i+1]");
+    return false;
+  }
+  out.whole = whole;
+  return ok;
+}
+
+Elaborator::Access Elaborator::copyOf(const Access &a) {
+  Access out{a.param, a.buffer, {}, a.extents, a.shape, a.whole};
+  for (const ExprPtr &start : a.starts)
+    out.starts.push_back(clone(*start));
+  return out;
+}
+
+std::optional<Elaborator::Access> Elaborator::access(const ast::Expr &e) {
+  Access out;
+  if (e.kind != ast::Expr::Subscript) {
+    Value v = evaluate(e);
+    if (v.kind == Value::Buffer && !v.transposed) {
+      out.buffer = v.index;
+      out.shape = kernel_.symbols[static_cast<size_t>(v.index)].type.shape;
+      out.whole = true;
+      return out;
+    }
+    if (v.kind == Value::Tensor)
+      asOperand(std::move(v), e.loc);
+    else if (!v.isError())
+      fail(Code::E_TYPE, e.loc, "expected a slice of a tensor or a shared buffer, found " + describe(v));
+    return std::nullopt;
+  }
+  Value base = evaluate(*e.items[0]);
+  if (base.kind == Value::Tensor) {
+    if (tensorAccess(base.index, e, out)) return out;
+  } else if (base.kind == Value::Buffer) {
+    if (base.transposed)
+      fail(Code::E_INDEX, e.loc, "a transposed buffer cannot be indexed", "slice first, then transpose");
+    else if (bufferAccess(base.index, e, out))
+      return out;
+  } else if (!base.isError()) {
+    fail(Code::E_INDEX, e.loc, describe(base) + " cannot be stored into",
+         "store into a tensor or a shared buffer");
+  }
+  return std::nullopt;
+}
+
+Value Elaborator::readBuffer(int symbol, Range loc) {
+  ExprPtr e = make(Op::BufferRead, kernel_.symbols[static_cast<size_t>(symbol)].type, loc);
+  e->type.kind = Type::Tile;
+  e->symbol = symbol;
+  Value v = Value::of(std::move(e));
+  if (auto it = bufferAccum_.find(symbol); it != bufferAccum_.end()) v.accum = it->second;
+  return v;
+}
+
+Value Elaborator::loadAccess(Access a, Range loc) {
+  Value v = pendingLoad(std::move(a), loc);
+  return ordered_ ? toVariable(std::move(v), "read", loc) : std::move(v);
+}
+
+Value Elaborator::pendingLoad(Access a, Range loc) {
+  if (a.buffer >= 0) {
+    if (a.whole) return readBuffer(a.buffer, loc);
+    DType t = kernel_.symbols[static_cast<size_t>(a.buffer)].type.dtype;
+    ExprPtr e = make(Op::BufferRead, {Type::Tile, t, a.shape}, loc, std::move(a.starts));
+    e->symbol = a.buffer;
+    e->ints = std::move(a.extents);
+    return Value::of(std::move(e));
+  }
+  Param &p = kernel_.params[static_cast<size_t>(a.param)];
+  p.reads = true;
+  bool element = a.isElement();
+  Type type{element ? Type::Scalar : Type::Tile, p.dtype, a.shape};
+  ExprPtr e = make(element ? Op::LoadElem : Op::LoadTile, type, loc, std::move(a.starts));
+  e->param = a.param;
+  if (!element) e->ints = std::move(a.extents);
+  Value v = Value::of(std::move(e));
+  v.accum = p.policy.accum;
+  return v;
+}
+
+void Elaborator::storeAccess(Access a, Value v, Range loc) {
+  if (v.isError()) return;
+  DType t = a.buffer >= 0 ? kernel_.symbols[static_cast<size_t>(a.buffer)].type.dtype
+                          : kernel_.params[static_cast<size_t>(a.param)].dtype;
+  const std::string &target = a.buffer >= 0 ? kernel_.symbols[static_cast<size_t>(a.buffer)].name
+                                            : kernel_.params[static_cast<size_t>(a.param)].name;
+  if (!v.converts(t)) {
+    fail(Code::E_STORE_TYPE, loc,
+         std::string("'") + target + "' holds " + name(t) + ", but " + describe(v) + " is stored",
+         std::string("convert it with ts.tile.cast(x, ts.") + name(t) + ")");
+    return;
+  }
+  v = convert(std::move(v), t, loc);
+  if (v.isError()) return;
+  if (a.isElement()) {
+    if (v.isTile()) {
+      fail(Code::E_SHAPE, loc, "a tile of shape " + shapeText(v.shape) + " is stored into one element");
+      return;
+    }
+  } else {
+    v = broadcastTo(std::move(v), a.shape, loc);
+    if (v.isError()) return;
+  }
+  ExprPtr value = take(std::move(v), loc);
+  Stmt &s = emit(a.buffer >= 0 ? Stmt::BufferWrite : a.isElement() ? Stmt::StoreElem : Stmt::StoreTile, loc);
+  s.symbol = a.buffer;
+  s.param = a.param;
+  s.exprs.push_back(std::move(value));
+  if (!a.whole) {
+    for (ExprPtr &start : a.starts)
+      s.exprs.push_back(std::move(start));
+    if (!a.isElement()) s.ints = std::move(a.extents);
+  }
+  if (a.param >= 0) kernel_.params[static_cast<size_t>(a.param)].writes = true;
+}
+
+} // namespace tessera::frontend

@@ -1,0 +1,291 @@
+// Names: locals, dims, module constants, imports, the language's own names, implicit tile iterators.
+#include "compiler/frontend/diagnostics/AbsentNames.h"
+#include "compiler/frontend/diagnostics/Suggest.h"
+#include "compiler/frontend/sema/ElabGraph.h"
+#include <algorithm>
+
+namespace tessera::frontend {
+
+Value Elaborator::dimValue(const std::string &dim) {
+  if (specialized_.count(dim))
+    for (const auto &[name, value] : options_.dims)
+      if (name == dim) return Value::extent(value);
+  if (graph_) return graphExtent(graphDim({1, dim}));
+  ExprPtr e = make(Op::DimRef, {Type::Scalar, DType::I64, {}}, bodyLoc_);
+  e->text = dim;
+  int atom = atoms_.intern("dim:" + dim, {dim}, true);
+  if (!atomExprs_.count(atom)) atomExprs_[atom] = clone(*e);
+  return Value::extent(std::move(e), AtomTable::of(atom));
+}
+
+Value Elaborator::dimExtent(const Dim &dim) {
+  return dim.symbol.empty() ? Value::extent(dim.constant) : dimValue(dim.symbol);
+}
+
+Value Elaborator::lookup(const ast::Expr &e) {
+  const std::string &name = e.text;
+  for (auto it = frames_.rbegin(); it != frames_.rend(); ++it) {
+    Frame &f = **it;
+    if (auto local = f.locals.find(name); local != f.locals.end()) {
+      Value v = local->second.value;
+      if (v.expr) v.expr->loc = e.loc;
+      return v;
+    }
+    if (f.maybeUndefined.count(name)) {
+      const Range &where = f.maybeUndefined[name];
+      return fail(Code::E_MAYBE_UNDEFINED, e.loc,
+                  "'" + name + "' has a value on some paths only (it is bound in the block of line " +
+                      std::to_string(where.line) + ")",
+                  "give it a value before that block");
+    }
+    if (f.assigned.count(name))
+      return fail(Code::E_UNDEFINED_NAME, e.loc, "'" + name + "' is used before it gets a value",
+                  "assign to it first");
+    if (auto dim = f.dims.find(name); dim != f.dims.end()) return dim->second;
+    if (f.isKernel && std::ranges::find(kernel_.dims, name) != kernel_.dims.end()) {
+      Value v = dimValue(name);
+      if (v.expr) v.expr->loc = e.loc;
+      return v;
+    }
+    break; // a helper does not see its caller's names
+  }
+  if (auto it = module_.globals.find(name); it != module_.globals.end())
+    return lookupGlobal(name, it->second, e.loc);
+  if (const BuiltinInfo *b = findBuiltin("", name)) {
+    Value v;
+    v.kind = Value::Function;
+    v.builtin = b;
+    return v;
+  }
+  if (!graph_ && !frames_.empty() && frame().isKernel && name.starts_with("tile_") && name.size() > 5)
+    return iterator(name, e.loc);
+  undefined(name, e.loc);
+  return Value::error();
+}
+
+void Elaborator::undefined(const std::string &name, Range loc) {
+  if (constantsOnly_ || frames_.empty()) {
+    fail(Code::E_UNDEFINED_NAME, loc, "'" + name + "' is not defined", didYouMean(name, visibleNames()));
+    return;
+  }
+  std::string otherwise;
+  if (frame().isKernel)
+    for (const std::string &dim : kernel_.dims)
+      if (dim != name && ("*" + dim + "*").find("*" + name + "*") != std::string::npos)
+        otherwise = name + " appears only in the product " + dim;
+  for (const Tunable &t : tunables_)
+    if (t.name == name) otherwise = "read the tunable as ts.tile.context()." + name;
+  if (otherwise.empty())
+    if (findBuiltin("tessera", name) || name == "ts")
+      otherwise =
+          name == "ts" ? "write 'import tessera as ts'" : (graph_ ? "write ts." : "write ts.tile.") + name;
+  fail(Code::E_UNDEFINED_NAME, loc, "'" + name + "' is not defined",
+       otherwise.empty() ? didYouMean(name, visibleNames()) : otherwise);
+}
+
+std::vector<std::string> Elaborator::visibleNames() const {
+  std::vector<std::string> out;
+  if (!frames_.empty()) {
+    for (const auto &[name, local] : frames_.back()->locals)
+      out.push_back(name);
+    if (frames_.back()->isKernel) out.insert(out.end(), kernel_.dims.begin(), kernel_.dims.end());
+  }
+  for (const auto &[name, global] : module_.globals)
+    out.push_back(name);
+  for (const std::string &name : namesOf(""))
+    out.push_back(name);
+  return out;
+}
+
+Value Elaborator::lookupGlobal(const std::string &name, const Global &g, Range loc) {
+  Value v;
+  switch (g.kind) {
+  case Global::ImportedModule:
+    v.kind = Value::Module;
+    v.text = g.path;
+    return v;
+  case Global::ImportedName:
+    return member(g.path, g.name, loc);
+  case Global::Foreign:
+    return fail(Code::E_IMPORT, loc, "'" + name + "' comes from a module that kernels cannot use",
+                "kernels use tessera and math only");
+  case Global::Function:
+    v.kind = Value::Function;
+    v.text = name;
+    return v;
+  case Global::Constant:
+    return moduleConstant(name, g, loc);
+  }
+  return v;
+}
+
+/// The value of an expression that sees the names of the module only.
+Value Elaborator::atModuleLevel(const ast::Expr &e) {
+  bool outer = std::exchange(constantsOnly_, true);
+  std::vector<std::unique_ptr<Frame>> frames = std::exchange(frames_, {});
+  Value v = evaluate(e);
+  frames_ = std::move(frames);
+  constantsOnly_ = outer;
+  return v;
+}
+
+/// Module constants are evaluated on first use.
+Value Elaborator::moduleConstant(const std::string &name, const Global &g, Range loc) {
+  if (auto it = constants_.find(name); it != constants_.end()) return it->second;
+  if (g.stmt->loc.line > loc.line && constantsOnly_)
+    return fail(Code::E_UNDEFINED_NAME, loc, "'" + name + "' is used before it gets a value");
+  if (!evaluating_.insert(name).second)
+    return fail(Code::E_MODULE_CONSTANT, loc, "'" + name + "' is defined by itself");
+  Value v = atModuleLevel(*g.stmt->value);
+  evaluating_.erase(name);
+
+  // A, B = 1, 2
+  for (const ast::ExprPtr &target : g.stmt->targets) {
+    if (target->kind != ast::Expr::Tuple && target->kind != ast::Expr::List) continue;
+    for (size_t i = 0; i < target->items.size(); ++i) {
+      if (target->items[i]->kind != ast::Expr::Name || target->items[i]->text != name || v.isError())
+        continue;
+      if (v.kind != Value::Tuple || v.items.size() != target->items.size())
+        v = fail(Code::E_ARGUMENTS, target->loc, "the two sides of this assignment have different lengths");
+      else
+        v = Value(v.items[i]);
+    }
+  }
+  return constants_[name] = v;
+}
+
+Value Elaborator::member(const std::string &module, const std::string &attribute, Range loc) {
+  Value v;
+  if (std::string sub = findSubmodule(module, attribute); !sub.empty()) {
+    v.kind = Value::Module;
+    v.text = sub;
+    return v;
+  }
+  if (const BuiltinInfo *b = findBuiltin(module, attribute)) {
+    v.kind = Value::Function;
+    v.builtin = b;
+    return v;
+  }
+  if (module == "tessera" && attribute == "grad") return member("tessera.op", "grad", loc);
+  if (std::optional<double> c = findConstant(module, attribute)) return Value::real(*c);
+  if (module == "tessera" || module == "tessera.tile")
+    if (std::optional<DType> t = parseDType(attribute)) return Value::dtypeName(*t);
+  std::string shown = module == "tessera"              ? "ts"
+                      : module.starts_with("tessera.") ? "ts" + module.substr(7)
+                                                       : module;
+  if (module != "math")
+    if (std::optional<std::string> hint = absentHint(attribute, graph_ ? "ts." : "ts.tile."))
+      return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "'" + attribute + "' does not exist in the language",
+                  *hint);
+  return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "'" + shown + "' has no '" + attribute + "'",
+              didYouMean(attribute, namesOf(module)));
+}
+
+Value Elaborator::attribute(const ast::Expr &e) {
+  Value base = evaluate(*e.items[0]);
+  const std::string &name = e.text;
+  switch (base.kind) {
+  case Value::Error:
+    return base;
+  case Value::Module:
+    return member(base.text, name, e.loc);
+  case Value::Context:
+    return contextAttribute(name, e.loc);
+  case Value::Tensor: {
+    const Param &p = kernel_.params[static_cast<size_t>(base.index)];
+    if (name == "dtype") return Value::dtypeName(p.dtype);
+    if (name == "shape") {
+      std::vector<Value> extents;
+      for (const Dim &d : p.dims)
+        extents.push_back(dimExtent(d));
+      return Value::tuple(std::move(extents));
+    }
+    if (name == "T")
+      return fail(Code::E_TENSOR_VALUE, e.loc, "a whole tensor cannot be transposed in a kernel",
+                  "transpose the tile: " + p.name + "[i:i+64, j:j+64].T");
+    return fail(Code::E_UNKNOWN_ATTRIBUTE, e.loc, "a tensor has no '" + name + "'",
+                didYouMean(name, {"shape", "dtype"}));
+  }
+  case Value::Graph:
+    return graphAttribute(std::move(base), name, e.loc);
+  case Value::Buffer:
+  case Value::Tile:
+  case Value::Scalar: {
+    if (base.kind == Value::Scalar && base.weak) break;
+    const Type type =
+        base.kind == Value::Buffer ? kernel_.symbols[static_cast<size_t>(base.index)].type : base.type();
+    if (name == "dtype") return Value::dtypeName(type.dtype);
+    if (base.kind == Value::Scalar) break;
+    if (name == "T") return transpose(std::move(base), e.loc);
+    if (name == "shape") {
+      std::vector<Value> extents;
+      for (int64_t n : type.shape)
+        extents.push_back(Value::integer(n));
+      if (base.transposed && extents.size() >= 2)
+        std::swap(extents[extents.size() - 1], extents[extents.size() - 2]);
+      return Value::tuple(std::move(extents));
+    }
+    return fail(Code::E_UNKNOWN_ATTRIBUTE, e.loc, "a tile has no '" + name + "'",
+                didYouMean(name, {"T", "shape", "dtype"},
+                           findBuiltin("tessera", name) ? "write ts.tile." + name + "(...)" : ""));
+  }
+  default:
+    break;
+  }
+  return fail(Code::E_UNKNOWN_ATTRIBUTE, e.loc, describe(base) + " has no '" + name + "'");
+}
+
+Value Elaborator::contextAttribute(const std::string &name, Range loc) {
+  for (const auto &[tunable, value] : kernel_.tunables)
+    if (tunable == name) return Value::integer(value);
+  std::vector<std::string> known = kernel_.dims;
+  if (std::ranges::find(known, name) != known.end()) {
+    Value v = dimValue(name);
+    if (v.expr) v.expr->loc = loc;
+    return v;
+  }
+  for (const auto &[tunable, value] : kernel_.tunables)
+    known.push_back(tunable);
+  return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "the context has neither a tunable nor a dim '" + name + "'",
+              didYouMean(name, known));
+}
+
+Value Elaborator::iterator(const std::string &name, Range loc) {
+  for (const Iterator &it : iterators_)
+    if (it.name == name) return Value::extent(var(it.symbol, loc), AtomTable::of(it.atom));
+  auto lower = [](std::string s) {
+    for (char &c : s)
+      c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return s;
+  };
+  std::string suffix = name.substr(5);
+  std::vector<std::string> matches, spellings;
+  for (const std::string &dim : kernel_.dims) {
+    if (lower(dim) == lower(suffix)) matches.push_back(dim);
+    spellings.push_back("tile_" + lower(dim));
+  }
+  if (matches.size() > 1)
+    return fail(Code::E_ITERATOR, loc,
+                "'" + name + "' could iterate dim '" + matches[0] + "' or '" + matches[1] + "'",
+                "rename one of the dims");
+  if (matches.empty())
+    return fail(Code::E_UNDEFINED_NAME, loc,
+                "'" + name + "' is not defined, and no dim is called '" + suffix + "'",
+                didYouMean(name, spellings));
+  if (gridForm_ != GridForm::None || linearId_)
+    return fail(Code::E_ITERATOR, loc,
+                "'" + name + "' is an implicit tile iterator, but this kernel has its own grid",
+                "write the loop over " + matches[0] + " with ts.tile.range");
+  Iterator it;
+  it.name = name;
+  it.dim = matches[0];
+  it.loc = loc;
+  it.symbol = newSymbol(name, {Type::Scalar, DType::I64, {}}, loc);
+  immutable_.insert(it.symbol);
+  it.atom = atoms_.intern("sym:" + std::to_string(it.symbol), {}, false);
+  atomExprs_[it.atom] = var(it.symbol, loc);
+  iterators_.push_back(it);
+  return iterator(name, loc);
+}
+
+} // namespace tessera::frontend

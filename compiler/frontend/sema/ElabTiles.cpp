@@ -1,0 +1,405 @@
+// Functions that make, reshape, reduce and multiply tiles.
+#include "compiler/frontend/diagnostics/Suggest.h"
+#include "compiler/frontend/sema/Elaborator.h"
+
+namespace tessera::frontend {
+
+Value Elaborator::makeTile(const BuiltinInfo &b, const Arguments &a, Range loc) {
+  if (b.id == Builtin::Arange) {
+    Value start = a[1] ? operand(*a[0]) : Value::integer(0);
+    Value stop = operand(*a[a[1] ? 1 : 0]);
+    if (start.isError() || stop.isError()) return Value::error();
+    if (!start.isIntScalar() || !stop.isIntScalar())
+      return fail(Code::E_TYPE, loc, "'arange' takes integers");
+    std::optional<int64_t> n = extentOf(start, stop, loc);
+    if (!n || !checkTileSize({*n}, loc)) return Value::error();
+    // An i32 tile, or an i64 one where the start has 64 bits and is no constant that leaves room for the
+    // rest.
+    bool fits = start.isConst && start.intValue >= INT32_MIN && start.intValue <= INT32_MAX - *n;
+    bool isWide = start.dtype == DType::I64 && !fits;
+    std::vector<ExprPtr> args;
+    args.push_back(isWide ? constInt(0, loc, DType::I32) : take(cast(start, DType::I32, loc), loc));
+    Value tile = Value::of(make(Op::Arange, {Type::Tile, DType::I32, {*n}}, loc, std::move(args)));
+    if (!isWide) return tile;
+    start.weak = false;
+    return binary(Op::Add, std::move(start), std::move(tile), loc);
+  }
+  bool isFull = b.id == Builtin::Full;
+  std::vector<int64_t> shape;
+  bool ok = staticShape(*a[0], shape);
+  const ast::Expr *dtype = a[isFull ? 2 : 1];
+  Value fill = isFull ? operand(*a[1]) : Value::integer(0);
+  std::optional<DType> t = DType::F32;
+  if (dtype)
+    t = staticDType(*dtype);
+  else if (isFull && fill.isScalar())
+    t = strengthen(fill).dtype;
+  if (!ok || !t || fill.isError() || !checkTileSize(shape, loc)) return Value::error();
+  if (fill.isTile())
+    return fail(Code::E_TYPE, loc, "'full' takes a scalar", "spread a tile with ts.tile.broadcast(x, shape)");
+  if (fill.dtype != *t && !fill.weak)
+    return fail(Code::E_TYPE_MIX, loc,
+                std::string("'full' is given ") + describe(fill) + " for a tile of " + name(*t),
+                std::string("cast the value with ts.") + name(*t) + "(x)");
+  if (fill.weak && isFloat(fill.dtype) && !isFloat(*t))
+    return fail(Code::E_TYPE_MIX, loc, std::string("a float cannot fill a tile of ") + name(*t));
+  return broadcastTo(convert(std::move(fill), *t, loc), shape, loc);
+}
+
+Value Elaborator::transpose(Value v, Range loc) {
+  if (v.kind == Value::Buffer) {
+    if (kernel_.symbols[static_cast<size_t>(v.index)].type.shape.size() < 2)
+      return fail(Code::E_AXIS, loc, "'.T' needs at least two axes");
+    v.transposed = !v.transposed;
+    return v;
+  }
+  if (v.isError()) return v;
+  if (v.shape.size() < 2)
+    return fail(Code::E_AXIS, loc, "'.T' needs at least two axes, found " + describe(v));
+  if (v.expr->op == Op::Transpose) return Value::of(std::move(v.expr->args[0]));
+  Type type = v.type();
+  std::swap(type.shape[type.shape.size() - 1], type.shape[type.shape.size() - 2]);
+  std::optional<DType> accum = v.accum;
+  std::vector<ExprPtr> args;
+  args.push_back(take(std::move(v), loc));
+  Value out = Value::of(make(Op::Transpose, type, loc, std::move(args)));
+  out.accum = accum;
+  return out;
+}
+
+Value Elaborator::reshape(Value v, const ast::Expr &shapeArgument, Range loc) {
+  std::vector<int64_t> shape;
+  if (!staticShape(shapeArgument, shape) || v.isError()) return Value::error();
+  if (!v.isTile()) return fail(Code::E_TYPE, loc, "'reshape' takes a tile, found " + describe(v));
+  int64_t have = 1, product = 1;
+  for (int64_t n : v.shape)
+    have *= n;
+  int64_t *free = nullptr;
+  bool legal = true;
+  for (int64_t &n : shape) {
+    if (n == -1 && !free)
+      free = &n;
+    else if (n < 1 || __builtin_mul_overflow(product, n, &product))
+      legal = false;
+  }
+  if (legal && free && have % product == 0) {
+    *free = have / product;
+    product = have;
+  }
+  if (!legal || product != have)
+    return fail(Code::E_SHAPE, loc,
+                "a tile of shape " + shapeText(v.shape) + " cannot be reshaped to " + shapeText(shape));
+  if (!checkTileSize(shape, loc)) return Value::error();
+  Type type{Type::Tile, v.dtype, shape};
+  std::vector<ExprPtr> args;
+  args.push_back(take(std::move(v), loc));
+  return Value::of(make(Op::Reshape, type, loc, std::move(args)));
+}
+
+Value Elaborator::shapeCall(const BuiltinInfo &b, const Arguments &a, Range loc) {
+  switch (b.id) {
+  case Builtin::Cast: {
+    Value v = operand(*a[0]);
+    std::optional<DType> t = staticDType(*a[1]);
+    return t ? cast(std::move(v), *t, loc) : Value::error();
+  }
+  case Builtin::Where: {
+    Value c = operand(*a[0]), x = operand(*a[1]), y = operand(*a[2]);
+    if (c.isError() || x.isError() || y.isError()) return Value::error();
+    if (c.dtype != DType::Bool)
+      return fail(Code::E_TYPE, a[0]->loc, "the condition of 'where' is " + describe(c) + ", not bool",
+                  "compare it with something");
+    return select(std::move(c), std::move(x), std::move(y), loc);
+  }
+  case Builtin::Transpose: {
+    Value v = evaluate(*a[0]);
+    return transpose(v.kind == Value::Buffer ? std::move(v) : asOperand(std::move(v), loc), loc);
+  }
+  case Builtin::Reshape:
+    return reshape(operand(*a[0]), *a[1], loc);
+  case Builtin::Concat:
+    return concat(a, loc);
+  default: {
+    Value v = operand(*a[0]);
+    std::vector<int64_t> shape;
+    if (!staticShape(*a[1], shape) || v.isError() || !checkTileSize(shape, loc)) return Value::error();
+    return broadcastTo(strengthen(std::move(v)), shape, loc);
+  }
+  }
+}
+
+Value Elaborator::concat(const Arguments &a, Range loc) {
+  Value list = evaluate(*a[0]);
+  if (list.isError()) return list;
+  if (list.kind != Value::Tuple || list.items.empty())
+    return fail(Code::E_TYPE, a[0]->loc, "'concat' takes a tuple of tiles",
+                "write ts.tile.concat((a, b), axis=0)");
+  std::vector<ExprPtr> args;
+  Type type;
+  std::optional<int64_t> axis;
+  for (size_t i = 0; i < list.items.size(); ++i) {
+    Value v = asOperand(std::move(list.items[i]), a[0]->loc);
+    if (v.isError()) return v;
+    if (!v.isTile()) return fail(Code::E_TYPE, a[0]->loc, "'concat' takes tiles, found " + describe(v));
+    if (i == 0) {
+      type = v.type();
+      axis = staticAxis(a[1], type.shape.size(), 0);
+      if (!axis) return Value::error();
+    } else {
+      std::vector<int64_t> want = type.shape;
+      bool sameRank = v.shape.size() == want.size();
+      if (sameRank) want[static_cast<size_t>(*axis)] = v.shape[static_cast<size_t>(*axis)];
+      if (v.dtype != type.dtype)
+        return fail(Code::E_TYPE_MIX, loc,
+                    std::string("'concat' mixes ") + name(type.dtype) + " and " + name(v.dtype));
+      if (!sameRank || want != v.shape)
+        return fail(Code::E_SHAPE, loc,
+                    "shapes " + shapeText(type.shape) + " and " + shapeText(v.shape) +
+                        " differ in another axis than " + std::to_string(*axis));
+      type.shape[static_cast<size_t>(*axis)] += v.shape[static_cast<size_t>(*axis)];
+    }
+    args.push_back(take(std::move(v), loc));
+  }
+  if (!checkTileSize(type.shape, loc)) return Value::error();
+  ExprPtr e = make(Op::Concat, type, loc, std::move(args));
+  e->ints = {*axis};
+  return Value::of(std::move(e));
+}
+
+/// Reduces one axis away; the last one gives a scalar.
+Value Elaborator::reduceAxis(Op op, Value v, int64_t axis, Range loc) {
+  Type type = v.type();
+  type.shape.erase(type.shape.begin() + axis);
+  if (type.shape.empty()) type.kind = Type::Scalar;
+  if (op == Op::ArgMax || op == Op::ArgMin) type.dtype = DType::I32;
+  std::vector<ExprPtr> args;
+  args.push_back(take(std::move(v), loc));
+  ExprPtr e = make(op, type, loc, std::move(args));
+  e->ints = {axis};
+  return Value::of(std::move(e));
+}
+
+/// Sums of narrow floats are taken in f32 and rounded once; sums of bools and narrow integers are i32.
+static DType sumDType(DType t) {
+  if (isFloat(t)) return t == DType::F64 || t == DType::TF32 ? t : DType::F32;
+  return t == DType::I64 ? t : DType::I32;
+}
+
+Value Elaborator::reduce(const BuiltinInfo &b, const Arguments &a, Range loc) {
+  bool isRow = b.id == Builtin::RowMax || b.id == Builtin::RowMin || b.id == Builtin::RowSum;
+  Op op = Op::Sum;
+  switch (b.id) {
+  case Builtin::RowMax:
+  case Builtin::Max:
+    op = Op::Max;
+    break;
+  case Builtin::RowMin:
+  case Builtin::Min:
+    op = Op::Min;
+    break;
+  case Builtin::Prod:
+    op = Op::Prod;
+    break;
+  case Builtin::ArgMax:
+    op = Op::ArgMax;
+    break;
+  case Builtin::ArgMin:
+    op = Op::ArgMin;
+    break;
+  default:
+    break;
+  }
+  Value v = operand(*a[0]);
+  if (v.isError()) return v;
+  if (!v.isTile())
+    return fail(Code::E_TYPE, a[0]->loc, std::string("'") + b.name + "' takes a tile, found " + describe(v),
+                b.id == Builtin::Max   ? "the larger of two values is ts.tile.maximum(a, b)"
+                : b.id == Builtin::Min ? "the smaller of two values is ts.tile.minimum(a, b)"
+                                       : "");
+  auto rank = static_cast<int64_t>(v.shape.size());
+  std::optional<int64_t> axis = isRow ? rank - 1 : staticAxis(a[1], v.shape.size(), -1);
+  if (!axis) return Value::error();
+  bool keep = false;
+  if (const ast::Expr *k = a[isRow ? 1 : 2]) {
+    Value flag = evaluate(*k);
+    if (flag.isError()) return flag;
+    if (!flag.isScalar() || !flag.isConst) return fail(Code::E_CONSTANT, k->loc, "keepdims is True or False");
+    keep = flag.intValue != 0;
+  }
+  bool isArg = op == Op::ArgMax || op == Op::ArgMin;
+  if (v.dtype == DType::Bool && op != Op::Sum && op != Op::Prod)
+    return fail(Code::E_TYPE, loc, std::string("'") + b.name + "' takes numbers, not bool",
+                "cast to ts.i32 first");
+
+  DType original = v.dtype;
+  if (op == Op::Sum || op == Op::Prod) v = cast(std::move(v), sumDType(original), loc);
+  size_t fullRank = v.shape.size();
+  if (*axis >= 0) {
+    v = reduceAxis(op, std::move(v), *axis, loc);
+    if (keep && v.isTile())
+      v = expandDims(std::move(v), static_cast<int>(*axis), loc);
+    else if (keep)
+      v = broadcastTo(std::move(v), {1}, loc);
+  } else {
+    if (isArg && v.shape.size() > 1) { // the index into the flattened tile, as in NumPy
+      int64_t count = 1;
+      for (int64_t n : v.shape)
+        count *= n;
+      Type flat{Type::Tile, v.dtype, {count}};
+      std::vector<ExprPtr> args;
+      args.push_back(take(std::move(v), loc));
+      v = Value::of(make(Op::Reshape, flat, loc, std::move(args)));
+    }
+    while (v.isTile()) {
+      int64_t last = static_cast<int64_t>(v.shape.size()) - 1; // read before v is moved from
+      v = reduceAxis(op, std::move(v), last, loc);
+    }
+    if (keep) v = broadcastTo(std::move(v), std::vector<int64_t>(fullRank, 1), loc);
+  }
+  if ((op == Op::Sum || op == Op::Prod) && isFloat(original)) v = cast(std::move(v), original, loc);
+  return v;
+}
+
+Value Elaborator::scan(Op op, const Arguments &a, Range loc) {
+  Value v = operand(*a[0]);
+  if (v.isError()) return v;
+  if (!v.isTile()) return fail(Code::E_TYPE, a[0]->loc, "a scan takes a tile, found " + describe(v));
+  if (!a[1] && v.shape.size() > 1)
+    return fail(Code::E_AXIS, loc, "a scan of a tile with several axes needs axis=", "add axis=-1");
+  std::optional<int64_t> axis = staticAxis(a[1], v.shape.size(), 0);
+  if (!axis) return Value::error();
+  if (v.dtype == DType::Bool && op == Op::CumMax)
+    return fail(Code::E_TYPE, loc, "'cummax' takes numbers, not bool");
+  DType original = v.dtype;
+  if (op == Op::CumSum) v = cast(std::move(v), sumDType(original), loc);
+  v = function(op, std::move(v), loc);
+  v.expr->ints = {*axis};
+  if (op == Op::CumSum && isFloat(original)) v = cast(std::move(v), original, loc);
+  return v;
+}
+
+Value Elaborator::mma(const Arguments &a, Range loc) {
+  Value sides[2] = {evaluate(*a[0]), evaluate(*a[1])};
+  bool transposed[2] = {false, false};
+  std::vector<int64_t> shapes[2];
+  std::optional<DType> policy;
+  std::vector<ExprPtr> args;
+  for (int i = 0; i < 2; ++i) {
+    Value &v = sides[i];
+    if (v.kind == Value::Buffer) { // .T of an operand is a flag, not a copy
+      transposed[i] = v.transposed;
+      v = readBuffer(v.index, a[static_cast<size_t>(i)]->loc);
+    } else {
+      v = asOperand(std::move(v), a[static_cast<size_t>(i)]->loc);
+      if (v.isTile() && v.expr->op == Op::Transpose && v.shape.size() == 2) {
+        transposed[i] = true;
+        std::optional<DType> accum = v.accum;
+        v = Value::of(std::move(v.expr->args[0]));
+        v.accum = accum;
+      }
+    }
+    if (v.isError()) return v;
+    if (v.shape.size() != 2)
+      return fail(Code::E_MMA, a[static_cast<size_t>(i)]->loc,
+                  "'mma' takes tiles with two axes, found " + describe(v));
+    shapes[i] = v.shape;
+    if (transposed[i]) std::swap(shapes[i][0], shapes[i][1]);
+    if (v.accum) policy = v.accum;
+  }
+  DType t = sides[0].dtype;
+  if (t != sides[1].dtype)
+    return fail(Code::E_MMA, loc,
+                std::string("the operands of 'mma' have dtypes ") + name(t) + " and " + name(sides[1].dtype) +
+                    "; they must agree",
+                "cast one of them with ts.tile.cast");
+  if (shapes[0][1] != shapes[1][0])
+    return fail(Code::E_MMA, loc,
+                "'mma' multiplies MxK by KxN, found " + shapeText(shapes[0]) + " by " + shapeText(shapes[1]),
+                shapes[0][1] == shapes[1][1] ? "transpose the second operand with .T" : "");
+  if (!isFloat(t) && t != DType::I8 && t != DType::U8)
+    return fail(Code::E_MMA, loc, std::string("'mma' takes floats, i8 or u8, not ") + name(t),
+                "cast the operands to ts.i8 or ts.f32");
+  DType natural = t == DType::F64 ? DType::F64 : isFloat(t) ? DType::F32 : DType::I32;
+  if (policy && isFloat(t)) natural = *policy;
+
+  DType acc = natural;
+  if (a[3]) {
+    std::optional<DType> asked = staticDType(*a[3]);
+    if (!asked) return Value::error();
+    acc = *asked;
+    bool legal = isFloat(t) ? acc == natural || (acc == DType::F64 && t == DType::F32) : acc == DType::I32;
+    if (!legal)
+      return fail(Code::E_MMA, a[3]->loc,
+                  std::string("'mma' of ") + name(t) + " accumulates in " + name(natural) + ", not " +
+                      name(acc));
+  }
+  std::vector<int64_t> shape = {shapes[0][0], shapes[1][1]};
+  if (!checkTileSize(shape, loc)) return Value::error();
+  Value start;
+  if (a[2]) {
+    start = evaluate(*a[2]);
+    if (start.kind != Value::None) {
+      start = asOperand(std::move(start), a[2]->loc);
+      if (start.isError()) return start;
+      if (a[2] && !a[3] && isFloat(t) && start.dtype == DType::F64 && t == DType::F32) acc = DType::F64;
+      if (!start.isTile() || start.shape != shape || start.dtype != acc)
+        return fail(Code::E_MMA, a[2]->loc,
+                    "the accumulator of this 'mma' is a " + std::string(name(acc)) + " tile " +
+                        shapeText(shape) + ", found " + describe(start));
+    }
+  }
+  for (int i = 0; i < 2; ++i)
+    args.push_back(take(std::move(sides[i]), a[static_cast<size_t>(i)]->loc));
+  if (start.isTile()) args.push_back(take(std::move(start), loc));
+  ExprPtr e = make(Op::Mma, {Type::Tile, acc, shape}, loc, std::move(args));
+  e->ints = {transposed[0], transposed[1]};
+  return Value::of(std::move(e));
+}
+
+Value Elaborator::causalMask(const Arguments &a, Range loc) {
+  Value scores = operand(*a[0]), q0 = operand(*a[1]), k0 = operand(*a[2]);
+  if (scores.isError() || q0.isError() || k0.isError()) return Value::error();
+  if (!scores.isTile() || scores.shape.size() != 2 || !isFloat(scores.dtype))
+    return fail(Code::E_TYPE, a[0]->loc,
+                "'causal_mask' takes a float tile with two axes, found " + describe(scores));
+  if (!q0.isIntScalar() || !k0.isIntScalar())
+    return fail(Code::E_TYPE, loc,
+                "'causal_mask' takes the positions of the tile's first query and key, two integers");
+  Type type = scores.type();
+  std::vector<ExprPtr> args;
+  args.push_back(take(std::move(scores), loc));
+  args.push_back(indexExpr(q0, loc));
+  args.push_back(indexExpr(k0, loc));
+  return Value::of(make(Op::CausalMask, type, loc, std::move(args)));
+}
+
+Value Elaborator::groupReduce(const BuiltinInfo &b, const Arguments &a, Range loc) {
+  Value v = strengthen(operand(*a[0]));
+  if (v.isError()) return v;
+  if (v.isTile() || v.dtype == DType::Bool)
+    return fail(Code::E_TYPE, a[0]->loc,
+                std::string("'group.") + b.name + "' takes a number of each lane, found " + describe(v),
+                std::string("reduce a tile with ts.tile.") + b.name);
+  Type type = v.type();
+  std::vector<ExprPtr> args;
+  args.push_back(take(std::move(v), loc));
+  ExprPtr e = make(Op::GroupReduce, type, loc, std::move(args));
+  e->text = b.name;
+  return Value::of(std::move(e));
+}
+
+Value Elaborator::rand(const Arguments &a, Range loc) {
+  Value seed = operand(*a[0]), offset = operand(*a[1]);
+  if (seed.isError() || offset.isError()) return Value::error();
+  if (!seed.isIntScalar() || !(offset.isScalar() || offset.isTile()) || !isInt(offset.dtype))
+    return fail(Code::E_TYPE, loc, "'rand' takes an integer seed and an integer offset (scalar or tile)");
+  offset = cast(std::move(offset), DType::I64, loc);
+  Type type = offset.type();
+  type.dtype = DType::F32;
+  std::vector<ExprPtr> args;
+  args.push_back(indexExpr(seed, loc));
+  args.push_back(take(std::move(offset), loc));
+  return Value::of(make(Op::Rand, type, loc, std::move(args)));
+}
+
+} // namespace tessera::frontend

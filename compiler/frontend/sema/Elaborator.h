@@ -1,0 +1,410 @@
+// Elaboration: walks the syntax tree of one kernel with its helpers inlined and emits the typed Program.
+//
+// One object elaborates one instance once. Compile-time values stay Values; run-time ones become expressions,
+// and statements are appended to the block that is open. When a symbolic dim turns out to be needed as a
+// constant, its name is put into wanted() and the run is to be repeated with that dim specialised: then it is
+// a constant from the first statement on, everywhere alike.
+#pragma once
+#include "compiler/frontend/sema/ModuleData.h"
+#include "compiler/frontend/sema/Value.h"
+#include <map>
+#include <set>
+
+namespace tessera::frontend {
+
+class DimExpr;
+class EffectfulCalls;
+struct GraphState;
+struct GraphFunction;
+struct GraphValue;
+enum class GraphOp : uint8_t;
+
+class Elaborator {
+public:
+  Elaborator(const ModuleData &, const FrontendOptions &, const std::set<std::string> &specialized,
+             DiagnosticSink &);
+  ~Elaborator();
+
+  /// Parameters, dims, result annotation and tunables of a function; false when there were errors.
+  bool declare(const FunctionDecl &);
+  /// declare(), then the body.
+  bool run(const FunctionDecl &);
+  /// The same for a graph function.
+  bool runGraph(const FunctionDecl &, GraphFunction &out);
+
+  const std::set<std::string> &wanted() const { return wanted_; }
+  Kernel takeKernel() { return std::move(kernel_); }
+  const Kernel &kernel() const { return kernel_; }
+
+  struct Tunable {
+    std::string name;
+    std::vector<int64_t> space;
+    Range loc;
+  };
+  const std::vector<Tunable> &tunables() const { return tunables_; }
+  /// Annotated results, one per returned value.
+  struct ResultType {
+    DType dtype = DType::F32;
+    std::vector<Dim> dims;
+    Policy policy;
+    Range loc;
+  };
+  const std::vector<ResultType> &results() const { return results_; }
+
+private:
+  // --- Names in scope ---
+  struct Local {
+    Value value;
+    int symbol = -1; // the variable that holds it, when it is this name's own
+    int fixed = 0;   // > 0 inside loops and branches that rebind it: the variable keeps its type
+    bool isLoopVariable = false;
+    Range loc;
+    size_t order = 0; // of first definition
+  };
+  /// What a sequence of statements that may return left.
+  struct Returned {
+    bool did = false;
+    Value value;
+  };
+  struct Frame {
+    std::string function;
+    bool isKernel = false;
+    Returned
+        returned; // of a kernel and of the functions of a graph; the helpers of kernels go through tail()
+    std::map<std::string, Local> locals;
+    std::map<std::string, Range> maybeUndefined; // bound on some paths only
+    std::set<std::string> assigned;              // every name the function's body binds somewhere
+    std::map<std::string, Value> dims;           // of a graph function that is inlined
+  };
+
+  // Declarations (ElabDeclarations.cpp)
+  void declareParameter(const ast::Parameter &);
+  bool readTensorType(const ast::Expr &, std::vector<Dim> &, DType &, Policy &);
+  bool readDim(const ast::Expr &, Dim &);
+  std::optional<DType> readDType(const ast::Expr &, Policy &);
+  bool readPolicy(const ast::Expr &, Policy &);
+  bool readDTypeText(const ast::Expr &, DType &, Policy &);
+  void declareResults(const ast::Expr &);
+  void declareTunables(const FunctionDecl &);
+  void chooseTunables();
+  void addDim(const Dim &);
+  bool isTensorAnnotation(const ast::Expr &);
+
+  // Names (ElabNames.cpp)
+  Value lookup(const ast::Expr &);
+  Value lookupGlobal(const std::string &, const Global &, Range);
+  Value moduleConstant(const std::string &, const Global &, Range);
+  Value atModuleLevel(const ast::Expr &);
+  Value member(const std::string &module, const std::string &attribute, Range);
+  Value attribute(const ast::Expr &);
+  Value dimValue(const std::string &);
+  Value dimExtent(const Dim &);
+  Value iterator(const std::string &, Range);
+  std::vector<std::string> visibleNames() const;
+  void undefined(const std::string &, Range);
+
+  // Expressions (ElabExpr.cpp)
+  Value evaluate(const ast::Expr &);
+  Value operand(const ast::Expr &); // scalar or tile; everything else is an error
+  Value asOperand(Value, Range);
+  Value unary(const ast::Expr &);
+  Value compareChain(const ast::Expr &);
+  Value boolOp(const ast::Expr &);
+  Value conditional(const ast::Expr &);
+  Value subscript(const ast::Expr &);
+  Value newAxis(Value, const ast::Expr &);
+  Value condition(const ast::Expr &); // bool scalar
+  Value truth(Value, Range);
+
+  // Arithmetic (ElabArith.cpp)
+  Value binary(Op, Value, Value, Range);
+  static bool fits(int64_t, DType);
+  static bool isWideChoice(const Value &, const Value &);
+  static Value castConstant(const Value &, DType);
+  std::optional<Value> fold(Op, const Value &, const Value *, Range); // ElabFold.cpp
+  Value function(Op, Value, Range);
+  Value floatOperand(Value, Range, const char *what);
+  Value negate(Value, Range);
+  /// `where`; with `takesOneSide` a conditional expression, whose condition is one scalar for the whole tile.
+  Value select(Value, Value, Value, Range, bool takesOneSide = false);
+  bool unify(Value &, Value &, Range, const char *what);
+  std::string mixHint(const Value &, const Value &) const;
+  std::string literalHint(const Value &, DType) const;
+  bool broadcastPair(Value &, Value &, Range);
+  Value convert(Value, DType, Range); // weak values and exact conversions
+  Value cast(Value, DType, Range);    // the language's cast
+  Value broadcastTo(Value, const std::vector<int64_t> &, Range);
+  Value strengthen(Value); // the type a variable bound to it gets
+  ExprPtr take(Value, Range);
+  ExprPtr make(Op, Type, Range, std::vector<ExprPtr> args = {});
+  ExprPtr constInt(int64_t, Range, DType = DType::I64);
+  Value expandDims(Value, int axis, Range);
+  Value ceilDiv(Value, Value, Range);
+
+  // Calls (ElabCalls.cpp, ElabTileCalls.cpp, ElabEffects.cpp, ElabHelpers.cpp)
+  struct Arguments {
+    std::vector<const ast::Expr *> at; // by parameter, null when left out
+    const ast::Expr *operator[](size_t i) const { return at[i]; }
+  };
+  Value call(const ast::Expr &);
+  bool bind(const ast::Expr &call, const BuiltinInfo &, Arguments &);
+  Value callBuiltin(const ast::Expr &, const BuiltinInfo &);
+  Value callMath(const BuiltinInfo &, Value, Range);
+  Value callPython(const BuiltinInfo &, const Arguments &, Range);
+  Value makeTile(const BuiltinInfo &, const Arguments &, Range);
+  Value shapeCall(const BuiltinInfo &, const Arguments &, Range);
+  Value concat(const Arguments &, Range);
+  Value reshape(Value, const ast::Expr &, Range);
+  Value reduce(const BuiltinInfo &, const Arguments &, Range);
+  Value reduceAxis(Op, Value, int64_t axis, Range);
+  Value scan(Op, const Arguments &, Range);
+  Value mma(const Arguments &, Range);
+  Value causalMask(const Arguments &, Range);
+  Value groupReduce(const BuiltinInfo &, const Arguments &, Range);
+  Value rand(const Arguments &, Range);
+  Value allocShared(const Arguments &, Range);
+  Value load(const Arguments &, Range);
+  Value atomic(const BuiltinInfo &, const Arguments &, Range);
+  Value transpose(Value, Range);
+  bool effectCall(const ast::Expr &, const BuiltinInfo &); // statements; false: it is none
+  Value sliceArgument(const ast::Expr &, const std::string &what, const char *hint);
+  void cpAsyncPart(const Arguments &a, Range loc);
+  void cpAsync(const Arguments &, Range);
+  void store(const Arguments &, Range);
+  bool readOrder(const ast::Expr *, MemoryOrder &);
+  bool readScope(const ast::Expr *, MemoryScope &);
+  Value inlineHelper(const FunctionDecl &, const ast::Expr &);
+  bool callArguments(const FunctionDecl &, const ast::Expr &, std::vector<std::optional<Value>> &);
+  Value inlineWith(const FunctionDecl &, std::vector<std::optional<Value>>,
+                   std::map<std::string, Value> dims);
+  bool enter(const FunctionDecl &, const ast::Expr &);
+  static bool containsReturn(const ast::Block &);
+  /// Statements that are still to run: a block from a place on, then what follows the block.
+  struct Rest {
+    const ast::Block *block;
+    size_t from;
+    const Rest *next;
+  };
+  Returned tail(const Rest &);
+  Value contextAttribute(const std::string &, Range);
+
+  // Compile-time arguments
+  std::optional<int64_t> staticInt(const ast::Expr &, const char *what);
+  std::optional<int64_t> staticInt(const Value &, Range, const char *what);
+  bool staticShape(const ast::Expr &, std::vector<int64_t> &);
+  std::optional<DType> staticDType(const ast::Expr &);
+  std::optional<std::string> staticString(const ast::Expr &, const char *what);
+  std::optional<int64_t> staticAxis(const ast::Expr *, size_t rank, int64_t otherwise);
+  bool checkTileSize(const std::vector<int64_t> &, Range);
+
+  // Memory (ElabMemory.cpp)
+  struct Access {
+    int param = -1, buffer = -1;
+    std::vector<ExprPtr> starts;
+    std::vector<int64_t> extents; // -1: an integer index
+    std::vector<int64_t> shape;   // of the tile
+    bool whole = false;           // a buffer as a whole
+    bool isElement() const { return param >= 0 && shape.empty(); }
+  };
+  std::optional<Access> access(const ast::Expr &subscriptOrBuffer);
+  static Access copyOf(const Access &);
+  bool tensorAccess(int param, const ast::Expr &, Access &);
+  bool bufferAccess(int symbol, const ast::Expr &, Access &);
+  bool indexOne(const ast::Expr &, const Value &extent, const std::string &what, Access &);
+  bool batchPrefix(int param, size_t count, Range, Access &);
+  Value loadAccess(Access, Range);
+  Value pendingLoad(Access, Range); // an expression that reads where it is used
+  void storeAccess(Access, Value, Range);
+  Value readBuffer(int symbol, Range);
+  ExprPtr indexExpr(const Value &, Range); // i64
+  ExprPtr fromLinear(const Linear &, Range);
+  std::optional<Linear> exactForm(const Value &);
+  std::optional<int64_t> extentOf(const Value &start, const Value &stop, Range);
+  void recordIteratorStep(const Value &start, int64_t extent, Range);
+  bool want(const std::set<std::string> &dims, Range, const std::string &what);
+
+  // Statements (ElabStmt.cpp)
+  void block(const ast::Block &);
+  void statement(const ast::Stmt &);
+  void plainStatement(const ast::Stmt &); // one that graph functions treat alike
+  void assign(const ast::Stmt &);
+  void assignTo(const ast::Expr &target, Value, const ast::Expr *source, Range);
+  void assignName(const std::string &, Value, bool bareLiteral, Range);
+  void augmented(const ast::Stmt &);
+  void ifStatement(const ast::Stmt &);
+  void whileStatement(const ast::Stmt &);
+  void forStatement(const ast::Stmt &);
+  void kernelReturn(const ast::Stmt &);
+  void returnOne(Value, const ast::Expr &, size_t index, size_t count);
+  void storeResult(Value, int param, Range);
+
+  // Control flow (ElabControl.cpp)
+  std::vector<std::string> fixRebound(const std::set<std::string> &assigned, std::vector<SymbolId> &carried);
+  void unfix(const std::vector<std::string> &);
+  void forgetNew(const std::map<std::string, Local> &before, Range why);
+  void mergeBranches(std::map<std::string, Local> thenLocals, std::map<std::string, Local> elseLocals,
+                     const std::map<std::string, Local> &before, Stmt &);
+  SymbolId declareJoined(const std::string &name, const Type &, Stmt &branch, Value then, Value otherwise,
+                         Range);
+  Value joinPaths(const std::string &name, Stmt branch, Value then, Value otherwise, Range);
+  Value eitherOr(Value condition, const ast::Expr *then, const ast::Expr *otherwise, bool isTruth, Range);
+  static void collectAssigned(const ast::Block &, std::set<std::string> &);
+  struct LoopBounds {
+    Value lo, hi;
+    int64_t step = 1;
+    int64_t stages = 0;
+  };
+  bool loopBounds(const ast::Expr &call, const BuiltinInfo &, LoopBounds &);
+  Value bindLoopVariable(const std::string &, Range, SymbolId &);
+
+  // Grid (ElabGrid.cpp)
+  bool parallelLoop(const ast::Stmt &);
+  bool gridCall(const ast::Stmt &);
+  bool gridBound(const Value &, Range, ExprPtr &);
+  void finishIterators();
+  bool guarded(const Block &, std::vector<ExprPtr> &bounds) const;
+  std::vector<ExprPtr> writtenSizes();
+  void dropGuard();
+  void finishLanes();
+  void finishBatch();
+  bool laneGuard(const Expr &, ExprPtr &) const;
+
+  // Graph functions (ElabGraph.cpp): values, names, the frame
+  Value graphValue(GraphOp, DType, std::vector<DimExpr> dims, Range, std::vector<int> args = {});
+  GraphValue &graphLast();
+  int graphNode(const Value &, Range); // the current value of a tensor, or the node of a scalar
+  int graphScalar(const Expr &);
+  ExprPtr graphVar(int node, Range);
+  Value graphCompact(Value, Range);
+  const std::vector<DimExpr> &graphDims(const Value &) const;
+  std::string graphName(const Value &) const;
+  Value graphExtent(const DimExpr &); // an integer scalar
+  DimExpr graphDim(const Dim &);
+  std::optional<DimExpr> graphDimOf(const Expr &);
+  std::optional<DimExpr> graphDimOf(const Value &, Range, const char *what); // reports
+  Value graphAttribute(Value, const std::string &, Range);
+  Value graphBranch(Range);
+  bool graphStatement(const ast::Stmt &); // control flow; false: an ordinary statement
+  bool graphLoop(const ast::Stmt &);
+  void graphReturn(const ast::Stmt &, Value);
+  void graphAbandon(const ast::Stmt &);
+  void graphFinish();
+
+  // ... elementwise (ElabGraphArith.cpp)
+  std::optional<std::vector<DimExpr>> graphBroadcast(const std::vector<const Value *> &, Range);
+  Value graphElementwise(Op, Value, Range);
+  Value graphElementwise(Op, Value, Value, Range);
+  Value graphActivation(GraphOp, Value, Range, const char *what);
+  Value graphSelect(Value, Value, Value, Range);
+  Value graphCast(Value, DType, Range);
+
+  // ... calls (ElabGraphCalls.cpp)
+  struct GraphArguments;
+  Value graphBuiltin(const ast::Expr &, const BuiltinInfo &, const Value *self);
+  bool graphBind(const ast::Expr &, const BuiltinInfo &, const Value *self, GraphArguments &);
+  Value graphCall(const ast::Expr &, const BuiltinInfo &, GraphArguments &);
+  bool graphBindDims(const Kernel &callee, const ast::Expr &, std::vector<std::optional<Value>> &,
+                     std::map<std::string, DimExpr> &);
+  bool graphTensor(const Value &, Range, size_t minRank); // these report what does not fit
+  bool graphFlag(const Value &, Range, const char *what, bool &out);
+  bool graphNumber(const Value &, Range, const char *what, double &out);
+  Value graphInline(const FunctionDecl &, const ast::Expr &);
+  Value graphLaunch(const FunctionDecl &, const ast::Expr &);
+  int graphKernel(const FunctionDecl &, const ast::Expr &, const std::map<std::string, DimExpr> &);
+
+  // ... library ops (ElabGraphOps.cpp)
+  Value graphMatmul(Value, Value, bool transA, bool transB, std::optional<DType>, Range);
+  Value graphReduce(const BuiltinInfo &, GraphArguments &, Range);
+  Value graphSoftmax(GraphOp, GraphArguments &, Range);
+  Value graphNorm(GraphOp, GraphArguments &, Range);
+  Value graphLoss(GraphOp, GraphArguments &, Range);
+  Value graphGather(GraphArguments &, Range);
+  Value graphAttention(GraphArguments &, Range);
+  bool graphUnifyFloats(std::vector<Value *>, Range, const char *what);
+
+  // ... shapes (ElabGraphShapes.cpp)
+  Value graphTranspose(Value, std::vector<int64_t> perm, Range);
+  Value graphTransposeCall(GraphArguments &, Range);
+  Value graphReshape(Value, const Value &shape, Range, Range shapeLoc);
+  Value graphReshapeTo(Value, std::vector<DimExpr>, Range);
+  Value graphBroadcastTo(Value, const std::vector<DimExpr> &, Range);
+  Value graphConcat(GraphArguments &, Range);
+  Value graphSplit(GraphArguments &, Range);
+  Value graphSlice(Value, const ast::Expr &);
+  Value graphArange(GraphArguments &, Range);
+  Value graphMake(const BuiltinInfo &, GraphArguments &, Range);
+  bool graphShape(const Value &, Range, std::vector<DimExpr> &);
+  /// False with an error when `value` is known to be negative; what only a call knows, it checks.
+  bool graphRequire(const DimExpr &value, Code, const std::string &says, Range);
+  std::optional<int64_t> graphAxis(const Value &, Range, size_t rank);
+  bool graphAxes(const Value &, Range, size_t rank, std::vector<int64_t> &);
+
+  // Program building
+  Stmt &emit(Stmt::Kind, Range);
+  SymbolId newSymbol(const std::string &name, Type, Range);
+  ExprPtr var(SymbolId, Range);
+  Value toVariable(Value, const std::string &name, Range);
+  bool inlineable(const Expr &, unsigned &budget) const;
+  static constexpr size_t kMaxNodes = 200000;
+  bool grow(Range); // counts a node; false past the limit
+  Value fail(Code, Range, std::string message, std::string hint = {});
+
+  const ModuleData &module_;
+  const FrontendOptions &options_;
+  const std::set<std::string> &specialized_;
+  DiagnosticSink &sink_;
+  Kernel kernel_;
+  std::vector<Tunable> tunables_;
+  std::vector<ResultType> results_;
+  bool hasResultAnnotation_ = false;
+  std::set<std::string> wanted_, reportedDims_;
+  AtomTable atoms_;
+  std::map<int, ExprPtr> atomExprs_; // prototypes of the atoms that never change
+  std::vector<std::unique_ptr<Frame>> frames_;
+  Frame &frame() { return *frames_.back(); }
+  std::vector<Block *> blocks_;
+  std::map<std::string, Value> constants_; // module constants evaluated so far
+  std::set<std::string> evaluating_;
+  std::set<SymbolId> immutable_;          // loop and grid variables
+  std::map<SymbolId, DType> bufferAccum_; // policy of what was copied into a buffer
+  size_t nodes_ = 0, localCount_ = 0;
+  bool constantsOnly_ = false; // evaluating a module constant
+  std::unique_ptr<EffectfulCalls> effects_;
+  /// Inside a statement whose calls have effects: what is read is read at its place in the order of
+  /// evaluation.
+  bool ordered_ = false;
+  Range bodyLoc_;
+
+  bool isGraph_ = false;              // declaring one
+  std::unique_ptr<GraphState> graph_; // set while a graph function is elaborated
+
+  // Grid state
+  enum class GridForm : uint8_t { None, Parallel, Explicit };
+  GridForm gridForm_ = GridForm::None;
+  int controlDepth_ = 0;
+  bool gridClosed_ = false; // the parallel loops have ended
+  bool sawWork_ = false;    // something other than bindings and allocations was executed
+  std::optional<Range> linearId_;
+  struct Iterator {
+    std::string name, dim;
+    SymbolId symbol;
+    int atom;
+    int64_t step = 0;
+    Range loc, stepLoc;
+  };
+  std::vector<Iterator> iterators_;
+  struct BatchState {
+    bool used = false;
+    std::vector<std::string> dims;
+    std::vector<SymbolId> symbols;
+    Range partial, full;
+    std::string partialName, fullName;
+  } batch_;
+};
+
+/// Elaborates one instance of a kernel, again for each dim that turns out to be needed as a constant. False
+/// when there were errors, which `sink` then has.
+bool elaborateKernel(const ModuleData &, const FunctionDecl &, const FrontendOptions &, Kernel &out,
+                     DiagnosticSink &sink);
+
+} // namespace tessera::frontend

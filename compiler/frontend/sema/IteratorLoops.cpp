@@ -1,0 +1,408 @@
+#include "compiler/frontend/sema/IteratorLoops.h"
+#include "compiler/frontend/Frontend.h"
+#include <algorithm>
+#include <optional>
+
+namespace tessera::frontend {
+namespace {
+
+using Symbols = std::set<SymbolId>;
+
+bool isMemory(Op op) { return op == Op::BufferRead; }
+
+/// Whether an expression reads one of `symbols` (variables, buffers, iterators).
+bool mentions(const Expr &e, const Symbols &symbols) {
+  if ((e.op == Op::Var || isMemory(e.op)) && symbols.count(e.symbol)) return true;
+  return std::ranges::any_of(e.args, [&](const ExprPtr &a) { return mentions(*a, symbols); });
+}
+
+bool mentions(const Stmt &s, const Symbols &symbols) {
+  for (const ExprPtr &e : s.exprs)
+    if (mentions(*e, symbols)) return true;
+  auto inside = [&](const Stmt &inner) { return mentions(inner, symbols); };
+  return std::ranges::any_of(s.body, inside) || std::ranges::any_of(s.orelse, inside);
+}
+
+/// Variables and buffers a statement writes.
+void collectWritten(const Stmt &s, Symbols &out) {
+  if (s.kind == Stmt::Assign || s.kind == Stmt::BufferWrite || s.kind == Stmt::CpAsync) out.insert(s.symbol);
+  for (const Stmt &inner : s.body)
+    collectWritten(inner, out);
+  for (const Stmt &inner : s.orelse)
+    collectWritten(inner, out);
+}
+
+void collectReadBuffers(const Expr &e, Symbols &out) {
+  if (e.op == Op::BufferRead) out.insert(e.symbol);
+  for (const ExprPtr &a : e.args)
+    collectReadBuffers(*a, out);
+}
+
+void collectReadBuffers(const Stmt &s, Symbols &out) {
+  for (const ExprPtr &e : s.exprs)
+    collectReadBuffers(*e, out);
+  for (const Stmt &inner : s.body)
+    collectReadBuffers(inner, out);
+  for (const Stmt &inner : s.orelse)
+    collectReadBuffers(inner, out);
+}
+
+void collectVars(const Expr &e, Symbols &out) {
+  if (e.op == Op::Var) out.insert(e.symbol);
+  for (const ExprPtr &a : e.args)
+    collectVars(*a, out);
+}
+
+ExprPtr makeVar(SymbolId s, const Type &type, Range loc) {
+  auto e = std::make_unique<Expr>();
+  e->op = Op::Var;
+  e->type = type;
+  e->loc = loc;
+  e->symbol = s;
+  return e;
+}
+
+ExprPtr makeConst(int64_t value, DType t, Range loc) {
+  auto e = std::make_unique<Expr>();
+  e->op = isFloat(t) ? Op::ConstFloat : Op::ConstInt;
+  e->type = {Type::Scalar, t, {}};
+  e->loc = loc;
+  e->intValue = isFloat(t) ? 0 : value;
+  e->floatValue = static_cast<double>(value);
+  return e;
+}
+
+ExprPtr zeroOf(const Type &type, Range loc) {
+  ExprPtr zero = makeConst(0, type.dtype, loc);
+  if (type.kind != Type::Tile) return zero;
+  auto e = std::make_unique<Expr>();
+  e->op = Op::Broadcast;
+  e->type = type;
+  e->loc = loc;
+  e->args.push_back(std::move(zero));
+  return e;
+}
+
+/// The outermost mma of an expression, or null.
+ExprPtr *findMma(ExprPtr &e, const Symbols &tainted) {
+  if (e->op == Op::Mma && mentions(*e, tainted)) return &e;
+  for (ExprPtr &a : e->args)
+    if (ExprPtr *found = findMma(a, tainted)) return found;
+  return nullptr;
+}
+
+/// The addend of a `+=`, or null.
+ExprPtr *findAddend(ExprPtr &e) {
+  if (e->op == Op::Add && e->text == "+=") return &e->args[1];
+  return nullptr;
+}
+
+bool mentionsOutsideMma(const Expr &e, const Symbols &symbols) {
+  if (e.op == Op::Mma) return false;
+  if ((e.op == Op::Var || isMemory(e.op)) && symbols.count(e.symbol)) return true;
+  return std::ranges::any_of(e.args, [&](const ExprPtr &a) { return mentionsOutsideMma(*a, symbols); });
+}
+
+/// The sub-expression of a statement that sums over the iterators; null when it only passes tiles on.
+ExprPtr *accumulation(Stmt &s, const Symbols &tainted) {
+  for (ExprPtr &e : s.exprs) {
+    ExprPtr *addend = findAddend(e);
+    if (addend && mentionsOutsideMma(**addend, tainted)) return addend;
+    if (ExprPtr *mma = findMma(e, tainted)) return mma;
+  }
+  return nullptr;
+}
+
+class LoopFormer {
+public:
+  LoopFormer(Kernel &k, DiagnosticSink &sink) : k_(k), sink_(sink) {}
+
+  void run(std::vector<ReductionIterator> iterators) {
+    // Group iterators whose spans overlap, then form the groups from the last to the first.
+    struct Group {
+      size_t first, last;
+      std::vector<ReductionIterator> members;
+    };
+    std::vector<Group> groups;
+    for (ReductionIterator &it : iterators) {
+      std::optional<std::pair<size_t, size_t>> s = span({it.symbol});
+      if (!s) {
+        sink_.error(Code::E_ITERATOR, it.loc, "'" + it.name + "' indexes nothing that is computed");
+        continue;
+      }
+      Group g{s->first, s->second, {}};
+      g.members.push_back(std::move(it));
+      for (size_t i = 0; i < groups.size();) {
+        if (groups[i].last < g.first || g.last < groups[i].first) {
+          ++i;
+          continue;
+        }
+        g.first = std::min(g.first, groups[i].first);
+        g.last = std::max(g.last, groups[i].last);
+        g.members.insert(g.members.begin(), std::make_move_iterator(groups[i].members.begin()),
+                         std::make_move_iterator(groups[i].members.end()));
+        groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(i));
+        i = 0;
+      }
+      groups.push_back(std::move(g));
+    }
+    std::ranges::sort(groups, [](const Group &a, const Group &b) { return a.first > b.first; });
+    for (Group &g : groups)
+      form(std::move(g.members));
+  }
+
+private:
+  /// First and last statement that depend on the iterators.
+  std::optional<std::pair<size_t, size_t>> span(const Symbols &iterators) {
+    Symbols tainted = iterators;
+    std::optional<std::pair<size_t, size_t>> out;
+    for (size_t i = 0; i < k_.body.size(); ++i) {
+      Stmt &s = k_.body[i];
+      if (!mentions(s, tainted)) continue;
+      out = {out ? out->first : i, i};
+      if (!accumulation(s, tainted)) collectWritten(s, tainted);
+    }
+    return out;
+  }
+
+  void form(std::vector<ReductionIterator> members) {
+    Symbols iterators, tainted;
+    for (const ReductionIterator &m : members)
+      iterators.insert(m.symbol);
+    tainted = iterators;
+    std::optional<std::pair<size_t, size_t>> range = span(iterators);
+    if (!range) return;
+
+    Block before, loop, after;
+    std::vector<SymbolId> totals;
+    Symbols late; // what the statements behind the loop define
+    bool accumulates = false, failed = false;
+    for (size_t i = range->first; i <= range->second; ++i) {
+      Stmt &s = k_.body[i];
+      if (!mentions(s, tainted)) {
+        place(std::move(s), before, loop, after, late);
+        continue;
+      }
+      if (mentions(s, late)) {
+        sink_.error(Code::E_ITERATOR_REDUCTION, s.loc,
+                    "this needs the total over '" + members[0].name + "' inside the loop that computes it",
+                    "write the loops with ts.tile.range");
+        failed = true;
+        continue;
+      }
+      ExprPtr *sum = accumulation(s, tainted);
+      if (!sum) {
+        passOn(std::move(s), members, tainted, loop, failed);
+        continue;
+      }
+      accumulates = true;
+      totals.push_back(accumulate(*sum, before, loop));
+      if (mentions(s, tainted)) {
+        sink_.error(Code::E_ITERATOR_REDUCTION, s.loc,
+                    "only a part of this statement accumulates over '" + members[0].name + "'",
+                    "assign the tile to a variable first, or write the loop with ts.tile.range");
+        failed = true;
+      }
+      collectWritten(s, late);
+      after.push_back(std::move(s));
+    }
+    if (!accumulates && !failed) {
+      sink_.error(
+          Code::E_ITERATOR_REDUCTION, members[0].loc,
+          "'" + members[0].name +
+              "' indexes nothing that is written, so it is a reduction, but nothing accumulates over it",
+          "accumulate with += or ts.tile.mma, or index the output with it");
+      failed = true;
+    }
+    if (failed) return;
+    protectBuffers(loop);
+    for (auto it = members.rbegin(); it != members.rend(); ++it)
+      wrap(*it, loop, totals);
+
+    Block body;
+    auto append = [&](auto first, auto last) {
+      body.insert(body.end(), std::make_move_iterator(first), std::make_move_iterator(last));
+    };
+    append(k_.body.begin(), k_.body.begin() + static_cast<std::ptrdiff_t>(range->first));
+    append(before.begin(), before.end());
+    append(loop.begin(), loop.end());
+    append(after.begin(), after.end());
+    append(k_.body.begin() + static_cast<std::ptrdiff_t>(range->second) + 1, k_.body.end());
+    k_.body = std::move(body);
+  }
+
+  /// A statement between the dependent ones that does not depend itself. Synchronisation and shared memory
+  /// stay in the loop; what uses a total goes behind it; a pure binding is computed once, in front of it.
+  void place(Stmt s, Block &before, Block &loop, Block &after, Symbols &late) {
+    switch (s.kind) {
+    case Stmt::Barrier:
+    case Stmt::CommitGroup:
+    case Stmt::WaitGroup:
+    case Stmt::Fence:
+    case Stmt::Prefetch:
+    case Stmt::CpAsync:
+    case Stmt::BufferWrite:
+      if (!mentions(s, late)) {
+        loop.push_back(std::move(s));
+        return;
+      }
+      break;
+    case Stmt::Assign: {
+      Symbols buffers;
+      collectReadBuffers(s, buffers);
+      if (mentions(s, late) || !buffers.empty()) break;
+      before.push_back(std::move(s));
+      return;
+    }
+    default:
+      break;
+    }
+    collectWritten(s, late);
+    after.push_back(std::move(s));
+  }
+
+  /// A dependent statement that only passes tiles on.
+  void passOn(Stmt s, const std::vector<ReductionIterator> &members, Symbols &tainted, Block &loop,
+              bool &failed) {
+    bool local = s.kind == Stmt::Assign || s.kind == Stmt::CpAsync || s.kind == Stmt::BufferWrite ||
+                 s.kind == Stmt::Prefetch;
+    if (!local) {
+      bool nested = s.kind == Stmt::For || s.kind == Stmt::While || s.kind == Stmt::If;
+      sink_.error(Code::E_ITERATOR_REDUCTION, s.loc,
+                  nested
+                      ? "a loop or branch depends on '" + members[0].name + "', which is a reduction iterator"
+                      : "this stores a value of every turn over '" + members[0].name + "' into one place",
+                  nested ? "write the loop with ts.tile.range" : "accumulate with += or ts.tile.mma");
+      failed = true;
+      return;
+    }
+    collectWritten(s, tainted);
+    loop.push_back(std::move(s));
+  }
+
+  /// Replaces a summand by the total of a new accumulator that starts at zero in front of the loop.
+  SymbolId accumulate(ExprPtr &summand, Block &before, Block &loop) {
+    Range loc = summand->loc;
+    Type type = summand->type;
+    auto id = static_cast<SymbolId>(k_.symbols.size());
+    Symbol &symbol = k_.symbols.emplace_back();
+    symbol.name = "total";
+    symbol.type = type;
+    symbol.loc = loc;
+
+    Stmt init;
+    init.kind = Stmt::Assign;
+    init.loc = loc;
+    init.symbol = id;
+    Stmt step = Stmt();
+    step.kind = Stmt::Assign;
+    step.loc = loc;
+    step.symbol = id;
+    if (summand->op == Op::Mma) {
+      bool given = summand->args.size() == 3;
+      init.exprs.push_back(given ? std::move(summand->args[2]) : zeroOf(type, loc));
+      if (!given) summand->args.emplace_back();
+      summand->args[2] = makeVar(id, type, loc);
+      step.exprs.push_back(std::move(summand));
+    } else {
+      init.exprs.push_back(zeroOf(type, loc));
+      auto sum = std::make_unique<Expr>();
+      sum->op = Op::Add;
+      sum->type = type;
+      sum->loc = loc;
+      sum->args.push_back(makeVar(id, type, loc));
+      sum->args.push_back(std::move(summand));
+      step.exprs.push_back(std::move(sum));
+    }
+    summand = makeVar(id, type, loc);
+    before.push_back(std::move(init));
+    loop.push_back(std::move(step));
+    return id;
+  }
+
+  /// A buffer that is both filled and read in the loop is filled again next turn: a barrier keeps the two
+  /// apart.
+  void protectBuffers(Block &loop) {
+    Symbols written, read;
+    for (const Stmt &s : loop) {
+      collectWritten(s, written);
+      collectReadBuffers(s, read);
+    }
+    bool shared = std::ranges::any_of(read, [&](SymbolId s) { return written.count(s) != 0; });
+    if (!shared || loop.back().kind == Stmt::Barrier) return;
+    Range loc = loop.back().loc;
+    Stmt &barrier = loop.emplace_back();
+    barrier.kind = Stmt::Barrier;
+    barrier.loc = loc;
+  }
+
+  void wrap(ReductionIterator &it, Block &loop, const std::vector<SymbolId> &totals) {
+    Stmt s;
+    s.kind = Stmt::For;
+    s.loc = it.loc;
+    s.symbol = it.symbol;
+    s.exprs.push_back(makeConst(0, DType::I64, it.loc));
+    s.exprs.push_back(std::move(it.extent));
+    s.exprs.push_back(makeConst(it.step, DType::I64, it.loc));
+    s.ints = {0};
+    s.carried = totals;
+    s.isReductionIterator = true;
+    s.body = std::move(loop);
+    loop = Block();
+    loop.push_back(std::move(s));
+  }
+
+  Kernel &k_;
+  DiagnosticSink &sink_;
+};
+
+/// Index expressions of stores and atomics; variables are followed to what they were computed from.
+void collectIndices(const Expr &e, Symbols &out) {
+  if (e.op == Op::Atomic)
+    for (size_t i = 0; i + 1 < e.args.size(); ++i)
+      collectVars(*e.args[i], out);
+  for (const ExprPtr &a : e.args)
+    collectIndices(*a, out);
+}
+
+void collectIndices(const Block &body, Symbols &out) {
+  for (const Stmt &s : body) {
+    if (s.kind == Stmt::StoreTile || s.kind == Stmt::StoreElem)
+      for (size_t i = 1; i < s.exprs.size(); ++i)
+        collectVars(*s.exprs[i], out);
+    for (const ExprPtr &e : s.exprs)
+      collectIndices(*e, out);
+    collectIndices(s.body, out);
+    collectIndices(s.orelse, out);
+  }
+}
+
+bool follow(const Block &body, Symbols &out) {
+  bool changed = false;
+  for (const Stmt &s : body) {
+    if (s.kind == Stmt::Assign && out.count(s.symbol)) {
+      size_t n = out.size();
+      collectVars(*s.exprs[0], out);
+      changed |= out.size() != n;
+    }
+    changed |= follow(s.body, out);
+    changed |= follow(s.orelse, out);
+  }
+  return changed;
+}
+
+} // namespace
+
+std::set<SymbolId> writtenIndexSymbols(const Block &body) {
+  Symbols out;
+  collectIndices(body, out);
+  while (follow(body, out)) {
+  }
+  return out;
+}
+
+void formReductionLoops(Kernel &kernel, std::vector<ReductionIterator> iterators, DiagnosticSink &sink) {
+  LoopFormer(kernel, sink).run(std::move(iterators));
+}
+
+} // namespace tessera::frontend

@@ -1,0 +1,31 @@
+// Turns implicit tile iterators that reduce into For loops around the statements that depend on them.
+#pragma once
+#include "compiler/frontend/diagnostics/Diagnostics.h"
+#include "compiler/frontend/program/Program.h"
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tessera::frontend {
+
+struct ReductionIterator {
+  SymbolId symbol;
+  std::string name;
+  ExprPtr extent; // i64: the dim it walks
+  int64_t step;
+  Range loc;
+};
+
+/// Every symbol that the index of a store or an atomic is computed from.
+std::set<SymbolId> writtenIndexSymbols(const Block &);
+
+/// Before: a straight body that mentions each iterator as if it stood for one tile.
+///   cp_async(a, A[m, k]); cp_async(b, B[k, n]); barrier; acc = mma(a, b); C[m, n] += acc
+/// After: the statements that depend on k loop, the accumulation starts at zero, what follows it runs once.
+///   t = 0; for k { cp_async..; cp_async..; barrier; t = mma(a, b, t); barrier }; acc = t; C[m, n] += acc
+/// The last barrier keeps the next turn's copies off buffers that are still read.
+/// Iterators whose spans overlap become one nest. Errors (nothing accumulates, a total is needed inside its
+/// own loop) go to the sink.
+void formReductionLoops(Kernel &, std::vector<ReductionIterator>, DiagnosticSink &);
+
+} // namespace tessera::frontend

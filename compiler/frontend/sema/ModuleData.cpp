@@ -1,0 +1,181 @@
+#include "compiler/frontend/sema/ModuleData.h"
+#include "compiler/frontend/diagnostics/Suggest.h"
+#include "compiler/frontend/sema/Builtins.h"
+#include "numerics/DType.h"
+
+namespace tessera::frontend {
+
+std::string dottedName(const ast::Expr &e) {
+  if (e.kind == ast::Expr::Name) return e.text;
+  if (e.kind != ast::Expr::Attribute) return {};
+  std::string base = dottedName(*e.items[0]);
+  return base.empty() ? base : base + "." + e.text;
+}
+
+namespace {
+
+class Resolver {
+public:
+  Resolver(ModuleData &m, DiagnosticSink &sink) : m_(m), sink_(sink) {}
+
+  void run() {
+    bool first = true;
+    for (const ast::Stmt &s : m_.body) {
+      statement(s, first);
+      first = false;
+    }
+  }
+
+private:
+  void statement(const ast::Stmt &s, bool first) {
+    switch (s.kind) {
+    case ast::Stmt::Error:
+    case ast::Stmt::Pass:
+      return;
+    case ast::Stmt::Import:
+      return import(s);
+    case ast::Stmt::Function:
+      return function(s);
+    case ast::Stmt::Assign:
+      for (const ast::ExprPtr &t : s.targets)
+        constant(s, *t);
+      return;
+    case ast::Stmt::Expr:
+      if (s.value->kind == ast::Expr::Str) return; // docstrings and bare comments
+      [[fallthrough]];
+    default:
+      sink_.error(Code::E_UNSUPPORTED, s.loc, "a module holds imports, constants and functions only",
+                  "move host code into another file");
+    }
+  }
+
+  void import(const ast::Stmt &s) {
+    auto known = [](const std::string &path) {
+      return path == "tessera" || path == "math" || path == "tessera.tile" || path == "tessera.op" ||
+             path == "tessera.dist" || path == "tessera.group";
+    };
+    for (const auto &[name, alias] : s.names) {
+      Global g;
+      if (name.empty()) { // import tessera.tile binds `tessera`; with an alias it binds the submodule
+        bool aliased = alias != s.text.substr(0, s.text.find('.'));
+        g.path = aliased ? s.text : alias;
+        g.kind = known(g.path) ? Global::ImportedModule : Global::Foreign;
+      } else {
+        g.path = s.text;
+        g.name = name;
+        g.kind = known(s.text) ? Global::ImportedName : Global::Foreign;
+        if (std::string sub = findSubmodule(s.text, name); !sub.empty()) {
+          g.kind = Global::ImportedModule;
+          g.path = sub;
+        } else if (g.kind == Global::ImportedName && !provides(s.text, name)) {
+          sink_.error(Code::E_IMPORT, s.loc, "module '" + s.text + "' has no '" + name + "'",
+                      didYouMean(name, namesOf(s.text)));
+        }
+      }
+      m_.globals[alias] = g;
+    }
+  }
+
+  static bool provides(const std::string &path, const std::string &name) {
+    if (findBuiltin(path, name) || findConstant(path, name) || parseDType(name)) return true;
+    for (const char *s : {"Tensor", "kernel", "jit", "autodiff", "grad", "runtime"})
+      if (name == s) return true;
+    return false;
+  }
+
+  void constant(const ast::Stmt &s, const ast::Expr &target) {
+    if (target.kind == ast::Expr::Tuple || target.kind == ast::Expr::List) {
+      for (const ast::ExprPtr &t : target.items)
+        constant(s, *t);
+      return;
+    }
+    if (target.kind != ast::Expr::Name) {
+      sink_.error(Code::E_UNSUPPORTED, target.loc, "only names are assigned at module level");
+      return;
+    }
+    if (taken(target.text, target.loc)) return;
+    Global g;
+    g.kind = Global::Constant;
+    g.stmt = &s;
+    m_.globals[target.text] = g;
+  }
+
+  bool taken(const std::string &name, Range loc) {
+    auto it = m_.globals.find(name);
+    if (it == m_.globals.end() ||
+        (it->second.kind != Global::Function && it->second.kind != Global::Constant))
+      return false;
+    sink_.error(Code::E_DUPLICATE, loc, "'" + name + "' is defined twice in this module",
+                "rename one of the two");
+    return true;
+  }
+
+  /// The decorator's path from `tessera` on ("tessera.kernel"), following imports; "" when it is something
+  /// else.
+  std::string resolve(const ast::Expr &e) {
+    std::string dotted = dottedName(e);
+    size_t dot = dotted.find('.');
+    auto it = m_.globals.find(dotted.substr(0, dot));
+    if (it == m_.globals.end()) return {};
+    std::string rest = dot == std::string::npos ? "" : dotted.substr(dot);
+    if (it->second.kind == Global::ImportedModule) return it->second.path + rest;
+    if (it->second.kind == Global::ImportedName) return it->second.path + "." + it->second.name + rest;
+    return {};
+  }
+
+  void function(const ast::Stmt &s) {
+    FunctionDecl f;
+    f.stmt = &s;
+    for (const ast::ExprPtr &d : s.decorators)
+      decorator(f, *d);
+    if (!taken(s.text, s.nameLoc)) {
+      Global g;
+      g.kind = Global::Function;
+      g.function = m_.functions.size();
+      m_.globals[s.text] = g;
+    }
+    m_.functions.push_back(f);
+  }
+
+  void decorator(FunctionDecl &f, const ast::Expr &d) {
+    bool isCall = d.kind == ast::Expr::Call;
+    const ast::Expr &callee = isCall ? *d.items[0] : d;
+    std::string path = resolve(callee);
+    if (path == "tessera.kernel") {
+      f.kind = FunctionDecl::Kernel;
+    } else if (path == "tessera.kernel.autotune") {
+      f.kind = FunctionDecl::Kernel;
+      autotune(f, d, isCall);
+    } else if (path == "tessera.jit") {
+      f.kind = FunctionDecl::Graph;
+    } else if (path == "tessera.autodiff" || path == "tessera.op.specialize") {
+      if (f.kind == FunctionDecl::Helper) f.kind = FunctionDecl::Graph;
+      f.notBuilt = &d;
+    } else {
+      std::string dotted = dottedName(callee);
+      sink_.error(Code::E_DECORATOR, d.loc,
+                  dotted.empty() ? "this decorator is not known"
+                                 : "'@" + dotted + "' is not a decorator of the language",
+                  didYouMean(dotted,
+                             {"ts.kernel", "ts.kernel.autotune", "ts.jit", "ts.autodiff", "ts.op.specialize"},
+                             resolve(callee).empty() ? "is 'import tessera as ts' missing?" : ""));
+    }
+  }
+
+  void autotune(FunctionDecl &f, const ast::Expr &d, bool isCall) {
+    if (isCall && d.items.size() == 1 && d.keywords.size() == 1 && d.keywords[0].name == "space") {
+      f.space = d.keywords[0].value.get();
+      return;
+    }
+    sink_.error(Code::E_TUNABLE_SPACE, d.loc, "autotune takes one argument, space=dict(NAME=[...], ...)");
+  }
+
+  ModuleData &m_;
+  DiagnosticSink &sink_;
+};
+
+} // namespace
+
+void resolveModule(ModuleData &m, DiagnosticSink &sink) { Resolver(m, sink).run(); }
+
+} // namespace tessera::frontend

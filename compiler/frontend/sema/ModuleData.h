@@ -1,0 +1,49 @@
+// A parsed file with its module-level names resolved: imports, functions and their decorators, constants.
+#pragma once
+#include "compiler/frontend/diagnostics/Diagnostics.h"
+#include "compiler/frontend/syntax/Ast.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tessera::frontend {
+
+struct FunctionDecl {
+  enum Kind : uint8_t { Helper, Kernel, Graph };
+  const ast::Stmt *stmt = nullptr;
+  Kind kind = Helper;
+  const ast::Expr *space = nullptr;    // of @ts.kernel.autotune
+  const ast::Expr *notBuilt = nullptr; // a decorator that is declared but not built: autodiff, op.specialize
+};
+
+/// What a module-level name stands for.
+struct Global {
+  enum Kind : uint8_t {
+    ImportedModule, // path: "tessera", "tessera.tile", "math"
+    ImportedName,   // name of module path
+    Foreign,        // imported from a module the language does not know
+    Function,       // functions[function]
+    Constant,       // stmt: the assignment
+  };
+  Kind kind = Foreign;
+  std::string path, name;
+  size_t function = 0;
+  const ast::Stmt *stmt = nullptr;
+};
+
+struct ModuleData {
+  ModuleData(std::string text, std::string fileName) : source(std::move(text), std::move(fileName)) {}
+  SourceText source;
+  ast::Block body;
+  bool valid = false; // no error up to here
+  std::vector<FunctionDecl> functions;
+  std::map<std::string, Global> globals;
+};
+
+/// Fills functions and globals from body.
+void resolveModule(ModuleData &, DiagnosticSink &);
+
+/// "ts.kernel.autotune" for an attribute chain, "" for anything else.
+std::string dottedName(const ast::Expr &);
+
+} // namespace tessera::frontend

@@ -1,0 +1,87 @@
+// What an expression of the source evaluates to while a kernel is elaborated.
+#pragma once
+#include "compiler/frontend/Frontend.h"
+#include "compiler/frontend/program/Linear.h"
+#include "compiler/frontend/sema/Builtins.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::frontend {
+
+/// A compile-time object or the program text that computes a run-time one. Copying copies the expression.
+struct Value {
+  enum Kind : uint8_t {
+    Error, // already reported; swallows whatever is done with it
+    None,
+    Str,       // text
+    Tuple,     // items
+    DTypeName, // dtype
+    Module,    // text: path
+    Function,  // builtin, or text: the helper's name
+    Context,   // ts.tile.context()
+    Tensor,    // param
+    Buffer,    // symbol; transposed
+    Scalar,    // constant or expr, with dtype
+    Tile,      // expr, dtype, shape
+    Graph,     // index: a value of the graph function, with dtype; text describes it
+  };
+  Kind kind = Error;
+  DType dtype = DType::F32;
+  bool weak = false;    // takes the other operand's dtype
+  bool wide = false;    // of a weak integer: narrower integers widen to it (dims, ids, loop variables)
+  bool isConst = false; // Scalar: intValue (integers, bool) or floatValue holds its value
+  bool transposed = false;
+  int64_t intValue = 0;
+  double floatValue = 0;
+  ExprPtr expr;
+  std::vector<int64_t> shape;
+  std::optional<Linear> linear; // integer scalars
+  std::vector<Value> items;     // Tuple; Function: the tensor it is a method of
+  std::string text; // Str, Module, Function, Graph; Scalar: the variable that began as a bare literal
+  const BuiltinInfo *builtin = nullptr;
+  int index = -1;             // Tensor: parameter; Buffer: symbol; Graph: value
+  std::optional<DType> accum; // policy of the tensor a tile was loaded from
+
+  Value() = default;
+  Value(Value &&) = default;
+  Value &operator=(Value &&) = default;
+  Value(const Value &o) { *this = o; }
+  Value &operator=(const Value &o);
+
+  static Value error() { return {}; }
+  static Value none();
+  static Value integer(int64_t v, DType t = DType::I64, bool weak = true);
+  /// The known value of a dim or loop variable: it mixes as the unknown one does.
+  static Value extent(int64_t v);
+  static Value real(double v, DType t = DType::F32, bool weak = true);
+  static Value boolean(bool v);
+  static Value string(std::string s);
+  static Value tuple(std::vector<Value> items);
+  static Value dtypeName(DType t);
+  /// A run-time scalar or tile, as the expression's type says.
+  static Value of(ExprPtr e, bool weak = false);
+  /// A weak 64-bit integer: a dim, an id or a loop variable.
+  static Value extent(ExprPtr e, Linear form);
+
+  bool isError() const { return kind == Error; }
+  bool isScalar() const { return kind == Scalar; }
+  bool isTile() const { return kind == Tile; }
+  bool isGraph() const { return kind == Graph; }
+  bool isConstInt() const { return kind == Scalar && isConst && isInt(dtype); }
+  bool isIntScalar() const { return kind == Scalar && isInt(dtype); }
+  bool isBool() const { return (kind == Scalar || kind == Tile) && dtype == DType::Bool; }
+  bool isWide() const { return weak && wide && isInt(dtype); }
+  bool isLiteral() const { return isScalar() && isConst && weak && !wide; }
+  bool isRuntime() const { return (kind == Scalar && !isConst) || kind == Tile; }
+  /// Whether it becomes a `t` without a cast: it is one, or it is weak and cannot wrap unnoticed.
+  bool converts(DType t) const;
+  Type type() const;
+};
+
+/// "f32 tile (64, 32)", "an i32 scalar", "a tuple": for messages.
+std::string describe(const Value &);
+/// "(64, 32)"
+std::string shapeText(const std::vector<int64_t> &);
+
+} // namespace tessera::frontend

@@ -1,0 +1,62 @@
+// The passes of Schedule IR, in the order of the pipeline.
+#ifndef TESSERA_SCHEDULE_PASSES
+#define TESSERA_SCHEDULE_PASSES
+include "mlir/Pass/PassBase.td"
+
+def ScheduleChooseVariants : Pass<"schedule-choose-variants", "::tessera::graph::FuncOp"> {
+  let summary = "Attaches the decisions of a mapper to the operations they are about";
+  let description = [{
+    A function with the attribute `schedule.variants` gets its matmuls numbered (`schedule.choice`), and the ones that
+    the attribute, a dictionary by number, has an entry for get it as their `schedule.decision`. The default is no entry.
+  }];
+}
+
+def ScheduleFormGroups : Pass<"schedule-form-groups", "::tessera::graph::FuncOp"> {
+  let summary = "Puts the operations of a graph function into fusion groups and chooses their tiles";
+  let description = [{
+    Every operation on whole tensors ends up in a `schedule.group`, which will be one kernel: chains of elementwise
+    operations, reductions with what surrounds them, a matmul with its epilogue. `schedule.fusion = "none"` on the
+    function gives each its own. A matmul whose `schedule.decision` is a library's stands alone. `schedule.hints` on the function are likely values of its dims, for the tiles.
+  }];
+  let dependentDialects = ["::tessera::schedule::ScheduleDialect"];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "proposes the tiles">];
+}
+
+def ScheduleOutline : Pass<"schedule-outline", "::mlir::ModuleOp"> {
+  let summary = "Makes a kernel of every fusion group and a launch of the group";
+  let description = [{
+    The kernel is the tile program a user would have written for the group: it is built as the frontend's typed program
+    and imported as such. A group whose `variant` is a library's becomes a call of it. The graph function is left with launches and reshapes: the order of the host's work.
+  }];
+  let dependentDialects = ["::tessera::schedule::ScheduleDialect", "::tessera::tile::TileDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "what is compiled for">];
+}
+
+def ScheduleDecide : Pass<"schedule-decide", "::tessera::schedule::KernelOp"> {
+  let summary = "Fills the open decisions of a schedule";
+  let description = [{
+    Gives `schedule.grid` its `placement` and `order`, `schedule.lanes` its `lanes_per_program`, loops their
+    `schedule.stages`, and the kernel its `schedule.fusion`: "auto" lets `tile-fuse` compute a value inside the loop of
+    the op that uses it, "none" gives every value memory of its own. `schedule.fuse = false` on a single op ends a
+    fusion group there. A decision that is already there is kept, so that a mapper, a tuner or a person can take
+    any of them first.
+  }];
+  let options = [
+    Option<"lanesPerProgram", "lanes-per-program", "int64_t", "4096",
+           "lanes one program of a linear_id kernel runs">
+  ];
+}
+
+def ScheduleExpand : Pass<"schedule-expand", "::mlir::ModuleOp"> {
+  let summary = "Carries out the schedule: schedule.kernel becomes tile.kernel";
+  let description = [{
+    A grid axis becomes an axis of `tile.kernel`'s grid and its variable `from + program_id * step`. The lanes of a
+    program become an `scf.for` marked `tile.lanes` over its share of them. All decisions must have been taken.
+    The graph functions stay beside the kernels.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::tessera::tile::TileDialect"];
+}
+
+#endif

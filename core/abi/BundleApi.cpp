@@ -1,0 +1,79 @@
+// Modules from compiled code: bundles in memory and in files, raw images.
+#include "core/abi/Structs.h"
+#include "core/bundle/Rules.h"
+#include "core/objects/LoadBundle.h"
+#include "core/support/InputFile.h"
+#include <memory>
+
+using namespace tessera;
+
+namespace {
+
+tsr_status_t readBundleFile(const char *path, std::string &bytes) {
+  std::string why;
+  return readFile(path, kMaxBundleBytes, bytes, why) ? TSR_SUCCESS
+                                                     : fail(TSR_EIO, std::string(path) + ": " + why);
+}
+
+/// The image with its kernels' documents. Their entries have no symbol: a document does not say it.
+tsr_status_t readImage(const tsr_image_t &given, BundleImage &out) {
+  out.data.assign(static_cast<const char *>(given.data), given.size);
+  if (!formatOf(out.data, out.format))
+    return fail(TSR_EINVAL, "the image (" + std::to_string(given.size) +
+                                " bytes) is of no known format: expected ELF, PTX, HSACO, SPIR-V or a cubin");
+  out.target = backendOf(out.format);
+  for (size_t i = 0; i < given.metadata_count; ++i) {
+    const std::string which = "metadata[" + std::to_string(i) + "]";
+    if (!given.metadata[i]) return fail(TSR_EINVAL, which + " is NULL");
+    KernelMetadata m;
+    std::string why;
+    if (!KernelMetadata::fromYaml(given.metadata[i], m, why)) return fail(TSR_EINVAL, which + ": " + why);
+    out.entries.push_back({"", m.plan ? EntryKind::Function : EntryKind::Kernel, given.metadata[i]});
+  }
+  return TSR_SUCCESS;
+}
+
+} // namespace
+
+tsr_status_t tsrLoadModule(tsr_context_t handle, const void *image, size_t size, tsr_module_t *module) {
+  return guarded([&] {
+    ContextObject *context;
+    if (tsr_status_t status = resolve(handle, context)) return status;
+    if (tsr_status_t status = requireOut(image, "image")) return status;
+    if (tsr_status_t status = requireOut(module, "module")) return status;
+    if (size == 0) return fail(TSR_EINVAL, "the image is empty");
+    return loadBundle(handle, {static_cast<const char *>(image), size}, "the image", {}, module);
+  });
+}
+
+tsr_status_t tsrLoadModuleFromFile(tsr_context_t handle, const char *path, const tsr_load_options_t *options,
+                                   tsr_module_t *module) {
+  return guarded([&] {
+    ContextObject *context;
+    if (tsr_status_t status = resolve(handle, context)) return status;
+    if (tsr_status_t status = requireOut(path, "path")) return status;
+    if (tsr_status_t status = requireOut(module, "module")) return status;
+    tsr_load_options_t o{};
+    if (tsr_status_t status = readOptions(options, o)) return status;
+    std::string bytes;
+    if (tsr_status_t status = readBundleFile(path, bytes)) return status;
+    return loadBundle(handle, bytes, path, {o.log, o.log_user}, module);
+  });
+}
+
+tsr_status_t tsrLoadModuleEx(tsr_context_t handle, const tsr_image_t *image, tsr_module_t *module) {
+  return guarded([&] {
+    ContextObject *context;
+    if (tsr_status_t status = resolve(handle, context)) return status;
+    if (tsr_status_t status = requireOut(image, "image")) return status;
+    if (tsr_status_t status = requireOut(module, "module")) return status;
+    tsr_image_t given{};
+    if (tsr_status_t status = readOptions(image, given)) return status;
+    if (tsr_status_t status = requireOut(given.data, "image: data")) return status;
+    if (!given.metadata || !given.metadata_count)
+      return fail(TSR_EINVAL, "image: metadata is missing: a document per kernel is needed");
+    BundleImage read;
+    if (tsr_status_t status = readImage(given, read)) return status;
+    return loadImage(handle, read, "the image", module);
+  });
+}

@@ -1,0 +1,185 @@
+// Launches of kernels and calls of functions.
+#include "core/abi/Structs.h"
+#include "core/objects/Objects.h"
+#include <new>
+
+using namespace tessera;
+
+namespace {
+
+/// The launch values of one call: on the stack unless they are many.
+class Values {
+public:
+  explicit Values(size_t count) {
+    if (count > LaunchPlan::kSmall) large_.resize(count);
+  }
+  uint64_t *data() { return large_.empty() ? small_ : large_.data(); }
+
+private:
+  uint64_t small_[LaunchPlan::kSmall];
+  std::vector<uint64_t> large_;
+};
+
+tsr_status_t bind(const KernelObject &kernel, const tsr_launch_t &launch, void *const *args, size_t nargs,
+                  uint64_t *values, LaunchGrid &grid) {
+  if (kernel.function && (launch.grid_x || launch.grid_y || launch.grid_z))
+    return fail(TSR_EINVAL,
+                kernel.describe() + ": its plan gives every step its grid, so that of a call is 0,0,0");
+  std::string why;
+  if (kernel.plan.bind(launch, args, nargs, values, grid, why)) return TSR_SUCCESS;
+  return fail(TSR_EINVAL, kernel.describe() + ": " + why);
+}
+
+/// Every tensor must fit the allocation it points into. Host memory that is no allocation of the context
+/// serves as well on the CPU; checked builds insist.
+tsr_status_t checkExtents(const KernelObject &kernel, const uint64_t *values) {
+  for (size_t i = 0; i < kernel.plan.argumentCount(); ++i) {
+    int64_t needed = kernel.plan.tensorBytes(i, values);
+    if (needed <= 0) continue;
+    auto available = kernel.context->device->available(reinterpret_cast<const void *>(values[i]));
+    if (available && static_cast<uint64_t>(needed) <= *available) continue;
+#ifndef TESSERA_CHECKED
+    if (!available) continue;
+#endif
+    std::string has = available ? "its allocation has " + std::to_string(*available) + " from the pointer on"
+                                : "the pointer is in no live allocation";
+    return fail(TSR_EINVAL, kernel.describe() + ": argument " + std::to_string(i) + " (" +
+                                kernel.plan.name(i) + "): its dims need " + std::to_string(needed) +
+                                " bytes, " + has + "; it is " + kernel.plan.describe(i, values));
+  }
+  return TSR_SUCCESS;
+}
+
+/// A call of a function, checked.
+struct Call {
+  const KernelObject &kernel;
+  const FunctionPlan &function;
+  const FunctionPlan::Instance &instance;
+  const uint64_t *values;
+};
+
+/// The call as a piece of a graph, with temporaries of its own.
+tsr_status_t recordCall(const Call &call, GraphWork &out) {
+  std::string why;
+  std::shared_ptr<void> block;
+  if (call.function.hasBuffers()) {
+    if (tsr_status_t status =
+            Workspace::allocate(*call.kernel.context->device, call.instance.workspaceBytes, block, why))
+      return fail(status, call.kernel.describe() + ": " + why);
+    out.kept.push_back(block);
+  }
+  out.nodes.resize(call.function.stepCount());
+  for (size_t i = 0; i < out.nodes.size(); ++i) {
+    GraphNode &node = out.nodes[i];
+    node.kind = GraphNode::Kind::Launch;
+    node.kernel = call.function.kernel(i);
+    node.values.resize(node.kernel->valueCount);
+    node.grid = call.instance.steps[i].grid;
+    call.function.fill(i, call.instance, call.values, reinterpret_cast<uint64_t>(block.get()),
+                       node.values.data());
+  }
+  return TSR_SUCCESS;
+}
+
+/// Queues the steps. Needs the workspace's mutex.
+tsr_status_t queueCall(const Call &call, StreamObject &stream) {
+  const auto &[kernel, function, instance, values] = call;
+  std::string why;
+  void *base = nullptr;
+  if (function.hasBuffers())
+    if (tsr_status_t status = stream.workspace.reserve(*kernel.context->device, *stream.device,
+                                                       instance.workspaceBytes, base, why))
+      return fail(status, kernel.describe() + ": " + why);
+  uint64_t *stepValues = stream.workspace.values(function.largestStep());
+  for (size_t i = 0; i < function.stepCount(); ++i) {
+    function.fill(i, instance, values, reinterpret_cast<uint64_t>(base), stepValues);
+    tsr_status_t status;
+    try {
+      status = stream.device->launch(function.kernel(i), stepValues, instance.steps[i].grid, why);
+    } catch (const std::bad_alloc &) {
+      status = TSR_EOOM;
+      why = "out of host memory";
+    }
+    if (status != TSR_SUCCESS)
+      return fail(status, kernel.describe() + ": " + function.describeStep(i) + ": " + why);
+  }
+  return TSR_SUCCESS;
+}
+
+/// Nobody else's steps come between those of a function on the stream, and no capture begins there.
+tsr_status_t callFunction(const KernelObject &kernel, StreamObject &stream, const uint64_t *values) {
+  const FunctionPlan &function = *kernel.function;
+  std::string why;
+  auto instance = function.prepare(kernel.plan, values, why);
+  if (!instance || !function.checkOverlap(*instance, values, why))
+    return fail(TSR_EINVAL, kernel.describe() + ": " + why);
+
+  Call call{kernel, function, *instance, values};
+  std::lock_guard lock(stream.workspace.mutex());
+  if (stream.device->isCapturing()) {
+    GraphWork work;
+    if (tsr_status_t status = recordCall(call, work)) return status;
+    if (stream.device->append(std::move(work))) return TSR_SUCCESS;
+  } // else the capture has just ended
+  return queueCall(call, stream);
+}
+
+} // namespace
+
+tsr_status_t tsrLaunch(tsr_kernel_t handle, tsr_stream_t streamHandle, tsr_launch_t launch, void **args,
+                       size_t nargs) {
+  return guarded([&] {
+    KernelObject *kernel;
+    StreamObject *stream;
+    if (tsr_status_t status = resolve(handle, kernel, streamHandle, stream)) return status;
+
+    Values values(kernel->plan.argumentCount());
+    LaunchGrid grid;
+    if (tsr_status_t status = bind(*kernel, launch, args, nargs, values.data(), grid)) return status;
+    if (tsr_status_t status = checkExtents(*kernel, values.data())) return status;
+    if (kernel->function) return callFunction(*kernel, *stream, values.data());
+    std::string why;
+    tsr_status_t status = stream->device->launch(kernel->device, values.data(), grid, why);
+    return status == TSR_SUCCESS ? status : fail(status, why);
+  });
+}
+
+tsr_status_t tsrKernelWorkspace(tsr_kernel_t handle, void **args, size_t nargs, uint64_t *bytes) {
+  return guarded([&] {
+    KernelObject *kernel;
+    if (tsr_status_t status = resolve(handle, kernel)) return status;
+    if (tsr_status_t status = requireOut(bytes, "bytes")) return status;
+    // Sizes follow from dims and scalars alone, so that any pointer will do for a tensor.
+    uint64_t anywhere = kPlanAlignment;
+    std::vector<void *> filled;
+    for (size_t i = 0; args && i < nargs; ++i)
+      filled.push_back(i < kernel->plan.argumentCount() && kernel->plan.isTensor(i) ? &anywhere : args[i]);
+    Values values(kernel->plan.argumentCount());
+    LaunchGrid grid;
+    if (tsr_status_t status =
+            bind(*kernel, tsr_launch_t{}, args ? filled.data() : nullptr, nargs, values.data(), grid))
+      return status;
+    uint64_t planned = 0;
+    if (kernel->function) {
+      std::string why;
+      auto instance = kernel->function->prepare(kernel->plan, values.data(), why);
+      if (!instance) return fail(TSR_EINVAL, kernel->describe() + ": " + why);
+      planned = instance->workspaceBytes;
+    }
+    *bytes = planned;
+    return TSR_SUCCESS;
+  });
+}
+
+tsr_status_t tsrLaunchEx(tsr_kernel_t kernel, tsr_stream_t stream, const tsr_launch_ex_t *launch) {
+  return guarded([&] {
+    if (tsr_status_t status = requireOut(launch, "launch")) return status;
+    tsr_launch_ex_t l{};
+    if (tsr_status_t status = readOptions(launch, l)) return status;
+    if (l.flags)
+      return fail(TSR_UNIMPLEMENTED, "launch: this version knows no flags, found " + std::to_string(l.flags));
+    tsr_status_t status = tsrLaunch(kernel, stream, l.geometry, const_cast<void **>(l.args), l.nargs);
+    if (status == TSR_SUCCESS || !l.label) return status;
+    return fail(status, std::string(l.label) + ": " + std::string(lastError()));
+  });
+}

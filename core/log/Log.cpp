@@ -1,0 +1,86 @@
+#include "core/log/Log.h"
+#include "core/abi/LastError.h"
+#include "core/support/Escaped.h"
+#include "core/support/Fork.h"
+#include <atomic>
+#include <bit>
+#include <mutex>
+#include <set>
+
+namespace tessera {
+namespace {
+
+constexpr int kNobody = -1;
+
+struct Listener {
+  tsr_log_fn call = nullptr;
+  void *user = nullptr;
+};
+
+struct Log {
+  std::atomic<int> level{kNobody}; // the least severe one wanted; changes with the listener
+  std::mutex mutex;                // guards what follows
+  HeldAcrossFork heldAcrossFork{mutex};
+  Listener listener;
+  std::set<std::string> said;
+};
+
+Log &theLog() {
+  static Log *log = new Log; // never destroyed: messages may come from static destructors
+  return *log;
+}
+
+} // namespace
+
+bool logs(tsr_log_level_t level) {
+  return static_cast<int>(level) <= theLog().level.load(std::memory_order_relaxed);
+}
+
+void log(tsr_log_level_t level, const char *code, const std::string &text) {
+  if (!logs(level)) return;
+  if (LogLater::outermost) return LogLater::outermost->messages_.push_back({level, code, text});
+  Listener listener;
+  {
+    std::lock_guard lock(theLog().mutex);
+    if (logs(level)) listener = theLog().listener;
+  }
+  if (listener.call) listener.call(listener.user, level, code, escaped(text, Lines::Keep).c_str());
+}
+
+thread_local LogLater *LogLater::outermost = nullptr;
+
+LogLater::LogLater() {
+  if (!outermost) outermost = this;
+}
+
+LogLater::~LogLater() {
+  if (outermost != this) return;
+  outermost = nullptr;
+  for (const Message &m : messages_)
+    log(m.level, m.code.c_str(), m.text);
+}
+
+void logOnce(tsr_log_level_t level, const char *code, const std::string &text) {
+  if (!logs(level)) return;
+  {
+    std::lock_guard lock(theLog().mutex);
+    if (!theLog().said.insert(code + (' ' + text)).second) return;
+  }
+  log(level, code, text);
+}
+
+} // namespace tessera
+
+using namespace tessera;
+
+tsr_status_t tsrSetLogCallback(tsr_log_fn callback, void *user, tsr_log_level_t level) {
+  return guarded([&] {
+    const auto value = std::bit_cast<int>(level); // a caller in C may pass what the enumeration cannot hold
+    if (value < TSR_LOG_ERROR || value > TSR_LOG_DEBUG)
+      return fail(TSR_EINVAL, "level: unknown value " + std::to_string(value));
+    std::lock_guard lock(theLog().mutex);
+    theLog().listener = {callback, user};
+    theLog().level.store(callback ? value : kNobody, std::memory_order_relaxed);
+    return TSR_SUCCESS;
+  });
+}

@@ -1,0 +1,390 @@
+// Reading and writing of the kernel metadata document, but for its plan (HostPlan.cpp).
+#include "core/metadata/KernelMetadata.h"
+#include "core/metadata/MetadataYaml.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <new>
+
+namespace tessera {
+namespace {
+
+using namespace yaml;
+
+constexpr Bounds kBounds = {.bytes = 1 << 20, .nodes = 1 << 18};
+
+// ---- Nodes to values ----
+
+std::vector<std::pair<std::string, int64_t>> asInts(const YAML::Node &node, const std::string &key) {
+  std::vector<std::pair<std::string, int64_t>> out;
+  if (!node.IsDefined()) return out;
+  checkMap(node, key, {});
+  for (const auto &entry : node)
+    out.emplace_back(entry.first.Scalar(), asInt(entry.second, key + "." + entry.first.Scalar(), INT64_MIN));
+  return out;
+}
+
+// ---- Names ----
+
+/// A symbol or a product with at least one: "M", "B*H", "2*B".
+bool isDimName(std::string_view s) {
+  bool anySymbol = false;
+  for (;;) {
+    size_t star = std::min(s.find('*'), s.size());
+    std::string_view factor = s.substr(0, star);
+    if (!isIdentifier(factor) && !isNumber(factor)) return false;
+    anySymbol |= !isNumber(factor);
+    if (star == s.size()) return anySymbol;
+    s.remove_prefix(star + 1);
+  }
+}
+
+/// "6x64x1"
+bool isFragmentShape(std::string_view s) {
+  for (int part = 0; part < 3; ++part) {
+    size_t end = part < 2 ? s.find('x') : s.size();
+    if (end == std::string_view::npos || !isNumber(s.substr(0, end))) return false;
+    s.remove_prefix(std::min(end + 1, s.size()));
+  }
+  return s.empty();
+}
+
+// ---- Sections ----
+
+using Kind = MetadataParam::Kind;
+constexpr std::pair<std::string_view, Kind> kKinds[] = {
+    {"tensor", Kind::Tensor}, {"result", Kind::Result}, {"scalar", Kind::Scalar}, {"dim", Kind::Dim}};
+
+bool isTensorLike(Kind kind) { return kind == Kind::Tensor || kind == Kind::Result; }
+
+MetadataParam readParam(const YAML::Node &node) {
+  checkMap(node, "params", {"name", "kind", "dtype", "dims", "access", "default"});
+  MetadataParam p;
+  if (!node["name"]) reject(node, "params", "an entry has no name");
+  p.name = asText(node["name"], "params.name");
+  std::string key = "params." + p.name;
+  if (!node["kind"]) reject(node, key, "kind is missing");
+  std::string kind = asText(node["kind"], key);
+  auto row = std::find_if(std::begin(kKinds), std::end(kKinds), [&](auto &r) { return r.first == kind; });
+  if (row == std::end(kKinds)) reject(node["kind"], key, "unknown kind '" + kind + "'");
+  p.kind = row->second;
+
+  auto allow = [&](const char *name, bool allowed) {
+    if (node[name] && !allowed) reject(node[name], key, std::string("a ") + kind + " has no " + name);
+  };
+  allow("dims", isTensorLike(p.kind));
+  allow("access", isTensorLike(p.kind));
+  allow("default", p.kind == Kind::Scalar);
+  if (p.kind == Kind::Dim ? !isDimName(p.name) : !isIdentifier(p.name))
+    reject(node["name"], key, "not a name");
+
+  if (p.kind != Kind::Dim && !node["dtype"]) reject(node, key, "dtype is missing");
+  if (node["dtype"]) p.dtype = asDType(node["dtype"], key + ".dtype");
+  if (p.kind == Kind::Dim && p.dtype != DType::I64) reject(node["dtype"], key, "a dim is i64");
+  if (node["default"]) p.defaultValue = asNumber(node["default"], key + ".default", p.dtype);
+  if (isTensorLike(p.kind)) {
+    if (!node["dims"]) reject(node, key, "dims are missing");
+    p.dims = asTexts(node["dims"], key + ".dims");
+    std::string access = node["access"] ? asText(node["access"], key) : p.kind == Kind::Result ? "write" : "";
+    p.reads = access == "read" || access == "readwrite";
+    p.writes = access == "write" || access == "readwrite";
+    if (!p.reads && !p.writes) reject(node, key, "access is read, write or readwrite");
+  }
+  return p;
+}
+
+/// The dims that `list` declares, whatever else is wrong with it.
+std::vector<std::string> declaredDims(const YAML::Node &list) {
+  std::vector<std::string> names;
+  for (const YAML::Node &node : list)
+    if (node.IsMap() && node["kind"] && node["name"] && node["kind"].IsScalar() && node["name"].IsScalar() &&
+        node["kind"].Scalar() == "dim")
+      names.push_back(node["name"].Scalar());
+  return names;
+}
+
+/// Of a function's result: what its dims make of the symbols ("M - 1", "M*N").
+bool isDerived(const std::string &dim, const std::vector<std::string> &declared) {
+  IndexExpr expr;
+  std::string why;
+  return std::find(declared.begin(), declared.end(), dim) == declared.end() &&
+         IndexExpr::parse(dim, declared, expr, why);
+}
+
+void readParams(const YAML::Node &list, bool isFunction, KernelMetadata &m) {
+  std::vector<std::string> appearing; // symbolic dims in order of first appearance
+  const std::vector<std::string> declared = declaredDims(asList(list, "params"));
+  for (const YAML::Node &node : asList(list, "params")) {
+    MetadataParam p = readParam(node);
+    for (const MetadataParam &other : m.params)
+      if (other.name == p.name) reject(node, "params." + p.name, "name stands twice");
+    if (!m.params.empty() && p.kind < m.params.back().kind)
+      reject(node, "params." + p.name, "out of order: tensors, results, scalars, dims");
+    for (const std::string &dim : p.dims) {
+      if (isNumber(dim)) continue;
+      if (isFunction && p.kind == Kind::Result && isDerived(dim, declared)) continue;
+      if (!isDimName(dim)) reject(node, "params." + p.name + ".dims", "'" + dim + "' is not a dim");
+      if (std::find(appearing.begin(), appearing.end(), dim) == appearing.end()) appearing.push_back(dim);
+    }
+    m.params.push_back(std::move(p));
+  }
+  auto dim = appearing.begin();
+  for (const MetadataParam &p : m.params)
+    if (p.kind == Kind::Dim && (dim == appearing.end() || *dim++ != p.name))
+      reject(list, "params." + p.name, "dims do not stand in order of first appearance in the tensors");
+  if (dim != appearing.end()) reject(list, "params", "dim " + *dim + " of a tensor has no entry");
+}
+
+void readLaunch(const YAML::Node &node, KernelMetadata &m) {
+  checkMap(node, "launch", {"axes", "block", "lanes_per_program", "may_wait"});
+  m.axes = asTexts(node["axes"], "launch.axes");
+  std::vector<std::string> names;
+  for (const MetadataParam &p : m.params)
+    if (p.kind == Kind::Dim || (p.kind == Kind::Scalar && isInt(p.dtype))) names.push_back(p.name);
+  for (const std::string &axis : m.axes) {
+    IndexExpr expr;
+    std::string why;
+    if (!IndexExpr::parse(axis, names, expr, why))
+      reject(node["axes"], "launch.axes", "'" + axis + "': " + why);
+  }
+  if (node["block"]) {
+    const YAML::Node &block = node["block"];
+    if (!block.IsSequence() || block.size() != 3) reject(block, "launch.block", "expected three integers");
+    for (int i = 0; i < 3; ++i)
+      m.block[i] = asInt(block[i], "launch.block", 1);
+  }
+  if (node["lanes_per_program"])
+    m.lanesPerProgram = asInt(node["lanes_per_program"], "launch.lanes_per_program", 1);
+  if (node["may_wait"]) {
+    const std::string waits = asText(node["may_wait"], "launch.may_wait");
+    if (waits != "true" && waits != "false")
+      reject(node["may_wait"], "launch.may_wait", "expected true or false, found '" + waits + "'");
+    m.mayWait = waits == "true";
+  }
+}
+
+void readFragments(const YAML::Node &node, KernelMetadata &m) {
+  checkMap(node, "fragments", {"mma", "dtype_in", "dtype_acc"});
+  for (const char *key : {"mma", "dtype_in", "dtype_acc"})
+    if (!node[key]) reject(node, "fragments", std::string(key) + " is missing");
+  m.fragmentShape = asText(node["mma"], "fragments.mma");
+  if (!isFragmentShape(m.fragmentShape)) reject(node["mma"], "fragments.mma", "expected MxNxK");
+  m.fragmentIn = asDType(node["dtype_in"], "fragments.dtype_in");
+  m.fragmentAcc = asDType(node["dtype_acc"], "fragments.dtype_acc");
+}
+
+void readResources(const YAML::Node &node, KernelMetadata &m) {
+  checkMap(node, "resources",
+           {"smem_per_cta", "dynamic_smem", "workspace_per_program", "scratch_bytes", "vector_bytes"});
+  auto read = [&](const char *key, int64_t &out) {
+    if (node[key]) out = asInt(node[key], std::string("resources.") + key, 0);
+  };
+  read("smem_per_cta", m.sharedBytes);
+  read("dynamic_smem", m.dynamicSharedBytes);
+  read("workspace_per_program", m.workspaceBytes);
+  read("scratch_bytes", m.scratchBytes);
+  read("vector_bytes", m.vectorBytes);
+}
+
+MetadataDecision readDecision(const YAML::Node &node, const KernelMetadata &m) {
+  checkMap(node, "decisions", {"op", "step", "choice", "from", "by", "predicted_ns"});
+  for (const char *key : {"op", "step", "choice", "by"})
+    if (!node[key]) reject(node, "decisions", std::string("an entry has no ") + key);
+  MetadataDecision d;
+  d.op = asText(node["op"], "decisions.op");
+  d.step = asInt(node["step"], "decisions.step", 0);
+  if (static_cast<size_t>(d.step) >= m.plan->steps.size())
+    reject(node["step"], "decisions.step", "the plan has " + std::to_string(m.plan->steps.size()) + " steps");
+  d.choice = asText(node["choice"], "decisions.choice");
+  d.legal = asTexts(node["from"], "decisions.from");
+  if (!d.legal.empty() && std::find(d.legal.begin(), d.legal.end(), d.choice) == d.legal.end())
+    reject(node["choice"], "decisions.choice", "'" + d.choice + "' is none of from");
+  d.by = asText(node["by"], "decisions.by");
+  if (node["predicted_ns"]) {
+    d.predictedNs = asDouble(node["predicted_ns"], "decisions.predicted_ns");
+    if (!(d.predictedNs >= 0))
+      reject(node["predicted_ns"], "decisions.predicted_ns", "a time is not negative");
+  }
+  return d;
+}
+
+/// Nothing says how a kernel of its own would run.
+bool isEmptyKernel(const KernelMetadata &m) {
+  return m.tile.empty() && m.fragmentShape.empty() && !m.sharedBytes && !m.workspaceBytes &&
+         !m.scratchBytes && !m.vectorBytes && m.axes.empty() && m.block[0] == 1 && m.block[1] == 1 &&
+         m.block[2] == 1 && m.lanesPerProgram == 1 && m.mayWait && m.epilogue.empty();
+}
+
+/// A profile says what it permits; of a built-in one that is known, and may be left out.
+void readPermissions(const YAML::Node &root, KernelMetadata &m) {
+  const NumericsPermissions *builtin = builtinProfile(m.numerics);
+  const YAML::Node node = root["permits"];
+  if (!isProfileName(m.numerics) || (!builtin && !node))
+    reject(root["numerics"], "numerics", "unknown profile '" + m.numerics + "'");
+  if (!node) return;
+  NumericsPermissions permits;
+  std::string unknown;
+  if (!parsePermissions(asTexts(node, "permits"), permits, unknown))
+    reject(node, "permits", "unknown permission '" + unknown + "'");
+  if (builtin && *builtin != permits)
+    reject(node, "permits", "profile " + m.numerics + " is built in and permits something else");
+  m.permits = permits;
+}
+
+KernelMetadata readDocument(const YAML::Node &root) {
+  KernelMetadata m;
+  checkMap(root, "metadata",
+           {"name", "target", "numerics", "permits", "params", "tile", "specialized", "fragments",
+            "resources", "launch", "epilogue", "fallbacks", "decisions", "plan"});
+  for (const char *key : {"name", "target", "numerics", "params"})
+    if (!root[key]) reject(root, key, "missing");
+  if (!root["launch"] && !root["plan"]) reject(root, "launch", "missing (a function has plan instead)");
+  m.name = asText(root["name"], "name");
+  if (!isEntryName(m.name)) reject(root["name"], "name", "'" + m.name + "' is not a name");
+  m.target = asText(root["target"], "target");
+  m.numerics = asText(root["numerics"], "numerics");
+  readPermissions(root, m);
+  readParams(root["params"], static_cast<bool>(root["plan"]), m);
+  m.tile = asInts(root["tile"], "tile");
+  m.specialized = asInts(root["specialized"], "specialized");
+  for (auto &[name, value] : m.specialized)
+    if (std::none_of(m.params.begin(), m.params.end(), [&, &dim = name](const MetadataParam &p) {
+          return p.kind == Kind::Dim && p.name == dim;
+        }))
+      reject(root["specialized"], "specialized", "'" + name + "' is not a dim of the kernel");
+  if (root["fragments"]) readFragments(root["fragments"], m);
+  if (root["resources"]) readResources(root["resources"], m);
+  if (root["launch"]) readLaunch(root["launch"], m);
+  m.epilogue = asTexts(root["epilogue"], "epilogue");
+  m.fallbacks = asTexts(root["fallbacks"], "fallbacks");
+  if (root["plan"]) {
+    if (!isEmptyKernel(m))
+      reject(root["plan"], "plan", "a function has no tile, fragments, resources, launch or epilogue");
+    m.plan = readPlan(root["plan"], m);
+  }
+  if (root["decisions"] && !m.plan) reject(root["decisions"], "decisions", "only a function has any");
+  for (const YAML::Node &node : asList(root["decisions"], "decisions"))
+    m.decisions.push_back(readDecision(node, m));
+  return m;
+}
+
+// ---- Writing ----
+
+// Numbers become text here, not in yaml-cpp: its streams follow std::locale::global ("4.096").
+std::string numberText(int64_t value) { return std::to_string(value); }
+
+std::string numberText(double value) {
+  if (std::isnan(value)) return ".nan";
+  if (std::isinf(value)) return value > 0 ? ".inf" : "-.inf";
+  char buffer[64]; // the shortest text that reads back as the same value
+  return std::string(buffer, std::to_chars(buffer, buffer + sizeof(buffer), value).ptr);
+}
+
+std::string numberText(const Number &value) {
+  return std::visit([](auto number) { return numberText(number); }, value);
+}
+
+void writeParam(YAML::Emitter &out, const MetadataParam &p) {
+  auto row = std::find_if(std::begin(kKinds), std::end(kKinds), [&](auto &r) { return r.second == p.kind; });
+  out << YAML::Flow << YAML::BeginMap << YAML::Key << "name" << YAML::Value << p.name << YAML::Key << "kind"
+      << YAML::Value << std::string(row->first);
+  if (p.kind != Kind::Dim) out << YAML::Key << "dtype" << YAML::Value << tessera::name(p.dtype);
+  if (isTensorLike(p.kind)) {
+    out << YAML::Key << "dims" << YAML::Value << YAML::Flow << p.dims << YAML::Key << "access" << YAML::Value
+        << (p.reads && p.writes ? "readwrite"
+            : p.writes          ? "write"
+                                : "read");
+  }
+  if (p.defaultValue) out << YAML::Key << "default" << YAML::Value << numberText(*p.defaultValue);
+  out << YAML::EndMap;
+}
+
+void writeInts(YAML::Emitter &out, const char *key,
+               const std::vector<std::pair<std::string, int64_t>> &entries) {
+  out << YAML::Key << key << YAML::Value << YAML::Flow << YAML::BeginMap;
+  for (auto &[name, value] : entries)
+    out << YAML::Key << name << YAML::Value << numberText(value);
+  out << YAML::EndMap;
+}
+
+/// The sections that say how a kernel runs.
+void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
+  writeInts(out, "tile", m.tile);
+  writeInts(out, "specialized", m.specialized);
+  if (!m.fragmentShape.empty() && m.fragmentIn && m.fragmentAcc) {
+    out << YAML::Key << "fragments" << YAML::Value << YAML::Flow << YAML::BeginMap << YAML::Key << "mma"
+        << YAML::Value << m.fragmentShape << YAML::Key << "dtype_in" << YAML::Value
+        << tessera::name(*m.fragmentIn) << YAML::Key << "dtype_acc" << YAML::Value
+        << tessera::name(*m.fragmentAcc) << YAML::EndMap;
+  }
+  std::vector<std::pair<std::string, int64_t>> resources = {{"smem_per_cta", m.sharedBytes}};
+  if (m.dynamicSharedBytes) resources.emplace_back("dynamic_smem", m.dynamicSharedBytes);
+  if (m.workspaceBytes) resources.emplace_back("workspace_per_program", m.workspaceBytes);
+  resources.emplace_back("scratch_bytes", m.scratchBytes);
+  resources.emplace_back("vector_bytes", m.vectorBytes);
+  writeInts(out, "resources", resources);
+  out << YAML::Key << "launch" << YAML::Value << YAML::BeginMap;
+  out << YAML::Key << "axes" << YAML::Value << YAML::Flow << m.axes;
+  out << YAML::Key << "block" << YAML::Value << YAML::Flow << YAML::BeginSeq << numberText(m.block[0])
+      << numberText(m.block[1]) << numberText(m.block[2]) << YAML::EndSeq;
+  out << YAML::Key << "lanes_per_program" << YAML::Value << numberText(m.lanesPerProgram);
+  if (!m.mayWait) out << YAML::Key << "may_wait" << YAML::Value << "false";
+  out << YAML::EndMap;
+  out << YAML::Key << "epilogue" << YAML::Value << YAML::Flow << m.epilogue;
+}
+
+void writeDecision(YAML::Emitter &out, const MetadataDecision &d) {
+  out << YAML::Flow << YAML::BeginMap << YAML::Key << "op" << YAML::Value << d.op << YAML::Key << "step"
+      << YAML::Value << numberText(d.step) << YAML::Key << "choice" << YAML::Value << d.choice;
+  if (!d.legal.empty()) out << YAML::Key << "from" << YAML::Value << YAML::Flow << d.legal;
+  out << YAML::Key << "by" << YAML::Value << d.by;
+  if (d.predictedNs >= 0) out << YAML::Key << "predicted_ns" << YAML::Value << numberText(d.predictedNs);
+  out << YAML::EndMap;
+}
+
+} // namespace
+
+std::string KernelMetadata::toYaml() const {
+  YAML::Emitter out;
+  out << YAML::BeginMap;
+  out << YAML::Key << "name" << YAML::Value << name << YAML::Key << "target" << YAML::Value << target
+      << YAML::Key << "numerics" << YAML::Value << numerics;
+  if (permits) out << YAML::Key << "permits" << YAML::Value << YAML::Flow << permissionNames(*permits);
+  out << YAML::Key << "params" << YAML::Value;
+  out << YAML::BeginSeq;
+  for (const MetadataParam &p : params)
+    writeParam(out, p);
+  out << YAML::EndSeq;
+  if (plan) {
+    writeInts(out, "specialized", specialized);
+    out << YAML::Key << "plan" << YAML::Value;
+    writePlan(out, *plan);
+    if (!decisions.empty()) {
+      out << YAML::Key << "decisions" << YAML::Value << YAML::BeginSeq;
+      for (const MetadataDecision &d : decisions)
+        writeDecision(out, d);
+      out << YAML::EndSeq;
+    }
+  } else {
+    writeLaunch(out, *this);
+  }
+  out << YAML::Key << "fallbacks" << YAML::Value << YAML::Flow << fallbacks;
+  out << YAML::EndMap;
+  return std::string(out.c_str(), out.size()) + "\n";
+}
+
+bool KernelMetadata::fromYaml(std::string_view text, KernelMetadata &out, std::string &why) {
+  try {
+    out = readDocument(load(text, kBounds));
+    return true;
+  } catch (const YAML::Exception &e) {
+    why = describe(e);
+  } catch (const std::bad_alloc &) {
+    throw; // no fault of the document
+  } catch (const std::exception &e) {
+    why = e.what();
+  }
+  return false;
+}
+
+} // namespace tessera

@@ -1,0 +1,120 @@
+// Kernel metadata: the YAML document of seed 003 §11.2 that travels with every compiled kernel, written by
+// the compiler's last phase and read back by the runtime, which derives launch geometry and argument checks
+// from it.
+//
+//   name: gemm
+//   target: cpu
+//   numerics: standard
+//   permits: [contraction, unordered_atomics]   # what the profile permits; may be absent of a built-in one
+//   params:                       # decision D15 order: tensors, result tensors, scalars, then dims
+//     - {name: A, kind: tensor, dtype: bf16, dims: [M, K], access: read}       # read | write | readwrite
+//     - {name: result, kind: result, dtype: f32, dims: [M, N], access: write}
+//     - {name: alpha, kind: scalar, dtype: f32, default: 1.0}
+//     - {name: M, kind: dim}
+//   tile: {BLOCK_M: 64, BLOCK_N: 64, stages: 1}            # tunables and the schedule's choices
+//   specialized: {D: 64}          # dims this image was compiled for; others are free
+//   fragments: {mma: 6x64x1, dtype_in: bf16, dtype_acc: f32}   # absent without mma
+//   resources: {smem_per_cta: 8192, scratch_bytes: 65536, vector_bytes: 64}
+//   launch:
+//     axes: [ceildiv(M, 64), ceildiv(N, 64)]   # programs per grid axis, outermost first, of dims and scalars
+//     block: [1, 1, 1]
+//     lanes_per_program: 1
+//     may_wait: false             # no loop runs until another thread writes to memory; true if absent
+//   epilogue: []
+//   fallbacks: []                 # one line each (D4)
+//
+// A graph function's document has `plan` (core/metadata/HostPlan.h) where a kernel's has `launch`; tile,
+// fragments, resources, launch and epilogue are absent or empty there. It may have decisions, one for each
+// step whose implementation was chosen rather than left at its default:
+//
+//   decisions:
+//     - {op: matmul, step: 0, choice: blas, from: [tile, blas], by: my_mapper, predicted_ns: 1500}
+//
+// Expressions: integers, names of dims and integer scalars, + - * (and unary -), parentheses,
+// floordiv(a, b), mod(a, b), ceildiv(a, b), min(a, b), max(a, b). A product dim is one name ("B*H"): where
+// several names could stand, the longest is meant. Division rounds down, and mod has the sign of the divisor.
+//
+// Static library tessera-metadata. All functions may be called from any thread; the objects are values.
+#pragma once
+#include "core/metadata/HostPlan.h"
+#include "numerics/Casts.h"
+#include "numerics/NumericsProfile.h"
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+
+/// An integer expression over named values, parsed once.
+class IndexExpr {
+public:
+  /// What one node of the postfix form does.
+  enum class Code : uint8_t { Const, Slot, Neg, Add, Sub, Mul, FloorDiv, Mod, CeilDiv, Min, Max };
+
+  IndexExpr();
+  IndexExpr(IndexExpr &&) noexcept;
+  IndexExpr &operator=(IndexExpr &&) noexcept;
+  ~IndexExpr();
+  /// Parses `text`; on failure returns false and says why. `names[i]` becomes slot i.
+  [[nodiscard]] static bool parse(std::string_view text, const std::vector<std::string> &names,
+                                  IndexExpr &out, std::string &why);
+  /// False on division by zero or overflow.
+  [[nodiscard]] bool evaluate(const int64_t *slots, int64_t &out) const;
+  /// Visits the nodes in postfix order; the number is a Const's value or a Slot's index.
+  void forEach(const std::function<void(Code, int64_t)> &visit) const;
+
+private:
+  struct Node;
+  std::vector<Node> nodes_; // postfix
+};
+
+struct MetadataParam {
+  enum class Kind : uint8_t { Tensor, Result, Scalar, Dim };
+  std::string name;
+  Kind kind = Kind::Tensor;
+  DType dtype = DType::I64;
+  std::vector<std::string> dims; // symbols and numbers; of a function's result also expressions
+  bool reads = false, writes = false;
+  std::optional<Number> defaultValue;
+};
+
+/// What was chosen for one step of a function's plan, and from what.
+struct MetadataDecision {
+  std::string op; // "matmul"
+  int64_t step = 0;
+  std::string choice;
+  std::vector<std::string> legal; // what it was chosen from; empty: a person wrote it into the IR
+  std::string by;                 // the mapper, or "ir"
+  double predictedNs = -1;        // -1: nobody said
+};
+
+struct KernelMetadata {
+  std::string name, target, numerics;
+  std::optional<NumericsPermissions> permits; // of the profile; absent: a built-in one
+  std::vector<MetadataParam> params;
+  std::vector<std::pair<std::string, int64_t>> tile, specialized;
+  std::string fragmentShape; // "6x64x1", empty without mma
+  std::optional<DType> fragmentIn, fragmentAcc;
+  int64_t sharedBytes = 0, scratchBytes = 0, vectorBytes = 0;
+  int64_t dynamicSharedBytes = 0; // of sharedBytes, those that a GPU launch has to ask for
+  int64_t workspaceBytes = 0; // global memory per program of a GPU launch; its pointer is the last argument
+  std::vector<std::string> axes; // expressions
+  int64_t block[3] = {1, 1, 1};
+  int64_t lanesPerProgram = 1;
+  bool mayWait = true; // false: known not to run until another thread writes to memory
+  std::vector<std::string> epilogue, fallbacks;
+  std::vector<MetadataDecision> decisions; // a function's, in the order of its steps
+  std::optional<HostPlan> plan;            // a function's
+
+  std::string toYaml() const;
+  /// Validates everything (unknown keys, kinds, dtypes, expression syntax, D15 order); says line and key on
+  /// failure. Throws nothing but std::bad_alloc.
+  [[nodiscard]] static bool fromYaml(std::string_view text, KernelMetadata &out, std::string &why);
+};
+
+} // namespace tessera

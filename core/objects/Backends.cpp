@@ -1,0 +1,328 @@
+#include "core/objects/Backends.h"
+#include "core/abi/LastError.h"
+#include "core/config/Config.h"
+#include "core/config/Names.h"
+#include "core/log/Log.h"
+#include "core/plugin/Ending.h"
+#include "core/plugin/Known.h"
+#include "core/plugin/PluginBackend.h"
+#include "core/plugin/Registered.h"
+#include "core/support/Fork.h"
+#include "core/support/NearestName.h"
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace tessera {
+namespace {
+
+struct State {
+  std::recursive_mutex mutex; // a plugin's create may call the library
+  HeldAcrossFork heldAcrossFork{mutex};
+  // By name; shrinks only when the process ends or a plugin is unregistered.
+  std::map<std::string, BackendRef> created;
+  std::map<std::string, const Plugin *> plugins; // of those that are not part of the library
+  bool isEnding = false;
+  std::map<std::string, int32_t> scores; // what a created one said itself
+  std::string best;                      // the automatic choice; "" before there is one
+  uint64_t bestSince = 0;                // `registrations` when it was made: it holds until the next
+  // Of plugins, and their ends. Without the lock: a plugin may be registered while others are looked at.
+  std::atomic<uint64_t> registrations = 0;
+  std::set<std::string> texts; // of rows
+};
+
+State &state() {
+  static State &s = *new State;
+  return s;
+}
+
+/// What tsrSelectBackend named. Asked for each context, also while a plugin is being created: it has a lock
+/// of its own.
+class SelectedByCall {
+public:
+  BackendRef get() {
+    std::lock_guard lock(mutex_);
+    return backend_;
+  }
+  void set(BackendRef backend) {
+    std::lock_guard lock(mutex_);
+    std::swap(backend_, backend);
+  }
+  /// Forgets `backend` once `retire` has succeeded, which is called if nobody but this and the caller has
+  /// it. Under the lock nobody can get it from here meanwhile. Else nothing has happened.
+  template <class Retire> tsr_status_t release(const BackendRef &backend, Retire retire) {
+    std::lock_guard lock(mutex_);
+    const bool isSelected = backend && backend_ == backend;
+    const tsr_status_t status = retire(backend.use_count() <= (isSelected ? 2 : 1));
+    if (status == TSR_SUCCESS && isSelected) backend_ = nullptr;
+    return status;
+  }
+
+private:
+  std::mutex mutex_;
+  HeldAcrossFork heldAcrossFork_{mutex_};
+  BackendRef backend_;
+};
+SelectedByCall &selectedByCall() {
+  static SelectedByCall &s = *new SelectedByCall;
+  return s;
+}
+
+tsr_status_t statusOf(const PluginError &e) {
+  const bool isDevice = e.code == refusal::kHardware || e.code == refusal::kDeviceNode ||
+                        e.code == refusal::kDriver || (e.code > 200 && e.code < 300) ||
+                        e.code == refusal::kCreate;
+  return isDevice ? TSR_EDEVICE : TSR_UNIMPLEMENTED;
+}
+
+/// Before the plugins' shutdown: gives back every backend nobody has a context on.
+void destroyBackends() {
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  s.isEnding = true;
+  selectedByCall().set(nullptr);
+  for (auto &[name, plugin] : s.plugins)
+    if (plugin->objects == 0) s.created[name].reset();
+}
+
+/// Creates the backend of a plugin that is loaded; called with the lock held.
+BackendRef create(const PluginRef &ref, PluginError &error) {
+  State &s = state();
+  const Plugin &plugin = *ref;
+  BackendRef &slot = s.created[plugin.name];
+  if (slot) return slot;
+  if (s.isEnding) {
+    error = {refusal::kCreate, "the process is ending", ""};
+    return nullptr;
+  }
+  std::string why;
+  tsr_probe_t found{};
+  BackendRef backend = makePluginBackend(ref, why);
+  if (!backend)
+    error = {refusal::kCreate, "it gave no backend: " + why, ""};
+  else if (tsr_status_t status = backend->probe(found, why); status != TSR_SUCCESS)
+    error = {status == TSR_ENOTFOUND ? refusal::kNoDevice : refusal::kProbeFailed,
+             why.empty() ? "it found no device" : why, ""};
+  else if (backend->deviceCount() < 1)
+    error = {refusal::kNoDevice, "it found no device", ""};
+  if (error) return nullptr;
+  s.scores[plugin.name] = found.score;
+  if (plugin.origin != Origin::Library && s.plugins.emplace(plugin.name, &plugin).second)
+    beforeShutdown(destroyBackends);
+  return slot = std::move(backend);
+}
+
+/// `asked`: how the name was given, for the text.
+tsr_status_t find(std::string name, const std::string &asked, BackendRef &out, std::string &why) {
+  State &s = state();
+  LogLater later;
+  std::lock_guard lock(s.mutex);
+  name = canonicalBackend(name);
+  if (auto it = s.created.find(name); it != s.created.end() && it->second) {
+    out = it->second;
+    return TSR_SUCCESS;
+  }
+  PluginError error;
+  std::string path;
+  PluginRef plugin = isPluginName(name) ? loadPlugin(TSR_PLUGIN_BACKEND, name, error, path) : nullptr;
+  if (plugin && (out = create(plugin, error))) return TSR_SUCCESS;
+  if (plugin) path = plugin->path;
+  if (error && error.code != refusal::kNotInstalled) {
+    why = asked + ": " + error.render(path);
+    return statusOf(error);
+  }
+  // Not there. What is has its note read for the list, and none of its code run.
+  const KnownBackend *known = knownBackend(name);
+  const std::vector<std::string> usable = usablePlugins(TSR_PLUGIN_BACKEND);
+  if (known) {
+    error.fix = std::string("install ") + known->package;
+    why = asked + ": " + error.render("") + "; available: " + nameList(usable);
+    return TSR_UNIMPLEMENTED;
+  }
+  std::vector<std::string_view> names(usable.begin(), usable.end());
+  for (const KnownBackend &row : knownBackends())
+    names.push_back(row.name);
+  std::string lower = name;
+  for (char &c : lower)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  why = asked + ": there is no such backend; available: " + nameList(usable);
+  if (auto near = nearestName(lower, names); !near.empty())
+    why += "; did you mean " + std::string(near) + "?";
+  return TSR_ENOTFOUND;
+}
+
+int64_t rankOf(const Candidate &c) {
+  return (int64_t(c.manifest ? c.manifest->priority : 0) << 32) + (c.found ? c.found->score : 0);
+}
+
+/// Two plugins may drive one device: the one that stands first keeps it.
+void dropSharedDevices(std::vector<Candidate> &ranked) {
+  std::map<std::string, std::string> owner;
+  for (Candidate &c : ranked) {
+    if (c.error || !c.found) continue;
+    int mine = 0, shared = 0;
+    std::string whose;
+    for (int i = 0; i < std::min<int>(c.found->device_count, TSR_PROBE_DEVICES); ++i) {
+      std::string address = c.found->pci[i];
+      if (address.empty()) continue;
+      ++mine;
+      auto [it, isNew] = owner.emplace(address, c.name);
+      if (!isNew) ++shared, whose = address + " is served by " + it->second;
+    }
+    if (mine && mine == shared)
+      c.error = {refusal::kSameDevice, "every device of it is one another plugin has: " + whose,
+                 "name it in TESSERA_BACKEND to use it all the same"};
+  }
+}
+
+/// Every backend, the best first; those that cannot be used last.
+std::vector<Candidate> ranked() {
+  auto all = surveyPlugins(TSR_PLUGIN_BACKEND, /*probe=*/true);
+  std::sort(all.begin(), all.end(), [](const Candidate &a, const Candidate &b) {
+    if (bool(a.error) != bool(b.error)) return !a.error;
+    if (rankOf(a) != rankOf(b)) return rankOf(a) > rankOf(b);
+    // Of equals the library's own stands first: to be chosen before it, a plugin says that it is better.
+    const bool isOwn = a.origin == Origin::Library, isOther = b.origin == Origin::Library;
+    return isOwn != isOther ? isOwn : a.name < b.name;
+  });
+  dropSharedDevices(all);
+  return all;
+}
+
+tsr_status_t findBest(BackendRef &out, std::string &why) {
+  State &s = state();
+  const uint64_t now = s.registrations;
+  {
+    std::lock_guard lock(s.mutex);
+    out = !s.best.empty() && s.bestSince == now ? s.created[s.best] : nullptr;
+    if (out) return TSR_SUCCESS;
+  }
+  for (const Candidate &c : ranked()) {
+    if (c.error || (c.found && c.found->score == 0)) continue;
+    if (find(c.name, "backend '" + c.name + "'", out, why) != TSR_SUCCESS) {
+      log(TSR_LOG_WARNING, "W_PLUGIN", why); // it probed well, yet cannot be used: the next one is tried
+      continue;
+    }
+    std::lock_guard lock(s.mutex);
+    if (s.scores[c.name] == 0)
+      continue; // only for those who name it, whatever was believed before it was asked
+    if (now >= s.bestSince) s.best = c.name, s.bestSince = now; // else another thread knows better
+    return TSR_SUCCESS;
+  }
+  return find("cpu", "backend 'cpu'", out, why);
+}
+
+} // namespace
+
+tsr_status_t selectBackend(const char *requested, Selection &out, std::string &why) {
+  if (std::string wrong = configError(); !wrong.empty()) { // whoever is named: where plugins are is not known
+    why = "E_CONFIG " + wrong;
+    return TSR_EINVAL;
+  }
+  if (requested) {
+    out.reason = "the context's options";
+    return find(requested, "backend '" + std::string(requested) + "'", out.backend, why);
+  }
+  if (BackendRef chosen = selectedByCall().get()) {
+    out = {std::move(chosen), "tsrSelectBackend"};
+    return TSR_SUCCESS;
+  }
+  if (const Setting said = setting("TESSERA_BACKEND"); !said.value.empty()) {
+    const bool isVariable = said.from == "TESSERA_BACKEND";
+    out.reason = isVariable ? "TESSERA_BACKEND" : "the configuration file";
+    return find(said.value, said.from + (isVariable ? "=" : ": ") + said.value, out.backend, why);
+  }
+  out.reason = "the best available";
+  return findBest(out.backend, why);
+}
+
+tsr_status_t selectDevice(const char *requested, int32_t device, Selection &out) {
+  std::string why;
+  if (tsr_status_t status = selectBackend(requested, out, why)) return fail(status, why);
+  int devices = out.backend->deviceCount();
+  if (device >= 0 && device < devices) return TSR_SUCCESS;
+  return fail(TSR_ENOTFOUND, "backend " + std::string(out.backend->name()) + " has " +
+                                 std::to_string(devices) + " device(s), there is no device " +
+                                 std::to_string(device));
+}
+
+tsr_status_t setSelectedBackend(const char *name, std::string &why) {
+  BackendRef backend;
+  if (name)
+    if (tsr_status_t status = find(name, "backend '" + std::string(name) + "'", backend, why)) return status;
+  selectedByCall().set(std::move(backend));
+  return TSR_SUCCESS;
+}
+
+std::optional<BackendRow> backendRow(size_t index, size_t &count) {
+  struct Row {
+    std::string name, description, reason;
+    BackendRef backend;
+  };
+  auto all = ranked();
+  std::vector<Row> now;
+  for (const KnownBackend &known : knownBackends())
+    now.push_back({known.name, known.devices,
+                   "TSRP-401 not installed / fix: install " + std::string(known.package), nullptr});
+  for (const Candidate &c : all) {
+    if (c.name.empty()) continue;
+    auto it = std::find_if(now.begin(), now.end(), [&](const Row &row) { return row.name == c.name; });
+    if (it == now.end()) it = now.insert(now.end(), Row{c.name, "", "", nullptr});
+    if (it->backend) continue; // another of that name, which is refused
+    if (c.manifest) it->description = c.manifest->description;
+    it->reason = c.error ? c.error.render("") : "";
+    if (!c.error) {
+      std::string why;
+      if (find(c.name, c.name, it->backend, why) != TSR_SUCCESS) it->reason = why;
+    }
+  }
+  count = now.size();
+  if (index >= count) return std::nullopt;
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  auto text = [&](const std::string &t) { return s.texts.insert(t).first->c_str(); };
+  const Row &row = now[index];
+  return BackendRow{text(row.name), text(row.description), text(row.reason), row.backend};
+}
+
+tsr_status_t addPlugin(tsr_plugin_query_fn query, std::string &why) {
+  tsr_status_t status = registerPlugin(query, why);
+  if (status == TSR_SUCCESS) ++state().registrations;
+  return status;
+}
+
+tsr_status_t removePlugin(const std::string &name, std::string &why) {
+  State &s = state();
+  LogLater later;
+  std::shared_ptr<Plugin> plugin;
+  BackendRef backend; // destroyed without the lock: it is the plugin's code
+  {
+    std::lock_guard lock(s.mutex);
+    auto it = s.created.find(name);
+    const bool isCreated = it != s.created.end() && it->second && registeredPlugin(name);
+    // Contexts, and calls under way, share the backend; the backend, mappers and communicators the plugin.
+    const tsr_status_t status =
+        selectedByCall().release(isCreated ? it->second : backend, [&](bool isUnused) {
+          if (isUnused) return retirePlugin(name, isCreated ? 1 : 0, plugin, why);
+          why =
+              "plugin " + name + " is in use: destroy its contexts, and wait for the calls of other threads";
+          return TSR_EINVAL;
+        });
+    if (status != TSR_SUCCESS) return status;
+    ++s.registrations;
+    if (isCreated) {
+      backend = std::move(it->second);
+      s.created.erase(it);
+      s.plugins.erase(name);
+      s.scores.erase(name);
+    }
+  }
+  backend.reset();
+  shutDownRetired(plugin);
+  return TSR_SUCCESS;
+}
+
+} // namespace tessera

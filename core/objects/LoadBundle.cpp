@@ -1,0 +1,186 @@
+#include "core/objects/LoadBundle.h"
+#include "core/abi/LastError.h"
+#include "core/support/HostCpu.h"
+#include <algorithm>
+#include <climits>
+#include <cstddef>
+#include <cstring>
+#include <elf.h>
+
+namespace tessera {
+namespace {
+
+tsr_status_t fail(tsr_status_t status, const BundleError &error) {
+  return tessera::fail(status, error.text());
+}
+
+std::string backendOf(const std::string &target) { return target.substr(0, target.find(':')); }
+
+bool isCpu(const ContextObject &context) { return std::string_view(context.backend->name()) == "cpu"; }
+
+/// Why the device cannot run the image; empty: it can.
+std::string obstacle(const BundleImage &image, const ContextObject &context) {
+  const char *backend = context.backend->name();
+  if (backendOf(image.target) != backend) return "not of backend " + std::string(backend);
+  // Code for a GPU runs on the architecture it names.
+  if (!isCpu(context))
+    return image.target == context.device->info().arch ? "" : "the device is " + context.device->info().arch;
+  if (std::string_view missing = firstMissing(image.features); !missing.empty())
+    return "this processor has no " + std::string(missing);
+  return "";
+}
+
+/// Larger is better among images that can run.
+int rank(const BundleImage &image) {
+  std::string_view name = std::string_view(image.target).substr(backendOf(image.target).size() + 1);
+  return name == hostCpuName() ? INT_MAX : static_cast<int>(image.features.size());
+}
+
+const BundleImage *choose(const Bundle &bundle, const ContextObject &context) {
+  const BundleImage *best = nullptr;
+  for (const BundleImage &image : bundle.images)
+    if (obstacle(image, context).empty() && (!best || rank(image) > rank(*best))) best = &image;
+  return best;
+}
+
+uint32_t contractFormat(ImageFormat format) {
+  static constexpr uint32_t table[] = {TSR_IMAGE_ELF, TSR_IMAGE_PTX, TSR_IMAGE_HSACO, TSR_IMAGE_SPIRV,
+                                       TSR_IMAGE_CUBIN};
+  return table[static_cast<size_t>(format)];
+}
+
+/// Appends the image's entries, ready to run.
+tsr_status_t open(const BundleImage &image, const ContextObject &context, const std::string &name,
+                  std::vector<CompiledKernel> &out) {
+  if (isCpu(context) && image.format != ImageFormat::Elf)
+    return fail(TSR_UNIMPLEMENTED,
+                {"E_UNIMPLEMENTED",
+                 name + ": TSR_UNIMPLEMENTED: backend cpu loads no images of format " +
+                     tessera::name(image.format) + ", which is for backend " + backendOf(image.target),
+                 ""});
+  const std::string origin = name + ": image for " + image.target;
+  std::string why;
+  auto module = context.device->loadModule(
+      {contractFormat(image.format), image.data.data(), image.data.size(), name, nullptr}, why);
+  if (!module) return fail(TSR_EINVAL, {"E_IMAGE_LOAD", origin + ": " + why, ""});
+  for (const BundleEntry &entry : image.entries) {
+    CompiledKernel kernel;
+    kernel.metadata = entry.metadata;
+    kernel.kind = entry.kind;
+    kernel.module = module;
+    kernel.symbol = entry.name;
+    kernel.origin = origin;
+    out.push_back(std::move(kernel));
+  }
+  return TSR_SUCCESS;
+}
+
+tsr_status_t openBest(const Bundle &bundle, const ContextObject &context, const std::string &name,
+                      std::vector<CompiledKernel> &out, bool &found) {
+  const BundleImage *best = choose(bundle, context);
+  found = best != nullptr;
+  if (!best) return TSR_SUCCESS;
+  for (const BundleImage &image : bundle.images)
+    if (image.target == best->target)
+      if (tsr_status_t status = open(image, context, name, out)) return status;
+  return TSR_SUCCESS;
+}
+
+BundleError noImage(const Bundle &bundle, const ContextObject &context, const std::string &name,
+                    const std::string &compilerWhy) {
+  std::string held;
+  for (const BundleImage &image : bundle.images)
+    held += (held.empty() ? "" : ", ") + image.target + " (" + obstacle(image, context) + ")";
+  std::string device = isCpu(context) ? hostCpuTarget() : context.device->info().arch;
+  return {"E_BUNDLE_NO_IMAGE",
+          name + ": no image for " + device + "; it holds " + (held.empty() ? "none" : held) +
+              (bundle.ir.empty() ? " and no IR" : ", and its IR cannot be compiled: " + compilerWhy),
+          "compile with --target " + std::string(context.backend->name()) + ":..., or --embed-ir graph"};
+}
+
+/// The bundle's IR, compiled for this machine: of each entry the most general level there is.
+tsr_status_t openFromIr(const Bundle &bundle, const ContextObject &context, const std::string &name, Log log,
+                        std::vector<CompiledKernel> &out) {
+  std::string why;
+  if (bundle.ir.empty() || !loadCompiler(why))
+    return fail(TSR_ENOTFOUND, noImage(bundle, context, name, why));
+  for (const BundleIr &ir : bundle.ir) {
+    bool better = std::any_of(bundle.ir.begin(), bundle.ir.end(), [&](const BundleIr &other) {
+      return other.entry == ir.entry && other.level == "graph" && ir.level != "graph";
+    });
+    if (better) continue;
+    CompileOptions options;
+    options.fileName = bundle.sourceName;
+    options.kernels = {ir.entry};
+    options.targets = {context.device->info().arch};
+    options.isIr = true;
+    std::string bytes;
+    if (tsr_status_t status = compileSource(ir.text, options, log, bytes)) return status;
+    Bundle made;
+    BundleError error;
+    if (!readBundle(bytes, name, made, error)) return fail(TSR_EINTERNAL, error);
+    bool found = false;
+    if (tsr_status_t status = openBest(made, context, name, out, found)) return status;
+    if (!found) return fail(TSR_EINTERNAL, noImage(made, context, name, ""));
+  }
+  return TSR_SUCCESS;
+}
+
+tsr_status_t create(tsr_context_t handle, std::vector<CompiledKernel> kernels, Log log,
+                    tsr_module_t *module) {
+  if (tsr_status_t status = createModule(handle, std::move(kernels), module)) return status;
+  noteFallbacks(*module, log);
+  return TSR_SUCCESS;
+}
+
+} // namespace
+
+tsr_status_t loadBundle(tsr_context_t handle, std::string_view bytes, const std::string &name, Log log,
+                        tsr_module_t *module) {
+  ContextObject *context;
+  if (tsr_status_t status = resolve(handle, context)) return status;
+  Bundle bundle;
+  BundleError error;
+  if (!readBundle(bytes, name, bundle, error))
+    return fail(error.code == "E_BUNDLE_VERSION" ? TSR_UNIMPLEMENTED : TSR_EINVAL, error);
+  std::vector<CompiledKernel> kernels;
+  bool found = false;
+  if (tsr_status_t status = openBest(bundle, *context, name, kernels, found)) return status;
+  if (!found)
+    if (tsr_status_t status = openFromIr(bundle, *context, name, log, kernels)) return status;
+  return create(handle, std::move(kernels), log, module);
+}
+
+bool formatOf(std::string_view bytes, ImageFormat &format) {
+  constexpr std::string_view spirv("\x03\x02\x23\x07", 4);
+  if (bytes.substr(0, SELFMAG) == ELFMAG && bytes.size() >= sizeof(Elf64_Ehdr)) {
+    Elf64_Half machine;
+    std::memcpy(&machine, bytes.data() + offsetof(Elf64_Ehdr, e_machine), sizeof machine);
+    format = machine == EM_AMDGPU ? ImageFormat::Hsaco
+             : machine == EM_CUDA ? ImageFormat::Cubin
+                                  : ImageFormat::Elf;
+  } else if (bytes.substr(0, spirv.size()) == spirv) {
+    format = ImageFormat::Spirv;
+  } else if (bytes.find(".version") != bytes.npos && bytes.find(".target") != bytes.npos) {
+    format = ImageFormat::Ptx;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+const char *backendOf(ImageFormat format) {
+  static constexpr const char *names[] = {"cpu", "ptx", "rocm", "levelzero", "ptx"};
+  return names[static_cast<size_t>(format)];
+}
+
+tsr_status_t loadImage(tsr_context_t handle, const BundleImage &image, const std::string &name,
+                       tsr_module_t *module) {
+  ContextObject *context;
+  if (tsr_status_t status = resolve(handle, context)) return status;
+  std::vector<CompiledKernel> kernels;
+  if (tsr_status_t status = open(image, *context, name, kernels)) return status;
+  return create(handle, std::move(kernels), {}, module);
+}
+
+} // namespace tessera

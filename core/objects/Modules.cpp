@@ -1,0 +1,178 @@
+#include "core/objects/Modules.h"
+#include "core/abi/LastError.h"
+#include "core/cache/CachedCompiler.h"
+#include "core/library/LibraryCalls.h"
+#include "core/log/Log.h"
+#include "core/plugin/Mappers.h"
+#include "numerics/FloatEnvironment.h"
+#include <set>
+#include <string_view>
+#include <unordered_map>
+
+namespace tessera {
+namespace {
+
+tsr_status_t makeKernel(ContextObject &context, CompiledKernel compiled, std::unique_ptr<KernelObject> &out) {
+  auto kernel = std::make_unique<KernelObject>();
+  std::string why;
+  if (!KernelMetadata::fromYaml(compiled.metadata, kernel->metadata, why) ||
+      !LaunchPlan::make(kernel->metadata, kernel->plan, why))
+    return fail(TSR_EINVAL, "kernel metadata: " + why);
+  kernel->context = &context;
+  kernel->yaml = std::move(compiled.metadata);
+  const KernelMetadata &m = kernel->metadata;
+  if (m.plan.has_value() != (compiled.kind == EntryKind::Function))
+    return fail(TSR_EINVAL, "entry " + m.name + ": " +
+                                (m.plan ? "it is marked a kernel, yet its metadata has a plan"
+                                        : "it is marked a function, yet its metadata has no plan"));
+  if (m.plan) { // bound once all kernels are there
+    out = std::move(kernel);
+    return TSR_SUCCESS;
+  }
+  if (!compiled.module) {
+    const tsr_be_host_kernel_t row = {m.name.c_str(), reinterpret_cast<const void *>(compiled.entry)};
+    compiled.module = context.device->loadModule(
+        {TSR_IMAGE_HOST_KERNELS, &row, sizeof row, m.name, std::move(compiled.code)}, why);
+    if (!compiled.module) return fail(TSR_EINVAL, why);
+  }
+  KernelSpec spec;
+  spec.metadata = kernel->yaml;
+  spec.valueCount = static_cast<uint32_t>(m.params.size());
+  spec.scratchBytes = static_cast<size_t>(m.scratchBytes);
+  spec.sharedBytes = static_cast<size_t>(m.sharedBytes);
+  // Code without a bundle has its kernels under the compiler's symbols or, if a person wrote it, their names.
+  std::vector<std::string> symbols = {compiled.symbol};
+  if (compiled.symbol.empty()) symbols = {entrySymbol(m.name), m.name};
+  for (const std::string &symbol : symbols) {
+    spec.name = symbol;
+    if ((kernel->device = compiled.module->getKernel(spec, why))) break;
+  }
+  if (!kernel->device)
+    return fail(TSR_EINVAL, compiled.origin.empty() ? why : "[E_IMAGE_LOAD] " + compiled.origin + ": " + why);
+  out = std::move(kernel);
+  return TSR_SUCCESS;
+}
+
+/// The library calls of the module's functions, by name.
+tsr_status_t findLibraryCalls(ModuleObject &module, std::unordered_map<std::string, StepKernel> &out) {
+  for (auto &kernel : module.kernels) {
+    if (!kernel->metadata.plan) continue;
+    const auto &steps = kernel->metadata.plan->steps;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (!steps[i].isLibraryCall || out.contains(steps[i].kernel)) continue;
+      std::string why;
+      StepKernel &call = out[steps[i].kernel];
+      if (tsr_status_t status = libraryCall(*module.context, steps[i].kernel, call, why))
+        return fail(status, "function " + kernel->metadata.name + ": step " + std::to_string(i) + ": " + why);
+    }
+  }
+  return TSR_SUCCESS;
+}
+
+/// Binds the plans of the module's functions to its kernels.
+tsr_status_t bindFunctions(ModuleObject &module) {
+  std::unordered_map<std::string, StepKernel> calls;
+  if (tsr_status_t status = findLibraryCalls(module, calls)) return status;
+  std::unordered_map<std::string, const KernelObject *> byName;
+  for (auto &kernel : module.kernels)
+    byName.emplace(kernel->metadata.name, kernel.get());
+  auto find = [&](const PlanStep &step) -> StepKernel {
+    if (step.isLibraryCall) return calls.at(step.kernel);
+    auto it = byName.find(step.kernel);
+    if (it == byName.end()) return {};
+    return {&it->second->metadata, &it->second->plan, it->second->device};
+  };
+  for (auto &kernel : module.kernels) {
+    std::string why;
+    if (kernel->metadata.plan && !FunctionPlan::make(kernel->metadata, find, kernel->function, why))
+      return fail(TSR_EINVAL, "function " + kernel->metadata.name + ": " + why);
+  }
+  return TSR_SUCCESS;
+}
+
+tsr_status_t statusOf(CompileStatus status) {
+  switch (status) {
+  case CompileStatus::Ok:
+    return TSR_SUCCESS;
+  case CompileStatus::BadProgram:
+    return TSR_ECOMPILE;
+  case CompileStatus::Unimplemented:
+    return TSR_UNIMPLEMENTED;
+  case CompileStatus::BackendFailure:
+    return TSR_EINTERNAL;
+  }
+  return TSR_EINTERNAL;
+}
+
+tsr_log_level_t levelOf(Diagnostic::Severity s) {
+  return s == Diagnostic::Severity::Error     ? TSR_LOG_ERROR
+         : s == Diagnostic::Severity::Warning ? TSR_LOG_WARNING
+                                              : TSR_LOG_NOTE;
+}
+
+/// Hands diagnostics to the caller's log; a failing status keeps the first error's text as the last error.
+tsr_status_t conclude(tsr_status_t status, const std::vector<Diagnostic> &diags, Log log) {
+  std::string first;
+  for (const Diagnostic &d : diags) {
+    std::string text = render(d, /*colour=*/false);
+    if (first.empty() && d.severity == Diagnostic::Severity::Error) {
+      first = text;
+      if (status != TSR_SUCCESS && d.code == "E_OUT_OF_MEMORY") status = TSR_EOOM;
+    }
+    if (log.call) log.call(log.user, levelOf(d.severity), d.code.c_str(), text.c_str());
+  }
+  if (status == TSR_SUCCESS) return status;
+  while (!first.empty() && first.back() == '\n')
+    first.pop_back();
+  return fail(status, first.empty() ? "the compiler failed without a diagnostic" : first);
+}
+
+/// The compiler folds constants on the calling thread; its log runs outside of this.
+template <class Call> CompileStatus withDefaultFloats(Call call) {
+  DefaultFloats floats;
+  return call();
+}
+
+} // namespace
+
+tsr_status_t createModule(tsr_context_t handle, std::vector<CompiledKernel> kernels, tsr_module_t *module) {
+  ContextObject *context;
+  if (tsr_status_t status = resolve(handle, context)) return status;
+  auto object = std::make_shared<ModuleObject>();
+  object->context = context;
+  for (CompiledKernel &compiled : kernels) {
+    std::unique_ptr<KernelObject> kernel;
+    if (tsr_status_t status = makeKernel(*context, std::move(compiled), kernel)) return status;
+    for (auto &other : object->kernels)
+      if (other->metadata.name == kernel->metadata.name)
+        return fail(TSR_EINVAL, "two kernels of the module are named " + kernel->metadata.name);
+    object->kernels.push_back(std::move(kernel));
+  }
+  if (tsr_status_t status = bindFunctions(*object)) return status;
+  context->add(object);
+  *module = object->handle();
+  return TSR_SUCCESS;
+}
+
+tsr_status_t compileSource(std::string_view source, CompileOptions options, Log log, std::string &bundle) {
+  std::vector<Diagnostic> diags;
+  if (tsr_status_t status = decideVariants(source, options, diags)) return conclude(status, diags, log);
+  CompileStatus result =
+      withDefaultFloats([&] { return cachedCompiler()->compile(source, options, bundle, diags); });
+  if (diags.size() == 1 && diags[0].code == "E_NO_COMPILER") return fail(TSR_ENOTFOUND, diags[0].message);
+  return conclude(statusOf(result), diags, log);
+}
+
+void noteFallbacks(tsr_module_t handle, Log log) {
+  ModuleObject *module = lookup<ModuleObject>(handle);
+  if (!module) return;
+  std::set<std::string_view> said; // a function repeats what its kernels say
+  for (auto &kernel : module->kernels)
+    for (const std::string &fallback : kernel->metadata.fallbacks) {
+      if (!said.insert(fallback).second) continue;
+      logOnce(TSR_LOG_NOTE, "N_FALLBACK", fallback);
+      if (log.call) log.call(log.user, TSR_LOG_NOTE, "N_FALLBACK", fallback.c_str());
+    }
+}
+
+} // namespace tessera

@@ -1,0 +1,159 @@
+// The objects behind the handles of the C ABI. A context owns all others.
+#pragma once
+#include "core/abi/Handles.h"
+#include "core/function/FunctionPlan.h"
+#include "core/launch/LaunchPlan.h"
+#include "core/metadata/KernelMetadata.h"
+#include "core/objects/CapturableStream.h"
+#include "core/objects/Workspace.h"
+#include "core/plugin/Mappers.h"
+#include "core/support/Fork.h"
+#include <array>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tessera/backend.hpp>
+#include <tessera/collective.hpp>
+#include <unordered_map>
+#include <vector>
+
+namespace tessera {
+
+struct ContextObject;
+struct Plugin;
+
+/// What every object has: its handle, for as long as it lives. `T` gives kKind and Handle.
+template <class T, class H, HandleKind K> struct Object {
+  using Handle = H;
+  static constexpr HandleKind kKind = K;
+
+  Object() : value_(HandleTable::get().insert(K, static_cast<T *>(this))) {
+    if (!value_) throw std::bad_alloc();
+  }
+  ~Object() { retire(); }
+  Object(const Object &) = delete;
+  Object &operator=(const Object &) = delete;
+
+  H handle() const { return reinterpret_cast<H>(value_); }
+  /// From now on the handle is invalid.
+  void retire() {
+    if (value_) HandleTable::get().erase(value_);
+    value_ = 0;
+  }
+  /// Was it made in a parent process, before a fork? Then its threads do not exist here, and its locks may be
+  /// held for ever: nothing of it may be called, waited for or destroyed.
+  bool isInherited() const { return process_ != forkCount(); }
+
+private:
+  uintptr_t value_;
+  const uint64_t process_ = forkCount();
+};
+
+struct StreamObject : Object<StreamObject, tsr_stream_t, HandleKind::Stream> {
+  ContextObject *context = nullptr;
+  Workspace workspace; // outlives the queue below, whose work uses it
+  std::unique_ptr<CapturableStream> device;
+};
+
+struct EventObject : Object<EventObject, tsr_event_t, HandleKind::Event> {
+  ContextObject *context = nullptr;
+  std::shared_ptr<DeviceEvent> device; // graphs share it
+};
+
+struct GraphObject : Object<GraphObject, tsr_graph_t, HandleKind::Graph> {
+  ContextObject *context = nullptr;
+  std::shared_ptr<const DeviceGraph> device;
+  tsr_graph_info_t counts{}; // of what was captured
+};
+
+/// A kernel, or a function, which has no code of its own but a plan of kernels to launch.
+struct KernelObject : Object<KernelObject, tsr_kernel_t, HandleKind::Kernel> {
+  ContextObject *context = nullptr;
+  std::shared_ptr<DeviceKernel> device; // null: a function
+  KernelMetadata metadata;
+  std::string yaml;
+  LaunchPlan plan;
+  std::unique_ptr<FunctionPlan> function; // null: a kernel
+
+  /// "kernel gemm", "function mlp"
+  std::string describe() const { return (function ? "function " : "kernel ") + metadata.name; }
+};
+
+struct ModuleObject : Object<ModuleObject, tsr_module_t, HandleKind::Module> {
+  ContextObject *context = nullptr;
+  std::vector<std::unique_ptr<KernelObject>> kernels;
+};
+
+struct ContextObject : Object<ContextObject, tsr_context_t, HandleKind::Context> {
+  std::shared_ptr<Backend> backend;
+  tsr_allocator_t allocator{};           // all 0: the backend's own
+  std::unique_ptr<DeviceContext> device; // destroyed last: the members below are made from it
+  std::shared_ptr<StreamObject> defaultStream;
+  std::mutex replayMutex; // held while a graph with memory of its own is queued
+
+  /// Every stream, the default one first; a copy, so that waiting for them blocks nobody.
+  std::vector<std::shared_ptr<StreamObject>> streams() const;
+  /// Waits for all queued work; failures stay with their streams.
+  void drain() const;
+
+  template <class T> using Owned = std::unordered_map<T *, std::shared_ptr<T>>;
+  template <class T> Owned<T> &children();
+  template <class T> void add(std::shared_ptr<T> object) {
+    std::lock_guard lock(mutex_);
+    T *key = object.get();
+    children<T>().emplace(key, std::move(object));
+  }
+  /// Takes `object` out; the caller's copy is the last one unless someone is waiting for it.
+  template <class T> std::shared_ptr<T> remove(T *object) {
+    std::lock_guard lock(mutex_);
+    auto node = children<T>().extract(object);
+    if (!node) return nullptr;
+    std::shared_ptr<T> out = std::move(node.mapped());
+    out->retire();
+    return out;
+  }
+
+private:
+  mutable std::mutex mutex_; // guards what follows
+  Owned<StreamObject> streams_;
+  Owned<EventObject> events_;
+  Owned<ModuleObject> modules_;
+  Owned<GraphObject> graphs_;
+};
+
+template <> inline ContextObject::Owned<StreamObject> &ContextObject::children() { return streams_; }
+template <> inline ContextObject::Owned<EventObject> &ContextObject::children() { return events_; }
+template <> inline ContextObject::Owned<ModuleObject> &ContextObject::children() { return modules_; }
+template <> inline ContextObject::Owned<GraphObject> &ContextObject::children() { return graphs_; }
+
+/// One rank's end of a communicator. Of no context: its buffers are the host's.
+struct CommObject : Object<CommObject, tsr_comm_t, HandleKind::Comm> {
+  AlgorithmChoices choices;
+  std::string decisions;                    // what tsrCommDecisions gave last
+  std::array<const char *, 4> algorithms{}; // of each kind, comma-separated
+  std::shared_ptr<const Plugin> plugin;     // whose implementation it is
+  const char *topology = "";
+  std::unique_ptr<Communicator> end;
+};
+
+/// Gives `out` a stream of the context's device; false, with `why` filled, when there is none to be had.
+[[nodiscard]] bool makeStream(ContextObject &context, StreamObject &out, std::string &why);
+
+/// Resolves a handle, or fails with a text that names what was expected. An object of the parent process is
+/// TSR_EDEVICE.
+template <class T> tsr_status_t resolve(typename T::Handle handle, T *&out);
+
+/// The same for a call that destroys `out`. An inherited object has ended with that: `out` is null.
+template <class T> tsr_status_t resolveToDestroy(typename T::Handle handle, T *&out);
+
+/// `stream`, or the default stream of `context`; fails when it belongs to another context.
+tsr_status_t resolveStream(ContextObject &context, tsr_stream_t stream, StreamObject *&out);
+
+/// An object and a stream of its context.
+template <class T>
+tsr_status_t resolve(typename T::Handle handle, T *&out, tsr_stream_t streamHandle, StreamObject *&stream) {
+  if (tsr_status_t status = resolve(handle, out)) return status;
+  return resolveStream(*out->context, streamHandle, stream);
+}
+
+} // namespace tessera

@@ -1,0 +1,127 @@
+#include "core/service/CompilerGate.h"
+#include "core/support/AddressSpace.h"
+#include "core/support/Fork.h"
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+struct Gate {
+  std::mutex mutex;
+  HeldAcrossFork heldAcrossFork{mutex};
+  std::condition_variable changed;
+  bool isEnding = false;
+  size_t inside = 0;    // calls
+  uint64_t process = 0; // whose calls these are: the child of a fork has none of its parent's
+};
+
+Gate &gate() {
+  static Gate &g = *new Gate; // calls may outlive static destructors
+  return g;
+}
+
+thread_local size_t insideHere = 0; // calls of this thread
+
+/// Not for the calls of the thread that ends the process: they do not return.
+void waitForCalls() {
+  Gate &g = gate();
+  std::unique_lock lock(g.mutex);
+  g.isEnding = true;
+  if (g.process != forkCount()) return;
+  g.changed.wait(lock, [&] { return g.inside <= insideHere; });
+}
+
+class Call {
+public:
+  Call() {
+    Gate &g = gate();
+    std::lock_guard lock(g.mutex);
+    if (std::exchange(g.process, forkCount()) != forkCount()) g.inside = insideHere;
+    isAllowed_ = !g.isEnding;
+    g.inside += isAllowed_;
+    insideHere += isAllowed_;
+  }
+  ~Call() {
+    if (!isAllowed_) return;
+    Gate &g = gate();
+    std::lock_guard lock(g.mutex);
+    --insideHere;
+    --g.inside;
+    if (g.isEnding)
+      g.changed.notify_all();
+    else // handlers run in reverse order: static objects that this call made are destroyed after the wait
+      std::atexit(waitForCalls);
+  }
+  Call(const Call &) = delete;
+  Call &operator=(const Call &) = delete;
+  explicit operator bool() const { return isAllowed_; }
+
+private:
+  bool isAllowed_;
+};
+
+class GatedCompiler final : public CompilerService {
+public:
+  explicit GatedCompiler(CompilerService &below) : below_(below) {}
+
+  CompileStatus signatures(std::string_view source, const std::string &fileName, std::vector<Signature> &out,
+                           std::vector<Diagnostic> &diags) noexcept override {
+    const Call call;
+    return mayCompile(call, diags) ? below_.signatures(source, fileName, out, diags)
+                                   : CompileStatus::BackendFailure;
+  }
+  CompileStatus compile(std::string_view source, const CompileOptions &options, std::string &bundle,
+                        std::vector<Diagnostic> &diags) noexcept override {
+    const Call call;
+    return mayCompile(call, diags) ? below_.compile(source, options, bundle, diags)
+                                   : CompileStatus::BackendFailure;
+  }
+  CompileStatus emit(std::string_view source, const CompileOptions &options, Emit what, std::string &out,
+                     std::vector<Diagnostic> &diags) noexcept override {
+    const Call call;
+    return mayCompile(call, diags) ? below_.emit(source, options, what, out, diags)
+                                   : CompileStatus::BackendFailure;
+  }
+  CompileStatus choices(std::string_view source, const CompileOptions &options,
+                        std::vector<VariantChoice> &out, std::vector<Diagnostic> &diags) noexcept override {
+    const Call call;
+    return mayCompile(call, diags) ? below_.choices(source, options, out, diags)
+                                   : CompileStatus::BackendFailure;
+  }
+  std::string explain(std::string_view code) noexcept override {
+    const Call call;
+    return call ? below_.explain(code) : "";
+  }
+  std::string version() noexcept override { return below_.version(); }
+
+private:
+  static bool mayCompile(const Call &call, std::vector<Diagnostic> &diags) {
+    Diagnostic d;
+    if (!call) {
+      d.code = "E_ENDING";
+      d.message = "the process is ending: nothing is compiled any more";
+    } else if (!canMap(kCompilationBytes)) {
+      d.code = "E_OUT_OF_MEMORY";
+      d.message = "the process has too little memory left to compile: a compilation needs " +
+                  std::to_string(kCompilationBytes >> 20) + " MB of address space (ulimit -v)";
+    } else {
+      return true;
+    }
+    diags.push_back(std::move(d));
+    return false;
+  }
+  CompilerService &below_;
+};
+
+} // namespace
+
+CompilerService *gatedCompiler(CompilerService *compiler) {
+  static GatedCompiler &gated = *new GatedCompiler(*compiler);
+  [[maybe_unused]] static const int registered = std::atexit(waitForCalls); // for the first calls
+  return &gated;
+}
+
+} // namespace tessera

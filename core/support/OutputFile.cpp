@@ -1,0 +1,113 @@
+#include "core/support/OutputFile.h"
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+bool failed(std::string &why) {
+  why = std::strerror(errno);
+  return false;
+}
+
+/// A name beside `path` that no other file of this process has.
+std::string beside(const std::string &path) {
+  static std::atomic<uint64_t> count{0};
+  return path + "." + std::to_string(::getpid()) + "-" + std::to_string(count++);
+}
+
+int openStream(const std::string &path, bool isPipe, OutputFile::Pipe unread, std::string &why) {
+  const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
+  const bool refuses = isPipe && unread == OutputFile::Pipe::Refuse;
+  const int fd = ::open(path.c_str(), refuses ? flags | O_NONBLOCK : flags);
+  if (fd < 0) why = refuses && errno == ENXIO ? "it is a pipe that nobody reads" : std::strerror(errno);
+  if (fd >= 0 && refuses) ::fcntl(fd, F_SETFL, flags & O_ACCMODE);
+  return fd;
+}
+
+} // namespace
+
+OutputFile::OutputFile(OutputFile &&o) noexcept
+    : path_(std::move(o.path_)), temporary_(std::exchange(o.temporary_, "")), kind_(o.kind_),
+      fd_(std::exchange(o.fd_, -1)) {}
+
+OutputFile::~OutputFile() {
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+bool OutputFile::open(const std::string &path, std::string &why, Pipe unread) {
+  path_ = path;
+  struct stat st;
+  const bool exists = ::stat(path.c_str(), &st) == 0;
+  if (exists && S_ISDIR(st.st_mode)) {
+    errno = EISDIR;
+    return failed(why);
+  }
+  if (exists && !S_ISREG(st.st_mode)) {
+    fd_ = openStream(path, S_ISFIFO(st.st_mode), unread, why);
+    return fd_ >= 0;
+  }
+  struct stat itself;
+  if (!exists && ::lstat(path.c_str(), &itself) == 0 && S_ISLNK(itself.st_mode)) {
+    why = "it is a symbolic link to a file that does not exist";
+    return false;
+  }
+  // A file that may not be written is not replaced either, though renaming over it would work.
+  if (exists && ::access(path.c_str(), W_OK) != 0) return failed(why);
+  // Through symbolic links, so that the link stays one.
+  if (char *resolved = exists ? ::realpath(path.c_str(), nullptr) : nullptr) {
+    path_ = resolved;
+    std::free(resolved);
+  }
+  const size_t slash = path_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+  kind_ = Nameless;
+  fd_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+    kind_ = Named;
+    const std::string name = beside(path_);
+    fd_ = ::open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd_ >= 0) temporary_ = name;
+  }
+  if (fd_ < 0) return failed(why);
+  return !exists || ::fchmod(fd_, st.st_mode & 07777) == 0 || failed(why);
+}
+
+bool OutputFile::write(std::span<const std::byte> bytes, std::string &why) {
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return failed(why);
+    bytes = bytes.subspan(size_t(n));
+  }
+  return true;
+}
+
+bool OutputFile::finish(std::string &why) {
+  if (kind_ != Direct) return ::fsync(fd_) == 0 || failed(why);
+  return ::close(std::exchange(fd_, -1)) == 0 || failed(why);
+}
+
+bool OutputFile::commit(std::string &why) {
+  if (kind_ == Direct) return true;
+  if (kind_ == Nameless) { // a link cannot replace a file, a rename can
+    const std::string source = "/proc/self/fd/" + std::to_string(fd_);
+    const std::string name = beside(path_);
+    if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      return failed(why);
+    temporary_ = name;
+  }
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return failed(why);
+  temporary_.clear();
+  return true;
+}
+
+} // namespace tessera
