@@ -1,5 +1,6 @@
 #include "compiler/codegen/gpu/ConvertToLlvm.h"
-#include "compiler/tile/Transforms/ExpandMinMax.h"
+#include "compiler/codegen/gpu/Passes.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
@@ -11,6 +12,9 @@
 using namespace mlir;
 
 namespace tessera::gpu {
+#define GEN_PASS_DEF_GPUTOLLVM
+#include "compiler/codegen/gpu/Passes.h.inc"
+
 namespace {
 
 constexpr int64_t kMaxGrid = (int64_t(1) << 31) - 1; // along x, the least of the three vendors
@@ -121,20 +125,22 @@ struct FuseMultiplyAdd : OpRewritePattern<LLVM::FMulAddOp> {
   }
 };
 
-struct ConvertToLlvmPass : PassWrapper<ConvertToLlvmPass, OperationPass<mlir::gpu::GPUModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertToLlvmPass)
-  explicit ConvertToLlvmPass(const GpuTarget &target) : target_(target), vendor_(target.vendor()) {}
-  StringRef getArgument() const final { return "gpu-to-llvm"; }
-  StringRef getDescription() const final {
-    return "turn thread programs into a vendor's flavour of the LLVM dialect";
-  }
+struct ConvertToLlvmPass : impl::GpuToLlvmBase<ConvertToLlvmPass> {
+  using GpuToLlvmBase::GpuToLlvmBase;
+
   void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<LLVM::LLVMDialect>();
-    vendor_.registerDialects(registry);
+    GpuToLlvmBase::getDependentDialects(registry);
+    if (auto gpu = findGpuTarget(target)) (*gpu)->vendor().registerDialects(registry);
   }
 
   void runOnOperation() final {
-    if (failed(checkAtomics())) return signalPassFailure();
+    auto gpu = findGpuTarget(target);
+    if (!gpu) {
+      getOperation().emitError() << gpu.error().message;
+      return signalPassFailure();
+    }
+    const Vendor &vendor = (*gpu)->vendor();
+    if (failed(checkAtomics(vendor))) return signalPassFailure();
     MLIRContext &context = getContext();
     LowerToLLVMOptions options(&context);
     options.overrideIndexBitwidth(64);
@@ -143,12 +149,12 @@ struct ConvertToLlvmPass : PassWrapper<ConvertToLlvmPass, OperationPass<mlir::gp
     arith::populateArithToLLVMConversionPatterns(types, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
     populateMathToLLVMConversionPatterns(types, patterns);
-    patterns.add<ConvertFunc>(types, target_);
+    patterns.add<ConvertFunc>(types, **gpu);
     patterns.add<ConvertReturn, ConvertBlockDim>(types);
     patterns.add<FuseMultiplyAdd>(&context);
     patterns.add<ConvertBarrier, ConvertId<mlir::gpu::ThreadIdOp, Id::Thread>,
                  ConvertId<mlir::gpu::BlockIdOp, Id::Block>, ConvertId<mlir::gpu::GridDimOp, Id::GridSize>>(
-        types, vendor_);
+        types, vendor);
     ConversionTarget legal(context);
     legal.markUnknownOpDynamicallyLegal([](Operation *op) {
       Dialect *dialect = op->getDialect();
@@ -162,46 +168,40 @@ struct ConvertToLlvmPass : PassWrapper<ConvertToLlvmPass, OperationPass<mlir::gp
     getOperation().walk([](LLVM::LLVMFuncOp f) { f->removeAttr("known_block_size"); });
   }
 
-  LogicalResult checkAtomics() {
+  LogicalResult checkAtomics(const Vendor &vendor) {
     auto refuse = [&](Operation *op, StringRef what, Type type) {
       return op->emitError() << "TSR_UNIMPLEMENTED: atomic " << what << " of " << type
-                             << " is not built for backend " << vendor_.name()
+                             << " is not built for backend " << vendor.name()
                              << ", whose devices have no instruction for it";
     };
     WalkResult result = getOperation().walk([&](Operation *op) -> WalkResult {
       if (auto rmw = dyn_cast<LLVM::AtomicRMWOp>(op)) {
-        if (Type type = rmw.getVal().getType(); !vendor_.hasAtomic(rmw.getBinOp(), type))
+        if (Type type = rmw.getVal().getType(); !vendor.hasAtomic(rmw.getBinOp(), type))
           return refuse(op, LLVM::stringifyAtomicBinOp(rmw.getBinOp()), type);
       } else if (auto cas = dyn_cast<LLVM::AtomicCmpXchgOp>(op)) {
-        if (Type type = cas.getVal().getType(); !vendor_.hasAtomic(std::nullopt, type))
+        if (Type type = cas.getVal().getType(); !vendor.hasAtomic(std::nullopt, type))
           return refuse(op, "compare-and-swap", type);
       }
       return WalkResult::advance();
     });
     return failure(result.wasInterrupted());
   }
-  const GpuTarget &target_;
-  const Vendor &vendor_;
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createConvertToLlvmPass(const GpuTarget &target) {
-  return std::make_unique<ConvertToLlvmPass>(target);
-}
 
 void addLlvmPasses(OpPassManager &pm, const GpuTarget &target) {
   OpPassManager &module = pm.nest<mlir::gpu::GPUModuleOp>();
   module.addPass(createSCFToControlFlowPass());
   module.addPass(createConvertVectorToLLVMPass());
-  module.addPass(tile::createExpandMinMaxPass());
+  module.addPass(createTileExpandMinMax());
   module.addPass(arith::createArithExpandOpsPass());
-  module.addPass(createConvertToLlvmPass(target));
+  module.addPass(createGpuToLlvm({target.name()}));
   module.addPass(createReconcileUnrealizedCastsPass());
   // Before the wrapping, so that Target IR reads well.
   module.addPass(createCanonicalizerPass());
   module.addPass(createCSEPass());
-  pm.addPass(createWrapTargetPass(target));
+  pm.addPass(createGpuWrapTarget({target.name()}));
 }
 
 } // namespace tessera::gpu

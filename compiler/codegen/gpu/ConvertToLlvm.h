@@ -17,8 +17,4 @@ namespace tessera::gpu {
 /// to call.
 void addLlvmPasses(mlir::OpPassManager &, const GpuTarget &target);
 
-/// The two passes of our own among them: `gpu-to-llvm` and `gpu-wrap-target`.
-std::unique_ptr<mlir::Pass> createConvertToLlvmPass(const GpuTarget &);
-std::unique_ptr<mlir::Pass> createWrapTargetPass(const GpuTarget &);
-
 } // namespace tessera::gpu

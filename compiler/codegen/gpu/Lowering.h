@@ -87,16 +87,8 @@ private:
 /// Bytes of shared memory through which the threads of `target` exchange values in `kernel`.
 int64_t exchangeBytes(tile::KernelOp kernel, const Architecture &target);
 
-/// Pass `gpu-lower-tile`: every tile.kernel becomes a gpu.func of the kernel's name in one gpu.module, with
-/// its metadata as the attribute `target.metadata`; graph functions, which only the host needs, go away.
-std::unique_ptr<mlir::Pass> createLowerTilePass(const GpuTarget &target);
-
 /// From Tile IR to the gpu.module that every vendor's half converts: `gpu-lower-tile`, then the project's own
 /// sequences in the place of math functions, which need scalars.
 void addKernelPasses(mlir::OpPassManager &pm, const GpuTarget &target);
-
-/// Makes `gpu-lower-tile{target=...}` and the pipeline `gpu-to-target{target=...}` (thread programs to Target
-/// IR) known by name to tools that read pipelines.
-void registerGpuPasses();
 
 } // namespace tessera::gpu

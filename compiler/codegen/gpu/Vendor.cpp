@@ -1,11 +1,33 @@
 #include "compiler/codegen/gpu/Vendor.h"
 #include "compiler/codegen/gpu/ConvertToLlvm.h"
-#include "compiler/codegen/gpu/Lowering.h"
+#include "compiler/codegen/gpu/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <mutex>
 
+using namespace mlir;
+
 namespace tessera::gpu {
+namespace {
+
+struct GpuPipelineOptions : PassPipelineOptions<GpuPipelineOptions> {
+  Option<std::string> target{*this, "target", llvm::cl::desc("GPU, as in ptx:sm_90"),
+                             llvm::cl::init("ptx:sm_90")};
+};
+
+void registerAll() {
+  registerGpuPasses();
+  static PassPipelineRegistration<GpuPipelineOptions> registration(
+      "gpu-to-target", "turn thread programs into a vendor's Target IR",
+      [](OpPassManager &pm, const GpuPipelineOptions &options) {
+        auto target = findGpuTarget(options.target);
+        if (!target) llvm::report_fatal_error(llvm::StringRef(target.error().message), false);
+        addLlvmPasses(pm, **target);
+      });
+}
+
+} // namespace
 
 std::string Vendor::targets() const {
   auto names =
@@ -24,7 +46,7 @@ Expected<std::unique_ptr<const codegen::Target>> Vendor::parse(llvm::StringRef a
 
 void Vendor::registerPasses() const {
   static std::once_flag once; // for all vendors
-  std::call_once(once, registerGpuPasses);
+  std::call_once(once, registerAll);
 }
 
 } // namespace tessera::gpu

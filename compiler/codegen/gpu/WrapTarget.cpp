@@ -1,29 +1,30 @@
 // gpu.module -> target.module: what one image of a GPU holds.
 #include "compiler/codegen/common/TileLowering.h"
 #include "compiler/codegen/gpu/ConvertToLlvm.h"
+#include "compiler/codegen/gpu/Passes.h"
 #include "compiler/target/IR/TargetDialect.h"
 #include <tessera/backend.hpp>
 
 using namespace mlir;
 
 namespace tessera::gpu {
+#define GEN_PASS_DEF_GPUWRAPTARGET
+#include "compiler/codegen/gpu/Passes.h.inc"
+
 namespace {
 
-struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WrapTargetPass)
-  explicit WrapTargetPass(const GpuTarget &target) : target_(target) {}
-  StringRef getArgument() const final { return "gpu-wrap-target"; }
-  StringRef getDescription() const final {
-    return "gather the kernels, their shared memory and their metadata in a target.module";
-  }
-  void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<target::TargetDialect>();
-  }
+struct WrapTargetPass : impl::GpuWrapTargetBase<WrapTargetPass> {
+  using GpuWrapTargetBase::GpuWrapTargetBase;
 
   void runOnOperation() final {
+    auto gpu = findGpuTarget(target);
+    if (!gpu) {
+      getOperation().emitError() << gpu.error().message;
+      return signalPassFailure();
+    }
     OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
-    const Vendor &vendor = target_.vendor();
-    const Architecture &architecture = target_.architecture();
+    const Vendor &vendor = (*gpu)->vendor();
+    const Architecture &architecture = (*gpu)->architecture();
     auto image = target::ModuleOp::create(b, getOperation().getLoc(), vendor.name(), vendor.triple(),
                                           architecture.name, vendor.features(architecture), IntegerAttr());
     Block &body = image.getBody().emplaceBlock();
@@ -41,13 +42,8 @@ struct WrapTargetPass : PassWrapper<WrapTargetPass, OperationPass<ModuleOp>> {
       module.erase();
     }
   }
-  const GpuTarget &target_;
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createWrapTargetPass(const GpuTarget &target) {
-  return std::make_unique<WrapTargetPass>(target);
-}
 
 } // namespace tessera::gpu

@@ -1,8 +1,13 @@
-#include "compiler/tile/Transforms/ExpandHalf.h"
 #include "compiler/tile/Transforms/ExpandMathBuilder.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "llvm/ADT/bit.h"
 
 using namespace mlir;
+
+namespace tessera {
+#define GEN_PASS_DEF_TILEEXPANDHALF
+#include "compiler/tile/Transforms/Passes.h.inc"
+} // namespace tessera
 
 namespace tessera::tile {
 namespace {
@@ -43,15 +48,8 @@ Value truncate(MathBuilder &m, Value v) {
   return m.bitcast(m.trunci(code, m.i(16)), m.f16());
 }
 
-struct ExpandHalfPass : PassWrapper<ExpandHalfPass, OperationPass<>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandHalfPass)
-
-  StringRef getArgument() const override { return "tile-expand-half"; }
-  StringRef getDescription() const override { return "replace conversions of f16 by integer arithmetic"; }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect>();
-  }
-  void runOnOperation() override {
+struct ExpandHalfPass : impl::TileExpandHalfBase<ExpandHalfPass> {
+  void runOnOperation() final {
     getOperation()->walk([](Operation *op) {
       if (!isa<arith::ExtFOp, arith::TruncFOp>(op)) return;
       Value from = op->getOperand(0), to = op->getResult(0);
@@ -73,7 +71,5 @@ struct ExpandHalfPass : PassWrapper<ExpandHalfPass, OperationPass<>> {
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createExpandHalfPass() { return std::make_unique<ExpandHalfPass>(); }
 
 } // namespace tessera::tile

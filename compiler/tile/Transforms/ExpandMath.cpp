@@ -1,7 +1,7 @@
-#include "compiler/tile/Transforms/ExpandMath.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "compiler/tile/Transforms/ExpandCasts.h"
 #include "compiler/tile/Transforms/ExpandMathBuilder.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "numerics/functions/Exp.h"
 #include "numerics/functions/Log.h"
 #include "numerics/functions/Pow.h"
@@ -9,6 +9,11 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+
+namespace tessera {
+#define GEN_PASS_DEF_TILEEXPANDMATH
+#include "compiler/tile/Transforms/Passes.h.inc"
+} // namespace tessera
 
 namespace tessera::tile {
 namespace {
@@ -86,15 +91,8 @@ Value expand(Operation *op) {
   return narrow(m, functionOf(m, op), element);
 }
 
-struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMathPass)
-
-  StringRef getArgument() const override { return "tile-expand-math"; }
-  StringRef getDescription() const override { return "Replace elementary functions by fixed FMA sequences"; }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
-  }
-  void runOnOperation() override {
+struct ExpandMathPass : impl::TileExpandMathBase<ExpandMathPass> {
+  void runOnOperation() final {
     SmallVector<Operation *> candidates;
     getOperation()->walk([&](Operation *op) {
       if (isFunction(op) || isa<math::IPowIOp>(op)) candidates.push_back(op);
@@ -108,7 +106,5 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createExpandMathPass() { return std::make_unique<ExpandMathPass>(); }
 
 } // namespace tessera::tile

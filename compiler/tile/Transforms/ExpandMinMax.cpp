@@ -1,8 +1,13 @@
-#include "compiler/tile/Transforms/ExpandMinMax.h"
 #include "compiler/tile/Transforms/ExpandMathBuilder.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
+
+namespace tessera {
+#define GEN_PASS_DEF_TILEEXPANDMINMAX
+#include "compiler/tile/Transforms/Passes.h.inc"
+} // namespace tessera
 
 namespace tessera::tile {
 namespace {
@@ -45,12 +50,8 @@ Value expand(MathBuilder &m, bool isMax, Value x, Value y) {
   return m.bitcast(m.ori(m.andi(one, other), isNaN), type);
 }
 
-struct ExpandMinMaxPass : PassWrapper<ExpandMinMaxPass, OperationPass<>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMinMaxPass)
-
-  StringRef getArgument() const override { return "tile-expand-min-max"; }
-  StringRef getDescription() const override { return "Replace minimum and maximum of floats by selects"; }
-  void runOnOperation() override {
+struct ExpandMinMaxPass : impl::TileExpandMinMaxBase<ExpandMinMaxPass> {
+  void runOnOperation() final {
     getOperation()->walk([](Operation *op) {
       if (!isa<arith::MinimumFOp, arith::MaximumFOp>(op) || isa<TensorType>(op->getResult(0).getType()))
         return;
@@ -64,7 +65,5 @@ struct ExpandMinMaxPass : PassWrapper<ExpandMinMaxPass, OperationPass<>> {
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createExpandMinMaxPass() { return std::make_unique<ExpandMinMaxPass>(); }
 
 } // namespace tessera::tile

@@ -78,4 +78,37 @@ def TilePlanMemory : Pass<"tile-plan-memory", "::tessera::tile::KernelOp"> {
   let summary = "Places shared buffers and tiles in the program's scratch by their lifetimes";
 }
 
+def TileExpandMath : Pass<"tile-expand-math"> {
+  let summary = "Replaces elementary functions by fixed sequences of arithmetic";
+  let description = [{
+    Replaces the functions of the tile dialect and `math.ipowi` on scalars and vectors by the sequences of
+    numerics/functions, in every profile and on every target, so that results do not depend on a vendor's library. f16 and
+    bf16 are computed in f32. `math.sqrt`, fma, floor and absf stay: they are instructions. Runs after tiles have become
+    vectors and before scf is lowered (sin and cos of f64 contain an `scf.if` for huge arguments, ipowi a loop). A code
+    generator must not contract or reassociate across the whole module afterwards.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def TileExpandMinMax : Pass<"tile-expand-min-max"> {
+  let summary = "Replaces minimum and maximum of floats by compares, selects and bit operations";
+  let description = [{
+    For scalars and vectors of f32 and f64, by IEEE 754-2019: -0 is less than +0, and a NaN in either operand gives a NaN.
+    Runs before `arith-expand`, which lets the order of the operands decide between zeros. LLVM's own expansion takes five
+    to ten instructions where this takes three (minimum) or five (maximum) on x86.
+  }];
+}
+
+def TileExpandHalf : Pass<"tile-expand-half"> {
+  let summary = "Replaces conversions of f16 by integer arithmetic";
+  let description = [{
+    For processors without instructions for them (x86-64-v2 has no F16C), where each would be a call of a compiler's
+    run-time library. Replaces `arith.extf` of f16 to f32 or f64 and `arith.truncf` of f32 to f16, of scalars and vectors,
+    with the results of the hardware's conversions: signalling NaNs become quiet; denormals and rounding to nearest even
+    are IEEE 754's. Nothing else computes in f16: `tile-legalize-numerics` has widened it.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 #endif

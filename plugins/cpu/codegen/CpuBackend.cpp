@@ -1,14 +1,12 @@
 // The CPU as a target: programs are functions of vectors that one thread runs, images are shared objects.
 #include "compiler/codegen/TileProposal.h"
 #include "compiler/target/Transforms/Passes.h"
-#include "compiler/tile/Transforms/ExpandHalf.h"
-#include "compiler/tile/Transforms/ExpandMath.h"
-#include "compiler/tile/Transforms/ExpandMinMax.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
-#include "plugins/cpu/codegen/ExpandFma.h"
 #include "plugins/cpu/codegen/Lowering.h"
+#include "plugins/cpu/codegen/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -60,23 +58,23 @@ public:
 
   void addLoweringPasses(OpPassManager &pm) const override {
     // Private tables follow the tiles in scratch, whose offsets are final.
-    pm.addNestedPass<tile::KernelOp>(createPrivatizePass());
-    pm.addPass(createLowerTilePass(name_));
+    pm.addNestedPass<tile::KernelOp>(createCpuPrivatize());
+    pm.addPass(createCpuLowerTile({name_}));
     pm.addPass(createTargetLimitSize()); // before anything expands further
-    pm.addPass(createOutlinePass());
+    pm.addPass(createCpuOutline());
     // Folded as it was made; functions expand after tiles became vectors.
     pm.addPass(createCSEPass());
-    pm.addPass(tile::createExpandMathPass());
+    pm.addPass(createTileExpandMath());
     if (cpu_.vectorBytes < 32) { // F16C and FMA came before AVX2
-      pm.addPass(tile::createExpandHalfPass());
-      pm.addPass(createExpandFmaPass());
+      pm.addPass(createTileExpandHalf());
+      pm.addPass(createCpuExpandFma());
     }
-    pm.addPass(tile::createExpandMinMaxPass()); // before arith-expand, which has another idea of them
+    pm.addPass(createTileExpandMinMax()); // before arith-expand, which has another idea of them
     pm.addPass(createSCFToControlFlowPass());
     pm.addPass(arith::createArithExpandOpsPass());
-    pm.addPass(createToLLVMPass());
+    pm.addPass(createCpuToLlvm());
     pm.addPass(createReconcileUnrealizedCastsPass());
-    pm.addPass(createWrapTargetPass(cpu_));
+    pm.addPass(createCpuWrapTarget({cpu_.isHost ? "" : cpu_.cpu}));
   }
 
   Expected<std::string> emitAssembly(ModuleOp module) const override {

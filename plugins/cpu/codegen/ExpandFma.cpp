@@ -1,23 +1,19 @@
-#include "plugins/cpu/codegen/ExpandFma.h"
 #include "compiler/tile/Transforms/ExpandMathBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "numerics/functions/Fma.h"
+#include "plugins/cpu/codegen/Passes.h"
 
 using namespace mlir;
 
 namespace tessera::cpu {
+#define GEN_PASS_DEF_CPUEXPANDFMA
+#include "plugins/cpu/codegen/Passes.h.inc"
+
 namespace {
 
-struct ExpandFmaPass : PassWrapper<ExpandFmaPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandFmaPass)
-  StringRef getArgument() const final { return "cpu-expand-fma"; }
-  StringRef getDescription() const final { return "compute fma without the instruction"; }
-  void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<func::FuncDialect, LLVM::LLVMDialect>();
-  }
-
+struct ExpandFmaPass : impl::CpuExpandFmaBase<ExpandFmaPass> {
   void runOnOperation() final {
     SmallVector<math::FmaOp> ops;
     getOperation()->walk([&](math::FmaOp op) { ops.push_back(op); });
@@ -62,7 +58,5 @@ struct ExpandFmaPass : PassWrapper<ExpandFmaPass, OperationPass<ModuleOp>> {
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createExpandFmaPass() { return std::make_unique<ExpandFmaPass>(); }
 
 } // namespace tessera::cpu

@@ -183,24 +183,4 @@ private:
   Vec<PrivateValue> privateValues_;
 };
 
-/// Pass `cpu-privatize`: relaxed additions to small tensors get a table in scratch.
-std::unique_ptr<mlir::Pass> createPrivatizePass();
-
-/// Pass `cpu-lower-tile`: every tile.kernel becomes a func.func of the kernel's name that carries its
-/// metadata as the attribute `target.metadata`; graph functions, which only the host needs, go away.
-std::unique_ptr<mlir::Pass> createLowerTilePass(std::string targetName);
-
-/// Pass `cpu-outline`: functions too large for one are cut into private ones of bounded size.
-std::unique_ptr<mlir::Pass> createOutlinePass();
-
-/// Pass `cpu-to-llvm`: functions of vector, arith, math and cf operations become LLVM dialect.
-std::unique_ptr<mlir::Pass> createToLLVMPass();
-
-/// Pass `cpu-wrap-target`: the lowered functions move into one target.module with a target.kernel_info each.
-std::unique_ptr<mlir::Pass> createWrapTargetPass(CpuTarget);
-
-/// Makes the CPU's passes known by name (cpu-lower-tile, cpu-wrap-target for the host) to tools that read
-/// pipelines.
-void registerCpuPasses();
-
 } // namespace tessera::cpu

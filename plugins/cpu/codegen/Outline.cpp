@@ -8,11 +8,15 @@
 // function. Stands right after the tiles became loops, so that every later pass has the small functions too.
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "plugins/cpu/codegen/Lowering.h"
+#include "plugins/cpu/codegen/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
 namespace tessera::cpu {
+#define GEN_PASS_DEF_CPUOUTLINE
+#include "plugins/cpu/codegen/Passes.h.inc"
+
 namespace {
 
 int64_t sizeOf(Operation *op) {
@@ -151,25 +155,14 @@ private:
   }
 };
 
-struct OutlinePass : PassWrapper<OutlinePass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OutlinePass)
-  StringRef getArgument() const final { return "cpu-outline"; }
-  StringRef getDescription() const final { return "cut large functions into private ones of bounded size"; }
-  OutlinePass() = default;
-  OutlinePass(const OutlinePass &other) : PassWrapper(other) {}
+struct OutlinePass : impl::CpuOutlineBase<OutlinePass> {
+  using CpuOutlineBase::CpuOutlineBase;
   void runOnOperation() final {
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      if (sizeOf(function) > large_) Outliner(function, part_).run();
+      if (sizeOf(function) > large) Outliner(function, part).run();
   }
-  Option<int64_t> large_{*this, "large", llvm::cl::desc("operations up to which a function stays whole"),
-                         llvm::cl::init(12000)};
-  Option<int64_t> part_{*this, "part",
-                        llvm::cl::desc("operations a part has at least, but for a block's last: a quarter"),
-                        llvm::cl::init(3000)};
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createOutlinePass() { return std::make_unique<OutlinePass>(); }
 
 } // namespace tessera::cpu

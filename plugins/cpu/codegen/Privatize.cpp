@@ -25,6 +25,7 @@
 #include "compiler/tile/IR/Profiles.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "plugins/cpu/codegen/Lowering.h"
+#include "plugins/cpu/codegen/Passes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -32,6 +33,9 @@ using namespace mlir;
 using namespace tessera::tile;
 
 namespace tessera::cpu {
+#define GEN_PASS_DEF_CPUPRIVATIZE
+#include "plugins/cpu/codegen/Passes.h.inc"
+
 namespace {
 
 constexpr int64_t kAlign = 64;
@@ -82,12 +86,7 @@ int64_t tableElements(ViewType type, AtomicKind kind) {
   return elements <= kMostPrivateElements ? elements : 0;
 }
 
-struct PrivatizePass : PassWrapper<PrivatizePass, OperationPass<KernelOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PrivatizePass)
-  StringRef getArgument() const final { return "cpu-privatize"; }
-  StringRef getDescription() const final {
-    return "give atomic additions to small tensors a table of the thread's own";
-  }
+struct PrivatizePass : impl::CpuPrivatizeBase<PrivatizePass> {
   void runOnOperation() final {
     KernelOp kernel = getOperation();
     bool ordersOrWaits = false;
@@ -121,7 +120,5 @@ struct PrivatizePass : PassWrapper<PrivatizePass, OperationPass<KernelOp>> {
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createPrivatizePass() { return std::make_unique<PrivatizePass>(); }
 
 } // namespace tessera::cpu

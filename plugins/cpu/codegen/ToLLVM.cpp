@@ -17,17 +17,17 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "plugins/cpu/codegen/Lowering.h"
+#include "plugins/cpu/codegen/Passes.h"
 
 using namespace mlir;
 
 namespace tessera::cpu {
+#define GEN_PASS_DEF_CPUTOLLVM
+#include "plugins/cpu/codegen/Passes.h.inc"
+
 namespace {
 
-struct ToLLVMPass : PassWrapper<ToLLVMPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ToLLVMPass)
-  StringRef getArgument() const final { return "cpu-to-llvm"; }
-  StringRef getDescription() const final { return "convert functions of vector loops to the LLVM dialect"; }
-  void getDependentDialects(DialectRegistry &registry) const final { registry.insert<LLVM::LLVMDialect>(); }
+struct ToLLVMPass : impl::CpuToLlvmBase<ToLLVMPass> {
   void runOnOperation() final {
     MLIRContext &context = getContext();
     LLVMTypeConverter types(&context);
@@ -50,7 +50,5 @@ struct ToLLVMPass : PassWrapper<ToLLVMPass, OperationPass<ModuleOp>> {
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createToLLVMPass() { return std::make_unique<ToLLVMPass>(); }
 
 } // namespace tessera::cpu

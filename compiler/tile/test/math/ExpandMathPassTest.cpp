@@ -1,6 +1,6 @@
 // What tile-expand-math rewrites and what it leaves; that the check for library calls sees them.
 #include "compiler/tile/IR/TileFunctions.h"
-#include "compiler/tile/Transforms/ExpandMath.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/test/math/VectorJit.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -22,7 +22,7 @@ std::map<std::string, int> mathOpsAfter(const std::string &body) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(body, &context());
   EXPECT_TRUE(module) << body;
   mlir::PassManager passes(&context());
-  passes.addPass(createExpandMathPass());
+  passes.addPass(tessera::createTileExpandMath());
   EXPECT_TRUE(succeeded(passes.run(*module)));
   EXPECT_TRUE(succeeded(mlir::verify(*module)));
   std::map<std::string, int> counts;

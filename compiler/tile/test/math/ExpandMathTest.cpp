@@ -1,7 +1,7 @@
 // The elementary functions against the C library in the next wider precision: f32 over every 97th of all bit
 // patterns (TESSERA_MATH_STRIDE=1 in the environment: over all), f64 over random ones, both over edge values.
-#include "compiler/tile/Transforms/ExpandMath.h"
 #include "compiler/tile/IR/TileFunctions.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/test/math/Accuracy.h"
 #include "numerics/Functions.h"
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // minimum and maximum after IEEE 754-2019: -0 is less than +0, in whatever order and whatever operand is a
 // constant; a NaN gives a NaN.
-#include "compiler/tile/Transforms/ExpandMinMax.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/test/math/Accuracy.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <gtest/gtest.h>

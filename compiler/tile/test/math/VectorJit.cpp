@@ -1,8 +1,6 @@
 #include "compiler/tile/test/math/VectorJit.h"
 #include "compiler/tile/IR/TileFunctions.h"
-#include "compiler/tile/Transforms/ExpandHalf.h"
-#include "compiler/tile/Transforms/ExpandMath.h"
-#include "compiler/tile/Transforms/ExpandMinMax.h"
+#include "compiler/tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -147,9 +145,9 @@ VectorJit::VectorJit(const Body &body, std::vector<Type> inputs, Type output, st
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context()));
   emitLoop(*module, body, inputs, output, shape);
   PassManager passes(&context());
-  if (options.expandMath) passes.addPass(createExpandMathPass());
-  if (options.expandMinMax) passes.addPass(createExpandMinMaxPass());
-  if (options.expandHalf) passes.addPass(createExpandHalfPass());
+  if (options.expandMath) passes.addPass(tessera::createTileExpandMath());
+  if (options.expandMinMax) passes.addPass(tessera::createTileExpandMinMax());
+  if (options.expandHalf) passes.addPass(tessera::createTileExpandHalf());
   if (failed(parsePassPipeline("convert-vector-to-scf{full-unroll=true},convert-scf-to-cf,convert-vector-to-"
                                "llvm,expand-strided-metadata,"
                                "finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,convert-math-"

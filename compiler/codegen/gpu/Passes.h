@@ -1,0 +1,18 @@
+// The passes of phase 7 that GPUs share; Passes.td says what each does.
+#pragma once
+#include "compiler/target/IR/TargetDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/Pass.h"
+#include <memory>
+
+namespace tessera::gpu {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "compiler/codegen/gpu/Passes.h.inc"
+
+} // namespace tessera::gpu

@@ -1,0 +1,62 @@
+// The CPU's passes of phase 7, in the order of CpuBackend.cpp.
+#ifndef TESSERA_CPU_PASSES
+#define TESSERA_CPU_PASSES
+include "mlir/Pass/PassBase.td"
+
+def CpuPrivatize : Pass<"cpu-privatize", "::tessera::tile::KernelOp"> {
+  let summary = "Gives relaxed additions to small tensors a table in scratch";
+  let description = [{
+    An update that no lane waits for goes to a private table of the program, which is added to the tensor once, at the end.
+    A few updates of constant positions stay in registers. Runs after `tile-plan-memory`: the tables follow the tiles in
+    scratch, whose offsets are final.
+  }];
+}
+
+def CpuLowerTile : Pass<"cpu-lower-tile", "::mlir::ModuleOp"> {
+  let summary = "Lowers tile kernels to loops over vectors for one CPU thread";
+  let description = [{
+    Every `tile.kernel` becomes a `func.func` of its name with its metadata as the attribute `target.metadata`. Needs the
+    vector width that `tile-vectorize` chose. Graph functions, which only the host needs, are removed.
+  }];
+  let options = [Option<"targetName", "target", "std::string", "\"cpu\"", "the target's name in the metadata">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def CpuOutline : Pass<"cpu-outline", "::mlir::ModuleOp"> {
+  let summary = "Cuts large functions into private ones of bounded size";
+  let description = [{
+    LLVM's time grows faster than the size of a function. Runs after `cpu-lower-tile`, before functions of mathematics
+    expand.
+  }];
+  let options = [
+    Option<"large", "large", "int64_t", "12000", "operations up to which a function stays whole">,
+    Option<"part", "part", "int64_t", "3000", "operations of a part at least; the last of a block may have a quarter">
+  ];
+}
+
+def CpuExpandFma : Pass<"cpu-expand-fma", "::mlir::ModuleOp"> {
+  let summary = "Computes fma without the instruction";
+  let description = [{
+    For processors without FMA, so that no library is called (numerics/functions/Fma.h): f32 in place, f64 by a call of a
+    private function for each vector type. Runs after `tile-expand-math`, whose sequences contain `math.fma`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def CpuToLlvm : Pass<"cpu-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Converts functions of vector, arith, math and cf operations to the LLVM dialect";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def CpuWrapTarget : Pass<"cpu-wrap-target", "::mlir::ModuleOp"> {
+  let summary = "Gathers the lowered functions in a target.module";
+  let description = [{
+    Each function that has metadata gets a `target.kernel_info` with it. The module carries triple, CPU and features, which
+    code generation reads.
+  }];
+  let options = [Option<"cpu", "cpu", "std::string", "\"\"", "the CPU, as LLVM names it; empty: the host's">];
+  let dependentDialects = ["::tessera::target::TargetDialect"];
+}
+
+#endif
