@@ -209,6 +209,14 @@ class MachineReadable(Cli):
         self.assertIn("Z            f32[M, N], write", self.call("kernels", self.file).output)
         self.refused(self.call("kernels"), "E_NO_FILE")
 
+    def test_defaults_that_are_no_number_of_json(self):
+        for dtype in ("f16", "f32", "f64"):
+            defaults = {"a": ("float('inf')", "inf"), "b": ("-float('inf')", "-inf"), "c": ("float('nan')", "nan"), "d": ("0.5", 0.5)}
+            scalars = ", ".join(f"{name}: ts.{dtype} = {text}" for name, (text, _) in defaults.items())
+            self.source(f"import tessera as ts\n\n@ts.kernel\ndef k(X: ts.Tensor[4, ts.{dtype}], {scalars}):\n    X[0:4] = X[0:4] * a\n")
+            (kernel,) = self.document("kernels", self.file)
+            self.assertEqual([p.get("default") for p in kernel["params"]], [None, *(value for _, value in defaults.values())])
+
     def test_run(self):
         words = ("run", self.file, "--in", f"x={self.x}", f"y={self.y}", "--scalar", "alpha=2")
         once = self.document(*words)

@@ -3,6 +3,7 @@
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Json.h"
 #include "tools/tsr/Source.h"
+#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,6 +22,13 @@ const char *access(const SignatureParam &p) {
   return p.reads && p.writes ? "readwrite" : p.writes ? "write" : "read";
 }
 
+/// JSON has no infinities and no NaN: they are written as `--scalar` takes them.
+Json defaultOf(const Number &number) {
+  const auto *real = std::get_if<double>(&number);
+  if (real && !std::isfinite(*real)) return fmt::format("{}", *real);
+  return std::visit([](auto value) { return Json(value); }, number);
+}
+
 Json describe(const Signature &s) {
   Json params = Json::array(), tunables = Json::object();
   for (const SignatureParam &p : s.params) {
@@ -33,7 +41,7 @@ Json describe(const Signature &s) {
       j["dims"] = p.dims;
       j["access"] = access(p);
     } else if (p.defaultValue) {
-      std::visit([&](auto value) { j["default"] = value; }, *p.defaultValue);
+      j["default"] = defaultOf(*p.defaultValue);
     }
     params.push_back(std::move(j));
   }

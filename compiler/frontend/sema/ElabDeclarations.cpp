@@ -6,6 +6,7 @@
 #include "compiler/frontend/syntax/Parser.h"
 #include "numerics/Casts.h"
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 namespace tessera::frontend {
@@ -87,6 +88,11 @@ bool Elaborator::readDim(const ast::Expr &e, Dim &out) {
   }
   out = {v.intValue, ""};
   return true;
+}
+
+static std::string shortest(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 /// One `accum(f32)`, `round(rne)` or `loss_scale(128.0)`.
@@ -246,8 +252,14 @@ void Elaborator::declareParameter(const ast::Parameter &p) {
         fail(Code::E_PARAMETER, p.defaultValue->loc,
              "the default of '" + p.name + "' is " + describe(v) + ", not a constant of dtype " + name(*t));
       } else {
+        const double written = isFloat(v.dtype) ? v.floatValue : 0;
         v = convert(std::move(v), *t, p.defaultValue->loc);
         if (v.isError()) return;
+        if (isFloat(*t) && std::isfinite(written) && std::isinf(v.floatValue)) {
+          fail(Code::E_LITERAL_RANGE, p.defaultValue->loc, shortest(written) + " does not fit in " + name(*t),
+               "write float('inf') where infinity is meant");
+          return;
+        }
         out.defaultValue = isFloat(*t) ? Number(v.floatValue) : Number(v.intValue);
       }
     }

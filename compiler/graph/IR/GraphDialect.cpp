@@ -85,7 +85,7 @@ LogicalResult verifyFunctionParam(FuncOp op, DictionaryAttr param, StringRef kin
   if (!dtype) return op.emitOpError() << "parameter '" << name << "' needs a dtype of the language";
   if (kind == "scalar") {
     if (argument && argument.getType() == tessera::elementTypeInValues(op.getContext(), *dtype))
-      return success();
+      return tessera::tile::verifyDefault(op, param, *dtype);
     return op.emitOpError() << "scalar '" << name << "' has no argument of dtype " << tessera::name(*dtype);
   }
   auto dims = param.getAs<ArrayAttr>("dims");

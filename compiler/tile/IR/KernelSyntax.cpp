@@ -3,9 +3,11 @@
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "numerics/Casts.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
+#include <bit>
 
 using namespace mlir;
 
@@ -128,12 +130,33 @@ LogicalResult verifyParam(FunctionOpInterface op, unsigned index, DictionaryAttr
   std::optional<DType> dtype = text ? parseDType(text.getValue()) : std::nullopt;
   if (!dtype) return op.emitOpError() << "parameter '" << name << "' needs a dtype of the language";
   if (kind != Scalar) return verifyTensor(op, index, param, *dtype);
-  if (type == elementTypeInValues(op.getContext(), *dtype)) return success();
+  if (type == elementTypeInValues(op.getContext(), *dtype)) return verifyDefault(op, param, *dtype);
   return op.emitOpError() << "scalar '" << name << "' has dtype " << tessera::name(*dtype) << " but type "
                           << type;
 }
 
 } // namespace
+
+LogicalResult verifyDefault(Operation *op, DictionaryAttr param, DType dtype) {
+  Attribute value = param.get("default");
+  if (!value) return success();
+  auto isHeld = [&](uint64_t bits, DType wide) {
+    return castBits(castBits(bits, wide, dtype), dtype, wide) == bits;
+  };
+  auto real = dyn_cast<FloatAttr>(value);
+  auto integer = dyn_cast<IntegerAttr>(value);
+  if (real && isFloat(dtype) && real.getType().isF64()) {
+    if (real.getValue().isNaN() || isHeld(std::bit_cast<uint64_t>(real.getValueAsDouble()), DType::F64))
+      return success();
+  } else if (integer && !isFloat(dtype) && integer.getType().isInteger(64)) {
+    if (isHeld(static_cast<uint64_t>(integer.getInt()), DType::I64)) return success();
+  } else if (integer && dtype == DType::Bool && integer.getType().isInteger(1)) {
+    return success();
+  }
+  return op->emitOpError() << "scalar '" << param.getAs<StringAttr>("name").getValue() << "' of dtype "
+                           << tessera::name(dtype) << " cannot have the default " << value
+                           << "; a default is an i64 or, of a float, an f64 that the dtype holds";
+}
 
 LogicalResult verifyParams(FunctionOpInterface op, ArrayAttr params) {
   if (params.size() != op.getNumArguments())

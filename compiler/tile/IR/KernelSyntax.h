@@ -3,6 +3,7 @@
 #pragma once
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "numerics/DType.h"
 
 namespace tessera::tile {
 
@@ -17,6 +18,9 @@ void printKernel(mlir::OpAsmPrinter &, mlir::FunctionOpInterface, bool withGrid)
 
 /// Names the arguments after their parameters.
 void nameArguments(mlir::Region &, mlir::ArrayAttr params, mlir::OpAsmSetValueNameFn);
+
+/// Checks a scalar's default: an integer or float that its dtype holds without rounding, or none.
+mlir::LogicalResult verifyDefault(mlir::Operation *, mlir::DictionaryAttr param, DType dtype);
 
 /// Checks the `params` attribute against the arguments: one entry each, decision order tensors, results,
 /// scalars, dims; types that match dtype and dims; every symbolic dim an argument.

@@ -131,3 +131,91 @@ func.func @dim(%x: !tile.view<4xf32>) {
   %n = tile.dim %x, 1 : !tile.view<4xf32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{scalar 'a' of dtype f32 cannot have the default 1.000000e+300 : f64}}
+tile.kernel @k(%a: f32) grid [] attributes {params = [
+    {name = "a", kind = "scalar", dtype = "f32", default = 1.0e300 : f64}]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{scalar 'a' of dtype f32 cannot have the default 1.000000e+00 : f32}}
+tile.kernel @k(%a: f32) grid [] attributes {params = [
+    {name = "a", kind = "scalar", dtype = "f32", default = 1.0 : f32}]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{scalar 'a' of dtype f32 cannot have the default 1 : i64}}
+tile.kernel @k(%a: f32) grid [] attributes {params = [
+    {name = "a", kind = "scalar", dtype = "f32", default = 1 : i64}]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{scalar 'a' of dtype f16 cannot have the default 6.553600e+04 : f64}}
+tile.kernel @k(%a: f16) grid [] attributes {params = [
+    {name = "a", kind = "scalar", dtype = "f16", default = 65536.0 : f64}]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{scalar 'a' of dtype f32 cannot have the default 1.000000e-01 : f64}}
+tile.kernel @k(%a: f32) grid [] attributes {params = [
+    {name = "a", kind = "scalar", dtype = "f32", default = 0.1 : f64}]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{scalar 'a' of dtype i8 cannot have the default 300 : i64}}
+tile.kernel @k(%a: i8) grid [] attributes {params = [
+    {name = "a", kind = "scalar", dtype = "i8", default = 300 : i64}]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{scalar 'a' of dtype i32 cannot have the default 1.500000e+00 : f64}}
+tile.kernel @k(%a: i32) grid [] attributes {params = [
+    {name = "a", kind = "scalar", dtype = "i32", default = 1.5 : f64}]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{scalar 'a' of dtype i32 cannot have the default 7 : i32}}
+tile.kernel @k(%a: i32) grid [] attributes {params = [
+    {name = "a", kind = "scalar", dtype = "i32", default = 7 : i32}]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{scalar 'a' of dtype bool cannot have the default 2 : i64}}
+tile.kernel @k(%a: i1) grid [] attributes {params = [
+    {name = "a", kind = "scalar", dtype = "bool", default = 2 : i64}]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{scalar 'a' of dtype i64 cannot have the default "7"}}
+tile.kernel @k(%a: i64) grid [] attributes {params = [
+    {name = "a", kind = "scalar", dtype = "i64", default = "7"}]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{scalar 'a' of dtype u8 cannot have the default -1 : i64}}
+tile.kernel @k(%a: i8) grid [] attributes {params = [
+    {name = "a", kind = "scalar", dtype = "u8", default = -1 : i64}]} {
+  tile.return
+}
