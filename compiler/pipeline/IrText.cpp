@@ -2,6 +2,7 @@
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/IR/TileAccess.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,15 +55,23 @@ const char *findWrongType(Type type) {
   return "is no type of the language";
 }
 
+/// What the profile of the kernel around `op` permits.
+arith::FastMathFlags permittedAt(Operation &op) {
+  auto kernel = op.getParentOfType<FunctionOpInterface>();
+  std::optional<NumericsPermissions> permits = kernel ? permitsOf(kernel) : std::nullopt;
+  return permits ? relaxationsOf(*permits) : arith::FastMathFlags::none;
+}
+
 /// Null unless the operation has inputs for which MLIR leaves its result undefined, so that checks of it say
 /// nothing.
 const char *findUndefined(Operation &op) {
   if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
     return "is undefined outside the integer's range; use tile.cast";
-  if (auto math = dyn_cast<arith::ArithFastMathInterface>(op);
-      math && math.getFastMathFlagsAttr() &&
-      math.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::none)
-    return "has fast-math flags; the numerics profile decides what is permitted";
+  if (auto math = dyn_cast<arith::ArithFastMathInterface>(op); math && math.getFastMathFlagsAttr()) {
+    const arith::FastMathFlags flags = math.getFastMathFlagsAttr().getValue();
+    if (flags != arith::FastMathFlags::none && (flags & permittedAt(op)) != flags)
+      return "has fast-math flags; the numerics profile decides what is permitted";
+  }
   if (auto sum = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op);
       sum && sum.getOverflowAttr() && sum.getOverflowAttr().getValue() != arith::IntegerOverflowFlags::none)
     return "has overflow flags; integers of the language wrap";

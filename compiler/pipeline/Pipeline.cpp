@@ -54,6 +54,8 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createTileSimplify({/*explicitMasks=*/true}));
   kernel.addPass(createTileHoistInvariants());
   kernel.addPass(createCSEPass());
+  const std::string backend = options.target.backend().name().str();
+  kernel.addPass(createTileRelaxArithmetic({backend}));
   TileVectorizeOptions vectorize;
   vectorize.threads = target.threads;
   if (!target.threads) {
@@ -68,7 +70,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createTileFuse());
   // 6. Quantization Legalization: after fusion, so that the casts it adds are computed where their operand
   // is.
-  kernel.addPass(createTileLegalizeNumerics({options.target.backend().name().str()}));
+  kernel.addPass(createTileLegalizeNumerics({backend}));
   kernel.addPass(createTilePlanMemory());
 }
 

@@ -56,6 +56,20 @@ class Profiles(Cli):
         kernel = json.loads(self.call("inspect", bundle, "--json").output)
         self.assertIn('"permits": ["unordered_atomics"]', json.dumps(kernel))
 
+    def test_the_text_of_a_relaxed_kernel_is_read_again(self):
+        """Flags that the profile permits stay; others are refused."""
+        self.source(SUM)
+        text = self.call("compile", self.file, "--emit", "tile", "--numerics", "fast").output
+        self.assertIn("fastmath<reassoc,arcp,contract>", text)
+        edited = self.folder / "k.mlir"
+        for flags, status in (("reassoc,arcp,contract", 0), ("contract", 0), ("contract,nnan", 1), ("fast", 1)):
+            edited.write_text(text.replace("fastmath<reassoc,arcp,contract>", f"fastmath<{flags}>", 1))
+            result = self.call("compile", edited, "--emit", "metadata")
+            self.assertEqual(result.status, status, result.errors)
+            self.assertEqual("has fast-math flags" in result.errors, status == 1)
+        edited.write_text(text.replace('fast = [', 'house = [').replace('"reassociation", ', "").replace('numerics = "fast"', 'numerics = "house"'))
+        self.refused(self.call("compile", edited, "--emit", "metadata"), "E_IR_INVALID", "has fast-math flags")
+
     def test_unknown(self):
         self.refused(self.run_saxpy("--numerics", "hause"), "E_NUMERICS_UNKNOWN", "did you mean house?")
         self.refused(self.call("compile", self.file, "--emit", "tile",

@@ -7,12 +7,13 @@ namespace tessera::target {
 
 Value TileLowering::combine(tile::ReduceKind kind, bool isUnsigned, Value x, Value y) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(x.getType()));
+  const arith::FastMathFlags flags = relaxationsOf(permits_);
   switch (kind) {
   case tile::ReduceKind::Sum:
-    return isFloat ? arith::AddFOp::create(b_, x, y).getResult()
+    return isFloat ? arith::AddFOp::create(b_, x, y, flags).getResult()
                    : arith::AddIOp::create(b_, x, y).getResult();
   case tile::ReduceKind::Prod:
-    return isFloat ? arith::MulFOp::create(b_, x, y).getResult()
+    return isFloat ? arith::MulFOp::create(b_, x, y, flags).getResult()
                    : arith::MulIOp::create(b_, x, y).getResult();
   case tile::ReduceKind::Max:
     return isFloat      ? arith::MaximumFOp::create(b_, x, y).getResult()

@@ -6,6 +6,7 @@
 // computed on the fly inside the loop nest of the op that consumes it. Lowering walks the program once; each
 // op that must produce memory emits one loop nest. Loops stay loops: code size does not grow with tile sizes.
 #pragma once
+#include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "compiler/tile/Transforms/IndexBounds.h"
 #include "compiler/tile/Transforms/TileUtils.h"
@@ -45,7 +46,8 @@ public:
 
 protected:
   TileLowering(tile::KernelOp kernel, llvm::StringRef backend)
-      : kernel_(kernel), b_(kernel.getLoc(), kernel.getContext()), backend_(backend) {}
+      : kernel_(kernel), b_(kernel.getLoc(), kernel.getContext()), backend_(backend),
+        permits_(permitsOf(kernel).value_or(NumericsPermissions())) {}
 
   using Value = mlir::Value;
   using Type = mlir::Type;
@@ -263,6 +265,7 @@ protected:
   tile::KernelOp kernel_;
   mlir::ImplicitLocOpBuilder b_;
   llvm::StringRef backend_; // in diagnostics
+  NumericsPermissions permits_;
   /// Memory of the program: where shared buffers and where tiles lie, both from offset 0.
   Value buffers_, scratch_;
   Value programId_;

@@ -39,6 +39,12 @@ StringRef profileOf(Operation *kernel) {
   return name ? name.getValue() : StringRef("standard");
 }
 
+arith::FastMathFlags relaxationsOf(const NumericsPermissions &permits) {
+  using enum arith::FastMathFlags;
+  if (!permits.reassociation) return none;
+  return reassoc | (permits.contraction ? contract : none) | (permits.approximate ? arcp : none);
+}
+
 std::optional<NumericsPermissions> permitsOf(Operation *kernel) {
   const StringRef name = profileOf(kernel);
   if (const NumericsPermissions *builtin = builtinProfile(view(name))) return *builtin;

@@ -3,6 +3,7 @@
 //
 //   module attributes {tessera.numerics = {exact = ["contraction", "unordered_atomics"]}} {
 #pragma once
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "numerics/NumericsProfile.h"
 
@@ -16,6 +17,9 @@ void setProfile(mlir::ModuleOp module, llvm::StringRef name, const NumericsPermi
 /// The profile that `kernel` (of any level) names: what it permits by the module, or because it is built in;
 /// nullopt when neither says.
 std::optional<NumericsPermissions> permitsOf(mlir::Operation *kernel);
+/// What code that a profile permits beyond `standard` may do to the program's float operations: none unless
+/// it permits reassociation. `standard` permits contraction, too, but its bits do not depend on the target.
+mlir::arith::FastMathFlags relaxationsOf(const NumericsPermissions &);
 /// The name itself.
 llvm::StringRef profileOf(mlir::Operation *kernel);
 

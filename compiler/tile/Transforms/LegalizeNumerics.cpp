@@ -72,13 +72,7 @@ private:
     for (auto param : getOperation().getParams().getAsRange<DictionaryAttr>())
       if (auto dtype = param.getAs<StringAttr>("dtype"); dtype && dtype.getValue() == "tf32")
         fallback("tf32 arithmetic runs in f32");
-    if (fallbacks_.empty()) return;
-    Builder b(&getContext());
-    SmallVector<Attribute> lines;
-    if (auto had = getOperation().getFallbacksAttr()) llvm::append_range(lines, had);
-    for (const std::string &line : fallbacks_)
-      lines.push_back(b.getStringAttr(line));
-    getOperation().setFallbacksAttr(b.getArrayAttr(lines));
+    addFallbacks(getOperation(), fallbacks_);
   }
 
   void fallback(const Twine &what) { fallbacks_.insert((backend + ": " + what).str()); }

@@ -44,6 +44,19 @@ def TileHoistInvariants : Pass<"tile-hoist-invariants", "::tessera::tile::Kernel
   }];
 }
 
+def TileRelaxArithmetic : Pass<"tile-relax-arithmetic", "::tessera::tile::KernelOp"> {
+  let summary = "Marks float arithmetic with what the numerics profile permits beyond `standard`";
+  let description = [{
+    A profile that permits `reassociation` gets fast-math flags on the program's additions, multiplications and
+    divisions, `contract` among them where it permits `contraction`. One that permits `approximate` divides by a
+    broadcast value as a multiplication by its reciprocal. Where a permission has no effect, `fallbacks` says so.
+  }];
+  let options = [
+    Option<"backend", "backend", "std::string", "\"cpu\"", "name of the backend in the fallbacks">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TileVectorize : Pass<"tile-vectorize", "::tessera::tile::KernelOp"> {
   let summary = "Chooses the vector width and the register block (fragment) of every mma";
   let options = [

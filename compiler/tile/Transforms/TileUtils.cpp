@@ -37,6 +37,16 @@ bool needsMemoryOperand(OpOperand &use) {
   return isa<ScanOp, ReshapeOp>(op);
 }
 
+void addFallbacks(KernelOp kernel, const std::set<std::string> &lines) {
+  if (lines.empty()) return;
+  Builder b(kernel.getContext());
+  SmallVector<Attribute> all;
+  if (auto had = kernel.getFallbacksAttr()) llvm::append_range(all, had);
+  for (const std::string &line : lines)
+    if (Attribute text = b.getStringAttr(line); !llvm::is_contained(all, text)) all.push_back(text);
+  kernel.setFallbacksAttr(b.getArrayAttr(all));
+}
+
 bool inMemory(Value v) {
   if (!isTile(v)) return false;
   Operation *op = v.getDefiningOp();

@@ -2,6 +2,8 @@
 #pragma once
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/IR/Operation.h"
+#include <set>
+#include <string>
 
 namespace tessera::tile {
 
@@ -35,6 +37,9 @@ inline constexpr llvm::StringLiteral kMaterialize = "tile.materialize";
 /// The pass `tile-plan-memory` writes byte offsets into the program's scratch: one per tile result (for
 /// loops: per tile iter_arg; for `while`: per tile operand, then per tile result).
 inline constexpr llvm::StringLiteral kScratch = "tile.scratch";
+
+/// Adds lines to the kernel's `fallbacks`, each once.
+void addFallbacks(KernelOp kernel, const std::set<std::string> &lines);
 
 /// In memory of its own once `tile-fuse` has run.
 bool inMemory(mlir::Value v);

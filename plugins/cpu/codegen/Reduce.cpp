@@ -166,16 +166,47 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
     return fold(sum, vector ? splat(rest, vector.getDimSize(0)) : rest);
   };
 
+  // Independent chains of additions hide their latency. How many there are decides the bits of a float sum.
+  const bool regroups = permits_.reassociation && addsFloats;
+  auto chainsOf = [&](std::initializer_list<int64_t> defined, std::initializer_list<int64_t> free) {
+    return Vec<int64_t>(regroups ? free : defined);
+  };
+  auto joinChains = [&](Vec<Value> &chains, size_t left) {
+    for (size_t count = chains.size(); count > left; count /= 2)
+      for (size_t i = 0; i < count / 2; ++i)
+        chains[i] = fold(chains[i], chains[i + count / 2]);
+    chains.resize(left);
+  };
+
   auto columns = [&](Indices at, ArrayRef<int64_t> widths, const Line &line) {
+    const size_t count = widths.size();
     Vec<Value> sums;
-    for (int64_t width : widths)
-      sums.push_back(start(width));
-    sums = alongLine(0, n, 1, line, sums, [&](Value k, ValueRange carried, Mode mode) {
-      Vec<Value> next;
-      for (auto [i, width] : llvm::enumerate(widths))
-        next.push_back(fold(carried[i], evaluate(input, elementAt(at, axis, k, i * lanes), width, mode)));
-      return next;
-    });
+    int64_t done = 0;
+    for (int64_t ways : chainsOf({1}, {4, 1})) {
+      const int64_t turns = (n - done) / ways;
+      if (ways > 1 && (turns < 2 || count * static_cast<size_t>(ways) > 4)) continue;
+      if (!turns) continue;
+      Vec<Value> chains;
+      for (int64_t w = 0; w < ways; ++w)
+        for (int64_t width : widths)
+          chains.push_back(start(width));
+      chains = alongLine(
+          done, done + turns * ways, ways, line, chains, [&](Value k, ValueRange carried, Mode mode) {
+            Vec<Value> next;
+            for (auto [i, chain] : llvm::enumerate(carried)) {
+              const int64_t w = i / count, column = i % count;
+              Value row = w ? b_.createOrFold<arith::AddIOp>(k, constant(w)) : k;
+              next.push_back(fold(
+                  chain, evaluate(input, elementAt(at, axis, row, column * lanes), widths[column], mode)));
+            }
+            return next;
+          });
+      joinChains(chains, count);
+      for (auto [i, sum] : llvm::enumerate(sums))
+        chains[i] = fold(sum, chains[i]);
+      sums = std::move(chains);
+      done += turns * ways;
+    }
     for (Value &sum : sums)
       sum = finished(sum, line);
     return sums;
@@ -184,7 +215,7 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
     Value result;
     auto join = [&](Value scalar) { result = result ? fold(result, scalar) : scalar; };
     int64_t done = 0;
-    for (int64_t ways : {4, 1}) {
+    for (int64_t ways : chainsOf({4, 1}, {8, 4, 1})) {
       int64_t step = ways * lanes, count = (n - done) / step;
       if (!count || (ways > 1 && count < 2)) continue;
       Vec<Value> sums(ways, start(lanes));
@@ -196,11 +227,7 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
                   fold(carried[w], evaluate(input, elementAt(at, axis, k, w * lanes), lanes, mode)));
             return next;
           });
-      while (sums.size() > 1) {
-        for (size_t i = 0; i < sums.size() / 2; ++i)
-          sums[i] = fold(sums[i], sums[i + sums.size() / 2]);
-        sums.resize(sums.size() / 2);
-      }
+      joinChains(sums, 1);
       join(foldLanes(kind, isUnsigned, sums[0]));
       done += count * step;
     }

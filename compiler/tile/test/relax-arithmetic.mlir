@@ -1,0 +1,79 @@
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-relax-arithmetic))' | FileCheck %s
+
+// What the program computes is marked; a division by a value that many elements share becomes a multiplication.
+// CHECK-LABEL: tile.kernel @fast
+// CHECK-SAME: fallbacks = ["cpu: numerics fast has no effect on functions, which keep their error"]
+tile.kernel @fast(%x: !tile.view<8x16xf32>, %s: f32) grid [] attributes {numerics = "fast", params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["8", "16"], access = "readwrite"},
+    {name = "s", kind = "scalar", dtype = "f32"}]} {
+  %c0 = arith.constant 0 : index
+  %t = tile.load %x[%c0, %c0] extents [8, 16] : !tile.view<8x16xf32> -> tensor<8x16xf32>
+  // CHECK: %[[P:.*]] = arith.mulf %{{.*}} fastmath<reassoc,arcp,contract>
+  %p = arith.mulf %t, %t : tensor<8x16xf32>
+  // CHECK: arith.addf %[[P]], %{{.*}} fastmath<reassoc,arcp,contract>
+  %a = arith.addf %p, %t : tensor<8x16xf32>
+  // CHECK: tile.exp %{{.*}} : tensor<8x16xf32>
+  %e = tile.exp %a : tensor<8x16xf32>
+  // CHECK: %[[ONE:.*]] = arith.constant 1.0
+  // CHECK: %[[R:.*]] = arith.divf %[[ONE]], %s fastmath<reassoc,arcp,contract> : f32
+  // CHECK: %[[B:.*]] = tile.broadcast %[[R]]
+  // CHECK-NOT: tile.broadcast %s
+  // CHECK: arith.mulf %{{.*}}, %[[B]] fastmath<reassoc,arcp,contract>
+  %b = tile.broadcast %s : f32 -> tensor<8x16xf32>
+  %d = arith.divf %e, %b : tensor<8x16xf32>
+  // CHECK: arith.divf %{{.*}} : tensor<8x16xf32>
+  %q = arith.divf %d, %e : tensor<8x16xf32>
+  tile.store %q, %x[%c0, %c0] extents [8, 16] : tensor<8x16xf32>, !tile.view<8x16xf32>
+  tile.return
+}
+
+// Narrow floats round a reciprocal.
+// CHECK-LABEL: tile.kernel @narrow
+tile.kernel @narrow(%x: !tile.view<8xf16>, %s: f16) grid [] attributes {numerics = "fast", params = [
+    {name = "x", kind = "tensor", dtype = "f16", dims = ["8"], access = "readwrite"},
+    {name = "s", kind = "scalar", dtype = "f16"}]} {
+  %c0 = arith.constant 0 : index
+  %t = tile.load %x[%c0] extents [8] : !tile.view<8xf16> -> tensor<8xf16>
+  %b = tile.broadcast %s : f16 -> tensor<8xf16>
+  // CHECK: arith.divf %{{.*}}, %{{.*}} fastmath<reassoc,arcp,contract> : tensor<8xf16>
+  %d = arith.divf %t, %b : tensor<8xf16>
+  tile.store %d, %x[%c0] extents [8] : tensor<8xf16>, !tile.view<8xf16>
+  tile.return
+}
+
+// Integers leave the profile nothing to do, and f32 products keep their factors.
+// CHECK-LABEL: tile.kernel @integers
+// CHECK-SAME: fallbacks = ["cpu: numerics fast has no effect: no float is added, multiplied or divided"]
+tile.kernel @integers(%x: !tile.view<8xi32>) grid [] attributes {numerics = "fast", params = [
+    {name = "x", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"}]} {
+  tile.return
+}
+
+// CHECK-LABEL: tile.kernel @product
+// CHECK-SAME: fallbacks = ["cpu: numerics fast has no effect on products, which are not rounded to tf32"]
+tile.kernel @product(%x: !tile.view<8x8xf32>) grid [] attributes {numerics = "fast", params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["8", "8"], access = "readwrite"}]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<8x8xf32>
+  %t = tile.load %x[%c0, %c0] extents [8, 8] : !tile.view<8x8xf32> -> tensor<8x8xf32>
+  %p = tile.mma %t, %t, %z : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+  tile.store %p, %x[%c0, %c0] extents [8, 8] : tensor<8x8xf32>, !tile.view<8x8xf32>
+  tile.return
+}
+
+// The other profiles keep their bits, `standard` and its contraction included.
+// CHECK-LABEL: tile.kernel @standard
+// CHECK-NOT: fallbacks
+// CHECK-NOT: fastmath
+tile.kernel @standard(%x: !tile.view<8xf32>, %s: f32) grid [] attributes {params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["8"], access = "readwrite"},
+    {name = "s", kind = "scalar", dtype = "f32"}]} {
+  %c0 = arith.constant 0 : index
+  %t = tile.load %x[%c0] extents [8] : !tile.view<8xf32> -> tensor<8xf32>
+  %b = tile.broadcast %s : f32 -> tensor<8xf32>
+  // CHECK: arith.divf
+  %d = arith.divf %t, %b : tensor<8xf32>
+  %m = arith.mulf %d, %t : tensor<8xf32>
+  tile.store %m, %x[%c0] extents [8] : tensor<8xf32>, !tile.view<8xf32>
+  tile.return
+}
