@@ -31,6 +31,7 @@ struct Capabilities {
   int64_t vectorRegisters = 0;              // of that width
   std::optional<int64_t> lanesPerProgram{}; // iterations of a lane loop in one program; absent: the default
   bool collapsesAxes = false;               // axes of elementwise groups become one where strides allow it
+  bool prefetches = false;                  // `prefetch` becomes an instruction
   bool callsLibraries = false;              // a product may be a call of a host library (BLAS)
 };
 

@@ -71,6 +71,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   // 6. Quantization Legalization: after fusion, so that the casts it adds are computed where their operand
   // is.
   kernel.addPass(createTileLegalizeNumerics({backend}));
+  kernel.addPass(createTileReportHints({backend, target.prefetches}));
   kernel.addPass(createTilePlanMemory());
 }
 

@@ -56,6 +56,7 @@ CASES = [
     ("schedule-kernel", 'to ("n")', 'to ("n +")', "no index expression"),
     ("schedule-kernel", "order = array<i64: 0>", "order = array<i64: 3>", "order must name"),
     ("schedule-kernel", "order = array<i64: 0>", "batch = array<i1: true, true>", "batch needs one entry"),
+    ("schedule-kernel", 'placement = "any"', 'placement = "gpu"', 'only "any" is built'),
     ("schedule-function", "tile = array<i64: 8, 512>", "tile = array<i64: 8, -512>", "has -512 as extent 1 of its tile"),
     ("schedule-function", "tile = array<i64: 8, 512>", "tile = array<i64: 8>", "needs tile to have 2 extents"),
     ("schedule-function", "tile = array<i64: 8, 512>", "tile = array<i64: 262144, 262144>", "at most 262144 fit a program"),

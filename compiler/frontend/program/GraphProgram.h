@@ -63,6 +63,7 @@ struct GraphFunction {
   std::vector<Param> params;     // as Kernel::params: parameters in source order, then results
   std::vector<std::string> dims; // as Kernel::dims
   std::vector<std::pair<std::string, int64_t>> specialized;
+  std::vector<std::string> unused; // as Kernel::unused
   std::vector<GraphValue> values;
   /// The value each written parameter and each result ends with: tensors in order of parameters, then
   /// results.

@@ -219,10 +219,11 @@ struct Kernel {
   std::vector<std::pair<std::string, int64_t>> specialized; // dims whose value this instance was compiled for
   std::vector<std::pair<std::string, int64_t>> tunables;    // the values of this instance
   std::vector<Symbol> symbols;
-  std::vector<GridAxis> grid; // outermost first; empty with no lanes: one program
-  ExprPtr laneCount;          // linear_id programs: number of lanes (i64 of dims/params), else null
-  Block body;                 // of one tile program; of one lane when laneCount is set
-  int64_t sharedBytes = 0;    // counted before dead code goes
+  std::vector<GridAxis> grid;      // outermost first; empty with no lanes: one program
+  ExprPtr laneCount;               // linear_id programs: number of lanes (i64 of dims/params), else null
+  Block body;                      // of one tile program; of one lane when laneCount is set
+  int64_t sharedBytes = 0;         // counted before dead code goes
+  std::vector<std::string> unused; // what the program asks for without effect, a line each
 };
 
 } // namespace tessera::frontend

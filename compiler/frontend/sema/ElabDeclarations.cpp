@@ -390,6 +390,19 @@ bool Elaborator::declare(const FunctionDecl &f) {
   return !sink_.hasErrors();
 }
 
+std::vector<std::string> Elaborator::withoutEffect() const {
+  std::vector<std::string> out;
+  for (const auto &[name, value] : kernel_.tunables)
+    if (!readTunables_.contains(name))
+      out.push_back("tunable " + name + "=" + std::to_string(value) + " has no effect: '" + kernel_.name +
+                    "' does not read it");
+  for (const Param &p : kernel_.params)
+    if (p.policy.lossScale != 1.0)
+      out.push_back("@loss_scale(" + shortest(p.policy.lossScale) + ") of '" + p.name +
+                    "' has no effect: no gradient is computed");
+  return out;
+}
+
 bool Elaborator::run(const FunctionDecl &f) {
   declare(f);
   chooseTunables();
@@ -441,6 +454,7 @@ bool Elaborator::run(const FunctionDecl &f) {
     if (specialized_.count(dim))
       for (const auto &[name, value] : options_.dims)
         if (name == dim) kernel_.specialized.emplace_back(name, value);
+  kernel_.unused = withoutEffect();
   return !sink_.hasErrors();
 }
 

@@ -462,6 +462,7 @@ bool Elaborator::runGraph(const FunctionDecl &f, GraphFunction &out) {
   if (sink_.hasErrors()) return false;
   graphFinish();
   out = std::move(graph_->out);
+  out.unused = withoutEffect();
   out.name = kernel_.name;
   out.loc = kernel_.loc;
   out.params = std::move(kernel_.params);

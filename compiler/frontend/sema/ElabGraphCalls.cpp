@@ -154,8 +154,29 @@ Value Elaborator::graphBuiltin(const ast::Expr &e, const BuiltinInfo &b, const V
                         : graphCall(e, b, a);
 }
 
+/// Formulas whose sums are in f32 whatever @accum says.
+static bool sumsInF32(Builtin id) {
+  switch (id) {
+  case Builtin::Softmax:
+  case Builtin::LogSoftmax:
+  case Builtin::LayerNorm:
+  case Builtin::RmsNorm:
+  case Builtin::Mse:
+  case Builtin::CrossEntropy:
+  case Builtin::FlashAttention:
+    return true;
+  default:
+    return false;
+  }
+}
+
 Value Elaborator::graphCall(const ast::Expr &e, const BuiltinInfo &b, GraphArguments &a) {
   Range loc = e.loc;
+  if (sumsInF32(b.id) && a[0].accum == DType::F64 && a[0].dtype != DType::F64)
+    return fail(Code::E_UNIMPLEMENTED, a.loc(0),
+                std::string("TSR_UNIMPLEMENTED: '") + b.name + "' of " + name(a[0].dtype) +
+                    " with sums in f64",
+                "cast to ts.f64 first");
   switch (b.id) {
   case Builtin::Zeros:
   case Builtin::Full:

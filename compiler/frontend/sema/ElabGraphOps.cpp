@@ -120,6 +120,11 @@ Value Elaborator::graphReduce(const BuiltinInfo &b, GraphArguments &a, Range loc
                 "cast to ts.i32 first");
   if ((op == Op::Sum || op == Op::Prod) && !isFloat(v.dtype) && v.dtype != DType::I64)
     v = cast(std::move(v), DType::I32, loc);
+  DType original = v.dtype;
+  if (isMean || op == Op::Sum || op == Op::Prod) {
+    if (!checkAccumulator(v, a.loc(0))) return Value::error();
+    if (v.accum == DType::F64) v = cast(std::move(v), DType::F64, loc);
+  }
   if (isArg && !whole && axes.size() != 1)
     return fail(Code::E_AXIS, a.loc(1), std::string("'") + b.name + "' takes one axis, or none");
   Dims full = graphDims(v);
@@ -150,7 +155,7 @@ Value Elaborator::graphReduce(const BuiltinInfo &b, GraphArguments &a, Range loc
   graphLast().ints = std::move(axes);
   graphLast().keepDims = keep;
   if (keep && whole && isArg && rank != 1) r = graphReshapeTo(std::move(r), Dims(rank, DimExpr(1)), loc);
-  return r;
+  return r.dtype == DType::F64 ? cast(std::move(r), original, loc) : r;
 }
 
 Value Elaborator::graphSoftmax(GraphOp op, GraphArguments &a, Range loc) {

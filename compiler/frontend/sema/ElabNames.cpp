@@ -237,7 +237,10 @@ Value Elaborator::attribute(const ast::Expr &e) {
 
 Value Elaborator::contextAttribute(const std::string &name, Range loc) {
   for (const auto &[tunable, value] : kernel_.tunables)
-    if (tunable == name) return Value::integer(value);
+    if (tunable == name) {
+      readTunables_.insert(name);
+      return Value::integer(value);
+    }
   std::vector<std::string> known = kernel_.dims;
   if (std::ranges::find(known, name) != known.end()) {
     Value v = dimValue(name);

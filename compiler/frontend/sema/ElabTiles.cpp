@@ -179,10 +179,22 @@ Value Elaborator::reduceAxis(Op op, Value v, int64_t axis, Range loc) {
   return Value::of(std::move(e));
 }
 
-/// Sums of narrow floats are taken in f32 and rounded once; sums of bools and narrow integers are i32.
-static DType sumDType(DType t) {
-  if (isFloat(t)) return t == DType::F64 || t == DType::TF32 ? t : DType::F32;
-  return t == DType::I64 ? t : DType::I32;
+/// Sums of narrow floats are taken in f32, or in f64 where @accum asks for it, and rounded once; sums of
+/// bools and narrow integers are i32.
+static DType sumDType(const Value &v) {
+  if (isFloat(v.dtype))
+    return v.accum == DType::F64 || v.dtype == DType::F64 ? DType::F64
+           : v.dtype == DType::TF32                       ? DType::TF32
+                                                          : DType::F32;
+  return v.dtype == DType::I64 ? DType::I64 : DType::I32;
+}
+
+bool Elaborator::checkAccumulator(const Value &v, Range loc) {
+  if (!v.accum || isFloat(v.dtype)) return true;
+  fail(Code::E_POLICY, loc,
+       std::string("@accum(") + name(*v.accum) + ") does not apply to integers, whose sums are integers",
+       "remove the policy, or cast to " + std::string(name(*v.accum)) + " first");
+  return false;
 }
 
 Value Elaborator::reduce(const BuiltinInfo &b, const Arguments &a, Range loc) {
@@ -232,7 +244,11 @@ Value Elaborator::reduce(const BuiltinInfo &b, const Arguments &a, Range loc) {
                 "cast to ts.i32 first");
 
   DType original = v.dtype;
-  if (op == Op::Sum || op == Op::Prod) v = cast(std::move(v), sumDType(original), loc);
+  if (op == Op::Sum || op == Op::Prod) {
+    if (!checkAccumulator(v, a[0]->loc)) return Value::error();
+    DType in = sumDType(v); // read before v is moved from
+    v = cast(std::move(v), in, loc);
+  }
   size_t fullRank = v.shape.size();
   if (*axis >= 0) {
     v = reduceAxis(op, std::move(v), *axis, loc);
@@ -271,7 +287,11 @@ Value Elaborator::scan(Op op, const Arguments &a, Range loc) {
   if (v.dtype == DType::Bool && op == Op::CumMax)
     return fail(Code::E_TYPE, loc, "'cummax' takes numbers, not bool");
   DType original = v.dtype;
-  if (op == Op::CumSum) v = cast(std::move(v), sumDType(original), loc);
+  if (op == Op::CumSum) {
+    if (!checkAccumulator(v, a[0]->loc)) return Value::error();
+    DType in = sumDType(v); // read before v is moved from
+    v = cast(std::move(v), in, loc);
+  }
   v = function(op, std::move(v), loc);
   v.expr->ints = {*axis};
   if (op == Op::CumSum && isFloat(original)) v = cast(std::move(v), original, loc);

@@ -87,6 +87,8 @@ private:
   void declareResults(const ast::Expr &);
   void declareTunables(const FunctionDecl &);
   void chooseTunables();
+  /// What the kernel or function asks for without effect, a line each.
+  std::vector<std::string> withoutEffect() const;
   void addDim(const Dim &);
   bool isTensorAnnotation(const ast::Expr &);
 
@@ -339,6 +341,9 @@ private:
   std::optional<int64_t> graphAxis(const Value &, Range, size_t rank);
   bool graphAxes(const Value &, Range, size_t rank, std::vector<int64_t> &);
 
+  /// False, with a diagnostic, where @accum asks for a float sum of integers.
+  bool checkAccumulator(const Value &, Range);
+
   // Program building
   Stmt &emit(Stmt::Kind, Range);
   SymbolId newSymbol(const std::string &name, Type, Range);
@@ -355,6 +360,7 @@ private:
   DiagnosticSink &sink_;
   Kernel kernel_;
   std::vector<Tunable> tunables_;
+  std::set<std::string> readTunables_;
   std::vector<ResultType> results_;
   bool hasResultAnnotation_ = false;
   std::set<std::string> wanted_, reportedDims_;

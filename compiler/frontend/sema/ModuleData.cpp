@@ -2,6 +2,10 @@
 #include "compiler/frontend/diagnostics/Suggest.h"
 #include "compiler/frontend/sema/Builtins.h"
 #include "numerics/DType.h"
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
 
 namespace tessera::frontend {
 
@@ -143,11 +147,13 @@ private:
     std::string path = resolve(callee);
     if (path == "tessera.kernel") {
       f.kind = FunctionDecl::Kernel;
+      refuseArguments(d, callee);
     } else if (path == "tessera.kernel.autotune") {
       f.kind = FunctionDecl::Kernel;
       autotune(f, d, isCall);
     } else if (path == "tessera.jit") {
       f.kind = FunctionDecl::Graph;
+      refuseArguments(d, callee);
     } else if (path == "tessera.autodiff" || path == "tessera.op.specialize") {
       if (f.kind == FunctionDecl::Helper) f.kind = FunctionDecl::Graph;
       f.notBuilt = &d;
@@ -160,6 +166,34 @@ private:
                              {"ts.kernel", "ts.kernel.autotune", "ts.jit", "ts.autodiff", "ts.op.specialize"},
                              resolve(callee).empty() ? "is 'import tessera as ts' missing?" : ""));
     }
+  }
+
+  /// `@ts.kernel(...)` and `@ts.jit(...)` take no arguments. What a user may want with one is said elsewhere.
+  void refuseArguments(const ast::Expr &decorator, const ast::Expr &callee) {
+    static constexpr std::pair<std::string_view, const char *> kElsewhere[] = {
+        {"space", "tunables are declared with @ts.kernel.autotune(space=dict(NAME=[...], ...))"},
+        {"tile", "make the extents tunables: @ts.kernel.autotune(space=dict(BLOCK_M=[64], ...))"},
+        {"stages", "a loop takes it: ts.tile.range(lo, hi, step, stages=3)"},
+        {"num_stages", "a loop takes it: ts.tile.range(lo, hi, step, stages=3)"},
+        {"num_warps", "the target decides how many threads share a program"},
+        {"vector", "the target decides the width of vectors: --target cpu:x86-64-v4"},
+        {"epilogue", "write it in the body; a @ts.jit function fuses it into the product"},
+        {"capture_graph",
+         "the steps of a @ts.jit function are planned when it is compiled; calls run that plan"},
+        {"numerics", "the compilation chooses the profile: --numerics NAME"},
+        {"target", "the compilation chooses the target: --target NAME"},
+    };
+    if (decorator.kind != ast::Expr::Call) return;
+    std::string name = '@' + dottedName(callee);
+    for (const ast::Keyword &argument : decorator.keywords) {
+      const auto *elsewhere =
+          std::ranges::find_if(kElsewhere, [&](const auto &entry) { return entry.first == argument.name; });
+      sink_.error(Code::E_DECORATOR, argument.loc, "'" + name + "' takes no argument '" + argument.name + "'",
+                  elsewhere != std::end(kElsewhere) ? elsewhere->second : "remove it");
+    }
+    if (decorator.items.size() > 1)
+      sink_.error(Code::E_DECORATOR, decorator.items[1]->loc, "'" + name + "' takes no arguments",
+                  "write " + name);
   }
 
   void autotune(FunctionDecl &f, const ast::Expr &d, bool isCall) {

@@ -100,6 +100,35 @@ TEST(Matrix, AccumulatesByDTypeAndPolicy) {
   EXPECT_THAT(mma("ts.i32"), HasSubstr("E_MMA"));
 }
 
+TEST(Reductions, SumInWhatThePolicyNames) {
+  auto sum = [](const std::string &t, const std::string &call) {
+    return compile(kernelWith("y = ts.tile." + call, "A: ts.Tensor[\"M\", \"N\", " + t + "]")).text();
+  };
+  for (const char *call : {"sum(A[0:4, 0:8], axis=1)", "row_sum(A[0:4, 0:8])", "prod(A[0:4, 0:8], axis=0)",
+                           "cumsum(A[0:4, 0:8], axis=1)"}) {
+    EXPECT_THAT(sum("ts.f32", call), Not(HasSubstr("cast f64"))) << call;
+    EXPECT_THAT(sum("ts.f32 @accum(f32)", call), Not(HasSubstr("cast f64"))) << call;
+    EXPECT_THAT(sum("ts.f32 @accum(f64)", call), AllOf(HasSubstr("cast f64"), HasSubstr("cast f32"))) << call;
+    EXPECT_THAT(sum("ts.f16 @accum(f64)", call), AllOf(HasSubstr("cast f64"), HasSubstr("cast f16"))) << call;
+  }
+  EXPECT_THAT(sum("ts.f32 @accum(f64)", "row_max(A[0:4, 0:8])"), Not(HasSubstr("cast")));
+}
+
+TEST(Requests, WithoutEffectAreListed) {
+  using testing::ElementsAre;
+  auto unused = [](const std::string &source) { return compile(source).kernel.unused; };
+  const std::string tuned =
+      "import tessera as ts\n@ts.kernel.autotune(space=dict(B=[8, 16], num_warps=[4]))\n"
+      "def k(X: ts.Tensor[\"n\", ts.f32]):\n    ctx = ts.tile.context()\n";
+  EXPECT_THAT(unused(tuned + "    X[0:ctx.B] = ts.tile.zeros((ctx.B,))\n"),
+              ElementsAre("tunable num_warps=4 has no effect: 'k' does not read it"));
+  EXPECT_THAT(unused(tuned + "    X[0:ctx.B] = ts.tile.full((ctx.B,), 1.0 / ctx.num_warps)\n"),
+              ElementsAre());
+  EXPECT_THAT(unused("import tessera as ts\n@ts.kernel\ndef k(X: ts.Tensor[8, \"f32 @loss_scale(0.5)\"]):\n"
+                     "    X[0:8] = X[0:8] + 1.0\n"),
+              ElementsAre("@loss_scale(0.5) of 'X' has no effect: no gradient is computed"));
+}
+
 TEST(Control, CarriedVariablesKeepOneSymbol) {
   std::string text = of("a = 0.0\nb = ts.tile.zeros((4,))\nfor i in range(4):\n    t = f * 2.0\n    a = a + "
                         "t\n    if s > i:\n        b = b + a\nA[0, 0:4] = b");

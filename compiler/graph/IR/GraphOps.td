@@ -63,7 +63,7 @@ def Graph_FuncOp : Graph_Op<"func", [FunctionOpInterface, IsolatedFromAbove, Sin
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        DefaultValuedStrAttr<StrAttr, "standard">:$numerics,
                        OptionalAttr<ArrayAttr>:$params, OptionalAttr<StrArrayAttr>:$returns,
-                       OptionalAttr<DictionaryAttr>:$specialized,
+                       OptionalAttr<DictionaryAttr>:$specialized, OptionalAttr<StrArrayAttr>:$fallbacks,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region AnyRegion:$body);
   let hasCustomAssemblyFormat = 1;

@@ -56,6 +56,7 @@ bool KernelImporter::importKernel(StringRef numerics) {
   state.addAttribute("numerics", b_.getStringAttr(numerics));
   if (!kernel_.specialized.empty()) state.addAttribute("specialized", describeInts(b_, kernel_.specialized));
   if (!kernel_.tunables.empty()) state.addAttribute("tunables", describeInts(b_, kernel_.tunables));
+  if (!kernel_.unused.empty()) state.addAttribute("fallbacks", describeLines(b_, kernel_.unused));
   b_.create(state);
   b_.setInsertionPointToEnd(body);
   if (kernel_.laneCount)

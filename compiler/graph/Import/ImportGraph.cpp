@@ -83,6 +83,7 @@ void GraphImporter::run(StringRef numerics) {
   state.addAttribute("returns", b_.getArrayAttr(returns));
   if (!function_.specialized.empty())
     state.addAttribute("specialized", describeInts(b_, function_.specialized));
+  if (!function_.unused.empty()) state.addAttribute("fallbacks", describeLines(b_, function_.unused));
   if (!function_.checks.empty()) state.addAttribute("graph.checks", describeChecks());
   state.addRegion()->push_back(body);
   b_.create(state);

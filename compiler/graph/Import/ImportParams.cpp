@@ -67,6 +67,10 @@ DictionaryAttr describeInts(OpBuilder &b, const std::vector<std::pair<std::strin
   return list.getDictionary(b.getContext());
 }
 
+ArrayAttr describeLines(OpBuilder &b, const std::vector<std::string> &lines) {
+  return b.getStrArrayAttr(llvm::to_vector_of<StringRef>(lines));
+}
+
 TensorType tensorType(MLIRContext *context, const std::vector<frontend::Dim> &dims, DType dtype) {
   Builder b(context);
   SmallVector<Attribute> extents;

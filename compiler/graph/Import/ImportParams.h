@@ -19,6 +19,9 @@ mlir::DictionaryAttr describeDim(mlir::OpBuilder &, const std::string &name);
 /// {name = value, ...}
 mlir::DictionaryAttr describeInts(mlir::OpBuilder &, const std::vector<std::pair<std::string, int64_t>> &);
 
+/// ["...", ...]
+mlir::ArrayAttr describeLines(mlir::OpBuilder &, const std::vector<std::string> &);
+
 TensorType tensorType(mlir::MLIRContext *, const std::vector<frontend::Dim> &, DType);
 
 } // namespace tessera::graph

@@ -128,6 +128,12 @@ void GridOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName)
     setName(variable, name.getValue());
 }
 
+static LogicalResult verifyPlacement(Operation *op, std::optional<StringRef> placement) {
+  if (!placement || *placement == "any") return success();
+  return op->emitOpError() << "has placement \"" << *placement
+                           << "\"; a launch chooses its device, so that only \"any\" is built";
+}
+
 LogicalResult GridOp::verify() {
   size_t axes = getBody().getNumArguments();
   if (getFrom().size() != axes || getTo().size() != axes || getStep().size() != axes ||
@@ -136,6 +142,7 @@ LogicalResult GridOp::verify() {
   for (ArrayAttr strings : {getFrom(), getTo(), getStep()})
     for (auto text : strings.getAsRange<StringAttr>())
       if (failed(verifyExpression(*this, text.getValue()))) return failure();
+  if (failed(verifyPlacement(*this, getPlacement()))) return failure();
   if (getBatch() && getBatch()->size() != axes) return emitOpError() << "batch needs one entry per axis";
   if (!getOrder()) return success();
   SmallVector<int64_t> sorted(*getOrder());
@@ -174,5 +181,6 @@ void LanesOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName
 
 LogicalResult LanesOp::verify() {
   if (getBody().getNumArguments() != 1) return emitOpError() << "has one variable, the lane";
+  if (failed(verifyPlacement(*this, getPlacement()))) return failure();
   return verifyExpression(*this, getCount());
 }

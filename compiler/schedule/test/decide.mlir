@@ -19,9 +19,9 @@ schedule.kernel @grid(%M: index) attributes {params = [{name = "M", kind = "dim"
 }
 
 // CHECK: schedule.grid (%i) =
-// CHECK-SAME: attributes {order = array<i64: 0>, placement = "gpu"}
+// CHECK-SAME: attributes {order = array<i64: 0>, placement = "any"}
 schedule.kernel @placed(%M: index) attributes {params = [{name = "M", kind = "dim"}]} {
-  schedule.grid (%i) = ("0") to ("M") step ("64") names ["i"] attributes {placement = "gpu"} {
+  schedule.grid (%i) = ("0") to ("M") step ("64") names ["i"] attributes {placement = "any"} {
   }
 }
 

@@ -58,3 +58,19 @@ schedule.kernel @k() attributes {params = []} {
     "schedule.yield"() : () -> ()
   }) : () -> ()
 }
+
+// -----
+
+schedule.kernel @k(%n: index) attributes {params = [{name = "n", kind = "dim"}]} {
+  // expected-error @+1 {{has placement "gpu"; a launch chooses its device, so that only "any" is built}}
+  schedule.grid (%i) = ("0") to ("n") step ("1") names ["i"] attributes {placement = "gpu"} {
+  }
+}
+
+// -----
+
+schedule.kernel @k(%n: index) attributes {params = [{name = "n", kind = "dim"}]} {
+  // expected-error @+1 {{has placement "cpu"; a launch chooses its device, so that only "any" is built}}
+  schedule.lanes %i to "n" {
+  } {placement = "cpu"}
+}

@@ -75,6 +75,7 @@ KernelMetadata describeFunction(graph::FuncOp function, StringRef target) {
   for (auto entry : function.getParamsAttr().getAsRange<DictionaryAttr>())
     m.params.push_back(describe(entry));
   append(function.getSpecializedAttr(), m.specialized);
+  m.fallbacks = strings(function.getFallbacksAttr());
   return m;
 }
 

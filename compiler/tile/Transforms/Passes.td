@@ -87,6 +87,14 @@ def TileLegalizeNumerics : Pass<"tile-legalize-numerics", "::tessera::tile::Kern
   ];
 }
 
+def TileReportHints : Pass<"tile-report-hints", "::tessera::tile::KernelOp"> {
+  let summary = "Records in `fallbacks` which hints of the program have no effect on the target";
+  let options = [
+    Option<"backend", "backend", "std::string", "\"cpu\"", "name of the backend in the fallbacks">,
+    Option<"prefetches", "prefetches", "bool", "true", "the target prefetches where it is asked to">
+  ];
+}
+
 def TilePlanMemory : Pass<"tile-plan-memory", "::tessera::tile::KernelOp"> {
   let summary = "Places shared buffers and tiles in the program's scratch by their lifetimes";
 }

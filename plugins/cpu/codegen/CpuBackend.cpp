@@ -27,6 +27,7 @@ public:
     capabilities_.vectorBytes = cpu_.vectorBytes;
     capabilities_.vectorRegisters = cpu_.vectorRegisters;
     capabilities_.collapsesAxes = true;
+    capabilities_.prefetches = true;
     capabilities_.callsLibraries = true;
   }
 

@@ -1,0 +1,45 @@
+// tile-report-hints (normative phase 6): requests of the program that have no effect on the target.
+//
+//   tile.kernel @k ... attributes {decisions = {stages = 3}}     ->   fallbacks = ["cpu: stages=3 has no
+//   effect: ..."]
+//     tile.alloc_shared : !tile.buffer<16x8xf32, xor>
+//
+// A hint never changes results, so that a target may leave it aside; that it does is part of the artifact.
+// Runs last among the tile passes: a hint of code that was removed needs no report. Changes the kernel's
+// `fallbacks` only.
+#include "compiler/tile/Transforms/Passes.h"
+#include "compiler/tile/Transforms/TileUtils.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_TILEREPORTHINTS
+#include "compiler/tile/Transforms/Passes.h.inc"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+namespace {
+
+struct ReportHints : impl::TileReportHintsBase<ReportHints> {
+  using impl::TileReportHintsBase<ReportHints>::TileReportHintsBase;
+
+  void runOnOperation() override {
+    std::set<std::string> lines;
+    auto report = [&](const std::string &hint, const char *why) {
+      lines.insert(backend + ": " + hint + " has no effect: " + why);
+    };
+    DictionaryAttr decisions = getOperation().getDecisionsAttr();
+    if (auto stages = decisions ? decisions.getAs<IntegerAttr>("stages") : IntegerAttr();
+        stages && stages.getInt() > 1)
+      report("stages=" + std::to_string(stages.getInt()), "loops are not pipelined");
+    getOperation()->walk([&](Operation *op) {
+      if (auto alloc = dyn_cast<AllocSharedOp>(op); alloc && alloc.getType().getSwizzle() != Swizzle::None)
+        report("swizzle=\"" + stringifySwizzle(alloc.getType().getSwizzle()).str() + "\"",
+               "shared rows are stored in order");
+      if (isa<PrefetchOp>(op) && !prefetches) report("prefetch", "nothing is fetched ahead");
+    });
+    addFallbacks(getOperation(), lines);
+  }
+};
+
+} // namespace
+} // namespace tessera
