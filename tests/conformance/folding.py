@@ -206,7 +206,58 @@ def k(Y: ts.Tensor[3, ts.i64], Z: ts.Tensor[2, ts.f64], a: ts.i64 = 900719925474
                          "Z": want("f64", np.array([0.1, float(np.float32(0.1))]))})
 
 
+FUNCTIONS = ["exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos"]
+# Where libraries differ in the last bit, and the ends of ranges.
+POINTS = [0.1, 0.7, 1.5, 2.7, 3.3, 17.25, 88.0, -0.0, -1.25, math.inf]
+
+
+def same_bits(dtype, count, folded, loaded):
+    """Statements: E[k] counts the ways in which a value that was folded differs from one that was computed."""
+    zero, one = f"ts.tile.zeros(({count},), ts.{dtype})", f"ts.tile.full(({count},), 1.0, ts.{dtype})"
+    both_nan = "((f != f) & (r != r))"
+    return (f"    f = {folded}\n    r = {loaded}\n    u = {one} / f\n    v = {one} / r\n"
+            f"    equal = ((f == r) & ((u == v) | (f != {zero}))) | {both_nan}\n")
+
+
+def functions():
+    """A function of a constant has the bits of the same function of a value that is loaded: in tiles, in scalars, by the frontend,
+    and in graph functions."""
+    for dtype, d in DTYPES.items():
+        if not d.is_float or (dtype in SMALL_FLOATS and dtype != "fp8_e4m3"):
+            continue
+        points = list(dict.fromkeys(quantize(np.array(POINTS), dtype).tolist()))
+        calls = [f"ts.tile.{f}(a)" for f in FUNCTIONS] + ["a ** b", "ts.tile.fma(a, b, c)"]
+        for number, call in enumerate(calls):
+            body, n = "", len(points)
+            for k, x in enumerate(points):
+                y, z = points[(k + 3) % n], points[(k + 5) % n]
+                names = list(zip("abc", ((k, x), ((k + 3) % n, y), ((k + 5) % n, z))))
+                tiles = "".join(f"    {name} = ts.tile.full((1,), {literal(v, dtype)}, ts.{dtype})\n" for name, (_, v) in names)
+                loads = "".join(f"    {name} = X[{at}:{at + 1}]\n" for name, (at, _) in names)
+                constants = "".join(f"    {name} = {literal(v, dtype)}\n" for name, (_, v) in names)
+                scalars = "".join(f"    {name} = X[{at}]\n" for name, (at, _) in names)
+                body += (f"{loads}    r = {call}\n{tiles}    f = {call}\n" + same_bits(dtype, 1, "f", "r") + f"    T[{k}:{k + 1}] = equal\n"
+                         f"{constants}    g = {call}\n{scalars}    h = {call}\n    f = ts.tile.full((1,), g, ts.{dtype})\n"
+                         f"    r = ts.tile.full((1,), h, ts.{dtype})\n" + same_bits(dtype, 1, "f", "r") + f"    S[{k}:{k + 1}] = equal\n")
+            p = program(f"function/{dtype}/{number}", f"@ts.kernel\ndef k(X: ts.Tensor[{n}, ts.{dtype}], T: ts.Tensor[{n}, ts.bool], "
+                                                      f"S: ts.Tensor[{n}, ts.bool]):\n{body}")
+            ones = want("bool", np.ones(n, "i8"))
+            yield p.run({}, {"X": (dtype, np.array(points))}, {"T": ones, "S": ones})
+        names = FUNCTIONS
+        for number, f in enumerate(names):
+            folded = ", ".join(f"ts.{f}(ts.full((1,), {literal(x, dtype)}, ts.{dtype}))" for x in points)
+            p = program(f"function/graph/{dtype}/{number}", f"""@ts.jit
+def k(X: ts.Tensor[{len(points)}, ts.{dtype}]):
+    f = ts.concat([{folded}], axis=0)
+    r = ts.{f}(X)
+    one = ts.full(({len(points)},), 1.0, ts.{dtype})
+    return ((f == r) & ((one / f == one / r) | (f != 0.0))) | ((f != f) & (r != r))
+""")
+            yield p.run({}, {"X": (dtype, np.array(points))}, {"result": want("bool", np.ones(len(points), "i8"))})
+
+
 def programs():
+    yield from functions()
     yield from operators()
     yield from casts()
     yield from literals()
