@@ -20,7 +20,7 @@
 //     block: [1, 1, 1]
 //     lanes_per_program: 1
 //     may_wait: false             # no loop runs until another thread writes to memory; true if absent
-//   epilogue: []
+//   epilogue: []                  # what follows a product; the compiler leaves it empty
 //   fallbacks: []                 # one line each (D4)
 //
 // A graph function's document has `plan` (core/metadata/HostPlan.h) where a kernel's has `launch`; tile,
