@@ -1,7 +1,7 @@
 #include "compiler/pipeline/CheckProfiles.h"
 #include "compiler/graph/IR/GraphDialect.h"
-#include "compiler/pipeline/DiagnosticCode.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"
+#include "compiler/support/DiagnosticCode.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/IR/TileDialect.h"

@@ -1,27 +1,11 @@
-// Status names, last error, version.
-#include "core/abi/LastError.h"
+// Status names, the last error, the version.
+#include "core/log/LastError.h"
 #include "core/service/BuildId.h"
-#include "core/support/Escaped.h"
 #include <bit>
 #include <iterator>
-#include <pthread.h>
-#include <utility>
 
 namespace tessera {
 namespace {
-
-/// Calls come from destructors of thread_locals too and, in the main thread, from static ones. So this is a
-/// plain pointer, good to the thread's end; a thread-specific key, whose destructor runs after the
-/// thread_locals and never in the main thread, takes the text back.
-constinit thread_local std::string *lastErrorText = nullptr;
-
-void deleteLastErrorWithThread() {
-  static const struct Key {
-    pthread_key_t key{};
-    bool ok = pthread_key_create(&key, [](void *) { delete std::exchange(lastErrorText, nullptr); }) == 0;
-  } key{};
-  if (key.ok) pthread_setspecific(key.key, lastErrorText);
-}
 
 struct StatusRow {
   const char *name, *meaning;
@@ -42,22 +26,6 @@ constexpr StatusRow kStatus[] = {
 static_assert(std::size(kStatus) == TSR_EINTERNAL + 1);
 
 } // namespace
-
-tsr_status_t fail(tsr_status_t status, std::string_view text) {
-  try {
-    if (!lastErrorText) {
-      lastErrorText = new std::string;
-      deleteLastErrorWithThread();
-    }
-    lastErrorText->clear();
-    lastErrorText->assign(escaped(text, Lines::Keep));
-  } catch (const std::bad_alloc &) {
-    // the status still tells
-  }
-  return status;
-}
-
-const char *lastError() { return lastErrorText ? lastErrorText->c_str() : ""; }
 
 } // namespace tessera
 

@@ -1,6 +1,6 @@
 // Reading and writing the caller's structs, whose size tells which version of the header it was built with.
 #pragma once
-#include "core/abi/LastError.h"
+#include "core/log/LastError.h"
 #include <algorithm>
 #include <cstring>
 

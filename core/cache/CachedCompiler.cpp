@@ -5,11 +5,11 @@
 // Which files those are is known for certain where they are loaded. That list is kept too, so that the next
 // process only looks whether they are still the same.
 #include "core/cache/CachedCompiler.h"
-#include "core/cache/CompilerObjects.h"
 #include "core/cache/Signatures.h"
 #include "core/cache/Store.h"
 #include "core/service/BuildId.h"
-#include "core/support/AddressSpace.h"
+#include "core/service/CompilerLoader.h"
+#include "core/service/CompilerObjects.h"
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -68,7 +68,7 @@ std::string knownCompiler(const Store &store) {
   if (auto list = store.get(listKey(), Kind::Files))
     for (size_t at = 0, end; (end = list->find('\0', at)) != std::string::npos; at = end + 1)
       files.push_back(list->substr(at, end - at));
-  return cache::identityOf(files);
+  return identityOf(files);
 }
 
 /// Which compiler is loaded; tells the next process.

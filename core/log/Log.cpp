@@ -1,5 +1,5 @@
 #include "core/log/Log.h"
-#include "core/abi/LastError.h"
+#include "core/log/LastError.h"
 #include "core/support/Escaped.h"
 #include "core/support/Fork.h"
 #include <atomic>

@@ -1,11 +1,9 @@
 #include "core/objects/LoadBundle.h"
-#include "core/abi/LastError.h"
+#include "core/log/LastError.h"
+#include "core/service/CompilerLoader.h"
 #include "core/support/HostCpu.h"
 #include <algorithm>
 #include <climits>
-#include <cstddef>
-#include <cstring>
-#include <elf.h>
 
 namespace tessera {
 namespace {

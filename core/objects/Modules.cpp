@@ -1,8 +1,8 @@
 #include "core/objects/Modules.h"
-#include "core/abi/LastError.h"
 #include "core/cache/CachedCompiler.h"
-#include "core/library/LibraryCalls.h"
+#include "core/log/LastError.h"
 #include "core/log/Log.h"
+#include "core/objects/LibraryCalls.h"
 #include "core/plugin/Mappers.h"
 #include "numerics/FloatEnvironment.h"
 #include <set>

@@ -1,5 +1,5 @@
 #include "core/objects/Objects.h"
-#include "core/abi/LastError.h"
+#include "core/log/LastError.h"
 #include <utility>
 
 namespace tessera {

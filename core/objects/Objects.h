@@ -1,10 +1,10 @@
 // The objects behind the handles of the C ABI. A context owns all others.
 #pragma once
-#include "core/abi/Handles.h"
 #include "core/function/FunctionPlan.h"
 #include "core/launch/LaunchPlan.h"
 #include "core/metadata/KernelMetadata.h"
 #include "core/objects/CapturableStream.h"
+#include "core/objects/Handles.h"
 #include "core/objects/Workspace.h"
 #include "core/plugin/Mappers.h"
 #include "core/support/Fork.h"

@@ -1,7 +1,7 @@
 // Every allocation of a whole run fails once: the call it belongs to says TSR_EOOM, everything is given back,
 // and the next run works. operator new is this program's own; the allocations of libtessera's objects, which
 // are linked in, go through it, and so do those of the stream's thread.
-#include "core/abi/LastError.h"
+#include "core/log/LastError.h"
 #include "core/test/Functions.h"
 #include <cstdlib>
 #include <new>

@@ -1,7 +1,8 @@
 // The compiler behind the cache: what leads to one entry, what must not, what makes an entry worthless. This
 // program holds the loader's part itself: a compiler that counts, whose files are this test's.
 #include "core/cache/CachedCompiler.h"
-#include "core/cache/CompilerObjects.h"
+#include "core/service/CompilerLoader.h"
+#include "core/service/CompilerObjects.h"
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -428,18 +429,18 @@ TEST_F(CachedCompilerTest, ThreadsAndProcessesPutAtOnce) {
 TEST(CompilerObjects, TheObjectThenWhatItIsLinkedWith) {
   const void *inside = ::dlsym(RTLD_DEFAULT, "_ZSt9terminatev");
   ASSERT_NE(inside, nullptr);
-  const std::vector<std::string> files = cache::objectsOf(inside);
+  const std::vector<std::string> files = objectsOf(inside);
   ASSERT_GE(files.size(), 2u);
   EXPECT_NE(files[0].find("libstdc++"), std::string::npos);
   EXPECT_NE(std::find_if(files.begin(), files.end(), [](auto &f) { return f.find("/libc.so") != f.npos; }),
             files.end());
   for (const std::string &file : files)
     EXPECT_TRUE(file.starts_with('/') && fs::exists(file)) << file;
-  EXPECT_FALSE(cache::identityOf(files).empty());
+  EXPECT_FALSE(identityOf(files).empty());
   int onStack = 0;
-  EXPECT_TRUE(cache::objectsOf(&onStack).empty());
-  EXPECT_EQ(cache::identityOf({}), "");
-  EXPECT_EQ(cache::identityOf({files[0], "/nowhere"}), "");
+  EXPECT_TRUE(objectsOf(&onStack).empty());
+  EXPECT_EQ(identityOf({}), "");
+  EXPECT_EQ(identityOf({files[0], "/nowhere"}), "");
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // The calls of the C ABI that set the mapper.
-#include "core/abi/LastError.h"
+#include "core/log/LastError.h"
 #include "mapper/host/Host.h"
 #include "mapper/host/TableMapper.h"
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Who may include whom, as docs/architecture.md states it: reads every #include of the tree.
 
-With --lib DIR it also asks the dynamic linker's tables: what only loads artifacts must not load LLVM.
+With --lib DIR it also asks the dynamic linker's tables (what only loads artifacts must not load LLVM), and the symbols of
+the objects and static libraries built beside DIR, which must not need each other in a circle.
 """
 import argparse
 import pathlib
@@ -20,6 +21,7 @@ ALLOWED = {
     "numerics": {"sdk"},
     "core": {"sdk", "numerics"},
     "mapper": {"sdk", "numerics", "core"},
+    "runtime": {"sdk", "numerics", "core", "mapper"},
     "dist": {"sdk", "numerics", "core"},
     "compiler": {"sdk", "numerics", "core", "mapper"},
     "plugin-runtime": {"sdk", "numerics"},
@@ -31,11 +33,21 @@ ALLOWED = {
     "tests": {"sdk", "numerics", "core", "mapper", "dist", "compiler", "tools", "bench", "tests"},
 }
 
+# The rooms of a component, lowest first: one includes itself and those before it. docs/architecture.md has the same lists.
+ROOMS = {
+    "core": ("support", "config", "log", "metadata", "bundle", "service", "cache", "plugin", "launch", "function", "library",
+             "objects", "abi"),
+    "compiler": ("support", "frontend/program", "frontend/diagnostics", "frontend/syntax", "frontend/sema", "frontend",
+                 "tile/IR", "graph/IR", "schedule/IR", "target/IR", "tile/Transforms", "graph/Import", "graph/Transforms",
+                 "codegen", "schedule/Transforms", "target/Transforms", "codegen/emit", "codegen/common", "codegen/gpu",
+                 "pipeline"),
+}
+
 # White-box tests and measurements may look into plugins.
 SEES_PLUGINS = {"bench", "tests"}
 
 # These never see MLIR or LLVM: the runtime links them, or fuzzers build them alone.
-WITHOUT_LLVM = {"sdk", "numerics", "core", "mapper", "dist", "plugin-runtime", "python", "samples", "bench"}
+WITHOUT_LLVM = {"sdk", "numerics", "core", "mapper", "runtime", "dist", "plugin-runtime", "python", "samples", "bench"}
 FOLDERS_WITHOUT_LLVM = ("compiler/frontend/", "tools/tsr/", "tools/npy/")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
@@ -55,6 +67,31 @@ def component_of(path):
     if path.startswith("tessera/"):  # <tessera/x.h>
         return "sdk", ""
     return parts[0], ""
+
+
+def room_of(path):
+    """The room of a path of a component that has rooms; None where the table has no such room."""
+    component, _, rest = path.partition("/")
+    folder = rest.rpartition("/")[0]
+    while folder and folder not in ROOMS[component]:
+        folder = folder.rpartition("/")[0]
+    return folder or None
+
+
+def room_violations(path, text):
+    """Yields one line per include in `text` that goes from a room to a higher one."""
+    component = path.split("/")[0]
+    if component not in ROOMS or is_test(path) or path.count("/") == 1:  # what is loose at the root is of no room
+        return
+    room, order = room_of(path), ROOMS[component]
+    if not room:
+        yield f"{path}: is in no room of {component}: they are {', '.join(order)}"
+        return
+    for included in INCLUDE.findall(text):
+        if included.startswith(component + "/"):
+            target = room_of(included)
+            if not target or order.index(target) > order.index(room):
+                yield f"{path}: includes {included}, but room {room} of {component} is below {target}"
 
 
 def violations(path, text):
@@ -95,8 +132,44 @@ class Layering(unittest.TestCase):
     def test_the_tree_keeps_to_the_table(self):
         found = []
         for path in sources():
-            found += violations(path.relative_to(ROOT).as_posix(), path.read_text(errors="replace"))
+            name, text = path.relative_to(ROOT).as_posix(), path.read_text(errors="replace")
+            found += [*violations(name, text), *room_violations(name, text)]
         self.assertEqual(found, [], "\n" + "\n".join(found))
+
+    def test_the_page_lists_the_rooms(self):
+        page = (ROOT / "docs" / "architecture.md").read_text()
+        for component, order in ROOMS.items():
+            table = page.partition(f"The rooms of `{component}`, lowest first")[2].partition("\n\n")[2].partition("\n\n")[0]
+            rows = [line.split("|")[1] for line in table.splitlines()[2:]]
+            self.assertEqual(re.findall("`([^`]+)`", " ".join(rows)), list(order), component)
+
+    def test_the_check_of_rooms_sees_what_it_should(self):
+        bad = [
+            ("core/support/A.h", '#include "core/abi/Structs.h"'),
+            ("core/plugin/A.cpp", '#include "core/objects/Objects.h"'),
+            ("core/service/A.cpp", '#include "core/cache/Store.h"'),
+            ("core/nowhere/A.cpp", "int x;"),
+            ("core/abi/A.cpp", '#include "core/nowhere/A.h"'),
+            ("compiler/schedule/IR/A.cpp", '#include "compiler/schedule/Transforms/Passes.h"'),
+            ("compiler/schedule/Transforms/A.cpp", '#include "compiler/pipeline/Compilation.h"'),
+            ("compiler/tile/Transforms/A.cpp", '#include "compiler/codegen/gpu/Vendor.h"'),
+            ("compiler/codegen/A.h", '#include "compiler/codegen/common/TileLowering.h"'),
+            ("compiler/codegen/common/A.h", '#include "compiler/codegen/gpu/Vendor.h"'),
+            ("compiler/frontend/syntax/A.h", '#include "compiler/frontend/sema/Value.h"'),
+            ("compiler/frontend/program/A.cpp", '#include "compiler/frontend/Frontend.h"'),
+        ]
+        good = [
+            ("core/abi/A.cpp", '#include "core/objects/Objects.h"\n#include "core/abi/Structs.h"\n#include "numerics/DType.h"'),
+            ("compiler/pipeline/A.cpp", '#include "compiler/codegen/TargetBackend.h"'),
+            ("compiler/codegen/gpu/A.cpp", '#include "compiler/codegen/common/TileLowering.h"'),
+            ("compiler/frontend/Frontend.cpp", '#include "compiler/frontend/sema/Value.h"'),
+            ("compiler/frontend/test/ATest.cpp", '#include "compiler/pipeline/Compilation.h"'),
+            ("core/plugin/test/ATest.cpp", '#include "core/abi/Structs.h"'),
+        ]
+        for path, text in bad:
+            self.assertEqual(len(list(room_violations(path, text))), 1, (path, text))
+        for path, text in good:
+            self.assertEqual(list(room_violations(path, text)), [], (path, text))
 
     def test_the_check_sees_what_it_should(self):
         bad = [
@@ -125,9 +198,69 @@ class Layering(unittest.TestCase):
             self.assertEqual(list(violations(path, text)), [], (path, text))
 
 
+def symbols_of(files):
+    """What object files or archives define for others and what they need: two sets of names."""
+    listed = subprocess.run(["nm", "--format=posix", "--quiet", *map(str, files)], capture_output=True, text=True, check=True).stdout
+    defined, needed = set(), set()
+    for line in listed.splitlines():
+        parts = line.split()
+        if len(parts) > 1 and parts[1] in "TDBRC":  # weak ones (W, V) are anybody's
+            defined.add(parts[0])
+        elif len(parts) > 1 and parts[1] == "U":
+            needed.add(parts[0])
+    return defined, needed - defined
+
+
+def link_cycle(units):
+    """A circle of names in {name: (defined, needed)}, each of which needs a symbol that the next one defines; or []."""
+    owners = {}
+    for name, (defined, _) in units.items():
+        for symbol in defined:
+            owners.setdefault(symbol, set()).add(name)
+    needs = {name: {owner for symbol in needed for owner in owners.get(symbol, ())} - {name}
+             for name, (_, needed) in units.items()}
+    done = set()
+
+    def search(name, path):
+        if name in path:
+            return path[path.index(name):] + [name]
+        if name in done:
+            return []
+        for other in sorted(needs[name]):
+            if found := search(other, path + [name]):
+                return found
+        done.add(name)
+        return []
+
+    return next((found for name in sorted(units) if (found := search(name, []))), [])
+
+
 class Linking(unittest.TestCase):
     lib = None
     release = False
+
+    def test_the_search_for_circles_finds_them(self):
+        chain = {"a": ({"f"}, {"g", "malloc"}), "b": ({"g"}, {"h"}), "c": ({"h"}, {"malloc"})}
+        self.assertEqual(link_cycle(chain), [])
+        self.assertEqual(link_cycle({**chain, "c": ({"h"}, {"f"})}), ["a", "b", "c", "a"])
+        self.assertEqual(link_cycle({**chain, "c": ({"h"}, {"g"})}), ["b", "c", "b"])
+
+    def test_no_components_need_each_other(self):
+        """The components within libtessera.so, which is made of objects, and every static library."""
+        if not self.lib:
+            self.skipTest("no --lib: only the sources were read")
+        build = pathlib.Path(self.lib).parent
+        members = {}
+        for path in (build / "core" / "CMakeFiles" / "tessera-core.dir").rglob("*.o"):
+            inside = path.relative_to(build / "core" / "CMakeFiles" / "tessera-core.dir").as_posix()
+            component = "core" if not inside.startswith("__/") else "/".join(inside.split("/")[1:3]) if inside.startswith(
+                "__/plugins/") else inside.split("/")[1]
+            members.setdefault(component, []).append(path)
+        self.assertLessEqual({"core", "mapper", "runtime", "plugins/cpu"}, set(members))
+        units = {name: symbols_of(files) for name, files in members.items()}
+        for path in pathlib.Path(self.lib).glob("libtessera-*.a"):
+            units[path.name] = symbols_of([path])
+        self.assertEqual(link_cycle(units), [])
 
     def test_the_runtime_does_not_load_llvm(self):
         if not self.lib:

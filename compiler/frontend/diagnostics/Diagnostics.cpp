@@ -1,5 +1,5 @@
 #include "compiler/frontend/diagnostics/Diagnostics.h"
-#include "compiler/frontend/Frontend.h"
+#include "compiler/frontend/diagnostics/DiagnosticCodes.h"
 #include <algorithm>
 #include <array>
 

@@ -1,7 +1,7 @@
 // How the stages of the frontend report: a sink that knows the source, and the closed set of codes.
 #pragma once
+#include "compiler/frontend/diagnostics/SourceText.h"
 #include "compiler/frontend/program/Program.h"
-#include "compiler/frontend/syntax/SourceText.h"
 #include "core/service/CompilerService.h"
 #include <set>
 #include <string>

@@ -1,5 +1,5 @@
 // A readable text of a Kernel.
-#include "compiler/frontend/Frontend.h"
+#include "compiler/frontend/program/Program.h"
 #include <cmath>
 #include <cstdio>
 #include <string>

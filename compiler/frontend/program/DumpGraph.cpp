@@ -1,5 +1,5 @@
 // A readable text of a GraphFunction.
-#include "compiler/frontend/Frontend.h"
+#include "compiler/frontend/program/GraphProgram.h"
 #include <cmath>
 #include <cstdio>
 

@@ -226,4 +226,10 @@ struct Kernel {
   std::vector<std::string> unused; // what the program asks for without effect, a line each
 };
 
+/// A stable, readable text of a kernel: declarations, grid, then one line per statement.
+std::string dump(const Kernel &);
+
+/// A deep copy of an expression.
+ExprPtr clone(const Expr &);
+
 } // namespace tessera::frontend

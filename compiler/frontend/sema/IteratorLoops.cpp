@@ -1,5 +1,4 @@
 #include "compiler/frontend/sema/IteratorLoops.h"
-#include "compiler/frontend/Frontend.h"
 #include <algorithm>
 #include <optional>
 

@@ -1,5 +1,5 @@
 // Shape validation of one kernel against a policy.
-#include "compiler/frontend/Frontend.h"
+#include "compiler/frontend/sema/Shapes.h"
 #include <algorithm>
 #include <charconv>
 #include <map>

@@ -1,8 +1,10 @@
 // What an expression of the source evaluates to while a kernel is elaborated.
 #pragma once
-#include "compiler/frontend/Frontend.h"
+#include "compiler/frontend/program/GraphProgram.h"
 #include "compiler/frontend/program/Linear.h"
 #include "compiler/frontend/sema/Builtins.h"
+#include "compiler/frontend/sema/FrontendOptions.h"
+#include "core/service/CompilerService.h"
 #include <optional>
 #include <string>
 #include <vector>

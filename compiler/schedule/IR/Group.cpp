@@ -1,6 +1,6 @@
 // The rules of schedule.group, which a schedule edited by hand must obey.
 #include "compiler/schedule/IR/GroupSpace.h"
-#include "compiler/schedule/Transforms/Variants.h"
+#include "compiler/schedule/IR/LibraryVariant.h"
 
 using namespace mlir;
 using namespace tessera::schedule;

@@ -1,6 +1,6 @@
 // Attention with an online softmax, as decision D5 corrects the algorithm (Dao et al., arXiv:2205.14135).
-#include "compiler/pipeline/DiagnosticCode.h"
 #include "compiler/schedule/Transforms/GroupProgram.h"
+#include "compiler/support/DiagnosticCode.h"
 #include <cmath>
 #include <limits>
 

@@ -1,7 +1,7 @@
 // target-limit-size: the budget of operations, checked where loops over tiles exist and functions are still
 // calls: LLVM would take minutes and gigabytes to find out, and would end the process where those are not
 // left.
-#include "compiler/pipeline/DiagnosticCode.h"
+#include "compiler/support/DiagnosticCode.h"
 #include "compiler/target/Transforms/Passes.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "core/support/AddressSpace.h"

@@ -1,4 +1,4 @@
-#include "core/abi/Handles.h"
+#include "core/objects/Handles.h"
 #include <algorithm>
 
 namespace tessera {

@@ -1,4 +1,4 @@
-#include "compiler/frontend/syntax/SourceText.h"
+#include "compiler/frontend/diagnostics/SourceText.h"
 
 namespace tessera::frontend {
 

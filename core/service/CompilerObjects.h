@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::cache {
+namespace tessera {
 
 /// The shared object that holds `address`, then those it is linked with, where the dynamic linker took them
 /// from: absolute paths, links not followed. Empty where there is none, or it is the program itself.
@@ -13,4 +13,4 @@ std::vector<std::string> objectsOf(const void *address);
 /// Path, size, inode and time of each as they are now. Empty for no files, and when one is not there.
 std::string identityOf(const std::vector<std::string> &files);
 
-} // namespace tessera::cache
+} // namespace tessera

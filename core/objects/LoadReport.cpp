@@ -1,6 +1,6 @@
 // The load report (docs/plugins.md gives its keys).
 #include "core/objects/Backends.h"
-#include "core/plugin/Known.h"
+#include "core/plugin/KnownBackends.h"
 #include "core/plugin/Match.h"
 #include "core/plugin/SearchPath.h"
 #include "core/service/BuildId.h"

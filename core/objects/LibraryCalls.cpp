@@ -1,4 +1,4 @@
-#include "core/library/LibraryCalls.h"
+#include "core/objects/LibraryCalls.h"
 #include "core/library/Blas.h"
 #include "core/support/Fork.h"
 #include <map>

@@ -1,4 +1,4 @@
-#include "core/cache/CompilerObjects.h"
+#include "core/service/CompilerObjects.h"
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <sys/stat.h>
 
-namespace tessera::cache {
+namespace tessera {
 namespace {
 
 struct Object {
@@ -85,4 +85,4 @@ std::string identityOf(const std::vector<std::string> &files) {
   return out;
 }
 
-} // namespace tessera::cache
+} // namespace tessera

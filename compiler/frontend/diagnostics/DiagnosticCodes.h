@@ -1,0 +1,18 @@
+// The codes of the frontend's diagnostics, from DiagnosticCodes.def.
+#pragma once
+#include <span>
+#include <string_view>
+
+namespace tessera::frontend {
+
+struct DiagnosticInfo {
+  const char *code;        // "E_UNDEFINED_NAME"
+  const char *title;       // one short line
+  const char *explanation; // what it means and how to mend it, for `tsr explain`
+};
+
+/// Null when no such code exists.
+const DiagnosticInfo *findDiagnostic(std::string_view code);
+std::span<const DiagnosticInfo> allDiagnostics();
+
+} // namespace tessera::frontend

@@ -1,0 +1,19 @@
+// Which instance of which kernel a source is elaborated to.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::frontend {
+
+/// What selects one instance of one kernel.
+struct FrontendOptions {
+  std::string fileName = "<source>";
+  std::string kernel;                                // empty: the only one of the source
+  std::vector<std::pair<std::string, int64_t>> dims; // known values of symbolic dims (used only where needed)
+  std::vector<std::pair<std::string, int64_t>> tunables; // chosen values; the others take their first one
+  int64_t sharedLimit = int64_t(1) << 20;                // bytes of shared memory one program may allocate
+};
+
+} // namespace tessera::frontend
