@@ -34,15 +34,15 @@ tsr_status_t runAsMapped(CommObject &comm, tsr_cl_call_t call) {
     const bool isReal = !__builtin_mul_overflow(call.count, uint64_t(kBytes[call.dtype]), &bytes) &&
                         (call.kind != TSR_REDUCE_SCATTER || !__builtin_mul_overflow(bytes, ranks, &bytes));
     if (isReal)
-      if (tsr_status_t status = comm.choices.choose(
+      if (tsr_status_t status = comm.choices->choose(
               {kKinds[call.kind], bytes, ranks, comm.topology, comm.algorithms[call.kind]}, decision, why))
         return fail(status, why);
   }
-  if (decision) call.algorithm = AlgorithmChoices::algorithmOf(*decision);
+  if (decision) call.algorithm = comm.choices->algorithmOf(*decision);
   const auto begin = std::chrono::steady_clock::now();
   tsr_status_t status = checked([&](std::string &text) { return comm.end->run(call, text); });
   if (decision && status == TSR_SUCCESS)
-    comm.choices.measured(
+    comm.choices->measured(
         *decision,
         static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count()));
   return status;
@@ -52,7 +52,7 @@ tsr_status_t run(tsr_comm_t handle, const tsr_cl_call_t &call) {
   return guarded([&] {
     CommObject *comm;
     if (tsr_status_t status = resolve(handle, comm)) return status;
-    if ((call.algorithm && *call.algorithm) || comm->choices.isQuiet())
+    if ((call.algorithm && *call.algorithm) || comm->choices->isQuiet())
       return checked([&](std::string &why) { return comm->end->run(call, why); });
     return runAsMapped(*comm, call);
   });
@@ -128,7 +128,7 @@ tsr_status_t tsrCommDecisions(tsr_comm_t handle, const char **json) {
     CommObject *comm;
     if (tsr_status_t status = resolve(handle, comm)) return status;
     if (tsr_status_t status = requireOut(json, "json")) return status;
-    comm->decisions = comm->choices.json();
+    comm->decisions = comm->choices->json();
     *json = comm->decisions.c_str();
     return TSR_SUCCESS;
   });

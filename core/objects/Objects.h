@@ -128,7 +128,7 @@ template <> inline ContextObject::Owned<GraphObject> &ContextObject::children() 
 
 /// One rank's end of a communicator. Of no context: its buffers are the host's.
 struct CommObject : Object<CommObject, tsr_comm_t, HandleKind::Comm> {
-  AlgorithmChoices choices;
+  const std::unique_ptr<AlgorithmChoices> choices = makeAlgorithmChoices();
   std::string decisions;                    // what tsrCommDecisions gave last
   std::array<const char *, 4> algorithms{}; // of each kind, comma-separated
   std::shared_ptr<const Plugin> plugin;     // whose implementation it is

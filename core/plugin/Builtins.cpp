@@ -1,19 +1,14 @@
 #include "core/plugin/Builtins.h"
 
 namespace tessera {
+namespace {
 
-// Each is a tsrPluginQuery of its folder under plugins/; only their names are known here.
-int32_t cpuPluginQuery(const tsr_host_info_t *, tsr_plugin_info_t *);
-int32_t queryInProcess(const tsr_host_info_t *, tsr_plugin_info_t *);
-int32_t queryProfiles(const tsr_host_info_t *, tsr_plugin_info_t *);
+constinit std::span<const Builtin> registered;
 
-std::span<const Builtin> builtinPlugins() {
-  static constexpr Builtin kTable[] = {
-      {"cpu", cpuPluginQuery},
-      {"inprocess", queryInProcess},
-      {"profiles", queryProfiles},
-  };
-  return kTable;
-}
+} // namespace
+
+std::span<const Builtin> builtinPlugins() { return registered; }
+
+void setBuiltinPlugins(std::span<const Builtin> plugins) { registered = plugins; }
 
 } // namespace tessera

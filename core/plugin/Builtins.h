@@ -1,4 +1,5 @@
-// The plugins inside libtessera.so: queried as any other, never loaded.
+// The plugins inside libtessera.so: queried as any other, never loaded. Core refers to none of them: what the
+// library consists of is registered when it is loaded (runtime/Parts.cpp).
 #pragma once
 #include <span>
 #include <tessera/plugin.h>
@@ -11,5 +12,7 @@ struct Builtin {
 };
 
 std::span<const Builtin> builtinPlugins();
+/// `plugins` must live as long as the process. Call it before any other thread exists.
+void setBuiltinPlugins(std::span<const Builtin> plugins);
 
 } // namespace tessera

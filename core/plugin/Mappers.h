@@ -1,5 +1,5 @@
-// What the runtime asks of mappers, which stand above it. Defined in mapper/host (Variants.cpp,
-// Algorithms.cpp, Mappers.cpp).
+// What the runtime asks of mappers. They are a component above core (mapper/), which core reaches through the
+// interface here: runtime/Parts.cpp registers the implementation when libtessera.so is loaded.
 #pragma once
 #include "core/service/CompilerService.h"
 #include <memory>
@@ -9,18 +9,8 @@
 
 namespace tessera {
 
-/// Asks the mapper in force, if there is one, about every open choice of the program and adds its answers to
-/// `options.decisions`. Loads the compiler, which knows the choices, only when there is somebody to ask. A
-/// failure leaves an error in `diags`. Exported by libtessera.so for its tools. Thread-safe.
-__attribute__((visibility("default"))) tsr_status_t decideVariants(std::string_view source,
-                                                                   CompileOptions &options,
-                                                                   std::vector<Diagnostic> &diags);
-
-/// Is it the name of a mapper that comes with Tessera? Such a one is never looked for among plugins.
-bool isBuiltinMapper(std::string_view name);
-
 /// What the mapper in force chooses for the collectives of one rank's end that name no algorithm. Without a
-/// mapper, or with `default`, a question costs two loads; a mapper is asked once for each kind, size and
+/// mapper, or with `default`, a question costs two loads. A mapper is asked once for each kind, size and
 /// number of ranks in this process, so that ranks of one process agree. Thread-safe.
 class AlgorithmChoices {
 public:
@@ -31,28 +21,48 @@ public:
     uint32_t ranks = 0;
     const char *topology = "", *algorithms = "";
   };
-
-  AlgorithmChoices();
-  ~AlgorithmChoices();
-  AlgorithmChoices(const AlgorithmChoices &) = delete;
-  AlgorithmChoices &operator=(const AlgorithmChoices &) = delete;
-
+  /// One decision. Lives as long as the AlgorithmChoices.
   struct Record;
-  /// Is there nobody to ask?
-  bool isQuiet() const noexcept;
-  /// The decision about `call`; null: nobody decides. Stands as long as this. A mapper that fails, or answers
-  /// what is not legal: a status with `why`.
-  tsr_status_t choose(const Call &call, Record *&out, std::string &why);
-  /// The algorithm decided for; "": the implementation's own.
-  static const char *algorithmOf(const Record &);
-  /// One call of that decision took so long.
-  void measured(Record &, uint64_t nanoseconds);
-  /// Every decision, a JSON array.
-  std::string json() const;
 
-private:
-  struct State;
-  const std::unique_ptr<State> state_;
+  virtual ~AlgorithmChoices() = default;
+  /// True if there is no mapper to ask.
+  virtual bool isQuiet() const noexcept = 0;
+  /// The decision about `call`; null: nobody decides. If the mapper fails, or its answer is not legal: a
+  /// status with `why`.
+  virtual tsr_status_t choose(const Call &call, Record *&out, std::string &why) = 0;
+  /// The algorithm of a decision; "": the implementation's own.
+  virtual const char *algorithmOf(const Record &) const = 0;
+  /// Notes how long one call of that decision took.
+  virtual void measured(Record &, uint64_t nanoseconds) = 0;
+  /// Every decision, a JSON array.
+  virtual std::string json() const = 0;
 };
+
+/// The component as core sees it. One constant object, thread-safe.
+class Mappers {
+public:
+  virtual tsr_status_t decideVariants(std::string_view source, CompileOptions &,
+                                      std::vector<Diagnostic> &diags) const = 0;
+  virtual bool isBuiltin(std::string_view name) const = 0;
+  virtual std::unique_ptr<AlgorithmChoices> makeAlgorithmChoices() const = 0;
+
+protected:
+  ~Mappers() = default;
+};
+/// `mappers` must live as long as the process. Call it before any other thread exists.
+void setMappers(const Mappers &mappers);
+
+/// Asks the mapper in force, if there is one, about every open choice of the program and adds its answers to
+/// `options.decisions`. Loads the compiler, which knows the choices, only if there is a mapper to ask. A
+/// failure leaves an error in `diags`. Exported by libtessera.so for its tools. Thread-safe.
+__attribute__((visibility("default"))) tsr_status_t decideVariants(std::string_view source,
+                                                                   CompileOptions &options,
+                                                                   std::vector<Diagnostic> &diags);
+
+/// Whether it is the name of a mapper that comes with Tessera. Such a mapper is never looked for among
+/// plugins.
+bool isBuiltinMapper(std::string_view name);
+
+std::unique_ptr<AlgorithmChoices> makeAlgorithmChoices();
 
 } // namespace tessera

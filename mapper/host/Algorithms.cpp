@@ -1,6 +1,6 @@
 // choose_collective for the calls of communicators.
 #include "core/log/Log.h"
-#include "core/plugin/Mappers.h"
+#include "mapper/host/Decisions.h"
 #include "mapper/host/Host.h"
 #include <algorithm>
 #include <deque>
@@ -10,26 +10,16 @@
 
 namespace tessera {
 
-using mapping::Failure;
-
 struct AlgorithmChoices::Record {
   std::string kind, topology, choice, by;
   uint64_t bytes = 0;
   uint32_t ranks = 0;
   std::vector<std::string> legal;
   double predictedNs = -1;
-  uint64_t calls = 0, leastNs = 0; // guarded by the state's mutex
+  uint64_t calls = 0, leastNs = 0; // guarded by the mutex of Choices
 };
 
-struct AlgorithmChoices::State {
-  std::atomic<uint64_t> quiet{0}; // the generation in which nobody is asked
-  mutable std::mutex mutex;       // guards what follows
-  std::deque<Record> records;     // in the order of the questions; grow, and never move
-  uint64_t generation = 0;        // of those in the index
-  std::map<std::pair<uint64_t, std::string_view>, Record *>
-      index; // by bytes and kind; ranks are always the same
-};
-
+namespace mapping {
 namespace {
 
 constexpr size_t kMostRecords = 65536; // of one communicator; then it begins anew
@@ -52,29 +42,42 @@ void note(const AlgorithmChoices::Call &call, const std::string &choice, const s
           " ranks: " + (choice.empty() ? "the implementation's choice" : choice) + ", by mapper " + by);
 }
 
-} // namespace
+class Choices final : public AlgorithmChoices {
+public:
+  bool isQuiet() const noexcept override {
+    return quiet_.load(std::memory_order_relaxed) == mapping::generation();
+  }
+  tsr_status_t choose(const Call &call, Record *&out, std::string &why) override;
+  const char *algorithmOf(const Record &r) const override { return r.choice.c_str(); }
+  void measured(Record &r, uint64_t nanoseconds) override {
+    std::lock_guard lock(mutex_);
+    r.leastNs = r.calls++ ? std::min(r.leastNs, nanoseconds) : nanoseconds;
+  }
+  std::string json() const override;
 
-AlgorithmChoices::AlgorithmChoices() : state_(std::make_unique<State>()) {}
-AlgorithmChoices::~AlgorithmChoices() = default;
+private:
+  std::atomic<uint64_t> quiet_{0}; // the generation in which nobody is asked
+  mutable std::mutex mutex_;       // guards what follows
+  std::deque<Record> records_;     // in the order of the questions; grow, and never move
+  uint64_t generation_ = 0;        // of those in the index
+  std::map<std::pair<uint64_t, std::string_view>, Record *>
+      index_; // by bytes and kind; ranks are always the same
+};
 
-bool AlgorithmChoices::isQuiet() const noexcept {
-  return state_->quiet.load(std::memory_order_relaxed) == mapping::generation();
-}
-
-tsr_status_t AlgorithmChoices::choose(const Call &call, Record *&out, std::string &why) {
+tsr_status_t Choices::choose(const Call &call, Record *&out, std::string &why) {
   out = nullptr;
   const uint64_t generation = mapping::generation(); // before the mapper is looked at: a later one asks again
   try {
     {
-      std::lock_guard lock(state_->mutex);
-      if (state_->generation != generation) state_->index.clear();
-      state_->generation = generation;
-      if (auto it = state_->index.find({call.bytes, call.kind}); it != state_->index.end())
+      std::lock_guard lock(mutex_);
+      if (generation_ != generation) index_.clear();
+      generation_ = generation;
+      if (auto it = index_.find({call.bytes, call.kind}); it != index_.end())
         return out = it->second, TSR_SUCCESS;
     }
-    const std::shared_ptr<mapping::Host> host = mapping::current();
+    const std::shared_ptr<Host> host = current();
     if (!host || host->choosesNothing()) {
-      state_->quiet.store(generation, std::memory_order_relaxed);
+      quiet_.store(generation, std::memory_order_relaxed);
       return TSR_SUCCESS;
     }
     std::vector<std::string> legal = split(call.algorithms);
@@ -82,11 +85,11 @@ tsr_status_t AlgorithmChoices::choose(const Call &call, Record *&out, std::strin
     const Mapper::Choice choice =
         host->algorithmFor({call.kind, call.bytes, call.ranks, call.topology, legal});
     note(call, choice.name, host->name());
-    std::lock_guard lock(state_->mutex);
-    if (state_->records.size() >= kMostRecords) state_->index.clear(), state_->records.clear();
-    out = &state_->records.emplace_back(Record{call.kind, call.topology, choice.name, host->name(),
-                                               call.bytes, call.ranks, std::move(legal), choice.predictedNs});
-    state_->index.insert_or_assign({out->bytes, out->kind}, out);
+    std::lock_guard lock(mutex_);
+    if (records_.size() >= kMostRecords) index_.clear(), records_.clear();
+    out = &records_.emplace_back(Record{call.kind, call.topology, choice.name, host->name(), call.bytes,
+                                        call.ranks, std::move(legal), choice.predictedNs});
+    index_.insert_or_assign({out->bytes, out->kind}, out);
     return TSR_SUCCESS;
   } catch (const Failure &f) {
     why = "[" + f.code + "] " + f.message + (f.hint.empty() ? "" : "\n  hint: " + f.hint);
@@ -94,17 +97,10 @@ tsr_status_t AlgorithmChoices::choose(const Call &call, Record *&out, std::strin
   }
 }
 
-const char *AlgorithmChoices::algorithmOf(const Record &r) { return r.choice.c_str(); }
-
-void AlgorithmChoices::measured(Record &r, uint64_t nanoseconds) {
-  std::lock_guard lock(state_->mutex);
-  r.leastNs = r.calls++ ? std::min(r.leastNs, nanoseconds) : nanoseconds;
-}
-
-std::string AlgorithmChoices::json() const {
+std::string Choices::json() const {
   nlohmann::json out = nlohmann::json::array();
-  std::lock_guard lock(state_->mutex);
-  for (const Record &r : state_->records) {
+  std::lock_guard lock(mutex_);
+  for (const Record &r : records_) {
     nlohmann::json j = {{"call", "choose_collective"},
                         {"kind", r.kind},
                         {"bytes", r.bytes},
@@ -121,4 +117,9 @@ std::string AlgorithmChoices::json() const {
   return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+} // namespace
+
+std::unique_ptr<AlgorithmChoices> makeAlgorithmChoices() { return std::make_unique<Choices>(); }
+
+} // namespace mapping
 } // namespace tessera

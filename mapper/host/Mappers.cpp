@@ -1,8 +1,8 @@
 #include "mapper/host/Mappers.h"
 #include "core/plugin/Ending.h"
-#include "core/plugin/Mappers.h"
 #include "core/plugin/Registry.h"
 #include "core/support/NearestName.h"
+#include "mapper/host/Decisions.h"
 #include "mapper/host/Host.h"
 #include "mapper/host/TableMapper.h"
 #include <algorithm>
@@ -100,9 +100,21 @@ std::unique_ptr<Mapper> makeMapper(const std::string &spec, Failure &failure) {
   return nullptr;
 }
 
-} // namespace tessera::mapping
-
-bool tessera::isBuiltinMapper(std::string_view name) {
-  return std::find(std::begin(mapping::kBuiltins), std::end(mapping::kBuiltins), name) !=
-         std::end(mapping::kBuiltins);
+const tessera::Mappers &mappers() {
+  class Component final : public tessera::Mappers {
+    tsr_status_t decideVariants(std::string_view source, CompileOptions &options,
+                                std::vector<Diagnostic> &diags) const override {
+      return mapping::decideVariants(source, options, diags);
+    }
+    bool isBuiltin(std::string_view name) const override {
+      return std::find(std::begin(kBuiltins), std::end(kBuiltins), name) != std::end(kBuiltins);
+    }
+    std::unique_ptr<AlgorithmChoices> makeAlgorithmChoices() const override {
+      return mapping::makeAlgorithmChoices();
+    }
+  };
+  static constinit const Component component;
+  return component;
 }
+
+} // namespace tessera::mapping

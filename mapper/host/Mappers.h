@@ -6,12 +6,16 @@
 //   replay(FILE)        the answers in FILE; a question that is not there is an error
 //   anything else       a plugin of kind mapper, made with what stands in its parentheses
 #pragma once
+#include "core/plugin/Mappers.h"
 #include "mapper/host/Failure.h"
 #include "mapper/host/Spec.h"
 #include <memory>
 #include <tessera/mapper.hpp>
 
 namespace tessera::mapping {
+
+/// What core asks of this component.
+const tessera::Mappers &mappers();
 
 /// Makes the mapper that `spec` describes. Null with `failure` filled: E_MAPPER_SPEC with the place in the
 /// text, E_MAPPER_UNKNOWN, E_MAPPER_FAILED, E_MAPPER_REPLAY, E_MAPPER_LOG.

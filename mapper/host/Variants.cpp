@@ -1,15 +1,13 @@
 // choose_variant for the programs that are compiled.
 #include "core/cache/CachedCompiler.h"
 #include "core/library/Blas.h"
-#include "core/plugin/Mappers.h"
 #include "core/support/HostCpu.h"
+#include "mapper/host/Decisions.h"
 #include "mapper/host/Host.h"
 #include <algorithm>
 
-namespace tessera {
+namespace tessera::mapping {
 namespace {
-
-using mapping::Failure;
 
 /// A library that is not installed is not legal, whatever the program permits.
 void dropMissingLibraries(VariantChoice &choice) {
@@ -49,7 +47,7 @@ tsr_status_t decideVariants(std::string_view source, CompileOptions &options,
   std::vector<VariantChoice> choices;
   const VariantChoice *asked = nullptr; // one of them
   try {
-    const std::shared_ptr<mapping::Host> host = mapping::current();
+    const std::shared_ptr<Host> host = current();
     if (!host) return TSR_SUCCESS;
     const size_t before = diags.size();
     if (cachedCompiler()->choices(source, options, choices, diags) != CompileStatus::Ok) {
@@ -74,4 +72,4 @@ tsr_status_t decideVariants(std::string_view source, CompileOptions &options,
   }
 }
 
-} // namespace tessera
+} // namespace tessera::mapping

@@ -1,0 +1,12 @@
+// The questions that core asks of mappers (core/plugin/Mappers.h), answered by the mapper in force.
+#pragma once
+#include "core/plugin/Mappers.h"
+
+namespace tessera::mapping {
+
+/// Mappers::decideVariants.
+tsr_status_t decideVariants(std::string_view source, CompileOptions &options, std::vector<Diagnostic> &diags);
+
+std::unique_ptr<AlgorithmChoices> makeAlgorithmChoices();
+
+} // namespace tessera::mapping
