@@ -1,7 +1,7 @@
 // What compiling costs: each sample by phase, programs that grow, and loading what the cache knows.
 #include "bench/Benchmarks.h"
 #include "bench/Timing.h"
-#include "core/service/CompilerService.h"
+#include "core/service/CompilerLoader.h"
 #include "tools/host/Host.h"
 #include <cmath>
 #include <cstdlib>
@@ -12,9 +12,8 @@ namespace tessera::bench {
 namespace {
 
 CompilerService &compiler() {
-  std::string why;
-  static CompilerService *service = loadCompiler(why);
-  return service ? *service : throw std::runtime_error(why);
+  auto service = loadCompiler();
+  return service ? **service : throw std::runtime_error(service.error().message);
 }
 
 std::string milliseconds(double seconds) { return fmt::format("{:.2f} ms", seconds * 1e3); }

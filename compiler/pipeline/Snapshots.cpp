@@ -25,13 +25,15 @@ public:
     Operation *root = op;
     while (root->getParentOp())
       root = root->getParentOp();
-    std::string text, why;
+    std::string text;
     llvm::raw_string_ostream stream(text);
     root->print(stream, OpPrintingFlags().enableDebugInfo(false));
     stream << '\n';
     OutputFile file;
-    if (!file.open(path, why, OutputFile::Pipe::Refuse) || !file.write(text, why) || !file.commit(why))
-      op->emitWarning() << "cannot write " << path << ": " << why;
+    MaybeError error = file.open(path, OutputFile::Pipe::Refuse);
+    if (!error) error = file.write(text);
+    if (!error) error = file.commit();
+    if (error) op->emitWarning() << "cannot write " << path << ": " << error->message;
   }
 
 private:

@@ -10,9 +10,10 @@ using namespace tessera;
 namespace {
 
 tsr_status_t readBundleFile(const char *path, std::string &bytes) {
-  std::string why;
-  return readFile(path, kMaxBundleBytes, bytes, why) ? TSR_SUCCESS
-                                                     : fail(TSR_EIO, std::string(path) + ": " + why);
+  auto read = readFile(path, kMaxBundleBytes);
+  if (!read) return fail(TSR_EIO, std::string(path) + ": " + read.error().message);
+  bytes = std::move(*read);
+  return TSR_SUCCESS;
 }
 
 /// The image with its kernels' documents. Their entries have no symbol: a document does not say it.

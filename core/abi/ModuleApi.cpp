@@ -31,12 +31,14 @@ tsr_status_t compileOptions(ContextObject &context, const tsr_source_options_t &
     return fail(TSR_EINVAL,
                 "target '" + target + "' is not of the context's backend " + context.backend->name());
   if (o.numerics && !*o.numerics) return fail(TSR_EINVAL, "numerics '': expected a profile's name, or NULL");
-  Profile profile;
-  std::string why, hint;
-  if (chooseProfile(o.numerics ? o.numerics : "", profile, why, hint))
-    return fail(TSR_EINVAL, why + (hint.empty() ? "" : "; " + hint));
-  out.numerics = profile.name;
-  out.permits = profile.permits;
+  auto profile = chooseProfile(o.numerics ? o.numerics : "");
+  if (!profile) {
+    const Error &error = profile.error();
+    return fail(TSR_EINVAL, (error.code == "E_CONFIG" ? "E_CONFIG " : "") + error.message +
+                                (error.hint.empty() ? "" : "; " + error.hint));
+  }
+  out.numerics = profile->name;
+  out.permits = profile->permits;
   if (tsr_status_t status = readPairs(o.dims, o.dim_count, "dims", out.dims)) return status;
   return readPairs(o.tunables, o.tunable_count, "tunables", out.tunables);
 }

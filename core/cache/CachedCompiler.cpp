@@ -74,11 +74,11 @@ std::string knownCompiler(const Store &store) {
 /// Which compiler is loaded; tells the next process.
 std::string usedCompiler(const Store &store) {
   const LoadedCompiler loaded = loadedCompiler();
-  std::string list, why; // compile() says why where it matters
+  std::string list;
   for (const std::string &file : loaded.files)
     (list += file) += '\0';
   if (!loaded.identity.empty() && store.get(listKey(), Kind::Files) != list)
-    (void)store.put(listKey(), Kind::Files, list, why);
+    (void)store.put(listKey(), Kind::Files, list); // compile() reports what cannot be kept
   return loaded.identity;
 }
 
@@ -148,7 +148,7 @@ public:
     const std::string used = store ? usedCompiler(store) : "";
     std::string why; // compile() says it where it matters
     if (!used.empty() && status == CompileStatus::Ok && diags.empty())
-      (void)store.put(keyFor(used), Kind::Signatures, cache::writeSignatures(out), why);
+      (void)store.put(keyFor(used), Kind::Signatures, cache::writeSignatures(out));
     return status;
   }
 
@@ -191,20 +191,19 @@ public:
     return compiler ? compiler->choices(source, options, out, diags) : CompileStatus::BackendFailure;
   }
   std::string explain(std::string_view code) noexcept override {
-    std::string why;
-    CompilerService *compiler = loadCompiler(why);
-    return compiler ? compiler->explain(code) : "";
+    auto compiler = loadCompiler();
+    return compiler ? (*compiler)->explain(code) : "";
   }
   std::string version() noexcept override { return TESSERA_BUILD_ID; }
 
 private:
   static CompilerService *need(const std::string &fileName, std::vector<Diagnostic> &diags) {
-    std::string why;
-    CompilerService *compiler = loadCompiler(why);
-    if (compiler) return compiler;
+    auto compiler = loadCompiler();
+    if (compiler) return *compiler;
     Diagnostic d;
-    d.code = canMap(kLoadBytes) ? "E_NO_COMPILER" : "E_OUT_OF_MEMORY";
-    d.message = why;
+    d.code = compiler.error().code;
+    d.message = compiler.error().message;
+    d.hint = compiler.error().hint;
     d.file = fileName;
     diags.push_back(std::move(d));
     return nullptr;
@@ -239,14 +238,14 @@ private:
   /// One warning in the life of the process when something cannot be kept.
   static bool keep(const Store &store, Hash128 key, Kind kind, std::string_view bytes,
                    std::vector<Diagnostic> &diags) {
-    std::string why;
-    if (store.put(key, kind, bytes, why)) return true;
+    auto error = store.put(key, kind, bytes);
+    if (!error) return true;
     static std::atomic_flag said = ATOMIC_FLAG_INIT;
     if (said.test_and_set()) return false;
     Diagnostic d;
     d.severity = Diagnostic::Severity::Warning;
     d.code = "W_CACHE";
-    d.message = "the compiled code is not kept in the cache: " + why;
+    d.message = "the compiled code is not kept in the cache: " + error->message;
     d.hint = "TESSERA_CACHE_DIR names another directory, or is off";
     diags.push_back(std::move(d));
     return false;

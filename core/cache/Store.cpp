@@ -112,6 +112,9 @@ std::string directoryOfEnvironment() {
   return home.starts_with('/') ? home + "/.cache/tessera" : "";
 }
 
+/// Of the system call before, on the file `path`.
+Error fail(const std::string &path) { return {"E_OUTPUT_WRITE", path + ": " + std::strerror(errno), ""}; }
+
 } // namespace
 
 Store Store::ofEnvironment() {
@@ -143,12 +146,8 @@ std::optional<std::string> Store::get(Hash128 key, Kind kind) const {
   return bytes;
 }
 
-bool Store::put(Hash128 key, Kind kind, std::string_view bytes, std::string &why) const {
-  if (directory_.empty()) return true;
-  auto fail = [&](const std::string &what) {
-    why = what + ": " + std::strerror(errno);
-    return false;
-  };
+MaybeError Store::put(Hash128 key, Kind kind, std::string_view bytes) const {
+  if (directory_.empty()) return std::nullopt;
   if (!makeDirectories(directory_)) return fail(directory_);
   static std::atomic<uint64_t> count{0};
   const std::string path = pathOf(directory_, key);
@@ -162,18 +161,18 @@ bool Store::put(Hash128 key, Kind kind, std::string_view bytes, std::string &why
     std::memcpy(h.magic, kMagic, sizeof kMagic);
     if (!writeAll(file.fd(), &h, sizeof h) || !writeAll(file.fd(), bytes.data(), bytes.size()) ||
         ::fsync(file.fd()) != 0) {
-      (void)fail(beside);
+      Error error = fail(beside);
       ::unlink(beside.c_str());
-      return false;
+      return error;
     }
   }
   if (::rename(beside.c_str(), path.c_str()) != 0) {
-    (void)fail(path);
+    Error error = fail(path);
     ::unlink(beside.c_str());
-    return false;
+    return error;
   }
   evict();
-  return true;
+  return std::nullopt;
 }
 
 /// One process at a time; the others leave it to that one. Readers hold their file open and lose nothing.
@@ -202,15 +201,12 @@ Statistics Store::statistics() const {
   return {files.size(), total(files)};
 }
 
-bool Store::clear(std::string &why) const {
-  bool ok = true;
+MaybeError Store::clear() const {
+  MaybeError error;
   for (std::string_view suffix : {kSuffix, kTemporary})
     for (const Found &f : list(directory_, suffix))
-      if (::unlink(f.path.c_str()) != 0 && errno != ENOENT) {
-        why = f.path + ": " + std::strerror(errno);
-        ok = false;
-      }
-  return ok;
+      if (::unlink(f.path.c_str()) != 0 && errno != ENOENT) error = fail(f.path);
+  return error;
 }
 
 } // namespace tessera::cache

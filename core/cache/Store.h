@@ -7,6 +7,7 @@
 // Static library tessera-cache. Thread-safe. Nothing here fails a compilation.
 #pragma once
 #include "core/bundle/Hash.h"
+#include "core/support/Expected.h"
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,13 +38,13 @@ public:
 
   /// The bytes put under `key`, and marks them as used now.
   std::optional<std::string> get(Hash128 key, Kind kind) const;
-  /// False with the reason when they could not be kept. Deletes the entries unused the longest when the whole
-  /// grows past the limit.
-  bool put(Hash128 key, Kind kind, std::string_view bytes, std::string &why) const;
+  /// E_OUTPUT_WRITE if they could not be kept. Deletes the entries unused the longest if the whole grows past
+  /// the limit.
+  MaybeError put(Hash128 key, Kind kind, std::string_view bytes) const;
 
   Statistics statistics() const;
-  /// Deletes every entry; false with the reason when one is left.
-  bool clear(std::string &why) const;
+  /// Deletes every entry; E_OUTPUT_WRITE if one is left.
+  MaybeError clear() const;
 
 private:
   void evict() const;

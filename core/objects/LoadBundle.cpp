@@ -99,9 +99,9 @@ BundleError noImage(const Bundle &bundle, const ContextObject &context, const st
 /// The bundle's IR, compiled for this machine: of each entry the most general level there is.
 tsr_status_t openFromIr(const Bundle &bundle, const ContextObject &context, const std::string &name, Log log,
                         std::vector<CompiledKernel> &out) {
-  std::string why;
-  if (bundle.ir.empty() || !loadCompiler(why))
-    return fail(TSR_ENOTFOUND, noImage(bundle, context, name, why));
+  if (bundle.ir.empty()) return fail(TSR_ENOTFOUND, noImage(bundle, context, name, ""));
+  if (auto compiler = loadCompiler(); !compiler)
+    return fail(TSR_ENOTFOUND, noImage(bundle, context, name, compiler.error().message));
   for (const BundleIr &ir : bundle.ir) {
     bool better = std::any_of(bundle.ir.begin(), bundle.ir.end(), [&](const BundleIr &other) {
       return other.entry == ir.entry && other.level == "graph" && ir.level != "graph";

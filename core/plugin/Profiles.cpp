@@ -69,35 +69,32 @@ std::vector<Profile> allProfiles(std::string &failed) {
 
 } // namespace
 
-tsr_status_t chooseProfile(const std::string &asked, Profile &out, std::string &why, std::string &hint) {
+Expected<Profile> chooseProfile(const std::string &asked) {
   std::string name = asked, from = "numerics";
   if (name.empty()) {
-    if (why = configError(); !why.empty()) {
-      why = "E_CONFIG " + why;
-      return TSR_EINVAL;
-    }
+    if (std::string wrong = configError(); !wrong.empty()) return Error{"E_CONFIG", wrong, ""};
     Setting said = setting("TESSERA_NUMERICS");
     name = std::move(said.value);
     from = std::move(said.from);
   }
   if (name.empty()) name = "standard";
-  if (const NumericsPermissions *permits = builtinProfile(name)) { // no plugin may have it: none is loaded
-    out = {name, "profiles", *permits};
-    return TSR_SUCCESS;
-  }
+  if (const NumericsPermissions *permits = builtinProfile(name)) // no plugin may have it: none is loaded
+    return Profile{name, "profiles", *permits};
   std::string failed, list;
   const std::vector<Profile> all = allProfiles(failed);
   std::vector<std::string_view> names;
   for (const Profile &p : all) {
-    if (p.name == name) return out = p, TSR_SUCCESS;
+    if (p.name == name) return p;
     names.push_back(p.name);
     list += (list.empty() ? "" : ", ") + p.name;
   }
-  why = from + " '" + name + "': there is no such profile; there are " + list + failed;
+  Error error{"E_NUMERICS_UNKNOWN",
+              from + " '" + name + "': there is no such profile; there are " + list + failed, ""};
   for (char &c : name)
     c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (auto near = nearestName(name, names); !near.empty()) hint = "did you mean " + std::string(near) + "?";
-  return TSR_ENOTFOUND;
+  if (auto near = nearestName(name, names); !near.empty())
+    error.hint = "did you mean " + std::string(near) + "?";
+  return error;
 }
 
 } // namespace tessera

@@ -19,9 +19,9 @@ fs::path home() {
 } // namespace
 
 std::string quarantineKey(const std::string &path, const std::string &driver) {
-  std::string bytes, why;
-  if (!readFile(path, kMaxPluginBytes, bytes, why)) return "";
-  return hexadecimal(hash128(hexadecimal(hash128(bytes)) + "|" + driver + "|" +
+  auto bytes = readFile(path, kMaxPluginBytes);
+  if (!bytes) return "";
+  return hexadecimal(hash128(hexadecimal(hash128(*bytes)) + "|" + driver + "|" +
                              std::to_string(TSR_PLUGIN_ABI_MAJOR) + "." +
                              std::to_string(TSR_PLUGIN_ABI_MINOR)));
 }
@@ -29,9 +29,8 @@ std::string quarantineKey(const std::string &path, const std::string &driver) {
 std::string quarantined(const std::string &key) {
   fs::path folder = home();
   if (folder.empty() || key.empty()) return "";
-  std::string text, why;
-  if (!readFile(folder / key, kMaxEntryBytes, text, why)) return "";
-  return text.substr(0, text.find('\n'));
+  auto text = readFile(folder / key, kMaxEntryBytes);
+  return text ? text->substr(0, text->find('\n')) : "";
 }
 
 void quarantine(const std::string &key, const std::string &path, const std::string &why) {
@@ -39,10 +38,9 @@ void quarantine(const std::string &key, const std::string &path, const std::stri
   if (folder.empty() || key.empty()) return;
   std::error_code error;
   fs::create_directories(folder, error);
-  OutputFile file;
-  std::string ignored; // what cannot be written down is found out again
-  (void)(file.open(folder / key, ignored, OutputFile::Pipe::Refuse) &&
-         file.write(why + "\n" + path + "\n", ignored) && file.commit(ignored));
+  OutputFile file; // what cannot be written is found out again by the next process
+  if (!file.open(folder / key, OutputFile::Pipe::Refuse) && !file.write(why + "\n" + path + "\n"))
+    (void)file.commit();
 }
 
 size_t resetQuarantine() {

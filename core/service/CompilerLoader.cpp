@@ -1,9 +1,7 @@
-// Loads the compiler on first use, so that a process which only launches never maps LLVM.
-#include "core/cache/CachedCompiler.h"
-#include "core/cache/CompilerObjects.h"
+#include "core/service/CompilerLoader.h"
 #include "core/service/BuildId.h"
 #include "core/service/CompilerGate.h"
-#include "core/service/CompilerService.h"
+#include "core/service/CompilerObjects.h"
 #include "core/support/AddressSpace.h"
 #include "core/support/Fork.h"
 #include <dlfcn.h>
@@ -16,15 +14,14 @@ namespace {
 constexpr const char *kLibrary = "libtessera-compiler.so";
 
 struct Loaded {
-  CompilerService *service = nullptr;
-  std::string why;
+  CompilerService *service;
   LoadedCompiler compiler;
 };
 
 struct Once {
   std::mutex mutex;
   HeldAcrossFork heldAcrossFork{mutex};
-  Loaded loaded;
+  Loaded loaded{};
 };
 
 Once &once() {
@@ -44,14 +41,17 @@ std::string folderOf(const void *address) {
 /// Of libtessera.so, or of the tool that has this file for itself.
 std::string ownFolder() { return folderOf(reinterpret_cast<const void *>(&loadCompiler)); }
 
-Loaded load() {
-  Loaded out;
+Error noCompiler(std::string message, std::string hint) {
+  return {"E_NO_COMPILER", std::move(message), std::move(hint)};
+}
+
+Expected<Loaded> load() {
   // The initialisers of LLVM's static objects end the process when they find no memory.
-  if (!canMap(kLoadBytes)) {
-    out.why = "the process has too little memory left to load the compiler: it needs " +
-              std::to_string(kLoadBytes >> 20) + " MB of address space (ulimit -v)";
-    return out;
-  }
+  if (!canMap(kLoadBytes))
+    return Error{"E_OUT_OF_MEMORY",
+                 "the process has too little memory left to load the compiler: it needs " +
+                     std::to_string(kLoadBytes >> 20) + " MB of address space (ulimit -v)",
+                 ""};
   void *library = nullptr;
   std::string tried;
   bool isThere = false;
@@ -64,22 +64,20 @@ Loaded load() {
     isThere |= !said.starts_with(path + ": cannot open shared object file: No such file or directory");
     if (!tried.ends_with(why)) tried += why; // a program found by PATH does not know its folder: both are one
   }
-  if (!library) {
-    out.why = isThere ? "the compiler is installed and cannot be loaded:" + tried
-                      : "the compiler is not installed (package libtessera-compiler):" + tried;
-    return out;
-  }
+  if (!library)
+    return isThere
+               ? noCompiler("the compiler is installed and cannot be loaded:" + tried, "")
+               : noCompiler("the compiler is not installed:" + tried,
+                            "install the package libtessera-compiler, which puts it beside libtessera.so");
   auto entry = reinterpret_cast<decltype(&tesseraCompilerService)>(dlsym(library, "tesseraCompilerService"));
-  if (entry) out.service = entry(TESSERA_BUILD_ID);
-  if (!out.service) {
-    out.why = std::string(kLibrary) + " is of another build than this libtessera.so (" + TESSERA_BUILD_ID +
-              "): install both from one version";
-    return out;
-  }
-  out.compiler.files = cache::objectsOf(reinterpret_cast<const void *>(entry));
-  out.service = gatedCompiler(out.service);
-  out.compiler.identity = cache::identityOf(out.compiler.files);
-  return out;
+  CompilerService *service = entry ? entry(TESSERA_BUILD_ID) : nullptr;
+  if (!service)
+    return noCompiler(std::string(kLibrary) + " is of another build than this libtessera.so (" +
+                          TESSERA_BUILD_ID + ")",
+                      "install both from one version");
+  std::vector<std::string> files = objectsOf(reinterpret_cast<const void *>(entry));
+  std::string identity = identityOf(files);
+  return Loaded{gatedCompiler(service), {std::move(files), std::move(identity)}};
 }
 
 } // namespace
@@ -95,11 +93,14 @@ LoadedCompiler loadedCompiler() {
   return once().loaded.compiler;
 }
 
-CompilerService *loadCompiler(std::string &why) {
+Expected<CompilerService *> loadCompiler() {
   std::lock_guard lock(once().mutex);
   Loaded &loaded = once().loaded;
-  if (!loaded.service) loaded = load(); // a failure is not kept: the library may be installed meanwhile
-  if (!loaded.service) why = loaded.why;
+  if (!loaded.service) {
+    auto found = load(); // a failure is not kept: the library may be installed meanwhile
+    if (!found) return std::move(found.error());
+    loaded = std::move(*found);
+  }
   return loaded.service;
 }
 

@@ -112,9 +112,4 @@ public:
 /// Exported by libtessera-compiler.so; `buildId` must be TESSERA_BUILD_ID of the caller, else null.
 extern "C" CompilerService *tesseraCompilerService(const char *buildId);
 
-/// Loads libtessera-compiler.so from beside libtessera.so (or the default search path) once. Null with `why`
-/// filled when it is not there or of another build. Defined in core/service/CompilerLoader.cpp, exported by
-/// libtessera.so. Thread-safe.
-__attribute__((visibility("default"))) CompilerService *loadCompiler(std::string &why);
-
 } // namespace tessera

@@ -13,34 +13,36 @@ const char *kindOf(mode_t mode) {
   return S_ISFIFO(mode) ? "a pipe" : S_ISDIR(mode) ? "a directory" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
-bool read(int fd, size_t limit, std::string &bytes, std::string &why) {
+Error failure(std::string why) { return {"E_FILE_READ", std::move(why), ""}; }
+
+Expected<std::string> read(int fd, size_t limit) {
   struct stat about;
-  if (::fstat(fd, &about) != 0) return why = std::strerror(errno), false;
-  if (!S_ISREG(about.st_mode))
-    return why = std::string("it is no file: it is ") + kindOf(about.st_mode), false;
+  if (::fstat(fd, &about) != 0) return failure(std::strerror(errno));
+  if (!S_ISREG(about.st_mode)) return failure(std::string("it is no file: it is ") + kindOf(about.st_mode));
   constexpr size_t kLeast = 4096; // files of /proc do not know their size
+  std::string bytes;
   bytes.resize(std::max(kLeast, std::min(static_cast<size_t>(about.st_size), limit) + 1));
   for (size_t got = 0;;) {
     if (got == bytes.size()) bytes.resize(2 * got);
     const ssize_t n = ::read(fd, bytes.data() + got, bytes.size() - got);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return why = std::strerror(errno), false;
+    if (n < 0) return failure(std::strerror(errno));
     got += static_cast<size_t>(n);
-    if (got > limit) return why = "it has more than " + std::to_string(limit) + " bytes", false;
+    if (got > limit) return failure("it has more than " + std::to_string(limit) + " bytes");
     if (n > 0) continue;
     bytes.resize(got);
-    return true;
+    return bytes;
   }
 }
 
 } // namespace
 
-bool readFile(const std::string &path, size_t limit, std::string &bytes, std::string &why) {
+Expected<std::string> readFile(const std::string &path, size_t limit) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) return why = std::strerror(errno), false;
-  const bool good = read(fd, limit, bytes, why);
+  if (fd < 0) return failure(std::strerror(errno));
+  auto bytes = read(fd, limit);
   ::close(fd);
-  return good;
+  return bytes;
 }
 
 } // namespace tessera

@@ -12,10 +12,12 @@
 namespace tessera {
 namespace {
 
-bool failed(std::string &why) {
-  why = std::strerror(errno);
-  return false;
-}
+Error failure(std::string why) { return {"E_OUTPUT_WRITE", std::move(why), ""}; }
+
+/// Of the system call before.
+Error failed() { return failure(std::strerror(errno)); }
+
+MaybeError failedUnless(bool good) { return good ? MaybeError() : failed(); }
 
 /// A name beside `path` that no other file of this process has.
 std::string beside(const std::string &path) {
@@ -23,12 +25,12 @@ std::string beside(const std::string &path) {
   return path + "." + std::to_string(::getpid()) + "-" + std::to_string(count++);
 }
 
-int openStream(const std::string &path, bool isPipe, OutputFile::Pipe unread, std::string &why) {
+Expected<int> openStream(const std::string &path, bool isPipe, OutputFile::Pipe unread) {
   const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
   const bool refuses = isPipe && unread == OutputFile::Pipe::Refuse;
   const int fd = ::open(path.c_str(), refuses ? flags | O_NONBLOCK : flags);
-  if (fd < 0) why = refuses && errno == ENXIO ? "it is a pipe that nobody reads" : std::strerror(errno);
-  if (fd >= 0 && refuses) ::fcntl(fd, F_SETFL, flags & O_ACCMODE);
+  if (fd < 0) return refuses && errno == ENXIO ? failure("it is a pipe that nobody reads") : failed();
+  if (refuses) ::fcntl(fd, F_SETFL, flags & O_ACCMODE);
   return fd;
 }
 
@@ -43,25 +45,22 @@ OutputFile::~OutputFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
-bool OutputFile::open(const std::string &path, std::string &why, Pipe unread) {
+MaybeError OutputFile::open(const std::string &path, Pipe unread) {
   path_ = path;
   struct stat st;
   const bool exists = ::stat(path.c_str(), &st) == 0;
-  if (exists && S_ISDIR(st.st_mode)) {
-    errno = EISDIR;
-    return failed(why);
-  }
+  if (exists && S_ISDIR(st.st_mode)) return failure(std::strerror(EISDIR));
   if (exists && !S_ISREG(st.st_mode)) {
-    fd_ = openStream(path, S_ISFIFO(st.st_mode), unread, why);
-    return fd_ >= 0;
+    auto stream = openStream(path, S_ISFIFO(st.st_mode), unread);
+    if (!stream) return std::move(stream.error());
+    fd_ = *stream;
+    return std::nullopt;
   }
   struct stat itself;
-  if (!exists && ::lstat(path.c_str(), &itself) == 0 && S_ISLNK(itself.st_mode)) {
-    why = "it is a symbolic link to a file that does not exist";
-    return false;
-  }
+  if (!exists && ::lstat(path.c_str(), &itself) == 0 && S_ISLNK(itself.st_mode))
+    return failure("it is a symbolic link to a file that does not exist");
   // A file that may not be written is not replaced either, though renaming over it would work.
-  if (exists && ::access(path.c_str(), W_OK) != 0) return failed(why);
+  if (exists && ::access(path.c_str(), W_OK) != 0) return failed();
   // Through symbolic links, so that the link stays one.
   if (char *resolved = exists ? ::realpath(path.c_str(), nullptr) : nullptr) {
     path_ = resolved;
@@ -77,37 +76,45 @@ bool OutputFile::open(const std::string &path, std::string &why, Pipe unread) {
     fd_ = ::open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
     if (fd_ >= 0) temporary_ = name;
   }
-  if (fd_ < 0) return failed(why);
-  return !exists || ::fchmod(fd_, st.st_mode & 07777) == 0 || failed(why);
+  if (fd_ < 0) return failed();
+  return failedUnless(!exists || ::fchmod(fd_, st.st_mode & 07777) == 0);
 }
 
-bool OutputFile::write(std::span<const std::byte> bytes, std::string &why) {
+MaybeError OutputFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     ssize_t n = ::write(fd_, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return failed(why);
+    if (n < 0) return failed();
     bytes = bytes.subspan(size_t(n));
   }
-  return true;
+  return std::nullopt;
 }
 
-bool OutputFile::finish(std::string &why) {
-  if (kind_ != Direct) return ::fsync(fd_) == 0 || failed(why);
-  return ::close(std::exchange(fd_, -1)) == 0 || failed(why);
+MaybeError OutputFile::finish() {
+  if (kind_ != Direct) return failedUnless(::fsync(fd_) == 0);
+  return failedUnless(::close(std::exchange(fd_, -1)) == 0);
 }
 
-bool OutputFile::commit(std::string &why) {
-  if (kind_ == Direct) return true;
+MaybeError OutputFile::commit() {
+  if (kind_ == Direct) return std::nullopt;
   if (kind_ == Nameless) { // a link cannot replace a file, a rename can
     const std::string source = "/proc/self/fd/" + std::to_string(fd_);
     const std::string name = beside(path_);
-    if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
-      return failed(why);
+    if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) return failed();
     temporary_ = name;
   }
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return failed(why);
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return failed();
   temporary_.clear();
-  return true;
+  return std::nullopt;
+}
+
+MaybeError writeFile(const std::string &path, std::string_view text) {
+  OutputFile file;
+  MaybeError error = file.open(path);
+  if (!error) error = file.write(text);
+  if (!error) error = file.finish();
+  if (!error) error = file.commit();
+  return error;
 }
 
 } // namespace tessera

@@ -5,6 +5,7 @@
 // Only regular files are replaced. A device or a pipe is opened and written itself. A symbolic link stays:
 // the file it leads to is replaced; a link that leads nowhere is refused.
 #pragma once
+#include "core/support/Expected.h"
 #include <cstddef>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 
 namespace tessera {
 
+/// Errors are of code E_OUTPUT_WRITE, with a message that does not name the path.
 class OutputFile {
 public:
   OutputFile() = default;
@@ -24,17 +26,15 @@ public:
 
   /// Opens the file to be written, so that a directory that cannot be written to is found before any work is
   /// done.
-  [[nodiscard]] bool open(const std::string &path, std::string &why, Pipe unread = Pipe::Wait);
+  [[nodiscard]] MaybeError open(const std::string &path, Pipe unread = Pipe::Wait);
   /// Is it a device or a pipe? What is written reaches its readers at once.
   bool isStream() const { return kind_ == Direct; }
-  [[nodiscard]] bool write(std::span<const std::byte> bytes, std::string &why);
-  [[nodiscard]] bool write(std::string_view text, std::string &why) {
-    return write(std::as_bytes(std::span(text)), why);
-  }
+  [[nodiscard]] MaybeError write(std::span<const std::byte> bytes);
+  [[nodiscard]] MaybeError write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
   /// Writes what is buffered to the medium; the file is complete and only its name is missing.
-  [[nodiscard]] bool finish(std::string &why);
+  [[nodiscard]] MaybeError finish();
   /// Gives the finished file its name.
-  [[nodiscard]] bool commit(std::string &why);
+  [[nodiscard]] MaybeError commit();
 
 private:
   enum Kind : char { Direct, Nameless, Named };
@@ -43,5 +43,8 @@ private:
   Kind kind_ = Direct;
   int fd_ = -1;
 };
+
+/// Opens, writes, finishes and commits one file.
+[[nodiscard]] MaybeError writeFile(const std::string &path, std::string_view text);
 
 } // namespace tessera

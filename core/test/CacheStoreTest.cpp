@@ -34,24 +34,24 @@ protected:
       if (e.path().extension() == ".entry") return e.path();
     return "";
   }
-  std::string root, why;
+  std::string root;
   Hash128 key{1, 2};
 };
 
 TEST_F(CacheStore, GivesBackWhatWasPut) {
   Store store(root + "/deep/er");
   EXPECT_FALSE(store.get(key, Kind::Bundle));
-  ASSERT_TRUE(store.put(key, Kind::Bundle, "bytes", why)) << why;
+  ASSERT_FALSE(store.put(key, Kind::Bundle, "bytes"));
   EXPECT_EQ(store.get(key, Kind::Bundle), "bytes");
   EXPECT_FALSE(store.get({1, 3}, Kind::Bundle));
   EXPECT_EQ(store.statistics().entries, 1u);
-  EXPECT_TRUE(store.clear(why));
+  EXPECT_FALSE(store.clear());
   EXPECT_FALSE(store.get(key, Kind::Bundle));
 }
 
 TEST_F(CacheStore, ADamagedByteAnywhereIsNoEntryAndHeals) {
   Store store(root);
-  ASSERT_TRUE(store.put(key, Kind::Bundle, "some bytes", why));
+  ASSERT_FALSE(store.put(key, Kind::Bundle, "some bytes"));
   const size_t size = fs::file_size(onlyEntry());
   for (size_t at = 0; at < size; ++at) {
     std::fstream file(onlyEntry(), std::ios::in | std::ios::out | std::ios::binary);
@@ -62,7 +62,7 @@ TEST_F(CacheStore, ADamagedByteAnywhereIsNoEntryAndHeals) {
     file.close();
     EXPECT_FALSE(store.get(key, Kind::Bundle)) << at;
     EXPECT_EQ(onlyEntry(), "") << "deleted, byte " << at;
-    ASSERT_TRUE(store.put(key, Kind::Bundle, "some bytes", why));
+    ASSERT_FALSE(store.put(key, Kind::Bundle, "some bytes"));
     EXPECT_EQ(store.get(key, Kind::Bundle), "some bytes");
   }
 }
@@ -70,11 +70,11 @@ TEST_F(CacheStore, ADamagedByteAnywhereIsNoEntryAndHeals) {
 TEST_F(CacheStore, TruncatedLengthenedAndOfAnotherKindIsNoEntry) {
   Store store(root);
   for (size_t size : {0, 1, 55, 56, 60, 100}) {
-    ASSERT_TRUE(store.put(key, Kind::Bundle, "some bytes", why));
+    ASSERT_FALSE(store.put(key, Kind::Bundle, "some bytes"));
     fs::resize_file(onlyEntry(), size);
     EXPECT_FALSE(store.get(key, Kind::Bundle)) << size;
   }
-  ASSERT_TRUE(store.put(key, Kind::Signatures, "some bytes", why));
+  ASSERT_FALSE(store.put(key, Kind::Signatures, "some bytes"));
   EXPECT_FALSE(store.get(key, Kind::Bundle));
 }
 
@@ -86,7 +86,7 @@ TEST_F(CacheStore, ProcessesThatWriteOneEntryLeaveAWholeOne) {
     if (pid_t child = ::fork(); child == 0) {
       for (int n = 0; n < 20; ++n) {
         auto found = store.get(key, Kind::Bundle);
-        if (!store.put(key, Kind::Bundle, bytes, why) || (found && *found != bytes)) ::_exit(1);
+        if (store.put(key, Kind::Bundle, bytes) || (found && *found != bytes)) ::_exit(1);
       }
       ::_exit(0);
     } else {
@@ -109,27 +109,29 @@ TEST_F(CacheStore, AWriteThatFailsLeavesNothing) {
   rlimit little = before;
   little.rlim_cur = 1000; // as on a disk that is full after that
   ::setrlimit(RLIMIT_FSIZE, &little);
-  EXPECT_FALSE(store.put(key, Kind::Bundle, std::string(100000, 'x'), why));
+  auto error = store.put(key, Kind::Bundle, std::string(100000, 'x'));
   ::setrlimit(RLIMIT_FSIZE, &before);
-  EXPECT_NE(why.find(root), std::string::npos);
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->message.find(root), std::string::npos);
   EXPECT_TRUE(fs::is_empty(root));
 }
 
 TEST_F(CacheStore, ADirectoryThatCannotBeMadeSaysWhy) {
   std::ofstream(root + "/file") << "x";
-  EXPECT_FALSE(Store(root + "/file/below").put(key, Kind::Bundle, "x", why));
-  EXPECT_NE(why.find(root), std::string::npos);
+  auto error = Store(root + "/file/below").put(key, Kind::Bundle, "x");
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->message.find(root), std::string::npos);
 }
 
 TEST_F(CacheStore, TheEntriesUnusedTheLongestGo) {
   Store store(root, 10 * 1056);
   for (uint64_t i = 0; i < 10; ++i) {
-    ASSERT_TRUE(store.put({i, 0}, Kind::Bundle, std::string(1000, 'x'), why));
+    ASSERT_FALSE(store.put({i, 0}, Kind::Bundle, std::string(1000, 'x')));
     const timespec used[2] = {{time_t(1000 + i), 0}, {time_t(1000 + i), 0}};
     ::utimensat(AT_FDCWD, (root + "/" + hexadecimal({i, 0}) + ".entry").c_str(), used, 0);
   }
   EXPECT_TRUE(store.get({0, 0}, Kind::Bundle)); // used now
-  ASSERT_TRUE(store.put({10, 0}, Kind::Bundle, std::string(1000, 'x'), why));
+  ASSERT_FALSE(store.put({10, 0}, Kind::Bundle, std::string(1000, 'x')));
   EXPECT_LE(store.statistics().bytes, store.limit());
   EXPECT_TRUE(store.get({0, 0}, Kind::Bundle));
   EXPECT_FALSE(store.get({1, 0}, Kind::Bundle));
@@ -161,7 +163,7 @@ TEST(CacheLimit, IsASizeOrNone) {
 
 TEST_F(CacheStore, ALimitOfNothing) {
   Store store(root, 0);
-  EXPECT_TRUE(store.put(key, Kind::Bundle, "x", why));
+  EXPECT_FALSE(store.put(key, Kind::Bundle, "x"));
   EXPECT_EQ(store.statistics().entries, 0u);
 }
 

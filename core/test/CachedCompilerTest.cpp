@@ -108,10 +108,10 @@ struct Loader {
 } // namespace
 
 namespace tessera {
-CompilerService *loadCompiler(std::string &why) {
+Expected<CompilerService *> loadCompiler() {
   std::lock_guard lock(loader.mutex);
-  const std::string identity = cache::identityOf(loader.files);
-  if (loader.loaded.identity.empty() && identity.empty()) return why = "not installed", nullptr;
+  const std::string identity = identityOf(loader.files);
+  if (loader.loaded.identity.empty() && identity.empty()) return Error{"E_NO_COMPILER", "not installed", ""};
   if (loader.loaded.identity.empty()) loader.loaded = {loader.files, identity}, ++loader.loads;
   return &loader.compiler;
 }

@@ -30,6 +30,17 @@ protected:
   }
   size_t files() { return size_t(std::distance(fs::directory_iterator(folder_), fs::directory_iterator())); }
   fs::path folder_;
+  /// Keeps the message of an error for the next check.
+  bool good(const MaybeError &error) {
+    why_ = error ? error->message : "";
+    return !error;
+  }
+  bool read(const fs::path &path, size_t limit, std::string &text) {
+    auto found = readFile(path, limit);
+    if (!found) return good(found.error());
+    text = *found;
+    return true;
+  }
   std::string why_;
 };
 
@@ -37,10 +48,10 @@ TEST_F(OutputFileTest, AppearsOnlyWhenCommitted) {
   const fs::path path = folder_ / "y.npy";
   std::ofstream(path) << "old";
   OutputFile file;
-  ASSERT_TRUE(file.open(path, why_)) << why_;
-  ASSERT_TRUE(file.write("new", why_) && file.finish(why_));
+  ASSERT_TRUE(good(file.open(path))) << why_;
+  ASSERT_TRUE(good(file.write("new")) && good(file.finish()));
   EXPECT_EQ(read(path), "old");
-  ASSERT_TRUE(file.commit(why_));
+  ASSERT_TRUE(good(file.commit()));
   EXPECT_EQ(read(path), "new");
   EXPECT_EQ(files(), 1u);
 }
@@ -48,8 +59,8 @@ TEST_F(OutputFileTest, AppearsOnlyWhenCommitted) {
 TEST_F(OutputFileTest, LeavesNothingWhenAbandoned) {
   {
     OutputFile file;
-    ASSERT_TRUE(file.open(folder_ / "y.npy", why_));
-    ASSERT_TRUE(file.write("half", why_));
+    ASSERT_TRUE(good(file.open(folder_ / "y.npy")));
+    ASSERT_TRUE(good(file.write("half")));
   }
   EXPECT_EQ(files(), 0u);
 }
@@ -59,8 +70,8 @@ TEST_F(OutputFileTest, FollowsLinksAndKeepsPermissions) {
   fs::permissions(folder_ / "real", fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink("real", folder_ / "link");
   OutputFile file;
-  ASSERT_TRUE(file.open(folder_ / "link", why_) && file.write("new", why_) && file.finish(why_) &&
-              file.commit(why_));
+  ASSERT_TRUE(good(file.open(folder_ / "link")) && good(file.write("new")) && good(file.finish()) &&
+              good(file.commit()));
   EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
   EXPECT_EQ(read(folder_ / "real"), "new");
   EXPECT_EQ(fs::status(folder_ / "real").permissions(), fs::perms::owner_read | fs::perms::owner_write);
@@ -69,7 +80,7 @@ TEST_F(OutputFileTest, FollowsLinksAndKeepsPermissions) {
 TEST_F(OutputFileTest, RefusesLinksThatLeadNowhere) {
   fs::create_symlink("nowhere", folder_ / "link");
   OutputFile file;
-  EXPECT_FALSE(file.open(folder_ / "link", why_));
+  EXPECT_FALSE(good(file.open(folder_ / "link")));
   EXPECT_EQ(why_, "it is a symbolic link to a file that does not exist");
   EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
   EXPECT_EQ(files(), 1u);
@@ -79,14 +90,14 @@ TEST_F(OutputFileTest, WritesPipes) {
   const fs::path pipe = folder_ / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   OutputFile unread;
-  EXPECT_FALSE(unread.open(pipe, why_, OutputFile::Pipe::Refuse));
+  EXPECT_FALSE(good(unread.open(pipe, OutputFile::Pipe::Refuse)));
   EXPECT_EQ(why_, "it is a pipe that nobody reads");
   for (auto unreadPipe : {OutputFile::Pipe::Wait, OutputFile::Pipe::Refuse}) {
     const int end = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
     OutputFile file;
-    ASSERT_TRUE(file.open(pipe, why_, unreadPipe)) << why_;
+    ASSERT_TRUE(good(file.open(pipe, unreadPipe))) << why_;
     EXPECT_TRUE(file.isStream());
-    ASSERT_TRUE(file.write("text", why_) && file.finish(why_) && file.commit(why_));
+    ASSERT_TRUE(good(file.write("text")) && good(file.finish()) && good(file.commit()));
     char text[8] = {};
     EXPECT_EQ(::read(end, text, sizeof text), 4);
     EXPECT_STREQ(text, "text");
@@ -102,8 +113,8 @@ TEST_F(OutputFileTest, WritesDevices) {
   fs::create_symlink("null", folder_ / "link");
   for (const char *name : {"null", "link"}) {
     OutputFile file;
-    ASSERT_TRUE(file.open(folder_ / name, why_)) << why_;
-    ASSERT_TRUE(file.write("text", why_) && file.finish(why_) && file.commit(why_));
+    ASSERT_TRUE(good(file.open(folder_ / name))) << why_;
+    ASSERT_TRUE(good(file.write("text")) && good(file.finish()) && good(file.commit()));
   }
   EXPECT_TRUE(fs::is_character_file(fs::symlink_status(device)));
   EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
@@ -117,31 +128,31 @@ TEST_F(OutputFileTest, WhatIsReadIsAFile) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   fs::create_symlink("file", folder_ / "link");
   for (const fs::path &path : {file, folder_ / "link"}) {
-    ASSERT_TRUE(readFile(path, 4, text, why_)) << why_;
+    ASSERT_TRUE(read(path, 4, text)) << why_;
     EXPECT_EQ(text, "text");
   }
-  EXPECT_FALSE(readFile(file, 3, text, why_));
+  EXPECT_FALSE(read(file, 3, text));
   EXPECT_EQ(why_, "it has more than 3 bytes");
-  EXPECT_FALSE(readFile(pipe, 8, text, why_));
+  EXPECT_FALSE(read(pipe, 8, text));
   EXPECT_EQ(why_, "it is no file: it is a pipe");
-  EXPECT_FALSE(readFile(folder_, 8, text, why_));
+  EXPECT_FALSE(read(folder_, 8, text));
   EXPECT_EQ(why_, "it is no file: it is a directory");
-  EXPECT_FALSE(readFile("/dev/zero", 8, text, why_));
+  EXPECT_FALSE(read("/dev/zero", 8, text));
   EXPECT_EQ(why_, "it is no file: it is a device");
-  EXPECT_FALSE(readFile(folder_ / "missing", 8, text, why_));
+  EXPECT_FALSE(read(folder_ / "missing", 8, text));
   EXPECT_EQ(why_, "No such file or directory");
 }
 
 TEST_F(OutputFileTest, SaysWhyItCannotBeWritten) {
   OutputFile file;
-  EXPECT_FALSE(file.open(folder_ / "missing" / "y.npy", why_));
+  EXPECT_FALSE(good(file.open(folder_ / "missing" / "y.npy")));
   EXPECT_EQ(why_, "No such file or directory");
   OutputFile folder;
-  EXPECT_FALSE(folder.open(folder_, why_));
+  EXPECT_FALSE(good(folder.open(folder_)));
   EXPECT_EQ(why_, "Is a directory");
   OutputFile full;
-  ASSERT_TRUE(full.open("/dev/full", why_));
-  EXPECT_FALSE(full.write("x", why_) && full.finish(why_) && full.commit(why_));
+  ASSERT_TRUE(good(full.open("/dev/full")));
+  EXPECT_FALSE(good(full.write("x")) && good(full.finish()) && good(full.commit()));
   EXPECT_EQ(why_, "No space left on device");
 }
 

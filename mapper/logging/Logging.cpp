@@ -54,21 +54,16 @@ private:
 
   OutputFile open() const {
     OutputFile file;
-    std::string why;
-    if (!file.open(file_, why, OutputFile::Pipe::Refuse)) fail(why);
+    check(file.open(file_, OutputFile::Pipe::Refuse));
     return file;
   }
-  void write(OutputFile &file, const std::string &text) const {
-    std::string why;
-    if (!file.write(text, why)) fail(why);
-  }
-  void commit(OutputFile &file) const {
-    std::string why;
-    if (!file.commit(why)) fail(why);
-  }
-  [[noreturn]] void fail(const std::string &why) const {
-    throw Failure(TSR_EIO, "E_MAPPER_LOG", "the decisions cannot be written to " + file_ + ": " + why,
-                  "name another file: logging(default, /path/decisions.yaml)");
+  void write(OutputFile &file, const std::string &text) const { check(file.write(text)); }
+  void commit(OutputFile &file) const { check(file.commit()); }
+  void check(const MaybeError &error) const {
+    if (error)
+      throw Failure(TSR_EIO, "E_MAPPER_LOG",
+                    "the decisions cannot be written to " + file_ + ": " + error->message,
+                    "name another file: logging(default, /path/decisions.yaml)");
   }
 
   const std::unique_ptr<Mapper> inner_;

@@ -49,11 +49,12 @@ private:
 
 std::unique_ptr<Mapper> makeReplay(const std::string &file) {
   std::vector<LoggedDecision> decisions;
-  std::string text, why;
-  if (!readFile(file, kMaxDecisionBytes, text, why))
-    throw Failure(TSR_EIO, "E_MAPPER_REPLAY", file + " cannot be read: " + why,
+  auto text = readFile(file, kMaxDecisionBytes);
+  if (!text)
+    throw Failure(TSR_EIO, "E_MAPPER_REPLAY", file + " cannot be read: " + text.error().message,
                   "name a file that logging wrote");
-  if (!readDecisions(text, decisions, why))
+  std::string why;
+  if (!readDecisions(*text, decisions, why))
     throw Failure(TSR_EINVAL, "E_MAPPER_REPLAY", file + ": " + why, "name a file that logging wrote");
   return std::make_unique<Replay>(file, decisions);
 }

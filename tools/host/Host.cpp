@@ -1,4 +1,5 @@
 #include "tools/host/Host.h"
+#include "core/service/CompilerLoader.h"
 #include "core/service/CompilerService.h"
 #include "numerics/Casts.h"
 #include <bit>
@@ -112,9 +113,9 @@ void Kernel::load(std::string_view source, const BuildOptions &o) {
 }
 
 void Kernel::loadThroughBundle(std::string_view source, const BuildOptions &o) {
-  std::string why, bundle;
-  CompilerService *compiler = loadCompiler(why);
-  if (!compiler) throw Failure(TSR_ENOTFOUND, "", why);
+  std::string bundle;
+  auto compiler = loadCompiler();
+  if (!compiler) throw Failure(TSR_ENOTFOUND, compiler.error().code, compiler.error().message);
   CompileOptions options;
   options.fileName = o.fileName;
   if (!o.kernel.empty() && !o.whole) options.kernels = {o.kernel};
@@ -125,7 +126,7 @@ void Kernel::loadThroughBundle(std::string_view source, const BuildOptions &o) {
   options.fuse = o.fuse;
   options.isIr = o.isIr;
   std::vector<Diagnostic> diags;
-  CompileStatus status = compiler->compile(source, options, bundle, diags);
+  CompileStatus status = (*compiler)->compile(source, options, bundle, diags);
   if (status != CompileStatus::Ok)
     throw Failure(status == CompileStatus::Unimplemented ? TSR_UNIMPLEMENTED : TSR_ECOMPILE,
                   diags.empty() ? "" : diags.front().code, diags.empty() ? "" : diags.front().message);

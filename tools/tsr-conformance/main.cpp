@@ -224,10 +224,8 @@ int run(int argc, char **argv) {
       fmt::print("{}", text);
       continue;
     }
-    OutputFile out;
-    std::string why;
-    if (!out.open(file, why) || !out.write(text, why) || !out.finish(why) || !out.commit(why))
-      return usage(fmt::format("{} cannot be written: {}", file, why), "name another with --json");
+    if (auto error = writeFile(file, text))
+      return usage(fmt::format("{} cannot be written: {}", file, error->message), "name another with --json");
   }
   return result.isGood() ? kPassed : kFailed;
 }

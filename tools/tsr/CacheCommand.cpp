@@ -13,9 +13,8 @@ int cacheMain(const Arguments &args, const std::string &) {
   const std::string what = args.positional().empty() ? "" : args.positional()[0];
   const cache::Store store = cache::Store::ofEnvironment();
   const cache::Statistics held = store.statistics();
-  std::string why;
   if (what == "clear") {
-    if (!store.clear(why)) return fail(Error{"E_OUTPUT_WRITE", why, ""});
+    if (auto error = store.clear()) return fail(*error);
     if (!args.has("json")) fmt::print("{} entries deleted, {} bytes\n", held.entries, held.bytes);
   } else if (what != "stat" && what != "path") {
     return fail(Error{"E_OPTION_VALUE",

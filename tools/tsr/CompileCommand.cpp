@@ -31,10 +31,10 @@ int writeResult(const std::string &path, const std::string &text) {
     bool ok = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
     return ok ? exitOk : fail(Error{"E_OUTPUT_WRITE", "standard output cannot be written to", ""});
   }
-  OutputFile file;
-  std::string why;
-  if (file.open(path, why) && file.write(text, why) && file.finish(why) && file.commit(why)) return exitOk;
-  return fail(Error{"E_OUTPUT_WRITE", fmt::format("{}: {}", path, why), ""});
+  MaybeError error = writeFile(path, text);
+  if (!error) return exitOk;
+  error->message = fmt::format("{}: {}", path, error->message);
+  return fail(*error);
 }
 
 namespace {

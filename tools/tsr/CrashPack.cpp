@@ -1,4 +1,5 @@
 #include "tools/tsr/CrashPack.h"
+#include "core/service/CompilerLoader.h"
 #include "core/support/OutputFile.h"
 #include "tools/tsr/Console.h"
 #include <csignal>
@@ -18,26 +19,20 @@ namespace {
 
 constexpr unsigned secondsPerLevel = 20;
 
-bool writeFile(const std::string &path, std::string_view text) {
-  OutputFile file;
-  std::string why;
-  return file.open(path, why) && file.write(text, why) && file.finish(why) && file.commit(why);
-}
-
 /// Asks for one level in a child of its own: what failed once may fail again.
 void snapshot(const Job &job, const CompileOptions &options, Emit level, const std::string &path) {
   pid_t child = ::fork();
   if (child < 0) return;
   if (child == 0) {
     ::alarm(secondsPerLevel);
-    std::string why, text;
+    std::string text;
     std::vector<Diagnostic> diags;
-    CompilerService *compiler = loadCompiler(why);
+    auto compiler = loadCompiler();
     if (!compiler) ::_exit(1);
-    CompileStatus status = compiler->emit(job.source, options, level, text, diags);
+    CompileStatus status = (*compiler)->emit(job.source, options, level, text, diags);
     for (const Diagnostic &d : diags)
       text += render(d, false);
-    if (status == CompileStatus::Ok || !text.empty()) writeFile(path, text);
+    if (status == CompileStatus::Ok || !text.empty()) (void)writeFile(path, text);
     ::_exit(0);
   }
   const Progress progress("tsr: writing " + path); // a thread, but only between forks
@@ -77,8 +72,8 @@ std::string writeCrashPack(const Job &job, const std::string &reason, const std:
     why = fmt::format("{}: {}", base, std::strerror(errno));
     return "";
   }
-  if (!writeFile(folder + "/options.txt", describe(job, reason)) || !writeFile(folder + "/log.txt", log) ||
-      !writeFile(folder + "/source.py", job.source)) {
+  if (writeFile(folder + "/options.txt", describe(job, reason)) || writeFile(folder + "/log.txt", log) ||
+      writeFile(folder + "/source.py", job.source)) {
     why = fmt::format("{}: cannot be written to", folder);
     return "";
   }

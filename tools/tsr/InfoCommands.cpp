@@ -1,4 +1,5 @@
 // The commands that only tell: explain, version.
+#include "core/service/CompilerLoader.h"
 #include "core/service/CompilerService.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Json.h"
@@ -51,18 +52,18 @@ int version(const Arguments &args, const std::string &) {
   uint32_t major = 0, minor = 0;
   tsrAbiVersion(&major, &minor);
   const std::string abi = fmt::format("{}.{}", major, minor);
-  std::string why;
-  CompilerService *compiler = loadCompiler(why);
+  auto compiler = loadCompiler();
   if (args.has("json")) {
     Json j = {{"tessera", tsrVersion()}, {"abi", abi}, {"compiler", nullptr}};
     if (compiler)
-      j["compiler"] = compiler->version();
+      j["compiler"] = (*compiler)->version();
     else
-      j["reason"] = why;
+      j["reason"] = compiler.error().message;
     printJson(j);
   } else {
     fmt::print("tessera {}\nabi {}\ncompiler {}\n", tsrVersion(), abi,
-               compiler ? compiler->version() : fmt::format("not available ({})", why));
+               compiler ? (*compiler)->version()
+                        : fmt::format("not available ({})", compiler.error().message));
   }
   return exitOk;
 }

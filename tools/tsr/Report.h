@@ -1,6 +1,7 @@
 // How the tool speaks: errors with stable codes, colours only where a person reads, and the three exit
 // statuses.
 #pragma once
+#include "core/support/Expected.h"
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -17,14 +18,8 @@ enum Exit : int {
   exitFailed = 2, // the backend or the compiler failed; a crash pack was left
 };
 
-/// An error of the command line itself. The compiler's own diagnostics are tessera::Diagnostic.
-struct Error {
-  std::string code;    // one of knownCodes()
-  std::string message; // what was found and what was expected
-  std::string hint;    // how to mend it; may be empty
-};
-
-using MaybeError = std::optional<Error>;
+/// Errors of the command line itself: their codes are those of knownCodes(). The compiler's own diagnostics
+/// are tessera::Diagnostic.
 using Errors = std::vector<Error>;
 
 /// What `tsr explain` knows: the tool's codes, then the compiler's, each once.

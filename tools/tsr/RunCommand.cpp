@@ -64,23 +64,23 @@ int report(const Failure &f) {
   return f.exitStatus;
 }
 
+Error ofOutput(const BoundParam &p, Error error) {
+  error.message = fmt::format("--out {}={}: {}", p.name, p.output, error.message);
+  return error;
+}
+
 /// Opened before anything is computed, so that a place that cannot be written to costs no run.
 MaybeError openOutputs(const Binding &binding, std::vector<OutputFile> &files) {
-  std::string why;
   for (const BoundParam &p : binding.params) {
     files.emplace_back();
-    if (!p.output.empty() && !files.back().open(p.output, why))
-      return Error{"E_OUTPUT_WRITE", fmt::format("--out {}={}: {}", p.name, p.output, why), ""};
+    if (p.output.empty()) continue;
+    if (auto error = files.back().open(p.output)) return ofOutput(p, std::move(*error));
   }
   return std::nullopt;
 }
 
 /// All files are complete before the first one gets its name.
 int writeOutputs(Session &session, const Binding &binding, bool raw, std::vector<OutputFile> &files) {
-  std::string why;
-  auto cannotWrite = [&](const BoundParam &p) {
-    return fail(Error{"E_OUTPUT_WRITE", fmt::format("--out {}={}: {}", p.name, p.output, why), ""});
-  };
   for (size_t i = 0; i < binding.params.size(); ++i) {
     const BoundParam &p = binding.params[i];
     if (p.output.empty()) continue;
@@ -88,12 +88,15 @@ int writeOutputs(Session &session, const Binding &binding, bool raw, std::vector
     if (auto f = session.fetch(binding, i, device)) return report(*f);
     if (!toFile(std::move(device), p.dtype, raw, data))
       return fail(Error{"E_OUT_OF_MEMORY", fmt::format("no memory to convert {}", p.name), ""});
-    if (!files[i].write(npy::makeHeader(fileType(p.dtype, raw), p.shape), why) ||
-        !files[i].write(data.span(), why) || !files[i].finish(why))
-      return cannotWrite(p);
+    MaybeError error = files[i].write(npy::makeHeader(fileType(p.dtype, raw), p.shape));
+    if (!error) error = files[i].write(data.span());
+    if (!error) error = files[i].finish();
+    if (error) return fail(ofOutput(p, std::move(*error)));
   }
-  for (size_t i = 0; i < binding.params.size(); ++i)
-    if (!binding.params[i].output.empty() && !files[i].commit(why)) return cannotWrite(binding.params[i]);
+  for (size_t i = 0; i < binding.params.size(); ++i) {
+    if (binding.params[i].output.empty()) continue;
+    if (auto error = files[i].commit()) return fail(ofOutput(binding.params[i], std::move(*error)));
+  }
   return exitOk;
 }
 

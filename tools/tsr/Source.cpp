@@ -1,7 +1,7 @@
 #include "tools/tsr/Source.h"
 #include "core/plugin/Mappers.h"
 #include "core/plugin/Profiles.h"
-#include "core/support/AddressSpace.h"
+#include "core/service/CompilerLoader.h"
 #include "tools/tsr/Console.h"
 #include "tools/tsr/Options.h"
 #include <algorithm>
@@ -73,13 +73,10 @@ int conclude(CompileStatus status, const std::vector<Diagnostic> &diags) {
 }
 
 CompilerService *needCompiler() {
-  std::string why;
-  CompilerService *compiler = loadCompiler(why);
-  if (!compiler && !canMap(kLoadBytes))
-    fail(Error{"E_OUT_OF_MEMORY", why, ""});
-  else if (!compiler)
-    fail(Error{"E_NO_COMPILER", why, "libtessera-compiler.so is beside libtessera.so"});
-  return compiler;
+  auto compiler = loadCompiler();
+  if (compiler) return *compiler;
+  fail(compiler.error());
+  return nullptr;
 }
 
 MaybeError chooseMapper(const std::string &spec) {
@@ -148,11 +145,10 @@ MaybeError checkDim(const Signature &s, const std::string &name, const std::stri
 }
 
 MaybeError chooseNumerics(const std::string &asked, CompileOptions &out) {
-  Profile profile;
-  std::string why, hint;
-  if (chooseProfile(asked, profile, why, hint)) return Error{"E_NUMERICS_UNKNOWN", why, hint};
-  out.numerics = profile.name;
-  out.permits = profile.permits;
+  auto profile = chooseProfile(asked);
+  if (!profile) return std::move(profile.error());
+  out.numerics = profile->name;
+  out.permits = profile->permits;
   return std::nullopt;
 }
 

@@ -9,8 +9,10 @@ namespace {
 
 /// The profile of that name; the error, where there is none.
 std::string choose(const std::string &name, Profile &out) {
-  std::string why, hint;
-  return chooseProfile(name, out, why, hint) == TSR_SUCCESS ? "" : why;
+  auto chosen = chooseProfile(name);
+  if (!chosen) return chosen.error().message;
+  out = *chosen;
+  return "";
 }
 
 TEST(FakeProfiles, SayWhatTheMocksSay) {

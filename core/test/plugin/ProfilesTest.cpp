@@ -37,10 +37,10 @@ protected:
   }
   /// The profile's name, or the error.
   std::string choose(const std::string &asked) {
-    std::string why, hint;
-    tsr_status_t status = chooseProfile(asked, profile, why, hint);
-    EXPECT_EQ(status == TSR_SUCCESS, why.empty());
-    return status == TSR_SUCCESS ? profile.name : why + " / " + hint;
+    auto chosen = chooseProfile(asked);
+    if (!chosen) return chosen.error().message + " / " + chosen.error().hint;
+    profile = *chosen;
+    return profile.name;
   }
   Profile profile;
 };
