@@ -68,6 +68,12 @@ function(tessera_add_plugin target)
   get_filename_component(manifest ${P_MANIFEST} ABSOLUTE)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manifest})
   file(READ ${manifest} json)
+  if(PROJECT_NAME STREQUAL "tessera") # of Tessera's own build alone (TesseraKnownBackends.cmake), and no part of the note
+    string(JSON own ERROR_VARIABLE absent REMOVE "${json}" catalogue)
+    if(NOT absent)
+      set(json "${own}")
+    endif()
+  endif()
 
   foreach(key IN ITEMS name version description)
     string(JSON ${key} ERROR_VARIABLE wrong GET "${json}" ${key})

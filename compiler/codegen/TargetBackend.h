@@ -51,14 +51,14 @@ struct CodeUnit {
   std::vector<BundleEntry> entries;
 };
 
-/// One target that kernels are compiled for: "cpu:skylake-avx512", "ptx:sm_90". Immutable; used by any number
+/// One target that kernels are compiled for: "cpu:skylake-avx512". Immutable; used by any number
 /// of threads at once; lives as long as the process.
 class Target {
 public:
   virtual ~Target() = default;
 
   virtual const TargetBackend &backend() const = 0;
-  /// As the user wrote it, without aliases; what kernel metadata says ("cpu", "ptx:sm_90").
+  /// As the user wrote it, without aliases; what kernel metadata says ("cpu", "cpu:x86-64-v3").
   virtual std::string name() const = 0;
   /// The name that images carry. It differs from name() where the user left something to be detected:
   /// "cpu:znver3" for "cpu".
@@ -87,12 +87,14 @@ public:
 class TargetBackend {
 public:
   virtual ~TargetBackend() = default;
-  /// "ptx": the part of a target's name before the colon, and the name of the runtime backend that runs its
+  /// "cpu": the part of a target's name before the colon, and the name of the runtime backend that runs its
   /// images.
   virtual llvm::StringRef name() const = 0;
   virtual llvm::ArrayRef<llvm::StringRef> aliases() const { return {}; }
-  /// What a user may write, for help texts: "ptx:sm_80, ptx:sm_90".
-  virtual std::string targets() const = 0;
+  /// Names of its targets to offer to a user: all of them, or the common ones of very many.
+  virtual std::vector<std::string> targetNames() const = 0;
+  /// What a user may write, for messages: "KIND:A, KIND:B".
+  virtual std::string targets() const;
   /// The target `architecture` (what follows the colon; empty: the user wrote no colon).
   virtual Expected<std::unique_ptr<const Target>> parse(llvm::StringRef architecture) const = 0;
   /// Makes its passes known by name to tools that read pipelines.
@@ -104,7 +106,7 @@ public:
 /// Every backend this compiler was built with, cpu first.
 llvm::ArrayRef<const TargetBackend *> targetBackends();
 
-/// The target of the name `text` ("cpu", "cpu:x86-64-v3", "level_zero:pvc"). An error (E_TARGET_UNKNOWN)
+/// The target of the name `text` ("cpu", "cpu:x86-64-v3", "ALIAS:ARCHITECTURE"). An error (E_TARGET_UNKNOWN)
 /// lists what there is. Thread-safe; the same text gives the same object.
 Expected<const Target *> findTarget(llvm::StringRef text);
 

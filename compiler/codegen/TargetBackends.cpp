@@ -1,6 +1,8 @@
 #include "compiler/codegen/TargetBackend.h"
 #include "core/support/Fork.h"
+#include "core/support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <mutex>
 
@@ -23,12 +25,21 @@ const TargetBackend *findBackend(llvm::StringRef name) {
 
 Error unknownTarget(llvm::StringRef text) {
   std::string known;
-  for (const TargetBackend *backend : targetBackends())
+  std::vector<std::string> names;
+  for (const TargetBackend *backend : targetBackends()) {
     known += (known.empty() ? "" : ", ") + backend->targets();
-  return {"E_TARGET_UNKNOWN", "unknown target '" + text.str() + "'", "the targets are " + known};
+    names.push_back(backend->name().str());
+    for (llvm::StringRef alias : backend->aliases())
+      names.push_back(alias.str());
+  }
+  const std::string_view near = nearestName(std::string_view(text.split(':').first), names);
+  return {"E_TARGET_UNKNOWN", "unknown target '" + text.str() + "'",
+          (near.empty() ? "" : "did you mean " + std::string(near) + "? ") + "the targets are " + known};
 }
 
 } // namespace
+
+std::string TargetBackend::targets() const { return llvm::join(targetNames(), ", "); }
 
 llvm::ArrayRef<const TargetBackend *> targetBackends() {
   static const TargetBackend *const backends[] = {
@@ -50,6 +61,9 @@ Expected<const Target *> findTarget(llvm::StringRef text) {
   auto [name, architecture] = text.split(':');
   const TargetBackend *backend = findBackend(name);
   if (!backend) return unknownTarget(text);
+  if (text.ends_with(":"))
+    return Error{"E_TARGET_UNKNOWN", "target '" + text.str() + "' names no architecture after the colon",
+                 "the targets are " + backend->targets()};
   auto parsed = backend->parse(architecture);
   if (!parsed) {
     Error error = parsed.error();

@@ -8,9 +8,8 @@ namespace tessera {
 inline constexpr frontend::DiagnosticInfo kPipelineCodes[] = {
     {"E_TARGET_UNKNOWN", "the target is none the compiler knows",
      "A target is cpu (the machine you are on), cpu:NAME with a CPU name LLVM knows for x86-64 (x86-64-v3, "
-     "skylake-avx512, znver4, ...), ptx:sm_NN, rocm:gfxNNN or levelzero:DEVICE. Code for another CPU than "
-     "this one "
-     "can be written to a file but not run."},
+     "skylake-avx512, znver4, ...), or KIND:ARCHITECTURE of a GPU; the message lists those. Code for another "
+     "CPU than this one can be written to a file but not run."},
     {"E_NUMERICS_UNKNOWN", "there is no such numerics profile",
      "The built-in profiles are fast, standard, deterministic and strict; numerics plugins bring others "
      "(docs/numerics.md). What a backend does not honour is refused with E_UNIMPLEMENTED, never ignored."},

@@ -9,10 +9,11 @@ namespace tessera {
 namespace {
 
 CompileStatus fail(std::vector<Diagnostic> &diags, CompileStatus status, const std::string &file,
-                   std::string code, std::string message) {
+                   std::string code, std::string message, std::string hint = {}) {
   Diagnostic d;
   d.code = std::move(code);
   d.message = std::move(message);
+  d.hint = std::move(hint);
   d.file = file;
   diags.push_back(std::move(d));
   return status;
@@ -25,6 +26,10 @@ public:
       : source_(source), options_(options), diags_(diags) {}
 
   CompileStatus run(std::string &bytes) {
+    for (const std::string &target : options_.targets) // all of them before the work for one
+      if (auto found = codegen::findTarget(target); !found)
+        return fail(diags_, CompileStatus::BadProgram, options_.fileName, found.error().code,
+                    found.error().message, found.error().hint);
     if (auto status = chooseKernels(); status != CompileStatus::Ok) return status;
     bundle_.producer = TESSERA_BUILD_ID;
     bundle_.sourceName = options_.fileName;
@@ -171,6 +176,14 @@ public:
         if (c.advance(Level::Schedule) == CompileStatus::Ok) c.listChoices(out);
       }
     return CompileStatus::Ok;
+  }
+
+  std::vector<std::string> targets() noexcept override {
+    std::vector<std::string> names;
+    for (const codegen::TargetBackend *backend : codegen::targetBackends())
+      for (std::string &name : backend->targetNames())
+        names.push_back(std::move(name));
+    return names;
   }
 
   std::string explain(std::string_view code) noexcept override {

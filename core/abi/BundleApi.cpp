@@ -2,6 +2,7 @@
 #include "core/abi/Structs.h"
 #include "core/bundle/Rules.h"
 #include "core/objects/LoadBundle.h"
+#include "core/plugin/KnownBackends.h"
 #include "core/support/InputFile.h"
 #include <memory>
 
@@ -19,10 +20,14 @@ tsr_status_t readBundleFile(const char *path, std::string &bytes) {
 /// The image with its kernels' documents. Their entries have no symbol: a document does not say it.
 tsr_status_t readImage(const tsr_image_t &given, BundleImage &out) {
   out.data.assign(static_cast<const char *>(given.data), given.size);
-  if (!formatOf(out.data, out.format))
+  const std::optional<ImageFormat> format = detectFormat(out.data);
+  if (!format)
     return fail(TSR_EINVAL, "the image (" + std::to_string(given.size) +
-                                " bytes) is of no known format: expected ELF, PTX, HSACO, SPIR-V or a cubin");
-  out.target = backendOf(out.format);
+                                " bytes) is of no known format; the formats are " + imageFormatNames());
+  out.format = *format;
+  // The bytes name no target. Messages call the image by the backend that such images are made for.
+  const KnownBackend *backend = backendOfFormat(name(*format));
+  out.target = backend ? backend->name : name(*format);
   for (size_t i = 0; i < given.metadata_count; ++i) {
     const std::string which = "metadata[" + std::to_string(i) + "]";
     if (!given.metadata[i]) return fail(TSR_EINVAL, which + " is NULL");

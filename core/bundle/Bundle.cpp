@@ -124,11 +124,6 @@ bool readAligned(const char *bytes, size_t size, Bundle &bundle, BundleError &er
 
 } // namespace
 
-const char *name(ImageFormat format) {
-  static constexpr const char *names[] = {"elf", "ptx", "hsaco", "spirv", "cubin"};
-  return names[static_cast<size_t>(format)];
-}
-
 const char *name(EntryKind kind) { return kind == EntryKind::Function ? "function" : "kernel"; }
 
 bool isBundle(std::string_view bytes) {

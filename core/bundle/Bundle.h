@@ -4,6 +4,7 @@
 // Static library tessera-bundle, used by the runtime, the compiler and the tools. Everything may be called
 // from any thread; the objects are values. Nothing throws but std::bad_alloc.
 #pragma once
+#include "core/bundle/ImageFormat.h"
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,9 +16,6 @@ namespace tessera {
 /// minor up to its own.
 inline constexpr uint16_t kBundleAbiMajor = 1, kBundleAbiMinor = 0;
 
-enum class ImageFormat : uint8_t { Elf, Ptx, Hsaco, Spirv, Cubin };
-const char *name(ImageFormat format); // "elf"
-
 enum class EntryKind : uint8_t { Kernel, Function };
 const char *name(EntryKind kind); // "kernel"
 
@@ -28,7 +26,7 @@ struct BundleEntry {
 };
 
 struct BundleImage {
-  std::string target; // "cpu:x86-64-v3", "ptx:sm_90"
+  std::string target; // "cpu:x86-64-v3"
   std::vector<std::string>
       features; // CPU: what the processor must have ("avx2"), of sdk/schema/cpu_features.def
   ImageFormat format = ImageFormat::Elf;

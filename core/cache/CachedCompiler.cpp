@@ -190,6 +190,10 @@ public:
     CompilerService *compiler = need(options.fileName, diags);
     return compiler ? compiler->choices(source, options, out, diags) : CompileStatus::BackendFailure;
   }
+  std::vector<std::string> targets() noexcept override {
+    auto compiler = loadCompiler();
+    return compiler ? (*compiler)->targets() : std::vector<std::string>();
+  }
   std::string explain(std::string_view code) noexcept override {
     auto compiler = loadCompiler();
     return compiler ? (*compiler)->explain(code) : "";

@@ -1,10 +1,10 @@
 #include "core/objects/Backends.h"
-#include "core/abi/LastError.h"
 #include "core/config/Config.h"
 #include "core/config/Names.h"
+#include "core/log/LastError.h"
 #include "core/log/Log.h"
 #include "core/plugin/Ending.h"
-#include "core/plugin/Known.h"
+#include "core/plugin/KnownBackends.h"
 #include "core/plugin/PluginBackend.h"
 #include "core/plugin/Registered.h"
 #include "core/support/Fork.h"
@@ -138,7 +138,7 @@ tsr_status_t find(std::string name, const std::string &asked, BackendRef &out, s
   const KnownBackend *known = knownBackend(name);
   const std::vector<std::string> usable = usablePlugins(TSR_PLUGIN_BACKEND);
   if (known) {
-    error.fix = std::string("install ") + known->package;
+    error.fix = "install " + std::string(known->package);
     why = asked + ": " + error.render("") + "; available: " + nameList(usable);
     return TSR_UNIMPLEMENTED;
   }
@@ -265,7 +265,7 @@ std::optional<BackendRow> backendRow(size_t index, size_t &count) {
   auto all = ranked();
   std::vector<Row> now;
   for (const KnownBackend &known : knownBackends())
-    now.push_back({known.name, known.devices,
+    now.push_back({std::string(known.name), std::string(known.devices),
                    "TSRP-401 not installed / fix: install " + std::string(known.package), nullptr});
   for (const Candidate &c : all) {
     if (c.name.empty()) continue;

@@ -41,12 +41,6 @@ const BundleImage *choose(const Bundle &bundle, const ContextObject &context) {
   return best;
 }
 
-uint32_t contractFormat(ImageFormat format) {
-  static constexpr uint32_t table[] = {TSR_IMAGE_ELF, TSR_IMAGE_PTX, TSR_IMAGE_HSACO, TSR_IMAGE_SPIRV,
-                                       TSR_IMAGE_CUBIN};
-  return table[static_cast<size_t>(format)];
-}
-
 /// Appends the image's entries, ready to run.
 tsr_status_t open(const BundleImage &image, const ContextObject &context, const std::string &name,
                   std::vector<CompiledKernel> &out) {
@@ -59,7 +53,7 @@ tsr_status_t open(const BundleImage &image, const ContextObject &context, const 
   const std::string origin = name + ": image for " + image.target;
   std::string why;
   auto module = context.device->loadModule(
-      {contractFormat(image.format), image.data.data(), image.data.size(), name, nullptr}, why);
+      {contractValue(image.format), image.data.data(), image.data.size(), name, nullptr}, why);
   if (!module) return fail(TSR_EINVAL, {"E_IMAGE_LOAD", origin + ": " + why, ""});
   for (const BundleEntry &entry : image.entries) {
     CompiledKernel kernel;
@@ -147,29 +141,6 @@ tsr_status_t loadBundle(tsr_context_t handle, std::string_view bytes, const std:
   if (!found)
     if (tsr_status_t status = openFromIr(bundle, *context, name, log, kernels)) return status;
   return create(handle, std::move(kernels), log, module);
-}
-
-bool formatOf(std::string_view bytes, ImageFormat &format) {
-  constexpr std::string_view spirv("\x03\x02\x23\x07", 4);
-  if (bytes.substr(0, SELFMAG) == ELFMAG && bytes.size() >= sizeof(Elf64_Ehdr)) {
-    Elf64_Half machine;
-    std::memcpy(&machine, bytes.data() + offsetof(Elf64_Ehdr, e_machine), sizeof machine);
-    format = machine == EM_AMDGPU ? ImageFormat::Hsaco
-             : machine == EM_CUDA ? ImageFormat::Cubin
-                                  : ImageFormat::Elf;
-  } else if (bytes.substr(0, spirv.size()) == spirv) {
-    format = ImageFormat::Spirv;
-  } else if (bytes.find(".version") != bytes.npos && bytes.find(".target") != bytes.npos) {
-    format = ImageFormat::Ptx;
-  } else {
-    return false;
-  }
-  return true;
-}
-
-const char *backendOf(ImageFormat format) {
-  static constexpr const char *names[] = {"cpu", "ptx", "rocm", "levelzero", "ptx"};
-  return names[static_cast<size_t>(format)];
 }
 
 tsr_status_t loadImage(tsr_context_t handle, const BundleImage &image, const std::string &name,

@@ -11,11 +11,6 @@ namespace tessera {
 tsr_status_t loadBundle(tsr_context_t context, std::string_view bytes, const std::string &name, Log log,
                         tsr_module_t *module);
 
-/// The format of a raw image by its first bytes; false when it is none known.
-[[nodiscard]] bool formatOf(std::string_view bytes, ImageFormat &format);
-/// The backend whose devices take images of the format: "ptx".
-const char *backendOf(ImageFormat format);
-
 /// The same for one raw image with the metadata documents of its kernels.
 tsr_status_t loadImage(tsr_context_t context, const BundleImage &image, const std::string &name,
                        tsr_module_t *module);

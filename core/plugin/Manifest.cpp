@@ -1,6 +1,7 @@
 #include "core/plugin/Manifest.h"
 #include "core/plugin/plugin_generated.h"
 #include "core/support/Escaped.h"
+#include <algorithm>
 #include <cstring>
 #include <elf.h>
 #include <iterator>
@@ -78,14 +79,6 @@ template <class List> std::vector<std::string> strings(const List *list) {
   return out;
 }
 
-/// What names may hold, so that they can stand in messages, file names and lists.
-bool isName(std::string_view s) {
-  if (s.empty() || s.size() > 64) return false;
-  for (char c : s)
-    if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_')) return false;
-  return true;
-}
-
 /// Printable and short: it is shown on a terminal.
 bool isText(std::string_view s) {
   if (s.size() > 512) return false;
@@ -95,6 +88,12 @@ bool isText(std::string_view s) {
 }
 
 } // namespace
+
+bool isPluginName(std::string_view name) {
+  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
 
 std::string PluginError::render(const std::string &path) const {
   char number[16];
@@ -143,7 +142,7 @@ PluginError parseManifest(std::string_view payload, Manifest &out) {
   out.featuresOptional = strings(m->features_optional());
   out.abiMajor = m->abi_major(), out.builtMinor = m->built_minor(), out.needsMinor = m->needs_minor();
   out.priority = m->priority();
-  if (!isName(out.name)) return malformed("its name is not of small letters, digits, - and _");
+  if (!isPluginName(out.name)) return malformed("its name is not of small letters, digits, - and _");
   for (const std::string *s : {&out.version, &out.description, &out.compilerAbi, &out.triplet, &out.minDriver,
                                &out.driverModule, &out.sanitizer})
     if (!isText(*s)) return malformed("a text in it is too long or not printable");

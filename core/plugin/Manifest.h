@@ -17,6 +17,9 @@ struct Manifest {
   int32_t priority = 0;
 };
 
+/// Whether it may be a plugin's name, and so a part of a file's name: 1 to 64 of a-z, 0-9, - and _.
+bool isPluginName(std::string_view name);
+
 /// The ELF facts that go with it.
 struct PluginFile {
   uint16_t machine = 0; // e_machine

@@ -24,7 +24,8 @@ PluginError matchHardware(const Manifest &manifest, const MachineRoot &root = {}
 /// Vendors ("10de") of the display and accelerator controllers on the PCI bus.
 std::vector<std::string> gpuVendors(const MachineRoot &root = {});
 
-/// Version of a kernel module ("nvidia"), of its release where it has none, "" when it is not there.
+/// Version of a kernel module ("driver_module" of a manifest), of its release where it has none, "" when it
+/// is not there.
 std::string moduleVersion(const std::string &name, const MachineRoot &root = {});
 
 /// Compares dotted numbers: negative, 0 or positive.

@@ -1,7 +1,7 @@
 #include "core/plugin/Registered.h"
 #include "core/log/Log.h"
 #include "core/plugin/Ending.h"
-#include "core/plugin/Known.h"
+#include "core/plugin/KnownBackends.h"
 #include "core/plugin/Loading.h"
 #include "core/plugin/Mappers.h"
 #include "core/plugin/Match.h"

@@ -24,14 +24,14 @@ PluginError listPlugins(const std::string &directory, std::vector<std::string> &
 /// owned by root or this user and writable by nobody else (a sticky directory above, as /tmp, is fine).
 PluginError checkPermissions(const std::string &directory, const std::string &path);
 
-/// What a file's name says: a backend "rocm" of ".../libtessera-rocm.so", a collective "openmpi" of
+/// What a file's name says: a backend "toy" of ".../libtessera-toy.so", a collective "openmpi" of
 /// "libtessera-collective-openmpi.so".
 struct FileName {
   std::string name;  // "": no plugin's
   uint32_t kind = 0; // a TSR_PLUGIN_* bit
 };
 FileName nameOfFile(const std::string &path);
-/// The file name of plugin `name` that serves `kind` (a TSR_PLUGIN_* bit): "libtessera-rocm.so".
+/// The file name of plugin `name` that serves `kind` (a TSR_PLUGIN_* bit): "libtessera-toy.so".
 std::string fileNameOf(uint32_t kind, const std::string &name);
 
 } // namespace tessera

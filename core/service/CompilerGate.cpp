@@ -91,6 +91,10 @@ public:
     return mayCompile(call, diags) ? below_.choices(source, options, out, diags)
                                    : CompileStatus::BackendFailure;
   }
+  std::vector<std::string> targets() noexcept override {
+    const Call call;
+    return call ? below_.targets() : std::vector<std::string>();
+  }
   std::string explain(std::string_view code) noexcept override {
     const Call call;
     return call ? below_.explain(code) : "";

@@ -65,11 +65,11 @@ struct VariantDecision {
 
 struct CompileOptions {
   std::string fileName = "<source>";
-  std::vector<std::string> kernels;           // empty: every one of the source (emit: the only one)
-  std::vector<std::string> targets = {"cpu"}; // "cpu", "cpu:skylake-avx512", "ptx:sm_90", ... (emit: one)
-  std::string numerics = "standard";          // the profile's name ...
-  std::optional<NumericsPermissions> permits; // ... and what it permits; absent: it is a built-in one
-  std::vector<std::pair<std::string, int64_t>> dims;     // values that may be specialised on
+  std::vector<std::string> kernels;                  // empty: every one of the source (emit: the only one)
+  std::vector<std::string> targets = {"cpu"};        // "cpu", "cpu:skylake-avx512", ... (emit: one)
+  std::string numerics = "standard";                 // the profile's name ...
+  std::optional<NumericsPermissions> permits;        // ... and what it permits; absent: it is a built-in one
+  std::vector<std::pair<std::string, int64_t>> dims; // values that may be specialised on
   std::vector<std::pair<std::string, int64_t>> tunables; // --set
   std::vector<std::string> embedIr;       // levels whose text goes into the bundle: "graph", "tile"
   bool isIr = false;                      // the source is MLIR, as --emit writes it and a bundle holds it
@@ -104,6 +104,9 @@ public:
   /// The operations whose variant is still open, for every kernel and target that compile() would take.
   virtual CompileStatus choices(std::string_view source, const CompileOptions &,
                                 std::vector<VariantChoice> &out, std::vector<Diagnostic> &diags) noexcept = 0;
+  /// Names of targets to offer to a user: "cpu", "cpu:x86-64-v3", ... Each backend takes these; the CPU takes
+  /// the other names of LLVM's processors too.
+  virtual std::vector<std::string> targets() noexcept = 0;
   /// The long text behind a diagnostic code; empty when unknown.
   virtual std::string explain(std::string_view code) noexcept = 0;
   virtual std::string version() noexcept = 0;

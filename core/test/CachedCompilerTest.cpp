@@ -80,6 +80,7 @@ public:
                         std::vector<Diagnostic> &) noexcept override {
     return CompileStatus::Unimplemented;
   }
+  std::vector<std::string> targets() noexcept override { return {"cpu"}; }
   std::string explain(std::string_view) noexcept override { return ""; }
   std::string version() noexcept override { return std::to_string(release); }
 

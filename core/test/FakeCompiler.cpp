@@ -95,6 +95,7 @@ class FakeCompiler final : public CompilerService {
     out.push_back(c);
     return CompileStatus::Ok;
   }
+  std::vector<std::string> targets() noexcept override { return {"cpu"}; }
   std::string explain(std::string_view) noexcept override { return ""; }
   std::string version() noexcept override { return "fake"; }
 };

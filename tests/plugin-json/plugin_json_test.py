@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""tessera_add_plugin(): which texts of plugin.json are refused at once, and that the others arrive as they are written."""
+"""tessera_add_plugin(): which texts of plugin.json are refused at once, and that the others arrive as they are written.
+tessera_known_backends(): what the runtime knows of the folders under plugins/."""
 import argparse
 import json
 import os
@@ -72,6 +73,48 @@ class PluginJson(unittest.TestCase):
         self.assertEqual(rows["chosen"]["description"], description)
         header = (self.folder / "build" / "chosen-manifest" / "tessera_manifest.h").read_text()
         self.assertIn(r'says \"a\\b\", @name@', header)
+
+    def test_the_catalogue_belongs_to_tesseras_own_build(self):
+        done = self.configure(catalogue={"aliases": ["other"]})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = subprocess.run([ARGS.cmake, "--build", self.folder / "build"], capture_output=True, text=True, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("unknown field: catalogue", done.stdout + done.stderr)
+
+
+class KnownBackends(unittest.TestCase):
+    def rows(self, plugins):
+        """The rows for a folder with these plugins: {folder: {file name: contents}}."""
+        with tempfile.TemporaryDirectory(prefix="tessera-known-") as name:
+            folder = pathlib.Path(name)
+            for plugin, files in plugins.items():
+                (folder / "plugins" / plugin).mkdir(parents=True)
+                for file, contents in files.items():
+                    (folder / "plugins" / plugin / file).write_text(json.dumps(contents))
+            (folder / "CMakeLists.txt").write_text(
+                f"cmake_minimum_required(VERSION 3.25)\nproject(known LANGUAGES NONE)\n"
+                f"include({ROOT}/cmake/TesseraKnownBackends.cmake)\n"
+                f"tessera_known_backends({folder}/plugins {folder}/rows.inc)\n")
+            done = subprocess.run([ARGS.cmake, "-S", folder, "-B", folder / "build"], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return (folder / "rows.inc").read_text().splitlines()
+
+    def test_a_folder_is_a_vendor(self):
+        shared = {"version": "1.0", "kinds": ["backend"]}
+        found = self.rows({
+            "blue": {"plugin.json": dict(shared, name="blue", description='"Blue" \\ GPUs', pci_vendors=["1234", "5678"],
+                                         catalogue={"aliases": ["azure", "navy"], "image_formats": ["spirv"]})},
+            "cpu": {"plugin.json": dict(shared, name="cpu", description="the host", catalogue={"package": "lib"})},
+            "plain": {"plugin.json": dict(shared, name="plain", description="a template"), "other.json": dict(
+                shared, name="second", description="another")},
+            "sourceless": {},
+        })
+        self.assertEqual(found, [
+            'TESSERA_KNOWN_BACKEND("cpu", "the host", "lib", {}, {}, {})',
+            'TESSERA_KNOWN_BACKEND("blue", "\\"Blue\\" \\\\ GPUs", "tessera-backend-blue", {"azure", "navy"}, '
+            '{"1234", "5678"}, {"spirv"})',
+        ] + [f'TESSERA_OWN_NAME("{name}")' for name in
+             ("blue", "cpu", "plain", "sourceless", "azure", "navy", "second")])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 #include "tools/tsr-conformance/Image.h"
+#include "core/bundle/ImageFormat.h"
 #include "core/metadata/KernelMetadata.h"
 #include "tools/tsr-conformance/Kernels.h"
 #include <bit>
@@ -13,16 +14,6 @@ std::string contents(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   expect(bool(in), "a file that can be read", path, "");
   return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// By what the file begins with; PTX and what is unknown is text.
-uint32_t formatOf(const std::string &image, std::string_view target) {
-  if (image.starts_with("\x7f"
-                        "ELF"))
-    return target.starts_with("rocm")  ? TSR_IMAGE_HSACO
-           : target.starts_with("ptx") ? TSR_IMAGE_CUBIN
-                                       : TSR_IMAGE_ELF;
-  return image.starts_with("\x03\x02\x23\x07") ? TSR_IMAGE_SPIRV : TSR_IMAGE_PTX;
 }
 
 /// Programs along each axis, x fastest: the metadata has the outermost first.
@@ -54,7 +45,9 @@ void launchImage(Subject &s) {
 
   tsr_be_image_t in{};
   in.struct_size = sizeof in;
-  in.format = formatOf(image, m.target);
+  const std::optional<ImageFormat> format = detectFormat(image);
+  expect(bool(format), "an image of one of the formats " + imageFormatNames(), s.options.image);
+  in.format = contractValue(*format);
   in.data = image.data(), in.bytes = image.size();
   in.name = s.options.image.c_str();
   tsr_be_module_t *module = nullptr;

@@ -70,7 +70,7 @@ const int64_t kExtents[] = {-1, 0, 1, 2, 127, 128, 4096, 1 << 20, INT64_MAX};
 void askPlace(const Mapper &m, Random &random) {
   std::vector<tsr_mp_axis_t> axes;
   Names legal, devices;
-  static const Names names = {"tp", "dp", "pp", "x"}, all = {"ptx:0", "ptx:1", "ptx:2", "ptx:3", "cpu:0"};
+  static const Names names = {"tp", "dp", "pp", "x"}, all = {"gpu:0", "gpu:1", "gpu:2", "gpu:3", "cpu:0"};
   for (const char *axis : some(random, names, true))
     axes.push_back({axis, random() % 8 + 1}), legal.push_back(axis);
   devices = some(random, all, false);
@@ -116,7 +116,7 @@ void askVariant(const Mapper &m, Random &random) {
     extents.push_back(kExtents[random() % std::size(kExtents)]);
   const tsr_mp_variant_t call = {sizeof call,
                                  pick(random, {"matmul", "softmax", "conv2d", "no_such_op"}),
-                                 pick(random, {"cpu:znver3", "ptx:sm_90", "rocm:gfx90a"}),
+                                 pick(random, {"cpu:znver3", "gpu:v1", "gpu:v2"}),
                                  pick(random, kDtypes),
                                  legal.data(),
                                  legal.size(),

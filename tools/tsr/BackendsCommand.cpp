@@ -1,4 +1,5 @@
 // `tsr backends`: every plugin there is, what it drives, and why one is not used.
+#include "core/plugin/KnownBackends.h"
 #include "core/support/Escaped.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Conformance.h"
@@ -104,8 +105,7 @@ int backends(const Arguments &args, const std::string &) {
   for (Json &row : report["plugins"])
     addConformance(row);
   if (args.has("why")) {
-    std::string name = args.value("why");
-    if (name == "level_zero") name = "levelzero";
+    const std::string name = canonicalBackend(args.value("why"));
     bool isKnown = true;
     if (args.has("json")) {
       Json rows = Json::array();
@@ -153,7 +153,7 @@ const Command backendsCommand = {
        "unasked"},
       {"reset", 0, OptionSpec::Flag, "", "try plugins again whose probe has crashed"}},
      0,
-     "  TESSERA_BACKEND=cpu tsr backends\n  tsr backends --why rocm\n"},
+     "  TESSERA_BACKEND=cpu tsr backends\n  tsr backends --why cpu\n"},
     backends};
 
 } // namespace tessera::cli

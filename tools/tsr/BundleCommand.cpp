@@ -63,8 +63,6 @@ int compile(const Job &job, const Arguments &args) {
 int compileBundle(Job job, const Arguments &args) {
   CompileOptions &o = job.options;
   o.targets = split(args.value("target", "cpu"));
-  for (const std::string &target : o.targets)
-    if (auto e = checkTarget(target)) return fail(*e);
   if (args.has("embed-ir")) o.embedIr = split(args.value("embed-ir"));
   for (const std::string &level : o.embedIr)
     if (level != "graph" && level != "tile")

@@ -69,6 +69,7 @@ Words valuesFor(const OptionSpec &option, const Arguments &line, std::string_vie
   if (option.value == "FILE") return {fileNames};
   if (option.value == "DIR") return {folderNames};
   if (option.value == "BACKEND") return backendNames();
+  if (option.value == "TARGET") return cachedCompiler()->targets();
   Words out;
   if (option.value == "KERNEL")
     for (const Signature &s : signaturesOf(line))

@@ -1,4 +1,5 @@
 // `tsr new-plugin`: a small project that builds and passes its test.
+#include "core/plugin/KnownBackends.h"
 #include "core/support/Escaped.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Options.h"
@@ -38,9 +39,7 @@ const CommandSpec spec = {
 /// Whose a name is already, and why that matters; "" where it is free. Names become names of plugins, of
 /// CMake's targets and of classes.
 std::string_view ownerOf(const std::string &name) {
-  constexpr std::string_view kTessera[] = {"cpu",       "ptx",     "rocm",    "levelzero", "level_zero",
-                                           "null",      "default", "logging", "random",    "replay",
-                                           "inprocess", "openmpi", "mpich",   "profiles",  "tessera"};
+  constexpr std::string_view kTessera[] = {"default", "logging", "random", "replay", "tessera"};
   constexpr std::string_view kCMake[] = {"all",
                                          "clean",
                                          "depend",
@@ -58,7 +57,7 @@ std::string_view ownerOf(const std::string &name) {
   auto isIn = [](const auto &list, const std::string &word) {
     return std::find(std::begin(list), std::end(list), word) != std::end(list);
   };
-  if (isIn(kTessera, name)) return "is the name of something that comes with Tessera";
+  if (isOwnName(name) || isIn(kTessera, name)) return "is the name of something that comes with Tessera";
   if (isIn(kCMake, name)) return "is the name of a target that CMake makes itself";
   if (isIn(kClasses, classNameOf(name)))
     return "would name a class as tessera/mapper.hpp names one of its own";

@@ -20,7 +20,7 @@ struct OptionSpec {
   char letter;           // -o; 0 for none
   Kind kind;
   std::string_view
-      value; // how the help names the value; completion goes by it too: FILE, DIR, KERNEL, BACKEND
+      value; // how the help names the value; completion goes by it too: FILE, DIR, KERNEL, BACKEND, TARGET
   std::string_view help;
   std::vector<std::string_view> choices = {}; // values to offer in completion, where they can be listed
 };

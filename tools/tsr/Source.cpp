@@ -152,12 +152,4 @@ MaybeError chooseNumerics(const std::string &asked, CompileOptions &out) {
   return std::nullopt;
 }
 
-MaybeError checkTarget(const std::string &target) {
-  static const std::vector<std::string> backends = {"cpu", "ptx", "rocm", "levelzero", "level_zero"};
-  const std::string backend = target.substr(0, target.find(':'));
-  if (std::find(backends.begin(), backends.end(), backend) != backends.end() && target.back() != ':')
-    return std::nullopt;
-  return Error{"E_TARGET_UNKNOWN", fmt::format("there is no target {}", target), suggest(backend, backends)};
-}
-
 } // namespace tessera::cli

@@ -42,7 +42,5 @@ inline std::string onlyKernel(const CompileOptions &o) { return o.kernels.empty(
 /// The profile that was asked for, else TESSERA_NUMERICS, else standard: `numerics` and `permits` of the
 /// options. An error when there is no such one.
 [[nodiscard]] MaybeError chooseNumerics(const std::string &asked, CompileOptions &out);
-/// Checks the backend part of a target's name ("ptx" of "ptx:sm_90a").
-[[nodiscard]] MaybeError checkTarget(const std::string &target);
 
 } // namespace tessera::cli

@@ -2,8 +2,6 @@
 #include "compiler/codegen/gpu/ConvertToLlvm.h"
 #include "compiler/codegen/gpu/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include <mutex>
 
 using namespace mlir;
@@ -29,10 +27,11 @@ void registerAll() {
 
 } // namespace
 
-std::string Vendor::targets() const {
-  auto names =
-      llvm::map_range(architectures(), [&](const Architecture &a) { return (name() + ":" + a.name).str(); });
-  return llvm::join(names, ", ");
+std::vector<std::string> Vendor::targetNames() const {
+  std::vector<std::string> names;
+  for (const Architecture &architecture : architectures())
+    names.push_back((name() + ":" + architecture.name).str());
+  return names;
 }
 
 Expected<std::unique_ptr<const codegen::Target>> Vendor::parse(llvm::StringRef architecture) const {

@@ -45,7 +45,7 @@ public:
                                         std::string &why) const = 0;
 
   // The same for every vendor.
-  std::string targets() const final;
+  std::vector<std::string> targetNames() const final;
   Expected<std::unique_ptr<const codegen::Target>> parse(llvm::StringRef architecture) const final;
   void registerPasses() const final;
 };

@@ -1,6 +1,7 @@
 // Hardware from a machine description of our own.
 #include "core/plugin/Match.h"
-#include "core/plugin/Known.h"
+#include "core/bundle/ImageFormat.h"
+#include "core/plugin/KnownBackends.h"
 #include "core/plugin/Registry.h"
 #include <elf.h>
 #include <filesystem>
@@ -118,6 +119,42 @@ TEST(Hints, NameThePackageOfAGpuWithoutPlugin) {
   EXPECT_THAT(installHints({"cpu"}, {"10de"}),
               testing::ElementsAre(testing::HasSubstr("install tessera-backend-ptx")));
   EXPECT_TRUE(installHints({"cpu", "rocm"}, {"1002"}).empty());
+}
+
+TEST(KnownBackends, ComeFromTheFoldersUnderPlugins) {
+  ASSERT_GE(knownBackends().size(), 2u);
+  EXPECT_EQ(knownBackends().front().name, "cpu");
+  for (const KnownBackend &row : knownBackends()) {
+    EXPECT_EQ(knownBackend(row.name), &row);
+    EXPECT_TRUE(isPluginName(row.name)) << row.name;
+    EXPECT_TRUE(isOwnName(row.name)) << row.name;
+    EXPECT_EQ(canonicalBackend(row.name), row.name);
+    EXPECT_FALSE(row.devices.empty()) << row.name;
+    EXPECT_FALSE(row.package.empty()) << row.name;
+    EXPECT_EQ(row.pciVendors.empty(), row.name == "cpu") << row.name;
+    for (std::string_view alias : row.aliases) {
+      EXPECT_EQ(canonicalBackend(alias), row.name);
+      EXPECT_TRUE(isOwnName(alias)) << alias;
+    }
+  }
+  EXPECT_EQ(canonicalBackend("level_zero"), "levelzero");
+  EXPECT_EQ(knownBackend("level_zero"), nullptr); // an alias is no name
+  EXPECT_EQ(knownBackend("toy"), nullptr);
+  EXPECT_FALSE(isOwnName("toy"));
+  for (const char *name : {"null", "inprocess", "openmpi", "mpich", "profiles"})
+    EXPECT_TRUE(isOwnName(name)) << name;
+}
+
+TEST(KnownBackends, EachFormatOfImagesIsOfOneBackend) {
+  for (int i = 0; i <= static_cast<int>(ImageFormat::Cubin); ++i) {
+    const std::string_view format = name(static_cast<ImageFormat>(i));
+    int owners = 0;
+    for (const KnownBackend &row : knownBackends())
+      owners += static_cast<int>(std::count(row.imageFormats.begin(), row.imageFormats.end(), format));
+    EXPECT_EQ(owners, 1) << format;
+  }
+  EXPECT_EQ(backendOfFormat("elf"), knownBackend("cpu"));
+  EXPECT_EQ(backendOfFormat("jpeg"), nullptr);
 }
 
 } // namespace

@@ -124,6 +124,9 @@ private:
 class Backend final : public codegen::TargetBackend {
 public:
   StringRef name() const override { return "cpu"; }
+  std::vector<std::string> targetNames() const override {
+    return {"cpu", "cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4"};
+  }
   std::string targets() const override { return "cpu (this machine's), cpu:<LLVM CPU name>"; }
   Expected<std::unique_ptr<const codegen::Target>> parse(StringRef architecture) const override {
     auto cpu = findCpu(architecture);

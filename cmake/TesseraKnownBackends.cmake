@@ -1,0 +1,71 @@
+# What the runtime and the tools know of Tessera's own plugins whether they are installed or not. It comes from the
+# plugin.json of each folder under plugins/, so that a new vendor is one such folder.
+#
+# The key "catalogue" of a backend's plugin.json makes the backend known. All keys in it are optional:
+#   aliases        other names that users may write
+#   image_formats  the formats its devices load, by their names in sdk/schema/bundle.fbs
+#   package        the Debian package that has it; otherwise tessera-backend-NAME
+include_guard(GLOBAL)
+include(${CMAKE_CURRENT_LIST_DIR}/TesseraPlugin.cmake)
+
+# tessera_c_strings(OUT VALUE...): the values as a braced list of C string literals.
+function(tessera_c_strings out)
+  set(literals "")
+  foreach(value IN LISTS ARGN)
+    string(REPLACE "\\" "\\\\" value "${value}")
+    string(REPLACE "\"" "\\\"" value "${value}")
+    list(APPEND literals "\"${value}\"")
+  endforeach()
+  list(JOIN literals ", " literals)
+  set(${out} "{${literals}}" PARENT_SCOPE)
+endfunction()
+
+# tessera_known_backends(PLUGINS OUT): writes the rows of core/plugin/KnownBackends.cpp for the folder PLUGINS, cpu first.
+function(tessera_known_backends plugins out)
+  file(GLOB manifests CONFIGURE_DEPENDS ${plugins}/*/*.json)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manifests})
+  file(GLOB names CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${plugins} ${plugins}/*)
+  list(FILTER names EXCLUDE REGEX "\\.")
+  list(SORT manifests)
+  list(FIND manifests ${plugins}/cpu/plugin.json cpu)
+  if(cpu GREATER -1)
+    list(REMOVE_AT manifests ${cpu})
+    list(PREPEND manifests ${plugins}/cpu/plugin.json)
+  endif()
+  set(rows "")
+  foreach(manifest IN LISTS manifests)
+    file(READ ${manifest} json)
+    foreach(key IN ITEMS name description)
+      string(JSON ${key} ERROR_VARIABLE wrong GET "${json}" ${key})
+      if(wrong)
+        message(FATAL_ERROR "${manifest}: \"${key}\": ${wrong}")
+      endif()
+    endforeach()
+    list(APPEND names ${name})
+    string(JSON catalogue ERROR_VARIABLE absent GET "${json}" catalogue)
+    if(absent)
+      continue()
+    endif()
+    string(JSON package ERROR_VARIABLE absent GET "${catalogue}" package)
+    if(absent)
+      set(package tessera-backend-${name})
+    endif()
+    tessera_json_string_list(aliases "${catalogue}" aliases)
+    tessera_json_string_list(formats "${catalogue}" image_formats)
+    tessera_json_string_list(vendors "${json}" pci_vendors)
+    list(APPEND names ${aliases})
+    foreach(text IN ITEMS name description package aliases vendors formats)
+      tessera_c_strings(${text} ${${text}})
+    endforeach()
+    foreach(text IN ITEMS name description package) # one string, no list
+      string(REGEX REPLACE "^{(.*)}$" "\\1" ${text} "${${text}}")
+    endforeach()
+    string(APPEND rows
+           "TESSERA_KNOWN_BACKEND(${name}, ${description}, ${package}, ${aliases}, ${vendors}, ${formats})\n")
+  endforeach()
+  list(REMOVE_DUPLICATES names)
+  foreach(name IN LISTS names)
+    string(APPEND rows "TESSERA_OWN_NAME(\"${name}\")\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${out} CONTENT "${rows}" @ONLY)
+endfunction()
