@@ -1,4 +1,5 @@
 #include "plugins/cpu/codegen/CpuTarget.h"
+#include "compiler/codegen/emit/InitializeTarget.h"
 #include "compiler/codegen/emit/LlvmEmission.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -7,7 +8,6 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
-#include <mutex>
 
 namespace tessera::cpu {
 namespace {
@@ -24,15 +24,9 @@ constexpr llvm::StringLiteral kOptimizations = "function("
                                                "loop-vectorize,"
                                                "instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)";
 
-void initializeOnce() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-  });
-}
+constexpr auto initializeOnce =
+    emit::initializeTarget<LLVMInitializeX86TargetInfo, LLVMInitializeX86Target, LLVMInitializeX86TargetMC,
+                           LLVMInitializeX86AsmPrinter>;
 
 /// The lane a constant mask leaves, if it is one only.
 std::optional<unsigned> onlyLane(const llvm::Value *mask) {

@@ -1,4 +1,5 @@
 // Intel GPUs: OpenCL's built-in functions, SPIR-V, which the driver compiles.
+#include "compiler/codegen/emit/InitializeTarget.h"
 #include "compiler/codegen/emit/LlvmEmission.h"
 #include "compiler/codegen/gpu/Vendor.h"
 #include "plugins/levelzero/codegen/ExpandIntrinsics.h"
@@ -24,15 +25,9 @@ constexpr StringLiteral kGroupCount = "_Z14get_num_groupsj";
 constexpr StringLiteral kBarrier = "_Z7barrierj";
 constexpr int32_t kLocalAndGlobalFence = 3;
 
-void initializeOnce() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeSPIRVTargetInfo();
-    LLVMInitializeSPIRVTarget();
-    LLVMInitializeSPIRVTargetMC();
-    LLVMInitializeSPIRVAsmPrinter();
-  });
-}
+constexpr auto initializeOnce =
+    emit::initializeTarget<LLVMInitializeSPIRVTargetInfo, LLVMInitializeSPIRVTarget,
+                           LLVMInitializeSPIRVTargetMC, LLVMInitializeSPIRVAsmPrinter>;
 
 bool isBuiltin(std::string_view symbol) {
   return llvm::is_contained({kLocalId, kGroupId, kGroupCount, kBarrier}, StringRef(symbol));

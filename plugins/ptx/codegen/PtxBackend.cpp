@@ -1,27 +1,21 @@
 // NVIDIA GPUs: NVVM operations, PTX text. The driver assembles PTX itself, so that is also the object; ptxas
 // is never needed.
+#include "compiler/codegen/emit/InitializeTarget.h"
 #include "compiler/codegen/emit/LlvmEmission.h"
 #include "compiler/codegen/gpu/CoordinateOp.h"
 #include "compiler/codegen/gpu/Vendor.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "llvm/Support/TargetSelect.h"
-#include <mutex>
 
 using namespace mlir;
 
 namespace tessera::ptx {
 namespace {
 
-void initializeOnce() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeNVPTXTargetInfo();
-    LLVMInitializeNVPTXTarget();
-    LLVMInitializeNVPTXTargetMC();
-    LLVMInitializeNVPTXAsmPrinter();
-  });
-}
+constexpr auto initializeOnce =
+    emit::initializeTarget<LLVMInitializeNVPTXTargetInfo, LLVMInitializeNVPTXTarget,
+                           LLVMInitializeNVPTXTargetMC, LLVMInitializeNVPTXAsmPrinter>;
 
 constexpr int64_t K = 1024; // bytes of shared memory
 constexpr gpu::Architecture kArchitectures[] = {
@@ -43,15 +37,10 @@ public:
   }
 
   Value emitId(ImplicitLocOpBuilder &b, gpu::Id id, unsigned dim, int64_t bound) const override {
-    switch (id) {
-    case gpu::Id::Thread:
-      return gpu::coordinateOp<NVVM::ThreadIdXOp, NVVM::ThreadIdYOp, NVVM::ThreadIdZOp>(b, dim, bound);
-    case gpu::Id::Block:
-      return gpu::coordinateOp<NVVM::BlockIdXOp, NVVM::BlockIdYOp, NVVM::BlockIdZOp>(b, dim, bound);
-    case gpu::Id::GridSize:
-      return gpu::coordinateOp<NVVM::GridDimXOp, NVVM::GridDimYOp, NVVM::GridDimZOp>(b, dim, bound);
-    }
-    llvm_unreachable("all coordinates are listed");
+    return gpu::emitIdBy<gpu::CoordinateOps<NVVM::ThreadIdXOp, NVVM::ThreadIdYOp, NVVM::ThreadIdZOp>,
+                         gpu::CoordinateOps<NVVM::BlockIdXOp, NVVM::BlockIdYOp, NVVM::BlockIdZOp>,
+                         gpu::CoordinateOps<NVVM::GridDimXOp, NVVM::GridDimYOp, NVVM::GridDimZOp>>(b, id, dim,
+                                                                                                   bound);
   }
 
   void emitBarrier(ImplicitLocOpBuilder &b) const override { NVVM::BarrierOp::create(b); }

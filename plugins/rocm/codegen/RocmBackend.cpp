@@ -1,5 +1,6 @@
 // AMD GPUs: ROCDL operations, AMDGCN machine code, linked in this process to the shared object (HSACO) that
 // the driver loads.
+#include "compiler/codegen/emit/InitializeTarget.h"
 #include "compiler/codegen/emit/Linker.h"
 #include "compiler/codegen/emit/LlvmEmission.h"
 #include "compiler/codegen/gpu/CoordinateOp.h"
@@ -8,7 +9,6 @@
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"
-#include <mutex>
 
 using namespace mlir;
 
@@ -19,20 +19,27 @@ namespace {
 constexpr uint32_t kCodeObjectVersion = 500;
 constexpr unsigned kConstantSpace = 4;
 
-void initializeOnce() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeAMDGPUTargetInfo();
-    LLVMInitializeAMDGPUTarget();
-    LLVMInitializeAMDGPUTargetMC();
-    LLVMInitializeAMDGPUAsmPrinter();
-  });
-}
+constexpr auto initializeOnce =
+    emit::initializeTarget<LLVMInitializeAMDGPUTargetInfo, LLVMInitializeAMDGPUTarget,
+                           LLVMInitializeAMDGPUTargetMC, LLVMInitializeAMDGPUAsmPrinter>;
 
 constexpr int64_t K = 1024; // bytes of shared memory
 constexpr gpu::Architecture kArchitectures[] = {
     {"gfx90a", 256, 64, 64 * K, 64 * K, "workgroup", "agent", true},
     {"gfx1100", 256, 32, 64 * K, 64 * K, "workgroup", "agent", true},
+};
+
+struct GridSize {
+  /// The number of blocks is the first of the hidden arguments of code object version 5, three i32.
+  static Value emit(ImplicitLocOpBuilder &b, unsigned dim, int64_t) {
+    auto pointer = LLVM::LLVMPointerType::get(b.getContext(), kConstantSpace);
+    Value hidden = LLVM::CallIntrinsicOp::create(b, pointer, b.getStringAttr("llvm.amdgcn.implicitarg.ptr"),
+                                                 ValueRange())
+                       .getResults();
+    Value address =
+        LLVM::GEPOp::create(b, pointer, b.getI32Type(), hidden, ArrayRef<LLVM::GEPArg>{int32_t(dim)});
+    return LLVM::LoadOp::create(b, b.getI32Type(), address, 4);
+  }
 };
 
 class Rocm final : public gpu::Vendor {
@@ -49,15 +56,9 @@ public:
   }
 
   Value emitId(ImplicitLocOpBuilder &b, gpu::Id id, unsigned dim, int64_t bound) const override {
-    switch (id) {
-    case gpu::Id::Thread:
-      return gpu::coordinateOp<ROCDL::ThreadIdXOp, ROCDL::ThreadIdYOp, ROCDL::ThreadIdZOp>(b, dim, bound);
-    case gpu::Id::Block:
-      return gpu::coordinateOp<ROCDL::BlockIdXOp, ROCDL::BlockIdYOp, ROCDL::BlockIdZOp>(b, dim, bound);
-    case gpu::Id::GridSize:
-      return emitGridSize(b, dim);
-    }
-    llvm_unreachable("all coordinates are listed");
+    return gpu::emitIdBy<gpu::CoordinateOps<ROCDL::ThreadIdXOp, ROCDL::ThreadIdYOp, ROCDL::ThreadIdZOp>,
+                         gpu::CoordinateOps<ROCDL::BlockIdXOp, ROCDL::BlockIdYOp, ROCDL::BlockIdZOp>,
+                         GridSize>(b, id, dim, bound);
   }
 
   void emitBarrier(ImplicitLocOpBuilder &b) const override {
@@ -91,17 +92,6 @@ public:
   }
 
 private:
-  /// The number of blocks is the first of the hidden arguments of code object version 5, three i32.
-  static Value emitGridSize(ImplicitLocOpBuilder &b, unsigned dim) {
-    auto pointer = LLVM::LLVMPointerType::get(b.getContext(), kConstantSpace);
-    Value hidden = LLVM::CallIntrinsicOp::create(b, pointer, b.getStringAttr("llvm.amdgcn.implicitarg.ptr"),
-                                                 ValueRange())
-                       .getResults();
-    Value address =
-        LLVM::GEPOp::create(b, pointer, b.getI32Type(), hidden, ArrayRef<LLVM::GEPArg>{int32_t(dim)});
-    return LLVM::LoadOp::create(b, b.getI32Type(), address, 4);
-  }
-
   bool emit(ModuleOp module, const gpu::Architecture &target, llvm::CodeGenFileType type, std::string &out,
             std::string &why) const {
     initializeOnce();
