@@ -1,0 +1,107 @@
+// The registry of targets: names, aliases, refusals, threads.
+#include "compiler/codegen/TargetBackend.h"
+#include <gmock/gmock.h>
+#include <set>
+#include <thread>
+
+namespace tessera::codegen {
+namespace {
+
+using testing::HasSubstr;
+
+/// Every name that a backend offers, of every backend.
+std::vector<std::string> allNames() {
+  std::vector<std::string> names;
+  for (const TargetBackend *backend : targetBackends())
+    for (std::string &name : backend->targetNames())
+      names.push_back(std::move(name));
+  return names;
+}
+
+TEST(TargetBackends, HaveNamesOfTheirOwnAndTheCpuIsFirst) {
+  ASSERT_GE(targetBackends().size(), 2u);
+  EXPECT_EQ(targetBackends().front()->name(), "cpu");
+  std::set<std::string> names;
+  for (const TargetBackend *backend : targetBackends()) {
+    EXPECT_TRUE(names.insert(backend->name().str()).second) << backend->name().str();
+    for (llvm::StringRef alias : backend->aliases())
+      EXPECT_TRUE(names.insert(alias.str()).second) << alias.str();
+    EXPECT_FALSE(backend->targetNames().empty()) << backend->name().str();
+  }
+}
+
+TEST(FindTarget, EveryOfferedNameIsATargetOfItsBackend) {
+  for (const TargetBackend *backend : targetBackends())
+    for (const std::string &name : backend->targetNames()) {
+      auto found = findTarget(name);
+      ASSERT_TRUE(bool(found)) << name << ": " << found.error().message;
+      EXPECT_EQ(&(*found)->backend(), backend);
+      EXPECT_EQ((*found)->name(), name);
+      EXPECT_TRUE(llvm::StringRef((*found)->imageName()).starts_with(backend->name().str() + ":")) << name;
+    }
+}
+
+TEST(FindTarget, AnAliasIsTheSameTargetByItsOwnName) {
+  int aliases = 0;
+  for (const TargetBackend *backend : targetBackends())
+    for (llvm::StringRef alias : backend->aliases()) {
+      const std::string name = backend->targetNames().back();
+      auto found = findTarget(alias.str() + name.substr(name.find(':')));
+      ASSERT_TRUE(bool(found)) << alias.str();
+      EXPECT_EQ((*found)->name(), name);
+      ++aliases;
+    }
+  EXPECT_GT(aliases, 0);
+}
+
+TEST(FindTarget, AnUnknownBackendIsRefusedWithEveryTarget) {
+  for (const char *text : {"", "gpu", "gpu:v1", ":", "CPU", " cpu"}) {
+    auto found = findTarget(text);
+    ASSERT_FALSE(bool(found)) << text;
+    EXPECT_EQ(found.error().code, "E_TARGET_UNKNOWN");
+    EXPECT_THAT(found.error().message, HasSubstr("'" + std::string(text) + "'"));
+    for (const TargetBackend *backend : targetBackends())
+      EXPECT_THAT(found.error().hint, HasSubstr(backend->targets())) << text;
+  }
+}
+
+TEST(FindTarget, ASlipOfThePenIsNamed) {
+  for (const TargetBackend *backend : targetBackends()) {
+    const std::string name = backend->name().str();
+    auto found = findTarget(name + "x");
+    ASSERT_FALSE(bool(found)) << name;
+    EXPECT_THAT(found.error().hint, HasSubstr("did you mean " + name + "?"));
+  }
+}
+
+TEST(FindTarget, AnUnknownArchitectureIsRefusedWithThoseOfItsBackend) {
+  for (const TargetBackend *backend : targetBackends())
+    for (const char *architecture : {":", ":no_such_processor"}) {
+      const std::string text = backend->name().str() + architecture;
+      auto found = findTarget(text);
+      ASSERT_FALSE(bool(found)) << text;
+      EXPECT_EQ(found.error().code, "E_TARGET_UNKNOWN");
+      EXPECT_THAT(found.error().message, HasSubstr("target '" + text + "'"));
+      if (backend != targetBackends().front()) // LLVM's processors are too many to list
+        EXPECT_THAT(found.error().message + found.error().hint, HasSubstr(backend->targets()));
+    }
+}
+
+TEST(FindTarget, GivesEveryThreadTheSameObject) {
+  const std::vector<std::string> names = allNames();
+  std::vector<std::vector<const Target *>> found(8);
+  std::vector<std::thread> threads;
+  for (auto &mine : found)
+    threads.emplace_back([&] {
+      for (const std::string &name : names)
+        mine.push_back(*findTarget(name));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const auto &other : found)
+    EXPECT_EQ(other, found.front());
+  EXPECT_EQ(std::set(found[0].begin(), found[0].end()).size(), names.size());
+}
+
+} // namespace
+} // namespace tessera::codegen
