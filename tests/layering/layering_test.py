@@ -212,13 +212,13 @@ def symbols_of(files):
 
 
 def link_cycle(units):
-    """A circle of names in {name: (defined, needed)}, each of which needs a symbol that the next one defines; or []."""
+    """A circle of names in {name: (defined, needed)}, each of which needs a symbol that the next one defines; or []. Where
+    several define a symbol, the first is meant: a tool may hold a copy of a source of its own."""
     owners = {}
     for name, (defined, _) in units.items():
         for symbol in defined:
-            owners.setdefault(symbol, set()).add(name)
-    needs = {name: {owner for symbol in needed for owner in owners.get(symbol, ())} - {name}
-             for name, (_, needed) in units.items()}
+            owners.setdefault(symbol, name)
+    needs = {name: {owners[symbol] for symbol in needed if symbol in owners} - {name} for name, (_, needed) in units.items()}
     done = set()
 
     def search(name, path):
@@ -244,6 +244,7 @@ class Linking(unittest.TestCase):
         self.assertEqual(link_cycle(chain), [])
         self.assertEqual(link_cycle({**chain, "c": ({"h"}, {"f"})}), ["a", "b", "c", "a"])
         self.assertEqual(link_cycle({**chain, "c": ({"h"}, {"g"})}), ["b", "c", "b"])
+        self.assertEqual(link_cycle({**chain, "d": ({"g", "x"}, {"f"}), "c": ({"h"}, {"malloc"})}), [])
 
     def test_no_components_need_each_other(self):
         """The components within libtessera.so, which is made of objects, and every static library."""
