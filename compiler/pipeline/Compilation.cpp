@@ -144,8 +144,8 @@ void Compilation::setScheduleOptions() {
     hints.append(name, b.getI64IntegerAttr(value));
   if (!function_) return;
   for (auto function : module_->getOps<graph::FuncOp>()) {
-    if (!options_.fuse) function->setAttr("schedule.fusion", b.getStringAttr("none"));
-    if (!hints.empty()) function->setAttr("schedule.hints", hints.getDictionary(context_.get()));
+    if (!options_.fuse) function->setAttr(tile::kFusion, b.getStringAttr("none"));
+    if (!hints.empty()) function->setAttr(schedule::kHints, hints.getDictionary(context_.get()));
   }
 }
 
@@ -153,12 +153,12 @@ void Compilation::setScheduleOptions() {
 void Compilation::setDecisions() {
   for (auto function : module_->getOps<graph::FuncOp>())
     if (DictionaryAttr decisions = decisionsOf(function.getSymName()))
-      function->setAttr("schedule.variants", decisions);
+      function->setAttr(schedule::kVariants, decisions);
 }
 
 void Compilation::prepareChoices() {
   for (auto function : module_->getOps<graph::FuncOp>())
-    if (function.getParamsAttr()) function->setAttr("schedule.variants", DictionaryAttr::get(context_.get()));
+    if (function.getParamsAttr()) function->setAttr(schedule::kVariants, DictionaryAttr::get(context_.get()));
 }
 
 /// The decisions about one function by the number of their operation; null when there are none.
@@ -183,7 +183,7 @@ void Compilation::listChoices(std::vector<VariantChoice> &out) const {
   for (auto function : module().getOps<graph::FuncOp>()) {
     std::vector<VariantChoice> found;
     function.walk([&](graph::MatmulOp op) {
-      auto number = op->getAttrOfType<IntegerAttr>("schedule.choice");
+      auto number = op->getAttrOfType<IntegerAttr>(schedule::kChoice);
       if (!number) return;
       VariantChoice c;
       c.target = target_->name();

@@ -74,7 +74,7 @@ Value TileLowering::tripCount(Value lower, Value upper, Value step) {
 }
 
 LogicalResult TileLowering::lowerFor(scf::ForOp op) {
-  if (op->hasAttr("tile.lanes")) return lowerLanes(op);
+  if (op->hasAttr(tile::kLanes)) return lowerLanes(op);
   Vec<Place> places = placesOf(op, op.getInitArgs());
   for (auto [init, p] : llvm::zip(op.getInitArgs(), places))
     if (tile::isTile(init)) assign(init, p, op);

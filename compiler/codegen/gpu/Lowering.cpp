@@ -38,7 +38,7 @@ bool reachedByAll(Operation *op, scf::ForOp lanes) {
 
 scf::ForOp laneLoop(Operation *op) {
   auto loop = op->getParentOfType<scf::ForOp>();
-  while (loop && !loop->hasAttr("tile.lanes"))
+  while (loop && !loop->hasAttr(tile::kLanes))
     loop = loop->getParentOfType<scf::ForOp>();
   return loop;
 }

@@ -1,5 +1,6 @@
 // Statements and structured control flow.
 #include "compiler/graph/Import/Importer.h"
+#include "compiler/schedule/IR/ScheduleDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -97,8 +98,8 @@ void KernelImporter::importFor(const Stmt &stmt) {
   }
   auto loop = scf::ForOp::create(b_, loc_, lo, hi, step, carriedValues(stmt));
   if (!stmt.ints.empty() && stmt.ints[0] > 0)
-    loop->setAttr("schedule.stages", b_.getI64IntegerAttr(stmt.ints[0]));
-  if (stmt.isReductionIterator) loop->setAttr("schedule.iterator", b_.getStringAttr("reduction"));
+    loop->setAttr(schedule::kStages, b_.getI64IntegerAttr(stmt.ints[0]));
+  if (stmt.isReductionIterator) loop->setAttr(schedule::kIterator, b_.getStringAttr("reduction"));
   {
     OpBuilder::InsertionGuard guard(b_);
     auto outer = values_;

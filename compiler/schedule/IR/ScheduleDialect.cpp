@@ -19,6 +19,31 @@ void ScheduleDialect::initialize() {
       >();
 }
 
+LogicalResult ScheduleDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  Attribute value = attribute.getValue();
+  auto check = [&](bool isRight, StringRef expected) {
+    return isRight ? success() : tile::refuseAttribute(op, attribute, expected);
+  };
+  auto text = dyn_cast<StringAttr>(value);
+  auto integer = dyn_cast<IntegerAttr>(value);
+  const bool isLoop = isa<scf::ForOp>(op);
+  const bool isFunction = isa<graph::FuncOp>(op);
+  if (name == kStages)
+    return check(isLoop && integer && integer.getValue().sge(1), "an integer of at least 1 on scf.for");
+  if (name == kIterator) return check(isLoop && text && text == "reduction", "\"reduction\" on scf.for");
+  if (name == tile::kFusion)
+    return check((isFunction || isa<KernelOp, tile::KernelOp>(op)) && text &&
+                     (text == "auto" || text == "none"),
+                 "\"auto\" or \"none\" on a function or kernel");
+  if (name == tile::kFuse) return check(isa<BoolAttr>(value), "true or false");
+  if (name == kHints || name == kVariants)
+    return check(isFunction && isa<DictionaryAttr>(value), "a dictionary on graph.func");
+  if (name == kChoice) return check(static_cast<bool>(integer), "an integer");
+  if (name == kDecision) return check(isa<DictionaryAttr>(value), "a dictionary");
+  return tile::refuseAttribute(op, attribute, "");
+}
+
 //===-- kernel
 //--------------------------------------------------------------------------------------------===//
 

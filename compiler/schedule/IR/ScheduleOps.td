@@ -19,9 +19,24 @@ def Schedule_Dialect : Dialect {
     A `schedule.kernel` has the arguments of a `tile.kernel` and one parallel construct: a `schedule.grid` of tile
     programs or the `schedule.lanes` of a program written per element. Decisions are attributes: absent while they
     are open, filled by `schedule-decide`, and free to be edited before `schedule-expand` carries them out.
-    Sequential loops are `scf.for` with the discardable attributes `schedule.stages` (how deep to pipeline) and
-    `schedule.iterator` ("reduction" for a loop made from an implicit tile iterator).
+
+    Operations of other dialects carry decisions as discardable attributes, which this dialect verifies:
+
+    | attribute | on | value |
+    | --- | --- | --- |
+    | `schedule.stages` | `scf.for` | how deep to pipeline the loop, at least 1 |
+    | `schedule.iterator` | `scf.for` | "reduction": the loop was made from an implicit tile iterator |
+    | `schedule.fusion` | functions, kernels | "auto", or "none": no fusion |
+    | `schedule.fuse` | any operation of a kernel | `false` ends a fusion group there |
+    | `schedule.hints` | `graph.func` | likely values of dims, which only tile sizes depend on |
+    | `schedule.variants` | `graph.func` | a mapper's decisions, by the number of the operation |
+    | `schedule.choice` | operations with variants | the number of the operation |
+    | `schedule.decision` | operations with variants, groups, launches | the decision: choice, mapper, legal set |
   }];
+  let discardableAttrs = (ins
+    "::mlir::IntegerAttr":$stages, "::mlir::StringAttr":$iterator, "::mlir::DictionaryAttr":$hints,
+    "::mlir::DictionaryAttr":$variants, "::mlir::IntegerAttr":$choice, "::mlir::DictionaryAttr":$decision);
+  let hasOperationAttrVerify = 1;
   let dependentDialects = ["::tessera::graph::GraphDialect", "::tessera::tile::TileDialect", "::mlir::scf::SCFDialect"];
 }
 

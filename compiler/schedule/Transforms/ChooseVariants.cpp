@@ -17,17 +17,17 @@ namespace {
 
 struct ScheduleChooseVariants : impl::ScheduleChooseVariantsBase<ScheduleChooseVariants> {
   void runOnOperation() override {
-    auto decisions = getOperation()->getAttrOfType<DictionaryAttr>("schedule.variants");
+    auto decisions = getOperation()->getAttrOfType<DictionaryAttr>(schedule::kVariants);
     if (!decisions) return;
     int64_t number = 0;
     Builder b(&getContext());
     for (auto op : getOperation().getBody().front().getOps<graph::MatmulOp>()) {
-      op->setAttr("schedule.choice", b.getI64IntegerAttr(number));
+      op->setAttr(schedule::kChoice, b.getI64IntegerAttr(number));
       if (Attribute decision = decisions.get(std::to_string(number)))
-        op->setAttr("schedule.decision", decision);
+        op->setAttr(schedule::kDecision, decision);
       ++number;
     }
-    if (!decisions.empty()) getOperation()->removeAttr("schedule.variants");
+    if (!decisions.empty()) getOperation()->removeAttr(schedule::kVariants);
   }
 };
 

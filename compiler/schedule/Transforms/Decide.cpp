@@ -17,8 +17,8 @@ struct ScheduleDecide : impl::ScheduleDecideBase<ScheduleDecide> {
 
   void runOnOperation() override {
     // One fusion group per op that must have memory, unless the text says otherwise.
-    if (!getOperation()->hasAttr("schedule.fusion"))
-      getOperation()->setAttr("schedule.fusion", StringAttr::get(&getContext(), "auto"));
+    if (!getOperation()->hasAttr(tile::kFusion))
+      getOperation()->setAttr(tile::kFusion, StringAttr::get(&getContext(), "auto"));
     getOperation().walk([&](Operation *op) {
       if (auto grid = dyn_cast<GridOp>(op)) decide(grid);
       if (auto lanes = dyn_cast<LanesOp>(op)) decide(lanes);
@@ -43,8 +43,8 @@ private:
 
   /// Pipelining is asked for by the program; by itself a loop has one stage.
   void decide(scf::ForOp loop) {
-    if (!loop->hasAttr("schedule.stages"))
-      loop->setAttr("schedule.stages", Builder(loop.getContext()).getI64IntegerAttr(1));
+    if (!loop->hasAttr(schedule::kStages))
+      loop->setAttr(schedule::kStages, Builder(loop.getContext()).getI64IntegerAttr(1));
   }
 };
 

@@ -93,7 +93,7 @@ private:
   DictionaryAttr decisionsOf(Operation *construct) {
     int64_t stages = 0;
     construct->walk([&](scf::ForOp loop) {
-      if (auto attr = loop->getAttrOfType<IntegerAttr>("schedule.stages"))
+      if (auto attr = loop->getAttrOfType<IntegerAttr>(schedule::kStages))
         stages = std::max(stages, attr.getInt());
     });
     if (stages == 0) return {};
@@ -127,7 +127,7 @@ private:
                                         index(loc, lanes.getCount()));
     Value one = arith::ConstantIndexOp::create(b_, loc, 1);
     auto loop = scf::ForOp::create(b_, loc, first, last, one);
-    loop->setAttr("tile.lanes", b_.getUnitAttr());
+    loop->setAttr(tile::kLanes, b_.getUnitAttr());
     map_.map(lanes.getBody().getArgument(0), loop.getInductionVar());
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());

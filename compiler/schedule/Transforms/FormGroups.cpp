@@ -45,7 +45,7 @@ class GroupFormation {
 public:
   GroupFormation(graph::FuncOp function, const codegen::Target &target)
       : function_(function), b_(function.getContext()), target_(target) {
-    auto fusion = function->getAttrOfType<StringAttr>("schedule.fusion");
+    auto fusion = function->getAttrOfType<StringAttr>(tile::kFusion);
     fuses_ = !fusion || fusion.getValue() != "none";
   }
 
@@ -209,7 +209,7 @@ private:
 
   /// What was chosen for the operation a group begins with; "" when nobody chose.
   static StringRef variantOf(const Node &node) {
-    auto decision = node.ops.front()->getAttrOfType<DictionaryAttr>("schedule.decision");
+    auto decision = node.ops.front()->getAttrOfType<DictionaryAttr>(schedule::kDecision);
     auto choice = decision ? decision.getAs<StringAttr>("choice") : StringAttr();
     return choice ? choice.getValue() : StringRef();
   }
@@ -299,9 +299,9 @@ private:
                         chooseTile(node.space, function_, target_), IntegerAttr(), StringAttr());
     if (StringRef variant = variantOf(node); !variant.empty()) {
       group.setVariant(variant);
-      group->setAttr("schedule.decision", node.ops.front()->getAttr("schedule.decision"));
-      node.ops.front()->removeAttr("schedule.decision");
-      node.ops.front()->removeAttr("schedule.choice");
+      group->setAttr(schedule::kDecision, node.ops.front()->getAttr(schedule::kDecision));
+      node.ops.front()->removeAttr(schedule::kDecision);
+      node.ops.front()->removeAttr(schedule::kChoice);
     }
     Block &body = group.getBody().emplaceBlock();
     IRMapping map;

@@ -98,7 +98,7 @@ private:
   /// Who decided it makes no other kernel of it.
   static DictionaryAttr propertiesOf(GroupOp group) {
     NamedAttrList attrs(group->getAttrDictionary());
-    attrs.erase("schedule.decision");
+    attrs.erase(schedule::kDecision);
     return attrs.getDictionary(group.getContext());
   }
 
@@ -127,12 +127,12 @@ private:
   /// Who chose, for the metadata. An edited schedule may say something else by now: then the text did.
   static void keepDecision(GroupOp group, Operation *step) {
     if (!group.getVariant()) return;
-    auto decision = group->getAttrOfType<DictionaryAttr>("schedule.decision");
+    auto decision = group->getAttrOfType<DictionaryAttr>(schedule::kDecision);
     Builder b(group.getContext());
     if (!decision || decision.getAs<StringAttr>("choice") != group.getVariantAttr())
       decision = b.getDictionaryAttr(
           {b.getNamedAttr("by", b.getStringAttr("ir")), b.getNamedAttr("choice", group.getVariantAttr())});
-    step->setAttr("schedule.decision", decision);
+    step->setAttr(schedule::kDecision, decision);
   }
 
   LogicalResult callLibrary(graph::FuncOp function, GroupOp group, const codegen::Target &target) {

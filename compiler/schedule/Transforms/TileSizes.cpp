@@ -10,7 +10,7 @@ namespace {
 std::optional<int64_t> extent(GroupSpace::Tensor space, int64_t d, graph::FuncOp function) {
   if (d < 0) return 1;
   if (auto known = dyn_cast<IntegerAttr>(space.getDims()[d])) return known.getInt();
-  auto hints = function->getAttrOfType<DictionaryAttr>("schedule.hints");
+  auto hints = function->getAttrOfType<DictionaryAttr>(schedule::kHints);
   auto hint = hints ? hints.getAs<IntegerAttr>(cast<StringAttr>(space.getDims()[d])) : IntegerAttr();
   return hint ? std::optional(hint.getInt()) : std::nullopt;
 }

@@ -170,7 +170,7 @@ private:
 
   /// What somebody chose for the step that comes next.
   void addDecision(Operation *op) {
-    auto attr = op->getAttrOfType<DictionaryAttr>("schedule.decision");
+    auto attr = op->getAttrOfType<DictionaryAttr>(schedule::kDecision);
     if (!attr) return;
     MetadataDecision decision;
     decision.op = "matmul";

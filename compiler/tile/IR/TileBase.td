@@ -18,7 +18,21 @@ def Tile_Dialect : Dialect {
     A *tile value* is a statically shaped builtin `tensor` of rank 1 or more; elementwise arithmetic on tiles and
     scalars is upstream `arith` and `math`. Memory holds `u8` as `ui8`; values hold it as `i8`, and the operation
     says when it means the unsigned reading.
+
+    Decisions about operations of any dialect are discardable attributes, which this dialect verifies:
+
+    | attribute | on | value |
+    | --- | --- | --- |
+    | `tile.lanes` | `scf.for` | the loop over the lanes of one program |
+    | `tile.materialize` | operations with tile results | the results get memory of their own (`tile-fuse`) |
+    | `tile.scratch` | the same | byte offsets into the program's scratch, one per tile (`tile-plan-memory`): for loops per tile `iter_arg`, for `while` per tile operand, then per tile result |
+    | `tile.private` | `tile.atomic` | byte offset in scratch of a table that replaces the tensor until the program ends |
+    | `tile.private_value` | `tile.atomic` | a variable replaces the element until the program ends |
   }];
+  let discardableAttrs = (ins
+    "::mlir::UnitAttr":$lanes, "::mlir::UnitAttr":$materialize, "::mlir::DenseI64ArrayAttr":$scratch,
+    "::mlir::IntegerAttr":$private, "::mlir::UnitAttr":$private_value);
+  let hasOperationAttrVerify = 1;
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;

@@ -1,6 +1,7 @@
 #include "compiler/tile/IR/TileDialect.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -27,6 +28,37 @@ void TileDialect::initialize() {
 
 Operation *TileDialect::materializeConstant(OpBuilder &b, Attribute value, Type type, Location loc) {
   return arith::ConstantOp::materialize(b, value, type, loc);
+}
+
+LogicalResult tessera::tile::refuseAttribute(Operation *op, NamedAttribute attribute, StringRef expected) {
+  InFlightDiagnostic error = op->emitOpError();
+  if (expected.empty()) return error << "has an unknown attribute " << attribute.getName();
+  return error << "has " << attribute.getName() << " = " << attribute.getValue() << "; it must be "
+               << expected;
+}
+
+LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  Attribute value = attribute.getValue();
+  auto check = [&](bool isRight, StringRef expected) {
+    return isRight ? success() : refuseAttribute(op, attribute, expected);
+  };
+  if (name == kLanes)
+    return check(isa<UnitAttr>(value) && isa<scf::ForOp>(op), "a unit attribute on scf.for");
+  if (name == kMaterialize) return check(isa<UnitAttr>(value), "a unit attribute");
+  if (name == kScratch) {
+    auto offsets = dyn_cast<DenseI64ArrayAttr>(value);
+    return check(offsets && llvm::all_of(offsets.asArrayRef(), [](int64_t offset) { return offset >= 0; }),
+                 "an array of byte offsets");
+  }
+  if (name == kPrivate) {
+    auto offset = dyn_cast<IntegerAttr>(value);
+    return check(isa<AtomicOp>(op) && offset && !offset.getValue().isNegative(),
+                 "a byte offset on tile.atomic");
+  }
+  if (name == kPrivateValue)
+    return check(isa<UnitAttr>(value) && isa<AtomicOp>(op), "a unit attribute on tile.atomic");
+  return refuseAttribute(op, attribute, "");
 }
 
 #define GET_OP_CLASSES

@@ -30,3 +30,22 @@ struct SharedMemory : mlir::SideEffects::Resource::Base<SharedMemory> {
 #include "compiler/tile/IR/TileTypes.h.inc"
 #define GET_OP_CLASSES
 #include "compiler/tile/IR/TileOps.h.inc"
+
+namespace tessera::tile {
+
+// Names of the dialect's discardable attributes (TileBase.td).
+inline constexpr llvm::StringLiteral kLanes = TileDialect::LanesAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral kMaterialize = TileDialect::MaterializeAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral kScratch = TileDialect::ScratchAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral kPrivate = TileDialect::PrivateAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral kPrivateValue = TileDialect::PrivateValueAttrHelper::getNameStr();
+
+// Two decisions of a schedule that Tile IR obeys; the schedule dialect verifies them.
+inline constexpr llvm::StringLiteral kFusion = "schedule.fusion";
+inline constexpr llvm::StringLiteral kFuse = "schedule.fuse";
+
+/// Reports a discardable attribute whose name its dialect does not know, or that is on the wrong operation or
+/// of the wrong type (`expected`: "an integer of at least 1 on scf.for").
+mlir::LogicalResult refuseAttribute(mlir::Operation *, mlir::NamedAttribute, llvm::StringRef expected);
+
+} // namespace tessera::tile

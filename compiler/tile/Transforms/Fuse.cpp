@@ -44,7 +44,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     getOperation()->walk([](scf::YieldOp yield) { copyMovedArguments(yield); });
     getOperation()->walk([](MaskOp mask) { readAgain(mask); });
     depth_.clear();
-    auto fusion = getOperation()->getAttrOfType<StringAttr>("schedule.fusion");
+    auto fusion = getOperation()->getAttrOfType<StringAttr>(tile::kFusion);
     bool fuses = !fusion || fusion.getValue() != "none";
     getOperation()->walk([&](Block *block) {
       // Consumers first: a producer's decision depends on where its consumers are computed.
@@ -53,7 +53,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
         int depth = 0;
         for (Operation *user : op.getUsers())
           depth = std::max(depth, depth_.lookup(user) + 1);
-        auto keep = op.getAttrOfType<BoolAttr>("schedule.fuse");
+        auto keep = op.getAttrOfType<BoolAttr>(tile::kFuse);
         bool apart = !isCheap(&op) && (!fuses || (keep && !keep.getValue()));
         if (mustMaterialize(op) || depth > kDeepest || (apart && !op.use_empty()))
           op.setAttr(kMaterialize, UnitAttr::get(op.getContext()));

@@ -32,12 +32,6 @@ bool alwaysInMemory(mlir::Value v);
 /// needs memory of its own.
 bool needsMemoryOperand(mlir::OpOperand &use);
 
-/// The pass `tile-fuse` marks values that get memory of their own with this unit attribute on their op.
-inline constexpr llvm::StringLiteral kMaterialize = "tile.materialize";
-/// The pass `tile-plan-memory` writes byte offsets into the program's scratch: one per tile result (for
-/// loops: per tile iter_arg; for `while`: per tile operand, then per tile result).
-inline constexpr llvm::StringLiteral kScratch = "tile.scratch";
-
 /// Adds lines to the kernel's `fallbacks`, each once.
 void addFallbacks(KernelOp kernel, const std::set<std::string> &lines);
 

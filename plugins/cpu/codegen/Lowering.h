@@ -14,12 +14,8 @@ namespace tessera::cpu {
 /// Steps along its depth that a product takes in a turn, at most.
 inline constexpr int64_t kProductTurn = 4;
 
-/// The pass `cpu-privatize` gives atomic additions this attribute: the byte offset in scratch of a table that
-/// takes the place of their tensor, which has up to kMostPrivateElements elements.
-inline constexpr llvm::StringLiteral kPrivate = "tile.private";
+/// Elements that the table of `tile.private` (TileBase.td) has at most.
 inline constexpr int64_t kMostPrivateElements = 16384;
-/// And atomic updates of elements with constant indices this one: a variable takes the place of the element.
-inline constexpr llvm::StringLiteral kPrivateValue = "tile.private_value";
 
 /// "f32", or "bf16.f32" where elements are converted.
 std::string elementName(mlir::Type element, tile::CastOp cast);

@@ -40,7 +40,7 @@ void KernelLowering::beginPrivateTables(Value begin, Value end) {
   llvm::MapVector<Value, int64_t> additions;
   llvm::DenseMap<Value, std::pair<tile::AtomicOp, int64_t>> tables;
   kernel_.walk([&](tile::AtomicOp op) {
-    auto offset = op->getAttrOfType<IntegerAttr>(kPrivate);
+    auto offset = op->getAttrOfType<IntegerAttr>(tile::kPrivate);
     if (!offset) return;
     Value value = op.getValue();
     additions[op.getView()] += kernel_.getLanesPerProgram().value_or(1) *
@@ -117,7 +117,7 @@ auto KernelLowering::privateValue(tile::AtomicOp op) -> PrivateValue * {
 
 void KernelLowering::beginPrivateValues() {
   kernel_.walk([&](tile::AtomicOp op) {
-    if (!op->hasAttr(kPrivateValue) || privateValue(op) != privateValues_.end()) return;
+    if (!op->hasAttr(tile::kPrivateValue) || privateValue(op) != privateValues_.end()) return;
     Type element = target::registerElement(views_[op.getView()].element);
     bool adds = op.getKind() == tile::AtomicKind::Add;
     Value start = arith::ConstantOp::create(

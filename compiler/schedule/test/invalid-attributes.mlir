@@ -1,0 +1,80 @@
+// RUN: tsr-opt %s -split-input-file -verify-diagnostics
+// The discardable attributes of the schedule dialect: names, places, values.
+
+func.func @misspelt() attributes {schedule.fussion = "none"} { // expected-error {{has an unknown attribute "schedule.fussion"}}
+  return
+}
+
+// -----
+
+func.func @stages(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error @+1 {{has "schedule.stages" = 0 : i64; it must be an integer of at least 1 on scf.for}}
+  scf.for %i = %c0 to %n step %c1 {
+  } {schedule.stages = 0 : i64}
+  return
+}
+
+// -----
+
+// expected-error @+1 {{has "schedule.stages" = 2 : i64; it must be an integer of at least 1 on scf.for}}
+func.func @place() attributes {schedule.stages = 2 : i64} {
+  return
+}
+
+// -----
+
+func.func @iterator(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error @+1 {{it must be "reduction" on scf.for}}
+  scf.for %i = %c0 to %n step %c1 {
+  } {schedule.iterator = "parallel"}
+  return
+}
+
+// -----
+
+// expected-error @+1 {{it must be "auto" or "none" on a function or kernel}}
+tile.kernel @k() grid [] attributes {params = [], schedule.fusion = "some"} {
+  tile.return
+}
+
+// -----
+
+func.func @fuse(%a: f32) -> f32 {
+  // expected-error @+1 {{has "schedule.fuse" = 0 : i64; it must be true or false}}
+  %b = arith.addf %a, %a {schedule.fuse = 0 : i64} : f32
+  return %b : f32
+}
+
+// -----
+
+// expected-error @+1 {{it must be a dictionary on graph.func}}
+func.func @hints() attributes {schedule.hints = {n = 4 : i64}} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{it must be a dictionary on graph.func}}
+func.func @variants() attributes {schedule.variants = {}} {
+  return
+}
+
+// -----
+
+func.func @choice(%a: f32) -> f32 {
+  // expected-error @+1 {{it must be an integer}}
+  %b = arith.addf %a, %a {schedule.choice = "0"} : f32
+  return %b : f32
+}
+
+// -----
+
+func.func @decision(%a: f32) -> f32 {
+  // expected-error @+1 {{it must be a dictionary}}
+  %b = arith.addf %a, %a {schedule.decision = "blas"} : f32
+  return %b : f32
+}

@@ -1,0 +1,47 @@
+// RUN: tsr-opt %s -split-input-file -verify-diagnostics
+// The discardable attributes of the tile dialect: names, places, values.
+
+func.func @misspelt(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{has an unknown attribute "tile.materialise"}}
+  %b = arith.addf %a, %a {tile.materialise} : tensor<4xf32>
+  return %b : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{has "tile.lanes"; it must be a unit attribute on scf.for}}
+func.func @lanes() attributes {tile.lanes} {
+  return
+}
+
+// -----
+
+func.func @materialize(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{it must be a unit attribute}}
+  %b = arith.addf %a, %a {tile.materialize = true} : tensor<4xf32>
+  return %b : tensor<4xf32>
+}
+
+// -----
+
+func.func @scratch(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{it must be an array of byte offsets}}
+  %b = arith.addf %a, %a {tile.scratch = array<i64: -64>} : tensor<4xf32>
+  return %b : tensor<4xf32>
+}
+
+// -----
+
+func.func @private(%a: f32) -> f32 {
+  // expected-error @+1 {{has "tile.private" = 0 : i64; it must be a byte offset on tile.atomic}}
+  %b = arith.addf %a, %a {tile.private = 0 : i64} : f32
+  return %b : f32
+}
+
+// -----
+
+func.func @private_value(%a: f32) -> f32 {
+  // expected-error @+1 {{it must be a unit attribute on tile.atomic}}
+  %b = arith.addf %a, %a {tile.private_value} : f32
+  return %b : f32
+}
