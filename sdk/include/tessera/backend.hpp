@@ -119,15 +119,14 @@ private:
   GraphWork work_;
 };
 
-/// A queue of work. The calls that queue return a failure of work queued earlier, once, and then queue
-/// nothing. After a failure the work that was queued behind it is dropped; records and waits still take
-/// effect.
+/// A queue of work. If work that was queued earlier has failed, the next call that queues returns that
+/// failure, once, and queues nothing. Work that was queued after the failing one is dropped; records and
+/// waits still take effect.
 class DeviceStream {
 public:
   virtual ~DeviceStream() = default; // waits for the queue
   /// Either pointer may be host or device memory; the ranges may overlap. `wait`: returns when the work is
-  /// done, or with the failure that kept it from being done, even when another caller has been told of that
-  /// failure.
+  /// done, or with the failure that prevented it, even if another caller has got that failure already.
   virtual tsr_status_t copy(void *dst, const void *src, size_t bytes, bool wait, std::string &why) = 0;
   virtual tsr_status_t fill(void *dst, uint8_t value, size_t bytes, bool wait, std::string &why) = 0;
   /// `values` has DeviceKernel::valueCount entries and is read during the call.
@@ -220,14 +219,14 @@ public:
 class Backend {
 public:
   virtual ~Backend() = default;
-  /// Of the host's side only: a plugin's name and description stand in its manifest.
+  /// Only for backends inside the library: a plugin's name and description are in its manifest.
   virtual const char *name() const { return ""; }
   virtual const char *description() const { return ""; }
   virtual int deviceCount() const = 0;
-  /// Looks for devices, as tsr_plugin_info_t::probe says.
+  /// Looks for devices (tsr_plugin_info_t::probe).
   virtual tsr_status_t probe(tsr_probe_t &out, std::string &why) = 0;
-  /// What is known of a device without a context on it; stands for the life of the process. `device` is below
-  /// deviceCount() here and below. Null with `why` filled on failure, in both.
+  /// Describes a device without a context on it; valid for the lifetime of the process. Here and below,
+  /// `device` is less than deviceCount(), and a failure returns null and fills `why`.
   virtual const DeviceInfo *deviceInfo(int device, std::string &why) = 0;
   /// `allocator` null: the backend's own. Else all device memory comes from its calls; the struct is complete
   /// and lives as long as the context.

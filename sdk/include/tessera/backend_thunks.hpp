@@ -12,7 +12,7 @@ namespace tessera::thunk {
 template <class T> struct Box {
   std::shared_ptr<T> object;
 };
-/// Which box stands behind which handle.
+/// The Box of a handle type: Boxed<tsr_..._t>::Type is the class in it.
 template <class H> struct Boxed;
 template <> struct Boxed<tsr_be_context_t> {
   using Type = DeviceContext;
@@ -39,7 +39,7 @@ template <class H> const std::shared_ptr<typename Boxed<H>::Type> &unbox(H *hand
 template <class H> void drop(H *handle) noexcept {
   guardVoid([&] { delete reinterpret_cast<Box<typename Boxed<H>::Type> *>(handle); });
 }
-/// Hands `object` out, or says that there is none.
+/// Stores `object` in `*out`, or returns `failure` if there is none.
 template <class H, class T> int32_t box(std::shared_ptr<T> object, H **out, int32_t failure) {
   if (!object) return failure;
   *out = reinterpret_cast<H *>(new Box<typename Boxed<H>::Type>{std::move(object)});
@@ -62,7 +62,7 @@ inline bool hasDevice(const Backend &backend, int32_t device, std::string &why) 
   return false;
 }
 
-/// A context that stands between: it keeps the allocator the host lent in the form the class takes.
+/// A context of the plugin, with the host's allocator in the form that the class takes.
 struct ContextBox {
   tsr_allocator_t allocator{};
   std::unique_ptr<DeviceContext> context;

@@ -48,7 +48,8 @@ public:
 
 namespace thunk {
 
-/// The slots of tsr_collective_api_t over the Collective that Get returns, which lives for ever.
+/// The slots of tsr_collective_api_t over the Collective that Get returns, which lives as long as the
+/// process.
 template <Collective &(*Get)()> struct CollectiveSlots {
   static int32_t create(const tsr_host_info_t *, const tsr_cl_options_t *options, tsr_cl_comm_t **out,
                         tsr_text_t *why) noexcept {
@@ -110,7 +111,7 @@ template <std::derived_from<Collective> C> void offer(Of<C>, tsr_plugin_info_t &
 } // namespace thunk
 
 /// A plugin's table as a Collective. What the table lacks is TSR_UNIMPLEMENTED (algorithms: none; topology:
-/// "process"). The table lives for ever; `host` outlives this object.
+/// "process"). The table lives as long as the process; `host` outlives this object.
 class TableCollective final : public Collective {
 public:
   TableCollective(const tsr_collective_api_t *api, const tsr_host_info_t *host) : api_(api), host_(host) {}

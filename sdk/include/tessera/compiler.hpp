@@ -43,7 +43,7 @@ public:
   ModuleIR &operator=(ModuleIR &&) noexcept;
   ~ModuleIR();
 
-  /// False when the source or the options were refused; messages() says why.
+  /// False if the source or the options were refused; messages() has the reasons.
   explicit operator bool() const;
   const std::vector<CompileMessage> &messages() const;
 

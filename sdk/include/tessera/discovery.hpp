@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-/// One device the driver told of.
+/// One device that the driver reported.
 struct FoundDevice {
   DeviceInfo info;
   std::string pci; // "0000:65:00.0", or ""

@@ -1,5 +1,5 @@
-// A vendor's driver library, found when it is needed: a plugin loads, and says what is missing, on a machine
-// without it.
+// A vendor's driver library, loaded on first use: on a machine without the driver the plugin still loads and
+// reports what is missing.
 #pragma once
 #include <dlfcn.h>
 #include <initializer_list>

@@ -1,6 +1,6 @@
-// Mappers in C++: who decides where tensors go, how collectives run and which implementation an operation
-// gets. Derive from tessera::Mapper, override what you want to decide, and hand it to setMapper, or build it
-// as a plugin (docs/extending/write-a-mapper.md).
+// Mappers in C++: they decide where tensors go, how collectives run and which implementation an operation
+// gets. Derive from tessera::Mapper, override the decisions you want to take, and pass it to setMapper, or
+// build it as a plugin (docs/extending/write-a-mapper.md).
 //
 //   struct Big : tessera::Mapper {
 //     Choice chooseVariant(const VariantCall &c) override { return c.offers("blas") && c.dim("M") > 256 ?
@@ -21,10 +21,10 @@
 
 namespace tessera {
 
-/// Every hook has a default: to choose nothing, which leaves the choice to the runtime. A collective is asked
-/// about once for each kind, size and number of ranks. Hooks are called on a
-/// thread of the runtime's, several at once where several programs compile; they have 10 seconds to answer.
-/// An answer outside of the call's legal set, or an exception, is an error of the program that asked.
+/// The default of every hook returns nothing, which leaves the choice to the runtime. chooseCollective is
+/// called once for each kind, size and number of ranks. Hooks run on a thread of the runtime, several at the
+/// same time if several programs compile, and have 10 seconds to answer. An answer outside of the call's
+/// legal set, or an exception, fails the compilation or call that asked.
 class Mapper {
 public:
   /// A name from the legal set; empty: the default.
@@ -33,7 +33,7 @@ public:
     Choice(const char *n, double predicted = -1) : name(n), predictedNs(predicted) {}
     Choice(std::string n, double predicted = -1) : name(std::move(n)), predictedNs(predicted) {}
     std::string name;
-    double predictedNs = -1; // the time you expect of it, for the artifact's metadata; negative: not said
+    double predictedNs = -1; // the time you expect, for the artifact's metadata; negative: no prediction
   };
   using Names = std::vector<std::string>;
 

@@ -7,7 +7,7 @@
 //   TSR_PLUGIN(Exact);
 //
 // Several profiles in one plugin: `using Profiles = tessera::NumericsProfiles<Exact, Loose>;
-// TSR_PLUGIN(Profiles);`. docs/numerics.md tells what each permission means and who honours it.
+// TSR_PLUGIN(Profiles);`. docs/numerics.md says what each permission means and what uses it.
 #pragma once
 #include <concepts>
 #include <tessera/plugin.h>
@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-/// Permits nothing and asks for nothing but what is overridden. Objects are asked once, and hold no state.
+/// Permits and requires nothing but what a subclass overrides. Each object is read once and has no state.
 class NumericsProfile {
 public:
   virtual ~NumericsProfile() = default;

@@ -3,7 +3,7 @@
 //
 //   TSR_PLUGIN(MyBackend);
 //
-// The rest comes from plugin.json. docs/plugins.md tells the rules; the tables themselves are in plugin.h.
+// The rest comes from plugin.json. docs/plugins.md lists the rules; the C tables are in plugin.h.
 #pragma once
 #include <tessera/backend_thunks.hpp>
 #include <tessera/plugin.h>

@@ -2,36 +2,36 @@
  *
  * C99, and all a program needs: link libtessera.so.
  *
- * Errors. Every call returns a status. What went wrong, in words, is tsrLastError(), a text of the calling
- * thread that stands until that thread's next failing call. Out parameters are written on success only. What
- * follows "Errors:" at a function is all it can find wrong, but for what any call may return: TSR_EOOM when
- * the host's memory runs out, TSR_EINTERNAL, TSR_EDEVICE from a GPU's driver or in the child of a fork (see
- * Processes), TSR_UNIMPLEMENTED from a backend that lacks an optional part (a memset, events), and the
- * failure of work queued earlier (see Order) from calls that queue on a stream or wait for one.
+ * Errors. Every call returns a status. tsrLastError() returns the text of the calling thread's last failure,
+ * valid until that thread's next failing call. Out parameters are written on success only. "Errors:" at a
+ * function lists the statuses it returns itself. Any call may also return TSR_EOOM when the host's memory
+ * runs out, TSR_EINTERNAL, TSR_EDEVICE from a GPU's driver or in the child of a fork (see Processes),
+ * TSR_UNIMPLEMENTED from a backend that lacks an optional part (memset, events), and, if it queues on a
+ * stream or waits for one, the failure of work that was queued earlier (see Order).
  *
- * Threads. Every call may come from any thread, and a handle may be used by many threads at once. The one
- * thing a caller owes is not to destroy a handle while another thread's call is using it. Handles are
- * checked: NULL, a destroyed handle or one of another kind is TSR_EINVAL, not a crash.
+ * Threads. Every call may come from any thread, and many threads may use a handle at once. No thread may
+ * destroy a handle while a call in another thread uses it. Handles are checked: NULL, a destroyed handle or
+ * one of another kind is TSR_EINVAL, not a crash.
  *
- * Processes. The library's threads take no signals meant for the process and keep the default floating-point
- * modes, whatever the caller's are. The child of a fork cannot use what its parent made, beyond destroying
- * and freeing it: any other call with such a handle is TSR_EDEVICE. These succeed at once, wait for nothing
- * and leave the memory to the child's end. The child may make contexts of its own, whatever the parent's
- * threads were doing; if the parent had launched kernels, each of the child's streams computes with one
- * thread. dlclose leaves the library mapped.
+ * Processes. The library's threads block signals meant for the process and keep the default floating-point
+ * modes, whatever the caller's are. The child of a fork may only destroy and free what its parent created;
+ * any other call with such a handle is TSR_EDEVICE. Destroying returns at once and does not wait; the memory
+ * is freed when the child ends. The child may create contexts of its own, whatever the parent's threads were
+ * doing; if the parent had launched kernels, each of the child's streams computes with one thread. dlclose
+ * leaves the library mapped.
  *
- * Order. Work queued on one stream runs in the order it was queued; streams are independent of each other
- * (the default stream too) until an event ties them. Where a stream is NULL, the context's default stream is
- * meant. Work that fails after it was queued fails its stream: the next call on that stream returns the
- * failure and clears it, and so does a wait. Threads that share a stream share its failure: one of them is
- * told. What was queued behind the failing work is dropped; a plain (waiting) copy or fill that was dropped
- * always says so. A call that queues brief work (25 us) on an idle CPU stream may run it in its own thread.
+ * Order. Work queued on one stream runs in the order it was queued. Streams, the default stream included, are
+ * independent of each other until an event orders them. A NULL stream is the context's default stream. Work
+ * that fails after it was queued fails its stream: the next call that uses or waits for that stream returns
+ * the failure and clears it. If threads share a stream, one of them gets the failure. Work queued after the
+ * failing work is dropped; a plain (waiting) copy or fill that was dropped always returns an error. A call
+ * that queues brief work (25 us) on an idle CPU stream may run it in the calling thread.
  *
  * Units. Sizes are bytes and times are nanoseconds unless a name says otherwise. Strings are UTF-8 and end in
  * NUL.
  *
- * Settings. Where a TESSERA_ variable is named and not set, the configuration file answers if there is one
- * (docs/configuration.md); what a call says comes before both.
+ * Settings. An argument of a call overrides a TESSERA_ variable, and the variable overrides the configuration
+ * file (docs/configuration.md).
  *
  * Growth. Structs begin with struct_size, which the caller sets to sizeof (tsr_launch_t is frozen and does
  * not). Enumerators and functions are only ever appended. */
@@ -63,7 +63,7 @@ extern "C" {
 TSR_API const char *tsrStatusName(tsr_status_t status);
 TSR_API const char *tsrStatusString(tsr_status_t status);
 
-/* What the last failing call of this thread had to say; "" before the first. Never NULL. */
+/* The text of this thread's last failure; "" before the first. Never NULL. */
 TSR_API const char *tsrLastError(void);
 
 /* The library's version, "0.1.0", and the ABI it was built with (either pointer may be NULL). */
@@ -83,16 +83,17 @@ typedef struct tsr_graph *tsr_graph_t;     /* work recorded from a stream, to be
 
 typedef enum { TSR_LOG_ERROR = 0, TSR_LOG_WARNING = 1, TSR_LOG_NOTE = 2, TSR_LOG_DEBUG = 3 } tsr_log_level_t;
 
-/* One message: its stable code ("E_SHAPE_MISMATCH") and its text. The strings end with the callback. */
+/* One message: its stable code ("E_SHAPE_MISMATCH") and its text. The strings are valid during the callback.
+ */
 typedef void (*tsr_log_fn)(void *user, tsr_log_level_t level, const char *code, const char *text);
 
-/* What the library has to say beside its statuses: warnings about the environment (W_ENVIRONMENT), which
- * backend a context got and why (N_BACKEND), fallbacks that were taken, each once (N_FALLBACK), failures of
- * queued work found only when its stream or context is destroyed (E_QUEUED_WORK). One callback for the
- * process, for messages of `level` and of more severe ones; NULL ends it. Without one the library is silent.
- * Called on the thread of the call that has something to say, possibly by several at a time, and without
- * locks held, so it may call the library; a call of it that is under way in another thread may end after this
- * function has returned. Errors: TSR_EINVAL. */
+/* Sets the process's one log callback, for messages of `level` and more severe ones; NULL removes it. Without
+ * one the library prints nothing. Messages are warnings about the environment (W_ENVIRONMENT), the backend of
+ * a context and what chose it (N_BACKEND), fallbacks in use, each once (N_FALLBACK), failures of queued work
+ * whose stream or context was destroyed before any call could return them (E_QUEUED_WORK), and others
+ * (docs/c-abi.md). The callback runs in the thread whose call causes the message, in several threads at the
+ * same time, and without locks held, so it may call the library. A callback that is running in another thread
+ * may still end after this function has returned. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrSetLogCallback(tsr_log_fn callback, void *user, tsr_log_level_t level);
 
 /* ---- Backends ---- */
@@ -111,46 +112,46 @@ typedef struct tsr_backend_info {
  * TSR_ENOTFOUND. Errors: TSR_EINVAL, TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrGetBackendInfo(size_t index, tsr_backend_info_t *info);
 
-/* From now on contexts of this process are made on `name` unless their options say otherwise: it stands
- * before TESSERA_BACKEND. NULL: no longer. "level_zero" is "levelzero" wherever a name is read. A name that
- * cannot be used changes nothing. Errors: TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
+/* Sets the backend of contexts whose options name none; it overrides TESSERA_BACKEND. NULL removes it. The
+ * alias "level_zero" is accepted for "levelzero" everywhere. A name that cannot be used changes nothing.
+ * Errors: TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrSelectBackend(const char *name);
 
 enum {
-  TSR_REPORT_PROBE =
-      1, /* ask backends that have not been asked yet for their devices, in processes of their own */
-  TSR_REPORT_PROBE_ALL = 2 /* ask every backend now, also where this machine's hardware, TESSERA_PROBE=note or
-                              a quarantine, which stays, would leave it unasked (appended in 1.3) */
+  TSR_REPORT_PROBE = 1, /* probe the backends that have not been probed yet, each in a process of its own */
+  TSR_REPORT_PROBE_ALL = 2 /* probe every backend, even if this machine's hardware, TESSERA_PROBE=note or the
+                              quarantine, which stays, would prevent it (appended in 1.3) */
 };
 
 /* Every plugin that was found and every one that is missing, with the reason why it is not used, as a JSON
- * object whose keys docs/plugins.md lists. The text stands until this thread's next call of it (appended
- * in 1.2). Errors: TSR_EINVAL. */
+ * object whose keys docs/plugins.md lists. The text is valid until this thread's next call of
+ * this function (appended in 1.2). Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGetLoadReport(uint32_t flags, const char **json);
 
-/* Plugins whose probe crashed are not tried again until they, their driver or this library change. This
- * forgets that; `count` is how many there were (appended in 1.2). Errors: TSR_EINVAL. */
+/* Clears the quarantine: plugins whose probe crashed, which are otherwise not probed again until they, their
+ * driver or this library change. `count` is their number (appended in 1.2). Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrResetQuarantine(uint32_t *count);
 
 struct tsr_host_info; /* of plugin.h */
 struct tsr_plugin_info;
 
-/* Takes in a plugin that is part of the program: `query` answers as a file's tsrPluginQuery does, and passes
- * the same checks but for those of the file itself. It stands before the files of the plugin directories and
- * is used as they are: by TESSERA_BACKEND, tsrSelectBackend and the options of a context, as a mapper, as a
- * communicator's implementation, and in the automatic choice, which is made anew and asks its probe in this
- * process. What its answer points at stands until it is unregistered, or for ever. The text of a refusal
- * begins with a TSRP code (docs/plugins.md). TSR_EINVAL: the plugin breaks a rule, or a plugin of its name is
- * in use already; TSR_UNIMPLEMENTED: it wants another version of the contract or a feature that this library
- * has not. (Appended in 1.3.) Errors: TSR_EINVAL, TSR_UNIMPLEMENTED. */
+/* Registers a plugin that is part of the program: `query` answers as a file's tsrPluginQuery does, and passes
+ * the same checks except those of the file itself. It has priority over files of the same name and is used as
+ * they are: by TESSERA_BACKEND, tsrSelectBackend and the options of a context, as a mapper, as a
+ * communicator's implementation, and in the automatic choice, which is repeated and probes this plugin in
+ * this process. Memory that its answer points to must stay valid until the plugin is unregistered, else for
+ * the lifetime of the process. The text of a refusal begins with a TSRP code (docs/plugins.md). TSR_EINVAL:
+ * the plugin breaks a rule, or a plugin of its name is in use already; TSR_UNIMPLEMENTED: it needs another
+ * version of the contract or a feature that this library does not have. (Appended in 1.3.) Errors:
+ * TSR_EINVAL, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrRegisterPlugin(int32_t (*query)(const struct tsr_host_info *host,
                                                         struct tsr_plugin_info *info));
 
-/* Forgets a plugin that tsrRegisterPlugin took in: destroys its backend and calls its shutdown. TSR_EINVAL
- * while contexts, communicators or a mapper of it are there or another thread's call is using it; nothing has
- * happened then. A tsrSelectBackend of it ends. Names and other strings that it gave end, too. TSR_ENOTFOUND:
- * no such plugin was registered; others are never unloaded. (Appended in 1.3.)
- * Errors: TSR_EINVAL, TSR_ENOTFOUND. */
+/* Removes a plugin that tsrRegisterPlugin registered: destroys its backend and calls its shutdown.
+ * TSR_EINVAL, without any effect, while contexts, communicators or a mapper of it exist or a call in another
+ * thread uses it. If tsrSelectBackend selected it, that selection ends. Names and other strings that it
+ * returned become invalid. TSR_ENOTFOUND: no such plugin was registered; others are never unloaded. (Appended
+ * in 1.3.) Errors: TSR_EINVAL, TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrUnregisterPlugin(const char *name);
 
 typedef struct tsr_device_info {
@@ -164,7 +165,7 @@ typedef struct tsr_device_info {
   uint32_t vector_bytes;     /* width of the widest vector register, or of a warp's 32-bit lanes */
 } tsr_device_info_t;
 
-/* A backend's devices, asked about without a context. `backend` NULL: the one tsrCreateContext would use now.
+/* A backend's devices; no context is needed. `backend` NULL: the one tsrCreateContext would use now.
  * The strings are static. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrGetDeviceCount(const char *backend, int32_t *count);
 TSR_API tsr_status_t tsrGetBackendDeviceInfo(const char *backend, int32_t device, tsr_device_info_t *info);
@@ -175,12 +176,12 @@ TSR_API tsr_status_t tsrGetBackendDeviceCapabilities(const char *backend, int32_
 
 /* ---- Contexts ---- */
 
-/* Where device memory of a context comes from, instead of the backend's own pools: each tsrAlloc, and each
- * temporary the library needs on the device, is one call of `alloc`, and one of `free` with the same size
- * when it is given back, at the latest when the context is destroyed. Nothing is pooled. `alloc` returns
- * memory the device can use, aligned to `alignment`, or NULL, which is TSR_EOOM for the call that needed it.
- * Called from any thread that calls the library, several at a time, without locks held; they must not call
- * the library. The struct is copied; `user` must outlive the context. */
+/* Allocates a context's device memory instead of the backend's own pools: each tsrAlloc, and each temporary
+ * that the library needs on the device, is one call of `alloc` and later one of `free` with the same size, at
+ * the latest when the context is destroyed. Nothing is pooled. `alloc` returns memory that the device can
+ * use, aligned to `alignment`, or NULL, which is TSR_EOOM for the call that needed it. Both are called from
+ * any thread that calls the library, from several at a time, without locks held; they must not call the
+ * library. The struct is copied; `user` must outlive the context. */
 typedef struct tsr_allocator {
   size_t struct_size;
   void *user;
@@ -190,35 +191,35 @@ typedef struct tsr_allocator {
 
 typedef struct tsr_context_options {
   size_t struct_size;
-  const char *backend; /* NULL: as tsrSelectBackend said, else TESSERA_BACKEND, else the best available */
+  const char *backend; /* NULL: that of tsrSelectBackend, else TESSERA_BACKEND, else the best available */
   int32_t device;      /* ordinal, from 0 */
   const tsr_allocator_t *allocator; /* NULL: the backend's own (appended in 1.1) */
 } tsr_context_options_t;
 
-/* A context on device 0 of the default backend. A backend named by TESSERA_BACKEND or by the options that
- * cannot be used is an error (TSR_ENOTFOUND; TSR_UNIMPLEMENTED when known but not installed): there is no
- * substitute. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
+/* A context on device 0 of the default backend. If TESSERA_BACKEND or the options name a backend that cannot
+ * be used, the call fails (TSR_ENOTFOUND; TSR_UNIMPLEMENTED if it is known but not installed): no other
+ * backend replaces it. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrCreateContext(tsr_context_t *context);
 TSR_API tsr_status_t tsrCreateContextEx(const tsr_context_options_t *options, tsr_context_t *context);
 
 /* Waits for all its work, then destroys it with every buffer, stream, event, module and kernel made from it;
- * those handles and device pointers are invalid afterwards. A failure of queued work nobody asked about is
- * returned; the context is destroyed all the same. Errors: TSR_EINVAL. */
+ * those handles and device pointers are invalid afterwards. A failure of queued work that no call has
+ * returned yet is returned; the context is destroyed even then. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyContext(tsr_context_t context);
 
 /* The context's device. The strings live as long as the context. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGetDeviceInfo(tsr_context_t context, tsr_device_info_t *info);
 TSR_API tsr_status_t tsrGetDeviceCapabilities(tsr_context_t context, const char **json);
 
-/* From now on kernels and copies of `context` may touch device memory of `peer`, another context of the same
- * backend; it stays so while both live. Turned on already: TSR_SUCCESS. TSR_UNIMPLEMENTED: the backend, which
- * the text names, or the two devices have no such access. (Appended in 1.3.)
- * Errors: TSR_EINVAL, TSR_UNIMPLEMENTED. */
+/* Lets kernels and copies of `context` access device memory of `peer`, another context of the same backend,
+ * for the lifetime of both. TSR_SUCCESS if access was enabled already. TSR_UNIMPLEMENTED: the backend, which
+ * the text names, or the two devices do not support it. (Appended in 1.3.) Errors: TSR_EINVAL,
+ * TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrContextEnablePeer(tsr_context_t context, tsr_context_t peer);
 
-/* Ranges of the calling thread in the backend's profiler; they nest, each thread's on its own. A backend
- * without a profiler has none to show, and nothing happens. TSR_EINVAL also for a pop that no push of this
- * thread on this context goes before. (Appended in 1.3.) Errors: TSR_EINVAL. */
+/* Begins and ends a named range of the calling thread in the backend's profiler. Each thread's ranges nest. A
+ * backend without a profiler does nothing. TSR_EINVAL also for a pop without a push by this thread on this
+ * context. (Appended in 1.3.) Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrRangePush(tsr_context_t context, const char *name);
 TSR_API tsr_status_t tsrRangePop(tsr_context_t context); /* Errors: TSR_EINVAL. */
 
@@ -227,14 +228,14 @@ TSR_API tsr_status_t tsrRangePop(tsr_context_t context); /* Errors: TSR_EINVAL. 
 enum {
   TSR_MEM_DEVICE = 0,      /* memory of the device */
   TSR_MEM_PINNED_HOST = 1, /* host memory the device copies from and to fastest */
-  TSR_MEM_MANAGED = 2      /* both may touch it between synchronisations */
+  TSR_MEM_MANAGED = 2      /* host and device may access it, between synchronisations */
 };
 
-/* `bytes` of memory, aligned to 64 bytes at least, contents undefined. 0 bytes gives a pointer that may be
- * freed and compared, no more. TSR_EOOM when there is not so much. Errors: TSR_EINVAL, TSR_EOOM. */
+/* `bytes` of memory, aligned to 64 bytes at least, contents undefined. 0 bytes gives a pointer that may only
+ * be freed and compared. TSR_EOOM: there is not enough memory. Errors: TSR_EINVAL, TSR_EOOM. */
 TSR_API tsr_status_t tsrAlloc(tsr_context_t context, size_t bytes, uint32_t flags, void **dptr);
 
-/* Waits until the work queued in the context so far is done, then takes the block back. NULL is fine. A
+/* Waits until the work queued in the context so far is done, then frees the block. NULL is allowed. A
  * pointer that tsrAlloc of this context did not return, or that was freed already, is TSR_EINVAL.
  * Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrFree(tsr_context_t context, void *dptr);
@@ -243,20 +244,20 @@ typedef struct tsr_memory_info {
   size_t struct_size;
   uint64_t total_bytes;  /* of the device */
   uint64_t free_bytes;   /* an estimate */
-  uint64_t in_use_bytes; /* handed out by tsrAlloc of this context, and its streams' workspaces */
+  uint64_t in_use_bytes; /* allocated by tsrAlloc of this context, and its streams' workspaces */
   uint64_t pooled_bytes; /* kept by this context for later calls */
 } tsr_memory_info_t;
 
 /* Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGetMemoryInfo(tsr_context_t context, tsr_memory_info_t *info);
 
-/* Gives pooled memory that is not in use, and the workspaces of idle streams, back to the system (small
- * blocks share pages: as soon as none of them is in use). Errors: TSR_EINVAL. */
+/* Returns pooled memory that is not in use, and the workspaces of idle streams, to the system (small blocks
+ * share pages, which are returned when none of their blocks is in use). Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrTrimMemory(tsr_context_t context);
 
-/* Copies. Device ranges must lie inside one live allocation of the context, else TSR_EINVAL. D2D ranges may
+/* Copies. Device ranges must be inside one live allocation of the context, else TSR_EINVAL. D2D ranges may
  * overlap. The plain forms queue on the default stream and wait for it. The Async forms only queue: the host
- * range must stay as it is until the stream has passed the copy. Errors: TSR_EINVAL, TSR_EDEVICE. */
+ * range must not change until the copy has run. Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrMemcpyH2D(tsr_context_t context, void *dst, const void *src, size_t bytes);
 TSR_API tsr_status_t tsrMemcpyD2H(tsr_context_t context, void *dst, const void *src, size_t bytes);
 TSR_API tsr_status_t tsrMemcpyD2D(tsr_context_t context, void *dst, const void *src, size_t bytes);
@@ -277,7 +278,7 @@ TSR_API tsr_status_t tsrMemsetAsync(tsr_context_t context, void *dst, int value,
 /* Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrCreateStream(tsr_context_t context, tsr_stream_t *stream);
 
-/* Waits for its work, returns that work's failure if there was one, and destroys it in any case.
+/* Waits for the stream's work, destroys the stream in any case, and returns the work's failure if any.
  * Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyStream(tsr_stream_t stream);
 
@@ -287,11 +288,11 @@ TSR_API tsr_status_t tsrGetDefaultStream(tsr_context_t context, tsr_stream_t *st
 /* Waits until the work queued so far is done. Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrStreamSynchronize(tsr_stream_t stream);
 
-/* The same with a limit: TSR_ETIMEOUT when it is still going on after timeout_ns.
+/* The same with a limit: TSR_ETIMEOUT if work is still running after timeout_ns.
  * Errors: TSR_EINVAL, TSR_ETIMEOUT, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrStreamSynchronizeFor(tsr_stream_t stream, uint64_t timeout_ns);
 
-/* TSR_SUCCESS: all done. TSR_NOT_READY: still going on. Never waits.
+/* TSR_SUCCESS: all work is done. TSR_NOT_READY: it is not. Never waits.
  * Errors: TSR_EINVAL, TSR_NOT_READY, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrStreamQuery(tsr_stream_t stream);
 
@@ -304,27 +305,29 @@ TSR_API tsr_status_t tsrSynchronize(tsr_context_t context);
 /* Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t *event);
 
-/* May be destroyed while recorded or waited for: the queued work keeps what it needs. Errors: TSR_EINVAL. */
+/* An event may be destroyed while records or waits of it are queued: the queued work keeps what it needs.
+ * Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyEvent(tsr_event_t event);
 
-/* Marks the point the stream's queue has reached. Recording again moves the event; waits queued before keep
- * the point they had. `stream` NULL: the default stream of the event's context.
+/* Marks the current end of the stream's queue. Recording again moves the event; waits that were queued before
+ * keep the point they had. `stream` NULL: the default stream of the event's context.
  * Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrEventRecord(tsr_event_t event, tsr_stream_t stream);
 
-/* Work queued on `stream` after this call waits for the event's present point. An event never recorded holds
- * nothing back. Stream and event must be of one context. Errors: TSR_EINVAL, TSR_EDEVICE. */
+/* Work queued on `stream` after this call waits for the event's current point. An event that was never
+ * recorded counts as completed. Stream and event must be of one context. Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrStreamWaitEvent(tsr_stream_t stream, tsr_event_t event);
 
-/* The host's wait and its question; a never recorded event is done. A failure of the recording stream is not
- * reported here but by that stream. Errors: TSR_EINVAL. */
+/* Waits until the event has completed, or queries it (below). An event that was never recorded counts as
+ * completed. A failure of the recording stream is returned by calls on that stream, not here. Errors:
+ * TSR_EINVAL. */
 TSR_API tsr_status_t tsrEventSynchronize(tsr_event_t event);
 
 /* Errors: TSR_EINVAL, TSR_NOT_READY. */
 TSR_API tsr_status_t tsrEventQuery(tsr_event_t event);
 
-/* Milliseconds between two recorded points. TSR_EINVAL: one was never recorded; TSR_NOT_READY: not passed
- * yet. Errors: TSR_EINVAL, TSR_NOT_READY. */
+/* Milliseconds between two recorded points. TSR_EINVAL: one was never recorded; TSR_NOT_READY: one is not
+ * completed. Errors: TSR_EINVAL, TSR_NOT_READY. */
 TSR_API tsr_status_t tsrEventElapsedMs(tsr_event_t start, tsr_event_t end, double *ms);
 
 /* ---- Modules ---- */
@@ -338,7 +341,7 @@ typedef struct tsr_source_options {
   size_t struct_size;
   const char *file_name; /* for diagnostics; NULL: "<source>" */
   const char *kernel;    /* NULL: every kernel and graph function of the source */
-  const char *target;    /* NULL: the context's device; else as the compiler spells it, of the same backend */
+  const char *target;    /* NULL: the context's device; else a target name of the same backend */
   const char *numerics;  /* "fast", "standard", "deterministic", "strict", or a plugin's (docs/numerics.md);
                             NULL: TESSERA_NUMERICS, else standard */
   const tsr_named_int_t *dims; /* sizes the compiler may specialise on */
@@ -351,17 +354,17 @@ typedef struct tsr_source_options {
 } tsr_source_options_t;
 
 /* Compiles a Tessera source text of `len` bytes (no NUL needed). Loads libtessera-compiler.so on first use:
- * TSR_ENOTFOUND when it is not installed. TSR_ECOMPILE: the program is wrong. TSR_UNIMPLEMENTED: it is right,
- * but the target lacks something, which the text names. A mapper (tsrSetMapper) that fails or answers what is
- * not legal is TSR_EINVAL, one that does not answer within 10 seconds TSR_ETIMEOUT. `options` may be NULL.
- * Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_ECOMPILE, TSR_UNIMPLEMENTED, TSR_ETIMEOUT. */
+ * TSR_ENOTFOUND if it is not installed. TSR_ECOMPILE: the program is wrong. TSR_UNIMPLEMENTED: it is right,
+ * but the target lacks something, which the text names. TSR_EINVAL: the mapper (tsrSetMapper) failed or its
+ * answer is not legal; TSR_ETIMEOUT: it did not answer within 10 seconds. `options` may be NULL. Errors:
+ * TSR_EINVAL, TSR_ENOTFOUND, TSR_ECOMPILE, TSR_UNIMPLEMENTED, TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrLoadModuleFromSource(tsr_context_t context, const char *source, size_t len,
                                              const tsr_source_options_t *options, tsr_module_t *module);
 
 /* Loads a module compiled earlier: `size` bytes of a Tessera bundle (tsr compile --emit bundle), read during
- * the call. Of its images the one for this very processor is taken, else the one that asks for most of what
- * the processor has; where none can run, IR in the bundle is compiled, if the compiler is installed.
- * TSR_EINVAL: no bundle, cut, damaged, or an image that does not load; TSR_UNIMPLEMENTED: made by another
+ * the call. Uses the image for exactly this processor, else the one with the most features that the processor
+ * has; if none can run, it compiles IR in the bundle, if the compiler is installed (docs/bundles.md).
+ * TSR_EINVAL: no bundle, truncated, damaged, or an image that does not load; TSR_UNIMPLEMENTED: another
  * version of the format; TSR_ENOTFOUND: nothing in it runs here. The text begins with a stable code
  * ("[E_BUNDLE_CORRUPT]") that `tsr explain` knows. A bundle is code: load only what you trust.
  * Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
@@ -370,7 +373,7 @@ TSR_API tsr_status_t tsrLoadModule(tsr_context_t context, const void *image, siz
 
 typedef struct tsr_load_options {
   size_t struct_size;
-  tsr_log_fn log; /* what the compiler says where IR is compiled, and a note per fallback; may be NULL */
+  tsr_log_fn log; /* the compiler's messages if IR is compiled, and a note per fallback; may be NULL */
   void *log_user;
 } tsr_load_options_t;
 
@@ -387,22 +390,22 @@ typedef struct tsr_image {
   size_t metadata_count;       /* at least 1 */
 } tsr_image_t;
 
-/* Loads one raw image. Its format is seen from its first bytes; each kernel's symbol is the name in its
+/* Loads one raw image. Its first bytes tell the format; each kernel's symbol is the name in its
  * metadata, after TSR_ENTRY_PREFIX (plugin.h) if the compiler made the image. TSR_EINVAL: no image of a
- * known format, metadata that does not read, a missing symbol, another machine's code. TSR_UNIMPLEMENTED: a
+ * known format, invalid metadata, a missing symbol, another machine's code. TSR_UNIMPLEMENTED: a
  * format that the context's backend, which is named, does not load. Errors: TSR_EINVAL, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrLoadModuleEx(tsr_context_t context, const tsr_image_t *image, tsr_module_t *module);
 
-/* Destroys the module and its kernel handles. Launches queued before still run: the code stays until they are
- * done. Errors: TSR_EINVAL. */
+/* Destroys the module and its kernel handles. Launches that are queued still run: the code stays loaded until
+ * they are done. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrUnloadModule(tsr_module_t module);
 
 /* ---- Kernels and launches ---- */
 
 /* A kernel is a tile kernel, or a graph function compiled whole: a plan of kernels launched in order, with
- * temporaries in between. Both are found, asked about and launched alike.
+ * temporaries in between. The same calls find, describe and launch both.
  * `name` NULL: the only kernel of the module, those that were generated for a function ("mlp.g0") not
- * counted. The handle is the module's; there is nothing to destroy.
+ * counted. The handle belongs to the module and needs no destruction.
  * Errors: TSR_EINVAL, TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrGetKernel(tsr_module_t module, const char *name, tsr_kernel_t *kernel);
 
@@ -414,7 +417,7 @@ typedef enum { TSR_ARG_TENSOR = 0, TSR_ARG_RESULT = 1, TSR_ARG_SCALAR = 2, TSR_A
 
 typedef struct tsr_arg_info {
   size_t struct_size;
-  const char *name;  /* the strings are the module's */
+  const char *name;  /* the strings belong to the module */
   const char *dtype; /* of the elements or the scalar, "f32"; "i64" for a dim */
   int32_t kind;      /* tsr_arg_kind_t */
   uint32_t bytes;    /* of one element, the scalar or the dim */
@@ -436,25 +439,25 @@ typedef struct {
  * args[i] points at the i-th value: device pointers in parameter order, then pointers of results the caller
  * has allocated, then scalars in parameter order (each of its dtype's size; bool is one byte), then every
  * symbolic dim as int64_t in order of first appearance: the order of `params` in the metadata. Values are
- * read during the call. A grid of 0,0,0 takes grid, block and shared memory from the metadata; any other grid
- * and block must equal what the metadata derives, and smem_bytes must be 0 or equal too. A grid without
- * programs does nothing, successfully. TSR_EINVAL names the first argument that is missing, null, misaligned
- * (to its dtype), negative (a dim), or larger by its dims than what its allocation has from the pointer on.
- * On the CPU a pointer to the host's own memory is taken as it is; Debug and sanitizer builds refuse it.
- * Errors: TSR_EINVAL, TSR_EOOM, TSR_EDEVICE. */
+ * read during the call. A grid of 0,0,0 means grid, block and shared memory of the metadata; any other grid
+ * and block must equal those, and smem_bytes must be 0 or equal too. A grid without programs is a success
+ * without effect. TSR_EINVAL names the first argument that is missing, null, misaligned (to its dtype),
+ * negative (a dim), or larger by its dims than its allocation from the pointer on. On the CPU a pointer to
+ * any host memory is accepted; Debug and sanitizer builds refuse it. Errors: TSR_EINVAL, TSR_EOOM,
+ * TSR_EDEVICE. */
 TSR_API tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch, void **args,
                                size_t nargs);
 
-/* Functions. tsrLaunch queues every step of the function's plan; the grid must be 0,0,0. Temporaries lie in a
- * workspace of the stream, which serves all calls on that stream and only grows: a call that needs a larger
- * one waits for the stream first (TSR_EOOM when there is not so much; the next call starts afresh). It goes
- * with the stream, or in tsrTrimMemory while the stream is idle. When a step cannot be queued, those before
- * it are, and the error names function and step. A tensor that the function writes (a result, or a parameter
- * it updates) may share no byte with another tensor of the call, else TSR_EINVAL names both; tensors that are
- * only read may share memory. Tile kernels are not checked for this. */
+/* Functions. tsrLaunch queues every step of the function's plan; the grid must be 0,0,0. Temporaries are in
+ * the stream's workspace, which serves all calls on that stream and only grows: a call that needs a larger
+ * one waits for the stream first (TSR_EOOM if there is not enough memory; later calls may succeed). It is
+ * freed with the stream, or by tsrTrimMemory while the stream is idle. If a step cannot be queued, the steps
+ * before it have been, and the error names function and step. A tensor that the function writes (a result, or
+ * a parameter it updates) may share no byte with another tensor of the call, else TSR_EINVAL names both;
+ * tensors that are only read may share memory. Tile kernels are not checked for this. */
 
-/* Bytes of workspace that a launch with these arguments plans for: 0 for a tile kernel. `args` as for
- * tsrLaunch, but tensors are not looked at (their entries may be NULL). Errors: TSR_EINVAL. */
+/* Bytes of workspace that a launch with these arguments needs: 0 for a tile kernel. `args` as for
+ * tsrLaunch, but tensors are ignored (their entries may be NULL). Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrKernelWorkspace(tsr_kernel_t kernel, void **args, size_t nargs, uint64_t *bytes);
 
 /* tsrLaunch with room to grow. */
@@ -463,7 +466,7 @@ typedef struct tsr_launch_ex {
   tsr_launch_t geometry; /* as for tsrLaunch; all 0: from the metadata */
   void *const *args;
   size_t nargs;
-  const char *label; /* stands before the text of an error this call returns; NULL: none */
+  const char *label; /* a prefix for the text of an error of this call; NULL: none */
   uint64_t flags;    /* 0; anything else is TSR_UNIMPLEMENTED */
 } tsr_launch_ex_t;
 
@@ -472,83 +475,81 @@ TSR_API tsr_status_t tsrLaunchEx(tsr_kernel_t kernel, tsr_stream_t stream, const
 
 /* ---- Graphs ----
  *
- * Between begin and end of a capture a stream records what is queued on it instead of running it: launches,
- * asynchronous copies and fills, event records and waits, and graphs, which become part of the new one.
- * Arguments of launches are read, and everything is checked, when it is recorded; the memory behind the
- * pointers is read and written at each replay and must be there then. A call that fails records nothing and
- * the capture goes on. What would have to wait for the captured stream (the plain copies and fills on it,
- * synchronising, querying it, tsrSynchronize) is TSR_EINVAL until the capture ends. tsrFree and tsrTrimMemory
- * know nothing of captures. Events are what they were before the capture; each replay records them anew, and
- * a wait takes the point that an earlier record of the same graph makes, else the one the event has when the
- * replay is queued. */
+ * Between begin and end of a capture a stream records work instead of running it: launches, asynchronous
+ * copies and fills, event records and waits, and graphs, which become part of the new one. Arguments of
+ * launches are read and checked when they are recorded; the memory they point to is read and written at each
+ * replay and must exist then. A call that fails records nothing, and the capture continues. A call that would
+ * wait for the captured stream (plain copies and fills on it, synchronising or querying it, tsrSynchronize)
+ * is TSR_EINVAL until the capture ends. tsrFree and tsrTrimMemory ignore captures. A capture does not change
+ * events. Each replay records them; a wait in the graph waits for the record that precedes it in the same
+ * graph, or, if there is none, for the state the event has when the replay is queued. */
 
-/* TSR_EINVAL when the stream is being captured already. The default stream can be captured through its
+/* TSR_EINVAL: the stream is being captured already. The default stream can be captured through its
  * handle. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrStreamBeginCapture(tsr_stream_t stream);
 
-/* Ends the capture. The graph belongs to the stream's context and may hold nothing. TSR_EINVAL: no capture is
- * going on, or `graph` is NULL. When ending fails, for want of memory too, the capture goes on with all it
- * has and can be ended again. Destroying a stream drops its capture. Errors: TSR_EINVAL. */
+/* Ends the capture. The graph belongs to the stream's context and may be empty. TSR_EINVAL: the stream is not
+ * being captured, or `graph` is NULL. If this call fails, the capture continues with all that was recorded
+ * and can be ended again. Destroying a stream drops its capture. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrStreamEndCapture(tsr_stream_t stream, tsr_graph_t *graph);
 
 /* 1 in *capturing between begin and end, else 0. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrStreamIsCapturing(tsr_stream_t stream, int32_t *capturing);
 
-/* Queues the whole graph: its work runs in the order it was recorded, as if each piece had been queued now,
- * at a smaller cost. Any stream of the graph's context will do, any thread, and any number of replays at a
- * time: those on one stream follow each other, those on several run side by side, so work that writes memory
- * needs events between them. Temporaries inside the graph are the exception: replays of one graph that has
- * any take turns. A failure fails the stream as ever, and the rest of the graph is dropped.
- * Errors: TSR_EINVAL, TSR_EDEVICE. */
+/* Queues the whole graph: its work runs in the order it was recorded, at a smaller cost than queueing each
+ * piece. Any stream of the graph's context may be used, from any thread. Replays on one stream run one after
+ * another, those on several streams at the same time, so replays that write the same memory need events
+ * between them. Replays of a graph with temporaries never overlap. A failure fails the stream, and the rest
+ * of the graph is dropped. Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrGraphLaunch(tsr_graph_t graph, tsr_stream_t stream);
 
 typedef struct tsr_graph_info {
   size_t struct_size;
-  uint64_t nodes; /* the sum of what follows */
+  uint64_t nodes; /* the sum of the following */
   uint64_t launches, copies, fills, event_records, event_waits;
 } tsr_graph_info_t;
 
 /* Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGraphInfo(tsr_graph_t graph, tsr_graph_info_t *info);
 
-/* Replays queued before still run. The kernels of a graph stay, though their module be unloaded.
+/* Replays that are queued still run. The kernels of a graph stay loaded even if their module is unloaded.
  * Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyGraph(tsr_graph_t graph);
 
 /* ---- Collectives (appended in 1.2) ----
  *
- * A communicator joins `size` ranks. Each rank has its own end of it, the handle, and all ranks make the same
- * calls in the same order: kind, count, dtype, op, root and algorithm are compared on every call before any
- * data moves, and ranks that disagree get TSR_EINVAL with both ranks and both calls in the text. A rank waits
- * for the others as long as the call's time allows; then TSR_ETIMEOUT names who is missing. After either the
- * communicator is broken: every later call on any rank's end fails and says since when and why.
+ * A communicator is a group of `size` ranks. Each rank has a handle of its own. All ranks make the same calls
+ * in the same order: kind, count, dtype, op, root and algorithm are compared on every call before any data
+ * moves, and if they differ, the call is TSR_EINVAL with both ranks and both calls in the text. A rank waits
+ * for the others up to the call's time limit; then TSR_ETIMEOUT names the missing ranks. After either the
+ * communicator is broken: every later call of any rank fails with the call that broke it and the reason.
  *
  * Calls block until this rank's part is done. Buffers are memory the host can read, the CPU backend's device
  * memory included; work that is queued on them must be done before. src may be dst for tsrAllReduce and
  * tsrBroadcast; otherwise buffers do not overlap. Elements are aligned to their size. Reduced results depend
  * on the values and the number of ranks only, and are the same on every rank (docs/collectives.md). */
 
-typedef struct tsr_comm *tsr_comm_t; /* one rank's end; used by one call at a time */
+typedef struct tsr_comm *tsr_comm_t; /* one rank's handle; one call at a time may use it */
 
 typedef struct tsr_comm_options {
   size_t struct_size;
   const char *implementation; /* "inprocess" (NULL), or the name of a plugin: "openmpi", "mpich" */
-  const char *id;      /* ranks that name the same id meet; required in one process, else NULL will do */
-  int32_t rank;        /* from 0; -1: as the launcher (mpirun) says */
-  int32_t size;        /* number of ranks; -1: as the launcher says */
-  uint64_t timeout_ns; /* of every wait, that for the ranks to come included. 0: 30 s; UINT64_MAX: no limit */
+  const char *id;      /* the same on all ranks of the group; required in one process, else may be NULL */
+  int32_t rank;        /* from 0; -1: the launcher's (mpirun) */
+  int32_t size;        /* number of ranks; -1: the launcher's */
+  uint64_t timeout_ns; /* of every wait, creation included. 0: 30 s; UINT64_MAX: no limit */
 } tsr_comm_options_t;
 
-/* Returns when all ranks have come. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_ETIMEOUT. */
+/* Returns when all ranks have called it. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrCreateComm(const tsr_comm_options_t *options, tsr_comm_t *comm);
 
-/* Does not wait for the other ranks; one that waits for this rank then fails. Errors: TSR_EINVAL. */
+/* Does not wait for the other ranks; a rank that waits for this one fails. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyComm(tsr_comm_t comm);
 
 typedef struct tsr_comm_info {
   size_t struct_size;
   const char *implementation; /* static, as the strings below */
-  const char *topology;       /* what joins the ranks: "process", "node", "network" */
+  const char *topology;       /* what connects the ranks: "process", "node", "network" */
   int32_t rank, size;
 } tsr_comm_info_t;
 
@@ -588,40 +589,40 @@ typedef struct tsr_collective_call {
   const char
       *algorithm;      /* one the implementation has for the kind; NULL: the mapper's choice, else its own */
   uint64_t timeout_ns; /* 0: the communicator's */
-  const char *where;   /* what errors call the call's place: "train.py:31"; NULL: nothing */
+  const char *where;   /* the call's place, for errors: "train.py:31"; NULL: none */
 } tsr_collective_call_t;
 
 /* Errors: TSR_EINVAL, TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrCollective(tsr_comm_t comm, const tsr_collective_call_t *call);
 
-/* What mappers chose for this rank's end, as a JSON array in the order of the questions: kind, bytes, ranks,
+/* The decisions of mappers for this rank, as a JSON array in the order of the questions: kind, bytes, ranks,
  * topology, from, choice ("" leaves it to the implementation), by, calls, the predicted time and the least
- * measured one (docs/mappers.md). The text stands until the next call of this function for `comm`. (Appended
- * in 1.3.) Errors: TSR_EINVAL. */
+ * measured one (docs/mappers.md). The text is valid until the next call of this function for `comm`.
+ * (Appended in 1.3.) Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrCommDecisions(tsr_comm_t comm, const char **json);
 
 /* ---- Mappers (1.2) ----
  *
- * A mapper decides what a program leaves open: which implementation computes an operation, where tensors go,
- * how collectives run. It is asked when a program is compiled, and what it chose is part of the module; and
- * by a collective whose call names no algorithm, once for each kind, size and number of ranks. An answer that
- * is not legal fails that call with TSR_EINVAL, on this rank. */
+ * A mapper takes decisions that a program leaves open: which implementation computes an operation, where
+ * tensors go, how collectives run. The compiler asks it about each program, and the answers become part of
+ * the module. A collective call that names no algorithm asks it once for each kind, size and number of ranks.
+ * An answer that is not legal fails that call with TSR_EINVAL, on this rank. */
 
 struct tsr_mapper_api; /* of plugin.h */
 struct tsr_mp_mapper;
 
-/* From now on programs of this process are compiled as the mapper `spec` decides: it stands before
- * TESSERA_MAPPER. NULL or "": no longer. A spec is NAME or NAME(ARGUMENTS): default, random(SEED),
- * logging(SPEC, FILE), replay(FILE), or a plugin's name. What cannot be had changes nothing. TSR_EINVAL: the
- * spec is malformed, which the text points at, or the mapper refuses its arguments; TSR_ENOTFOUND: there is
- * no such mapper; TSR_EIO: its file cannot be read or written. The text begins with a stable code
+/* Sets the mapper of this process; it overrides TESSERA_MAPPER. NULL or "" removes it. `spec` is NAME or
+ * NAME(ARGUMENTS): default, random(SEED), logging(SPEC, FILE), replay(FILE), or a plugin's name. A call that
+ * fails changes nothing. TSR_EINVAL: the specification is malformed (the text points at the place), or the
+ * mapper refuses its arguments; TSR_ENOTFOUND: there is no such mapper; TSR_EIO: its file cannot be read or
+ * written. The text begins with a stable code
  * ("[E_MAPPER_SPEC]") that `tsr explain` knows. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_EIO. */
 TSR_API tsr_status_t tsrSetMapper(const char *spec);
 
-/* The same for a mapper of the program's own: its table (plugin.h) and object. On success the library owns
- * `mapper` and destroys it through the table, which must stand for ever, when another is set and the last
- * question is answered. `name` is how errors and metadata call it. C++: tessera::setMapper of mapper.hpp.
- * Errors: TSR_EINVAL. */
+/* The same for a mapper that is part of the program: its table (plugin.h) and object. On success the library
+ * owns `mapper` and destroys it through the table after another is set and the last question is answered. The
+ * table must stay valid for the lifetime of the process. `name` is its name in errors and metadata. C++:
+ * tessera::setMapper of mapper.hpp. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrSetMapperTable(const struct tsr_mapper_api *api, struct tsr_mp_mapper *mapper,
                                        const char *name);
 

@@ -41,8 +41,8 @@ inline void check(tsr_status_t status) {
   if (status != TSR_SUCCESS) throw Error(status, std::string(tsrStatusName(status)) + ": " + tsrLastError());
 }
 
-/// A plugin that is part of the program, as tsrRegisterPlugin says. `query` is what TSR_PLUGIN of plugin.hpp
-/// writes, or a function of its kind. Throws Error.
+/// Registers a plugin that is part of the program (tsrRegisterPlugin). `query` is the function that
+/// TSR_PLUGIN of plugin.hpp defines, or one with the same contract. Throws Error.
 inline void registerPlugin(int32_t (*query)(const struct tsr_host_info *, struct tsr_plugin_info *)) {
   check(tsrRegisterPlugin(query));
 }
@@ -219,7 +219,7 @@ private:
   size_t size_ = 0;
 };
 
-/// A symbolic dim of a launch; dims stand last, in order of first appearance.
+/// A symbolic dim of a launch; dims are the last arguments, in order of first appearance.
 struct Dim {
   int64_t value;
   explicit constexpr Dim(int64_t v) : value(v) {}

@@ -1,4 +1,4 @@
-// What stands between the C++ classes of the SDK and the C tables of plugin.h: texts, exceptions, TSR_PLUGIN.
+// The layer between the C++ classes of the SDK and the C tables of plugin.h: texts, exceptions, TSR_PLUGIN.
 // Part of plugin.hpp; both sides compile it into themselves.
 #pragma once
 #include <algorithm>
