@@ -35,8 +35,8 @@ mlir::Type KernelImporter::argumentType(const Param &param) {
 
 bool KernelImporter::importKernel(StringRef numerics) {
   OpBuilder::InsertionGuard guard(b_);
-  loc_ = locationOf(kernel_.loc);
-  OperationState state(loc_, schedule::KernelOp::getOperationName());
+  tile_.at(locationOf(kernel_.loc));
+  OperationState state(tile_.loc(), schedule::KernelOp::getOperationName());
   Block *body = &state.addRegion()->emplaceBlock();
   SmallVector<Attribute> params;
   params_.resize(kernel_.params.size());
@@ -47,7 +47,7 @@ bool KernelImporter::importKernel(StringRef numerics) {
   }
   for (const std::string &dim : kernel_.dims) {
     params.push_back(describeDim(b_, dim));
-    dims_[dim] = body->addArgument(b_.getIndexType(), loc_);
+    dims_[dim] = body->addArgument(b_.getIndexType(), tile_.loc());
   }
   auto type = b_.getFunctionType(llvm::to_vector(body->getArgumentTypes()), {});
   state.addAttribute("sym_name", b_.getStringAttr(kernel_.name));
@@ -64,7 +64,7 @@ bool KernelImporter::importKernel(StringRef numerics) {
   else
     importGrid();
   b_.setInsertionPointToEnd(body);
-  schedule::YieldOp::create(b_, loc_);
+  schedule::YieldOp::create(b_, tile_.loc());
   return !failed_;
 }
 
@@ -78,8 +78,8 @@ void KernelImporter::importGrid() {
     names.push_back(b_.getStringAttr(kernel_.symbols[axis.symbol].name));
     batch.push_back(axis.isBatch);
   }
-  loc_ = locationOf(kernel_.loc);
-  OperationState state(loc_, schedule::GridOp::getOperationName());
+  tile_.at(locationOf(kernel_.loc));
+  OperationState state(tile_.loc(), schedule::GridOp::getOperationName());
   state.addAttribute("from", b_.getArrayAttr(from));
   state.addAttribute("to", b_.getArrayAttr(to));
   state.addAttribute("step", b_.getArrayAttr(step));
@@ -92,18 +92,18 @@ void KernelImporter::importGrid() {
   b_.create(state);
   b_.setInsertionPointToEnd(&body);
   for (auto [axis, variable] : llvm::zip_equal(kernel_.grid, variables))
-    values_[axis.symbol] = toI64(variable);
+    values_[axis.symbol] = tile_.toI64(variable);
   importBody();
 }
 
 void KernelImporter::importLanes() {
-  OperationState state(loc_, schedule::LanesOp::getOperationName());
+  OperationState state(tile_.loc(), schedule::LanesOp::getOperationName());
   state.addAttribute("count", b_.getStringAttr(indexText(*kernel_.laneCount)));
   Block &body = state.addRegion()->emplaceBlock();
-  Value lane = body.addArgument(b_.getIndexType(), loc_);
+  Value lane = body.addArgument(b_.getIndexType(), tile_.loc());
   b_.create(state);
   b_.setInsertionPointToEnd(&body);
-  lane_ = toI64(lane);
+  lane_ = tile_.toI64(lane);
   importBody();
 }
 

@@ -1,7 +1,6 @@
 // Expressions: dispatch, leaves, logic, atomics, groups and the small helpers.
 #include "compiler/graph/Import/Importer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "numerics/Casts.h"
 
 using namespace mlir;
 
@@ -105,24 +104,19 @@ Value KernelImporter::import(const Expr &e) {
 }
 
 Value KernelImporter::importLeaf(const Expr &e) {
-  loc_ = locationOf(e.loc);
+  tile_.at(locationOf(e.loc));
   switch (e.op) {
   case Op::ConstInt:
-    return constant(typeOf(e.type), e.intValue);
-  case Op::ConstFloat: {
-    // Rounded as the language casts, which is not always as APFloat does (fp8 saturates, tf32 lies in f32).
-    auto type = cast<FloatType>(elementTypeInValues(b_.getContext(), e.type.dtype));
-    llvm::APInt bits(type.getWidth(), fromDouble(e.floatValue, e.type.dtype), false, /*implicitTrunc=*/true);
-    auto value = FloatAttr::get(type, llvm::APFloat(type.getFloatSemantics(), bits));
-    return splat(arith::ConstantOp::create(b_, loc_, value), typeOf(e.type));
-  }
+    return tile_.constant(typeOf(e.type), e.intValue);
+  case Op::ConstFloat:
+    return tile_.broadcast(tile_.real(e.floatValue, e.type.dtype), typeOf(e.type));
   case Op::Var:
     return values_[e.symbol];
   case Op::ParamRef:
     return params_[e.param];
   case Op::DimRef: {
     int64_t value = specializedValue(e.text);
-    return ShapedType::isDynamic(value) ? toI64(dims_[e.text]) : constant(b_.getI64Type(), value);
+    return ShapedType::isDynamic(value) ? tile_.toI64(dims_[e.text]) : tile_.constant(b_.getI64Type(), value);
   }
   default:
     return lane_;
@@ -152,7 +146,8 @@ Value KernelImporter::importLogic(const Expr &e) {
   Value lhs = import(*e.args[0]);
   Location loc = locationOf(e.loc);
   Type i1 = b_.getI1Type();
-  if (e.op == Op::LogicalNot) return arith::XOrIOp::create(b_, loc, lhs, constant(lhs.getType(), int64_t{1}));
+  if (e.op == Op::LogicalNot)
+    return arith::XOrIOp::create(b_, loc, lhs, tile_.constant(lhs.getType(), int64_t{1}));
   bool isAnd = e.op == Op::LogicalAnd;
   if (isCheapToEvaluate(*e.args[1])) {
     Value rhs = import(*e.args[1]);
@@ -163,8 +158,8 @@ Value KernelImporter::importLogic(const Expr &e) {
   auto branch = scf::IfOp::create(b_, loc, TypeRange(i1), lhs, /*addThenBlock=*/true, /*addElseBlock=*/true);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToEnd(isAnd ? branch.elseBlock() : branch.thenBlock());
-  loc_ = loc;
-  scf::YieldOp::create(b_, loc, constant(i1, int64_t{!isAnd}));
+  tile_.at(loc);
+  scf::YieldOp::create(b_, loc, tile_.constant(i1, int64_t{!isAnd}));
   b_.setInsertionPointToEnd(isAnd ? branch.thenBlock() : branch.elseBlock());
   Value rhs = import(*e.args[1]);
   scf::YieldOp::create(b_, loc, rhs);
@@ -197,22 +192,23 @@ Value KernelImporter::importAtomic(const Expr &e) {
   SmallVector<Value> operands;
   for (const frontend::ExprPtr &arg : ArrayRef(e.args).drop_front(rank))
     operands.push_back(import(*arg));
-  loc_ = locationOf(e.loc);
+  tile_.at(locationOf(e.loc));
   // Scalars among tiles are the same for every element.
   Type type = typeOf(e.type);
   if (auto tile = dyn_cast<RankedTensorType>(type)) {
     for (Value &index : indices)
-      index = splat(index, tile.clone(b_.getIndexType()));
+      index = tile_.broadcast(index, tile.clone(b_.getIndexType()));
     for (Value &operand : operands)
-      operand = splat(operand, type);
+      operand = tile_.broadcast(operand, type);
   }
   auto order = static_cast<tile::MemoryOrder>(e.order);
   auto scope = static_cast<tile::MemoryScope>(e.scope);
   Value view = params_[e.param];
   if (e.atomic == frontend::AtomicKind::Cas)
-    return tile::AtomicCasOp::create(b_, loc_, type, order, scope, operands[0], operands[1], view, indices);
+    return tile::AtomicCasOp::create(b_, tile_.loc(), type, order, scope, operands[0], operands[1], view,
+                                     indices);
   auto kind = static_cast<tile::AtomicKind>(e.atomic);
-  return tile::AtomicOp::create(b_, loc_, type, kind, order, scope, operands[0], view, indices,
+  return tile::AtomicOp::create(b_, tile_.loc(), type, kind, order, scope, operands[0], view, indices,
                                 isUnsigned(e.type.dtype));
 }
 
@@ -244,39 +240,10 @@ mlir::Type KernelImporter::typeOf(const frontend::Type &type) {
   return type.kind == frontend::Type::Tile ? RankedTensorType::get(type.shape, element) : element;
 }
 
-Value KernelImporter::toIndex(Value integer) {
-  mlir::Type type = b_.getIndexType();
-  if (auto tile = dyn_cast<RankedTensorType>(integer.getType())) type = tile.clone(type);
-  return b_.createOrFold<arith::IndexCastOp>(loc_, type, integer);
-}
-
-Value KernelImporter::toI64(Value index) {
-  return b_.createOrFold<arith::IndexCastOp>(loc_, b_.getI64Type(), index);
-}
-
-Value KernelImporter::constant(mlir::Type type, int64_t value) {
-  mlir::Type element = getElementTypeOrSelf(type);
-  TypedAttr attr = isa<FloatType>(element) ? TypedAttr(b_.getFloatAttr(element, static_cast<double>(value)))
-                                           : TypedAttr(b_.getIntegerAttr(element, value));
-  if (auto tile = dyn_cast<RankedTensorType>(type)) attr = SplatElementsAttr::get(tile, Attribute(attr));
-  return arith::ConstantOp::create(b_, loc_, attr);
-}
-
-Value KernelImporter::constant(mlir::Type type, double value) {
-  TypedAttr attr = b_.getFloatAttr(getElementTypeOrSelf(type), value);
-  if (auto tile = dyn_cast<RankedTensorType>(type)) attr = SplatElementsAttr::get(tile, Attribute(attr));
-  return arith::ConstantOp::create(b_, loc_, attr);
-}
-
-Value KernelImporter::splat(Value scalar, mlir::Type type) {
-  if (scalar.getType() == type) return scalar;
-  return tile::BroadcastOp::create(b_, loc_, type, scalar);
-}
-
 Value KernelImporter::emitUnimplemented(const Expr &e, StringRef what) {
   if (!failed_) emitError(locationOf(e.loc)) << "TSR_UNIMPLEMENTED: " << what;
   failed_ = true;
-  return e.type.kind == frontend::Type::None ? Value() : constant(typeOf(e.type), int64_t{0});
+  return e.type.kind == frontend::Type::None ? Value() : tile_.constant(typeOf(e.type), int64_t{0});
 }
 
 } // namespace tessera::graph

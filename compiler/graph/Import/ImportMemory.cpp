@@ -13,41 +13,41 @@ SmallVector<Value> KernelImporter::importIndices(ArrayRef<frontend::ExprPtr> exp
   SmallVector<Value> indices;
   for (const frontend::ExprPtr &expr : exprs) {
     Value index = import(*expr);
-    loc_ = locationOf(expr->loc);
-    indices.push_back(toIndex(index));
+    tile_.at(locationOf(expr->loc));
+    indices.push_back(tile_.toIndex(index));
   }
   return indices;
 }
 
 Value KernelImporter::importLoad(const Expr &e) {
   SmallVector<Value> starts = importIndices(e.args);
-  loc_ = locationOf(e.loc);
+  tile_.at(locationOf(e.loc));
   Type type = typeOf(e.type);
   if (e.op == Op::LoadElem)
-    return tile::LoadElemOp::create(b_, loc_, type, params_[e.param], starts, UnitAttr());
-  return tile::LoadOp::create(b_, loc_, type, params_[e.param], starts, b_.getDenseI64ArrayAttr(e.ints),
-                              UnitAttr());
+    return tile::LoadElemOp::create(b_, tile_.loc(), type, params_[e.param], starts, UnitAttr());
+  return tile::LoadOp::create(b_, tile_.loc(), type, params_[e.param], starts,
+                              b_.getDenseI64ArrayAttr(e.ints), UnitAttr());
 }
 
 Value KernelImporter::importBufferRead(const Expr &e) {
   SmallVector<Value> starts = importIndices(e.args);
-  loc_ = locationOf(e.loc);
+  tile_.at(locationOf(e.loc));
   DenseI64ArrayAttr extents = starts.empty() ? DenseI64ArrayAttr() : b_.getDenseI64ArrayAttr(e.ints);
-  return tile::BufferReadOp::create(b_, loc_, typeOf(e.type), values_[e.symbol], starts, extents);
+  return tile::BufferReadOp::create(b_, tile_.loc(), typeOf(e.type), values_[e.symbol], starts, extents);
 }
 
 void KernelImporter::importStore(const Stmt &stmt) {
   Value value = import(*stmt.exprs[0]);
   SmallVector<Value> starts = importIndices(ArrayRef(stmt.exprs).drop_front());
-  loc_ = locationOf(stmt.loc);
+  tile_.at(locationOf(stmt.loc));
   if (stmt.kind == Stmt::StoreElem) {
-    tile::StoreElemOp::create(b_, loc_, value, params_[stmt.param], starts, UnitAttr());
+    tile::StoreElemOp::create(b_, tile_.loc(), value, params_[stmt.param], starts, UnitAttr());
   } else if (stmt.kind == Stmt::StoreTile) {
-    tile::StoreOp::create(b_, loc_, value, params_[stmt.param], starts, ValueRange(), ValueRange(),
+    tile::StoreOp::create(b_, tile_.loc(), value, params_[stmt.param], starts, ValueRange(), ValueRange(),
                           b_.getDenseI64ArrayAttr(stmt.ints), UnitAttr());
   } else {
     DenseI64ArrayAttr extents = starts.empty() ? DenseI64ArrayAttr() : b_.getDenseI64ArrayAttr(stmt.ints);
-    tile::BufferWriteOp::create(b_, loc_, value, values_[stmt.symbol], starts, extents);
+    tile::BufferWriteOp::create(b_, tile_.loc(), value, values_[stmt.symbol], starts, extents);
   }
 }
 

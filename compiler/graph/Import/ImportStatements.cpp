@@ -22,8 +22,8 @@ void KernelImporter::importBlock(const frontend::Block &block) {
 }
 
 void KernelImporter::importStmt(const Stmt &stmt) {
-  // Operands move loc_ to their own places; what the statement itself emits stands at the statement's.
-  auto here = [&] { return loc_ = locationOf(stmt.loc); };
+  // Operands set the location to their own; the statement's own operations have the statement's.
+  auto here = [&] { return tile_.at(locationOf(stmt.loc)); };
   here();
   switch (stmt.kind) {
   case Stmt::Assign: {
@@ -43,13 +43,13 @@ void KernelImporter::importStmt(const Stmt &stmt) {
     return;
   }
   case Stmt::CommitGroup:
-    tile::CommitGroupOp::create(b_, loc_);
+    tile::CommitGroupOp::create(b_, tile_.loc());
     return;
   case Stmt::WaitGroup:
-    tile::WaitGroupOp::create(b_, loc_, b_.getI64IntegerAttr(stmt.ints[0]));
+    tile::WaitGroupOp::create(b_, tile_.loc(), b_.getI64IntegerAttr(stmt.ints[0]));
     return;
   case Stmt::Barrier:
-    tile::BarrierOp::create(b_, loc_);
+    tile::BarrierOp::create(b_, tile_.loc());
     return;
   case Stmt::Prefetch: {
     const Expr &load = *stmt.exprs[0];
@@ -60,7 +60,7 @@ void KernelImporter::importStmt(const Stmt &stmt) {
   case Stmt::Fence:
     // A relaxed fence orders nothing.
     if (stmt.order != frontend::MemoryOrder::Relaxed)
-      tile::FenceOp::create(b_, loc_, orderOf(stmt.order), scopeOf(stmt.scope));
+      tile::FenceOp::create(b_, tile_.loc(), orderOf(stmt.order), scopeOf(stmt.scope));
     return;
   case Stmt::Eval:
     import(*stmt.exprs[0]);
@@ -84,19 +84,19 @@ void KernelImporter::setCarried(const Stmt &stmt, ValueRange values) {
 }
 
 void KernelImporter::importFor(const Stmt &stmt) {
-  Value lo = toIndex(import(*stmt.exprs[0])), hi = toIndex(import(*stmt.exprs[1]));
+  Value lo = tile_.toIndex(import(*stmt.exprs[0])), hi = tile_.toIndex(import(*stmt.exprs[1]));
   const Expr &stepExpr = *stmt.exprs[2];
-  Value step = toIndex(import(stepExpr));
-  loc_ = locationOf(stmt.loc);
+  Value step = tile_.toIndex(import(stepExpr));
+  tile_.at(locationOf(stmt.loc));
   if (stepExpr.op != frontend::Op::ConstInt || stepExpr.intValue <= 0) {
     // scf.for wants a positive step; with any other the loop has no turn.
-    Value one = arith::ConstantIndexOp::create(b_, loc_, 1),
-          zero = arith::ConstantIndexOp::create(b_, loc_, 0);
-    Value positive = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::sgt, step, zero);
-    hi = arith::SelectOp::create(b_, loc_, positive, hi, lo);
-    step = arith::MaxSIOp::create(b_, loc_, step, one);
+    Value one = arith::ConstantIndexOp::create(b_, tile_.loc(), 1),
+          zero = arith::ConstantIndexOp::create(b_, tile_.loc(), 0);
+    Value positive = arith::CmpIOp::create(b_, tile_.loc(), arith::CmpIPredicate::sgt, step, zero);
+    hi = arith::SelectOp::create(b_, tile_.loc(), positive, hi, lo);
+    step = arith::MaxSIOp::create(b_, tile_.loc(), step, one);
   }
-  auto loop = scf::ForOp::create(b_, loc_, lo, hi, step, carriedValues(stmt));
+  auto loop = scf::ForOp::create(b_, tile_.loc(), lo, hi, step, carriedValues(stmt));
   if (!stmt.ints.empty() && stmt.ints[0] > 0)
     loop->setAttr(schedule::kStages, b_.getI64IntegerAttr(stmt.ints[0]));
   if (stmt.isReductionIterator) loop->setAttr(schedule::kIterator, b_.getStringAttr("reduction"));
@@ -105,7 +105,7 @@ void KernelImporter::importFor(const Stmt &stmt) {
     auto outer = values_;
     if (!loop.getBody()->empty()) loop.getBody()->getTerminator()->erase();
     b_.setInsertionPointToEnd(loop.getBody());
-    values_[stmt.symbol] = toI64(loop.getInductionVar());
+    values_[stmt.symbol] = tile_.toI64(loop.getInductionVar());
     setCarried(stmt, loop.getRegionIterArgs());
     importBlock(stmt.body);
     scf::YieldOp::create(b_, locationOf(stmt.loc), carriedValues(stmt));
@@ -116,11 +116,11 @@ void KernelImporter::importFor(const Stmt &stmt) {
 
 void KernelImporter::importWhile(const Stmt &stmt) {
   SmallVector<Value> inits = carriedValues(stmt);
-  auto loop = scf::WhileOp::create(b_, loc_, TypeRange(ValueRange(inits)), inits);
+  auto loop = scf::WhileOp::create(b_, tile_.loc(), TypeRange(ValueRange(inits)), inits);
   {
     OpBuilder::InsertionGuard guard(b_);
     auto outer = values_;
-    SmallVector<Location> locations(inits.size(), loc_);
+    SmallVector<Location> locations(inits.size(), tile_.loc());
     Block *before = b_.createBlock(&loop.getBefore(), {}, loop.getOperandTypes(), locations);
     setCarried(stmt, before->getArguments());
     Value condition = import(*stmt.exprs[0]);
@@ -138,11 +138,12 @@ void KernelImporter::importWhile(const Stmt &stmt) {
 
 void KernelImporter::importIf(const Stmt &stmt) {
   Value condition = import(*stmt.exprs[0]);
-  loc_ = locationOf(stmt.loc);
+  tile_.at(locationOf(stmt.loc));
   SmallVector<Value> before = carriedValues(stmt);
   bool hasElse = !stmt.orelse.empty() || !before.empty();
-  auto branch = scf::IfOp::create(b_, loc_, TypeRange(ValueRange(before)), condition, /*addThenBlock=*/true,
-                                  /*addElseBlock=*/hasElse);
+  auto branch =
+      scf::IfOp::create(b_, tile_.loc(), TypeRange(ValueRange(before)), condition, /*addThenBlock=*/true,
+                        /*addElseBlock=*/hasElse);
   auto fill = [&](Region &region, const frontend::Block &block) {
     OpBuilder::InsertionGuard guard(b_);
     auto outer = values_;

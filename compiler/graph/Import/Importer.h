@@ -3,7 +3,7 @@
 #pragma once
 #include "compiler/frontend/program/Program.h"
 #include "compiler/tile/IR/DTypes.h"
-#include "compiler/tile/IR/TileDialect.h"
+#include "compiler/tile/IR/TileBuilder.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
@@ -62,14 +62,6 @@ private:
 
   // ImportArith.cpp
   Value importArith(const Expr &);
-  Value importIntArith(const Expr &, Value x, Value y);
-  Value importFloatArith(const Expr &, Value x, Value y);
-  Value importIntDivision(const Expr &, Value x, Value y);
-  Value importShift(const Expr &, Value x, Value y);
-  Value importIntPow(Value x, Value y, bool isUnsigned);
-  Value importFloatMod(Value x, Value y);
-  Value importFloatFloorDiv(Value x, Value y);
-  Value importFloatPow(const Expr &, Value x, Value y);
   Value importCompare(const Expr &);
   Value importFunction(const Expr &);
 
@@ -87,21 +79,16 @@ private:
 
   // Small helpers
   mlir::Type typeOf(const frontend::Type &);
-  Value toIndex(Value integer);
-  Value toI64(Value index);
-  Value constant(mlir::Type, int64_t);
-  Value constant(mlir::Type, double);
-  Value splat(Value scalar, mlir::Type);
   Value emitUnimplemented(const Expr &, mlir::StringRef what);
 
   mlir::OpBuilder &b_;
+  tile::TileBuilder tile_{b_}; // its location is that of what is being imported
   const frontend::Kernel &kernel_;
   mlir::StringAttr file_;
-  Location loc_ = mlir::UnknownLoc::get(b_.getContext()); // of what is being imported
-  std::vector<Value> values_;                             // by SymbolId
-  std::vector<Value> params_;                             // by index into Kernel::params
-  llvm::StringMap<Value> dims_;                           // index
-  Value lane_;                                            // i64, in a program written per lane
+  std::vector<Value> values_;   // by SymbolId
+  std::vector<Value> params_;   // by index into Kernel::params
+  llvm::StringMap<Value> dims_; // index
+  Value lane_;                  // i64, in a program written per lane
   bool failed_ = false;
 };
 

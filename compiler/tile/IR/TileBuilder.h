@@ -1,0 +1,84 @@
+// Emits the values of a tile program: the operations of the language as arith, math and tile operations.
+#pragma once
+#include "compiler/tile/IR/TileDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "numerics/DType.h"
+
+namespace tessera::tile {
+
+/// Emits at the insertion point of an OpBuilder, which outlives this one. Values are scalars and tiles alike;
+/// the operands of an operation have one type. MLIR's integer types have no sign, so an operation whose
+/// result depends on it takes the dtype of its operands.
+class TileBuilder {
+public:
+  using Location = mlir::Location;
+  using Value = mlir::Value;
+
+  explicit TileBuilder(mlir::OpBuilder &builder)
+      : b_(builder), loc_(mlir::UnknownLoc::get(builder.getContext())) {}
+
+  /// Where the next operations come from in the source.
+  Location at(Location location) { return loc_ = location; }
+  Location loc() const { return loc_; }
+
+  /// The type of a scalar, or of a tile of this shape.
+  mlir::Type scalarType(DType) const;
+  mlir::Type tileType(DType, llvm::ArrayRef<int64_t> shape) const;
+
+  /// A constant of the type; a tile has it in every element. MLIR rounds a double.
+  Value constant(mlir::Type, int64_t);
+  Value constant(mlir::Type, double);
+  /// A constant rounded as the language casts: fp8 saturates, tf32 is kept in f32.
+  Value real(double, DType);
+  /// The value itself if it has the type, else its elements repeated to it.
+  Value broadcast(Value, mlir::Type);
+  /// Integers to index, elementwise.
+  Value toIndex(Value);
+  Value toI64(Value index);
+
+  Value neg(DType, Value);
+  Value abs(DType, Value);
+  Value invert(Value);
+  Value add(DType, Value, Value);
+  Value sub(DType, Value, Value);
+  Value mul(DType, Value, Value);
+  /// Floats only.
+  Value div(Value, Value);
+  /// Python's // and %. An integer divided by zero gives 0.
+  Value floorDiv(DType, Value, Value);
+  Value mod(DType, Value, Value);
+  Value pow(DType, Value, Value);
+  Value minimum(DType, Value, Value);
+  Value maximum(DType, Value, Value);
+  /// Integers only. An amount that is negative, or not below the width, shifts every bit out.
+  Value shl(DType, Value, Value);
+  Value shr(DType, Value, Value);
+
+  enum class Relation { Lt, Le, Gt, Ge, Eq, Ne };
+  /// Ordered for floats, except that != holds if either side is NaN.
+  Value compare(Relation, DType, Value, Value);
+
+  Value cast(Value, DType from, DType to);
+  Value reduce(ReduceKind, DType, Value, int64_t axis);
+  /// a b, with either transposed, added to `accumulator`.
+  Value mma(DType operands, Value a, Value b, Value accumulator, bool transposeA, bool transposeB);
+  /// The scores with -inf where k0 + j > q0 + i. `q0` and `k0` are i64.
+  Value causalMask(Value scores, Value q0, Value k0);
+
+private:
+  Value compareInts(mlir::arith::CmpIPredicate, Value, Value);
+  Value compareFloats(mlir::arith::CmpFPredicate, Value, Value);
+  Value select(Value condition, Value, Value);
+  Value divideInts(DType, Value, Value, bool isRemainder);
+  Value shift(DType, Value, Value, bool isLeft);
+  Value intPow(DType, Value, Value);
+  Value floatPow(Value, Value);
+  Value floatMod(Value, Value);
+  Value floatFloorDiv(Value, Value);
+
+  mlir::OpBuilder &b_;
+  Location loc_;
+};
+
+} // namespace tessera::tile
