@@ -155,14 +155,14 @@ Value KernelImporter::importLogic(const Expr &e) {
     return arith::OrIOp::create(b_, loc, lhs, rhs);
   }
   // a and b -> if a { b } else { false };  a or b -> if a { true } else { b }
-  auto branch = scf::IfOp::create(b_, loc, TypeRange(i1), lhs, /*addThenBlock=*/true, /*addElseBlock=*/true);
-  OpBuilder::InsertionGuard guard(b_);
-  b_.setInsertionPointToEnd(isAnd ? branch.elseBlock() : branch.thenBlock());
+  using Values = SmallVector<Value>;
+  auto right = [&] { return Values{import(*e.args[1])}; };
+  auto known = [&] {
+    tile_.at(loc);
+    return Values{tile_.constant(i1, int64_t{!isAnd})};
+  };
   tile_.at(loc);
-  scf::YieldOp::create(b_, loc, tile_.constant(i1, int64_t{!isAnd}));
-  b_.setInsertionPointToEnd(isAnd ? branch.thenBlock() : branch.elseBlock());
-  Value rhs = import(*e.args[1]);
-  scf::YieldOp::create(b_, loc, rhs);
+  auto branch = isAnd ? tile_.branch(lhs, i1, right, known) : tile_.branch(lhs, i1, known, right);
   return branch.getResult(0);
 }
 
@@ -174,15 +174,9 @@ Value KernelImporter::importSelect(const Expr &e) {
     Value a = import(*e.args[1]), b = import(*e.args[2]);
     return arith::SelectOp::create(b_, loc, condition, a, b);
   }
-  auto branch = scf::IfOp::create(b_, loc, TypeRange(typeOf(e.type)), condition, /*addThenBlock=*/true,
-                                  /*addElseBlock=*/true);
-  OpBuilder::InsertionGuard guard(b_);
-  b_.setInsertionPointToEnd(branch.thenBlock());
-  Value a = import(*e.args[1]);
-  scf::YieldOp::create(b_, loc, a);
-  b_.setInsertionPointToEnd(branch.elseBlock());
-  Value b = import(*e.args[2]);
-  scf::YieldOp::create(b_, loc, b);
+  auto side = [&](size_t arg) { return SmallVector<Value>{import(*e.args[arg])}; };
+  tile_.at(loc);
+  auto branch = tile_.branch(condition, typeOf(e.type), [&] { return side(1); }, [&] { return side(2); });
   return branch.getResult(0);
 }
 

@@ -22,11 +22,7 @@ SmallVector<Value> KernelImporter::importIndices(ArrayRef<frontend::ExprPtr> exp
 Value KernelImporter::importLoad(const Expr &e) {
   SmallVector<Value> starts = importIndices(e.args);
   tile_.at(locationOf(e.loc));
-  Type type = typeOf(e.type);
-  if (e.op == Op::LoadElem)
-    return tile::LoadElemOp::create(b_, tile_.loc(), type, params_[e.param], starts, UnitAttr());
-  return tile::LoadOp::create(b_, tile_.loc(), type, params_[e.param], starts,
-                              b_.getDenseI64ArrayAttr(e.ints), UnitAttr());
+  return tile_.load(params_[e.param], starts, e.ints);
 }
 
 Value KernelImporter::importBufferRead(const Expr &e) {
@@ -40,11 +36,8 @@ void KernelImporter::importStore(const Stmt &stmt) {
   Value value = import(*stmt.exprs[0]);
   SmallVector<Value> starts = importIndices(ArrayRef(stmt.exprs).drop_front());
   tile_.at(locationOf(stmt.loc));
-  if (stmt.kind == Stmt::StoreElem) {
-    tile::StoreElemOp::create(b_, tile_.loc(), value, params_[stmt.param], starts, UnitAttr());
-  } else if (stmt.kind == Stmt::StoreTile) {
-    tile::StoreOp::create(b_, tile_.loc(), value, params_[stmt.param], starts, ValueRange(), ValueRange(),
-                          b_.getDenseI64ArrayAttr(stmt.ints), UnitAttr());
+  if (stmt.kind != Stmt::BufferWrite) {
+    tile_.store(value, params_[stmt.param], starts, stmt.ints);
   } else {
     DenseI64ArrayAttr extents = starts.empty() ? DenseI64ArrayAttr() : b_.getDenseI64ArrayAttr(stmt.ints);
     tile::BufferWriteOp::create(b_, tile_.loc(), value, values_[stmt.symbol], starts, extents);

@@ -89,28 +89,25 @@ void KernelImporter::importFor(const Stmt &stmt) {
   Value step = tile_.toIndex(import(stepExpr));
   tile_.at(locationOf(stmt.loc));
   if (stepExpr.op != frontend::Op::ConstInt || stepExpr.intValue <= 0) {
-    // scf.for wants a positive step; with any other the loop has no turn.
+    // scf.for wants a positive step; with any other the loop has no iteration.
     Value one = arith::ConstantIndexOp::create(b_, tile_.loc(), 1),
           zero = arith::ConstantIndexOp::create(b_, tile_.loc(), 0);
     Value positive = arith::CmpIOp::create(b_, tile_.loc(), arith::CmpIPredicate::sgt, step, zero);
     hi = arith::SelectOp::create(b_, tile_.loc(), positive, hi, lo);
     step = arith::MaxSIOp::create(b_, tile_.loc(), step, one);
   }
-  auto loop = scf::ForOp::create(b_, tile_.loc(), lo, hi, step, carriedValues(stmt));
+  auto loop = tile_.loop(lo, hi, step, carriedValues(stmt), [&](Value variable, ValueRange carried) {
+    auto outer = values_;
+    values_[stmt.symbol] = tile_.toI64(variable);
+    setCarried(stmt, carried);
+    importBlock(stmt.body);
+    SmallVector<Value> next = carriedValues(stmt);
+    values_ = std::move(outer);
+    return next;
+  });
   if (!stmt.ints.empty() && stmt.ints[0] > 0)
     loop->setAttr(schedule::kStages, b_.getI64IntegerAttr(stmt.ints[0]));
   if (stmt.isReductionIterator) loop->setAttr(schedule::kIterator, b_.getStringAttr("reduction"));
-  {
-    OpBuilder::InsertionGuard guard(b_);
-    auto outer = values_;
-    if (!loop.getBody()->empty()) loop.getBody()->getTerminator()->erase();
-    b_.setInsertionPointToEnd(loop.getBody());
-    values_[stmt.symbol] = tile_.toI64(loop.getInductionVar());
-    setCarried(stmt, loop.getRegionIterArgs());
-    importBlock(stmt.body);
-    scf::YieldOp::create(b_, locationOf(stmt.loc), carriedValues(stmt));
-    values_ = std::move(outer);
-  }
   setCarried(stmt, loop.getResults());
 }
 
@@ -140,22 +137,18 @@ void KernelImporter::importIf(const Stmt &stmt) {
   Value condition = import(*stmt.exprs[0]);
   tile_.at(locationOf(stmt.loc));
   SmallVector<Value> before = carriedValues(stmt);
-  bool hasElse = !stmt.orelse.empty() || !before.empty();
-  auto branch =
-      scf::IfOp::create(b_, tile_.loc(), TypeRange(ValueRange(before)), condition, /*addThenBlock=*/true,
-                        /*addElseBlock=*/hasElse);
-  auto fill = [&](Region &region, const frontend::Block &block) {
-    OpBuilder::InsertionGuard guard(b_);
+  auto side = [&](const frontend::Block &block) {
     auto outer = values_;
-    Block &target = region.front();
-    if (!target.empty()) target.getTerminator()->erase();
-    b_.setInsertionPointToEnd(&target);
     importBlock(block);
-    scf::YieldOp::create(b_, locationOf(stmt.loc), carriedValues(stmt));
+    SmallVector<Value> values = carriedValues(stmt);
     values_ = std::move(outer);
+    return values;
   };
-  fill(branch.getThenRegion(), stmt.body);
-  if (hasElse) fill(branch.getElseRegion(), stmt.orelse);
+  auto then = [&] { return side(stmt.body); };
+  auto otherwise = [&] { return side(stmt.orelse); };
+  bool hasElse = !stmt.orelse.empty() || !before.empty();
+  llvm::function_ref<SmallVector<Value>()> noElse = nullptr;
+  auto branch = tile_.branch(condition, TypeRange(ValueRange(before)), then, hasElse ? otherwise : noElse);
   setCarried(stmt, branch.getResults());
 }
 

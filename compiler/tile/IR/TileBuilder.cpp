@@ -175,6 +175,57 @@ Value TileBuilder::mma(DType operands, Value a, Value b, Value accumulator, bool
                        transposeB, isUnsigned(operands), FragmentAttr());
 }
 
+/// Whether a tile is read or written, not an element.
+static bool hasExtent(ArrayRef<int64_t> extents) {
+  return llvm::any_of(extents, [](int64_t extent) { return extent >= 0; });
+}
+
+Value TileBuilder::load(Value view, ValueRange starts, ArrayRef<int64_t> extents) {
+  Type element = loadedElementType(mlir::cast<ViewType>(view.getType()).getElementType());
+  if (!hasExtent(extents)) return LoadElemOp::create(b_, loc_, element, view, starts, UnitAttr());
+  SmallVector<int64_t> shape;
+  llvm::copy_if(extents, std::back_inserter(shape), [](int64_t extent) { return extent >= 0; });
+  return LoadOp::create(b_, loc_, RankedTensorType::get(shape, element), view, starts,
+                        b_.getDenseI64ArrayAttr(extents), UnitAttr());
+}
+
+void TileBuilder::store(Value value, Value view, ValueRange starts, ArrayRef<int64_t> extents) {
+  if (hasExtent(extents))
+    StoreOp::create(b_, loc_, value, view, starts, ValueRange(), ValueRange(),
+                    b_.getDenseI64ArrayAttr(extents), UnitAttr());
+  else
+    StoreElemOp::create(b_, loc_, value, view, starts, UnitAttr());
+}
+
+scf::ForOp TileBuilder::loop(Value lo, Value hi, Value step, ValueRange inits,
+                             llvm::function_ref<Values(Value, ValueRange)> body) {
+  Location loc = loc_;
+  auto loop = scf::ForOp::create(b_, loc, lo, hi, step, inits);
+  OpBuilder::InsertionGuard guard(b_);
+  if (!loop.getBody()->empty()) loop.getBody()->getTerminator()->erase();
+  b_.setInsertionPointToEnd(loop.getBody());
+  Values next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  scf::YieldOp::create(b_, loc, next);
+  return loop;
+}
+
+scf::IfOp TileBuilder::branch(Value condition, TypeRange results, llvm::function_ref<Values()> then,
+                              llvm::function_ref<Values()> otherwise) {
+  Location loc = loc_;
+  bool hasElse = static_cast<bool>(otherwise);
+  auto branch = scf::IfOp::create(b_, loc, results, condition, /*addThenBlock=*/true, hasElse);
+  OpBuilder::InsertionGuard guard(b_);
+  auto fill = [&](Block &block, llvm::function_ref<Values()> side) {
+    if (!block.empty()) block.getTerminator()->erase();
+    b_.setInsertionPointToEnd(&block);
+    Values values = side();
+    scf::YieldOp::create(b_, loc, values);
+  };
+  fill(*branch.thenBlock(), then);
+  if (hasElse) fill(*branch.elseBlock(), otherwise);
+  return branch;
+}
+
 Value TileBuilder::divideInts(DType dtype, Value x, Value y, bool isRemainder) {
   bool isUnsigned = hasNoSign(dtype);
   Type type = x.getType();

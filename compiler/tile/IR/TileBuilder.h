@@ -2,6 +2,7 @@
 #pragma once
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "numerics/DType.h"
 
@@ -65,6 +66,21 @@ public:
   Value mma(DType operands, Value a, Value b, Value accumulator, bool transposeA, bool transposeB);
   /// The scores with -inf where k0 + j > q0 + i. `q0` and `k0` are i64.
   Value causalMask(Value scores, Value q0, Value k0);
+
+  /// Reads from `starts` (index) on: `extents[d]` elements along dim d, or -1 to index it. Without any extent
+  /// the element itself.
+  Value load(Value view, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents);
+  /// Writes a value of that shape. What is past the end of the view is dropped.
+  void store(Value, Value view, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents);
+
+  using Values = llvm::SmallVector<Value>;
+  /// Calls `body` with the index and the carried values of one iteration; it returns those of the next. The
+  /// step is positive.
+  mlir::scf::ForOp loop(Value lo, Value hi, Value step, mlir::ValueRange inits,
+                        llvm::function_ref<Values(Value, mlir::ValueRange)> body);
+  /// Each side returns its values. Without results `otherwise` may be null.
+  mlir::scf::IfOp branch(Value condition, mlir::TypeRange results, llvm::function_ref<Values()> then,
+                         llvm::function_ref<Values()> otherwise);
 
 private:
   Value compareInts(mlir::arith::CmpIPredicate, Value, Value);
