@@ -38,7 +38,8 @@ PluginError checkTables(const tsr_plugin_info_t &info) {
        {checkTable(info.backend, TSR_PLUGIN_BACKEND, k, TSR_BACKEND_API_MAJOR, "backend"),
         checkTable(info.mapper, TSR_PLUGIN_MAPPER, k, TSR_MAPPER_API_MAJOR, "mapper"),
         checkTable(info.collective, TSR_PLUGIN_COLLECTIVE, k, TSR_COLLECTIVE_API_MAJOR, "collective"),
-        checkTable(info.numerics, TSR_PLUGIN_NUMERICS, k, TSR_NUMERICS_API_MAJOR, "numerics")})
+        checkTable(info.numerics, TSR_PLUGIN_NUMERICS, k, TSR_NUMERICS_API_MAJOR, "numerics"),
+        checkTable(info.codegen, TSR_PLUGIN_CODEGEN, k, TSR_CODEGEN_API_MAJOR, "codegen")})
     if (e) return e;
   std::string missing;
   auto need = [&](bool there, const char *name) {
@@ -58,6 +59,10 @@ PluginError checkTables(const tsr_plugin_info_t &info) {
     need(api.comm_info, "comm_info"), need(api.run, "run");
   }
   if (k & TSR_PLUGIN_NUMERICS) need(thunk::copyIn(info.numerics).profile, "profile");
+  if (k & TSR_PLUGIN_CODEGEN) {
+    const auto api = thunk::copyIn(info.codegen);
+    need(api.target, "target"), need(api.compile, "compile");
+  }
   if (!missing.empty()) return {refusal::kSlot, "required slots are missing: " + missing, ""};
   return {};
 }
@@ -85,7 +90,7 @@ bool askPlugin(tsr_plugin_query_fn query, Plugin &out, PluginError &error) {
              ""};
     return false;
   }
-  // All of the oldest contract must be there; nothing has been added to it yet.
+  // All of the oldest contract must be there; what was added since may be missing.
   constexpr uint64_t least = offsetof(tsr_plugin_info_t, numerics) + sizeof(tsr_plugin_info_t::numerics);
   if (given.info.struct_size < least || given.info.struct_size > sizeof given.info) {
     error = {refusal::kQuery,

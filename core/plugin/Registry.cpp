@@ -259,8 +259,8 @@ PluginRef loadPlugin(uint32_t kind, std::string_view nameView, PluginError &erro
   }
   // A plugin of several kinds has one file, named after one of them.
   for (const std::string &directory : search.directories)
-    for (uint32_t other :
-         {TSR_PLUGIN_BACKEND, TSR_PLUGIN_MAPPER, TSR_PLUGIN_COLLECTIVE, TSR_PLUGIN_NUMERICS}) {
+    for (uint32_t other : {TSR_PLUGIN_BACKEND, TSR_PLUGIN_MAPPER, TSR_PLUGIN_COLLECTIVE, TSR_PLUGIN_NUMERICS,
+                           TSR_PLUGIN_CODEGEN}) {
       path = directory + "/" + fileNameOf(other, name);
       if (other == kind || access(path.c_str(), F_OK) != 0) continue;
       Candidate c = examine(directory, path);

@@ -62,7 +62,7 @@ FileName nameOfFile(const std::string &path) {
   std::string name = fs::path(path).filename().string();
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return {};
   name = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
-  for (uint32_t kind : {TSR_PLUGIN_MAPPER, TSR_PLUGIN_COLLECTIVE, TSR_PLUGIN_NUMERICS})
+  for (uint32_t kind : {TSR_PLUGIN_MAPPER, TSR_PLUGIN_COLLECTIVE, TSR_PLUGIN_NUMERICS, TSR_PLUGIN_CODEGEN})
     if (const std::string prefix = kindList(kind) + "-"; name.starts_with(prefix))
       return {name.substr(prefix.size()), kind};
   return {name, TSR_PLUGIN_BACKEND};

@@ -37,7 +37,7 @@ extern "C" {
 /* The contract's version. A plugin is loaded when the majors are equal, the host's minor is at least the one
  * the plugin needs, and the minor the plugin was built with is at least the host's floor. */
 #define TSR_PLUGIN_ABI_MAJOR 1u
-#define TSR_PLUGIN_ABI_MINOR 0u
+#define TSR_PLUGIN_ABI_MINOR 1u
 #define TSR_PLUGIN_ABI_FLOOR 0u
 
 /* Is `field` inside the struct that `ptr` points at, by the size its writer gave? */
@@ -73,7 +73,7 @@ enum {
   TSR_PLUGIN_MAPPER = 2,
   TSR_PLUGIN_COLLECTIVE = 4,
   TSR_PLUGIN_NUMERICS = 8,
-  TSR_PLUGIN_CODEGEN = 16 /* a code-generation half: compiler_abi must match exactly */
+  TSR_PLUGIN_CODEGEN = 16 /* compiler_abi must equal the host's; since 1.1 */
 };
 
 #define TSR_PROBE_DEVICES 16
@@ -93,6 +93,7 @@ struct tsr_backend_api;
 struct tsr_mapper_api;
 struct tsr_collective_api;
 struct tsr_numerics_api;
+struct tsr_codegen_api;
 
 /* Who is loaded. The first fields must equal what the manifest says. */
 typedef struct tsr_plugin_info {
@@ -115,6 +116,7 @@ typedef struct tsr_plugin_info {
   const struct tsr_mapper_api *mapper;
   const struct tsr_collective_api *collective;
   const struct tsr_numerics_api *numerics;
+  const struct tsr_codegen_api *codegen; /* since 1.1 */
 } tsr_plugin_info_t;
 
 /* The one export. `info` comes with its struct_size set to what the host knows, everything else zero; the
@@ -459,6 +461,69 @@ typedef struct tsr_numerics_api {
   /* [required] The profiles, counted from 0; past the end: TSR_ENOTFOUND. Pure. */
   int32_t (*profile)(uint32_t index, tsr_numerics_profile_t *out);
 } tsr_numerics_api_t;
+
+/* ---- Codegen 1.0 ----
+ *
+ * A code generator for targets that the compiler does not know: the compiler lowers a program to LLVM IR, the
+ * plugin makes an image of it, and the runtime backend of the plugin's name runs the image. The plugin `NAME`
+ * serves the targets `NAME:ARCHITECTURE`.
+ *
+ * The IR is one module in LLVM's text form, of the LLVM version the compiler is built with, verified and
+ * optimised for the target's triple, processor and features. Every kernel of it is a function
+ *
+ *   void KERNEL(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch);
+ *
+ * that runs the programs [begin, end) of the linearised grid, last axis fastest. values[i] is the i-th launch
+ * value: a pointer, the bits of a scalar zero-extended, or an int64 dim. `scratch` is aligned to 64 bytes,
+ * has the kernel's scratch_bytes, and belongs to the call alone. The module may call functions of the C
+ * library and of libm. */
+
+#define TSR_CODEGEN_API_MAJOR 1u
+#define TSR_CODEGEN_API_MINOR 0u
+
+/* One target, a row of the plugin's table. Its strings stay valid for the lifetime of the process. */
+typedef struct tsr_cg_target {
+  uint64_t struct_size;
+  const char *architecture; /* what follows the colon: 1 to 64 of a-z, 0-9, -, _ and . */
+  /* As LLVM names them. The triple is of a 64-bit little-endian machine that the compiler's LLVM knows. */
+  const char *triple, *cpu, *features; /* cpu, features: "" leaves them to LLVM */
+  uint32_t image_format;               /* TSR_IMAGE_* of what compile makes; not TSR_IMAGE_HOST_KERNELS */
+  uint32_t vector_bytes;               /* of a vector register: a power of two, 4 to 256 */
+  uint32_t vector_registers;           /* of that width: 1 to 1024 */
+  uint8_t collapses_axes;              /* 1: axes of elementwise work may become one; 0 */
+  uint8_t reserved[3];                 /* 0 */
+} tsr_cg_target_t;
+
+/* What compile makes code of; all of it is the caller's and valid during the call. */
+typedef struct tsr_cg_input {
+  uint64_t struct_size;
+  const char *architecture; /* of one of the plugin's targets */
+  const char *ir;           /* LLVM IR as text; ends in NUL, which `ir_bytes` does not count */
+  uint64_t ir_bytes;
+  const char *const *kernels; /* the symbols that the image must have */
+  uint64_t kernel_count;
+} tsr_cg_input_t;
+
+/* Takes bytes of the plugin, any number of calls, from the thread that called compile. */
+typedef struct tsr_cg_sink {
+  uint64_t struct_size;
+  void *user;
+  /* Appends. TSR_EOOM, TSR_EINVAL (no data): nothing was taken, and compile should fail with that status. */
+  int32_t (*write)(void *user, const void *data, uint64_t bytes);
+} tsr_cg_sink_t;
+
+typedef struct tsr_codegen_api {
+  uint64_t struct_size;
+  uint32_t version_major, version_minor;
+  /* [required] The targets, counted from 0; past the end: TSR_ENOTFOUND. Pure. */
+  int32_t (*target)(uint32_t index, tsr_cg_target_t *out);
+  /* [required] Makes an image, which goes to `image`; empty is no image. What a user should read of a
+   * compilation that succeeds, warnings for example, goes to `messages` as text, of which the host keeps the
+   * beginning. Called by several threads at once. The image may depend on the input and the plugin alone: the
+   * host keeps it in the compile cache for as long as the plugin's file does not change. */
+  int32_t (*compile)(const tsr_cg_input_t *, const tsr_cg_sink_t *image, const tsr_cg_sink_t *messages,
+                     tsr_text_t *why);
+} tsr_codegen_api_t;
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 // GoogleMock fakes of everything a plugin may be. docs/extending/test-with-fakes.md shows how to use them.
 #pragma once
 #include <tessera/fakes/backend.hpp>
+#include <tessera/fakes/codegen.hpp>
 #include <tessera/fakes/collective.hpp>
 #include <tessera/fakes/mapper.hpp>
 #include <tessera/fakes/numerics.hpp>

@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <tessera/collective.hpp>
 #include <tessera/fakes/backend.hpp>
+#include <tessera/fakes/codegen.hpp>
 #include <tessera/fakes/mapper.hpp>
 #include <tessera/fakes/numerics.hpp>
 #include <tessera/plugin.hpp>
@@ -38,12 +39,14 @@ struct Plugin {
   MockMapper *mapper = nullptr;
   Collective *collective = nullptr;
   std::vector<NumericsProfile *> profiles;
+  Codegen *codegen = nullptr;
   std::function<void()> onShutdown;
   tsr_plugin_info_t info{};
   tsr_backend_api_t backendTable{};
   tsr_mapper_api_t mapperTable{};
   tsr_collective_api_t collectiveTable{};
   tsr_numerics_api_t numericsTable{};
+  tsr_codegen_api_t codegenTable{};
 };
 
 /// A table's functions know their plugin by number: a query has no argument of the user's.
@@ -118,8 +121,23 @@ template <size_t N> int32_t profile(uint32_t index, tsr_numerics_profile_t *out)
   });
 }
 
-template <size_t N> int32_t query(const tsr_host_info_t *, tsr_plugin_info_t *info) {
-  thunk::copyOut(info, plugins()[N]->info);
+/// tsr_codegen_api_t::target and ::compile.
+template <size_t N> int32_t codegenTarget(uint32_t index, tsr_cg_target_t *out) {
+  return thunk::guard(
+      nullptr, [&](std::string &) { return thunk::codegenTarget(of<N>(&Plugin::codegen), index, out); });
+}
+template <size_t N>
+int32_t codegenCompile(const tsr_cg_input_t *in, const tsr_cg_sink_t *image, const tsr_cg_sink_t *messages,
+                       tsr_text_t *why) {
+  return thunk::guard(why, [&](std::string &) {
+    return thunk::codegenCompile(of<N>(&Plugin::codegen), in, image, messages);
+  });
+}
+
+template <size_t N> int32_t query(const tsr_host_info_t *host, tsr_plugin_info_t *info) {
+  tsr_plugin_info_t answer = plugins()[N]->info;
+  if ((answer.kinds & TSR_PLUGIN_CODEGEN) && !*answer.compiler_abi) answer.compiler_abi = host->compiler_abi;
+  thunk::copyOut(info, answer);
   return TSR_SUCCESS;
 }
 template <size_t N> void shutdown() {
@@ -136,12 +154,14 @@ struct Functions {
   const tsr_collective_api_t *(*collective)();
   int32_t (*create)(const tsr_host_info_t *, tsr_be_backend_t **, tsr_text_t *);
   int32_t (*profile)(uint32_t, tsr_numerics_profile_t *);
+  decltype(tsr_codegen_api_t::target) target;
+  decltype(tsr_codegen_api_t::compile) compile;
 };
 template <size_t... N> constexpr std::array<Functions, kFakePlugins> functions(std::index_sequence<N...>) {
   return {Functions{query<N>, shutdown<N>, thunk::probeOf<ForwardedBackend<N>>,
                     thunk::backendApi<ForwardedBackend<N>>, mapperTable<ForwardedMapper<N>>,
                     thunk::collectiveTable<thunk::onlyOne<ForwardedCollective<N>>>, createBackend<N>,
-                    profile<N>}...};
+                    profile<N>, codegenTarget<N>, codegenCompile<N>}...};
 }
 inline constexpr auto kFunctions = functions(std::make_index_sequence<kFakePlugins>());
 
@@ -215,6 +235,14 @@ public:
     plugin_->info.numerics = &plugin_->numericsTable;
     plugin_->info.kinds |= TSR_PLUGIN_NUMERICS;
   }
+  /// Its targets are NAME:ARCHITECTURE with the fake's own name.
+  void serve(Codegen &codegen) {
+    plugin_->codegen = &codegen;
+    plugin_->codegenTable = {sizeof(tsr_codegen_api_t), TSR_CODEGEN_API_MAJOR, TSR_CODEGEN_API_MINOR,
+                             own().target, own().compile};
+    plugin_->info.codegen = &plugin_->codegenTable;
+    plugin_->info.kinds |= TSR_PLUGIN_CODEGEN;
+  }
   /// Called when the plugin is unregistered, or the process ends.
   void onShutdown(std::function<void()> call) { plugin_->onShutdown = std::move(call); }
 
@@ -224,6 +252,7 @@ public:
   tsr_mapper_api_t &mapperTable() { return plugin_->mapperTable; }
   tsr_collective_api_t &collectiveTable() { return plugin_->collectiveTable; }
   tsr_numerics_api_t &numericsTable() { return plugin_->numericsTable; }
+  tsr_codegen_api_t &codegenTable() { return plugin_->codegenTable; }
 
   /// tsrRegisterPlugin; a refusal is in tsrLastError().
   tsr_status_t add() {
