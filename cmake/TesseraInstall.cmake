@@ -36,6 +36,7 @@ install(EXPORT tessera NAMESPACE tessera:: FILE tesseraTargets.cmake DESTINATION
 set(TESSERA_SCHEMA_INSTALL_DIR ${CMAKE_INSTALL_DATADIR}/tessera/schema)
 install(FILES sdk/schema/plugin.fbs sdk/schema/bundle.fbs DESTINATION ${TESSERA_SCHEMA_INSTALL_DIR})
 install(FILES cmake/TesseraPlugin.cmake cmake/plugin.map cmake/CheckPluginExports.cmake DESTINATION ${package})
+get_property(TESSERA_COMPILER_ABI GLOBAL PROPERTY TESSERA_COMPILER_ABI)
 configure_package_config_file(cmake/tesseraConfig.cmake.in tesseraConfig.cmake INSTALL_DESTINATION ${package}
                               PATH_VARS CMAKE_INSTALL_INCLUDEDIR TESSERA_SCHEMA_INSTALL_DIR)
 write_basic_package_version_file(tesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion) # before 1.0 minors may break

@@ -84,15 +84,18 @@ function(tessera_add_plugin target)
   string(LENGTH "${name}" length)
   if(NOT name MATCHES "^[a-z0-9_-]+$" OR length GREATER 64)
     message(FATAL_ERROR "${manifest}: \"name\" is '${name}'; expected 1 to 64 of a-z, 0-9, - and _")
-  elseif(name MATCHES "^(mapper|collective|numerics)-")
+  elseif(name MATCHES "^(mapper|collective|numerics|codegen)-")
     message(FATAL_ERROR "${manifest}: \"name\" is '${name}': ${CMAKE_MATCH_1}- in front of a file's name tells its kind; "
                         "name the plugin otherwise")
   endif()
+  tessera_json_string_list(kinds "${json}" kinds)
   string(JSON needs_minor ERROR_VARIABLE absent GET "${json}" needs_minor)
   if(absent)
     set(needs_minor 0)
+    if("codegen" IN_LIST kinds) # whose table came with that minor
+      set(needs_minor 1)
+    endif()
   endif()
-  tessera_json_string_list(kinds "${json}" kinds)
   tessera_json_string_list(required "${json}" features_required)
   tessera_json_string_list(optional "${json}" features_optional)
   list(JOIN required "," required)
@@ -103,6 +106,7 @@ function(tessera_add_plugin target)
   endforeach()
   set(bits 0)
   set(prefix "")
+  set(compiler_abi "")
   foreach(kind IN LISTS kinds)
     if(kind STREQUAL "backend")
       math(EXPR bits "${bits} | 1")
@@ -112,15 +116,18 @@ function(tessera_add_plugin target)
       math(EXPR bits "${bits} | 4")
     elseif(kind STREQUAL "numerics")
       math(EXPR bits "${bits} | 8")
+    elseif(kind STREQUAL "codegen")
+      math(EXPR bits "${bits} | 16")
+      get_property(compiler_abi GLOBAL PROPERTY TESSERA_COMPILER_ABI)
     else()
-      message(FATAL_ERROR "${manifest}: \"kinds\" names '${kind}'; expected backend, mapper, collective or numerics")
+      message(FATAL_ERROR "${manifest}: \"kinds\" names '${kind}'; expected backend, mapper, collective, numerics or codegen")
     endif()
     if(NOT kind STREQUAL "backend" AND NOT "backend" IN_LIST kinds)
       set(prefix "${kind}-")
     endif()
   endforeach()
   if(bits EQUAL 0)
-    message(FATAL_ERROR "${manifest}: \"kinds\" names none of backend, mapper, collective, numerics")
+    message(FATAL_ERROR "${manifest}: \"kinds\" names none of backend, mapper, collective, numerics, codegen")
   endif()
 
   # What the build knows and plugin.json need not say.
@@ -142,6 +149,8 @@ function(tessera_add_plugin target)
   tessera_json_default(json needs_minor ${needs_minor})
   tessera_json_default(json triplet "\"${arch}-linux-gnu\"")
   tessera_json_default(json sanitizer "\"${sanitizer}\"")
+  tessera_json_default(json compiler_abi "\"${compiler_abi}\"")
+  string(JSON compiler_abi GET "${json}" compiler_abi)
 
   set(work ${CMAKE_CURRENT_BINARY_DIR}/${target}-manifest)
   file(MAKE_DIRECTORY ${work})
@@ -169,7 +178,7 @@ __asm__(".pushsection .note.tessera, \"a\", %note\n"
 #define TSR_MANIFEST_NEEDS_MINOR @needs_minor@u
 #define TSR_MANIFEST_FEATURES_REQUIRED "@required@"
 #define TSR_MANIFEST_FEATURES_OPTIONAL "@optional@"
-#define TSR_MANIFEST_COMPILER_ABI ""
+#define TSR_MANIFEST_COMPILER_ABI "@compiler_abi@"
 ]])
   add_custom_command(
     OUTPUT ${work}/manifest.bin DEPENDS ${work}/manifest.json ${TESSERA_PLUGIN_SCHEMA_FILE} VERBATIM

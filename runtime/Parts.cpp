@@ -2,6 +2,7 @@
 // them through interfaces alone and refers to no symbol of theirs; this file names both sides. It is an
 // object on the link line (core/CMakeLists.txt), not a member of an archive, so the linker cannot drop it.
 #include "core/plugin/Builtins.h"
+#include "core/plugin/CodegenLoading.h"
 #include "core/plugin/Mappers.h"
 #include "mapper/host/Mappers.h"
 
@@ -23,6 +24,7 @@ __attribute__((constructor)) void registerParts() {
   };
   setBuiltinPlugins(kPlugins);
   setMappers(mapping::mappers());
+  setCodegenPlugins(loadedCodegenPlugins());
 }
 
 } // namespace

@@ -23,6 +23,14 @@ class DialectRegistry;
 namespace tessera::codegen {
 
 class TargetBackend;
+class LlvmLowering;
+
+/// A machine as LLVM names it, and the vector registers that programs are cut for.
+struct LlvmMachine {
+  std::string triple, cpu, features;
+  int64_t vectorBytes = 16, vectorRegisters = 16;
+  bool operator==(const LlvmMachine &) const = default;
+};
 
 /// What passes before phase 7 need to know of a target.
 struct Capabilities {
@@ -101,13 +109,31 @@ public:
   virtual void registerPasses() const = 0;
   /// The dialects its passes make operations of, with their translation to LLVM IR.
   virtual void registerDialects(mlir::DialectRegistry &) const {}
+  /// A lowering to LLVM IR for a machine that this backend makes no images for; `name` is the target's in
+  /// kernel metadata. Null: this backend has none.
+  virtual Expected<std::unique_ptr<const LlvmLowering>> lowerFor(std::string /*name*/,
+                                                                 const LlvmMachine &) const {
+    return std::unique_ptr<const LlvmLowering>();
+  }
+};
+
+/// The way to LLVM IR whose kernels are functions that one thread runs (plugin.h, Codegen, has their type),
+/// for targets whose images somebody else makes. Immutable, used by any number of threads at once.
+class LlvmLowering {
+public:
+  virtual ~LlvmLowering() = default;
+  virtual llvm::SmallVector<int64_t> proposeTile(const TileRequest &) const = 0;
+  virtual void addLoweringPasses(mlir::OpPassManager &) const = 0;
+  /// Text of functions and globals in the LLVM dialect, verified and optimised for the machine.
+  virtual Expected<std::string> emitIr(mlir::ModuleOp) const = 0;
 };
 
 /// Every backend this compiler was built with, cpu first.
 llvm::ArrayRef<const TargetBackend *> targetBackends();
 
 /// The target of the name `text` ("cpu", "cpu:x86-64-v3", "ALIAS:ARCHITECTURE"). An error (E_TARGET_UNKNOWN)
-/// lists what there is. Thread-safe; the same text gives the same object.
+/// lists what there is. Names that no backend of this compiler has may be those of codegen plugins.
+/// Thread-safe; the same text gives the same object, unless its plugin was replaced by another one.
 Expected<const Target *> findTarget(llvm::StringRef text);
 
 } // namespace tessera::codegen

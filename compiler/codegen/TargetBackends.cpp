@@ -1,3 +1,4 @@
+#include "compiler/codegen/PluginBackend.h"
 #include "compiler/codegen/TargetBackend.h"
 #include "core/support/Fork.h"
 #include "core/support/NearestName.h"
@@ -32,6 +33,10 @@ Error unknownTarget(llvm::StringRef text) {
     for (llvm::StringRef alias : backend->aliases())
       names.push_back(alias.str());
   }
+  for (const std::string &plugin : codegenPluginNames()) {
+    known += ", " + plugin + ":... (a plugin's)";
+    names.push_back(plugin);
+  }
   const std::string_view near = nearestName(std::string_view(text.split(':').first), names);
   return {"E_TARGET_UNKNOWN", "unknown target '" + text.str() + "'",
           (near.empty() ? "" : "did you mean " + std::string(near) + "? ") + "the targets are " + known};
@@ -51,6 +56,12 @@ llvm::ArrayRef<const TargetBackend *> targetBackends() {
 }
 
 Expected<const Target *> findTarget(llvm::StringRef text) {
+  auto [name, architecture] = text.split(':');
+  const TargetBackend *backend = findBackend(name);
+  if (!backend) { // not under the lock: code of the plugin runs
+    auto target = findPluginTarget(name, architecture);
+    return target && !*target ? unknownTarget(text) : target;
+  }
   // As many entries as there are names that parse. Never destroyed: threads may compile while the process
   // exits.
   static auto &found = *new llvm::StringMap<std::unique_ptr<const Target>>;
@@ -58,9 +69,6 @@ Expected<const Target *> findTarget(llvm::StringRef text) {
   static const auto &held [[maybe_unused]] = *new HeldAcrossFork(mutex);
   std::lock_guard lock(mutex);
   if (auto known = found.find(text); known != found.end()) return known->second.get();
-  auto [name, architecture] = text.split(':');
-  const TargetBackend *backend = findBackend(name);
-  if (!backend) return unknownTarget(text);
   if (text.ends_with(":"))
     return Error{"E_TARGET_UNKNOWN", "target '" + text.str() + "' names no architecture after the colon",
                  "the targets are " + backend->targets()};

@@ -8,8 +8,9 @@ namespace tessera {
 inline constexpr frontend::DiagnosticInfo kPipelineCodes[] = {
     {"E_TARGET_UNKNOWN", "the target is none the compiler knows",
      "A target is cpu (the machine you are on), cpu:NAME with a CPU name LLVM knows for x86-64 (x86-64-v3, "
-     "skylake-avx512, znver4, ...), or KIND:ARCHITECTURE of a GPU; the message lists those. Code for another "
-     "CPU than this one can be written to a file but not run."},
+     "skylake-avx512, znver4, ...), KIND:ARCHITECTURE of a GPU, or NAME:ARCHITECTURE of a codegen plugin; "
+     "the "
+     "message lists them. Code for another CPU than this one can be written to a file but not run."},
     {"E_NUMERICS_UNKNOWN", "there is no such numerics profile",
      "The built-in profiles are fast, standard, deterministic and strict; numerics plugins bring others "
      "(docs/numerics.md). What a backend does not honour is refused with E_UNIMPLEMENTED, never ignored."},
@@ -31,6 +32,12 @@ inline constexpr frontend::DiagnosticInfo kPipelineCodes[] = {
      "The message holds LLVM's reason. This is a defect of the compiler, not of the program: the crash pack "
      "that "
      "`tsr run` names holds what a report needs."},
+    {"E_CODEGEN_PLUGIN", "a codegen plugin made no image of the kernel",
+     "The code generator of the target is a plugin, which `tsr backends` lists. The message holds its "
+     "reason. What the plugin was given is LLVM IR, which --emit asm shows."},
+    {"W_CODEGEN_PLUGIN", "a codegen plugin has a remark",
+     "The text is the plugin's. A bundle with a remark is compiled again the next time: the cache does not "
+     "keep it."},
     {"E_INTERNAL", "the compiler failed",
      "A pass refused its input or broke a rule of the IR. This is a defect of the compiler, not of the "
      "program: the "

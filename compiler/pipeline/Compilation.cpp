@@ -261,9 +261,18 @@ CompileStatus Compilation::beginWithIr(std::string_view source) {
 
 /// An error of MLIR as a diagnostic of the source line its op came from.
 void Compilation::report(mlir::Diagnostic &d) {
-  if (d.getSeverity() != DiagnosticSeverity::Error) return;
+  // Warnings without a code are MLIR's own, about its IR.
+  const bool isWarning = d.getSeverity() == DiagnosticSeverity::Warning && !codeOf(d).empty();
+  if (d.getSeverity() != DiagnosticSeverity::Error && !isWarning) return;
   tessera::Diagnostic out;
   out.message = d.str();
+  if (isWarning) {
+    out.severity = tessera::Diagnostic::Severity::Warning;
+    out.code = codeOf(d).str();
+    out.file = options_.fileName;
+    diags_.push_back(std::move(out));
+    return;
+  }
   bool unimplemented = out.message.find("TSR_UNIMPLEMENTED") != std::string::npos;
   failure_ = unimplemented ? CompileStatus::Unimplemented : CompileStatus::BackendFailure;
   out.code = unimplemented ? "E_UNIMPLEMENTED" : options_.isIr ? "E_IR_INVALID" : "E_INTERNAL";
@@ -367,7 +376,8 @@ CompileStatus Compilation::emitObject(std::string &bytes) {
 
 CompileStatus Compilation::backendFailure(const Error &error) {
   return fail(CompileStatus::BackendFailure, error.code,
-              "LLVM could not compile the kernel: " + error.message);
+              (error.code == "E_BACKEND" ? "LLVM could not compile the kernel: " : "") + error.message,
+              error.hint);
 }
 
 OwningOpRef<ModuleOp> Compilation::image() const {

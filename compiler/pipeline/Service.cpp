@@ -1,4 +1,5 @@
 // CompilerService: what libtessera.so calls through the one exported C function.
+#include "compiler/codegen/PluginBackend.h"
 #include "compiler/pipeline/Codes.h"
 #include "compiler/pipeline/Compilation.h"
 #include "core/service/BuildId.h"
@@ -197,9 +198,11 @@ public:
 
 } // namespace
 
-extern "C" CompilerService *tesseraCompilerService(const char *buildId) {
+extern "C" CompilerService *tesseraCompilerService(const char *buildId, CodegenPlugins *plugins) {
   static Service service; // stateless
-  return buildId && !std::strcmp(buildId, TESSERA_BUILD_ID) ? &service : nullptr;
+  if (!buildId || std::strcmp(buildId, TESSERA_BUILD_ID) != 0) return nullptr;
+  if (plugins) codegen::setCodegenPlugins(*plugins);
+  return &service;
 }
 
 } // namespace tessera

@@ -8,6 +8,7 @@
 #include "core/cache/Signatures.h"
 #include "core/cache/Store.h"
 #include "core/service/BuildId.h"
+#include "core/service/CodegenPlugins.h"
 #include "core/service/CompilerLoader.h"
 #include "core/service/CompilerObjects.h"
 #include <atomic>
@@ -110,6 +111,17 @@ std::vector<std::string> permitsOf(const CompileOptions &o) {
   return permissionNames(o.permits ? *o.permits : builtin ? *builtin : NumericsPermissions());
 }
 
+/// The plugins that make the code, as they are; nothing: code of one of them is not kept.
+std::optional<std::vector<std::string>> codegensOf(const CompileOptions &o) {
+  std::vector<std::string> out;
+  for (const std::string &target : o.targets) {
+    std::optional<std::string> identity = codegenPlugins().identity(target);
+    if (!identity) return std::nullopt;
+    out.push_back(std::move(*identity));
+  }
+  return out;
+}
+
 /// All that the code for `program` depends on.
 Hash128 keyOf(std::string_view index, const std::string &compiler, const CompileOptions &o,
               std::string_view program) {
@@ -123,6 +135,7 @@ Hash128 keyOf(std::string_view index, const std::string &compiler, const Compile
       .add(o.dims)
       .add(o.tunables);
   key.add(o.embedIr).add(int64_t(o.isIr)).add(int64_t(o.fuse));
+  key.add(codegensOf(o).value_or(std::vector<std::string>()));
   addDecisions(key, o.decisions);
   addProcessor(key);
   return key.add(program).hash();
@@ -156,7 +169,7 @@ public:
                         std::vector<Diagnostic> &diags) noexcept override {
     const Store store = Store::ofEnvironment();
     // Snapshots are asked for to see passes run.
-    const bool isKept = store && options.printIrAfterAll.empty();
+    const bool isKept = store && options.printIrAfterAll.empty() && codegensOf(options);
     if (const std::string known = isKept ? knownCompiler(store) : ""; !known.empty())
       if (find(store, keyOf("source", known, options, source), bundle)) return CompileStatus::Ok;
 

@@ -1,5 +1,6 @@
 #include "core/service/CompilerLoader.h"
 #include "core/service/BuildId.h"
+#include "core/service/CodegenPlugins.h"
 #include "core/service/CompilerGate.h"
 #include "core/service/CompilerObjects.h"
 #include "core/support/AddressSpace.h"
@@ -70,7 +71,7 @@ Expected<Loaded> load() {
                : noCompiler("the compiler is not installed:" + tried,
                             "install the package libtessera-compiler, which puts it beside libtessera.so");
   auto entry = reinterpret_cast<decltype(&tesseraCompilerService)>(dlsym(library, "tesseraCompilerService"));
-  CompilerService *service = entry ? entry(TESSERA_BUILD_ID) : nullptr;
+  CompilerService *service = entry ? entry(TESSERA_BUILD_ID, &codegenPlugins()) : nullptr;
   if (!service)
     return noCompiler(std::string(kLibrary) + " is of another build than this libtessera.so (" +
                           TESSERA_BUILD_ID + ")",

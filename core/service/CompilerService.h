@@ -112,7 +112,11 @@ public:
   virtual std::string version() noexcept = 0;
 };
 
-/// Exported by libtessera-compiler.so; `buildId` must be TESSERA_BUILD_ID of the caller, else null.
-extern "C" CompilerService *tesseraCompilerService(const char *buildId);
+class CodegenPlugins;
+
+/// Exported by libtessera-compiler.so; `buildId` must be TESSERA_BUILD_ID of the caller, else null. The
+/// targets of `plugins`, which lives as long as the process, are found beside the compiler's own; null leaves
+/// those of an earlier call.
+extern "C" CompilerService *tesseraCompilerService(const char *buildId, CodegenPlugins *plugins = nullptr);
 
 } // namespace tessera

@@ -1,6 +1,7 @@
 // The compiler behind the cache: what leads to one entry, what must not, what makes an entry worthless. This
 // program holds the loader's part itself: a compiler that counts, whose files are this test's.
 #include "core/cache/CachedCompiler.h"
+#include "core/service/CodegenPlugins.h"
 #include "core/service/CompilerLoader.h"
 #include "core/service/CompilerObjects.h"
 #include <algorithm>
@@ -106,6 +107,17 @@ struct Loader {
   void reset() { loaded = {}, loads = 0, compiler.compiled = 0, compiler.signed_ = 0; }
 } loader;
 
+/// The codegen plugin "toy": what a key needs to know of it.
+class Codegens final : public CodegenPlugins {
+public:
+  std::optional<std::string> file = "";
+  CodegenPlugin load(std::string_view, std::string &) override { return {}; }
+  std::vector<std::string> names() override { return {"toy"}; }
+  std::optional<std::string> identity(std::string_view target) override {
+    return target.starts_with("toy:") ? file : "";
+  }
+} codegens;
+
 } // namespace
 
 namespace tessera {
@@ -116,6 +128,7 @@ Expected<CompilerService *> loadCompiler() {
   if (loader.loaded.identity.empty()) loader.loaded = {loader.files, identity}, ++loader.loads;
   return &loader.compiler;
 }
+CodegenPlugins &codegenPlugins() { return codegens; }
 std::string compilerFile() { return loader.files.at(0); }
 LoadedCompiler loadedCompiler() {
   std::lock_guard lock(loader.mutex);
@@ -164,6 +177,18 @@ protected:
   std::vector<Diagnostic> diags;
   std::string root;
 };
+
+TEST_F(CachedCompilerTest, CodeOfAPluginIsKeptAsLongAsThePluginIsTheSame) {
+  options.targets = {"cpu", "toy:v1"};
+  codegens.file = "/plugins/libtessera-codegen-toy.so 1";
+  EXPECT_TRUE(isCompiled("source"));
+  EXPECT_FALSE(isCompiled("source"));
+  codegens.file = "/plugins/libtessera-codegen-toy.so 2";
+  EXPECT_TRUE(isCompiled("source"));
+  codegens.file = std::nullopt; // the program registered it
+  EXPECT_TRUE(isCompiled("source"));
+  EXPECT_TRUE(isCompiled("source"));
+}
 
 using Change = std::function<void(CompileOptions &)>;
 

@@ -49,6 +49,7 @@ class PluginJson(unittest.TestCase):
             ({"name": "Chosen"}, "\"name\" is 'Chosen'"),
             ({"name": ""}, "\"name\" is ''"),
             ({"name": "a" * 65}, "expected 1 to 64"),
+            ({"name": "codegen-x"}, "codegen- in front of a file's name tells its kind"),
             ({"name": "mapper-x"}, "mapper- in front of a file's name tells its kind"),
         ]:
             with self.subTest(text):

@@ -5,12 +5,14 @@
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -84,7 +86,8 @@ bool translate(mlir::ModuleOp module, Part &part) {
   return part.ir != nullptr;
 }
 
-void generate(Part &part, const LlvmTarget &target, llvm::CodeGenFileType type) {
+/// Makes a file of the type, or, without one, text of LLVM IR.
+void generate(Part &part, const LlvmTarget &target, std::optional<llvm::CodeGenFileType> type) {
   std::unique_ptr<llvm::TargetMachine> machine = machineFor(target, part.why);
   if (!machine) return;
   std::string error;
@@ -106,8 +109,15 @@ void generate(Part &part, const LlvmTarget &target, llvm::CodeGenFileType type) 
   }
   llvm::SmallVector<char, 0> file;
   llvm::raw_svector_ostream stream(file);
+  if (!type) {
+    llvm::raw_string_ostream words(part.why);
+    if (!llvm::verifyModule(ir, &words)) ir.print(stream, nullptr);
+    part.bytes.assign(file.begin(), file.end());
+    part.ir.reset(); // before its context
+    return;
+  }
   llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/!target.verify)) {
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, *type, /*DisableVerify=*/!target.verify)) {
     part.why = "LLVM cannot emit this kind of file for " + target.triple;
     return;
   }
@@ -125,6 +135,14 @@ bool emitFile(mlir::ModuleOp module, const LlvmTarget &target, llvm::CodeGenFile
   if (translate(module, part)) generate(part, target, type);
   why = std::move(part.why);
   if (why.empty()) bytes = std::move(part.bytes);
+  return why.empty();
+}
+
+bool emitIr(mlir::ModuleOp module, const LlvmTarget &target, std::string &text, std::string &why) {
+  Part part;
+  if (translate(module, part)) generate(part, target, std::nullopt);
+  why = std::move(part.why);
+  if (why.empty()) text = std::move(part.bytes);
   return why.empty();
 }
 

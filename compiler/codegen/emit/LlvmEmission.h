@@ -49,6 +49,10 @@ void optimise(llvm::Module &, llvm::TargetMachine &, llvm::StringRef passes);
 [[nodiscard]] bool emitFile(mlir::ModuleOp llvmDialect, const LlvmTarget &, llvm::CodeGenFileType,
                             std::string &bytes, std::string &why);
 
+/// The module's functions as text of LLVM IR, optimised for the target and verified.
+[[nodiscard]] bool emitIr(mlir::ModuleOp llvmDialect, const LlvmTarget &, std::string &text,
+                          std::string &why);
+
 /// The same in several object files, compiled by as many threads as there are cores. They are the same files
 /// on every machine, and have to be linked into one. `llvmDialect` is used up.
 [[nodiscard]] bool emitObjects(mlir::OwningOpRef<mlir::ModuleOp> llvmDialect, const LlvmTarget &,

@@ -21,7 +21,7 @@ namespace {
 /// caches.
 constexpr int64_t kTileElements = 4096;
 
-class Target final : public codegen::Target {
+class Target final : public codegen::Target, public codegen::LlvmLowering {
 public:
   Target(std::string name, CpuTarget cpu) : name_(std::move(name)), cpu_(std::move(cpu)) {
     capabilities_.vectorBytes = cpu_.vectorBytes;
@@ -66,7 +66,7 @@ public:
     // Folded as it was made; functions expand after tiles became vectors.
     pm.addPass(createCSEPass());
     pm.addPass(createTileExpandMath());
-    if (cpu_.vectorBytes < 32) { // F16C and FMA came before AVX2
+    if (!cpu_.hasFma) {
       pm.addPass(createTileExpandHalf());
       pm.addPass(createCpuExpandFma());
     }
@@ -75,12 +75,20 @@ public:
     pm.addPass(arith::createArithExpandOpsPass());
     pm.addPass(createCpuToLlvm());
     pm.addPass(createReconcileUnrealizedCastsPass());
-    pm.addPass(createCpuWrapTarget({cpu_.isHost ? "" : cpu_.cpu}));
+    if (cpu_.isOther)
+      pm.addPass(createCpuWrapTarget({cpu_.cpu, cpu_.triple, cpu_.features, cpu_.vectorBytes}));
+    else
+      pm.addPass(createCpuWrapTarget({.cpu = cpu_.isHost ? "" : cpu_.cpu}));
   }
 
   Expected<std::string> emitAssembly(ModuleOp module) const override {
     std::string text, why;
     if (!cpu::emitAssembly(module, cpu_, text, why)) return failure(why);
+    return text;
+  }
+  Expected<std::string> emitIr(ModuleOp module) const override {
+    std::string text, why;
+    if (!cpu::emitIr(module, cpu_, text, why)) return failure(why);
     return text;
   }
   Expected<std::vector<std::string>> emitObjects(OwningOpRef<ModuleOp> module) const override {
@@ -136,6 +144,13 @@ public:
         std::make_unique<Target>(std::move(written), std::move(*cpu)));
   }
   void registerPasses() const override { registerCpuPasses(); }
+  Expected<std::unique_ptr<const codegen::LlvmLowering>>
+  lowerFor(std::string name, const codegen::LlvmMachine &machine) const override {
+    auto cpu = describeMachine(machine);
+    if (!cpu) return cpu.error();
+    return std::unique_ptr<const codegen::LlvmLowering>(
+        std::make_unique<Target>(std::move(name), std::move(*cpu)));
+  }
 };
 
 } // namespace

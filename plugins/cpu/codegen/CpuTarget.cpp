@@ -119,9 +119,44 @@ Expected<CpuTarget> findCpu(llvm::StringRef name) {
   bool avx512 = info->checkFeatures("+avx512f") && info->checkFeatures("+avx512vl") &&
                 info->checkFeatures("+avx512bw") && info->checkFeatures("+avx512dq");
   bool avx2 = info->checkFeatures("+avx2") && info->checkFeatures("+fma");
+  out.hasFma = avx512 || avx2; // F16C and FMA came before AVX2
   out.vectorBytes = avx512 ? 64 : avx2 ? 32 : 16;
   out.vectorRegisters = avx512 ? 32 : 16;
   return out;
+}
+
+Expected<CpuTarget> describeMachine(const codegen::LlvmMachine &machine) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+  });
+  auto refuse = [](std::string why) { return Error{"E_TARGET_UNKNOWN", std::move(why), ""}; };
+  const llvm::Triple triple(machine.triple);
+  if (!triple.isArch64Bit() || !triple.isLittleEndian())
+    return refuse("'" + machine.triple + "' is no triple of a 64-bit little-endian machine");
+  std::string error;
+  const llvm::Target *t = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!t) return refuse(error);
+  std::unique_ptr<llvm::MCSubtargetInfo> info(t->createMCSubtargetInfo(triple, "", ""));
+  // Asked of the generic CPU: creating the info of an unknown one would complain on stderr.
+  if (!info || (!machine.cpu.empty() && !info->isCPUStringValid(machine.cpu)))
+    return refuse("LLVM knows no processor '" + machine.cpu + "' of " + machine.triple);
+  info.reset(t->createMCSubtargetInfo(triple, machine.cpu, machine.features));
+  CpuTarget out;
+  out.isOther = true;
+  out.triple = machine.triple, out.cpu = machine.cpu, out.features = machine.features;
+  out.vectorBytes = machine.vectorBytes, out.vectorRegisters = machine.vectorRegisters;
+  out.hasFma =
+      triple.isAArch64() || (triple.isX86() && info->checkFeatures("+fma") && info->checkFeatures("+f16c"));
+  return out;
+}
+
+bool emitIr(mlir::ModuleOp module, const CpuTarget &target, std::string &text, std::string &why) {
+  return emitFor(target, [&](const emit::LlvmTarget &llvmTarget) {
+    return emit::emitIr(module, llvmTarget, text, why);
+  });
 }
 
 bool emitAssembly(mlir::ModuleOp module, const CpuTarget &target, std::string &text, std::string &why) {

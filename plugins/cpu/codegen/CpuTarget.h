@@ -14,6 +14,8 @@ namespace tessera::cpu {
 struct CpuTarget {
   std::string triple, cpu, features;
   bool isHost = false;
+  bool isOther = false;              // a machine by its triple, for which this backend makes no images
+  bool hasFma = false;               // and conversions of f16 in one instruction
   int64_t vectorBytes = 16;          // widest vector register worth using
   int64_t vectorRegisters = 16;      // of that width
   std::vector<std::string> required; // features the code may use, of sdk/schema/cpu_features.def
@@ -22,6 +24,12 @@ struct CpuTarget {
 /// The CPU `name`: "" or "native" (the host, detected at run time), or a name LLVM knows for x86-64
 /// ("skylake-avx512", "x86-64-v3", ...).
 Expected<CpuTarget> findCpu(llvm::StringRef name);
+
+/// A machine of any triple that is 64-bit and little-endian, and that LLVM knows.
+Expected<CpuTarget> describeMachine(const codegen::LlvmMachine &);
+
+/// LLVM IR as text of the module's functions, optimised and verified. False with the reason. Thread-safe.
+[[nodiscard]] bool emitIr(mlir::ModuleOp llvmDialect, const CpuTarget &, std::string &text, std::string &why);
 
 /// Optimises and compiles the module's functions; a large module becomes several objects, which belong
 /// together. Each returns false with the reason; none throws. Thread-safe.

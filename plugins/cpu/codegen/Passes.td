@@ -55,7 +55,10 @@ def CpuWrapTarget : Pass<"cpu-wrap-target", "::mlir::ModuleOp"> {
     Each function that has metadata gets a `target.kernel_info` with it. The module carries triple, CPU and features, which
     code generation reads.
   }];
-  let options = [Option<"cpu", "cpu", "std::string", "\"\"", "the CPU, as LLVM names it; empty: the host's">];
+  let options = [Option<"cpu", "cpu", "std::string", "\"\"", "the CPU, as LLVM names it; empty: the host's">,
+                 Option<"triple", "triple", "std::string", "\"\"", "of a machine that is no target of this backend; empty: the CPU's">,
+                 Option<"features", "features", "std::string", "\"\"", "of that machine, as LLVM names them">,
+                 Option<"vectorBytes", "vector-bytes", "int64_t", "16", "of a vector register of that machine">];
   let dependentDialects = ["::tessera::target::TargetDialect"];
 }
 

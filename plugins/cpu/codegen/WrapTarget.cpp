@@ -16,7 +16,8 @@ struct WrapTargetPass : impl::CpuWrapTargetBase<WrapTargetPass> {
   using CpuWrapTargetBase::CpuWrapTargetBase;
 
   void runOnOperation() final {
-    Expected<CpuTarget> target = findCpu(cpu);
+    Expected<CpuTarget> target =
+        triple.empty() ? findCpu(cpu) : describeMachine({triple, cpu, features, vectorBytes});
     if (!target) {
       getOperation().emitError() << target.error().message;
       return signalPassFailure();
