@@ -110,6 +110,20 @@ MAPPER = {
     "moody": "profiles.pure",
     "profile_past": "profiles.in_bounds",
 }
+CODEGEN = {
+    "twice": "codegen.listed",
+    "three": "codegen.fields",
+    "moody": "codegen.pure",
+    "target_past": "codegen.in_bounds",
+    "empty": "codegen.compiles",
+    "counts": "codegen.repeats",
+    "credulous": "codegen.refuses_garbage",
+    "anywhere": "codegen.unknown_architecture",
+    "deaf": "codegen.full_sink",
+    "racy": "codegen.threads",
+    "crashes": "codegen.refuses_garbage",
+    "hangs": "codegen.refuses_garbage",
+}
 # Plugins of core/test/plugin.
 LOADER = {
     "noteless": "abi.manifest",
@@ -178,6 +192,9 @@ class Kit(unittest.TestCase):
     def test_broken_mappers_and_profiles(self):
         self.expect_each([(self.plugin("numerics-broken"), way, check, "--patience", "0.25") for way, check in MAPPER.items()])
 
+    def test_broken_code_generators(self):
+        self.expect_each([(self.plugin("codegen-broken"), way, check, "--patience", "0.25") for way, check in CODEGEN.items()])
+
     def test_plugins_the_loader_refuses(self):
         words = ("--expect", HERE / "loader.yaml")
         self.expect_each([(ARGS.loader / f"libtessera-{name}.so", None, check, *words) for name, check in LOADER.items()])
@@ -187,12 +204,12 @@ class Kit(unittest.TestCase):
         self.assertIn("ms", report["checks"][0]["found"])
 
     def test_the_sound_ones_pass(self):
-        for name in ("broken", "collective-broken", "numerics-broken"):
+        for name in ("broken", "collective-broken", "numerics-broken", "codegen-broken"):
             self.run_kit("--plugin", self.plugin(name), status=0)
 
     def test_every_group_has_its_broken_plugins(self):
         listed = {line.split()[0] for line in self.run_kit("--list", status=0).stdout.splitlines()}
-        covered = {c for table in (BACKEND, COLLECTIVE, MAPPER, LOADER) for c in table.values() if c} | {"probe.in_time"}
+        covered = {c for table in (BACKEND, COLLECTIVE, MAPPER, CODEGEN, LOADER) for c in table.values() if c} | {"probe.in_time"}
         self.assertLessEqual(covered, listed)
         self.assertEqual({c.split(".")[0] for c in listed}, {c.split(".")[0] for c in covered})
 

@@ -48,7 +48,7 @@ void query(Subject &s) {
   s.facts["name"] = i.name ? i.name : m.name;
   s.facts["version"] = i.version ? i.version : m.version;
   s.facts["kinds"] = std::to_string(i.kinds);
-  for (uint32_t kind = 1; kind <= TSR_PLUGIN_NUMERICS; kind <<= 1)
+  for (uint32_t kind = 1; kind <= TSR_PLUGIN_CODEGEN; kind <<= 1)
     if (i.kinds & kind)
       for (const Slot &slot : slotsOf(kind))
         if (!hasSlot(i, kind, slot.name)) s.facts["missing"] += std::string(slot.name) + ",";
@@ -192,14 +192,16 @@ constexpr struct {
 } kTables[] = {{TSR_PLUGIN_BACKEND, TSR_BACKEND_API_MAJOR, "backend"},
                {TSR_PLUGIN_MAPPER, TSR_MAPPER_API_MAJOR, "mapper"},
                {TSR_PLUGIN_COLLECTIVE, TSR_COLLECTIVE_API_MAJOR, "collective"},
-               {TSR_PLUGIN_NUMERICS, TSR_NUMERICS_API_MAJOR, "numerics"}};
+               {TSR_PLUGIN_NUMERICS, TSR_NUMERICS_API_MAJOR, "numerics"},
+               {TSR_PLUGIN_CODEGEN, TSR_CODEGEN_API_MAJOR, "codegen"}};
 
 /// The head every table begins with; null: there is no table.
 const tsr_numerics_api_t *headOf(const tsr_plugin_info_t &i, uint32_t bit) {
   const void *table = bit == TSR_PLUGIN_BACKEND      ? static_cast<const void *>(i.backend)
                       : bit == TSR_PLUGIN_MAPPER     ? static_cast<const void *>(i.mapper)
                       : bit == TSR_PLUGIN_COLLECTIVE ? static_cast<const void *>(i.collective)
-                                                     : static_cast<const void *>(i.numerics);
+                      : bit == TSR_PLUGIN_NUMERICS   ? static_cast<const void *>(i.numerics)
+                                                     : static_cast<const void *>(i.codegen);
   return static_cast<const tsr_numerics_api_t *>(table);
 }
 

@@ -6,7 +6,7 @@ std::span<const Group *const> allGroups() {
   // What others stand on first.
   static constexpr const Group *kAll[] = {&kAbi,     &kProbe,       &kPurity, &kLifecycle, &kMemory,
                                           &kStreams, &kEvents,      &kCopies, &kFill,      &kLaunch,
-                                          &kGraph,   &kCollectives, &kMapper, &kProfiles};
+                                          &kGraph,   &kCollectives, &kMapper, &kProfiles,  &kCodegen};
   return kAll;
 }
 

@@ -170,6 +170,8 @@ constexpr Slot kCollective[] = {
     TSR_SLOT(tsr_collective_api_t, comm_create, true), TSR_SLOT(tsr_collective_api_t, comm_destroy, true),
     TSR_SLOT(tsr_collective_api_t, comm_info, true),   TSR_SLOT(tsr_collective_api_t, run, true),
     TSR_SLOT(tsr_collective_api_t, algorithms, false), TSR_SLOT(tsr_collective_api_t, topology, false)};
+constexpr Slot kCodegenSlots[] = {TSR_SLOT(tsr_codegen_api_t, target, true),
+                                  TSR_SLOT(tsr_codegen_api_t, compile, true)};
 constexpr Slot kNumerics[] = {TSR_SLOT(tsr_numerics_api_t, profile, true)};
 #undef TSR_SLOT
 #undef TSR_REQUIRED
@@ -187,6 +189,8 @@ std::span<const Slot> slotsOf(uint32_t kind) {
     return kCollective;
   case TSR_PLUGIN_NUMERICS:
     return kNumerics;
+  case TSR_PLUGIN_CODEGEN:
+    return kCodegenSlots;
   default:
     return {};
   }
@@ -196,7 +200,8 @@ bool hasSlot(const tsr_plugin_info_t &info, uint32_t kind, std::string_view slot
   const void *table = kind == TSR_PLUGIN_BACKEND      ? static_cast<const void *>(info.backend)
                       : kind == TSR_PLUGIN_MAPPER     ? static_cast<const void *>(info.mapper)
                       : kind == TSR_PLUGIN_COLLECTIVE ? static_cast<const void *>(info.collective)
-                                                      : static_cast<const void *>(info.numerics);
+                      : kind == TSR_PLUGIN_NUMERICS   ? static_cast<const void *>(info.numerics)
+                                                      : static_cast<const void *>(info.codegen);
   if (!table) return false;
   uint64_t size = 0;
   std::memcpy(&size, table, sizeof size);
