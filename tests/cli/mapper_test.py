@@ -252,6 +252,12 @@ class NewPlugin(Cli):
             self.assertEqual(json.loads(files["plugin.json"])["kinds"], [kind])
             for text in files.values():
                 self.assertNotRegex(text, r"@[A-Z]+@|\bnull device\b|NullBackend")
+        self.assertEqual(self.new("codegen", "my_codegen").status, 0)
+        files = {path.name: path.read_text() for path in (self.folder / "my_codegen").iterdir()}
+        self.assertEqual(set(files), {"CMakeLists.txt", "plugin.json", "README.md", "add.py", "my_codegen.c"})
+        self.assertEqual(json.loads(files["plugin.json"])["kinds"], ["codegen"])
+        for text in files.values():
+            self.assertNotRegex(text, r"@[A-Z]+@|backend\.cpp")
         self.assertLessEqual((self.folder / "my_mapper" / "my_mapper.cpp").read_text().count("\n"), 40)
         self.assertEqual(self.new("mapper", "other", "--dir", str(self.folder / "deep") + "/").status, 0)
         self.assertTrue((self.folder / "deep" / "other.cpp").exists())

@@ -78,7 +78,9 @@ def add_commands(standard):
 
     for readme in sorted(ROOT.glob("samples/*_c/README.md")):
         blocks = re.findall(r"(?:^    .*\n)+", readme.read_text(), re.MULTILINE)
-        printed = next(block for block in blocks if "cc -std=c99" in block)
+        printed = next((block for block in blocks if "cc -std=c99" in block), None)
+        if printed is None:  # its programs need what CMake writes; tests/install builds them
+            continue
         commands = "\n".join(line.strip() for line in printed.splitlines()).replace("-std=c99", f"-std={standard}")
         setattr(Documented, f"test_commands_{readme.parent.name}_{standard}", make(commands))
 

@@ -20,7 +20,7 @@ for sample in embed_c embed_cpp threads; do
 done
 
 # What new-plugin writes builds and passes its tests, the kit's among them: it stands beside tsr.
-for kind in mapper backend; do
+for kind in mapper backend codegen; do
   project=$work/my_$kind
   "$prefix/bin/tsr" new-plugin "$kind" "my_$kind" --dir "$project" > "$project.log"
   "$cmake" -S "$project" -B "$project/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
@@ -29,6 +29,12 @@ for kind in mapper backend; do
   (cd "$project/build" && "${cmake%cmake}ctest" --output-on-failure --no-tests=error | tee -a "$project.log")
   grep -q "my_$kind-conformance .*Passed" "$project.log"
 done
+
+# A code generator and the backend that runs what it makes, by find_package alone.
+"$cmake" -S "$samples/codegen_c" -B "$work/codegen_c" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+  -DCMAKE_CXX_COMPILER="$cxx" > "$work/codegen_c.log"
+"$cmake" --build "$work/codegen_c" >> "$work/codegen_c.log"
+(cd "$work/codegen_c" && "${cmake%cmake}ctest" --output-on-failure --no-tests=error | tee -a "$work/codegen_c.log")
 
 # Fakes of plugins, in a test of the user's own.
 "$cmake" -S "$(dirname "$0")/fakes" -B "$work/fakes" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" \
@@ -48,6 +54,7 @@ else # what pkg-config would say
 fi
 for standard in c99 c11 c17; do
   for program in "$samples"/*/*.c; do
+    case $program in */codegen_c/*) continue ;; esac # a plugin, built above with what CMake writes for it
     # shellcheck disable=SC2086 # flags are several words
     "$cc" -std=$standard -pedantic -Wall -Wextra -Werror -fsyntax-only ${flags%%-L*} "$program"
   done

@@ -22,9 +22,9 @@ namespace fs = std::filesystem;
 const CommandSpec spec = {
     "new-plugin",
     "KIND NAME [options]",
-    "write a project for a mapper or a backend of your own",
-    "Writes a folder with a plugin's source, its manifest, CMake files and a test. KIND is mapper or "
-    "backend. The\n"
+    "write a project for a mapper, a backend or a code generator of your own",
+    "Writes a folder with a plugin's source, its manifest, CMake files and a test. KIND is mapper, "
+    "backend or codegen. The\n"
     "project needs no more than an installed Tessera: it is built with cmake and tested with ctest. A folder "
     "that is\n"
     "there already is left alone.",
@@ -33,7 +33,8 @@ const CommandSpec spec = {
     },
     2,
     "  tsr new-plugin mapper my_mapper\n"
-    "  tsr new-plugin backend toy --dir ~/toy-backend\n",
+    "  tsr new-plugin backend toy --dir ~/toy-backend\n"
+    "  tsr new-plugin codegen toy\n",
 };
 
 /// Whose a name is already, and why that matters; "" where it is free. Names become names of plugins, of
@@ -110,13 +111,15 @@ int newPluginMain(const Arguments &args, const std::string &) {
   const std::string usage = fmt::format("usage: tsr new-plugin {}", spec.synopsis);
   if (args.positional().size() != 2) return fail(Error{"E_OPTION_VALUE", "expected KIND and NAME", usage});
   const std::string &kind = args.positional()[0], &name = args.positional()[1];
-  if (kind != "mapper" && kind != "backend")
+  if (kind != "mapper" && kind != "backend" && kind != "codegen")
     return fail(Error{"E_OPTION_VALUE", fmt::format("there is no template for {}", kind),
-                      suggest(kind, {"mapper", "backend"})});
+                      suggest(kind, {"mapper", "backend", "codegen"})});
   if (auto e = checkName(name)) return fail(*e);
   fs::path folder = args.value("dir", name);
   if (!folder.has_filename()) folder = folder.parent_path(); // "x/"
-  if (auto e = writeFolder(folder, kind == "mapper" ? mapperTemplate(name) : backendTemplate(name)))
+  if (auto e = writeFolder(folder, kind == "mapper"    ? mapperTemplate(name)
+                                   : kind == "backend" ? backendTemplate(name)
+                                                       : codegenTemplate(name)))
     return fail(*e);
   fmt::print("{0}: a {1} to build and test:\n"
              "  cmake -S {0} -B {0}/build && cmake --build {0}/build && ctest --test-dir {0}/build\n",

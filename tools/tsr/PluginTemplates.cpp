@@ -1,5 +1,5 @@
 #include "tools/tsr/PluginTemplates.h"
-#include "NullBackendSource.h" // plugins/null/runtime/Null.cpp and its conformance.yaml, made by CMake
+#include "PluginSources.h" // plugins/null/runtime/Null.cpp, its conformance.yaml and samples/codegen_c/codegen.c, made by CMake
 #include <cctype>
 #include <string_view>
 
@@ -153,9 +153,52 @@ int main() try {
 }
 )template";
 
+constexpr std::string_view kCodegenCMake = R"template(cmake_minimum_required(VERSION 3.25)
+project(@NAME@ LANGUAGES C CXX)
+find_package(tessera REQUIRED)
+
+# It reads the text of LLVM IR, which an older clang does not.
+find_program(CLANG NAMES clang-22 REQUIRED)
+tessera_add_plugin(@NAME@ MANIFEST plugin.json SOURCES @NAME@.c)
+target_compile_definitions(@NAME@ PRIVATE CLANG="${CLANG}")
+
+# The test compiles a kernel for the target the plugin adds; the kit holds the plugin against every rule of the contract.
+# Both programs are beside the installed library.
+enable_testing()
+find_program(TSR tsr HINTS ${tessera_DIR}/../../../bin ${tessera_DIR}/../../../../bin)
+if(TSR)
+  add_test(NAME @NAME@ COMMAND ${TSR} compile ${CMAKE_CURRENT_SOURCE_DIR}/add.py --target @NAME@:baseline --emit bundle
+           -o ${CMAKE_CURRENT_BINARY_DIR}/add.tsrb)
+  set_tests_properties(@NAME@ PROPERTIES ENVIRONMENT
+    "TESSERA_PLUGIN_PATH=$<TARGET_FILE_DIR:@NAME@>;TESSERA_CACHE_DIR=off")
+endif()
+find_program(TSR_CONFORMANCE tsr-conformance HINTS ${tessera_DIR}/../../../bin ${tessera_DIR}/../../../../bin)
+if(TSR_CONFORMANCE)
+  add_test(NAME @NAME@-conformance COMMAND ${TSR_CONFORMANCE} --plugin $<TARGET_FILE:@NAME@>)
+endif()
+)template";
+
+constexpr std::string_view kCodegenManifest = R"template({
+  "name": "@NAME@",
+  "version": "0.1.0",
+  "description": "makes images of kernels",
+  "kinds": ["codegen"]
+}
+)template";
+
+constexpr std::string_view kCodegenKernel = R"template(import tessera as ts
+
+
+@ts.kernel
+def add(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32]):
+    i = ts.tile.linear_id()
+    if i < n:
+        y[i] = x[i] + y[i]
+)template";
+
 constexpr std::string_view kReadme = R"template(# @NAME@
 
-A Tessera @KIND@. `@NAME@.cpp` is all of its code; `plugin.json` says what it is.
+A Tessera @KIND@. `@NAME@.@SUFFIX@` is all of its code; `plugin.json` says what it is.
 
 ```sh
 cmake -S . -B build -DCMAKE_PREFIX_PATH=/where/tessera/is/installed
@@ -169,12 +212,14 @@ cmake --install build --prefix /where/tessera/is/installed
 To use it without installing, name its folder and itself:
 
 ```sh
-TESSERA_PLUGIN_PATH=$PWD/build @VARIABLE@=@NAME@ tsr run ...
+TESSERA_PLUGIN_PATH=$PWD/build @USE@
 ```
 )template";
 
-std::string readme(const std::string &name, const char *kind, const char *variable, const char *gaps) {
-  std::string text = replaced(replaced(std::string(kReadme), "@KIND@", kind), "@VARIABLE@", variable);
+std::string readme(const std::string &name, const char *kind, const char *suffix, const char *use,
+                   const char *gaps) {
+  std::string text = replaced(replaced(std::string(kReadme), "@KIND@", kind), "@USE@", use);
+  text = replaced(text, "@SUFFIX@", suffix);
   return fill(replaced(text, "@GAPS@", gaps), name);
 }
 
@@ -185,7 +230,19 @@ std::vector<TemplateFile> mapperTemplate(const std::string &name) {
           {"plugin.json", fill(kMapperManifest, name)},
           {name + ".cpp", fill(kMapperSource, name)},
           {"test.cpp", fill(kMapperTest, name)},
-          {"README.md", readme(name, "mapper", "TESSERA_MAPPER", "")}};
+          {"README.md", readme(name, "mapper", "cpp", "TESSERA_MAPPER=@NAME@ tsr run ...", "")}};
+}
+
+std::vector<TemplateFile> codegenTemplate(const std::string &name) {
+  const std::string source =
+      replaced(kCodegenSource, "The backend beside it (backend.cpp) loads what this makes.",
+               "A backend plugin @NAME@ loads\n * what this makes.");
+  return {{"CMakeLists.txt", fill(kCodegenCMake, name)},
+          {"plugin.json", fill(kCodegenManifest, name)},
+          {name + ".c", fill(source, name)},
+          {"add.py", std::string(kCodegenKernel)},
+          {"README.md",
+           readme(name, "code generator", "c", "tsr compile FILE --target @NAME@:baseline ...", "")}};
 }
 
 std::vector<TemplateFile> backendTemplate(const std::string &name) {
@@ -203,7 +260,7 @@ std::vector<TemplateFile> backendTemplate(const std::string &name) {
       {name + ".cpp", fill(source, name)},
       {"test.cpp", fill(kBackendTest, name)},
       {"README.md",
-       readme(name, "backend", "TESSERA_BACKEND",
+       readme(name, "backend", "cpp", "TESSERA_BACKEND=@NAME@ tsr run ...",
               "; `conformance.yaml` names what the plugin does not do\nyet, and shrinks as you fill it in")}};
 }
 

@@ -13,6 +13,8 @@ struct TemplateFile {
 };
 
 std::vector<TemplateFile> mapperTemplate(const std::string &name);
+/// samples/codegen_c/codegen.c under another name.
+std::vector<TemplateFile> codegenTemplate(const std::string &name);
 /// plugins/null under another name.
 std::vector<TemplateFile> backendTemplate(const std::string &name);
 
