@@ -67,7 +67,8 @@ def literal_attributes(path, text):
 
 
 def why_parameters(path, text):
-    return re.findall(r"\bstd::string ?& ?why\b", text)
+    """Not of overrides, whose signature is another class's."""
+    return re.findall(r"\bstd::string ?& ?why\b(?!.*\boverride\b)", text)
 
 
 def shared_file_names(files):
@@ -92,8 +93,8 @@ LIMITS = {
     "vendor names in core, tools, pipeline, schedule": 0,
     "gpu conditionals in core, pipeline, schedule": 0,
     "includes of a higher component or room": 0,
-    "discardable attributes by literal": 44,
-    "std::string &why parameters": 323,
+    "discardable attributes by literal": 13,
+    "std::string &why parameters": 275,
     "files of one name in a component": 2,
 }
 

@@ -47,7 +47,8 @@ std::string_view targetHelp() {
     for (const KnownBackend &backend : knownBackends())
       if (!backend.pciVendors.empty()) kinds.push_back(backend.name);
     return fmt::format("cpu (default: this machine's), cpu:skylake-avx512, cpu:x86-64-v3, ..., or KIND:ARCH "
-                       "with KIND one of {} (an unknown ARCH lists them); for a bundle a list: A,B,...",
+                       "with KIND one of {} or a codegen plugin (an unknown ARCH lists them); for a bundle a "
+                       "list: A,B,...",
                        fmt::join(kinds, ", "));
   }();
   return text;
