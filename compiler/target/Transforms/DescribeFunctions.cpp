@@ -1,5 +1,6 @@
 // target-describe-functions: the host plan of every graph function as metadata. The functions hold launches
 // and reshapes by now; what is left of them is this document.
+#include "compiler/schedule/IR/ScheduleDialect.h"
 #include "compiler/target/Transforms/KernelMetadata.h"
 #include "compiler/target/Transforms/Passes.h"
 #include "compiler/tile/IR/DTypes.h"
