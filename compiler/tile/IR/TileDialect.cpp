@@ -33,8 +33,9 @@ Operation *TileDialect::materializeConstant(OpBuilder &b, Attribute value, Type 
 LogicalResult tessera::tile::refuseAttribute(Operation *op, NamedAttribute attribute, StringRef expected) {
   InFlightDiagnostic error = op->emitOpError();
   if (expected.empty()) return error << "has an unknown attribute " << attribute.getName();
-  return error << "has " << attribute.getName() << " = " << attribute.getValue() << "; it must be "
-               << expected;
+  error << "has " << attribute.getName();
+  if (!isa<UnitAttr>(attribute.getValue())) error << " = " << attribute.getValue();
+  return error << "; it must be " << expected;
 }
 
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {

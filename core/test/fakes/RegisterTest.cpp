@@ -250,7 +250,7 @@ TEST_F(Register, AProbeThatThrowsTakesNoOthersAway) {
 TEST_F(Register, AnAnswerWithoutItsSizeIsRefused) {
   static FakePlugin *answering;
   answering = &plugin;
-  for (size_t bytes : {size_t(0), sizeof(tsr_plugin_info_t) - 8, sizeof(tsr_plugin_info_t) + 8}) {
+  for (size_t bytes : {size_t(0), offsetof(tsr_plugin_info_t, codegen) - 8, sizeof(tsr_plugin_info_t) + 8}) {
     static size_t claimed;
     claimed = bytes;
     EXPECT_EQ(tsrRegisterPlugin([](const tsr_host_info_t *, tsr_plugin_info_t *out) -> int32_t {

@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
     Explicit, Loading,
     testing::Values(
         Refusal{"noteless", refusal::kNoNote, "no manifest"},
-        Refusal{"major", refusal::kAbiMajor, "plugin ABI 2.0"},
+        Refusal{"major", refusal::kAbiMajor, "plugin ABI 2."},
         Refusal{"newer", refusal::kAbiNewer, "needs plugin ABI 1.99"},
         Refusal{"foreign", refusal::kArchitecture, "riscv64-linux-gnu"},
         Refusal{"isa", refusal::kIsa, "hypervector9"}, Refusal{"hardware", refusal::kHardware, "vendor ffff"},
