@@ -159,7 +159,10 @@ tsr_status_t compileSource(std::string_view source, CompileOptions options, Log 
   if (tsr_status_t status = decideVariants(source, options, diags)) return conclude(status, diags, log);
   CompileStatus result =
       withDefaultFloats([&] { return cachedCompiler()->compile(source, options, bundle, diags); });
-  if (diags.size() == 1 && diags[0].code == "E_NO_COMPILER") return fail(TSR_ENOTFOUND, diags[0].message);
+  if (diags.size() == 1 && diags[0].code == "E_NO_COMPILER") {
+    const Diagnostic &d = diags[0];
+    return fail(TSR_ENOTFOUND, d.hint.empty() ? d.message : d.message + "\n  hint: " + d.hint);
+  }
   return conclude(statusOf(result), diags, log);
 }
 
