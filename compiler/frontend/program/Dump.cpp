@@ -6,23 +6,6 @@
 
 namespace tessera::frontend {
 
-const char *opName(Op op) {
-  static constexpr const char *kNames[] = {
-      "const",      "const",       "var",    "param",  "dim",       "lane_id",     "neg",
-      "add",        "sub",         "mul",    "div",    "floordiv",  "mod",         "pow",
-      "and",        "or",          "xor",    "invert", "shl",       "shr",         "lt",
-      "le",         "gt",          "ge",     "eq",     "ne",        "minimum",     "maximum",
-      "abs",        "not",         "land",   "lor",    "exp",       "exp2",        "log",
-      "log2",       "sqrt",        "rsqrt",  "tanh",   "sigmoid",   "erf",         "sin",
-      "cos",        "fma",         "select", "cast",   "broadcast", "expand_dims", "reshape",
-      "transpose",  "concat",      "arange", "load",   "load_elem", "buffer_read", "sum",
-      "max",        "min",         "prod",   "argmax", "argmin",    "cumsum",      "cummax",
-      "mma",        "causal_mask", "atomic", "rand",   "group_id",  "local_id",    "lane_id_in_group",
-      "group_size", "group_reduce"};
-  static_assert(std::size(kNames) == static_cast<size_t>(Op::GroupReduce) + 1);
-  return kNames[static_cast<size_t>(op)];
-}
-
 namespace {
 
 const char *kAtomics[] = {"add", "max", "min", "xchg", "cas"};

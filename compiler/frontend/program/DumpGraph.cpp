@@ -6,17 +6,6 @@
 namespace tessera::frontend {
 namespace {
 
-const char *graphOpName(GraphOp op) {
-  static constexpr const char *kNames[] = {
-      "param",     "const",     "extent",        "elementwise", "relu",         "silu",
-      "gelu",      "gelu_tanh", "select",        "cast",        "matmul",       "reduce",
-      "mean",      "softmax",   "log_softmax",   "layer_norm",  "rms_norm",     "transpose",
-      "reshape",   "broadcast", "concat",        "slice",       "gather",       "iota",
-      "attention", "mse",       "cross_entropy", "launch",      "launch_result"};
-  static_assert(std::size(kNames) == static_cast<size_t>(GraphOp::LaunchResult) + 1);
-  return kNames[static_cast<size_t>(op)];
-}
-
 std::string dimsText(const std::vector<Dim> &dims) {
   std::string out = "[";
   for (const Dim &d : dims)
@@ -50,7 +39,7 @@ void put(std::string &out, const GraphFunction &f, size_t index) {
   };
   if (v.op == GraphOp::Param) return;
   out += "  " + (v.op == GraphOp::Launch ? "" : "%" + std::to_string(index) + " = ");
-  out += v.op == GraphOp::Elementwise || v.op == GraphOp::Reduce ? opName(v.function) : graphOpName(v.op);
+  out += v.op == GraphOp::Elementwise || v.op == GraphOp::Reduce ? opName(v.function) : opName(v.op);
   if (v.op == GraphOp::Constant)
     out += " " + (isFloat(v.dtype) ? number(v.number) : std::to_string(v.integer));
   if (v.op == GraphOp::Launch)

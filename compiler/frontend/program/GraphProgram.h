@@ -8,37 +8,7 @@
 
 namespace tessera::frontend {
 
-enum class GraphOp : uint8_t {
-  Param,       // param: the tensor as the caller gave it, or a scalar
-  Constant,    // number or integer: a scalar
-  Extent,      // texts[0]: an index expression over the dims, as a rank-0 i64 tensor
-  Elementwise, // function: an Op of one or two operands; scalars and tensors broadcast
-  Relu,
-  Silu,
-  Gelu,
-  GeluTanh,
-  Select,  // condition, a, b
-  Cast,    // to dtype
-  Matmul,  // ints {transA, transB}: [..., M, K] x [..., K, N]; leading dims broadcast
-  Reduce,  // function: Sum, Prod, Max, Min, ArgMax, ArgMin; ints: axes in order
-  Mean,    // ints: axes in order
-  Softmax, // ints {axis}
-  LogSoftmax,
-  LayerNorm, // x, gamma or -1, beta or -1; ints {axis}; number: eps
-  RmsNorm,   // x, gamma or -1; the last axis; number: eps
-  Transpose, // ints: perm; axis i of the result is axis perm[i]
-  Reshape,
-  Broadcast,    // scalar or tensor to dims
-  Concat,       // ints {axis}
-  Slice,        // texts: one start per axis; the box has the result's dims
-  Gather,       // table, ids
-  Iota,         // ints {axis}
-  Attention,    // q, k, v; ints {causal}; number: scale, NaN for 1/sqrt(D)
-  Mse,          // prediction, target: rank 0
-  CrossEntropy, // logits [..., C], labels [...]; ints = label that is ignored: the mean over the rows, rank 0
-  Launch,       // kernel; args: its tensors, then its scalars; gives no value itself
-  LaunchResult, // args {launch}; ints {which}: the updated operands in order, then the kernel's own results
-};
+using ops::GraphOp;
 
 struct GraphValue {
   GraphOp op;
@@ -81,8 +51,5 @@ struct GraphFunction {
 
 /// A stable, readable text: declarations, then one line per value.
 std::string dump(const GraphFunction &);
-
-/// "add", "logical_not": the name of an operation in dumps.
-const char *opName(Op);
 
 } // namespace tessera::frontend

@@ -4,6 +4,7 @@
 // Cast nodes, implicit tile iterators are grid axes and For loops, `+=` is load-add-store, tiles broadcast
 // through explicit Broadcast nodes. No MLIR here: fuzzers and sanitizers build this layer alone.
 #pragma once
+#include "compiler/ops/Ops.h"
 #include "numerics/Casts.h"
 #include <cstdint>
 #include <memory>
@@ -36,87 +37,8 @@ struct Dim {
 /// Index of a local variable, shared buffer or loop/grid variable in Kernel::symbols.
 using SymbolId = int;
 
-enum class Op : uint8_t {
-  // Leaves
-  ConstInt,   // intValue; Scalar of an integer dtype or bool
-  ConstFloat, // floatValue; Scalar of a float dtype
-  Var,        // symbol: local, loop or grid variable (loop and grid variables are i64 scalars)
-  ParamRef,   // param: a scalar parameter
-  DimRef,     // text: a symbolic dim, i64
-  LaneId,     // the linear_id() of a lane program, i64
-  // Arithmetic; operands and result agree in dtype and shape
-  Neg,
-  Add,
-  Sub,
-  Mul,
-  Div,
-  FloorDiv,
-  Mod,
-  Pow,
-  And,
-  Or,
-  Xor,
-  Invert,
-  Shl,
-  Shr,
-  Lt,
-  Le,
-  Gt,
-  Ge,
-  Eq,
-  Ne, // result bool
-  Minimum,
-  Maximum,
-  Abs,
-  LogicalNot,
-  LogicalAnd,
-  LogicalOr, // bool scalars, short-circuit
-  // Functions of floats
-  Exp,
-  Exp2,
-  Log,
-  Log2,
-  Sqrt,
-  Rsqrt,
-  Tanh,
-  Sigmoid,
-  Erf,
-  Sin,
-  Cos,
-  Fma,
-  // Shape
-  Select,    // (cond, a, b): `where`; a scalar cond of a tile takes all of one side: a conditional expression
-  Cast,      // args[0] to type.dtype, same shape
-  Broadcast, // args[0] (scalar, or tile of equal rank with 1s) to type.shape; also `full` and `zeros`
-  ExpandDims, // ints[0]: position of the new axis of extent 1
-  Reshape,
-  Transpose /* 2-D, or last two axes */,
-  Concat /* ints[0]: axis */,
-  Arange, // i32 tile of extent shape[0], starting at args[0] (i32 scalar)
-  // Memory
-  LoadTile, // tensor param[args = one i64 start per dim]; ints[d] = extent of dim d, or -1 when the dim is an
-            // integer index and is dropped from the tile's shape
-  LoadElem, // tensor param[args = one i64 per dim]; 0 when out of range
-  BufferRead, // symbol: a shared buffer; no args: the whole; else as LoadTile (starts + ints)
-  // Reductions, along ints[0]
-  Sum,
-  Max,
-  Min,
-  Prod,
-  ArgMax,
-  ArgMin,
-  CumSum,
-  CumMax,
-  Mma, // (a, b[, acc]); ints = {transA, transB}; a, b: tiles or BufferRead of whole buffers; type = acc type
-  CausalMask, // (scores, q0, k0): -inf where k0 + j > q0 + i
-  Atomic,     // atomic: kind; args = indices..., value[, compare before value for cas]; type = old value
-  Rand,       // (seed i64 scalar, offset i64 scalar or tile): f32 in [0, 1) by Philox4x32-10
-  GroupId,
-  LocalId,
-  LaneIdInGroup,
-  GroupSize,   // i32
-  GroupReduce, // text: "sum", "max", "min"
-};
+using ops::Op;
+using ops::opName;
 
 enum class AtomicKind : uint8_t { Add, Max, Min, Xchg, Cas };
 enum class MemoryOrder : uint8_t { Relaxed, Acquire, Release, AcqRel, SeqCst };

@@ -6,7 +6,6 @@ namespace tessera::frontend {
 
 namespace {
 
-bool isComparison(Op op) { return op >= Op::Lt && op <= Op::Ne; }
 bool isBitwise(Op op) {
   return op == Op::And || op == Op::Or || op == Op::Xor || op == Op::Shl || op == Op::Shr;
 }
@@ -134,6 +133,14 @@ static DType commonDType(DType a, DType b) {
   for (DType t : {DType::I16, DType::I32, DType::F32})
     if (holds(t, a) && holds(t, b)) return t;
   return DType::F64;
+}
+
+Value Elaborator::where(Value c, Value x, Value y, Range conditionLoc, Range loc) {
+  if (c.isError() || x.isError() || y.isError()) return Value::error();
+  if (c.dtype != DType::Bool)
+    return fail(Code::E_TYPE, conditionLoc, "the condition of 'where' is " + describe(c) + ", not bool",
+                "compare it with something");
+  return select(std::move(c), std::move(x), std::move(y), loc);
 }
 
 /// Brings two operands to one dtype, or reports that they do not mix.

@@ -1,79 +1,119 @@
-// Calls: argument binding, and the functions that give a value.
+// Calls of the language's functions: argument binding, and dispatch to the rules.
 #include "compiler/frontend/diagnostics/Suggest.h"
-#include "compiler/frontend/sema/Elaborator.h"
-#include "numerics/Functions.h"
-#include <cmath>
+#include "compiler/frontend/sema/CallRules.h"
+#include "compiler/frontend/syntax/Parser.h"
+#include <algorithm>
 
 namespace tessera::frontend {
 
 namespace {
 
-struct ParameterName {
-  std::string name;
-  bool optional;
-};
+using KernelRule = Value (*)(Elaborator &, const KernelCall &);
+using GraphRule = Value (*)(Elaborator &, GraphCall &);
 
-std::vector<ParameterName> split(const char *parameters) {
-  std::vector<ParameterName> out;
-  std::string word;
-  for (const char *p = parameters;; ++p) {
-    if (*p != ' ' && *p) {
-      word += *p;
-      continue;
-    }
-    if (!word.empty()) {
-      bool optional = word.back() == '?';
-      if (optional) word.pop_back();
-      out.push_back({word, optional});
-      word.clear();
-    }
-    if (!*p) return out;
-  }
-}
+// By FunctionId.
+constexpr KernelRule kKernelRules[] = {
+#define TSR_ROW(id, module, name, kernelRule, graphRule, ...) rules::kernelRule,
+#include "compiler/ops/Functions.def"
+};
+constexpr GraphRule kGraphRules[] = {
+#define TSR_ROW(id, module, name, kernelRule, graphRule, ...) rules::graphRule,
+#include "compiler/ops/Functions.def"
+};
 
 } // namespace
 
-bool Elaborator::bind(const ast::Expr &call, const BuiltinInfo &b, Arguments &out) {
-  std::vector<ParameterName> parameters = split(b.parameters);
-  if (parameters.size() == 1 && parameters[0].name == "...") {
-    for (size_t i = 1; i < call.items.size(); ++i)
-      out.at.push_back(call.items[i].get());
+/// The default of an argument, which the table has as source text; null for None.
+const ast::Expr *Elaborator::defaultOf(const ops::Argument &argument) {
+  if (argument.otherwise == "None") return nullptr;
+  ast::Block &parsed = defaults_[argument.otherwise];
+  if (parsed.empty()) {
+    const SourceText source(std::string(argument.otherwise) + "\n", "");
+    DiagnosticSink sink(source);
+    parsed = parse(tokenize(source, sink), sink);
+  }
+  return parsed[0].value.get();
+}
+
+bool Elaborator::bind(const ast::Expr &call, const LanguageFunction &f, size_t taken, size_t first,
+                      std::vector<BoundArgument> &out) {
+  const ops::Signature &signature = f.signature(graph_ ? ops::Graphs : ops::Kernels);
+  auto name = [&] { return std::string("'") + f.name + "'"; };
+  auto refuse = [&](Range loc, std::string message, std::string hint = {}) {
+    fail(Code::E_ARGUMENTS, loc, std::move(message), std::move(hint));
+    return false;
+  };
+  size_t given = call.items.size() - first;
+  if (signature.takesAny()) {
+    for (size_t i = 0; i < given; ++i)
+      out.push_back({i, call.items[first + i].get(), call.items[first + i]->loc});
     return true;
   }
-  out.at.assign(parameters.size(), nullptr);
-  if (call.items.size() - 1 > parameters.size()) {
-    fail(Code::E_ARGUMENTS, call.loc,
-         std::string("'") + b.name + "' takes at most " + std::to_string(parameters.size()) +
-             " arguments, found " + std::to_string(call.items.size() - 1));
-    return false;
+  if (taken + given > signature.size()) {
+    size_t most = signature.size() - taken;
+    return refuse(call.loc, name() + " takes " + (most ? "at most " + std::to_string(most) : "no") +
+                                " arguments, found " + std::to_string(given));
   }
-  for (size_t i = 1; i < call.items.size(); ++i)
-    out.at[i - 1] = call.items[i].get();
+  std::array<bool, ops::Signature::kMax> isGiven{};
+  for (size_t i = 0; i < taken; ++i)
+    isGiven[i] = true;
+  for (size_t i = 0; i < given; ++i) {
+    out.push_back({taken + i, call.items[first + i].get(), call.items[first + i]->loc});
+    isGiven[taken + i] = true;
+  }
   for (const ast::Keyword &k : call.keywords) {
-    size_t i = 0;
-    while (i < parameters.size() && parameters[i].name != k.name)
-      ++i;
-    if (i == parameters.size()) {
+    const size_t i = signature.find(k.name);
+    if (i == signature.size()) {
       std::vector<std::string> names;
-      for (const ParameterName &p : parameters)
-        names.push_back(p.name);
-      fail(Code::E_ARGUMENTS, k.loc, std::string("'") + b.name + "' has no parameter '" + k.name + "'",
-           didYouMean(k.name, names));
-      return false;
+      for (size_t j = 0; j < signature.size(); ++j)
+        names.emplace_back(signature[j].name);
+      return refuse(k.loc, name() + " has no parameter '" + k.name + "'", didYouMean(k.name, names));
     }
-    if (out.at[i]) {
-      fail(Code::E_ARGUMENTS, k.loc, "'" + k.name + "' is given twice");
-      return false;
-    }
-    out.at[i] = k.value.get();
+    if (std::exchange(isGiven[i], true)) return refuse(k.loc, "'" + k.name + "' is given twice");
+    out.push_back({i, k.value.get(), k.value->loc});
   }
-  for (size_t i = 0; i < parameters.size(); ++i)
-    if (!out.at[i] && !parameters[i].optional) {
-      fail(Code::E_ARGUMENTS, call.loc,
-           std::string("'") + b.name + "' lacks its argument '" + parameters[i].name + "'");
-      return false;
+  for (size_t i = 0; i < signature.size(); ++i)
+    if (!isGiven[i]) {
+      if (!signature[i].optional())
+        return refuse(call.loc, name() + " lacks its argument '" + std::string(signature[i].name) + "'");
+      if (const ast::Expr *value = defaultOf(signature[i])) out.push_back({i, value, call.loc});
     }
   return true;
+}
+
+bool Elaborator::bind(const ast::Expr &call, const LanguageFunction &f, KernelCall &out) {
+  std::vector<BoundArgument> bound;
+  if (!bind(call, f, 0, 1, bound)) return false;
+  out.at.resize(std::max(f.arguments.size(), bound.size()));
+  for (const BoundArgument &b : bound)
+    out.at[b.index] = b.value;
+  return true;
+}
+
+/// Evaluates the arguments in the order of the source. The positional ones of the methods x.reshape(a, b) and
+/// x.transpose(0, 2, 1) may stand for the tuple.
+bool Elaborator::bind(const ast::Expr &call, const LanguageFunction &f, const Value *self, GraphCall &out) {
+  const size_t size = f.signature(ops::Graphs).size();
+  out.values.resize(size);
+  out.locs.assign(size, call.loc);
+  size_t taken = 0, first = 1;
+  if (self) {
+    out.values[taken] = *self;
+    out.locs[taken++] = call.items[0]->items[0]->loc;
+  }
+  if (self && call.items.size() > 2 && (f.id == FunctionId::Reshape || f.id == FunctionId::Transpose)) {
+    std::vector<Value> items;
+    for (; first < call.items.size(); ++first)
+      items.push_back(evaluate(*call.items[first]));
+    out.values[taken++] = Value::tuple(std::move(items));
+  }
+  std::vector<BoundArgument> bound;
+  if (!bind(call, f, taken, first, bound)) return false;
+  for (const BoundArgument &b : bound) {
+    out.values[b.index] = evaluate(*b.value);
+    out.locs[b.index] = b.loc;
+  }
+  return std::ranges::none_of(out.values, [](const std::optional<Value> &v) { return v && v->isError(); });
 }
 
 Value Elaborator::call(const ast::Expr &e) {
@@ -91,8 +131,8 @@ Value Elaborator::call(const ast::Expr &e) {
     return fail(Code::E_NOT_CALLABLE, e.loc, describe(callee) + " cannot be called");
   }
   if (callee.builtin && graph_)
-    return graphBuiltin(e, *callee.builtin, callee.items.empty() ? nullptr : &callee.items[0]);
-  if (callee.builtin) return callBuiltin(e, *callee.builtin);
+    return graphCall(e, *callee.builtin, callee.items.empty() ? nullptr : &callee.items[0]);
+  if (callee.builtin) return kernelCall(e, *callee.builtin);
   const FunctionDecl &f = module_.functions[module_.globals.at(callee.text).function];
   if (f.kind == FunctionDecl::Helper) return inlineHelper(f, e);
   if (graph_) return f.kind == FunctionDecl::Graph ? graphInline(f, e) : graphLaunch(f, e);
@@ -102,228 +142,36 @@ Value Elaborator::call(const ast::Expr &e) {
               "move the shared part into a plain function");
 }
 
-Value Elaborator::callBuiltin(const ast::Expr &e, const BuiltinInfo &b) {
-  if (b.id >= Builtin::Matmul)
-    return fail(Code::E_UNIMPLEMENTED, e.loc,
-                std::string("TSR_UNIMPLEMENTED: the library op '") + b.name +
-                    "' works on whole tensors and is not built into tile kernels");
-  Arguments a;
-  if (!bind(e, b, a)) return Value::error();
-  bool isMath = std::string_view(b.module) == "math";
-  if (constantsOnly_ && !isMath && *b.module && b.id != Builtin::Cdiv)
+Value Elaborator::kernelCall(const ast::Expr &e, const LanguageFunction &f, bool isStatement) {
+  const KernelRule rule = kKernelRules[static_cast<size_t>(f.id)];
+  KernelCall call{f, e.loc, {}};
+  if (!f.isIn(ops::Kernels)) return rule(*this, call);
+  if (f.isIn(ops::Statement)) sawWork_ |= isStatement;
+  if (!bind(e, f, call)) return Value::error();
+  if (constantsOnly_ && !f.isConstant)
     return fail(Code::E_MODULE_CONSTANT, e.loc,
-                std::string("'") + b.name + "' cannot be called at module level");
-  if (isMath) return callMath(b, evaluate(*a[0]), e.loc);
-
-  switch (b.id) {
-  case Builtin::PyFloat:
-  case Builtin::PyInt:
-  case Builtin::PyBool:
-    return callPython(b, a, e.loc);
-  case Builtin::PyMin:
-    return binary(Op::Minimum, evaluate(*a[0]), evaluate(*a[1]), e.loc);
-  case Builtin::PyMax:
-    return binary(Op::Maximum, evaluate(*a[0]), evaluate(*a[1]), e.loc);
-  case Builtin::Minimum:
-    return binary(Op::Minimum, evaluate(*a[0]), evaluate(*a[1]), e.loc);
-  case Builtin::Maximum:
-    return binary(Op::Maximum, evaluate(*a[0]), evaluate(*a[1]), e.loc);
-  case Builtin::Cdiv:
-    return ceilDiv(operand(*a[0]), operand(*a[1]), e.loc);
-  case Builtin::Abs: {
-    Value v = operand(*a[0]);
-    if (v.isError()) return v;
-    if (v.dtype == DType::Bool) return fail(Code::E_TYPE, e.loc, "'abs' takes numbers, not bool");
-    if (v.isScalar() && v.isConst)
-      if (std::optional<Value> folded = fold(Op::Abs, v, nullptr, e.loc)) return std::move(*folded);
-    return function(Op::Abs, std::move(v), e.loc);
-  }
-  case Builtin::Exp:
-    return function(Op::Exp, floatOperand(evaluate(*a[0]), e.loc, b.name), e.loc);
-  case Builtin::Exp2:
-    return function(Op::Exp2, floatOperand(evaluate(*a[0]), e.loc, b.name), e.loc);
-  case Builtin::Log:
-    return function(Op::Log, floatOperand(evaluate(*a[0]), e.loc, b.name), e.loc);
-  case Builtin::Log2:
-    return function(Op::Log2, floatOperand(evaluate(*a[0]), e.loc, b.name), e.loc);
-  case Builtin::Sqrt:
-    return function(Op::Sqrt, floatOperand(evaluate(*a[0]), e.loc, b.name), e.loc);
-  case Builtin::Rsqrt:
-    return function(Op::Rsqrt, floatOperand(evaluate(*a[0]), e.loc, b.name), e.loc);
-  case Builtin::Tanh:
-    return function(Op::Tanh, floatOperand(evaluate(*a[0]), e.loc, b.name), e.loc);
-  case Builtin::Sigmoid:
-    return function(Op::Sigmoid, floatOperand(evaluate(*a[0]), e.loc, b.name), e.loc);
-  case Builtin::Erf:
-    return function(Op::Erf, floatOperand(evaluate(*a[0]), e.loc, b.name), e.loc);
-  case Builtin::Sin:
-    return function(Op::Sin, floatOperand(evaluate(*a[0]), e.loc, b.name), e.loc);
-  case Builtin::Cos:
-    return function(Op::Cos, floatOperand(evaluate(*a[0]), e.loc, b.name), e.loc);
-  case Builtin::Fma: {
-    Value x = floatOperand(evaluate(*a[0]), e.loc, "fma"), y = floatOperand(evaluate(*a[1]), e.loc, "fma"),
-          z = floatOperand(evaluate(*a[2]), e.loc, "fma");
-    if (!unify(x, y, e.loc, "fma") || !unify(y, z, e.loc, "fma") || !unify(x, z, e.loc, "fma"))
-      return Value::error();
-    if (!broadcastPair(x, y, e.loc) || !broadcastPair(y, z, e.loc) || !broadcastPair(x, z, e.loc))
-      return Value::error();
-    bool weak = x.weak && y.weak && z.weak;
-    Type type = x.type();
-    std::vector<ExprPtr> args;
-    args.push_back(take(std::move(x), e.loc));
-    args.push_back(take(std::move(y), e.loc));
-    args.push_back(take(std::move(z), e.loc));
-    return Value::of(make(Op::Fma, type, e.loc, std::move(args)), weak);
-  }
-  case Builtin::Zeros:
-  case Builtin::Full:
-  case Builtin::Arange:
-    return makeTile(b, a, e.loc);
-  case Builtin::Reshape:
-  case Builtin::Broadcast:
-  case Builtin::Cast:
-  case Builtin::Where:
-  case Builtin::Concat:
-  case Builtin::Transpose:
-    return shapeCall(b, a, e.loc);
-  case Builtin::RowMax:
-  case Builtin::RowMin:
-  case Builtin::RowSum:
-  case Builtin::Sum:
-  case Builtin::Max:
-  case Builtin::Min:
-  case Builtin::Prod:
-  case Builtin::ArgMax:
-  case Builtin::ArgMin:
-    return reduce(b, a, e.loc);
-  case Builtin::CumSum:
-    return scan(Op::CumSum, a, e.loc);
-  case Builtin::CumMax:
-    return scan(Op::CumMax, a, e.loc);
-  case Builtin::Mma:
-    return mma(a, e.loc);
-  case Builtin::CausalMask:
-    return causalMask(a, e.loc);
-  case Builtin::GroupSum:
-  case Builtin::GroupMax:
-  case Builtin::GroupMin:
-    return groupReduce(b, a, e.loc);
-  case Builtin::Rand:
-    return rand(a, e.loc);
-  case Builtin::AllocShared:
-    return allocShared(a, e.loc);
-  case Builtin::Load:
-    return load(a, e.loc);
-  case Builtin::AtomicAdd:
-  case Builtin::AtomicMax:
-  case Builtin::AtomicMin:
-  case Builtin::AtomicXchg:
-  case Builtin::AtomicCas:
-    return atomic(b, a, e.loc);
-  case Builtin::Context: {
-    Value v;
-    v.kind = Value::Context;
-    return v;
-  }
-  case Builtin::GroupId:
-  case Builtin::LocalId:
-  case Builtin::LaneId:
-  case Builtin::GroupSize: {
-    Op op = b.id == Builtin::GroupId   ? Op::GroupId
-            : b.id == Builtin::LocalId ? Op::LocalId
-            : b.id == Builtin::LaneId  ? Op::LaneIdInGroup
-                                       : Op::GroupSize;
-    Value v = cast(Value::of(make(op, {Type::Scalar, DType::I32, {}}, e.loc)), DType::I64, e.loc);
-    return Value::extent(take(std::move(v), e.loc),
-                         AtomTable::of(atoms_.intern(std::string("id:") + b.name, {}, false)));
-  }
-  case Builtin::LinearId: {
-    if (gridForm_ != GridForm::None || !iterators_.empty())
-      return fail(Code::E_GRID, e.loc, "linear_id() is a grid of its own and cannot be combined with another",
-                  "use either linear_id() or tile loops");
-    if (!linearId_) linearId_ = e.loc;
-    ExprPtr lane = make(Op::LaneId, {Type::Scalar, DType::I64, {}}, e.loc);
-    int atom = atoms_.intern("lane", {}, false);
-    if (!atomExprs_.count(atom)) atomExprs_[atom] = clone(*lane);
-    return Value::extent(std::move(lane), AtomTable::of(atom));
-  }
-  case Builtin::Range:
-  case Builtin::Parallel:
-    return fail(Code::E_GRID, e.loc, std::string("'") + b.name + "' stands in the head of a for loop only",
-                std::string("write: for i in ts.tile.") + b.name + "(...):");
-  case Builtin::Grid:
-    return fail(Code::E_GRID, e.loc, "'grid' is assigned to its indices at the top of the kernel",
-                "write: i, j = ts.tile.grid(n, m)");
-  default:
-    return fail(Code::E_TYPE, e.loc, std::string("'") + b.name + "' gives no value",
+                std::string("'") + f.name + "' cannot be called at module level");
+  if (f.isIn(ops::Statement) && !isStatement)
+    return fail(Code::E_TYPE, e.loc, std::string("'") + f.name + "' gives no value",
                 "write it as a statement of its own");
-  }
+  return rule(*this, call);
 }
 
-/// math.f folds on constants, with the bits that compiled code has; on run-time scalars it is the tile
-/// function of that name. A literal is computed as f64 and stays weak.
-Value Elaborator::callMath(const BuiltinInfo &b, Value v, Range loc) {
-  v = floatOperand(std::move(v), loc, b.name);
-  if (v.isError()) return v;
-  using functions::Function;
-  struct Entry {
-    Builtin id;
-    Function function;
-    Op op;
-  };
-  static constexpr Entry kTable[] = {
-      {Builtin::MathSqrt, Function::Sqrt, Op::Sqrt}, {Builtin::MathExp, Function::Exp, Op::Exp},
-      {Builtin::MathLog, Function::Log, Op::Log},    {Builtin::MathLog2, Function::Log2, Op::Log2},
-      {Builtin::MathSin, Function::Sin, Op::Sin},    {Builtin::MathCos, Function::Cos, Op::Cos},
-      {Builtin::MathTanh, Function::Tanh, Op::Tanh},
-  };
-  for (const Entry &t : kTable) {
-    if (t.id != b.id) continue;
-    const bool isWide = v.weak || v.dtype == DType::F64;
-    if (!v.isScalar() || !v.isConst || (!isWide && v.dtype != DType::F32))
-      return function(t.op, std::move(v), loc);
-    const double x = v.floatValue;
-    if (v.weak && (t.function == Function::Sqrt                                  ? x < 0
-                   : t.function == Function::Log || t.function == Function::Log2 ? x <= 0
-                                                                                 : false))
-      return fail(Code::E_LITERAL_RANGE, loc,
-                  std::string("math.") + b.name + " of this constant is not defined");
-    return Value::real(isWide ? functions::evaluate(t.function, x)
-                              : functions::evaluate(t.function, static_cast<float>(x)),
-                       v.dtype, v.weak);
-  }
-  if (v.isScalar() && v.isConst && std::abs(v.floatValue) < 0x1p62)
-    return Value::integer(static_cast<int64_t>(b.id == Builtin::MathFloor ? std::floor(v.floatValue)
-                                                                          : std::ceil(v.floatValue)));
-  return fail(Code::E_CONSTANT, loc, std::string("math.") + b.name + " takes a constant",
-              "divide integers with // or ts.cdiv");
-}
-
-Value Elaborator::callPython(const BuiltinInfo &b, const Arguments &a, Range loc) {
-  Value v = evaluate(*a[0]);
-  if (b.id == Builtin::PyFloat && v.kind == Value::Str) {
-    std::string s = v.text;
-    for (char &c : s)
-      c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    bool negative = s.starts_with("-");
-    if (s.starts_with("-") || s.starts_with("+")) s.erase(0, 1);
-    double value = s == "inf" || s == "infinity" ? HUGE_VAL : NAN;
-    if (s != "inf" && s != "infinity" && s != "nan")
-      return fail(Code::E_TYPE, loc, "float('" + v.text + "') is not known",
-                  "write float('inf'), float('-inf') or float('nan')");
-    return Value::real(negative ? -value : value);
-  }
-  if (b.id == Builtin::PyBool) return truth(std::move(v), loc);
-  v = asOperand(std::move(v), loc);
-  if (v.isError()) return v;
-  if (v.isScalar() && v.isConst && v.weak) {
-    if (b.id == Builtin::PyFloat)
-      return isFloat(v.dtype) ? std::move(v) : Value::real(static_cast<double>(v.intValue));
-    if (!isFloat(v.dtype)) return v;
-    if (std::abs(v.floatValue) < 0x1p62) return Value::integer(static_cast<int64_t>(v.floatValue));
-    return fail(Code::E_LITERAL_RANGE, loc, "the constant does not fit in 64 bits");
-  }
-  return cast(std::move(v), b.id == Builtin::PyFloat ? DType::F32 : DType::I32, loc);
+Value Elaborator::graphCall(const ast::Expr &e, const LanguageFunction &f, const Value *self) {
+  const GraphRule rule = kGraphRules[static_cast<size_t>(f.id)];
+  GraphCall call{f, e, e.loc, {}, {}};
+  const bool isEvaluated = f.isIn(ops::Graphs) && !f.isIn(ops::Scalars) && !f.arguments.takesAny();
+  if (!isEvaluated) return rule(*this, call);
+  if (!bind(e, f, self, call)) return Value::error();
+  if (constantsOnly_)
+    return fail(Code::E_MODULE_CONSTANT, e.loc,
+                std::string("'") + f.name + "' cannot be called at module level");
+  if (f.numerics == ops::Numerics::SumsInF32 && call[0].accum == DType::F64 && call[0].dtype != DType::F64)
+    return fail(Code::E_UNIMPLEMENTED, call.locOf(0),
+                std::string("TSR_UNIMPLEMENTED: '") + f.name + "' of " + name(call[0].dtype) +
+                    " with sums in f64",
+                "cast to ts.f64 first");
+  return rule(*this, call);
 }
 
 } // namespace tessera::frontend

@@ -1,5 +1,5 @@
 // Loops and branches: variables that are rebound inside keep one place and one type.
-#include "compiler/frontend/sema/Elaborator.h"
+#include "compiler/frontend/sema/CallRules.h"
 #include <algorithm>
 
 namespace tessera::frontend {
@@ -241,20 +241,18 @@ void Elaborator::whileStatement(const ast::Stmt &s) {
   blocks_.back()->push_back(std::move(loop));
 }
 
-bool Elaborator::loopBounds(const ast::Expr &call, const BuiltinInfo &b, LoopBounds &out) {
-  Arguments a;
+bool Elaborator::loopBounds(const ast::Expr &call, const LanguageFunction &b, LoopBounds &out) {
+  KernelCall a{b, call.loc, {}};
   if (!bind(call, b, a)) return false;
   Value first = operand(*a[0]);
   Value second = a[1] ? operand(*a[1]) : Value::error();
   bool failed = first.isError() || (a[1] && second.isError());
-  if (a[2]) {
-    std::optional<int64_t> step = staticInt(*a[2], "the step of a loop");
-    if (!step) return false;
-    out.step = *step;
-    if (*step == 0 || *step == INT64_MIN) {
-      fail(Code::E_LOOP_STEP, a[2]->loc, "the step of a loop is not " + std::to_string(*step));
-      return false;
-    }
+  std::optional<int64_t> step = staticInt(*a[2], "the step of a loop");
+  if (!step) return false;
+  out.step = *step;
+  if (*step == 0 || *step == INT64_MIN) {
+    fail(Code::E_LOOP_STEP, a[2]->loc, "the step of a loop is not " + std::to_string(*step));
+    return false;
   }
   if (a.at.size() > 3 && a[3]) {
     std::optional<int64_t> stages = staticInt(*a[3], "the number of stages");
@@ -296,9 +294,9 @@ Value Elaborator::bindLoopVariable(const std::string &name, Range loc, SymbolId 
 void Elaborator::forStatement(const ast::Stmt &s) {
   Value callee = s.value->kind == ast::Expr::Call ? evaluate(*s.value->items[0]) : Value::none();
   bool isParallel =
-      callee.kind == Value::Function && callee.builtin && callee.builtin->id == Builtin::Parallel;
+      callee.kind == Value::Function && callee.builtin && callee.builtin->id == FunctionId::Parallel;
   if (isParallel && parallelLoop(s)) return;
-  bool isRange = callee.kind == Value::Function && callee.builtin && callee.builtin->id == Builtin::Range;
+  bool isRange = callee.kind == Value::Function && callee.builtin && callee.builtin->id == FunctionId::Range;
   if (!isRange && !isParallel && !callee.isError())
     fail(Code::E_UNSUPPORTED, s.value->loc, "a for loop runs over range, ts.tile.range or ts.tile.parallel",
          "write: for i in ts.tile.range(0, n, step):");

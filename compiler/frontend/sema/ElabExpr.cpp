@@ -1,7 +1,7 @@
 // Expressions other than calls.
 #include "compiler/frontend/diagnostics/Suggest.h"
+#include "compiler/frontend/sema/CallRules.h"
 #include "compiler/frontend/sema/Effects.h"
-#include "compiler/frontend/sema/Elaborator.h"
 
 namespace tessera::frontend {
 
@@ -93,7 +93,7 @@ Value Elaborator::asOperand(Value v, Range loc) {
   case Value::Buffer: {
     bool transposed = v.transposed;
     Value tile = readBuffer(v.index, loc);
-    return transposed ? transpose(std::move(tile), loc) : std::move(tile);
+    return transposed ? rules::transposed(*this, std::move(tile), loc) : std::move(tile);
   }
   case Value::Tensor:
     return fail(Code::E_TENSOR_VALUE, loc, "a whole tensor is not a value in a kernel",
@@ -380,9 +380,9 @@ std::optional<DType> Elaborator::staticDType(const ast::Expr &e) {
   if (v.kind == Value::Str)
     if (std::optional<DType> t = parseDType(v.text)) return t;
   if (v.kind == Value::Function && v.builtin) {
-    if (v.builtin->id == Builtin::PyBool) return DType::Bool;
-    if (v.builtin->id == Builtin::PyFloat) return DType::F32;
-    if (v.builtin->id == Builtin::PyInt) return DType::I32;
+    if (v.builtin->id == FunctionId::PyBool) return DType::Bool;
+    if (v.builtin->id == FunctionId::PyFloat) return DType::F32;
+    if (v.builtin->id == FunctionId::PyInt) return DType::I32;
   }
   std::vector<std::string> names;
   for (const DTypeInfo &d : allDTypes())

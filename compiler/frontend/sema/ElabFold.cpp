@@ -138,7 +138,7 @@ std::optional<Value> Elaborator::fold(Op op, const Value &a, const Value *b, Ran
   if (!isDefined(*arith, t)) return std::nullopt;
   if (isLiteral && isInt(t) && overflows(op, a.intValue, b ? b->intValue : 0))
     return fail(Code::E_LITERAL_RANGE, loc, "the constant does not fit in 64 bits");
-  bool compares = op >= Op::Lt && op <= Op::Ne;
+  bool compares = ops::isComparison(op);
   Value out =
       fromBits(tessera::evaluate(*arith, t, bitsOf(a), b ? bitsOf(*b) : 0), compares ? DType::Bool : t);
   if (compares || !isLiteral) return out;

@@ -231,7 +231,7 @@ Value Elaborator::graphAttribute(Value v, const std::string &name, Range loc) {
   if (auto it = kMethods.find(name); it != kMethods.end()) {
     Value method;
     method.kind = Value::Function;
-    method.builtin = findBuiltin("tessera", it->second);
+    method.builtin = findFunction("tessera", it->second);
     method.items.push_back(std::move(v));
     return method;
   }
@@ -239,7 +239,7 @@ Value Elaborator::graphAttribute(Value v, const std::string &name, Range loc) {
   for (const auto &[method, op] : kMethods)
     known.push_back(method);
   return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "a tensor has no '" + name + "'",
-              findBuiltin("tessera", name) ? "write ts." + name + "(...)" : didYouMean(name, known));
+              findFunction("tessera", name) ? "write ts." + name + "(...)" : didYouMean(name, known));
 }
 
 // --- Statements ---
@@ -290,7 +290,7 @@ bool Elaborator::graphLoop(const ast::Stmt &s) {
   constexpr int64_t kMaxTurns = 4096;
   Value callee = s.value->kind == ast::Expr::Call ? evaluate(*s.value->items[0]) : Value::none();
   if (callee.isError()) return false;
-  if (callee.kind != Value::Function || !callee.builtin || callee.builtin->id != Builtin::Range) {
+  if (callee.kind != Value::Function || !callee.builtin || callee.builtin->id != FunctionId::Range) {
     fail(Code::E_UNSUPPORTED, s.value->loc, "a for loop of a graph function runs over range(...)",
          "write: for i in range(4):");
     return false;

@@ -44,7 +44,7 @@ Value Elaborator::graphElementwise(Op op, Value v, Range loc) {
 Value Elaborator::graphElementwise(Op op, Value a, Value b, Range loc) {
   std::optional<Dims> dims = graphBroadcast({&a, &b}, loc);
   if (!dims) return Value::error();
-  bool compares = op >= Op::Lt && op <= Op::Ne;
+  bool compares = ops::isComparison(op);
   int x = graphNode(a, loc), y = graphNode(b, loc);
   Value out =
       graphValue(GraphOp::Elementwise, compares ? DType::Bool : a.dtype, std::move(*dims), loc, {x, y});

@@ -1,5 +1,5 @@
-// Shapes in graph functions: transposes, reshapes, slices, joins, and tensors made of nothing.
-#include "compiler/frontend/sema/ElabGraphCalls.h"
+// Shapes in graph functions: transposes, reshapes, slices, broadcasts.
+#include "compiler/frontend/sema/ElabGraph.h"
 #include <algorithm>
 #include <numeric>
 
@@ -87,25 +87,6 @@ Value Elaborator::graphTranspose(Value v, std::vector<int64_t> perm, Range loc) 
   return r;
 }
 
-Value Elaborator::graphTransposeCall(GraphArguments &a, Range loc) {
-  if (a[0].isError() || !graphTensor(a[0], a.loc(0), 0)) return Value::error();
-  if (!a.given(1) || a[1].kind == Value::None) return graphTranspose(std::move(a[0]), {}, loc);
-  size_t rank = graphDims(a[0]).size();
-  if (a[1].isError()) return Value::error();
-  if (a[1].kind != Value::Tuple || a[1].items.size() != rank)
-    return fail(Code::E_AXIS, a.loc(1),
-                "the perm of " + graphName(a[0]) + " is a tuple of its " + std::to_string(rank) + " axes");
-  std::vector<int64_t> perm;
-  for (const Value &item : a[1].items) {
-    std::optional<int64_t> axis = graphAxis(item, a.loc(1), rank);
-    if (!axis) return Value::error();
-    if (std::ranges::find(perm, *axis) != perm.end())
-      return fail(Code::E_AXIS, a.loc(1), "axis " + std::to_string(*axis) + " stands in the perm twice");
-    perm.push_back(*axis);
-  }
-  return graphTranspose(std::move(a[0]), std::move(perm), loc);
-}
-
 static std::optional<DimExpr> sizeOf(const Dims &dims) {
   std::optional<DimExpr> size = DimExpr(1);
   for (const DimExpr &d : dims)
@@ -174,77 +155,6 @@ Value Elaborator::graphBroadcastTo(Value v, const Dims &dims, Range loc) {
     if (!graphRequire(d, Code::E_SHAPE, "an extent cannot be " + d.text(), loc)) return Value::error();
   int node = graphNode(v, loc);
   return graphValue(GraphOp::Broadcast, v.dtype, dims, loc, {node});
-}
-
-Value Elaborator::graphConcat(GraphArguments &a, Range loc) {
-  Value &list = a[0];
-  if (list.isError()) return list;
-  if (list.kind != Value::Tuple || list.items.empty())
-    return fail(Code::E_TYPE, a.loc(0), "'concat' takes a list of tensors",
-                "write ts.concat([a, b], axis=0)");
-  std::optional<int64_t> axis;
-  Dims out;
-  std::vector<int> args;
-  for (size_t i = 0; i < list.items.size(); ++i) {
-    Value &v = list.items[i];
-    if (v.isError() || !graphTensor(v, a.loc(0), 1)) return Value::error();
-    const Dims &dims = graphDims(v);
-    args.push_back(graphNode(v, loc));
-    if (i == 0) {
-      axis = a.given(1) ? graphAxis(a[1], a.loc(1), dims.size()) : 0;
-      if (!axis) return Value::error();
-      out = dims;
-      continue;
-    }
-    const Value &first = list.items[0];
-    if (v.dtype != first.dtype)
-      return fail(Code::E_TYPE_MIX, loc, "'concat' mixes " + describe(first) + " and " + describe(v));
-    Dims others = dims;
-    auto at = static_cast<size_t>(*axis);
-    if (others.size() == out.size()) others[at] = out[at];
-    if (others != out)
-      return fail(Code::E_SHAPE, loc,
-                  graphName(first) + " and " + graphName(v) + " differ in another axis than " +
-                      std::to_string(*axis));
-    std::optional<DimExpr> sum = add(out[at], dims[at]);
-    if (!sum) return fail(Code::E_SHAPE, loc, "the joined extent is too long an expression");
-    out[at] = std::move(*sum);
-  }
-  DType dtype = list.items[0].dtype;
-  Value r = graphValue(GraphOp::Concat, dtype, std::move(out), loc, std::move(args));
-  if (!r.isError()) graphLast().ints = {*axis};
-  return r;
-}
-
-/// Equal parts along an axis, as a tuple.
-Value Elaborator::graphSplit(GraphArguments &a, Range loc) {
-  Value &v = a[0];
-  if (v.isError() || !graphTensor(v, a.loc(0), 1)) return Value::error();
-  std::optional<int64_t> parts = staticInt(a[1], a.loc(1), "the number of parts");
-  std::optional<int64_t> axis = a.given(2) ? graphAxis(a[2], a.loc(2), graphDims(v).size()) : 0;
-  if (!parts || !axis) return Value::error();
-  Dims dims = graphDims(v);
-  auto at = static_cast<size_t>(*axis);
-  std::optional<DimExpr> part =
-      *parts >= 1 && *parts <= 256 ? divideExactly(dims[at], DimExpr(*parts)) : std::nullopt;
-  if (!part)
-    return fail(Code::E_SHAPE, loc,
-                dims[at].text() + " of " + graphName(v) + " is not known to split into " +
-                    std::to_string(*parts) + " equal parts",
-                "take slices: x[:a], x[a:]");
-  dims[at] = *part;
-  std::vector<Value> items;
-  for (int64_t i = 0; i < *parts; ++i) {
-    int node = graphNode(v, loc);
-    Value r = graphValue(GraphOp::Slice, v.dtype, dims, loc, {node});
-    std::optional<DimExpr> start = multiply(*part, DimExpr(i));
-    if (r.isError()) return r;
-    if (!start) return fail(Code::E_SHAPE, loc, "a part starts too far behind for 64 bits");
-    graphLast().texts.assign(dims.size(), "0");
-    graphLast().texts[at] = start->text();
-    items.push_back(std::move(r));
-  }
-  return Value::tuple(std::move(items));
 }
 
 /// x[a:b, :, i, None]: bounds of ints and dims. A bound that is a negative constant counts from the end.
@@ -329,65 +239,6 @@ Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
   }
   if (boxed && kept == graphDims(v)) return v;
   return graphReshapeTo(std::move(v), std::move(kept), e.loc);
-}
-
-/// arange(n), or arange(start, stop, step): an i32 tensor, or i64 where the start is a dim.
-Value Elaborator::graphArange(GraphArguments &a, Range loc) {
-  int64_t step = 1;
-  if (a.given(2)) {
-    std::optional<int64_t> known = staticInt(a[2], a.loc(2), "the step of 'arange'");
-    if (!known) return Value::error();
-    if (*known == 0 || *known == INT64_MIN)
-      return fail(Code::E_LOOP_STEP, a.loc(2), "the step of 'arange' is not " + std::to_string(*known));
-    step = *known;
-  }
-  const Value start = a.given(1) ? asOperand(a[0], a.loc(0)) : Value::integer(0);
-  size_t end = a.given(1) ? 1 : 0;
-  std::optional<DimExpr> from = graphDimOf(start, a.loc(0), "the start of 'arange'"),
-                         to = graphDimOf(a[end], a.loc(end), "the end of 'arange'");
-  if (!from || !to) return Value::error();
-  // ceildiv(distance, |step|), and nothing past an end that is known to be passed.
-  std::optional<DimExpr> n = step > 0 ? subtract(*to, *from) : subtract(*from, *to);
-  const int64_t stride = step > 0 ? step : -step;
-  if (n && stride != 1)
-    if ((n = add(*n, DimExpr(stride - 1)))) n = apply("floordiv", *n, DimExpr(stride));
-  if (!n) return fail(Code::E_SHAPE, loc, "the length of 'arange' is too long an expression");
-  if (a.given(1) && n->constant().value_or(0) < 0) n = DimExpr(0);
-  if (!graphRequire(*n, Code::E_SHAPE, "the length of 'arange' cannot be " + n->text(), loc))
-    return Value::error();
-  Value r = graphValue(GraphOp::Iota, DType::I32, {*n}, loc);
-  if (r.isError()) return r;
-  graphLast().ints = {0};
-  if (step != 1) r = binary(Op::Mul, std::move(r), Value::integer(step), loc);
-  bool isZero = start.isConstInt() && start.intValue == 0;
-  return isZero ? std::move(r) : binary(Op::Add, std::move(r), start, loc);
-}
-
-/// zeros and full.
-Value Elaborator::graphMake(const BuiltinInfo &b, GraphArguments &a, Range loc) {
-  if (b.id == Builtin::Arange) return graphArange(a, loc);
-  bool isFull = b.id == Builtin::Full;
-  Dims dims;
-  bool ok = graphShape(a[0], a.loc(0), dims);
-  Value fill = isFull ? asOperand(std::move(a[1]), a.loc(1)) : Value::real(0);
-  size_t at = isFull ? 2 : 1;
-  DType t = DType::F32;
-  if (a.given(at)) {
-    if (a[at].kind != Value::DTypeName)
-      return a[at].isError() ? Value::error()
-                             : fail(Code::E_DTYPE, a.loc(at),
-                                    "expected a dtype such as ts.f32, found " + describe(a[at]));
-    t = a[at].dtype;
-  } else if (isFull && !fill.isError()) {
-    t = strengthen(fill).dtype;
-  }
-  if (!ok || fill.isError()) return Value::error();
-  if (!isFull && !isFloat(t)) fill = Value::integer(0, t, false);
-  if (fill.dtype != t && (!fill.weak || (isFloat(fill.dtype) && !isFloat(t))))
-    return fail(Code::E_TYPE_MIX, loc,
-                std::string("'full' is given ") + describe(fill) + " for a tensor of " + name(t),
-                std::string("cast the value with ts.") + name(t) + "(x)");
-  return graphBroadcastTo(convert(std::move(fill), t, loc), dims, loc);
 }
 
 } // namespace tessera::frontend

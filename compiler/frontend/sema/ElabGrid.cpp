@@ -59,7 +59,7 @@ bool Elaborator::parallelLoop(const ast::Stmt &s) {
     return refuse("only bindings, context() and alloc_shared may stand before the parallel loops",
                   "move the statements into the loop");
   LoopBounds b;
-  const BuiltinInfo *builtin = findBuiltin("tessera.tile", "parallel");
+  const LanguageFunction *builtin = findFunction("tessera.tile", "parallel");
   if (s.targets[0]->kind != ast::Expr::Name)
     return refuse("a parallel loop has one variable", "nest loops for more axes");
   if (!loopBounds(*s.value, *builtin, b)) b.lo = b.hi = Value::integer(0);
@@ -86,7 +86,8 @@ bool Elaborator::parallelLoop(const ast::Stmt &s) {
 bool Elaborator::gridCall(const ast::Stmt &s) {
   if (s.value->kind != ast::Expr::Call || !dottedName(*s.value->items[0]).ends_with("grid")) return false;
   Value callee = evaluate(*s.value->items[0]);
-  if (callee.kind != Value::Function || !callee.builtin || callee.builtin->id != Builtin::Grid) return false;
+  if (callee.kind != Value::Function || !callee.builtin || callee.builtin->id != FunctionId::Grid)
+    return false;
   auto refuse = [&](const char *why, const char *hint) {
     fail(Code::E_GRID, s.loc, why, hint);
     return true;

@@ -1,7 +1,8 @@
 // Names: locals, dims, module constants, imports, the language's own names, implicit tile iterators.
-#include "compiler/frontend/diagnostics/AbsentNames.h"
 #include "compiler/frontend/diagnostics/Suggest.h"
+#include "compiler/frontend/sema/CallRules.h"
 #include "compiler/frontend/sema/ElabGraph.h"
+#include "compiler/ops/ForeignNames.h"
 #include <algorithm>
 
 namespace tessera::frontend {
@@ -51,7 +52,7 @@ Value Elaborator::lookup(const ast::Expr &e) {
   }
   if (auto it = module_.globals.find(name); it != module_.globals.end())
     return lookupGlobal(name, it->second, e.loc);
-  if (const BuiltinInfo *b = findBuiltin("", name)) {
+  if (const LanguageFunction *b = findFunction("", name)) {
     Value v;
     v.kind = Value::Function;
     v.builtin = b;
@@ -76,7 +77,7 @@ void Elaborator::undefined(const std::string &name, Range loc) {
   for (const Tunable &t : tunables_)
     if (t.name == name) otherwise = "read the tunable as ts.tile.context()." + name;
   if (otherwise.empty())
-    if (findBuiltin("tessera", name) || name == "ts")
+    if (findFunction("tessera", name) || name == "ts")
       otherwise =
           name == "ts" ? "write 'import tessera as ts'" : (graph_ ? "write ts." : "write ts.tile.") + name;
   fail(Code::E_UNDEFINED_NAME, loc, "'" + name + "' is not defined",
@@ -161,7 +162,7 @@ Value Elaborator::member(const std::string &module, const std::string &attribute
     v.text = sub;
     return v;
   }
-  if (const BuiltinInfo *b = findBuiltin(module, attribute)) {
+  if (const LanguageFunction *b = findFunction(module, attribute)) {
     v.kind = Value::Function;
     v.builtin = b;
     return v;
@@ -174,7 +175,7 @@ Value Elaborator::member(const std::string &module, const std::string &attribute
                       : module.starts_with("tessera.") ? "ts" + module.substr(7)
                                                        : module;
   if (module != "math")
-    if (std::optional<std::string> hint = absentHint(attribute, graph_ ? "ts." : "ts.tile."))
+    if (std::optional<std::string> hint = ops::foreignHint(attribute, graph_ ? "ts." : "ts.tile."))
       return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "'" + attribute + "' does not exist in the language",
                   *hint);
   return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "'" + shown + "' has no '" + attribute + "'",
@@ -216,7 +217,7 @@ Value Elaborator::attribute(const ast::Expr &e) {
         base.kind == Value::Buffer ? kernel_.symbols[static_cast<size_t>(base.index)].type : base.type();
     if (name == "dtype") return Value::dtypeName(type.dtype);
     if (base.kind == Value::Scalar) break;
-    if (name == "T") return transpose(std::move(base), e.loc);
+    if (name == "T") return rules::transposed(*this, std::move(base), e.loc);
     if (name == "shape") {
       std::vector<Value> extents;
       for (int64_t n : type.shape)
@@ -227,7 +228,7 @@ Value Elaborator::attribute(const ast::Expr &e) {
     }
     return fail(Code::E_UNKNOWN_ATTRIBUTE, e.loc, "a tile has no '" + name + "'",
                 didYouMean(name, {"T", "shape", "dtype"},
-                           findBuiltin("tessera", name) ? "write ts.tile." + name + "(...)" : ""));
+                           findFunction("tessera", name) ? "write ts.tile." + name + "(...)" : ""));
   }
   default:
     break;

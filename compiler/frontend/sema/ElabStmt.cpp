@@ -137,12 +137,13 @@ void Elaborator::plainStatement(const ast::Stmt &s) {
     if (s.value->kind == ast::Expr::Call) {
       Value callee = evaluate(*s.value->items[0]);
       if (callee.isError()) return;
-      if (!graph_ && callee.kind == Value::Function && callee.builtin &&
-          effectCall(*s.value, *callee.builtin))
+      const LanguageFunction *f = callee.kind == Value::Function && !graph_ ? callee.builtin : nullptr;
+      if (f && f->isIn(ops::Statement)) {
+        kernelCall(*s.value, *f, true);
         return;
+      }
       Value v = call(*s.value);
-      bool isAtomic = !graph_ && callee.builtin && callee.builtin->id >= Builtin::AtomicAdd &&
-                      callee.builtin->id <= Builtin::AtomicCas;
+      const bool isAtomic = f && f->op == Op::Atomic;
       if (isAtomic && !v.isError()) { // nobody reads the old value: `old = atomic` becomes `eval atomic`
         Stmt &last = blocks_.back()->back();
         last.kind = Stmt::Eval;

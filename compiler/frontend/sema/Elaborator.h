@@ -17,7 +17,8 @@ class EffectfulCalls;
 struct GraphState;
 struct GraphFunction;
 struct GraphValue;
-enum class GraphOp : uint8_t;
+struct KernelCall;
+struct GraphCall;
 
 class Elaborator {
 public:
@@ -51,7 +52,9 @@ public:
   };
   const std::vector<ResultType> &results() const { return results_; }
 
-private:
+  // What follows is the state and the vocabulary of the rules and of the elaboration itself: nothing outside
+  // sema uses it.
+
   // --- Names in scope ---
   struct Local {
     Value value;
@@ -129,6 +132,8 @@ private:
   Value negate(Value, Range);
   /// `where`; with `takesOneSide` a conditional expression, whose condition is one scalar for the whole tile.
   Value select(Value, Value, Value, Range, bool takesOneSide = false);
+  /// `where` after a check of its condition, which is at `conditionLoc`.
+  Value where(Value, Value, Value, Range conditionLoc, Range);
   bool unify(Value &, Value &, Range, const char *what);
   std::string mixHint(const Value &, const Value &) const;
   std::string literalHint(const Value &, DType) const;
@@ -143,38 +148,22 @@ private:
   Value expandDims(Value, int axis, Range);
   Value ceilDiv(Value, Value, Range);
 
-  // Calls (ElabCalls.cpp, ElabTileCalls.cpp, ElabEffects.cpp, ElabHelpers.cpp)
-  struct Arguments {
-    std::vector<const ast::Expr *> at; // by parameter, null when left out
-    const ast::Expr *operator[](size_t i) const { return at[i]; }
+  // Calls (ElabCalls.cpp, ElabHelpers.cpp); the rules of the language's functions are in CallRules.h.
+  struct BoundArgument {
+    size_t index; // among the function's arguments
+    const ast::Expr *value;
+    Range loc; // the call, of a default
   };
   Value call(const ast::Expr &);
-  bool bind(const ast::Expr &call, const BuiltinInfo &, Arguments &);
-  Value callBuiltin(const ast::Expr &, const BuiltinInfo &);
-  Value callMath(const BuiltinInfo &, Value, Range);
-  Value callPython(const BuiltinInfo &, const Arguments &, Range);
-  Value makeTile(const BuiltinInfo &, const Arguments &, Range);
-  Value shapeCall(const BuiltinInfo &, const Arguments &, Range);
-  Value concat(const Arguments &, Range);
-  Value reshape(Value, const ast::Expr &, Range);
-  Value reduce(const BuiltinInfo &, const Arguments &, Range);
-  Value reduceAxis(Op, Value, int64_t axis, Range);
-  Value scan(Op, const Arguments &, Range);
-  Value mma(const Arguments &, Range);
-  Value causalMask(const Arguments &, Range);
-  Value groupReduce(const BuiltinInfo &, const Arguments &, Range);
-  Value rand(const Arguments &, Range);
-  Value allocShared(const Arguments &, Range);
-  Value load(const Arguments &, Range);
-  Value atomic(const BuiltinInfo &, const Arguments &, Range);
-  Value transpose(Value, Range);
-  bool effectCall(const ast::Expr &, const BuiltinInfo &); // statements; false: it is none
-  Value sliceArgument(const ast::Expr &, const std::string &what, const char *hint);
-  void cpAsyncPart(const Arguments &a, Range loc);
-  void cpAsync(const Arguments &, Range);
-  void store(const Arguments &, Range);
-  bool readOrder(const ast::Expr *, MemoryOrder &);
-  bool readScope(const ast::Expr *, MemoryScope &);
+  const ast::Expr *defaultOf(const ops::Argument &);
+  /// The arguments of a call from item `first` on, then its keywords, in the order of the source, then the
+  /// defaults other than None; `taken` arguments are bound already.
+  bool bind(const ast::Expr &call, const LanguageFunction &, size_t taken, size_t first,
+            std::vector<BoundArgument> &);
+  bool bind(const ast::Expr &call, const LanguageFunction &, KernelCall &);
+  bool bind(const ast::Expr &call, const LanguageFunction &, const Value *self, GraphCall &);
+  Value kernelCall(const ast::Expr &, const LanguageFunction &, bool isStatement = false);
+  Value graphCall(const ast::Expr &, const LanguageFunction &, const Value *self);
   Value inlineHelper(const FunctionDecl &, const ast::Expr &);
   bool callArguments(const FunctionDecl &, const ast::Expr &, std::vector<std::optional<Value>> &);
   Value inlineWith(const FunctionDecl &, std::vector<std::optional<Value>>,
@@ -256,7 +245,7 @@ private:
     int64_t step = 1;
     int64_t stages = 0;
   };
-  bool loopBounds(const ast::Expr &call, const BuiltinInfo &, LoopBounds &);
+  bool loopBounds(const ast::Expr &call, const LanguageFunction &, LoopBounds &);
   Value bindLoopVariable(const std::string &, Range, SymbolId &);
 
   // Grid (ElabGrid.cpp)
@@ -301,48 +290,27 @@ private:
   Value graphCast(Value, DType, Range);
 
   // ... calls (ElabGraphCalls.cpp)
-  struct GraphArguments;
-  Value graphBuiltin(const ast::Expr &, const BuiltinInfo &, const Value *self);
-  bool graphBind(const ast::Expr &, const BuiltinInfo &, const Value *self, GraphArguments &);
-  Value graphCall(const ast::Expr &, const BuiltinInfo &, GraphArguments &);
   bool graphBindDims(const Kernel &callee, const ast::Expr &, std::vector<std::optional<Value>> &,
                      std::map<std::string, DimExpr> &);
   bool graphTensor(const Value &, Range, size_t minRank); // these report what does not fit
   bool graphFlag(const Value &, Range, const char *what, bool &out);
   bool graphNumber(const Value &, Range, const char *what, double &out);
   Value graphInline(const FunctionDecl &, const ast::Expr &);
+  Value graphMatmul(Value, Value, bool transA, bool transB, std::optional<DType>, Range); // GraphRules.cpp
   Value graphLaunch(const FunctionDecl &, const ast::Expr &);
   int graphKernel(const FunctionDecl &, const ast::Expr &, const std::map<std::string, DimExpr> &);
 
-  // ... library ops (ElabGraphOps.cpp)
-  Value graphMatmul(Value, Value, bool transA, bool transB, std::optional<DType>, Range);
-  Value graphReduce(const BuiltinInfo &, GraphArguments &, Range);
-  Value graphSoftmax(GraphOp, GraphArguments &, Range);
-  Value graphNorm(GraphOp, GraphArguments &, Range);
-  Value graphLoss(GraphOp, GraphArguments &, Range);
-  Value graphGather(GraphArguments &, Range);
-  Value graphAttention(GraphArguments &, Range);
-  bool graphUnifyFloats(std::vector<Value *>, Range, const char *what);
-
   // ... shapes (ElabGraphShapes.cpp)
   Value graphTranspose(Value, std::vector<int64_t> perm, Range);
-  Value graphTransposeCall(GraphArguments &, Range);
   Value graphReshape(Value, const Value &shape, Range, Range shapeLoc);
   Value graphReshapeTo(Value, std::vector<DimExpr>, Range);
   Value graphBroadcastTo(Value, const std::vector<DimExpr> &, Range);
-  Value graphConcat(GraphArguments &, Range);
-  Value graphSplit(GraphArguments &, Range);
   Value graphSlice(Value, const ast::Expr &);
-  Value graphArange(GraphArguments &, Range);
-  Value graphMake(const BuiltinInfo &, GraphArguments &, Range);
   bool graphShape(const Value &, Range, std::vector<DimExpr> &);
   /// False with an error when `value` is known to be negative; what only a call knows, it checks.
   bool graphRequire(const DimExpr &value, Code, const std::string &says, Range);
   std::optional<int64_t> graphAxis(const Value &, Range, size_t rank);
   bool graphAxes(const Value &, Range, size_t rank, std::vector<int64_t> &);
-
-  /// False, with a diagnostic, where @accum asks for a float sum of integers.
-  bool checkAccumulator(const Value &, Range);
 
   // Program building
   Stmt &emit(Stmt::Kind, Range);
@@ -371,8 +339,9 @@ private:
   std::vector<Block *> blocks_;
   std::map<std::string, Value> constants_; // module constants evaluated so far
   std::set<std::string> evaluating_;
-  std::set<SymbolId> immutable_;          // loop and grid variables
-  std::map<SymbolId, DType> bufferAccum_; // policy of what was copied into a buffer
+  std::map<std::string_view, ast::Block> defaults_; // of arguments, by their text
+  std::set<SymbolId> immutable_;                    // loop and grid variables
+  std::map<SymbolId, DType> bufferAccum_;           // policy of what was copied into a buffer
   size_t nodes_ = 0, localCount_ = 0;
   bool constantsOnly_ = false; // evaluating a module constant
   std::unique_ptr<EffectfulCalls> effects_;

@@ -1,6 +1,6 @@
 #include "compiler/frontend/sema/ModuleData.h"
 #include "compiler/frontend/diagnostics/Suggest.h"
-#include "compiler/frontend/sema/Builtins.h"
+#include "compiler/ops/Functions.h"
 #include "numerics/DType.h"
 #include <algorithm>
 #include <iterator>
@@ -68,12 +68,12 @@ private:
         g.path = s.text;
         g.name = name;
         g.kind = known(s.text) ? Global::ImportedName : Global::Foreign;
-        if (std::string sub = findSubmodule(s.text, name); !sub.empty()) {
+        if (std::string sub = ops::findSubmodule(s.text, name); !sub.empty()) {
           g.kind = Global::ImportedModule;
           g.path = sub;
         } else if (g.kind == Global::ImportedName && !provides(s.text, name)) {
           sink_.error(Code::E_IMPORT, s.loc, "module '" + s.text + "' has no '" + name + "'",
-                      didYouMean(name, namesOf(s.text)));
+                      didYouMean(name, ops::namesOf(s.text)));
         }
       }
       m_.globals[alias] = g;
@@ -81,7 +81,7 @@ private:
   }
 
   static bool provides(const std::string &path, const std::string &name) {
-    if (findBuiltin(path, name) || findConstant(path, name) || parseDType(name)) return true;
+    if (ops::findFunction(path, name) || ops::findConstant(path, name) || parseDType(name)) return true;
     for (const char *s : {"Tensor", "kernel", "jit", "autodiff", "grad", "runtime"})
       if (name == s) return true;
     return false;

@@ -2,14 +2,21 @@
 #pragma once
 #include "compiler/frontend/program/GraphProgram.h"
 #include "compiler/frontend/program/Linear.h"
-#include "compiler/frontend/sema/Builtins.h"
 #include "compiler/frontend/sema/FrontendOptions.h"
+#include "compiler/ops/Functions.h"
 #include "core/service/CompilerService.h"
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace tessera::frontend {
+
+using ops::findConstant;
+using ops::findFunction;
+using ops::findSubmodule;
+using ops::FunctionId;
+using ops::LanguageFunction;
+using ops::namesOf;
 
 /// A compile-time object or the program text that computes a run-time one. Copying copies the expression.
 struct Value {
@@ -41,7 +48,7 @@ struct Value {
   std::optional<Linear> linear; // integer scalars
   std::vector<Value> items;     // Tuple; Function: the tensor it is a method of
   std::string text; // Str, Module, Function, Graph; Scalar: the variable that began as a bare literal
-  const BuiltinInfo *builtin = nullptr;
+  const LanguageFunction *builtin = nullptr;
   int index = -1;             // Tensor: parameter; Buffer: symbol; Graph: value
   std::optional<DType> accum; // policy of the tensor a tile was loaded from
 

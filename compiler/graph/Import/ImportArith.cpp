@@ -71,29 +71,13 @@ Value KernelImporter::importFunction(const Expr &e) {
   for (const frontend::ExprPtr &arg : e.args)
     args.push_back(import(*arg));
   tile_.at(locationOf(e.loc));
+  using namespace tile;
+  using math::SqrtOp; // rounds correctly: no expansion of ours
   switch (e.op) {
-  case Op::Exp:
-    return tile::ExpOp::create(b_, tile_.loc(), args[0]);
-  case Op::Exp2:
-    return tile::Exp2Op::create(b_, tile_.loc(), args[0]);
-  case Op::Log:
-    return tile::LogOp::create(b_, tile_.loc(), args[0]);
-  case Op::Log2:
-    return tile::Log2Op::create(b_, tile_.loc(), args[0]);
-  case Op::Sqrt:
-    return math::SqrtOp::create(b_, tile_.loc(), args[0]);
-  case Op::Rsqrt:
-    return tile::RsqrtOp::create(b_, tile_.loc(), args[0]);
-  case Op::Tanh:
-    return tile::TanhOp::create(b_, tile_.loc(), args[0]);
-  case Op::Sigmoid:
-    return tile::SigmoidOp::create(b_, tile_.loc(), args[0].getType(), args[0]);
-  case Op::Erf:
-    return tile::ErfOp::create(b_, tile_.loc(), args[0]);
-  case Op::Sin:
-    return tile::SinOp::create(b_, tile_.loc(), args[0]);
-  case Op::Cos:
-    return tile::CosOp::create(b_, tile_.loc(), args[0]);
+#define TSR_FLOAT_FUNCTION(id, name, text)                                                                   \
+  case Op::id:                                                                                               \
+    return id##Op::create(b_, tile_.loc(), args[0].getType(), args[0]);
+#include "compiler/ops/Functions.def"
   case Op::Fma:
     return math::FmaOp::create(b_, tile_.loc(), args[0], args[1], args[2]);
   default:

@@ -30,17 +30,8 @@ Value KernelImporter::import(const Expr &e) {
   case Op::Eq:
   case Op::Ne:
     return importCompare(e);
-  case Op::Exp:
-  case Op::Exp2:
-  case Op::Log:
-  case Op::Log2:
-  case Op::Sqrt:
-  case Op::Rsqrt:
-  case Op::Tanh:
-  case Op::Sigmoid:
-  case Op::Erf:
-  case Op::Sin:
-  case Op::Cos:
+#define TSR_FLOAT_FUNCTION(id, name, text) case Op::id:
+#include "compiler/ops/Functions.def"
   case Op::Fma:
     return importFunction(e);
   case Op::Cast:

@@ -19,28 +19,10 @@ static std::optional<UnaryKind> unaryKind(Op op) {
     return UnaryKind::Abs;
   case Op::Invert:
     return UnaryKind::Not;
-  case Op::Exp:
-    return UnaryKind::Exp;
-  case Op::Exp2:
-    return UnaryKind::Exp2;
-  case Op::Log:
-    return UnaryKind::Log;
-  case Op::Log2:
-    return UnaryKind::Log2;
-  case Op::Sqrt:
-    return UnaryKind::Sqrt;
-  case Op::Rsqrt:
-    return UnaryKind::Rsqrt;
-  case Op::Tanh:
-    return UnaryKind::Tanh;
-  case Op::Sigmoid:
-    return UnaryKind::Sigmoid;
-  case Op::Erf:
-    return UnaryKind::Erf;
-  case Op::Sin:
-    return UnaryKind::Sin;
-  case Op::Cos:
-    return UnaryKind::Cos;
+#define TSR_FLOAT_FUNCTION(id, name, text)                                                                   \
+  case Op::id:                                                                                               \
+    return UnaryKind::id;
+#include "compiler/ops/Functions.def"
   default:
     return std::nullopt;
   }
@@ -125,10 +107,10 @@ Value GraphImporter::import(const GraphValue &v) {
     return DimOp::create(b_, loc_, type, b_.getStringAttr(v.texts[0]));
   case GraphOp::Elementwise:
     return importElementwise(v);
-  case GraphOp::Relu:
-    return unary(UnaryKind::Relu);
-  case GraphOp::Silu:
-    return unary(UnaryKind::Silu);
+#define TSR_ACTIVATION(id, name, text)                                                                       \
+  case GraphOp::id:                                                                                          \
+    return unary(UnaryKind::id);
+#include "compiler/ops/Functions.def"
   case GraphOp::Gelu:
     return unary(UnaryKind::Gelu);
   case GraphOp::GeluTanh:

@@ -1,16 +1,16 @@
-#include "compiler/frontend/diagnostics/AbsentNames.h"
+#include "compiler/ops/ForeignNames.h"
 #include "numerics/DType.h"
 
-namespace tessera::frontend {
+namespace tessera::ops {
 
 namespace {
 
-struct Absent {
+struct ForeignName {
   std::string_view name;
   const char *written; // `@` is the prefix of the place
 };
 
-constexpr Absent kAbsent[] = {
+constexpr ForeignName kForeignNames[] = {
     // Elementwise
     {"clip", "write @minimum(@maximum(x, low), high)"},
     {"clamp", "write @minimum(@maximum(x, low), high)"},
@@ -86,8 +86,8 @@ constexpr Absent kAbsent[] = {
 
 } // namespace
 
-std::optional<std::string> absentHint(std::string_view name, const std::string &prefix) {
-  for (const Absent &a : kAbsent) {
+std::optional<std::string> foreignHint(std::string_view name, const std::string &prefix) {
+  for (const ForeignName &a : kForeignNames) {
     if (a.name != name) continue;
     std::string out = a.written;
     for (size_t at = 0; (at = out.find('@', at)) != std::string::npos;) {
@@ -109,4 +109,4 @@ std::optional<std::string> absentHint(std::string_view name, const std::string &
   return std::nullopt;
 }
 
-} // namespace tessera::frontend
+} // namespace tessera::ops

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-namespace tessera::frontend {
+namespace tessera::ops {
 
 /// The hint for a name of another library that is no op and no dtype here; nothing when the name is not
 /// known. `prefix` is what the ops of the place begin with: "ts." or "ts.tile.".
-std::optional<std::string> absentHint(std::string_view name, const std::string &prefix);
+std::optional<std::string> foreignHint(std::string_view name, const std::string &prefix);
 
-} // namespace tessera::frontend
+} // namespace tessera::ops

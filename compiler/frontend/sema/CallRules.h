@@ -1,0 +1,43 @@
+// The rules of the language's functions: each checks the operands of a call and gives its result.
+// Functions.def names the rule of every function, and the declarations below come from there.
+#pragma once
+#include "compiler/frontend/sema/Elaborator.h"
+
+namespace tessera::frontend {
+
+/// A call in a kernel. Its arguments are evaluated by the rule: what is read depends on what an argument is.
+struct KernelCall {
+  const LanguageFunction &function;
+  Range loc;
+  std::vector<const ast::Expr *> at; // by parameter; null: left out, and the default is None
+
+  const ast::Expr *operator[](size_t i) const { return at[i]; }
+};
+
+/// A call in a graph function, its arguments evaluated.
+struct GraphCall {
+  const LanguageFunction &function;
+  const ast::Expr &source;
+  Range loc;
+  std::vector<std::optional<Value>> values; // by parameter; nothing: left out, and the default is None
+  std::vector<Range> locs;
+
+  Value &operator[](size_t i) { return *values[i]; }
+  bool given(size_t i) const { return i < values.size() && values[i].has_value(); }
+  Range locOf(size_t i) const { return locs[i]; }
+};
+
+namespace rules {
+
+#define TSR_ROW(id, module, name, kernelRule, graphRule, ...)                                                \
+  Value kernelRule(Elaborator &, const KernelCall &);                                                        \
+  Value graphRule(Elaborator &, GraphCall &);
+#include "compiler/ops/Functions.def"
+
+/// x.T of a tile or a shared buffer.
+Value transposed(Elaborator &, Value, Range);
+/// False, with a diagnostic, where @accum asks for a float sum of integers.
+bool checkAccumulator(Elaborator &, const Value &, Range);
+
+} // namespace rules
+} // namespace tessera::frontend

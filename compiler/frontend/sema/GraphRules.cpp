@@ -1,0 +1,343 @@
+// Library ops of graph functions: products, reductions, normalisations, losses, attention.
+#include "compiler/frontend/sema/CallRules.h"
+#include "compiler/frontend/sema/ElabGraph.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tessera::frontend {
+
+Value Elaborator::graphMatmul(Value a, Value b, bool transA, bool transB, std::optional<DType> dtype,
+                              Range loc) {
+  if (a.isError() || b.isError()) return Value::error();
+  Value *sides[2] = {&a, &b};
+  bool transposed[2] = {transA, transB};
+  Dims dims[2];
+  for (int i = 0; i < 2; ++i) {
+    Value &v = *sides[i];
+    if (!v.isGraph() || graphDims(v).size() < 2)
+      return fail(
+          Code::E_SHAPE, loc, "a matrix product takes tensors of two dims or more, found " + graphName(v),
+          v.isGraph() && graphDims(v).size() == 1 ? "make a matrix of it: x[None, :] or x[:, None]" : "");
+    // .T of an operand is a flag, not a copy, unless a kernel has updated the operand since.
+    const GraphValue &node = graph_->out.values[static_cast<size_t>(graphNode(v, loc))];
+    auto rank = static_cast<int64_t>(node.ints.size());
+    if (node.op == GraphOp::Transpose && node.ints[static_cast<size_t>(rank - 1)] == rank - 2 &&
+        node.ints[static_cast<size_t>(rank - 2)] == rank - 1 &&
+        graph_->newer[static_cast<size_t>(node.args[0])] < 0) {
+      std::optional<DType> accum = v.accum;
+      Value inner = v;
+      inner.index = node.args[0];
+      inner.text = describe(v);
+      v = std::move(inner);
+      v.accum = accum;
+      transposed[i] = !transposed[i];
+    }
+    dims[i] = graphDims(v);
+    if (transposed[i]) std::swap(dims[i][dims[i].size() - 1], dims[i][dims[i].size() - 2]);
+  }
+  if (a.dtype != b.dtype)
+    return fail(Code::E_TYPE_MIX, loc,
+                "a matrix product of " + describe(a) + " and " + describe(b) + "; their dtypes must agree",
+                std::string("cast one of them: ts.cast(x, ts.") + name(a.dtype) + ")");
+  if (a.dtype == DType::Bool) return fail(Code::E_TYPE, loc, "a matrix product takes numbers, not bool");
+  const DimExpr &ka = dims[0].back(), &kb = dims[1][dims[1].size() - 2];
+  if (ka != kb)
+    return fail(Code::E_SHAPE, loc,
+                "the product of " + graphName(a) + (transposed[0] ? ".T" : "") + " and " + graphName(b) +
+                    (transposed[1] ? ".T" : "") + " sums over " + ka.text() + " and " + kb.text() +
+                    ", which would have to be equal",
+                dims[0].back() == dims[1].back() ? "transpose the second operand with .T" : "");
+  // Leading dims broadcast.
+  size_t rank = std::max(dims[0].size(), dims[1].size());
+  Dims out(rank - 2, DimExpr(1));
+  for (const Dims &side : dims)
+    for (size_t i = 0; i + 2 < side.size(); ++i) {
+      DimExpr &known = out[rank - side.size() + i];
+      if (side[i] == known || side[i].isOne()) continue;
+      if (!known.isOne())
+        return fail(Code::E_SHAPE, loc,
+                    "the batch dims of " + graphName(a) + " and " + graphName(b) +
+                        " do not broadcast: " + known.text() + " would have to equal " + side[i].text());
+      known = side[i];
+    }
+  out.push_back(dims[0][dims[0].size() - 2]);
+  out.push_back(dims[1].back());
+
+  DType result = a.dtype == DType::TF32 ? DType::F32 : a.dtype;
+  std::optional<DType> policy = a.accum ? a.accum : b.accum;
+  if (dtype)
+    result = *dtype;
+  else if (policy && isFloat(a.dtype))
+    result = *policy;
+  else if (info(a.dtype).bits <= 8)
+    result = isFloat(a.dtype) ? DType::F32 : DType::I32;
+  if (isFloat(result) != isFloat(a.dtype))
+    return fail(Code::E_TYPE, loc,
+                std::string("a product of ") + name(a.dtype) + " does not give " + name(result),
+                "cast the operands, or the result");
+  int x = graphNode(a, loc), y = graphNode(b, loc);
+  Value v = graphValue(GraphOp::Matmul, result, std::move(out), loc, {x, y});
+  if (!v.isError()) graphLast().ints = {transposed[0], transposed[1]};
+  return v;
+}
+
+namespace rules {
+
+/// The operands as floats of one dtype: f16 or bf16 beside f32 widens, anything else has to agree.
+static bool unifyFloats(Elaborator &ctx, std::vector<Value *> operands, Range loc, const char *what) {
+  for (Value *v : operands) {
+    *v = ctx.floatOperand(std::move(*v), loc, what);
+    if (v->isError()) return false;
+  }
+  for (size_t round = 0; round < 2; ++round) // the second one carries a widening back
+    for (size_t i = 1; i < operands.size(); ++i)
+      if (!ctx.unify(*operands[0], *operands[i], loc, what)) return false;
+  return true;
+}
+
+Value graphMatmul(Elaborator &ctx, GraphCall &a) {
+  bool transA = false, transB = false;
+  if (!ctx.graphFlag(a[2], a.locOf(2), "trans_a", transA)) return Value::error();
+  if (!ctx.graphFlag(a[3], a.locOf(3), "trans_b", transB)) return Value::error();
+  std::optional<DType> dtype;
+  if (a.given(4) && a[4].kind != Value::None) {
+    if (a[4].kind != Value::DTypeName)
+      return ctx.fail(Code::E_DTYPE, a.locOf(4), "expected a dtype such as ts.f32, found " + describe(a[4]));
+    dtype = a[4].dtype;
+  }
+  return ctx.graphMatmul(std::move(a[0]), std::move(a[1]), transA, transB, dtype, a.loc);
+}
+
+Value graphReduce(Elaborator &ctx, GraphCall &a) {
+  const LanguageFunction &b = a.function;
+  const Range loc = a.loc;
+  Value v = std::move(a[0]);
+  const Op op = b.op.value_or(Op::Sum);
+  bool isMean = b.id == FunctionId::Mean, isArg = op == Op::ArgMax || op == Op::ArgMin;
+  if (isMean) v = ctx.floatOperand(std::move(v), a.locOf(0), "mean");
+  if (v.isError()) return v;
+  if (!v.isGraph())
+    return ctx.fail(Code::E_TYPE, a.locOf(0),
+                    std::string("'") + b.name + "' takes a tensor, found " + describe(v),
+                    b.id == FunctionId::Max   ? "the larger of two values is ts.maximum(a, b)"
+                    : b.id == FunctionId::Min ? "the smaller of two values is ts.minimum(a, b)"
+                                              : "");
+  std::vector<int64_t> axes;
+  size_t rank = ctx.graphDims(v).size();
+  bool whole = !a.given(1) || a[1].kind == Value::None;
+  if (!whole && !ctx.graphAxes(a[1], a.locOf(1), rank, axes)) return Value::error();
+  bool keep = false;
+  if (!ctx.graphFlag(a[2], a.locOf(2), "keepdims", keep)) return Value::error();
+  if (v.dtype == DType::Bool && op != Op::Sum && op != Op::Prod)
+    return ctx.fail(Code::E_TYPE, loc, std::string("'") + b.name + "' takes numbers, not bool",
+                    "cast to ts.i32 first");
+  if ((op == Op::Sum || op == Op::Prod) && !isFloat(v.dtype) && v.dtype != DType::I64)
+    v = ctx.cast(std::move(v), DType::I32, loc);
+  DType original = v.dtype;
+  if (isMean || op == Op::Sum || op == Op::Prod) {
+    if (!checkAccumulator(ctx, v, a.locOf(0))) return Value::error();
+    if (v.accum == DType::F64) v = ctx.cast(std::move(v), DType::F64, loc);
+  }
+  if (isArg && !whole && axes.size() != 1)
+    return ctx.fail(Code::E_AXIS, a.locOf(1), std::string("'") + b.name + "' takes one axis, or none");
+  Dims full = ctx.graphDims(v);
+  if (whole && isArg && rank != 1) { // the index into the flattened tensor, as in NumPy
+    std::optional<DimExpr> count = DimExpr(1);
+    for (const DimExpr &d : full)
+      if (count) count = multiply(*count, d);
+    if (!count) return ctx.fail(Code::E_SHAPE, loc, "the size of this tensor has no short expression");
+    v = ctx.graphReshapeTo(std::move(v), {*count}, loc);
+    if (v.isError()) return v;
+    axes = {0};
+    full = {*count};
+  } else if (whole) {
+    for (size_t i = 0; i < rank; ++i)
+      axes.push_back(static_cast<int64_t>(i));
+  }
+  Dims out;
+  for (size_t i = 0; i < full.size(); ++i) {
+    bool reduced = std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) != axes.end();
+    if (!reduced) out.push_back(full[i]);
+    if (reduced && keep) out.push_back(DimExpr(1));
+  }
+  int node = ctx.graphNode(v, loc);
+  Value r = ctx.graphValue(isMean ? GraphOp::Mean : GraphOp::Reduce, isArg ? DType::I32 : v.dtype,
+                           std::move(out), loc, {node});
+  if (r.isError()) return r;
+  ctx.graphLast().function = op;
+  ctx.graphLast().ints = std::move(axes);
+  ctx.graphLast().keepDims = keep;
+  if (keep && whole && isArg && rank != 1) r = ctx.graphReshapeTo(std::move(r), Dims(rank, DimExpr(1)), loc);
+  return r.dtype == DType::F64 ? ctx.cast(std::move(r), original, loc) : r;
+}
+
+Value graphSoftmax(Elaborator &ctx, GraphCall &a) {
+  const Range loc = a.loc;
+  Value v = ctx.floatOperand(std::move(a[0]), a.locOf(0), a.function.name);
+  if (v.isError() || !ctx.graphTensor(v, a.locOf(0), 1)) return Value::error();
+  std::optional<int64_t> axis = ctx.graphAxis(a[1], a.locOf(1), ctx.graphDims(v).size());
+  if (!axis) return Value::error();
+  int node = ctx.graphNode(v, loc);
+  Value r = ctx.graphValue(*a.function.graphOp, v.dtype, ctx.graphDims(v), loc, {node});
+  if (!r.isError()) ctx.graphLast().ints = {*axis};
+  return r;
+}
+
+Value graphNorm(Elaborator &ctx, GraphCall &a) {
+  const Range loc = a.loc;
+  const GraphOp op = *a.function.graphOp;
+  const bool isLayer = op == GraphOp::LayerNorm;
+  std::vector<Value *> operands = {&a[0]};
+  for (size_t i = 1; i < (isLayer ? 3u : 2u); ++i)
+    if (a.given(i) && a[i].kind != Value::None) operands.push_back(&a[i]);
+  if (!unifyFloats(ctx, operands, loc, a.function.name)) return Value::error();
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (!ctx.graphTensor(*operands[i], loc, 1)) return Value::error();
+  Dims dims = ctx.graphDims(a[0]);
+  auto axis = static_cast<int64_t>(dims.size()) - 1;
+  size_t epsAt = isLayer ? 4 : 2;
+  if (isLayer) {
+    std::optional<int64_t> asked = ctx.graphAxis(a[3], a.locOf(3), dims.size());
+    if (!asked) return Value::error();
+    axis = *asked;
+  }
+  double eps = 0;
+  if (!ctx.graphNumber(a[epsAt], a.locOf(epsAt), "eps", eps)) return Value::error();
+  if (!(eps >= 0) || std::isinf(eps))
+    return ctx.fail(Code::E_ARGUMENTS, a.locOf(epsAt), "eps is a number of at least 0");
+  for (size_t i = 1; i < operands.size(); ++i)
+    if (ctx.graphDims(*operands[i]) != Dims{dims[static_cast<size_t>(axis)]})
+      return ctx.fail(Code::E_SHAPE, loc,
+                      ctx.graphName(*operands[i]) + " scales axis " + std::to_string(axis) + " of " +
+                          ctx.graphName(a[0]) + " and would have to be [" +
+                          dims[static_cast<size_t>(axis)].text() + "]");
+  std::vector<int> args = {ctx.graphNode(a[0], loc)};
+  for (size_t i = 1; i < (isLayer ? 3u : 2u); ++i)
+    args.push_back(a.given(i) && a[i].kind != Value::None ? ctx.graphNode(a[i], loc) : -1);
+  Value r = ctx.graphValue(op, a[0].dtype, dims, loc, std::move(args));
+  if (r.isError()) return r;
+  ctx.graphLast().ints = {axis};
+  ctx.graphLast().number = eps;
+  return r;
+}
+
+Value graphMse(Elaborator &ctx, GraphCall &a) {
+  const Range loc = a.loc;
+  if (!unifyFloats(ctx, {&a[0], &a[1]}, loc, "mse")) return Value::error();
+  if (!ctx.graphTensor(a[0], a.locOf(0), 0) || !ctx.graphTensor(a[1], a.locOf(1), 0)) return Value::error();
+  if (ctx.graphDims(a[0]) != ctx.graphDims(a[1]))
+    return ctx.fail(Code::E_SHAPE, loc,
+                    "'mse' compares tensors of one shape, found " + ctx.graphName(a[0]) + " and " +
+                        ctx.graphName(a[1]));
+  if (info(a[0].dtype).bits < 32) // a loss is f32 at least
+    for (size_t i : {size_t(0), size_t(1)})
+      a[i] = ctx.cast(std::move(a[i]), DType::F32, loc);
+  int x = ctx.graphNode(a[0], loc), y = ctx.graphNode(a[1], loc);
+  return ctx.graphValue(GraphOp::Mse, a[0].dtype, {}, loc, {x, y});
+}
+
+Value graphCrossEntropy(Elaborator &ctx, GraphCall &a) {
+  const Range loc = a.loc;
+  a[0] = ctx.floatOperand(std::move(a[0]), a.locOf(0), "cross_entropy");
+  if (a[0].isError() || !ctx.graphTensor(a[0], a.locOf(0), 1) || !ctx.graphTensor(a[1], a.locOf(1), 0))
+    return Value::error();
+  if (a[1].dtype != DType::I32 && a[1].dtype != DType::I64)
+    return ctx.fail(Code::E_TYPE, a.locOf(1),
+                    "the labels of 'cross_entropy' are i32 or i64, found " + describe(a[1]));
+  std::optional<int64_t> ignoredLabel = ctx.staticInt(a[2], a.locOf(2), "ignore_index");
+  if (!ignoredLabel) return Value::error();
+  Dims rows = ctx.graphDims(a[0]);
+  rows.pop_back();
+  if (ctx.graphDims(a[1]) != rows)
+    return ctx.fail(Code::E_SHAPE, loc,
+                    "'cross_entropy' takes one label per row: logits " + ctx.graphName(a[0]) +
+                        " want labels " + dimsText(rows) + ", found " + ctx.graphName(a[1]));
+  if (info(a[0].dtype).bits < 32) a[0] = ctx.cast(std::move(a[0]), DType::F32, loc); // a loss is f32 at least
+  int x = ctx.graphNode(a[0], loc), y = ctx.graphNode(a[1], loc);
+  Value r = ctx.graphValue(GraphOp::CrossEntropy, a[0].dtype, {}, loc, {x, y});
+  if (!r.isError()) ctx.graphLast().ints = {*ignoredLabel};
+  return r;
+}
+
+Value graphGather(Elaborator &ctx, GraphCall &a) {
+  const Range loc = a.loc;
+  if (a[0].isError() || a[1].isError()) return Value::error();
+  if (!ctx.graphTensor(a[0], a.locOf(0), 1) || !ctx.graphTensor(a[1], a.locOf(1), 0)) return Value::error();
+  if (a[1].dtype != DType::I32 && a[1].dtype != DType::I64)
+    return ctx.fail(Code::E_TYPE, a.locOf(1),
+                    "the ids of 'embedding' are i32 or i64, found " + describe(a[1]),
+                    "convert them with ts.cast(ids, ts.i32)");
+  Dims dims = ctx.graphDims(a[1]), table = ctx.graphDims(a[0]);
+  dims.insert(dims.end(), table.begin() + 1, table.end());
+  int x = ctx.graphNode(a[0], loc), y = ctx.graphNode(a[1], loc);
+  return ctx.graphValue(GraphOp::Gather, a[0].dtype, std::move(dims), loc, {x, y});
+}
+
+Value graphAttention(Elaborator &ctx, GraphCall &a) {
+  const Range loc = a.loc;
+  for (size_t i = 0; i < 3; ++i)
+    if (a[i].isError() || !ctx.graphTensor(a[i], a.locOf(i), 2)) return Value::error();
+  for (size_t i = 0; i < 3; ++i) {
+    if (!isFloat(a[i].dtype))
+      return ctx.fail(Code::E_TYPE, a.locOf(i), "'flash_attention' takes floats, found " + describe(a[i]));
+    if (a[i].dtype != a[0].dtype)
+      return ctx.fail(Code::E_TYPE_MIX, a.locOf(i),
+                      "'flash_attention' takes q, k and v of one dtype, found " + describe(a[0]) + " and " +
+                          describe(a[i]),
+                      std::string("convert it with ts.cast(x, ts.") + name(a[0].dtype) + ")");
+  }
+  Dims q = ctx.graphDims(a[0]), k = ctx.graphDims(a[1]), v = ctx.graphDims(a[2]);
+  auto refuse = [&](const std::string &why) {
+    return ctx.fail(Code::E_SHAPE, loc,
+                    "'flash_attention' of q " + ctx.graphName(a[0]) + ", k " + ctx.graphName(a[1]) +
+                        " and v " + ctx.graphName(a[2]) + ": " + why,
+                    "q is [..., Hq, Sq, D]; k and v are [..., Hk, Sk, D], and Hq is a multiple of Hk");
+  };
+  size_t rank = q.size();
+  if (k.size() != rank) return refuse("q and k have another number of dims");
+  if (k != v) return refuse("k and v differ in shape");
+  if (q.back() != k.back()) return refuse(q.back().text() + " would have to equal " + k.back().text());
+  for (size_t i = 0; i + 3 < rank; ++i)
+    if (q[i] != k[i]) return refuse(q[i].text() + " would have to equal " + k[i].text());
+  if (rank > 2 && !divideExactly(q[rank - 3], k[rank - 3]))
+    return refuse(q[rank - 3].text() + " heads of q are not known to be a multiple of " + k[rank - 3].text());
+  // A program keeps whole rows: their length is compiled in where it is known.
+  for (const auto &[dim, value] : ctx.options_.dims)
+    if (q.back() == DimExpr::symbol(dim)) ctx.wanted_.insert(dim);
+  bool causal = false;
+  for (size_t i : {size_t(3), size_t(4)})
+    if (a.given(i) && !ctx.graphFlag(a[i], a.locOf(i), i == 3 ? "is_causal" : "causal", causal))
+      return Value::error();
+  if (a.given(3) && a.given(4))
+    return ctx.fail(Code::E_ARGUMENTS, loc, "'is_causal' and 'causal' are two names of one argument");
+  double scale = std::numeric_limits<double>::quiet_NaN();
+  if (a.given(5) && a[5].kind != Value::None) {
+    if (!ctx.graphNumber(a[5], a.locOf(5), "scale", scale)) return Value::error();
+    if (!std::isfinite(scale)) return ctx.fail(Code::E_ARGUMENTS, a.locOf(5), "the scale is a finite number");
+  }
+  std::vector<int> args;
+  for (size_t i = 0; i < 3; ++i)
+    args.push_back(ctx.graphNode(a[i], loc));
+  Value r = ctx.graphValue(GraphOp::Attention, a[0].dtype, std::move(q), loc, std::move(args));
+  if (r.isError()) return r;
+  ctx.graphLast().ints = {causal};
+  ctx.graphLast().number = scale;
+  return r;
+}
+
+Value graphActivation(Elaborator &ctx, GraphCall &a) {
+  return ctx.graphActivation(*a.function.graphOp, std::move(a[0]), a.loc, a.function.name);
+}
+
+Value gelu(Elaborator &ctx, GraphCall &a) {
+  const bool isTanh = a[1].kind == Value::Str && a[1].text == "tanh";
+  const bool isErf = a[1].kind == Value::Str && a[1].text == "none";
+  if (!isTanh && !isErf)
+    return ctx.fail(Code::E_ARGUMENTS, a.locOf(1), "approximate is \"none\" or \"tanh\"");
+  return ctx.graphActivation(isTanh ? GraphOp::GeluTanh : GraphOp::Gelu, std::move(a[0]), a.loc,
+                             a.function.name);
+}
+
+} // namespace rules
+} // namespace tessera::frontend

@@ -1,0 +1,347 @@
+// Functions with an effect: shared memory, copies, stores, atomics, fences.
+#include "compiler/frontend/diagnostics/Suggest.h"
+#include "compiler/frontend/sema/CallRules.h"
+
+namespace tessera::frontend::rules {
+
+Value allocShared(Elaborator &ctx, const KernelCall &a) {
+  const Range loc = a.loc;
+  std::vector<int64_t> shape;
+  bool ok = ctx.staticShape(*a[0], shape);
+  std::optional<DType> t = ctx.staticDType(*a[1]);
+  std::optional<std::string> swizzle = ctx.staticString(*a[2], "swizzle");
+  if (!swizzle) return Value::error();
+  if (*swizzle != "none" && *swizzle != "xor")
+    return ctx.fail(Code::E_ARGUMENTS, a[2]->loc,
+                    "swizzle is \"none\" or \"xor\", found \"" + *swizzle + "\"",
+                    didYouMean(*swizzle, {"none", "xor"}));
+  std::optional<int64_t> alignment = ctx.staticInt(*a[3], "an alignment");
+  if (!alignment) return Value::error();
+  const int64_t align = *alignment;
+  if (align < 1 || align > 4096 || (align & (align - 1)))
+    return ctx.fail(Code::E_ARGUMENTS, a[3]->loc,
+                    "an alignment is a power of two up to 4096, found " + std::to_string(align));
+  if (!ok || !t || !ctx.checkTileSize(shape, loc)) return Value::error();
+  if (ctx.linearId_)
+    return ctx.fail(Code::E_LANE_TILE, loc, "a linear_id() program is one lane and shares no memory",
+                    "use a tile grid");
+
+  SymbolId s = ctx.newSymbol("smem", {Type::Buffer, *t, shape}, loc);
+  Symbol &symbol = ctx.kernel_.symbols[static_cast<size_t>(s)];
+  symbol.swizzle = *swizzle;
+  symbol.align = align;
+  int64_t bytes = storageBytes(*t);
+  for (int64_t n : shape)
+    bytes *= n; // bounded by checkTileSize
+  ctx.kernel_.sharedBytes = (ctx.kernel_.sharedBytes + align - 1) / align * align + bytes;
+  if (ctx.kernel_.sharedBytes > ctx.options_.sharedLimit)
+    ctx.fail(Code::E_SHARED_LIMIT, loc,
+             "this allocation brings the kernel's shared memory to " +
+                 std::to_string(ctx.kernel_.sharedBytes) + " bytes; the target has " +
+                 std::to_string(ctx.options_.sharedLimit),
+             "use smaller tiles");
+  Value v;
+  v.kind = Value::Buffer;
+  v.index = s;
+  return v;
+}
+
+/// The start of each dim from an `index` argument: an integer or a tuple of them.
+static std::vector<Value> indexList(Value v) {
+  if (v.kind == Value::Tuple) return std::move(v.items);
+  std::vector<Value> out;
+  out.push_back(std::move(v));
+  return out;
+}
+
+Value load(Elaborator &ctx, const KernelCall &a) {
+  const Range loc = a.loc;
+  if (!a[1] && !a[2]) return ctx.operand(*a[0]);
+  if (!a[1] || !a[2])
+    return ctx.fail(Code::E_ARGUMENTS, loc, "'load' takes a slice, or a tensor, its index and a shape");
+  Value base = ctx.evaluate(*a[0]);
+  if (base.isError()) return base;
+  if (base.kind != Value::Tensor)
+    return ctx.fail(Code::E_TYPE, a[0]->loc, "'load' reads a tensor, found " + describe(base));
+  std::vector<Value> starts = indexList(ctx.evaluate(*a[1]));
+  Elaborator::Access out;
+  out.param = base.index;
+  if (!ctx.staticShape(*a[2], out.shape) || !ctx.checkTileSize(out.shape, loc)) return Value::error();
+  size_t rank = ctx.kernel_.params[static_cast<size_t>(base.index)].dims.size();
+  if (starts.size() != out.shape.size() || starts.size() > rank)
+    return ctx.fail(Code::E_INDEX, loc,
+                    "'load' takes one index and one extent per dim (" + std::to_string(rank) + ")");
+  if (!ctx.batchPrefix(base.index, starts.size(), loc, out)) return Value::error();
+  for (size_t i = 0; i < starts.size(); ++i) {
+    Value start = ctx.asOperand(std::move(starts[i]), a[1]->loc);
+    if (start.isError()) return start;
+    if (!start.isIntScalar())
+      return ctx.fail(Code::E_INDEX, a[1]->loc, "an index is an integer, found " + describe(start));
+    ctx.recordIteratorStep(start, out.shape[i], loc);
+    out.starts.push_back(ctx.indexExpr(start, loc));
+    out.extents.push_back(out.shape[i]);
+  }
+  return ctx.loadAccess(std::move(out), loc);
+}
+
+Value store(Elaborator &ctx, const KernelCall &a) {
+  const Range loc = a.loc;
+  const ast::Expr *value = a[2] ? a[2] : a[1];
+  if (!value) {
+    ctx.fail(Code::E_ARGUMENTS, loc, "'store' takes a slice and a value, or a tensor, its index and a value");
+    return Value::none();
+  }
+  if (!a[2] || !a[1]) { // ctx.store(A[i:i+64], value)
+    Value v = ctx.operand(*value);
+    if (std::optional<Elaborator::Access> target = ctx.access(*a[0]))
+      ctx.storeAccess(std::move(*target), std::move(v), loc);
+    return Value::none();
+  }
+  Value base = ctx.evaluate(*a[0]);
+  std::vector<Value> starts = indexList(ctx.evaluate(*a[1]));
+  Value v = ctx.operand(*value);
+  if (base.isError() || v.isError()) return Value::none();
+  if (base.kind != Value::Tensor) {
+    ctx.fail(Code::E_TYPE, a[0]->loc, "'store' writes a tensor, found " + describe(base));
+    return Value::none();
+  }
+  Elaborator::Access out;
+  out.param = base.index;
+  out.shape = v.shape;
+  size_t rank = ctx.kernel_.params[static_cast<size_t>(base.index)].dims.size();
+  if (starts.size() > rank || (v.isTile() && starts.size() != v.shape.size())) {
+    ctx.fail(Code::E_INDEX, loc, "'store' takes one index per axis of the tile");
+    return Value::none();
+  }
+  if (!ctx.batchPrefix(base.index, starts.size(), loc, out)) return Value::none();
+  for (size_t i = 0; i < starts.size(); ++i) {
+    Value start = ctx.asOperand(std::move(starts[i]), a[1]->loc);
+    if (start.isError()) return Value::none();
+    if (!start.isIntScalar()) {
+      ctx.fail(Code::E_INDEX, a[1]->loc, "an index is an integer, found " + describe(start));
+      return Value::none();
+    }
+    if (v.isTile()) ctx.recordIteratorStep(start, v.shape[i], loc);
+    out.starts.push_back(ctx.indexExpr(start, loc));
+    out.extents.push_back(v.isTile() ? v.shape[i] : -1);
+  }
+  ctx.storeAccess(std::move(out), std::move(v), loc);
+  return Value::none();
+}
+
+/// A slice of a tensor that the statement itself reads or fetches. Where calls have effects, what is read is
+/// stored to a variable; this one is the last to be evaluated and takes the read back from it.
+static Value sliceArgument(Elaborator &ctx, const ast::Expr &e, const std::string &what, const char *hint) {
+  const auto firstNew = static_cast<SymbolId>(ctx.kernel_.symbols.size());
+  Value v = ctx.evaluate(e);
+  if (v.isError()) return v;
+  Block &block = *ctx.blocks_.back();
+  if (v.isTile() && v.expr->op == Op::Var && v.expr->symbol >= firstNew && !block.empty())
+    if (Stmt &last = block.back(); last.kind == Stmt::Assign && last.symbol == v.expr->symbol) {
+      v.expr = std::move(last.exprs[0]);
+      block.pop_back();
+    }
+  if (v.isTile() && v.expr->op == Op::LoadTile) return v;
+  return ctx.fail(Code::E_TYPE, e.loc, what + " a slice of a tensor, found " + describe(v), hint);
+}
+
+/// Into a part of a buffer: a load and a write of that part, complete at once; the next wait has nothing to
+/// add.
+static void cpAsyncPart(Elaborator &ctx, const KernelCall &a) {
+  std::optional<Elaborator::Access> target = ctx.access(*a[0]);
+  Value src = sliceArgument(ctx, *a[1], "'cp_async' copies", "assign computed tiles with smem[...] = tile");
+  if (!target || src.isError()) return;
+  ctx.storeAccess(std::move(*target), std::move(src), a.loc);
+}
+
+Value cpAsync(Elaborator &ctx, const KernelCall &a) {
+  const Range loc = a.loc;
+  if (a[0]->kind == ast::Expr::Subscript) {
+    Value base = ctx.evaluate(*a[0]->items[0]);
+    if (base.kind == Value::Buffer) {
+      cpAsyncPart(ctx, a);
+      return Value::none();
+    }
+  }
+  Value dst = ctx.evaluate(*a[0]);
+  if (!dst.isError() && (dst.kind != Value::Buffer || dst.transposed))
+    dst = ctx.fail(Code::E_TYPE, a[0]->loc, "'cp_async' copies into a shared buffer, found " + describe(dst),
+                   "allocate it with ts.tile.alloc_shared");
+  Value src = sliceArgument(ctx, *a[1], "'cp_async' copies", "assign computed tiles with smem[:, :] = tile");
+  if (dst.isError() || src.isError()) return Value::none();
+  const Type &type = ctx.kernel_.symbols[static_cast<size_t>(dst.index)].type;
+  if (src.dtype != type.dtype) {
+    ctx.fail(Code::E_STORE_TYPE, loc,
+             std::string("'cp_async' copies bits: the buffer holds ") + name(type.dtype) + ", the tensor " +
+                 name(src.dtype));
+    return Value::none();
+  }
+  if (src.shape != type.shape) {
+    ctx.fail(Code::E_SHAPE, loc,
+             "the buffer has shape " + shapeText(type.shape) + ", the slice " + shapeText(src.shape));
+    return Value::none();
+  }
+  if (src.accum) ctx.bufferAccum_[dst.index] = *src.accum;
+  ExprPtr e = ctx.take(std::move(src), loc);
+  Stmt &s = ctx.emit(Stmt::CpAsync, loc);
+  s.symbol = dst.index;
+  s.exprs.push_back(std::move(e));
+  return Value::none();
+}
+
+static bool readOrder(Elaborator &ctx, const ast::Expr &e, MemoryOrder &out) {
+  std::optional<std::string> s = ctx.staticString(e, "order");
+  if (!s) return false;
+  static const std::vector<std::string> kNames = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
+  for (size_t i = 0; i < kNames.size(); ++i)
+    if (*s == kNames[i]) {
+      out = static_cast<MemoryOrder>(i);
+      return true;
+    }
+  ctx.fail(Code::E_ATOMIC, e.loc, "'" + *s + "' is not a memory order",
+           didYouMean(*s, kNames, "one of relaxed, acquire, release, acq_rel, seq_cst"));
+  return false;
+}
+
+static bool readScope(Elaborator &ctx, const ast::Expr &e, MemoryScope &out) {
+  std::optional<std::string> s = ctx.staticString(e, "scope");
+  if (!s) return false;
+  static const std::vector<std::string> kNames = {"group", "device", "system"};
+  for (size_t i = 0; i < kNames.size(); ++i)
+    if (*s == kNames[i]) {
+      out = static_cast<MemoryScope>(i);
+      return true;
+    }
+  ctx.fail(Code::E_ATOMIC, e.loc, "'" + *s + "' is not a memory scope",
+           didYouMean(*s, kNames, "one of group, device, system"));
+  return false;
+}
+
+Value atomic(Elaborator &ctx, const KernelCall &a) {
+  const LanguageFunction &b = a.function;
+  const Range loc = a.loc;
+  bool isCas = b.id == FunctionId::AtomicCas;
+  Value base = ctx.evaluate(*a[0]);
+  std::vector<Value> indices = indexList(ctx.evaluate(*a[1]));
+  std::vector<Value> values;
+  if (isCas) values.push_back(ctx.operand(*a[2]));
+  values.push_back(ctx.operand(*a[isCas ? 3 : 2]));
+  MemoryOrder order;
+  MemoryScope scope;
+  bool ok = readOrder(ctx, *a[isCas ? 4 : 3], order);
+  ok &= readScope(ctx, *a[isCas ? 5 : 4], scope);
+  if (!ok || base.isError()) return Value::error();
+  if (base.kind != Value::Tensor)
+    return ctx.fail(Code::E_ATOMIC, a[0]->loc,
+                    std::string("'") + b.name + "' works on a tensor, found " + describe(base),
+                    "write ts.tile." + std::string(b.name) + "(tensor, index, value)");
+  Param &p = ctx.kernel_.params[static_cast<size_t>(base.index)];
+  if (p.dtype != DType::I32 && p.dtype != DType::I64 && p.dtype != DType::F32 && p.dtype != DType::F64)
+    return ctx.fail(Code::E_UNIMPLEMENTED, loc,
+                    std::string("TSR_UNIMPLEMENTED: ") + b.name + " on " + name(p.dtype) +
+                        " (built for i32, i64, f32, f64)");
+
+  Elaborator::Access prefix;
+  if (indices.size() > p.dims.size())
+    return ctx.fail(Code::E_INDEX, a[1]->loc,
+                    "'" + p.name + "' has " + std::to_string(p.dims.size()) + " dims, but " +
+                        std::to_string(indices.size()) + " indices are given");
+  if (!ctx.batchPrefix(base.index, indices.size(), loc, prefix)) return Value::error();
+
+  // Indices and values are all scalars, or tiles of one shape.
+  std::vector<Value> all;
+  for (ExprPtr &start : prefix.starts)
+    all.push_back(Value::of(std::move(start)));
+  for (Value &v : indices) {
+    v = ctx.asOperand(std::move(v), a[1]->loc);
+    if (v.isError()) return v;
+    if (!isInt(v.dtype))
+      return ctx.fail(Code::E_ATOMIC, a[1]->loc, "an index is an integer, found " + describe(v));
+    all.push_back(v.isTile() ? ctx.cast(std::move(v), DType::I64, loc) : Value::of(ctx.indexExpr(v, loc)));
+  }
+  for (Value &v : values) {
+    if (v.isError()) return v;
+    if (!v.converts(p.dtype))
+      return ctx.fail(Code::E_STORE_TYPE, loc,
+                      "'" + p.name + "' holds " + name(p.dtype) + ", but the value is " + describe(v));
+    all.push_back(ctx.convert(std::move(v), p.dtype, loc));
+  }
+  std::vector<int64_t> shape;
+  for (const Value &v : all)
+    if (v.isTile()) {
+      if (!shape.empty() && shape != v.shape)
+        return ctx.fail(Code::E_SHAPE, loc,
+                        "the index and value tiles of an atomic have one shape, found " + shapeText(shape) +
+                            " and " + shapeText(v.shape));
+      shape = v.shape;
+    }
+  std::vector<ExprPtr> args;
+  for (Value &v : all) {
+    if (v.isError()) return v;
+    if (!shape.empty()) v = ctx.broadcastTo(std::move(v), shape, loc);
+    args.push_back(ctx.take(std::move(v), loc));
+  }
+  Type type{shape.empty() ? Type::Scalar : Type::Tile, p.dtype, shape};
+  ExprPtr e = ctx.make(Op::Atomic, type, loc, std::move(args));
+  e->param = base.index;
+  e->order = order;
+  e->scope = scope;
+  switch (b.id) {
+  case FunctionId::AtomicMax:
+    e->atomic = AtomicKind::Max;
+    break;
+  case FunctionId::AtomicMin:
+    e->atomic = AtomicKind::Min;
+    break;
+  case FunctionId::AtomicXchg:
+    e->atomic = AtomicKind::Xchg;
+    break;
+  case FunctionId::AtomicCas:
+    e->atomic = AtomicKind::Cas;
+    break;
+  default:
+    break;
+  }
+  p.atomics = p.reads = p.writes = true;
+  // The effect happens here and once, however the old value is used.
+  return ctx.toVariable(Value::of(std::move(e)), "old", loc);
+}
+
+Value commitGroup(Elaborator &ctx, const KernelCall &a) {
+  ctx.emit(Stmt::CommitGroup, a.loc);
+  return Value::none();
+}
+
+Value waitGroup(Elaborator &ctx, const KernelCall &a) {
+  std::optional<int64_t> n = ctx.staticInt(*a[0], "the number of groups to wait for");
+  if (!n) return Value::error();
+  if (*n < 0) return ctx.fail(Code::E_ARGUMENTS, a[0]->loc, "'wait_group' takes 0 or more");
+  ctx.emit(Stmt::WaitGroup, a.loc).ints = {*n};
+  return Value::none();
+}
+
+Value barrier(Elaborator &ctx, const KernelCall &a) {
+  ctx.emit(Stmt::Barrier, a.loc);
+  return Value::none();
+}
+
+Value prefetch(Elaborator &ctx, const KernelCall &a) {
+  Value v = sliceArgument(ctx, *a[0], "'prefetch' takes", "");
+  if (v.isError()) return v;
+  ExprPtr load = ctx.take(std::move(v), a.loc);
+  ctx.emit(Stmt::Prefetch, a.loc).exprs.push_back(std::move(load));
+  return Value::none();
+}
+
+Value fence(Elaborator &ctx, const KernelCall &a) {
+  MemoryOrder order;
+  MemoryScope scope;
+  bool ok = readOrder(ctx, *a[0], order);
+  if (!readScope(ctx, *a[1], scope) || !ok) return Value::error();
+  Stmt &s = ctx.emit(Stmt::Fence, a.loc);
+  s.order = order;
+  s.scope = scope;
+  return Value::none();
+}
+
+} // namespace tessera::frontend::rules

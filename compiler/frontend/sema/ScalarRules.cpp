@@ -1,0 +1,179 @@
+// Functions of scalars and elements, Python's own, math, and what only a loop or the top of a kernel may
+// hold.
+#include "compiler/frontend/sema/CallRules.h"
+#include "numerics/Functions.h"
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::frontend::rules {
+
+Value notInKernels(Elaborator &ctx, const KernelCall &a) {
+  return ctx.fail(Code::E_UNIMPLEMENTED, a.loc,
+                  std::string("TSR_UNIMPLEMENTED: the library op '") + a.function.name +
+                      "' works on whole tensors and is not built into tile kernels");
+}
+
+Value notInGraphs(Elaborator &ctx, GraphCall &a) {
+  const char *hint = *a.function.elsewhere ? a.function.elsewhere : "write a @ts.kernel and call it";
+  return ctx.fail(Code::E_GRAPH_OP, a.loc,
+                  std::string("'") + a.function.name +
+                      "' belongs to tile kernels and does not exist in a graph function",
+                  hint);
+}
+
+Value notBuilt(Elaborator &ctx, GraphCall &a) {
+  return ctx.fail(Code::E_UNIMPLEMENTED, a.loc,
+                  std::string("TSR_UNIMPLEMENTED: the library op '") + a.function.name +
+                      "' is declared, but not built yet");
+}
+
+Value asInKernels(Elaborator &ctx, GraphCall &a) { return ctx.kernelCall(a.source, a.function); }
+
+Value floatFunction(Elaborator &ctx, const KernelCall &a) {
+  return ctx.function(*a.function.op, ctx.floatOperand(ctx.evaluate(*a[0]), a.loc, a.function.name), a.loc);
+}
+
+Value binary(Elaborator &ctx, const KernelCall &a) {
+  Value x = ctx.evaluate(*a[0]), y = ctx.evaluate(*a[1]);
+  return ctx.binary(*a.function.op, std::move(x), std::move(y), a.loc);
+}
+
+Value cdiv(Elaborator &ctx, const KernelCall &a) {
+  Value x = ctx.operand(*a[0]), y = ctx.operand(*a[1]);
+  return ctx.ceilDiv(std::move(x), std::move(y), a.loc);
+}
+
+Value abs(Elaborator &ctx, const KernelCall &a) {
+  const Range loc = a.loc;
+  Value v = ctx.operand(*a[0]);
+  if (v.isError()) return v;
+  if (v.dtype == DType::Bool) return ctx.fail(Code::E_TYPE, loc, "'abs' takes numbers, not bool");
+  if (v.isScalar() && v.isConst)
+    if (std::optional<Value> folded = ctx.fold(Op::Abs, v, nullptr, loc)) return std::move(*folded);
+  return ctx.function(Op::Abs, std::move(v), loc);
+}
+
+Value fma(Elaborator &ctx, const KernelCall &a) {
+  const Range loc = a.loc;
+  Value x = ctx.floatOperand(ctx.evaluate(*a[0]), loc, "fma"),
+        y = ctx.floatOperand(ctx.evaluate(*a[1]), loc, "fma"),
+        z = ctx.floatOperand(ctx.evaluate(*a[2]), loc, "fma");
+  if (!ctx.unify(x, y, loc, "fma") || !ctx.unify(y, z, loc, "fma") || !ctx.unify(x, z, loc, "fma"))
+    return Value::error();
+  if (!ctx.broadcastPair(x, y, loc) || !ctx.broadcastPair(y, z, loc) || !ctx.broadcastPair(x, z, loc))
+    return Value::error();
+  bool weak = x.weak && y.weak && z.weak;
+  Type type = x.type();
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(x), loc));
+  args.push_back(ctx.take(std::move(y), loc));
+  args.push_back(ctx.take(std::move(z), loc));
+  return Value::of(ctx.make(Op::Fma, type, loc, std::move(args)), weak);
+}
+
+Value context(Elaborator &, const KernelCall &) {
+  Value v;
+  v.kind = Value::Context;
+  return v;
+}
+
+Value groupInfo(Elaborator &ctx, const KernelCall &a) {
+  Value v =
+      ctx.cast(Value::of(ctx.make(*a.function.op, {Type::Scalar, DType::I32, {}}, a.loc)), DType::I64, a.loc);
+  return Value::extent(ctx.take(std::move(v), a.loc),
+                       AtomTable::of(ctx.atoms_.intern(std::string("id:") + a.function.name, {}, false)));
+}
+
+Value linearId(Elaborator &ctx, const KernelCall &a) {
+  if (ctx.gridForm_ != Elaborator::GridForm::None || !ctx.iterators_.empty())
+    return ctx.fail(Code::E_GRID, a.loc,
+                    "linear_id() is a grid of its own and cannot be combined with another",
+                    "use either linear_id() or tile loops");
+  if (!ctx.linearId_) ctx.linearId_ = a.loc;
+  ExprPtr lane = ctx.make(Op::LaneId, {Type::Scalar, DType::I64, {}}, a.loc);
+  int atom = ctx.atoms_.intern("lane", {}, false);
+  if (!ctx.atomExprs_.count(atom)) ctx.atomExprs_[atom] = clone(*lane);
+  return Value::extent(std::move(lane), AtomTable::of(atom));
+}
+
+Value loopHead(Elaborator &ctx, const KernelCall &a) {
+  return ctx.fail(Code::E_GRID, a.loc,
+                  std::string("'") + a.function.name + "' is the head of a for loop only",
+                  std::string("write: for i in ts.tile.") + a.function.name + "(...):");
+}
+
+Value gridHead(Elaborator &ctx, const KernelCall &a) {
+  return ctx.fail(Code::E_GRID, a.loc, "'grid' is assigned to its indices at the top of the kernel",
+                  "write: i, j = ts.tile.grid(n, m)");
+}
+
+/// A function of math folds on constants, with the bits that compiled code has; on run-time scalars it is the
+/// tile function of that name. A literal is computed as f64 and stays weak.
+Value math(Elaborator &ctx, const KernelCall &a) {
+  using functions::Function;
+  const Range loc = a.loc;
+  const Op op = *a.function.op;
+  Value v = ctx.floatOperand(ctx.evaluate(*a[0]), loc, a.function.name);
+  if (v.isError()) return v;
+  struct Entry {
+    Op op;
+    Function function;
+  };
+  static constexpr Entry kTable[] = {
+      {Op::Sqrt, Function::Sqrt}, {Op::Exp, Function::Exp}, {Op::Log, Function::Log},
+      {Op::Log2, Function::Log2}, {Op::Sin, Function::Sin}, {Op::Cos, Function::Cos},
+      {Op::Tanh, Function::Tanh},
+  };
+  const bool isWide = v.weak || v.dtype == DType::F64;
+  if (!v.isScalar() || !v.isConst || (!isWide && v.dtype != DType::F32))
+    return ctx.function(op, std::move(v), loc);
+  const double x = v.floatValue;
+  if (v.weak && ((op == Op::Sqrt && x < 0) || ((op == Op::Log || op == Op::Log2) && x <= 0)))
+    return ctx.fail(Code::E_LITERAL_RANGE, loc,
+                    std::string("math.") + a.function.name + " of this constant is not defined");
+  const Function f = std::ranges::find(kTable, op, &Entry::op)->function;
+  return Value::real(isWide ? functions::evaluate(f, x) : functions::evaluate(f, static_cast<float>(x)),
+                     v.dtype, v.weak);
+}
+
+/// math.floor and math.ceil, of constants.
+Value rounding(Elaborator &ctx, const KernelCall &a) {
+  Value v = ctx.floatOperand(ctx.evaluate(*a[0]), a.loc, a.function.name);
+  if (v.isError()) return v;
+  const bool isFloor = a.function.id == FunctionId::MathFloor;
+  if (v.isScalar() && v.isConst && std::abs(v.floatValue) < 0x1p62)
+    return Value::integer(static_cast<int64_t>(isFloor ? std::floor(v.floatValue) : std::ceil(v.floatValue)));
+  return ctx.fail(Code::E_CONSTANT, a.loc, std::string("math.") + a.function.name + " takes a constant",
+                  "divide integers with // or ts.cdiv");
+}
+
+Value python(Elaborator &ctx, const KernelCall &a) {
+  const LanguageFunction &b = a.function;
+  const Range loc = a.loc;
+  Value v = ctx.evaluate(*a[0]);
+  if (b.id == FunctionId::PyFloat && v.kind == Value::Str) {
+    std::string s = v.text;
+    for (char &c : s)
+      c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    bool negative = s.starts_with("-");
+    if (s.starts_with("-") || s.starts_with("+")) s.erase(0, 1);
+    double value = s == "inf" || s == "infinity" ? HUGE_VAL : NAN;
+    if (s != "inf" && s != "infinity" && s != "nan")
+      return ctx.fail(Code::E_TYPE, loc, "float('" + v.text + "') is not known",
+                      "write float('inf'), float('-inf') or float('nan')");
+    return Value::real(negative ? -value : value);
+  }
+  if (b.id == FunctionId::PyBool) return ctx.truth(std::move(v), loc);
+  v = ctx.asOperand(std::move(v), loc);
+  if (v.isError()) return v;
+  if (v.isScalar() && v.isConst && v.weak) {
+    if (b.id == FunctionId::PyFloat)
+      return isFloat(v.dtype) ? std::move(v) : Value::real(static_cast<double>(v.intValue));
+    if (!isFloat(v.dtype)) return v;
+    if (std::abs(v.floatValue) < 0x1p62) return Value::integer(static_cast<int64_t>(v.floatValue));
+    return ctx.fail(Code::E_LITERAL_RANGE, loc, "the constant does not fit in 64 bits");
+  }
+  return ctx.cast(std::move(v), b.id == FunctionId::PyFloat ? DType::F32 : DType::I32, loc);
+}
+
+} // namespace tessera::frontend::rules

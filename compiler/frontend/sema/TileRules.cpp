@@ -1,0 +1,416 @@
+// Functions that make, reshape, reduce and multiply tiles.
+#include "compiler/frontend/sema/CallRules.h"
+
+namespace tessera::frontend::rules {
+
+Value arange(Elaborator &ctx, const KernelCall &a) {
+  const Range loc = a.loc;
+  Value start = a[1] ? ctx.operand(*a[0]) : Value::integer(0);
+  Value stop = ctx.operand(*a[a[1] ? 1 : 0]);
+  if (start.isError() || stop.isError()) return Value::error();
+  if (!start.isIntScalar() || !stop.isIntScalar())
+    return ctx.fail(Code::E_TYPE, loc, "'arange' takes integers");
+  std::optional<int64_t> n = ctx.extentOf(start, stop, loc);
+  if (!n || !ctx.checkTileSize({*n}, loc)) return Value::error();
+  // An i32 tile, or an i64 one where the start has 64 bits and is no constant that leaves room for the
+  // rest.
+  bool fits = start.isConst && start.intValue >= INT32_MIN && start.intValue <= INT32_MAX - *n;
+  bool isWide = start.dtype == DType::I64 && !fits;
+  std::vector<ExprPtr> args;
+  args.push_back(isWide ? ctx.constInt(0, loc, DType::I32) : ctx.take(ctx.cast(start, DType::I32, loc), loc));
+  Value tile = Value::of(ctx.make(Op::Arange, {Type::Tile, DType::I32, {*n}}, loc, std::move(args)));
+  if (!isWide) return tile;
+  start.weak = false;
+  return ctx.binary(Op::Add, std::move(start), std::move(tile), loc);
+}
+
+/// A tile of one scalar: of `value`, or of zeros.
+static Value filled(Elaborator &ctx, const KernelCall &a, const ast::Expr *value, const ast::Expr *dtype) {
+  const Range loc = a.loc;
+  std::vector<int64_t> shape;
+  const bool isFull = value != nullptr;
+  bool ok = ctx.staticShape(*a[0], shape);
+  Value fill = isFull ? ctx.operand(*value) : Value::integer(0);
+  std::optional<DType> t = DType::F32;
+  if (dtype)
+    t = ctx.staticDType(*dtype);
+  else if (isFull && fill.isScalar())
+    t = ctx.strengthen(fill).dtype;
+  if (!ok || !t || fill.isError() || !ctx.checkTileSize(shape, loc)) return Value::error();
+  if (fill.isTile())
+    return ctx.fail(Code::E_TYPE, loc, "'full' takes a scalar",
+                    "spread a tile with ts.tile.broadcast(x, shape)");
+  if (fill.dtype != *t && !fill.weak)
+    return ctx.fail(Code::E_TYPE_MIX, loc,
+                    std::string("'full' is given ") + describe(fill) + " for a tile of " + name(*t),
+                    std::string("cast the value with ts.") + name(*t) + "(x)");
+  if (fill.weak && isFloat(fill.dtype) && !isFloat(*t))
+    return ctx.fail(Code::E_TYPE_MIX, loc, std::string("a float cannot fill a tile of ") + name(*t));
+  return ctx.broadcastTo(ctx.convert(std::move(fill), *t, loc), shape, loc);
+}
+
+Value zeros(Elaborator &ctx, const KernelCall &a) { return filled(ctx, a, nullptr, a[1]); }
+
+Value full(Elaborator &ctx, const KernelCall &a) { return filled(ctx, a, a[1], a[2]); }
+
+Value transposed(Elaborator &ctx, Value v, Range loc) {
+  if (v.kind == Value::Buffer) {
+    if (ctx.kernel_.symbols[static_cast<size_t>(v.index)].type.shape.size() < 2)
+      return ctx.fail(Code::E_AXIS, loc, "'.T' needs at least two axes");
+    v.transposed = !v.transposed;
+    return v;
+  }
+  if (v.isError()) return v;
+  if (v.shape.size() < 2)
+    return ctx.fail(Code::E_AXIS, loc, "'.T' needs at least two axes, found " + describe(v));
+  if (v.expr->op == Op::Transpose) return Value::of(std::move(v.expr->args[0]));
+  Type type = v.type();
+  std::swap(type.shape[type.shape.size() - 1], type.shape[type.shape.size() - 2]);
+  std::optional<DType> accum = v.accum;
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(v), loc));
+  Value out = Value::of(ctx.make(Op::Transpose, type, loc, std::move(args)));
+  out.accum = accum;
+  return out;
+}
+
+Value transpose(Elaborator &ctx, const KernelCall &a) {
+  Value v = ctx.evaluate(*a[0]);
+  return transposed(ctx, v.kind == Value::Buffer ? std::move(v) : ctx.asOperand(std::move(v), a.loc), a.loc);
+}
+
+Value reshape(Elaborator &ctx, const KernelCall &a) {
+  const Range loc = a.loc;
+  Value v = ctx.operand(*a[0]);
+  std::vector<int64_t> shape;
+  if (!ctx.staticShape(*a[1], shape) || v.isError()) return Value::error();
+  if (!v.isTile()) return ctx.fail(Code::E_TYPE, loc, "'reshape' takes a tile, found " + describe(v));
+  int64_t have = 1, product = 1;
+  for (int64_t n : v.shape)
+    have *= n;
+  int64_t *free = nullptr;
+  bool legal = true;
+  for (int64_t &n : shape) {
+    if (n == -1 && !free)
+      free = &n;
+    else if (n < 1 || __builtin_mul_overflow(product, n, &product))
+      legal = false;
+  }
+  if (legal && free && have % product == 0) {
+    *free = have / product;
+    product = have;
+  }
+  if (!legal || product != have)
+    return ctx.fail(Code::E_SHAPE, loc,
+                    "a tile of shape " + shapeText(v.shape) + " cannot be reshaped to " + shapeText(shape));
+  if (!ctx.checkTileSize(shape, loc)) return Value::error();
+  Type type{Type::Tile, v.dtype, shape};
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(v), loc));
+  return Value::of(ctx.make(Op::Reshape, type, loc, std::move(args)));
+}
+
+Value cast(Elaborator &ctx, const KernelCall &a) {
+  Value v = ctx.operand(*a[0]);
+  std::optional<DType> t = ctx.staticDType(*a[1]);
+  return t ? ctx.cast(std::move(v), *t, a.loc) : Value::error();
+}
+
+Value where(Elaborator &ctx, const KernelCall &a) {
+  Value c = ctx.operand(*a[0]), x = ctx.operand(*a[1]), y = ctx.operand(*a[2]);
+  return ctx.where(std::move(c), std::move(x), std::move(y), a[0]->loc, a.loc);
+}
+
+Value broadcast(Elaborator &ctx, const KernelCall &a) {
+  Value v = ctx.operand(*a[0]);
+  std::vector<int64_t> shape;
+  if (!ctx.staticShape(*a[1], shape) || v.isError() || !ctx.checkTileSize(shape, a.loc))
+    return Value::error();
+  return ctx.broadcastTo(ctx.strengthen(std::move(v)), shape, a.loc);
+}
+
+Value concat(Elaborator &ctx, const KernelCall &a) {
+  const Range loc = a.loc;
+  Value list = ctx.evaluate(*a[0]);
+  if (list.isError()) return list;
+  if (list.kind != Value::Tuple || list.items.empty())
+    return ctx.fail(Code::E_TYPE, a[0]->loc, "'concat' takes a tuple of tiles",
+                    "write ts.tile.concat((a, b), axis=0)");
+  std::vector<ExprPtr> args;
+  Type type;
+  std::optional<int64_t> axis;
+  for (size_t i = 0; i < list.items.size(); ++i) {
+    Value v = ctx.asOperand(std::move(list.items[i]), a[0]->loc);
+    if (v.isError()) return v;
+    if (!v.isTile()) return ctx.fail(Code::E_TYPE, a[0]->loc, "'concat' takes tiles, found " + describe(v));
+    if (i == 0) {
+      type = v.type();
+      axis = ctx.staticAxis(a[1], type.shape.size(), 0);
+      if (!axis) return Value::error();
+    } else {
+      std::vector<int64_t> want = type.shape;
+      bool sameRank = v.shape.size() == want.size();
+      if (sameRank) want[static_cast<size_t>(*axis)] = v.shape[static_cast<size_t>(*axis)];
+      if (v.dtype != type.dtype)
+        return ctx.fail(Code::E_TYPE_MIX, loc,
+                        std::string("'concat' mixes ") + name(type.dtype) + " and " + name(v.dtype));
+      if (!sameRank || want != v.shape)
+        return ctx.fail(Code::E_SHAPE, loc,
+                        "shapes " + shapeText(type.shape) + " and " + shapeText(v.shape) +
+                            " differ in another axis than " + std::to_string(*axis));
+      type.shape[static_cast<size_t>(*axis)] += v.shape[static_cast<size_t>(*axis)];
+    }
+    args.push_back(ctx.take(std::move(v), loc));
+  }
+  if (!ctx.checkTileSize(type.shape, loc)) return Value::error();
+  ExprPtr e = ctx.make(Op::Concat, type, loc, std::move(args));
+  e->ints = {*axis};
+  return Value::of(std::move(e));
+}
+
+/// Reduces one axis away; the last one gives a scalar.
+static Value reduceAxis(Elaborator &ctx, Op op, Value v, int64_t axis, Range loc) {
+  Type type = v.type();
+  type.shape.erase(type.shape.begin() + axis);
+  if (type.shape.empty()) type.kind = Type::Scalar;
+  if (op == Op::ArgMax || op == Op::ArgMin) type.dtype = DType::I32;
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(v), loc));
+  ExprPtr e = ctx.make(op, type, loc, std::move(args));
+  e->ints = {axis};
+  return Value::of(std::move(e));
+}
+
+/// Sums of narrow floats are taken in f32, or in f64 where @accum asks for it, and rounded once; sums of
+/// bools and narrow integers are i32.
+static DType sumDType(const Value &v) {
+  if (isFloat(v.dtype))
+    return v.accum == DType::F64 || v.dtype == DType::F64 ? DType::F64
+           : v.dtype == DType::TF32                       ? DType::TF32
+                                                          : DType::F32;
+  return v.dtype == DType::I64 ? DType::I64 : DType::I32;
+}
+
+bool checkAccumulator(Elaborator &ctx, const Value &v, Range loc) {
+  if (!v.accum || isFloat(v.dtype)) return true;
+  ctx.fail(Code::E_POLICY, loc,
+           std::string("@accum(") + name(*v.accum) + ") does not apply to integers, whose sums are integers",
+           "remove the policy, or cast to " + std::string(name(*v.accum)) + " first");
+  return false;
+}
+
+Value reduce(Elaborator &ctx, const KernelCall &a) {
+  const LanguageFunction &b = a.function;
+  const Range loc = a.loc;
+  const Op op = *b.op;
+  const size_t keepdims = a.at.size() - 1;
+  const bool isRow = keepdims == 1; // without an axis argument
+  Value v = ctx.operand(*a[0]);
+  if (v.isError()) return v;
+  if (!v.isTile())
+    return ctx.fail(Code::E_TYPE, a[0]->loc,
+                    std::string("'") + b.name + "' takes a tile, found " + describe(v),
+                    b.id == FunctionId::Max   ? "the larger of two values is ts.tile.maximum(a, b)"
+                    : b.id == FunctionId::Min ? "the smaller of two values is ts.tile.minimum(a, b)"
+                                              : "");
+  auto rank = static_cast<int64_t>(v.shape.size());
+  std::optional<int64_t> axis = isRow ? rank - 1 : ctx.staticAxis(a[1], v.shape.size(), -1);
+  if (!axis) return Value::error();
+  Value keep = ctx.evaluate(*a[keepdims]);
+  if (keep.isError()) return keep;
+  if (!keep.isScalar() || !keep.isConst)
+    return ctx.fail(Code::E_CONSTANT, a[keepdims]->loc, "keepdims is True or False");
+  const bool keepsDims = keep.intValue != 0;
+  bool isArg = op == Op::ArgMax || op == Op::ArgMin;
+  if (v.dtype == DType::Bool && op != Op::Sum && op != Op::Prod)
+    return ctx.fail(Code::E_TYPE, loc, std::string("'") + b.name + "' takes numbers, not bool",
+                    "cast to ts.i32 first");
+
+  DType original = v.dtype;
+  if (op == Op::Sum || op == Op::Prod) {
+    if (!checkAccumulator(ctx, v, a[0]->loc)) return Value::error();
+    DType in = sumDType(v); // read before v is moved from
+    v = ctx.cast(std::move(v), in, loc);
+  }
+  size_t fullRank = v.shape.size();
+  if (*axis >= 0) {
+    v = reduceAxis(ctx, op, std::move(v), *axis, loc);
+    if (keepsDims && v.isTile())
+      v = ctx.expandDims(std::move(v), static_cast<int>(*axis), loc);
+    else if (keepsDims)
+      v = ctx.broadcastTo(std::move(v), {1}, loc);
+  } else {
+    if (isArg && v.shape.size() > 1) { // the index into the flattened tile, as in NumPy
+      int64_t count = 1;
+      for (int64_t n : v.shape)
+        count *= n;
+      Type flat{Type::Tile, v.dtype, {count}};
+      std::vector<ExprPtr> args;
+      args.push_back(ctx.take(std::move(v), loc));
+      v = Value::of(ctx.make(Op::Reshape, flat, loc, std::move(args)));
+    }
+    while (v.isTile()) {
+      int64_t last = static_cast<int64_t>(v.shape.size()) - 1; // read before v is moved from
+      v = reduceAxis(ctx, op, std::move(v), last, loc);
+    }
+    if (keepsDims) v = ctx.broadcastTo(std::move(v), std::vector<int64_t>(fullRank, 1), loc);
+  }
+  if ((op == Op::Sum || op == Op::Prod) && isFloat(original)) v = ctx.cast(std::move(v), original, loc);
+  return v;
+}
+
+Value scan(Elaborator &ctx, const KernelCall &a) {
+  const Range loc = a.loc;
+  const Op op = *a.function.op;
+  Value v = ctx.operand(*a[0]);
+  if (v.isError()) return v;
+  if (!v.isTile()) return ctx.fail(Code::E_TYPE, a[0]->loc, "a scan takes a tile, found " + describe(v));
+  if (!a[1] && v.shape.size() > 1)
+    return ctx.fail(Code::E_AXIS, loc, "a scan of a tile with several axes needs axis=", "add axis=-1");
+  std::optional<int64_t> axis = ctx.staticAxis(a[1], v.shape.size(), 0);
+  if (!axis) return Value::error();
+  if (v.dtype == DType::Bool && op == Op::CumMax)
+    return ctx.fail(Code::E_TYPE, loc, "'cummax' takes numbers, not bool");
+  DType original = v.dtype;
+  if (op == Op::CumSum) {
+    if (!checkAccumulator(ctx, v, a[0]->loc)) return Value::error();
+    DType in = sumDType(v); // read before v is moved from
+    v = ctx.cast(std::move(v), in, loc);
+  }
+  v = ctx.function(op, std::move(v), loc);
+  v.expr->ints = {*axis};
+  if (op == Op::CumSum && isFloat(original)) v = ctx.cast(std::move(v), original, loc);
+  return v;
+}
+
+Value mma(Elaborator &ctx, const KernelCall &a) {
+  const Range loc = a.loc;
+  Value sides[2] = {ctx.evaluate(*a[0]), ctx.evaluate(*a[1])};
+  bool transposed[2] = {false, false};
+  std::vector<int64_t> shapes[2];
+  std::optional<DType> policy;
+  std::vector<ExprPtr> args;
+  for (int i = 0; i < 2; ++i) {
+    Value &v = sides[i];
+    if (v.kind == Value::Buffer) { // .T of an operand is a flag, not a copy
+      transposed[i] = v.transposed;
+      v = ctx.readBuffer(v.index, a[static_cast<size_t>(i)]->loc);
+    } else {
+      v = ctx.asOperand(std::move(v), a[static_cast<size_t>(i)]->loc);
+      if (v.isTile() && v.expr->op == Op::Transpose && v.shape.size() == 2) {
+        transposed[i] = true;
+        std::optional<DType> accum = v.accum;
+        v = Value::of(std::move(v.expr->args[0]));
+        v.accum = accum;
+      }
+    }
+    if (v.isError()) return v;
+    if (v.shape.size() != 2)
+      return ctx.fail(Code::E_MMA, a[static_cast<size_t>(i)]->loc,
+                      "'mma' takes tiles with two axes, found " + describe(v));
+    shapes[i] = v.shape;
+    if (transposed[i]) std::swap(shapes[i][0], shapes[i][1]);
+    if (v.accum) policy = v.accum;
+  }
+  DType t = sides[0].dtype;
+  if (t != sides[1].dtype)
+    return ctx.fail(Code::E_MMA, loc,
+                    std::string("the operands of 'mma' have dtypes ") + name(t) + " and " +
+                        name(sides[1].dtype) + "; they must agree",
+                    "cast one of them with ts.tile.cast");
+  if (shapes[0][1] != shapes[1][0])
+    return ctx.fail(Code::E_MMA, loc,
+                    "'mma' multiplies MxK by KxN, found " + shapeText(shapes[0]) + " by " +
+                        shapeText(shapes[1]),
+                    shapes[0][1] == shapes[1][1] ? "transpose the second operand with .T" : "");
+  if (!isFloat(t) && t != DType::I8 && t != DType::U8)
+    return ctx.fail(Code::E_MMA, loc, std::string("'mma' takes floats, i8 or u8, not ") + name(t),
+                    "cast the operands to ts.i8 or ts.f32");
+  DType natural = t == DType::F64 ? DType::F64 : isFloat(t) ? DType::F32 : DType::I32;
+  if (policy && isFloat(t)) natural = *policy;
+
+  DType acc = natural;
+  if (a[3]) {
+    std::optional<DType> asked = ctx.staticDType(*a[3]);
+    if (!asked) return Value::error();
+    acc = *asked;
+    bool legal = isFloat(t) ? acc == natural || (acc == DType::F64 && t == DType::F32) : acc == DType::I32;
+    if (!legal)
+      return ctx.fail(Code::E_MMA, a[3]->loc,
+                      std::string("'mma' of ") + name(t) + " accumulates in " + name(natural) + ", not " +
+                          name(acc));
+  }
+  std::vector<int64_t> shape = {shapes[0][0], shapes[1][1]};
+  if (!ctx.checkTileSize(shape, loc)) return Value::error();
+  Value start;
+  if (a[2]) {
+    start = ctx.evaluate(*a[2]);
+    if (start.kind != Value::None) {
+      start = ctx.asOperand(std::move(start), a[2]->loc);
+      if (start.isError()) return start;
+      if (a[2] && !a[3] && isFloat(t) && start.dtype == DType::F64 && t == DType::F32) acc = DType::F64;
+      if (!start.isTile() || start.shape != shape || start.dtype != acc)
+        return ctx.fail(Code::E_MMA, a[2]->loc,
+                        "the accumulator of this 'mma' is a " + std::string(name(acc)) + " tile " +
+                            shapeText(shape) + ", found " + describe(start));
+    }
+  }
+  for (int i = 0; i < 2; ++i)
+    args.push_back(ctx.take(std::move(sides[i]), a[static_cast<size_t>(i)]->loc));
+  if (start.isTile()) args.push_back(ctx.take(std::move(start), loc));
+  ExprPtr e = ctx.make(Op::Mma, {Type::Tile, acc, shape}, loc, std::move(args));
+  e->ints = {transposed[0], transposed[1]};
+  return Value::of(std::move(e));
+}
+
+Value causalMask(Elaborator &ctx, const KernelCall &a) {
+  const Range loc = a.loc;
+  Value scores = ctx.operand(*a[0]), q0 = ctx.operand(*a[1]), k0 = ctx.operand(*a[2]);
+  if (scores.isError() || q0.isError() || k0.isError()) return Value::error();
+  if (!scores.isTile() || scores.shape.size() != 2 || !isFloat(scores.dtype))
+    return ctx.fail(Code::E_TYPE, a[0]->loc,
+                    "'causal_mask' takes a float tile with two axes, found " + describe(scores));
+  if (!q0.isIntScalar() || !k0.isIntScalar())
+    return ctx.fail(Code::E_TYPE, loc,
+                    "'causal_mask' takes the positions of the tile's first query and key, two integers");
+  Type type = scores.type();
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(scores), loc));
+  args.push_back(ctx.indexExpr(q0, loc));
+  args.push_back(ctx.indexExpr(k0, loc));
+  return Value::of(ctx.make(Op::CausalMask, type, loc, std::move(args)));
+}
+
+Value groupReduce(Elaborator &ctx, const KernelCall &a) {
+  const LanguageFunction &b = a.function;
+  const Range loc = a.loc;
+  Value v = ctx.strengthen(ctx.operand(*a[0]));
+  if (v.isError()) return v;
+  if (v.isTile() || v.dtype == DType::Bool)
+    return ctx.fail(Code::E_TYPE, a[0]->loc,
+                    std::string("'group.") + b.name + "' takes a number of each lane, found " + describe(v),
+                    std::string("reduce a tile with ts.tile.") + b.name);
+  Type type = v.type();
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(v), loc));
+  ExprPtr e = ctx.make(Op::GroupReduce, type, loc, std::move(args));
+  e->text = b.name;
+  return Value::of(std::move(e));
+}
+
+Value rand(Elaborator &ctx, const KernelCall &a) {
+  const Range loc = a.loc;
+  Value seed = ctx.operand(*a[0]), offset = ctx.operand(*a[1]);
+  if (seed.isError() || offset.isError()) return Value::error();
+  if (!seed.isIntScalar() || !(offset.isScalar() || offset.isTile()) || !isInt(offset.dtype))
+    return ctx.fail(Code::E_TYPE, loc, "'rand' takes an integer seed and an integer offset (scalar or tile)");
+  offset = ctx.cast(std::move(offset), DType::I64, loc);
+  Type type = offset.type();
+  type.dtype = DType::F32;
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.indexExpr(seed, loc));
+  args.push_back(ctx.take(std::move(offset), loc));
+  return Value::of(ctx.make(Op::Rand, type, loc, std::move(args)));
+}
+
+} // namespace tessera::frontend::rules
