@@ -2,6 +2,7 @@
 #include "compiler/frontend/diagnostics/Suggest.h"
 #include "compiler/frontend/sema/CallRules.h"
 #include "compiler/frontend/syntax/Parser.h"
+#include "compiler/ops/ForeignNames.h"
 #include <algorithm>
 
 namespace tessera::frontend {
@@ -67,7 +68,9 @@ bool Elaborator::bind(const ast::Expr &call, const LanguageFunction &f, size_t t
       std::vector<std::string> names;
       for (size_t j = 0; j < signature.size(); ++j)
         names.emplace_back(signature[j].name);
-      return refuse(k.loc, name() + " has no parameter '" + k.name + "'", didYouMean(k.name, names));
+      const std::string hint = ops::foreignArgumentHint(k.name, signature);
+      return refuse(k.loc, name() + " has no parameter '" + k.name + "'",
+                    hint.empty() ? didYouMean(k.name, names) : hint);
     }
     if (std::exchange(isGiven[i], true)) return refuse(k.loc, "'" + k.name + "' is given twice");
     out.push_back({i, k.value.get(), k.value->loc});

@@ -238,8 +238,9 @@ Value Elaborator::graphAttribute(Value v, const std::string &name, Range loc) {
   std::vector<std::string> known = {"T", "shape", "dtype"};
   for (const auto &[method, op] : kMethods)
     known.push_back(method);
+  const std::string hint = hintInPlaceOf(name);
   return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "a tensor has no '" + name + "'",
-              findFunction("tessera", name) ? "write ts." + name + "(...)" : didYouMean(name, known));
+              hint.empty() ? didYouMean(name, known) : hint);
 }
 
 // --- Statements ---

@@ -182,7 +182,39 @@ Value Elaborator::member(const std::string &module, const std::string &attribute
               didYouMean(attribute, namesOf(module)));
 }
 
+/// How an attribute of another tool's module is written here; empty when it is not known.
+std::string Elaborator::hintInPlaceOf(const std::string &foreign) const {
+  const std::string prefix = graph_ ? "ts." : "ts.tile.";
+  if (std::optional<std::string> hint = ops::foreignHint(foreign, prefix)) return *hint;
+  const LanguageFunction *f = findFunction("tessera", foreign);
+  if (f && f->isIn(graph_ ? ops::Graphs : ops::Kernels)) return "write " + prefix + foreign + "(...)";
+  return parseDType(foreign) ? "write ts." + foreign : "";
+}
+
+/// False where `e` is no attribute of another tool's module, imported or not; else it is reported.
+bool Elaborator::foreignAttribute(const ast::Expr &e) {
+  const ast::Expr *root = &e;
+  while (root->kind == ast::Expr::Attribute)
+    root = root->items[0].get();
+  if (root->kind != ast::Expr::Name) return false;
+  auto global = module_.globals.find(root->text);
+  const bool isImported = global != module_.globals.end();
+  if (isImported ? global->second.kind != Global::Foreign : !ops::isForeignModule(root->text)) return false;
+  if (!isImported) {
+    const std::vector<std::string> names = visibleNames();
+    if (std::ranges::find(names, root->text) != names.end()) return false;
+  }
+  const std::string hint = hintInPlaceOf(e.text);
+  if (hint.empty()) return false;
+  if (isImported)
+    fail(Code::E_IMPORT, root->loc, "'" + root->text + "' comes from a module that kernels cannot use", hint);
+  else
+    fail(Code::E_UNDEFINED_NAME, root->loc, "'" + root->text + "' is not defined", hint);
+  return true;
+}
+
 Value Elaborator::attribute(const ast::Expr &e) {
+  if (foreignAttribute(e)) return Value::error();
   Value base = evaluate(*e.items[0]);
   const std::string &name = e.text;
   switch (base.kind) {
@@ -227,8 +259,7 @@ Value Elaborator::attribute(const ast::Expr &e) {
       return Value::tuple(std::move(extents));
     }
     return fail(Code::E_UNKNOWN_ATTRIBUTE, e.loc, "a tile has no '" + name + "'",
-                didYouMean(name, {"T", "shape", "dtype"},
-                           findFunction("tessera", name) ? "write ts.tile." + name + "(...)" : ""));
+                didYouMean(name, {"T", "shape", "dtype"}, hintInPlaceOf(name)));
   }
   default:
     break;

@@ -102,6 +102,8 @@ public:
   Value atModuleLevel(const ast::Expr &);
   Value member(const std::string &module, const std::string &attribute, Range);
   Value attribute(const ast::Expr &);
+  std::string hintInPlaceOf(const std::string &foreign) const;
+  bool foreignAttribute(const ast::Expr &);
   Value dimValue(const std::string &);
   Value dimExtent(const Dim &);
   Value iterator(const std::string &, Range);

@@ -10,7 +10,8 @@ namespace tessera::frontend::rules {
 Value notInKernels(Elaborator &ctx, const KernelCall &a) {
   return ctx.fail(Code::E_UNIMPLEMENTED, a.loc,
                   std::string("TSR_UNIMPLEMENTED: the library op '") + a.function.name +
-                      "' works on whole tensors and is not built into tile kernels");
+                      "' works on whole tensors and is not built into tile kernels",
+                  a.function.elsewhere);
 }
 
 Value notInGraphs(Elaborator &ctx, GraphCall &a) {
