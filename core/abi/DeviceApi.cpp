@@ -3,6 +3,7 @@
 #include "core/objects/Backends.h"
 #include "core/objects/Objects.h"
 #include "core/plugin/Quarantine.h"
+#include <nlohmann/json.hpp>
 
 using namespace tessera;
 
@@ -26,6 +27,15 @@ tsr_status_t askDevice(const char *backend, int32_t device, Selection &selected,
   std::string why;
   info = selected.backend->deviceInfo(device, why);
   return info ? TSR_SUCCESS : fail(TSR_EDEVICE, why);
+}
+
+/// "arch, tensorcore.bf16, ..."
+std::string joinedKeys(const nlohmann::json &object, const std::string &prefix = "") {
+  std::string out;
+  for (const auto &[key, value] : object.items())
+    out += (out.empty() ? "" : ", ") +
+           (value.is_object() ? joinedKeys(value, prefix + key + ".") : prefix + key);
+  return out;
 }
 
 } // namespace
@@ -103,6 +113,33 @@ tsr_status_t tsrGetDeviceCapabilities(tsr_context_t handle, const char **json) {
     if (tsr_status_t status = resolve(handle, context)) return status;
     if (tsr_status_t status = requireOut(json, "json")) return status;
     *json = context->device->info().capabilities.c_str();
+    return TSR_SUCCESS;
+  });
+}
+
+tsr_status_t tsrGetDeviceCapability(tsr_context_t handle, const char *key, const char **value) {
+  return guarded([&] {
+    ContextObject *context;
+    if (tsr_status_t status = resolve(handle, context)) return status;
+    if (tsr_status_t status = requireOut(key, "key")) return status;
+    if (tsr_status_t status = requireOut(value, "value")) return status;
+    const auto all =
+        nlohmann::json::parse(context->device->info().capabilities, nullptr, /*allow_exceptions=*/false);
+    const nlohmann::json *found = &all;
+    std::string_view rest = key;
+    for (bool isLast = false; !isLast;) {
+      const size_t dot = rest.find('.');
+      const std::string name(rest.substr(0, dot));
+      if (!found->is_object() || !found->contains(name))
+        return fail(TSR_ENOTFOUND, "key '" + std::string(key) +
+                                       "': the device has no such capability; it has " + joinedKeys(all));
+      found = &(*found)[name];
+      isLast = dot == rest.npos;
+      if (!isLast) rest.remove_prefix(dot + 1);
+    }
+    thread_local std::string kept;
+    kept = found->is_string() ? found->get<std::string>() : found->dump();
+    *value = kept.c_str();
     return TSR_SUCCESS;
   });
 }

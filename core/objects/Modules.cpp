@@ -110,6 +110,21 @@ tsr_log_level_t levelOf(Diagnostic::Severity s) {
                                               : TSR_LOG_NOTE;
 }
 
+void diagnose(const Diagnostic &d, Log log) {
+  tsr_diagnostic_t out{};
+  out.struct_size = sizeof out;
+  out.severity = levelOf(d.severity);
+  out.line = d.line;
+  out.column = d.line ? std::max(d.col, 1u) : 0;
+  out.length = d.line ? std::max(d.endCol, out.column + 1) - out.column : 0;
+  out.code = d.code.c_str();
+  out.message = d.message.c_str();
+  out.hint = d.hint.c_str();
+  out.file = d.file.c_str();
+  out.source_line = d.sourceLine.c_str();
+  log.diagnose(log.diagnoseUser, &out);
+}
+
 /// Hands diagnostics to the caller's log; a failing status keeps the first error's text as the last error.
 tsr_status_t conclude(tsr_status_t status, const std::vector<Diagnostic> &diags, Log log) {
   std::string first;
@@ -119,6 +134,7 @@ tsr_status_t conclude(tsr_status_t status, const std::vector<Diagnostic> &diags,
       first = text;
       if (status != TSR_SUCCESS && d.code == "E_OUT_OF_MEMORY") status = TSR_EOOM;
     }
+    if (log.diagnose) diagnose(d, log);
     if (log.call) log.call(log.user, levelOf(d.severity), d.code.c_str(), text.c_str());
   }
   if (status == TSR_SUCCESS) return status;
@@ -131,6 +147,20 @@ tsr_status_t conclude(tsr_status_t status, const std::vector<Diagnostic> &diags,
 template <class Call> CompileStatus withDefaultFloats(Call call) {
   DefaultFloats floats;
   return call();
+}
+
+/// Takes the mapper's decisions into `options`, then calls `compile` with the compiler, them and the list of
+/// diagnostics.
+template <class Compile>
+tsr_status_t withDecisions(std::string_view source, CompileOptions options, Log log, Compile compile) {
+  std::vector<Diagnostic> diags;
+  if (tsr_status_t status = decideVariants(source, options, diags)) return conclude(status, diags, log);
+  CompileStatus result = withDefaultFloats([&] { return compile(*cachedCompiler(), options, diags); });
+  if (diags.size() == 1 && diags[0].code == "E_NO_COMPILER") {
+    const Diagnostic &d = diags[0];
+    return fail(TSR_ENOTFOUND, d.hint.empty() ? d.message : d.message + "\n  hint: " + d.hint);
+  }
+  return conclude(statusOf(result), diags, log);
 }
 
 } // namespace
@@ -155,15 +185,18 @@ tsr_status_t createModule(tsr_context_t handle, std::vector<CompiledKernel> kern
 }
 
 tsr_status_t compileSource(std::string_view source, CompileOptions options, Log log, std::string &bundle) {
-  std::vector<Diagnostic> diags;
-  if (tsr_status_t status = decideVariants(source, options, diags)) return conclude(status, diags, log);
-  CompileStatus result =
-      withDefaultFloats([&] { return cachedCompiler()->compile(source, options, bundle, diags); });
-  if (diags.size() == 1 && diags[0].code == "E_NO_COMPILER") {
-    const Diagnostic &d = diags[0];
-    return fail(TSR_ENOTFOUND, d.hint.empty() ? d.message : d.message + "\n  hint: " + d.hint);
-  }
-  return conclude(statusOf(result), diags, log);
+  return withDecisions(source, std::move(options), log,
+                       [&](CompilerService &compiler, const CompileOptions &decided, auto &diags) {
+                         return compiler.compile(source, decided, bundle, diags);
+                       });
+}
+
+tsr_status_t inspectSource(std::string_view source, CompileOptions options, Log log, Emit level,
+                           std::string &text) {
+  return withDecisions(source, std::move(options), log,
+                       [&](CompilerService &compiler, const CompileOptions &decided, auto &diags) {
+                         return compiler.emit(source, decided, level, text, diags);
+                       });
 }
 
 void noteFallbacks(tsr_module_t handle, Log log) {

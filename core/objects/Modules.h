@@ -23,15 +23,21 @@ __attribute__((visibility("default"))) tsr_status_t createModule(tsr_context_t c
                                                                  std::vector<CompiledKernel> kernels,
                                                                  tsr_module_t *module);
 
-/// Where a caller wants to hear what the compiler has to say.
+/// Where a caller receives the compiler's messages: as text, as structs, both or neither.
 struct Log {
   tsr_log_fn call = nullptr;
   void *user = nullptr;
+  tsr_diagnostic_fn diagnose = nullptr;
+  void *diagnoseUser = nullptr;
 };
 
 /// Compiles what `options` name, as the mapper in force decides; the bundle's bytes. Diagnostics go to the
 /// log, the first error's text becomes the last error.
 tsr_status_t compileSource(std::string_view source, CompileOptions options, Log log, std::string &bundle);
+
+/// The text of one kernel at one level, under the same rules.
+tsr_status_t inspectSource(std::string_view source, CompileOptions options, Log log, Emit level,
+                           std::string &text);
 
 /// One note per fallback the kernels of the module take.
 void noteFallbacks(tsr_module_t module, Log log);

@@ -75,6 +75,8 @@ struct KernelObject : Object<KernelObject, tsr_kernel_t, HandleKind::Kernel> {
   LaunchPlan plan;
   std::unique_ptr<FunctionPlan> function; // null: a kernel
 
+  /// "mlp.g0" was generated for the function mlp: it is found by its name, and no module consists of it.
+  bool isGenerated() const { return metadata.name.find('.') != std::string::npos; }
   /// "kernel gemm", "function mlp"
   std::string describe() const { return (function ? "function " : "kernel ") + metadata.name; }
 };

@@ -174,6 +174,22 @@ TEST_F(BackendVariable, DevicesWithoutAContext) {
   ASSERT_OK(tsrCreateContext(&context));
   ASSERT_OK(tsrGetDeviceCapabilities(context, &ofContext));
   EXPECT_STREQ(json, ofContext);
+  const char *value = nullptr;
+  ASSERT_OK(tsrGetDeviceCapability(context, "backend", &value));
+  EXPECT_STREQ(value, "cpu");
+  ASSERT_OK(tsrGetDeviceCapability(context, "warp_size", &value));
+  EXPECT_STREQ(value, "1");
+  ASSERT_OK(tsrGetDeviceCapability(context, "tensorcore.bf16", &value));
+  EXPECT_STREQ(value, "false");
+  ASSERT_OK(tsrGetDeviceCapability(context, "memory_flags", &value));
+  EXPECT_THAT(value, testing::StartsWith("["));
+  for (const char *key : {"", ".", "tensorcore.", "tensorcore.bf16.", "backend.x", "dtypes.0", "warp"}) {
+    EXPECT_EQ(tsrGetDeviceCapability(context, key, &value), TSR_ENOTFOUND) << key;
+    EXPECT_TRUE(lastErrorHas("tensorcore.bf16"));
+  }
+  EXPECT_EQ(tsrGetDeviceCapability(context, nullptr, &value), TSR_EINVAL);
+  EXPECT_EQ(tsrGetDeviceCapability(context, "arch", nullptr), TSR_EINVAL);
+  EXPECT_EQ(tsrGetDeviceCapability(nullptr, "arch", &value), TSR_EINVAL);
   ASSERT_OK(tsrDestroyContext(context));
   EXPECT_EQ(tsrGetBackendDeviceCapabilities("cpu", 9, &json), TSR_ENOTFOUND);
   EXPECT_EQ(tsrGetBackendDeviceCapabilities("cpu", 0, nullptr), TSR_EINVAL);

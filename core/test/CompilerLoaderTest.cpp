@@ -3,8 +3,10 @@
 #include <cfenv>
 #include <cstdlib>
 #include <fstream>
+#include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <tessera/tessera.hpp>
 #include <unistd.h>
 
 using namespace tessera;
@@ -107,6 +109,142 @@ TEST_F(LoadFromSource, PassesOptionsAndReportsWarningsAndFallbacks) {
   EXPECT_EQ(
       log,
       "1 W_UNUSED warning: [W_UNUSED] cpu:znver3 strict dims 2 tunables 1\n|2 N_FALLBACK fp4 runs as fp6|");
+}
+
+TEST_F(LoadFromSource, DiagnosticsComeAsStructs) {
+  options.diagnose = [](void *user, const tsr_diagnostic_t *d) {
+    EXPECT_EQ(d->struct_size, sizeof *d);
+    for (const char *text : {d->code, d->message, d->hint, d->file, d->source_line})
+      ASSERT_NE(text, nullptr);
+    *static_cast<std::string *>(user) += std::to_string(d->severity) + " " + d->file + ":" +
+                                         std::to_string(d->line) + ":" + std::to_string(d->column) + "+" +
+                                         std::to_string(d->length) + " " + d->code + " " + d->message + " (" +
+                                         d->hint + ") " + d->source_line + "|";
+  };
+  std::string seen;
+  options.diagnose_user = &seen;
+  options.file_name = "k.py";
+  EXPECT_EQ(load("marked"), TSR_ECOMPILE);
+  EXPECT_EQ(load("syntax"), TSR_ECOMPILE); // marks no range, so one byte
+  EXPECT_EQ(seen, "0 k.py:1:1+3 E_SYNTAX expected a statement (write one) marked|"
+                  "0 k.py:1:1+1 E_SYNTAX expected a statement () syntax|");
+  EXPECT_NE(log.find("E_SYNTAX"), std::string::npos); // both callbacks are called
+  seen.clear();
+  options.log = nullptr;
+  options.kernel = "first";
+  ASSERT_OK(load("good"));
+  EXPECT_THAT(seen, testing::StartsWith("1 :0:0+0 W_UNUSED cpu"));
+  // A program of an older header: the fields past its struct are not read.
+  seen.clear();
+  options.struct_size = offsetof(tsr_source_options_t, diagnose);
+  EXPECT_EQ(load("syntax"), TSR_ECOMPILE);
+  EXPECT_EQ(seen, "");
+}
+
+TEST_F(LoadFromSource, CompilesToABundleWithoutAContext) {
+  const void *bundle = nullptr;
+  size_t size = 0;
+  ASSERT_OK(tsrCompile("good", 4, &options, &bundle, &size));
+  EXPECT_THAT(log, testing::HasSubstr("W_UNUSED"));
+  ASSERT_OK(tsrLoadModule(context, bundle, size, &module));
+  tsr_kernel_t k = nullptr;
+  ASSERT_OK(tsrGetKernel(module, "second", &k));
+  // A target of another backend may be named.
+  log.clear();
+  options.target = "ptx:sm_90";
+  ASSERT_OK(tsrCompile("good", 4, &options, &bundle, &size));
+  EXPECT_THAT(log, testing::HasSubstr("ptx:sm_90"));
+  // A call that fails writes nothing.
+  const void *before = bundle;
+  EXPECT_EQ(tsrCompile("syntax", 6, &options, &bundle, &size), TSR_ECOMPILE);
+  EXPECT_EQ(bundle, before);
+  EXPECT_EQ(tsrCompile(nullptr, 0, &options, &bundle, &size), TSR_EINVAL);
+  EXPECT_EQ(tsrCompile("good", 4, &options, nullptr, &size), TSR_EINVAL);
+  EXPECT_EQ(tsrCompile("good", 4, &options, &bundle, nullptr), TSR_EINVAL);
+  options.struct_size = 0;
+  EXPECT_EQ(tsrCompile("good", 4, &options, &bundle, &size), TSR_EINVAL);
+}
+
+TEST_F(LoadFromSource, TheWrapperCompilesAndInspects) {
+  std::string codes;
+  SourceOptions o;
+  o.kernel = "first";
+  o.target = "cpu";
+  o.tunables = {{"BLOCK", 64}};
+  o.diagnose = [&](const tsr_diagnostic_t &d) { codes += d.code; };
+  const std::string bundle = compile("good", o);
+  EXPECT_EQ(codes, "W_UNUSED");
+  ASSERT_OK(tsrLoadModule(context, bundle.data(), bundle.size(), &module));
+  EXPECT_EQ(inspectIr("good", TSR_IR_SCHEDULE, o), "level 1 of first for cpu");
+  EXPECT_THROW(compile("syntax", o), tessera::Error);
+  EXPECT_THROW(compileToFile("good", "/nonexistent/x.tsrb", o), tessera::Error);
+  EXPECT_THROW(inspectIr("syntax", TSR_IR_TILE, o), tessera::Error);
+  EXPECT_NE(codes.find("E_SYNTAX"), std::string::npos);
+}
+
+TEST_F(LoadFromSource, AFileOfABundleIsReplacedByACompleteOneOnly) {
+  const std::string path = testing::TempDir() + "/compiled-" + std::to_string(getpid()) + ".tsrb";
+  auto compile = [&](std::string_view source) {
+    return tsrCompileToFile(source.data(), source.size(), &options, path.c_str());
+  };
+  ASSERT_OK(compile("good"));
+  ASSERT_OK(tsrLoadModuleFromFile(context, path.c_str(), nullptr, &module));
+  EXPECT_EQ(compile("syntax"), TSR_ECOMPILE);
+  ASSERT_OK(tsrLoadModuleFromFile(context, path.c_str(), nullptr, &module));
+  unlink(path.c_str());
+  EXPECT_EQ(compile("syntax"), TSR_ECOMPILE);
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
+  EXPECT_EQ(tsrCompileToFile("good", 4, &options, "/nonexistent/x.tsrb"), TSR_EIO);
+  EXPECT_TRUE(lastErrorHas("/nonexistent/x.tsrb: "));
+  EXPECT_EQ(tsrCompileToFile("good", 4, &options, nullptr), TSR_EINVAL);
+  EXPECT_EQ(tsrCompileToFile(nullptr, 4, &options, path.c_str()), TSR_EINVAL);
+}
+
+TEST_F(LoadFromSource, ShowsEveryLevel) {
+  options.kernel = "first";
+  options.target = "cpu:znver3";
+  const char *text = nullptr;
+  for (int32_t level : {TSR_IR_GRAPH, TSR_IR_SCHEDULE, TSR_IR_TILE, TSR_IR_TARGET, TSR_IR_ASSEMBLY}) {
+    ASSERT_OK(tsrInspectIr("good", 4, &options, level, &text));
+    EXPECT_EQ(text, "level " + std::to_string(level) + " of first for cpu:znver3");
+  }
+  for (int32_t level : {-1, 5, INT32_MAX, INT32_MIN}) {
+    EXPECT_EQ(tsrInspectIr("good", 4, &options, level, &text), TSR_EINVAL);
+    EXPECT_TRUE(lastErrorHas("level: expected 0 to 4"));
+  }
+  EXPECT_EQ(tsrInspectIr("good", 4, &options, TSR_IR_TILE, nullptr), TSR_EINVAL);
+  EXPECT_EQ(tsrInspectIr(nullptr, 4, &options, TSR_IR_TILE, &text), TSR_EINVAL);
+  EXPECT_EQ(tsrInspectIr("syntax", 6, &options, TSR_IR_TILE, &text), TSR_ECOMPILE);
+  options.struct_size = 7;
+  EXPECT_EQ(tsrInspectIr("good", 4, &options, TSR_IR_TILE, &text), TSR_EINVAL);
+}
+
+// Each thread keeps what its own last call returned.
+TEST_F(LoadFromSource, ThreadsCompileAndInspectAtTheSameTime) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const std::string kernel = t % 2 ? "first" : "second";
+      tsr_source_options_t own{};
+      own.struct_size = sizeof own;
+      own.kernel = kernel.c_str();
+      own.target = "cpu";
+      for (int i = 0; i < 20; ++i) {
+        const char *text = nullptr;
+        EXPECT_OK(tsrInspectIr("good", 4, &own, t % 5, &text));
+        const void *bundle = nullptr;
+        size_t size = 0;
+        EXPECT_OK(tsrCompile("good", 4, &own, &bundle, &size));
+        EXPECT_EQ(text, "level " + std::to_string(t % 5) + " of " + kernel + " for cpu");
+        tsr_module_t m = nullptr;
+        EXPECT_OK(tsrLoadModule(context, bundle, size, &m));
+        tsr_kernel_t k = nullptr;
+        EXPECT_OK(tsrGetKernel(m, kernel.c_str(), &k));
+        EXPECT_OK(tsrUnloadModule(m));
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
 }
 
 TEST_F(LoadFromSource, NumericsComesFromTheEnvironmentUnlessGiven) {

@@ -46,6 +46,17 @@ struct World : RuntimeTest {
     tsr_module_t out = nullptr;
     return tsrLoadModuleFromSource(context, text, std::strlen(text), nullptr, &out);
   }
+  tsr_status_t compile(std::string_view source) {
+    const void *bundle;
+    size_t size;
+    return tsrCompile(source.data(), source.size(), nullptr, &bundle, &size);
+  }
+  static tsr_status_t compileToFile(std::string_view source, const char *path = "/dev/null") {
+    return tsrCompileToFile(source.data(), source.size(), nullptr, path);
+  }
+  tsr_status_t inspect(std::string_view source, int32_t level = TSR_IR_TILE) {
+    return tsrInspectIr(source.data(), source.size(), nullptr, level, &text);
+  }
   /// A bundle of one image that this machine could load, but for what is given.
   static std::string bundle(const char *target, uint32_t abiMajor = TSR_ABI_MAJOR) {
     Bundle b;
@@ -239,6 +250,8 @@ const Row kRows[] = {
     ROW(tsrDestroyContext, TSR_EINVAL, tsrDestroyContext(nullptr)),
     ROW(tsrGetDeviceInfo, TSR_EINVAL, tsrGetDeviceInfo(w.context, nullptr)),
     ROW(tsrGetDeviceCapabilities, TSR_EINVAL, tsrGetDeviceCapabilities(w.context, nullptr)),
+    ROW(tsrGetDeviceCapability, TSR_EINVAL, tsrGetDeviceCapability(w.context, nullptr, &w.text)),
+    ROW(tsrGetDeviceCapability, TSR_ENOTFOUND, tsrGetDeviceCapability(w.context, "tensorcores", &w.text)),
     ROW(tsrAlloc, TSR_EINVAL, tsrAlloc(w.context, 64, 77, &w.pointer)),
     ROW(tsrAlloc, TSR_EOOM, tsrAlloc(w.context, SIZE_MAX, TSR_MEM_DEVICE, &w.pointer)),
     ROW(tsrFree, TSR_EINVAL, tsrFree(w.context, &w)),
@@ -285,6 +298,25 @@ const Row kRows[] = {
     ROW(tsrLoadModuleFromSource, TSR_ECOMPILE, w.source("syntax")),
     ROW(tsrLoadModuleFromSource, TSR_UNIMPLEMENTED, w.source("missing")),
     BLOCK(tsrLoadModuleFromSource, TSR_ETIMEOUT, LateMapper mapper; return w.source("choose");),
+    BLOCK(tsrCompile, TSR_ENOTFOUND, setenv("TESSERA_BACKEND", "cuda", 1);
+          tsr_status_t status = w.compile("good"); unsetenv("TESSERA_BACKEND"); return status;),
+    ROW(tsrCompile, TSR_EINVAL, tsrCompile("", 0, nullptr, nullptr, nullptr)),
+    ROW(tsrCompile, TSR_ECOMPILE, w.compile("syntax")),
+    ROW(tsrCompile, TSR_UNIMPLEMENTED, w.compile("missing")),
+    BLOCK(tsrCompile, TSR_ETIMEOUT, LateMapper mapper; return w.compile("choose");),
+    BLOCK(tsrCompileToFile, TSR_ENOTFOUND, setenv("TESSERA_BACKEND", "cuda", 1);
+          tsr_status_t status = w.compileToFile("good"); unsetenv("TESSERA_BACKEND"); return status;),
+    ROW(tsrCompileToFile, TSR_EINVAL, tsrCompileToFile("", 0, nullptr, nullptr)),
+    ROW(tsrCompileToFile, TSR_EIO, w.compileToFile("good", "/nonexistent/good.tsrb")),
+    ROW(tsrCompileToFile, TSR_ECOMPILE, w.compileToFile("syntax")),
+    ROW(tsrCompileToFile, TSR_UNIMPLEMENTED, w.compileToFile("missing")),
+    BLOCK(tsrCompileToFile, TSR_ETIMEOUT, LateMapper mapper; return w.compileToFile("choose");),
+    BLOCK(tsrInspectIr, TSR_ENOTFOUND, setenv("TESSERA_BACKEND", "cuda", 1);
+          tsr_status_t status = w.inspect("good"); unsetenv("TESSERA_BACKEND"); return status;),
+    ROW(tsrInspectIr, TSR_EINVAL, w.inspect("good", 5)),
+    ROW(tsrInspectIr, TSR_ECOMPILE, w.inspect("syntax")),
+    ROW(tsrInspectIr, TSR_UNIMPLEMENTED, w.inspect("missing")),
+    BLOCK(tsrInspectIr, TSR_ETIMEOUT, LateMapper mapper; return w.inspect("choose");),
     ROW(tsrSetMapper, TSR_EINVAL, tsrSetMapper("random")),
     ROW(tsrSetMapper, TSR_ENOTFOUND, tsrSetMapper("nobody")),
     ROW(tsrSetMapper, TSR_EIO, tsrSetMapper("replay(/nonexistent/decisions.yaml)")),
@@ -302,6 +334,12 @@ const Row kRows[] = {
     ROW(tsrGetKernel, TSR_EINVAL, tsrGetKernel(w.m, "digit", nullptr)),
     ROW(tsrGetKernel, TSR_ENOTFOUND, tsrGetKernel(w.m, nullptr, &w.k)), // there are two
     ROW(tsrKernelMetadata, TSR_EINVAL, tsrKernelMetadata(w.k, nullptr)),
+    ROW(tsrGetModuleKernel, TSR_EINVAL, tsrGetModuleKernel(w.m, 0, nullptr)),
+    BLOCK(tsrGetModuleKernel, TSR_ENOTFOUND, tsr_kernel_t k; return tsrGetModuleKernel(w.m, 2, &k);),
+    ROW(tsrGetKernelInfo, TSR_EINVAL, tsrGetKernelInfo(w.k, nullptr)),
+    ROW(tsrKernelArgDim, TSR_EINVAL, tsrKernelArgDim(w.k, 0, 0, nullptr)),
+    BLOCK(tsrKernelArgDim, TSR_ENOTFOUND, tsr_dim_info_t info{}; info.struct_size = sizeof info;
+          return tsrKernelArgDim(w.k, 1, 0, &info);),
     ROW(tsrKernelArgInfo, TSR_EINVAL, tsrKernelArgInfo(w.k, 0, nullptr)),
     BLOCK(tsrKernelArgInfo, TSR_ENOTFOUND, tsr_arg_info_t info{}; info.struct_size = sizeof info;
           return tsrKernelArgInfo(w.k, 2, &info);),

@@ -22,12 +22,16 @@ struct Static {
 class FakeCompiler final : public CompilerService {
   CompileStatus signatures(std::string_view source, const std::string &file, std::vector<Signature> &out,
                            std::vector<Diagnostic> &diags) noexcept override {
-    if (source == "syntax") {
+    if (source == "syntax" || source == "marked") {
       Diagnostic d;
       d.code = "E_SYNTAX";
       d.message = "expected a statement";
       d.file = file;
       d.line = d.col = 1;
+      if (source == "marked") {
+        d.endCol = 4;
+        d.hint = "write one";
+      }
       d.sourceLine = source;
       diags.push_back(d);
       return CompileStatus::BadProgram;
@@ -74,9 +78,12 @@ class FakeCompiler final : public CompilerService {
     return writeBundle(bundle, out, error) ? CompileStatus::Ok : CompileStatus::BackendFailure;
   }
 
-  CompileStatus emit(std::string_view, const CompileOptions &, Emit, std::string &,
-                     std::vector<Diagnostic> &) noexcept override {
-    return CompileStatus::Unimplemented;
+  CompileStatus emit(std::string_view source, const CompileOptions &o, Emit what, std::string &out,
+                     std::vector<Diagnostic> &diags) noexcept override {
+    std::string bundle;
+    if (auto status = compile(source, o, bundle, diags); status != CompileStatus::Ok) return status;
+    out = "level " + std::to_string(int(what)) + " of " + o.kernels.at(0) + " for " + o.targets.at(0);
+    return CompileStatus::Ok;
   }
   /// The source "choose" has one product, of dims that nobody knows.
   CompileStatus choices(std::string_view source, const CompileOptions &o, std::vector<VariantChoice> &out,
@@ -102,8 +109,8 @@ class FakeCompiler final : public CompilerService {
 
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) CompilerService *
-tesseraCompilerService(const char *buildId, CodegenPlugins *) {
+extern "C" __attribute__((visibility("default"))) CompilerService *tesseraCompilerService(const char *buildId,
+                                                                                          CodegenPlugins *) {
   static FakeCompiler compiler;
   if (std::getenv("FAKE_COMPILER_REFUSES") || std::strcmp(buildId, TESSERA_BUILD_ID) != 0) return nullptr;
   return &compiler;

@@ -45,6 +45,29 @@ TEST_F(Function, IsAskedAboutAsAKernel) {
   EXPECT_STREQ(info.name, "a");
   EXPECT_EQ(tsrKernelArgInfo(f, 5, &info), TSR_ENOTFOUND);
   EXPECT_TRUE(lastErrorHas("function fourfold takes 5 arguments"));
+  tsr_kernel_info_t kernelInfo{};
+  kernelInfo.struct_size = sizeof kernelInfo;
+  ASSERT_OK(tsrGetKernelInfo(f, &kernelInfo));
+  EXPECT_EQ(kernelInfo.is_function, 1);
+  EXPECT_EQ(kernelInfo.is_generated, 0);
+  EXPECT_EQ(kernelInfo.result_count, 1u);
+  ASSERT_OK(tsrGetKernelInfo(step, &kernelInfo));
+  EXPECT_EQ(kernelInfo.is_function, 0);
+  EXPECT_EQ(kernelInfo.is_generated, 1);
+}
+
+TEST_F(Function, ExtentsOfResultsMayBeExpressions) {
+  auto f = function(functionYaml("{name: x, kind: tensor, dtype: f32, dims: [n], access: read}, "
+                                 "{name: result, kind: result, dtype: f32, dims: ['2*n'], access: write}, "
+                                 "{name: n, kind: dim}",
+                                 "steps: [{kernel: f.affine, args: [x, result, 1, 0, n]}]"));
+  tsr_dim_info_t dim{};
+  dim.struct_size = sizeof dim;
+  ASSERT_OK(tsrKernelArgDim(f, 1, 0, &dim));
+  EXPECT_STREQ(dim.text, "2*n");
+  EXPECT_EQ(dim.kind, TSR_DIM_EXPRESSION);
+  EXPECT_EQ(dim.argument, -1);
+  EXPECT_EQ(dim.value, -1);
 }
 
 TEST_F(Function, ItsOwnArgumentsAreChecked) {

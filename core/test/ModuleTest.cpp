@@ -94,6 +94,124 @@ TEST_F(Modules, ArgumentsAreDescribed) {
   EXPECT_EQ(tsrKernelArgInfo(nullptr, 0, &info), TSR_EINVAL);
 }
 
+TEST_F(Modules, SignaturesHaveShapesAccessAndDefaults) {
+  const char *yaml = R"yaml({name: shapes, target: cpu, numerics: standard, params: [
+    {name: A, kind: tensor, dtype: bf16, dims: [M, "64", "B*H"], access: read},
+    {name: C, kind: tensor, dtype: f32, dims: [], access: readwrite},
+    {name: result, kind: result, dtype: f32, dims: [M], access: write},
+    {name: alpha, kind: scalar, dtype: f32, default: 1.5},
+    {name: count, kind: scalar, dtype: i32, default: -2},
+    {name: none, kind: scalar, dtype: i32},
+    {name: M, kind: dim}, {name: "B*H", kind: dim}], specialized: {"B*H": 32}, launch: {axes: []}})yaml";
+  tsr_kernel_t k = kernel(yaml, saxpy);
+  tsr_kernel_info_t kernelInfo{};
+  EXPECT_EQ(tsrGetKernelInfo(k, &kernelInfo), TSR_EINVAL); // struct_size is not set
+  kernelInfo.struct_size = sizeof kernelInfo;
+  ASSERT_OK(tsrGetKernelInfo(k, &kernelInfo));
+  EXPECT_STREQ(kernelInfo.name, "shapes");
+  EXPECT_STREQ(kernelInfo.target, "cpu");
+  EXPECT_STREQ(kernelInfo.numerics, "standard");
+  EXPECT_EQ(kernelInfo.is_function, 0);
+  EXPECT_EQ(kernelInfo.is_generated, 0);
+  EXPECT_EQ(kernelInfo.arg_count, 8u);
+  EXPECT_EQ(kernelInfo.result_count, 1u);
+
+  auto arg = [&](size_t index) {
+    tsr_arg_info_t info{};
+    info.struct_size = sizeof info;
+    EXPECT_OK(tsrKernelArgInfo(k, index, &info));
+    return info;
+  };
+  struct {
+    uint32_t rank;
+    int32_t isRead, isWritten, hasDefault;
+  } expected[] = {{3, 1, 0, 0}, {0, 1, 1, 0}, {1, 0, 1, 0}, {0, 1, 0, 1},
+                  {0, 1, 0, 1}, {0, 1, 0, 0}, {0, 1, 0, 0}, {0, 1, 0, 0}};
+  for (size_t i = 0; i < std::size(expected); ++i) {
+    const tsr_arg_info_t info = arg(i);
+    EXPECT_EQ(info.rank, expected[i].rank) << i;
+    EXPECT_EQ(info.is_read, expected[i].isRead) << i;
+    EXPECT_EQ(info.is_written, expected[i].isWritten) << i;
+    EXPECT_EQ(info.has_default, expected[i].hasDefault) << i;
+  }
+  float alpha;
+  const uint64_t alphaBits = arg(3).default_bits, countBits = arg(4).default_bits;
+  std::memcpy(&alpha, &alphaBits, sizeof alpha);
+  EXPECT_EQ(alpha, 1.5f);
+  int32_t count;
+  std::memcpy(&count, &countBits, sizeof count);
+  EXPECT_EQ(count, -2);
+
+  auto dim = [&](size_t axis) {
+    tsr_dim_info_t info{};
+    info.struct_size = sizeof info;
+    EXPECT_OK(tsrKernelArgDim(k, 0, axis, &info));
+    return info;
+  };
+  EXPECT_STREQ(dim(0).text, "M");
+  EXPECT_EQ(dim(0).kind, TSR_DIM_NAMED);
+  EXPECT_EQ(dim(0).argument, 6);
+  EXPECT_EQ(dim(0).value, -1);
+  EXPECT_STREQ(dim(1).text, "64");
+  EXPECT_EQ(dim(1).kind, TSR_DIM_CONSTANT);
+  EXPECT_EQ(dim(1).argument, -1);
+  EXPECT_EQ(dim(1).value, 64);
+  EXPECT_EQ(dim(2).kind, TSR_DIM_NAMED);
+  EXPECT_EQ(dim(2).argument, 7);
+  EXPECT_EQ(dim(2).value, 32); // the code was compiled for it
+
+  tsr_dim_info_t info{};
+  EXPECT_EQ(tsrKernelArgDim(k, 0, 0, &info), TSR_EINVAL); // struct_size is not set
+  info.struct_size = sizeof info;
+  EXPECT_EQ(tsrKernelArgDim(k, 0, 3, &info), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("kernel shapes: argument 0 (A) has rank 3"));
+  EXPECT_EQ(tsrKernelArgDim(k, 1, 0, &info), TSR_ENOTFOUND);
+  EXPECT_EQ(tsrKernelArgDim(k, 3, 0, &info), TSR_ENOTFOUND);
+  EXPECT_EQ(tsrKernelArgDim(k, 8, 0, &info), TSR_ENOTFOUND);
+  EXPECT_EQ(tsrKernelArgDim(k, SIZE_MAX, SIZE_MAX, &info), TSR_ENOTFOUND);
+  EXPECT_EQ(tsrKernelArgDim(nullptr, 0, 0, &info), TSR_EINVAL);
+  EXPECT_EQ(tsrGetKernelInfo(nullptr, &kernelInfo), TSR_EINVAL);
+}
+
+// A program of an older header has less room; what it does not know is not written.
+TEST_F(Modules, OlderStructsAreNotWrittenPast) {
+  tsr_kernel_t k = kernel(kSaxpyYaml, saxpy);
+  tsr_arg_info_t info;
+  std::memset(&info, 0x5a, sizeof info);
+  info.struct_size = offsetof(tsr_arg_info_t, rank);
+  ASSERT_OK(tsrKernelArgInfo(k, 0, &info));
+  EXPECT_STREQ(info.name, "x");
+  EXPECT_EQ(info.rank, 0x5a5a5a5au);
+  EXPECT_EQ(info.default_bits, 0x5a5a5a5a5a5a5a5au);
+}
+
+TEST_F(Modules, KernelsAreListed) {
+  tsr_module_t m = module({compiled(kDigitYaml, digit), compiled(kSaxpyYaml, saxpy)});
+  std::string names;
+  tsr_kernel_t k = nullptr;
+  size_t count = 0;
+  for (; tsrGetModuleKernel(m, count, &k) == TSR_SUCCESS; ++count) {
+    tsr_kernel_info_t info{};
+    info.struct_size = sizeof info;
+    ASSERT_OK(tsrGetKernelInfo(k, &info));
+    names += std::string(info.name) + " ";
+  }
+  EXPECT_EQ(names, "digit saxpy ");
+  EXPECT_EQ(tsrGetModuleKernel(m, count, &k), TSR_ENOTFOUND);
+  EXPECT_TRUE(lastErrorHas("the module has 2 kernels"));
+  EXPECT_EQ(tsrGetModuleKernel(m, 0, nullptr), TSR_EINVAL);
+  EXPECT_EQ(tsrGetModuleKernel(nullptr, 0, &k), TSR_EINVAL);
+  ASSERT_OK(tsrGetModuleKernel(m, 0, &k));
+  ASSERT_OK(tsrUnloadModule(m));
+  EXPECT_EQ(tsrGetModuleKernel(m, 0, &k), TSR_EINVAL); // destroyed
+  tsr_kernel_info_t kernelInfo{};
+  kernelInfo.struct_size = sizeof kernelInfo;
+  EXPECT_EQ(tsrGetKernelInfo(k, &kernelInfo), TSR_EINVAL);
+  tsr_dim_info_t dim{};
+  dim.struct_size = sizeof dim;
+  EXPECT_EQ(tsrKernelArgDim(k, 0, 0, &dim), TSR_EINVAL);
+}
+
 class FromSource : public RuntimeTest {
 protected:
   tsr_status_t load(const tsr_source_options_t *options) {

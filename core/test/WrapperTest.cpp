@@ -37,6 +37,23 @@ TEST(Wrapper, LaunchesWithTypedArguments) {
   EXPECT_NE(module.kernel().metadata().find("saxpy"), std::string::npos);
 }
 
+TEST(Wrapper, SignaturesAreDescribed) {
+  Context context("cpu");
+  Module module = load(context, kSaxpyYaml, saxpy);
+  const std::vector<Kernel> kernels = module.kernels();
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_STREQ(kernels[0].info().name, "saxpy");
+  EXPECT_EQ(kernels[0].info().arg_count, 4u);
+  EXPECT_EQ(kernels[0].arguments()[1].is_written, 1);
+  ASSERT_EQ(kernels[0].dims(0).size(), 1u);
+  EXPECT_STREQ(kernels[0].dims(0)[0].text, "n");
+  EXPECT_EQ(kernels[0].dims(0)[0].argument, 3);
+  EXPECT_TRUE(kernels[0].dims(2).empty()); // a scalar
+  EXPECT_THROW(kernels[0].dims(4), std::out_of_range);
+  EXPECT_EQ(context.capability("backend"), "cpu");
+  EXPECT_THROW(context.capability("front"), Error);
+}
+
 TEST(Wrapper, FailuresThrowWithStatusAndText) {
   Context context;
   Module module = load(context, kSaxpyYaml, saxpy);

@@ -55,7 +55,7 @@ extern "C" {
 
 /* Same major: compatible. A library of a higher minor serves programs built against a lower one. */
 #define TSR_ABI_MAJOR 1
-#define TSR_ABI_MINOR 3
+#define TSR_ABI_MINOR 4
 
 /* ---- Status (tsr_status_t: tessera/status.h) ---- */
 
@@ -211,6 +211,12 @@ TSR_API tsr_status_t tsrDestroyContext(tsr_context_t context);
 TSR_API tsr_status_t tsrGetDeviceInfo(tsr_context_t context, tsr_device_info_t *info);
 TSR_API tsr_status_t tsrGetDeviceCapabilities(tsr_context_t context, const char **json);
 
+/* One capability by its key: "warp_size"; "tensorcore.bf16" is a member of an object. A text is returned as
+ * it is, anything else as JSON ("32", "true"). `value` is valid until this thread's next call of this
+ * function. TSR_ENOTFOUND: the device has no such key; the text lists those it has. (Appended in 1.4.)
+ * Errors: TSR_EINVAL, TSR_ENOTFOUND. */
+TSR_API tsr_status_t tsrGetDeviceCapability(tsr_context_t context, const char *key, const char **value);
+
 /* Lets kernels and copies of `context` access device memory of `peer`, another context of the same backend,
  * for the lifetime of both. TSR_SUCCESS if access was enabled already. TSR_UNIMPLEMENTED: the backend, which
  * the text names, or the two devices do not support it. (Appended in 1.3.) Errors: TSR_EINVAL,
@@ -337,6 +343,23 @@ typedef struct tsr_named_int {
   int64_t value;
 } tsr_named_int_t;
 
+/* One message of the compiler (appended in 1.4). The strings are valid during the callback and never NULL. */
+typedef struct tsr_diagnostic {
+  size_t struct_size;
+  int32_t severity; /* tsr_log_level_t: error, warning or note */
+  uint32_t line;    /* from 1; 0: the message has no place in the source, nor a column and a length */
+  uint32_t column;  /* from 1, in bytes */
+  uint32_t length;  /* bytes of the marked text, at least 1 */
+  const char *code; /* "E_UNDEFINED_NAME": what `tsr explain` takes */
+  const char *message;
+  const char *hint;        /* how to fix it, or "" */
+  const char *file;        /* "" without a place */
+  const char *source_line; /* the text of `line`, or "" */
+} tsr_diagnostic_t;
+
+/* `diagnostic->struct_size` is the library's: fields past it do not exist. */
+typedef void (*tsr_diagnostic_fn)(void *user, const tsr_diagnostic_t *diagnostic);
+
 typedef struct tsr_source_options {
   size_t struct_size;
   const char *file_name; /* for diagnostics; NULL: "<source>" */
@@ -351,6 +374,9 @@ typedef struct tsr_source_options {
   tsr_log_fn log; /* diagnostics, rendered with source line and caret, during the call and on its thread;
                      NULL: the first error is in tsrLastError only */
   void *log_user;
+  tsr_diagnostic_fn diagnose; /* the same diagnostics as structs, at the same time and before each one's
+                                 `log`; NULL: none (appended in 1.4) */
+  void *diagnose_user;        /* (appended in 1.4) */
 } tsr_source_options_t;
 
 /* Compiles a Tessera source text of `len` bytes (no NUL needed). Loads libtessera-compiler.so on first use:
@@ -360,6 +386,37 @@ typedef struct tsr_source_options {
  * TSR_EINVAL, TSR_ENOTFOUND, TSR_ECOMPILE, TSR_UNIMPLEMENTED, TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrLoadModuleFromSource(tsr_context_t context, const char *source, size_t len,
                                              const tsr_source_options_t *options, tsr_module_t *module);
+
+/* Compiles a source text without loading it: the bytes of a bundle for tsrLoadModule, here or elsewhere. No
+ * context is needed, and any target that the compiler has can be named; `options->target` NULL: device 0 of
+ * the backend that tsrCreateContext would use. `bundle` is valid until this thread's next call of this
+ * function. Otherwise as tsrLoadModuleFromSource. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ENOTFOUND,
+ * TSR_ECOMPILE, TSR_UNIMPLEMENTED, TSR_ETIMEOUT. */
+TSR_API tsr_status_t tsrCompile(const char *source, size_t len, const tsr_source_options_t *options,
+                                const void **bundle, size_t *size);
+
+/* The same into a file, which appears complete or not at all: an older file of this name stays until the new
+ * one replaces it. TSR_EIO: it cannot be written. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_EIO,
+ * TSR_ENOTFOUND, TSR_ECOMPILE, TSR_UNIMPLEMENTED, TSR_ETIMEOUT. */
+TSR_API tsr_status_t tsrCompileToFile(const char *source, size_t len, const tsr_source_options_t *options,
+                                      const char *path);
+
+/* What a source is lowered to, level by level (appended in 1.4). */
+typedef enum {
+  TSR_IR_GRAPH = 0,
+  TSR_IR_SCHEDULE = 1,
+  TSR_IR_TILE = 2,
+  TSR_IR_TARGET = 3,
+  TSR_IR_ASSEMBLY = 4
+} tsr_ir_level_t;
+
+/* The text of one kernel or graph function of a source at `level`, a tsr_ir_level_t. `options->kernel` NULL:
+ * the only one. Target and other options as for tsrCompile. `text` is valid until this thread's next call of
+ * this function. TSR_EINVAL also for a level that does not exist; TSR_ECOMPILE also for a level that this
+ * kernel or target does not have. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_ECOMPILE,
+ * TSR_UNIMPLEMENTED, TSR_ETIMEOUT. */
+TSR_API tsr_status_t tsrInspectIr(const char *source, size_t len, const tsr_source_options_t *options,
+                                  int32_t level, const char **text);
 
 /* Loads a module compiled earlier: `size` bytes of a Tessera bundle (tsr compile --emit bundle), read during
  * the call. Uses the image for exactly this processor, else the one with the most features that the processor
@@ -409,6 +466,25 @@ TSR_API tsr_status_t tsrUnloadModule(tsr_module_t module);
  * Errors: TSR_EINVAL, TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrGetKernel(tsr_module_t module, const char *name, tsr_kernel_t *kernel);
 
+/* The kernels and graph functions of a module one by one, those that were generated for a function included.
+ * `index` counts from 0; past the end: TSR_ENOTFOUND. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ENOTFOUND.
+ */
+TSR_API tsr_status_t tsrGetModuleKernel(tsr_module_t module, size_t index, tsr_kernel_t *kernel);
+
+typedef struct tsr_kernel_info {
+  size_t struct_size;
+  const char *name;      /* the strings belong to the module */
+  const char *target;    /* what it was compiled for: "cpu:znver3" */
+  const char *numerics;  /* the profile it was compiled with */
+  int32_t is_function;   /* 1: a graph function, 0: a tile kernel */
+  int32_t is_generated;  /* 1: it was generated for a graph function */
+  uint32_t arg_count;    /* what tsrLaunch expects: tensors, results, scalars, dims, in this order */
+  uint32_t result_count; /* of them, those of kind TSR_ARG_RESULT */
+} tsr_kernel_info_t;
+
+/* (Appended in 1.4.) Errors: TSR_EINVAL. */
+TSR_API tsr_status_t tsrGetKernelInfo(tsr_kernel_t kernel, tsr_kernel_info_t *info);
+
 /* The kernel's metadata, a YAML document: parameters, tile sizes, resources, launch geometry (a function's:
  * its plan), fallbacks taken. Owned by the module. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrKernelMetadata(tsr_kernel_t kernel, const char **yaml);
@@ -417,15 +493,36 @@ typedef enum { TSR_ARG_TENSOR = 0, TSR_ARG_RESULT = 1, TSR_ARG_SCALAR = 2, TSR_A
 
 typedef struct tsr_arg_info {
   size_t struct_size;
-  const char *name;  /* the strings belong to the module */
-  const char *dtype; /* of the elements or the scalar, "f32"; "i64" for a dim */
-  int32_t kind;      /* tsr_arg_kind_t */
-  uint32_t bytes;    /* of one element, the scalar or the dim */
+  const char *name;   /* the strings belong to the module */
+  const char *dtype;  /* of the elements or the scalar, "f32"; "i64" for a dim */
+  int32_t kind;       /* tsr_arg_kind_t */
+  uint32_t bytes;     /* of one element, the scalar or the dim */
+  uint32_t rank;      /* dims of a tensor or a result; 0 for others (from here on appended in 1.4) */
+  int32_t is_read;    /* 1: the kernel reads the tensor's elements; scalars and dims are always read */
+  int32_t is_written; /* 1: it writes them */
+  int32_t
+      has_default; /* 1: the source has a default value for this scalar; tsrLaunch needs it all the same */
+  uint64_t default_bits; /* that value as it is passed to tsrLaunch: `bytes` bytes from its address on */
 } tsr_arg_info_t;
 
 /* What tsrLaunch expects as argument `index`, counted from 0. Past the last one: TSR_ENOTFOUND.
  * Errors: TSR_EINVAL, TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrKernelArgInfo(tsr_kernel_t kernel, size_t index, tsr_arg_info_t *info);
+
+typedef enum { TSR_DIM_CONSTANT = 0, TSR_DIM_NAMED = 1, TSR_DIM_EXPRESSION = 2 } tsr_dim_kind_t;
+
+/* One extent of a tensor or a result (appended in 1.4). */
+typedef struct tsr_dim_info {
+  size_t struct_size;
+  const char *text; /* "64", "M", "2*M + 1"; belongs to the module */
+  int32_t kind;     /* tsr_dim_kind_t */
+  int32_t argument; /* of TSR_DIM_NAMED: the index of the argument whose value it is; else -1 */
+  int64_t value;    /* of TSR_DIM_CONSTANT, and of a named dim that the code was compiled for; else -1 */
+} tsr_dim_info_t;
+
+/* The extent of axis `axis` of argument `index`, both counted from 0. TSR_ENOTFOUND: there is no such
+ * argument, or its rank is not larger than `axis`. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ENOTFOUND. */
+TSR_API tsr_status_t tsrKernelArgDim(tsr_kernel_t kernel, size_t index, size_t axis, tsr_dim_info_t *info);
 
 /* Programs per axis. x runs over the last (fastest) axis of the metadata's launch.axes, y over the one before
  * it, and z over the product of the others; missing axes are 1. */

@@ -13,6 +13,7 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -245,6 +246,22 @@ public:
   tsr_kernel_t handle() const noexcept { return handle_; }
   /// What a launch takes, in order.
   std::span<const tsr_arg_info_t> arguments() const noexcept { return *arguments_; }
+  /// Name, target, numerics and numbers of arguments and results.
+  tsr_kernel_info_t info() const {
+    tsr_kernel_info_t out{};
+    out.struct_size = sizeof out;
+    check(tsrGetKernelInfo(handle_, &out));
+    return out;
+  }
+  /// The extents of argument `index`, a tensor or a result; none for other arguments.
+  std::vector<tsr_dim_info_t> dims(size_t index) const {
+    std::vector<tsr_dim_info_t> out(arguments_->at(index).rank);
+    for (size_t axis = 0; axis < out.size(); ++axis) {
+      out[axis].struct_size = sizeof out[axis];
+      check(tsrKernelArgDim(handle_, index, axis, &out[axis]));
+    }
+    return out;
+  }
   /// YAML.
   std::string metadata() const {
     const char *text = nullptr;
@@ -274,6 +291,18 @@ public:
     return Kernel(k);
   }
 
+  /// All of them, those that were generated for a graph function included.
+  std::vector<Kernel> kernels() const {
+    std::vector<Kernel> out;
+    for (;;) {
+      tsr_kernel_t k = nullptr;
+      tsr_status_t status = tsrGetModuleKernel(handle(), out.size(), &k);
+      if (status == TSR_ENOTFOUND) return out;
+      check(status);
+      out.push_back(Kernel(k));
+    }
+  }
+
 private:
   detail::Handle<tsr_module_t, tsrUnloadModule> handle_;
 };
@@ -283,7 +312,66 @@ struct SourceOptions {
   std::string fileName = "<source>";
   std::string kernel = {}, target = {}, numerics = {}; // empty: the defaults
   std::vector<std::pair<std::string, int64_t>> dims = {}, tunables = {};
+  std::function<void(const tsr_diagnostic_t &)> diagnose = {}; // called for each diagnostic; must not throw
 };
+
+namespace detail {
+/// SourceOptions as C options that point into them: for the length of one call.
+class SourceOptionsOf {
+public:
+  explicit SourceOptionsOf(const SourceOptions &o) : dims_(pairs(o.dims)), tunables_(pairs(o.tunables)) {
+    auto orNull = [](const std::string &s) { return s.empty() ? nullptr : s.c_str(); };
+    c_.struct_size = sizeof c_;
+    c_.file_name = o.fileName.c_str();
+    c_.kernel = orNull(o.kernel);
+    c_.target = orNull(o.target);
+    c_.numerics = orNull(o.numerics);
+    c_.dims = dims_.data();
+    c_.dim_count = dims_.size();
+    c_.tunables = tunables_.data();
+    c_.tunable_count = tunables_.size();
+    if (!o.diagnose) return;
+    c_.diagnose = [](void *user, const tsr_diagnostic_t *d) {
+      (*static_cast<const std::function<void(const tsr_diagnostic_t &)> *>(user))(*d);
+    };
+    c_.diagnose_user = const_cast<void *>(static_cast<const void *>(&o.diagnose));
+  }
+  SourceOptionsOf(const SourceOptionsOf &) = delete;
+  SourceOptionsOf &operator=(const SourceOptionsOf &) = delete;
+  const tsr_source_options_t *get() const noexcept { return &c_; }
+
+private:
+  static std::vector<tsr_named_int_t> pairs(const std::vector<std::pair<std::string, int64_t>> &from) {
+    std::vector<tsr_named_int_t> out;
+    for (const auto &[name, value] : from)
+      out.push_back({name.c_str(), value});
+    return out;
+  }
+  std::vector<tsr_named_int_t> dims_, tunables_;
+  tsr_source_options_t c_{};
+};
+
+inline const char *textOf(std::string_view source) { return source.data() ? source.data() : ""; }
+} // namespace detail
+
+/// Compiles a source text to the bytes of a bundle. A program error throws with the first diagnostic's text.
+inline std::string compile(std::string_view source, const SourceOptions &o = {}) {
+  const void *bundle = nullptr;
+  size_t size = 0;
+  check(tsrCompile(detail::textOf(source), source.size(), detail::SourceOptionsOf(o).get(), &bundle, &size));
+  return {static_cast<const char *>(bundle), size};
+}
+/// The same into a file, which appears complete or not at all.
+inline void compileToFile(std::string_view source, const std::string &path, const SourceOptions &o = {}) {
+  check(tsrCompileToFile(detail::textOf(source), source.size(), detail::SourceOptionsOf(o).get(),
+                         path.c_str()));
+}
+/// The text of one kernel of a source at one level.
+inline std::string inspectIr(std::string_view source, tsr_ir_level_t level, const SourceOptions &o = {}) {
+  const char *text = nullptr;
+  check(tsrInspectIr(detail::textOf(source), source.size(), detail::SourceOptionsOf(o).get(), level, &text));
+  return text;
+}
 
 /// A device and everything made from it.
 class Context {
@@ -324,27 +412,9 @@ public:
   }
   /// Compiles a source text. A program error throws with the first diagnostic's text.
   Module load(std::string_view source, const SourceOptions &o = {}) const {
-    auto pairs = [](const auto &from) {
-      std::vector<tsr_named_int_t> out;
-      for (const auto &[name, value] : from)
-        out.push_back({name.c_str(), value});
-      return out;
-    };
-    auto orNull = [](const std::string &s) { return s.empty() ? nullptr : s.c_str(); };
-    std::vector<tsr_named_int_t> dims = pairs(o.dims), tunables = pairs(o.tunables);
-    tsr_source_options_t options{};
-    options.struct_size = sizeof options;
-    options.file_name = o.fileName.c_str();
-    options.kernel = orNull(o.kernel);
-    options.target = orNull(o.target);
-    options.numerics = orNull(o.numerics);
-    options.dims = dims.data();
-    options.dim_count = dims.size();
-    options.tunables = tunables.data();
-    options.tunable_count = tunables.size();
     tsr_module_t m = nullptr;
-    const char *text = source.data() ? source.data() : "";
-    check(tsrLoadModuleFromSource(handle(), text, source.size(), &options, &m));
+    check(tsrLoadModuleFromSource(handle(), detail::textOf(source), source.size(),
+                                  detail::SourceOptionsOf(o).get(), &m));
     return Module(m);
   }
   /// Loads a bundle, from memory or from a file.
@@ -365,6 +435,12 @@ public:
     info.struct_size = sizeof info;
     check(tsrGetDeviceInfo(handle(), &info));
     return info;
+  }
+  /// One of them by its key: "warp_size", "tensorcore.bf16".
+  std::string capability(const std::string &key) const {
+    const char *value = nullptr;
+    check(tsrGetDeviceCapability(handle(), key.c_str(), &value));
+    return value;
   }
   /// A JSON object; docs/c-abi.md lists its keys.
   std::string capabilities() const {

@@ -1,0 +1,159 @@
+// Source texts: compiled into a module, a bundle or the text of one level.
+#include "core/abi/Structs.h"
+#include "core/objects/Backends.h"
+#include "core/objects/LoadBundle.h"
+#include "core/objects/Modules.h"
+#include "core/plugin/Profiles.h"
+#include "core/support/OutputFile.h"
+
+using namespace tessera;
+
+namespace {
+
+tsr_status_t readPairs(const tsr_named_int_t *entries, size_t count, const char *what,
+                       std::vector<std::pair<std::string, int64_t>> &out) {
+  if (count && !entries) return fail(TSR_EINVAL, std::string(what) + " is NULL, yet its count is not 0");
+  for (size_t i = 0; i < count; ++i) {
+    if (!entries[i].name)
+      return fail(TSR_EINVAL, std::string(what) + "[" + std::to_string(i) + "] has no name");
+    out.emplace_back(entries[i].name, entries[i].value);
+  }
+  return TSR_SUCCESS;
+}
+
+/// All options but the target.
+tsr_status_t compileOptions(const tsr_source_options_t &o, CompileOptions &out) {
+  if (o.file_name) out.fileName = o.file_name;
+  if (o.kernel && *o.kernel) out.kernels = {o.kernel};
+  if (o.numerics && !*o.numerics) return fail(TSR_EINVAL, "numerics '': expected a profile's name, or NULL");
+  auto profile = chooseProfile(o.numerics ? o.numerics : "");
+  if (!profile) {
+    const Error &error = profile.error();
+    return fail(TSR_EINVAL, (error.code == "E_CONFIG" ? "E_CONFIG " : "") + error.message +
+                                (error.hint.empty() ? "" : "; " + error.hint));
+  }
+  out.numerics = profile->name;
+  out.permits = profile->permits;
+  if (tsr_status_t status = readPairs(o.dims, o.dim_count, "dims", out.dims)) return status;
+  return readPairs(o.tunables, o.tunable_count, "tunables", out.tunables);
+}
+
+/// What to compile, without a context.
+struct Request {
+  std::string_view source;
+  CompileOptions options;
+  Log log;
+};
+
+/// The target that a call without a context compiles for if it names none.
+tsr_status_t defaultTarget(std::string &out) {
+  Selection selected;
+  if (tsr_status_t status = selectDevice(nullptr, 0, selected)) return status;
+  std::string why;
+  const DeviceInfo *info = selected.backend->deviceInfo(0, why);
+  if (!info) return fail(TSR_EDEVICE, why);
+  out = info->arch;
+  return TSR_SUCCESS;
+}
+
+tsr_status_t readRequest(const char *source, size_t len, const tsr_source_options_t *options, Request &out) {
+  if (tsr_status_t status = requireOut(source, "source")) return status;
+  tsr_source_options_t o{};
+  if (tsr_status_t status = readOptions(options, o)) return status;
+  if (tsr_status_t status = compileOptions(o, out.options)) return status;
+  std::string target;
+  if (o.target)
+    target = o.target;
+  else if (tsr_status_t status = defaultTarget(target))
+    return status;
+  out.options.targets = {target};
+  out.source = {source, len};
+  out.log = {o.log, o.log_user, o.diagnose, o.diagnose_user};
+  return TSR_SUCCESS;
+}
+
+} // namespace
+
+tsr_status_t tsrLoadModuleFromSource(tsr_context_t handle, const char *source, size_t len,
+                                     const tsr_source_options_t *options, tsr_module_t *module) {
+  return guarded([&] {
+    ContextObject *context;
+    if (tsr_status_t status = resolve(handle, context)) return status;
+    if (tsr_status_t status = requireOut(source, "source")) return status;
+    if (tsr_status_t status = requireOut(module, "module")) return status;
+    tsr_source_options_t o{};
+    if (tsr_status_t status = readOptions(options, o)) return status;
+    CompileOptions compile;
+    const std::string target = o.target ? o.target : context->device->info().arch;
+    if (target.substr(0, target.find(':')) != context->backend->name())
+      return fail(TSR_EINVAL,
+                  "target '" + target + "' is not of the context's backend " + context->backend->name());
+    compile.targets = {target};
+    if (tsr_status_t status = compileOptions(o, compile)) return status;
+    std::string bundle;
+    Log log{o.log, o.log_user, o.diagnose, o.diagnose_user};
+    if (tsr_status_t status = compileSource({source, len}, compile, log, bundle)) return status;
+    return loadBundle(handle, bundle, compile.fileName, log, module);
+  });
+}
+
+tsr_status_t tsrCompile(const char *source, size_t len, const tsr_source_options_t *options,
+                        const void **bundle, size_t *size) {
+  return guarded([&] {
+    if (tsr_status_t status = requireOut(bundle, "bundle")) return status;
+    if (tsr_status_t status = requireOut(size, "size")) return status;
+    Request request;
+    if (tsr_status_t status = readRequest(source, len, options, request)) return status;
+    std::string bytes;
+    if (tsr_status_t status = compileSource(request.source, request.options, request.log, bytes))
+      return status;
+    thread_local std::string kept;
+    kept = std::move(bytes);
+    *bundle = kept.data();
+    *size = kept.size();
+    return TSR_SUCCESS;
+  });
+}
+
+tsr_status_t tsrCompileToFile(const char *source, size_t len, const tsr_source_options_t *options,
+                              const char *path) {
+  return guarded([&] {
+    if (tsr_status_t status = requireOut(path, "path")) return status;
+    Request request;
+    if (tsr_status_t status = readRequest(source, len, options, request)) return status;
+    auto orFail = [&](const MaybeError &error) {
+      return error ? fail(TSR_EIO, std::string(path) + ": " + error->message) : TSR_SUCCESS;
+    };
+    OutputFile file; // before the compilation: a path that cannot be written costs no time
+    if (tsr_status_t status = orFail(file.open(path))) return status;
+    std::string bytes;
+    if (tsr_status_t status = compileSource(request.source, request.options, request.log, bytes))
+      return status;
+    if (tsr_status_t status = orFail(file.write(bytes))) return status;
+    if (tsr_status_t status = orFail(file.finish())) return status;
+    return orFail(file.commit());
+  });
+}
+
+tsr_status_t tsrInspectIr(const char *source, size_t len, const tsr_source_options_t *options, int32_t level,
+                          const char **text) {
+  return guarded([&] {
+    if (tsr_status_t status = requireOut(text, "text")) return status;
+    static_assert(int(Emit::Graph) == TSR_IR_GRAPH && int(Emit::Schedule) == TSR_IR_SCHEDULE &&
+                  int(Emit::Tile) == TSR_IR_TILE && int(Emit::Target) == TSR_IR_TARGET &&
+                  int(Emit::Assembly) == TSR_IR_ASSEMBLY);
+    if (level < TSR_IR_GRAPH || level > TSR_IR_ASSEMBLY)
+      return fail(TSR_EINVAL, "level: expected 0 to " + std::to_string(TSR_IR_ASSEMBLY) +
+                                  " (tsr_ir_level_t), found " + std::to_string(level));
+    Request request;
+    if (tsr_status_t status = readRequest(source, len, options, request)) return status;
+    std::string out;
+    if (tsr_status_t status =
+            inspectSource(request.source, request.options, request.log, static_cast<Emit>(level), out))
+      return status;
+    thread_local std::string kept;
+    kept = std::move(out);
+    *text = kept.c_str();
+    return TSR_SUCCESS;
+  });
+}
