@@ -3,7 +3,7 @@
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/graph/Import/ImportParams.h"
 #include "compiler/graph/Import/Importer.h"
-#include "compiler/schedule/IR/ScheduleDialect.h"
+#include "compiler/schedule/IR/KernelFrame.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -36,75 +36,39 @@ mlir::Type KernelImporter::argumentType(const Param &param) {
 bool KernelImporter::importKernel(StringRef numerics) {
   OpBuilder::InsertionGuard guard(b_);
   tile_.at(locationOf(kernel_.loc));
-  OperationState state(tile_.loc(), schedule::KernelOp::getOperationName());
-  Block *body = &state.addRegion()->emplaceBlock();
-  SmallVector<Attribute> params;
+  schedule::KernelFrame frame(b_, tile_.loc(), kernel_.name, numerics);
   params_.resize(kernel_.params.size());
   for (int index : argumentOrder(kernel_.params)) {
     const Param &param = kernel_.params[index];
-    params.push_back(describeParam(b_, param));
-    params_[index] = body->addArgument(argumentType(param), locationOf(param.loc));
+    params_[index] = frame.addParam(description(b_, param), argumentType(param), locationOf(param.loc));
   }
-  for (const std::string &dim : kernel_.dims) {
-    params.push_back(describeDim(b_, dim));
-    dims_[dim] = body->addArgument(b_.getIndexType(), tile_.loc());
-  }
-  auto type = b_.getFunctionType(llvm::to_vector(body->getArgumentTypes()), {});
-  state.addAttribute("sym_name", b_.getStringAttr(kernel_.name));
-  state.addAttribute("function_type", TypeAttr::get(type));
-  state.addAttribute("params", b_.getArrayAttr(params));
-  state.addAttribute("numerics", b_.getStringAttr(numerics));
-  if (!kernel_.specialized.empty()) state.addAttribute("specialized", describeInts(b_, kernel_.specialized));
-  if (!kernel_.tunables.empty()) state.addAttribute("tunables", describeInts(b_, kernel_.tunables));
-  if (!kernel_.unused.empty()) state.addAttribute("fallbacks", describeLines(b_, kernel_.unused));
-  b_.create(state);
-  b_.setInsertionPointToEnd(body);
+  for (const std::string &dim : kernel_.dims)
+    dims_[dim] = frame.addDim(dim);
+  schedule::KernelOp kernel = frame.kernel();
+  using schedule::describeInts;
+  if (!kernel_.specialized.empty()) kernel.setSpecializedAttr(describeInts(b_, kernel_.specialized));
+  if (!kernel_.tunables.empty()) kernel.setTunablesAttr(describeInts(b_, kernel_.tunables));
+  if (!kernel_.unused.empty()) kernel.setFallbacksAttr(describeLines(b_, kernel_.unused));
   if (kernel_.laneCount)
-    importLanes();
+    lane_ = tile_.toI64(frame.openLanes(indexText(*kernel_.laneCount)));
   else
-    importGrid();
-  b_.setInsertionPointToEnd(body);
-  schedule::YieldOp::create(b_, tile_.loc());
+    importGrid(frame);
+  importBody();
+  frame.close();
   return !failed_;
 }
 
-void KernelImporter::importGrid() {
-  SmallVector<Attribute> from, to, step, names;
-  SmallVector<bool> batch;
+void KernelImporter::importGrid(schedule::KernelFrame &frame) {
+  std::vector<schedule::KernelFrame::Axis> axes;
   for (const frontend::GridAxis &axis : kernel_.grid) {
-    from.push_back(b_.getStringAttr(indexText(*axis.lo)));
-    to.push_back(b_.getStringAttr(indexText(*axis.hi)));
-    step.push_back(b_.getStringAttr(indexText(*axis.step)));
-    names.push_back(b_.getStringAttr(kernel_.symbols[axis.symbol].name));
-    batch.push_back(axis.isBatch);
+    const frontend::Symbol &symbol = kernel_.symbols[axis.symbol];
+    axes.push_back({indexText(*axis.lo), indexText(*axis.hi), indexText(*axis.step), symbol.name,
+                    locationOf(symbol.loc), axis.isBatch});
   }
   tile_.at(locationOf(kernel_.loc));
-  OperationState state(tile_.loc(), schedule::GridOp::getOperationName());
-  state.addAttribute("from", b_.getArrayAttr(from));
-  state.addAttribute("to", b_.getArrayAttr(to));
-  state.addAttribute("step", b_.getArrayAttr(step));
-  state.addAttribute("names", b_.getArrayAttr(names));
-  if (llvm::is_contained(batch, true)) state.addAttribute("batch", b_.getDenseBoolArrayAttr(batch));
-  Block &body = state.addRegion()->emplaceBlock();
-  SmallVector<Value> variables;
-  for (const frontend::GridAxis &axis : kernel_.grid)
-    variables.push_back(body.addArgument(b_.getIndexType(), locationOf(kernel_.symbols[axis.symbol].loc)));
-  b_.create(state);
-  b_.setInsertionPointToEnd(&body);
+  SmallVector<Value> variables = frame.openGrid(axes);
   for (auto [axis, variable] : llvm::zip_equal(kernel_.grid, variables))
     values_[axis.symbol] = tile_.toI64(variable);
-  importBody();
-}
-
-void KernelImporter::importLanes() {
-  OperationState state(tile_.loc(), schedule::LanesOp::getOperationName());
-  state.addAttribute("count", b_.getStringAttr(indexText(*kernel_.laneCount)));
-  Block &body = state.addRegion()->emplaceBlock();
-  Value lane = body.addArgument(b_.getIndexType(), tile_.loc());
-  b_.create(state);
-  b_.setInsertionPointToEnd(&body);
-  lane_ = tile_.toI64(lane);
-  importBody();
 }
 
 void KernelImporter::importBody() {
@@ -117,7 +81,6 @@ void KernelImporter::importBody() {
     values_[id] = tile::AllocSharedOp::create(b_, locationOf(symbol.loc), type, symbol.align, IntegerAttr());
   }
   importBlock(kernel_.body);
-  schedule::YieldOp::create(b_, locationOf(kernel_.loc));
 }
 
 /// graph.func @name.host: what a caller sees, with whole tensors.

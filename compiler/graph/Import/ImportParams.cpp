@@ -36,35 +36,18 @@ static DictionaryAttr describePolicy(OpBuilder &b, const frontend::Policy &polic
 static Attribute numberAttr(OpBuilder &b, int64_t value) { return b.getI64IntegerAttr(value); }
 static Attribute numberAttr(OpBuilder &b, double value) { return b.getF64FloatAttr(value); }
 
-DictionaryAttr describeParam(OpBuilder &b, const Param &param) {
-  NamedAttrList entry;
-  entry.append("name", b.getStringAttr(param.name));
-  entry.append("kind", b.getStringAttr(!param.isTensor ? "scalar" : param.isResult ? "result" : "tensor"));
-  entry.append("dtype", b.getStringAttr(tessera::name(param.dtype)));
-  if (param.isTensor) {
-    entry.append("access", b.getStringAttr(accessOf(param)));
-    SmallVector<Attribute> dims;
-    for (const frontend::Dim &dim : param.dims)
-      dims.push_back(b.getStringAttr(dim.symbol.empty() ? std::to_string(dim.constant) : dim.symbol));
-    entry.append("dims", b.getArrayAttr(dims));
-  }
-  if (DictionaryAttr policy = describePolicy(b, param.policy)) entry.append("policy", policy);
+schedule::ParamDescription description(OpBuilder &b, const Param &param) {
+  schedule::ParamDescription entry;
+  entry.name = param.name;
+  entry.kind = !param.isTensor ? "scalar" : param.isResult ? "result" : "tensor";
+  entry.dtype = param.dtype;
+  entry.access = accessOf(param);
+  for (const frontend::Dim &dim : param.dims)
+    entry.dims.push_back(dim.symbol.empty() ? std::to_string(dim.constant) : dim.symbol);
+  entry.policy = describePolicy(b, param.policy);
   if (param.defaultValue)
-    entry.append("default",
-                 std::visit([&](auto value) { return numberAttr(b, value); }, *param.defaultValue));
-  return entry.getDictionary(b.getContext());
-}
-
-DictionaryAttr describeDim(OpBuilder &b, const std::string &name) {
-  return b.getDictionaryAttr(
-      {b.getNamedAttr("name", b.getStringAttr(name)), b.getNamedAttr("kind", b.getStringAttr("dim"))});
-}
-
-DictionaryAttr describeInts(OpBuilder &b, const std::vector<std::pair<std::string, int64_t>> &entries) {
-  NamedAttrList list;
-  for (auto &[name, value] : entries)
-    list.append(name, b.getI64IntegerAttr(value));
-  return list.getDictionary(b.getContext());
+    entry.defaultValue = std::visit([&](auto value) { return numberAttr(b, value); }, *param.defaultValue);
+  return entry;
 }
 
 ArrayAttr describeLines(OpBuilder &b, const std::vector<std::string> &lines) {

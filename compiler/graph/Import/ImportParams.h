@@ -2,6 +2,7 @@
 #pragma once
 #include "compiler/frontend/program/Program.h"
 #include "compiler/graph/IR/GraphDialect.h"
+#include "compiler/schedule/IR/KernelFrame.h"
 #include "mlir/IR/Builders.h"
 
 namespace tessera::graph {
@@ -12,12 +13,7 @@ llvm::SmallVector<int> argumentOrder(const std::vector<frontend::Param> &params)
 /// "read", "write" or "readwrite".
 mlir::StringRef accessOf(const frontend::Param &);
 
-/// Entries of the attribute `params`.
-mlir::DictionaryAttr describeParam(mlir::OpBuilder &, const frontend::Param &);
-mlir::DictionaryAttr describeDim(mlir::OpBuilder &, const std::string &name);
-
-/// {name = value, ...}
-mlir::DictionaryAttr describeInts(mlir::OpBuilder &, const std::vector<std::pair<std::string, int64_t>> &);
+schedule::ParamDescription description(mlir::OpBuilder &, const frontend::Param &);
 
 /// ["...", ...]
 mlir::ArrayAttr describeLines(mlir::OpBuilder &, const std::vector<std::string> &);

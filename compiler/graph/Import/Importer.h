@@ -7,6 +7,10 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
+namespace tessera::schedule {
+class KernelFrame;
+}
+
 namespace tessera::graph {
 
 using mlir::Location;
@@ -35,8 +39,7 @@ private:
   // Import.cpp
   mlir::Type argumentType(const frontend::Param &);
   int64_t specializedValue(const std::string &dim) const; // kDynamic when free
-  void importGrid();
-  void importLanes();
+  void importGrid(schedule::KernelFrame &);
   void importBody();
 
   // ImportIndexText.cpp

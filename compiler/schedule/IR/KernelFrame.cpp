@@ -1,0 +1,102 @@
+#include "compiler/schedule/IR/KernelFrame.h"
+
+using namespace mlir;
+
+namespace tessera::schedule {
+
+DictionaryAttr ParamDescription::attribute(Builder &b) const {
+  NamedAttrList entry;
+  entry.append("name", b.getStringAttr(name));
+  entry.append("kind", b.getStringAttr(kind));
+  entry.append("dtype", b.getStringAttr(tessera::name(dtype)));
+  if (kind != "scalar") {
+    entry.append("access", b.getStringAttr(access));
+    entry.append("dims", b.getStrArrayAttr(llvm::to_vector_of<StringRef>(dims)));
+  }
+  if (policy) entry.append("policy", policy);
+  if (defaultValue) entry.append("default", defaultValue);
+  return entry.getDictionary(b.getContext());
+}
+
+DictionaryAttr describeDim(Builder &b, StringRef name) {
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("name", b.getStringAttr(name)), b.getNamedAttr("kind", b.getStringAttr("dim"))});
+}
+
+DictionaryAttr describeInts(Builder &b, ArrayRef<std::pair<std::string, int64_t>> entries) {
+  NamedAttrList list;
+  for (const auto &[name, value] : entries)
+    list.append(name, b.getI64IntegerAttr(value));
+  return list.getDictionary(b.getContext());
+}
+
+KernelFrame::KernelFrame(OpBuilder &b, Location loc, StringRef name, StringRef numerics) : b_(b) {
+  OperationState state(loc, KernelOp::getOperationName());
+  state.addRegion()->emplaceBlock();
+  state.addAttribute("sym_name", b_.getStringAttr(name));
+  state.addAttribute("function_type", TypeAttr::get(b_.getFunctionType({}, {})));
+  state.addAttribute("params", b_.getArrayAttr({}));
+  state.addAttribute("numerics", b_.getStringAttr(numerics));
+  kernel_ = mlir::cast<KernelOp>(b_.create(state));
+}
+
+Value KernelFrame::addParam(const ParamDescription &param, Type type, Location loc) {
+  params_.push_back(param.attribute(b_));
+  return kernel_.getBody().addArgument(type, loc);
+}
+
+Value KernelFrame::addDim(StringRef name) {
+  params_.push_back(describeDim(b_, name));
+  return kernel_.getBody().addArgument(b_.getIndexType(), kernel_.getLoc());
+}
+
+void KernelFrame::endSignature() {
+  kernel_.setFunctionType(b_.getFunctionType(llvm::to_vector(kernel_.getBody().getArgumentTypes()), {}));
+  kernel_.setParamsAttr(b_.getArrayAttr(params_));
+  b_.setInsertionPointToEnd(&kernel_.getBody().front());
+}
+
+SmallVector<Value> KernelFrame::openGrid(ArrayRef<Axis> axes) {
+  endSignature();
+  SmallVector<StringRef> from, to, step, names;
+  SmallVector<bool> batch;
+  OperationState state(kernel_.getLoc(), GridOp::getOperationName());
+  construct_ = &state.addRegion()->emplaceBlock();
+  SmallVector<Value> variables;
+  for (const Axis &axis : axes) {
+    from.push_back(axis.from);
+    to.push_back(axis.to);
+    step.push_back(axis.step);
+    names.push_back(axis.name);
+    batch.push_back(axis.isBatch);
+    variables.push_back(construct_->addArgument(b_.getIndexType(), axis.loc));
+  }
+  state.addAttribute("from", b_.getStrArrayAttr(from));
+  state.addAttribute("to", b_.getStrArrayAttr(to));
+  state.addAttribute("step", b_.getStrArrayAttr(step));
+  state.addAttribute("names", b_.getStrArrayAttr(names));
+  if (llvm::is_contained(batch, true)) state.addAttribute("batch", b_.getDenseBoolArrayAttr(batch));
+  b_.create(state);
+  b_.setInsertionPointToEnd(construct_);
+  return variables;
+}
+
+Value KernelFrame::openLanes(StringRef count) {
+  endSignature();
+  OperationState state(kernel_.getLoc(), LanesOp::getOperationName());
+  construct_ = &state.addRegion()->emplaceBlock();
+  state.addAttribute("count", b_.getStringAttr(count));
+  Value lane = construct_->addArgument(b_.getIndexType(), kernel_.getLoc());
+  b_.create(state);
+  b_.setInsertionPointToEnd(construct_);
+  return lane;
+}
+
+void KernelFrame::close() {
+  for (Block *block : {construct_, &kernel_.getBody().front()}) {
+    b_.setInsertionPointToEnd(block);
+    YieldOp::create(b_, kernel_.getLoc());
+  }
+}
+
+} // namespace tessera::schedule
