@@ -1,5 +1,7 @@
 // Elementwise operations of a group as expressions of tiles.
 #include "compiler/schedule/Transforms/GroupProgram.h"
+#include "compiler/tile/IR/TileFunctions.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 #include <numbers>
 
@@ -10,7 +12,7 @@ namespace tessera::schedule {
 using graph::BinaryKind;
 using graph::UnaryKind;
 
-ExprPtr GroupProgram::value(OpOperand &operand) {
+TypedValue GroupProgram::value(OpOperand &operand) {
   Value v = operand.get();
   if (auto constant = v.getDefiningOp<arith::ConstantOp>()) {
     DType dtype = dtypeOf(v.getType());
@@ -22,153 +24,142 @@ ExprPtr GroupProgram::value(OpOperand &operand) {
   }
   if (space_.holds(v)) return value(v);
   if (isa<Tensor>(v.getType())) return load(operand);
-  ExprPtr e = b_.make(Op::ParamRef, ProgramBuilder::scalar(dtypeOf(v.getType())));
-  e->param = params_[v];
-  return e;
+  return params_[v];
 }
 
 /// Computed once per pass, or once per program when it does not vary within one.
-ExprPtr GroupProgram::value(Value v) {
+TypedValue GroupProgram::value(Value v) {
   bool varies = space_.varies(v);
   auto &known = varies ? varyingValues_ : fixedValues_;
-  if (auto it = known.find(v); it != known.end()) return b_.var(it->second);
-  frontend::Block *before = b_.into(varies ? varying_ : fixed_);
+  if (auto it = known.find(v); it != known.end()) return it->second;
+  OpBuilder::InsertionGuard guard(builder_);
+  builder_.restoreInsertionPoint(varies ? varying_ : fixed_);
   b_.at(v.getLoc());
-  SymbolId id = b_.assign("v", compute(v.getDefiningOp()));
-  b_.into(before);
-  known[v] = id;
-  return b_.var(id);
+  TypedValue computed = compute(v.getDefiningOp());
+  known[v] = computed;
+  return computed;
 }
 
-ExprPtr GroupProgram::compute(Operation *op) {
+TypedValue GroupProgram::compute(Operation *op) {
   if (auto o = dyn_cast<graph::UnaryOp>(op)) return unary(o);
   if (auto o = dyn_cast<graph::BinaryOp>(op)) return binary(o);
   if (auto o = dyn_cast<graph::SelectOp>(op)) return select(o);
   if (auto o = dyn_cast<graph::IotaOp>(op)) return iota(o);
-  ExprPtr x = value(op->getOpOperand(0)); // cast, broadcast, transpose, slice
-  x = b_.cast(std::move(x), dtypeOf(op->getResult(0).getType()));
-  return x->type.kind == frontend::Type::Tile ? std::move(x)
-                                              : b_.broadcast(std::move(x), Shape(tileRank(), 1));
+  TypedValue x = value(op->getOpOperand(0)); // cast, broadcast, transpose, slice
+  x = b_.cast(x, dtypeOf(op->getResult(0).getType()));
+  return x.isTile() ? x : b_.broadcast(x, Shape(tileRank(), 1));
 }
 
-void GroupProgram::match(std::initializer_list<ExprPtr *> operands) {
+void GroupProgram::match(std::initializer_list<TypedValue *> operands) {
   Shape shape(tileRank(), 1);
-  for (ExprPtr *e : operands)
-    if ((*e)->type.kind == frontend::Type::Tile)
-      for (size_t d = 0; d < shape.size(); ++d)
-        shape[d] = std::max(shape[d], (*e)->type.shape[d]);
-  for (ExprPtr *e : operands)
-    *e = b_.broadcast(std::move(*e), shape);
+  for (TypedValue *x : operands)
+    if (x->isTile())
+      for (auto [extent, own] : llvm::zip_equal(shape, x->shape()))
+        extent = std::max(extent, own);
+  for (TypedValue *x : operands)
+    *x = b_.broadcast(*x, shape);
 }
 
-ExprPtr GroupProgram::unary(graph::UnaryOp op) {
-  ExprPtr x = value(op->getOpOperand(0));
-  frontend::Type type = x->type;
-  DType dtype = type.dtype;
-  auto plain = [&](Op code) { return b_.make(code, type, std::move(x)); };
+TypedValue GroupProgram::unary(graph::UnaryOp op) {
+  TypedValue x = value(op->getOpOperand(0));
+  DType dtype = x.dtype;
   switch (op.getKind()) {
   case UnaryKind::Neg:
-    return plain(Op::Neg);
+    return b_.neg(x);
   case UnaryKind::Abs:
-    return plain(Op::Abs);
+    return b_.abs(x);
   case UnaryKind::Not:
-    return plain(Op::Invert);
+    return isFloat(dtype) ? refuse(op, x) : b_.invert(x);
   case UnaryKind::Exp:
-    return plain(Op::Exp);
+    return b_.function<tile::ExpOp>(x);
   case UnaryKind::Exp2:
-    return plain(Op::Exp2);
+    return b_.function<tile::Exp2Op>(x);
   case UnaryKind::Log:
-    return plain(Op::Log);
+    return b_.function<tile::LogOp>(x);
   case UnaryKind::Log2:
-    return plain(Op::Log2);
+    return b_.function<tile::Log2Op>(x);
   case UnaryKind::Sqrt:
-    return plain(Op::Sqrt);
+    return b_.function<math::SqrtOp>(x);
   case UnaryKind::Rsqrt:
-    return plain(Op::Rsqrt);
+    return b_.function<tile::RsqrtOp>(x);
   case UnaryKind::Tanh:
-    return plain(Op::Tanh);
+    return b_.function<tile::TanhOp>(x);
   case UnaryKind::Sigmoid:
-    return plain(Op::Sigmoid);
+    return b_.function<tile::SigmoidOp>(x);
   case UnaryKind::Erf:
-    return plain(Op::Erf);
+    return b_.function<tile::ErfOp>(x);
   case UnaryKind::Sin:
-    return plain(Op::Sin);
+    return b_.function<tile::SinOp>(x);
   case UnaryKind::Cos:
-    return plain(Op::Cos);
+    return b_.function<tile::CosOp>(x);
   case UnaryKind::Relu:
-    return b_.binary(Op::Maximum, std::move(x), b_.full(0, dtype, type.shape));
+    return b_.binary(BinaryKind::Maximum, x, b_.full(0, dtype, x.shape()));
   case UnaryKind::Silu:
   case UnaryKind::Gelu:
   case UnaryKind::GeluTanh:
     break;
   }
   // Formulas: narrow floats compute in f32 and round once.
-  DType wide = info(dtype).bits < 32 ? DType::F32 : dtype;
-  SymbolId id = b_.assign("x", b_.cast(std::move(x), wide));
-  ExprPtr y;
-  if (op.getKind() == UnaryKind::Silu) {
-    frontend::Type wideType = b_.kernel().symbols[static_cast<size_t>(id)].type;
-    y = b_.binary(Op::Mul, b_.var(id), b_.make(Op::Sigmoid, wideType, b_.var(id)));
-  } else {
-    y = gelu(b_.var(id), op.getKind() == UnaryKind::GeluTanh);
-  }
-  return b_.cast(std::move(y), dtype);
+  x = b_.cast(x, info(dtype).bits < 32 ? DType::F32 : dtype);
+  TypedValue y = op.getKind() == UnaryKind::Silu ? b_.mul(x, b_.function<tile::SigmoidOp>(x))
+                                                 : gelu(x, op.getKind() == UnaryKind::GeluTanh);
+  return b_.cast(y, dtype);
+}
+
+/// What the language has no meaning for: the first error of a group is reported.
+TypedValue GroupProgram::refuse(Operation *op, const TypedValue &x) {
+  if (!failed_)
+    emitError(op->getLoc()) << "TSR_UNIMPLEMENTED: this operation on dtype " << tessera::name(x.dtype);
+  failed_ = true;
+  return x;
 }
 
 /// 0.5 x (1 + erf(x / sqrt 2)), or with tanh(sqrt(2 / pi) (x + 0.044715 x^3)) for the erf (Hendrycks and
-/// Gimpel, arXiv:1606.08415). `x` is a variable.
-ExprPtr GroupProgram::gelu(ExprPtr x, bool byTanh) {
-  DType dtype = x->type.dtype;
-  Shape shape = x->type.shape;
-  SymbolId id = x->symbol;
-  auto constant = [&](double c) { return b_.full(c, dtype, shape); };
-  auto mul = [&](ExprPtr a, ExprPtr c) { return b_.binary(Op::Mul, std::move(a), std::move(c)); };
-  ExprPtr argument;
+/// Gimpel, arXiv:1606.08415).
+TypedValue GroupProgram::gelu(const TypedValue &x, bool byTanh) {
+  auto times = [&](const TypedValue &y, double c) { return b_.mul(y, b_.full(c, x.dtype, x.shape())); };
+  TypedValue half = times(x, 0.5), bent;
   if (byTanh) {
-    ExprPtr cube = mul(mul(b_.var(id), b_.var(id)), b_.var(id));
-    ExprPtr inner = b_.binary(Op::Add, b_.var(id), mul(std::move(cube), constant(0.044715)));
-    argument = mul(std::move(inner), constant(std::sqrt(2 * std::numbers::inv_pi)));
+    TypedValue cube = b_.mul(b_.mul(x, x), x);
+    TypedValue inner = b_.add(x, times(cube, 0.044715));
+    bent = b_.function<tile::TanhOp>(times(inner, std::sqrt(2 * std::numbers::inv_pi)));
   } else {
-    argument = mul(b_.var(id), constant(1 / std::numbers::sqrt2));
+    bent = b_.function<tile::ErfOp>(times(x, 1 / std::numbers::sqrt2));
   }
-  frontend::Type type = argument->type;
-  ExprPtr bent = b_.make(byTanh ? Op::Tanh : Op::Erf, type, std::move(argument));
-  ExprPtr gate = b_.binary(Op::Add, std::move(bent), constant(1));
-  return mul(mul(std::move(x), constant(0.5)), std::move(gate));
+  TypedValue gate = b_.add(bent, b_.full(1, x.dtype, x.shape()));
+  return b_.mul(half, gate);
 }
 
-ExprPtr GroupProgram::binary(graph::BinaryOp op) {
-  static constexpr Op codes[] = {Op::Add,     Op::Sub,     Op::Mul, Op::Div, Op::FloorDiv, Op::Mod, Op::Pow,
-                                 Op::Minimum, Op::Maximum, Op::And, Op::Or,  Op::Xor,      Op::Shl, Op::Shr,
-                                 Op::Lt,      Op::Le,      Op::Gt,  Op::Ge,  Op::Eq,       Op::Ne};
-  ExprPtr lhs = value(op->getOpOperand(0)), rhs = value(op->getOpOperand(1));
+TypedValue GroupProgram::binary(graph::BinaryOp op) {
+  TypedValue lhs = value(op->getOpOperand(0)), rhs = value(op->getOpOperand(1));
   // A scalar of u8 looks like i8; the tensor beside it knows better.
-  for (auto [mine, other, v] : {std::tuple(&lhs, &rhs, op.getLhs()), std::tuple(&rhs, &lhs, op.getRhs())})
-    if (!isa<Tensor>(v.getType())) (*mine)->type.dtype = (*other)->type.dtype;
+  if (!isa<Tensor>(op.getLhs().getType())) lhs.dtype = rhs.dtype;
+  if (!isa<Tensor>(op.getRhs().getType())) rhs.dtype = lhs.dtype;
   match({&lhs, &rhs});
-  Op code = codes[static_cast<size_t>(op.getKind())];
-  return op.getKind() >= BinaryKind::Lt ? b_.compare(code, std::move(lhs), std::move(rhs))
-                                        : b_.binary(code, std::move(lhs), std::move(rhs));
+  BinaryKind kind = op.getKind();
+  bool isBitwise = kind >= BinaryKind::And && kind <= BinaryKind::Shr;
+  if (isFloat(lhs.dtype) ? isBitwise : kind == BinaryKind::Div) return refuse(op, lhs);
+  return b_.binary(kind, lhs, rhs);
 }
 
-ExprPtr GroupProgram::select(graph::SelectOp op) {
-  ExprPtr c = value(op->getOpOperand(0)), a = value(op->getOpOperand(1)), b = value(op->getOpOperand(2));
+TypedValue GroupProgram::select(graph::SelectOp op) {
+  TypedValue condition = value(op->getOpOperand(0)), x = value(op->getOpOperand(1)),
+             y = value(op->getOpOperand(2));
   DType dtype = dtypeOf(op.getType());
-  for (ExprPtr *e : {&a, &b})
-    if ((*e)->type.kind == frontend::Type::Scalar) (*e)->type.dtype = dtype;
-  match({&c, &a, &b});
-  frontend::Type type = a->type;
-  return b_.make(Op::Select, std::move(type), std::move(c), std::move(a), std::move(b));
+  for (TypedValue *side : {&x, &y})
+    if (!side->isTile()) side->dtype = dtype;
+  match({&condition, &x, &y});
+  return b_.select(condition, x, y);
 }
 
-ExprPtr GroupProgram::iota(graph::IotaOp op) {
+TypedValue GroupProgram::iota(graph::IotaOp op) {
   int64_t axis = space_.axesOf(op.getResult())[op.getAxis()];
   DType dtype = dtypeOf(op.getType());
   if (axis == GroupSpace::kFixed) return b_.full(0, dtype, Shape(tileRank(), 1));
   if (!isTileAxis(axis)) return b_.broadcast(b_.cast(start(axis), dtype), Shape(tileRank(), 1));
-  ExprPtr line = b_.cast(b_.arange(start(axis), tileExtent(axis)), dtype);
+  TypedValue line = b_.cast(b_.arange(start(axis), tileExtent(axis)), dtype);
   if (tileRank() == 1) return line;
-  return b_.expandDims(std::move(line), axis == rows_ ? 1 : 0);
+  return b_.expandDims(line, axis == rows_ ? 1 : 0);
 }
 
 } // namespace tessera::schedule

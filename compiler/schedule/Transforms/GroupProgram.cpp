@@ -1,14 +1,21 @@
 #include "compiler/schedule/Transforms/GroupProgram.h"
-#include "compiler/frontend/Frontend.h"
+#include "compiler/schedule/Transforms/IndexEmitter.h"
 #include "compiler/schedule/Transforms/StoreCoverage.h"
 #include "compiler/tile/IR/DTypes.h"
-#include "core/metadata/KernelMetadata.h"
 
 using namespace mlir;
 
 namespace tessera::schedule {
 
-GroupProgram::GroupProgram(GroupOp group, const std::string &name) : group_(group), name_(name) {
+/// The place in the source that a group came from, or its location.
+static Location placeOf(GroupOp group) {
+  auto where = group.getLoc()->findInstanceOf<FileLineColLoc>();
+  return where ? Location(where) : group.getLoc();
+}
+
+GroupProgram::GroupProgram(GroupOp group, StringRef name)
+    : group_(group), builder_(group->getParentOfType<graph::FuncOp>()),
+      frame_(builder_, placeOf(group), name, group->getParentOfType<graph::FuncOp>().getNumerics()) {
   std::string why;
   for (Operation &op : group.getBody().front().without_terminator())
     if (!op.hasTrait<OpTrait::ConstantLike>() && !space_.add(&op, why))
@@ -22,18 +29,17 @@ static bool isElementGather(GroupOp group) {
   return gather && gather.getTable().getType().getRank() == 1;
 }
 
-LogicalResult GroupProgram::build(frontend::Kernel &kernel, std::vector<std::string> &dims) {
-  kernel_.name = name_;
-  b_.at(group_.getLoc());
+LogicalResult GroupProgram::build(std::vector<std::string> &dims) {
+  b_.at(placeOf(group_));
   int64_t rank = space_.space().getRank();
   // A gather's tile lies in one row: each row has an index of its own.
   rows_ = rank >= 2 && space_.kind() != GroupKind::Gather ? rank - 2 : GroupSpace::kFixed;
   columns_ = rank - 1;
   // The reduced axis is one of the tile's.
   if (auto reduced = space_.reducedAxis(); reduced && *reduced != columns_) rows_ = *reduced;
-  fixed_ = varying_ = &kernel_.body;
   addParams();
-  if (!isElementGather(group_)) addGrid();
+  if (!isElementGather(group_)) openGrid();
+  fixed_ = varying_ = builder_.saveInsertionPoint();
   LogicalResult result = success();
   switch (space_.kind()) {
   case GroupKind::Map:
@@ -55,17 +61,17 @@ LogicalResult GroupProgram::build(frontend::Kernel &kernel, std::vector<std::str
     buildConcat();
     break;
   }
+  frame_.close();
   if (!missing_.empty())
     return emitError(group_.getLoc()) << "the group needs '" << missing_
                                       << "', which is no expression of the dims of its tensors; give it a "
                                          "graph.dim of that";
-  if (succeeded(result))
-    if (std::string why = whyNotCovered(kernel_); !why.empty())
-      return emitError(group_.getLoc()) << "the programs of this group leave a gap: " << why;
-  for (auto &[text, name] : dims_)
-    dims.push_back(text);
-  kernel = std::move(kernel_);
-  return result;
+  if (failed(result) || failed_) return failure();
+  if (std::string why = whyNotCovered(frame_.kernel()); !why.empty())
+    return emitError(group_.getLoc()) << "the programs of this group leave a gap: " << why;
+  for (const Dim &dim : dims_)
+    dims.push_back(dim.text);
+  return success();
 }
 
 DType GroupProgram::dtypeOf(Type type) const {
@@ -75,33 +81,35 @@ DType GroupProgram::dtypeOf(Type type) const {
 
 /// Dims of the metadata are symbols and products of them; anything else gets a name.
 std::string GroupProgram::dimName(StringAttr text) {
-  for (auto &[known, name] : dims_)
-    if (known == text.getValue()) return name;
+  for (const Dim &dim : dims_)
+    if (dim.text == text.getValue()) return dim.name;
   auto isPlain = [](char c) { return llvm::isAlnum(c) || c == '_' || c == '*'; };
   std::string name = text.str();
   if (!llvm::all_of(name, isPlain)) name = "dim" + std::to_string(dims_.size());
-  dims_.emplace_back(text.str(), name);
-  kernel_.dims.push_back(name);
-  if (auto value = specialized_ ? specialized_.getAs<IntegerAttr>(text) : IntegerAttr())
-    kernel_.specialized.emplace_back(name, value.getInt());
+  dims_.push_back({text.str(), name, staticExtent(text), {}});
   return name;
 }
 
 void GroupProgram::addParams() {
   auto tensor = [&](Tensor type, std::string name, bool isResult) {
-    frontend::Param p;
-    p.name = std::move(name);
-    p.isTensor = true;
-    p.isResult = isResult;
-    p.dtype = dtypeOf(type);
-    for (Attribute dim : type.getDims())
-      if (auto known = dyn_cast<IntegerAttr>(dim))
-        p.dims.push_back({known.getInt(), ""});
-      else
-        p.dims.push_back({1, dimName(cast<StringAttr>(dim))});
-    if (p.dims.empty()) p.dims.push_back({1, ""}); // one element
-    kernel_.params.push_back(std::move(p));
-    return static_cast<int>(kernel_.params.size() - 1);
+    ParamDescription param;
+    param.name = std::move(name);
+    param.kind = isResult ? "result" : "tensor";
+    param.dtype = dtypeOf(type);
+    param.access = isResult ? "write" : "read";
+    SmallVector<int64_t> shape;
+    for (Attribute dim : type.getDims()) {
+      auto known = dyn_cast<IntegerAttr>(dim);
+      param.dims.push_back(known ? std::to_string(known.getInt()) : dimName(cast<StringAttr>(dim)));
+      shape.push_back(staticExtent(dim).value_or(ShapedType::kDynamic));
+    }
+    if (param.dims.empty()) { // one element
+      param.dims.push_back("1");
+      shape.push_back(1);
+    }
+    Type element = elementTypeInMemory(builder_.getContext(), param.dtype);
+    auto view = tile::ViewType::get(builder_.getContext(), shape, element);
+    return TypedValue{frame_.addParam(param, view, b_.loc()), param.dtype};
   };
   Block &body = group_.getBody().front();
   for (BlockArgument arg : body.getArguments())
@@ -111,12 +119,19 @@ void GroupProgram::addParams() {
     results_.push_back(tensor(cast<Tensor>(type), "out" + std::to_string(i), true));
   for (BlockArgument arg : body.getArguments()) {
     if (isa<Tensor>(arg.getType())) continue;
-    frontend::Param p;
-    p.name = "scalar" + std::to_string(arg.getArgNumber());
-    p.dtype = dtypeOf(arg.getType());
-    params_[arg] = static_cast<int>(kernel_.params.size());
-    kernel_.params.push_back(std::move(p));
+    ParamDescription param;
+    param.name = "scalar" + std::to_string(arg.getArgNumber());
+    param.kind = "scalar";
+    param.dtype = dtypeOf(arg.getType());
+    Type type = elementTypeInValues(builder_.getContext(), param.dtype);
+    params_[arg] = {frame_.addParam(param, type, b_.loc()), param.dtype};
   }
+  std::vector<std::pair<std::string, int64_t>> known;
+  for (Dim &dim : dims_) {
+    dim.argument = frame_.addDim(dim.name);
+    if (dim.known) known.emplace_back(dim.name, *dim.known);
+  }
+  if (!known.empty()) frame_.kernel().setSpecializedAttr(describeInts(builder_, known));
 }
 
 std::optional<int64_t> GroupProgram::staticExtent(Attribute dim) const {
@@ -125,56 +140,51 @@ std::optional<int64_t> GroupProgram::staticExtent(Attribute dim) const {
   return value ? std::optional(value.getInt()) : std::nullopt;
 }
 
-ExprPtr GroupProgram::extent(Attribute dim) {
+TypedValue GroupProgram::dimValue(size_t dim) {
+  return dims_[dim].known ? b_.integer(*dims_[dim].known) : b_.fromIndex(dims_[dim].argument);
+}
+
+TypedValue GroupProgram::extent(Attribute dim) {
   if (auto known = dyn_cast<IntegerAttr>(dim)) return b_.integer(known.getInt());
   StringRef text = cast<StringAttr>(dim).getValue();
-  for (auto &[known, name] : dims_)
-    if (known == text) return b_.dim(name);
+  for (size_t i = 0; i < dims_.size(); ++i)
+    if (dims_[i].text == text) return dimValue(i);
   return expression(text);
 }
 
-/// An expression over the function's dims, of which the kernel has those of its tensors.
-ExprPtr GroupProgram::expression(StringRef text) {
+std::string GroupProgram::extentText(Attribute dim) {
+  if (auto known = dyn_cast<IntegerAttr>(dim)) return std::to_string(known.getInt());
+  StringRef text = cast<StringAttr>(dim).getValue();
+  for (const Dim &known : dims_)
+    if (known.text == text) return known.name;
+  if (Value param = extentParam(text))
+    return "scalar" + std::to_string(cast<BlockArgument>(param).getArgNumber());
+  missing_ = text.str();
+  return "0";
+}
+
+Value GroupProgram::extentParam(StringRef text) {
   for (auto [arg, input] : llvm::zip_equal(group_.getBody().front().getArguments(), group_.getInputs()))
     if (auto dim = input.getDefiningOp<graph::DimOp>();
-        dim && !isa<Tensor>(input.getType()) && dim.getExpression() == text) {
-      ExprPtr e = b_.make(Op::ParamRef, ProgramBuilder::scalar(DType::I64));
-      e->param = params_[arg];
-      return e;
-    }
+        dim && !isa<Tensor>(input.getType()) && dim.getExpression() == text)
+      return arg;
+  return {};
+}
+
+/// An expression over the function's dims, of which the kernel has those of its tensors.
+TypedValue GroupProgram::expression(StringRef text) {
+  if (Value param = extentParam(text)) return {params_[param].value, DType::I64};
   std::vector<std::string> names;
-  for (auto &[known, name] : dims_)
-    names.push_back(known);
+  for (const Dim &dim : dims_)
+    names.push_back(dim.text);
   IndexExpr parsed;
   std::string why;
   if (!IndexExpr::parse(std::string_view(text.data(), text.size()), names, parsed, why)) {
     missing_ = text.str();
     return b_.integer(0);
   }
-  using Code = IndexExpr::Code;
-  std::vector<ExprPtr> stack;
-  parsed.forEach([&](Code code, int64_t v) {
-    if (code == Code::Const) return stack.push_back(b_.integer(v));
-    if (code == Code::Slot) return stack.push_back(b_.dim(dims_[static_cast<size_t>(v)].second));
-    ExprPtr top = std::move(stack.back());
-    stack.pop_back();
-    if (code == Code::Neg) return stack.push_back(b_.binary(Op::Sub, b_.integer(0), std::move(top)));
-    ExprPtr lhs = std::move(stack.back());
-    if (code == Code::CeilDiv) { // -floor(-a / b)
-      lhs = b_.binary(Op::FloorDiv, b_.binary(Op::Sub, b_.integer(0), std::move(lhs)), std::move(top));
-      stack.back() = b_.binary(Op::Sub, b_.integer(0), std::move(lhs));
-      return;
-    }
-    Op op = code == Code::Add        ? Op::Add
-            : code == Code::Sub      ? Op::Sub
-            : code == Code::Mul      ? Op::Mul
-            : code == Code::FloorDiv ? Op::FloorDiv
-            : code == Code::Mod      ? Op::Mod
-            : code == Code::Min      ? Op::Minimum
-                                     : Op::Maximum;
-    stack.back() = b_.binary(op, std::move(lhs), std::move(top));
-  });
-  return std::move(stack.back());
+  auto valueOf = [&](int64_t slot) { return b_.toIndex(dimValue(static_cast<size_t>(slot))); };
+  return b_.fromIndex(emitIndexExpr(builder_, b_.loc(), parsed, valueOf));
 }
 
 int64_t GroupProgram::tileExtent(int64_t axis) {
@@ -185,40 +195,40 @@ int64_t GroupProgram::tileExtent(int64_t axis) {
 }
 
 /// One axis of the grid per axis of the space that is neither reduced nor of extent 1.
-void GroupProgram::addGrid() {
+void GroupProgram::openGrid() {
   Tensor space = space_.space();
-  starts_.resize(static_cast<size_t>(space.getRank()));
+  SmallVector<int64_t> axes;
+  std::vector<KernelFrame::Axis> grid;
   for (int64_t axis = 0; axis < space.getRank(); ++axis) {
     bool isWalked =
         space_.reducedAxis() == axis ||
         (space_.kind() == GroupKind::Concat &&
          cast<graph::ConcatOp>(group_.getBody().front().front()).getAxis() == static_cast<uint64_t>(axis));
     if (space.isOne(axis) || isWalked) continue;
-    frontend::GridAxis grid;
-    grid.symbol = b_.symbol("i" + std::to_string(axis), ProgramBuilder::scalar(DType::I64));
-    grid.lo = b_.integer(0);
-    grid.hi = extent(space.getDims()[axis]);
-    grid.step = b_.integer(isTileAxis(axis) ? tileExtent(axis) : 1);
-    starts_[axis] = b_.var(grid.symbol);
-    kernel_.grid.push_back(std::move(grid));
+    axes.push_back(axis);
+    std::string step = std::to_string(isTileAxis(axis) ? tileExtent(axis) : 1);
+    grid.push_back({"0", extentText(space.getDims()[axis]), step, "i" + std::to_string(axis), b_.loc()});
   }
+  starts_.resize(static_cast<size_t>(space.getRank()));
+  for (auto [axis, variable] : llvm::zip_equal(axes, frame_.openGrid(grid)))
+    starts_[axis] = b_.fromIndex(variable);
 }
 
-ExprPtr GroupProgram::start(int64_t axis) {
-  const ExprPtr &known = starts_[static_cast<size_t>(axis)];
-  return known ? frontend::clone(*known) : b_.integer(0);
+TypedValue GroupProgram::start(int64_t axis) {
+  const std::optional<TypedValue> &known = starts_[static_cast<size_t>(axis)];
+  return known ? *known : b_.integer(0);
 }
 
 /// A tile of a tensor as [rows, columns], or [columns]; extent 1 where the tensor does not vary.
-ExprPtr GroupProgram::loadTile(int param, Tensor type, const Axes &axes, ArrayAttr offsets) {
-  std::vector<ExprPtr> starts;
+TypedValue GroupProgram::loadTile(const TypedValue &view, Tensor type, const Axes &axes, ArrayAttr offsets) {
+  GroupBuilder::Starts starts;
   std::vector<int64_t> ints;
   SmallVector<int64_t> spanned; // axes of the space, in the tensor's order
   for (auto [d, axis] : llvm::enumerate(axes)) {
     bool isFixed = axis == GroupSpace::kFixed;
-    ExprPtr at = isFixed ? b_.integer(0) : start(axis);
-    if (offsets) at = b_.binary(Op::Add, std::move(at), expression(cast<StringAttr>(offsets[d]).getValue()));
-    starts.push_back(std::move(at));
+    TypedValue at = isFixed ? b_.integer(0) : start(axis);
+    if (offsets) at = b_.add(at, expression(cast<StringAttr>(offsets[d]).getValue()));
+    starts.push_back(at);
     bool spans = !isFixed && isTileAxis(axis);
     ints.push_back(spans ? tileExtent(axis) : -1);
     if (spans) spanned.push_back(axis);
@@ -227,14 +237,14 @@ ExprPtr GroupProgram::loadTile(int param, Tensor type, const Axes &axes, ArrayAt
     starts.push_back(b_.integer(0));
     ints.push_back(-1);
   }
-  ExprPtr tile = b_.load(param, std::move(starts), std::move(ints));
-  if (spanned.empty()) return b_.broadcast(std::move(tile), Shape(tileRank(), 1));
-  if (spanned.size() == 2) return spanned[0] == rows_ ? std::move(tile) : b_.transpose(std::move(tile));
+  TypedValue tile = b_.load(view, starts, ints);
+  if (spanned.empty()) return b_.broadcast(tile, Shape(tileRank(), 1));
+  if (spanned.size() == 2) return spanned[0] == rows_ ? tile : b_.transpose(tile);
   if (tileRank() == 1) return tile;
-  return b_.expandDims(std::move(tile), spanned[0] == rows_ ? 1 : 0);
+  return b_.expandDims(tile, spanned[0] == rows_ ? 1 : 0);
 }
 
-ExprPtr GroupProgram::load(OpOperand &operand) {
+TypedValue GroupProgram::load(OpOperand &operand) {
   auto slice = dyn_cast<graph::SliceOp>(operand.getOwner());
   return loadTile(params_[operand.get()], cast<Tensor>(operand.get().getType()), space_.axesOf(operand),
                   slice ? slice.getStarts() : ArrayAttr());
@@ -245,9 +255,9 @@ void GroupProgram::storeResult(unsigned result) {
 }
 
 /// Stores one result where its axes lie; what reaches past its edge is dropped.
-void GroupProgram::storeResult(unsigned result, ExprPtr value) {
+void GroupProgram::storeResult(unsigned result, const TypedValue &value) {
   OpOperand &operand = group_.getBody().front().getTerminator()->getOpOperand(result);
-  std::vector<ExprPtr> starts;
+  GroupBuilder::Starts starts;
   std::vector<int64_t> ints;
   Shape shape;                // of the stored tile
   Shape whole(tileRank(), 1); // the same with every axis of a tile
@@ -263,15 +273,13 @@ void GroupProgram::storeResult(unsigned result, ExprPtr value) {
     ints.push_back(1);
     shape.push_back(1);
   }
-  ExprPtr tile = b_.broadcast(std::move(value), whole);
+  TypedValue tile = b_.broadcast(value, whole);
   if (shape.empty()) { // every axis an index: one element
-    ExprPtr flat = b_.reshape(std::move(tile), {1});
-    tile = b_.make(Op::Sum, ProgramBuilder::scalar(flat->type.dtype), std::move(flat));
-    tile->ints = {0};
+    tile = b_.reduce(tile::ReduceKind::Sum, b_.reshape(tile, {1}), 0);
   } else {
-    tile = b_.reshape(std::move(tile), shape);
+    tile = b_.reshape(tile, shape);
   }
-  b_.store(results_[result], std::move(tile), std::move(starts), std::move(ints));
+  b_.store(tile, results_[result], starts, ints);
 }
 
 void GroupProgram::storeAll() {

@@ -1,11 +1,13 @@
 // The tile program of a fusion group.
 #pragma once
 #include "compiler/schedule/IR/GroupSpace.h"
-#include "compiler/schedule/Transforms/ProgramBuilder.h"
+#include "compiler/schedule/IR/KernelFrame.h"
+#include "compiler/schedule/Transforms/GroupBuilder.h"
 
 namespace tessera::schedule {
 
-/// Turns one group into a kernel: one program computes a tile of the group's space. Lives for one group.
+/// Turns one group into a kernel before its function: one program computes a tile of the group's space. Lives
+/// for one group.
 ///
 /// Inside a program every value is a tile over the last two axes of the space ([rows, columns]; only columns
 /// when the space has one axis) with extent 1 where it does not vary; the other axes are indices. Members by
@@ -14,11 +16,11 @@ namespace tessera::schedule {
 class GroupProgram {
 public:
   /// The verifier has accepted `group`. `name` is the kernel's.
-  GroupProgram(GroupOp group, const std::string &name);
+  GroupProgram(GroupOp group, llvm::StringRef name);
 
   /// Fails with an error for what has no program: it is not implemented, or something must be known at
   /// compile time. `dims` are the kernel's dims as expressions over the function's.
-  mlir::LogicalResult build(frontend::Kernel &kernel, std::vector<std::string> &dims);
+  mlir::LogicalResult build(std::vector<std::string> &dims);
 
 private:
   using Tensor = graph::TensorType;
@@ -26,20 +28,23 @@ private:
 
   // GroupProgram.cpp
   void addParams();
-  void addGrid();
+  void openGrid();
   DType dtypeOf(mlir::Type) const;
   std::string dimName(mlir::StringAttr text);
-  ExprPtr extent(mlir::Attribute dim);
+  mlir::Value extentParam(llvm::StringRef text); // the scalar that a graph.dim of the function gives
+  TypedValue extent(mlir::Attribute dim);
+  std::string extentText(mlir::Attribute dim); // over the dims and scalars of the kernel
+  TypedValue dimValue(size_t dim);
   std::optional<int64_t> staticExtent(mlir::Attribute dim) const;
-  ExprPtr expression(mlir::StringRef text);
-  ExprPtr start(int64_t axis); // of this program's tile along an axis of the space
+  TypedValue expression(mlir::StringRef text);
+  TypedValue start(int64_t axis); // of this program's tile along an axis of the space
   int64_t tileExtent(int64_t axis);
   bool isTileAxis(int64_t axis) const { return axis == rows_ || axis == columns_; }
   size_t tileRank() const { return rows_ == GroupSpace::kFixed ? 1 : 2; }
-  ExprPtr load(mlir::OpOperand &);
-  ExprPtr loadTile(int param, Tensor, const Axes &, mlir::ArrayAttr offsets);
+  TypedValue load(mlir::OpOperand &);
+  TypedValue loadTile(const TypedValue &view, Tensor, const Axes &, mlir::ArrayAttr offsets);
   void storeResult(unsigned result);
-  void storeResult(unsigned result, ExprPtr tile);
+  void storeResult(unsigned result, const TypedValue &tile);
   void storeAll();
 
   // GroupReduce.cpp
@@ -50,28 +55,31 @@ private:
     unsigned result;
   };
   void buildReduce();
+  GroupBuilder::Values walk(const GroupBuilder::Values &inits,
+                            llvm::function_ref<GroupBuilder::Values(const GroupBuilder::Values &)> body);
   void runPass(llvm::ArrayRef<graph::ReduceOp> reductions, std::optional<Kept> kept);
   void readKept(const Kept &);
   std::optional<Kept> findKept(llvm::ArrayRef<graph::ReduceOp> last);
-  ExprPtr neutral(graph::ReduceKind, DType, const Shape &);
-  ExprPtr masked(mlir::OpOperand &input, graph::ReduceKind);
+  TypedValue neutral(graph::ReduceKind, DType, const Shape &);
+  TypedValue masked(mlir::OpOperand &input, graph::ReduceKind);
   bool isAbsentPastEdge(mlir::Value);
-  ExprPtr anyOf(SymbolId);
+  TypedValue anyOf(const TypedValue &);
 
   // GroupElementwise.cpp
-  ExprPtr value(mlir::OpOperand &); // of an operand, as a tile or a scalar
-  ExprPtr value(mlir::Value);       // computed in the group
-  ExprPtr compute(mlir::Operation *);
-  ExprPtr unary(graph::UnaryOp);
-  ExprPtr gelu(ExprPtr x, bool byTanh);
-  ExprPtr binary(graph::BinaryOp);
-  ExprPtr select(graph::SelectOp);
-  ExprPtr iota(graph::IotaOp);
-  void match(std::initializer_list<ExprPtr *> operands); // broadcasts them to one shape
+  TypedValue value(mlir::OpOperand &); // of an operand, as a tile or a scalar
+  TypedValue value(mlir::Value);       // computed in the group
+  TypedValue compute(mlir::Operation *);
+  TypedValue unary(graph::UnaryOp);
+  TypedValue gelu(const TypedValue &x, bool byTanh);
+  TypedValue binary(graph::BinaryOp);
+  TypedValue refuse(mlir::Operation *, const TypedValue &);
+  TypedValue select(graph::SelectOp);
+  TypedValue iota(graph::IotaOp);
+  void match(std::initializer_list<TypedValue *> operands); // broadcasts them to one shape
 
   // GroupMatmul.cpp, GroupAttention.cpp, GroupData.cpp
   void buildMatmul();
-  ExprPtr matmulOperand(mlir::OpOperand &, bool transposed, bool isLeft, SymbolId k);
+  TypedValue matmulOperand(mlir::OpOperand &, bool transposed, bool isLeft, const TypedValue &k);
   mlir::LogicalResult buildAttention();
   void buildGather();
   void buildElementGather(graph::GatherOp);
@@ -79,19 +87,25 @@ private:
 
   GroupOp group_;
   GroupSpace space_;
-  std::string name_;
-  frontend::Kernel kernel_;
-  ProgramBuilder b_{kernel_};
+  mlir::OpBuilder builder_;
+  GroupBuilder b_{builder_};
+  KernelFrame frame_;
   mlir::DictionaryAttr specialized_;
-  std::vector<std::pair<std::string, std::string>> dims_; // text over the function's dims, name in the kernel
-  std::string missing_;                                   // an expression that the dims do not give
-  llvm::DenseMap<mlir::Value, int> params_;               // block argument -> parameter
-  std::vector<int> results_;                              // result -> parameter
-  std::vector<ExprPtr> starts_;                           // by axis of the space; null: 0
-  int64_t rows_ = GroupSpace::kFixed, columns_ = 0;       // the axes a tile spans
-  frontend::Block *fixed_ = nullptr,
-                  *varying_ = nullptr; // where values go that do (not) vary with a pass's loop
-  llvm::DenseMap<mlir::Value, SymbolId> fixedValues_, varyingValues_;
+  struct Dim {
+    std::string text, name; // over the function's dims, in the kernel
+    std::optional<int64_t> known;
+    mlir::Value argument;
+  };
+  std::vector<Dim> dims_;
+  std::string missing_;                             // an expression that the dims do not give
+  bool failed_ = false;                             // with an error
+  llvm::DenseMap<mlir::Value, TypedValue> params_;  // block argument -> the kernel's
+  std::vector<TypedValue> results_;                 // views
+  std::vector<std::optional<TypedValue>> starts_;   // by axis of the space; none: 0
+  int64_t rows_ = GroupSpace::kFixed, columns_ = 0; // the axes a tile spans
+  // Where values go that do (not) vary with a pass's loop.
+  mlir::OpBuilder::InsertPoint fixed_, varying_;
+  llvm::DenseMap<mlir::Value, TypedValue> fixedValues_, varyingValues_;
 };
 
 } // namespace tessera::schedule

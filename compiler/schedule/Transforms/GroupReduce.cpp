@@ -3,12 +3,14 @@
 // the program. Of a function that is dear (softmax's exp) the last reductions leave the values in the result,
 // where the storing pass finds them.
 #include "compiler/schedule/Transforms/GroupProgram.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include <limits>
 
 using namespace mlir;
 
 namespace tessera::schedule {
 
+using graph::BinaryKind;
 using graph::ReduceKind;
 using graph::ReduceOp;
 
@@ -16,7 +18,21 @@ static bool isPosition(ReduceKind kind) { return kind == ReduceKind::ArgMax || k
 
 static bool isLargest(ReduceKind kind) { return kind == ReduceKind::Max || kind == ReduceKind::ArgMax; }
 
-ExprPtr GroupProgram::neutral(ReduceKind kind, DType dtype, const Shape &shape) {
+/// How a tile is reduced, and how its result joins those of the tiles before.
+static std::pair<tile::ReduceKind, BinaryKind> stepOf(ReduceKind kind) {
+  switch (kind) {
+  case ReduceKind::Prod:
+    return {tile::ReduceKind::Prod, BinaryKind::Mul};
+  case ReduceKind::Max:
+    return {tile::ReduceKind::Max, BinaryKind::Maximum};
+  case ReduceKind::Min:
+    return {tile::ReduceKind::Min, BinaryKind::Minimum};
+  default:
+    return {tile::ReduceKind::Sum, BinaryKind::Add};
+  }
+}
+
+TypedValue GroupProgram::neutral(ReduceKind kind, DType dtype, const Shape &shape) {
   if (kind == ReduceKind::Sum || kind == ReduceKind::Mean) return b_.full(0, dtype, shape);
   if (kind == ReduceKind::Prod) return b_.full(1, dtype, shape);
   bool lowest = isLargest(kind);
@@ -49,136 +65,123 @@ bool GroupProgram::isAbsentPastEdge(Value v) {
 }
 
 /// The reduction's operand, with its neutral element past the end of the axis.
-ExprPtr GroupProgram::masked(OpOperand &input, ReduceKind kind) {
+TypedValue GroupProgram::masked(OpOperand &input, ReduceKind kind) {
   int64_t axis = *space_.reducedAxis();
   Shape shape(tileRank(), 1);
   shape.back() = tileExtent(columns_);
   if (tileRank() == 2) shape.front() = tileExtent(rows_);
-  ExprPtr x = b_.broadcast(value(input), shape);
+  TypedValue x = b_.broadcast(value(input), shape);
   if (!space_.holds(input.get()) || isAbsentPastEdge(input.get())) return x;
-  ExprPtr place = b_.arange(start(axis), tileExtent(axis));
-  ExprPtr end = b_.broadcast(b_.cast(extent(space_.space().getDims()[axis]), DType::I32), {tileExtent(axis)});
-  ExprPtr inside = b_.compare(Op::Lt, std::move(place), std::move(end));
-  if (tileRank() == 2) inside = b_.expandDims(std::move(inside), axis == rows_ ? 1 : 0);
-  frontend::Type type = x->type;
-  ExprPtr fill = neutral(kind, type.dtype, shape);
-  return b_.make(Op::Select, std::move(type), b_.broadcast(std::move(inside), shape), std::move(x),
-                 std::move(fill));
+  TypedValue place = b_.arange(start(axis), tileExtent(axis));
+  TypedValue end = b_.cast(extent(space_.space().getDims()[axis]), DType::I32);
+  TypedValue inside = b_.binary(BinaryKind::Lt, place, b_.broadcast(end, {tileExtent(axis)}));
+  if (tileRank() == 2) inside = b_.expandDims(inside, axis == rows_ ? 1 : 0);
+  inside = b_.broadcast(inside, shape);
+  return b_.select(inside, x, neutral(kind, x.dtype, shape));
 }
 
-/// Whether any element of the bool tile `symbol` holds.
-ExprPtr GroupProgram::anyOf(SymbolId symbol) {
-  ExprPtr each = b_.cast(b_.var(symbol), DType::I32);
+/// Whether any element of a bool tile holds.
+TypedValue GroupProgram::anyOf(const TypedValue &x) {
+  TypedValue each = b_.cast(x, DType::I32);
   int64_t count = 1;
-  for (int64_t extent : each->type.shape)
+  for (int64_t extent : each.shape())
     count *= extent;
-  ExprPtr largest =
-      b_.make(Op::Max, ProgramBuilder::scalar(DType::I32), b_.reshape(std::move(each), {count}));
-  largest->ints = {0};
-  return b_.compare(Op::Ne, std::move(largest), b_.integer(0, DType::I32));
+  TypedValue largest = b_.reduce(tile::ReduceKind::Max, b_.reshape(each, {count}), 0);
+  return b_.binary(BinaryKind::Ne, largest, b_.integer(0, DType::I32));
+}
+
+/// A walk along the reduced axis in tiles: `body` runs for each, between values computed before the walk and
+/// values that vary within it.
+GroupBuilder::Values
+GroupProgram::walk(const GroupBuilder::Values &inits,
+                   llvm::function_ref<GroupBuilder::Values(const GroupBuilder::Values &)> body) {
+  int64_t axis = *space_.reducedAxis();
+  TypedValue end = extent(space_.space().getDims()[axis]);
+  auto run = [&](const TypedValue &position, const GroupBuilder::Values &carried) {
+    Operation *loop = builder_.getInsertionBlock()->getParentOp();
+    fixed_ = OpBuilder::InsertPoint(loop->getBlock(), loop->getIterator());
+    varying_ = builder_.saveInsertionPoint();
+    varyingValues_.clear();
+    starts_[axis] = position;
+    return body(carried);
+  };
+  GroupBuilder::Values results = b_.loop(end, tileExtent(axis), inits, 0, run);
+  starts_[axis] = std::nullopt;
+  fixed_ = varying_ = builder_.saveInsertionPoint();
+  varyingValues_.clear();
+  return results;
 }
 
 /// One walk along the axis that takes all of `reductions`.
 void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> kept) {
-  SmallVector<ReduceOp> ops(reductions);
   int64_t axis = *space_.reducedAxis();
   int64_t along = axis == rows_ ? 0 : static_cast<int64_t>(tileRank()) - 1; // in the tile
   Shape shape(tileRank(), 1);
   if (tileRank() == 2) shape[1 - along] = tileExtent(axis == rows_ ? columns_ : rows_);
-  Shape line = shape; // what a reduction of a tile gives
-  line.erase(line.begin() + along);
-
-  struct Running {
-    SymbolId best, position = -1;
+  // What a reduction of a tile gives, with the axis again.
+  auto spread = [&](const TypedValue &x) {
+    return x.isTile() ? b_.expandDims(x, along) : b_.broadcast(x, shape);
   };
-  std::vector<Running> running;
-  std::vector<SymbolId> carried;
-  for (ReduceOp op : ops) {
+
+  GroupBuilder::Values running; // a reduction's value, then the position that one looks for
+  for (ReduceOp op : reductions) {
     b_.at(op.getLoc());
-    DType dtype = dtypeOf(op.getInput().getType());
-    Running r{b_.assign("acc", neutral(op.getKind(), dtype, shape))};
-    carried.push_back(r.best);
-    if (isPosition(op.getKind())) {
-      r.position = b_.assign("at", b_.full(0, DType::I32, shape));
-      carried.push_back(r.position);
-    }
-    running.push_back(r);
+    running.push_back(neutral(op.getKind(), dtypeOf(op.getInput().getType()), shape));
+    if (isPosition(op.getKind())) running.push_back(b_.full(0, DType::I32, shape));
   }
 
-  frontend::Block body;
-  fixed_ = b_.into(&body);
-  varying_ = &body;
-  varyingValues_.clear();
-  SymbolId var = b_.symbol("k", ProgramBuilder::scalar(DType::I64));
-  starts_[axis] = b_.var(var);
-  auto reduced = [&](Op code, DType dtype, ExprPtr x) {
-    ExprPtr e = b_.make(
-        code, line.empty() ? ProgramBuilder::scalar(dtype) : ProgramBuilder::tile(dtype, line), std::move(x));
-    e->ints = {along};
-    return line.empty() ? b_.broadcast(std::move(e), shape) : b_.expandDims(std::move(e), along);
-  };
-  if (kept) {
-    storeResult(kept->result, value(kept->value));
-    readKept(*kept);
-  }
-  for (auto [op, r] : llvm::zip_equal(ops, running)) {
-    DType dtype = dtypeOf(op.getInput().getType());
-    ReduceKind kind = op.getKind();
-    SymbolId x = b_.assign("x", masked(op->getOpOperand(0), kind));
-    b_.at(op.getLoc());
-    if (!isPosition(kind)) {
-      bool adds = kind == ReduceKind::Sum || kind == ReduceKind::Mean;
-      Op take = adds ? Op::Sum : kind == ReduceKind::Prod ? Op::Prod : isLargest(kind) ? Op::Max : Op::Min;
-      Op join = adds                       ? Op::Add
-                : kind == ReduceKind::Prod ? Op::Mul
-                : isLargest(kind)          ? Op::Maximum
-                                           : Op::Minimum;
-      b_.rebind(r.best, b_.binary(join, b_.var(r.best), reduced(take, dtype, b_.var(x))));
-      continue;
+  running = walk(running, [&](const GroupBuilder::Values &carried) {
+    if (kept) {
+      storeResult(kept->result, value(kept->value));
+      readKept(*kept);
     }
-    // A later tile wins by a better value only, or by the first NaN. Few do, and only those look for the
-    // position.
-    bool largest = isLargest(kind);
-    SymbolId best = b_.assign("best", reduced(largest ? Op::Max : Op::Min, dtype, b_.var(x)));
-    ExprPtr wins = b_.compare(largest ? Op::Gt : Op::Lt, b_.var(best), b_.var(r.best));
-    if (isFloat(dtype)) {
-      ExprPtr isNan = b_.compare(Op::Ne, b_.var(best), b_.var(best));
-      ExprPtr wasNone = b_.compare(Op::Eq, b_.var(r.best), b_.var(r.best));
-      wins = b_.binary(Op::Or, std::move(wins), b_.binary(Op::And, std::move(isNan), std::move(wasNone)));
+    GroupBuilder::Values next;
+    for (ReduceOp op : reductions) {
+      ReduceKind kind = op.getKind();
+      const TypedValue &before = carried[next.size()];
+      TypedValue x = masked(op->getOpOperand(0), kind);
+      b_.at(op.getLoc());
+      if (!isPosition(kind)) {
+        auto [take, join] = stepOf(kind);
+        next.push_back(b_.binary(join, before, spread(b_.reduce(take, x, along))));
+        continue;
+      }
+      // A later tile wins by a better value only, or by the first NaN. Few do, and only those look for the
+      // position.
+      bool largest = isLargest(kind);
+      TypedValue best = spread(b_.reduce(largest ? tile::ReduceKind::Max : tile::ReduceKind::Min, x, along));
+      TypedValue wins = b_.binary(largest ? BinaryKind::Gt : BinaryKind::Lt, best, before);
+      if (isFloat(x.dtype)) {
+        TypedValue isNan = b_.binary(BinaryKind::Ne, best, best);
+        TypedValue wasNone = b_.binary(BinaryKind::Eq, before, before);
+        wins = b_.binary(BinaryKind::Or, wins, b_.binary(BinaryKind::And, isNan, wasNone));
+      }
+      GroupBuilder::Values old = {before, carried[next.size() + 1]};
+      GroupBuilder::Values found = b_.branch(anyOf(wins), old, [&] {
+        // What is read again needs no memory of its own.
+        llvm::SaveAndRestore place(varying_, builder_.saveInsertionPoint());
+        llvm::SaveAndRestore known(varyingValues_, decltype(varyingValues_)());
+        TypedValue local = spread(b_.find(largest ? tile::ArgKind::Max : tile::ArgKind::Min,
+                                          masked(op->getOpOperand(0), kind), along));
+        TypedValue here = b_.add(local, b_.broadcast(b_.cast(start(axis), DType::I32), shape));
+        TypedValue position = b_.select(wins, here, old[1]);
+        return GroupBuilder::Values{b_.select(wins, best, before), position};
+      });
+      llvm::append_range(next, found);
     }
-    SymbolId chosen = b_.assign("wins", std::move(wins));
-    frontend::Block search;
-    frontend::Block *pass = b_.into(&search);
-    auto known = varyingValues_;
-    varying_ = &search;
-    varyingValues_.clear(); // what is read again needs no memory of its own
-    ExprPtr local = reduced(largest ? Op::ArgMax : Op::ArgMin, DType::I32, masked(op->getOpOperand(0), kind));
-    ExprPtr here =
-        b_.binary(Op::Add, std::move(local), b_.broadcast(b_.cast(b_.var(var), DType::I32), shape));
-    auto choose = [&](ExprPtr yes, SymbolId no) {
-      frontend::Type type = yes->type;
-      return b_.make(Op::Select, std::move(type), b_.var(chosen), std::move(yes), b_.var(no));
-    };
-    b_.rebind(r.position, choose(std::move(here), r.position));
-    b_.rebind(r.best, choose(b_.var(best), r.best));
-    varyingValues_ = std::move(known);
-    varying_ = pass;
-    b_.into(pass);
-    b_.branch(anyOf(chosen), {r.best, r.position}, std::move(search));
-  }
-  b_.into(fixed_);
-  starts_[axis] = nullptr;
-  b_.loop(var, b_.integer(0), extent(space_.space().getDims()[axis]), tileExtent(axis), carried, 0,
-          std::move(body));
+    return next;
+  });
 
-  for (auto [op, r] : llvm::zip_equal(ops, running)) {
-    SymbolId result = isPosition(op.getKind()) ? r.position : r.best;
+  size_t result = 0;
+  for (ReduceOp op : reductions) {
+    TypedValue value = running[result];
+    if (isPosition(op.getKind())) value = running[++result];
+    ++result;
     if (op.getKind() == ReduceKind::Mean) {
-      DType dtype = dtypeOf(op.getInput().getType());
-      ExprPtr count = b_.cast(extent(space_.space().getDims()[axis]), dtype);
-      result = b_.assign("mean", b_.binary(Op::Div, b_.var(result), b_.broadcast(std::move(count), shape)));
+      TypedValue count = b_.cast(extent(space_.space().getDims()[axis]), value.dtype);
+      value = b_.binary(BinaryKind::Div, value, b_.broadcast(count, shape));
     }
-    fixedValues_[op.getResult()] = result;
+    fixedValues_[op.getResult()] = value;
   }
 }
 
@@ -223,15 +226,12 @@ std::optional<GroupProgram::Kept> GroupProgram::findKept(ArrayRef<ReduceOp> last
   return std::nullopt;
 }
 
-/// From here on the pass takes the value from where it was stored.
+/// From here on the pass takes the value from where it was stored. To the function the result is only
+/// written.
 void GroupProgram::readKept(const Kept &kept) {
   auto type = cast<Tensor>(kept.value.getType());
-  int result = results_[kept.result];
   b_.barrier(); // another thread may have stored what one reads
-  varyingValues_[kept.value] =
-      b_.assign("kept", loadTile(result, type, space_.axesOf(kept.value), ArrayAttr()));
-  // It reads what it has written: to the function the result is only written.
-  kernel_.params[static_cast<size_t>(result)].reads = false;
+  varyingValues_[kept.value] = loadTile(results_[kept.result], type, space_.axesOf(kept.value), ArrayAttr());
 }
 
 void GroupProgram::buildReduce() {
@@ -256,25 +256,19 @@ void GroupProgram::buildReduce() {
 
   // The values that vary along the axis are stored tile by tile, the others once.
   Block &body = group_.getBody().front();
-  auto varies = [&](unsigned i) { return space_.varies(body.getTerminator()->getOperand(i)); };
-  int64_t axis = *space_.reducedAxis();
-  frontend::Block tiles;
-  fixed_ = b_.block();
-  varying_ = &tiles;
-  varyingValues_.clear();
-  SymbolId var = b_.symbol("k", ProgramBuilder::scalar(DType::I64));
-  starts_[axis] = b_.var(var);
-  b_.into(&tiles);
-  if (kept) readKept(*kept);
+  SmallVector<unsigned> varying;
   for (unsigned i = 0; i < group_.getNumResults(); ++i)
-    if (varies(i)) storeResult(i);
-  b_.into(fixed_);
-  starts_[axis] = nullptr;
-  for (unsigned i = 0; i < group_.getNumResults(); ++i)
-    if (!varies(i)) storeResult(i);
-  if (!tiles.empty())
-    b_.loop(var, b_.integer(0), extent(space_.space().getDims()[axis]), tileExtent(axis), {}, 0,
-            std::move(tiles));
+    if (space_.varies(body.getTerminator()->getOperand(i)))
+      varying.push_back(i);
+    else
+      storeResult(i);
+  if (varying.empty()) return;
+  walk({}, [&](const GroupBuilder::Values &none) {
+    if (kept) readKept(*kept);
+    for (unsigned i : varying)
+      storeResult(i);
+    return none;
+  });
 }
 
 } // namespace tessera::schedule

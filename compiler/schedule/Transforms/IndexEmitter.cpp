@@ -1,6 +1,7 @@
 #include "compiler/schedule/Transforms/IndexEmitter.h"
-#include "core/metadata/KernelMetadata.h"
+#include "compiler/tile/IR/TileBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -15,36 +16,48 @@ Value argumentAsIndex(OpBuilder &b, Location loc, DictionaryAttr param, Value ar
   return arith::IndexCastOp::create(b, loc, b.getIndexType(), arg);
 }
 
-Value floorMod(OpBuilder &b, Location loc, Value x, Value y) {
-  Value quotient = arith::FloorDivSIOp::create(b, loc, x, y);
-  return arith::SubIOp::create(b, loc, x, arith::MulIOp::create(b, loc, quotient, y));
-}
-
-Value emitBinary(OpBuilder &b, Location loc, IndexExpr::Code code, Value x, Value y) {
+Value emitBinary(OpBuilder &builder, tile::TileBuilder &b, IndexExpr::Code code, Value x, Value y) {
   using Code = IndexExpr::Code;
   switch (code) {
   case Code::Add:
-    return arith::AddIOp::create(b, loc, x, y);
+    return b.add(DType::I64, x, y);
   case Code::Sub:
-    return arith::SubIOp::create(b, loc, x, y);
+    return b.sub(DType::I64, x, y);
   case Code::Mul:
-    return arith::MulIOp::create(b, loc, x, y);
+    return b.mul(DType::I64, x, y);
   case Code::FloorDiv:
-    return arith::FloorDivSIOp::create(b, loc, x, y);
+    return b.floorDiv(DType::I64, x, y);
   case Code::CeilDiv:
-    return arith::CeilDivSIOp::create(b, loc, x, y);
+    if (matchPattern(y, m_NonZero())) return arith::CeilDivSIOp::create(builder, b.loc(), x, y);
+    return b.neg(DType::I64, b.floorDiv(DType::I64, b.neg(DType::I64, x), y));
   case Code::Mod:
-    return floorMod(b, loc, x, y);
+    return b.mod(DType::I64, x, y);
   case Code::Min:
-    return arith::MinSIOp::create(b, loc, x, y);
+    return b.minimum(DType::I64, x, y);
   case Code::Max:
-    return arith::MaxSIOp::create(b, loc, x, y);
+    return b.maximum(DType::I64, x, y);
   default:
     llvm_unreachable("not a binary node");
   }
 }
 
 } // namespace
+
+Value emitIndexExpr(OpBuilder &b, Location loc, const IndexExpr &expr,
+                    llvm::function_ref<Value(int64_t)> valueOf) {
+  tile::TileBuilder tile(b);
+  tile.at(loc);
+  SmallVector<Value> stack;
+  expr.forEach([&](IndexExpr::Code code, int64_t value) {
+    using Code = IndexExpr::Code;
+    if (code == Code::Const) return stack.push_back(tile.constant(b.getIndexType(), value));
+    if (code == Code::Slot) return stack.push_back(valueOf(value));
+    Value top = stack.pop_back_val();
+    if (code == Code::Neg) return stack.push_back(tile.neg(DType::I64, top));
+    stack.back() = emitBinary(b, tile, code, stack.back(), top);
+  });
+  return stack.back();
+}
 
 Value emitIndexExpr(OpBuilder &b, Location loc, ArrayAttr params, ValueRange args, StringRef text) {
   std::vector<unsigned> positions;
@@ -61,23 +74,10 @@ Value emitIndexExpr(OpBuilder &b, Location loc, ArrayAttr params, ValueRange arg
   assert(parsed && "the verifier accepts index expressions only");
   (void)parsed;
 
-  SmallVector<Value> stack;
-  expr.forEach([&](IndexExpr::Code code, int64_t value) {
-    using Code = IndexExpr::Code;
-    if (code == Code::Const) return stack.push_back(arith::ConstantIndexOp::create(b, loc, value));
-    if (code == Code::Slot) {
-      unsigned position = positions[value];
-      auto param = cast<DictionaryAttr>(params[position]);
-      return stack.push_back(argumentAsIndex(b, loc, param, args[position]));
-    }
-    Value top = stack.pop_back_val();
-    if (code == Code::Neg) {
-      Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-      return stack.push_back(arith::SubIOp::create(b, loc, zero, top));
-    }
-    stack.back() = emitBinary(b, loc, code, stack.back(), top);
+  return emitIndexExpr(b, loc, expr, [&](int64_t slot) {
+    unsigned position = positions[slot];
+    return argumentAsIndex(b, loc, cast<DictionaryAttr>(params[position]), args[position]);
   });
-  return stack.back();
 }
 
 } // namespace tessera::schedule

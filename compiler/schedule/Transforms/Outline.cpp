@@ -8,7 +8,6 @@
 //
 //   %1 = schedule.group matmul(%x, %w) {variant = "blas"}   ->
 //   %1 = graph.library_call "blas.gemm.f32.nn"(%x, %w) dims ["M", "K", "N"]
-#include "compiler/graph/Import/Importer.h"
 #include "compiler/schedule/Transforms/GroupProgram.h"
 #include "compiler/schedule/Transforms/Passes.h"
 #include "compiler/schedule/Transforms/Variants.h"
@@ -114,12 +113,7 @@ private:
     for (const Outlined &other : outlined_)
       if (isSame(group, other.group)) return Outlined{group, other.kernel, other.dims};
     Outlined made{group, function.getSymName().str() + ".g" + std::to_string(outlined_.size()), {}};
-    frontend::Kernel kernel;
-    if (failed(GroupProgram(group, made.kernel).build(kernel, made.dims))) return failure();
-    OpBuilder b(function);
-    auto where = group.getLoc()->findInstanceOf<FileLineColLoc>();
-    graph::KernelImporter importer(b, kernel, where ? where.getFilename() : b.getStringAttr("<ir>"));
-    if (!importer.importKernel(function.getNumerics())) return failure();
+    if (failed(GroupProgram(group, made.kernel).build(made.dims))) return failure();
     outlined_.push_back(made);
     return made;
   }

@@ -25,8 +25,8 @@ def ScheduleFormGroups : Pass<"schedule-form-groups", "::tessera::graph::FuncOp"
 def ScheduleOutline : Pass<"schedule-outline", "::mlir::ModuleOp"> {
   let summary = "Makes a kernel of every fusion group and a launch of the group";
   let description = [{
-    The kernel is the tile program a user would have written for the group: it is built as the frontend's typed program
-    and imported as such. A group whose `variant` is a library's becomes a call of it. The graph function is left with launches and reshapes: the order of the host's work.
+    The kernel is the tile program a user would have written for the group: a grid over the group's space, whose programs
+    load, compute and store tiles. That they store every element of the results is checked. A group whose `variant` is a library's becomes a call of it. The graph function is left with launches and reshapes: the order of the host's work.
   }];
   let dependentDialects = ["::tessera::schedule::ScheduleDialect", "::tessera::tile::TileDialect",
                            "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",

@@ -1,117 +1,127 @@
 #include "compiler/schedule/Transforms/StoreCoverage.h"
-#include <algorithm>
-#include <map>
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
 
 namespace tessera::schedule {
-
-using frontend::Dim;
-using frontend::Expr;
-using frontend::Kernel;
-using frontend::Op;
-using frontend::Param;
-using frontend::Stmt;
-using frontend::SymbolId;
-
 namespace {
 
-/// The values of a variable of the grid or of a loop: from `lo` to `hi` in steps of `step`.
-struct Walk {
-  const Expr *lo, *hi, *step;
-};
-
-bool isConstant(const Expr &e, int64_t value) { return e.op == Op::ConstInt && e.intValue == value; }
-
-bool isExtent(const Expr &e, const Dim &dim) {
-  return dim.symbol.empty() ? isConstant(e, dim.constant) : e.op == Op::DimRef && e.text == dim.symbol;
+/// Indices pass between index and i64.
+Value withoutCasts(Value v) {
+  while (auto cast = v.getDefiningOp<arith::IndexCastOp>())
+    v = cast.getIn();
+  return v;
 }
 
-/// The factors of a product of extents.
-void factors(const Expr &e, std::vector<std::string> &out) {
-  if (e.op == Op::Mul) {
-    for (const auto &arg : e.args)
-      factors(*arg, out);
-  } else {
-    out.push_back(e.op == Op::DimRef ? e.text : std::to_string(e.intValue));
-  }
+std::optional<int64_t> constantOf(Value v) {
+  APInt value;
+  if (matchPattern(withoutCasts(v), m_ConstantInt(&value))) return value.getSExtValue();
+  return std::nullopt;
 }
 
 class CoverageCheck {
 public:
-  explicit CoverageCheck(const Kernel &kernel) : kernel_(kernel), isStored_(kernel.params.size()) {
-    for (const frontend::GridAxis &axis : kernel.grid)
-      walks_[axis.symbol] = {axis.lo.get(), axis.hi.get(), axis.step.get()};
-  }
+  explicit CoverageCheck(KernelOp kernel) : kernel_(kernel) {}
 
   std::string run() {
-    visit(kernel_.body);
-    for (size_t i = 0; i < kernel_.params.size(); ++i)
-      if (kernel_.params[i].isResult && !isStored_[i]) fail(kernel_.params[i], "is not stored");
+    llvm::SmallPtrSet<Value, 4> stored;
+    kernel_.walk([&](Operation *op) {
+      if (auto store = dyn_cast<tile::StoreOp>(op)) {
+        if (!isResult(store.getView())) return;
+        stored.insert(store.getView());
+        check(store.getView(), store.getStarts(), store.getExtents());
+      } else if (auto store = dyn_cast<tile::StoreElemOp>(op)) {
+        if (!isResult(store.getView())) return;
+        stored.insert(store.getView());
+        check(store.getView(), store.getIndices(), {});
+      }
+    });
+    for (BlockArgument arg : kernel_.getBody().getArguments())
+      if (isResult(arg) && !stored.contains(arg)) fail(arg, "is not stored");
     return why_;
   }
 
 private:
-  void fail(const Param &param, const std::string &what) {
-    if (why_.empty()) why_ = "'" + param.name + "' " + what;
+  DictionaryAttr param(Value arg) {
+    return cast<DictionaryAttr>(kernel_.getParams()[cast<BlockArgument>(arg).getArgNumber()]);
+  }
+  StringRef entry(Value arg, StringRef key) { return param(arg).getAs<StringAttr>(key).getValue(); }
+  bool isResult(Value view) { return entry(view, "kind") == "result"; }
+
+  void fail(Value view, const std::string &what) {
+    if (why_.empty()) why_ = "'" + entry(view, "name").str() + "' " + what;
   }
 
-  void visit(const frontend::Block &block) {
-    for (const Stmt &s : block) {
-      if (s.kind == Stmt::For) walks_[s.symbol] = {s.exprs[0].get(), s.exprs[1].get(), s.exprs[2].get()};
-      if ((s.kind == Stmt::StoreTile || s.kind == Stmt::StoreElem) && kernel_.params[s.param].isResult)
-        check(s);
-      visit(s.body);
-    }
+  void check(Value view, ValueRange starts, ArrayRef<int64_t> extents) {
+    auto names = param(view).getAs<ArrayAttr>("dims").getAsRange<StringAttr>();
+    for (Operation &op : kernel_.getBody().front())
+      if (auto lanes = dyn_cast<LanesOp>(op)) return checkLanes(view, lanes.getCount());
+    for (auto [d, name] : llvm::enumerate(names))
+      checkDim(view, d, name.getValue(), starts[d], extents.empty() ? 1 : std::max<int64_t>(extents[d], 1));
   }
 
-  void check(const Stmt &store) {
-    const Param &param = kernel_.params[store.param];
-    isStored_[store.param] = true;
-    if (kernel_.laneCount) return checkLanes(param);
-    for (size_t d = 0; d < param.dims.size(); ++d) {
-      int64_t extent = store.kind == Stmt::StoreTile ? std::max<int64_t>(store.ints[d], 1) : 1;
-      checkDim(param, d, *store.exprs[d + 1], extent);
-    }
-  }
-
-  void checkLanes(const Param &param) {
-    std::vector<std::string> wanted, found;
-    for (const Dim &dim : param.dims)
-      wanted.push_back(dim.symbol.empty() ? std::to_string(dim.constant) : dim.symbol);
-    factors(*kernel_.laneCount, found);
-    std::sort(wanted.begin(), wanted.end());
-    std::sort(found.begin(), found.end());
-    if (wanted != found) fail(param, "does not have an element for each lane");
+  void checkLanes(Value view, StringRef count) {
+    SmallVector<StringRef> wanted, found;
+    for (auto dim : param(view).getAs<ArrayAttr>("dims").getAsRange<StringAttr>())
+      wanted.push_back(dim.getValue());
+    count.split(found, " * ");
+    llvm::sort(wanted);
+    llvm::sort(found);
+    if (wanted != found) fail(view, "does not have an element for each lane");
   }
 
   /// Tiles of `extent` elements along dim `d`, from `start` on.
-  void checkDim(const Param &param, size_t d, const Expr &start, int64_t extent) {
-    const Dim &dim = param.dims[d];
+  void checkDim(Value view, size_t d, StringRef dim, Value start, int64_t extent) {
     std::string at = "along dim " + std::to_string(d);
-    if (start.op == Op::ConstInt) {
-      if (!dim.symbol.empty() || start.intValue != 0 || dim.constant > extent)
-        fail(param, "is stored once " + at + ", " + std::to_string(extent) + " elements of it");
+    if (std::optional<int64_t> place = constantOf(start)) {
+      int64_t length = 0;
+      if (dim.getAsInteger(10, length) || *place != 0 || length > extent)
+        fail(view, "is stored once " + at + ", " + std::to_string(extent) + " elements of it");
       return;
     }
-    bool isPart = start.op == Op::Add; // of joined tensors: the loop runs over one of them
-    const Expr &variable = isPart ? *start.args[0] : start;
-    auto walk = variable.op == Op::Var ? walks_.find(variable.symbol) : walks_.end();
-    if (walk == walks_.end()) return fail(param, "is stored at no variable's place " + at);
-    auto [lo, hi, step] = walk->second;
-    if (step->op != Op::ConstInt || step->intValue < 1 || step->intValue > extent)
-      fail(param, "is stored in tiles of " + std::to_string(extent) + " elements " + at + ", in steps of " +
-                      std::to_string(step->intValue));
-    else if (!isConstant(*lo, 0) || (!isPart && !isExtent(*hi, dim)))
-      fail(param, "is not stored from its beginning to its end " + at);
+    start = withoutCasts(start);
+    auto sum = start.getDefiningOp<arith::AddIOp>(); // of joined tensors: the loop runs over one of them
+    auto variable = dyn_cast<BlockArgument>(sum ? withoutCasts(sum.getLhs()) : start);
+    std::optional<int64_t> step;
+    bool isWhole = false;
+    Operation *walk = variable ? variable.getOwner()->getParentOp() : nullptr;
+    if (auto grid = dyn_cast_if_present<GridOp>(walk)) {
+      unsigned axis = variable.getArgNumber();
+      auto text = [&](ArrayAttr texts) { return cast<StringAttr>(texts[axis]).getValue(); };
+      int64_t value = 0;
+      if (!text(grid.getStep()).getAsInteger(10, value)) step = value;
+      isWhole = text(grid.getFrom()) == "0" && (sum || text(grid.getTo()) == dim);
+    } else if (auto loop = dyn_cast_if_present<scf::ForOp>(walk);
+               loop && variable == loop.getInductionVar()) {
+      step = constantOf(loop.getStep());
+      isWhole =
+          constantOf(loop.getLowerBound()) == 0 && (sum || isExtent(loop.getUpperBound(), view, d, dim));
+    } else {
+      return fail(view, "is stored at no variable's place " + at);
+    }
+    if (!step || *step < 1 || *step > extent)
+      fail(view, "is stored in tiles of " + std::to_string(extent) + " elements " + at + ", in steps of " +
+                     std::to_string(step.value_or(0)));
+    else if (!isWhole)
+      fail(view, "is not stored from its beginning to its end " + at);
   }
 
-  const Kernel &kernel_;
-  std::map<SymbolId, Walk> walks_;
-  std::vector<char> isStored_; // by parameter
+  /// The dim's argument, or the constant that it is.
+  bool isExtent(Value v, Value view, size_t d, StringRef dim) {
+    if (std::optional<int64_t> known = constantOf(v))
+      return cast<tile::ViewType>(view.getType()).getShape()[d] == *known;
+    auto arg = dyn_cast<BlockArgument>(withoutCasts(v));
+    return arg && arg.getOwner()->getParentOp() == kernel_ && entry(arg, "name") == dim;
+  }
+
+  KernelOp kernel_;
   std::string why_;
 };
 
 } // namespace
 
-std::string whyNotCovered(const Kernel &kernel) { return CoverageCheck(kernel).run(); }
+std::string whyNotCovered(KernelOp kernel) { return CoverageCheck(kernel).run(); }
 
 } // namespace tessera::schedule

@@ -11,7 +11,7 @@
 // CHECK: %[[K:.*]] = arith.addi
 // CHECK: %[[P2:.*]] = tile.program_id 2
 // CHECK: arith.index_castui %u : i8 to index
-// CHECK: arith.floordivsi
+// CHECK: arith.remsi
 // CHECK: %[[N:.*]] = arith.index_cast %n : i32 to index
 // CHECK: %[[I:.*]] = arith.addi %[[N]]
 // CHECK: scf.for %{{.*}} = %[[I]] to %[[J]] step %[[K]]

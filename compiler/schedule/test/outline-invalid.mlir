@@ -12,3 +12,28 @@ graph.func @f(%x: !graph.tensor<["N"], f32>) -> !graph.tensor<[1], f32> attribut
   }
   graph.return %0 : !graph.tensor<[1], f32>
 }
+
+// -----
+
+// The language has / for floats only, and bitwise operations for integers only.
+graph.func @quotient(%x: !graph.tensor<["N"], i32>) -> !graph.tensor<["N"], i32> {
+  %0 = schedule.group map(%x) attributes {tile = array<i64: 1, 16>} : (!graph.tensor<["N"], i32>) -> !graph.tensor<["N"], i32> {
+  ^bb0(%a: !graph.tensor<["N"], i32>):
+    // expected-error@+1 {{TSR_UNIMPLEMENTED: this operation on dtype i32}}
+    %1 = graph.binary div %a, %a : (!graph.tensor<["N"], i32>, !graph.tensor<["N"], i32>) -> !graph.tensor<["N"], i32>
+    schedule.yield %1 : !graph.tensor<["N"], i32>
+  }
+  graph.return %0 : !graph.tensor<["N"], i32>
+}
+
+// -----
+
+graph.func @bits(%x: !graph.tensor<["N"], f32>) -> !graph.tensor<["N"], f32> {
+  %0 = schedule.group map(%x) attributes {tile = array<i64: 1, 16>} : (!graph.tensor<["N"], f32>) -> !graph.tensor<["N"], f32> {
+  ^bb0(%a: !graph.tensor<["N"], f32>):
+    // expected-error@+1 {{TSR_UNIMPLEMENTED: this operation on dtype f32}}
+    %1 = graph.binary and %a, %a : (!graph.tensor<["N"], f32>, !graph.tensor<["N"], f32>) -> !graph.tensor<["N"], f32>
+    schedule.yield %1 : !graph.tensor<["N"], f32>
+  }
+  graph.return %0 : !graph.tensor<["N"], f32>
+}

@@ -1,0 +1,98 @@
+// Emits the tile program of a fusion group: TileBuilder's operations on values that know their dtype.
+#pragma once
+#include "compiler/graph/IR/GraphDialect.h"
+#include "compiler/tile/IR/TileBuilder.h"
+
+namespace tessera::schedule {
+
+using Shape = std::vector<int64_t>;
+
+/// A scalar, a tile or a view with its dtype: MLIR's integers have no sign, and tf32 is f32 there.
+struct TypedValue {
+  mlir::Value value;
+  DType dtype = DType::I64;
+
+  bool isTile() const { return mlir::isa<mlir::RankedTensorType>(value.getType()); }
+  /// Of a scalar empty.
+  Shape shape() const {
+    auto tile = mlir::dyn_cast<mlir::RankedTensorType>(value.getType());
+    return tile ? Shape(tile.getShape().begin(), tile.getShape().end()) : Shape();
+  }
+};
+
+/// Operands of an operation have one shape, and the dtype of the first. Indices and extents are i64 scalars.
+class GroupBuilder {
+public:
+  using Starts = std::vector<TypedValue>;
+  using Values = std::vector<TypedValue>;
+
+  /// `builder` outlives this one.
+  explicit GroupBuilder(mlir::OpBuilder &builder) : b_(builder), tile_(builder) {}
+
+  /// Where the next operations come from in the source; a location without a place in a file changes nothing.
+  void at(mlir::Location);
+  mlir::Location loc() const { return tile_.loc(); }
+  mlir::OpBuilder &builder() { return b_; }
+
+  TypedValue integer(int64_t value, DType = DType::I64);
+  TypedValue real(double value, DType);
+  /// Every element `value`, a constant of a dtype; no shape: the scalar.
+  TypedValue full(double value, DType, const Shape &);
+  /// A tile of zeros.
+  TypedValue zero(DType dtype, const Shape &shape) {
+    return {tile_.constant(tile_.tileType(dtype, shape), int64_t{0}), dtype};
+  }
+  /// From index to i64.
+  TypedValue fromIndex(mlir::Value);
+  mlir::Value toIndex(const TypedValue &x) { return tile_.toIndex(x.value); }
+
+  /// A comparison gives bool.
+  TypedValue binary(graph::BinaryKind, const TypedValue &, const TypedValue &);
+  TypedValue add(const TypedValue &x, const TypedValue &y) { return binary(graph::BinaryKind::Add, x, y); }
+  TypedValue sub(const TypedValue &x, const TypedValue &y) { return binary(graph::BinaryKind::Sub, x, y); }
+  TypedValue mul(const TypedValue &x, const TypedValue &y) { return binary(graph::BinaryKind::Mul, x, y); }
+  TypedValue neg(const TypedValue &x) { return {tile_.neg(x.dtype, x.value), x.dtype}; }
+  TypedValue abs(const TypedValue &x) { return {tile_.abs(x.dtype, x.value), x.dtype}; }
+  TypedValue invert(const TypedValue &x) { return {tile_.invert(x.value), x.dtype}; }
+  /// A function of each element that is an operation of its own.
+  template <class Op> TypedValue function(const TypedValue &x) {
+    return {Op::create(b_, loc(), x.value.getType(), x.value), x.dtype};
+  }
+  TypedValue select(const TypedValue &condition, const TypedValue &, const TypedValue &);
+  TypedValue cast(const TypedValue &, DType);
+
+  /// A scalar or a tile of equal rank, repeated to `shape`.
+  TypedValue broadcast(const TypedValue &, const Shape &);
+  TypedValue expandDims(const TypedValue &, int64_t axis);
+  TypedValue reshape(const TypedValue &, const Shape &);
+  TypedValue transpose(const TypedValue &);
+  /// start, start + 1, ... as i32.
+  TypedValue arange(const TypedValue &start, int64_t extent);
+
+  TypedValue reduce(tile::ReduceKind, const TypedValue &, int64_t axis);
+  /// The position of the largest or smallest element along the axis, as i32.
+  TypedValue find(tile::ArgKind, const TypedValue &, int64_t axis);
+  TypedValue mma(const TypedValue &a, const TypedValue &b, const TypedValue &accumulator, bool transposeA,
+                 bool transposeB);
+  TypedValue causalMask(const TypedValue &scores, const TypedValue &q0, const TypedValue &k0);
+
+  /// `extents[d]`: of dim d, or -1 to index it. Without any extent the element itself.
+  TypedValue load(const TypedValue &view, const Starts &, llvm::ArrayRef<int64_t> extents);
+  void store(const TypedValue &, const TypedValue &view, const Starts &, llvm::ArrayRef<int64_t> extents);
+  /// Every thread's stores so far are seen by all of the program.
+  void barrier();
+
+  /// Runs `body` for 0, step, ... below `end`; it returns the next of the carried values.
+  Values loop(const TypedValue &end, int64_t step, const Values &inits, int64_t stages,
+              llvm::function_ref<Values(const TypedValue &, const Values &)> body);
+  /// What `then` returns if the scalar `condition` holds, else `otherwise`.
+  Values branch(const TypedValue &condition, const Values &otherwise, llvm::function_ref<Values()> then);
+
+private:
+  llvm::SmallVector<mlir::Value> indices(const Starts &);
+
+  mlir::OpBuilder &b_;
+  tile::TileBuilder tile_;
+};
+
+} // namespace tessera::schedule
