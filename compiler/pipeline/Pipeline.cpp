@@ -49,7 +49,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = pm.nest<tile::KernelOp>();
   const codegen::Capabilities &target = options.target.capabilities();
   // 3. Vectorize & Fragment Lowering: masks first, since they fuse with what they guard.
-  kernel.addPass(createTileLegalizeAbsence());
+  kernel.addPass(createTileLegalizeBounds());
   if (!target.threads) kernel.addPass(createTileNarrowComparisons()); // a thread has no vectors to fill
   kernel.addPass(createTileSimplify({/*explicitMasks=*/true}));
   kernel.addPass(createTileHoistInvariants());

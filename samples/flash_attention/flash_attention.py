@@ -34,8 +34,6 @@ def flash_attention(Q: ts.Tensor["B*H", "Sq", "D", ts.bf16],
             ts.tile.barrier()
 
             scores = ts.tile.mma(smem_q, smem_k.T) * scale
-            keys = kv + ts.tile.arange(BN)
-            scores = ts.tile.where(keys[None, :] < Sk, scores, -float('inf'))  # keys past the end
             if is_causal:
                 # Bottom-right aligned: the last query sees the last key.
                 scores = ts.tile.causal_mask(scores, q + (Sk - Sq), kv)

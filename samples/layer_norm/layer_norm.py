@@ -22,7 +22,7 @@ def layer_norm(X: ts.Tensor["R", "C", ts.f32],
 
         squares = ts.tile.zeros((BR,), ts.f32)
         for c in ts.tile.range(0, C, BC):
-            d = X[r:r+BR, c:c+BC] - mean[:, None]  # columns past the end stay absent: they add nothing
+            d = X[r:r+BR, c:c+BC] - mean[:, None]  # columns past the end stay masked: they add nothing
             squares = squares + ts.tile.row_sum(d * d)
         scale = ts.tile.rsqrt(squares / C + eps)
 

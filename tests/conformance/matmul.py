@@ -118,6 +118,12 @@ def k(A: ts.Tensor["L", "M", "K", ts.{dtype}], B: ts.Tensor["K", "N", ts.{dtype}
             rows, columns = np.zeros((3, 128, k), a.dtype), np.zeros((k, 128), b.dtype)
             rows[:l, :m], columns[:, :n] = a, b
             blocks = product(dtype, rows.reshape(3, 4, 32, k), columns.reshape(k, 4, 32).transpose(1, 0, 2))
+            # Rows past A and columns past B are masked: what C had there stays.
+            inside = np.zeros((3, 128, 128), bool)
+            inside[:l, :m, :n] = True
+            inside = np.stack([inside[:, 32 * q:32 * q + 32, 32 * q:32 * q + 32] for q in range(4)], axis=1)
+            blocks.values = np.where(inside, blocks.values, 7)
+            blocks.initial = np.full(inside.shape, 7)
             p.run({"L": l, "M": m, "K": k, "N": n, "P": 3, "Q": 4}, {"A": (dtype, a), "B": (dtype, b)}, {"C": blocks})
         yield p
 

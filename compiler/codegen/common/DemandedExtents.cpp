@@ -122,6 +122,7 @@ void DemandedExtents::visit(Operation *op) {
       d.push_back(isInside ? Axis{true, {}} : Axis{false, {End{store.getView(), start, at, sizes[at], {}}}});
     }
     limit(d, store.getUpper(), tileType(store.getValue()));
+    if (store.getFlags()) demand(store.getFlags(), d);
     return demand(store.getValue(), d);
   }
   bool isShape = isa<BroadcastOp, ExpandDimsOp, TransposeOp, ReshapeOp, ReduceOp, ArgReduceOp, MmaOp>(op);

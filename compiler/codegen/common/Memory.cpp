@@ -341,7 +341,7 @@ Value TileLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode 
 }
 
 void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, ValueRange lower,
-                               ValueRange upper) {
+                               ValueRange upper, Value flags) {
   Type element = loadedElementType(w.view.element);
   auto vector = dyn_cast<VectorType>(v.getType());
   int64_t lanes = vector ? vector.getDimSize(0) : 0;
@@ -357,11 +357,12 @@ void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, 
       hi[d] = b_.createOrFold<arith::MinSIOp>(hi[d], other);
     part.lower = lo, part.upper = hi;
   }
-  if (lanes && isMasked && w.isContiguous() && isConstantIntValue(part.lower.back(), 0)) {
+  if (lanes && isMasked && !flags && w.isContiguous() && isConstantIntValue(part.lower.back(), 0)) {
     Value count = leadingCount(part.lower, part.upper, at, lanes, part.row);
     return storeLeading(element, v, first, count);
   }
   Value mask = isMasked ? intervalMask(part.lower, part.upper, at, lanes, part.row) : Value();
+  mask = both(mask, flags);
   if (!lanes || w.isContiguous()) return store(element, v, first, mask);
   if (!mask) mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
   auto type = VectorType::get({lanes}, inMemoryElement(element));
@@ -384,9 +385,12 @@ LogicalResult TileLowering::lowerStore(tile::StoreOp op) {
     cutEnds(part.ends, op.getUpper());
     part.inside = both(part.inside, boundsFull(op.getLower(), op.getUpper(), part.ends));
   }
-  part.inside = both(part.inside, insideCondition(ValueRange(op.getValue()), part.ends));
-  nestPart(shape, lanesFor(op.getValue()), part, [&](Indices at, int64_t lanes, Mode mode) {
-    storeWindow(w, evaluate(op.getValue(), at, lanes, mode), at, mode, op.getLower(), op.getUpper());
+  Vec<Value> roots = {op.getValue()};
+  if (op.getFlags()) roots.push_back(op.getFlags());
+  part.inside = both(part.inside, insideCondition(roots, part.ends));
+  nestPart(shape, lanesFor(roots), part, [&](Indices at, int64_t lanes, Mode mode) {
+    Value flags = op.getFlags() ? evaluate(op.getFlags(), at, lanes, mode) : Value();
+    storeWindow(w, evaluate(op.getValue(), at, lanes, mode), at, mode, op.getLower(), op.getUpper(), flags);
   });
   return success();
 }

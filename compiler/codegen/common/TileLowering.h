@@ -208,9 +208,9 @@ protected:
   /// not known.
   Vec<Value> windowEnds(const Window &);
   Value loadWindow(const Window &, Indices at, int64_t lanes, Mode mode);
-  /// Stores what lies inside the tensor and, where there are any, between the bounds.
+  /// Stores what lies inside the tensor and, where there are any, between the bounds and under the flags.
   void storeWindow(const Window &, Value vector, Indices at, Mode mode, mlir::ValueRange lower = {},
-                   mlir::ValueRange upper = {});
+                   mlir::ValueRange upper = {}, Value flags = {});
   /// The elements inside the tensor per axis of the tile, and whether the window's other indices are inside
   /// it (null: it has none).
   struct Present {

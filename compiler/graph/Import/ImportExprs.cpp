@@ -163,6 +163,8 @@ Value KernelImporter::importSelect(const Expr &e) {
   bool isTile = e.type.kind == frontend::Type::Tile;
   if (isTile || (isCheapToEvaluate(*e.args[1]) && isCheapToEvaluate(*e.args[2]))) {
     Value a = import(*e.args[1]), b = import(*e.args[2]);
+    if (mlir::isa<RankedTensorType>(condition.getType()))
+      return tile::WhereOp::create(b_, loc, a.getType(), condition, a, b);
     return arith::SelectOp::create(b_, loc, condition, a, b);
   }
   auto side = [&](size_t arg) { return SmallVector<Value>{import(*e.args[arg])}; };

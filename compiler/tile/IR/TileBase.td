@@ -6,6 +6,7 @@ include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "compiler/tile/IR/TileBounds.td"
 
 def Tile_Dialect : Dialect {
   let name = "tile";
@@ -123,6 +124,7 @@ def Tile_FragmentAttr : AttrDef<Tile_Dialect, "Fragment"> {
 
 def Tile_Tile : AnyTypeOf<[StaticShapeTensorOf<[AnyFloat, AnySignlessInteger, Index]>], "tile">;
 def Tile_FloatTile : StaticShapeTensorOf<[AnyFloat]>;
+def Tile_FlagTile : AnyTypeOf<[StaticShapeTensorOf<[I1]>], "tile of flags">;
 def Tile_FloatValue : AnyTypeOf<[AnyFloat, Tile_FloatTile, VectorOfAnyRankOf<[AnyFloat]>], "floats">;
 def Tile_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;
 def Tile_Value : AnyTypeOf<[Tile_Tile, AnyFloat, AnySignlessInteger, Index], "tile or scalar">;

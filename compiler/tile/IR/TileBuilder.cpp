@@ -191,7 +191,7 @@ Value TileBuilder::load(Value view, ValueRange starts, ArrayRef<int64_t> extents
 
 void TileBuilder::store(Value value, Value view, ValueRange starts, ArrayRef<int64_t> extents) {
   if (hasExtent(extents))
-    StoreOp::create(b_, loc_, value, view, starts, ValueRange(), ValueRange(),
+    StoreOp::create(b_, loc_, value, view, starts, ValueRange(), ValueRange(), Value(),
                     b_.getDenseI64ArrayAttr(extents), UnitAttr());
   else
     StoreElemOp::create(b_, loc_, value, view, starts, UnitAttr());

@@ -1,5 +1,6 @@
 // The tile dialect: types, attributes and operations. See TileBase.td for the conventions.
 #pragma once
+#include "compiler/tile/IR/TileBounds.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -28,6 +29,7 @@ struct SharedMemory : mlir::SideEffects::Resource::Base<SharedMemory> {
 #include "compiler/tile/IR/TileAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "compiler/tile/IR/TileTypes.h.inc"
+#include "compiler/tile/IR/TileBoundsInterface.h.inc"
 #define GET_OP_CLASSES
 #include "compiler/tile/IR/TileOps.h.inc"
 

@@ -29,7 +29,7 @@ def Tile_SigmoidOp : Tile_PureOp<"sigmoid", [AllTypesMatch<["input", "result"]>,
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
-def Tile_ReduceOp : Tile_PureOp<"reduce"> {
+def Tile_ReduceOp : Tile_PureOp<"reduce", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface, ["neutralElement"]>]> {
   let summary = "reduction along an axis, which goes away; of rank 1 it gives a scalar";
   let arguments = (ins Tile_ReduceKind:$kind, Tile_Tile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis,
                        UnitAttr:$is_unsigned);
@@ -40,7 +40,7 @@ def Tile_ReduceOp : Tile_PureOp<"reduce"> {
   let hasVerifier = 1;
 }
 
-def Tile_ArgReduceOp : Tile_PureOp<"arg_reduce"> {
+def Tile_ArgReduceOp : Tile_PureOp<"arg_reduce", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface, ["neutralElement"]>]> {
   let summary = "i32 position of the extreme: the lowest on ties, the first NaN wins";
   let arguments = (ins Tile_ArgKind:$kind, Tile_Tile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis,
                        UnitAttr:$is_unsigned);
@@ -51,7 +51,7 @@ def Tile_ArgReduceOp : Tile_PureOp<"arg_reduce"> {
   let hasVerifier = 1;
 }
 
-def Tile_ScanOp : Tile_PureOp<"scan", [AllTypesMatch<["input", "result"]>]> {
+def Tile_ScanOp : Tile_PureOp<"scan", [AllTypesMatch<["input", "result"]>, DeclareOpInterfaceMethods<Tile_BoundsOpInterface, ["neutralElement"]>]> {
   let summary = "inclusive scan along an axis, in index order";
   let arguments = (ins Tile_ScanKind:$kind, Tile_Tile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis,
                        UnitAttr:$is_unsigned);
@@ -61,6 +61,7 @@ def Tile_ScanOp : Tile_PureOp<"scan", [AllTypesMatch<["input", "result"]>]> {
 }
 
 def Tile_MmaOp : Tile_Op<"mma", [AllTypesMatch<["acc", "result"]>, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+                                 DeclareOpInterfaceMethods<Tile_BoundsOpInterface, ["neutralElement"]>,
                                  AlwaysSpeculatable]> {
   let summary = "matrix product added to an accumulator";
   let description = [{

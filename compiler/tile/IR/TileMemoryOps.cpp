@@ -54,6 +54,9 @@ LogicalResult StoreOp::verify() {
   if (failed(verifyTileAccess(*this, view.getRank(), view.getElementType(), getStarts().size(), getExtents(),
                               getValue().getType())))
     return failure();
+  auto shape = cast<RankedTensorType>(getValue().getType()).getShape();
+  if (getFlags() && cast<RankedTensorType>(getFlags().getType()).getShape() != shape)
+    return emitOpError() << "has flags " << getFlags().getType() << " for " << getValue().getType();
   return verifyBounds(*this, getLower().size(), getUpper().size(),
                       cast<RankedTensorType>(getValue().getType()).getRank());
 }

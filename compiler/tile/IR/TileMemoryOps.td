@@ -13,8 +13,8 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead<Tile_GlobalMemory>]>]>
     %t = tile.load %A[%i, %j] extents [64, 32] : !tile.view<?x?xbf16> -> tensor<64x32xbf16>
     %r = tile.load %A[%b, %j] extents [-1, 32] : !tile.view<?x?xbf16> -> tensor<32xbf16>
     ```
-    Elements past the tensor's edge, or below 0, are absent; what absence means to the users is made explicit by
-    the absence legalisation. `in_bounds` promises that there are none.
+    Elements past the tensor's edge, or below 0, are out of bounds; what that means to the users is made explicit by
+    `tile-legalize-bounds`. `in_bounds` promises that there are none.
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$starts, DenseI64ArrayAttr:$extents, UnitAttr:$in_bounds);
   let results = (outs Tile_Tile:$result);
@@ -27,21 +27,23 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[Me
   let description = [{
     ```mlir
     tile.store %t, %C[%i, %j] extents [64, 64] bounds(%lo0 to %hi0, %lo1 to %hi1)
-        : tensor<64x64xf32>, !tile.view<?x?xf32>
+        where %flags : tensor<64x64xi1> : tensor<64x64xf32>, !tile.view<?x?xf32>
     ```
-    With `bounds`, only the elements of the tile at positions inside [lo, hi) of every tile axis are stored. The
-    tensor's own edge is respected in any case, unless `in_bounds` promises that nothing reaches past it.
+    With `bounds`, only the elements of the tile at positions inside [lo, hi) of every tile axis are stored; with
+    `where`, only those whose flag, of a tile of i1 of the same shape, is set. The tensor's own edge is respected in
+    any case, unless `in_bounds` promises that nothing reaches past it.
   }];
   let arguments = (ins Tile_Tile:$value, Tile_ViewType:$view, Variadic<Index>:$starts, Variadic<Index>:$lower,
-                       Variadic<Index>:$upper, DenseI64ArrayAttr:$extents, UnitAttr:$in_bounds);
+                       Variadic<Index>:$upper, Optional<Tile_FlagTile>:$flags, DenseI64ArrayAttr:$extents, UnitAttr:$in_bounds);
   let assemblyFormat = [{
-    $value `,` $view `[` $starts `]` `extents` $extents (`bounds` `` custom<Bounds>($lower, $upper)^)? attr-dict
+    $value `,` $view `[` $starts `]` `extents` $extents (`bounds` `` custom<Bounds>($lower, $upper)^)?
+    (`where` $flags^ `:` type($flags))? attr-dict
     `:` type($value) `,` qualified(type($view))
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$view, "::mlir::ValueRange":$starts,
                                  "::llvm::ArrayRef<int64_t>":$extents), [{
-    build($_builder, $_state, value, view, starts, {}, {}, extents, false);
+    build($_builder, $_state, value, view, starts, {}, {}, {}, extents, false);
   }]>];
 }
 

@@ -95,7 +95,7 @@ LogicalResult ReshapeOp::verify() {
 }
 
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
-  // Never to the operand itself: a reshape puts 0 in the place of absent elements, its operand does not.
+  if (getInput().getType() == getResult().getType()) return getInput();
   if (auto inner = getInput().getDefiningOp<ReshapeOp>()) {
     getInputMutable().assign(inner.getInput());
     return getResult();
@@ -117,6 +117,18 @@ LogicalResult TransposeOp::verify() {
 OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   if (auto inner = getInput().getDefiningOp<TransposeOp>()) return inner.getInput();
   return foldSplat(adaptor.getInput(), getResult().getType());
+}
+
+LogicalResult WhereOp::verify() {
+  if (tensorOf(getCondition()).getShape() == tensorOf(getResult()).getShape()) return success();
+  return emitOpError() << "has a condition " << getCondition().getType() << " for " << getResult().getType();
+}
+
+OpFoldResult WhereOp::fold(FoldAdaptor adaptor) {
+  // Not where both are one value: the condition may be out of bounds.
+  auto condition = dyn_cast_or_null<SplatElementsAttr>(adaptor.getCondition());
+  if (!condition) return {};
+  return condition.getSplatValue<bool>() ? getX() : getY();
 }
 
 LogicalResult ConcatOp::verify() {

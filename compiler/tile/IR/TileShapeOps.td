@@ -11,7 +11,7 @@ def Tile_IotaOp : Tile_PureOp<"iota"> {
   let hasVerifier = 1;
 }
 
-def Tile_BroadcastOp : Tile_PureOp<"broadcast"> {
+def Tile_BroadcastOp : Tile_PureOp<"broadcast", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface>]> {
   let summary = "repeats a scalar, or a tile along its axes of extent 1";
   let arguments = (ins Tile_Value:$input);
   let results = (outs Tile_Tile:$result);
@@ -21,7 +21,7 @@ def Tile_BroadcastOp : Tile_PureOp<"broadcast"> {
   let hasCanonicalizer = 1;
 }
 
-def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims"> {
+def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface>]> {
   let summary = "inserts an axis of extent 1";
   let arguments = (ins Tile_Tile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
   let results = (outs Tile_Tile:$result);
@@ -30,7 +30,7 @@ def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims"> {
   let hasFolder = 1;
 }
 
-def Tile_ReshapeOp : Tile_PureOp<"reshape"> {
+def Tile_ReshapeOp : Tile_PureOp<"reshape", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface>]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins Tile_Tile:$input);
   let results = (outs Tile_Tile:$result);
@@ -39,7 +39,7 @@ def Tile_ReshapeOp : Tile_PureOp<"reshape"> {
   let hasFolder = 1;
 }
 
-def Tile_TransposeOp : Tile_PureOp<"transpose"> {
+def Tile_TransposeOp : Tile_PureOp<"transpose", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface>]> {
   let summary = "swaps the last two axes";
   let arguments = (ins Tile_Tile:$input);
   let results = (outs Tile_Tile:$result);
@@ -48,11 +48,28 @@ def Tile_TransposeOp : Tile_PureOp<"transpose"> {
   let hasFolder = 1;
 }
 
-def Tile_ConcatOp : Tile_PureOp<"concat"> {
+def Tile_ConcatOp : Tile_PureOp<"concat", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface>]> {
   let summary = "joins tiles along an axis";
   let arguments = (ins Variadic<Tile_Tile>:$inputs, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$inputs `axis` $axis attr-dict `:` type($inputs) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_WhereOp : Tile_PureOp<"where", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface>, AllTypesMatch<["x", "y", "result"]>]> {
+  let summary = "elements of one tile or another";
+  let description = [{
+    ```mlir
+    %r = tile.where %c, %x, %y : tensor<8xi1>, tensor<8xf32>
+    ```
+    An element of `x` where the condition holds, else one of `y`. Unlike `arith.select`, which is elementwise, the result
+    is in bounds where the condition and the chosen element are, whatever the other one. `tile-legalize-bounds` turns it
+    into `arith.select`.
+  }];
+  let arguments = (ins Tile_FlagTile:$condition, Tile_Tile:$x, Tile_Tile:$y);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$condition `,` $x `,` $y attr-dict `:` type($condition) `,` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -66,8 +83,8 @@ def Tile_MaskOp : Tile_PureOp<"mask", [
     ```mlir
     %m = tile.mask %x, %fill bounds(%lo0 to %hi0, %lo1 to %hi1) : tensor<64x32xf32>
     ```
-    An element at a position outside [lo, hi) of any axis becomes `fill`. The absence legalisation puts a
-    reduction's neutral element in the place of absent ones with it.
+    An element at a position outside [lo, hi) of any axis becomes `fill`. `tile-legalize-bounds` puts a reduction's
+    neutral element in the place of elements that are out of bounds with it.
   }];
   let arguments = (ins Tile_Tile:$input, Tile_Scalar:$fill, Variadic<Index>:$lower, Variadic<Index>:$upper);
   let results = (outs Tile_Tile:$result);

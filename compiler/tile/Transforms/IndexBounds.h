@@ -2,6 +2,7 @@
 // offset before the start is known to be near the tensor: what an access reaches is an interval of the tile's
 // own axis.
 #pragma once
+#include "compiler/tile/IR/TileBounds.h"
 #include "mlir/IR/Builders.h"
 #include <optional>
 
@@ -22,11 +23,6 @@ std::optional<uint64_t> largestIndex(mlir::Value index);
 
 /// `index`, or the largest i64 where the sum has wrapped.
 mlir::Value saturatedIndex(mlir::OpBuilder &b, mlir::Location loc, mlir::Value index, IndexSign sign);
-
-/// Positions [lo, hi) along one axis of a tile.
-struct Interval {
-  mlir::Value lo, hi; // index, between 0 and the tile's extent
-};
 
 /// The positions k of an axis of `extent` elements for which start + k is in [0, size). `start` is any i64
 /// unless `isNonNegative`; `size` is not negative.

@@ -6,7 +6,7 @@ include "mlir/Pass/PassBase.td"
 def TileSimplify : Pass<"tile-simplify"> {
   let summary = "Canonicalizes without dropping operands that masks depend on";
   let description = [{
-    Until `tile-legalize-absence` has run, an elementwise operation on tiles is out of bounds wherever an operand is, and a
+    Until `tile-legalize-bounds` has run, an elementwise operation on tiles is out of bounds wherever an operand is, and a
     loop keeps the elements of its variables that its body leaves out. Such operations do not fold and loops are not
     inlined; everything else is canonicalized. Arithmetic on fp8, fp6 and fp4 never folds here: upstream's folding does not
     saturate.
@@ -17,11 +17,12 @@ def TileSimplify : Pass<"tile-simplify"> {
   ];
 }
 
-def TileLegalizeAbsence : Pass<"tile-legalize-absence", "::tessera::tile::KernelOp"> {
-  let summary = "Makes the absence of elements past a tensor's edge explicit";
+def TileLegalizeBounds : Pass<"tile-legalize-bounds", "::tessera::tile::KernelOp"> {
+  let summary = "Masks elements past a tensor's edge where they would be seen";
   let description = [{
-    Loads leave 0 in absent elements. Where absence would be seen, by a reduction, a product, a store, an atomic or a
-    loop-carried variable, it becomes a `tile.mask` or the bounds of a `tile.store`.
+    Loads leave 0 in elements that are out of bounds. Where these would be seen, by a reduction, a product, a store, an
+    atomic or a loop-carried variable, they become a `tile.mask` or the bounds of a `tile.store`. How they pass through an
+    operation is asked of its `BoundsOpInterface`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

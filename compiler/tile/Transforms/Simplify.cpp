@@ -6,7 +6,7 @@
 // A fold of an elementwise operation may drop the operand that is out of bounds at the tensor's edge, and the
 // result would be stored there. A loop that runs once keeps the elements of its variables that the loop's
 // body leaves out, and must not be inlined either. With the option `explicit-masks`, after
-// tile-legalize-absence, both are allowed. In every place this pass replaces the canonicalizer, which would
+// tile-legalize-bounds, both are allowed. In every place this pass replaces the canonicalizer, which would
 // also fold arithmetic that saturates:
 //
 //   %y = arith.addf %c448, %c448 : f8E4M3FN          stays, until tile-legalize-numerics widens it

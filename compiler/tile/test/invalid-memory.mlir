@@ -9,6 +9,14 @@ func.func @f(%x: !tile.view<?x?xf32>, %i: index) {
 
 // -----
 
+func.func @f(%t: tensor<4xf32>, %x: !tile.view<?xf32>, %c: tensor<8xi1>, %i: index) {
+  // expected-error @+1 {{has flags 'tensor<8xi1>' for 'tensor<4xf32>'}}
+  tile.store %t, %x[%i] extents [4] where %c : tensor<8xi1> : tensor<4xf32>, !tile.view<?xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: !tile.view<?x?xf32>, %i: index) {
   // expected-error @+1 {{has 1 extents for 2 dims}}
   %t = tile.load %x[%i, %i] extents [4] : !tile.view<?x?xf32> -> tensor<4xf32>

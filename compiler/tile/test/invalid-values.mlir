@@ -1,6 +1,14 @@
 // RUN: tsr-opt %s -split-input-file -verify-diagnostics
 // Shapes, casts, reductions, products.
 
+func.func @f(%x: tensor<4xf32>, %c: tensor<8xi1>) {
+  // expected-error @+1 {{has a condition 'tensor<8xi1>' for 'tensor<4xf32>'}}
+  %t = tile.where %c, %x, %x : tensor<8xi1>, tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: f32) {
   // expected-error @+1 {{changes the element type from 'f32' to 'f64'}}
   %t = tile.broadcast %x : f32 -> tensor<4xf64>

@@ -21,3 +21,9 @@ func.func @shapes(%x: tensor<4x8xf32>, %s: f32, %i: i32, %lo: index, %hi: index)
   %7 = tile.mask %x, %s bounds(%lo to %hi, %lo to %hi) : tensor<4x8xf32>
   return
 }
+
+func.func @where(%c: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: tile.where %{{.*}}, %{{.*}}, %{{.*}} : tensor<4xi1>, tensor<4xf32>
+  %0 = tile.where %c, %x, %y : tensor<4xi1>, tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -1,4 +1,4 @@
-// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-absence,tile-vectorize,tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile,canonicalize,cse)' | FileCheck %s
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-bounds,tile-vectorize,tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile,canonicalize,cse)' | FileCheck %s
 
 // A store at a tensor's edge keeps the rows inside. Nothing else observes the others: neither what a loop carries nor the
 // reductions along rows compute them. Along the reduced axis all is observed.

@@ -1,4 +1,4 @@
-// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-absence,tile-vectorize,tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile,cse)' | FileCheck %s
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-bounds,tile-vectorize,tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile,cse)' | FileCheck %s
 
 // A product of few rows or columns reads its operands where they are; the extents choose when it runs. Only past that
 // choice are the operands brought to scratch, and the accumulator is zeroed as far as the store will look.

@@ -1,4 +1,4 @@
-// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-absence,tile-vectorize{vector-bytes=32 vector-registers=16},tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile,canonicalize,cse)' | FileCheck %s
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-bounds,tile-vectorize{vector-bytes=32 vector-registers=16},tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile,canonicalize,cse)' | FileCheck %s
 
 // A vector of 8 elements at the end of a row: plain stores of 4, 2 and 1, where AVX's masked store is slow. A row that is
 // past the tensor's end is not touched: its masked load goes to the tensor's first element.

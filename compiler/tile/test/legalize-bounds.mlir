@@ -1,4 +1,4 @@
-// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-absence,canonicalize,cse))' | FileCheck %s
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-bounds,canonicalize,cse))' | FileCheck %s
 
 // A sum reads zeros already: no mask. A maximum needs -inf in the place of absent elements.
 // CHECK-LABEL: tile.kernel @reduce
@@ -168,5 +168,85 @@ tile.kernel @starts(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %s: i64, %n: i
   %v = tile.load %x[%next] extents [64] : !tile.view<?xf32> -> tensor<64xf32>
   %vm = tile.reduce max %v axis 0 : tensor<64xf32> -> f32
   tile.store_elem %vm, %o[%c0] : f32, !tile.view<?xf32>
+  tile.return
+}
+
+// Axes that stay keep their ends: the store of a row's maximum stops where the rows do, and the maximum itself sees -inf
+// in the columns past the end.
+// CHECK-LABEL: tile.kernel @rows
+tile.kernel @rows(%x: !tile.view<?x?xf32>, %o: !tile.view<64xf32>, %m: index, %n: index) grid [] attributes {params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["m", "n"], access = "read"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["64"], access = "write"},
+    {name = "m", kind = "dim"}, {name = "n", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  // CHECK: tile.load
+  // CHECK: %[[FEW:.*]] = arith.minsi %m, %c64
+  // CHECK: %[[ROWS:.*]] = arith.maxsi %[[FEW]], %c0
+  // CHECK: %[[M:.*]] = tile.mask
+  // CHECK: %[[MAX:.*]] = tile.reduce max %[[M]] axis 1
+  // CHECK: tile.store %[[MAX]], %{{.*}} extents [64] bounds(%c0 to %[[ROWS]])
+  %t = tile.load %x[%c0, %c0] extents [64, 32] : !tile.view<?x?xf32> -> tensor<64x32xf32>
+  %r = tile.reduce max %t axis 1 : tensor<64x32xf32> -> tensor<64xf32>
+  tile.store %r, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
+  tile.return
+}
+
+// A sum of products ends where each product does: no step keeps elements of the old value, and the maximum over the columns is
+// one of those that are in bounds.
+// CHECK-LABEL: tile.kernel @products
+tile.kernel @products(%a: !tile.view<?x?xf32>, %b: !tile.view<?x?xf32>, %o: !tile.view<64xf32>, %m: index, %k: index, %n: index) grid []
+    attributes {params = [
+    {name = "a", kind = "tensor", dtype = "f32", dims = ["m", "k"], access = "read"},
+    {name = "b", kind = "tensor", dtype = "f32", dims = ["k", "n"], access = "read"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["64"], access = "write"},
+    {name = "m", kind = "dim"}, {name = "k", kind = "dim"}, {name = "n", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %z = arith.constant dense<0.0> : tensor<64x16xf32>
+  // CHECK: scf.for
+  // CHECK: %[[P:.*]] = tile.mma
+  // CHECK-NOT: arith.select
+  // CHECK: scf.yield %[[P]]
+  // CHECK: tile.mask
+  // CHECK: tile.reduce max
+  // CHECK: tile.store {{.*}} bounds(
+  %r = scf.for %i = %c0 to %k step %c32 iter_args(%acc = %z) -> (tensor<64x16xf32>) {
+    %x = tile.load %a[%c0, %i] extents [64, 32] : !tile.view<?x?xf32> -> tensor<64x32xf32>
+    %y = tile.load %b[%i, %c0] extents [32, 16] : !tile.view<?x?xf32> -> tensor<32x16xf32>
+    %p = tile.mma %x, %y, %acc : tensor<64x32xf32>, tensor<32x16xf32>, tensor<64x16xf32>
+    scf.yield %p : tensor<64x16xf32>
+  }
+  %s = tile.reduce max %r axis 1 : tensor<64x16xf32> -> tensor<64xf32>
+  tile.store %s, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
+  tile.return
+}
+
+// `where` chooses elements in bounds and out of bounds: the store has flags. Before a maximum only the operand that is out of bounds
+// is masked.
+// CHECK-LABEL: tile.kernel @where
+tile.kernel @where(%x: !tile.view<?xf32>, %c: !tile.view<64xi8>, %o: !tile.view<64xf32>, %n: index) grid [] attributes {params = [
+    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"},
+    {name = "c", kind = "tensor", dtype = "i8", dims = ["64"], access = "read"},
+    {name = "o", kind = "tensor", dtype = "f32", dims = ["64"], access = "write"}, {name = "n", kind = "dim"}]} {
+  %c0 = arith.constant 0 : index
+  %five = arith.constant dense<5.0> : tensor<64xf32>
+  %zero = arith.constant dense<0> : tensor<64xi8>
+  // CHECK: %[[T:.*]] = tile.load %x
+  // CHECK: %[[C:.*]] = arith.cmpi
+  // CHECK: %[[R:.*]] = arith.select %[[C]], %[[T]]
+  // CHECK: %[[IN:.*]] = tile.mask
+  // CHECK: %[[FLAGS:.*]] = arith.select %[[C]], %[[IN]]
+  // CHECK: tile.store %[[R]], %{{.*}} extents [64]
+  // CHECK-SAME: where %[[FLAGS]] : tensor<64xi1>
+  // CHECK: %[[M:.*]] = tile.mask %[[T]]
+  // CHECK: %[[FILLED:.*]] = arith.select %[[C]], %[[M]]
+  // CHECK: tile.reduce max %[[FILLED]]
+  %t = tile.load %x[%c0] extents [64] : !tile.view<?xf32> -> tensor<64xf32>
+  %d = tile.load %c[%c0] extents [64] {in_bounds} : !tile.view<64xi8> -> tensor<64xi8>
+  %e = arith.cmpi ne, %d, %zero : tensor<64xi8>
+  %r = tile.where %e, %t, %five : tensor<64xi1>, tensor<64xf32>
+  tile.store %r, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
+  %s = tile.reduce max %r axis 0 : tensor<64xf32> -> f32
+  tile.store_elem %s, %o[%c0] : f32, !tile.view<64xf32>
   tile.return
 }

@@ -1,6 +1,6 @@
 // Boxes of what is read: the part of a window that lies inside its tensor, and what a copy brought to a
 // shared buffer.
-#include "compiler/tile/Transforms/AbsentElements.h"
+#include "compiler/tile/Transforms/BoundsLegalizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -21,10 +21,11 @@ bool isProgramOf(Value start, Value view, size_t dim) {
 }
 
 /// `isInside`: an index that is known to be in range. `filled`, where it is given, is the box that the
-/// memory has along each dim.
+/// memory has along each dim. `only`: the axis that is wanted. Where an integer index is out of range the
+/// first axis is empty.
 Box windowBox(OpBuilder &b, Location loc, ArrayRef<Value> sizes, OperandRange starts,
               ArrayRef<int64_t> extents, llvm::function_ref<bool(Value, size_t)> isInside,
-              const Box *filled = nullptr) {
+              const Box *filled = nullptr, std::optional<unsigned> only = {}) {
   Box r;
   Value zero = indexConstant(b, loc, 0), allowed;
   auto require = [&](arith::CmpIPredicate p, Value x, Value y) {
@@ -35,9 +36,14 @@ Box windowBox(OpBuilder &b, Location loc, ArrayRef<Value> sizes, OperandRange st
     auto [start, extent] = pair;
     std::optional<Interval> memory = filled ? (*filled)[dim] : std::nullopt;
     if (extent < 0) {
+      if (only.value_or(0) != 0) continue;
       if (!isInside(start, dim)) require(arith::CmpIPredicate::ult, start, sizes[dim]);
       if (memory) require(arith::CmpIPredicate::sge, start, memory->lo);
       if (memory) require(arith::CmpIPredicate::slt, start, memory->hi);
+      continue;
+    }
+    if (only && *only != r.size()) {
+      r.push_back(std::nullopt);
       continue;
     }
     IndexSign sign = signOf(start);
@@ -55,13 +61,15 @@ Box windowBox(OpBuilder &b, Location loc, ArrayRef<Value> sizes, OperandRange st
   return r;
 }
 
-/// Present: 0 <= start + k < dim. An integer index that is out of range makes everything absent.
-Box windowBox(OpBuilder &b, Location loc, Value view, OperandRange starts, ArrayRef<int64_t> extents) {
+/// In bounds: 0 <= start + k < dim. An integer index that is out of range leaves nothing in bounds.
+Box windowBox(OpBuilder &b, Location loc, Value view, OperandRange starts, ArrayRef<int64_t> extents,
+              std::optional<unsigned> only = {}) {
   SmallVector<Value> sizes;
   for (size_t dim = 0; dim < starts.size(); ++dim)
     sizes.push_back(b.createOrFold<DimOp>(loc, b.getIndexType(), view, dim));
-  return windowBox(b, loc, sizes, starts, extents,
-                   [&](Value start, size_t dim) { return isProgramOf(start, view, dim); });
+  return windowBox(
+      b, loc, sizes, starts, extents, [&](Value start, size_t dim) { return isProgramOf(start, view, dim); },
+      nullptr, only);
 }
 
 bool writes(Operation *op, Value buffer) {
@@ -78,24 +86,31 @@ bool writes(Operation *op, Value buffer) {
 
 } // namespace
 
-Box loadBox(OpBuilder &b, LoadOp load) {
+Box loadBox(OpBuilder &b, LoadOp load, std::optional<unsigned> only) {
   if (load.getInBounds()) return Box(tileType(load.getResult()).getRank());
-  return windowBox(b, load.getLoc(), load.getView(), load.getStarts(), load.getExtents());
+  return windowBox(b, load.getLoc(), load.getView(), load.getStarts(), load.getExtents(), only);
+}
+
+CpAsyncOp reachingCopy(Value buffer, Operation *reader) {
+  for (Operation *at = reader; !isa<KernelOp>(at); at = at->getParentOp()) {
+    if (at != reader && isa<LoopLikeOpInterface>(at) && writes(at, buffer)) return {};
+    for (Operation *op = at->getPrevNode(); op; op = op->getPrevNode()) {
+      if (auto copy = dyn_cast<CpAsyncOp>(op); copy && copy.getBuffer() == buffer) return copy;
+      if (writes(op, buffer)) return {};
+    }
+  }
+  return {};
+}
+
+Box copyBox(OpBuilder &b, CpAsyncOp copy, std::optional<unsigned> only) {
+  return windowBox(b, copy.getLoc(), copy.getView(), copy.getStarts(), copy.getExtents(), only);
 }
 
 Box copiedBox(OpBuilder &b, Value buffer, Operation *reader) {
-  Box none(cast<BufferType>(buffer.getType()).getRank());
-  for (Operation *at = reader; !isa<KernelOp>(at); at = at->getParentOp()) {
-    if (at != reader && isa<LoopLikeOpInterface>(at) && writes(at, buffer)) return none;
-    for (Operation *op = at->getPrevNode(); op; op = op->getPrevNode()) {
-      if (auto copy = dyn_cast<CpAsyncOp>(op); copy && copy.getBuffer() == buffer) {
-        b.setInsertionPoint(reader);
-        return windowBox(b, reader->getLoc(), copy.getView(), copy.getStarts(), copy.getExtents());
-      }
-      if (writes(op, buffer)) return none;
-    }
-  }
-  return none;
+  CpAsyncOp copy = reachingCopy(buffer, reader);
+  if (!copy) return Box(static_cast<size_t>(cast<BufferType>(buffer.getType()).getRank()));
+  b.setInsertionPoint(reader);
+  return copyBox(b, copy);
 }
 
 Box bufferBox(OpBuilder &b, BufferReadOp read) {

@@ -1,0 +1,285 @@
+// BoundsOpInterface of the tile dialect: along an axis that stays, a result is in bounds where its operand
+// is; along one that is reduced or contracted, the neutral element takes the place of what is not.
+#include "compiler/tile/IR/TileBounds.h"
+#include "compiler/tile/IR/TileDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+#include "compiler/tile/IR/TileBoundsInterface.cpp.inc"
+
+namespace tessera::tile {
+namespace {
+
+RankedTensorType tensorOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+Value constant(OpBuilder &b, Location loc, int64_t v) { return arith::ConstantIndexOp::create(b, loc, v); }
+
+TypedAttr zeroOf(Value tile) {
+  return Builder(tile.getContext()).getZeroAttr(tensorOf(tile).getElementType());
+}
+
+TypedAttr neutralOf(ReduceKind kind, bool isUnsigned, Type element) {
+  Builder b(element.getContext());
+  if (kind == ReduceKind::Sum) return b.getZeroAttr(element);
+  if (kind == ReduceKind::Prod) return b.getOneAttr(element);
+  bool low = kind == ReduceKind::Max; // the neutral element of max is the lowest value
+  if (auto f = dyn_cast<FloatType>(element)) {
+    const llvm::fltSemantics &sem = f.getFloatSemantics();
+    bool hasInf = APFloat::getInf(sem).isInfinity();
+    return FloatAttr::get(f, hasInf ? APFloat::getInf(sem, low) : APFloat::getLargest(sem, low));
+  }
+  unsigned bits = element.getIntOrFloatBitWidth();
+  if (bits == 1) isUnsigned = true;
+  APInt v = isUnsigned ? (low ? APInt::getMinValue(bits) : APInt::getMaxValue(bits))
+                       : (low ? APInt::getSignedMinValue(bits) : APInt::getSignedMaxValue(bits));
+  return IntegerAttr::get(element, v);
+}
+
+/// Without the axis. Flags go with it: a line of which nothing is in bounds reduces to the neutral element.
+Bounds withoutAxis(Bounds bounds, uint64_t axis) {
+  bounds.box.erase(bounds.box.begin() + static_cast<ptrdiff_t>(axis));
+  return {bounds.box};
+}
+
+/// For each axis of `from` the axis of `to` that has the same elements; nullopt where axes are split or
+/// merged. Axes of extent 1 may come and go.
+SmallVector<std::optional<size_t>> matchAxes(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  SmallVector<std::optional<size_t>> match(from.size());
+  size_t i = 0, j = 0;
+  while (i < from.size() && j < to.size()) {
+    if (from[i] == to[j]) {
+      match[i++] = j++;
+      continue;
+    }
+    if (from[i] == 1) {
+      ++i;
+      continue;
+    }
+    if (to[j] == 1) {
+      ++j;
+      continue;
+    }
+    // A group of axes that hold the same elements together.
+    int64_t mine = from[i++], theirs = to[j++];
+    while (mine != theirs) {
+      if (mine < theirs)
+        mine *= from[i++];
+      else
+        theirs *= to[j++];
+    }
+  }
+  return match;
+}
+
+} // namespace
+
+bool Bounds::hasBox() const {
+  return llvm::any_of(box, [](const auto &axis) { return axis.has_value(); });
+}
+
+bool Bounds::isWhole() const { return !flags && !hasBox(); }
+
+bool sameExpression(Value x, Value y, int depth) {
+  if (x == y) return true;
+  Operation *p = x.getDefiningOp(), *q = y.getDefiningOp();
+  if (!p || !q || !depth || p->getName() != q->getName() || p->getNumOperands() != q->getNumOperands())
+    return false;
+  if (p->getAttrDictionary() != q->getAttrDictionary()) return false;
+  return llvm::all_of(llvm::zip(p->getOperands(), q->getOperands()), [&](auto pair) {
+    return sameExpression(std::get<0>(pair), std::get<1>(pair), depth - 1);
+  });
+}
+
+bool sameInterval(const std::optional<Interval> &x, const std::optional<Interval> &y) {
+  if (!x || !y) return !x && !y;
+  return sameExpression(x->lo, y->lo) && sameExpression(x->hi, y->hi);
+}
+
+bool sameBox(const Box &x, const Box &y) {
+  return x.size() == y.size() && llvm::all_of(llvm::zip(x, y), [](auto pair) {
+           return sameInterval(std::get<0>(pair), std::get<1>(pair));
+         });
+}
+
+bool sameBounds(const Bounds &x, const Bounds &y) { return x.flags == y.flags && sameBox(x.box, y.box); }
+
+std::optional<Interval> intersect(OpBuilder &b, Location loc, const std::optional<Interval> &x,
+                                  const std::optional<Interval> &y) {
+  if (!x || !y) return x ? x : y;
+  if (sameInterval(x, y)) return x;
+  return Interval{x->lo == y->lo ? x->lo : arith::MaxSIOp::create(b, loc, x->lo, y->lo).getResult(),
+                  x->hi == y->hi ? x->hi : arith::MinSIOp::create(b, loc, x->hi, y->hi).getResult()};
+}
+
+Bounds intersect(OpBuilder &b, Location loc, const Bounds &x, const Bounds &y) {
+  Bounds r = Bounds::whole(static_cast<int64_t>(x.box.size()));
+  for (auto [both, p, q] : llvm::zip(r.box, x.box, y.box))
+    both = intersect(b, loc, p, q);
+  r.flags = x.flags && y.flags && x.flags != y.flags
+                ? arith::AndIOp::create(b, loc, x.flags, y.flags).getResult()
+            : x.flags ? x.flags
+                      : y.flags;
+  return r;
+}
+
+void appendEnds(OpBuilder &b, Location loc, const Box &box, ArrayRef<int64_t> shape,
+                SmallVectorImpl<Value> &lower, SmallVectorImpl<Value> &upper) {
+  for (auto [interval, extent] : llvm::zip(box, shape)) {
+    lower.push_back(interval ? interval->lo : constant(b, loc, 0));
+    upper.push_back(interval ? interval->hi : constant(b, loc, extent));
+  }
+}
+
+Value maskBox(OpBuilder &b, Location loc, Value tile, const Box &box, Value fill) {
+  SmallVector<Value> lower, upper;
+  appendEnds(b, loc, box, tensorOf(tile).getShape(), lower, upper);
+  return MaskOp::create(b, loc, tile.getType(), tile, fill, lower, upper);
+}
+
+Value flagsOf(OpBuilder &b, Location loc, const Bounds &bounds, ArrayRef<int64_t> shape) {
+  auto type = RankedTensorType::get(shape, b.getI1Type());
+  Value flags = bounds.flags;
+  if (!flags) flags = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, true));
+  if (!bounds.hasBox()) return flags;
+  return maskBox(b, loc, flags, bounds.box, arith::ConstantOp::create(b, loc, b.getBoolAttr(false)));
+}
+
+// ---- The operations
+
+/// An axis of extent 1 that is out of bounds stretches to one that is so altogether.
+Bounds BroadcastOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
+  RankedTensorType result = tensorOf(getResult());
+  auto input = dyn_cast<RankedTensorType>(getInput().getType());
+  if (!input) return Bounds::whole(result.getRank());
+  Bounds r = of(getInput());
+  Location loc = getLoc();
+  for (auto [interval, from, to] : llvm::zip(r.box, input.getShape(), result.getShape())) {
+    if (!interval || from == to) continue;
+    Value isThere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, interval->lo, interval->hi);
+    Value zero = constant(b, loc, 0);
+    interval = Interval{zero, arith::SelectOp::create(b, loc, isThere, constant(b, loc, to), zero)};
+  }
+  if (r.flags) r.flags = BroadcastOp::create(b, loc, result.clone(b.getI1Type()), r.flags);
+  return r;
+}
+
+Bounds ExpandDimsOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
+  Bounds r = of(getInput());
+  r.box.insert(r.box.begin() + static_cast<ptrdiff_t>(getAxis()), std::nullopt);
+  if (r.flags)
+    r.flags =
+        ExpandDimsOp::create(b, getLoc(), tensorOf(getResult()).clone(b.getI1Type()), r.flags, getAxis());
+  return r;
+}
+
+Bounds TransposeOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
+  Bounds r = of(getInput());
+  std::swap(r.box[r.box.size() - 1], r.box[r.box.size() - 2]);
+  if (r.flags)
+    r.flags = TransposeOp::create(b, getLoc(), tensorOf(getResult()).clone(b.getI1Type()), r.flags);
+  return r;
+}
+
+/// Axes that are neither split nor merged keep their intervals; others make flags.
+Bounds ReshapeOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
+  RankedTensorType from = tensorOf(getInput()), to = tensorOf(getResult());
+  Bounds all = of(getInput()), r = Bounds::whole(to.getRank());
+  for (auto [interval, axis] : llvm::zip(all.box, matchAxes(from.getShape(), to.getShape())))
+    if (interval && axis) {
+      r.box[*axis] = interval;
+      interval = std::nullopt;
+    }
+  if (!all.isWhole())
+    r.flags =
+        ReshapeOp::create(b, getLoc(), to.clone(b.getI1Type()), flagsOf(b, getLoc(), all, from.getShape()));
+  return r;
+}
+
+/// An interval that all tiles have across the joint stays one, and so does that of the last tile along it.
+Bounds ConcatOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
+  Location loc = getLoc();
+  RankedTensorType result = tensorOf(getResult());
+  SmallVector<Bounds> all = llvm::map_to_vector(getInputs(), [&](Value input) { return of(input); });
+  Bounds r = Bounds::whole(result.getRank());
+  for (size_t axis = 0; axis < r.box.size(); ++axis) {
+    auto interval = all.back().box[axis];
+    bool isShared = axis != getAxis() && llvm::all_of(all, [&](const Bounds &each) {
+                      return sameInterval(each.box[axis], interval);
+                    });
+    if (!isShared) continue;
+    r.box[axis] = interval;
+    for (Bounds &each : all)
+      each.box[axis] = std::nullopt;
+  }
+  auto &end = all.back().box[getAxis()];
+  bool isEnd = end && isConstantIntValue(end->lo, 0) &&
+               llvm::all_of(ArrayRef(all).drop_back(), [](const Bounds &each) { return each.isWhole(); });
+  if (isEnd) {
+    int64_t before = result.getDimSize(getAxis()) - tensorOf(getInputs().back()).getDimSize(getAxis());
+    r.box[getAxis()] =
+        Interval{end->lo, b.createOrFold<arith::AddIOp>(loc, end->hi, constant(b, loc, before))};
+    end = std::nullopt;
+  }
+  if (llvm::all_of(all, [](const Bounds &each) { return each.isWhole(); })) return r;
+  SmallVector<Value> flags;
+  for (auto [input, bounds] : llvm::zip(getInputs(), all))
+    flags.push_back(flagsOf(b, loc, bounds, tensorOf(input).getShape()));
+  r.flags = ConcatOp::create(b, loc, result.clone(b.getI1Type()), flags, getAxis());
+  return r;
+}
+
+/// Where the condition is, and the element it chooses.
+Bounds WhereOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
+  Bounds c = of(getCondition()), x = of(getX()), y = of(getY());
+  Location loc = getLoc();
+  // What the condition limits already, and what both values do, is no choice.
+  for (auto [ofC, ofX, ofY] : llvm::zip(c.box, x.box, y.box)) {
+    if (ofX && ofY && sameInterval(ofX, ofY)) ofC = intersect(b, loc, ofC, ofX);
+    if (ofX && sameInterval(ofC, ofX)) ofX = std::nullopt;
+    if (ofY && sameInterval(ofC, ofY)) ofY = std::nullopt;
+  }
+  if (x.isWhole() && y.isWhole()) return c;
+  ArrayRef<int64_t> shape = tensorOf(getResult()).getShape();
+  Bounds choice = Bounds::whole(static_cast<int64_t>(shape.size()));
+  choice.flags =
+      arith::SelectOp::create(b, loc, getCondition(), flagsOf(b, loc, x, shape), flagsOf(b, loc, y, shape));
+  return intersect(b, loc, c, choice);
+}
+
+Bounds ReduceOp::boundsOfResult(OpBuilder &, BoundsOf of) { return withoutAxis(of(getInput()), getAxis()); }
+
+TypedAttr ReduceOp::neutralElement(OpOperand &) {
+  return neutralOf(getKind(), getIsUnsigned(), tensorOf(getInput()).getElementType());
+}
+
+Bounds ArgReduceOp::boundsOfResult(OpBuilder &, BoundsOf of) {
+  return withoutAxis(of(getInput()), getAxis());
+}
+
+TypedAttr ArgReduceOp::neutralElement(OpOperand &) {
+  return neutralOf(getKind() == ArgKind::Max ? ReduceKind::Max : ReduceKind::Min, getIsUnsigned(),
+                   tensorOf(getInput()).getElementType());
+}
+
+Bounds ScanOp::boundsOfResult(OpBuilder &, BoundsOf of) { return of(getInput()); }
+
+TypedAttr ScanOp::neutralElement(OpOperand &) {
+  return neutralOf(getKind() == ScanKind::Sum ? ReduceKind::Sum : ReduceKind::Max, getIsUnsigned(),
+                   tensorOf(getInput()).getElementType());
+}
+
+/// Rows of the first factor, columns of the second, and what the accumulator has of both.
+Bounds MmaOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
+  Bounds x = of(getA()), y = of(getB());
+  Bounds r{{x.box[getTransA() ? 1 : 0], y.box[getTransB() ? 0 : 1]}};
+  return intersect(b, getLoc(), r, of(getAcc()));
+}
+
+TypedAttr MmaOp::neutralElement(OpOperand &operand) {
+  bool isFactor = operand.getOperandNumber() < 2;
+  return isFactor && isa<RankedTensorType>(operand.get().getType()) ? zeroOf(operand.get()) : TypedAttr();
+}
+
+} // namespace tessera::tile

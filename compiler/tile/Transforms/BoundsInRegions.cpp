@@ -1,0 +1,455 @@
+// What loops and branches carry: a tile has bounds there if these are known before the region begins and
+// every value that the variable may have respects them.
+#include "compiler/tile/Transforms/BoundsLegalizer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tessera::tile {
+namespace {
+
+/// A value's box beside a given one: it has none, the same, a part of it, or any other.
+enum class Kept { Whole, Same, Within, Other };
+
+/// Of an elementwise op on two values: the intersection.
+Kept intersect(Kept x, Kept y) {
+  if (x == Kept::Whole || x == y) return y;
+  if (y == Kept::Whole) return x;
+  return Kept::Within; // unequal, and one of them lies in the box
+}
+
+/// Compares boxes of values that have one with a given box.
+class KeptBoxes {
+public:
+  explicit KeptBoxes(const DenseMap<Value, Bounds> &all) : bounds_(all) {}
+
+  /// How the box of `v` relates to `outer`, given that the values in `assumed` have that box.
+  Kept kept(Value v, const Box &outer, const llvm::SmallPtrSetImpl<Value> &assumed) {
+    DenseMap<Value, Kept> known; // each value once, however many users it has
+    return kept(v, outer, assumed, known);
+  }
+
+private:
+  Kept kept(Value v, const Box &outer, const llvm::SmallPtrSetImpl<Value> &assumed,
+            DenseMap<Value, Kept> &known) {
+    if (auto it = known.find(v); it != known.end()) return it->second;
+    Kept result = keptOf(v, outer, assumed, known);
+    known[v] = result;
+    return result;
+  }
+
+  Kept keptOf(Value v, const Box &outer, const llvm::SmallPtrSetImpl<Value> &assumed,
+              DenseMap<Value, Kept> &known) {
+    if (assumed.contains(v)) return Kept::Same;
+    if (auto it = bounds_.find(v); it != bounds_.end()) {
+      if (it->second.isWhole()) return Kept::Whole;
+      return !it->second.flags && sameBox(it->second.box, outer) ? Kept::Same : Kept::Other;
+    }
+    Operation *op = v.getDefiningOp();
+    if (!op) return Kept::Whole;
+    if (isa<LoadOp, BufferReadOp, ReduceOp, ArgReduceOp, ReshapeOp, ConcatOp>(op)) return Kept::Other;
+    if (auto mma = dyn_cast<MmaOp>(op)) // perhaps less than the accumulator
+      return intersect(kept(mma.getAcc(), outer, assumed, known), Kept::Other);
+    auto select = dyn_cast<arith::SelectOp>(op);
+    if (isa<WhereOp>(op) || (select && !isTile(select.getCondition()))) {
+      auto ofOperand = [&](unsigned i) { return kept(op->getOperand(i), outer, assumed, known); };
+      Kept c = select ? Kept::Whole : ofOperand(0), x = ofOperand(1), y = ofOperand(2);
+      return c == Kept::Same ? c : x == y ? intersect(x, c) : Kept::Other;
+    }
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      unsigned n = cast<OpResult>(v).getResultNumber();
+      Kept x = kept(branch.thenYield().getOperand(n), outer, assumed, known);
+      Kept y = kept(branch.elseYield().getOperand(n), outer, assumed, known);
+      auto within = [](Kept k) { return k == Kept::Same || k == Kept::Within; };
+      return x == y ? x : within(x) && within(y) ? Kept::Within : Kept::Other;
+    }
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      unsigned n = cast<OpResult>(v).getResultNumber();
+      Kept x = kept(loop.getInitArgs()[n], outer, assumed, known);
+      llvm::SmallPtrSet<Value, 8> inner(assumed.begin(), assumed.end());
+      inner.insert(loop.getRegionIterArg(n));
+      Kept next = kept(loop.getBody()->getTerminator()->getOperand(n), outer, inner);
+      return x == Kept::Same && (next == Kept::Same || next == Kept::Within) ? x : Kept::Whole;
+    }
+    Kept all = Kept::Whole;
+    if (isElementwise(op) || isa<ScanOp>(op)) {
+      for (Value operand : op->getOperands())
+        if (isTile(operand)) all = intersect(all, kept(operand, outer, assumed, known));
+    } else if (isa<BroadcastOp, ExpandDimsOp, TransposeOp>(op) && isTile(op->getOperand(0)) &&
+               kept(op->getOperand(0), outer, assumed, known) != Kept::Whole) {
+      all = Kept::Other;
+    }
+    return all;
+  }
+
+  const DenseMap<Value, Bounds> &bounds_;
+};
+
+bool isOutside(std::optional<Interval> axis, Operation *region) {
+  return !axis || (!region->isAncestor(axis->lo.getParentBlock()->getParentOp()) &&
+                   !region->isAncestor(axis->hi.getParentBlock()->getParentOp()));
+}
+
+/// Interval::lo and hi of an axis of `extent` elements, before an operation.
+void appendEnds(Operation *before, const std::optional<Interval> &interval, int64_t extent,
+                SmallVector<Value> &out) {
+  OpBuilder b(before);
+  out.push_back(interval ? interval->lo : indexConstant(b, before->getLoc(), 0));
+  out.push_back(interval ? interval->hi : indexConstant(b, before->getLoc(), extent));
+}
+
+/// Bounds that a product inside a loop has in every step, from what is known before the loop: where rows of
+/// its first factor and columns of its second end.
+class InvariantBounds {
+public:
+  InvariantBounds(scf::ForOp loop, const DenseMap<Value, Bounds> &all) : loop_(loop), bounds_(all) {}
+
+  /// Of what a step gives back for `carried`, if that is a product added to it; whole otherwise.
+  Box ofProduct(Value next, Value carried) {
+    Box box(static_cast<size_t>(tileType(next).getRank()));
+    if (box.size() != 2 || !isProductOnto(next, carried)) return box;
+    for (unsigned axis : {0u, 1u})
+      box[axis] = of(next, axis);
+    return box;
+  }
+
+private:
+  bool isOutside(Value v) { return !loop_->isAncestor(v.getParentBlock()->getParentOp()); }
+
+  /// Whether the scalar is known before the loop; index arithmetic on such moves there.
+  bool moveOutside(Value v) {
+    if (isOutside(v)) return true;
+    Operation *op = v.getDefiningOp();
+    if (!op || op->getNumRegions() || !isPure(op)) return false;
+    if (!llvm::all_of(op->getOperands(), [&](Value operand) { return moveOutside(operand); })) return false;
+    op->moveBefore(loop_);
+    return true;
+  }
+
+  /// Elementwise steps from a product whose accumulator is `carried`, changed elementwise. Steps inside an
+  /// if do not count: it may leave them out.
+  bool isProductOnto(Value v, Value carried) {
+    bool hasProduct = false;
+    while (Operation *op = v.getDefiningOp()) {
+      if (isOutside(v)) return false;
+      if (auto mma = dyn_cast<MmaOp>(op)) {
+        hasProduct = true;
+        v = mma.getAcc();
+      } else if (auto inner = dyn_cast<scf::ForOp>(op)) {
+        unsigned n = cast<OpResult>(v).getResultNumber();
+        if (!isProductOnto(inner.getBody()->getTerminator()->getOperand(n), inner.getRegionIterArg(n)))
+          return false;
+        hasProduct = true;
+        v = inner.getInitArgs()[n];
+      } else if (isElementwise(op)) {
+        // By way of the one operand that comes from `carried`.
+        auto reached = llvm::make_filter_range(
+            op->getOperands(), [&](Value operand) { return isTile(operand) && reaches(operand, carried); });
+        if (!llvm::hasSingleElement(reached)) return false;
+        v = *reached.begin();
+        for (Value operand : op->getOperands())
+          hasProduct |= operand != v && isTile(operand) && isProduct(operand);
+      } else {
+        return false;
+      }
+    }
+    return hasProduct && v == carried;
+  }
+
+  /// A product of the loop's body, changed elementwise.
+  bool isProduct(Value v) {
+    Operation *op = v.getDefiningOp();
+    if (!op || isOutside(v)) return false;
+    if (auto it = products_.find(v); it != products_.end()) return it->second;
+    bool r = isa<MmaOp>(op) || (isElementwise(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
+                                  return isTile(operand) && isProduct(operand);
+                                }));
+    return products_[v] = r;
+  }
+
+  bool reaches(Value v, Value carried) {
+    if (v == carried) return true;
+    Operation *op = v.getDefiningOp();
+    if (!op || isOutside(v)) return false;
+    if (auto it = reached_.find({v, carried}); it != reached_.end()) return it->second;
+    bool r = false;
+    if (auto mma = dyn_cast<MmaOp>(op))
+      r = reaches(mma.getAcc(), carried);
+    else if (auto inner = dyn_cast<scf::ForOp>(op))
+      r = reaches(inner.getInitArgs()[cast<OpResult>(v).getResultNumber()], carried);
+    else if (isElementwise(op))
+      r = llvm::any_of(op->getOperands(),
+                       [&](Value operand) { return isTile(operand) && reaches(operand, carried); });
+    return reached_[{v, carried}] = r;
+  }
+
+  /// Where the axis of a tile ends, if that is the same in every step.
+  std::optional<Interval> of(Value v, unsigned axis) {
+    Operation *op = v.getDefiningOp();
+    if (isOutside(v)) {
+      auto it = bounds_.find(v);
+      return it == bounds_.end() ? std::nullopt : it->second.box[axis];
+    }
+    if (!op) return std::nullopt;
+    auto [it, isNew] = known_.try_emplace({v, axis});
+    if (!isNew) return it->second;
+    std::optional<Interval> r = find(op, v, axis);
+    return known_[{v, axis}] = r;
+  }
+
+  std::optional<Interval> find(Operation *op, Value v, unsigned axis) {
+    OpBuilder b(loop_);
+    Location loc = loop_.getLoc();
+    if (auto load = dyn_cast<LoadOp>(op)) {
+      bool isKnown =
+          !load.getInBounds() && isInvariant(load.getView(), load.getStarts(), load.getExtents(), axis);
+      return isKnown ? loadBox(b, load, axis)[axis] : std::nullopt;
+    }
+    if (auto read = dyn_cast<BufferReadOp>(op))
+      return read.getStarts().empty() ? ofBuffer(read.getBuffer(), read, axis) : std::nullopt;
+    if (auto mma = dyn_cast<MmaOp>(op)) {
+      Value factor = axis == 0 ? mma.getA() : mma.getB();
+      bool isTurned = axis == 0 ? mma.getTransA() : mma.getTransB();
+      unsigned from = isTurned ? 1 - axis : axis;
+      auto ofFactor = isTile(factor) ? of(factor, from) : ofBuffer(factor, mma, from);
+      return intersect(b, loc, ofFactor, of(mma.getAcc(), axis));
+    }
+    if (auto transpose = dyn_cast<TransposeOp>(op)) {
+      unsigned rank = static_cast<unsigned>(tileType(v).getRank());
+      return of(transpose.getInput(), axis + 2 == rank ? rank - 1 : axis + 1 == rank ? rank - 2 : axis);
+    }
+    if (auto reduce = dyn_cast<ReduceOp>(op)) return of(reduce.getInput(), axis + (axis >= reduce.getAxis()));
+    if (auto expand = dyn_cast<ExpandDimsOp>(op))
+      return axis == expand.getAxis() ? std::nullopt
+                                      : of(expand.getInput(), axis - (axis > expand.getAxis()));
+    if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+      auto from = dyn_cast<RankedTensorType>(broadcast.getInput().getType());
+      bool isKept = from && from.getDimSize(axis) == tileType(v).getDimSize(axis);
+      return isKept ? of(broadcast.getInput(), axis) : std::nullopt;
+    }
+    if (auto inner = dyn_cast<scf::ForOp>(op)) {
+      unsigned n = cast<OpResult>(v).getResultNumber();
+      Value next = inner.getBody()->getTerminator()->getOperand(n);
+      return isProductOnto(next, inner.getRegionIterArg(n)) ? of(next, axis) : std::nullopt;
+    }
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      unsigned n = cast<OpResult>(v).getResultNumber();
+      auto x = of(branch.thenYield().getOperand(n), axis), y = of(branch.elseYield().getOperand(n), axis);
+      return sameInterval(x, y) ? x : std::nullopt;
+    }
+    auto select = dyn_cast<arith::SelectOp>(op);
+    if (isa<WhereOp>(op) || (select && !isTile(select.getCondition()))) {
+      auto x = of(op->getOperand(1), axis), y = of(op->getOperand(2), axis);
+      return sameInterval(x, y) ? x : std::nullopt;
+    }
+    std::optional<Interval> r;
+    if (isElementwise(op))
+      for (Value operand : op->getOperands())
+        if (isTile(operand)) r = intersect(b, loc, r, of(operand, axis));
+    return r;
+  }
+
+  /// Only the starts on which the axis depends must be known before the loop.
+  bool isInvariant(Value view, OperandRange starts, ArrayRef<int64_t> extents, unsigned axis) {
+    if (!isOutside(view)) return false;
+    unsigned at = 0;
+    for (auto [start, extent] : llvm::zip(starts, extents)) {
+      bool matters = extent >= 0 ? at == axis : axis == 0; // windowBox
+      if (matters && !moveOutside(start)) return false;
+      at += extent >= 0;
+    }
+    return true;
+  }
+
+  std::optional<Interval> ofBuffer(Value buffer, Operation *reader, unsigned axis) {
+    CpAsyncOp copy = reachingCopy(buffer, reader);
+    if (!copy || !isInvariant(copy.getView(), copy.getStarts(), copy.getExtents(), axis)) return std::nullopt;
+    OpBuilder b(loop_);
+    return copyBox(b, copy, axis)[axis];
+  }
+
+  scf::ForOp loop_;
+  const DenseMap<Value, Bounds> &bounds_;
+  DenseMap<std::pair<Value, unsigned>, std::optional<Interval>> known_;
+  DenseMap<Value, bool> products_;
+  DenseMap<std::pair<Value, Value>, bool> reached_;
+};
+
+} // namespace
+
+/// Elements that are out of bounds at the start stay so when every step computes the new value from the old
+/// one (elementwise): gives each such argument and its names the box of the initial value.
+void BoundsLegalizer::boundsOfCarried(ArrayRef<Carried> all) {
+  SmallVector<std::pair<const Carried *, Box>> found;
+  for (const Carried &c : all) {
+    if (!isTile(c.init) || bounds(c.init).flags || !bounds(c.init).hasBox()) continue;
+    // Assume it of every argument that starts with this box, and drop those that do not keep it.
+    Box start = bounds(c.init).box;
+    llvm::SmallPtrSet<Value, 8> assumed;
+    SmallVector<const Carried *> candidates;
+    for (const Carried &other : all)
+      if (isTile(other.init) && sameBounds(bounds(other.init), {start})) {
+        candidates.push_back(&other);
+        assumed.insert(other.names.begin(), other.names.end());
+      }
+    for (bool changed = true; changed;) {
+      changed = false;
+      llvm::erase_if(candidates, [&](const Carried *other) {
+        Kept next = KeptBoxes(bounds_).kept(other->next, start, assumed);
+        if (next == Kept::Same || next == Kept::Within) return false;
+        for (Value name : other->names)
+          assumed.erase(name);
+        return changed = true;
+      });
+    }
+    if (llvm::is_contained(candidates, &c)) found.push_back({&c, start});
+  }
+  for (auto &[c, start] : found)
+    for (Value name : c->names)
+      bounds_[name] = {start};
+}
+
+void BoundsLegalizer::boundsOfFor(scf::ForOp loop) {
+  SmallVector<Carried> carried;
+  for (auto [init, arg, next] : llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(),
+                                          loop.getBody()->getTerminator()->getOperands()))
+    carried.push_back({init, {arg}, next});
+  boundsOfCarried(carried);
+  boundsOfProducts(loop);
+  for (auto [arg, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults()))
+    if (isTile(arg)) bounds_[result] = bounds(arg);
+  fillOthers(loop.getInitArgsMutable(), loop.getRegionIterArgs());
+}
+
+/// In the body of a while, what the argument is replaced by what the condition passed on.
+void BoundsLegalizer::boundsOfWhile(scf::WhileOp loop) {
+  SmallVector<Carried> carried;
+  for (auto [init, arg, next] :
+       llvm::zip(loop.getInits(), loop.getBeforeArguments(), loop.getYieldOp().getOperands())) {
+    carried.push_back({init, {arg}, next});
+    for (auto [passed, inner] : llvm::zip(loop.getConditionOp().getArgs(), loop.getAfterArguments()))
+      if (passed == arg) carried.back().names.push_back(inner);
+  }
+  boundsOfCarried(carried);
+  for (auto [inner, result] : llvm::zip(loop.getAfterArguments(), loop.getResults()))
+    if (isTile(inner)) bounds_[result] = bounds(inner);
+  fillOthers(loop.getInitsMutable(), loop.getBeforeArguments());
+}
+
+/// A sum of products is out of bounds where each product is, whatever it starts with.
+void BoundsLegalizer::boundsOfProducts(scf::ForOp loop) {
+  InvariantBounds invariant(loop, bounds_);
+  for (auto [arg, next] :
+       llvm::zip(loop.getRegionIterArgs(), loop.getBody()->getTerminator()->getOperands())) {
+    if (!isTile(arg) || !bounds(arg).isWhole()) continue;
+    if (Box box = invariant.ofProduct(next, arg); Bounds{box}.hasBox()) bounds_[arg] = {box};
+  }
+}
+
+/// An if gives the values of the branch that was taken, in bounds or not: where the branches' bounds are not
+/// ones that are known outside, the ends of the box, or the flags, become results beside the tile.
+void BoundsLegalizer::boundsOfIf(scf::IfOp branch) {
+  struct Extra {
+    unsigned result;
+    std::optional<unsigned> axis; // none: the flags
+  };
+  SmallVector<Extra> extras;
+  SmallVector<Value> thenValues, elseValues;
+  SmallVector<std::pair<unsigned, Bounds>> outer;
+  for (auto [index, result] : llvm::enumerate(branch.getResults())) {
+    if (!isTile(result)) continue;
+    auto n = static_cast<unsigned>(index);
+    Bounds x = bounds(branch.thenYield().getOperand(n)), y = bounds(branch.elseYield().getOperand(n));
+    if (x.isWhole() && y.isWhole()) continue;
+    ArrayRef<int64_t> shape = tileType(result).getShape();
+    Bounds known = Bounds::whole(static_cast<int64_t>(shape.size()));
+    for (unsigned axis = 0; axis < shape.size(); ++axis) {
+      if (sameInterval(x.box[axis], y.box[axis]) && isOutside(x.box[axis], branch)) {
+        known.box[axis] = x.box[axis];
+        continue;
+      }
+      extras.push_back({n, axis});
+      appendEnds(branch.thenYield(), x.box[axis], shape[axis], thenValues);
+      appendEnds(branch.elseYield(), y.box[axis], shape[axis], elseValues);
+    }
+    outer.push_back({n, known});
+    if (!x.flags && !y.flags) continue;
+    extras.push_back({n, std::nullopt});
+    auto flags = [&](scf::YieldOp yield, Value given, SmallVector<Value> &values) {
+      OpBuilder b(yield);
+      Bounds all = Bounds::whole(static_cast<int64_t>(shape.size()));
+      values.push_back(given ? given : flagsOf(b, yield.getLoc(), all, shape));
+    };
+    flags(branch.thenYield(), x.flags, thenValues);
+    flags(branch.elseYield(), y.flags, elseValues);
+  }
+  unsigned next = branch.getNumResults();
+  if (!extras.empty()) {
+    branch.thenYield()->insertOperands(next, thenValues);
+    branch.elseYield()->insertOperands(next, elseValues);
+    SmallVector<Type> types(branch.getResultTypes());
+    llvm::append_range(types, ValueRange(thenValues).getTypes());
+    OpBuilder b(branch);
+    auto wider = scf::IfOp::create(b, branch.getLoc(), types, branch.getCondition(), /*withElseRegion=*/true);
+    wider.getThenRegion().takeBody(branch.getThenRegion());
+    wider.getElseRegion().takeBody(branch.getElseRegion());
+    wider->setDiscardableAttrs(branch->getDiscardableAttrDictionary());
+    branch->replaceAllUsesWith(wider->getResults().take_front(next));
+    branch.erase();
+    branch = wider;
+  }
+  for (auto &[n, all] : outer)
+    bounds_[branch.getResult(n)] = all;
+  for (const Extra &extra : extras) {
+    Value result = branch.getResult(extra.result);
+    Bounds &all = bounds_[result];
+    if (!extra.axis) {
+      all.flags = branch.getResult(next++);
+      continue;
+    }
+    Value lo = branch.getResult(next++);
+    all.box[*extra.axis] = Interval{lo, branch.getResult(next++)};
+  }
+}
+
+/// Initial values whose argument is whole hold 0 where they were out of bounds.
+void BoundsLegalizer::fillOthers(MutableOperandRange inits, ValueRange args) {
+  for (auto [i, arg] : llvm::enumerate(args))
+    if (isTile(arg) && bounds(arg).isWhole())
+      fill(inits[i], Builder(arg.getContext()).getZeroAttr(tileType(arg).getElementType()));
+}
+
+/// A product added to `old`, which leaves what it has out of bounds as it is (limitMma).
+static bool isAddedTo(Value next, Value old) {
+  if (auto select = next.getDefiningOp<arith::SelectOp>(); select && select.getFalseValue() == old)
+    next = select.getTrueValue();
+  auto mma = next.getDefiningOp<MmaOp>();
+  return mma && mma.getAcc() == old;
+}
+
+/// An element of a variable keeps its value where the new one is out of bounds.
+void BoundsLegalizer::keepOld(scf::YieldOp yield) {
+  if (isa<scf::IfOp>(yield->getParentOp())) return;
+  auto loop = cast<LoopLikeOpInterface>(yield->getParentOp());
+  for (auto [arg, use] : llvm::zip(loop.getRegionIterArgs(), yield->getOpOperands())) {
+    if (!isTile(arg) || bounds(use.get()).isWhole() || sameBounds(bounds(use.get()), bounds(arg))) continue;
+    Value old = arg;
+    if (auto loopWhile = dyn_cast<scf::WhileOp>(yield->getParentOp())) {
+      old = {};
+      for (auto [passed, inner] :
+           llvm::zip(loopWhile.getConditionOp().getArgs(), loopWhile.getAfterArguments()))
+        if (passed == arg) old = inner;
+    }
+    if (!old) { // out of reach
+      fill(use, Builder(yield.getContext()).getZeroAttr(tileType(arg).getElementType()));
+      continue;
+    }
+    if (isAddedTo(use.get(), old)) continue;
+    OpBuilder b(yield);
+    Location loc = yield.getLoc();
+    Value flags = flagsOf(b, loc, bounds(use.get()), tileType(arg).getShape());
+    use.set(arith::SelectOp::create(b, loc, flags, use.get(), old));
+  }
+}
+
+} // namespace tessera::tile

@@ -1,0 +1,302 @@
+// tile-legalize-bounds (normative phase 3): makes explicit what elements past a tensor's edge mean.
+//
+// A load leaves 0 in elements that are out of bounds. Which these are is followed through the operations
+// (BoundsOpInterface); where they would be seen they become a mask or a bound:
+//
+//   %x = tile.load %A[%i] extents [64]             %x = tile.load %A[%i] extents [64]
+//   %e = tile.exp %x                        ->     %e = tile.exp %x
+//   %s = tile.reduce sum %e axis 0                 %m = tile.mask %e, %zero bounds(%lo to %hi)
+//                                                  %s = tile.reduce sum %m axis 0
+//
+// What else it means, and why, is docs/decisions/0002 and 0019. BoundsOfReads.cpp finds the boxes of what is
+// read, BoundsInRegions.cpp those of what loops and branches carry.
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/Transforms/BoundsLegalizer.h"
+#include "compiler/tile/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tessera {
+#define GEN_PASS_DEF_TILELEGALIZEBOUNDS
+#include "compiler/tile/Transforms/Passes.h.inc"
+
+namespace {
+struct LegalizeBounds : impl::TileLegalizeBoundsBase<LegalizeBounds> {
+  void runOnOperation() override {
+    tile::BoundsLegalizer().visit(getOperation().getBody().front());
+    getOperation().walk([](tile::WhereOp op) {
+      OpBuilder b(op);
+      op.replaceAllUsesWith(
+          arith::SelectOp::create(b, op.getLoc(), op.getCondition(), op.getX(), op.getY()).getResult());
+      op.erase();
+    });
+  }
+};
+} // namespace
+
+namespace tile {
+namespace {
+
+/// Elements that are out of bounds already hold 0: a load, cast or moved about.
+bool readsZero(Value v) {
+  Operation *op = v.getDefiningOp();
+  if (isa_and_nonnull<LoadOp, BufferReadOp>(op)) return true;
+  return isa_and_nonnull<CastOp, TransposeOp, ExpandDimsOp, BroadcastOp, ReshapeOp>(op) &&
+         isTile(op->getOperand(0)) && readsZero(op->getOperand(0));
+}
+
+/// The elements of a tile of this type, all alike.
+Value splat(OpBuilder &b, Location loc, Type type, Value element) {
+  if (auto constant = element.getDefiningOp<arith::ConstantOp>())
+    return arith::ConstantOp::create(b, loc,
+                                     DenseElementsAttr::get(cast<ShapedType>(type), constant.getValue()));
+  return BroadcastOp::create(b, loc, type, element);
+}
+
+} // namespace
+
+Value indexConstant(OpBuilder &b, Location loc, int64_t v) {
+  return arith::ConstantIndexOp::create(b, loc, v);
+}
+
+void BoundsLegalizer::visit(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      boundsOfFor(loop);
+    else if (auto loop = dyn_cast<scf::WhileOp>(op))
+      boundsOfWhile(loop);
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        visit(inner);
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      boundsOfIf(branch);
+    else
+      visit(&op);
+  }
+}
+
+Bounds BoundsLegalizer::bounds(Value v) {
+  auto it = bounds_.find(v);
+  return it != bounds_.end() ? it->second : Bounds::whole(tileType(v).getRank());
+}
+
+void BoundsLegalizer::visit(Operation *op) {
+  OpBuilder b(op->getContext());
+  b.setInsertionPointAfter(op);
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    bounds_[load.getResult()] = {loadBox(b, load)};
+  } else if (auto bufferRead = dyn_cast<BufferReadOp>(op)) {
+    bounds_[bufferRead.getResult()] = {bufferBox(b, bufferRead)};
+  } else if (auto interface = dyn_cast<BoundsOpInterface>(op)) {
+    if (Value result = op->getResult(0); isTile(result)) {
+      auto mma = dyn_cast<MmaOp>(op);
+      bounds_[result] = interface.boundsOfResult(
+          b, [&](Value v) { return mma && !isTile(v) ? Bounds{factorBox(b, mma, v)} : bounds(v); });
+    }
+    if (auto arg = dyn_cast<ArgReduceOp>(op)) return legalizeArgReduce(arg);
+    if (auto mma = dyn_cast<MmaOp>(op)) return legalizeMma(mma);
+    for (OpOperand &operand : op->getOpOperands())
+      if (TypedAttr neutral = interface.neutralElement(operand)) fill(operand, neutral);
+  } else if (auto store = dyn_cast<StoreOp>(op)) {
+    boundStore(store);
+  } else if (isa<AtomicOp, AtomicCasOp>(op)) {
+    dropAtomics(op);
+  } else if (auto write = dyn_cast<BufferWriteOp>(op)) {
+    fill(write->getOpOperand(0), b.getZeroAttr(tileType(write.getValue()).getElementType()));
+  } else if (auto yield = dyn_cast<scf::YieldOp>(op)) {
+    keepOld(yield);
+  } else if (isElementwise(op) && isTile(op->getResult(0))) {
+    auto select = dyn_cast<arith::SelectOp>(op);
+    bool isChoice = select && !isTile(select.getCondition());
+    bounds_[op->getResult(0)] = isChoice ? boundsOfChoice(b, select) : boundsOfElementwise(b, op);
+  }
+}
+
+/// Where every operand is.
+Bounds BoundsLegalizer::boundsOfElementwise(OpBuilder &b, Operation *op) {
+  std::optional<Bounds> r;
+  for (Value operand : op->getOperands())
+    if (isTile(operand)) r = r ? intersect(b, op->getLoc(), *r, bounds(operand)) : bounds(operand);
+  return r ? *r : Bounds::whole(tileType(op->getResult(0)).getRank());
+}
+
+/// `x if c else y`, and an if that only chooses: the ends are chosen as the tile is.
+Bounds BoundsLegalizer::boundsOfChoice(OpBuilder &b, arith::SelectOp op) {
+  Bounds x = bounds(op.getTrueValue()), y = bounds(op.getFalseValue());
+  Location loc = op.getLoc();
+  ArrayRef<int64_t> shape = tileType(op.getResult()).getShape();
+  Bounds r = Bounds::whole(static_cast<int64_t>(shape.size()));
+  auto choose = [&](Value p, Value q) -> Value {
+    if (sameExpression(p, q)) return p;
+    return arith::SelectOp::create(b, loc, op.getCondition(), p, q);
+  };
+  for (auto [axis, ofX, ofY, extent] : llvm::zip(r.box, x.box, y.box, shape)) {
+    if (!ofX && !ofY) continue;
+    Interval whole = {indexConstant(b, loc, 0), indexConstant(b, loc, extent)};
+    Interval p = ofX.value_or(whole), q = ofY.value_or(whole);
+    axis = Interval{choose(p.lo, q.lo), choose(p.hi, q.hi)};
+  }
+  if (!x.flags && !y.flags) return r;
+  Bounds ofX = Bounds::whole(static_cast<int64_t>(shape.size())), ofY = ofX;
+  ofX.flags = x.flags, ofY.flags = y.flags;
+  r.flags = choose(flagsOf(b, loc, ofX, shape), flagsOf(b, loc, ofY, shape));
+  return r;
+}
+
+/// What `where`, `reshape` and `concat` are made of is filled instead: a box costs less than flags.
+Value BoundsLegalizer::filled(OpBuilder &b, Location loc, Value v, Value element,
+                              DenseMap<Value, Value> &done) {
+  Bounds all = bounds(v);
+  bool isZero = matchPattern(element, m_AnyZeroFloat()) || matchPattern(element, m_Zero());
+  if (all.isWhole() || (isZero && readsZero(v))) return v;
+  if (Value had = done.lookup(v)) return had;
+  Operation *op = v.getDefiningOp();
+  auto inner = [&](Value operand) { return filled(b, loc, operand, element, done); };
+  Value r = v;
+  if (auto where = dyn_cast_or_null<WhereOp>(op); where && all.flags) {
+    r = arith::SelectOp::create(b, loc, where.getCondition(), inner(where.getX()), inner(where.getY()));
+    all = bounds(where.getCondition());
+  } else if (auto reshape = dyn_cast_or_null<ReshapeOp>(op); reshape && all.flags) {
+    return done[v] = ReshapeOp::create(b, loc, v.getType(), inner(reshape.getInput()));
+  } else if (auto concat = dyn_cast_or_null<ConcatOp>(op); concat && all.flags) {
+    SmallVector<Value> inputs = llvm::map_to_vector(concat.getInputs(), inner);
+    return done[v] = ConcatOp::create(b, loc, v.getType(), inputs, concat.getAxis());
+  }
+  if (all.flags) r = arith::SelectOp::create(b, loc, all.flags, r, splat(b, loc, v.getType(), element));
+  return done[v] = all.hasBox() ? maskBox(b, loc, r, all.box, element) : r;
+}
+
+void BoundsLegalizer::fill(OpOperand &operand, TypedAttr with) {
+  OpBuilder b(operand.getOwner());
+  Location loc = operand.getOwner()->getLoc();
+  bool isZero = with == b.getZeroAttr(with.getType());
+  if (bounds(operand.get()).isWhole() || (isZero && readsZero(operand.get()))) return;
+  DenseMap<Value, Value> done;
+  operand.set(filled(b, loc, operand.get(), arith::ConstantOp::create(b, loc, with), done));
+}
+
+/// The position of an extreme. The neutral element may tie with elements in bounds, so that one in front of
+/// them that is not would win: such a result moves up to the first that is. The argmax of a whole tile is
+/// that of the flattened tile; there the operand of the reshape takes the neutral element.
+void BoundsLegalizer::legalizeArgReduce(ArgReduceOp op) {
+  OpOperand &operand = op->getOpOperand(0);
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  Value first; // position of the first element in bounds
+  if (auto reshape = operand.get().getDefiningOp<ReshapeOp>();
+      reshape && bounds(reshape.getInput()).hasBox()) {
+    Box box = bounds(reshape.getInput()).box;
+    first = indexConstant(b, loc, 0);
+    for (auto [extent, axis] : llvm::zip(tileType(reshape.getInput()).getShape(), box))
+      first =
+          arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, first, indexConstant(b, loc, extent)),
+                                axis ? axis->lo : indexConstant(b, loc, 0));
+  } else if (auto interval = bounds(operand.get()).box[op.getAxis()]) {
+    first = interval->lo;
+  }
+  fill(operand, op.neutralElement(operand));
+  if (!first) return;
+  b.setInsertionPointAfter(op);
+  first = arith::IndexCastOp::create(b, loc, b.getI32Type(), first);
+  if (isTile(op.getResult())) first = BroadcastOp::create(b, loc, op.getResult().getType(), first);
+  Operation *moved = arith::MaxSIOp::create(b, loc, op.getResult(), first);
+  Value result = moved->getResult(0);
+  if (isTile(result)) bounds_[result] = bounds(op.getResult());
+  op.getResult().replaceAllUsesExcept(result, moved);
+}
+
+/// The box of a product's factor, a tile or a shared buffer.
+Box BoundsLegalizer::factorBox(OpBuilder &b, MmaOp mma, Value factor) {
+  return isTile(factor) ? bounds(factor).box : copiedBox(b, factor, mma);
+}
+
+/// Where a factor ends, its zeros are not multiplied: the ends of its rows, columns and depth. What the
+/// product leaves out keeps the accumulator's elements, whatever the other factor holds.
+void BoundsLegalizer::limitMma(MmaOp mma, Box x, Box y) {
+  OpBuilder b(mma);
+  Location loc = mma.getLoc();
+  if (mma.getTransA()) std::swap(x[0], x[1]);
+  if (mma.getTransB()) std::swap(y[0], y[1]);
+  if (!Bounds{x}.hasBox() && !Bounds{y}.hasBox()) return;
+  auto product = tileType(mma.getAcc()).getShape();
+  ArrayRef<int64_t> ofA = isTile(mma.getA()) ? tileType(mma.getA()).getShape()
+                                             : cast<BufferType>(mma.getA().getType()).getShape();
+  int64_t depth = ofA[mma.getTransA() ? 0 : 1];
+  auto end = [&](const std::optional<Interval> &i, int64_t extent) {
+    return i ? i->hi : indexConstant(b, loc, extent);
+  };
+  Value k = end(x[1], depth);
+  if (y[0] && !(x[1] && sameExpression(x[1]->hi, y[0]->hi)))
+    k = x[1] ? arith::MinSIOp::create(b, loc, k, y[0]->hi).getResult() : y[0]->hi;
+  mma.getLimitsMutable().assign({end(x[0], product[0]), end(y[1], product[1]), k});
+  // The limits are ends. Where rows or columns may begin later, the accumulator is put back.
+  auto beginsLater = [](const std::optional<Interval> &i) { return i && !isConstantIntValue(i->lo, 0); };
+  if (!beginsLater(x[0]) && !beginsLater(y[1])) return;
+  b.setInsertionPointAfter(mma);
+  Value inside = flagsOf(b, loc, {{x[0], y[1]}}, product);
+  Value result = arith::SelectOp::create(b, loc, inside, mma.getResult(), mma.getAcc());
+  mma.getResult().replaceAllUsesExcept(result, result.getDefiningOp());
+  bounds_[result] = bounds(mma.getResult());
+}
+
+/// Out of bounds along the contraction: both factors must be 0, or an infinity on one side would make a NaN.
+void BoundsLegalizer::legalizeMma(MmaOp mma) {
+  // As they were read: a masked factor has no box.
+  OpBuilder b(mma);
+  const Box boxes[] = {factorBox(b, mma, mma.getA()), factorBox(b, mma, mma.getB())};
+  limitMma(mma, boxes[0], boxes[1]);
+  for (int side : {0, 1}) {
+    OpOperand &operand = mma->getOpOperand(side);
+    Type element = isTile(operand.get())
+                       ? tileType(operand.get()).getElementType()
+                       : loadedElementType(cast<BufferType>(operand.get().getType()).getElementType());
+    if (isTile(operand.get())) fill(operand, b.getZeroAttr(element));
+    bool trans = side == 0 ? mma.getTransA() : mma.getTransB();
+    bool otherTrans = side == 0 ? mma.getTransB() : mma.getTransA();
+    unsigned kAxis = (side == 0) != trans ? 1 : 0, otherK = (side == 0) != otherTrans ? 0 : 1;
+    auto theirs = boxes[1 - side][otherK], mine = boxes[side][kAxis];
+    if (!theirs || (mine && mine->lo == theirs->lo && mine->hi == theirs->hi) || sameInterval(mine, theirs))
+      continue;
+    b.setInsertionPoint(mma);
+    Location loc = mma.getLoc();
+    Value factor = operand.get();
+    if (auto buffer = dyn_cast<BufferType>(factor.getType()))
+      factor = BufferReadOp::create(b, loc, RankedTensorType::get(buffer.getShape(), element), factor);
+    Box r(2);
+    r[kAxis] = theirs;
+    operand.set(maskBox(b, loc, factor, r, arith::ConstantOp::create(b, loc, b.getZeroAttr(element))));
+  }
+}
+
+void BoundsLegalizer::boundStore(StoreOp store) {
+  Bounds r = bounds(store.getValue());
+  if (r.isWhole()) return;
+  OpBuilder b(store);
+  if (r.flags && !store.getFlags()) store.getFlagsMutable().assign(r.flags);
+  if (!r.hasBox() || !store.getLower().empty()) return;
+  SmallVector<Value> lower, upper;
+  appendEnds(b, store.getLoc(), r.box, tileType(store.getValue()).getShape(), lower, upper);
+  store.getLowerMutable().assign(lower);
+  store.getUpperMutable().assign(upper);
+}
+
+/// An atomic of which an operand is out of bounds is dropped: its index is moved out of range.
+void BoundsLegalizer::dropAtomics(Operation *op) {
+  if (!isTile(op->getResult(0))) return;
+  OpBuilder b(op);
+  Bounds r = boundsOfElementwise(b, op);
+  if (r.isWhole()) return;
+  OpOperand &first = isa<AtomicOp>(op) ? cast<AtomicOp>(op).getIndicesMutable()[0]
+                                       : cast<AtomicCasOp>(op).getIndicesMutable()[0];
+  Location loc = op->getLoc();
+  Type element = tileType(first.get()).getElementType();
+  Value none = arith::ConstantOp::create(b, loc, b.getIntegerAttr(element, -1)), index = first.get();
+  if (r.flags) index = arith::SelectOp::create(b, loc, r.flags, index, splat(b, loc, index.getType(), none));
+  first.set(r.hasBox() ? maskBox(b, loc, index, r.box, none) : index);
+}
+
+} // namespace tile
+} // namespace tessera
