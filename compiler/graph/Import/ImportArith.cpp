@@ -72,12 +72,13 @@ Value KernelImporter::importFunction(const Expr &e) {
     args.push_back(import(*arg));
   tile_.at(locationOf(e.loc));
   using namespace tile;
-  using math::SqrtOp; // rounds correctly: no expansion of ours
   switch (e.op) {
 #define TSR_FLOAT_FUNCTION(id, name, text)                                                                   \
   case Op::id:                                                                                               \
     return id##Op::create(b_, tile_.loc(), args[0].getType(), args[0]);
 #include "compiler/ops/Functions.def"
+  case Op::Sqrt:
+    return math::SqrtOp::create(b_, tile_.loc(), args[0]);
   case Op::Fma:
     return math::FmaOp::create(b_, tile_.loc(), args[0], args[1], args[2]);
   default:

@@ -32,6 +32,7 @@ Value KernelImporter::import(const Expr &e) {
     return importCompare(e);
 #define TSR_FLOAT_FUNCTION(id, name, text) case Op::id:
 #include "compiler/ops/Functions.def"
+  case Op::Sqrt:
   case Op::Fma:
     return importFunction(e);
   case Op::Cast:

@@ -19,6 +19,8 @@ static std::optional<UnaryKind> unaryKind(Op op) {
     return UnaryKind::Abs;
   case Op::Invert:
     return UnaryKind::Not;
+  case Op::Sqrt:
+    return UnaryKind::Sqrt;
 #define TSR_FLOAT_FUNCTION(id, name, text)                                                                   \
   case Op::id:                                                                                               \
     return UnaryKind::id;

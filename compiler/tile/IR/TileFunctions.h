@@ -10,7 +10,10 @@ namespace tessera::tile {
 
 /// Whether `op` is an elementary function, which tile-expand-math replaces by its sequence.
 inline bool isFunction(mlir::Operation *op) {
-  return mlir::isa<ExpOp, Exp2Op, LogOp, Log2Op, RsqrtOp, TanhOp, SigmoidOp, ErfOp, SinOp, CosOp, PowOp>(op);
+#define TSR_FLOAT_FUNCTION(id, name, text) id##Op,
+  return mlir::isa<
+#include "compiler/ops/Functions.def"
+      PowOp>(op);
 }
 
 } // namespace tessera::tile
