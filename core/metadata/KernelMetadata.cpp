@@ -136,7 +136,7 @@ void readParams(const YAML::Node &list, bool isFunction, KernelMetadata &m) {
 }
 
 void readLaunch(const YAML::Node &node, KernelMetadata &m) {
-  checkMap(node, "launch", {"axes", "block", "lanes_per_program", "may_wait"});
+  checkMap(node, "launch", {"axes", "block", "cluster", "lanes_per_program", "may_wait"});
   m.axes = asTexts(node["axes"], "launch.axes");
   std::vector<std::string> names;
   for (const MetadataParam &p : m.params)
@@ -147,12 +147,17 @@ void readLaunch(const YAML::Node &node, KernelMetadata &m) {
     if (!IndexExpr::parse(axis, names, expr, why))
       reject(node["axes"], "launch.axes", "'" + axis + "': " + why);
   }
-  if (node["block"]) {
-    const YAML::Node &block = node["block"];
-    if (!block.IsSequence() || block.size() != 3) reject(block, "launch.block", "expected three integers");
-    for (int i = 0; i < 3; ++i)
-      m.block[i] = asInt(block[i], "launch.block", 1);
-  }
+  auto readThree = [&](const char *key, int64_t (&out)[3]) {
+    const YAML::Node three = node[key];
+    if (!three) return;
+    const std::string path = std::string("launch.") + key;
+    if (!three.IsSequence() || three.size() != 3) reject(three, path, "expected three integers");
+    for (size_t i = 0; i < 3; ++i)
+      if ((out[i] = asInt(three[i], path, 1)) > UINT32_MAX)
+        reject(three[i], path, "no launch has " + std::to_string(out[i]) + " of them");
+  };
+  readThree("block", m.block);
+  readThree("cluster", m.cluster);
   if (node["lanes_per_program"])
     m.lanesPerProgram = asInt(node["lanes_per_program"], "launch.lanes_per_program", 1);
   if (node["may_wait"]) {
@@ -181,6 +186,8 @@ void readResources(const YAML::Node &node, KernelMetadata &m) {
   };
   read("smem_per_cta", m.sharedBytes);
   read("dynamic_smem", m.dynamicSharedBytes);
+  if (m.dynamicSharedBytes > m.sharedBytes)
+    reject(node["dynamic_smem"], "resources.dynamic_smem", "it is part of smem_per_cta, which is less");
   read("workspace_per_program", m.workspaceBytes);
   read("scratch_bytes", m.scratchBytes);
   read("vector_bytes", m.vectorBytes);
@@ -208,11 +215,15 @@ MetadataDecision readDecision(const YAML::Node &node, const KernelMetadata &m) {
   return d;
 }
 
+bool isOne(const int64_t (&three)[3]) {
+  return std::all_of(three, three + 3, [](int64_t n) { return n == 1; });
+}
+
 /// Nothing says how a kernel of its own would run.
 bool isEmptyKernel(const KernelMetadata &m) {
   return m.tile.empty() && m.fragmentShape.empty() && !m.sharedBytes && !m.workspaceBytes &&
-         !m.scratchBytes && !m.vectorBytes && m.axes.empty() && m.block[0] == 1 && m.block[1] == 1 &&
-         m.block[2] == 1 && m.lanesPerProgram == 1 && m.mayWait && m.epilogue.empty();
+         !m.scratchBytes && !m.vectorBytes && m.axes.empty() && isOne(m.block) && isOne(m.cluster) &&
+         m.lanesPerProgram == 1 && m.mayWait && m.epilogue.empty();
 }
 
 /// A profile says what it permits; of a built-in one that is known, and may be left out.
@@ -325,8 +336,12 @@ void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
   writeInts(out, "resources", resources);
   out << YAML::Key << "launch" << YAML::Value << YAML::BeginMap;
   out << YAML::Key << "axes" << YAML::Value << YAML::Flow << m.axes;
-  out << YAML::Key << "block" << YAML::Value << YAML::Flow << YAML::BeginSeq << numberText(m.block[0])
-      << numberText(m.block[1]) << numberText(m.block[2]) << YAML::EndSeq;
+  auto writeThree = [&](const char *key, const int64_t (&three)[3]) {
+    out << YAML::Key << key << YAML::Value << YAML::Flow << YAML::BeginSeq << numberText(three[0])
+        << numberText(three[1]) << numberText(three[2]) << YAML::EndSeq;
+  };
+  writeThree("block", m.block);
+  if (!isOne(m.cluster)) writeThree("cluster", m.cluster);
   out << YAML::Key << "lanes_per_program" << YAML::Value << numberText(m.lanesPerProgram);
   if (!m.mayWait) out << YAML::Key << "may_wait" << YAML::Value << "false";
   out << YAML::EndMap;

@@ -18,6 +18,7 @@
 //   launch:
 //     axes: [ceildiv(M, 64), ceildiv(N, 64)]   # programs per grid axis, outermost first, of dims and scalars
 //     block: [1, 1, 1]
+//     cluster: [1, 1, 1]          # programs of a cluster; absent without clusters
 //     lanes_per_program: 1
 //     may_wait: false             # no loop runs until another thread writes to memory; true if absent
 //   epilogue: []                  # what follows a product; the compiler leaves it empty
@@ -104,7 +105,7 @@ struct KernelMetadata {
   int64_t dynamicSharedBytes = 0; // of sharedBytes, those that a GPU launch has to ask for
   int64_t workspaceBytes = 0; // global memory per program of a GPU launch; its pointer is the last argument
   std::vector<std::string> axes; // expressions
-  int64_t block[3] = {1, 1, 1};
+  int64_t block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
   int64_t lanesPerProgram = 1;
   bool mayWait = true; // false: known not to run until another thread writes to memory
   std::vector<std::string> epilogue, fallbacks;

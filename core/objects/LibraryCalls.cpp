@@ -1,5 +1,6 @@
 #include "core/objects/LibraryCalls.h"
 #include "core/library/Blas.h"
+#include "core/metadata/DescribeKernel.h"
 #include "core/support/Fork.h"
 #include <map>
 #include <string_view>
@@ -51,10 +52,8 @@ tsr_status_t libraryCall(ContextObject &context, const std::string &name, StepKe
   const tsr_be_host_kernel_t row = {name.c_str(), reinterpret_cast<const void *>(gemmEntry(*call))};
   auto module = context.device->loadModule({TSR_IMAGE_HOST_KERNELS, &row, sizeof row, name, nullptr}, why);
   if (!module) return TSR_EINVAL;
-  KernelSpec spec;
+  KernelSpec spec = describeKernel(description->metadata, description->yaml, TSR_IMAGE_HOST_KERNELS);
   spec.name = name;
-  spec.metadata = description->yaml;
-  spec.valueCount = static_cast<uint32_t>(description->metadata.params.size());
   out = {&description->metadata, &description->plan, module->getKernel(spec, why), kMaxBlasDim};
   return out.device ? TSR_SUCCESS : TSR_EINVAL;
 }

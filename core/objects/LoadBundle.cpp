@@ -60,6 +60,7 @@ tsr_status_t open(const BundleImage &image, const ContextObject &context, const 
     kernel.metadata = entry.metadata;
     kernel.kind = entry.kind;
     kernel.module = module;
+    kernel.format = contractValue(image.format);
     kernel.symbol = entry.name;
     kernel.origin = origin;
     out.push_back(std::move(kernel));

@@ -2,6 +2,7 @@
 #include "core/cache/CachedCompiler.h"
 #include "core/log/LastError.h"
 #include "core/log/Log.h"
+#include "core/metadata/DescribeKernel.h"
 #include "core/objects/LibraryCalls.h"
 #include "core/plugin/Mappers.h"
 #include "numerics/FloatEnvironment.h"
@@ -35,11 +36,7 @@ tsr_status_t makeKernel(ContextObject &context, CompiledKernel compiled, std::un
         {TSR_IMAGE_HOST_KERNELS, &row, sizeof row, m.name, std::move(compiled.code)}, why);
     if (!compiled.module) return fail(TSR_EINVAL, why);
   }
-  KernelSpec spec;
-  spec.metadata = kernel->yaml;
-  spec.valueCount = static_cast<uint32_t>(m.params.size());
-  spec.scratchBytes = static_cast<size_t>(m.scratchBytes);
-  spec.sharedBytes = static_cast<size_t>(m.sharedBytes);
+  KernelSpec spec = describeKernel(m, kernel->yaml, compiled.format);
   // Code without a bundle has its kernels under the compiler's symbols or, if a person wrote it, their names.
   std::vector<std::string> symbols = {compiled.symbol};
   if (compiled.symbol.empty()) symbols = {entrySymbol(m.name), m.name};

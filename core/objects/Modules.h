@@ -13,6 +13,7 @@ struct CompiledKernel {
   std::shared_ptr<void> code; // keeps `entry` valid
   EntryKind kind = EntryKind::Kernel;
   std::shared_ptr<DeviceModule> module;
+  uint32_t format = TSR_IMAGE_HOST_KERNELS; // TSR_IMAGE_* of the code
   std::string symbol, origin; // with `module`: the entry's symbol there, if known; what errors call the image
 };
 

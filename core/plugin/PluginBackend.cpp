@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 #include <new>
-#include <tessera/thunk.hpp>
+#include <tessera/backend_thunks.hpp>
 
 namespace tessera {
 namespace {
@@ -63,13 +63,7 @@ public:
   ~PluginModule() override { api_.module_unload(handle_); }
 
   std::shared_ptr<DeviceKernel> getKernel(const KernelSpec &spec, std::string &why) override {
-    const tsr_be_kernel_desc_t desc = {sizeof desc,
-                                       spec.name.c_str(),
-                                       spec.metadata.c_str(),
-                                       spec.scratchBytes,
-                                       spec.sharedBytes,
-                                       spec.valueCount,
-                                       {spec.block[0], spec.block[1], spec.block[2]}};
+    const tsr_be_kernel_desc_t desc = thunk::descOf(spec);
     auto *kernel = make<tsr_be_kernel_t>(
         [&](auto **out, tsr_text_t *text) { return api_.kernel_get(handle_, &desc, out, text); }, why);
     return wrap<PluginKernel>(kernel, api_.kernel_release, api_, spec.valueCount);
@@ -191,6 +185,8 @@ public:
   const Api &api() const { return api_; }
   const DeviceInfo &info() const override { return info_; }
   tsr_status_t alloc(size_t bytes, uint32_t flags, void **dptr, std::string &why) override {
+    if (flags && (flags & ~memoryFlags()))
+      return absent(flags & TSR_BE_MEM_MANAGED ? "managed memory" : "pinned host memory", why);
     Text text;
     return result(api_.mem_alloc(handle_, bytes, flags, dptr, text), text, why);
   }
@@ -276,6 +272,24 @@ public:
     if (api_.range_push && api_.range_pop) api_.range_pop(handle_);
   }
 
+  uint32_t memoryFlags() override {
+    return api_.mem_flags ? api_.mem_flags(handle_) : DeviceContext::memoryFlags();
+  }
+  tsr_status_t reportActivities(ActivitySink sink, std::string &why) override {
+    if (!api_.activity_report) return absent("activity records", why);
+    auto next = sink ? std::make_unique<ActivitySink>(std::move(sink)) : nullptr;
+    const tsr_be_activity_sink_t out = {
+        sizeof out, next.get(), [](void *user, const tsr_be_activity_t *activity) {
+          const tsr_be_activity_t whole = thunk::copyIn(activity);
+          thunk::guardVoid([&] { (*static_cast<ActivitySink *>(user))(whole); });
+        }};
+    Text text;
+    std::lock_guard lock(sinkMutex_);
+    const tsr_status_t status = result(api_.activity_report(handle_, next ? &out : nullptr, text), text, why);
+    if (status == TSR_SUCCESS) sink_ = std::move(next); // the plugin does not call the one before
+    return status;
+  }
+
 private:
   template <class T> static tsr_be_keep_t keep(T *owner) {
     return {owner, [](void *p) { delete static_cast<T *>(p); }};
@@ -286,6 +300,8 @@ private:
   const DeviceInfo info_;
   tsr_be_allocator_t allocator_{};
   tsr_be_context_t *handle_ = nullptr;
+  std::mutex sinkMutex_;               // held while the plugin changes its sink
+  std::unique_ptr<ActivitySink> sink_; // guarded by the mutex; the plugin calls it until the next is set
 };
 
 class PluginBackend final : public Backend {

@@ -122,6 +122,7 @@ void *lastSmall, *lastLarge;
 int32_t alloc(tsr_be_context_t *c, uint64_t bytes, uint32_t flags, void **out, tsr_text_t *why) {
   if (is("zero") && bytes == 0) return *out = zero, TSR_SUCCESS;
   if (is("overlaps") && bytes == 75) return *out = lastSmall, TSR_SUCCESS;
+  if (is("claims") && flags == TSR_BE_MEM_MANAGED) return say(why, "no managed memory"), TSR_UNIMPLEMENTED;
   if (is("hardy") && bytes > uint64_t{1} << 50) return say(why, "too much"), TSR_EINVAL;
   if (is("touches") && bytes > uint64_t{1} << 50) *out = nullptr;
   const int32_t status =
@@ -214,6 +215,11 @@ int32_t moduleLoad(tsr_be_context_t *c, const tsr_be_image_t *image, tsr_be_modu
 int32_t kernelGet(tsr_be_module_t *m, const tsr_be_kernel_desc_t *desc, tsr_be_kernel_t **out,
                   tsr_text_t *why) {
   tsr_be_kernel_desc_t changed = thunk::copyIn(desc);
+  if (is("desc_past")) {
+    std::memcpy(&changed, desc, sizeof changed);
+    changed.struct_size = sizeof changed;
+    return sound.kernel_get(m, &changed, out, why);
+  }
   if (std::strcmp(changed.name, "no_such_kernel") == 0) changed.name = "count";
   return sound.kernel_get(m, &changed, out, why);
 }
@@ -230,6 +236,25 @@ int32_t graphCreate(tsr_be_context_t *c, const tsr_be_node_t *nodes, uint64_t co
   for (uint64_t i = 0; i < count; ++i)
     if (!is("graph_fills") || nodes[i].kind != TSR_NODE_FILL) rest.push_back(nodes[i]);
   return sound.graph_create(c, rest.data(), rest.size(), keep, out, why);
+}
+
+int32_t activityReport(tsr_be_context_t *c, const tsr_be_activity_sink_t *sink, tsr_text_t *why) {
+  if (!sink && is("reports_on")) return TSR_SUCCESS;
+  static tsr_be_activity_sink_t host;
+  if (!sink) return sound.activity_report(c, nullptr, why);
+  host = *sink;
+  const tsr_be_activity_sink_t between = {sizeof between, nullptr,
+                                          [](void *, const tsr_be_activity_t *activity) {
+                                            tsr_be_activity_t changed = *activity;
+                                            if (is("unnumbered")) changed.stream = 1;
+                                            if (is("other_clock")) changed.begin_ns = 0, changed.end_ns = 1;
+                                            if (is("nameless_launch") && changed.kind == TSR_ACTIVITY_LAUNCH)
+                                              changed.name = "";
+                                            if (is("swallows_ranges") && changed.kind == TSR_ACTIVITY_RANGE)
+                                              return;
+                                            host.report(host.user, &changed);
+                                          }};
+  return sound.activity_report(c, &between, why);
 }
 
 void change() {
@@ -253,9 +278,14 @@ void change() {
   if (is("unrecorded")) api.event_query = eventQuery;
   if (is("backwards")) api.event_timestamp = timestamp;
   api.module_load = moduleLoad;
-  if (is("guesses")) api.kernel_get = kernelGet;
+  if (is("guesses") || is("desc_past")) api.kernel_get = kernelGet;
   if (is("flat")) api.stream_launch = launch;
   api.graph_create = graphCreate;
+  if (is("claims"))
+    api.mem_flags = [](tsr_be_context_t *) -> uint32_t {
+      return TSR_BE_MEM_PINNED_HOST | TSR_BE_MEM_MANAGED;
+    };
+  api.activity_report = activityReport;
   if (is("half")) api.event_timestamp = nullptr;
   if (is("no_fill")) api.stream_fill = nullptr;
   if (is("odd_size")) api.struct_size = sizeof api + 3;

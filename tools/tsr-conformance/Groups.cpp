@@ -4,9 +4,9 @@ namespace tessera::kit {
 
 std::span<const Group *const> allGroups() {
   // What others stand on first.
-  static constexpr const Group *kAll[] = {&kAbi,     &kProbe,       &kPurity, &kLifecycle, &kMemory,
-                                          &kStreams, &kEvents,      &kCopies, &kFill,      &kLaunch,
-                                          &kGraph,   &kCollectives, &kMapper, &kProfiles,  &kCodegen};
+  static constexpr const Group *kAll[] = {
+      &kAbi,  &kProbe,  &kPurity, &kLifecycle,  &kMemory,      &kStreams, &kEvents,   &kCopies,
+      &kFill, &kLaunch, &kGraph,  &kActivities, &kCollectives, &kMapper,  &kProfiles, &kCodegen};
   return kAll;
 }
 

@@ -5,6 +5,6 @@
 namespace tessera::kit {
 
 extern const Group kAbi, kPurity, kProbe, kLifecycle, kMemory, kStreams, kEvents, kCopies, kFill, kLaunch,
-    kGraph, kCollectives, kMapper, kProfiles, kCodegen;
+    kGraph, kActivities, kCollectives, kMapper, kProfiles, kCodegen;
 
 } // namespace tessera::kit

@@ -1,11 +1,11 @@
 #include "tools/tsr-conformance/Image.h"
 #include "core/bundle/ImageFormat.h"
-#include "core/metadata/KernelMetadata.h"
+#include "core/metadata/DescribeKernel.h"
 #include "tools/tsr-conformance/Kernels.h"
 #include <bit>
 #include <fstream>
 #include <iterator>
-#include <tessera/backend.hpp>
+#include <tessera/backend_thunks.hpp>
 
 namespace tessera::kit {
 namespace {
@@ -54,15 +54,9 @@ void launchImage(Subject &s) {
   tsr_be_kernel_t *kernel = nullptr;
   thunk::Text why;
   s.must("module_load", s.api().module_load(s.context(), &in, &module, why), why);
-  const std::string symbol = entrySymbol(m.name);
-  const tsr_be_kernel_desc_t desc = {sizeof desc,
-                                     symbol.c_str(),
-                                     document.c_str(),
-                                     static_cast<uint64_t>(m.scratchBytes),
-                                     static_cast<uint64_t>(m.sharedBytes),
-                                     static_cast<uint32_t>(m.params.size()),
-                                     {static_cast<uint32_t>(m.block[0]), static_cast<uint32_t>(m.block[1]),
-                                      static_cast<uint32_t>(m.block[2])}};
+  KernelSpec spec = describeKernel(m, document, in.format); // as the runtime does
+  spec.name = entrySymbol(m.name);
+  const tsr_be_kernel_desc_t desc = thunk::descOf(spec);
   const int32_t status = s.api().kernel_get(module, &desc, &kernel, why);
   s.api().module_unload(module);
   s.must("kernel_get", status, why);

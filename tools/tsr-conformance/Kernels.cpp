@@ -55,6 +55,17 @@ tsr_be_image_t imageOf(const tsr_be_host_kernel_t &row) {
   return image;
 }
 
+tsr_be_kernel_desc_t descriptor(const char *name, uint32_t values, uint64_t scratch) {
+  tsr_be_kernel_desc_t desc{};
+  desc.struct_size = sizeof desc;
+  desc.name = name, desc.metadata = "";
+  desc.value_count = values, desc.scratch_bytes = scratch;
+  for (int i = 0; i < 3; ++i)
+    desc.block[i] = desc.cluster[i] = 1;
+  desc.image_format = TSR_IMAGE_HOST_KERNELS;
+  return desc;
+}
+
 tsr_be_module_t *loadHostKernels(Subject &s, const tsr_be_image_t &image) {
   tsr_be_module_t *module = nullptr;
   thunk::Text why;
@@ -71,7 +82,7 @@ tsr_be_module_t *loadHostKernels(Subject &s, const tsr_be_image_t &image) {
 Kernel::Kernel(Subject &s, const char *name, HostKernel function, uint32_t values, uint64_t scratch) : s_(s) {
   const tsr_be_host_kernel_t row = {name, reinterpret_cast<const void *>(function)};
   tsr_be_module_t *module = loadHostKernels(s, imageOf(row));
-  const tsr_be_kernel_desc_t desc = {sizeof desc, name, "", scratch, 0, values, {1, 1, 1}};
+  const tsr_be_kernel_desc_t desc = descriptor(name, values, scratch);
   thunk::Text why;
   const int32_t status = s.api().kernel_get(module, &desc, &kernel_, why);
   s.api().module_unload(module); // kernels of it live on

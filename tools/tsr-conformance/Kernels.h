@@ -38,6 +38,9 @@ private:
 /// The image of one kernel; `rows` lives as long as the image is used.
 tsr_be_image_t imageOf(const tsr_be_host_kernel_t &row);
 
+/// What the runtime says of a kernel of the kit's.
+tsr_be_kernel_desc_t descriptor(const char *name, uint32_t values, uint64_t scratch = 0);
+
 /// A module of host kernels, or a skip.
 tsr_be_module_t *loadHostKernels(Subject &s, const tsr_be_image_t &image);
 

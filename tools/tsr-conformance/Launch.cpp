@@ -1,5 +1,6 @@
 // Modules, kernels and launches. Results are held against the same function called by the kit itself.
 #include "tools/tsr-conformance/Groups.h"
+#include "tools/tsr-conformance/Guarded.h"
 #include "tools/tsr-conformance/Image.h"
 #include "tools/tsr-conformance/Kernels.h"
 #include <array>
@@ -141,7 +142,7 @@ void keep(Subject &s) {
     tsr_be_image_t image = imageOf(row);
     image.keep = owner.keep();
     tsr_be_module_t *module = loadHostKernels(s, image);
-    const tsr_be_kernel_desc_t desc = {sizeof desc, "count", "", 0, 0, 1, {1, 1, 1}};
+    const tsr_be_kernel_desc_t desc = descriptor("count", 1);
     tsr_be_kernel_t *kernel = nullptr;
     Text why;
     s.must("kernel_get", s.api().kernel_get(module, &desc, &kernel, why), why);
@@ -167,12 +168,39 @@ void keep(Subject &s) {
 void unknownKernel(Subject &s) {
   const tsr_be_host_kernel_t row = {"count", reinterpret_cast<const void *>(countKernel)};
   tsr_be_module_t *module = loadHostKernels(s, imageOf(row));
-  const tsr_be_kernel_desc_t desc = {sizeof desc, "no_such_kernel", "", 0, 0, 1, {1, 1, 1}};
+  const tsr_be_kernel_desc_t desc = descriptor("no_such_kernel", 1);
   tsr_be_kernel_t *kernel = nullptr;
   Text why;
   const int32_t status = s.api().kernel_get(module, &desc, &kernel, why);
   s.api().module_unload(module);
   s.mustFail("kernel_get of a name the module has not", status, why);
+}
+
+/// A host of 1.0 ends its descriptor after `block`, one of tomorrow has more fields.
+void descriptorSizes(Subject &s) {
+  const tsr_be_host_kernel_t row = {"count", reinterpret_cast<const void *>(countKernel)};
+  tsr_be_argument_t argument = {TSR_ARGUMENT_POINTER, 8, 0};
+  tsr_be_kernel_desc_t whole = descriptor("count", 1);
+  whole.arguments = &argument;
+  Stream stream(s);
+  for (size_t size : {offsetof(tsr_be_kernel_desc_t, cluster), sizeof whole, sizeof whole + 64}) {
+    Guarded desc(size);
+    desc.put(whole, std::min(size, sizeof whole));
+    desc.as<tsr_be_kernel_desc_t>().struct_size = size;
+    tsr_be_module_t *module = loadHostKernels(s, imageOf(row));
+    tsr_be_kernel_t *kernel = nullptr;
+    Text why;
+    const int32_t status = s.api().kernel_get(module, &desc.as<tsr_be_kernel_desc_t>(), &kernel, why);
+    s.api().module_unload(module);
+    s.must("kernel_get", status, why);
+    const Memory cell(s, 4);
+    stream.write(cell, Bytes(4, 0));
+    const uint64_t values[] = {word(cell)};
+    stream.launch(kernel, values, 1);
+    s.api().kernel_release(kernel);
+    expectEqual(readAs<uint32_t>(stream, cell, 1)[0], 1u,
+                "runs of a kernel whose descriptor has " + std::to_string(size) + " bytes:");
+  }
 }
 
 void unknownFormat(Subject &s) {
@@ -219,6 +247,8 @@ constexpr Check kChecks[] = {
      Needs::Context},
     {"launch.keep", "What the code needs is released once: after its last use, or when loading failed.", keep,
      Needs::Context},
+    {"launch.descriptor_sizes", "A kernel's descriptor is read as far as its struct_size goes.",
+     descriptorSizes, Needs::Context},
     {"launch.unknown_kernel", "A kernel the module has not is refused with a text.", unknownKernel,
      Needs::Context},
     {"launch.unknown_format", "Code of a format it does not know is refused with a text.", unknownFormat,

@@ -64,11 +64,15 @@ void exhaustion(Subject &s) {
 }
 
 void flags(Subject &s) {
+  constexpr uint32_t kKnown = TSR_BE_MEM_PINNED_HOST | TSR_BE_MEM_MANAGED | TSR_BE_MEM_PEER;
+  const bool isListed = hasSlot(s.info(), TSR_PLUGIN_BACKEND, "mem_flags");
+  const uint32_t listed = isListed ? s.api().mem_flags(s.context()) : 0;
+  expect(!(listed & ~kKnown), "mem_flags of the bits TSR_BE_MEM_*", std::to_string(listed));
   for (uint32_t flag : {TSR_MEM_DEVICE, TSR_MEM_PINNED_HOST, TSR_MEM_MANAGED}) {
     void *out = nullptr;
     Text why;
     const int32_t status = s.api().mem_alloc(s.context(), 4096, flag, &out, why);
-    if (status == TSR_UNIMPLEMENTED && flag != TSR_MEM_DEVICE) {
+    if (status == TSR_UNIMPLEMENTED && flag != TSR_MEM_DEVICE && !(listed & flag)) {
       s.mustFail("mem_alloc", status, why);
       continue;
     }
@@ -169,8 +173,8 @@ constexpr Check kChecks[] = {
     {"memory.reuse", "Memory is taken and freed thousands of times.", reuse, Needs::Context, {}, {}, 30},
     {"memory.exhaustion", "What no machine has is refused with TSR_EOOM and a text.", exhaustion,
      Needs::Context},
-    {"memory.flags", "Each TSR_MEM_* flag gives memory, or TSR_UNIMPLEMENTED for the host's kinds.", flags,
-     Needs::Context},
+    {"memory.flags", "Each TSR_MEM_* flag gives memory, or TSR_UNIMPLEMENTED for kinds that mem_flags lacks.",
+     flags, Needs::Context},
     {"memory.available", "mem_available counts to the end of the live allocation.", available, Needs::Context,
      "mem_available"},
     {"memory.info", "mem_info counts what is in use, within the struct it is given.", info, Needs::Context,

@@ -161,7 +161,9 @@ constexpr Slot kBackend[] = {TSR_REQUIRED(create),
                              TSR_OPTIONAL(graph_destroy),
                              TSR_OPTIONAL(peer_enable),
                              TSR_OPTIONAL(range_push),
-                             TSR_OPTIONAL(range_pop)};
+                             TSR_OPTIONAL(range_pop),
+                             TSR_OPTIONAL(mem_flags),
+                             TSR_OPTIONAL(activity_report)};
 constexpr Slot kMapper[] = {
     TSR_SLOT(tsr_mapper_api_t, create, true), TSR_SLOT(tsr_mapper_api_t, destroy, true),
     TSR_SLOT(tsr_mapper_api_t, place, false), TSR_SLOT(tsr_mapper_api_t, choose_collective, false),

@@ -75,6 +75,23 @@ TEST_F(Absent, WithoutPeersAndRangesNothingIsMissed) {
   EXPECT_OK(launch(kernel(), 1));
 }
 
+TEST_F(Absent, WithoutMemFlagsMemAllocDecides) {
+  backend.made->context = [](MockDeviceContext &c) {
+    ON_CALL(c, memoryFlags).WillByDefault(Return(0));
+    EXPECT_CALL(c, alloc(8, TSR_MEM_MANAGED, _, _));
+  };
+  without([](tsr_backend_api_t &t) { t.mem_flags = nullptr; });
+  void *p = nullptr;
+  EXPECT_OK(tsrAlloc(context, 8, TSR_MEM_MANAGED, &p));
+}
+
+TEST_F(Absent, WithoutActivityReportThereAreNoRecords) {
+  without([](tsr_backend_api_t &t) { t.activity_report = nullptr; });
+  std::string why;
+  EXPECT_EQ(lookup<ContextObject>(context)->device->reportActivities([](auto &) {}, why), TSR_UNIMPLEMENTED);
+  EXPECT_EQ(why, "the backend has no activity records");
+}
+
 /// A table of an older minor ends earlier: what lies past it is not read.
 TEST_F(Absent, AShorterTableLacksWhatLiesPastIt) {
   without([](tsr_backend_api_t &t) { t.struct_size = offsetof(tsr_backend_api_t, graph_create); });

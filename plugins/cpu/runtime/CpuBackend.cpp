@@ -1,4 +1,5 @@
 // The CPU backend: always there, in the process, one device.
+#include "plugins/cpu/runtime/Activities.h"
 #include "plugins/cpu/runtime/Device.h"
 #include "plugins/cpu/runtime/MemoryPool.h"
 #include "plugins/cpu/runtime/Module.h"
@@ -39,16 +40,27 @@ public:
   }
   void trim() override { pool_.trim(); }
 
-  std::unique_ptr<DeviceStream> createStream(std::string &) override { return std::make_unique<Stream>(); }
+  std::unique_ptr<DeviceStream> createStream(std::string &) override {
+    return std::make_unique<Stream>(activities_);
+  }
   std::unique_ptr<DeviceEvent> createEvent(std::string &) override { return std::make_unique<Event>(); }
   std::shared_ptr<DeviceModule> loadModule(const ModuleImage &image, std::string &why) override {
     return cpu::loadModule(image, why);
+  }
+  /// Host and device are one here; there is no other device.
+  uint32_t memoryFlags() override { return TSR_BE_MEM_PINNED_HOST | TSR_BE_MEM_MANAGED; }
+  void pushRange(const char *name) override { activities_.pushRange(name); }
+  void popRange() override { activities_.popRange(); }
+  tsr_status_t reportActivities(ActivitySink sink, std::string &) override {
+    activities_.setSink(std::move(sink));
+    return TSR_SUCCESS;
   }
 
 private:
   const DeviceInfo &info_ = deviceInfo();
   const tsr_allocator_t *const allocator_;
   MemoryPool pool_;
+  Activities activities_;
 };
 
 class CpuBackend final : public Backend {

@@ -91,7 +91,9 @@ void Command::release() {
   graphPoints.clear();
 }
 
-Stream::Stream() : usesCallers_(mayUseCallers()), tail_(new Chunk), head_(tail_) {}
+Stream::Stream(Activities &activities)
+    : activities_(activities), number_(activities.nextStream()), usesCallers_(mayUseCallers()),
+      tail_(new Chunk), head_(tail_) {}
 
 Stream::~Stream() {
   stop_.store(true, std::memory_order_seq_cst);
@@ -426,17 +428,48 @@ bool Stream::launch(Kernel &kernel, const uint64_t *values, int64_t programs) {
   return false;
 }
 
+// Each piece of work that activity records know.
+
+tsr_be_activity_t Stream::activity(uint32_t kind, uint64_t bytes, int64_t programs) const {
+  tsr_be_activity_t out{};
+  out.kind = kind, out.bytes = bytes, out.programs = programs, out.stream = number_;
+  return out;
+}
+
+void Stream::copyNow(void *dst, const void *src, size_t bytes) {
+  auto work = [&] { return bytes && std::memmove(dst, src, bytes), true; }; // of nothing: either may be null
+  if (!activities_.areOn()) [[likely]]
+    work();
+  else
+    activities_.time(activity(TSR_ACTIVITY_COPY, bytes, 0), "", work);
+}
+
+void Stream::fillNow(void *dst, uint8_t byte, size_t bytes) {
+  auto work = [&] { return bytes && std::memset(dst, byte, bytes), true; };
+  if (!activities_.areOn()) [[likely]]
+    work();
+  else
+    activities_.time(activity(TSR_ACTIVITY_FILL, bytes, 0), "", work);
+}
+
+bool Stream::launchNow(Kernel &kernel, const uint64_t *values, int64_t programs) {
+  if (!activities_.areOn()) [[likely]]
+    return launch(kernel, values, programs);
+  return activities_.time(activity(TSR_ACTIVITY_LAUNCH, 0, programs), kernel.name.c_str(),
+                          [&] { return launch(kernel, values, programs); });
+}
+
 /// `drop`: only what must happen behind a failure too, which is records and waits.
 void Stream::execute(Command &c, bool drop) {
   switch (c.kind) {
   case Command::Kind::Copy:
-    if (!drop && c.bytes) std::memmove(c.dst, c.src, c.bytes); // of nothing: either may be null
+    if (!drop) copyNow(c.dst, c.src, c.bytes);
     break;
   case Command::Kind::Fill:
-    if (!drop && c.bytes) std::memset(c.dst, c.byte, c.bytes);
+    if (!drop) fillNow(c.dst, c.byte, c.bytes);
     break;
   case Command::Kind::Launch:
-    if (!drop) launch(*c.kernel, c.moreValues.empty() ? c.inlineValues : c.moreValues.data(), c.programs);
+    if (!drop) launchNow(*c.kernel, c.moreValues.empty() ? c.inlineValues : c.moreValues.data(), c.programs);
     break;
   case Command::Kind::Record:
     c.point->reach();
@@ -455,14 +488,14 @@ void Stream::replay(const Command &c, bool drop) {
   for (const GraphNode &node : c.graph->work().nodes) {
     switch (node.kind) {
     case GraphNode::Kind::Copy:
-      if (!drop && node.bytes) std::memmove(node.dst, node.src, node.bytes);
+      if (!drop) copyNow(node.dst, node.src, node.bytes);
       break;
     case GraphNode::Kind::Fill:
-      if (!drop && node.bytes) std::memset(node.dst, node.byte, node.bytes);
+      if (!drop) fillNow(node.dst, node.byte, node.bytes);
       break;
     case GraphNode::Kind::Launch:
       if (!drop)
-        drop = !launch(static_cast<Kernel &>(*node.kernel), node.values.data(), node.grid.programs());
+        drop = !launchNow(static_cast<Kernel &>(*node.kernel), node.values.data(), node.grid.programs());
       break;
     case GraphNode::Kind::Record:
       (*point++)->reach();

@@ -7,6 +7,7 @@
 // idle, or a host that waits for the stream (docs/decisions/0010). So work runs in the order it was queued,
 // on any of these threads.
 #pragma once
+#include "plugins/cpu/runtime/Activities.h"
 #include "plugins/cpu/runtime/Gate.h"
 #include "plugins/cpu/runtime/Kernel.h"
 #include "plugins/cpu/runtime/Workers.h"
@@ -66,7 +67,8 @@ struct Command {
 
 class Stream final : public DeviceStream {
 public:
-  Stream();
+  /// `activities` outlives the stream.
+  explicit Stream(Activities &activities);
   ~Stream() override;
 
   tsr_status_t copy(void *dst, const void *src, size_t bytes, bool wait, std::string &why) override;
@@ -112,10 +114,16 @@ private:
   void execute(Command &, bool drop);
   void replay(const Command &, bool drop);
   bool launch(Kernel &, const uint64_t *values, int64_t programs);
+  tsr_be_activity_t activity(uint32_t kind, uint64_t bytes, int64_t programs) const;
+  void copyNow(void *dst, const void *src, size_t bytes);
+  void fillNow(void *dst, uint8_t byte, size_t bytes);
+  bool launchNow(Kernel &, const uint64_t *values, int64_t programs);
   static int64_t predict(const DeviceGraph &, const std::vector<std::shared_ptr<EventPoint>> &points);
   void fail(tsr_status_t, std::string text);
 
   Launcher launcher_; // the token holder's; first, because the constructor may fail to get a chunk after it
+  Activities &activities_;
+  const uint64_t number_; // in activity records
   const bool usesCallers_;
   std::mutex mutex_; // guards the writing end and the failure
   Chunk *tail_;

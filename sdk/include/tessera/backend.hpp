@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +54,11 @@ struct KernelSpec {
   uint32_t valueCount = 0;                  // launch values, in the order of the kernel's parameters
   size_t scratchBytes = 0, sharedBytes = 0; // of one program
   uint32_t block[3] = {1, 1, 1};            // threads of one program
+  uint32_t cluster[3] = {1, 1, 1};          // programs of one cluster
+  uint32_t imageFormat = 0;                 // TSR_IMAGE_*; 0: the host is of plugin ABI 1.0
+  size_t dynamicSharedBytes = 0;            // of sharedBytes, those that each launch has to ask for
+  size_t workspaceBytes = 0; // global memory of one program; its address is the entry point's last parameter
+  std::vector<tsr_be_argument_t> arguments; // valueCount of them; empty where the host does not know
 };
 
 /// Programs per axis, x fastest; never negative, and their product fits int64.
@@ -181,6 +187,9 @@ struct MemoryUse {
   uint64_t total = 0, free = 0, inUse = 0, pooled = 0;
 };
 
+/// Takes completed activities (tsr_be_activity_t); called from any thread, several at once.
+using ActivitySink = std::function<void(const tsr_be_activity_t &)>;
+
 /// One device of one context. Destroyed after every stream, event and kernel made from it.
 class DeviceContext {
 public:
@@ -214,6 +223,15 @@ public:
   /// Ranges of the calling thread in the profiler; pops match pushes.
   virtual void pushRange(const char * /*name*/) {}
   virtual void popRange() {}
+  /// Bits TSR_BE_MEM_*: flags that alloc takes, and whether enablePeer works. By default all: the calls
+  /// themselves refuse what they lack.
+  virtual uint32_t memoryFlags() { return TSR_BE_MEM_PINNED_HOST | TSR_BE_MEM_MANAGED | TSR_BE_MEM_PEER; }
+  /// Reports activities to `sink` from here on, or to nobody if it is empty; see activity_report. Once this
+  /// has returned, the sink before is not called.
+  virtual tsr_status_t reportActivities(ActivitySink /*sink*/, std::string &why) {
+    why = "it reports no activities";
+    return TSR_UNIMPLEMENTED;
+  }
 };
 
 class Backend {

@@ -91,6 +91,44 @@ inline GraphWork workOf(const tsr_be_node_t *nodes, uint64_t count, const tsr_be
   return work;
 }
 
+/// What a host of any minor says about a kernel.
+inline KernelSpec specOf(const tsr_be_kernel_desc_t *desc) {
+  const tsr_be_kernel_desc_t d = copyIn(desc);
+  KernelSpec spec;
+  spec.name = d.name;
+  spec.metadata = d.metadata ? d.metadata : "";
+  spec.valueCount = d.value_count;
+  spec.scratchBytes = d.scratch_bytes, spec.sharedBytes = d.shared_bytes;
+  std::copy_n(d.block, 3, spec.block);
+  if (d.cluster[0]) std::copy_n(d.cluster, 3, spec.cluster); // 0: the host does not know clusters
+  spec.imageFormat = d.image_format;
+  spec.dynamicSharedBytes = d.dynamic_shared_bytes, spec.workspaceBytes = d.workspace_bytes;
+  if (d.arguments) spec.arguments.assign(d.arguments, d.arguments + d.value_count);
+  return spec;
+}
+
+/// The same for the table; valid as long as `spec`.
+inline tsr_be_kernel_desc_t descOf(const KernelSpec &spec) {
+  tsr_be_kernel_desc_t d{};
+  d.struct_size = sizeof d;
+  d.name = spec.name.c_str(), d.metadata = spec.metadata.c_str();
+  d.value_count = spec.valueCount;
+  d.scratch_bytes = spec.scratchBytes, d.shared_bytes = spec.sharedBytes;
+  std::copy_n(spec.block, 3, d.block);
+  std::copy_n(spec.cluster, 3, d.cluster);
+  d.image_format = spec.imageFormat;
+  d.dynamic_shared_bytes = spec.dynamicSharedBytes, d.workspace_bytes = spec.workspaceBytes;
+  d.arguments = spec.arguments.empty() ? nullptr : spec.arguments.data();
+  return d;
+}
+
+/// Calls the host's sink; empty without one.
+inline ActivitySink sinkOf(const tsr_be_activity_sink_t *sink) {
+  if (!sink) return nullptr;
+  const tsr_be_activity_sink_t s = copyIn(sink);
+  return [s](const tsr_be_activity_t &activity) { s.report(s.user, &activity); };
+}
+
 /// The table for a class derived from Backend. One object per process; it lives until destroy().
 template <class B> const tsr_backend_api_t *backendApi() {
   using Why = tsr_text_t *;
@@ -224,15 +262,7 @@ template <class B> const tsr_backend_api_t *backendApi() {
       .kernel_get = [](tsr_be_module_t *m, const tsr_be_kernel_desc_t *desc, tsr_be_kernel_t **out,
                        Why why) -> int32_t {
         return guard(why, [&](std::string &text) {
-          const tsr_be_kernel_desc_t d = copyIn(desc);
-          return box(unbox(m)->getKernel({d.name,
-                                          d.metadata ? d.metadata : "",
-                                          d.value_count,
-                                          d.scratch_bytes,
-                                          d.shared_bytes,
-                                          {d.block[0], d.block[1], d.block[2]}},
-                                         text),
-                     out, TSR_EINVAL);
+          return box(unbox(m)->getKernel(specOf(desc), text), out, TSR_EINVAL);
         });
       },
       .kernel_release = drop<tsr_be_kernel_t>,
@@ -254,6 +284,14 @@ template <class B> const tsr_backend_api_t *backendApi() {
       .range_push = [](tsr_be_context_t *c,
                        const char *name) { guardVoid([&] { unbox(c)->pushRange(name); }); },
       .range_pop = [](tsr_be_context_t *c) { guardVoid([&] { unbox(c)->popRange(); }); },
+      .mem_flags = [](tsr_be_context_t *c) -> uint32_t {
+        uint32_t flags = 0;
+        guardVoid([&] { flags = unbox(c)->memoryFlags(); });
+        return flags;
+      },
+      .activity_report = [](tsr_be_context_t *c, const tsr_be_activity_sink_t *sink, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) { return unbox(c)->reportActivities(sinkOf(sink), text); });
+      },
   };
   return &api;
 }

@@ -124,10 +124,10 @@ typedef struct tsr_plugin_info {
 int32_t tsrPluginQuery(const tsr_host_info_t *host, tsr_plugin_info_t *info);
 typedef int32_t (*tsr_plugin_query_fn)(const tsr_host_info_t *host, tsr_plugin_info_t *info);
 
-/* ---- Backend 1.0 ---- */
+/* ---- Backend 1.1 ---- */
 
 #define TSR_BACKEND_API_MAJOR 1u
-#define TSR_BACKEND_API_MINOR 0u
+#define TSR_BACKEND_API_MINOR 1u
 
 typedef struct tsr_be_backend tsr_be_backend_t; /* the plugin's own objects, opaque to the host */
 typedef struct tsr_be_context tsr_be_context_t;
@@ -196,6 +196,21 @@ typedef struct tsr_be_image {
  * tsr_kernel_mlp$g0. Names of the user's choice therefore never meet a function that code calls. */
 #define TSR_ENTRY_PREFIX "tsr_kernel_"
 
+/* How a kernel takes a launch value. */
+enum {
+  TSR_ARGUMENT_POINTER = 0, /* to device memory */
+  TSR_ARGUMENT_SCALAR = 1,
+  TSR_ARGUMENT_DIM = 2 /* an extent of a tensor: an int64 */
+};
+
+/* The parameter that takes a launch value: the first `bytes` bytes of the value. Its size does not grow. Host
+ * code takes the array of the values instead. */
+typedef struct tsr_be_argument {
+  uint32_t kind;   /* TSR_ARGUMENT_* */
+  uint32_t bytes;  /* 1, 2, 4 or 8 */
+  uint64_t offset; /* in a buffer of all parameters, each aligned to its size */
+} tsr_be_argument_t;
+
 typedef struct tsr_be_kernel_desc {
   uint64_t struct_size;
   const char *name;                     /* the entry point: the symbol in the image */
@@ -203,7 +218,53 @@ typedef struct tsr_be_kernel_desc {
   uint64_t scratch_bytes, shared_bytes; /* of one program */
   uint32_t value_count;                 /* 64-bit launch values, in the order of the kernel's parameters */
   uint32_t block[3];                    /* threads of one program; 1,1,1 where a program is a thread */
+  /* Since 1.1. The host fills all of it from the metadata; a host of 1.0 ends before `cluster`. */
+  uint32_t cluster[3];           /* programs that run together and see each other's shared memory; 1,1,1 */
+  uint32_t image_format;         /* TSR_IMAGE_* of the module's image */
+  uint64_t dynamic_shared_bytes; /* of shared_bytes, those that each launch has to ask for */
+  /* Global memory of one program. Where it is not 0, each launch needs this much for every program of its
+   * grid, in one piece aligned to 64 bytes; the backend provides it, and its address is the entry point's
+   * last parameter, after the launch values. */
+  uint64_t workspace_bytes;
+  const tsr_be_argument_t *arguments; /* value_count of them, in the order of the values; NULL: not known */
 } tsr_be_kernel_desc_t;
+
+/* What a context can do beyond TSR_MEM_DEVICE: bits of mem_flags. The first two are flags of mem_alloc and
+ * equal TSR_MEM_* of tessera.h. */
+enum {
+  TSR_BE_MEM_PINNED_HOST = 1,
+  TSR_BE_MEM_MANAGED = 2,
+  TSR_BE_MEM_PEER = 4 /* peer_enable gives kernels access to memory of other contexts */
+};
+
+/* What an activity record is about. */
+enum {
+  TSR_ACTIVITY_LAUNCH = 0,
+  TSR_ACTIVITY_COPY = 1,
+  TSR_ACTIVITY_FILL = 2,
+  TSR_ACTIVITY_COLLECTIVE = 3,
+  TSR_ACTIVITY_RANGE = 4 /* of the host: from range_push to range_pop */
+};
+
+/* A completed activity. Times are on the clock of event_timestamp. */
+typedef struct tsr_be_activity {
+  uint64_t struct_size;
+  uint32_t kind; /* TSR_ACTIVITY_* */
+  uint32_t reserved;
+  const char *name; /* of the kernel, the collective, the range; "" of copies and fills */
+  int64_t begin_ns, end_ns;
+  uint64_t bytes;   /* copied, filled, or given to the collective by this rank; else 0 */
+  int64_t programs; /* of a launch; else 0 */
+  uint64_t stream;  /* a number that tells the streams of a context apart; 0 of ranges */
+} tsr_be_activity_t;
+
+/* Takes activity records: from any thread, several at once. `report` returns soon, queues no work and waits
+ * for none. The record is the plugin's and valid during the call. */
+typedef struct tsr_be_activity_sink {
+  uint64_t struct_size;
+  void *user;
+  void (*report)(void *user, const tsr_be_activity_t *);
+} tsr_be_activity_sink_t;
 
 enum { TSR_NODE_COPY = 0, TSR_NODE_FILL = 1, TSR_NODE_LAUNCH = 2, TSR_NODE_RECORD = 3, TSR_NODE_WAIT = 4 };
 
@@ -299,6 +360,18 @@ typedef struct tsr_backend_api {
   int32_t (*peer_enable)(tsr_be_context_t *context, tsr_be_context_t *peer, tsr_text_t *why);
   void (*range_push)(tsr_be_context_t *, const char *name); /* the profiler's ranges, per thread */
   void (*range_pop)(tsr_be_context_t *);
+
+  /* Since 1.1. */
+
+  /* Bits TSR_BE_MEM_*. The host refuses other flags before it calls mem_alloc. Without it mem_alloc decides.
+   */
+  uint32_t (*mem_flags)(tsr_be_context_t *);
+  /* From here on reports what the context completes: each launch, copy and fill of its streams, those in
+   * graphs too, and each range that begins after this. `sink` is read during the call and replaces the one
+   * before; NULL ends the reports. Once this has returned, the sink before is not called, and has got all
+   * that a synchronization found done. Work that fails is not reported; work that was queued earlier may be.
+   * Not called from `report`. */
+  int32_t (*activity_report)(tsr_be_context_t *, const tsr_be_activity_sink_t *sink, tsr_text_t *why);
 } tsr_backend_api_t;
 
 /* ---- Mapper 1.0 ---- */

@@ -145,6 +145,11 @@ public:
     ON_CALL(*this, loadModule).WillByDefault([this](const ModuleImage &, std::string &) {
       return std::shared_ptr<DeviceModule>(make(this->made->module, this->made));
     });
+    ON_CALL(*this, memoryFlags).WillByDefault(testing::Return(TSR_BE_MEM_PINNED_HOST | TSR_BE_MEM_MANAGED));
+    ON_CALL(*this, reportActivities).WillByDefault([this](ActivitySink sink, std::string &) {
+      activities = std::move(sink);
+      return TSR_SUCCESS;
+    });
     ON_CALL(*this, createGraph).WillByDefault([this](GraphWork work, std::string &why) {
       return DeviceContext::createGraph(std::move(work), why);
     });
@@ -159,10 +164,13 @@ public:
   MOCK_METHOD(std::unique_ptr<DeviceEvent>, createEvent, (std::string &), (override));
   MOCK_METHOD(std::shared_ptr<DeviceModule>, loadModule, (const ModuleImage &, std::string &), (override));
   MOCK_METHOD(std::shared_ptr<DeviceGraph>, createGraph, (GraphWork, std::string &), (override));
+  MOCK_METHOD(uint32_t, memoryFlags, (), (override));
+  MOCK_METHOD(tsr_status_t, reportActivities, (ActivitySink, std::string &), (override));
 
   const DeviceInfo device;
   const std::shared_ptr<Made> made;
   HostMemory memory;
+  ActivitySink activities; // the runtime's; a test calls it with what the device is to have done
 };
 
 } // namespace tessera::fakes

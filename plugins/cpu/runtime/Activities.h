@@ -1,0 +1,76 @@
+// The activity records of one CPU context. Off, they cost a load and a branch for each piece of work.
+#pragma once
+#include "plugins/cpu/runtime/Gate.h"
+#include <atomic>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <tessera/backend.hpp>
+#include <utility>
+#include <vector>
+
+namespace tessera::cpu {
+
+/// Thread-safe.
+class Activities {
+public:
+  /// Once this has returned, the sink before is not called.
+  void setSink(ActivitySink sink) {
+    std::lock_guard lock(mutex_);
+    sink_ = std::move(sink);
+    on_.store(bool(sink_), std::memory_order_relaxed);
+  }
+  bool areOn() const { return on_.load(std::memory_order_relaxed); }
+  uint64_t nextStream() { return 1 + streams_.fetch_add(1, std::memory_order_relaxed); }
+
+  /// Calls `run`, which returns false if the work failed, and reports it.
+  template <class Run> bool time(tsr_be_activity_t activity, const char *name, Run run) {
+    activity.begin_ns = now();
+    if (!run()) return false;
+    report(activity, name);
+    return true;
+  }
+
+  /// Of the calling thread. What is pushed while the records are off is not reported.
+  void pushRange(const char *name) { ranges().push_back({this, areOn() ? name : "", areOn() ? now() : 0}); }
+  void popRange() {
+    auto &open = ranges();
+    for (size_t i = open.size(); i-- > 0;) {
+      if (open[i].owner != this) continue;
+      const Range range = std::move(open[i]);
+      open.erase(open.begin() + static_cast<ptrdiff_t>(i));
+      tsr_be_activity_t activity{};
+      activity.kind = TSR_ACTIVITY_RANGE;
+      activity.begin_ns = range.begin;
+      if (range.begin && areOn()) report(activity, range.name.c_str());
+      return;
+    }
+  }
+
+private:
+  struct Range {
+    const Activities *owner;
+    std::string name;
+    int64_t begin; // 0: not to be reported
+  };
+  static std::vector<Range> &ranges() {
+    thread_local std::vector<Range> open;
+    return open;
+  }
+  static int64_t now() { return Gate::Clock::now().time_since_epoch().count(); }
+
+  void report(tsr_be_activity_t activity, const char *name) {
+    activity.struct_size = sizeof activity;
+    activity.end_ns = now();
+    activity.name = name;
+    std::shared_lock lock(mutex_);
+    if (sink_) sink_(activity);
+  }
+
+  std::atomic<bool> on_{false};
+  std::atomic<uint64_t> streams_{0};
+  std::shared_mutex mutex_; // shared: a report is under way
+  ActivitySink sink_;       // guarded by the mutex
+};
+
+} // namespace tessera::cpu
