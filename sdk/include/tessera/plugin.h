@@ -242,8 +242,7 @@ enum {
   TSR_ACTIVITY_LAUNCH = 0,
   TSR_ACTIVITY_COPY = 1,
   TSR_ACTIVITY_FILL = 2,
-  TSR_ACTIVITY_COLLECTIVE = 3,
-  TSR_ACTIVITY_RANGE = 4 /* of the host: from range_push to range_pop */
+  TSR_ACTIVITY_RANGE = 3 /* of the host: from range_push to range_pop */
 };
 
 /* A completed activity. Times are on the clock of event_timestamp. */
@@ -251,9 +250,9 @@ typedef struct tsr_be_activity {
   uint64_t struct_size;
   uint32_t kind; /* TSR_ACTIVITY_* */
   uint32_t reserved;
-  const char *name; /* of the kernel, the collective, the range; "" of copies and fills */
+  const char *name; /* of the kernel or the range; "" of copies and fills */
   int64_t begin_ns, end_ns;
-  uint64_t bytes;   /* copied, filled, or given to the collective by this rank; else 0 */
+  uint64_t bytes;   /* copied or filled; else 0 */
   int64_t programs; /* of a launch; else 0 */
   uint64_t stream;  /* a number that tells the streams of a context apart; 0 of ranges */
 } tsr_be_activity_t;
