@@ -73,13 +73,8 @@ LogicalResult GroupProgram::buildAttention() {
     const TypedValue &acc = before[0], &largest = before[1], &sum = before[2];
     TypedValue keyTile = tileAt(op->getOpOperand(1), kv, keys);
     TypedValue valueTile = tileAt(op->getOpOperand(2), kv, keys);
-    TypedValue place = b_.arange(kv, keys);
-    TypedValue end = b_.broadcast(b_.cast(length(k), DType::I32), {keys});
-    TypedValue isKey = b_.expandDims(b_.binary(BinaryKind::Lt, place, end), 0);
-    isKey = b_.broadcast(isKey, scores);
     TypedValue s = b_.mma(queryTile, keyTile, b_.zero(wide, scores), false, true);
     s = b_.mul(s, number(scale, scores));
-    s = b_.select(isKey, s, number(-inf, scores));
     if (op.getCausal()) s = b_.causalMask(s, firstHidden(), kv);
     TypedValue larger = b_.binary(BinaryKind::Maximum, largest, reduce(tile::ReduceKind::Max, s));
     // A row without a visible key keeps -inf; shifting by 0 gives 0 instead of NaN.
