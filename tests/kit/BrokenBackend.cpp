@@ -246,7 +246,7 @@ int32_t activityReport(tsr_be_context_t *c, const tsr_be_activity_sink_t *sink, 
   const tsr_be_activity_sink_t between = {sizeof between, nullptr,
                                           [](void *, const tsr_be_activity_t *activity) {
                                             tsr_be_activity_t changed = *activity;
-                                            if (is("unnumbered")) changed.stream = 1;
+                                            if (is("unnumbered") && changed.stream) changed.stream = 1;
                                             if (is("other_clock")) changed.begin_ns = 0, changed.end_ns = 1;
                                             if (is("nameless_launch") && changed.kind == TSR_ACTIVITY_LAUNCH)
                                               changed.name = "";

@@ -150,8 +150,9 @@ LOADER = {
     "sound": None,
     "nodevice": None,
 }
-# Wrong answers of mappers show on every thread, and in every question.
-ALSO = {"placed": {"mapper.threads"}, "ring": {"mapper.threads"}, "outside": {"mapper.threads"}}
+# Wrong answers of mappers show on every thread, and in every question. Records are on the clock of events and count
+# the programs of a launch.
+ALSO = {"backwards": {"activities.times"}, "flat": {"activities.launches"}, "placed": {"mapper.threads"}, "ring": {"mapper.threads"}, "outside": {"mapper.threads"}}
 
 
 class Kit(unittest.TestCase):

@@ -1,6 +1,7 @@
 // Activity records: what is reported, in what order, at what times, and for how long.
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Kernels.h"
+#include <list>
 #include <mutex>
 
 namespace tessera::kit {
@@ -13,17 +14,29 @@ struct Record {
   uint64_t bytes, stream;
 };
 
+/// What a sink was given.
+struct Given {
+  std::mutex mutex;
+  std::vector<Record> all;
+};
+
+/// Lives as long as the process, since a broken plugin reports on after the end.
+Given &makeGiven() {
+  static std::list<Given> every;
+  return every.emplace_back();
+}
+
 /// Reports of the shared context while it lives.
 class Records {
 public:
   explicit Records(Subject &s) : s_(s) {
-    const tsr_be_activity_sink_t sink = {sizeof sink, this, [](void *self, const tsr_be_activity_t *a) {
+    const tsr_be_activity_sink_t sink = {sizeof sink, &given_, [](void *user, const tsr_be_activity_t *a) {
                                            const tsr_be_activity_t r = thunk::copyIn(a);
-                                           auto &records = *static_cast<Records *>(self);
-                                           std::lock_guard lock(records.mutex_);
-                                           records.all_.push_back({r.kind, r.name ? r.name : "(NULL)",
-                                                                   r.begin_ns, r.end_ns, r.programs, r.bytes,
-                                                                   r.stream});
+                                           auto &given = *static_cast<Given *>(user);
+                                           std::lock_guard lock(given.mutex);
+                                           given.all.push_back({r.kind, r.name ? r.name : "(NULL)",
+                                                                r.begin_ns, r.end_ns, r.programs, r.bytes,
+                                                                r.stream});
                                          }};
     thunk::Text why;
     const int32_t status = s.api().activity_report(s.context(), &sink, why);
@@ -42,18 +55,17 @@ public:
     thunk::Text why;
     isDone_ = true;
     s_.must("activity_report of NULL", s_.api().activity_report(s_.context(), nullptr, why), why);
-    return all_;
+    return given_.all;
   }
   size_t count() {
-    std::lock_guard lock(mutex_);
-    return all_.size();
+    std::lock_guard lock(given_.mutex);
+    return given_.all.size();
   }
 
 private:
   Subject &s_;
   bool isDone_ = false;
-  std::mutex mutex_;
-  std::vector<Record> all_;
+  Given &given_ = makeGiven();
 };
 
 void expectRecord(const Record &r, uint32_t kind, uint64_t bytes, const char *what) {

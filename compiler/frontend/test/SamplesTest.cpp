@@ -109,19 +109,17 @@ TEST(Samples, FlashAttention) {
     cp_async %smem_v.2 = load V[%batch0.7, %kv.8 +64, 0 +64]<64x64xbf16>
     barrier
     %scores.9 : <64x64xf32> = mul(mma trans_b(read %smem_q.0, read %smem_k.1)<64x64xf32>, broadcast(0.125:f32)<64x64xf32>)
-    %keys.10 : <64xi64> = add(broadcast(%kv.8)<64xi64>, cast i64(arange(0:i32)<64xi32>))
-    %scores.11 : <64x64xf32> = select(broadcast(lt(expand_dims axis 0(%keys.10), broadcast(dim Sk)<1x64xi64>))<64x64xbool>, %scores.9, broadcast(-inf:f32)<64x64xf32>)
-    if is_causal carries %scores.11
-      %scores.11 : <64x64xf32> = causal_mask(%scores.11, sub(add(%q.3, dim Sk), dim Sq), %kv.8)
-    %m_new.12 : <64xf32> = maximum(%m_i.5, max axis 1(%scores.11))
-    %shift.13 : <64xf32> = select(eq(%m_new.12, broadcast(-inf:f32)<64xf32>), broadcast(0.0:f32)<64xf32>, %m_new.12)
-    %alpha.14 : <64xf32> = exp(sub(%m_i.5, %shift.13))
-    %p.15 : <64x64xf32> = exp(sub(%scores.11, broadcast(expand_dims axis 1(%shift.13))<64x64xf32>))
-    %l_i.6 : <64xf32> = add(mul(%alpha.14, %l_i.6), sum axis 1(%p.15))
-    %acc.4 : <64x64xf32> = add(mul(broadcast(expand_dims axis 1(%alpha.14))<64x64xf32>, %acc.4), mma(cast bf16(%p.15), read %smem_v.2)<64x64xf32>)
-    %m_i.5 : <64xf32> = %m_new.12
-  %out.16 : <64x64xf32> = select(broadcast(gt(expand_dims axis 1(%l_i.6), broadcast(0.0:f32)<64x1xf32>))<64x64xbool>, div(%acc.4, broadcast(expand_dims axis 1(%l_i.6))<64x64xf32>), broadcast(0.0:f32)<64x64xf32>)
-  store O[%batch0.7, %q.3 +64, 0 +64] = cast bf16(%out.16)
+    if is_causal carries %scores.9
+      %scores.9 : <64x64xf32> = causal_mask(%scores.9, sub(add(%q.3, dim Sk), dim Sq), %kv.8)
+    %m_new.10 : <64xf32> = maximum(%m_i.5, max axis 1(%scores.9))
+    %shift.11 : <64xf32> = select(eq(%m_new.10, broadcast(-inf:f32)<64xf32>), broadcast(0.0:f32)<64xf32>, %m_new.10)
+    %alpha.12 : <64xf32> = exp(sub(%m_i.5, %shift.11))
+    %p.13 : <64x64xf32> = exp(sub(%scores.9, broadcast(expand_dims axis 1(%shift.11))<64x64xf32>))
+    %l_i.6 : <64xf32> = add(mul(%alpha.12, %l_i.6), sum axis 1(%p.13))
+    %acc.4 : <64x64xf32> = add(mul(broadcast(expand_dims axis 1(%alpha.12))<64x64xf32>, %acc.4), mma(cast bf16(%p.13), read %smem_v.2)<64x64xf32>)
+    %m_i.5 : <64xf32> = %m_new.10
+  %out.14 : <64x64xf32> = select(broadcast(gt(expand_dims axis 1(%l_i.6), broadcast(0.0:f32)<64x1xf32>))<64x64xbool>, div(%acc.4, broadcast(expand_dims axis 1(%l_i.6))<64x64xf32>), broadcast(0.0:f32)<64x64xf32>)
+  store O[%batch0.7, %q.3 +64, 0 +64] = cast bf16(%out.14)
 )");
 }
 

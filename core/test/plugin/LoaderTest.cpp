@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"fails", refusal::kQuery, "status 10"}, Refusal{"writes", refusal::kQuery, "past the end"},
         Refusal{"lies", refusal::kNoteLies, "version '1.2.3', its code says '9.9.9'"},
         Refusal{"slotless", refusal::kSlot, "context_create"},
-        Refusal{"tableless", refusal::kSlot, "no table"}, Refusal{"interface", refusal::kInterface, "9.0"}),
+        Refusal{"tableless", refusal::kSlot, "no table"}, Refusal{"interface", refusal::kInterface, "interface is 9."}),
     caseName);
 
 class Probing : public Loading {};

@@ -12,9 +12,13 @@
 // CHECK: %[[ROWS:.*]] = arith.maxsi
 // CHECK: arith.maxsi
 // CHECK: %[[COLUMNS:.*]] = arith.maxsi
-// CHECK: %[[ROWEND:.*]] = arith.minsi %[[ROWS]], %c32
+// CHECK: %[[FEWROWS:.*]] = arith.minsi %[[ROWS]], %c32
+// CHECK: %[[ROWSLEFT:.*]] = arith.maxsi %[[FEWROWS]], %c0
+// CHECK: %[[FEWCOLUMNS:.*]] = arith.minsi %[[COLUMNS]], %c64
+// CHECK: %[[COLUMNSLEFT:.*]] = arith.maxsi %[[FEWCOLUMNS]], %c0
+// CHECK: %[[ROWEND:.*]] = arith.minsi %[[ROWSLEFT]], %c32
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[ROWEND]]
-// CHECK: %[[COLUMNEND:.*]] = arith.minsi %[[COLUMNS]], %c64
+// CHECK: %[[COLUMNEND:.*]] = arith.minsi %[[COLUMNSLEFT]], %c64
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[COLUMNEND]]
 // CHECK-NOT: call @read
 // CHECK: arith.cmpi sle, %[[M]], %c4
