@@ -23,13 +23,13 @@ struct SharedMemory : mlir::SideEffects::Resource::Base<SharedMemory> {
 
 } // namespace tessera::tile
 
+#include "compiler/tile/IR/TileBoundsInterface.h.inc"
 #include "compiler/tile/IR/TileDialect.h.inc"
 #include "compiler/tile/IR/TileEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "compiler/tile/IR/TileAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "compiler/tile/IR/TileTypes.h.inc"
-#include "compiler/tile/IR/TileBoundsInterface.h.inc"
 #define GET_OP_CLASSES
 #include "compiler/tile/IR/TileOps.h.inc"
 

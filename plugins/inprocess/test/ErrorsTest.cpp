@@ -167,7 +167,11 @@ TEST(Meeting, SizesAndRanksMustFit) {
     tsr_comm_options_t o = {sizeof o, nullptr, "fit", 0, 2, 10 * kSecond};
     tsr_comm_t comm = nullptr;
     gate.arrive_and_wait();
-    EXPECT_EQ(failure(tsrCreateComm(&o, &comm)), "");
+    std::string why; // the other thread may be the first of this id: then its size counts, until it gives up
+    do
+      why = failure(tsrCreateComm(&o, &comm));
+    while (why.find("other ranks of this id say 3") != why.npos);
+    EXPECT_EQ(why, "");
     EXPECT_EQ(tsrDestroyComm(comm), TSR_SUCCESS);
   });
   gate.arrive_and_wait();
