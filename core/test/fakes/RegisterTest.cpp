@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(
                   p.info().kinds |= TSR_PLUGIN_CODEGEN;
                   p.info().compiler_abi = "another";
                 }},
-        Refusal{"interface", TSR_UNIMPLEMENTED, "TSRP-116", "9.0",
+        Refusal{"interface", TSR_UNIMPLEMENTED, "TSRP-116", "9.",
                 [](FakePlugin &p) { p.backendTable().version_major = 9; }},
         Refusal{"table", TSR_EINVAL, "TSRP-306", "no table",
                 [](FakePlugin &p) { p.info().backend = nullptr; }},
