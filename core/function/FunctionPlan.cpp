@@ -1,5 +1,5 @@
-// Calls of a function: sizes, offsets and launch values from the dims. What is checked when a module is
-// loaded is in FunctionPlanBuilder.cpp.
+// Computes sizes, offsets and launch values of a function's calls from the dims. FunctionPlanBuilder.cpp does
+// the checks at load time.
 #include "core/function/FunctionPlan.h"
 #include "core/metadata/PlanMemory.h"
 #include <algorithm>
@@ -49,7 +49,7 @@ bool FunctionPlan::bufferBytes(const Buffer &b, const int64_t *slots, int64_t &o
     return false;
   };
   out = b.elementBytes;
-  bool empty = false, fits = true; // an extent of 0 empties the buffer however large the others are
+  bool empty = false, fits = true; // an extent of 0 empties the buffer, whatever its other extents
   for (uint32_t dim : b.dims) {
     int64_t extent;
     if (!evaluate(dim, slots, extent, why)) return reject(why);
@@ -61,7 +61,7 @@ bool FunctionPlan::bufferBytes(const Buffer &b, const int64_t *slots, int64_t &o
   return empty || fits || reject("its dims make more than 2^63 bytes");
 }
 
-/// What `source` of LaunchPlan::bind holds for an argument that is no tensor.
+/// What LaunchPlan::bind passes in `source` for an argument that is not a tensor.
 bool FunctionPlan::argumentBits(const Step &step, size_t index, const uint64_t *values, const int64_t *slots,
                                 uint64_t &out, std::string &why) const {
   const Argument &a = step.arguments[index];
@@ -92,7 +92,8 @@ bool FunctionPlan::argumentBits(const Step &step, size_t index, const uint64_t *
 bool FunctionPlan::bindStep(const Step &step, const uint64_t *values, const int64_t *slots,
                             Instance::Step &out, std::string &why) const {
   size_t count = step.arguments.size();
-  std::vector<uint64_t> bits(count, kPlanAlignment); // as good an address as any: pointers come with the call
+  // any aligned address will do: each call brings its own pointers
+  std::vector<uint64_t> bits(count, kPlanAlignment);
   std::vector<void *> args(count);
   for (size_t i = 0; i < count; ++i) {
     args[i] = &bits[i];
@@ -114,7 +115,7 @@ bool FunctionPlan::bindStep(const Step &step, const uint64_t *values, const int6
   return step.kernel.plan->bind(tsr_launch_t{}, args.data(), count, out.values.data(), out.grid, why);
 }
 
-/// What a step takes a tensor to be must lie inside what the function has there.
+/// The tensor a step works on must fit into what the function holds at that address.
 bool FunctionPlan::checkExtents(const LaunchPlan &own, const uint64_t *values, const int64_t *slots,
                                 const std::vector<int64_t> &bufferBytes, const Instance &instance,
                                 std::string &why) const {
@@ -220,7 +221,7 @@ bool FunctionPlan::checkOverlap(const Instance &instance, const uint64_t *values
     return a.begin != b.begin ? a.begin < b.begin : a.tensor->index < b.tensor->index;
   });
 
-  // Of all that begin before a range, the one that reaches furthest meets it if any does.
+  // Among the ranges that begin earlier, the one with the furthest end overlaps if any of them does.
   const Range *reaches = nullptr, *writtenReaches = nullptr;
   for (const Range *r = ranges; r != last; ++r) {
     const Range *before = r->tensor->written ? reaches : writtenReaches;

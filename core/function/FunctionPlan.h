@@ -1,5 +1,5 @@
-// A host plan (core/metadata/HostPlan.h) bound to the kernels of its module: what a call of the function
-// queues.
+// A host plan (core/metadata/HostPlan.h) bound to the kernels of its module: what one call of a function puts
+// on a stream.
 #pragma once
 #include "core/launch/LaunchPlan.h"
 #include "core/metadata/KernelMetadata.h"
@@ -12,43 +12,45 @@
 
 namespace tessera {
 
-/// What a step runs: a kernel as the module holds it, or a library call dressed as one (core/library).
+/// What a step runs: a kernel of the module, or a library call wrapped as a kernel (core/library).
 struct StepKernel {
   const KernelMetadata *metadata = nullptr; // null: the module has no such kernel
   const LaunchPlan *plan = nullptr;
   std::shared_ptr<DeviceKernel> device;
-  int64_t maxDim = INT64_MAX; // the largest extent it takes
+  int64_t maxDim = INT64_MAX; // the largest extent the code supports
 };
 
-/// Immutable but for a cache behind a lock; any thread may call.
+/// Thread-safe. Immutable except for a cache that a mutex guards.
 class FunctionPlan {
 public:
-  /// All that follows from the dims (and the integer scalars that sizes depend on): one set of them, planned.
+  /// The plan for one set of dims (and of the integer scalars that sizes depend on).
   struct Instance {
     struct Step {
       LaunchGrid grid;
-      std::vector<uint64_t> values; // a buffer's is its offset, a parameter's is filled in by each call
+      std::vector<uint64_t> values; // of a buffer: its offset; of a parameter: filled in by each call
     };
     std::vector<uint64_t> key;
     std::vector<Step> steps;
-    std::vector<int64_t> tensorBytes; // by parameter; -1: no tensor
+    std::vector<int64_t> tensorBytes; // by parameter; -1: not a tensor
     uint64_t workspaceBytes = 0;      // the planned peak
   };
 
-  /// Checks every step against its kernel: it exists, its arguments are as many and of the kinds and dtypes
-  /// it takes, what it reads has been written, what it writes may be written. `why` names step and kernel.
+  /// Checks each step against its kernel: the kernel exists, its arguments match in number, kind and dtype,
+  /// everything it reads has been written, and everything it writes may be written. On failure `why` names
+  /// the step and the kernel.
   [[nodiscard]] static bool make(const KernelMetadata &function,
                                  const std::function<StepKernel(const PlanStep &)> &find,
                                  std::unique_ptr<FunctionPlan> &out, std::string &why);
 
-  /// The instance for these launch values, which `own`, the function's LaunchPlan, has bound. Null with `why`
-  /// filled when a size overflows, a step's dims do not suit its kernel or its tensors. Allocates nothing
-  /// when the dims are among the last kCached sets seen.
+  /// Returns the instance for these launch values, which `own`, the function's LaunchPlan, has bound. Returns
+  /// null and fills `why` when a size overflows or a step's dims do not fit its kernel or its tensors. Does
+  /// not allocate when the dims are among the last kCached sets.
   std::shared_ptr<const Instance> prepare(const LaunchPlan &own, const uint64_t *values,
                                           std::string &why) const;
 
-  /// False with `why` filled when a tensor that the function writes shares memory with another of the call's.
-  /// Which element a step reads last before another is written is nothing a plan says, so none of it is safe.
+  /// Returns false and fills `why` when a tensor that the function writes shares memory with another argument
+  /// of the call. A plan does not record the order in which elements are read and written, so no overlap is
+  /// safe.
   [[nodiscard]] bool checkOverlap(const Instance &, const uint64_t *values, std::string &why) const;
 
   bool hasBuffers() const { return !buffers_.empty(); }
@@ -58,7 +60,7 @@ public:
   std::string describeStep(size_t step) const;
   /// Writes the launch values of a step for a call with `values` and a workspace at `base`.
   void fill(size_t step, const Instance &, const uint64_t *values, uint64_t base, uint64_t *out) const;
-  size_t largestStep() const { return largestStep_; } // values of the step that has most
+  size_t largestStep() const { return largestStep_; } // values of the step that has the most
 
   static constexpr size_t kCached = 16;
 

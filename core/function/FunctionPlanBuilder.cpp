@@ -1,4 +1,4 @@
-// A function's steps against the kernels of its module.
+// Checks the steps of a function against the kernels of its module.
 #include "core/function/FunctionPlan.h"
 #include "numerics/Casts.h"
 #include <algorithm>
@@ -60,7 +60,7 @@ public:
   }
 
 private:
-  /// A tensor parameter or a buffer of the function, and what the steps so far did with it.
+  /// A tensor parameter or a buffer of the function, and how the previous steps used it.
   struct Tensor {
     const MetadataParam *param = nullptr; // null: a buffer
     uint32_t index = 0;

@@ -13,7 +13,8 @@ static bool isConstant(const IndexExpr &expr) {
 
 bool LaunchPlan::make(const KernelMetadata &m, LaunchPlan &out, std::string &why) {
   LaunchPlan plan;
-  std::vector<std::string> names; // slot i of the expressions is argument i; what is no integer has no name
+  // slot i of the expressions is argument i; arguments that are not integers have no name
+  std::vector<std::string> names;
   for (const MetadataParam &p : m.params) {
     bool isInteger = p.kind == Kind::Dim || (p.kind == Kind::Scalar && isInt(p.dtype));
     names.push_back(isInteger ? p.name : "");
@@ -95,7 +96,7 @@ bool LaunchPlan::bindArgument(size_t index, const void *source, uint64_t &value,
   return false;
 }
 
-/// "; x [M, D] and w [D, N] have this dim", for a message about a dim.
+/// "; x [M, D] and w [D, N] have this dim", for an error about a dim.
 std::string LaunchPlan::tensorsWith(size_t dim) const {
   std::string text;
   int count = 0;
@@ -145,7 +146,7 @@ int64_t LaunchPlan::extent(const Extent &e, const uint64_t *values) const {
 
 bool LaunchPlan::elements(const Argument &a, const uint64_t *values, int64_t &out) const {
   out = 1;
-  bool empty = false, fits = true; // an extent of 0 empties the tensor however large the others are
+  bool empty = false, fits = true; // an extent of 0 empties the tensor, whatever its other extents
   for (uint32_t i = a.extentsBegin; i < a.extentsEnd; ++i) {
     const Extent &e = extents_[i];
     int64_t count = extent(e, values);
@@ -165,7 +166,7 @@ int64_t LaunchPlan::tensorBytes(size_t index, const uint64_t *values) const {
 
 void LaunchPlan::slots(const uint64_t *values, int64_t *slots) const {
   for (size_t i = 0; i < arguments_.size(); ++i) {
-    // Scalars come zero-extended; expressions want their sign.
+    // Scalars arrive zero-extended; expressions expect them sign-extended.
     int shift =
         arguments_[i].kind == Kind::Scalar && arguments_[i].isSigned ? 64 - 8 * arguments_[i].bytes : 0;
     slots[i] = static_cast<int64_t>(values[i] << shift) >> shift;
@@ -187,7 +188,7 @@ bool LaunchPlan::deriveGrid(const uint64_t *values, LaunchGrid &grid, std::strin
       why = "grid axis " + std::to_string(i) + " (" + axisTexts_[i] + ") divides by zero or overflows";
       return false;
     }
-    programs = std::max<int64_t>(programs, 0); // a loop whose end lies before its start
+    programs = std::max<int64_t>(programs, 0); // the loop's end is before its start
     size_t fromLast = axes_.size() - 1 - i;
     int64_t &axis = fromLast == 0 ? grid.x : fromLast == 1 ? grid.y : grid.z;
     empty |= programs == 0;

@@ -22,16 +22,18 @@ namespace {
 struct State {
   std::recursive_mutex mutex; // a plugin's create may call the library
   HeldAcrossFork heldAcrossFork{mutex};
-  // By name; shrinks only when the process ends or a plugin is unregistered.
+  // By name. Shrinks only at the end of the process or when a plugin is unregistered.
   std::map<std::string, BackendRef> created;
-  std::map<std::string, const Plugin *> plugins; // of those that are not part of the library
+  std::map<std::string, const Plugin *> plugins; // plugins outside of the library
   bool isEnding = false;
-  std::map<std::string, int32_t> scores; // what a created one said itself
+  std::map<std::string, int32_t> scores; // the score that a created backend reported itself
   std::string best;                      // the automatic choice; "" before there is one
-  uint64_t bestSince = 0;                // `registrations` when it was made: it holds until the next
-  // Of plugins, and their ends. Without the lock: a plugin may be registered while others are looked at.
+  // `registrations` when `best` was chosen: valid until the next registration
+  uint64_t bestSince = 0;
+  // Counts registered and unregistered plugins. Read without the lock: a plugin may be registered while
+  // others are examined.
   std::atomic<uint64_t> registrations = 0;
-  std::set<std::string> texts; // of rows
+  std::set<std::string> texts; // the texts of rows
 };
 
 State &state() {
@@ -39,8 +41,8 @@ State &state() {
   return s;
 }
 
-/// What tsrSelectBackend named. Asked for each context, also while a plugin is being created: it has a lock
-/// of its own.
+/// The name that tsrSelectBackend set. Has a lock of its own, because it is read for each context, even while
+/// a plugin is being created.
 class SelectedByCall {
 public:
   BackendRef get() {
@@ -51,8 +53,8 @@ public:
     std::lock_guard lock(mutex_);
     std::swap(backend_, backend);
   }
-  /// Forgets `backend` once `retire` has succeeded, which is called if nobody but this and the caller has
-  /// it. Under the lock nobody can get it from here meanwhile. Else nothing has happened.
+  /// Calls `retire` if only this table and the caller refer to `backend`, and removes the entry when it
+  /// succeeds. The lock keeps others from obtaining the backend meanwhile. Otherwise changes nothing.
   template <class Retire> tsr_status_t release(const BackendRef &backend, Retire retire) {
     std::lock_guard lock(mutex_);
     const bool isSelected = backend && backend_ == backend;
@@ -78,7 +80,7 @@ tsr_status_t statusOf(const PluginError &e) {
   return isDevice ? TSR_EDEVICE : TSR_UNIMPLEMENTED;
 }
 
-/// Before the plugins' shutdown: gives back every backend nobody has a context on.
+/// Runs before the plugins' shutdown: releases every backend without a context.
 void destroyBackends() {
   State &s = state();
   std::lock_guard lock(s.mutex);
@@ -88,7 +90,7 @@ void destroyBackends() {
     if (plugin->objects == 0) s.created[name].reset();
 }
 
-/// Creates the backend of a plugin that is loaded; called with the lock held.
+/// Creates the backend of a loaded plugin. The caller holds the lock.
 BackendRef create(const PluginRef &ref, PluginError &error) {
   State &s = state();
   const Plugin &plugin = *ref;
@@ -115,7 +117,7 @@ BackendRef create(const PluginRef &ref, PluginError &error) {
   return slot = std::move(backend);
 }
 
-/// `asked`: how the name was given, for the text.
+/// `asked`: where the name came from, for the text.
 tsr_status_t find(std::string name, const std::string &asked, BackendRef &out, std::string &why) {
   State &s = state();
   LogLater later;
@@ -134,7 +136,7 @@ tsr_status_t find(std::string name, const std::string &asked, BackendRef &out, s
     why = asked + ": " + error.render(path);
     return statusOf(error);
   }
-  // Not there. What is has its note read for the list, and none of its code run.
+  // No such plugin. The list needs the manifests only: no plugin code runs.
   const KnownBackend *known = knownBackend(name);
   const std::vector<std::string> usable = usablePlugins(TSR_PLUGIN_BACKEND);
   if (known) {
@@ -158,7 +160,7 @@ int64_t rankOf(const Candidate &c) {
   return (int64_t(c.manifest ? c.manifest->priority : 0) << 32) + (c.found ? c.found->score : 0);
 }
 
-/// Two plugins may drive one device: the one that stands first keeps it.
+/// Two plugins may drive one device: the first in the list keeps it.
 void dropSharedDevices(std::vector<Candidate> &ranked) {
   std::map<std::string, std::string> owner;
   for (Candidate &c : ranked) {
@@ -178,13 +180,13 @@ void dropSharedDevices(std::vector<Candidate> &ranked) {
   }
 }
 
-/// Every backend, the best first; those that cannot be used last.
+/// Every backend, sorted from best to worst; unusable ones come last.
 std::vector<Candidate> ranked() {
   auto all = surveyPlugins(TSR_PLUGIN_BACKEND, /*probe=*/true);
   std::sort(all.begin(), all.end(), [](const Candidate &a, const Candidate &b) {
     if (bool(a.error) != bool(b.error)) return !a.error;
     if (rankOf(a) != rankOf(b)) return rankOf(a) > rankOf(b);
-    // Of equals the library's own stands first: to be chosen before it, a plugin says that it is better.
+    // Among equals the built-in backend comes first: a plugin must report a higher score to precede it.
     const bool isOwn = a.origin == Origin::Library, isOther = b.origin == Origin::Library;
     return isOwn != isOther ? isOwn : a.name < b.name;
   });
@@ -203,13 +205,15 @@ tsr_status_t findBest(BackendRef &out, std::string &why) {
   for (const Candidate &c : ranked()) {
     if (c.error || (c.found && c.found->score == 0)) continue;
     if (find(c.name, "backend '" + c.name + "'", out, why) != TSR_SUCCESS) {
-      log(TSR_LOG_WARNING, "W_PLUGIN", why); // it probed well, yet cannot be used: the next one is tried
+      // its probe succeeded, but it cannot be created: try the next one
+      log(TSR_LOG_WARNING, "W_PLUGIN", why);
       continue;
     }
     std::lock_guard lock(s.mutex);
     if (s.scores[c.name] == 0)
-      continue; // only for those who name it, whatever was believed before it was asked
-    if (now >= s.bestSince) s.best = c.name, s.bestSince = now; // else another thread knows better
+      continue; // reports that it is unsuitable: used only when it is requested by name
+    // otherwise another thread has newer information
+    if (now >= s.bestSince) s.best = c.name, s.bestSince = now;
     return TSR_SUCCESS;
   }
   return find("cpu", "backend 'cpu'", out, why);
@@ -218,7 +222,8 @@ tsr_status_t findBest(BackendRef &out, std::string &why) {
 } // namespace
 
 tsr_status_t selectBackend(const char *requested, Selection &out, std::string &why) {
-  if (std::string wrong = configError(); !wrong.empty()) { // whoever is named: where plugins are is not known
+  // reported for every name: the list of plugin directories is unknown
+  if (std::string wrong = configError(); !wrong.empty()) {
     why = "E_CONFIG " + wrong;
     return TSR_EINVAL;
   }
@@ -271,7 +276,7 @@ std::optional<BackendRow> backendRow(size_t index, size_t &count) {
     if (c.name.empty()) continue;
     auto it = std::find_if(now.begin(), now.end(), [&](const Row &row) { return row.name == c.name; });
     if (it == now.end()) it = now.insert(now.end(), Row{c.name, "", "", nullptr});
-    if (it->backend) continue; // another of that name, which is refused
+    if (it->backend) continue; // another backend of that name, which was refused
     if (c.manifest) it->description = c.manifest->description;
     it->reason = c.error ? c.error.render("") : "";
     if (!c.error) {
@@ -298,12 +303,13 @@ tsr_status_t removePlugin(const std::string &name, std::string &why) {
   State &s = state();
   LogLater later;
   std::shared_ptr<Plugin> plugin;
-  BackendRef backend; // destroyed without the lock: it is the plugin's code
+  BackendRef backend; // destroyed after the lock is released: its destructor is plugin code
   {
     std::lock_guard lock(s.mutex);
     auto it = s.created.find(name);
     const bool isCreated = it != s.created.end() && it->second && registeredPlugin(name);
-    // Contexts, and calls under way, share the backend; the backend, mappers and communicators the plugin.
+    // Contexts and running calls share ownership of the backend; backend, mappers and communicators share
+    // ownership of the plugin.
     const tsr_status_t status =
         selectedByCall().release(isCreated ? it->second : backend, [&](bool isUnused) {
           if (isUnused) return retirePlugin(name, isCreated ? 1 : 0, plugin, why);

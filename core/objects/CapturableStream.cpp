@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-/// For `more` elements. Grows by powers of two, as reserve() alone would not.
+/// Makes room for `more` elements. Grows by powers of two, which reserve() alone does not.
 template <class T> void makeRoom(std::vector<T> &v, size_t more) {
   if (v.capacity() - v.size() < more) v.reserve(std::max(v.size() + more, 2 * v.size()));
 }
@@ -39,7 +39,7 @@ tsr_status_t CapturableStream::endCapture(const Take &take, std::string &why) {
 }
 
 void CapturableStream::abandonCapture() {
-  GraphWork forgotten; // let go of without the lock
+  GraphWork forgotten; // released after the lock
   std::lock_guard lock(mutex_);
   capturing_.store(false, std::memory_order_release);
   std::swap(forgotten, work_);
@@ -50,13 +50,13 @@ bool CapturableStream::append(GraphWork work) {
   std::lock_guard lock(mutex_);
   if (!isCapturing()) return false;
   makeRoom(work_.nodes, work.nodes.size());
-  makeRoom(work_.kept, work.kept.size()); // the last that can throw
+  makeRoom(work_.kept, work.kept.size()); // the last statement that can throw
   std::ranges::move(work.nodes, std::back_inserter(work_.nodes));
   std::ranges::move(work.kept, std::back_inserter(work_.kept));
   return true;
 }
 
-/// Appends what `make` fills in, if a capture is going on. The first look takes no lock.
+/// Appends what `make` fills in when a capture is active. The first check takes no lock.
 template <class Make> bool CapturableStream::recorded(Make make) {
   if (!isCapturing()) return false;
   GraphNode node;
@@ -128,7 +128,7 @@ tsr_status_t CapturableStream::wait(const std::shared_ptr<DeviceEvent> &event, s
   return below_->wait(event, why);
 }
 
-/// A graph launched into a capture becomes part of it.
+/// A graph launched during a capture becomes part of the captured graph.
 tsr_status_t CapturableStream::replay(const std::shared_ptr<const DeviceGraph> &graph, std::string &why) {
   if (isCapturing() && append(graph->work())) return TSR_SUCCESS;
   return below_->replay(graph, why);

@@ -1,5 +1,5 @@
-// What stands between the C ABI and every stream of a backend: it passes work on, or records it into a graph
-// while a capture is going on.
+// A layer between the C ABI and every stream of a backend: it forwards work to the stream, or records it into
+// a graph during a capture.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -10,24 +10,24 @@
 
 namespace tessera {
 
-/// Thread-safe, as the stream below is. A call that meets the end of a capture is recorded or queued.
+/// Thread-safe if the wrapped stream is. A call concurrent with the end of a capture is either recorded or
+/// queued.
 class CapturableStream final : public DeviceStream {
 public:
   explicit CapturableStream(std::unique_ptr<DeviceStream> below) : below_(std::move(below)) {}
 
-  /// Starts recording. TSR_EINVAL when already recording; a failure of work queued earlier is returned
-  /// instead.
+  /// Starts recording. Returns TSR_EINVAL when already recording, or the failure of work queued earlier.
   tsr_status_t beginCapture(std::string &why);
-  /// What becomes of recorded work. Runs while the stream records nothing and queues nothing.
+  /// Receives the recorded work. While it runs, the stream neither records nor queues.
   using Take = std::function<tsr_status_t(GraphWork work, std::string &why)>;
-  /// Ends it and gives `take` what was recorded. When that fails or throws, the capture goes on with all it
-  /// has. TSR_EINVAL when not recording.
+  /// Ends the recording and passes the recorded work to `take`. When `take` fails or throws, the capture
+  /// continues with all its work. Returns TSR_EINVAL when not recording.
   tsr_status_t endCapture(const Take &take, std::string &why);
-  /// Forgets what was recorded, if anything; the stream is about to go.
+  /// Discards recorded work, if any, before the stream is destroyed.
   void abandonCapture();
   bool isCapturing() const { return capturing_.load(std::memory_order_acquire); }
-  /// Records several pieces as one, with the memory they use: all or, when it throws, none. False when
-  /// nothing is being recorded.
+  /// Records several pieces as one, with the memory they use: all of them or, when it throws, none. Returns
+  /// false when not recording.
   bool append(GraphWork work);
 
   tsr_status_t copy(void *dst, const void *src, size_t bytes, bool wait, std::string &why) override;
@@ -37,12 +37,12 @@ public:
   tsr_status_t record(const std::shared_ptr<DeviceEvent> &event, std::string &why) override;
   tsr_status_t wait(const std::shared_ptr<DeviceEvent> &event, std::string &why) override;
   tsr_status_t replay(const std::shared_ptr<const DeviceGraph> &graph, std::string &why) override;
-  /// TSR_EINVAL while recording: nothing recorded runs, so nobody can wait for it.
+  /// Returns TSR_EINVAL while recording: recorded work does not run, so waiting for it would never end.
   tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) override;
   tsr_status_t query(std::string &why) override;
-  /// Never refuses: waits for what was queued before the capture.
+  /// Never fails: waits for the work queued before the capture.
   void drain() override { below_->drain(); }
-  /// Of what was queued before the capture.
+  /// Refers to the work queued before the capture.
   bool isIdle() override { return below_->isIdle(); }
 
 private:
@@ -50,7 +50,7 @@ private:
   bool refuses(const char *what, std::string &why) const;
 
   const std::unique_ptr<DeviceStream> below_;
-  std::atomic<bool> capturing_{false}; // changes under the mutex only
+  std::atomic<bool> capturing_{false}; // modified under the mutex only
   std::mutex mutex_;
   GraphWork work_; // guarded by the mutex
 };

@@ -21,7 +21,8 @@ uintptr_t HandleTable::insert(HandleKind kind, void *object) {
   Slot *chunk = chunks_[index / kChunk].load(std::memory_order_relaxed);
   if (!chunk) chunks_[index / kChunk].store(chunk = new Slot[kChunk], std::memory_order_release);
   if (index == used_) {
-    if (free_.capacity() <= used_) free_.reserve(std::max<size_t>(64, 2 * free_.capacity())); // for erase
+    // so that erase does not allocate
+    if (free_.capacity() <= used_) free_.reserve(std::max<size_t>(64, 2 * free_.capacity()));
     ++used_;
   }
   Slot &slot = chunk[index % kChunk];
@@ -39,7 +40,7 @@ void HandleTable::erase(uintptr_t handle) {
   Slot &slot = chunks_[index / kChunk].load(std::memory_order_relaxed)[index % kChunk];
   slot.handle.store(0, std::memory_order_release);
   slot.object.store(nullptr, std::memory_order_relaxed);
-  free_.push_back(index); // insert made room: destructors come here
+  free_.push_back(index); // does not allocate, because destructors call this: insert reserved the memory
 }
 
 } // namespace tessera

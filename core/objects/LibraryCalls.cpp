@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-/// What a call says of itself as a kernel.
+/// The description of a library call as a kernel.
 struct Description {
   KernelMetadata metadata;
   LaunchPlan plan;
@@ -19,7 +19,7 @@ struct Description {
 const Description *describe(const GemmCall &call, std::string &why) {
   static std::mutex mutex;
   static auto &heldAcrossFork [[maybe_unused]] = *new HeldAcrossFork(mutex);
-  static auto &known = *new std::map<std::string, Description>; // at most one for each call there is
+  static auto &known = *new std::map<std::string, Description>; // at most one entry per library call
   std::lock_guard lock(mutex);
   auto [it, isNew] = known.try_emplace(call.name());
   if (isNew) {

@@ -16,11 +16,11 @@ std::string backendOf(const std::string &target) { return target.substr(0, targe
 
 bool isCpu(const ContextObject &context) { return std::string_view(context.backend->name()) == "cpu"; }
 
-/// Why the device cannot run the image; empty: it can.
+/// Returns why the device cannot run the image; an empty text means that it can.
 std::string obstacle(const BundleImage &image, const ContextObject &context) {
   const char *backend = context.backend->name();
   if (backendOf(image.target) != backend) return "not of backend " + std::string(backend);
-  // Code for a GPU runs on the architecture it names.
+  // GPU code runs only on the architecture it was compiled for.
   if (!isCpu(context))
     return image.target == context.device->info().arch ? "" : "the device is " + context.device->info().arch;
   if (std::string_view missing = firstMissing(image.features); !missing.empty())
@@ -28,7 +28,7 @@ std::string obstacle(const BundleImage &image, const ContextObject &context) {
   return "";
 }
 
-/// Larger is better among images that can run.
+/// Ranks the images that can run: the larger value is better.
 int rank(const BundleImage &image) {
   std::string_view name = std::string_view(image.target).substr(backendOf(image.target).size() + 1);
   return name == hostCpuName() ? INT_MAX : static_cast<int>(image.features.size());
@@ -41,7 +41,7 @@ const BundleImage *choose(const Bundle &bundle, const ContextObject &context) {
   return best;
 }
 
-/// Appends the image's entries, ready to run.
+/// Appends the image's entries, resolved and ready to run.
 tsr_status_t open(const BundleImage &image, const ContextObject &context, const std::string &name,
                   std::vector<CompiledKernel> &out) {
   if (isCpu(context) && image.format != ImageFormat::Elf)
@@ -91,7 +91,7 @@ BundleError noImage(const Bundle &bundle, const ContextObject &context, const st
           "compile with --target " + std::string(context.backend->name()) + ":..., or --embed-ir graph"};
 }
 
-/// The bundle's IR, compiled for this machine: of each entry the most general level there is.
+/// Compiles the bundle's IR for this machine, starting from the most general level stored for each entry.
 tsr_status_t openFromIr(const Bundle &bundle, const ContextObject &context, const std::string &name, Log log,
                         std::vector<CompiledKernel> &out) {
   if (bundle.ir.empty()) return fail(TSR_ENOTFOUND, noImage(bundle, context, name, ""));

@@ -1,4 +1,4 @@
-// The load report (docs/plugins.md gives its keys).
+// The load report (docs/plugins.md lists its keys).
 #include "core/objects/Backends.h"
 #include "core/plugin/KnownBackends.h"
 #include "core/plugin/Match.h"
@@ -52,7 +52,7 @@ Json rowOf(const Candidate &c, const std::string &selected) {
   return row;
 }
 
-/// What a probe of now said, which neither chooses nor refuses.
+/// The result of a probe made for this report only: it neither chooses nor refuses a backend.
 Json probeOf(const Candidate &c) {
   ProbeResult now;
   if (!probeAnyway(c, now)) return Json(nullptr);
@@ -73,7 +73,7 @@ std::string loadReport(bool probe, bool all) {
   Selection selected;
   std::string why;
   tsr_status_t status = TSR_SUCCESS;
-  if (probe) status = selectBackend(nullptr, selected, why); // probes and loads what it must
+  if (probe) status = selectBackend(nullptr, selected, why); // probes and loads the candidates
   const std::string name = selected.backend ? selected.backend->name() : "";
   Json out;
   out["version"] = TESSERA_VERSION;

@@ -26,7 +26,7 @@ tsr_status_t makeKernel(ContextObject &context, CompiledKernel compiled, std::un
     return fail(TSR_EINVAL, "entry " + m.name + ": " +
                                 (m.plan ? "it is marked a kernel, yet its metadata has a plan"
                                         : "it is marked a function, yet its metadata has no plan"));
-  if (m.plan) { // bound once all kernels are there
+  if (m.plan) { // bound after all kernels have been added
     out = std::move(kernel);
     return TSR_SUCCESS;
   }
@@ -37,7 +37,8 @@ tsr_status_t makeKernel(ContextObject &context, CompiledKernel compiled, std::un
     if (!compiled.module) return fail(TSR_EINVAL, why);
   }
   KernelSpec spec = describeKernel(m, kernel->yaml, compiled.format);
-  // Code without a bundle has its kernels under the compiler's symbols or, if a person wrote it, their names.
+  // Code without a bundle names its kernels by the compiler's symbols or, when written by hand, by their
+  // names.
   std::vector<std::string> symbols = {compiled.symbol};
   if (compiled.symbol.empty()) symbols = {entrySymbol(m.name), m.name};
   for (const std::string &symbol : symbols) {
@@ -122,7 +123,8 @@ void diagnose(const Diagnostic &d, Log log) {
   log.diagnose(log.diagnoseUser, &out);
 }
 
-/// Hands diagnostics to the caller's log; a failing status keeps the first error's text as the last error.
+/// Passes diagnostics to the caller's log. If the status is a failure, the first error's text stays the last
+/// error.
 tsr_status_t conclude(tsr_status_t status, const std::vector<Diagnostic> &diags, Log log) {
   std::string first;
   for (const Diagnostic &d : diags) {
@@ -140,14 +142,15 @@ tsr_status_t conclude(tsr_status_t status, const std::vector<Diagnostic> &diags,
   return fail(status, first.empty() ? "the compiler failed without a diagnostic" : first);
 }
 
-/// The compiler folds constants on the calling thread; its log runs outside of this.
+/// The compiler folds constants on the calling thread under its own floating-point settings; the caller's log
+/// does not run under them.
 template <class Call> CompileStatus withDefaultFloats(Call call) {
   DefaultFloats floats;
   return call();
 }
 
-/// Takes the mapper's decisions into `options`, then calls `compile` with the compiler, them and the list of
-/// diagnostics.
+/// Adds the mapper's decisions to `options`, then calls `compile` with the compiler, the options and the list
+/// of diagnostics.
 template <class Compile>
 tsr_status_t withDecisions(std::string_view source, CompileOptions options, Log log, Compile compile) {
   std::vector<Diagnostic> diags;
@@ -199,7 +202,7 @@ tsr_status_t inspectSource(std::string_view source, CompileOptions options, Log 
 void noteFallbacks(tsr_module_t handle, Log log) {
   ModuleObject *module = lookup<ModuleObject>(handle);
   if (!module) return;
-  std::set<std::string_view> said; // a function repeats what its kernels say
+  std::set<std::string_view> said; // a function repeats its kernels' fallbacks
   for (auto &kernel : module->kernels)
     for (const std::string &fallback : kernel->metadata.fallbacks) {
       if (!said.insert(fallback).second) continue;

@@ -1,4 +1,4 @@
-// The objects behind the handles of the C ABI. A context owns all others.
+// The objects that the handles of the C ABI refer to. A context owns all others.
 #pragma once
 #include "core/function/FunctionPlan.h"
 #include "core/launch/LaunchPlan.h"
@@ -22,7 +22,7 @@ namespace tessera {
 struct ContextObject;
 struct Plugin;
 
-/// What every object has: its handle, for as long as it lives. `T` gives kKind and Handle.
+/// The base of every object: its handle, valid during its lifetime. `T` has kKind and Handle.
 template <class T, class H, HandleKind K> struct Object {
   using Handle = H;
   static constexpr HandleKind kKind = K;
@@ -35,13 +35,13 @@ template <class T, class H, HandleKind K> struct Object {
   Object &operator=(const Object &) = delete;
 
   H handle() const { return reinterpret_cast<H>(value_); }
-  /// From now on the handle is invalid.
+  /// Invalidates the handle.
   void retire() {
     if (value_) HandleTable::get().erase(value_);
     value_ = 0;
   }
-  /// Was it made in a parent process, before a fork? Then its threads do not exist here, and its locks may be
-  /// held for ever: nothing of it may be called, waited for or destroyed.
+  /// Returns whether the object was made in a parent process before a fork. Then its threads do not exist in
+  /// this process and its locks may never be released: it may not be called, waited for or destroyed.
   bool isInherited() const { return process_ != forkCount(); }
 
 private:
@@ -63,10 +63,10 @@ struct EventObject : Object<EventObject, tsr_event_t, HandleKind::Event> {
 struct GraphObject : Object<GraphObject, tsr_graph_t, HandleKind::Graph> {
   ContextObject *context = nullptr;
   std::shared_ptr<const DeviceGraph> device;
-  tsr_graph_info_t counts{}; // of what was captured
+  tsr_graph_info_t counts{}; // of the captured work
 };
 
-/// A kernel, or a function, which has no code of its own but a plan of kernels to launch.
+/// A kernel, or a function. A function has no code but a plan of kernels to launch.
 struct KernelObject : Object<KernelObject, tsr_kernel_t, HandleKind::Kernel> {
   ContextObject *context = nullptr;
   std::shared_ptr<DeviceKernel> device; // null: a function
@@ -75,7 +75,8 @@ struct KernelObject : Object<KernelObject, tsr_kernel_t, HandleKind::Kernel> {
   LaunchPlan plan;
   std::unique_ptr<FunctionPlan> function; // null: a kernel
 
-  /// "mlp.g0" was generated for the function mlp: it is found by its name, and no module consists of it.
+  /// "mlp.g0" was generated for the function mlp. It can be found by its name, but a module is never just
+  /// such kernels.
   bool isGenerated() const { return metadata.name.find('.') != std::string::npos; }
   /// "kernel gemm", "function mlp"
   std::string describe() const { return (function ? "function " : "kernel ") + metadata.name; }
@@ -93,9 +94,9 @@ struct ContextObject : Object<ContextObject, tsr_context_t, HandleKind::Context>
   std::shared_ptr<StreamObject> defaultStream;
   std::mutex replayMutex; // held while a graph with memory of its own is queued
 
-  /// Every stream, the default one first; a copy, so that waiting for them blocks nobody.
+  /// Every stream, the default one first. Returns a copy, so that waiting for them needs no lock.
   std::vector<std::shared_ptr<StreamObject>> streams() const;
-  /// Waits for all queued work; failures stay with their streams.
+  /// Waits for all queued work. Each stream keeps its own failure.
   void drain() const;
 
   template <class T> using Owned = std::unordered_map<T *, std::shared_ptr<T>>;
@@ -105,7 +106,7 @@ struct ContextObject : Object<ContextObject, tsr_context_t, HandleKind::Context>
     T *key = object.get();
     children<T>().emplace(key, std::move(object));
   }
-  /// Takes `object` out; the caller's copy is the last one unless someone is waiting for it.
+  /// Removes `object`. Unless a thread is waiting for it, the caller then holds the last reference.
   template <class T> std::shared_ptr<T> remove(T *object) {
     std::lock_guard lock(mutex_);
     auto node = children<T>().extract(object);
@@ -116,7 +117,7 @@ struct ContextObject : Object<ContextObject, tsr_context_t, HandleKind::Context>
   }
 
 private:
-  mutable std::mutex mutex_; // guards what follows
+  mutable std::mutex mutex_; // guards the members below
   Owned<StreamObject> streams_;
   Owned<EventObject> events_;
   Owned<ModuleObject> modules_;
@@ -128,30 +129,31 @@ template <> inline ContextObject::Owned<EventObject> &ContextObject::children() 
 template <> inline ContextObject::Owned<ModuleObject> &ContextObject::children() { return modules_; }
 template <> inline ContextObject::Owned<GraphObject> &ContextObject::children() { return graphs_; }
 
-/// One rank's end of a communicator. Of no context: its buffers are the host's.
+/// One rank of a communicator. It belongs to no context, since its buffers are host memory.
 struct CommObject : Object<CommObject, tsr_comm_t, HandleKind::Comm> {
   const std::unique_ptr<AlgorithmChoices> choices = makeAlgorithmChoices();
-  std::string decisions;                    // what tsrCommDecisions gave last
-  std::array<const char *, 4> algorithms{}; // of each kind, comma-separated
-  std::shared_ptr<const Plugin> plugin;     // whose implementation it is
+  std::string decisions;                    // the text that tsrCommDecisions returned last
+  std::array<const char *, 4> algorithms{}; // by kind, comma-separated
+  std::shared_ptr<const Plugin> plugin;     // the plugin that implements it
   const char *topology = "";
   std::unique_ptr<Communicator> end;
 };
 
-/// Gives `out` a stream of the context's device; false, with `why` filled, when there is none to be had.
+/// Sets `out` to a stream of the context's device. Returns false and fills `why` when there is none.
 [[nodiscard]] bool makeStream(ContextObject &context, StreamObject &out, std::string &why);
 
-/// Resolves a handle, or fails with a text that names what was expected. An object of the parent process is
-/// TSR_EDEVICE.
+/// Resolves a handle. Otherwise fails with a text that names the expected kind. An object inherited from the
+/// parent process gives TSR_EDEVICE.
 template <class T> tsr_status_t resolve(typename T::Handle handle, T *&out);
 
-/// The same for a call that destroys `out`. An inherited object has ended with that: `out` is null.
+/// The same for a call that destroys the object. For an inherited object nothing is left to do: `out` is
+/// null.
 template <class T> tsr_status_t resolveToDestroy(typename T::Handle handle, T *&out);
 
-/// `stream`, or the default stream of `context`; fails when it belongs to another context.
+/// Resolves `stream`, or the default stream of `context`. Fails when it belongs to another context.
 tsr_status_t resolveStream(ContextObject &context, tsr_stream_t stream, StreamObject *&out);
 
-/// An object and a stream of its context.
+/// Resolves an object and a stream of the same context.
 template <class T>
 tsr_status_t resolve(typename T::Handle handle, T *&out, tsr_stream_t streamHandle, StreamObject *&stream) {
   if (tsr_status_t status = resolve(handle, out)) return status;

@@ -4,8 +4,8 @@
 namespace tessera {
 namespace {
 
-/// The next of four steps per power of two: dims that creep up wait for the stream a few times, not every
-/// time.
+/// Rounds up to a quarter of a power of two, so that slowly growing dims wait for the stream a few times
+/// only.
 uint64_t roundUp(uint64_t bytes) {
   constexpr uint64_t kLeast = 256, kMost = uint64_t{1} << 62;
   if (bytes <= kLeast) return kLeast;
@@ -24,7 +24,7 @@ tsr_status_t Workspace::allocate(DeviceContext &context, uint64_t bytes, std::sh
     return status;
   }
   out.reset(block, [&context](void *p) {
-    std::string ignored; // the block is one of the context's: nothing can be wrong with it
+    std::string ignored; // freeing a block that the context allocated cannot fail
     (void)context.free(p, ignored);
   });
   return TSR_SUCCESS;
