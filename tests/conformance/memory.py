@@ -199,6 +199,7 @@ def k(X: ts.Tensor["n", ts.{dtype}], I: ts.Tensor["n", ts.i32], H: ts.Tensor["m"
             yield p.run({"n": 3000, "m": 10}, {"X": (dtype, x), "I": ("i32", index)}, {"H": want(dtype, values, initial=h)})
     yield from private_tables()
     yield from private_values()
+    yield from atomic_tiles()
     p = program("atomic/counter", """@ts.kernel
 def k(count: ts.Tensor[1, ts.i32], seen: ts.Tensor["n", ts.i32]):
     i = ts.tile.linear_id()
@@ -224,6 +225,40 @@ def k(I: ts.Tensor["n", ts.i32], H: ts.Tensor["m", ts.i32]):
 """)
     index = np.random.default_rng(4).integers(0, 7, 64)
     yield p.run({"n": 64, "m": 7}, {"I": ("i32", index)}, {"H": want("i32", np.bincount(index, minlength=7), initial=np.zeros(7))})
+
+
+def atomic_tiles():
+    """Atomics on tiles whose last program reaches past the tensor: numbers, tiles and both as index and as value."""
+    for dtype in ("i32", "i64", "f32", "f64"):
+        for op, function in (("add", np.add), ("max", np.maximum), ("min", np.minimum)):
+            p = program(f"atomic/tiles/{op}/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["n", "r", ts.{dtype}], I: ts.Tensor["n", ts.i32], J: ts.Tensor["n", ts.i64], H: ts.Tensor[4, "m", ts.{dtype}],
+      G: ts.Tensor["m", ts.{dtype}]):
+    for i in ts.tile.parallel(0, n, 32):
+        x = X[i:i+32, 0:4]
+        value = ts.tile.row_{'sum' if op == 'add' else op}(x)
+        ts.tile.atomic_{op}(H, (0, 1), value)
+        ts.tile.atomic_{op}(H, (1, I[i:i+32]), {"2.0" if dtype[0] == "f" else "2"})
+        ts.tile.atomic_{op}(H, (2, J[i:i+32]), value)
+        ts.tile.atomic_{op}(H, (I[i:i+32] - 1, J[i:i+32]), value)
+        ts.tile.atomic_{op}(G, m - 1, ts.tile.{'sum' if op == 'add' else op}(x, axis=0))
+""")
+            for n, r, m in ((1, 1, 2), (31, 3, 5), (64, 4, 7), (65, 2, 3)):
+                generator = np.random.default_rng(n)
+                x = random("i8", (n, r), n).astype("f8" if dtype[0] == "f" else "i8")
+                i, j = generator.integers(-2, m + 2, n), generator.integers(-2, m + 2, n)
+                h = random("i8", (4, m), 3).astype(x.dtype)
+                g = h[3].copy()
+                out, last = h.copy(), g.copy()
+                value = function.reduce(x, axis=1)
+                columns = np.concatenate([function.reduce(x[k:k + 32], axis=0) for k in range(0, n, 32)])
+                for row, column, v in ((0 * i, 0 * i + 1, value), (0 * i + 1, i, 0 * value + 2), (0 * i + 2, j, value), (i - 1, j, value)):
+                    inside = (row >= 0) & (row < 4) & (column >= 0) & (column < m)
+                    function.at(out, (row[inside], column[inside]), v[inside])
+                function.at(last, np.full(len(columns), m - 1), columns)
+                p.run({"n": n, "r": r, "m": m}, {"X": (dtype, x), "I": ("i32", i), "J": ("i64", j)},
+                      {"H": want(dtype, out, initial=h), "G": want(dtype, last, initial=g)})
+            yield p
 
 
 def random_numbers():

@@ -151,8 +151,8 @@ Value TileLowering::constantVector(DenseElementsAttr attr, Indices at, int64_t l
                                          : cast<IntegerAttr>(element).getValue();
     if (auto f = dyn_cast<FloatType>(type))
       return constantOf(vectorOf(type, lanes), FloatAttr::get(f, APFloat(f.getFloatSemantics(), bits)));
-    return constantOf(vectorOf(type, lanes),
-                      IntegerAttr::get(type, bits.zextOrTrunc(type.getIntOrFloatBitWidth())));
+    const unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+    return constantOf(vectorOf(type, lanes), IntegerAttr::get(type, bits.zextOrTrunc(width)));
   };
   if (attr.isSplat()) return splatAttr(attr.getSplatValue<Attribute>());
   // Folding made a table of it: pick the elements by comparing the linear index.
