@@ -3,8 +3,8 @@
 // number.
 #include "bench/Benchmarks.h"
 #include "bench/Machine.h"
+#include "tools/options/Options.h"
 #include <cstdio>
-#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fmt/format.h>
@@ -129,27 +129,35 @@ int run(const Options &options) {
   return ok ? 0 : 1;
 }
 
-constexpr const char *usageText =
-    "usage: tessera-bench [launch|gemm|saxpy|compile|transformer|cliffs|collective|plugin ...] [--full] "
-    "[--record]\n"
-    "                     [--json] [--samples FOLDER]\n"
-    "Without a name: launch and gemm.\n"
-    "  launch     what tsrLaunch costs the host, and the round trip of a small kernel\n"
-    "  gemm       f32 GEMM beside OpenBLAS and oneDNN, and the measured FMA peak\n"
-    "  saxpy      beside the measured stream limit\n"
-    "  compile    the samples by phase, programs that grow, and what the cache answers\n"
-    "  transformer  an f32 transformer block beside OpenBLAS calls and loops\n"
-    "  cliffs     small batches, vectors, rows and calls that were slow by orders of magnitude, beside\n"
-    "             libraries and loops\n"
-    "  collective  all-reduce among two threads beside OpenMPI's among two processes\n"
-    "  plugin      a call through a plugin's table beside a virtual call; what finding plugins costs\n"
-    "  --full     the large sizes too\n"
-    "  --record   write docs/measurements/NAME.md\n"
-    "  --json     all tables as one JSON object\n"
-    "  --samples  where the kernels' sources are (default: samples)\n";
+const std::vector<cli::OptionSpec> common = {{"help", 'h', cli::OptionSpec::Flag, "", "print this text"}};
 
-int usage(const std::string &word) {
-  fmt::print(stderr, "tessera-bench: unknown argument {}\n{}", word, usageText);
+const cli::CommandSpec spec = {
+    "",
+    "[launch|gemm|saxpy|compile|transformer|cliffs|collective|plugin ...] [options]",
+    "",
+    R"(Measures on one core and on all of them, each in a process of its own. Without a name: launch and gemm.
+  launch       what tsrLaunch costs the host, and the round trip of a small kernel
+  gemm         f32 GEMM beside OpenBLAS and oneDNN, and the measured FMA peak
+  saxpy        beside the measured stream limit
+  compile      the samples by phase, programs that grow, and what the cache answers
+  transformer  an f32 transformer block beside OpenBLAS calls and loops
+  cliffs       small batches, vectors, rows and calls that were slow by orders of magnitude, beside libraries and loops
+  collective   all-reduce among two threads beside OpenMPI's among two processes
+  plugin       a call through a plugin's table beside a virtual call; what finding plugins costs)",
+    {{"full", 0, cli::OptionSpec::Flag, "", "the large sizes too"},
+     {"record", 0, cli::OptionSpec::Flag, "", "write docs/measurements/NAME.md"},
+     {"json", 0, cli::OptionSpec::Flag, "", "print all tables as one JSON object"},
+     {"samples", 0, cli::OptionSpec::Value, "FOLDER", "where the kernels' sources are (default: samples)"},
+     // A process of its own per measurement.
+     {"worker", 0, cli::OptionSpec::Value, "NAME", ""},
+     {"cores", 0, cli::OptionSpec::Value, "N", ""}},
+    SIZE_MAX,
+    "",
+    "tessera-bench",
+    &common};
+
+int usage(const std::string &what, const std::string &fix) {
+  fmt::print(stderr, "tessera-bench: {}\n  {}\n", what, fix);
   return 1;
 }
 
@@ -159,31 +167,27 @@ int usage(const std::string &word) {
 int main(int argc, char **argv) {
   using namespace tessera::bench;
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const bool hasValue = i + 1 < argc;
-    if (word == "--help" || word == "-h") {
-      fmt::print("{}", usageText);
-      return 0;
-    }
-    if (word == "--full")
-      options.settings.full = true;
-    else if (word == "--record")
-      options.record = true;
-    else if (word == "--json")
-      options.json = true;
-    else if (word == "--samples" && hasValue)
-      options.settings.samples = argv[++i];
-    else if (word == "--worker" && hasValue)
-      options.worker = argv[++i];
-    else if (word == "--cores" && hasValue)
-      options.settings.cores = std::atoi(argv[++i]);
-    else if (std::any_of(std::begin(benchmarks), std::end(benchmarks),
-                         [&](auto &b) { return word == b.name; }))
-      options.names.push_back(word);
-    else
-      return usage(word);
+  tessera::cli::Arguments given;
+  if (auto e = tessera::cli::parseArguments(spec, {argv + 1, argv + argc}, given))
+    return usage(e->message, e->hint);
+  if (given.wantsHelp()) {
+    fmt::print("{}", spec.help());
+    return 0;
   }
+  options.settings.full = given.has("full");
+  options.settings.samples = given.value("samples", options.settings.samples);
+  options.record = given.has("record");
+  options.json = given.has("json");
+  options.worker = given.value("worker");
+  int64_t cores = options.settings.cores;
+  if (given.has("cores") && !tessera::cli::parseInt(given.value("cores"), cores))
+    return usage("--cores needs a number", spec.words() + " --help lists the options");
+  options.settings.cores = static_cast<int>(cores);
+  options.names = given.positional();
+  for (const std::string &name : options.names)
+    if (std::none_of(std::begin(benchmarks), std::end(benchmarks), [&](auto &b) { return name == b.name; }))
+      return usage(fmt::format("there is no measurement {}", name),
+                   "usage: " + spec.words() + " " + std::string(spec.synopsis));
   if (options.names.empty()) options.names = {"launch", "gemm"};
   try {
     for (const Benchmark &b : benchmarks)

@@ -3,9 +3,9 @@
 // do.
 #include "bench/Machine.h"
 #include "bench/samples/Sample.h"
+#include "tools/options/Options.h"
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -127,20 +127,32 @@ int run(const std::string &folder, bool json) {
 } // namespace tessera::bench
 
 int main(int argc, char **argv) {
-  std::string folder = "samples";
-  bool json = false;
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--json") == 0)
-      json = true;
-    else if (std::strcmp(argv[i], "--samples") == 0 && i + 1 < argc)
-      folder = argv[++i];
-    else {
-      std::fprintf(stderr, "usage: tsr-samples [--samples FOLDER] [--json]\n");
-      return 1;
-    }
+  using namespace tessera;
+  static const std::vector<cli::OptionSpec> common = {
+      {"help", 'h', cli::OptionSpec::Flag, "", "print this text"}};
+  static const cli::CommandSpec spec = {
+      "",
+      "[options]",
+      "",
+      "Runs every sample on real data, checks its results and measures it. The exit status is 1 if one is "
+      "wrong.",
+      {{"samples", 0, cli::OptionSpec::Value, "FOLDER", "where the samples are (default: samples)"},
+       {"json", 0, cli::OptionSpec::Flag, "", "print a JSON object in place of the table"}},
+      0,
+      "",
+      "tsr-samples",
+      &common};
+  cli::Arguments given;
+  if (auto e = cli::parseArguments(spec, {argv + 1, argv + argc}, given)) {
+    std::fprintf(stderr, "tsr-samples: %s\n  %s\n", e->message.c_str(), e->hint.c_str());
+    return 1;
+  }
+  if (given.wantsHelp()) {
+    fmt::print("{}", spec.help());
+    return 0;
   }
   try {
-    return tessera::bench::run(folder, json);
+    return bench::run(given.value("samples", "samples"), given.has("json"));
   } catch (const std::exception &e) {
     std::fprintf(stderr, "tsr-samples: %s\n", e.what());
     return 1;

@@ -267,9 +267,9 @@ class Kit(unittest.TestCase):
         for words, what in [
             ((), "no plugin is named"),
             (("--plugin",), "--plugin needs a value"),
-            (("--plugin", plugin, "--expect", ""), "--expect is empty"),
-            (("--plugin", plugin, "--json="), "--json is empty"),
-            (("--plugin", ""), "--plugin is empty"),
+            (("--plugin", plugin, "--expect", ""), "--expect needs a value"),
+            (("--plugin", plugin, "--json="), "--json needs a value"),
+            (("--plugin", ""), "--plugin needs a value"),
             (("--plugin", "/no/\x1b[31m.so"), r"/no/\x1b[31m.so cannot be read"),
             (("--plugin", "/no/such.so"), "/no/such.so cannot be read"),
             (("--plugin", plugin, "--onyl", "x"), "unknown option --onyl"),

@@ -2,11 +2,11 @@
 #include "core/support/Escaped.h"
 #include "core/support/OutputFile.h"
 #include "tools/StandardStreams.h"
+#include "tools/options/Options.h"
 #include "tools/tsr-conformance/Report.h"
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
-#include <getopt.h>
 #include <sstream>
 #include <unistd.h>
 
@@ -15,34 +15,50 @@ namespace {
 
 enum Exit : int { kPassed = 0, kFailed = 1, kUsage = 2 };
 
-constexpr std::string_view kHelp = R"(usage: tsr-conformance --plugin FILE [options]
+const std::vector<cli::OptionSpec> commonOptions = {
+    {"help", 'h', cli::OptionSpec::Flag, "", "print this text"},
+    {"version", 0, cli::OptionSpec::Flag, "", "print the version"},
+};
 
-Loads a plugin and holds it against every promise of tessera/plugin.h, in processes of its own, so that a plugin that
-crashes or hangs fails a check and nothing else. Without a device what needs one is skipped.
-
-options:
-  --plugin FILE        the plugin, libtessera-NAME.so
-  --expect FILE        YAML or JSON: checks that are unsupported or expected to fail, each with a reason
-  --only PATTERN       only the checks whose id matches, as the shell matches names; may be repeated
-  --image FILE         code of the kernel saxpy for this backend, for launch.image
-  --metadata FILE      its metadata document
-  --ranks N            ranks of collectives, as threads (default: 3)
-  --launcher COMMAND   starts the ranks of collectives as processes: 'mpirun -n 2'
-  --patience FACTOR    multiplies every time limit
-  --json FILE          write the report there; -: to standard output, in place of the table
-  --report             write the report beside the plugin, where tsr backends finds it
-  --verbose            show what the plugin prints, and each check's demand
-  --list               print every check and what it demands
-  --help, --version    print this text, or the version
+const cli::CommandSpec spec = {
+    "",
+    "--plugin FILE [options]",
+    "",
+    R"(Loads a plugin and checks every promise of tessera/plugin.h in child processes, so that a plugin that crashes or
+hangs fails that check only. Checks that need a device are skipped where there is none.
 
 exit status: 0 passed, 1 a check failed or an expected failure is stale, 2 the arguments are wrong or the report
-             cannot be written
-
-examples:
-  tsr-conformance --plugin build/libtessera-blue.so
+             cannot be written)",
+    {
+        {"plugin", 0, cli::OptionSpec::Value, "FILE", "the plugin, libtessera-NAME.so"},
+        {"expect", 0, cli::OptionSpec::Value, "FILE",
+         "YAML or JSON: checks that are unsupported or expected to fail, each with a reason"},
+        {"only", 0, cli::OptionSpec::Repeated, "PATTERN",
+         "only the checks whose id matches, as the shell matches names; may be repeated"},
+        {"image", 0, cli::OptionSpec::Value, "FILE",
+         "code of the kernel saxpy for this backend, for launch.image"},
+        {"metadata", 0, cli::OptionSpec::Value, "FILE", "its metadata document"},
+        {"ranks", 0, cli::OptionSpec::Value, "N", "ranks of collectives, as threads (default: 3)"},
+        {"launcher", 0, cli::OptionSpec::Value, "COMMAND",
+         "starts the ranks of collectives as processes: 'mpirun -n 2'"},
+        {"patience", 0, cli::OptionSpec::Value, "FACTOR", "multiplies every time limit"},
+        {"json", 0, cli::OptionSpec::Value, "FILE",
+         "write the report there; -: to standard output, in place of the table"},
+        {"report", 0, cli::OptionSpec::Flag, "",
+         "write the report beside the plugin, where tsr backends finds it"},
+        {"verbose", 'v', cli::OptionSpec::Flag, "", "show the plugin's output, and each check's demand"},
+        {"list", 0, cli::OptionSpec::Flag, "", "print every check and its demand"},
+        // A process of its own per check: started by this program, or by the launcher.
+        {"child", 0, cli::OptionSpec::Value, "FOLDER", ""},
+        {"launched", 0, cli::OptionSpec::Flag, "", ""},
+    },
+    SIZE_MAX,
+    R"(  tsr-conformance --plugin build/libtessera-blue.so
   tsr-conformance --plugin libtessera-blue.so --expect conformance.yaml --report
   tsr-conformance --plugin libtessera-collective-openmpi.so --launcher 'mpirun -n 2'
-)";
+)",
+    "tsr-conformance",
+    &commonOptions};
 
 int usage(const std::string &what, const std::string &fix = "tsr-conformance --help lists the options") {
   const std::string text = fmt::format("tsr-conformance: {}\n  {}\n", what, fix);
@@ -57,113 +73,52 @@ struct Options {
   bool writesReport = false, isVerbose = false;
 };
 
-/// -1: go on; else the exit status.
+int listChecks() {
+  for (const Group *group : allGroups())
+    for (const Check &check : group->checks)
+      fmt::print("{:<32} {}\n", check.id, check.demand);
+  return kPassed;
+}
+
+/// Fills `o` and returns -1, or returns the exit status.
 int parse(int argc, char **argv, Options &o) {
-  enum {
-    Plugin = 256,
-    Expect,
-    Only,
-    Image,
-    Metadata,
-    Ranks,
-    Launcher,
-    Patience,
-    JsonFile,
-    ReportFlag,
-    Verbose,
-    List,
-    Help,
-    Version,
-    Child,
-    Launched
-  };
-  const option table[] = {{"plugin", required_argument, nullptr, Plugin},
-                          {"expect", required_argument, nullptr, Expect},
-                          {"only", required_argument, nullptr, Only},
-                          {"image", required_argument, nullptr, Image},
-                          {"metadata", required_argument, nullptr, Metadata},
-                          {"ranks", required_argument, nullptr, Ranks},
-                          {"launcher", required_argument, nullptr, Launcher},
-                          {"patience", required_argument, nullptr, Patience},
-                          {"json", required_argument, nullptr, JsonFile},
-                          {"report", no_argument, nullptr, ReportFlag},
-                          {"verbose", no_argument, nullptr, Verbose},
-                          {"list", no_argument, nullptr, List},
-                          {"help", no_argument, nullptr, Help},
-                          {"version", no_argument, nullptr, Version},
-                          {"child", required_argument, nullptr, Child},
-                          {"launched", no_argument, nullptr, Launched},
-                          {}};
-  opterr = 0;
-  SubjectOptions &s = o.child.subject;
-  std::string launcher;
-  int index = 0;
-  for (int c; (c = getopt_long(argc, argv, "+:", table, &index)) != -1;) {
-    char *end = nullptr;
-    if (optarg && !*optarg && c >= Plugin) return usage(fmt::format("--{} is empty", table[index].name));
-    switch (c) {
-    case Plugin:
-      s.plugin = optarg;
-      break;
-    case Expect:
-      o.expect = optarg;
-      break;
-    case Only:
-      o.only.emplace_back(optarg);
-      break;
-    case Image:
-      s.image = optarg;
-      break;
-    case Metadata:
-      s.metadata = optarg;
-      break;
-    case Ranks:
-      s.ranks = static_cast<int>(std::strtol(optarg, &end, 10));
-      if (*end || s.ranks < 1 || s.ranks > 64)
-        return usage(fmt::format("--ranks {}: expected 1 to 64", optarg));
-      break;
-    case Launcher:
-      launcher = optarg;
-      break;
-    case Patience:
-      o.child.patience = std::strtod(optarg, &end);
-      if (*end || !(o.child.patience > 0))
-        return usage(fmt::format("--patience {}: expected a number above 0", optarg));
-      break;
-    case JsonFile:
-      o.json = optarg;
-      break;
-    case ReportFlag:
-      o.writesReport = true;
-      break;
-    case Verbose:
-      o.child.isVerbose = o.isVerbose = true;
-      break;
-    case List:
-      for (const Group *group : allGroups())
-        for (const Check &check : group->checks)
-          fmt::print("{:<32} {}\n", check.id, check.demand);
-      return kPassed;
-    case Help:
-      fmt::print("{}", kHelp);
-      return kPassed;
-    case Version:
-      fmt::print("tsr-conformance {}, plugin ABI {}.{}\n", TESSERA_VERSION, TSR_PLUGIN_ABI_MAJOR,
-                 TSR_PLUGIN_ABI_MINOR);
-      return kPassed;
-    case Child:
-      o.childFolder = optarg;
-      break;
-    case Launched:
-      s.isLaunched = true;
-      break;
-    case ':':
-      return usage(fmt::format("{} needs a value", argv[optind - 1]));
-    default:
-      return usage(fmt::format("unknown option {}", argv[optind - 1]));
-    }
+  cli::Arguments given;
+  if (auto e = cli::parseArguments(spec, {argv + 1, argv + argc}, given)) return usage(e->message, e->hint);
+  if (given.wantsHelp()) {
+    fmt::print("{}", spec.help());
+    return kPassed;
   }
-  o.ids.assign(argv + optind, argv + argc);
+  if (given.has("version")) {
+    fmt::print("tsr-conformance {}, plugin ABI {}.{}\n", TESSERA_VERSION, TSR_PLUGIN_ABI_MAJOR,
+               TSR_PLUGIN_ABI_MINOR);
+    return kPassed;
+  }
+  if (given.has("list")) return listChecks();
+
+  SubjectOptions &s = o.child.subject;
+  s.plugin = given.value("plugin");
+  s.image = given.value("image");
+  s.metadata = given.value("metadata");
+  s.isLaunched = given.has("launched");
+  o.expect = given.value("expect");
+  o.json = given.value("json");
+  o.only = given.values("only");
+  o.childFolder = given.value("child");
+  o.writesReport = given.has("report");
+  o.child.isVerbose = o.isVerbose = given.has("verbose");
+  if (const std::string ranks = given.value("ranks"); !ranks.empty()) {
+    int64_t n = 0;
+    if (!cli::parseInt(ranks, n) || n < 1 || n > 64)
+      return usage(fmt::format("--ranks {}: expected 1 to 64", ranks));
+    s.ranks = static_cast<int>(n);
+  }
+  if (const std::string patience = given.value("patience"); !patience.empty()) {
+    char *end = nullptr;
+    o.child.patience = std::strtod(patience.c_str(), &end);
+    if (*end || !(o.child.patience > 0))
+      return usage(fmt::format("--patience {}: expected a number above 0", patience));
+  }
+  o.ids = given.positional();
   if (!o.ids.empty() && o.childFolder.empty()) return usage(fmt::format("'{}' is no option", o.ids[0]));
   if (s.plugin.empty()) return usage("no plugin is named", "tsr-conformance --plugin libtessera-NAME.so");
   if (s.image.empty() != s.metadata.empty()) return usage("--image and --metadata go together");
@@ -177,7 +132,7 @@ int parse(int argc, char **argv, Options &o) {
       return usage(fmt::format("{} cannot be read: it is no regular file", file), "name a file that is one");
   }
   s.plugin = std::filesystem::absolute(s.plugin); // dlopen searches for bare names
-  std::istringstream words(launcher);
+  std::istringstream words(given.value("launcher"));
   for (std::string word; words >> word;)
     o.child.launcher.push_back(word);
   return -1;

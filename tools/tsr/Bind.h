@@ -4,7 +4,8 @@
 #include "core/service/CompilerService.h"
 #include "numerics/DType.h"
 #include "tools/npy/Npy.h"
-#include "tools/tsr/Options.h"
+#include "tools/options/Options.h"
+#include "tools/tsr/Report.h"
 #include <memory>
 
 namespace tessera::cli {

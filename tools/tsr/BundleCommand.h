@@ -1,6 +1,7 @@
 // The half of `tsr compile` that makes bundles, and what both halves share.
 #pragma once
-#include "tools/tsr/Options.h"
+#include "tools/options/Options.h"
+#include "tools/tsr/Report.h"
 #include "tools/tsr/Source.h"
 #include "tools/tsr/Supervisor.h"
 

@@ -1,6 +1,7 @@
 // The commands: what each takes and what it does. main() reads the words and answers --help and --color.
 #pragma once
-#include "tools/tsr/Options.h"
+#include "tools/options/Options.h"
+#include "tools/tsr/Report.h"
 
 namespace tessera::cli {
 

@@ -2,10 +2,10 @@
 #include "core/plugin/KnownBackends.h"
 #include "core/support/Escaped.h"
 #include "core/support/OutputFile.h"
+#include "tools/options/Options.h"
 #include "tools/tsr/BundleCommand.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Console.h"
-#include "tools/tsr/Options.h"
 #include "tools/tsr/Source.h"
 #include "tools/tsr/Supervisor.h"
 #include <cstdio>

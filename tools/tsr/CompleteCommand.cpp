@@ -16,9 +16,8 @@ const std::string fileNames = ":files", folderNames = ":folders";
 
 Words optionNames(const CommandSpec &spec) {
   Words out;
-  for (const std::vector<OptionSpec> *table : {&spec.options, &commonOptions()})
-    for (const OptionSpec &o : *table)
-      out.push_back(fmt::format("--{}", o.name));
+  for (const OptionSpec *o : spec.all())
+    out.push_back(fmt::format("--{}", o->name));
   return out;
 }
 
@@ -80,14 +79,13 @@ Words valuesFor(const OptionSpec &option, const Arguments &line, std::string_vie
 /// The option whose value `current` is, if the words before it end in one.
 const OptionSpec *pendingOption(const CommandSpec &spec, const Words &before) {
   for (size_t i = before.size(); i-- > 0;) {
-    for (const std::vector<OptionSpec> *table : {&spec.options, &commonOptions()})
-      for (const OptionSpec &o : *table) {
-        const bool isIt = before[i] == fmt::format("--{}", o.name) ||
-                          (o.letter && before[i] == fmt::format("-{}", o.letter));
-        if (!isIt) continue;
-        const bool takesNext = o.kind == OptionSpec::Value && i + 1 == before.size();
-        return takesNext || o.kind == OptionSpec::Named ? &o : nullptr;
-      }
+    for (const OptionSpec *o : spec.all()) {
+      const bool isIt = before[i] == fmt::format("--{}", o->name) ||
+                        (o->letter && before[i] == fmt::format("-{}", o->letter));
+      if (!isIt) continue;
+      const bool takesNext = o->kind == OptionSpec::Value && i + 1 == before.size();
+      return takesNext || o->kind == OptionSpec::Named ? o : nullptr;
+    }
     if (before[i].find('=') == before[i].npos) return nullptr; // only pairs may follow --in and its like
   }
   return nullptr;
@@ -107,9 +105,8 @@ Words candidates(const CommandSpec &spec, const Words &before, std::string_view 
   if (const size_t eq = current.find('='); current.starts_with("--") && eq != current.npos) {
     const Words asked = {std::string(current.substr(0, eq))};
     current.remove_prefix(eq + 1);
-    for (const std::vector<OptionSpec> *table : {&spec.options, &commonOptions()})
-      for (const OptionSpec &o : *table)
-        if (asked[0] == fmt::format("--{}", o.name)) return valuesFor(o, line, current);
+    for (const OptionSpec *o : spec.all())
+      if (asked[0] == fmt::format("--{}", o->name)) return valuesFor(*o, line, current);
     return {};
   }
   if (current.starts_with('-')) return optionNames(spec);

@@ -1,6 +1,6 @@
 #include "tools/tsr/DimTable.h"
 #include "core/metadata/KernelMetadata.h"
-#include "tools/tsr/Options.h"
+#include "tools/options/Options.h"
 #include <algorithm>
 #include <fmt/format.h>
 

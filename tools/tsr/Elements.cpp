@@ -1,6 +1,6 @@
 #include "tools/tsr/Elements.h"
 #include "numerics/Casts.h"
-#include "tools/tsr/Options.h"
+#include "tools/options/Options.h"
 #include <algorithm>
 #include <cerrno>
 #include <cmath>

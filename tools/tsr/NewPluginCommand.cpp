@@ -1,8 +1,8 @@
 // `tsr new-plugin`: a small project that builds and passes its test.
 #include "core/plugin/KnownBackends.h"
 #include "core/support/Escaped.h"
+#include "tools/options/Options.h"
 #include "tools/tsr/Commands.h"
-#include "tools/tsr/Options.h"
 #include "tools/tsr/PluginTemplates.h"
 #include <algorithm>
 #include <cerrno>

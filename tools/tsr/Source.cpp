@@ -2,8 +2,8 @@
 #include "core/plugin/Mappers.h"
 #include "core/plugin/Profiles.h"
 #include "core/service/CompilerLoader.h"
+#include "tools/options/Options.h"
 #include "tools/tsr/Console.h"
-#include "tools/tsr/Options.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // What `run` and `compile` share: the source file, its kernels, and the compiler's diagnostics.
 #pragma once
 #include "core/service/CompilerService.h"
-#include "tools/tsr/Options.h"
+#include "tools/options/Options.h"
 #include "tools/tsr/Report.h"
 
 namespace tessera::cli {

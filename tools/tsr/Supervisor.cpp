@@ -1,8 +1,8 @@
 #include "tools/tsr/Supervisor.h"
 #include "core/support/Escaped.h"
+#include "tools/options/Options.h"
 #include "tools/tsr/Console.h"
 #include "tools/tsr/CrashPack.h"
-#include "tools/tsr/Options.h"
 #include "tools/tsr/Report.h"
 #include <csignal>
 #include <cstdlib>

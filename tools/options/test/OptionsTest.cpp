@@ -1,4 +1,4 @@
-#include "tools/tsr/Options.h"
+#include "tools/options/Options.h"
 #include <gtest/gtest.h>
 
 namespace tessera::cli {
@@ -8,11 +8,11 @@ const CommandSpec spec = {"run",
                           "FILE",
                           "run",
                           "Runs.",
-                          {{"in", 0, OptionSpec::Named, "NAME=FILE", ""},
-                           {"kernel", 'k', OptionSpec::Value, "NAME", ""},
-                           {"time", 0, OptionSpec::Value, "N", ""},
-                           {"raw", 0, OptionSpec::Flag, "", ""},
-                           {"print", 0, OptionSpec::OptionalValue, "DIR", ""}},
+                          {{"in", 0, OptionSpec::Named, "NAME=FILE", "inputs"},
+                           {"kernel", 'k', OptionSpec::Value, "NAME", "which"},
+                           {"time", 0, OptionSpec::Value, "N", "repetitions"},
+                           {"raw", 0, OptionSpec::Flag, "", "bits"},
+                           {"print", 0, OptionSpec::OptionalValue, "DIR", "snapshots"}},
                           1,
                           ""};
 
@@ -92,17 +92,43 @@ TEST(Options, EveryCommandHasHelp) {
   EXPECT_NE(spec.help().find("--kernel NAME"), std::string::npos);
 }
 
+TEST(Options, OfAProgramWithOneCommand) {
+  static const std::vector<OptionSpec> common = {{"help", 'h', OptionSpec::Flag, "", "print this text"}};
+  const CommandSpec kit = {"",
+                           "--plugin FILE",
+                           "",
+                           "Checks.",
+                           {{"only", 0, OptionSpec::Repeated, "PATTERN", "which checks"},
+                            {"child", 0, OptionSpec::Value, "FOLDER", ""}},
+                           0,
+                           "",
+                           "kit",
+                           &common};
+  EXPECT_EQ(kit.help(), "usage: kit --plugin FILE\n\nChecks.\n\noptions:\n"
+                        "  --only PATTERN                   which checks\n"
+                        "  -h, --help                       print this text\n");
+  Arguments args;
+  auto parsed = [&](std::vector<std::string> words) {
+    std::vector<char *> pointers;
+    for (std::string &w : words)
+      pointers.push_back(w.data());
+    auto e = parseArguments(kit, pointers, args);
+    return e ? e->message : "";
+  };
+  EXPECT_EQ(parsed({"--only", "a", "--only=b", "--child", "f"}), "");
+  EXPECT_EQ(args.values("only"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(args.value("child"), "f");
+  EXPECT_EQ(parsed({"--color", "never"}), "unknown option --color of kit");
+  EXPECT_EQ(parsed({"--hlep"}), "unknown option --hlep, did you mean --help?");
+  EXPECT_EQ(parsed({"--chld"}), "unknown option --chld of kit"); // internal options are not suggested
+  EXPECT_EQ(parsed({"x"}), "unexpected argument 'x'");
+}
+
 TEST(Options, IntegersAreWholeAndDecimal) {
   int64_t v;
   EXPECT_TRUE(parseInt("-42", v) && v == -42);
   for (const char *bad : {"", "1 ", " 1", "+1", "1.0", "0x10", "9223372036854775808", "1e3"})
     EXPECT_FALSE(parseInt(bad, v)) << bad;
-}
-
-TEST(Report, SuggestionsAreClose) {
-  EXPECT_EQ(closest("BLOKC_M", {"BLOCK_N", "BLOCK_M", "stages"}), "BLOCK_M");
-  EXPECT_FALSE(closest("zzz", {"alpha", "beta"}));
-  EXPECT_EQ(suggest("zzz", {"alpha", "beta"}), "known: alpha, beta");
 }
 
 } // namespace

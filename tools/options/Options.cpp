@@ -1,4 +1,5 @@
-#include "tools/tsr/Options.h"
+#include "tools/options/Options.h"
+#include "core/support/NearestName.h"
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -8,8 +9,8 @@ namespace {
 
 const OptionSpec *find(const CommandSpec &spec, std::string_view name, char letter) {
   auto matches = [&](const OptionSpec &o) { return letter ? o.letter == letter : o.name == name; };
-  for (const std::vector<OptionSpec> *table : {&spec.options, &commonOptions()})
-    if (auto it = std::find_if(table->begin(), table->end(), matches); it != table->end()) return &*it;
+  for (const OptionSpec *o : spec.all())
+    if (matches(*o)) return o;
   return nullptr;
 }
 
@@ -26,14 +27,13 @@ std::string placeholder(const OptionSpec &o) {
 
 Error unknownOption(const CommandSpec &spec, std::string_view word) {
   std::vector<std::string> names;
-  for (const std::vector<OptionSpec> *table : {&spec.options, &commonOptions()})
-    for (const OptionSpec &o : *table)
-      names.push_back(fmt::format("--{}", o.name));
-  auto near = closest(word, names);
+  for (const OptionSpec *o : spec.all())
+    if (!o->help.empty()) names.push_back(fmt::format("--{}", o->name));
+  const std::string_view near = nearestName(word, names);
   return {"E_UNKNOWN_OPTION",
-          near ? fmt::format("unknown option {}, did you mean {}?", word, *near)
-               : fmt::format("unknown option {} of tsr {}", word, spec.name),
-          fmt::format("tsr {} --help lists the options", spec.name)};
+          near.empty() ? fmt::format("unknown option {} of {}", word, spec.words())
+                       : fmt::format("unknown option {}, did you mean {}?", word, near),
+          fmt::format("{} --help lists the options", spec.words())};
 }
 
 /// NAME=VALUE with a name in front of the first '='. Names are identifiers, or products of them for dims
@@ -99,7 +99,8 @@ MaybeError parseArguments(const CommandSpec &spec, std::span<char *const> words,
       value = words[++i];
       return true;
     };
-    if (option->kind != OptionSpec::Named && option->kind != OptionSpec::Flag && out.has(option->name))
+    const bool isOnce = option->kind == OptionSpec::Value || option->kind == OptionSpec::OptionalValue;
+    if (isOnce && out.has(option->name))
       return Error{"E_OPTION_REPEATED", fmt::format("{} is given twice", shown), ""};
 
     switch (option->kind) {
@@ -111,6 +112,7 @@ MaybeError parseArguments(const CommandSpec &spec, std::span<char *const> words,
       out.given_.push_back({std::string(option->name), "", std::string(value.value_or(""))});
       break;
     case OptionSpec::Value:
+    case OptionSpec::Repeated:
       if (!nextWord() || value->empty()) return complain("needs a value");
       out.given_.push_back({std::string(option->name), "", std::string(*value)});
       break;
@@ -132,9 +134,8 @@ MaybeError parseArguments(const CommandSpec &spec, std::span<char *const> words,
   }
   if (!out.wantsHelp() && out.positional_.size() > spec.maxPositional)
     return Error{"E_OPTION_VALUE",
-                 fmt::format("tsr {} does not know what to do with '{}'", spec.name,
-                             out.positional_[spec.maxPositional]),
-                 fmt::format("usage: tsr {} {}", spec.name, spec.synopsis)};
+                 fmt::format("unexpected argument '{}'", out.positional_[spec.maxPositional]),
+                 fmt::format("usage: {} {}", spec.words(), spec.synopsis)};
   return std::nullopt;
 }
 
@@ -148,6 +149,13 @@ std::string Arguments::value(std::string_view option, std::string otherwise) con
   return otherwise;
 }
 
+std::vector<std::string> Arguments::values(std::string_view option) const {
+  std::vector<std::string> out;
+  for (const Given &g : given_)
+    if (g.option == option) out.push_back(g.value);
+  return out;
+}
+
 std::vector<NamedValue> Arguments::named(std::string_view option) const {
   std::vector<NamedValue> out;
   for (const Given &g : given_)
@@ -155,13 +163,24 @@ std::vector<NamedValue> Arguments::named(std::string_view option) const {
   return out;
 }
 
+std::string CommandSpec::words() const {
+  return name.empty() ? std::string(program) : fmt::format("{} {}", program, name);
+}
+
+std::vector<const OptionSpec *> CommandSpec::all() const {
+  std::vector<const OptionSpec *> out;
+  for (const std::vector<OptionSpec> *table : {&options, common})
+    for (const OptionSpec &o : *table)
+      out.push_back(&o);
+  return out;
+}
+
 std::string CommandSpec::help() const {
   std::string text =
-      fmt::format("usage: tsr {}{}{}\n\n{}\n", name, synopsis.empty() ? "" : " ", synopsis, summary);
+      fmt::format("usage: {}{}{}\n\n{}\n", words(), synopsis.empty() ? "" : " ", synopsis, summary);
   text += "\noptions:\n";
-  for (const std::vector<OptionSpec> *table : {&options, &commonOptions()})
-    for (const OptionSpec &o : *table)
-      text += fmt::format("  {:<32} {}\n", spelling(o), o.help);
+  for (const OptionSpec *o : all())
+    if (!o->help.empty()) text += fmt::format("  {:<32} {}\n", spelling(*o), o->help);
   if (!examples.empty()) text += fmt::format("\nexamples:\n{}", examples);
   return text;
 }

@@ -1,6 +1,8 @@
-// The command line: a table per command says what it takes; everything else is an error that helps.
+// The command lines of all tools. A table lists the options of a command; parsing, the help text, completion
+// and the manual page are derived from it (docs/decisions/0022).
 #pragma once
-#include "tools/tsr/Report.h"
+#include "core/support/Expected.h"
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@ struct OptionSpec {
   enum Kind : uint8_t {
     Flag,          // --raw
     Value,         // --kernel NAME or --kernel=NAME, once
+    Repeated,      // --only PATTERN, any number of times
     Named,         // --in NAME=VALUE [NAME=VALUE ...], repeatable
     OptionalValue, // --print-ir-after-all or --print-ir-after-all=DIR
   };
@@ -21,20 +24,26 @@ struct OptionSpec {
   Kind kind;
   std::string_view
       value; // how the help names the value; completion goes by it too: FILE, DIR, KERNEL, BACKEND, TARGET
-  std::string_view help;
+  std::string_view help;                      // empty: internal, so that help and completion leave it out
   std::vector<std::string_view> choices = {}; // values to offer in completion, where they can be listed
 };
 
-/// What every command takes.
+/// The options of every command of tsr.
 const std::vector<OptionSpec> &commonOptions();
 
 struct CommandSpec {
-  std::string_view name, synopsis, brief; // brief: a line of the list of commands
+  std::string_view name, synopsis, brief; // name: empty if the program has one command; brief: one line
   std::string_view summary;
   std::vector<OptionSpec> options;
   size_t maxPositional;
   std::string_view examples;
+  std::string_view program = "tsr";
+  const std::vector<OptionSpec> *common = &commonOptions(); // listed after `options`
 
+  /// "tsr run", or "tsr-conformance": the words before the arguments.
+  std::string words() const;
+  /// The options of this command, then the common ones.
+  std::vector<const OptionSpec *> all() const;
   std::string help() const;
 };
 
@@ -43,12 +52,14 @@ std::string spelling(const OptionSpec &);
 
 using NamedValue = std::pair<std::string, std::string>;
 
-/// What one command line said, in the order it was said.
+/// A parsed command line, in the order of its words.
 class Arguments {
 public:
   bool has(std::string_view option) const;
   /// The value of a Value or OptionalValue option, else `otherwise`.
   std::string value(std::string_view option, std::string otherwise = "") const;
+  /// The values of a Repeated option.
+  std::vector<std::string> values(std::string_view option) const;
   std::vector<NamedValue> named(std::string_view option) const;
   const std::vector<std::string> &positional() const { return positional_; }
   bool wantsHelp() const { return has("help"); }
@@ -62,7 +73,7 @@ private:
   std::vector<std::string> positional_;
 };
 
-/// Reads the words behind the command. `--` ends the options.
+/// Parses the words after the command into `out`. `--` ends the options.
 [[nodiscard]] MaybeError parseArguments(const CommandSpec &, std::span<char *const> words, Arguments &out);
 
 /// Reads a whole decimal number; no sign of `+`, no blanks, no overflow.
