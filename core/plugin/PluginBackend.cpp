@@ -289,6 +289,9 @@ public:
     if (status == TSR_SUCCESS) sink_ = std::move(next); // the plugin does not call the one before
     return status;
   }
+  void tagActivities(const ActivityTag &tag) override {
+    if (api_.activity_tag) api_.activity_tag(handle_, tag[0], tag[1]);
+  }
 
 private:
   template <class T> static tsr_be_keep_t keep(T *owner) {

@@ -238,6 +238,11 @@ int32_t graphCreate(tsr_be_context_t *c, const tsr_be_node_t *nodes, uint64_t co
   return sound.graph_create(c, rest.data(), rest.size(), keep, out, why);
 }
 
+uint64_t lastTag = 0;
+void activityTag(tsr_be_context_t *c, uint64_t first, uint64_t second) {
+  lastTag = first;
+  sound.activity_tag(c, first, second);
+}
 int32_t activityReport(tsr_be_context_t *c, const tsr_be_activity_sink_t *sink, tsr_text_t *why) {
   if (!sink && is("reports_on")) return TSR_SUCCESS;
   static tsr_be_activity_sink_t host;
@@ -248,6 +253,7 @@ int32_t activityReport(tsr_be_context_t *c, const tsr_be_activity_sink_t *sink, 
                                             tsr_be_activity_t changed = *activity;
                                             if (is("unnumbered") && changed.stream) changed.stream = 1;
                                             if (is("other_clock")) changed.begin_ns = 0, changed.end_ns = 1;
+                                            if (is("tags_late")) changed.tag[0] = lastTag;
                                             if (is("nameless_launch") && changed.kind == TSR_ACTIVITY_LAUNCH)
                                               changed.name = "";
                                             if (is("swallows_ranges") && changed.kind == TSR_ACTIVITY_RANGE)
@@ -285,7 +291,7 @@ void change() {
     api.mem_flags = [](tsr_be_context_t *) -> uint32_t {
       return TSR_BE_MEM_PINNED_HOST | TSR_BE_MEM_MANAGED;
     };
-  api.activity_report = activityReport;
+  api.activity_report = activityReport, api.activity_tag = activityTag;
   if (is("half")) api.event_timestamp = nullptr;
   if (is("no_fill")) api.stream_fill = nullptr;
   if (is("odd_size")) api.struct_size = sizeof api + 3;

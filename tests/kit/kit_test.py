@@ -85,6 +85,7 @@ BACKEND = {
     "not_empty": "graph.empty",
     "unnumbered": "activities.copies",
     "other_clock": "activities.times",
+    "tags_late": "activities.tags",
     "nameless_launch": "activities.launches",
     "swallows_ranges": "activities.ranges",
     "reports_on": "activities.ends",

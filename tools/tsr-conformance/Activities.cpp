@@ -1,8 +1,11 @@
 // Activity records: what is reported, in what order, at what times, and for how long.
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Kernels.h"
+#include <array>
 #include <list>
 #include <mutex>
+#include <thread>
+#include <time.h>
 
 namespace tessera::kit {
 namespace {
@@ -12,6 +15,7 @@ struct Record {
   std::string name;
   int64_t begin, end, programs;
   uint64_t bytes, stream;
+  std::array<uint64_t, 2> tag;
 };
 
 /// What a sink was given.
@@ -34,9 +38,14 @@ public:
                                            const tsr_be_activity_t r = thunk::copyIn(a);
                                            auto &given = *static_cast<Given *>(user);
                                            std::lock_guard lock(given.mutex);
-                                           given.all.push_back({r.kind, r.name ? r.name : "(NULL)",
-                                                                r.begin_ns, r.end_ns, r.programs, r.bytes,
-                                                                r.stream});
+                                           given.all.push_back({r.kind,
+                                                                r.name ? r.name : "(NULL)",
+                                                                r.begin_ns,
+                                                                r.end_ns,
+                                                                r.programs,
+                                                                r.bytes,
+                                                                r.stream,
+                                                                {r.tag[0], r.tag[1]}});
                                          }};
     thunk::Text why;
     const int32_t status = s.api().activity_report(s.context(), &sink, why);
@@ -92,16 +101,27 @@ void copies(Subject &s) {
     expect(r.name.empty() && r.programs == 0, "no name and no programs of a copy", "'" + r.name + "'");
 }
 
+int64_t monotonic() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+/// How exactly a backend has to convert its device's clock.
+constexpr int64_t kClockError = 1'000'000;
+
 void times(Subject &s) {
   Stream stream(s);
   const Memory m(s, 1 << 20);
   Event before(s), after(s);
   Records records(s);
+  const int64_t begin = monotonic();
   stream.record(before);
   for (int i = 0; i < 5; ++i)
     stream.fill(m, 1, 1 << 20);
   stream.record(after);
   stream.synchronize();
+  const int64_t end = monotonic();
   const auto &all = records.finish();
   expectEqual(all.size(), size_t{5}, "records of five fills:");
   int64_t last = before.timestamp();
@@ -112,6 +132,37 @@ void times(Subject &s) {
     last = r.end;
   }
   expect(last <= after.timestamp(), "an end no later than the event recorded after it", std::to_string(last));
+  expect(begin - kClockError <= all.front().begin && last <= end + kClockError,
+         "times of CLOCK_MONOTONIC, which was " + std::to_string(begin) + " before and " +
+             std::to_string(end) + " after the work",
+         std::to_string(all.front().begin) + " to " + std::to_string(last));
+}
+
+void tags(Subject &s) {
+  const auto tag = s.api().activity_tag;
+  Stream stream(s), other(s);
+  const Memory m(s, 64);
+  Records records(s);
+  tag(s.context(), 7, 70);
+  stream.write(m, Bytes(64, 1));
+  stream.copy(m, m, 32);
+  std::thread([&] { other.write(m, Bytes(48, 2)); }).join();
+  tag(s.context(), 8, 80);
+  stream.copy(m, m, 16);
+  tag(s.context(), 0, 0);
+  stream.copy(m, m, 8);
+  stream.synchronize();
+  const auto &all = records.finish();
+  expectEqual(all.size(), size_t{5}, "records of five copies:");
+  for (const Record &r : all) { // the other thread's has 48 bytes, the untagged one 8
+    const std::array<uint64_t, 2> wanted = r.bytes == 48 || r.bytes == 8 ? std::array<uint64_t, 2>{0, 0}
+                                           : r.bytes == 16               ? std::array<uint64_t, 2>{8, 80}
+                                                                         : std::array<uint64_t, 2>{7, 70};
+    expect(r.tag == wanted,
+           "the tag " + std::to_string(wanted[0]) + ", " + std::to_string(wanted[1]) + " of the copy of " +
+               std::to_string(r.bytes) + " bytes",
+           std::to_string(r.tag[0]) + ", " + std::to_string(r.tag[1]));
+  }
 }
 
 void launches(Subject &s) {
@@ -158,6 +209,8 @@ constexpr const char *kSlot = "activity_report";
 constexpr Check kChecks[] = {
     {"activities.copies", "Each copy is reported once, with its bytes and its stream.", copies,
      Needs::Context, kSlot},
+    {"activities.tags", "Records have the tag that the queueing thread had set.", tags, Needs::Context,
+     "activity_report,activity_tag"},
     {"activities.times", "Times are in order and on the clock of events.", times, Needs::Context,
      "activity_report,stream_fill,stream_record,event_create,event_timestamp"},
     {"activities.launches", "Each launch is reported, with its kernel and its programs.", launches,

@@ -31,6 +31,13 @@ public:
     return true;
   }
 
+  /// Of the work that the calling thread queues.
+  void setTag(const ActivityTag &tag) { tagOfThread() = {this, tag}; }
+  ActivityTag tag() const {
+    const Tag &tag = tagOfThread();
+    return tag.owner == this ? tag.numbers : ActivityTag{};
+  }
+
   /// Of the calling thread. What is pushed while the records are off is not reported.
   void pushRange(const char *name) { ranges().push_back({this, areOn() ? name : "", areOn() ? now() : 0}); }
   void popRange() {
@@ -53,6 +60,14 @@ private:
     std::string name;
     int64_t begin; // 0: not to be reported
   };
+  struct Tag {
+    const Activities *owner = nullptr;
+    ActivityTag numbers{};
+  };
+  static Tag &tagOfThread() {
+    thread_local Tag tag;
+    return tag;
+  }
   static std::vector<Range> &ranges() {
     thread_local std::vector<Range> open;
     return open;

@@ -55,6 +55,7 @@ public:
     activities_.setSink(std::move(sink));
     return TSR_SUCCESS;
   }
+  void tagActivities(const ActivityTag &tag) override { activities_.setTag(tag); }
 
 private:
   const DeviceInfo &info_ = deviceInfo();

@@ -1,6 +1,7 @@
 #include "plugins/cpu/runtime/Stream.h"
 #include "numerics/FloatEnvironment.h"
 #include "plugins/cpu/runtime/SignalMask.h"
+#include <algorithm>
 #include <cfenv>
 #include <cstdlib>
 #include <cstring>
@@ -89,6 +90,7 @@ void Command::release() {
   moreValues.clear();
   graph.reset();
   graphPoints.clear();
+  tag = {};
 }
 
 Stream::Stream(Activities &activities)
@@ -108,6 +110,12 @@ void Stream::startThread() {
   thread_ = std::thread([this] { run(); });
 }
 
+template <class Fill> void Stream::fillIn(Command &command, Fill fill) {
+  fill(command);
+  if (activities_.areOn()) [[unlikely]]
+    command.tag = activities_.tag();
+}
+
 /// `count` gets the commands appended, this one included.
 template <class Fill> tsr_status_t Stream::push(std::string &why, Fill fill, uint64_t *count) {
   {
@@ -122,7 +130,7 @@ template <class Fill> tsr_status_t Stream::push(std::string &why, Fill fill, uin
       }
     }
     if (tailUsed_ == kChunkCommands) appendChunk();
-    fill(tail_->commands[tailUsed_]);
+    fillIn(tail_->commands[tailUsed_], fill);
     ++tailUsed_;
     uint64_t published = published_.load(std::memory_order_relaxed) + 1;
     if (count) *count = published;
@@ -148,7 +156,7 @@ template <class Fill> bool Stream::runHere(int64_t predictedPs, bool waits, Fill
     if (!waits && spentPs_.load(std::memory_order_relaxed) + predictedPs > kHerePs) return false;
     if (!takeToken()) return false;
     try {
-      fill(here_);
+      fillIn(here_, fill);
     } catch (...) {
       here_.release();
       giveTokenBack();
@@ -433,6 +441,7 @@ bool Stream::launch(Kernel &kernel, const uint64_t *values, int64_t programs) {
 tsr_be_activity_t Stream::activity(uint32_t kind, uint64_t bytes, int64_t programs) const {
   tsr_be_activity_t out{};
   out.kind = kind, out.bytes = bytes, out.programs = programs, out.stream = number_;
+  std::ranges::copy(tag_, out.tag);
   return out;
 }
 
@@ -461,6 +470,7 @@ bool Stream::launchNow(Kernel &kernel, const uint64_t *values, int64_t programs)
 
 /// `drop`: only what must happen behind a failure too, which is records and waits.
 void Stream::execute(Command &c, bool drop) {
+  tag_ = c.tag;
   switch (c.kind) {
   case Command::Kind::Copy:
     if (!drop) copyNow(c.dst, c.src, c.bytes);

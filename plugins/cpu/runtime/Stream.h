@@ -61,6 +61,7 @@ struct Command {
   std::vector<uint64_t> moreValues; // all of them, when they are more than kInlineValues
   std::shared_ptr<const DeviceGraph> graph;
   std::vector<std::shared_ptr<EventPoint>> graphPoints; // of its records and waits, in order
+  ActivityTag tag{};                                    // 0, 0 while records are off
 
   void release();
 };
@@ -90,6 +91,7 @@ private:
     Chunk *next = nullptr;
   };
 
+  template <class Fill> void fillIn(Command &, Fill fill);
   template <class Fill> tsr_status_t push(std::string &why, Fill fill, uint64_t *count = nullptr);
   template <class Fill> bool runHere(int64_t predictedPs, bool waits, Fill fill);
   template <class Fill> tsr_status_t submit(std::string &why, int64_t predictedPs, Fill fill);
@@ -148,6 +150,7 @@ private:
   Chunk *head_; // the reading end
   size_t headUsed_ = 0;
   std::atomic<uint64_t> taken_{0};  // commands read from the queue; other threads compare it with queued_
+  ActivityTag tag_{};               // of the command that runs
   Command here_;                    // the one that runs in the calling thread
   std::atomic<int64_t> spentPs_{0}; // time taken of callers since a host waited or did something else
   std::chrono::steady_clock::time_point lastHere_{};

@@ -7,6 +7,7 @@
 // TSR_EINTERNAL. Device pointers are plain addresses.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -187,6 +188,9 @@ struct MemoryUse {
   uint64_t total = 0, free = 0, inUse = 0, pooled = 0;
 };
 
+/// tsr_be_activity_t::tag
+using ActivityTag = std::array<uint64_t, 2>;
+
 /// Takes completed activities (tsr_be_activity_t); called from any thread, several at once.
 using ActivitySink = std::function<void(const tsr_be_activity_t &)>;
 
@@ -232,6 +236,8 @@ public:
     why = "it reports no activities";
     return TSR_UNIMPLEMENTED;
   }
+  /// The tag of the records of work that the calling thread queues from here on; see activity_tag.
+  virtual void tagActivities(const ActivityTag & /*tag*/) {}
 };
 
 class Backend {

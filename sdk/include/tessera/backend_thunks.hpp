@@ -292,6 +292,8 @@ template <class B> const tsr_backend_api_t *backendApi() {
       .activity_report = [](tsr_be_context_t *c, const tsr_be_activity_sink_t *sink, Why why) -> int32_t {
         return guard(why, [&](std::string &text) { return unbox(c)->reportActivities(sinkOf(sink), text); });
       },
+      .activity_tag = [](tsr_be_context_t *c, uint64_t first,
+                         uint64_t second) { guardVoid([&] { unbox(c)->tagActivities({first, second}); }); },
   };
   return &api;
 }

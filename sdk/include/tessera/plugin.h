@@ -245,7 +245,8 @@ enum {
   TSR_ACTIVITY_RANGE = 3 /* of the host: from range_push to range_pop */
 };
 
-/* A completed activity. Times are on the clock of event_timestamp. */
+/* A completed activity. Times are those of CLOCK_MONOTONIC, to which the backend converts its device's; a
+ * backend that reports activities has event_timestamp on the same clock. */
 typedef struct tsr_be_activity {
   uint64_t struct_size;
   uint32_t kind; /* TSR_ACTIVITY_* */
@@ -255,6 +256,7 @@ typedef struct tsr_be_activity {
   uint64_t bytes;   /* copied or filled; else 0 */
   int64_t programs; /* of a launch; else 0 */
   uint64_t stream;  /* a number that tells the streams of a context apart; 0 of ranges */
+  uint64_t tag[2];  /* of activity_tag when the work was queued; 0, 0 of ranges and untagged work */
 } tsr_be_activity_t;
 
 /* Takes activity records: from any thread, several at once. `report` returns soon, queues no work and waits
@@ -366,11 +368,15 @@ typedef struct tsr_backend_api {
    */
   uint32_t (*mem_flags)(tsr_be_context_t *);
   /* From here on reports what the context completes: each launch, copy and fill of its streams, those in
-   * graphs too, and each range that begins after this. `sink` is read during the call and replaces the one
-   * before; NULL ends the reports. Once this has returned, the sink before is not called, and has got all
-   * that a synchronization found done. Work that fails is not reported; work that was queued earlier may be.
-   * Not called from `report`. */
+   * graphs too, and each range that begins after this, in the thread that ends it. `sink` is read during the
+   * call and replaces the one before; NULL ends the reports. Once this has returned, the sink before is not
+   * called, and has got all that a synchronization found done. Work that fails is not reported; work that was
+   * queued earlier may be. Not called from `report`. */
   int32_t (*activity_report)(tsr_be_context_t *, const tsr_be_activity_sink_t *sink, tsr_text_t *why);
+  /* The two numbers become the tag of the records of work that the calling thread queues in the context from
+   * here on, in each node of a graph that it launches too; 0, 0 ends it. The host calls it while it takes
+   * reports. Without it there are no tags. */
+  void (*activity_tag)(tsr_be_context_t *, uint64_t first, uint64_t second);
 } tsr_backend_api_t;
 
 /* ---- Mapper 1.0 ---- */

@@ -166,6 +166,7 @@ public:
   MOCK_METHOD(std::shared_ptr<DeviceGraph>, createGraph, (GraphWork, std::string &), (override));
   MOCK_METHOD(uint32_t, memoryFlags, (), (override));
   MOCK_METHOD(tsr_status_t, reportActivities, (ActivitySink, std::string &), (override));
+  MOCK_METHOD(void, tagActivities, (const ActivityTag &), (override));
 
   const DeviceInfo device;
   const std::shared_ptr<Made> made;
