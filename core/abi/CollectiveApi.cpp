@@ -1,6 +1,7 @@
 // Communicators and collectives: plugins' tables behind handles.
 #include "core/abi/Structs.h"
 #include "core/objects/Objects.h"
+#include "core/objects/Tracer.h"
 #include "core/plugin/Registry.h"
 #include <bit>
 #include <chrono>
@@ -23,6 +24,27 @@ PluginRef implementation(const std::string &name, std::string &why) {
 /// An enumerator as a number, whatever a caller in C has put there.
 template <class E> int32_t number(const E &value) { return std::bit_cast<int32_t>(value); }
 
+/// Calls the implementation and reports the call to the trace.
+tsr_status_t perform(const CommObject &comm, const tsr_cl_call_t &call) {
+  auto run = [&] { return checked([&](std::string &why) { return comm.end->run(call, why); }); };
+  if (!Tracer::isOn()) [[likely]]
+    return run();
+  tsr_trace_record_t record{};
+  record.kind = TSR_TRACE_COLLECTIVE;
+  record.device = -1;
+  record.backend = comm.plugin->name.c_str();
+  record.comm = comm.handle();
+  record.correlation = Tracer::nextCorrelation();
+  record.begin_ns = Tracer::now();
+  const tsr_status_t status = run();
+  if (status != TSR_SUCCESS) return status;
+  record.end_ns = Tracer::now();
+  record.name = collective::kKinds[call.kind]; // checked by the implementation, as is the dtype
+  record.bytes = collective::sourceCount(call, comm.end->size()) * collective::kBytes[call.dtype];
+  Tracer::report(record);
+  return status;
+}
+
 /// A call that leaves its algorithm to the mapper. What makes no call the implementation refuses.
 tsr_status_t runAsMapped(CommObject &comm, tsr_cl_call_t call) {
   using namespace collective;
@@ -40,7 +62,7 @@ tsr_status_t runAsMapped(CommObject &comm, tsr_cl_call_t call) {
   }
   if (decision) call.algorithm = comm.choices->algorithmOf(*decision);
   const auto begin = std::chrono::steady_clock::now();
-  tsr_status_t status = checked([&](std::string &text) { return comm.end->run(call, text); });
+  const tsr_status_t status = perform(comm, call);
   if (decision && status == TSR_SUCCESS)
     comm.choices->measured(
         *decision,
@@ -52,8 +74,7 @@ tsr_status_t run(tsr_comm_t handle, const tsr_cl_call_t &call) {
   return guarded([&] {
     CommObject *comm;
     if (tsr_status_t status = resolve(handle, comm)) return status;
-    if ((call.algorithm && *call.algorithm) || comm->choices->isQuiet())
-      return checked([&](std::string &why) { return comm->end->run(call, why); });
+    if ((call.algorithm && *call.algorithm) || comm->choices->isQuiet()) return perform(*comm, call);
     return runAsMapped(*comm, call);
   });
 }

@@ -4,6 +4,7 @@
 #include "core/log/Log.h"
 #include "core/objects/Backends.h"
 #include "core/objects/Objects.h"
+#include "core/objects/Tracer.h"
 #include <unistd.h>
 #include <unordered_map>
 
@@ -45,6 +46,7 @@ tsr_status_t tsrCreateContextEx(const tsr_context_options_t *options, tsr_contex
     if (tsr_status_t status = selectDevice(o.backend, o.device, selected)) return status;
     std::string why;
     object->backend = selected.backend;
+    object->ordinal = o.device;
     object->device =
         selected.backend->createContext(o.device, o.allocator ? &object->allocator : nullptr, why);
     if (!object->device) return fail(TSR_EDEVICE, why);
@@ -56,6 +58,7 @@ tsr_status_t tsrCreateContextEx(const tsr_context_options_t *options, tsr_contex
           "context on backend " + std::string(selected.backend->name()) + ", device " +
               std::to_string(o.device) + " (" + object->device->info().name + "), chosen by " +
               selected.reason);
+    Tracer::add(*object);
     *context = object.release()->handle();
     return TSR_SUCCESS;
   });
@@ -68,6 +71,7 @@ tsr_status_t tsrDestroyContext(tsr_context_t handle) {
     if (!context) return TSR_SUCCESS;
     context->retire();
     std::unique_ptr<ContextObject> owner(context);
+    Tracer::remove(*context);
     tsr_status_t result = TSR_SUCCESS;
     for (auto &stream : context->streams()) {
       std::string why;

@@ -1,6 +1,6 @@
 // Capture and replay of graphs.
 #include "core/abi/Structs.h"
-#include "core/objects/Objects.h"
+#include "core/objects/Tracer.h"
 
 using namespace tessera;
 
@@ -83,7 +83,9 @@ tsr_status_t tsrGraphLaunch(tsr_graph_t handle, tsr_stream_t streamHandle) {
     if (tsr_status_t status = resolve(handle, graph, streamHandle, stream)) return status;
     std::unique_lock turn(graph->context->replayMutex, std::defer_lock);
     if (!graph->device->work().kept.empty()) turn.lock();
-    return checked([&](std::string &why) { return stream->device->replay(graph->device, why); });
+    return TracedCall::run("tsrGraphLaunch", *stream, [&] {
+      return checked([&](std::string &why) { return stream->device->replay(graph->device, why); });
+    });
   });
 }
 

@@ -1,6 +1,6 @@
 // Launches of kernels and calls of functions.
 #include "core/abi/Structs.h"
-#include "core/objects/Objects.h"
+#include "core/objects/Tracer.h"
 #include <new>
 
 using namespace tessera;
@@ -137,10 +137,12 @@ tsr_status_t tsrLaunch(tsr_kernel_t handle, tsr_stream_t streamHandle, tsr_launc
     LaunchGrid grid;
     if (tsr_status_t status = bind(*kernel, launch, args, nargs, values.data(), grid)) return status;
     if (tsr_status_t status = checkExtents(*kernel, values.data())) return status;
-    if (kernel->function) return callFunction(*kernel, *stream, values.data());
-    std::string why;
-    tsr_status_t status = stream->device->launch(kernel->device, values.data(), grid, why);
-    return status == TSR_SUCCESS ? status : fail(status, why);
+    return TracedCall::run("tsrLaunch", *stream, [&]() -> tsr_status_t {
+      if (kernel->function) return callFunction(*kernel, *stream, values.data());
+      std::string why;
+      tsr_status_t status = stream->device->launch(kernel->device, values.data(), grid, why);
+      return status == TSR_SUCCESS ? status : fail(status, why);
+    });
   });
 }
 

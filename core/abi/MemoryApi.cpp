@@ -1,6 +1,6 @@
 // Allocation, copies and fills.
 #include "core/abi/Structs.h"
-#include "core/objects/Objects.h"
+#include "core/objects/Tracer.h"
 
 using namespace tessera;
 
@@ -59,8 +59,8 @@ tsr_status_t requireDeviceRange(ContextObject &context, const void *p, size_t by
                               " bytes do not lie inside one live allocation of the context");
 }
 
-tsr_status_t copy(Direction direction, tsr_context_t handle, void *dst, const void *src, size_t bytes,
-                  tsr_stream_t streamHandle, bool wait) {
+tsr_status_t copy(const char *call, Direction direction, tsr_context_t handle, void *dst, const void *src,
+                  size_t bytes, tsr_stream_t streamHandle, bool wait) {
   return guarded([&] {
     ContextObject *context;
     StreamObject *stream;
@@ -72,12 +72,14 @@ tsr_status_t copy(Direction direction, tsr_context_t handle, void *dst, const vo
       if (tsr_status_t status = requireDeviceRange(*context, dst, bytes, "dst")) return status;
     if (direction != HostToDevice)
       if (tsr_status_t status = requireDeviceRange(*context, src, bytes, "src")) return status;
-    return checked([&](std::string &why) { return stream->device->copy(dst, src, bytes, wait, why); });
+    return TracedCall::run(call, *stream, [&] {
+      return checked([&](std::string &why) { return stream->device->copy(dst, src, bytes, wait, why); });
+    });
   });
 }
 
-tsr_status_t fill(tsr_context_t handle, void *dst, int value, size_t bytes, tsr_stream_t streamHandle,
-                  bool wait) {
+tsr_status_t fill(const char *call, tsr_context_t handle, void *dst, int value, size_t bytes,
+                  tsr_stream_t streamHandle, bool wait) {
   return guarded([&] {
     ContextObject *context;
     StreamObject *stream;
@@ -87,8 +89,10 @@ tsr_status_t fill(tsr_context_t handle, void *dst, int value, size_t bytes, tsr_
       return fail(TSR_EINVAL, "value: expected a byte, found " + std::to_string(value));
     if (tsr_status_t status = requireOut(dst, "dst")) return status;
     if (tsr_status_t status = requireDeviceRange(*context, dst, bytes, "dst")) return status;
-    return checked([&](std::string &why) {
-      return stream->device->fill(dst, static_cast<uint8_t>(value), bytes, wait, why);
+    return TracedCall::run(call, *stream, [&] {
+      return checked([&](std::string &why) {
+        return stream->device->fill(dst, static_cast<uint8_t>(value), bytes, wait, why);
+      });
     });
   });
 }
@@ -96,29 +100,29 @@ tsr_status_t fill(tsr_context_t handle, void *dst, int value, size_t bytes, tsr_
 } // namespace
 
 tsr_status_t tsrMemcpyH2D(tsr_context_t c, void *dst, const void *src, size_t bytes) {
-  return copy(HostToDevice, c, dst, src, bytes, nullptr, true);
+  return copy(__func__, HostToDevice, c, dst, src, bytes, nullptr, true);
 }
 tsr_status_t tsrMemcpyD2H(tsr_context_t c, void *dst, const void *src, size_t bytes) {
-  return copy(DeviceToHost, c, dst, src, bytes, nullptr, true);
+  return copy(__func__, DeviceToHost, c, dst, src, bytes, nullptr, true);
 }
 tsr_status_t tsrMemcpyD2D(tsr_context_t c, void *dst, const void *src, size_t bytes) {
-  return copy(DeviceToDevice, c, dst, src, bytes, nullptr, true);
+  return copy(__func__, DeviceToDevice, c, dst, src, bytes, nullptr, true);
 }
 tsr_status_t tsrMemcpyH2DAsync(tsr_context_t c, void *dst, const void *src, size_t bytes,
                                tsr_stream_t stream) {
-  return copy(HostToDevice, c, dst, src, bytes, stream, false);
+  return copy(__func__, HostToDevice, c, dst, src, bytes, stream, false);
 }
 tsr_status_t tsrMemcpyD2HAsync(tsr_context_t c, void *dst, const void *src, size_t bytes,
                                tsr_stream_t stream) {
-  return copy(DeviceToHost, c, dst, src, bytes, stream, false);
+  return copy(__func__, DeviceToHost, c, dst, src, bytes, stream, false);
 }
 tsr_status_t tsrMemcpyD2DAsync(tsr_context_t c, void *dst, const void *src, size_t bytes,
                                tsr_stream_t stream) {
-  return copy(DeviceToDevice, c, dst, src, bytes, stream, false);
+  return copy(__func__, DeviceToDevice, c, dst, src, bytes, stream, false);
 }
 tsr_status_t tsrMemset(tsr_context_t c, void *dst, int value, size_t bytes) {
-  return fill(c, dst, value, bytes, nullptr, true);
+  return fill(__func__, c, dst, value, bytes, nullptr, true);
 }
 tsr_status_t tsrMemsetAsync(tsr_context_t c, void *dst, int value, size_t bytes, tsr_stream_t stream) {
-  return fill(c, dst, value, bytes, stream, false);
+  return fill(__func__, c, dst, value, bytes, stream, false);
 }

@@ -89,6 +89,7 @@ struct ModuleObject : Object<ModuleObject, tsr_module_t, HandleKind::Module> {
 
 struct ContextObject : Object<ContextObject, tsr_context_t, HandleKind::Context> {
   std::shared_ptr<Backend> backend;
+  int32_t ordinal = 0;                   // of the device
   tsr_allocator_t allocator{};           // all 0: the backend's own
   std::unique_ptr<DeviceContext> device; // destroyed last: the members below are made from it
   std::shared_ptr<StreamObject> defaultStream;

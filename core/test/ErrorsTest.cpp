@@ -1,5 +1,6 @@
 // Every error the header promises, made to appear: one row a function and status. The header itself is read,
 // so a function without its row, or a row without its promise, fails.
+#include "core/plugin/Builtins.h"
 #include "core/test/Fixture.h"
 #include "core/test/Functions.h"
 #include "core/test/Support.h"
@@ -162,6 +163,26 @@ struct World : RuntimeTest {
     int64_t size = int64_t{1} << 50;
     void *args[] = {&word, &size};
     return call(f, args);
+  }
+
+  /// A trace while there is a context of a backend without activity records.
+  static tsr_status_t traceWithoutRecords() {
+    EXPECT_OK(tsrRegisterPlugin([](const tsr_host_info_t *host, tsr_plugin_info_t *info) -> int32_t {
+      for (const Builtin &part : builtinPlugins())
+        if (part.name == std::string("cpu")) part.query(host, info);
+      static tsr_backend_api_t table = *info->backend;
+      table.activity_report = nullptr;
+      info->name = "unrecorded", info->backend = &table;
+      return TSR_SUCCESS;
+    }));
+    const tsr_context_options_t options = {sizeof options, "unrecorded", 0, nullptr};
+    tsr_context_t context = nullptr;
+    EXPECT_OK(tsrCreateContextEx(&options, &context));
+    const tsr_trace_options_t trace = {sizeof trace, [](void *, const tsr_trace_record_t *) {}, nullptr, 0};
+    const tsr_status_t status = tsrTraceStart(&trace);
+    EXPECT_OK(tsrDestroyContext(context));
+    EXPECT_OK(tsrUnregisterPlugin("unrecorded"));
+    return status;
   }
 
   tsr_stream_t s = nullptr;
@@ -369,6 +390,9 @@ const Row kRows[] = {
     BLOCK(tsrContextEnablePeer, TSR_UNIMPLEMENTED, tsr_context_t other; EXPECT_OK(tsrCreateContext(&other));
           tsr_status_t status = tsrContextEnablePeer(w.context, other); EXPECT_OK(tsrDestroyContext(other));
           return status;),
+    ROW(tsrTraceStart, TSR_EINVAL, tsrTraceStart(nullptr)),
+    ROW(tsrTraceStart, TSR_UNIMPLEMENTED, World::traceWithoutRecords()),
+    ROW(tsrTraceStop, TSR_EINVAL, tsrTraceStop()),
     ROW(tsrRangePush, TSR_EINVAL, tsrRangePush(w.context, nullptr)),
     ROW(tsrRangePop, TSR_EINVAL, tsrRangePop(w.context)),
     ROW(tsrCreateComm, TSR_EINVAL, tsrCreateComm(nullptr, nullptr)),

@@ -37,6 +37,19 @@ TEST(Wrapper, LaunchesWithTypedArguments) {
   EXPECT_NE(module.kernel().metadata().find("saxpy"), std::string::npos);
 }
 
+TEST(Wrapper, TracesCallAFunction) {
+  Context context("cpu");
+  auto x = context.alloc<float>(100);
+  std::vector<uint64_t> bytes;
+  {
+    Trace trace([&](const tsr_trace_record_t &r) { bytes.push_back(r.bytes); }, 1u << TSR_TRACE_COPY);
+    x.upload(std::vector<float>(100));
+    EXPECT_THROW(Trace([](const tsr_trace_record_t &) {}), Error);
+  }
+  x.upload(std::vector<float>(100));
+  EXPECT_EQ(bytes, std::vector<uint64_t>{400});
+}
+
 TEST(Wrapper, SignaturesAreDescribed) {
   Context context("cpu");
   Module module = load(context, kSaxpyYaml, saxpy);

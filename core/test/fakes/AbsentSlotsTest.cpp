@@ -86,6 +86,27 @@ TEST_F(Absent, WithoutMemFlagsMemAllocDecides) {
   EXPECT_OK(tsrAlloc(context, 8, TSR_MEM_MANAGED, &p));
 }
 
+TEST_F(Absent, WithoutActivityReportThereIsNoTrace) {
+  const tsr_trace_options_t trace = {sizeof trace, [](void *, const tsr_trace_record_t *) {}, nullptr, 0};
+  without([](tsr_backend_api_t &t) { t.activity_report = nullptr; });
+  EXPECT_EQ(tsrTraceStart(&trace), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(
+      lastErrorHas("a context on backend fake cannot be traced: the backend has no activity records"));
+  EXPECT_EQ(tsrTraceStop(), TSR_EINVAL);
+}
+
+TEST_F(Absent, WithoutActivityTagsWorkHasNoNumber) {
+  static std::vector<tsr_trace_record_t> records;
+  const tsr_trace_options_t trace = {
+      sizeof trace, [](void *, const tsr_trace_record_t *r) { records.push_back(*r); }, nullptr, 0};
+  without([](tsr_backend_api_t &t) { t.activity_tag = nullptr; });
+  ASSERT_OK(tsrTraceStart(&trace));
+  EXPECT_OK(tsrMemset(context, word, 0, 8));
+  ASSERT_OK(tsrTraceStop());
+  ASSERT_EQ(records.size(), 1u); // of the call; the fake reports nothing by itself
+  EXPECT_NE(records[0].correlation, 0u);
+}
+
 TEST_F(Absent, WithoutActivityReportThereAreNoRecords) {
   without([](tsr_backend_api_t &t) { t.activity_report = nullptr; });
   std::string why;

@@ -100,6 +100,38 @@ TEST_F(Descriptor, MemoryOfAKindTheBackendLacksIsRefused) {
   EXPECT_OK(tsrAlloc(context, 8, TSR_MEM_PINNED_HOST, &p));
 }
 
+TEST_F(Descriptor, ATraceTagsWorkWithItsCallAndStream) {
+  std::vector<tsr_trace_record_t> records;
+  const tsr_trace_options_t trace = {sizeof trace,
+                                     [](void *user, const tsr_trace_record_t *r) {
+                                       static_cast<std::vector<tsr_trace_record_t> *>(user)->push_back(*r);
+                                     },
+                                     &records, 0};
+  ASSERT_OK(tsrTraceStart(&trace));
+  std::vector<ActivityTag> tags;
+  ON_CALL(*device, tagActivities).WillByDefault([&](const ActivityTag &tag) { tags.push_back(tag); });
+  EXPECT_OK(tsrMemset(context, word, 0, 8));
+  ASSERT_EQ(tags.size(), 2u); // set, and ended
+  EXPECT_EQ(tags[1], ActivityTag{});
+  tsr_be_activity_t activity{};
+  activity.struct_size = sizeof activity;
+  activity.kind = TSR_ACTIVITY_FILL;
+  activity.name = "";
+  activity.tag[0] = tags[0][0], activity.tag[1] = tags[0][1];
+  device->activities(activity);
+  activity.kind = TSR_ACTIVITY_RANGE + 1; // of a later interface
+  device->activities(activity);
+  ASSERT_OK(tsrTraceStop());
+  EXPECT_FALSE(device->activities);
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].kind, TSR_TRACE_CALL);
+  EXPECT_EQ(records[1].kind, TSR_TRACE_FILL);
+  EXPECT_EQ(records[0].correlation, records[1].correlation);
+  tsr_stream_t standard = nullptr;
+  EXPECT_OK(tsrGetDefaultStream(context, &standard));
+  EXPECT_EQ(records[1].stream, standard);
+}
+
 TEST_F(Descriptor, ActivitiesReachTheSinkInForce) {
   DeviceContext &context = *lookup<ContextObject>(this->context)->device;
   std::vector<std::string> first, second;

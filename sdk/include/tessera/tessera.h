@@ -698,6 +698,64 @@ TSR_API tsr_status_t tsrCollective(tsr_comm_t comm, const tsr_collective_call_t 
  * (Appended in 1.3.) Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrCommDecisions(tsr_comm_t comm, const char **json);
 
+/* ---- Traces (appended in 1.4) ----
+ *
+ * A trace reports what the process does to a callback: launches, copies and fills of every context, ranges
+ * (tsrRangePush), collectives, and the calls that queue work. What fails is not reported. */
+
+typedef enum {
+  TSR_TRACE_LAUNCH = 0, /* of a kernel; a function has one record for each of its steps */
+  TSR_TRACE_COPY = 1,
+  TSR_TRACE_FILL = 2,
+  TSR_TRACE_RANGE = 3, /* from tsrRangePush to tsrRangePop */
+  TSR_TRACE_COLLECTIVE = 4,
+  TSR_TRACE_CALL = 5 /* a call that queues launches, copies, fills or a graph */
+} tsr_trace_kind_t;
+
+typedef struct tsr_trace_record {
+  size_t struct_size;
+  int32_t kind;        /* tsr_trace_kind_t */
+  int32_t device;      /* ordinal of the context's device; -1 of collectives */
+  const char *name;    /* of the kernel or the range, "all_reduce", "tsrLaunch"; "" of copies and fills */
+  const char *backend; /* of the context; of collectives the communicator's implementation */
+  int64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
+  /* The same number in the record of a call and in those of the work that it queued; a replay of a graph
+   * counts as the call. Each collective has a number of its own. 0: ranges, and work on a backend that cannot
+   * tell which call queued it. */
+  uint64_t correlation;
+  uint64_t bytes;        /* copied or filled; that this rank gives to a collective; else 0 */
+  int64_t programs;      /* of a launch; else 0 */
+  uint64_t thread;       /* the system's number of the thread of a call, a range or a collective; else 0 */
+  tsr_context_t context; /* NULL of collectives. The handles may have been destroyed since */
+  tsr_stream_t stream;   /* of a call and of work whose correlation is known; else NULL */
+  tsr_comm_t comm;       /* of a collective; else NULL */
+} tsr_trace_record_t;
+
+/* `record->struct_size` is the library's: fields past it do not exist. The record and its strings are valid
+ * during the callback. */
+typedef void (*tsr_trace_fn)(void *user, const tsr_trace_record_t *record);
+
+typedef struct tsr_trace_options {
+  size_t struct_size;
+  tsr_trace_fn record;
+  void *user;
+  uint32_t kinds; /* bits 1 << TSR_TRACE_...; 0: all */
+} tsr_trace_options_t;
+
+/* Starts the process's trace. Contexts that exist and those that are created while it runs take part. The
+ * callback is called when something ends, from any thread, several at a time; it must return soon and must
+ * not call the library. TSR_EINVAL: `record` is NULL, a bit of `kinds` is unknown, there is a trace already,
+ * or the call comes from the callback. TSR_UNIMPLEMENTED: the backend of a context, which the text names, has
+ * no activity records; there is no trace then. A context of such a backend that is created later is left out
+ * with a warning in the log (W_TRACE). The child of a fork has no trace. Errors: TSR_EINVAL,
+ * TSR_UNIMPLEMENTED. */
+TSR_API tsr_status_t tsrTraceStart(const tsr_trace_options_t *options);
+
+/* Ends the trace. Once it has returned, the callback is not called. Work that a synchronization found done
+ * has been reported; work that is still running is not. TSR_EINVAL: there is no trace, or the call comes from
+ * the callback. Errors: TSR_EINVAL. */
+TSR_API tsr_status_t tsrTraceStop(void);
+
 /* ---- Mappers (1.2) ----
  *
  * A mapper takes decisions that a program leaves open: which implementation computes an operation, where

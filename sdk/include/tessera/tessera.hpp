@@ -572,6 +572,26 @@ template <class T> constexpr tsr_dtype_t dtypeOf() {
                             : TSR_DTYPE_I8;
 }
 
+/// The process's trace, which calls a function with each record while this exists (tsrTraceStart). `kinds`:
+/// bits 1 << TSR_TRACE_...; 0: all.
+class Trace {
+public:
+  using Function = std::function<void(const tsr_trace_record_t &)>;
+  explicit Trace(Function record, uint32_t kinds = 0) : record_(std::move(record)) {
+    const tsr_trace_options_t options = {
+        sizeof options,
+        [](void *user, const tsr_trace_record_t *record) { static_cast<Trace *>(user)->record_(*record); },
+        this, kinds};
+    check(tsrTraceStart(&options));
+  }
+  ~Trace() { (void)tsrTraceStop(); }
+  Trace(const Trace &) = delete;
+  Trace &operator=(const Trace &) = delete;
+
+private:
+  const Function record_; // throws nothing
+};
+
 /// One rank's end of a communicator. Construction waits for the other ranks. Calls block; src may be dst in
 /// allReduce and broadcast.
 class Comm {
