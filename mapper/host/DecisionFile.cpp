@@ -69,24 +69,24 @@ std::string writeDecisions(const std::vector<LoggedDecision> &decisions) {
   return out;
 }
 
-bool readDecisions(std::string_view text, std::vector<LoggedDecision> &out, std::string &why) {
-  out.clear();
+Expected<std::vector<LoggedDecision>> readDecisions(std::string_view text) {
+  auto malformed = [](std::string message) { return Error{"E_MAPPER_REPLAY", std::move(message), ""}; };
   try {
+    std::vector<LoggedDecision> out;
     YAML::Node root = load(text, kBounds);
     checkMap(root, "file", {"decisions"});
     if (!root["decisions"].IsDefined()) reject(root, "decisions", "missing");
-    if (root["decisions"].IsNull()) return true;
+    if (root["decisions"].IsNull()) return out;
     for (const YAML::Node &entry : asList(root["decisions"], "decisions", kBounds.nodes))
       out.push_back(readEntry(entry));
-    return true;
+    return out;
   } catch (const YAML::Exception &e) {
-    why = describe(e);
+    return malformed(describe(e));
   } catch (const std::bad_alloc &) {
     throw;
   } catch (const std::exception &e) {
-    why = e.what();
+    return malformed(e.what());
   }
-  return false;
 }
 
 } // namespace tessera::mapping

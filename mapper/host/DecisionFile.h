@@ -1,13 +1,13 @@
 // Decisions as a file: what the logging mapper writes and the replay mapper reads.
 //
 //   decisions:
-//     - {call: choose_variant, about: "op=matmul arch=cpu:znver3 dtype=f32 M=96 N=64 K=?", from: [tile,
-//     blas],
-//        choice: blas, predicted_ns: 1500}
+//     - {call: choose_variant, about: "op=matmul M=96 N=64 K=?", from: [tile, blas], choice: blas,
+//        predicted_ns: 1500}
 //
 // YAML, one entry a line, in the order of the questions. `from` is for the reader. The static library's
 // functions throw nothing but std::bad_alloc.
 #pragma once
+#include "core/support/Expected.h"
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +28,7 @@ std::string writeDecisions(const std::vector<LoggedDecision> &);
 std::string decisionsHeader();
 std::string writeDecision(const LoggedDecision &);
 
-/// False with "line N: ..." in `why`.
-[[nodiscard]] bool readDecisions(std::string_view text, std::vector<LoggedDecision> &out, std::string &why);
+/// The error's message begins with "line N: ".
+Expected<std::vector<LoggedDecision>> readDecisions(std::string_view text);
 
 } // namespace tessera::mapping

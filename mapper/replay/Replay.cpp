@@ -48,15 +48,15 @@ private:
 } // namespace
 
 std::unique_ptr<Mapper> makeReplay(const std::string &file) {
-  std::vector<LoggedDecision> decisions;
   auto text = readFile(file, kMaxDecisionBytes);
   if (!text)
     throw Failure(TSR_EIO, "E_MAPPER_REPLAY", file + " cannot be read: " + text.error().message,
                   "name a file that logging wrote");
-  std::string why;
-  if (!readDecisions(*text, decisions, why))
-    throw Failure(TSR_EINVAL, "E_MAPPER_REPLAY", file + ": " + why, "name a file that logging wrote");
-  return std::make_unique<Replay>(file, decisions);
+  Expected<std::vector<LoggedDecision>> decisions = readDecisions(*text);
+  if (!decisions)
+    throw Failure(TSR_EINVAL, decisions.error().code, file + ": " + decisions.error().message,
+                  "name a file that logging wrote");
+  return std::make_unique<Replay>(file, *decisions);
 }
 
 } // namespace tessera::mapping

@@ -15,13 +15,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   } else if (error.what.empty() || error.at > size || show(text, error).empty()) {
     abort();
   }
-  std::vector<LoggedDecision> decisions, again;
-  std::string why;
-  if (!readDecisions(text, decisions, why)) {
-    if (why.empty()) abort();
-  } else if (const std::string written = writeDecisions(decisions);
-             !readDecisions(written, again, why) || writeDecisions(again) != written) {
-    abort();
+  auto decisions = readDecisions(text);
+  if (!decisions) {
+    if (decisions.error().message.empty()) abort();
+    return 0;
   }
+  const std::string written = writeDecisions(*decisions);
+  auto again = readDecisions(written);
+  if (!again || writeDecisions(*again) != written) abort();
   return 0;
 }

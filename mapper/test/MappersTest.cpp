@@ -86,9 +86,9 @@ TEST_F(Mappers, DefaultsAndPredictionsAreLogged) {
   (void)guess->chooseVariant(matmul(1));
   (void)guess->chooseCollective(kReduce);
   (void)guess->place(kRegion, kMesh);
-  std::vector<LoggedDecision> read;
-  std::string why;
-  ASSERT_TRUE(readDecisions(text(), read, why)) << why << text();
+  auto decisions = readDecisions(text());
+  ASSERT_TRUE(decisions) << decisions.error().message << text();
+  const std::vector<LoggedDecision> &read = *decisions;
   ASSERT_EQ(read.size(), 3u);
   EXPECT_EQ(read[0].choice, "blas");
   EXPECT_EQ(read[0].predictedNs, 12.5);

@@ -67,34 +67,33 @@ void transposeOrder(const Bytes &from, Bytes &to, const Header &h) {
   }
 }
 
-Status outOfMemory(const Header &h, std::string &why) {
-  why = "not enough memory for " + std::to_string(h.elements * h.type.bytes) + " bytes";
-  return Status::NoMemory;
+Error outOfMemory(const Header &h) {
+  return {"E_OUT_OF_MEMORY", "not enough memory for " + std::to_string(h.elements * h.type.bytes) + " bytes",
+          ""};
 }
 
-/// Brings raw elements into the promised form.
-Status finish(Header &h, Bytes raw, Array &out, std::string &why) {
+/// Brings raw elements into the order of Array.
+Expected<Array> finish(Header &h, Bytes raw) {
   if (h.bigEndian && h.type.bytes > 1) swapBytes(raw, h.type.bytes);
   if (h.type.kind == 'b') // NumPy itself writes only 0 and 1; other bytes would be undefined as bools
     for (std::byte &b : raw.span())
       b = std::byte(b != std::byte(0));
   if (h.fortranOrder && h.shape.size() > 1 && h.elements > 0) {
     Bytes ordered;
-    if (!ordered.allocate(raw.size())) return outOfMemory(h, why);
+    if (!ordered.allocate(raw.size())) return outOfMemory(h);
     transposeOrder(raw, ordered, h);
     raw = std::move(ordered);
   }
-  out = {h.type, std::move(h.shape), std::move(raw)};
-  return Status::Ok;
+  return Array{h.type, std::move(h.shape), std::move(raw)};
 }
 
-bool checkSize(const Header &h, uint64_t fileBytes, std::string &why) {
+MaybeError checkSize(const Header &h, uint64_t fileBytes) {
   uint64_t wanted = h.dataOffset + uint64_t(h.elements) * h.type.bytes;
-  if (fileBytes == wanted) return true;
-  why = fileBytes < wanted ? "truncated: " : "trailing bytes: ";
-  why +=
-      "the header promises " + std::to_string(wanted) + " bytes, the file has " + std::to_string(fileBytes);
-  return false;
+  if (fileBytes == wanted) return std::nullopt;
+  return Error{"E_NPY_FORMAT",
+               std::string(fileBytes < wanted ? "truncated" : "trailing bytes") + ": the header promises " +
+                   std::to_string(wanted) + " bytes, the file has " + std::to_string(fileBytes),
+               ""};
 }
 
 struct File {
@@ -118,44 +117,41 @@ struct File {
 
 } // namespace
 
-Status decode(std::span<const std::byte> file, Array &out, std::string &why) {
-  Header h;
-  if (!parseHeader(file, h, why) || !checkSize(h, file.size(), why)) return Status::Malformed;
+Expected<Array> decode(std::span<const std::byte> file) {
+  Expected<Header> header = parseHeader(file);
+  if (!header) return header.error();
+  if (auto e = checkSize(*header, file.size())) return *e;
   Bytes raw;
-  size_t size = file.size() - h.dataOffset;
-  if (!raw.allocate(size)) return outOfMemory(h, why);
-  std::copy_n(file.data() + h.dataOffset, size, raw.data());
-  return finish(h, std::move(raw), out, why);
+  size_t size = file.size() - header->dataOffset;
+  if (!raw.allocate(size)) return outOfMemory(*header);
+  std::copy_n(file.data() + header->dataOffset, size, raw.data());
+  return finish(*header, std::move(raw));
 }
 
-Status read(const std::string &path, Array &out, std::string &why) {
-  auto failed = [&] {
-    why = std::strerror(errno);
-    return Status::Unreadable;
-  };
+Expected<Array> read(const std::string &path) {
+  auto failed = [&] { return Error{"E_FILE_READ", std::strerror(errno), ""}; };
   File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   struct stat st;
   if (file.fd < 0 || ::fstat(file.fd, &st) != 0) return failed();
-  if (S_ISDIR(st.st_mode)) {
-    why = "is a directory";
-    return Status::Unreadable;
-  }
+  if (S_ISDIR(st.st_mode)) return Error{"E_FILE_READ", "is a directory", ""};
   std::vector<std::byte> head(maxHeaderBytes);
   ssize_t got = file.readFully(head.data(), head.size());
   if (got < 0) return failed();
   head.resize(size_t(got));
-  Header h;
-  if (!parseHeader(head, h, why)) return Status::Malformed;
-  // A regular file's size is known before memory is taken; a pipe is believed until it ends.
-  if (S_ISREG(st.st_mode) && !checkSize(h, uint64_t(st.st_size), why)) return Status::Malformed;
+  Expected<Header> header = parseHeader(head);
+  if (!header) return header.error();
+  Header &h = *header;
+  // The size of a regular file is known before memory is allocated. A pipe is checked at its end.
+  if (S_ISREG(st.st_mode))
+    if (auto e = checkSize(h, uint64_t(st.st_size))) return *e;
   const size_t size = size_t(h.elements) * h.type.bytes;
   const size_t inHead = std::min(head.size() - h.dataOffset, size);
   Bytes raw;
-  // In growing pieces from a pipe, so that memory is taken for what came and not for what the header
-  // promises.
+  // A pipe is read in growing pieces, so that memory is allocated for the bytes that arrived, not for those
+  // that the header promises.
   size_t have = inHead;
   size_t piece = S_ISREG(st.st_mode) ? size : std::min(size, maxHeaderBytes); // inHead is no more
-  if (!raw.grow(piece)) return outOfMemory(h, why);
+  if (!raw.grow(piece)) return outOfMemory(h);
   std::copy_n(head.data() + h.dataOffset, inHead, raw.data());
   for (;;) {
     ssize_t n = file.readFully(raw.data() + have, piece - have);
@@ -163,12 +159,12 @@ Status read(const std::string &path, Array &out, std::string &why) {
     have += size_t(n);
     if (have < piece || piece == size) break;
     piece = piece > size / 2 ? size : piece * 2;
-    if (!raw.grow(piece)) return outOfMemory(h, why);
+    if (!raw.grow(piece)) return outOfMemory(h);
   }
   std::byte extra;
   ssize_t more = head.size() - h.dataOffset > size ? 1 : file.readFully(&extra, 1);
-  if (!checkSize(h, h.dataOffset + have + size_t(std::max<ssize_t>(more, 0)), why)) return Status::Malformed;
-  return finish(h, std::move(raw), out, why);
+  if (auto e = checkSize(h, h.dataOffset + have + size_t(std::max<ssize_t>(more, 0)))) return *e;
+  return finish(h, std::move(raw));
 }
 
 } // namespace tessera::npy

@@ -69,69 +69,63 @@ private:
   std::string_view text_;
 };
 
-bool parseDescr(std::string_view text, Header &out, std::string &why) {
+Error malformed(std::string message) { return {"E_NPY_FORMAT", std::move(message), ""}; }
+
+MaybeError parseDescr(std::string_view text, Header &out) {
   std::string_view rest = text;
   if (!rest.empty() && std::string_view("<>|=").find(rest.front()) != std::string_view::npos) {
     out.bigEndian = rest.front() == '>';
     rest.remove_prefix(1);
   }
-  if (parseElementType(rest, out.type)) return true;
-  why = "dtype '" + std::string(text) + "' is not a real number or bool type this tool reads";
-  return false;
+  if (parseElementType(rest, out.type)) return std::nullopt;
+  return malformed("dtype '" + std::string(text) + "' is not a real number or bool type this tool reads");
 }
 
-bool parseShape(Literal &in, Header &out, std::string &why) {
-  why = "the shape is not a tuple of non-negative integers";
-  if (!in.eat('(')) return false;
+MaybeError parseShape(Literal &in, Header &out) {
+  const Error noTuple = malformed("the shape is not a tuple of non-negative integers");
+  if (!in.eat('(')) return noTuple;
   out.shape.clear();
   bool comma = true;
   while (!in.eat(')')) {
     int64_t extent;
-    if (!comma || !in.extent(extent)) return false;
-    if (out.shape.size() == maxRank) {
-      why = "the rank is above " + std::to_string(maxRank);
-      return false;
-    }
+    if (!comma || !in.extent(extent)) return noTuple;
+    if (out.shape.size() == maxRank) return malformed("the rank is above " + std::to_string(maxRank));
     out.shape.push_back(extent);
     comma = in.eat(',');
   }
   // "(3)" is a number in Python, not a tuple.
-  return out.shape.size() != 1 || comma;
+  if (out.shape.size() == 1 && !comma) return noTuple;
+  return std::nullopt;
 }
 
-/// The number of elements, such that bytes fit in int64. Zero extents do not excuse an overflow in the
-/// others: NumPy refuses that too.
-bool countElements(Header &out, std::string &why) {
+/// Computes the number of elements, whose bytes must fit in int64. As in NumPy an extent of 0 does not excuse
+/// an overflow of the others.
+MaybeError countElements(Header &out) {
   int64_t product = out.type.bytes;
   bool empty = false;
   for (int64_t extent : out.shape) {
     if (extent == 0)
       empty = true;
-    else if (__builtin_mul_overflow(product, extent, &product)) {
-      why = "the shape has more elements than can be addressed";
-      return false;
-    }
+    else if (__builtin_mul_overflow(product, extent, &product))
+      return malformed("the shape has more elements than can be addressed");
   }
   out.elements = empty ? 0 : product / out.type.bytes;
-  return true;
+  return std::nullopt;
 }
 
-bool parseDict(std::string_view text, Header &out, std::string &why) {
+MaybeError parseDict(std::string_view text, Header &out) {
   Literal in(text);
   bool descr = false, order = false, shape = false;
-  why = "the header is not a dict of descr, fortran_order and shape";
-  if (!in.eat('{')) return false;
+  const Error noDict = malformed("the header is not a dict of descr, fortran_order and shape");
+  if (!in.eat('{')) return noDict;
   bool comma = true;
   while (!in.eat('}')) {
     std::string_view key, value;
-    if (!comma || !in.string(key) || !in.eat(':')) return false;
+    if (!comma || !in.string(key) || !in.eat(':')) return noDict;
     if (key == "descr" && !descr) {
-      if (!in.string(value)) {
-        why = "structured dtypes are not read";
-        return false;
-      }
-      descr = parseDescr(value, out, why);
-      if (!descr) return false;
+      descr = true;
+      if (!in.string(value)) return malformed("structured dtypes are not read");
+      if (auto e = parseDescr(value, out)) return e;
     } else if (key == "fortran_order" && !order) {
       order = true;
       if (in.eatWord("True"))
@@ -139,18 +133,17 @@ bool parseDict(std::string_view text, Header &out, std::string &why) {
       else if (in.eatWord("False"))
         out.fortranOrder = false;
       else
-        return false;
+        return noDict;
     } else if (key == "shape" && !shape) {
       shape = true;
-      if (!parseShape(in, out, why)) return false;
+      if (auto e = parseShape(in, out)) return e;
     } else {
-      why = "unexpected or repeated key '" + std::string(key.substr(0, 40)) + "' in the header";
-      return false;
+      return malformed("unexpected or repeated key '" + std::string(key.substr(0, 40)) + "' in the header");
     }
-    why = "the header is not a dict of descr, fortran_order and shape";
     comma = in.eat(',');
   }
-  return in.atEnd() && descr && order && shape;
+  if (!in.atEnd() || !descr || !order || !shape) return noDict;
+  return std::nullopt;
 }
 
 } // namespace
@@ -166,38 +159,29 @@ bool parseElementType(std::string_view text, ElementType &out) {
   return true;
 }
 
-bool parseHeader(std::span<const std::byte> file, Header &out, std::string &why) {
-  out = {};
-  if (file.size() < 10 || std::memcmp(file.data(), magic.data(), magic.size()) != 0) {
-    why = "not a .npy file (the magic string is missing)";
-    return false;
-  }
+Expected<Header> parseHeader(std::span<const std::byte> file) {
+  if (file.size() < 10 || std::memcmp(file.data(), magic.data(), magic.size()) != 0)
+    return malformed("not a .npy file (the magic string is missing)");
   auto byteAt = [&](size_t i) { return std::to_integer<size_t>(file[i]); };
   size_t major = byteAt(6), lengthBytes = major == 1 ? 2 : 4;
-  if (major < 1 || major > 3 || byteAt(7) != 0) {
-    why = "unknown .npy version " + std::to_string(major) + "." + std::to_string(byteAt(7));
-    return false;
-  }
+  if (major < 1 || major > 3 || byteAt(7) != 0)
+    return malformed("unknown .npy version " + std::to_string(major) + "." + std::to_string(byteAt(7)));
   size_t begin = 8 + lengthBytes, length = 0;
-  if (file.size() < begin) {
-    why = "the file ends inside the header";
-    return false;
-  }
+  if (file.size() < begin) return malformed("the file ends inside the header");
   for (size_t i = 0; i < lengthBytes; ++i)
     length |= byteAt(8 + i) << (8 * i);
   // Our dicts are below 400 bytes at the largest rank; version 2 exists for structured types, which are
   // refused.
-  if (length > maxHeaderBytes - begin) {
-    why = "the header claims " + std::to_string(length) + " bytes, more than a plain array's can have";
-    return false;
-  }
-  if (file.size() - begin < length) {
-    why = "the file ends inside the header";
-    return false;
-  }
+  if (length > maxHeaderBytes - begin)
+    return malformed("the header claims " + std::to_string(length) +
+                     " bytes, more than a plain array's can have");
+  if (file.size() - begin < length) return malformed("the file ends inside the header");
+  Header out;
   out.dataOffset = begin + length;
   std::string_view text(reinterpret_cast<const char *>(file.data()) + begin, length);
-  return parseDict(text, out, why) && countElements(out, why);
+  if (auto e = parseDict(text, out)) return *e;
+  if (auto e = countElements(out)) return *e;
+  return out;
 }
 
 std::string makeHeader(ElementType type, std::span<const int64_t> shape) {

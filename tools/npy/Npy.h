@@ -2,8 +2,11 @@
 // defines them). Nothing in a file is trusted: every length is checked before it is used and before memory is
 // taken.
 //
-// Functions that fail say why; none throws. All are free of shared state and may run concurrently.
+// No function throws. All are free of shared state and may run concurrently. Codes of errors: E_FILE_READ,
+// the operating system refused; E_NPY_FORMAT, not a .npy file, truncated, too long, or of a type that is not
+// read; E_OUT_OF_MEMORY.
 #pragma once
+#include "core/support/Expected.h"
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -67,20 +70,13 @@ struct Array {
 
 /// Reads the header of a file that begins with `file`. `file` may be a prefix of at least maxHeaderBytes.
 inline constexpr size_t maxHeaderBytes = 1 << 16;
-[[nodiscard]] bool parseHeader(std::span<const std::byte> file, Header &out, std::string &why);
+Expected<Header> parseHeader(std::span<const std::byte> file);
 
-enum class Status : uint8_t {
-  Ok,
-  Unreadable, // the operating system refused
-  Malformed,  // not a .npy file, truncated, too long, or of a type that is not read
-  NoMemory,
-};
+/// Reads a whole file that is in memory. Bytes after the array are an error, as missing ones are.
+Expected<Array> decode(std::span<const std::byte> file);
 
-/// A whole file in memory. Bytes behind the array are an error, as missing ones are.
-[[nodiscard]] Status decode(std::span<const std::byte> file, Array &out, std::string &why);
-
-/// A file on disk; pipes and devices are read to their end.
-[[nodiscard]] Status read(const std::string &path, Array &out, std::string &why);
+/// Reads a file on disk; pipes and devices are read to their end.
+Expected<Array> read(const std::string &path);
 
 /// The header of a row-major little-endian file of format version 1.0, padded to 64 bytes as NumPy pads it.
 std::string makeHeader(ElementType, std::span<const int64_t> shape);

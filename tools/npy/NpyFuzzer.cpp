@@ -7,17 +7,17 @@
 using namespace tessera;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  npy::Array array, again;
-  std::string why;
-  if (npy::decode({reinterpret_cast<const std::byte *>(data), size}, array, why) != npy::Status::Ok) {
-    if (why.empty()) std::abort();
+  Expected<npy::Array> array = npy::decode({reinterpret_cast<const std::byte *>(data), size});
+  if (!array) {
+    if (array.error().code.empty() || array.error().message.empty()) std::abort();
     return 0;
   }
-  std::string file = npy::makeHeader(array.type, array.shape);
-  file.append(reinterpret_cast<const char *>(array.data.data()), array.data.size());
-  if (npy::decode(std::as_bytes(std::span(file)), again, why) != npy::Status::Ok ||
-      again.type != array.type || again.shape != array.shape || again.data.size() != array.data.size() ||
-      std::memcmp(again.data.data(), array.data.data(), array.data.size()) != 0)
+  std::string file = npy::makeHeader(array->type, array->shape);
+  file.append(reinterpret_cast<const char *>(array->data.data()), array->data.size());
+  Expected<npy::Array> again = npy::decode(std::as_bytes(std::span(file)));
+  if (!again || again->type != array->type || again->shape != array->shape ||
+      again->data.size() != array->data.size() ||
+      std::memcmp(again->data.data(), array->data.data(), array->data.size()) != 0)
     std::abort();
   return 0;
 }

@@ -78,10 +78,10 @@ void readList(const YAML::Node &list, bool isFailure, std::vector<Expectations::
 
 } // namespace
 
-bool Expectations::read(const std::string &path, Expectations &out, std::string &why) {
+Expected<Expectations> Expectations::read(const std::string &path) {
   auto fail = [&](const YAML::Mark &mark, const std::string &what) {
-    why = path + (mark.is_null() ? "" : ":" + std::to_string(mark.line + 1)) + ": " + what;
-    return false;
+    return Error{"E_EXPECTATIONS",
+                 path + (mark.is_null() ? "" : ":" + std::to_string(mark.line + 1)) + ": " + what, ""};
   };
   // Read here: yaml-cpp leaks its buffer where a file ends in an error, as a folder does.
   std::ifstream file(path, std::ios::binary);
@@ -91,12 +91,13 @@ bool Expectations::read(const std::string &path, Expectations &out, std::string 
   try {
     const YAML::Node root = yaml::load(text.str(), {.bytes = 1 << 20, .nodes = 1 << 16});
     if (!root.IsMap()) throw Wrong{root.Mark(), "expected the keys unsupported and expected_failure"};
+    Expectations out;
     std::set<std::string> keys;
     for (const auto &pair : root) {
       readKey(pair.first, keys, {"unsupported", "expected_failure"});
       readList(pair.second, pair.first.Scalar() == "expected_failure", out.entries_);
     }
-    return true;
+    return out;
   } catch (const Wrong &w) {
     return fail(w.where, w.what);
   } catch (const YAML::Exception &e) {

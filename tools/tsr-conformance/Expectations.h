@@ -1,5 +1,6 @@
 // The file of --expect: which checks a plugin is known not to pass, and why.
 #pragma once
+#include "core/support/Expected.h"
 #include "tools/tsr-conformance/Outcome.h"
 #include <optional>
 
@@ -19,10 +20,10 @@ public:
   ///     - {checks: "launch.*", reason: it computes nothing}
   ///   expected_failure:
   ///     - {checks: [copies.overlap], reason: "driver 535 copies upwards only; fixed in 540"}
-  /// False with `why`, which names the line, when it is not that, a reason is missing or a pattern meets no
+  /// The error names the line where the file has another form, a reason is missing or a pattern matches no
   /// check.
-  [[nodiscard]] static bool read(const std::string &path, Expectations &out, std::string &why);
-  /// The first entry that speaks of the check.
+  static Expected<Expectations> read(const std::string &path);
+  /// The first entry whose pattern matches the check.
   const Entry *find(const Check &, bool isFailure) const;
 
 private:

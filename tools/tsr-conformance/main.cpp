@@ -143,9 +143,11 @@ int run(int argc, char **argv) {
   if (const int status = parse(argc, argv, o); status >= 0) return status;
   if (!o.childFolder.empty()) return childMain(o.child.subject, o.childFolder, o.ids);
   Expectations expectations;
-  std::string why;
-  if (!o.expect.empty() && !Expectations::read(o.expect, expectations, why))
-    return usage(why, "docs/extending/conformance.md shows such a file");
+  if (!o.expect.empty()) {
+    Expected<Expectations> read = Expectations::read(o.expect);
+    if (!read) return usage(read.error().message, "docs/extending/conformance.md shows such a file");
+    expectations = std::move(*read);
+  }
   for (const std::string &pattern : o.only) {
     bool isKnown = false;
     for (const Group *group : allGroups())

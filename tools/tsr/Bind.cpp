@@ -140,15 +140,13 @@ private:
   }
 
   bool readFile(const SignatureParam &p, const std::string &path, BoundParam &bound) {
-    npy::Array array;
-    std::string why;
-    if (npy::Status status = npy::read(path, array, why); status != npy::Status::Ok) {
-      error(status == npy::Status::Unreadable  ? "E_FILE_READ"
-            : status == npy::Status::Malformed ? "E_NPY_FORMAT"
-                                               : "E_OUT_OF_MEMORY",
-            fmt::format("--in {}={}: {}", p.name, path, why));
+    Expected<npy::Array> file = npy::read(path);
+    if (!file) {
+      errors_.push_back({file.error().code, fmt::format("--in {}={}: {}", p.name, path, file.error().message),
+                         file.error().hint});
       return false;
     }
+    npy::Array &array = *file;
     npy::ElementType wanted = fileType(bound.dtype, request_.raw);
     if (array.type != wanted) {
       error("E_ARG_DTYPE",
@@ -195,15 +193,19 @@ private:
     BoundParam bound;
     bound.name = p.name;
     bound.dtype = *parseDType(p.dtype);
-    std::string why;
+    auto take = [&](Expected<uint64_t> bits, const std::string &what) {
+      if (bits)
+        bound.scalarBits = *bits;
+      else
+        error("E_SCALAR_VALUE", what + ": " + bits.error().message);
+    };
     if (const std::string *text = lookup(request_.scalars, p.name)) {
-      if (!parseScalar(*text, bound.dtype, bound.scalarBits, why))
-        error("E_SCALAR_VALUE", fmt::format("--scalar {}={}: {}", p.name, *text, why));
+      take(parseScalar(*text, bound.dtype), fmt::format("--scalar {}={}", p.name, *text));
     } else if (!p.defaultValue) {
       error("E_ARG_MISSING", fmt::format("scalar {} has no value and no default", p.name),
             fmt::format("give it with --scalar {}=VALUE", p.name));
-    } else if (!scalarFromNumber(*p.defaultValue, bound.dtype, bound.scalarBits, why)) {
-      error("E_SCALAR_VALUE", fmt::format("the default of {}: {}", p.name, why));
+    } else {
+      take(scalarFromNumber(*p.defaultValue, bound.dtype), fmt::format("the default of {}", p.name));
     }
     out_.params.push_back(std::move(bound));
   }

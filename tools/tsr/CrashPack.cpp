@@ -58,8 +58,7 @@ std::string describe(const Job &job, const std::string &reason) {
 
 } // namespace
 
-std::string writeCrashPack(const Job &job, const std::string &reason, const std::string &log,
-                           std::string &why) {
+Expected<std::string> writeCrashPack(const Job &job, const std::string &reason, const std::string &log) {
   const char *base = std::getenv("TESSERA_CRASH_DIR");
   if (!base || !*base) base = std::getenv("TMPDIR");
   if (!base || !*base) base = "/tmp";
@@ -68,15 +67,11 @@ std::string writeCrashPack(const Job &job, const std::string &reason, const std:
   std::tm utc;
   std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", gmtime_r(&now, &utc));
   std::string folder = fmt::format("{}/tsr-crash-{}-XXXXXX", base, stamp);
-  if (!::mkdtemp(folder.data())) {
-    why = fmt::format("{}: {}", base, std::strerror(errno));
-    return "";
-  }
+  auto failed = [](std::string message) { return Error{"E_OUTPUT_WRITE", std::move(message), ""}; };
+  if (!::mkdtemp(folder.data())) return failed(fmt::format("{}: {}", base, std::strerror(errno)));
   if (writeFile(folder + "/options.txt", describe(job, reason)) || writeFile(folder + "/log.txt", log) ||
-      writeFile(folder + "/source.py", job.source)) {
-    why = fmt::format("{}: cannot be written to", folder);
-    return "";
-  }
+      writeFile(folder + "/source.py", job.source))
+    return failed(fmt::format("{}: cannot be written to", folder));
   static constexpr std::pair<Emit, const char *> levels[] = {
       {Emit::Graph, "ir-1-graph.mlir"},  {Emit::Schedule, "ir-2-schedule.mlir"},
       {Emit::Tile, "ir-3-tile.mlir"},    {Emit::Target, "ir-4-target.mlir"},

@@ -68,52 +68,43 @@ bool parseFloat(const std::string &text, double &value) {
   return *end == '\0';
 }
 
-bool integerBits(int64_t value, DType t, uint64_t &bits, std::string &why) {
+Error wrong(std::string message) { return {"E_SCALAR_VALUE", std::move(message), ""}; }
+
+Expected<uint64_t> integerBits(int64_t value, DType t) {
   const int width = storageBytes(t) * 8;
   const int64_t low = isUnsigned(t) ? 0 : width == 64 ? INT64_MIN : -(int64_t(1) << (width - 1));
   const int64_t high = isUnsigned(t) ? (int64_t(1) << width) - 1 : width == 64 ? INT64_MAX : -(low + 1);
-  if (value < low || value > high) {
-    why = fmt::format("{} holds {} to {}", name(t), low, high);
-    return false;
-  }
-  bits = width == 64 ? uint64_t(value) : uint64_t(value) & ((uint64_t(1) << width) - 1);
-  return true;
+  if (value < low || value > high) return wrong(fmt::format("{} holds {} to {}", name(t), low, high));
+  return width == 64 ? uint64_t(value) : uint64_t(value) & ((uint64_t(1) << width) - 1);
 }
 
 } // namespace
 
-bool parseScalar(std::string_view text, DType t, uint64_t &bits, std::string &why) {
+Expected<uint64_t> parseScalar(std::string_view text, DType t) {
   if (t == DType::Bool) {
-    bits = text == "true";
-    why = "a bool is true or false";
-    return text == "true" || text == "false";
+    if (text != "true" && text != "false") return wrong("a bool is true or false");
+    return uint64_t(text == "true");
   }
   if (isFloat(t)) {
     double value;
-    why = "not a number (inf and nan are)";
-    if (!parseFloat(std::string(text), value)) return false;
-    if (errno == ERANGE && std::isinf(value)) {
-      why = fmt::format("too large for {}", name(t));
-      return false;
-    }
-    return scalarFromNumber(value, t, bits, why);
+    if (!parseFloat(std::string(text), value)) return wrong("not a number (inf and nan are)");
+    if (errno == ERANGE && std::isinf(value)) return wrong(fmt::format("too large for {}", name(t)));
+    return scalarFromNumber(value, t);
   }
   int64_t value;
-  why = fmt::format("not a decimal integer that fits {}", name(t));
-  return parseInt(text, value) && integerBits(value, t, bits, why);
+  if (!parseInt(text, value)) return wrong(fmt::format("not a decimal integer that fits {}", name(t)));
+  return integerBits(value, t);
 }
 
-bool scalarFromNumber(const Number &value, DType t, uint64_t &bits, std::string &why) {
+Expected<uint64_t> scalarFromNumber(const Number &value, DType t) {
   if (const auto *integer = std::get_if<int64_t>(&value); integer && isInt(t))
-    return integerBits(*integer, t, bits, why);
-  bits = fromNumber(value, t);
-  // fp8, fp6 and fp4 saturate by definition; elsewhere a finite number that turns into inf is a slip.
+    return integerBits(*integer, t);
+  const uint64_t bits = fromNumber(value, t);
+  // fp8, fp6 and fp4 saturate by definition. For other types a finite number that becomes inf is an error.
   const auto *real = std::get_if<double>(&value);
-  if (real && isFloat(t) && std::isfinite(*real) && !std::isfinite(toDouble(bits, t))) {
-    why = fmt::format("too large for {}", name(t));
-    return false;
-  }
-  return true;
+  if (real && isFloat(t) && std::isfinite(*real) && !std::isfinite(toDouble(bits, t)))
+    return wrong(fmt::format("too large for {}", name(t)));
+  return bits;
 }
 
 } // namespace tessera::cli

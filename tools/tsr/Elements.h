@@ -16,9 +16,9 @@ npy::ElementType fileType(DType, bool raw);
 /// The reverse; exact.
 [[nodiscard]] bool toFile(npy::Bytes device, DType, bool raw, npy::Bytes &file);
 
-/// Reads a scalar argument: decimal integers, floats with inf and nan, true and false. `bits` gets the
-/// value's storage in its low bytes. False with the reason when the text is malformed or out of range.
-[[nodiscard]] bool parseScalar(std::string_view text, DType, uint64_t &bits, std::string &why);
-[[nodiscard]] bool scalarFromNumber(const Number &, DType, uint64_t &bits, std::string &why);
+/// Parses a scalar argument: a decimal integer, a float, inf, nan, true or false. Returns the value's storage
+/// in the low bytes. E_SCALAR_VALUE: the text is malformed or out of range.
+Expected<uint64_t> parseScalar(std::string_view text, DType);
+Expected<uint64_t> scalarFromNumber(const Number &, DType);
 
 } // namespace tessera::cli

@@ -91,17 +91,16 @@ int supervise(Job job, const std::function<int()> &command) {
     ::raise(WTERMSIG(status));
     return 128 + WTERMSIG(status);
   }
-  std::string reason = "the command reported a failure (see log.txt)", why;
+  std::string reason = "the command reported a failure (see log.txt)";
   if (WIFSIGNALED(status)) {
     reason = fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
     fail(Error{"E_INTERNAL", fmt::format("the compiler or the kernel crashed: {}", reason), ""});
   }
   readOptions(state, job.options);
-  const std::string folder = writeCrashPack(job, reason, readAll(log), why);
-  if (folder.empty())
-    say(fmt::format("tsr: no crash pack could be written ({})\n", why));
+  if (Expected<std::string> folder = writeCrashPack(job, reason, readAll(log)))
+    say(fmt::format("tsr: crash pack: {}\n", escaped(*folder)));
   else
-    say(fmt::format("tsr: crash pack: {}\n", escaped(folder)));
+    say(fmt::format("tsr: no crash pack could be written ({})\n", folder.error().message));
   return exitFailed;
 }
 

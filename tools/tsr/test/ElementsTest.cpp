@@ -44,16 +44,14 @@ TEST(Elements, RawKeepsBits) {
 }
 
 uint64_t scalar(const char *text, DType t) {
-  uint64_t bits = 0;
-  std::string why;
-  EXPECT_TRUE(parseScalar(text, t, bits, why)) << text << ": " << why;
-  return bits;
+  Expected<uint64_t> bits = parseScalar(text, t);
+  EXPECT_TRUE(bits) << text << ": " << bits.error().message;
+  return bits ? *bits : 0;
 }
 
 bool refused(const char *text, DType t) {
-  uint64_t bits;
-  std::string why;
-  return !parseScalar(text, t, bits, why) && !why.empty();
+  Expected<uint64_t> bits = parseScalar(text, t);
+  return !bits && bits.error().code == "E_SCALAR_VALUE" && !bits.error().message.empty();
 }
 
 TEST(Elements, ReadsScalars) {
