@@ -2,6 +2,7 @@
 #include "compiler/frontend/diagnostics/Suggest.h"
 #include "compiler/frontend/sema/Effects.h"
 #include "compiler/frontend/sema/ElabGraph.h"
+#include "compiler/frontend/sema/Supply.h"
 #include "compiler/frontend/syntax/Parser.h"
 
 namespace tessera::frontend {
@@ -18,12 +19,14 @@ Module::~Module() = default;
 bool Module::valid() const { return impl_->data.valid; }
 
 std::unique_ptr<Module> Module::parse(std::string_view source, std::string fileName,
-                                      std::vector<Diagnostic> &diags) {
+                                      std::vector<Diagnostic> &diags, const Supplied &supplied) {
   auto impl = std::make_unique<Impl>(std::string(source), std::move(fileName));
   ModuleData &m = impl->data;
   DiagnosticSink sink(m.source);
   m.body = frontend::parse(tokenize(m.source, sink), sink);
+  if (!sink.hasErrors()) supplyTypes(m, supplied, sink); // else functions may be missing
   resolveModule(m, sink);
+  supplyConstants(m, supplied, sink);
   m.valid = !sink.hasErrors();
   sink.flush(diags);
   return std::unique_ptr<Module>(new Module(std::move(impl)));
@@ -209,17 +212,17 @@ CompileStatus Module::signatures(std::vector<Signature> &out, std::vector<Diagno
 
 CompileStatus compileToProgram(std::string_view source, const FrontendOptions &options, Program &out,
                                std::vector<Diagnostic> &diags) {
-  return Module::parse(source, options.fileName, diags)->instantiate(options, out, diags);
+  return Module::parse(source, options.fileName, diags, options.supplied)->instantiate(options, out, diags);
 }
 
 CompileStatus compileToProgram(std::string_view source, const FrontendOptions &options, Kernel &out,
                                std::vector<Diagnostic> &diags) {
-  return Module::parse(source, options.fileName, diags)->instantiate(options, out, diags);
+  return Module::parse(source, options.fileName, diags, options.supplied)->instantiate(options, out, diags);
 }
 
 CompileStatus signatures(std::string_view source, const std::string &fileName, std::vector<Signature> &out,
-                         std::vector<Diagnostic> &diags) {
-  return Module::parse(source, fileName, diags)->signatures(out, diags);
+                         std::vector<Diagnostic> &diags, const Supplied &supplied) {
+  return Module::parse(source, fileName, diags, supplied)->signatures(out, diags);
 }
 
 } // namespace tessera::frontend

@@ -26,7 +26,7 @@ class Module {
 public:
   /// Never null: a source with errors gives a module whose other members report BadProgram.
   static std::unique_ptr<Module> parse(std::string_view source, std::string fileName,
-                                       std::vector<Diagnostic> &diags);
+                                       std::vector<Diagnostic> &diags, const Supplied &supplied = {});
   ~Module();
 
   bool valid() const;
@@ -56,6 +56,7 @@ private:
 
 /// Module::parse and Module::signatures in one call.
 [[nodiscard]] CompileStatus signatures(std::string_view source, const std::string &fileName,
-                                       std::vector<Signature> &out, std::vector<Diagnostic> &diags);
+                                       std::vector<Signature> &out, std::vector<Diagnostic> &diags,
+                                       const Supplied &supplied = {});
 
 } // namespace tessera::frontend

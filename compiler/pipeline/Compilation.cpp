@@ -92,7 +92,7 @@ CompileStatus Compilation::checkProfile(std::string_view source) {
   if (!options_.permits->frozenTunables || options_.tunables.empty()) return CompileStatus::Ok;
   std::vector<Signature> signatures;
   std::vector<Diagnostic> said;
-  (void)frontend::signatures(source, options_.fileName, signatures, said);
+  (void)frontend::signatures(source, options_.fileName, signatures, said, options_.supplied);
   for (const Signature &s : signatures)
     for (const auto &[tunable, space] : s.tunables)
       for (const auto &[name, value] : options_.tunables)
@@ -115,6 +115,7 @@ CompileStatus Compilation::begin(std::string_view source) {
   if (!options_.kernels.empty()) frontendOptions.kernel = options_.kernels.front();
   frontendOptions.dims = options_.dims;
   frontendOptions.tunables = options_.tunables;
+  frontendOptions.supplied = options_.supplied;
   frontend::Program program;
   if (auto status = frontend::compileToProgram(source, frontendOptions, program, diags_);
       status != CompileStatus::Ok)

@@ -47,7 +47,7 @@ private:
     if (options_.isIr) kernels_ = {""}; // whatever the IR holds
     if (!kernels_.empty()) return CompileStatus::Ok;
     std::vector<Signature> signatures;
-    auto status = frontend::signatures(source_, options_.fileName, signatures, diags_);
+    auto status = frontend::signatures(source_, options_.fileName, signatures, diags_, options_.supplied);
     if (status != CompileStatus::Ok) return status;
     for (const Signature &s : signatures)
       kernels_.push_back(s.kernel);
@@ -157,7 +157,7 @@ public:
     if (options.isIr) kernels = {""};
     if (kernels.empty()) {
       std::vector<Signature> signatures;
-      if (auto status = frontend::signatures(source, options.fileName, signatures, diags);
+      if (auto status = frontend::signatures(source, options.fileName, signatures, diags, options.supplied);
           status != CompileStatus::Ok)
         return status;
       for (const Signature &s : signatures)

@@ -21,6 +21,18 @@ tsr_status_t readPairs(const tsr_named_int_t *entries, size_t count, const char 
   return TSR_SUCCESS;
 }
 
+tsr_status_t readTexts(const tsr_named_text_t *entries, size_t count, const char *what,
+                       std::vector<std::pair<std::string, std::string>> &out) {
+  if (count && !entries) return fail(TSR_EINVAL, std::string(what) + " is NULL, yet its count is not 0");
+  for (size_t i = 0; i < count; ++i) {
+    const std::string entry = std::string(what) + "[" + std::to_string(i) + "]";
+    if (!entries[i].name) return fail(TSR_EINVAL, entry + " has no name");
+    if (!entries[i].text) return fail(TSR_EINVAL, entry + " (" + entries[i].name + ") has no text");
+    out.emplace_back(entries[i].name, entries[i].text);
+  }
+  return TSR_SUCCESS;
+}
+
 /// All options but the target.
 tsr_status_t compileOptions(const tsr_source_options_t &o, CompileOptions &out) {
   if (o.file_name) out.fileName = o.file_name;
@@ -35,7 +47,9 @@ tsr_status_t compileOptions(const tsr_source_options_t &o, CompileOptions &out) 
   out.numerics = profile->name;
   out.permits = profile->permits;
   if (tsr_status_t status = readPairs(o.dims, o.dim_count, "dims", out.dims)) return status;
-  return readPairs(o.tunables, o.tunable_count, "tunables", out.tunables);
+  if (tsr_status_t status = readPairs(o.tunables, o.tunable_count, "tunables", out.tunables)) return status;
+  if (tsr_status_t status = readTexts(o.types, o.type_count, "types", out.supplied.types)) return status;
+  return readTexts(o.constants, o.constant_count, "constants", out.supplied.constants);
 }
 
 /// What to compile, without a context.

@@ -44,6 +44,12 @@ public:
       add(text);
     return *this;
   }
+  KeyText &add(const std::vector<std::pair<std::string, std::string>> &list) {
+    add(static_cast<int64_t>(list.size()));
+    for (auto &[name, text] : list)
+      add(name).add(text);
+    return *this;
+  }
   KeyText &add(const std::vector<std::pair<std::string, int64_t>> &list) {
     add(static_cast<int64_t>(list.size()));
     for (const auto &[name, value] : list)
@@ -133,7 +139,9 @@ Hash128 keyOf(std::string_view index, const std::string &compiler, const Compile
       .add(o.numerics)
       .add(permitsOf(o))
       .add(o.dims)
-      .add(o.tunables);
+      .add(o.tunables)
+      .add(o.supplied.types)
+      .add(o.supplied.constants);
   key.add(o.embedIr).add(int64_t(o.isIr)).add(int64_t(o.fuse));
   key.add(codegensOf(o).value_or(std::vector<std::string>()));
   addDecisions(key, o.decisions);

@@ -63,6 +63,14 @@ struct VariantDecision {
   double predictedNs = -1;        // the time the mapper expects; -1: it does not say
 };
 
+/// What a source leaves to its caller: by name, texts of the language.
+struct Supplied {
+  /// Types of parameters that have none: `x` of every kernel and graph function, `gemm.x` of that one.
+  std::vector<std::pair<std::string, std::string>> types;
+  /// Values of names that the source does not define: "128", "0.5", "(2, 4)", "'relu'", "bf16".
+  std::vector<std::pair<std::string, std::string>> constants;
+};
+
 struct CompileOptions {
   std::string fileName = "<source>";
   std::vector<std::string> kernels;                  // empty: every one of the source (emit: the only one)
@@ -71,6 +79,7 @@ struct CompileOptions {
   std::optional<NumericsPermissions> permits;        // ... and what it permits; absent: it is a built-in one
   std::vector<std::pair<std::string, int64_t>> dims; // values that may be specialised on
   std::vector<std::pair<std::string, int64_t>> tunables; // --set
+  Supplied supplied;                                     // to the source
   std::vector<std::string> embedIr;       // levels whose text goes into the bundle: "graph", "tile"
   bool isIr = false;                      // the source is MLIR, as --emit writes it and a bundle holds it
   std::vector<VariantDecision> decisions; // of operations choices() names; the others take their default

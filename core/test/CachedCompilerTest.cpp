@@ -36,6 +36,11 @@ std::string describe(const CompileOptions &o) {
     for (const auto &[name, value] : *list)
       out += name + "=" + std::to_string(value) + ",";
   }
+  for (const auto *list : {&o.supplied.types, &o.supplied.constants}) {
+    out += "|";
+    for (const auto &[name, text] : *list)
+      out += name + "=" + text + ",";
+  }
   for (const VariantDecision &d : o.decisions) {
     out += "|" + d.target + "," + d.id + "," + d.variant + "," + d.by + "," + std::to_string(d.predictedNs);
     for (const std::string &s : d.legal)
@@ -213,6 +218,11 @@ const std::vector<Change> kChanges = {
     [](CompileOptions &o) { o.tunables = {{"tile_m", 128}}; },
     [](CompileOptions &o) { o.tunables = {{"tile_n", 128}}; },
     [](CompileOptions &o) { o.dims = {{"M", 1}}, o.tunables = {{"N", 2}}; },
+    [](CompileOptions &o) { o.supplied.types = {{"x", "f32"}}; },
+    [](CompileOptions &o) { o.supplied.types = {{"x", "f64"}}; },
+    [](CompileOptions &o) { o.supplied.types = {{"k.x", "f32"}}; },
+    [](CompileOptions &o) { o.supplied.constants = {{"x", "f32"}}; },
+    [](CompileOptions &o) { o.supplied.constants = {{"x", "f32"}, {"y", "1"}}; },
     [](CompileOptions &o) { o.embedIr = {"graph"}; },
     [](CompileOptions &o) { o.embedIr = {"graph", "tile"}; },
     [](CompileOptions &o) { o.embedIr = {"tile"}; },

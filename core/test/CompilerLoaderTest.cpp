@@ -111,6 +111,40 @@ TEST_F(LoadFromSource, PassesOptionsAndReportsWarningsAndFallbacks) {
       "1 W_UNUSED warning: [W_UNUSED] cpu:znver3 strict dims 2 tunables 1\n|2 N_FALLBACK fp4 runs as fp6|");
 }
 
+TEST_F(LoadFromSource, PassesWhatIsSuppliedToTheSource) {
+  const tsr_named_text_t types[] = {{"x", "Tensor['n', f32]"}, {"first.a", "f32"}}, constant = {"B", "64"};
+  options.kernel = "first";
+  options.target = "cpu";
+  options.types = types;
+  options.type_count = 2;
+  options.constants = &constant;
+  options.constant_count = 1;
+  ASSERT_OK(load("good"));
+  EXPECT_NE(log.find("tunables 0 x: Tensor['n', f32] first.a: f32 B = 64"), std::string::npos) << log;
+  // Programs built before these fields were appended.
+  options.struct_size = offsetof(tsr_source_options_t, types);
+  log.clear();
+  ASSERT_OK(load("good"));
+  EXPECT_EQ(log.find("x: "), std::string::npos) << log;
+}
+
+TEST_F(LoadFromSource, WhatIsSuppliedIsChecked) {
+  tsr_named_text_t text = {"x", nullptr};
+  options.types = nullptr;
+  options.type_count = 1;
+  EXPECT_EQ(load("good"), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("types is NULL, yet its count is not 0"));
+  options.types = &text;
+  EXPECT_EQ(load("good"), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("types[0] (x) has no text"));
+  text = {nullptr, "1"};
+  options.type_count = 0;
+  options.constants = &text;
+  options.constant_count = 1;
+  EXPECT_EQ(load("good"), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("constants[0] has no name"));
+}
+
 TEST_F(LoadFromSource, DiagnosticsComeAsStructs) {
   options.diagnose = [](void *user, const tsr_diagnostic_t *d) {
     EXPECT_EQ(d->struct_size, sizeof *d);
@@ -171,9 +205,13 @@ TEST_F(LoadFromSource, TheWrapperCompilesAndInspects) {
   o.kernel = "first";
   o.target = "cpu";
   o.tunables = {{"BLOCK", 64}};
-  o.diagnose = [&](const tsr_diagnostic_t &d) { codes += d.code; };
+  o.types = {{"x", "f32"}};
+  o.constants = {{"B", "64"}};
+  std::string supplied;
+  o.diagnose = [&](const tsr_diagnostic_t &d) { codes += d.code, supplied = d.message; };
   const std::string bundle = compile("good", o);
   EXPECT_EQ(codes, "W_UNUSED");
+  EXPECT_NE(supplied.find("x: f32 B = 64"), std::string::npos) << supplied;
   ASSERT_OK(tsrLoadModule(context, bundle.data(), bundle.size(), &module));
   EXPECT_EQ(inspectIr("good", TSR_IR_SCHEDULE, o), "level 1 of first for cpu");
   EXPECT_THROW(compile("syntax", o), tessera::Error);

@@ -67,6 +67,10 @@ class FakeCompiler final : public CompilerService {
     w.code = "W_UNUSED";
     w.message = o.targets.at(0) + " " + o.numerics + " dims " + std::to_string(o.dims.size()) + " tunables " +
                 std::to_string(o.tunables.size());
+    for (const auto &[name, text] : o.supplied.types)
+      w.message += " " + name + ": " + text;
+    for (const auto &[name, text] : o.supplied.constants)
+      w.message += " " + name + " = " + text;
     for (const VariantDecision &d : o.decisions)
       w.message += " " + d.id + "=" + d.variant + " by " + d.by;
     diags.push_back(w);

@@ -1,5 +1,6 @@
 // Which instance of which kernel a source is elaborated to.
 #pragma once
+#include "core/service/CompilerService.h"
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@ struct FrontendOptions {
   std::string kernel;                                // empty: the only one of the source
   std::vector<std::pair<std::string, int64_t>> dims; // known values of symbolic dims (used only where needed)
   std::vector<std::pair<std::string, int64_t>> tunables; // chosen values; the others take their first one
+  Supplied supplied;                                     // types and constants of the caller
   int64_t sharedLimit = int64_t(1) << 20;                // bytes of shared memory one program may allocate
 };
 

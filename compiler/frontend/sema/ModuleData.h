@@ -35,6 +35,7 @@ struct ModuleData {
   ModuleData(std::string text, std::string fileName) : source(std::move(text), std::move(fileName)) {}
   SourceText source;
   ast::Block body;
+  ast::Block supplied; // constants of the caller, as assignments
   bool valid = false; // no error up to here
   std::vector<FunctionDecl> functions;
   std::map<std::string, Global> globals;

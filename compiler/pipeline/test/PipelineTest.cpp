@@ -333,6 +333,26 @@ TEST(Pipeline, ProfilesOfPluginsAreRefusedByWhatTheyAskFor) {
   }
 }
 
+TEST(Pipeline, WhatIsSuppliedToTheSourceIsCompiled) {
+  constexpr const char *kOpen = R"(import tessera as ts
+@ts.kernel
+def scale(x, y, a):
+    for i in ts.tile.parallel(0, x.shape[0], STEP):
+        y[i:i+STEP] = ts.tile.exp(x[i:i+STEP]) * a
+)";
+  CompileOptions options;
+  std::string written, supplied;
+  std::vector<Diagnostic> diags;
+  ASSERT_EQ(service().emit(kScale, options, Emit::Metadata, written, diags), CompileStatus::Ok);
+  EXPECT_EQ(service().emit(kOpen, options, Emit::Metadata, supplied, diags), CompileStatus::BadProgram);
+  options.supplied = {{{"x", "Tensor['n', f32]"}, {"y", "Tensor['n', f32]"}, {"scale.a", "f32"}},
+                      {{"STEP", "64"}}};
+  ASSERT_EQ(service().emit(kOpen, options, Emit::Metadata, supplied, diags), CompileStatus::Ok);
+  EXPECT_EQ(supplied, written);
+  std::string bundle; // whose kernels are found by their signatures
+  EXPECT_EQ(service().compile(kOpen, options, bundle, diags), CompileStatus::Ok);
+}
+
 struct WrongTable {
   const char *from, *to, *text;
 };

@@ -343,6 +343,11 @@ typedef struct tsr_named_int {
   int64_t value;
 } tsr_named_int_t;
 
+typedef struct tsr_named_text {
+  const char *name;
+  const char *text;
+} tsr_named_text_t;
+
 /* One message of the compiler (appended in 1.4). The strings are valid during the callback and never NULL. */
 typedef struct tsr_diagnostic {
   size_t struct_size;
@@ -377,6 +382,16 @@ typedef struct tsr_source_options {
   tsr_diagnostic_fn diagnose; /* the same diagnostics as structs, at the same time and before each one's
                                  `log`; NULL: none (appended in 1.4) */
   void *diagnose_user;        /* (appended in 1.4) */
+  /* Types of parameters that have none in the source, in its language: "Tensor['M', 'K', f32]", "i64". The
+   * name is "x", of every kernel and graph function, or "gemm.x", of that one. Anything else is TSR_ECOMPILE:
+   * a name that no such parameter has, a parameter "gemm.x" with a type. (Appended in 1.4.) */
+  const tsr_named_text_t *types;
+  size_t type_count;
+  /* Values of names that the source does not define, as if it began with NAME = TEXT: "128", "0.5", "True",
+   * "'relu'", "(2, 4)", or the name of a dtype, "bf16". A name that the source defines is TSR_ECOMPILE.
+   * (Appended in 1.4.) */
+  const tsr_named_text_t *constants;
+  size_t constant_count;
 } tsr_source_options_t;
 
 /* Compiles a Tessera source text of `len` bytes (no NUL needed). Loads libtessera-compiler.so on first use:

@@ -313,13 +313,17 @@ struct SourceOptions {
   std::string kernel = {}, target = {}, numerics = {}; // empty: the defaults
   std::vector<std::pair<std::string, int64_t>> dims = {}, tunables = {};
   std::function<void(const tsr_diagnostic_t &)> diagnose = {}; // called for each diagnostic; must not throw
+  /// Texts for what the source leaves open: {"x", "Tensor['n', f32]"}, {"BLOCK", "128"}.
+  std::vector<std::pair<std::string, std::string>> types = {}, constants = {};
 };
 
 namespace detail {
 /// SourceOptions as C options that point into them: for the length of one call.
 class SourceOptionsOf {
 public:
-  explicit SourceOptionsOf(const SourceOptions &o) : dims_(pairs(o.dims)), tunables_(pairs(o.tunables)) {
+  explicit SourceOptionsOf(const SourceOptions &o)
+      : dims_(pairs(o.dims)), tunables_(pairs(o.tunables)), types_(texts(o.types)),
+        constants_(texts(o.constants)) {
     auto orNull = [](const std::string &s) { return s.empty() ? nullptr : s.c_str(); };
     c_.struct_size = sizeof c_;
     c_.file_name = o.fileName.c_str();
@@ -330,6 +334,10 @@ public:
     c_.dim_count = dims_.size();
     c_.tunables = tunables_.data();
     c_.tunable_count = tunables_.size();
+    c_.types = types_.data();
+    c_.type_count = types_.size();
+    c_.constants = constants_.data();
+    c_.constant_count = constants_.size();
     if (!o.diagnose) return;
     c_.diagnose = [](void *user, const tsr_diagnostic_t *d) {
       (*static_cast<const std::function<void(const tsr_diagnostic_t &)> *>(user))(*d);
@@ -347,7 +355,14 @@ private:
       out.push_back({name.c_str(), value});
     return out;
   }
+  static std::vector<tsr_named_text_t> texts(const std::vector<std::pair<std::string, std::string>> &from) {
+    std::vector<tsr_named_text_t> out;
+    for (const auto &[name, text] : from)
+      out.push_back({name.c_str(), text.c_str()});
+    return out;
+  }
   std::vector<tsr_named_int_t> dims_, tunables_;
+  std::vector<tsr_named_text_t> types_, constants_;
   tsr_source_options_t c_{};
 };
 
