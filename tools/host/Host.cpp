@@ -76,7 +76,7 @@ std::vector<tsr_named_int_t> named(const NamedInts &values) {
 } // namespace
 
 Kernel::Kernel(Device &device, std::string_view source, const BuildOptions &o) : device_(device) {
-  // The C ABI has no option for the others.
+  // The C ABI has no option for the other passes.
   o.fuse && !o.isIr ? load(source, o) : loadThroughBundle(source, o);
   try {
     check(tsrGetKernel(module_, o.kernel.empty() ? nullptr : o.kernel.c_str(), &kernel_), "tsrGetKernel");

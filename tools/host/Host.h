@@ -1,8 +1,8 @@
-// Running kernels from C++ by the names of their parameters, for benches and tests: a thin layer over the C
+// Runs kernels from C++ by the names of their parameters, for benchmarks and tests: a thin layer over the C
 // ABI that takes the order of arguments from the kernel's metadata. Failures are exceptions of type Failure.
 //
-// Objects may move between threads but are used by one at a time. Everything made from a Device must go
-// before it.
+// Objects may move between threads, but only one thread may use an object at a time. Everything made from a
+// Device must be destroyed before it.
 #pragma once
 #include "core/metadata/KernelMetadata.h"
 #include <memory>
@@ -23,7 +23,7 @@ struct Failure : std::runtime_error {
   std::string code; // of the first diagnostic, when the compiler gave one
 };
 
-/// Throws Failure with the library's words unless `status` is TSR_SUCCESS.
+/// Throws Failure with the library's error text unless `status` is TSR_SUCCESS.
 void check(tsr_status_t status, const char *doing);
 
 class Device {
@@ -47,7 +47,7 @@ class Buffer {
 public:
   Buffer() = default;
   Buffer(Device &, size_t bytes);
-  /// Memory with the contents of `values`.
+  /// Allocates memory and fills it with `values`.
   template <typename T>
   Buffer(Device &device, const std::vector<T> &values) : Buffer(device, values.size() * sizeof(T)) {
     upload(std::as_bytes(std::span(values)));
@@ -79,8 +79,8 @@ struct BuildOptions {
   std::string fileName = "<source>", kernel = {}, numerics = "standard";
   std::string target = {}; // "": the device's; else one of its backend's that its machine can run
   NamedInts dims = {}, tunables = {};
-  bool whole = false; // true: every kernel of the source is compiled, `kernel` is the one to run
-  bool fuse = true;   // false: every operation of a graph function is a kernel of its own
+  bool whole = false; // true: compiles every kernel of the source; `kernel` is the one to run
+  bool fuse = true;   // false: every operation of a graph function becomes a kernel of its own
   bool isIr = false;  // the source is the text of an IR
 };
 
@@ -115,9 +115,9 @@ public:
   Launch &set(std::string_view tensor, const Buffer &buffer) { return set(tensor, buffer.data()); }
   Launch &set(std::string_view tensor, void *devicePointer);
   Launch &setScalar(std::string_view scalar, double value); // converted to the scalar's dtype
-  Launch &setDims(const NamedInts &);                       // names the kernel does not have are passed over
-  void start() const;                                       // queues on the default stream
-  void run() const {                                        // and waits
+  Launch &setDims(const NamedInts &);                       // ignores names that the kernel does not have
+  void start() const;                                       // queues the kernel on the default stream
+  void run() const {                                        // also waits for it
     start();
     kernel_.device().synchronize();
   }
@@ -129,7 +129,7 @@ private:
   mutable std::vector<void *> arguments_;
 };
 
-/// The whole text of a file; throws Failure.
+/// Returns the whole text of a file; throws Failure.
 std::string readText(const std::string &path);
 
 } // namespace tessera::host

@@ -1,4 +1,4 @@
-// The elements: reading them from memory or disk, into row-major order and this machine's byte order.
+// Reads the elements from memory or disk into row-major order and this machine's byte order.
 #include "tools/npy/Npy.h"
 #include <algorithm>
 #include <bit>
@@ -49,7 +49,7 @@ void swapBytes(Bytes &data, size_t width) {
     std::reverse(data.data() + i, data.data() + i + width);
 }
 
-/// Column-major `from` into row-major `to`, walking `to` in order.
+/// Converts column-major `from` to row-major `to`; writes `to` in order.
 void transposeOrder(const Bytes &from, Bytes &to, const Header &h) {
   const size_t rank = h.shape.size(), width = h.type.bytes;
   std::vector<int64_t> index(rank, 0), stride(rank, 1);
@@ -72,7 +72,7 @@ Error outOfMemory(const Header &h) {
           ""};
 }
 
-/// Brings raw elements into the order of Array.
+/// Converts raw elements to the layout of Array.
 Expected<Array> finish(Header &h, Bytes raw) {
   if (h.bigEndian && h.type.bytes > 1) swapBytes(raw, h.type.bytes);
   if (h.type.kind == 'b') // NumPy itself writes only 0 and 1; other bytes would be undefined as bools
@@ -101,7 +101,7 @@ struct File {
   ~File() {
     if (fd >= 0) ::close(fd);
   }
-  /// Reads until `size` bytes or the end of the file; -1 on an error, which is in errno.
+  /// Reads until `size` bytes or the end of the file. Returns -1 on an error, which errno holds.
   ssize_t readFully(std::byte *to, size_t size) const {
     size_t done = 0;
     while (done < size) {
@@ -150,7 +150,7 @@ Expected<Array> read(const std::string &path) {
   // A pipe is read in growing pieces, so that memory is allocated for the bytes that arrived, not for those
   // that the header promises.
   size_t have = inHead;
-  size_t piece = S_ISREG(st.st_mode) ? size : std::min(size, maxHeaderBytes); // inHead is no more
+  size_t piece = S_ISREG(st.st_mode) ? size : std::min(size, maxHeaderBytes); // `inHead` is no larger
   if (!raw.grow(piece)) return outOfMemory(h);
   std::copy_n(head.data() + h.dataOffset, inHead, raw.data());
   for (;;) {

@@ -29,7 +29,7 @@ public:
     return true;
   }
 
-  /// 'text' or "text" without escapes: nothing we accept needs one.
+  /// Reads 'text' or "text" without escapes: no accepted header needs one.
   bool string(std::string_view &out) {
     skipBlanks();
     if (text_.empty() || (text_.front() != '\'' && text_.front() != '"')) return false;
@@ -40,7 +40,7 @@ public:
     return out.find('\\') == std::string_view::npos;
   }
 
-  /// A non-negative integer below 2^63; Python 2 wrote longs as 12L.
+  /// Reads a non-negative integer below 2^63. Python 2 wrote longs as 12L.
   bool extent(int64_t &out) {
     skipBlanks();
     size_t digits = 0;
@@ -98,8 +98,8 @@ MaybeError parseShape(Literal &in, Header &out) {
   return std::nullopt;
 }
 
-/// Computes the number of elements, whose bytes must fit in int64. As in NumPy an extent of 0 does not excuse
-/// an overflow of the others.
+/// Computes the number of elements. Their bytes must fit in int64. As in NumPy, an extent of 0 does not
+/// excuse an overflow of the other extents.
 MaybeError countElements(Header &out) {
   int64_t product = out.type.bytes;
   bool empty = false;
@@ -170,8 +170,8 @@ Expected<Header> parseHeader(std::span<const std::byte> file) {
   if (file.size() < begin) return malformed("the file ends inside the header");
   for (size_t i = 0; i < lengthBytes; ++i)
     length |= byteAt(8 + i) << (8 * i);
-  // Our dicts are below 400 bytes at the largest rank; version 2 exists for structured types, which are
-  // refused.
+  // The dicts written here are below 400 bytes even at the largest rank. Version 2 exists for structured
+  // types, which are refused.
   if (length > maxHeaderBytes - begin)
     return malformed("the header claims " + std::to_string(length) +
                      " bytes, more than a plain array's can have");

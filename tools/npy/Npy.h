@@ -1,10 +1,10 @@
 // Strict reader and writer of NumPy's .npy files (format versions 1.0, 2.0 and 3.0 as numpy/lib/format.py
 // defines them). Nothing in a file is trusted: every length is checked before it is used and before memory is
-// taken.
+// allocated.
 //
-// No function throws. All are free of shared state and may run concurrently. Codes of errors: E_FILE_READ,
-// the operating system refused; E_NPY_FORMAT, not a .npy file, truncated, too long, or of a type that is not
-// read; E_OUT_OF_MEMORY.
+// No function throws. No function has shared state, so all may run concurrently. Codes of errors:
+// E_FILE_READ: the operating system refused. E_NPY_FORMAT: not a .npy file, truncated, too long, or of a type
+// that is not supported. E_OUT_OF_MEMORY.
 #pragma once
 #include "core/support/Expected.h"
 #include <cstddef>
@@ -17,17 +17,17 @@
 
 namespace tessera::npy {
 
-/// What one element is. Only fixed-size numbers and booleans: no objects, strings, records or complex
-/// numbers.
+/// The type of one element. Only fixed-size numbers and booleans are supported: no objects, strings, records
+/// or complex numbers.
 struct ElementType {
   char kind = 'f';   // 'f' float, 'i' signed, 'u' unsigned, 'b' bool: as in a dtype string
   uint8_t bytes = 4; // f: 2 4 8; i, u: 1 2 4 8; b: 1
   bool operator==(const ElementType &) const = default;
 };
 
-/// "f4", "i8", "b1": the type as NumPy abbreviates it.
+/// Returns the type as NumPy abbreviates it: "f4", "i8", "b1".
 std::string toString(ElementType);
-/// The reverse; false when there is no such type.
+/// Parses such an abbreviation. Returns false when there is no such type.
 [[nodiscard]] bool parseElementType(std::string_view text, ElementType &out);
 
 struct Header {
@@ -39,12 +39,12 @@ struct Header {
   size_t dataOffset = 0;      // from the start of the file
 };
 
-/// Memory of 64-byte alignment, what vector code and the CPU backend like best.
+/// Memory aligned to 64 bytes, which suits vector code and the CPU backend.
 class Bytes {
 public:
-  /// Takes `size` bytes, zeroed; false when there are not that many.
+  /// Allocates `size` zeroed bytes. Returns false when memory runs out.
   [[nodiscard]] bool allocate(size_t size);
-  /// Takes `size` bytes, at least those there are, which stay; the new ones are undefined.
+  /// Grows to `size` bytes, at least the current size. Keeps the existing bytes; the new ones are undefined.
   [[nodiscard]] bool grow(size_t size);
   std::byte *data() { return data_.get(); }
   const std::byte *data() const { return data_.get(); }
@@ -61,7 +61,7 @@ private:
   size_t size_ = 0;
 };
 
-/// An array in memory: row-major, contiguous, this machine's byte order.
+/// An array in memory: row-major, contiguous, in this machine's byte order.
 struct Array {
   ElementType type;
   std::vector<int64_t> shape;
@@ -72,13 +72,14 @@ struct Array {
 inline constexpr size_t maxHeaderBytes = 1 << 16;
 Expected<Header> parseHeader(std::span<const std::byte> file);
 
-/// Reads a whole file that is in memory. Bytes after the array are an error, as missing ones are.
+/// Reads a whole file that is in memory. Both extra and missing bytes after the header are errors.
 Expected<Array> decode(std::span<const std::byte> file);
 
-/// Reads a file on disk; pipes and devices are read to their end.
+/// Reads a file on disk. Pipes and devices are read to their end.
 Expected<Array> read(const std::string &path);
 
-/// The header of a row-major little-endian file of format version 1.0, padded to 64 bytes as NumPy pads it.
+/// Returns the header of a row-major little-endian file of format version 1.0, padded to 64 bytes as NumPy
+/// pads it.
 std::string makeHeader(ElementType, std::span<const int64_t> shape);
 
 } // namespace tessera::npy

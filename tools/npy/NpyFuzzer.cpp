@@ -1,5 +1,5 @@
-// Any bytes are either refused with a reason or give an array whose size agrees with its shape, and writing
-// that array and reading it again gives the same array.
+// Checks that any bytes are either refused with a reason or give an array whose size agrees with its shape,
+// and that writing this array and reading it again gives the same array.
 #include "tools/npy/Npy.h"
 #include <cstdlib>
 #include <cstring>

@@ -36,8 +36,7 @@ Error unknownOption(const CommandSpec &spec, std::string_view word) {
           fmt::format("{} --help lists the options", spec.words())};
 }
 
-/// NAME=VALUE with a name in front of the first '='. Names are identifiers, or products of them for dims
-/// (B*H).
+/// Splits NAME=VALUE at the first '='. Names are identifiers, or products of identifiers for dims (B*H).
 bool splitNamed(std::string_view word, std::string &name, std::string &value) {
   size_t eq = word.find('=');
   if (eq == std::string_view::npos || eq == 0) return false;

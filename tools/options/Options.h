@@ -23,9 +23,10 @@ struct OptionSpec {
   char letter;           // -o; 0 for none
   Kind kind;
   std::string_view
-      value; // how the help names the value; completion goes by it too: FILE, DIR, KERNEL, BACKEND, TARGET
+      // how the help names the value; completion also depends on it: FILE, DIR, KERNEL, BACKEND, TARGET
+      value;
   std::string_view help;                      // empty: internal, so that help and completion leave it out
-  std::vector<std::string_view> choices = {}; // values to offer in completion, where they can be listed
+  std::vector<std::string_view> choices = {}; // values that completion offers, where they can be listed
 };
 
 /// The options of every command of tsr.
@@ -40,14 +41,14 @@ struct CommandSpec {
   std::string_view program = "tsr";
   const std::vector<OptionSpec> *common = &commonOptions(); // listed after `options`
 
-  /// "tsr run", or "tsr-conformance": the words before the arguments.
+  /// Returns the words before the arguments: "tsr run", or "tsr-conformance".
   std::string words() const;
-  /// The options of this command, then the common ones.
+  /// Returns the options of this command, then the common ones.
   std::vector<const OptionSpec *> all() const;
   std::string help() const;
 };
 
-/// "-o, --output FILE": an option as the help and the manual write it.
+/// Returns an option as the help and the manual write it: "-o, --output FILE".
 std::string spelling(const OptionSpec &);
 
 using NamedValue = std::pair<std::string, std::string>;
@@ -56,9 +57,9 @@ using NamedValue = std::pair<std::string, std::string>;
 class Arguments {
 public:
   bool has(std::string_view option) const;
-  /// The value of a Value or OptionalValue option, else `otherwise`.
+  /// Returns the value of a Value or OptionalValue option, else `otherwise`.
   std::string value(std::string_view option, std::string otherwise = "") const;
-  /// The values of a Repeated option.
+  /// Returns the values of a Repeated option.
   std::vector<std::string> values(std::string_view option) const;
   std::vector<NamedValue> named(std::string_view option) const;
   const std::vector<std::string> &positional() const { return positional_; }
@@ -76,7 +77,7 @@ private:
 /// Parses the words after the command into `out`. `--` ends the options.
 [[nodiscard]] MaybeError parseArguments(const CommandSpec &, std::span<char *const> words, Arguments &out);
 
-/// Reads a whole decimal number; no sign of `+`, no blanks, no overflow.
+/// Parses a whole decimal number. Accepts no `+`, no blanks and no overflow.
 [[nodiscard]] bool parseInt(std::string_view text, int64_t &out);
 
 } // namespace tessera::cli

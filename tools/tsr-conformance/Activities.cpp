@@ -1,4 +1,4 @@
-// Activity records: what is reported, in what order, at what times, and for how long.
+// Checks of activity records: their content, order, times and lifetime.
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Kernels.h"
 #include <array>
@@ -18,19 +18,19 @@ struct Record {
   std::array<uint64_t, 2> tag;
 };
 
-/// What a sink was given.
+/// The records that a sink received.
 struct Given {
   std::mutex mutex;
   std::vector<Record> all;
 };
 
-/// Lives as long as the process, since a broken plugin reports on after the end.
+/// Lives as long as the process, because a broken plugin may keep reporting after the end.
 Given &makeGiven() {
   static std::list<Given> every;
   return every.emplace_back();
 }
 
-/// Reports of the shared context while it lives.
+/// Receives the activity reports of the shared context during its lifetime.
 class Records {
 public:
   explicit Records(Subject &s) : s_(s) {
@@ -59,7 +59,7 @@ public:
     thunk::Text why;
     if (!isDone_) (void)s_.api().activity_report(s_.context(), nullptr, why);
   }
-  /// Ends the reports; all there are.
+  /// Ends the reports and returns all records.
   const std::vector<Record> &finish() {
     thunk::Text why;
     isDone_ = true;
@@ -107,7 +107,7 @@ int64_t monotonic() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// How exactly a backend has to convert its device's clock.
+/// The accuracy, in nanoseconds, with which a backend must convert its device's clock.
 constexpr int64_t kClockError = 1'000'000;
 
 void times(Subject &s) {
@@ -154,7 +154,7 @@ void tags(Subject &s) {
   stream.synchronize();
   const auto &all = records.finish();
   expectEqual(all.size(), size_t{5}, "records of five copies:");
-  for (const Record &r : all) { // the other thread's has 48 bytes, the untagged one 8
+  for (const Record &r : all) { // the other thread's copy has 48 bytes, the untagged one 8
     const std::array<uint64_t, 2> wanted = r.bytes == 48 || r.bytes == 8 ? std::array<uint64_t, 2>{0, 0}
                                            : r.bytes == 16               ? std::array<uint64_t, 2>{8, 80}
                                                                          : std::array<uint64_t, 2>{7, 70};

@@ -1,4 +1,4 @@
-// What a check of the kit is, and how it says what is wrong.
+// Defines a check of the kit and how it reports a failure.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,7 +9,7 @@ namespace tessera::kit {
 
 class Subject;
 
-/// How far a plugin must have come before a check can say anything. Each rung stands on those before it.
+/// How far a plugin must get before a check can be made. Each stage requires those before it.
 enum class Needs : uint8_t {
   File,
   Noted,
@@ -23,7 +23,7 @@ enum class Needs : uint8_t {
   Context
 };
 
-/// Which checks a rung stands on (Device: also on a device being there).
+/// The checks that must pass before a stage is reached. Device also requires that a device is present.
 struct Rung {
   Needs rung;
   std::string_view check;
@@ -40,28 +40,29 @@ struct Check {
   std::string_view demand; // one line: what the plugin must do
   void (*run)(Subject &);
   Needs needs;
-  std::string_view slots = {}; // optional slots it calls, comma-separated; without them it is unsupported
+  // optional slots it calls, comma-separated; if one is missing, the check is unsupported
+  std::string_view slots = {};
   std::string_view after = {}; // another check that must have passed
-  int seconds = 10;            // after which it is taken for hanging
+  int seconds = 10;            // after this time the check counts as hanging
 };
 
 struct Group {
   std::string_view name;
-  uint32_t kinds; // TSR_PLUGIN_*: of which plugins; ~0: of all
-  bool isAlone;   // every check in a process of its own
+  uint32_t kinds; // TSR_PLUGIN_*: the kinds of plugins it concerns; ~0: all
+  bool isAlone;   // every check runs in a process of its own
   std::span<const Check> checks;
 };
 
-/// In the order they are run.
+/// Returns the groups in the order in which they run.
 std::span<const Group *const> allGroups();
-/// The check of that id; null: there is none.
+/// Returns the check with that id, or null.
 const Check *findCheck(std::string_view id);
 
-/// Thrown by a check that found a promise broken.
+/// Thrown by a check when the plugin breaks a promise.
 struct Failure {
   std::string expected, found, fix;
 };
-/// Thrown by a check that cannot be made here.
+/// Thrown by a check that cannot be made in this environment.
 struct Skip {
   std::string reason;
 };

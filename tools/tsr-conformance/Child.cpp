@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::json;
 
-/// A folder for the children's lines, gone with the object.
+/// A folder for the children's output lines; it is removed with the object.
 struct Folder {
   Folder() {
     std::string pattern = (fs::temp_directory_path() / "tsr-conformance-XXXXXX").string();
@@ -46,7 +46,8 @@ pid_t start(const std::vector<std::string> &words, bool isVerbose) {
       posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_WRONLY, 0);
   posix_spawnattr_t how;
   posix_spawnattr_init(&how);
-  posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP); // so that it is killed with what it has started
+  // so that killing the child also kills what it started
+  posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP);
   pid_t child = -1;
   const int error = posix_spawnp(&child, argv[0], &files, &how, argv.data(), environ);
   posix_spawnattr_destroy(&how);
@@ -54,7 +55,7 @@ pid_t start(const std::vector<std::string> &words, bool isVerbose) {
   return error ? -1 : child;
 }
 
-/// Size of all lines so far, and the check that began last.
+/// Returns the size of all lines so far. Sets `running` to the check that began last.
 size_t progress(const std::string &folder, std::string &running) {
   size_t size = 0;
   for (const auto &entry : fs::directory_iterator(folder)) {
@@ -80,7 +81,7 @@ State stateNamed(const std::string &name) {
   return State::Failed;
 }
 
-/// What a rank says of a check, taken together with what others said: the worst stands.
+/// Merges one rank's result of a check into the result of all ranks: the worst one counts.
 void merge(Outcome &into, const Json &line, const std::string &rank) {
   const State state = stateNamed(line.value("state", ""));
   into.milliseconds = std::max(into.milliseconds, line.value("ms", 0.0));
@@ -156,11 +157,12 @@ Batch runChild(const ChildOptions &o, std::span<const Check *const> checks) {
     usleep(nap);
     if (const size_t now = progress(folder.path, running); now != seen) seen = now, since = Clock::now();
     const Check *check = findCheck(running);
-    // Starting takes its time too, under a launcher above all.
+    // Starting the child takes time too, especially under a launcher.
     const double limit = o.patience * (check ? check->seconds : o.launcher.empty() ? 20 : 60);
     if (Clock::now() - since < std::chrono::duration<double>(limit)) continue;
     end = "no return within " + std::to_string(static_cast<int>(limit)) + " s, so it was killed";
-    kill(-child, o.launcher.empty() ? SIGKILL : SIGTERM); // a launcher ends its ranks
+    // a launcher ends its ranks when it receives SIGTERM
+    kill(-child, o.launcher.empty() ? SIGKILL : SIGTERM);
     for (int i = 0; i < 100 && waitpid(child, &status, WNOHANG) != child; ++i)
       usleep(20000);
     break;

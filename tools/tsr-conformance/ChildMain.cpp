@@ -28,7 +28,7 @@ Json runOne(const Check &check, Subject &subject) {
   } catch (const Skip &s) {
     line["state"] = nameOf(State::Skipped);
     line["reason"] = s.reason;
-  } catch (const std::exception &e) { // of the kit itself: out of memory, no thread
+  } catch (const std::exception &e) { // from the kit itself: out of memory, or no thread could be started
     line["state"] = nameOf(State::Failed);
     line["expected"] = "a check that can be made", line["found"] = e.what();
   }
@@ -64,7 +64,7 @@ int childMain(const SubjectOptions &options, const std::string &directory,
     if (line["state"] == nameOf(State::Failed)) failed.insert(check->id);
     writeLine(fd, line);
   }
-  // A launcher wants its processes to end in good order.
+  // A launcher expects its processes to end in good order.
   if (options.isLaunched) {
     subject.finish(true);
     return 0;

@@ -1,4 +1,4 @@
-// Code generators: a table of targets, and images of LLVM IR.
+// Checks of code generators: the table of targets, and images compiled from LLVM IR.
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Guarded.h"
 #include "tools/tsr-conformance/Subject.h"
@@ -104,7 +104,7 @@ std::string moduleFor(const tsr_cg_target_t &t) {
          "}\n";
 }
 
-/// What one call of compile gave.
+/// The results of one call of compile.
 struct Made {
   int32_t status = TSR_EINTERNAL;
   std::string image, messages;

@@ -1,4 +1,5 @@
-// What a collective should give, in double precision and exact integers, and how far rounding may be from it.
+// Computes the expected result of a collective in double precision and exact integers, and the permitted
+// rounding error.
 #pragma once
 #include "numerics/Casts.h"
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace tessera::test {
 
 using Bytes = std::vector<uint8_t>;
 
-/// `count` elements of rank `rank`: any bits an integer can have, moderate values of floats.
+/// Returns `count` elements of rank `rank`: integers have any bits, floats have moderate values.
 inline Bytes data(DType t, size_t count, int rank, uint64_t seed) {
   std::mt19937_64 random(seed * 1000 + static_cast<uint64_t>(rank));
   const auto bytes = static_cast<size_t>(storageBytes(t));
@@ -23,13 +24,13 @@ inline Bytes data(DType t, size_t count, int rank, uint64_t seed) {
     if (isFloat(t))
       bits = fromDouble(static_cast<double>(static_cast<int64_t>(bits) >> 40) * 0x1p-21, t);
     else if (t == DType::Bool)
-      bits = bits % 3; // 2 is true as well
+      bits = bits % 3; // 2 counts as true as well
     storeBits(out.data() + i * bytes, t, bits);
   }
   return out;
 }
 
-/// The integer's value, of 64 bits whatever its sign.
+/// Returns the integer's value as 64 bits, whether it is signed or not.
 inline int64_t integer(const Bytes &b, DType t, size_t i) {
   const uint64_t bits = loadBits(b.data() + i * static_cast<size_t>(storageBytes(t)), t);
   return static_cast<int64_t>(castBits(bits, t, DType::I64));
@@ -38,7 +39,7 @@ inline double real(const Bytes &b, DType t, size_t i) {
   return toDouble(loadBits(b.data() + i * static_cast<size_t>(storageBytes(t)), t), t);
 }
 
-/// Does got[at] equal the op over inputs[r][from]?
+/// Returns whether got[at] equals the op over inputs[r][from].
 inline bool agrees(const Bytes &got, size_t at, const std::vector<Bytes> &inputs, size_t from, DType t,
                    int op) {
   if (!isFloat(t)) {
@@ -67,7 +68,7 @@ inline bool agrees(const Bytes &got, size_t at, const std::vector<Bytes> &inputs
     if (op == TSR_REDUCE_MIN) want = std::min(want, v);
     sum += std::abs(v);
   }
-  const double rounded = toDouble(fromDouble(static_cast<double>(want), t), t); // saturates where t does
+  const double rounded = toDouble(fromDouble(static_cast<double>(want), t), t); // saturates where t saturates
   const double value = real(got, t, at);
   if (op == TSR_REDUCE_MAX || op == TSR_REDUCE_MIN || inputs.size() == 1) return value == rounded;
   if (std::isinf(rounded)) return value == rounded;

@@ -1,4 +1,4 @@
-// Copies and fills: sizes, places, overlap, and the bytes around them.
+// Checks of copies and fills: sizes, offsets, overlap, and the bytes around them.
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Objects.h"
 
@@ -9,14 +9,14 @@ constexpr uint64_t kSizes[] = {0,   1,   2,    3,    5,    7,    13,   31,   61,
                                509, 521, 1021, 2053, 4095, 4096, 4097, 8191, 65537, 262147, 1048577, 4194301};
 constexpr size_t kAround = 64;
 
-/// Device memory of `bytes` with a margin on both sides, all of it holding `noise`.
+/// Device memory of `bytes` with a margin on both sides, initialized with `noise`.
 struct Framed {
   Framed(Subject &s, Stream &stream, uint64_t bytes, unsigned seed)
       : noise(pattern(bytes + 2 * kAround, seed)), memory(s, noise.size()) {
     stream.write(memory, noise);
   }
   unsigned char *inside() const { return memory.get() + kAround; }
-  /// The inside is `wanted`, the margins are as they were.
+  /// Fails unless the inside equals `wanted` and the margins are unchanged.
   void expect(Stream &stream, const Bytes &wanted, const std::string &what) const {
     Bytes all = noise;
     std::copy(wanted.begin(), wanted.end(), all.begin() + kAround);

@@ -1,4 +1,4 @@
-// The file of --expect: which checks a plugin is known not to pass, and why.
+// Reads the file of --expect: which checks a plugin is known not to pass, and why.
 #pragma once
 #include "core/support/Expected.h"
 #include "tools/tsr-conformance/Outcome.h"
@@ -6,24 +6,24 @@
 
 namespace tessera::kit {
 
-/// A pattern of the shell over ids: "graph.*".
+/// Returns whether `id` matches a shell pattern such as "graph.*".
 bool matches(std::string_view pattern, std::string_view id);
 
 class Expectations {
 public:
   struct Entry {
     std::string pattern, reason;
-    bool isFailure; // expected_failure; else unsupported
+    bool isFailure; // true: expected_failure; false: unsupported
   };
   /// Reads YAML or JSON:
   ///   unsupported:
   ///     - {checks: "launch.*", reason: it computes nothing}
   ///   expected_failure:
   ///     - {checks: [copies.overlap], reason: "driver 535 copies upwards only; fixed in 540"}
-  /// The error names the line where the file has another form, a reason is missing or a pattern matches no
-  /// check.
+  /// The error names the line where the file has another form, where a reason is missing, or where a pattern
+  /// matches no check.
   static Expected<Expectations> read(const std::string &path);
-  /// The first entry whose pattern matches the check.
+  /// Returns the first entry whose pattern matches the check.
   const Entry *find(const Check &, bool isFailure) const;
 
 private:

@@ -1,4 +1,4 @@
-// Graphs: what is recorded once and replayed does what the same calls do one by one.
+// Checks of graphs: replaying recorded work has the same effect as making the calls one by one.
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Kernels.h"
 #include <atomic>
@@ -34,7 +34,8 @@ tsr_be_node_t fillNode(void *dst, uint32_t byte, uint64_t bytes) {
   return out;
 }
 
-/// A count that stays: a stream may let go of a graph's last launch after the graph and its check have ended.
+/// Returns a counter that is never destroyed: a stream may release a graph's last launch after the graph and
+/// its check have ended.
 std::atomic<int> &newCount() {
   static auto &counts = *new std::deque<std::atomic<int>>;
   return counts.emplace_back(0);

@@ -3,7 +3,7 @@
 namespace tessera::kit {
 
 std::span<const Group *const> allGroups() {
-  // What others stand on first.
+  // Groups whose checks others depend on come first.
   static constexpr const Group *kAll[] = {
       &kAbi,  &kProbe,  &kPurity, &kLifecycle,  &kMemory,      &kStreams, &kEvents,   &kCopies,
       &kFill, &kLaunch, &kGraph,  &kActivities, &kCollectives, &kMapper,  &kProfiles, &kCodegen};

@@ -1,5 +1,5 @@
-// Memory that shows who reads or writes past it: its last byte lies before a page nobody may touch, and a
-// margin in front of it holds a pattern.
+// Memory that detects accesses past its bounds: its end is followed by an inaccessible page, and a margin
+// before its start holds a pattern.
 #pragma once
 #include "tools/tsr-conformance/Check.h"
 #include <cstring>
@@ -11,7 +11,8 @@ namespace tessera::kit {
 class Guarded {
 public:
   explicit Guarded(size_t size) : size_(size) {
-    // The page behind has to begin where the struct ends, or at most 7 bytes later: those are watched.
+    // The inaccessible page begins where the struct ends, or at most 7 bytes later; those bytes hold the
+    // pattern.
     const size_t rounded = (size + 7) / 8 * 8;
     pages_ = (rounded + kMargin + kPage - 1) / kPage * kPage;
     base_ = static_cast<unsigned char *>(
@@ -29,12 +30,13 @@ public:
   template <class T> T &as() { return *reinterpret_cast<T *>(begin_); }
   size_t size() const { return size_; }
   void fill(int byte) { std::memset(begin_, byte, size_); }
-  /// The first `bytes` of `value`, whose struct_size becomes that.
+  /// Copies the first `bytes` of `value` and sets their struct_size to `bytes`.
   template <class T> void put(const T &value, uint64_t bytes) {
     std::memcpy(begin_, &value, bytes);
     std::memcpy(begin_, &bytes, sizeof bytes);
   }
-  /// Nothing around it was written. A write past it that is further off has ended the process.
+  /// Fails when bytes around the memory were written. A write farther past the end has already ended the
+  /// process.
   void expectUntouched(const char *who, const char *fix) const {
     for (const unsigned char *p = base_; p < base_ + pages_; ++p)
       if ((p < begin_ || p >= begin_ + size_) && *p != kPattern)

@@ -16,7 +16,7 @@ std::string contents(const std::string &path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Programs along each axis, x fastest: the metadata has the outermost first.
+/// Returns the number of programs along each axis, x first; the metadata has the outermost axis first.
 std::vector<int64_t> gridOf(const KernelMetadata &m, int64_t n) {
   std::vector<int64_t> out;
   for (auto axis = m.axes.rbegin(); axis != m.axes.rend(); ++axis) {
@@ -54,7 +54,7 @@ void launchImage(Subject &s) {
   tsr_be_kernel_t *kernel = nullptr;
   thunk::Text why;
   s.must("module_load", s.api().module_load(s.context(), &in, &module, why), why);
-  KernelSpec spec = describeKernel(m, document, in.format); // as the runtime does
+  KernelSpec spec = describeKernel(m, document, in.format); // the same call as in the runtime
   spec.name = entrySymbol(m.name);
   const tsr_be_kernel_desc_t desc = thunk::descOf(spec);
   const int32_t status = s.api().kernel_get(module, &desc, &kernel, why);
@@ -68,7 +68,7 @@ void launchImage(Subject &s) {
   Stream stream(s);
   for (int64_t n : {1, 7, 255, 4096, 4097, 100003}) {
     const auto count = static_cast<size_t>(n), bytes = count * sizeof(float);
-    // Numbers whose products and sums are exact, so that contraction makes no difference.
+    // Products and sums of these numbers are exact, so contraction makes no difference.
     std::vector<float> x(count), y(count), wanted(count), found(count);
     for (size_t i = 0; i < count; ++i) {
       x[i] = static_cast<float>(i % 509) - 250, y[i] = static_cast<float>(i % 127) * 0.5f;

@@ -85,7 +85,7 @@ Kernel::Kernel(Subject &s, const char *name, HostKernel function, uint32_t value
   const tsr_be_kernel_desc_t desc = descriptor(name, values, scratch);
   thunk::Text why;
   const int32_t status = s.api().kernel_get(module, &desc, &kernel_, why);
-  s.api().module_unload(module); // kernels of it live on
+  s.api().module_unload(module); // its kernels remain valid
   s.must("kernel_get", status, why);
   expect(kernel_, "an object from kernel_get, which succeeded", "NULL");
 }

@@ -1,4 +1,5 @@
-// Modules, kernels and launches. Results are held against the same function called by the kit itself.
+// Checks of modules, kernels and launches. Results are compared with those of the same function when the kit
+// itself calls it.
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Guarded.h"
 #include "tools/tsr-conformance/Image.h"
@@ -51,7 +52,7 @@ void valuesAreRead(Subject &s) {
     for (uint64_t k = 1; k < 40; ++k)
       wanted += (values[k] = k * 1000003 + static_cast<uint64_t>(i)) * k;
     stream.launch(kernel, values, 1);
-    std::fill_n(values, 40, word(out)); // read during the call
+    std::fill_n(values, 40, word(out)); // must have been read during the call
     expect(readAs<uint64_t>(stream, out, 1)[0] == wanted, "40 launch values as they were during the call",
            "others", "copy them before stream_launch returns");
   }
@@ -125,7 +126,7 @@ void released(Subject &s) {
     expectEqual(found, kLaunches, "launches of a kernel released while they were queued:");
 }
 
-/// How often the owner was given back.
+/// Counts how often the owner was released.
 struct Owner {
   std::atomic<int> releases{0};
   tsr_be_keep_t keep() {
@@ -176,7 +177,7 @@ void unknownKernel(Subject &s) {
   s.mustFail("kernel_get of a name the module has not", status, why);
 }
 
-/// A host of 1.0 ends its descriptor after `block`, one of tomorrow has more fields.
+/// A 1.0 host ends its descriptor after `block`; a future host has more fields.
 void descriptorSizes(Subject &s) {
   const tsr_be_host_kernel_t row = {"count", reinterpret_cast<const void *>(countKernel)};
   tsr_be_argument_t argument = {TSR_ARGUMENT_POINTER, 8, 0};

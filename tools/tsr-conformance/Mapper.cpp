@@ -1,4 +1,4 @@
-// Mappers: whatever is asked, the answer is of the legal set, or none.
+// Checks of mappers: every answer is in the legal set or empty.
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Objects.h"
 #include <algorithm>
@@ -29,7 +29,7 @@ public:
   tsr_mp_mapper_t *mapper = nullptr;
 };
 
-/// One answer, taken and judged as a host does.
+/// Asks for one answer and checks it as a host does.
 template <class Ask> void judge(const Mapper &m, const char *hook, const Names &legal, Ask ask) {
   char choice[300];
   std::memset(choice, 0x5A, sizeof choice);
@@ -142,7 +142,7 @@ void create(Subject &s) {
   }
 }
 
-/// Arguments nobody can want: an object or a text, no crash.
+/// Creates mappers with senseless arguments: the result must be an object or an error text, not a crash.
 void arguments(Subject &s) {
   const tsr_mapper_api_t api = thunk::copyIn(s.info().mapper);
   for (const char *text : {"=,,=", "no_such_argument=1", "\xff\xfe", "((((", "x"}) {
@@ -171,7 +171,8 @@ void threads(Subject &s) {
   });
 }
 
-/// A choice that finds no room is cut, and its length told; nothing is written past the room.
+/// A choice longer than the buffer is cut and its full length is reported; nothing is written past the
+/// buffer.
 void shortAnswers(Subject &s) {
   const Mapper m(s);
   if (!m.api.choose_variant) throw Skip{"it has no choose_variant"};

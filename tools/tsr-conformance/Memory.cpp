@@ -1,4 +1,4 @@
-// Device memory: alignment, distinctness, exhaustion, what is told about it.
+// Checks of device memory: alignment, distinctness, exhaustion, and the reported sizes.
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Guarded.h"
 #include "tools/tsr-conformance/Objects.h"
@@ -77,7 +77,7 @@ void flags(Subject &s) {
       continue;
     }
     s.must("mem_alloc", status, why);
-    if (flag != TSR_MEM_DEVICE) std::memset(out, 1, 4096); // the host may touch these
+    if (flag != TSR_MEM_DEVICE) std::memset(out, 1, 4096); // the host may access this memory
     s.must("mem_free", s.api().mem_free(s.context(), out, why), why);
   }
 }

@@ -1,5 +1,5 @@
-// The plugin's objects for the length of a check, and the calls checks make of them; a call that fails fails
-// the check.
+// The plugin's objects as RAII types for the duration of a check, and the calls that checks make on them. A
+// call that fails fails the check.
 #pragma once
 #include "tools/tsr-conformance/Subject.h"
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace tessera::kit {
 
 using Bytes = std::vector<unsigned char>;
 
-/// `size` bytes that differ from their neighbours and between seeds.
+/// Returns `size` bytes that differ from their neighbours and between seeds.
 Bytes pattern(size_t size, unsigned seed);
-/// Fails naming the first byte in which they differ.
+/// Fails with the first byte that differs.
 void expectBytes(const Bytes &found, const Bytes &wanted, const std::string &what);
 
 class Memory {
@@ -62,7 +62,7 @@ public:
   void wait(tsr_be_event_t *);
   void synchronize();
   void destroy();
-  /// Brings device memory back and waits.
+  /// Copies device memory to the host and waits.
   Bytes read(const void *src, uint64_t bytes);
   void write(void *dst, const Bytes &bytes) { copy(dst, bytes.data(), bytes.size(), true); }
 
@@ -71,7 +71,7 @@ private:
   tsr_be_stream_t *stream_ = nullptr;
 };
 
-/// A context beside the shared one.
+/// A context in addition to the shared one.
 class Context {
 public:
   explicit Context(Subject &s, const tsr_be_allocator_t *allocator = nullptr);
@@ -86,7 +86,7 @@ private:
   tsr_be_context_t *context_ = nullptr;
 };
 
-/// Runs `body(i)` on `count` threads; the first failure of any of them is the check's.
+/// Runs `body(i)` on `count` threads. When one of them fails, the check fails with the first failure.
 void onThreads(int count, const std::function<void(int)> &body);
 
 } // namespace tessera::kit

@@ -1,4 +1,4 @@
-// What came of a check.
+// The outcome of a check.
 #pragma once
 #include "tools/tsr-conformance/Check.h"
 #include <string>
@@ -9,10 +9,10 @@ namespace tessera::kit {
 enum class State : uint8_t {
   Passed,
   Failed,
-  Skipped,         // cannot be made here
-  Unsupported,     // the plugin has not the slot, or the expectations say so
-  ExpectedFailure, // failed as the expectations say
-  Stale            // passed although the expectations say that it fails
+  Skipped,         // cannot be made in this environment
+  Unsupported,     // the plugin does not have the slot, or the expectations list it
+  ExpectedFailure, // failed as the expectations predict
+  Stale            // passed although the expectations predict a failure
 };
 std::string_view nameOf(State);
 
@@ -20,9 +20,9 @@ struct Outcome {
   const Check *check = nullptr;
   State state = State::Failed;
   std::string expected, found, fix; // of failures
-  std::string reason;               // of what is neither passed nor failed
+  std::string reason;               // of the other states except Passed
   double milliseconds = 0;
-  /// Does the run fail by it?
+  /// Returns whether this outcome makes the run fail.
   bool isBad() const { return state == State::Failed || state == State::Stale; }
 };
 

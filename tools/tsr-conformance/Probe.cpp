@@ -1,4 +1,4 @@
-// probe: what the plugin says before anything is created. Runs without a device too.
+// probe: what the plugin reports before anything is created. Also runs without a device.
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Guarded.h"
 #include "tools/tsr-conformance/Subject.h"

@@ -1,4 +1,4 @@
-// Numerics profiles: a table of names and permissions.
+// Checks of numerics profiles: a table of names and permissions.
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Guarded.h"
 #include "tools/tsr-conformance/Subject.h"

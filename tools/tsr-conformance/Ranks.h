@@ -1,4 +1,5 @@
-// The ranks a collective check runs on: threads of this process, or, under a launcher, this process as one.
+// The ranks that a collective check runs on: threads of this process or, under a launcher, this process as
+// one of them.
 #pragma once
 #include "tools/tsr-conformance/Subject.h"
 #include <functional>
@@ -14,7 +15,7 @@ public:
   Comm &operator=(const Comm &) = delete;
   int rank() const { return rank_; }
   int size() const { return size_; }
-  /// The call's status and text.
+  /// Makes the call; returns its status and fills `why` with its text.
   int32_t run(const tsr_cl_call_t &, thunk::Text &why) const;
   void must(const tsr_cl_call_t &, const std::string &what) const;
 
@@ -26,11 +27,12 @@ private:
 
 constexpr uint64_t kSecond = 1000000000;
 
-/// The plugin's table; what it does not know is zero.
+/// Returns the plugin's table; entries that the plugin does not have are zero.
 tsr_collective_api_t collectiveApi(Subject &);
 
-/// Runs `body` as every rank of a new communicator. Skips what cannot be done here, as ranks of processes
-/// without a launcher, or when there are fewer than `atLeast` of them.
+/// Runs `body` as every rank of a new communicator. Skips the check when it cannot be made here, for example
+/// when it needs ranks in separate processes and there is no launcher, or when there are fewer than `atLeast`
+/// ranks.
 void onRanks(Subject &, const std::string &id, int atLeast, const std::function<void(const Comm &)> &body,
              uint64_t timeoutNs = 20 * kSecond);
 

@@ -1,12 +1,12 @@
-// How a run is shown: a table, or a JSON document (docs/extending/conformance.md has its keys).
+// Prints a run as a table or as a JSON document (docs/extending/conformance.md lists its keys).
 #pragma once
 #include "tools/tsr-conformance/Runner.h"
 #include <nlohmann/json.hpp>
 
 namespace tessera::kit {
 
-/// Prints a line for each outcome, on failure what was expected, found and how to mend it. Checks skipped one
-/// after the other for the same reason share a line.
+/// Prints a line for each outcome; for a failure also what was expected, what was found and how to fix it.
+/// Consecutive checks skipped for the same reason share a line.
 class Table {
 public:
   Table(bool isColoured, bool isVerbose) : isColoured_(isColoured), isVerbose_(isVerbose) {}

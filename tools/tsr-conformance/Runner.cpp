@@ -14,7 +14,7 @@ public:
   void group(const Group &g, const std::function<bool(const Check &)> &isWanted) {
     std::vector<const Check *> waiting;
     auto flush = [&] {
-      // A child that dies leaves the rest to another one.
+      // When a child dies, another child runs the remaining checks.
       for (std::span<const Check *const> rest = waiting; !rest.empty();) {
         const Batch batch = runChild(optionsFor(g), rest);
         facts_.insert(batch.facts.begin(), batch.facts.end());
@@ -52,7 +52,7 @@ private:
     return o;
   }
 
-  /// Others cannot be judged without it, so it is run even where it was not asked for.
+  /// Returns whether other checks depend on this one, in which case it runs even if it was not requested.
   static bool isStoodOn(const Check &check) {
     for (const Rung &rung : kLadder)
       if (rung.check == check.id) return true;

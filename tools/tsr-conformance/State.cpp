@@ -25,7 +25,7 @@ int entries(const char *directory) {
 }
 
 std::string files() {
-  std::set<std::string> out; // the listing's own descriptor is gone when its link is read
+  std::set<std::string> out; // the listing's own descriptor is already closed when its link is read
   for (const auto &entry : fs::directory_iterator("/proc/self/fd")) {
     std::error_code failed;
     const fs::path to = fs::read_symlink(entry.path(), failed);
@@ -60,7 +60,8 @@ std::string mask() {
 std::string floatingPoint() {
   std::string out = "rounding " + std::to_string(std::fegetround());
 #ifdef __x86_64__
-  out += ", mxcsr " + std::to_string(_mm_getcsr() & ~0x3Fu); // without the flags arithmetic leaves
+  // without the exception flags that arithmetic sets
+  out += ", mxcsr " + std::to_string(_mm_getcsr() & ~0x3Fu);
 #endif
   return out;
 }

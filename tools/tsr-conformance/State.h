@@ -1,4 +1,4 @@
-// What a process has that a plugin must leave as it was.
+// The state of a process that a plugin must leave unchanged.
 #pragma once
 #include <string>
 
@@ -17,22 +17,22 @@ enum class Aspect {
   Umask
 };
 
-/// The aspect as a text that is equal exactly when the state is.
+/// Returns the aspect as a text. Two texts are equal exactly if the states are equal.
 std::string stateOf(Aspect);
 
-/// From now on what is written to descriptors 1 and 2 is kept, for Aspect::Output.
+/// Starts capturing what is written to descriptors 1 and 2, for Aspect::Output.
 void catchOutput();
 
-/// Tasks of this process.
+/// Returns the number of tasks of this process.
 int threadCount();
-/// Of those the ones that the sanitizer this tool is built with may start of its own accord: one behind a
-/// fork, one with the first thread.
+/// How many of those tasks the sanitizer that this tool is built with may start on its own: one after a fork,
+/// one with the first thread.
 #if __has_feature(thread_sanitizer)
 inline constexpr int kSanitizerThreads = 2;
 #else
 inline constexpr int kSanitizerThreads = 0;
 #endif
-/// Open descriptors.
+/// Returns the number of open descriptors.
 int fileCount();
 
 } // namespace tessera::kit

@@ -1,4 +1,4 @@
-// Streams and events: order, waiting, time, ends with work still queued.
+// Checks of streams and events: order, waiting, timestamps, and destruction with work still queued.
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Objects.h"
 #include <chrono>
@@ -14,7 +14,8 @@ constexpr const char *kEventSlots =
     "event_create,event_destroy,event_query,event_synchronize,event_timestamp,stream_record,stream_wait";
 constexpr size_t kBytes = 200003;
 
-/// Queues `rounds` copies around a ring of buffers, so that only in their order the last bytes are `sent`.
+/// Queues `rounds` copies around a ring of buffers. The final bytes equal `sent` only if the copies run in
+/// order.
 void chain(Stream &stream, std::vector<Memory> &ring, const Bytes &noise, const Bytes &sent, int rounds) {
   stream.copy(ring[0], noise.data(), noise.size());
   for (int i = 0; i < rounds; ++i)

@@ -63,7 +63,8 @@ const tsr_plugin_info_t &Subject::info() {
   expect(status == TSR_SUCCESS, "TSR_SUCCESS of tsrPluginQuery", statusName(status));
   expect(answer.struct_size <= sizeof answer, "a struct_size no larger than the one given",
          std::to_string(answer.struct_size));
-  constexpr uint64_t least = offsetof(tsr_plugin_info_t, numerics) + sizeof answer.numerics; // all of ABI 1.0
+  // the fields of ABI 1.0
+  constexpr uint64_t least = offsetof(tsr_plugin_info_t, numerics) + sizeof answer.numerics;
   expect(answer.struct_size >= least, "a struct_size of at least " + std::to_string(least),
          std::to_string(answer.struct_size), "set it to what was filled, as thunk::copyOut() does");
   info_ = thunk::copyIn(&answer);

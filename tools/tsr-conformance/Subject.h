@@ -1,5 +1,5 @@
-// The plugin under test, in the process of one child: loaded, queried, created as far as a check needs it. It
-// is reached through plugin.h alone; nothing of the runtime stands between.
+// The plugin under test, in the process of one child: loaded, queried and created as far as a check needs it.
+// It is reached through plugin.h alone, without the runtime.
 #pragma once
 #include "core/plugin/Manifest.h"
 #include "tools/tsr-conformance/Check.h"
@@ -13,15 +13,15 @@
 
 namespace tessera::kit {
 
-/// What the command line says about one child's plugin.
+/// The options of the command line for one child's plugin.
 struct SubjectOptions {
   std::string plugin, image, metadata;
-  int ranks = 3;           // threads that stand for ranks
+  int ranks = 3;           // threads that act as ranks
   bool isLaunched = false; // one of several processes that a launcher started
 };
 
-/// An answer to fill, with room behind it: a plugin that writes past it fails abi.info_exact, not every
-/// check.
+/// An answer to fill, followed by spare bytes: a plugin that writes past the answer fails abi.info_exact
+/// only, not every check.
 struct RoomyInfo {
   tsr_plugin_info_t answer{};
   unsigned char slack[256] = {};
@@ -33,23 +33,24 @@ public:
   explicit Subject(SubjectOptions o) : options(std::move(o)) {}
 
   const SubjectOptions options;
-  /// What is told to the parent along with the result: "kinds", "why" of a missing device ...
+  /// Facts sent to the parent along with the result: "kinds", "why" a device is missing, and so on.
   std::map<std::string, std::string> facts;
 
-  // Each does its step once and fails the check that asked when the step fails.
+  // Each performs its step once. When the step fails, the check that requested it fails.
   const PluginFile &file();
   void *library();
   tsr_plugin_query_fn query();
-  const tsr_plugin_info_t &info(); // complete: what the plugin does not know is zero
-  const tsr_backend_api_t &api();  // the same
+  const tsr_plugin_info_t &info(); // complete: fields unknown to the plugin are zero
+  const tsr_backend_api_t &api();  // complete in the same way
   tsr_be_backend_t *backend();
   tsr_be_context_t *context();
-  /// Gives back what was made, in order; `shutdown` too.
+  /// Destroys what was created, in order; with `shutdown`, also shuts the plugin down.
   void finish(bool shutdown);
 
-  /// The status a call may have and its text, which a failure must have.
+  /// Fails unless `status` is TSR_SUCCESS. A failing status must come with a text.
   void must(const char *call, int32_t status, const thunk::Text &why);
-  /// `call` was right to fail: with one of `statuses`, or any failure when there are none, and a text.
+  /// Fails unless `call` failed with a text and one of `statuses`, or with any failure when `statuses` is
+  /// empty.
   void mustFail(const char *call, int32_t status, const thunk::Text &why,
                 std::initializer_list<int32_t> statuses = {});
 
@@ -63,20 +64,20 @@ private:
   tsr_be_context_t *context_ = nullptr;
 };
 
-/// The host that the kit plays. Stands for ever.
+/// Returns the host that the kit provides. It lives as long as the process.
 const tsr_host_info_t &kitHost();
 
-/// "TSR_EINVAL", or the number.
+/// Returns the status's name, such as "TSR_EINVAL", or its number.
 std::string statusName(int32_t status);
 
-/// Every slot of the table with its place, in the table's order.
+/// One slot of a table with its offset. slotsOf() lists them in the table's order.
 struct Slot {
   const char *name;
   size_t offset;
   bool isRequired;
 };
 std::span<const Slot> slotsOf(uint32_t kind);
-/// Is the slot there?
+/// Returns whether the plugin's table has the slot.
 bool hasSlot(const tsr_plugin_info_t &, uint32_t kind, std::string_view slot);
 
 } // namespace tessera::kit

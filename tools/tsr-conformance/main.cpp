@@ -1,4 +1,4 @@
-// tsr-conformance: holds a plugin against the contract of plugin.h. docs/extending/conformance.md.
+// tsr-conformance: checks a plugin against the contract of plugin.h. See docs/extending/conformance.md.
 #include "core/support/Escaped.h"
 #include "core/support/OutputFile.h"
 #include "tools/StandardStreams.h"
@@ -48,7 +48,7 @@ exit status: 0 passed, 1 a check failed or an expected failure is stale, 2 the a
          "write the report beside the plugin, where tsr backends finds it"},
         {"verbose", 'v', cli::OptionSpec::Flag, "", "show the plugin's output, and each check's demand"},
         {"list", 0, cli::OptionSpec::Flag, "", "print every check and its demand"},
-        // A process of its own per check: started by this program, or by the launcher.
+        // Internal: each child process, which this program or the launcher starts, gets these.
         {"child", 0, cli::OptionSpec::Value, "FOLDER", ""},
         {"launched", 0, cli::OptionSpec::Flag, "", ""},
     },
@@ -62,7 +62,7 @@ exit status: 0 passed, 1 a check failed or an expected failure is stale, 2 the a
 
 int usage(const std::string &what, const std::string &fix = "tsr-conformance --help lists the options") {
   const std::string text = fmt::format("tsr-conformance: {}\n  {}\n", what, fix);
-  std::fputs(escaped(text, Lines::Keep).c_str(), stderr); // where that fails nobody is left to be told
+  std::fputs(escaped(text, Lines::Keep).c_str(), stderr); // a failure to print this cannot be reported
   return kUsage;
 }
 
@@ -131,7 +131,7 @@ int parse(int argc, char **argv, Options &o) {
                                           error)) // it is read more than once; a pipe would be waited for
       return usage(fmt::format("{} cannot be read: it is no regular file", file), "name a file that is one");
   }
-  s.plugin = std::filesystem::absolute(s.plugin); // dlopen searches for bare names
+  s.plugin = std::filesystem::absolute(s.plugin); // dlopen would search the library path for a bare name
   std::istringstream words(given.value("launcher"));
   for (std::string word; words >> word;)
     o.child.launcher.push_back(word);

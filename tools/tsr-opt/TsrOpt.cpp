@@ -1,4 +1,4 @@
-// tsr-opt: reads IR of any level, runs passes on it, prints it. For tests and for looking at single passes.
+// tsr-opt: reads IR of any level, runs passes on it and prints it. For tests and for examining single passes.
 #include "compiler/codegen/TargetBackend.h"
 #include "compiler/pipeline/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

@@ -26,7 +26,7 @@ public:
       errors_.push_back(std::move(e));
     for (const std::string &symbol : dims_.symbols())
       if (auto value = dims_.extent(symbol)) out_.dims.emplace_back(symbol, *value);
-    // A clash makes every later shape doubtful.
+    // After a clash every later shape is doubtful.
     if (errors_.empty()) sizeTensors();
     return std::move(errors_);
   }
@@ -67,7 +67,7 @@ private:
       if (!seen.insert(name).second) error("E_ARG_DUPLICATE", fmt::format("{} names {} twice", option, name));
   }
 
-  /// Every name must be one the option may name; what it is instead is part of the message.
+  /// Checks that the option accepts each name; the error describes what the name is instead.
   void checkKind(const char *option, const std::vector<NamedValue> &values,
                  bool (*accept)(const SignatureParam &)) {
     for (const auto &[name, value] : values) {

@@ -1,5 +1,5 @@
-// From the command line to launch arguments: reads the inputs, gives every symbolic dim its one value, and
-// checks everything that can be checked before anything is compiled.
+// Turns the command line into launch arguments: reads the inputs, gives each symbolic dim one value, and
+// checks everything that can be checked before compiling.
 #pragma once
 #include "core/service/CompilerService.h"
 #include "numerics/DType.h"
@@ -10,7 +10,7 @@
 
 namespace tessera::cli {
 
-/// What the command line asked for, not yet checked.
+/// The values from the command line, not yet checked.
 struct Request {
   std::vector<NamedValue> in, out, scalars, dims, tunables;
   bool raw = false; // --raw: bf16, fp8, fp6 and fp4 files hold bits
@@ -25,7 +25,7 @@ struct BoundParam {
   size_t elements = 0, bytes = 0; // tensors, as stored on the device
   npy::Bytes initial; // tensors with --in: device representation; empty otherwise (starts as zeros)
   bool hasInput = false;
-  std::string output;      // path of --out; empty: not wanted
+  std::string output;      // path of --out; empty: not requested
   uint64_t scalarBits = 0; // scalars, in the low bytes
 };
 
@@ -35,9 +35,8 @@ struct Binding {
   std::vector<std::pair<std::string, int64_t>> tunables;
 };
 
-/// Reads files. All that is wrong is reported at once, in the order of the signature; `out` then holds the
-/// dims and tunables that were understood. Not thread-safe by need
-/// only: it touches nothing but its arguments and the files.
+/// Reads the input files. Reports all errors at once, in the order of the signature; `out` then holds the
+/// dims and tunables that were understood. Accesses nothing but its arguments and the files.
 [[nodiscard]] Errors bind(const Signature &, const Request &, Binding &out);
 
 } // namespace tessera::cli

@@ -1,4 +1,4 @@
-// `tsr compile --emit bundle`: every kernel of a file, for every target, in one file.
+// `tsr compile --emit bundle`: compiles every kernel of a file, for every target, into one file.
 #include "tools/tsr/BundleCommand.h"
 #include "core/support/OutputFile.h"
 #include "tools/tsr/Console.h"
@@ -20,7 +20,7 @@ std::vector<std::string> split(const std::string &list) {
   return out;
 }
 
-/// --set and --dim speak of one kernel.
+/// Reads --set and --dim, which apply to one kernel.
 MaybeError readValues(const Arguments &args, const std::vector<Signature> &signatures,
                       CompileOptions &options) {
   if (!args.has("set") && !args.has("dim")) return std::nullopt;

@@ -1,4 +1,4 @@
-// The half of `tsr compile` that makes bundles, and what both halves share.
+// The part of `tsr compile` that makes bundles, and what both parts share.
 #pragma once
 #include "tools/options/Options.h"
 #include "tools/tsr/Report.h"
@@ -7,15 +7,16 @@
 
 namespace tessera::cli {
 
-/// Reads every --set or --dim through its check.
+/// Reads every --set or --dim with `check`.
 [[nodiscard]] MaybeError readNumbers(const std::vector<NamedValue> &given, const char *option,
                                      const Signature &signature, decltype(checkDim) check,
                                      std::vector<std::pair<std::string, int64_t>> &out);
 
-/// Writes to the file, whole or not at all, or to standard output ("" and "-"). Returns the exit status.
+/// Writes to the file, either completely or not at all, or to standard output ("" and "-"). Returns the exit
+/// status.
 int writeResult(const std::string &path, const std::string &text);
 
-/// Compiles job.source for every --target; the exit status.
+/// Compiles job.source for every --target. Returns the exit status.
 int compileBundle(Job job, const Arguments &args);
 
 } // namespace tessera::cli

@@ -1,4 +1,4 @@
-// `tsr cache`: what the compile cache holds, where it is, and emptying it.
+// `tsr cache`: shows the contents and the location of the compile cache, or empties it.
 #include "core/cache/Store.h"
 #include "core/support/Escaped.h"
 #include "tools/tsr/Commands.h"

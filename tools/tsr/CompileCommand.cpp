@@ -1,4 +1,4 @@
-// `tsr compile`: stops at one stage and writes it.
+// `tsr compile`: stops at one stage and writes its output.
 #include "core/plugin/KnownBackends.h"
 #include "core/support/Escaped.h"
 #include "core/support/OutputFile.h"

@@ -11,7 +11,7 @@ namespace {
 
 std::string contents(const std::filesystem::path &path) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return ""; // a FIFO would be waited for
+  if (!std::filesystem::is_regular_file(path, error)) return ""; // opening a FIFO would block
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -34,10 +34,10 @@ void addConformance(Json &row) {
   if (text.empty()) return;
   const Json report = Json::parse(text, nullptr, false);
   const std::string result = at<std::string>(report, "result", "");
-  if (result != "passed" && result != "failed") return; // not ours, or damaged
+  if (result != "passed" && result != "failed") return; // not a report of the kit, or damaged
   const Json counts = report.contains("counts") ? report["counts"] : Json();
   const Json plugin = report.contains("plugin") ? report["plugin"] : Json();
-  // A report that says no total is of a kit that could not tell a part from the whole.
+  // A report without a total comes from a kit that could not distinguish a partial run from a full one.
   const auto passed = at<uint64_t>(counts, "passed", 0), total = at<uint64_t>(report, "total", 0);
   uint64_t judged = 0;
   if (counts.is_object())

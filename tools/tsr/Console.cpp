@@ -21,7 +21,7 @@ constexpr std::string_view eraseLine = "\r\033[K";
 
 void write(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
-/// Needs `terminal`.
+/// The caller holds `terminal`.
 void erase() {
   if (painted) write(eraseLine);
   painted = false;
@@ -53,7 +53,7 @@ struct Progress::Painter {
   std::mutex mutex; // guards `what` and `done`
   std::condition_variable changed;
   bool done = false;
-  std::thread thread{[this] { run(); }}; // last: sees the others made
+  std::thread thread{[this] { run(); }}; // last: the thread uses the other members
 
   ~Painter() {
     {
@@ -74,7 +74,7 @@ struct Progress::Painter {
       paint(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
 
-  /// A line that wrapped could not be erased, so it is cut.
+  /// Cuts the line to the width of the terminal, because a wrapped line cannot be erased.
   void paint(double seconds) const {
     std::string line = fmt::format("{} ({:.1f} s)", escaped(what), seconds);
     if (const size_t room = columns() - 1; line.size() > room) line.resize(room);

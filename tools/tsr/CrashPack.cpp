@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned secondsPerLevel = 20;
 
-/// Asks for one level in a child of its own: what failed once may fail again.
+/// Emits one level in a child process: what failed once may fail again.
 void snapshot(const Job &job, const CompileOptions &options, Emit level, const std::string &path) {
   pid_t child = ::fork();
   if (child < 0) return;
@@ -35,7 +35,7 @@ void snapshot(const Job &job, const CompileOptions &options, Emit level, const s
     if (status == CompileStatus::Ok || !text.empty()) (void)writeFile(path, text);
     ::_exit(0);
   }
-  const Progress progress("tsr: writing " + path); // a thread, but only between forks
+  const Progress progress("tsr: writing " + path); // starts a thread, but only between forks
   int status;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -80,7 +80,7 @@ Expected<std::string> writeCrashPack(const Job &job, const std::string &reason, 
   if (job.source.empty()) return folder;
   for (auto [level, name] : levels)
     snapshot(job, job.options, level, folder + "/" + name);
-  // And once more to the end, with a file per pass: the last of them shows what the failing pass was given.
+  // Compiles once more to the end, with a file per pass: the last file shows the input of the failing pass.
   CompileOptions everyPass = job.options;
   everyPass.printIrAfterAll = folder + "/passes";
   if (::mkdir(everyPass.printIrAfterAll.c_str(), 0777) == 0)

@@ -1,5 +1,5 @@
-// A folder with what is needed to reproduce a failure: the source, the options, the IR of every level that
-// can still be had, the metadata and the log.
+// Writes a folder with what is needed to reproduce a failure: the source, the options, the IR of every level
+// that can still be produced, the metadata and the log.
 #pragma once
 #include "core/support/Expected.h"
 #include "tools/tsr/Supervisor.h"

@@ -45,7 +45,7 @@ std::optional<int64_t> DimTable::extent(const std::string &dim) const {
   return product;
 }
 
-/// Of a function's result: an expression of the symbols ("M - 1").
+/// Evaluates the dim of a function's result: an expression of the symbols ("M - 1").
 std::optional<int64_t> DimTable::derived(const std::string &dim) const {
   std::vector<std::string> names;
   std::vector<int64_t> values;

@@ -1,4 +1,4 @@
-// The values of symbolic dims, each with who gave it, so that a clash can name both.
+// The values of symbolic dims, each with the origin of its value, so that a clash can name both origins.
 #pragma once
 #include "tools/tsr/Report.h"
 #include <cstdint>
@@ -16,17 +16,17 @@ public:
   const std::vector<std::string> &symbols() const { return symbols_; }
   bool isSymbol(const std::string &dim) const;
 
-  /// Gives `symbol` a value on behalf of `origin` ("X.npy's dim 0 of X"); E_DIM_CLASH when it has another
-  /// one.
+  /// Gives `symbol` a value on behalf of `origin` ("X.npy's dim 0 of X"). E_DIM_CLASH: it already has another
+  /// value.
   [[nodiscard]] MaybeError set(const std::string &symbol, int64_t value, const std::string &origin);
 
-  /// The extent a dim's text stands for: a number, a symbol, or a product of those ("B*H"), which is a symbol
-  /// of its own but follows from its factors when those are known. Nothing when a value is missing or the
-  /// product overflows. A result's expression ("N - K") may be negative.
+  /// Returns the extent that a dim's text denotes: a number, a symbol, or a product of those ("B*H"). A
+  /// product is a symbol of its own, but is computed from its factors when they are known. Returns nullopt
+  /// when a value is missing or the product overflows. A result's expression ("N - K") may be negative.
   std::optional<int64_t> extent(const std::string &dim) const;
 
-  /// Checks that products agree with their factors, and fills products that only their factors gave a value
-  /// to.
+  /// Checks that products agree with their factors, and sets products that have no value of their own from
+  /// their factors.
   [[nodiscard]] Errors complete();
 
 private:

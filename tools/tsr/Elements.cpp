@@ -10,7 +10,7 @@
 namespace tessera::cli {
 namespace {
 
-/// Dtypes without a NumPy type of their own travel as float32.
+/// Dtypes without a corresponding NumPy type are stored as float32.
 bool travelsAsF32(DType t) { return isFloat(t) && t != DType::F64 && t != DType::F32 && t != DType::F16; }
 
 bool converts(DType t, bool raw) { return travelsAsF32(t) && t != DType::TF32 && !raw; }
@@ -58,7 +58,7 @@ bool toFile(npy::Bytes device, DType t, bool raw, npy::Bytes &file) {
 
 namespace {
 
-/// Leaves ERANGE in errno when the number is out of range.
+/// Sets errno to ERANGE when the number is out of range.
 bool parseFloat(const std::string &text, double &value) {
   // strtod also takes hexadecimal floats and "nan(...)"; both are harmless. It must consume everything.
   if (text.empty() || std::isspace(static_cast<unsigned char>(text[0]))) return false;

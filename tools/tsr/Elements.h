@@ -1,19 +1,19 @@
-// Between the elements of .npy files and those of device tensors.
+// Converts between the elements of .npy files and those of device tensors.
 #pragma once
 #include "numerics/Casts.h"
 #include "tools/npy/Npy.h"
 
 namespace tessera::cli {
 
-/// The file type that carries a dtype: its own where NumPy has one, else float32; with `raw`, the unsigned
-/// integer that holds the bits of bf16, fp8, fp6 and fp4.
+/// Returns the file type that stores a dtype: the same type if NumPy has it, else float32; with `raw`, for
+/// bf16, fp8, fp6 and fp4, the unsigned integer that holds their bits.
 npy::ElementType fileType(DType, bool raw);
 
-/// File elements (of `fileType(dtype, raw)`) to device storage, rounding as the language's cast does. In
-/// place where the two are the same; false when memory runs out.
+/// Converts file elements (of `fileType(dtype, raw)`) to device storage, rounding as the language's cast
+/// does. Works in place if both are the same type. Returns false when memory runs out.
 [[nodiscard]] bool toDevice(npy::Bytes file, DType, bool raw, npy::Bytes &device);
 
-/// The reverse; exact.
+/// The inverse of toDevice(); exact.
 [[nodiscard]] bool toFile(npy::Bytes device, DType, bool raw, npy::Bytes &file);
 
 /// Parses a scalar argument: a decimal integer, a float, inf, nan, true or false. Returns the value's storage

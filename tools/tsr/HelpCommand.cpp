@@ -1,4 +1,4 @@
-// `tsr help`: the tables of options as text, as the manual page, or for other programs to read.
+// `tsr help`: prints the tables of options as text, as the manual page, or as JSON for other programs.
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Json.h"
 #include "tools/tsr/ManPage.h"

@@ -1,4 +1,4 @@
-// `tsr inspect`: what a bundle holds.
+// `tsr inspect`: shows the contents of a bundle.
 #include "core/bundle/Rules.h"
 #include "core/metadata/KernelMetadata.h"
 #include "core/support/Escaped.h"
@@ -36,7 +36,7 @@ bool isTensor(const MetadataParam &p) {
   return p.kind == MetadataParam::Kind::Tensor || p.kind == MetadataParam::Kind::Result;
 }
 
-/// The value that the code was compiled for; none: it takes any.
+/// Returns the value that the code was compiled for, or nullopt when it accepts any.
 std::optional<int64_t> specializedValue(const KernelMetadata &m, const MetadataParam &p) {
   if (p.kind == MetadataParam::Kind::Dim)
     for (const auto &[dim, value] : m.specialized)
@@ -95,7 +95,7 @@ std::string text(const BundleEntry &entry, const KernelMetadata &m) {
   return out;
 }
 
-/// The whole bundle in both forms.
+/// Shows the whole bundle, as text or as JSON.
 struct Description {
   Json json;
   std::string text;

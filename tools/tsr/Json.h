@@ -1,4 +1,4 @@
-// What --json prints: one document on standard output, whose keys only ever grow.
+// The output of --json: one document on standard output. Keys are only ever added.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -6,7 +6,7 @@ namespace tessera::cli {
 
 using Json = nlohmann::ordered_json;
 
-/// Prints the document and a line end. Text that is not UTF-8 gets replacement characters.
+/// Prints the document and a newline. Replaces invalid UTF-8 by replacement characters.
 void printJson(const Json &);
 
 } // namespace tessera::cli

@@ -1,4 +1,4 @@
-// `tsr kernels`: what a source file holds, as its signatures say.
+// `tsr kernels`: lists the kernels of a source file from their signatures.
 #include "core/cache/CachedCompiler.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Json.h"
@@ -22,7 +22,7 @@ const char *access(const SignatureParam &p) {
   return p.reads && p.writes ? "readwrite" : p.writes ? "write" : "read";
 }
 
-/// JSON has no infinities and no NaN: they are written as `--scalar` takes them.
+/// JSON has no infinities and no NaN: they are written in the form that `--scalar` accepts.
 Json defaultOf(const Number &number) {
   const auto *real = std::get_if<double>(&number);
   if (real && !std::isfinite(*real)) return fmt::format("{}", *real);

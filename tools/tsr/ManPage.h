@@ -3,7 +3,7 @@
 
 namespace tessera::cli {
 
-/// tsr(1) in mdoc(7), made from the commands' tables of options, so that it says what the program does.
+/// Returns tsr(1) in mdoc(7), generated from the commands' tables of options.
 std::string manPage();
 
 } // namespace tessera::cli

@@ -1,4 +1,4 @@
-// `tsr new-plugin`: a small project that builds and passes its test.
+// `tsr new-plugin`: creates a small project that builds and passes its test.
 #include "core/plugin/KnownBackends.h"
 #include "core/support/Escaped.h"
 #include "tools/options/Options.h"
@@ -37,8 +37,8 @@ const CommandSpec spec = {
     "  tsr new-plugin codegen toy\n",
 };
 
-/// Whose a name is already, and why that matters; "" where it is free. Names become names of plugins, of
-/// CMake's targets and of classes.
+/// Returns who already uses a name, and why that matters; "" when it is free. The name becomes the name of a
+/// plugin, of CMake targets and of classes.
 std::string_view ownerOf(const std::string &name) {
   constexpr std::string_view kTessera[] = {"default", "logging", "random", "replay", "tessera"};
   constexpr std::string_view kCMake[] = {"all",
@@ -79,7 +79,7 @@ MaybeError checkName(const std::string &name) {
   return std::nullopt;
 }
 
-/// The whole folder under another name first, then renamed: it is there with everything in it or not at all.
+/// Writes the whole folder under another name, then renames it: it exists either completely or not at all.
 MaybeError writeFolder(const fs::path &folder, const std::vector<TemplateFile> &files) {
   std::error_code error;
   if (fs::symlink_status(folder, error).type() != fs::file_type::not_found)

@@ -13,9 +13,9 @@ struct TemplateFile {
 };
 
 std::vector<TemplateFile> mapperTemplate(const std::string &name);
-/// samples/codegen_c/codegen.c under another name.
+/// Returns samples/codegen_c/codegen.c under another name.
 std::vector<TemplateFile> codegenTemplate(const std::string &name);
-/// plugins/null under another name.
+/// Returns plugins/null under another name.
 std::vector<TemplateFile> backendTemplate(const std::string &name);
 
 } // namespace tessera::cli

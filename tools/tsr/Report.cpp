@@ -48,7 +48,7 @@ int fail(const Errors &errors) {
 int finish(const std::function<int()> &command) {
   const int status = withStandardOutput(command, exitUser);
   const std::string why = standardOutputError();
-  if (why.empty() || status != exitOk) return status; // it has said what is wrong
+  if (why.empty() || status != exitOk) return status; // the command has already printed the error
   return fail(Error{"E_OUTPUT_WRITE", "standard output: " + why, ""});
 }
 

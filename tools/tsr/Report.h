@@ -1,5 +1,4 @@
-// How the tool speaks: errors with stable codes, colours only where a person reads, and the three exit
-// statuses.
+// How the tool reports: errors with stable codes, colours only on a terminal, and three exit statuses.
 #pragma once
 #include "core/support/Expected.h"
 #include <cstdint>
@@ -13,28 +12,29 @@ namespace tessera::cli {
 
 /// Exit statuses of every command.
 enum Exit : int {
-  exitOk = 0,     // it ran
+  exitOk = 0,     // success
   exitUser = 1,   // the program or the arguments are wrong
   exitFailed = 2, // the backend or the compiler failed; a crash pack was left
 };
 
-/// Errors of the command line itself: their codes are those of knownCodes(). The compiler's own diagnostics
+/// Errors of the command line itself. Their codes are those of knownCodes(). The compiler's own diagnostics
 /// are tessera::Diagnostic.
 using Errors = std::vector<Error>;
 
-/// What `tsr explain` knows: the tool's codes, then the compiler's, each once.
+/// Returns the codes that `tsr explain` knows: the tool's, then the compiler's, each once.
 struct CodeText {
   std::string_view code, title, text;
 };
 const std::vector<CodeText> &knownCodes();
 
-/// True where a person watches and the cursor can be moved: a terminal, and TERM is not "dumb".
+/// Returns true for a terminal whose cursor can be moved: TERM is not "dumb".
 bool isTerminal(int fd);
 
 enum class Colour : uint8_t { Auto, Always, Never };
-/// What --color said. Set once, before threads exist.
+/// The value of --color. Set once, before threads exist.
 void setColour(Colour);
-/// True when text to `fd` should be coloured; by itself: a terminal, and NO_COLOR unset or empty.
+/// Returns true when text to `fd` should be coloured. The default: `fd` is a terminal, and NO_COLOR is unset
+/// or empty.
 bool wantsColour(int fd);
 
 /// Prints `tsr: error: [CODE] message` and the hint to stderr. Returns exitUser, so that callers may return
@@ -42,14 +42,14 @@ bool wantsColour(int fd);
 int fail(const Error &);
 int fail(const Errors &);
 
-/// Runs a command, or all of the tool, to its exit status. What it printed must have arrived: a standard
-/// output that is full or closed is an error.
+/// Runs a command, or the whole tool, and returns its exit status. A standard output that is full or closed
+/// is an error.
 int finish(const std::function<int()> &command);
 
-/// The candidate closest to `word`, if it is close enough to be a slip of the finger.
+/// Returns the candidate closest to `word`, if it is close enough to be a typing error.
 std::optional<std::string> closest(std::string_view word, const std::vector<std::string> &candidates);
 
-/// "did you mean X?", or "known: a, b, c" when nothing is close, or empty without candidates.
+/// Returns "did you mean X?", or "known: a, b, c" when nothing is close, or "" without candidates.
 std::string suggest(std::string_view word, const std::vector<std::string> &candidates);
 
 } // namespace tessera::cli

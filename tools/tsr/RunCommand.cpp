@@ -69,7 +69,7 @@ Error ofOutput(const BoundParam &p, Error error) {
   return error;
 }
 
-/// Opened before anything is computed, so that a place that cannot be written to costs no run.
+/// Opens the outputs before anything is computed, so that a path that cannot be written to costs no run.
 MaybeError openOutputs(const Binding &binding, std::vector<OutputFile> &files) {
   for (const BoundParam &p : binding.params) {
     files.emplace_back();
@@ -79,7 +79,7 @@ MaybeError openOutputs(const Binding &binding, std::vector<OutputFile> &files) {
   return std::nullopt;
 }
 
-/// All files are complete before the first one gets its name.
+/// Completes all files before it renames the first one.
 int writeOutputs(Session &session, const Binding &binding, bool raw, std::vector<OutputFile> &files) {
   for (size_t i = 0; i < binding.params.size(); ++i) {
     const BoundParam &p = binding.params[i];
@@ -112,8 +112,8 @@ struct RunOptions {
   bool verbose = false, json = false;
 };
 
-/// A program that cannot be compiled is told so before its arguments are held against it. What fails only
-/// because a dim is still unknown does not count. exitOk: the program is fine as far as can be seen.
+/// Reports errors of the program before its arguments are checked. Ignores errors that exist only because a
+/// dim is still unknown. Returns exitOk when no other error is found.
 int checkProgram(CompilerService &compiler, const std::string &source, const CompileOptions &options) {
   std::string graph;
   std::vector<Diagnostic> diags;
@@ -125,7 +125,7 @@ int checkProgram(CompilerService &compiler, const std::string &source, const Com
   return refused ? conclude(status, diags) : int(exitOk);
 }
 
-/// Runs `count` times more after a warm-up, with the initial values put back before each.
+/// Runs once to warm up, then `count` times with timing. Restores the initial values before each run.
 MaybeFailure repeat(Session &session, const Binding &binding, int64_t count, std::vector<double> &seconds) {
   if (count == 0) return std::nullopt;
   Progress progress("warming up");
@@ -141,7 +141,7 @@ MaybeFailure repeat(Session &session, const Binding &binding, int64_t count, std
 
 int run(const Job &job, const RunOptions &options) {
   if (auto e = chooseMapper(options.mapper)) return fail(*e);
-  CompilerService *compiler = cachedCompiler(); // a known program needs none
+  CompilerService *compiler = cachedCompiler(); // a program in the cache needs no compiler
   std::vector<Signature> signatures;
   std::vector<Diagnostic> diags;
   if (int rc = conclude(compiler->signatures(job.source, job.file, signatures, diags), diags)) return rc;

@@ -14,7 +14,7 @@ std::string list(const std::vector<std::pair<std::string, int64_t>> &values) {
   return text.empty() ? "none" : text;
 }
 
-/// A time in the unit that gives it one to three digits before the point.
+/// Formats a time in the unit that gives it one to three digits before the decimal point.
 std::string duration(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.3f} ms", seconds * 1e3);

@@ -8,10 +8,10 @@ namespace {
 struct LogState {
   std::string_view file;
   bool showNotes;
-  bool sawError = false; // the compiler has explained itself
+  bool sawError = false; // the compiler has printed an error
 };
 
-/// Diagnostics come rendered, with their line end; notes are bare sentences.
+/// Prints one log message. Diagnostics arrive rendered, with a newline at the end; notes are plain sentences.
 void showDiagnostic(void *user, tsr_log_level_t level, const char *, const char *text) {
   LogState &log = *static_cast<LogState *>(user);
   if (level == TSR_LOG_ERROR) log.sawError = true;
@@ -88,7 +88,7 @@ MaybeFailure Session::compile(std::string_view source, const CompileOptions &o, 
       tsrLoadModuleFromSource(context_, source.data(), source.size(), &options, &module_);
   if (auto f = check(status, "compiling")) {
     f->said = log.sawError;
-    // A mapper's, which is the user's.
+    // These come from a mapper, which the user chose.
     if (f->said && (status == TSR_ENOTFOUND || status == TSR_ETIMEOUT)) f->exitStatus = exitUser;
     return f;
   }
@@ -102,7 +102,8 @@ MaybeFailure Session::fill(const BoundParam &p, void *target) {
 }
 
 MaybeFailure Session::place(const Binding &binding) {
-  // Asking first: a system that overcommits would grant the memory and end the process when it is touched.
+  // Checks the free memory first: a system that overcommits would grant the allocation and kill the process
+  // when the memory is touched.
   uint64_t wanted = 0;
   for (const BoundParam &p : binding.params)
     if (__builtin_add_overflow(wanted, p.bytes, &wanted)) wanted = UINT64_MAX;

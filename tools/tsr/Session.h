@@ -5,11 +5,11 @@
 
 namespace tessera::cli {
 
-/// How something failed: what to say, and with which exit status.
+/// A failure: the error to print, and the exit status.
 struct Failure {
   Error error;
   int exitStatus = exitUser;
-  bool said = false; // the compiler's diagnostics have been shown already
+  bool said = false; // the compiler's diagnostics have already been printed
 };
 using MaybeFailure = std::optional<Failure>;
 
@@ -18,17 +18,17 @@ public:
   Session() = default;
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;
-  ~Session(); // ends the context and with it everything else
+  ~Session(); // destroys the context and everything made from it
 
-  /// A context on `backend`; empty: the environment's choice or the best there is.
+  /// Creates a context on `backend`. Empty: the environment's choice, else the best backend.
   [[nodiscard]] MaybeFailure open(const std::string &backend);
-  /// Compiles the one kernel named. Diagnostics go to stderr; so does a note per fallback if `showNotes`.
+  /// Compiles one kernel. Prints diagnostics to stderr, and with `showNotes` one note per fallback.
   [[nodiscard]] MaybeFailure compile(std::string_view source, const CompileOptions &, bool showNotes);
-  /// Takes device memory for every tensor and fills it: inputs copied, the others zero.
+  /// Allocates device memory for every tensor and fills it: inputs are copied, the others are zeroed.
   [[nodiscard]] MaybeFailure place(const Binding &);
-  /// Puts the initial values back into what the kernel reads and writes.
+  /// Restores the initial values of what the kernel reads and writes.
   [[nodiscard]] MaybeFailure restore(const Binding &);
-  /// Launches and waits.
+  /// Launches the kernel and waits.
   [[nodiscard]] MaybeFailure run();
   /// Copies one tensor back; `param` is its index in the binding.
   [[nodiscard]] MaybeFailure fetch(const Binding &, size_t param, npy::Bytes &out);
@@ -46,7 +46,7 @@ private:
   tsr_device_info_t device_ = {};
   std::vector<void *> buffers_;   // by parameter; null for scalars
   std::vector<uint64_t> values_;  // scalars and dims, in argument order
-  std::vector<void *> arguments_; // as tsrLaunch wants them
+  std::vector<void *> arguments_; // in the form that tsrLaunch takes
 };
 
 } // namespace tessera::cli

@@ -63,7 +63,8 @@ int conclude(CompileStatus status, const std::vector<Diagnostic> &diags) {
                 : fail(Error{"E_UNIMPLEMENTED", "this target lacks something the program needs", ""});
   case CompileStatus::BackendFailure:
     if (!said) fail(Error{"E_INTERNAL", "the compiler failed without a reason", ""});
-    // What is not installed, or has no memory, has not failed: there is nothing to reproduce.
+    // A missing installation or a lack of memory is not a failure of the compiler: there is nothing to
+    // reproduce.
     return !diags.empty() &&
                    (diags.front().code == "E_NO_COMPILER" || diags.front().code == "E_OUT_OF_MEMORY")
                ? exitUser

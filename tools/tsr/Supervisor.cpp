@@ -28,7 +28,8 @@ std::string readAll(int fd) {
   return text;
 }
 
-/// Terminal and kill requests are the user's; they end the tool the same way and are no crash.
+/// Signals sent from the terminal or by a kill request come from the user. They end the tool in the same way
+/// and are not a crash.
 bool isUsersSignal(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGPIPE;
 }
@@ -40,7 +41,7 @@ int waitFor(pid_t child) {
   return status;
 }
 
-/// The reverse of recordOptions(): one word for what it is, then its fields, a line each.
+/// Parses what recordOptions() wrote: per record one word for its kind, then its fields, one line each.
 void readOptions(int fd, CompileOptions &options) {
   std::istringstream lines(readAll(fd));
   for (std::string kind, name; lines >> kind >> std::ws && std::getline(lines, name, '\t');) {
@@ -76,12 +77,12 @@ int supervise(Job job, const std::function<int()> &command) {
   const pid_t child = ::fork();
   if (child < 0) return command();
   if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM); // nobody would hear what an orphan finds
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM); // nobody would receive the result of an orphan
     setLog(log);
     stateFd = state;
     std::exit(finish(command));
   }
-  // The terminal sends Ctrl-C to both; the child decides, the parent reports how it ended.
+  // The terminal sends Ctrl-C to both processes. The child decides; the parent reports how it ended.
   std::signal(SIGINT, SIG_IGN);
   const int status = waitFor(child);
   std::signal(SIGINT, SIG_DFL);

@@ -1,5 +1,5 @@
-// Runs a command in a child process, so that nothing that happens to the compiler or to generated code, not
-// even a crash, ends without an exit status of the documented kind and a crash pack.
+// Runs a command in a child process, so that whatever happens to the compiler or to generated code, even a
+// crash, ends with a documented exit status and a crash pack.
 #pragma once
 #include "core/service/CompilerService.h"
 #include <functional>
@@ -15,12 +15,12 @@ struct Job {
 };
 
 /// Runs `command` in a child and returns its exit status. When that is exitFailed, or a signal ended the
-/// child, writes a crash pack and names it on stderr. TESSERA_SUPERVISE=0 runs the command in this process
-/// (for debuggers).
+/// child, writes a crash pack and prints its name to stderr. TESSERA_SUPERVISE=0 runs the command in this
+/// process (for debuggers).
 int supervise(Job job, const std::function<int()> &command);
 
-/// Tells the supervising process with which options the compiler is about to be called, for the crash pack.
-/// Does nothing outside supervise().
+/// Records, for the crash pack, the options with which the compiler is about to be called. Does nothing
+/// outside supervise().
 void recordOptions(const CompileOptions &);
 
 } // namespace tessera::cli

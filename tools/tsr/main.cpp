@@ -30,21 +30,22 @@ MaybeError chooseColour(const Arguments &args) {
   return std::nullopt;
 }
 
-/// `tsr help run` is `tsr run --help`, and the words people try first are commands.
+/// Maps the options that people try first to commands: `tsr --help` is `tsr help`.
 std::string_view spelledOut(std::string_view word) {
   if (word == "--help" || word == "-h") return "help";
   if (word == "--version") return "version";
   return word;
 }
 
-/// What the library warns about; errors come as statuses too and are reported there. Of the environment
-/// warnAboutVariables() has reported the same.
+/// Prints the library's warnings. Errors are also returned as statuses and are reported there. Skips
+/// W_ENVIRONMENT, which warnAboutVariables() has already reported.
 void showWarning(void *, tsr_log_level_t level, const char *code, const char *text) {
   if (level == TSR_LOG_WARNING && std::string_view(code) != "W_ENVIRONMENT")
     say(fmt::format("tsr: warning: {}\n", text));
 }
 
-/// The library warns of variables that have no effect when it makes a context, which few commands do.
+/// Warns of variables that have no effect. The library does so only when it makes a context, which few
+/// commands do.
 void warnAboutVariables() {
   for (const std::string &warning : unknownVariableWarnings(environ))
     say(fmt::format("tsr: warning: {}\n", escaped(warning)));
@@ -72,7 +73,7 @@ int tsr(std::span<char *const> words) {
     fmt::print("{}", command->spec.help());
     return exitOk;
   }
-  if (name != "complete") warnAboutVariables(); // a shell calls that while a line is edited
+  if (name != "complete") warnAboutVariables(); // a shell runs `complete` while a line is edited
   const std::initializer_list<std::string_view> readsNone = {"help", "version", "explain", "complete"};
   if (std::find(readsNone.begin(), readsNone.end(), name) == readsNone.end())
     if (const std::string wrong = configError(); !wrong.empty())

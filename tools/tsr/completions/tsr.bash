@@ -1,11 +1,11 @@
-# bash completion for tsr(1). The program itself says what could stand next: `tsr complete -- WORD ...`.
+# bash completion for tsr(1). The program itself lists what can come next: `tsr complete -- WORD ...`.
 _tsr() {
   local line=${COMP_LINE:0:COMP_POINT} words current head reply
   COMPREPLY=()
   read -ra words <<<"$line"
   [[ $line == *[[:space:]] ]] && words+=("")
   current=${words[-1]}
-  # bash replaces only what stands behind the last word break, and '=' and ':' are word breaks.
+  # bash replaces only the text after the last word break, and '=' and ':' are word breaks.
   head=
   [[ $current == *=* && $COMP_WORDBREAKS == *=* ]] && head=${current%"${current##*=}"}
   [[ ${current#"$head"} == *:* && $COMP_WORDBREAKS == *:* ]] && head=${current%"${current##*:}"}
