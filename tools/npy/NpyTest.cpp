@@ -170,18 +170,18 @@ TEST_F(NpyFile, ReadsAFileLargerThanItsHead) {
   EXPECT_EQ(std::memcmp(a.data.data(), data.data(), data.size()), 0);
 }
 
-TEST_F(NpyFile, RefusesWhatIsShortOrLong) {
+TEST_F(NpyFile, RefusesTruncatedAndOverlongFiles) {
   Array a;
   fill(fileOf(dictOf("<i4", "(100000,)"), "abc"));
   EXPECT_THAT(errorOf(read(path_), a), AllOf(StartsWith("E_NPY_FORMAT: "), HasSubstr("truncated")));
-  // A header that promises terabytes is refused before memory is taken.
+  // A header that promises terabytes is refused before memory is allocated.
   fill(fileOf(dictOf("<i4", "(1000000000000,)"), "abc"));
   EXPECT_THAT(errorOf(read(path_), a), AllOf(StartsWith("E_NPY_FORMAT: "), HasSubstr("truncated")));
   fill(fileOf(dictOf("<i4", "(1,)"), "abcdefgh"));
   EXPECT_THAT(errorOf(read(path_), a), AllOf(StartsWith("E_NPY_FORMAT: "), HasSubstr("trailing")));
 }
 
-TEST_F(NpyFile, BelievesAPipeOnlyWhenItHasCome) {
+TEST_F(NpyFile, AllocatesOnlyWhatAPipeDelivers) {
   auto readPipe = [&](const std::string &text, Array &out) {
     std::remove(path_.c_str());
     EXPECT_EQ(::mkfifo(path_.c_str(), 0600), 0);
@@ -195,7 +195,8 @@ TEST_F(NpyFile, BelievesAPipeOnlyWhenItHasCome) {
   ASSERT_EQ(readPipe(fileOf(dictOf("<i4", "(100000,)"), data), a), "");
   ASSERT_EQ(a.data.size(), data.size());
   EXPECT_EQ(std::memcmp(a.data.data(), data.data(), data.size()), 0);
-  // Terabytes promised, half a megabyte there: refused by its length, not for want of memory.
+  // The header promises terabytes, the file holds half a megabyte: it is refused for its length, not because
+  // memory ran out.
   EXPECT_THAT(readPipe(fileOf(dictOf("<i4", "(1000000000000,)"), data), a),
               AllOf(StartsWith("E_NPY_FORMAT: "), HasSubstr("truncated")));
 }

@@ -1,4 +1,5 @@
-// The boundary itself: file, note, export, query, structs of other sizes, tables.
+// Checks of the ABI itself: the file, its manifest, the export, the query, structs of other sizes, and
+// tables.
 #include "core/plugin/Inspect.h"
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Guarded.h"
@@ -15,7 +16,7 @@ constexpr const char *kSizes = "write with tessera::thunk::copyOut, or by TSR_HA
 
 void manifest(Subject &s) { s.file(); }
 
-/// libtessera-NAME.so for backends, else with a kind in front of the name.
+/// The file is named libtessera-NAME.so for backends; other kinds put the kind in front of the name.
 void fileName(Subject &s) {
   const Manifest &m = s.file().manifest;
   const std::string found = std::filesystem::path(s.options.plugin).filename();
@@ -101,7 +102,7 @@ void features(Subject &s) {
     }
 }
 
-/// What two queries must agree on.
+/// Returns the fields that must agree between two queries.
 std::string summary(const tsr_plugin_info_t &i) {
   auto text = [](const char *t) { return std::string(t ? t : "NULL"); };
   return text(i.name) + " " + text(i.version) + " kinds " + std::to_string(i.kinds) + " ABI " +
@@ -109,18 +110,19 @@ std::string summary(const tsr_plugin_info_t &i) {
          std::to_string(i.needs_minor);
 }
 
-/// Queries as `host` would, with an answer of `size` bytes before a page nobody may touch.
+/// Queries as `host` would, with an answer of `size` bytes that ends at an inaccessible page.
 std::string ask(Subject &s, const tsr_host_info_t *host, size_t size, int32_t *status = nullptr) {
   Guarded answer(size);
   tsr_plugin_info_t &out = answer.as<tsr_plugin_info_t>();
   out.struct_size = size;
-  const int32_t told = s.query()(host, &out);
-  if (status) *status = told;
-  expect(told >= TSR_SUCCESS && told <= TSR_EINTERNAL, "a status of tsrPluginQuery", std::to_string(told));
+  const int32_t result = s.query()(host, &out);
+  if (status) *status = result;
+  expect(result >= TSR_SUCCESS && result <= TSR_EINTERNAL, "a status of tsrPluginQuery",
+         std::to_string(result));
   expect(out.struct_size <= size, "a struct_size of at most the " + std::to_string(size) + " bytes given",
          std::to_string(out.struct_size), kSizes);
   answer.expectUntouched("tsrPluginQuery", kSizes);
-  return told == TSR_SUCCESS ? summary(thunk::copyIn(&out)) : statusName(told);
+  return result == TSR_SUCCESS ? summary(thunk::copyIn(&out)) : statusName(result);
 }
 
 void sameAnswer(Subject &s, const tsr_host_info_t *host, size_t size) {
@@ -134,7 +136,7 @@ void hostOlder(Subject &s) {
   sameAnswer(s, &host, sizeof(tsr_plugin_info_t));
 }
 
-/// A newer host knows more fields and gives room for them.
+/// A newer host knows more fields and provides space for them.
 void hostNewer(Subject &s) {
   Guarded memory(sizeof(tsr_host_info_t) + 64);
   memory.fill(0xA5);
@@ -195,7 +197,7 @@ constexpr struct {
                {TSR_PLUGIN_NUMERICS, TSR_NUMERICS_API_MAJOR, "numerics"},
                {TSR_PLUGIN_CODEGEN, TSR_CODEGEN_API_MAJOR, "codegen"}};
 
-/// The head every table begins with; null: there is no table.
+/// Returns the header that every table begins with, or null when there is no table.
 const tsr_numerics_api_t *headOf(const tsr_plugin_info_t &i, uint32_t bit) {
   const void *table = bit == TSR_PLUGIN_BACKEND      ? static_cast<const void *>(i.backend)
                       : bit == TSR_PLUGIN_MAPPER     ? static_cast<const void *>(i.mapper)
@@ -238,7 +240,7 @@ void requiredSlots(Subject &s) {
   expect(missing.empty(), "every slot plugin.h marks [required]", "without " + missing);
 }
 
-/// The host uses events, and graphs, only where all their slots are there.
+/// The host uses events, and likewise graphs, only if all their slots are present.
 void slotGroups(Subject &s) {
   if (!s.info().backend) return;
   for (auto names :

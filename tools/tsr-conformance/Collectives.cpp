@@ -1,4 +1,5 @@
-// Collectives: the results of every kind, op and dtype, and what is said when ranks disagree or do not come.
+// Checks of collectives: the results of every kind, op and dtype, and the errors when ranks disagree or are
+// missing.
 #include "tools/tsr-conformance/CollectiveReference.h"
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Ranks.h"
@@ -21,7 +22,7 @@ tsr_cl_call_t callOf(uint32_t kind, int32_t dtype, uint32_t op, size_t count, co
   return call;
 }
 
-/// One call on every rank, held against the reference.
+/// Makes one call on every rank and compares the result with the reference.
 void compare(const Comm &comm, uint32_t kind, DType dtype, uint32_t op, size_t count, uint64_t seed,
              const char *algorithm) {
   const auto bytes = static_cast<size_t>(storageBytes(dtype)), ranks = static_cast<size_t>(comm.size());
@@ -133,7 +134,7 @@ void several(Subject &s) {
 
 bool has(const std::string &text, const std::string &part) { return text.find(part) != text.npos; }
 
-/// After a call that failed for all, the communicator says so.
+/// After a call that failed on all ranks, the communicator must refuse further calls.
 void expectBroken(const Comm &comm, const tsr_cl_call_t &call) {
   Text why;
   const int32_t status = comm.run(call, why);
@@ -165,7 +166,7 @@ void mismatch(Subject &s) {
     });
 }
 
-/// In turns by a clock, not by the communicator under test.
+/// One rank is late by a fixed sleep, so the timing does not depend on the communicator under test.
 void deadline(Subject &s) {
   onRanks(s, "deadline", 2, [](const Comm &comm) {
     float src[4] = {}, dst[4] = {};
@@ -253,7 +254,13 @@ void meeting(Subject &s) {
 }
 
 constexpr Check kChecks[] = {
-    {"collectives.info", "Topology, algorithms, rank and size are told.", info, Needs::Slotted, {}, {}, 40},
+    {"collectives.info",
+     "Topology, algorithms, rank and size are reported.",
+     info,
+     Needs::Slotted,
+     {},
+     {},
+     40},
     {"collectives.all_reduce",
      "all_reduce gives the reference's result, every op, dtype and algorithm.",
      results<TSR_ALL_REDUCE>,
@@ -332,7 +339,7 @@ constexpr Check kChecks[] = {
      {},
      40},
     {"collectives.meeting",
-     "Ranks that do not meet are told in time who is missing.",
+     "When ranks do not meet, the error names the missing ranks in time.",
      meeting,
      Needs::Slotted,
      {},

@@ -26,7 +26,7 @@ struct Wrong {
   std::string what;
 };
 
-/// How many checks meet the pattern, and whether others do not.
+/// Returns how many checks match the pattern, and whether there are checks that do not.
 std::pair<size_t, bool> meets(const std::string &pattern) {
   size_t met = 0;
   bool others = false;
@@ -36,7 +36,7 @@ std::pair<size_t, bool> meets(const std::string &pattern) {
   return {met, others};
 }
 
-/// YAML takes the first of two and drops the other.
+/// Refuses unknown and repeated keys: YAML would take the first of two and ignore the other.
 void readKey(const YAML::Node &key, std::set<std::string> &seen, std::initializer_list<const char *> known) {
   const auto text = key.as<std::string>("");
   std::string list;
@@ -57,7 +57,7 @@ void readList(const YAML::Node &list, bool isFailure, std::vector<Expectations::
     const YAML::Node checks = row["checks"], reason = row["reason"];
     if (!checks) throw Wrong{row.Mark(), "checks is missing: a pattern over ids, or a list of them"};
     if (!reason || !reason.IsScalar() || reason.Scalar().find_first_not_of(" \t\n") == std::string::npos)
-      throw Wrong{row.Mark(), "a reason is missing: say why, for whoever reads the report"};
+      throw Wrong{row.Mark(), "a reason is missing: state it for the readers of the report"};
     std::vector<YAML::Node> patterns;
     if (checks.IsSequence())
       for (const YAML::Node &one : checks)
@@ -83,7 +83,8 @@ Expected<Expectations> Expectations::read(const std::string &path) {
     return Error{"E_EXPECTATIONS",
                  path + (mark.is_null() ? "" : ":" + std::to_string(mark.line + 1)) + ": " + what, ""};
   };
-  // Read here: yaml-cpp leaks its buffer where a file ends in an error, as a folder does.
+  // The file is read here because yaml-cpp leaks its buffer when reading ends in an error, as it does for a
+  // folder.
   std::ifstream file(path, std::ios::binary);
   if (!file || std::filesystem::is_directory(path)) return fail(YAML::Mark::null_mark(), "it cannot be read");
   std::stringstream text;

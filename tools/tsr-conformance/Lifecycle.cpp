@@ -1,4 +1,4 @@
-// Making and ending a backend and what it gives.
+// Checks that create and destroy a backend and its objects.
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Guarded.h"
 #include "tools/tsr-conformance/Objects.h"
@@ -16,7 +16,7 @@ namespace {
 
 using thunk::Text;
 
-/// Without a device too: create may then fail, with a text, or make a backend of no devices.
+/// Also runs without a device: create may then fail with a text, or make a backend without devices.
 void createBehaves(Subject &s) {
   Text why;
   tsr_be_backend_t *backend = nullptr;
@@ -97,7 +97,7 @@ void deviceInfoBounds(Subject &s) {
   }
 }
 
-/// A text is cut at the caller's capacity and says its whole length.
+/// A text is cut at the caller's capacity, and its whole length is reported.
 void texts(Subject &s) {
   tsr_be_device_t d{};
   d.struct_size = sizeof d;
@@ -106,7 +106,8 @@ void texts(Subject &s) {
     char buffer[320];
     std::memset(buffer, 0x5A, sizeof buffer);
     tsr_text_t text = {capacity ? buffer : nullptr, capacity, 0};
-    if (s.api().device_info(s.backend(), INT32_MAX, &d, &text) == TSR_SUCCESS) return; // lifecycle.bad_device
+    // lifecycle.bad_device reports it
+    if (s.api().device_info(s.backend(), INT32_MAX, &d, &text) == TSR_SUCCESS) return;
     for (size_t i = capacity; i < sizeof buffer; ++i)
       expect(buffer[i] == 0x5A, "no write past the text's capacity of " + std::to_string(capacity),
              "a write at byte " + std::to_string(i), "write with tessera::thunk::put");
@@ -163,7 +164,7 @@ void leaks(Subject &s) {
          std::to_string(fileCount()), "close them in context_destroy");
 }
 
-/// What a context borrows, counted.
+/// An allocator that counts what a context borrows.
 struct Lender {
   std::atomic<int64_t> blocks{0}, bytes{0};
   bool isEmpty = false;
@@ -198,7 +199,7 @@ void allocator(Subject &s) {
   lender.isEmpty = true;
   void *none = nullptr;
   Text full;
-  // A pool may still have room.
+  // A pool may still have free memory.
   for (int i = 0; i < 64; ++i) {
     const int32_t status = s.api().mem_alloc(c, 32 << 20, 0, &none, full);
     if (status == TSR_SUCCESS) continue;
@@ -208,10 +209,10 @@ void allocator(Subject &s) {
   lender.isEmpty = false;
   c.destroy();
   expectEqual(lender.blocks.load(), 0, "blocks not given back after context_destroy:");
-  expectEqual(lender.bytes.load(), 0, "bytes not given back after context_destroy, by the sizes told:");
+  expectEqual(lender.bytes.load(), 0, "bytes not given back after context_destroy, by the sizes passed:");
 }
 
-/// In a child, whose exit status tells: 7 is what the program meant.
+/// Runs in a child, whose exit status is the result: 7 is the status the program intended.
 void exits(Subject &s) {
   const pid_t child = fork();
   if (child == 0) {
@@ -223,7 +224,7 @@ void exits(Subject &s) {
         stream.write(m, pattern(4096, 3));
       }
       s.finish(true);
-      // The system lists a thread for a moment after it was joined.
+      // The system lists a thread for a moment after it has been joined.
       auto isAlone = [] { return threadCount() <= 1 + kSanitizerThreads; };
       for (int i = 0; i < 100 && !isAlone(); ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));

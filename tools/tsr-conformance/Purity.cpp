@@ -1,4 +1,4 @@
-// Loading and asking a plugin changes nothing of the process.
+// Checks that loading, querying and probing a plugin does not change the state of the process.
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/State.h"
 #include "tools/tsr-conformance/Subject.h"
@@ -11,7 +11,7 @@ template <Aspect aspect> void unchanged(Subject &s) {
   std::string before = stateOf(aspect);
   auto compare = [&](const char *step) {
     const std::string now = stateOf(aspect);
-    // The environment may hold secrets: it is compared, not shown.
+    // The environment may hold secrets, so it is compared but not shown.
     const bool isShown = aspect != Aspect::Environment;
     expect(now == before,
            isShown && !before.empty() ? "as before " + std::string(step) + ": " + before : "nothing changed",
@@ -29,7 +29,7 @@ template <Aspect aspect> void unchanged(Subject &s) {
   tsr_probe_t found{};
   found.struct_size = sizeof found;
   const int32_t status = info.probe(&found, why);
-  // A driver that has found a device keeps its threads and files.
+  // A driver that has found a device keeps threads and files open.
   const bool isDriver = status == TSR_SUCCESS && *found.driver;
   if (isDriver && (aspect == Aspect::Threads || aspect == Aspect::Files)) return;
   compare("probe");
@@ -37,7 +37,7 @@ template <Aspect aspect> void unchanged(Subject &s) {
 
 constexpr Check kChecks[] = {
     {"purity.threads",
-     "dlopen, the query and a probe leave no thread behind.",
+     "dlopen, the query and a probe leave no thread running.",
      unchanged<Aspect::Threads>,
      Needs::Queried,
      {},

@@ -1,4 +1,4 @@
-// `tsr backends`: every plugin there is, what it drives, and why one is not used.
+// `tsr backends`: lists every plugin, what it drives, and why it is not used.
 #include "core/plugin/KnownBackends.h"
 #include "core/support/Escaped.h"
 #include "tools/tsr/Commands.h"
@@ -25,7 +25,7 @@ std::string devices(const Json &row) {
   return fmt::format("{} device{}", n, n == 1 ? "" : "s");
 }
 
-/// What stands in the last column: what it is, or the code and the reason.
+/// Returns the last column: the description, or the code and the reason.
 std::string about(const Json &row) {
   if (!row.contains("code")) return text(row, "description");
   return fmt::format("{} {}", text(row, "code"), text(row, "reason"));
@@ -73,7 +73,7 @@ void printTable(const Json &report) {
     fmt::print("plugins are looked for in {}\n", escaped(directory.get<std::string>()));
 }
 
-/// All there is to say about one plugin; false: there is none of that name.
+/// Prints everything known about one plugin. Returns false when there is none of that name.
 bool printWhy(const Json &report, const std::string &name) {
   bool any = false;
   for (const Json &row : report["plugins"]) {
@@ -97,8 +97,8 @@ int backends(const Arguments &args, const std::string &) {
     if (!args.has("json")) fmt::print("{} quarantined plugin{} forgotten\n", count, count == 1 ? "" : "s");
   }
   const char *json = nullptr;
-  // Without --probe too, a plugin is asked once it passed everything that can be read from it: else nobody
-  // could say which backend would be used. What was asked before and crashed is not asked again.
+  // Even without --probe, plugins that pass the checks of their files are probed: otherwise the command could
+  // not show which backend would be used. A plugin that crashed in an earlier probe is not probed again.
   const uint32_t flags = TSR_REPORT_PROBE | (args.has("probe") ? TSR_REPORT_PROBE_ALL : 0);
   if (tsrGetLoadReport(flags, &json)) return fail(Error{"E_INTERNAL", tsrLastError(), ""});
   Json report = Json::parse(json);
@@ -117,7 +117,7 @@ int backends(const Arguments &args, const std::string &) {
       isKnown = printWhy(report, name);
     }
     if (!isKnown) {
-      tsr_context_t context = nullptr; // the library says best why it is not there
+      tsr_context_t context = nullptr; // the library's error describes best why it is missing
       tsr_context_options_t options = {};
       options.struct_size = sizeof options;
       options.backend = name.c_str();
@@ -141,7 +141,7 @@ const Command backendsCommand = {
     {"backends",
      "[--json] [--why NAME] [--probe] [--reset]",
      "which backends and other plugins there are, and why one is not used",
-     "Lists every plugin, whether it can be used here and, if not, the reason, its code and how to mend it. "
+     "Lists every plugin, whether it can be used here and, if not, the reason, its code and how to fix it. "
      "Asks "
      "backends for their devices, each in a process of its own. Status 1 when the backend TESSERA_BACKEND "
      "names "

@@ -1,4 +1,4 @@
-// Every code: the tool's own, then the compiler's.
+// All codes: the tool's own, then the compiler's.
 #include "compiler/pipeline/Codes.h"
 #include "tools/tsr/Report.h"
 #include <algorithm>
@@ -92,7 +92,7 @@ constexpr CodeText toolCodes[] = {
      "is\n"
      "compiled. A mapper that chooses nothing leaves the default."},
     {"E_MAPPER_FAILED", "a mapper failed",
-     "It threw, refused, or could not be made; the message holds what it said."},
+     "It threw, refused, or could not be made; the message contains its error text."},
     {"E_MAPPER_TIMEOUT", "a mapper did not answer within 10 seconds",
      "Its hook may still be running; it is not asked again until it has returned. Hooks decide from what "
      "they\n"

@@ -1,4 +1,4 @@
-// `tsr complete`: what could stand next on a command line, for the shells (completions/tsr.bash).
+// `tsr complete`: lists what can come next on a command line, for the shells (completions/tsr.bash).
 #include "core/cache/CachedCompiler.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Source.h"
@@ -11,7 +11,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// Answers that are no candidates: the shell offers its file or folder names.
+/// Replies that are not candidates: the shell then offers its own file or folder names.
 const std::string fileNames = ":files", folderNames = ":folders";
 
 Words optionNames(const CommandSpec &spec) {
@@ -30,7 +30,7 @@ Words backendNames() {
   return out;
 }
 
-/// The signatures of the file on the line; none when there is no such file or it does not compile.
+/// Returns the signatures of the file on the line; none when there is no such file or it does not compile.
 std::vector<Signature> signaturesOf(const Arguments &line) {
   std::vector<Signature> out;
   std::string source;
@@ -41,7 +41,7 @@ std::vector<Signature> signaturesOf(const Arguments &line) {
   return out;
 }
 
-/// The names in front of the '=' of --in, --out, --scalar, --dim and --set.
+/// Returns the names before the '=' of --in, --out, --scalar, --dim and --set.
 Words namesFor(const OptionSpec &option, const Arguments &line) {
   Words out;
   for (const Signature &s : signaturesOf(line)) {
@@ -76,7 +76,7 @@ Words valuesFor(const OptionSpec &option, const Arguments &line, std::string_vie
   return out;
 }
 
-/// The option whose value `current` is, if the words before it end in one.
+/// Returns the option whose value `current` is, if the words before it end in one.
 const OptionSpec *pendingOption(const CommandSpec &spec, const Words &before) {
   for (size_t i = before.size(); i-- > 0;) {
     for (const OptionSpec *o : spec.all()) {
@@ -86,13 +86,14 @@ const OptionSpec *pendingOption(const CommandSpec &spec, const Words &before) {
       const bool takesNext = o->kind == OptionSpec::Value && i + 1 == before.size();
       return takesNext || o->kind == OptionSpec::Named ? o : nullptr;
     }
-    if (before[i].find('=') == before[i].npos) return nullptr; // only pairs may follow --in and its like
+    // only pairs may follow --in and similar options
+    if (before[i].find('=') == before[i].npos) return nullptr;
   }
   return nullptr;
 }
 
 Words candidates(const CommandSpec &spec, const Words &before, std::string_view &current) {
-  Arguments line; // as far as it can be read
+  Arguments line; // as far as it can be parsed
   std::vector<char *> pointers;
   Words copy = before;
   const OptionSpec *pending = pendingOption(spec, before);
@@ -148,7 +149,7 @@ int complete(const Arguments &args, const std::string &) {
 const Command completeCommand = {{"complete",
                                   "-- [WORD ...]",
                                   "what could stand next on a command line, for the shell",
-                                  "Prints what the last of the words of a command line (behind tsr) could "
+                                  "Prints what the last of the words of a command line (after tsr) could "
                                   "become, a candidate a line. The\n"
                                   "line :files or :folders asks the shell for its own names.",
                                   {},

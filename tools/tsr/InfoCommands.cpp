@@ -1,4 +1,4 @@
-// The commands that only tell: explain, version.
+// The commands that only print information: explain, version.
 #include "core/service/CompilerLoader.h"
 #include "core/service/CompilerService.h"
 #include "tools/tsr/Commands.h"
@@ -74,7 +74,7 @@ const Command explainCommand = {
     {"explain",
      "CODE | --list",
      "what an error code means and what to do about it",
-     "Explains an error code: what it means, what usually causes it, how to mend it.",
+     "Explains an error code: what it means, what usually causes it, how to fix it.",
      {{"list", 0, OptionSpec::Flag, "", "list every code with its title"}, jsonOption},
      1,
      "  tsr explain E_DIM_CLASH\n"},

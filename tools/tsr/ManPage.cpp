@@ -36,8 +36,8 @@ Every command takes:
 
 constexpr Entry environment[] = {
     {"TESSERA_BACKEND", "The backend to use; one that cannot be used is an error."},
-    {"TESSERA_MAPPER",
-     "Who chooses what programs leave open: NAME or NAME(ARGUMENTS); --mapper stands before it."},
+    {"TESSERA_MAPPER", "The mapper, which makes the choices that programs leave open: NAME or "
+                       "NAME(ARGUMENTS); --mapper overrides it."},
     {"TESSERA_BACKENDS_DISABLE", "Names of backends that are not used, separated by commas or spaces."},
     {"TESSERA_PLUGIN_PATH",
      "Absolute directories with plugins, separated by colons, before the library's own."},
@@ -66,8 +66,8 @@ constexpr Entry statuses[] = {
     {"2", "The backend or the compiler failed; a crash pack was left and is named on standard error."},
 };
 
-/// Text that roff takes literally: backslashes, hyphens that must stay ASCII, and a control character in
-/// front.
+/// Escapes text so that roff takes it literally: backslashes, hyphens that must stay ASCII, and a leading
+/// control character.
 std::string plain(std::string_view text) {
   std::string out;
   for (char c : text)
@@ -76,7 +76,7 @@ std::string plain(std::string_view text) {
   return out;
 }
 
-/// Sentences, each on lines of its own as mdoc wants it, of at most 80 characters.
+/// Writes each sentence on lines of its own, as mdoc requires, of at most 80 characters.
 std::string prose(std::string_view text) {
   std::string out;
   size_t column = 0;
@@ -95,7 +95,7 @@ std::string prose(std::string_view text) {
   return out + "\n";
 }
 
-/// One word for a macro's argument.
+/// Quotes one word for a macro's argument.
 std::string quoted(std::string_view text) { return fmt::format("\"{}\"", plain(text)); }
 
 std::string options(const std::vector<OptionSpec> &table) {

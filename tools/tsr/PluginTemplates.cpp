@@ -17,7 +17,7 @@ std::string classNameOf(const std::string &name) {
 
 namespace {
 
-/// @NAME@ is the plugin's name, @CLASS@ its class's.
+/// Replaces @NAME@ by the plugin's name and @CLASS@ by the name of its class.
 std::string fill(std::string_view text, const std::string &name) {
   std::string out(text);
   for (const auto &[key, value] :
@@ -48,7 +48,7 @@ add_dependencies(@NAME@-test @NAME@)
 add_test(NAME @NAME@ COMMAND @NAME@-test)
 set_tests_properties(@NAME@ PROPERTIES ENVIRONMENT "TESSERA_PLUGIN_PATH=$<TARGET_FILE_DIR:@NAME@>;TESSERA_CACHE_DIR=off")
 
-# The kit holds it against every rule of the contract; it stands beside tsr.
+# The kit checks it against every rule of the contract; it is installed next to tsr.
 find_program(TSR_CONFORMANCE tsr-conformance HINTS ${tessera_DIR}/../../../bin ${tessera_DIR}/../../../../bin)
 if(TSR_CONFORMANCE)
   add_test(NAME @NAME@-conformance COMMAND ${TSR_CONFORMANCE} --plugin $<TARGET_FILE:@NAME@>@EXPECT@)
@@ -64,8 +64,8 @@ constexpr std::string_view kMapperManifest = R"template({
 )template";
 
 constexpr std::string_view kMapperSource =
-    R"template(// Chooses what programs leave open. Each hook answers with a name from the legal set of its call, or with
-// nothing, which leaves the default; hooks may be called by several threads at once.
+    R"template(// Makes the choices that programs leave open. Each hook returns a name from the legal set of its call, or
+// "" for the default. Several threads may call hooks at once.
 #include <charconv>
 #include <tessera/mapper.hpp>
 #include <tessera/plugin.hpp>
@@ -74,7 +74,7 @@ namespace {
 
 class @CLASS@ : public tessera::Mapper {
 public:
-  /// What stands in the parentheses of TESSERA_MAPPER=@NAME@(256): from which M on a product goes to BLAS.
+  /// `arguments` is the text in the parentheses of TESSERA_MAPPER=@NAME@(256): products with M >= 256 use BLAS.
   explicit @CLASS@(std::string_view arguments) {
     const char *end = arguments.data() + arguments.size();
     if (arguments.empty()) return;
@@ -91,7 +91,7 @@ public:
   }
 
   Choice chooseVariant(const VariantCall &call) override {
-    // An extent is -1 where it is known only when the program runs.
+    // An extent is -1 if it is known only at run time.
     return call.op == "matmul" && call.dim("M") >= large_ && call.offers("blas") ? "blas" : "";
   }
 
@@ -105,7 +105,7 @@ TSR_PLUGIN(@CLASS@);
 )template";
 
 constexpr std::string_view kMapperTest =
-    R"template(// Compiles a program as the mapper decides and looks at the decision in its metadata.
+    R"template(// Compiles a program with the mapper and checks that the metadata records its decision.
 #include <cstdio>
 #include <tessera/tessera.hpp>
 
@@ -134,7 +134,8 @@ constexpr std::string_view kBackendManifest = R"template({
 }
 )template";
 
-constexpr std::string_view kBackendTest = R"template(// Takes memory of the backend, copies into it and back.
+constexpr std::string_view kBackendTest =
+    R"template(// Allocates memory on the backend, copies into it and back.
 #include <cstdio>
 #include <tessera/tessera.hpp>
 #include <vector>
@@ -162,7 +163,7 @@ find_program(CLANG NAMES clang-22 REQUIRED)
 tessera_add_plugin(@NAME@ MANIFEST plugin.json SOURCES @NAME@.c)
 target_compile_definitions(@NAME@ PRIVATE CLANG="${CLANG}")
 
-# The test compiles a kernel for the target the plugin adds; the kit holds the plugin against every rule of the contract.
+# The test compiles a kernel for the target the plugin adds; the kit checks the plugin against every rule of the contract.
 # Both programs are beside the installed library.
 enable_testing()
 find_program(TSR tsr HINTS ${tessera_DIR}/../../../bin ${tessera_DIR}/../../../../bin)

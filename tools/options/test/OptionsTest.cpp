@@ -70,7 +70,7 @@ TEST(Options, SuggestsTheOptionMeant) {
   EXPECT_EQ(e->message, "unknown option --tmie, did you mean --time?");
 }
 
-TEST(Options, RefusesWhatIsMalformed) {
+TEST(Options, RefusesMalformedOptions) {
   EXPECT_EQ(codeOf({"--frobnicate"}), "E_UNKNOWN_OPTION");
   EXPECT_EQ(codeOf({"-x"}), "E_UNKNOWN_OPTION");
   EXPECT_EQ(codeOf({"-kx"}), "E_UNKNOWN_OPTION");
@@ -92,7 +92,7 @@ TEST(Options, EveryCommandHasHelp) {
   EXPECT_NE(spec.help().find("--kernel NAME"), std::string::npos);
 }
 
-TEST(Options, OfAProgramWithOneCommand) {
+TEST(Options, SupportsAProgramWithOneCommand) {
   static const std::vector<OptionSpec> common = {{"help", 'h', OptionSpec::Flag, "", "print this text"}};
   const CommandSpec kit = {"",
                            "--plugin FILE",

@@ -149,7 +149,7 @@ TEST_F(BindTest, ChecksScalarsTunablesAndDims) {
   EXPECT_THAT(error(), HasSubstr("E_OPTION_VALUE"));
 }
 
-TEST_F(BindTest, AsksForDimsNoInputCarries) {
+TEST_F(BindTest, AsksForDimsThatNoInputDetermines) {
   signature_.params[1].reads = false;
   request_.in.pop_back();
   EXPECT_EQ(error(), "E_DIM_MISSING: dim N has no value: no input carries it");
