@@ -95,24 +95,19 @@ MemoryFile::~MemoryFile() {
   if (fd_ >= 0) close(fd_);
 }
 
-bool link(llvm::ArrayRef<std::string> words, std::string &image, std::string &why) {
+Expected<std::string> link(llvm::ArrayRef<std::string> words) {
   static std::mutex mutex;
   static auto &heldAcrossFork [[maybe_unused]] = *new HeldAcrossFork(mutex);
-  static bool usable = true; // after a crash inside lld's state is not to be used again
+  static bool usable = true; // lld's state is invalid after a crash
   std::lock_guard lock(mutex);
-  image.clear();
-  why.clear();
-  if (!usable) {
-    why = "the linker crashed earlier in this process";
-    return false;
-  }
+  if (!usable) return Error{"E_BACKEND", "the linker crashed earlier in this process", ""};
+  std::string image, messages;
   try {
-    if (run(words, image, why, usable)) return true;
-  } catch (const std::exception &e) { // no thread to be had, no memory
-    why = e.what();
+    if (run(words, image, messages, usable)) return image;
+  } catch (const std::exception &e) { // the thread cannot be started, or memory is exhausted
+    messages = e.what();
   }
-  if (why.empty()) why = "lld failed without saying why";
-  return false;
+  return Error{"E_BACKEND", messages.empty() ? "lld failed without a message" : messages, ""};
 }
 
 } // namespace tessera::emit

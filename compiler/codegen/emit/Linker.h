@@ -1,5 +1,6 @@
 // lld in this process: ELF objects in memory become a shared object in memory.
 #pragma once
+#include "core/support/Expected.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <string>
 #include <string_view>
@@ -21,9 +22,8 @@ private:
   bool good_ = false;
 };
 
-/// Runs ld.lld with `words` (options and the paths of inputs; no -o), which names an ELF image. False with
-/// lld's words when it fails. Any thread may call it; calls run one after the other, since lld keeps global
-/// state.
-[[nodiscard]] bool link(llvm::ArrayRef<std::string> words, std::string &image, std::string &why);
+/// Runs ld.lld with `words`: options and the paths of inputs, but no -o. Returns the ELF image, or E_BACKEND
+/// with lld's messages. Thread-safe; calls run one after the other, since lld keeps global state.
+Expected<std::string> link(llvm::ArrayRef<std::string> words);
 
 } // namespace tessera::emit

@@ -10,7 +10,6 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -19,16 +18,19 @@
 namespace tessera::emit {
 namespace {
 
-std::unique_ptr<llvm::TargetMachine> machineFor(const LlvmTarget &target, std::string &why) {
+Error failure(std::string message) { return {"E_BACKEND", std::move(message), ""}; }
+
+Expected<std::unique_ptr<llvm::TargetMachine>> machineFor(const LlvmTarget &target) {
   llvm::Triple triple(target.triple);
-  const llvm::Target *t = llvm::TargetRegistry::lookupTarget(triple, why);
-  if (!t) return nullptr;
+  std::string error;
+  const llvm::Target *t = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!t) return failure(error);
   llvm::TargetOptions options;
   // Contraction happens only where the code generator wrote an fma.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(t->createTargetMachine(
       triple, target.cpu, target.features, options, llvm::Reloc::PIC_, std::nullopt, target.effort));
-  if (!machine) why = "LLVM has no code generator for " + target.triple;
+  if (!machine) return failure("LLVM has no code generator for " + target.triple);
   return machine;
 }
 
@@ -73,23 +75,25 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine, llvm::StringRe
 
 namespace {
 
-/// One module on its way to a file.
+/// One module in translation.
 struct Part {
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> ir;
-  std::string bytes, why; // why: empty unless it failed
+  std::unique_ptr<llvm::Module> ir; // destroyed before its context
 };
 
-bool translate(mlir::ModuleOp module, Part &part) {
+/// Translates to LLVM IR; the first of the two steps, which reads the MLIR context.
+MaybeError translate(mlir::ModuleOp module, Part &part) {
   part.ir = mlir::translateModuleToLLVMIR(module, part.context, "tessera");
-  if (!part.ir) part.why = "the LLVM dialect module does not translate to LLVM IR";
-  return part.ir != nullptr;
+  if (!part.ir) return failure("the LLVM dialect module does not translate to LLVM IR");
+  return std::nullopt;
 }
 
-/// Makes a file of the type, or, without one, text of LLVM IR.
-void generate(Part &part, const LlvmTarget &target, std::optional<llvm::CodeGenFileType> type) {
-  std::unique_ptr<llvm::TargetMachine> machine = machineFor(target, part.why);
-  if (!machine) return;
+/// Returns a file of the type or, without one, text of LLVM IR.
+Expected<std::string> generate(Part &part, const LlvmTarget &target,
+                               std::optional<llvm::CodeGenFileType> type) {
+  auto found = machineFor(target);
+  if (!found) return found.error();
+  llvm::TargetMachine *machine = found->get();
   std::string error;
   part.context.setDiagnosticHandlerCallBack(collect, &error);
   llvm::Module &ir = *part.ir;
@@ -103,85 +107,79 @@ void generate(Part &part, const LlvmTarget &target, std::optional<llvm::CodeGenF
   if (target.prepare) target.prepare(ir);
   optimise(ir, *machine, target.passes);
   if (target.finish) target.finish(ir);
-  if (std::string symbol = unresolved(ir, target); !symbol.empty()) {
-    part.why = "the code calls '" + symbol + "', which no library of " + target.triple + " defines";
-    return;
-  }
+  if (std::string symbol = unresolved(ir, target); !symbol.empty())
+    return failure("the code calls '" + symbol + "', which no library of " + target.triple + " defines");
   llvm::SmallVector<char, 0> file;
   llvm::raw_svector_ostream stream(file);
   if (!type) {
-    llvm::raw_string_ostream words(part.why);
-    if (!llvm::verifyModule(ir, &words)) ir.print(stream, nullptr);
-    part.bytes.assign(file.begin(), file.end());
-    part.ir.reset(); // before its context
-    return;
+    std::string messages;
+    llvm::raw_string_ostream words(messages);
+    if (llvm::verifyModule(ir, &words)) return failure(messages);
+    ir.print(stream, nullptr);
+    return std::string(file.begin(), file.end());
   }
   llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, *type, /*DisableVerify=*/!target.verify)) {
-    part.why = "LLVM cannot emit this kind of file for " + target.triple;
-    return;
-  }
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, *type, /*DisableVerify=*/!target.verify))
+    return failure("LLVM cannot emit this kind of file for " + target.triple);
   passes.run(ir);
-  part.why = std::move(error);
-  part.bytes.assign(file.begin(), file.end());
-  part.ir.reset(); // before its context
+  if (!error.empty()) return failure(error);
+  return std::string(file.begin(), file.end());
+}
+
+Expected<std::string> emitAs(mlir::ModuleOp module, const LlvmTarget &target,
+                             std::optional<llvm::CodeGenFileType> type) {
+  Part part;
+  if (auto e = translate(module, part)) return *e;
+  return generate(part, target, type);
 }
 
 } // namespace
 
-bool emitFile(mlir::ModuleOp module, const LlvmTarget &target, llvm::CodeGenFileType type, std::string &bytes,
-              std::string &why) {
-  Part part;
-  if (translate(module, part)) generate(part, target, type);
-  why = std::move(part.why);
-  if (why.empty()) bytes = std::move(part.bytes);
-  return why.empty();
+Expected<std::string> emitFile(mlir::ModuleOp module, const LlvmTarget &target, llvm::CodeGenFileType type) {
+  return emitAs(module, target, type);
 }
 
-bool emitIr(mlir::ModuleOp module, const LlvmTarget &target, std::string &text, std::string &why) {
-  Part part;
-  if (translate(module, part)) generate(part, target, std::nullopt);
-  why = std::move(part.why);
-  if (why.empty()) text = std::move(part.bytes);
-  return why.empty();
+Expected<std::string> emitIr(mlir::ModuleOp module, const LlvmTarget &target) {
+  return emitAs(module, target, std::nullopt);
 }
 
-bool emitObjects(mlir::OwningOpRef<mlir::ModuleOp> module, const LlvmTarget &target,
-                 std::vector<std::string> &objects, std::string &why) {
+Expected<std::vector<std::string>> emitObjects(mlir::OwningOpRef<mlir::ModuleOp> module,
+                                               const LlvmTarget &target) {
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules = splitFunctions(std::move(module));
-  std::deque<Part> parts(modules.size()); // which do not move
+  std::vector<Expected<std::string>> objects(modules.size(), failure(""));
   size_t next = 0;
   std::mutex reading; // of the MLIR context, whose own threading may be off
   auto work = [&] {
     for (;;) {
-      Part *part = nullptr;
+      Part part;
+      Expected<std::string> *object = nullptr;
+      MaybeError error;
       {
         std::lock_guard lock(reading);
-        if (next == parts.size()) return;
-        part = &parts[next];
-        if (!translate(*modules[next++], *part)) continue;
+        if (next == modules.size()) return;
+        object = &objects[next];
+        error = translate(*modules[next++], part);
       }
-      generate(*part, target, llvm::CodeGenFileType::ObjectFile);
+      *object = error ? *error : generate(part, target, llvm::CodeGenFileType::ObjectFile);
     }
   };
   {
     std::vector<std::jthread> others;
-    const size_t threads = std::min<size_t>(parts.size(), std::max(1u, std::thread::hardware_concurrency()));
+    const size_t threads =
+        std::min<size_t>(modules.size(), std::max(1u, std::thread::hardware_concurrency()));
     try {
       while (others.size() + 1 < threads)
         others.emplace_back(work);
-    } catch (const std::system_error &) { // no more threads: those there are do the work
+    } catch (const std::system_error &) { // no more threads can be started
     }
     work();
   }
-  for (Part &part : parts) {
-    if (!part.why.empty()) {
-      why = std::move(part.why);
-      return false;
-    }
-    objects.push_back(std::move(part.bytes));
+  std::vector<std::string> out;
+  for (Expected<std::string> &object : objects) {
+    if (!object) return object.error();
+    out.push_back(std::move(*object));
   }
-  return true;
+  return out;
 }
 
 } // namespace tessera::emit

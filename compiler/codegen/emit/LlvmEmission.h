@@ -1,6 +1,7 @@
 // LLVM dialect -> LLVM IR -> optimised -> a file of LLVM's code generator: what every target that LLVM serves
 // has in common.
 #pragma once
+#include "core/support/Expected.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -42,20 +43,18 @@ struct LlvmTarget {
 /// Runs LLVM's `passes` on the module, which must be well-formed text.
 void optimise(llvm::Module &, llvm::TargetMachine &, llvm::StringRef passes);
 
-/// Compiles the module's functions; `bytes` receives assembly text or an object file. Arithmetic is as
-/// written: nothing is contracted, no function is approximated. False with the reason, LLVM's own words
-/// included, when it cannot. Thread-safe; each call has its own LLVMContext. The module's dialects must have
-/// their translation to LLVM IR registered in its context, and LLVM's target must have been initialised.
-[[nodiscard]] bool emitFile(mlir::ModuleOp llvmDialect, const LlvmTarget &, llvm::CodeGenFileType,
-                            std::string &bytes, std::string &why);
+/// Compiles the module's functions to assembly text or an object file. Arithmetic is as written: nothing is
+/// contracted, no function is approximated. On failure returns E_BACKEND with LLVM's message. Thread-safe;
+/// each call has its own LLVMContext. The module's dialects must have their translation to LLVM IR registered
+/// in its context, and LLVM's target must have been initialised.
+Expected<std::string> emitFile(mlir::ModuleOp llvmDialect, const LlvmTarget &, llvm::CodeGenFileType);
 
-/// The module's functions as text of LLVM IR, optimised for the target and verified.
-[[nodiscard]] bool emitIr(mlir::ModuleOp llvmDialect, const LlvmTarget &, std::string &text,
-                          std::string &why);
+/// Returns the module's functions as text of LLVM IR, optimised for the target and verified.
+Expected<std::string> emitIr(mlir::ModuleOp llvmDialect, const LlvmTarget &);
 
-/// The same in several object files, compiled by as many threads as there are cores. They are the same files
-/// on every machine, and have to be linked into one. `llvmDialect` is used up.
-[[nodiscard]] bool emitObjects(mlir::OwningOpRef<mlir::ModuleOp> llvmDialect, const LlvmTarget &,
-                               std::vector<std::string> &objects, std::string &why);
+/// Compiles the functions to several object files with as many threads as there are cores. The files do not
+/// depend on the number of threads, and have to be linked into one. Consumes `llvmDialect`.
+Expected<std::vector<std::string>> emitObjects(mlir::OwningOpRef<mlir::ModuleOp> llvmDialect,
+                                               const LlvmTarget &);
 
 } // namespace tessera::emit

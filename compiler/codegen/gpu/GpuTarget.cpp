@@ -45,15 +45,13 @@ void GpuTarget::addLoweringPasses(OpPassManager &pm) const {
 }
 
 Expected<std::string> GpuTarget::emitAssembly(ModuleOp module) const {
-  std::string text, why;
-  if (!vendor_.emitAssembly(module, architecture_, text, why)) return Error{"E_BACKEND", why, ""};
-  return text;
+  return vendor_.emitAssembly(module, architecture_);
 }
 
 Expected<std::vector<std::string>> GpuTarget::emitObjects(OwningOpRef<ModuleOp> module) const {
-  std::string bytes, why;
-  if (!vendor_.emitObject(*module, architecture_, bytes, why)) return Error{"E_BACKEND", why, ""};
-  return std::vector{std::move(bytes)};
+  Expected<std::string> bytes = vendor_.emitObject(*module, architecture_);
+  if (!bytes) return bytes.error();
+  return std::vector{std::move(*bytes)};
 }
 
 Expected<std::string> GpuTarget::joinObjects(std::vector<std::string> objects) const {

@@ -37,12 +37,10 @@ public:
   /// empty.
   virtual bool hasAtomic(std::optional<mlir::LLVM::AtomicBinOp> kind, mlir::Type type) const { return true; }
 
-  /// Text for people (PTX, AMDGCN assembly, SPIR-V assembly) and what the driver loads, of functions and
-  /// globals in the LLVM dialect. False with the reason.
-  [[nodiscard]] virtual bool emitAssembly(mlir::ModuleOp, const Architecture &, std::string &text,
-                                          std::string &why) const = 0;
-  [[nodiscard]] virtual bool emitObject(mlir::ModuleOp, const Architecture &, std::string &bytes,
-                                        std::string &why) const = 0;
+  /// Compiles functions and globals of the LLVM dialect to text for people (PTX, AMDGCN assembly, SPIR-V
+  /// assembly), or to the image that the driver loads. On failure returns E_BACKEND.
+  virtual Expected<std::string> emitAssembly(mlir::ModuleOp, const Architecture &) const = 0;
+  virtual Expected<std::string> emitObject(mlir::ModuleOp, const Architecture &) const = 0;
 
   // The same for every vendor.
   std::vector<std::string> targetNames() const final;

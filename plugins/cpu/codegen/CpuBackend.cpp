@@ -82,25 +82,14 @@ public:
   }
 
   Expected<std::string> emitAssembly(ModuleOp module) const override {
-    std::string text, why;
-    if (!cpu::emitAssembly(module, cpu_, text, why)) return failure(why);
-    return text;
+    return cpu::emitAssembly(module, cpu_);
   }
-  Expected<std::string> emitIr(ModuleOp module) const override {
-    std::string text, why;
-    if (!cpu::emitIr(module, cpu_, text, why)) return failure(why);
-    return text;
-  }
+  Expected<std::string> emitIr(ModuleOp module) const override { return cpu::emitIr(module, cpu_); }
   Expected<std::vector<std::string>> emitObjects(OwningOpRef<ModuleOp> module) const override {
-    std::vector<std::string> objects;
-    std::string why;
-    if (!cpu::emitObjects(std::move(module), cpu_, objects, why)) return failure(why);
-    return objects;
+    return cpu::emitObjects(std::move(module), cpu_);
   }
   Expected<std::string> joinObjects(std::vector<std::string> objects) const override {
-    std::string object, why;
-    if (!cpu::joinObjects(objects, object, why)) return failure(why);
-    return object;
+    return cpu::joinObjects(objects);
   }
 
   /// One shared object for all.
@@ -116,14 +105,13 @@ public:
         image.entries.push_back(std::move(entry));
       }
     }
-    std::string why;
-    if (!linkShared(objects, symbols, image.data, why)) return failure(why);
+    Expected<std::string> linked = linkShared(objects, symbols);
+    if (!linked) return linked.error();
+    image.data = std::move(*linked);
     return std::vector{std::move(image)};
   }
 
 private:
-  static Error failure(std::string why) { return {"E_BACKEND", std::move(why), ""}; }
-
   std::string name_;
   CpuTarget cpu_;
   codegen::Capabilities capabilities_;

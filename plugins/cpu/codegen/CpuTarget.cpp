@@ -63,7 +63,7 @@ void storeSingleLanes(llvm::Module &module) {
 }
 
 /// Calls emit(LlvmTarget) for `target`.
-template <class Emit> bool emitFor(const CpuTarget &target, Emit emit) {
+template <class Emit> auto emitFor(const CpuTarget &target, Emit emit) {
   initializeOnce();
   emit::LlvmTarget llvmTarget{target.triple, target.cpu, target.features};
   // The vector width the kernel was cut for, also where the optimiser vectorises loops over lanes.
@@ -153,22 +153,21 @@ Expected<CpuTarget> describeMachine(const codegen::LlvmMachine &machine) {
   return out;
 }
 
-bool emitIr(mlir::ModuleOp module, const CpuTarget &target, std::string &text, std::string &why) {
+Expected<std::string> emitIr(mlir::ModuleOp module, const CpuTarget &target) {
+  return emitFor(target,
+                 [&](const emit::LlvmTarget &llvmTarget) { return emit::emitIr(module, llvmTarget); });
+}
+
+Expected<std::string> emitAssembly(mlir::ModuleOp module, const CpuTarget &target) {
   return emitFor(target, [&](const emit::LlvmTarget &llvmTarget) {
-    return emit::emitIr(module, llvmTarget, text, why);
+    return emit::emitFile(module, llvmTarget, llvm::CodeGenFileType::AssemblyFile);
   });
 }
 
-bool emitAssembly(mlir::ModuleOp module, const CpuTarget &target, std::string &text, std::string &why) {
+Expected<std::vector<std::string>> emitObjects(mlir::OwningOpRef<mlir::ModuleOp> module,
+                                               const CpuTarget &target) {
   return emitFor(target, [&](const emit::LlvmTarget &llvmTarget) {
-    return emit::emitFile(module, llvmTarget, llvm::CodeGenFileType::AssemblyFile, text, why);
-  });
-}
-
-bool emitObjects(mlir::OwningOpRef<mlir::ModuleOp> module, const CpuTarget &target,
-                 std::vector<std::string> &objects, std::string &why) {
-  return emitFor(target, [&](const emit::LlvmTarget &llvmTarget) {
-    return emit::emitObjects(std::move(module), llvmTarget, objects, why);
+    return emit::emitObjects(std::move(module), llvmTarget);
   });
 }
 

@@ -28,21 +28,21 @@ Expected<CpuTarget> findCpu(llvm::StringRef name);
 /// A machine of any triple that is 64-bit and little-endian, and that LLVM knows.
 Expected<CpuTarget> describeMachine(const codegen::LlvmMachine &);
 
-/// LLVM IR as text of the module's functions, optimised and verified. False with the reason. Thread-safe.
-[[nodiscard]] bool emitIr(mlir::ModuleOp llvmDialect, const CpuTarget &, std::string &text, std::string &why);
+// The functions below are thread-safe and do not throw. On failure they return E_BACKEND.
 
-/// Optimises and compiles the module's functions; a large module becomes several objects, which belong
-/// together. Each returns false with the reason; none throws. Thread-safe.
-[[nodiscard]] bool emitAssembly(mlir::ModuleOp llvmDialect, const CpuTarget &, std::string &text,
-                                std::string &why);
-[[nodiscard]] bool emitObjects(mlir::OwningOpRef<mlir::ModuleOp> llvmDialect, const CpuTarget &,
-                               std::vector<std::string> &objects, std::string &why);
-/// The objects of one module as one object.
-[[nodiscard]] bool joinObjects(llvm::ArrayRef<std::string> objects, std::string &object, std::string &why);
+/// Returns the module's functions as text of LLVM IR, optimised and verified.
+Expected<std::string> emitIr(mlir::ModuleOp llvmDialect, const CpuTarget &);
 
-/// Links objects into one shared object that exports `symbols` and needs nothing but the C library. Every
-/// symbol it refers to is there, else this fails. Thread-safe; links run one after another.
-[[nodiscard]] bool linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string> symbols,
-                              std::string &bytes, std::string &why);
+/// Optimises and compiles the module's functions. A large module becomes several objects, which are linked
+/// together.
+Expected<std::string> emitAssembly(mlir::ModuleOp llvmDialect, const CpuTarget &);
+Expected<std::vector<std::string>> emitObjects(mlir::OwningOpRef<mlir::ModuleOp> llvmDialect,
+                                               const CpuTarget &);
+/// Joins the objects of one module into one.
+Expected<std::string> joinObjects(llvm::ArrayRef<std::string> objects);
+
+/// Links objects into one shared object that exports `symbols` and needs the C library only. An undefined
+/// symbol is an error. Links run one after another.
+Expected<std::string> linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string> symbols);
 
 } // namespace tessera::cpu

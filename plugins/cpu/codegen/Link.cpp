@@ -24,29 +24,25 @@ std::string exportsOnly(llvm::ArrayRef<std::string> symbols) {
   return script + "local: *; };";
 }
 
+Error noMemoryFile() {
+  return {"E_BACKEND", std::string("no memory file for the linker: ") + strerror(errno), ""};
+}
+
 /// Runs the linker with `words` and then the objects.
-bool linkObjects(llvm::ArrayRef<std::string> objects, std::vector<std::string> words, std::string &bytes,
-                 std::string &why) {
+Expected<std::string> linkObjects(llvm::ArrayRef<std::string> objects, std::vector<std::string> words) {
   std::deque<emit::MemoryFile> inputs;
   for (const std::string &object : objects) {
-    if (!inputs.emplace_back(object).good()) {
-      why = std::string("no memory file for the linker: ") + strerror(errno);
-      return false;
-    }
+    if (!inputs.emplace_back(object).good()) return noMemoryFile();
     words.push_back(inputs.back().path());
   }
-  return emit::link(words, bytes, why);
+  return emit::link(words);
 }
 
 } // namespace
 
-bool linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string> symbols, std::string &bytes,
-                std::string &why) {
+Expected<std::string> linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string> symbols) {
   emit::MemoryFile script(exportsOnly(symbols));
-  if (!script.good()) {
-    why = std::string("no memory file for the linker: ") + strerror(errno);
-    return false;
-  }
+  if (!script.good()) return noMemoryFile();
   std::vector<std::string> words;
   for (const char *word : {"-shared", "-Bsymbolic", "-z", "now", "-z", "defs", "-s", "--gc-sections",
                            "--hash-style=gnu", "--build-id=none", "--as-needed"})
@@ -56,15 +52,12 @@ bool linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string>
   words.push_back(
       libraryOf(reinterpret_cast<const void *>(static_cast<double (*)(double, double, double)>(&::fma))));
   words.push_back(libraryOf(reinterpret_cast<const void *>(&::gnu_get_libc_version)));
-  return linkObjects(objects, std::move(words), bytes, why);
+  return linkObjects(objects, std::move(words));
 }
 
-bool joinObjects(llvm::ArrayRef<std::string> objects, std::string &object, std::string &why) {
-  if (objects.size() == 1) {
-    object = objects[0];
-    return true;
-  }
-  return linkObjects(objects, {"--relocatable"}, object, why);
+Expected<std::string> joinObjects(llvm::ArrayRef<std::string> objects) {
+  if (objects.size() == 1) return objects[0];
+  return linkObjects(objects, {"--relocatable"});
 }
 
 } // namespace tessera::cpu

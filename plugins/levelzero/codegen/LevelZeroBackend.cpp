@@ -102,29 +102,28 @@ public:
     return !isa<FloatType>(type) || !kind || kind == LLVM::AtomicBinOp::xchg;
   }
 
-  bool emitAssembly(ModuleOp module, const gpu::Architecture &, std::string &text,
-                    std::string &why) const override {
-    return emit(module, llvm::CodeGenFileType::AssemblyFile, text, why);
+  Expected<std::string> emitAssembly(ModuleOp module, const gpu::Architecture &) const override {
+    return emit(module, llvm::CodeGenFileType::AssemblyFile);
   }
   /// LLVM 22 keeps labels' ids from one module to the next, under the addresses of its functions: where one
   /// is used again, ids are defined twice (llvm-project issue 160613). Such a module does not read back; it
   /// is made again, with the addresses that are free now taken.
-  bool emitObject(ModuleOp module, const gpu::Architecture &, std::string &bytes,
-                  std::string &why) const override {
+  Expected<std::string> emitObject(ModuleOp module, const gpu::Architecture &) const override {
     constexpr int kAttempts = 16;
     std::vector<std::unique_ptr<std::byte[]>> taken;
     for (int attempt = 1;; ++attempt) {
-      if (!emit(module, llvm::CodeGenFileType::ObjectFile, bytes, why)) return false;
-      if (numberIds(bytes, why)) return true;
-      if (attempt == kAttempts) return false;
+      Expected<std::string> bytes = emit(module, llvm::CodeGenFileType::ObjectFile);
+      if (!bytes) return bytes;
+      Expected<std::string> numbered = numberIds(*bytes);
+      if (numbered || attempt == kAttempts) return numbered;
       for (int i = 0; i < 16 * attempt; ++i)
         taken.push_back(std::make_unique<std::byte[]>(sizeof(llvm::MachineFunction)));
     }
   }
 
 private:
-  /// Numbers ids as they appear; false when `bytes` are no SPIR-V.
-  static bool numberIds(std::string &bytes, std::string &why) {
+  /// Numbers ids in the order in which they appear. Fails if `bytes` are not a SPIR-V module.
+  static Expected<std::string> numberIds(const std::string &bytes) {
     std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));
     std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint32_t));
     spvtools::Optimizer optimizer(SPV_ENV_UNIVERSAL_1_2);
@@ -134,22 +133,19 @@ private:
     optimizer.RegisterPass(spvtools::CreateCompactIdsPass());
     spvtools::OptimizerOptions options;
     options.set_run_validator(false);
-    if (!optimizer.Run(words.data(), words.size(), &words, options)) {
-      why = "LLVM's SPIR-V does not read back: " + text;
-      return false;
-    }
-    bytes.assign(reinterpret_cast<const char *>(words.data()), words.size() * sizeof(uint32_t));
-    return true;
+    if (!optimizer.Run(words.data(), words.size(), &words, options))
+      return Error{"E_BACKEND", "LLVM's SPIR-V does not read back: " + text, ""};
+    return std::string(reinterpret_cast<const char *>(words.data()), words.size() * sizeof(uint32_t));
   }
 
-  bool emit(ModuleOp module, llvm::CodeGenFileType type, std::string &out, std::string &why) const {
+  Expected<std::string> emit(ModuleOp module, llvm::CodeGenFileType type) const {
     initializeOnce();
     static std::mutex mutex; // what LLVM keeps is the process's
     std::lock_guard lock(mutex);
     emit::LlvmTarget llvmTarget{triple().str(), "", "", nullptr, isBuiltin};
     llvmTarget.finish = expandIntrinsics;
     llvmTarget.hasIntrinsic = hasIntrinsic;
-    return emit::emitFile(module, llvmTarget, type, out, why);
+    return emit::emitFile(module, llvmTarget, type);
   }
 };
 

@@ -52,15 +52,13 @@ public:
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr(block));
   }
 
-  bool emitAssembly(ModuleOp module, const gpu::Architecture &target, std::string &text,
-                    std::string &why) const override {
+  Expected<std::string> emitAssembly(ModuleOp module, const gpu::Architecture &target) const override {
     initializeOnce();
     emit::LlvmTarget llvmTarget{triple().str(), target.name.str(), features(target).str()};
-    return emit::emitFile(module, llvmTarget, llvm::CodeGenFileType::AssemblyFile, text, why);
+    return emit::emitFile(module, llvmTarget, llvm::CodeGenFileType::AssemblyFile);
   }
-  bool emitObject(ModuleOp module, const gpu::Architecture &target, std::string &bytes,
-                  std::string &why) const override {
-    return emitAssembly(module, target, bytes, why);
+  Expected<std::string> emitObject(ModuleOp module, const gpu::Architecture &target) const override {
+    return emitAssembly(module, target);
   }
 };
 

@@ -77,29 +77,26 @@ public:
                       b.getStringAttr(threads + "," + threads));
   }
 
-  bool emitAssembly(ModuleOp module, const gpu::Architecture &target, std::string &text,
-                    std::string &why) const override {
-    return emit(module, target, llvm::CodeGenFileType::AssemblyFile, text, why);
+  Expected<std::string> emitAssembly(ModuleOp module, const gpu::Architecture &target) const override {
+    return emit(module, target, llvm::CodeGenFileType::AssemblyFile);
   }
-  bool emitObject(ModuleOp module, const gpu::Architecture &target, std::string &bytes,
-                  std::string &why) const override {
-    std::string object;
-    if (!emit(module, target, llvm::CodeGenFileType::ObjectFile, object, why)) return false;
-    emit::MemoryFile input(object);
-    if (input.good()) return emit::link({"-shared", "--no-undefined", input.path()}, bytes, why);
-    why = "no memory file for the linker";
-    return false;
+  Expected<std::string> emitObject(ModuleOp module, const gpu::Architecture &target) const override {
+    Expected<std::string> object = emit(module, target, llvm::CodeGenFileType::ObjectFile);
+    if (!object) return object;
+    emit::MemoryFile input(*object);
+    if (!input.good()) return Error{"E_BACKEND", "no memory file for the linker", ""};
+    return emit::link({"-shared", "--no-undefined", input.path()});
   }
 
 private:
-  bool emit(ModuleOp module, const gpu::Architecture &target, llvm::CodeGenFileType type, std::string &out,
-            std::string &why) const {
+  Expected<std::string> emit(ModuleOp module, const gpu::Architecture &target,
+                             llvm::CodeGenFileType type) const {
     initializeOnce();
     auto prepare = [](llvm::Module &ir) {
       ir.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", kCodeObjectVersion);
     };
     emit::LlvmTarget llvmTarget{triple().str(), target.name.str(), features(target).str(), prepare};
-    return emit::emitFile(module, llvmTarget, type, out, why);
+    return emit::emitFile(module, llvmTarget, type);
   }
 };
 

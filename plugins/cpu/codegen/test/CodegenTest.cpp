@@ -149,13 +149,14 @@ TEST(Codegen, BaselineX86HasNoFmaInstructions) {
 }
 
 TEST(Link, WhatIsNoObjectIsRefused) {
-  std::string bytes, why;
-  EXPECT_FALSE(cpu::linkShared({"this is no object"}, {"k"}, bytes, why));
-  EXPECT_NE(why.find("/proc/self/fd/"), std::string::npos) << why; // LLD names the input
-  EXPECT_EQ(bytes, "");
-  why.clear();
-  EXPECT_FALSE(cpu::linkShared({"nor this"}, {"k"}, bytes, why)); // and can be used again
-  EXPECT_NE(why, "");
+  Expected<std::string> linked = cpu::linkShared({"this is no object"}, {"k"});
+  ASSERT_FALSE(linked);
+  EXPECT_EQ(linked.error().code, "E_BACKEND");
+  EXPECT_NE(linked.error().message.find("/proc/self/fd/"), std::string::npos) // lld names the input
+      << linked.error().message;
+  linked = cpu::linkShared({"nor this"}, {"k"}); // lld can be used again
+  ASSERT_FALSE(linked);
+  EXPECT_NE(linked.error().message, "");
 }
 
 TEST(Codegen, UnknownCpuIsRefusedByName) {
