@@ -1,4 +1,4 @@
-// choose_collective for the calls of communicators.
+// Answers choose_collective for the calls of communicators.
 #include "core/log/Log.h"
 #include "mapper/host/Decisions.h"
 #include "mapper/host/Host.h"
@@ -22,7 +22,7 @@ struct AlgorithmChoices::Record {
 namespace mapping {
 namespace {
 
-constexpr size_t kMostRecords = 65536; // of one communicator; then it begins anew
+constexpr size_t kMostRecords = 65536; // per communicator; when they are full, all records are discarded
 
 std::vector<std::string> split(std::string_view list) {
   std::vector<std::string> out;
@@ -56,17 +56,18 @@ public:
   std::string json() const override;
 
 private:
-  std::atomic<uint64_t> quiet_{0}; // the generation in which nobody is asked
-  mutable std::mutex mutex_;       // guards what follows
-  std::deque<Record> records_;     // in the order of the questions; grow, and never move
-  uint64_t generation_ = 0;        // of those in the index
+  std::atomic<uint64_t> quiet_{0}; // the generation in which the mapper need not be asked
+  mutable std::mutex mutex_;       // guards the members below
+  std::deque<Record> records_;     // in the order of the questions; elements never move
+  uint64_t generation_ = 0;        // of the records in the index
   std::map<std::pair<uint64_t, std::string_view>, Record *>
-      index_; // by bytes and kind; ranks are always the same
+      index_; // by bytes and kind; the ranks of a communicator never change
 };
 
 tsr_status_t Choices::choose(const Call &call, Record *&out, std::string &why) {
   out = nullptr;
-  const uint64_t generation = mapping::generation(); // before the mapper is looked at: a later one asks again
+  // read before the mapper: if a later mapper is set meanwhile, the next call asks again
+  const uint64_t generation = mapping::generation();
   try {
     {
       std::lock_guard lock(mutex_);

@@ -10,7 +10,7 @@ using namespace tessera::yaml;
 
 constexpr Bounds kBounds = {.bytes = kMaxDecisionBytes, .nodes = 1 << 20};
 
-/// A double-quoted YAML scalar.
+/// Returns the text as a double-quoted YAML scalar.
 std::string quote(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {

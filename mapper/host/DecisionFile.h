@@ -1,11 +1,11 @@
-// Decisions as a file: what the logging mapper writes and the replay mapper reads.
+// Decisions as a file, which the logging mapper writes and the replay mapper reads.
 //
 //   decisions:
 //     - {call: choose_variant, about: "op=matmul M=96 N=64 K=?", from: [tile, blas], choice: blas,
 //        predicted_ns: 1500}
 //
-// YAML, one entry a line, in the order of the questions. `from` is for the reader. The static library's
-// functions throw nothing but std::bad_alloc.
+// The file is YAML with one entry per line, in the order of the questions. `from` is for readers only. The
+// functions of the static library throw nothing but std::bad_alloc.
 #pragma once
 #include "core/support/Expected.h"
 #include <string>
@@ -24,7 +24,7 @@ struct LoggedDecision {
 inline constexpr size_t kMaxDecisionBytes = 64 << 20;
 
 std::string writeDecisions(const std::vector<LoggedDecision> &);
-/// The same in pieces, for a reader that gets one after the other: what comes first, then each decision.
+/// The same in pieces, for output that is written as it comes: first the header, then each decision.
 std::string decisionsHeader();
 std::string writeDecision(const LoggedDecision &);
 

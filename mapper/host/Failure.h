@@ -1,4 +1,4 @@
-// How a question to a mapper failed.
+// The failure of a question to a mapper.
 #pragma once
 #include <exception>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace tessera::mapping {
 
-/// A stable code ("E_MAPPER_ANSWER"), the text, and the status of the call that asked. Thrown by mappers of
-/// the runtime's own and caught where a question is asked; leaves no thread.
+/// A stable code ("E_MAPPER_ANSWER"), the text, and the status for the call that asked. The built-in mappers
+/// throw it; the code that asks the question catches it. It never leaves a thread.
 struct Failure : std::exception {
   Failure() = default;
   Failure(tsr_status_t s, std::string c, std::string m, std::string h = {})

@@ -17,7 +17,7 @@
 namespace tessera::mapping {
 namespace {
 
-/// One question being asked. The thread that asks may be gone before the answer comes.
+/// One pending question. The asking thread may have stopped waiting before the answer arrives.
 struct Asking {
   std::mutex mutex;
   std::condition_variable changed;
@@ -26,7 +26,7 @@ struct Asking {
   Failure failure;
 };
 
-/// Whatever leaves a hook, as an answer or a failure.
+/// Calls a hook and turns whatever it returns or throws into an answer or a failure.
 template <class Hook>
 void answer(Hook &hook, Mapper &mapper, Mapper::Choice &out, Failure &failure) noexcept {
   auto fail = [&](tsr_status_t status, const char *text) {
@@ -81,7 +81,7 @@ template <class Hook> Mapper::Choice Host::run(const Question &q, const std::str
       Mapper::Choice choice;
       Failure failure;
       answer(hook, *mapper, choice, failure);
-      mapper.reset(); // may be the last to hold it
+      mapper.reset(); // may be the last reference
       std::lock_guard lock(asking->mutex);
       asking->answer = std::move(choice);
       asking->failure = std::move(failure);
@@ -135,10 +135,11 @@ Mapper::Choice Host::chooseCollective(const Mapper::CollectiveCall &call) {
 }
 
 Mapper::Choice Host::algorithmFor(const Mapper::CollectiveCall &call) {
-  constexpr size_t kMost = 4096; // programs have few sizes; one that has more asks again
+  // programs use few sizes; beyond this limit the answers are discarded and asked again
+  constexpr size_t kMost = 4096;
   const std::string key = question(call).text() + list(call.algorithms);
   std::promise<Mapper::Choice> promise;
-  std::shared_future<Mapper::Choice> asked; // invalid: this thread asks
+  std::shared_future<Mapper::Choice> asked; // invalid: this thread must ask
   {
     std::lock_guard lock(algorithmMutex_);
     if (auto known = algorithms_.find(key); known != algorithms_.end() && known->second.willCome())
@@ -180,16 +181,17 @@ std::atomic<uint64_t> generations{1};
 
 struct State {
   std::mutex mutex;
-  std::shared_ptr<Host> set;         // by a call
+  std::shared_ptr<Host> set;         // set by a call
   std::shared_ptr<Host> environment; // made from `spec`
   std::string spec;
-  std::atomic<bool> isEnding{false}; // no more are made
-  std::recursive_mutex making;       // held while one is made; a plugin's create may come back here
+  std::atomic<bool> isEnding{false}; // no more mappers are made
+  // held while a mapper is made; recursive, because a plugin's create may call back
+  std::recursive_mutex making;
   HeldAcrossFork mutexHeld{mutex}, makingHeld{making};
 };
 
 State &state() {
-  static State &s = *new State; // a late question may outlive static destructors
+  static State &s = *new State; // never destroyed: a late question may outlive static destructors
   return s;
 }
 
@@ -206,7 +208,7 @@ std::shared_ptr<Host> current() {
   State &s = state();
   const Setting said = setting("TESSERA_MAPPER");
   const std::string &spec = said.value;
-  std::shared_ptr<Host> old; // the variable names another, or none: destroyed without the lock
+  std::shared_ptr<Host> old; // if the variable changed; destroyed without the lock
   auto known = [&]() -> std::shared_ptr<Host> {
     std::lock_guard lock(s.mutex);
     if (s.set) return s.set;
@@ -215,7 +217,8 @@ std::shared_ptr<Host> current() {
     return nullptr;
   };
   if (auto host = known(); host || spec.empty() || s.isEnding) return host;
-  // Made once, since a mapper may write files, and without the lock: a plugin's code runs.
+  // A mapper is made only once, because it may write files. It is made without `mutex`, because it runs
+  // plugin code.
   std::lock_guard making(s.making);
   if (auto host = known()) return host;
   std::shared_ptr<Host> made;
@@ -235,12 +238,12 @@ uint64_t generation() noexcept { return generations.load(std::memory_order_acqui
 
 void setCurrent(std::shared_ptr<Host> host) {
   std::lock_guard lock(state().mutex);
-  std::swap(state().set, host); // the old one goes behind the lock
+  std::swap(state().set, host); // the previous one is destroyed after the lock is released
   generations.fetch_add(1, std::memory_order_release);
 }
 
 void letGoOfMappers() {
-  std::shared_ptr<Host> set, environment; // destroyed behind the lock
+  std::shared_ptr<Host> set, environment; // destroyed after the lock is released
   State &s = state();
   std::lock_guard lock(s.mutex);
   s.isEnding = true;

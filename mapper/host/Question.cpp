@@ -4,7 +4,8 @@
 namespace tessera::mapping {
 namespace {
 
-/// Names come from programs: blanks and '=' would make two questions look alike.
+/// Appends " key=value". Names come from programs: unescaped blanks and '=' could make two different
+/// questions look the same.
 std::string field(const char *key, std::string_view value) {
   std::string out = std::string(" ") + key + "=";
   for (char c : value)

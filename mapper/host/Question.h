@@ -1,4 +1,4 @@
-// One call of a mapper's hook in words: for errors, for the log of decisions, and to find it there again.
+// One call of a mapper's hook as text: for errors, for the log of decisions, and as the key in that log.
 #pragma once
 #include <string>
 #include <tessera/mapper.hpp>
@@ -9,8 +9,9 @@ namespace tessera::mapping {
 struct Question {
   std::string call;  // "choose_variant"
   std::string about; // "op=matmul arch=cpu:znver3 dtype=f32 M=96 N=64 K=?"; equal: the same question
-  std::vector<std::string> legal; // of a variant the default first; the others have none of these
-  bool hasDefault = true;         // is legal.front() the default?
+  // for a variant, the default comes first; the other questions have no default
+  std::vector<std::string> legal;
+  bool hasDefault = true; // legal.front() is the default
 
   std::string text() const { return call + "(" + about + ")"; }
 };
@@ -19,10 +20,10 @@ Question question(const Mapper::Region &, const Mapper::Mesh &);
 Question question(const Mapper::CollectiveCall &);
 Question question(const Mapper::VariantCall &);
 
-/// "tile, blas"
+/// Joins names: "tile, blas".
 std::string list(const std::vector<std::string> &names);
 
-/// Text from outside for a message: at most 80 characters, control characters and bytes above 126 as \xNN.
+/// Quotes external text for a message: at most 80 characters, control characters and bytes above 126 as \xNN.
 std::string quoted(std::string_view text);
 
 } // namespace tessera::mapping

@@ -6,7 +6,7 @@
 namespace tessera::mapping {
 namespace {
 
-/// The lists of a call as C arrays, alive as long as this.
+/// Holds the lists of a call as C arrays during its lifetime.
 class Strings {
 public:
   explicit Strings(const Mapper::Names &names) {
@@ -98,7 +98,7 @@ private:
             std::isfinite(answer.predicted_ns) ? answer.predicted_ns : -1};
   }
 
-  const PluginRef plugin_; // whose table it is; null: the program's
+  const PluginRef plugin_; // the plugin that provides the table; null: the program provides it
   const tsr_mapper_api_t *api_;
   tsr_mp_mapper_t *mapper_;
 };

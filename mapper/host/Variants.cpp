@@ -1,4 +1,4 @@
-// choose_variant for the programs that are compiled.
+// Answers choose_variant for programs that are being compiled.
 #include "core/cache/CachedCompiler.h"
 #include "core/library/Blas.h"
 #include "core/support/HostCpu.h"
@@ -9,7 +9,7 @@
 namespace tessera::mapping {
 namespace {
 
-/// A library that is not installed is not legal, whatever the program permits.
+/// Removes libraries that are not installed from the legal variants, whatever the program permits.
 void dropMissingLibraries(VariantChoice &choice) {
   auto blas = std::find(choice.variants.begin(), choice.variants.end(), "blas");
   std::string why;
@@ -45,13 +45,13 @@ std::string lineOf(std::string_view source, uint32_t number) {
 tsr_status_t decideVariants(std::string_view source, CompileOptions &options,
                             std::vector<Diagnostic> &diags) {
   std::vector<VariantChoice> choices;
-  const VariantChoice *asked = nullptr; // one of them
+  const VariantChoice *asked = nullptr; // the choice that was asked last
   try {
     const std::shared_ptr<Host> host = current();
     if (!host) return TSR_SUCCESS;
     const size_t before = diags.size();
     if (cachedCompiler()->choices(source, options, choices, diags) != CompileStatus::Ok) {
-      diags.resize(before); // compile() says it
+      diags.resize(before); // compile() reports them
       return TSR_SUCCESS;
     }
     for (VariantChoice &choice : choices) {

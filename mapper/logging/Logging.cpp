@@ -1,6 +1,6 @@
-// logging(M, FILE): writes down what M decides. A file is complete after each decision: all of it is written
-// to another, which takes its place. Programs ask a few questions each, so that this costs little. A pipe or
-// a device gets each decision once.
+// logging(M, FILE): writes M's decisions to a file. The file is complete after each decision, because the
+// whole of it is written to another file that replaces it. That costs little, because programs ask only a few
+// questions. A pipe or a device receives each decision once.
 #include "core/support/Fork.h"
 #include "core/support/OutputFile.h"
 #include "mapper/host/DecisionFile.h"
@@ -33,7 +33,7 @@ public:
   Choice chooseVariant(const VariantCall &c) override { return keep(question(c), inner_->chooseVariant(c)); }
 
 private:
-  /// What will be refused is not written down: it is no decision.
+  /// Does not log an answer that will be refused, since it is not a decision.
   Choice keep(const Question &q, Choice choice) {
     const bool takesDefault = choice.name.empty();
     if (!takesDefault && std::find(q.legal.begin(), q.legal.end(), choice.name) == q.legal.end())
@@ -68,10 +68,10 @@ private:
 
   const std::unique_ptr<Mapper> inner_;
   const std::string file_;
-  std::mutex mutex_; // guards what follows, and the file
+  std::mutex mutex_; // guards the members below and the file
   HeldAcrossFork heldAcrossFork_{mutex_};
   std::vector<LoggedDecision> decisions_;
-  std::optional<OutputFile> stream_; // a pipe or a device, open
+  std::optional<OutputFile> stream_; // set when the file is a pipe or a device
 };
 
 } // namespace

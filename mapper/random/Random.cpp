@@ -1,5 +1,5 @@
-// random(seed): for tests, and to see what decisions are worth. A question gets the same answer whenever it
-// is asked, on any thread and in any order.
+// random(seed): for tests, and to measure the effect of decisions. A question gets the same answer every
+// time, on any thread and in any order.
 #include "core/bundle/Hash.h"
 #include "mapper/host/Mappers.h"
 #include "mapper/host/Question.h"

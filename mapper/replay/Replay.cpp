@@ -1,4 +1,4 @@
-// replay(FILE): takes the decisions of an earlier run, edited or not.
+// replay(FILE): repeats the decisions of an earlier run, which may have been edited.
 #include "core/support/Fork.h"
 #include "core/support/InputFile.h"
 #include "mapper/host/DecisionFile.h"
@@ -21,7 +21,7 @@ public:
   Choice chooseVariant(const VariantCall &c) override { return find(question(c)); }
 
 private:
-  /// A question asked n times gets its n answers in order, then the last one again.
+  /// A question that was logged n times gets its n answers in order, then the last one repeatedly.
   struct Answers {
     std::vector<Choice> list;
     size_t next = 0;
@@ -40,7 +40,7 @@ private:
   }
 
   const std::string file_;
-  std::mutex mutex_; // guards what follows
+  std::mutex mutex_; // guards the members below
   HeldAcrossFork heldAcrossFork_{mutex_};
   std::map<std::string, Answers> answers_;
 };
