@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-// Every operation of this file rounds: a contracted product and sum would not.
+// Every operation of this file must round; a contracted product and sum would not.
 #pragma STDC FP_CONTRACT OFF
 
 namespace tessera {
@@ -32,7 +32,7 @@ template <class T> bool compare(ArithOp op, T a, T b) {
   }
 }
 
-// --- Integers: computed in 64 bits, of which the result's dtype keeps the low ones ---
+// --- Integers: computed in 64 bits; the result's dtype keeps the low bits ---
 
 uint64_t power(int64_t x, int64_t n) {
   if (n < 0) return x == 1 ? 1 : x == -1 ? (n % 2 ? ~uint64_t{0} : 1) : 0;
@@ -76,7 +76,7 @@ uint64_t evaluateInt(ArithOp op, DType t, int64_t x, int64_t y) {
     return a ^ b;
   case ArithOp::Shl:
     return isTooFar ? 0 : a << y;
-  case ArithOp::Shr: // the value is extended to 64 bits with its sign, if it has one
+  case ArithOp::Shr: // the value has been sign- or zero-extended to 64 bits
     return static_cast<uint64_t>(x >> (isTooFar ? 63 : y));
   case ArithOp::Minimum:
     return x < y ? a : b;
@@ -87,7 +87,7 @@ uint64_t evaluateInt(ArithOp op, DType t, int64_t x, int64_t y) {
   }
 }
 
-// --- Floats: T is float or double, `round` brings a result to the dtype ---
+// --- Floats: T is float or double, `round` rounds a result to the dtype ---
 
 template <class T, class Round> T floatMod(T x, T y, Round round) {
   const T rest = std::fmod(x, y);
@@ -95,7 +95,7 @@ template <class T, class Round> T floatMod(T x, T y, Round round) {
   return (rest < 0) != (y < 0) ? round(rest + y) : rest;
 }
 
-/// The quotient that belongs to %: (x - rest) / y is an integer but for one rounding.
+/// Returns the quotient that matches %: (x - rest) / y is an integer except for one rounding.
 template <class T, class Round> T floatFloorDiv(T x, T y, Round round) {
   const T plain = round(x / y), rest = std::fmod(x, y);
   if (y == 0) return plain;

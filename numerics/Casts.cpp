@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-/// A number taken apart: (-1)^negative * significand * 2^exponent. The payload of a NaN is left-justified in
+/// A decomposed number: (-1)^negative * significand * 2^exponent. The payload of a NaN is left-justified in
 /// the significand.
 struct Unpacked {
   enum Kind : uint8_t { Finite, Infinite, NaN } kind = Finite;
@@ -22,11 +22,11 @@ const DTypeInfo &layoutOf(DType t) { return info(t == DType::TF32 ? DType::F32 :
 
 bool saturates(const DTypeInfo &f) { return f.bits <= 8; }
 
-/// Exponent and mantissa fields of the largest finite value.
+/// The exponent and mantissa fields of the largest finite value.
 uint64_t largestField(const DTypeInfo &f) {
   const uint64_t exponent = static_cast<uint64_t>(f.maxExponent - f.minExponent + 1);
   const uint64_t mantissa =
-      lowMask(f.mantissaBits) - (f.dtype == DType::F8E4M3 ? 1 : 0); // all ones is its NaN
+      lowMask(f.mantissaBits) - (f.dtype == DType::F8E4M3 ? 1 : 0); // a mantissa of all ones is its NaN
   return exponent << f.mantissaBits | mantissa;
 }
 
@@ -47,7 +47,7 @@ Unpacked unpackFloat(uint64_t bits, DType t) {
   return u;
 }
 
-/// significand * 2^-shift, rounded to nearest even.
+/// Returns significand * 2^-shift, rounded to nearest even.
 uint64_t shiftRight(uint64_t significand, int shift) {
   if (shift <= 0) return significand << -shift;
   if (shift > 64) return 0;
@@ -73,12 +73,12 @@ uint64_t packFloat(const Unpacked &u, DType t) {
   uint64_t field = largest + 1;
   if (u.kind == Unpacked::Finite) {
     if (u.significand == 0) return sign;
-    // Everything at or above the smallest normal keeps mantissaBits below its leading bit; what is smaller is
-    // a multiple of the smallest denormal.
+    // At or above the smallest normal, mantissaBits below the leading bit are kept. Smaller values are
+    // multiples of the smallest denormal.
     const int leading = u.exponent + std::bit_width(u.significand) - 1;
     const int quantum = (leading > f.minExponent ? leading : f.minExponent) - f.mantissaBits;
     const uint64_t rounded = shiftRight(u.significand, quantum - u.exponent);
-    // A carry out of the mantissa and the step from denormal to normal both fall out of the addition.
+    // The addition handles a carry out of the mantissa and the step from denormal to normal.
     const auto binade = static_cast<uint64_t>(quantum + f.mantissaBits - f.minExponent);
     if (leading <= f.maxExponent) field = (binade << f.mantissaBits) + rounded;
   }
@@ -104,7 +104,7 @@ uint64_t floatToInt(const Unpacked &u, DType t) {
   return (u.negative ? -magnitude : magnitude) & lowMask(bits);
 }
 
-/// The value of an integer or bool, sign-extended where it is signed.
+/// Returns the value of an integer or bool, sign-extended if it is signed.
 int64_t readInt(uint64_t bits, DType t) {
   if (t == DType::Bool) return (bits & 0xff) != 0;
   const int unused = 64 - info(t).bits;
@@ -112,7 +112,7 @@ int64_t readInt(uint64_t bits, DType t) {
                        : static_cast<int64_t>(bits << unused) >> unused;
 }
 
-/// What castBits does from f32 to bf16, without branches.
+/// The same as castBits from f32 to bf16, without branches.
 uint16_t f32ToBF16(uint32_t word) {
   const uint32_t rounded = word + 0x7fff + (word >> 16 & 1);
   const bool isNaN = (word & 0x7fffffff) > 0x7f800000;
@@ -191,7 +191,7 @@ void castArray(const void *source, DType from, void *target, DType to, size_t co
   auto *out = static_cast<std::byte *>(target);
   const size_t inStep = static_cast<size_t>(storageBytes(from)),
                outStep = static_cast<size_t>(storageBytes(to));
-  if (from == DType::F32 && to == DType::BF16) { // the common one, worth a vectorisable loop
+  if (from == DType::F32 && to == DType::BF16) { // the most common case, worth a loop that vectorises
     for (size_t i = 0; i < count; ++i) {
       const uint16_t bits = f32ToBF16(static_cast<uint32_t>(loadBits(in + 4 * i, DType::F32)));
       std::memcpy(out + 2 * i, &bits, 2);
@@ -199,7 +199,7 @@ void castArray(const void *source, DType from, void *target, DType to, size_t co
     return;
   }
   const size_t distinct = size_t(1) << 8 * (inStep < 4 ? inStep : 0);
-  if (distinct > 1 && count > 2 * distinct) { // narrow sources have few values: each is converted once
+  if (distinct > 1 && count > 2 * distinct) { // narrow sources have few values: converts each only once
     std::vector<uint64_t> results(distinct);
     for (size_t bits = 0; bits < distinct; ++bits)
       results[bits] = castBits(bits, from, to);

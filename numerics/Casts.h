@@ -9,9 +9,9 @@
 //   int -> int      wraps (keeps the low bits)
 //   any -> bool     value != 0, so NaN is true; bool -> any gives 0 or 1
 //
-// These equal LLVM's APFloat but for the saturation, and every backend's casts equal these. fp6, fp4 and bool
-// lie in the low bits of a byte; what stands above fp6 and fp4 is ignored when read and zero when written.
-// All functions are pure and thread-safe.
+// These equal LLVM's APFloat except for the saturation, and every backend's casts equal these. fp6, fp4 and
+// bool are stored in the low bits of a byte; the bits above fp6 and fp4 are ignored when read and zero when
+// written. All functions are pure and thread-safe.
 #pragma once
 #include "numerics/DType.h"
 #include <cstddef>
@@ -19,10 +19,10 @@
 
 namespace tessera {
 
-/// Converts one element; `bits` is its storage, zero-extended, and so is the result.
+/// Converts one element. `bits` and the result are storage, zero-extended.
 uint64_t castBits(uint64_t bits, DType from, DType to);
 
-/// The element's value, exact but for i64 beyond 2^53.
+/// Returns the element's value, exact except for 64-bit integers beyond 2^53.
 double toDouble(uint64_t bits, DType from);
 uint64_t fromDouble(double value, DType to);
 
@@ -30,12 +30,12 @@ uint64_t fromDouble(double value, DType to);
 using Number = std::variant<int64_t, double>;
 uint64_t fromNumber(const Number &, DType to);
 
-/// One element in memory as zero-extended bits, and back. No alignment is needed.
+/// Load and store one element in memory as zero-extended bits. No alignment is needed.
 uint64_t loadBits(const void *element, DType t);
 void storeBits(void *element, DType t, uint64_t bits);
 
-/// Converts `count` contiguous elements. The arrays may be the same one when the element sizes are equal, and
-/// must not overlap otherwise.
+/// Converts `count` contiguous elements. The arrays may be identical if the element sizes are equal;
+/// otherwise they must not overlap.
 void castArray(const void *source, DType from, void *target, DType to, size_t count);
 
 } // namespace tessera

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kBlock = 512; // elements: a tree's partial results stay in the first cache
+constexpr size_t kBlock = 512; // elements; a tree's partial results then stay in the first-level cache
 
 template <CombineOp op, class T> [[gnu::always_inline]] inline T apply(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -21,7 +21,7 @@ template <CombineOp op, class T> [[gnu::always_inline]] inline T apply(T a, T b)
     if constexpr (op == CombineOp::Max) return __builtin_elementwise_maximum(a, b);
     if constexpr (op == CombineOp::Min) return __builtin_elementwise_minimum(a, b);
   } else {
-    using Wide = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>; // wraps, where int would overflow
+    using Wide = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>; // wraps where int would overflow
     if constexpr (op == CombineOp::Sum) return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b));
     if constexpr (op == CombineOp::Prod) return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
     if constexpr (op == CombineOp::Max) return std::max(a, b);
@@ -29,7 +29,7 @@ template <CombineOp op, class T> [[gnu::always_inline]] inline T apply(T a, T b)
   }
 }
 
-/// out[i] depends on a[i] and b[i] only, so the arrays may be the same.
+/// out[i] depends only on a[i] and b[i], so the arrays may be the same.
 template <class T, CombineOp op>
 [[gnu::always_inline]] inline void loop(void *outRaw, const void *aRaw, const void *bRaw, size_t n) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -47,7 +47,7 @@ template <class T, CombineOp op>
   }
 }
 
-// One instance per instruction set; the results have the same bits.
+// One instance per instruction set. All produce the same bits.
 template <class T, CombineOp op> void baseline(void *out, const void *a, const void *b, size_t n) {
   loop<T, op>(out, a, b, n);
 }
@@ -98,13 +98,13 @@ Loop loopOf(DType t, CombineOp op) {
   case DType::Bool:
     return loopOf<bool>(op);
   default:
-    return loopOf<float>(op); // f32 itself, and what is taken in f32
+    return loopOf<float>(op); // f32, and the dtypes that are computed in f32
   }
 }
 
 bool isTakenInF32(DType t) { return isFloat(t) && t != DType::F64 && t != DType::F32; }
 
-/// The f32 value of every bit pattern of a one-byte float.
+/// Returns the f32 value of every bit pattern of a one-byte float.
 const float *tableOf(DType t) {
   static const auto tables = [] {
     std::array<std::array<float, 256>, size_t(DType::F4E2M1) + 1> out{};
@@ -175,7 +175,7 @@ struct Tree {
     widen(at, dtype, static_cast<float *>(space), n);
     return space;
   }
-  /// The result, in `space` or, of a single leaf that needs no widening, where it lies.
+  /// Returns the result in `space`, or in place if it is a single leaf that needs no widening.
   const void *evaluate(int first, int ranks, void *space) const {
     if (ranks == 1) return leaf(first, space);
     const int left = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks - 1)));
@@ -187,7 +187,7 @@ struct Tree {
   }
 };
 
-/// fesetenv is slow, and hardly any thread has other modes than the default.
+/// Avoids fesetenv, which is slow: hardly any thread has modes other than the default.
 bool modesAreDefault() {
 #if defined(__x86_64__)
   return (__builtin_ia32_stmxcsr() & 0xFFC0u) == 0x1F80u;

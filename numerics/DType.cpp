@@ -9,7 +9,7 @@ constexpr auto Float = DTypeClass::Float;
 constexpr auto Signed = DTypeClass::SignedInt;
 constexpr auto Unsigned = DTypeClass::UnsignedInt;
 
-// Rows stand in the order of the enumeration. Columns as in DTypeInfo.
+// Rows are in the order of the enumeration, columns in the order of DTypeInfo.
 constexpr DTypeInfo kTable[] = {
     {DType::F64, "f64", Float, 64, 8, 52, 1023, -1022, true, true},
     {DType::F32, "f32", Float, 32, 4, 23, 127, -126, true, true},

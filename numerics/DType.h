@@ -1,6 +1,6 @@
-// The dtypes of the language (decision D13) and the facts every layer asks of them.
-// fp8, fp6 and fp4 are the formats of the OCP specifications "OFP8" and "Microscaling Formats" (e4m3 is
-// E4M3FN). All functions are pure and thread-safe.
+// The dtypes of the language (decision D13) and the properties that all layers use. fp8, fp6 and fp4 are the
+// formats of the OCP specifications "OFP8" and "Microscaling Formats" (e4m3 is E4M3FN). All functions are
+// pure and thread-safe.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -42,7 +42,7 @@ struct DTypeInfo {
   bool hasInf, hasNaN;
 };
 
-/// Facts of one dtype; never fails.
+/// Returns the properties of one dtype; never fails.
 const DTypeInfo &info(DType);
 inline const char *name(DType t) { return info(t).name; }
 inline int storageBytes(DType t) { return info(t).storageBytes; }
@@ -52,12 +52,12 @@ inline bool isInt(DType t) {
 }
 inline bool isUnsigned(DType t) { return info(t).cls == DTypeClass::UnsignedInt; }
 
-/// All dtypes in declaration order.
+/// Returns all dtypes in declaration order.
 std::span<const DTypeInfo> allDTypes();
 
-/// Reads a canonical name or an alias (fp32, float32, half, bfloat16, int8, uint8, boolean, ...); nullopt
-/// when unknown. A width without a format means the one with more mantissa: fp8 is fp8_e4m3, fp6 is fp6_e2m3,
-/// fp4 is fp4_e2m1.
+/// Parses a canonical name or an alias (fp32, float32, half, bfloat16, int8, uint8, boolean, ...). Returns
+/// nullopt when it is unknown. A width without a format means the format with more mantissa bits: fp8 is
+/// fp8_e4m3, fp6 is fp6_e2m3, fp4 is fp4_e2m1.
 std::optional<DType> parseDType(std::string_view);
 
 } // namespace tessera

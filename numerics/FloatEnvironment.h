@@ -1,11 +1,11 @@
-// The floating-point modes that Tessera's own arithmetic wants, whatever those of the calling program are.
+// The floating-point modes of Tessera's own arithmetic, whatever the modes of the calling program.
 #pragma once
 #include <cfenv>
 
 namespace tessera {
 
-/// The default floating-point environment while it lives: rounds to nearest, keeps subnormals, traps nothing.
-/// Then the thread's own again, its flags included.
+/// Sets the default floating-point environment during its lifetime: rounds to nearest, keeps subnormals,
+/// traps nothing. Then restores the thread's environment, including its flags.
 class DefaultFloats {
 public:
   DefaultFloats() {

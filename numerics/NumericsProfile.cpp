@@ -4,8 +4,8 @@
 namespace tessera {
 namespace {
 
-// Columns as in NumericsPermissions: contraction, reassociation, approximate, reducedMultiply,
-// unorderedAtomics, fixedReductions, frozenTunables.
+// The columns are in the order of NumericsPermissions: contraction, reassociation, approximate,
+// reducedMultiply, unorderedAtomics, fixedReductions, frozenTunables.
 constexpr BuiltinProfile kTable[] = {
     {"fast", {true, true, true, true, true, false, false}},
     {"standard", {true, false, false, false, true, false, false}},

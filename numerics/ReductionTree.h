@@ -1,5 +1,4 @@
-// The fixed reduction tree of the strict profile (decision D12), as the reference that backends are tested
-// against.
+// The fixed reduction tree of the strict profile (decision D12), the reference for testing backends.
 //
 // Leaves of kReductionLeaf consecutive elements accumulate in index order from zero, by fp32 add (sums) or
 // fp32 fma (products). The leaves' results then combine pairwise by index: neighbours 2i and 2i + 1 are
@@ -12,7 +11,7 @@
 
 namespace tessera {
 
-/// Combines the leaves' results; the vector is used as working space.
+/// Combines the leaves' results; uses the vector as working space.
 inline float combineLeaves(std::vector<float> &leaves) {
   if (leaves.empty()) return 0;
   for (size_t count = leaves.size(); count > 1; count = (count + 1) / 2)
@@ -21,7 +20,7 @@ inline float combineLeaves(std::vector<float> &leaves) {
   return leaves[0];
 }
 
-/// The strict sum of x[0], x[stride], ... (`count` elements).
+/// Returns the strict sum of x[0], x[stride], ... (`count` elements).
 inline float strictSum(const float *x, size_t count, size_t stride = 1) {
   std::vector<float> leaves;
   for (size_t begin = 0; begin < count; begin += kReductionLeaf) {
@@ -33,7 +32,7 @@ inline float strictSum(const float *x, size_t count, size_t stride = 1) {
   return combineLeaves(leaves);
 }
 
-/// The strict inner product of x and y: one element of a matmul.
+/// Returns the strict inner product of x and y: one element of a matmul.
 inline float strictDot(const float *x, const float *y, size_t count, size_t xStride = 1, size_t yStride = 1) {
   std::vector<float> leaves;
   for (size_t begin = 0; begin < count; begin += kReductionLeaf) {

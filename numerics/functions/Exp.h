@@ -5,18 +5,19 @@
 
 namespace tessera::functions {
 
-/// mantissa * 2^n: the mantissa in [sqrt(1/2), sqrt(2)], and an integer whose low bits hold n + `bias`.
+/// The value mantissa * 2^n, with the mantissa in [sqrt(1/2), sqrt(2)]. The low bits of `word` hold n +
+/// `bias`.
 template <class A> struct PowerOfE {
   typename A::V mantissa, word;
 };
 
-/// Adding 1.5 * 2^mantissaBits rounds to an integer, which is then in the low mantissa bits; `bias` makes it
+/// Adding 1.5 * 2^mantissaBits rounds to an integer and places it in the low mantissa bits; `bias` makes it
 /// positive.
 template <class A> double roundingConstant(A &m, typename A::V x, int bias) {
   return (m.isF64(x) ? 0x1.8p52 : 0x1.8p23) + bias;
 }
 
-/// e^x as mantissa and power: x = n ln 2 + r.
+/// Returns e^x as mantissa and power: x = n ln 2 + r.
 template <class A> PowerOfE<A> splitExp(A &m, typename A::V x, int bias) {
   const bool wide = m.isF64(x);
   const Coefficients ln2 = wide ? Coefficients(kLn2D) : kLn2F;
@@ -27,8 +28,8 @@ template <class A> PowerOfE<A> splitExp(A &m, typename A::V x, int bias) {
   return {m.polynomial(r, wide ? Coefficients(kExpD) : kExpF), m.bitcast(shifted, m.wordOf(x))};
 }
 
-/// Twice the exponent bias of x's type: two powers of two of about half the exponent each reach every result,
-/// down to denormals, and only the last multiplication rounds.
+/// Twice the exponent bias of x's type. Multiplying by two powers of two of about half the exponent each
+/// reaches every result, down to denormals, and only the last multiplication rounds.
 template <class A> int twiceBias(A &m, typename A::V x) { return m.isF64(x) ? 2046 : 254; }
 
 template <class A> typename A::V scaleTwice(A &m, PowerOfE<A> power) {
@@ -40,19 +41,19 @@ template <class A> typename A::V scaleTwice(A &m, PowerOfE<A> power) {
   return m.mul(m.mul(power.mantissa, first), second);
 }
 
-/// e^x where the result and its power of two are normal numbers.
+/// Returns e^x if the result and its power of two are normal numbers.
 template <class A> typename A::V expInRange(A &m, typename A::V x) {
   PowerOfE<A> power = splitExp(m, x, twiceBias(m, x) / 2);
   return m.mul(power.mantissa, m.bitcast(m.shl(power.word, m.isF64(x) ? 52 : 23), x.getType()));
 }
 
 template <class A> typename A::V exp(A &m, typename A::V x) {
-  // Just past where the result is infinite, and below half of the smallest denormal.
+  // The bounds: just past where the result becomes infinite, and below half of the smallest denormal.
   auto bounded = m.isF64(x) ? m.atLeast(m.atMost(x, 710), -746) : m.atLeast(m.atMost(x, 89), -104);
   return scaleTwice(m, splitExp(m, bounded, twiceBias(m, x)));
 }
 
-/// 2^(x + low) with |low| far below 1; `low` may be null, else both are f64.
+/// Returns 2^(x + low) with |low| far below 1. `low` may be null; otherwise both are f64.
 template <class A> typename A::V exp2InTwoParts(A &m, typename A::V x, const typename A::V *low) {
   const bool wide = m.isF64(x);
   auto bounded = wide ? m.atLeast(m.atMost(x, 1024), -1076) : m.atLeast(m.atMost(x, 128), -151);

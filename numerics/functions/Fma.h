@@ -1,31 +1,32 @@
-// x * y + z rounded once, for targets that have no instruction for it. Uses every operation of the arithmetic
-// but fma.
+// x * y + z rounded once, for targets without such an instruction. Uses every operation of the arithmetic
+// except fma.
 #pragma once
 #include "numerics/functions/Arithmetic.h"
 
 namespace tessera::functions {
 
-/// x + y rounded to odd: the last bit of an inexact sum is set, so that a later rounding to fewer bits sees
-/// that something was cut off.
+/// Returns x + y rounded to odd: the last bit of an inexact sum is set, so that a later rounding to fewer
+/// bits sees that bits were cut off.
 template <class A> typename A::V addToOdd(A &m, typename A::V x, typename A::V y) {
   using P = typename A::P;
   using IP = typename A::IP;
   TwoPart<A> sum = twoSum(m, x, y);
   auto word = m.bitcast(sum.high, m.i(64)), error = m.bitcast(sum.low, m.i(64));
   auto isEven = m.icmp(IP::eq, m.andi(word, 1), 0);
-  // Away from zero where both have one sign, else towards it: 1 or -1.
+  // 1 (away from zero) if both have the same sign, else -1 (towards zero).
   auto step = m.ori(m.shrs(m.xori(word, error), 63), 1);
   auto isInexact = m.cmp(P::ONE, sum.low, 0.0);
   return m.bitcast(m.select(m.andi(isEven, isInexact), m.addi(word, step), word), m.f64());
 }
 
-/// f32 through f64: the product is exact, and the sum has more than twice an f32's bits.
+/// Computes an f32 fma in f64: the product is exact, and the sum has more than twice an f32's bits.
 template <class A> typename A::V fmaF32(A &m, typename A::V x, typename A::V y, typename A::V z) {
   auto product = m.mul(m.extf(x, m.f64()), m.extf(y, m.f64()));
   return m.truncf(addToOdd(m, product, m.extf(z, m.f64())), x.getType());
 }
 
-/// mantissa * 2^exponent with a mantissa in [1, 2) and the sign of the number; of zero something else.
+/// The value mantissa * 2^exponent, with |mantissa| in [1, 2) and the sign of the number. Meaningless for
+/// zero.
 template <class A> struct Scaled {
   typename A::V mantissa, exponent;
 };
@@ -39,12 +40,12 @@ template <class A> Scaled<A> scaledOf(A &m, typename A::V x) {
   return {m.bitcast(mantissa, m.f64()), exponent};
 }
 
-/// 2^n for an i64 n in [-1022, 1023].
+/// Returns 2^n for an i64 n in [-1022, 1023].
 template <class A> typename A::V powerOfTwo(A &m, typename A::V n) {
   return m.bitcast(m.shl(m.addi(n, 1023), 52), m.f64());
 }
 
-/// x in two parts of 26 bits.
+/// Splits x into two parts of 26 bits.
 template <class A> TwoPart<A> halves(A &m, typename A::V x) {
   auto large = m.mul(x, 0x1p27 + 1);
   auto high = m.sub(large, m.sub(large, x));
@@ -56,10 +57,10 @@ template <class A> typename A::V larger(A &m, typename A::V x, typename A::V y) 
   return m.select(isNegative, y, x);
 }
 
-/// Finite numbers, x and y not zero. Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums"
-/// (2008), after the operands are scaled so that nothing overflows or underflows on the way. `base` is the
-/// exponent of the larger summand; the smaller one's is at least base - 200, since below that only its sign
-/// matters.
+/// For finite numbers, x and y not zero. Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums"
+/// (2008), after scaling the operands so that nothing overflows or underflows on the way. `base` is the
+/// exponent of the larger summand; the exponent of the smaller one is at least base - 200, since below that
+/// only its sign matters.
 template <class A> typename A::V fmaOfFinite(A &m, typename A::V x, typename A::V y, typename A::V z) {
   using P = typename A::P;
   Scaled<A> sx = scaledOf(m, x), sy = scaledOf(m, y), sz = scaledOf(m, z);
@@ -106,8 +107,8 @@ template <class A> typename A::V fmaF64(A &m, typename A::V x, typename A::V y, 
   };
   auto isFinite = m.cmp(P::OLT, m.abs(z), kInfinity);
   auto factors = m.andi(isNumber(x), isNumber(y));
-  // A product of numbers is finite, even where x * y is not. A zero or infinite product leaves nothing to
-  // round.
+  // A product of two numbers is finite in exact arithmetic, even if x * y overflows. If the product is zero
+  // or infinite, there is nothing to round.
   auto special = m.add(m.select(factors, m.fconst(0, x), m.mul(x, y)), z);
   return m.select(m.andi(factors, isFinite), fmaOfFinite(m, x, y, z), special);
 }

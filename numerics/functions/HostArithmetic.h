@@ -1,5 +1,5 @@
-// The arithmetic of numerics/functions/Arithmetic.h that computes on the host, with the bits that emitted
-// code has.
+// The arithmetic of numerics/functions/Arithmetic.h that computes on the host, with the same bits as emitted
+// code.
 #pragma once
 #include "numerics/functions/Arithmetic.h"
 #include <array>
@@ -10,7 +10,7 @@ namespace tessera::functions {
 
 class HostArithmetic {
 public:
-  /// The bits of a value, which is not wider than `bits`; bool has 1.
+  /// The type of a value; values are stored in the low `bits` bits. Bool has 1.
   struct Type {
     bool isFloat;
     int bits;

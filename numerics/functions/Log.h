@@ -5,7 +5,7 @@
 
 namespace tessera::functions {
 
-/// A positive number as (1 + f) * 2^e with 1 + f in [sqrt(1/2), sqrt(2)); e is a float.
+/// A positive number as (1 + f) * 2^e with 1 + f in [sqrt(1/2), sqrt(2)). e is a float.
 template <class A> struct SplitFloat {
   typename A::V f, e;
 };
@@ -18,7 +18,7 @@ template <class A> SplitFloat<A> splitMantissa(A &m, typename A::V x) {
   const double scale = wide ? 0x1p52 : 0x1p23;
   auto isDenormal = m.cmp(P::OLT, x, wide ? 0x1p-1022 : 0x1p-126);
   auto word = m.bitcast(m.select(isDenormal, m.mul(x, scale), x), m.wordOf(x));
-  // The distance to sqrt(1/2) has the exponent wanted in its upper bits.
+  // The upper bits of the distance to sqrt(1/2) hold the required exponent.
   auto distance = m.subi(word, sqrtHalf);
   auto exponent = m.shrs(distance, mantissaBits);
   auto mantissa = m.bitcast(m.subi(word, m.shl(exponent, mantissaBits)), x.getType());
@@ -27,7 +27,7 @@ template <class A> SplitFloat<A> splitMantissa(A &m, typename A::V x) {
   return {m.sub(mantissa, 1.0), e};
 }
 
-/// Zero, negative, infinite and NaN arguments; `result` is right for the others.
+/// Handles zero, negative, infinite and NaN arguments; `result` is right for all others.
 template <class A> typename A::V logOfSpecials(A &m, typename A::V x, typename A::V result) {
   using P = typename A::P;
   result = m.select(m.cmp(P::OLT, x, kInfinity), result, x); // inf and NaN are their own logarithm
@@ -35,8 +35,8 @@ template <class A> typename A::V logOfSpecials(A &m, typename A::V x, typename A
   return m.select(m.cmp(P::OLT, x, 0.0), kNaN, result);
 }
 
-/// f64: f - log(1 + f) = f^2 / 2 - s (f^2 / 2 + z P(z)) with s = f / (2 + f). The large first term is exact,
-/// since it is part of the fma; s and its errors scale the small second one only.
+/// For f64: f - log(1 + f) = f^2 / 2 - s (f^2 / 2 + z P(z)) with s = f / (2 + f). The large first term is
+/// exact, because it is part of the fma; s and its errors scale only the small second term.
 template <class A> typename A::V logCorrection(A &m, typename A::V f) {
   auto s = m.div(f, m.add(f, 2.0));
   auto z = m.mul(s, s);
@@ -75,7 +75,7 @@ template <class A> typename A::V log2(A &m, typename A::V x) {
   auto scaledLow = m.fma(high, kLog2eD[0], m.neg(scaled));
   scaledLow = m.add(scaledLow, m.fma(low, kLog2eD[0], m.mul(high, kLog2eD[1])));
   auto sum = m.add(e, scaled);
-  // |e| >= 1 > |scaled|, or e is zero and nothing is lost.
+  // |e| >= 1 > |scaled|, or e is zero and the sum is exact.
   auto lost = m.sub(scaled, m.sub(sum, e));
   return logOfSpecials(m, x, m.add(sum, m.add(lost, scaledLow)));
 }

@@ -5,11 +5,11 @@
 
 namespace tessera::functions {
 
-/// log2 of a positive finite f64 with about 68 bits: the exponent of a power grows to 2^10 and its error with
-/// it.
+/// Returns log2 of a positive finite f64 with about 68 bits: the exponent of a power reaches 2^10 and
+/// multiplies the error.
 template <class A> TwoPart<A> log2InTwoParts(A &m, typename A::V x) {
   auto [f, e] = splitMantissa(m, x);
-  // s = f / (2 + f), the quotient's remainder giving the low part.
+  // s = f / (2 + f); the remainder of the quotient gives the low part.
   auto divisor = m.add(f, 2.0);
   auto divisorLow = m.sub(f, m.sub(divisor, 2.0));
   auto quotient = m.div(f, divisor);
@@ -29,7 +29,7 @@ template <class A> TwoPart<A> log2InTwoParts(A &m, typename A::V x) {
   return fastSum(m, sum.high, m.add(sum.low, scaled.low));
 }
 
-/// |x|^y in f64. The extremes of y are bounded so that 0 * inf cannot arise where |x| is 1.
+/// Returns |x|^y in f64. Large |y| are clamped so that 0 * inf cannot arise if |x| is 1.
 template <class A> typename A::V powOfMagnitude(A &m, typename A::V x, typename A::V y, bool onlyF32) {
   using P = typename A::P;
   auto bounded = m.atLeast(m.atMost(y, 1e300), -1e300);
@@ -40,7 +40,7 @@ template <class A> typename A::V powOfMagnitude(A &m, typename A::V x, typename 
   log.high = m.select(m.cmp(P::OEQ, x, 0.0), -kInfinity, log.high);
   auto high = m.mul(bounded, log.high);
   auto low = m.fma(bounded, log.low, m.fma(bounded, log.high, m.neg(high)));
-  // Out of range the low part is meaningless.
+  // If the result is out of range, the low part is meaningless.
   auto inRange = m.andi(m.cmp(P::OLE, high, 1024), m.cmp(P::OGT, high, -1100));
   low = m.select(inRange, low, m.fconst(0, low));
   return exp2InTwoParts<A>(m, high, &low);
@@ -50,13 +50,13 @@ template <class A> typename A::V pow(A &m, typename A::V x, typename A::V y) {
   using P = typename A::P;
   const auto type = x.getType();
   const bool onlyF32 = !m.isF64(x);
-  if (onlyF32) { // f64 has all the precision an f32 power needs
+  if (onlyF32) { // f64 has all the precision that an f32 power needs
     x = m.extf(x, m.f64());
     y = m.extf(y, m.f64());
   }
   auto magnitude = powOfMagnitude(m, m.abs(x), y, onlyF32);
-  // A negative base (-0 included) takes the sign of an odd exponent; with a fraction in the exponent it has
-  // no power.
+  // A negative base (including -0) takes the sign of an odd exponent. With a fractional exponent the power
+  // does not exist.
   auto half = m.mul(y, 0.5);
   auto isInteger = m.cmp(P::OEQ, m.floor(y), y);
   auto isOdd = m.andi(isInteger, m.cmp(P::UNE, m.floor(half), half));

@@ -1,4 +1,4 @@
-// sin and cos, over the whole range of their argument.
+// sin and cos over the whole range of their argument.
 #pragma once
 #include "numerics/functions/Arithmetic.h"
 #include "numerics/functions/Coefficients.h"
@@ -9,7 +9,7 @@
 namespace tessera::functions {
 
 /// |x| = (4 k + quadrant) pi/2 + high + low with |high| <= pi/4 or slightly more. Only the low two bits of
-/// `quadrant`, an i64, count.
+/// `quadrant`, an i64, are significant.
 template <class A> struct Reduced {
   typename A::V quadrant, high, low;
 };
@@ -18,7 +18,8 @@ template <class A> typename A::V signOf(A &m, typename A::V x) {
   return m.andi(m.bitcast(x, m.i(64)), kSignF64);
 }
 
-/// The sine or the cosine of the remainder, which the quadrant selects, with its sign; a sine is odd in `x`.
+/// Selects the sine or the cosine of the remainder by the quadrant and applies the sign; the sine is odd in
+/// `x`.
 template <class A>
 typename A::V choose(A &m, typename A::V quadrant, typename A::V sine, typename A::V cosine, bool isCos,
                      typename A::V x) {
@@ -29,8 +30,8 @@ typename A::V choose(A &m, typename A::V quadrant, typename A::V sine, typename 
   return m.bitcast(m.xori(m.bitcast(value, m.i(64)), sign), value.getType());
 }
 
-/// sin (cos) of an f32 through f64: one product with 2/pi, taken mod 4 by choosing the constant for x's
-/// magnitude.
+/// Computes sin or cos of an f32 in f64: one product with 2/pi, which the constant chosen for x's magnitude
+/// reduces modulo 4.
 template <class A> typename A::V sinCosF32(A &m, typename A::V x, bool isCos) {
   auto wide = m.extf(x, m.f64());
   auto a = m.abs(wide);
@@ -53,7 +54,8 @@ template <class A> typename A::V sinCosF32(A &m, typename A::V x, bool isCos) {
   return m.truncf(choose(m, quadrant, sine, cosine, isCos, wide), x.getType());
 }
 
-/// The upper half of the 128-bit product, from 32-bit halves: vectors have no wider multiplication.
+/// Returns the upper half of the 128-bit product, computed from 32-bit halves: vectors have no wider
+/// multiplication.
 template <class A> typename A::V multiplyHigh(A &m, typename A::V x, typename A::V y) {
   const int64_t mask = 0xffffffff;
   auto xl = m.andi(x, mask), xh = m.shru(x, 32), yl = m.andi(y, mask), yh = m.shru(y, 32);
@@ -62,7 +64,7 @@ template <class A> typename A::V multiplyHigh(A &m, typename A::V x, typename A:
   return m.addi(m.muli(xh, yh), m.addi(m.shru(middle, 32), m.shru(other, 32)));
 }
 
-/// |x| below 2^30: n pi/2 is subtracted in three parts of 53 bits. The first step is exact.
+/// For |x| below 2^30: subtracts n pi/2 in three parts of 53 bits. The first step is exact.
 template <class A> Reduced<A> reduceModerate(A &m, typename A::V a) {
   const double magic = 0x1.8p52;
   auto shifted = m.fma(a, kQuadrantBandsF[0].high, m.fconst(magic, a));
@@ -76,13 +78,13 @@ template <class A> Reduced<A> reduceModerate(A &m, typename A::V a) {
   return {m.bitcast(shifted, m.i(64)), sum, m.sub(rest.low, m.sub(sum, rest.high))};
 }
 
-/// Payne and Hanek's reduction for |x| >= 2^30: x = M 2^E with a 53-bit integer M. Of 2^E 2/pi, whose
-/// multiples of 4 do not matter, 192 bits are taken from the table and multiplied by M, modulo 4.
+/// Payne and Hanek's reduction for |x| >= 2^30: x = M 2^E with a 53-bit integer M. 192 bits of 2^E 2/pi,
+/// without its multiples of 4, are taken from the table and multiplied by M, modulo 4.
 template <class A> Reduced<A> reduceHuge(A &m, typename A::V a) {
   using V = typename A::V;
   auto word = m.bitcast(a, m.i(64));
   auto mantissa = m.ori(m.andi(word, 0xfffffffffffff), int64_t(1) << 52);
-  // Position in the table of the bit worth 2: E - 2 bits into 2/pi, which begins after 64 zeros.
+  // The position in the table of the bit with the value 2: E - 2 bits into 2/pi, which begins after 64 zeros.
   auto position = m.addi(m.shru(word, 52), 64 - 1075 - 2);
   // Shift the table by whole words, one bit of the count at a time, keeping the four words that are needed.
   auto wordCount = m.shru(position, 6);
@@ -98,7 +100,8 @@ template <class A> Reduced<A> reduceHuge(A &m, typename A::V a) {
     words = next;
   }
   auto bits = m.andi(position, 63);
-  auto rest = m.subi(m.iconst(63, word), bits); // shifting by 64 is undefined: by one, then by 63 - bits
+  // shifts by one, then by 63 - bits, because shifting by 64 is undefined
+  auto rest = m.subi(m.iconst(63, word), bits);
   auto window = [&](int k) {
     auto left = m.shl(words[k], bits);
     auto right = m.shru(m.shru(words[k + 1], 1), rest);
@@ -108,7 +111,7 @@ template <class A> Reduced<A> reduceHuge(A &m, typename A::V a) {
   auto p1 = m.addi(m.muli(mantissa, w1), multiplyHigh(m, mantissa, w2));
   auto carry = m.extu(m.icmp(A::IP::ult, p1, m.muli(mantissa, w1)), m.i(64));
   auto p0 = m.addi(m.addi(m.muli(mantissa, w0), multiplyHigh(m, mantissa, w1)), carry);
-  // Two integer bits, then the fraction; rounding the quadrant to nearest makes the fraction signed.
+  // Two integer bits, then the fraction. Rounding the quadrant to nearest makes the fraction signed.
   auto quadrant = m.shru(m.addi(p0, int64_t(1) << 61), 62);
   auto upper = m.ori(m.shl(p0, 2), m.shru(p1, 62));
   auto lower = m.shl(p1, 2);
@@ -149,7 +152,7 @@ template <class A> typename A::V sinCosF64(A &m, typename A::V x, bool isCos) {
   auto cosine = m.add(c, rest);
   if (isCos) quadrant = m.addi(quadrant, 1);
   auto result = choose(m, quadrant, sine, cosine, isCos, x);
-  // An infinity went through the integer reduction.
+  // Infinities went through the integer reduction and are corrected here.
   return m.select(m.cmp(A::P::OLT, a, kInfinity), result, m.sub(x, x));
 }
 
