@@ -1,4 +1,4 @@
-// The measurements `./dev bench` knows. Each runs in a process of its own that may use `cores` cores.
+// The measurements of `./dev bench`. Each runs in a process of its own that may use `cores` cores.
 #pragma once
 #include "bench/Table.h"
 
@@ -6,7 +6,7 @@ namespace tessera::bench {
 
 struct Settings {
   int cores = 1;
-  bool full = false; // with the sizes that take long
+  bool full = false; // include the sizes that take long
   std::string samples = "samples";
 };
 

@@ -7,7 +7,7 @@
 namespace tessera::bench {
 namespace {
 
-constexpr size_t rowsPerTask = 16; // a task is worth a thread's while
+constexpr size_t rowsPerTask = 16; // enough work to be worth a thread
 
 template <typename Body> void forRows(size_t rows, Body body) {
   forEachRow((rows + rowsPerTask - 1) / rowsPerTask, [&](size_t task) {
@@ -16,7 +16,7 @@ template <typename Body> void forRows(size_t rows, Body body) {
   });
 }
 
-/// c = a w + beta c, of a [m, k] and w [k, n].
+/// Computes c = a w + beta c for a [m, k] and w [k, n].
 void product(const float *a, const float *w, float *c, size_t m, size_t k, size_t n, float beta) {
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, int(m), int(n), int(k), 1, a, int(k), w, int(n),
               beta, c, int(n));

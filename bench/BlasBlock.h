@@ -1,5 +1,5 @@
-// The f32 transformer block as one writes it in C++ over a BLAS: cblas_sgemm for every product, loops for the
-// rest, spread over the cores by rows.
+// The f32 transformer block as written in C++ over a BLAS: cblas_sgemm for every product, loops for the rest,
+// with the rows distributed over the cores.
 #pragma once
 #include "bench/TransformerBlock.h"
 
@@ -7,7 +7,7 @@ namespace tessera::bench {
 
 class BlasBlock {
 public:
-  /// `block` is not gated and outlives this.
+  /// `block` must not be gated and must outlive this object.
   explicit BlasBlock(const Block &block);
   void run();
   const std::vector<float> &result() const { return out_; }

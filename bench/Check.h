@@ -1,13 +1,14 @@
-// Comparing results with a reference in double precision.
+// Compares results with a reference in double precision.
 #pragma once
 #include <cmath>
 #include <cstddef>
 
 namespace tessera::bench {
 
-inline constexpr double unit = 0x1p-24; // f32 rounds by at most this part of a value
+inline constexpr double unit = 0x1p-24; // f32 rounds a value by at most this fraction of it
 
-/// How far a result is from a reference in double precision, in units of what rounding may account for.
+/// The error of a result against a reference in double precision, relative to the error that rounding may
+/// cause.
 struct Check {
   double worst = 0;    // largest |error| / bound over all elements; agreement is worst <= 1
   double maxError = 0; // largest |error|
@@ -30,10 +31,10 @@ struct Check {
   }
 };
 
-/// A sum whose terms a kernel adds in f32. Each addition rounds its partial sum s, by unit |s| at most and as
-/// good as independently of the others: 4 unit sqrt(sum of s^2) is seven standard deviations. Another order
-/// has partial sums of the same size where the signs are random, and smaller ones in lanes and trees where
-/// they are not.
+/// A sum whose terms a kernel adds in f32. Each addition rounds its partial sum s by at most unit |s|, nearly
+/// independently of the other additions: 4 unit sqrt(sum of s^2) is seven standard deviations. Another order
+/// has partial sums of the same size if the signs are random, and smaller ones in lanes and trees if they are
+/// not.
 struct RunningSum {
   double sum = 0, squares = 0; // of the partial sums
   void add(double term) {
@@ -43,11 +44,11 @@ struct RunningSum {
   double error() const { return 4 * unit * std::sqrt(squares); }
 };
 
-/// The same for a loop over tiles of at most kTile terms, each summed up before it is added.
+/// The same for a loop over tiles of at most kTile terms, each of which is summed before it is added.
 struct TiledSum {
   static constexpr size_t kTile = 512;
   RunningSum total, tile;
-  double squares = 0; // of the partial sums in tiles that are done
+  double squares = 0; // of the partial sums in completed tiles
   size_t terms = 0;
   void add(double term) {
     tile.add(term);

@@ -1,4 +1,4 @@
-// Every case with its loops, once in float beside the generated code and once in double as the reference.
+// Every case with its loops, which run in float next to the generated code and in double as the reference.
 #include "bench/CliffCases.h"
 #include "bench/Check.h"
 #include "bench/CliffPeers.h"
@@ -11,7 +11,7 @@
 namespace tessera::bench {
 namespace {
 
-/// `loops` for both types: a generic lambda over the inputs and the result.
+/// Sets both computations from `loops`, a generic lambda over the inputs and the result.
 template <typename Loops> Cliff with(Cliff cliff, Loops loops) {
   cliff.loops = [=](const std::vector<const float *> &in, float *out) { loops(in, out); };
   cliff.reference = [=](const std::vector<const double *> &in, double *out) { loops(in, out); };
@@ -30,7 +30,7 @@ Cliff products(const char *id, int64_t batch, int64_t m, int64_t k, int64_t n, b
           2.0 * double(batch * m * n * k),
           4.0 * double(batch * (m * k + k * n + m * n))};
   c.tolerance = std::max(c.tolerance, 4 * unit * std::sqrt(double(k))); // as RunningSum of Check.h
-  if (m * n == 1) // a sum of a million terms of either sign would be all rounding
+  if (m * n == 1) // the result of a million terms of either sign would be mostly rounding error
     for (auto &[name, values] : c.inputs)
       for (float &x : values)
         x = std::abs(x);
@@ -89,7 +89,7 @@ Cliff ofTransposed(int64_t m, int64_t k, int64_t n) {
   });
 }
 
-/// One query for each of `heads` heads.
+/// Attention of one query for each of `heads` heads.
 Cliff decode(int64_t heads, int64_t keys, int64_t depth) {
   const size_t cache = size_t(heads * keys * depth);
   Cliff c{"C2",
@@ -139,7 +139,7 @@ Cliff decode(int64_t heads, int64_t keys, int64_t depth) {
   });
 }
 
-/// A kernel of one matrix x [rows, columns] in, `count` elements out.
+/// A kernel with one input matrix x [rows, columns] and `count` result elements.
 Cliff ofMatrix(const char *id, std::string what, const char *kernel, int64_t rows, int64_t columns,
                int64_t count) {
   const size_t n = size_t(rows * columns);
@@ -163,7 +163,7 @@ Cliff transposeOf(int64_t rows, int64_t columns) {
   });
 }
 
-/// A kernel of one vector x in, `count` elements out.
+/// A kernel with one input vector x and `count` result elements.
 Cliff ofVector(const char *id, std::string what, const char *kernel, const char *result, int64_t n,
                int64_t count, float low = -1, float high = 1) {
   Cliff c{id,        fmt::format("{} of {}", what, n),
@@ -174,7 +174,7 @@ Cliff ofVector(const char *id, std::string what, const char *kernel, const char 
   return c;
 }
 
-/// The lowest index of the largest element, in loops that vectorise.
+/// Returns the lowest index of the largest element, in loops that vectorise.
 template <typename T> T indexOfLargest(const T *x, int64_t n) {
   T largest = x[0];
   for (int64_t i = 1; i < n; ++i)
@@ -293,7 +293,7 @@ void addVectors(std::vector<Cliff> &out) {
   for (auto [rows, columns] : {std::pair<int64_t, int64_t>{4, million}, {million, 4}, {3, million}})
     out.push_back(transposeOf(rows, columns));
   Cliff sum = ofVector("C6b", "group.sum", "group_sum", "total", 4 * million, 1, 0);
-  sum.tolerance = 1e-3; // atomics in any order
+  sum.tolerance = 1e-3; // atomics add in any order
   out.push_back(with(std::move(sum), [=]<typename T>(const std::vector<const T *> &in, T *result) {
     T total = 0;
     for (int64_t i = 0; i < 4 * million; ++i)
@@ -304,7 +304,7 @@ void addVectors(std::vector<Cliff> &out) {
   out.push_back(with(std::move(column), linearLoop(million)));
 }
 
-/// Rows of fewer columns than a vector has, and what else has short axes.
+/// Rows with fewer columns than a vector has lanes, and other cases with short axes.
 void addShortRows(std::vector<Cliff> &out) {
   constexpr int64_t million = 1'000'000;
   for (int64_t columns : {2, 3, 7}) {

@@ -1,5 +1,4 @@
-// The cliffs: shapes at which generated code was once slower than a library by a factor of three to a
-// thousand.
+// The cliffs: shapes for which generated code was three to a thousand times slower than a library.
 #pragma once
 #include "tools/host/Host.h"
 #include <functional>
@@ -16,22 +15,23 @@ struct Cliff {
   const char *id;                                                  // "C1"
   std::string name;                                                // the shape
   const char *kernel;                                              // of cliffPrograms
-  std::vector<std::pair<const char *, std::vector<float>>> inputs; // by parameter
-  const char *result;                                              // the parameter that is compared
-  size_t count;                                                    // of its elements
+  std::vector<std::pair<const char *, std::vector<float>>> inputs; // by parameter name
+  // the parameter whose contents are compared
+  const char *result;
+  size_t count; // number of its elements
   host::NamedInts dims;
-  double flops = 0, bytes = 0; // what the problem takes at least
+  double flops = 0, bytes = 0; // the least that the problem requires
   Computation<float> loops = {};
   Computation<double> reference = {}; // the same loops
   std::function<std::function<void()>(const std::vector<const float *> &, float *)> library =
       {}; // null: loops
   const char *peer = "C++ loops";
-  double tolerance = 1e-5;    // of the largest result
+  double tolerance = 1e-5;    // relative to the largest result
   bool integers = false;      // the result is i32
   host::NamedInts known = {}; // dims that the compiler may specialise on
 };
 
-/// Programs in the tile language, all in one text.
+/// The programs in the tile language, as one text.
 extern const char *const cliffPrograms;
 
 std::vector<Cliff> allCliffs();

@@ -1,4 +1,4 @@
-// Calls of oneDNN's primitives for the cliffs: made once, run often.
+// Calls of oneDNN's primitives for the cliffs: created once, run often.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@ std::function<void()> dnnlSoftmax(const float *x, float *y, int64_t rows, int64_
 std::function<void()> dnnlLayerNorm(const float *x, const float *gamma, const float *beta, float *y,
                                     int64_t rows, int64_t columns);
 
-/// y = 2 x + 1, the smallest thing there is to call.
+/// y = 2 x + 1, the smallest primitive there is to call.
 std::function<void()> dnnlLinear(const float *x, float *y, int64_t count);
 
 } // namespace tessera::bench

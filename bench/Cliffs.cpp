@@ -1,4 +1,5 @@
-// Shapes that were once slower than a library by orders of magnitude, each beside a library or loops.
+// Measures shapes for which generated code was orders of magnitude slower than a library, next to a library
+// or loops.
 #include "bench/Benchmarks.h"
 #include "bench/Check.h"
 #include "bench/CliffCases.h"

@@ -1,5 +1,5 @@
-// All-reduce among two threads beside OpenMPI's among two processes, f32 sums of 64 B to 64 MB. Both sides
-// are alive all the time and take turns, round by round, so that what else the machine does meets both.
+// All-reduce among two threads compared with OpenMPI's among two processes, for f32 sums of 64 B to 64 MB.
+// Both sides exist throughout and alternate round by round, so that other load on the machine affects both.
 #include "bench/Benchmarks.h"
 #include "bench/Machine.h"
 #include "bench/Timing.h"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kRanks = 2;
 
-/// One answer of a side: seconds of one call on the slower rank; negative: a wrong result.
+/// One side. run() returns the seconds of one call on the slower rank; a negative value means a wrong result.
 class Side {
 public:
   virtual ~Side() = default;
@@ -35,7 +35,7 @@ void pinTo(int index) {
   if (CPU_COUNT(&one)) (void)sched_setaffinity(0, sizeof one, &one); // as mpirun binds its ranks
 }
 
-/// Threads of this process that sleep between the rounds.
+/// Threads of this process, which sleep between the rounds.
 class Threads final : public Side {
 public:
   Threads() {
@@ -90,7 +90,7 @@ private:
 };
 
 #ifdef TESSERA_OPENMPI_RUN
-/// Processes under mpirun, asked through pipes.
+/// Processes under mpirun, which receive their orders through pipes.
 class OpenMpi final : public Side {
 public:
   OpenMpi() {
@@ -117,7 +117,7 @@ public:
     from_ = ::fdopen(from[0], "r");
   }
   ~OpenMpi() override {
-    std::fclose(to_); // the end of its orders
+    std::fclose(to_); // ends the processes
     std::fclose(from_);
     ::waitpid(child_, nullptr, 0);
   }

@@ -1,4 +1,4 @@
-// What compiling costs: each sample by phase, programs that grow, and loading what the cache knows.
+// Measures compilation: each sample by phase, programs that grow, and loading from the cache.
 #include "bench/Benchmarks.h"
 #include "bench/Timing.h"
 #include "core/service/CompilerLoader.h"
@@ -18,7 +18,7 @@ CompilerService &compiler() {
 
 std::string milliseconds(double seconds) { return fmt::format("{:.2f} ms", seconds * 1e3); }
 
-/// How far one compilation goes; what a phase takes is the difference to the stage before.
+/// How far a compilation goes. The time of a phase is the difference to the stage before it.
 struct Stage {
   const char *phase;
   Emit emit;
@@ -26,7 +26,7 @@ struct Stage {
 constexpr Stage stages[] = {{"frontend", Emit::Graph}, {"schedule", Emit::Schedule}, {"tile", Emit::Tile},
                             {"target", Emit::Target},  {"LLVM", Emit::Object},       {"link", Emit::Bundle}};
 
-/// Throws host::Failure with the first error's words where the program is refused.
+/// Throws host::Failure with the text of the first error when the compiler refuses the program.
 void compile(const std::string &source, const CompileOptions &options, Emit what) {
   std::string out;
   std::vector<Diagnostic> diags;
@@ -37,7 +37,7 @@ void compile(const std::string &source, const CompileOptions &options, Emit what
   throw host::Failure(TSR_ECOMPILE, "E_INTERNAL", "refused without a reason");
 }
 
-/// The dims that samples take as tile extents, which have no value without arrays.
+/// Gives values to the dims that samples use as tile extents, because there are no arrays to take them from.
 CompileOptions optionsFor(const std::string &kernel) {
   CompileOptions options;
   options.kernels = {kernel};
@@ -46,7 +46,7 @@ CompileOptions optionsFor(const std::string &kernel) {
   return options;
 }
 
-/// One run where that is long, else the median of several.
+/// Returns the time of one run if it is long, else the median of several.
 double secondsToCompile(const std::string &source, const CompileOptions &options, Emit what) {
   const auto start = Clock::now();
   compile(source, options, what);
@@ -54,7 +54,7 @@ double secondsToCompile(const std::string &source, const CompileOptions &options
   return measure([&] { compile(source, options, what); }).median;
 }
 
-/// A cache of this process alone, gone at the end.
+/// A cache that only this process uses; it is removed at the end.
 class OwnCache {
 public:
   OwnCache() {
@@ -160,7 +160,7 @@ std::string kernelOf(int n) {
   return text + "        y[m:m+64] = v\n";
 }
 
-/// A kernel of `n` statements on 32 x 64 tiles: products, reductions, exponentials and arithmetic in turn.
+/// A kernel of `n` statements on 32 x 64 tiles: products, reductions, exponentials and arithmetic alternate.
 std::string mixedKernelOf(int n) {
   static constexpr const char *statements[] = {
       "v = ts.tile.mma(v, W[0:64, 0:64])", "v = ts.tile.exp(v - ts.tile.row_max(v)[:, None])",
@@ -203,9 +203,9 @@ constexpr Family families[] = {{"kernel, elementwise on tiles", kernelOf},
                                {"kernel, mixed statements", mixedKernelOf},
                                {"function, layers of 5 operations", layersOf},
                                {"function, elementwise", chainOf}};
-constexpr double longest = 120; // seconds that a compilation may be expected to take
+constexpr double longest = 120; // seconds; compilations that are expected to take longer are not run
 
-/// The slope of log(seconds) over log(ops): the b of a * ops^b.
+/// Returns the slope of log(seconds) over log(ops): the b of a * ops^b.
 std::string exponentOf(const std::vector<std::pair<int, double>> &points) {
   if (points.size() < 2) return "-";
   double x = 0, y = 0, xx = 0, xy = 0;
@@ -224,7 +224,7 @@ void addFamily(Table &table, const Family &family, bool full) {
     if (ops > 1000 && !full) break;
     row.resize(1);
     row.push_back(std::to_string(ops));
-    double expected = 0; // as fast as the last tenfold grew
+    double expected = 0; // assumes the same growth as in the last tenfold step
     if (points.size() >= 2) expected = points.back().second * points.back().second / points.end()[-2].second;
     if (expected > longest) {
       row.push_back(fmt::format("not run: about {:.0f} s expected", expected));

@@ -1,5 +1,5 @@
-// Programs measured beside each other: they take turns, with a pause between them, since a library's threads
-// go on spinning for a while after its call returns.
+// Programs that are compared with each other. They alternate, with a pause between them, because a library's
+// threads keep spinning for a while after its call returns.
 #pragma once
 #include "bench/Timing.h"
 #include <functional>

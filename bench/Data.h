@@ -1,4 +1,4 @@
-// Random test data, the same on every run, and bf16 on the host.
+// Random test data, identical on every run, and bf16 on the host.
 #pragma once
 #include "numerics/Casts.h"
 #include <cstdint>

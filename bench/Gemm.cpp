@@ -1,4 +1,4 @@
-// f32 matrix product: ours against the FMA peak, OpenBLAS and oneDNN, all in one run on the same data.
+// f32 matrix product: Tessera against the FMA peak, OpenBLAS and oneDNN, all in one run on the same data.
 #include "bench/Benchmarks.h"
 #include "bench/Check.h"
 #include "bench/Contender.h"
@@ -14,11 +14,11 @@ namespace tessera::bench {
 namespace {
 
 struct Problem {
-  int64_t n; // a square product
+  int64_t n; // extents of a square product
   std::vector<float> a, b;
 };
 
-/// Rows spread over the result are compared in full; all of them up to 256.
+/// Rows spread over the result are compared in full; up to 256 rows, all of them.
 Check checkRows(const Problem &p, const float *c) {
   Check check;
   const int64_t step = std::max<int64_t>(1, p.n / 256);

@@ -1,7 +1,7 @@
-// What a launch costs the host. Figures per argument count:
+// The cost of a launch on the host, by number of arguments:
 //   call        tsrLaunch of a grid without programs: argument checks, geometry and the queue
-//   queued      tsrLaunch of one small program while the stream is busy with those before
-//   done        100 of those and the wait for them, for each
+//   queued      tsrLaunch of one small program while the stream is busy with earlier ones
+//   done        100 of those and the wait for them, per launch
 //   replay      the same 100 as one graph
 //   round trip  tsrLaunch of one small program and the wait for it
 #include "bench/Benchmarks.h"
@@ -30,7 +30,7 @@ std::string nanoseconds(const Timing &t, int calls) {
   return fmt::format("{:.0f} ns", t.median / calls * 1e9);
 }
 
-/// What `queue` queues on the default stream, recorded.
+/// A graph of the work that `queue` queues on the default stream.
 class Graph {
 public:
   template <class Queue> Graph(host::Device &device, Queue queue) {

@@ -18,8 +18,8 @@ double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// `Count` chains of fused multiply-adds over vectors of `Bytes`; enough chains to cover latency times two
-/// units. The factor and addend keep the values near 1, so that no slow denormal ever appears.
+/// `Count` chains of fused multiply-adds over vectors of `Bytes`; enough chains to cover the latency of two
+/// units. The factor and the addend keep the values near 1, so that no slow denormal ever appears.
 template <int Bytes, int Count>
 [[gnu::always_inline]] inline float fmaChains(long turns, float factor, float addend) {
   typedef float Vector __attribute__((vector_size(Bytes)));
@@ -36,7 +36,7 @@ template <int Bytes, int Count>
   return sum[0];
 }
 
-// One instance per instruction set; the widest the CPU has is chosen at run time.
+// One instance per instruction set. The widest that the CPU supports is chosen at run time.
 [[gnu::noinline, gnu::target("avx512f")]] float fma512(long turns, float f, float a) {
   return fmaChains<64, 24>(turns, f, a);
 }
@@ -57,7 +57,7 @@ const FmaLoop *fmaLoop() {
   return nullptr;
 }
 
-/// Keeps the calling thread on the `index`-th core it may use, as long as this lives: two threads that the
+/// Binds the calling thread to the `index`-th core it may use during its lifetime: two threads that the
 /// scheduler leaves on one core would measure half the machine.
 class Pinned {
 public:
@@ -82,8 +82,9 @@ private:
   bool pinned_ = false;
 };
 
-/// Runs `body(thread)` on every thread at once, `rounds` times; the shortest round counts. A round lasts from
-/// the first thread's start to the last one's end: where threads outnumber free cores, one may start late.
+/// Runs `body(thread)` on every thread at once, `rounds` times, and returns the shortest round. A round lasts
+/// from the first thread's start to the last one's end: when threads outnumber free cores, one may start
+/// late.
 template <typename Body> double bestRound(int threads, int rounds, Body body) {
   double best = 1e30;
   std::vector<Clock::time_point> starts(threads);

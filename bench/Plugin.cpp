@@ -1,5 +1,5 @@
-// What the plugin boundary costs: a call through a C table next to a virtual call, on an object that does the
-// same either way; and what finding plugins costs a program.
+// The cost of the plugin boundary: a call through a C table next to a virtual call, on an object that does
+// the same either way; and the cost of finding plugins.
 #include "bench/Benchmarks.h"
 #include "bench/Timing.h"
 #include "tools/host/Host.h"
@@ -18,9 +18,9 @@
 namespace tessera::bench {
 namespace {
 
-constexpr int kCalls = 10000; // of one timing
+constexpr int kCalls = 10000; // per timing
 
-/// The same as plugins/null does.
+/// Does the same as plugins/null.
 class Stream final : public DeviceStream {
 public:
   tsr_status_t copy(void *dst, const void *src, size_t bytes, bool, std::string &) override {
@@ -68,7 +68,7 @@ public:
   }
 };
 
-/// A stream behind a table, made and given back as the runtime does.
+/// A stream behind a table, created and destroyed as the runtime does.
 class TableStream {
 public:
   explicit TableStream(const tsr_backend_api_t *api) : api(api) {
@@ -105,7 +105,7 @@ std::filesystem::path beside(const char *relative) {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / relative;
 }
 
-/// The table of plugins/null, which stays loaded.
+/// Returns the table of plugins/null, which stays loaded.
 const tsr_backend_api_t *nullTable() {
   const std::string path = beside("../lib/tessera/libtessera-null.so").lexically_normal();
   void *object = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -117,7 +117,7 @@ const tsr_backend_api_t *nullTable() {
   return info.backend;
 }
 
-/// Keeps the compiler from knowing which object it is.
+/// Hides from the compiler which object it is.
 template <class T> T *hidden(T *pointer) {
   asm volatile("" : "+r"(pointer));
   return pointer;
@@ -125,10 +125,10 @@ template <class T> T *hidden(T *pointer) {
 
 struct Way {
   const char *name;
-  std::function<bool()> queries, copies; // kCalls of them; false: a wrong result
+  std::function<bool()> queries, copies; // each makes kCalls calls; false: a wrong result
 };
 
-/// `call` copies one word; its value changes, and arrives.
+/// Calls `call` to copy one word, kCalls times with changing values, and checks that each arrives.
 template <class Call> bool copyAll(Call call) {
   uint64_t from = 0, to = ~uint64_t{0};
   for (int i = 0; i < kCalls; ++i) {
@@ -175,13 +175,13 @@ Way tableWay(const char *name, const TableStream &t) {
           }};
 }
 
-/// What stands above the table: handles, checks, the capture.
+/// The same calls through the C ABI, which adds handles, checks and the test for a capture.
 Way libraryWay(tsr_context_t context, tsr_stream_t stream, void *word) {
   return {"C ABI over the same", [=] { return queryAll([=] { return tsrStreamQuery(stream); }); },
           [=] {
             return copyAll([=](void *dst, const void *src) {
               if (tsr_status_t status = tsrMemcpyH2D(context, word, src, 8)) return status;
-              std::memcpy(dst, word, 8); // null's memory is the host's
+              std::memcpy(dst, word, 8); // null's memory is host memory
               return TSR_SUCCESS;
             });
           }};
@@ -225,7 +225,7 @@ Table benchPluginCalls(const Settings &) {
 
 namespace {
 
-/// What `tsr backends --json` prints, and how long it took from start to end.
+/// Returns the output of `tsr backends --json`, and the time from start to end.
 nlohmann::json askTsr(double &seconds) {
   const std::string command = "'" + beside("tsr").string() + "' backends --json";
   std::string text;
@@ -258,7 +258,7 @@ Table benchPluginFinding(const Settings &) {
   for (int i = 0; i <= kRuns; ++i) {
     double seconds = 0;
     const nlohmann::json report = askTsr(seconds);
-    if (i == 0) continue; // to warm up
+    if (i == 0) continue; // the first run warms up
     walls.push_back(seconds);
     for (const auto &row : report.at("plugins")) {
       const std::string name = row.at("name");

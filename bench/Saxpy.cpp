@@ -1,4 +1,4 @@
-// saxpy against the stream limit: arrays past every cache, 12 bytes per element.
+// saxpy against the stream limit: arrays larger than every cache, 12 bytes per element.
 #include "bench/Benchmarks.h"
 #include "bench/Check.h"
 #include "bench/Data.h"

@@ -1,4 +1,4 @@
-// A table of results: printed for people, recorded as Markdown.
+// A table of results, printed as text and recorded as Markdown.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-// How long something takes: repeated until the figure is steady enough, median and minimum of the
-// repetitions.
+// Measures how long something takes: repeats it until the result is steady enough, and returns the median and
+// the minimum.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -23,7 +23,7 @@ inline Timing summarize(std::vector<double> seconds) {
   return {n % 2 ? seconds[n / 2] : (seconds[n / 2 - 1] + seconds[n / 2]) / 2, seconds[0], int(n)};
 }
 
-/// Runs `before` untimed and `body` timed, once to warm up and then for `budget` seconds, at least five
+/// Runs `before` untimed and `body` timed: once to warm up, then for `budget` seconds and at least five
 /// times.
 template <typename Body, typename Before> Timing measure(Body body, Before before, double budget = 0.3) {
   before();

@@ -1,4 +1,4 @@
-// The f32 transformer block of samples/transformer beside the same composed by hand from BLAS calls and
+// Compares the f32 transformer block of samples/transformer with the same block composed of BLAS calls and
 // loops.
 #include "bench/Benchmarks.h"
 #include "bench/BlasBlock.h"

@@ -8,7 +8,7 @@ namespace {
 
 using Doubles = std::vector<double>;
 
-/// a [m, k] by w [k, n].
+/// Returns a [m, k] times w [k, n].
 Doubles product(const Doubles &a, const std::vector<float> &w, size_t k, size_t n) {
   const size_t m = a.size() / k;
   Doubles out(m * n, 0);
@@ -21,7 +21,7 @@ Doubles product(const Doubles &a, const std::vector<float> &w, size_t k, size_t 
   return out;
 }
 
-/// The norm of every row: of its distance from the mean where there is a beta, else of itself.
+/// Normalizes every row: a layer norm if there is a beta, else an rms norm.
 Doubles normalize(const Doubles &x, const std::vector<float> &gamma, const float *beta) {
   const size_t n = gamma.size();
   Doubles out(x.size());
@@ -67,7 +67,7 @@ void addRows(Doubles &x, const std::vector<float> &bias) {
     x[i] += bias[i % bias.size()];
 }
 
-/// The hidden layer of the MLP: gelu (by tanh), or silu of the gate times the other product.
+/// Computes the hidden layer of the MLP: gelu (by tanh), or silu of the gate times the other product.
 Doubles hiddenLayer(const Block &b, const Doubles &n) {
   const size_t width = b.shape.width, hidden = b.shape.hidden;
   Doubles h = product(n, b[b.gated ? "Wg" : "W1"], width, hidden);
@@ -141,7 +141,7 @@ BlockResult evaluate(const Block &b) {
   Doubles last = product(h, down, s.hidden, width);
   if (!b.gated) addRows(last, b["b2"]);
 
-  // The root of the sum of the squared terms: products of squares.
+  // The root of the sum of the squared terms; the squares of products are products of squares.
   Doubles squares = h;
   for (double &v : squares)
     v *= v;

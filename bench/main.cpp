@@ -1,6 +1,6 @@
-// tessera-bench: runs each measurement in a process of its own, bound to one core and then to all. The
-// binding happens before exec, so that every library, whatever its way of counting cores, sees the same
-// number.
+// tessera-bench: runs each measurement in a process of its own, bound to one core and then to all cores. The
+// binding happens before exec, so that every library counts the same number of cores, whichever way it
+// counts.
 #include "bench/Benchmarks.h"
 #include "bench/Machine.h"
 #include "tools/options/Options.h"
@@ -21,7 +21,8 @@ namespace {
 
 struct Benchmark {
   const char *name;
-  Table (*parts[2])(const Settings &); // one table each, in one process; the second may be null
+  // each returns one table; both run in one process; the second may be null
+  Table (*parts[2])(const Settings &);
   bool oneCoreToo;
 };
 constexpr Benchmark benchmarks[] = {{"launch", {benchLaunch}, false},
@@ -36,7 +37,7 @@ constexpr Benchmark benchmarks[] = {{"launch", {benchLaunch}, false},
 struct Options {
   std::vector<std::string> names;
   bool record = false, json = false;
-  std::string worker; // set in the child: which measurement to run
+  std::string worker; // set in the child: the measurement to run
   Settings settings;
 };
 
@@ -59,7 +60,8 @@ std::vector<Table> runBound(const Benchmark &b, const Options &options, int core
     ::close(ends[1]);
     restrictToCores(cores);
     ::setenv("OMP_NUM_THREADS", number.c_str(), 1);
-    // OpenBLAS goes by the processor's model number and takes kernels of 2004 for one it does not know.
+    // OpenBLAS selects kernels by the processor's model number, and those of 2004 if it does not know the
+    // number.
     if (const char *core = blasCoreType()) ::setenv("OPENBLAS_CORETYPE", core, 0);
     std::vector<const char *> words = {"tessera-bench",
                                        "--worker",
@@ -86,7 +88,7 @@ std::vector<Table> runBound(const Benchmark &b, const Options &options, int core
   return nlohmann::json::parse(text).get<std::vector<Table>>();
 }
 
-/// How many programs want a core, before this one joins them: what else the machine does shows in the times.
+/// Returns how many programs want a core before this one joins them: other load affects the times.
 std::string loadAverage() {
   double load = 0;
   return ::getloadavg(&load, 1) == 1 ? fmt::format("{:.1f}", load) : "unknown";
@@ -148,7 +150,7 @@ const cli::CommandSpec spec = {
      {"record", 0, cli::OptionSpec::Flag, "", "write docs/measurements/NAME.md"},
      {"json", 0, cli::OptionSpec::Flag, "", "print all tables as one JSON object"},
      {"samples", 0, cli::OptionSpec::Value, "FOLDER", "where the kernels' sources are (default: samples)"},
-     // A process of its own per measurement.
+     // One process per measurement.
      {"worker", 0, cli::OptionSpec::Value, "NAME", ""},
      {"cores", 0, cli::OptionSpec::Value, "N", ""}},
     SIZE_MAX,

@@ -1,6 +1,6 @@
 // MPI_Allreduce of f32 sums under a launcher. Rank 0 reads lines "COUNT CALLS" and answers each with the
-// seconds one call took on the slower rank, or "wrong"; meanwhile the other ranks sleep, since a waiting MPI
-// call would take a core from what is measured beside it.
+// seconds that one call took on the slower rank, or "wrong". Meanwhile the other ranks sleep, because a
+// waiting MPI call would take a core from the other side of the comparison.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

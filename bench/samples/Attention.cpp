@@ -1,4 +1,4 @@
-// Flash attention against the definition: softmax of all scores in double precision, row by row.
+// Flash attention against its definition: softmax of all scores in double precision, row by row.
 #include "bench/Data.h"
 #include "bench/Parallel.h"
 #include "bench/samples/Sample.h"
@@ -11,7 +11,8 @@ struct Shape {
   size_t heads, queries, keys, depth;
 };
 
-/// One query's output and, per element, the sum of weight times |value|, by which errors are measured.
+/// One query's output and, per element, the sum of weight times |value|, the unit in which errors are
+/// measured.
 void attend(const Shape &s, const float *q, const float *k, const float *v, size_t visible,
             std::vector<double> &out, std::vector<double> &magnitude) {
   std::vector<double> p(visible);
@@ -37,7 +38,7 @@ void attend(const Shape &s, const float *q, const float *k, const float *v, size
 } // namespace
 
 Outcome runFlashAttention(host::Device &device, const std::string &source, const std::string &fileName) {
-  const Shape s{8, 500, 540, 64}; // no multiple of the blocks; more keys than queries
+  const Shape s{8, 500, 540, 64}; // not multiples of the blocks; more keys than queries
   const std::vector<uint16_t> q = toBf16(randomFloats(s.heads * s.queries * s.depth, 1, -2, 2)),
                               k = toBf16(randomFloats(s.heads * s.keys * s.depth, 2, -2, 2)),
                               v = toBf16(randomFloats(s.heads * s.keys * s.depth, 3));
@@ -66,7 +67,8 @@ Outcome runFlashAttention(host::Device &device, const std::string &source, const
     attend(s, &qf[row * s.depth], &kf[head * s.keys * s.depth], &vf[head * s.keys * s.depth], visible, want,
            magnitude);
     for (size_t d = 0; d < s.depth; ++d)
-      // bf16 has 8 bits: the weights are rounded to it once, the result once; the f32 steps are far below.
+      // bf16 has 8 bits: the weights are rounded to it once, and so is the result; errors of the f32 steps
+      // are far smaller.
       rows[row].add(got[row * s.depth + d], want[d],
                     0x1p-8 * magnitude[d] + 0x1p-8 * std::abs(want[d]) + 1e-30);
   });

@@ -13,9 +13,10 @@ struct Mlp {
   std::vector<float> x, W1, b1, W2, b2;
 };
 
-/// One row against the definition. What the hidden layer is off by (its sum's error times gelu's slope, which
-/// is below 1.13, and gelu's own: erf's, its argument's, and what 1 + erf rounds to beside a small result)
-/// passes through the second product, term by term and independently, whose sum adds its own.
+/// Compares one row with the definition. The error of the hidden layer (that of its sum times gelu's slope,
+/// which is below 1.13, and that of gelu itself: of erf, of its argument, and of the rounding of 1 + erf next
+/// to a small result) passes through the second product, term by term and independently; the second sum adds
+/// its own error.
 Check checkMlpRow(const Mlp &m, size_t row, const float *got) {
   const float *x = &m.x[row * m.width];
   std::vector<RunningSum> hidden(m.hidden), out(m.width);
@@ -28,7 +29,7 @@ Check checkMlpRow(const Mlp &m, size_t row, const float *got) {
     out[i].add(m.b2[i]);
     out[i].add(x[i]);
   }
-  std::vector<double> passed(m.width); // squares
+  std::vector<double> passed(m.width); // sum of squares
   for (size_t j = 0; j < m.hidden; ++j) {
     const double sum = hidden[j].sum, h = 0.5 * sum * (1 + std::erf(sum * M_SQRT1_2));
     const double error = 1.13 * hidden[j].error() + 3 * unit * std::abs(sum);
@@ -49,7 +50,7 @@ std::string textOf(const BlockShape &s) {
          std::to_string(s.heads) + " F" + std::to_string(s.hidden);
 }
 
-/// Heads and widths belong to the model and are given at compile time; batch and length are free.
+/// Heads and widths belong to the model and are fixed at compile time; batch and length are free.
 host::NamedInts modelDims(const Block &b) {
   const BlockShape &s = b.shape;
   host::NamedInts dims = {{"D", int64_t(s.width)}, {"K", int64_t(s.depth)}, {"F", int64_t(s.hidden)}};

@@ -1,4 +1,5 @@
-// The two matrix products: sums of K products in f32. Products of bf16 are exact, those of f32 enter fused.
+// The two matrix products: sums of K products in f32. Products of bf16 are exact; those of f32 are added by
+// an fma.
 #include "bench/Data.h"
 #include "bench/Parallel.h"
 #include "bench/samples/Sample.h"
@@ -8,10 +9,10 @@ namespace {
 
 struct Matrices {
   size_t m, k, n;
-  std::vector<float> a, b, c; // as the kernel sees them, in f32
+  std::vector<float> a, b, c; // as f32, with the values that the kernel sees
 };
 
-/// Checks got = c + a b, one row after another.
+/// Checks got = c + a b, row by row.
 Check checkProduct(const Matrices &x, const std::vector<float> &got) {
   std::vector<Check> rows(x.m);
   forEachRow(x.m, [&](size_t i) {
@@ -47,7 +48,7 @@ Outcome runProduct(host::Kernel &kernel, const host::Launch &launch, const Matri
 } // namespace
 
 Outcome runGemm(host::Device &device, const std::string &source, const std::string &fileName) {
-  Matrices x{600, 770, 650, {}, {}, {}}; // no multiple of the tiles
+  Matrices x{600, 770, 650, {}, {}, {}}; // not multiples of the tiles
   const std::vector<uint16_t> a = toBf16(randomFloats(x.m * x.k, 1)), b = toBf16(randomFloats(x.k * x.n, 2));
   x.a = fromBf16(a);
   x.b = fromBf16(b);
@@ -64,7 +65,7 @@ Outcome runGemmLoops(host::Device &device, const std::string &source, const std:
   Matrices x{1024, 1024, 1024, {}, {}, {}};
   x.a = randomFloats(x.m * x.k, 1);
   x.b = randomFloats(x.k * x.n, 2);
-  x.c.assign(x.m * x.n, 0); // overwritten
+  x.c.assign(x.m * x.n, 0); // the kernel overwrites it
   host::Kernel kernel(device, source, {.fileName = fileName});
   host::Buffer bufferA(device, x.a), bufferB(device, x.b), bufferC(device, x.c);
   host::Launch launch(kernel);

@@ -1,4 +1,4 @@
-// A sample: builds its kernel from samples/FOLDER/FOLDER.py, runs it on random data, checks every element,
+// A sample: builds its kernel from samples/FOLDER/FOLDER.py, runs it on random data, checks every element and
 // times it.
 #pragma once
 #include "bench/Check.h"
@@ -11,14 +11,15 @@ namespace tessera::bench {
 
 struct Outcome {
   std::string shape;
-  double flops = 0, bytes = 0; // one of them is 0: what limits the sample
+  double flops = 0, bytes = 0; // one of them is 0; the other one limits the sample
   Timing timing;
   Check check;
   std::string numerics;
   std::vector<std::string> fallbacks;
 };
 
-/// The outcome with the times of launches, each after an untimed `before`, and what the metadata say.
+/// Completes the outcome with the times of launches, each after an untimed `before`, and with what the
+/// metadata state.
 template <typename Before>
 Outcome finish(Outcome out, const host::Kernel &kernel, const host::Launch &launch, Before before) {
   out.timing = measure([&] { launch.run(); }, before);

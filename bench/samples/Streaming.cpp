@@ -1,4 +1,4 @@
-// The samples that memory limits.
+// The samples that are limited by memory bandwidth.
 #include "bench/Data.h"
 #include "bench/samples/Sample.h"
 #include <cmath>
@@ -6,7 +6,8 @@
 namespace tessera::bench {
 
 Outcome runSaxpy(host::Device &device, const std::string &source, const std::string &fileName) {
-  const size_t n = (size_t(24) << 20) + 7; // 96 MiB each: past every cache, and no multiple of a vector
+  // 96 MiB each: larger than every cache, and not a multiple of a vector
+  const size_t n = (size_t(24) << 20) + 7;
   const float alpha = 2.5f;
   const std::vector<float> x = randomFloats(n, 1), y = randomFloats(n, 2);
   host::Kernel kernel(device, source, {.fileName = fileName});
@@ -39,7 +40,7 @@ Outcome runSoftmax(host::Device &device, const std::string &source, const std::s
 
   Outcome out;
   out.shape = std::to_string(rows) + "x" + std::to_string(columns);
-  out.bytes = 8.0 * double(x.size()); // read once, written once: what an ideal kernel moves
+  out.bytes = 8.0 * double(x.size()); // read once, written once: the traffic of an ideal kernel
   const std::vector<float> got = bufferY.as<float>();
   for (size_t r = 0; r < rows; ++r) {
     const float *row = &x[r * columns];
@@ -52,8 +53,8 @@ Outcome runSoftmax(host::Device &device, const std::string &source, const std::s
     total.close();
     for (size_t c = 0; c < columns; ++c) {
       const double want = std::exp(row[c] - largest) / total.total.sum;
-      // The argument's rounding enters scaled by itself; exp is within an ulp, which is 2 units; the division
-      // rounds once.
+      // The rounding error of the argument enters multiplied by the argument itself; exp is within an ulp,
+      // which is 2 units; the division rounds once.
       out.check.add(got[r * columns + c], want,
                     want * (unit * (std::abs(row[c] - largest) + 3) + total.error() / total.total.sum));
     }
@@ -77,7 +78,7 @@ Outcome runLayerNorm(host::Device &device, const std::string &source, const std:
 
   Outcome out;
   out.shape = std::to_string(rows) + "x" + std::to_string(columns);
-  out.bytes = 8.0 * double(x.size()); // read once, written once: what an ideal kernel moves
+  out.bytes = 8.0 * double(x.size()); // read once, written once: the traffic of an ideal kernel
   const std::vector<float> got = bufferY.as<float>();
   for (size_t r = 0; r < rows; ++r) {
     const float *row = &x[r * columns];
@@ -90,8 +91,8 @@ Outcome runLayerNorm(host::Device &device, const std::string &source, const std:
       squares.add((row[c] - mean) * (row[c] - mean));
     squares.close();
     const double scale = 1 / std::sqrt(squares.total.sum / n + 1e-5);
-    // The mean's error and its division's. The variance's, of which the root takes half: the sum's, the
-    // division's and the addition's; rsqrt is within an ulp, which is 2 units.
+    // The errors of the mean and of its division. The root takes half of the variance's error: of the sum,
+    // the division and the addition; rsqrt is within an ulp, which is 2 units.
     const double shift = sum.error() / n + unit * std::abs(mean);
     const double stretch = (squares.error() / squares.total.sum + 2 * unit) / 2 + 2 * unit;
     for (size_t c = 0; c < columns; ++c) {
@@ -104,7 +105,8 @@ Outcome runLayerNorm(host::Device &device, const std::string &source, const std:
 }
 
 Outcome runHistogram(host::Device &device, const std::string &source, const std::string &fileName) {
-  const size_t n = (size_t(4) << 20) + 7, bins = 256; // of 256 parts the kernel's f32 gives the exact one
+  // with 256 bins the kernel's f32 arithmetic finds the exact bin
+  const size_t n = (size_t(4) << 20) + 7, bins = 256;
   const std::vector<float> x = randomFloats(n, 1, -0.25f, 1.25f);
   host::Kernel kernel(device, source, {.fileName = fileName});
   host::Buffer bufferX(device, x), counts(device, bins * sizeof(int32_t));

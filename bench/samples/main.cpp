@@ -1,6 +1,5 @@
-// tsr-samples: what `./dev run` shows. Every sample is compiled, run on real data, checked against a
-// reference in double precision that shares nothing with it, timed, and compared with what the machine can
-// do.
+// tsr-samples, the output of `./dev run`: compiles every sample, runs it on real data, checks it against an
+// independent reference in double precision, times it, and compares it with the limits of the machine.
 #include "bench/Machine.h"
 #include "bench/samples/Sample.h"
 #include "tools/options/Options.h"
@@ -26,7 +25,7 @@ constexpr Sample samples[] = {{"flash_attention", "flash_attention", runFlashAtt
                               {"saxpy", "saxpy", runSaxpy}};
 
 struct Row {
-  std::string name, error; // error: why it did not run; else the outcome is valid
+  std::string name, error; // error: why it did not run; if empty, the outcome is valid
   Outcome outcome;
   double speed = 0, limit = 0; // flop/s or byte/s
   bool ok() const { return error.empty() && outcome.check.ok(); }
