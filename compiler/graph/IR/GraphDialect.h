@@ -22,4 +22,7 @@ namespace tessera::graph {
 /// The value whose memory `v` lies in: what launches update and reshapes rename, back to its origin.
 mlir::Value storageOf(mlir::Value v);
 
+/// Checks an operation along one axis of `input` whose result has the same type.
+llvm::LogicalResult verifyAlongAxis(mlir::Operation *op, TensorType input, int64_t axis, TensorType result);
+
 } // namespace tessera::graph

@@ -149,6 +149,17 @@ class Graph_PureOp<string mnemonic, list<Trait> traits = []> : Graph_Op<mnemonic
   let hasVerifier = 1;
 }
 
+/// A formula along one axis, with a result of the operand's type. Its verifier checks both.
+class Graph_AxisOp<string mnemonic> : Graph_PureOp<mnemonic> {
+  let arguments = (ins Graph_TensorType:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let assemblyFormat = "$input `axis` $axis attr-dict `:` functional-type($input, $result)";
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::verify() {
+      return ::tessera::graph::verifyAlongAxis(*this, getInput().getType(), getAxis(), getType());
+    }
+  }];
+}
+
 def Graph_UnaryOp : Graph_PureOp<"unary"> {
   let summary = "a function of each element";
   let description = [{ `graph.unary gelu %x : !graph.tensor<["M"], f32>`. `gelu` is the erf form. }];
@@ -214,11 +225,10 @@ def Graph_ReduceOp : Graph_PureOp<"reduce"> {
   let assemblyFormat = "$kind $input `axes` $axes attr-dict `:` functional-type($input, $result)";
 }
 
-def Graph_SoftmaxOp : Graph_PureOp<"softmax"> {
+def Graph_SoftmaxOp : Graph_AxisOp<"softmax"> {
   let summary = "exp(x - max) / sum(exp(x - max)) along an axis, or its logarithm";
   let description = [{ Narrow floats compute in f32 and round once. }];
   let arguments = (ins Graph_TensorType:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis, UnitAttr:$log);
-  let assemblyFormat = "$input `axis` $axis attr-dict `:` functional-type($input, $result)";
 }
 
 def Graph_LayerNormOp : Graph_PureOp<"layer_norm", [AttrSizedOperandSegments]> {

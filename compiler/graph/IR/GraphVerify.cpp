@@ -164,9 +164,9 @@ LogicalResult ReduceOp::verify() {
   return sameType(*this, getType(), Tensor::get(getContext(), ArrayAttr::get(getContext(), dims), element));
 }
 
-LogicalResult SoftmaxOp::verify() {
-  if (failed(verifyAxis(*this, getAxis(), getInput().getType()))) return failure();
-  return sameType(*this, getType(), getInput().getType());
+LogicalResult tessera::graph::verifyAlongAxis(Operation *op, Tensor input, int64_t axis, Tensor result) {
+  if (failed(verifyAxis(op, axis, input))) return failure();
+  return sameType(op, result, input);
 }
 
 LogicalResult LayerNormOp::verify() {

@@ -123,3 +123,19 @@ func.func @f(%x: !nn) {
 graph.func @f(%x: !graph.tensor<["M"], f32>) -> !graph.tensor<["M"], f32> attributes {numerics = 7} {
   graph.return %x : !graph.tensor<["M"], f32>
 }
+
+// -----
+
+func.func @f(%x: !graph.tensor<["M"], f32>) {
+  // expected-error @+1 {{has axis 1 of a tensor of rank 1}}
+  %y = graph.softmax %x axis 1 : (!graph.tensor<["M"], f32>) -> !graph.tensor<["M"], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<["M"], f32>) {
+  // expected-error @+1 {{gives '!graph.tensor<["N"], f32>' where '!graph.tensor<["M"], f32>' is expected}}
+  %y = graph.softmax %x axis 0 : (!graph.tensor<["M"], f32>) -> !graph.tensor<["N"], f32>
+  return
+}
