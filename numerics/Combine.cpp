@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -107,7 +108,7 @@ bool isTakenInF32(DType t) { return isFloat(t) && t != DType::F64 && t != DType:
 /// Returns the f32 value of every bit pattern of a one-byte float.
 const float *tableOf(DType t) {
   static const auto tables = [] {
-    std::array<std::array<float, 256>, size_t(DType::F4E2M1) + 1> out{};
+    std::vector<std::array<float, 256>> out(allDTypes().size());
     for (const DTypeInfo &d : allDTypes())
       if (d.cls == DTypeClass::Float && d.storageBytes == 1)
         for (uint64_t bits = 0; bits < 256; ++bits)
