@@ -12,6 +12,7 @@
 // Products of such operands take f32 operands (exact) and keep their f32 accumulator; i8 and u8 operands
 // widen to i32; shared-memory operands are read. Every such change of arithmetic is recorded as a fallback of
 // the kernel (decisions D4, D13). Storage and the values of casts never change.
+#include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
@@ -30,17 +31,7 @@ using namespace tessera::tile;
 namespace {
 
 /// Language name of a float element type.
-StringRef floatName(Type t) {
-  if (t.isF64()) return "f64";
-  if (t.isF32()) return "f32";
-  if (t.isF16()) return "f16";
-  if (t.isBF16()) return "bf16";
-  if (isa<Float8E4M3FNType>(t)) return "fp8_e4m3";
-  if (isa<Float8E5M2Type>(t)) return "fp8_e5m2";
-  if (isa<Float6E2M3FNType>(t)) return "fp6_e2m3";
-  if (isa<Float6E3M2FNType>(t)) return "fp6_e3m2";
-  return "fp4_e2m1";
-}
+StringRef floatName(Type t) { return name(*dtypeOfMemory(t)); }
 
 Type withElement(Type like, Type element) {
   if (auto tile = dyn_cast<RankedTensorType>(like)) return RankedTensorType::get(tile.getShape(), element);
