@@ -7,6 +7,7 @@
 // differs from what is due at least once.
 #include "tests/conformance/Compare.h"
 #include "tests/conformance/Placed.h"
+#include <cstdio>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fnmatch.h>
@@ -14,6 +15,7 @@
 #include <new>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <tuple>
 #include <unistd.h>
 
 namespace tessera::conformance {
@@ -101,8 +103,27 @@ void report(Totals &totals, const std::string &name, const std::vector<std::stri
 struct Options {
   std::string only = "*", backend = "cpu", target;
   std::vector<std::string> known;
+  size_t share = 0, shares = 1; // runs one part of the programs
   bool verbose = false, fuse = true;
 };
+
+/// The part of a program among `shares`, by FNV-1a of its name: families count dtypes and axes in turn, so
+/// that the parts of their order would be of one dtype or axis.
+size_t shareOf(std::string_view name, size_t shares) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : name)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return (hash >> 32) % shares; // the low bits of FNV mix least
+}
+
+/// "I/N" as {I - 1, N}.
+std::pair<size_t, size_t> readShare(const char *text) {
+  size_t index = 0, count = 0;
+  char rest = 0;
+  if (std::sscanf(text, "%zu/%zu%c", &index, &count, &rest) != 2 || index < 1 || index > count)
+    throw std::runtime_error(fmt::format("--share {}: expected I/N with I from 1 to N", text));
+  return {index - 1, count};
+}
 
 void runProgram(host::Device &device, const Program &p, const Options &how, Totals &totals) {
   std::optional<host::Kernel> kernel;
@@ -162,7 +183,9 @@ int run(const std::string &folder, const Options &options) {
   const std::vector<Program> all = readPrograms(folder);
   std::vector<const Program *> programs;
   for (const Program &p : all)
-    if (fnmatch(options.only.c_str(), p.name.c_str(), 0) == 0) programs.push_back(&p);
+    if (fnmatch(options.only.c_str(), p.name.c_str(), 0) == 0 &&
+        shareOf(p.name, options.shares) == options.share)
+      programs.push_back(&p);
   void *shared = ::mmap(nullptr, sizeof(Totals), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) throw std::runtime_error("no shared memory");
   Totals &totals = *new (shared) Totals;
@@ -192,7 +215,8 @@ int run(const std::string &folder, const Options &options) {
 
 static int usage() {
   fmt::print(stderr, "usage: kernel-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] "
-                     "[--target TARGET] [--fusion auto|none] [-v]\n");
+                     "[--target TARGET] [--fusion auto|none] [--share I/N] [-v]\n"
+                     "--share runs the I-th of N parts of the programs, which their names divide\n");
   return 1;
 }
 
@@ -213,6 +237,8 @@ int main(int argc, char **argv) {
         options.target = argv[++i];
       else if (word == "--fusion" && i + 1 < argc)
         options.fuse = std::string_view(argv[++i]) != "none";
+      else if (word == "--share" && i + 1 < argc)
+        std::tie(options.share, options.shares) = readShare(argv[++i]);
       else if (word == "-v")
         options.verbose = true;
       else if (folder.empty() && word[0] != '-')
