@@ -1,5 +1,5 @@
-// What tsrLaunch costs the host: eight arguments, checked and queued. Once behind a kernel that holds the
-// stream, so that only the host's side is seen, and once to the end, with the wait.
+// Measures the cost of tsrLaunch on the host: eight arguments, checked and queued. Once while another kernel
+// occupies the stream, so that only the host's side is measured, and once including the wait.
 #include "core/objects/Modules.h"
 #include <atomic>
 #include <chrono>

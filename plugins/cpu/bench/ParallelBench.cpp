@@ -1,7 +1,7 @@
-// How to spread the programs of one launch over the cores: the ways compared in
-// docs/decisions/0001-cpu-launch.md. Two equal bodies of a given length per launch, back to back, from one
-// thread; for each way the median, the 99th percentile and the share of launches whose halves ran one after
-// the other.
+// Compares ways to distribute the programs of one launch over the cores, for
+// docs/decisions/0001-cpu-launch.md. Each launch has two identical bodies of a given length; launches follow
+// each other back to back, from one thread. Reports for each way the median, the 99th percentile and the
+// share of launches whose halves ran one after the other.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -32,7 +32,7 @@ void body(int64_t steps) {
   sink = x;
 }
 
-/// Runs body once per index on two threads, by whatever means.
+/// A way to run the body once per index on two threads.
 struct Way {
   const char *name;
   void (*launch)(int64_t steps);
@@ -79,7 +79,7 @@ void enqueueAndClaim(int64_t steps) {
     tessera::cpu::spinPause();
 }
 
-/// A worker of our own that spins for a while, then sleeps on a futex.
+/// A worker thread that spins for a while, then sleeps on a futex.
 struct Worker {
   std::atomic<uint64_t> posted{0};
   std::atomic<bool> stop{false};
@@ -91,7 +91,7 @@ struct Worker {
       if (stop.load()) return;
       seen = posted.load();
       job.work();
-      // The caller may reuse the job once nobody is inside.
+      // The caller may reuse the job when no thread is inside.
       done.store(seen);
     }
   }};
@@ -130,7 +130,7 @@ void measure(const Way &way, int64_t steps, nanoseconds pause) {
     way.launch(steps);
     ns.push_back(nowNs() - start);
   }
-  // Alone, one body takes:
+  // The time of one body alone:
   int64_t start = nowNs();
   for (int i = 0; i < 200; ++i)
     body(steps);

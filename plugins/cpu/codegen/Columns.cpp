@@ -1,7 +1,7 @@
-// Products of a transposed matrix and few columns. To turn the matrix would take longer than the product, and
-// its rows lie side by side: lanes are rows of the result, one column after the other.
+// Products of a transposed matrix and few columns. Transposing the matrix would take longer than the product,
+// and its rows are contiguous: lanes are rows of the result, one column after the other.
 //
-// A step of k follows the other for each element, so that the bits are those of the register block.
+// Each element adds the steps of k in order, so that the bits are those of the register block.
 #include "plugins/cpu/codegen/Lowering.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -9,7 +9,8 @@ using namespace mlir;
 
 namespace tessera::cpu {
 
-/// Columns of A that are added to a column of C at once: it is loaded and stored that much less often.
+/// Columns of A that are added to a column of C in one pass: the column is loaded and stored that much less
+/// often.
 constexpr int64_t kSteps = 4;
 
 /// columns(a, the stride of its columns, b, its strides, c, rows, columns, depth)
@@ -28,7 +29,7 @@ func::FuncOp KernelLowering::columnsFunction(const Factor &a, const Factor &b, c
                         });
 }
 
-/// A column of C is gathered, several columns of A are added to all of it at once, and it is scattered again.
+/// Gathers a column of C, adds several columns of A to all of it in each pass, and scatters it again.
 void KernelLowering::emitColumns(const Factor &a, const Factor &b, const Place &c, Value rows, Value columns,
                                  Value depth) {
   int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
@@ -58,7 +59,7 @@ void KernelLowering::emitColumns(const Factor &a, const Factor &b, const Place &
         Value place = address(column, i, c.element), sum = load(c.element, place, lanes);
         for (auto [x, start] : llvm::zip(xs, starts))
           sum = multiplyAdd(readFactor(a, plus(start, i), lanes, mask), x, sum);
-        store(c.element, sum, place); // past the rows, too, where nobody looks
+        store(c.element, sum, place); // also stores past the rows; nothing reads those elements
       };
       upTo(zero, wholeRows, lanes, [&](Value i) { add(i, {}); });
       upTo(wholeRows, rows, lanes, [&](Value i) { add(i, rangeMask(i, {}, rows, lanes)); });

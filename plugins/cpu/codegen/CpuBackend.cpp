@@ -1,4 +1,5 @@
-// The CPU as a target: programs are functions of vectors that one thread runs, images are shared objects.
+// The CPU as a target: a program is a function of vector operations that one thread runs; images are shared
+// objects.
 #include "compiler/codegen/TileProposal.h"
 #include "compiler/target/Transforms/Passes.h"
 #include "compiler/tile/Transforms/Passes.h"
@@ -17,8 +18,8 @@ const codegen::TargetBackend &targetBackend();
 
 namespace {
 
-/// Elements of a tile of one value: 16 KiB of f32, so that a chain of a few stays in a core's first two
-/// caches.
+/// Elements of a tile of one value: 16 KiB of f32, so that a chain of a few values stays in a core's first
+/// two caches.
 constexpr int64_t kTileElements = 4096;
 
 class Target final : public codegen::Target, public codegen::LlvmLowering {
@@ -40,37 +41,39 @@ public:
     const auto &[kind, rank, rows, columns, reducesOuterAxis, reduced, transposes] = request;
     switch (kind) {
     case schedule::GroupKind::Matmul:
-      // The register blocks of the CPU and its second-level cache (docs/measurements/gemm.md).
+      // The tile consists of the CPU's register blocks and fits its second-level cache
+      // (docs/measurements/gemm.md).
       return {rows && *rows <= 48 ? std::max<int64_t>(6, llvm::alignTo(*rows, 6)) : 96,
               codegen::coverExtent(columns, 64, 256), 256};
     case schedule::GroupKind::Attention:
       return {64, 64};
     case schedule::GroupKind::Map:
-      // Whole cache lines of the tensor that is read as well as of the one that is written.
+      // Whole cache lines of both the tensor that is read and the tensor that is written.
       if (transposes) return {codegen::coverExtent(rows, 8, 64), codegen::coverExtent(columns, 8, 64)};
       break;
     default:
       break;
     }
-    // One axis alone is as long as a tile of several; what reaches past its end is not computed.
+    // A single axis is as long as a tile of several; elements past its end are not computed.
     return codegen::proposeCommonTile(request, kTileElements,
                                       rank <= 1 ? kTileElements : codegen::kMostColumns);
   }
 
   void addLoweringPasses(OpPassManager &pm) const override {
-    // Private tables follow the tiles in scratch, whose offsets are final.
+    // Private tables are placed after the tiles in scratch, so the tiles' offsets must be final.
     pm.addNestedPass<tile::KernelOp>(createCpuPrivatize());
     pm.addPass(createCpuLowerTile({name_}));
     pm.addPass(createTargetLimitSize()); // before anything expands further
     pm.addPass(createCpuOutline());
-    // Folded as it was made; functions expand after tiles became vectors.
+    // Needs no canonicalizer: operations are folded when they are created. Functions expand after tiles have
+    // become vectors.
     pm.addPass(createCSEPass());
     pm.addPass(createTileExpandMath());
     if (!cpu_.hasFma) {
       pm.addPass(createTileExpandHalf());
       pm.addPass(createCpuExpandFma());
     }
-    pm.addPass(createTileExpandMinMax()); // before arith-expand, which has another idea of them
+    pm.addPass(createTileExpandMinMax()); // before arith-expand, which defines them differently
     pm.addPass(createSCFToControlFlowPass());
     pm.addPass(arith::createArithExpandOpsPass());
     pm.addPass(createCpuToLlvm());
@@ -92,7 +95,7 @@ public:
     return cpu::joinObjects(objects);
   }
 
-  /// One shared object for all.
+  /// Links all units into one shared object.
   Expected<std::vector<BundleImage>> makeImages(std::vector<codegen::CodeUnit> units) const override {
     BundleImage image;
     image.target = imageName();

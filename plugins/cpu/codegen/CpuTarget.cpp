@@ -12,10 +12,10 @@
 namespace tessera::cpu {
 namespace {
 
-/// Kernels come as vector loops over raw pointers, without calls: what is left is to fold addresses, keep in
-/// registers what loops carry, and vectorise loops over lanes. Loops of known length are not unrolled in
-/// full: a vector a turn outweighs the branch, and the code grew by half. O2 does no better and takes four
-/// times as long.
+/// Kernels arrive as vector loops over raw pointers, without calls. What remains is to fold addresses, keep
+/// loop-carried values in registers, and vectorise loops over lanes. Loops of known length are not fully
+/// unrolled: one vector per iteration outweighs the branch, and unrolling grew the code by half. O2 is no
+/// better and takes four times as long.
 constexpr llvm::StringLiteral kOptimizations = "function("
                                                "sroa,early-cse<memssa>,simplifycfg,"
                                                "loop-mssa(loop-rotate,licm),"
@@ -28,7 +28,7 @@ constexpr auto initializeOnce =
     emit::initializeTarget<LLVMInitializeX86TargetInfo, LLVMInitializeX86Target, LLVMInitializeX86TargetMC,
                            LLVMInitializeX86AsmPrinter>;
 
-/// The lane a constant mask leaves, if it is one only.
+/// Returns the lane that a constant mask selects, if it selects exactly one.
 std::optional<unsigned> onlyLane(const llvm::Value *mask) {
   auto constant = llvm::dyn_cast<llvm::Constant>(mask);
   auto type = llvm::dyn_cast<llvm::FixedVectorType>(mask->getType());
@@ -43,8 +43,9 @@ std::optional<unsigned> onlyLane(const llvm::Value *mask) {
   return lane;
 }
 
-/// A masked store of one known lane becomes the store of that element. LLVM 22's X86 back end does the same,
-/// but of a value that was truncated for the store it writes the wide element: past the end of the tensor.
+/// Replaces a masked store of one known lane by a store of that element. LLVM 22's X86 back end does the
+/// same, but for a value that was truncated for the store it writes the wide element, past the end of the
+/// tensor.
 void storeSingleLanes(llvm::Module &module) {
   for (llvm::Function &function : module)
     for (llvm::BasicBlock &block : function)
@@ -66,7 +67,8 @@ void storeSingleLanes(llvm::Module &module) {
 template <class Emit> auto emitFor(const CpuTarget &target, Emit emit) {
   initializeOnce();
   emit::LlvmTarget llvmTarget{target.triple, target.cpu, target.features};
-  // The vector width the kernel was cut for, also where the optimiser vectorises loops over lanes.
+  // The vector width that the kernel was lowered for also applies where the optimiser vectorises loops over
+  // lanes.
   auto setWidth = [bits = std::to_string(target.vectorBytes * 8)](llvm::Module &ir) {
     for (llvm::Function &f : ir) {
       if (f.isDeclaration()) continue;
@@ -74,13 +76,13 @@ template <class Emit> auto emitFor(const CpuTarget &target, Emit emit) {
       f.addFnAttr("min-legal-vector-width", bits);
     }
   };
-  auto anything = [](std::string_view) { return true; }; // the linker looks for it
+  auto anything = [](std::string_view) { return true; }; // the linker checks the symbols
   llvmTarget.prepare = setWidth;
   llvmTarget.mayCall = anything;
   llvmTarget.passes = kOptimizations;
   llvmTarget.effort = llvm::CodeGenOptLevel::Default;
   llvmTarget.finish = storeSingleLanes;
-  llvmTarget.verify = false; // which takes longer than some passes
+  llvmTarget.verify = false; // verification takes longer than some passes
   return emit(llvmTarget);
 }
 
@@ -106,7 +108,7 @@ Expected<CpuTarget> findCpu(llvm::StringRef name) {
   llvm::Triple triple(out.triple);
   std::unique_ptr<llvm::MCSubtargetInfo> info(t->createMCSubtargetInfo(triple, "", out.features));
   if (!out.isHost) {
-    // Asked of the generic CPU: creating the info of an unknown one would complain on stderr.
+    // Asks the generic CPU: creating the info of an unknown CPU would print an error to stderr.
     if (!info->isCPUStringValid(out.cpu))
       return Error{"E_TARGET_UNKNOWN", "LLVM knows no x86-64 CPU named '" + out.cpu + "'",
                    "x86-64-v3 and skylake-avx512 are such names; plain cpu is the machine you are on"};
@@ -140,7 +142,7 @@ Expected<CpuTarget> describeMachine(const codegen::LlvmMachine &machine) {
   const llvm::Target *t = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!t) return refuse(error);
   std::unique_ptr<llvm::MCSubtargetInfo> info(t->createMCSubtargetInfo(triple, "", ""));
-  // Asked of the generic CPU: creating the info of an unknown one would complain on stderr.
+  // Asks the generic CPU: creating the info of an unknown CPU would print an error to stderr.
   if (!info || (!machine.cpu.empty() && !info->isCPUStringValid(machine.cpu)))
     return refuse("LLVM knows no processor '" + machine.cpu + "' of " + machine.triple);
   info.reset(t->createMCSubtargetInfo(triple, machine.cpu, machine.features));

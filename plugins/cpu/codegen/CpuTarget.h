@@ -1,4 +1,5 @@
-// The CPU a kernel is compiled for, and the LLVM half of the way: LLVM dialect -> LLVM IR -> machine code.
+// The CPU that a kernel is compiled for, and the LLVM half of its compilation: LLVM dialect -> LLVM IR ->
+// machine code.
 #pragma once
 #include "compiler/codegen/TargetBackend.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -14,18 +15,18 @@ namespace tessera::cpu {
 struct CpuTarget {
   std::string triple, cpu, features;
   bool isHost = false;
-  bool isOther = false;              // a machine by its triple, for which this backend makes no images
-  bool hasFma = false;               // and conversions of f16 in one instruction
+  bool isOther = false;              // a machine named by its triple, for which this backend makes no images
+  bool hasFma = false;               // also: converts f16 in one instruction
   int64_t vectorBytes = 16;          // widest vector register worth using
   int64_t vectorRegisters = 16;      // of that width
-  std::vector<std::string> required; // features the code may use, of sdk/schema/cpu_features.def
+  std::vector<std::string> required; // features of sdk/schema/cpu_features.def that the code may use
 };
 
-/// The CPU `name`: "" or "native" (the host, detected at run time), or a name LLVM knows for x86-64
+/// Returns the CPU `name`: "" or "native" (the host, detected at run time), or a name LLVM knows for x86-64
 /// ("skylake-avx512", "x86-64-v3", ...).
 Expected<CpuTarget> findCpu(llvm::StringRef name);
 
-/// A machine of any triple that is 64-bit and little-endian, and that LLVM knows.
+/// Returns a machine of any 64-bit little-endian triple that LLVM knows.
 Expected<CpuTarget> describeMachine(const codegen::LlvmMachine &);
 
 // The functions below are thread-safe and do not throw. On failure they return E_BACKEND.

@@ -1,16 +1,16 @@
-// Products of few rows or few columns: packing an operand for them, or transposing it, takes longer than the
-// product. Their operands stay where they are, in the tensor, and are read with its strides.
+// Products of few rows or few columns: packing or transposing an operand takes longer than the product. The
+// operands stay in the tensor and are read with its strides.
 //
-//   chain   lanes along the columns of B, a step of k after the other: the sums have the order, and the bits,
-//   of the
-//           register block's
-//   dot     lanes along k, folded at the end; for operands that lie along k, as a row times a matrix's
-//   transpose does
+//   chain   lanes along the columns of B, one step of k after the other: the sums have the order, and the
+//           bits, of the register block
+//   dot     lanes along k, folded at the end; for operands that are contiguous along k, as when a row is
+//           multiplied by the transpose of a matrix
 //   columns lanes along the rows of A, one column of the result after the other; for a transposed A, whose
-//   rows lie side by side. The order is that of a chain
+//           rows are contiguous. The order is that of a chain
 //
-// A dot's order is its own, so that only the extents of the whole product may choose it: one element has one
-// order. The functions take the extents at run time, and a module has one per element types.
+// A dot has an order of its own, so only the extents of the whole product may select it: each element has one
+// order. The functions take the extents at run time, and a module has one function per combination of element
+// types.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileAccess.h"
 #include "compiler/tile/Transforms/ExpandCasts.h"
@@ -26,15 +26,16 @@ using target::inMemoryElement;
 
 namespace {
 
-/// Rows and columns of a tile up to which a chain is faster than the packed product.
+/// Up to this many rows or columns of a tile, a chain is faster than the packed product.
 constexpr int64_t kFewRows = 6, kFewColumns = 64;
-/// Rows or columns of a product that is computed as dots.
+/// Up to this many rows or columns, a product is computed as dots.
 constexpr int64_t kFewDots = 4;
-/// A block: results along one axis, which hide the latency of their additions, and vectors along the other.
+/// A block: several results along one axis, which hide the latency of their additions, and vectors along the
+/// other.
 constexpr int64_t kBlock = 4, kVectors = 2;
-/// How many rows of B before their use a product of one row fetches them.
+/// A product of one row prefetches rows of B this many rows before their use.
 constexpr int64_t kRowsAhead = 8;
-/// Elements of an accumulator from which on the choice costs nothing beside the product.
+/// From this many elements of the accumulator on, the cost of the choice is negligible.
 constexpr int64_t kWorthAChoice = 1024;
 
 bool writesMemory(Operation *op) {
@@ -47,7 +48,7 @@ bool writesMemory(Operation *op) {
       .wasInterrupted();
 }
 
-/// Is the operand read from a tensor or a shared buffer, in a way that a Factor describes?
+/// Returns whether the operand is read from a tensor or a shared buffer in a way that a Factor can describe.
 bool isRead(Value v) {
   auto inner = [](Value x) {
     if (auto turn = x.getDefiningOp<tile::TransposeOp>()) x = turn.getInput();
@@ -89,7 +90,7 @@ std::optional<KernelLowering::Factor> KernelLowering::readInPlace(Value v) {
   return f;
 }
 
-/// A product at an edge that is not known before it runs.
+/// Returns whether the product is at an edge whose position is known only at run time.
 bool KernelLowering::mayBeDirect(tile::MmaOp op) {
   if (tile::tileType(op.getAcc()).getNumElements() < kWorthAChoice) return false;
   if (!isRead(op.getA()) && !isRead(op.getB())) return false;
@@ -110,7 +111,7 @@ bool KernelLowering::isDeferred(Operation *op) {
   return true;
 }
 
-/// The whole product's rows or columns.
+/// Returns the rows or columns of the whole product.
 Value KernelLowering::sizeOf(tile::MmaOp op, unsigned axis) {
   auto demand = demanded_.of(op.getResult());
   if (axis < demand.size() && !demand[axis].whole && demand[axis].ends.size() == 1) {
@@ -122,7 +123,7 @@ Value KernelLowering::sizeOf(tile::MmaOp op, unsigned axis) {
 
 LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayRef<Value> limits,
                                           llvm::function_ref<LogicalResult()> otherwise) {
-  Vec<Operation *> waiting; // what fills the scratch of an operand
+  Vec<Operation *> waiting; // the operations that fill the scratch of an operand
   bool failedBefore = false;
   auto factorOf = [&](Value operand) {
     Operation *from = operand.getDefiningOp();
@@ -154,7 +155,8 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
   if (!b.ends.empty()) columns = less(columns, b.ends[1]), depth = less(depth, b.ends[0]);
 
   OpBuilder::InsertionGuard guard(b_);
-  // `body` under the condition, and what follows otherwise; true when the condition is known to hold.
+  // Emits `body` under the condition; emission then continues in the else branch. Returns true when the
+  // condition is known to hold.
   auto branch = [&](Value condition, llvm::function_ref<void()> body) {
     if (matchPattern(condition, m_One())) {
       body();
@@ -189,13 +191,13 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
     });
     if (isSure) return success();
   }
-  // Without masked loads of such elements a block's rest would be code per element.
+  // Without masked loads of these elements, the remainder of a block would be code for each element.
   auto canMask = [&](Type element) {
     return vectorBytes_ >= 32 && inMemoryElement(element).getIntOrFloatBitWidth() >= 32;
   };
   if (canMask(a.element) && getConstantIntValue(a.rowStride) == 1) {
     int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
-    // A is read again for each column, and a few vectors of rows hide the latency of their sums.
+    // A is read again for each column. The rows must fill a few vectors to hide the latency of their sums.
     Value enough = b_.createOrFold<arith::MulIOp>(columns, constant(lanes));
     Value isTall = b_.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sge, rows, enough);
     Vec<Value> arguments = {a.data, a.columnStride, b.data,  b.rowStride, b.columnStride,
@@ -265,13 +267,13 @@ func::FuncOp KernelLowering::chainFunction(const Factor &a, const Factor &b, con
       });
 }
 
-/// One row: several rows of B are added to all of C at once, so that B is read along its rows.
+/// Computes one row. Adds several rows of B to all of C in each pass, so that B is read along its rows.
 void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place &c, Value columns,
                                   Value depth) {
   int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
   bool isPadded = c.shape[1] % lanes == 0;
   Value zero = constant(0), wholeDepth = roundDown(depth, kBlock);
-  // Past the columns are zeros, whose products with infinities are no numbers.
+  // Past the columns there are zeros, whose products with infinities are NaN.
   auto keepPadding = [&](Value sum, Value place, Value mask) {
     isPadded ? replaceMasked(c.element, sum, place, mask) : store(c.element, sum, place, mask);
   };
@@ -282,7 +284,7 @@ void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place 
       xs.push_back(splat(readFactor(a, arith::MulIOp::create(b_, at, a.columnStride), 0), lanes));
       starts.push_back(arith::MulIOp::create(b_, at, b.rowStride));
     }
-    // Each row of B is on other pages, where no processor prefetches by itself.
+    // Each row of B is on other pages, where processors do not prefetch by themselves.
     Value ahead = arith::MulIOp::create(b_, b.rowStride, constant(kRowsAhead));
     upTo(zero, columns, lanes, [&](Value j) {
       for (Value start : starts) {
@@ -300,8 +302,8 @@ void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place 
   upTo(wholeDepth, depth, 1, [&](Value k) { steps(k, 1); });
 }
 
-/// Blocks of rows by vectors in registers. The last block takes the last row as often as it lacks rows: the
-/// same values are stored to it again.
+/// Computes blocks of rows by vectors in registers. A last block that lacks rows repeats the last row and
+/// stores the same values again.
 void KernelLowering::emitChainBlocks(const Factor &a, const Factor &b, const Place &c, Value rows,
                                      Value columns, Value depth) {
   int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8), width = kVectors * lanes;
@@ -377,7 +379,7 @@ func::FuncOp KernelLowering::dotFunction(const Factor &a, const Factor &b, const
           ofB.push_back(times(j, y.columnStride));
           places.push_back(address(in[6], plus(times(row, in[7]), times(j, in[8])), c.element));
         }
-        // Adds products of `width` (0: of scalars) terms at a time.
+        // Adds the products of `width` terms at a time (0: scalars).
         auto along = [&](Value from, Value end, int64_t width) {
           auto loop = scf::ForOp::create(b_, from, end, constant(std::max<int64_t>(width, 1)), sums);
           OpBuilder::InsertionGuard guard(b_);

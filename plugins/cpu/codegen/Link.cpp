@@ -1,4 +1,4 @@
-// Objects to one shared object, or to one object, by LLD in this process.
+// Links objects into one shared object, or into one object, with LLD in this process.
 #include "compiler/codegen/emit/Linker.h"
 #include "plugins/cpu/codegen/CpuTarget.h"
 #include <cerrno>
@@ -11,7 +11,7 @@
 namespace tessera::cpu {
 namespace {
 
-/// The file of the library that holds `function`.
+/// Returns the file of the library that contains `function`.
 std::string libraryOf(const void *function) {
   Dl_info info;
   return dladdr(function, &info) && info.dli_fname ? info.dli_fname : "";
@@ -28,7 +28,7 @@ Error noMemoryFile() {
   return {"E_BACKEND", std::string("no memory file for the linker: ") + strerror(errno), ""};
 }
 
-/// Runs the linker with `words` and then the objects.
+/// Runs the linker with `words`, followed by the objects.
 Expected<std::string> linkObjects(llvm::ArrayRef<std::string> objects, std::vector<std::string> words) {
   std::deque<emit::MemoryFile> inputs;
   for (const std::string &object : objects) {
@@ -48,7 +48,7 @@ Expected<std::string> linkShared(llvm::ArrayRef<std::string> objects, llvm::Arra
                            "--hash-style=gnu", "--build-id=none", "--as-needed"})
     words.push_back(word);
   words.push_back("--version-script=" + script.path());
-  // memset and memcpy may stand for loops; fmod is a call.
+  // libc for memset and memcpy, which may replace loops; libm for fmod.
   words.push_back(
       libraryOf(reinterpret_cast<const void *>(static_cast<double (*)(double, double, double)>(&::fma))));
   words.push_back(libraryOf(reinterpret_cast<const void *>(&::gnu_get_libc_version)));

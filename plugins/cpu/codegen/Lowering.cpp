@@ -13,7 +13,7 @@ FailureOr<func::FuncOp> KernelLowering::lower() {
   b_.setInsertionPoint(kernel_);
   function_ = func::FuncOp::create(b_, entrySymbol(kernel_.getName()),
                                    b_.getFunctionType({pointer, i64, i64, pointer}, TypeRange()));
-  // Scratch is private to the call; nothing else the kernel sees overlaps the argument array either.
+  // Scratch is private to the call. Nothing that the kernel accesses overlaps the argument array either.
   function_.setArgAttr(0, LLVM::LLVMDialect::getReadonlyAttrName(), b_.getUnitAttr());
   for (unsigned i : {0u, 3u})
     function_.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
@@ -59,7 +59,7 @@ func::FuncOp KernelLowering::sharedFunction(llvm::StringRef name, ArrayRef<Type>
   b_.setInsertionPoint(function_);
   auto function = func::FuncOp::create(b_, name, b_.getFunctionType(inputs, TypeRange()));
   function.setPrivate();
-  // Objects of several kernels are linked into one image.
+  // Internal, because objects of several kernels are linked into one image.
   function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(b_.getContext(), LLVM::Linkage::Internal));
   b_.setInsertionPointToStart(function.addEntryBlock());
   body(function);
@@ -84,7 +84,7 @@ Value KernelLowering::groupInfo(tile::GroupInfoKind kind) {
   return arith::ConstantOp::create(b_, b_.getI32IntegerAttr(kind == tile::GroupInfoKind::GroupSize ? 1 : 0));
 }
 
-/// One prefetch per cache line of each row.
+/// Emits one prefetch per cache line of each row.
 LogicalResult KernelLowering::lowerPrefetch(tile::PrefetchOp op) {
   Window w = window(op.getView(), op.getStarts(), op.getExtents(), false);
   auto shape = tile::tileShape(op.getExtents());

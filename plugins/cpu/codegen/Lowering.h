@@ -1,5 +1,5 @@
-// tile.kernel -> one LLVM-callable function of vector, arith and scf operations on raw pointers: one thread
-// runs a program, a vector of consecutive elements of a tile's last axis at a time.
+// Lowers a tile.kernel to one LLVM-callable function of vector, arith and scf operations on raw pointers: one
+// thread runs a program and processes a vector of consecutive elements of a tile's last axis at a time.
 //
 // The function has the signature of tessera::CpuKernelFn: (values, begin, end, scratch).
 #pragma once
@@ -11,13 +11,13 @@
 
 namespace tessera::cpu {
 
-/// Steps along its depth that a product takes in a turn, at most.
+/// The largest number of steps along its depth that a product takes per iteration.
 inline constexpr int64_t kProductTurn = 4;
 
-/// Elements that the table of `tile.private` (TileBase.td) has at most.
+/// The largest number of elements of a `tile.private` table (TileBase.td).
 inline constexpr int64_t kMostPrivateElements = 16384;
 
-/// "f32", or "bf16.f32" where elements are converted.
+/// Returns "f32", or "bf16.f32" if elements are converted.
 std::string elementName(mlir::Type element, tile::CastOp cast);
 
 /// State of lowering one kernel. Not thread-safe; lives for one call of lower().
@@ -26,12 +26,12 @@ public:
   KernelLowering(tile::KernelOp kernel, int64_t vectorBytes)
       : TileLowering(kernel, "cpu"), vectorBytes_(vectorBytes), demanded_(kernel) {}
 
-  /// Emits the function before the kernel op; fails with a diagnostic on what cannot be lowered.
+  /// Emits the function before the kernel op. Fails with a diagnostic on operations that cannot be lowered.
   mlir::FailureOr<mlir::func::FuncOp> lower();
 
 private:
-  // Lowering.cpp: the frame of the function. A program is one thread: what happens once just happens, nothing
-  // is outstanding at a barrier, and a group is one lane.
+  // Lowering.cpp: the frame of the function. A program is one thread: effects that must happen once need no
+  // guard, nothing is outstanding at a barrier, and a group is one lane.
   Value emitArgument(mlir::BlockArgument);
   void once(llvm::function_ref<void()> effect) override { effect(); }
   Value onceValue(llvm::function_ref<Value()> effect) override { return effect(); }
@@ -43,57 +43,58 @@ private:
   LogicalResult lowerPrefetch(tile::PrefetchOp) override;
   // PrivateTables.cpp: tables in scratch for small tensors, variables for single elements (`cpu-privatize`).
   struct PrivateTable {
-    tile::AtomicOp first; // of the additions to its tensor
-    Value inUse;          // i1: of this range of programs
+    tile::AtomicOp first; // the first of the atomic additions to its tensor
+    Value inUse;          // i1: whether this range of programs uses it
     Value data, count;
   };
   struct PrivateValue {
-    tile::AtomicOp first; // of the updates of its element
+    tile::AtomicOp first; // the first of the updates of its element
     Value variable;       // a pointer to it
-    Value start;          // what it holds until the first update
+    Value start;          // its contents before the first update
   };
-  /// Makes the variables; in the function's first block, where LLVM looks for what fits registers.
+  /// Creates the variables in the function's first block, where LLVM looks for variables to keep in
+  /// registers.
   void beginPrivateValues();
-  /// Updates the elements by what the variables hold.
+  /// Updates the elements with the contents of the variables.
   void endPrivateValues();
-  /// The variable of the update's element; privateValues_.end() if it has none.
+  /// Returns the variable of the update's element, or privateValues_.end() if it has none.
   PrivateValue *privateValue(tile::AtomicOp);
-  /// `old` after the update, which may be one of several that arrive in any order.
+  /// Returns `old` after the update. Several updates may arrive in any order.
   Value updated(tile::AtomicOp, Value old, Value value);
-  /// Updates the element at `address()` by the thread's `value`, unless that is `start` as yet.
+  /// Updates the element at `address()` with the thread's `value`, unless `value` still equals `start`.
   void flush(tile::AtomicOp, Value value, Value start, llvm::function_ref<Value()> address);
-  /// Clears the tables of the kernel's tensors, where the programs from `begin` to `end` are worth it.
+  /// Clears the tables of the kernel's tensors if they are worthwhile for the programs from `begin` to `end`.
   void beginPrivateTables(Value begin, Value end);
-  /// Adds them to the tensors.
+  /// Adds the tables to the tensors.
   void endPrivateTables();
   Value emitUpdate(tile::AtomicOp, Value address, Value value) override;
-  /// The private function `name` of the module; emitted by `body` the first time it is asked for.
+  /// Returns the private function `name` of the module; `body` emits it on the first request.
   mlir::func::FuncOp sharedFunction(llvm::StringRef name, llvm::ArrayRef<Type> inputs,
                                     llvm::function_ref<void(mlir::func::FuncOp)> body);
 
   // Nest.cpp: loops over the elements of a shape.
-  /// From `lo` to `hi`, and no further than `end` where one is given.
+  /// Emits a loop from `lo` to `hi`, limited by `end` if given.
   void loop(int64_t lo, int64_t hi, int64_t step, llvm::function_ref<void(Value)> body, Value end = {});
   void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body, Indices ends = {}) override;
   void nestPart(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) override;
   Part partToCompute(Operation *op) override;
-  /// Where the last whole step of those before `end` ends if `inside` holds (null: it does), else 0.
+  /// Returns the end of the last whole step before `end` if `inside` holds (null: it does), else 0.
   Value wholeVectors(Value end, int64_t step, Value inside);
-  /// The nest twice under `condition` when there is one: unmasked and masked.
+  /// Emits the nest twice if there is a `condition`: unmasked and masked.
   void versioned(Value condition, llvm::function_ref<void(Mode)> emit) override;
-  /// The widest element of what is computed decides.
+  /// The widest element of the computation decides.
   int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) override;
 
   Vec<Value> observedEnds(Value tile, Operation *at) override;
 
   // Store.cpp
   void storeLeading(Type element, Value vector, Value address, Value count) override;
-  /// Replaces the elements of a whole vector in scratch for which the mask holds.
+  /// Replaces those elements of a whole vector in scratch for which the mask holds.
   void replaceMasked(Type element, Value vector, Value address, Value mask);
 
   // Read.cpp
   bool callRead(Operation *, const Place &) override;
-  /// `cast` null: elements stay as they are.
+  /// A null `cast` means that elements are not converted.
   mlir::func::FuncOp readFunction(tile::CastOp cast, Type element, const Place &to);
 
   // Reduce.cpp
@@ -101,23 +102,24 @@ private:
   LogicalResult lowerArgReduce(tile::ArgReduceOp) override;
   LogicalResult lowerScan(tile::ScanOp) override;
   Value foldLanes(tile::ReduceKind, bool isUnsigned, Value vector);
-  /// What of a reduction's operand is not its neutral element.
+  /// Returns the part of a reduction's operand that is not its neutral element.
   Part partOf(Value input, tile::ReduceKind, bool isUnsigned);
-  /// Some results of a reduction, `lanes` or one each, and what of the axis they take.
+  /// One vector of results of a reduction, or a single result, and the part of the axis that they cover.
   struct Line {
-    Value end;    // of the axis; null: all of it, without masks
-    Value inside; // no masks are needed before the end; null: never are
+    Value end;    // end of the axis; null: all of it, without masks
+    Value inside; // if it holds, no masks are needed before the end; null: masks are always needed
   };
   using LineBody = llvm::function_ref<Vec<Value>(Value at, mlir::ValueRange carried, Mode)>;
-  /// `carried` after the steps of [from, to) that lie before the line's end.
+  /// Returns `carried` after those steps of [from, to) that are before the line's end.
   Vec<Value> alongLine(int64_t from, int64_t to, int64_t step, const Line &, Vec<Value> carried,
                        LineBody body);
-  /// Computes the results of a reduction: `reduce` gives those at `at`, one vector for each of `widths`, or
-  /// the one of a line along the last axis when there are none.
+  /// Returns whether at most four operations compute an element of `v` from memory.
   bool isShort(Value v);
   Vec<Value> elementAt(Indices outer, int64_t axis, Value k, int64_t offset);
   using LineResults =
       llvm::function_ref<Vec<Value>(Indices at, llvm::ArrayRef<int64_t> widths, const Line &)>;
+  /// Computes the results of a reduction. `reduce` returns the results at `at`: one vector for each of
+  /// `widths`, or, when `widths` is empty, the result of one line along the last axis.
   void reduceLines(Value input, Value result, int64_t axis, int64_t lanes, const Part &, LineResults reduce);
 
   // Transpose.cpp
@@ -128,7 +130,7 @@ private:
   mlir::func::FuncOp productFunction(Place a, Place b, Place c, tile::FragmentAttr, bool limited, bool fresh);
   void emitProduct(const Place &a, const Place &b, const Place &c, tile::FragmentAttr,
                    mlir::ValueRange limits, bool fresh);
-  /// Where the rows and columns of a product end that are more than zeros; null: with the tile.
+  /// The ends of the rows and columns of a product that are not only zeros; null: the end of the tile.
   struct Ends {
     Value row, column;
   };
@@ -136,21 +138,23 @@ private:
                    llvm::ArrayRef<int64_t> groups, Value depth, int64_t unroll, bool fresh, const Ends &);
   Value multiplyAdd(Value x, Value y, Value sum);
 
-  // Direct.cpp: products of few rows or columns, whose operands are read where they are.
+  // Direct.cpp: products of few rows or columns, whose operands are read in place.
   /// A factor in memory: a tensor, a shared buffer or a tile in scratch.
   struct Factor {
     Value data, rowStride, columnStride; // in elements
-    Type element;                        // of memory
-    tile::CastOp cast;                   // of the elements that are read; null: none
-    Vec<Value> ends;                     // of its rows and columns inside the tensor; none: of the tile
+    Type element;                        // element type in memory
+    tile::CastOp cast;                   // conversion of the elements that are read; null: none
+    // ends of its rows and columns inside the tensor; empty: those of the tile
+    Vec<Value> ends;
   };
   std::optional<Factor> readInPlace(Value operand);
-  /// How far products read the operand, which the factor gives, per axis; none: all of it may be read.
+  /// Returns per axis how far products read the operand that the factor describes; empty: all of it may be
+  /// read.
   Vec<Value> operandEnds(Value operand, const std::optional<Factor> &);
   bool isDeferred(Operation *) override;
   bool mayBeDirect(tile::MmaOp);
-  /// Emits calls for products that need no operands in scratch, under the condition that this is one;
-  /// `otherwise` emits the product of any other.
+  /// Emits calls for products that need no operands in scratch, under the condition that this is such a
+  /// product; `otherwise` emits the product for all other cases.
   LogicalResult lowerDirect(tile::MmaOp, const Place &c, llvm::ArrayRef<Value> ends,
                             llvm::function_ref<LogicalResult()> otherwise);
   Value sizeOf(tile::MmaOp, unsigned axis);
@@ -171,9 +175,11 @@ private:
   target::DemandedExtents demanded_;
   mlir::func::FuncOp function_;
   Value values_;
-  /// Operands of products whose scratch was not filled much behind the tensor's end, and where that is.
+  /// Operands of products whose scratch was filled only slightly past the tensor's end, with the position of
+  /// that end.
   llvm::DenseMap<Value, Vec<Value>> partlyRead_;
-  /// Operations that fill the scratch of a product's operand, where the product does not read it in place.
+  /// Operations that fill the scratch of a product's operand; emitted only if the product does not read it in
+  /// place.
   llvm::SmallPtrSet<Operation *, 4> deferred_;
   llvm::MapVector<Value, PrivateTable> private_; // by view
   Vec<PrivateValue> privateValues_;

@@ -3,8 +3,8 @@
 //
 // C[m x n] += A[m x K] * B[K x n]: the rows of A are read one element at a time and broadcast, a row of B as
 // n/lanes vectors, so that every step of k is m * n/lanes independent FMAs on accumulators that stay in
-// registers for the whole of K. Columns outermost: a panel of B is reused by all rows while it is in the near
-// cache. Each shape is a function of its own, which all products of that shape call.
+// registers for all of K. The loop over columns is outermost: all rows reuse a panel of B while it is in the
+// near cache. Each shape has a function of its own, which all products of that shape call.
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "plugins/cpu/codegen/Lowering.h"
 #include "llvm/Support/MathExtras.h"
@@ -21,11 +21,11 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
       !(element.isF32() || element.isF64() || element.isInteger(32) || element.isInteger(64)))
     return op.emitOpError() << "of " << a.element << " into " << element
                             << " is not implemented on cpu (TSR_UNIMPLEMENTED)";
-  // Rows and columns that nothing observes need not be computed.
+  // Rows and columns that are never observed need not be computed.
   Vec<Value> observed = observedEnds(op.getResult(), op), ends;
   bool limited = !op.getLimits().empty() || !observed.empty();
   bool fresh = target::isZeroTile(op.getAcc()) && !limited;
-  if (!fresh) assign(op.getAcc(), c, op); // nothing to do when the planner put both in one place
+  if (!fresh) assign(op.getAcc(), c, op); // does nothing if the memory planner put both in one place
   for (int i = 0; i < 3; ++i) {
     int64_t extent = i < 2 ? c.shape[i] : a.shape[1];
     Value end = op.getLimits().empty() ? constant(extent) : scalar(op.getLimits()[i]);
@@ -37,8 +37,8 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
     Vec<Value> arguments = {a.data, b.data, c.data};
     for (int i = 0; limited && i < 3; ++i) {
       Value end = ends[i];
-      // An operand that was filled only as far as products look ends where its tensor does, whatever was
-      // promised.
+      // An operand that was filled only as far as products read it ends where its tensor does, even if the
+      // promised limit is larger.
       auto within = [&](Value operand, int axis) {
         if (auto filled = partlyRead_.find(operand); filled != partlyRead_.end())
           end = b_.createOrFold<arith::MinSIOp>(end, filled->second[axis]);
@@ -53,8 +53,8 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
   return mayBeDirect(op) ? lowerDirect(op, c, ends, inScratch) : inScratch();
 }
 
-/// The function that computes products of these shapes, of which a module has one: programs repeat few shapes
-/// often, and no other operation is as much code.
+/// Returns the function that computes products of these shapes. A module has one per shape: programs repeat
+/// few shapes often, and no other operation needs as much code.
 func::FuncOp KernelLowering::productFunction(Place a, Place b, Place c, tile::FragmentAttr fragment,
                                              bool limited, bool fresh) {
   std::string name;
@@ -73,7 +73,7 @@ func::FuncOp KernelLowering::productFunction(Place a, Place b, Place c, tile::Fr
   });
 }
 
-/// `limits`: ends of rows, columns and depth where the operands' zeros begin; none: of the tiles.
+/// `limits`: where the operands' zeros begin, for rows, columns and depth; empty: the ends of the tiles.
 void KernelLowering::emitProduct(const Place &a, const Place &b, const Place &c, tile::FragmentAttr fragment,
                                  ValueRange limits, bool fresh) {
   int64_t rows = c.shape[0], columns = c.shape[1], m = fragment.getM(), n = fragment.getN();
@@ -83,12 +83,12 @@ void KernelLowering::emitProduct(const Place &a, const Place &b, const Place &c,
   Ends ends;
   if (!limits.empty()) {
     ends = {limits[0], limits[1]};
-    // Turns divide the depth; the smaller of both first, since a promise may be of any size.
+    // Iterations divide the depth. The minimum is taken first, because a promised limit may have any value.
     Value end = b_.createOrFold<arith::MinSIOp>(depthEnd, limits[2]);
     Value turns = arith::CeilDivSIOp::create(b_, end, constant(unroll));
     depthEnd = b_.createOrFold<arith::MulIOp>(turns, constant(unroll));
   }
-  // Steps of `step` up to `whole` and the rest, as far as `end` reaches.
+  // Emits steps of `step` up to `whole` and then the remainder, both limited by `end`.
   auto blocks = [&](int64_t whole, int64_t extent, int64_t step, Value end,
                     llvm::function_ref<void(Value, bool)> body) {
     loop(0, whole, step, [&](Value at) { body(at, true); }, end);
@@ -114,8 +114,8 @@ void KernelLowering::emitProduct(const Place &a, const Place &b, const Place &c,
   });
 }
 
-/// Vectors of 32 bytes and more come with FMA (parseTarget); without it, it would be a library call per
-/// element.
+/// Targets with vectors of 32 bytes or more have FMA (findCpu). Without it, an fma would be a library call
+/// per element.
 Value KernelLowering::multiplyAdd(Value x, Value y, Value sum) {
   if (!isa<FloatType>(getElementTypeOrSelf(sum.getType())))
     return b_.createOrFold<arith::AddIOp>(sum, b_.createOrFold<arith::MulIOp>(x, y));
@@ -159,8 +159,8 @@ void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c,
       step(plus(loopOp.getInductionVar(), u), acc);
     scf::YieldOp::create(b_, acc);
   }
-  // Past the operands' ends there are zeros, whose products with infinities are no numbers: those elements
-  // keep what they had.
+  // Past the operands' ends there are zeros, whose products with infinities are NaN: those elements keep
+  // their values.
   auto storeAll = [&](bool masked) {
     for (int64_t r = 0, i = 0; r < rows; ++r)
       for (auto [offset, width] : llvm::zip(offsets, groups)) {

@@ -37,7 +37,7 @@ void KernelLowering::loop(int64_t lo, int64_t hi, int64_t step, llvm::function_r
   body(op.getInductionVar());
 }
 
-/// The last axis in steps of `lanes`; what is left of it in vectors of the powers of two it is made of, so
+/// Processes the last axis in steps of `lanes` and its remainder in vectors of decreasing powers of two, so
 /// that no element outside the tile is ever computed.
 void KernelLowering::nest(ArrayRef<int64_t> shape, int64_t lanes, NestBody body, Indices ends) {
   auto endOf = [&](size_t depth) { return ends.empty() ? Value() : ends[depth]; };
@@ -68,7 +68,7 @@ void KernelLowering::nest(ArrayRef<int64_t> shape, int64_t lanes, NestBody body,
   axis(0);
 }
 
-/// `v` is a value of every path to `at`; null is none.
+/// Returns whether `v` (null: false) is defined on every path to `at`.
 static bool isKnown(Value v, Operation *at) {
   Operation *inside = v ? v.getParentBlock()->findAncestorOpInBlock(*at) : nullptr;
   return inside && (isa<BlockArgument>(v) || v.getDefiningOp()->isBeforeInBlock(inside));
@@ -97,8 +97,8 @@ SmallVector<Value> KernelLowering::observedEnds(Value tile, Operation *at) {
   return isBounded ? ends : Vec<Value>();
 }
 
-/// Whole vectors before the end have no masks; the one that holds the end has. Where something else is masked
-/// as well, every vector is.
+/// Whole vectors before the end are not masked; the vector that contains the end is. If another condition
+/// requires masks, every vector is masked.
 void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) {
   auto plain = [&](Indices ends) {
     return [&, ends](Mode mode) {

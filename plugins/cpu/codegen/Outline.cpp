@@ -2,10 +2,11 @@
 //
 //   func @k { nest1; nest2; ... nest900 }   ->   func @k { call @k.part0(..); ... call @k.part28(..) }
 //
-// A program of thousands of tile statements is thousands of loop nests in one function, and much of what LLVM
-// does to a function (loop analyses, register allocation, block placement) grows faster than the function.
-// Functions of bounded size keep the whole linear. Small kernels, which is nearly all of them, stay one
-// function. Stands right after the tiles became loops, so that every later pass has the small functions too.
+// A program of thousands of tile statements is thousands of loop nests in one function, and much of LLVM's
+// work on a function (loop analyses, register allocation, block placement) grows faster than the function.
+// With functions of bounded size the total stays linear. Small kernels, which is nearly all of them, stay one
+// function. The pass runs right after the tiles have become loops, so that every later pass sees the small
+// functions too.
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "plugins/cpu/codegen/Lowering.h"
 #include "plugins/cpu/codegen/Passes.h"
@@ -25,8 +26,8 @@ int64_t sizeOf(Operation *op) {
   return n;
 }
 
-/// Copied to where it is used. Every address is: a part sees pointers only as the function got or loaded
-/// them, so that "no alias" of the scratch stays true in it.
+/// Returns whether an operation is copied to its users. Addresses are: a part receives pointers only as the
+/// function received or loaded them, so that "no alias" of the scratch stays true in it.
 bool isCopied(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>() || isa<LLVM::GEPOp>(op); }
 
 class Outliner {
@@ -40,13 +41,13 @@ private:
   int64_t partSize_;
   int parts_ = 0;
 
-  /// Consecutive operations of one block that may become a part. Pure ones that need none of the others stay
-  /// in front of them.
+  /// Consecutive operations of one block that may become a part. Pure operations that use no result of them
+  /// stay in front of the part.
   struct Candidate {
     SmallVector<Operation *> ops;
     llvm::SmallPtrSet<Operation *, 32> members;
     int64_t size = 0;
-    int64_t openUses = 0; // of results, by what is not (yet) a member
+    int64_t openUses = 0; // uses of results by operations that are not (yet) members
 
     bool needs(Operation *op) const {
       return op
@@ -70,7 +71,8 @@ private:
     }
   };
 
-  /// Inner blocks first: what is left of them counts for the outer ones. Returns the operations left.
+  /// Cuts inner blocks first: their remaining operations count for the outer ones. Returns the number of
+  /// operations left.
   int64_t cut(Block &block) {
     int64_t left = 0;
     Candidate part;
@@ -99,8 +101,8 @@ private:
     return left + 1;
   }
 
-  /// Moves `ops`, whose results nobody else uses, into a function of their own that is called where the last
-  /// one stood.
+  /// Moves `ops`, whose results have no other users, into a function of their own, which is called in the
+  /// place of the last one.
   void outline(ArrayRef<Operation *> ops) {
     llvm::SetVector<Value> captured;
     llvm::SetVector<Operation *> copied; // operands before users
@@ -132,7 +134,7 @@ private:
     IRMapping map;
     for (auto [value, argument] : llvm::zip(captured, body->getArguments())) {
       map.map(value, argument);
-      // What the function knew of its scratch and its arguments holds for the part.
+      // The attributes of the function's own arguments also hold for the part.
       auto own = dyn_cast<BlockArgument>(value);
       if (own && own.getOwner() == &function_.getBody().front())
         part.setArgAttrs(argument.getArgNumber(), function_.getArgAttrDict(own.getArgNumber()));

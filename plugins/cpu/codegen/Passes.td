@@ -6,9 +6,9 @@ include "mlir/Pass/PassBase.td"
 def CpuPrivatize : Pass<"cpu-privatize", "::tessera::tile::KernelOp"> {
   let summary = "Gives relaxed additions to small tensors a table in scratch";
   let description = [{
-    An update that no lane waits for goes to a private table of the program, which is added to the tensor once, at the end.
-    A few updates of constant positions stay in registers. Runs after `tile-plan-memory`: the tables follow the tiles in
-    scratch, whose offsets are final.
+    An update whose old value is not used goes to a private table of the thread, which is added to the tensor once, at the
+    end. A few updates at constant indices stay in registers. Runs after `tile-plan-memory`: the tables are placed after
+    the tiles in scratch, so the tiles' offsets must be final.
   }];
 }
 
@@ -30,16 +30,16 @@ def CpuOutline : Pass<"cpu-outline", "::mlir::ModuleOp"> {
     expand.
   }];
   let options = [
-    Option<"large", "large", "int64_t", "12000", "operations up to which a function stays whole">,
-    Option<"part", "part", "int64_t", "3000", "operations of a part at least; the last of a block may have a quarter">
+    Option<"large", "large", "int64_t", "12000", "a function with at most this many operations is not cut">,
+    Option<"part", "part", "int64_t", "3000", "the least number of operations of a part; the last part of a block may have a quarter of it">
   ];
 }
 
 def CpuExpandFma : Pass<"cpu-expand-fma", "::mlir::ModuleOp"> {
   let summary = "Computes fma without the instruction";
   let description = [{
-    For processors without FMA, so that no library is called (numerics/functions/Fma.h): f32 in place, f64 by a call of a
-    private function for each vector type. Runs after `tile-expand-math`, whose sequences contain `math.fma`.
+    For processors without FMA, so that no library function is called (numerics/functions/Fma.h): f32 in place, f64 by a
+    call of a private function for each vector type. Runs after `tile-expand-math`, whose sequences contain `math.fma`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
 }
@@ -56,9 +56,9 @@ def CpuWrapTarget : Pass<"cpu-wrap-target", "::mlir::ModuleOp"> {
     code generation reads.
   }];
   let options = [Option<"cpu", "cpu", "std::string", "\"\"", "the CPU, as LLVM names it; empty: the host's">,
-                 Option<"triple", "triple", "std::string", "\"\"", "of a machine that is no target of this backend; empty: the CPU's">,
-                 Option<"features", "features", "std::string", "\"\"", "of that machine, as LLVM names them">,
-                 Option<"vectorBytes", "vector-bytes", "int64_t", "16", "of a vector register of that machine">];
+                 Option<"triple", "triple", "std::string", "\"\"", "the triple of a machine that is not a target of this backend; empty: the CPU's">,
+                 Option<"features", "features", "std::string", "\"\"", "the features of that machine, as LLVM names them">,
+                 Option<"vectorBytes", "vector-bytes", "int64_t", "16", "the size of a vector register of that machine">];
   let dependentDialects = ["::tessera::target::TargetDialect"];
 }
 

@@ -1,6 +1,6 @@
-// Updates of small tensors gather in tables and variables of the thread's own: see cpu-privatize. A table
-// costs a store and a load per element of the tensor for each range of programs, and an atomic for each
-// element that was added to; a variable costs the atomic.
+// Updates of small tensors are gathered in tables and variables of the thread's own: see cpu-privatize. A
+// table costs a store and a load per element of the tensor for each range of programs, and an atomic for each
+// element that was added to; a variable costs only the atomic.
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "plugins/cpu/codegen/Lowering.h"
 
@@ -9,9 +9,9 @@ using namespace mlir;
 namespace tessera::cpu {
 namespace {
 
-constexpr int64_t kAdditionsPerElement = 8; // of a range, for a table to be worth it
+constexpr int64_t kAdditionsPerElement = 8; // additions in a range from which on a table is worthwhile
 
-/// What added to any x gives x: for floats -0, since -0 + 0 is 0.
+/// Returns the value that leaves any x unchanged when added: -0 for floats, since -0 + 0 is 0.
 TypedAttr nothingToAdd(OpBuilder &b, Type type) {
   auto f = dyn_cast<FloatType>(type);
   if (!f) return b.getIntegerAttr(type, 0);
@@ -35,8 +35,7 @@ tile::ReduceKind reductionOf(tile::AtomicKind kind) {
 } // namespace
 
 void KernelLowering::beginPrivateTables(Value begin, Value end) {
-  // Additions of one program, as far as its shape tells: a lane makes one, or as many as its tile has
-  // elements.
+  // Additions of one program, as far as shapes show: one per lane, or one per element of its tile.
   llvm::MapVector<Value, int64_t> additions;
   llvm::DenseMap<Value, std::pair<tile::AtomicOp, int64_t>> tables;
   kernel_.walk([&](tile::AtomicOp op) {
@@ -93,7 +92,7 @@ void KernelLowering::endPrivateTables() {
 }
 
 void KernelLowering::flush(tile::AtomicOp op, Value value, Value start, llvm::function_ref<Value()> address) {
-  // Compared as bits, which differ for -0 and 0.
+  // Compares bits, because -0 and 0 must differ.
   Type element = value.getType(), bits = b_.getIntegerType(element.getIntOrFloatBitWidth());
   auto asBits = [&](Value v) {
     return v.getType() == bits ? v : LLVM::BitcastOp::create(b_, bits, v).getResult();
@@ -142,7 +141,7 @@ void KernelLowering::endPrivateValues() {
   }
 }
 
-/// Updates come in any order, so that sums may be of several parts: LLVM makes vectors of a loop's.
+/// Updates come in any order, so partial sums are allowed: LLVM can vectorise the additions of a loop.
 Value KernelLowering::updated(tile::AtomicOp op, Value old, Value value) {
   if (op.getKind() == tile::AtomicKind::Add && isa<FloatType>(value.getType()))
     return arith::AddFOp::create(b_, old, value, arith::FastMathFlags::reassoc);

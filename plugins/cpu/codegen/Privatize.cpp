@@ -1,26 +1,26 @@
 // cpu-privatize: gives atomic additions to small tensors a table of the thread's own.
 //
 //   tile.atomic add relaxed device %one, %counts[%bin] : i32, !tile.view<?xi32> -> i32
-//   tile.atomic add relaxed device %one, %counts[%bin] {tile.private = 0 : i64} : i32, !tile.view<?xi32> ->
-//   i32
+//   tile.atomic add relaxed device %one, %counts[%bin] {tile.private = 0 : i64}
+//       : i32, !tile.view<?xi32> -> i32
 //
-// The attribute is the table's byte offset in the thread's scratch, which grows by it. The lowering clears
-// the table before a range of programs, adds to it without atomics, and adds what it holds to the tensor once
-// the range is done, where tensor and range turn out to be worth it. Threads that count the same values
-// otherwise wait for each other's cache lines at every element.
+// The attribute is the table's byte offset in the thread's scratch, which grows accordingly. The lowering
+// clears the table before a range of programs, adds to it without atomics, and adds its contents to the
+// tensor after the range, if tensor and range turn out to be worth it at run time. Without the table, threads
+// that count the same values would wait for each other's cache lines at every element.
 //
 // Updates of elements whose indices are constants need no table:
 //
 //   tile.atomic add relaxed device %part, %total[%c0] : f32, !tile.view<1xf32> -> f32
 //   tile.atomic add relaxed device %part, %total[%c0] {tile.private_value} : f32, !tile.view<1xf32> -> f32
 //
-// The lowering gives each such element a variable, which LLVM keeps in a register. Sums, largest and smallest
-// values are all gathered so.
+// The lowering gives each such element a variable, which LLVM keeps in a register. Sums, maxima and minima
+// are gathered in this way.
 //
-// Last before the lowering for the CPU: the memory plan is final, and an attribute that a text brought along
-// is replaced. A tensor has a table only where nobody can see that additions arrive late: the kernel neither
-// reads it nor uses an old value, orders nothing (fences, other memory orders), and waits for nothing
-// (`while`).
+// This is the last pass before the lowering for the CPU: the memory plan is final, and attributes already
+// present in the input are replaced. A tensor gets a table only if nothing can observe that additions arrive
+// late: the kernel neither reads the tensor nor uses an old value, orders nothing (fences, other memory
+// orders), and waits for nothing (`while`).
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/Profiles.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -39,11 +39,11 @@ namespace tessera::cpu {
 namespace {
 
 constexpr int64_t kAlign = 64;
-constexpr size_t kMostPrivateValues = 8;   // of a tensor: what registers hold beside the rest
-constexpr int64_t kMostBytes = 256 * 1024; // of a kernel's tables: about what a core's L2 has to spare
+constexpr size_t kMostPrivateValues = 8;   // per tensor: what fits in registers next to the other values
+constexpr int64_t kMostBytes = 256 * 1024; // for all tables of a kernel: about what a core's L2 can spare
 
-/// The updates of the tensor if all may arrive late and in any order, which takes one kind of them; else
-/// none.
+/// Returns the updates of the tensor if all of them are of one kind and may arrive late and in any order;
+/// else none.
 SmallVector<AtomicOp> lateUpdates(BlockArgument arg, bool unorderedFloats) {
   auto type = dyn_cast<ViewType>(arg.getType());
   if (!type || type.getElementType().isInteger(1)) return {};
@@ -61,7 +61,7 @@ SmallVector<AtomicOp> lateUpdates(BlockArgument arg, bool unorderedFloats) {
   return updates;
 }
 
-/// Whether each update is of one element, of at most kMostPrivateValues, that is known now.
+/// Returns whether every update has constant indices, of at most kMostPrivateValues different elements.
 bool haveConstantIndices(ArrayRef<AtomicOp> updates) {
   llvm::SmallSetVector<Attribute, 8> places;
   for (AtomicOp update : updates) {
@@ -76,7 +76,7 @@ bool haveConstantIndices(ArrayRef<AtomicOp> updates) {
   return places.size() <= kMostPrivateValues;
 }
 
-/// The elements of the tensor's table; 0: it needs none.
+/// Returns the number of elements of the tensor's table; 0: it needs none.
 int64_t tableElements(ViewType type, AtomicKind kind) {
   if (kind != AtomicKind::Add) return 0;
   if (ShapedType::isDynamicShape(type.getShape())) return kMostPrivateElements;

@@ -1,11 +1,11 @@
-// Tiles that are read from a tensor into scratch, and converted on the way: packing the operands of a product
-// is most of what a product's kernel is, and the same in every kernel of its shape and element types. One
-// function of the module does it for all of them.
+// Tiles that are read from a tensor into scratch and converted on the way. Packing the operands is most of
+// the code of a product's kernel, and is the same in every kernel of its shape and element types. One
+// function of the module serves all of them.
 //
 //   read.bf16.f32.96x256(to, from, stride, rows, columns, rowEnd, columnEnd)
 //
-// `from`: the tile's first element in the tensor. `rows` and `columns` of the tile lie inside the tensor,
-// what does not is zero; from `rowEnd` and `columnEnd` on nobody looks at the tile.
+// `from` is the address of the tile's first element in the tensor. The first `rows` and `columns` of the tile
+// are inside the tensor; the others are zero. Elements from `rowEnd` and `columnEnd` on are never read.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/ExpandCasts.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -18,11 +18,11 @@ using namespace mlir;
 namespace tessera::cpu {
 namespace {
 
-/// Elements of a tile from which on a call costs nothing beside it.
+/// From this many elements of a tile on, the cost of a call is negligible.
 constexpr int64_t kWorthACall = 1024;
 
-/// How far past the end of its rows and columns a tile is read; nullopt: everywhere. Products stop
-/// with the register block, or the unrolled turn, that holds the end.
+/// Returns how far past the end of its rows and columns a tile is read; nullopt: everywhere. Products stop
+/// with the register block, or the unrolled iteration, that contains the end.
 std::optional<std::array<int64_t, 2>> reach(Value tile) {
   std::array<int64_t, 2> most{};
   for (OpOperand &use : tile.getUses()) {

@@ -1,8 +1,8 @@
 // Stores of part of a vector.
 //
-// Processors without AVX-512 have no cheap masked store: that of AVX takes 10 ns on a Zen 4, whatever it
-// stores, and narrow elements have none, so that LLVM emits a branch per lane. At the end of a row a few
-// plain stores take its place: of half a vector if that many elements are left, then of a quarter, and so on.
+// Processors without AVX-512 have no cheap masked store: the one of AVX takes 10 ns on a Zen 4, whatever it
+// stores, and narrow elements have none, so LLVM emits a branch per lane. At the end of a row a few plain
+// stores replace it: of half a vector if that many elements are left, then of a quarter, and so on.
 #include "plugins/cpu/codegen/Lowering.h"
 #include <numeric>
 

@@ -1,8 +1,8 @@
 // cpu-to-llvm: vector, arith, math, cf and func operations to the LLVM dialect, in one conversion.
 //
-// One walk with every pattern costs a fraction of a pass per dialect: no casts between half-converted types
-// are made and taken away again. Nothing has to be rolled back, since what has no pattern is a defect and
-// ends the compilation.
+// One walk with all patterns costs a fraction of a pass per dialect: no casts between half-converted types
+// are created and removed again. Rollback is not needed, because an operation without a pattern is a defect
+// and ends the compilation.
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
@@ -43,7 +43,7 @@ struct ToLLVMPass : impl::CpuToLlvmBase<ToLLVMPass> {
                              math::MathDialect, vector::VectorDialect>();
     ConversionConfig config;
     config.allowPatternRollback = false;
-    config.foldingMode = DialectConversionFoldingMode::Never; // the canonicalizer has been here
+    config.foldingMode = DialectConversionFoldingMode::Never; // folding has already happened
     if (failed(applyPartialConversion(getOperation(), target, std::move(patterns), config)))
       signalPassFailure();
   }

@@ -1,16 +1,16 @@
-// Transposes, in blocks that are read as rows and exchanged in registers.
+// Transposes in blocks that are read as rows and exchanged in registers.
 #include "plugins/cpu/codegen/Lowering.h"
 
 using namespace mlir;
 
 namespace tessera::cpu {
 
-/// Side of the blocks a transpose turns in registers. Twice as much is no faster: 64 shuffles of 512 bits on
-/// one port for 96 of 256 bits on two, and LLVM takes five times as long to select them.
+/// The side of the blocks that are transposed in registers. Twice as much is no faster: 64 shuffles of 512
+/// bits on one port instead of 96 of 256 bits on two, and LLVM takes five times as long to select them.
 constexpr int64_t kTurned = 8;
 
-/// In blocks of L x L elements that are read as L rows and turned in registers; what is left element by
-/// element.
+/// Transposes blocks of L x L elements, which are read as L rows and transposed in registers; the remainder
+/// is transposed element by element.
 LogicalResult KernelLowering::lowerTranspose(tile::TransposeOp op) {
   Value from = op.getInput();
   Place to = place(op.getResult());
@@ -29,7 +29,8 @@ LogicalResult KernelLowering::lowerTranspose(tile::TransposeOp op) {
     for (int64_t r = 0; r < lanes; ++r)
       lines.push_back(
           evaluate(from, turned(at, b_.createOrFold<arith::AddIOp>(i, constant(r)), j), lanes, mode));
-    // Rows `width` apart exchange the corners of their squares of that width, the largest first.
+    // Rows `width` apart exchange the off-diagonal corners of their squares of side 2 `width`, the largest
+    // first.
     for (int64_t width = lanes / 2; width; width /= 2) {
       Vec<int64_t> low, high;
       for (int64_t k = 0; k < lanes; ++k) {

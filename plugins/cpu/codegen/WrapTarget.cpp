@@ -1,4 +1,4 @@
-// Functions -> one image's target.module (cpu-wrap-target).
+// cpu-wrap-target: wraps functions in one image's target.module.
 #include "compiler/codegen/common/TileLowering.h"
 #include "plugins/cpu/codegen/CpuTarget.h"
 #include "plugins/cpu/codegen/Passes.h"
