@@ -1,4 +1,4 @@
-// The activity records of one CPU context. Off, they cost a load and a branch for each piece of work.
+// The activity records of one CPU context. When off, they cost a load and a branch for each piece of work.
 #pragma once
 #include "plugins/cpu/runtime/Gate.h"
 #include <atomic>
@@ -14,7 +14,7 @@ namespace tessera::cpu {
 /// Thread-safe.
 class Activities {
 public:
-  /// Once this has returned, the sink before is not called.
+  /// Sets the sink. The previous sink is not called after this has returned.
   void setSink(ActivitySink sink) {
     std::lock_guard lock(mutex_);
     sink_ = std::move(sink);
@@ -23,7 +23,7 @@ public:
   bool areOn() const { return on_.load(std::memory_order_relaxed); }
   uint64_t nextStream() { return 1 + streams_.fetch_add(1, std::memory_order_relaxed); }
 
-  /// Calls `run`, which returns false if the work failed, and reports it.
+  /// Calls `run`, which returns false if the work failed, and reports successful work.
   template <class Run> bool time(tsr_be_activity_t activity, const char *name, Run run) {
     activity.begin_ns = now();
     if (!run()) return false;
@@ -31,14 +31,15 @@ public:
     return true;
   }
 
-  /// Of the work that the calling thread queues.
+  /// Sets the tag of the work that the calling thread queues.
   void setTag(const ActivityTag &tag) { tagOfThread() = {this, tag}; }
   ActivityTag tag() const {
     const Tag &tag = tagOfThread();
     return tag.owner == this ? tag.numbers : ActivityTag{};
   }
 
-  /// Of the calling thread. What is pushed while the records are off is not reported.
+  /// Push and pop ranges of the calling thread. A range that begins while the records are off is not
+  /// reported.
   void pushRange(const char *name) { ranges().push_back({this, areOn() ? name : "", areOn() ? now() : 0}); }
   void popRange() {
     auto &open = ranges();
@@ -84,7 +85,7 @@ private:
 
   std::atomic<bool> on_{false};
   std::atomic<uint64_t> streams_{0};
-  std::shared_mutex mutex_; // shared: a report is under way
+  std::shared_mutex mutex_; // held shared while a report is delivered
   ActivitySink sink_;       // guarded by the mutex
 };
 

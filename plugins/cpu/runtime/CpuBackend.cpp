@@ -1,4 +1,4 @@
-// The CPU backend: always there, in the process, one device.
+// The CPU backend: always available, in the process, with one device.
 #include "plugins/cpu/runtime/Activities.h"
 #include "plugins/cpu/runtime/Device.h"
 #include "plugins/cpu/runtime/MemoryPool.h"
@@ -17,7 +17,7 @@ public:
       : allocator_(allocator), pool_(info_.memoryBytes, allocator) {}
   const DeviceInfo &info() const override { return info_; }
 
-  /// Host and device are one here, so the flags differ in nothing.
+  /// Host and device are the same, so the flags make no difference.
   tsr_status_t alloc(size_t bytes, uint32_t, void **dptr, std::string &why) override {
     if (void *p = pool_.alloc(bytes)) return *dptr = p, TSR_SUCCESS;
     if (allocator_)
@@ -47,7 +47,7 @@ public:
   std::shared_ptr<DeviceModule> loadModule(const ModuleImage &image, std::string &why) override {
     return cpu::loadModule(image, why);
   }
-  /// Host and device are one here; there is no other device.
+  /// Host and device are the same, and there is no other device.
   uint32_t memoryFlags() override { return TSR_BE_MEM_PINNED_HOST | TSR_BE_MEM_MANAGED; }
   void pushRange(const char *name) override { activities_.pushRange(name); }
   void popRange() override { activities_.popRange(); }

@@ -8,14 +8,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr uint64_t kMaxSharedBytes = 1 << 20; // of one tile program; the language's limit for the CPU
+constexpr uint64_t kMaxSharedBytes = 1 << 20; // per tile program; the language's limit for the CPU
 
-/// The keys are those of docs/c-abi.md, the same on every backend.
+/// The keys are those of docs/c-abi.md, identical on every backend.
 std::string capabilitiesOf(const DeviceInfo &info) {
   Json dtypes = Json::array();
   for (const DTypeInfo &row : allDTypes())
     dtypes.push_back(row.name);
-  // Matrix products run on vector FMA here: no tile registers, no dot-product instructions.
+  // Matrix products use vector FMA: no tile registers, no dot-product instructions.
   Json tensorcore = Json::object();
   for (const char *dtype :
        {"fp16", "bf16", "tf32", "fp8_e4m3", "fp8_e5m2", "fp6_e2m3", "fp6_e3m2", "fp4_e2m1", "int8", "fp64"})
@@ -36,7 +36,7 @@ std::string capabilitiesOf(const DeviceInfo &info) {
               {"graphs", true},
               {"peer_access", false},
               {"dtypes", dtypes}};
-  // The processor's name is whatever the firmware wrote.
+  // The processor's name is text from the firmware and may contain anything.
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -55,7 +55,8 @@ DeviceInfo readDeviceInfo() {
 } // namespace
 
 const DeviceInfo &deviceInfo() {
-  static const auto &info = *new const DeviceInfo(readDeviceInfo()); // threads may outlive static destructors
+  // never destroyed: threads may outlive static destructors
+  static const auto &info = *new const DeviceInfo(readDeviceInfo());
   return info;
 }
 

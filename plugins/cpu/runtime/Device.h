@@ -1,10 +1,10 @@
-// The one device of the CPU backend: the host, as far as this process may use it.
+// The single device of the CPU backend: the part of the host that this process may use.
 #pragma once
 #include <tessera/backend.hpp>
 
 namespace tessera::cpu {
 
-/// Read once, on first use. Thread-safe.
+/// Returns the device's properties, read on first use. Thread-safe.
 const DeviceInfo &deviceInfo();
 
 } // namespace tessera::cpu

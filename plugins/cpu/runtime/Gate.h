@@ -1,4 +1,5 @@
-// Where threads wait for a condition that other threads' atomics decide: a short spin, then sleep on a futex.
+// Lets threads wait for a condition on atomics that other threads modify: a short spin, then sleep on a
+// futex.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -22,13 +23,13 @@ inline void spinPause() {
 
 /// An eventcount. The waker changes the condition with a seq_cst store, then calls notify(); the waiter's
 /// predicate reads it with seq_cst loads. In the single order of those operations either the waker sees the
-/// sleeper, or the sleeper's last look sees the change: no wake-up is lost, and notify() costs one load when
+/// sleeper, or the sleeper's last check sees the change: no wake-up is lost, and notify() costs one load when
 /// nobody sleeps.
 class Gate {
 public:
   using Clock = std::chrono::steady_clock;
 
-  /// Returns true once `done()` is, false when `deadline` passes first.
+  /// Waits until `done()` returns true. Returns false if `deadline` passes first.
   template <class Predicate>
   bool wait(Predicate done, std::chrono::nanoseconds spin,
             Clock::time_point deadline = Clock::time_point::max()) {
@@ -67,7 +68,8 @@ private:
       left.tv_nsec = ns % 1000000000;
       timeout = &left;
     }
-    // Returns at once when the epoch has moved on; signals and spurious wake-ups lead to another look.
+    // Returns immediately if the epoch has changed. After signals and spurious wake-ups the caller checks
+    // again.
     syscall(SYS_futex, &epoch_, FUTEX_WAIT_PRIVATE, seen, timeout, nullptr, 0);
   }
 

@@ -1,4 +1,4 @@
-// A compiled kernel as the CPU runtime holds it.
+// A compiled kernel in the CPU runtime.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -8,12 +8,13 @@
 
 namespace tessera::cpu {
 
-/// Runs the programs [begin, end) of the linearised grid; `values` are the launch values, `scratch` is
-/// 64-byte aligned and private to the call. The compiler's CpuKernelFn.
+/// Runs the programs [begin, end) of the linearised grid. `values` are the launch values; `scratch` is
+/// 64-byte aligned and private to the call. It is the compiler's CpuKernelFn.
 using KernelFn = void (*)(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch);
 
 struct Kernel final : DeviceKernel {
-  static constexpr size_t kMostValues = 16, kMostScratch = 64 << 10; // of launches in the calling thread
+  // for launches that run in the calling thread
+  static constexpr size_t kMostValues = 16, kMostScratch = 64 << 10;
 
   Kernel(const KernelSpec &spec, const void *entry, std::shared_ptr<void> code)
       : DeviceKernel(spec.valueCount), name(kernelName(spec.name)), scratchBytes(spec.scratchBytes),
@@ -24,16 +25,16 @@ struct Kernel final : DeviceKernel {
   const size_t scratchBytes;
   const std::shared_ptr<void> code; // keeps `entry` valid
   const KernelFn entry;
-  /// Whether threads of the program may run it: it is small and does not wait for them. Only this spelling of
-  /// the metadata counts, since a kernel about which nothing is known may wait.
+  /// Whether the program's own threads may run it: it is small and does not wait for them. Only this spelling
+  /// in the metadata counts, because a kernel without it may wait.
   const bool runsAnywhere;
-  /// What one program took when last measured, in picoseconds; decides whether a launch is worth a second
-  /// thread, and nothing else. 0: unknown.
+  /// The time of one program when last measured, in picoseconds; 0: unknown. It only decides whether a launch
+  /// is worth a second thread.
   std::atomic<uint64_t> programCost{0};
 
-  /// How long a launch is expected to take, in picoseconds; INT64_MAX if that is unknown. A program's cost
-  /// depends on dims and scalars, so the last measurement counts only if every one is between half and twice
-  /// the measured one. Pointers do not count, and neither does what is in memory.
+  /// Returns how long a launch is expected to take, in picoseconds; INT64_MAX if that is unknown. The cost of
+  /// a program depends on dims and scalars, so the last measurement counts only if every value is between
+  /// half and twice the measured one. Pointers and the contents of memory are ignored.
   int64_t predict(const uint64_t *launchValues, int64_t programs) const {
     const auto cost =
         static_cast<double>(launchCost_.load(std::memory_order_relaxed)) * static_cast<double>(programs);
@@ -42,10 +43,10 @@ struct Kernel final : DeviceKernel {
       if (!isLike(launchValues[i], measured_[i].load(std::memory_order_relaxed))) return INT64_MAX;
     return static_cast<int64_t>(cost);
   }
-  /// Stores the values of a launch and its time per program, in picoseconds: that of the whole launch, since
-  /// programs may differ and the first chunk, which programCost is measured on, may be the shortest. Launches
-  /// on several streams may mix theirs; the prediction is then worse, nothing else.
-  void remember(const uint64_t *launchValues, uint64_t cost) { // of a kernel that runsAnywhere
+  /// Stores the values of a launch and its time per program, in picoseconds. The time is measured over the
+  /// whole launch, since programs may differ and the first chunk, which programCost measures, may be the
+  /// shortest. Launches on several streams may mix their values, which only makes the prediction worse.
+  void remember(const uint64_t *launchValues, uint64_t cost) { // precondition: runsAnywhere
     launchCost_.store(cost, std::memory_order_relaxed);
     for (size_t i = 0; i < valueCount; ++i)
       if (uint64_t last = measured_[i].load(std::memory_order_relaxed);
@@ -54,7 +55,8 @@ struct Kernel final : DeviceKernel {
   }
 
 private:
-  /// Where memory of programs is mapped. An integer may be there too; then it counts as a pointer.
+  /// Returns whether the value is in the range where user memory is mapped. An integer in this range counts
+  /// as a pointer.
   static bool isAddress(uint64_t value) { return value >= uint64_t{1} << 32 && value < uint64_t{1} << 47; }
   static bool isLike(uint64_t a, uint64_t b) {
     if (isAddress(a) || isAddress(b)) return isAddress(a) && isAddress(b);

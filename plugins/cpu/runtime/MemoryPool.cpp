@@ -24,7 +24,8 @@ constexpr size_t kChunk = kHugePage;
 constexpr size_t kLargestSmall = 256 << 10;
 constexpr size_t kPage = 4096;
 
-/// The size class: the next of four steps per power of two, at least 64 bytes, whole pages for mappings.
+/// Returns the size class: the next of four steps per power of two, at least 64 bytes, and whole pages for
+/// mappings.
 size_t roundUp(size_t bytes) {
   if (bytes <= 4 * kAlign) return std::max(kAlign, (bytes + kAlign - 1) / kAlign * kAlign);
   size_t step = std::bit_floor(bytes - 1) / 4;
@@ -32,7 +33,7 @@ size_t roundUp(size_t bytes) {
   return rounded <= kLargestSmall ? rounded : (rounded + kPage - 1) / kPage * kPage;
 }
 
-/// Maps `bytes`; from 2 MiB on it starts on a 2 MiB boundary, so that huge pages cover all of it.
+/// Maps `bytes`. From 2 MiB on, the mapping starts on a 2 MiB boundary, so that huge pages cover all of it.
 void *map(size_t bytes) {
   size_t slack = bytes >= kHugePage ? kHugePage : 0;
   void *raw = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -43,14 +44,14 @@ void *map(size_t bytes) {
   if (aligned != begin) munmap(raw, aligned - begin);
   if (uintptr_t tail = begin + slack - aligned) munmap(reinterpret_cast<void *>(aligned + bytes), tail);
   void *p = reinterpret_cast<void *>(aligned);
-  madvise(p, bytes, MADV_HUGEPAGE); // a hint; refused where huge pages are off
+  madvise(p, bytes, MADV_HUGEPAGE); // a hint, which the kernel refuses if huge pages are off
   return p;
 }
 
-[[maybe_unused]] constexpr size_t kPoisonedBytes = 64 << 10; // of a block; more would only cost time
+[[maybe_unused]] constexpr size_t kPoisonedBytes = 64 << 10; // per block; more would only cost time
 [[maybe_unused]] constexpr int kFreshByte = 0xCB, kDeadByte = 0xDB;
 
-/// `requested` bytes of a block of `rounded` become usable.
+/// Makes `requested` bytes of a block of `rounded` bytes usable.
 void markLive(void *p, size_t requested, [[maybe_unused]] size_t rounded) {
 #ifdef TESSERA_ASAN
   ASAN_UNPOISON_MEMORY_REGION(p, requested);
@@ -70,7 +71,7 @@ void markDead(void *p, size_t rounded) {
 
 void unmap(void *p, size_t bytes) {
 #ifdef TESSERA_ASAN
-  ASAN_UNPOISON_MEMORY_REGION(p, bytes); // the address may be mapped again by someone else
+  ASAN_UNPOISON_MEMORY_REGION(p, bytes); // other code may map the address again
 #endif
   munmap(p, bytes);
 }
@@ -129,7 +130,7 @@ void *MemoryPool::borrow(size_t bytes) {
         mapped_ += rounded;
         return p;
       }
-      return nullptr; // it gave out a live block; that one stays whose it is
+      return nullptr; // the allocator returned a live block, which its owner keeps
     } catch (const std::bad_alloc &) {
     }
   }
@@ -154,13 +155,13 @@ bool MemoryPool::giveBack(void *p) {
 
 void *MemoryPool::carve(size_t rounded) {
   if (static_cast<size_t>(chunkEnd_ - chunkNext_) < rounded) {
-    chunks_.reserve(chunks_.size() + 1); // so that nothing fails once there is a chunk to keep
+    chunks_.reserve(chunks_.size() + 1); // so that nothing can fail once the chunk is mapped
     void *chunk = map(kChunk);
     if (!chunk) return nullptr;
     chunks_.push_back(chunk);
     mapped_ += kChunk;
     markDead(chunk, kChunk);
-    // What is left of the old chunk is a block of no class; it stays unused until the context ends.
+    // The rest of the old chunk is a block without a class; it stays unused until the context ends.
     chunkNext_ = static_cast<char *>(chunk);
     chunkEnd_ = chunkNext_ + kChunk;
   }
@@ -172,7 +173,7 @@ void *MemoryPool::carve(size_t rounded) {
 void *MemoryPool::mapLarge(size_t rounded) {
   void *p = map(rounded);
   if (!p) {
-    trimLocked(); // idle blocks of other sizes may be what is in the way
+    trimLocked(); // idle blocks of other sizes may occupy the memory
     p = map(rounded);
   }
   if (p) mapped_ += rounded;
@@ -195,7 +196,7 @@ bool MemoryPool::free(void *p) {
 /// Keeps a block that is no longer in use, or returns it to the system. Never throws.
 void MemoryPool::retireLocked(void *p, size_t rounded) {
   bool isLarge = rounded > kLargestSmall;
-  // A quarter of the machine may stay idle in pools; what goes beyond returns to the system at once.
+  // Up to a quarter of the machine's memory may be idle in pools; the rest returns to the system at once.
   bool keep = !isLarge || mapped_ - inUse_ <= limit_ / 4;
   if (keep) {
     markDead(p, rounded);
@@ -203,7 +204,7 @@ void MemoryPool::retireLocked(void *p, size_t rounded) {
       idle_[rounded].push_back(p);
       return;
     } catch (const std::bad_alloc &) {
-      // no room to remember it: a small block stays unused until its chunk goes
+      // no memory to record it: a small block stays unused until its chunk is unmapped
     }
   }
   if (!isLarge) return;
@@ -248,7 +249,7 @@ void MemoryPool::trimLocked() {
     unmap(chunk, kChunk);
   mapped_ -= chunks_.size() * kChunk;
   chunks_.clear();
-  idle_.clear(); // the large ones went above
+  idle_.clear(); // the large ones were unmapped above
   chunkNext_ = chunkEnd_ = nullptr;
 }
 

@@ -1,10 +1,10 @@
-// Code for the CPU: a shared object in memory, or functions that are in the process already.
+// Code for the CPU: a shared object in memory, or functions that are already in the process.
 #pragma once
 #include <tessera/backend.hpp>
 
 namespace tessera::cpu {
 
-/// Null with `why` filled: another machine's or a GPU's code, or damage.
+/// Loads the image. Fills `why` and returns null when it is damaged, or code for a GPU or another machine.
 std::shared_ptr<DeviceModule> loadModule(const ModuleImage &image, std::string &why);
 
 } // namespace tessera::cpu

@@ -1,4 +1,4 @@
-// Scratch memory of the thread that runs tile programs: grown to the largest need, reused.
+// Scratch memory of a thread that runs tile programs: grows to the largest need and is reused.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,16 +6,16 @@
 
 namespace tessera::cpu {
 
-/// One per thread; not shared. The owner releases it. Mapped rather than malloc'ed: an impossible size fails
-/// instead of aborting under a sanitizer, and pages are touched first by the thread that uses them.
+/// Used by one thread; the owner releases it. The memory is mapped rather than malloc'ed: an impossible size
+/// fails instead of aborting under a sanitizer, and the thread that uses the pages touches them first.
 class Scratch {
 public:
   Scratch() = default;
   Scratch(const Scratch &) = delete;
   Scratch &operator=(const Scratch &) = delete;
 
-  /// At least `bytes`, 64-byte aligned, contents undefined; null when there is not so much. 0 bytes is never
-  /// null.
+  /// Returns at least `bytes`, 64-byte aligned, with undefined contents; null when there is not enough
+  /// memory. 0 bytes never return null.
   uint8_t *get(size_t bytes) {
     if (bytes <= size_) return size_ ? data_ : empty_;
     release();
@@ -28,7 +28,7 @@ public:
     return data_;
   }
 
-  /// Unmaps the memory. The next get maps other memory.
+  /// Unmaps the memory. The next get() maps new memory.
   void release() {
     if (size_) munmap(data_, size_);
     size_ = 0;

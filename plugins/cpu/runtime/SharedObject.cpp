@@ -49,7 +49,7 @@ struct Library {
   }
 };
 
-/// Open until the dynamic linker has mapped the file.
+/// Closes the descriptor once the dynamic linker has mapped the file.
 struct Descriptor {
   int fd = -1;
   explicit Descriptor(int number) : fd(number) {}
@@ -72,9 +72,10 @@ bool writeAll(int fd, std::string_view bytes) {
   return true;
 }
 
-/// The path by which a debugger opens the descriptor too: /proc/self is the debugger's own there. No two
-/// loads have the same, since dlopen takes a path it has seen for the library it has loaded from there, and a
-/// descriptor's number comes again. Each bit of a count adds a slash or a "./", which change nothing else.
+/// Returns a path by which a debugger can also open the descriptor: in the debugger, /proc/self would be the
+/// debugger itself. Every load has a different path, because dlopen treats a known path as the library loaded
+/// from it, and descriptor numbers are reused. Each bit of a count adds a slash or a "./", which do not
+/// change the meaning.
 std::string pathOf(int fd) {
   static std::atomic<uint32_t> loads{0};
   std::string path = "/proc/" + std::to_string(getpid()) + "/fd/";
@@ -83,8 +84,8 @@ std::string pathOf(int fd) {
   return path + std::to_string(fd);
 }
 
-/// The same file under a number of the upper half. A debugger that comes later opens what the number means
-/// then: that should be no pipe of the program's.
+/// Moves the file to a number in the upper half of the range. A debugger that attaches later opens whatever
+/// the number then refers to; this makes it unlikely to be a pipe of the program.
 int withHighNumber(int fd) {
   rlimit most{};
   if (fd < 0 || getrlimit(RLIMIT_NOFILE, &most) != 0) return fd;
@@ -95,7 +96,7 @@ int withHighNumber(int fd) {
 }
 
 int memoryFile() {
-#ifdef MFD_EXEC // kernels before 6.3 refuse the flag and need none
+#ifdef MFD_EXEC // kernels before 6.3 reject the flag and do not need it
   if (int fd = memfd_create("tessera-image", MFD_CLOEXEC | MFD_EXEC); fd >= 0 || errno != EINVAL) return fd;
 #endif
   return memfd_create("tessera-image", MFD_CLOEXEC);
@@ -182,7 +183,7 @@ std::shared_ptr<void> loadSharedObject(std::string_view bytes, std::string &why,
 const void *findSymbol(const std::shared_ptr<void> &object, const std::string &symbol) {
   void *handle = static_cast<Library *>(object.get())->handle;
   const void *found = dlsym(handle, symbol.c_str());
-  // dlsym also searches the libraries that the object needs: fmodf is in libm.
+  // dlsym also searches the libraries that the object depends on: fmodf is in libm.
   const link_map *own = nullptr;
   Dl_info where;
   bool isOwn = found && dlinfo(handle, RTLD_DI_LINKMAP, &own) == 0 && dladdr(found, &where) &&

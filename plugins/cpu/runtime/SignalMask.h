@@ -1,6 +1,6 @@
-// Threads that start while a SignalMask exists take no signals sent to the process: those are for the
-// program's own threads. Signals raised by a fault, and a profiler's, stay. The same as core's, which plugins
-// do not include.
+// Threads that start while a SignalMask exists do not receive signals sent to the process, which are for the
+// program's own threads. Signals raised by a fault, and a profiler's, stay enabled. It is a copy of core's
+// class, because plugins do not include core.
 #pragma once
 #include <csignal>
 
@@ -8,8 +8,8 @@ namespace tessera::cpu {
 
 class SignalMask {
 public:
-  /// Set by a thread that was started under a SignalMask and keeps it: masking again would cost two system
-  /// calls and change nothing.
+  /// Set by a thread that was started under a SignalMask and keeps the mask: masking again would cost two
+  /// system calls and change nothing.
   static inline thread_local bool isInherited = false;
 
   SignalMask() {

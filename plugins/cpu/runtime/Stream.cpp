@@ -17,10 +17,10 @@ namespace {
 using Clock = Gate::Clock;
 using std::chrono::microseconds;
 
-// Long enough to catch the next launch of a loop, short enough to leave the core to others.
+// Long enough to catch the next launch of a loop, and short enough to leave the core to other threads.
 constexpr auto kIdleSpin = microseconds(20);
 constexpr auto kHostSpin = microseconds(10);
-// How much of the calling thread's time a call may take.
+// The largest amount of the calling thread's time that a call may use.
 constexpr int64_t kHerePs = 25'000'000;
 constexpr int64_t kPsPerByte = 125; // of a copy or fill: 8 GB/s
 constexpr int64_t kNotHere = INT64_MAX;
@@ -101,7 +101,7 @@ Stream::~Stream() {
   stop_.store(true, std::memory_order_seq_cst);
   work_.notify();
   if (thread_.joinable()) thread_.join();
-  delete head_; // the queue is empty: reading and writing end share one chunk
+  delete head_; // the queue is empty, so both ends share one chunk
   delete spare_.load();
 }
 
@@ -116,7 +116,7 @@ template <class Fill> void Stream::fillIn(Command &command, Fill fill) {
     command.tag = activities_.tag();
 }
 
-/// `count` gets the commands appended, this one included.
+/// `count` receives the number of appended commands, including this one.
 template <class Fill> tsr_status_t Stream::push(std::string &why, Fill fill, uint64_t *count) {
   {
     std::lock_guard lock(mutex_);
@@ -142,7 +142,7 @@ template <class Fill> tsr_status_t Stream::push(std::string &why, Fill fill, uin
 }
 
 /// Runs a command in the calling thread if the stream is idle and the command is brief, or if the caller
-/// `waits` for it anyway. False: the caller has to queue it, and `fill` was not called.
+/// `waits` for it anyway. Returns false, without calling `fill`, when the caller must queue the command.
 template <class Fill> bool Stream::runHere(int64_t predictedPs, bool waits, Fill fill) {
   if (!usesCallers_ || predictedPs > kHerePs) return false;
   Clock::time_point start;
@@ -165,7 +165,7 @@ template <class Fill> bool Stream::runHere(int64_t predictedPs, bool waits, Fill
     published_.store(published + 1, std::memory_order_seq_cst);
   }
   {
-    std::optional<DefaultFloats> floats; // copies and events compute nothing
+    std::optional<DefaultFloats> floats; // copies and events do not compute
     if (here_.kind == Command::Kind::Launch || here_.kind == Command::Kind::Replay) floats.emplace();
     execute(here_, /*drop=*/false);
   }
@@ -202,9 +202,8 @@ template <class Fill> tsr_status_t Stream::submitAndWait(std::string &why, Fill 
   return lastFailure_;
 }
 
-/// What a host does while it waits for the first `target` commands: it runs those that have not begun. It
-/// stops at the first that may wait for another thread or needs much scratch memory, which the stream's
-/// thread then runs.
+/// Runs, on a host that waits for the first `target` commands, those that have not begun. Stops at the first
+/// command that may wait for another thread or needs much scratch memory; the stream's thread runs that one.
 void Stream::help(uint64_t target) {
   auto isForAnyThread = [](const Command &c) {
     return c.kind == Command::Kind::Copy || c.kind == Command::Kind::Fill ||
@@ -223,7 +222,7 @@ void Stream::appendChunk() {
   Chunk *chunk = spare_.exchange(nullptr, std::memory_order_acquire);
   if (!chunk) chunk = new Chunk;
   chunk->next = nullptr;
-  tail_->next = chunk; // published with the first command in it
+  tail_->next = chunk; // published together with the first command in it
   tail_ = chunk;
   tailUsed_ = 0;
 }
@@ -284,7 +283,7 @@ tsr_status_t Stream::wait(const std::shared_ptr<DeviceEvent> &event, std::string
   });
 }
 
-/// How long a replay is expected to take; kNotHere if one of its nodes has to be queued.
+/// Returns how long a replay is expected to take; kNotHere if one of its nodes must be queued.
 int64_t Stream::predict(const DeviceGraph &graph, const std::vector<std::shared_ptr<EventPoint>> &points) {
   int64_t sum = 0;
   auto point = points.begin();
@@ -302,8 +301,8 @@ int64_t Stream::predict(const DeviceGraph &graph, const std::vector<std::shared_
   return sum;
 }
 
-/// One command for all of the graph. What differs between two replays is the points of its events: a record
-/// makes a new one, which the waits behind it in the graph then wait for.
+/// Queues one command for the whole graph. Two replays differ only in the points of their events: a record
+/// creates a new point, and the later waits in the graph wait for it.
 tsr_status_t Stream::replay(const std::shared_ptr<const DeviceGraph> &graph, std::string &why) {
   std::vector<std::shared_ptr<EventPoint>> points;
   std::unordered_map<Event *, std::shared_ptr<EventPoint>> recorded;
@@ -369,7 +368,7 @@ tsr_status_t Stream::takeFailureLocked(std::string &why) {
 // ---- The holder of the token ----
 
 void Stream::run() {
-  std::fesetenv(FE_DFL_ENV); // not the modes of the thread that happened to start this one
+  std::fesetenv(FE_DFL_ENV); // not the modes of the thread that started this one
   SignalMask::isInherited = true;
   for (;;) {
     work_.wait(
@@ -391,7 +390,7 @@ void Stream::giveTokenBack() {
   if (hasQueued()) work_.notify(); // the stream's thread may have found the token taken
 }
 
-/// The first command of the queue, which is not empty.
+/// Returns the first command. Precondition: the queue is not empty.
 Command &Stream::next() {
   if (headUsed_ == kChunkCommands) {
     recycle(std::exchange(head_, head_->next));
@@ -404,12 +403,13 @@ void Stream::executeNext() {
   Command &command = next();
   ++headUsed_;
   const uint64_t count = completed_.load(std::memory_order_relaxed);
-  // failed_ is read first: once it is cleared, dropBelow_ covers what was queued after the failure.
+  // failed_ is read first: once it is cleared, dropBelow_ covers the commands queued after the failure.
   bool drop = failed_.load(std::memory_order_seq_cst) || count < dropBelow_.load(std::memory_order_seq_cst);
   execute(command, drop);
   if (command.ran && !drop) *command.ran = true;
   command.release();
-  // The token orders this for the next holder; others may see it late and then look at an empty queue.
+  // The token orders this store for the next holder. Other threads may see it late and then find an empty
+  // queue.
   taken_.store(taken_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   complete();
 }
@@ -419,14 +419,14 @@ void Stream::complete() {
   done_.notify();
 }
 
-/// False when it failed.
+/// Returns false when the launch failed.
 bool Stream::launch(Kernel &kernel, const uint64_t *values, int64_t programs) {
   try {
     if (launcher_.run(kernel, values, programs)) return true;
     fail(TSR_EOOM, "kernel " + kernel.name + ": cannot get " + std::to_string(kernel.scratchBytes) +
                        " bytes of scratch memory per thread");
-  } catch (const std::exception &e) {   // before any program ran
-    std::string text = "out of memory"; // needs none
+  } catch (const std::exception &e) {   // before any program has run
+    std::string text = "out of memory"; // short enough to need no allocation
     try {
       text = std::string("cannot launch: ") + e.what();
     } catch (const std::bad_alloc &) {
@@ -436,7 +436,7 @@ bool Stream::launch(Kernel &kernel, const uint64_t *values, int64_t programs) {
   return false;
 }
 
-// Each piece of work that activity records know.
+// The kinds of work that activity records report.
 
 tsr_be_activity_t Stream::activity(uint32_t kind, uint64_t bytes, int64_t programs) const {
   tsr_be_activity_t out{};
@@ -446,7 +446,8 @@ tsr_be_activity_t Stream::activity(uint32_t kind, uint64_t bytes, int64_t progra
 }
 
 void Stream::copyNow(void *dst, const void *src, size_t bytes) {
-  auto work = [&] { return bytes && std::memmove(dst, src, bytes), true; }; // of nothing: either may be null
+  // either pointer may be null if there are no bytes
+  auto work = [&] { return bytes && std::memmove(dst, src, bytes), true; };
   if (!activities_.areOn()) [[likely]]
     work();
   else
@@ -468,7 +469,7 @@ bool Stream::launchNow(Kernel &kernel, const uint64_t *values, int64_t programs)
                           [&] { return launch(kernel, values, programs); });
 }
 
-/// `drop`: only what must happen behind a failure too, which is records and waits.
+/// With `drop`, performs only records and waits, which must happen even after a failure.
 void Stream::execute(Command &c, bool drop) {
   tag_ = c.tag;
   switch (c.kind) {

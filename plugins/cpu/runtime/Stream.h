@@ -1,11 +1,11 @@
 // Streams and events of the CPU backend.
 //
 // A stream is a queue, a thread and a token. Callers append under a lock that is held briefly; the reader
-// takes no lock. Commands are stored in chunks that are recycled, so a steady stream allocates nothing.
+// takes no lock. Commands are stored in chunks that are recycled, so a steady stream does not allocate.
 //
 // Only the holder of the token runs commands: the stream's thread, a caller whose brief work finds the stream
-// idle, or a host that waits for the stream (docs/decisions/0010). So work runs in the order it was queued,
-// on any of these threads.
+// idle, or a host that waits for the stream (docs/decisions/0010). So work runs in the order in which it was
+// queued, on any of these threads.
 #pragma once
 #include "plugins/cpu/runtime/Activities.h"
 #include "plugins/cpu/runtime/Gate.h"
@@ -20,13 +20,13 @@
 
 namespace tessera::cpu {
 
-/// One recording of an event. Shared by the event, the recording stream and whoever waits.
+/// One recording of an event. Shared by the event, the recording stream and the waiters.
 struct EventPoint {
   std::atomic<bool> done{false};
-  int64_t nanoseconds = 0; // written before `done`
+  int64_t nanoseconds = 0; // written before `done` is set
   Gate gate;
 
-  void reach(); // now
+  void reach(); // marks the point as reached at the current time
   void await(std::chrono::microseconds spin);
 };
 
@@ -53,12 +53,12 @@ struct Command {
   void *dst = nullptr;
   const void *src = nullptr;
   size_t bytes = 0;
-  bool *ran = nullptr; // set when the command was not dropped, for a caller that waits
+  bool *ran = nullptr; // set, for a caller that waits, if the command was not dropped
   int64_t programs = 0;
   std::shared_ptr<Kernel> kernel;
   std::shared_ptr<EventPoint> point;
   uint64_t inlineValues[kInlineValues];
-  std::vector<uint64_t> moreValues; // all of them, when they are more than kInlineValues
+  std::vector<uint64_t> moreValues; // all values, if there are more than kInlineValues
   std::shared_ptr<const DeviceGraph> graph;
   std::vector<std::shared_ptr<EventPoint>> graphPoints; // of its records and waits, in order
   ActivityTag tag{};                                    // 0, 0 while records are off
@@ -68,7 +68,7 @@ struct Command {
 
 class Stream final : public DeviceStream {
 public:
-  /// `activities` outlives the stream.
+  /// `activities` must outlive the stream.
   explicit Stream(Activities &activities);
   ~Stream() override;
 
@@ -123,7 +123,8 @@ private:
   static int64_t predict(const DeviceGraph &, const std::vector<std::shared_ptr<EventPoint>> &points);
   void fail(tsr_status_t, std::string text);
 
-  Launcher launcher_; // the token holder's; first, because the constructor may fail to get a chunk after it
+  // used by the token holder; first, because the constructor may fail to get a chunk after it
+  Launcher launcher_;
   Activities &activities_;
   const uint64_t number_; // in activity records
   const bool usesCallers_;
@@ -132,27 +133,27 @@ private:
   size_t tailUsed_ = 0;
   tsr_status_t failure_ = TSR_SUCCESS;
   std::string failureText_;
-  tsr_status_t lastFailure_ = TSR_SUCCESS; // the last one that was reported
+  tsr_status_t lastFailure_ = TSR_SUCCESS; // the last failure that was reported
   std::string lastFailureText_;
   std::thread thread_; // started by the first queued command
 
-  std::atomic<uint64_t> published_{0}; // commands queued or begun in the calling thread
+  std::atomic<uint64_t> published_{0}; // commands queued or begun in a calling thread
   std::atomic<uint64_t> completed_{0}; // commands executed or dropped
   std::atomic<bool> stop_{false};
   std::atomic<bool> failed_{false};    // mirrors failure_
-  std::atomic<uint64_t> dropBelow_{0}; // commands queued behind a failure that has been reported since
+  std::atomic<uint64_t> dropBelow_{0}; // commands queued after a failure that has since been reported
   std::atomic<Chunk *> spare_{nullptr};
   std::atomic<uint64_t> queued_{0};    // commands appended
   std::atomic<bool> isRunning_{false}; // the token
   Gate work_, done_;
 
-  // What follows belongs to the holder of the token.
+  // The members below belong to the holder of the token.
   Chunk *head_; // the reading end
   size_t headUsed_ = 0;
   std::atomic<uint64_t> taken_{0};  // commands read from the queue; other threads compare it with queued_
-  ActivityTag tag_{};               // of the command that runs
-  Command here_;                    // the one that runs in the calling thread
-  std::atomic<int64_t> spentPs_{0}; // time taken of callers since a host waited or did something else
+  ActivityTag tag_{};               // of the running command
+  Command here_;                    // the command that runs in the calling thread
+  std::atomic<int64_t> spentPs_{0}; // time used in callers since a host waited or paused between calls
   std::chrono::steady_clock::time_point lastHere_{};
 };
 

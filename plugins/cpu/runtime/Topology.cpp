@@ -17,11 +17,12 @@ std::string firstLine(const std::string &path) {
   return line;
 }
 
-/// Cores among the CPUs this process may run on; hardware threads of one core count once.
+/// Returns the number of cores among the CPUs that this process may run on; hardware threads of one core
+/// count once.
 int allowedCores() {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-    return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); // more CPUs than a cpu_set_t holds
+    return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); // there are more CPUs than a cpu_set_t holds
   std::set<std::string> cores;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &allowed)) continue;
@@ -32,7 +33,7 @@ int allowedCores() {
   return static_cast<int>(cores.size());
 }
 
-/// CPUs' worth of time a container may use (cgroup v2), or INT_MAX.
+/// Returns how many CPUs' worth of time a container may use (cgroup v2), or INT_MAX.
 int quotaCores() {
   std::ifstream file("/sys/fs/cgroup/cpu.max");
   std::string quota;
@@ -53,7 +54,7 @@ uint64_t memInfo(const char *key) {
   return 0;
 }
 
-/// The control group (v2) of this process: "/", or "/system.slice/x.service"; "" when it is not known.
+/// Returns the control group (v2) of this process: "/", or "/system.slice/x.service"; "" if unknown.
 std::string ownGroup() {
   std::ifstream file("/proc/self/cgroup");
   for (std::string line; std::getline(file, line);)
@@ -79,7 +80,7 @@ std::string processorName() {
 
 uint64_t groupMemoryLimit(const std::string &root, std::string group) {
   uint64_t limit = UINT64_MAX;
-  for (;;) { // a parent's limit binds its children
+  for (;;) { // a parent's limit also applies to its children
     std::ifstream file(root + group + "/memory.max");
     if (uint64_t bytes; file >> bytes) limit = std::min(limit, bytes); // "max" is no number
     size_t slash = group.rfind('/');
@@ -90,7 +91,7 @@ uint64_t groupMemoryLimit(const std::string &root, std::string group) {
 
 uint64_t totalMemoryBytes() {
   uint64_t machine = memInfo("MemTotal:");
-  if (struct sysinfo system; !machine && sysinfo(&system) == 0) // no /proc here
+  if (struct sysinfo system; !machine && sysinfo(&system) == 0) // there is no /proc
     machine = uint64_t{system.totalram} * system.mem_unit;
   return std::min(machine, groupMemoryLimit("/sys/fs/cgroup", ownGroup()));
 }

@@ -19,32 +19,33 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kChunksPerThread = 8;
-/// Work below this is done before a second thread has woken up.
+/// Work shorter than this is done before a second thread has woken up.
 constexpr int64_t kWorthWakingPs = 8'000'000;
 constexpr auto kJoinSpin = std::chrono::microseconds(200);
 
-/// Destructors of the program's other thread-local objects may launch kernels after this thread's scratch was
-/// released: it has no destructor of its own, so that it is usable until the thread ends.
+/// Returns this thread's scratch. It has no destructor of its own and stays usable until the thread ends,
+/// because destructors of the program's other thread-local objects may launch kernels after the scratch was
+/// released.
 Scratch &threadScratch() {
   static_assert(std::is_trivially_destructible_v<Scratch>);
   static thread_local constinit Scratch scratch;
   static thread_local struct Releaser {
     ~Releaser() { scratch.release(); }
   } releaser;
-  (void)&releaser; // makes it for this thread
+  (void)&releaser; // creates it for this thread
   return scratch;
 }
 
-/// oneTBB's threads do not exist in the child of a fork, and they may have held its locks. A child whose
-/// parent had used it computes with its streams' threads alone.
+/// oneTBB's threads do not exist in the child of a fork, and they may have held its locks. If the parent had
+/// used oneTBB, the child computes with its streams' threads alone.
 std::atomic<bool> arenaIsUsed{false}, arenaIsLost{false};
 [[maybe_unused]] const int registered =
     pthread_atfork(nullptr, nullptr, [] { arenaIsLost = arenaIsUsed.load(); });
 
 tbb::task_arena &arena() {
   arenaIsUsed.store(true, std::memory_order_relaxed);
-  // One slot stays reserved for the stream thread, which works too but is no member of the arena. Never
-  // destroyed: streams of a forgotten context may outlive static destructors.
+  // One slot is reserved for the stream thread, which works too but is not a member of the arena. Never
+  // destroyed: streams of a leaked context may outlive static destructors.
   static tbb::task_arena *shared = new tbb::task_arena(std::max(2, coreCount()), 1);
   return *shared;
 }
@@ -55,10 +56,10 @@ int64_t elapsedPs(Clock::time_point since) {
 
 } // namespace
 
-/// One launch being worked on. The programs are cut into chunks, the chunks into one run per thread: each
-/// thread works through its own run first, so that neighbouring programs share a core's cache, then helps
-/// with the others'. A helper that comes late finds nothing to claim; it shares ownership, so the job is
-/// still there.
+/// One launch in progress. The programs are divided into chunks, and the chunks into one run per thread. Each
+/// thread first works through its own run, so that neighbouring programs share a core's cache, then helps
+/// with the other runs. A helper that arrives late finds nothing to claim; it shares ownership, so the job
+/// still exists.
 struct Job {
   struct alignas(64) Run {
     std::atomic<int64_t> next{0};
@@ -72,7 +73,7 @@ struct Job {
   std::vector<Run> runs = std::vector<Run>(std::max(1, coreCount()));
   std::atomic<int64_t> chunksLeft{0};
   std::atomic<bool> outOfMemory{false};
-  std::atomic<int> helpers{0}; // called and not yet gone
+  std::atomic<int> helpers{0}; // called and not yet finished
   Gate finished;
 
   void prepare(const Kernel &kernel, const uint64_t *launchValues, int64_t count) {
@@ -94,7 +95,7 @@ struct Job {
     return programs / chunks * chunk + std::min(chunk, programs % chunks);
   }
 
-  /// The next chunk for thread `self`, or -1.
+  /// Claims the next chunk for thread `self`; -1 when none is left.
   int64_t claim(size_t self) {
     for (size_t i = 0; i < runs.size(); ++i) {
       Run &run = runs[(self + i) % runs.size()];
@@ -105,10 +106,11 @@ struct Job {
     return -1;
   }
 
-  /// What a called helper does.
+  /// The work of a called helper.
   void help(size_t self) {
     DefaultFloats floats;
-    if (chunksLeft.load(std::memory_order_acquire) > 0) work(self); // acquire: sees all that prepare wrote
+    // acquire: sees everything that prepare() wrote
+    if (chunksLeft.load(std::memory_order_acquire) > 0) work(self);
     helpers.fetch_sub(1, std::memory_order_release);
   }
 
@@ -132,7 +134,7 @@ Launcher::~Launcher() = default;
 
 bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs) {
   if (programs == 0) return true;
-  if (job_->helpers.load(std::memory_order_acquire) != 0) // a late helper still looks at the last launch
+  if (job_->helpers.load(std::memory_order_acquire) != 0) // a late helper still uses the last launch
     job_ = std::make_shared<Job>();
   Job &job = *job_;
   job.prepare(kernel, values, programs);
@@ -144,15 +146,15 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs) {
   bool woken = job.runs.size() == 1 || programs == 1 || arenaIsLost.load(std::memory_order_relaxed);
   auto wake = [&] {
     woken = true;
-    const SignalMask mask; // this may be a thread of the program, and workers inherit what it blocks
+    const SignalMask mask; // this may be a thread of the program, and workers inherit its signal mask
     try {
       for (size_t i = 1; i < job.runs.size() && static_cast<int64_t>(i) < job.chunks; ++i) {
         job.helpers.fetch_add(1, std::memory_order_relaxed);
         arena().enqueue([shared = job_, i] { shared->help(i); });
       }
     } catch (const std::exception &) {
-      // No memory or no thread for a helper: this thread does what is left. The count stays, so that the job
-      // is not used again.
+      // No memory or no thread for a helper: this thread does the remaining work. The count stays raised, so
+      // that the job is not reused.
     }
   };
   bool costKnown = kernel.programCost.load(std::memory_order_relaxed) != 0;
@@ -162,7 +164,7 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs) {
   auto costSinceStart = [&](int64_t count) {
     return static_cast<uint64_t>(std::max<int64_t>(1, elapsedPs(start) / count));
   };
-  // The first chunk renews the estimate, and calls for help where the last one was too low.
+  // The first chunk updates the estimate, and wakes helpers if the previous estimate was too low.
   if (int64_t chunk = job.claim(0); chunk >= 0) {
     int64_t count = job.chunkBegin(chunk + 1) - job.chunkBegin(chunk);
     job.runChunk(chunk);
