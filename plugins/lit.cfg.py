@@ -1,4 +1,4 @@
-# IR tests of the code generators in this folder, run as those of the compiler are.
+# IR tests of the code generators in this folder, with the compiler's lit configuration.
 import os
 
 lit_config.load_config(config, os.path.join(os.path.dirname(__file__), "..", "compiler", "lit.cfg.py"))

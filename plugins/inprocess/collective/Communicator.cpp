@@ -6,9 +6,9 @@
 namespace tessera::inprocess {
 namespace {
 
-constexpr size_t kStagedBytes = 1024; // up to here of one rank's larger side
+constexpr size_t kStagedBytes = 1024; // up to this size of a rank's larger buffer, calls are staged
 
-/// Keeps two calls at a time out of one rank's end.
+/// Prevents two calls at a time on one rank's end.
 class Turn {
 public:
   explicit Turn(std::atomic<bool> &busy)
@@ -81,7 +81,7 @@ void InProcessCommunicator::post(const Work &w) {
   where[n] = 0;
 }
 
-/// Has `peer` posted the same call? If not, the group is broken from here on.
+/// Returns whether `peer` has posted the same call. If not, marks the group as broken.
 bool InProcessCommunicator::agrees(int peer) {
   const Cell &own = slot_.at(step_), &other = group_->slots[static_cast<size_t>(peer)].at(step_);
   if (other.signature == own.signature) return true;
@@ -97,14 +97,14 @@ tsr_status_t InProcessCommunicator::ended(Group::Wait how, const Work &w, Deadli
                                    group_->missing(step_) + " did not come within " +
                                    collective::duration(deadline.total()));
   while (!group_->isBroken())
-    std::this_thread::yield(); // who has given up is about to say why
+    std::this_thread::yield(); // the rank that gave up is about to store the reason
   const tsr_status_t status = group_->failure(why);
   why = name() + why + "; the communicator is broken";
   return status;
 }
 
 tsr_status_t InProcessCommunicator::staged(const Work &w, Deadline &deadline, std::string &why) {
-  // Elements of one piece: a rank's staging buffer holds as many of each of its parts.
+  // Elements of one piece: a rank's staging buffer holds that many of each of its parts.
   const size_t parts = w.kind == TSR_REDUCE_SCATTER ? static_cast<size_t>(group_->size) : 1;
   const size_t most = kStageBytes / (parts * w.bytes);
   size_t from = 0;
@@ -165,7 +165,8 @@ tsr_status_t InProcessCommunicator::direct(const Work &w, Deadline &deadline, st
   };
   Deadline never(UINT64_MAX);
   auto how = begin(deadline);
-  if (how == Group::Wait::Timeout && !group_->giveUp(whole)) how = begin(never); // all are in, after all
+  // all ranks have entered after all
+  if (how == Group::Wait::Timeout && !group_->giveUp(whole)) how = begin(never);
   if (how != Group::Wait::Done) return ended(how, w, deadline, why);
   if (w.count) directWork(w);
   group_->publish(rank_, ++step_);

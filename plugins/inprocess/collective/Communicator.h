@@ -1,14 +1,14 @@
-// One rank's end of an in-process communicator, and the two ways its calls run:
+// One rank's end of an in-process communicator, and the two ways in which its calls run:
 //
-//   staged   each rank copies its piece into a staging buffer of its slot, publishes it, waits for the others
-//            and takes the result from all staging buffers by itself: one meeting of the ranks per piece. For
+//   staged   each rank copies its piece into a staging buffer of its slot, publishes it, waits for the other
+//            ranks and computes its result from all staging buffers: the ranks meet once per piece. For
 //            small payloads.
-//   direct   the ranks show each other their src and dst, meet, and each does one p-th of the work, reading
-//            every src and writing every dst that needs it; then they meet again. For large payloads.
+//   direct   the ranks publish their src and dst and meet; each does one p-th of the work, reading every src
+//            and writing every dst that needs it; then they meet again. For large payloads.
 //
 // Both reduce in the order of numerics/Combine.h, so they give the same bits. A deadline ends a staged call
-// anywhere, a direct one until all ranks have begun it: from then on only this library's copying is left,
-// which uses all ranks' memory.
+// at any point, and a direct call until all ranks have begun it: after that only this library's copying is
+// left, which uses all ranks' memory.
 #pragma once
 #include "numerics/Combine.h"
 #include "plugins/inprocess/collective/Group.h"
@@ -26,7 +26,7 @@ public:
   tsr_status_t run(const tsr_cl_call_t &call, std::string &why) override;
 
 private:
-  struct Work; // a call, in terms of bytes
+  struct Work; // a checked call, in terms of bytes
   tsr_status_t runAlone(const Work &w);
   tsr_status_t staged(const Work &w, Deadline &deadline, std::string &why);
   tsr_status_t direct(const Work &w, Deadline &deadline, std::string &why);
@@ -44,7 +44,7 @@ private:
   Slot &slot_;
   const uint64_t timeoutNs_;
   std::atomic<bool> busy_{false};
-  // Counters that run alike on every rank.
+  // Counters that have the same values on every rank.
   uint64_t calls_ = 0, directCalls_ = 0;
   uint32_t step_ = 0;
 };

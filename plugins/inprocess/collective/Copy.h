@@ -1,4 +1,4 @@
-// Copies past the caches, for results that are larger than these and not read again soon.
+// Copies that bypass the caches, for results that are larger than the caches and not read again soon.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace tessera::inprocess {
 
-/// As memcpy, where `stream` says so without reading the target's lines first. finishStreaming() must come
-/// before another thread may be told of the result.
+/// Like memcpy, but with `stream` does not read the target's cache lines first. finishStreaming() must be
+/// called before another thread is notified of the result.
 inline void copyBytes(void *target, const void *source, size_t bytes, bool stream) {
 #if defined(__x86_64__)
   if (stream) {

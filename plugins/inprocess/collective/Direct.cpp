@@ -1,19 +1,21 @@
-// The direct algorithm's work: every rank takes one p-th of it, on all ranks' memory.
+// The work of the direct algorithm: every rank does one p-th of it, on all ranks' memory.
 #include "plugins/inprocess/collective/Copy.h"
 #include "plugins/inprocess/collective/Work.h"
 
 namespace tessera::inprocess {
 namespace {
 
-constexpr size_t kBlockBytes = size_t{16} << 10; // stays in the first cache on its way to several targets
-constexpr size_t kStreamBytes = size_t{4} << 20; // results from here on leave the second cache anyway
+// stays in the first-level cache while it is copied to several targets
+constexpr size_t kBlockBytes = size_t{16} << 10;
+// results of at least this size leave the second-level cache anyway
+constexpr size_t kStreamBytes = size_t{4} << 20;
 constexpr size_t kLineBytes = 64;
 
 struct Range {
   size_t begin, end;
 };
 
-/// Rank's share of `count` elements, cut where lines end in an aligned array.
+/// Returns the rank's share of `count` elements, divided at the cache lines of an aligned array.
 Range shareOf(int rank, size_t ranks, size_t count, size_t bytes) {
   const size_t line = kLineBytes / bytes, lines = (count + line - 1) / line;
   auto cut = [&](size_t r) {
@@ -33,7 +35,7 @@ void InProcessCommunicator::directWork(const Work &w) const {
   switch (w.kind) {
   case TSR_ALL_GATHER:
     for (int i = 0; i < ranks; ++i) {
-      const int from = (rank_ + i) % ranks; // own part first, then each peer's at a time of its own
+      const int from = (rank_ + i) % ranks; // own part first, then each peer's at a different time per rank
       copyBytes(w.dst + static_cast<size_t>(from) * w.count * w.bytes, src(from), w.count * w.bytes, stream);
     }
     break;

@@ -9,11 +9,11 @@
 namespace tessera::inprocess {
 namespace {
 
-// Turns of the loop a rank waits in before it sleeps. The first go at full speed, the later ones pause about
-// 50 ns each: sleeping and waking costs tens of microseconds, so that is how long they last.
+// Iterations of the loop in which a rank waits before it sleeps. The first run at full speed, the later ones
+// pause about 50 ns each. Sleeping and waking costs tens of microseconds, so the loop lasts about as long.
 constexpr int kEagerSpins = 3000, kSpins = 1000;
 
-/// Those of the process: the calling thread may be bound to one of them.
+/// Returns the cores of the process; the calling thread may be bound to one of them.
 int usableCores() {
   cpu_set_t set;
   return sched_getaffinity(getpid(), sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -52,8 +52,8 @@ Group::Group(std::string id, int size)
       fences_(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) {}
 
 void Group::publish(int rank, uint32_t step) {
-  // Either the sleeper sees the step or this sees the sleeper. The sleeper's membarrier makes it so; where
-  // there is none, the exchange, which holds this thread up until it owns the line.
+  // Either the sleeper sees the step or this thread sees the sleeper. The sleeper's membarrier ensures that;
+  // without membarrier the exchange does, which blocks this thread until it owns the cache line.
   std::atomic<uint32_t> &own = slots[rank].at(step).step;
   if (fences_)
     own.store(step, std::memory_order_release);
@@ -82,7 +82,8 @@ Group::Wait Group::waitFor(int rank, int peer, uint32_t step, Deadline &deadline
     own.sleeping.store(1, std::memory_order_seq_cst);
     if (fences_) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
     const bool gone =
-        slots[peer].left.load(std::memory_order_seq_cst); // before `done`: it may step, then leave
+        // read before `done`: the peer may publish a step and then leave
+        slots[peer].left.load(std::memory_order_seq_cst);
     const bool done = reached(peer, step);
     const uint64_t left = done || gone || isBroken() ? 0 : deadline.left();
     if (left) futexWait(own.bell, bell, left);

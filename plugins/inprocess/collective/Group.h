@@ -1,8 +1,9 @@
-// What the ranks of one in-process communicator share: a slot each, how they meet, wait and break.
+// The state that the ranks of one in-process communicator share: one slot per rank, and how ranks meet, wait
+// and fail.
 //
-// A rank publishes by raising its step; whoever has read that step sees everything written before. Each slot
-// has two cells, used by even and odd steps: a rank writes the cell of step s + 2 only after every other rank
-// has published s + 1, and with it that it is done with s.
+// A rank publishes by raising its step; a thread that has read this step sees everything written before it.
+// Each slot has two cells, used by even and odd steps: a rank writes the cell of step s + 2 only after every
+// other rank has published s + 1, which implies that they have finished with s.
 #pragma once
 #include <array>
 #include <atomic>
@@ -21,7 +22,7 @@ namespace tessera::inprocess {
 inline constexpr size_t kStageBytes = size_t{32} << 10;
 inline constexpr size_t kWhereBytes = 104;
 
-/// Written by its own rank only. The first bytes staged share the lines that bring the step.
+/// Written by its own rank only. The first staged bytes share the cache lines that transport the step.
 struct alignas(128) Cell {
   std::atomic<uint32_t> step{0};
   collective::Signature signature;
@@ -40,7 +41,7 @@ struct alignas(128) Slot {
   Cell &at(uint32_t step) { return cells[step & 1]; }
 };
 
-/// Counts from the first question, which fast waits never reach.
+/// Starts counting with the first call of left(), which short waits never make.
 class Deadline {
 public:
   explicit Deadline(uint64_t ns) : ns_(ns) {}
@@ -63,10 +64,10 @@ public:
   std::unique_ptr<Slot[]> slots;
 
   enum class Wait { Done, Broken, Timeout };
-  /// Raises rank's step to `step` and wakes whom that concerns.
+  /// Raises the rank's step to `step` and wakes the ranks that wait for it.
   void publish(int rank, uint32_t step);
-  /// Until every other rank has reached `step`; `seen(peer)` is called once for each, as it does, and ends
-  /// the wait with Broken by returning false.
+  /// Waits until every other rank has reached `step`. Calls `seen(peer)` once for each rank that reaches it;
+  /// if that returns false, the wait ends with Broken.
   template <class Seen> Wait waitForAll(int rank, uint32_t step, Deadline &deadline, Seen seen) {
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
@@ -76,17 +77,17 @@ public:
     }
     return Wait::Done;
   }
-  /// Ranks that have not reached `step`: "rank 1 and rank 3".
+  /// Returns the ranks that have not reached `step`: "rank 1 and rank 3".
   std::string missing(uint32_t step) const;
 
-  /// Calls whose ranks touch each other's memory begin together or not at all: enter() counts a rank in, and
-  /// fails when another has given up; giveUp() fails when all are in, who then finish.
+  /// Calls whose ranks access each other's memory begin together or not at all. enter() counts a rank in, and
+  /// fails when another rank has given up. giveUp() fails when all ranks are in, which then finish the call.
   bool enter() { return !(entered_.fetch_add(1, std::memory_order_acq_rel) & kGivenUp); }
   bool giveUp(uint64_t whole);
 
-  /// The first failure is kept; the waiting ranks wake up.
+  /// Keeps the first failure and wakes the waiting ranks.
   void fail(tsr_status_t status, std::string why);
-  /// `rank` takes part no more; who waits for it is told.
+  /// `rank` takes no further part. Wakes the other ranks, which then see that it has left.
   void leave(int rank);
   bool isBroken() const { return broken_.load(std::memory_order_acquire); }
   tsr_status_t failure(std::string &why) const;
@@ -100,15 +101,16 @@ private:
   void ring(int rank);
 
   const int spins_;
-  const bool fences_; // sleepers can make every thread's writes visible
+  const bool fences_; // whether sleepers can make every thread's writes visible (membarrier)
   alignas(64) std::atomic<uint64_t> entered_{0};
   std::atomic<bool> broken_{false};
-  mutable std::mutex mutex_; // guards what follows
+  mutable std::mutex mutex_; // guards the members below
   tsr_status_t status_ = TSR_SUCCESS;
   std::string why_;
 };
 
-/// Waits until `size` ranks have named `id`, then gives them their group. Null with `status` and `why`.
+/// Waits until `size` ranks have passed `id`, then returns their group. Fills `status` and `why` and returns
+/// null on failure.
 std::shared_ptr<Group> meet(const std::string &id, int rank, int size, uint64_t timeoutNs,
                             tsr_status_t &status, std::string &why);
 

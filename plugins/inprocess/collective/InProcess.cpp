@@ -5,7 +5,7 @@ namespace tessera {
 namespace inprocess {
 namespace {
 
-constexpr int kMostRanks = 1024; // a staging buffer holds an element of each rank
+constexpr int kMostRanks = 1024; // a staging buffer holds at least one element per rank
 
 class InProcess final : public Collective {
 public:

@@ -1,4 +1,4 @@
-// How ranks that name the same id find each other.
+// How ranks that pass the same id find each other.
 #include "plugins/inprocess/collective/Group.h"
 #include <condition_variable>
 #include <map>
@@ -8,13 +8,14 @@
 namespace tessera::inprocess {
 namespace {
 
-/// One id on which ranks are waiting. It is taken off the table when the last one comes, or one gives up.
+/// One id on which ranks are waiting. It is removed from the table when the last rank arrives, or when one
+/// gives up.
 struct Meeting {
   std::shared_ptr<Group> group;
   std::vector<bool> here;
   int count = 0;
   bool over = false;
-  std::string failure; // why it came to nothing
+  std::string failure; // why the meeting failed
 };
 
 struct Table {
@@ -23,10 +24,10 @@ struct Table {
   std::map<std::string, std::shared_ptr<Meeting>> meetings;
 };
 
-Table &table = *new Table; // ranks may still wait while the process ends
+Table &table = *new Table; // never destroyed: ranks may still wait while the process ends
 
-/// The child of a fork has none of the ranks that were waiting, and any of them may have held the mutex: it
-/// begins with an empty table. What the old one owns is not freed.
+/// The child of a fork has none of the waiting ranks, and any of them may have held the mutex: the child
+/// starts with an empty table. The contents of the old one are leaked.
 [[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { new (&table) Table; });
 
 } // namespace
@@ -64,11 +65,11 @@ std::shared_ptr<Group> meet(const std::string &id, int rank, int size, uint64_t 
   if (timeoutNs == UINT64_MAX) {
     t.changed.wait(lock, done);
   } else {
-    // At most a day at a time: clocks overflow.
+    // At most a day at a time, because clocks overflow.
     const auto limit = std::chrono::nanoseconds(std::min<uint64_t>(timeoutNs, 86400ull * 1000000000));
     t.changed.wait_for(lock, limit, done);
   }
-  if (!meeting->over) { // nobody comes any more: the others of this meeting are told too
+  if (!meeting->over) { // give up, which also ends the wait of the meeting's other ranks
     std::vector<int> missing;
     for (int r = 0; r < size; ++r)
       if (!meeting->here[static_cast<size_t>(r)]) missing.push_back(r);

@@ -1,4 +1,4 @@
-// A checked call in the terms its execution needs. Part of Communicator.h.
+// A checked call in the form that its execution needs. Part of Communicator.h.
 #pragma once
 #include "plugins/inprocess/collective/Communicator.h"
 
@@ -17,7 +17,7 @@ struct InProcessCommunicator::Work {
   const int root;
   const DType dtype;
   const CombineOp op;
-  const size_t bytes; // of an element
+  const size_t bytes; // per element
   const size_t count, ranks;
   const std::byte *const src;
   std::byte *const dst;
@@ -25,7 +25,7 @@ struct InProcessCommunicator::Work {
   const collective::Signature signature;
 };
 
-/// One pointer a rank; no allocation for as many ranks as a machine has cores.
+/// One pointer per rank. Does not allocate for up to kFew ranks.
 class Sources {
 public:
   explicit Sources(int ranks) {

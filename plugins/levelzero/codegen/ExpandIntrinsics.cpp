@@ -8,8 +8,8 @@
 namespace tessera::levelzero {
 namespace {
 
-/// Exchanges neighbours, then neighbouring pairs, and so on up to the halves of the next integer type that
-/// SPIR-V has.
+/// Exchanges neighbouring bits, then neighbouring pairs, and so on up to the halves of the next larger
+/// integer type that SPIR-V has.
 llvm::Value *reverseBits(llvm::IRBuilder<> &b, llvm::Value *v) {
   llvm::Type *type = v->getType();
   const unsigned bits = type->getScalarSizeInBits();

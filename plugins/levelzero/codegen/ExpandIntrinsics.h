@@ -1,4 +1,4 @@
-// Intrinsics that LLVM's optimizer forms and that OpenCL's SPIR-V has no instruction for.
+// Expands intrinsics that LLVM's optimizer forms and for which OpenCL's SPIR-V has no instruction.
 #pragma once
 
 namespace llvm {
@@ -7,11 +7,12 @@ class Module;
 
 namespace tessera::levelzero {
 
-/// Replaces llvm.bitreverse, which the optimizer makes of index arithmetic modulo powers of two, by shifts
+/// Replaces llvm.bitreverse, which the optimizer forms from index arithmetic modulo powers of two, by shifts
 /// and masks.
 void expandIntrinsics(llvm::Module &);
 
-/// False for intrinsics that would abort LLVM's code generator and that expandIntrinsics leaves alone.
+/// Returns false for intrinsics that would abort LLVM's code generator and that expandIntrinsics does not
+/// replace.
 bool hasIntrinsic(unsigned id);
 
 } // namespace tessera::levelzero

@@ -1,4 +1,4 @@
-// Intel GPUs: OpenCL's built-in functions, SPIR-V, which the driver compiles.
+// Code generation for Intel GPUs: OpenCL's built-in functions and SPIR-V, which the driver compiles.
 #include "compiler/codegen/emit/InitializeTarget.h"
 #include "compiler/codegen/emit/LlvmEmission.h"
 #include "compiler/codegen/gpu/Vendor.h"
@@ -17,8 +17,8 @@ using namespace mlir;
 namespace tessera::levelzero {
 namespace {
 
-// Names of OpenCL C's functions, as SPIR-V's producers and consumers agree on them: (unsigned) -> size_t or
-// void.
+// The mangled names of OpenCL C's functions, on which SPIR-V's producers and consumers agree: (unsigned) ->
+// size_t or void.
 constexpr StringLiteral kLocalId = "_Z12get_local_idj";
 constexpr StringLiteral kGroupId = "_Z12get_group_idj";
 constexpr StringLiteral kGroupCount = "_Z14get_num_groupsj";
@@ -33,7 +33,7 @@ bool isBuiltin(std::string_view symbol) {
   return llvm::is_contained({kLocalId, kGroupId, kGroupCount, kBarrier}, StringRef(symbol));
 }
 
-/// The declaration of a built-in function in the module around the insertion point.
+/// Returns the declaration of a built-in function in the module around the insertion point.
 LLVM::LLVMFuncOp builtin(ImplicitLocOpBuilder &b, StringRef name, Type result) {
   Operation *module = b.getInsertionBlock()->getParentOp()->getParentOfType<mlir::gpu::GPUModuleOp>();
   if (auto known = SymbolTable::lookupSymbolIn(module, name)) return cast<LLVM::LLVMFuncOp>(known);
@@ -68,7 +68,7 @@ public:
   }
   ArrayRef<gpu::Architecture> architectures() const override { return kArchitectures; }
   ImageFormat format() const override { return ImageFormat::Spirv; }
-  /// 1.2: newer ones are refused by drivers of 2022, 1.0 has no sub-group size.
+  /// 1.2: drivers of 2022 refuse newer versions, and 1.0 has no sub-group size.
   StringRef triple() const override { return "spirv64v1.2-unknown-unknown"; }
   StringRef features(const gpu::Architecture &) const override { return ""; }
 
@@ -96,7 +96,7 @@ public:
     function.setIntelReqdSubGroupSizeAttr(b.getI32IntegerAttr(int32_t(target.warpSize)));
   }
 
-  /// The device's instructions work on 32 and 64 bits, and those on floats are extensions.
+  /// The device has instructions for 32 and 64 bits; those for floats are extensions.
   bool hasAtomic(std::optional<LLVM::AtomicBinOp> kind, Type type) const override {
     if (type.getIntOrFloatBitWidth() < 32) return false;
     return !isa<FloatType>(type) || !kind || kind == LLVM::AtomicBinOp::xchg;
@@ -105,9 +105,9 @@ public:
   Expected<std::string> emitAssembly(ModuleOp module, const gpu::Architecture &) const override {
     return emit(module, llvm::CodeGenFileType::AssemblyFile);
   }
-  /// LLVM 22 keeps labels' ids from one module to the next, under the addresses of its functions: where one
-  /// is used again, ids are defined twice (llvm-project issue 160613). Such a module does not read back; it
-  /// is made again, with the addresses that are free now taken.
+  /// LLVM 22 keeps the ids of labels from one module to the next, under the addresses of its functions: when
+  /// an address is reused, ids are defined twice (llvm-project issue 160613). Such a module cannot be read
+  /// back. It is emitted again while the addresses that are now free are occupied.
   Expected<std::string> emitObject(ModuleOp module, const gpu::Architecture &) const override {
     constexpr int kAttempts = 16;
     std::vector<std::unique_ptr<std::byte[]>> taken;
@@ -140,7 +140,7 @@ private:
 
   Expected<std::string> emit(ModuleOp module, llvm::CodeGenFileType type) const {
     initializeOnce();
-    static std::mutex mutex; // what LLVM keeps is the process's
+    static std::mutex mutex; // LLVM's state is shared by the process
     std::lock_guard lock(mutex);
     emit::LlvmTarget llvmTarget{triple().str(), "", "", nullptr, isBuiltin};
     llvmTarget.finish = expandIntrinsics;

@@ -1,5 +1,5 @@
-// Intel GPUs, through the Level Zero loader (Level Zero specification, core: zeInit, zeDriverGet,
-// zeDeviceGet). Without a device zeInit fails, and every later call may crash: then none is made.
+// Finds Intel GPUs through the Level Zero loader (Level Zero specification, core: zeInit, zeDriverGet,
+// zeDeviceGet). Without a device zeInit fails, and every later call may crash, so none is made.
 #include <tessera/discovery.hpp>
 #include <tessera/driver.hpp>
 
@@ -49,7 +49,7 @@ FoundDevices find() {
                                                       : "");
     return true;
   };
-  if (fails(init(kGpuOnly), "zeInit")) return out; // and not one call more
+  if (fails(init(kGpuOnly), "zeInit")) return out; // no other call may be made
   uint32_t count = 0;
   if (fails(drivers(&count, nullptr), "zeDriverGet")) return out;
   std::vector<Handle> all(count);

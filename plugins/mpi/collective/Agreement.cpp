@@ -8,7 +8,7 @@ struct Agreement::Traffic {
   Message mine, given;
   std::vector<Message> arrived;      // by rank
   std::vector<MPI_Request> requests; // receives by rank, then sends
-  bool abandoned = false;            // MPI may still read and write what is here
+  bool abandoned = false;            // MPI may still read and write these messages
 };
 
 Agreement::Agreement(MPI_Comm comm, int rank, int size, int tag, std::string (*describe)(const Message &))
@@ -87,7 +87,7 @@ tsr_status_t Agreement::round(int tag, const Message &mine, const Deadline &dead
   return code ? TSR_EDEVICE : gaveUp ? TSR_ETIMEOUT : TSR_EINVAL;
 }
 
-/// With MPI's lock held.
+/// The caller holds MPI's lock.
 bool Agreement::someoneGaveUp(std::string &why) {
   int there = 0;
   MPI_Status from;
@@ -106,7 +106,7 @@ void Agreement::giveUp(const std::string &why) {
   Session::get().locked([&] {
     for (int peer = 0; peer < size_; ++peer) {
       if (peer == rank_) continue;
-      MPI_Request request; // nobody waits for it: the message stays where it is
+      MPI_Request request; // never waited for: the message stays valid
       if (!MPI_Isend(&t.given, sizeof t.given, MPI_BYTE, peer, tag_ + kGaveUp, comm_, &request))
         MPI_Request_free(&request);
     }

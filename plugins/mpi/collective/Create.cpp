@@ -1,4 +1,4 @@
-// How a communicator comes into being: the ranks agree on its id, then MPI makes it.
+// How a communicator is created: the ranks agree on its id, then MPI makes it.
 #include "plugins/mpi/collective/MpiCommunicator.h"
 #include <cstring>
 
@@ -10,7 +10,7 @@ std::string describeMeeting(const Message &m) {
          std::to_string(m.signature.sequence);
 }
 
-/// FNV-1a: ranks compare it in place of the id.
+/// FNV-1a. Ranks compare the hash instead of the id.
 uint64_t hashOf(const char *text) {
   uint64_t h = 14695981039346656037ull;
   for (; *text; ++text)

@@ -1,4 +1,5 @@
-// Collectives among the processes of an MPI job. One source for every MPI; the manifests name them.
+// Collectives among the processes of an MPI job. All MPI libraries share this source; the manifests name
+// them.
 #include "plugins/mpi/collective/MpiCommunicator.h"
 #include <tessera/plugin.hpp>
 

@@ -6,12 +6,13 @@
 namespace tessera::mpi {
 namespace {
 
-#ifndef TESSERA_MPI_MOST_ELEMENTS // a test has less
+#ifndef TESSERA_MPI_MOST_ELEMENTS // a test defines a smaller value
 #define TESSERA_MPI_MOST_ELEMENTS (size_t{1} << 30)
 #endif
-constexpr size_t kMostElements = TESSERA_MPI_MOST_ELEMENTS; // of all ranks in one call: MPI counts in int
-constexpr size_t kOrderedBytes = size_t{256} << 10;         // of one rank, exchanged at a time
-constexpr size_t kPartBytes = size_t{4} << 20;              // of one rank, where a call is too large for MPI
+// of all ranks in one call, because MPI counts in int
+constexpr size_t kMostElements = TESSERA_MPI_MOST_ELEMENTS;
+constexpr size_t kOrderedBytes = size_t{256} << 10; // per rank and exchange
+constexpr size_t kPartBytes = size_t{4} << 20;      // per rank, when a call is too large for MPI
 
 std::string describeCall(const Message &m) {
   return collective::describe(m.signature, std::string(m.where, strnlen(m.where, sizeof m.where)),
@@ -32,7 +33,7 @@ MpiCommunicator::MpiCommunicator(MPI_Comm comm, std::string id, uint64_t timeout
       agreement_(comm, Session::get().rank(), Session::get().size(), 0, describeCall) {}
 
 MpiCommunicator::~MpiCommunicator() {
-  if (broken_) return; // its messages may still be under way
+  if (broken_) return; // its messages may still be in transit
   Session::get().locked([&] {
     int over = 0;
     MPI_Comm comm = comm_;
@@ -96,7 +97,7 @@ tsr_status_t MpiCommunicator::move(const tsr_cl_call_t &call, bool inOrder, std:
   return TSR_SUCCESS;
 }
 
-/// Elements `from` to from + n of each rank's part of `src`, one after another in given_.
+/// Copies elements `from` to from + n of each rank's part of `src` to given_, one part after the other.
 void MpiCommunicator::pack(const tsr_cl_call_t &call, size_t from, size_t n) {
   const size_t bytes = collective::kBytes[call.dtype], ranks = static_cast<size_t>(size());
   const auto *src = static_cast<const std::byte *>(call.src);
@@ -105,8 +106,8 @@ void MpiCommunicator::pack(const tsr_cl_call_t &call, size_t from, size_t n) {
     std::memcpy(given_.data() + r * n * bytes, src + (r * call.count + from) * bytes, n * bytes);
 }
 
-/// A part of an all_gather or reduce_scatter that is too large for MPI: the ranks' parts lie apart in the
-/// caller's buffer, and side by side in ours.
+/// Computes a part of an all_gather or reduce_scatter that is too large for MPI: the ranks' parts are
+/// separate in the caller's buffer, and contiguous in given_ and taken_.
 tsr_status_t MpiCommunicator::packed(const tsr_cl_call_t &call, size_t from, size_t n, std::string &why) {
   const size_t bytes = collective::kBytes[call.dtype], ranks = static_cast<size_t>(size());
   auto *dst = static_cast<std::byte *>(call.dst);
@@ -160,7 +161,7 @@ tsr_status_t MpiCommunicator::native(const tsr_cl_call_t &call, size_t from, siz
     why = mpiError(name, code);
     return TSR_EDEVICE;
   }
-  return session.wait(Deadline(UINT64_MAX), request, name, why); // all ranks are in it
+  return session.wait(Deadline(UINT64_MAX), request, name, why); // all ranks are in this call
 }
 
 tsr_status_t MpiCommunicator::ordered(const tsr_cl_call_t &call, size_t from, size_t n, std::string &why) {

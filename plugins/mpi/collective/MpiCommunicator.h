@@ -5,13 +5,13 @@
 
 namespace tessera::mpi {
 
-/// `native`: MPI's own collectives. `ordered`: the ranks exchange what is to be reduced and reduce it
-/// themselves, in the order of numerics/Combine.h.
+/// `native`: MPI's own collectives. `ordered`: the ranks exchange the operands and reduce them themselves, in
+/// the order of numerics/Combine.h.
 inline constexpr const char *kAlgorithms = "native,ordered";
 
 class MpiCommunicator final : public Communicator {
 public:
-  /// Takes `comm`, a communicator of its own.
+  /// Takes ownership of `comm`, which nothing else may use.
   MpiCommunicator(MPI_Comm comm, std::string id, uint64_t timeoutNs);
   ~MpiCommunicator() override;
   int rank() const override { return Session::get().rank(); }
@@ -33,10 +33,10 @@ private:
   uint64_t calls_ = 0;
   tsr_status_t broken_ = TSR_SUCCESS;
   std::string since_;
-  std::vector<std::byte> given_, taken_; // of `ordered` and `packed`
+  std::vector<std::byte> given_, taken_; // buffers of `ordered` and `packed`
 };
 
-/// Meets the launcher's other ranks under options.id.
+/// Creates a communicator with the launcher's other ranks under options.id.
 std::unique_ptr<Communicator> createMpi(const tsr_cl_options_t &options, tsr_status_t &status,
                                         std::string &why);
 

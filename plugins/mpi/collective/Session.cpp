@@ -10,7 +10,7 @@ std::string mpiError(const char *call, int code) {
 }
 
 Session &Session::get() {
-  static Session &s = *new Session; // other threads may be inside when the process ends
+  static Session &s = *new Session; // never destroyed: other threads may be inside when the process ends
   return s;
 }
 

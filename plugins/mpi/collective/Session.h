@@ -1,5 +1,5 @@
-// MPI as this process has it: begun at most once, entered by one thread at a time (MPI_THREAD_SERIALIZED is
-// all that is asked of it), waited for with polls, since a blocking call could be left by no deadline.
+// MPI in this process: initialised at most once, entered by one thread at a time (only MPI_THREAD_SERIALIZED
+// is required), and polled, because a deadline could not end a blocking call.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace tessera::mpi {
 
-/// Counts from its making.
+/// Counts from its construction.
 class Deadline {
 public:
   explicit Deadline(uint64_t ns) : ns_(ns) {}
@@ -27,29 +27,30 @@ private:
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// "MPI_Iallreduce: <what MPI calls the error>"
+/// Returns "MPI_Iallreduce: <MPI's text for the error>".
 std::string mpiError(const char *call, int code);
 
-/// One for the process.
+/// One per process.
 class Session {
 public:
   static Session &get();
 
-  /// Initialises MPI unless the host has, and meets the launcher's other ranks. TSR_EINVAL: the host's MPI
-  /// takes no calls from several threads; TSR_ETIMEOUT: not all have come, who may be waited for again.
+  /// Initialises MPI unless the host has done so, and meets the launcher's other ranks. TSR_EINVAL: the
+  /// host's MPI does not accept calls from several threads. TSR_ETIMEOUT: not all ranks have come; the call
+  /// may be repeated.
   tsr_status_t begin(const Deadline &deadline, std::string &why);
   /// Finalises MPI if begin() initialised it.
   void end();
 
-  /// Calls body() with MPI to itself.
+  /// Calls body() while no other thread uses MPI.
   template <class Body> auto locked(Body body) {
     std::lock_guard lock(mutex_);
     return body();
   }
 
   enum class Poll { Again, Done, Failed };
-  /// Repeats step(), which has MPI to itself, until it is done, fails or, if it may, runs out of time. Turns
-  /// quickly at first, then sleeps between turns, longer and longer.
+  /// Repeats step(), during which no other thread uses MPI, until it is done, fails, or the deadline has
+  /// passed. Repeats quickly at first, then sleeps for longer and longer times in between.
   template <class Step> tsr_status_t wait(const Deadline &deadline, Step step) {
     constexpr int eager = 2000;
     auto pause = std::chrono::microseconds(5);
@@ -66,20 +67,20 @@ public:
       if (pause < std::chrono::microseconds(200)) pause *= 2;
     }
   }
-  /// The same for a request.
+  /// The same for an MPI request.
   tsr_status_t wait(const Deadline &deadline, MPI_Request &request, const char *call, std::string &why);
 
-  /// A duplicate of MPI_COMM_WORLD that nobody else uses; valid after begin().
+  /// Returns a duplicate of MPI_COMM_WORLD that nothing else uses; valid after begin().
   MPI_Comm world() const { return world_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
-  /// Communicators come into being one after another.
+  /// Held while a communicator is created: one at a time.
   std::mutex creating;
 
 private:
   std::mutex mutex_;
   bool begun_ = false, ours_ = false;
-  MPI_Request meeting_ = MPI_REQUEST_NULL; // makes world_
+  MPI_Request meeting_ = MPI_REQUEST_NULL; // creates world_
   MPI_Comm world_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
 };

@@ -5,15 +5,15 @@ namespace {
 
 constexpr size_t kDTypes = size_t(DType::Bool) + 1, kOps = size_t(CombineOp::Prod) + 1;
 
-/// Integers of 8 and 16 bits are not: OpenMPI 4.1 saturates their sums where it has vector instructions, and
-/// MPICH 4.0 takes some of them for others.
+/// Returns whether MPI's op can be used. Integers of 8 and 16 bits are excluded: OpenMPI 4.1 saturates their
+/// sums if it has vector instructions, and MPICH 4.0 confuses some of them with other types.
 bool isNative(DType t, CombineOp op) {
   if (t == DType::I64 || t == DType::I32) return true;
   return (t == DType::F32 || t == DType::F64) && (op == CombineOp::Sum || op == CombineOp::Prod);
 }
 
-/// MPI's form of a user's op: inout = in op inout. MPI tells the function nothing but the MPI type, so there
-/// is one function for each pair.
+/// The form of a user-defined MPI op: inout = in op inout. MPI passes only the MPI type to the function, so
+/// there is one function for each pair of dtype and op.
 template <size_t dtype, size_t op> void apply(void *in, void *inout, int *length, MPI_Datatype *) {
   const void *const sources[] = {in, inout};
   combine(inout, sources, 2, static_cast<size_t>(*length), static_cast<DType>(dtype),

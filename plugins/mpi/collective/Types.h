@@ -1,19 +1,21 @@
-// Tessera's dtypes and ops in MPI's terms.
+// Translates Tessera's dtypes and ops to MPI's.
 #pragma once
 #include "numerics/Combine.h"
 #include "plugins/mpi/collective/Session.h"
 
 namespace tessera::mpi {
 
-/// An MPI type of the dtype's size; of its meaning, where MPI has that.
+/// Returns an MPI type of the dtype's size, and with its meaning if MPI has such a type.
 MPI_Datatype typeOf(DType t);
 
-/// Is the op MPI's own, or exact in any order, so that MPI may reduce by it? If not (sums and products of
-/// low-precision floats, which are rounded once), ranks gather and reduce by themselves.
+/// Returns whether MPI may reduce with the op, because it is MPI's own or exact in any order. If not (sums
+/// and products of low-precision floats, which are rounded once), the ranks gather the operands and reduce
+/// them themselves.
 bool mpiReduces(DType t, CombineOp op);
 
-/// MPI's op where its meaning is Tessera's, else one of Tessera's own (max and min, which keep NaN in Tessera
-/// and not in MPI; small integers; bool). With MPI to itself; MPI_OP_NULL on failure.
+/// Returns MPI's op if it has the same meaning as Tessera's, else a user-defined op (max and min, which keep
+/// NaN in Tessera but not in MPI; small integers; bool). The caller holds MPI's lock. Returns MPI_OP_NULL on
+/// failure.
 MPI_Op opOf(DType t, CombineOp op);
 
 } // namespace tessera::mpi

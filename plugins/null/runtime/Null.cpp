@@ -1,5 +1,5 @@
-// The smallest backend: one device whose memory is the host's and whose kernels do nothing. Copy this folder
-// to begin a backend of your own; docs/extending/write-a-backend.md walks through it.
+// The smallest backend: one device whose memory is host memory and whose kernels do nothing. Copy this folder
+// to start a backend of your own; docs/extending/write-a-backend.md explains it step by step.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace {
 using namespace tessera;
 
-/// Work is done, or dropped, before a call returns: every event has passed and every stream is idle.
+/// Work is done, or dropped, before a call returns: every event has completed and every stream is idle.
 class Event final : public DeviceEvent {
 public:
   bool isDone() override { return true; }
@@ -48,7 +48,7 @@ public:
   bool isIdle() override { return true; }
 };
 
-/// Takes any code there is and runs none of it.
+/// Accepts any code and runs none of it.
 class Module final : public DeviceModule {
 public:
   std::shared_ptr<DeviceKernel> getKernel(const KernelSpec &spec, std::string &) override {
@@ -113,14 +113,14 @@ public:
   }
 
 private:
-  /// Never 0, so that every pointer is its own.
+  /// Never 0, so that every pointer is unique.
   static size_t reserved(size_t bytes) { return (bytes / 64 + 1) * 64; }
   void release(void *ptr, size_t bytes) {
     allocator_ ? allocator_->free(allocator_->user, ptr, reserved(bytes)) : std::free(ptr);
   }
   const tsr_allocator_t *const allocator_;
   std::mutex mutex_;
-  std::map<void *, size_t> blocks_; // guarded by the mutex, as the next: bytes asked for, by address
+  std::map<void *, size_t> blocks_; // bytes requested, by address; guarded by the mutex, like inUse_
   size_t inUse_ = 0;
 };
 
@@ -128,7 +128,7 @@ class NullBackend final : public Backend {
 public:
   tsr_status_t probe(tsr_probe_t &out, std::string &) override {
     out.device_count = 1;
-    out.score = 0; // never chosen unless it is named
+    out.score = 0; // never chosen unless requested by name
     return TSR_SUCCESS;
   }
   int deviceCount() const override { return 1; }

@@ -1,4 +1,4 @@
-// The numerics profiles that are always there: a plugin that is part of libtessera.so.
+// The built-in numerics profiles: a plugin that is part of libtessera.so.
 #include "numerics/NumericsProfile.h"
 #include <tessera/numerics.hpp>
 

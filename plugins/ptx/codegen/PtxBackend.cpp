@@ -1,5 +1,5 @@
-// NVIDIA GPUs: NVVM operations, PTX text. The driver assembles PTX itself, so that is also the object; ptxas
-// is never needed.
+// Code generation for NVIDIA GPUs: NVVM operations, then PTX text. The driver assembles PTX itself, so PTX is
+// also the object format, and ptxas is never needed.
 #include "compiler/codegen/emit/InitializeTarget.h"
 #include "compiler/codegen/emit/LlvmEmission.h"
 #include "compiler/codegen/gpu/CoordinateOp.h"

@@ -1,5 +1,5 @@
-// NVIDIA GPUs, through the driver's own library (CUDA driver API reference, sections Initialization and
-// Device Management). The types below are that API's, as far as they are needed.
+// Finds NVIDIA GPUs through the driver's own library (CUDA driver API reference, sections Initialization and
+// Device Management). The types below are the subset of that API that is needed.
 #include <tessera/discovery.hpp>
 #include <tessera/driver.hpp>
 
@@ -53,7 +53,7 @@ FoundDevices find() {
         fails(attribute(&minor, kMinor, device), "compute capability") ||
         fails(attribute(&units, kMultiprocessors, device), "multiprocessor count") ||
         fails(attribute(&shared, kSharedOptin, device), "shared memory"))
-      continue; // the others may be well
+      continue; // the other devices may still work
     found.info.name = text;
     found.info.arch = "ptx:sm_" + std::to_string(major) + std::to_string(minor);
     found.info.memoryBytes = bytes, found.info.maxSharedBytes = static_cast<uint64_t>(shared);

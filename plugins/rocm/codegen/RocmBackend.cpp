@@ -1,5 +1,5 @@
-// AMD GPUs: ROCDL operations, AMDGCN machine code, linked in this process to the shared object (HSACO) that
-// the driver loads.
+// Code generation for AMD GPUs: ROCDL operations, then AMDGCN machine code, linked in this process to the
+// shared object (HSACO) that the driver loads.
 #include "compiler/codegen/emit/InitializeTarget.h"
 #include "compiler/codegen/emit/Linker.h"
 #include "compiler/codegen/emit/LlvmEmission.h"
@@ -15,7 +15,7 @@ using namespace mlir;
 namespace tessera::rocm {
 namespace {
 
-/// 5 is what ROCm 5.7 and later load; LLVM's own default asks for a newer one.
+/// ROCm 5.7 and later load version 5; LLVM's default requires a newer driver.
 constexpr uint32_t kCodeObjectVersion = 500;
 constexpr unsigned kConstantSpace = 4;
 
@@ -30,7 +30,7 @@ constexpr gpu::Architecture kArchitectures[] = {
 };
 
 struct GridSize {
-  /// The number of blocks is the first of the hidden arguments of code object version 5, three i32.
+  /// The numbers of blocks, three i32, are the first hidden arguments of code object version 5.
   static Value emit(ImplicitLocOpBuilder &b, unsigned dim, int64_t) {
     auto pointer = LLVM::LLVMPointerType::get(b.getContext(), kConstantSpace);
     Value hidden = LLVM::CallIntrinsicOp::create(b, pointer, b.getStringAttr("llvm.amdgcn.implicitarg.ptr"),
@@ -50,7 +50,7 @@ public:
   StringRef triple() const override { return "amdgcn-amd-amdhsa"; }
   StringRef features(const gpu::Architecture &) const override {
     return "";
-  } // the architecture says them all
+  } // the architecture implies all features
   void registerDialects(DialectRegistry &registry) const override {
     registerROCDLDialectTranslation(registry);
   }

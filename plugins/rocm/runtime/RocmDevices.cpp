@@ -1,6 +1,6 @@
-// AMD GPUs, through HIP's runtime library (HIP API reference, Device Management). Only calls whose signature
-// has stayed the same through versions 5, 6 and 7 are made; hipGetDeviceProperties, whose struct changes, is
-// not among them: architecture names come from the kernel driver's topology.
+// Finds AMD GPUs through HIP's runtime library (HIP API reference, Device Management). Uses only calls whose
+// signature is the same in versions 5, 6 and 7. hipGetDeviceProperties, whose struct changes, is not used:
+// architecture names come from the kernel driver's topology.
 #include <fstream>
 #include <tessera/discovery.hpp>
 #include <tessera/driver.hpp>
@@ -10,15 +10,15 @@ using namespace tessera;
 
 using Result = int; // hipError_t; 0: hipSuccess
 
-/// "gfx90a" of the amdkfd topology's gfx_target_version 90010: major * 10000 + minor * 100 + stepping, whose
-/// last two are hexadecimal digits of the name.
+/// Returns "gfx90a" for the amdkfd topology's gfx_target_version 90010: major * 10000 + minor * 100 +
+/// stepping. Minor and stepping are hexadecimal digits of the name.
 std::string gfxName(unsigned version) {
   char out[32];
   snprintf(out, sizeof out, "gfx%u%x%x", version / 10000, version / 100 % 100, version % 100);
   return out;
 }
 
-/// gfx_target_version of each GPU node, in the order HIP counts its devices by default.
+/// Returns gfx_target_version of each GPU node, in the order in which HIP counts its devices by default.
 std::vector<unsigned> gfxVersions() {
   std::vector<unsigned> out;
   for (int node = 0; node < 1024; ++node) {
