@@ -1,5 +1,5 @@
-// A backend for the images that the code generator beside it (codegen.c) makes: plugins/null with kernels
-// that run. Its one device is the host; a launch is done when the call returns.
+// A backend for the images of the code generator in this folder (codegen.c): plugins/null with kernels that
+// run. Its one device is the host; a launch is complete when the call returns.
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -13,7 +13,7 @@
 namespace {
 using namespace tessera;
 
-/// Work is done before a call returns: every event has passed and every stream is idle.
+/// Work is complete before a call returns: every event has completed and every stream is idle.
 class Event final : public DeviceEvent {
 public:
   bool isDone() override { return true; }
@@ -26,7 +26,7 @@ public:
   std::atomic<bool> isRecorded{false};
 };
 
-/// A shared object, loaded for as long as a kernel of it lives.
+/// A shared object, loaded as long as one of its kernels exists.
 struct Library {
   void *handle = nullptr;
   explicit Library(void *object) : handle(object) {}
@@ -35,7 +35,7 @@ struct Library {
   ~Library() { dlclose(handle); }
 };
 
-/// The type of a kernel in the LLVM IR that the compiler hands to code generators (plugin.h, Codegen).
+/// The type of a kernel in the LLVM IR that the compiler passes to code generators (plugin.h, Codegen).
 using Entry = void (*)(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch);
 
 class Kernel final : public DeviceKernel {
@@ -84,7 +84,7 @@ public:
   bool isIdle() override { return true; }
 };
 
-/// The image as a file that the dynamic linker opens, and nobody else.
+/// The image as a temporary file that only the dynamic linker opens.
 std::shared_ptr<Library> load(const ModuleImage &image, std::string &why) {
   char path[] = "/tmp/hostclang-XXXXXX";
   const int file = mkstemp(path);
@@ -178,14 +178,14 @@ public:
   }
 
 private:
-  /// Never 0, so that every pointer is its own.
+  /// Never 0, so that every pointer is unique.
   static size_t reserved(size_t bytes) { return (bytes / 64 + 1) * 64; }
   void release(void *ptr, size_t bytes) {
     allocator_ ? allocator_->free(allocator_->user, ptr, reserved(bytes)) : std::free(ptr);
   }
   const tsr_allocator_t *const allocator_;
   std::mutex mutex_;
-  std::map<void *, size_t> blocks_; // guarded by the mutex, as the next: bytes asked for, by address
+  std::map<void *, size_t> blocks_; // bytes requested, by address; guarded by the mutex, like inUse_
   size_t inUse_ = 0;
 };
 
@@ -193,7 +193,7 @@ class HostBackend final : public Backend {
 public:
   tsr_status_t probe(tsr_probe_t &out, std::string &) override {
     out.device_count = 1;
-    out.score = 0; // never chosen unless it is named
+    out.score = 0; // never chosen unless requested by name
     return TSR_SUCCESS;
   }
   int deviceCount() const override { return 1; }

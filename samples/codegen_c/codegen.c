@@ -1,5 +1,5 @@
-/* A code generator in C: the system's clang makes a shared object of the LLVM IR that the compiler hands
- * over. CLANG, its path, comes from CMake. The backend beside it (backend.cpp) loads what this makes. */
+/* A code generator in C: the system's clang makes a shared object from the LLVM IR that the compiler passes
+ * to it. CMake defines CLANG, the path of clang. The backend in this folder (backend.cpp) loads the result. */
 #define _XOPEN_SOURCE 700 /* mkdtemp, posix_spawn */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ extern char **environ;
 #define CPU "x86-64"
 #endif
 
-/* The targets: one, which every processor of the kind can run. */
+/* The targets: only one, which every processor of this architecture can run. */
 static int32_t target(uint32_t index, tsr_cg_target_t *out) {
   tsr_cg_target_t row;
   const uint64_t room = out->struct_size < sizeof row ? out->struct_size : sizeof row;
@@ -36,7 +36,7 @@ static int32_t target(uint32_t index, tsr_cg_target_t *out) {
   row.image_format = TSR_IMAGE_ELF;
   row.vector_bytes = 16, row.vector_registers = 16;
   row.collapses_axes = 1;
-  memcpy(out, &row, room); /* a host of another minor knows more or fewer fields */
+  memcpy(out, &row, room); /* a host of another minor version knows more or fewer fields */
   return TSR_SUCCESS;
 }
 
@@ -81,7 +81,7 @@ static int write_file(const char *path, const char *data, uint64_t bytes) {
   return fclose(file) || failed ? -1 : 0;
 }
 
-/* Runs clang; its exit status, or -1 with errno. Its errors go to a file. */
+/* Runs clang with its errors redirected to a file. Returns its exit status, or -1 with errno set. */
 static int run_clang(const work_t *work) {
   char *words[] = {CLANG,
                    "-x",

@@ -12,12 +12,12 @@ static void check(tsr_status_t status, const char *what) {
 }
 #define CHECK(call) check((call), #call)
 
-/* Diagnostics of the compiler, with source line and caret, and what the library warns about. */
+/* Prints the diagnostics of the compiler, with source line and caret, and the warnings of the library. */
 static void print_message(void *user, tsr_log_level_t level, const char *code, const char *text) {
   (void)user;
   (void)level;
   (void)code;
-  /* Diagnostics end their lines, notes do not. */
+  /* Diagnostics end with a newline, notes do not. */
   fprintf(stderr, "%s%s", text, text[0] && text[strlen(text) - 1] == '\n' ? "" : "\n");
 }
 
@@ -81,8 +81,8 @@ int main(int argc, char **argv) {
   args[2] = &alpha;
   args[3] = &n;
   CHECK(tsrLaunch(kernel, NULL, from_metadata, args, 4)); /* asynchronous, on the default stream */
-  CHECK(tsrMemcpyD2H(context, y, device_y, sizeof y));    /* queued behind it, and waited for */
-  CHECK(tsrDestroyContext(context));                      /* and with it all that was made from it */
+  CHECK(tsrMemcpyD2H(context, y, device_y, sizeof y));    /* queued after it; waits */
+  CHECK(tsrDestroyContext(context));                      /* destroys everything made from it too */
   free(source);
 
   for (i = 0; i < N; ++i) {

@@ -28,7 +28,7 @@ def flash_attention(Q: ts.Tensor["B*H", "Sq", "D", ts.bf16],
         ts.tile.cp_async(smem_q, Q[q:q+BM, :])
 
         for kv in ts.tile.range(0, Sk, BN, stages=ctx.num_stages):
-            ts.tile.barrier()  # the previous turn has read K and V
+            ts.tile.barrier()  # the previous iteration has read K and V
             ts.tile.cp_async(smem_k, K[kv:kv+BN, :])
             ts.tile.cp_async(smem_v, V[kv:kv+BN, :])
             ts.tile.barrier()

@@ -1,5 +1,5 @@
-// A mapper that decides where tensors go, how collectives run and which implementation products get; then a
-// two-layer perceptron compiled once without it and once with it.
+// A mapper that decides where tensors are placed, how collectives run and which implementation products use;
+// then a two-layer perceptron compiled without the mapper and with it.
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -18,7 +18,7 @@ public:
     return call.offers(wanted) ? wanted : "";
   }
   Choice chooseVariant(const VariantCall &call) override {
-    // Large enough a product pays for the library's threads.
+    // If the product is large enough, the library's threads pay off.
     const bool large = call.dim("M") * call.dim("N") * call.dim("K") > 1 << 20;
     return large && call.offers("blas") ? "blas" : "tile";
   }
@@ -33,7 +33,7 @@ std::vector<float> mlp(const std::string &source, const char *file, bool show) {
     return v;
   };
   tessera::Context context;
-  // With the sizes known a mapper can weigh them.
+  // The sizes are known, so the mapper can compare them.
   tessera::Module module =
       context.load(source, {.fileName = file, .kernel = "mlp", .dims = {{"M", M}, {"D", D}, {"F", F}}});
   tessera::Kernel kernel = module.kernel("mlp");

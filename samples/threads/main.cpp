@@ -14,7 +14,7 @@ namespace {
 constexpr int kThreads = 4, kSteps = 10, kReplays = 100;
 constexpr size_t kElements = 1000;
 
-/// y += alpha * x, kSteps * kReplays times; the number of elements that came out wrong.
+/// Computes y += alpha * x, kSteps * kReplays times. Returns the number of wrong elements.
 size_t work(const std::string &source, const char *file, float alpha) {
   tessera::Context context;
   tessera::Module module = context.load(source, {.fileName = file});
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
   }
   std::string source(std::istreambuf_iterator<char>(file), {});
 
-  // Warnings of the library, from whichever thread: a misspelt TESSERA_BACKEND, for example.
+  // Prints warnings of the library, from any thread: a misspelt TESSERA_BACKEND, for example.
   tsrSetLogCallback([](void *, tsr_log_level_t, const char *code,
                        const char *text) { std::fprintf(stderr, "[%s] %s\n", code, text); },
                     nullptr, TSR_LOG_WARNING);
