@@ -1,4 +1,4 @@
-// The calls of the C ABI that compile, with the compiler.
+// Tests of the calls of the C ABI that compile, with the compiler.
 #include <cstring>
 #include <gmock/gmock.h>
 #include <tessera/tessera.hpp>
@@ -49,7 +49,7 @@ TEST(Source, EachLevelHasItsText) {
                                      {"saxpy", TSR_IR_TARGET, "llvm."},
                                      {"saxpy", TSR_IR_ASSEMBLY, ".text"}})
     EXPECT_THAT(inspectIr(kSource, level, only(kernel)), HasSubstr(text)) << kernel << " " << level;
-  EXPECT_THROW(inspectIr(kSource, TSR_IR_TILE), Error); // there are two
+  EXPECT_THROW(inspectIr(kSource, TSR_IR_TILE), Error); // the source has two kernels
 }
 
 TEST(Source, CompilesForATargetThatIsNotHere) {

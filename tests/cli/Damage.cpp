@@ -1,7 +1,7 @@
-// bundle-damage KIND IN OUT: a bundle that is whole by its checksums and yet wrong, for tests of the
-// refusals.
-//   version   of the next ABI major          machine   its first image is code for RISC-V
-//   feature   asks for what no processor has  metadata  its first document is none
+// bundle-damage KIND IN OUT: writes a bundle whose checksums are right but whose contents are wrong, to test
+// that it is refused.
+//   version   has the next ABI major           machine   its first image is code for RISC-V
+//   feature   requires what no processor has   metadata  its first document is not metadata
 #include "core/bundle/Bundle.h"
 #include <cstdio>
 #include <elf.h>

@@ -1,5 +1,5 @@
-// The list cases.py wrote: cases.json says what is where in cases.bin. Throws std::exception when it is not
-// well formed.
+// The list that cases.py wrote: cases.json describes the contents of cases.bin. Throws std::exception when it
+// is malformed.
 #pragma once
 #include "numerics/DType.h"
 #include "tools/host/Host.h"
@@ -11,7 +11,7 @@ namespace tessera::conformance {
 /// Numbers in cases.bin: doubles for floating-point dtypes, else int64.
 struct Numbers {
   bool isFloat = true;
-  std::vector<uint64_t> bits; // each a double's or an int64's
+  std::vector<uint64_t> bits; // each is the bits of a double or of an int64
 };
 
 struct Tensor {
@@ -44,8 +44,8 @@ struct Program {
 
 std::vector<Program> readPrograms(const std::string &folder);
 
-/// The device bytes of `numbers` in a tensor's dtype. The numbers are values of that dtype, so that nothing
-/// rounds.
+/// Returns the device bytes of `numbers` in a tensor's dtype. The numbers are values of that dtype, so
+/// nothing is rounded.
 std::vector<std::byte> encode(const Numbers &, DType);
 
 } // namespace tessera::conformance

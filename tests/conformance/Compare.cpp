@@ -8,7 +8,7 @@
 namespace tessera::conformance {
 namespace {
 
-/// The distance between neighbouring values of the dtype around x.
+/// Returns the distance between neighbouring values of the dtype around x.
 double ulp(double x, DType t) {
   const DTypeInfo &d = info(t);
   const int exponent =
@@ -19,9 +19,9 @@ double ulp(double x, DType t) {
 bool agreeFloat(double got, double want, const Output &o, double bound) {
   if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got);
   const bool exact = o.ulps == 0 && o.rtol == 0 && o.atol == 0 && !o.bound;
-  if (exact) // -0 is not +0
+  if (exact) // -0 differs from +0
     return got == want && std::signbit(got) == std::signbit(want);
-  // A double beyond the dtype's range stands for what the dtype rounds it to.
+  // A double beyond the dtype's range means the value to which the dtype rounds it.
   const double rounded = toDouble(fromDouble(want, o.dtype), o.dtype);
   if (std::isinf(got) || std::isinf(want)) return got == want || got == rounded;
   return std::abs(got - want) <= o.ulps * ulp(want, o.dtype) + o.rtol * std::abs(want) + o.atol + bound ||

@@ -10,7 +10,7 @@ constexpr size_t kGuard = 64;
 constexpr size_t kPage = 4096;
 constexpr std::byte kPattern{0x5a}; // of guard bytes
 
-/// An empty tensor has a pointer as well.
+/// An empty tensor also needs a pointer.
 size_t touchable(size_t bytes) { return std::max<size_t>((bytes + kPage - 1) / kPage, 1) * kPage; }
 
 } // namespace

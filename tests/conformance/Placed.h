@@ -6,11 +6,11 @@
 
 namespace tessera::conformance {
 
-/// What a tensor is flush against: a page that must not be touched, or, on a device of its own memory, bytes
-/// that must survive.
+/// What borders a tensor: an inaccessible page or, on a device with its own memory, bytes that must not
+/// change.
 enum class Against { Bytes, PageAfter, PageBefore };
 
-/// Owns the memory of one tensor. Throws std::bad_alloc and host::Failure when there is none.
+/// Owns the memory of one tensor. Throws std::bad_alloc or host::Failure when there is none.
 class Placed {
 public:
   Placed(host::Device &, Against, std::vector<std::byte> contents);
@@ -19,17 +19,17 @@ public:
   Placed &operator=(const Placed &) = delete;
 
   void *data() const { return data_; }
-  /// What the tensor held before the launch.
+  /// Returns the contents of the tensor before the launch.
   const std::vector<std::byte> &contents() const { return contents_; }
-  /// What it holds now; `why` says when a guard byte changed.
+  /// Returns the current contents. Fills `why` when a guard byte has changed.
   std::vector<std::byte> fetch(std::string &why) const;
 
 private:
-  std::span<std::byte> pages() const; // those that may be touched
+  std::span<std::byte> pages() const; // the accessible pages
 
   std::vector<std::byte> contents_;
   std::optional<host::Buffer> buffer_; // Against::Bytes
-  std::byte *mapped_ = nullptr;        // else: a guard page, pages() and another guard page
+  std::byte *mapped_ = nullptr;        // otherwise: a guard page, pages() and another guard page
   std::byte *data_ = nullptr;
 };
 

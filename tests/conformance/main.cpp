@@ -1,10 +1,10 @@
-// kernel-conformance FOLDER: compiles and runs every program of a list in this one process and compares the
+// kernel-conformance FOLDER: compiles and runs every program of a list in one process and compares the
 // outputs.
 //
-// The programs run in a child process; when one crashes it, that program has failed and a new child goes on
-// behind it. Every tensor lies between guards (Placed.h), and read-only inputs must survive. Each run is
-// launched twice, with outputs that start as one pattern and as another: an element that is not written
-// differs from what is due at least once.
+// The programs run in a child process. When one crashes it, that program has failed, and a new child
+// continues after it. Every tensor is between guards (Placed.h), and read-only inputs must not change. Each
+// run is launched twice, with two different initial patterns in the outputs: an element that is not written
+// then differs from the expected value at least once.
 #include "tests/conformance/Compare.h"
 #include "tests/conformance/Placed.h"
 #include <cstdio>
@@ -21,8 +21,8 @@
 namespace tessera::conformance {
 namespace {
 
-/// How a run is launched: what outputs start as (large values, then NaN in every float dtype), and what the
-/// tensors of a host's memory are flush against.
+/// How a run is launched: the initial contents of outputs (large values, then NaN in every float dtype), and
+/// what borders the tensors if they are in host memory.
 struct Launched {
   std::byte poison;
   Against against;
@@ -39,7 +39,7 @@ std::string describe(const Run &run) {
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
-/// Launches once; one line per difference.
+/// Launches once and returns one line per difference.
 std::vector<std::string> launchOnce(host::Kernel &kernel, const Run &run, const Launched &how) {
   std::map<std::string, Placed> tensors;
   for (const auto &[name, in] : run.inputs)
@@ -73,7 +73,7 @@ std::vector<std::string> launchOnce(host::Kernel &kernel, const Run &run, const 
   return wrong;
 }
 
-/// Programs that may be refused as unimplemented: "pattern  reason" a line; '#' begins a comment.
+/// Programs that may be refused as unimplemented, one "pattern  reason" per line; '#' begins a comment.
 std::vector<std::string> readKnown(const std::string &path) {
   std::vector<std::string> patterns;
   std::ifstream file(path);
@@ -107,16 +107,16 @@ struct Options {
   bool verbose = false, fuse = true;
 };
 
-/// The part of a program among `shares`, by FNV-1a of its name: families count dtypes and axes in turn, so
-/// that the parts of their order would be of one dtype or axis.
+/// Returns which of `shares` parts a program belongs to, by FNV-1a of its name: families enumerate dtypes and
+/// axes in order, so parts by index would contain a single dtype or axis.
 size_t shareOf(std::string_view name, size_t shares) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : name)
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return (hash >> 32) % shares; // the low bits of FNV mix least
+  return (hash >> 32) % shares; // the low bits of FNV are mixed least
 }
 
-/// "I/N" as {I - 1, N}.
+/// Parses "I/N" as {I - 1, N}.
 std::pair<size_t, size_t> readShare(const char *text) {
   size_t index = 0, count = 0;
   char rest = 0;
@@ -160,7 +160,7 @@ void runProgram(host::Device &device, const Program &p, const Options &how, Tota
   report(totals, p.name, wrong);
 }
 
-/// In a child: runs the programs from totals.begun on.
+/// Runs, in a child, the programs from totals.begun on.
 int runRest(const std::vector<const Program *> &programs, const Options &options, Totals &totals) {
   try {
     host::Device device(options.backend.c_str());

@@ -24,14 +24,14 @@ constexpr size_t kGuard = 256;
 constexpr uint8_t kPattern = 0xcd;
 constexpr const char *kShared = "emulated_shared";
 
-Fibres *fibres = nullptr; // of the launch that is running
+Fibres *fibres = nullptr; // of the running launch
 int64_t block = 0;
 
 int64_t threadId() { return fibres->current(); }
 int64_t blockId() { return block; }
 void barrier() { fibres->barrier(__builtin_return_address(0)); }
 
-/// The kernel as a function of one pointer to its arguments, 8 bytes each.
+/// The kernel as a function with one pointer to its arguments, 8 bytes each.
 void makeHostFunction(ModuleOp module, mlir::gpu::GPUFuncOp kernel, int64_t sharedBytes) {
   ImplicitLocOpBuilder b(kernel.getLoc(), module.getContext());
   b.setInsertionPointToEnd(module.getBody());

@@ -2,7 +2,8 @@
 #include <new>
 #include <sys/mman.h>
 
-// Saves the registers a call preserves on the stack, leaves its top in *from, goes on at the stack `to`.
+// Saves on the stack the registers that a call preserves, stores the top of the stack in *from, and continues
+// on the stack `to`.
 extern "C" void tesseraSwitchStack(void **from, void *to);
 asm(R"(
   .text
@@ -62,9 +63,10 @@ bool Fibres::run(const std::function<void(int64_t)> &body, bool descending, std:
   running = this;
   body_ = &body;
   for (Fibre &f : fibres_) {
-    // As if enter() had been called: the return address of the first switch, and six registers below it.
+    // The same state as if enter() had been called: the return address of the first switch, and six registers
+    // below it.
     auto **top = reinterpret_cast<void **>(static_cast<char *>(f.stack) + stackBytes_ - 16);
-    *--top = nullptr; // enter's own return address: it never returns, but its frame is aligned
+    *--top = nullptr; // enter's own return address: it never returns, but its frame must be aligned
     *--top = reinterpret_cast<void *>(&Fibres::enter);
     for (int i = 0; i < 6; ++i)
       *--top = nullptr;

@@ -14,9 +14,10 @@ public:
   Fibres(const Fibres &) = delete;
   Fibres &operator=(const Fibres &) = delete;
 
-  /// Runs `body(thread)` in every thread, lowest or highest number first between two barriers.
+  /// Runs `body(thread)` in every thread. Between two barriers the threads run in ascending or descending
+  /// order.
   [[nodiscard]] bool run(const std::function<void(int64_t)> &body, bool descending, std::string &why);
-  /// In `body`: waits until every thread has come to the barrier `site`.
+  /// Called in `body`: waits until every thread has reached the barrier `site`.
   void barrier(const void *site);
   int64_t current() const { return current_; }
 
@@ -24,7 +25,7 @@ private:
   static void enter();
   struct Fibre {
     void *stack = nullptr, *top = nullptr;
-    const void *site = nullptr; // of the barrier it waits at
+    const void *site = nullptr; // the barrier at which it waits
     bool done = false;
   };
   std::vector<Fibre> fibres_;

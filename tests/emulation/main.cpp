@@ -1,7 +1,8 @@
-// tessera-gpu-conformance FOLDER --target ptx:sm_90: the programs of a conformance list through the shared
-// GPU path, run in the emulator with the threads in either order, and compared with the wanted results.
+// tessera-gpu-conformance FOLDER --target ptx:sm_90: runs the programs of a conformance list through the
+// shared GPU path, in the emulator with the threads in both orders, and compares the results with the
+// expected ones.
 //
-// Each program runs in a child process. Tensors lie between guard zones that must survive.
+// Each program runs in a child process. Tensors are between guard zones that must not change.
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/pipeline/Compilation.h"
 #include "numerics/Casts.h"
@@ -35,7 +36,7 @@ struct Placed {
   }
 };
 
-/// Programs of the launch; -1 when an axis cannot be evaluated.
+/// Returns the number of programs of the launch; -1 when an axis cannot be evaluated.
 int64_t programs(const KernelMetadata &meta, std::span<const uint64_t> values) {
   std::vector<std::string> names;
   std::vector<int64_t> slots;

@@ -1,5 +1,5 @@
-// A program may call exit() while its threads compile: the compiler's static objects, and LLVM's, are
-// destroyed after these compilations have ended.
+// A program may call exit() while its threads compile: the static objects of the compiler and of LLVM are
+// destroyed only after these compilations have ended.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kRuns = 20, kThreads = 8;
 constexpr unsigned kLimitSeconds = 120; // a process that hangs dies of SIGALRM
-constexpr useconds_t kStepUs = 3000;    // between the moments at which two runs end
+constexpr useconds_t kStepUs = 3000;    // between the exit() moments of two runs
 
 constexpr const char *kSource = R"(import tessera as ts
 
@@ -33,10 +33,10 @@ tsr_status_t compile(tsr_context_t context) {
   return status;
 }
 
-/// Threads compile until exit() has ended the process, `run` steps after all of them have begun.
+/// Threads compile until exit() has ended the process, `run` steps after all of them have started.
 [[noreturn]] void endWhileOthersCompile(int run) {
   alarm(kLimitSeconds);
-  setenv("TESSERA_CACHE_DIR", "off", 1); // each compilation is one
+  setenv("TESSERA_CACHE_DIR", "off", 1); // so that every call compiles
   tsr_context_t context = nullptr;
   if (tsrCreateContext(&context) != TSR_SUCCESS || compile(context) != TSR_SUCCESS) {
     std::fprintf(stderr, "%s\n", tsrLastError());
@@ -48,7 +48,7 @@ tsr_status_t compile(tsr_context_t context) {
       ++begun;
       while (compile(context) == TSR_SUCCESS) {
       }
-      pause(); // the compiler refuses now, and the process is about to end
+      pause(); // the compiler now refuses, and the process is about to end
     }).detach();
   while (begun < kThreads)
     std::this_thread::yield();

@@ -1,5 +1,5 @@
-// Plugins that are broken in one way each, which KIT_BROKEN names when they are loaded: what the conformance
-// kit has to find. Not set: they are sound.
+// Plugins that are broken in one way each, which KIT_BROKEN names when they are loaded: the conformance kit
+// must detect each. Without the variable they are sound.
 #pragma once
 #include <cstdlib>
 #include <string_view>

@@ -1,4 +1,4 @@
-// The CPU backend with one slot or habit replaced.
+// The CPU backend with one slot or behaviour replaced.
 #include "tests/kit/Broken.h"
 #include <cfenv>
 #include <chrono>

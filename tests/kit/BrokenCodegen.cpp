@@ -1,4 +1,4 @@
-// A code generator whose image is the IR itself, with one habit replaced.
+// A code generator whose image is the IR itself, with one behaviour replaced.
 #include "tessera_manifest.h"
 #include "tests/kit/Broken.h"
 #include <array>
@@ -42,7 +42,7 @@ public:
   }
 };
 
-/// Every other pass over both rows and the end has another answer.
+/// Every other pass over both rows and the end gives a different answer.
 int32_t moody(uint32_t index, tsr_cg_target_t *out) {
   static int calls = 0;
   const int32_t status = thunk::codegenTargetOf<Echo>(index, out);

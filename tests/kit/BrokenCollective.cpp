@@ -1,4 +1,4 @@
-// The in-process collectives with one habit replaced.
+// The in-process collectives with one behaviour replaced.
 #include "tests/kit/Broken.h"
 #include <cstring>
 #include <string>

@@ -1,4 +1,4 @@
-// A mapper and a table of numerics profiles, with one habit replaced.
+// A mapper and a table of numerics profiles, with one behaviour replaced.
 #include "tests/kit/Broken.h"
 #include <stdexcept>
 #include <tessera/mapper.hpp>
@@ -51,7 +51,7 @@ int32_t profile(uint32_t index, tsr_numerics_profile_t *out) {
   tsr_numerics_profile_t p = kProfiles[index];
   if (is("twice")) p.name = "calm";
   if (is("two")) p.contraction = 2;
-  if (is("moody") && calls++ / 2 % 2) p.contraction = 0; // every other pass over both
+  if (is("moody") && calls++ / 2 % 2) p.contraction = 0; // every other pass over both profiles
   if (is("profile_past")) {
     std::memcpy(out, &p, sizeof p);
     return TSR_SUCCESS;

@@ -1,4 +1,4 @@
-// The CPU backend of libtessera.so as a plugin that can be loaded, for the conformance kit: the same sources.
+// The CPU backend of libtessera.so as a loadable plugin for the conformance kit, built from the same sources.
 #include <tessera/plugin.h>
 
 namespace tessera {

@@ -1,4 +1,4 @@
-// The GoogleMock fake of a backend as a plugin that can be loaded: what it does by itself keeps the contract.
+// The GoogleMock fake of a backend as a loadable plugin: its default behaviour keeps the contract.
 #include <tessera/fakes/backend.hpp>
 #include <tessera/plugin.hpp>
 

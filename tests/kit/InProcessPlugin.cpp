@@ -1,4 +1,4 @@
-// The in-process collectives of libtessera.so as a plugin that can be loaded, for the conformance kit: the
+// The in-process collectives of libtessera.so as a loadable plugin for the conformance kit, built from the
 // same sources.
 #include <tessera/plugin.h>
 

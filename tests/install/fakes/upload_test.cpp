@@ -6,7 +6,7 @@ using testing::_;
 using testing::HasSubstr;
 using testing::NiceMock;
 
-// What is under test: it says whether the numbers arrived.
+// The code under test: it returns whether the numbers arrived.
 std::string upload(const std::vector<float> &numbers) {
   try {
     tessera::Context context("fake");

@@ -1,5 +1,5 @@
-// What a mocked method does when it goes wrong. Whatever it throws goes wrong too, and needs no action here:
-// testing::Throw.
+// Actions that make a mocked method fail. A method that throws fails too and needs no action from this file:
+// use testing::Throw.
 #pragma once
 #include <string>
 #include <tessera/status.h>
@@ -13,8 +13,8 @@ template <class... Args> std::string &lastOf(Args &&...args) {
 }
 } // namespace detail
 
-/// The method returns `status`, with `text` as its reason: EXPECT_CALL(stream, copy).WillOnce(Fail(...)). For
-/// those that return a status and take `why` last.
+/// Makes the method return `status` with `text` as its reason: EXPECT_CALL(stream, copy).WillOnce(Fail(...)).
+/// For methods that return a status and take `why` last.
 inline auto Fail(tsr_status_t status, std::string text) {
   return [status, text](auto &&...args) -> tsr_status_t {
     detail::lastOf(args...) = text;
@@ -22,7 +22,8 @@ inline auto Fail(tsr_status_t status, std::string text) {
   };
 }
 
-/// The method returns null, with `text` as its reason. For those that make something and take `why` last.
+/// Makes the method return null with `text` as its reason. For methods that make an object and take `why`
+/// last.
 inline auto MakeNothing(std::string text) {
   return [text](auto &&...args) -> std::nullptr_t {
     detail::lastOf(args...) = text;

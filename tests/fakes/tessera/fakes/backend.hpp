@@ -1,5 +1,5 @@
-// A mock of Backend. Left alone it has one device of host memory (device.hpp) and is used by those who name
-// it only.
+// A mock of Backend. By default it has one device of host memory (device.hpp) and is used only when it is
+// requested by name.
 #pragma once
 #include <tessera/fakes/device.hpp>
 
@@ -12,8 +12,8 @@ struct FakeDevice {
 
 class MockBackend : public Backend {
 public:
-  /// Without devices the probe says that there are none. `score` as in tsr_probe_t: 300 discrete GPU, 200
-  /// integrated GPU, 100 CPU, 0 never by choice.
+  /// Without devices, the probe reports that there are none. `score` as in tsr_probe_t: 300 discrete GPU, 200
+  /// integrated GPU, 100 CPU, 0 never chosen automatically.
   explicit MockBackend(std::vector<FakeDevice> d = {{}}, int score = 0) : devices(std::move(d)) {
     ON_CALL(*this, deviceCount).WillByDefault([this] { return static_cast<int>(devices.size()); });
     ON_CALL(*this, probe).WillByDefault([this, score](tsr_probe_t &out, std::string &why) {
@@ -35,8 +35,8 @@ public:
           return make(made->context, devices.at(static_cast<size_t>(device)).info, allocator, made);
         });
   }
-  /// Called when the runtime creates the backend, after a probe that went well and once until the plugin
-  /// goes. A status or what it throws refuses that.
+  /// Called when the runtime creates the backend: after a successful probe, and once until the plugin is
+  /// unregistered. Returning a status or throwing refuses the creation.
   MOCK_METHOD(tsr_status_t, create, (std::string & why));
   MOCK_METHOD(int, deviceCount, (), (const, override));
   MOCK_METHOD(tsr_status_t, probe, (tsr_probe_t &, std::string &), (override));
@@ -45,7 +45,7 @@ public:
               (override));
 
   const std::vector<FakeDevice> devices;
-  /// Set its functions to reach what the default actions make.
+  /// Set its functions to access the objects that the default actions make.
   const std::shared_ptr<Made> made = std::make_shared<Made>();
 };
 

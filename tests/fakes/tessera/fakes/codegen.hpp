@@ -1,5 +1,5 @@
-// A mock of Codegen. Left alone it has one target, "NAME:v1", a generic x86-64 processor, and its image is
-// the IR it was given.
+// A mock of Codegen. By default it has one target, "NAME:v1", a generic x86-64 processor, and its image is
+// the IR that it receives.
 #pragma once
 #include <gmock/gmock.h>
 #include <tessera/codegen.hpp>
@@ -18,7 +18,7 @@ public:
   MOCK_METHOD(std::span<const CodegenTarget>, targets, (), (const, override));
   MOCK_METHOD(void, compile, (const CodegenInput &, CodegenOutput &), (override));
 
-  std::vector<CodegenTarget> rows; // what targets() answers by default
+  std::vector<CodegenTarget> rows; // the default result of targets()
 };
 
 } // namespace tessera::fakes

@@ -1,5 +1,6 @@
-// Mocks of Collective and Communicator. Left alone, a communicator has the rank and size it was asked for (0
-// of 1 where the launcher would say) and each call of a single rank works: it copies src to dst.
+// Mocks of Collective and Communicator. By default, a communicator has the rank and size of its options (rank
+// 0 of size 1 if the launcher would define them), and each call of a single rank succeeds: it copies src to
+// dst.
 #pragma once
 #include <cstring>
 #include <functional>
@@ -47,7 +48,7 @@ public:
               (const tsr_cl_options_t &, tsr_status_t &, std::string &), (override));
   MOCK_METHOD(const char *, algorithms, (uint32_t), (const, override));
   MOCK_METHOD(const char *, topology, (), (const, override));
-  /// Called with each communicator that the default action makes, before the runtime gets it.
+  /// Called with each communicator that the default action makes, before the runtime receives it.
   std::function<void(MockCommunicator &)> made;
 };
 

@@ -1,14 +1,15 @@
-// Mocks of what a backend makes: contexts, streams, events, modules, kernels, graphs. Left alone, each does
-// what a device would whose memory is the host's and whose work is done before the call returns.
+// Mocks of the objects of a backend: contexts, streams, events, modules, kernels, graphs. By default, each
+// behaves like a device whose memory is host memory and whose work is complete before the call returns.
 //
-// The runtime makes them when it needs them, so a test reaches one through the functions of Made:
+// The runtime creates them when it needs them, so a test accesses one through the functions of Made:
 //
 //   NiceMock<MockBackend> backend;
 //   backend.made->stream = [](MockDeviceStream &s) {
 //     EXPECT_CALL(s, copy).WillOnce(Fail(TSR_EDEVICE, "the bus is gone"));
 //   };
 //
-// What is made is a NiceMock; for one that is strict, make it in an action of the method that does.
+// The objects are NiceMocks. To get a strict one, create it in an action of the method that creates the
+// object.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -27,8 +28,8 @@ class MockDeviceEvent;
 class MockDeviceModule;
 class MockDeviceKernel;
 
-/// Called with each object that a default action makes, before the runtime gets it; on the thread that asked
-/// for it.
+/// Called with each object that a default action makes, before the runtime receives it, on the thread that
+/// requested it.
 struct Made {
   std::function<void(MockDeviceContext &)> context;
   std::function<void(MockDeviceStream &)> stream;
@@ -37,7 +38,7 @@ struct Made {
   std::function<void(MockDeviceKernel &)> kernel;
 };
 
-/// A NiceMock<T>, shown to `hook` first.
+/// Makes a NiceMock<T> and passes it to `hook` first.
 template <class T, class... Args>
 std::unique_ptr<T> make(const std::function<void(T &)> &hook, Args &&...args) {
   auto out = std::make_unique<testing::NiceMock<T>>(std::forward<Args>(args)...);
@@ -51,7 +52,7 @@ public:
   ~MockDeviceKernel() override {
     if (onDestroy) onDestroy();
   }
-  /// What MockDeviceStream's launch calls. Nothing, unless a test says otherwise.
+  /// Called by MockDeviceStream's launch. Does nothing by default.
   MOCK_METHOD(void, run, (const uint64_t *values, const LaunchGrid &grid));
   const KernelSpec spec;
   std::function<void()> onDestroy;
@@ -81,7 +82,7 @@ public:
   MOCK_METHOD(bool, isDone, (), (override));
   MOCK_METHOD(void, wait, (), (override));
   MOCK_METHOD(tsr_status_t, timestamp, (int64_t &), (override));
-  /// MockDeviceStream's record sets it; 0: never recorded.
+  /// Set by MockDeviceStream's record; 0: never recorded.
   std::atomic<int64_t> point{0};
 };
 
@@ -171,7 +172,7 @@ public:
   const DeviceInfo device;
   const std::shared_ptr<Made> made;
   HostMemory memory;
-  ActivitySink activities; // the runtime's; a test calls it with what the device is to have done
+  ActivitySink activities; // the runtime's sink; a test calls it with the work that the device is to report
 };
 
 } // namespace tessera::fakes

@@ -1,4 +1,4 @@
-// GoogleMock fakes of everything a plugin may be. docs/extending/test-with-fakes.md shows how to use them.
+// GoogleMock fakes of all kinds of plugins. docs/extending/test-with-fakes.md explains how to use them.
 #pragma once
 #include <tessera/fakes/backend.hpp>
 #include <tessera/fakes/codegen.hpp>

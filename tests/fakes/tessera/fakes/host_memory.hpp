@@ -1,4 +1,4 @@
-// The memory of a fake device: the host's, kept in a list so that foreign pointers are found out.
+// The memory of a fake device: host memory, with a list of its blocks that detects foreign pointers.
 #pragma once
 #include <cstdlib>
 #include <map>
@@ -26,7 +26,8 @@ public:
             std::to_string(bytes);
       return TSR_EOOM;
     }
-    const size_t room = (bytes + kAlignment) / kAlignment * kAlignment; // never 0: each pointer is its own
+    // never 0, so that each pointer is unique
+    const size_t room = (bytes + kAlignment) / kAlignment * kAlignment;
     void *block = allocator_ ? allocator_->alloc(allocator_->user, room, kAlignment)
                              : std::aligned_alloc(kAlignment, room);
     if (!block) {
@@ -81,7 +82,7 @@ private:
 
   const uint64_t total_;
   const tsr_allocator_t *const allocator_;
-  std::mutex mutex_; // guards what follows
+  std::mutex mutex_; // guards the members below
   Blocks blocks_;
   uint64_t used_ = 0;
 };

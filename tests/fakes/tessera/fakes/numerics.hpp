@@ -1,4 +1,4 @@
-// A mock of NumericsProfile. Left alone it permits nothing, as a profile that overrides nothing but its name.
+// A mock of NumericsProfile. By default it permits nothing, like a profile that overrides only its name.
 #pragma once
 #include <gmock/gmock.h>
 #include <string>

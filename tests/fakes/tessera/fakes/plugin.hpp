@@ -1,11 +1,12 @@
-// A plugin of mocks, registered with the runtime for as long as it lives. Between the runtime and the mocks
-// stand the C tables that plugin.hpp makes for any plugin: what a test sees is what a shared object would do.
+// A plugin of mocks, registered with the runtime during its lifetime. The runtime calls the mocks through the
+// same C tables that plugin.hpp makes for any plugin, so a test observes the behaviour of a shared object.
 //
 //   NiceMock<MockBackend> backend;
 //   FakePlugin plugin("fake", backend);
 //   tessera::Context context("fake");
 //
-// A mock outlives its plugin, and the plugin what the runtime made of it: declare them in that order.
+// A mock must outlive its plugin, and the plugin must outlive what the runtime made of it: declare them in
+// that order.
 #pragma once
 #include <array>
 #include <chrono>
@@ -27,12 +28,12 @@
 
 namespace tessera::fakes {
 
-/// Fakes that may be there at a time.
+/// The largest number of fakes at one time.
 inline constexpr size_t kFakePlugins = 8;
 
 namespace detail {
 
-/// What the runtime reaches of a fake: as long as the plugin is registered.
+/// The data of a fake that the runtime can reach while the plugin is registered.
 struct Plugin {
   std::string name;
   Backend *backend = nullptr;
@@ -49,7 +50,7 @@ struct Plugin {
   tsr_codegen_api_t codegenTable{};
 };
 
-/// A table's functions know their plugin by number: a query has no argument of the user's.
+/// The functions of a table identify their plugin by a number, because a query has no user argument.
 inline std::array<Plugin *, kFakePlugins> &plugins() {
   static std::array<Plugin *, kFakePlugins> all{};
   return all;
@@ -59,14 +60,15 @@ inline std::mutex &pluginsMutex() {
   return mutex;
 }
 
-/// The object of plugin N that a member names; throws when the fake has none.
+/// Returns the object of plugin N that a member refers to; throws when the fake has none.
 template <size_t N, class T> T &of(T *Plugin::*member) {
   std::lock_guard lock(pluginsMutex());
   if (Plugin *plugin = plugins()[N]; plugin && plugin->*member) return *(plugin->*member);
   throw std::logic_error("the fake is gone");
 }
 
-/// The runtime makes and deletes these, one at the probe and one at create; the mock is the test's.
+/// The runtime makes and deletes these objects, one for the probe and one for create; the mock belongs to the
+/// test.
 template <size_t N> struct ForwardedBackend final : Backend {
   Backend &to() const { return of<N>(&Plugin::backend); }
   int deviceCount() const override { return to().deviceCount(); }
@@ -93,10 +95,10 @@ template <size_t N> struct ForwardedCollective final : Collective {
     return to().create(options, status, why);
   }
   const char *algorithms(uint32_t kind) const override { return to().algorithms(kind); }
-  const char *topology() const override { return ""; } // the table has the mock's
+  const char *topology() const override { return ""; } // the table contains the mock's
 };
 
-/// tsr_backend_api_t::create, of a mock that may refuse.
+/// Implements tsr_backend_api_t::create for a mock that may refuse.
 template <size_t N>
 int32_t createBackend(const tsr_host_info_t *host, tsr_be_backend_t **out, tsr_text_t *why) {
   const int32_t status = thunk::guard(why, [&](std::string &text) -> int32_t {
@@ -106,7 +108,7 @@ int32_t createBackend(const tsr_host_info_t *host, tsr_be_backend_t **out, tsr_t
   return status == TSR_SUCCESS ? thunk::backendApi<ForwardedBackend<N>>()->create(host, out, why) : status;
 }
 
-/// tsr_numerics_api_t::profile.
+/// Implements tsr_numerics_api_t::profile.
 template <size_t N> int32_t profile(uint32_t index, tsr_numerics_profile_t *out) {
   return thunk::guard(nullptr, [&](std::string &) -> int32_t {
     const NumericsProfile *row = nullptr;
@@ -121,7 +123,7 @@ template <size_t N> int32_t profile(uint32_t index, tsr_numerics_profile_t *out)
   });
 }
 
-/// tsr_codegen_api_t::target and ::compile.
+/// Implements tsr_codegen_api_t::target and ::compile.
 template <size_t N> int32_t codegenTarget(uint32_t index, tsr_cg_target_t *out) {
   return thunk::guard(
       nullptr, [&](std::string &) { return thunk::codegenTarget(of<N>(&Plugin::codegen), index, out); });
@@ -144,7 +146,7 @@ template <size_t N> void shutdown() {
   if (plugins()[N]->onShutdown) plugins()[N]->onShutdown();
 }
 
-/// What is a plugin's own by its number.
+/// The tables and functions of one plugin, by its number.
 struct Functions {
   tsr_plugin_query_fn query;
   void (*shutdown)();
@@ -167,10 +169,11 @@ inline constexpr auto kFunctions = functions(std::make_index_sequence<kFakePlugi
 
 } // namespace detail
 
-/// Used by one thread; what it registers is used by any.
+/// Must be used by one thread; any thread may use what it registers.
 class FakePlugin {
 public:
-  /// A plugin that serves nothing yet and is not registered: serve(), alter its tables, then add().
+  /// Makes a plugin that serves nothing yet and is not registered: call serve(), modify its tables, then call
+  /// add().
   explicit FakePlugin(std::string name) : plugin_(std::make_unique<detail::Plugin>()) {
     plugin_->name = std::move(name);
     std::lock_guard lock(detail::pluginsMutex());
@@ -188,14 +191,14 @@ public:
     i.features_required = i.features_optional = i.compiler_abi = "";
     i.shutdown = own().shutdown;
   }
-  /// Registers a plugin that serves one thing; a refusal fails the test.
+  /// Registers a plugin that serves one kind; the test fails when it is refused.
   template <class Mock> FakePlugin(std::string name, Mock &mock) : FakePlugin(std::move(name)) {
     serve(mock);
     EXPECT_EQ(add(), TSR_SUCCESS) << tsrLastError();
   }
   FakePlugin(const FakePlugin &) = delete;
   FakePlugin &operator=(const FakePlugin &) = delete;
-  /// Unregisters it; objects that are still there fail the test.
+  /// Unregisters it; the test fails when objects of it still exist.
   ~FakePlugin() {
     if (remove() == TSR_SUCCESS) {
       std::lock_guard lock(detail::pluginsMutex());
@@ -203,7 +206,7 @@ public:
       return;
     }
     ADD_FAILURE() << "fake plugin " << plugin_->name << ": " << tsrLastError();
-    (void)plugin_.release(); // the runtime has its tables
+    (void)plugin_.release(); // the runtime still has its tables
   }
 
   void serve(Backend &backend) {
@@ -235,7 +238,7 @@ public:
     plugin_->info.numerics = &plugin_->numericsTable;
     plugin_->info.kinds |= TSR_PLUGIN_NUMERICS;
   }
-  /// Its targets are NAME:ARCHITECTURE with the fake's own name.
+  /// Its targets are named NAME:ARCHITECTURE with the fake's own name.
   void serve(Codegen &codegen) {
     plugin_->codegen = &codegen;
     plugin_->codegenTable = {sizeof(tsr_codegen_api_t), TSR_CODEGEN_API_MAJOR, TSR_CODEGEN_API_MINOR,
@@ -243,10 +246,11 @@ public:
     plugin_->info.codegen = &plugin_->codegenTable;
     plugin_->info.kinds |= TSR_PLUGIN_CODEGEN;
   }
-  /// Called when the plugin is unregistered, or the process ends.
+  /// Called when the plugin is unregistered, or when the process ends.
   void onShutdown(std::function<void()> call) { plugin_->onShutdown = std::move(call); }
 
-  /// What the runtime is told. To be altered before add(): a slot set to null is one that the plugin lacks.
+  /// The answer to the runtime's query. Modify it before add(): a slot set to null is missing from the
+  /// plugin.
   tsr_plugin_info_t &info() { return plugin_->info; }
   tsr_backend_api_t &backendTable() { return plugin_->backendTable; }
   tsr_mapper_api_t &mapperTable() { return plugin_->mapperTable; }
@@ -254,13 +258,14 @@ public:
   tsr_numerics_api_t &numericsTable() { return plugin_->numericsTable; }
   tsr_codegen_api_t &codegenTable() { return plugin_->codegenTable; }
 
-  /// tsrRegisterPlugin; a refusal is in tsrLastError().
+  /// Calls tsrRegisterPlugin; tsrLastError() describes a refusal.
   tsr_status_t add() {
     tsr_status_t status = tsrRegisterPlugin(own().query);
     isAdded_ |= status == TSR_SUCCESS;
     return status;
   }
-  /// tsrUnregisterPlugin. Threads of the runtime that have just answered may hold the plugin for a moment.
+  /// Calls tsrUnregisterPlugin. Threads of the runtime that have just answered may hold the plugin for a
+  /// moment.
   tsr_status_t remove() {
     using namespace std::chrono;
     if (!isAdded_) return TSR_SUCCESS;
