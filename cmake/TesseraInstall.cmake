@@ -2,7 +2,10 @@
 # (find_package(tessera) and pkg-config). The whole prefix may be moved.
 include(CMakePackageConfigHelpers)
 
-set(installed tessera tsr tsr-conformance)
+set(installed tessera tsr-conformance)
+if(TARGET tsr)
+  list(APPEND installed tsr)
+endif()
 if(TESSERA_BUILD_COMPILER)
   list(APPEND installed tessera-compiler tsr-opt)
 endif()
