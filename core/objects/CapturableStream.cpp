@@ -134,6 +134,11 @@ tsr_status_t CapturableStream::replay(const std::shared_ptr<const DeviceGraph> &
   return below_->replay(graph, why);
 }
 
+tsr_status_t CapturableStream::callHost(HostCall call, std::string &why) {
+  if (refuses("a collective", why)) return TSR_EINVAL;
+  return below_->callHost(std::move(call), why);
+}
+
 tsr_status_t CapturableStream::synchronize(uint64_t timeoutNs, std::string &why) {
   if (refuses("waiting for it", why)) return TSR_EINVAL;
   return below_->synchronize(timeoutNs, why);

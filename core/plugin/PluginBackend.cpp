@@ -128,6 +128,17 @@ public:
       return call(api_.graph_launch, why, taken->handle);
     return DeviceStream::replay(graph, why);
   }
+  tsr_status_t callHost(HostCall function, std::string &why) override {
+    if (!api_.stream_call) return absent("calls of the host in a stream's order", why);
+    const tsr_be_call_t out = {
+        sizeof out,
+        [](void *owner, tsr_text_t *text) -> int32_t {
+          return thunk::guard(text,
+                              [&](std::string &reason) { return (*static_cast<HostCall *>(owner))(reason); });
+        },
+        {new HostCall(std::move(function)), [](void *owner) { delete static_cast<HostCall *>(owner); }}};
+    return call(api_.stream_call, why, &out);
+  }
   tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) override {
     return call(api_.stream_synchronize, why, timeoutNs);
   }

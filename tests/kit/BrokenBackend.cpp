@@ -238,6 +238,18 @@ int32_t graphCreate(tsr_be_context_t *c, const tsr_be_node_t *nodes, uint64_t co
   return sound.graph_create(c, rest.data(), rest.size(), keep, out, why);
 }
 
+int32_t streamCall(tsr_be_stream_t *s, const tsr_be_call_t *call, tsr_text_t *why) {
+  if (is("calls_early")) {
+    call->run(call->keep.owner, why);
+    call->keep.release(call->keep.owner);
+    return TSR_SUCCESS;
+  }
+  static decltype(call->run) host;
+  host = call->run;
+  tsr_be_call_t deaf = *call;
+  deaf.run = [](void *owner, tsr_text_t *text) -> int32_t { return host(owner, text), TSR_SUCCESS; };
+  return sound.stream_call(s, is("calls_deaf") ? &deaf : call, why);
+}
 uint64_t lastTag = 0;
 void activityTag(tsr_be_context_t *c, uint64_t first, uint64_t second) {
   lastTag = first;
@@ -292,6 +304,7 @@ void change() {
       return TSR_BE_MEM_PINNED_HOST | TSR_BE_MEM_MANAGED;
     };
   api.activity_report = activityReport, api.activity_tag = activityTag;
+  api.stream_call = streamCall;
   if (is("half")) api.event_timestamp = nullptr;
   if (is("no_fill")) api.stream_fill = nullptr;
   if (is("odd_size")) api.struct_size = sizeof api + 3;

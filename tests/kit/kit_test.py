@@ -86,6 +86,8 @@ BACKEND = {
     "unnumbered": "activities.copies",
     "other_clock": "activities.times",
     "tags_late": "activities.tags",
+    "calls_deaf": "streams.calls_fail",
+    "calls_early": "streams.calls",
     "nameless_launch": "activities.launches",
     "swallows_ranges": "activities.ranges",
     "reports_on": "activities.ends",
@@ -153,7 +155,7 @@ LOADER = {
 }
 # Wrong answers of mappers show on every thread, and in every question. Records are on the clock of events and count
 # the programs of a launch.
-ALSO = {"backwards": {"activities.times"}, "flat": {"activities.launches"}, "placed": {"mapper.threads"}, "ring": {"mapper.threads"}, "outside": {"mapper.threads"}}
+ALSO = {"calls_early": {"streams.calls_fail"}, "backwards": {"activities.times"}, "flat": {"activities.launches"}, "placed": {"mapper.threads"}, "ring": {"mapper.threads"}, "outside": {"mapper.threads"}}
 
 
 class Kit(unittest.TestCase):

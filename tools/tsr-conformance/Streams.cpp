@@ -1,6 +1,7 @@
 // Checks of streams and events: order, waiting, timestamps, and destruction with work still queued.
 #include "tools/tsr-conformance/Groups.h"
 #include "tools/tsr-conformance/Objects.h"
+#include <atomic>
 #include <chrono>
 #include <memory>
 
@@ -175,7 +176,90 @@ void threads(Subject &s) {
   });
 }
 
+/// A function for stream_call that counts its calls and releases. It lives as long as the process, since a
+/// broken plugin calls it late.
+struct Called {
+  std::function<int32_t(Text &why)> body;
+  std::atomic<int> calls{0}, releases{0};
+};
+
+int32_t queueCall(Subject &s, Stream &stream, Called &called, Text &why) {
+  const tsr_be_call_t call = {sizeof call,
+                              [](void *owner, tsr_text_t *text) -> int32_t {
+                                auto &c = *static_cast<Called *>(owner);
+                                ++c.calls;
+                                Text inner;
+                                const int32_t status = c.body(inner);
+                                thunk::put(text, inner.str());
+                                return status;
+                              },
+                              {&called, [](void *owner) { ++static_cast<Called *>(owner)->releases; }}};
+  return s.api().stream_call(stream, &call, why);
+}
+
+Called &makeCalled(std::function<int32_t(Text &why)> body) {
+  auto *called = new Called;
+  called->body = std::move(body);
+  return *called;
+}
+
+void mayCall(Subject &s, int32_t status, const Text &why) {
+  if (status == TSR_UNIMPLEMENTED) {
+    s.mustFail("stream_call", status, why);
+    throw Skip{"it calls no functions of the host (" + why.str() + ")"};
+  }
+  s.must("stream_call", status, why);
+}
+
+void calls(Subject &s) {
+  const Memory a(s, kBytes), b(s, kBytes);
+  Stream stream(s);
+  for (unsigned i = 0; i < 20; ++i) {
+    const Bytes sent = pattern(kBytes, i), next = pattern(kBytes, i + 100);
+    Bytes before(kBytes, 0), seen(kBytes, 0), after(kBytes, 0);
+    Called &called = makeCalled([&](Text &) {
+      seen = before; // as the copy before left it
+      before = next; // for the copy after
+      return TSR_SUCCESS;
+    });
+    stream.copy(a, sent.data(), kBytes);
+    stream.copy(before.data(), a, kBytes);
+    Text why;
+    mayCall(s, queueCall(s, stream, called, why), why);
+    stream.copy(b, before.data(), kBytes);
+    stream.copy(after.data(), b, kBytes);
+    stream.synchronize();
+    expectBytes(seen, sent, "what a call of the host saw of the copy before it");
+    expectBytes(after, next, "what the copies after a call of the host brought");
+    expectEqual(called.calls.load(), 1, "calls of the function:");
+  }
+}
+
+void callsFail(Subject &s) {
+  Stream stream(s);
+  Called &called = makeCalled([](Text &why) {
+    thunk::put(why, "rank 3 is missing");
+    return TSR_ETIMEOUT;
+  });
+  Text why;
+  int32_t status = queueCall(s, stream, called, why);
+  if (status != TSR_ETIMEOUT) { // a backend that works at once may say so here
+    mayCall(s, status, why);
+    Text later;
+    status = s.api().stream_synchronize(stream, UINT64_MAX, later);
+    s.mustFail("stream_synchronize after a failing call of the host", status, later, {TSR_ETIMEOUT});
+    expect(later.str().find("rank 3 is missing") != std::string::npos, "the text of the function",
+           later.str());
+  }
+  stream.synchronize(); // the failure was reported
+  stream.destroy();
+  expectEqual(called.releases.load(), 1, "releases of the function's object once its stream is destroyed:");
+}
+
 constexpr Check kStreamChecks[] = {
+    {"streams.calls", "A call of the host runs in the stream's order.", calls, Needs::Context, "stream_call"},
+    {"streams.calls_fail", "A failing call of the host fails the stream with its status and text.", callsFail,
+     Needs::Context, "stream_call"},
     {"streams.order", "Calls on one stream take effect in their order.", order, Needs::Context},
     {"streams.wait_flag", "A copy with wait 1 is done when the call returns.", waitFlag, Needs::Context},
     {"streams.synchronize", "After stream_synchronize all that was queued is done.", synchronize,

@@ -165,7 +165,8 @@ constexpr Slot kBackend[] = {TSR_REQUIRED(create),
                              TSR_OPTIONAL(range_pop),
                              TSR_OPTIONAL(mem_flags),
                              TSR_OPTIONAL(activity_report),
-                             TSR_OPTIONAL(activity_tag)};
+                             TSR_OPTIONAL(activity_tag),
+                             TSR_OPTIONAL(stream_call)};
 constexpr Slot kMapper[] = {
     TSR_SLOT(tsr_mapper_api_t, create, true), TSR_SLOT(tsr_mapper_api_t, destroy, true),
     TSR_SLOT(tsr_mapper_api_t, place, false), TSR_SLOT(tsr_mapper_api_t, choose_collective, false),

@@ -90,6 +90,7 @@ void Command::release() {
   moreValues.clear();
   graph.reset();
   graphPoints.clear();
+  call = nullptr;
   tag = {};
 }
 
@@ -326,6 +327,14 @@ tsr_status_t Stream::replay(const std::shared_ptr<const DeviceGraph> &graph, std
   return status;
 }
 
+/// Never in the calling thread, which it may wait for.
+tsr_status_t Stream::callHost(HostCall call, std::string &why) {
+  return push(why, [&](Command &c) {
+    c.kind = Command::Kind::Call;
+    c.call = std::move(call);
+  });
+}
+
 tsr_status_t Stream::synchronize(uint64_t timeoutNs, std::string &why) {
   uint64_t target = published_.load(std::memory_order_seq_cst);
   spentPs_.store(0, std::memory_order_relaxed);
@@ -491,7 +500,21 @@ void Stream::execute(Command &c, bool drop) {
   case Command::Kind::Replay:
     replay(c, drop);
     break;
+  case Command::Kind::Call:
+    if (!drop) callNow(c.call);
+    break;
   }
+}
+
+void Stream::callNow(const HostCall &call) {
+  std::string why;
+  tsr_status_t status = TSR_EINTERNAL;
+  try {
+    status = call(why);
+  } catch (const std::exception &e) {
+    why = e.what();
+  }
+  if (status != TSR_SUCCESS) fail(status, std::move(why));
 }
 
 void Stream::replay(const Command &c, bool drop) {

@@ -45,7 +45,7 @@ private:
 };
 
 struct Command {
-  enum class Kind : uint8_t { Copy, Fill, Launch, Record, Wait, Replay };
+  enum class Kind : uint8_t { Copy, Fill, Launch, Record, Wait, Replay, Call };
   static constexpr size_t kInlineValues = 16;
 
   Kind kind = Kind::Copy;
@@ -61,7 +61,8 @@ struct Command {
   std::vector<uint64_t> moreValues; // all values, if there are more than kInlineValues
   std::shared_ptr<const DeviceGraph> graph;
   std::vector<std::shared_ptr<EventPoint>> graphPoints; // of its records and waits, in order
-  ActivityTag tag{};                                    // 0, 0 while records are off
+  DeviceStream::HostCall call;
+  ActivityTag tag{}; // 0, 0 while records are off
 
   void release();
 };
@@ -79,6 +80,7 @@ public:
   tsr_status_t record(const std::shared_ptr<DeviceEvent> &event, std::string &why) override;
   tsr_status_t wait(const std::shared_ptr<DeviceEvent> &event, std::string &why) override;
   tsr_status_t replay(const std::shared_ptr<const DeviceGraph> &graph, std::string &why) override;
+  tsr_status_t callHost(HostCall call, std::string &why) override;
   tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) override;
   tsr_status_t query(std::string &why) override;
   void drain() override;
@@ -115,6 +117,7 @@ private:
   void complete();
   void execute(Command &, bool drop);
   void replay(const Command &, bool drop);
+  void callNow(const HostCall &);
   bool launch(Kernel &, const uint64_t *values, int64_t programs);
   tsr_be_activity_t activity(uint32_t kind, uint64_t bytes, int64_t programs) const;
   void copyNow(void *dst, const void *src, size_t bytes);

@@ -149,6 +149,13 @@ public:
       if (tsr_status_t status = queue(node, why)) return status;
     return TSR_SUCCESS;
   }
+  /// A function of the host's: returns a status and, unless it is TSR_SUCCESS, fills `why`.
+  using HostCall = std::function<tsr_status_t(std::string &why)>;
+  /// Queues a call of the host's in the stream's order; see stream_call.
+  virtual tsr_status_t callHost(HostCall /*call*/, std::string &why) {
+    why = "it calls no functions of the host in a stream's order";
+    return TSR_UNIMPLEMENTED;
+  }
   /// Waits until the work queued so far is done; UINT64_MAX: however long. TSR_ETIMEOUT, or a failure of that
   /// work.
   virtual tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) = 0;

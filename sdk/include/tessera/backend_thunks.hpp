@@ -129,6 +129,17 @@ inline ActivitySink sinkOf(const tsr_be_activity_sink_t *sink) {
   return [s](const tsr_be_activity_t &activity) { s.report(s.user, &activity); };
 }
 
+/// The host's function; the host's object is released with the last copy.
+inline DeviceStream::HostCall hostCallOf(const tsr_be_call_t *call) {
+  const tsr_be_call_t c = copyIn(call);
+  return [run = c.run, owner = c.keep.owner, kept = share(c.keep)](std::string &why) {
+    Text text;
+    const auto status = static_cast<tsr_status_t>(run(owner, text));
+    if (status != TSR_SUCCESS) why = text.str();
+    return status;
+  };
+}
+
 /// The table for a class derived from Backend. One object per process; it lives until destroy().
 template <class B> const tsr_backend_api_t *backendApi() {
   using Why = tsr_text_t *;
@@ -294,6 +305,9 @@ template <class B> const tsr_backend_api_t *backendApi() {
       },
       .activity_tag = [](tsr_be_context_t *c, uint64_t first,
                          uint64_t second) { guardVoid([&] { unbox(c)->tagActivities({first, second}); }); },
+      .stream_call = [](tsr_be_stream_t *s, const tsr_be_call_t *call, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) { return unbox(s)->callHost(hostCallOf(call), text); });
+      },
   };
   return &api;
 }

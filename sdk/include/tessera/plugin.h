@@ -267,6 +267,14 @@ typedef struct tsr_be_activity_sink {
   void (*report)(void *user, const tsr_be_activity_t *);
 } tsr_be_activity_sink_t;
 
+/* A function of the host's. `run` gets `keep.owner`, which the plugin releases once the function has returned
+ * or was dropped. */
+typedef struct tsr_be_call {
+  uint64_t struct_size;
+  int32_t (*run)(void *owner, tsr_text_t *why);
+  tsr_be_keep_t keep; /* released also when stream_call fails */
+} tsr_be_call_t;
+
 enum { TSR_NODE_COPY = 0, TSR_NODE_FILL = 1, TSR_NODE_LAUNCH = 2, TSR_NODE_RECORD = 3, TSR_NODE_WAIT = 4 };
 
 /* One piece of a graph: the arguments of one call on a stream. */
@@ -377,6 +385,11 @@ typedef struct tsr_backend_api {
    * here on, in each node of a graph that it launches too; 0, 0 ends it. The host calls it while it takes
    * reports. Without it there are no tags. */
   void (*activity_tag)(tsr_be_context_t *, uint64_t first, uint64_t second);
+  /* Queues a function of the host's: it runs once what was queued before it is done, on a thread that may
+   * block, and what is queued after it waits for it. A status other than TSR_SUCCESS fails the stream, as
+   * failing work does, with the function's text. It may wait for other streams and other processes; it does
+   * not call this stream. `call` is read during this call. */
+  int32_t (*stream_call)(tsr_be_stream_t *, const tsr_be_call_t *call, tsr_text_t *why);
 } tsr_backend_api_t;
 
 /* ---- Mapper 1.0 ---- */

@@ -112,6 +112,7 @@ public:
         .WillByDefault([this](const std::shared_ptr<const DeviceGraph> &graph, std::string &why) {
           return DeviceStream::replay(graph, why); // node by node
         });
+    ON_CALL(*this, callHost).WillByDefault([](HostCall call, std::string &why) { return call(why); });
     ON_CALL(*this, isIdle).WillByDefault(testing::Return(true));
   }
   MOCK_METHOD(tsr_status_t, copy, (void *, const void *, size_t, bool, std::string &), (override));
@@ -122,6 +123,7 @@ public:
   MOCK_METHOD(tsr_status_t, record, (const std::shared_ptr<DeviceEvent> &, std::string &), (override));
   MOCK_METHOD(tsr_status_t, wait, (const std::shared_ptr<DeviceEvent> &, std::string &), (override));
   MOCK_METHOD(tsr_status_t, replay, (const std::shared_ptr<const DeviceGraph> &, std::string &), (override));
+  MOCK_METHOD(tsr_status_t, callHost, (HostCall, std::string &), (override));
   MOCK_METHOD(tsr_status_t, synchronize, (uint64_t, std::string &), (override));
   MOCK_METHOD(void, drain, (), (override));
   MOCK_METHOD(tsr_status_t, query, (std::string &), (override));
