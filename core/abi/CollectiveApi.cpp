@@ -24,19 +24,29 @@ PluginRef implementation(const std::string &name, std::string &why) {
 /// An enumerator as a number, whatever a caller in C has put there.
 template <class E> int32_t number(const E &value) { return std::bit_cast<int32_t>(value); }
 
+/// What a record of the trace says of a call beyond the call itself.
+struct Traced {
+  uint64_t correlation = 0; // 0: a number of its own
+  tsr_context_t context = nullptr;
+  tsr_stream_t stream = nullptr;
+  tsr_comm_t comm = nullptr;
+};
+
 /// Calls the implementation and reports the call to the trace.
-tsr_status_t perform(const CommObject &comm, const tsr_cl_call_t &call) {
-  auto run = [&] { return checked([&](std::string &why) { return comm.end->run(call, why); }); };
+tsr_status_t perform(const CommRank &comm, const tsr_cl_call_t &call, const Traced &traced,
+                     std::string &why) {
   if (!Tracer::isOn()) [[likely]]
-    return run();
+    return comm.end->run(call, why);
   tsr_trace_record_t record{};
   record.kind = TSR_TRACE_COLLECTIVE;
   record.device = -1;
   record.backend = comm.plugin->name.c_str();
-  record.comm = comm.handle();
-  record.correlation = Tracer::nextCorrelation();
+  record.context = traced.context;
+  record.stream = traced.stream;
+  record.comm = traced.comm;
+  record.correlation = traced.correlation ? traced.correlation : Tracer::nextCorrelation();
   record.begin_ns = Tracer::now();
-  const tsr_status_t status = run();
+  const tsr_status_t status = comm.end->run(call, why);
   if (status != TSR_SUCCESS) return status;
   record.end_ns = Tracer::now();
   record.name = collective::kKinds[call.kind]; // checked by the implementation, as is the dtype
@@ -46,10 +56,10 @@ tsr_status_t perform(const CommObject &comm, const tsr_cl_call_t &call) {
 }
 
 /// A call that leaves its algorithm to the mapper. What makes no call the implementation refuses.
-tsr_status_t runAsMapped(CommObject &comm, tsr_cl_call_t call) {
+tsr_status_t performAsMapped(CommRank &comm, tsr_cl_call_t call, const Traced &traced, std::string &why) {
   using namespace collective;
+  if ((call.algorithm && *call.algorithm) || comm.choices->isQuiet()) return perform(comm, call, traced, why);
   AlgorithmChoices::Record *decision = nullptr;
-  std::string why;
   if (call.kind < std::size(kKinds) && uint32_t(call.dtype) < std::size(kBytes)) {
     const auto ranks = static_cast<uint32_t>(comm.end->size());
     uint64_t bytes = 0; // too many for any memory are refused, too
@@ -58,11 +68,11 @@ tsr_status_t runAsMapped(CommObject &comm, tsr_cl_call_t call) {
     if (isReal)
       if (tsr_status_t status = comm.choices->choose(
               {kKinds[call.kind], bytes, ranks, comm.topology, comm.algorithms[call.kind]}, decision, why))
-        return fail(status, why);
+        return status;
   }
   if (decision) call.algorithm = comm.choices->algorithmOf(*decision);
   const auto begin = std::chrono::steady_clock::now();
-  const tsr_status_t status = perform(comm, call);
+  const tsr_status_t status = perform(comm, call, traced, why);
   if (decision && status == TSR_SUCCESS)
     comm.choices->measured(
         *decision,
@@ -74,9 +84,70 @@ tsr_status_t run(tsr_comm_t handle, const tsr_cl_call_t &call) {
   return guarded([&] {
     CommObject *comm;
     if (tsr_status_t status = resolve(handle, comm)) return status;
-    if ((call.algorithm && *call.algorithm) || comm->choices->isQuiet()) return perform(*comm, call);
-    return runAsMapped(*comm, call);
+    if (comm->rank->queued)
+      return fail(TSR_EINVAL, "calls that tsrCollectiveAsync queued on this communicator are not done: "
+                              "synchronize their stream first");
+    return checked(
+        [&](std::string &why) { return performAsMapped(*comm->rank, call, {.comm = handle}, why); });
   });
+}
+
+/// A call on a stream, with copies of its texts. Counts among the communicator's queued calls until it has
+/// run or was dropped.
+class QueuedCall {
+public:
+  QueuedCall(std::shared_ptr<CommRank> comm, const tsr_cl_call_t &call, const Traced &traced)
+      : comm_(std::move(comm)), call_(call), traced_(traced),
+        algorithm_(call.algorithm ? call.algorithm : ""), where_(call.where ? call.where : "") {
+    call_.algorithm = algorithm_.c_str();
+    call_.where = where_.c_str();
+  }
+  ~QueuedCall() { end(); }
+  QueuedCall(const QueuedCall &) = delete;
+
+  /// TSR_EINVAL if calls are queued on another stream.
+  tsr_status_t begin(std::string &why) {
+    std::lock_guard lock(comm_->mutex);
+    if (comm_->queued && comm_->stream != traced_.stream) {
+      why = "calls that tsrCollectiveAsync queued on another stream are not done: synchronize that stream "
+            "first";
+      return TSR_EINVAL;
+    }
+    ++comm_->queued;
+    comm_->stream = traced_.stream;
+    isCounted_ = true;
+    return TSR_SUCCESS;
+  }
+  tsr_status_t run(std::string &why) {
+    const tsr_status_t status = performAsMapped(*comm_, call_, traced_, why);
+    end();
+    return status;
+  }
+
+private:
+  void end() {
+    std::lock_guard lock(comm_->mutex);
+    if (std::exchange(isCounted_, false)) --comm_->queued;
+  }
+
+  const std::shared_ptr<CommRank> comm_;
+  tsr_cl_call_t call_;
+  const Traced traced_;
+  const std::string algorithm_, where_;
+  bool isCounted_ = false; // guarded by the communicator's mutex
+};
+
+tsr_status_t readCall(const tsr_collective_call_t *call, tsr_cl_call_t &out) {
+  if (tsr_status_t status = requireOut(call, "call")) return status;
+  tsr_collective_call_t c{};
+  if (tsr_status_t status = readOptions(call, c, "call")) return status;
+  out = {sizeof out,  static_cast<uint32_t>(c.kind),
+         c.dtype,     static_cast<uint32_t>(c.op),
+         c.root,      c.count,
+         c.src,       c.dst,
+         c.algorithm, c.timeout_ns,
+         c.where};
+  return TSR_SUCCESS;
 }
 
 tsr_cl_call_t
@@ -94,6 +165,11 @@ callOf(tsr_collective_kind_t kind, const void *src, void *dst, size_t count,
 
 } // namespace
 
+CommRank::~CommRank() {
+  end.reset();
+  if (plugin) --plugin->objects;
+}
+
 tsr_status_t tsrCreateComm(const tsr_comm_options_t *options, tsr_comm_t *comm) {
   return guarded([&] {
     if (tsr_status_t status = requireOut(options, "options")) return status;
@@ -109,13 +185,14 @@ tsr_status_t tsrCreateComm(const tsr_comm_options_t *options, tsr_comm_t *comm) 
     const tsr_cl_options_t wanted = {sizeof wanted, o.id ? o.id : "", o.rank, o.size,
                                      o.timeout_ns ? o.timeout_ns : kDefaultTimeoutNs};
     TableCollective collective(from->info.collective, &pluginHost());
-    object->end = collective.create(wanted, status, why);
-    if (!object->end) return fail(status, why);
+    CommRank &rank = *object->rank;
+    rank.end = collective.create(wanted, status, why);
+    if (!rank.end) return fail(status, why);
     ++from->objects;
-    object->plugin = std::move(from);
-    object->topology = collective.topology();
-    for (uint32_t kind = 0; kind < object->algorithms.size(); ++kind)
-      object->algorithms[kind] = collective.algorithms(kind);
+    rank.plugin = std::move(from);
+    rank.topology = collective.topology();
+    for (uint32_t kind = 0; kind < rank.algorithms.size(); ++kind)
+      rank.algorithms[kind] = collective.algorithms(kind);
     *comm = object.release()->handle();
     return TSR_SUCCESS;
   });
@@ -127,9 +204,7 @@ tsr_status_t tsrDestroyComm(tsr_comm_t handle) {
     if (tsr_status_t status = resolveToDestroy(handle, comm)) return status;
     if (!comm) return TSR_SUCCESS;
     comm->retire();
-    const PluginRef plugin = comm->plugin;
     delete comm;
-    --plugin->objects;
     return TSR_SUCCESS;
   });
 }
@@ -138,9 +213,9 @@ tsr_status_t tsrCommInfo(tsr_comm_t handle, tsr_comm_info_t *info) {
   return guarded([&] {
     CommObject *comm;
     if (tsr_status_t status = resolve(handle, comm)) return status;
-    return writeInfo(
-        tsr_comm_info_t{0, comm->plugin->name.c_str(), comm->topology, comm->end->rank(), comm->end->size()},
-        info);
+    return writeInfo(tsr_comm_info_t{0, comm->rank->plugin->name.c_str(), comm->rank->topology,
+                                     comm->rank->end->rank(), comm->rank->end->size()},
+                     info);
   });
 }
 
@@ -149,7 +224,7 @@ tsr_status_t tsrCommDecisions(tsr_comm_t handle, const char **json) {
     CommObject *comm;
     if (tsr_status_t status = resolve(handle, comm)) return status;
     if (tsr_status_t status = requireOut(json, "json")) return status;
-    comm->decisions = comm->choices->json();
+    comm->decisions = comm->rank->choices->json();
     *json = comm->decisions.c_str();
     return TSR_SUCCESS;
   });
@@ -182,11 +257,28 @@ tsr_status_t tsrReduceScatter(tsr_comm_t comm, const void *src, void *dst, size_
 
 tsr_status_t tsrCollective(tsr_comm_t comm, const tsr_collective_call_t *call) {
   return guarded([&] {
-    if (tsr_status_t status = requireOut(call, "call")) return status;
-    tsr_collective_call_t c{};
-    if (tsr_status_t status = readOptions(call, c, "call")) return status;
-    return run(comm,
-               {sizeof(tsr_cl_call_t), static_cast<uint32_t>(c.kind), c.dtype, static_cast<uint32_t>(c.op),
-                c.root, c.count, c.src, c.dst, c.algorithm, c.timeout_ns, c.where});
+    tsr_cl_call_t c{};
+    if (tsr_status_t status = readCall(call, c)) return status;
+    return run(comm, c);
+  });
+}
+
+tsr_status_t tsrCollectiveAsync(tsr_comm_t handle, const tsr_collective_call_t *call,
+                                tsr_stream_t streamHandle) {
+  return guarded([&] {
+    CommObject *comm;
+    StreamObject *stream;
+    tsr_cl_call_t c{};
+    if (tsr_status_t status = resolve(handle, comm)) return status;
+    if (tsr_status_t status = resolve(streamHandle, stream)) return status;
+    if (tsr_status_t status = readCall(call, c)) return status;
+    return TracedCall::run("tsrCollectiveAsync", *stream, [&] {
+      const Traced traced = {TracedCall::correlation(), stream->context->handle(), streamHandle, handle};
+      auto queued = std::make_shared<QueuedCall>(comm->rank, c, traced);
+      return checked([&](std::string &why) {
+        if (tsr_status_t status = queued->begin(why)) return status;
+        return stream->device->callHost([queued](std::string &text) { return queued->run(text); }, why);
+      });
+    });
   });
 }

@@ -9,6 +9,7 @@
 #include "core/plugin/Mappers.h"
 #include "core/support/Fork.h"
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -130,14 +131,27 @@ template <> inline ContextObject::Owned<EventObject> &ContextObject::children() 
 template <> inline ContextObject::Owned<ModuleObject> &ContextObject::children() { return modules_; }
 template <> inline ContextObject::Owned<GraphObject> &ContextObject::children() { return graphs_; }
 
-/// One rank of a communicator. It belongs to no context, since its buffers are host memory.
-struct CommObject : Object<CommObject, tsr_comm_t, HandleKind::Comm> {
+/// One rank of a communicator. It belongs to no context, since its buffers are host memory. Queued calls
+/// share it, so it outlives its handle.
+struct CommRank {
   const std::unique_ptr<AlgorithmChoices> choices = makeAlgorithmChoices();
-  std::string decisions;                    // the text that tsrCommDecisions returned last
   std::array<const char *, 4> algorithms{}; // by kind, comma-separated
-  std::shared_ptr<const Plugin> plugin;     // the plugin that implements it
+  std::shared_ptr<const Plugin> plugin;     // the plugin that implements it, which counts it as an object
   const char *topology = "";
   std::unique_ptr<Communicator> end;
+  std::mutex mutex;                // guards the following members; `queued` is read without it
+  std::atomic<uint64_t> queued{0}; // calls on a stream that are not done
+  tsr_stream_t stream = nullptr;   // the stream of these calls
+
+  CommRank() = default;
+  ~CommRank();
+  CommRank(const CommRank &) = delete;
+};
+
+/// The handle of a rank.
+struct CommObject : Object<CommObject, tsr_comm_t, HandleKind::Comm> {
+  const std::shared_ptr<CommRank> rank = std::make_shared<CommRank>();
+  std::string decisions; // the text that tsrCommDecisions returned last
 };
 
 /// Sets `out` to a stream of the context's device. Returns false and fills `why` when there is none.

@@ -13,6 +13,7 @@ static_assert(int(TSR_TRACE_LAUNCH) == TSR_ACTIVITY_LAUNCH && int(TSR_TRACE_COPY
 
 namespace {
 thread_local bool isInCallback = false;
+thread_local uint64_t correlationOfCall = 0;
 } // namespace
 
 /// One trace's callback. Reports of devices share it, so it outlives the trace.
@@ -44,7 +45,6 @@ private:
 namespace {
 
 struct State {
-  std::atomic<uint64_t> process{0}; // forkCount() + 1 of the process that has the trace; 0: none
   std::atomic<uint64_t> correlation{0};
   /// Guards the contexts, and is held while a trace starts or ends. Plugins run under it.
   std::recursive_mutex mutex;
@@ -106,11 +106,6 @@ void detach(ContextObject &context) {
 
 } // namespace
 
-bool Tracer::isOn() {
-  const uint64_t process = state().process.load(std::memory_order_relaxed);
-  return process && process == forkCount() + 1;
-}
-
 tsr_status_t Tracer::start(const tsr_trace_options_t &options, std::string &why) {
   if (isInCallback) {
     why = "a trace's callback cannot start a trace";
@@ -134,7 +129,7 @@ tsr_status_t Tracer::start(const tsr_trace_options_t &options, std::string &why)
     return status;
   }
   s.exchangeSink(std::move(sink));
-  s.process.store(forkCount() + 1, std::memory_order_relaxed);
+  process_.store(forkCount() + 1, std::memory_order_relaxed);
   return TSR_SUCCESS;
 }
 
@@ -150,7 +145,7 @@ tsr_status_t Tracer::stop(std::string &why) {
     why = "there is no trace: start one with tsrTraceStart";
     return TSR_EINVAL;
   }
-  s.process.store(0, std::memory_order_relaxed);
+  process_.store(0, std::memory_order_relaxed);
   for (ContextObject *context : s.contexts)
     detach(*context);
   s.exchangeSink(nullptr)->close();
@@ -194,10 +189,16 @@ TracedCall::TracedCall(const char *call, const StreamObject &stream) : stream_(s
   record_.correlation = Tracer::nextCorrelation();
   context.device->tagActivities(
       {record_.correlation, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(record_.stream))});
+  correlationOfCall = record_.correlation;
   record_.begin_ns = Tracer::now();
 }
 
-TracedCall::~TracedCall() { stream_.context->device->tagActivities({}); }
+TracedCall::~TracedCall() {
+  correlationOfCall = 0;
+  stream_.context->device->tagActivities({});
+}
+
+uint64_t TracedCall::correlation() { return correlationOfCall; }
 
 void TracedCall::report() {
   record_.end_ns = Tracer::now();

@@ -4,6 +4,8 @@
 // a device's record is the correlation number of the call and the handle of the stream.
 #pragma once
 #include "core/objects/Objects.h"
+#include "core/support/Fork.h"
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -15,7 +17,10 @@ class TraceSink;
 class Tracer {
 public:
   /// Is there a trace in this process? One load when there is none.
-  static bool isOn();
+  static bool isOn() {
+    const uint64_t process = process_.load(std::memory_order_relaxed);
+    return process && process == forkCount() + 1;
+  }
 
   /// TSR_EINVAL: there is a trace, or a record is being taken by this thread. TSR_UNIMPLEMENTED: the backend
   /// of a context has no activity records.
@@ -31,6 +36,10 @@ public:
   static int64_t now();
   /// Gives the record to the callback, if there is one that wants its kind. Fills in `thread`.
   static void report(tsr_trace_record_t record);
+
+private:
+  /// forkCount() + 1 of the process that has the trace; 0: there is none.
+  inline static std::atomic<uint64_t> process_{0};
 };
 
 /// Describes one call of the C ABI that queues work, and tags that work.
@@ -45,6 +54,9 @@ public:
     if (status == TSR_SUCCESS) traced.report();
     return status;
   }
+
+  /// Of the call that this thread is in; 0: of none.
+  static uint64_t correlation();
 
 private:
   TracedCall(const char *call, const StreamObject &stream);

@@ -86,6 +86,22 @@ TEST_F(Absent, WithoutMemFlagsMemAllocDecides) {
   EXPECT_OK(tsrAlloc(context, 8, TSR_MEM_MANAGED, &p));
 }
 
+TEST_F(Absent, WithoutStreamCallCollectivesAreNotQueued) {
+  without([](tsr_backend_api_t &t) { t.stream_call = nullptr; });
+  const tsr_comm_options_t o = {sizeof o, nullptr, "absent", 0, 1, 0};
+  tsr_comm_t comm = nullptr;
+  tsr_stream_t s = nullptr;
+  ASSERT_OK(tsrCreateComm(&o, &comm));
+  ASSERT_OK(tsrGetDefaultStream(context, &s));
+  int32_t word = 0;
+  const tsr_collective_call_t call = {sizeof call, TSR_BROADCAST, TSR_DTYPE_I32, 0, 0,      1,
+                                      &word,       &word,         nullptr,       0, nullptr};
+  EXPECT_EQ(tsrCollectiveAsync(comm, &call, s), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("the backend has no calls of the host in a stream's order"));
+  EXPECT_OK(tsrCollective(comm, &call)); // nothing is queued
+  EXPECT_OK(tsrDestroyComm(comm));
+}
+
 TEST_F(Absent, WithoutActivityReportThereIsNoTrace) {
   const tsr_trace_options_t trace = {sizeof trace, [](void *, const tsr_trace_record_t *) {}, nullptr, 0};
   without([](tsr_backend_api_t &t) { t.activity_report = nullptr; });

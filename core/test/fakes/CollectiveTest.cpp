@@ -49,6 +49,53 @@ TEST_F(FakeCollective, TheCallArrivesWhole) {
   EXPECT_OK(reduce());
 }
 
+TEST_F(FakeCollective, QueuedCallsGoThroughTheStreamOfAnyBackend) {
+  NiceMock<MockBackend> backend;
+  FakePlugin device{"device"};
+  std::vector<DeviceStream::HostCall> queued;
+  backend.made->stream = [&](MockDeviceStream &s) {
+    ON_CALL(s, callHost).WillByDefault([&](DeviceStream::HostCall call, std::string &) {
+      queued.push_back(std::move(call));
+      return TSR_SUCCESS;
+    });
+  };
+  device.serve(backend);
+  ASSERT_OK(device.add());
+  const tsr_context_options_t o = {sizeof o, "device", 0, nullptr};
+  tsr_context_t context = nullptr;
+  tsr_stream_t stream = nullptr, other = nullptr;
+  ASSERT_OK(tsrCreateContextEx(&o, &context));
+  ASSERT_OK(tsrCreateStream(context, &stream));
+  ASSERT_OK(tsrCreateStream(context, &other));
+  ASSERT_OK(create());
+  std::string place = "train.py:31";
+  const tsr_collective_call_t call = {
+      sizeof call, TSR_ALL_REDUCE, TSR_DTYPE_F32, TSR_REDUCE_MAX, 0, 2, in, out, nullptr, 0, place.c_str()};
+  EXPECT_OK(tsrCollectiveAsync(comm, &call, stream));
+  place = "somewhere else"; // texts are copied
+  EXPECT_EQ(out[1], 0);
+  EXPECT_EQ(reduce(), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("synchronize their stream first"));
+  EXPECT_EQ(tsrCollectiveAsync(comm, &call, other), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("queued on another stream"));
+  EXPECT_OK(tsrCollectiveAsync(comm, &call, stream));
+  ASSERT_EQ(queued.size(), 2u);
+  std::string why;
+  EXPECT_EQ(queued[0](why), TSR_SUCCESS);
+  EXPECT_EQ(out[1], 2);
+  EXPECT_EQ(reduce(), TSR_EINVAL); // one is left
+  queued.pop_back();               // a failure before it dropped it
+  EXPECT_OK(reduce());
+  EXPECT_OK(tsrCollectiveAsync(comm, &call, other));
+  // The call outlives its communicator.
+  ASSERT_OK(tsrDestroyComm(std::exchange(comm, nullptr)));
+  EXPECT_EQ(tsrUnregisterPlugin("wire"), TSR_EINVAL);
+  EXPECT_EQ(queued[1](why), TSR_SUCCESS);
+  queued.clear();
+  EXPECT_OK(plugin.remove());
+  ASSERT_OK(tsrDestroyContext(context));
+}
+
 TEST_F(FakeCollective, FailuresAndExceptionsAreTold) {
   collective.made = [](MockCommunicator &c) {
     EXPECT_CALL(c, run)

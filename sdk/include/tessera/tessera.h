@@ -707,6 +707,17 @@ typedef struct tsr_collective_call {
 /* Errors: TSR_EINVAL, TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrCollective(tsr_comm_t comm, const tsr_collective_call_t *call);
 
+/* Queues a collective on `stream` and returns: it runs once the work queued before it is done, and work
+ * queued after it waits for it. Until then its buffers must not change; its texts are copied. What
+ * tsrCollective would return fails the stream instead. The ranks may use different streams, of any contexts,
+ * but not one stream for two ranks of a group, which would wait for each other. While queued calls are not
+ * done, a call that does not wait for them, on another stream or on none, is TSR_EINVAL. tsrDestroyComm
+ * leaves queued calls be. A stream that is being captured is TSR_EINVAL, too. TSR_UNIMPLEMENTED: the stream's
+ * backend, which has no ordered calls of the host. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_UNIMPLEMENTED.
+ */
+TSR_API tsr_status_t tsrCollectiveAsync(tsr_comm_t comm, const tsr_collective_call_t *call,
+                                        tsr_stream_t stream);
+
 /* The decisions of mappers for this rank, as a JSON array in the order of the questions: kind, bytes, ranks,
  * topology, from, choice ("" leaves it to the implementation), by, calls, the predicted time and the least
  * measured one (docs/mappers.md). The text is valid until the next call of this function for `comm`.
@@ -735,8 +746,8 @@ typedef struct tsr_trace_record {
   const char *backend; /* of the context; of collectives the communicator's implementation */
   int64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
   /* The same number in the record of a call and in those of the work that it queued; a replay of a graph
-   * counts as the call. Each collective has a number of its own. 0: ranges, and work on a backend that cannot
-   * tell which call queued it. */
+   * counts as the call. A collective that was not queued has a number of its own. 0: ranges, and work on a
+   * backend that cannot tell which call queued it. */
   uint64_t correlation;
   uint64_t bytes;        /* copied or filled; that this rank gives to a collective; else 0 */
   int64_t programs;      /* of a launch; else 0 */

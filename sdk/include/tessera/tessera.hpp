@@ -640,6 +640,10 @@ public:
     check(tsrReduceScatter(handle(), src, dst, count, dtypeOf<T>(), op));
   }
   void run(const tsr_collective_call_t &call) const { check(tsrCollective(handle(), &call)); }
+  /// Queues it on a stream.
+  void run(const tsr_collective_call_t &call, const Stream &stream) const {
+    check(tsrCollectiveAsync(handle(), &call, stream.handle()));
+  }
   /// What mappers chose, as JSON.
   std::string decisions() const {
     const char *json = "";
