@@ -1,5 +1,5 @@
 /* A code generator in C: the system's clang makes a shared object from the LLVM IR that the compiler passes
- * to it. CMake defines CLANG, the path of clang. The backend in this folder (backend.cpp) loads the result. */
+ * to it. CMake defines CLANG, the path of clang. The backend in this folder loads the result. */
 #define _XOPEN_SOURCE 700 /* mkdtemp, posix_spawn */
 #include <errno.h>
 #include <fcntl.h>

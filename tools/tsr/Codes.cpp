@@ -22,12 +22,11 @@ constexpr CodeText toolCodes[] = {
     {"E_NPY_FORMAT", "an input is not a .npy file this tool reads",
      "Inputs are NumPy .npy files of version 1.0, 2.0 or 3.0 holding float16/32/64, int8/16/32/64, uint8, "
      "uint16 or\n"
-     "bool, in C or Fortran order. numpy.save writes such files; .npz archives and pickled objects are not "
-     "read.\n"
+     "bool, in C or Fortran order. numpy.save writes such files; .npz archives and pickled objects are "
+     "not read.\n"
      "The file's size must be exactly what its header promises."},
     {"E_ARG_UNKNOWN", "the kernel has no such parameter, or it is of another kind",
-     "--in and --out name tensors, --scalar names scalars. --out takes what the kernel writes or returns; "
-     "a\n"
+     "--in and --out name tensors, --scalar names scalars. --out takes what the kernel writes or returns; a\n"
      "returned value that is no parameter is called result (result0, result1, ... for a tuple)."},
     {"E_ARG_DUPLICATE", "one parameter was given twice", "Each name may appear once per option."},
     {"E_ARG_MISSING", "a parameter has no value",
@@ -51,8 +50,8 @@ constexpr CodeText toolCodes[] = {
     {"E_DIM_NEGATIVE", "a dim of a result would be negative",
      "It follows from the inputs' dims as the message says: x[K:] of an x of N elements has N - K."},
     {"E_SCALAR_VALUE", "a scalar's value does not fit its dtype",
-     "Integers are decimal and within the dtype's range; bools are true or false; floats also take inf and "
-     "nan."},
+     "Integers are decimal and within the dtype's range; bools are true or false; floats also take inf "
+     "and nan."},
     {"E_TUNABLE_UNKNOWN", "the kernel has no such tunable",
      "--set names an entry of @ts.kernel.autotune's space."},
     {"E_KERNEL_UNKNOWN", "the file has no such kernel, or --kernel is needed to choose one",
@@ -61,8 +60,7 @@ constexpr CodeText toolCodes[] = {
      "`tsr backends` lists the backends and why one is not usable."},
     {"E_BACKEND_UNUSABLE", "the backend is known and cannot be used here",
      "The message has the TSRP code and the remedy; `tsr backends --why NAME` says more. There is no "
-     "substitute: "
-     "another backend is used only when it is named, or when none is."},
+     "substitute: another backend is used only when it is named, or when none is."},
     {"E_OUTPUT_WRITE", "an output cannot be written",
      "Outputs are written beside their final name and renamed when complete, so the directory must be "
      "writable\n"
@@ -73,15 +71,17 @@ constexpr CodeText toolCodes[] = {
      "Its header says how long it is. The file was cut, as by a copy that broke off: copy or compile it "
      "again."},
     {"E_BUNDLE_CORRUPT", "a bundle is damaged",
-     "Its structure, its checksum, an image's hash or a rule of docs/bundles.md does not hold. Nothing of it "
-     "is used.\nCopy or compile it again."},
+     "Its structure, its checksum, an image's hash or a rule of docs/bundles.md does not hold. Nothing of "
+     "it is used.\n"
+     "Copy or compile it again."},
     {"E_BUNDLE_VERSION", "a bundle is of another version of the format",
      "A library reads bundles of its own major version and of minor versions up to its own. Compile the "
-     "source "
-     "with\nthis version, or install the one that made the file."},
+     "source with\n"
+     "this version, or install the one that made the file."},
     {"E_BUNDLE_NO_IMAGE", "a bundle has no code this device can run",
-     "The message lists the targets it holds and what keeps each from running. Compile with more targets, or "
-     "keep IR\nwith --embed-ir graph, which the compiler turns into code where no image fits."},
+     "The message lists the targets it holds and what keeps each from running. Compile with more targets, "
+     "or keep IR\n"
+     "with --embed-ir graph, which the compiler turns into code where no image fits."},
     {"E_MAPPER_SPEC", "the name of a mapper is malformed",
      "TESSERA_MAPPER, --mapper and tsrSetMapper take NAME or NAME(ARGUMENTS): default, random(SEED),\n"
      "logging(MAPPER, FILE), replay(FILE), or the name of a plugin. The caret shows where it goes wrong."},
@@ -106,8 +106,8 @@ constexpr CodeText toolCodes[] = {
     {"E_IMAGE_LOAD", "a bundle's image does not load",
      "It is code for another machine than its target says, is damaged, or lacks a kernel's symbol."},
     {"E_OUT_OF_MEMORY", "the tensors or the compiler do not fit in memory",
-     "The message says how much was wanted. Check the values given with --dim, and the limit on the process "
-     "(ulimit -v)."},
+     "The message says how much was wanted. Check the values given with --dim, and the limit on the "
+     "process (ulimit -v)."},
     {"E_NO_COMPILER", "libtessera-compiler.so could not be loaded",
      "The compiler is its own shared object beside libtessera.so and comes from the same build."},
     {"E_LAUNCH_REFUSED", "the runtime refused an argument",
@@ -119,27 +119,24 @@ constexpr CodeText toolCodes[] = {
      "to reproduce it: source, options, IR snapshots as far as they got, metadata and log."},
     {"W_PLUGIN", "a backend that looked usable is not",
      "The plugin answered its probe, and yet no context can be made with it; the next best backend was "
-     "tried. The "
-     "message begins with the plugin's own code (TSRP-...). tsr backends --why NAME shows all there is to "
-     "know of it; "
-     "TESSERA_BACKENDS_DISABLE=NAME keeps it from being tried."},
+     "tried. The message begins with the plugin's own code (TSRP-...). tsr backends --why NAME shows all "
+     "there is to know of it; TESSERA_BACKENDS_DISABLE=NAME keeps it from being tried."},
     {"W_CACHE", "compiled code is not kept in the cache",
      "The message holds the reason: the directory cannot be written to, or the disk is full. The program "
-     "runs; "
-     "the next\n"
-     "start compiles it again. TESSERA_CACHE_DIR names another directory, or is off; `tsr cache path` shows "
-     "the "
-     "one "
-     "in use."},
+     "runs; the next\n"
+     "start compiles it again. TESSERA_CACHE_DIR names another directory, or is off; `tsr cache path` "
+     "shows the one in use."},
     {"E_CONFIG", "the configuration file is wrong",
-     "It is the file TESSERA_CONFIG names, else the first of ./tessera.yaml, ~/.config/tessera/tessera.yaml "
-     "and\n"
+     "It is the file TESSERA_CONFIG names, else the first of ./tessera.yaml, "
+     "~/.config/tessera/tessera.yaml and\n"
      "/etc/tessera/tessera.yaml. All of it is checked before any of it holds; the message has the line.\n"
      "TESSERA_CONFIG=off reads none."},
+    {"W_TRACE", "a context is left out of the trace",
+     "It was created during a trace, and its backend keeps no records of what its device does. The records\n"
+     "of every other context are complete."},
     {"W_ENVIRONMENT", "an environment variable has no effect",
-     "Its name starts with TESSERA_, but it is none that this version of the library reads, or its value is "
-     "not "
-     "of the\n"
+     "Its name starts with TESSERA_, but it is none that this version of the library reads, or its value "
+     "is not of the\n"
      "form that the message names. docs/cli.md lists them."},
 };
 
