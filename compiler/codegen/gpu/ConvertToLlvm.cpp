@@ -19,11 +19,14 @@ namespace {
 
 constexpr int64_t kMaxGrid = (int64_t(1) << 31) - 1; // along x, the least of the three vendors
 
+/// Of an llvm.func, until all of its operations are converted.
+constexpr llvm::StringLiteral kBlockSize = "known_block_size";
+
 /// The block size of the kernel around `op`; a pattern may meet it before or after the function's conversion.
 DenseI32ArrayAttr blockSize(Operation *op) {
   if (auto f = op->getParentOfType<mlir::gpu::GPUFuncOp>()) return f.getKnownBlockSizeAttr();
   auto f = op->getParentOfType<LLVM::LLVMFuncOp>();
-  return f ? f->getAttrOfType<DenseI32ArrayAttr>("known_block_size") : DenseI32ArrayAttr();
+  return f ? f->getAttrOfType<DenseI32ArrayAttr>(kBlockSize) : DenseI32ArrayAttr();
 }
 
 /// gpu.func -> llvm.func, marked as the vendor's kernel.
@@ -52,7 +55,7 @@ struct ConvertFunc : ConvertOpToLLVMPattern<mlir::gpu::GPUFuncOp> {
     if (failed(rewriter.convertRegionTypes(&function.getBody(), *getTypeConverter(), &signature)))
       return failure();
     if (op.isKernel()) target_.vendor().markKernel(function, block, target_.architecture());
-    if (block) function->setAttr("known_block_size", block);
+    if (block) function->setAttr(kBlockSize, block);
     rewriter.eraseOp(op);
     return success();
   }
@@ -165,7 +168,7 @@ struct ConvertToLlvmPass : impl::GpuToLlvmBase<ConvertToLlvmPass> {
     legal.addIllegalOp<LLVM::FMulAddOp>();
     if (failed(applyPartialConversion(getOperation(), legal, std::move(patterns))))
       return signalPassFailure();
-    getOperation().walk([](LLVM::LLVMFuncOp f) { f->removeAttr("known_block_size"); });
+    getOperation().walk([](LLVM::LLVMFuncOp f) { f->removeAttr(kBlockSize); });
   }
 
   LogicalResult checkAtomics(const Vendor &vendor) {

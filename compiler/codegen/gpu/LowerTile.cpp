@@ -30,7 +30,6 @@ struct LowerTilePass : impl::GpuLowerTileBase<LowerTilePass> {
       function.erase();
     OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
     auto module = mlir::gpu::GPUModuleOp::create(b, getOperation().getLoc(), "kernels");
-    module->setAttr("target.name", b.getStringAttr(gpu.name()));
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
       KernelLowering lowering(kernel, gpu);
       FailureOr<mlir::gpu::GPUFuncOp> function = lowering.lower(module);

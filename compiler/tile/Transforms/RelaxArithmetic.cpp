@@ -52,8 +52,8 @@ private:
       if (auto reduce = dyn_cast<ReduceOp>(op))
         isRelaxed |= isa<FloatType>(tileType(reduce.getInput()).getElementType());
       if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp>(op)) return;
-      cast<arith::ArithFastMathInterface>(op)->setAttr("fastmath",
-                                                       arith::FastMathFlagsAttr::get(&getContext(), flags));
+      op->setAttr(cast<arith::ArithFastMathInterface>(op).getFastMathAttrName(),
+                  arith::FastMathFlagsAttr::get(&getContext(), flags));
       isRelaxed = true;
     });
     if (permits.approximate)

@@ -1,8 +1,7 @@
 #include "compiler/tile/Transforms/ExpandMathBuilder.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "numerics/functions/Fma.h"
+#include "plugins/cpu/codegen/InternalFunction.h"
 #include "plugins/cpu/codegen/Passes.h"
 
 using namespace mlir;
@@ -44,10 +43,8 @@ struct ExpandFmaPass : impl::CpuExpandFmaBase<ExpandFmaPass> {
         name += "." + std::to_string(extent);
     else
       name += ".scalar";
-    auto function = func::FuncOp::create(b, loc, name, b.getFunctionType({type, type, type}, {type}));
-    function.setPrivate();
-    function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(b.getContext(), LLVM::Linkage::Internal));
-    function->setAttr("no_inline", b.getUnitAttr());
+    auto function = createInternalFunction(b, loc, name, b.getFunctionType({type, type, type}, {type}));
+    function->setAttr(kNoInline, b.getUnitAttr());
     b.setInsertionPointToStart(function.addEntryBlock());
     tile::MathBuilder m(b, loc, function.getArgument(0));
     Value result =

@@ -1,6 +1,7 @@
 #include "plugins/cpu/codegen/Lowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileAccess.h"
+#include "plugins/cpu/codegen/InternalFunction.h"
 #include <tessera/backend.hpp>
 
 using namespace mlir;
@@ -57,10 +58,7 @@ func::FuncOp KernelLowering::sharedFunction(llvm::StringRef name, ArrayRef<Type>
   if (auto known = module.lookupSymbol<func::FuncOp>(name)) return known;
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPoint(function_);
-  auto function = func::FuncOp::create(b_, name, b_.getFunctionType(inputs, TypeRange()));
-  function.setPrivate();
-  // Internal, because objects of several kernels are linked into one image.
-  function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(b_.getContext(), LLVM::Linkage::Internal));
+  auto function = createInternalFunction(b_, b_.getLoc(), name, b_.getFunctionType(inputs, TypeRange()));
   b_.setInsertionPointToStart(function.addEntryBlock());
   body(function);
   func::ReturnOp::create(b_);
