@@ -108,9 +108,7 @@ void DemandedExtents::visit(Operation *op) {
   }
   if (auto store = dyn_cast<StoreOp>(op)) {
     Demand d;
-    auto param =
-        cast<DictionaryAttr>(kernel_.getParams()[cast<BlockArgument>(store.getView()).getArgNumber()]);
-    auto sizes = param.getAs<ArrayAttr>("dims");
+    ArrayAttr sizes = kernel_.getParam(store.getView()).getDims();
     for (auto [dim, extent] : llvm::enumerate(store.getExtents())) {
       if (extent < 0) continue;
       unsigned at = static_cast<unsigned>(dim);

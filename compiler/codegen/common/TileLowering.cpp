@@ -55,12 +55,12 @@ void TileLowering::bindKernelArguments(llvm::function_ref<Value(BlockArgument)> 
     auto type = dyn_cast<tile::ViewType>(arg.getType());
     if (!type) continue;
     View &view = views_[arg];
-    auto dims = cast<ArrayAttr>(cast<DictionaryAttr>(kernel_.getParams()[arg.getArgNumber()]).get("dims"));
+    tile::ParamAttr param = kernel_.getParam(arg);
     for (unsigned d = 0; d < type.getRank(); ++d) {
       int64_t extent = type.getShape()[d];
       BlockArgument dim;
       if (type.isDynamicDim(d)) {
-        auto text = cast<StringAttr>(dims[d]).getValue();
+        StringRef text = param.getDim(d);
         dim = tile::findDim(kernel_, kernel_.getParams(), text);
         if (!dim) (void)text.getAsInteger(10, extent); // verified to be one of the two
       }

@@ -156,10 +156,9 @@ Value KernelLowering::onceValue(llvm::function_ref<Value()> effect) {
 /// Threads would read at different times what the kernel writes.
 bool KernelLowering::mayChange(const View &view) {
   if (lanes_) return false;
-  for (auto [arg, entry] :
-       llvm::zip(kernel_.getBody().getArguments(), kernel_.getParams().getAsRange<DictionaryAttr>()))
+  for (BlockArgument arg : kernel_.getBody().getArguments())
     if (isa<tile::ViewType>(arg.getType()) && views_[arg].data == view.data)
-      return entry.getAs<StringAttr>("access").getValue() != "read";
+      return kernel_.getParam(arg).getAccess() != tile::Access::Read;
   return true;
 }
 

@@ -12,11 +12,41 @@
 
 using namespace mlir;
 using namespace tessera::graph;
+using tessera::tile::Access;
+using tessera::tile::ParamAttr;
 
 #include "compiler/graph/IR/GraphDialect.cpp.inc"
 #include "compiler/graph/IR/GraphEnums.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "compiler/graph/IR/GraphTypes.cpp.inc"
+/// `(read %x, readwrite %y, %alpha)`
+static ParseResult parseLaunchOperands(OpAsmParser &p,
+                                       SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands,
+                                       ArrayAttr &effects) {
+  SmallVector<Attribute> list;
+  auto parseOperand = [&] {
+    StringRef keyword = "none";
+    (void)p.parseOptionalKeyword(&keyword, {"read", "write", "readwrite"});
+    list.push_back(tessera::tile::AccessAttr::get(p.getContext(), *tessera::tile::symbolizeAccess(keyword)));
+    return p.parseOperand(operands.emplace_back());
+  };
+  if (p.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseOperand)) return failure();
+  effects = p.getBuilder().getArrayAttr(list);
+  return success();
+}
+
+static void printLaunchOperands(OpAsmPrinter &p, Operation *, OperandRange operands, ArrayAttr effects) {
+  p << '(';
+  llvm::interleaveComma(llvm::zip(operands, effects.getAsRange<tessera::tile::AccessAttr>()), p,
+                        [&](auto entry) {
+                          auto [operand, effect] = entry;
+                          if (effect.getValue() != Access::None)
+                            p << stringifyAccess(effect.getValue()) << ' ';
+                          p << operand;
+                        });
+  p << ')';
+}
+
 #define GET_OP_CLASSES
 #include "compiler/graph/IR/GraphOps.cpp.inc"
 
@@ -77,30 +107,21 @@ namespace {
 
 /// One entry of a function's params; `argument` is the next tensor or scalar argument that is not described
 /// yet.
-LogicalResult verifyFunctionParam(FuncOp op, DictionaryAttr param, StringRef kind, BlockArgument argument) {
-  StringRef name = param.getAs<StringAttr>("name").getValue();
-  if (kind == "dim") return success();
-  auto text = param.getAs<StringAttr>("dtype");
-  std::optional<tessera::DType> dtype = text ? tessera::parseDType(text.getValue()) : std::nullopt;
-  if (!dtype) return op.emitOpError() << "parameter '" << name << "' needs a dtype of the language";
-  if (kind == "scalar") {
-    if (argument && argument.getType() == tessera::elementTypeInValues(op.getContext(), *dtype))
-      return tessera::tile::verifyDefault(op, param, *dtype);
-    return op.emitOpError() << "scalar '" << name << "' has no argument of dtype " << tessera::name(*dtype);
+LogicalResult verifyFunctionParam(FuncOp op, ParamAttr param, BlockArgument argument) {
+  if (param.isDim() || param.isResult()) return success();
+  if (param.isScalar()) {
+    if (argument && argument.getType() == tessera::elementTypeInValues(op.getContext(), *param.getDtype()))
+      return success();
+    return op.emitOpError() << "scalar '" << param.getName().getValue() << "' has no argument of dtype "
+                            << tessera::name(*param.getDtype());
   }
-  auto dims = param.getAs<ArrayAttr>("dims");
-  if (!dims || !llvm::all_of(dims, llvm::IsaPred<StringAttr>))
-    return op.emitOpError() << "parameter '" << name << "' needs dims, as strings";
-  auto access = param.getAs<StringAttr>("access");
-  if (!access || !llvm::is_contained({"read", "write", "readwrite"}, access.getValue()))
-    return op.emitOpError() << "parameter '" << name << "' needs access \"read\", \"write\" or \"readwrite\"";
-  if (kind == "result") return success();
   auto type =
       argument ? dyn_cast<tessera::graph::TensorType>(argument.getType()) : tessera::graph::TensorType();
-  if (type && type.getRank() == static_cast<int64_t>(dims.size()) &&
-      type.getElementType() == tessera::elementTypeInMemory(op.getContext(), *dtype))
+  if (type && type.getRank() == static_cast<int64_t>(param.getDims().size()) &&
+      type.getElementType() == tessera::elementTypeInMemory(op.getContext(), *param.getDtype()))
     return success();
-  return op.emitOpError() << "tensor '" << name << "' has no argument of its dtype and rank";
+  return op.emitOpError() << "tensor '" << param.getName().getValue()
+                          << "' has no argument of its dtype and rank";
 }
 
 /// `params` of a function against its arguments, tensors before scalars.
@@ -110,21 +131,14 @@ LogicalResult verifyFunctionParams(FuncOp op, ArrayAttr params, llvm::StringSet<
     (isa<tessera::graph::TensorType>(arg.getType()) ? tensors : scalars).push_back(arg);
   size_t tensor = 0, scalar = 0;
   llvm::StringSet<> names;
-  for (auto [index, attr] : llvm::enumerate(params)) {
-    auto param = dyn_cast<DictionaryAttr>(attr);
-    auto name = param ? param.getAs<StringAttr>("name") : StringAttr();
-    auto kind = param ? param.getAs<StringAttr>("kind") : StringAttr();
-    if (!name || !kind) return op.emitOpError() << "entry " << index << " of params has no name and kind";
-    if (!names.insert(name.getValue()).second)
-      return op.emitOpError() << "has two parameters named '" << name.getValue() << "'";
-    if (!llvm::is_contained({"tensor", "result", "scalar", "dim"}, kind.getValue()))
-      return op.emitOpError() << "parameter '" << name.getValue()
-                              << "' needs kind \"tensor\", \"result\", \"scalar\" or \"dim\"";
+  for (auto param : params.getAsRange<ParamAttr>()) {
+    if (!names.insert(param.getName().getValue()).second)
+      return op.emitOpError() << "has two parameters named '" << param.getName().getValue() << "'";
     BlockArgument argument;
-    if (kind.getValue() == "tensor" && tensor < tensors.size()) argument = tensors[tensor++];
-    if (kind.getValue() == "scalar" && scalar < scalars.size()) argument = scalars[scalar++];
-    if (failed(verifyFunctionParam(op, param, kind.getValue(), argument))) return failure();
-    if (kind.getValue() == "tensor" || kind.getValue() == "result") returnable.insert(name.getValue());
+    if (param.isTensor() && tensor < tensors.size()) argument = tensors[tensor++];
+    if (param.isScalar() && scalar < scalars.size()) argument = scalars[scalar++];
+    if (failed(verifyFunctionParam(op, param, argument))) return failure();
+    if (param.isTensor() || param.isResult()) returnable.insert(param.getName().getValue());
   }
   if (tensor == tensors.size() && scalar == scalars.size()) return success();
   return op.emitOpError() << "has arguments that params does not describe";
@@ -134,6 +148,10 @@ LogicalResult verifyFunctionParams(FuncOp op, ArrayAttr params, llvm::StringSet<
 
 LogicalResult FuncOp::verify() {
   if (isExternal()) return emitOpError() << "has no body";
+  if (getChecksAttr())
+    for (auto check : getChecksAttr().getAsRange<DictionaryAttr>())
+      if (!check.getAs<StringAttr>("value") || !check.getAs<StringAttr>("says"))
+        return emitOpError() << "has a check without a value or what it says";
   if (!getParamsAttr()) return success();
   llvm::StringSet<> returnable;
   if (failed(verifyFunctionParams(*this, getParamsAttr(), returnable))) return failure();
@@ -160,14 +178,10 @@ LogicalResult LaunchOp::verify() {
     return emitOpError() << "has " << getOperands().size() << " operands but " << getEffects().size()
                          << " effects";
   size_t written = 0;
-  for (auto [operand, attr] : llvm::zip_equal(getOperands(), getEffects())) {
-    StringRef effect = cast<StringAttr>(attr).getValue();
-    if (!llvm::is_contained({"none", "read", "write", "readwrite"}, effect))
-      return emitOpError() << "effect \"" << effect
-                           << "\" is not \"none\", \"read\", \"write\" or \"readwrite\"";
-    if (!isa<tessera::graph::TensorType>(operand.getType()) && effect != "none")
-      return emitOpError() << "a scalar of type " << operand.getType() << " has no effect but \"none\"";
-    if (effect == "none" || effect == "read") continue;
+  for (auto [index, operand] : llvm::enumerate(getOperands())) {
+    if (!isa<tessera::graph::TensorType>(operand.getType()) && getEffect(index) != Access::None)
+      return emitOpError() << "has an effect on a scalar of type " << operand.getType();
+    if (!writes(index)) continue;
     if (written < getNumResults() && getResult(written).getType() != operand.getType())
       return emitOpError() << "updates " << operand.getType() << " but gives "
                            << getResult(written).getType();
@@ -181,14 +195,13 @@ LogicalResult LaunchOp::verify() {
 /// Operands and results against the parameters of the kernel: element types, ranks and effects are the same.
 static LogicalResult verifyOperands(LaunchOp launch, FunctionOpInterface kernel, ArrayAttr params) {
   size_t next = 0, results = 0, dims = 0;
-  for (auto [param, type] : llvm::zip_equal(params.getAsRange<DictionaryAttr>(), kernel.getArgumentTypes())) {
-    StringRef kind = param.getAs<StringAttr>("kind").getValue();
-    results += kind == "result";
-    dims += kind == "dim";
-    if (kind != "tensor" && kind != "scalar") continue;
+  for (auto [param, type] : llvm::zip_equal(params.getAsRange<ParamAttr>(), kernel.getArgumentTypes())) {
+    results += param.isResult();
+    dims += param.isDim();
+    if (!param.isTensor() && !param.isScalar()) continue;
     size_t index = next++;
     Type operand = launch.getOperands()[index].getType();
-    StringRef effect = cast<StringAttr>(launch.getEffects()[index]).getValue();
+    Access effect = launch.getEffect(index);
     auto tensor = dyn_cast<tessera::graph::TensorType>(operand);
     auto view = dyn_cast<tessera::tile::ViewType>(type);
     bool fits = tensor && view
@@ -197,10 +210,11 @@ static LogicalResult verifyOperands(LaunchOp launch, FunctionOpInterface kernel,
     if (!fits)
       return launch.emitOpError() << "passes " << operand << " as operand " << index << " to "
                                   << launch.getKernelAttr() << ", which takes " << type;
-    if (view && param.getAs<StringAttr>("access").getValue() != effect)
-      return launch.emitOpError() << "has effect \"" << effect << "\" on operand " << index << " but "
-                                  << launch.getKernelAttr() << " has access " << param.get("access");
-    results += effect == "write" || effect == "readwrite";
+    if (view && param.getAccess() != effect)
+      return launch.emitOpError() << "has effect " << stringifyAccess(effect) << " on operand " << index
+                                  << " but " << launch.getKernelAttr() << " has access "
+                                  << stringifyAccess(param.getAccess());
+    results += launch.writes(index);
   }
   if (launch.getNumResults() != results)
     return launch.emitOpError() << "has " << launch.getNumResults() << " results but "
@@ -220,10 +234,11 @@ LogicalResult LibraryCallOp::verify() {
   return success();
 }
 
-bool LaunchOp::writes(unsigned number) {
-  StringRef effect = cast<StringAttr>(getEffects()[number]).getValue();
-  return effect == "write" || effect == "readwrite";
+Access LaunchOp::getEffect(unsigned operand) {
+  return cast<tessera::tile::AccessAttr>(getEffects()[operand]).getValue();
 }
+
+bool LaunchOp::writes(unsigned number) { return tessera::tile::writes(getEffect(number)); }
 
 Value LaunchOp::updatedOperand(unsigned number) {
   for (auto [i, operand] : llvm::enumerate(getOperands()))
@@ -245,12 +260,10 @@ Value tessera::graph::storageOf(Value v) {
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getKernelAttr());
-  auto params = kernel && !isa<FuncOp>(kernel) ? kernel->getAttrOfType<ArrayAttr>("params") : ArrayAttr();
+  ArrayAttr params = isa_and_nonnull<FuncOp>(kernel) ? ArrayAttr() : tessera::tile::paramsOf(kernel);
   if (!params) return emitOpError() << "launches " << getKernelAttr() << ", which is no kernel";
-  size_t expected = llvm::count_if(params, [](Attribute param) {
-    auto kind = cast<DictionaryAttr>(param).getAs<StringAttr>("kind");
-    return kind && (kind.getValue() == "tensor" || kind.getValue() == "scalar");
-  });
+  size_t expected = llvm::count_if(params.getAsRange<ParamAttr>(),
+                                   [](ParamAttr param) { return param.isTensor() || param.isScalar(); });
   if (getOperands().size() != expected)
     return emitOpError() << "passes " << getOperands().size() << " operands to " << getKernelAttr()
                          << ", which takes " << expected;

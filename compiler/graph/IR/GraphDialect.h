@@ -1,5 +1,6 @@
 // The graph dialect. See GraphOps.td for the conventions.
 #pragma once
+#include "compiler/tile/IR/TileDialect.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"

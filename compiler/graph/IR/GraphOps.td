@@ -2,6 +2,7 @@
 #ifndef TESSERA_GRAPH_OPS
 #define TESSERA_GRAPH_OPS
 include "mlir/IR/OpBase.td"
+include "compiler/tile/IR/TileParams.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
@@ -19,6 +20,7 @@ def Graph_Dialect : Dialect {
     The level a program enters the compiler at. Tensors are values with symbolic dims; an update in place is a new
     value. Every kernel has a `graph.func` that launches it, named after the kernel with `.host` appended.
   }];
+  let dependentDialects = ["::tessera::tile::TileDialect"];
   let useDefaultTypePrinterParser = 1;
 }
 
@@ -50,19 +52,20 @@ def Graph_FuncOp : Graph_Op<"func", [FunctionOpInterface, IsolatedFromAbove, Sin
     ```mlir
     graph.func @saxpy.host(%x: !graph.tensor<["n"], f32>, %y: !graph.tensor<["n"], f32>, %alpha: f32)
         -> !graph.tensor<["n"], f32> attributes {numerics = "standard"} {
-      %r = graph.launch @saxpy(%x, %y, %alpha) {effects = ["read", "readwrite", "none"]} : (...) -> ...
+      %r = graph.launch @saxpy(read %x, readwrite %y, %alpha) : (...) -> ...
       graph.return %r : !graph.tensor<["n"], f32>
     }
     ```
     The arguments are the tensor parameters, then the scalar ones. A function written by a user also has `params`, as
     `schedule.kernel` has it (tensors, results, scalars, dims: the order of the ABI), and `returns`: for each returned
     value the name of the parameter it updates in place, or of the result it is.
-    `schedule.fusion = "none"` keeps every operation in a group of its own. `graph.checks` lists what a call has to check
+    `schedule.fusion = "none"` keeps every operation in a group of its own. `checks` lists what a call has to check
     of its dims: `{value = "N - K", says = "0:K is outside a dim of N of 'x' [N]"}` refuses dims where the value is negative.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        DefaultValuedStrAttr<StrAttr, "standard">:$numerics,
-                       OptionalAttr<ArrayAttr>:$params, OptionalAttr<StrArrayAttr>:$returns,
+                       OptionalAttr<Tile_ParamArray>:$params, OptionalAttr<StrArrayAttr>:$returns,
+                       OptionalAttr<DictArrayAttr>:$checks,
                        OptionalAttr<DictionaryAttr>:$specialized, OptionalAttr<StrArrayAttr>:$fallbacks,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region AnyRegion:$body);
@@ -85,16 +88,19 @@ def Graph_ReturnOp : Graph_Op<"return", [Pure, Terminator, ReturnLike, HasParent
 def Graph_LaunchOp : Graph_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "launches a tile program";
   let description = [{
-    `effects` has one entry per operand: "read", "write", "readwrite", or "none" for a scalar. The results are the
+    Before each tensor is what the kernel does with its memory: `read`, `write` or `readwrite`. The results are the
     new values of the operands that are written, in order, then those of the kernel's own result tensors. `dims` gives
     the kernel's dims as expressions over the function's; without it they follow from the tensors.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$operands, StrArrayAttr:$effects,
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$operands, Tile_AccessArray:$effects,
                        OptionalAttr<StrArrayAttr>:$dims);
   let results = (outs Variadic<Graph_TensorType>:$results);
-  let assemblyFormat = "$kernel `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
+  let assemblyFormat = [{
+    $kernel `` custom<LaunchOperands>($operands, $effects) attr-dict `:` functional-type($operands, $results)
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    ::tessera::tile::Access getEffect(unsigned operand);
     /// Does the kernel write operand `number`?
     bool writes(unsigned number);
     /// The operand that result `number` is the new value of; null for a result of the kernel's own.

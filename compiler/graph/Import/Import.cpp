@@ -40,7 +40,7 @@ bool KernelImporter::importKernel(StringRef numerics) {
   params_.resize(kernel_.params.size());
   for (int index : argumentOrder(kernel_.params)) {
     const Param &param = kernel_.params[index];
-    params_[index] = frame.addParam(description(b_, param), argumentType(param), locationOf(param.loc));
+    params_[index] = frame.addParam(describe(b_, param), argumentType(param), locationOf(param.loc));
   }
   for (const std::string &dim : kernel_.dims)
     dims_[dim] = frame.addDim(dim);
@@ -101,9 +101,9 @@ static void createHostFunction(OpBuilder &b, const Kernel &kernel, Location loc,
       continue;
     }
     operands.push_back(body->addArgument(typeOf(param), loc));
-    StringRef effect = param.isTensor ? accessOf(param) : "none";
-    effects.push_back(b.getStringAttr(effect));
-    if (effect == "write" || effect == "readwrite") updated.push_back(typeOf(param));
+    const tile::Access effect = accessOf(param);
+    effects.push_back(tile::AccessAttr::get(b.getContext(), effect));
+    if (tile::writes(effect)) updated.push_back(typeOf(param));
   }
   llvm::append_range(updated, results);
 

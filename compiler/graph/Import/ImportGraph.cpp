@@ -58,14 +58,14 @@ void GraphImporter::run(StringRef numerics) {
   // The first values are the parameters, whose dims are those of this instance.
   for (int index : argumentOrder(function_.params)) {
     const Param &param = function_.params[index];
-    params.push_back(description(b_, param).attribute(b_));
+    params.push_back(describe(b_, param));
     if (param.isResult) continue;
     const GraphValue &value = function_.values[index];
     Type type = param.isTensor ? Type(typeOf(value.dims, param.dtype)) : typeOf(param);
     values_[index] = body->addArgument(type, locationOf(param.loc));
   }
   for (const std::string &dim : function_.dims)
-    params.push_back(schedule::describeDim(b_, dim));
+    params.push_back(tile::ParamAttr::getDimParam(b_.getContext(), dim));
 
   SmallVector<Type> results;
   SmallVector<Attribute> returns;
@@ -84,7 +84,7 @@ void GraphImporter::run(StringRef numerics) {
   if (!function_.specialized.empty())
     state.addAttribute("specialized", schedule::describeInts(b_, function_.specialized));
   if (!function_.unused.empty()) state.addAttribute("fallbacks", describeLines(b_, function_.unused));
-  if (!function_.checks.empty()) state.addAttribute("graph.checks", describeChecks());
+  if (!function_.checks.empty()) state.addAttribute("checks", describeChecks());
   state.addRegion()->push_back(body);
   b_.create(state);
   b_.setInsertionPointToEnd(body);

@@ -179,7 +179,7 @@ Operation *GraphImporter::importLaunch(const GraphValue &v) {
     operands.push_back(arg(v, i));
   for (int index : argumentOrder(kernel.params)) {
     const frontend::Param &param = kernel.params[index];
-    if (!param.isResult) effects.push_back(b_.getStringAttr(param.isTensor ? accessOf(param) : "none"));
+    if (!param.isResult) effects.push_back(tile::AccessAttr::get(b_.getContext(), accessOf(param)));
   }
   // The results are values behind this one that name it.
   int self = static_cast<int>(&v - function_.values.data());

@@ -19,9 +19,10 @@ SmallVector<int> argumentOrder(const std::vector<Param> &params) {
   return order;
 }
 
-StringRef accessOf(const Param &param) {
-  if (param.atomics || (param.reads && param.writes)) return "readwrite";
-  return param.writes ? "write" : "read";
+tile::Access accessOf(const Param &param) {
+  if (!param.isTensor) return tile::Access::None;
+  if (param.atomics || (param.reads && param.writes)) return tile::Access::ReadWrite;
+  return param.writes ? tile::Access::Write : tile::Access::Read;
 }
 
 /// What the program asked for behind the dtype; null for the default policy.
@@ -36,18 +37,19 @@ static DictionaryAttr describePolicy(OpBuilder &b, const frontend::Policy &polic
 static Attribute numberAttr(OpBuilder &b, int64_t value) { return b.getI64IntegerAttr(value); }
 static Attribute numberAttr(OpBuilder &b, double value) { return b.getF64FloatAttr(value); }
 
-schedule::ParamDescription description(OpBuilder &b, const Param &param) {
-  schedule::ParamDescription entry;
-  entry.name = param.name;
-  entry.kind = !param.isTensor ? "scalar" : param.isResult ? "result" : "tensor";
-  entry.dtype = param.dtype;
-  entry.access = accessOf(param);
+tile::ParamAttr describe(OpBuilder &b, const Param &param) {
+  const tile::ParamKind kind = !param.isTensor  ? tile::ParamKind::Scalar
+                               : param.isResult ? tile::ParamKind::Result
+                                                : tile::ParamKind::Tensor;
+  SmallVector<Attribute> dims;
   for (const frontend::Dim &dim : param.dims)
-    entry.dims.push_back(dim.symbol.empty() ? std::to_string(dim.constant) : dim.symbol);
-  entry.policy = describePolicy(b, param.policy);
+    dims.push_back(b.getStringAttr(dim.symbol.empty() ? std::to_string(dim.constant) : dim.symbol));
+  Attribute defaultValue;
   if (param.defaultValue)
-    entry.defaultValue = std::visit([&](auto value) { return numberAttr(b, value); }, *param.defaultValue);
-  return entry;
+    defaultValue = std::visit([&](auto value) { return numberAttr(b, value); }, *param.defaultValue);
+  return tile::ParamAttr::get(b.getContext(), b.getStringAttr(param.name), kind, param.dtype, accessOf(param),
+                              param.isTensor ? b.getArrayAttr(dims) : ArrayAttr(), defaultValue,
+                              describePolicy(b, param.policy));
 }
 
 ArrayAttr describeLines(OpBuilder &b, const std::vector<std::string> &lines) {

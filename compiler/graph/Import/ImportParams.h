@@ -10,10 +10,10 @@ namespace tessera::graph {
 /// Indices into `params` in the order of the arguments (decision D15): tensors, results, scalars.
 llvm::SmallVector<int> argumentOrder(const std::vector<frontend::Param> &params);
 
-/// "read", "write" or "readwrite".
-mlir::StringRef accessOf(const frontend::Param &);
+/// `none` for a scalar.
+tile::Access accessOf(const frontend::Param &);
 
-schedule::ParamDescription description(mlir::OpBuilder &, const frontend::Param &);
+tile::ParamAttr describe(mlir::OpBuilder &, const frontend::Param &);
 
 /// ["...", ...]
 mlir::ArrayAttr describeLines(mlir::OpBuilder &, const std::vector<std::string> &);

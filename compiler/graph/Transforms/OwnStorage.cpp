@@ -39,9 +39,9 @@ struct GraphOwnStorage : impl::GraphOwnStorageBase<GraphOwnStorage> {
       Value root = storageOf(operand.get());
       auto arg = dyn_cast<BlockArgument>(root);
       bool isUpdate = llvm::any_of(body.getArguments(), [&](BlockArgument other) {
-        return isa<graph::TensorType>(other.getType()) && argumentName(other) == name.getValue();
+        return isa<graph::TensorType>(other.getType()) && isNamed(other, name);
       });
-      bool isOwn = arg ? argumentName(arg) == name.getValue() : !isUpdate;
+      bool isOwn = arg ? isNamed(arg, name) : !isUpdate;
       bool isFirst = used.insert(root).second;
       if (isOwn && isFirst) continue;
       // A parameter that ends with a value made elsewhere keeps its old one until nobody reads it.
@@ -55,29 +55,28 @@ struct GraphOwnStorage : impl::GraphOwnStorageBase<GraphOwnStorage> {
   }
 
 private:
-  StringRef argumentName(BlockArgument arg) {
+  tile::ParamAttr paramOf(BlockArgument arg) {
     size_t index = 0;
     for (BlockArgument other : getOperation().getBody().getArguments()) {
       if (other == arg) break;
       index += isa<graph::TensorType>(other.getType());
     }
-    for (auto param : getOperation().getParamsAttr().getAsRange<DictionaryAttr>())
-      if (param.getAs<StringAttr>("kind").getValue() == "tensor" && index-- == 0)
-        return param.getAs<StringAttr>("name").getValue();
+    for (auto param : getOperation().getParamsAttr().getAsRange<tile::ParamAttr>())
+      if (param.isTensor() && index-- == 0) return param;
     return {};
+  }
+
+  bool isNamed(BlockArgument arg, StringAttr name) {
+    tile::ParamAttr param = paramOf(arg);
+    return param && param.getName() == name;
   }
 
   /// Is the memory of an operand that a launch overwrites read behind it under its old value, or not ours to
   /// write?
   bool isNeededLater(OpOperand &operand) {
     Value root = storageOf(operand.get());
-    if (auto arg = dyn_cast<BlockArgument>(root)) {
-      StringRef name = argumentName(arg);
-      for (auto param : getOperation().getParamsAttr().getAsRange<DictionaryAttr>())
-        if (param.getAs<StringAttr>("name").getValue() == name &&
-            param.getAs<StringAttr>("access").getValue() == "read")
-          return true;
-    }
+    if (auto arg = dyn_cast<BlockArgument>(root))
+      if (tile::ParamAttr param = paramOf(arg); param && param.getAccess() == tile::Access::Read) return true;
     // The old value under its own name or reshaped; values that later launches make of it are new ones.
     SmallVector<Value> names = {operand.get()};
     while (auto reshape = names.back().getDefiningOp<ReshapeOp>())

@@ -82,7 +82,7 @@ TEST(ImportGraph, LossesAreSpelledOut) {
 
 TEST(ImportGraph, LaunchesUpdateInPlace) {
   std::string text = graphOf("    v = x.reshape(-1)\n    scale(v, s)\n    return v\n");
-  EXPECT_THAT(text, HasSubstr("graph.launch @scale(%0, %arg5) {effects = [\"readwrite\", \"none\"]}"));
+  EXPECT_THAT(text, HasSubstr("graph.launch @scale(readwrite %0, %arg5)"));
   EXPECT_THAT(text, HasSubstr("schedule.kernel @scale("));
   EXPECT_THAT(text, HasSubstr("returns = [\"result\"]"));
   EXPECT_THAT(text, Not(HasSubstr(".host")));

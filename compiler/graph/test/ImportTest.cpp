@@ -85,9 +85,9 @@ TEST(Import, SignatureFollowsTheArgumentOrder) {
                         "%alpha: f32, %M: index, %D: index)"));
   EXPECT_THAT(text, HasSubstr("dims = [\"M\", \"D\", \"3\"]"));
   EXPECT_THAT(text, HasSubstr("dims = [\"M\"]"));
-  EXPECT_THAT(text, HasSubstr("default = 2.000000e+00 : f64"));
+  EXPECT_THAT(text, HasSubstr("default_value = 2.000000e+00 : f64"));
   EXPECT_THAT(text, HasSubstr("specialized = {D = 64 : i64}, tunables = {BLOCK = 32 : i64}"));
-  EXPECT_THAT(text, HasSubstr("graph.launch @scale(%arg0, %arg1) {effects = [\"readwrite\", \"none\"]} : "
+  EXPECT_THAT(text, HasSubstr("graph.launch @scale(readwrite %arg0, %arg1) : "
                               "(!graph.tensor<[\"M\", \"D\", 3], bf16>, f32) -> "
                               "(!graph.tensor<[\"M\", \"D\", 3], bf16>, !graph.tensor<[\"M\"], ui8>)"));
   EXPECT_THAT(text, HasSubstr("schedule.grid () = () to () step () names []"));

@@ -24,23 +24,23 @@ graph.func @f(%x: f32) -> f32 {
 
 func.func @f(%x: !graph.tensor<["M"], f32>) {
   // expected-error @+1 {{has 1 operands but 0 effects}}
-  graph.launch @k(%x) {effects = []} : (!graph.tensor<["M"], f32>) -> ()
+  "graph.launch"(%x) {kernel = @k, effects = []} : (!graph.tensor<["M"], f32>) -> ()
   return
 }
 
 // -----
 
 func.func @f(%x: !graph.tensor<["M"], f32>) {
-  // expected-error @+1 {{effect "rw" is not "none", "read", "write" or "readwrite"}}
-  graph.launch @k(%x) {effects = ["rw"]} : (!graph.tensor<["M"], f32>) -> ()
+  // expected-error @+1 {{expected SSA operand}}
+  graph.launch @k(rw %x) : (!graph.tensor<["M"], f32>) -> ()
   return
 }
 
 // -----
 
 func.func @f(%x: f32) {
-  // expected-error @+1 {{a scalar of type 'f32' has no effect but "none"}}
-  graph.launch @k(%x) {effects = ["read"]} : (f32) -> ()
+  // expected-error @+1 {{has an effect on a scalar of type 'f32'}}
+  graph.launch @k(read %x) : (f32) -> ()
   return
 }
 
@@ -48,7 +48,7 @@ func.func @f(%x: f32) {
 
 func.func @f(%x: !graph.tensor<["M"], f32>) {
   // expected-error @+1 {{updates '!graph.tensor<["M"], f32>' but gives '!graph.tensor<["N"], f32>'}}
-  %r = graph.launch @k(%x) {effects = ["write"]} : (!graph.tensor<["M"], f32>) -> !graph.tensor<["N"], f32>
+  %r = graph.launch @k(write %x) : (!graph.tensor<["M"], f32>) -> !graph.tensor<["N"], f32>
   return
 }
 
@@ -56,7 +56,7 @@ func.func @f(%x: !graph.tensor<["M"], f32>) {
 
 func.func @f(%x: !graph.tensor<["M"], f32>) {
   // expected-error @+1 {{writes 1 operands but has 0 results}}
-  graph.launch @k(%x) {effects = ["write"]} : (!graph.tensor<["M"], f32>) -> ()
+  graph.launch @k(write %x) : (!graph.tensor<["M"], f32>) -> ()
   return
 }
 
@@ -64,7 +64,7 @@ func.func @f(%x: !graph.tensor<["M"], f32>) {
 
 func.func @f() {
   // expected-error @+1 {{launches @k, which is no kernel}}
-  graph.launch @k() {effects = []} : () -> ()
+  graph.launch @k() : () -> ()
   return
 }
 
@@ -72,7 +72,7 @@ func.func @f() {
 
 func.func @f(%x: f32) {
   // expected-error @+1 {{passes 1 operands to @k, which takes 0}}
-  graph.launch @k(%x) {effects = ["none"]} : (f32) -> ()
+  graph.launch @k(%x) : (f32) -> ()
   return
 }
 

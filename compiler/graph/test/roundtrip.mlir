@@ -4,9 +4,9 @@
 // CHECK-SAME: -> !graph.tensor<["n"], f32> attributes {numerics = "fast"}
 graph.func @saxpy.host(%x: !graph.tensor<["n"], f32>, %y: !graph.tensor<["n"], f32>, %alpha: f32)
     -> !graph.tensor<["n"], f32> attributes {numerics = "fast"} {
-  // CHECK: graph.launch @saxpy(%arg0, %arg1, %arg2) {effects = ["read", "readwrite", "none"]}
+  // CHECK: graph.launch @saxpy(read %arg0, readwrite %arg1, %arg2)
   // CHECK-SAME: : (!graph.tensor<["n"], f32>, !graph.tensor<["n"], f32>, f32) -> !graph.tensor<["n"], f32>
-  %r = graph.launch @saxpy(%x, %y, %alpha) {effects = ["read", "readwrite", "none"]}
+  %r = graph.launch @saxpy(read %x, readwrite %y, %alpha)
       : (!graph.tensor<["n"], f32>, !graph.tensor<["n"], f32>, f32) -> !graph.tensor<["n"], f32>
   // CHECK: graph.return %{{.*}} : !graph.tensor<["n"], f32>
   graph.return %r : !graph.tensor<["n"], f32>
@@ -19,9 +19,9 @@ graph.func @shapes(%x: !graph.tensor<["M", 64, "B*H"], ui8>) {
 }
 
 schedule.kernel @saxpy(%x: !tile.view<?xf32>, %y: !tile.view<?xf32>, %alpha: f32, %n: index) attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"},
-    {name = "y", kind = "tensor", dtype = "f32", dims = ["n"], access = "readwrite"},
-    {name = "alpha", kind = "scalar", dtype = "f32"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["n"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = f32, dims = ["n"], access = readwrite>,
+    #tile.param<name = "alpha", kind = scalar, dtype = f32>, #tile.param<name = "n", kind = dim>]} {
   schedule.grid () = () to () step () names [] {
   }
 }

@@ -9,8 +9,8 @@
 // CHECK: arith.select %{{.*}} : index
 // CHECK: tile.load
 schedule.kernel @address(%x: !tile.view<?xf32>, %b: i1, %M: index) attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["M"], access = "readwrite"},
-    {name = "b", kind = "scalar", dtype = "bool"}, {name = "M", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["M"], access = readwrite>,
+    #tile.param<name = "b", kind = scalar, dtype = bool>, #tile.param<name = "M", kind = dim>]} {
   schedule.grid (%i) = ("0") to ("M") step ("64") names ["i"] {
     %c4 = arith.constant 4 : i64
     %0 = arith.index_cast %i : index to i64
@@ -28,8 +28,8 @@ schedule.kernel @address(%x: !tile.view<?xf32>, %b: i1, %M: index) attributes {p
 // CHECK: arith.addi %{{.*}} : i32
 // CHECK: arith.index_cast %{{.*}} : i32 to index
 schedule.kernel @narrow(%x: !tile.view<?xf32>, %n: i32, %M: index) attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["M"], access = "readwrite"},
-    {name = "n", kind = "scalar", dtype = "i32"}, {name = "M", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["M"], access = readwrite>,
+    #tile.param<name = "n", kind = scalar, dtype = i32>, #tile.param<name = "M", kind = dim>]} {
   schedule.grid () = () to () step () names [] {
     %0 = arith.addi %n, %n : i32
     %1 = arith.index_cast %0 : i32 to index

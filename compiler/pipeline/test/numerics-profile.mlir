@@ -14,9 +14,9 @@
 module attributes {tessera.numerics = {house = ["unordered_atomics"]}} {
   graph.func @f(%x: !graph.tensor<["M"], f32>, %y: !graph.tensor<["M"], f32>) -> !graph.tensor<["M"], f32> attributes {
       numerics = "house", returns = ["result"], params = [
-      {access = "read", dims = ["M"], dtype = "f32", kind = "tensor", name = "x"},
-      {access = "read", dims = ["M"], dtype = "f32", kind = "tensor", name = "y"},
-      {access = "write", dims = ["M"], dtype = "f32", kind = "result", name = "result"}, {kind = "dim", name = "M"}]} {
+      #tile.param<access = read, dims = ["M"], dtype = f32, kind = tensor, name = "x">,
+      #tile.param<access = read, dims = ["M"], dtype = f32, kind = tensor, name = "y">,
+      #tile.param<access = write, dims = ["M"], dtype = f32, kind = result, name = "result">, #tile.param<kind = dim, name = "M">]} {
     %p = graph.binary mul %x, %y : (!graph.tensor<["M"], f32>, !graph.tensor<["M"], f32>) -> !graph.tensor<["M"], f32>
     %s = graph.binary add %p, %x : (!graph.tensor<["M"], f32>, !graph.tensor<["M"], f32>) -> !graph.tensor<["M"], f32>
     graph.return %s : !graph.tensor<["M"], f32>

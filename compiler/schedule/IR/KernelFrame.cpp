@@ -4,25 +4,6 @@ using namespace mlir;
 
 namespace tessera::schedule {
 
-DictionaryAttr ParamDescription::attribute(Builder &b) const {
-  NamedAttrList entry;
-  entry.append("name", b.getStringAttr(name));
-  entry.append("kind", b.getStringAttr(kind));
-  entry.append("dtype", b.getStringAttr(tessera::name(dtype)));
-  if (kind != "scalar") {
-    entry.append("access", b.getStringAttr(access));
-    entry.append("dims", b.getStrArrayAttr(llvm::to_vector_of<StringRef>(dims)));
-  }
-  if (policy) entry.append("policy", policy);
-  if (defaultValue) entry.append("default", defaultValue);
-  return entry.getDictionary(b.getContext());
-}
-
-DictionaryAttr describeDim(Builder &b, StringRef name) {
-  return b.getDictionaryAttr(
-      {b.getNamedAttr("name", b.getStringAttr(name)), b.getNamedAttr("kind", b.getStringAttr("dim"))});
-}
-
 DictionaryAttr describeInts(Builder &b, ArrayRef<std::pair<std::string, int64_t>> entries) {
   NamedAttrList list;
   for (const auto &[name, value] : entries)
@@ -40,13 +21,13 @@ KernelFrame::KernelFrame(OpBuilder &b, Location loc, StringRef name, StringRef n
   kernel_ = mlir::cast<KernelOp>(b_.create(state));
 }
 
-Value KernelFrame::addParam(const ParamDescription &param, Type type, Location loc) {
-  params_.push_back(param.attribute(b_));
+Value KernelFrame::addParam(tile::ParamAttr param, Type type, Location loc) {
+  params_.push_back(param);
   return kernel_.getBody().addArgument(type, loc);
 }
 
 Value KernelFrame::addDim(StringRef name) {
-  params_.push_back(describeDim(b_, name));
+  params_.push_back(tile::ParamAttr::getDimParam(b_.getContext(), name));
   return kernel_.getBody().addArgument(b_.getIndexType(), kernel_.getLoc());
 }
 

@@ -2,25 +2,8 @@
 #pragma once
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "mlir/IR/Builders.h"
-#include "numerics/DType.h"
 
 namespace tessera::schedule {
-
-/// A tensor, result or scalar of a kernel or a graph function, as the attribute `params` spells it.
-struct ParamDescription {
-  std::string name;
-  llvm::StringRef kind; // "tensor", "result" or "scalar"
-  DType dtype = DType::F32;
-  llvm::StringRef access;        // of a tensor: "read", "write" or "readwrite"
-  std::vector<std::string> dims; // of a tensor: numbers and symbols
-  mlir::DictionaryAttr policy;   // null: the default
-  mlir::Attribute defaultValue;  // null: none
-
-  mlir::DictionaryAttr attribute(mlir::Builder &) const;
-};
-
-/// The entry of a dim.
-mlir::DictionaryAttr describeDim(mlir::Builder &, llvm::StringRef name);
 
 /// {name = value, ...}
 mlir::DictionaryAttr describeInts(mlir::Builder &, llvm::ArrayRef<std::pair<std::string, int64_t>> entries);
@@ -37,7 +20,7 @@ public:
   KernelOp kernel() const { return kernel_; }
 
   /// In the order of the arguments (decision D15): tensors, results, scalars, dims.
-  Value addParam(const ParamDescription &, mlir::Type, mlir::Location);
+  Value addParam(tile::ParamAttr, mlir::Type, mlir::Location);
   Value addDim(llvm::StringRef name);
 
   /// Bounds are expressions of the kernel's dims and integer scalars.

@@ -53,7 +53,7 @@ ParseResult KernelOp::parse(OpAsmParser &p, OperationState &state) {
   return success();
 }
 
-void KernelOp::print(OpAsmPrinter &p) { tile::printKernel(p, *this, /*withGrid=*/false); }
+void KernelOp::print(OpAsmPrinter &p) { tile::printKernel(p, *this, /*grid=*/{}); }
 
 void KernelOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName) {
   tile::nameArguments(body, getParams(), setName);
@@ -79,7 +79,7 @@ std::vector<unsigned> KernelOp::getIndexArguments() {
 std::vector<std::string> KernelOp::getIndexNames() {
   std::vector<std::string> names;
   for (unsigned position : getIndexArguments())
-    names.push_back(cast<DictionaryAttr>(getParams()[position]).getAs<StringAttr>("name").str());
+    names.push_back(getParam(getArgument(position)).getName().str());
   return names;
 }
 

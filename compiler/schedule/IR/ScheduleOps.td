@@ -2,6 +2,7 @@
 #ifndef TESSERA_SCHEDULE_OPS
 #define TESSERA_SCHEDULE_OPS
 include "mlir/IR/OpBase.td"
+include "compiler/tile/IR/TileParams.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpAsmInterface.td"
@@ -56,7 +57,7 @@ def Schedule_KernelOp : Schedule_Op<"kernel", [
     The attributes are those of `tile.kernel`.
   }];
   let arguments = (ins
-    SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, ArrayAttr:$params,
+    SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, Tile_ParamArray:$params,
     DefaultValuedStrAttr<StrAttr, "standard">:$numerics,
     OptionalAttr<DictionaryAttr>:$specialized, OptionalAttr<DictionaryAttr>:$tunables,
     OptionalAttr<StrArrayAttr>:$fallbacks, OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
@@ -67,6 +68,11 @@ def Schedule_KernelOp : Schedule_Op<"kernel", [
     ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// What describes an argument of the kernel.
+    ::tessera::tile::ParamAttr getParam(::mlir::Value argument) {
+      return ::llvm::cast<::tessera::tile::ParamAttr>(
+          getParams()[::llvm::cast<::mlir::BlockArgument>(argument).getArgNumber()]);
+    }
     /// The arguments an index expression may name, dims and integer scalars, and their names.
     std::vector<unsigned> getIndexArguments();
     std::vector<std::string> getIndexNames();

@@ -92,24 +92,26 @@ std::string GroupProgram::dimName(StringAttr text) {
 
 void GroupProgram::addParams() {
   auto tensor = [&](Tensor type, std::string name, bool isResult) {
-    ParamDescription param;
-    param.name = std::move(name);
-    param.kind = isResult ? "result" : "tensor";
-    param.dtype = dtypeOf(type);
-    param.access = isResult ? "write" : "read";
+    const DType dtype = dtypeOf(type);
     SmallVector<int64_t> shape;
+    SmallVector<Attribute> dims;
     for (Attribute dim : type.getDims()) {
       auto known = dyn_cast<IntegerAttr>(dim);
-      param.dims.push_back(known ? std::to_string(known.getInt()) : dimName(cast<StringAttr>(dim)));
+      dims.push_back(
+          builder_.getStringAttr(known ? std::to_string(known.getInt()) : dimName(cast<StringAttr>(dim))));
       shape.push_back(staticExtent(dim).value_or(ShapedType::kDynamic));
     }
-    if (param.dims.empty()) { // one element
-      param.dims.push_back("1");
+    if (dims.empty()) { // one element
+      dims.push_back(builder_.getStringAttr("1"));
       shape.push_back(1);
     }
-    Type element = elementTypeInMemory(builder_.getContext(), param.dtype);
-    auto view = tile::ViewType::get(builder_.getContext(), shape, element);
-    return TypedValue{frame_.addParam(param, view, b_.loc()), param.dtype};
+    MLIRContext *context = builder_.getContext();
+    auto param = tile::ParamAttr::get(context, builder_.getStringAttr(name),
+                                      isResult ? tile::ParamKind::Result : tile::ParamKind::Tensor, dtype,
+                                      isResult ? tile::Access::Write : tile::Access::Read,
+                                      builder_.getArrayAttr(dims), Attribute(), DictionaryAttr());
+    auto view = tile::ViewType::get(context, shape, elementTypeInMemory(context, dtype));
+    return TypedValue{frame_.addParam(param, view, b_.loc()), dtype};
   };
   Block &body = group_.getBody().front();
   for (BlockArgument arg : body.getArguments())
@@ -119,12 +121,12 @@ void GroupProgram::addParams() {
     results_.push_back(tensor(cast<Tensor>(type), "out" + std::to_string(i), true));
   for (BlockArgument arg : body.getArguments()) {
     if (isa<Tensor>(arg.getType())) continue;
-    ParamDescription param;
-    param.name = "scalar" + std::to_string(arg.getArgNumber());
-    param.kind = "scalar";
-    param.dtype = dtypeOf(arg.getType());
-    Type type = elementTypeInValues(builder_.getContext(), param.dtype);
-    params_[arg] = {frame_.addParam(param, type, b_.loc()), param.dtype};
+    const DType dtype = dtypeOf(arg.getType());
+    auto name = builder_.getStringAttr("scalar" + std::to_string(arg.getArgNumber()));
+    auto param = tile::ParamAttr::get(builder_.getContext(), name, tile::ParamKind::Scalar, dtype,
+                                      tile::Access::None, ArrayAttr(), Attribute(), DictionaryAttr());
+    Type type = elementTypeInValues(builder_.getContext(), dtype);
+    params_[arg] = {frame_.addParam(param, type, b_.loc()), dtype};
   }
   std::vector<std::pair<std::string, int64_t>> known;
   for (Dim &dim : dims_) {

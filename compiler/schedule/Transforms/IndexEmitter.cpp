@@ -9,10 +9,9 @@ namespace tessera::schedule {
 namespace {
 
 /// Argument `position` as an index; u8 is unsigned, every other integer signed.
-Value argumentAsIndex(OpBuilder &b, Location loc, DictionaryAttr param, Value arg) {
+Value argumentAsIndex(OpBuilder &b, Location loc, tile::ParamAttr param, Value arg) {
   if (arg.getType().isIndex()) return arg;
-  bool isUnsigned = param.getAs<StringAttr>("dtype").getValue() == "u8";
-  if (isUnsigned) return arith::IndexCastUIOp::create(b, loc, b.getIndexType(), arg);
+  if (param.getDtype() == DType::U8) return arith::IndexCastUIOp::create(b, loc, b.getIndexType(), arg);
   return arith::IndexCastOp::create(b, loc, b.getIndexType(), arg);
 }
 
@@ -62,11 +61,11 @@ Value emitIndexExpr(OpBuilder &b, Location loc, const IndexExpr &expr,
 Value emitIndexExpr(OpBuilder &b, Location loc, ArrayAttr params, ValueRange args, StringRef text) {
   std::vector<unsigned> positions;
   std::vector<std::string> names;
-  for (auto [position, param] : llvm::enumerate(params.getAsRange<DictionaryAttr>())) {
+  for (auto [position, param] : llvm::enumerate(params.getAsRange<tile::ParamAttr>())) {
     Type type = args[position] ? args[position].getType() : Type();
     if (!type || !type.isIntOrIndex() || type.isInteger(1)) continue;
     positions.push_back(position);
-    names.push_back(param.getAs<StringAttr>("name").str());
+    names.push_back(param.getName().str());
   }
   IndexExpr expr;
   std::string why;
@@ -76,7 +75,7 @@ Value emitIndexExpr(OpBuilder &b, Location loc, ArrayAttr params, ValueRange arg
 
   return emitIndexExpr(b, loc, expr, [&](int64_t slot) {
     unsigned position = positions[slot];
-    return argumentAsIndex(b, loc, cast<DictionaryAttr>(params[position]), args[position]);
+    return argumentAsIndex(b, loc, cast<tile::ParamAttr>(params[position]), args[position]);
   });
 }
 

@@ -73,13 +73,13 @@ private:
     SmallVector<Attribute> dims;
     size_t next = 0;
     OpBuilder b(launch);
-    for (auto param : kernel.getParams().getAsRange<DictionaryAttr>()) {
-      if (auto names = param.getAs<ArrayAttr>("dims")) {
+    for (auto param : kernel.getParams().getAsRange<tile::ParamAttr>()) {
+      if (ArrayAttr names = param.getDims()) {
         auto type = cast<graph::TensorType>(tensors[next++].getType());
         for (auto [d, name] : llvm::enumerate(names.getAsRange<StringAttr>()))
           bound.try_emplace(name.getValue(), type.dimText(static_cast<int64_t>(d)));
-      } else if (param.getAs<StringAttr>("kind").getValue() == "dim") {
-        dims.push_back(b.getStringAttr(bound[param.getAs<StringAttr>("name").getValue()]));
+      } else if (param.isDim()) {
+        dims.push_back(b.getStringAttr(bound[param.getName().getValue()]));
       }
     }
     launch.setDimsAttr(b.getArrayAttr(dims));
@@ -162,7 +162,8 @@ private:
       for (Value input : group.getInputs())
         if (isa<graph::TensorType>(input.getType()) == wantsTensors) {
           operands.push_back(input);
-          effects.push_back(b.getStringAttr(wantsTensors ? "read" : "none"));
+          effects.push_back(
+              tile::AccessAttr::get(&getContext(), wantsTensors ? tile::Access::Read : tile::Access::None));
         }
     for (const std::string &dim : made->dims)
       dimTexts.push_back(b.getStringAttr(dim));

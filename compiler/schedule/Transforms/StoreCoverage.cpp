@@ -44,18 +44,14 @@ public:
   }
 
 private:
-  DictionaryAttr param(Value arg) {
-    return cast<DictionaryAttr>(kernel_.getParams()[cast<BlockArgument>(arg).getArgNumber()]);
-  }
-  StringRef entry(Value arg, StringRef key) { return param(arg).getAs<StringAttr>(key).getValue(); }
-  bool isResult(Value view) { return entry(view, "kind") == "result"; }
+  bool isResult(Value view) { return kernel_.getParam(view).isResult(); }
 
   void fail(Value view, const std::string &what) {
-    if (why_.empty()) why_ = "'" + entry(view, "name").str() + "' " + what;
+    if (why_.empty()) why_ = "'" + kernel_.getParam(view).getName().str() + "' " + what;
   }
 
   void check(Value view, ValueRange starts, ArrayRef<int64_t> extents) {
-    auto names = param(view).getAs<ArrayAttr>("dims").getAsRange<StringAttr>();
+    auto names = kernel_.getParam(view).getDims().getAsRange<StringAttr>();
     for (Operation &op : kernel_.getBody().front())
       if (auto lanes = dyn_cast<LanesOp>(op)) return checkLanes(view, lanes.getCount());
     for (auto [d, name] : llvm::enumerate(names))
@@ -64,7 +60,7 @@ private:
 
   void checkLanes(Value view, StringRef count) {
     SmallVector<StringRef> wanted, found;
-    for (auto dim : param(view).getAs<ArrayAttr>("dims").getAsRange<StringAttr>())
+    for (auto dim : kernel_.getParam(view).getDims().getAsRange<StringAttr>())
       wanted.push_back(dim.getValue());
     count.split(found, " * ");
     llvm::sort(wanted);
@@ -113,7 +109,7 @@ private:
     if (std::optional<int64_t> known = constantOf(v))
       return cast<tile::ViewType>(view.getType()).getShape()[d] == *known;
     auto arg = dyn_cast<BlockArgument>(withoutCasts(v));
-    return arg && arg.getOwner()->getParentOp() == kernel_ && entry(arg, "name") == dim;
+    return arg && arg.getOwner()->getParentOp() == kernel_ && kernel_.getParam(arg).getName() == dim;
   }
 
   KernelOp kernel_;

@@ -19,14 +19,15 @@ std::string whyNot(const std::string &dims, const std::string &shape, const std:
   static MLIRContext context;
   context.loadDialect<ScheduleDialect, graph::GraphDialect, tile::TileDialect, arith::ArithDialect,
                       scf::SCFDialect>();
-  std::string text = "schedule.kernel @k(%out0: !tile.view<" + shape +
-                     "xf32>, %n: index, %m: index) attributes {params = [{name = \"out0\", kind = "
-                     "\"result\", dtype = \"f32\", access = \"write\", dims = [" +
-                     dims + "]}, {name = \"n\", kind = \"dim\"}, {name = \"m\", kind = \"dim\"}]} {\n" +
-                     construct + " {\n" +
-                     "%zero = arith.constant 0 : index\n%one = arith.constant 1 : index\n"
-                     "%element = arith.constant 1.0 : f32\n" +
-                     body + "}\n}\n";
+  std::string text =
+      "schedule.kernel @k(%out0: !tile.view<" + shape +
+      "xf32>, %n: index, %m: index) attributes {params = [#tile.param<name = \"out0\", kind = "
+      "result, dtype = f32, access = write, dims = [" +
+      dims + "]>, #tile.param<name = \"n\", kind = dim>, #tile.param<name = \"m\", kind = dim>]} {\n" +
+      construct + " {\n" +
+      "%zero = arith.constant 0 : index\n%one = arith.constant 1 : index\n"
+      "%element = arith.constant 1.0 : f32\n" +
+      body + "}\n}\n";
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
   if (!module) return "does not parse: " + text;
   return whyNotCovered(*module->getOps<KernelOp>().begin());

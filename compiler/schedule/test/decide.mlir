@@ -7,7 +7,7 @@
 // CHECK-SAME: attributes {order = array<i64: 1, 0>, placement = "any"}
 // CHECK: } {schedule.stages = 3 : i64}
 // CHECK: } {schedule.stages = 1 : i64}
-schedule.kernel @grid(%M: index) attributes {params = [{name = "M", kind = "dim"}]} {
+schedule.kernel @grid(%M: index) attributes {params = [#tile.param<name = "M", kind = dim>]} {
   schedule.grid (%i, %j) = ("0", "0") to ("M", "M") step ("64", "64") names ["i", "j"]
       attributes {order = array<i64: 1, 0>} {
     %one = arith.constant 1 : index
@@ -20,21 +20,21 @@ schedule.kernel @grid(%M: index) attributes {params = [{name = "M", kind = "dim"
 
 // CHECK: schedule.grid (%i) =
 // CHECK-SAME: attributes {order = array<i64: 0>, placement = "any"}
-schedule.kernel @placed(%M: index) attributes {params = [{name = "M", kind = "dim"}]} {
+schedule.kernel @placed(%M: index) attributes {params = [#tile.param<name = "M", kind = dim>]} {
   schedule.grid (%i) = ("0") to ("M") step ("64") names ["i"] attributes {placement = "any"} {
   }
 }
 
 // CHECK: lanes_per_program = 4096 : i64, placement = "any"
 // FEW: lanes_per_program = 128 : i64
-schedule.kernel @lanes(%n: index) attributes {params = [{name = "n", kind = "dim"}]} {
+schedule.kernel @lanes(%n: index) attributes {params = [#tile.param<name = "n", kind = dim>]} {
   schedule.lanes %i to "n" {
   }
 }
 
 // CHECK: lanes_per_program = 512 : i64, placement = "any"
 // FEW: lanes_per_program = 512 : i64
-schedule.kernel @lanes_given(%n: index) attributes {params = [{name = "n", kind = "dim"}]} {
+schedule.kernel @lanes_given(%n: index) attributes {params = [#tile.param<name = "n", kind = dim>]} {
   schedule.lanes %i to "n" {
   } {lanes_per_program = 512}
 }

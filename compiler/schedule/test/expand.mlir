@@ -18,9 +18,9 @@
 // CHECK: tile.prefetch %x[%[[BEFORE]], %[[BEFORE]]]
 // CHECK: tile.return
 schedule.kernel @grid(%x: !tile.view<?x?xf32>, %n: i32, %u: i8, %M: index) attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["M", "M"], access = "read"},
-    {name = "n", kind = "scalar", dtype = "i32"}, {name = "u", kind = "scalar", dtype = "u8"},
-    {name = "M", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["M", "M"], access = read>,
+    #tile.param<name = "n", kind = scalar, dtype = i32>, #tile.param<name = "u", kind = scalar, dtype = u8>,
+    #tile.param<name = "M", kind = dim>]} {
   %before = arith.constant 5 : index
   schedule.grid (%i, %j, %k) = ("n", "0", "0") to ("M", "M * 2", "M") step ("mod(u, 7)", "64", "1") names ["i", "j", "k"]
       attributes {order = array<i64: 1, 2, 0>, placement = "any"} {
@@ -54,7 +54,7 @@ schedule.kernel @one() attributes {params = []} {
 // CHECK: tile.load_elem %x[%[[I]]]
 // CHECK: } {tile.lanes}
 schedule.kernel @lanes(%x: !tile.view<?xf32>, %n: index) attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["n"], access = read>, #tile.param<name = "n", kind = dim>]} {
   schedule.lanes %i to "n + 1" {
     %e = tile.load_elem %x[%i] : !tile.view<?xf32> -> f32
   } {lanes_per_program = 256}

@@ -20,7 +20,7 @@ schedule.kernel @k() attributes {params = []} {
 
 // -----
 
-schedule.kernel @k(%b: i1) attributes {params = [{name = "b", kind = "scalar", dtype = "bool"}]} {
+schedule.kernel @k(%b: i1) attributes {params = [#tile.param<name = "b", kind = scalar, dtype = bool>]} {
   // expected-error @+1 {{"b + 1" is no index expression: unknown name 'b' at column 1}}
   schedule.grid (%i) = ("0") to ("b + 1") step ("1") names ["i"] {
   }
@@ -61,7 +61,7 @@ schedule.kernel @k() attributes {params = []} {
 
 // -----
 
-schedule.kernel @k(%n: index) attributes {params = [{name = "n", kind = "dim"}]} {
+schedule.kernel @k(%n: index) attributes {params = [#tile.param<name = "n", kind = dim>]} {
   // expected-error @+1 {{has placement "gpu"; a launch chooses its device, so that only "any" is built}}
   schedule.grid (%i) = ("0") to ("n") step ("1") names ["i"] attributes {placement = "gpu"} {
   }
@@ -69,7 +69,7 @@ schedule.kernel @k(%n: index) attributes {params = [{name = "n", kind = "dim"}]}
 
 // -----
 
-schedule.kernel @k(%n: index) attributes {params = [{name = "n", kind = "dim"}]} {
+schedule.kernel @k(%n: index) attributes {params = [#tile.param<name = "n", kind = dim>]} {
   // expected-error @+1 {{has placement "cpu"; a launch chooses its device, so that only "any" is built}}
   schedule.lanes %i to "n" {
   } {placement = "cpu"}

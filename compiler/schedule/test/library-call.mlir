@@ -14,11 +14,11 @@
 !w = !graph.tensor<["N", "K"], f32>
 !y = !graph.tensor<["B", "H + 1", "M", "N"], f32>
 graph.func @batched(%x: !x, %w: !w) -> !y attributes {returns = ["result"], params = [
-    {name = "x", kind = "tensor", dtype = "f32", access = "read", dims = ["B", "H", "M", "K"]},
-    {name = "w", kind = "tensor", dtype = "f32", access = "read", dims = ["N", "K"]},
-    {name = "result", kind = "result", dtype = "f32", access = "write", dims = ["B", "H", "M", "N"]},
-    {name = "B", kind = "dim"}, {name = "H", kind = "dim"}, {name = "M", kind = "dim"}, {name = "K", kind = "dim"},
-    {name = "N", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["B", "H", "M", "K"]>,
+    #tile.param<name = "w", kind = tensor, dtype = f32, access = read, dims = ["N", "K"]>,
+    #tile.param<name = "result", kind = result, dtype = f32, access = write, dims = ["B", "H", "M", "N"]>,
+    #tile.param<name = "B", kind = dim>, #tile.param<name = "H", kind = dim>, #tile.param<name = "M", kind = dim>, #tile.param<name = "K", kind = dim>,
+    #tile.param<name = "N", kind = dim>]} {
   %0 = schedule.group matmul(%x, %w) attributes {tile = array<i64: 96, 256, 256>, variant = "blas"} : (!x, !w) -> !y {
   ^bb0(%a: !x, %b: !w):
     %1 = graph.matmul %a, %b {trans_b} : (!x, !w) -> !y

@@ -1,9 +1,9 @@
 // RUN: tsr-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(schedule-outline)'
 
 graph.func @f(%x: !graph.tensor<["N"], f32>) -> !graph.tensor<[1], f32> attributes {returns = ["result"], params = [
-    {name = "x", kind = "tensor", dtype = "f32", access = "read", dims = ["N"]},
-    {name = "result", kind = "result", dtype = "f32", access = "write", dims = ["1"]},
-    {name = "N", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["N"]>,
+    #tile.param<name = "result", kind = result, dtype = f32, access = write, dims = ["1"]>,
+    #tile.param<name = "N", kind = dim>]} {
   // expected-error@+1 {{the group needs 'K', which is no expression of the dims of its tensors; give it a graph.dim of that}}
   %0 = schedule.group map(%x) attributes {tile = array<i64: 1, 16>} : (!graph.tensor<["N"], f32>) -> !graph.tensor<[1], f32> {
   ^bb0(%a: !graph.tensor<["N"], f32>):

@@ -12,15 +12,15 @@
 // CHECK: tile.store %{{.*}}, %out0[%{{.*}}, %{{.*}}] extents [4, 128]
 
 // CHECK-LABEL: graph.func @normalize
-// CHECK: graph.launch @normalize.g0(%{{.*}}) {dims = ["M", "2*N"], effects = ["read"]}
+// CHECK: graph.launch @normalize.g0(read %{{.*}}) {dims = ["M", "2*N"]}
 
 // PLAN: target.function_info "normalize" metadata
 // PLAN-SAME: {kernel: normalize.g0, args: [x, result, M, 2*N]}
 !t = !graph.tensor<["M", "2*N"], f32>
 graph.func @normalize(%x: !t) -> !t attributes {returns = ["result"], params = [
-    {name = "x", kind = "tensor", dtype = "f32", access = "read", dims = ["M", "2*N"]},
-    {name = "result", kind = "result", dtype = "f32", access = "write", dims = ["M", "2*N"]},
-    {name = "M", kind = "dim"}, {name = "N", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["M", "2*N"]>,
+    #tile.param<name = "result", kind = result, dtype = f32, access = write, dims = ["M", "2*N"]>,
+    #tile.param<name = "M", kind = dim>, #tile.param<name = "N", kind = dim>]} {
   %0 = schedule.group reduce(%x) attributes {tile = array<i64: 4, 128>} : (!t) -> !t {
   ^bb0(%a: !t):
     %1 = graph.reduce sum %a axes [1] {keep_dims} : (!t) -> !graph.tensor<["M", 1], f32>
@@ -53,7 +53,7 @@ graph.func @largest(%x: !graph.tensor<["M", "N"], f32>) -> !p {
 
 // The exponentials of a softmax are computed once: they lie in the result from the sum on.
 // CHECK-LABEL: schedule.kernel @softmax.g0
-// CHECK-SAME: access = "write"{{[^}]*}}name = "out0"
+// CHECK-SAME: name = "out0", kind = result, dtype = f32, access = write
 // CHECK: tile.reduce max
 // CHECK: tile.exp %
 // CHECK: tile.store %{{.*}}, %out0

@@ -2,8 +2,8 @@
 
 // CHECK-LABEL: schedule.kernel @grid(%x: !tile.view<?x?xf32>, %n: i32, %M: index, %B2AH: index)
 schedule.kernel @grid(%x: !tile.view<?x?xf32>, %n: i32, %M: index, %BH: index) attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["M", "B*H"], access = "readwrite"},
-    {name = "n", kind = "scalar", dtype = "i32"}, {name = "M", kind = "dim"}, {name = "B*H", kind = "dim"}],
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["M", "B*H"], access = readwrite>,
+    #tile.param<name = "n", kind = scalar, dtype = i32>, #tile.param<name = "M", kind = dim>, #tile.param<name = "B*H", kind = dim>],
     tunables = {BLOCK = 64 : i64}} {
   // CHECK: schedule.grid (%b, %tile_m) = ("0", "n") to ("B*H", "M") step ("1", "64") names ["b", "tile_m"]
   // CHECK-SAME: attributes {batch = array<i1: true, false>, order = array<i64: 1, 0>, placement = "any"}
@@ -24,7 +24,7 @@ schedule.kernel @one() attributes {params = []} {
 
 // CHECK-LABEL: schedule.kernel @lanes
 schedule.kernel @lanes(%x: !tile.view<?xf32>, %n: index) attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "readwrite"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["n"], access = readwrite>, #tile.param<name = "n", kind = dim>]} {
   // CHECK: schedule.lanes %lane to "n" {
   schedule.lanes %i to "n" {
     %e = tile.load_elem %x[%i] : !tile.view<?xf32> -> f32

@@ -4,6 +4,7 @@
 #include "compiler/target/Transforms/KernelMetadata.h"
 #include "compiler/target/Transforms/Passes.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/KernelSyntax.h"
 #include "core/metadata/HostPlan.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -24,7 +25,7 @@ public:
   LogicalResult run() {
     nameArguments();
     nameReturns();
-    if (failed(addChecks())) return failure();
+    addChecks();
     for (Operation &op : function_.getBody().front().without_terminator()) {
       if (auto launch = dyn_cast<graph::LaunchOp>(op)) {
         if (failed(addStep(launch))) return failure();
@@ -43,11 +44,10 @@ private:
     for (BlockArgument arg : function_.getBody().getArguments())
       (isa<graph::TensorType>(arg.getType()) ? tensors : scalars).push_back(arg);
     size_t nextTensor = 0, nextScalar = 0;
-    for (auto param : function_.getParamsAttr().getAsRange<DictionaryAttr>()) {
-      StringRef kind = param.getAs<StringAttr>("kind").getValue();
-      std::string name = param.getAs<StringAttr>("name").str();
-      if (kind == "tensor") names_[tensors[nextTensor++]] = name;
-      if (kind == "scalar") names_[scalars[nextScalar++]] = name;
+    for (auto param : function_.getParamsAttr().getAsRange<tile::ParamAttr>()) {
+      std::string name = param.getName().str();
+      if (param.isTensor()) names_[tensors[nextTensor++]] = name;
+      if (param.isScalar()) names_[scalars[nextScalar++]] = name;
       taken_.insert(name);
     }
   }
@@ -78,14 +78,10 @@ private:
   /// The dtypes of a kernel's scalars, in order: an i8 constant is a u8's where the kernel takes one.
   static SmallVector<DType> scalarTypes(graph::LaunchOp launch) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(launch, launch.getKernelAttr());
-    auto params = kernel ? kernel->getAttrOfType<ArrayAttr>("params") : ArrayAttr();
     SmallVector<DType> types;
-    if (!params) return types;
-    for (auto param : params.getAsRange<DictionaryAttr>()) {
-      auto kind = param.getAs<StringAttr>("kind"), dtype = param.getAs<StringAttr>("dtype");
-      if (!kind || kind.getValue() != "scalar") continue;
-      types.push_back(dtype ? parseDType(dtype.getValue()).value_or(DType::F32) : DType::F32);
-    }
+    if (ArrayAttr params = tile::paramsOf(kernel))
+      for (auto param : params.getAsRange<tile::ParamAttr>())
+        if (param.isScalar()) types.push_back(*param.getDtype());
     return types;
   }
 
@@ -113,17 +109,11 @@ private:
         metadata_.fallbacks.push_back(text.getValue().str());
   }
 
-  /// `graph.checks = [{says = "...", value = "N - K"}]`
-  LogicalResult addChecks() {
-    auto checks = function_->getAttrOfType<ArrayAttr>("graph.checks");
-    for (Attribute entry : checks ? checks.getValue() : ArrayRef<Attribute>()) {
-      auto check = dyn_cast<DictionaryAttr>(entry);
-      auto value = check ? check.getAs<StringAttr>("value") : StringAttr();
-      auto says = check ? check.getAs<StringAttr>("says") : StringAttr();
-      if (!value || !says) return function_.emitOpError("has a check without a value or what it says");
-      plan_.checks.push_back({value.str(), says.str()});
-    }
-    return success();
+  /// `checks = [{says = "...", value = "N - K"}]`
+  void addChecks() {
+    if (!function_.getChecksAttr()) return;
+    for (auto check : function_.getChecksAttr().getAsRange<DictionaryAttr>())
+      plan_.checks.push_back({check.getAs<StringAttr>("value").str(), check.getAs<StringAttr>("says").str()});
   }
 
   /// Arguments in the order of the kernel's parameters: tensors, results, scalars, dims.

@@ -9,11 +9,6 @@ using namespace mlir;
 namespace tessera::target {
 namespace {
 
-std::string text(DictionaryAttr entry, StringRef key) {
-  auto value = entry.getAs<StringAttr>(key);
-  return value ? value.str() : std::string();
-}
-
 std::vector<std::string> strings(ArrayAttr array) {
   std::vector<std::string> list;
   if (array)
@@ -29,20 +24,31 @@ void append(DictionaryAttr entries, std::vector<std::pair<std::string, int64_t>>
       list.emplace_back(entry.getName().str(), value.getInt());
 }
 
-MetadataParam describe(DictionaryAttr entry) {
+MetadataParam::Kind kindOf(tile::ParamAttr param) {
+  switch (param.getKind()) {
+  case tile::ParamKind::Tensor:
+    return MetadataParam::Kind::Tensor;
+  case tile::ParamKind::Result:
+    return MetadataParam::Kind::Result;
+  case tile::ParamKind::Scalar:
+    return MetadataParam::Kind::Scalar;
+  case tile::ParamKind::Dim:
+    return MetadataParam::Kind::Dim;
+  }
+  llvm_unreachable("unknown kind of parameter");
+}
+
+MetadataParam describe(tile::ParamAttr attribute) {
   MetadataParam param;
-  param.name = text(entry, "name");
-  std::string kind = text(entry, "kind"), access = text(entry, "access");
-  param.kind = kind == "tensor"   ? MetadataParam::Kind::Tensor
-               : kind == "result" ? MetadataParam::Kind::Result
-               : kind == "scalar" ? MetadataParam::Kind::Scalar
-                                  : MetadataParam::Kind::Dim;
-  if (std::optional<DType> dtype = parseDType(text(entry, "dtype"))) param.dtype = *dtype;
-  param.dims = strings(entry.getAs<ArrayAttr>("dims"));
-  param.reads = access == "read" || access == "readwrite";
-  param.writes = access == "write" || access == "readwrite";
-  if (auto value = entry.getAs<FloatAttr>("default")) param.defaultValue = value.getValueAsDouble();
-  if (auto value = entry.getAs<IntegerAttr>("default"))
+  param.name = attribute.getName().str();
+  param.kind = kindOf(attribute);
+  if (attribute.getDtype()) param.dtype = *attribute.getDtype();
+  param.dims = strings(attribute.getDims());
+  param.reads = tile::reads(attribute.getAccess());
+  param.writes = tile::writes(attribute.getAccess());
+  if (auto value = dyn_cast_if_present<FloatAttr>(attribute.getDefaultValue()))
+    param.defaultValue = value.getValueAsDouble();
+  if (auto value = dyn_cast_if_present<IntegerAttr>(attribute.getDefaultValue()))
     param.defaultValue = param.dtype == DType::Bool ? int64_t{!value.getValue().isZero()} : value.getInt();
   return param;
 }
@@ -72,7 +78,7 @@ KernelMetadata describeFunction(graph::FuncOp function, StringRef target) {
   m.target = target.str();
   m.numerics = function.getNumerics().str();
   m.permits = permitsOf(function);
-  for (auto entry : function.getParamsAttr().getAsRange<DictionaryAttr>())
+  for (auto entry : function.getParamsAttr().getAsRange<tile::ParamAttr>())
     m.params.push_back(describe(entry));
   append(function.getSpecializedAttr(), m.specialized);
   m.fallbacks = strings(function.getFallbacksAttr());
@@ -85,7 +91,7 @@ KernelMetadata describeKernel(tile::KernelOp kernel, StringRef target) {
   m.target = target.str();
   m.numerics = kernel.getNumerics().str();
   m.permits = permitsOf(kernel);
-  for (auto entry : kernel.getParams().getAsRange<DictionaryAttr>())
+  for (auto entry : kernel.getParams().getAsRange<tile::ParamAttr>())
     m.params.push_back(describe(entry));
   append(kernel.getTunablesAttr(), m.tile);
   append(kernel.getDecisionsAttr(), m.tile);

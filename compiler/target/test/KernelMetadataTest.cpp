@@ -29,9 +29,9 @@ TEST_F(KernelMetadataTest, Everything) {
   KernelMetadata m = describe(R"mlir(
     tile.kernel @gemm(%A: !tile.view<?x64xui8>, %C: !tile.view<?xf32>, %alpha: f32, %M: index)
         grid ["ceildiv(M, 64)", "2"] attributes {numerics = "fast", params = [
-          {name = "A", kind = "tensor", dtype = "u8", dims = ["M", "D"], access = "readwrite"},
-          {name = "C", kind = "result", dtype = "f32", dims = ["M"], access = "write"},
-          {name = "alpha", kind = "scalar", dtype = "f32", default = 0.5 : f64}, {name = "M", kind = "dim"}],
+          #tile.param<name = "A", kind = tensor, dtype = u8, dims = ["M", "D"], access = readwrite>,
+          #tile.param<name = "C", kind = result, dtype = f32, dims = ["M"], access = write>,
+          #tile.param<name = "alpha", kind = scalar, dtype = f32, default_value = 0.5 : f64>, #tile.param<name = "M", kind = dim>],
         specialized = {D = 64 : i64}, tunables = {BLOCK_M = 64 : i64}, decisions = {stages = 3 : i64},
         lanes_per_program = 32 : i64, shared_bytes = 4096 : i64, scratch_bytes = 256 : i64, vector_bytes = 64 : i64,
         fragment = #tile.fragment<6x64x1>, fragment_in = "bf16", fragment_acc = "f32", fallbacks = ["bf16 in f32"]} {
@@ -65,7 +65,7 @@ TEST_F(KernelMetadataTest, Everything) {
 TEST_F(KernelMetadataTest, AbsentAttributesAndTheRuntimeReadsItBack) {
   KernelMetadata m = describe(R"mlir(
     tile.kernel @k(%x: !tile.view<?xf32>, %n: index) grid ["n"] attributes {params = [
-        {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"}, {name = "n", kind = "dim"}]} {
+        #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["n"], access = read>, #tile.param<name = "n", kind = dim>]} {
       tile.return
     })mlir");
   EXPECT_EQ(m.numerics, "standard");

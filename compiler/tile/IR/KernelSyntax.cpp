@@ -3,11 +3,6 @@
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
-#include "numerics/Casts.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/StringSwitch.h"
-#include <bit>
 
 using namespace mlir;
 
@@ -44,119 +39,76 @@ ParseResult parseKernel(OpAsmParser &p, OperationState &state, bool withGrid) {
   return p.parseRegion(*state.addRegion(), args);
 }
 
-void printKernel(OpAsmPrinter &p, FunctionOpInterface op, bool withGrid) {
+void printKernel(OpAsmPrinter &p, FunctionOpInterface op, ArrayAttr grid) {
   p << ' ';
   p.printSymbolName(op.getName());
   function_interface_impl::printFunctionSignature(p, op, op.getArgumentTypes(), /*isVariadic=*/false,
                                                   op.getResultTypes());
-  if (withGrid) p << " grid " << op->getAttr("grid");
-  p.printOptionalAttrDictWithKeyword(op->getAttrs(),
-                                     {SymbolTable::getSymbolAttrName(), "function_type", "arg_attrs",
-                                      "res_attrs", withGrid ? "grid" : "function_type"});
+  if (grid) p << " grid " << grid;
+  p.printOptionalAttrDictWithKeyword(
+      op->getAttrs(), {SymbolTable::getSymbolAttrName(), "function_type", "arg_attrs", "res_attrs", "grid"});
   p << ' ';
-  p.printRegion(op.getFunctionBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/withGrid);
+  p.printRegion(op.getFunctionBody(), /*printEntryBlockArgs=*/false,
+                /*printBlockTerminators=*/static_cast<bool>(grid));
 }
 
 void nameArguments(Region &body, ArrayAttr params, OpAsmSetValueNameFn setName) {
   for (auto [arg, attr] : llvm::zip(body.getArguments(), params)) // of one length only after verification
-    if (auto param = dyn_cast<DictionaryAttr>(attr))
-      if (auto name = param.getAs<StringAttr>("name")) setName(arg, name.getValue());
+    if (auto param = dyn_cast<ParamAttr>(attr)) setName(arg, param.getName());
 }
 
 namespace {
 
-enum Kind { Tensor, Result, Scalar, Dim, Unknown };
-
-Kind kindOf(DictionaryAttr param) {
-  auto kind = param.getAs<StringAttr>("kind");
-  return llvm::StringSwitch<Kind>(kind ? kind.getValue() : "")
-      .Case("tensor", Tensor)
-      .Case("result", Result)
-      .Case("scalar", Scalar)
-      .Case("dim", Dim)
-      .Default(Unknown);
-}
-
 /// An extent that the type does not know is a number, or a dim among the arguments.
 LogicalResult verifySymbols(FunctionOpInterface op, ArrayAttr params) {
-  for (auto [index, param] : llvm::enumerate(params.getAsRange<DictionaryAttr>())) {
+  for (auto [index, param] : llvm::enumerate(params.getAsRange<ParamAttr>())) {
     auto view = dyn_cast<ViewType>(op.getArgument(index).getType());
-    if (!view) continue;
-    for (auto [d, text] : llvm::enumerate(param.getAs<ArrayAttr>("dims").getAsRange<StringAttr>())) {
+    for (int64_t d = 0; view && d < view.getRank(); ++d) {
+      StringRef text = param.getDim(d);
       int64_t extent = 0;
-      if (!view.isDynamicDim(d) || findDim(op, params, text.getValue())) continue;
-      if (!text.getValue().getAsInteger(10, extent) && extent >= 0) continue;
-      return op.emitOpError() << "dim " << d << " of parameter '"
-                              << param.getAs<StringAttr>("name").getValue() << "' is \"" << text.getValue()
-                              << "\", which is no dim among the parameters";
+      if (!view.isDynamicDim(d) || findDim(op, params, text)) continue;
+      if (!text.getAsInteger(10, extent) && extent >= 0) continue;
+      return op.emitOpError() << "dim " << d << " of parameter '" << param.getName().getValue() << "' is \""
+                              << text << "\", which is no dim among the parameters";
     }
   }
   return success();
 }
 
-LogicalResult verifyTensor(FunctionOpInterface op, unsigned index, DictionaryAttr param, DType dtype) {
-  StringRef name = param.getAs<StringAttr>("name").getValue();
-  auto view = dyn_cast<ViewType>(op.getArgument(index).getType());
-  if (!view) return op.emitOpError() << "parameter '" << name << "' is a tensor and must be a !tile.view";
-  if (view.getElementType() != elementTypeInMemory(op.getContext(), dtype))
-    return op.emitOpError() << "parameter '" << name << "' has dtype " << tessera::name(dtype) << " but type "
-                            << view;
-  auto access = param.getAs<StringAttr>("access");
-  if (!access || !llvm::is_contained({"read", "write", "readwrite"}, access.getValue()))
-    return op.emitOpError() << "parameter '" << name << "' needs access \"read\", \"write\" or \"readwrite\"";
-  auto dims = param.getAs<ArrayAttr>("dims");
-  if (!dims || static_cast<int64_t>(dims.size()) != view.getRank())
-    return op.emitOpError() << "parameter '" << name << "' needs one entry of dims per dim of " << view;
-  for (auto [d, attr] : llvm::enumerate(dims)) {
-    auto text = dyn_cast<StringAttr>(attr);
+LogicalResult verifyTensor(FunctionOpInterface op, Type type, ParamAttr param) {
+  auto view = dyn_cast<ViewType>(type);
+  if (!view)
+    return op.emitOpError() << "parameter '" << param.getName().getValue()
+                            << "' is a tensor and must be a !tile.view";
+  if (view.getElementType() != elementTypeInMemory(op.getContext(), *param.getDtype()))
+    return op.emitOpError() << "parameter '" << param.getName().getValue() << "' has dtype "
+                            << tessera::name(*param.getDtype()) << " but type " << view;
+  if (static_cast<int64_t>(param.getDims().size()) != view.getRank())
+    return op.emitOpError() << "parameter '" << param.getName().getValue()
+                            << "' needs one entry of dims per dim of " << view;
+  for (int64_t d = 0; d < view.getRank(); ++d) {
     int64_t extent = 0;
-    if (!text) return op.emitOpError() << "dims of parameter '" << name << "' are strings";
-    bool isConstant = !text.getValue().getAsInteger(10, extent);
+    bool isConstant = !param.getDim(d).getAsInteger(10, extent);
     if (!view.isDynamicDim(d) && isConstant && extent != view.getShape()[d])
-      return op.emitOpError() << "dim " << d << " of parameter '" << name << "' is \"" << text.getValue()
-                              << "\" but its type says " << view.getShape()[d];
+      return op.emitOpError() << "dim " << d << " of parameter '" << param.getName().getValue() << "' is \""
+                              << param.getDim(d) << "\" but its type says " << view.getShape()[d];
   }
   return success();
 }
 
-LogicalResult verifyParam(FunctionOpInterface op, unsigned index, DictionaryAttr param, Kind kind) {
-  StringRef name = param.getAs<StringAttr>("name").getValue();
-  Type type = op.getArgument(index).getType();
-  if (kind == Dim) {
+LogicalResult verifyParam(FunctionOpInterface op, Type type, ParamAttr param) {
+  if (param.isDim()) {
     if (type.isIndex()) return success();
-    return op.emitOpError() << "dim '" << name << "' must be of type index, not " << type;
+    return op.emitOpError() << "dim '" << param.getName().getValue() << "' must be of type index, not "
+                            << type;
   }
-  auto text = param.getAs<StringAttr>("dtype");
-  std::optional<DType> dtype = text ? parseDType(text.getValue()) : std::nullopt;
-  if (!dtype) return op.emitOpError() << "parameter '" << name << "' needs a dtype of the language";
-  if (kind != Scalar) return verifyTensor(op, index, param, *dtype);
-  if (type == elementTypeInValues(op.getContext(), *dtype)) return verifyDefault(op, param, *dtype);
-  return op.emitOpError() << "scalar '" << name << "' has dtype " << tessera::name(*dtype) << " but type "
-                          << type;
+  if (!param.isScalar()) return verifyTensor(op, type, param);
+  if (type == elementTypeInValues(op.getContext(), *param.getDtype())) return success();
+  return op.emitOpError() << "scalar '" << param.getName().getValue() << "' has dtype "
+                          << tessera::name(*param.getDtype()) << " but type " << type;
 }
 
 } // namespace
-
-LogicalResult verifyDefault(Operation *op, DictionaryAttr param, DType dtype) {
-  Attribute value = param.get("default");
-  if (!value) return success();
-  auto isHeld = [&](uint64_t bits, DType wide) {
-    return castBits(castBits(bits, wide, dtype), dtype, wide) == bits;
-  };
-  auto real = dyn_cast<FloatAttr>(value);
-  auto integer = dyn_cast<IntegerAttr>(value);
-  if (real && isFloat(dtype) && real.getType().isF64()) {
-    if (real.getValue().isNaN() || isHeld(std::bit_cast<uint64_t>(real.getValueAsDouble()), DType::F64))
-      return success();
-  } else if (integer && !isFloat(dtype) && integer.getType().isInteger(64)) {
-    if (isHeld(static_cast<uint64_t>(integer.getInt()), DType::I64)) return success();
-  } else if (integer && dtype == DType::Bool && integer.getType().isInteger(1)) {
-    return success();
-  }
-  return op->emitOpError() << "scalar '" << param.getAs<StringAttr>("name").getValue() << "' of dtype "
-                           << tessera::name(dtype) << " cannot have the default " << value
-                           << "; a default is an i64 or, of a float, an f64 that the dtype holds";
-}
 
 LogicalResult verifyParams(FunctionOpInterface op, ArrayAttr params) {
   if (params.size() != op.getNumArguments())
@@ -164,33 +116,31 @@ LogicalResult verifyParams(FunctionOpInterface op, ArrayAttr params) {
                             << " params";
   if (op.getNumResults() != 0)
     return op.emitOpError() << "has no results: they are caller-allocated arguments";
-  Kind last = Tensor;
-  llvm::StringSet<> names;
-  for (auto [index, attr] : llvm::enumerate(params)) {
-    auto param = dyn_cast<DictionaryAttr>(attr);
-    auto name = param ? param.getAs<StringAttr>("name") : StringAttr();
-    if (!name) return op.emitOpError() << "entry " << index << " of params is no dictionary with a name";
-    if (!names.insert(name.getValue()).second)
-      return op.emitOpError() << "has two parameters named '" << name.getValue() << "'";
-    Kind kind = kindOf(param);
-    if (kind == Unknown)
-      return op.emitOpError() << "parameter '" << name.getValue()
-                              << "' needs kind \"tensor\", \"result\", \"scalar\" or \"dim\"";
-    if (kind < last)
-      return op.emitOpError() << "parameter '" << name.getValue()
+  ParamKind last = ParamKind::Tensor;
+  llvm::DenseSet<StringAttr> names;
+  for (auto [index, param] : llvm::enumerate(params.getAsRange<ParamAttr>())) {
+    if (!names.insert(param.getName()).second)
+      return op.emitOpError() << "has two parameters named '" << param.getName().getValue() << "'";
+    if (param.getKind() < last)
+      return op.emitOpError() << "parameter '" << param.getName().getValue()
                               << "' is out of order: tensors, results, scalars, dims";
-    last = kind;
-    if (failed(verifyParam(op, index, param, kind))) return failure();
+    last = param.getKind();
+    if (failed(verifyParam(op, op.getArgument(index).getType(), param))) return failure();
   }
   return verifySymbols(op, params);
 }
 
+/// An inherent attribute of kernels of two dialects, one of which this file does not know.
+static constexpr llvm::StringLiteral kParams = "params";
+
+ArrayAttr paramsOf(Operation *op) {
+  auto params = op ? op->getAttrOfType<ArrayAttr>(kParams) : ArrayAttr();
+  return params && llvm::all_of(params, llvm::IsaPred<ParamAttr>) ? params : ArrayAttr();
+}
+
 BlockArgument findDim(FunctionOpInterface op, ArrayAttr params, StringRef name) {
-  for (auto [index, attr] : llvm::enumerate(params)) {
-    auto param = cast<DictionaryAttr>(attr);
-    if (kindOf(param) == Dim && param.getAs<StringAttr>("name").getValue() == name)
-      return op.getArgument(index);
-  }
+  for (auto [index, param] : llvm::enumerate(params.getAsRange<ParamAttr>()))
+    if (param.isDim() && param.getName() == name) return op.getArgument(index);
   return {};
 }
 

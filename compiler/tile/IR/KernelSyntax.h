@@ -1,9 +1,9 @@
 // What schedule.kernel and tile.kernel share: the assembly of a function-like kernel and the rules of
 // `params`.
 #pragma once
+#include "compiler/tile/IR/TileDialect.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "numerics/DType.h"
 
 namespace tessera::tile {
 
@@ -11,20 +11,21 @@ namespace tessera::tile {
 /// One of another type would be dropped without a word.
 mlir::ParseResult checkAttributes(mlir::OpAsmParser &, const mlir::OperationState &, llvm::SMLoc where);
 
-/// Parses `@name(args) [grid [...]] [attributes {...}] { body }`. `grid` is an inherent attribute when
+/// Parses `@name(args) [grid [...]] [attributes {...}] { body }`, with the inherent attribute `grid` when
 /// `withGrid`.
 mlir::ParseResult parseKernel(mlir::OpAsmParser &, mlir::OperationState &, bool withGrid);
-void printKernel(mlir::OpAsmPrinter &, mlir::FunctionOpInterface, bool withGrid);
+/// `grid` is null for a kernel without one.
+void printKernel(mlir::OpAsmPrinter &, mlir::FunctionOpInterface, mlir::ArrayAttr grid);
 
 /// Names the arguments after their parameters.
 void nameArguments(mlir::Region &, mlir::ArrayAttr params, mlir::OpAsmSetValueNameFn);
 
-/// Checks a scalar's default: an integer or float that its dtype holds without rounding, or none.
-mlir::LogicalResult verifyDefault(mlir::Operation *, mlir::DictionaryAttr param, DType dtype);
-
-/// Checks the `params` attribute against the arguments: one entry each, decision order tensors, results,
-/// scalars, dims; types that match dtype and dims; every symbolic dim an argument.
+/// Checks the `params` attribute (an array of ParamAttr) against the arguments: one entry each in the order
+/// tensors, results, scalars, dims; types that match dtype and dims; an argument for every symbolic dim.
 mlir::LogicalResult verifyParams(mlir::FunctionOpInterface, mlir::ArrayAttr params);
+
+/// The parameters (an array of ParamAttr) of a tile.kernel or schedule.kernel; null for any other operation.
+mlir::ArrayAttr paramsOf(mlir::Operation *);
 
 /// The argument of the kernel's dim `name`; null when there is none.
 mlir::BlockArgument findDim(mlir::FunctionOpInterface, mlir::ArrayAttr params, llvm::StringRef name);

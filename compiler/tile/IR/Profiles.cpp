@@ -26,6 +26,9 @@ bool read(Attribute list, NumericsPermissions &out, std::string &why) {
 
 } // namespace
 
+/// An inherent attribute of kernels and functions of three dialects, which this file does not know.
+constexpr llvm::StringLiteral kNumerics = "numerics";
+
 void setProfile(ModuleOp module, StringRef name, const NumericsPermissions &permits) {
   Builder b(module.getContext());
   SmallVector<Attribute> names;
@@ -35,7 +38,7 @@ void setProfile(ModuleOp module, StringRef name, const NumericsPermissions &perm
 }
 
 StringRef profileOf(Operation *kernel) {
-  auto name = kernel->getAttrOfType<StringAttr>("numerics");
+  auto name = kernel->getAttrOfType<StringAttr>(kNumerics);
   return name ? name.getValue() : StringRef("standard");
 }
 

@@ -69,12 +69,25 @@ def Tile_MemoryScope : Tile_Enum<"MemoryScope", "who observes the order", [
 def Tile_GroupInfoKind : Tile_Enum<"GroupInfoKind", "a position inside the launch", [
     I32EnumAttrCase<"GroupId", 0, "group_id">, I32EnumAttrCase<"LocalId", 1, "local_id">,
     I32EnumAttrCase<"LaneId", 2, "lane_id">, I32EnumAttrCase<"GroupSize", 3, "group_size">]>;
+def Tile_ParamKind : Tile_Enum<"ParamKind", "kind of a parameter", [
+    I32EnumAttrCase<"Tensor", 0, "tensor">, I32EnumAttrCase<"Result", 1, "result">,
+    I32EnumAttrCase<"Scalar", 2, "scalar">, I32EnumAttrCase<"Dim", 3, "dim">]>;
+def Tile_Access : I32Enum<"Access", "what a kernel does with the memory of an argument", [
+    I32EnumCase<"None", 0, "none">, I32EnumCase<"Read", 1, "read">,
+    I32EnumCase<"Write", 2, "write">, I32EnumCase<"ReadWrite", 3, "readwrite">]> {
+  let cppNamespace = "::tessera::tile";
+}
 def Tile_GroupReduceKind : Tile_Enum<"GroupReduceKind", "operator of a reduction over a group's lanes", [
     I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">]>;
 
 // Memory resources: a load can only be moved past a store of the other kind.
 def Tile_GlobalMemory : Resource<"::tessera::tile::GlobalMemory">;
 def Tile_SharedMemory : Resource<"::tessera::tile::SharedMemory">;
+
+def Tile_DTypeParameter : OptionalParameter<"std::optional<::tessera::DType>"> {
+  let parser = "parseDTypeKeyword($_parser)";
+  let printer = "$_printer << ::tessera::name(*$_self)";
+}
 
 class Tile_Type<string name, string mnemonic_> : TypeDef<Tile_Dialect, name> { let mnemonic = mnemonic_; }
 
@@ -119,6 +132,42 @@ def Tile_FragmentAttr : AttrDef<Tile_Dialect, "Fragment"> {
   let extraClassDeclaration = [{
     /// "6x64x1", the spelling of the kernel metadata.
     std::string str() const;
+  }];
+}
+
+def Tile_AccessAttr : EnumAttr<Tile_Dialect, Tile_Access, "access"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Tile_ParamAttr : AttrDef<Tile_Dialect, "Param"> {
+  let mnemonic = "param";
+  let summary = "one parameter of a kernel or a graph function";
+  let description = [{
+    ```mlir
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["n", "64"]>
+    #tile.param<name = "a", kind = scalar, dtype = f32, default_value = 2.000000e+00 : f64>
+    #tile.param<name = "n", kind = dim>
+    ```
+    A tensor and a result (a tensor that the caller allocates and the kernel writes) have a dtype, an access other
+    than `none`, and dims: symbols and numbers, outermost first. A scalar has a dtype, and perhaps a default that the
+    dtype holds without rounding: an `f64` of a float, an `i64` of an integer, an `i1` or `i64` of a bool. A dim has
+    only its name. `policy` records what the program asked for beside the dtype (`accum`, `round`, `loss_scale`).
+  }];
+  let parameters = (ins
+    "::mlir::StringAttr":$name, EnumParameter<Tile_ParamKind>:$kind, Tile_DTypeParameter:$dtype,
+    DefaultValuedParameter<"::tessera::tile::Access", "::tessera::tile::Access::None">:$access,
+    OptionalParameter<"::mlir::ArrayAttr">:$dims, OptionalParameter<"::mlir::Attribute">:$default_value,
+    OptionalParameter<"::mlir::DictionaryAttr">:$policy);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool isTensor() const { return getKind() == ParamKind::Tensor; }
+    bool isResult() const { return getKind() == ParamKind::Result; }
+    bool isScalar() const { return getKind() == ParamKind::Scalar; }
+    bool isDim() const { return getKind() == ParamKind::Dim; }
+    static ParamAttr getDimParam(::mlir::MLIRContext *, ::llvm::StringRef name);
+    /// Of a tensor or a result: the extent along `dim`, a symbol or a number.
+    ::llvm::StringRef getDim(unsigned dim) const;
   }];
 }
 

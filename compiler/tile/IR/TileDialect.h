@@ -9,6 +9,8 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "numerics/DType.h"
+#include <optional>
 
 namespace tessera::tile {
 
@@ -45,6 +47,9 @@ inline constexpr llvm::StringLiteral kPrivateValue = TileDialect::PrivateValueAt
 // Two decisions of a schedule that Tile IR obeys; the schedule dialect verifies them.
 inline constexpr llvm::StringLiteral kFusion = "schedule.fusion";
 inline constexpr llvm::StringLiteral kFuse = "schedule.fuse";
+
+inline bool reads(Access access) { return access == Access::Read || access == Access::ReadWrite; }
+inline bool writes(Access access) { return access == Access::Write || access == Access::ReadWrite; }
 
 /// Reports a discardable attribute whose name its dialect does not know, or that is on the wrong operation or
 /// of the wrong type (`expected`: "an integer of at least 1 on scf.for").

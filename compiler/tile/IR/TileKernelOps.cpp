@@ -11,7 +11,7 @@ ParseResult KernelOp::parse(OpAsmParser &p, OperationState &state) {
   return parseKernel(p, state, /*withGrid=*/true);
 }
 
-void KernelOp::print(OpAsmPrinter &p) { printKernel(p, *this, /*withGrid=*/true); }
+void KernelOp::print(OpAsmPrinter &p) { printKernel(p, *this, getGrid()); }
 
 void KernelOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName) {
   nameArguments(body, getParams(), setName);
@@ -20,9 +20,9 @@ void KernelOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setNam
 LogicalResult KernelOp::verify() {
   if (failed(verifyParams(*this, getParams()))) return failure();
   std::vector<std::string> names;
-  for (auto [index, param] : llvm::enumerate(getParams().getAsRange<DictionaryAttr>())) {
+  for (auto [index, param] : llvm::enumerate(getParams().getAsRange<ParamAttr>())) {
     Type type = getArgument(index).getType();
-    if (type.isIntOrIndex() && !type.isInteger(1)) names.push_back(param.getAs<StringAttr>("name").str());
+    if (type.isIntOrIndex() && !type.isInteger(1)) names.push_back(param.getName().str());
   }
   if (getGrid().size() > 64)
     return emitOpError() << "has a grid of " << getGrid().size() << " axes; at most 64";
@@ -62,8 +62,7 @@ OpFoldResult DimOp::fold(FoldAdaptor) {
   auto arg = dyn_cast<BlockArgument>(getView());
   auto kernel = arg ? dyn_cast<KernelOp>(arg.getOwner()->getParentOp()) : KernelOp();
   if (!kernel) return {};
-  auto param = cast<DictionaryAttr>(kernel.getParams()[arg.getArgNumber()]);
-  auto text = cast<StringAttr>(param.getAs<ArrayAttr>("dims")[getDim()]).getValue();
+  StringRef text = kernel.getParam(arg).getDim(getDim());
   int64_t extent = 0;
   if (!text.getAsInteger(10, extent)) return b.getIndexAttr(extent);
   if (Value dim = findDim(kernel, kernel.getParams(), text)) return dim;

@@ -2,6 +2,7 @@
 #ifndef TESSERA_TILE_KERNEL_OPS
 #define TESSERA_TILE_KERNEL_OPS
 include "compiler/tile/IR/TileBase.td"
+include "compiler/tile/IR/TileParams.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -21,13 +22,11 @@ def Tile_KernelOp : Tile_Op<"kernel", [
     }
     ```
     `grid` counts the programs of each axis, outermost first, in the expression language of the kernel metadata.
-    `params` describes the arguments in their order: tensors, results, scalars, dims; each is a dictionary with
-    `name`, `kind` ("tensor", "result", "scalar", "dim") and, unless it is a dim, `dtype`; tensors and results
-    have `dims` and `access` ("read", "write", "readwrite"), scalars may have `default`.
+    `params` describes the arguments (`#tile.param`) in their order: tensors, results, scalars, dims.
     The attributes after `tunables` are filled by passes.
   }];
   let arguments = (ins
-    SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, StrArrayAttr:$grid, ArrayAttr:$params,
+    SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, StrArrayAttr:$grid, Tile_ParamArray:$params,
     DefaultValuedStrAttr<StrAttr, "standard">:$numerics,
     OptionalAttr<DictionaryAttr>:$specialized, OptionalAttr<DictionaryAttr>:$tunables,
     OptionalAttr<DictionaryAttr>:$decisions, OptionalAttr<I64Attr>:$lanes_per_program,
@@ -42,6 +41,11 @@ def Tile_KernelOp : Tile_Op<"kernel", [
     ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// What describes an argument of the kernel.
+    ::tessera::tile::ParamAttr getParam(::mlir::Value argument) {
+      return ::llvm::cast<::tessera::tile::ParamAttr>(
+          getParams()[::llvm::cast<::mlir::BlockArgument>(argument).getArgNumber()]);
+    }
   }];
 }
 

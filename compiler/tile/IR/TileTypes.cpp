@@ -9,6 +9,15 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::tile;
 
+static FailureOr<std::optional<DType>> parseDTypeKeyword(AsmParser &p) {
+  StringRef keyword;
+  SMLoc loc = p.getCurrentLocation();
+  if (p.parseKeyword(&keyword)) return failure();
+  std::optional<DType> dtype = parseDType({keyword.data(), keyword.size()});
+  if (!dtype) return p.emitError(loc) << "'" << keyword << "' is not a dtype of the language";
+  return dtype;
+}
+
 #define GET_TYPEDEF_CLASSES
 #include "compiler/tile/IR/TileTypes.cpp.inc"
 #define GET_ATTRDEF_CLASSES

@@ -16,7 +16,7 @@ bool isProgramOf(Value start, Value view, size_t dim) {
   auto arg = dyn_cast<BlockArgument>(view);
   if (!id || !arg) return false;
   auto kernel = cast<KernelOp>(arg.getOwner()->getParentOp());
-  auto dims = cast<DictionaryAttr>(kernel.getParams()[arg.getArgNumber()]).getAs<ArrayAttr>("dims");
+  ArrayAttr dims = kernel.getParam(arg).getDims();
   return dims && kernel.getGrid()[id.getAxis()] == dims[dim];
 }
 

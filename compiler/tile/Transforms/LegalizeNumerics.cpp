@@ -60,9 +60,8 @@ private:
       else if (isa<ReduceOp, ScanOp, ArgReduceOp, GroupReduceOp>(op) || isFunction(op) || isArithmetic(op))
         legalize(op);
     }
-    for (auto param : getOperation().getParams().getAsRange<DictionaryAttr>())
-      if (auto dtype = param.getAs<StringAttr>("dtype"); dtype && dtype.getValue() == "tf32")
-        fallback("tf32 arithmetic runs in f32");
+    for (auto param : getOperation().getParams().getAsRange<ParamAttr>())
+      if (param.getDtype() == DType::TF32) fallback("tf32 arithmetic runs in f32");
     addFallbacks(getOperation(), fallbacks_);
   }
 

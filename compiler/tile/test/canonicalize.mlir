@@ -5,9 +5,9 @@
 // CHECK: %[[C:.*]] = arith.constant 64 : index
 // CHECK: arith.addi %M, %[[C]]
 tile.kernel @dims(%x: !tile.view<?x?xf32>, %y: !tile.view<?x64xf32>, %M: index, %D: index) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["M", "D"], access = "write"},
-    {name = "y", kind = "tensor", dtype = "f32", dims = ["M", "64"], access = "write"}, {name = "M", kind = "dim"},
-    {name = "D", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["M", "D"], access = write>,
+    #tile.param<name = "y", kind = tensor, dtype = f32, dims = ["M", "64"], access = write>, #tile.param<name = "M", kind = dim>,
+    #tile.param<name = "D", kind = dim>]} {
   %0 = tile.dim %x, 0 : !tile.view<?x?xf32>
   %1 = tile.dim %y, 1 : !tile.view<?x64xf32>
   %2 = arith.addi %0, %1 : index

@@ -3,8 +3,8 @@
 // One use: computed inside the store. Two uses: in memory.
 // CHECK-LABEL: tile.kernel @uses
 tile.kernel @uses(%x: !tile.view<64xf32>, %o: !tile.view<64xf32>) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["64"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["64"], access = "write"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["64"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["64"], access = write>]} {
   %c0 = arith.constant 0 : index
   // CHECK: tile.load %x[%{{.*}}] extents [64] :
   // CHECK: tile.exp %{{.*}} {tile.materialize}
@@ -19,8 +19,8 @@ tile.kernel @uses(%x: !tile.view<64xf32>, %o: !tile.view<64xf32>) grid [] attrib
 // A load that a store overtakes before it is used is a copy; what is stretched along rows is computed once per row.
 // CHECK-LABEL: tile.kernel @order
 tile.kernel @order(%x: !tile.view<8xf32>, %o: !tile.view<8x8xf32>) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["8"], access = "readwrite"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["8", "8"], access = "write"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["8"], access = readwrite>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8", "8"], access = write>]} {
   %c0 = arith.constant 0 : index
   %z = arith.constant dense<0.0> : tensor<8xf32>
   // CHECK: tile.load %x[%{{.*}}] extents [8] {tile.materialize}
@@ -38,7 +38,7 @@ tile.kernel @order(%x: !tile.view<8xf32>, %o: !tile.view<8x8xf32>) grid [] attri
 // Carried tiles that change places are copied; one that reads its own old value is computed in its place.
 // CHECK-LABEL: tile.kernel @carried
 tile.kernel @carried(%o: !tile.view<8xf32>, %n: index) grid [] attributes {params = [
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["8"], access = "write"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8"], access = write>, #tile.param<name = "n", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %z = arith.constant dense<0.0> : tensor<8xf32>
@@ -59,8 +59,8 @@ tile.kernel @carried(%o: !tile.view<8xf32>, %n: index) grid [] attributes {param
 // What the schedule decided: no fusion at all, or a group that ends at one op.
 // CHECK-LABEL: tile.kernel @unfused
 tile.kernel @unfused(%x: !tile.view<64xf32>, %o: !tile.view<64xf32>) grid [] attributes {schedule.fusion = "none", params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["64"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["64"], access = "write"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["64"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["64"], access = write>]} {
   %c0 = arith.constant 0 : index
   // CHECK: tile.load {{.*}} {tile.materialize}
   // CHECK: tile.exp %{{.*}} {tile.materialize}
@@ -72,8 +72,8 @@ tile.kernel @unfused(%x: !tile.view<64xf32>, %o: !tile.view<64xf32>) grid [] att
 
 // CHECK-LABEL: tile.kernel @group
 tile.kernel @group(%x: !tile.view<64xf32>, %o: !tile.view<64xf32>) grid [] attributes {schedule.fusion = "auto", params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["64"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["64"], access = "write"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["64"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["64"], access = write>]} {
   %c0 = arith.constant 0 : index
   // CHECK: tile.load %x[%{{.*}}] extents [64] :
   // CHECK: tile.exp %{{.*}} {schedule.fuse = false, tile.materialize}

@@ -11,10 +11,10 @@
 // CHECK-NOT: arith.remsi
 // CHECK: tile.load_elem %{{.*}}[%[[X]], %{{.*}}]
 tile.kernel @nest(%x: !tile.view<?x?xf32>, %y: !tile.view<?xf32>, %w: index, %i: index) grid ["1"] attributes {params = [
-    {access = "readwrite", dims = ["w", "w"], dtype = "f32", kind = "tensor", name = "x"},
-    {access = "readwrite", dims = ["i"], dtype = "f32", kind = "tensor", name = "y"},
-    {kind = "dim", name = "w"},
-    {kind = "dim", name = "i"}]} {
+    #tile.param<access = readwrite, dims = ["w", "w"], dtype = f32, kind = tensor, name = "x">,
+    #tile.param<access = readwrite, dims = ["i"], dtype = f32, kind = tensor, name = "y">,
+    #tile.param<kind = dim, name = "w">,
+    #tile.param<kind = dim, name = "i">]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %cn1 = arith.constant -1 : i64
@@ -44,9 +44,9 @@ tile.kernel @nest(%x: !tile.view<?x?xf32>, %y: !tile.view<?xf32>, %w: index, %i:
 // CHECK: arith.remsi
 // CHECK: arith.remsi
 tile.kernel @trapping(%x: !tile.view<?xf32>, %w: index, %i: index) grid ["1"] attributes {params = [
-    {access = "readwrite", dims = ["w"], dtype = "f32", kind = "tensor", name = "x"},
-    {kind = "dim", name = "w"},
-    {kind = "dim", name = "i"}]} {
+    #tile.param<access = readwrite, dims = ["w"], dtype = f32, kind = tensor, name = "x">,
+    #tile.param<kind = dim, name = "w">,
+    #tile.param<kind = dim, name = "i">]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f = arith.constant 1.0 : f32
@@ -75,9 +75,9 @@ tile.kernel @trapping(%x: !tile.view<?xf32>, %w: index, %i: index) grid ["1"] at
 // CHECK: arith.divsi %[[R]]
 // CHECK: arith.addf {{.*}} : tensor<8xf32>
 tile.kernel @constant(%x: !tile.view<?xf32>, %w: index, %i: index) grid ["1"] attributes {params = [
-    {access = "readwrite", dims = ["w"], dtype = "f32", kind = "tensor", name = "x"},
-    {kind = "dim", name = "w"},
-    {kind = "dim", name = "i"}]} {
+    #tile.param<access = readwrite, dims = ["w"], dtype = f32, kind = tensor, name = "x">,
+    #tile.param<kind = dim, name = "w">,
+    #tile.param<kind = dim, name = "i">]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c7 = arith.constant 7 : index

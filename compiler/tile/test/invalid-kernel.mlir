@@ -15,8 +15,16 @@ tile.kernel @k(%n: index) grid [] attributes {params = []} {
 
 // -----
 
-// expected-error @+1 {{entry 0 of params is no dictionary with a name}}
+// expected-error @+1 {{attribute 'params' failed to satisfy constraint: array of #tile.param}}
 tile.kernel @k(%n: index) grid [] attributes {params = [{kind = "dim"}]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+2 {{struct is missing required parameter: name}}
+tile.kernel @k(%n: index) grid []
+    attributes {params = [#tile.param<kind = dim>]} {
   tile.return
 }
 
@@ -24,14 +32,15 @@ tile.kernel @k(%n: index) grid [] attributes {params = [{kind = "dim"}]} {
 
 // expected-error @+1 {{has two parameters named 'n'}}
 tile.kernel @k(%n: index, %m: index) grid []
-    attributes {params = [{name = "n", kind = "dim"}, {name = "n", kind = "dim"}]} {
+    attributes {params = [#tile.param<name = "n", kind = dim>, #tile.param<name = "n", kind = dim>]} {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{parameter 'n' needs kind "tensor", "result", "scalar" or "dim"}}
-tile.kernel @k(%n: index) grid [] attributes {params = [{name = "n", kind = "size"}]} {
+// expected-error @+2 {{expected ::tessera::tile::ParamKind to be one of: tensor, result, scalar, dim}}
+// expected-error @+1 {{failed to parse Tile_ParamAttr parameter 'kind'}}
+tile.kernel @k(%n: index) grid [] attributes {params = [#tile.param<name = "n", kind = size>]} {
   tile.return
 }
 
@@ -39,49 +48,52 @@ tile.kernel @k(%n: index) grid [] attributes {params = [{name = "n", kind = "siz
 
 // expected-error @+1 {{parameter 'a' is out of order: tensors, results, scalars, dims}}
 tile.kernel @k(%n: index, %a: f32) grid []
-    attributes {params = [{name = "n", kind = "dim"}, {name = "a", kind = "scalar", dtype = "f32"}]} {
+    attributes {params = [#tile.param<name = "n", kind = dim>, #tile.param<name = "a", kind = scalar, dtype = f32>]} {
   tile.return
 }
 
 // -----
 
 // expected-error @+1 {{dim 'n' must be of type index, not 'i64'}}
-tile.kernel @k(%n: i64) grid [] attributes {params = [{name = "n", kind = "dim"}]} {
+tile.kernel @k(%n: i64) grid [] attributes {params = [#tile.param<name = "n", kind = dim>]} {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{parameter 'a' needs a dtype of the language}}
-tile.kernel @k(%a: f32) grid [] attributes {params = [{name = "a", kind = "scalar", dtype = "f31"}]} {
+// expected-error @+2 {{'f31' is not a dtype of the language}}
+// expected-error @+1 {{failed to parse Tile_ParamAttr parameter 'dtype'}}
+tile.kernel @k(%a: f32) grid [] attributes {params = [#tile.param<name = "a", kind = scalar, dtype = f31>]} {
   tile.return
 }
 
 // -----
 
 // expected-error @+1 {{scalar 'a' has dtype f64 but type 'f32'}}
-tile.kernel @k(%a: f32) grid [] attributes {params = [{name = "a", kind = "scalar", dtype = "f64"}]} {
+tile.kernel @k(%a: f32) grid [] attributes {params = [#tile.param<name = "a", kind = scalar, dtype = f64>]} {
   tile.return
 }
 
 // -----
 
 // expected-error @+1 {{parameter 'x' is a tensor and must be a !tile.view}}
-tile.kernel @k(%x: f32) grid [] attributes {params = [{name = "x", kind = "tensor", dtype = "f32"}]} {
+tile.kernel @k(%x: f32) grid []
+    attributes {params = [#tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = []>]} {
   tile.return
 }
 
 // -----
 
 // expected-error @+1 {{parameter 'x' has dtype bf16 but type '!tile.view<4xf32>'}}
-tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [{name = "x", kind = "tensor", dtype = "bf16"}]} {
+tile.kernel @k(%x: !tile.view<4xf32>) grid []
+    attributes {params = [#tile.param<name = "x", kind = tensor, dtype = bf16, access = read, dims = ["4"]>]} {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{parameter 'x' needs access "read", "write" or "readwrite"}}
-tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [{name = "x", kind = "tensor", dtype = "f32"}]} {
+// expected-error @+1 {{tensor 'x' needs access read, write or readwrite}}
+tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [#tile.param<name = "x", kind = tensor, dtype = f32>]} {
   tile.return
 }
 
@@ -89,15 +101,15 @@ tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [{name = "x",
 
 // expected-error @+1 {{parameter 'x' needs one entry of dims per dim of '!tile.view<4xf32>'}}
 tile.kernel @k(%x: !tile.view<4xf32>) grid []
-    attributes {params = [{name = "x", kind = "tensor", dtype = "f32", access = "read", dims = []}]} {
+    attributes {params = [#tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = []>]} {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{dims of parameter 'x' are strings}}
+// expected-error @+2 {{tensor 'x' needs dims that are strings}}
 tile.kernel @k(%x: !tile.view<4xf32>) grid []
-    attributes {params = [{name = "x", kind = "tensor", dtype = "f32", access = "read", dims = [4]}]} {
+    attributes {params = [#tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = [4]>]} {
   tile.return
 }
 
@@ -105,7 +117,7 @@ tile.kernel @k(%x: !tile.view<4xf32>) grid []
 
 // expected-error @+1 {{dim 0 of parameter 'x' is "5" but its type says 4}}
 tile.kernel @k(%x: !tile.view<4xf32>) grid []
-    attributes {params = [{name = "x", kind = "tensor", dtype = "f32", access = "read", dims = ["5"]}]} {
+    attributes {params = [#tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["5"]>]} {
   tile.return
 }
 
@@ -134,88 +146,141 @@ func.func @dim(%x: !tile.view<4xf32>) {
 
 // -----
 
-// expected-error @+1 {{scalar 'a' of dtype f32 cannot have the default 1.000000e+300 : f64}}
+// expected-error @+2 {{scalar 'a' of dtype f32 cannot have the default 1.000000e+300 : f64}}
 tile.kernel @k(%a: f32) grid [] attributes {params = [
-    {name = "a", kind = "scalar", dtype = "f32", default = 1.0e300 : f64}]} {
+    #tile.param<name = "a", kind = scalar, dtype = f32, default_value = 1.0e300 : f64>]} {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{scalar 'a' of dtype f32 cannot have the default 1.000000e+00 : f32}}
+// expected-error @+2 {{scalar 'a' of dtype f32 cannot have the default 1.000000e+00 : f32}}
 tile.kernel @k(%a: f32) grid [] attributes {params = [
-    {name = "a", kind = "scalar", dtype = "f32", default = 1.0 : f32}]} {
+    #tile.param<name = "a", kind = scalar, dtype = f32, default_value = 1.0 : f32>]} {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{scalar 'a' of dtype f32 cannot have the default 1 : i64}}
+// expected-error @+2 {{scalar 'a' of dtype f32 cannot have the default 1 : i64}}
 tile.kernel @k(%a: f32) grid [] attributes {params = [
-    {name = "a", kind = "scalar", dtype = "f32", default = 1 : i64}]} {
+    #tile.param<name = "a", kind = scalar, dtype = f32, default_value = 1 : i64>]} {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{scalar 'a' of dtype f16 cannot have the default 6.553600e+04 : f64}}
+// expected-error @+2 {{scalar 'a' of dtype f16 cannot have the default 6.553600e+04 : f64}}
 tile.kernel @k(%a: f16) grid [] attributes {params = [
-    {name = "a", kind = "scalar", dtype = "f16", default = 65536.0 : f64}]} {
+    #tile.param<name = "a", kind = scalar, dtype = f16, default_value = 65536.0 : f64>]} {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{scalar 'a' of dtype f32 cannot have the default 1.000000e-01 : f64}}
+// expected-error @+2 {{scalar 'a' of dtype f32 cannot have the default 1.000000e-01 : f64}}
 tile.kernel @k(%a: f32) grid [] attributes {params = [
-    {name = "a", kind = "scalar", dtype = "f32", default = 0.1 : f64}]} {
+    #tile.param<name = "a", kind = scalar, dtype = f32, default_value = 0.1 : f64>]} {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{scalar 'a' of dtype i8 cannot have the default 300 : i64}}
+// expected-error @+2 {{scalar 'a' of dtype i8 cannot have the default 300 : i64}}
 tile.kernel @k(%a: i8) grid [] attributes {params = [
-    {name = "a", kind = "scalar", dtype = "i8", default = 300 : i64}]} {
+    #tile.param<name = "a", kind = scalar, dtype = i8, default_value = 300 : i64>]} {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{scalar 'a' of dtype i32 cannot have the default 1.500000e+00 : f64}}
+// expected-error @+2 {{scalar 'a' of dtype i32 cannot have the default 1.500000e+00 : f64}}
 tile.kernel @k(%a: i32) grid [] attributes {params = [
-    {name = "a", kind = "scalar", dtype = "i32", default = 1.5 : f64}]} {
+    #tile.param<name = "a", kind = scalar, dtype = i32, default_value = 1.5 : f64>]} {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{scalar 'a' of dtype i32 cannot have the default 7 : i32}}
+// expected-error @+2 {{scalar 'a' of dtype i32 cannot have the default 7 : i32}}
 tile.kernel @k(%a: i32) grid [] attributes {params = [
-    {name = "a", kind = "scalar", dtype = "i32", default = 7 : i32}]} {
+    #tile.param<name = "a", kind = scalar, dtype = i32, default_value = 7 : i32>]} {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{scalar 'a' of dtype bool cannot have the default 2 : i64}}
+// expected-error @+2 {{scalar 'a' of dtype bool cannot have the default 2 : i64}}
 tile.kernel @k(%a: i1) grid [] attributes {params = [
-    {name = "a", kind = "scalar", dtype = "bool", default = 2 : i64}]} {
+    #tile.param<name = "a", kind = scalar, dtype = bool, default_value = 2 : i64>]} {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{scalar 'a' of dtype i64 cannot have the default "7"}}
+// expected-error @+2 {{scalar 'a' of dtype i64 cannot have the default "7"}}
 tile.kernel @k(%a: i64) grid [] attributes {params = [
-    {name = "a", kind = "scalar", dtype = "i64", default = "7"}]} {
+    #tile.param<name = "a", kind = scalar, dtype = i64, default_value = "7">]} {
   tile.return
 }
 
 // -----
 
-// expected-error @+1 {{scalar 'a' of dtype u8 cannot have the default -1 : i64}}
+// expected-error @+2 {{scalar 'a' of dtype u8 cannot have the default -1 : i64}}
 tile.kernel @k(%a: i8) grid [] attributes {params = [
-    {name = "a", kind = "scalar", dtype = "u8", default = -1 : i64}]} {
+    #tile.param<name = "a", kind = scalar, dtype = u8, default_value = -1 : i64>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{dim 'n' has a dtype; a dim has only a name}}
+tile.kernel @k(%n: index) grid [] attributes {params = [#tile.param<name = "n", kind = dim, dtype = i64>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{scalar 'a' needs a dtype}}
+tile.kernel @k(%a: f32) grid [] attributes {params = [#tile.param<name = "a", kind = scalar>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+2 {{scalar 'a' has an access; only memory has one}}
+tile.kernel @k(%a: f32) grid [] attributes {params = [
+    #tile.param<name = "a", kind = scalar, dtype = f32, access = read>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+2 {{scalar 'a' has dims; only a tensor or a result has them}}
+tile.kernel @k(%a: f32) grid [] attributes {params = [
+    #tile.param<name = "a", kind = scalar, dtype = f32, dims = []>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+2 {{tensor 'x' needs dims}}
+tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+2 {{tensor 'x' has a default; only a scalar may have one}}
+tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["4"], default_value = 1.0 : f64>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{a parameter needs a name}}
+tile.kernel @k(%n: index) grid [] attributes {params = [#tile.param<name = "", kind = dim>]} {
   tile.return
 }

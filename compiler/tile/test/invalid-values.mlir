@@ -225,7 +225,7 @@ func.func @f(%s: i64, %o: tensor<4xi64>) {
 
 // -----
 
-tile.kernel @limits(%n: index) grid [] attributes {params = [{name = "n", kind = "dim"}]} {
+tile.kernel @limits(%n: index) grid [] attributes {params = [#tile.param<name = "n", kind = dim>]} {
   %a = arith.constant dense<1.0> : tensor<8x8xf32>
   // expected-error @+1 {{has no limits or three: rows, columns and depth}}
   %p = tile.mma %a, %a, %a limits(%n) : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>

@@ -9,10 +9,10 @@
 tile.kernel @scale(%0: !tile.view<?x64xui8>, %1: !tile.view<?xf32>, %2: f32, %3: index) grid ["ceildiv(M, 64)", "2"]
     attributes {numerics = "strict", shared_bytes = 4096 : i64, fragment = #tile.fragment<6x64x1>,
     specialized = {D = 64 : i64}, fallbacks = ["one"], params = [
-    {name = "x", kind = "tensor", dtype = "u8", dims = ["M", "D"], access = "read"},
-    {name = "result", kind = "result", dtype = "f32", dims = ["M"], access = "write"},
-    {name = "alpha", kind = "scalar", dtype = "f32", default = 1.0 : f64},
-    {name = "M", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = u8, dims = ["M", "D"], access = read>,
+    #tile.param<name = "result", kind = result, dtype = f32, dims = ["M"], access = write>,
+    #tile.param<name = "alpha", kind = scalar, dtype = f32, default_value = 1.0 : f64>,
+    #tile.param<name = "M", kind = dim>]} {
   // CHECK: tile.program_id 0 : index
   %p = tile.program_id 0 : index
   // CHECK: tile.dim %x, 0 : !tile.view<?x64xui8>

@@ -3,8 +3,8 @@
 // A sum reads zeros already: no mask. A maximum needs -inf in the place of absent elements.
 // CHECK-LABEL: tile.kernel @reduce
 tile.kernel @reduce(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %i: index) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["i"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["i"], access = "write"}, {name = "i", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["i"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["i"], access = write>, #tile.param<name = "i", kind = dim>]} {
   %c8 = arith.constant 8 : index
   // CHECK-DAG: %[[LOW:.*]] = arith.constant 0xFF800000 : f32
   // CHECK: %[[T:.*]] = tile.load
@@ -23,8 +23,8 @@ tile.kernel @reduce(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %i: index) gri
 // Absence follows elementwise ops: exp(0) is 1, so a sum over it is masked; the store gets bounds.
 // CHECK-LABEL: tile.kernel @elementwise
 tile.kernel @elementwise(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["n"], access = "write"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["n"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["n"], access = write>, #tile.param<name = "n", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %t = tile.load %x[%n] extents [64] : !tile.view<?xf32> -> tensor<64xf32>
   // CHECK: %[[E:.*]] = tile.exp
@@ -43,9 +43,9 @@ tile.kernel @elementwise(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index
 // CHECK-LABEL: tile.kernel @mma
 tile.kernel @mma(%a: !tile.view<?x?xf32>, %b: !tile.view<?x?xf32>, %o: !tile.view<?x?xf32>, %n: index) grid []
     attributes {params = [
-    {name = "a", kind = "tensor", dtype = "f32", dims = ["n", "n"], access = "read"},
-    {name = "b", kind = "tensor", dtype = "f32", dims = ["n", "n"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["n", "n"], access = "write"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["n", "n"], access = read>,
+    #tile.param<name = "b", kind = tensor, dtype = f32, dims = ["n", "n"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["n", "n"], access = write>, #tile.param<name = "n", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %z = arith.constant dense<0.0> : tensor<8x8xf32>
   %inf = arith.constant dense<0x7F800000> : tensor<8x8xf32>
@@ -66,8 +66,8 @@ tile.kernel @mma(%a: !tile.view<?x?xf32>, %b: !tile.view<?x?xf32>, %o: !tile.vie
 // A loop-carried tile keeps the elements for which the new value is absent.
 // CHECK-LABEL: tile.kernel @carried
 tile.kernel @carried(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["n"], access = "write"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["n"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["n"], access = write>, #tile.param<name = "n", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %z = arith.constant dense<0.0> : tensor<64xf32>
@@ -88,9 +88,9 @@ tile.kernel @carried(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index) gr
 // An if gives the values of the branch that was taken, absent elements and all: the ends of the box come with them.
 // CHECK-LABEL: tile.kernel @branch
 tile.kernel @branch(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %c: i1, %n: index) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["n"], access = "write"},
-    {name = "c", kind = "scalar", dtype = "bool"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["n"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["n"], access = write>,
+    #tile.param<name = "c", kind = scalar, dtype = bool>, #tile.param<name = "n", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %five = arith.constant dense<5.0> : tensor<64xf32>
   // CHECK: %[[R:.*]]:2 = scf.if %c -> (tensor<64xf32>, index) {
@@ -114,10 +114,10 @@ tile.kernel @branch(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %c: i1, %n: in
 // factors end at the same depth, and neither is masked. Any other index may be out of range and empty one of them.
 // CHECK-LABEL: tile.kernel @batch
 tile.kernel @batch(%a: !tile.view<?x?x?xf32>, %b: !tile.view<?x?x?xf32>, %o: !tile.view<8x8xf32>, %B: index, %M: index, %K: index, %N: index) grid ["M", "B"] attributes {params = [
-    {name = "a", kind = "tensor", dtype = "f32", dims = ["B", "M", "K"], access = "read"},
-    {name = "b", kind = "tensor", dtype = "f32", dims = ["B", "K", "N"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["8", "8"], access = "write"},
-    {name = "B", kind = "dim"}, {name = "M", kind = "dim"}, {name = "K", kind = "dim"}, {name = "N", kind = "dim"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["B", "M", "K"], access = read>,
+    #tile.param<name = "b", kind = tensor, dtype = f32, dims = ["B", "K", "N"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8", "8"], access = write>,
+    #tile.param<name = "B", kind = dim>, #tile.param<name = "M", kind = dim>, #tile.param<name = "K", kind = dim>, #tile.param<name = "N", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %other = tile.program_id 0 : index
   %batch = tile.program_id 1 : index
@@ -140,9 +140,9 @@ tile.kernel @batch(%a: !tile.view<?x?x?xf32>, %b: !tile.view<?x?x?xf32>, %o: !ti
 // start of a program's tile is known not to be negative: a sum of two such is saturated.
 // CHECK-LABEL: tile.kernel @starts
 tile.kernel @starts(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %s: i64, %n: index) grid ["ceildiv(n, 64)"] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["n"], access = "write"},
-    {name = "s", kind = "scalar", dtype = "i64"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["n"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["n"], access = write>,
+    #tile.param<name = "s", kind = scalar, dtype = i64>, #tile.param<name = "n", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   // CHECK: %[[S:.*]] = arith.index_cast %s
@@ -175,9 +175,9 @@ tile.kernel @starts(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %s: i64, %n: i
 // in the columns past the end.
 // CHECK-LABEL: tile.kernel @rows
 tile.kernel @rows(%x: !tile.view<?x?xf32>, %o: !tile.view<64xf32>, %m: index, %n: index) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["m", "n"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["64"], access = "write"},
-    {name = "m", kind = "dim"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["m", "n"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["64"], access = write>,
+    #tile.param<name = "m", kind = dim>, #tile.param<name = "n", kind = dim>]} {
   %c0 = arith.constant 0 : index
   // CHECK: tile.load
   // CHECK: %[[FEW:.*]] = arith.minsi %m, %c64
@@ -196,10 +196,10 @@ tile.kernel @rows(%x: !tile.view<?x?xf32>, %o: !tile.view<64xf32>, %m: index, %n
 // CHECK-LABEL: tile.kernel @products
 tile.kernel @products(%a: !tile.view<?x?xf32>, %b: !tile.view<?x?xf32>, %o: !tile.view<64xf32>, %m: index, %k: index, %n: index) grid []
     attributes {params = [
-    {name = "a", kind = "tensor", dtype = "f32", dims = ["m", "k"], access = "read"},
-    {name = "b", kind = "tensor", dtype = "f32", dims = ["k", "n"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["64"], access = "write"},
-    {name = "m", kind = "dim"}, {name = "k", kind = "dim"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["m", "k"], access = read>,
+    #tile.param<name = "b", kind = tensor, dtype = f32, dims = ["k", "n"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["64"], access = write>,
+    #tile.param<name = "m", kind = dim>, #tile.param<name = "k", kind = dim>, #tile.param<name = "n", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %z = arith.constant dense<0.0> : tensor<64x16xf32>
@@ -225,9 +225,9 @@ tile.kernel @products(%a: !tile.view<?x?xf32>, %b: !tile.view<?x?xf32>, %o: !til
 // is masked.
 // CHECK-LABEL: tile.kernel @where
 tile.kernel @where(%x: !tile.view<?xf32>, %c: !tile.view<64xi8>, %o: !tile.view<64xf32>, %n: index) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"},
-    {name = "c", kind = "tensor", dtype = "i8", dims = ["64"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["64"], access = "write"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["n"], access = read>,
+    #tile.param<name = "c", kind = tensor, dtype = i8, dims = ["64"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["64"], access = write>, #tile.param<name = "n", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %five = arith.constant dense<5.0> : tensor<64xf32>
   %zero = arith.constant dense<0> : tensor<64xi8>

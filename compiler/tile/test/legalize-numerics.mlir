@@ -3,8 +3,8 @@
 // CHECK-LABEL: tile.kernel @narrow
 // CHECK-SAME: fallbacks = ["cpu: bf16 arithmetic runs in f32 and rounds after each operation"]
 tile.kernel @narrow(%x: !tile.view<8xbf16>, %o: !tile.view<8xbf16>) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "bf16", dims = ["8"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "bf16", dims = ["8"], access = "write"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["8"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = bf16, dims = ["8"], access = write>]} {
   %c0 = arith.constant 0 : index
   // CHECK: %[[T:.*]] = tile.load
   // CHECK: %[[W:.*]] = tile.cast %[[T]] from bf16 to f32
@@ -21,8 +21,8 @@ tile.kernel @narrow(%x: !tile.view<8xbf16>, %o: !tile.view<8xbf16>) grid [] attr
 // CHECK-LABEL: tile.kernel @product
 // CHECK-SAME: fallbacks = ["cpu: mma of fp8_e4m3 multiplies and accumulates in f32"]
 tile.kernel @product(%x: !tile.view<8x8xf8E4M3FN>, %o: !tile.view<8x8xf32>) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "fp8_e4m3", dims = ["8", "8"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["8", "8"], access = "write"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = fp8_e4m3, dims = ["8", "8"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8", "8"], access = write>]} {
   %c0 = arith.constant 0 : index
   %z = arith.constant dense<0.0> : tensor<8x8xf32>
   // CHECK: %[[B:.*]] = tile.alloc_shared
@@ -43,15 +43,15 @@ tile.kernel @product(%x: !tile.view<8x8xf8E4M3FN>, %o: !tile.view<8x8xf32>) grid
 // CHECK-LABEL: tile.kernel @mode
 // CHECK-SAME: fallbacks = ["cpu: tf32 arithmetic runs in f32"]
 tile.kernel @mode(%x: !tile.view<8xf32>) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "tf32", dims = ["8"], access = "read"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = tf32, dims = ["8"], access = read>]} {
   tile.return
 }
 
 // A transpose reads its operand where it lies: the load gets no scratch of its own, unless another reads it, too.
 // CHECK-LABEL: tile.kernel @turned
 tile.kernel @turned(%x: !tile.view<8x8xf32>, %o: !tile.view<8x8xf32>) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["8", "8"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["8", "8"], access = "readwrite"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["8", "8"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8", "8"], access = readwrite>]} {
   %c0 = arith.constant 0 : index
   %z = arith.constant dense<0.0> : tensor<8x8xf32>
   // CHECK: %[[A:.*]] = tile.load %{{.*}} {tile.materialize}

@@ -21,8 +21,8 @@
 // CHECK: %[[ENDS:.*]] = tile.broadcast %[[END]] : i32 -> tensor<256xi32>
 // CHECK: arith.cmpi slt, %[[LANES]], %[[ENDS]] : tensor<256xi32>
 tile.kernel @line(%y: !tile.view<?xi1>, %s: i64, %n: i64, %N: index) grid ["1"] attributes {params = [
-    {access = "write", dims = ["N"], dtype = "bool", kind = "tensor", name = "y"},
-    {dtype = "i64", kind = "scalar", name = "s"}, {dtype = "i64", kind = "scalar", name = "n"}, {kind = "dim", name = "N"}]} {
+    #tile.param<access = write, dims = ["N"], dtype = bool, kind = tensor, name = "y">,
+    #tile.param<dtype = i64, kind = scalar, name = "s">, #tile.param<dtype = i64, kind = scalar, name = "n">, #tile.param<kind = dim, name = "N">]} {
   %c0 = arith.constant 0 : index
   %z = arith.constant 0 : i32
   %i = tile.iota %z : i32 -> tensor<256xi32>
@@ -40,8 +40,8 @@ tile.kernel @line(%y: !tile.view<?xi1>, %s: i64, %n: i64, %N: index) grid ["1"] 
 // CHECK: arith.cmpi sle, %{{.*}}, %{{.*}} : tensor<256xi32>
 // CHECK: arith.cmpi ne, %{{.*}}, %{{.*}} : tensor<256xi32>
 tile.kernel @swapped(%y: !tile.view<?xi1>, %n: i64, %N: index) grid ["1"] attributes {params = [
-    {access = "write", dims = ["N"], dtype = "bool", kind = "tensor", name = "y"},
-    {dtype = "i64", kind = "scalar", name = "n"}, {kind = "dim", name = "N"}]} {
+    #tile.param<access = write, dims = ["N"], dtype = bool, kind = tensor, name = "y">,
+    #tile.param<dtype = i64, kind = scalar, name = "n">, #tile.param<kind = dim, name = "N">]} {
   %c0 = arith.constant 0 : index
   %z = arith.constant 0 : i32
   %i = tile.iota %z : i32 -> tensor<256xi32>
@@ -63,8 +63,8 @@ tile.kernel @swapped(%y: !tile.view<?xi1>, %n: i64, %N: index) grid ["1"] attrib
 // CHECK: %[[ROWS:.*]] = tile.broadcast %{{.*}} : tensor<8x1xi32> -> tensor<8x64xi32>
 // CHECK: arith.cmpi sle, %[[COLS]], %[[ROWS]] : tensor<8x64xi32>
 tile.kernel @plane(%y: !tile.view<?x?xi1>, %r: i64, %c: i64, %N: index) grid ["1"] attributes {params = [
-    {access = "write", dims = ["N", "N"], dtype = "bool", kind = "tensor", name = "y"},
-    {dtype = "i64", kind = "scalar", name = "r"}, {dtype = "i64", kind = "scalar", name = "c"}, {kind = "dim", name = "N"}]} {
+    #tile.param<access = write, dims = ["N", "N"], dtype = bool, kind = tensor, name = "y">,
+    #tile.param<dtype = i64, kind = scalar, name = "r">, #tile.param<dtype = i64, kind = scalar, name = "c">, #tile.param<kind = dim, name = "N">]} {
   %c0 = arith.constant 0 : index
   %z = arith.constant 0 : i32
   %i = tile.iota %z : i32 -> tensor<8xi32>
@@ -91,9 +91,9 @@ tile.kernel @plane(%y: !tile.view<?x?xi1>, %r: i64, %c: i64, %N: index) grid ["1
 // CHECK: arith.cmpi slt, %{{.*}}, %{{.*}} : tensor<64xi32>
 // CHECK-NOT: tensor<64xi64>
 tile.kernel @multiples(%x: !tile.view<?xi8>, %y: !tile.view<?xi1>, %s: i64, %n: i64, %N: index) grid ["1"] attributes {params = [
-    {access = "read", dims = ["N"], dtype = "i8", kind = "tensor", name = "x"},
-    {access = "write", dims = ["N"], dtype = "bool", kind = "tensor", name = "y"},
-    {dtype = "i64", kind = "scalar", name = "s"}, {dtype = "i64", kind = "scalar", name = "n"}, {kind = "dim", name = "N"}]} {
+    #tile.param<access = read, dims = ["N"], dtype = i8, kind = tensor, name = "x">,
+    #tile.param<access = write, dims = ["N"], dtype = bool, kind = tensor, name = "y">,
+    #tile.param<dtype = i64, kind = scalar, name = "s">, #tile.param<dtype = i64, kind = scalar, name = "n">, #tile.param<kind = dim, name = "N">]} {
   %c0 = arith.constant 0 : index
   %z = arith.constant 0 : i32
   %two = arith.constant dense<2> : tensor<64xi64>
@@ -122,10 +122,10 @@ tile.kernel @multiples(%x: !tile.view<?xi8>, %y: !tile.view<?xi1>, %s: i64, %n: 
 // CHECK: arith.cmpi ult, %{{.*}} : tensor<64xi64>
 // CHECK: arith.cmpi slt, %{{.*}} : tensor<8xi64>
 tile.kernel @kept(%x: !tile.view<?xi32>, %l: !tile.view<?xi64>, %y: !tile.view<?xi1>, %n: i64, %N: index) grid ["1"] attributes {params = [
-    {access = "read", dims = ["N"], dtype = "i32", kind = "tensor", name = "x"},
-    {access = "readwrite", dims = ["N"], dtype = "i64", kind = "tensor", name = "l"},
-    {access = "write", dims = ["N"], dtype = "bool", kind = "tensor", name = "y"},
-    {dtype = "i64", kind = "scalar", name = "n"}, {kind = "dim", name = "N"}]} {
+    #tile.param<access = read, dims = ["N"], dtype = i32, kind = tensor, name = "x">,
+    #tile.param<access = readwrite, dims = ["N"], dtype = i64, kind = tensor, name = "l">,
+    #tile.param<access = write, dims = ["N"], dtype = bool, kind = tensor, name = "y">,
+    #tile.param<dtype = i64, kind = scalar, name = "n">, #tile.param<kind = dim, name = "N">]} {
   %c0 = arith.constant 0 : index
   %z = arith.constant 0 : i32
   %m = tile.broadcast %n : i64 -> tensor<64xi64>

@@ -5,7 +5,7 @@
 // CHECK-LABEL: tile.kernel @plan
 // CHECK-SAME: scratch_bytes = 960 : i64, shared_bytes = 448 : i64
 tile.kernel @plan(%o: !tile.view<8x8xf32>) grid [] attributes {params = [
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["8", "8"], access = "write"}]} {
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8", "8"], access = write>]} {
   %c0 = arith.constant 0 : index
   %one = arith.constant dense<1.0> : tensor<8x8xf32>
   // CHECK: tile.alloc_shared {offset = 0 : i64}

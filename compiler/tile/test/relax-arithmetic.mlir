@@ -4,8 +4,8 @@
 // CHECK-LABEL: tile.kernel @fast
 // CHECK-SAME: fallbacks = ["cpu: numerics fast has no effect on functions, which keep their error"]
 tile.kernel @fast(%x: !tile.view<8x16xf32>, %s: f32) grid [] attributes {numerics = "fast", params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["8", "16"], access = "readwrite"},
-    {name = "s", kind = "scalar", dtype = "f32"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["8", "16"], access = readwrite>,
+    #tile.param<name = "s", kind = scalar, dtype = f32>]} {
   %c0 = arith.constant 0 : index
   %t = tile.load %x[%c0, %c0] extents [8, 16] : !tile.view<8x16xf32> -> tensor<8x16xf32>
   // CHECK: %[[P:.*]] = arith.mulf %{{.*}} fastmath<reassoc,arcp,contract>
@@ -30,8 +30,8 @@ tile.kernel @fast(%x: !tile.view<8x16xf32>, %s: f32) grid [] attributes {numeric
 // Narrow floats round a reciprocal.
 // CHECK-LABEL: tile.kernel @narrow
 tile.kernel @narrow(%x: !tile.view<8xf16>, %s: f16) grid [] attributes {numerics = "fast", params = [
-    {name = "x", kind = "tensor", dtype = "f16", dims = ["8"], access = "readwrite"},
-    {name = "s", kind = "scalar", dtype = "f16"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f16, dims = ["8"], access = readwrite>,
+    #tile.param<name = "s", kind = scalar, dtype = f16>]} {
   %c0 = arith.constant 0 : index
   %t = tile.load %x[%c0] extents [8] : !tile.view<8xf16> -> tensor<8xf16>
   %b = tile.broadcast %s : f16 -> tensor<8xf16>
@@ -45,14 +45,14 @@ tile.kernel @narrow(%x: !tile.view<8xf16>, %s: f16) grid [] attributes {numerics
 // CHECK-LABEL: tile.kernel @integers
 // CHECK-SAME: fallbacks = ["cpu: numerics fast has no effect: no float is added, multiplied or divided"]
 tile.kernel @integers(%x: !tile.view<8xi32>) grid [] attributes {numerics = "fast", params = [
-    {name = "x", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = i32, dims = ["8"], access = readwrite>]} {
   tile.return
 }
 
 // CHECK-LABEL: tile.kernel @product
 // CHECK-SAME: fallbacks = ["cpu: numerics fast has no effect on products, which are not rounded to tf32"]
 tile.kernel @product(%x: !tile.view<8x8xf32>) grid [] attributes {numerics = "fast", params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["8", "8"], access = "readwrite"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["8", "8"], access = readwrite>]} {
   %c0 = arith.constant 0 : index
   %z = arith.constant dense<0.0> : tensor<8x8xf32>
   %t = tile.load %x[%c0, %c0] extents [8, 8] : !tile.view<8x8xf32> -> tensor<8x8xf32>
@@ -66,8 +66,8 @@ tile.kernel @product(%x: !tile.view<8x8xf32>) grid [] attributes {numerics = "fa
 // CHECK-NOT: fallbacks
 // CHECK-NOT: fastmath
 tile.kernel @standard(%x: !tile.view<8xf32>, %s: f32) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["8"], access = "readwrite"},
-    {name = "s", kind = "scalar", dtype = "f32"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["8"], access = readwrite>,
+    #tile.param<name = "s", kind = scalar, dtype = f32>]} {
   %c0 = arith.constant 0 : index
   %t = tile.load %x[%c0] extents [8] : !tile.view<8xf32> -> tensor<8xf32>
   %b = tile.broadcast %s : f32 -> tensor<8xf32>

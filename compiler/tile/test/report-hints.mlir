@@ -6,7 +6,7 @@
 // GPU-LABEL: tile.kernel @asks
 // GPU-SAME: fallbacks = ["first", "ptx: prefetch has no effect: nothing is fetched ahead", "ptx: stages=3 has no effect: loops are not pipelined", "ptx: swizzle=\22xor\22 has no effect: shared rows are stored in order"]
 tile.kernel @asks(%x: !tile.view<8xf32>) grid [] attributes {decisions = {stages = 3 : i64}, fallbacks = ["first"], params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["8"], access = "read"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["8"], access = read>]} {
   %c0 = arith.constant 0 : index
   %a = tile.alloc_shared : !tile.buffer<8xf32, xor>
   %b = tile.alloc_shared : !tile.buffer<8xf32, xor>
@@ -17,7 +17,7 @@ tile.kernel @asks(%x: !tile.view<8xf32>) grid [] attributes {decisions = {stages
 // CHECK-LABEL: tile.kernel @plain
 // CHECK-NOT: fallbacks
 tile.kernel @plain(%x: !tile.view<8xf32>) grid [] attributes {decisions = {stages = 1 : i64}, params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["8"], access = "read"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["8"], access = read>]} {
   %a = tile.alloc_shared : !tile.buffer<8xf32, none>
   tile.return
 }

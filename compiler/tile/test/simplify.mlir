@@ -4,8 +4,8 @@
 // Scalars fold, and values of which a mask does not depend; what may be masked does not, nor do loops that run once.
 // CHECK-LABEL: tile.kernel @k
 tile.kernel @k(%x: !tile.view<?xi32>, %o: !tile.view<?xi32>, %n: index) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "i32", dims = ["n"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "i32", dims = ["n"], access = "write"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = i32, dims = ["n"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = i32, dims = ["n"], access = write>, #tile.param<name = "n", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0 : i32

@@ -6,7 +6,7 @@
 // CHECK-SAME: vector_bytes = 64
 // AVX2: vector_bytes = 32
 tile.kernel @blocks(%o: !tile.view<64x64xf32>) grid [] attributes {params = [
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["64", "64"], access = "write"}]} {
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["64", "64"], access = write>]} {
   %c0 = arith.constant 0 : index
   %a = arith.constant dense<1.0> : tensor<64x64xf32>
   %n = arith.constant dense<1.0> : tensor<64x16xf32>

@@ -1,5 +1,5 @@
 module {
-  tile.kernel @f.g0(%in0: !tile.view<?x?xf32>, %out0: !tile.view<?x?xf32>, %M: index, %N: index) grid ["ceildiv(M, 8)", "ceildiv(N, 512)"] attributes {numerics = "standard", params = [{access = "read", dims = ["M", "N"], dtype = "f32", kind = "tensor", name = "in0"}, {access = "write", dims = ["M", "N"], dtype = "f32", kind = "result", name = "out0"}, {kind = "dim", name = "M"}, {kind = "dim", name = "N"}], schedule.fusion = "auto", scratch_bytes = 0 : i64, shared_bytes = 0 : i64, vector_bytes = 32 : i64} {
+  tile.kernel @f.g0(%in0: !tile.view<?x?xf32>, %out0: !tile.view<?x?xf32>, %M: index, %N: index) grid ["ceildiv(M, 8)", "ceildiv(N, 512)"] attributes {numerics = "standard", params = [#tile.param<name = "in0", kind = tensor, dtype = f32, access = read, dims = ["M", "N"]>, #tile.param<name = "out0", kind = result, dtype = f32, access = write, dims = ["M", "N"]>, #tile.param<name = "M", kind = dim>, #tile.param<name = "N", kind = dim>], schedule.fusion = "auto", scratch_bytes = 0 : i64, shared_bytes = 0 : i64, vector_bytes = 32 : i64} {
     %c0 = arith.constant 0 : index
     %c512 = arith.constant 512 : index
     %c8 = arith.constant 8 : index
@@ -23,8 +23,8 @@ module {
     tile.store %14, %out0[%1, %3] extents [8, 512] bounds(%6 to %8, %10 to %12) : tensor<8x512xf32>, !tile.view<?x?xf32>
     tile.return
   }
-  graph.func @f(%arg0: !graph.tensor<["M", "N"], f32>) -> !graph.tensor<["M", "N"], f32> attributes {numerics = "standard", params = [{access = "read", dims = ["M", "N"], dtype = "f32", kind = "tensor", name = "x"}, {access = "write", dims = ["M", "N"], dtype = "f32", kind = "result", name = "result"}, {kind = "dim", name = "M"}, {kind = "dim", name = "N"}], returns = ["result"]} {
-    %0 = graph.launch @f.g0(%arg0) {dims = ["M", "N"], effects = ["read"]} : (!graph.tensor<["M", "N"], f32>) -> !graph.tensor<["M", "N"], f32>
+  graph.func @f(%arg0: !graph.tensor<["M", "N"], f32>) -> !graph.tensor<["M", "N"], f32> attributes {numerics = "standard", params = [#tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["M", "N"]>, #tile.param<name = "result", kind = result, dtype = f32, access = write, dims = ["M", "N"]>, #tile.param<name = "M", kind = dim>, #tile.param<name = "N", kind = dim>], returns = ["result"]} {
+    %0 = graph.launch @f.g0(read %arg0) {dims = ["M", "N"]} : (!graph.tensor<["M", "N"], f32>) -> !graph.tensor<["M", "N"], f32>
     graph.return %0 : !graph.tensor<["M", "N"], f32>
   }
 }

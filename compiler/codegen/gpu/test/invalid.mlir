@@ -1,7 +1,7 @@
 // RUN: tsr-opt %s -split-input-file -verify-diagnostics -pass-pipeline='builtin.module(gpu-lower-tile{target=levelzero:pvc})'
 
 tile.kernel @divergent(%o: !tile.view<?xf32>, %n: index) grid ["ceildiv(n, 1024)"] attributes {lanes_per_program = 1024, params = [
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["n"], access = "readwrite"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["n"], access = readwrite>, #tile.param<name = "n", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %n step %c1 {
@@ -19,7 +19,7 @@ tile.kernel @divergent(%o: !tile.view<?xf32>, %n: index) grid ["ceildiv(n, 1024)
 // -----
 
 tile.kernel @narrow(%o: !tile.view<?xbf16>, %n: index) grid ["1"] attributes {params = [
-    {name = "o", kind = "tensor", dtype = "bf16", dims = ["n"], access = "readwrite"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "o", kind = tensor, dtype = bf16, dims = ["n"], access = readwrite>, #tile.param<name = "n", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %x = arith.constant 1.0 : bf16
   // expected-error @+1 {{is not implemented for 'bf16' on levelzero (TSR_UNIMPLEMENTED)}}

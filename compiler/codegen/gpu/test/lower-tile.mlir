@@ -1,7 +1,7 @@
 // RUN: tsr-opt %s -split-input-file -pass-pipeline='builtin.module(tile.kernel(tile-vectorize{threads=256},tile-fuse,tile-legalize-numerics{backend=ptx},tile-plan-memory),gpu-lower-tile{target=ptx:sm_90},canonicalize,cse)' | FileCheck %s
 
 // A fused elementwise kernel: one masked element per thread, no shared memory, no barrier.
-// CHECK-LABEL: gpu.module @kernels attributes {target.name = "ptx:sm_90"}
+// CHECK-LABEL: gpu.module @kernels
 // CHECK-NOT: llvm.mlir.global
 // CHECK: gpu.func @tsr_kernel_negate(%[[X:.*]]: !llvm.ptr<1>, %[[O:.*]]: !llvm.ptr<1>, %[[N:.*]]: i64) kernel
 // CHECK-SAME: known_block_size = array<i32: 256, 1, 1>
@@ -16,8 +16,8 @@
 // CHECK-NOT: gpu.barrier
 // CHECK: gpu.return
 tile.kernel @negate(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index) grid ["ceildiv(n, 256)"] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["n"], access = "write"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["n"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["n"], access = write>, #tile.param<name = "n", kind = dim>]} {
   %c256 = arith.constant 256 : index
   %p = tile.program_id 0 : index
   %i = arith.muli %p, %c256 : index
@@ -44,8 +44,8 @@ tile.kernel @negate(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index) gri
 // CHECK-NOT: gpu.barrier
 // CHECK: gpu.return
 tile.kernel @sum(%x: !tile.view<1024xf32>, %o: !tile.view<1xf32>) grid ["1"] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["1024"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["1"], access = "write"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["1024"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["1"], access = write>]} {
   %c0 = arith.constant 0 : index
   %t = tile.load %x[%c0] extents [1024] {in_bounds} : !tile.view<1024xf32> -> tensor<1024xf32>
   %s = tile.reduce sum %t axis 0 : tensor<1024xf32> -> f32
@@ -61,8 +61,8 @@ tile.kernel @sum(%x: !tile.view<1024xf32>, %o: !tile.view<1xf32>) grid ["1"] att
 // CHECK: gpu.func @tsr_kernel_big(%{{.*}}: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %[[W:.*]]: !llvm.ptr<1>) kernel
 // CHECK-SAME: workspace_per_program: 262144
 tile.kernel @big(%x: !tile.view<256x256xf32>, %o: !tile.view<256x256xf32>) grid ["1"] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["256", "256"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["256", "256"], access = "write"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["256", "256"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["256", "256"], access = write>]} {
   %c0 = arith.constant 0 : index
   %t = tile.load %x[%c0, %c0] extents [256, 256] {in_bounds} : !tile.view<256x256xf32> -> tensor<256x256xf32>
   %s = tile.transpose %t : tensor<256x256xf32> -> tensor<256x256xf32>

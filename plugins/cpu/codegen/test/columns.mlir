@@ -21,10 +21,10 @@
 // CHECK: call @mma.chain.f32.f32.64(
 // CHECK: call @mma.f32.32x64x64.{{.*}}.limits(
 tile.kernel @transposed(%a: !tile.view<?x?xf32>, %b: !tile.view<?x?xf32>, %c: !tile.view<?x?xf32>, %M: index, %K: index, %N: index) grid ["ceildiv(M, 32)"] attributes {params = [
-    {name = "a", kind = "tensor", dtype = "f32", dims = ["K", "M"], access = "read"},
-    {name = "b", kind = "tensor", dtype = "f32", dims = ["K", "N"], access = "read"},
-    {name = "c", kind = "tensor", dtype = "f32", dims = ["M", "N"], access = "write"},
-    {name = "M", kind = "dim"}, {name = "K", kind = "dim"}, {name = "N", kind = "dim"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["K", "M"], access = read>,
+    #tile.param<name = "b", kind = tensor, dtype = f32, dims = ["K", "N"], access = read>,
+    #tile.param<name = "c", kind = tensor, dtype = f32, dims = ["M", "N"], access = write>,
+    #tile.param<name = "M", kind = dim>, #tile.param<name = "K", kind = dim>, #tile.param<name = "N", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %m = tile.program_id 0 : index

@@ -15,8 +15,8 @@
 // CHECK: scf.for %{{.*}} = %c0 to %[[END]] step %c1
 // CHECK: tile.exp
 tile.kernel @rows(%x: !tile.view<?x32xf32>, %o: !tile.view<?x32xf32>, %M: index) grid ["ceildiv(M, 16)"] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["M", "32"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["M", "32"], access = "write"}, {name = "M", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["M", "32"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["M", "32"], access = write>, #tile.param<name = "M", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
@@ -41,9 +41,9 @@ tile.kernel @rows(%x: !tile.view<?x32xf32>, %o: !tile.view<?x32xf32>, %M: index)
 // CHECK: scf.for %{{.*}} = %c0 to %c16 step %c1
 // CHECK: tile.exp
 tile.kernel @whole(%o: !tile.view<?xf32>, %w: !tile.view<16x32xf32>, %s: f32, %N: index) grid ["ceildiv(N, 32)"] attributes {params = [
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["N"], access = "write"},
-    {name = "w", kind = "tensor", dtype = "f32", dims = ["16", "32"], access = "write"},
-    {name = "s", kind = "scalar", dtype = "f32"}, {name = "N", kind = "dim"}]} {
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["N"], access = write>,
+    #tile.param<name = "w", kind = tensor, dtype = f32, dims = ["16", "32"], access = write>,
+    #tile.param<name = "s", kind = scalar, dtype = f32>, #tile.param<name = "N", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %x = tile.broadcast %s : f32 -> tensor<16x32xf32>
   %y = tile.exp %x : tensor<16x32xf32>

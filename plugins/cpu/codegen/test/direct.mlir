@@ -48,10 +48,10 @@
 // CHECK: call @mma.f32.32x64x64.{{.*}}.fresh(
 // CHECK: return
 tile.kernel @few(%a: !tile.view<?x?xf32>, %b: !tile.view<?x?xf32>, %c: !tile.view<?x?xf32>, %M: index, %K: index, %N: index) grid ["ceildiv(M, 32)"] attributes {params = [
-    {name = "a", kind = "tensor", dtype = "f32", dims = ["M", "K"], access = "read"},
-    {name = "b", kind = "tensor", dtype = "f32", dims = ["K", "N"], access = "read"},
-    {name = "c", kind = "tensor", dtype = "f32", dims = ["M", "N"], access = "write"},
-    {name = "M", kind = "dim"}, {name = "K", kind = "dim"}, {name = "N", kind = "dim"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["M", "K"], access = read>,
+    #tile.param<name = "b", kind = tensor, dtype = f32, dims = ["K", "N"], access = read>,
+    #tile.param<name = "c", kind = tensor, dtype = f32, dims = ["M", "N"], access = write>,
+    #tile.param<name = "M", kind = dim>, #tile.param<name = "K", kind = dim>, #tile.param<name = "N", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %m = tile.program_id 0 : index
@@ -64,10 +64,10 @@ tile.kernel @few(%a: !tile.view<?x?xf32>, %b: !tile.view<?x?xf32>, %c: !tile.vie
   tile.return
 }
 tile.kernel @overtaken(%a: !tile.view<?x?xf32>, %b: !tile.view<?x?xf32>, %c: !tile.view<?x?xf32>, %M: index, %K: index, %N: index) grid ["ceildiv(M, 32)"] attributes {params = [
-    {name = "a", kind = "tensor", dtype = "f32", dims = ["M", "K"], access = "readwrite"},
-    {name = "b", kind = "tensor", dtype = "f32", dims = ["K", "N"], access = "read"},
-    {name = "c", kind = "tensor", dtype = "f32", dims = ["M", "N"], access = "write"},
-    {name = "M", kind = "dim"}, {name = "K", kind = "dim"}, {name = "N", kind = "dim"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["M", "K"], access = readwrite>,
+    #tile.param<name = "b", kind = tensor, dtype = f32, dims = ["K", "N"], access = read>,
+    #tile.param<name = "c", kind = tensor, dtype = f32, dims = ["M", "N"], access = write>,
+    #tile.param<name = "M", kind = dim>, #tile.param<name = "K", kind = dim>, #tile.param<name = "N", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %m = tile.program_id 0 : index
@@ -81,9 +81,9 @@ tile.kernel @overtaken(%a: !tile.view<?x?xf32>, %b: !tile.view<?x?xf32>, %c: !ti
   tile.return
 }
 tile.kernel @known(%a: !tile.view<32x64xf32>, %b: !tile.view<64x64xf32>, %c: !tile.view<32x64xf32>) grid [] attributes {params = [
-    {name = "a", kind = "tensor", dtype = "f32", dims = ["32", "64"], access = "read"},
-    {name = "b", kind = "tensor", dtype = "f32", dims = ["64", "64"], access = "read"},
-    {name = "c", kind = "tensor", dtype = "f32", dims = ["32", "64"], access = "write"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["32", "64"], access = read>,
+    #tile.param<name = "b", kind = tensor, dtype = f32, dims = ["64", "64"], access = read>,
+    #tile.param<name = "c", kind = tensor, dtype = f32, dims = ["32", "64"], access = write>]} {
   %c0 = arith.constant 0 : index
   %ta = tile.load %a[%c0, %c0] extents [32, 64] {in_bounds} : !tile.view<32x64xf32> -> tensor<32x64xf32>
   %tb = tile.load %b[%c0, %c0] extents [64, 64] {in_bounds} : !tile.view<64x64xf32> -> tensor<64x64xf32>

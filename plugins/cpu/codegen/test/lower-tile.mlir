@@ -16,8 +16,8 @@
 // CHECK: llvm.intr.masked.load
 // CHECK: llvm.intr.masked.store
 tile.kernel @negate(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index) grid ["ceildiv(n, 64)"] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["n"], access = "write"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["n"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["n"], access = write>, #tile.param<name = "n", kind = dim>]} {
   %c64 = arith.constant 64 : index
   %p = tile.program_id 0 : index
   %i = arith.muli %p, %c64 : index
@@ -40,8 +40,8 @@ tile.kernel @negate(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index) gri
 // CHECK: arith.select
 // CHECK: arith.maximumf
 tile.kernel @longest(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index) grid [] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["n"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["n"], access = "write"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["n"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["n"], access = write>, #tile.param<name = "n", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c512 = arith.constant 512 : index
   %none = arith.constant 0xFF800000 : f32

@@ -7,7 +7,7 @@
 // CHECK: func.func @tsr_kernel_computes(
 // CHECK-SAME: may_wait: false
 tile.kernel @computes(%o: !tile.view<?xi32>, %N: index) grid ["N"] attributes {params = [
-    {name = "o", kind = "tensor", dtype = "i32", dims = ["N"], access = "readwrite"}, {name = "N", kind = "dim"}]} {
+    #tile.param<name = "o", kind = tensor, dtype = i32, dims = ["N"], access = readwrite>, #tile.param<name = "N", kind = dim>]} {
   %c1 = arith.constant 1 : i32
   %p = tile.program_id 0 : index
   %n = tile.load_elem %o[%p] : !tile.view<?xi32> -> i32
@@ -27,8 +27,8 @@ tile.kernel @computes(%o: !tile.view<?xi32>, %N: index) grid ["N"] attributes {p
 // CHECK: func.func @tsr_kernel_writes(
 // CHECK-SAME: may_wait: false
 tile.kernel @writes(%o: !tile.view<?xi32>, %n: i32, %N: index) grid ["N"] attributes {params = [
-    {name = "o", kind = "tensor", dtype = "i32", dims = ["N"], access = "write"},
-    {name = "n", kind = "scalar", dtype = "i32"}, {name = "N", kind = "dim"}]} {
+    #tile.param<name = "o", kind = tensor, dtype = i32, dims = ["N"], access = write>,
+    #tile.param<name = "n", kind = scalar, dtype = i32>, #tile.param<name = "N", kind = dim>]} {
   %c1 = arith.constant 1 : i32
   %p = tile.program_id 0 : index
   %r = scf.while (%v = %n) : (i32) -> i32 {
@@ -47,7 +47,7 @@ tile.kernel @writes(%o: !tile.view<?xi32>, %n: i32, %N: index) grid ["N"] attrib
 // CHECK: func.func @tsr_kernel_counts(
 // CHECK-SAME: may_wait: false
 tile.kernel @counts(%o: !tile.view<?xi32>, %N: index) grid ["1"] attributes {params = [
-    {name = "o", kind = "tensor", dtype = "i32", dims = ["N"], access = "readwrite"}, {name = "N", kind = "dim"}]} {
+    #tile.param<name = "o", kind = tensor, dtype = i32, dims = ["N"], access = readwrite>, #tile.param<name = "N", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %N step %c1 {
@@ -60,7 +60,7 @@ tile.kernel @counts(%o: !tile.view<?xi32>, %N: index) grid ["1"] attributes {par
 // CHECK: func.func @tsr_kernel_spins(
 // CHECK-NOT: may_wait
 tile.kernel @spins(%o: !tile.view<?xi32>, %N: index) grid ["1"] attributes {params = [
-    {name = "o", kind = "tensor", dtype = "i32", dims = ["N"], access = "readwrite"}, {name = "N", kind = "dim"}]} {
+    #tile.param<name = "o", kind = tensor, dtype = i32, dims = ["N"], access = readwrite>, #tile.param<name = "N", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0 : i32
   scf.while : () -> () {
@@ -76,7 +76,7 @@ tile.kernel @spins(%o: !tile.view<?xi32>, %N: index) grid ["1"] attributes {para
 // CHECK: func.func @tsr_kernel_reads(
 // CHECK-NOT: may_wait
 tile.kernel @reads(%o: !tile.view<?xi32>, %N: index) grid ["1"] attributes {params = [
-    {name = "o", kind = "tensor", dtype = "i32", dims = ["N"], access = "readwrite"}, {name = "N", kind = "dim"}]} {
+    #tile.param<name = "o", kind = tensor, dtype = i32, dims = ["N"], access = readwrite>, #tile.param<name = "N", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0 : i32
   %r = scf.while (%v = %zero) : (i32) -> i32 {
@@ -94,8 +94,8 @@ tile.kernel @reads(%o: !tile.view<?xi32>, %N: index) grid ["1"] attributes {para
 // CHECK: func.func @tsr_kernel_nested(
 // CHECK-NOT: may_wait
 tile.kernel @nested(%o: !tile.view<?xi32>, %flag: i1, %N: index) grid ["1"] attributes {params = [
-    {name = "o", kind = "tensor", dtype = "i32", dims = ["N"], access = "readwrite"},
-    {name = "flag", kind = "scalar", dtype = "bool"}, {name = "N", kind = "dim"}]} {
+    #tile.param<name = "o", kind = tensor, dtype = i32, dims = ["N"], access = readwrite>,
+    #tile.param<name = "flag", kind = scalar, dtype = bool>, #tile.param<name = "N", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0 : i32
   %r = scf.while (%v = %zero) : (i32) -> i32 {

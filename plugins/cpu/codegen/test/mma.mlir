@@ -20,11 +20,11 @@
 // CHECK-NOT: math.fma
 // CHECK: call @[[SUM]](
 tile.kernel @products(%a: !tile.view<16x32xf32>, %b: !tile.view<32x64xf32>, %c: !tile.view<16x64xf32>, %d: !tile.view<16x32xf32>, %e: !tile.view<32x32xf32>) grid [] attributes {params = [
-    {name = "a", kind = "tensor", dtype = "f32", dims = ["16", "32"], access = "read"},
-    {name = "b", kind = "tensor", dtype = "f32", dims = ["32", "64"], access = "read"},
-    {name = "c", kind = "tensor", dtype = "f32", dims = ["16", "64"], access = "readwrite"},
-    {name = "d", kind = "tensor", dtype = "f32", dims = ["16", "32"], access = "write"},
-    {name = "e", kind = "tensor", dtype = "f32", dims = ["32", "32"], access = "read"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["16", "32"], access = read>,
+    #tile.param<name = "b", kind = tensor, dtype = f32, dims = ["32", "64"], access = read>,
+    #tile.param<name = "c", kind = tensor, dtype = f32, dims = ["16", "64"], access = readwrite>,
+    #tile.param<name = "d", kind = tensor, dtype = f32, dims = ["16", "32"], access = write>,
+    #tile.param<name = "e", kind = tensor, dtype = f32, dims = ["32", "32"], access = read>]} {
   %c0 = arith.constant 0 : index
   %ta = tile.load %a[%c0, %c0] extents [16, 32] : !tile.view<16x32xf32> -> tensor<16x32xf32>
   %tb = tile.load %b[%c0, %c0] extents [32, 64] : !tile.view<32x64xf32> -> tensor<32x64xf32>
@@ -43,9 +43,9 @@ tile.kernel @products(%a: !tile.view<16x32xf32>, %b: !tile.view<32x64xf32>, %c: 
 }
 
 tile.kernel @again(%a: !tile.view<16x32xf32>, %b: !tile.view<32x64xf32>, %c: !tile.view<16x64xf32>) grid [] attributes {params = [
-    {name = "a", kind = "tensor", dtype = "f32", dims = ["16", "32"], access = "read"},
-    {name = "b", kind = "tensor", dtype = "f32", dims = ["32", "64"], access = "read"},
-    {name = "c", kind = "tensor", dtype = "f32", dims = ["16", "64"], access = "readwrite"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["16", "32"], access = read>,
+    #tile.param<name = "b", kind = tensor, dtype = f32, dims = ["32", "64"], access = read>,
+    #tile.param<name = "c", kind = tensor, dtype = f32, dims = ["16", "64"], access = readwrite>]} {
   %c0 = arith.constant 0 : index
   %ta = tile.load %a[%c0, %c0] extents [16, 32] : !tile.view<16x32xf32> -> tensor<16x32xf32>
   %tb = tile.load %b[%c0, %c0] extents [32, 64] : !tile.view<32x64xf32> -> tensor<32x64xf32>

@@ -5,8 +5,8 @@
 // CHECK-LABEL: tile.kernel @counts
 // CHECK-SAME: scratch_bytes = 65856
 tile.kernel @counts(%h: !tile.view<?xi32>, %s: !tile.view<8x8xi32>, %n: index) grid [] attributes {numerics = "strict", scratch_bytes = 40 : i64, params = [
-    {name = "h", kind = "tensor", dtype = "i32", dims = ["n"], access = "readwrite"},
-    {name = "s", kind = "tensor", dtype = "i32", dims = ["8", "8"], access = "readwrite"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "h", kind = tensor, dtype = i32, dims = ["n"], access = readwrite>,
+    #tile.param<name = "s", kind = tensor, dtype = i32, dims = ["8", "8"], access = readwrite>, #tile.param<name = "n", kind = dim>]} {
   %c1 = arith.constant 1 : index
   %one = arith.constant 1 : i32
   // CHECK: tile.atomic add relaxed device {{.*}}, %h[{{.*}}] {tile.private = 64 : i64}
@@ -24,12 +24,12 @@ tile.kernel @counts(%h: !tile.view<?xi32>, %s: !tile.view<8x8xi32>, %n: index) g
 // CHECK-NOT: tile.private
 // CHECK: tile.return
 tile.kernel @seen(%a: !tile.view<8xi32>, %b: !tile.view<8xi32>, %c: !tile.view<8xi32>, %d: !tile.view<8xi32>, %e: !tile.view<16385xi32>, %f: !tile.view<8xi32>, %n: index) grid [] attributes {numerics = "standard", params = [
-    {name = "a", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"},
-    {name = "b", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"},
-    {name = "c", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"},
-    {name = "d", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"},
-    {name = "e", kind = "tensor", dtype = "i32", dims = ["16385"], access = "readwrite"},
-    {name = "f", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = i32, dims = ["8"], access = readwrite>,
+    #tile.param<name = "b", kind = tensor, dtype = i32, dims = ["8"], access = readwrite>,
+    #tile.param<name = "c", kind = tensor, dtype = i32, dims = ["8"], access = readwrite>,
+    #tile.param<name = "d", kind = tensor, dtype = i32, dims = ["8"], access = readwrite>,
+    #tile.param<name = "e", kind = tensor, dtype = i32, dims = ["16385"], access = readwrite>,
+    #tile.param<name = "f", kind = tensor, dtype = i32, dims = ["8"], access = readwrite>, #tile.param<name = "n", kind = dim>]} {
   %c1 = arith.constant 1 : index
   %one = arith.constant 1 : i32
   %0 = tile.atomic add relaxed device %one, %a[%c1] {tile.private = 0 : i64} : i32, !tile.view<8xi32> -> i32
@@ -48,7 +48,7 @@ tile.kernel @seen(%a: !tile.view<8xi32>, %b: !tile.view<8xi32>, %c: !tile.view<8
 // CHECK-NOT: tile.private
 // CHECK: tile.return
 tile.kernel @fenced(%a: !tile.view<8xi32>) grid [] attributes {numerics = "standard", params = [
-    {name = "a", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = i32, dims = ["8"], access = readwrite>]} {
   %c1 = arith.constant 1 : index
   %one = arith.constant 1 : i32
   %0 = tile.atomic add relaxed device %one, %a[%c1] : i32, !tile.view<8xi32> -> i32
@@ -60,7 +60,7 @@ tile.kernel @fenced(%a: !tile.view<8xi32>) grid [] attributes {numerics = "stand
 // CHECK-LABEL: tile.kernel @floats
 // CHECK: tile.atomic add {{.*}} {tile.private = 0 : i64}
 tile.kernel @floats(%a: !tile.view<8xf32>, %n: index) grid [] attributes {numerics = "standard", params = [
-    {name = "a", kind = "tensor", dtype = "f32", dims = ["8"], access = "readwrite"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["8"], access = readwrite>, #tile.param<name = "n", kind = dim>]} {
   %one = arith.constant 1.0 : f32
   %0 = tile.atomic add relaxed device %one, %a[%n] : f32, !tile.view<8xf32> -> f32
   tile.return
@@ -69,7 +69,7 @@ tile.kernel @floats(%a: !tile.view<8xf32>, %n: index) grid [] attributes {numeri
 // CHECK-NOT: tile.private
 // CHECK: tile.return
 tile.kernel @ordered_floats(%a: !tile.view<8xf32>) grid [] attributes {numerics = "deterministic", params = [
-    {name = "a", kind = "tensor", dtype = "f32", dims = ["8"], access = "readwrite"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["8"], access = readwrite>]} {
   %c1 = arith.constant 1 : index
   %one = arith.constant 1.0 : f32
   %0 = tile.atomic add relaxed device %one, %a[%c1] : f32, !tile.view<8xf32> -> f32
@@ -81,9 +81,9 @@ tile.kernel @ordered_floats(%a: !tile.view<8xf32>) grid [] attributes {numerics 
 // CHECK-LABEL: tile.kernel @values
 // CHECK-SAME: scratch_bytes = 64
 tile.kernel @values(%a: !tile.view<2x2xf32>, %b: !tile.view<?xi32>, %c: !tile.view<9xi32>, %n: index) grid [] attributes {numerics = "standard", params = [
-    {name = "a", kind = "tensor", dtype = "f32", dims = ["2", "2"], access = "readwrite"},
-    {name = "b", kind = "tensor", dtype = "i32", dims = ["n"], access = "readwrite"},
-    {name = "c", kind = "tensor", dtype = "i32", dims = ["9"], access = "readwrite"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["2", "2"], access = readwrite>,
+    #tile.param<name = "b", kind = tensor, dtype = i32, dims = ["n"], access = readwrite>,
+    #tile.param<name = "c", kind = tensor, dtype = i32, dims = ["9"], access = readwrite>, #tile.param<name = "n", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %one = arith.constant 1 : i32
@@ -106,8 +106,8 @@ tile.kernel @values(%a: !tile.view<2x2xf32>, %b: !tile.view<?xi32>, %c: !tile.vi
 // CHECK-NOT: tile.private
 // CHECK: tile.return
 tile.kernel @mixed(%a: !tile.view<8xi32>, %b: !tile.view<8xi32>, %n: index) grid [] attributes {numerics = "standard", params = [
-    {name = "a", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"},
-    {name = "b", kind = "tensor", dtype = "i32", dims = ["8"], access = "readwrite"}, {name = "n", kind = "dim"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = i32, dims = ["8"], access = readwrite>,
+    #tile.param<name = "b", kind = tensor, dtype = i32, dims = ["8"], access = readwrite>, #tile.param<name = "n", kind = dim>]} {
   %c1 = arith.constant 1 : index
   %one = arith.constant 1 : i32
   %0 = tile.atomic add relaxed device %one, %a[%c1] : i32, !tile.view<8xi32> -> i32

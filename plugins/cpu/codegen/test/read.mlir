@@ -43,9 +43,9 @@
 // CHECK-NOT: call @read
 // CHECK-NOT: func.func private @read
 tile.kernel @sum(%a: !tile.view<?x?x?xbf16>, %c: !tile.view<32x32xf32>, %L: index, %M: index, %K: index) grid ["L", "ceildiv(M, 32)"] attributes {params = [
-    {name = "a", kind = "tensor", dtype = "bf16", dims = ["L", "M", "K"], access = "read"},
-    {name = "c", kind = "tensor", dtype = "f32", dims = ["32", "32"], access = "write"},
-    {name = "L", kind = "dim"}, {name = "M", kind = "dim"}, {name = "K", kind = "dim"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = bf16, dims = ["L", "M", "K"], access = read>,
+    #tile.param<name = "c", kind = tensor, dtype = f32, dims = ["32", "32"], access = write>,
+    #tile.param<name = "L", kind = dim>, #tile.param<name = "M", kind = dim>, #tile.param<name = "K", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %l = tile.program_id 0 : index
@@ -60,9 +60,9 @@ tile.kernel @sum(%a: !tile.view<?x?x?xbf16>, %c: !tile.view<32x32xf32>, %L: inde
   tile.return
 }
 tile.kernel @again(%a: !tile.view<?x?xbf16>, %c: !tile.view<32x32xf32>, %M: index, %K: index) grid ["ceildiv(M, 32)"] attributes {params = [
-    {name = "a", kind = "tensor", dtype = "bf16", dims = ["M", "K"], access = "read"},
-    {name = "c", kind = "tensor", dtype = "f32", dims = ["32", "32"], access = "write"},
-    {name = "M", kind = "dim"}, {name = "K", kind = "dim"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = bf16, dims = ["M", "K"], access = read>,
+    #tile.param<name = "c", kind = tensor, dtype = f32, dims = ["32", "32"], access = write>,
+    #tile.param<name = "M", kind = dim>, #tile.param<name = "K", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %m = tile.program_id 0 : index
@@ -76,10 +76,10 @@ tile.kernel @again(%a: !tile.view<?x?xbf16>, %c: !tile.view<32x32xf32>, %M: inde
   tile.return
 }
 tile.kernel @product(%a: !tile.view<?x?xbf16>, %b: !tile.view<?x?xbf16>, %c: !tile.view<32x64xf32>, %M: index, %K: index) grid ["ceildiv(M, 32)"] attributes {params = [
-    {name = "a", kind = "tensor", dtype = "bf16", dims = ["M", "K"], access = "read"},
-    {name = "b", kind = "tensor", dtype = "bf16", dims = ["K", "M"], access = "read"},
-    {name = "c", kind = "tensor", dtype = "f32", dims = ["32", "64"], access = "write"},
-    {name = "M", kind = "dim"}, {name = "K", kind = "dim"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = bf16, dims = ["M", "K"], access = read>,
+    #tile.param<name = "b", kind = tensor, dtype = bf16, dims = ["K", "M"], access = read>,
+    #tile.param<name = "c", kind = tensor, dtype = f32, dims = ["32", "64"], access = write>,
+    #tile.param<name = "M", kind = dim>, #tile.param<name = "K", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %m = tile.program_id 0 : index
@@ -94,9 +94,9 @@ tile.kernel @product(%a: !tile.view<?x?xbf16>, %b: !tile.view<?x?xbf16>, %c: !ti
   tile.return
 }
 tile.kernel @own(%a: !tile.view<?x?xbf16>, %c: !tile.view<32x32xf32>, %at: i32, %M: index, %K: index) grid ["ceildiv(M, 32)"] attributes {params = [
-    {name = "a", kind = "tensor", dtype = "bf16", dims = ["M", "K"], access = "read"},
-    {name = "c", kind = "tensor", dtype = "f32", dims = ["32", "32"], access = "write"},
-    {name = "at", kind = "scalar", dtype = "i32"}, {name = "M", kind = "dim"}, {name = "K", kind = "dim"}]} {
+    #tile.param<name = "a", kind = tensor, dtype = bf16, dims = ["M", "K"], access = read>,
+    #tile.param<name = "c", kind = tensor, dtype = f32, dims = ["32", "32"], access = write>,
+    #tile.param<name = "at", kind = scalar, dtype = i32>, #tile.param<name = "M", kind = dim>, #tile.param<name = "K", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %row = arith.index_cast %at : i32 to index
   %ta = tile.load %a[%row, %c0] extents [32, 64] : !tile.view<?x?xbf16> -> tensor<32x64xbf16>

@@ -16,9 +16,9 @@
 // CHECK-NOT: masked.store
 // CHECK: return
 tile.kernel @rows(%x: !tile.view<?x?xf32>, %o: !tile.view<?x?xf32>, %r: index, %c: index) grid ["ceildiv(r, 8)"] attributes {params = [
-    {name = "x", kind = "tensor", dtype = "f32", dims = ["r", "c"], access = "read"},
-    {name = "o", kind = "tensor", dtype = "f32", dims = ["r", "c"], access = "write"},
-    {name = "r", kind = "dim"}, {name = "c", kind = "dim"}]} {
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["r", "c"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["r", "c"], access = write>,
+    #tile.param<name = "r", kind = dim>, #tile.param<name = "c", kind = dim>]} {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
   %p = tile.program_id 0 : index
