@@ -1,5 +1,5 @@
-// The plugins inside libtessera.so: queried as any other, never loaded. Core refers to none of them: what the
-// library consists of is registered when it is loaded (runtime/Parts.cpp).
+// The plugins linked into libtessera.so. They are queried like any other plugin and never loaded from a file.
+// Core does not reference them: runtime/Parts.cpp registers the parts of the library when it is loaded.
 #pragma once
 #include <span>
 #include <tessera/plugin.h>
@@ -12,7 +12,8 @@ struct Builtin {
 };
 
 std::span<const Builtin> builtinPlugins();
-/// `plugins` must live as long as the process. Call it before any other thread exists.
+/// Sets the builtin plugins. `plugins` must live as long as the process. Call this before any other thread
+/// exists.
 void setBuiltinPlugins(std::span<const Builtin> plugins);
 
 } // namespace tessera

@@ -24,13 +24,14 @@ public:
 
   std::optional<std::string> identity(std::string_view target) override {
     const std::string name(target.substr(0, target.find(':')));
-    if (name == "cpu") return ""; // of the compiler itself, and by far the most common
+    if (name == "cpu") return ""; // the compiler's own target, and by far the most common
     if (PluginRef plugin = registeredPlugin(name); plugin && (plugin->info.kinds & TSR_PLUGIN_CODEGEN))
       return std::nullopt;
     std::string out;
     for (const std::string &directory : searchPath().directories)
       for (uint32_t kind : {TSR_PLUGIN_CODEGEN, TSR_PLUGIN_BACKEND, TSR_PLUGIN_MAPPER, TSR_PLUGIN_COLLECTIVE,
-                            TSR_PLUGIN_NUMERICS}) // a plugin of several kinds is named after one of them
+                            // a plugin of several kinds has one file, which is named after one of them
+                            TSR_PLUGIN_NUMERICS})
         out += identityOf({directory + "/" + fileNameOf(kind, name)});
     return out;
   }

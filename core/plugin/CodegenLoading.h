@@ -4,8 +4,8 @@
 
 namespace tessera {
 
-/// Codegen plugins of the plugin directories and those that the program registered. Lives as long as the
-/// process.
+/// Returns the codegen plugins of the plugin directories and those that the program registered. The object
+/// lives as long as the process.
 CodegenPlugins &loadedCodegenPlugins();
 
 } // namespace tessera

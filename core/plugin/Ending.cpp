@@ -14,7 +14,7 @@ struct State {
 };
 
 State &state() {
-  static State &s = *new State; // runs among static destructors
+  static State &s = *new State; // never destroyed: used while static destructors run
   return s;
 }
 

@@ -1,14 +1,14 @@
-// The end of the process as plugins see it: the library lets go of what it keeps of their objects, then each
-// plugin without a live object is shut down.
+// The end of the process for plugins: the library releases its references to their objects, then shuts down
+// each plugin that has no live object.
 #pragma once
 
 namespace tessera {
 
-/// Adds a function that lets go of objects of plugins; the same one counts once. It runs when the process
-/// ends, before any plugin's shutdown, and may run more than once.
+/// Adds a function that releases objects of plugins. Adding the same function again has no effect. The
+/// function runs when the process ends, before any plugin's shutdown, and may run more than once.
 void beforeShutdown(void (*letGo)());
 
-/// Runs them all; called by those who shut plugins down.
+/// Runs all functions added by beforeShutdown(). Called before plugins are shut down.
 void letGoOfPluginObjects();
 
 } // namespace tessera

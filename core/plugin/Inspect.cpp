@@ -29,8 +29,8 @@ std::vector<std::string> exportedSymbols(const link_map *map) {
   }
   std::vector<std::string> out;
   if (!symbols || !strings || !hash) return out;
-  // GNU hash: counts of buckets, first hashed symbol, words of the filter, shift; filter; buckets; chains.
-  // Exported symbols are the hashed ones; a chain ends with an odd hash.
+  // GNU hash table: bucket count, first hashed symbol, filter words, shift; then filter, buckets, chains.
+  // Exported symbols are the hashed ones. The last hash of a chain is odd.
   const uint32_t buckets = hash[0], first = hash[1], words = hash[2];
   const uint32_t *bucket = hash + 4 + words * (sizeof(ElfW(Addr)) / 4), *chain = bucket + buckets;
   for (uint32_t b = 0; b < buckets; ++b)

@@ -1,5 +1,4 @@
-// What a loaded plugin says of itself, held against its manifest. Shared by the loader and the conformance
-// kit.
+// Inspects a loaded plugin and compares it with its manifest. Shared by the loader and the conformance kit.
 #pragma once
 #include "core/plugin/Manifest.h"
 #include <string>
@@ -10,11 +9,11 @@ struct link_map;
 
 namespace tessera {
 
-/// Defined symbols the object exports, by its loaded dynamic section; names that begin with _ are the tool
-/// chain's.
+/// Returns the defined symbols that the object exports, from its loaded dynamic section. Names that begin
+/// with _ belong to the tool chain and are left out.
 std::vector<std::string> exportedSymbols(const link_map *);
 
-/// The first field in which the note and the query's answer differ.
+/// Returns an error that names the first field in which the note and the query's answer differ, or none.
 PluginError compareWithNote(const Manifest &, const tsr_plugin_info_t &);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-// Boost.DLL stays in this file; it is told to report errors, not to throw them.
+// Boost.DLL is used in this file only, through the overloads that report errors instead of throwing.
 #define BOOST_DLL_USE_STD_FS
 #include "core/plugin/Loading.h"
 #include "core/plugin/Inspect.h"
@@ -68,7 +68,7 @@ PluginError checkTables(const tsr_plugin_info_t &info) {
 }
 
 bool askPlugin(tsr_plugin_query_fn query, Plugin &out, PluginError &error) {
-  // Room behind the struct shows a plugin that writes past it.
+  // The guard bytes after the struct reveal a plugin that writes past its end.
   struct {
     tsr_plugin_info_t info;
     unsigned char guard[256];
@@ -76,7 +76,7 @@ bool askPlugin(tsr_plugin_query_fn query, Plugin &out, PluginError &error) {
   std::memset(&given, 0, sizeof given);
   std::memset(given.guard, 0xa5, sizeof given.guard);
   given.info.struct_size = sizeof given.info;
-  thunk::Text why; // it may be written by hand, and throw
+  thunk::Text why; // a hand-written query may throw
   const int32_t status = thunk::guard(why, [&](std::string &) { return query(&pluginHost(), &given.info); });
   for (unsigned char byte : given.guard)
     if (byte != 0xa5) {
@@ -90,7 +90,7 @@ bool askPlugin(tsr_plugin_query_fn query, Plugin &out, PluginError &error) {
              ""};
     return false;
   }
-  // All of the oldest contract must be there; what was added since may be missing.
+  // All fields of the oldest contract must be present; fields added since may be missing.
   constexpr uint64_t least = offsetof(tsr_plugin_info_t, numerics) + sizeof(tsr_plugin_info_t::numerics);
   if (given.info.struct_size < least || given.info.struct_size > sizeof given.info) {
     error = {refusal::kQuery,
@@ -122,13 +122,13 @@ bool queryPlugin(tsr_plugin_query_fn query, Plugin &out, PluginError &error) {
 std::unique_ptr<Plugin> loadPluginFile(const std::string &path, const Manifest &manifest,
                                        PluginError &error) {
   namespace dll = boost::dll;
-  // Never unmapped: threads and destructors of it may outlive every user.
+  // Never unmapped: the plugin's threads and destructors may outlive every user.
   const auto mode =
       static_cast<dll::load_mode::type>(static_cast<unsigned>(dll::load_mode::rtld_now) |
                                         static_cast<unsigned>(dll::load_mode::rtld_local) | RTLD_NODELETE);
   std::error_code failed;
   dll::shared_library object(path, failed, mode);
-  if (failed) { // the linker's own words are better than the code's
+  if (failed) { // dlerror() is more specific than the error code
     void *again = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     const char *why = again ? nullptr : dlerror();
     error = {refusal::kLoad, "it cannot be loaded: " + (why ? std::string(why) : failed.message()),

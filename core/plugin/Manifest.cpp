@@ -29,7 +29,7 @@ PluginError malformed(const std::string &what) {
   return {refusal::kNoteMalformed, "its manifest is damaged: " + what, kRebuild};
 }
 
-/// All of `bytes` at `offset`, or false.
+/// Reads exactly `bytes` at `offset`; returns false if the file has fewer.
 bool readAt(int fd, void *to, size_t bytes, uint64_t offset) {
   if (offset > INT64_MAX - bytes) return false;
   for (size_t done = 0; done < bytes;) {
@@ -40,7 +40,8 @@ bool readAt(int fd, void *to, size_t bytes, uint64_t offset) {
   return true;
 }
 
-/// The dynamic linker maps what a loadable segment claims, and faults where the file ends before that.
+/// Checks that every loadable segment lies within the file: the dynamic linker maps each segment as declared
+/// and faults if the file is shorter.
 PluginError checkExtents(int fd, const std::vector<Elf64_Phdr> &segments) {
   struct stat about;
   if (fstat(fd, &about) != 0) return {refusal::kUnreadable, "it cannot be examined", ""};
@@ -53,14 +54,15 @@ PluginError checkExtents(int fd, const std::vector<Elf64_Phdr> &segments) {
   return {};
 }
 
-/// Looks through the notes of one segment; false: one of them reaches past its end.
+/// Collects the payloads of Tessera's notes in one segment. Returns false if a note extends past the
+/// segment's end.
 bool findNotes(std::string_view segment, uint64_t align, std::vector<std::string_view> &found) {
   const size_t a = align == 8 ? 8 : 4;
   auto up = [&](size_t n) { return (n + a - 1) / a * a; };
   while (segment.size() >= sizeof(Elf64_Nhdr)) {
     Elf64_Nhdr head;
     std::memcpy(&head, segment.data(), sizeof head);
-    // 32-bit sizes in 64-bit arithmetic: no overflow.
+    // The sizes have 32 bits and the arithmetic 64, so it cannot overflow.
     size_t name = sizeof head, payload = up(name + head.n_namesz), next = up(payload + head.n_descsz);
     if (payload + head.n_descsz > segment.size() || name + head.n_namesz > segment.size()) return false;
     if (head.n_namesz == sizeof kOwnerName && head.n_type == 1 &&
@@ -79,7 +81,7 @@ template <class List> std::vector<std::string> strings(const List *list) {
   return out;
 }
 
-/// Printable and short: it is shown on a terminal.
+/// Returns whether `s` is printable and short, since it is shown on a terminal.
 bool isText(std::string_view s) {
   if (s.size() > 512) return false;
   for (unsigned char c : s)
@@ -116,7 +118,7 @@ uint32_t kindOf(std::string_view name) {
 }
 
 PluginError parseManifest(std::string_view payload, Manifest &out) {
-  // The verifier wants the buffer aligned as its largest scalar.
+  // The verifier requires the buffer to be aligned for its largest scalar.
   std::vector<uint64_t> aligned(payload.size() / 8 + 1);
   if (!payload.empty()) std::memcpy(aligned.data(), payload.data(), payload.size());
   auto *bytes = reinterpret_cast<const uint8_t *>(aligned.data());

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// Fields as in sdk/schema/plugin.fbs.
+/// The fields of sdk/schema/plugin.fbs.
 struct Manifest {
   std::string name, version, description, compilerAbi, triplet, minDriver, driverModule, sanitizer;
   std::vector<std::string> kindNames, isa, pciVendors, deviceNodes, featuresRequired, featuresOptional;
@@ -17,28 +17,29 @@ struct Manifest {
   int32_t priority = 0;
 };
 
-/// Whether it may be a plugin's name, and so a part of a file's name: 1 to 64 of a-z, 0-9, - and _.
+/// Returns whether `name` can be a plugin's name, which is part of its file's name: 1 to 64 of a-z, 0-9, -
+/// and _.
 bool isPluginName(std::string_view name);
 
-/// The ELF facts that go with it.
+/// A manifest with the ELF facts of its file.
 struct PluginFile {
   uint16_t machine = 0; // e_machine
   Manifest manifest;
 };
 
-/// Largest note that is read.
+/// The largest note that is read.
 inline constexpr size_t kMaxNoteBytes = 64 * 1024;
 
-/// Reads the note of the file open as `fd`. The file is hostile: nothing in it is trusted, a few kilobytes of
-/// it are read, whatever its size. Pure but for the file's offset.
+/// Reads the note of the file open as `fd`. The file is untrusted: every field is checked, and only a few
+/// kilobytes are read, whatever the file's size. The only side effect is on the file's offset.
 PluginError readManifest(int fd, PluginFile &out);
 
-/// The same of the note's payload alone: a size-prefixed FlatBuffer.
+/// Parses the note's payload, a size-prefixed FlatBuffer.
 PluginError parseManifest(std::string_view payload, Manifest &out);
 
-/// "backend, mapper" of TSR_PLUGIN_* bits.
+/// Returns the names of TSR_PLUGIN_* bits, as "backend, mapper".
 std::string kindList(uint32_t kinds);
-/// Bit of "backend" …; 0 for no such kind.
+/// Returns the bit of a kind's name such as "backend", or 0 if there is no such kind.
 uint32_t kindOf(std::string_view name);
 
 } // namespace tessera

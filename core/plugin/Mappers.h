@@ -1,5 +1,5 @@
-// What the runtime asks of mappers. They are a component above core (mapper/), which core reaches through the
-// interface here: runtime/Parts.cpp registers the implementation when libtessera.so is loaded.
+// The runtime's interface to mappers. The component mapper/ is layered above core, so core reaches it through
+// this interface: runtime/Parts.cpp registers the implementation when libtessera.so is loaded.
 #pragma once
 #include "core/service/CompilerService.h"
 #include <memory>
@@ -9,36 +9,36 @@
 
 namespace tessera {
 
-/// What the mapper in force chooses for the collectives of one rank's end that name no algorithm. Without a
-/// mapper, or with `default`, a question costs two loads. A mapper is asked once for each kind, size and
-/// number of ranks in this process, so that ranks of one process agree. Thread-safe.
+/// The active mapper's choices for collective calls that name no algorithm, for one rank's endpoint. Without
+/// a mapper, or with the mapper `default`, a query costs two loads. The mapper is asked once per kind, size
+/// and number of ranks in this process, so that all ranks of one process agree. Thread-safe.
 class AlgorithmChoices {
 public:
-  /// A call: by how many ranks, over what, and the names to choose from, comma-separated.
+  /// A collective call: number of ranks, topology, and the algorithm names to choose from, comma-separated.
   struct Call {
     const char *kind = "";
     uint64_t bytes = 0;
     uint32_t ranks = 0;
     const char *topology = "", *algorithms = "";
   };
-  /// One decision. Lives as long as the AlgorithmChoices.
+  /// One decision. It lives as long as the AlgorithmChoices.
   struct Record;
 
   virtual ~AlgorithmChoices() = default;
-  /// True if there is no mapper to ask.
+  /// Returns true if there is no mapper to ask.
   virtual bool isQuiet() const noexcept = 0;
-  /// The decision about `call`; null: nobody decides. If the mapper fails, or its answer is not legal: a
-  /// status with `why`.
+  /// Sets `out` to the decision about `call`, or to null if no mapper decides. If the mapper fails, or its
+  /// answer is not legal, returns an error status with `why` filled.
   virtual tsr_status_t choose(const Call &call, Record *&out, std::string &why) = 0;
-  /// The algorithm of a decision; "": the implementation's own.
+  /// Returns the algorithm of a decision; "": the implementation's own choice.
   virtual const char *algorithmOf(const Record &) const = 0;
-  /// Notes how long one call of that decision took.
+  /// Records how long one call with that decision took.
   virtual void measured(Record &, uint64_t nanoseconds) = 0;
-  /// Every decision, a JSON array.
+  /// Returns every decision as a JSON array.
   virtual std::string json() const = 0;
 };
 
-/// The component as core sees it. One constant object, thread-safe.
+/// The mapper component's interface to core. Implemented by one constant object, thread-safe.
 class Mappers {
 public:
   virtual tsr_status_t decideVariants(std::string_view source, CompileOptions &,
@@ -49,18 +49,18 @@ public:
 protected:
   ~Mappers() = default;
 };
-/// `mappers` must live as long as the process. Call it before any other thread exists.
+/// Sets the implementation. `mappers` must live as long as the process. Call this before any other thread
+/// exists.
 void setMappers(const Mappers &mappers);
 
-/// Asks the mapper in force, if there is one, about every open choice of the program and adds its answers to
+/// Asks the active mapper, if there is one, about every open choice of the program and adds its answers to
 /// `options.decisions`. Loads the compiler, which knows the choices, only if there is a mapper to ask. A
 /// failure leaves an error in `diags`. Exported by libtessera.so for its tools. Thread-safe.
 __attribute__((visibility("default"))) tsr_status_t decideVariants(std::string_view source,
                                                                    CompileOptions &options,
                                                                    std::vector<Diagnostic> &diags);
 
-/// Whether it is the name of a mapper that comes with Tessera. Such a mapper is never looked for among
-/// plugins.
+/// Returns whether `name` is a mapper that comes with Tessera. Plugins are not searched for such a mapper.
 bool isBuiltinMapper(std::string_view name);
 
 std::unique_ptr<AlgorithmChoices> makeAlgorithmChoices();

@@ -31,7 +31,7 @@ constexpr const char *kSanitizer = "thread";
 constexpr const char *kSanitizer = "";
 #endif
 
-/// Features of this host, with the highest version it has of each.
+/// The features of this runtime, each with its highest version.
 constexpr struct {
   std::string_view name;
   int version;
@@ -131,7 +131,7 @@ std::vector<std::string> gpuVendors(const MachineRoot &root) {
   std::error_code error;
   for (fs::directory_iterator it(root.sys + "/bus/pci/devices", error), end; !error && it != end;
        it.increment(error)) {
-    // 0x03….: display controllers; 0x12….: processing accelerators.
+    // PCI classes: 0x03 display controllers, 0x12 processing accelerators.
     std::string kind = firstLine(it->path() / "class"), vendor = firstLine(it->path() / "vendor");
     if ((kind.starts_with("0x03") || kind.starts_with("0x12")) && vendor.size() > 2)
       if (std::string id = vendor.substr(2); std::find(out.begin(), out.end(), id) == out.end())

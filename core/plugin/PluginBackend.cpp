@@ -12,7 +12,8 @@ namespace {
 using thunk::Text;
 using Api = tsr_backend_api_t;
 
-/// What a slot returned, with its text. A status that is none is a fault of the plugin.
+/// Converts what a slot returned, with its text. A value that is not a status is reported as a fault of the
+/// plugin.
 tsr_status_t result(int32_t status, const Text &text, std::string &why) {
   if (status == TSR_SUCCESS) return TSR_SUCCESS;
   why = text.str();
@@ -22,8 +23,8 @@ tsr_status_t result(int32_t status, const Text &text, std::string &why) {
   return TSR_EINTERNAL;
 }
 
-/// A slot that makes something: null with `why` filled. Out of memory is thrown, as C++ has it, and so is
-/// what is not implemented, which null would not tell.
+/// Calls a slot that creates an object. Returns null with `why` filled on failure. TSR_EOOM is thrown as
+/// std::bad_alloc, and TSR_UNIMPLEMENTED as StatusError, since null could not express it.
 template <class H, class Call> H *make(Call call, std::string &why) {
   Text text;
   H *handle = nullptr;
@@ -34,7 +35,7 @@ template <class H, class Call> H *make(Call call, std::string &why) {
   return status == TSR_SUCCESS ? handle : nullptr;
 }
 
-/// Wraps what a plugin made; when there is no memory for that, the plugin gets it back.
+/// Wraps an object that the plugin created. If that runs out of memory, the object is returned to the plugin.
 template <class W, class H, class... Args>
 std::unique_ptr<W> wrap(H *handle, void (*giveBack)(H *), const Api &api, Args &&...args) {
   std::unique_ptr<H, void (*)(H *)> owned(handle, giveBack);
@@ -91,7 +92,7 @@ struct PluginEvent final : DeviceEvent {
   tsr_be_event_t *const handle;
 };
 
-/// A graph the backend has taken over.
+/// A graph that the backend has accepted.
 struct PluginGraph final : DeviceGraph {
   PluginGraph(const Api &api, tsr_be_graph_t *handle, GraphWork work)
       : DeviceGraph(std::move(work)), api(api), handle(handle) {}
@@ -206,7 +207,7 @@ public:
     return result(api_.mem_free(handle_, dptr, text), text, why);
   }
   std::optional<size_t> available(const void *dptr) override {
-    if (!api_.mem_available) return SIZE_MAX; // the backend cannot tell: nothing is refused
+    if (!api_.mem_available) return SIZE_MAX; // the backend does not report it: no allocation is refused
     uint64_t bytes = 0;
     if (api_.mem_available(handle_, dptr, &bytes) != TSR_SUCCESS) return std::nullopt;
     return bytes;
@@ -261,7 +262,7 @@ public:
                        n.values.data(),
                        {n.grid.x, n.grid.y, n.grid.z},
                        n.event ? static_cast<PluginEvent &>(*n.event).handle : nullptr});
-    // Whatever the nodes name lives as long as the plugin may run them.
+    // Keeps everything the nodes refer to alive for as long as the plugin may run them.
     const tsr_be_keep_t kept = keep(new GraphWork(work));
     auto *graph = make<tsr_be_graph_t>(
         [&](auto **out, tsr_text_t *text) {
@@ -273,7 +274,7 @@ public:
 
   tsr_status_t enablePeer(DeviceContext &peer, std::string &why) override {
     if (!api_.peer_enable) return absent("access to other devices' memory", why);
-    Text text; // of the same backend, so of this class
+    Text text; // the peer belongs to the same backend, so it has this class
     return result(api_.peer_enable(handle_, static_cast<PluginContext &>(peer).handle_, text), text, why);
   }
   void pushRange(const char *name) override {
@@ -297,7 +298,7 @@ public:
     Text text;
     std::lock_guard lock(sinkMutex_);
     const tsr_status_t status = result(api_.activity_report(handle_, next ? &out : nullptr, text), text, why);
-    if (status == TSR_SUCCESS) sink_ = std::move(next); // the plugin does not call the one before
+    if (status == TSR_SUCCESS) sink_ = std::move(next); // the plugin no longer calls the previous sink
     return status;
   }
   void tagActivities(const ActivityTag &tag) override {
@@ -329,7 +330,7 @@ public:
     try {
       handle_ = make<tsr_be_backend_t>(
           [&](auto **out, tsr_text_t *text) { return api_.create(&pluginHost(), out, text); }, why);
-    } catch (const StatusError &) { // whoever chooses among backends goes on with the next
+    } catch (const StatusError &) { // a caller that tries several backends continues with the next one
     }
     return handle_;
   }
@@ -376,11 +377,11 @@ public:
 
 private:
   const PluginRef plugin_;
-  const Api api_; // complete: slots the plugin does not know are null
+  const Api api_; // complete: slots that the plugin's version does not have are null
   tsr_be_backend_t *handle_ = nullptr;
-  std::recursive_mutex mutex_; // the plugin's device_info runs under it, and may fork
+  std::recursive_mutex mutex_; // recursive: the plugin's device_info runs while it is held, and may fork
   HeldAcrossFork heldAcrossFork_{mutex_};
-  std::map<int, DeviceInfo> devices_; // guarded by the mutex; entries stay as long as the backend
+  std::map<int, DeviceInfo> devices_; // guarded by the mutex; entries live as long as the backend
 };
 
 } // namespace

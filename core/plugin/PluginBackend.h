@@ -1,5 +1,5 @@
-// A backend behind the table of plugin.h, as the C++ interface the core works with. Every backend comes this
-// way, the CPU's too.
+// Adapts a backend's table of plugin.h to the C++ interface that the core uses. Every backend is reached this
+// way, including the CPU's.
 #pragma once
 #include "core/plugin/Registry.h"
 #include <memory>
@@ -7,11 +7,12 @@
 
 namespace tessera {
 
-/// The slots whose absence no caller can work around, by name; "" when all of them are there.
+/// Returns the names of the required slots that are null, comma-separated; "" if none is. Required slots are
+/// those that no caller can do without.
 std::string missingSlots(const tsr_backend_api_t &api);
 
-/// Creates the backend of `plugin`, which serves TSR_PLUGIN_BACKEND. Null with `why` filled on failure.
-/// Destroying it calls the plugin's destroy.
+/// Creates the backend of `plugin`, which must serve TSR_PLUGIN_BACKEND. Returns null with `why` filled on
+/// failure. Destroying the backend calls the plugin's destroy.
 std::unique_ptr<Backend> makePluginBackend(PluginRef plugin, std::string &why);
 
 } // namespace tessera

@@ -23,11 +23,11 @@ int remainingMs(Clock::time_point end) {
   return left > 0 ? static_cast<int>(left) : 0;
 }
 
-/// Reads what the pipe, which does not block, holds so far; until `end` at most, since a probe may write
-/// faster than this reads. False: there will be no more.
+/// Reads what the non-blocking pipe holds, but no longer than until `end`, since a probe may write faster
+/// than this reads. Returns false at the end of the pipe.
 bool readSome(int fd, char *to, size_t bytes, size_t &got, Clock::time_point end) {
   do {
-    char spare[4096]; // a probe that writes more than an answer must not block
+    char spare[4096]; // drains the pipe, so that a probe that writes more than an answer does not block
     const ssize_t n = got < bytes ? read(fd, to + got, bytes - got) : read(fd, spare, sizeof spare);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return n < 0 && errno == EAGAIN;
@@ -40,18 +40,19 @@ bool hasEnded(pid_t child, int &status) {
   const pid_t done = waitpid(child, &status, WNOHANG);
   if (done == child) return true;
   if (done == 0 || errno == EINTR) return false;
-  status = 0; // somebody else has waited for it: a SIGCHLD handler of the program
+  status = 0; // a SIGCHLD handler of the program has already waited for it
   return true;
 }
 
-/// Takes the answer until the child ends; false when the time is out. The end of the pipe decides nothing:
-/// what the plugin has started may hold it open.
+/// Reads the answer until the child exits. Returns false at the deadline. The end of the pipe is not used as
+/// a sign of exit, since processes that the plugin started may hold the pipe open.
 bool readUntilEnd(pid_t child, int fd, char *to, size_t bytes, size_t &got, int &status,
                   Clock::time_point end) {
   constexpr int kLookMs = 1;
   for (bool isOpen = true;;) {
     const bool ended = hasEnded(child, status);
-    if (isOpen) isOpen = readSome(fd, to, bytes, got, end); // after the look: all that the child has written
+    // after hasEnded(), so that this reads everything the child has written
+    if (isOpen) isOpen = readSome(fd, to, bytes, got, end);
     if (ended) return true;
     if (!remainingMs(end)) return false;
     pollfd waiting = {isOpen ? fd : -1, POLLIN, 0};
@@ -68,7 +69,7 @@ pid_t start(const std::string &prober, const std::string &path, int answer, int 
   posix_spawn_file_actions_adddup2(&files, answer, 3);
   posix_spawnattr_t how;
   posix_spawnattr_init(&how);
-  // A group of its own, so that it is killed with its children; signals as a new program expects them.
+  // A process group of its own, so that it is killed with its children; default signal handling.
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
@@ -83,7 +84,7 @@ pid_t start(const std::string &prober, const std::string &path, int answer, int 
   return error ? -1 : child;
 }
 
-/// What a plugin wrote need not end.
+/// Terminates the strings that the plugin wrote.
 void terminate(tsr_probe_t &found) {
   found.driver[sizeof found.driver - 1] = 0;
   for (auto &address : found.pci)
@@ -114,7 +115,7 @@ PluginError judgeProbe(int32_t status, const tsr_probe_t &found, const std::stri
 
 ProbeResult probeHere(const tsr_plugin_info_t &info) {
   ProbeResult out;
-  thunk::Text said, thrown; // no probe of plugin.hpp throws; one that was written by hand may
+  thunk::Text said, thrown; // probes of plugin.hpp do not throw, but hand-written ones may
   out.found.struct_size = sizeof out.found;
   const int32_t status = thunk::guard(thrown, [&](std::string &) { return info.probe(&out.found, said); });
   terminate(out.found);
@@ -149,7 +150,7 @@ ProbeResult probeApart(const std::string &prober, const std::string &path) {
   const bool inTime =
       readUntilEnd(child, ends[0], reinterpret_cast<char *>(&answer), sizeof answer, got, status, end);
   close(ends[0]);
-  kill(-child, SIGKILL); // and whatever it left running
+  kill(-child, SIGKILL); // also kills the processes it left running
   if (!inTime) waitpid(child, &status, 0);
   out.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
   if (!inTime) {

@@ -1,4 +1,4 @@
-// Asking a plugin for its devices in a process of its own, so that what it breaks is not ours.
+// Asks a plugin for its devices in a separate process, so that a crash or a corruption stays there.
 #pragma once
 #include "core/plugin/PluginError.h"
 #include <string>
@@ -6,36 +6,37 @@
 
 namespace tessera {
 
-/// What the prober writes to its descriptor 3: this, then nothing.
+/// What tessera-probe writes to file descriptor 3 before it exits.
 struct ProbeAnswer {
   static constexpr uint32_t kMagic = 0x50525354; // "TSRP"
   uint32_t magic = 0;
-  int32_t status = 0; // of the plugin's probe
+  int32_t status = 0; // what the plugin's probe returned
   tsr_probe_t found{};
-  char text[1024] = {};   // why not
-  int32_t failedStep = 0; // 0: the probe was called; else a refusal code, told by `text`
+  char text[1024] = {};   // why the probe failed
+  int32_t failedStep = 0; // 0: the probe was called; else a refusal code, explained in `text`
 };
 
 struct ProbeResult {
-  PluginError error; // none: there is a device
+  PluginError error; // none if there is a device
   tsr_probe_t found{};
   double milliseconds = 0;
-  bool isCrash = false; // worth a quarantine
+  bool isCrash = false; // if true, the plugin is quarantined
 };
 
 inline constexpr int kProbeLimitMs = 2000;
 
-/// Runs `prober` on the plugin's file; waits at most kProbeLimitMs, then kills it with what it started. Its
-/// output goes nowhere. Thread-safe.
+/// Runs `prober` on the plugin's file. Waits at most kProbeLimitMs, then kills it with the processes it
+/// started. Its output is discarded. Thread-safe.
 ProbeResult probeApart(const std::string &prober, const std::string &path);
 
-/// The prober beside libtessera.so, or "" when it is not installed.
+/// Returns the path of tessera-probe in the plugin directory beside libtessera.so, or "" if it is not
+/// installed.
 std::string proberPath();
 
-/// Asks a plugin that is in this process; it has a probe.
+/// Asks a plugin in this process. `info.probe` must be set.
 ProbeResult probeHere(const tsr_plugin_info_t &info);
 
-/// A probe's outcome in words and numbers, whoever asked.
+/// Converts a probe's outcome to an error, or none. Used for both kinds of probe.
 PluginError judgeProbe(int32_t status, const tsr_probe_t &found, const std::string &text);
 
 } // namespace tessera

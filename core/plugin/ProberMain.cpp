@@ -1,5 +1,5 @@
-// tessera-probe PLUGIN: asks one plugin for its devices and writes a ProbeAnswer to descriptor 3. The runtime
-// starts it; whatever the plugin does to its process happens here.
+// tessera-probe PLUGIN: asks one plugin for its devices and writes a ProbeAnswer to file descriptor 3. The
+// runtime starts it as a separate process, so that the plugin cannot harm the caller's.
 #include "core/plugin/Probe.h"
 #include "core/plugin/Registry.h"
 #include <csignal>
@@ -48,6 +48,6 @@ int main(int argc, char **argv) {
     answer.found.struct_size = sizeof answer.found;
     answer.status = info.probe(&answer.found, &why);
   }
-  // _exit: destructors of a plugin that was only asked have nothing to say.
+  // _exit skips the plugin's destructors, which could fail after the answer is complete.
   _exit(write(3, &answer, sizeof answer) == static_cast<ssize_t>(sizeof answer) ? 0 : 1);
 }

@@ -11,9 +11,9 @@
 namespace tessera {
 namespace {
 
-constexpr uint32_t kMostProfiles = 256; // of one plugin that does not say where its list ends
+constexpr uint32_t kMostProfiles = 256; // per plugin, in case its list does not end
 
-/// Adds what the plugin offers. A name that is taken stays its first owner's.
+/// Adds the plugin's profiles. If two plugins offer the same name, the first one keeps it.
 void add(const Plugin &plugin, std::vector<Profile> &out) {
   const auto api = thunk::copyIn(plugin.info.numerics);
   auto warn = [&](const std::string &text) {
@@ -22,7 +22,7 @@ void add(const Plugin &plugin, std::vector<Profile> &out) {
   for (uint32_t i = 0;; ++i) {
     tsr_numerics_profile_t row{};
     row.struct_size = sizeof row;
-    thunk::Text why; // no table of plugin.hpp throws; one that was written by hand may
+    thunk::Text why; // tables of plugin.hpp do not throw, but hand-written ones may
     const int32_t status = thunk::guard(why, [&](std::string &) { return api.profile(i, &row); });
     if (status == TSR_ENOTFOUND) return;
     if (status != TSR_SUCCESS)
@@ -50,7 +50,7 @@ void add(const Plugin &plugin, std::vector<Profile> &out) {
   }
 }
 
-/// Every profile; `failed` tells of plugins that cannot be used.
+/// Returns every profile. `failed` collects the errors of plugins that cannot be used.
 std::vector<Profile> allProfiles(std::string &failed) {
   std::vector<Profile> out;
   for (const Candidate &c : surveyPlugins(TSR_PLUGIN_NUMERICS, /*probe=*/false)) {
@@ -78,8 +78,8 @@ Expected<Profile> chooseProfile(const std::string &asked) {
     from = std::move(said.from);
   }
   if (name.empty()) name = "standard";
-  if (const NumericsPermissions *permits = builtinProfile(name)) // no plugin may have it: none is loaded
-    return Profile{name, "profiles", *permits};
+  // reserved names: plugins cannot define them, so none is loaded
+  if (const NumericsPermissions *permits = builtinProfile(name)) return Profile{name, "profiles", *permits};
   std::string failed, list;
   const std::vector<Profile> all = allProfiles(failed);
   std::vector<std::string_view> names;

@@ -38,7 +38,7 @@ void quarantine(const std::string &key, const std::string &path, const std::stri
   if (folder.empty() || key.empty()) return;
   std::error_code error;
   fs::create_directories(folder, error);
-  OutputFile file; // what cannot be written is found out again by the next process
+  OutputFile file; // if the write fails, the next process probes the plugin again
   if (!file.open(folder / key, OutputFile::Pipe::Refuse) && !file.write(why + "\n" + path + "\n"))
     (void)file.commit();
 }

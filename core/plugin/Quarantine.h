@@ -1,21 +1,21 @@
-// Plugins whose probe crashed, so that it crashes once and not with every program.
+// Plugins whose probe crashed. A quarantined plugin is not probed again by every program.
 //
-// One file per plugin, kernel driver and plugin ABI in the cache directory's folder `quarantine`; a new build
-// of the plugin or another driver is tried again. Without a cache directory nothing is kept.
+// The cache directory's folder `quarantine` holds one file per plugin, kernel driver and plugin ABI. A new
+// build of the plugin or another driver version is probed again. Without a cache directory nothing is stored.
 #pragma once
 #include "core/plugin/Manifest.h"
 #include <string>
 
 namespace tessera {
 
-/// What a quarantine is for: a hash over the file's contents, the driver's version and the ABI. "" when the
-/// file cannot be read.
+/// Returns a hash over the file's contents, the driver's version and the plugin ABI; "" if the file cannot be
+/// read.
 std::string quarantineKey(const std::string &path, const std::string &driver);
 
-/// Why it was quarantined, or "".
+/// Returns why the plugin was quarantined, or "".
 std::string quarantined(const std::string &key);
 void quarantine(const std::string &key, const std::string &path, const std::string &why);
-/// Forgets all of them; how many there were.
+/// Removes all entries and returns their number.
 size_t resetQuarantine();
 
 } // namespace tessera

@@ -19,14 +19,14 @@ constexpr uint32_t kKinds =
     TSR_PLUGIN_BACKEND | TSR_PLUGIN_MAPPER | TSR_PLUGIN_COLLECTIVE | TSR_PLUGIN_NUMERICS | TSR_PLUGIN_CODEGEN;
 
 struct State {
-  std::mutex mutex; // no plugin's code runs under it
+  std::mutex mutex; // never held while a plugin's code runs
   HeldAcrossFork heldAcrossFork{mutex};
   std::vector<std::shared_ptr<Plugin>> plugins;
-  std::vector<std::string> leaving; // names of those that are gone from there and not yet shut down
+  std::vector<std::string> leaving; // removed from `plugins` but not yet shut down
 };
 
 State &state() {
-  static State &s = *new State; // plugins are used until the process has ended
+  static State &s = *new State; // never destroyed: plugins are used until the process has ended
   return s;
 }
 
@@ -34,7 +34,7 @@ auto findIn(std::vector<std::shared_ptr<Plugin>> &plugins, std::string_view name
   return std::find_if(plugins.begin(), plugins.end(), [&](const auto &p) { return p->name == name; });
 }
 
-/// When the process ends, as for the plugins from files.
+/// Runs at the end of the process, as shutDownPlugins() does for the plugins of files.
 void shutDownRegistered() {
   letGoOfPluginObjects();
   std::vector<std::shared_ptr<Plugin>> plugins;
@@ -76,7 +76,7 @@ PluginError nameTaken(const std::string &name) {
               "\") where the program registered that one"};
 }
 
-/// What is left of stages 4 and 7 without a note.
+/// Runs the checks of stages 4 and 7 that need no note.
 PluginError query(tsr_plugin_query_fn function, Plugin &plugin) {
   PluginError error;
   plugin.origin = Origin::Program;
@@ -85,7 +85,7 @@ PluginError query(tsr_plugin_query_fn function, Plugin &plugin) {
   if ((error = checkKinds(plugin.info.kinds))) return error;
   if ((error = checkMapperName(plugin))) return error;
   if ((error = matchContract(manifestOf(plugin.info), pluginHost()))) return error;
-  return checkTables(plugin.info); // last: another contract's may look different
+  return checkTables(plugin.info); // last: a plugin of another contract version may have another layout
 }
 
 } // namespace
@@ -112,7 +112,8 @@ Manifest manifestOf(const tsr_plugin_info_t &info) {
 tsr_status_t registerPlugin(tsr_plugin_query_fn function, std::string &why) {
   auto plugin = std::make_shared<Plugin>();
   PluginError error = query(function, *plugin);
-  // The plugins of files have a lock of their own, under which this file's is taken: it is asked before.
+  // This takes the registry's lock, under which this file's lock is taken, so it must come before the lock
+  // below.
   if (!error && isPluginLoaded(plugin->name)) error = nameTaken(plugin->name);
   if (!error) {
     State &s = state();
@@ -126,7 +127,8 @@ tsr_status_t registerPlugin(tsr_plugin_query_fn function, std::string &why) {
   const std::string what = "registered plugin " + (plugin->name.empty() ? "(no name)" : plugin->name);
   pluginLog(what, error ? error.render("") : "usable");
   if (!error) {
-    std::atexit(shutDownRegistered); // before the destructors of what the program has made until now
+    // runs before the destructors of objects that the program has constructed so far
+    std::atexit(shutDownRegistered);
     return TSR_SUCCESS;
   }
   why = error.render(what);

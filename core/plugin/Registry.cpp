@@ -32,19 +32,19 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct State {
-  std::recursive_mutex mutex; // a plugin's create may call the library
+  std::recursive_mutex mutex; // recursive: a plugin's create may call the library
   HeldAcrossFork heldAcrossFork{mutex};
-  std::map<std::string, std::shared_ptr<Plugin>>
-      loaded;                                // by path, or by name inside libtessera.so; never shrinks
+  // by path, or by name for those inside libtessera.so; never shrinks
+  std::map<std::string, std::shared_ptr<Plugin>> loaded;
   std::map<std::string, ProbeResult> probes; // by path
 };
 
 State &state() {
-  static State &s = *new State; // plugins are used until the process has ended
+  static State &s = *new State; // never destroyed: plugins are used until the process has ended
   return s;
 }
 
-/// Runs when the process ends, before the destructors of whatever was loaded earlier.
+/// Runs when the process ends, before the destructors of objects from libraries loaded earlier.
 void shutDownPlugins() {
   letGoOfPluginObjects();
   State &s = state();
@@ -73,7 +73,7 @@ PluginRef builtin(const Builtin &row) {
   return it->second;
 }
 
-/// The file's name and what the manifest says must be what loadPlugin() looks for.
+/// Checks that the file's name and the manifest agree on what loadPlugin() looks for.
 PluginError checkFileName(const Manifest &m, const FileName &file) {
   if (m.name != file.name)
     return {refusal::kFileName, "its manifest names plugin " + m.name + ", its file name " + file.name,
@@ -92,7 +92,7 @@ PluginError checkFileName(const Manifest &m, const FileName &file) {
   return {};
 }
 
-/// Stages 2 to 4.
+/// Runs stages 2 to 4.
 Candidate examine(const std::string &directory, const std::string &path) {
   Candidate out;
   out.path = path;
@@ -145,19 +145,19 @@ PluginRef loadFile(Candidate &c) {
   pluginLog(c.path, c.error ? c.error.render("") : "loaded");
   if (!plugin) return nullptr;
   c.isLoaded = true;
-  // After the load: so it runs before the destructors of the plugin's own objects.
+  // Registered after the load, so that it runs before the destructors of the plugin's own objects.
   std::atexit(shutDownPlugins);
   return s.loaded.emplace(c.path, std::move(plugin)).first->second;
 }
 
-/// Stage 5, once per file and process.
+/// Runs stage 5, once per file and process.
 void probe(Candidate &c) {
   State &s = state();
   auto it = s.probes.find(c.path);
   if (it == s.probes.end()) {
     std::string how = setting("TESSERA_PROBE").value;
     ProbeResult result;
-    if (how == "note") { // the note and /sys are believed
+    if (how == "note") { // the note and /sys are trusted
       result.found.struct_size = sizeof result.found;
       result.found.device_count = 1;
       result.found.score = 200;
@@ -185,7 +185,7 @@ void probe(Candidate &c) {
     c.found = it->second.found;
 }
 
-/// A plugin that is in the process anyway. Its probe runs here, each time.
+/// Describes a plugin that is already in the process. Its probe runs in this process at each call.
 Candidate inProcess(const Plugin &plugin, bool withProbe) {
   Candidate c;
   c.name = plugin.name;
@@ -205,7 +205,7 @@ void forwardLog(void *, int32_t level, const char *code, const char *text) {
   if (level < TSR_LOG_ERROR || level > TSR_LOG_DEBUG) level = TSR_LOG_NOTE;
   try {
     log(static_cast<tsr_log_level_t>(level), code ? code : "", text ? text : "");
-  } catch (const std::bad_alloc &) { // a message less; nothing may be thrown through the plugin
+  } catch (const std::bad_alloc &) { // dropped: no exception may propagate through the plugin
   }
 }
 
@@ -243,7 +243,7 @@ PluginRef loadPlugin(uint32_t kind, std::string_view nameView, PluginError &erro
     error = wrongKind(plugin->info.kinds, kind);
     return nullptr;
   }
-  if (!isPluginName(name)) { // a path would be one that nobody has checked
+  if (!isPluginName(name)) { // anything else could be a path to an unchecked file
     error = {refusal::kNotInstalled, "'" + name + "' is no plugin's name: 1 to 64 of a-z, 0-9, - and _", ""};
     return nullptr;
   }
@@ -257,7 +257,7 @@ PluginRef loadPlugin(uint32_t kind, std::string_view nameView, PluginError &erro
     if (!plugin) error = c.error;
     return plugin;
   }
-  // A plugin of several kinds has one file, named after one of them.
+  // A plugin of several kinds has one file, which is named after one of them.
   for (const std::string &directory : search.directories)
     for (uint32_t other : {TSR_PLUGIN_BACKEND, TSR_PLUGIN_MAPPER, TSR_PLUGIN_COLLECTIVE, TSR_PLUGIN_NUMERICS,
                            TSR_PLUGIN_CODEGEN}) {
@@ -310,7 +310,7 @@ std::vector<Candidate> surveyPlugins(uint32_t kinds, bool withProbe) {
   const std::vector<PluginRef> ofProgram = registeredPlugins();
   for (const PluginRef &plugin : ofProgram)
     if (plugin->info.kinds & kinds) out.push_back(inProcess(*plugin, withProbe));
-  std::map<std::string, std::string> seen; // file name -> the path that has it
+  std::map<std::string, std::string> seen; // file name -> the first path with it
   SearchPath search = searchPath();
   for (auto &[path, error] : search.refused) {
     Candidate c;

@@ -1,10 +1,11 @@
-// The plugins this process has: those inside libtessera.so, those the program registered (Registered.h), and
+// The plugins of this process: those inside libtessera.so, those the program registered (Registered.h), and
 // those loaded from the plugin directories.
 //
-// A plugin goes through seven stages, each of which may refuse it with its own code (PluginError.h): its
-// directory is listed, its file's owner and mode are checked, its note is read, the note is matched with this
-// runtime and machine, in automatic selection a process of its own probes it, it is loaded, it is queried and
-// held against its note. Nothing of it runs before the probe. What is loaded stays.
+// A plugin of a directory passes seven stages, each of which may refuse it with its own code (PluginError.h).
+// (1) Its directory is listed. (2) The owner and mode of its file are checked. (3) Its note is read. (4) The
+// note is matched with this runtime and machine. (5) In automatic selection, a separate process probes it.
+// (6) It is loaded. (7) It is queried and its answer is compared with the note. No code of the plugin runs
+// before the probe. A loaded plugin is never unloaded.
 #pragma once
 #include "core/plugin/Manifest.h"
 #include "core/plugin/Probe.h"
@@ -20,56 +21,57 @@ namespace tessera {
 
 enum class Origin : uint8_t { Library, Program, File }; // libtessera.so, tsrRegisterPlugin, a directory
 
-/// One plugin that is loaded and checked.
+/// A plugin that is loaded and checked.
 struct Plugin {
   std::string name, version, path; // path: "" unless it came from a file
   Origin origin = Origin::File;
-  tsr_plugin_info_t info{}; // complete: what the plugin's writer did not know is zero
+  tsr_plugin_info_t info{}; // complete: fields that the plugin's version does not have are zero
   mutable std::atomic<int64_t> objects{
-      0}; // contexts, communicators and mappers alive; none when shutdown is called
+      0}; // live contexts, communicators and mappers; shutdown is called only when it is zero
 };
 
-/// Who has one uses the plugin, which is not unregistered meanwhile. All but those the program registered are
-/// here to stay.
+/// Keeps the plugin in use: it cannot be unregistered while a reference exists. Only plugins that the program
+/// registered can be unregistered.
 using PluginRef = std::shared_ptr<const Plugin>;
 
-/// What is known of a file in a plugin directory, or of a plugin that is in the process anyway.
+/// What is known about a file in a plugin directory, or about a plugin that is already in the process.
 struct Candidate {
   std::string name, path; // path: "" unless it is a file
   Origin origin = Origin::File;
-  std::optional<Manifest> manifest; // once the note has been read
-  PluginError error;                // why it cannot be used
+  std::optional<Manifest> manifest; // set once the note has been read
+  PluginError error;                // why it cannot be used, or none
   bool isLoaded = false;
-  std::optional<tsr_probe_t> found; // once a probe has answered well
+  std::optional<tsr_probe_t> found; // set once a probe has succeeded
   double noteMicroseconds = 0, probeMilliseconds = 0;
   uint32_t kinds() const { return manifest ? manifest->kinds : 0; }
 };
 
-/// What plugins are told about this process. Stands for ever.
+/// Returns what plugins are given about this process. The object lives as long as the process.
 const tsr_host_info_t &pluginHost();
 
-/// The plugin of that name which serves `kind` (one TSR_PLUGIN_* bit), loaded if it must be; opens no file of
-/// another name. Null with `error` and `path` filled. Thread-safe.
+/// Returns the plugin of that name which serves `kind` (one TSR_PLUGIN_* bit) and loads it if necessary.
+/// Opens only files of that name. On failure returns null with `error` filled; `path` is then the file that
+/// was refused, if any. Thread-safe.
 PluginRef loadPlugin(uint32_t kind, std::string_view name, PluginError &error, std::string &path);
-/// The same with the error as a text.
+/// As above, with the error as text.
 PluginRef loadPlugin(uint32_t kind, std::string_view name, std::string &why);
 
-/// Is one of that name inside libtessera.so, or loaded from a file?
+/// Returns whether a plugin of that name is inside libtessera.so, or was loaded from a file.
 bool isPluginLoaded(std::string_view name);
 
-/// Every plugin there is of `kinds`, examined up to its note and match and, with `probe`, its devices; those
-/// inside libtessera.so first, then those registered, then by directory and name. Probes each file once in
-/// the life of the process.
+/// Returns every plugin of `kinds`, examined up to its note and match and, with `probe`, its devices. The
+/// order is: plugins inside libtessera.so, registered plugins, then files by directory and name. A directory
+/// that cannot be used is returned as a candidate with an error. Probes each file at most once per process.
 std::vector<Candidate> surveyPlugins(uint32_t kinds, bool probe);
 
-/// Asks the backend `c` of a file for its devices, in a process of its own, unless its path, its note or the
-/// contract refuse it: then nothing of it may run. False if so. Keeps nothing, quarantines nothing.
+/// Asks the backend of the file `c.path` for its devices in a separate process. Returns false without running
+/// it if its path, its note or the contract refuses it. Stores no result and quarantines nothing.
 [[nodiscard]] bool probeAnyway(const Candidate &c, ProbeResult &out);
 
-/// Names of the plugins that serve `kind` and that nothing refuses before its devices are asked for, in the
-/// order of surveyPlugins: for the error that says what there is. Reads every note, loads nothing.
+/// Returns the names of the plugins that serve `kind` and pass every check before the probe, in the order of
+/// surveyPlugins. It is used for errors that list what is available. Reads every note and loads nothing.
 std::vector<std::string> usablePlugins(uint32_t kind);
-/// "a, b, c"
+/// Joins the names: "a, b, c".
 std::string nameList(const std::vector<std::string> &names);
 
 } // namespace tessera

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view kPrefix = "libtessera-", kSuffix = ".so";
 
-/// The directory beside libtessera.so; in a program that holds its objects, beside that program's ../lib.
+/// Returns the directory `tessera` beside libtessera.so or, in a program of a folder `bin` that links its
+/// objects, in the sibling folder `lib`.
 std::string ownDirectory() {
   Dl_info info{};
   if (!dladdr(reinterpret_cast<const void *>(&searchPath), &info) || !info.dli_fname) return "";
@@ -120,7 +121,7 @@ PluginError checkPermissions(const std::string &directory, const std::string &pa
             "put the file itself there, or name its own directory in TESSERA_PLUGIN_PATH"};
   if (!fs::is_regular_file(file, error)) return {refusal::kNotAFile, "it is no regular file", ""};
   if (PluginError e = checkOne(file, false)) return e;
-  bool ancestor = false; // of the directory itself the sticky bit excuses nothing
+  bool ancestor = false; // a sticky bit is accepted on ancestors only, not on the directory itself
   for (fs::path p = home;; p = p.parent_path()) {
     if (PluginError e = checkOne(p, ancestor)) return e;
     if (p == p.root_path()) return {};
