@@ -1,5 +1,5 @@
-// Code generators that plugins bring. libtessera.so finds, checks and loads the plugins; the compiler, which
-// is handed this interface when it is loaded, calls their tables.
+// Code generators of plugins. libtessera.so finds, checks and loads the plugins. It passes this interface to
+// the compiler when it loads the compiler, which calls the plugins' tables.
 #pragma once
 #include <memory>
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace tessera {
 
-/// A loaded plugin of kind codegen. Keeps the plugin registered while it lives: hold it during a call, not
-/// longer.
+/// A loaded plugin of kind codegen. The plugin stays registered while this object lives, so hold it only for
+/// the duration of a call.
 struct CodegenPlugin {
   std::string name, version;
-  tsr_codegen_api_t table{}; // complete: what the plugin's writer did not know is zero
+  tsr_codegen_api_t table{}; // complete: fields that the plugin's version does not have are zero
   std::shared_ptr<const void> keep;
   explicit operator bool() const { return keep != nullptr; }
 };
@@ -22,22 +22,23 @@ struct CodegenPlugin {
 class CodegenPlugins {
 public:
   virtual ~CodegenPlugins() = default;
-  /// The plugin of that name, loaded if it must be; opens no file of another name. Empty with `why`: the
-  /// plugin is refused. Empty without: there is none. Thread-safe.
+  /// Returns the plugin of that name and loads it if necessary. Opens only files of that name. Returns an
+  /// empty object if there is none, and fills `why` as well if the plugin was refused. Thread-safe.
   virtual CodegenPlugin load(std::string_view name, std::string &why) = 0;
-  /// Names of those that nothing refuses before they are loaded.
+  /// Returns the names of the plugins that pass every check before loading.
   virtual std::vector<std::string> names() = 0;
-  /// What a cache key needs to know of the plugin that makes code for `target` ("cpu", "NAME:ARCHITECTURE"):
-  /// its file as it is on disk, or "" where no plugin file has that name. Nothing: the program registered the
-  /// plugin, so that two processes may mean two plugins by one name. Loads nothing.
+  /// Returns what a cache key must contain about the plugin that generates code for `target` ("cpu",
+  /// "NAME:ARCHITECTURE"): the identity of its file on disk, or "" if no plugin file has that name. Returns
+  /// nullopt if the program registered the plugin, since two processes may register different plugins by one
+  /// name. Loads nothing.
   virtual std::optional<std::string> identity(std::string_view target) = 0;
 };
 
-/// Those of this process. Exported by libtessera.so for tools that load the compiler themselves. Lives as
-/// long as the process; before setCodegenPlugins there are none.
+/// Returns the plugins of this process. Exported by libtessera.so for tools that load the compiler
+/// themselves. The object lives as long as the process; it is empty before setCodegenPlugins.
 __attribute__((visibility("default"))) CodegenPlugins &codegenPlugins();
 
-/// Called once, while libtessera.so is loaded (runtime/Parts.cpp).
+/// Sets the plugins of this process. Called once, while libtessera.so is loaded (runtime/Parts.cpp).
 void setCodegenPlugins(CodegenPlugins &);
 
 } // namespace tessera

@@ -14,18 +14,18 @@ struct Gate {
   HeldAcrossFork heldAcrossFork{mutex};
   std::condition_variable changed;
   bool isEnding = false;
-  size_t inside = 0;    // calls
-  uint64_t process = 0; // whose calls these are: the child of a fork has none of its parent's
+  size_t inside = 0;    // calls in progress
+  uint64_t process = 0; // fork count for which `inside` is valid; a forked child starts from its own calls
 };
 
 Gate &gate() {
-  static Gate &g = *new Gate; // calls may outlive static destructors
+  static Gate &g = *new Gate; // never destroyed: calls may outlive static destructors
   return g;
 }
 
-thread_local size_t insideHere = 0; // calls of this thread
+thread_local size_t insideHere = 0; // calls in progress on this thread
 
-/// Not for the calls of the thread that ends the process: they do not return.
+/// Waits for the calls of other threads. The calling thread's own calls cannot return, since it is in exit().
 void waitForCalls() {
   Gate &g = gate();
   std::unique_lock lock(g.mutex);
@@ -52,7 +52,7 @@ public:
     --g.inside;
     if (g.isEnding)
       g.changed.notify_all();
-    else // handlers run in reverse order: static objects that this call made are destroyed after the wait
+    else // atexit handlers run in reverse order: the wait precedes the destructors of statics this call made
       std::atexit(waitForCalls);
   }
   Call(const Call &) = delete;
@@ -124,7 +124,7 @@ private:
 
 CompilerService *gatedCompiler(CompilerService *compiler) {
   static GatedCompiler &gated = *new GatedCompiler(*compiler);
-  [[maybe_unused]] static const int registered = std::atexit(waitForCalls); // for the first calls
+  [[maybe_unused]] static const int registered = std::atexit(waitForCalls); // waits for the first calls
   return &gated;
 }
 

@@ -30,7 +30,8 @@ Once &once() {
   return *it;
 }
 
-/// The folder of the file `address` was loaded from, with its slash; empty when the loader does not tell.
+/// Returns the folder of the file that contains `address`, with a trailing slash; "" if the dynamic linker
+/// does not know it.
 std::string folderOf(const void *address) {
   Dl_info info;
   if (!address || !dladdr(address, &info) || !info.dli_fname) return "";
@@ -39,7 +40,7 @@ std::string folderOf(const void *address) {
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
-/// Of libtessera.so, or of the tool that has this file for itself.
+/// Returns the folder of libtessera.so, or of the tool that links this file.
 std::string ownFolder() { return folderOf(reinterpret_cast<const void *>(&loadCompiler)); }
 
 Error noCompiler(std::string message, std::string hint) {
@@ -47,7 +48,7 @@ Error noCompiler(std::string message, std::string hint) {
 }
 
 Expected<Loaded> load() {
-  // The initialisers of LLVM's static objects end the process when they find no memory.
+  // The initialisers of LLVM's static objects terminate the process when memory runs out.
   if (!canMap(kLoadBytes))
     return Error{"E_OUT_OF_MEMORY",
                  "the process has too little memory left to load the compiler: it needs " +
@@ -57,13 +58,15 @@ Expected<Loaded> load() {
   std::string tried;
   bool isThere = false;
   for (const std::string &path : {ownFolder() + kLibrary, std::string(kLibrary)}) {
-    // Lazy: binding all calls between the compiler, MLIR and LLVM at once would take a third of the start.
-    // Local, so that its LLVM meets no other in the process; never unloaded, since its code may be running.
+    // Lazy, because binding all calls between the compiler, MLIR and LLVM at load time would take a third of
+    // the start. Local, so that its LLVM does not clash with another one in the process. Never unloaded,
+    // since its code may be running.
     library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     if (library) break;
     const std::string said = dlerror(), why = "\n  " + said;
     isThere |= !said.starts_with(path + ": cannot open shared object file: No such file or directory");
-    if (!tried.ends_with(why)) tried += why; // a program found by PATH does not know its folder: both are one
+    // a program found by PATH does not know its folder, so both paths give the same error
+    if (!tried.ends_with(why)) tried += why;
   }
   if (!library)
     return isThere
@@ -98,7 +101,7 @@ Expected<CompilerService *> loadCompiler() {
   std::lock_guard lock(once().mutex);
   Loaded &loaded = once().loaded;
   if (!loaded.service) {
-    auto found = load(); // a failure is not kept: the library may be installed meanwhile
+    auto found = load(); // a failure is not stored: the library may be installed later
     if (!found) return std::move(found.error());
     loaded = std::move(*found);
   }

@@ -12,7 +12,7 @@ namespace {
 struct Object {
   std::string path, soname;
   std::vector<std::string> needed;
-  bool isSought = false; // holds the address
+  bool isSought = false; // contains the address
 };
 
 struct Search {
@@ -20,7 +20,7 @@ struct Search {
   std::vector<Object> found;
 };
 
-/// Called with the dynamic linker's lock held, so that nothing read here can go away meanwhile.
+/// Called with the dynamic linker's lock held, so no object is unloaded while it is read.
 int visit(dl_phdr_info *info, size_t, void *user) noexcept {
   auto &search = *static_cast<Search *>(user);
   Object object;
@@ -32,12 +32,12 @@ int visit(dl_phdr_info *info, size_t, void *user) noexcept {
     if (p->p_type == PT_LOAD && search.address >= begin && search.address - begin < p->p_memsz)
       object.isSought = true;
   }
-  if (object.path.empty() || !dynamic) return 0; // the program, or what the kernel maps
+  if (object.path.empty() || !dynamic) return 0; // the program itself, or an object mapped by the kernel
   uintptr_t strings = 0;
   for (const ElfW(Dyn) *d = dynamic; d->d_tag != DT_NULL; ++d)
     if (d->d_tag == DT_STRTAB) strings = d->d_un.d_ptr;
   if (!strings) return 0;
-  if (strings < info->dlpi_addr) strings += info->dlpi_addr; // machines where it is left as in the file
+  if (strings < info->dlpi_addr) strings += info->dlpi_addr; // on some machines it is not relocated
   for (const ElfW(Dyn) *d = dynamic; d->d_tag != DT_NULL; ++d) {
     const char *text = reinterpret_cast<const char *>(strings + d->d_un.d_val);
     if (d->d_tag == DT_SONAME) object.soname = text;

@@ -1,4 +1,4 @@
-// The files the compiler consists of. An update of any one, LLVM's libraries among them, makes another
+// The files of the compiler. An update of any of them, including LLVM's libraries, counts as another
 // compiler. Thread-safe.
 #pragma once
 #include <string>
@@ -6,11 +6,13 @@
 
 namespace tessera {
 
-/// The shared object that holds `address`, then those it is linked with, where the dynamic linker took them
-/// from: absolute paths, links not followed. Empty where there is none, or it is the program itself.
+/// Returns the shared object that contains `address`, then the objects it is linked with, as the dynamic
+/// linker found them: absolute paths, with symbolic links not resolved. Returns an empty list if there is no
+/// such object, or if it is the program itself.
 std::vector<std::string> objectsOf(const void *address);
 
-/// Path, size, inode and time of each as they are now. Empty for no files, and when one is not there.
+/// Returns path, size, inode and modification time of each file as they are at the time of the call. Returns
+/// "" if there are no files or one does not exist.
 std::string identityOf(const std::vector<std::string> &files);
 
 } // namespace tessera

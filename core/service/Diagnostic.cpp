@@ -29,7 +29,7 @@ const char *severityColour(Diagnostic::Severity s) {
   return "";
 }
 
-/// Length of the well-formed UTF-8 sequence at `i`, or 0.
+/// Returns the length of the well-formed UTF-8 sequence at `i`, or 0.
 size_t sequenceLength(const std::string &s, size_t i) {
   auto byte = [&](size_t k) { return k < s.size() ? static_cast<unsigned char>(s[k]) : 0u; };
   unsigned first = byte(i), second = byte(i + 1);
@@ -37,14 +37,14 @@ size_t sequenceLength(const std::string &s, size_t i) {
   size_t n = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
   for (size_t k = 1; k < n; ++k)
     if ((byte(i + k) >> 6) != 2) return 0;
-  // Overlong forms, surrogates and what lies past U+10FFFF.
+  // Rejects overlong forms, surrogates and values past U+10FFFF.
   bool bad = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
              (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
   return bad ? 0 : n;
 }
 
-/// What a terminal or a log can take: each control character (tabs and line ends aside) and each byte that is
-/// not UTF-8 becomes '?'. One byte for one, so columns stay.
+/// Makes text safe for terminals and logs: each control character (except tabs and line ends) and each byte
+/// that is not UTF-8 becomes '?'. Each byte is replaced by one byte, so columns do not change.
 std::string printable(std::string s) {
   for (size_t i = 0; i < s.size();) {
     auto c = static_cast<unsigned char>(s[i]);
@@ -55,7 +55,7 @@ std::string printable(std::string s) {
   return s;
 }
 
-/// Byte offsets of the code points of `s`, and its size.
+/// Returns the byte offsets of the code points of `s`, followed by its size.
 std::vector<size_t> codePoints(const std::string &s) {
   std::vector<size_t> starts;
   for (size_t i = 0; i < s.size(); ++i)
@@ -64,8 +64,8 @@ std::vector<size_t> codePoints(const std::string &s) {
   return starts;
 }
 
-/// The source line and its caret line; columns count code points, tabs are repeated so that the caret stands
-/// under its character whatever the tab width. A very long line is cut to a window around the caret.
+/// Returns the source line and its caret line. Columns count code points. Tabs are repeated, so that the
+/// caret is under its character whatever the tab width. A very long line is cut to a window around the caret.
 std::string sourceAndCaret(const Diagnostic &d, const char *mark, const char *off) {
   constexpr size_t kWindow = 160;
   std::vector<size_t> at = codePoints(d.sourceLine);
@@ -76,7 +76,7 @@ std::string sourceAndCaret(const Diagnostic &d, const char *mark, const char *of
   size_t to = std::min(length, from + kWindow);
   last = std::min(last, std::max(to, first + 1));
   std::string out = "  " + d.sourceLine.substr(at[from], at[to] - at[from]) + "\n";
-  // A column past the line's end says nothing.
+  // A column past the line's end has no caret.
   if (!d.col || d.col > length + 1) return out;
   out += "  ";
   for (size_t i = from; i < first; ++i)
