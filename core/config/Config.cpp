@@ -16,16 +16,16 @@ struct State {
   std::mutex mutex;
   HeldAcrossFork heldAcrossFork{mutex};
   bool isRead = false;
-  std::string asked; // TESSERA_CONFIG when it was read
+  std::string asked; // value of TESSERA_CONFIG when the file was read
   ConfigFile file;
 };
 
 State &state() {
-  static State &s = *new State; // a late question may outlive static destructors
+  static State &s = *new State; // never destroyed: settings may be read after static destructors
   return s;
 }
 
-/// With the lock held.
+/// Returns the file's settings, reading it if necessary. Precondition: the lock is held.
 const ConfigFile &current(State &s) {
   std::string asked = environment("TESSERA_CONFIG");
   if (s.isRead && asked == s.asked) return s.file;
@@ -36,7 +36,7 @@ const ConfigFile &current(State &s) {
   return s.file;
 }
 
-/// "TESSERA_PLUGIN_PATH" -> "plugin_path"
+/// Returns the key of a variable: "TESSERA_PLUGIN_PATH" -> "plugin_path".
 std::string keyOf(std::string_view variable) {
   std::string key(variable.substr(std::string_view("TESSERA_").size()));
   for (char &c : key)

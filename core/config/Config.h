@@ -1,5 +1,6 @@
-// The configuration file, tessera.yaml, and what holds where a call says nothing: a TESSERA_* variable, else
-// the file, else the default of whoever asks. docs/configuration.md has the keys.
+// The configuration file, tessera.yaml, and the settings that apply where a call specifies none. A TESSERA_*
+// variable takes precedence over the file, and the file over the caller's default. The keys are listed in
+// docs/configuration.md.
 //
 // Static library tessera-config. Thread-safe.
 #pragma once
@@ -11,38 +12,39 @@
 
 namespace tessera {
 
-/// What a file says.
+/// The contents of a configuration file.
 struct ConfigFile {
-  std::string path;                                        // empty: there is none
-  std::vector<std::pair<std::string, std::string>> values; // key -> value; lists as their variables have them
-  std::string error; // what is wrong, with path and line; then no values
+  std::string path;                                        // empty: there is no file
+  std::vector<std::pair<std::string, std::string>> values; // key -> value; lists joined as in their variables
+  std::string error; // what is wrong, with path and line; then `values` is empty
 };
 
-/// Who may have written a file. One of the working directory came with what was unpacked or checked out
-/// there: it may not name files that are run or written.
+/// How far a file is trusted. A file in the working directory may come from an archive or a checkout, so it
+/// must not name files that are executed or written.
 enum class ConfigTrust { Full, WorkingDirectory };
 
-/// The file as it is now.
+/// Reads the file.
 ConfigFile readConfig(const std::string &path, ConfigTrust trust);
 
-/// The file of this process: TESSERA_CONFIG ("off": none), else the first there is of ./tessera.yaml,
-/// XDG_CONFIG_HOME/tessera/tessera.yaml (else ~/.config) and /etc/tessera/tessera.yaml. A program that runs
-/// with another user's rights reads the last alone.
+/// Returns the path of this process's file: TESSERA_CONFIG ("off": none), else the first that exists of
+/// ./tessera.yaml, XDG_CONFIG_HOME/tessera/tessera.yaml (else ~/.config) and /etc/tessera/tessera.yaml. A
+/// program that runs with elevated rights (setuid) uses only the last one. The path is empty if there is no
+/// file.
 std::pair<std::string, ConfigTrust> findConfig();
 
 struct Setting {
-  std::string value; // empty: said nowhere
-  std::string from;  // "TESSERA_BACKEND", or "backend in /etc/tessera/tessera.yaml"
+  std::string value; // empty: not set
+  std::string from;  // where it is set: "TESSERA_BACKEND", or "backend in /etc/tessera/tessera.yaml"
 };
-/// `variable` is a TESSERA_* that the file may set too. The file is looked for and read at the first
-/// question, and again when TESSERA_CONFIG has changed.
+/// Returns the value of `variable`, a TESSERA_* name that the file may also set. The file is found and read
+/// by the first call, and again when TESSERA_CONFIG has changed.
 Setting setting(const char *variable);
 
-/// What is wrong with the file of this process, "PATH:LINE: ..."; empty when nothing is. Its code is
-/// E_CONFIG.
+/// Returns what is wrong with this process's file, "PATH:LINE: ..."; empty if nothing is. Callers report it
+/// with code E_CONFIG.
 std::string configError();
 
-/// "500M" as bytes (K, M, G may follow); nothing when it is no size.
+/// Parses a size in bytes such as "500M" (suffix K, M or G). Returns nullopt if the text is not a size.
 std::optional<uint64_t> parseBytes(const std::string &text);
 
 } // namespace tessera

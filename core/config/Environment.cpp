@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// The runtime's own, then those of its command line (tools/) and of the build script (dev).
+// Variables of the runtime, then those of its command line (tools/) and of the build script (dev).
 constexpr std::string_view kKnown[] = {
     "TESSERA_BACKEND",   "TESSERA_NUMERICS",  "TESSERA_PLUGIN_PATH", "TESSERA_BACKENDS_DISABLE",
     "TESSERA_PROBE",     "TESSERA_CACHE_DIR", "TESSERA_CACHE_SIZE",  "TESSERA_PLUGIN_LOG",

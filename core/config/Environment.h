@@ -5,8 +5,9 @@
 
 namespace tessera {
 
-/// A warning for each TESSERA_* variable among `entries` ("NAME=value", null-terminated) that has no effect:
-/// its name is unknown (the warning has the nearest known one), or its value is.
+/// Returns a warning for each TESSERA_* variable among `entries` ("NAME=value", null-terminated) that has no
+/// effect, because its name is unknown (the warning suggests the nearest known name) or its value is not
+/// valid.
 std::vector<std::string> unknownVariableWarnings(const char *const *entries);
 
 } // namespace tessera

@@ -1,11 +1,11 @@
-// Variables of the environment.
+// Access to environment variables.
 #pragma once
 #include <string>
 
 namespace tessera {
 
-/// Value of a variable; empty and unset are the same, and so are all of them in a program that runs with
-/// another user's rights: who starts it may have set them.
+/// Returns the value of a variable, or "" if it is unset. Returns "" for every variable in a program that
+/// runs with elevated rights (setuid), since its environment is not trusted.
 std::string environment(const char *name);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-// tessera.yaml to settings. Everything in it is checked before any of it holds.
+// Converts tessera.yaml to settings. The whole file is checked before any setting takes effect.
 #include "core/config/Config.h"
 #include "core/config/Names.h"
 #include "core/support/NearestName.h"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr yaml::Bounds kBounds = {.bytes = 64 << 10, .nodes = 1 << 16};
 
-/// What a value must be; null when it is that.
+/// Returns null if the value is valid, else a description of what is expected.
 using Check = const char *(*)(const std::string &value);
 
 const char *anything(const std::string &) { return nullptr; }
@@ -42,8 +42,8 @@ const char *pluginName(const std::string &v) {
 struct Key {
   std::string_view name;
   Check check;
-  char join;      // between the entries of a list; 0: no list
-  bool isTrusted; // names files that are run or written
+  char join;      // separator of list entries; 0: not a list
+  bool isTrusted; // names files that are executed or written, so it needs full trust
 };
 constexpr Key kKeys[] = {
     {"backend", anything, 0, false},        {"backends_disable", pluginName, ',', false},
@@ -92,7 +92,7 @@ std::string valueOf(const Key &key, const YAML::Node &node) {
   return out;
 }
 
-/// Many files begin with a line `---`. It becomes a comment.
+/// Turns a first line `---`, with which many files begin, into a comment.
 std::string withoutFirstMarker(std::string text) {
   for (size_t at = 0; at < text.size(); at = std::min(text.find('\n', at), text.size() - 1) + 1) {
     if (text[at] == '#' || text[at] == '\n' || text[at] == '\r') continue;
@@ -105,7 +105,7 @@ std::string withoutFirstMarker(std::string text) {
 
 void read(const std::string &text, ConfigTrust trust, ConfigFile &out) {
   const YAML::Node root = yaml::load(withoutFirstMarker(text), kBounds);
-  if (root.IsNull()) return; // comments alone
+  if (root.IsNull()) return; // only comments
   if (!root.IsMap()) throw Wrong{root.Mark(), "expected lines of the form 'key: value'"};
   for (const auto &entry : root) {
     const Key &key = keyNamed(entry.first);
@@ -122,16 +122,16 @@ void read(const std::string &text, ConfigTrust trust, ConfigFile &out) {
   }
 }
 
-/// Why a file that was opened is not read; null: it is.
+/// Returns why a file that was opened must not be read, or null.
 const char *refusal(const struct stat &about, ConfigTrust trust) {
   if (S_ISFIFO(about.st_mode)) return "is no configuration: it is a pipe";
-  // In a shared directory anybody can leave one.
+  // Another user may leave a file in a shared directory.
   if (trust == ConfigTrust::WorkingDirectory && about.st_uid != 0 && about.st_uid != ::geteuid())
     return "belongs to another user: name it in TESSERA_CONFIG to use it, or set that to off";
   return nullptr;
 }
 
-/// The bytes, or what went wrong.
+/// Returns the file's bytes, or fills `error`.
 std::string bytesOf(const std::string &path, ConfigTrust trust, std::string &error) {
   std::string out;
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
