@@ -1,4 +1,4 @@
-// Reading and writing of the section `plan` of a metadata document.
+// Reads and writes the section `plan` of a metadata document.
 #include "core/metadata/HostPlan.h"
 #include "core/metadata/MetadataYaml.h"
 #include <algorithm>
@@ -10,9 +10,9 @@ namespace {
 
 using Kind = MetadataParam::Kind;
 
-constexpr size_t kMaxSteps = 1 << 16; // and buffers; a document's size bounds them too
+constexpr size_t kMaxSteps = 1 << 16; // also limits buffers and checks, as does the document's size
 
-/// The names a plan may use, and which of its buffers its steps have used.
+/// Reads a plan. Tracks the names that the plan may use and which of its buffers the steps have used.
 class PlanReader {
 public:
   explicit PlanReader(const KernelMetadata &function) {
@@ -105,9 +105,9 @@ private:
     return error == std::errc() && end == text.data() + text.size();
   }
 
-  std::unordered_map<std::string, Kind> params_; // but for dims
-  std::vector<std::string> integers_;            // what expressions may name
-  std::unordered_map<std::string, bool> used_;   // by buffer
+  std::unordered_map<std::string, Kind> params_; // all parameters except dims
+  std::vector<std::string> integers_;            // names allowed in expressions
+  std::unordered_map<std::string, bool> used_;   // by buffer name
 };
 
 } // namespace

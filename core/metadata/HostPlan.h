@@ -1,5 +1,5 @@
-// The host plan of a function: the kernels it launches, in stream order, and the temporaries between them. A
-// graph function's metadata document holds it as its section `plan`, in place of `launch`:
+// The host plan of a function: the kernels it launches, in stream order, and its temporary buffers. A graph
+// function's metadata document contains it as the section `plan`, in place of `launch`:
 //
 //   name: mlp
 //   target: cpu
@@ -13,22 +13,22 @@
 //   plan:
 //     buffers:                     # temporaries; dims are expressions, [] is one element
 //       - {name: t0, dtype: f32, dims: [M, "4*D"]}
-//     checks:                      # of the dims of a call: what has to be 0 or more, and what is wrong else
+//     checks:                      # conditions on dims: an error with this text if the value is negative
 //       - {value: "M - 2", says: "0:2 is outside a dim of M of 'x' [M, D]"}
 //     steps:
 //       - {kernel: mlp.g0, args: [x, t0, M, "4*D", D]}    # one per parameter of that kernel, D15 order
 //       - {kernel: mlp.g1, args: [t0, result, scale, M, D, "4*D"]}
 //       - {call: blas.gemm.f32.nn, args: [x, w, t0, M, D, "4*D"]}    # of a library: core/library/GemmCall.h
 //
-// A step's argument is text. For a tensor it names a parameter, a result or a buffer; for a scalar it names a
-// scalar parameter of the same dtype or is a literal (1.5, .inf, true), or an expression when the scalar is
-// an integer; for a dim it is an expression. Expressions are those of core/metadata/KernelMetadata.h, over
-// the function's dims and integer scalars. A buffer lives from the first to the last step that names it, and
-// steps may name it with different dims as long as its bytes suffice: a reshape costs nothing.
+// A step's argument is text. For a tensor it names a parameter, a result or a buffer. For a scalar it names a
+// scalar parameter of the same dtype or is a literal (1.5, .inf, true), or an expression if the scalar is an
+// integer. For a dim it is an expression. The syntax of expressions is defined in
+// core/metadata/KernelMetadata.h; they may use the function's dims and integer scalars. A buffer lives from
+// the first to the last step that names it. Steps may name it with different dims if its bytes suffice, so a
+// reshape costs nothing.
 //
-// The document alone is checked when it is read; steps are checked against their kernels' parameters when a
-// module is loaded (core/function/FunctionPlan.h), which is also where a buffer read before it is written is
-// found.
+// Reading a document checks only the document. Loading a module checks the steps against their kernels'
+// parameters, and that no buffer is read before it is written (core/function/FunctionPlan.h).
 //
 // Static library tessera-metadata. The structs are values.
 #pragma once
@@ -45,7 +45,7 @@ struct PlanBuffer {
 };
 
 struct PlanStep {
-  std::string kernel; // "mlp.g0", an entry of the same module; of a library call "blas.gemm.f32.nn"
+  std::string kernel; // "mlp.g0", an entry of the same module; or a library call such as "blas.gemm.f32.nn"
   std::vector<std::string> args;
   bool isLibraryCall = false;
 };

@@ -1,5 +1,5 @@
-// Index expressions of the kernel metadata: recursive descent into a postfix program, evaluated on a small
-// stack.
+// Index expressions of the kernel metadata. A recursive-descent parser emits a postfix program, which is
+// evaluated on a small stack.
 #include "core/metadata/KernelMetadata.h"
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@ namespace {
 
 using Code = IndexExpr::Code;
 
-// Bounds on hostile input. Real expressions have a handful of nodes.
+// Limits for untrusted input. Real expressions have a handful of nodes.
 constexpr size_t kMaxText = 4096;
 constexpr int kMaxNesting = 32;
 constexpr int kMaxStack = 64;
@@ -41,7 +41,7 @@ bool apply(Code code, int64_t a, int64_t b, int64_t &out) {
     return true;
   case Code::FloorDiv:
     return floorDiv(a, b, out);
-  case Code::CeilDiv: // the quotient rounded up is the floor plus one unless it divides evenly
+  case Code::CeilDiv: // the floor, plus one unless the division is exact
     if (!floorDiv(a, b, out)) return false;
     out += a % b != 0;
     return true;
@@ -70,7 +70,8 @@ IndexExpr::~IndexExpr() = default;
 
 namespace {
 
-/// Writes postfix nodes through `emit`; `Node` is private to IndexExpr, hence the template.
+/// Parses an expression and writes its postfix nodes through `emit`. It is a template because `Node` is
+/// private to IndexExpr.
 template <class Emit> class Parser {
 public:
   Parser(std::string_view text, const std::vector<std::string> &names, Emit emit)
@@ -147,8 +148,9 @@ private:
     return fail("a number, a name or '('");
   }
 
-  /// A product dim is one symbol named by its text ("B*H"), so the longest name at this place is meant. A
-  /// word that a parenthesis follows is a function, also where a dim has its name: ceildiv(ceildiv, 4).
+  /// Returns the index of the longest name at this position, since a product dim is one symbol named by its
+  /// text ("B*H"). A word followed by a parenthesis is a function, even if a dim has the same name:
+  /// ceildiv(ceildiv, 4).
   size_t longestName() const {
     size_t best = names_.size();
     for (size_t i = 0; i < names_.size(); ++i) {
@@ -192,7 +194,7 @@ private:
   const std::vector<std::string> &names_;
   Emit emit_;
   size_t pos_ = 0;
-  int depth_ = 0; // of the evaluation stack
+  int depth_ = 0; // current depth of the evaluation stack
   std::string why_;
 };
 

@@ -1,4 +1,4 @@
-// Reading and writing of the kernel metadata document, but for its plan (HostPlan.cpp).
+// Reads and writes the kernel metadata document, except its plan (HostPlan.cpp).
 #include "core/metadata/KernelMetadata.h"
 #include "core/metadata/MetadataYaml.h"
 #include <algorithm>
@@ -26,7 +26,7 @@ std::vector<std::pair<std::string, int64_t>> asInts(const YAML::Node &node, cons
 
 // ---- Names ----
 
-/// A symbol or a product with at least one: "M", "B*H", "2*B".
+/// Returns whether the text is a symbol or a product that contains one: "M", "B*H", "2*B".
 bool isDimName(std::string_view s) {
   bool anySymbol = false;
   for (;;) {
@@ -39,7 +39,7 @@ bool isDimName(std::string_view s) {
   }
 }
 
-/// "6x64x1"
+/// Returns whether the text has the form "6x64x1".
 bool isFragmentShape(std::string_view s) {
   for (int part = 0; part < 3; ++part) {
     size_t end = part < 2 ? s.find('x') : s.size();
@@ -93,7 +93,7 @@ MetadataParam readParam(const YAML::Node &node) {
   return p;
 }
 
-/// The dims that `list` declares, whatever else is wrong with it.
+/// Returns the dims that `list` declares. Malformed entries are skipped here and reported by readParam.
 std::vector<std::string> declaredDims(const YAML::Node &list) {
   std::vector<std::string> names;
   for (const YAML::Node &node : list)
@@ -103,7 +103,7 @@ std::vector<std::string> declaredDims(const YAML::Node &list) {
   return names;
 }
 
-/// Of a function's result: what its dims make of the symbols ("M - 1", "M*N").
+/// Returns whether a dim of a function's result is an expression over declared dims ("M - 1", "M*N").
 bool isDerived(const std::string &dim, const std::vector<std::string> &declared) {
   IndexExpr expr;
   std::string why;
@@ -219,14 +219,14 @@ bool isOne(const int64_t (&three)[3]) {
   return std::all_of(three, three + 3, [](int64_t n) { return n == 1; });
 }
 
-/// Nothing says how a kernel of its own would run.
+/// Returns whether every field that describes how a single kernel runs has its default.
 bool isEmptyKernel(const KernelMetadata &m) {
   return m.tile.empty() && m.fragmentShape.empty() && !m.sharedBytes && !m.workspaceBytes &&
          !m.scratchBytes && !m.vectorBytes && m.axes.empty() && isOne(m.block) && isOne(m.cluster) &&
          m.lanesPerProgram == 1 && m.mayWait && m.epilogue.empty();
 }
 
-/// A profile says what it permits; of a built-in one that is known, and may be left out.
+/// Reads what the profile permits. A built-in profile may omit it.
 void readPermissions(const YAML::Node &root, KernelMetadata &m) {
   const NumericsPermissions *builtin = builtinProfile(m.numerics);
   const YAML::Node node = root["permits"];
@@ -281,13 +281,13 @@ KernelMetadata readDocument(const YAML::Node &root) {
 
 // ---- Writing ----
 
-// Numbers become text here, not in yaml-cpp: its streams follow std::locale::global ("4.096").
+// Numbers are formatted here rather than by yaml-cpp, whose streams use std::locale::global ("4.096").
 std::string numberText(int64_t value) { return std::to_string(value); }
 
 std::string numberText(double value) {
   if (std::isnan(value)) return ".nan";
   if (std::isinf(value)) return value > 0 ? ".inf" : "-.inf";
-  char buffer[64]; // the shortest text that reads back as the same value
+  char buffer[64]; // the shortest text that parses to the same value
   return std::string(buffer, std::to_chars(buffer, buffer + sizeof(buffer), value).ptr);
 }
 
@@ -318,7 +318,7 @@ void writeInts(YAML::Emitter &out, const char *key,
   out << YAML::EndMap;
 }
 
-/// The sections that say how a kernel runs.
+/// Writes the sections that describe how a kernel runs.
 void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
   writeInts(out, "tile", m.tile);
   writeInts(out, "specialized", m.specialized);
@@ -395,7 +395,7 @@ bool KernelMetadata::fromYaml(std::string_view text, KernelMetadata &out, std::s
   } catch (const YAML::Exception &e) {
     why = describe(e);
   } catch (const std::bad_alloc &) {
-    throw; // no fault of the document
+    throw; // not an error in the document
   } catch (const std::exception &e) {
     why = e.what();
   }

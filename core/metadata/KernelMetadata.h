@@ -1,11 +1,10 @@
-// Kernel metadata: the YAML document of seed 003 §11.2 that travels with every compiled kernel, written by
-// the compiler's last phase and read back by the runtime, which derives launch geometry and argument checks
-// from it.
+// Kernel metadata: the YAML document (seed 003 §11.2) that accompanies every compiled kernel. The compiler's
+// last phase writes it. The runtime reads it and derives launch geometry and argument checks from it.
 //
 //   name: gemm
 //   target: cpu
 //   numerics: standard
-//   permits: [contraction, unordered_atomics]   # what the profile permits; may be absent of a built-in one
+//   permits: [contraction, unordered_atomics]   # what the profile permits; optional for a built-in profile
 //   params:                       # decision D15 order: tensors, result tensors, scalars, then dims
 //     - {name: A, kind: tensor, dtype: bf16, dims: [M, K], access: read}       # read | write | readwrite
 //     - {name: result, kind: result, dtype: f32, dims: [M, N], access: write}
@@ -21,19 +20,19 @@
 //     cluster: [1, 1, 1]          # programs of a cluster; absent without clusters
 //     lanes_per_program: 1
 //     may_wait: false             # no loop runs until another thread writes to memory; true if absent
-//   epilogue: []                  # what follows a product; the compiler leaves it empty
+//   epilogue: []                  # operations fused after a product; the compiler leaves it empty
 //   fallbacks: []                 # one line each (D4)
 //
-// A graph function's document has `plan` (core/metadata/HostPlan.h) where a kernel's has `launch`; tile,
-// fragments, resources, launch and epilogue are absent or empty there. It may have decisions, one for each
+// A graph function's document has `plan` (core/metadata/HostPlan.h) in place of a kernel's `launch`. Its
+// tile, fragments, resources, launch and epilogue are absent or empty. It may have decisions, one for each
 // step whose implementation was chosen rather than left at its default:
 //
 //   decisions:
 //     - {op: matmul, step: 0, choice: blas, from: [tile, blas], by: my_mapper, predicted_ns: 1500}
 //
-// Expressions: integers, names of dims and integer scalars, + - * (and unary -), parentheses,
-// floordiv(a, b), mod(a, b), ceildiv(a, b), min(a, b), max(a, b). A product dim is one name ("B*H"): where
-// several names could stand, the longest is meant. Division rounds down, and mod has the sign of the divisor.
+// Expressions: integers, names of dims and integer scalars, + - * (and unary -), parentheses, floordiv(a, b),
+// mod(a, b), ceildiv(a, b), min(a, b), max(a, b). A product dim is one name ("B*H"); where several names
+// match, the longest one is used. Division rounds down, and mod has the sign of the divisor.
 //
 // Static library tessera-metadata. All functions may be called from any thread; the objects are values.
 #pragma once
@@ -54,19 +53,19 @@ namespace tessera {
 /// An integer expression over named values, parsed once.
 class IndexExpr {
 public:
-  /// What one node of the postfix form does.
+  /// The operation of one node of the postfix form.
   enum class Code : uint8_t { Const, Slot, Neg, Add, Sub, Mul, FloorDiv, Mod, CeilDiv, Min, Max };
 
   IndexExpr();
   IndexExpr(IndexExpr &&) noexcept;
   IndexExpr &operator=(IndexExpr &&) noexcept;
   ~IndexExpr();
-  /// Parses `text`; on failure returns false and says why. `names[i]` becomes slot i.
+  /// Parses `text`. On failure returns false and fills `why`. `names[i]` becomes slot i.
   [[nodiscard]] static bool parse(std::string_view text, const std::vector<std::string> &names,
                                   IndexExpr &out, std::string &why);
-  /// False on division by zero or overflow.
+  /// Evaluates the expression. Returns false on division by zero or overflow.
   [[nodiscard]] bool evaluate(const int64_t *slots, int64_t &out) const;
-  /// Visits the nodes in postfix order; the number is a Const's value or a Slot's index.
+  /// Visits the nodes in postfix order. The number is the value of a Const or the index of a Slot.
   void forEach(const std::function<void(Code, int64_t)> &visit) const;
 
 private:
@@ -79,42 +78,42 @@ struct MetadataParam {
   std::string name;
   Kind kind = Kind::Tensor;
   DType dtype = DType::I64;
-  std::vector<std::string> dims; // symbols and numbers; of a function's result also expressions
+  std::vector<std::string> dims; // symbols and numbers; in a function's result also expressions
   bool reads = false, writes = false;
   std::optional<Number> defaultValue;
 };
 
-/// What was chosen for one step of a function's plan, and from what.
+/// The variant chosen for one step of a function's plan, and the legal variants.
 struct MetadataDecision {
   std::string op; // "matmul"
   int64_t step = 0;
   std::string choice;
-  std::vector<std::string> legal; // what it was chosen from; empty: a person wrote it into the IR
+  std::vector<std::string> legal; // the legal variants; empty: the choice was written into the IR by hand
   std::string by;                 // the mapper, or "ir"
-  double predictedNs = -1;        // -1: nobody said
+  double predictedNs = -1;        // -1: not given
 };
 
 struct KernelMetadata {
   std::string name, target, numerics;
-  std::optional<NumericsPermissions> permits; // of the profile; absent: a built-in one
+  std::optional<NumericsPermissions> permits; // of the profile; absent: it is built in
   std::vector<MetadataParam> params;
   std::vector<std::pair<std::string, int64_t>> tile, specialized;
   std::string fragmentShape; // "6x64x1", empty without mma
   std::optional<DType> fragmentIn, fragmentAcc;
   int64_t sharedBytes = 0, scratchBytes = 0, vectorBytes = 0;
-  int64_t dynamicSharedBytes = 0; // of sharedBytes, those that a GPU launch has to ask for
+  int64_t dynamicSharedBytes = 0; // the part of sharedBytes that a GPU launch must request
   int64_t workspaceBytes = 0; // global memory per program of a GPU launch; its pointer is the last argument
   std::vector<std::string> axes; // expressions
   int64_t block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
   int64_t lanesPerProgram = 1;
   bool mayWait = true; // false: known not to run until another thread writes to memory
   std::vector<std::string> epilogue, fallbacks;
-  std::vector<MetadataDecision> decisions; // a function's, in the order of its steps
-  std::optional<HostPlan> plan;            // a function's
+  std::vector<MetadataDecision> decisions; // only for a function; in the order of its steps
+  std::optional<HostPlan> plan;            // only for a function
 
   std::string toYaml() const;
-  /// Validates everything (unknown keys, kinds, dtypes, expression syntax, D15 order); says line and key on
-  /// failure. Throws nothing but std::bad_alloc.
+  /// Parses and validates a document (unknown keys, kinds, dtypes, expression syntax, D15 order). On failure
+  /// returns false and fills `why` with line and key. Throws only std::bad_alloc.
   [[nodiscard]] static bool fromYaml(std::string_view text, KernelMetadata &out, std::string &why);
 };
 

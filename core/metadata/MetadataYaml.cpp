@@ -1,4 +1,4 @@
-// Nodes of a metadata document to values; see MetadataYaml.h.
+// Converts nodes of a metadata document to values; see MetadataYaml.h.
 #include "core/metadata/MetadataYaml.h"
 #include <algorithm>
 #include <charconv>
@@ -41,7 +41,7 @@ Number asNumber(const YAML::Node &node, const std::string &key, DType dtype) {
   if (isFloat(dtype)) return asDouble(node, key);
   const std::string text = asText(node, key);
   if (text.find_first_of(".eE") == std::string::npos) return asInt(node, key, INT64_MIN);
-  const double value = asDouble(node, key); // documents of older versions: 1e+05
+  const double value = asDouble(node, key); // documents of older versions contain 1e+05
   const auto integer = static_cast<int64_t>(fromDouble(value, DType::I64));
   if (static_cast<double>(integer) != value) reject(node, key, "expected an integer, found '" + text + "'");
   return integer;

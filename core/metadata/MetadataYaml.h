@@ -1,5 +1,6 @@
-// What the readers of the metadata document's sections share. Private to the static library tessera-metadata:
-// yaml-cpp and its exceptions stay inside the files that include this, and KernelMetadata::fromYaml catches.
+// Helpers shared by the readers of the metadata document's sections. Private to the static library
+// tessera-metadata: yaml-cpp and its exceptions stay inside the files that include this header, and
+// KernelMetadata::fromYaml catches them.
 #pragma once
 #include "core/metadata/KernelMetadata.h"
 #include "core/support/YamlText.h"
@@ -10,29 +11,30 @@
 
 namespace tessera::yaml {
 
-inline constexpr size_t kMaxEntries = 1024; // of one list or map
+inline constexpr size_t kMaxEntries = 1024; // per list or map
 
-/// Throws what fromYaml reports as "line N: key: text".
+/// Throws the error that fromYaml reports as "line N: key: text".
 [[noreturn]] void reject(const YAML::Node &node, const std::string &key, const std::string &text);
 
 std::string asText(const YAML::Node &node, const std::string &key);
 int64_t asInt(const YAML::Node &node, const std::string &key, int64_t least);
 double asDouble(const YAML::Node &node, const std::string &key);
-/// A constant of the dtype.
+/// Returns a constant of the dtype.
 Number asNumber(const YAML::Node &node, const std::string &key, DType dtype);
 DType asDType(const YAML::Node &node, const std::string &key);
-/// A sequence; an absent one is empty.
+/// Returns a sequence; an absent one counts as empty.
 YAML::Node asList(const YAML::Node &node, const std::string &key, size_t most = kMaxEntries);
 std::vector<std::string> asTexts(const YAML::Node &node, const std::string &key);
-/// Checks that `node` is a map with known keys, each once. `known` empty: any key.
+/// Checks that `node` is a map with known keys, each at most once. If `known` is empty, any key is accepted.
 void checkMap(const YAML::Node &node, const std::string &key, std::initializer_list<std::string_view> known);
 
 bool isIdentifier(std::string_view s);
 bool isNumber(std::string_view s);
-/// Identifiers joined by dots: "gemm"; "mlp.g0", a kernel generated for the function mlp.
+/// Returns whether `s` consists of identifiers joined by dots: "gemm", or "mlp.g0", a kernel generated for
+/// the function mlp.
 bool isEntryName(std::string_view s);
 
-/// The section `plan` of a function whose other sections are read already (HostPlan.cpp).
+/// Reads the section `plan` of a function whose other sections have been read (HostPlan.cpp).
 HostPlan readPlan(const YAML::Node &node, const KernelMetadata &function);
 void writePlan(YAML::Emitter &out, const HostPlan &plan);
 

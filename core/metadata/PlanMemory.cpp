@@ -12,8 +12,8 @@ struct Placed {
   Lifetime lifetime;
 };
 
-/// The start of the smallest gap of at least `size` bytes between those of `placed` (sorted by begin) that
-/// are needed while `lifetime` lasts; behind all of them when there is none.
+/// Returns the start of the smallest gap of at least `size` bytes between those buffers of `placed` (sorted
+/// by begin) whose lifetimes overlap `lifetime`. Without such a gap, returns the end of the last of them.
 int64_t bestGap(const std::vector<Placed> &placed, int64_t size, const Lifetime &lifetime) {
   int64_t end = 0, best = -1, bestSize = INT64_MAX;
   for (const Placed &p : placed) {

@@ -1,5 +1,4 @@
-// Where a plan's temporaries lie in one workspace: buffers that are never needed at the same time share
-// bytes.
+// Places a plan's temporary buffers in one workspace. Buffers with disjoint lifetimes share memory.
 //
 // Static library tessera-metadata. The functions are pure and may be called from any thread.
 #pragma once
@@ -9,25 +8,25 @@
 
 namespace tessera {
 
-/// The steps that need a buffer, first to last, both counted.
+/// The first and the last step that use a buffer, both inclusive.
 struct Lifetime {
   uint32_t first = 0, last = 0;
   bool overlaps(const Lifetime &other) const { return first <= other.last && other.first <= last; }
 };
 
-/// Of every buffer of the plan, in its order.
+/// Returns the lifetime of every buffer of the plan, in the plan's order.
 std::vector<Lifetime> lifetimes(const HostPlan &plan);
 
 struct PlacedBuffers {
-  std::vector<int64_t> offsets; // of every buffer, in bytes, aligned to kPlanAlignment
-  int64_t peakBytes = 0;        // of the whole workspace
+  std::vector<int64_t> offsets; // of each buffer, in bytes, aligned to kPlanAlignment
+  int64_t peakBytes = 0;        // size of the whole workspace
 };
 
 inline constexpr int64_t kPlanAlignment = 64;
 
-/// Places buffers of `bytes[i]` (>= 0) needed during `lifetimes[i]`, so that no two needed at the same time
-/// overlap: the largest first, each into the smallest gap that holds it. Empty buffers take no room. False
-/// when the workspace would have more than 2^63 bytes.
+/// Places buffers of `bytes[i]` (>= 0) that are used during `lifetimes[i]`, so that buffers with overlapping
+/// lifetimes do not overlap in memory. The largest is placed first, each in the smallest gap that fits. Empty
+/// buffers use no memory. Returns false if the size of the workspace overflows int64_t.
 [[nodiscard]] bool placeBuffers(const std::vector<int64_t> &bytes, const std::vector<Lifetime> &lifetimes,
                                 PlacedBuffers &out);
 
