@@ -16,12 +16,12 @@ Hash128 fromSchema(const fb::Hash &h) { return {h.low(), h.high()}; }
 
 std::string text(const flatbuffers::String *s) { return s ? s->str() : std::string(); }
 
-/// Where the checksum stands; `root` lies in `bytes`.
+/// Returns the offset of the checksum. `root` must point into `bytes`.
 size_t checksumOffset(const char *bytes, const fb::Bundle *root) {
   return static_cast<size_t>(reinterpret_cast<const char *>(root->checksum()) - bytes);
 }
 
-/// The root when the buffer's structure is sound, else null.
+/// Returns the root if the buffer's structure is valid, else null.
 const fb::Bundle *verified(const char *bytes, size_t size) {
   if (size < kHeader) return nullptr;
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(bytes), size, /*max_depth=*/8,
@@ -74,7 +74,8 @@ std::string version(uint16_t major, uint16_t minor) {
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
-/// readBundle for bytes aligned to 8. Returns false with `error` filled, but for the name in front.
+/// Implements readBundle for bytes aligned to 8. Returns false with `error` filled; the caller prepends the
+/// name.
 bool readAligned(const char *bytes, size_t size, Bundle &bundle, BundleError &error) {
   auto refuse = [&](const char *code, std::string message, const char *hint) {
     error = {code, std::move(message), hint};
@@ -165,7 +166,7 @@ bool writeBundle(const Bundle &bundle, std::string &bytes, BundleError &error) {
   for (const BundleIr &ir : bundle.ir)
     total += ir.text.size();
   if (why.empty() &&
-      total > kMaxBundleBytes / 2) // leaves room for tables, so that the builder never overflows
+      total > kMaxBundleBytes / 2) // leaves space for tables, so that the builder never overflows
     why = "its contents take " + std::to_string(total) + " bytes, at most " +
           std::to_string(kMaxBundleBytes / 2) + " are allowed";
   if (!why.empty()) {
@@ -197,7 +198,7 @@ bool writeBundle(const Bundle &bundle, std::string &bytes, BundleError &error) {
                                b.CreateVector(texts), b.CreateString(bundle.decisions), &none);
   fb::FinishSizePrefixedBundleBuffer(b, root);
   bytes.assign(reinterpret_cast<const char *>(b.GetBufferPointer()), b.GetSize());
-  if (!resealBundle(bytes)) { // a limit of the verifier that the rules do not cover
+  if (!resealBundle(bytes)) { // the verifier has a limit that the rules do not cover
     error = {"E_BUNDLE_CORRUPT", "the bundle cannot be written: it does not read back", ""};
     return false;
   }

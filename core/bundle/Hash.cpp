@@ -1,6 +1,7 @@
-// XXH3-128: detects any damage of storage or transport at memory speed. It is no signature: code is loaded
-// from where the user trusts, and a cryptographic hash beside the data would not change that.
-#define XXH_INLINE_ALL // header only: the runtime gains no library
+// XXH3-128 detects damage from storage or transport at memory speed. It is not a signature: code is loaded
+// only from places that the user trusts, and a cryptographic hash stored with the data would not add
+// security.
+#define XXH_INLINE_ALL // header only: the runtime links no further library
 #include "core/bundle/Hash.h"
 #include "core/bundle/Bundle.h"
 #include <cstdio>

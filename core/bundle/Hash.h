@@ -1,4 +1,4 @@
-// The hash bundles carry.
+// The hash used in bundles.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ struct Hash128 {
 };
 
 Hash128 hash128(std::string_view bytes);
-/// The same with the 16 bytes at `hole` taken as zero; hole + 16 <= size.
+/// As hash128, with the 16 bytes at `hole` read as zero. Precondition: hole + 16 <= size.
 Hash128 hashWithHole(std::string_view bytes, size_t hole);
 std::string hexadecimal(Hash128 hash);
 

@@ -5,7 +5,8 @@
 namespace tessera {
 namespace {
 
-/// Names are identifiers, joined by dots in generated ones; nothing a linker or a terminal trips over.
+/// Accepts names without blanks, control characters, quotes and backslashes, which are safe for linkers and
+/// terminals.
 bool isName(std::string_view text) {
   if (text.empty() || text.size() > kMaxNameBytes) return false;
   for (unsigned char c : text)
