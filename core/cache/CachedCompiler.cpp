@@ -1,9 +1,9 @@
-// Two indices lead to a bundle. The first needs the source's bytes only, so a hit loads no compiler; the
-// second is the Graph IR, which comments and layout do not reach. Both also hold everything else the code
-// depends on: options, the files the compiler consists of, this processor.
+// Two keys lead to a bundle. The first is made of the source's bytes, so a hit does not load the compiler.
+// The second is made of the Graph IR, which does not depend on comments and layout. Both also include
+// everything else the code depends on: options, the compiler's files, this processor.
 //
-// Which files those are is known for certain where they are loaded. That list is kept too, so that the next
-// process only looks whether they are still the same.
+// The list of the compiler's files is known once the compiler is loaded. The list is stored as well, so that
+// the next process only checks whether these files are unchanged.
 #include "core/cache/CachedCompiler.h"
 #include "core/cache/Signatures.h"
 #include "core/cache/Store.h"
@@ -24,7 +24,8 @@ namespace {
 using cache::Kind;
 using cache::Store;
 
-/// Builds what is hashed to a key; fields cannot run into each other.
+/// Builds the text that is hashed to a key. Every field is preceded by its length, so different field
+/// sequences give different texts.
 class KeyText {
 public:
   KeyText &add(std::string_view text) {
@@ -62,13 +63,14 @@ private:
   std::string text_;
 };
 
-/// Where the list of the compiler's files is kept: one per place and way it is found.
+/// Returns the key under which the list of the compiler's files is stored: one per location of the compiler
+/// and LD_LIBRARY_PATH.
 Hash128 listKey() {
   const char *path = std::getenv("LD_LIBRARY_PATH");
   return KeyText().add("files").add(TESSERA_BUILD_ID).add(compilerFile()).add(path ? path : "").hash();
 }
 
-/// Which compiler, without loading it; empty where that cannot be known.
+/// Returns the compiler's identity without loading it; "" if it is not known.
 std::string knownCompiler(const Store &store) {
   if (std::string own = loadedCompiler().identity; !own.empty()) return own;
   std::vector<std::string> files;
@@ -78,18 +80,19 @@ std::string knownCompiler(const Store &store) {
   return identityOf(files);
 }
 
-/// Which compiler is loaded; tells the next process.
+/// Returns the identity of the loaded compiler, and stores its list of files for the next process.
 std::string usedCompiler(const Store &store) {
   const LoadedCompiler loaded = loadedCompiler();
   std::string list;
   for (const std::string &file : loaded.files)
     (list += file) += '\0';
   if (!loaded.identity.empty() && store.get(listKey(), Kind::Files) != list)
-    (void)store.put(listKey(), Kind::Files, list); // compile() reports what cannot be kept
+    (void)store.put(listKey(), Kind::Files, list); // compile() reports failures to store
   return loaded.identity;
 }
 
-/// Which processor: what target `cpu` compiles for. Leaf 1's EBX tells the core, not the kind.
+/// Adds the processor, which is what target `cpu` compiles for. EBX of leaf 1 is skipped, since it depends on
+/// the core that runs this.
 void addProcessor(KeyText &key) {
 #if defined(__x86_64__)
   unsigned a, b, c, d;
@@ -100,7 +103,7 @@ void addProcessor(KeyText &key) {
 #endif
 }
 
-/// A decision is part of the code and, with who took it, of the metadata.
+/// Adds the decisions. They affect the code and, with the mapper that made them, the metadata.
 void addDecisions(KeyText &key, const std::vector<VariantDecision> &decisions) {
   key.add(static_cast<int64_t>(decisions.size()));
   for (const VariantDecision &d : decisions) {
@@ -111,13 +114,15 @@ void addDecisions(KeyText &key, const std::vector<VariantDecision> &decisions) {
   }
 }
 
-/// A plugin may say something else under the same name tomorrow.
+/// Returns the profile's permissions. They are part of the key because a plugin may redefine a profile of the
+/// same name.
 std::vector<std::string> permitsOf(const CompileOptions &o) {
   const NumericsPermissions *builtin = builtinProfile(o.numerics);
   return permissionNames(o.permits ? *o.permits : builtin ? *builtin : NumericsPermissions());
 }
 
-/// The plugins that make the code, as they are; nothing: code of one of them is not kept.
+/// Returns the identities of the plugins that generate the code; nullopt if the code of one of them must not
+/// be cached.
 std::optional<std::vector<std::string>> codegensOf(const CompileOptions &o) {
   std::vector<std::string> out;
   for (const std::string &target : o.targets) {
@@ -128,7 +133,7 @@ std::optional<std::vector<std::string>> codegensOf(const CompileOptions &o) {
   return out;
 }
 
-/// All that the code for `program` depends on.
+/// Returns the key of everything that the code for `program` depends on.
 Hash128 keyOf(std::string_view index, const std::string &compiler, const CompileOptions &o,
               std::string_view program) {
   KeyText key;
@@ -167,7 +172,7 @@ public:
     if (!compiler) return CompileStatus::BackendFailure;
     const CompileStatus status = compiler->signatures(source, fileName, out, diags);
     const std::string used = store ? usedCompiler(store) : "";
-    std::string why; // compile() says it where it matters
+    std::string why; // compile() reports failures to store
     if (!used.empty() && status == CompileStatus::Ok && diags.empty())
       (void)store.put(keyFor(used), Kind::Signatures, cache::writeSignatures(out));
     return status;
@@ -176,14 +181,14 @@ public:
   CompileStatus compile(std::string_view source, const CompileOptions &options, std::string &bundle,
                         std::vector<Diagnostic> &diags) noexcept override {
     const Store store = Store::ofEnvironment();
-    // Snapshots are asked for to see passes run.
+    // A caller that requests IR snapshots needs the passes to run.
     const bool isKept = store && options.printIrAfterAll.empty() && codegensOf(options);
     if (const std::string known = isKept ? knownCompiler(store) : ""; !known.empty())
       if (find(store, keyOf("source", known, options, source), bundle)) return CompileStatus::Ok;
 
     CompilerService *compiler = need(options.fileName, diags);
     if (!compiler) return CompileStatus::BackendFailure;
-    // Not what was known: the files may have been replaced since, or never been listed.
+    // The identity is read again: the files may have been replaced since knownCompiler(), or were not listed.
     const std::string used = isKept ? usedCompiler(store) : "";
     if (used.empty()) return compiler->compile(source, options, bundle, diags);
     const Hash128 first = keyOf("source", used, options, source);
@@ -194,7 +199,7 @@ public:
       return CompileStatus::Ok;
     }
     const CompileStatus status = compiler->compile(source, options, bundle, diags);
-    // What was warned about is to be warned about again.
+    // Code with warnings is not cached, so that every compilation reports them.
     if (status != CompileStatus::Ok || !diags.empty()) return status;
     if (keep(store, second, Kind::Bundle, bundle, diags))
       keep(store, first, Kind::Alias, bytesOf(second), diags);
@@ -234,7 +239,7 @@ private:
     return nullptr;
   }
 
-  /// A bundle, or what points to one.
+  /// Returns a bundle that `key` refers to through an alias.
   static bool find(const Store &store, Hash128 key, std::string &bundle) {
     Hash128 target;
     auto alias = store.get(key, Kind::Alias);
@@ -245,12 +250,12 @@ private:
     return hit.has_value();
   }
 
-  /// The key of the program as Graph IR. Where there is no such text for the whole of what is compiled, or
-  /// the bundle holds IR, whose locations are the source's: one that follows from the first.
+  /// Returns the key of the program as Graph IR. Returns a key derived from `first` if the Graph IR does not
+  /// cover everything that is compiled, or if the bundle contains IR, whose locations refer to the source.
   static Hash128 canonical(CompilerService &compiler, const std::string &used, std::string_view source,
                            const CompileOptions &options, Hash128 first) {
     std::string graph;
-    std::vector<Diagnostic> ignored; // compile() says them
+    std::vector<Diagnostic> ignored; // compile() reports these
     CompileOptions one = options;
     one.targets.resize(1);
     const bool isWhole = options.embedIr.empty() && !options.isIr && options.kernels.size() == 1;
@@ -260,7 +265,7 @@ private:
     return KeyText().add("bundle").add(bytesOf(first)).hash();
   }
 
-  /// One warning in the life of the process when something cannot be kept.
+  /// Stores an entry. Adds a warning for the first failure of the process.
   static bool keep(const Store &store, Hash128 key, Kind kind, std::string_view bytes,
                    std::vector<Diagnostic> &diags) {
     auto error = store.put(key, kind, bytes);
@@ -280,7 +285,7 @@ private:
 } // namespace
 
 CompilerService *cachedCompiler() {
-  static auto &compiler = *new CachedCompiler; // calls may outlive static destructors
+  static auto &compiler = *new CachedCompiler; // never destroyed: calls may outlive static destructors
   return &compiler;
 }
 

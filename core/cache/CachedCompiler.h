@@ -1,12 +1,12 @@
-// The compiler behind the compile cache.
+// The compiler with the compile cache in front of it.
 #pragma once
 #include "core/service/CompilerService.h"
 
 namespace tessera {
 
-/// A CompilerService that answers signatures() and compile() from the cache where it can, and loads the
-/// compiler only where it cannot. Never null, lives as long as the process, thread-safe. Where the compiler
-/// is missing it says so as a diagnostic, E_NO_COMPILER.
+/// Returns a CompilerService that answers signatures() and compile() from the cache if possible, and loads
+/// the compiler otherwise. Never returns null. The object lives as long as the process and is thread-safe. If
+/// the compiler is missing, calls report the diagnostic E_NO_COMPILER.
 CompilerService *cachedCompiler();
 
 } // namespace tessera

@@ -5,7 +5,7 @@
 namespace tessera::cache {
 namespace {
 
-/// One description of the fields serves both ways.
+/// One description of the fields is used for reading and writing.
 template <class Io, class S> void fields(Io &io, S &s) {
   io(s.kernel), io(s.isGraphFunction);
   io.each(s.params, [&](auto &p) {

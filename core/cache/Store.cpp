@@ -27,7 +27,7 @@ struct Header {
   uint32_t version, kind;
   Hash128 key;
   uint64_t length;
-  Hash128 checksum; // of the bytes
+  Hash128 checksum; // of the bytes after the header
 };
 static_assert(sizeof(Header) == 56);
 
@@ -65,7 +65,8 @@ bool writeAll(int fd, const void *from, size_t size) {
   return true;
 }
 
-/// Like mkdir -p. What is made can be read by its owner only: compiled code is nobody else's business.
+/// Creates directories like mkdir -p. Only the owner can access them, since compiled code may be
+/// confidential.
 bool makeDirectories(const std::string &path) {
   for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     if (::mkdir(path.substr(0, slash).c_str(), 0700) != 0 && errno != EEXIST) return false;
@@ -79,7 +80,7 @@ struct Found {
   timespec used;
 };
 
-/// The files of the directory whose names end in `suffix`.
+/// Returns the directory's regular files whose names end in `suffix`.
 std::vector<Found> list(const std::string &directory, std::string_view suffix) {
   std::vector<Found> out;
   std::unique_ptr<DIR, int (*)(DIR *)> dir(::opendir(directory.c_str()), ::closedir);
@@ -112,7 +113,7 @@ std::string directoryOfEnvironment() {
   return home.starts_with('/') ? home + "/.cache/tessera" : "";
 }
 
-/// Of the system call before, on the file `path`.
+/// Returns an error from errno, which the preceding system call on the file `path` has set.
 Error fail(const std::string &path) { return {"E_OUTPUT_WRITE", path + ": " + std::strerror(errno), ""}; }
 
 } // namespace
@@ -142,7 +143,7 @@ std::optional<std::string> Store::get(Hash128 key, Kind kind) const {
     ::unlink(path.c_str());
     return std::nullopt;
   }
-  (void)::futimens(file.fd(), nullptr); // used now; a directory that cannot be written is no reason to miss
+  (void)::futimens(file.fd(), nullptr); // marks it as used; a read-only directory still gives a hit
   return bytes;
 }
 
@@ -175,7 +176,8 @@ MaybeError Store::put(Hash128 key, Kind kind, std::string_view bytes) const {
   return std::nullopt;
 }
 
-/// One process at a time; the others leave it to that one. Readers hold their file open and lose nothing.
+/// Deletes the least recently used entries. Only one process does this at a time; others return at once. A
+/// reader that has a deleted file open can still read it.
 void Store::evict() const {
   std::vector<Found> files = list(directory_, kSuffix);
   uint64_t bytes = total(files);
@@ -186,12 +188,12 @@ void Store::evict() const {
     return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
   };
   std::sort(files.begin(), files.end(), [&](auto &a, auto &b) { return later(a.used, b.used); });
-  // A tenth below the limit, so that not every put has to do this.
+  // Continues to a tenth below the limit, so that not every put has to evict.
   for (const Found &f : files) {
     if (bytes <= limit_ - limit_ / 10) break;
     if (::unlink(f.path.c_str()) == 0) bytes -= f.bytes;
   }
-  constexpr time_t kForgotten = 3600; // left by a process that was killed while it wrote
+  constexpr time_t kForgotten = 3600; // older files were left by a process that was killed while writing
   for (const Found &f : list(directory_, kTemporary))
     if (::time(nullptr) - f.used.tv_sec > kForgotten) ::unlink(f.path.c_str());
 }
