@@ -1,5 +1,4 @@
-// What came from outside (a file's name, a query, a plugin's words) as text that a terminal and a log can
-// take.
+// Makes text from outside (a file's name, a query, a plugin's message) safe for terminals and logs.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,8 +8,8 @@ namespace tessera {
 
 enum class Lines : uint8_t { Escape, Keep };
 
-/// `text` with every control character as \xNN, also those that UTF-8 has from U+0080 to U+009F: terminals
-/// obey both. Lines::Keep leaves line ends and tabs, for text of several lines.
+/// Returns `text` with every control character replaced by \xNN. This includes U+0080 to U+009F, which
+/// terminals interpret as well. Lines::Keep leaves line ends and tabs, for text of several lines.
 inline std::string escaped(std::string_view text, Lines lines = Lines::Escape) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string out;

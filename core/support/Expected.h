@@ -1,4 +1,4 @@
-// A value, or why there is none.
+// A value, or the error that prevented it.
 #pragma once
 #include <cassert>
 #include <optional>
@@ -6,11 +6,11 @@
 #include <utility>
 #include <variant>
 
-// <tessera/tessera.hpp> has a class tessera::Error, and one program may hold both. So this one is a member of
-// another namespace: a source that includes both headers means the class by `Error`.
+// <tessera/tessera.hpp> has a class tessera::Error, and one program may contain both. This class is therefore
+// in another namespace: in a source that includes both headers, `Error` means tessera::Error.
 namespace tessera_values {
 
-/// Why an operation failed, in the words the user reads.
+/// Why an operation failed, in the text shown to the user.
 struct Error {
   std::string code;    // stable, E_[A-Z0-9_]+
   std::string message; // what was found, and what was expected
@@ -23,7 +23,7 @@ namespace tessera {
 
 using namespace tessera_values;
 
-/// The result of an operation that gives nothing but success: an Error, or none.
+/// The result of an operation without a value: an Error, or none.
 using MaybeError = std::optional<tessera_values::Error>;
 
 /// The result of an operation that can fail: a `T` or an Error. Check it before use.
@@ -36,7 +36,7 @@ public:
   T &operator*() { return value(); }
   T *operator->() { return &value(); }
 
-  /// Only of a failure.
+  /// Returns the error. Precondition: the operation failed.
   tessera_values::Error &error() {
     assert(!*this && "there is a value");
     return *std::get_if<1>(&state_);

@@ -12,17 +12,17 @@ constexpr useconds_t kPauseUs = 50;
 std::atomic<uint64_t> forks{0};
 
 struct State {
-  std::mutex mutex; // guards what follows, and is held across a fork itself
+  std::mutex mutex; // guards the members below; also held across a fork
   std::vector<const HeldAcrossFork *> held;
 };
 
 State &state() {
-  static State &s = *new State; // processes fork until they end
+  static State &s = *new State; // never destroyed: a fork may happen until the process ends
   return s;
 }
 
-/// Tries to take all of them until it has: they have no order in which they could be waited for, since the
-/// code of a plugin that runs under one may come to any other.
+/// Retries until it holds all mutexes. They have no lock order, since plugin code that runs under one of them
+/// may lock any other.
 void beforeFork() {
   State &s = state();
   for (;;) {
@@ -33,7 +33,7 @@ void beforeFork() {
     if (locked == s.held.size()) return;
     while (locked > 0)
       s.held[--locked]->unlock();
-    s.mutex.unlock(); // a thread that holds one of them may want to enter another
+    s.mutex.unlock(); // the holder of one of the mutexes may be waiting in enter()
     usleep(kPauseUs);
   }
 }
@@ -53,7 +53,7 @@ void inChild() {
   s.mutex.unlock();
 }
 
-// When the library is loaded: a fork may be the first thing that happens.
+// Registered when the library is loaded, since a fork may precede every other call.
 [[maybe_unused]] const int registered = pthread_atfork(beforeFork, inParent, inChild);
 
 } // namespace

@@ -1,5 +1,5 @@
-// What a fork must leave usable in its child: the process's own mutexes, and the knowledge that what the
-// parent made is out of reach.
+// Support for fork(): keeps the library's mutexes usable in the child, and lets the child detect objects of
+// its parent.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -9,19 +9,20 @@
 
 namespace tessera {
 
-/// How many forks lie between this process and the one that loaded the library. What was made under another
-/// count belongs to a parent process: its threads do not exist here, and they may have held its locks.
+/// Returns the number of forks between the process that loaded the library and this one. An object created
+/// under another count belongs to a parent process: its threads do not exist here, and they may have held its
+/// locks.
 uint64_t forkCount();
 
-/// Keeps a mutex of the process usable in the child of a fork: fork() waits until it holds the mutex, so that
-/// no other thread does and what it guards is whole. The mutex must outlive this. No code of the program may
-/// run under it, unless it is recursive: such code may fork.
+/// Keeps a mutex usable in the child of a fork: fork() waits until it holds the mutex, so that no other
+/// thread holds it and the data it guards is consistent. The mutex must outlive this object. No user code may
+/// run while the mutex is held unless it is recursive, since such code may fork.
 class HeldAcrossFork {
 public:
   template <class Mutex> explicit HeldAcrossFork(Mutex &mutex) : mutex_(&mutex) {
     tryLock_ = [](void *m) { return static_cast<Mutex *>(m)->try_lock(); };
     unlock_ = [](void *m) { static_cast<Mutex *>(m)->unlock(); };
-    // A recursive mutex knows its owner by the thread's number, which is another one in the child.
+    // A recursive mutex stores its owner's thread id, and the thread has another id in the child.
     if constexpr (std::is_same_v<Mutex, std::recursive_mutex>)
       unlockInChild_ = [](void *m) { new (m) Mutex; };
     else

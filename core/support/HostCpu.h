@@ -1,4 +1,4 @@
-// What the processor this process runs on can execute. Thread-safe.
+// The features of the processor that runs this process. Thread-safe.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,14 +6,15 @@
 
 namespace tessera {
 
-/// Its name as LLVM spells it ("sapphirerapids"); empty when it is not among those known.
+/// Returns LLVM's name of the processor ("sapphirerapids"); empty if it is unknown.
 std::string_view hostCpuName();
 
-/// The target that code for it has: "cpu:znver3", or "cpu:x86-64-v4" and so on where its name is not known.
+/// Returns the target of code for this processor: "cpu:znver3", or a level such as "cpu:x86-64-v4" if its
+/// name is unknown.
 std::string hostCpuTarget();
 
-/// The first of `features` (sdk/schema/cpu_features.def) that it lacks; empty: it has them all. A name
-/// outside the list counts as lacking.
+/// Returns the first of `features` (sdk/schema/cpu_features.def) that the processor lacks; empty if it has
+/// them all. An unknown name counts as lacking.
 std::string_view firstMissing(const std::vector<std::string> &features);
 
 } // namespace tessera

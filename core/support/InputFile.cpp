@@ -19,7 +19,7 @@ Expected<std::string> read(int fd, size_t limit) {
   struct stat about;
   if (::fstat(fd, &about) != 0) return failure(std::strerror(errno));
   if (!S_ISREG(about.st_mode)) return failure(std::string("it is no file: it is ") + kindOf(about.st_mode));
-  constexpr size_t kLeast = 4096; // files of /proc do not know their size
+  constexpr size_t kLeast = 4096; // files in /proc report size 0
   std::string bytes;
   bytes.resize(std::max(kLeast, std::min(static_cast<size_t>(about.st_size), limit) + 1));
   for (size_t got = 0;;) {

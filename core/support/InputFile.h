@@ -1,4 +1,4 @@
-// The one way to read a file that must be there whole before anything is done with it.
+// Reads whole files. All code that needs a complete file before it starts uses this function.
 #pragma once
 #include "core/support/Expected.h"
 #include <cstddef>
@@ -6,9 +6,8 @@
 
 namespace tessera {
 
-/// Reads a regular file of at most `limit` bytes. Nothing else is read, since a pipe or a device may make the
-/// caller wait forever. The error is of code E_FILE_READ, with a
-/// message that does not name the path.
+/// Reads a regular file of at most `limit` bytes. Pipes and devices are refused, since they may block the
+/// caller forever. Errors have code E_FILE_READ and a message that does not name the path.
 Expected<std::string> readFile(const std::string &path, size_t limit);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-// "did you mean": the nearest of the names that are known at some place, for messages about one that is not.
+// Finds the known name nearest to an unknown one, for "did you mean" hints in messages.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -8,9 +8,10 @@
 
 namespace tessera {
 
-/// Edits between two words: a letter more, less or another (a change of case too), or two neighbours swapped.
+/// Returns the number of edits between two words. An edit inserts, deletes or replaces a letter (also by its
+/// other case), or swaps two neighbours.
 inline size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> before, last, row(b.size() + 1); // of a's prefixes two shorter, one shorter, this one
+  std::vector<size_t> before, last, row(b.size() + 1); // for a's prefixes: two shorter, one shorter, current
   for (size_t j = 0; j <= b.size(); ++j)
     row[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
@@ -25,8 +26,9 @@ inline size_t editDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// The name nearest to `word` when a slip of the pen may explain the difference, else empty: at most one edit
-/// in four letters, and one in a word of three. The result lives as long as `names`, a range of strings.
+/// Returns the name nearest to `word` if a typing error may explain the difference, else "". It allows one
+/// edit per four letters, and one in a word of three. The result lives as long as `names`, a range of
+/// strings.
 template <class Names> std::string_view nearestName(std::string_view word, const Names &names) {
   std::string_view best;
   if (word.size() < 3 || word.size() > 64) return best;

@@ -14,12 +14,12 @@ namespace {
 
 Error failure(std::string why) { return {"E_OUTPUT_WRITE", std::move(why), ""}; }
 
-/// Of the system call before.
+/// Returns an error from errno, which the preceding system call has set.
 Error failed() { return failure(std::strerror(errno)); }
 
 MaybeError failedUnless(bool good) { return good ? MaybeError() : failed(); }
 
-/// A name beside `path` that no other file of this process has.
+/// Returns a name beside `path` that is unique in this process.
 std::string beside(const std::string &path) {
   static std::atomic<uint64_t> count{0};
   return path + "." + std::to_string(::getpid()) + "-" + std::to_string(count++);
@@ -59,9 +59,9 @@ MaybeError OutputFile::open(const std::string &path, Pipe unread) {
   struct stat itself;
   if (!exists && ::lstat(path.c_str(), &itself) == 0 && S_ISLNK(itself.st_mode))
     return failure("it is a symbolic link to a file that does not exist");
-  // A file that may not be written is not replaced either, though renaming over it would work.
+  // A read-only file is not replaced, although rename() would allow it.
   if (exists && ::access(path.c_str(), W_OK) != 0) return failed();
-  // Through symbolic links, so that the link stays one.
+  // Resolves symbolic links, so that a link is kept and its target is replaced.
   if (char *resolved = exists ? ::realpath(path.c_str(), nullptr) : nullptr) {
     path_ = resolved;
     std::free(resolved);
@@ -97,7 +97,7 @@ MaybeError OutputFile::finish() {
 
 MaybeError OutputFile::commit() {
   if (kind_ == Direct) return std::nullopt;
-  if (kind_ == Nameless) { // a link cannot replace a file, a rename can
+  if (kind_ == Nameless) { // linkat() cannot replace a file, but rename() can
     const std::string source = "/proc/self/fd/" + std::to_string(fd_);
     const std::string name = beside(path_);
     if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) return failed();

@@ -1,9 +1,10 @@
-// The one way to write a file whose path somebody gave. It appears complete or not at all: written without a
-// name in its final directory (or, where the file system cannot do that, under a temporary one), then renamed
-// into place. Even a killed process leaves nothing there.
+// Writes files at paths that the user gave. The file appears completely or not at all: it is written without
+// a name in its final directory, then renamed into place, so that even a killed process leaves nothing
+// behind. If the file system has no nameless files, it is written under a temporary name, which a killed
+// process leaves behind.
 //
-// Only regular files are replaced. A device or a pipe is opened and written itself. A symbolic link stays:
-// the file it leads to is replaced; a link that leads nowhere is refused.
+// Only regular files are replaced. Devices and pipes are opened and written directly. A symbolic link is
+// kept: the file it refers to is replaced. A dangling link is refused.
 #pragma once
 #include "core/support/Expected.h"
 #include <cstddef>
@@ -13,33 +14,33 @@
 
 namespace tessera {
 
-/// Errors are of code E_OUTPUT_WRITE, with a message that does not name the path.
+/// One output file. Errors have code E_OUTPUT_WRITE and a message that does not name the path.
 class OutputFile {
 public:
   OutputFile() = default;
   OutputFile(OutputFile &&) noexcept;
   OutputFile &operator=(OutputFile &&) = delete;
-  ~OutputFile(); // removes what was not committed
+  ~OutputFile(); // removes the temporary file if it was not committed
 
-  /// What opening a named pipe that nobody reads does.
+  /// What open() does for a named pipe without a reader: wait for one, or fail.
   enum class Pipe : char { Wait, Refuse };
 
-  /// Opens the file to be written, so that a directory that cannot be written to is found before any work is
-  /// done.
+  /// Opens the file for writing. Calling this before the work is done reveals a directory that is not
+  /// writable early.
   [[nodiscard]] MaybeError open(const std::string &path, Pipe unread = Pipe::Wait);
-  /// Is it a device or a pipe? What is written reaches its readers at once.
+  /// Returns whether the file is a device or a pipe. Its readers receive data before commit().
   bool isStream() const { return kind_ == Direct; }
   [[nodiscard]] MaybeError write(std::span<const std::byte> bytes);
   [[nodiscard]] MaybeError write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
-  /// Writes what is buffered to the medium; the file is complete and only its name is missing.
+  /// Flushes the data to the medium. After this only the file's name is missing.
   [[nodiscard]] MaybeError finish();
-  /// Gives the finished file its name.
+  /// Gives the finished file its name, replacing an existing file.
   [[nodiscard]] MaybeError commit();
 
 private:
   enum Kind : char { Direct, Nameless, Named };
 
-  std::string path_, temporary_; // temporary_: a name to be removed unless committed; may be empty
+  std::string path_, temporary_; // temporary_: name to remove unless committed; may be empty
   Kind kind_ = Direct;
   int fd_ = -1;
 };

@@ -1,5 +1,6 @@
-// Threads that start while one of these lives take no signals meant for the process: those are for the
-// program's own threads. Signals that a fault raises, and a profiler's, stay.
+// Blocks the signals that are meant for the process while an object of this class lives. Threads started
+// meanwhile inherit the mask, so that the program's own threads receive these signals. Signals raised by
+// faults, and a profiler's, stay enabled.
 #pragma once
 #include <csignal>
 

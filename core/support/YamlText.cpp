@@ -19,7 +19,7 @@ YAML::Mark startOf(std::string_view text, size_t at) {
   return mark;
 }
 
-/// No line starts with a marker: yaml-cpp 0.7 does not come back from some texts with them.
+/// Refuses a line that starts with a document marker: yaml-cpp 0.7 loops forever on some texts with markers.
 void checkMarkers(std::string_view text) {
   for (std::string_view marker : {"---", "..."})
     for (size_t at = 0; (at = text.find(marker, at)) != text.npos; ++at)
@@ -27,7 +27,8 @@ void checkMarkers(std::string_view text) {
         refuse(startOf(text, at), "expected one YAML document without markers (" + std::string(marker) + ")");
 }
 
-/// Every node of a document begins after one of these characters, or is the first.
+/// Returns an upper bound of the number of nodes. Every node except the first begins after one of these
+/// characters.
 size_t mostNodes(std::string_view text) {
   return 1 + static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
            return c == ',' || c == '[' || c == '{' || c == ':' || c == '-' || c == '?' || c == '\n' ||
@@ -35,7 +36,8 @@ size_t mostNodes(std::string_view text) {
          }));
 }
 
-/// Refuses the second document of a text. A parser that makes no progress finds one document after another.
+/// Refuses a second document in a text. This also stops a parser that makes no progress, since it reports one
+/// document after another.
 class OneDocument final : public YAML::EventHandler {
 public:
   void OnDocumentStart(const YAML::Mark &where) override {
@@ -81,7 +83,7 @@ YAML::Node load(std::string_view text, const Bounds &bounds) {
            "it may hold more than the " + std::to_string(bounds.nodes) + " values that are read");
   const std::string copy(text);
   YAML::Node root = YAML::Load(copy);
-  // A map or list in lines reaches to the end of the text. Anything else may end before it.
+  // A map or list in block style extends to the end of the text. Any other node may end earlier.
   if (root.Style() != YAML::EmitterStyle::Block) checkRest(copy);
   return root;
 }

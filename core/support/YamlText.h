@@ -1,6 +1,6 @@
-// The one way from text that others wrote to YAML nodes: configuration files, metadata, decisions of mappers.
-// yaml-cpp bounds neither what it allocates nor how long it takes; this does. It throws YAML's exceptions, as
-// yaml-cpp does: files that include this catch them.
+// Parses YAML from untrusted text: configuration files, metadata, decisions of mappers. yaml-cpp limits
+// neither its memory nor its time; this does. It throws YAML's exceptions, as yaml-cpp does. Files that
+// include this header must catch them.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -11,14 +11,14 @@ namespace tessera::yaml {
 
 struct Bounds {
   size_t bytes;
-  size_t nodes; // each takes about 300 bytes of memory
+  size_t nodes; // each uses about 300 bytes of memory
 };
 
-/// The only document of `text`, without document markers. Throws YAML::ParserException for anything else, for
-/// text that may hold more than `bounds`, and for content after the document.
+/// Returns the single document of `text`, which must have no document markers. Throws YAML::ParserException
+/// for any other text, for text that may exceed `bounds`, and for content after the document.
 YAML::Node load(std::string_view text, const Bounds &bounds);
 
-/// "line 3: what is wrong"; line 1 where it is the whole text.
+/// Formats an exception as "line 3: what is wrong". An error about the whole text has line 1.
 std::string describe(const YAML::Exception &);
 
 } // namespace tessera::yaml
