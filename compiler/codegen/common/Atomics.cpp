@@ -1,5 +1,5 @@
-// Atomic updates of elements of global tensors; tiles of them one element after the other, in the
-// order of the nest.
+// Atomic updates of elements of global tensors. A tile of updates is done one element after the other, in the
+// order of the loop nest.
 #include "compiler/codegen/common/TileLowering.h"
 #include "compiler/tile/IR/DTypes.h"
 

@@ -1,4 +1,4 @@
-// Loops and branches. Scalars stay SSA values; tiles that a region carries or results in have one place in
+// Loops and branches. Scalars stay SSA values. A tile that a region carries or yields has one place in
 // scratch.
 #include "compiler/codegen/common/TileLowering.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -21,7 +21,7 @@ SmallVector<Value> TileLowering::mappedScalars(ValueRange values) {
   return mapped;
 }
 
-/// min(end of the program, number of lanes): the latter is known to be no smaller than any lane.
+/// min(end of the program, number of lanes). The number of lanes is known to be at least any lane's index.
 void TileLowering::enterLanes(scf::ForOp op, Value lane) {
   map_.map(op.getInductionVar(), lane);
   laneIndex_ = lane;
@@ -40,28 +40,28 @@ void TileLowering::bindArguments(ValueRange from, ValueRange scalars, ArrayRef<P
       map_.map(v, scalars[next++]);
 }
 
-/// Values computed on the fly first: they may read variables that the copies then replace (tile-fuse saw to
-/// it that they read no variable that another of them replaces).
+/// Values that are computed on the fly are evaluated first: they may read variables that the copies then
+/// replace. (tile-fuse ensures that they read no variable that another of them replaces.)
 void TileLowering::assignYields(Operation *terminator, ValueRange values, ArrayRef<Place> places) {
   for (bool copies : {false, true})
     for (auto [v, p] : llvm::zip(values, places))
       if (tile::isTile(v) && tile::inMemory(v) == copies) assign(v, p, terminator);
 }
 
-/// The variable cannot pass the largest index on its way to the end.
+/// The variable cannot pass the largest index before it reaches the end.
 static bool staysInRange(scf::ForOp op) {
   std::optional<int64_t> step = getConstantIntValue(op.getStep());
   if (!step || *step <= 0) return false;
   auto most = static_cast<uint64_t>(std::numeric_limits<int64_t>::max() - (*step - 1));
   std::optional<uint64_t> end = tile::largestIndex(op.getUpperBound());
   if (*step == 1 || (end && *end <= most)) return true;
-  // Otherwise only a loop of 2^46 iterations or more would.
+  // Otherwise only a loop of 2^46 iterations or more could.
   std::optional<uint64_t> begin = tile::largestIndex(op.getLowerBound());
   return begin && *begin <= most / 2 && *step <= 1 << 16;
 }
 
-/// Iterations of a loop whose variable may pass the largest index, as an unsigned number; a step that is not
-/// positive gives none.
+/// Returns the number of iterations, unsigned, of a loop whose variable may pass the largest index. A step
+/// that is not positive gives none.
 Value TileLowering::tripCount(Value lower, Value upper, Value step) {
   Value zero = constant(0), one = constant(1);
   Value runs = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, lower, upper);
@@ -95,7 +95,7 @@ LogicalResult TileLowering::lowerFor(scf::ForOp op) {
     Operation *terminator = op.getBody()->getTerminator();
     ValueRange yielded = terminator->getOperands();
     assignYields(terminator, yielded, places);
-    if (loop.getNumResults()) // without results the builder has made the yield
+    if (loop.getNumResults()) // without results, the builder has created the yield
       scf::YieldOp::create(b_, mappedScalars(yielded));
   }
   bindArguments(op.getResults(), loop.getResults(), places);
@@ -124,7 +124,7 @@ LogicalResult TileLowering::lowerIf(scf::IfOp op) {
   return success();
 }
 
-/// The condition's operands and what it passes on are separate values, in number and place.
+/// The operands of the condition and the values it passes on are independent in number and place.
 LogicalResult TileLowering::lowerWhile(scf::WhileOp op) {
   SmallVector<Value> tiles(op.getBeforeArguments());
   llvm::append_range(tiles, op.getResults());

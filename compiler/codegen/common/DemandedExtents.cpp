@@ -9,7 +9,7 @@ using namespace tessera::tile;
 namespace tessera::target {
 namespace {
 
-/// Ends of one axis that are worth a maximum; with more of them the axis counts as whole.
+/// More ends than this along one axis are not worth a maximum: the axis counts as whole.
 constexpr size_t kMaxEnds = 4;
 
 /// The axes of `from` that a reshape to `to` keeps, in order, when it only adds or removes axes of extent 1.
@@ -21,7 +21,8 @@ bool keepsAxes(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
 } // namespace
 
 DemandedExtents::DemandedExtents(KernelOp kernel) : kernel_(kernel) {
-  // What a loop carries is observed by its body, which is visited first: until nothing is added.
+  // The body of a loop, which is visited first, observes what the loop carries. Repeats until nothing is
+  // added.
   do {
     changed_ = false;
     visit(kernel.getBody().front());
@@ -74,10 +75,10 @@ void DemandedExtents::limit(Demand &d, OperandRange upper, RankedTensorType type
   }
 }
 
-/// What a loop carries lies in one place, whose content the next iteration and the result's users observe.
+/// What a loop carries is in one place, which the next iteration and the users of the result observe.
 void DemandedExtents::visitLoop(Operation *op) {
   auto loop = dyn_cast<scf::ForOp>(op);
-  if (!loop) { // the condition of a while passes on what it likes
+  if (!loop) { // the condition of a while passes on any values
     for (Region &region : op->getRegions())
       for (Value v : region.front().getTerminator()->getOperands())
         demandWhole(v);

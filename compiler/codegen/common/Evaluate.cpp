@@ -1,5 +1,5 @@
-// Elements of tile values that are computed on the fly: vectors of `lanes` consecutive elements of the last
-// axis, starting at `at`, or the one element there as a scalar.
+// Elements of tile values that are computed on the fly: either a vector of `lanes` consecutive elements of
+// the last axis from `at` on, or the one element at `at` as a scalar.
 #include "compiler/codegen/common/TileLowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/ExpandCasts.h"
@@ -15,7 +15,7 @@ Type TileLowering::vectorOf(Type element, int64_t lanes) {
   return lanes ? Type(VectorType::get({lanes}, scalar)) : scalar;
 }
 
-/// An attribute of one element as a constant of `type`, the element's or a vector of it.
+/// An attribute of one element as a constant of `type`, which is the element's type or a vector of it.
 Value TileLowering::constantOf(Type type, Attribute element) {
   if (auto vector = dyn_cast<VectorType>(type))
     return arith::ConstantOp::create(b_, DenseElementsAttr::get(vector, element));
@@ -56,7 +56,7 @@ Value TileLowering::insideCondition(Operation *op, Indices ends) {
   return condition;
 }
 
-/// `ends` of the op's result, along the axes of which its operands lie.
+/// Returns `ends` of the op's result restricted to the axes that its operand has.
 void TileLowering::collectInside(Operation *op, Indices ends, Value &condition,
                                  llvm::SmallPtrSetImpl<Operation *> &seen) {
   if (!seen.insert(op).second) return;
@@ -107,7 +107,7 @@ Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes
   if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
     Vec<Value> from(at);
     from.erase(from.begin() + expand.getAxis());
-    return evaluate(expand.getInput(), from, lanes, mode); // a new last axis has one lane
+    return evaluate(expand.getInput(), from, lanes, mode); // the new last axis has one lane
   }
   if (auto mask = dyn_cast<MaskOp>(op)) return evaluateMask(mask, at, lanes, mode);
   if (auto cast = dyn_cast<CastOp>(op))
@@ -155,7 +155,7 @@ Value TileLowering::constantVector(DenseElementsAttr attr, Indices at, int64_t l
     return constantOf(vectorOf(type, lanes), IntegerAttr::get(type, bits.zextOrTrunc(width)));
   };
   if (attr.isSplat()) return splatAttr(attr.getSplatValue<Attribute>());
-  // Folding made a table of it: pick the elements by comparing the linear index.
+  // Folding turned it into a table: select the elements by comparing the linear index.
   auto shape = cast<ShapedType>(attr.getType()).getShape();
   Value linear = at[0];
   for (size_t d = 1; d < shape.size(); ++d)

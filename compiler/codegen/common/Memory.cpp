@@ -21,7 +21,7 @@ Value TileLowering::address(Value base, Value elementIndex, Type element) {
                              ArrayRef<LLVM::GEPArg>{toI64(elementIndex)});
 }
 
-/// `lanes` 0 loads a scalar.
+/// `lanes` == 0 loads a scalar.
 Value TileLowering::load(Type element, Value address, int64_t lanes, Value mask) {
   Type memory = inMemoryElement(element);
   unsigned align = std::max(1u, memory.getIntOrFloatBitWidth() / 8);
@@ -123,7 +123,7 @@ void TileLowering::storePlace(const Place &p, Value vector, Indices at) {
   store(p.element, vector, placeAddress(p, at));
 }
 
-/// Computes an elementwise op into the place of its result.
+/// Computes an elementwise op and stores it to the place of its result.
 void TileLowering::compute(Operation *op) {
   Place p = place(op->getResult(0));
   if (callRead(op, p)) return;
@@ -173,7 +173,7 @@ TileLowering::Window TileLowering::bufferWindow(Value buffer, ValueRange starts,
   return window(view, starts, extents, false);
 }
 
-/// i1: all of the window, or all before `ends`, lies inside its tensor; null when that is promised.
+/// i1: all of the window, or all of it before `ends`, is inside its tensor. Null if that is promised.
 Value TileLowering::insideCondition(const Window &w, Indices ends) {
   if (w.inBounds) return {};
   Value all;
@@ -222,8 +222,8 @@ Value TileLowering::windowAddress(const Window &w, Indices at) {
   return address(w.view.data, linear, w.view.element);
 }
 
-/// vector<lanes x i1> or i1: lo <= first + lane < hi, for `first` at a position of a tile; `lo` may be null
-/// for 0.
+/// vector<lanes x i1> or i1: lo <= first + lane < hi, where `first` is a position in a tile; a null `lo` is
+/// 0.
 Value TileLowering::rangeMask(Value first, Value lo, Value hi, int64_t lanes) {
   bool fromZero = !lo || isConstantIntValue(lo, 0);
   if (!lanes) {
@@ -231,7 +231,7 @@ Value TileLowering::rangeMask(Value first, Value lo, Value hi, int64_t lanes) {
     if (fromZero) return below;
     return arith::AndIOp::create(b_, arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, first, lo), below);
   }
-  // Clamped to the vector before anything is subtracted: ends may be any i64.
+  // Clamped to the vector before the subtraction, because ends may be any i64.
   Value last = b_.createOrFold<arith::AddIOp>(first, constant(lanes));
   auto clamped = [&](Value end) {
     end = b_.createOrFold<arith::MaxSIOp>(b_.createOrFold<arith::MinSIOp>(end, last), first);
@@ -261,7 +261,7 @@ TileLowering::Present TileLowering::presentPart(const Window &w) {
 }
 
 Value TileLowering::leadingCount(Indices lower, Indices upper, Indices at, int64_t lanes, Value row) {
-  // Clamped to the vector before anything is subtracted: ends may be any i64.
+  // Clamped to the vector before the subtraction, because ends may be any i64.
   Value last = b_.createOrFold<arith::AddIOp>(at.back(), constant(lanes));
   Value end = b_.createOrFold<arith::MinSIOp>(upper.back(), last);
   Value count = b_.createOrFold<arith::SubIOp>(b_.createOrFold<arith::MaxSIOp>(end, at.back()), at.back());
@@ -270,7 +270,7 @@ Value TileLowering::leadingCount(Indices lower, Indices upper, Indices at, int64
   return row ? b_.createOrFold<arith::SelectOp>(row, count, constant(0)) : count;
 }
 
-/// Elements between `lower` and `upper` along every axis, if `row` (null: true) holds.
+/// The elements between `lower` and `upper` along every axis if `row` (null: true) holds, else none.
 Value TileLowering::intervalMask(Indices lower, Indices upper, Indices at, int64_t lanes, Value row) {
   if (lanes && isConstantIntValue(lower.back(), 0))
     return rangeMask(constant(0), {}, leadingCount(lower, upper, at, lanes, row), lanes);
@@ -303,7 +303,7 @@ void TileLowering::cutEnds(Vec<Value> &ends, ValueRange upper) {
   }
 }
 
-/// Pointers to `lanes` elements that stand `stride` apart.
+/// Pointers to `lanes` elements at a distance of `stride`.
 Value TileLowering::stridedAddresses(Value first, Value stride, Type element, int64_t lanes) {
   auto pointers = VectorType::get({lanes}, LLVM::LLVMPointerType::get(b_.getContext()));
   auto wide = VectorType::get({lanes}, b_.getI64Type());
@@ -318,8 +318,9 @@ Value TileLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode 
   if (!mode.inside && !w.inBounds) {
     Present part = presentPart(w);
     if (lanes > 1 && w.isContiguous() && isConstantIntValue(part.lower.back(), 0)) {
-      // A masked load of nothing is slow where there is no memory (a microcode assist of 100 ns on a Zen 4),
-      // as there may be none past the tensor: it takes the tensor's first element's address.
+      // A masked load without active lanes is slow at an address without memory (a microcode assist of 100 ns
+      // on a Zen 4), and there may be none past the tensor: use the address of the tensor's first element
+      // instead.
       Value count = leadingCount(part.lower, part.upper, at, lanes, part.row);
       Value isEmpty = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, count, constant(0));
       first = arith::SelectOp::create(b_, isEmpty, w.view.data, first);
@@ -329,7 +330,7 @@ Value TileLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode 
     }
   }
   if (!lanes || w.isContiguous()) return load(element, first, lanes, mask);
-  // A column: gather.
+  // A column is gathered.
   auto type = VectorType::get({lanes}, inMemoryElement(element));
   Value addresses = stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes);
   if (!mask) mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
@@ -402,7 +403,7 @@ LogicalResult TileLowering::lowerCopy(tile::CpAsyncOp op) {
   int64_t lanes = lanesFor({}, {to.element});
   versioned(insideCondition(w), [&](Mode mode) {
     nest(shape, lanes, [&](Indices at, int64_t width) {
-      // A copy may drop axes of extent 1: same elements in the same order.
+      // A copy may drop axes of extent 1: the elements and their order are the same.
       storePlace({to.data, Vec<int64_t>(shape), to.element, to.offset}, loadWindow(w, at, width, mode), at);
     });
   });
@@ -426,7 +427,7 @@ LogicalResult TileLowering::lowerBufferWrite(tile::BufferWriteOp op) {
   return success();
 }
 
-/// i1: every index is inside its dim; null when that is known (the lane's own index in a tensor of as many
+/// i1: every index is inside its dim. Null if that is known (the lane's own index in a tensor of as many
 /// elements).
 Value TileLowering::inRange(const View &view, ValueRange indices) {
   Value all;

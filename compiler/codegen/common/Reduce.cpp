@@ -1,4 +1,4 @@
-// What reductions combine with, and concat.
+// The operators of reductions and their neutral elements, and concat.
 #include "compiler/codegen/common/TileLowering.h"
 
 using namespace mlir;
@@ -48,7 +48,7 @@ Value TileLowering::better(tile::ArgReduceOp op, Value x, Value best) {
   Type element = getElementTypeOrSelf(x.getType());
   bool isMax = op.getKind() == tile::ArgKind::Max, isUnsigned = op.getIsUnsigned() || element.isInteger(1);
   if (isa<FloatType>(element)) {
-    // Nothing is better than a NaN; a NaN, which compares unordered, is better than anything else.
+    // Nothing is better than a NaN. A NaN compares unordered, and is better than any number.
     Value wins =
         arith::CmpFOp::create(b_, isMax ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT, x, best);
     Value isNumber = arith::CmpFOp::create(b_, arith::CmpFPredicate::ORD, best, best);

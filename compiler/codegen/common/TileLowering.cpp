@@ -27,7 +27,7 @@ bool isZeroTile(Value v) {
 }
 
 namespace {
-/// Attributes of scalar constants whose type has another register form.
+/// Converts the attribute of a scalar constant whose type has another register form.
 TypedAttr registerAttr(TypedAttr attr) {
   Type to = registerElement(attr.getType());
   if (to == attr.getType()) return attr;
@@ -50,7 +50,7 @@ void TileLowering::bindKernelArguments(llvm::function_ref<Value(BlockArgument)> 
     else
       map_.map(arg, get(arg));
   }
-  // Extents need the dims, which come last.
+  // Extents need the dims, which are the last arguments.
   for (BlockArgument arg : entry.getArguments()) {
     auto type = dyn_cast<tile::ViewType>(arg.getType());
     if (!type) continue;
@@ -62,7 +62,7 @@ void TileLowering::bindKernelArguments(llvm::function_ref<Value(BlockArgument)> 
       if (type.isDynamicDim(d)) {
         StringRef text = param.getDim(d);
         dim = tile::findDim(kernel_, kernel_.getParams(), text);
-        if (!dim) (void)text.getAsInteger(10, extent); // verified to be one of the two
+        if (!dim) (void)text.getAsInteger(10, extent); // verified to be a dim or a number
       }
       view.sizes.push_back(dim ? scalar(dim) : constant(extent));
     }
@@ -81,7 +81,7 @@ void TileLowering::bindKernelArguments(llvm::function_ref<Value(BlockArgument)> 
                                                   cast<StringAttr>(axis).getValue()));
 }
 
-/// The last axis runs fastest.
+/// The last axis varies fastest.
 void TileLowering::emitProgramIds(Value program) {
   programId_ = program;
   programIds_.assign(axisCounts_.size(), Value());
@@ -139,7 +139,7 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
       .Default([&](Operation *o) -> LogicalResult {
         if (o->getNumResults() == 1 && isTile(o->getResult(0))) {
           if (inMemory(o->getResult(0))) compute(o);
-          return success(); // else computed where it is used
+          return success(); // otherwise it is computed where it is used
         }
         return lowerScalarOp(o);
       });

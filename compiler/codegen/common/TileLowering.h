@@ -1,10 +1,11 @@
-// What the code generators share below Tile IR: walking a tile.kernel, scalars, control flow, addresses,
-// masks, and elements of tile values that are computed on the fly. A back end derives from it and says how
-// the elements of a tile are walked.
+// The part of lowering below Tile IR that the code generators share: the walk over a tile.kernel, scalars,
+// control flow, addresses, masks, and elements of tile values that are computed on the fly. A code generator
+// derives from it and defines how the elements of a tile are iterated over.
 //
-// A tile value either lies in the program's memory (row-major, at the offset the memory planner wrote) or is
+// A tile value is either in the program's memory (row-major, at the offset the memory planner chose) or
 // computed on the fly inside the loop nest of the op that consumes it. Lowering walks the program once; each
-// op that must produce memory emits one loop nest. Loops stay loops: code size does not grow with tile sizes.
+// op that must write memory emits one loop nest. Loops stay loops, so code size does not grow with tile
+// sizes.
 #pragma once
 #include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/IR/TileDialect.h"
@@ -19,27 +20,26 @@
 
 namespace tessera::target {
 
-/// Element type in registers: bf16 as i16 bits, 8-, 6- and 4-bit floats as i8 bits, the type itself
-/// otherwise.
+/// Element type in registers: i16 for bf16, i8 for 8-, 6- and 4-bit floats, otherwise the type itself.
 mlir::Type registerElement(mlir::Type element);
 
-/// Integer in the place of bool, bf16 and narrower floats, which have no registers of their own in memory.
+/// The integer type that holds a bool, a bf16 or a narrower float in memory.
 mlir::Type inMemoryElement(mlir::Type element);
 
-/// LLVM's order of an atomic, and the order it has when it changes nothing.
+/// LLVM's memory order of an atomic, and the order it has if it changes nothing.
 mlir::LLVM::AtomicOrdering ordering(tile::MemoryOrder order);
 mlir::LLVM::AtomicOrdering failureOrdering(mlir::LLVM::AtomicOrdering success);
 
 /// The attribute of a lowered function that holds its metadata document.
 inline constexpr llvm::StringLiteral kMetadata = "target.metadata";
 
-/// A splat of zero, through broadcasts.
+/// Is the value a splat of zero, possibly through broadcasts?
 bool isZeroTile(mlir::Value v);
 
 /// State of lowering one kernel. Not thread-safe; lives for one lowering.
 ///
-/// `lanes` counts the consecutive elements of a tile's last axis that a vector holds; 0 means one element as
-/// a scalar.
+/// `lanes` is the number of consecutive elements of a tile's last axis in a vector; 0 means one element as a
+/// scalar.
 class TileLowering {
 public:
   virtual ~TileLowering() = default;
@@ -56,7 +56,7 @@ protected:
   using Indices = llvm::ArrayRef<Value>;
   template <typename T> using Vec = llvm::SmallVector<T>;
 
-  /// A global tensor: data pointer, extents and element strides.
+  /// A global tensor: data pointer, extents, and strides in elements.
   struct View {
     Value data;
     Vec<Value> sizes, strides;
@@ -69,16 +69,16 @@ protected:
     Type element;        // of values
     int64_t offset = -1; // bytes into scratch
   };
-  /// A rectangle of a view: starts per view dim; which view dim each tile axis runs along.
+  /// A rectangle of a view: its start per view dim, and the view dim of each tile axis.
   struct Window {
     View view;
     Vec<Value> starts;
     Vec<unsigned> dimOfAxis;
-    Vec<int64_t> extents; // as the op says
+    Vec<int64_t> extents; // as the op has them
     bool inBounds;
-    Vec<bool> nonNegative; // starts known not to be negative
+    Vec<bool> nonNegative; // starts that are known not to be negative
 
-    /// The tile's last axis runs along the view's last dim.
+    /// Does the tile's last axis run along the view's last dim?
     bool isContiguous() const { return dimOfAxis.back() + 1 == starts.size(); }
   };
   /// How a nest evaluates: with every window known to be inside its tensor and every mask full, or not.
@@ -86,8 +86,8 @@ protected:
     bool inside;
   };
   using NestBody = llvm::function_ref<void(Indices, int64_t lanes)>;
-  /// What of a tile has to be computed: the elements before `ends`, one per axis (none: all of the tile).
-  /// They need no masks where `inside` holds (null: always).
+  /// The part of a tile that has to be computed: the elements before `ends`, one per axis (empty: all of the
+  /// tile). They need no masks if `inside` holds (null: always).
   struct Part {
     Vec<Value> ends;
     Value inside;
@@ -96,13 +96,13 @@ protected:
   };
   using PartBody = llvm::function_ref<void(Indices, int64_t lanes, Mode)>;
 
-  // ---- What a back end decides
+  // ---- What a code generator defines
 
   /// Emits loops over the elements of `shape`; `body` computes `lanes` elements from an index on (0: one, as
-  /// a scalar). `body` touches no element but those. Elements from `ends` on (one per axis, at most `shape`,
-  /// null for a whole axis; none: all of it) may be left out.
+  /// a scalar) and accesses no other element. Elements past `ends` (one per axis, at most `shape`, null for a
+  /// whole axis; empty: all of it) may be skipped.
   virtual void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body, Indices ends = {}) = 0;
-  /// A nest over part of a tile; `body` is for masked or for unmasked elements, as the mode says.
+  /// Emits a nest over part of a tile; `mode` says whether `body` is for masked or for unmasked elements.
   virtual void nestPart(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) {
     nest(shape, lanes, [&](Indices at, int64_t width) { body(at, width, {part.isWhole()}); });
   }
@@ -111,27 +111,27 @@ protected:
     store(element, vector, address,
           rangeMask(constant(0), {}, count, mlir::cast<mlir::VectorType>(vector.getType()).getDimSize(0)));
   }
-  /// `lanes` for a nest that computes `roots`.
+  /// Returns `lanes` for a nest that computes `roots`.
   virtual int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) = 0;
-  /// `emit` under `condition` (null: it holds) and under its negation, or once for both.
+  /// Emits `emit` under `condition` (null: true) and under its negation, or once for both.
   virtual void versioned(Value condition, llvm::function_ref<void(Mode)> emit) = 0;
-  /// Runs `effect` once for the program, outside of nests.
+  /// Runs `effect` once for the program, outside of loop nests.
   virtual void once(llvm::function_ref<void()> effect) = 0;
-  /// The same for an effect with a result, which the whole program gets.
+  /// The same for an effect with a result, which all threads of the program get.
   virtual Value onceValue(llvm::function_ref<Value()> effect) = 0;
-  /// What of an elementwise op's tile in memory is looked at.
+  /// The observed part of an elementwise op whose tile is in memory.
   virtual Part partToCompute(Operation *op) { return {{}, insideCondition(op)}; }
-  /// Computes a tile that is read from a tensor (and converted) by code that its equals share; false: the
-  /// nest of this one follows.
+  /// Emits a call of a function that all identical reads of a tensor share, conversions included. Returns
+  /// false if this read needs a loop nest of its own.
   virtual bool callRead(Operation *, const Place &) { return false; }
-  /// Ends per axis, past which nothing observes elements of `tile` (null: of a whole axis; none: all is
-  /// observed), as values that are known where `at` is lowered.
+  /// Ends per axis past which no element of `tile` is observed (null: a whole axis; empty: all is observed),
+  /// as values that are known where `at` is lowered.
   virtual Vec<Value> observedEnds(Value, Operation *) { return {}; }
   /// The operation that uses the tile `op` computes lowers `op` itself.
   virtual bool isDeferred(Operation *) { return false; }
   /// The program itself may write the tensor, so that reading an element counts as an effect.
   virtual bool mayChange(const View &) { return false; }
-  /// An scf.for over the lanes of a linear_id program.
+  /// Creates an scf.for over the lanes of a linear_id program.
   virtual LogicalResult lowerLanes(mlir::scf::ForOp) = 0;
   virtual LogicalResult lowerReduce(tile::ReduceOp) = 0;
   virtual LogicalResult lowerArgReduce(tile::ArgReduceOp) = 0;
@@ -142,14 +142,14 @@ protected:
   virtual void lowerBarrier() = 0;
   virtual Value groupInfo(tile::GroupInfoKind) = 0;
   virtual mlir::FailureOr<Value> groupReduce(tile::GroupReduceOp) = 0;
-  /// LLVM's name of a synchronisation scope; empty is everybody.
+  /// LLVM's name of a synchronisation scope; empty is the whole system.
   virtual llvm::StringRef syncScope(tile::MemoryScope) = 0;
-  /// One atomic update of the element at `address`; gives the old value.
+  /// Emits one atomic update of the element at `address` and returns the old value.
   virtual Value emitUpdate(tile::AtomicOp, Value address, Value value);
 
   // ---- TileLowering.cpp: arguments, dispatch, scalars
 
-  /// Binds the kernel's arguments: `get` gives a pointer, a scalar in its register form, or an index.
+  /// Binds the kernel's arguments: `get` returns a pointer, a scalar in its register form, or an index.
   void bindKernelArguments(llvm::function_ref<Value(mlir::BlockArgument)> get);
   void emitProgramIds(Value program);
   LogicalResult lowerBlock(mlir::Block &);
@@ -160,7 +160,7 @@ protected:
   Vec<Value> constants(llvm::ArrayRef<int64_t> values) {
     return llvm::map_to_vector(values, [&](int64_t v) { return constant(v); });
   }
-  /// i1: both hold; null is true.
+  /// i1: both hold. Null means true.
   Value both(Value x, Value y) {
     return x && y ? mlir::arith::AndIOp::create(b_, x, y).getResult() : x ? x : y;
   }
@@ -188,11 +188,11 @@ protected:
   Value splat(Value scalar, int64_t lanes);
   Value lane(Value vector, int64_t i);
   Value laneIndices(Value first, int64_t lanes); // vector<lanes x i32>
-  /// vector<lanes x element>, or the element itself in its register form.
+  /// vector<lanes x element>, or the element itself, in register form.
   Type vectorOf(Type element, int64_t lanes);
   Value constantOf(Type type, mlir::Attribute element);
   /// i1: every window and mask of the expressions under `roots` is full, or full up to `ends` (one per axis
-  /// of the roots); null when that is known.
+  /// of the roots). Null if that is known.
   Value insideCondition(mlir::ValueRange roots, Indices ends = {});
   Value insideCondition(Operation *computing, Indices ends = {});
   void collectInside(Operation *op, Indices ends, Value &condition, llvm::SmallPtrSetImpl<Operation *> &seen);
@@ -200,15 +200,15 @@ protected:
   // Memory.cpp
   Window window(View, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents, bool inBounds);
   Window window(Value view, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents, bool inBounds);
-  /// Whether the tile, cut to `ends` where there are any, lies inside the tensor; null when that is known.
+  /// i1: the tile, cut to `ends` if there are any, is inside the tensor. Null if that is known.
   Value insideCondition(const Window &, Indices ends = {});
-  /// The elements of the tile's axis along `dim` that lie inside the tensor.
+  /// The elements of the tile's axis along `dim` that are inside the tensor.
   tile::Interval present(const Window &, size_t dim);
-  /// Where the elements of the tile that lie inside the tensor end, per axis; empty when where they begin is
-  /// not known.
+  /// Where the elements of the tile inside the tensor end, per axis; empty if where they begin is not known.
   Vec<Value> windowEnds(const Window &);
   Value loadWindow(const Window &, Indices at, int64_t lanes, Mode mode);
-  /// Stores what lies inside the tensor and, where there are any, between the bounds and under the flags.
+  /// Stores the elements inside the tensor that are also between the bounds and under the flags, if there are
+  /// any.
   void storeWindow(const Window &, Value vector, Indices at, Mode mode, mlir::ValueRange lower = {},
                    mlir::ValueRange upper = {}, Value flags = {});
   /// The elements inside the tensor per axis of the tile, and whether the window's other indices are inside
@@ -223,10 +223,10 @@ protected:
   Value intervalMask(Indices lower, Indices upper, Indices at, int64_t lanes, Value row = {});
   Value boundsMask(mlir::ValueRange lower, mlir::ValueRange upper, Indices at, int64_t lanes);
   Value boundsFull(mlir::ValueRange lower, mlir::ValueRange upper, Indices ends);
-  /// `ends`, cut to what lies before `upper`.
+  /// `ends`, cut to the elements before `upper`.
   void cutEnds(Vec<Value> &ends, mlir::ValueRange upper);
   Value rangeMask(Value first, Value lo, Value hi, int64_t lanes);
-  /// How many of the `lanes` elements from `at` on lie between `lower`, which is 0 along the last axis, and
+  /// The number of the `lanes` elements from `at` on between `lower`, which is 0 along the last axis, and
   /// `upper`, if `row` (null: true) holds; else 0.
   Value leadingCount(Indices lower, Indices upper, Indices at, int64_t lanes, Value row);
   Value loadPlace(const Place &, Indices at, int64_t lanes);
@@ -236,7 +236,7 @@ protected:
   void store(Type element, Value vector, Value address, Value mask = {});
   Value address(Value base, Value elementIndex, Type element);
   void compute(Operation *);
-  /// Puts the value of `v`, wherever it is, into the place where `at` needs it.
+  /// Stores the value of `v` to the place where `at` needs it.
   void assign(Value v, const Place &, Operation *at);
   Place place(Value v);
   Place bufferPlace(Value buffer);
@@ -255,18 +255,18 @@ protected:
 
   LogicalResult lowerConcat(tile::ConcatOp);
   Value combine(tile::ReduceKind, bool isUnsigned, Value x, Value y);
-  /// What combines with any x to x, in its register type.
+  /// The neutral element: its combination with any x is x. In its register type.
   Value neutral(tile::ReduceKind, bool isUnsigned, Type type);
-  /// The same as an attribute of the element; `element` is a float with infinities or an integer.
+  /// The same as an attribute of the element type; `element` is an integer or a float with infinities.
   mlir::TypedAttr neutralAttr(tile::ReduceKind, bool isUnsigned, Type element);
-  /// i1: `x` is a better extreme than `best`, an earlier element; the first NaN wins.
+  /// i1: `x` is a better extreme than `best`, an earlier element. The first NaN wins.
   Value better(tile::ArgReduceOp, Value x, Value best);
 
   tile::KernelOp kernel_;
   mlir::ImplicitLocOpBuilder b_;
   llvm::StringRef backend_; // in diagnostics
   NumericsPermissions permits_;
-  /// Memory of the program: where shared buffers and where tiles lie, both from offset 0.
+  /// Memory of the program: the places of shared buffers and of tiles, both from offset 0.
   Value buffers_, scratch_;
   Value programId_;
   Vec<Value> programIds_;
@@ -275,8 +275,8 @@ protected:
   llvm::DenseMap<Value, View> views_;    // kernel arguments
   llvm::DenseMap<Value, Place> carried_; // tiles carried by or resulting from regions
   Value laneIndex_;                      // of the lane program being lowered
-  Value laneLimit_;                      // a value the lane index is known to be below
-  Value laneActive_;                     // i1: the lane exists; null: it does
+  Value laneLimit_;                      // a value that the lane index is known to be below
+  Value laneActive_;                     // i1: the lane exists; null: always
 };
 
 } // namespace tessera::target
