@@ -27,7 +27,7 @@ public:
     capabilities_.vectorBytes = row_.machine.vectorBytes;
     capabilities_.vectorRegisters = row_.machine.vectorRegisters;
     capabilities_.collapsesAxes = row_.collapsesAxes;
-    capabilities_.prefetches = true; // an intrinsic of LLVM, which every processor may ignore
+    capabilities_.prefetches = true; // an intrinsic of LLVM, which any processor may ignore
   }
 
   const PluginRow &row() const { return row_; }
@@ -40,7 +40,7 @@ public:
   }
   void addLoweringPasses(OpPassManager &pm) const override { lowering_->addLoweringPasses(pm); }
 
-  /// What the plugin is given: nobody but the plugin knows the device's assembly.
+  /// The text the plugin would be given: only the plugin knows the device's assembly.
   Expected<std::string> emitAssembly(ModuleOp module) const override { return lowering_->emitIr(module); }
 
   Expected<std::vector<std::string>> emitObjects(OwningOpRef<ModuleOp> module) const override {
@@ -69,7 +69,7 @@ public:
     return std::move(objects.front());
   }
 
-  /// An image for each: what one is, only the plugin knows, so that nothing can join two.
+  /// One image for each object: only the plugin knows its format, so nothing can link two of them.
   Expected<std::vector<BundleImage>> makeImages(std::vector<CodeUnit> units) const override {
     std::vector<BundleImage> images;
     for (CodeUnit &unit : units) {
@@ -98,8 +98,8 @@ Expected<std::unique_ptr<const LlvmLowering>> findLowering(const std::string &na
   return Error{"E_TARGET_UNKNOWN", "this compiler has no lowering to LLVM IR", ""};
 }
 
-/// One plugin's name, and the targets that were asked for. It does not know the plugin: what is registered
-/// under the name may change.
+/// The targets of one plugin name that were asked for. It holds no reference to the plugin, because another
+/// plugin may be registered under the name later.
 class PluginBackend final : public TargetBackend {
 public:
   explicit PluginBackend(std::string name) : name_(std::move(name)) {}
@@ -128,7 +128,7 @@ public:
   }
   void registerPasses() const override {}
 
-  /// parse(), and the same object where its plugin answers the same.
+  /// Calls parse(); returns the same object as before if the plugin's answers are the same.
   Expected<const Target *> find(llvm::StringRef architecture) {
     auto parsed = parse(architecture);
     if (!parsed) return parsed.error();

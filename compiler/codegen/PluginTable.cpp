@@ -7,7 +7,7 @@
 namespace tessera::codegen {
 namespace {
 
-constexpr uint32_t kMostTargets = 256; // of one plugin that does not say where its list ends
+constexpr uint32_t kMostTargets = 256; // of one plugin whose list has no end
 constexpr size_t kMostText = 4096;     // bytes of one of its strings
 constexpr size_t kMostMessages = 16 << 10;
 constexpr size_t kMostImage = size_t(1) << 30;
@@ -22,7 +22,7 @@ Error fault(const CodegenPlugin &plugin, const char *code, const std::string &wh
           "tsr-conformance checks a plugin against the rules of plugin.h"};
 }
 
-/// False: there is no string, or it is too long to be a name.
+/// Returns false if there is no string, or if it is too long to be a name.
 bool copyText(const char *text, std::string &out) {
   if (!text) return false;
   const size_t length = strnlen(text, kMostText);
@@ -53,7 +53,7 @@ std::optional<ImageFormat> formatOf(uint32_t contract) {
   }
 }
 
-/// What is wrong with the row; null: nothing.
+/// Returns what is wrong with the row; null if nothing is.
 const char *readRow(const tsr_cg_target_t &in, PluginRow &out) {
   if (!copyText(in.architecture, out.architecture) || !isArchitecture(out.architecture))
     return "its architecture is no name: 1 to 64 of a-z, 0-9, -, _ and .";
@@ -73,7 +73,7 @@ const char *readRow(const tsr_cg_target_t &in, PluginRow &out) {
   return nullptr;
 }
 
-/// Keeps at most `most` bytes. What is more is dropped, or refused where every byte matters.
+/// Keeps at most `most` bytes. The rest is dropped, or refused if every byte is needed.
 struct Sink {
   std::string bytes;
   size_t most;
@@ -102,7 +102,7 @@ Expected<std::vector<PluginRow>> readTargets(const CodegenPlugin &plugin) {
   for (uint32_t i = 0;; ++i) {
     tsr_cg_target_t row{};
     row.struct_size = sizeof row;
-    thunk::Text why; // no table of codegen.hpp throws; one that was written by hand may
+    thunk::Text why; // tables made by codegen.hpp do not throw; one written by hand may
     const int32_t status = thunk::guard(why, [&](std::string &) { return plugin.table.target(i, &row); });
     if (status == TSR_ENOTFOUND) return out;
     const std::string at = "target " + std::to_string(i) + ": ";
@@ -128,7 +128,7 @@ Expected<PluginImage> compileIr(const CodegenPlugin &plugin, const std::string &
                                 ir.size(),    names.data(),         names.size()};
   Sink image{{}, kMostImage, /*dropsRest=*/false}, messages{{}, kMostMessages, /*dropsRest=*/true};
   const tsr_cg_sink_t imageSink = image.api(), messageSink = messages.api();
-  thunk::Text why, thrown; // one for each: guard() writes when the slot returns a failure, too
+  thunk::Text why, thrown; // separate, because guard() also writes when the slot returns a failure
   const int32_t status = thunk::guard(
       thrown, [&](std::string &) { return plugin.table.compile(&input, &imageSink, &messageSink, why); });
   if (status != TSR_SUCCESS) {

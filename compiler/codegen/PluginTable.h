@@ -1,4 +1,4 @@
-// The C table of a codegen plugin, called with every answer checked: whatever the plugin returns, throws or
+// Calls the C table of a codegen plugin and checks every answer: whatever the plugin returns, throws or
 // writes becomes a value or an error.
 #pragma once
 #include "compiler/codegen/TargetBackend.h"
@@ -6,7 +6,7 @@
 
 namespace tessera::codegen {
 
-/// A row of the table.
+/// One target, as a row of the table describes it.
 struct PluginRow {
   std::string architecture;
   LlvmMachine machine;
@@ -15,16 +15,16 @@ struct PluginRow {
   bool operator==(const PluginRow &) const = default;
 };
 
-/// What compile gave.
+/// The results of compile.
 struct PluginImage {
   std::string bytes;
-  std::string messages; // the beginning of them; empty: none
+  std::string messages; // only their beginning; empty: none
 };
 
-/// Every target of the plugin. An error names the row and what it breaks.
+/// Returns every target of the plugin. An error names the row and the rule that it breaks.
 Expected<std::vector<PluginRow>> readTargets(const CodegenPlugin &);
 
-/// Calls the plugin's compile. `kernels` are the symbols the image must have.
+/// Calls the plugin's compile. `kernels` are the symbols that the image must have.
 Expected<PluginImage> compileIr(const CodegenPlugin &, const std::string &architecture, const std::string &ir,
                                 const std::vector<std::string> &kernels);
 

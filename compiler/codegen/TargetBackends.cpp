@@ -7,7 +7,7 @@
 #include "llvm/ADT/StringMap.h"
 #include <mutex>
 
-// TargetBackends.inc is made by CMake: TESSERA_TARGET_BACKEND(NAME) for every plugins/NAME/codegen.
+// CMake generates TargetBackends.inc: TESSERA_TARGET_BACKEND(NAME) for every plugins/NAME/codegen.
 #define TESSERA_TARGET_BACKEND(NAME)                                                                         \
   namespace tessera::NAME {                                                                                  \
   const codegen::TargetBackend &targetBackend();                                                             \
@@ -58,12 +58,12 @@ llvm::ArrayRef<const TargetBackend *> targetBackends() {
 Expected<const Target *> findTarget(llvm::StringRef text) {
   auto [name, architecture] = text.split(':');
   const TargetBackend *backend = findBackend(name);
-  if (!backend) { // not under the lock: code of the plugin runs
+  if (!backend) { // without the lock, because the plugin's code runs
     auto target = findPluginTarget(name, architecture);
     return target && !*target ? unknownTarget(text) : target;
   }
-  // As many entries as there are names that parse. Never destroyed: threads may compile while the process
-  // exits.
+  // Has at most one entry per name that parses. Never destroyed, because threads may compile while the
+  // process exits.
   static auto &found = *new llvm::StringMap<std::unique_ptr<const Target>>;
   static auto &mutex = *new std::mutex;
   static const auto &held [[maybe_unused]] = *new HeldAcrossFork(mutex);

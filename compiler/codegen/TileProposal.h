@@ -1,10 +1,10 @@
-// The tile sizes that targets have in common.
+// Tile sizes that several targets propose.
 #pragma once
 #include "compiler/codegen/TargetBackend.h"
 
 namespace tessera::codegen {
 
-/// The most columns of a tile that has rows.
+/// The largest number of columns of a tile that has rows.
 inline constexpr int64_t kMostColumns = 512;
 
 /// The smallest power of two that covers `extent`, within [least, most]; `most` if the extent is unknown.

@@ -4,7 +4,7 @@
 
 namespace tessera::emit {
 
-/// Calls LLVM's initialisers of one target, once in the process: it costs other compilations nothing.
+/// Calls LLVM's initialisers of one target, once per process, so that other compilations do not pay for them.
 /// Thread-safe.
 template <void (*...Initializers)()> void initializeTarget() {
   static std::once_flag once;

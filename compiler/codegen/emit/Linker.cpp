@@ -33,8 +33,8 @@ private:
   int fd_;
 };
 
-/// Reads to the end in any case, so that the writer is never blocked; false where not all of it is in
-/// `bytes`.
+/// Reads to the end in any case, so that the writer never blocks. Returns false if `bytes` does not hold all
+/// of it.
 bool readAll(int fd, std::string &bytes) {
   char buffer[1 << 16];
   bool complete = true;
@@ -50,8 +50,8 @@ bool readAll(int fd, std::string &bytes) {
   }
 }
 
-/// The output is a pipe, which lld fills in one go: beside a regular file it would create a temporary one,
-/// and there is no beside in /proc.
+/// The output is a pipe, which lld fills in one write. For a regular file it would create a temporary file in
+/// the same folder, and /proc has no such folder.
 bool run(llvm::ArrayRef<std::string> words, std::string &image, std::string &messages, bool &usable) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -61,14 +61,14 @@ bool run(llvm::ArrayRef<std::string> words, std::string &image, std::string &mes
   Descriptor out(ends[0]), in(ends[1]);
   llvm::raw_string_ostream stream(messages);
   std::string output = "/proc/self/fd/" + std::to_string(in.get());
-  // One thread: an image is small, and a host program's cores are not ours to take.
+  // One thread: an image is small, and the host program may need the other cores.
   std::vector<const char *> arguments = {"ld.lld", "--threads=1", "-o", output.c_str()};
   for (const std::string &word : words)
     arguments.push_back(word.c_str());
-  // lld makes its objects in allocators of the thread that runs it, which only the thread's end frees.
+  // lld allocates per thread and frees only when the thread ends.
   std::future<lld::Result> linker = std::async(std::launch::async, [&] {
     const lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
-    in.reset(); // the reader sees the end
+    in.reset(); // the reader sees the end of the pipe
     return result;
   });
   const bool complete = readAll(out.get(), image);

@@ -1,4 +1,4 @@
-// lld in this process: ELF objects in memory become a shared object in memory.
+// Runs lld in this process: links ELF objects in memory to a shared object in memory.
 #pragma once
 #include "core/support/Expected.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -7,7 +7,7 @@
 
 namespace tessera::emit {
 
-/// A file in memory that lld can open by name, for as long as this lives.
+/// A file in memory that lld can open by name while this object lives.
 class MemoryFile {
 public:
   explicit MemoryFile(std::string_view bytes);

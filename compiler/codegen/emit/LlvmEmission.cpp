@@ -26,7 +26,7 @@ Expected<std::unique_ptr<llvm::TargetMachine>> machineFor(const LlvmTarget &targ
   const llvm::Target *t = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!t) return failure(error);
   llvm::TargetOptions options;
-  // Contraction happens only where the code generator wrote an fma.
+  // Only an fma that the code generator emitted contracts.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(t->createTargetMachine(
       triple, target.cpu, target.features, options, llvm::Reloc::PIC_, std::nullopt, target.effort));
@@ -34,7 +34,7 @@ Expected<std::unique_ptr<llvm::TargetMachine>> machineFor(const LlvmTarget &targ
   return machine;
 }
 
-/// The first function that is called but exists nowhere; empty when there is none.
+/// Returns the first function that is called but not defined; empty if there is none.
 std::string unresolved(const llvm::Module &module, const LlvmTarget &target) {
   for (const llvm::Function &f : module) {
     if (!f.isDeclaration() || f.use_empty()) continue;
@@ -81,14 +81,14 @@ struct Part {
   std::unique_ptr<llvm::Module> ir; // destroyed before its context
 };
 
-/// Translates to LLVM IR; the first of the two steps, which reads the MLIR context.
+/// The first of the two steps: translates to LLVM IR. It reads the MLIR context.
 MaybeError translate(mlir::ModuleOp module, Part &part) {
   part.ir = mlir::translateModuleToLLVMIR(module, part.context, "tessera");
   if (!part.ir) return failure("the LLVM dialect module does not translate to LLVM IR");
   return std::nullopt;
 }
 
-/// Returns a file of the type or, without one, text of LLVM IR.
+/// Returns a file of the type or, if none is given, the text of LLVM IR.
 Expected<std::string> generate(Part &part, const LlvmTarget &target,
                                std::optional<llvm::CodeGenFileType> type) {
   auto found = machineFor(target);
@@ -148,7 +148,7 @@ Expected<std::vector<std::string>> emitObjects(mlir::OwningOpRef<mlir::ModuleOp>
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules = splitFunctions(std::move(module));
   std::vector<Expected<std::string>> objects(modules.size(), failure(""));
   size_t next = 0;
-  std::mutex reading; // of the MLIR context, whose own threading may be off
+  std::mutex reading; // the MLIR context is read under this lock, because its own threading may be off
   auto work = [&] {
     for (;;) {
       Part part;

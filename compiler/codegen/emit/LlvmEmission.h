@@ -1,5 +1,5 @@
-// LLVM dialect -> LLVM IR -> optimised -> a file of LLVM's code generator: what every target that LLVM serves
-// has in common.
+// LLVM dialect -> LLVM IR -> optimised LLVM IR -> a file of LLVM's code generator. Every target that LLVM
+// supports uses it.
 #pragma once
 #include "core/support/Expected.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -18,38 +18,37 @@ class TargetMachine;
 
 namespace tessera::emit {
 
-/// How LLVM names a target, and what its modules need besides.
-/// `prepare`, `mayCall`, `finish` and `hasIntrinsic` may be called by several threads at once, for different
-/// modules.
+/// LLVM's names of a target, and what its modules need besides. `prepare`, `mayCall`, `finish` and
+/// `hasIntrinsic` may be called by several threads at once, for different modules.
 struct LlvmTarget {
   std::string triple, cpu, features;
-  /// Sees the module before it is optimised: module flags, attributes of functions.
+  /// Called before the module is optimised, to set module flags and attributes of functions.
   llvm::function_ref<void(llvm::Module &)> prepare = nullptr;
-  /// A declaration that the linker or the driver resolves; every other one that is still called after
-  /// optimisation is an error, since no GPU has a run-time library.
+  /// Returns true for a declaration that the linker or the driver resolves. Any other function that is still
+  /// called after optimisation is an error, since no GPU has a run-time library.
   llvm::function_ref<bool(std::string_view symbol)> mayCall = nullptr;
-  /// LLVM's text of the passes, and how hard the code generator tries.
+  /// The passes in LLVM's textual form, and the optimisation level of the code generator.
   llvm::StringRef passes = "default<O3>";
   llvm::CodeGenOptLevel effort = llvm::CodeGenOptLevel::Aggressive;
-  /// Sees the module after it was optimised.
+  /// Called after the module is optimised.
   llvm::function_ref<void(llvm::Module &)> finish = nullptr;
-  /// Whether the code generator has an instruction for an intrinsic that is left then; null: it has all.
-  /// Another one would end the process.
+  /// Does the code generator have an instruction for an intrinsic that remains after optimisation? Null: it
+  /// has all of them. An unsupported one would end the process.
   llvm::function_ref<bool(unsigned id)> hasIntrinsic = nullptr;
-  /// Whether LLVM checks its own work around code generation.
+  /// Does LLVM verify the IR around code generation?
   bool verify = true;
 };
 
-/// Runs LLVM's `passes` on the module, which must be well-formed text.
+/// Runs LLVM's `passes`, which must be well-formed text, on the module.
 void optimise(llvm::Module &, llvm::TargetMachine &, llvm::StringRef passes);
 
-/// Compiles the module's functions to assembly text or an object file. Arithmetic is as written: nothing is
-/// contracted, no function is approximated. On failure returns E_BACKEND with LLVM's message. Thread-safe;
-/// each call has its own LLVMContext. The module's dialects must have their translation to LLVM IR registered
-/// in its context, and LLVM's target must have been initialised.
+/// Compiles the module's functions to assembly text or an object file. Arithmetic is kept as written: nothing
+/// is contracted, and no function is approximated. On failure returns E_BACKEND with LLVM's message.
+/// Thread-safe; each call has its own LLVMContext. The translations of the module's dialects to LLVM IR must
+/// be registered in its context, and LLVM's target must be initialised.
 Expected<std::string> emitFile(mlir::ModuleOp llvmDialect, const LlvmTarget &, llvm::CodeGenFileType);
 
-/// Returns the module's functions as text of LLVM IR, optimised for the target and verified.
+/// Returns the module's functions as the text of LLVM IR, optimised for the target and verified.
 Expected<std::string> emitIr(mlir::ModuleOp llvmDialect, const LlvmTarget &);
 
 /// Compiles the functions to several object files with as many threads as there are cores. The files do not

@@ -11,7 +11,7 @@ namespace {
 
 using namespace mlir;
 
-constexpr int64_t kPartOperations = 500; // below which a part is not worth what it costs to set up
+constexpr int64_t kPartOperations = 500; // a smaller part would cost more to set up than it saves
 constexpr int64_t kParts = 8;
 
 struct Function {
@@ -25,7 +25,7 @@ int64_t operationsIn(Operation *op) {
   return count;
 }
 
-/// Internal functions become hidden ones that every part may call.
+/// Turns internal functions into hidden ones, which every part may call.
 void exposeInternals(ModuleOp module, ArrayRef<Function> functions) {
   std::string suffix;
   for (Function f : functions)
@@ -40,14 +40,14 @@ void exposeInternals(ModuleOp module, ArrayRef<Function> functions) {
     f.op.setLinkage(LLVM::Linkage::External);
     f.op.setVisibility_(LLVM::Visibility::Hidden);
   }
-  // Only calls name functions; MLIR's own replacement looks at every attribute, once for each name.
+  // Only calls refer to functions. MLIR's own replacement visits every attribute, once per name.
   module.walk([&](LLVM::CallOp call) {
     if (auto to = renamed.find(call.getCallee().value_or("")); to != renamed.end())
       call.setCalleeAttr(to->second);
   });
 }
 
-/// Declares in `part` what its functions call elsewhere.
+/// Declares in `part` the functions of other parts that it calls.
 void declareCallees(ModuleOp part, SymbolTable &all) {
   llvm::SmallPtrSet<Operation *, 8> declared;
   OpBuilder b = OpBuilder::atBlockBegin(part.getBody());
@@ -81,7 +81,7 @@ std::vector<OwningOpRef<ModuleOp>> splitFunctions(OwningOpRef<ModuleOp> module) 
     return parts;
   }
   exposeInternals(*module, functions);
-  SymbolTable all(*module); // finds functions by name wherever they are moved to
+  SymbolTable all(*module); // finds functions by name wherever they are moved
 
   std::vector<int64_t> load(count, 0);
   for (int64_t i = 0; i < count; ++i)

@@ -1,4 +1,5 @@
-// One module of LLVM dialect functions -> several that compile on their own, at the same time.
+// Splits one module of LLVM dialect functions into several that can be compiled independently and in
+// parallel.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -6,11 +7,11 @@
 
 namespace tessera::emit {
 
-/// Deals the functions of `module` out to modules of about equal size, largest first. What a function of
-/// another part calls is declared there; a function that was internal gets hidden visibility and a name that
-/// contains the first exported one's, so that parts of several such modules link together. How many parts
-/// there are depends on the module alone, never on the machine: one of few operations, or one that holds more
-/// than functions, stays whole. `module` is used up.
+/// Distributes the functions of `module` over modules of about equal size, largest first. A function that
+/// another part calls is declared there. An internal function gets hidden visibility and a name that contains
+/// the first exported function's name, so that parts of several such modules link together. The number of
+/// parts depends only on the module, never on the machine: a module of few operations, or one that contains
+/// anything but functions, is not split. Consumes `module`.
 std::vector<mlir::OwningOpRef<mlir::ModuleOp>> splitFunctions(mlir::OwningOpRef<mlir::ModuleOp> module);
 
 } // namespace tessera::emit

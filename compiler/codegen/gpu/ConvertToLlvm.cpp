@@ -17,19 +17,20 @@ namespace tessera::gpu {
 
 namespace {
 
-constexpr int64_t kMaxGrid = (int64_t(1) << 31) - 1; // along x, the least of the three vendors
+constexpr int64_t kMaxGrid = (int64_t(1) << 31) - 1; // along x; the smallest limit of the three vendors
 
 /// Of an llvm.func, until all of its operations are converted.
 constexpr llvm::StringLiteral kBlockSize = "known_block_size";
 
-/// The block size of the kernel around `op`; a pattern may meet it before or after the function's conversion.
+/// Returns the block size of the kernel around `op`. A pattern may run before or after the function is
+/// converted.
 DenseI32ArrayAttr blockSize(Operation *op) {
   if (auto f = op->getParentOfType<mlir::gpu::GPUFuncOp>()) return f.getKnownBlockSizeAttr();
   auto f = op->getParentOfType<LLVM::LLVMFuncOp>();
   return f ? f->getAttrOfType<DenseI32ArrayAttr>(kBlockSize) : DenseI32ArrayAttr();
 }
 
-/// gpu.func -> llvm.func, marked as the vendor's kernel.
+/// gpu.func -> llvm.func, marked as the vendor's kernel
 struct ConvertFunc : ConvertOpToLLVMPattern<mlir::gpu::GPUFuncOp> {
   ConvertFunc(const LLVMTypeConverter &types, const GpuTarget &target)
       : ConvertOpToLLVMPattern(types), target_(target) {}
@@ -71,7 +72,7 @@ struct ConvertReturn : ConvertOpToLLVMPattern<mlir::gpu::ReturnOp> {
   }
 };
 
-/// gpu.thread_id and its kin -> the vendor's register, widened to the index type.
+/// gpu.thread_id and the like -> the vendor's register, widened to the index type
 template <typename Op, Id id> struct ConvertId : ConvertOpToLLVMPattern<Op> {
   ConvertId(const LLVMTypeConverter &types, const Vendor &vendor)
       : ConvertOpToLLVMPattern<Op>(types), vendor_(vendor) {}
@@ -119,7 +120,7 @@ struct ConvertBarrier : ConvertOpToLLVMPattern<mlir::gpu::BarrierOp> {
   const Vendor &vendor_;
 };
 
-/// The vector dialect's fma, which LLVM would be free to compute in two steps -> one that rounds once.
+/// The vector dialect's fma, which LLVM may compute in two steps -> one that rounds once.
 struct FuseMultiplyAdd : OpRewritePattern<LLVM::FMulAddOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(LLVM::FMulAddOp op, PatternRewriter &rewriter) const override {
@@ -201,7 +202,7 @@ void addLlvmPasses(OpPassManager &pm, const GpuTarget &target) {
   module.addPass(arith::createArithExpandOpsPass());
   module.addPass(createGpuToLlvm({target.name()}));
   module.addPass(createReconcileUnrealizedCastsPass());
-  // Before the wrapping, so that Target IR reads well.
+  // Before the wrapping, so that Target IR is readable.
   module.addPass(createCanonicalizerPass());
   module.addPass(createCSEPass());
   pm.addPass(createGpuWrapTarget({target.name()}));

@@ -1,4 +1,5 @@
-// The coordinates of a thread, for vendors whose dialect has an operation for each dimension of each.
+// The coordinates of a thread, for vendors whose dialect has a separate operation for each coordinate and
+// dimension.
 #pragma once
 #include "compiler/codegen/gpu/Vendor.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -6,7 +7,7 @@
 
 namespace tessera::gpu {
 
-/// The operations of one coordinate along x, y and z.
+/// The operations that return one coordinate along x, y and z.
 template <typename X, typename Y, typename Z> struct CoordinateOps {
   /// The coordinate along `dim` (0 to 2): an i32 in [0, bound).
   static mlir::Value emit(mlir::ImplicitLocOpBuilder &b, unsigned dim, int64_t bound) {
@@ -18,7 +19,7 @@ template <typename X, typename Y, typename Z> struct CoordinateOps {
   }
 };
 
-/// Vendor::emitId by one of three emitters that have CoordinateOps::emit.
+/// Implements Vendor::emitId with three emitters that have CoordinateOps::emit.
 template <typename Thread, typename Block, typename GridSize>
 mlir::Value emitIdBy(mlir::ImplicitLocOpBuilder &b, Id id, unsigned dim, int64_t bound) {
   switch (id) {

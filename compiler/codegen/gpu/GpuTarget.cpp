@@ -10,7 +10,7 @@ namespace tessera::gpu {
 
 namespace {
 
-/// Elements of a tile of an elementwise chain: a few such tiles fit the smallest shared memory, 48 KiB.
+/// Elements of a tile of an elementwise chain. A few such tiles fit in the smallest shared memory, 48 KiB.
 constexpr int64_t kTileElements = 1024;
 
 } // namespace
@@ -37,8 +37,8 @@ SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request)
 }
 
 void GpuTarget::addLoweringPasses(OpPassManager &pm) const {
-  // Thread programs, the same for every vendor, then the vendor's own operations. Functions expand once tiles
-  // have become scalars.
+  // First the passes that are the same for every vendor, then the vendor's own. Functions are expanded after
+  // tiles have become scalars.
   addKernelPasses(pm, *this);
   pm.addPass(createTargetLimitSize());
   addLlvmPasses(pm, *this);

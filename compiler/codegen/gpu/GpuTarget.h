@@ -1,4 +1,4 @@
-// A GPU that kernels are compiled for: a row of its vendor's table, as the shared lowering needs to know it.
+// A GPU that kernels are compiled for: the row of its vendor's table that the shared lowering needs.
 #pragma once
 #include "compiler/codegen/TargetBackend.h"
 #include "llvm/ADT/StringRef.h"
@@ -10,16 +10,16 @@ namespace tessera::gpu {
 
 class Vendor;
 
-/// One row per architecture of a vendor; constant, shared by all threads.
+/// One row per architecture of a vendor. Constant, shared by all threads.
 struct Architecture {
   llvm::StringLiteral name;      // "sm_90", "gfx90a", "pvc"
   int64_t threads;               // of a thread block; one program is one block
   int64_t warpSize;              // threads that run in lock step
-  int64_t staticShared;          // bytes of shared memory that a kernel may declare
-  int64_t maxShared;             // bytes that it may have when the launch asks for them
-  llvm::StringLiteral groupSync; // LLVM's name of the synchronisation scope of a block, of the device
+  int64_t staticShared;          // bytes of shared memory that a kernel may declare statically
+  int64_t maxShared;             // bytes that it may use if the launch asks for them
+  llvm::StringLiteral groupSync; // LLVM's name of the synchronisation scope of a block, and of the device
   llvm::StringLiteral deviceSync;
-  bool floatAtomicAdd; // has an atomic addition of f32; without it the lowering loops over compare and swap
+  bool floatAtomicAdd; // an instruction adds f32 atomically; otherwise the lowering uses compare and swap
 };
 
 /// The target of one architecture.
@@ -39,7 +39,7 @@ public:
   /// One file, which the driver loads.
   Expected<std::vector<std::string>> emitObjects(mlir::OwningOpRef<mlir::ModuleOp>) const override;
   Expected<std::string> joinObjects(std::vector<std::string> objects) const override;
-  /// An image for each kernel: drivers load one without the others.
+  /// One image for each kernel: drivers load one without the others.
   Expected<std::vector<BundleImage>> makeImages(std::vector<codegen::CodeUnit> units) const override;
 
 private:
@@ -48,10 +48,10 @@ private:
   codegen::Capabilities capabilities_;
 };
 
-/// Every GPU this compiler has code generation for; of a vendor, the oldest first.
+/// Every GPU that this compiler generates code for, oldest first within a vendor.
 std::vector<const GpuTarget *> gpuTargets();
 
-/// codegen::findTarget, of a GPU: other targets are an error.
+/// Calls codegen::findTarget; a target that is no GPU is an error.
 Expected<const GpuTarget *> findGpuTarget(llvm::StringRef text);
 
 // Address spaces of the pointers in a lowered kernel; the same numbers in NVVM, ROCDL and SPIR-V for OpenCL.

@@ -1,4 +1,4 @@
-// gpu-lower-tile (normative phase 7): the kernels of a module as one gpu.module.
+// gpu-lower-tile (normative phase 7): lowers the kernels of a module to one gpu.module.
 #include "compiler/codegen/gpu/ConvertToLlvm.h"
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/codegen/gpu/Passes.h"
@@ -39,7 +39,7 @@ struct LowerTilePass : impl::GpuLowerTileBase<LowerTilePass> {
       metadata.sharedBytes = lowering.resources().shared;
       metadata.dynamicSharedBytes = lowering.resources().dynamicShared;
       metadata.workspaceBytes = lowering.resources().workspace;
-      metadata.scratchBytes = metadata.vectorBytes = 0; // a CPU program's
+      metadata.scratchBytes = metadata.vectorBytes = 0; // only CPU programs use them
       (*function)->setAttr(target::kMetadata, b.getStringAttr(metadata.toYaml()));
       kernel.erase();
     }

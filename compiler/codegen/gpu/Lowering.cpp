@@ -12,7 +12,8 @@ constexpr int64_t kAlign = 128;
 
 Type pointerTo(MLIRContext *context, unsigned space) { return LLVM::LLVMPointerType::get(context, space); }
 
-/// A value that is the same for every lane that `lanes` runs: made outside of it, or from such values alone.
+/// A value that is the same for every lane of `lanes`: defined outside of the loop, or computed only from
+/// such values.
 bool isUniform(Value v, scf::ForOp lanes) {
   if (!lanes.getRegion().isAncestor(v.getParentRegion())) return true;
   if (v == lanes.getInductionVar()) return false;
@@ -26,7 +27,7 @@ bool isUniform(Value v, scf::ForOp lanes) {
          llvm::all_of(op->getOperands(), [&](Value operand) { return isUniform(operand, lanes); });
 }
 
-/// Every lane of the group reaches `op`.
+/// Does every lane of the group reach `op`?
 bool reachedByAll(Operation *op, scf::ForOp lanes) {
   for (Operation *outer = op->getParentOp(); outer != lanes; outer = outer->getParentOp()) {
     bool uniform = isa<scf::IfOp, scf::ForOp>(outer) &&
@@ -57,8 +58,8 @@ int64_t exchangeBytes(tile::KernelOp kernel, const Architecture &target) {
   return llvm::alignTo(words * 8, kAlign);
 }
 
-/// Buffers and tiles share one allocation, buffers first. Where not all of it fits, the tiles, and then the
-/// buffers too, move to the workspace.
+/// Buffers and tiles share one allocation, buffers first. If it does not fit, the tiles, and then the buffers
+/// too, move to the workspace.
 void KernelLowering::planMemory() {
   int64_t total = kernel_.getScratchBytes().value_or(0), buffers = kernel_.getSharedBytes().value_or(0);
   exchangeBytes_ = exchangeBytes(kernel_, target_);
@@ -102,7 +103,7 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
     function.erase();
     return failure();
   }
-  // Nothing follows the last barrier.
+  // No code follows the last barrier.
   if (auto last = b_.getInsertionPoint(); last != entry.begin())
     if (auto barrier = dyn_cast<mlir::gpu::BarrierOp>(*std::prev(last))) barrier.erase();
   mlir::gpu::ReturnOp::create(b_);
@@ -111,7 +112,7 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
 
 void KernelLowering::emitMemory(mlir::gpu::GPUModuleOp module, BlockArgument workspace) {
   if (resources_.shared) {
-    // Shared memory that the launch asks for is one symbol without a size.
+    // Shared memory whose size the launch sets is one symbol without a size.
     bool dynamic = resources_.dynamicShared;
     std::string name = dynamic ? "dynamic_shared" : "shared_" + entrySymbol(kernel_.getName());
     if (!module.lookupSymbol(name)) {
@@ -153,7 +154,7 @@ Value KernelLowering::onceValue(llvm::function_ref<Value()> effect) {
   return result;
 }
 
-/// Threads would read at different times what the kernel writes.
+/// Could threads read at different times what the kernel writes?
 bool KernelLowering::mayChange(const View &view) {
   if (lanes_) return false;
   for (BlockArgument arg : kernel_.getBody().getArguments())
@@ -164,9 +165,9 @@ bool KernelLowering::mayChange(const View &view) {
 
 // ---- Lanes
 
-/// Without a reduction over the group each thread strides through its lanes. With one, all threads take every
-/// turn, so that they meet in it: where a turn has no lane for a thread, its loads give 0 and its stores and
-/// updates are dropped.
+/// Without a reduction over the group, each thread strides through its lanes. With one, all threads execute
+/// every iteration, so that they meet in the reduction: where an iteration has no lane for a thread, its
+/// loads give 0, and its stores and updates are dropped.
 LogicalResult KernelLowering::lowerLanes(scf::ForOp op) {
   lanes_ = op;
   Value begin = scalar(op.getLowerBound()), end = scalar(op.getUpperBound());
@@ -188,7 +189,7 @@ LogicalResult KernelLowering::lowerLanes(scf::ForOp op) {
   return result;
 }
 
-/// A group is a thread block in one turn of its lanes; in a tile program it is the program.
+/// A group is a thread block in one iteration over its lanes; in a tile program it is the program.
 Value KernelLowering::groupInfo(tile::GroupInfoKind kind) {
   switch (kind) {
   case tile::GroupInfoKind::GroupId: {
@@ -247,7 +248,7 @@ bool KernelLowering::hasAtomic(tile::AtomicOp op) const {
   return op.getKind() == tile::AtomicKind::Add && target_.floatAtomicAdd;
 }
 
-/// Without an instruction: compare and swap until nobody came between.
+/// Without an instruction: compare and swap until no other thread wrote in between.
 Value KernelLowering::emitUpdate(tile::AtomicOp op, Value address, Value value) {
   if (hasAtomic(op)) return TileLowering::emitUpdate(op, address, value);
   Type element = value.getType(), bits = b_.getIntegerType(element.getIntOrFloatBitWidth());

@@ -1,10 +1,10 @@
 // tile.kernel -> gpu.func: one program is one thread block, whose threads share the elements of every tile.
 //
-// Thread t of T computes the elements t, t + T, ... of a tile in row-major order. Tiles that have memory lie
-// in shared memory, or in the block's part of a global workspace when they do not fit. Whatever stands
-// between the nests (loops, branches, scalars) all threads execute alike, so that every barrier is reached by
-// all of them; scalar side effects are thread 0's. The lanes of a linear_id program are spread over the
-// threads and run code of their own, without barriers.
+// Thread t of T computes the elements t, t + T, ... of a tile in row-major order. Tiles that need memory are
+// in shared memory, or in the block's part of a global workspace if they do not fit. All threads execute the
+// code between the loop nests (loops, branches, scalars) alike, so that all of them reach every barrier; only
+// thread 0 executes scalar side effects. The lanes of a linear_id program are distributed over the threads
+// and run code of their own, without barriers.
 #pragma once
 #include "compiler/codegen/common/TileLowering.h"
 #include "compiler/codegen/gpu/Vendor.h"
@@ -20,21 +20,21 @@ public:
   KernelLowering(tile::KernelOp kernel, const GpuTarget &target)
       : TileLowering(kernel, target.vendor().name()), target_(target.architecture()) {}
 
-  /// Emits the kernel at the end of `module`: the parameters are pointers (address space 1), scalars and i64
-  /// dims in the order of the tile kernel's, and last, when resources().workspace is not 0, a pointer to
-  /// that many bytes for each program of the launch. Fails with a diagnostic on what cannot be lowered.
+  /// Emits the kernel at the end of `module`. Its parameters are pointers (address space 1), scalars and i64
+  /// dims in the order of the tile kernel, and last, if resources().workspace is not 0, a pointer to that
+  /// many bytes for each program of the launch. Fails with a diagnostic if an operation cannot be lowered.
   mlir::FailureOr<mlir::gpu::GPUFuncOp> lower(mlir::gpu::GPUModuleOp module);
 
-  /// After lower().
+  /// Valid after lower().
   struct Resources {
-    int64_t shared = 0;        // bytes of shared memory in all
+    int64_t shared = 0;        // bytes of shared memory in total
     int64_t dynamicShared = 0; // of these, bytes that the launch has to ask for
     int64_t workspace = 0;     // bytes of global memory per program
   };
   const Resources &resources() const { return resources_; }
 
 private:
-  // Lowering.cpp: the frame of the kernel, what happens once, lanes.
+  // Lowering.cpp: the kernel's frame, effects that happen once, lanes.
   void planMemory();
   void emitMemory(mlir::gpu::GPUModuleOp, mlir::BlockArgument workspace);
   void once(llvm::function_ref<void()> effect) override;
@@ -42,7 +42,7 @@ private:
   bool mayChange(const View &) override;
   LogicalResult lowerLanes(mlir::scf::ForOp) override;
   void lowerBarrier() override { mlir::gpu::BarrierOp::create(b_); }
-  /// A hint; there is no instruction for it that every GPU has.
+  /// A hint that is dropped: no instruction for it exists on every GPU.
   LogicalResult lowerPrefetch(tile::PrefetchOp) override { return mlir::success(); }
   Value groupInfo(tile::GroupInfoKind) override;
   llvm::StringRef syncScope(tile::MemoryScope) override;
@@ -53,14 +53,14 @@ private:
   void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body, Indices ends = {}) override;
   int64_t lanesFor(mlir::ValueRange, llvm::ArrayRef<Type>) override { return 0; }
   void versioned(Value condition, llvm::function_ref<void(Mode)> emit) override { emit({!condition}); }
-  /// Runs `body` for i32 `i` in [0, count), spread over the threads; no barrier.
+  /// Runs `body` for i32 `i` in [0, count), distributed over the threads. No barrier.
   void spread(int64_t count, llvm::function_ref<void(Value)> body);
   void guarded(Value condition, llvm::function_ref<void()> body);
   Vec<Value> delinearize(Value i, llvm::ArrayRef<int64_t> shape);
   Value i32(int64_t v) { return mlir::arith::ConstantOp::create(b_, b_.getI32IntegerAttr(v)); }
   Value below(Value i, int64_t end);
-  /// Pointer to a thread's word in the exchange area, `word` (i32) counted in elements of `type`, from `from`
-  /// bytes on.
+  /// Returns a pointer to a word of the exchange area: `word` (i32) counts elements of `type` from byte
+  /// `from` on.
   Value exchange(Type type, Value word, int64_t from = 0);
 
   // Reduce.cpp
@@ -69,8 +69,9 @@ private:
   LogicalResult lowerScan(tile::ScanOp) override;
   LogicalResult lowerTranspose(tile::TransposeOp) override;
   mlir::FailureOr<Value> groupReduce(tile::GroupReduceOp) override;
-  /// Combines what the threads of each run of `width` (a power of two) left in the exchange area, for threads
-  /// below `threads`; the first of each run has the result. Barriers before and after.
+  /// Combines the values that the threads of each group of `width` (a power of two) consecutive threads left
+  /// in the exchange area, for threads below `threads`. The first thread of each group has the result. Has
+  /// barriers before and after.
   void tree(int64_t threads, int64_t width, llvm::function_ref<void(Value mine, Value other)> join);
 
   // Mma.cpp
@@ -84,11 +85,11 @@ private:
   mlir::scf::ForOp lanes_;
 };
 
-/// Bytes of shared memory through which the threads of `target` exchange values in `kernel`.
+/// Returns the bytes of shared memory through which the threads of `target` exchange values in `kernel`.
 int64_t exchangeBytes(tile::KernelOp kernel, const Architecture &target);
 
-/// From Tile IR to the gpu.module that every vendor's half converts: `gpu-lower-tile`, then the project's own
-/// sequences in the place of math functions, which need scalars.
+/// Adds the passes from Tile IR to the gpu.module that every vendor converts: `gpu-lower-tile`, then the
+/// replacement of math functions by the project's own sequences, which need scalars.
 void addKernelPasses(mlir::OpPassManager &pm, const GpuTarget &target);
 
 } // namespace tessera::gpu

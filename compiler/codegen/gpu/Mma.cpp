@@ -1,8 +1,8 @@
 // Matrix products of tiles in memory, by multiply-adds: each thread keeps a register block of C for the whole
 // depth, in the shape that tile-vectorize chose.
 //
-// The threads of a row of blocks take columns that stand next to each other, so that a step of k reads B and,
-// in the end, writes C contiguously, and all of them the same element of A.
+// The threads of a row of blocks have adjacent columns, so that a step of k reads B, and the end writes C,
+// contiguously, and all of the threads read the same element of A.
 #include "compiler/codegen/gpu/Lowering.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -60,8 +60,8 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
       }
       forEach([&](int64_t i, Indices at) {
         if (op.getLimits().empty()) return storePlace(c, loop.getResult(i), at);
-        // Zeros past the operands' ends times infinities are no numbers: those elements stay the
-        // accumulator's.
+        // Zeros past an operand's end times infinities would be NaNs, so those elements keep the
+        // accumulator's value.
         Value inRow = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[0], scalar(op.getLimits()[0]));
         Value inColumn =
             arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[1], scalar(op.getLimits()[1]));

@@ -1,4 +1,4 @@
-// Elements of tiles spread over the threads of a block.
+// Distributes the elements of tiles over the threads of a block.
 #include "compiler/codegen/gpu/Lowering.h"
 
 using namespace mlir;
@@ -37,8 +37,8 @@ SmallVector<Value> KernelLowering::delinearize(Value i, ArrayRef<int64_t> shape)
   return at;
 }
 
-/// The barrier makes what was written visible, and lets what was read be overwritten. Barriers that follow
-/// each other with nothing in between fold.
+/// The barrier makes writes visible, and lets values that were read be overwritten. Consecutive barriers with
+/// nothing in between fold.
 void KernelLowering::nest(ArrayRef<int64_t> shape, int64_t, NestBody body, Indices) {
   spread(ShapedType::getNumElements(shape), [&](Value i) { body(delinearize(i, shape), 0); });
   lowerBarrier();

@@ -1,4 +1,4 @@
-// The passes of phase 7 that GPUs share; Passes.td says what each does.
+// The passes of phase 7 that GPUs share. Passes.td describes each.
 #pragma once
 #include "compiler/target/IR/TargetDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

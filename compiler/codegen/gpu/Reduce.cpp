@@ -1,6 +1,6 @@
-// Reductions. With enough results each has a thread; otherwise a power of two of threads share one: each
-// folds every so many elements, and their partial results are combined in a tree. The order depends on the
-// shape and the number of threads alone, so the same launch gives the same bits every time.
+// Reductions. If there are enough results, each thread computes one. Otherwise a power of two of threads
+// share a result: each folds every so many elements, and a tree combines their partial results. The order
+// depends only on the shape and the number of threads, so the same launch gives the same bits every time.
 #include "compiler/codegen/gpu/Lowering.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -10,7 +10,7 @@ namespace tessera::gpu {
 
 namespace {
 
-/// Threads that share one of `results` results of `n` elements each.
+/// Returns how many threads share each of `results` results of `n` elements.
 int64_t threadsPerResult(int64_t threads, int64_t results, int64_t n) {
   if (results >= threads) return 1;
   return std::min<int64_t>(llvm::bit_floor<uint64_t>(threads / results), llvm::bit_floor<uint64_t>(n));
@@ -92,7 +92,7 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   return success();
 }
 
-/// Among equals the lowest position wins, whichever thread found it; of NaNs likewise.
+/// Among equal values the lowest position wins, whichever thread found it; likewise among NaNs.
 LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
   Value input = op.getInput();
   Type element = tile::tileType(input).getElementType(), position = b_.getI32Type();
@@ -100,11 +100,11 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
   int64_t axis = op.getAxis(), n = shape[axis];
   Vec<int64_t> kept = without(shape, axis);
   int64_t results = ShapedType::getNumElements(kept);
-  int64_t positions = target_.threads * 8; // behind the extremes
+  int64_t positions = target_.threads * 8; // after the extremes
   struct Best {
     Value x, k;
   };
-  auto later = [&](Best best, Best next) -> Best { // next stands behind best
+  auto later = [&](Best best, Best next) -> Best { // `next` is at later positions than `best`
     Value wins = better(op, next.x, best.x);
     return {arith::SelectOp::create(b_, wins, next.x, best.x),
             arith::SelectOp::create(b_, wins, next.k, best.k)};

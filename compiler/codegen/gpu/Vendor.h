@@ -1,5 +1,5 @@
-// What a GPU vendor adds to the shared path: its names for threads, blocks and barriers, how a kernel is
-// marked, and how LLVM's output becomes what the vendor's driver loads.
+// What a GPU vendor adds to the shared lowering: its operations for thread coordinates and barriers, how a
+// kernel is marked, and how LLVM's output becomes an image that the vendor's driver loads.
 #pragma once
 #include "compiler/codegen/gpu/GpuTarget.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -12,29 +12,29 @@
 
 namespace tessera::gpu {
 
-/// The coordinates a thread can ask for.
+/// The coordinates that a thread can read.
 enum class Id { Thread, Block, GridSize };
 
-/// One object per vendor, constant, shared by all threads.
+/// One constant object per vendor, shared by all threads.
 class Vendor : public codegen::TargetBackend {
 public:
   /// Its GPUs, oldest first.
   virtual llvm::ArrayRef<Architecture> architectures() const = 0;
-  /// What emitObject gives.
+  /// The format of emitObject's result.
   virtual ImageFormat format() const = 0;
-  /// LLVM's names of the architecture.
+  /// LLVM's names for the architecture.
   virtual llvm::StringRef triple() const = 0;
   virtual llvm::StringRef features(const Architecture &) const = 0;
 
-  /// The coordinate along `dim` (0 to 2) as i32 or i64, known to be in [0, bound).
+  /// Emits the coordinate along `dim` (0 to 2) as i32 or i64, known to be in [0, bound).
   virtual mlir::Value emitId(mlir::ImplicitLocOpBuilder &, Id, unsigned dim, int64_t bound) const = 0;
-  /// Waits for every thread of the block; memory written before is seen by all of them after.
+  /// Emits a barrier for every thread of the block: all of them see memory written before it.
   virtual void emitBarrier(mlir::ImplicitLocOpBuilder &) const = 0;
   /// Marks `function` as a kernel that is launched with blocks of `block` threads (x, y, z).
   virtual void markKernel(mlir::LLVM::LLVMFuncOp function, llvm::ArrayRef<int32_t> block,
                           const Architecture &) const = 0;
-  /// Whether atomic updates of elements of `type` can be compiled: `kind` of them, or compare-and-swap when
-  /// empty.
+  /// Can atomic updates of elements of `type` be compiled: with operator `kind`, or by compare-and-swap if it
+  /// is empty?
   virtual bool hasAtomic(std::optional<mlir::LLVM::AtomicBinOp> kind, mlir::Type type) const { return true; }
 
   /// Compiles functions and globals of the LLVM dialect to text for people (PTX, AMDGCN assembly, SPIR-V
@@ -42,7 +42,7 @@ public:
   virtual Expected<std::string> emitAssembly(mlir::ModuleOp, const Architecture &) const = 0;
   virtual Expected<std::string> emitObject(mlir::ModuleOp, const Architecture &) const = 0;
 
-  // The same for every vendor.
+  // The same for every vendor:
   std::vector<std::string> targetNames() const final;
   Expected<std::unique_ptr<const codegen::Target>> parse(llvm::StringRef architecture) const final;
   void registerPasses() const final;

@@ -1,4 +1,4 @@
-// gpu.module -> target.module: what one image of a GPU holds.
+// gpu.module -> target.module: the contents of one GPU image
 #include "compiler/codegen/common/TileLowering.h"
 #include "compiler/codegen/gpu/ConvertToLlvm.h"
 #include "compiler/codegen/gpu/Passes.h"
