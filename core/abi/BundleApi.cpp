@@ -1,4 +1,4 @@
-// Modules from compiled code: bundles in memory and in files, raw images.
+// Creates modules from compiled code: bundles in memory and in files, raw images.
 #include "core/abi/Structs.h"
 #include "core/bundle/Rules.h"
 #include "core/objects/LoadBundle.h"
@@ -17,7 +17,8 @@ tsr_status_t readBundleFile(const char *path, std::string &bytes) {
   return TSR_SUCCESS;
 }
 
-/// The image with its kernels' documents. Their entries have no symbol: a document does not say it.
+/// Reads a raw image and its kernels' metadata documents. The entries get no symbol, since a document does
+/// not contain it.
 tsr_status_t readImage(const tsr_image_t &given, BundleImage &out) {
   out.data.assign(static_cast<const char *>(given.data), given.size);
   const std::optional<ImageFormat> format = detectFormat(out.data);
@@ -25,7 +26,7 @@ tsr_status_t readImage(const tsr_image_t &given, BundleImage &out) {
     return fail(TSR_EINVAL, "the image (" + std::to_string(given.size) +
                                 " bytes) is of no known format; the formats are " + imageFormatNames());
   out.format = *format;
-  // The bytes name no target. Messages call the image by the backend that such images are made for.
+  // The bytes name no target. Messages refer to the image by the backend that loads its format.
   const KnownBackend *backend = backendOfFormat(name(*format));
   out.target = backend ? backend->name : name(*format);
   for (size_t i = 0; i < given.metadata_count; ++i) {

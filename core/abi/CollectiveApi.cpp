@@ -1,4 +1,4 @@
-// Communicators and collectives: plugins' tables behind handles.
+// Communicators and collectives: handles for the tables of plugins.
 #include "core/abi/Structs.h"
 #include "core/objects/Objects.h"
 #include "core/objects/Tracer.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kDefaultTimeoutNs = 30ull * 1000000000;
 
-/// The plugin that has the collectives `name`; null with `why`.
+/// Returns the plugin that implements the collectives `name`. Returns null with `why` filled on failure.
 PluginRef implementation(const std::string &name, std::string &why) {
   PluginRef plugin = loadPlugin(TSR_PLUGIN_COLLECTIVE, name, why);
   if (!plugin)
@@ -21,18 +21,18 @@ PluginRef implementation(const std::string &name, std::string &why) {
   return plugin;
 }
 
-/// An enumerator as a number, whatever a caller in C has put there.
+/// Returns an enumerator as a number, including values that only a C caller can pass.
 template <class E> int32_t number(const E &value) { return std::bit_cast<int32_t>(value); }
 
-/// What a record of the trace says of a call beyond the call itself.
+/// The fields of a trace record that the call itself does not contain.
 struct Traced {
-  uint64_t correlation = 0; // 0: a number of its own
+  uint64_t correlation = 0; // 0: perform() assigns one
   tsr_context_t context = nullptr;
   tsr_stream_t stream = nullptr;
   tsr_comm_t comm = nullptr;
 };
 
-/// Calls the implementation and reports the call to the trace.
+/// Calls the implementation. If tracing is on, reports a successful call.
 tsr_status_t perform(const CommRank &comm, const tsr_cl_call_t &call, const Traced &traced,
                      std::string &why) {
   if (!Tracer::isOn()) [[likely]]
@@ -49,20 +49,21 @@ tsr_status_t perform(const CommRank &comm, const tsr_cl_call_t &call, const Trac
   const tsr_status_t status = comm.end->run(call, why);
   if (status != TSR_SUCCESS) return status;
   record.end_ns = Tracer::now();
-  record.name = collective::kKinds[call.kind]; // checked by the implementation, as is the dtype
+  record.name = collective::kKinds[call.kind]; // the implementation has checked kind and dtype
   record.bytes = collective::sourceCount(call, comm.end->size()) * collective::kBytes[call.dtype];
   Tracer::report(record);
   return status;
 }
 
-/// A call that leaves its algorithm to the mapper. What makes no call the implementation refuses.
+/// Lets the mapper choose the algorithm if the call names none. The implementation refuses calls that are not
+/// valid.
 tsr_status_t performAsMapped(CommRank &comm, tsr_cl_call_t call, const Traced &traced, std::string &why) {
   using namespace collective;
   if ((call.algorithm && *call.algorithm) || comm.choices->isQuiet()) return perform(comm, call, traced, why);
   AlgorithmChoices::Record *decision = nullptr;
   if (call.kind < std::size(kKinds) && uint32_t(call.dtype) < std::size(kBytes)) {
     const auto ranks = static_cast<uint32_t>(comm.end->size());
-    uint64_t bytes = 0; // too many for any memory are refused, too
+    uint64_t bytes = 0; // on overflow the implementation refuses the call
     const bool isReal = !__builtin_mul_overflow(call.count, uint64_t(kBytes[call.dtype]), &bytes) &&
                         (call.kind != TSR_REDUCE_SCATTER || !__builtin_mul_overflow(bytes, ranks, &bytes));
     if (isReal)
@@ -92,7 +93,8 @@ tsr_status_t run(tsr_comm_t handle, const tsr_cl_call_t &call) {
   });
 }
 
-/// A call on a stream, with copies of its texts. Counts among the communicator's queued calls until it has
+/// A call queued on a stream, with copies of its strings. It counts among the communicator's queued calls
+/// until it has run or is dropped.
 /// run or was dropped.
 class QueuedCall {
 public:
@@ -105,7 +107,7 @@ public:
   ~QueuedCall() { end(); }
   QueuedCall(const QueuedCall &) = delete;
 
-  /// TSR_EINVAL if calls are queued on another stream.
+  /// Counts the call. Returns TSR_EINVAL if calls are queued on another stream.
   tsr_status_t begin(std::string &why) {
     std::lock_guard lock(comm_->mutex);
     if (comm_->queued && comm_->stream != traced_.stream) {
@@ -150,9 +152,8 @@ tsr_status_t readCall(const tsr_collective_call_t *call, tsr_cl_call_t &out) {
   return TSR_SUCCESS;
 }
 
-tsr_cl_call_t
-callOf(tsr_collective_kind_t kind, const void *src, void *dst, size_t count,
-       const tsr_dtype_t &dtype) { // by reference: what is no dtype is not to be looked at as one
+tsr_cl_call_t callOf(tsr_collective_kind_t kind, const void *src, void *dst, size_t count,
+                     const tsr_dtype_t &dtype) { // by reference: it may hold a value outside the enumeration
   tsr_cl_call_t call{};
   call.struct_size = sizeof call;
   call.kind = kind;

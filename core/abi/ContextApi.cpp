@@ -25,8 +25,8 @@ void warnAboutUnknownVariables() {
     logOnce(TSR_LOG_WARNING, "W_ENVIRONMENT", warning);
 }
 
-/// How many ranges this thread has open, by context. Handles are not used twice, so that what a destroyed
-/// context leaves here is nobody else's.
+/// The number of ranges this thread has open, by context. Handles are never reused, so the entry of a
+/// destroyed context cannot be mistaken for another context's.
 thread_local std::unordered_map<tsr_context_t, uint64_t> openRanges;
 
 } // namespace

@@ -21,7 +21,8 @@ tsr_status_t writeDeviceInfo(const Backend &backend, const DeviceInfo &device, t
   return writeInfo(out, info);
 }
 
-/// A device of a backend by name (null: the one a context would use now), without a context.
+/// Finds a device of a backend without a context. If `backend` is null, uses the backend that a new context
+/// would use.
 tsr_status_t askDevice(const char *backend, int32_t device, Selection &selected, const DeviceInfo *&info) {
   if (tsr_status_t status = selectDevice(backend, device, selected)) return status;
   std::string why;
@@ -29,7 +30,7 @@ tsr_status_t askDevice(const char *backend, int32_t device, Selection &selected,
   return info ? TSR_SUCCESS : fail(TSR_EDEVICE, why);
 }
 
-/// "arch, tensorcore.bf16, ..."
+/// Returns the keys of nested objects, as "arch, tensorcore.bf16, ...".
 std::string joinedKeys(const nlohmann::json &object, const std::string &prefix = "") {
   std::string out;
   for (const auto &[key, value] : object.items())

@@ -1,4 +1,4 @@
-// Capture and replay of graphs.
+// Captures and replays graphs.
 #include "core/abi/Structs.h"
 #include "core/objects/Tracer.h"
 
@@ -16,8 +16,9 @@ tsr_graph_info_t countNodes(const GraphWork &work) {
   return out;
 }
 
-/// Replays of a graph with memory of its own must not overlap: each waits for the one before it, whatever
-/// stream that is on. tsrGraphLaunch keeps the wait and the record of two threads apart.
+/// Serializes the replays of a graph with memory of its own: each one waits for the previous one, on whatever
+/// stream that is. tsrGraphLaunch keeps the wait and the record of one thread from interleaving with another
+/// thread's.
 tsr_status_t takeTurns(ContextObject &context, GraphWork &work, std::string &why) {
   if (work.kept.empty()) return TSR_SUCCESS;
   std::shared_ptr<DeviceEvent> turn = context.device->createEvent(why);
@@ -37,7 +38,7 @@ tsr_status_t tsrStreamBeginCapture(tsr_stream_t handle) {
   return guarded([&] {
     StreamObject *stream;
     if (tsr_status_t status = resolve(handle, stream)) return status;
-    std::lock_guard lock(stream->workspace.mutex()); // a function's call is recorded whole or queued whole
+    std::lock_guard lock(stream->workspace.mutex()); // a function's call is captured or queued as a whole
     return checked([&](std::string &why) { return stream->device->beginCapture(why); });
   });
 }
@@ -102,7 +103,7 @@ tsr_status_t tsrDestroyGraph(tsr_graph_t handle) {
     GraphObject *graph;
     if (tsr_status_t status = resolveToDestroy(handle, graph)) return status;
     if (!graph) return TSR_SUCCESS;
-    // Only the graph holds memory of its own; kernels are shared by what is queued.
+    // Only a graph's own memory needs the wait. Queued work holds references to its kernels.
     if (!graph->device->work().kept.empty()) graph->context->drain();
     graph->context->remove(graph);
     return TSR_SUCCESS;

@@ -1,4 +1,4 @@
-// Launches of kernels and calls of functions.
+// Launches kernels and calls functions.
 #include "core/abi/Structs.h"
 #include "core/objects/Tracer.h"
 #include <new>
@@ -7,7 +7,7 @@ using namespace tessera;
 
 namespace {
 
-/// The launch values of one call: on the stack unless they are many.
+/// The launch values of one call, stored on the stack if they are few.
 class Values {
 public:
   explicit Values(size_t count) {
@@ -30,8 +30,8 @@ tsr_status_t bind(const KernelObject &kernel, const tsr_launch_t &launch, void *
   return fail(TSR_EINVAL, kernel.describe() + ": " + why);
 }
 
-/// Every tensor must fit the allocation it points into. Host memory that is no allocation of the context
-/// serves as well on the CPU; checked builds insist.
+/// Checks that every tensor fits the allocation it points into. On the CPU, host memory that is not an
+/// allocation of the context is also accepted, except in checked builds.
 tsr_status_t checkExtents(const KernelObject &kernel, const uint64_t *values) {
   for (size_t i = 0; i < kernel.plan.argumentCount(); ++i) {
     int64_t needed = kernel.plan.tensorBytes(i, values);
@@ -50,7 +50,7 @@ tsr_status_t checkExtents(const KernelObject &kernel, const uint64_t *values) {
   return TSR_SUCCESS;
 }
 
-/// A call of a function, checked.
+/// A checked call of a function.
 struct Call {
   const KernelObject &kernel;
   const FunctionPlan &function;
@@ -58,7 +58,7 @@ struct Call {
   const uint64_t *values;
 };
 
-/// The call as a piece of a graph, with temporaries of its own.
+/// Records the call as nodes of a graph, with temporaries that belong to the graph.
 tsr_status_t recordCall(const Call &call, GraphWork &out) {
   std::string why;
   std::shared_ptr<void> block;
@@ -81,7 +81,7 @@ tsr_status_t recordCall(const Call &call, GraphWork &out) {
   return TSR_SUCCESS;
 }
 
-/// Queues the steps. Needs the workspace's mutex.
+/// Queues the steps. Precondition: the workspace's mutex is held.
 tsr_status_t queueCall(const Call &call, StreamObject &stream) {
   const auto &[kernel, function, instance, values] = call;
   std::string why;
@@ -106,7 +106,8 @@ tsr_status_t queueCall(const Call &call, StreamObject &stream) {
   return TSR_SUCCESS;
 }
 
-/// Nobody else's steps come between those of a function on the stream, and no capture begins there.
+/// Calls a function. Its steps are queued without steps of other calls between them, and no capture can begin
+/// between them.
 tsr_status_t callFunction(const KernelObject &kernel, StreamObject &stream, const uint64_t *values) {
   const FunctionPlan &function = *kernel.function;
   std::string why;
@@ -120,7 +121,7 @@ tsr_status_t callFunction(const KernelObject &kernel, StreamObject &stream, cons
     GraphWork work;
     if (tsr_status_t status = recordCall(call, work)) return status;
     if (stream.device->append(std::move(work))) return TSR_SUCCESS;
-  } // else the capture has just ended
+  } // otherwise the capture has just ended
   return queueCall(call, stream);
 }
 
@@ -151,7 +152,7 @@ tsr_status_t tsrKernelWorkspace(tsr_kernel_t handle, void **args, size_t nargs, 
     KernelObject *kernel;
     if (tsr_status_t status = resolve(handle, kernel)) return status;
     if (tsr_status_t status = requireOut(bytes, "bytes")) return status;
-    // Sizes follow from dims and scalars alone, so that any pointer will do for a tensor.
+    // Sizes depend only on dims and scalars, so any pointer serves as a tensor.
     uint64_t anywhere = kPlanAlignment;
     std::vector<void *> filled;
     for (size_t i = 0; args && i < nargs; ++i)

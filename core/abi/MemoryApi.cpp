@@ -21,7 +21,8 @@ tsr_status_t tsrAlloc(tsr_context_t handle, size_t bytes, uint32_t flags, void *
 tsr_status_t tsrFree(tsr_context_t handle, void *dptr) {
   return guarded([&] {
     ContextObject *context = lookup<ContextObject>(handle);
-    if (context && context->isInherited()) return TSR_SUCCESS; // its memory stays until this process ends
+    // inherited by fork: its memory stays until this process ends
+    if (context && context->isInherited()) return TSR_SUCCESS;
     if (tsr_status_t status = resolve(handle, context)) return status;
     if (!dptr) return TSR_SUCCESS;
     context->drain();

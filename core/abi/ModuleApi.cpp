@@ -1,4 +1,4 @@
-// Modules, their kernels and what these take.
+// Modules, their kernels, and the kernels' arguments.
 #include "core/abi/Structs.h"
 #include "core/objects/Modules.h"
 #include <algorithm>
@@ -135,7 +135,7 @@ tsr_status_t tsrKernelArgDim(tsr_kernel_t handle, size_t index, size_t axis, tsr
       known.kind = TSR_DIM_CONSTANT;
       return writeInfo(known, info);
     }
-    known.value = -1; // the digits that an expression may begin with
+    known.value = -1; // from_chars may have parsed digits at the start of an expression
     if (auto named = std::ranges::find(params, text, &MetadataParam::name); named != params.end()) {
       known.kind = TSR_DIM_NAMED;
       known.argument = static_cast<int32_t>(named - params.begin());

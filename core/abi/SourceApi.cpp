@@ -1,4 +1,4 @@
-// Source texts: compiled into a module, a bundle or the text of one level.
+// Compiles source texts to a module, a bundle or the text of one IR level.
 #include "core/abi/Structs.h"
 #include "core/objects/Backends.h"
 #include "core/objects/LoadBundle.h"
@@ -33,7 +33,7 @@ tsr_status_t readTexts(const tsr_named_text_t *entries, size_t count, const char
   return TSR_SUCCESS;
 }
 
-/// All options but the target.
+/// Reads all options except the target.
 tsr_status_t compileOptions(const tsr_source_options_t &o, CompileOptions &out) {
   if (o.file_name) out.fileName = o.file_name;
   if (o.kernel && *o.kernel) out.kernels = {o.kernel};
@@ -52,14 +52,14 @@ tsr_status_t compileOptions(const tsr_source_options_t &o, CompileOptions &out) 
   return readTexts(o.constants, o.constant_count, "constants", out.supplied.constants);
 }
 
-/// What to compile, without a context.
+/// A compilation without a context.
 struct Request {
   std::string_view source;
   CompileOptions options;
   Log log;
 };
 
-/// The target that a call without a context compiles for if it names none.
+/// Returns the target for a call without a context that names none.
 tsr_status_t defaultTarget(std::string &out) {
   Selection selected;
   if (tsr_status_t status = selectDevice(nullptr, 0, selected)) return status;
@@ -138,7 +138,7 @@ tsr_status_t tsrCompileToFile(const char *source, size_t len, const tsr_source_o
     auto orFail = [&](const MaybeError &error) {
       return error ? fail(TSR_EIO, std::string(path) + ": " + error->message) : TSR_SUCCESS;
     };
-    OutputFile file; // before the compilation: a path that cannot be written costs no time
+    OutputFile file; // opened before the compilation, so that a path that cannot be written fails early
     if (tsr_status_t status = orFail(file.open(path))) return status;
     std::string bytes;
     if (tsr_status_t status = compileSource(request.source, request.options, request.log, bytes))

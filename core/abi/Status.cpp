@@ -32,12 +32,12 @@ static_assert(std::size(kStatus) == TSR_EINTERNAL + 1);
 using namespace tessera;
 
 const char *tsrStatusName(tsr_status_t status) {
-  auto i = std::bit_cast<unsigned>(status); // any value: a caller in C may have one that is no status
+  auto i = std::bit_cast<unsigned>(status); // a C caller may pass a value that is no status
   return i < std::size(kStatus) ? kStatus[i].name : "TSR_UNKNOWN";
 }
 
 const char *tsrStatusString(tsr_status_t status) {
-  auto i = std::bit_cast<unsigned>(status); // any value: a caller in C may have one that is no status
+  auto i = std::bit_cast<unsigned>(status); // a C caller may pass a value that is no status
   return i < std::size(kStatus) ? kStatus[i].meaning : "unknown status";
 }
 

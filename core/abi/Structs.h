@@ -1,4 +1,4 @@
-// Reading and writing the caller's structs, whose size tells which version of the header it was built with.
+// Reads and writes the caller's structs. Their size identifies the header version the caller was built with.
 #pragma once
 #include "core/log/LastError.h"
 #include <algorithm>
@@ -6,13 +6,13 @@
 
 namespace tessera {
 
-/// No struct of any version is larger; a larger size is an uninitialised one.
+/// No struct of any version is larger. A larger size means that the field is uninitialised.
 inline constexpr size_t kMaxStructBytes = 4096;
 
 inline bool isStructSize(size_t size) { return size >= sizeof(size_t) && size <= kMaxStructBytes; }
 
-/// Copies the caller's options over `out`'s defaults; null leaves these. Fields this library does not know
-/// must be 0.
+/// Copies the caller's options over the defaults in `out`. If `options` is null, the defaults stay. Fields
+/// that this library does not know must be 0.
 template <class T> tsr_status_t readOptions(const T *options, T &out, const std::string &what = "options") {
   if (!options) return TSR_SUCCESS;
   size_t size = options->struct_size;
@@ -25,7 +25,7 @@ template <class T> tsr_status_t readOptions(const T *options, T &out, const std:
   return TSR_SUCCESS;
 }
 
-/// Writes as much of `value` as the caller has room for.
+/// Writes as much of `value` as the caller's struct can hold.
 template <class T> tsr_status_t writeInfo(T value, T *info) {
   if (!info) return fail(TSR_EINVAL, "info is NULL");
   size_t size = info->struct_size;
