@@ -1,4 +1,4 @@
-// OpenBLAS by its C interface (cblas.h). Row-major, 32-bit integers.
+// Calls OpenBLAS through its C interface (cblas.h). Row-major, 32-bit integers.
 #include "core/library/Blas.h"
 #include "core/support/Fork.h"
 #include "core/support/SignalMask.h"
@@ -32,7 +32,7 @@ std::atomic<const Blas *> loaded{nullptr};
 const Blas *load(std::string &why) {
   static Blas blas;
   std::string tried;
-  SignalMask mask; // it starts threads as it is loaded
+  SignalMask mask; // OpenBLAS starts threads when it is loaded
   for (const char *name : {"libopenblas.so.0", "libopenblas.so"}) {
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library) {
@@ -48,7 +48,7 @@ const Blas *load(std::string &why) {
   return nullptr;
 }
 
-/// Values: a, b, c, then the dims in the call's order.
+/// Runs a product. `values` contains a, b, c, then the dims in the call's order.
 template <class T, bool TransA, bool TransB, bool BatchA, bool BatchB>
 void run(const uint64_t *values, int64_t begin, int64_t end, uint8_t *) {
   if (begin == end) return;
@@ -63,7 +63,7 @@ void run(const uint64_t *values, int64_t begin, int64_t end, uint8_t *) {
   if constexpr (BatchB && !BatchA) batch = static_cast<int64_t>(*dim++);
   n = static_cast<int64_t>(*dim);
   if (m == 0 || n == 0) return;
-  auto narrow = [](int64_t v) { return static_cast<int>(v); }; // below kMaxBlasDim: the call was checked
+  auto narrow = [](int64_t v) { return static_cast<int>(v); }; // at most kMaxBlasDim: the call was checked
   const int lda = narrow(std::max<int64_t>(1, TransA ? m : k)),
             ldb = narrow(std::max<int64_t>(1, TransB ? k : n));
   const Gemm<T> gemm = loaded.load(std::memory_order_acquire)->gemm<T>();

@@ -1,4 +1,4 @@
-// The host's BLAS: loaded at run time where it is installed, never linked.
+// The host's BLAS. It is loaded at run time if it is installed, and never linked.
 #pragma once
 #include "core/library/GemmCall.h"
 #include "core/service/CompilerService.h"
@@ -6,15 +6,15 @@
 
 namespace tessera {
 
-/// Is there a BLAS to call? Loads it on first use and keeps it. False with `why`: what was looked for, what
-/// the loader said, and how to install one. A failure is not kept. Thread-safe.
+/// Loads a BLAS on first use and returns whether there is one. If not, fills `why` with the libraries tried,
+/// the dynamic linker's messages, and how to install one. The next call tries again. Thread-safe.
 bool findBlas(std::string &why);
 
-/// What runs a call, for a machine where findBlas is true. Its values are the call's arguments; it is one
-/// program, and the library spreads it over threads of its own.
+/// Returns the function that runs a call. Precondition: findBlas() has returned true. Its values are the
+/// call's arguments. It is one program, and the library distributes the work over its own threads.
 CpuKernelFn gemmEntry(const GemmCall &call);
 
-/// The library counts in 32 bits.
+/// The library's integers have 32 bits.
 inline constexpr int64_t kMaxBlasDim = INT32_MAX;
 
 } // namespace tessera

@@ -11,7 +11,7 @@ std::string GemmCall::name() const {
 }
 
 std::optional<GemmCall> GemmCall::parse(std::string_view text) {
-  // They are few: what each would be called is compared.
+  // There are few calls, so the name of each is compared.
   for (int bits = 0; bits < 32; ++bits) {
     GemmCall call;
     call.dtype = bits & 1 ? DType::F64 : DType::F32;
@@ -26,7 +26,7 @@ std::optional<GemmCall> GemmCall::parse(std::string_view text) {
 
 std::string GemmCall::dims() const {
   std::string out = transA ? "KM" : "MK";
-  if (batchA || batchB) out.insert(batchA ? 0 : out.size(), "B"); // B's comes behind A's M and K
+  if (batchA || batchB) out.insert(batchA ? 0 : out.size(), "B"); // B's batch dim follows A's M and K
   return out + "N";
 }
 

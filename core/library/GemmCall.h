@@ -1,4 +1,4 @@
-// The matrix product as a library call: what its name says, and what it takes.
+// The matrix product as a library call: its name and its arguments.
 //
 //   blas.gemm.f32.nt      C[M, N] = A[M, K] * B[N, K]^T     t: that operand is transposed, n: it is not
 //   blas.gemm.f64.nn.ab   C[B, M, N] = A[B, M, K] * B[B, K, N] for each B; .a or .b: only that operand has B
@@ -14,16 +14,16 @@
 namespace tessera {
 
 struct GemmCall {
-  DType dtype = DType::F32; // or F64; of A, B and C
+  DType dtype = DType::F32; // F32 or F64; of A, B and C
   bool transA = false, transB = false;
-  bool batchA = false, batchB = false; // C is batched when either is
+  bool batchA = false, batchB = false; // C is batched if either is
 
   std::string name() const;
-  /// nullopt: no such call.
+  /// Parses a call's name. Returns nullopt if there is no such call.
   static std::optional<GemmCall> parse(std::string_view name);
-  /// The dims in order, a letter each: "MKN", "BMKN".
+  /// Returns the dims in order, one letter each: "MKN", "BMKN".
   std::string dims() const;
-  /// What a kernel that does this would say of itself; one program.
+  /// Returns the metadata of an equivalent kernel of one program.
   KernelMetadata metadata() const;
 };
 
