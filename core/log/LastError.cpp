@@ -6,8 +6,9 @@
 namespace tessera {
 namespace {
 
-/// Calls come from destructors of thread_locals too and, in the main thread, from static ones. So this is a
-/// plain pointer, good to the thread's end; a thread-specific key, whose destructor runs after the
+/// A plain pointer, so that destructors of thread_local objects and, in the main thread, of static objects
+/// can still use it. The text is freed by the destructor of a thread-specific key, which runs after those of
+/// thread_local objects and never in the main thread.
 /// thread_locals and never in the main thread, takes the text back.
 constinit thread_local std::string *lastErrorText = nullptr;
 
@@ -30,7 +31,7 @@ tsr_status_t fail(tsr_status_t status, std::string_view text) {
     lastErrorText->clear();
     lastErrorText->assign(escaped(text, Lines::Keep));
   } catch (const std::bad_alloc &) {
-    // the status still tells
+    // the status still reports the failure
   }
   return status;
 }

@@ -1,4 +1,4 @@
-// The text behind tsrLastError, and the frame every ABI function runs in.
+// The text of tsrLastError, and the error handling around every ABI function.
 #pragma once
 #include <exception>
 #include <new>
@@ -9,11 +9,11 @@
 
 namespace tessera {
 
-/// Keeps `text` as this thread's last error and returns `status`.
+/// Stores `text` as this thread's last error and returns `status`.
 tsr_status_t fail(tsr_status_t status, std::string_view text);
 const char *lastError();
 
-/// Runs the body of an ABI function; no exception leaves it.
+/// Runs the body of an ABI function and converts every exception to a status.
 template <class Body> tsr_status_t guarded(Body body) noexcept {
   try {
     return body();
@@ -28,7 +28,7 @@ template <class Body> tsr_status_t guarded(Body body) noexcept {
   }
 }
 
-/// Calls a backend with a text for its reason, and keeps that on failure.
+/// Calls a backend with a string for its error text, and stores the text as the last error on failure.
 template <class Call> tsr_status_t checked(Call call) {
   std::string why;
   tsr_status_t status = call(why);

@@ -18,15 +18,15 @@ struct Listener {
 };
 
 struct Log {
-  std::atomic<int> level{kNobody}; // the least severe one wanted; changes with the listener
-  std::mutex mutex;                // guards what follows
+  std::atomic<int> level{kNobody}; // the most verbose level wanted; changes with the listener
+  std::mutex mutex;                // guards the members below
   HeldAcrossFork heldAcrossFork{mutex};
   Listener listener;
   std::set<std::string> said;
 };
 
 Log &theLog() {
-  static Log *log = new Log; // never destroyed: messages may come from static destructors
+  static Log *log = new Log; // never destroyed: static destructors may log messages
   return *log;
 }
 
@@ -75,7 +75,7 @@ using namespace tessera;
 
 tsr_status_t tsrSetLogCallback(tsr_log_fn callback, void *user, tsr_log_level_t level) {
   return guarded([&] {
-    const auto value = std::bit_cast<int>(level); // a caller in C may pass what the enumeration cannot hold
+    const auto value = std::bit_cast<int>(level); // a C caller may pass a value outside the enumeration
     if (value < TSR_LOG_ERROR || value > TSR_LOG_DEBUG)
       return fail(TSR_EINVAL, "level: unknown value " + std::to_string(value));
     std::lock_guard lock(theLog().mutex);

@@ -6,18 +6,19 @@
 
 namespace tessera {
 
-/// Would a message of this level reach anyone? Takes no lock.
+/// Returns whether the callback wants messages of this level. Takes no lock.
 bool logs(tsr_log_level_t level);
 
-/// Hands the message to the callback, if it wants the level. To be called without locks held (else see
-/// LogLater): the callback may call back. `code` is stable: E_..., W_..., N_... or D_... by level.
+/// Passes the message to the callback if it wants the level. Call it without locks held (otherwise see
+/// LogLater), since the callback may call the library. `code` is stable: E_..., W_..., N_... or D_... by
+/// level.
 void log(tsr_log_level_t level, const char *code, const std::string &text);
 
-/// The same, but each text reaches a callback once in the life of the process.
+/// As log(), but logs each text at most once per process.
 void logOnce(tsr_log_level_t level, const char *code, const std::string &text);
 
-/// While one is alive, what its thread logs waits for its end. Made before a lock is taken, it lets code that
-/// holds the lock log, and the callback is called when the lock is gone. Those inside another do nothing.
+/// Delays the messages of its thread until it is destroyed. If it is created before a lock is taken, code
+/// under the lock may log, and the callback runs after the lock is released. Nested objects have no effect.
 class LogLater {
 public:
   LogLater();
