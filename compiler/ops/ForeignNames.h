@@ -1,4 +1,5 @@
-// What other tools call things, and how it is written here: the hints of errors about unknown names.
+// Names that other tools use, and how the same thing is written in this language: the hints of errors about
+// unknown names.
 #pragma once
 #include "compiler/ops/Functions.h"
 #include <optional>
@@ -10,21 +11,21 @@ namespace tessera::ops {
 
 struct ForeignName {
   std::string_view name;
-  const char *written; // `@` is the prefix of the place
+  const char *written; // `@` stands for the prefix that the context requires
 };
 
-/// Names of other libraries that are no function and no dtype here.
+/// Names of other libraries that are neither a function nor a dtype of this language.
 std::span<const ForeignName> foreignNames();
 
-/// The hint for such a name, or for a dtype of another library; nothing when the name is not known. `prefix`
-/// is what the functions of the place begin with: "ts." or "ts.tile.".
+/// Returns the hint for such a name, or for a dtype of another library; nothing if the name is not known.
+/// `prefix` is what the names of functions begin with in this context: "ts." or "ts.tile.".
 std::optional<std::string> foreignHint(std::string_view name, const std::string &prefix);
 
-/// Whether kernels of other tools are written with a module of that name: "tl", "jnp", "torch".
+/// Is it the name of a module that kernels of other tools use: "tl", "jnp", "torch"?
 bool isForeignModule(std::string_view name);
 
-/// The hint for `argument=` in a call of a function that has no argument of that name; empty when it is not
-/// known.
+/// Returns the hint for `argument=` in a call of a function that has no argument of that name; empty if it is
+/// not known.
 std::string foreignArgumentHint(std::string_view argument, const Signature &);
 
 } // namespace tessera::ops

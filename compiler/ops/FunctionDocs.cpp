@@ -1,6 +1,6 @@
-// function-docs PAGE -o FILE: PAGE with its tables of functions rewritten from Functions.def. A table is what
-// follows the line "<!-- functions of kernels -->" or "<!-- functions of graph functions -->", up to the next
-// blank line.
+// function-docs PAGE -o FILE: copies PAGE and regenerates its tables of functions from Functions.def. A table
+// follows the line "<!-- functions of kernels -->" or "<!-- functions of graph functions -->" and ends at the
+// next blank line.
 #include "compiler/ops/Functions.h"
 #include <cstring>
 #include <fstream>
@@ -11,7 +11,7 @@
 namespace tessera::ops {
 namespace {
 
-/// "sum" of ts.sum, "group.sum", "math.sqrt".
+/// Returns "sum" for ts.sum, "group.sum", "math.sqrt".
 std::string shownName(const LanguageFunction &f) {
   const std::string_view module = f.module;
   const bool isShort = module == "tile" || module == "op" || module.empty();

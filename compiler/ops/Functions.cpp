@@ -55,7 +55,7 @@ constexpr LanguageFunction kFunctions[] = {
 #include "compiler/ops/Functions.def"
 };
 
-/// Whether a function of module `have` is visible in path `module`.
+/// Is a function of module `have` visible in path `module`?
 bool visible(std::string_view module, std::string_view have) {
   if (module == "tessera") return have == "tile" || have == "op";
   if (module.starts_with("tessera.")) module.remove_prefix(8);

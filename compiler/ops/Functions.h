@@ -1,4 +1,4 @@
-// The functions of the language: the rows of Functions.def, and how a name finds its row.
+// The functions of the language: the rows of Functions.def, and the lookup of a row by name.
 #pragma once
 #include "compiler/ops/Ops.h"
 #include <algorithm>
@@ -20,16 +20,16 @@ enum class FunctionId : uint8_t {
 enum class Numerics : uint8_t {
   Exact,       // one correct result: moves, selections, operators that round once
   Approximate, // within the error bound of docs/numerics.md
-  Sums,        // the order of its sums is the profile's, their dtype that of @accum
-  SumsInF32,   // a formula whose sums are in f32 whatever @accum asks for
+  Sums,        // the profile decides the order of its sums, @accum their dtype
+  SumsInF32,   // a formula whose sums are in f32 whatever @accum is
 };
 
-/// Where a function may be called; a set of bits.
+/// Where a function may be called. A set of bits.
 enum Place : uint8_t {
   Kernels = 1,
   Graphs = 2,
-  Statement = 4, // gives no value
-  Scalars = 8,   // graph functions evaluate it as kernels do
+  Statement = 4, // returns no value
+  Scalars = 8,   // graph functions evaluate it on scalars, as kernels do
 };
 
 struct Argument {
@@ -39,8 +39,8 @@ struct Argument {
   constexpr bool optional() const { return !otherwise.empty(); }
 };
 
-/// The arguments of a function, from their text: "x, axis=-1"; "..." takes any number. It holds the places of
-/// words in that text rather than views of them, so that a table of signatures needs few relocations.
+/// The arguments of a function, parsed from text: "x, axis=-1"; "..." takes any number. It stores offsets
+/// into that text rather than views of it, so that a table of signatures needs few relocations.
 class Signature {
 public:
   static constexpr size_t kMax = 6;
@@ -55,7 +55,7 @@ public:
     const Place &p = places_[i];
     return {{text_ + p.name, p.nameSize}, {text_ + p.otherwise, p.otherwiseSize}};
   }
-  /// The number of the argument of that name; size() when there is none.
+  /// Returns the position of the argument of that name; size() if there is none.
   constexpr size_t find(std::string_view name) const {
     size_t i = 0;
     while (i < size_ && (*this)[i].name != name)
@@ -73,16 +73,16 @@ private:
   bool takesAny_ = false;
 };
 
-/// One name of a function. An alias is a LanguageFunction of its own that differs in module and name.
+/// One name of a function. An alias is a LanguageFunction of its own that differs only in module and name.
 struct LanguageFunction {
   FunctionId id;
   const char *module; // "tile", "op", "group", "dist", "math", "" for Python's own
   const char *name;
   uint8_t places = 0;
   Signature arguments;
-  Signature graphArguments = {};       // where graph functions take others than kernels
-  std::optional<Op> op = {};           // what it becomes in a kernel ...
-  std::optional<GraphOp> graphOp = {}; // ... and in a graph function, where that is one operation
+  Signature graphArguments = {};       // if graph functions take other arguments than kernels
+  std::optional<Op> op = {};           // the operation it becomes in a kernel ...
+  std::optional<GraphOp> graphOp = {}; // ... and in a graph function, if it is one operation there
   Numerics numerics = Numerics::Exact;
   bool isConstant = false;    // may be called at module level
   const char *elsewhere = ""; // what to write where it may not be called
@@ -97,14 +97,14 @@ struct LanguageFunction {
 /// Every name of every function, in the order of Functions.def.
 std::span<const LanguageFunction> allFunctions();
 
-/// What `module.name` is, for module paths as the frontend resolves them ("tessera", "tessera.tile", "math"
-/// ...).
+/// Returns the function `module.name`, for module paths as the frontend resolves them ("tessera",
+/// "tessera.tile", "math", ...).
 const LanguageFunction *findFunction(std::string_view module, std::string_view name);
-/// The path of a submodule, e.g. ("tessera", "tile") -> "tessera.tile"; empty when there is none.
+/// Returns the path of a submodule, e.g. ("tessera", "tile") -> "tessera.tile"; empty if there is none.
 std::string findSubmodule(std::string_view module, std::string_view name);
-/// math.pi and the like.
+/// Returns a constant such as math.pi.
 std::optional<double> findConstant(std::string_view module, std::string_view name);
-/// Every name of a module, for suggestions.
+/// Returns every name of a module, for suggestions.
 std::vector<std::string> namesOf(std::string_view module);
 
 consteval Signature::Signature(const char *text) : text_(text), takesAny_(std::string_view(text) == "...") {

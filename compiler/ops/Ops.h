@@ -14,7 +14,7 @@ enum class GraphOp : uint8_t {
 #include "compiler/ops/Functions.def"
 };
 
-/// "add", "logical_not": the name of an operation in dumps.
+/// Returns the name of an operation in dumps: "add", "logical_not".
 const char *opName(Op);
 const char *opName(GraphOp);
 

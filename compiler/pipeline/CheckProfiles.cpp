@@ -11,7 +11,7 @@ using namespace mlir;
 namespace tessera {
 namespace {
 
-/// "f32": of the op's first result or operand that has one.
+/// Returns the dtype of the op's first result or operand that has one: "f32".
 std::string dtypeText(Operation *op) {
   auto of = [](TypeRange types) -> std::string {
     for (Type type : types) {
@@ -44,14 +44,14 @@ InFlightDiagnostic refuse(Operation *at, Operation *kernel, const char *permissi
                          << permission << ") is not honoured by backend " << backend << ": " << what;
 }
 
-/// What of an atomic depends on the order in which programs arrive, and what to write instead.
+/// Returns what depends on the order in which programs execute an atomic, and what to write instead.
 struct OrderDependence {
   std::string what;
   const char *hint;
 };
 
-/// Sums of integers and extremes do not depend on the order; sums of floats do, which element stays does, and
-/// every value that was there before does.
+/// Sums of integers and extremes do not depend on the order. Sums of floats do, as do exchanges, and the old
+/// value that any atomic returns.
 std::optional<OrderDependence> orderDependence(Operation *op) {
   if (isa<tile::AtomicCasOp>(op))
     return OrderDependence{"atomic_cas", "combine with atomic_add on integers, atomic_max or atomic_min"};

@@ -1,7 +1,7 @@
-// What a numerics profile asks for and code generation does not honour is refused, never ignored.
+// Refuses a numerics profile that asks for what code generation does not do.
 //
-// A contraction that is not permitted needs no refusal: no code generator fuses of its own accord
-// (codegen/emit tells LLVM so). The fma of a matrix product is the product's definition (D12).
+// A contraction that is not permitted needs no check: no code generator contracts on its own (codegen/emit
+// disables it in LLVM). The fma of a matrix product is part of the product's definition (D12).
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringRef.h"

@@ -1,4 +1,4 @@
-// The codes of what can go wrong behind the frontend; the frontend's own are in DiagnosticCodes.def.
+// The error codes of the compiler after the frontend. DiagnosticCodes.def has the frontend's.
 #pragma once
 #include "compiler/frontend/Frontend.h"
 #include <string_view>
@@ -44,7 +44,7 @@ inline constexpr frontend::DiagnosticInfo kPipelineCodes[] = {
      "crash pack that `tsr run` names holds what a report needs."},
 };
 
-/// Null when the code is none of these.
+/// Null if the code is none of these.
 inline const frontend::DiagnosticInfo *findPipelineCode(std::string_view code) {
   for (const frontend::DiagnosticInfo &info : kPipelineCodes)
     if (code == info.code) return &info;

@@ -44,7 +44,7 @@ std::unique_ptr<MLIRContext> makeContext() {
   return context;
 }
 
-/// Line `number` (from 1) of `source`, without its end.
+/// Returns line `number` (from 1) of `source`, without its line end.
 std::string lineOf(std::string_view source, uint32_t number) {
   size_t begin = 0;
   for (uint32_t i = 1; i < number && begin != std::string_view::npos; ++i) {
@@ -80,8 +80,8 @@ CompileStatus Compilation::checkOptions() {
   return CompileStatus::Ok;
 }
 
-/// Frozen tunables keep their first value; a chosen one is refused, since nothing tells which of them alter a
-/// reduction.
+/// A profile that freezes tunables makes each keep its first value. A chosen value is refused, since the
+/// compiler cannot know which tunables alter a reduction.
 CompileStatus Compilation::checkProfile(std::string_view source) {
   const NumericsPermissions *builtin = builtinProfile(options_.numerics);
   if (!options_.permits && !builtin)
@@ -137,7 +137,7 @@ CompileStatus Compilation::begin(std::string_view source) {
   return CompileStatus::Ok;
 }
 
-/// What the caller says about scheduling becomes attributes, which the schedule's text shows.
+/// Turns the caller's scheduling options into attributes, which the text of Schedule IR shows.
 void Compilation::setScheduleOptions() {
   Builder b(context_.get());
   NamedAttrList hints;
@@ -150,7 +150,7 @@ void Compilation::setScheduleOptions() {
   }
 }
 
-/// Not before Graph IR is left: IR kept in a bundle serves other targets too.
+/// Only after Graph IR: IR that a bundle keeps must be usable for other targets too.
 void Compilation::setDecisions() {
   for (auto function : module_->getOps<graph::FuncOp>())
     if (DictionaryAttr decisions = decisionsOf(function.getSymName()))
@@ -162,7 +162,7 @@ void Compilation::prepareChoices() {
     if (function.getParamsAttr()) function->setAttr(schedule::kVariants, DictionaryAttr::get(context_.get()));
 }
 
-/// The decisions about one function by the number of their operation; null when there are none.
+/// Returns the decisions about one function by the number of their operation; null if there are none.
 DictionaryAttr Compilation::decisionsOf(StringRef function) const {
   Builder b(context_.get());
   NamedAttrList all;
@@ -220,7 +220,7 @@ void Compilation::listChoices(std::vector<VariantChoice> &out) const {
       extent("K", a, op.getTransA() ? a.getRank() - 2 : a.getRank() - 1);
       found.push_back(std::move(c));
     });
-    // In the program's order; groups may stand in another.
+    // in the program's order, which the groups need not have
     llvm::sort(found, [](const auto &x, const auto &y) {
       return std::pair(x.line, x.col) != std::pair(y.line, y.col)
                  ? std::pair(x.line, x.col) < std::pair(y.line, y.col)
@@ -239,7 +239,7 @@ void Compilation::makeContextAndHandler() {
 }
 
 CompileStatus Compilation::beginWithIr(std::string_view source) {
-  // What is wrong with IR is wrong with the program: a person wrote or edited it.
+  // An error in the IR is an error in the program: a person wrote or edited it.
   failure_ = CompileStatus::BadProgram;
   makeContextAndHandler();
   if (auto line = lineTooDeep(source)) {
@@ -250,19 +250,21 @@ CompileStatus Compilation::beginWithIr(std::string_view source) {
   module_ = parseSourceString<ModuleOp>(source, context_.get(), options_.fileName);
   if (!module_ || failed(checkIrText(*module_))) return passFailure("the IR does not parse");
   if (failed(checkProfiles(*module_, backendName()))) return passFailure("the numerics profile is refused");
-  // The schedule's passes keep every decision they find, so that Schedule IR enters where Graph IR does.
+  // The schedule's passes keep every decision that they find, so Schedule IR enters the pipeline where Graph
+  // IR does.
   if (module_->getOps<tile::KernelOp>().empty()) return CompileStatus::Ok;
   reached_ = Level::Tile;
-  // Lowering trusts which tiles lie in memory and where: never taken from a text. Unedited, nothing changes.
+  // Lowering trusts the plan of tiles in memory, so the plan is never read from text. Planning unedited IR
+  // again changes nothing.
   PassManager pm(context_.get(), ModuleOp::getOperationName());
   pm.addNestedPass<tile::KernelOp>(createTileFuse());
   pm.addNestedPass<tile::KernelOp>(createTilePlanMemory());
   return succeeded(pm.run(*module_)) ? CompileStatus::Ok : passFailure("no places for the tiles");
 }
 
-/// An error of MLIR as a diagnostic of the source line its op came from.
+/// Converts an error of MLIR to a diagnostic at the source line of its op.
 void Compilation::report(mlir::Diagnostic &d) {
-  // Warnings without a code are MLIR's own, about its IR.
+  // Warnings without a code come from MLIR and are about its IR.
   const bool isWarning = d.getSeverity() == DiagnosticSeverity::Warning && !codeOf(d).empty();
   if (d.getSeverity() != DiagnosticSeverity::Error && !isWarning) return;
   tessera::Diagnostic out;
@@ -278,20 +280,20 @@ void Compilation::report(mlir::Diagnostic &d) {
   failure_ = unimplemented ? CompileStatus::Unimplemented : CompileStatus::BackendFailure;
   out.code = unimplemented ? "E_UNIMPLEMENTED" : options_.isIr ? "E_IR_INVALID" : "E_INTERNAL";
   if (options_.isIr && !unimplemented) failure_ = CompileStatus::BadProgram;
-  if (StringRef code = codeOf(d); !code.empty()) { // the pass knows what is wrong with the program
+  if (StringRef code = codeOf(d); !code.empty()) { // the pass found an error in the program
     out.code = code.str();
     failure_ = CompileStatus::BadProgram;
   }
   out.hint = hintOf(d);
   out.file = options_.fileName;
   if (auto where = d.getLocation()->findInstanceOf<FileLineColLoc>()) {
-    out.line = std::max(where.getLine(), 1u); // that of a whole text is 0
+    out.line = std::max(where.getLine(), 1u); // the location of a whole text has line 0
     out.col = std::max(where.getColumn(), 1u);
     out.endCol = out.col + 1;
     if (where.getFilename() == options_.fileName)
       out.sourceLine = lineOf(source_, out.line);
     else
-      out.file = where.getFilename().str(); // IR text names the source it was made from
+      out.file = where.getFilename().str(); // IR text has the name of its source in its locations
   }
   diags_.push_back(std::move(out));
 }
@@ -310,7 +312,7 @@ CompileStatus Compilation::advance(Level level) {
     pm.addInstrumentation(makeSnapshots(options_.printIrAfterAll, snapshots_));
   for (int l = static_cast<int>(reached_) + 1; l <= static_cast<int>(level); ++l)
     addPassesTo(static_cast<Level>(l), pm, options);
-  // Once per level, not once per pass: looking at everything costs about as much as a pass.
+  // Once per level, not once per pass: verifying everything costs about as much as a pass.
   pm.enableVerifier(!options_.printIrAfterAll.empty());
   if (failed(pm.run(*module_)) || failed(verify(*module_)))
     return passFailure("a compiler pass failed without saying why");
@@ -332,7 +334,7 @@ CompileStatus Compilation::entries(std::vector<BundleEntry> &out) {
   auto add = [&](Operation *info, StringRef name, EntryKind kind, StringRef metadata) {
     KernelMetadata meta;
     out.push_back({name.str(), kind, metadata.str()});
-    // Only text that a person wrote can make a document that breaks a rule; reading it is 3% of a
+    // Only text that a person wrote can lead to an invalid document. Reading it back takes 3% of a
     // compilation.
     if (options_.isIr && !unsound && !KernelMetadata::fromYaml(out.back().metadata, meta, why))
       unsound = info;

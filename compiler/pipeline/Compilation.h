@@ -1,4 +1,5 @@
-// One compilation: source text -> Graph IR -> ... -> Target IR -> code, with every failure a Diagnostic.
+// One compilation: source text -> Graph IR -> ... -> Target IR -> machine code. Every failure becomes a
+// Diagnostic.
 #pragma once
 #include "compiler/frontend/Frontend.h"
 #include "compiler/pipeline/Pipeline.h"
@@ -14,37 +15,38 @@
 
 namespace tessera {
 
-/// Of one kernel for one target: options.targets has one name, options.kernels at most one. Not thread-safe;
-/// independent compilations may run at the same time.
+/// Compiles one kernel for one target: options.targets has one name, options.kernels at most one. Not
+/// thread-safe; independent compilations may run at the same time.
 class Compilation {
 public:
   Compilation(CompileOptions options, std::vector<Diagnostic> &diags);
   ~Compilation();
 
-  /// Parses, checks and imports the kernel or graph function: the module is Graph IR afterwards. Where
-  /// options.isIr is set, parses it: the module is Graph, Schedule or Tile IR, whichever the text holds.
+  /// Parses, checks and imports the kernel or graph function; the module is Graph IR afterwards. If
+  /// options.isIr is set, parses IR instead: the module is at the level of the text (Graph, Schedule or
+  /// Tile).
   [[nodiscard]] CompileStatus begin(std::string_view source);
-  /// Numbers the operations that have variants, so that listChoices finds them. Before advance().
+  /// Numbers the operations that have variants, so that listChoices finds them. Call it before advance().
   void prepareChoices();
   /// Runs the passes up to and including `level`.
   [[nodiscard]] CompileStatus advance(Level level);
 
-  /// The module as it is; owned by this.
+  /// The module at the current level. This object owns it.
   mlir::ModuleOp module() const { return *module_; }
-  /// Its text.
+  /// The text of the module.
   std::string text() const;
   const frontend::Kernel &kernel() const { return kernel_; }
-  /// After Schedule of a compilation that was to list them (prepareChoices): what is open.
+  /// Lists the choices that are still open after Schedule; requires prepareChoices.
   void listChoices(std::vector<VariantChoice> &out) const;
-  /// What is compiled for; after begin().
+  /// The target; valid after begin().
   const codegen::Target &target() const { return *target_; }
-  // After Target:
-  /// What the image offers, with metadata read back and validated.
+  // Valid after Target:
+  /// Returns the functions of the image, with their metadata.
   [[nodiscard]] CompileStatus entries(std::vector<BundleEntry> &out);
   [[nodiscard]] CompileStatus emitAssembly(std::string &text);
-  /// The machine code in one file.
+  /// Returns the machine code in one file.
   [[nodiscard]] CompileStatus emitObject(std::string &bytes);
-  /// Machine code and entries, for Target::makeImages.
+  /// Returns machine code and entries for Target::makeImages.
   [[nodiscard]] CompileStatus makeUnit(codegen::CodeUnit &out);
 
   CompileStatus fail(CompileStatus, std::string code, std::string message, std::string hint = {});
@@ -61,7 +63,7 @@ private:
   void report(mlir::Diagnostic &);
   CompileStatus passFailure(const char *what);
   CompileStatus backendFailure(const Error &);
-  /// The functions as a module of their own that LLVM takes.
+  /// Returns the functions as a module of their own that LLVM accepts.
   mlir::OwningOpRef<mlir::ModuleOp> image() const;
 
   CompileOptions options_;
@@ -72,7 +74,7 @@ private:
   std::optional<frontend::GraphFunction> function_;
   std::unique_ptr<mlir::MLIRContext> context_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
-  std::unique_ptr<mlir::ScopedDiagnosticHandler> handler_; // goes before the context
+  std::unique_ptr<mlir::ScopedDiagnosticHandler> handler_; // destroyed before the context
   CompileStatus failure_ = CompileStatus::BackendFailure;  // of the last error that MLIR reported
   Level reached_ = Level::Graph;
   int snapshots_ = 0;

@@ -16,7 +16,7 @@ namespace tessera {
 
 namespace {
 
-constexpr int64_t kMaxTileElements = 1 << 24; // as the language has it
+constexpr int64_t kMaxTileElements = 1 << 24; // as in the language
 constexpr int64_t kMaxRank = 8;
 
 bool isKnown(Operation &op) {
@@ -26,7 +26,7 @@ bool isKnown(Operation &op) {
          isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op);
 }
 
-/// Null when the shape is one of a tile, else what is wrong with it.
+/// Null if a tile may have the shape, else what is wrong with it.
 const char *findWrongShape(ArrayRef<int64_t> shape) {
   if (static_cast<int64_t>(shape.size()) > kMaxRank) return "has more than 8 axes";
   int64_t count = 1;
@@ -39,7 +39,7 @@ const char *findWrongShape(ArrayRef<int64_t> shape) {
   return nullptr;
 }
 
-/// Null when values of this type occur in a program.
+/// Null if a program may have values of this type.
 const char *findWrongType(Type type) {
   if (isa<tile::ViewType>(type))
     return cast<tile::ViewType>(type).getRank() > kMaxRank ? "has more than 8 axes" : nullptr;
@@ -55,15 +55,15 @@ const char *findWrongType(Type type) {
   return "is no type of the language";
 }
 
-/// What the profile of the kernel around `op` permits.
+/// Returns the relaxations that the profile of the kernel around `op` permits.
 arith::FastMathFlags permittedAt(Operation &op) {
   auto kernel = op.getParentOfType<FunctionOpInterface>();
   std::optional<NumericsPermissions> permits = kernel ? permitsOf(kernel) : std::nullopt;
   return permits ? relaxationsOf(*permits) : arith::FastMathFlags::none;
 }
 
-/// Null unless the operation has inputs for which MLIR leaves its result undefined, so that checks of it say
-/// nothing.
+/// Null unless MLIR leaves the operation's result undefined for some inputs, so that no later check can rely
+/// on it.
 const char *findUndefined(Operation &op) {
   if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
     return "is undefined outside the integer's range; use tile.cast";
@@ -153,7 +153,8 @@ LogicalResult checkIrText(ModuleOp module) {
     if (isTile && isa<schedule::KernelOp>(op))
       return op.emitOpError() << "is Schedule IR in a module with kernels of Tile IR";
     auto function = dyn_cast<graph::FuncOp>(op);
-    hasKernel |= !function || function.getParamsAttr(); // one without describes how a kernel is called
+    // a function without params describes how a kernel is called
+    hasKernel |= !function || function.getParamsAttr();
   }
   if (!hasKernel)
     return mlir::emitError(module.getLoc(),

@@ -1,5 +1,5 @@
-// What IR that a person wrote or edited must obey besides the rules of its operations, so that the passes,
-// which otherwise see only what the compiler made, need not ask.
+// The rules that IR written or edited by a person must obey beside those of its operations. The passes rely
+// on them, because the IR that the compiler creates obeys them.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include <optional>
@@ -7,20 +7,20 @@
 
 namespace tessera {
 
-/// How deep brackets may nest: MLIR's parser goes down the stack with them.
+/// How deeply brackets may nest: MLIR's parser is recursive.
 inline constexpr int kMaxIrDepth = 256;
 
-/// The line (from 1) where brackets nest deeper than kMaxIrDepth; strings and comments do not count.
+/// Returns the line (from 1) where brackets nest deeper than kMaxIrDepth. Strings and comments do not count.
 std::optional<uint32_t> lineTooDeep(std::string_view text);
 
-/// Reports the first operation or type that belongs to no level: only kernels and graph functions of one
-/// level, of the tessera dialects, arith, math and structured control flow, on scalars of the language and on
-/// tiles of a size that programs have. Pre: the module is verified.
+/// Reports the first operation or type that the text may not contain. It may contain only kernels and graph
+/// functions of one level, with operations of the tessera dialects, arith, math and structured control flow,
+/// on scalars of the language and on tiles of a permitted size. The module must have been verified.
 mlir::LogicalResult checkIrText(mlir::ModuleOp module);
 
-/// Gives divisions and shifts of a checked text the guards that the frontend's have: a divisor that may be 0,
-/// or -1 where that overflows, becomes 1, and an amount is at most the width less one. What is guarded stays
-/// as it is.
+/// Guards the divisions and shifts of a checked text as the frontend does: a divisor that may be 0, or -1 if
+/// that overflows, becomes 1, and a shift amount is at most the width minus one. An operation that is already
+/// guarded is not changed.
 void guardArithmetic(mlir::ModuleOp module);
 
 } // namespace tessera

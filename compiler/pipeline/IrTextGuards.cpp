@@ -1,4 +1,4 @@
-// Division by zero is undefined in MLIR and traps on some processors; a text may hold one.
+// Division by zero is undefined in MLIR and traps on some processors. IR text may contain one.
 #include "compiler/pipeline/IrText.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -15,7 +15,7 @@ std::optional<int64_t> constantOf(Value v) {
              : std::nullopt;
 }
 
-/// Adds the values that are not `number` where `condition` is false.
+/// Adds the values that differ from `number` if `condition` is false.
 void collectOthers(Value condition, int64_t number, llvm::SmallPtrSetImpl<Value> &others, int depth = 4) {
   Operation *op = condition.getDefiningOp();
   if (auto either = dyn_cast_or_null<arith::OrIOp>(op); either && depth) {
@@ -27,7 +27,7 @@ void collectOthers(Value condition, int64_t number, llvm::SmallPtrSetImpl<Value>
     others.insert(equal.getLhs());
 }
 
-/// `v` is never `number`, given that the values in `others` are not.
+/// Is `v` never `number`, given that the values in `others` are not?
 bool isNever(Value v, int64_t number, llvm::SmallPtrSet<Value, 4> others = {}, int depth = 4) {
   if (others.contains(v)) return true;
   if (auto known = constantOf(v)) return *known != number;

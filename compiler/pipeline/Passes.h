@@ -1,4 +1,4 @@
-// The passes of every level.
+// Registration of the passes of all levels.
 #pragma once
 #include "compiler/graph/Transforms/Passes.h"
 #include "compiler/schedule/Transforms/Passes.h"
@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// Makes every pass known by its name to tools that read pipelines.
+/// Registers every pass by name, for tools that read pipelines.
 inline void registerPasses() {
   registerGraphPasses();
   registerSchedulePasses();

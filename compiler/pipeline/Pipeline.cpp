@@ -1,5 +1,5 @@
-// The compiler's table of contents. The numbers are the normative phases of seed 003 §3.3; phase 2 decides
-// tiling and fusion groups, 5 and 6 apply what was decided, after which the memory plan is made again.
+// The compiler's table of contents. The numbers are the normative phases of seed 003 §3.3. Phase 2 decides
+// tiling and fusion groups; phases 5 and 6 apply the decisions, after which memory is planned again.
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Passes.h"
 #include "mlir/Transforms/Passes.h"
@@ -17,26 +17,25 @@ ScheduleDecideOptions decideOptions(const PipelineOptions &options) {
 }
 
 void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
-  // 1. Canonicalize & Simplify: before any decision, so that equal programs get equal decisions.
-  // Masks are not explicit before phase 3: what they depend on is not folded away.
-  // Formulas come apart first, so that CSE finds what they share. Addresses become index arithmetic in
-  // between, so that it sees one form of each. Storage last: CSE makes one value of two that need memory
-  // each.
+  // 1. Canonicalize & Simplify: before any decision, so that equal programs get equal decisions. Masks become
+  // explicit only in phase 3, so what they depend on is not folded here. Formulas are decomposed first, so
+  // that CSE finds common parts. Index casts sink between them, so that CSE sees one form of each address.
+  // Storage comes last, because CSE merges values that need separate memory.
   pm.addNestedPass<graph::FuncOp>(createGraphDecompose());
   pm.addPass(createTileSimplify());
   pm.addNestedPass<schedule::KernelOp>(createGraphSinkIndexCasts());
   pm.addPass(createCSEPass());
   pm.addNestedPass<graph::FuncOp>(createGraphOwnStorage());
-  // 2. Tiling & Scheduling, the decisions: a mapper's first, since a library's product stands alone, then
-  // groups and attributes, editable in the text.
+  // 2. Tiling & Scheduling, the decisions: a mapper's first, because a library's product cannot be fused,
+  // then groups and attributes, which can be edited in the IR's text.
   pm.addNestedPass<graph::FuncOp>(createScheduleChooseVariants());
   pm.addNestedPass<graph::FuncOp>(createScheduleFormGroups({options.target.name()}));
   pm.addNestedPass<schedule::KernelOp>(createScheduleDecide(decideOptions(options)));
 }
 
 void addTilePasses(PassManager &pm, const PipelineOptions &options) {
-  // 2., carried out: groups become kernels like those a user writes, which are simplified and decided as
-  // those were. Constants that only the schedule knew are folded afterwards.
+  // 2., applied: groups become kernels like those that a user writes, and are simplified and decided in the
+  // same way. Then the constants that the schedule introduced are folded.
   pm.addPass(createScheduleOutline({options.target.name()}));
   OpPassManager &scheduled = pm.nest<schedule::KernelOp>();
   scheduled.addPass(createTileSimplify());
@@ -48,9 +47,10 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   pm.addPass(createCSEPass());
   OpPassManager &kernel = pm.nest<tile::KernelOp>();
   const codegen::Capabilities &target = options.target.capabilities();
-  // 3. Vectorize & Fragment Lowering: masks first, since they fuse with what they guard.
+  // 3. Vectorize & Fragment Lowering: bounds become masks first, so that they fuse with what they guard.
   kernel.addPass(createTileLegalizeBounds());
-  if (!target.threads) kernel.addPass(createTileNarrowComparisons()); // a thread has no vectors to fill
+  // one thread computes one element: no lanes to fill
+  if (!target.threads) kernel.addPass(createTileNarrowComparisons());
   kernel.addPass(createTileSimplify({/*explicitMasks=*/true}));
   kernel.addPass(createTileHoistInvariants());
   kernel.addPass(createCSEPass());
@@ -63,12 +63,12 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
     vectorize.vectorRegisters = target.vectorRegisters;
   }
   kernel.addPass(createTileVectorize(vectorize));
-  // 4. Memory Planning: shared buffers are final here; the tiles' places are made again once 5 and 6 have
-  // settled which tiles lie in memory.
+  // 4. Memory Planning: this is final for shared buffers. The places of tiles are planned again after 5 and
+  // 6, which decide which tiles are in memory.
   kernel.addPass(createTilePlanMemory());
   // 5. Fusion.
   kernel.addPass(createTileFuse());
-  // 6. Quantization Legalization: after fusion, so that the casts it adds are computed where their operand
+  // 6. Quantization Legalization: after fusion, so that the casts it inserts are computed where their operand
   // is.
   kernel.addPass(createTileLegalizeNumerics({backend}));
   kernel.addPass(createTileReportHints({backend, target.prefetches}));
@@ -76,7 +76,8 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
 }
 
 void addTargetPasses(PassManager &pm, const PipelineOptions &options) {
-  // 7. Lower to Backend IR + Kernel Metadata. Functions first: a plan names kernels, code does not.
+  // 7. Lower to Backend IR + Kernel Metadata. Functions first: their plans name kernels, which the lowering
+  // removes.
   pm.addPass(createTargetDescribeFunctions({options.target.name()}));
   options.target.addLoweringPasses(pm);
 }

@@ -1,4 +1,4 @@
-// The way of a kernel from Graph IR to Target IR: the seven normative phases of seed 003 §3.3, in order.
+// The pipeline from Graph IR to Target IR: the seven normative phases of seed 003 §3.3, in order.
 #pragma once
 #include "compiler/codegen/TargetBackend.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -9,13 +9,13 @@ namespace tessera {
 
 struct PipelineOptions {
   const codegen::Target &target;
-  std::string printIrAfterAll; // directory for numbered snapshots; empty: none
+  std::string printIrAfterAll; // directory of numbered snapshots; empty: none
 };
 
-/// The levels of the IR, as `tsr compile --emit` and inspect_ir name them.
+/// The levels of the IR, by their names in `tsr compile --emit` and inspect_ir.
 enum class Level { Graph, Schedule, Tile, Target };
 
-/// Adds the passes that lead from the level before up to `level`. One pass manager may take several levels in
+/// Adds the passes that lower from the previous level to `level`. One pass manager may get several levels in
 /// order.
 void addPassesTo(Level level, mlir::PassManager &, const PipelineOptions &);
 

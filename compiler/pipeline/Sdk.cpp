@@ -1,4 +1,4 @@
-// <tessera/compiler.hpp> over Compilation.
+// Implements <tessera/compiler.hpp> with Compilation.
 #include "compiler/pipeline/Compilation.h"
 #include <map>
 #include <tessera/compiler.hpp>
@@ -10,7 +10,7 @@ struct ModuleIR::Impl {
   std::vector<Diagnostic> diags;
   Compilation compilation;
   std::vector<CompileMessage> messages;
-  std::map<Level, std::string> texts; // levels seen
+  std::map<Level, std::string> texts; // of the levels reached so far
   bool usable = false;
 
   void collect() {
@@ -41,7 +41,7 @@ std::string ModuleIR::inspect_ir(std::string_view name) {
   for (auto [known, level] : levels) {
     if (name != known) continue;
     if (auto seen = impl_->texts.find(level); seen != impl_->texts.end()) return seen->second;
-    // Every level on the way is kept, so that it can be asked for later.
+    // Keeps the text of every level on the way, so that it can be returned later.
     for (auto [ignored, next] : levels) {
       if (next > level) break;
       if (impl_->texts.count(next)) continue;

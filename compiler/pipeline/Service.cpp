@@ -1,4 +1,4 @@
-// CompilerService: what libtessera.so calls through the one exported C function.
+// CompilerService: the implementation of the one C function that libtessera.so calls.
 #include "compiler/codegen/PluginBackend.h"
 #include "compiler/pipeline/Codes.h"
 #include "compiler/pipeline/Compilation.h"
@@ -20,14 +20,14 @@ CompileStatus fail(std::vector<Diagnostic> &diags, CompileStatus status, const s
   return status;
 }
 
-/// One bundle from one source: every kernel asked for, for every target asked for.
+/// Compiles one source to one bundle: every requested kernel for every requested target.
 class BundleJob {
 public:
   BundleJob(std::string_view source, const CompileOptions &options, std::vector<Diagnostic> &diags)
       : source_(source), options_(options), diags_(diags) {}
 
   CompileStatus run(std::string &bytes) {
-    for (const std::string &target : options_.targets) // all of them before the work for one
+    for (const std::string &target : options_.targets) // all are checked before the work for one begins
       if (auto found = codegen::findTarget(target); !found)
         return fail(diags_, CompileStatus::BadProgram, options_.fileName, found.error().code,
                     found.error().message, found.error().hint);
@@ -44,7 +44,7 @@ public:
 private:
   CompileStatus chooseKernels() {
     kernels_ = options_.kernels;
-    if (options_.isIr) kernels_ = {""}; // whatever the IR holds
+    if (options_.isIr) kernels_ = {""}; // all that the IR contains
     if (!kernels_.empty()) return CompileStatus::Ok;
     std::vector<Signature> signatures;
     auto status = frontend::signatures(source_, options_.fileName, signatures, diags_, options_.supplied);
@@ -68,7 +68,7 @@ private:
       Compilation c(std::move(one), found);
       units.emplace_back();
       auto status = compileOne(c, kernel, first, units.back());
-      // Every target meets the same warnings.
+      // Every target reports the same warnings.
       for (Diagnostic &d : found)
         if (first || d.severity == Diagnostic::Severity::Error) diags_.push_back(std::move(d));
       if (status != CompileStatus::Ok) return status;
@@ -169,7 +169,7 @@ public:
         one.kernels = {kernel};
         one.targets = {target};
         one.printIrAfterAll.clear();
-        // What is wrong or worth a warning is said by the compilation proper.
+        // The compilation proper reports errors and warnings.
         std::vector<Diagnostic> unsaid;
         Compilation c(std::move(one), unsaid);
         if (c.begin(source) != CompileStatus::Ok) continue;

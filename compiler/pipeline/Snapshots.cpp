@@ -17,7 +17,7 @@ public:
 
   void runAfterPass(Pass *pass, Operation *op) override {
     StringRef name = pass->getArgument();
-    if (name.empty()) // adaptors of nested pass managers
+    if (name.empty()) // an adaptor of nested pass managers
       return;
     std::string path;
     llvm::raw_string_ostream(path) << directory_ << '/' << llvm::format("%03d", ++count_) << '-' << name

@@ -1,5 +1,5 @@
-// target-describe-functions: the host plan of every graph function as metadata. The functions hold launches
-// and reshapes by now; what is left of them is this document.
+// target-describe-functions: writes the host plan of every graph function as metadata. The functions contain
+// only launches and reshapes at this point, and the document replaces them.
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "compiler/target/Transforms/KernelMetadata.h"
 #include "compiler/target/Transforms/Passes.h"
@@ -75,7 +75,8 @@ private:
     return name;
   }
 
-  /// The dtypes of a kernel's scalars, in order: an i8 constant is a u8's where the kernel takes one.
+  /// Returns the dtypes of a kernel's scalars, in order: an i8 constant is a u8 if the kernel's parameter is
+  /// one.
   static SmallVector<DType> scalarTypes(graph::LaunchOp launch) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(launch, launch.getKernelAttr());
     SmallVector<DType> types;
@@ -100,7 +101,8 @@ private:
                           : std::to_string(integer.getInt());
   }
 
-  /// What a kernel of the function fell back to, the function did (decision D4); each said once.
+  /// A fallback of a kernel is a fallback of the function that launches it (decision D4). Each is listed
+  /// once.
   void noteFallbacks(graph::LaunchOp launch) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<tile::KernelOp>(launch, launch.getKernelAttr());
     if (!kernel || !kernel.getFallbacksAttr()) return;
@@ -159,7 +161,7 @@ private:
     plan_.steps.push_back(std::move(step));
   }
 
-  /// What somebody chose for the step that comes next.
+  /// What a mapper or a person chose for the next step.
   void addDecision(Operation *op) {
     auto attr = op->getAttrOfType<DictionaryAttr>(schedule::kDecision);
     if (!attr) return;
@@ -180,7 +182,7 @@ private:
   graph::FuncOp function_;
   KernelMetadata &metadata_;
   HostPlan &plan_;
-  DenseMap<Value, std::string> names_; // of what storageOf gives
+  DenseMap<Value, std::string> names_; // by the value that storageOf returns
   llvm::StringSet<> taken_;
   int nextBuffer_ = 0;
 };

@@ -57,8 +57,7 @@ std::optional<DType> dtype(std::optional<StringRef> name) {
   return name ? parseDType(std::string_view(name->data(), name->size())) : std::nullopt;
 }
 
-/// A `while` loop that reads memory may run until another thread writes to it. Every other loop ends by
-/// itself.
+/// A `while` loop that reads memory may wait for another thread's write. Every other loop ends by itself.
 bool mayWait(tile::KernelOp kernel) {
   auto reads = [](MemoryEffectOpInterface op) {
     return op.hasEffect<MemoryEffects::Read>() ? WalkResult::interrupt() : WalkResult::advance();

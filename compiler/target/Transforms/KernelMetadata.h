@@ -1,4 +1,5 @@
-// Phase 7: what the runtime has to know of a kernel, read from the attributes that the passes left on it.
+// Phase 7: reads what the runtime needs to know about a kernel from the attributes that the passes left on
+// it.
 #pragma once
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/tile/IR/TileDialect.h"
@@ -6,12 +7,12 @@
 
 namespace tessera::target {
 
-/// The metadata document of `kernel` for an image of `target` ("cpu", "ptx:sm_90a", ...). Absent attributes
-/// mean nothing of their kind: no shared memory, no matrix fragment, one lane per program. A pure function of
-/// the op, to be called when every pass that fills attributes has run; toYaml() gives its text.
+/// Returns the metadata document of `kernel` for an image of `target` ("cpu", "ptx:sm_90a", ...). An absent
+/// attribute means none of its kind: no shared memory, no matrix fragment, one lane per program. A pure
+/// function of the op, to be called after every pass that sets attributes; toYaml() returns the text.
 KernelMetadata describeKernel(tile::KernelOp kernel, llvm::StringRef target);
 
-/// The same of a graph function written by a user (it has `params`), but for its plan.
+/// The same for a graph function written by a user (it has `params`), without its plan.
 KernelMetadata describeFunction(graph::FuncOp function, llvm::StringRef target);
 
 } // namespace tessera::target

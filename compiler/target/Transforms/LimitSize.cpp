@@ -1,6 +1,6 @@
-// target-limit-size: the budget of operations, checked where loops over tiles exist and functions are still
-// calls: LLVM would take minutes and gigabytes to find out, and would end the process where those are not
-// left.
+// target-limit-size: checks the budget of operations at the point where loops over tiles exist and functions
+// are still calls. LLVM would take minutes and gigabytes for a program that is too large, and would end the
+// process when memory is exhausted.
 #include "compiler/support/DiagnosticCode.h"
 #include "compiler/target/Transforms/Passes.h"
 #include "compiler/tile/IR/TileFunctions.h"

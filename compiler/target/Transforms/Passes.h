@@ -1,4 +1,4 @@
-// The passes of Target IR; Passes.td says what each does.
+// The passes of Target IR. Passes.td describes each.
 #pragma once
 #include "compiler/target/IR/TargetDialect.h"
 #include "mlir/Pass/Pass.h"
