@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace tessera::schedule;
 
 namespace {
-/// A tile of f32 this large would fill the memory a program has.
+/// A tile of f32 of this size would fill the memory of a program.
 constexpr int64_t kMaxTileElements = 1 << 18;
 } // namespace
 
@@ -33,7 +33,7 @@ LogicalResult GroupOp::verify() {
   return success();
 }
 
-/// A library computes the product of two inputs and nothing else.
+/// A library computes only the product of two inputs.
 static LogicalResult verifyLibraryCall(GroupOp group) {
   if (group.getVariant() != kBlas) return success();
   Block &body = group.getBody().front();

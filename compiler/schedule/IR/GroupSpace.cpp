@@ -28,7 +28,8 @@ static Tensor resultType(Operation *op) { return cast<Tensor>(op->getResult(0).g
 
 Axes GroupSpace::identity(Tensor type) { return llvm::to_vector<4>(llvm::seq<int64_t>(0, type.getRank())); }
 
-/// The axes of a tensor of `type` whose last axes stand below those of `axes`; NumPy's rule of broadcasting.
+/// Returns the axes of a tensor of `type` whose last axes correspond to those of `axes` (NumPy's rule of
+/// broadcasting).
 static Axes alignRight(Tensor type, const Axes &axes) {
   Axes out(axes.end() - type.getRank(), axes.end());
   for (auto [d, axis] : llvm::enumerate(out))
@@ -51,7 +52,7 @@ Axes GroupSpace::axesOf(OpOperand &operand) const {
 
 bool GroupSpace::varies(Value v) const { return !reduced_ || llvm::is_contained(axesOf(v), *reduced_); }
 
-/// Of the values the group computes those of rank 0 that no reduction made.
+/// Is it a value of rank 0 that the group computes without a reduction?
 bool GroupSpace::isUniform(Operation *op) const {
   return isUniformOp(op, [&](Value v) { return holds(v) && isUniform(v.getDefiningOp()); });
 }
@@ -99,7 +100,7 @@ bool GroupSpace::addFirst(Operation *op, std::string &why) {
   return true;
 }
 
-/// Every operand that the group computes must lie where the operation looks for it.
+/// Every operand that the group computes must have the axes that the operation expects.
 bool GroupSpace::align(Operation *op, const Axes &axes, std::string &why) const {
   for (Value operand : op->getOperands()) {
     auto type = dyn_cast<Tensor>(operand.getType());
@@ -128,8 +129,8 @@ bool GroupSpace::addElementwise(Operation *op, std::string &why) {
   Tensor type = resultType(op);
   Axes axes = identity(space_);
   if (type.getDims() != space_.getDims()) {
-    // Of the reduced shape: as the operand that has it. Of inputs alone: where the space's last axes are, as
-    // whoever broadcasts it will look for it. Nothing else fits.
+    // A value of the reduced shape has the axes of the operand of that shape. A cast of inputs alone has the
+    // space's last axes, where an operation that broadcasts it expects them. No other shape fits.
     Value like;
     bool ofInputs = isa<graph::CastOp>(op) && isTrailing(type);
     for (Value operand : op->getOperands())

@@ -1,4 +1,4 @@
-// The frame of a kernel: its signature and the construct it runs in parallel.
+// The frame of a kernel: its signature and its parallel construct.
 #pragma once
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "mlir/IR/Builders.h"
@@ -8,32 +8,32 @@ namespace tessera::schedule {
 /// {name = value, ...}
 mlir::DictionaryAttr describeInts(mlir::Builder &, llvm::ArrayRef<std::pair<std::string, int64_t>> entries);
 
-/// Writes a `schedule.kernel` from the outside in: the parameters, the grid or the lanes, then the caller
-/// emits the body at the builder, and `close` ends it.
+/// Builds a `schedule.kernel` from the outside in: the parameters, then the grid or the lanes. The caller
+/// then emits the body with the builder, and `close` completes the kernel.
 class KernelFrame {
 public:
   using Value = mlir::Value;
 
-  /// Creates the kernel at the place of the builder, which outlives this one.
+  /// Creates the kernel at the builder's insertion point. The builder must outlive this object.
   KernelFrame(mlir::OpBuilder &, mlir::Location, llvm::StringRef name, llvm::StringRef numerics);
 
   KernelOp kernel() const { return kernel_; }
 
-  /// In the order of the arguments (decision D15): tensors, results, scalars, dims.
+  /// Adds an argument. The order is that of decision D15: tensors, results, scalars, dims.
   Value addParam(tile::ParamAttr, mlir::Type, mlir::Location);
   Value addDim(llvm::StringRef name);
 
-  /// Bounds are expressions of the kernel's dims and integer scalars.
+  /// The bounds are expressions of the kernel's dims and integer scalars.
   struct Axis {
     std::string from, to, step, name;
     mlir::Location loc;
     bool isBatch = false;
   };
-  /// The signature is complete; the builder moves into the construct. Returns the variables (index).
+  /// Completes the signature, moves the builder into the construct and returns its variables (index).
   llvm::SmallVector<Value> openGrid(llvm::ArrayRef<Axis>);
   Value openLanes(llvm::StringRef count);
 
-  /// The body is complete.
+  /// Completes the body.
   void close();
 
 private:

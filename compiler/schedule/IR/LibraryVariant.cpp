@@ -17,7 +17,7 @@ bool isOnes(ArrayRef<Attribute> dims) {
   });
 }
 
-/// Are leading axes `a` those of the result, or all of extent 1?
+/// Are the leading axes `a` those of the result, or all of extent 1?
 bool isBatch(ArrayRef<Attribute> a, ArrayRef<Attribute> result, bool &batched) {
   batched = !isOnes(a);
   return !batched || a == result;

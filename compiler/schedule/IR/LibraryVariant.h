@@ -1,4 +1,4 @@
-// The implementations an operation may have.
+// The implementations that an operation may have.
 #pragma once
 #include "compiler/graph/IR/GraphDialect.h"
 #include "core/library/GemmCall.h"
@@ -9,8 +9,8 @@ namespace tessera::schedule {
 
 inline constexpr llvm::StringLiteral kTile = "tile", kBlas = "blas";
 
-/// The call of a BLAS that computes `op`; nullopt, with the reason in `why`, where none does. Looks at types
-/// alone.
+/// Returns the call of a BLAS that computes `op`; nullopt, with the reason in `why`, if there is none.
+/// Depends only on types.
 std::optional<GemmCall> gemmCallOf(graph::MatmulOp op, std::string &why);
 
 } // namespace tessera::schedule

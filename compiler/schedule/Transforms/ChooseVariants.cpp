@@ -1,10 +1,11 @@
-// schedule-choose-variants (normative phase 2, before groups form): a mapper's decisions arrive at their
-// operations.
+// schedule-choose-variants (normative phase 2, before groups are formed): attaches a mapper's decisions to
+// their operations.
 //
 //   graph.func @mlp attributes {schedule.variants = {"0" = {choice = "blas", ...}}}
 //     %0 = graph.matmul %x, %w    ->    %0 = graph.matmul %x, %w {schedule.decision = {choice = "blas", ...}}
 //
-// Before groups form, because a library computes its product alone: the epilogue needs a group of its own.
+// It runs before groups are formed because a library computes only the product: the epilogue needs a group of
+// its own.
 #include "compiler/schedule/Transforms/Passes.h"
 
 namespace tessera {

@@ -15,7 +15,7 @@ bool isSingle(Type type) {
   return !tensor || tensor.getRank() == 0;
 }
 
-/// The number of elements of a tensor of `dims`; null when it does not fit.
+/// Returns the number of elements of a tensor of `dims`; null if it overflows.
 Attribute countOf(MLIRContext *context, ArrayRef<Attribute> dims) {
   if (dims.size() == 1) return dims.front();
   int64_t constant = 1;
@@ -34,13 +34,13 @@ Attribute countOf(MLIRContext *context, ArrayRef<Attribute> dims) {
   return b.getStringAttr(constant == 1 ? text : std::to_string(constant) + "*" + text);
 }
 
-/// Neighbouring axes of a space, from `first` on.
+/// Adjacent axes of a space, starting at `first`.
 struct Run {
   int64_t first, count;
 };
 
-/// How the axes of `run` are those of a tensor whose last axes are the space's: all of the extents, or none
-/// of them (1, or no such axis). An extent of 1 is both.
+/// How a tensor, whose last axes are the space's, has the axes of `run`: all of them, or none (extent 1, or
+/// no such axis). A tensor whose extents there are all 1 has both.
 bool hasAll(Tensor type, Tensor space, Run run) {
   int64_t first = run.first - (space.getRank() - type.getRank());
   return first >= 0 && type.getDims().getValue().slice(first, run.count) ==
@@ -53,7 +53,8 @@ bool hasNone(Tensor type, Tensor space, Run run) {
   return true;
 }
 
-/// The types of the group's tensors that have axes; none when an operation reads other elements than its own.
+/// Returns the types of the group's tensors that have axes; none if an operation reads elements at other
+/// positions than its own.
 SmallVector<Tensor> tensorsOf(GroupOp group) {
   SmallVector<Tensor> types;
   for (Operation &op : group.getBody().front().without_terminator()) {
@@ -67,7 +68,7 @@ SmallVector<Tensor> tensorsOf(GroupOp group) {
   return types;
 }
 
-/// The fewest runs of axes that each tensor has or lacks as a whole.
+/// Returns the smallest number of runs of axes such that each tensor has or lacks each run as a whole.
 SmallVector<Run> runsOf(ArrayRef<Tensor> tensors, Tensor space) {
   auto fits = [&](Run run) {
     return llvm::all_of(tensors, [&](Tensor t) { return hasAll(t, space, run) || hasNone(t, space, run); });

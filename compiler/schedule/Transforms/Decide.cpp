@@ -1,5 +1,5 @@
-// Phase 2, first half: the decisions a schedule still leaves open. What each attribute means is written
-// beside the operation that carries it (ScheduleOps.td).
+// Phase 2, first half: makes the decisions that are still open. ScheduleOps.td describes each attribute
+// beside the operation that has it.
 #include "compiler/schedule/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -16,7 +16,7 @@ struct ScheduleDecide : impl::ScheduleDecideBase<ScheduleDecide> {
   using ScheduleDecideBase::ScheduleDecideBase;
 
   void runOnOperation() override {
-    // One fusion group per op that must have memory, unless the text says otherwise.
+    // One fusion group per op that must have memory, unless the IR says otherwise.
     if (!getOperation()->hasAttr(tile::kFusion))
       getOperation()->setAttr(tile::kFusion, StringAttr::get(&getContext(), "auto"));
     getOperation().walk([&](Operation *op) {
@@ -27,21 +27,21 @@ struct ScheduleDecide : impl::ScheduleDecideBase<ScheduleDecide> {
   }
 
 private:
-  /// The order as written: neighbouring programs differ in the last axis and share the rows they read.
+  /// The order as written: consecutive programs differ in the last axis and share the rows that they read.
   void decide(GridOp grid) {
     if (!grid.getPlacement()) grid.setPlacement("any");
     if (!grid.getOrder())
       grid.setOrder(llvm::to_vector(llvm::seq<int64_t>(0, grid.getBody().getNumArguments())));
   }
 
-  /// Enough lanes that a program outweighs its dispatch (some microseconds of streaming), few enough that a
-  /// million elements still make hundreds of programs.
+  /// Enough lanes that a program outweighs its dispatch (some microseconds of streaming), and few enough that
+  /// a million elements still make hundreds of programs.
   void decide(LanesOp lanes) {
     if (!lanes.getPlacement()) lanes.setPlacement("any");
     if (!lanes.getLanesPerProgram()) lanes.setLanesPerProgram(lanesPerProgram);
   }
 
-  /// Pipelining is asked for by the program; by itself a loop has one stage.
+  /// A loop has one stage unless the program asks for pipelining.
   void decide(scf::ForOp loop) {
     if (!loop->hasAttr(schedule::kStages))
       loop->setAttr(schedule::kStages, Builder(loop.getContext()).getI64IntegerAttr(1));

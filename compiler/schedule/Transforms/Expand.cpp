@@ -1,5 +1,5 @@
-// Phase 2, second half: schedule.kernel becomes tile.kernel. Everything that was decided is an attribute by
-// now, so this only spells it out.
+// Phase 2, second half: schedule.kernel becomes tile.kernel. Every decision is an attribute at this point,
+// and this pass carries them out.
 #include "compiler/schedule/Transforms/IndexEmitter.h"
 #include "compiler/schedule/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
@@ -50,7 +50,7 @@ private:
     return b_.getStringAttr("ceildiv(" + count + ", " + step + ")");
   }
 
-  /// Programs per axis, in the decided order.
+  /// Emits the number of programs per axis, in the decided order.
   ArrayAttr gridOf(Operation *construct) {
     if (auto lanes = dyn_cast<LanesOp>(construct))
       return b_.getArrayAttr(ceilDiv(lanes.getCount(), Twine(*lanes.getLanesPerProgram())));
@@ -89,7 +89,7 @@ private:
     b_.setInsertionPointToEnd(&block);
   }
 
-  /// What the metadata reports of the schedule: the deepest pipeline of the kernel.
+  /// Reports the kernel's deepest pipeline in the metadata.
   DictionaryAttr decisionsOf(Operation *construct) {
     int64_t stages = 0;
     construct->walk([&](scf::ForOp loop) {
@@ -117,7 +117,7 @@ private:
       b_.clone(op, map_);
   }
 
-  /// One program runs the lanes [p * L, min(p * L + L, count)).
+  /// Emits a loop in which one program runs the lanes [p * L, min(p * L + L, count)).
   void expand(LanesOp lanes) {
     Location loc = lanes.getLoc();
     Value perProgram = arith::ConstantIndexOp::create(b_, loc, *lanes.getLanesPerProgram());

@@ -1,17 +1,18 @@
-// schedule-form-groups (normative phase 2, the decisions about whole tensors): which operations of a graph
-// function share a kernel, and with which tiles.
+// schedule-form-groups (normative phase 2, the decisions about whole tensors): decides which operations of a
+// graph function share a kernel, and with which tiles.
 //
-//   %0 = graph.matmul %x, %w                    %1 = schedule.group matmul(%x, %w, %b) {tile = [96, 256,
-//   256]} { %1 = graph.binary add %0, %b          ->      ... both operations ...
-//                                               }
+//   %0 = graph.matmul %x, %w              %1 = schedule.group matmul(%x, %w, %b) {tile = [96, 256, 256]} {
+//   %1 = graph.binary add %0, %b    ->      ... both operations ...
+//                                         }
 //
 // A product that a library computes is a group by itself.
 //
-// An operation joins the latest group that computes one of its operands, if that group's space has room for
-// it (GroupSpace) and everything else it reads is there by then. Each group so stands where its last input is
-// known. What only reductions read stays with them and out of a product's epilogue, which would have to store
-// it. Casts to a wider type are computed where they are read, in each group anew: the narrow tensor is less
-// to load than the wide one is to store and load. Elementwise groups of whole tensors get one axis at last.
+// An operation joins the latest group that computes one of its operands, if that group's space accepts it
+// (GroupSpace) and everything else it reads has been computed before that group. Each group is therefore at
+// the point where its last input is known. An operation that only reductions read joins them rather than a
+// product's epilogue, which would have to store it. A cast to a wider type is computed in each group that
+// reads it: loading the narrow tensor is cheaper than storing and loading the wide one. Finally, elementwise
+// groups of whole tensors are collapsed to one axis.
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/Transforms/CollapseAxes.h"
 #include "compiler/schedule/Transforms/Passes.h"
@@ -30,10 +31,10 @@ using namespace tessera::schedule;
 
 namespace {
 
-/// Beyond this a program's tiles no longer stay in the caches.
+/// With more operations, a program's tiles no longer fit in the caches.
 constexpr size_t kMaxOperations = 48;
 
-/// A group being formed, or an operation that stands alone (a launch, a reshape, a constant).
+/// A group being formed, or a single operation (a launch, a reshape, a constant).
 struct Node {
   GroupSpace space;
   SmallVector<Operation *> ops;
@@ -57,7 +58,7 @@ public:
       if (cast->use_empty()) cast->erase();
     b_.setInsertionPoint(body.getTerminator());
     for (Operation *op : uniforms_)
-      op->moveBefore(body.getTerminator()); // where the groups that clone them follow
+      op->moveBefore(body.getTerminator()); // before the groups that clone them
     for (Node &node : nodes_) {
       if (node.isGroup)
         create(node);
@@ -72,7 +73,7 @@ public:
 private:
   bool isUniform(Value v) const { return uniforms_.contains(v.getDefiningOp()); }
 
-  /// Every group computes uniform values for itself; only what the host needs as a tensor gets a kernel.
+  /// Every group computes uniform values for itself. Only those that the host needs as a tensor get a kernel.
   bool placeUniform(Operation *op) {
     if (op->getNumResults() != 1 || !isa<graph::TensorType>(op->getResult(0).getType())) return false;
     if (!isUniformOp(op, [&](Value v) { return isUniform(v); })) return false;
@@ -87,13 +88,13 @@ private:
            !isa<graph::ReshapeOp, graph::LaunchOp, GroupOp>(op);
   }
 
-  /// The cast behind an operand, when it has no place yet.
+  /// Returns the cast that computes an operand, if it is not part of a group yet.
   graph::CastOp waitingCast(Value v) const {
     auto cast = v.getDefiningOp<graph::CastOp>();
     return cast && casts_.contains(cast) && !nodeOf_.contains(v) ? cast : graph::CastOp();
   }
 
-  /// A cast to a wider type waits for those who read it.
+  /// A cast to a wider type is not placed until an operation reads it.
   bool placeCast(Operation *op) {
     auto cast = dyn_cast<graph::CastOp>(op);
     if (!cast || !fuses_ || op->use_empty() || waitingCast(cast.getInput())) return false;
@@ -114,7 +115,7 @@ private:
     node.isGroup = isGroup;
     std::string why;
     bool waits = llvm::any_of(op->getOperands(), [&](Value v) { return bool(waitingCast(v)); });
-    if (waits && !add(node, op, why)) { // not here: they get a group of their own
+    if (waits && !add(node, op, why)) { // they get a group of their own
       for (Value operand : op->getOperands())
         if (graph::CastOp cast = waitingCast(operand))
           if (failed(begin(/*isGroup=*/true, cast))) return failure();
@@ -145,7 +146,8 @@ private:
     nodes_.push_back(std::move(node));
   }
 
-  /// Adds the operation to the group, behind copies of the casts it waits for. False changes nothing.
+  /// Adds the operation to the group, after copies of the casts that it waits for. Returns false and changes
+  /// nothing if it does not fit.
   bool add(Node &node, Operation *op, std::string &why) {
     GroupSpace space = node.space;
     SmallVector<std::pair<OpOperand *, Value>> before;
@@ -182,7 +184,7 @@ private:
     return true;
   }
 
-  /// Do only reductions read it, which a group that cannot reduce would have to store it for?
+  /// Do only reductions read it? A group that cannot reduce would have to store it for them.
   static bool isForReductions(Operation *op) {
     return !op->use_empty() && llvm::all_of(op->getUsers(), [](Operation *user) {
       auto reduce = dyn_cast<graph::ReduceOp>(user);
@@ -207,7 +209,7 @@ private:
     return true;
   }
 
-  /// What was chosen for the operation a group begins with; "" when nobody chose.
+  /// Returns the choice for the operation that a group begins with; "" if there is none.
   static StringRef variantOf(const Node &node) {
     auto decision = node.ops.front()->getAttrOfType<DictionaryAttr>(schedule::kDecision);
     auto choice = decision ? decision.getAs<StringAttr>("choice") : StringAttr();
@@ -220,7 +222,7 @@ private:
     return v.getDefiningOp() && v.getDefiningOp()->hasTrait<OpTrait::ConstantLike>();
   }
 
-  /// The symbols and products that are dims of these tensors.
+  /// Returns the symbols and products that are dims of these tensors.
   static std::vector<std::string> dimsOf(ArrayRef<Value> inputs, ArrayRef<Value> outputs) {
     std::vector<std::string> names;
     for (ArrayRef<Value> values : {inputs, outputs})
@@ -231,7 +233,7 @@ private:
     return names;
   }
 
-  /// Is an expression one over `names`?
+  /// Is `text` an expression over `names`?
   static bool isExpression(StringRef text, const std::vector<std::string> &names) {
     IndexExpr expr;
     std::string why;
@@ -261,20 +263,20 @@ private:
       if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !inside.contains(user); }))
         outputs.push_back(op->getResult(0));
     }
-    if (outputs.empty()) { // nobody uses it
+    if (outputs.empty()) { // it has no users
       for (Operation *op : llvm::reverse(node.ops))
         op->erase();
       return;
     }
-    // Dims reach the kernel as scalars: its tensors need not have them.
+    // Dims are passed to the kernel as scalars, so its tensors need not have them.
     llvm::SmallDenseMap<Operation *, Value> dims;
     for (Operation *op : own)
       if (auto dim = dyn_cast<graph::DimOp>(op)) {
         dims[op] = graph::DimOp::create(b_, op->getLoc(), b_.getI64Type(), dim.getExpression());
         inputs.insert(dims[op]);
       }
-    // So do extents of values that only the group has, and starts of slices that the tensors' dims do not
-    // give.
+    // So are extents of values that exist only in the group, and starts of slices that are not expressions of
+    // the tensors' dims.
     const std::vector<std::string> names = dimsOf(inputs.getArrayRef(), outputs);
     llvm::SmallSetVector<StringAttr, 4> missing;
     for (Operation *op : node.ops) {
@@ -327,7 +329,7 @@ private:
   OpBuilder b_;
   const codegen::Target &target_;
   bool fuses_ = true;
-  std::vector<Node> nodes_; // in the order they will run
+  std::vector<Node> nodes_; // in execution order
   DenseMap<Value, size_t> nodeOf_;
   llvm::SetVector<Operation *> uniforms_;
   llvm::SetVector<Operation *> casts_; // to wider types

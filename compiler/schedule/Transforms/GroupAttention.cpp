@@ -33,7 +33,7 @@ LogicalResult GroupProgram::buildAttention() {
   constexpr double inf = std::numeric_limits<double>::infinity();
   auto number = [&](double v, const Shape &shape) { return b_.full(v, wide, shape); };
 
-  // q and the result are indexed by the grid's batch axes; a key head serves Hq / Hk query heads.
+  // The grid's batch axes index q and the result; a key head serves Hq / Hk query heads.
   auto tileAt = [&](OpOperand &operand, const TypedValue &row, int64_t rows) {
     auto type = cast<Tensor>(operand.get().getType());
     GroupBuilder::Starts starts;

@@ -145,7 +145,7 @@ static SmallVector<Value> untyped(const GroupBuilder::Values &values) {
   return llvm::map_to_vector(values, [](const TypedValue &x) { return x.value; });
 }
 
-/// `values` with the dtypes of `like`.
+/// Returns `values` with the dtypes of `like`.
 static GroupBuilder::Values typed(ValueRange values, const GroupBuilder::Values &like) {
   GroupBuilder::Values out;
   for (auto [value, x] : llvm::zip_equal(values, like))

@@ -9,7 +9,7 @@ namespace tessera::schedule {
 using graph::BinaryKind;
 
 /// A row of one element has a lane instead of a program: the element at an index outside the table reads as
-/// 0, which is the gather's own rule.
+/// 0, which is the rule of gather.
 void GroupProgram::buildElementGather(graph::GatherOp op) {
   ArrayRef<Attribute> dims = op.getIndices().getType().getDims().getValue();
   GroupBuilder::Starts place(dims.size());
@@ -32,7 +32,7 @@ void GroupProgram::buildElementGather(graph::GatherOp op) {
   b_.store(value, results_[0], place, element);
 }
 
-/// One program copies (part of) one row of the table.
+/// One program copies a row of the table, or part of one.
 void GroupProgram::buildGather() {
   auto op = cast<graph::GatherOp>(group_.getBody().front().front());
   b_.at(op.getLoc());
@@ -48,7 +48,7 @@ void GroupProgram::buildGather() {
   TypedValue isBelow = b_.binary(BinaryKind::Lt, index, extent(table.getDims()[0]));
   TypedValue isRow = b_.binary(BinaryKind::And, isNatural, isBelow);
 
-  // Of an index outside, row 0 is read and dropped.
+  // For an index outside the table, row 0 is read and dropped.
   GroupBuilder::Starts starts = {b_.select(isRow, index, b_.integer(0))};
   std::vector<int64_t> ints = {-1};
   for (int64_t d = 1; d < table.getRank(); ++d) {
@@ -68,7 +68,7 @@ void GroupProgram::buildGather() {
   b_.store(result, results_[0], starts, ints);
 }
 
-/// Each input is copied behind the ones before it.
+/// Each input is copied after the previous ones.
 void GroupProgram::buildConcat() {
   auto op = cast<graph::ConcatOp>(group_.getBody().front().front());
   b_.at(op.getLoc());

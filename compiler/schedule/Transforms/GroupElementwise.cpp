@@ -1,4 +1,4 @@
-// Elementwise operations of a group as expressions of tiles.
+// Emits the elementwise operations of a group as expressions of tiles.
 #include "compiler/schedule/Transforms/GroupProgram.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -27,7 +27,7 @@ TypedValue GroupProgram::value(OpOperand &operand) {
   return params_[v];
 }
 
-/// Computed once per pass, or once per program when it does not vary within one.
+/// Emits a value once per pass over the reduced axis, or once per program if it does not vary within one.
 TypedValue GroupProgram::value(Value v) {
   bool varies = space_.varies(v);
   auto &known = varies ? varyingValues_ : fixedValues_;
@@ -106,7 +106,7 @@ TypedValue GroupProgram::unary(graph::UnaryOp op) {
   return b_.cast(y, dtype);
 }
 
-/// What the language has no meaning for: the first error of a group is reported.
+/// The language does not define it: reports the first error of a group.
 TypedValue GroupProgram::refuse(Operation *op, const TypedValue &x) {
   if (!failed_)
     emitError(op->getLoc()) << "TSR_UNIMPLEMENTED: this operation on dtype " << tessera::name(x.dtype);
@@ -132,7 +132,7 @@ TypedValue GroupProgram::gelu(const TypedValue &x, bool byTanh) {
 
 TypedValue GroupProgram::binary(graph::BinaryOp op) {
   TypedValue lhs = value(op->getOpOperand(0)), rhs = value(op->getOpOperand(1));
-  // A scalar of u8 looks like i8; the tensor beside it knows better.
+  // A u8 scalar looks like i8; the dtype comes from the tensor beside it.
   if (!isa<Tensor>(op.getLhs().getType())) lhs.dtype = rhs.dtype;
   if (!isa<Tensor>(op.getRhs().getType())) rhs.dtype = lhs.dtype;
   match({&lhs, &rhs});

@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace tessera::schedule {
 
-/// A tile [M, K] of a or [K, N] of b; transposed as it lies in memory. Batch axes broadcast.
+/// Loads a tile [M, K] of a or [K, N] of b, transposed as in memory. Batch axes broadcast.
 TypedValue GroupProgram::matmulOperand(OpOperand &operand, bool transposed, bool isLeft,
                                        const TypedValue &k) {
   auto type = cast<Tensor>(operand.get().getType());

@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace tessera::schedule {
 
-/// The place in the source that a group came from, or its location.
+/// Returns the source location that a group came from, or its own location.
 static Location placeOf(GroupOp group) {
   auto where = group.getLoc()->findInstanceOf<FileLineColLoc>();
   return where ? Location(where) : group.getLoc();
@@ -23,7 +23,7 @@ GroupProgram::GroupProgram(GroupOp group, StringRef name)
   specialized_ = group->getParentOfType<graph::FuncOp>().getSpecializedAttr();
 }
 
-/// A gather of single elements runs a lane for each.
+/// A gather of single elements runs one lane per element.
 static bool isElementGather(GroupOp group) {
   auto gather = dyn_cast<graph::GatherOp>(group.getBody().front().front());
   return gather && gather.getTable().getType().getRank() == 1;
@@ -32,10 +32,10 @@ static bool isElementGather(GroupOp group) {
 LogicalResult GroupProgram::build(std::vector<std::string> &dims) {
   b_.at(placeOf(group_));
   int64_t rank = space_.space().getRank();
-  // A gather's tile lies in one row: each row has an index of its own.
+  // The tile of a gather is in one row, because each row has an index of its own.
   rows_ = rank >= 2 && space_.kind() != GroupKind::Gather ? rank - 2 : GroupSpace::kFixed;
   columns_ = rank - 1;
-  // The reduced axis is one of the tile's.
+  // The tile spans the reduced axis.
   if (auto reduced = space_.reducedAxis(); reduced && *reduced != columns_) rows_ = *reduced;
   addParams();
   if (!isElementGather(group_)) openGrid();
@@ -79,7 +79,7 @@ DType GroupProgram::dtypeOf(Type type) const {
   return *dtypeOfMemory(type);
 }
 
-/// Dims of the metadata are symbols and products of them; anything else gets a name.
+/// Dims in the metadata are symbols and products of them; any other expression gets a name.
 std::string GroupProgram::dimName(StringAttr text) {
   for (const Dim &dim : dims_)
     if (dim.text == text.getValue()) return dim.name;
@@ -173,7 +173,7 @@ Value GroupProgram::extentParam(StringRef text) {
   return {};
 }
 
-/// An expression over the function's dims, of which the kernel has those of its tensors.
+/// Emits an expression over the function's dims. The kernel has those dims that its tensors have.
 TypedValue GroupProgram::expression(StringRef text) {
   if (Value param = extentParam(text)) return {params_[param].value, DType::I64};
   std::vector<std::string> names;
@@ -196,7 +196,7 @@ int64_t GroupProgram::tileExtent(int64_t axis) {
   return axis == rows_ ? tile[0] : 1;
 }
 
-/// One axis of the grid per axis of the space that is neither reduced nor of extent 1.
+/// Opens a grid with one axis per axis of the space that is neither reduced nor of extent 1.
 void GroupProgram::openGrid() {
   Tensor space = space_.space();
   SmallVector<int64_t> axes;
@@ -221,7 +221,7 @@ TypedValue GroupProgram::start(int64_t axis) {
   return known ? *known : b_.integer(0);
 }
 
-/// A tile of a tensor as [rows, columns], or [columns]; extent 1 where the tensor does not vary.
+/// Loads a tile of a tensor as [rows, columns], or [columns], with extent 1 where the tensor does not vary.
 TypedValue GroupProgram::loadTile(const TypedValue &view, Tensor type, const Axes &axes, ArrayAttr offsets) {
   GroupBuilder::Starts starts;
   std::vector<int64_t> ints;
@@ -256,7 +256,7 @@ void GroupProgram::storeResult(unsigned result) {
   storeResult(result, value(group_.getBody().front().getTerminator()->getOperand(result)));
 }
 
-/// Stores one result where its axes lie; what reaches past its edge is dropped.
+/// Stores one result at its axes. Elements past its edge are masked.
 void GroupProgram::storeResult(unsigned result, const TypedValue &value) {
   OpOperand &operand = group_.getBody().front().getTerminator()->getOpOperand(result);
   GroupBuilder::Starts starts;
@@ -276,7 +276,7 @@ void GroupProgram::storeResult(unsigned result, const TypedValue &value) {
     shape.push_back(1);
   }
   TypedValue tile = b_.broadcast(value, whole);
-  if (shape.empty()) { // every axis an index: one element
+  if (shape.empty()) { // every axis is an index: one element
     tile = b_.reduce(tile::ReduceKind::Sum, b_.reshape(tile, {1}), 0);
   } else {
     tile = b_.reshape(tile, shape);

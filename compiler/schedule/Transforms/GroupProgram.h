@@ -1,4 +1,4 @@
-// The tile program of a fusion group.
+// Emits the tile program of a fusion group.
 #pragma once
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/IR/KernelFrame.h"
@@ -10,16 +10,17 @@ namespace tessera::schedule {
 /// for one group.
 ///
 /// Inside a program every value is a tile over the last two axes of the space ([rows, columns]; only columns
-/// when the space has one axis) with extent 1 where it does not vary; the other axes are indices. Members by
-/// family: GroupProgram.cpp (frame, loads, stores), GroupReduce.cpp (passes over the reduced axis),
-/// GroupElementwise.cpp, GroupMatmul.cpp, GroupAttention.cpp, GroupData.cpp (gather, concat).
+/// if the space has one axis) with extent 1 along an axis where it does not vary. The other axes are indices.
+/// The members are defined by family: GroupProgram.cpp (frame, loads, stores), GroupReduce.cpp (passes over
+/// the reduced axis), GroupElementwise.cpp, GroupMatmul.cpp, GroupAttention.cpp, GroupData.cpp (gather,
+/// concat).
 class GroupProgram {
 public:
-  /// The verifier has accepted `group`. `name` is the kernel's.
+  /// `group` must be verified. `name` is the kernel's.
   GroupProgram(GroupOp group, llvm::StringRef name);
 
-  /// Fails with an error for what has no program: it is not implemented, or something must be known at
-  /// compile time. `dims` are the kernel's dims as expressions over the function's.
+  /// Fails with an error if the group has no program: it is not implemented, or something must be known at
+  /// compile time. `dims` receives the kernel's dims as expressions over the function's.
   mlir::LogicalResult build(std::vector<std::string> &dims);
 
 private:
@@ -31,7 +32,7 @@ private:
   void openGrid();
   DType dtypeOf(mlir::Type) const;
   std::string dimName(mlir::StringAttr text);
-  mlir::Value extentParam(llvm::StringRef text); // the scalar that a graph.dim of the function gives
+  mlir::Value extentParam(llvm::StringRef text); // the scalar that holds a graph.dim of the function
   TypedValue extent(mlir::Attribute dim);
   std::string extentText(mlir::Attribute dim); // over the dims and scalars of the kernel
   TypedValue dimValue(size_t dim);
@@ -48,8 +49,8 @@ private:
   void storeAll();
 
   // GroupReduce.cpp
-  /// A value that the last reductions and a result both need, and that is dear to compute: it lies in the
-  /// result's memory in between.
+  /// A value that the last reductions and a result both need, and that is expensive to compute. It is kept in
+  /// the result's memory in between.
   struct Kept {
     mlir::Value value;
     unsigned result;
@@ -97,13 +98,13 @@ private:
     mlir::Value argument;
   };
   std::vector<Dim> dims_;
-  std::string missing_;                             // an expression that the dims do not give
-  bool failed_ = false;                             // with an error
+  std::string missing_;                             // an expression that the dims do not determine
+  bool failed_ = false;                             // an error was reported
   llvm::DenseMap<mlir::Value, TypedValue> params_;  // block argument -> the kernel's
   std::vector<TypedValue> results_;                 // views
   std::vector<std::optional<TypedValue>> starts_;   // by axis of the space; none: 0
   int64_t rows_ = GroupSpace::kFixed, columns_ = 0; // the axes a tile spans
-  // Where values go that do (not) vary with a pass's loop.
+  // Where values are emitted that vary, or do not vary, with a pass's loop.
   mlir::OpBuilder::InsertPoint fixed_, varying_;
   llvm::DenseMap<mlir::Value, TypedValue> fixedValues_, varyingValues_;
 };

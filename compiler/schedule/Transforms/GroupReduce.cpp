@@ -1,7 +1,7 @@
-// Reductions of a group: a pass over the reduced axis for each reduction that needs another's result, then
-// one that stores. What a pass needs is computed again from the inputs; nothing of the axis' length stays in
-// the program. Of a function that is dear (softmax's exp) the last reductions leave the values in the result,
-// where the storing pass finds them.
+// Reductions of a group: one pass over the reduced axis for each reduction that needs another's result, then
+// one pass that stores. Each pass recomputes what it needs from the inputs; the program keeps nothing of the
+// axis' length. If an elementwise function is expensive (softmax's exp), the last reductions store its values
+// to the result, and the storing pass reads them back instead of recomputing them.
 #include "compiler/schedule/Transforms/GroupProgram.h"
 #include "llvm/Support/SaveAndRestore.h"
 #include <limits>
@@ -18,7 +18,7 @@ static bool isPosition(ReduceKind kind) { return kind == ReduceKind::ArgMax || k
 
 static bool isLargest(ReduceKind kind) { return kind == ReduceKind::Max || kind == ReduceKind::ArgMax; }
 
-/// How a tile is reduced, and how its result joins those of the tiles before.
+/// How a tile is reduced, and how its result is combined with those of the tiles before.
 static std::pair<tile::ReduceKind, BinaryKind> stepOf(ReduceKind kind) {
   switch (kind) {
   case ReduceKind::Prod:
@@ -49,9 +49,9 @@ TypedValue GroupProgram::neutral(ReduceKind kind, DType dtype, const Shape &shap
   return b_.broadcast(b_.integer(lowest ? least : most, dtype), shape);
 }
 
-/// Whether the tile pipeline knows that elements past the end of the reduced axis are absent: a tensor that
-/// ends there is read. Positions and constants have no end; a choice and integer arithmetic may fold to an
-/// operand that has none (select %c, %x, %x).
+/// Does the tile pipeline mask elements past the end of the reduced axis? It does if a tensor that ends there
+/// is read. Positions and constants have no end; a choice and integer arithmetic may fold to an operand that
+/// has none (select %c, %x, %x).
 bool GroupProgram::isAbsentPastEdge(Value v) {
   Operation *op = v.getDefiningOp();
   if (isa<graph::SelectOp>(op) || !isFloat(dtypeOf(v.getType()))) return false;
@@ -64,7 +64,7 @@ bool GroupProgram::isAbsentPastEdge(Value v) {
   return false;
 }
 
-/// The reduction's operand, with its neutral element past the end of the axis.
+/// Returns the reduction's operand with its neutral element past the end of the axis.
 TypedValue GroupProgram::masked(OpOperand &input, ReduceKind kind) {
   int64_t axis = *space_.reducedAxis();
   Shape shape(tileRank(), 1);
@@ -80,7 +80,7 @@ TypedValue GroupProgram::masked(OpOperand &input, ReduceKind kind) {
   return b_.select(inside, x, neutral(kind, x.dtype, shape));
 }
 
-/// Whether any element of a bool tile holds.
+/// Returns whether any element of a bool tile holds.
 TypedValue GroupProgram::anyOf(const TypedValue &x) {
   TypedValue each = b_.cast(x, DType::I32);
   int64_t count = 1;
@@ -90,8 +90,8 @@ TypedValue GroupProgram::anyOf(const TypedValue &x) {
   return b_.binary(BinaryKind::Ne, largest, b_.integer(0, DType::I32));
 }
 
-/// A walk along the reduced axis in tiles: `body` runs for each, between values computed before the walk and
-/// values that vary within it.
+/// Emits a loop along the reduced axis in tiles. `body` runs for each tile; values that do not vary within
+/// the loop are computed before it.
 GroupBuilder::Values
 GroupProgram::walk(const GroupBuilder::Values &inits,
                    llvm::function_ref<GroupBuilder::Values(const GroupBuilder::Values &)> body) {
@@ -112,18 +112,18 @@ GroupProgram::walk(const GroupBuilder::Values &inits,
   return results;
 }
 
-/// One walk along the axis that takes all of `reductions`.
+/// Emits one loop along the axis that computes all of `reductions`.
 void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> kept) {
   int64_t axis = *space_.reducedAxis();
   int64_t along = axis == rows_ ? 0 : static_cast<int64_t>(tileRank()) - 1; // in the tile
   Shape shape(tileRank(), 1);
   if (tileRank() == 2) shape[1 - along] = tileExtent(axis == rows_ ? columns_ : rows_);
-  // What a reduction of a tile gives, with the axis again.
+  // The result of reducing a tile, with the reduced axis restored.
   auto spread = [&](const TypedValue &x) {
     return x.isTile() ? b_.expandDims(x, along) : b_.broadcast(x, shape);
   };
 
-  GroupBuilder::Values running; // a reduction's value, then the position that one looks for
+  GroupBuilder::Values running; // for each reduction its value, then the position if it looks for one
   for (ReduceOp op : reductions) {
     b_.at(op.getLoc());
     running.push_back(neutral(op.getKind(), dtypeOf(op.getInput().getType()), shape));
@@ -146,8 +146,8 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> ke
         next.push_back(b_.binary(join, before, spread(b_.reduce(take, x, along))));
         continue;
       }
-      // A later tile wins by a better value only, or by the first NaN. Few do, and only those look for the
-      // position.
+      // A later tile wins only by a better value, or by the first NaN. That is rare, and only then is the
+      // position computed.
       bool largest = isLargest(kind);
       TypedValue best = spread(b_.reduce(largest ? tile::ReduceKind::Max : tile::ReduceKind::Min, x, along));
       TypedValue wins = b_.binary(largest ? BinaryKind::Gt : BinaryKind::Lt, best, before);
@@ -158,7 +158,7 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> ke
       }
       GroupBuilder::Values old = {before, carried[next.size() + 1]};
       GroupBuilder::Values found = b_.branch(anyOf(wins), old, [&] {
-        // What is read again needs no memory of its own.
+        // A value that is read again needs no memory of its own.
         llvm::SaveAndRestore place(varying_, builder_.saveInsertionPoint());
         llvm::SaveAndRestore known(varyingValues_, decltype(varyingValues_)());
         TypedValue local = spread(b_.find(largest ? tile::ArgKind::Max : tile::ArgKind::Min,
@@ -194,9 +194,9 @@ static bool isDear(Operation &op) {
                                      unary.getKind());
 }
 
-/// The value has the result's dtype and axes, so that it comes back as it was.
+/// Has the value the result's dtype and axes, so that it is read back unchanged?
 std::optional<GroupProgram::Kept> GroupProgram::findKept(ArrayRef<ReduceOp> last) {
-  // What is computed tile by tile for `v`: reductions are not, they are known by then.
+  // The values that are computed tile by tile for `v`; reductions are already known.
   auto neededFor = [&](Value v) {
     llvm::SmallPtrSet<Operation *, 16> needed;
     SmallVector<Value> work{v};
@@ -226,16 +226,16 @@ std::optional<GroupProgram::Kept> GroupProgram::findKept(ArrayRef<ReduceOp> last
   return std::nullopt;
 }
 
-/// From here on the pass takes the value from where it was stored. To the function the result is only
+/// From here on the pass reads the value from where it was stored. For the function, the result is only
 /// written.
 void GroupProgram::readKept(const Kept &kept) {
   auto type = cast<Tensor>(kept.value.getType());
-  b_.barrier(); // another thread may have stored what one reads
+  b_.barrier(); // another thread may have stored an element that this one reads
   varyingValues_[kept.value] = loadTile(results_[kept.result], type, space_.axesOf(kept.value), ArrayAttr());
 }
 
 void GroupProgram::buildReduce() {
-  // A reduction's depth is the number of passes before its own.
+  // The depth of a reduction is the number of passes before its own.
   llvm::DenseMap<Value, size_t> depth;
   std::vector<SmallVector<ReduceOp>> passes;
   for (Operation &op : group_.getBody().front().without_terminator()) {
@@ -254,7 +254,7 @@ void GroupProgram::buildReduce() {
   for (auto &reductions : passes)
     runPass(reductions, &reductions == &passes.back() ? kept : std::nullopt);
 
-  // The values that vary along the axis are stored tile by tile, the others once.
+  // Values that vary along the axis are stored tile by tile, the others once.
   Block &body = group_.getBody().front();
   SmallVector<unsigned> varying;
   for (unsigned i = 0; i < group_.getNumResults(); ++i)

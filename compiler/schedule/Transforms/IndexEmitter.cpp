@@ -8,7 +8,7 @@ using namespace mlir;
 namespace tessera::schedule {
 namespace {
 
-/// Argument `position` as an index; u8 is unsigned, every other integer signed.
+/// Returns argument `position` as an index; u8 is unsigned, every other integer signed.
 Value argumentAsIndex(OpBuilder &b, Location loc, tile::ParamAttr param, Value arg) {
   if (arg.getType().isIndex()) return arg;
   if (param.getDtype() == DType::U8) return arith::IndexCastUIOp::create(b, loc, b.getIndexType(), arg);

@@ -1,4 +1,4 @@
-// Index expressions of the kernel metadata as arith operations.
+// Emits index expressions of the kernel metadata as arith operations.
 #pragma once
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "core/metadata/KernelMetadata.h"
@@ -7,14 +7,14 @@
 
 namespace tessera::schedule {
 
-/// The index value of an expression whose slots are index values. Floors as the expression language does; a
-/// division by zero gives 0.
+/// Returns the index value of an expression whose slots are index values. Division rounds down, as in the
+/// expression language, and a division by zero gives 0.
 mlir::Value emitIndexExpr(mlir::OpBuilder &, mlir::Location, const IndexExpr &,
                           llvm::function_ref<mlir::Value(int64_t slot)> valueOf);
 
-/// The index value of `text`, an expression that the verifier accepted, over the dims and integer scalars of
-/// a kernel with these `params`. `args` are the values of its arguments; those that are no integers may be
-/// null.
+/// Returns the index value of `text`, an expression that the verifier accepted, over the dims and integer
+/// scalars of a kernel with these `params`. `args` are the values of its arguments; those that are not
+/// integers may be null.
 mlir::Value emitIndexExpr(mlir::OpBuilder &, mlir::Location, mlir::ArrayAttr params, mlir::ValueRange args,
                           llvm::StringRef text);
 

@@ -4,7 +4,7 @@
 //                                          ->
 //                                               %1 = graph.launch @mlp.g0(%x, %w, %b)
 //
-// A group whose variant is a library's becomes a call of that:
+// A group whose variant is a library's becomes a call of the library:
 //
 //   %1 = schedule.group matmul(%x, %w) {variant = "blas"}   ->
 //   %1 = graph.library_call "blas.gemm.f32.nn"(%x, %w) dims ["M", "K", "N"]
@@ -46,8 +46,8 @@ struct ScheduleOutline : impl::ScheduleOutlineBase<ScheduleOutline> {
   }
 
 private:
-  /// A kernel that a function calls becomes its own (@f.k), so that images hold it beside the kernel by
-  /// itself.
+  /// Gives a kernel that a function calls a name of the function's (@f.k), so that an image can hold it
+  /// beside the kernel that is launched by itself.
   void adopt(graph::FuncOp function, graph::LaunchOp launch) {
     std::string prefix = function.getSymName().str() + ".";
     if (launch.getKernel().starts_with(prefix)) return;
@@ -57,7 +57,7 @@ private:
     kernel.setSymNameAttr(name);
   }
 
-  /// The dims of a user's kernel follow from the tensors it is launched on.
+  /// Derives the dims of a user's kernel from the tensors that it is launched on.
   LogicalResult bindDims(graph::LaunchOp launch) {
     if (launch.getDims()) return success();
     auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(launch, launch.getKernelAttr());
@@ -86,15 +86,15 @@ private:
     return success();
   }
 
-  /// A group that has its kernel. It stays until the end, to be compared with the next ones.
+  /// A group that has its kernel. It is kept until the end, so that later groups can be compared with it.
   struct Outlined {
     GroupOp group;
     std::string kernel;
     std::vector<std::string> dims;
   };
-  std::vector<Outlined> outlined_; // of one function; those that got a kernel of their own
+  std::vector<Outlined> outlined_; // of one function: groups that got a kernel of their own
 
-  /// Who decided it makes no other kernel of it.
+  /// The author of a decision does not distinguish kernels.
   static DictionaryAttr propertiesOf(GroupOp group) {
     NamedAttrList attrs(group->getAttrDictionary());
     attrs.erase(schedule::kDecision);
@@ -108,7 +108,8 @@ private:
                                                       OperationEquivalence::IgnoreLocations);
   }
 
-  /// The kernel of `group`: one that an equal group got (the layers of a model are equal), or a new one.
+  /// Returns the kernel of `group`: that of an identical group (the layers of a model are identical), or a
+  /// new one.
   FailureOr<Outlined> kernelOf(graph::FuncOp function, GroupOp group) {
     for (const Outlined &other : outlined_)
       if (isSame(group, other.group)) return Outlined{group, other.kernel, other.dims};
@@ -118,7 +119,7 @@ private:
     return made;
   }
 
-  /// Who chose, for the metadata. An edited schedule may say something else by now: then the text did.
+  /// Records in the metadata who chose. If the schedule was edited to another choice, the text did.
   static void keepDecision(GroupOp group, Operation *step) {
     if (!group.getVariant()) return;
     auto decision = group->getAttrOfType<DictionaryAttr>(schedule::kDecision);

@@ -8,7 +8,7 @@ using namespace mlir;
 namespace tessera::schedule {
 namespace {
 
-/// Indices pass between index and i64.
+/// Looks through casts between index and i64.
 Value withoutCasts(Value v) {
   while (auto cast = v.getDefiningOp<arith::IndexCastOp>())
     v = cast.getIn();
@@ -68,7 +68,7 @@ private:
     if (wanted != found) fail(view, "does not have an element for each lane");
   }
 
-  /// Tiles of `extent` elements along dim `d`, from `start` on.
+  /// Checks tiles of `extent` elements along dim `d`, from `start` on.
   void checkDim(Value view, size_t d, StringRef dim, Value start, int64_t extent) {
     std::string at = "along dim " + std::to_string(d);
     if (std::optional<int64_t> place = constantOf(start)) {
@@ -78,7 +78,8 @@ private:
       return;
     }
     start = withoutCasts(start);
-    auto sum = start.getDefiningOp<arith::AddIOp>(); // of joined tensors: the loop runs over one of them
+    // of concatenated tensors: the loop runs over one of them
+    auto sum = start.getDefiningOp<arith::AddIOp>();
     auto variable = dyn_cast<BlockArgument>(sum ? withoutCasts(sum.getLhs()) : start);
     std::optional<int64_t> step;
     bool isWhole = false;
@@ -104,7 +105,7 @@ private:
       fail(view, "is not stored from its beginning to its end " + at);
   }
 
-  /// The dim's argument, or the constant that it is.
+  /// Is it the dim's argument, or the constant that the dim is?
   bool isExtent(Value v, Value view, size_t d, StringRef dim) {
     if (std::optional<int64_t> known = constantOf(v))
       return cast<tile::ViewType>(view.getType()).getShape()[d] == *known;

@@ -6,7 +6,7 @@ namespace tessera::schedule {
 
 namespace {
 
-/// The extent of axis `d`, or nullopt when nothing is known about it.
+/// Returns the extent of axis `d`, or nullopt if nothing is known about it.
 std::optional<int64_t> extent(GroupSpace::Tensor space, int64_t d, graph::FuncOp function) {
   if (d < 0) return 1;
   if (auto known = dyn_cast<IntegerAttr>(space.getDims()[d])) return known.getInt();

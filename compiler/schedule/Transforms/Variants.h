@@ -1,4 +1,4 @@
-// What rules an implementation out on a target.
+// Rules out implementations on a target.
 #pragma once
 #include "compiler/codegen/TargetBackend.h"
 #include "compiler/schedule/IR/LibraryVariant.h"
@@ -6,10 +6,10 @@
 
 namespace tessera::schedule {
 
-/// Why code for `target` must not call libraries in a function of its numerics profile; "" if it may.
+/// Returns why code for `target` must not call libraries in a function of its numerics profile; "" if it may.
 std::string whyNoLibrary(graph::FuncOp function, const codegen::Target &target);
 
-/// The call's dims, in its order, as expressions over the function's: [B,] M, K, N.
+/// Returns the call's dims, in its order, as expressions over the function's: [B,] M, K, N.
 llvm::SmallVector<std::string> gemmDims(const GemmCall &call, graph::MatmulOp op);
 
 } // namespace tessera::schedule
