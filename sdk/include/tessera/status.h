@@ -1,4 +1,4 @@
-/* What every call of Tessera's C interfaces returns. Shared by tessera.h and plugin.h. */
+/* The status that every call of Tessera's C interfaces returns. Shared by tessera.h and plugin.h. */
 #ifndef TESSERA_STATUS_H
 #define TESSERA_STATUS_H
 

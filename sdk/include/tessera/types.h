@@ -1,8 +1,9 @@
-/* Numbers that Tessera's C interfaces share and that never change. Included by tessera.h and plugin.h. */
+/* Enumerations shared by Tessera's C interfaces. Their values never change. Included by tessera.h and
+ * plugin.h. */
 #ifndef TESSERA_TYPES_H
 #define TESSERA_TYPES_H
 
-/* Storage types of elements, with the numbers that bundles use. fp6, fp4 and bool take a byte each, tf32 four
+/* Storage types of elements. Bundles use the same numbers. fp6, fp4 and bool use one byte each, tf32 four
  * bytes. */
 typedef enum {
   TSR_DTYPE_F64 = 0,
@@ -23,7 +24,7 @@ typedef enum {
   TSR_DTYPE_BOOL = 15
 } tsr_dtype_t;
 
-/* How a collective combines elements; docs/collectives.md says what each does for every dtype. */
+/* The operation by which a collective combines elements; docs/collectives.md defines it for every dtype. */
 typedef enum {
   TSR_REDUCE_SUM = 0,
   TSR_REDUCE_MAX = 1,
