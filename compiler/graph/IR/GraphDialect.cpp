@@ -105,8 +105,8 @@ void FuncOp::print(OpAsmPrinter &p) {
 
 namespace {
 
-/// One entry of a function's params; `argument` is the next tensor or scalar argument that is not described
-/// yet.
+/// Checks one entry of a function's params; `argument` is the next tensor or scalar argument that has no
+/// entry yet.
 LogicalResult verifyFunctionParam(FuncOp op, ParamAttr param, BlockArgument argument) {
   if (param.isDim() || param.isResult()) return success();
   if (param.isScalar()) {
@@ -124,7 +124,7 @@ LogicalResult verifyFunctionParam(FuncOp op, ParamAttr param, BlockArgument argu
                           << "' has no argument of its dtype and rank";
 }
 
-/// `params` of a function against its arguments, tensors before scalars.
+/// Checks `params` of a function against its arguments, tensors before scalars.
 LogicalResult verifyFunctionParams(FuncOp op, ArrayAttr params, llvm::StringSet<> &returnable) {
   SmallVector<BlockArgument> tensors, scalars;
   for (BlockArgument arg : op.getBody().getArguments())
@@ -192,7 +192,8 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
-/// Operands and results against the parameters of the kernel: element types, ranks and effects are the same.
+/// Checks operands and results against the parameters of the kernel: element types, ranks and effects must be
+/// equal.
 static LogicalResult verifyOperands(LaunchOp launch, FunctionOpInterface kernel, ArrayAttr params) {
   size_t next = 0, results = 0, dims = 0;
   for (auto [param, type] : llvm::zip_equal(params.getAsRange<ParamAttr>(), kernel.getArgumentTypes())) {

@@ -20,7 +20,7 @@
 
 namespace tessera::graph {
 
-/// The value whose memory `v` lies in: what launches update and reshapes rename, back to its origin.
+/// Returns the value whose memory `v` uses: follows updates by launches and reshapes back to their origin.
 mlir::Value storageOf(mlir::Value v);
 
 /// Checks an operation along one axis of `input` whose result has the same type.

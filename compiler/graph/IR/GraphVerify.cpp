@@ -22,7 +22,7 @@ bool sameElement(Type a, Type b) {
 
 bool isBool(Type type) { return type.isInteger(1); }
 
-/// The dims that tensors broadcast to; null with `clash` filled when they do not.
+/// Returns the dims that tensors broadcast to; null, with `clash` filled, if they do not broadcast.
 ArrayAttr broadcastDims(MLIRContext *context, ArrayRef<ArrayAttr> shapes, std::string &clash) {
   size_t rank = 0;
   for (ArrayAttr dims : shapes)
@@ -67,7 +67,7 @@ Tensor withDims(Tensor like, ArrayRef<Attribute> dims) {
   return Tensor::get(like.getContext(), ArrayAttr::get(like.getContext(), dims), like.getElementType());
 }
 
-/// gamma and beta: one axis, of the extent that is normalised.
+/// Checks gamma or beta: one axis, of the extent that is normalised.
 LogicalResult verifyScale(Operation *op, Value scale, Tensor input, int64_t axis) {
   if (!scale) return success();
   return sameType(op, scale.getType(), withDims(input, input.getDims()[axis]));

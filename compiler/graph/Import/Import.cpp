@@ -1,4 +1,4 @@
-// The frame: module, host function, the kernel's signature and its parallel structure.
+// Imports the frame of a kernel: module, host function, signature and parallel construct.
 #include "compiler/graph/Import/Import.h"
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/graph/Import/ImportParams.h"
@@ -72,7 +72,7 @@ void KernelImporter::importGrid(schedule::KernelFrame &frame) {
 }
 
 void KernelImporter::importBody() {
-  // Shared buffers live as long as the program; they are symbols without a statement of their own.
+  // Shared buffers live as long as the program. They are symbols without a statement of their own.
   for (auto [id, symbol] : llvm::enumerate(kernel_.symbols)) {
     if (symbol.type.kind != frontend::Type::Buffer) continue;
     auto swizzle = symbol.swizzle == "xor" ? tile::Swizzle::Xor : tile::Swizzle::None;
@@ -83,7 +83,7 @@ void KernelImporter::importBody() {
   importBlock(kernel_.body);
 }
 
-/// graph.func @name.host: what a caller sees, with whole tensors.
+/// Creates graph.func @name.host: the kernel as a caller sees it, with whole tensors.
 static void createHostFunction(OpBuilder &b, const Kernel &kernel, Location loc, StringRef numerics) {
   auto typeOf = [&](const Param &param) -> Type {
     if (!param.isTensor) return elementTypeInValues(b.getContext(), param.dtype);

@@ -1,4 +1,4 @@
-// Arithmetic, comparisons and functions of scalars and tiles alike.
+// Imports arithmetic, comparisons and functions, of scalars and tiles alike.
 #include "compiler/graph/Import/Importer.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

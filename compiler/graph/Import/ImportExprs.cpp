@@ -1,4 +1,4 @@
-// Expressions: dispatch, leaves, logic, atomics, groups and the small helpers.
+// Imports expressions: dispatch, leaves, logic, atomics, groups and small helpers.
 #include "compiler/graph/Import/Importer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -115,7 +115,7 @@ Value KernelImporter::importLeaf(const Expr &e) {
   }
 }
 
-/// Whether evaluating `e` where the program would not has no effect but its cost.
+/// Is evaluating `e` where the program would not evaluate it harmless, except for its cost?
 static bool isCheapToEvaluate(const frontend::Expr &e) {
   switch (e.op) {
   case Op::Atomic:
@@ -181,7 +181,7 @@ Value KernelImporter::importAtomic(const Expr &e) {
   for (const frontend::ExprPtr &arg : ArrayRef(e.args).drop_front(rank))
     operands.push_back(import(*arg));
   tile_.at(locationOf(e.loc));
-  // Scalars among tiles are the same for every element.
+  // A scalar among tiles has the same value for every element.
   Type type = typeOf(e.type);
   if (auto tile = dyn_cast<RankedTensorType>(type)) {
     for (Value &index : indices)

@@ -1,4 +1,4 @@
-// The frame of a graph function: its signature, its values in order, what it returns.
+// Imports the frame of a graph function: its signature, its values in order, and what it returns.
 #include "compiler/graph/Import/ImportGraph.h"
 #include "compiler/graph/Import/Import.h"
 #include "compiler/graph/Import/ImportParams.h"
@@ -55,7 +55,7 @@ void GraphImporter::run(StringRef numerics) {
   Block *body = new Block;
   values_.resize(function_.values.size());
   SmallVector<Attribute> params;
-  // The first values are the parameters, whose dims are those of this instance.
+  // The first values are the parameters; their dims are those of this instance.
   for (int index : argumentOrder(function_.params)) {
     const Param &param = function_.params[index];
     params.push_back(describe(b_, param));

@@ -13,7 +13,7 @@ public:
   GraphImporter(mlir::OpBuilder &builder, const frontend::GraphFunction &function, mlir::StringAttr file)
       : b_(builder), function_(function), file_(file) {}
 
-  /// Creates the graph.func at the builder's place.
+  /// Creates the graph.func at the builder's insertion point.
   void run(mlir::StringRef numerics);
 
 private:
@@ -25,9 +25,9 @@ private:
   TensorType typeOf(const std::vector<frontend::Dim> &, DType);
   mlir::Type typeOf(const frontend::Param &);
   mlir::ArrayAttr describeChecks();
-  /// Operand `i`; null where it was left out.
+  /// Returns operand `i`; null if it was omitted.
   Value arg(const GraphValue &, size_t i) const;
-  /// The same as a tensor: a scalar becomes one of rank 0.
+  /// The same as a tensor: a scalar becomes a tensor of rank 0.
   Value tensorArg(const GraphValue &, size_t i);
   Value toTensor(Value);
 
@@ -46,9 +46,9 @@ private:
   mlir::OpBuilder &b_;
   const frontend::GraphFunction &function_;
   mlir::StringAttr file_;
-  mlir::Location loc_ = mlir::UnknownLoc::get(b_.getContext()); // of what is being imported
+  mlir::Location loc_ = mlir::UnknownLoc::get(b_.getContext()); // of the value being imported
   std::vector<Value> values_;                                   // by index into GraphFunction::values
-  std::map<int, mlir::Operation *> launches_;                   // by the same
+  std::map<int, mlir::Operation *> launches_;                   // likewise
 };
 
 } // namespace tessera::graph

@@ -1,4 +1,4 @@
-// Losses in terms of the operations the rest of the compiler knows.
+// Expands losses to operations that the rest of the compiler supports.
 #include "compiler/graph/Import/ImportGraph.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,7 +28,7 @@ Value GraphImporter::importMse(const GraphValue &v) {
 /// The mean over the rows of log(sum(exp(x - max))) + max - x[label]:
 ///   m = max(x, -1); s = x - m; picked = sum(where(iota == label, s, 0), -1); mean(log(sum(exp(s), -1)) -
 ///   picked)
-/// A row whose label is `ignore_index` adds 0 and does not count; any other label outside [0, C) makes the
+/// A row whose label is `ignore_index` adds 0 and is not counted. Any other label outside [0, C) makes the
 /// loss NaN.
 Value GraphImporter::importCrossEntropy(const GraphValue &v) {
   Value x = arg(v, 0), labels = arg(v, 1);

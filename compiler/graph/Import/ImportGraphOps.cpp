@@ -1,4 +1,4 @@
-// One value of a graph function as operations of the graph dialect.
+// Imports one value of a graph function as operations of the graph dialect.
 #include "compiler/graph/Import/ImportGraph.h"
 #include "compiler/graph/Import/ImportParams.h"
 #include "compiler/graph/Import/Importer.h"
@@ -90,7 +90,7 @@ Value GraphImporter::importElementwise(const GraphValue &v) {
 
 Value GraphImporter::importReduction(const GraphValue &v) {
   ReduceKind kind = v.op == GraphOp::Mean ? ReduceKind::Mean : reduceKind(v.function);
-  if (v.ints.empty()) return arg(v, 0); // of rank 0, and of one element
+  if (v.ints.empty()) return arg(v, 0); // one element, of rank 0
   return ReduceOp::create(b_, loc_, typeOf(v.dims, v.dtype), kind, arg(v, 0), v.ints, v.keepDims);
 }
 
@@ -137,7 +137,8 @@ Value GraphImporter::import(const GraphValue &v) {
   case GraphOp::Transpose:
     return TransposeOp::create(b_, loc_, type, arg(v, 0), v.ints);
   case GraphOp::Reshape:
-    if (arg(v, 0).getType() == type) return arg(v, 0); // values do not change: another name will do
+    // the value can be used under both names, since values are immutable
+    if (arg(v, 0).getType() == type) return arg(v, 0);
     return ReshapeOp::create(b_, loc_, type, arg(v, 0));
   case GraphOp::Broadcast:
     return BroadcastOp::create(b_, loc_, type, arg(v, 0));
@@ -170,7 +171,7 @@ Value GraphImporter::import(const GraphValue &v) {
   llvm_unreachable("parameters and launches are imported by run()");
 }
 
-/// The results: the operands that are written, in order, then the kernel's own.
+/// The results are the operands that the kernel writes, in order, then the kernel's own results.
 Operation *GraphImporter::importLaunch(const GraphValue &v) {
   const frontend::Kernel &kernel = function_.kernels[v.kernel];
   SmallVector<Value> operands;
@@ -181,7 +182,7 @@ Operation *GraphImporter::importLaunch(const GraphValue &v) {
     const frontend::Param &param = kernel.params[index];
     if (!param.isResult) effects.push_back(tile::AccessAttr::get(b_.getContext(), accessOf(param)));
   }
-  // The results are values behind this one that name it.
+  // The results are the LaunchResult values that follow this one.
   int self = static_cast<int>(&v - function_.values.data());
   SmallVector<Type> types;
   for (const GraphValue &other : llvm::drop_begin(function_.values, self + 1)) {

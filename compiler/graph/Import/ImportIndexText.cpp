@@ -1,4 +1,4 @@
-// Grid bounds and lane counts as text in the expression language of the kernel metadata.
+// Writes grid bounds and lane counts in the expression language of the kernel metadata.
 #include "compiler/graph/Import/Importer.h"
 
 namespace tessera::graph {
@@ -6,7 +6,7 @@ namespace tessera::graph {
 using frontend::Expr;
 using frontend::Op;
 
-/// Whether an operation on integers narrower than 64 bits, or a cast to one, may wrap.
+/// May an operation on integers narrower than 64 bits, or a cast to such a type, wrap?
 static bool wraps(const Expr &e) {
   DType t = e.type.dtype;
   switch (e.op) {
@@ -14,7 +14,7 @@ static bool wraps(const Expr &e) {
   case Op::Add:
   case Op::Sub:
   case Op::Mul:
-  case Op::FloorDiv: // the smallest integer by -1
+  case Op::FloorDiv: // the smallest integer divided by -1
     return t != DType::I64;
   case Op::Cast: {
     DType from = e.args[0]->type.dtype;
@@ -26,13 +26,13 @@ static bool wraps(const Expr &e) {
   }
 }
 
-/// Whether the text of `e` needs parentheses as an operand of `*`, or of `-` on the right.
+/// Does the text of `e` need parentheses as an operand of `*`, or as the right operand of `-`?
 static bool isSum(const Expr &e) {
   return e.op == Op::Add || e.op == Op::Sub || e.op == Op::Neg || (e.op == Op::ConstInt && e.intValue < 0) ||
          (e.op == Op::Cast && isSum(*e.args[0])) || wraps(e);
 }
 
-/// The language of launch bounds has 64-bit integers only, so what wraps does so by a remainder.
+/// The language of launch bounds has only 64-bit integers, so a narrower type wraps by a remainder.
 std::string KernelImporter::indexText(const Expr &e) {
   std::string text = exactIndexText(e);
   if (!wraps(e)) return text;
@@ -42,7 +42,7 @@ std::string KernelImporter::indexText(const Expr &e) {
   return "mod(" + text + " + " + half + ", " + std::to_string(range) + ") - " + half;
 }
 
-/// The text of an operation on 64-bit integers.
+/// Returns the text of an operation on 64-bit integers.
 std::string KernelImporter::exactIndexText(const Expr &e) {
   auto arg = [&](size_t i) { return indexText(*e.args[i]); };
   auto factor = [&](size_t i) { return isSum(*e.args[i]) ? "(" + arg(i) + ")" : arg(i); };

@@ -1,4 +1,4 @@
-// Global tensors and shared buffers.
+// Imports accesses of global tensors and shared buffers.
 #include "compiler/graph/Import/Importer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -25,7 +25,7 @@ tile::Access accessOf(const Param &param) {
   return param.writes ? tile::Access::Write : tile::Access::Read;
 }
 
-/// What the program asked for behind the dtype; null for the default policy.
+/// Returns what the program asked for beside the dtype; null for the default policy.
 static DictionaryAttr describePolicy(OpBuilder &b, const frontend::Policy &policy) {
   NamedAttrList entry;
   if (policy.accum) entry.append("accum", b.getStringAttr(tessera::name(*policy.accum)));

@@ -1,4 +1,4 @@
-// What the imports of kernels and of graph functions share: parameters as the metadata spells them.
+// Parameters of kernels and of graph functions as attributes.
 #pragma once
 #include "compiler/frontend/program/Program.h"
 #include "compiler/graph/IR/GraphDialect.h"
@@ -7,10 +7,10 @@
 
 namespace tessera::graph {
 
-/// Indices into `params` in the order of the arguments (decision D15): tensors, results, scalars.
+/// Returns the indices into `params` in the order of the arguments (decision D15): tensors, results, scalars.
 llvm::SmallVector<int> argumentOrder(const std::vector<frontend::Param> &params);
 
-/// `none` for a scalar.
+/// Returns `none` for a scalar.
 tile::Access accessOf(const frontend::Param &);
 
 tile::ParamAttr describe(mlir::OpBuilder &, const frontend::Param &);

@@ -1,4 +1,4 @@
-// Casts, shapes, reductions and matrix products.
+// Imports casts, shapes, reductions and matrix products.
 #include "compiler/graph/Import/Importer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -64,7 +64,7 @@ Value KernelImporter::importReduction(const Expr &e) {
 }
 
 Value KernelImporter::importMma(const Expr &e) {
-  // A whole buffer is multiplied where it lies.
+  // A whole buffer is multiplied without loading it.
   auto operand = [&](const Expr &arg) {
     return arg.op == Op::BufferRead && arg.args.empty() ? values_[arg.symbol] : import(arg);
   };

@@ -1,4 +1,4 @@
-// Statements and structured control flow.
+// Imports statements and structured control flow.
 #include "compiler/graph/Import/Importer.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,7 +22,7 @@ void KernelImporter::importBlock(const frontend::Block &block) {
 }
 
 void KernelImporter::importStmt(const Stmt &stmt) {
-  // Operands set the location to their own; the statement's own operations have the statement's.
+  // Importing operands changes the location; the statement's own operations have the statement's location.
   auto here = [&] { return tile_.at(locationOf(stmt.loc)); };
   here();
   switch (stmt.kind) {
@@ -58,7 +58,7 @@ void KernelImporter::importStmt(const Stmt &stmt) {
     return;
   }
   case Stmt::Fence:
-    // A relaxed fence orders nothing.
+    // A relaxed fence has no effect.
     if (stmt.order != frontend::MemoryOrder::Relaxed)
       tile::FenceOp::create(b_, tile_.loc(), orderOf(stmt.order), scopeOf(stmt.scope));
     return;
@@ -89,7 +89,7 @@ void KernelImporter::importFor(const Stmt &stmt) {
   Value step = tile_.toIndex(import(stepExpr));
   tile_.at(locationOf(stmt.loc));
   if (stepExpr.op != frontend::Op::ConstInt || stepExpr.intValue <= 0) {
-    // scf.for wants a positive step; with any other the loop has no iteration.
+    // scf.for requires a positive step. With any other step the loop has no iteration.
     Value one = arith::ConstantIndexOp::create(b_, tile_.loc(), 1),
           zero = arith::ConstantIndexOp::create(b_, tile_.loc(), 0);
     Value positive = arith::CmpIOp::create(b_, tile_.loc(), arith::CmpIPredicate::sgt, step, zero);

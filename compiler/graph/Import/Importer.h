@@ -20,14 +20,14 @@ using mlir::Value;
 
 /// Builds the body of one kernel. Lives for one call of importKernel; not thread-safe.
 ///
-/// `values_` maps a symbol to its current SSA value. Regions are entered with a copy of it, so that what a
-/// branch or loop defines does not escape; what it rebinds leaves through `carried`.
+/// `values_` maps a symbol to its current SSA value. A region starts with a copy of it, so that what a branch
+/// or loop defines is not visible outside; `carried` passes on the symbols that it assigns.
 class KernelImporter {
 public:
   KernelImporter(mlir::OpBuilder &builder, const frontend::Kernel &kernel, mlir::StringAttr file)
       : b_(builder), kernel_(kernel), file_(file), values_(kernel.symbols.size()) {}
 
-  /// Creates the schedule.kernel at the builder's place; false when a diagnostic was emitted.
+  /// Creates the schedule.kernel at the builder's insertion point; returns false if a diagnostic was emitted.
   bool importKernel(mlir::StringRef numerics);
 
   Location locationOf(frontend::Range) const;
@@ -38,7 +38,7 @@ private:
 
   // Import.cpp
   mlir::Type argumentType(const frontend::Param &);
-  int64_t specializedValue(const std::string &dim) const; // kDynamic when free
+  int64_t specializedValue(const std::string &dim) const; // kDynamic if the dim is free
   void importGrid(schedule::KernelFrame &);
   void importBody();
 

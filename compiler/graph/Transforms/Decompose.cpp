@@ -1,5 +1,5 @@
-// graph-decompose: operations that are a formula of others become that formula, so that fusion sees
-// elementwise operations and reductions along one axis only:
+// graph-decompose: replaces operations that are a formula of others by that formula, so that fusion sees only
+// elementwise operations and reductions along one axis:
 //
 //   %y = graph.softmax %x axis 1        ->   %m = graph.reduce max %x axes [1] {keep_dims}
 //                                            %d = graph.binary sub %x, %m
@@ -7,7 +7,7 @@
 //                                            %s = graph.reduce sum %e axes [1] {keep_dims}
 //                                            %y = graph.binary div %e, %s
 //
-// Narrow floats are widened to f32 before and rounded once behind a formula or a sum.
+// Narrow floats are widened to f32 before a formula or a sum, and rounded once after it.
 #include "compiler/graph/Transforms/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -26,7 +26,7 @@ class Formula {
 public:
   Formula(OpBuilder &b, Operation *op) : b_(b), loc_(op->getLoc()) {}
 
-  /// The value in the dtype the formula computes in.
+  /// Casts a value to the dtype in which the formula computes.
   Value widen(Value v) {
     Type element = cast<Tensor>(v.getType()).getElementType();
     auto width = isa<FloatType>(element) ? cast<FloatType>(element).getWidth() : 32;
@@ -36,7 +36,7 @@ public:
     return cast<Tensor>(v.getType()).getElementType() == element ? v : cast_(v, element);
   }
   Value unary(UnaryKind kind, Value x) { return UnaryOp::create(b_, loc_, x.getType(), kind, x); }
-  /// The type is that of `x`, to which `y` broadcasts.
+  /// The result has the type of `x`, to which `y` broadcasts.
   Value binary(BinaryKind kind, Value x, Value y) {
     return BinaryOp::create(b_, loc_, x.getType(), kind, x, y);
   }
@@ -54,7 +54,7 @@ public:
     Type element = cast<Tensor>(like.getType()).getElementType();
     return arith::ConstantOp::create(b_, loc_, b_.getFloatAttr(element, value));
   }
-  /// gamma or beta, widened and with its axis at `axis` of `rank`.
+  /// Returns gamma or beta, widened, with its axis at `axis` of `rank`.
   Value alongAxis(Value scale, int64_t axis, int64_t rank) {
     scale = widen(scale);
     auto type = cast<Tensor>(scale.getType());
@@ -84,7 +84,7 @@ Value softmax(Formula f, SoftmaxOp op) {
   return f.binary(BinaryKind::Div, exp, sum);
 }
 
-/// The mean is taken first: the variance of values far from 0 would cancel otherwise.
+/// The mean is subtracted first: otherwise the variance of values far from 0 would suffer cancellation.
 Value layerNorm(Formula f, LayerNormOp op) {
   Value x = f.widen(op.getInput());
   int64_t axis = op.getAxis(), rank = op.getInput().getType().getRank();
@@ -108,8 +108,8 @@ Value rmsNorm(Formula f, RmsNormOp op) {
   return y;
 }
 
-/// Several axes: one after the other, the last first, so that many programs share the work. Null: it is one
-/// reduction already.
+/// Splits a reduction of several axes into one per axis, the last axis first, so that many programs share the
+/// work. Returns null if it has only one axis.
 Value reduction(Formula f, ReduceOp op) {
   Type element = op.getInput().getType().getElementType();
   bool adds =

@@ -1,11 +1,11 @@
-// graph-own-storage: copies a tensor where two values would need its memory.
+// graph-own-storage: copies a tensor if two values would need its memory.
 //
-//   graph.return %x, %x          ->     %c = graph.broadcast %x      (the identity; a copy once it is a
-//   kernel)
+//   graph.return %x, %x          ->     %c = graph.broadcast %x      (the identity; it becomes a kernel that
+// copies)
 //                                       graph.return %x, %c
 //
-// After CSE: values that are equal still need memory of their own where one of them is updated or both are
-// returned, and what is copied here must stay a copy.
+// It runs after CSE: equal values still need separate memory if one of them is updated or both are returned,
+// and CSE would merge the copies again.
 #include "compiler/graph/Transforms/Passes.h"
 
 namespace tessera {
@@ -31,7 +31,7 @@ struct GraphOwnStorage : impl::GraphOwnStorageBase<GraphOwnStorage> {
       for (OpOperand &operand : launch->getOpOperands())
         if (launch.writes(operand.getOperandNumber()) && isNeededLater(operand)) copy(operand);
 
-    // Results first: what they copy may be the old value of a parameter.
+    // Results first: a copy made for one may read the old value of a parameter.
     llvm::DenseSet<Value> used;
     SmallVector<OpOperand *> parameters;
     auto names = function.getReturnsAttr().getAsRange<StringAttr>();
@@ -44,7 +44,7 @@ struct GraphOwnStorage : impl::GraphOwnStorageBase<GraphOwnStorage> {
       bool isOwn = arg ? isNamed(arg, name) : !isUpdate;
       bool isFirst = used.insert(root).second;
       if (isOwn && isFirst) continue;
-      // A parameter that ends with a value made elsewhere keeps its old one until nobody reads it.
+      // A parameter whose final value was computed elsewhere keeps its old value until its last reader.
       if (isUpdate)
         parameters.push_back(&operand);
       else
@@ -71,13 +71,13 @@ private:
     return param && param.getName() == name;
   }
 
-  /// Is the memory of an operand that a launch overwrites read behind it under its old value, or not ours to
+  /// Is the memory of an operand that a launch overwrites read later with its old value, or is it not ours to
   /// write?
   bool isNeededLater(OpOperand &operand) {
     Value root = storageOf(operand.get());
     if (auto arg = dyn_cast<BlockArgument>(root))
       if (tile::ParamAttr param = paramOf(arg); param && param.getAccess() == tile::Access::Read) return true;
-    // The old value under its own name or reshaped; values that later launches make of it are new ones.
+    // Looks at the old value and its reshapes. Values that later launches make of it are different ones.
     SmallVector<Value> names = {operand.get()};
     while (auto reshape = names.back().getDefiningOp<ReshapeOp>())
       names.push_back(reshape.getInput());

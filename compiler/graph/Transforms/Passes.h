@@ -1,4 +1,4 @@
-// The passes of Graph IR; Passes.td says what each does.
+// The passes of Graph IR. Passes.td describes each.
 #pragma once
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"

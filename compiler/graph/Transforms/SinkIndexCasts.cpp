@@ -1,6 +1,7 @@
-// Language integers are i64, memory operations take index. After import an address is an i64 computation
-// between two casts; as index arithmetic it meets the loop and grid variables without any, so that later
-// passes see one expression per address. i64 and index have one width on every target of the project.
+// Integers of the language are i64, and memory operations take index. After import an address is an i64
+// computation between two casts. As index arithmetic it uses the loop and grid variables without casts, so
+// that later passes see one expression per address. i64 and index have the same width on every target of the
+// project.
 #include "compiler/graph/Transforms/Passes.h"
 #include "compiler/tile/Transforms/Simplify.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
