@@ -58,7 +58,7 @@ int64_t storageBytes(Type memory) {
 }
 
 std::optional<DType> dtypeOfMemory(Type memory) {
-  // In order, so that f32 is met before tf32; elementTypeInMemory tells u8 from i8 by itself.
+  // In order, so that f32 is found before tf32; elementTypeInMemory distinguishes u8 from i8.
   for (const DTypeInfo &row : allDTypes())
     if (row.dtype != DType::TF32 && elementTypeInMemory(memory.getContext(), row.dtype) == memory)
       return row.dtype;

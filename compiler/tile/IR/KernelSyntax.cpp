@@ -53,13 +53,14 @@ void printKernel(OpAsmPrinter &p, FunctionOpInterface op, ArrayAttr grid) {
 }
 
 void nameArguments(Region &body, ArrayAttr params, OpAsmSetValueNameFn setName) {
-  for (auto [arg, attr] : llvm::zip(body.getArguments(), params)) // of one length only after verification
+  // equal lengths are guaranteed only after verification
+  for (auto [arg, attr] : llvm::zip(body.getArguments(), params))
     if (auto param = dyn_cast<ParamAttr>(attr)) setName(arg, param.getName());
 }
 
 namespace {
 
-/// An extent that the type does not know is a number, or a dim among the arguments.
+/// Checks that an extent which the type leaves open is a number or a dim among the arguments.
 LogicalResult verifySymbols(FunctionOpInterface op, ArrayAttr params) {
   for (auto [index, param] : llvm::enumerate(params.getAsRange<ParamAttr>())) {
     auto view = dyn_cast<ViewType>(op.getArgument(index).getType());
@@ -130,7 +131,7 @@ LogicalResult verifyParams(FunctionOpInterface op, ArrayAttr params) {
   return verifySymbols(op, params);
 }
 
-/// An inherent attribute of kernels of two dialects, one of which this file does not know.
+/// An inherent attribute of kernels of two dialects. This file does not know one of them.
 static constexpr llvm::StringLiteral kParams = "params";
 
 ArrayAttr paramsOf(Operation *op) {

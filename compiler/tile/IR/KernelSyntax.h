@@ -1,5 +1,5 @@
-// What schedule.kernel and tile.kernel share: the assembly of a function-like kernel and the rules of
-// `params`.
+// The common parts of schedule.kernel and tile.kernel: the assembly of a function-like kernel, and the rules
+// of `params`.
 #pragma once
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/IR/OpImplementation.h"
@@ -7,8 +7,8 @@
 
 namespace tessera::tile {
 
-/// For parsers written by hand, behind the last attribute: those an op declares have the type it declares.
-/// One of another type would be dropped without a word.
+/// For handwritten parsers, after the last attribute: checks that the attributes an op declares have their
+/// declared type. One of another type would be dropped silently.
 mlir::ParseResult checkAttributes(mlir::OpAsmParser &, const mlir::OperationState &, llvm::SMLoc where);
 
 /// Parses `@name(args) [grid [...]] [attributes {...}] { body }`, with the inherent attribute `grid` when
@@ -24,10 +24,11 @@ void nameArguments(mlir::Region &, mlir::ArrayAttr params, mlir::OpAsmSetValueNa
 /// tensors, results, scalars, dims; types that match dtype and dims; an argument for every symbolic dim.
 mlir::LogicalResult verifyParams(mlir::FunctionOpInterface, mlir::ArrayAttr params);
 
-/// The parameters (an array of ParamAttr) of a tile.kernel or schedule.kernel; null for any other operation.
+/// Returns the parameters (an array of ParamAttr) of a tile.kernel or schedule.kernel; null for any other
+/// operation.
 mlir::ArrayAttr paramsOf(mlir::Operation *);
 
-/// The argument of the kernel's dim `name`; null when there is none.
+/// Returns the argument of the kernel's dim `name`; null if there is none.
 mlir::BlockArgument findDim(mlir::FunctionOpInterface, mlir::ArrayAttr params, llvm::StringRef name);
 
 } // namespace tessera::tile

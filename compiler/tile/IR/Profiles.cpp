@@ -8,7 +8,7 @@ namespace {
 
 std::string_view view(StringRef text) { return {text.data(), text.size()}; }
 
-/// False with `why` when `list` is no list of permissions.
+/// Returns false, with the reason in `why`, if `list` is not a list of permissions.
 bool read(Attribute list, NumericsPermissions &out, std::string &why) {
   auto array = dyn_cast<ArrayAttr>(list);
   if (!array) return why = "is no list of permissions", false;
@@ -26,7 +26,7 @@ bool read(Attribute list, NumericsPermissions &out, std::string &why) {
 
 } // namespace
 
-/// An inherent attribute of kernels and functions of three dialects, which this file does not know.
+/// An inherent attribute of kernels and functions of three dialects. This file does not know two of them.
 constexpr llvm::StringLiteral kNumerics = "numerics";
 
 void setProfile(ModuleOp module, StringRef name, const NumericsPermissions &permits) {

@@ -1,5 +1,5 @@
-// Numerics profiles in the IR. A kernel or graph function names its profile (`numerics = "exact"`); the
-// module says what the profile permits, so that the text alone tells:
+// Numerics profiles in the IR. A kernel or graph function names its profile (`numerics = "exact"`), and the
+// module says what the profile permits, so that the IR's text is complete:
 //
 //   module attributes {tessera.numerics = {exact = ["contraction", "unordered_atomics"]}} {
 #pragma once
@@ -11,20 +11,21 @@ namespace tessera {
 
 inline constexpr llvm::StringLiteral kProfiles = "tessera.numerics";
 
-/// Writes what profile `name` permits to the module; it is the module's only one.
+/// Records in the module what profile `name` permits. A module has one such profile.
 void setProfile(mlir::ModuleOp module, llvm::StringRef name, const NumericsPermissions &permits);
 
-/// The profile that `kernel` (of any level) names: what it permits by the module, or because it is built in;
-/// nullopt when neither says.
+/// Returns what the profile of `kernel` (of any level) permits, by the module or because it is built in;
+/// nullopt if it is neither in the module nor built in.
 std::optional<NumericsPermissions> permitsOf(mlir::Operation *kernel);
-/// What code that a profile permits beyond `standard` may do to the program's float operations: none unless
-/// it permits reassociation. `standard` permits contraction, too, but its bits do not depend on the target.
+/// Returns what code may do to the program's float operations because the profile permits more than
+/// `standard`: none unless it permits reassociation. `standard` permits contraction, too, but its results do
+/// not depend on the target.
 mlir::arith::FastMathFlags relaxationsOf(const NumericsPermissions &);
-/// The name itself.
+/// Returns the name of the profile.
 llvm::StringRef profileOf(mlir::Operation *kernel);
 
-/// Reports a table of profiles that a person has made unsound: a wrong shape, unknown permissions, a built-in
-/// name with other permissions than its own.
+/// Reports a table of profiles that an edit has made invalid: a wrong shape, unknown permissions, or a
+/// built-in name with other permissions than its own.
 mlir::LogicalResult checkProfileTable(mlir::ModuleOp module);
 
 } // namespace tessera

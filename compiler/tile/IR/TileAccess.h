@@ -1,22 +1,22 @@
-// Rules shared by the operations that access a rectangle of a view or buffer.
+// Rules that are common to the operations that access a rectangle of a view or buffer.
 #pragma once
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
 namespace tessera::tile {
 
-/// The shape `extents` gives a tile: those that are not -1.
+/// Returns the shape of a tile with these `extents`: those that are not -1.
 llvm::SmallVector<int64_t> tileShape(llvm::ArrayRef<int64_t> extents);
 
-/// Checks the starts and extents of an access to memory of `rank` dims (named by `what`).
+/// Checks the starts and extents of an access to memory of `rank` dims (called `what` in messages).
 mlir::LogicalResult verifyAccess(mlir::Operation *, int64_t rank, size_t starts,
                                  llvm::ArrayRef<int64_t> extents);
 
-/// Checks the same and that `tile` is what the access gives or takes.
+/// Checks the same, and that `tile` has the type that the access returns or takes.
 mlir::LogicalResult verifyTileAccess(mlir::Operation *, int64_t rank, mlir::Type memoryElement, size_t starts,
                                      llvm::ArrayRef<int64_t> extents, mlir::Type tile);
 
-/// Checks bounds: none, or a lower and an upper one per axis of the tile.
+/// Checks bounds: either none, or a lower and an upper one per axis of the tile.
 mlir::LogicalResult verifyBounds(mlir::Operation *, size_t lower, size_t upper, int64_t rank);
 
 } // namespace tessera::tile

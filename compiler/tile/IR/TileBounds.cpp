@@ -1,5 +1,6 @@
-// BoundsOpInterface of the tile dialect: along an axis that stays, a result is in bounds where its operand
-// is; along one that is reduced or contracted, the neutral element takes the place of what is not.
+// BoundsOpInterface for the tile dialect. Along an axis that is kept, the result is in bounds where its
+// operand is. Along an axis that is reduced or contracted, the neutral element replaces elements that are out
+// of bounds.
 #include "compiler/tile/IR/TileBounds.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,14 +38,15 @@ TypedAttr neutralOf(ReduceKind kind, bool isUnsigned, Type element) {
   return IntegerAttr::get(element, v);
 }
 
-/// Without the axis. Flags go with it: a line of which nothing is in bounds reduces to the neutral element.
+/// Drops the axis. Flags are dropped with it: a line without an element in bounds reduces to the neutral
+/// element.
 Bounds withoutAxis(Bounds bounds, uint64_t axis) {
   bounds.box.erase(bounds.box.begin() + static_cast<ptrdiff_t>(axis));
   return {bounds.box};
 }
 
-/// For each axis of `from` the axis of `to` that has the same elements; nullopt where axes are split or
-/// merged. Axes of extent 1 may come and go.
+/// For each axis of `from`, the axis of `to` that has the same elements; nullopt if axes are split or merged.
+/// Axes of extent 1 may be added or removed.
 SmallVector<std::optional<size_t>> matchAxes(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   SmallVector<std::optional<size_t>> match(from.size());
   size_t i = 0, j = 0;
@@ -61,7 +63,7 @@ SmallVector<std::optional<size_t>> matchAxes(ArrayRef<int64_t> from, ArrayRef<in
       ++j;
       continue;
     }
-    // A group of axes that hold the same elements together.
+    // A group of axes that have the same elements in common.
     int64_t mine = from[i++], theirs = to[j++];
     while (mine != theirs) {
       if (mine < theirs)
@@ -148,7 +150,7 @@ Value flagsOf(OpBuilder &b, Location loc, const Bounds &bounds, ArrayRef<int64_t
 
 // ---- The operations
 
-/// An axis of extent 1 that is out of bounds stretches to one that is so altogether.
+/// An axis of extent 1 that is out of bounds stretches to an axis that is out of bounds as a whole.
 Bounds BroadcastOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   RankedTensorType result = tensorOf(getResult());
   auto input = dyn_cast<RankedTensorType>(getInput().getType());
@@ -182,7 +184,7 @@ Bounds TransposeOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   return r;
 }
 
-/// Axes that are neither split nor merged keep their intervals; others make flags.
+/// Axes that are neither split nor merged keep their intervals; for the others there are flags.
 Bounds ReshapeOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   RankedTensorType from = tensorOf(getInput()), to = tensorOf(getResult());
   Bounds all = of(getInput()), r = Bounds::whole(to.getRank());
@@ -197,7 +199,8 @@ Bounds ReshapeOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   return r;
 }
 
-/// An interval that all tiles have across the joint stays one, and so does that of the last tile along it.
+/// An interval that all tiles have in common across the joined axis is kept, and so is that of the last tile
+/// along it.
 Bounds ConcatOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   Location loc = getLoc();
   RankedTensorType result = tensorOf(getResult());
@@ -230,11 +233,11 @@ Bounds ConcatOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   return r;
 }
 
-/// Where the condition is, and the element it chooses.
+/// In bounds where the condition is, and where the element it selects is.
 Bounds WhereOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   Bounds c = of(getCondition()), x = of(getX()), y = of(getY());
   Location loc = getLoc();
-  // What the condition limits already, and what both values do, is no choice.
+  // Where the condition is out of bounds, or both values are, nothing is selected.
   for (auto [ofC, ofX, ofY] : llvm::zip(c.box, x.box, y.box)) {
     if (ofX && ofY && sameInterval(ofX, ofY)) ofC = intersect(b, loc, ofC, ofX);
     if (ofX && sameInterval(ofC, ofX)) ofX = std::nullopt;
@@ -270,7 +273,7 @@ TypedAttr ScanOp::neutralElement(OpOperand &) {
                    tensorOf(getInput()).getElementType());
 }
 
-/// Rows of the first factor, columns of the second, and what the accumulator has of both.
+/// The rows of the first factor, the columns of the second, and the accumulator's bounds of both.
 Bounds MmaOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   Bounds x = of(getA()), y = of(getB());
   Bounds r{{x.box[getTransA() ? 1 : 0], y.box[getTransB() ? 0 : 1]}};

@@ -1,4 +1,4 @@
-// Which elements of a tile are in bounds. A tile may reach past its tensor; elements that do are masked.
+// Which elements of a tile are in bounds. A tile may extend past its tensor; elements that do so are masked.
 #pragma once
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -14,38 +14,38 @@ struct Interval {
 /// One entry per axis; nullopt: the whole axis.
 using Box = llvm::SmallVector<std::optional<Interval>>;
 
-/// An element is in bounds if its position lies in the box and its flag is set. Tiles that were read have a
-/// box alone. What `where`, `reshape` and `concat` make of it may be no box; then there are flags.
+/// An element is in bounds if its position is in the box and its flag is set. Tiles that were read have only
+/// a box. What `where`, `reshape` and `concat` make of it may not be a box; then there are flags.
 struct Bounds {
   Box box;
-  mlir::Value flags = {}; // tile of i1 like the tile itself; null: all are set
+  mlir::Value flags = {}; // tile of i1 of the same shape; null: all are set
 
-  /// Every element of a tile of this rank.
+  /// Is every element of a tile of this rank in bounds?
   static Bounds whole(int64_t rank) { return {Box(static_cast<size_t>(rank))}; }
   bool isWhole() const;
   bool hasBox() const;
 };
 using BoundsOf = llvm::function_ref<Bounds(mlir::Value)>;
 
-/// Built by the same operations from the same values.
+/// Are both built by the same operations from the same values?
 bool sameExpression(mlir::Value, mlir::Value, int depth = 10);
 bool sameInterval(const std::optional<Interval> &, const std::optional<Interval> &);
 bool sameBox(const Box &, const Box &);
 bool sameBounds(const Bounds &, const Bounds &);
 
-/// In bounds of both.
+/// Returns the bounds of the elements that are in bounds of both.
 std::optional<Interval> intersect(mlir::OpBuilder &, mlir::Location, const std::optional<Interval> &,
                                   const std::optional<Interval> &);
 Bounds intersect(mlir::OpBuilder &, mlir::Location, const Bounds &, const Bounds &);
 
-/// The ends of every axis of a tile of this shape; those of a whole axis are 0 and its extent.
+/// Returns the ends of every axis of a tile of this shape; a whole axis has 0 and its extent.
 void appendEnds(mlir::OpBuilder &, mlir::Location, const Box &, llvm::ArrayRef<int64_t> shape,
                 llvm::SmallVectorImpl<mlir::Value> &lower, llvm::SmallVectorImpl<mlir::Value> &upper);
 
-/// `tile` with `fill`, a scalar, in the place of elements outside the box.
+/// Returns `tile` with `fill`, a scalar, in place of the elements outside the box.
 mlir::Value maskBox(mlir::OpBuilder &, mlir::Location, mlir::Value tile, const Box &, mlir::Value fill);
 
-/// The bounds as flags of a tile of this shape.
+/// Returns the bounds as flags of a tile of this shape.
 mlir::Value flagsOf(mlir::OpBuilder &, mlir::Location, const Bounds &, llvm::ArrayRef<int64_t> shape);
 
 } // namespace tessera::tile

@@ -124,7 +124,7 @@ Value TileBuilder::maximum(DType dtype, Value x, Value y) {
 Value TileBuilder::shl(DType dtype, Value x, Value y) { return shift(dtype, x, y, /*isLeft=*/true); }
 Value TileBuilder::shr(DType dtype, Value x, Value y) { return shift(dtype, x, y, /*isLeft=*/false); }
 
-/// The constant that a value is, also broadcast.
+/// Returns the constant that a value is, also if it is broadcast.
 static Attribute literal(Value value) {
   while (auto broadcast = value.getDefiningOp<BroadcastOp>())
     value = broadcast.getOperand();
@@ -175,7 +175,7 @@ Value TileBuilder::mma(DType operands, Value a, Value b, Value accumulator, bool
                        transposeB, isUnsigned(operands), FragmentAttr());
 }
 
-/// Whether a tile is read or written, not an element.
+/// Does the access read or write a tile, rather than one element?
 static bool hasExtent(ArrayRef<int64_t> extents) {
   return llvm::any_of(extents, [](int64_t extent) { return extent >= 0; });
 }
@@ -229,8 +229,8 @@ scf::IfOp TileBuilder::branch(Value condition, TypeRange results, llvm::function
 Value TileBuilder::divideInts(DType dtype, Value x, Value y, bool isRemainder) {
   bool isUnsigned = hasNoSign(dtype);
   Type type = x.getType();
-  // By zero gives 0; by -1 would overflow for the smallest integer, so it becomes a negation. A literal
-  // divisor is neither, as a rule, and needs no guard.
+  // Division by zero gives 0. Division by -1 would overflow for the smallest integer, so it becomes a
+  // negation. A literal divisor is usually neither and needs no guard.
   std::optional<int64_t> known = literalInt(y, dtype);
   bool isSafe = known && *known != 0 && *known != -1;
   Value zero = constant(type, int64_t{0}), one, isZero, isMinusOne, divisor = y;
@@ -255,7 +255,7 @@ Value TileBuilder::divideInts(DType dtype, Value x, Value y, bool isRemainder) {
       result = arith::SelectOp::create(b_, loc_, isMinusOne, negated, result);
     }
   } else {
-    // A remainder of the other sign moves into the divisor's half.
+    // A remainder of the other sign is moved into the divisor's range.
     Value rest = arith::RemSIOp::create(b_, loc_, x, divisor);
     Value isNonZero = compareInts(arith::CmpIPredicate::ne, rest, zero);
     Value signs = arith::XOrIOp::create(b_, loc_, rest, divisor);
@@ -273,20 +273,20 @@ Value TileBuilder::shift(DType dtype, Value x, Value y, bool isLeft) {
   bool isSafe = known && *known >= 0 && *known < width;
   Value tooFar, amount = y;
   if (!isSafe) {
-    // Negative amounts are large unsigned ones.
+    // Negative amounts are large as unsigned numbers.
     Value last = constant(y.getType(), width - 1);
     tooFar = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::ugt, y, last);
     amount = arith::MinUIOp::create(b_, loc_, y, last);
   }
   if (!isLeft && isSigned)
-    return arith::ShRSIOp::create(b_, loc_, x, amount); // fills with the sign however far
+    return arith::ShRSIOp::create(b_, loc_, x, amount); // fills with the sign for any amount
   Value result = isLeft ? Value(arith::ShLIOp::create(b_, loc_, x, amount))
                         : Value(arith::ShRUIOp::create(b_, loc_, x, amount));
   if (isSafe) return result;
   return arith::SelectOp::create(b_, loc_, tooFar, constant(x.getType(), int64_t{0}), result);
 }
 
-/// math.ipowi reads its exponent as signed: unsigned ones are raised in twice the width.
+/// math.ipowi reads its exponent as signed, so unsigned numbers are raised in twice the width.
 Value TileBuilder::intPow(DType dtype, Value x, Value y) {
   Type type = x.getType();
   if (!hasNoSign(dtype)) return math::IPowIOp::create(b_, loc_, x, y);
@@ -305,7 +305,7 @@ Value TileBuilder::floatPow(Value x, Value y) {
   return PowOp::create(b_, loc_, x, y);
 }
 
-/// Python's %: the remainder has the divisor's sign, a zero too.
+/// Python's %: the remainder has the divisor's sign, also if it is zero.
 Value TileBuilder::floatMod(Value x, Value y) {
   Value zero = constant(x.getType(), int64_t{0});
   Value rest = arith::RemFOp::create(b_, loc_, x, y);
@@ -319,13 +319,13 @@ Value TileBuilder::floatMod(Value x, Value y) {
   return arith::SelectOp::create(b_, loc_, isZero, signedZero, moved);
 }
 
-/// Python's //: the quotient that belongs to %, so that 1.0 // 0.1 is 9; division by zero as IEEE divides.
+/// Python's //: the quotient that matches %, so that 1.0 // 0.1 is 9. Division by zero follows IEEE 754.
 Value TileBuilder::floatFloorDiv(Value x, Value y) {
   Type type = x.getType();
   Value zero = constant(type, int64_t{0}), one = constant(type, int64_t{1});
   Value plain = arith::DivFOp::create(b_, loc_, x, y);
 
-  // (x - rest) / y is an integer but for one rounding. It truncates; one below is the floor when the signs
+  // (x - rest) / y is an integer except for one rounding. It is truncated; one less is the floor if the signs
   // differ.
   Value rest = arith::RemFOp::create(b_, loc_, x, y);
   Value quotient = arith::DivFOp::create(b_, loc_, arith::SubFOp::create(b_, loc_, x, rest), y);
@@ -365,7 +365,7 @@ Value TileBuilder::causalMask(Value scores, Value q0, Value k0) {
   };
   Value distance = arith::SubIOp::create(b_, loc_, along(rank - 1), along(rank - 2));
 
-  // The limit fits in 32 bits once it is cut to what distances can be. q0 - k0 has wrapped if the operands'
+  // The limit fits in 32 bits after it is cut to the possible distances. q0 - k0 has wrapped if the operands'
   // signs differ and the result does not have the sign of q0.
   Type i64 = b_.getI64Type(), i32 = b_.getI32Type();
   Value difference = arith::SubIOp::create(b_, loc_, q0, k0);
@@ -373,7 +373,7 @@ Value TileBuilder::causalMask(Value scores, Value q0, Value k0) {
                                       arith::XOrIOp::create(b_, loc_, q0, difference));
   Value wrapped =
       arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, signs, constant(i64, int64_t{0}));
-  // The largest or the smallest i64, by the sign of q0.
+  // The largest or the smallest i64, depending on the sign of q0.
   Value distant = arith::XOrIOp::create(
       b_, loc_, arith::ShRSIOp::create(b_, loc_, q0, constant(i64, int64_t{63})), constant(i64, INT64_MAX));
   Value limit = arith::SelectOp::create(b_, loc_, wrapped, distant, difference);

@@ -1,4 +1,4 @@
-// Emits the values of a tile program: the operations of the language as arith, math and tile operations.
+// Emits the values of a tile program: maps the operations of the language to arith, math and tile operations.
 #pragma once
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -8,9 +8,9 @@
 
 namespace tessera::tile {
 
-/// Emits at the insertion point of an OpBuilder, which outlives this one. Values are scalars and tiles alike;
-/// the operands of an operation have one type. MLIR's integer types have no sign, so an operation whose
-/// result depends on it takes the dtype of its operands.
+/// Emits at the insertion point of an OpBuilder, which must outlive this object. Values may be scalars or
+/// tiles; the operands of an operation have the same type. MLIR's integer types have no sign, so an operation
+/// whose result depends on it takes the dtype of its operands.
 class TileBuilder {
 public:
   using Location = mlir::Location;
@@ -19,22 +19,22 @@ public:
   explicit TileBuilder(mlir::OpBuilder &builder)
       : b_(builder), loc_(mlir::UnknownLoc::get(builder.getContext())) {}
 
-  /// Where the next operations come from in the source.
+  /// Sets the source location of the operations that follow.
   Location at(Location location) { return loc_ = location; }
   Location loc() const { return loc_; }
 
-  /// The type of a scalar, or of a tile of this shape.
+  /// Returns the type of a scalar, or of a tile of this shape.
   mlir::Type scalarType(DType) const;
   mlir::Type tileType(DType, llvm::ArrayRef<int64_t> shape) const;
 
   /// A constant of the type; a tile has it in every element. MLIR rounds a double.
   Value constant(mlir::Type, int64_t);
   Value constant(mlir::Type, double);
-  /// A constant rounded as the language casts: fp8 saturates, tf32 is kept in f32.
+  /// Returns a constant rounded as casts of the language round: fp8 saturates, tf32 is kept in f32.
   Value real(double, DType);
-  /// The value itself if it has the type, else its elements repeated to it.
+  /// Returns the value itself if it has the type, else a tile of the type with its elements repeated.
   Value broadcast(Value, mlir::Type);
-  /// Integers to index, elementwise.
+  /// Converts integers to index, elementwise.
   Value toIndex(Value);
   Value toI64(Value index);
 
@@ -52,7 +52,7 @@ public:
   Value pow(DType, Value, Value);
   Value minimum(DType, Value, Value);
   Value maximum(DType, Value, Value);
-  /// Integers only. An amount that is negative, or not below the width, shifts every bit out.
+  /// Integers only. A negative amount, or one that is not below the width, shifts every bit out.
   Value shl(DType, Value, Value);
   Value shr(DType, Value, Value);
 
@@ -62,23 +62,23 @@ public:
 
   Value cast(Value, DType from, DType to);
   Value reduce(ReduceKind, DType, Value, int64_t axis);
-  /// a b, with either transposed, added to `accumulator`.
+  /// a * b, with either transposed, added to `accumulator`.
   Value mma(DType operands, Value a, Value b, Value accumulator, bool transposeA, bool transposeB);
   /// The scores with -inf where k0 + j > q0 + i. `q0` and `k0` are i64.
   Value causalMask(Value scores, Value q0, Value k0);
 
-  /// Reads from `starts` (index) on: `extents[d]` elements along dim d, or -1 to index it. Without any extent
-  /// the element itself.
+  /// Reads from `starts` (index) on: `extents[d]` elements along dim d, or -1 to index it. If no dim has an
+  /// extent, the result is one element.
   Value load(Value view, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents);
-  /// Writes a value of that shape. What is past the end of the view is dropped.
+  /// Writes a value of that shape. Elements past the end of the view are dropped.
   void store(Value, Value view, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents);
 
   using Values = llvm::SmallVector<Value>;
-  /// Calls `body` with the index and the carried values of one iteration; it returns those of the next. The
-  /// step is positive.
+  /// Calls `body` with the index and the carried values of one iteration; `body` returns those of the next.
+  /// The step must be positive.
   mlir::scf::ForOp loop(Value lo, Value hi, Value step, mlir::ValueRange inits,
                         llvm::function_ref<Values(Value, mlir::ValueRange)> body);
-  /// Each side returns its values. Without results `otherwise` may be null.
+  /// Each side returns its values. If there are no results, `otherwise` may be null.
   mlir::scf::IfOp branch(Value condition, mlir::TypeRange results, llvm::function_ref<Values()> then,
                          llvm::function_ref<Values()> otherwise);
 

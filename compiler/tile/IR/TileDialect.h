@@ -14,7 +14,7 @@
 
 namespace tessera::tile {
 
-/// Memory every program of the launch sees.
+/// Memory that every program of the launch can access.
 struct GlobalMemory : mlir::SideEffects::Resource::Base<GlobalMemory> {
   llvm::StringRef getName() final { return "GlobalMemory"; }
 };
@@ -44,7 +44,7 @@ inline constexpr llvm::StringLiteral kScratch = TileDialect::ScratchAttrHelper::
 inline constexpr llvm::StringLiteral kPrivate = TileDialect::PrivateAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kPrivateValue = TileDialect::PrivateValueAttrHelper::getNameStr();
 
-// Two decisions of a schedule that Tile IR obeys; the schedule dialect verifies them.
+// Two decisions of a schedule that Tile IR keeps; the schedule dialect verifies them.
 inline constexpr llvm::StringLiteral kFusion = "schedule.fusion";
 inline constexpr llvm::StringLiteral kFuse = "schedule.fuse";
 

@@ -8,7 +8,7 @@
 
 namespace tessera::tile {
 
-/// Whether `op` is an elementary function, which tile-expand-math replaces by its sequence.
+/// Is `op` an elementary function, which tile-expand-math replaces by its sequence?
 inline bool isFunction(mlir::Operation *op) {
 #define TSR_FLOAT_FUNCTION(id, name, text) id##Op,
   return mlir::isa<

@@ -58,7 +58,7 @@ OpFoldResult DimOp::fold(FoldAdaptor) {
   ViewType view = getView().getType();
   Builder b(getContext());
   if (!view.isDynamicDim(getDim())) return b.getIndexAttr(view.getShape()[getDim()]);
-  // The kernel knows which of its arguments holds the extent.
+  // The kernel's parameter names the argument that holds the extent.
   auto arg = dyn_cast<BlockArgument>(getView());
   auto kernel = arg ? dyn_cast<KernelOp>(arg.getOwner()->getParentOp()) : KernelOp();
   if (!kernel) return {};

@@ -39,7 +39,7 @@ LogicalResult CastOp::verify() {
   return verifySide(*this, getToAttr(), getResult().getType());
 }
 
-/// Whether every value of `from` is a value of `to`, so that the cast loses nothing.
+/// Is every value of `from` also a value of `to`, so that the cast is exact?
 static bool isExact(DType from, DType to) {
   const DTypeInfo &a = info(from), &b = info(to);
   if (from == to) return true;
@@ -51,7 +51,7 @@ static bool isExact(DType from, DType to) {
   return a.cls == DTypeClass::UnsignedInt && b.cls == DTypeClass::SignedInt && a.bits < b.bits;
 }
 
-/// A literal of dtype `from`, converted as the reference casts do; null when `value` is no literal.
+/// Returns a literal of dtype `from`, converted as the reference casts do; null if `value` is not a literal.
 static Attribute castLiteral(Attribute value, DType from, DType to, Type element) {
   uint64_t bits;
   if (auto f = dyn_cast_or_null<FloatAttr>(value))
@@ -74,9 +74,9 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
     return SplatElementsAttr::get(cast<ShapedType>(getResult().getType()),
                                   castLiteral(splat.getSplatValue<Attribute>(), *from, *to, element));
   if (Attribute literal = castLiteral(adaptor.getInput(), *from, *to, element)) return literal;
-  // f32 to tf32 rounds although the types agree.
+  // f32 to tf32 rounds although the MLIR types are equal.
   if (from == to && *from != DType::TF32) return getInput();
-  // A widening that loses nothing is invisible to the cast behind it.
+  // An exact widening does not affect the result of the cast that follows it.
   auto inner = getInput().getDefiningOp<CastOp>();
   if (!inner) return {};
   std::optional<DType> origin = dtypeOf(inner.getFromAttr());
@@ -100,7 +100,7 @@ static LogicalResult verifyUnsigned(Operation *op, Type input, bool isUnsigned) 
   return op->emitOpError() << "is unsigned but works on " << getElementTypeOrSelf(input);
 }
 
-/// The type a reduction gives: without the axis, a scalar when none is left.
+/// Returns the type of a reduction's result: without the axis; a scalar if no axis is left.
 static Type reducedType(Type input, uint64_t axis, Type element) {
   SmallVector<int64_t> shape(shapeOf(input));
   shape.erase(shape.begin() + axis);
@@ -136,7 +136,7 @@ LogicalResult ScanOp::verify() {
 namespace {
 struct Matrix {
   int64_t rows = 0, columns = 0;
-  Type element; // of memory for a buffer
+  Type element; // as in memory if it is a buffer
 };
 } // namespace
 
@@ -181,7 +181,8 @@ void MmaOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) 
 }
 
 namespace {
-/// mma(transpose(x), b) -> mma(x, b) {trans_a}, and so for b: the flag costs nothing, the transpose a copy.
+/// mma(transpose(x), b) -> mma(x, b) {trans_a}, and likewise for b: the flag is free, the transpose is a
+/// copy.
 struct TransposeIntoMma : OpRewritePattern<MmaOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(MmaOp op, PatternRewriter &rewriter) const override {

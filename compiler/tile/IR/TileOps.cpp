@@ -1,4 +1,4 @@
-// The generated definitions of the operations, and the assembly directives they name.
+// The generated definitions of the operations, and the assembly directives that they use.
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/IR/Builders.h"
 #include "numerics/DType.h"
@@ -23,7 +23,7 @@ static void printBounds(OpAsmPrinter &p, Operation *, OperandRange lower, Operan
   p << ')';
 }
 
-/// `value, view -> old`: the type of the indices follows from that of the value.
+/// `value, view -> old`: the type of the indices follows from the type of the value.
 static ParseResult parseAtomicTypes(OpAsmParser &p, const Operands &indices, Type &value, Type &view,
                                     SmallVectorImpl<Type> &indexTypes, Type &result) {
   if (p.parseType(value) || p.parseComma() || p.parseType(view) || p.parseArrow() || p.parseType(result))
@@ -39,7 +39,7 @@ static void printAtomicTypes(OpAsmPrinter &p, Operation *, OperandRange, Type va
   p << value << ", " << view << " -> " << result;
 }
 
-/// A dtype of the language as a bare word.
+/// A dtype of the language as a keyword.
 static ParseResult parseDTypeName(OpAsmParser &p, StringAttr &dtype) {
   StringRef word;
   SMLoc loc = p.getCurrentLocation();

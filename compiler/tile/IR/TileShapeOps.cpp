@@ -15,7 +15,7 @@ static LogicalResult verifySameElement(Operation *op, Type input, Type result) {
                            << getElementTypeOrSelf(result);
 }
 
-/// A constant with one value everywhere, re-made for another shape.
+/// Returns a constant that has one value everywhere, for another shape.
 static OpFoldResult foldSplat(Attribute input, Type result) {
   if (auto splat = dyn_cast_or_null<SplatElementsAttr>(input))
     return splat.resizeSplat(cast<ShapedType>(result));
@@ -125,7 +125,7 @@ LogicalResult WhereOp::verify() {
 }
 
 OpFoldResult WhereOp::fold(FoldAdaptor adaptor) {
-  // Not where both are one value: the condition may be out of bounds.
+  // Not if both are the same value: the condition may be out of bounds.
   auto condition = dyn_cast_or_null<SplatElementsAttr>(adaptor.getCondition());
   if (!condition) return {};
   return condition.getSplatValue<bool>() ? getX() : getY();
@@ -166,7 +166,7 @@ LogicalResult MaskOp::verify() {
 }
 
 OpFoldResult MaskOp::fold(FoldAdaptor adaptor) {
-  // Bounds that are known to hold the whole tile replace nothing.
+  // Bounds that are known to contain the whole tile mask nothing.
   ArrayRef<int64_t> shape = tensorOf(getInput()).getShape();
   if (getLower().empty()) return getInput();
   for (auto [lower, upper, extent] : llvm::zip_equal(adaptor.getLower(), adaptor.getUpper(), shape)) {

@@ -15,7 +15,7 @@ LogicalResult AllocSharedOp::verify() {
   return success();
 }
 
-/// A whole access (no extents) needs the buffer's own shape.
+/// An access without extents covers the whole buffer and needs its shape.
 static LogicalResult verifyBufferAccess(Operation *op, BufferType buffer, size_t starts,
                                         std::optional<ArrayRef<int64_t>> extents, Type type) {
   if (extents) return verifyTileAccess(op, buffer.getRank(), buffer.getElementType(), starts, *extents, type);
