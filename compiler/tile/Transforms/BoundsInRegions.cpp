@@ -1,5 +1,5 @@
-// What loops and branches carry: a tile has bounds there if these are known before the region begins and
-// every value that the variable may have respects them.
+// Bounds of tiles that loops and branches carry. Such a tile has bounds if they are known before the region
+// begins and every value of the variable respects them.
 #include "compiler/tile/Transforms/BoundsLegalizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -8,24 +8,24 @@ using namespace mlir;
 namespace tessera::tile {
 namespace {
 
-/// A value's box beside a given one: it has none, the same, a part of it, or any other.
+/// The box of a value compared with a given one: it has none, the same, a part of it, or another one.
 enum class Kept { Whole, Same, Within, Other };
 
-/// Of an elementwise op on two values: the intersection.
+/// For an elementwise op on two values: the intersection.
 Kept intersect(Kept x, Kept y) {
   if (x == Kept::Whole || x == y) return y;
   if (y == Kept::Whole) return x;
-  return Kept::Within; // unequal, and one of them lies in the box
+  return Kept::Within; // unequal, and one of them is inside the box
 }
 
-/// Compares boxes of values that have one with a given box.
+/// Compares the boxes of values with a given box.
 class KeptBoxes {
 public:
   explicit KeptBoxes(const DenseMap<Value, Bounds> &all) : bounds_(all) {}
 
-  /// How the box of `v` relates to `outer`, given that the values in `assumed` have that box.
+  /// Returns how the box of `v` compares with `outer`, if the values in `assumed` have the box `outer`.
   Kept kept(Value v, const Box &outer, const llvm::SmallPtrSetImpl<Value> &assumed) {
-    DenseMap<Value, Kept> known; // each value once, however many users it has
+    DenseMap<Value, Kept> known; // each value is visited once, however many users it has
     return kept(v, outer, assumed, known);
   }
 
@@ -48,7 +48,7 @@ private:
     Operation *op = v.getDefiningOp();
     if (!op) return Kept::Whole;
     if (isa<LoadOp, BufferReadOp, ReduceOp, ArgReduceOp, ReshapeOp, ConcatOp>(op)) return Kept::Other;
-    if (auto mma = dyn_cast<MmaOp>(op)) // perhaps less than the accumulator
+    if (auto mma = dyn_cast<MmaOp>(op)) // it may be in bounds of less than the accumulator
       return intersect(kept(mma.getAcc(), outer, assumed, known), Kept::Other);
     auto select = dyn_cast<arith::SelectOp>(op);
     if (isa<WhereOp>(op) || (select && !isTile(select.getCondition()))) {
@@ -90,7 +90,7 @@ bool isOutside(std::optional<Interval> axis, Operation *region) {
                    !region->isAncestor(axis->hi.getParentBlock()->getParentOp()));
 }
 
-/// Interval::lo and hi of an axis of `extent` elements, before an operation.
+/// Returns Interval::lo and hi of an axis of `extent` elements, emitted before an operation.
 void appendEnds(Operation *before, const std::optional<Interval> &interval, int64_t extent,
                 SmallVector<Value> &out) {
   OpBuilder b(before);
@@ -98,13 +98,14 @@ void appendEnds(Operation *before, const std::optional<Interval> &interval, int6
   out.push_back(interval ? interval->hi : indexConstant(b, before->getLoc(), extent));
 }
 
-/// Bounds that a product inside a loop has in every step, from what is known before the loop: where rows of
-/// its first factor and columns of its second end.
+/// The bounds that a product inside a loop has in every iteration, as far as they are known before the loop:
+/// where the rows of its first factor and the columns of its second end.
 class InvariantBounds {
 public:
   InvariantBounds(scf::ForOp loop, const DenseMap<Value, Bounds> &all) : loop_(loop), bounds_(all) {}
 
-  /// Of what a step gives back for `carried`, if that is a product added to it; whole otherwise.
+  /// Returns the bounds of the next value of `carried` if it is a product added to `carried`; whole
+  /// otherwise.
   Box ofProduct(Value next, Value carried) {
     Box box(static_cast<size_t>(tileType(next).getRank()));
     if (box.size() != 2 || !isProductOnto(next, carried)) return box;
@@ -116,7 +117,7 @@ public:
 private:
   bool isOutside(Value v) { return !loop_->isAncestor(v.getParentBlock()->getParentOp()); }
 
-  /// Whether the scalar is known before the loop; index arithmetic on such moves there.
+  /// Is the scalar known before the loop? Index arithmetic on known scalars is moved there.
   bool moveOutside(Value v) {
     if (isOutside(v)) return true;
     Operation *op = v.getDefiningOp();
@@ -126,8 +127,8 @@ private:
     return true;
   }
 
-  /// Elementwise steps from a product whose accumulator is `carried`, changed elementwise. Steps inside an
-  /// if do not count: it may leave them out.
+  /// Follows elementwise operations from a product whose accumulator is `carried`, itself possibly changed
+  /// elementwise. Operations inside an if are not followed, because the if may skip them.
   bool isProductOnto(Value v, Value carried) {
     bool hasProduct = false;
     while (Operation *op = v.getDefiningOp()) {
@@ -142,7 +143,7 @@ private:
         hasProduct = true;
         v = inner.getInitArgs()[n];
       } else if (isElementwise(op)) {
-        // By way of the one operand that comes from `carried`.
+        // Continue with the one operand that depends on `carried`.
         auto reached = llvm::make_filter_range(
             op->getOperands(), [&](Value operand) { return isTile(operand) && reaches(operand, carried); });
         if (!llvm::hasSingleElement(reached)) return false;
@@ -156,7 +157,7 @@ private:
     return hasProduct && v == carried;
   }
 
-  /// A product of the loop's body, changed elementwise.
+  /// Finds a product in the loop's body, possibly changed elementwise.
   bool isProduct(Value v) {
     Operation *op = v.getDefiningOp();
     if (!op || isOutside(v)) return false;
@@ -183,7 +184,7 @@ private:
     return reached_[{v, carried}] = r;
   }
 
-  /// Where the axis of a tile ends, if that is the same in every step.
+  /// Returns where the axis of a tile ends, if that is the same in every iteration.
   std::optional<Interval> of(Value v, unsigned axis) {
     Operation *op = v.getDefiningOp();
     if (isOutside(v)) {
@@ -249,7 +250,7 @@ private:
     return r;
   }
 
-  /// Only the starts on which the axis depends must be known before the loop.
+  /// Only the starts that the axis depends on must be known before the loop.
   bool isInvariant(Value view, OperandRange starts, ArrayRef<int64_t> extents, unsigned axis) {
     if (!isOutside(view)) return false;
     unsigned at = 0;
@@ -277,13 +278,14 @@ private:
 
 } // namespace
 
-/// Elements that are out of bounds at the start stay so when every step computes the new value from the old
-/// one (elementwise): gives each such argument and its names the box of the initial value.
+/// Elements that are out of bounds initially stay so if every iteration computes the new value elementwise
+/// from the old one. Gives each such argument, and the values that correspond to it, the box of the initial
+/// value.
 void BoundsLegalizer::boundsOfCarried(ArrayRef<Carried> all) {
   SmallVector<std::pair<const Carried *, Box>> found;
   for (const Carried &c : all) {
     if (!isTile(c.init) || bounds(c.init).flags || !bounds(c.init).hasBox()) continue;
-    // Assume it of every argument that starts with this box, and drop those that do not keep it.
+    // Assume the box for every argument that starts with it, then remove those that do not keep it.
     Box start = bounds(c.init).box;
     llvm::SmallPtrSet<Value, 8> assumed;
     SmallVector<const Carried *> candidates;
@@ -321,7 +323,7 @@ void BoundsLegalizer::boundsOfFor(scf::ForOp loop) {
   fillOthers(loop.getInitArgsMutable(), loop.getRegionIterArgs());
 }
 
-/// In the body of a while, what the argument is replaced by what the condition passed on.
+/// In the body of a while, an argument stands for the value that the condition passed on.
 void BoundsLegalizer::boundsOfWhile(scf::WhileOp loop) {
   SmallVector<Carried> carried;
   for (auto [init, arg, next] :
@@ -336,7 +338,7 @@ void BoundsLegalizer::boundsOfWhile(scf::WhileOp loop) {
   fillOthers(loop.getInitsMutable(), loop.getBeforeArguments());
 }
 
-/// A sum of products is out of bounds where each product is, whatever it starts with.
+/// A sum of products is out of bounds where each product is, whatever its initial value is.
 void BoundsLegalizer::boundsOfProducts(scf::ForOp loop) {
   InvariantBounds invariant(loop, bounds_);
   for (auto [arg, next] :
@@ -346,8 +348,8 @@ void BoundsLegalizer::boundsOfProducts(scf::ForOp loop) {
   }
 }
 
-/// An if gives the values of the branch that was taken, in bounds or not: where the branches' bounds are not
-/// ones that are known outside, the ends of the box, or the flags, become results beside the tile.
+/// An if yields the values of the branch that was taken, with that branch's bounds. If the branches' bounds
+/// are not values known outside, the ends of the box, or the flags, become additional results.
 void BoundsLegalizer::boundsOfIf(scf::IfOp branch) {
   struct Extra {
     unsigned result;
@@ -412,14 +414,14 @@ void BoundsLegalizer::boundsOfIf(scf::IfOp branch) {
   }
 }
 
-/// Initial values whose argument is whole hold 0 where they were out of bounds.
+/// An initial value whose argument has no bounds gets 0 where it was out of bounds.
 void BoundsLegalizer::fillOthers(MutableOperandRange inits, ValueRange args) {
   for (auto [i, arg] : llvm::enumerate(args))
     if (isTile(arg) && bounds(arg).isWhole())
       fill(inits[i], Builder(arg.getContext()).getZeroAttr(tileType(arg).getElementType()));
 }
 
-/// A product added to `old`, which leaves what it has out of bounds as it is (limitMma).
+/// A product added to `old`, whose elements out of bounds keep their values (limitMma).
 static bool isAddedTo(Value next, Value old) {
   if (auto select = next.getDefiningOp<arith::SelectOp>(); select && select.getFalseValue() == old)
     next = select.getTrueValue();

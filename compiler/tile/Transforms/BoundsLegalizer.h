@@ -1,4 +1,4 @@
-// Elements of a kernel's tiles that are out of bounds, for the pass tile-legalize-bounds.
+// Bounds of a kernel's tiles, for the pass tile-legalize-bounds.
 #pragma once
 #include "compiler/tile/Transforms/IndexBounds.h"
 #include "compiler/tile/Transforms/TileUtils.h"
@@ -11,24 +11,25 @@ mlir::Value indexConstant(mlir::OpBuilder &, mlir::Location, int64_t);
 
 // BoundsOfReads.cpp
 
-/// `only`: of one axis of the tile, the others are whole.
+/// `only`: of that axis of the tile; the others are whole.
 Box loadBox(mlir::OpBuilder &, LoadOp, std::optional<unsigned> only = {});
 
-/// A shared buffer holds what its last whole copy brought. A part of it has its share of that box, and ends
-/// where the buffer does.
+/// A shared buffer contains what its last whole copy wrote. A part of it has the corresponding part of that
+/// copy's box, and ends where the buffer does.
 Box bufferBox(mlir::OpBuilder &, BufferReadOp);
 
-/// The one copy that reaches `reader`, looking back and outwards; null when there is none, or when a loop
-/// around the reader fills the buffer again.
+/// Returns the one copy that reaches `reader`, searching backwards and outwards; null if there is none, or if
+/// a loop around the reader fills the buffer again.
 CpAsyncOp reachingCopy(mlir::Value buffer, mlir::Operation *reader);
 Box copyBox(mlir::OpBuilder &, CpAsyncOp, std::optional<unsigned> only = {});
-/// The box of the reaching copy; whole when there is none.
+/// Returns the box of the copy that reaches; whole if there is none.
 Box copiedBox(mlir::OpBuilder &, mlir::Value buffer, mlir::Operation *reader);
 
 /// The bounds of one kernel's tiles. Lives for one run of the pass.
 class BoundsLegalizer {
 public:
-  /// In program order; the branches of an if before its results, what a loop starts with before its body.
+  /// Visits in program order: the branches of an if before its results, the initial values of a loop before
+  /// its body.
   void visit(mlir::Block &);
 
 private:
@@ -36,13 +37,14 @@ private:
   using Location = mlir::Location;
   using Value = mlir::Value;
 
-  // LegalizeBounds.cpp: how bounds pass through an operation, and where what is outside would be seen.
+  // LegalizeBounds.cpp: how bounds pass through an operation, and where out-of-bounds elements would be
+  // visible.
   void visit(mlir::Operation *);
-  /// Of a tile, as far as it is known: whole otherwise.
+  /// Returns the bounds of a tile, as far as they are known; whole otherwise.
   Bounds bounds(Value);
   Bounds boundsOfElementwise(OpBuilder &, mlir::Operation *);
   Bounds boundsOfChoice(OpBuilder &, mlir::arith::SelectOp);
-  /// `v` with the element in the place of those that are out of bounds.
+  /// Returns `v` with `element` in place of the elements that are out of bounds.
   Value filled(OpBuilder &, Location, Value v, Value element, llvm::DenseMap<Value, Value> &done);
   void fill(mlir::OpOperand &, mlir::TypedAttr with);
   void legalizeArgReduce(ArgReduceOp);
@@ -53,8 +55,8 @@ private:
   void dropAtomics(mlir::Operation *);
 
   // BoundsInRegions.cpp
-  /// What a loop starts with, the argument for it and the values that stand for that in the loop, and what a
-  /// step gives back.
+  /// One carried value: the initial value, its block argument and the values that correspond to it in the
+  /// loop, and the value that an iteration yields.
   struct Carried {
     Value init;
     llvm::SmallVector<Value, 2> names;

@@ -1,5 +1,5 @@
-// Boxes of what is read: the part of a window that lies inside its tensor, and what a copy brought to a
-// shared buffer.
+// Boxes of tiles that are read: the part of a window that is inside its tensor, and the part of a shared
+// buffer that a copy filled.
 #include "compiler/tile/Transforms/BoundsLegalizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -9,8 +9,8 @@ using namespace mlir;
 namespace tessera::tile {
 namespace {
 
-/// The index of an axis of programs, of which there are as many as the dim has elements: a batch's, never
-/// out of range. Both factors of a product then end at the same depth.
+/// Is it the index of an axis of programs with as many programs as the dim has elements? Such an index, of a
+/// batch, is never out of range. Both factors of a product then end at the same depth.
 bool isProgramOf(Value start, Value view, size_t dim) {
   auto id = start.getDefiningOp<ProgramIdOp>();
   auto arg = dyn_cast<BlockArgument>(view);
@@ -20,9 +20,9 @@ bool isProgramOf(Value start, Value view, size_t dim) {
   return dims && kernel.getGrid()[id.getAxis()] == dims[dim];
 }
 
-/// `isInside`: an index that is known to be in range. `filled`, where it is given, is the box that the
-/// memory has along each dim. `only`: the axis that is wanted. Where an integer index is out of range the
-/// first axis is empty.
+/// `isInside` answers whether an index is known to be in range. `filled`, if given, is the box of the memory
+/// along each dim. `only` is the axis that is needed. If an integer index is out of range, the first axis is
+/// empty.
 Box windowBox(OpBuilder &b, Location loc, ArrayRef<Value> sizes, OperandRange starts,
               ArrayRef<int64_t> extents, llvm::function_ref<bool(Value, size_t)> isInside,
               const Box *filled = nullptr, std::optional<unsigned> only = {}) {
@@ -61,7 +61,7 @@ Box windowBox(OpBuilder &b, Location loc, ArrayRef<Value> sizes, OperandRange st
   return r;
 }
 
-/// In bounds: 0 <= start + k < dim. An integer index that is out of range leaves nothing in bounds.
+/// In bounds: 0 <= start + k < dim. If an integer index is out of range, nothing is in bounds.
 Box windowBox(OpBuilder &b, Location loc, Value view, OperandRange starts, ArrayRef<int64_t> extents,
               std::optional<unsigned> only = {}) {
   SmallVector<Value> sizes;

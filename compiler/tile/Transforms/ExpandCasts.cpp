@@ -16,8 +16,8 @@ double largestOf(DType t) {
   return std::ldexp(mantissa, info(t).maxExponent);
 }
 
-/// fp8, fp6, fp4 -> f32. The magnitude is laid under an f16's exponent and mantissa, whose hardware
-/// conversion takes denormals at full speed; a multiplication moves the exponent bias:
+/// fp8, fp6, fp4 -> f32. The magnitude becomes the exponent and mantissa of an f16, whose hardware conversion
+/// handles denormals at full speed; a multiplication corrects the exponent bias:
 ///   f32((sign << (16 - bits)) | (magnitude << (10 - mantissaBits)) as f16) * 2^(15 - bias)
 Value miniToF32(MathBuilder &m, Value v, DType t) {
   const DTypeInfo &f = info(t);
@@ -31,7 +31,7 @@ Value miniToF32(MathBuilder &m, Value v, DType t) {
   return bias == 15 ? wide : m.mul(wide, std::ldexp(1, 15 - bias));
 }
 
-/// Adds half of the last kept place, less one where that place is even: the carry rounds to nearest even.
+/// Adds half of the last kept bit, minus one if that bit is even: the carry rounds to nearest even.
 Value roundBits(MathBuilder &m, Value word, int dropped) {
   Value odd = m.andi(m.shru(word, dropped), 1);
   return m.addi(m.addi(word, (int64_t(1) << (dropped - 1)) - 1), odd);
@@ -45,10 +45,11 @@ Value f32ToMini(MathBuilder &m, Value v, DType t) {
   Value magnitude = m.andi(word, 0x7fffffff);
   const auto largest = llvm::bit_cast<uint32_t>(float(largestOf(t)));
   Value clamped = m.minu(magnitude, largest);
-  // Normal results: round in place, then take the f32 bias off and the format's on.
+  // Normal results: round in place, then replace the f32 bias by the format's.
   Value normal =
       m.subi(m.shru(roundBits(m, clamped, dropped), dropped), int64_t(126 + f.minExponent) << f.mantissaBits);
-  // Denormal ones: the sum's ulp is the smallest denormal, so the hardware's rounding leaves a count of them.
+  // Denormal results: the sum's ulp is the smallest denormal, so the hardware's rounding yields a multiple of
+  // it.
   const float magic = std::ldexp(1.0f, f.minExponent + dropped);
   Value count =
       m.subi(m.bitcast(m.add(m.bitcast(clamped, m.f32()), magic), m.i(32)), llvm::bit_cast<uint32_t>(magic));
@@ -58,14 +59,14 @@ Value f32ToMini(MathBuilder &m, Value v, DType t) {
   Value isNaN = m.icmp(IP::ugt, magnitude, 0x7f800000);
   if (t == DType::F8E4M3)
     code = m.select(isNaN, m.ori(code, 0x7f), code);
-  else if (t == DType::F8E5M2) // sign and the two leading payload bits stay; bit 1 makes it quiet
+  else if (t == DType::F8E5M2) // the sign and the two leading payload bits are kept; bit 1 makes it quiet
     code = m.select(isNaN, m.ori(m.andi(code, 0x80), m.ori(m.andi(m.shru(word, 21), 3), 0x7e)), code);
   else
     code = m.selecti(isNaN, (1 << (f.bits - 1)) - 1, code);
   return m.trunci(code, m.i(8));
 }
 
-/// f32 -> bf16 bits: integer rounding; overflow carries into infinity by itself.
+/// f32 -> bf16 bits by integer rounding; an overflow carries into infinity.
 Value f32ToBF16(MathBuilder &m, Value v) {
   Value word = m.bitcast(v, m.i(32));
   Value rounded = m.shru(roundBits(m, word, 16), 16);
@@ -80,8 +81,8 @@ Value f32ToTF32(MathBuilder &m, Value v) {
   return m.bitcast(m.andi(rounded, ~int64_t(0x1fff)), m.f32());
 }
 
-/// f64 -> f32 rounded to odd: toward zero, with the last bit set when anything was lost. A later rounding to
-/// a format with at least two bits less then gives what one rounding from f64 would have given.
+/// f64 -> f32 rounded to odd: toward zero, with the last bit set if the result is inexact. A later rounding
+/// to a format with at least two bits less then equals one rounding from f64.
 Value f64ToOddF32(MathBuilder &m, Value v) {
   Value nearest = m.truncf(v, m.f32());
   Value back = m.extf(nearest, m.f64());
@@ -123,14 +124,14 @@ Value fromF32(MathBuilder &m, Value v, DType to) {
   }
 }
 
-/// f32 or f64 -> integer, truncating and saturating; every fptosi sees a value it is defined for.
+/// f32 or f64 -> integer, truncating and saturating. Every fptosi gets a value for which it is defined.
 Value floatToInt(MathBuilder &m, Value v, DType to) {
   const int bits = info(to).bits;
   const int mantissa = MathBuilder::elementOf(v).getIntOrFloatBitWidth() == 64 ? 53 : 24;
   const int magnitudeBits = isUnsigned(to) ? bits : bits - 1;
   const double low = isUnsigned(to) ? 0 : -std::ldexp(1, magnitudeBits);
   const double end = std::ldexp(1, magnitudeBits); // one past the largest
-  // The largest float that converts: end - 1 where it is exact, else the float below end.
+  // The largest float that converts: end - 1 if it is exact, else the largest float below end.
   const double high = magnitudeBits <= mantissa ? end - 1 : end - std::ldexp(1, magnitudeBits - mantissa);
   Value inRange = m.atMost(m.atLeast(v, low), high);
   inRange = m.select(m.isNaN(v), 0.0, inRange);
@@ -149,8 +150,8 @@ Value intToInt(MathBuilder &m, Value v, DType from, DType to) {
   return isUnsigned(from) || from == DType::Bool ? m.extu(v, m.i(want)) : m.exts(v, m.i(want));
 }
 
-/// i64 -> f64 such that any later rounding to at most 24 bits is that of the integer: what lies below 2^11 in
-/// a large integer is replaced by 2^10 when it is not zero, after which the conversion is exact.
+/// i64 -> f64 such that any later rounding to at most 24 bits equals that of the integer: in a large integer,
+/// bits below 2^11 are replaced by 2^10 if they are not zero, and the conversion is then exact.
 Value i64ToStickyF64(MathBuilder &m, Value v) {
   Value rest = m.andi(v, 0x7ff);
   Value kept = m.andi(v, ~int64_t(0x7ff));

@@ -14,12 +14,13 @@ namespace {
 
 using IP = MathBuilder::IP;
 
-constexpr int kDropped = 23 - 10; // mantissa bits of an f32 that an f16 lacks
+constexpr int kDropped = 23 - 10; // mantissa bits of an f32 that an f16 does not have
 constexpr int64_t kSign = 0x8000, kInfinity = 0x7c00;
 
 uint32_t bitsOf(float x) { return llvm::bit_cast<uint32_t>(x); }
 
-/// Exponent and mantissa in their places of an f32; a multiplication moves the bias, for denormals too.
+/// Places exponent and mantissa at their positions in an f32; a multiplication corrects the bias, also for
+/// denormals.
 Value extend(MathBuilder &m, Value half) {
   Value bits = m.extu(m.bitcast(half, m.i(16)), m.i(32));
   Value magnitude = m.andi(bits, kSign - 1);
@@ -34,12 +35,12 @@ Value extend(MathBuilder &m, Value half) {
 Value truncate(MathBuilder &m, Value v) {
   Value word = m.bitcast(v, m.i(32));
   Value magnitude = m.andi(word, 0x7fffffff);
-  Value clamped = m.minu(magnitude, bitsOf(0x1p16f)); // which is where infinity comes to lie
-  // Normal results: half of the last place, less one where that place is even, carries as rounding asks.
+  Value clamped = m.minu(magnitude, bitsOf(0x1p16f)); // the position of infinity
+  // Normal results: adding half of the last place, minus one if that place is even, rounds by the carry.
   Value odd = m.andi(m.shru(clamped, kDropped), 1);
   Value rounded = m.addi(m.addi(clamped, (1 << (kDropped - 1)) - 1), odd);
   Value normal = m.subi(m.shru(rounded, kDropped), int64_t(112) << 10);
-  // Denormal ones: the ulp of 0.5 is the smallest of them, so that the sum's own rounding counts them.
+  // Denormal results: the ulp of 0.5 is the smallest denormal, so that the sum's own rounding counts them.
   Value count = m.subi(m.bitcast(m.add(m.bitcast(clamped, m.f32()), 0.5), m.i(32)), bitsOf(0.5f));
   Value code = m.select(m.icmp(IP::ult, clamped, bitsOf(0x1p-14f)), count, normal);
   Value quiet = m.ori(m.andi(m.shru(magnitude, kDropped), 0x3ff), 0x7e00);

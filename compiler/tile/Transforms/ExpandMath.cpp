@@ -20,7 +20,7 @@ namespace {
 
 using IP = MathBuilder::IP;
 
-/// f16 and bf16 of the builtin types to f32 and back; other types pass.
+/// Casts f16 and bf16 of the builtin types to f32 and back; other types are not changed.
 Value widen(MathBuilder &m, Value v) {
   Type element = MathBuilder::elementOf(v);
   if (element.isF16()) return emitCast(m.b, m.loc, v, DType::F16, DType::F32);
@@ -34,12 +34,12 @@ Value narrow(MathBuilder &m, Value v, Type element) {
   return m.bitcast(emitCast(m.b, m.loc, v, DType::F32, DType::BF16), m.like(element));
 }
 
-/// Integer power with wrap-around; `x` and `n` are signless integers of one type, scalar or vector. A
-/// negative exponent gives the integer part of 1 / x**-n: 0, or +-1 for x = +-1; 0 for x = 0.
+/// Integer power with wrap-around. `x` and `n` are signless integers of the same type, scalar or vector. A
+/// negative exponent yields the integer part of 1 / x**-n: 0, or +-1 for x = +-1; 0 for x = 0.
 Value integerPower(MathBuilder &m, Value x, Value n) {
   const int bits = int(MathBuilder::elementOf(x).getIntOrFloatBitWidth());
   Value one = m.iconst(1, x);
-  // Square and multiply over all bits of the exponent; a negative one is replaced below.
+  // Square and multiply over all bits of the exponent; the result of a negative exponent is replaced below.
   Value first = arith::ConstantIndexOp::create(m.b, m.loc, 0);
   Value count = arith::ConstantIndexOp::create(m.b, m.loc, bits - 1);
   Value step = arith::ConstantIndexOp::create(m.b, m.loc, 1);
@@ -61,7 +61,7 @@ Value integerPower(MathBuilder &m, Value x, Value n) {
   return m.select(m.icmp(IP::slt, n, 0), inverse, loop.getResult(0));
 }
 
-/// The sequence of a function, or null.
+/// Returns the sequence of a function, or null.
 Value functionOf(MathBuilder &m, Operation *op) {
   Value x = widen(m, op->getOperand(0));
   return llvm::TypeSwitch<Operation *, Value>(op)
@@ -79,7 +79,7 @@ Value functionOf(MathBuilder &m, Operation *op) {
       .Default(Value());
 }
 
-/// What replaces `op`, or null where it stays.
+/// Returns the replacement of `op`, or null if it is kept.
 Value expand(Operation *op) {
   if (op->getNumResults() != 1 || isa<TensorType>(op->getResult(0).getType())) return {};
   OpBuilder b(op);

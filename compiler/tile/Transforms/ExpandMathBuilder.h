@@ -1,5 +1,5 @@
-// Shorthand to write arithmetic on scalars and vectors of one shape as C++ expressions, and the arithmetic
-// that emits the sequences of numerics/functions. Private to Expand*.cpp.
+// Shorthand for arithmetic on scalars and vectors of one shape as C++ expressions, and the arithmetic class
+// with which the sequences of numerics/functions are emitted. Private to Expand*.cpp.
 #pragma once
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -16,7 +16,7 @@ namespace tessera::tile {
 
 class MathBuilder {
 public:
-  /// Every value made has the shape of `like` (a scalar or a vector).
+  /// Every value it creates has the shape of `like` (a scalar or a vector).
   MathBuilder(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value like)
       : b(builder), loc(loc), shape_(mlir::dyn_cast<mlir::VectorType>(like.getType())) {}
 
@@ -27,14 +27,14 @@ public:
   static mlir::Type elementOf(V v) { return mlir::getElementTypeOrSelf(v.getType()); }
   mlir::Type like(mlir::Type element) { return shape_ ? shape_.clone(element) : element; }
   bool isF64(V v) const { return elementOf(v).isF64(); }
-  /// The integer type as wide as x's floats.
+  /// Returns the integer type that is as wide as x's floats.
   mlir::Type wordOf(V x) { return i(int(elementOf(x).getIntOrFloatBitWidth())); }
   mlir::Type f16() { return like(b.getF16Type()); }
   mlir::Type f32() { return like(b.getF32Type()); }
   mlir::Type f64() { return like(b.getF64Type()); }
   mlir::Type i(int bits) { return like(b.getIntegerType(bits)); }
 
-  /// A constant of the element type of `like`: the double rounded to it, or the integer.
+  /// Returns a constant of the element type of `like`: the double rounded to it, or the integer.
   V fconst(double value, V like) { return constant(b.getFloatAttr(elementOf(like), value)); }
   V iconst(int64_t value, V like) {
     auto type = mlir::cast<mlir::IntegerType>(elementOf(like));
@@ -47,7 +47,7 @@ public:
                                            mlir::DenseElementsAttr::get(type, mlir::Attribute(element)));
   }
 
-  // Floats. Nothing carries fast-math flags: what is fused is written fma.
+  // Floats. No operation has fast-math flags: a fused operation is written as fma.
   V add(V x, V y) { return mlir::arith::AddFOp::create(b, loc, x, y); }
   V sub(V x, V y) { return mlir::arith::SubFOp::create(b, loc, x, y); }
   V mul(V x, V y) { return mlir::arith::MulFOp::create(b, loc, x, y); }
@@ -70,7 +70,7 @@ public:
       sum = fma(sum, x, c[k]);
     return sum;
   }
-  /// `sign`'s sign on `magnitude`, which must not be negative.
+  /// Returns `magnitude`, which must not be negative, with the sign of `sign`.
   V copySign(V magnitude, V sign) {
     const int bits = int(elementOf(sign).getIntOrFloatBitWidth());
     V word = bitcast(sign, i(bits));
@@ -84,7 +84,7 @@ public:
   V isNaN(V x) { return cmp(P::UNO, x, x); }
   V select(V c, V x, V y) { return mlir::arith::SelectOp::create(b, loc, c, x, y); }
   V select(V c, double x, V y) { return select(c, fconst(x, y), y); }
-  // Bounds that a NaN passes unchanged; each is one instruction on x86.
+  // Bounds that pass a NaN through; each is one instruction on x86.
   V atMost(V x, double high) { return select(cmp(P::OGT, x, high), high, x); }
   V atLeast(V x, double low) { return select(cmp(P::OLT, x, low), low, x); }
 
@@ -110,7 +110,7 @@ public:
   V minu(V x, int64_t y) { return mlir::arith::MinUIOp::create(b, loc, x, iconst(y, x)); }
   V selecti(V c, int64_t x, V y) { return select(c, iconst(x, y), y); }
 
-  // Conversions; `type` is the whole type (f32(), i(8), ...).
+  // Conversions. `type` is the whole type (f32(), i(8), ...).
   V bitcast(V x, mlir::Type type) { return mlir::arith::BitcastOp::create(b, loc, type, x); }
   V extf(V x, mlir::Type type) { return mlir::arith::ExtFOp::create(b, loc, type, x); }
   V truncf(V x, mlir::Type type) { return mlir::arith::TruncFOp::create(b, loc, type, x); }
@@ -127,7 +127,7 @@ public:
   V uitofp(V x, mlir::Type type) { return mlir::arith::UIToFPOp::create(b, loc, type, x); }
   V fptosi(V x, mlir::Type type) { return mlir::arith::FPToSIOp::create(b, loc, type, x); }
 
-  /// `otherwise` where no lane of `flags` is set, else the values of `then()`.
+  /// Returns `otherwise` if no lane of `flags` is set, else the values of `then()`.
   template <size_t N, class Then>
   std::array<V, N> ifAny(V flags, const std::array<V, N> &otherwise, Then then) {
     auto types = llvm::map_to_vector(otherwise, [](V v) { return v.getType(); });
@@ -145,7 +145,7 @@ public:
 private:
   mlir::VectorType shape_;
 
-  /// Whether any lane of an i1 value is set, as a scalar.
+  /// Returns whether any lane of an i1 value is set, as a scalar.
   V anyOf(V flags) {
     auto type = mlir::dyn_cast<mlir::VectorType>(flags.getType());
     if (!type) return flags;

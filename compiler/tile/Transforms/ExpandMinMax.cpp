@@ -14,21 +14,22 @@ namespace {
 
 using P = MathBuilder::P;
 
-/// The constant that all lanes of `v` have, if it is a number.
+/// Returns the constant that all lanes of `v` have, if it is not a NaN.
 std::optional<APFloat> numberOf(Value v) {
   APFloat number(0.0);
   if (!matchPattern(v, m_ConstantFloat(&number)) || number.isNaN()) return std::nullopt;
   return number;
 }
 
-/// x where neither y is beyond x nor the two compare as equal or unordered: what minps and maxps compute.
+/// Returns y where it is beyond x, or where the two compare as equal or unordered, else x: the result of
+/// minps and maxps.
 Value firstIf(MathBuilder &m, bool isMax, Value x, Value y) {
   return m.select(m.cmp(isMax ? P::OGT : P::OLT, x, y), x, y);
 }
 
-/// With a constant the compare and select suffices: it gives `x` where x is NaN and where the two are equal.
-/// Equal values of other bits are zeros, and the constant's zero is the result only if it is maximum's +0 or
-/// minimum's -0.
+/// With a constant, the compare and select suffices: it yields `x` where x is NaN and where the two are
+/// equal. Equal values with different bits are zeros, and the constant's zero is the result only if it is
+/// maximum's +0 or minimum's -0.
 Value withConstant(MathBuilder &m, bool isMax, Value x, Value constant, const APFloat &number) {
   if (number.isZero() && isMax && !number.isNegative()) // adding +0 turns -0 into +0 and changes nothing else
     return m.add(firstIf(m, isMax, constant, x), 0.0);
@@ -41,8 +42,9 @@ Value expand(MathBuilder &m, bool isMax, Value x, Value y) {
     if (Value v = withConstant(m, isMax, x, y, *number)) return v;
   if (auto number = numberOf(x))
     if (Value v = withConstant(m, isMax, y, x, *number)) return v;
-  // Both orders differ only for zeros of unlike sign, where one is each zero, and where an operand is NaN,
-  // where one is the NaN. `or` gives -0 and keeps a NaN; `and` gives +0, so that maximum adds the NaN's bits.
+  // The two orders differ only for zeros of different sign, where each yields one of them, and where an
+  // operand is NaN, where one yields the NaN. `or` yields -0 and keeps a NaN; `and` yields +0, so that
+  // maximum adds the NaN's bits.
   Type type = x.getType(), word = m.wordOf(x);
   Value one = m.bitcast(firstIf(m, isMax, x, y), word), other = m.bitcast(firstIf(m, isMax, y, x), word);
   if (!isMax) return m.bitcast(m.ori(one, other), type);

@@ -1,14 +1,14 @@
 // tile-fuse (normative phase 5): decides which tile values get memory of their own.
 //
 // Every other tile value is computed on the fly, element by element, inside the loop of the one op that
-// consumes it: epilogues land in the loop that stores them, masks in the reduction that reads them.
+// consumes it: epilogues in the loop that stores them, masks in the reduction that reads them.
 //
 //   %s = arith.mulf %scores, %k            (one use: computed inside the reduction's loop)
 //   %m = tile.reduce max %s axis 1         (reductions always have memory)
 //   %p = tile.exp %d {tile.materialize}    (two uses: computed once)
 //
-// Stands after masks are explicit, so that they fuse too, and before numerics legalisation, whose casts
-// inherit the decision of the op they stand for.
+// It runs after masks have become explicit, so that they are fused too, and before numerics legalization,
+// whose casts inherit the decision about the op that they are inserted for.
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -24,11 +24,11 @@ using namespace tessera::tile;
 
 namespace {
 
-/// Longest chain of ops computed on the fly: bounds the registers a loop needs, and the recursion of lowering
-/// it.
+/// The longest chain of ops that are computed on the fly. It bounds the registers that a loop needs, and the
+/// recursion of lowering.
 constexpr int kDeepest = 64;
 
-/// Reads memory that another op of the program may write.
+/// Does it read memory that another op of the program may write?
 bool readsMemory(Operation *op) { return isa<LoadOp, BufferReadOp>(op); }
 
 bool writesMemory(Operation *op) {
@@ -47,7 +47,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     auto fusion = getOperation()->getAttrOfType<StringAttr>(tile::kFusion);
     bool fuses = !fusion || fusion.getValue() != "none";
     getOperation()->walk([&](Block *block) {
-      // Consumers first: a producer's decision depends on where its consumers are computed.
+      // Consumers first, because a producer's decision depends on where its consumers are computed.
       for (Operation &op : llvm::reverse(*block)) {
         if (op.getNumResults() != 1 || !isTile(op.getResult(0)) || alwaysInMemory(op.getResult(0))) continue;
         int depth = 0;
@@ -63,14 +63,14 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     });
   }
 
-  /// A masked load (perhaps cast) that several reductions take: each reads the tensor for itself, which is in
-  /// the near cache by then, and no further than its end.
+  /// Duplicates a masked load (perhaps with a cast) that several reductions use: each then reads the tensor
+  /// itself, which is in the nearest cache after the first, and no further than its end.
   ///
   ///   %m = tile.mask %load                          %m = tile.mask %load     %m2 = tile.mask %load2
   ///   %a = tile.reduce max %m                 ->    %a = tile.reduce max %m
   ///   %b = tile.arg_reduce max %m                   %b = tile.arg_reduce max %m2
   static void readAgain(MaskOp mask) {
-    SmallVector<Operation *> chain{mask}; // from the mask back to the load
+    SmallVector<Operation *> chain{mask}; // from the mask backwards to the load
     while (!isa<LoadOp>(chain.back())) {
       Operation *from = chain.back()->getOperand(0).getDefiningOp();
       if (!isa_and_nonnull<LoadOp, CastOp>(from) || !from->hasOneUse() ||
@@ -101,8 +101,8 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     return v;
   }
 
-  /// `yield %b` in the place of %a, both carried (or %b under another shape): a copy, since %b may be
-  /// overwritten first.
+  /// Copies a tile in `yield %b` where %a is expected and both are carried (or %b is another shape of a
+  /// carried one), since %b may be overwritten first.
   static void copyMovedArguments(scf::YieldOp yield) {
     if (!isa<scf::ForOp>(yield->getParentOp())) return;
     auto args = yield->getBlock()->getArguments().take_back(yield.getNumOperands());
@@ -126,7 +126,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
       if (needsMemoryOperand(use)) return true;
       bool elsewhere = user->getBlock() != op.getBlock();
       if (elsewhere && (readsMemory(&op) || !isCheap(&op))) return true;
-      // Computed once per row, not once per element of the row.
+      // Computed once per row, rather than once per element of the row.
       if (isa<BroadcastOp, ExpandDimsOp>(user) && !isCheap(&op) && feedsBroadcast(user)) return true;
       if (isa<scf::YieldOp>(user) && yieldHazard(v, cast<scf::YieldOp>(user))) return true;
     }
@@ -139,10 +139,9 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     return llvm::any_of(op->getResult(0).getUsers(), [](Operation *u) { return isa<BroadcastOp>(u); });
   }
 
-  /// Something between the read and the op that would perform it writes memory, or several ops would perform
-  /// it.
+  /// Is memory written between the read and the op that would perform it, or would several ops perform it?
   static bool overtaken(Operation *read) {
-    // The first op up the chain of uses that is not itself computed on the fly.
+    // Find the first op along the chain of uses that is not itself computed on the fly.
     Operation *end = read;
     while (end->getNumResults() == 1 && isTile(end->getResult(0)) && !inMemory(end->getResult(0))) {
       if (!end->hasOneUse()) return true;
@@ -151,8 +150,8 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     if (end->getBlock() != read->getBlock()) return true;
     for (Operation *op = read->getNextNode(); op && op != end; op = op->getNextNode())
       if (writesMemory(op)) return true;
-    // An op that both evaluates and writes: element by element at the same index is in order only for an
-    // unmasked store to another place; a copy keeps `A[i:i+n] = A[i+1:i+n+1]` right.
+    // An op that evaluates and writes at the same time: element by element at the same index is correct only
+    // for an unmasked store to another place. A copy keeps `A[i:i+n] = A[i+1:i+n+1]` correct.
     if (auto store = dyn_cast<StoreOp>(end))
       if (auto load = dyn_cast<LoadOp>(read))
         return load.getView() == store.getView() &&
@@ -161,7 +160,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
   }
 
   /// Tiles carried by an scf.for are overwritten at the yield one after the other. A value computed there may
-  /// read the variable it replaces at the same index, and nothing else that the yield replaces.
+  /// read the variable that it replaces at the same index, and nothing else that the yield replaces.
   static bool yieldHazard(Value v, scf::YieldOp yield) {
     if (!isa<scf::ForOp>(yield->getParentOp())) return false;
     auto args = yield->getBlock()->getArguments().take_back(yield.getNumOperands());
@@ -186,7 +185,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     });
   }
 
-  /// Ops between each value that is computed on the fly and the op whose loop computes it.
+  /// The ops between each value that is computed on the fly and the op whose loop computes it.
   DenseMap<Operation *, int> depth_;
 };
 

@@ -1,15 +1,16 @@
-// tile-hoist-invariants (normative phase 3): integer arithmetic that does not change within a loop is
-// computed before it.
+// tile-hoist-invariants (normative phase 3): moves integer arithmetic that does not change within a loop
+// before the loop.
 //
 //   scf.for %r = ... {                           %p = arith.floordivsi %i, %w
 //     %p = arith.floordivsi %i, %w         ->    scf.for %r = ... {
 //     %x = tile.load_elem %X[%p, %r]               %x = tile.load_elem %X[%p, %r]
 //   }                                            }
 //
-// Indices are emitted where they are used, so that `p = i // W` outside a nest becomes a division at each use
-// inside. LLVM hoists what cannot trap; a division can, unless the importer's guards of its divisor are
-// recognised. Runs after masks are explicit, since they add indices of their own, and before CSE, which
-// merges the copies that arrive in one block. Tiles stay: their place decides what memory they need.
+// Indices are emitted where they are used, so `p = i // W` outside a nest becomes a division at each use
+// inside. LLVM hoists what cannot trap, but a division can, unless the importer's guards of its divisor are
+// recognised. It runs after masks have become explicit, since they add indices of their own, and before CSE,
+// which merges the copies that end up in one block. Tiles are not moved, because their position decides which
+// memory they need.
 #include "compiler/tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -25,7 +26,7 @@ using namespace mlir;
 
 namespace {
 
-/// `v` without casts between index and i64, which keep its value.
+/// Returns `v` without casts between index and i64, which keep its value.
 Value uncast(Value v) {
   while (auto cast = v.getDefiningOp<arith::IndexCastOp>()) {
     Type from = cast.getIn().getType();
@@ -35,8 +36,8 @@ Value uncast(Value v) {
   return v;
 }
 
-/// Whether `v` cannot be `excluded`: a constant, or a chain of `select(x == c, other, x)` that replaces that
-/// value.
+/// Can `v` not be `excluded`? It cannot if it is another constant, or a chain of `select(x == c, other, x)`
+/// that replaces that value.
 bool isNever(Value v, int64_t excluded) {
   bool isReplaced = false;
   Value subject; // of the comparisons
@@ -57,8 +58,8 @@ bool isNever(Value v, int64_t excluded) {
   return isReplaced && uncast(v) == subject;
 }
 
-/// Whether `op` may run where it did not run before. Division traps for 0, and a signed one for -1 where the
-/// quotient overflows; upstream takes remainders for harmless.
+/// May `op` run where it did not run before? Division traps for 0, and signed division for -1 if the quotient
+/// overflows; upstream considers remainders harmless.
 bool canRunEarly(Operation *op) {
   if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op)) return isNever(op->getOperand(1), 0);
   if (isa<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(op))

@@ -14,20 +14,20 @@ using Wide = unsigned __int128;
 constexpr Wide kLargest = std::numeric_limits<int64_t>::max();
 constexpr int kDeepest = 8;
 
-/// The largest value of the type that an operation gives its result in.
+/// Returns the largest value of the type of an operation's result.
 Wide largestOf(Type type) {
   if (type.isIndex()) return kLargest;
   auto integer = dyn_cast<IntegerType>(type);
   return integer && integer.getWidth() <= 64 ? (Wide(1) << (integer.getWidth() - 1)) - 1 : 0;
 }
 
-/// The axis has ceildiv(count, step) programs, so that program * step is below count.
+/// The axis has ceildiv(count, step) programs, so program * step is below count.
 bool countsSteps(ProgramIdOp program, int64_t step) {
   auto kernel = program->getParentOfType<KernelOp>();
   if (!kernel || program.getAxis() >= kernel.getGrid().size()) return false;
   StringRef text = cast<StringAttr>(kernel.getGrid()[program.getAxis()]).getValue();
   if (!text.consume_front("ceildiv(") || !text.consume_back(", " + std::to_string(step) + ")")) return false;
-  int depth = 0; // the call spans the whole text
+  int depth = 0; // the call must be the whole text
   for (char c : text) {
     depth += c == '(' ? 1 : c == ')' ? -1 : 0;
     if (depth < 0 || (depth == 0 && c == ',')) return false;
@@ -35,8 +35,8 @@ bool countsSteps(ProgramIdOp program, int64_t step) {
   return depth == 0;
 }
 
-/// The largest value of `v` as if computed without wrapping, at most 2^64 - 1; nullopt if it may be negative
-/// or larger. Only sums and products are allowed to exceed their type.
+/// Returns the largest value of `v` as if it were computed without wrapping, at most 2^64 - 1; nullopt if it
+/// may be negative or larger. Only sums and products may exceed their type.
 std::optional<Wide> largest(Value v, int depth = kDeepest);
 
 std::optional<Wide> largestInType(Value v, int depth) {
@@ -74,7 +74,7 @@ std::optional<Wide> largest(Value v, int depth) {
     if (!x || !y) return std::nullopt;
     if (isa<arith::MulIOp>(op) && *y && *x > std::numeric_limits<uint64_t>::max() / *y) return std::nullopt;
     Wide result = isa<arith::MulIOp>(op) ? *x * *y : *x + *y;
-    bool is64 = largestOf(v.getType()) == kLargest; // narrower ones are extended by their sign
+    bool is64 = largestOf(v.getType()) == kLargest; // a narrower value is extended by its sign
     return result <= (is64 ? Wide(std::numeric_limits<uint64_t>::max()) : largestOf(v.getType()))
                ? std::optional(result)
                : std::nullopt;
@@ -108,7 +108,7 @@ Interval presentInterval(OpBuilder &b, Location loc, Value start, int64_t extent
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, loc, v); };
   Value zero = constant(0), lo = zero;
   if (!isNonNegative) {
-    // Starts further below reach nothing either, and their differences would overflow.
+    // Starts further below reach nothing either, and the differences with them would overflow.
     start = b.createOrFold<arith::MaxSIOp>(loc, start, constant(-extent));
     Value before = b.createOrFold<arith::SubIOp>(loc, zero, start);
     lo = b.createOrFold<arith::MaxSIOp>(loc, before, zero);

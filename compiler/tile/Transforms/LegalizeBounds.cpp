@@ -1,15 +1,16 @@
 // tile-legalize-bounds (normative phase 3): makes explicit what elements past a tensor's edge mean.
 //
-// A load leaves 0 in elements that are out of bounds. Which these are is followed through the operations
-// (BoundsOpInterface); where they would be seen they become a mask or a bound:
+// A load gives 0 to elements that are out of bounds. The pass follows them through the operations
+// (BoundsOpInterface), and adds a mask or a bound where they would be visible:
 //
 //   %x = tile.load %A[%i] extents [64]             %x = tile.load %A[%i] extents [64]
 //   %e = tile.exp %x                        ->     %e = tile.exp %x
 //   %s = tile.reduce sum %e axis 0                 %m = tile.mask %e, %zero bounds(%lo to %hi)
 //                                                  %s = tile.reduce sum %m axis 0
 //
-// What else it means, and why, is docs/decisions/0002 and 0019. BoundsOfReads.cpp finds the boxes of what is
-// read, BoundsInRegions.cpp those of what loops and branches carry.
+// The complete rules, and the reasons for them, are in docs/decisions/0002 and 0019. BoundsOfReads.cpp
+// computes the boxes of tiles that are read, BoundsInRegions.cpp those of tiles that loops and branches
+// carry.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/BoundsLegalizer.h"
 #include "compiler/tile/Transforms/Passes.h"
@@ -40,7 +41,8 @@ struct LegalizeBounds : impl::TileLegalizeBoundsBase<LegalizeBounds> {
 namespace tile {
 namespace {
 
-/// Elements that are out of bounds already hold 0: a load, cast or moved about.
+/// Are the elements that are out of bounds already 0? They are in a load, also after casts and changes of
+/// shape.
 bool readsZero(Value v) {
   Operation *op = v.getDefiningOp();
   if (isa_and_nonnull<LoadOp, BufferReadOp>(op)) return true;
@@ -48,7 +50,7 @@ bool readsZero(Value v) {
          isTile(op->getOperand(0)) && readsZero(op->getOperand(0));
 }
 
-/// The elements of a tile of this type, all alike.
+/// Returns a tile of this type with equal elements.
 Value splat(OpBuilder &b, Location loc, Type type, Value element) {
   if (auto constant = element.getDefiningOp<arith::ConstantOp>())
     return arith::ConstantOp::create(b, loc,
@@ -115,7 +117,7 @@ void BoundsLegalizer::visit(Operation *op) {
   }
 }
 
-/// Where every operand is.
+/// In bounds where every operand is.
 Bounds BoundsLegalizer::boundsOfElementwise(OpBuilder &b, Operation *op) {
   std::optional<Bounds> r;
   for (Value operand : op->getOperands())
@@ -123,7 +125,7 @@ Bounds BoundsLegalizer::boundsOfElementwise(OpBuilder &b, Operation *op) {
   return r ? *r : Bounds::whole(tileType(op->getResult(0)).getRank());
 }
 
-/// `x if c else y`, and an if that only chooses: the ends are chosen as the tile is.
+/// `x if c else y`, and an if that only selects: the ends are selected as the tile is.
 Bounds BoundsLegalizer::boundsOfChoice(OpBuilder &b, arith::SelectOp op) {
   Bounds x = bounds(op.getTrueValue()), y = bounds(op.getFalseValue());
   Location loc = op.getLoc();
@@ -146,7 +148,7 @@ Bounds BoundsLegalizer::boundsOfChoice(OpBuilder &b, arith::SelectOp op) {
   return r;
 }
 
-/// What `where`, `reshape` and `concat` are made of is filled instead: a box costs less than flags.
+/// Fills the operands of `where`, `reshape` and `concat` instead: a box is cheaper than flags.
 Value BoundsLegalizer::filled(OpBuilder &b, Location loc, Value v, Value element,
                               DenseMap<Value, Value> &done) {
   Bounds all = bounds(v);
@@ -178,9 +180,10 @@ void BoundsLegalizer::fill(OpOperand &operand, TypedAttr with) {
   operand.set(filled(b, loc, operand.get(), arith::ConstantOp::create(b, loc, with), done));
 }
 
-/// The position of an extreme. The neutral element may tie with elements in bounds, so that one in front of
-/// them that is not would win: such a result moves up to the first that is. The argmax of a whole tile is
-/// that of the flattened tile; there the operand of the reshape takes the neutral element.
+/// The position of an extreme. The neutral element may tie with elements in bounds, and one that is out of
+/// bounds and before them would win: such a result is moved to the first element in bounds. The argmax of a
+/// whole tile is that of the flattened tile; there the operand of the reshape is filled with the neutral
+/// element.
 void BoundsLegalizer::legalizeArgReduce(ArgReduceOp op) {
   OpOperand &operand = op->getOpOperand(0);
   OpBuilder b(op);
@@ -208,13 +211,14 @@ void BoundsLegalizer::legalizeArgReduce(ArgReduceOp op) {
   op.getResult().replaceAllUsesExcept(result, moved);
 }
 
-/// The box of a product's factor, a tile or a shared buffer.
+/// Returns the box of a factor of a product, which is a tile or a shared buffer.
 Box BoundsLegalizer::factorBox(OpBuilder &b, MmaOp mma, Value factor) {
   return isTile(factor) ? bounds(factor).box : copiedBox(b, factor, mma);
 }
 
-/// Where a factor ends, its zeros are not multiplied: the ends of its rows, columns and depth. What the
-/// product leaves out keeps the accumulator's elements, whatever the other factor holds.
+/// Limits a product to where its factors end, so that their zeros are not multiplied: the ends of its rows,
+/// columns and depth. Elements that the product skips keep the accumulator's value, whatever the other factor
+/// contains.
 void BoundsLegalizer::limitMma(MmaOp mma, Box x, Box y) {
   OpBuilder b(mma);
   Location loc = mma.getLoc();
@@ -232,7 +236,7 @@ void BoundsLegalizer::limitMma(MmaOp mma, Box x, Box y) {
   if (y[0] && !(x[1] && sameExpression(x[1]->hi, y[0]->hi)))
     k = x[1] ? arith::MinSIOp::create(b, loc, k, y[0]->hi).getResult() : y[0]->hi;
   mma.getLimitsMutable().assign({end(x[0], product[0]), end(y[1], product[1]), k});
-  // The limits are ends. Where rows or columns may begin later, the accumulator is put back.
+  // The limits are ends. If rows or columns may begin later than 0, the accumulator is restored there.
   auto beginsLater = [](const std::optional<Interval> &i) { return i && !isConstantIntValue(i->lo, 0); };
   if (!beginsLater(x[0]) && !beginsLater(y[1])) return;
   b.setInsertionPointAfter(mma);
@@ -242,9 +246,10 @@ void BoundsLegalizer::limitMma(MmaOp mma, Box x, Box y) {
   bounds_[result] = bounds(mma.getResult());
 }
 
-/// Out of bounds along the contraction: both factors must be 0, or an infinity on one side would make a NaN.
+/// Out of bounds along the contraction: both factors must be 0, because an infinity on one side would make a
+/// NaN.
 void BoundsLegalizer::legalizeMma(MmaOp mma) {
-  // As they were read: a masked factor has no box.
+  // Of the unmasked factors: a masked factor has no box.
   OpBuilder b(mma);
   const Box boxes[] = {factorBox(b, mma, mma.getA()), factorBox(b, mma, mma.getB())};
   limitMma(mma, boxes[0], boxes[1]);
@@ -283,7 +288,7 @@ void BoundsLegalizer::boundStore(StoreOp store) {
   store.getUpperMutable().assign(upper);
 }
 
-/// An atomic of which an operand is out of bounds is dropped: its index is moved out of range.
+/// An atomic with an operand that is out of bounds is dropped: its index is moved out of range.
 void BoundsLegalizer::dropAtomics(Operation *op) {
   if (!isTile(op->getResult(0))) return;
   OpBuilder b(op);

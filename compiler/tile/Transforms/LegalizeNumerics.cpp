@@ -1,17 +1,18 @@
-// tile-legalize-numerics (normative phase 6): arithmetic on dtypes the backend has no instructions for.
+// tile-legalize-numerics (normative phase 6): replaces arithmetic on dtypes that the backend has no
+// instructions for.
 //
-// bf16, f16 and the OCP 8-, 6- and 4-bit floats compute in f32 and round after every operation; f32 has more
-// than twice their precision plus two bits, so +, -, *, / and sqrt are still correctly rounded (Figueroa
-// 1995):
+// bf16, f16 and the OCP 8-, 6- and 4-bit floats are computed in f32 and rounded after every operation. f32
+// has more than twice their precision plus two bits, so +, -, *, / and sqrt are still correctly rounded
+// (Figueroa 1995):
 //
 //   %r = arith.addf %a, %b : tensor<8xbf16>   ->   %x = tile.cast %a from bf16 to f32
 //                                                  %y = tile.cast %b from bf16 to f32
 //                                                  %s = arith.addf %x, %y : tensor<8xf32>
 //                                                  %r = tile.cast %s from f32 to bf16
 //
-// Products of such operands take f32 operands (exact) and keep their f32 accumulator; i8 and u8 operands
-// widen to i32; shared-memory operands are read. Every such change of arithmetic is recorded as a fallback of
-// the kernel (decisions D4, D13). Storage and the values of casts never change.
+// Products of such operands take f32 operands (exact) and keep their f32 accumulator; i8 and u8 operands are
+// widened to i32; operands in shared memory are loaded. Every such change of arithmetic is recorded as a
+// fallback of the kernel (decisions D4, D13). Storage and the values of casts never change.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "compiler/tile/Transforms/Passes.h"
@@ -30,7 +31,7 @@ using namespace tessera::tile;
 
 namespace {
 
-/// Language name of a float element type.
+/// Returns the language's name of a float element type.
 StringRef floatName(Type t) { return name(*dtypeOfMemory(t)); }
 
 Type withElement(Type like, Type element) {
@@ -87,7 +88,7 @@ private:
         low = getElementTypeOrSelf(operand.get().getType());
         OpBuilder b(op);
         operand.set(widen(b, op->getLoc(), operand.get()));
-        if (isa<ScanOp>(op)) // walks its operand in memory
+        if (isa<ScanOp>(op)) // iterates over its operand in memory
           operand.get().getDefiningOp()->setAttr(kMaterialize, b.getUnitAttr());
       }
     if (!low) return;
@@ -121,7 +122,7 @@ private:
         v = BufferReadOp::create(b, loc, RankedTensorType::get(buffer.getShape(), inValue), v);
       } else if ((isTurned || needsWidening(tileType(v).getElementType())) && v.hasOneUse() &&
                  v.getDefiningOp() && !alwaysInMemory(v)) {
-        // Read, widened and transposed in one loop, where the value was to be read.
+        // Load, widen and transpose in one loop, at the place of the load.
         v.getDefiningOp()->removeAttr(kMaterialize);
         b.setInsertionPointAfter(v.getDefiningOp());
       }

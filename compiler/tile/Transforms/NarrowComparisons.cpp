@@ -4,11 +4,11 @@
 //   %v = arith.addi %s, %w : tensor<64xi64>    ->    %x = tile.iota %first : i32 -> tensor<64xi32>
 //   %m = arith.cmpi slt, %v, %n                      %m = arith.cmpi slt, %x, %end : tensor<64xi32>
 //
-// An id, a dim and a loop variable have 64 bits, and so has a position that is computed from them, but those
-// of one tile are close together. The mapping keeps their order for every value of the scalars, wrapped sums
-// included (docs/decisions/0014-narrow-comparisons.md). Runs once masks are explicit, since an operand may
-// disappear from the expression, and before the canonicalizer, which folds the scalars. Only for threads that
-// compute many elements each: the scalars cost as much as a few comparisons.
+// Ids, dims, loop variables and positions computed from them have 64 bits, but the positions of one tile are
+// close together. The mapping preserves their order for every value of the scalars, wrapped sums included
+// (docs/decisions/0014-narrow-comparisons.md). It runs after masks have become explicit, since it may remove
+// operands from the expression, and before canonicalization, which folds the scalars. It is only for threads
+// that compute many elements each: the scalars cost as much as a few comparisons.
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,17 +29,18 @@ namespace {
 using Wide = __int128;
 using Shape = SmallVector<int64_t, 4>;
 
-/// Operations that are looked at for one operand of a comparison.
+/// How many operations are visited for one operand of a comparison.
 constexpr int kBudget = 64;
-/// The bounds cost less than 64-bit lanes do if there are this many elements for each of them.
+/// The scalar arithmetic is cheaper than 64-bit lanes if there are at least this many elements for each
+/// bound.
 constexpr int64_t kWorthwhile = 16;
-/// Lanes may differ by this: three more values of 32 bits are for bounds outside of the tile.
+/// Lanes may differ by at most this: three more values of 32 bits represent bounds outside of the tile.
 constexpr Wide kLargestSpan = std::numeric_limits<uint32_t>::max() - Wide(3);
 
-/// `factor` times an integer scalar or tile, which is broadcast along the axes where it has one element.
+/// `factor` times an integer scalar or tile. A tile is broadcast along the axes where it has one element.
 struct Term {
   Value value;
-  StringAttr dtype;                        // what the value is widened from; null: it has 64 bits
+  StringAttr dtype;                        // the dtype that the value is widened from; null: it has 64 bits
   uint64_t factor = 1;                     // modulo 2^64
   SmallVector<int64_t, 2> expansions = {}; // axes of extent 1 to insert, one after the other
 
@@ -74,7 +75,7 @@ struct Sum {
     }
   }
 
-  /// One extent per axis, the largest of the terms'; none: all are scalars.
+  /// One extent per axis, the largest of the terms; empty: all terms are scalars.
   Shape shape() const {
     Shape shape;
     for (const Term &term : terms) {
@@ -87,7 +88,7 @@ struct Sum {
   }
 };
 
-/// The values of an integer scalar or of a tile's elements.
+/// Returns the values of an integer scalar or of a tile's elements.
 ConstantIntRanges rangeOf(Value v, int &budget) {
   Type element = getElementTypeOrSelf(v);
   const unsigned width = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
@@ -113,7 +114,7 @@ ConstantIntRanges rangeOf(Value v, int &budget) {
   return result;
 }
 
-/// The elements of an i64 tile, or the value of a scalar.
+/// Returns the elements of an i64 tile, or the value of a scalar.
 Sum sumOf(Value v, int &budget) {
   Sum sum;
   if (APInt constant; matchPattern(v, m_ConstantInt(&constant))) {
@@ -148,7 +149,7 @@ Sum sumOf(Value v, int &budget) {
   return sum;
 }
 
-/// Emits arithmetic on integer scalars and tiles, whose extents of 1 are broadcast.
+/// Emits arithmetic on integer scalars and tiles. Extents of 1 are broadcast.
 class Arithmetic {
 public:
   explicit Arithmetic(Operation *before) : b_(before), loc_(before->getLoc()) {}
@@ -183,7 +184,7 @@ public:
     return b_.createOrFold<Op>(loc_, isTile(x) ? Type(tileType(x).clone(to)) : to, x);
   }
 
-  /// The sum modulo 2^bits. Scalars come first, so that they are added once.
+  /// Emits the sum modulo 2^bits. Scalars come first, so that they are added once.
   Value sum(const Sum &s, unsigned bits) {
     Value scalars = constant(b_.getIntegerType(bits), s.constant), tiles;
     for (const Term &term : s.terms) {
@@ -196,7 +197,7 @@ public:
     return !tiles ? scalars : matchPattern(scalars, m_Zero()) ? tiles : binary<arith::AddIOp>(tiles, scalars);
   }
 
-  /// `lanes` + `base` modulo 2^32, which an iota begins with if it can.
+  /// Emits `lanes` + `base` modulo 2^32; an iota starts with the base if possible.
   Value lanesFrom(Value base, const Sum &lanes) {
     Sum shifted = lanes;
     for (Term &term : shifted.terms)
@@ -227,14 +228,14 @@ private:
   Location loc_;
 };
 
-/// `position predicate bound` in other words: lanes + rest, of which only the lanes are needed per element.
+/// `position predicate bound`, rewritten as lanes + rest: only the lanes differ between elements.
 struct Comparison {
   arith::CmpIPredicate predicate;
-  Sum lanes;       // of 32 bits, of which `least` is the smallest and `span` more the largest
+  Sum lanes;       // of 32 bits; `least` is their smallest value, `least + span` the largest
   Sum rest, bound; // of 64 bits
   Wide least = 0, span = 0;
 
-  /// Elements that are computed in 64 bits.
+  /// Elements that remain in 64 bits.
   int64_t cost() const {
     Sum all = rest;
     llvm::append_range(all.terms, bound.terms);
@@ -242,7 +243,7 @@ struct Comparison {
   }
 };
 
-/// nullopt: no part of the position has a span that is known to be small.
+/// nullopt if no part of the position is known to have a small span.
 std::optional<Comparison> split(arith::CmpIPredicate predicate, const Sum &position, const Sum &bound) {
   Comparison c{predicate, {}, {{}, position.constant}, bound};
   for (const Term &term : position.terms) {
@@ -265,9 +266,9 @@ std::optional<Comparison> split(arith::CmpIPredicate predicate, const Sum &posit
 }
 
 /// Maps positions and bounds, numbers on a circle of 2^64 whose order begins at the smallest i64, to a circle
-/// of 2^32. Distances from the tile's first position stay as they are up to span; the start of the order is
-/// cut to span + 2, and a bound to span + 1 before that start and to span + 2 past it. The start becomes the
-/// smallest i32.
+/// of 2^32. Distances from the tile's first position up to span are kept. The beginning of the order is
+/// clamped to a distance of span + 2, and a bound to span + 1 before that beginning and to span + 2 after it.
+/// The beginning becomes the smallest i32.
 Value narrowed(arith::CmpIOp op, const Comparison &c) {
   using arith::CmpIPredicate;
   Arithmetic a(op);
@@ -298,7 +299,7 @@ bool isUnsigned(arith::CmpIPredicate p) {
                             p);
 }
 
-/// The predicate of the operands in the other order.
+/// Returns the predicate for swapped operands.
 arith::CmpIPredicate swapped(arith::CmpIPredicate p) {
   using arith::CmpIPredicate;
   switch (p) {
@@ -315,7 +316,7 @@ arith::CmpIPredicate swapped(arith::CmpIPredicate p) {
   }
 }
 
-/// A position that is used as a number is computed in 64 bits anyway.
+/// A position that is also used as a number is computed in 64 bits anyway.
 bool isOnlyCompared(Value v) {
   return llvm::all_of(v.getUsers(), [](Operation *user) { return isa<arith::CmpIOp>(user); });
 }

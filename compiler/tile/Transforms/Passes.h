@@ -1,4 +1,4 @@
-// The passes of Tile IR; Passes.td says what each does.
+// The passes of Tile IR. Passes.td describes each.
 #pragma once
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/Pass/Pass.h"

@@ -1,10 +1,11 @@
-// tile-plan-memory (normative phase 4, and again after fusion): where every shared buffer and every tile that
-// lies in memory is placed in the program's scratch.
+// tile-plan-memory (normative phase 4, and again after fusion): decides where shared buffers and tiles in
+// memory are placed in the program's scratch.
 //
 // Shared buffers live as long as the program. Other tiles live from the op that computes them to the last op
-// that reads them (inside a loop they did not come from: to the loop's end); two that are never alive
-// together share bytes. Tiles carried by a loop have one place for the initial value, every turn and the
-// result. A product whose accumulator is not read again works in the accumulator's place.
+// that reads them (inside a loop that they are defined outside of: to the loop's end). Two tiles that are
+// never alive at the same time may share bytes. A tile carried by a loop has one place for the initial value,
+// every iteration and the result. A product whose accumulator is not read again works in the accumulator's
+// place.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
@@ -77,8 +78,9 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     return std::max<int64_t>(1, t.getNumElements()) * tessera::storageBytes(t.getElementType());
   }
 
-  /// Last position at which `v` is read, also through values that are computed on the fly; inside a loop that
-  /// `v` did not come from: the loop's end. Every later value's answer is known.
+  /// Returns the last position at which `v` is read, also through values that are computed on the fly; inside
+  /// a loop that `v` is defined outside of: the loop's end. The answer for every later value is already
+  /// known.
   int64_t readUntil(Value v) {
     Block *home = v.getParentBlock();
     int64_t last = v.getDefiningOp() ? position_[v.getDefiningOp()] : 0;
@@ -96,7 +98,7 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     return last;
   }
 
-  /// From the program's end to its beginning, so that the answer for each value follows from its users'.
+  /// Backwards, so that the answer for each value follows from its users'.
   void findLastReads() {
     for (Operation *op : llvm::reverse(order_)) {
       for (Region &region : op->getRegions())
@@ -119,7 +121,7 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
       } else if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
         assignLoop(loop);
       } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-        // The same bytes under another shape. Before fusion has decided, the operand may have no place yet.
+        // The same bytes with another shape. Before fusion has decided, the operand may have no place yet.
         if (auto it = slotOf_.find(reshape.getInput()); it != slotOf_.end()) {
           int slot = it->second;
           slotOf_[reshape.getResult()] = slot;
@@ -152,8 +154,8 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     }
   }
 
-  /// The condition may pass on other values than it got: its operands and its results have places of their
-  /// own.
+  /// The condition may pass on other values than it received, so its operands and its results have separate
+  /// places.
   void assignWhile(scf::WhileOp loop) {
     int64_t begin = position_[loop], end = endPosition_[loop];
     for (Value arg : loop.getBeforeArguments())
@@ -164,8 +166,8 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
             newSlot(begin, std::max(end, lastRead_.lookup(result)), bytesOf(arg));
   }
 
-  /// At the end of the turn `v`, which would lie in the place of the carried `arg`, is read for no other
-  /// variable: that place may be overwritten before the others are assigned.
+  /// Is `v`, which would be in the place of the carried `arg`, read for no other variable at the end of the
+  /// iteration? The place may be overwritten before the others are assigned.
   static bool yieldsOnlyTo(BlockArgument arg, Value v) {
     Operation *end = arg.getOwner()->getTerminator();
     auto args = arg.getOwner()->getArguments().take_back(end->getNumOperands());
@@ -190,12 +192,12 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     return uses == 1 && lastRead_.lookup(acc) <= position_[mma];
   }
 
-  /// First fit in order of begin; returns the bytes of the whole scratch.
+  /// First fit in the order of first use; returns the size of the scratch in bytes.
   int64_t place(int64_t base) {
     std::vector<Slot *> order;
     for (Slot &slot : slots_)
       order.push_back(&slot);
-    // Equal ones in the order they were found, which is that of the addresses.
+    // Equal ones in the order they were found, which is the order of their addresses.
     llvm::sort(order, [](Slot *x, Slot *y) { return std::pair(x->begin, x) < std::pair(y->begin, y); });
     int64_t total = base;
     std::vector<Slot *> alive; // by offset

@@ -1,14 +1,14 @@
-// tile-relax-arithmetic (normative phase 3): what a numerics profile permits beyond `standard`.
+// tile-relax-arithmetic (normative phase 3): applies what a numerics profile permits beyond `standard`.
 //
 //   %d = tile.broadcast %s                            %i = arith.divf %one, %s : tensor<8x1xf32>
 //   %y = arith.divf %x, %d : tensor<8x64xf32>    ->   %d = tile.broadcast %i
 //   %z = arith.addf %y, %b                            %y = arith.mulf %x, %d fastmath<reassoc,contract,arcp>
 //                                                     %z = arith.addf %y, %b fastmath<reassoc,contract,arcp>
 //
-// Runs after simplification, so that every operation it marks is one of the program's, and before fusion,
-// since a reciprocal is a value that wants memory. Must not see the sequences of elementary functions, whose
-// bits are fixed: those are expanded after tiles became vectors. Where a permission changes nothing, a
-// line in `fallbacks` says so.
+// It runs after simplification, so that every operation it marks is one of the program's, and before fusion,
+// since a reciprocal is a value that needs memory. It must not see the sequences of elementary functions,
+// whose bits are fixed: those are expanded after tiles have become vectors. If a permission has no effect, a
+// line in `fallbacks` reports it.
 #include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "compiler/tile/Transforms/Passes.h"
@@ -71,7 +71,8 @@ private:
     addFallbacks(getOperation(), lines);
   }
 
-  /// x / s -> x * (1 / s), where one reciprocal serves many elements. Narrow floats would round it.
+  /// x / s -> x * (1 / s), if one reciprocal serves many elements. Not for narrow floats, which would round
+  /// it.
   static void multiplyInstead(arith::DivFOp divide) {
     Type element = getElementTypeOrSelf(divide.getType());
     auto broadcast = divide.getRhs().getDefiningOp<BroadcastOp>();

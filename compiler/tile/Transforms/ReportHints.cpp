@@ -1,12 +1,11 @@
-// tile-report-hints (normative phase 6): requests of the program that have no effect on the target.
+// tile-report-hints (normative phase 6): reports requests of the program that have no effect on the target.
 //
-//   tile.kernel @k ... attributes {decisions = {stages = 3}}     ->   fallbacks = ["cpu: stages=3 has no
-//   effect: ..."]
+//   tile.kernel @k ... attributes {decisions = {stages = 3}}    ->    fallbacks = ["cpu: stages=3 has ..."]
 //     tile.alloc_shared : !tile.buffer<16x8xf32, xor>
 //
-// A hint never changes results, so that a target may leave it aside; that it does is part of the artifact.
-// Runs last among the tile passes: a hint of code that was removed needs no report. Changes the kernel's
-// `fallbacks` only.
+// A hint never changes results, so a target may ignore it, but the artifact must record that it does. It runs
+// last among the tile passes, because a hint of code that was removed needs no report. It changes only the
+// kernel's `fallbacks`.
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 

@@ -1,15 +1,15 @@
-// tile-simplify (normative phases 1 and 2): canonicalization that keeps what masks depend on.
+// tile-simplify (normative phases 1 and 2): canonicalization that preserves what masks depend on.
 //
-//   %y = arith.andi %x, %zero : tensor<8xi32>        stays, since %y is masked wherever %x is
+//   %y = arith.andi %x, %zero : tensor<8xi32>        is kept, since %y is masked wherever %x is
 //   %i = arith.addi %c8, %c8 : index            ->   %i = arith.constant 16 : index
 //
-// A fold of an elementwise operation may drop the operand that is out of bounds at the tensor's edge, and the
-// result would be stored there. A loop that runs once keeps the elements of its variables that the loop's
-// body leaves out, and must not be inlined either. With the option `explicit-masks`, after
-// tile-legalize-bounds, both are allowed. In every place this pass replaces the canonicalizer, which would
-// also fold arithmetic that saturates:
+// Folding an elementwise operation may remove the operand that is out of bounds at the tensor's edge, and the
+// result would then be stored there. A loop that runs once keeps those elements of its variables that its
+// body does not assign, so it must not be inlined either. With the option `explicit-masks`, after
+// tile-legalize-bounds, both are allowed. This pass replaces the canonicalizer everywhere, which would also
+// fold arithmetic that saturates:
 //
-//   %y = arith.addf %c448, %c448 : f8E4M3FN          stays, until tile-legalize-numerics widens it
+//   %y = arith.addf %c448, %c448 : f8E4M3FN          is kept until tile-legalize-numerics widens it
 #include "compiler/tile/Transforms/Simplify.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
@@ -27,14 +27,14 @@ using namespace tessera::tile;
 
 namespace {
 
-/// The result is out of bounds wherever an operand is. A select by one scalar has the mask of the side it
-/// takes.
+/// Is the result out of bounds wherever an operand is? A select by one scalar has the mask of the selected
+/// side.
 bool carriesMask(Operation *op) {
   auto select = dyn_cast<arith::SelectOp>(op);
   return isElementwise(op) && isTile(op->getResult(0)) && (!select || isTile(select.getCondition()));
 }
 
-/// A canonicalization pattern of arith or math, for everything but tiles.
+/// A canonicalization pattern of arith or math, applied to everything but tiles.
 class OfScalars final : public RewritePattern {
 public:
   explicit OfScalars(std::unique_ptr<RewritePattern> pattern)
@@ -50,8 +50,8 @@ private:
   std::unique_ptr<RewritePattern> pattern_;
 };
 
-/// What the driver does by itself, for everything but arithmetic that saturates and, while masks are
-/// implicit, elementwise operations on tiles.
+/// Folds as the driver does, except arithmetic that saturates and, while masks are implicit, elementwise
+/// operations on tiles.
 struct Fold final : RewritePattern {
   bool explicitMasks;
 
@@ -124,7 +124,7 @@ private:
         patterns = this->patterns(&getContext(), /*folds=*/true);
       }
     }
-    // As the canonicalizer does, which does not fail if it has not come to an end.
+    // As in the canonicalizer, which does not fail if it has not converged.
     (void)applyPatternsGreedily(getOperation(), *patterns, config);
   }
 };
