@@ -53,20 +53,21 @@
 extern "C" {
 #endif
 
-/* Same major: compatible. A library of a higher minor serves programs built against a lower one. */
+/* Equal majors are compatible. A library of a higher minor serves programs built against a lower one. */
 #define TSR_ABI_MAJOR 1
 #define TSR_ABI_MINOR 4
 
 /* ---- Status (tsr_status_t: tessera/status.h) ---- */
 
-/* The enumerator as text ("TSR_EINVAL"), and what it means in a few words. Never NULL; the text is static. */
+/* Return the enumerator as text ("TSR_EINVAL"), and its meaning in a few words. Never NULL; the text is
+ * static. */
 TSR_API const char *tsrStatusName(tsr_status_t status);
 TSR_API const char *tsrStatusString(tsr_status_t status);
 
-/* The text of this thread's last failure; "" before the first. Never NULL. */
+/* Returns the text of this thread's last failure; "" before the first. Never NULL. */
 TSR_API const char *tsrLastError(void);
 
-/* The library's version, "0.1.0", and the ABI it was built with (either pointer may be NULL). */
+/* Return the library's version, "0.1.0", and the ABI it was built with (either pointer may be NULL). */
 TSR_API const char *tsrVersion(void);
 TSR_API void tsrAbiVersion(uint32_t *major, uint32_t *minor);
 
@@ -108,8 +109,8 @@ typedef struct tsr_backend_info {
   int32_t device_count;
 } tsr_backend_info_t;
 
-/* Every backend Tessera knows, whether usable here or not. `index` counts from 0; past the end:
- * TSR_ENOTFOUND. Errors: TSR_EINVAL, TSR_ENOTFOUND. */
+/* Describes one of the backends that Tessera knows, whether usable here or not. `index` counts from 0; past
+ * the end: TSR_ENOTFOUND. Errors: TSR_EINVAL, TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrGetBackendInfo(size_t index, tsr_backend_info_t *info);
 
 /* Sets the backend of contexts whose options name none; it overrides TESSERA_BACKEND. NULL removes it. The
@@ -123,13 +124,14 @@ enum {
                               quarantine, which stays, would prevent it (appended in 1.3) */
 };
 
-/* Every plugin that was found and every one that is missing, with the reason why it is not used, as a JSON
- * object whose keys docs/plugins.md lists. The text is valid until this thread's next call of
- * this function (appended in 1.2). Errors: TSR_EINVAL. */
+/* Returns every plugin that was found and every one that is missing, with the reason why it is not used, as a
+ * JSON object whose keys docs/plugins.md lists. The text is valid until this thread's next call of this
+ * function (appended in 1.2). Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGetLoadReport(uint32_t flags, const char **json);
 
-/* Clears the quarantine: plugins whose probe crashed, which are otherwise not probed again until they, their
- * driver or this library change. `count` is their number (appended in 1.2). Errors: TSR_EINVAL. */
+/* Clears the quarantine of plugins whose probe crashed, which are otherwise not probed again until they,
+ * their driver or this library change. `count` receives their number (appended in 1.2). Errors: TSR_EINVAL.
+ */
 TSR_API tsr_status_t tsrResetQuarantine(uint32_t *count);
 
 struct tsr_host_info; /* of plugin.h */
@@ -165,13 +167,14 @@ typedef struct tsr_device_info {
   uint32_t vector_bytes;     /* width of the widest vector register, or of a warp's 32-bit lanes */
 } tsr_device_info_t;
 
-/* A backend's devices; no context is needed. `backend` NULL: the one tsrCreateContext would use now.
- * The strings are static. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
+/* Return the number of a backend's devices, and describe one of them; no context is needed. `backend` NULL:
+ * the one tsrCreateContext would use now. The strings are static. Errors: TSR_EINVAL, TSR_ENOTFOUND,
+ * TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrGetDeviceCount(const char *backend, int32_t *count);
 TSR_API tsr_status_t tsrGetBackendDeviceInfo(const char *backend, int32_t device, tsr_device_info_t *info);
 
-/* The same and more as a JSON object, whose keys docs/c-abi.md lists.
- * Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
+/* Returns the same and more as a JSON object, whose keys docs/c-abi.md lists. Errors: TSR_EINVAL,
+ * TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrGetBackendDeviceCapabilities(const char *backend, int32_t device, const char **json);
 
 /* ---- Contexts ---- */
@@ -196,24 +199,24 @@ typedef struct tsr_context_options {
   const tsr_allocator_t *allocator; /* NULL: the backend's own (appended in 1.1) */
 } tsr_context_options_t;
 
-/* A context on device 0 of the default backend. If TESSERA_BACKEND or the options name a backend that cannot
- * be used, the call fails (TSR_ENOTFOUND; TSR_UNIMPLEMENTED if it is known but not installed): no other
- * backend replaces it. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
+/* Creates a context on device 0 of the default backend, or with the given options. If TESSERA_BACKEND or the
+ * options name a backend that cannot be used, the call fails (TSR_ENOTFOUND; TSR_UNIMPLEMENTED if it is known
+ * but not installed): no other backend replaces it. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrCreateContext(tsr_context_t *context);
 TSR_API tsr_status_t tsrCreateContextEx(const tsr_context_options_t *options, tsr_context_t *context);
 
-/* Waits for all its work, then destroys it with every buffer, stream, event, module and kernel made from it;
- * those handles and device pointers are invalid afterwards. A failure of queued work that no call has
- * returned yet is returned; the context is destroyed even then. Errors: TSR_EINVAL. */
+/* Waits for all of the context's work, then destroys the context with every buffer, stream, event, module and
+ * kernel made from it. Those handles and device pointers are invalid afterwards. A failure of queued work
+ * that no call has returned yet is returned; the context is destroyed even then. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyContext(tsr_context_t context);
 
-/* The context's device. The strings live as long as the context. Errors: TSR_EINVAL. */
+/* Describe the context's device. The strings live as long as the context. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGetDeviceInfo(tsr_context_t context, tsr_device_info_t *info);
 TSR_API tsr_status_t tsrGetDeviceCapabilities(tsr_context_t context, const char **json);
 
-/* One capability by its key: "warp_size"; "tensorcore.bf16" is a member of an object. A text is returned as
- * it is, anything else as JSON ("32", "true"). `value` is valid until this thread's next call of this
- * function. TSR_ENOTFOUND: the device has no such key; the text lists those it has. (Appended in 1.4.)
+/* Returns one capability by its key: "warp_size"; "tensorcore.bf16" is a member of an object. A text is
+ * returned as it is, anything else as JSON ("32", "true"). `value` is valid until this thread's next call of
+ * this function. TSR_ENOTFOUND: the device has no such key; the text lists those it has. (Appended in 1.4.)
  * Errors: TSR_EINVAL, TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrGetDeviceCapability(tsr_context_t context, const char *key, const char **value);
 
@@ -223,7 +226,7 @@ TSR_API tsr_status_t tsrGetDeviceCapability(tsr_context_t context, const char *k
  * TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrContextEnablePeer(tsr_context_t context, tsr_context_t peer);
 
-/* Begins and ends a named range of the calling thread in the backend's profiler. Each thread's ranges nest. A
+/* Begin and end a named range of the calling thread in the backend's profiler. Each thread's ranges nest. A
  * backend without a profiler does nothing. TSR_EINVAL also for a pop without a push by this thread on this
  * context. (Appended in 1.3.) Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrRangePush(tsr_context_t context, const char *name);
@@ -237,8 +240,8 @@ enum {
   TSR_MEM_MANAGED = 2      /* host and device may access it, between synchronisations */
 };
 
-/* `bytes` of memory, aligned to 64 bytes at least, contents undefined. 0 bytes gives a pointer that may only
- * be freed and compared. TSR_EOOM: there is not enough memory. Errors: TSR_EINVAL, TSR_EOOM. */
+/* Allocates `bytes` of memory, aligned to at least 64 bytes, with undefined contents. 0 bytes gives a pointer
+ * that may only be freed and compared. TSR_EOOM: there is not enough memory. Errors: TSR_EINVAL, TSR_EOOM. */
 TSR_API tsr_status_t tsrAlloc(tsr_context_t context, size_t bytes, uint32_t flags, void **dptr);
 
 /* Waits until the work queued in the context so far is done, then frees the block. NULL is allowed. A
@@ -254,7 +257,7 @@ typedef struct tsr_memory_info {
   uint64_t pooled_bytes; /* kept by this context for later calls */
 } tsr_memory_info_t;
 
-/* Errors: TSR_EINVAL. */
+/* Returns the context's use of memory. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGetMemoryInfo(tsr_context_t context, tsr_memory_info_t *info);
 
 /* Returns pooled memory that is not in use, and the workspaces of idle streams, to the system (small blocks
@@ -274,32 +277,32 @@ TSR_API tsr_status_t tsrMemcpyD2HAsync(tsr_context_t context, void *dst, const v
 TSR_API tsr_status_t tsrMemcpyD2DAsync(tsr_context_t context, void *dst, const void *src, size_t bytes,
                                        tsr_stream_t stream);
 
-/* Fills with a byte (0 to 255, else TSR_EINVAL). Errors: TSR_EINVAL, TSR_EDEVICE. */
+/* Fill with a byte (0 to 255, else TSR_EINVAL). Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrMemset(tsr_context_t context, void *dst, int value, size_t bytes);
 TSR_API tsr_status_t tsrMemsetAsync(tsr_context_t context, void *dst, int value, size_t bytes,
                                     tsr_stream_t stream);
 
 /* ---- Streams ---- */
 
-/* Errors: TSR_EINVAL. */
+/* Creates a stream of the context. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrCreateStream(tsr_context_t context, tsr_stream_t *stream);
 
 /* Waits for the stream's work, destroys the stream in any case, and returns the work's failure if any.
  * Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyStream(tsr_stream_t stream);
 
-/* The context's default stream as a handle. It cannot be destroyed. Errors: TSR_EINVAL. */
+/* Returns the context's default stream as a handle. It cannot be destroyed. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGetDefaultStream(tsr_context_t context, tsr_stream_t *stream);
 
 /* Waits until the work queued so far is done. Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrStreamSynchronize(tsr_stream_t stream);
 
-/* The same with a limit: TSR_ETIMEOUT if work is still running after timeout_ns.
- * Errors: TSR_EINVAL, TSR_ETIMEOUT, TSR_EDEVICE. */
+/* As tsrStreamSynchronize, with a limit: TSR_ETIMEOUT if work is still running after timeout_ns. Errors:
+ * TSR_EINVAL, TSR_ETIMEOUT, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrStreamSynchronizeFor(tsr_stream_t stream, uint64_t timeout_ns);
 
-/* TSR_SUCCESS: all work is done. TSR_NOT_READY: it is not. Never waits.
- * Errors: TSR_EINVAL, TSR_NOT_READY, TSR_EDEVICE. */
+/* Returns TSR_SUCCESS if all work is done, else TSR_NOT_READY. Never waits. Errors: TSR_EINVAL,
+ * TSR_NOT_READY, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrStreamQuery(tsr_stream_t stream);
 
 /* Waits for every stream of the context. Returns the first failure found, of the default stream first.
@@ -308,10 +311,10 @@ TSR_API tsr_status_t tsrSynchronize(tsr_context_t context);
 
 /* ---- Events ---- */
 
-/* Errors: TSR_EINVAL. */
+/* Creates an event of the context. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t *event);
 
-/* An event may be destroyed while records or waits of it are queued: the queued work keeps what it needs.
+/* Destroys the event. Records and waits of it may still be queued: the queued work keeps what it needs.
  * Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyEvent(tsr_event_t event);
 
@@ -320,20 +323,20 @@ TSR_API tsr_status_t tsrDestroyEvent(tsr_event_t event);
  * Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrEventRecord(tsr_event_t event, tsr_stream_t stream);
 
-/* Work queued on `stream` after this call waits for the event's current point. An event that was never
- * recorded counts as completed. Stream and event must be of one context. Errors: TSR_EINVAL, TSR_EDEVICE. */
+/* Makes work queued on `stream` after this call wait for the event's current point. An event that was never
+ * recorded counts as completed. Stream and event must belong to one context. Errors: TSR_EINVAL, TSR_EDEVICE.
+ */
 TSR_API tsr_status_t tsrStreamWaitEvent(tsr_stream_t stream, tsr_event_t event);
 
-/* Waits until the event has completed, or queries it (below). An event that was never recorded counts as
- * completed. A failure of the recording stream is returned by calls on that stream, not here. Errors:
- * TSR_EINVAL. */
+/* Waits until the event has completed. An event that was never recorded counts as completed. A failure of the
+ * recording stream is returned by calls on that stream, not here. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrEventSynchronize(tsr_event_t event);
 
-/* Errors: TSR_EINVAL, TSR_NOT_READY. */
+/* Returns TSR_SUCCESS if the event has completed, else TSR_NOT_READY. Errors: TSR_EINVAL, TSR_NOT_READY. */
 TSR_API tsr_status_t tsrEventQuery(tsr_event_t event);
 
-/* Milliseconds between two recorded points. TSR_EINVAL: one was never recorded; TSR_NOT_READY: one is not
- * completed. Errors: TSR_EINVAL, TSR_NOT_READY. */
+/* Returns the milliseconds between two recorded points. TSR_EINVAL: one was never recorded; TSR_NOT_READY:
+ * one has not completed. Errors: TSR_EINVAL, TSR_NOT_READY. */
 TSR_API tsr_status_t tsrEventElapsedMs(tsr_event_t start, tsr_event_t end, double *ms);
 
 /* ---- Modules ---- */
@@ -352,17 +355,17 @@ typedef struct tsr_named_text {
 typedef struct tsr_diagnostic {
   size_t struct_size;
   int32_t severity; /* tsr_log_level_t: error, warning or note */
-  uint32_t line;    /* from 1; 0: the message has no place in the source, nor a column and a length */
+  uint32_t line;    /* from 1; 0: the message has no position in the source, and so no column and length */
   uint32_t column;  /* from 1, in bytes */
   uint32_t length;  /* bytes of the marked text, at least 1 */
   const char *code; /* "E_UNDEFINED_NAME": what `tsr explain` takes */
   const char *message;
   const char *hint;        /* how to fix it, or "" */
-  const char *file;        /* "" without a place */
+  const char *file;        /* "" without a position */
   const char *source_line; /* the text of `line`, or "" */
 } tsr_diagnostic_t;
 
-/* `diagnostic->struct_size` is the library's: fields past it do not exist. */
+/* `diagnostic->struct_size` is the library's: fields beyond it do not exist. */
 typedef void (*tsr_diagnostic_fn)(void *user, const tsr_diagnostic_t *diagnostic);
 
 typedef struct tsr_source_options {
@@ -382,9 +385,10 @@ typedef struct tsr_source_options {
   tsr_diagnostic_fn diagnose; /* the same diagnostics as structs, at the same time and before each one's
                                  `log`; NULL: none (appended in 1.4) */
   void *diagnose_user;        /* (appended in 1.4) */
-  /* Types of parameters that have none in the source, in its language: "Tensor['M', 'K', f32]", "i64". The
-   * name is "x", of every kernel and graph function, or "gemm.x", of that one. Anything else is TSR_ECOMPILE:
-   * a name that no such parameter has, a parameter "gemm.x" with a type. (Appended in 1.4.) */
+  /* Types of parameters that have none in the source, as text of its language: "Tensor['M', 'K', f32]",
+   * "i64". The name is "x" for that parameter of every kernel and graph function, or "gemm.x" for one
+   * function. TSR_ECOMPILE: no such parameter lacks a type, or "gemm.x" already has one. (Appended in 1.4.)
+   */
   const tsr_named_text_t *types;
   size_t type_count;
   /* Values of names that the source does not define, as if it began with NAME = TEXT: "128", "0.5", "True",
@@ -402,21 +406,21 @@ typedef struct tsr_source_options {
 TSR_API tsr_status_t tsrLoadModuleFromSource(tsr_context_t context, const char *source, size_t len,
                                              const tsr_source_options_t *options, tsr_module_t *module);
 
-/* Compiles a source text without loading it: the bytes of a bundle for tsrLoadModule, here or elsewhere. No
- * context is needed, and any target that the compiler has can be named; `options->target` NULL: device 0 of
- * the backend that tsrCreateContext would use. `bundle` is valid until this thread's next call of this
- * function. Otherwise as tsrLoadModuleFromSource. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ENOTFOUND,
- * TSR_ECOMPILE, TSR_UNIMPLEMENTED, TSR_ETIMEOUT. */
+/* Compiles a source text to the bytes of a bundle without loading it. tsrLoadModule loads them, in this
+ * process or elsewhere. No context is needed, and any target that the compiler has can be named;
+ * `options->target` NULL: device 0 of the backend that tsrCreateContext would use. `bundle` is valid until
+ * this thread's next call of this function. Otherwise as tsrLoadModuleFromSource. (Appended in 1.4.) Errors:
+ * TSR_EINVAL, TSR_ENOTFOUND, TSR_ECOMPILE, TSR_UNIMPLEMENTED, TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrCompile(const char *source, size_t len, const tsr_source_options_t *options,
                                 const void **bundle, size_t *size);
 
-/* The same into a file, which appears complete or not at all: an older file of this name stays until the new
- * one replaces it. TSR_EIO: it cannot be written. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_EIO,
+/* As tsrCompile, to a file, which appears completely or not at all: an older file of this name stays until
+ * the new one replaces it. TSR_EIO: it cannot be written. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_EIO,
  * TSR_ENOTFOUND, TSR_ECOMPILE, TSR_UNIMPLEMENTED, TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrCompileToFile(const char *source, size_t len, const tsr_source_options_t *options,
                                       const char *path);
 
-/* What a source is lowered to, level by level (appended in 1.4). */
+/* The levels that a source is lowered to, in this order (appended in 1.4). */
 typedef enum {
   TSR_IR_GRAPH = 0,
   TSR_IR_SCHEDULE = 1,
@@ -425,21 +429,21 @@ typedef enum {
   TSR_IR_ASSEMBLY = 4
 } tsr_ir_level_t;
 
-/* The text of one kernel or graph function of a source at `level`, a tsr_ir_level_t. `options->kernel` NULL:
- * the only one. Target and other options as for tsrCompile. `text` is valid until this thread's next call of
- * this function. TSR_EINVAL also for a level that does not exist; TSR_ECOMPILE also for a level that this
- * kernel or target does not have. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_ECOMPILE,
- * TSR_UNIMPLEMENTED, TSR_ETIMEOUT. */
+/* Returns the text of one kernel or graph function of a source at `level`, a tsr_ir_level_t.
+ * `options->kernel` NULL: the only one. Target and other options as for tsrCompile. `text` is valid until
+ * this thread's next call of this function. TSR_EINVAL also for a level that does not exist; TSR_ECOMPILE
+ * also for a level that this kernel or target does not have. (Appended in 1.4.) Errors: TSR_EINVAL,
+ * TSR_ENOTFOUND, TSR_ECOMPILE, TSR_UNIMPLEMENTED, TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrInspectIr(const char *source, size_t len, const tsr_source_options_t *options,
                                   int32_t level, const char **text);
 
 /* Loads a module compiled earlier: `size` bytes of a Tessera bundle (tsr compile --emit bundle), read during
- * the call. Uses the image for exactly this processor, else the one with the most features that the processor
- * has; if none can run, it compiles IR in the bundle, if the compiler is installed (docs/bundles.md).
- * TSR_EINVAL: no bundle, truncated, damaged, or an image that does not load; TSR_UNIMPLEMENTED: another
- * version of the format; TSR_ENOTFOUND: nothing in it runs here. The text begins with a stable code
- * ("[E_BUNDLE_CORRUPT]") that `tsr explain` knows. A bundle is code: load only what you trust.
- * Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
+ * the call. Uses the image for exactly this processor, else the one that needs the most features among those
+ * this processor can run; if none can run, it compiles IR in the bundle, if the compiler is installed
+ * (docs/bundles.md). TSR_EINVAL: not a bundle, truncated, damaged, or an image that does not load;
+ * TSR_UNIMPLEMENTED: another version of the format; TSR_ENOTFOUND: nothing in it runs here. The text begins
+ * with a stable code ("[E_BUNDLE_CORRUPT]") that `tsr explain` knows. A bundle is code: load only what you
+ * trust. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrLoadModule(tsr_context_t context, const void *image, size_t size,
                                    tsr_module_t *module);
 
@@ -449,8 +453,8 @@ typedef struct tsr_load_options {
   void *log_user;
 } tsr_load_options_t;
 
-/* The same from a file. TSR_EIO: it cannot be read. `options` may be NULL.
- * Errors: TSR_EINVAL, TSR_EIO, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
+/* As tsrLoadModule, from a file. TSR_EIO: it cannot be read. `options` may be NULL. Errors: TSR_EINVAL,
+ * TSR_EIO, TSR_ENOTFOUND, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrLoadModuleFromFile(tsr_context_t context, const char *path,
                                            const tsr_load_options_t *options, tsr_module_t *module);
 
@@ -462,10 +466,10 @@ typedef struct tsr_image {
   size_t metadata_count;       /* at least 1 */
 } tsr_image_t;
 
-/* Loads one raw image. Its first bytes tell the format; each kernel's symbol is the name in its
- * metadata, after TSR_ENTRY_PREFIX (plugin.h) if the compiler made the image. TSR_EINVAL: no image of a
- * known format, invalid metadata, a missing symbol, another machine's code. TSR_UNIMPLEMENTED: a
- * format that the context's backend, which is named, does not load. Errors: TSR_EINVAL, TSR_UNIMPLEMENTED. */
+/* Loads one raw image. Its format is detected from its first bytes. Each kernel's symbol is the name in its
+ * metadata, after TSR_ENTRY_PREFIX (plugin.h) if the compiler made the image. TSR_EINVAL: no image of a known
+ * format, invalid metadata, a missing symbol, another machine's code. TSR_UNIMPLEMENTED: a format that the
+ * context's backend, which the text names, does not load. Errors: TSR_EINVAL, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrLoadModuleEx(tsr_context_t context, const tsr_image_t *image, tsr_module_t *module);
 
 /* Destroys the module and its kernel handles. Launches that are queued still run: the code stays loaded until
@@ -474,14 +478,13 @@ TSR_API tsr_status_t tsrUnloadModule(tsr_module_t module);
 
 /* ---- Kernels and launches ---- */
 
-/* A kernel is a tile kernel, or a graph function compiled whole: a plan of kernels launched in order, with
- * temporaries in between. The same calls find, describe and launch both.
- * `name` NULL: the only kernel of the module, those that were generated for a function ("mlp.g0") not
- * counted. The handle belongs to the module and needs no destruction.
- * Errors: TSR_EINVAL, TSR_ENOTFOUND. */
+/* Finds a kernel by name. A kernel is a tile kernel, or a graph function compiled as a whole: a plan of
+ * kernels launched in order, with temporaries in between. The same calls find, describe and launch both.
+ * `name` NULL: the only kernel of the module, not counting those generated for a function ("mlp.g0"). The
+ * handle belongs to the module and needs no destruction. Errors: TSR_EINVAL, TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrGetKernel(tsr_module_t module, const char *name, tsr_kernel_t *kernel);
 
-/* The kernels and graph functions of a module one by one, those that were generated for a function included.
+/* Returns the kernels and graph functions of a module one by one, including those generated for a function.
  * `index` counts from 0; past the end: TSR_ENOTFOUND. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ENOTFOUND.
  */
 TSR_API tsr_status_t tsrGetModuleKernel(tsr_module_t module, size_t index, tsr_kernel_t *kernel);
@@ -497,11 +500,11 @@ typedef struct tsr_kernel_info {
   uint32_t result_count; /* of them, those of kind TSR_ARG_RESULT */
 } tsr_kernel_info_t;
 
-/* (Appended in 1.4.) Errors: TSR_EINVAL. */
+/* Describes a kernel. (Appended in 1.4.) Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGetKernelInfo(tsr_kernel_t kernel, tsr_kernel_info_t *info);
 
-/* The kernel's metadata, a YAML document: parameters, tile sizes, resources, launch geometry (a function's:
- * its plan), fallbacks taken. Owned by the module. Errors: TSR_EINVAL. */
+/* Returns the kernel's metadata, a YAML document: parameters, tile sizes, resources, launch geometry (a
+ * function's: its plan), fallbacks taken. Owned by the module. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrKernelMetadata(tsr_kernel_t kernel, const char **yaml);
 
 typedef enum { TSR_ARG_TENSOR = 0, TSR_ARG_RESULT = 1, TSR_ARG_SCALAR = 2, TSR_ARG_DIM = 3 } tsr_arg_kind_t;
@@ -520,7 +523,7 @@ typedef struct tsr_arg_info {
   uint64_t default_bits; /* that value as it is passed to tsrLaunch: `bytes` bytes from its address on */
 } tsr_arg_info_t;
 
-/* What tsrLaunch expects as argument `index`, counted from 0. Past the last one: TSR_ENOTFOUND.
+/* Describes what tsrLaunch expects as argument `index`, counted from 0. Past the last one: TSR_ENOTFOUND.
  * Errors: TSR_EINVAL, TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrKernelArgInfo(tsr_kernel_t kernel, size_t index, tsr_arg_info_t *info);
 
@@ -535,8 +538,9 @@ typedef struct tsr_dim_info {
   int64_t value;    /* of TSR_DIM_CONSTANT, and of a named dim that the code was compiled for; else -1 */
 } tsr_dim_info_t;
 
-/* The extent of axis `axis` of argument `index`, both counted from 0. TSR_ENOTFOUND: there is no such
- * argument, or its rank is not larger than `axis`. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ENOTFOUND. */
+/* Describes the extent of axis `axis` of argument `index`, both counted from 0. TSR_ENOTFOUND: there is no
+ * such argument, or its rank is not larger than `axis`. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ENOTFOUND.
+ */
 TSR_API tsr_status_t tsrKernelArgDim(tsr_kernel_t kernel, size_t index, size_t axis, tsr_dim_info_t *info);
 
 /* Programs per axis. x runs over the last (fastest) axis of the metadata's launch.axes, y over the one before
@@ -568,11 +572,11 @@ TSR_API tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_lau
  * a parameter it updates) may share no byte with another tensor of the call, else TSR_EINVAL names both;
  * tensors that are only read may share memory. Tile kernels are not checked for this. */
 
-/* Bytes of workspace that a launch with these arguments needs: 0 for a tile kernel. `args` as for
+/* Returns the bytes of workspace that a launch with these arguments needs: 0 for a tile kernel. `args` as for
  * tsrLaunch, but tensors are ignored (their entries may be NULL). Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrKernelWorkspace(tsr_kernel_t kernel, void **args, size_t nargs, uint64_t *bytes);
 
-/* tsrLaunch with room to grow. */
+/* The arguments of tsrLaunch in a struct that can grow. */
 typedef struct tsr_launch_ex {
   size_t struct_size;
   tsr_launch_t geometry; /* as for tsrLaunch; all 0: from the metadata */
@@ -582,7 +586,7 @@ typedef struct tsr_launch_ex {
   uint64_t flags;    /* 0; anything else is TSR_UNIMPLEMENTED */
 } tsr_launch_ex_t;
 
-/* Errors: TSR_EINVAL, TSR_EOOM, TSR_UNIMPLEMENTED, TSR_EDEVICE. */
+/* Queues one launch as tsrLaunch does. Errors: TSR_EINVAL, TSR_EOOM, TSR_UNIMPLEMENTED, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrLaunchEx(tsr_kernel_t kernel, tsr_stream_t stream, const tsr_launch_ex_t *launch);
 
 /* ---- Graphs ----
@@ -596,8 +600,8 @@ TSR_API tsr_status_t tsrLaunchEx(tsr_kernel_t kernel, tsr_stream_t stream, const
  * events. Each replay records them; a wait in the graph waits for the record that precedes it in the same
  * graph, or, if there is none, for the state the event has when the replay is queued. */
 
-/* TSR_EINVAL: the stream is being captured already. The default stream can be captured through its
- * handle. Errors: TSR_EINVAL. */
+/* Begins a capture. TSR_EINVAL: the stream is already being captured. The default stream can be captured
+ * through its handle. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrStreamBeginCapture(tsr_stream_t stream);
 
 /* Ends the capture. The graph belongs to the stream's context and may be empty. TSR_EINVAL: the stream is not
@@ -605,7 +609,7 @@ TSR_API tsr_status_t tsrStreamBeginCapture(tsr_stream_t stream);
  * and can be ended again. Destroying a stream drops its capture. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrStreamEndCapture(tsr_stream_t stream, tsr_graph_t *graph);
 
-/* 1 in *capturing between begin and end, else 0. Errors: TSR_EINVAL. */
+/* Sets *capturing to 1 between begin and end, else to 0. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrStreamIsCapturing(tsr_stream_t stream, int32_t *capturing);
 
 /* Queues the whole graph: its work runs in the order it was recorded, at a smaller cost than queueing each
@@ -621,11 +625,11 @@ typedef struct tsr_graph_info {
   uint64_t launches, copies, fills, event_records, event_waits;
 } tsr_graph_info_t;
 
-/* Errors: TSR_EINVAL. */
+/* Counts the nodes of a graph. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGraphInfo(tsr_graph_t graph, tsr_graph_info_t *info);
 
-/* Replays that are queued still run. The kernels of a graph stay loaded even if their module is unloaded.
- * Errors: TSR_EINVAL. */
+/* Destroys a graph. Queued replays still run. The kernels of a graph stay loaded even if their module is
+ * unloaded. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyGraph(tsr_graph_t graph);
 
 /* ---- Collectives (appended in 1.2) ----
@@ -652,10 +656,12 @@ typedef struct tsr_comm_options {
   uint64_t timeout_ns; /* of every wait, creation included. 0: 30 s; UINT64_MAX: no limit */
 } tsr_comm_options_t;
 
-/* Returns when all ranks have called it. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_ETIMEOUT. */
+/* Creates one rank's handle. Returns when all ranks have called it. Errors: TSR_EINVAL, TSR_ENOTFOUND,
+ * TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrCreateComm(const tsr_comm_options_t *options, tsr_comm_t *comm);
 
-/* Does not wait for the other ranks; a rank that waits for this one fails. Errors: TSR_EINVAL. */
+/* Destroys a rank's handle without waiting for the other ranks; a rank that waits for this one fails. Errors:
+ * TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyComm(tsr_comm_t comm);
 
 typedef struct tsr_comm_info {
@@ -665,30 +671,30 @@ typedef struct tsr_comm_info {
   int32_t rank, size;
 } tsr_comm_info_t;
 
-/* Errors: TSR_EINVAL. */
+/* Describes a communicator. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrCommInfo(tsr_comm_t comm, tsr_comm_info_t *info);
 
-/* dst = the op over all ranks' src, element by element; `count` elements each.
- * Errors: TSR_EINVAL, TSR_ETIMEOUT. */
+/* Sets dst to the op over all ranks' src, element by element; `count` elements each. Errors: TSR_EINVAL,
+ * TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrAllReduce(tsr_comm_t comm, const void *src, void *dst, size_t count,
                                   tsr_dtype_t dtype, tsr_reduce_op_t op);
 
-/* dst = src of rank `root`; `count` elements. The other ranks' src is not read.
- * Errors: TSR_EINVAL, TSR_ETIMEOUT. */
+/* Sets dst to the src of rank `root`; `count` elements. The other ranks' src is not read. Errors: TSR_EINVAL,
+ * TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrBroadcast(tsr_comm_t comm, const void *src, void *dst, size_t count,
                                   tsr_dtype_t dtype, int32_t root);
 
-/* dst = the ranks' src one after another: `count` elements of each, size * count in dst.
- * Errors: TSR_EINVAL, TSR_ETIMEOUT. */
+/* Sets dst to the ranks' src one after another: `count` elements of each, size * count in dst. Errors:
+ * TSR_EINVAL, TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrAllGather(tsr_comm_t comm, const void *src, void *dst, size_t count,
                                   tsr_dtype_t dtype);
 
-/* dst = this rank's part of the op over all ranks' src: size * count elements in src, `count` in dst.
+/* Sets dst to this rank's part of the op over all ranks' src: size * count elements in src, `count` in dst.
  * Errors: TSR_EINVAL, TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrReduceScatter(tsr_comm_t comm, const void *src, void *dst, size_t count,
                                       tsr_dtype_t dtype, tsr_reduce_op_t op);
 
-/* Any of the four, with room to grow. */
+/* Any of the four calls, as a struct that can grow. */
 typedef struct tsr_collective_call {
   size_t struct_size;
   int32_t kind;  /* tsr_collective_kind_t */
@@ -704,33 +710,33 @@ typedef struct tsr_collective_call {
   const char *where;   /* the call's place, for errors: "train.py:31"; NULL: none */
 } tsr_collective_call_t;
 
-/* Errors: TSR_EINVAL, TSR_ETIMEOUT. */
+/* Runs a collective. Errors: TSR_EINVAL, TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrCollective(tsr_comm_t comm, const tsr_collective_call_t *call);
 
-/* Queues a collective on `stream` and returns: it runs once the work queued before it is done, and work
- * queued after it waits for it. Until then its buffers must not change; its texts are copied. What
- * tsrCollective would return fails the stream instead. The ranks may use different streams, of any contexts,
- * but not one stream for two ranks of a group, which would wait for each other. While queued calls are not
- * done, a call that does not wait for them, on another stream or on none, is TSR_EINVAL. tsrDestroyComm
- * leaves queued calls be. A stream that is being captured is TSR_EINVAL, too. TSR_UNIMPLEMENTED: the stream's
- * backend, which has no ordered calls of the host. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_UNIMPLEMENTED.
- */
+/* Queues a collective on `stream` and returns. It runs when the work queued before it is done, and work
+ * queued after it waits for it. Until then its buffers must not change; its strings are copied. A failure
+ * that tsrCollective would return fails the stream instead. The ranks may use different streams, of any
+ * contexts, but two ranks of a group must not share one stream, since they would wait for each other. While
+ * queued calls are not done, a call that does not wait for them, on another stream or on none, is TSR_EINVAL.
+ * tsrDestroyComm does not cancel queued calls. TSR_EINVAL also for a stream that is being captured.
+ * TSR_UNIMPLEMENTED: the stream's backend cannot queue functions of the host. (Appended in 1.4.) Errors:
+ * TSR_EINVAL, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrCollectiveAsync(tsr_comm_t comm, const tsr_collective_call_t *call,
                                         tsr_stream_t stream);
 
-/* The decisions of mappers for this rank, as a JSON array in the order of the questions: kind, bytes, ranks,
- * topology, from, choice ("" leaves it to the implementation), by, calls, the predicted time and the least
- * measured one (docs/mappers.md). The text is valid until the next call of this function for `comm`.
+/* Returns the decisions of mappers for this rank, as a JSON array in the order of the calls: kind, bytes,
+ * ranks, topology, from, choice ("" leaves it to the implementation), by, calls, the predicted time and the
+ * shortest measured one (docs/mappers.md). The text is valid until the next call of this function for `comm`.
  * (Appended in 1.3.) Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrCommDecisions(tsr_comm_t comm, const char **json);
 
 /* ---- Traces (appended in 1.4) ----
  *
- * A trace reports what the process does to a callback: launches, copies and fills of every context, ranges
- * (tsrRangePush), collectives, and the calls that queue work. What fails is not reported. */
+ * A trace reports the process's work to a callback: launches, copies and fills of every context, ranges
+ * (tsrRangePush), collectives, and the calls that queue work. Failed work is not reported. */
 
 typedef enum {
-  TSR_TRACE_LAUNCH = 0, /* of a kernel; a function has one record for each of its steps */
+  TSR_TRACE_LAUNCH = 0, /* of a kernel; a function has one record per step */
   TSR_TRACE_COPY = 1,
   TSR_TRACE_FILL = 2,
   TSR_TRACE_RANGE = 3, /* from tsrRangePush to tsrRangePop */
@@ -741,23 +747,23 @@ typedef enum {
 typedef struct tsr_trace_record {
   size_t struct_size;
   int32_t kind;        /* tsr_trace_kind_t */
-  int32_t device;      /* ordinal of the context's device; -1 of collectives */
-  const char *name;    /* of the kernel or the range, "all_reduce", "tsrLaunch"; "" of copies and fills */
-  const char *backend; /* of the context; of collectives the communicator's implementation */
+  int32_t device;      /* ordinal of the context's device; -1 for collectives */
+  const char *name;    /* of the kernel or the range, "all_reduce", "tsrLaunch"; "" for copies and fills */
+  const char *backend; /* of the context; for collectives the communicator's implementation */
   int64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
-  /* The same number in the record of a call and in those of the work that it queued; a replay of a graph
-   * counts as the call. A collective that was not queued has a number of its own. 0: ranges, and work on a
-   * backend that cannot tell which call queued it. */
+  /* A number shared by the record of a call and those of the work that it queued; a replay of a graph counts
+   * as the call. A collective that was not queued has its own number. 0: ranges, and work on a backend that
+   * cannot tell which call queued it. */
   uint64_t correlation;
-  uint64_t bytes;        /* copied or filled; that this rank gives to a collective; else 0 */
+  uint64_t bytes;        /* bytes copied or filled, or this rank's input to a collective; else 0 */
   int64_t programs;      /* of a launch; else 0 */
   uint64_t thread;       /* the system's number of the thread of a call, a range or a collective; else 0 */
-  tsr_context_t context; /* NULL of collectives. The handles may have been destroyed since */
+  tsr_context_t context; /* NULL for collectives. The handles may have been destroyed since */
   tsr_stream_t stream;   /* of a call and of work whose correlation is known; else NULL */
   tsr_comm_t comm;       /* of a collective; else NULL */
 } tsr_trace_record_t;
 
-/* `record->struct_size` is the library's: fields past it do not exist. The record and its strings are valid
+/* `record->struct_size` is the library's: fields beyond it do not exist. The record and its strings are valid
  * during the callback. */
 typedef void (*tsr_trace_fn)(void *user, const tsr_trace_record_t *record);
 
@@ -794,16 +800,16 @@ struct tsr_mp_mapper;
 
 /* Sets the mapper of this process; it overrides TESSERA_MAPPER. NULL or "" removes it. `spec` is NAME or
  * NAME(ARGUMENTS): default, random(SEED), logging(SPEC, FILE), replay(FILE), or a plugin's name. A call that
- * fails changes nothing. TSR_EINVAL: the specification is malformed (the text points at the place), or the
+ * fails changes nothing. TSR_EINVAL: the specification is malformed (the text gives the position), or the
  * mapper refuses its arguments; TSR_ENOTFOUND: there is no such mapper; TSR_EIO: its file cannot be read or
- * written. The text begins with a stable code
- * ("[E_MAPPER_SPEC]") that `tsr explain` knows. Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_EIO. */
+ * written. The text begins with a stable code ("[E_MAPPER_SPEC]") that `tsr explain` knows. Errors:
+ * TSR_EINVAL, TSR_ENOTFOUND, TSR_EIO. */
 TSR_API tsr_status_t tsrSetMapper(const char *spec);
 
-/* The same for a mapper that is part of the program: its table (plugin.h) and object. On success the library
- * owns `mapper` and destroys it through the table after another is set and the last question is answered. The
- * table must stay valid for the lifetime of the process. `name` is its name in errors and metadata. C++:
- * tessera::setMapper of mapper.hpp. Errors: TSR_EINVAL. */
+/* As tsrSetMapper, for a mapper that is part of the program: its table (plugin.h) and object. On success the
+ * library owns `mapper`. It destroys it through the table when another mapper has been set and the last call
+ * has been answered. The table must stay valid for the lifetime of the process. `name` is its name in errors
+ * and metadata. C++: tessera::setMapper of mapper.hpp. Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrSetMapperTable(const struct tsr_mapper_api *api, struct tsr_mp_mapper *mapper,
                                        const char *name);
 
