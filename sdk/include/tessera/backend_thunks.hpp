@@ -1,7 +1,7 @@
-// A Backend of backend.hpp as the table of plugin.h. Part of plugin.hpp.
+// Adapts a Backend of backend.hpp to the table of plugin.h. Part of plugin.hpp.
 //
-// Every object that crosses is a box around a shared pointer: destroying the box gives the host's share back,
-// while queued work keeps its own.
+// Every object that crosses the boundary is a box that contains a shared pointer. Destroying the box releases
+// the host's reference, while queued work keeps its own.
 #pragma once
 #include <concepts>
 #include <tessera/backend.hpp>
@@ -12,7 +12,7 @@ namespace tessera::thunk {
 template <class T> struct Box {
   std::shared_ptr<T> object;
 };
-/// The Box of a handle type: Boxed<tsr_..._t>::Type is the class in it.
+/// The class behind a handle type: Boxed<tsr_..._t>::Type.
 template <class H> struct Boxed;
 template <> struct Boxed<tsr_be_context_t> {
   using Type = DeviceContext;
@@ -46,7 +46,7 @@ template <class H, class T> int32_t box(std::shared_ptr<T> object, H **out, int3
   return TSR_SUCCESS;
 }
 
-/// Calls the host's release when the last copy goes.
+/// Wraps the host's release, which runs when the last copy is destroyed.
 inline std::shared_ptr<void> share(const tsr_be_keep_t &keep) {
   if (!keep.release) return nullptr;
   return {keep.owner, keep.release};
@@ -54,7 +54,7 @@ inline std::shared_ptr<void> share(const tsr_be_keep_t &keep) {
 
 inline Backend *self(tsr_be_backend_t *handle) { return reinterpret_cast<Backend *>(handle); }
 
-/// Is there such a device? Classes need not ask.
+/// Returns whether the device exists, so that backends do not need to check.
 inline bool hasDevice(const Backend &backend, int32_t device, std::string &why) {
   const int count = backend.deviceCount();
   if (device >= 0 && device < count) return true;
@@ -62,7 +62,7 @@ inline bool hasDevice(const Backend &backend, int32_t device, std::string &why) 
   return false;
 }
 
-/// A context of the plugin, with the host's allocator in the form that the class takes.
+/// A context of the plugin, with the host's allocator as a tsr_allocator_t.
 struct ContextBox {
   tsr_allocator_t allocator{};
   std::unique_ptr<DeviceContext> context;
@@ -73,7 +73,7 @@ inline GraphWork workOf(const tsr_be_node_t *nodes, uint64_t count, const tsr_be
   if (auto kept = share(keep)) work.kept.push_back(std::move(kept));
   work.nodes.reserve(count);
   const char *at = reinterpret_cast<const char *>(nodes);
-  for (uint64_t i = 0; i < count; ++i) { // by the host's size of a node
+  for (uint64_t i = 0; i < count; ++i) { // advances by the host's size of a node
     const tsr_be_node_t node = copyIn(reinterpret_cast<const tsr_be_node_t *>(at));
     at += reinterpret_cast<const tsr_be_node_t *>(at)->struct_size;
     GraphNode out;
@@ -91,7 +91,7 @@ inline GraphWork workOf(const tsr_be_node_t *nodes, uint64_t count, const tsr_be
   return work;
 }
 
-/// What a host of any minor says about a kernel.
+/// Converts a kernel description from a host of any minor version.
 inline KernelSpec specOf(const tsr_be_kernel_desc_t *desc) {
   const tsr_be_kernel_desc_t d = copyIn(desc);
   KernelSpec spec;
@@ -100,14 +100,14 @@ inline KernelSpec specOf(const tsr_be_kernel_desc_t *desc) {
   spec.valueCount = d.value_count;
   spec.scratchBytes = d.scratch_bytes, spec.sharedBytes = d.shared_bytes;
   std::copy_n(d.block, 3, spec.block);
-  if (d.cluster[0]) std::copy_n(d.cluster, 3, spec.cluster); // 0: the host does not know clusters
+  if (d.cluster[0]) std::copy_n(d.cluster, 3, spec.cluster); // 0: the host has no clusters
   spec.imageFormat = d.image_format;
   spec.dynamicSharedBytes = d.dynamic_shared_bytes, spec.workspaceBytes = d.workspace_bytes;
   if (d.arguments) spec.arguments.assign(d.arguments, d.arguments + d.value_count);
   return spec;
 }
 
-/// The same for the table; valid as long as `spec`.
+/// Converts a kernel description for the table. Valid as long as `spec`.
 inline tsr_be_kernel_desc_t descOf(const KernelSpec &spec) {
   tsr_be_kernel_desc_t d{};
   d.struct_size = sizeof d;
@@ -122,14 +122,14 @@ inline tsr_be_kernel_desc_t descOf(const KernelSpec &spec) {
   return d;
 }
 
-/// Calls the host's sink; empty without one.
+/// Returns a sink that calls the host's; empty if there is none.
 inline ActivitySink sinkOf(const tsr_be_activity_sink_t *sink) {
   if (!sink) return nullptr;
   const tsr_be_activity_sink_t s = copyIn(sink);
   return [s](const tsr_be_activity_t &activity) { s.report(s.user, &activity); };
 }
 
-/// The host's function; the host's object is released with the last copy.
+/// Returns a callable for the host's function. The host's object is released with the last copy.
 inline DeviceStream::HostCall hostCallOf(const tsr_be_call_t *call) {
   const tsr_be_call_t c = copyIn(call);
   return [run = c.run, owner = c.keep.owner, kept = share(c.keep)](std::string &why) {
@@ -140,7 +140,8 @@ inline DeviceStream::HostCall hostCallOf(const tsr_be_call_t *call) {
   };
 }
 
-/// The table for a class derived from Backend. One object per process; it lives until destroy().
+/// Returns the table for a class derived from Backend. One object per process is created; it lives until
+/// destroy().
 template <class B> const tsr_backend_api_t *backendApi() {
   using Why = tsr_text_t *;
   static constexpr tsr_backend_api_t api = {
@@ -263,7 +264,7 @@ template <class B> const tsr_backend_api_t *backendApi() {
                         Why why) -> int32_t {
         return guard(why, [&](std::string &text) {
           const tsr_be_image_t i = copyIn(image);
-          std::shared_ptr<void> kept = share(i.keep); // first: whatever fails below releases it
+          std::shared_ptr<void> kept = share(i.keep); // first: releases it if anything below fails
           return box(
               unbox(c)->loadModule({i.format, i.data, i.bytes, i.name ? i.name : "", std::move(kept)}, text),
               out, TSR_EINVAL);
@@ -322,7 +323,7 @@ template <class B> int32_t probeOf(tsr_probe_t *out, tsr_text_t *why) {
   });
 }
 
-/// What TSR_PLUGIN does with a class derived from Backend.
+/// TSR_PLUGIN's handling of a class derived from Backend.
 template <std::derived_from<Backend> B> void offer(Of<B>, tsr_plugin_info_t &info) {
   info.probe = probeOf<B>;
   info.backend = backendApi<B>();

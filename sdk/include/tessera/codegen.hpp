@@ -1,4 +1,4 @@
-// Code generators in C++: what turns the compiler's LLVM IR into an image for a target of one's own.
+// Code generators in C++: they compile the compiler's LLVM IR to an image for a new target.
 //
 //   struct Mine : tessera::Codegen {
 //     std::span<const tessera::CodegenTarget> targets() const override { return kTargets; }
@@ -8,7 +8,7 @@
 //   };
 //   TSR_PLUGIN(Mine);
 //
-// docs/extending/write-a-codegen-plugin.md follows one from the first file to a program that runs.
+// docs/extending/write-a-codegen-plugin.md develops one, from the first file to a running program.
 #pragma once
 #include <concepts>
 #include <span>
@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-/// One row of tsr_codegen_api_t::target; see there for what each field may be. Strings are static.
+/// One row of tsr_codegen_api_t::target, which defines the fields. Strings are static.
 struct CodegenTarget {
   const char *architecture = "", *triple = "", *cpu = "", *features = "";
   uint32_t imageFormat = TSR_IMAGE_ELF;
@@ -27,14 +27,14 @@ struct CodegenTarget {
   bool collapsesAxes = true;
 };
 
-/// What to make code of; valid during the call.
+/// The input of compile; valid during the call.
 struct CodegenInput {
   std::string_view architecture;
   std::string_view ir; // LLVM IR as text, one module
   std::vector<std::string_view> kernels;
 };
 
-/// Where image and messages go, in any number of pieces. Throws StatusError where the host takes no more.
+/// Receives the image and messages, in any number of pieces. Throws StatusError if the host accepts no more.
 class CodegenOutput {
 public:
   virtual ~CodegenOutput() = default;
@@ -42,14 +42,15 @@ public:
   virtual void message(std::string_view text) = 0;
 };
 
-/// One object for the lifetime of the process; any thread calls it, several at once.
+/// A code generator. There is one object for the lifetime of the process; several threads may call it
+/// concurrently.
 class Codegen {
 public:
   virtual ~Codegen() = default;
-  /// The same rows at every call.
+  /// Returns the targets, the same at every call.
   virtual std::span<const CodegenTarget> targets() const = 0;
-  /// Makes the image of one module. What is thrown ends the compilation with its text (StatusError: also
-  /// with its status).
+  /// Compiles one module to an image. An exception ends the compilation with its text (StatusError: also with
+  /// its status).
   virtual void compile(const CodegenInput &in, CodegenOutput &out) = 0;
 };
 
@@ -65,7 +66,7 @@ inline tsr_cg_target_t codegenRow(const CodegenTarget &t) {
   return out;
 }
 
-/// The two sinks of the host.
+/// Adapts the host's two sinks.
 class Sinks final : public CodegenOutput {
 public:
   Sinks(const tsr_cg_sink_t *image, const tsr_cg_sink_t *messages) : image_(image), messages_(messages) {}
@@ -81,7 +82,7 @@ private:
   const tsr_cg_sink_t *image_, *messages_;
 };
 
-/// tsr_codegen_api_t::target; what the object throws passes through.
+/// Implements tsr_codegen_api_t::target. Exceptions of the object propagate.
 inline int32_t codegenTarget(const Codegen &codegen, uint32_t index, tsr_cg_target_t *out) {
   const std::span<const CodegenTarget> all = codegen.targets();
   if (index >= all.size()) return TSR_ENOTFOUND;
@@ -89,7 +90,7 @@ inline int32_t codegenTarget(const Codegen &codegen, uint32_t index, tsr_cg_targ
   return TSR_SUCCESS;
 }
 
-/// tsr_codegen_api_t::compile; what the object throws passes through.
+/// Implements tsr_codegen_api_t::compile. Exceptions of the object propagate.
 inline int32_t codegenCompile(Codegen &codegen, const tsr_cg_input_t *in, const tsr_cg_sink_t *image,
                               const tsr_cg_sink_t *messages) {
   CodegenInput input{in->architecture, {in->ir, in->ir_bytes}, {}};
@@ -100,7 +101,7 @@ inline int32_t codegenCompile(Codegen &codegen, const tsr_cg_input_t *in, const 
   return TSR_SUCCESS;
 }
 
-/// The plugin's one object.
+/// Returns the plugin's only object.
 template <std::derived_from<Codegen> C> C &codegenObject() {
   static C object;
   return object;
@@ -116,7 +117,7 @@ int32_t codegenCompileOf(const tsr_cg_input_t *in, const tsr_cg_sink_t *image, c
 
 } // namespace thunk
 
-/// The C table of the class, as tsr_plugin_info_t::codegen wants it.
+/// Returns the class's C table for tsr_plugin_info_t::codegen.
 template <std::derived_from<Codegen> C> const tsr_codegen_api_t *codegenTable() noexcept {
   static constexpr tsr_codegen_api_t table = {sizeof(tsr_codegen_api_t), TSR_CODEGEN_API_MAJOR,
                                               TSR_CODEGEN_API_MINOR, thunk::codegenTargetOf<C>,
@@ -126,7 +127,7 @@ template <std::derived_from<Codegen> C> const tsr_codegen_api_t *codegenTable() 
 
 namespace thunk {
 
-/// What TSR_PLUGIN does with a code generator.
+/// TSR_PLUGIN's handling of a code generator.
 template <std::derived_from<Codegen> C> void offer(Of<C>, tsr_plugin_info_t &info) {
   info.codegen = codegenTable<C>();
 }

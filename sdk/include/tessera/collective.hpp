@@ -1,17 +1,19 @@
-// Collectives in C++: what an implementation derives from, the table of plugin.h made from it, and the object
-// the host makes of such a table. Both sides compile this into themselves; only C crosses between them.
+// Collectives in C++: the base class of an implementation, the table of plugin.h made from it, and the object
+// that the host makes from such a table. Both sides compile this into themselves; only C crosses the
+// boundary.
 //
-// Shapes. A call is over `count` elements of one dtype; with p ranks
+// Shapes. A call has `count` elements of one dtype. With p ranks:
 //   all_reduce      src count      -> dst count      every rank gets the op over all ranks' src, element-wise
 //   broadcast       src count      -> dst count      every rank gets the root's src; others' src is not read
 //   all_gather      src count      -> dst p * count  dst holds the ranks' src, in the order of ranks
 //   reduce_scatter  src p * count  -> dst count      rank r gets the op over part r of all ranks' src
-// Buffers are plain memory of the process, contiguous and aligned to their elements; src may be dst for
-// all_reduce and broadcast, and nothing else overlaps. They are the caller's, and not to be touched by anyone
-// else until the call returns. Counts are elements, times nanoseconds.
+// Buffers are plain memory of the process, contiguous and aligned to their elements. src may be dst for
+// all_reduce and broadcast; otherwise they do not overlap. The buffers belong to the caller, and nobody else
+// may access them until the call returns. Counts are elements and times are nanoseconds.
 //
-// Threads. A Collective may be used by many threads at once, a Communicator by one call at a time; the ranks'
-// Communicators are independent objects. Errors are statuses with a text in `why`, never exceptions.
+// Threads. Many threads may use a Collective at once. A Communicator may be used by one call at a time. The
+// Communicators of different ranks are independent objects. Errors are statuses with a text in `why`, never
+// exceptions.
 #pragma once
 #include <concepts>
 #include <memory>
@@ -23,13 +25,13 @@
 
 namespace tessera {
 
-/// One rank's end of a communicator. Destruction does not wait for the other ranks.
+/// One rank's endpoint of a communicator. Destruction does not wait for the other ranks.
 class Communicator {
 public:
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Blocks until this rank's part is done. `call` is complete (no field is missing) but not checked.
+  /// Blocks until this rank's part is done. `call` has all fields, but they are not checked.
   virtual tsr_status_t run(const tsr_cl_call_t &call, std::string &why) = 0;
 };
 
@@ -37,18 +39,20 @@ public:
 class Collective {
 public:
   virtual ~Collective() = default;
-  /// Meets the other ranks within options.timeout_ns. Null with `status` and `why` filled on failure.
+  /// Creates a communicator: waits for the other ranks for at most options.timeout_ns. Returns null with
+  /// `status` and `why` filled on failure.
   virtual std::unique_ptr<Communicator> create(const tsr_cl_options_t &options, tsr_status_t &status,
                                                std::string &why) = 0;
-  /// Names for tsr_cl_call_t::algorithm, the default first, comma-separated; static. "" for an unknown kind.
+  /// Returns the names for tsr_cl_call_t::algorithm, the default first, comma-separated; static. "" for an
+  /// unknown kind.
   virtual const char *algorithms(uint32_t kind) const = 0;
-  /// "process", "node" or "network"; static.
+  /// Returns "process", "node" or "network"; static.
   virtual const char *topology() const = 0;
 };
 
 namespace thunk {
 
-/// The slots of tsr_collective_api_t over the Collective that Get returns, which lives as long as the
+/// The slots of tsr_collective_api_t for the Collective that Get returns. It must live as long as the
 /// process.
 template <Collective &(*Get)()> struct CollectiveSlots {
   static int32_t create(const tsr_host_info_t *, const tsr_cl_options_t *options, tsr_cl_comm_t **out,
@@ -82,7 +86,7 @@ template <Collective &(*Get)()> struct CollectiveSlots {
   static Communicator *of(tsr_cl_comm_t *comm) { return reinterpret_cast<Communicator *>(comm); }
 };
 
-/// What a plugin puts into tsr_plugin_info_t::collective.
+/// Returns the table for tsr_plugin_info_t::collective.
 template <Collective &(*Get)()> const tsr_collective_api_t *collectiveTable() noexcept {
   using Slots = CollectiveSlots<Get>;
   static const tsr_collective_api_t table = {sizeof(tsr_collective_api_t),
@@ -97,8 +101,8 @@ template <Collective &(*Get)()> const tsr_collective_api_t *collectiveTable() no
   return &table;
 }
 
-/// For TSR_PLUGIN(C): one C for the process, made on first use. C may have a static shutdown(), called as
-/// tsr_plugin_info_t::shutdown is.
+/// Returns the C for TSR_PLUGIN(C): one per process, made on first use. C may have a static shutdown(), which
+/// is called as tsr_plugin_info_t::shutdown.
 template <std::derived_from<Collective> C> Collective &onlyOne() {
   static C object;
   return object;
@@ -110,8 +114,9 @@ template <std::derived_from<Collective> C> void offer(Of<C>, tsr_plugin_info_t &
 
 } // namespace thunk
 
-/// A plugin's table as a Collective. What the table lacks is TSR_UNIMPLEMENTED (algorithms: none; topology:
-/// "process"). The table lives as long as the process; `host` outlives this object.
+/// Wraps a plugin's table as a Collective. If the table lacks a required slot, create returns
+/// TSR_UNIMPLEMENTED. Without `algorithms` there are none, and without `topology` it is "process". The table
+/// lives as long as the process; `host` must outlive this object.
 class TableCollective final : public Collective {
 public:
   TableCollective(const tsr_collective_api_t *api, const tsr_host_info_t *host) : api_(api), host_(host) {}

@@ -1,5 +1,5 @@
-// Calls of collectives, checked, compared and put into words: what every implementation needs to keep the
-// promises of tsr_cl_call_t. Part of collective.hpp. All functions are pure.
+// Checks, compares and formats collective calls, as every implementation must to satisfy the contract of
+// tsr_cl_call_t. Part of collective.hpp. All functions are pure.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -21,13 +21,14 @@ inline constexpr uint8_t kBytes[] = {8, 4, 2, 2, 4, 1, 1, 1, 1, 1, 8, 4, 2, 1, 1
 
 inline bool reduces(uint32_t kind) { return kind == TSR_ALL_REDUCE || kind == TSR_REDUCE_SCATTER; }
 
-/// What the ranks' calls must agree on. What a kind does not use is 0. Of standard layout: it may be sent.
+/// The properties in which the ranks' calls must agree. Those that a kind does not use are 0. Standard
+/// layout, so that it can be sent.
 struct Signature {
-  uint64_t sequence = 0; // calls of the communicator before this one
+  uint64_t sequence = 0; // number of previous calls of the communicator
   uint64_t count = 0;
   int32_t root = 0;
   uint8_t kind = 0, op = 0, dtype = 0;
-  uint8_t algorithm = 0; // place in the implementation's list, from 1; 0: its own choice
+  uint8_t algorithm = 0; // position in the implementation's list, from 1; 0: its own choice
 
   bool operator==(const Signature &) const = default;
 };
@@ -45,7 +46,7 @@ inline Signature signatureOf(const tsr_cl_call_t &call, uint64_t sequence, uint8
   return s;
 }
 
-/// The name at `place` of a comma-separated list, counted from 1; "" past its end.
+/// Returns the name at `place` of a comma-separated list, counted from 1; "" past its end.
 inline std::string_view nameAt(std::string_view list, uint8_t place) {
   while (--place) {
     size_t comma = list.find(',');
@@ -55,8 +56,8 @@ inline std::string_view nameAt(std::string_view list, uint8_t place) {
   return list.substr(0, list.find(','));
 }
 
-/// "all_reduce(sum, f32, 64 elements), its call 3, at train.py:31". Takes what came from elsewhere: values
-/// out of range are printed as numbers.
+/// Formats a call: "all_reduce(sum, f32, 64 elements), its call 3, at train.py:31". Accepts untrusted
+/// signatures: values out of range are printed as numbers.
 inline std::string describe(const Signature &s, std::string_view where, std::string_view algorithms) {
   auto name = [](const auto &names, unsigned i) {
     return i < std::size(names) ? std::string(names[i]) : "#" + std::to_string(i);
@@ -71,14 +72,14 @@ inline std::string describe(const Signature &s, std::string_view where, std::str
   return out;
 }
 
-/// The text for two ranks whose calls differ, the lower rank first.
+/// Returns the text for two ranks whose calls differ, the lower rank first.
 inline std::string mismatch(int rankA, const std::string &callA, int rankB, const std::string &callB) {
   if (rankA > rankB) return mismatch(rankB, callB, rankA, callA);
   return "rank " + std::to_string(rankA) + " calls " + callA + "; rank " + std::to_string(rankB) + " calls " +
          callB + "; every rank must make the same calls in the same order";
 }
 
-/// "rank 1", "rank 1 and rank 3", "rank 1, rank 2 and rank 3"
+/// Formats ranks: "rank 1", "rank 1 and rank 3", "rank 1, rank 2 and rank 3".
 inline std::string list(const std::vector<int> &ranks) {
   std::string out;
   for (size_t i = 0; i < ranks.size(); ++i)
@@ -86,7 +87,7 @@ inline std::string list(const std::vector<int> &ranks) {
   return out;
 }
 
-/// "100 ms", "2.5 s"
+/// Formats a duration: "100 ms", "2.5 s".
 inline std::string duration(uint64_t ns) {
   constexpr uint64_t units[] = {1000000000, 1000000, 1000, 1};
   constexpr const char *names[] = {" s", " ms", " us", " ns"};
@@ -97,7 +98,7 @@ inline std::string duration(uint64_t ns) {
   return std::to_string(ns / units[i]) + (tenths ? "." + std::to_string(tenths) : "") + names[i];
 }
 
-/// Elements of src and dst.
+/// Return the number of elements of src and of dst.
 inline uint64_t sourceCount(const tsr_cl_call_t &c, int size) {
   return c.kind == TSR_REDUCE_SCATTER ? c.count * static_cast<uint64_t>(size) : c.count;
 }
@@ -105,7 +106,7 @@ inline uint64_t targetCount(const tsr_cl_call_t &c, int size) {
   return c.kind == TSR_ALL_GATHER ? c.count * static_cast<uint64_t>(size) : c.count;
 }
 
-/// Place of `name` in a comma-separated list, from 1; 0 when it is not there.
+/// Returns the position of `name` in a comma-separated list, from 1; 0 if it is not there.
 inline uint8_t placeIn(std::string_view list, std::string_view name) {
   for (uint8_t place = 1;; ++place) {
     size_t comma = list.find(',');
@@ -115,7 +116,8 @@ inline uint8_t placeIn(std::string_view list, std::string_view name) {
   }
 }
 
-/// Is the call right in itself? Fills `algorithm` with its place in `algorithms` (comma-separated), or `why`.
+/// Checks one call by itself. Sets `algorithm` to its position in `algorithms` (comma-separated), or fills
+/// `why` and returns false.
 inline bool check(const tsr_cl_call_t &c, int size, const char *algorithms, uint8_t &algorithm,
                   std::string &why) {
   auto refuse = [&](auto... pieces) {

@@ -1,11 +1,12 @@
-// A backend that finds its devices and describes them, and does not run anything yet: its contexts say so.
+// A backend that finds and describes its devices but cannot run anything: createContext fails with
+// TSR_UNIMPLEMENTED.
 #pragma once
 #include <tessera/plugin.hpp>
 #include <vector>
 
 namespace tessera {
 
-/// One device that the driver reported.
+/// One device reported by the driver.
 struct FoundDevice {
   DeviceInfo info;
   std::string pci; // "0000:65:00.0", or ""
@@ -13,12 +14,12 @@ struct FoundDevice {
 
 struct FoundDevices {
   std::vector<FoundDevice> devices;
-  std::string driver; // its version
-  std::string why;    // why there are none
+  std::string driver; // version of the driver
+  std::string why;    // why there are no devices
 };
 
-/// `Find` is a function of the vendor's: FoundDevices(). It may be called from any thread and never crashes
-/// for want of a driver or a device.
+/// A backend without execution. `Find` is the vendor's function that returns FoundDevices. It may be called
+/// from any thread and must not crash if there is no driver or device.
 template <FoundDevices (*Find)()> class ShellBackend final : public Backend {
 public:
   tsr_status_t probe(tsr_probe_t &out, std::string &why) override {
@@ -27,7 +28,7 @@ public:
       return TSR_ENOTFOUND;
     }
     out.device_count = deviceCount();
-    out.score = 0; // not by choice, as long as it runs nothing
+    out.score = 0; // never selected automatically, since it runs nothing
     found_.driver.copy(out.driver, sizeof out.driver - 1);
     for (size_t i = 0; i < found_.devices.size() && i < TSR_PROBE_DEVICES; ++i)
       found_.devices[i].pci.copy(out.pci[i], sizeof out.pci[i] - 1);

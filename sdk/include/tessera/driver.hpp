@@ -1,4 +1,4 @@
-// A vendor's driver library, loaded on first use: on a machine without the driver the plugin still loads and
+// A vendor's driver library, loaded on first use. On a machine without the driver the plugin still loads and
 // reports what is missing.
 #pragma once
 #include <dlfcn.h>
@@ -8,10 +8,10 @@
 
 namespace tessera {
 
-/// Stays loaded once found: drivers do not like to leave.
+/// A loaded driver library. It is never unloaded, since drivers often do not support that.
 class Driver {
 public:
-  /// Tries the names in order ("libamdhip64.so.6", then ".5"), as the dynamic linker finds them.
+  /// Loads the first of the names ("libamdhip64.so.6", then ".5") that the dynamic linker finds.
   explicit Driver(std::initializer_list<const char *> names) {
     for (const char *name : names) {
       if ((object_ = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))) return;
@@ -21,7 +21,7 @@ public:
   explicit operator bool() const { return object_ != nullptr; }
   const std::string &why() const { return why_; }
 
-  /// False, with the name in why(), when the driver is too old to have it.
+  /// Finds a function. Returns false, with the name in why(), if the driver is too old to have it.
   template <class F> bool find(F *&function, const char *name) {
     function = object_ ? reinterpret_cast<F *>(dlsym(object_, name)) : nullptr;
     if (!function && why_.empty()) why_ = std::string("the driver has no ") + name + ": it is too old";

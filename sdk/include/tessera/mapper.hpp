@@ -3,8 +3,9 @@
 // build it as a plugin (docs/extending/write-a-mapper.md).
 //
 //   struct Big : tessera::Mapper {
-//     Choice chooseVariant(const VariantCall &c) override { return c.offers("blas") && c.dim("M") > 256 ?
-//     "blas" : ""; }
+//     Choice chooseVariant(const VariantCall &c) override {
+//       return c.offers("blas") && c.dim("M") > 256 ? "blas" : "";
+//     }
 //   };
 //   tessera::setMapper(std::make_unique<Big>());
 #pragma once
@@ -27,17 +28,17 @@ namespace tessera {
 /// legal set, or an exception, fails the compilation or call that asked.
 class Mapper {
 public:
-  /// A name from the legal set; empty: the default.
+  /// A name from the legal set; empty: the runtime's default.
   struct Choice {
     Choice() = default;
     Choice(const char *n, double predicted = -1) : name(n), predictedNs(predicted) {}
     Choice(std::string n, double predicted = -1) : name(std::move(n)), predictedNs(predicted) {}
     std::string name;
-    double predictedNs = -1; // the time you expect, for the artifact's metadata; negative: no prediction
+    double predictedNs = -1; // expected time, stored in the artifact's metadata; negative: none
   };
   using Names = std::vector<std::string>;
 
-  /// A part of a tensor that wants a place.
+  /// A part of a tensor that needs a place.
   struct Region {
     std::string name, axis, dtype; // "W1"; the mesh axis it is split on ("tp") or ""; "bf16"
     std::vector<int64_t> shape;
@@ -45,7 +46,7 @@ public:
   struct Mesh {
     std::vector<std::pair<std::string, uint64_t>> axes; // name and ranks
     Names devices, groups; // "ptx:0", row-major over the axes; "local_switch": ranks with a fast link
-    /// The legal answers of place: devices, groups and the names of the axes.
+    /// Returns the legal answers of place: devices, groups and the names of the axes.
     Names places() const {
       Names out = devices;
       out.insert(out.end(), groups.begin(), groups.end());
@@ -57,10 +58,10 @@ public:
   };
   struct CollectiveCall {
     std::string kind;   // "all_reduce", "broadcast", "all_gather", "reduce_scatter"
-    uint64_t bytes = 0; // that one rank gives
+    uint64_t bytes = 0; // bytes that one rank contributes
     uint32_t ranks = 0;
     std::string topology; // "process", "node", "network"
-    Names algorithms;     // the legal answers; none: the implementation goes by its own rule
+    Names algorithms;     // the legal answers; if none is chosen, the implementation decides
     bool offers(std::string_view name) const { return has(algorithms, name); }
   };
   struct VariantCall {
@@ -96,7 +97,7 @@ inline Mapper::Names names(const char *const *list, uint64_t count) {
   return out;
 }
 
-/// Runs one hook and writes down what it chose.
+/// Runs one hook and stores its answer.
 template <class Hook> int32_t answer(tsr_mp_answer_t *out, tsr_text_t *why, Hook hook) noexcept {
   return guard(why, [&](std::string &) {
     const Mapper::Choice choice = hook();
@@ -146,7 +147,7 @@ inline void mapperDestroy(tsr_mp_mapper_t *m) noexcept {
   guardVoid([&] { delete reinterpret_cast<Mapper *>(m); });
 }
 
-/// M is made from the text in the parentheses of TESSERA_MAPPER=name(text), if it has such a constructor.
+/// Creates an M from the text in the parentheses of TESSERA_MAPPER=name(text), if it has such a constructor.
 template <class M>
 int32_t mapperCreate(const tsr_host_info_t *, const char *arguments, tsr_mp_mapper_t **out,
                      tsr_text_t *why) noexcept {
@@ -165,7 +166,7 @@ int32_t mapperCreate(const tsr_host_info_t *, const char *arguments, tsr_mp_mapp
 
 } // namespace thunk
 
-/// The C table of mapper class M, as tsr_plugin_info_t::mapper wants it.
+/// Returns the C table of mapper class M for tsr_plugin_info_t::mapper.
 template <class M> const tsr_mapper_api_t *mapperTable() noexcept {
   static constexpr tsr_mapper_api_t table = {
       sizeof(tsr_mapper_api_t), TSR_MAPPER_API_MAJOR, TSR_MAPPER_API_MINOR,    thunk::mapperCreate<M>,
@@ -175,20 +176,20 @@ template <class M> const tsr_mapper_api_t *mapperTable() noexcept {
 
 namespace thunk {
 
-/// What TSR_PLUGIN does with a class derived from Mapper.
+/// TSR_PLUGIN's handling of a class derived from Mapper.
 template <std::derived_from<Mapper> M> void offer(Of<M>, tsr_plugin_info_t &info) {
   info.mapper = mapperTable<M>();
 }
 
 } // namespace thunk
 
-/// From now on `mapper` decides in this process; null: no longer. `name` is how errors and the metadata call
-/// it. Throws Error.
+/// Makes `mapper` the mapper of this process; null removes it. `name` is its name in errors and metadata.
+/// Throws Error.
 inline void setMapper(std::unique_ptr<Mapper> mapper, const std::string &name = "in-process") {
   if (!mapper) return check(tsrSetMapper(nullptr));
   check(tsrSetMapperTable(mapperTable<Mapper>(), reinterpret_cast<tsr_mp_mapper *>(mapper.get()),
                           name.c_str()));
-  (void)mapper.release(); // the library has it now
+  (void)mapper.release(); // the library owns it now
 }
 
 } // namespace tessera

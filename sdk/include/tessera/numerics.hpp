@@ -1,4 +1,4 @@
-// Numerics profiles in C++: what a compiler may do to a program's floating-point arithmetic, by a name.
+// Numerics profiles in C++: named sets of changes that a compiler may make to floating-point arithmetic.
 //
 //   struct Exact : tessera::NumericsProfile {
 //     const char *name() const override { return "exact"; }
@@ -7,7 +7,7 @@
 //   TSR_PLUGIN(Exact);
 //
 // Several profiles in one plugin: `using Profiles = tessera::NumericsProfiles<Exact, Loose>;
-// TSR_PLUGIN(Profiles);`. docs/numerics.md says what each permission means and what uses it.
+// TSR_PLUGIN(Profiles);`. docs/numerics.md defines each permission and lists what uses it.
 #pragma once
 #include <concepts>
 #include <tessera/plugin.h>
@@ -15,18 +15,20 @@
 
 namespace tessera {
 
-/// Permits and requires nothing but what a subclass overrides. Each object is read once and has no state.
+/// A profile that permits and requires only what a subclass overrides. Each object is read once and has no
+/// state.
 class NumericsProfile {
 public:
   virtual ~NumericsProfile() = default;
-  /// 1 to 64 of a-z, 0-9, - and _, a letter first; static. None of fast, standard, deterministic, strict.
+  /// Returns the name: 1 to 64 of a-z, 0-9, - and _, beginning with a letter; static. It must not be fast,
+  /// standard, deterministic or strict.
   virtual const char *name() const = 0;
 
   virtual bool contraction() const { return false; }      // a * b + c may become an fma
   virtual bool reassociation() const { return false; }    // sums may be regrouped
   virtual bool approximate() const { return false; }      // functions may exceed the documented ulps
   virtual bool reducedMultiply() const { return false; }  // f32 matmul operands may be rounded to tf32
-  virtual bool unorderedAtomics() const { return false; } // float atomics may land in any order
+  virtual bool unorderedAtomics() const { return false; } // float atomics may run in any order
   virtual bool fixedReductions() const { return false; }  // reductions follow the documented tree
   virtual bool frozenTunables() const { return false; }   // a tunable keeps its first value
 };
@@ -52,7 +54,7 @@ inline tsr_numerics_profile_t numericsRow(const NumericsProfile &p) {
   return out;
 }
 
-/// tsr_numerics_api_t::profile: the index-th of them.
+/// Implements tsr_numerics_api_t::profile: writes the profile at `index`.
 template <class... Profiles> int32_t numericsProfile(uint32_t index, tsr_numerics_profile_t *out) noexcept {
   return guard(nullptr, [&](std::string &) -> int32_t {
     uint32_t at = 0;
@@ -63,7 +65,7 @@ template <class... Profiles> int32_t numericsProfile(uint32_t index, tsr_numeric
 
 } // namespace thunk
 
-/// The C table of the profiles, as tsr_plugin_info_t::numerics wants it.
+/// Returns the C table of the profiles for tsr_plugin_info_t::numerics.
 template <std::derived_from<NumericsProfile>... Profiles> const tsr_numerics_api_t *numericsTable() noexcept {
   static constexpr tsr_numerics_api_t table = {sizeof(tsr_numerics_api_t), TSR_NUMERICS_API_MAJOR,
                                                TSR_NUMERICS_API_MINOR, thunk::numericsProfile<Profiles...>};
@@ -72,7 +74,7 @@ template <std::derived_from<NumericsProfile>... Profiles> const tsr_numerics_api
 
 namespace thunk {
 
-/// What TSR_PLUGIN does with one profile, and with a list of them.
+/// TSR_PLUGIN's handling of one profile, and of a list of them.
 template <std::derived_from<NumericsProfile> P> void offer(Of<P>, tsr_plugin_info_t &info) {
   info.numerics = numericsTable<P>();
 }

@@ -7,9 +7,9 @@
 //   tessera::launch(saxpy, x, y, 2.0f, tessera::Dim(n));   // default stream
 //   y.download(host);                                       // waits
 //
-// Failures throw tessera::Error, destructors swallow them. Objects own their handle and move; they must not
-// outlive their Context. Threads: as in the C ABI, an object may be used by several threads, but not while it
-// is destroyed or moved from.
+// Failures throw tessera::Error; destructors ignore them. Objects own their handle and can be moved. They
+// must not outlive their Context. Threads: as in the C ABI, several threads may use an object, but not while
+// it is destroyed or moved from.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -27,7 +27,7 @@
 
 namespace tessera {
 
-/// A failed call: its status, and in what() the library's text.
+/// A failed call: its status, and the library's text in what().
 class Error : public std::runtime_error {
 public:
   Error(tsr_status_t status, const std::string &text) : std::runtime_error(text), status_(status) {}
@@ -47,7 +47,7 @@ inline void check(tsr_status_t status) {
 inline void registerPlugin(int32_t (*query)(const struct tsr_host_info *, struct tsr_plugin_info *)) {
   check(tsrRegisterPlugin(query));
 }
-/// The program's objects of the plugin must be destroyed. Throws Error.
+/// Unregisters a plugin. The program must have destroyed its objects of the plugin. Throws Error.
 inline void unregisterPlugin(const std::string &name) { check(tsrUnregisterPlugin(name.c_str())); }
 
 namespace detail {
@@ -84,10 +84,10 @@ public:
   explicit Stream(tsr_stream_t handle) : handle_(handle) {}
   tsr_stream_t handle() const noexcept { return handle_.get(); }
   void synchronize() const { check(tsrStreamSynchronize(handle())); }
-  /// Is everything done?
+  /// Returns whether all queued work is done.
   bool done() const { return isDone(tsrStreamQuery(handle())); }
   void wait(const Event &) const;
-  /// Between these two the stream records what is queued on it instead of running it.
+  /// Between these two calls the stream records what is queued on it instead of running it.
   void beginCapture() const { check(tsrStreamBeginCapture(handle())); }
   Graph endCapture() const;
   /// Queues a graph of the same context.
@@ -112,7 +112,7 @@ public:
   void record(const Stream &s) { check(tsrEventRecord(handle(), s.handle())); }
   void synchronize() const { check(tsrEventSynchronize(handle())); }
   bool done() const { return Stream::isDone(tsrEventQuery(handle())); }
-  /// Milliseconds from `start` to this event; both must have passed.
+  /// Returns the milliseconds from `start` to this event. Both must have completed.
   double since(const Event &start) const {
     double ms = 0;
     check(tsrEventElapsedMs(start.handle(), handle(), &ms));
@@ -125,7 +125,7 @@ private:
 
 inline void Stream::wait(const Event &event) const { check(tsrStreamWaitEvent(handle(), event.handle())); }
 
-/// Work recorded from a stream. Destruction leaves queued replays running.
+/// Work recorded from a stream. Destruction does not stop queued replays.
 class Graph {
 public:
   explicit Graph(tsr_graph_t handle) : handle_(handle) {}
@@ -170,12 +170,12 @@ public:
     if (data_) tsrFree(context_, data_);
   }
 
-  /// The device pointer: an address of the device, not for the host to read.
+  /// Returns the device pointer. The host must not dereference it.
   T *get() const noexcept { return data_; }
   size_t size() const noexcept { return size_; }
   size_t bytes() const noexcept { return size_ * sizeof(T); }
 
-  /// Copies and waits. The host range must have size() elements.
+  /// Copy and wait. The host range must have size() elements.
   void upload(std::span<const T> host) {
     requireSize(host.size());
     check(tsrMemcpyH2D(context_, data_, host.data() ? host.data() : &kNothing, bytes()));
@@ -190,7 +190,7 @@ public:
     download(out);
     return out;
   }
-  /// Only queue: the host range must stay until the stream has passed the copy.
+  /// Only queue the copy. The host range must stay valid until the stream has executed it.
   void upload(std::span<const T> host, const Stream &s) {
     requireSize(host.size());
     check(tsrMemcpyH2DAsync(context_, data_, host.data() ? host.data() : &kNothing, bytes(), s.handle()));
@@ -200,7 +200,7 @@ public:
     T nothing;
     check(tsrMemcpyD2HAsync(context_, host.data() ? host.data() : &nothing, data_, bytes(), s.handle()));
   }
-  /// Sets every byte, and waits.
+  /// Sets every byte and waits.
   void fill(uint8_t byte) { check(tsrMemset(context_, data_, byte, bytes())); }
 
 private:
@@ -228,7 +228,7 @@ struct Dim {
   explicit constexpr Dim(int v) : value(v) {}
 };
 
-/// An entry point; owned by its Module. Copies share what is known of its arguments.
+/// An entry point, owned by its Module. Copies share the information about its arguments.
 class Kernel {
 public:
   explicit Kernel(tsr_kernel_t handle) : handle_(handle) {
@@ -244,16 +244,16 @@ public:
     arguments_ = std::move(arguments);
   }
   tsr_kernel_t handle() const noexcept { return handle_; }
-  /// What a launch takes, in order.
+  /// Returns the arguments of a launch, in order.
   std::span<const tsr_arg_info_t> arguments() const noexcept { return *arguments_; }
-  /// Name, target, numerics and numbers of arguments and results.
+  /// Returns name, target, numerics and the numbers of arguments and results.
   tsr_kernel_info_t info() const {
     tsr_kernel_info_t out{};
     out.struct_size = sizeof out;
     check(tsrGetKernelInfo(handle_, &out));
     return out;
   }
-  /// The extents of argument `index`, a tensor or a result; none for other arguments.
+  /// Returns the extents of argument `index`, a tensor or a result; empty for other arguments.
   std::vector<tsr_dim_info_t> dims(size_t index) const {
     std::vector<tsr_dim_info_t> out(arguments_->at(index).rank);
     for (size_t axis = 0; axis < out.size(); ++axis) {
@@ -262,7 +262,7 @@ public:
     }
     return out;
   }
-  /// YAML.
+  /// Returns the metadata as YAML.
   std::string metadata() const {
     const char *text = nullptr;
     check(tsrKernelMetadata(handle_, &text));
@@ -274,7 +274,7 @@ private:
   std::shared_ptr<const std::vector<tsr_arg_info_t>> arguments_;
 };
 
-/// Compiled code. Destruction leaves queued launches running.
+/// Compiled code. Destruction does not stop queued launches.
 class Module {
 public:
   explicit Module(tsr_module_t handle) : handle_(handle) {}
@@ -284,14 +284,14 @@ public:
     check(tsrGetKernel(handle(), name.c_str(), &k));
     return Kernel(k);
   }
-  /// The only kernel.
+  /// Returns the module's only kernel.
   Kernel kernel() const {
     tsr_kernel_t k = nullptr;
     check(tsrGetKernel(handle(), nullptr, &k));
     return Kernel(k);
   }
 
-  /// All of them, those that were generated for a graph function included.
+  /// Returns all kernels, including those generated for a graph function.
   std::vector<Kernel> kernels() const {
     std::vector<Kernel> out;
     for (;;) {
@@ -307,18 +307,18 @@ private:
   detail::Handle<tsr_module_t, tsrUnloadModule> handle_;
 };
 
-/// How a source is compiled; see tsr_source_options_t.
+/// Options of a compilation; see tsr_source_options_t.
 struct SourceOptions {
   std::string fileName = "<source>";
-  std::string kernel = {}, target = {}, numerics = {}; // empty: the defaults
+  std::string kernel = {}, target = {}, numerics = {}; // empty: the default
   std::vector<std::pair<std::string, int64_t>> dims = {}, tunables = {};
   std::function<void(const tsr_diagnostic_t &)> diagnose = {}; // called for each diagnostic; must not throw
-  /// Texts for what the source leaves open: {"x", "Tensor['n', f32]"}, {"BLOCK", "128"}.
+  /// Types and constants that the source leaves open: {"x", "Tensor['n', f32]"}, {"BLOCK", "128"}.
   std::vector<std::pair<std::string, std::string>> types = {}, constants = {};
 };
 
 namespace detail {
-/// SourceOptions as C options that point into them: for the length of one call.
+/// C options that point into a SourceOptions. Valid for the duration of one call.
 class SourceOptionsOf {
 public:
   explicit SourceOptionsOf(const SourceOptions &o)
@@ -376,12 +376,12 @@ inline std::string compile(std::string_view source, const SourceOptions &o = {})
   check(tsrCompile(detail::textOf(source), source.size(), detail::SourceOptionsOf(o).get(), &bundle, &size));
   return {static_cast<const char *>(bundle), size};
 }
-/// The same into a file, which appears complete or not at all.
+/// As compile, to a file, which appears completely or not at all.
 inline void compileToFile(std::string_view source, const std::string &path, const SourceOptions &o = {}) {
   check(tsrCompileToFile(detail::textOf(source), source.size(), detail::SourceOptionsOf(o).get(),
                          path.c_str()));
 }
-/// The text of one kernel of a source at one level.
+/// Returns the text of one kernel of a source at one level.
 inline std::string inspectIr(std::string_view source, tsr_ir_level_t level, const SourceOptions &o = {}) {
   const char *text = nullptr;
   check(tsrInspectIr(detail::textOf(source), source.size(), detail::SourceOptionsOf(o).get(), level, &text));
@@ -392,8 +392,8 @@ inline std::string inspectIr(std::string_view source, tsr_ir_level_t level, cons
 class Context {
 public:
   Context() : Context(nullptr) {}
-  /// `backend` null: as tsrSelectBackend said, else TESSERA_BACKEND, else the best available. `allocator`,
-  /// which is copied, serves all device memory; null: the backend's own.
+  /// Creates a context. If `backend` is null, uses that of tsrSelectBackend, else TESSERA_BACKEND, else the
+  /// best available. `allocator` is copied and supplies all device memory; null: the backend's own.
   explicit Context(const char *backend, int device = 0, const tsr_allocator_t *allocator = nullptr) {
     tsr_context_options_t options{};
     options.struct_size = sizeof options;
@@ -409,7 +409,7 @@ public:
   template <class T> Buffer<T> alloc(size_t size, uint32_t flags = TSR_MEM_DEVICE) const {
     return Buffer<T>(handle(), size, flags);
   }
-  /// A buffer with the values of `host`.
+  /// Returns a buffer with the values of `host`.
   template <class T> Buffer<T> upload(std::span<const std::type_identity_t<T>> host) const {
     Buffer<T> out(handle(), host.size());
     out.upload(host);
@@ -432,7 +432,7 @@ public:
                                   detail::SourceOptionsOf(o).get(), &m));
     return Module(m);
   }
-  /// Loads a bundle, from memory or from a file.
+  /// Load a bundle from memory or from a file.
   Module loadBundle(std::string_view bytes) const {
     tsr_module_t m = nullptr;
     check(tsrLoadModule(handle(), bytes.data(), bytes.size(), &m));
@@ -451,13 +451,13 @@ public:
     check(tsrGetDeviceInfo(handle(), &info));
     return info;
   }
-  /// One of them by its key: "warp_size", "tensorcore.bf16".
+  /// Returns one capability by its key: "warp_size", "tensorcore.bf16".
   std::string capability(const std::string &key) const {
     const char *value = nullptr;
     check(tsrGetDeviceCapability(handle(), key.c_str(), &value));
     return value;
   }
-  /// A JSON object; docs/c-abi.md lists its keys.
+  /// Returns all capabilities as a JSON object; docs/c-abi.md lists its keys.
   std::string capabilities() const {
     const char *json = nullptr;
     check(tsrGetDeviceCapabilities(handle(), &json));
@@ -470,13 +470,13 @@ private:
 
 namespace detail {
 
-/// A value given for a launch, before the parameter's type is looked at.
+/// A launch argument before it is converted to the parameter's type.
 struct LaunchValue {
   enum class Kind : uint8_t { Pointer, Signed, Unsigned, Float, Opaque };
   Kind kind;
-  size_t bytes;  // of a pointer's element (0: not known) or of an opaque value
-  uint64_t bits; // of all kinds but Float
-  double real;   // of Float
+  size_t bytes;  // size of a pointer's element (0: unknown) or of an opaque value
+  uint64_t bits; // for all kinds except Float
+  double real;   // for Float
 };
 
 template <class T> LaunchValue launchValue(T *p) {
@@ -498,7 +498,7 @@ LaunchValue launchValue(T value) {
     return {std::is_signed_v<T> ? Kind::Signed : Kind::Unsigned, sizeof value, static_cast<uint64_t>(value),
             0};
 }
-/// A type of the caller's for what C++ has no type for: f16, bf16, fp8.
+/// A class of the caller for a dtype without a C++ type: f16, bf16, fp8.
 template <class T>
   requires(std::is_class_v<T> && std::is_trivially_copyable_v<T>)
 LaunchValue launchValue(T value) {
@@ -508,7 +508,8 @@ LaunchValue launchValue(T value) {
   return {LaunchValue::Kind::Opaque, sizeof value, bits, 0};
 }
 
-/// `v` in the form the parameter has in memory, in a slot of eight bytes; null, or why it cannot be.
+/// Converts `v` to the parameter's representation in an eight-byte slot. Returns null, or why it cannot be
+/// converted.
 inline const char *convert(const tsr_arg_info_t &to, const LaunchValue &v, uint64_t &slot) {
   using Kind = LaunchValue::Kind;
   const std::string_view dtype = to.dtype;
@@ -535,7 +536,7 @@ inline const char *convert(const tsr_arg_info_t &to, const LaunchValue &v, uint6
   const bool isUnsigned = dtype == "bool" || dtype[0] == 'u';
   if (!isUnsigned && dtype[0] != 'i') return "pass a trivially copyable class of the parameter's size";
   if (v.kind == Kind::Float) return "an integer is needed";
-  // The bits above the largest value must be no part of the number.
+  // The bits above the largest value of the type must not be part of the number.
   const unsigned width = dtype == "bool" ? 1 : to.bytes * 8 - !isUnsigned;
   const bool negative = v.kind == Kind::Signed && static_cast<int64_t>(v.bits) < 0;
   if (negative && isUnsigned) return "the value is out of range";
@@ -551,7 +552,7 @@ inline void launch(const Kernel &kernel, tsr_stream_t stream, auto... values) {
   auto known = kernel.arguments();
   for (size_t i = 0; i < count; ++i) {
     args[i] = &slots[i];
-    if (known.size() != count) continue; // tsrLaunch says what is missing
+    if (known.size() != count) continue; // tsrLaunch reports what is missing
     if (const char *why = convert(known[i], given[i], slots[i]))
       throw Error(TSR_EINVAL, "TSR_EINVAL: argument " + std::to_string(i) + " (" + known[i].name + ", " +
                                   known[i].dtype + "): " + why);
@@ -561,20 +562,20 @@ inline void launch(const Kernel &kernel, tsr_stream_t stream, auto... values) {
 
 } // namespace detail
 
-/// Queues one launch, its grid derived from the dims. Arguments: buffers (or device pointers), result
-/// buffers, scalars, Dims. Numbers are converted to the parameter's dtype (a double for an f32 is rounded);
-/// what would lose its meaning throws TSR_EINVAL: a fraction for an integer, a value out of range, elements
-/// of another size (those of one byte serve any tensor), a number for f16, bf16 or fp8, which take a class of
-/// their size.
+/// Queues one launch with a grid derived from the dims. Arguments: buffers (or device pointers), result
+/// buffers, scalars, Dims. Numbers are converted to the parameter's dtype (a double for an f32 is rounded).
+/// Throws TSR_EINVAL for a conversion that would change the value: a fraction for an integer, a value out of
+/// range, buffer elements of another size (buffers of one-byte elements are accepted for any tensor), or a
+/// number for f16, bf16 or fp8, which need a class of their size.
 template <class... Args> void launch(const Kernel &kernel, const Stream &stream, const Args &...args) {
   detail::launch(kernel, stream.handle(), detail::launchValue(args)...);
 }
-/// On the default stream.
+/// Queues one launch on the default stream.
 template <class... Args> void launch(const Kernel &kernel, const Args &...args) {
   detail::launch(kernel, nullptr, detail::launchValue(args)...);
 }
 
-/// The dtype of a C++ type; other element types go through tsr_collective_call_t.
+/// Returns the dtype of a C++ type. Other element types need tsr_collective_call_t.
 template <class T> constexpr tsr_dtype_t dtypeOf() {
   if constexpr (std::is_same_v<T, double>) return TSR_DTYPE_F64;
   if constexpr (std::is_same_v<T, float>) return TSR_DTYPE_F32;
@@ -587,8 +588,8 @@ template <class T> constexpr tsr_dtype_t dtypeOf() {
                             : TSR_DTYPE_I8;
 }
 
-/// The process's trace, which calls a function with each record while this exists (tsrTraceStart). `kinds`:
-/// bits 1 << TSR_TRACE_...; 0: all.
+/// Traces the process while this object exists, by calling a function with each record (tsrTraceStart).
+/// `kinds`: bits 1 << TSR_TRACE_...; 0: all.
 class Trace {
 public:
   using Function = std::function<void(const tsr_trace_record_t &)>;
@@ -604,15 +605,15 @@ public:
   Trace &operator=(const Trace &) = delete;
 
 private:
-  const Function record_; // throws nothing
+  const Function record_; // must not throw
 };
 
-/// One rank's end of a communicator. Construction waits for the other ranks. Calls block; src may be dst in
-/// allReduce and broadcast.
+/// One rank's endpoint of a communicator. Construction waits for the other ranks. Calls block. src may be dst
+/// in allReduce and broadcast.
 class Comm {
 public:
   explicit Comm(tsr_comm_t handle) : handle_(handle) {}
-  /// Ranks as threads of this process meet by `id`.
+  /// Joins ranks that are threads of this process and use the same `id`.
   Comm(const std::string &id, int rank, int size, uint64_t timeoutNs = 0)
       : Comm(tsr_comm_options_t{sizeof(tsr_comm_options_t), nullptr, id.c_str(), rank, size, timeoutNs}) {}
   explicit Comm(const tsr_comm_options_t &options) {
@@ -640,11 +641,11 @@ public:
     check(tsrReduceScatter(handle(), src, dst, count, dtypeOf<T>(), op));
   }
   void run(const tsr_collective_call_t &call) const { check(tsrCollective(handle(), &call)); }
-  /// Queues it on a stream.
+  /// Queues a collective on a stream.
   void run(const tsr_collective_call_t &call, const Stream &stream) const {
     check(tsrCollectiveAsync(handle(), &call, stream.handle()));
   }
-  /// What mappers chose, as JSON.
+  /// Returns the mappers' decisions as JSON.
   std::string decisions() const {
     const char *json = "";
     check(tsrCommDecisions(handle(), &json));

@@ -13,8 +13,8 @@
 
 namespace tessera {
 
-/// Thrown by a plugin's method, becomes this status and text at the caller: for methods that give an object
-/// or null, which else fail with one status each.
+/// An exception that the caller receives as this status and text. It is for methods that return an object or
+/// null, whose failure otherwise has one fixed status.
 class StatusError : public std::runtime_error {
 public:
   StatusError(tsr_status_t status, const std::string &text) : std::runtime_error(text), status_(status) {}
@@ -28,7 +28,7 @@ private:
 
 namespace tessera::thunk {
 
-/// Writes `text` into the caller's buffer, cut at its capacity; never throws.
+/// Writes `text` into the caller's buffer, truncated to its capacity. Never throws.
 inline void put(tsr_text_t *out, std::string_view text) noexcept {
   if (!out) return;
   out->length = text.size();
@@ -38,14 +38,14 @@ inline void put(tsr_text_t *out, std::string_view text) noexcept {
   out->data[n] = 0;
 }
 
-/// A buffer to hand across the boundary, and what came back in it.
+/// A buffer to pass across the boundary, and the text returned in it.
 class Text {
 public:
   Text() { buffer_[0] = 0; }
   Text(const Text &) = delete;
   Text &operator=(const Text &) = delete;
   operator tsr_text_t *() noexcept { return &text_; }
-  /// At most what fits, whatever length was claimed.
+  /// Returns at most what fits into the buffer, whatever length was reported.
   std::string str() const { return std::string(buffer_, strnlen(buffer_, sizeof buffer_ - 1)); }
 
 private:
@@ -53,8 +53,8 @@ private:
   tsr_text_t text_{buffer_, sizeof buffer_, 0};
 };
 
-/// Runs the body of a slot: body(std::string &why) gives a status. Whatever is thrown becomes a status and a
-/// text; nothing leaves.
+/// Runs the body of a slot: body(std::string &why) returns a status. Every exception becomes a status and a
+/// text; none propagates.
 template <class Body> int32_t guard(tsr_text_t *why, Body body) noexcept {
   try {
     std::string text;
@@ -76,7 +76,7 @@ template <class Body> int32_t guard(tsr_text_t *why, Body body) noexcept {
   }
 }
 
-/// The same for slots without a status.
+/// As guard, for slots without a status.
 template <class Body> void guardVoid(Body body) noexcept {
   try {
     body();
@@ -84,19 +84,19 @@ template <class Body> void guardVoid(Body body) noexcept {
   }
 }
 
-/// Copies a struct that begins with struct_size as far as both sides know it.
+/// Copies a struct that begins with struct_size, up to the smaller of both sides' sizes.
 template <class T> void copyOut(T *out, const T &value) noexcept {
   uint64_t size = std::min<uint64_t>(out->struct_size, sizeof(T));
   std::memcpy(out, &value, size);
   out->struct_size = size;
 }
 
-/// Stands for a type in overloads: offer(Of<Mine>(), info) puts Mine's table into a plugin's answer. Each
-/// kind of plugin has its own, found by what Mine derives from.
+/// A type tag for overloads: offer(Of<Mine>(), info) puts Mine's table into a plugin's answer. Each kind of
+/// plugin has its own overload, selected by Mine's base class.
 template <class T> struct Of {};
 template <class... Ts> void offerAll(tsr_plugin_info_t &info) { (offer(Of<Ts>(), info), ...); }
 
-/// Copies in what the other side filled; what it does not know is zero.
+/// Copies a struct that the other side filled. Fields that it does not have are zero.
 template <class T> T copyIn(const T *in) noexcept {
   T out{};
   std::memcpy(&out, in, std::min<uint64_t>(in->struct_size, sizeof(T)));
