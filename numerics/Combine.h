@@ -5,8 +5,8 @@
 //              So the bits depend only on the values and the number of ranks.
 //   f64, f32   IEEE operations, no flushing of subnormals whatever the thread's modes
 //   f16 bf16 tf32 fp8 fp6 fp4
-//              computed in f32 and rounded once at the end, as numerics/Casts.h casts (fp8, fp6, fp4
-// saturate)
+//              computed in f32 and rounded once at the end, as numerics/Casts.h casts (fp8, fp6 and fp4
+//              saturate)
 //   integers   sums and products wrap
 //   bool       sum and max are `or`, prod and min are `and`; any non-zero byte is true, results are 0 or 1
 //   max, min   a NaN makes the result NaN, -0 is less than +0
