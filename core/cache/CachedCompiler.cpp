@@ -172,8 +172,8 @@ public:
     if (!compiler) return CompileStatus::BackendFailure;
     const CompileStatus status = compiler->signatures(source, fileName, out, diags);
     const std::string used = store ? usedCompiler(store) : "";
-    std::string why; // compile() reports failures to store
     if (!used.empty() && status == CompileStatus::Ok && diags.empty())
+      // compile() reports failures to store
       (void)store.put(keyFor(used), Kind::Signatures, cache::writeSignatures(out));
     return status;
   }
@@ -270,8 +270,8 @@ private:
                    std::vector<Diagnostic> &diags) {
     auto error = store.put(key, kind, bytes);
     if (!error) return true;
-    static std::atomic_flag said = ATOMIC_FLAG_INIT;
-    if (said.test_and_set()) return false;
+    static std::atomic_flag isReported = ATOMIC_FLAG_INIT;
+    if (isReported.test_and_set()) return false;
     Diagnostic d;
     d.severity = Diagnostic::Severity::Warning;
     d.code = "W_CACHE";

@@ -22,7 +22,7 @@ struct Log {
   std::mutex mutex;                // guards the members below
   HeldAcrossFork heldAcrossFork{mutex};
   Listener listener;
-  std::set<std::string> said;
+  std::set<std::string> loggedOnce;
 };
 
 Log &theLog() {
@@ -64,7 +64,7 @@ void logOnce(tsr_log_level_t level, const char *code, const std::string &text) {
   if (!logs(level)) return;
   {
     std::lock_guard lock(theLog().mutex);
-    if (!theLog().said.insert(code + (' ' + text)).second) return;
+    if (!theLog().loggedOnce.insert(code + (' ' + text)).second) return;
   }
   log(level, code, text);
 }

@@ -115,11 +115,12 @@ PluginError judgeProbe(int32_t status, const tsr_probe_t &found, const std::stri
 
 ProbeResult probeHere(const tsr_plugin_info_t &info) {
   ProbeResult out;
-  thunk::Text said, thrown; // probes of plugin.hpp do not throw, but hand-written ones may
+  thunk::Text reported, thrown; // probes of plugin.hpp do not throw, but hand-written ones may
   out.found.struct_size = sizeof out.found;
-  const int32_t status = thunk::guard(thrown, [&](std::string &) { return info.probe(&out.found, said); });
+  const int32_t status =
+      thunk::guard(thrown, [&](std::string &) { return info.probe(&out.found, reported); });
   terminate(out.found);
-  out.error = judgeProbe(status, out.found, thrown.str().empty() ? said.str() : thrown.str());
+  out.error = judgeProbe(status, out.found, thrown.str().empty() ? reported.str() : thrown.str());
   return out;
 }
 

@@ -73,9 +73,9 @@ Expected<Profile> chooseProfile(const std::string &asked) {
   std::string name = asked, from = "numerics";
   if (name.empty()) {
     if (std::string wrong = configError(); !wrong.empty()) return Error{"E_CONFIG", wrong, ""};
-    Setting said = setting("TESSERA_NUMERICS");
-    name = std::move(said.value);
-    from = std::move(said.from);
+    Setting found = setting("TESSERA_NUMERICS");
+    name = std::move(found.value);
+    from = std::move(found.from);
   }
   if (name.empty()) name = "standard";
   // reserved names: plugins cannot define them, so none is loaded

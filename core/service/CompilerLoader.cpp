@@ -63,8 +63,8 @@ Expected<Loaded> load() {
     // since its code may be running.
     library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
     if (library) break;
-    const std::string said = dlerror(), why = "\n  " + said;
-    isThere |= !said.starts_with(path + ": cannot open shared object file: No such file or directory");
+    const std::string error = dlerror(), why = "\n  " + error;
+    isThere |= !error.starts_with(path + ": cannot open shared object file: No such file or directory");
     // a program found by PATH does not know its folder, so both paths give the same error
     if (!tried.ends_with(why)) tried += why;
   }
