@@ -86,7 +86,7 @@ function(tessera_add_plugin target)
     message(FATAL_ERROR "${manifest}: \"name\" is '${name}'; expected 1 to 64 of a-z, 0-9, - and _")
   elseif(name MATCHES "^(mapper|collective|numerics|codegen)-")
     message(FATAL_ERROR "${manifest}: \"name\" is '${name}': ${CMAKE_MATCH_1}- in front of a file's name tells its kind; "
-                        "name the plugin otherwise")
+                        "give the plugin another name")
   endif()
   tessera_json_string_list(kinds "${json}" kinds)
   string(JSON needs_minor ERROR_VARIABLE absent GET "${json}" needs_minor)

@@ -24,7 +24,7 @@ tsr_status_t readImage(const tsr_image_t &given, BundleImage &out) {
   const std::optional<ImageFormat> format = detectFormat(out.data);
   if (!format)
     return fail(TSR_EINVAL, "the image (" + std::to_string(given.size) +
-                                " bytes) is of no known format; the formats are " + imageFormatNames());
+                                " bytes) has no known format; the formats are " + imageFormatNames());
   out.format = *format;
   // The bytes name no target. Messages refer to the image by the backend that loads its format.
   const KnownBackend *backend = backendOfFormat(name(*format));

@@ -84,7 +84,7 @@ bool readAligned(const char *bytes, size_t size, Bundle &bundle, BundleError &er
   constexpr const char *again = "copy or compile the file again";
   std::string_view all(bytes, size);
   if (!isBundle(all))
-    return refuse("E_BUNDLE_FORMAT", "no Tessera bundle: the file identifier TSRB is missing at byte 8",
+    return refuse("E_BUNDLE_FORMAT", "not a Tessera bundle: the file identifier TSRB is missing at byte 8",
                   "tsr compile FILE --emit bundle makes bundles");
   flatbuffers::uoffset_t stated;
   std::memcpy(&stated, bytes, sizeof stated);

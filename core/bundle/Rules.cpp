@@ -21,15 +21,15 @@ std::string tooLarge(const std::string &what, size_t found, size_t limit) {
 std::string brokenRule(const BundleImage &image, const std::string &where,
                        std::set<std::pair<std::string, std::string>> &seen) {
   if (!isName(image.target) || image.target.find(':') == std::string::npos)
-    return where + ": the target is no BACKEND:NAME";
+    return where + ": the target is not of the form BACKEND:NAME";
   if (image.data.empty()) return where + " (" + image.target + ") has no data";
   if (image.entries.empty()) return where + " (" + image.target + ") has no entries";
   if (image.entries.size() > kMaxEntries)
     return tooLarge(where + ": the number of entries", image.entries.size(), kMaxEntries);
   for (const std::string &feature : image.features)
-    if (!isName(feature)) return where + ": a CPU feature has no sound name";
+    if (!isName(feature)) return where + ": a CPU feature has an invalid name";
   for (const BundleEntry &entry : image.entries) {
-    if (!isName(entry.name)) return where + ": an entry has no sound name";
+    if (!isName(entry.name)) return where + ": an entry has an invalid name";
     if (entry.metadata.size() > kMaxDocumentBytes)
       return tooLarge(where + ": metadata of " + entry.name, entry.metadata.size(), kMaxDocumentBytes);
     if (!seen.emplace(image.target, entry.name).second)

@@ -25,12 +25,12 @@ std::vector<std::string> unknownVariableWarnings(const char *const *entries) {
       const std::string value(entry.substr(name.size() + 1));
       if (!parseBytes(value))
         out.push_back("TESSERA_CACHE_SIZE is '" + value +
-                      "', which is no size (500000, 20K, 500M, 2G): 1G holds");
+                      "', which is not a size (500000, 20K, 500M, 2G): using 1G");
     }
     if (name == "TESSERA_CPU_INLINE" && entry.size() > name.size() + 1) {
       const std::string_view value = entry.substr(name.size() + 1);
       if (value != "on" && value != "off")
-        out.push_back("TESSERA_CPU_INLINE is '" + std::string(value) + "'; expected on or off: on holds");
+        out.push_back("TESSERA_CPU_INLINE is '" + std::string(value) + "'; expected on or off: using on");
     }
     if (!name.starts_with("TESSERA_") ||
         std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown))

@@ -68,7 +68,7 @@ const Key &keyNamed(const YAML::Node &node) {
   std::string text = "unknown key '" + found + "'";
   if (auto near = nearestName(found, names); !near.empty())
     throw Wrong{node.Mark(), text + ", did you mean " + std::string(near) + "?"};
-  text += "; there are";
+  text += "; known keys:";
   for (std::string_view name : names)
     text += " " + std::string(name);
   throw Wrong{node.Mark(), text};
@@ -111,7 +111,7 @@ void read(const std::string &text, ConfigTrust trust, ConfigFile &out) {
     const Key &key = keyNamed(entry.first);
     const std::string name(key.name);
     if (std::any_of(out.values.begin(), out.values.end(), [&](const auto &v) { return v.first == name; }))
-      throw Wrong{entry.first.Mark(), name + " is there twice"};
+      throw Wrong{entry.first.Mark(), name + " occurs twice"};
     if (key.isTrusted && trust == ConfigTrust::WorkingDirectory)
       throw Wrong{entry.first.Mark(),
                   name + " may not be set by a file of the working directory, since it names files "
@@ -124,7 +124,7 @@ void read(const std::string &text, ConfigTrust trust, ConfigFile &out) {
 
 /// Returns why a file that was opened must not be read, or null.
 const char *refusal(const struct stat &about, ConfigTrust trust) {
-  if (S_ISFIFO(about.st_mode)) return "is no configuration: it is a pipe";
+  if (S_ISFIFO(about.st_mode)) return "is not a configuration file: it is a pipe";
   // Another user may leave a file in a shared directory.
   if (trust == ConfigTrust::WorkingDirectory && about.st_uid != 0 && about.st_uid != ::geteuid())
     return "belongs to another user: name it in TESSERA_CONFIG to use it, or set that to off";
@@ -142,7 +142,8 @@ std::string bytesOf(const std::string &path, ConfigTrust trust, std::string &err
     out.resize(kBounds.bytes + 1);
     const ssize_t n = fd < 0 ? -1 : ::read(fd, out.data(), out.size());
     if (n < 0) error = std::string("cannot be read: ") + std::strerror(errno);
-    if (n > static_cast<ssize_t>(kBounds.bytes)) error = "is no configuration: it has more than 64 KiB";
+    if (n > static_cast<ssize_t>(kBounds.bytes))
+      error = "is not a configuration file: it has more than 64 KiB";
     out.resize(n < 0 ? 0 : static_cast<size_t>(n));
   }
   if (fd >= 0) ::close(fd);
@@ -168,7 +169,7 @@ ConfigFile readConfig(const std::string &path, ConfigTrust trust) {
   } catch (const Wrong &e) {
     fail(e.where, e.text);
   } catch (const YAML::Exception &e) {
-    fail(e.mark, "this is no YAML: " + e.msg);
+    fail(e.mark, "not valid YAML: " + e.msg);
   }
   return out;
 }

@@ -21,7 +21,7 @@ template <class Table>
 PluginError checkTable(const Table *table, uint32_t bit, uint32_t kinds, uint32_t major, const char *what) {
   if (!(kinds & bit)) return {};
   if (!table)
-    return {refusal::kSlot, std::string("it says it is a ") + what + " and has no table for that", ""};
+    return {refusal::kSlot, std::string("it declares kind ") + what + " but has no table for it", ""};
   if (table->version_major != major)
     return {refusal::kInterface,
             std::string("its ") + what + " interface is " + number(table->version_major) + "." +
@@ -94,14 +94,14 @@ bool askPlugin(tsr_plugin_query_fn query, Plugin &out, PluginError &error) {
   constexpr uint64_t least = offsetof(tsr_plugin_info_t, numerics) + sizeof(tsr_plugin_info_t::numerics);
   if (given.info.struct_size < least || given.info.struct_size > sizeof given.info) {
     error = {refusal::kQuery,
-             "its query gives its answer a size of " + std::to_string(given.info.struct_size) +
+             "its query returned a struct_size of " + std::to_string(given.info.struct_size) +
                  " bytes, expected " + std::to_string(least) +
                  (least < sizeof given.info ? " to " + std::to_string(sizeof given.info) : ""),
-             "set struct_size to what was filled, as thunk::copyOut() does"};
+             "set struct_size to the size that was filled, as thunk::copyOut() does"};
     return false;
   }
   if (!given.info.name || !given.info.version) {
-    error = {refusal::kQuery, "its query left the name or the version out", ""};
+    error = {refusal::kQuery, "its query did not set the name or the version", ""};
     return false;
   }
   out.info = given.info;
@@ -136,7 +136,7 @@ std::unique_ptr<Plugin> loadPluginFile(const std::string &path, const Manifest &
     return nullptr;
   }
   if (!object.has(kQuery)) {
-    error = {refusal::kNoExport, std::string("it exports no ") + kQuery,
+    error = {refusal::kNoExport, std::string("it does not export ") + kQuery,
              "write TSR_PLUGIN(...) in one of its sources"};
     return nullptr;
   }

@@ -49,7 +49,7 @@ PluginError checkExtents(int fd, const std::vector<Elf64_Phdr> &segments) {
   for (const Elf64_Phdr &segment : segments)
     if (segment.p_type == PT_LOAD && (segment.p_offset > size || segment.p_filesz > size - segment.p_offset))
       return {refusal::kNotElf,
-              "the file is cut short: a segment reaches past its " + std::to_string(size) + " bytes",
+              "the file is truncated: a segment extends past its " + std::to_string(size) + " bytes",
               "install it again"};
   return {};
 }
@@ -125,11 +125,11 @@ PluginError parseManifest(std::string_view payload, Manifest &out) {
   uint32_t claimed = 0;
   if (payload.size() >= sizeof claimed) std::memcpy(&claimed, bytes, sizeof claimed);
   if (payload.size() < 16 || claimed != payload.size() - sizeof claimed)
-    return malformed("it says it has " + std::to_string(claimed) + " bytes and has " +
-                     std::to_string(payload.size()) + " with the four that say so");
+    return malformed("its size field is " + std::to_string(claimed) + ", but it has " +
+                     std::to_string(payload.size()) + " bytes with that field");
   flatbuffers::Verifier verifier(bytes, payload.size(), /*max depth*/ 8, /*max tables*/ 256);
   if (!fb::VerifySizePrefixedManifestBuffer(verifier))
-    return malformed("it is no valid FlatBuffer of type TSRP");
+    return malformed("it is not a valid FlatBuffer of type TSRP");
   const fb::Manifest *m = fb::GetSizePrefixedManifest(bytes);
   auto text = [](const flatbuffers::String *s) { return s ? s->str() : std::string(); };
   out = {};
@@ -144,7 +144,7 @@ PluginError parseManifest(std::string_view payload, Manifest &out) {
   out.featuresOptional = strings(m->features_optional());
   out.abiMajor = m->abi_major(), out.builtMinor = m->built_minor(), out.needsMinor = m->needs_minor();
   out.priority = m->priority();
-  if (!isPluginName(out.name)) return malformed("its name is not of small letters, digits, - and _");
+  if (!isPluginName(out.name)) return malformed("its name must consist of a-z, 0-9, - and _");
   for (const std::string *s : {&out.version, &out.description, &out.compilerAbi, &out.triplet, &out.minDriver,
                                &out.driverModule, &out.sanitizer})
     if (!isText(*s)) return malformed("a text in it is too long or not printable");
@@ -165,7 +165,7 @@ PluginError parseManifest(std::string_view payload, Manifest &out) {
 }
 
 PluginError readManifest(int fd, PluginFile &out) {
-  const PluginError noElf = {refusal::kNotElf, "it is no 64-bit little-endian ELF shared object", ""};
+  const PluginError noElf = {refusal::kNotElf, "it is not a 64-bit little-endian ELF shared object", ""};
   Elf64_Ehdr head;
   if (!readAt(fd, &head, sizeof head, 0) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
       head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB || head.e_type != ET_DYN ||
@@ -190,10 +190,11 @@ PluginError readManifest(int fd, PluginFile &out) {
     std::string &bytes = contents.emplace_back(segment.p_filesz, '\0');
     if (!readAt(fd, bytes.data(), bytes.size(), segment.p_offset))
       return malformed("the file ends within its notes");
-    if (!findNotes(bytes, segment.p_align, notes)) return malformed("a note reaches past its segment");
+    if (!findNotes(bytes, segment.p_align, notes)) return malformed("a note extends past its segment");
   }
   if (notes.empty())
-    return {refusal::kNoNote, "it has no manifest (no note of owner Tessera), so it is no plugin", kRebuild};
+    return {refusal::kNoNote, "it has no manifest (no note of owner Tessera), so it is not a plugin",
+            kRebuild};
   if (notes.size() > 1)
     return {refusal::kNoteTwice, "it has " + std::to_string(notes.size()) + " manifests", kRebuild};
   return parseManifest(notes.front(), out.manifest);

@@ -18,7 +18,7 @@ tsr_status_t result(int32_t status, const Text &text, std::string &why) {
   if (status == TSR_SUCCESS) return TSR_SUCCESS;
   why = text.str();
   if (status > TSR_SUCCESS && status <= TSR_EINTERNAL) return static_cast<tsr_status_t>(status);
-  why = "the plugin returned " + std::to_string(status) + ", which is no status" +
+  why = "the plugin returned " + std::to_string(status) + ", which is not a status" +
         (why.empty() ? "" : ": " + why);
   return TSR_EINTERNAL;
 }
@@ -31,7 +31,7 @@ template <class H, class Call> H *make(Call call, std::string &why) {
   tsr_status_t status = result(call(&handle, text), text, why);
   if (status == TSR_EOOM) throw std::bad_alloc();
   if (status == TSR_UNIMPLEMENTED) throw StatusError(status, why);
-  if (status == TSR_SUCCESS && !handle) why = "the plugin reported success and gave nothing";
+  if (status == TSR_SUCCESS && !handle) why = "the plugin reported success but returned no object";
   return status == TSR_SUCCESS ? handle : nullptr;
 }
 

@@ -38,11 +38,11 @@ int main(int argc, char **argv) {
   if (!object)
     fail(refusal::kLoad, dlerror());
   else if (!query)
-    fail(refusal::kNoExport, "it exports no tsrPluginQuery");
+    fail(refusal::kNoExport, "it does not export tsrPluginQuery");
   else if (query(&host, &info) != TSR_SUCCESS)
     fail(refusal::kQuery, "its query failed");
   else if (!info.probe)
-    fail(refusal::kSlot, "it is a backend and has no probe");
+    fail(refusal::kSlot, "it is a backend but has no probe");
   else {
     tsr_text_t why = {answer.text, sizeof answer.text, 0};
     answer.found.struct_size = sizeof answer.found;

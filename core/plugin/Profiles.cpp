@@ -28,16 +28,16 @@ void add(const Plugin &plugin, std::vector<Profile> &out) {
     if (status != TSR_SUCCESS)
       return warn("its numerics profile " + std::to_string(i) + " failed with status " +
                   std::to_string(status) + (why.str().empty() ? "" : ": " + why.str()) +
-                  "; it and those behind it are left out");
+                  "; it and those after it are left out");
     if (i == kMostProfiles)
       return warn("it lists more than " + std::to_string(kMostProfiles) +
                   " numerics profiles; the others are left out");
     const std::string name = row.name ? row.name : "";
     const char *wrong = nullptr;
     if (!isProfileName(name))
-      wrong = "is no name for one: 1 to 64 of a-z, 0-9, - and _, a letter first";
+      wrong = "is not a valid name: 1 to 64 of a-z, 0-9, - and _, beginning with a letter";
     else if (std::any_of(out.begin(), out.end(), [&](const Profile &p) { return p.name == name; }))
-      wrong = "is another plugin's already";
+      wrong = "is already defined by another plugin";
     if (wrong) {
       warn("numerics profile '" + name + "' " + wrong + "; it is left out");
       continue;
@@ -89,7 +89,7 @@ Expected<Profile> chooseProfile(const std::string &asked) {
     list += (list.empty() ? "" : ", ") + p.name;
   }
   Error error{"E_NUMERICS_UNKNOWN",
-              from + " '" + name + "': there is no such profile; there are " + list + failed, ""};
+              from + " '" + name + "': there is no such profile; available: " + list + failed, ""};
   for (char &c : name)
     c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (auto near = nearestName(name, names); !near.empty())

@@ -51,7 +51,7 @@ PluginError checkName(const std::string &name) {
   if (!isPluginName(name))
     return {refusal::kQuery, "its query calls it '" + name + "': a name is 1 to 64 of a-z, 0-9, - and _", ""};
   if (std::string canonical = canonicalBackend(name); canonical != name)
-    return {refusal::kQuery, "its query calls it '" + name + "', which is read as " + canonical, ""};
+    return {refusal::kQuery, "its query calls it '" + name + "', which is an alias of " + canonical, ""};
   return {};
 }
 
@@ -66,14 +66,14 @@ PluginError checkKinds(uint32_t kinds) {
 
 PluginError checkMapperName(const Plugin &plugin) {
   if (!(plugin.info.kinds & TSR_PLUGIN_MAPPER) || !isBuiltinMapper(plugin.name)) return {};
-  return {refusal::kNameTaken, "a mapper '" + plugin.name + "' comes with Tessera and is the one taken",
-          "name the plugin otherwise"};
+  return {refusal::kNameTaken, "Tessera's own mapper '" + plugin.name + "' takes precedence",
+          "give the plugin another name"};
 }
 
 PluginError nameTaken(const std::string &name) {
-  return {refusal::kNameTaken, "a plugin of that name is in this process",
-          "name it otherwise, or tsrUnregisterPlugin(\"" + name +
-              "\") where the program registered that one"};
+  return {refusal::kNameTaken, "a plugin of that name is already in this process",
+          "give it another name, or call tsrUnregisterPlugin(\"" + name +
+              "\") if the program registered that one"};
 }
 
 /// Runs the checks of stages 4 and 7 that need no note.

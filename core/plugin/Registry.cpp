@@ -56,7 +56,7 @@ void shutDownPlugins() {
     if (plugin->objects == 0)
       shutdown();
     else
-      pluginLog(plugin->path, "shutdown is not called: objects of it are still alive");
+      pluginLog(plugin->path, "shutdown is not called: some of its objects are still alive");
   }
 }
 
@@ -87,8 +87,8 @@ PluginError checkFileName(const Manifest &m, const FileName &file) {
     if (m.name == row.name)
       if (PluginRef plugin = builtin(row)) isTaken |= (plugin->info.kinds & m.kinds) != 0;
   if (isTaken)
-    return {refusal::kNameTaken, "what '" + m.name + "' names comes with Tessera and is the one taken",
-            "name the plugin otherwise"};
+    return {refusal::kNameTaken, "'" + m.name + "' is a part of Tessera, which takes precedence",
+            "give the plugin another name"};
   return {};
 }
 
@@ -127,12 +127,13 @@ bool isDisabled(const std::string &name) {
 }
 
 PluginError wrongKind(uint32_t found, uint32_t wanted) {
-  return {refusal::kKind, "it is of kind " + kindList(found) + ", wanted is " + kindList(wanted), ""};
+  return {refusal::kKind, "it is of kind " + kindList(found) + ", but " + kindList(wanted) + " is required",
+          ""};
 }
 
 PluginError disabled(const std::string &name) {
   return {refusal::kDisabled, setting("TESSERA_BACKENDS_DISABLE").from + " names " + name,
-          "take it out of that list"};
+          "remove it from that list"};
 }
 
 PluginRef loadFile(Candidate &c) {
@@ -169,8 +170,8 @@ void probe(Candidate &c) {
     } else {
       std::string key = quarantineKey(c.path, moduleVersion(c.manifest->driverModule));
       if (std::string why = quarantined(key); !why.empty()) {
-        result.error = {refusal::kQuarantined, "an earlier probe of this very file failed: " + why,
-                        "tsr backends --reset tries it again"};
+        result.error = {refusal::kQuarantined, "an earlier probe of this file failed: " + why,
+                        "run tsr backends --reset to probe it again"};
       } else {
         result = probeApart(proberPath(), c.path);
         if (result.isCrash) quarantine(key, c.path, result.error.text);
@@ -244,7 +245,7 @@ PluginRef loadPlugin(uint32_t kind, std::string_view nameView, PluginError &erro
     return nullptr;
   }
   if (!isPluginName(name)) { // anything else could be a path to an unchecked file
-    error = {refusal::kNotInstalled, "'" + name + "' is no plugin's name: 1 to 64 of a-z, 0-9, - and _", ""};
+    error = {refusal::kNotInstalled, "'" + name + "' is not a plugin name: 1 to 64 of a-z, 0-9, - and _", ""};
     return nullptr;
   }
   SearchPath search = searchPath();
@@ -330,7 +331,7 @@ std::vector<Candidate> surveyPlugins(uint32_t kinds, bool withProbe) {
       auto [first, isNew] = seen.emplace(path.substr(path.rfind('/') + 1), path);
       if (!isNew)
         c.error = {refusal::kDuplicate,
-                   "a plugin of that name stands earlier in the search path: " + first->second, ""};
+                   "a plugin of that name comes earlier in the search path: " + first->second, ""};
       else if (!c.error && std::any_of(ofProgram.begin(), ofProgram.end(),
                                        [&](const PluginRef &plugin) { return plugin->name == c.name; }))
         c.error = {refusal::kDuplicate, "the program has registered a plugin of that name", ""};

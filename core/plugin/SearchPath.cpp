@@ -47,7 +47,7 @@ PluginError checkOne(const fs::path &path, bool ancestor) {
             "chown it, or install the plugin elsewhere"};
   if ((s.st_mode & (S_IWGRP | S_IWOTH)) && !(ancestor && (s.st_mode & S_ISVTX)))
     return {refusal::kWritable,
-            path.string() + " may be written by others than its owner (mode " + octal(s.st_mode) + ")",
+            path.string() + " is writable by users other than its owner (mode " + octal(s.st_mode) + ")",
             "chmod go-w " + path.string()};
   return {};
 }
@@ -117,9 +117,9 @@ PluginError checkPermissions(const std::string &directory, const std::string &pa
   const fs::path file = fs::canonical(path, error);
   if (error) return {refusal::kUnreadable, "it cannot be examined: " + error.message(), ""};
   if (file.parent_path() != home)
-    return {refusal::kSymlink, "it is a symbolic link to " + file.string() + ", outside of " + home.string(),
+    return {refusal::kSymlink, "it is a symbolic link to " + file.string() + ", outside " + home.string(),
             "put the file itself there, or name its own directory in TESSERA_PLUGIN_PATH"};
-  if (!fs::is_regular_file(file, error)) return {refusal::kNotAFile, "it is no regular file", ""};
+  if (!fs::is_regular_file(file, error)) return {refusal::kNotAFile, "it is not a regular file", ""};
   if (PluginError e = checkOne(file, false)) return e;
   bool ancestor = false; // a sticky bit is accepted on ancestors only, not on the directory itself
   for (fs::path p = home;; p = p.parent_path()) {

@@ -106,7 +106,7 @@ private:
     Diagnostic d;
     if (!call) {
       d.code = "E_ENDING";
-      d.message = "the process is ending: nothing is compiled any more";
+      d.message = "the process is ending: nothing more is compiled";
     } else if (!canMap(kCompilationBytes)) {
       d.code = "E_OUT_OF_MEMORY";
       d.message = "the process has too little memory left to compile: a compilation needs " +

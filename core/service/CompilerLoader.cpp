@@ -70,7 +70,7 @@ Expected<Loaded> load() {
   }
   if (!library)
     return isThere
-               ? noCompiler("the compiler is installed and cannot be loaded:" + tried, "")
+               ? noCompiler("the compiler is installed but cannot be loaded:" + tried, "")
                : noCompiler("the compiler is not installed:" + tried,
                             "install the package libtessera-compiler, which puts it beside libtessera.so");
   auto entry = reinterpret_cast<decltype(&tesseraCompilerService)>(dlsym(library, "tesseraCompilerService"));

@@ -127,7 +127,7 @@ TEST(Bundle, EveryFlippedBitThatIsSealedAgainIsRefusedOrSound) {
 }
 
 TEST(Bundle, NamesWhatIsWrong) {
-  EXPECT_TRUE(says(refusal(""), "E_BUNDLE_FORMAT", "a.tsrb: no Tessera bundle"));
+  EXPECT_TRUE(says(refusal(""), "E_BUNDLE_FORMAT", "a.tsrb: not a Tessera bundle"));
   EXPECT_TRUE(says(refusal("# a Python file, not a bundle"), "E_BUNDLE_FORMAT", "TSRB"));
   Bundle newer = sample();
   newer.abiMinor = kBundleAbiMinor + 1;
@@ -157,11 +157,11 @@ TEST(Bundle, RulesHoldForWritersToo) {
   };
   auto has = [](const std::string &text, const char *part) { return text.find(part) != std::string::npos; };
   EXPECT_TRUE(has(broken([](Bundle &b) { b.images.clear(), b.ir.clear(); }), "neither an image nor IR"));
-  EXPECT_TRUE(has(broken([](Bundle &b) { b.images[0].target = "cpu"; }), "no BACKEND:NAME"));
+  EXPECT_TRUE(has(broken([](Bundle &b) { b.images[0].target = "cpu"; }), "not of the form BACKEND:NAME"));
   EXPECT_TRUE(has(broken([](Bundle &b) { b.images[0].data.clear(); }), "has no data"));
   EXPECT_TRUE(has(broken([](Bundle &b) { b.images[1].entries.clear(); }), "has no entries"));
   EXPECT_TRUE(has(broken([](Bundle &b) { b.images[0].features = {"a b"}; }), "CPU feature"));
-  EXPECT_TRUE(has(broken([](Bundle &b) { b.images[0].entries[0].name = "a\nb"; }), "no sound name"));
+  EXPECT_TRUE(has(broken([](Bundle &b) { b.images[0].entries[0].name = "a\nb"; }), "an invalid name"));
   EXPECT_TRUE(has(broken([](Bundle &b) { b.images[0].entries[1].name = "saxpy"; }),
                   "two entries for cpu:x86-64-v3 are named saxpy"));
   EXPECT_TRUE(has(broken([](Bundle &b) { b.images[0].entries[0].metadata.assign((16 << 20) + 1, ' '); }),

@@ -347,7 +347,7 @@ TEST_F(LoadFromSource, CompilationsOfAnEndingProcessAreRefused) {
                   log.clear();
                   status = tsrLoadModuleFromSource(own, "syntax", 6, &options, &module);
                 } while (status == TSR_ECOMPILE);
-                const char *text = "error: [E_ENDING] the process is ending: nothing is compiled any more";
+                const char *text = "error: [E_ENDING] the process is ending: nothing more is compiled";
                 result =
                     status == TSR_EINTERNAL && lastErrorHas(text) && log.starts_with("0 E_ENDING ") ? 0 : 1;
               }).detach();

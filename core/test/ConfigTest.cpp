@@ -83,7 +83,7 @@ TEST_F(Config, WhatIsWrongIsNamedWithItsLine) {
   const std::pair<const char *, const char *> cases[] = {
       {"numerics: fast\nbakend: cpu\n", ":2: unknown key 'bakend', did you mean backend?"},
       {"colour: red\n",
-       ":1: unknown key 'colour'; there are backend backends_disable cache_dir cache_size mapper "
+       ":1: unknown key 'colour'; known keys: backend backends_disable cache_dir cache_size mapper "
        "numerics plugin_log plugin_path probe"},
       {"probe: fork\n", ":1: probe: expected spawn, inproc or note, found 'fork'"},
       {"\ncache_size: 1 GB\n",
@@ -97,14 +97,14 @@ TEST_F(Config, WhatIsWrongIsNamedWithItsLine) {
       {"backend: [cpu]\n", ":1: backend: expected a text"},
       {"backend:\n", ":1: backend has no value"},
       {"plugin_path: {a: b}\n", ":1: plugin_path: expected a text, or a list of them"},
-      {"backend: cpu\nbackend: ptx\n", ":2: backend is there twice"},
+      {"backend: cpu\nbackend: ptx\n", ":2: backend occurs twice"},
       {"- backend\n", ":1: expected lines of the form 'key: value'"},
-      {"a\n---\nb\n", ":2: this is no YAML: expected one YAML document without markers (---)"},
-      {"---\n---\nbackend: cpu\n", ":2: this is no YAML: expected one YAML document without markers (---)"},
-      {", a\n", ":1: this is no YAML: expected nothing after the document"},
-      {"{backend: cpu} b\n", ":1: this is no YAML: expected nothing after the document"},
-      {"probe: note\nbackend: [cpu\n", ":3: this is no YAML: "},
-      {"backend: cpu: ptx\n", ":1: this is no YAML: "},
+      {"a\n---\nb\n", ":2: not valid YAML: expected one YAML document without markers (---)"},
+      {"---\n---\nbackend: cpu\n", ":2: not valid YAML: expected one YAML document without markers (---)"},
+      {", a\n", ":1: not valid YAML: expected nothing after the document"},
+      {"{backend: cpu} b\n", ":1: not valid YAML: expected nothing after the document"},
+      {"probe: note\nbackend: [cpu\n", ":3: not valid YAML: "},
+      {"backend: cpu: ptx\n", ":1: not valid YAML: "},
   };
   for (const auto &[text, expected] : cases)
     EXPECT_EQ(errorOf(text).substr(0, std::string(expected).size()), expected) << text;
@@ -117,8 +117,8 @@ TEST_F(Config, FilesThatCannotBeRead) {
             folder_.string() + " cannot be read: Is a directory");
   const std::string pipe = (folder_ / "pipe").string();
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(readConfig(pipe, ConfigTrust::Full).error, pipe + " is no configuration: it is a pipe");
-  EXPECT_EQ(errorOf(std::string(70000, '#')), " is no configuration: it has more than 64 KiB");
+  EXPECT_EQ(readConfig(pipe, ConfigTrust::Full).error, pipe + " is not a configuration file: it is a pipe");
+  EXPECT_EQ(errorOf(std::string(70000, '#')), " is not a configuration file: it has more than 64 KiB");
   EXPECT_EQ(errorOf("backend: " + std::string(30000, '[')).substr(0, 3), ":1:");
 }
 

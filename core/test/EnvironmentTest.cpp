@@ -32,7 +32,7 @@ TEST(Environment, WarnsAboutACacheSizeThatIsNone) {
   const char *bad[] = {"TESSERA_CACHE_SIZE=1 GB", nullptr};
   EXPECT_EQ(unknownVariableWarnings(bad),
             (std::vector<std::string>{
-                "TESSERA_CACHE_SIZE is '1 GB', which is no size (500000, 20K, 500M, 2G): 1G holds"}));
+                "TESSERA_CACHE_SIZE is '1 GB', which is not a size (500000, 20K, 500M, 2G): using 1G"}));
 }
 
 TEST(Environment, WarnsAboutAnUnknownCpuInline) {
@@ -40,7 +40,7 @@ TEST(Environment, WarnsAboutAnUnknownCpuInline) {
   EXPECT_TRUE(unknownVariableWarnings(good).empty());
   const char *bad[] = {"TESSERA_CPU_INLINE=0", nullptr};
   EXPECT_EQ(unknownVariableWarnings(bad),
-            (std::vector<std::string>{"TESSERA_CPU_INLINE is '0'; expected on or off: on holds"}));
+            (std::vector<std::string>{"TESSERA_CPU_INLINE is '0'; expected on or off: using on"}));
 }
 
 TEST(Environment, NearestName) {

@@ -248,7 +248,7 @@ TEST_F(LoadImage, GpuFormatsAreUnimplementedByName) {
 
 TEST_F(LoadImage, WhatIsWrongIsNamed) {
   EXPECT_EQ(load("of no format"), TSR_EINVAL);
-  EXPECT_TRUE(lastErrorHas("the image (12 bytes) is of no known format"));
+  EXPECT_TRUE(lastErrorHas("the image (12 bytes) has no known format"));
   std::string other = elf;
   other[offsetof(Elf64_Ehdr, e_machine)] = static_cast<char>(EM_RISCV);
   EXPECT_EQ(load(other), TSR_EINVAL);

@@ -76,7 +76,7 @@ TEST_F(LogTest, WarnsAboutACacheSizeThatIsNone) {
   listen(TSR_LOG_WARNING);
   makeContext();
   unsetenv("TESSERA_CACHE_SIZE");
-  EXPECT_TRUE(has("1 W_ENVIRONMENT TESSERA_CACHE_SIZE is 'abc', which is no size"));
+  EXPECT_TRUE(has("1 W_ENVIRONMENT TESSERA_CACHE_SIZE is 'abc', which is not a size"));
 }
 
 TEST_F(LogTest, FailuresFoundAtDestruction) {

@@ -240,7 +240,7 @@ TEST_F(FromSource, Arguments) {
   options.numerics = "loose";
   EXPECT_EQ(load(&options), TSR_EINVAL);
   EXPECT_TRUE(
-      lastErrorHas("numerics 'loose': there is no such profile; there are fast, standard, deterministic, "
+      lastErrorHas("numerics 'loose': there is no such profile; available: fast, standard, deterministic, "
                    "strict"));
   options.numerics = "standart";
   EXPECT_EQ(load(&options), TSR_EINVAL);

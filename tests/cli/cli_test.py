@@ -245,7 +245,7 @@ class Arguments(Cli):
         self.environment["TESSERA_CACHE_SIZE"] = "1 GB"
         result = self.run_saxpy()
         self.assertEqual(result.status, 0, result.errors)
-        self.assertEqual(result.errors.count("tsr: warning: TESSERA_CACHE_SIZE is '1 GB', which is no size"), 1)
+        self.assertEqual(result.errors.count("tsr: warning: TESSERA_CACHE_SIZE is '1 GB', which is not a size"), 1)
 
     def test_a_misspelt_variable_is_a_warning(self):
         """Of every command, once; but of none that completes words while a line is edited."""
@@ -520,7 +520,7 @@ class Cache(Cli):
         self.environment["TESSERA_CACHE_SIZE"] = "abc"
         result = self.run_saxpy()
         self.assertEqual(result.status, 0)
-        self.assertIn("TESSERA_CACHE_SIZE is 'abc', which is no size", result.errors)
+        self.assertIn("TESSERA_CACHE_SIZE is 'abc', which is not a size", result.errors)
 
 
 class Failures(Cli):

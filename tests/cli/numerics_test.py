@@ -74,7 +74,7 @@ class Profiles(Cli):
         self.refused(self.run_saxpy("--numerics", "hause"), "E_NUMERICS_UNKNOWN", "did you mean house?")
         self.refused(self.call("compile", self.file, "--emit", "tile",
                                env=self.environment | {"TESSERA_NUMERICS": "x"}), "E_NUMERICS_UNKNOWN",
-                     "TESSERA_NUMERICS 'x': there is no such profile; there are fast, standard, deterministic, strict, "
+                     "TESSERA_NUMERICS 'x': there is no such profile; available: fast, standard, deterministic, strict, "
                      "house, tree, frozen")
 
     def test_what_is_not_honoured_is_refused(self):

@@ -66,7 +66,7 @@ const tsr_plugin_info_t &Subject::info() {
   // the fields of ABI 1.0
   constexpr uint64_t least = offsetof(tsr_plugin_info_t, numerics) + sizeof answer.numerics;
   expect(answer.struct_size >= least, "a struct_size of at least " + std::to_string(least),
-         std::to_string(answer.struct_size), "set it to what was filled, as thunk::copyOut() does");
+         std::to_string(answer.struct_size), "set it to the size that was filled, as thunk::copyOut() does");
   info_ = thunk::copyIn(&answer);
   if (info_.kinds & TSR_PLUGIN_BACKEND && info_.backend) api_ = thunk::copyIn(info_.backend);
   isQueried_ = true;

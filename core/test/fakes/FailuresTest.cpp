@@ -213,7 +213,7 @@ TEST_F(Early, AStatusThatIsNoneIsTheBackendsFault) {
   ASSERT_OK(create());
   void *p = nullptr;
   EXPECT_EQ(tsrAlloc(context, 8, TSR_MEM_DEVICE, &p), TSR_EINTERNAL);
-  EXPECT_TRUE(lastErrorHas("77, which is no status"));
+  EXPECT_TRUE(lastErrorHas("77, which is not a status"));
 }
 
 } // namespace

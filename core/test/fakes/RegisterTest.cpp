@@ -204,7 +204,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"alias", TSR_EINVAL, "TSRP-304", "levelzero",
                 [](FakePlugin &p) { p.info().name = "level_zero"; }},
         Refusal{"builtin", TSR_EINVAL, "TSRP-123", "cpu", [](FakePlugin &p) { p.info().name = "cpu"; }},
-        Refusal{"mapper", TSR_EINVAL, "TSRP-123", "a mapper 'random' comes with Tessera",
+        Refusal{"mapper", TSR_EINVAL, "TSRP-123", "Tessera's own mapper 'random' takes precedence",
                 [](FakePlugin &p) {
                   static NiceMock<MockMapper> mapper;
                   p.serve(mapper);
@@ -260,7 +260,7 @@ TEST_F(Register, AnAnswerWithoutItsSizeIsRefused) {
               }),
               TSR_EINVAL);
     EXPECT_TRUE(lastErrorHas("TSRP-304"));
-    EXPECT_TRUE(lastErrorHas(("a size of " + std::to_string(bytes) + " bytes, expected").c_str()));
+    EXPECT_TRUE(lastErrorHas(("a struct_size of " + std::to_string(bytes) + " bytes, expected").c_str()));
   }
 }
 

@@ -51,23 +51,25 @@ TEST_P(Loading, IsRefused) {
 
 INSTANTIATE_TEST_SUITE_P(
     Explicit, Loading,
-    testing::Values(
-        Refusal{"noteless", refusal::kNoNote, "no manifest"},
-        Refusal{"major", refusal::kAbiMajor, "plugin ABI 2."},
-        Refusal{"newer", refusal::kAbiNewer, "needs plugin ABI 1.99"},
-        Refusal{"foreign", refusal::kArchitecture, "riscv64-linux-gnu"},
-        Refusal{"isa", refusal::kIsa, "hypervector9"}, Refusal{"hardware", refusal::kHardware, "vendor ffff"},
-        Refusal{"node", refusal::kDeviceNode, "/dev/no-such-device does not exist"},
-        Refusal{"driver", refusal::kDriver, "no_such_module is not loaded"},
-        Refusal{"sanitized", refusal::kSanitizer, "memory sanitizer"},
-        Refusal{"feature", refusal::kFeature, "time_travel@1"},
-        Refusal{"undefined", refusal::kLoad, "nobodyHasThisSymbol"},
-        Refusal{"mute", refusal::kNoExport, "tsrPluginQuery"},
-        Refusal{"extra", refusal::kExtraExport, "oneMoreExport"},
-        Refusal{"fails", refusal::kQuery, "status 10"}, Refusal{"writes", refusal::kQuery, "past the end"},
-        Refusal{"lies", refusal::kNoteLies, "version '1.2.3', its code says '9.9.9'"},
-        Refusal{"slotless", refusal::kSlot, "context_create"},
-        Refusal{"tableless", refusal::kSlot, "no table"}, Refusal{"interface", refusal::kInterface, "interface is 9."}),
+    testing::Values(Refusal{"noteless", refusal::kNoNote, "no manifest"},
+                    Refusal{"major", refusal::kAbiMajor, "plugin ABI 2."},
+                    Refusal{"newer", refusal::kAbiNewer, "needs plugin ABI 1.99"},
+                    Refusal{"foreign", refusal::kArchitecture, "riscv64-linux-gnu"},
+                    Refusal{"isa", refusal::kIsa, "hypervector9"},
+                    Refusal{"hardware", refusal::kHardware, "vendor ffff"},
+                    Refusal{"node", refusal::kDeviceNode, "/dev/no-such-device does not exist"},
+                    Refusal{"driver", refusal::kDriver, "no_such_module is not loaded"},
+                    Refusal{"sanitized", refusal::kSanitizer, "memory sanitizer"},
+                    Refusal{"feature", refusal::kFeature, "time_travel@1"},
+                    Refusal{"undefined", refusal::kLoad, "nobodyHasThisSymbol"},
+                    Refusal{"mute", refusal::kNoExport, "tsrPluginQuery"},
+                    Refusal{"extra", refusal::kExtraExport, "oneMoreExport"},
+                    Refusal{"fails", refusal::kQuery, "status 10"},
+                    Refusal{"writes", refusal::kQuery, "past the end"},
+                    Refusal{"lies", refusal::kNoteLies, "version '1.2.3', its code says '9.9.9'"},
+                    Refusal{"slotless", refusal::kSlot, "context_create"},
+                    Refusal{"tableless", refusal::kSlot, "no table"},
+                    Refusal{"interface", refusal::kInterface, "interface is 9."}),
     caseName);
 
 class Probing : public Loading {};
@@ -148,7 +150,7 @@ TEST_F(Plugins, FilesThatAreCutShortAreRefused) {
     std::filesystem::resize_file(path, left);
     const PluginError error = load("sound");
     EXPECT_EQ(error.code, refusal::kNotElf) << left << " of " << mapped;
-    EXPECT_THAT(error.text, HasSubstr("cut short"));
+    EXPECT_THAT(error.text, HasSubstr("truncated"));
   }
 }
 

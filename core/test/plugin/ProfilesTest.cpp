@@ -118,13 +118,13 @@ TEST_F(Profiles, AnUnknownNameListsWhatThereIsAndSuggests) {
     static_cast<std::vector<std::string> *>(user)->push_back(std::string(code) + " " + text);
   };
   ASSERT_EQ(tsrSetLogCallback(keep, &said, TSR_LOG_WARNING), TSR_SUCCESS);
-  EXPECT_EQ(choose("hause"), "numerics 'hause': there is no such profile; there are fast, standard, "
+  EXPECT_EQ(choose("hause"), "numerics 'hause': there is no such profile; available: fast, standard, "
                              "deterministic, strict, house, tree, frozen / did you mean house?");
   tsrSetLogCallback(nullptr, nullptr, TSR_LOG_WARNING);
   EXPECT_THAT(said, testing::UnorderedElementsAre(
-                        "W_PLUGIN plugin house: numerics profile 'standard' is another plugin's already; it "
-                        "is left out",
-                        HasSubstr("numerics profile 'Bad Name' is no name for one")));
+                        "W_PLUGIN plugin house: numerics profile 'standard' is already defined by another "
+                        "plugin; it is left out",
+                        HasSubstr("numerics profile 'Bad Name' is not a valid name")));
   setenv("TESSERA_NUMERICS", "xyz", 1);
   EXPECT_THAT(choose(""), HasSubstr("TESSERA_NUMERICS 'xyz': there is no such profile"));
 }

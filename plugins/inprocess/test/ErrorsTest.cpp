@@ -157,8 +157,8 @@ TEST(Meeting, RefusesBadOptions) {
   EXPECT_THAT(refused("x", -1, 2), HasSubstr("rank: expected 0 to 1, found -1"));
   EXPECT_THAT(refused("x", 0, 1, "smoke"),
               AllOf(HasSubstr("TSR_ENOTFOUND"), HasSubstr("implementation 'smoke'"), HasSubstr("inprocess")));
-  EXPECT_THAT(refused("x", 0, 1, "../../x"), HasSubstr("TSRP-401: '../../x' is no plugin's name"));
-  EXPECT_THAT(refused("x", 0, 1, ""), HasSubstr("TSRP-401: '' is no plugin's name"));
+  EXPECT_THAT(refused("x", 0, 1, "../../x"), HasSubstr("TSRP-401: '../../x' is not a plugin name"));
+  EXPECT_THAT(refused("x", 0, 1, ""), HasSubstr("TSRP-401: '' is not a plugin name"));
 }
 
 TEST(Meeting, SizesAndRanksMustFit) {
