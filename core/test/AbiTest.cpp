@@ -33,7 +33,7 @@ TEST(Abi, Version) {
   EXPECT_EQ(major, TSR_ABI_MAJOR);
 }
 
-TEST(Abi, LastErrorIsOfTheThread) {
+TEST(Abi, LastErrorIsPerThread) {
   EXPECT_EQ(tsrDestroyContext(nullptr), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("the context handle is NULL"));
   std::string other = "unset";
@@ -42,7 +42,7 @@ TEST(Abi, LastErrorIsOfTheThread) {
   EXPECT_TRUE(lastErrorHas("the context handle is NULL"));
 }
 
-TEST(Abi, LastErrorOutlivesTheThreadsOwnObjects) {
+TEST(Abi, LastErrorOutlivesThreadLocalObjects) {
   static std::string seen;
   struct Late {
     ~Late() {
@@ -93,7 +93,7 @@ struct BackendVariable : testing::Test {
   tsr_context_t context = nullptr;
 };
 
-TEST_F(BackendVariable, UnknownNameListsWhatThereIs) {
+TEST_F(BackendVariable, UnknownNameListsAvailableBackends) {
   setenv("TESSERA_BACKEND", "rocn", 1);
   EXPECT_EQ(tsrCreateContext(&context), TSR_ENOTFOUND);
   EXPECT_TRUE(lastErrorHas("TESSERA_BACKEND=rocn: there is no such backend; available: cpu"));
@@ -101,14 +101,14 @@ TEST_F(BackendVariable, UnknownNameListsWhatThereIs) {
   EXPECT_EQ(context, nullptr);
 }
 
-TEST_F(BackendVariable, ANameInCapitalsIsRecognised) {
+TEST_F(BackendVariable, UpperCaseNameIsRecognised) {
   setenv("TESSERA_BACKEND", "CPU", 1);
   EXPECT_EQ(tsrCreateContext(&context), TSR_ENOTFOUND);
   EXPECT_TRUE(lastErrorHas("TESSERA_BACKEND=CPU: there is no such backend; available: cpu"));
   EXPECT_TRUE(lastErrorHas("; did you mean cpu?"));
 }
 
-TEST_F(BackendVariable, WhatCannotBeUsedHasNoSubstitute) {
+TEST_F(BackendVariable, UnusableBackendIsNotReplaced) {
   for (const char *name : {"ptx", "rocm", "levelzero", "level_zero"}) {
     setenv("TESSERA_BACKEND", name, 1);
     EXPECT_EQ(tsrCreateContext(&context), TSR_UNIMPLEMENTED);
@@ -116,7 +116,7 @@ TEST_F(BackendVariable, WhatCannotBeUsedHasNoSubstitute) {
   }
 }
 
-TEST_F(BackendVariable, OptionsBeatTheEnvironment) {
+TEST_F(BackendVariable, OptionsOverrideTheEnvironment) {
   setenv("TESSERA_BACKEND", "rocm", 1);
   tsr_context_options_t options = {sizeof options, "cpu", 0, nullptr};
   ASSERT_OK(tsrCreateContextEx(&options, &context));
@@ -127,7 +127,7 @@ TEST_F(BackendVariable, OptionsBeatTheEnvironment) {
   EXPECT_TRUE(lastErrorHas("backend 'cuda'"));
 }
 
-TEST_F(BackendVariable, ACallBeatsTheEnvironment) {
+TEST_F(BackendVariable, SelectBackendOverridesTheEnvironment) {
   auto selected = [](size_t index) {
     tsr_backend_info_t info{};
     info.struct_size = sizeof info;

@@ -165,7 +165,7 @@ bool runWithFailure(bool ownAllocator, int64_t n) {
 
 class AllocationFailure : public testing::TestWithParam<bool> {};
 
-TEST_P(AllocationFailure, IsAnErrorAndLosesNothing) {
+TEST_P(AllocationFailure, IsAnErrorAndLeaksNothing) {
   for (int i = 0; i < 3; ++i) // what the process keeps: tables, the text of the last error
     ASSERT_FALSE(runWithFailure(GetParam(), INT64_MAX - 1));
   tsr_stream_t none = nullptr;
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(Runtime, AllocationFailure, testing::Bool(),
 
 /// Calls with dims seen before take nothing from the heap. One row, so that each step is one program: whether
 /// more call for helpers is a matter of time, and a helper that comes late costs the next launch a block.
-TEST(Allocations, ASteadyStreamOfCallsMakesNone) {
+TEST(Allocations, RepeatedCallsMakeNone) {
   tsr_context_t context = nullptr;
   tsr_module_t m = nullptr;
   tsr_kernel_t f = nullptr;
@@ -253,7 +253,7 @@ TEST(Allocations, AFailingCallRecordsNothing) {
 }
 
 /// A capture that cannot be ended for want of memory goes on; the next attempt gives all of it.
-TEST(Allocations, AFailingEndOfACaptureLosesNothing) {
+TEST(Allocations, AFailingEndOfACaptureKeepsTheCapture) {
   tsr_context_t context = nullptr;
   tsr_module_t m = nullptr;
   tsr_kernel_t f = nullptr;

@@ -125,7 +125,7 @@ TEST(Allocator, FailingAtEveryCallInTurn) {
   EXPECT_EQ(n, 5); // each of the four calls failed once
 }
 
-TEST(Allocator, MisalignedMemoryGoesBack) {
+TEST(Allocator, MisalignedMemoryIsFreed) {
   Counting memory;
   memory.skew = 8;
   auto hooks = memory.hooks();

@@ -78,7 +78,7 @@ TEST(Bundle, HashIsXxh3) { // XXH3_128bits of the empty input, from the xxHash s
 
 TEST(Bundle, TheSameContentsGiveTheSameBytes) { EXPECT_EQ(written(sample()), written(sample())); }
 
-TEST(Bundle, MayStandAtAnyAddress) {
+TEST(Bundle, MayBeAtAnyAddress) {
   std::string bytes = written(sample());
   for (size_t shift = 0; shift < 8; ++shift) {
     std::string moved = std::string(shift, '.') + bytes;
@@ -108,7 +108,7 @@ TEST(Bundle, EveryFlippedBitIsRefused) {
 }
 
 /// The same behind the checksum: whatever is accepted obeys the rules, nothing crashes.
-TEST(Bundle, EveryFlippedBitThatIsSealedAgainIsRefusedOrSound) {
+TEST(Bundle, EveryFlippedBitWithAValidChecksumIsRefusedOrValid) {
   std::string bytes = written(sample());
   int accepted = 0;
   for (size_t i = 0; i < bytes.size(); ++i)
@@ -126,7 +126,7 @@ TEST(Bundle, EveryFlippedBitThatIsSealedAgainIsRefusedOrSound) {
   EXPECT_GT(accepted, 0); // names and documents may read otherwise
 }
 
-TEST(Bundle, NamesWhatIsWrong) {
+TEST(Bundle, ErrorsNameTheCause) {
   EXPECT_TRUE(says(refusal(""), "E_BUNDLE_FORMAT", "a.tsrb: not a Tessera bundle"));
   EXPECT_TRUE(says(refusal("# a Python file, not a bundle"), "E_BUNDLE_FORMAT", "TSRB"));
   Bundle newer = sample();
@@ -144,7 +144,7 @@ TEST(Bundle, NamesWhatIsWrong) {
   EXPECT_TRUE(says(refusal(bytes), "E_BUNDLE_CORRUPT", "the image for cpu:x86-64-v3 does not have its hash"));
 }
 
-TEST(Bundle, RulesHoldForWritersToo) {
+TEST(Bundle, RulesApplyToWriters) {
   auto broken = [](auto change) {
     Bundle bundle = sample();
     change(bundle);

@@ -38,7 +38,7 @@ protected:
   Hash128 key{1, 2};
 };
 
-TEST_F(CacheStore, GivesBackWhatWasPut) {
+TEST_F(CacheStore, GetReturnsWhatWasPut) {
   Store store(root + "/deep/er");
   EXPECT_FALSE(store.get(key, Kind::Bundle));
   ASSERT_FALSE(store.put(key, Kind::Bundle, "bytes"));
@@ -49,7 +49,7 @@ TEST_F(CacheStore, GivesBackWhatWasPut) {
   EXPECT_FALSE(store.get(key, Kind::Bundle));
 }
 
-TEST_F(CacheStore, ADamagedByteAnywhereIsNoEntryAndHeals) {
+TEST_F(CacheStore, ADamagedEntryIsAMissAndIsRewritten) {
   Store store(root);
   ASSERT_FALSE(store.put(key, Kind::Bundle, "some bytes"));
   const size_t size = fs::file_size(onlyEntry());
@@ -67,7 +67,7 @@ TEST_F(CacheStore, ADamagedByteAnywhereIsNoEntryAndHeals) {
   }
 }
 
-TEST_F(CacheStore, TruncatedLengthenedAndOfAnotherKindIsNoEntry) {
+TEST_F(CacheStore, TruncatedExtendedOrOtherKindIsAMiss) {
   Store store(root);
   for (size_t size : {0, 1, 55, 56, 60, 100}) {
     ASSERT_FALSE(store.put(key, Kind::Bundle, "some bytes"));
@@ -78,7 +78,7 @@ TEST_F(CacheStore, TruncatedLengthenedAndOfAnotherKindIsNoEntry) {
   EXPECT_FALSE(store.get(key, Kind::Bundle));
 }
 
-TEST_F(CacheStore, ProcessesThatWriteOneEntryLeaveAWholeOne) {
+TEST_F(CacheStore, ConcurrentWritersLeaveACompleteEntry) {
   Store store(root);
   const std::string bytes(200000, 'x');
   std::vector<pid_t> children;
@@ -116,14 +116,14 @@ TEST_F(CacheStore, AWriteThatFailsLeavesNothing) {
   EXPECT_TRUE(fs::is_empty(root));
 }
 
-TEST_F(CacheStore, ADirectoryThatCannotBeMadeSaysWhy) {
+TEST_F(CacheStore, ADirectoryThatCannotBeCreatedIsReported) {
   std::ofstream(root + "/file") << "x";
   auto error = Store(root + "/file/below").put(key, Kind::Bundle, "x");
   ASSERT_TRUE(error);
   EXPECT_NE(error->message.find(root), std::string::npos);
 }
 
-TEST_F(CacheStore, TheEntriesUnusedTheLongestGo) {
+TEST_F(CacheStore, LeastRecentlyUsedEntriesAreEvicted) {
   Store store(root, 10 * 1056);
   for (uint64_t i = 0; i < 10; ++i) {
     ASSERT_FALSE(store.put({i, 0}, Kind::Bundle, std::string(1000, 'x')));
@@ -138,7 +138,7 @@ TEST_F(CacheStore, TheEntriesUnusedTheLongestGo) {
   EXPECT_TRUE(store.get({10, 0}, Kind::Bundle));
 }
 
-TEST_F(CacheStore, TheEnvironmentChooses) {
+TEST_F(CacheStore, TheEnvironmentSelectsDirectoryAndLimit) {
   ::setenv("TESSERA_CACHE_DIR", "off", 1);
   EXPECT_FALSE(Store::ofEnvironment());
   ::unsetenv("TESSERA_CACHE_DIR");
@@ -151,7 +151,7 @@ TEST_F(CacheStore, TheEnvironmentChooses) {
   EXPECT_EQ(Store::ofEnvironment().limit(), 3u << 20);
 }
 
-TEST(CacheLimit, IsASizeOrNone) {
+TEST(CacheLimit, IsASizeOrInvalid) {
   EXPECT_EQ(parseBytes("0"), 0u);
   EXPECT_EQ(parseBytes("77"), 77u);
   EXPECT_EQ(parseBytes("2K"), 2048u);
@@ -161,7 +161,7 @@ TEST(CacheLimit, IsASizeOrNone) {
     EXPECT_EQ(parseBytes(text), std::nullopt) << text;
 }
 
-TEST_F(CacheStore, ALimitOfNothing) {
+TEST_F(CacheStore, LimitOfZero) {
   Store store(root, 0);
   EXPECT_FALSE(store.put(key, Kind::Bundle, "x"));
   EXPECT_EQ(store.statistics().entries, 0u);

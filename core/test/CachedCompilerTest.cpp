@@ -183,7 +183,7 @@ protected:
   std::string root;
 };
 
-TEST_F(CachedCompilerTest, CodeOfAPluginIsKeptAsLongAsThePluginIsTheSame) {
+TEST_F(CachedCompilerTest, CodeOfAPluginIsCachedUntilThePluginChanges) {
   options.targets = {"cpu", "toy:v1"};
   codegens.file = "/plugins/libtessera-codegen-toy.so 1";
   EXPECT_TRUE(isCompiled("source"));
@@ -256,7 +256,7 @@ TEST_F(CachedCompilerTest, OptionsNeverShareAnEntry) {
 }
 
 // The first index knows nothing of these sources, so that only the second can mix options up.
-TEST_F(CachedCompilerTest, NorInTheSecondIndex) {
+TEST_F(CachedCompilerTest, OptionsNeverShareAnEntryOfTheSecondKey) {
   for (size_t i = 0; i < kChanges.size(); ++i) {
     CompileOptions o = options;
     kChanges[i](o);
@@ -274,7 +274,7 @@ TEST_F(CachedCompilerTest, CommentsLeadToTheSameEntry) {
   EXPECT_TRUE(isCompiled("text, another"));
 }
 
-TEST_F(CachedCompilerTest, WithoutAGraphOfTheWholeOnlyTheSourceCounts) {
+TEST_F(CachedCompilerTest, WithoutACompleteGraphOnlyTheSourceIsTheKey) {
   for (const Change &change :
        std::initializer_list<Change>{[](auto &o) { o.kernels = {"k", "l"}; }, [](auto &o) { o.kernels = {}; },
                                      [](auto &o) { o.embedIr = {"tile"}; }, [](auto &o) { o.isIr = true; }}) {
@@ -291,7 +291,7 @@ TEST_F(CachedCompilerTest, WithoutAGraphOfTheWholeOnlyTheSourceCounts) {
   }
 }
 
-TEST_F(CachedCompilerTest, WhatFailsOrWarnsDoesSoAgain) {
+TEST_F(CachedCompilerTest, FailuresAndWarningsAreNotCached) {
   EXPECT_TRUE(isCompiled("warn"));
   EXPECT_TRUE(isCompiled("warn"));
   EXPECT_EQ(diags.size(), 1u);
@@ -303,7 +303,7 @@ TEST_F(CachedCompilerTest, WhatFailsOrWarnsDoesSoAgain) {
   }
 }
 
-TEST_F(CachedCompilerTest, SnapshotsAndTheSwitchGoRoundTheCache) {
+TEST_F(CachedCompilerTest, SnapshotsAndTheSwitchBypassTheCache) {
   EXPECT_TRUE(isCompiled("text"));
   CompileOptions snapshots = options;
   snapshots.printIrAfterAll = root;
@@ -335,7 +335,7 @@ TEST_F(CachedCompilerTest, SignaturesByFileNameAndSource) {
 }
 
 // A library the compiler is linked with, as an update of LLVM's package does it, and the compiler itself.
-TEST_F(CachedCompilerTest, AnUpdateOfAnyFileOfTheCompilerIsSeen) {
+TEST_F(CachedCompilerTest, AnUpdateOfAnyFileOfTheCompilerIsDetected) {
   const std::vector<std::string> files = loader.files;
   for (const std::string &file : files) {
     const std::function<void()> updates[] = {
@@ -364,7 +364,7 @@ TEST_F(CachedCompilerTest, AnUpdateOfAnyFileOfTheCompilerIsSeen) {
   }
 }
 
-TEST_F(CachedCompilerTest, ALibraryMoreOrElsewhereIsSeen) {
+TEST_F(CachedCompilerTest, AnAddedOrMovedLibraryIsDetected) {
   EXPECT_TRUE(isCompiled("text"));
   // Relinked: the compiler's file is another, and so is what it needs.
   std::ofstream(loader.files[0]) << "linked anew";
@@ -384,7 +384,7 @@ TEST_F(CachedCompilerTest, ALibraryMoreOrElsewhereIsSeen) {
   ::unsetenv("LD_LIBRARY_PATH");
 }
 
-TEST_F(CachedCompilerTest, AnUpdateUnderARunningProcessIsNotItsCode) {
+TEST_F(CachedCompilerTest, AnUpdateDuringAProcessDoesNotChangeItsKey) {
   compile("first");
   std::ofstream(loader.files[1]) << "a newer library"; // not the one in this process
   compile("second");
@@ -405,7 +405,7 @@ TEST_F(CachedCompilerTest, WithoutTheCompilerThereIsNoHit) {
   EXPECT_EQ(diags[0].file, "a.py");
 }
 
-TEST_F(CachedCompilerTest, WhateverIsDamagedHeals) {
+TEST_F(CachedCompilerTest, DamagedEntriesAreRewritten) {
   const std::string bundle = compile("text");
   std::vector<fs::path> entries;
   for (const auto &e : fs::directory_iterator(root + "/cache"))
@@ -425,7 +425,7 @@ TEST_F(CachedCompilerTest, WhateverIsDamagedHeals) {
     }
 }
 
-TEST_F(CachedCompilerTest, ThreadsAndProcessesPutAtOnce) {
+TEST_F(CachedCompilerTest, ThreadsAndProcessesPutConcurrently) {
   auto work = [&] {
     for (int i = 0; i < 40; ++i) {
       const std::string source = "text " + std::to_string(i % 8) + "# " + std::to_string(i % 3);

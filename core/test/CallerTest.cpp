@@ -74,7 +74,7 @@ TEST_F(Callers, DoNotRunKernelsThatNeedMuchScratch) {
   EXPECT_FALSE(everHere(image("thread", "resources: {scratch_bytes: 65537}, launch: {may_wait: false}")));
 }
 
-TEST_F(Callers, RunNothingWhereTheEnvironmentForbidsIt) {
+TEST_F(Callers, RunNothingIfTheEnvironmentDisablesIt) {
   setenv("TESSERA_CPU_INLINE", "off", 1);
   s = stream();
   unsetenv("TESSERA_CPU_INLINE");

@@ -31,7 +31,7 @@ template <class Body> int statusOfChild(Body body) {
 
 // That there is no memory to map the compiler does not mean that it is missing, or that loading it ends the
 // process.
-TEST(BeforeTheLoad, ThatThereIsNoMemoryIsSaid) {
+TEST(BeforeTheLoad, MissingMemoryIsReported) {
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
   GTEST_SKIP() << "the address sanitizer maps more than any limit";
@@ -111,7 +111,7 @@ TEST_F(LoadFromSource, PassesOptionsAndReportsWarningsAndFallbacks) {
       "1 W_UNUSED warning: [W_UNUSED] cpu:znver3 strict dims 2 tunables 1\n|2 N_FALLBACK fp4 runs as fp6|");
 }
 
-TEST_F(LoadFromSource, PassesWhatIsSuppliedToTheSource) {
+TEST_F(LoadFromSource, PassesSuppliedTypesAndConstants) {
   const tsr_named_text_t types[] = {{"x", "Tensor['n', f32]"}, {"first.a", "f32"}}, constant = {"B", "64"};
   options.kernel = "first";
   options.target = "cpu";
@@ -128,7 +128,7 @@ TEST_F(LoadFromSource, PassesWhatIsSuppliedToTheSource) {
   EXPECT_EQ(log.find("x: "), std::string::npos) << log;
 }
 
-TEST_F(LoadFromSource, WhatIsSuppliedIsChecked) {
+TEST_F(LoadFromSource, SuppliedTypesAndConstantsAreChecked) {
   tsr_named_text_t text = {"x", nullptr};
   options.types = nullptr;
   options.type_count = 1;
@@ -145,7 +145,7 @@ TEST_F(LoadFromSource, WhatIsSuppliedIsChecked) {
   EXPECT_TRUE(lastErrorHas("constants[0] has no name"));
 }
 
-TEST_F(LoadFromSource, DiagnosticsComeAsStructs) {
+TEST_F(LoadFromSource, DiagnosticsArePassedAsStructs) {
   options.diagnose = [](void *user, const tsr_diagnostic_t *d) {
     EXPECT_EQ(d->struct_size, sizeof *d);
     for (const char *text : {d->code, d->message, d->hint, d->file, d->source_line})
@@ -220,7 +220,7 @@ TEST_F(LoadFromSource, TheWrapperCompilesAndInspects) {
   EXPECT_NE(codes.find("E_SYNTAX"), std::string::npos);
 }
 
-TEST_F(LoadFromSource, AFileOfABundleIsReplacedByACompleteOneOnly) {
+TEST_F(LoadFromSource, ABundleFileIsReplacedAtomically) {
   const std::string path = testing::TempDir() + "/compiled-" + std::to_string(getpid()) + ".tsrb";
   auto compile = [&](std::string_view source) {
     return tsrCompileToFile(source.data(), source.size(), &options, path.c_str());
@@ -258,7 +258,7 @@ TEST_F(LoadFromSource, ShowsEveryLevel) {
 }
 
 // Each thread keeps what its own last call returned.
-TEST_F(LoadFromSource, ThreadsCompileAndInspectAtTheSameTime) {
+TEST_F(LoadFromSource, ThreadsCompileAndInspectConcurrently) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
@@ -308,7 +308,7 @@ TEST_F(LoadFromSource, TheCallersRoundingModeDoesNotReachTheCompiler) {
 
 #if !defined(__has_feature) || !__has_feature(thread_sanitizer)
 // exit() destroys static objects that a compilation in another thread uses.
-TEST_F(LoadFromSource, TheProcessMayEndWhileOthersCompile) {
+TEST_F(LoadFromSource, TheProcessMayEndWhileOtherThreadsCompile) {
   ASSERT_OK(load("good")); // the library is loaded
   EXPECT_EQ(statusOfChild([&](tsr_context_t own) {
               int ends[2];

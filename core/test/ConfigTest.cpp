@@ -69,7 +69,7 @@ TEST_F(Config, EveryKey) {
                                  {"probe", "note"}}));
 }
 
-TEST_F(Config, JsonAndNothingAtAll) {
+TEST_F(Config, JsonAndEmptyFiles) {
   EXPECT_EQ(readConfig(write(R"({"numerics": "fast", "plugin_path": ["/a"]})"), ConfigTrust::Full).values,
             (Values{{"numerics", "fast"}, {"plugin_path", "/a"}}));
   for (const char *text : {"", "# nothing\n", "---\n"}) {
@@ -79,7 +79,7 @@ TEST_F(Config, JsonAndNothingAtAll) {
   }
 }
 
-TEST_F(Config, WhatIsWrongIsNamedWithItsLine) {
+TEST_F(Config, ErrorsNameTheLine) {
   const std::pair<const char *, const char *> cases[] = {
       {"numerics: fast\nbakend: cpu\n", ":2: unknown key 'bakend', did you mean backend?"},
       {"colour: red\n",
@@ -122,7 +122,7 @@ TEST_F(Config, FilesThatCannotBeRead) {
   EXPECT_EQ(errorOf("backend: " + std::string(30000, '[')).substr(0, 3), ":1:");
 }
 
-TEST_F(Config, SomebodyElsesFileOfTheWorkingDirectoryIsRefused) {
+TEST_F(Config, AnotherUsersFileInTheWorkingDirectoryIsRefused) {
   const std::string path = write("backend: cpu\n");
   if (chown(path.c_str(), 12345, gid_t(-1)) != 0) GTEST_SKIP() << "only root gives files away";
   EXPECT_EQ(readConfig(path, ConfigTrust::WorkingDirectory).error,
@@ -130,7 +130,7 @@ TEST_F(Config, SomebodyElsesFileOfTheWorkingDirectoryIsRefused) {
   EXPECT_EQ(readConfig(path, ConfigTrust::Full).values.size(), 1u);
 }
 
-TEST_F(Config, TheWorkingDirectoryNamesNoFiles) {
+TEST_F(Config, TheWorkingDirectoryMayNotNameFiles) {
   for (const char *text :
        {"plugin_path: /a", "cache_dir: /a", "plugin_log: /a", "mapper: logging(default, /a)"})
     EXPECT_NE(errorOf(text, ConfigTrust::WorkingDirectory)
@@ -141,7 +141,7 @@ TEST_F(Config, TheWorkingDirectoryNamesNoFiles) {
             2u);
 }
 
-TEST_F(Config, WhereItIsLookedFor) {
+TEST_F(Config, SearchOrder) {
   using Found = std::pair<std::string, ConfigTrust>;
   setenv("TESSERA_CONFIG", "/named/t.json", 1);
   EXPECT_EQ(findConfig(), Found("/named/t.json", ConfigTrust::Full));
@@ -156,7 +156,7 @@ TEST_F(Config, WhereItIsLookedFor) {
   EXPECT_EQ(findConfig(), Found("./tessera.yaml", ConfigTrust::WorkingDirectory));
 }
 
-TEST_F(Config, TheEnvironmentStandsBeforeTheFile) {
+TEST_F(Config, TheEnvironmentOverridesTheFile) {
   const std::string path = use("numerics: fast\nprobe: note\n");
   EXPECT_EQ(setting("TESSERA_NUMERICS").value, "fast");
   EXPECT_EQ(setting("TESSERA_NUMERICS").from, "numerics in " + path);
@@ -167,7 +167,7 @@ TEST_F(Config, TheEnvironmentStandsBeforeTheFile) {
   EXPECT_EQ(setting("TESSERA_MAPPER").value, "");
 }
 
-TEST_F(Config, AWrongFileFailsWhatAsksForABackend) {
+TEST_F(Config, AnInvalidFileFailsTheUseOfABackend) {
   const std::string path = use("bakend: cpu\n");
   EXPECT_EQ(configError(), path + ":1: unknown key 'bakend', did you mean backend?");
   tsr_context_t context = nullptr;
@@ -181,7 +181,7 @@ TEST_F(Config, AWrongFileFailsWhatAsksForABackend) {
   tsrDestroyContext(context);
 }
 
-TEST_F(Config, ItsBackendIsAskedForByName) {
+TEST_F(Config, ItsBackendIsUsed) {
   const std::string path = use("backend: rocn\n");
   tsr_context_t context = nullptr;
   tsr_context_options_t options{};

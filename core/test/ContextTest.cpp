@@ -67,7 +67,7 @@ TEST(Context, DestroyingTwiceIsAnError) {
   EXPECT_EQ(tsrDestroyContext(nullptr), TSR_EINVAL);
 }
 
-TEST(Context, DestroyingEndsWhatItOwns) {
+TEST(Context, DestroyingInvalidatesWhatItOwns) {
   tsr_context_t c = nullptr;
   tsr_stream_t s = nullptr;
   tsr_event_t e = nullptr;
@@ -86,7 +86,7 @@ TEST(Context, DestroyingEndsWhatItOwns) {
   EXPECT_EQ(tsrKernelMetadata(k, &yaml), TSR_EINVAL);
 }
 
-TEST(Context, DestroyingReportsAFailureNobodyAskedAbout) {
+TEST(Context, DestroyingReportsAnUnreportedFailure) {
   tsr_context_t c = nullptr;
   tsr_module_t m = nullptr;
   tsr_kernel_t k = nullptr;

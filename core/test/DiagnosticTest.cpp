@@ -18,14 +18,14 @@ Diagnostic sample() {
   return d;
 }
 
-TEST(Diagnostic, ShowsPlaceCodeLineAndCaret) {
+TEST(Diagnostic, ShowsPositionCodeLineAndCaret) {
   EXPECT_EQ(render(sample(), false), "a.py:3:9: error: [E_UNKNOWN_NAME] unknown name 'alhpa'\n"
                                      "      y = alhpa * x\n"
                                      "          ^~~~~\n"
                                      "  hint: did you mean 'alpha'?\n");
 }
 
-TEST(Diagnostic, WithoutAPlaceOrHint) {
+TEST(Diagnostic, WithoutAPositionOrHint) {
   Diagnostic d;
   d.severity = Diagnostic::Severity::Warning;
   d.message = "slow";
@@ -35,7 +35,7 @@ TEST(Diagnostic, WithoutAPlaceOrHint) {
   EXPECT_EQ(render(d, false), "a.py: note: slow\n");
 }
 
-TEST(Diagnostic, CaretStandsUnderItsCharacterBehindTabsAndUtf8) {
+TEST(Diagnostic, CaretIsUnderItsCharacterAfterTabsAndUtf8) {
   Diagnostic d = sample();
   d.hint.clear();
   d.sourceLine = "\t\xC3\xA4 = q"; // a tab, a-umlaut in two bytes
@@ -45,7 +45,7 @@ TEST(Diagnostic, CaretStandsUnderItsCharacterBehindTabsAndUtf8) {
             "a.py:3:6: error: [E_UNKNOWN_NAME] unknown name 'alhpa'\n  \t\xC3\xA4 = q\n  \t    ^\n");
 }
 
-TEST(Diagnostic, WhatIsNoTextIsNotPrintedRaw) {
+TEST(Diagnostic, BytesThatAreNotTextAreReplaced) {
   Diagnostic d = sample();
   d.message = "a\xFF \x1B[2J";
   d.hint = "\xC3\xA4 \xC0\x80 \xED\xA0\x80";
@@ -56,7 +56,7 @@ TEST(Diagnostic, WhatIsNoTextIsNotPrintedRaw) {
                               "  hint: \xC3\xA4 ?? ???\n");
 }
 
-TEST(Diagnostic, StrangeColumnsDoNoHarm) {
+TEST(Diagnostic, InvalidColumnsAreHarmless) {
   Diagnostic d = sample();
   for (uint32_t col : {0u, 1u, 17u, 18u, 19u, 4000000000u})
     for (uint32_t end : {0u, 1u, 18u, 4000000000u}) {

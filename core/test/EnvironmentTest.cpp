@@ -26,7 +26,7 @@ TEST(Environment, WarnsAboutUnknownVariables) {
   EXPECT_TRUE(unknownVariableWarnings(nullptr).empty());
 }
 
-TEST(Environment, WarnsAboutACacheSizeThatIsNone) {
+TEST(Environment, WarnsAboutAnInvalidCacheSize) {
   const char *good[] = {"TESSERA_CACHE_SIZE=", "TESSERA_CACHE_SIZE=0", "TESSERA_CACHE_SIZE=3G", nullptr};
   EXPECT_TRUE(unknownVariableWarnings(good).empty());
   const char *bad[] = {"TESSERA_CACHE_SIZE=1 GB", nullptr};

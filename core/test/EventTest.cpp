@@ -24,7 +24,7 @@ TEST_F(Events, OrderStreams) {
   EXPECT_EQ(tsrEventQuery(e), TSR_SUCCESS);
 }
 
-TEST_F(Events, AWaitKeepsThePointItSaw) {
+TEST_F(Events, AWaitKeepsThePointAtItsCall) {
   auto a = stream(), b = stream(), c = stream();
   auto e = event();
   ASSERT_OK(tsrEventRecord(e, a));
@@ -38,7 +38,7 @@ TEST_F(Events, AWaitKeepsThePointItSaw) {
   EXPECT_EQ(tsrEventQuery(e), TSR_SUCCESS);
 }
 
-TEST_F(Events, NeverRecordedHoldsNothingBack) {
+TEST_F(Events, NeverRecordedBlocksNothing) {
   auto s = stream();
   auto e = event();
   EXPECT_EQ(tsrEventQuery(e), TSR_SUCCESS);

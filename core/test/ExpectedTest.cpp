@@ -37,7 +37,7 @@ TEST(Expected, ANullPointerIsAValue) {
   EXPECT_EQ(*found, nullptr);
 }
 
-TEST(Expected, ATextIsAValueAndNoError) {
+TEST(Expected, AStringIsAValueNotAnError) {
   Expected<std::string> found(std::string("E_ODD"));
   EXPECT_TRUE(bool(found));
 }
@@ -67,7 +67,7 @@ TEST(MaybeError, IsSetOnFailureOnly) {
 }
 
 #ifndef NDEBUG
-TEST(ExpectedDeathTest, TakingWhatIsNotThereEndsTheProcess) {
+TEST(ExpectedDeathTest, AccessingTheMissingSideAborts) {
   EXPECT_DEATH((void)half(2).error(), "there is a value");
   EXPECT_DEATH((void)*half(1), "there is an error");
 }

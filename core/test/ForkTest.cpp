@@ -135,7 +135,7 @@ TEST_F(Forks, TheParentsContextMayGoFirst) {
 }
 
 // Each handle of the parent can be destroyed and serves for nothing else; what is left serves as before.
-TEST_F(Forks, WhatTheParentMadeCanOnlyBeDestroyed) {
+TEST_F(Forks, ObjectsOfTheParentCanOnlyBeDestroyed) {
   auto s = stream();
   auto e = event();
   auto k = kernel(kSaxpyYaml, saxpy);
@@ -164,7 +164,7 @@ TEST_F(Forks, WhatTheParentMadeCanOnlyBeDestroyed) {
 }
 
 // A grandchild's parent is the child.
-TEST_F(Forks, AGenerationLater) {
+TEST_F(Forks, Grandchild) {
   inChild([&] {
     tsr_context_t own = nullptr;
     if (tsrCreateContext(&own) != TSR_SUCCESS) return false;

@@ -27,7 +27,7 @@ TEST_F(Function, RunsItsStepsInOrder) {
   }
 }
 
-TEST_F(Function, IsAskedAboutAsAKernel) {
+TEST_F(Function, IsDescribedAsAKernel) {
   auto m = module(withKernels({kFourfoldYaml}));
   tsr_kernel_t f = nullptr, byName = nullptr, step = nullptr;
   ASSERT_OK(tsrGetKernel(m, nullptr, &f));
@@ -105,7 +105,7 @@ TEST_F(Function, DimsThatFailACheckAreRefused) {
   EXPECT_TRUE(lastErrorHas("function fourfold: 0:D is outside a dim of M of 'x' [M, D]: 'M - D' is -4"));
 }
 
-TEST_F(Function, TheWorkspaceIsWhatWasPlanned) {
+TEST_F(Function, TheWorkspaceHasThePlannedSize) {
   auto f = function(kFourfoldYaml);
   auto *x = alloc<float>(256), *y = alloc<float>(256);
   const uint64_t before = bytesInUse();
@@ -133,7 +133,7 @@ TEST_F(Function, TheWorkspaceIsWhatWasPlanned) {
   EXPECT_EQ(bytes, 7u);
 }
 
-TEST_F(Function, TheWorkspaceGrowsWithTheCallsAndGoesWithTheStream) {
+TEST_F(Function, TheWorkspaceGrowsWithCallsAndIsFreedWithTheStream) {
   auto f = function(kFourfoldYaml);
   auto *x = alloc<float>(64 * 64, 1.0f), *y = alloc<float>(64 * 64);
   auto s = stream();
@@ -150,7 +150,7 @@ TEST_F(Function, TheWorkspaceGrowsWithTheCallsAndGoesWithTheStream) {
   EXPECT_EQ(bytesInUse(), before);
 }
 
-TEST_F(Function, TrimmingTakesTheWorkspacesOfIdleStreams) {
+TEST_F(Function, TrimmingFreesTheWorkspacesOfIdleStreams) {
   auto f = function(kFourfoldYaml);
   auto *x = alloc<float>(64, 1.0f), *y = alloc<float>(64);
   auto *word = holdStream(nullptr);
@@ -170,7 +170,7 @@ TEST_F(Function, TrimmingTakesTheWorkspacesOfIdleStreams) {
 }
 
 /// A chain of five temporaries takes the room of two.
-TEST_F(Function, TemporariesShareBytes) {
+TEST_F(Function, TemporariesShareMemory) {
   auto f = function(functionYaml(
       "{name: x, kind: tensor, dtype: f32, dims: [n], access: read}, "
       "{name: y, kind: result, dtype: f32, dims: [n], access: write}, {name: n, kind: dim}",
@@ -210,7 +210,7 @@ TEST_F(Function, AnInOutParameterKeepsWhatEarlierStepsWrote) {
 }
 
 /// Even in one step: a transpose over its input would read what it has written.
-TEST_F(Function, WhatItWritesSharesNoMemory) {
+TEST_F(Function, WrittenTensorsMayNotShareMemory) {
   auto f = function(functionYaml(kTwoTensors, "steps: [{kernel: f.affine, args: [x, y, 2, 0, n]}]"));
   auto *both = alloc<float>(300, 1.0f);
   const int64_t k = 0, n = 100;
@@ -235,7 +235,7 @@ TEST_F(Function, WhatItWritesSharesNoMemory) {
   ASSERT_OK(tsrStreamEndCapture(s, &graph));
 }
 
-TEST_F(Function, OnlyWhatIsReadMayShareMemory) {
+TEST_F(Function, ReadTensorsMayShareMemory) {
   auto f = function(functionYaml(
       "{name: a, kind: tensor, dtype: f32, dims: [n], access: read}, "
       "{name: b, kind: tensor, dtype: f32, dims: [n], access: read}, "
@@ -264,7 +264,7 @@ TEST_F(Function, OnlyWhatIsReadMayShareMemory) {
 }
 
 /// More tensors than a launch keeps on its stack.
-TEST_F(Function, AmongManyTensorsToo) {
+TEST_F(Function, OverlapIsFoundAmongManyTensors) {
   std::string params, yaml;
   const int count = 100;
   for (int i = 0; i < count; ++i)
@@ -290,7 +290,7 @@ TEST_F(Function, AmongManyTensorsToo) {
   EXPECT_OK(tsrSynchronize(context));
 }
 
-TEST_F(Function, SizesThatCannotBe) {
+TEST_F(Function, ImpossibleSizes) {
   auto f =
       function(functionYaml(kTwoTensors, "buffers: [{name: t, dtype: f32, dims: [n, \"k - 2\", \"4*k\"]}], "
                                          "steps: [{kernel: f.affine, args: [x, t, 2, 0, n]}, "
@@ -312,7 +312,7 @@ TEST_F(Function, SizesThatCannotBe) {
   EXPECT_EQ(y[9], 4.0f);
 }
 
-TEST_F(Function, TemporariesThatFitOnlyEachAlone) {
+TEST_F(Function, TemporariesThatFitOnlyIndividually) {
   auto f = function(functionYaml(kTwoTensors, "buffers: [{name: t, dtype: f32, dims: [k]}, "
                                               "{name: u, dtype: f32, dims: [k]}], "
                                               "steps: [{kernel: f.affine, args: [x, t, 2, 0, n]}, "
@@ -324,7 +324,7 @@ TEST_F(Function, TemporariesThatFitOnlyEachAlone) {
                            "[1152921504606846976]"));
 }
 
-TEST_F(Function, TooLargeAWorkspaceIsOutOfMemoryAndTheNextCallWorks) {
+TEST_F(Function, AWorkspaceTooLargeIsOutOfMemoryAndTheNextCallWorks) {
   auto f = function(functionYaml(kTwoTensors, "buffers: [{name: t, dtype: f32, dims: [n, k]}], "
                                               "steps: [{kernel: f.affine, args: [x, t, 2, 0, n]}, "
                                               "{kernel: f.affine, args: [t, y, 2, 0, n]}]"));
@@ -340,7 +340,7 @@ TEST_F(Function, TooLargeAWorkspaceIsOutOfMemoryAndTheNextCallWorks) {
   EXPECT_EQ(y[9], 4.0f);
 }
 
-TEST_F(Function, StepsSeeTheDimsTheyWereCompiledFor) {
+TEST_F(Function, StepsReceiveTheDimsTheyWereCompiledFor) {
   auto f = [&] {
     auto all =
         withKernels({functionYaml(kTwoTensors, "steps: [{kernel: f.fixed, args: [x, y, \"k + 1\", n]}]")});
@@ -380,7 +380,7 @@ TEST_F(Function, ManySetsOfDims) {
 }
 
 /// Scalars: from a parameter, a literal in the dtype's bits, an expression; a grid that depends on one.
-TEST_F(Function, ScalarsReachTheSteps) {
+TEST_F(Function, ScalarsArePassedToTheSteps) {
   auto all = withKernels(
       {functionYaml("{name: out, kind: result, dtype: i64, dims: [\"6\"], access: write}, {name: b, kind: "
                     "scalar, dtype: bf16}, "
@@ -506,7 +506,7 @@ protected:
   }
 };
 
-TEST_F(FunctionLoad, StepsMustSuitTheirKernels) {
+TEST_F(FunctionLoad, StepsMustMatchTheirKernels) {
   EXPECT_EQ(errorOf("steps: [{kernel: f.sub, args: []}]"),
             "function f: step 0 (kernel f.sub): the module has no such kernel");
   EXPECT_EQ(errorOf("steps: [{kernel: f, args: []}]"),
@@ -530,7 +530,7 @@ TEST_F(FunctionLoad, StepsMustSuitTheirKernels) {
             "function f: step 0 (kernel f.affine): argument 3 (b): expected f32, found i of i32");
 }
 
-TEST_F(FunctionLoad, AnEntryIsWhatItsMetadataSays) {
+TEST_F(FunctionLoad, EntriesMustMatchTheirMetadata) {
   tsr_module_t m = nullptr;
   auto all = withKernels({kFourfoldYaml});
   all[0].kind = EntryKind::Kernel;
@@ -541,7 +541,7 @@ TEST_F(FunctionLoad, AnEntryIsWhatItsMetadataSays) {
   EXPECT_TRUE(lastErrorHas("entry f.affine: it is marked a function, yet its metadata has no plan"));
 }
 
-TEST_F(FunctionLoad, ValuesMustComeFromSomewhere) {
+TEST_F(FunctionLoad, ValuesMustBeDefined) {
   EXPECT_EQ(
       errorOf("buffers: [{name: t, dtype: f32, dims: [n]}], steps: [{kernel: f.add, args: [x, t, y, n]}]"),
       "function f: step 0 (kernel f.add): argument 1 (y): t is read before a step has written it");

@@ -80,7 +80,7 @@ TEST_F(Graphs, HoldCopiesFillsAndEvents) {
   EXPECT_STREQ(out, "replays");
 }
 
-TEST_F(Graphs, WhatWaitsIsRefusedAndTheCaptureGoesOn) {
+TEST_F(Graphs, WaitingCallsAreRefusedAndTheCaptureContinues) {
   tsr_stream_t s = nullptr;
   ASSERT_OK(tsrGetDefaultStream(context, &s));
   auto k = kernel(kDigitYaml, digit);
@@ -116,7 +116,7 @@ TEST_F(Graphs, WhatWaitsIsRefusedAndTheCaptureGoesOn) {
   EXPECT_EQ(*word, 5);
 }
 
-TEST_F(Graphs, EarlierWorkGoesOnBesideACapture) {
+TEST_F(Graphs, EarlierWorkRunsDuringACapture) {
   auto s = stream();
   auto k = kernel(kDigitYaml, digit);
   auto *word = alloc<int64_t>(1);
@@ -148,7 +148,7 @@ TEST_F(Graphs, OutliveTheirModule) {
   EXPECT_EQ(code.use_count(), 1);
 }
 
-TEST_F(Graphs, EventsTieReplaysToOtherStreams) {
+TEST_F(Graphs, EventsOrderReplaysWithOtherStreams) {
   auto s = stream(), t = stream();
   auto done = event(), go = event();
   auto k = kernel(kDigitYaml, digit);
@@ -171,7 +171,7 @@ TEST_F(Graphs, EventsTieReplaysToOtherStreams) {
   EXPECT_EQ(*word, 1232);
 }
 
-TEST_F(Graphs, BecomePartOfAnother) {
+TEST_F(Graphs, CanBeNested) {
   auto s = stream();
   auto k = kernel(kDigitYaml, digit);
   auto *word = alloc<int64_t>(1);
@@ -214,7 +214,7 @@ TEST_F(Graphs, FailuresDropTheRestButNotTheEvents) {
   EXPECT_FALSE(capturing(s));
 }
 
-TEST_F(Graphs, ReplaySideBySide) {
+TEST_F(Graphs, ReplayConcurrently) {
   auto k = kernel(kSaxpyYaml, saxpy);
   auto *x = alloc<float>(256, 1.0f), *y = alloc<float>(256, 0.0f);
   auto s = stream();
@@ -250,7 +250,7 @@ void slowIncrement(const uint64_t *v, int64_t, int64_t, uint8_t *) {
   word->store(seen + 1, std::memory_order_relaxed);
 }
 
-TEST_F(Graphs, WithMemoryOfTheirOwnTakeTurns) {
+TEST_F(Graphs, WithTheirOwnMemoryAreSerialized) {
   auto k = kernel(kDigitYaml, slowIncrement);
   auto s = stream();
   auto *word = alloc<int64_t>(1);
@@ -281,7 +281,7 @@ TEST_F(Graphs, WithMemoryOfTheirOwnTakeTurns) {
   EXPECT_EQ(memory.use_count(), 1);
 }
 
-TEST_F(Graphs, NothingIsAGraphToo) {
+TEST_F(Graphs, MayBeEmpty) {
   auto s = stream();
   tsr_graph_t g = capture(s, [] {});
   EXPECT_EQ(info(g).nodes, 0u);

@@ -6,7 +6,7 @@ using namespace tessera::test;
 
 namespace {
 
-TEST(HandleTable, FindsWhatIsAliveAndNothingElse) {
+TEST(HandleTable, FindsOnlyLiveObjects) {
   HandleTable &table = HandleTable::get();
   int a = 0, b = 0;
   uintptr_t ha = table.insert(HandleKind::Stream, &a), hb = table.insert(HandleKind::Stream, &b);
@@ -22,7 +22,7 @@ TEST(HandleTable, FindsWhatIsAliveAndNothingElse) {
   table.erase(hb);
 }
 
-TEST(HandleTable, ForeignValuesAreNoHandles) {
+TEST(HandleTable, ArbitraryValuesAreNotHandles) {
   HandleTable &table = HandleTable::get();
   int local = 0;
   for (uintptr_t value : {uintptr_t{0}, uintptr_t{1}, reinterpret_cast<uintptr_t>(&local), UINTPTR_MAX,

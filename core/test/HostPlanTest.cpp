@@ -59,7 +59,7 @@ TEST(HostPlan, ReadsEveryField) {
   EXPECT_EQ(m.fallbacks.size(), 1u);
 }
 
-TEST(HostPlan, WritingAndReadingGivesTheSame) {
+TEST(HostPlan, RoundTrips) {
   std::string once = parsed(kMlp).toYaml();
   KernelMetadata again = parsed(once);
   EXPECT_EQ(again.toYaml(), once);
@@ -138,7 +138,7 @@ TEST(HostPlan, SmallestDocument) {
   EXPECT_TRUE(parsed(m.toYaml()).plan);
 }
 
-TEST(HostPlan, AKernelMayBearAFunctionsName) {
+TEST(HostPlan, AKernelMayHaveAFunctionsName) {
   EXPECT_EQ(parsed("{name: mlp.g0, target: cpu, numerics: strict, params: [], launch: {}}").name, "mlp.g0");
   EXPECT_EQ(errorWith("name: mlp", "name: mlp."), "line 1: name: 'mlp.' is not a name");
 }

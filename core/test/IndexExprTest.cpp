@@ -117,7 +117,7 @@ TEST(IndexExpr, SyntaxErrorsNameTheColumn) {
   EXPECT_EQ(errorOf("9223372036854775808"), "number at column 1 needs more than 64 bits");
 }
 
-TEST(IndexExpr, HostileSizesAreRefused) {
+TEST(IndexExpr, ExcessiveSizesAreRefused) {
   EXPECT_EQ(errorOf(std::string(1000, '(') + "1"), "expression is nested too deeply");
   EXPECT_EQ(errorOf(std::string(1000, '-') + "1"), "expression is nested too deeply");
   EXPECT_EQ(errorOf(std::string(5000, ' ') + "1"), "expression is longer than 4096 characters");

@@ -61,7 +61,7 @@ struct Grouping : std::numpunct<char> {
   std::string do_grouping() const override { return "\3"; }
 };
 
-TEST(KernelMetadata, TheProgramsLocaleChangesNothing) {
+TEST(KernelMetadata, IsIndependentOfTheLocale) {
   std::string expected = parsed(kGemm).toYaml();
   std::locale before = std::locale::global(std::locale(std::locale(), new Grouping));
   std::string text = parsed(kGemm).toYaml();
@@ -98,7 +98,7 @@ TEST(KernelMetadata, ReadsEveryField) {
   EXPECT_EQ(m.fallbacks.size(), 1u);
 }
 
-TEST(KernelMetadata, WritingAndReadingGivesTheSame) {
+TEST(KernelMetadata, RoundTrips) {
   std::string once = parsed(kGemm).toYaml();
   EXPECT_EQ(parsed(once).toYaml(), once);
   EXPECT_EQ(parsed(once).params[8].name, "B*H");
@@ -141,7 +141,7 @@ TEST(KernelMetadata, SmallestDocument) {
   EXPECT_EQ(parsed(m.toYaml()).name, "f");
 }
 
-TEST(KernelMetadata, KernelsMayWaitUnlessTheDocumentDeniesIt) {
+TEST(KernelMetadata, KernelsMayWaitByDefault) {
   EXPECT_TRUE(parsed(kGemm).mayWait);
   EXPECT_TRUE(parsed(with("4096", "4096\n  may_wait: true")).mayWait);
   KernelMetadata m = parsed(with("4096", "4096\n  may_wait: false"));
@@ -182,7 +182,7 @@ TEST(KernelMetadata, RejectsHeaderValues) {
             "line 4: permits: profile standard is built in and permits something else");
 }
 
-TEST(KernelMetadata, KeepsWhatAProfilePermits) {
+TEST(KernelMetadata, KeepsAProfilesPermissions) {
   KernelMetadata m =
       parsed("{name: f, target: cpu, numerics: house, permits: [unordered_atomics], params: [], "
              "launch: {}}");

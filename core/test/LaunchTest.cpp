@@ -130,7 +130,7 @@ TEST_F(Launch, TensorsMustFitTheirAllocations) {
   EXPECT_EQ(y[998], 7.0f);
 }
 
-TEST_F(Launch, HostMemoryServesOnTheCpu) {
+TEST_F(Launch, HostMemoryIsAcceptedOnTheCpu) {
   std::vector<float> mine(1000, 1.0f);
   y = mine.data();
 #ifdef TESSERA_CHECKED
@@ -176,7 +176,7 @@ TEST_F(Launch, GridsOfManyAxes) {
   EXPECT_TRUE(lastErrorHas("argument 4 (S): the kernel was compiled for S = 5; found 4"));
 }
 
-TEST_F(Launch, EveryProgramRunsOnceWhateverTheCount) {
+TEST_F(Launch, EveryProgramRunsOnceForAnyCount) {
   auto ck = kernel(R"yaml({name: ones, target: cpu, numerics: standard, params: [
     {name: out, kind: result, dtype: i32, dims: [n], access: write}, {name: n, kind: dim}],
     resources: {scratch_bytes: 1000}, launch: {axes: [n]}})yaml",

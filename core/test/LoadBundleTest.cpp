@@ -45,7 +45,7 @@ TEST_F(LoadBundle, RunsItsKernels) {
 }
 
 /// Each image holds one kernel, so that the kernel tells which one was taken.
-TEST_F(LoadBundle, TakesTheImageThatAsksForMostOfWhatIsThere) {
+TEST_F(LoadBundle, PrefersTheImageWithTheMostSupportedFeatures) {
   Bundle bundle;
   bundle.images = {fixtureImage("cpu:plain", {"first"}), fixtureImage("cpu:better", {"second"}),
                    fixtureImage("cpu:impossible", {"first"})};
@@ -57,7 +57,7 @@ TEST_F(LoadBundle, TakesTheImageThatAsksForMostOfWhatIsThere) {
   EXPECT_OK(tsrGetKernel(m, "second", &k));
 }
 
-TEST_F(LoadBundle, TakesTheImageOfThisProcessorFirst) {
+TEST_F(LoadBundle, PrefersTheImageOfThisProcessor) {
   if (hostCpuName().empty()) GTEST_SKIP() << "this processor is not among the known ones";
   Bundle bundle;
   bundle.images = {fixtureImage("cpu:better", {"first"}),
@@ -68,7 +68,7 @@ TEST_F(LoadBundle, TakesTheImageOfThisProcessorFirst) {
   EXPECT_OK(tsrGetKernel(m, "second", &k));
 }
 
-TEST(HostCpu, HasATargetWhateverItsNameIs) {
+TEST(HostCpu, HasATargetEvenIfItsNameIsUnknown) {
   const std::string_view level = __builtin_cpu_supports("x86-64-v4")   ? "x86-64-v4"
                                  : __builtin_cpu_supports("x86-64-v3") ? "x86-64-v3"
                                                                        : "x86-64-v2";
@@ -83,7 +83,7 @@ TEST_F(LoadBundle, ImagesOfOneTargetMakeOneModule) {
   EXPECT_EQ(run("second"), 42);
 }
 
-TEST_F(LoadBundle, NoImageIsToldWithWhatThereIs) {
+TEST_F(LoadBundle, AMissingImageIsReportedWithTheAvailableOnes) {
   Bundle bundle;
   bundle.images = {fixtureImage("cpu:impossible", {"first"}), fixtureImage("ptx:sm_90", {"first"})};
   bundle.images[0].features = {"telepathy"};
@@ -204,14 +204,14 @@ TEST_F(LoadImage, TheCompilersSymbolIsFound) {
 }
 
 /// The libraries that an image needs are not searched for its kernels.
-TEST_F(LoadImage, AFunctionOfALibraryIsNoKernel) {
+TEST_F(LoadImage, AFunctionOfALibraryIsNotAKernel) {
   documents = {fixtureMetadata("malloc")};
   EXPECT_EQ(load(elf), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("it exports no symbol malloc"));
 }
 
 /// However code comes in, what its kernels fell back to is said.
-TEST_F(LoadImage, SaysFallbacks) {
+TEST_F(LoadImage, LogsFallbacks) {
   static std::vector<std::string> said;
   said.clear();
   auto say = [](void *, tsr_log_level_t, const char *code, const char *text) {
@@ -246,7 +246,7 @@ TEST_F(LoadImage, GpuFormatsAreUnimplementedByName) {
   EXPECT_TRUE(lastErrorHas("backend cpu loads no images of format cubin"));
 }
 
-TEST_F(LoadImage, WhatIsWrongIsNamed) {
+TEST_F(LoadImage, ErrorsNameTheCause) {
   EXPECT_EQ(load("of no format"), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("the image (12 bytes) has no known format"));
   std::string other = elf;

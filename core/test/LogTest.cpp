@@ -38,7 +38,7 @@ struct LogTest : testing::Test {
   std::vector<std::string> lines;
 };
 
-TEST_F(LogTest, SaysWhichBackendWasChosenAndWhy) {
+TEST_F(LogTest, ReportsTheChosenBackendAndWhy) {
   listen(TSR_LOG_NOTE);
   makeContext();
   EXPECT_TRUE(has("2 N_BACKEND context on backend cpu, device 0 ("));
@@ -53,13 +53,13 @@ TEST_F(LogTest, SaysWhichBackendWasChosenAndWhy) {
   EXPECT_TRUE(lines.empty());
 }
 
-TEST_F(LogTest, WhatATerminalObeysIsEscaped) {
+TEST_F(LogTest, ControlCharactersAreEscaped) {
   listen(TSR_LOG_WARNING);
   tessera::log(TSR_LOG_WARNING, "W_PLUGIN", "a\x1b[31m\r\xc2\x9b\x7f\n\tb \xc3\xa4");
   EXPECT_TRUE(has("W_PLUGIN a\\x1b[31m\\x0d\\xc2\\x9b\\x7f\n\tb \xc3\xa4"));
 }
 
-TEST_F(LogTest, WarnsAboutTheEnvironmentOnceAndOnlyIntoALog) {
+TEST_F(LogTest, WarnsAboutTheEnvironmentOnceAndOnlyToACallback) {
   setenv("TESSERA_BAKEND", "cpu", 1);
   makeContext(); // nobody listens, so the warning is still to come
   listen(TSR_LOG_WARNING);
@@ -71,7 +71,7 @@ TEST_F(LogTest, WarnsAboutTheEnvironmentOnceAndOnlyIntoALog) {
   EXPECT_FALSE(has("TESSERA_BAKEND"));
 }
 
-TEST_F(LogTest, WarnsAboutACacheSizeThatIsNone) {
+TEST_F(LogTest, WarnsAboutAnInvalidCacheSize) {
   setenv("TESSERA_CACHE_SIZE", "abc", 1);
   listen(TSR_LOG_WARNING);
   makeContext();
@@ -98,7 +98,7 @@ TEST_F(LogTest, FailuresFoundAtDestruction) {
   EXPECT_EQ(lines.size(), 2u);
 }
 
-TEST_F(LogTest, SaysAFallbackOnce) {
+TEST_F(LogTest, LogsAFallbackOnce) {
   listen(TSR_LOG_NOTE);
   tessera::logOnce(TSR_LOG_NOTE, "N_FALLBACK", "fp6 computes in f32");
   tessera::logOnce(TSR_LOG_NOTE, "N_FALLBACK", "fp6 computes in f32");
@@ -150,7 +150,7 @@ TEST_F(LogTest, PluginsAreReportedWithoutALock) {
   std::filesystem::remove_all(directory);
 }
 
-TEST_F(LogTest, ManyThreadsSayAndChange) {
+TEST_F(LogTest, ManyThreadsLogAndSetTheCallback) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {

@@ -202,7 +202,7 @@ TEST(MemoryPool, LimitAndReuse) {
   EXPECT_EQ(pool.alloc(1 << 20), b); // kept and used again
 }
 
-TEST(MemoryPool, OwnsOnlyWhatWasAskedFor) {
+TEST(MemoryPool, OwnsOnlyTheRequestedBytes) {
   MemoryPool pool(64 << 20);
   char *p = static_cast<char *>(pool.alloc(100));
   EXPECT_TRUE(pool.owns(p, 100));
@@ -212,7 +212,7 @@ TEST(MemoryPool, OwnsOnlyWhatWasAskedFor) {
   EXPECT_FALSE(pool.owns(p + 50, SIZE_MAX));
 }
 
-TEST_F(Memory, TrimGivesSmallBlocksBackOnceNoneIsInUse) {
+TEST_F(Memory, TrimReturnsSmallBlocksOnceNoneIsInUse) {
   auto pooled = [&] {
     tsr_memory_info_t info{};
     info.struct_size = sizeof info;
@@ -235,7 +235,7 @@ TEST_F(Memory, TrimGivesSmallBlocksBackOnceNoneIsInUse) {
   ASSERT_OK(tsrFree(context, again));
 }
 
-TEST(MemoryLimit, IsTheLeastOfTheGroupsAbove) {
+TEST(MemoryLimit, IsTheSmallestOfTheParentGroups) {
   namespace fs = std::filesystem;
   fs::path root = fs::path(testing::TempDir()) / "tessera-groups";
   fs::create_directories(root / "a" / "b");

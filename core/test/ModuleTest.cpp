@@ -174,7 +174,7 @@ TEST_F(Modules, SignaturesHaveShapesAccessAndDefaults) {
 }
 
 // A program of an older header has less room; what it does not know is not written.
-TEST_F(Modules, OlderStructsAreNotWrittenPast) {
+TEST_F(Modules, OlderStructsAreNotOverrun) {
   tsr_kernel_t k = kernel(kSaxpyYaml, saxpy);
   tsr_arg_info_t info;
   std::memset(&info, 0x5a, sizeof info);
@@ -265,7 +265,7 @@ TEST_F(FromSource, Arguments) {
 }
 
 /// Without the compiler a clear answer; with it, the program's own error.
-TEST_F(FromSource, ABadProgramOrNoCompiler) {
+TEST_F(FromSource, InvalidProgramOrNoCompiler) {
   tsr_status_t status = load(&options);
   if (status == TSR_ENOTFOUND) {
     EXPECT_TRUE(lastErrorHas("the compiler is not installed"));

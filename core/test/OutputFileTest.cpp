@@ -77,7 +77,7 @@ TEST_F(OutputFileTest, FollowsLinksAndKeepsPermissions) {
   EXPECT_EQ(fs::status(folder_ / "real").permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
-TEST_F(OutputFileTest, RefusesLinksThatLeadNowhere) {
+TEST_F(OutputFileTest, RefusesDanglingLinks) {
   fs::create_symlink("nowhere", folder_ / "link");
   OutputFile file;
   EXPECT_FALSE(good(file.open(folder_ / "link")));
@@ -121,7 +121,7 @@ TEST_F(OutputFileTest, WritesDevices) {
   EXPECT_EQ(files(), 2u);
 }
 
-TEST_F(OutputFileTest, WhatIsReadIsAFile) {
+TEST_F(OutputFileTest, ReadsRegularFilesOnly) {
   std::string text;
   const fs::path file = folder_ / "file", pipe = folder_ / "pipe";
   std::ofstream(file) << "text";
@@ -143,7 +143,7 @@ TEST_F(OutputFileTest, WhatIsReadIsAFile) {
   EXPECT_EQ(why_, "No such file or directory");
 }
 
-TEST_F(OutputFileTest, SaysWhyItCannotBeWritten) {
+TEST_F(OutputFileTest, ReportsWhyItCannotBeWritten) {
   OutputFile file;
   EXPECT_FALSE(good(file.open(folder_ / "missing" / "y.npy")));
   EXPECT_EQ(why_, "No such file or directory");

@@ -14,7 +14,7 @@ PlacedBuffers placed(const std::vector<int64_t> &bytes, const std::vector<Lifeti
   return out;
 }
 
-TEST(PlanMemory, LifetimesRunFromTheFirstToTheLastStepThatNamesTheBuffer) {
+TEST(PlanMemory, LifetimesRunFromTheFirstToTheLastUse) {
   HostPlan plan;
   plan.buffers = {{"a", DType::F32, {}}, {"b", DType::F32, {}}, {"c", DType::F32, {}}};
   plan.steps = {
@@ -26,7 +26,7 @@ TEST(PlanMemory, LifetimesRunFromTheFirstToTheLastStepThatNamesTheBuffer) {
   EXPECT_EQ(std::pair(l[2].first, l[2].last), (std::pair{2u, 2u}));
 }
 
-TEST(PlanMemory, NothingNeedsNothing) {
+TEST(PlanMemory, NoBuffersNeedNoMemory) {
   EXPECT_EQ(placed({}, {}).peakBytes, 0);
   EXPECT_EQ(placed({0, 0}, {{0, 3}, {1, 2}}).peakBytes, 0);
 }
@@ -37,7 +37,7 @@ TEST(PlanMemory, AChainAlternatesBetweenTwoHalves) {
   EXPECT_EQ(p.peakBytes, 256);
 }
 
-TEST(PlanMemory, BuffersOfOneStepStandSideBySide) {
+TEST(PlanMemory, BuffersOfOneStepDoNotOverlap) {
   PlacedBuffers p = placed({64, 64, 64}, {{0, 0}, {0, 0}, {0, 0}});
   EXPECT_EQ(p.offsets, (std::vector<int64_t>{0, 64, 128}));
   EXPECT_EQ(p.peakBytes, 192);
@@ -49,14 +49,14 @@ TEST(PlanMemory, OffsetsAreAligned) {
   EXPECT_EQ(p.peakBytes, 256);
 }
 
-TEST(PlanMemory, AnEmptyBufferTakesNoRoom) {
+TEST(PlanMemory, AnEmptyBufferUsesNoMemory) {
   PlacedBuffers p = placed({64, 0, 64}, {{0, 2}, {0, 2}, {0, 2}});
   EXPECT_EQ(p.peakBytes, 128);
 }
 
 // Worked by hand: 512 lies at 0; 384 beside it at 512; 256 under that at 0; 192 between the two at 256. Then
 // 64 bytes fit into [0,256) and into [448,512), the smaller of the two.
-TEST(PlanMemory, TheSmallestGapThatFitsIsTaken) {
+TEST(PlanMemory, TheSmallestSufficientGapIsUsed) {
   PlacedBuffers p = placed({512, 384, 256, 192, 64}, {{0, 0}, {0, 9}, {1, 1}, {1, 9}, {9, 9}});
   EXPECT_EQ(p.offsets, (std::vector<int64_t>{0, 512, 0, 256, 448}));
   EXPECT_EQ(p.peakBytes, 896);

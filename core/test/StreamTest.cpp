@@ -65,7 +65,7 @@ TEST_F(Streams, QueryAndTimeout) {
   EXPECT_EQ(tsrStreamQuery(s), TSR_SUCCESS);
 }
 
-TEST_F(Streams, AFailureSurfacesOnceAndDropsWhatWasBehindIt) {
+TEST_F(Streams, AFailureIsReturnedOnceAndDropsLaterWork) {
   auto s = stream();
   auto k = kernel(kDigitYaml, digit), bad = kernel(kGreedyYaml, digit);
   auto *word = alloc<int64_t>(1);
@@ -83,7 +83,7 @@ TEST_F(Streams, AFailureSurfacesOnceAndDropsWhatWasBehindIt) {
   EXPECT_EQ(*word, 13);
 }
 
-TEST_F(Streams, AFailureSurfacesAtTheNextCall) {
+TEST_F(Streams, AFailureIsReturnedByTheNextCall) {
   auto bad = kernel(kGreedyYaml, digit), k = kernel(kDigitYaml, digit);
   auto *word = alloc<int64_t>(1);
   auto failed = [&] {
@@ -105,7 +105,7 @@ TEST_F(Streams, AFailureSurfacesAtTheNextCall) {
   EXPECT_EQ(*word, 0);
 }
 
-TEST_F(Streams, RecordsTakeEffectBehindAFailure) {
+TEST_F(Streams, RecordsTakeEffectAfterAFailure) {
   auto a = stream(), b = stream();
   auto e = event();
   auto *word = alloc<int64_t>(1);
@@ -160,7 +160,7 @@ TEST_F(Streams, ABlockingCopyThatWasDroppedFails) {
 }
 
 // A signal for the process runs in a thread of the program, never in one of the library's.
-TEST_F(Streams, TheirThreadsTakeNoSignals) {
+TEST_F(Streams, TheirThreadsBlockSignals) {
   static std::atomic<int> taken;
   taken = 0;
   auto s = stream();
@@ -182,7 +182,7 @@ TEST_F(Streams, TheirThreadsTakeNoSignals) {
 
 #if !defined(__has_feature) || !__has_feature(thread_sanitizer) // which cannot start threads after a fork
 // The child of a fork has none of the threads: an error, where it would wait for ever.
-TEST_F(Streams, AForkedChildMakesItsOwn) {
+TEST_F(Streams, AForkedChildCreatesItsOwn) {
   auto *word = alloc<char>(8);
   auto busy = stream();
   auto *held = holdStream(busy); // the work of this one never ends in the child

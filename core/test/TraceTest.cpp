@@ -53,7 +53,7 @@ protected:
   bool isOn_ = false;
 };
 
-TEST_F(Tracing, ACallAndItsWorkShareANumber) {
+TEST_F(Tracing, ACallAndItsWorkShareACorrelation) {
   tsr_stream_t s = stream();
   auto *x = alloc<float>(500, 1), *y = alloc<float>(500, 2);
   tsr_kernel_t k = kernel(kSaxpyYaml, saxpy);
@@ -97,7 +97,7 @@ TEST_F(Tracing, ACallAndItsWorkShareANumber) {
   EXPECT_EQ(copies[0].r.bytes, 400u);
 }
 
-TEST_F(Tracing, WorkOfSeveralThreadsKeepsItsNumbers) {
+TEST_F(Tracing, WorkOfSeveralThreadsKeepsItsCorrelation) {
   auto *word = alloc<int64_t>(1);
   ASSERT_OK(start());
   std::vector<std::thread> threads;
@@ -118,7 +118,7 @@ TEST_F(Tracing, WorkOfSeveralThreadsKeepsItsNumbers) {
   EXPECT_EQ(called, done);
 }
 
-TEST_F(Tracing, StepsOfAFunctionAndNodesOfAGraphHaveTheNumberOfTheirCall) {
+TEST_F(Tracing, StepsAndNodesHaveTheCorrelationOfTheirCall) {
   auto *word = alloc<int64_t>(1);
   tsr_kernel_t k = kernel(kDigitYaml, digit);
   tsr_stream_t s = stream();
@@ -199,7 +199,7 @@ TEST_F(Tracing, FailedWorkAndRefusedCallsAreNotReported) {
   EXPECT_EQ(stop(TSR_TRACE_CALL).size(), 1u);
 }
 
-TEST_F(Tracing, ContextsOfLaterTakePart) {
+TEST_F(Tracing, LaterContextsTakePart) {
   ASSERT_OK(start());
   tsr_context_t later = nullptr;
   ASSERT_OK(tsrCreateContext(&later));
@@ -212,7 +212,7 @@ TEST_F(Tracing, ContextsOfLaterTakePart) {
   EXPECT_EQ(fills[0].r.context, later);
 }
 
-TEST_F(Tracing, NothingIsReportedBeforeAndAfter) {
+TEST_F(Tracing, NothingIsReportedOutsideTheTrace) {
   auto *word = alloc<int64_t>(1);
   EXPECT_OK(tsrMemset(context, word, 0, 8));
   ASSERT_OK(start());
@@ -229,7 +229,7 @@ TEST_F(Tracing, NothingIsReportedBeforeAndAfter) {
   EXPECT_EQ(stop(TSR_TRACE_FILL).size(), 2u);
 }
 
-TEST_F(Tracing, WorkOfBeforeHasNoNumber) {
+TEST_F(Tracing, EarlierWorkHasNoCorrelation) {
   tsr_stream_t s = stream();
   auto *word = alloc<int64_t>(1);
   auto *gate = holdStream(s);
@@ -271,7 +271,7 @@ TEST_F(Tracing, OptionsAreChecked) {
   EXPECT_EQ(tsrTraceStart(&options), TSR_EINVAL);
 }
 
-TEST_F(Tracing, AChildOfAForkHasNone) {
+TEST_F(Tracing, AForkedChildHasNoTrace) {
   ASSERT_OK(start());
   const pid_t child = fork();
   if (child == 0) {

@@ -100,7 +100,7 @@ template <class... Args> std::string refusal(const Kernel &kernel, const Args &.
   return "";
 }
 
-TEST(Wrapper, NumbersTakeTheParametersType) {
+TEST(Wrapper, NumbersAreConvertedToTheParametersType) {
   Context context;
   Module module = load(context, kSaxpyYaml, saxpy);
   Kernel k = module.kernel();

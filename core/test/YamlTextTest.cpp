@@ -33,7 +33,7 @@ TEST(YamlText, OneDocument) {
   EXPECT_EQ(errorOf("a: 1\n..."), "line 2: expected one YAML document without markers (...)");
 }
 
-TEST(YamlText, NoMoreThanItsBounds) {
+TEST(YamlText, BoundsAreEnforced) {
   EXPECT_EQ(errorOf(std::string(70000, ' ')), "line 1: it has 70000 bytes; expected at most 65536");
   for (const char *piece : {"- \n", ",", "? ", "a:\n", "[", "{"})
     for (std::string start : {"", "[", "{"}) {
@@ -46,7 +46,7 @@ TEST(YamlText, NoMoreThanItsBounds) {
 
 /// Texts of pieces that mean something to YAML. A parser that loops ends the process: of SIGALRM, or for want
 /// of memory.
-TEST(YamlText, ReadingEnds) {
+TEST(YamlText, ReadingTerminates) {
   const char *const pieces[] = {"-",  "- ",  "---", "...", "\n", "\n  ", " ", "\t", ",",           "[",
                                 "]",  "{",   "}",   "?",   ": ", ":",    "a", "#",  "%",           "&x ",
                                 "*x", "!t ", "|",   ">",   "\"", "'",    "@", "\r", "\xef\xbb\xbf"};

@@ -84,7 +84,7 @@ TEST_F(Algorithms, AMapperIsAskedOnceForEachSizeAndItsAnswerIsRecorded) {
   EXPECT_EQ(Told::last.bytes, 48u);
 }
 
-TEST_F(Algorithms, AnotherMapperIsAskedAnew) {
+TEST_F(Algorithms, AnotherMapperIsAskedAgain) {
   setMapper(std::make_unique<Told>("direct"), "first");
   onRanks(1, [](Comm &comm, int) {
     float x = 1, y = 0;
@@ -131,7 +131,7 @@ TEST_F(Algorithms, AnIllegalAnswerFailsTheCallOfThisRank) {
   });
 }
 
-TEST_F(Algorithms, WhatIsNoCallIsRefusedByTheImplementation) {
+TEST_F(Algorithms, InvalidCallsAreRefusedByTheImplementation) {
   setMapper(std::make_unique<Told>("direct"), "told");
   onRanks(1, [](Comm &comm, int) {
     float x = 1;

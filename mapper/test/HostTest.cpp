@@ -84,7 +84,7 @@ TEST(MapperHost, LegalAnswersComeThrough) {
     EXPECT_EQ(host([=] { return place; })->place(kRegion, kMesh).name, place);
 }
 
-TEST(MapperHost, NothingIsTheDefault) {
+TEST(MapperHost, AnEmptyAnswerIsTheDefault) {
   Host h("base", std::make_shared<Mapper>());
   EXPECT_EQ(h.chooseVariant(kMatmul).name, "tile");
   EXPECT_EQ(h.chooseVariant(kMatmul).predictedNs, -1);
@@ -114,7 +114,7 @@ TEST(MapperHost, AnIllegalAnswerNamesMapperCallAnswerAndLegalSet) {
                        "answer 'sharp_ring' is not legal here; legal: ptx:0, ptx:1, local_switch, dp, tp");
 }
 
-TEST(MapperHost, GarbageIsShownHarmlessly) {
+TEST(MapperHost, GarbageIsEscapedInMessages) {
   Failure f = failure([] { return std::string("\x1b[31m\xff") + std::string(500, 'x'); });
   EXPECT_TRUE(says(f, "the answer '\\x1b[31m\\xffxx")) << f.message;
   EXPECT_TRUE(says(f, "...' is not legal")) << f.message;
@@ -123,7 +123,7 @@ TEST(MapperHost, GarbageIsShownHarmlessly) {
   EXPECT_TRUE(says(f, "its answer has 5000 bytes, at most 1023 are taken")) << f.message;
 }
 
-TEST(MapperHost, WhatItThrowsIsReported) {
+TEST(MapperHost, ExceptionsAreReported) {
   Failure f = failure([]() -> Mapper::Choice { throw std::runtime_error("no table for this machine"); });
   EXPECT_EQ(f.code, "E_MAPPER_FAILED");
   EXPECT_TRUE(says(f, "mapper scripted, choose_variant("));

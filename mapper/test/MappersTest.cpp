@@ -61,7 +61,7 @@ TEST_F(Mappers, RandomIsReproducible) {
   EXPECT_EQ(a->place(kRegion, {}).name, ""); // nothing to choose from
 }
 
-TEST_F(Mappers, WhatIsLoggedReplays) {
+TEST_F(Mappers, LoggedDecisionsReplay) {
   auto logging = make("logging(random(1), " + file + ")");
   std::vector<std::string> answers;
   for (int64_t m = 0; m < 8; ++m)
@@ -98,7 +98,7 @@ TEST_F(Mappers, DefaultsAndPredictionsAreLogged) {
   EXPECT_EQ(make("replay(" + file + ")")->chooseVariant(matmul(1)).predictedNs, 12.5);
 }
 
-TEST_F(Mappers, AnIllegalAnswerIsNoDecision) {
+TEST_F(Mappers, AnIllegalAnswerIsNotLogged) {
   struct Wrong : Mapper {
     Choice chooseVariant(const VariantCall &) override { return "no"; }
   };
@@ -119,7 +119,7 @@ TEST_F(Mappers, AQuestionAskedAgainGetsItsAnswersInOrder) {
   EXPECT_EQ(replay->chooseCollective(kReduce).name, "tree");
 }
 
-TEST_F(Mappers, AQuestionThatIsNotThereIsNamed) {
+TEST_F(Mappers, AMissingQuestionIsNamed) {
   write("decisions: []\n");
   Host host("replay", make("replay(" + file + ")"));
   try {
@@ -136,7 +136,7 @@ TEST_F(Mappers, AQuestionThatIsNotThereIsNamed) {
   }
 }
 
-TEST_F(Mappers, FilesThatAreNone) {
+TEST_F(Mappers, InvalidFiles) {
   auto refused = [&](const std::string &spec) {
     EXPECT_EQ(makeMapper(spec, failure), nullptr);
     return failure.code + " " + failure.message;

@@ -193,7 +193,7 @@ TEST_F(Variants, EveryCallComputesItsProduct) {
   }
 }
 
-TEST_F(Variants, ACallIsAStepLikeAnyOther) {
+TEST_F(Variants, ALibraryCallIsAStep) {
   if (!hasBlas()) GTEST_SKIP() << "libopenblas is not installed on this machine";
   // y = 2 * (x @ x) + 1, captured and replayed.
   tsr_kernel_t f = function(

@@ -167,7 +167,7 @@ TEST(Arithmetic, ComparisonsAreIEEE) {
   EXPECT_EQ(evaluate(ArithOp::Eq, DType::F16, fromDouble(-0.0, DType::F16), fromDouble(0, DType::F16)), 1u);
 }
 
-TEST(Arithmetic, OfBool) {
+TEST(Arithmetic, Bool) {
   EXPECT_EQ(evaluate(ArithOp::Invert, DType::Bool, 1), 0u);
   EXPECT_EQ(evaluate(ArithOp::Invert, DType::Bool, 0), 1u);
   EXPECT_EQ(evaluate(ArithOp::Xor, DType::Bool, 1, 1), 0u);

@@ -42,7 +42,7 @@ TEST(Combine, PairsByIndexAndAnOddLastOneMovesUp) {
   EXPECT_EQ(combinedReals({1, 1, 1, 1, 1e8, -1e8, 1}, DType::F32, CombineOp::Sum), 5);
 }
 
-TEST(Combine, LowPrecisionIsTakenInF32AndRoundedOnce) {
+TEST(Combine, LowPrecisionIsComputedInF32AndRoundedOnce) {
   EXPECT_EQ(combinedReals({256, 1, 1}, DType::BF16, CombineOp::Sum), 258);
   EXPECT_EQ(combinedReals({2048, 1, 1}, DType::F16, CombineOp::Sum), 2050);
   EXPECT_EQ(combinedReals({448, 448, -448}, DType::F8E4M3, CombineOp::Sum), 448); // 896 on the way
@@ -69,7 +69,7 @@ TEST(Combine, IntegersWrapAndBoolsAreLogical) {
   }
 }
 
-TEST(Combine, NaNStaysAndZerosHaveAnOrder) {
+TEST(Combine, NaNPropagatesAndZerosAreOrdered) {
   for (DType t : {DType::F64, DType::F32, DType::F16, DType::BF16, DType::TF32, DType::F8E4M3, DType::F8E5M2})
     for (CombineOp op : {CombineOp::Sum, CombineOp::Max, CombineOp::Min, CombineOp::Prod})
       for (std::vector<double> v : {std::vector<double>{NAN, 1}, {1, NAN}, {1, 2, NAN}})

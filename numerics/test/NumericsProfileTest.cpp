@@ -29,7 +29,7 @@ TEST(NumericsProfile, OnlyStrictFixesTheTree) {
   EXPECT_TRUE(builtinProfile("fast")->reassociation);
 }
 
-TEST(NumericsProfile, PermissionsAreNamesAndBack) {
+TEST(NumericsProfile, PermissionNamesRoundTrip) {
   EXPECT_THAT(permissionNames(*builtinProfile("standard")), ElementsAre("contraction", "unordered_atomics"));
   NumericsPermissions back;
   std::string unknown;
@@ -41,7 +41,7 @@ TEST(NumericsProfile, PermissionsAreNamesAndBack) {
   EXPECT_EQ(unknown, "magic");
 }
 
-TEST(NumericsProfile, NamesAreOfSmallLetters) {
+TEST(NumericsProfile, NamesAreLowerCase) {
   for (const char *good : {"a", "my-profile_2"})
     EXPECT_TRUE(isProfileName(good)) << good;
   for (const char *bad : {"", "2a", "A", "a b", "a\"", "-a"})

@@ -53,7 +53,7 @@ TEST_F(Absent, WithoutStreamDrainItSynchronizes) {
   EXPECT_OK(tsrFree(context, word));
 }
 
-TEST_F(Absent, WithoutStreamQueryItSaysSo) {
+TEST_F(Absent, WithoutStreamQueryItIsUnimplemented) {
   without([](tsr_backend_api_t &t) { t.stream_query = nullptr; });
   tsr_stream_t s = nullptr;
   ASSERT_OK(tsrGetDefaultStream(context, &s));
@@ -66,7 +66,7 @@ TEST_F(Absent, WithoutStreamIsIdleWorkspacesStay) {
   EXPECT_OK(tsrTrimMemory(context));
 }
 
-TEST_F(Absent, WithoutPeersAndRangesNothingIsMissed) {
+TEST_F(Absent, WithoutPeersAndRangesOtherCallsWork) {
   without([](tsr_backend_api_t &t) {
     t.peer_enable = nullptr;
     t.range_push = nullptr;
@@ -111,7 +111,7 @@ TEST_F(Absent, WithoutActivityReportThereIsNoTrace) {
   EXPECT_EQ(tsrTraceStop(), TSR_EINVAL);
 }
 
-TEST_F(Absent, WithoutActivityTagsWorkHasNoNumber) {
+TEST_F(Absent, WithoutActivityTagsWorkHasNoCorrelation) {
   static std::vector<tsr_trace_record_t> records;
   const tsr_trace_options_t trace = {
       sizeof trace, [](void *, const tsr_trace_record_t *r) { records.push_back(*r); }, nullptr, 0};
@@ -131,7 +131,7 @@ TEST_F(Absent, WithoutActivityReportThereAreNoRecords) {
 }
 
 /// A table of an older minor ends earlier: what lies past it is not read.
-TEST_F(Absent, AShorterTableLacksWhatLiesPastIt) {
+TEST_F(Absent, AShorterTableLacksTheSlotsPastItsEnd) {
   without([](tsr_backend_api_t &t) { t.struct_size = offsetof(tsr_backend_api_t, graph_create); });
   tsr_stream_t s = nullptr;
   tsr_graph_t graph = nullptr;

@@ -27,7 +27,7 @@ TEST(FakeCodegen, IsLoadedByItsName) {
   found = {};
 }
 
-TEST(FakeCodegen, OthersAreNone) {
+TEST(FakeCodegen, OtherPluginsAreNotCodegens) {
   NiceMock<MockBackend> backend;
   FakePlugin other("no-codegen", backend);
   std::string why;
@@ -39,7 +39,7 @@ TEST(FakeCodegen, OthersAreNone) {
   EXPECT_EQ(loadedCodegenPlugins().identity("cpu:x86-64-v3"), "");
 }
 
-TEST(FakeCodegen, AMockThatThrowsIsAStatus) {
+TEST(FakeCodegen, AnExceptionBecomesAStatus) {
   NiceMock<MockCodegen> mock;
   ON_CALL(mock, compile).WillByDefault(Throw(StatusError(TSR_ECOMPILE, "no such instruction")));
   ON_CALL(mock, targets).WillByDefault(Throw(std::runtime_error("no rows")));
@@ -55,7 +55,7 @@ TEST(FakeCodegen, AMockThatThrowsIsAStatus) {
   EXPECT_EQ(why.str(), "no such instruction");
 }
 
-TEST(FakeCodegen, EveryRequiredSlotAndTheTableMustBeThere) {
+TEST(FakeCodegen, TheTableAndEveryRequiredSlotMustExist) {
   NiceMock<MockCodegen> mock;
   auto refused = [&](auto alter, const char *code, const char *text) {
     FakePlugin plugin("fake-codegen");

@@ -34,7 +34,7 @@ TEST_F(FakeCollective, ASingleRankWorks) {
   EXPECT_STREQ(info.topology, "process");
 }
 
-TEST_F(FakeCollective, TheCallArrivesWhole) {
+TEST_F(FakeCollective, TheCallArrivesCompletely) {
   collective.made = [this](MockCommunicator &c) {
     EXPECT_CALL(c, run).WillOnce([this](const tsr_cl_call_t &call, std::string &) {
       EXPECT_EQ(call.kind, uint32_t(TSR_ALL_REDUCE));
@@ -96,7 +96,7 @@ TEST_F(FakeCollective, QueuedCallsGoThroughTheStreamOfAnyBackend) {
   ASSERT_OK(tsrDestroyContext(context));
 }
 
-TEST_F(FakeCollective, FailuresAndExceptionsAreTold) {
+TEST_F(FakeCollective, FailuresAndExceptionsAreReported) {
   collective.made = [](MockCommunicator &c) {
     EXPECT_CALL(c, run)
         .WillOnce(Fail(TSR_ETIMEOUT, "rank 3 is asleep"))

@@ -57,7 +57,7 @@ TEST_F(Descriptor, OfAThreadPerProgramIsAllOnes) {
   EXPECT_EQ(spec.arguments.size(), 2u);
 }
 
-TEST_F(Descriptor, AHostOf10SaysLess) {
+TEST_F(Descriptor, AHostOf10FillsFewerFields) {
   tsr_be_kernel_desc_t d{};
   d.struct_size = offsetof(tsr_be_kernel_desc_t, cluster);
   d.name = "old";
@@ -73,7 +73,7 @@ TEST_F(Descriptor, AHostOf10SaysLess) {
   EXPECT_TRUE(old.arguments.empty());
 }
 
-TEST_F(Descriptor, MetadataThatNoLaunchCanHaveIsRefused) {
+TEST_F(Descriptor, ImpossibleMetadataIsRefused) {
   for (auto [launch, resources, what] : {
            std::tuple{"block: [4294967296, 1, 1]", "", "launch.block"},
            std::tuple{"cluster: [4294967296, 1, 1]", "", "launch.cluster"},
@@ -90,7 +90,7 @@ TEST_F(Descriptor, MetadataThatNoLaunchCanHaveIsRefused) {
   }
 }
 
-TEST_F(Descriptor, MemoryOfAKindTheBackendLacksIsRefused) {
+TEST_F(Descriptor, UnsupportedKindsOfMemoryAreRefused) {
   EXPECT_CALL(*device, memoryFlags).WillRepeatedly(Return(TSR_BE_MEM_PINNED_HOST));
   EXPECT_CALL(*device, alloc(_, TSR_MEM_MANAGED, _, _)).Times(0);
   EXPECT_CALL(*device, alloc(8, TSR_MEM_PINNED_HOST, _, _));
@@ -132,7 +132,7 @@ TEST_F(Descriptor, ATraceTagsWorkWithItsCallAndStream) {
   EXPECT_EQ(records[1].stream, standard);
 }
 
-TEST_F(Descriptor, ActivitiesReachTheSinkInForce) {
+TEST_F(Descriptor, ActivitiesReachTheCurrentSink) {
   DeviceContext &context = *lookup<ContextObject>(this->context)->device;
   std::vector<std::string> first, second;
   tsr_be_activity_t activity{};
@@ -149,7 +149,7 @@ TEST_F(Descriptor, ActivitiesReachTheSinkInForce) {
   EXPECT_THAT(second, ElementsAre("gemm"));
 }
 
-TEST_F(Descriptor, ASinkThatIsRefusedLeavesTheOneInForce) {
+TEST_F(Descriptor, ARefusedSinkLeavesTheCurrentOne) {
   DeviceContext &context = *lookup<ContextObject>(this->context)->device;
   int calls = 0;
   tsr_be_activity_t activity{};

@@ -129,8 +129,8 @@ protected:
   }
 };
 
-TEST_P(Slots, FailureIsTold) { expect(GetParam().fail, GetParam().status); }
-TEST_P(Slots, ExceptionIsAStatusAndAText) { expect(GetParam().raise, GetParam().thrown); }
+TEST_P(Slots, FailureIsReported) { expect(GetParam().fail, GetParam().status); }
+TEST_P(Slots, ExceptionBecomesAStatusAndAText) { expect(GetParam().raise, GetParam().thrown); }
 
 INSTANTIATE_TEST_SUITE_P(All, Slots, testing::ValuesIn(kRows),
                          [](const auto &info) { return std::string(info.param.slot); });
@@ -154,7 +154,7 @@ TEST_F(Early, NoContext) {
   EXPECT_TRUE(lastErrorHas("the device is gone"));
 }
 
-TEST_F(Early, WhatIsNotImplementedSaysSo) {
+TEST_F(Early, UnimplementedCallsAreReported) {
   EXPECT_CALL(backend, createContext)
       .WillOnce(Throw(StatusError(TSR_UNIMPLEMENTED, "no contexts yet")))
       .WillRepeatedly(DoDefault());
@@ -205,7 +205,7 @@ TEST_F(Early, NoKernel) {
   EXPECT_TRUE(lastErrorHas("there is no such entry point"));
 }
 
-TEST_F(Early, AStatusThatIsNoneIsTheBackendsFault) {
+TEST_F(Early, AnInvalidStatusIsTheBackendsFault) {
   ASSERT_OK(plugin.remove());
   plugin.backendTable().mem_alloc = [](tsr_be_context_t *, uint64_t, uint32_t, void **,
                                        tsr_text_t *) -> int32_t { return 77; };

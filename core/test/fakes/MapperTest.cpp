@@ -65,7 +65,7 @@ TEST_F(FakeMapper, Throws) {
   expectFailure("E_MAPPER_FAILED", "out of ideas");
 }
 
-TEST_F(FakeMapper, ThrowsWhatIsNoException) {
+TEST_F(FakeMapper, ThrowsAnythingElse) {
   EXPECT_CALL(mapper, chooseVariant).WillOnce(Throw(42));
   ASSERT_OK(tsrSetMapper("chooser"));
   expectFailure("E_MAPPER_FAILED", "no std::exception");

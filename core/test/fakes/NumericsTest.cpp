@@ -15,7 +15,7 @@ std::string choose(const std::string &name, Profile &out) {
   return "";
 }
 
-TEST(FakeProfiles, SayWhatTheMocksSay) {
+TEST(FakeProfiles, HaveTheValuesOfTheMocks) {
   NiceMock<MockNumericsProfile> exact("exact"), loose("loose");
   ON_CALL(loose, contraction).WillByDefault(Return(true));
   ON_CALL(loose, frozenTunables).WillByDefault(Return(true));
@@ -34,7 +34,7 @@ TEST(FakeProfiles, SayWhatTheMocksSay) {
   EXPECT_THAT(choose("exact", found), HasSubstr("there is no such profile"));
 }
 
-TEST(FakeProfiles, OnePluginThatThrowsTakesNoOthersAway) {
+TEST(FakeProfiles, APluginThatThrowsDoesNotAffectOthers) {
   NiceMock<MockNumericsProfile> sound("sound"), unsound("unsound");
   FakePlugin throwing("a-throws"), other("b-sound", sound);
   throwing.serve(unsound);

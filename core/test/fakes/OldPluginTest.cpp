@@ -44,7 +44,7 @@ TEST_F(OldPlugin, DecidesAboutFlagsItself) {
   EXPECT_OK(tsrAlloc(context, 8, TSR_MEM_MANAGED, &p));
 }
 
-TEST_F(OldPlugin, LacksWhatItDoesNotKnow) {
+TEST_F(OldPlugin, LacksLaterSlots) {
   std::string why;
   DeviceContext &device = *lookup<ContextObject>(context)->device;
   EXPECT_EQ(device.reportActivities([](const auto &) {}, why), TSR_UNIMPLEMENTED);

@@ -48,7 +48,7 @@ TEST_F(Register, IsARowOfTheBackends) {
   EXPECT_TRUE(found);
 }
 
-TEST_F(Register, IsSelectedAsAnyOther) {
+TEST_F(Register, IsSelectedLikeAnyOther) {
   ASSERT_OK(plugin.add());
   setenv("TESSERA_BACKEND", "fake", 1);
   int32_t count = 0;
@@ -91,7 +91,7 @@ TEST_F(Register, ShutdownComesLast) {
   EXPECT_EQ(order, "kernel shutdown");
 }
 
-TEST_F(Register, CanComeAgain) {
+TEST_F(Register, CanBeRegisteredAgain) {
   for (int i = 0; i < 3; ++i) {
     ASSERT_OK(plugin.add());
     ASSERT_OK(create());
@@ -107,7 +107,7 @@ TEST_F(Register, UnregisteringNeedsAName) {
   EXPECT_EQ(tsrRegisterPlugin(nullptr), TSR_EINVAL);
 }
 
-TEST_F(Register, ManyThreadsMayComeAndGo) {
+TEST_F(Register, ManyThreadsRegisterAndUnregister) {
   NiceMock<MockBackend> mocks[3];
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t)
@@ -127,7 +127,7 @@ TEST_F(Register, ManyThreadsMayComeAndGo) {
     t.join();
 }
 
-TEST_F(Register, WhatCannotGoYetStaysSelected) {
+TEST_F(Register, APluginInUseStaysSelected) {
   auto untilOver = [](auto call) {
     return std::jthread([call](std::stop_token over) {
       while (!over.stop_requested())
@@ -238,7 +238,7 @@ TEST_F(Register, AQueryThatThrowsIsRefused) {
   EXPECT_TRUE(lastErrorHas("status 10: not today"));
 }
 
-TEST_F(Register, AProbeThatThrowsTakesNoOthersAway) {
+TEST_F(Register, AProbeThatThrowsDoesNotAffectOthers) {
   plugin.info().probe = [](tsr_probe_t *, tsr_text_t *) -> int32_t { throw std::runtime_error("no luck"); };
   ASSERT_OK(plugin.add());
   EXPECT_OK(create(nullptr)); // another one
@@ -264,7 +264,7 @@ TEST_F(Register, AnAnswerWithoutItsSizeIsRefused) {
   }
 }
 
-TEST_F(Register, AMapperIsListedWhenAnotherIsNotThere) {
+TEST_F(Register, AMapperIsListedWhenAnotherIsMissing) {
   NiceMock<MockMapper> mapper;
   FakePlugin other("scout", mapper);
   EXPECT_EQ(tsrSetMapper("elsewhere"), TSR_ENOTFOUND);
@@ -273,7 +273,7 @@ TEST_F(Register, AMapperIsListedWhenAnotherIsNotThere) {
   EXPECT_TRUE(lastErrorHas("did you mean scout?"));
 }
 
-TEST_F(Register, ABackendIsListedWhenAnotherIsNotThere) {
+TEST_F(Register, ABackendIsListedWhenAnotherIsMissing) {
   ASSERT_OK(plugin.add());
   EXPECT_EQ(create("elsewhere"), TSR_ENOTFOUND);
   EXPECT_TRUE(lastErrorHas("available: cpu, fake"));
@@ -281,7 +281,7 @@ TEST_F(Register, ABackendIsListedWhenAnotherIsNotThere) {
   EXPECT_TRUE(lastErrorHas("did you mean fake?"));
 }
 
-TEST_F(Register, WhatATerminalObeysIsEscaped) {
+TEST_F(Register, ControlCharactersAreEscaped) {
   EXPECT_EQ(create("\x1b[31mred\n"), TSR_ENOTFOUND);
   EXPECT_TRUE(lastErrorHas("backend '\\x1b[31mred"));
   EXPECT_EQ(std::string(tsrLastError()).find('\x1b'), std::string::npos);

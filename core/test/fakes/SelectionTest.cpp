@@ -46,13 +46,13 @@ TEST(Selecting, TheHigherScoreWins) {
   EXPECT_EQ(best(), "a");
 }
 
-TEST(Selecting, EqualOnesGoByName) {
+TEST(Selecting, EqualScoresAreOrderedByName) {
   NiceMock<MockBackend> mock(std::vector<FakeDevice>(1), kFirst);
   FakePlugin b("b", mock), a("a", mock);
   EXPECT_EQ(best(), "a");
 }
 
-TEST(Selecting, AnEqualOfTheLibrarysOwnComesAfterIt) {
+TEST(Selecting, EqualScoresPreferTheLibrarysOwn) {
   NiceMock<MockBackend> mock(std::vector<FakeDevice>(1), 100); // what cpu has
   FakePlugin plugin("aardvark", mock);
   setenv("TESSERA_BACKENDS_DISABLE", "ptx, rocm, levelzero", 1);
@@ -60,7 +60,7 @@ TEST(Selecting, AnEqualOfTheLibrarysOwnComesAfterIt) {
   unsetenv("TESSERA_BACKENDS_DISABLE");
 }
 
-TEST(Selecting, WhatIsRegisteredMeanwhileIsNotForgotten) {
+TEST(Selecting, APluginRegisteredMeanwhileIsConsidered) {
   NiceMock<MockBackend> a(std::vector<FakeDevice>(1), kSecond), b(std::vector<FakeDevice>(1), kFirst);
   FakePlugin first("a", a), second("b");
   second.serve(b);
@@ -77,7 +77,7 @@ TEST(Selecting, WhatIsRegisteredMeanwhileIsNotForgotten) {
   EXPECT_EQ(best(), "b");
 }
 
-TEST(Selecting, WhatCannotBeCreatedIsPassedOver) {
+TEST(Selecting, ABackendThatCannotBeCreatedIsSkipped) {
   NiceMock<MockBackend> broken(std::vector<FakeDevice>(1), kFirst),
       sound(std::vector<FakeDevice>(1), kSecond);
   EXPECT_CALL(broken, create)
@@ -94,7 +94,7 @@ TEST(Selecting, WhatCannotBeCreatedIsPassedOver) {
   EXPECT_EQ(selectBackend("broken", selected, why), TSR_SUCCESS) << why;
 }
 
-TEST(Selecting, AScoreOfZeroIsForThoseWhoNameIt) {
+TEST(Selecting, AScoreOfZeroIsSelectedByNameOnly) {
   NiceMock<MockBackend> mock;
   FakePlugin plugin("modest", mock);
   EXPECT_NE(best(), "modest");
@@ -114,13 +114,13 @@ TEST(Selecting, OneDeviceIsServedOnce) {
   EXPECT_EQ(selectBackend("b", selected, why), TSR_SUCCESS) << why;
 }
 
-TEST(Selecting, ADeviceOfItsOwnIsEnough) {
+TEST(Selecting, OneUnsharedDeviceIsEnough) {
   NiceMock<MockBackend> a(gpus({"0000:65:00.0"}), kFirst), b(gpus({"0000:65:00.0", "0000:66:00.0"}), kSecond);
   FakePlugin first("a", a), second("b", b);
   EXPECT_EQ(reason("b"), "");
 }
 
-TEST(Selecting, WithoutADeviceTheNextIsTaken) {
+TEST(Selecting, WithoutADeviceTheNextIsSelected) {
   NiceMock<MockBackend> none(gpus({}), kFirst), some(std::vector<FakeDevice>(1), kSecond);
   FakePlugin first("none", none), second("some", some);
   EXPECT_EQ(best(), "some");
@@ -128,7 +128,7 @@ TEST(Selecting, WithoutADeviceTheNextIsTaken) {
   EXPECT_THAT(reason("none"), HasSubstr("the fake has no device"));
 }
 
-TEST(Selecting, AProbeThatThrowsIsAReason) {
+TEST(Selecting, AProbeThatThrowsIsReported) {
   NiceMock<MockBackend> mock;
   ON_CALL(mock, probe).WillByDefault(Throw(std::runtime_error("the driver is of the wrong age")));
   FakePlugin plugin("sick", mock);
@@ -136,7 +136,7 @@ TEST(Selecting, AProbeThatThrowsIsAReason) {
   EXPECT_THAT(reason("sick"), HasSubstr("the driver is of the wrong age"));
 }
 
-TEST(Selecting, AProbeIsNotBelievedEverything) {
+TEST(Selecting, InvalidProbeResultsAreRefused) {
   NiceMock<MockBackend> mock(std::vector<FakeDevice>(1), 1001);
   FakePlugin plugin("boasts", mock);
   EXPECT_THAT(reason("boasts"), HasSubstr("score of 1001"));

@@ -55,7 +55,7 @@ TEST_F(Work, MemoryRunsOut) {
   EXPECT_TRUE(lastErrorHas("no allocation of the fake device"));
 }
 
-TEST_F(Work, FlagsAndAllocatorAreHandedOn) {
+TEST_F(Work, FlagsAndAllocatorArePassedOn) {
   EXPECT_CALL(*device, alloc(8, TSR_MEM_MANAGED, _, _));
   void *p = nullptr;
   EXPECT_OK(tsrAlloc(context, 8, TSR_MEM_MANAGED, &p));
@@ -79,7 +79,7 @@ TEST_F(Work, FlagsAndAllocatorAreHandedOn) {
   EXPECT_EQ(calls, 0);
 }
 
-TEST_F(Work, EachStreamIsItsOwn) {
+TEST_F(Work, StreamsAreIndependent) {
   MockDeviceStream *standard = stream;
   tsr_stream_t s = nullptr;
   EXPECT_OK(tsrCreateStream(context, &s));
@@ -96,7 +96,7 @@ TEST_F(Work, EachStreamIsItsOwn) {
   EXPECT_OK(tsrDestroyStream(s));
 }
 
-TEST_F(Work, AFailureOfQueuedWorkIsTheContextsLastWord) {
+TEST_F(Work, DestroyingAContextReturnsAFailureOfQueuedWork) {
   EXPECT_CALL(*stream, synchronize(_, _)).WillOnce(Fail(TSR_EDEVICE, "page fault"));
   EXPECT_EQ(tsrDestroyContext(std::exchange(context, nullptr)), TSR_EDEVICE);
   EXPECT_TRUE(lastErrorHas("page fault"));
@@ -183,7 +183,7 @@ TEST_F(Work, AKernelLivesUntilItsLaunchIsDone) {
   EXPECT_TRUE(isGone);
 }
 
-TEST_F(Work, AGraphIsHandedOverAndReplayed) {
+TEST_F(Work, AGraphIsPassedOnAndReplayed) {
   tsr_stream_t s = nullptr;
   ASSERT_OK(tsrCreateStream(context, &s));
   tsr_kernel_t k = kernel();

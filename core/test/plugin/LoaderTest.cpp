@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Automatic, Probing,
                                          Refusal{"fails", refusal::kQuery, "query failed"}),
                          caseName);
 
-TEST_F(Plugins, ASoundOneIsTaken) {
+TEST_F(Plugins, AValidPluginIsSelected) {
   install("sound");
   EXPECT_EQ(load("sound").code, 0);
   Candidate c = survey("sound");
@@ -109,14 +109,14 @@ TEST_F(Plugins, UnknownOptionalFeaturesAreIgnored) {
   EXPECT_EQ(load("optional").code, 0);
 }
 
-TEST_F(Plugins, WhatAProbePrintsGoesNowhere) {
+TEST_F(Plugins, TheOutputOfAProbeIsDiscarded) {
   install("chatty");
   testing::internal::CaptureStdout();
   EXPECT_EQ(survey("chatty").error.code, 0);
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
 }
 
-TEST_F(Plugins, WhatAProbeLeavesRunningIsNotWaitedFor) {
+TEST_F(Plugins, ChildrenOfAProbeAreNotWaitedFor) {
   const ProbeResult result = probeApart(proberPath(), install("parent").string());
   EXPECT_EQ(result.error.code, 0) << result.error.text;
   EXPECT_EQ(result.found.score, 50);
@@ -139,7 +139,7 @@ uintmax_t mappedBytes(const std::filesystem::path &path) {
   return end;
 }
 
-TEST_F(Plugins, FilesThatAreCutShortAreRefused) {
+TEST_F(Plugins, TruncatedFilesAreRefused) {
   for (uintmax_t part = 1; part < 16; ++part) {
     directory = root / ("cut-" + std::to_string(part)); // another file each: one that was loaded stays mapped
     std::filesystem::create_directory(directory);
@@ -158,7 +158,7 @@ TEST_F(Plugins, WithoutTheProberThereIsNoProbe) {
   EXPECT_EQ(probeApart("", install("sound").string()).error.code, refusal::kNoProber);
 }
 
-TEST_F(Plugins, AThrowingConstructorIsAStatus) {
+TEST_F(Plugins, AThrowingConstructorBecomesAStatus) {
   install("throws");
   Selection selected;
   std::string why;
@@ -196,7 +196,7 @@ TEST_F(Plugins, ACrashIsQuarantinedUntilReset) {
   EXPECT_EQ(quarantined(key), "");
 }
 
-TEST_F(Plugins, AnotherBuildIsNotInQuarantine) {
+TEST_F(Plugins, AnotherBuildIsNotQuarantined) {
   std::string path = install("crashes").string();
   const std::string before = quarantineKey(path, "550.1");
   EXPECT_NE(before, quarantineKey(path, "550.2")); // another driver
@@ -230,7 +230,7 @@ TEST_F(Plugins, DisabledOnesAreNotLoaded) {
   unsetenv("TESSERA_BACKENDS_DISABLE");
 }
 
-TEST_F(Plugins, TheFirstOfTwoWithOneNameIsTaken) {
+TEST_F(Plugins, TheFirstOfTwoWithOneNameIsSelected) {
   install("sound");
   std::filesystem::path second = root / "second";
   std::filesystem::create_directory(second);
@@ -243,13 +243,13 @@ TEST_F(Plugins, TheFirstOfTwoWithOneNameIsTaken) {
   EXPECT_EQ(duplicates, 1);
 }
 
-TEST_F(Plugins, TheFileNameIsTheManifests) {
+TEST_F(Plugins, TheFileNameMustMatchTheManifest) {
   install("sound");
   std::filesystem::rename(pathOf("sound"), pathOf("other"));
   EXPECT_EQ(load("other").code, refusal::kFileName);
 }
 
-TEST_F(Plugins, AWantedKindIsAsked) {
+TEST_F(Plugins, TheKindMustMatch) {
   install("sound");
   std::filesystem::rename(pathOf("sound"), directory / "libtessera-mapper-sound.so");
   PluginError error;
@@ -272,7 +272,7 @@ TEST_F(Plugins, AFileNamedAsAnotherKindIsRefused) {
   EXPECT_EQ(load("house").code, refusal::kKind);
 }
 
-TEST_F(Plugins, OneOfTwoKindsIsFoundAsEither) {
+TEST_F(Plugins, APluginOfTwoKindsIsFoundAsEither) {
   install("numerics-both");
   for (uint32_t kind : {TSR_PLUGIN_MAPPER, TSR_PLUGIN_NUMERICS}) {
     PluginError error;
@@ -283,7 +283,7 @@ TEST_F(Plugins, OneOfTwoKindsIsFoundAsEither) {
   EXPECT_EQ(load("both").code, refusal::kNotInstalled);
 }
 
-TEST_F(Plugins, ANameThatComesWithTesseraIsRefused) {
+TEST_F(Plugins, ANameOfTesseraIsRefused) {
   install("cpu");
   bool isThere = false;
   for (const Candidate &c : surveyPlugins(TSR_PLUGIN_BACKEND, /*probe=*/false))
@@ -311,13 +311,13 @@ TEST_F(Plugins, AnUnknownNameListsThoseInTheDirectories) {
   EXPECT_THAT(why, HasSubstr("did you mean sound?"));
 }
 
-TEST_F(Plugins, WhatIsNotThereSaysWhereItWasLookedFor) {
+TEST_F(Plugins, AMissingPluginListsTheSearchedDirectories) {
   PluginError error = load("nowhere");
   EXPECT_EQ(error.code, refusal::kNotInstalled);
   EXPECT_THAT(error.text, HasSubstr(directory.string()));
 }
 
-TEST_F(Plugins, AnExplicitChoiceTouchesNoOtherPlugin) {
+TEST_F(Plugins, AnExplicitChoiceLoadsNoOtherPlugin) {
   install("sound");
   install("crashes");
   Selection selected;
@@ -327,7 +327,7 @@ TEST_F(Plugins, AnExplicitChoiceTouchesNoOtherPlugin) {
   EXPECT_FALSE(std::filesystem::exists(root / "cache" / "quarantine")); // the other was not probed
 }
 
-TEST_F(Plugins, TheProbeMayBeTrustedOrMadeHere) {
+TEST_F(Plugins, TheNoteMayReplaceTheProbe) {
   install("nodevice");
   setenv("TESSERA_PROBE", "note", 1);
   EXPECT_EQ(survey("nodevice").error.code, 0);
@@ -341,7 +341,7 @@ TEST_F(Plugins, TheProbeMayBeMadeInProcess) {
   unsetenv("TESSERA_PROBE");
 }
 
-TEST_F(Plugins, TheReportSaysCodeReasonAndRemedy) {
+TEST_F(Plugins, TheReportHasCodeReasonAndFix) {
   install("newer");
   const char *json = nullptr;
   ASSERT_EQ(tsrGetLoadReport(TSR_REPORT_PROBE, &json), TSR_SUCCESS);

@@ -43,7 +43,7 @@ protected:
   PluginFile file;
 };
 
-TEST_F(Notes, AreReadWhole) {
+TEST_F(Notes, AreReadCompletely) {
   ASSERT_EQ(read(sound).code, 0);
   EXPECT_EQ(file.manifest.name, "sound");
   EXPECT_EQ(file.manifest.version, "1.2.3");
@@ -51,12 +51,12 @@ TEST_F(Notes, AreReadWhole) {
   EXPECT_EQ(file.manifest.abiMajor, TSR_PLUGIN_ABI_MAJOR);
 }
 
-TEST_F(Notes, EmptyAndShortFilesAreNoElf) {
+TEST_F(Notes, EmptyAndShortFilesAreNotElf) {
   for (size_t size : {0, 1, 16, 63})
     EXPECT_EQ(read(sound.substr(0, size)).code, refusal::kNotElf) << size;
 }
 
-TEST_F(Notes, EveryTruncationIsAnErrorOrTheWhole) {
+TEST_F(Notes, EveryTruncationIsAnErrorOrComplete) {
   for (size_t size = 0; size < 8192 && size < sound.size(); size += 61)
     if (PluginError e = read(sound.substr(0, size)); !e) EXPECT_EQ(file.manifest.name, "sound");
 }
@@ -67,7 +67,7 @@ TEST_F(Notes, AHugeNoteIsNotRead) {
   EXPECT_EQ(read(bytes).code, refusal::kNoteTooLarge);
 }
 
-TEST_F(Notes, TwoManifestsAreOneTooMany) {
+TEST_F(Notes, TwoManifestsAreRefused) {
   std::string bytes = sound;
   const Elf64_Phdr first = *notes(bytes);
   Elf64_Ehdr head;
@@ -86,13 +86,13 @@ TEST_F(Notes, OffsetsOutsideOfTheFileAreErrors) {
   }
 }
 
-TEST_F(Notes, AnObjectOfAnotherClassIsNoPlugin) {
+TEST_F(Notes, AnObjectOfAnotherClassIsRefused) {
   std::string bytes = sound;
   bytes[EI_CLASS] = ELFCLASS32;
   EXPECT_EQ(read(bytes).code, refusal::kNotElf);
 }
 
-TEST_F(Notes, FlippedBitsAreSurvived) {
+TEST_F(Notes, FlippedBitsAreHandled) {
   std::mt19937 random(7);
   Elf64_Phdr where = *notes(sound);
   for (int i = 0; i < 2000; ++i) {
@@ -103,7 +103,7 @@ TEST_F(Notes, FlippedBitsAreSurvived) {
   }
 }
 
-TEST_F(Notes, APayloadThatLiesAboutItsSizeIsDamaged) {
+TEST_F(Notes, APayloadWithAWrongSizeIsDamaged) {
   Manifest m;
   EXPECT_EQ(parseManifest("", m).code, refusal::kNoteMalformed);
   EXPECT_EQ(parseManifest(std::string(64, '\xff'), m).code, refusal::kNoteMalformed);

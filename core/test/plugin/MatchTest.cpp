@@ -43,7 +43,7 @@ TEST_F(Machine, FindsGpusAmongPciDevices) {
   EXPECT_THAT(gpuVendors(root), testing::ElementsAre("1002", "10de"));
 }
 
-TEST_F(Machine, AVendorThatIsNotThereIsNamed) {
+TEST_F(Machine, AMissingVendorIsNamed) {
   device("0000:01:00.0", "0x10de", "0x030000");
   Manifest m;
   m.pciVendors = {"10de"};
@@ -63,7 +63,7 @@ TEST_F(Machine, OneDeviceNodeIsEnough) {
   EXPECT_FALSE(matchHardware(m, root));
 }
 
-TEST_F(Machine, TheDriverHasToBeNewEnough) {
+TEST_F(Machine, TheDriverMustBeNewEnough) {
   Manifest m;
   m.driverModule = "nvidia", m.minDriver = "525.60";
   EXPECT_EQ(matchHardware(m, root).code, refusal::kDriver);
@@ -86,7 +86,7 @@ PluginFile fitting(const tsr_host_info_t &host) {
   return file;
 }
 
-TEST(Runtime, TakesWhatIsNewEnough) {
+TEST(Runtime, AcceptsSupportedVersions) {
   tsr_host_info_t host = pluginHost();
   host.abi_minor = 7;
   PluginFile file = fitting(host);
@@ -145,7 +145,7 @@ TEST(KnownBackends, ComeFromTheFoldersUnderPlugins) {
     EXPECT_TRUE(isOwnName(name)) << name;
 }
 
-TEST(KnownBackends, EachFormatOfImagesIsOfOneBackend) {
+TEST(KnownBackends, EachImageFormatBelongsToOneBackend) {
   for (int i = 0; i <= static_cast<int>(ImageFormat::Cubin); ++i) {
     const std::string_view format = name(static_cast<ImageFormat>(i));
     int owners = 0;

@@ -47,7 +47,7 @@ protected:
 
 } // namespace
 
-TEST(NumericsTable, HoldsWhatTheClassesSay) {
+TEST(NumericsTable, HasTheValuesOfTheClasses) {
   const tsr_numerics_api_t &api = *numericsTable<One>();
   EXPECT_EQ(api.struct_size, sizeof api);
   EXPECT_EQ(api.version_major, TSR_NUMERICS_API_MAJOR);
@@ -63,7 +63,7 @@ TEST(NumericsTable, HoldsWhatTheClassesSay) {
   EXPECT_EQ(api.profile(1, &row), TSR_ENOTFOUND);
 }
 
-TEST(NumericsTable, WritesNoFurtherThanAnOlderHostKnows) {
+TEST(NumericsTable, WritesNoFieldsUnknownToAnOlderHost) {
   tsr_numerics_profile_t row{};
   row.struct_size = offsetof(tsr_numerics_profile_t, contraction);
   row.contraction = 7;
@@ -78,7 +78,7 @@ TEST(NumericsTable, ExceptionsBecomeStatuses) {
   EXPECT_EQ(numericsTable<Throws>()->profile(0, &row), TSR_EINTERNAL);
 }
 
-TEST_F(Profiles, TheBuiltInOnesComeThroughAPluginsTable) {
+TEST_F(Profiles, BuiltInProfilesUseAPluginTable) {
   std::string why;
   auto plugin = loadPlugin(TSR_PLUGIN_NUMERICS, "profiles", why);
   ASSERT_TRUE(plugin) << why;
@@ -93,7 +93,7 @@ TEST_F(Profiles, TheBuiltInOnesComeThroughAPluginsTable) {
   }
 }
 
-TEST_F(Profiles, ACallGoesBeforeTheEnvironmentAndThatBeforeStandard) {
+TEST_F(Profiles, ACallOverridesTheEnvironmentWhichOverridesStandard) {
   EXPECT_EQ(choose(""), "standard");
   setenv("TESSERA_NUMERICS", "fast", 1);
   EXPECT_EQ(choose(""), "fast");
@@ -101,7 +101,7 @@ TEST_F(Profiles, ACallGoesBeforeTheEnvironmentAndThatBeforeStandard) {
   EXPECT_TRUE(profile.permits.fixedReductions);
 }
 
-TEST_F(Profiles, APluginsProfileIsHadByItsName) {
+TEST_F(Profiles, APluginsProfileIsFoundByItsName) {
   installHouse();
   EXPECT_EQ(choose("house"), "house");
   EXPECT_EQ(profile.plugin, "house");
@@ -111,7 +111,7 @@ TEST_F(Profiles, APluginsProfileIsHadByItsName) {
   EXPECT_EQ(choose(""), "frozen");
 }
 
-TEST_F(Profiles, AnUnknownNameListsWhatThereIsAndSuggests) {
+TEST_F(Profiles, AnUnknownNameListsProfilesAndSuggestsOne) {
   installHouse();
   std::vector<std::string> said;
   auto keep = [](void *user, tsr_log_level_t, const char *code, const char *text) {
@@ -154,7 +154,7 @@ int32_t failingQuery(const tsr_host_info_t *, tsr_plugin_info_t *out) {
   return TSR_SUCCESS;
 }
 
-TEST_F(Profiles, AListThatFailsIsToldAndKeptAsFarAsItWent) {
+TEST_F(Profiles, AListThatFailsIsReportedAndKeptUpToThere) {
   ASSERT_EQ(tsrRegisterPlugin(failingQuery), TSR_SUCCESS) << tsrLastError();
   std::string said;
   auto keep = [](void *user, tsr_log_level_t, const char *, const char *text) {
@@ -167,7 +167,7 @@ TEST_F(Profiles, AListThatFailsIsToldAndKeptAsFarAsItWent) {
   EXPECT_EQ(tsrUnregisterPlugin("failing"), TSR_SUCCESS) << tsrLastError();
 }
 
-TEST_F(Profiles, CapitalsAreSuggestedAway) {
+TEST_F(Profiles, UpperCaseNamesAreCorrected) {
   EXPECT_THAT(choose("STANDARD"), HasSubstr("did you mean standard?"));
 }
 

@@ -25,7 +25,7 @@ TEST_F(Paths, WritableByOthersIsRefused) {
   EXPECT_EQ(load("sound").code, 0);
 }
 
-TEST_F(Paths, AnotherUsersIsRefused) {
+TEST_F(Paths, AnotherUsersFileIsRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
   install("sound");
   ASSERT_EQ(chown(pathOf("sound").c_str(), 12345, 12345), 0);
@@ -39,14 +39,14 @@ TEST_F(Paths, ALinkOutOfTheDirectoryIsRefused) {
   EXPECT_EQ(load("sound").code, refusal::kSymlink);
 }
 
-TEST_F(Paths, ALinkInsideTheDirectoryIsFine) {
+TEST_F(Paths, ALinkInsideTheDirectoryIsAccepted) {
   install("sound");
   fs::rename(pathOf("sound"), directory / "sound.so.1");
   fs::create_symlink("sound.so.1", pathOf("sound"));
   EXPECT_EQ(load("sound").code, 0);
 }
 
-TEST_F(Paths, DirectoriesAndPipesAreNoFiles) {
+TEST_F(Paths, DirectoriesAndPipesAreRefused) {
   fs::create_directory(pathOf("folder"));
   EXPECT_EQ(load("folder").code, refusal::kNotAFile);
   ASSERT_EQ(mkfifo(pathOf("pipe").c_str(), 0644), 0);
@@ -60,7 +60,7 @@ TEST_F(Paths, RelativeEntriesAreRefused) {
   EXPECT_EQ(path.refused[0].second.code, refusal::kPathNotAbsolute);
 }
 
-TEST_F(Paths, ADirectoryIsLookedThroughOnce) {
+TEST_F(Paths, ADirectoryIsSearchedOnce) {
   const std::string plain = directory.string();
   fs::create_directory_symlink(directory, root / "link");
   setenv("TESSERA_PLUGIN_PATH",
@@ -78,12 +78,12 @@ TEST_F(Paths, ADirectoryIsLookedThroughOnce) {
   EXPECT_EQ(rows, 1u);
 }
 
-TEST_F(Paths, WhatIsNoDirectoryCannotBeRead) {
+TEST_F(Paths, AFileInPlaceOfADirectoryCannotBeRead) {
   std::vector<std::string> files;
   EXPECT_EQ(listPlugins(install("sound").string(), files).code, refusal::kDirectoryUnreadable);
 }
 
-TEST_F(Paths, AFileThatHasGoneIsUnreadable) {
+TEST_F(Paths, AMissingFileIsUnreadable) {
   EXPECT_EQ(checkPermissions(directory.string(), pathOf("gone").string()).code, refusal::kUnreadable);
 }
 

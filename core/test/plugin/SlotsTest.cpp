@@ -59,7 +59,7 @@ struct Two {
 
 } // namespace
 
-TEST(Slots, WithoutThemPeersAreRefusedAndRangesAreNothing) {
+TEST(Slots, WithoutThemPeersAreRefusedAndRangesAreIgnored) {
   Two two(table());
   EXPECT_EQ(two.a->enablePeer(*two.b, two.why), TSR_UNIMPLEMENTED);
   EXPECT_EQ(two.why, "the backend has no access to other devices' memory");
@@ -67,7 +67,7 @@ TEST(Slots, WithoutThemPeersAreRefusedAndRangesAreNothing) {
   two.a->popRange();
 }
 
-TEST(Slots, TheyGetWhatTheyAreMeantFor) {
+TEST(Slots, TheyReceiveTheirArguments) {
   calls.clear();
   tsr_backend_api_t api = table();
   api.peer_enable = [](tsr_be_context_t *c, tsr_be_context_t *peer, tsr_text_t *why) -> int32_t {
