@@ -24,7 +24,7 @@ template <class Body> tsr_status_t guarded(Body body) noexcept {
   } catch (const std::exception &e) {
     return fail(TSR_EINTERNAL, e.what());
   } catch (...) {
-    return fail(TSR_EINTERNAL, "an exception that is no std::exception");
+    return fail(TSR_EINTERNAL, "an exception that is not a std::exception");
   }
 }
 

@@ -18,7 +18,8 @@ Error failure(std::string why) { return {"E_FILE_READ", std::move(why), ""}; }
 Expected<std::string> read(int fd, size_t limit) {
   struct stat about;
   if (::fstat(fd, &about) != 0) return failure(std::strerror(errno));
-  if (!S_ISREG(about.st_mode)) return failure(std::string("it is no file: it is ") + kindOf(about.st_mode));
+  if (!S_ISREG(about.st_mode))
+    return failure(std::string("it is not a regular file: it is ") + kindOf(about.st_mode));
   constexpr size_t kLeast = 4096; // files in /proc report size 0
   std::string bytes;
   bytes.resize(std::max(kLeast, std::min(static_cast<size_t>(about.st_size), limit) + 1));

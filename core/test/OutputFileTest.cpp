@@ -134,11 +134,11 @@ TEST_F(OutputFileTest, ReadsRegularFilesOnly) {
   EXPECT_FALSE(read(file, 3, text));
   EXPECT_EQ(why_, "it has more than 3 bytes");
   EXPECT_FALSE(read(pipe, 8, text));
-  EXPECT_EQ(why_, "it is no file: it is a pipe");
+  EXPECT_EQ(why_, "it is not a regular file: it is a pipe");
   EXPECT_FALSE(read(folder_, 8, text));
-  EXPECT_EQ(why_, "it is no file: it is a directory");
+  EXPECT_EQ(why_, "it is not a regular file: it is a directory");
   EXPECT_FALSE(read("/dev/zero", 8, text));
-  EXPECT_EQ(why_, "it is no file: it is a device");
+  EXPECT_EQ(why_, "it is not a regular file: it is a device");
   EXPECT_FALSE(read(folder_ / "missing", 8, text));
   EXPECT_EQ(why_, "No such file or directory");
 }

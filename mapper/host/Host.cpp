@@ -51,7 +51,7 @@ void answer(Hook &hook, Mapper &mapper, Mapper::Choice &out, Failure &failure) n
   } catch (const std::exception &e) {
     fail(TSR_EINVAL, e.what());
   } catch (...) {
-    fail(TSR_EINVAL, "it threw something that is no std::exception");
+    fail(TSR_EINVAL, "it threw something that is not a std::exception");
   }
 }
 
@@ -71,8 +71,7 @@ Failure Host::failed(const Question &q, const std::string &where, Failure f) con
 template <class Hook> Mapper::Choice Host::run(const Question &q, const std::string &where, Hook hook) {
   if (late_->load() > 0)
     throw failed(q, where,
-                 {TSR_ETIMEOUT, "E_MAPPER_TIMEOUT",
-                  "it is not asked while an earlier question stands unanswered",
+                 {TSR_ETIMEOUT, "E_MAPPER_TIMEOUT", "it is not asked while an earlier question is unanswered",
                   "mend the mapper, or set another"});
   auto asking = std::make_shared<Asking>();
   try {

@@ -71,7 +71,7 @@ template <class Body> int32_t guard(tsr_text_t *why, Body body) noexcept {
     put(why, e.what());
     return TSR_EINTERNAL;
   } catch (...) {
-    put(why, "an exception that is no std::exception");
+    put(why, "an exception that is not a std::exception");
     return TSR_EINTERNAL;
   }
 }
