@@ -1,4 +1,5 @@
-// choose_collective from the calls of communicators: who is asked, how often, and what the answer does.
+// choose_collective from the calls of communicators: which mapper is asked, how often, and the effect of its
+// answer.
 #include "plugins/inprocess/test/Ranks.h"
 #include <cstdlib>
 #include <filesystem>
@@ -16,7 +17,7 @@ namespace {
 
 std::atomic<int> asked;
 
-/// Answers as it is told, and counts.
+/// Returns a given answer and counts the calls.
 struct Told : Mapper {
   explicit Told(std::string a) : answer(std::move(a)) {}
   Choice chooseCollective(const CollectiveCall &c) override {
@@ -37,7 +38,7 @@ protected:
   }
 };
 
-/// Sums `count` ones over two ranks, `times` times; rank 0's decisions.
+/// Sums `count` ones over two ranks, `times` times. Returns rank 0's decisions.
 nlohmann::json reduce(size_t count, int times = 1) {
   nlohmann::json out;
   onRanks(2, [&](Comm &comm, int rank) {
@@ -72,7 +73,7 @@ TEST_F(Algorithms, AMapperIsAskedOnceForEachSizeAndItsAnswerIsRecorded) {
   EXPECT_EQ(d[0]["predicted_ns"], 250);
   EXPECT_EQ(d[0]["calls"], 5);
   EXPECT_GT(d[0]["measured_ns"], 0);
-  EXPECT_EQ(asked, 1); // of two ranks and ten calls
+  EXPECT_EQ(asked, 1); // once for two ranks and ten calls
   reduce(16);
   reduce(8); // another communicator
   EXPECT_EQ(asked, 2);
@@ -125,7 +126,7 @@ TEST_F(Algorithms, AnIllegalAnswerFailsTheCallOfThisRank) {
                                  "kind=all_reduce bytes=4 ranks=1 topology=process): the answer 'derect' "
                                  "is not legal here; legal: direct, staged"),
                        HasSubstr("did you mean direct?")));
-    setMapper(nullptr); // nothing has been sent, so the communicator is whole
+    setMapper(nullptr); // nothing has been sent, so the communicator still works
     comm.allReduce(&x, &y, 1, TSR_REDUCE_SUM);
     EXPECT_EQ(y, 1);
   });

@@ -1,5 +1,5 @@
-// What a mapper may do wrong, and what it comes to. Mappers here are asked through the C table, as plugins
-// are.
+// The errors a mapper may make, and how they are reported. The mappers here are called through the C table,
+// as plugins are.
 #include "mapper/host/Host.h"
 #include "mapper/host/TableMapper.h"
 #include <cstring>
@@ -21,7 +21,7 @@ const Mapper::CollectiveCall kReduce = {"all_reduce", 4096, 8, "node", {"ring", 
 const Mapper::Region kRegion = {"W1", "tp", "bf16", {64, 32}};
 const Mapper::Mesh kMesh = {{{"dp", 2}, {"tp", 4}}, {"ptx:0", "ptx:1"}, {"local_switch"}};
 
-/// Answers what the test says.
+/// Returns the answer that the test sets.
 struct Scripted : Mapper {
   std::function<Choice()> answer = [] { return Choice(); };
   Choice place(const Region &r, const Mesh &m) override {
@@ -57,7 +57,7 @@ std::shared_ptr<Host> host(std::function<Mapper::Choice()> answer, std::chrono::
   return std::make_shared<Host>("scripted", std::move(wrapped), deadline);
 }
 
-/// How asking fails.
+/// Returns the failure of `ask`.
 Failure failureOf(const std::function<void()> &ask) {
   try {
     ask();
@@ -132,7 +132,7 @@ TEST(MapperHost, ExceptionsAreReported) {
   EXPECT_TRUE(says(f, "an exception that is not a std::exception")) << f.message;
   f = failure([]() -> Mapper::Choice { throw std::bad_alloc(); });
   EXPECT_EQ(f.status, TSR_EOOM);
-  // The same of a mapper that does not go through the table.
+  // The same for a mapper that does not use the table.
   struct Direct : Mapper {
     Choice chooseVariant(const VariantCall &) override { throw 7; }
     Choice chooseCollective(const CollectiveCall &) override { throw std::runtime_error("direct"); }
@@ -160,7 +160,7 @@ TEST(MapperHost, AStallEndsAtTheDeadline) {
   f = failureOf([&] { h->chooseVariant(kMatmul); });
   EXPECT_TRUE(says(f, "an earlier question is unanswered")) << f.message;
   *open = true;
-  for (int i = 0; i < 1000; ++i) { // it is asked again once the late answer has come
+  for (int i = 0; i < 1000; ++i) { // asked again when the late answer has arrived
     try {
       EXPECT_EQ(h->chooseVariant(kMatmul).name, "blas");
       return;
@@ -183,7 +183,7 @@ TEST(MapperHost, AnAlgorithmIsKeptAndAFailureIsNot) {
   EXPECT_EQ(*asked, 2);
 }
 
-#if !defined(__has_feature) || !__has_feature(thread_sanitizer) // which cannot start threads after a fork
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer) // tsan cannot start threads after a fork
 // The thread that asks in the parent does not exist in the child.
 TEST(MapperHost, TheChildOfAForkAsksWhatItsParentIsAsking) {
   const pid_t parent = getpid();
@@ -200,7 +200,7 @@ TEST(MapperHost, TheChildOfAForkAsksWhatItsParentIsAsking) {
     std::this_thread::sleep_for(1ms);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20); // a child that hangs dies of it
+    alarm(20); // kills a child that hangs
     try {
       _exit(h->algorithmFor(kReduce).name == "tree" ? 0 : 1);
     } catch (const Failure &) {

@@ -1,4 +1,4 @@
-// Any bytes: as a spec, and as a file of decisions, which must survive being written and read again.
+// Arbitrary bytes as a spec and as a file of decisions, which must be unchanged by writing and reading.
 #include "mapper/host/DecisionFile.h"
 #include "mapper/host/Spec.h"
 #include <cstdlib>

@@ -48,7 +48,7 @@ TEST_F(Mappers, RandomIsReproducible) {
     std::string answer = a->chooseVariant(matmul(m)).name;
     answers.insert(answer);
     EXPECT_EQ(b->chooseVariant(matmul(m)).name, answer);
-    EXPECT_EQ(a->chooseVariant(matmul(m)).name, answer); // however often it is asked
+    EXPECT_EQ(a->chooseVariant(matmul(m)).name, answer); // the same on every call
     seedMatters |= c->chooseVariant(matmul(m)).name != answer;
     Mapper::Region r = kRegion;
     r.shape = {m};
@@ -92,7 +92,7 @@ TEST_F(Mappers, DefaultsAndPredictionsAreLogged) {
   ASSERT_EQ(read.size(), 3u);
   EXPECT_EQ(read[0].choice, "blas");
   EXPECT_EQ(read[0].predictedNs, 12.5);
-  EXPECT_EQ(read[1].choice, ""); // the implementation goes by its own rule
+  EXPECT_EQ(read[1].choice, ""); // the implementation decides
   EXPECT_EQ(read[1].legal, kReduce.algorithms);
   EXPECT_EQ(read[2].choice, "");
   EXPECT_EQ(make("replay(" + file + ")")->chooseVariant(matmul(1)).predictedNs, 12.5);

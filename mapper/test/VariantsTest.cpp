@@ -1,4 +1,5 @@
-// choose_variant from question to artifact. The fake compiler has one product open in the source "choose".
+// choose_variant from the question to the artifact. In the source "choose" the fake compiler leaves one
+// product open.
 #include "core/library/Blas.h"
 #include "core/plugin/Mappers.h"
 #include "core/test/Functions.h"
@@ -13,7 +14,7 @@ using namespace tessera::test;
 
 namespace {
 
-/// Says `answer` and keeps what it was asked.
+/// Returns `answer` and stores the last call.
 struct Says : Mapper {
   Says(std::string a, VariantCall &call) : answer(std::move(a)), asked(call) {}
   Choice chooseVariant(const VariantCall &c) override {
@@ -125,7 +126,7 @@ TEST_F(Variants, CallNames) {
     EXPECT_FALSE(GemmCall::parse(name)) << name;
 }
 
-/// A function of one step, the call.
+/// A function with one step, the call.
 std::string yamlOf(const GemmCall &call) {
   KernelMetadata m = call.metadata();
   m.name = "f";
@@ -185,7 +186,7 @@ TEST_F(Variants, EveryCallComputesItsProduct) {
           sum += x * y;
           bound += std::fabs(x * y);
         }
-        // Any order of summation: K roundings of partial sums at most.
+        // Bound for any order of summation: at most K roundings of partial sums.
         ASSERT_NEAR(at(c, i), sum, double(K + 1) * bound * (wide ? 0x1p-52 : 0x1p-23)) << i;
       }
       EXPECT_EQ(at(c, B * M * N), 99);

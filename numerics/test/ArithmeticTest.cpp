@@ -1,4 +1,5 @@
-// The reference arithmetic against wider arithmetic: every pair of 8-bit integers, edge values of everything
+// Compares the reference arithmetic with wider arithmetic: every pair of 8-bit integers, and edge values for
+// other dtypes.
 // else.
 #include "numerics/Arithmetic.h"
 #include "numerics/Casts.h"
@@ -23,7 +24,7 @@ double ofFloats(ArithOp op, DType t, double x, double y = 0) {
   return toDouble(evaluate(op, t, fromDouble(x, t), fromDouble(y, t)), t);
 }
 
-/// The exact result, which the dtype then wraps; powers are left to another test.
+/// Returns the exact result before the dtype wraps it. Powers have their own test.
 int64_t model(ArithOp op, int64_t x, int64_t y, int bits) {
   switch (op) {
   case ArithOp::Neg:
@@ -92,7 +93,7 @@ TEST(Arithmetic, PowersOfIntegers) {
   EXPECT_EQ(ofInts(ArithOp::Pow, DType::I8, 5, -1), 0);
 }
 
-/// Bit patterns at which a format's arithmetic changes.
+/// Values near which a format's arithmetic changes.
 std::vector<double> edges(DType t) {
   const DTypeInfo &f = info(t);
   const double smallest = std::ldexp(1.0, f.minExponent - f.mantissaBits),
@@ -113,7 +114,7 @@ std::vector<double> edges(DType t) {
 }
 
 TEST(Arithmetic, FloatsRoundOnce) {
-  // A double has twice the digits of f32 and more: rounding its result rounds the exact one.
+  // A double has more than twice the digits of f32, so rounding its result rounds the exact result.
   using enum ArithOp;
   for (const DTypeInfo &f : allDTypes()) {
     if (f.cls != DTypeClass::Float || f.dtype == DType::F64 || f.dtype == DType::TF32) continue;

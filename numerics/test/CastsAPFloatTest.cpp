@@ -1,5 +1,5 @@
-// Every cast against LLVM's APFloat and APInt: all values of sources of at most 16 bits, and dense random
-// ones plus the neighbourhoods of powers of two for the wider ones.
+// Compares every cast with LLVM's APFloat and APInt: all values of sources of at most 16 bits. For wider
+// sources, random values and the neighbourhoods of powers of two.
 #include "numerics/Casts.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/APSInt.h"
@@ -42,7 +42,7 @@ const llvm::fltSemantics &semantics(DType t) {
 unsigned valueBits(DType t) { return t == DType::TF32 ? 32 : info(t).bits; }
 
 APFloat readFloat(uint64_t bits, DType t) {
-  if (t == DType::TF32) t = DType::F32; // any f32 may stand in tf32 storage
+  if (t == DType::TF32) t = DType::F32; // tf32 storage may contain any f32
   return APFloat(semantics(t), APInt(info(t).bits, bits, false, true));
 }
 
@@ -54,7 +54,7 @@ uint64_t writeFloat(APFloat value, DType t) {
   const bool negative = value.isNegative(), wasNaN = value.isNaN();
   APFloat largest = APFloat::getLargest(semantics(t), negative);
   if (saturates && !wasNaN) {
-    // Compare where both are exact.
+    // Compare in a format in which both are exact.
     APFloat wide = value, limit = largest;
     wide.convert(APFloat::IEEEquad(), APFloat::rmNearestTiesToEven, &losesInfo);
     limit.convert(APFloat::IEEEquad(), APFloat::rmNearestTiesToEven, &losesInfo);
@@ -81,7 +81,7 @@ uint64_t expected(uint64_t bits, DType from, DType to) {
   if (to == DType::Bool) return !value.isZero();
   if (isInt(to))
     return (isSigned ? value.sextOrTrunc(info(to).bits) : value.zextOrTrunc(info(to).bits)).getZExtValue();
-  APFloat exact(APFloat::IEEEquad()); // holds every i64
+  APFloat exact(APFloat::IEEEquad()); // represents every i64 exactly
   exact.convertFromAPInt(isSigned ? value.sext(65) : value.zext(65), true, APFloat::rmNearestTiesToEven);
   return writeFloat(exact, to);
 }

@@ -1,4 +1,4 @@
-// What the header promises, on values worked out by hand. CastsAPFloatTest.cpp covers the rest.
+// Checks the contracts of the header on hand-computed values. CastsAPFloatTest.cpp covers the rest.
 #include "numerics/Casts.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -44,8 +44,8 @@ TEST(Casts, RoundsToNearestEvenOnce) {
   EXPECT_EQ(through(3.5, DType::F4E2M1), 4);
   EXPECT_EQ(through(0.25, DType::F4E2M1), 0);
   EXPECT_TRUE(std::signbit(through(-0.1, DType::F4E2M1)));
-  // Above the midpoint of two bf16 numbers by less than f32 can see: rounding through f32 would go to the
-  // even one.
+  // Above the midpoint of two bf16 numbers by less than f32 can represent: rounding through f32 would give
+  // the even one.
   EXPECT_EQ(through(1 + 0x1p-8 + 0x1p-40, DType::BF16), 1 + 0x1p-7);
   EXPECT_EQ(through(1 + 0x1p-11, DType::TF32), 1);
   EXPECT_EQ(through(1 + 0x1p-10, DType::TF32), 1 + 0x1p-10);
@@ -92,7 +92,7 @@ TEST(Casts, Arrays) {
 }
 
 TEST(Casts, LongArraysEqualSingleCasts) {
-  // Long enough for every shortcut; the words run through all exponents, NaNs included.
+  // Long enough for every fast path. The words cover all exponents, including NaNs.
   std::vector<uint32_t> words(300000);
   for (size_t i = 0; i < words.size(); ++i)
     words[i] = static_cast<uint32_t>(i * 14311);

@@ -8,7 +8,7 @@ using namespace tessera;
 
 namespace {
 
-/// The op over one element of each rank, by way of an array long enough for every loop.
+/// Returns the op over one element of each rank, computed in an array long enough for every loop.
 uint64_t combined(const std::vector<uint64_t> &bits, DType t, CombineOp op, size_t count = 1100) {
   const auto bytes = static_cast<size_t>(storageBytes(t));
   std::vector<std::vector<std::byte>> arrays;
@@ -35,7 +35,7 @@ double combinedReals(std::vector<double> values, DType t, CombineOp op) {
 }
 
 TEST(Combine, PairsByIndexAndAnOddLastOneMovesUp) {
-  // The tree of six is ((0 1)(2 3))(4 5); by another order the ones would be lost.
+  // The tree of six ranks is ((0 1)(2 3))(4 5). In another order the ones would be lost.
   EXPECT_EQ(combinedReals({1e8, -1e8, 1, 1, 1e8, -1e8}, DType::F32, CombineOp::Sum), 2);
   EXPECT_EQ(combinedReals({1e8, -1e8, 1}, DType::F32, CombineOp::Sum), 1);
   EXPECT_EQ(combinedReals({1, 1e8, -1e8}, DType::F32, CombineOp::Sum), 0);
@@ -45,7 +45,7 @@ TEST(Combine, PairsByIndexAndAnOddLastOneMovesUp) {
 TEST(Combine, LowPrecisionIsComputedInF32AndRoundedOnce) {
   EXPECT_EQ(combinedReals({256, 1, 1}, DType::BF16, CombineOp::Sum), 258);
   EXPECT_EQ(combinedReals({2048, 1, 1}, DType::F16, CombineOp::Sum), 2050);
-  EXPECT_EQ(combinedReals({448, 448, -448}, DType::F8E4M3, CombineOp::Sum), 448); // 896 on the way
+  EXPECT_EQ(combinedReals({448, 448, -448}, DType::F8E4M3, CombineOp::Sum), 448); // 896 in between
   EXPECT_EQ(combinedReals({448, 448}, DType::F8E4M3, CombineOp::Sum), 448);       // saturates
   EXPECT_EQ(combinedReals({6, 6}, DType::F4E2M1, CombineOp::Prod), 6);
   EXPECT_TRUE(std::isinf(combinedReals({60000, 60000}, DType::F16, CombineOp::Sum)));

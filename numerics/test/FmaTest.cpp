@@ -1,5 +1,5 @@
-// fma without the instruction against the host's, which rounds once: over all triples of edge values, and
-// over random ones where the sum cancels, underflows or overflows.
+// Compares the software fma with the host's, which rounds once: over all triples of edge values, and over
+// random values whose sum cancels, underflows or overflows.
 #include "numerics/functions/Fma.h"
 #include "numerics/functions/HostArithmetic.h"
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ template <class T> void checkEdges(std::initializer_list<double> values) {
 
 class Random {
 public:
-  /// With an exponent in [low, high]; mantissas with runs of zeros or ones among them.
+  /// A random number with an exponent in [low, high]. Some mantissas have runs of zeros or ones.
   double operator()(int low, int high) {
     const uint64_t word = bits_();
     uint64_t mantissa = word & 0xfffffffffffff;

@@ -1,4 +1,4 @@
-// The known-answer vectors Random123 publishes for philox4x32 with ten rounds (kat_vectors).
+// The known-answer vectors of Random123 for philox4x32 with ten rounds (kat_vectors).
 #include "numerics/Philox.h"
 #include <gtest/gtest.h>
 

@@ -5,17 +5,18 @@ using namespace tessera;
 
 TEST(ReductionTree, ShortSumsRunInIndexOrder) {
   const float x[] = {1e8f, 1, 1, -1e8f};
-  EXPECT_EQ(strictSum(x, 4), 0.0f); // the ones vanish beside 1e8
+  EXPECT_EQ(strictSum(x, 4), 0.0f); // the ones are lost next to 1e8
   EXPECT_EQ(strictSum(x, 0), 0.0f);
   EXPECT_EQ(strictSum(x + 1, 1), 1.0f);
 }
 
 TEST(ReductionTree, LeavesCombinePairwise) {
-  // Leaf sums 1e8, -1e8, 1: ((1e8 - 1e8) + 1). In index order over all elements the 1 would be first or lost.
+  // Leaf sums are 1e8, -1e8, 1: ((1e8 - 1e8) + 1). In index order over all elements the 1 would be added
+  // first or lost.
   std::vector<float> x(3 * kReductionLeaf, 0.0f);
   x[0] = 1e8f, x[kReductionLeaf] = -1e8f, x[2 * kReductionLeaf] = 1;
   EXPECT_EQ(strictSum(x.data(), x.size()), 1.0f);
-  // Leaf sums 1e8, 1, -1e8, 0: (1e8 + 1) + (-1e8 + 0) loses the 1.
+  // Leaf sums are 1e8, 1, -1e8, 0: (1e8 + 1) + (-1e8 + 0) loses the 1.
   x.assign(4 * kReductionLeaf, 0.0f);
   x[0] = 1e8f, x[kReductionLeaf] = 1, x[2 * kReductionLeaf] = -1e8f;
   EXPECT_EQ(strictSum(x.data(), x.size()), 0.0f);

@@ -1,4 +1,4 @@
-// Every slot a backend may lack, left out once: what plugin.h says becomes of the call.
+// Leaves out every optional slot of a backend once and checks the behaviour that plugin.h documents.
 #include "core/test/fakes/FakeFixture.h"
 
 using namespace tessera;
@@ -8,7 +8,7 @@ namespace {
 
 class Absent : public FakeContextTest {
 protected:
-  /// A context on a backend whose table `remove` has altered.
+  /// A context on a backend whose table is modified by `remove`.
   template <class Remove> void without(Remove remove) {
     plugin.serve(backend);
     remove(plugin.backendTable());
@@ -78,7 +78,7 @@ TEST_F(Absent, WithoutPeersAndRangesOtherCallsWork) {
 TEST_F(Absent, WithoutMemFlagsMemAllocDecides) {
   backend.made->context = [](MockDeviceContext &c) {
     ON_CALL(c, memoryFlags).WillByDefault(Return(0));
-    EXPECT_CALL(c, alloc).Times(testing::AnyNumber()); // of the context itself
+    EXPECT_CALL(c, alloc).Times(testing::AnyNumber()); // from the context itself
     EXPECT_CALL(c, alloc(8, TSR_MEM_MANAGED, _, _));
   };
   without([](tsr_backend_api_t &t) { t.mem_flags = nullptr; });
@@ -119,7 +119,7 @@ TEST_F(Absent, WithoutActivityTagsWorkHasNoCorrelation) {
   ASSERT_OK(tsrTraceStart(&trace));
   EXPECT_OK(tsrMemset(context, word, 0, 8));
   ASSERT_OK(tsrTraceStop());
-  ASSERT_EQ(records.size(), 1u); // of the call; the fake reports nothing by itself
+  ASSERT_EQ(records.size(), 1u); // from the call; the fake itself reports nothing
   EXPECT_NE(records[0].correlation, 0u);
 }
 
@@ -130,7 +130,7 @@ TEST_F(Absent, WithoutActivityReportThereAreNoRecords) {
   EXPECT_EQ(why, "the backend has no activity records");
 }
 
-/// A table of an older minor ends earlier: what lies past it is not read.
+/// A table of an older minor version is shorter. The slots past its end are not read.
 TEST_F(Absent, AShorterTableLacksTheSlotsPastItsEnd) {
   without([](tsr_backend_api_t &t) { t.struct_size = offsetof(tsr_backend_api_t, graph_create); });
   tsr_stream_t s = nullptr;

@@ -1,4 +1,4 @@
-// Codegen plugins as the compiler gets them from the runtime.
+// Codegen plugins as the runtime passes them to the compiler.
 #include "core/plugin/CodegenLoading.h"
 #include "core/service/BuildId.h"
 #include "core/test/fakes/FakeFixture.h"
@@ -22,7 +22,7 @@ TEST(FakeCodegen, IsLoadedByItsName) {
   EXPECT_EQ(found.table.target(1, &row), TSR_ENOTFOUND);
   EXPECT_THAT(loadedCodegenPlugins().names(), testing::Contains("fake-codegen"));
   EXPECT_EQ(loadedCodegenPlugins().identity("fake-codegen:v1"),
-            std::nullopt);                                    // which no cache may serve to another process
+            std::nullopt);                                    // must not be cached for other processes
   EXPECT_EQ(tsrUnregisterPlugin("fake-codegen"), TSR_EINVAL); // in use
   found = {};
 }

@@ -72,7 +72,7 @@ TEST_F(FakeCollective, QueuedCallsGoThroughTheStreamOfAnyBackend) {
   const tsr_collective_call_t call = {
       sizeof call, TSR_ALL_REDUCE, TSR_DTYPE_F32, TSR_REDUCE_MAX, 0, 2, in, out, nullptr, 0, place.c_str()};
   EXPECT_OK(tsrCollectiveAsync(comm, &call, stream));
-  place = "somewhere else"; // texts are copied
+  place = "somewhere else"; // strings are copied
   EXPECT_EQ(out[1], 0);
   EXPECT_EQ(reduce(), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("synchronize their stream first"));
@@ -84,7 +84,7 @@ TEST_F(FakeCollective, QueuedCallsGoThroughTheStreamOfAnyBackend) {
   EXPECT_EQ(queued[0](why), TSR_SUCCESS);
   EXPECT_EQ(out[1], 2);
   EXPECT_EQ(reduce(), TSR_EINVAL); // one is left
-  queued.pop_back();               // a failure before it dropped it
+  queued.pop_back();               // dropped because of an earlier failure
   EXPECT_OK(reduce());
   EXPECT_OK(tsrCollectiveAsync(comm, &call, other));
   // The call outlives its communicator.

@@ -1,4 +1,4 @@
-// What a backend gets beyond calls: descriptors of kernels, flags of memory, the sink for activity records.
+// What a backend receives besides calls: kernel descriptors, memory flags, the sink for activity records.
 #include "core/test/fakes/FakeFixture.h"
 #include <array>
 
@@ -19,7 +19,7 @@ protected:
   KernelSpec spec; // of the last kernel
 };
 
-/// As the compiler writes it for a GPU: 256 threads to a program, shared memory, a workspace.
+/// Metadata as written for a GPU: 256 threads per program, shared memory, a workspace.
 constexpr char kGpuYaml[] = R"yaml({name: wide, target: "ptx:sm_90", numerics: standard, params: [
   {name: x, kind: tensor, dtype: bf16, dims: [M, N], access: read},
   {name: on, kind: scalar, dtype: bool},
@@ -63,7 +63,7 @@ TEST_F(Descriptor, AHostOf10FillsFewerFields) {
   d.name = "old";
   d.value_count = 3;
   d.block[0] = 256, d.block[1] = d.block[2] = 1;
-  d.cluster[0] = 7; // lies past the host's size, as do the next two
+  d.cluster[0] = 7; // past the host's size, like the next two
   d.workspace_bytes = 7;
   d.arguments = reinterpret_cast<const tsr_be_argument_t *>(1);
   const KernelSpec old = thunk::specOf(&d);
@@ -119,7 +119,7 @@ TEST_F(Descriptor, ATraceTagsWorkWithItsCallAndStream) {
   activity.name = "";
   activity.tag[0] = tags[0][0], activity.tag[1] = tags[0][1];
   device->activities(activity);
-  activity.kind = TSR_ACTIVITY_RANGE + 1; // of a later interface
+  activity.kind = TSR_ACTIVITY_RANGE + 1; // of a later version
   device->activities(activity);
   ASSERT_OK(tsrTraceStop());
   EXPECT_FALSE(device->activities);

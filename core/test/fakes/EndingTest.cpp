@@ -1,4 +1,4 @@
-// What plugins see of the end of the process.
+// What plugins see when the process ends.
 #include "core/test/fakes/FakeFixture.h"
 #include <unistd.h>
 
@@ -10,7 +10,7 @@ void say(const char *text) { (void)!write(2, text, std::strlen(text)); }
 
 using Ending = FakeTest;
 
-/// Ends the process as it stands, mocks and all.
+/// Ends the process without destroying the mocks.
 void end(bool ok) {
   GMOCK_FLAG_SET(catch_leaked_mocks, false);
   std::exit(ok ? 0 : 1);

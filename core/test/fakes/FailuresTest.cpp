@@ -1,4 +1,4 @@
-// Every slot that can fail, made to: its text reaches the program, and what it throws does too.
+// Makes every slot that can fail do so: the program must receive its text, and the text of its exceptions.
 #include "core/test/fakes/FakeFixture.h"
 
 using namespace tessera;
@@ -10,7 +10,7 @@ namespace {
 constexpr const char *kText = "the tape is torn";
 const std::runtime_error kThrown(kText);
 
-/// What a row may use: a context of the fake and what the test before it made.
+/// What a row may use: a context of the fake, and the objects made before the call.
 struct World : FakeContextTest {
   void TestBody() override {}
   void use() {
@@ -38,15 +38,15 @@ struct World : FakeContextTest {
   tsr_event_t e = nullptr;
   tsr_status_t status = TSR_SUCCESS;
   MockDeviceContext *device = nullptr;
-  MockDeviceStream *stream = nullptr; // that of s
+  MockDeviceStream *stream = nullptr; // the stream of s
   MockDeviceModule *module = nullptr;
 };
 
 struct Row {
   const char *slot;
-  tsr_status_t status; // what the call gives
+  tsr_status_t status; // the status that the call must return
   std::function<void(World &)> fail,
-      raise; // how the mock fails: by itself, or by throwing; either may be null
+      raise; // how the mock fails: by returning or by throwing; either may be null
   std::function<tsr_status_t(World &)> call;
   tsr_status_t thrown = TSR_EINTERNAL;
 };
@@ -63,7 +63,7 @@ struct Row {
         },                                                                                                   \
         [](World &w) -> tsr_status_t { return __VA_ARGS__; }                                                 \
   }
-/// Rows for a method that makes something.
+/// Rows for a method that creates an object.
 #define MAKER(slot, object, method, status, ...)                                                             \
   Row {                                                                                                      \
     slot, status,                                                                                            \
@@ -115,7 +115,7 @@ const Row kRows[] = {
 
 class Slots : public testing::TestWithParam<Row> {
 protected:
-  /// What the row's call gives, once `how` has been done to the mocks.
+  /// Returns the result of the row's call after `how` has been applied to the mocks.
   void expect(const std::function<void(World &)> &how, tsr_status_t status) {
     World world;
     world.backend.made->context = [&](MockDeviceContext &c) { world.device = &c; };
@@ -135,7 +135,7 @@ TEST_P(Slots, ExceptionBecomesAStatusAndAText) { expect(GetParam().raise, GetPar
 INSTANTIATE_TEST_SUITE_P(All, Slots, testing::ValuesIn(kRows),
                          [](const auto &info) { return std::string(info.param.slot); });
 
-/// Slots that are called before there is a context.
+/// Slots that are called before a context exists.
 class Early : public FakeTest {
 protected:
   void SetUp() override {
@@ -196,7 +196,7 @@ TEST_F(Early, NoDefaultStream) {
 
 TEST_F(Early, NoKernel) {
   backend.made->module = [](MockDeviceModule &m) {
-    // Asked for by the compiler's symbol, then by the name alone.
+    // Requested by the compiler's symbol first, then by the plain name.
     EXPECT_CALL(m, getKernel).Times(2).WillRepeatedly(MakeNothing("there is no such entry point"));
   };
   ASSERT_OK(create());

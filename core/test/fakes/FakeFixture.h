@@ -13,7 +13,7 @@ using testing::NiceMock;
 using testing::Return;
 using testing::Throw;
 
-/// What the runtime takes for PTX; the fakes take anything.
+/// What the runtime detects as PTX. The fakes accept anything.
 inline constexpr char kImage[] = "// .version 8.0\n// .target sm_90\n";
 
 class FakeTest : public testing::Test {
@@ -53,7 +53,7 @@ protected:
   void *word = nullptr;
 };
 
-/// The same, registered and with its context made.
+/// The same, registered and with a context.
 class FakeContextTest : public FakeTest {
 protected:
   void begin() {

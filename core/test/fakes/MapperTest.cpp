@@ -1,5 +1,5 @@
-// A mapper of mocks: what it may do wrong, and what becomes of the program that asked. The fake compiler has
-// one product open in the source "choose".
+// A mapper made of mocks: the errors it may make, and how they affect the program that asked. In the source
+// "choose" the fake compiler leaves one product open.
 #include "core/plugin/Mappers.h"
 #include "core/test/fakes/FakeFixture.h"
 
@@ -50,7 +50,7 @@ TEST_F(FakeMapper, IsNamedByTheEnvironment) {
   EXPECT_CALL(mapper, chooseVariant).WillOnce(Return(Mapper::Choice()));
   EXPECT_EQ(decide(), TSR_SUCCESS);
   unsetenv("TESSERA_MAPPER");
-  EXPECT_EQ(decide(), TSR_SUCCESS); // nobody is asked, and the mapper is gone
+  EXPECT_EQ(decide(), TSR_SUCCESS); // the mapper is gone, so nothing is asked
 }
 
 TEST_F(FakeMapper, AnswersOutOfRange) {

@@ -1,4 +1,4 @@
-// Numerics profiles of fakes, and tables that were written by hand and throw.
+// Numerics profiles of fakes, and hand-written tables that throw.
 #include "core/plugin/Profiles.h"
 #include "core/test/fakes/FakeFixture.h"
 
@@ -7,7 +7,7 @@ using namespace tessera::test;
 
 namespace {
 
-/// The profile of that name; the error, where there is none.
+/// Finds the profile of that name. Returns the error if there is none.
 std::string choose(const std::string &name, Profile &out) {
   auto chosen = chooseProfile(name);
   if (!chosen) return chosen.error().message;

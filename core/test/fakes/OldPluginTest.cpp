@@ -1,5 +1,5 @@
-// A backend compiled against the header of plugin ABI 1.0 loads and runs; what 1.1 brought is missing by
-// name.
+// A backend compiled against the header of plugin ABI 1.0 loads and runs. Features added in 1.1 are reported
+// as missing by name.
 #include "core/test/fakes/FakeFixture.h"
 
 using namespace tessera;

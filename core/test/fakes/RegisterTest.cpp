@@ -1,4 +1,4 @@
-// tsrRegisterPlugin and tsrUnregisterPlugin: what is refused, what is found, what ends when.
+// tsrRegisterPlugin and tsrUnregisterPlugin: what is refused, what is found, and when objects end.
 #include "core/test/fakes/FakeFixture.h"
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -10,7 +10,7 @@ namespace {
 class Register : public FakeTest {
 protected:
   void SetUp() override { plugin.serve(backend); }
-  /// The plugin's row of the load report; null: it is not there.
+  /// Returns the plugin's row of the load report; null if there is none.
   static nlohmann::json row(const std::string &name) {
     const char *json = nullptr;
     EXPECT_OK(tsrGetLoadReport(TSR_REPORT_PROBE, &json));
@@ -67,7 +67,7 @@ TEST_F(Register, StaysWhileInUse) {
   ASSERT_OK(create());
   EXPECT_EQ(tsrUnregisterPlugin("fake"), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("in use"));
-  EXPECT_NE(alloc(), nullptr); // nothing has happened
+  EXPECT_NE(alloc(), nullptr); // the failed call had no effect
   EXPECT_OK(tsrDestroyContext(std::exchange(context, nullptr)));
   EXPECT_OK(plugin.remove());
 }
@@ -103,7 +103,7 @@ TEST_F(Register, CanBeRegisteredAgain) {
 TEST_F(Register, UnregisteringNeedsAName) {
   EXPECT_EQ(tsrUnregisterPlugin(nullptr), TSR_EINVAL);
   EXPECT_EQ(tsrUnregisterPlugin("nobody"), TSR_ENOTFOUND);
-  EXPECT_EQ(tsrUnregisterPlugin("cpu"), TSR_ENOTFOUND); // the library's own stay
+  EXPECT_EQ(tsrUnregisterPlugin("cpu"), TSR_ENOTFOUND); // the library's own plugins cannot be unregistered
   EXPECT_EQ(tsrRegisterPlugin(nullptr), TSR_EINVAL);
 }
 
@@ -155,7 +155,7 @@ TEST_F(Register, APluginInUseStaysSelected) {
       ASSERT_OK(tsrDestroyContext(std::exchange(context, nullptr)));
     }
   }
-  ASSERT_OK(plugin.add()); // for the fixture to remove
+  ASSERT_OK(plugin.add()); // the fixture removes it
 }
 
 struct Refusal {

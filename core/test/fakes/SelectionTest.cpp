@@ -1,4 +1,4 @@
-// Which of several backends a context gets, and which device.
+// Which of several backends is selected for a context, and which device.
 #include "core/objects/Backends.h"
 #include "core/test/fakes/FakeFixture.h"
 
@@ -7,7 +7,7 @@ using namespace tessera::test;
 
 namespace {
 
-/// Above whatever this machine has: 1000 is the highest score there is.
+/// Above every real device of this machine; 1000 is the highest score.
 constexpr int kFirst = 1000, kSecond = 999;
 
 std::vector<FakeDevice> gpus(std::initializer_list<const char *> addresses) {
@@ -27,7 +27,7 @@ std::string best() {
   return selected.backend ? selected.backend->name() : "";
 }
 
-/// Why the backend is not to be had; "" when it is.
+/// Returns why the backend is not available; "" if it is.
 std::string reason(const std::string &name) {
   size_t count;
   for (size_t i = 0; auto row = backendRow(i, count); ++i)
@@ -41,7 +41,7 @@ TEST(Selecting, TheHigherScoreWins) {
   EXPECT_EQ(best(), "a");
   {
     FakePlugin second("b", b);
-    EXPECT_EQ(best(), "b"); // the choice is made anew
+    EXPECT_EQ(best(), "b"); // the selection is repeated
   }
   EXPECT_EQ(best(), "a");
 }
@@ -53,7 +53,7 @@ TEST(Selecting, EqualScoresAreOrderedByName) {
 }
 
 TEST(Selecting, EqualScoresPreferTheLibrarysOwn) {
-  NiceMock<MockBackend> mock(std::vector<FakeDevice>(1), 100); // what cpu has
+  NiceMock<MockBackend> mock(std::vector<FakeDevice>(1), 100); // the same score as cpu
   FakePlugin plugin("aardvark", mock);
   setenv("TESSERA_BACKENDS_DISABLE", "ptx, rocm, levelzero", 1);
   EXPECT_EQ(best(), "cpu");
@@ -64,7 +64,7 @@ TEST(Selecting, APluginRegisteredMeanwhileIsConsidered) {
   NiceMock<MockBackend> a(std::vector<FakeDevice>(1), kSecond), b(std::vector<FakeDevice>(1), kFirst);
   FakePlugin first("a", a), second("b");
   second.serve(b);
-  // The backends are listed, and a is asked: now comes b.
+  // The backends have been listed and a is being probed when b is registered.
   EXPECT_CALL(a, probe)
       .WillOnce([&](tsr_probe_t &out, std::string &) {
         EXPECT_OK(second.add());
@@ -109,7 +109,7 @@ TEST(Selecting, OneDeviceIsServedOnce) {
   EXPECT_EQ(reason("a"), "");
   EXPECT_THAT(reason("b"), HasSubstr("TSRP-206"));
   EXPECT_THAT(reason("b"), HasSubstr("0000:65:00.0 is served by a"));
-  Selection selected; // whoever names it gets it all the same
+  Selection selected; // selecting it by name still works
   std::string why;
   EXPECT_EQ(selectBackend("b", selected, why), TSR_SUCCESS) << why;
 }

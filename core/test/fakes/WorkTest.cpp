@@ -1,4 +1,4 @@
-// Memory, streams, events, modules, launches and graphs, as they reach a backend.
+// Checks how memory, streams, events, modules, launches and graphs reach a backend.
 #include "core/test/fakes/FakeFixture.h"
 #include <array>
 
@@ -16,7 +16,7 @@ protected:
     begin();
   }
   MockDeviceContext *device = nullptr;
-  MockDeviceStream *stream = nullptr; // the last that was made
+  MockDeviceStream *stream = nullptr; // the last one created
 };
 
 TEST_F(Work, MemoryKeepsWhatIsCopied) {
@@ -75,7 +75,7 @@ TEST_F(Work, FlagsAndAllocatorArePassedOn) {
   ASSERT_OK(tsrCreateContextEx(&o, &other));
   EXPECT_OK(tsrAlloc(other, 8, TSR_MEM_DEVICE, &p));
   EXPECT_EQ(calls, 1);
-  EXPECT_OK(tsrDestroyContext(other)); // which gives back what is left
+  EXPECT_OK(tsrDestroyContext(other)); // frees the remaining memory
   EXPECT_EQ(calls, 0);
 }
 
@@ -166,7 +166,7 @@ TEST_F(Work, ALaunchArrivesWithItsValuesAndGrid) {
 
 TEST_F(Work, AKernelLivesUntilItsLaunchIsDone) {
   bool isGone = false;
-  std::shared_ptr<DeviceKernel> queued; // what a queue keeps
+  std::shared_ptr<DeviceKernel> queued; // held by a queue
   backend.made->kernel = [&](MockDeviceKernel &k) { k.onDestroy = [&] { isGone = true; }; };
   tsr_module_t module = nullptr;
   tsr_kernel_t k = nullptr;
@@ -203,7 +203,7 @@ TEST_F(Work, AGraphIsPassedOnAndReplayed) {
   ASSERT_OK(tsrStreamEndCapture(s, &graph));
   testing::Mock::VerifyAndClearExpectations(stream);
   EXPECT_CALL(*stream, replay).Times(2);
-  EXPECT_CALL(*stream, launch).Times(2); // the default queues node by node
+  EXPECT_CALL(*stream, launch).Times(2); // the default implementation queues node by node
   EXPECT_OK(tsrGraphLaunch(graph, s));
   EXPECT_OK(tsrGraphLaunch(graph, s));
 }

@@ -1,5 +1,5 @@
-// Any bytes as a bundle, as they are and with the checksum made right: nothing crashes, and what is accepted
-// can be written and read again with the same contents.
+// Arbitrary bytes as a bundle, unchanged and with a valid checksum. Nothing may crash, and an accepted bundle
+// must have the same contents after writing and reading.
 #include "core/bundle/Bundle.h"
 #include "core/metadata/KernelMetadata.h"
 #include <cstdint>

@@ -1,4 +1,4 @@
-// One source for every plugin that must be refused: TSR_BROKEN says which way it is broken. 0: not at all.
+// One source for all plugins that must be refused. TSR_BROKEN selects how it is broken; 0: not at all.
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -6,26 +6,26 @@
 #include <unistd.h>
 
 #define SOUND 0
-#define LIES 1         // its code says another version than its manifest
-#define EXTRA_EXPORT 2 // exports more
+#define LIES 1         // its code and its manifest have different versions
+#define EXTRA_EXPORT 2 // exports more than the query
 #define NO_EXPORT 3    // exports nothing
 #define NO_SLOT 4      // lacks context_create
 #define THROWS 5       // its constructor throws
 #define HANGS 6        // its probe never ends
 #define EXITS 7        // its probe calls _Exit
-#define CRASHES 8      // its probe reads from nowhere
-#define UNDEFINED 9    // needs a symbol nobody has
+#define CRASHES 8      // its probe reads from an invalid address
+#define UNDEFINED 9    // needs an undefined symbol
 #define WRITES_PAST 10 // its query writes past the struct
 #define QUERY_FAILS 11
 #define INTERFACE 12 // its table is of another major
-#define CHATTY 13    // its probe writes to stdout; that harms nobody
+#define CHATTY 13    // its probe writes to stdout, which is allowed
 #define NO_DEVICE 14
 #define BOASTS 15     // its probe reports a nonsensical score
 #define ONE_DEVICE 16 // shares its device's PCI address with its twin
-#define NO_TABLE 17   // is a backend and has no table
+#define NO_TABLE 17   // is a backend but has no table
 #define SAYS_BYE 18   // writes to stderr when it is destroyed and shut down
 #define HAS_CHILD 19  // its probe leaves a process running
-#define FLOODS 20     // its probe writes to the pipe of its answer without end
+#define FLOODS 20     // its probe writes to the answer's pipe forever
 
 namespace {
 using namespace tessera;

@@ -1,10 +1,10 @@
-// A plugin of numerics profiles for tests: some that compile, some that are refused, two that cannot be had.
+// A plugin of numerics profiles for tests: some compile, some are refused, and two cannot be selected.
 #include <tessera/numerics.hpp>
 #include <tessera/plugin.hpp>
 
 using tessera::NumericsProfile;
 
-/// As standard, without contraction.
+/// The permissions of standard, without contraction.
 struct House : NumericsProfile {
   const char *name() const override { return "house"; }
   bool unorderedAtomics() const override { return true; }

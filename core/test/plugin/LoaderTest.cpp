@@ -1,4 +1,4 @@
-// Every way a plugin can be refused, each by its own code.
+// Every way in which a plugin can be refused, each with its own code.
 #include "core/objects/Backends.h"
 #include "core/plugin/Probe.h"
 #include "core/plugin/Quarantine.h"
@@ -18,7 +18,7 @@ namespace {
 
 using Plugins = PluginTest;
 
-// First: the automatic choice is made once in a process.
+// First, because the automatic choice is made once per process.
 TEST_F(Plugins, AnEmptyDirectoryLeavesTheCpu) {
   Selection selected;
   std::string why;
@@ -32,7 +32,7 @@ struct Refusal {
   const char *text;
 };
 
-/// gtest's names of the cases.
+/// Names the cases for gtest.
 std::string caseName(const testing::TestParamInfo<Refusal> &info) {
   std::string out = info.param.name;
   for (char &c : out)
@@ -123,8 +123,8 @@ TEST_F(Plugins, ChildrenOfAProbeAreNotWaitedFor) {
 }
 
 // The dynamic linker would map what is not there, and fault.
-/// How many of the file's bytes its loadable segments reach; what follows, as debug information, is not
-/// mapped.
+/// Returns the size of the part of the file that its loadable segments cover. The rest, such as debug
+/// information, is not mapped.
 uintmax_t mappedBytes(const std::filesystem::path &path) {
   std::ifstream in(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
@@ -141,7 +141,8 @@ uintmax_t mappedBytes(const std::filesystem::path &path) {
 
 TEST_F(Plugins, TruncatedFilesAreRefused) {
   for (uintmax_t part = 1; part < 16; ++part) {
-    directory = root / ("cut-" + std::to_string(part)); // another file each: one that was loaded stays mapped
+    // a different file each time, since a loaded file stays mapped
+    directory = root / ("cut-" + std::to_string(part));
     std::filesystem::create_directory(directory);
     std::filesystem::permissions(directory, std::filesystem::perms(0755));
     setenv("TESSERA_PLUGIN_PATH", directory.c_str(), 1);
@@ -171,7 +172,7 @@ TEST_F(Plugins, AreDestroyedThenShutDownWhenTheProcessEnds) {
   install("polite");
   auto use = [] {
     const bool ok = [] {
-      Selection selected; // gone before the end, as in the calls of the C ABI
+      Selection selected; // destroyed before the end of the process, as in the calls of the C ABI
       std::string why;
       return selectBackend("polite", selected, why) == TSR_SUCCESS;
     }();
@@ -185,7 +186,7 @@ TEST_F(Plugins, ACrashIsQuarantinedUntilReset) {
   EXPECT_EQ(survey("crashes").error.code, refusal::kProbeCrashed);
   const std::string key = quarantineKey(path, "");
   EXPECT_THAT(quarantined(key), HasSubstr("signal"));
-  // Another process asks: the same file elsewhere, so that this process has not probed it.
+  // The same file at another path represents another process: this process has not probed it yet.
   std::filesystem::rename(directory, root / "moved");
   directory = root / "moved";
   setenv("TESSERA_PLUGIN_PATH", directory.c_str(), 1);
@@ -199,7 +200,7 @@ TEST_F(Plugins, ACrashIsQuarantinedUntilReset) {
 TEST_F(Plugins, AnotherBuildIsNotQuarantined) {
   std::string path = install("crashes").string();
   const std::string before = quarantineKey(path, "550.1");
-  EXPECT_NE(before, quarantineKey(path, "550.2")); // another driver
+  EXPECT_NE(before, quarantineKey(path, "550.2")); // another driver version
   std::ofstream(path, std::ios::app) << "x";
   EXPECT_NE(before, quarantineKey(path, "550.1"));
 }
@@ -208,7 +209,7 @@ TEST_F(Plugins, OneDeviceIsNotOfferedTwice) {
   install("twin-a");
   install("twin-b");
   const auto report = loadReport(/*probe=*/true);
-  // The survey sees both; the choice among them is made by rank, in which the second has no device left.
+  // The survey finds both. The selection goes by rank, and the second has no device left.
   EXPECT_EQ(survey("twin-a").error.code, 0);
   size_t count = 0;
   bool refused = false;
@@ -265,7 +266,7 @@ TEST_F(Plugins, AFileNamedAsAnotherKindIsRefused) {
   EXPECT_EQ(c.error.code, refusal::kKind);
   EXPECT_EQ(c.error.text, "it is of kind backend, its file is named as a mapper is");
   EXPECT_THAT(c.error.fix, HasSubstr("name it libtessera-sound.so"));
-  const auto house = directory / "libtessera-house.so"; // profiles, named as a backend
+  const auto house = directory / "libtessera-house.so"; // profiles in a file named like a backend
   std::filesystem::copy_file(std::filesystem::path(TESSERA_BROKEN_PLUGINS) / "libtessera-numerics-house.so",
                              house);
   std::filesystem::permissions(house, std::filesystem::perms(0644));
@@ -293,7 +294,7 @@ TEST_F(Plugins, ANameOfTesseraIsRefused) {
       EXPECT_THAT(c.error.text, HasSubstr("'cpu'"));
     }
   EXPECT_TRUE(isThere);
-  // Nor does it hide what has the name.
+  // It does not hide the plugin that has the name either.
   size_t count = 0;
   for (size_t i = 0; auto row = backendRow(i, count); ++i)
     if (std::string_view(row->name) == "cpu") EXPECT_STREQ(row->reason, "");
@@ -301,7 +302,7 @@ TEST_F(Plugins, ANameOfTesseraIsRefused) {
 
 TEST_F(Plugins, AnUnknownNameListsThoseInTheDirectories) {
   install("sound");
-  install("newer"); // which cannot be used
+  install("newer"); // cannot be used
   Selection selected;
   std::string why;
   EXPECT_EQ(selectBackend("elsewhere", selected, why), TSR_ENOTFOUND);
@@ -324,7 +325,7 @@ TEST_F(Plugins, AnExplicitChoiceLoadsNoOtherPlugin) {
   std::string why;
   EXPECT_EQ(selectBackend("sound", selected, why), TSR_SUCCESS) << why;
   EXPECT_STREQ(selected.backend->name(), "sound");
-  EXPECT_FALSE(std::filesystem::exists(root / "cache" / "quarantine")); // the other was not probed
+  EXPECT_FALSE(std::filesystem::exists(root / "cache" / "quarantine")); // the other plugin was not probed
 }
 
 TEST_F(Plugins, TheNoteMayReplaceTheProbe) {

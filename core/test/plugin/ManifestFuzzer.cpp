@@ -1,4 +1,4 @@
-// Any bytes as the payload of a note, and as a whole file.
+// Arbitrary bytes as the payload of a note, and as a whole file.
 #include "core/plugin/Manifest.h"
 #include <cstdlib>
 #include <sys/mman.h>

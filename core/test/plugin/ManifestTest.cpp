@@ -1,4 +1,4 @@
-// The note parser: what it reads, and that no damaged file is believed or read past its end.
+// The note parser: what it reads, and that no damaged file is accepted or read past its end.
 #include "core/plugin/Manifest.h"
 #include "core/test/plugin/PluginFixture.h"
 #include <cstring>

@@ -1,4 +1,4 @@
-// Hardware from a machine description of our own.
+// Hardware detection with a directory tree made by the test.
 #include "core/plugin/Match.h"
 #include "core/bundle/ImageFormat.h"
 #include "core/plugin/KnownBackends.h"
@@ -73,7 +73,7 @@ TEST_F(Machine, TheDriverMustBeNewEnough) {
   EXPECT_FALSE(matchHardware(m, root));
 }
 
-/// A file that fits this host.
+/// Returns a file that matches this host.
 PluginFile fitting(const tsr_host_info_t &host) {
   PluginFile file;
   file.manifest.abiMajor = host.abi_major;
@@ -138,7 +138,7 @@ TEST(KnownBackends, ComeFromTheFoldersUnderPlugins) {
     }
   }
   EXPECT_EQ(canonicalBackend("level_zero"), "levelzero");
-  EXPECT_EQ(knownBackend("level_zero"), nullptr); // an alias is no name
+  EXPECT_EQ(knownBackend("level_zero"), nullptr); // aliases are not resolved
   EXPECT_EQ(knownBackend("toy"), nullptr);
   EXPECT_FALSE(isOwnName("toy"));
   for (const char *name : {"null", "inprocess", "openmpi", "mpich", "profiles"})

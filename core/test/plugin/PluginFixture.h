@@ -1,4 +1,5 @@
-// A private copy of the broken plugins, with modes the loader accepts whatever the umask of the build was.
+// Makes a private copy of the broken plugins, with modes that the loader accepts whatever the umask of the
+// build was.
 #pragma once
 #include "core/plugin/Registry.h"
 #include <cstdlib>
@@ -25,14 +26,14 @@ protected:
   void TearDown() override { std::filesystem::remove_all(root); }
 
   std::filesystem::path pathOf(const std::string &name) { return directory / ("libtessera-" + name + ".so"); }
-  /// Puts the plugin into the directory; returns where it is.
+  /// Copies the plugin into the directory and returns its path.
   std::filesystem::path install(const std::string &name) {
     std::filesystem::copy_file(std::filesystem::path(TESSERA_BROKEN_PLUGINS) / ("libtessera-" + name + ".so"),
                                pathOf(name));
     std::filesystem::permissions(pathOf(name), std::filesystem::perms(0644));
     return pathOf(name);
   }
-  /// What an explicit load says; 0: it loaded.
+  /// Returns the code of an explicit load; 0: it loaded.
   PluginError load(const std::string &name) {
     PluginError error;
     std::string path;
@@ -40,7 +41,7 @@ protected:
     EXPECT_EQ(plugin == nullptr, bool(error));
     return error;
   }
-  /// What automatic selection finds out about it.
+  /// Returns what automatic selection finds out about the plugin.
   Candidate survey(const std::string &name) {
     for (Candidate &c : surveyPlugins(TSR_PLUGIN_BACKEND, /*probe=*/true))
       if (c.name == name && std::filesystem::path(c.path).parent_path() == directory) return c;

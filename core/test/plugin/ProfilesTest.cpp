@@ -1,4 +1,5 @@
-// Numerics profiles: the classes' table, the built-in plugin, and plugins' profiles by name.
+// Numerics profiles: the table of the classes, the built-in plugin, and selecting profiles of plugins by
+// name.
 #include "core/plugin/Profiles.h"
 #include "core/log/Log.h"
 #include "core/test/plugin/PluginFixture.h"
@@ -35,7 +36,7 @@ protected:
     std::filesystem::copy_file(std::filesystem::path(TESSERA_BROKEN_PLUGINS) / to.filename(), to);
     std::filesystem::permissions(to, std::filesystem::perms(0644));
   }
-  /// The profile's name, or the error.
+  /// Returns the profile's name, or the error.
   std::string choose(const std::string &asked) {
     auto chosen = chooseProfile(asked);
     if (!chosen) return chosen.error().message + " / " + chosen.error().hint;
@@ -107,7 +108,7 @@ TEST_F(Profiles, APluginsProfileIsFoundByItsName) {
   EXPECT_EQ(profile.plugin, "house");
   EXPECT_FALSE(profile.permits.contraction);
   EXPECT_TRUE(profile.permits.unorderedAtomics);
-  setenv("TESSERA_NUMERICS", "frozen", 1); // behind the two that are left out
+  setenv("TESSERA_NUMERICS", "frozen", 1); // listed after the two that are left out
   EXPECT_EQ(choose(""), "frozen");
 }
 
@@ -129,7 +130,7 @@ TEST_F(Profiles, AnUnknownNameListsProfilesAndSuggestsOne) {
   EXPECT_THAT(choose(""), HasSubstr("TESSERA_NUMERICS 'xyz': there is no such profile"));
 }
 
-/// One profile, then a failure.
+/// Lists one profile, then fails.
 int32_t failingProfile(uint32_t index, tsr_numerics_profile_t *out) {
   if (index) return TSR_EIO;
   tsr_numerics_profile_t row{};

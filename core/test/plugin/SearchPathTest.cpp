@@ -19,7 +19,7 @@ TEST_F(Paths, WritableByOthersIsRefused) {
   EXPECT_EQ(e.code, refusal::kWritable);
   EXPECT_THAT(e.fix, testing::HasSubstr("chmod go-w"));
   ASSERT_EQ(chmod(pathOf("sound").c_str(), 0644), 0);
-  ASSERT_EQ(chmod(directory.c_str(), 01777), 0); // the sticky bit does not excuse the directory itself
+  ASSERT_EQ(chmod(directory.c_str(), 01777), 0); // a sticky bit is not accepted on the directory itself
   EXPECT_EQ(load("sound").code, refusal::kWritable);
   ASSERT_EQ(chmod(directory.c_str(), 0755), 0);
   EXPECT_EQ(load("sound").code, 0);

@@ -1,4 +1,4 @@
-// Slots of a backend's table that may be missing: peer access and the profiler's ranges.
+// Optional slots of a backend's table: peer access and the profiler's ranges.
 #include "core/plugin/PluginBackend.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@ using testing::HasSubstr;
 
 namespace {
 
-std::string calls; // what the backend was told
+std::string calls; // the calls that the backend received
 
-/// A backend of contexts and no more; its objects are numbers.
+/// A backend that only creates contexts. Its objects are numbers.
 tsr_backend_api_t table() {
   tsr_backend_api_t api{};
   api.struct_size = sizeof api;
@@ -41,7 +41,7 @@ tsr_backend_api_t table() {
 
 std::string number(const void *p) { return std::to_string(reinterpret_cast<intptr_t>(p)); }
 
-/// Two contexts of a backend with that table.
+/// Two contexts of a backend with the given table.
 struct Two {
   explicit Two(const tsr_backend_api_t &api) : api(api) {
     plugin->name = "slots";
@@ -78,7 +78,7 @@ TEST(Slots, TheyReceiveTheirArguments) {
   };
   api.range_push = [](tsr_be_context_t *c, const char *name) { calls += "push " + number(c) + name + ";"; };
   Two half(api);
-  half.a->pushRange("x"); // one of the pair: neither is used
+  half.a->pushRange("x"); // only one slot of the pair exists, so neither is used
   EXPECT_EQ(calls, "");
   api.range_pop = [](tsr_be_context_t *c) { calls += "pop " + number(c) + ";"; };
   Two two(api);
@@ -108,7 +108,7 @@ TEST(Ranges, OfTheCpuNestPerThreadAndContext) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
-      EXPECT_EQ(tsrRangePop(a), TSR_EINVAL); // the ranges are another thread's
+      EXPECT_EQ(tsrRangePop(a), TSR_EINVAL); // the ranges belong to another thread
       for (int n = 0; n < 100; ++n) {
         EXPECT_EQ(tsrRangePush(a, "mine"), TSR_SUCCESS);
         EXPECT_EQ(tsrRangePop(a), TSR_SUCCESS);
