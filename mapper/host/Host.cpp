@@ -72,7 +72,7 @@ template <class Hook> Mapper::Choice Host::run(const Question &q, const std::str
   if (late_->load() > 0)
     throw failed(q, where,
                  {TSR_ETIMEOUT, "E_MAPPER_TIMEOUT", "it is not asked while an earlier question is unanswered",
-                  "mend the mapper, or set another"});
+                  "fix the mapper, or set another"});
   auto asking = std::make_shared<Asking>();
   try {
     SignalMask mask;
