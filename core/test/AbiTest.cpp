@@ -1,4 +1,4 @@
-// Statuses, versions, backends: what needs no context.
+// Statuses, versions and backends: everything that needs no context.
 #include "core/test/Support.h"
 #include <cstdlib>
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ TEST(Abi, StatusNames) {
   EXPECT_STREQ(tsrStatusName(TSR_UNIMPLEMENTED), "TSR_UNIMPLEMENTED");
   EXPECT_STREQ(tsrStatusName(static_cast<tsr_status_t>(12)), "TSR_UNKNOWN");
   EXPECT_STREQ(tsrStatusString(static_cast<tsr_status_t>(12)), "unknown status");
-  for (int none : {11, 16, 1000, -1}) { // more than the bits of the enumeration, too: C allows it
+  for (int none : {11, 16, 1000, -1}) { // also outside the enumeration's bits, which C allows
     EXPECT_STREQ(tsrStatusName(static_cast<tsr_status_t>(none)), "TSR_UNKNOWN");
     EXPECT_STREQ(tsrStatusString(static_cast<tsr_status_t>(none)), "unknown status");
   }
@@ -51,7 +51,7 @@ TEST(Abi, LastErrorOutlivesThreadLocalObjects) {
     }
   };
   std::thread([] {
-    static thread_local Late late; // made first, so destroyed last
+    static thread_local Late late; // constructed first, so destroyed last
     (void)&late;
     tsr_context_t c = nullptr;
     tsr_context_options_t options = {sizeof options, "a name too long for the text to stay inside its string",
@@ -83,7 +83,7 @@ TEST(Backends, ListNamesAllFour) {
   EXPECT_EQ(tsrGetBackendInfo(0, &info), TSR_EINVAL);
 }
 
-/// The GPUs' plugins are disabled, so that the machine and what is installed on it make no difference.
+/// Disables the GPUs' plugins, so that the results do not depend on the machine.
 struct BackendVariable : testing::Test {
   void SetUp() override { setenv("TESSERA_BACKENDS_DISABLE", "ptx, rocm, levelzero", 1); }
   void TearDown() override {
@@ -145,7 +145,7 @@ TEST_F(BackendVariable, SelectBackendOverridesTheEnvironment) {
   EXPECT_TRUE(lastErrorHas("; did you mean rocm?"));
   EXPECT_EQ(tsrSelectBackend("level_zero"), TSR_UNIMPLEMENTED);
   EXPECT_TRUE(lastErrorHas("TSRP-120"));
-  EXPECT_TRUE(selected(0)); // as before
+  EXPECT_TRUE(selected(0)); // unchanged
   ASSERT_OK(tsrSelectBackend(nullptr));
   EXPECT_FALSE(selected(0));
   EXPECT_EQ(tsrCreateContext(&context), TSR_ENOTFOUND);

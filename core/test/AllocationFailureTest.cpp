@@ -1,6 +1,6 @@
-// Every allocation of a whole run fails once: the call it belongs to says TSR_EOOM, everything is given back,
-// and the next run works. operator new is this program's own; the allocations of libtessera's objects, which
-// are linked in, go through it, and so do those of the stream's thread.
+// Makes each allocation of a whole run fail once. The call that needs it must return TSR_EOOM, all memory
+// must be freed, and the next run must work. This program replaces operator new. libtessera's objects are
+// linked into it, so their allocations use the replacement, and so do those of the stream's thread.
 #include "core/log/LastError.h"
 #include "core/test/Functions.h"
 #include <cstdlib>
@@ -8,7 +8,7 @@
 
 namespace {
 
-std::atomic<int64_t> failing{-1}; // the allocation that fails, counted from 0; negative: none
+std::atomic<int64_t> failing{-1}; // index of the allocation that fails, from 0; negative: none
 std::atomic<int64_t> made{0};     // since arm()
 std::atomic<int64_t> live{0};
 
@@ -60,7 +60,7 @@ void operator delete[](void *p, const std::nothrow_t &) noexcept { release(p); }
 namespace tessera::test {
 namespace {
 
-/// The memory of the device, where the caller supplies it: fails with the rest.
+/// The device memory, supplied by the caller. Its allocations fail like the others.
 std::atomic<int64_t> deviceBlocks{0};
 void *deviceAlloc(void *, size_t bytes, size_t alignment) {
   if (failsNow()) return nullptr;
@@ -75,13 +75,13 @@ void deviceFree(void *, void *p, size_t) {
 constexpr int64_t kRows = 8, kColumns = 8;
 constexpr size_t kCount = kRows * kColumns;
 
-/// What a run works with. Kept by the caller, so that what was made can be destroyed after a failure.
+/// The objects of a run. The caller keeps them, so that they can be destroyed after a failure.
 struct Run {
   tsr_context_t context = nullptr;
   std::vector<float> in = std::vector<float>(kCount, 1.0f), out = std::vector<float>(kCount);
   std::vector<CompiledKernel> kernels = withKernels({kFourfoldYaml});
 
-  /// The first status that is not success.
+  /// Runs everything. Returns the first status that is not success.
   tsr_status_t run(bool ownAllocator) {
     tsr_allocator_t allocator{sizeof(tsr_allocator_t), nullptr, deviceAlloc, deviceFree};
     tsr_context_options_t options{};
@@ -101,7 +101,7 @@ struct Run {
 #define TRY(call)                                                                                            \
   if (tsr_status_t status = (call)) return status
     TRY(tsrCreateContextEx(&options, &context));
-    TRY(guarded([&] { return createModule(context, std::move(kernels), &m); })); // as loading a bundle does
+    TRY(guarded([&] { return createModule(context, std::move(kernels), &m); })); // as for loading a bundle
     TRY(tsrGetKernel(m, nullptr, &f));
     TRY(tsrCreateStream(context, &s));
     TRY(tsrCreateEvent(context, &e));
@@ -130,8 +130,9 @@ struct Run {
   }
 };
 
-/// No more blocks than `before` and all device memory back, once late helpers of a launch have gone. Returns
-/// the blocks there are then: fewer, where a helper was late when `before` was taken.
+/// Expects no more blocks than `before` and all device memory freed, after late helpers of a launch have
+/// finished. Returns the number of live blocks. It is lower than `before` if a helper was late when `before`
+/// was measured.
 int64_t expectAllFreed(int64_t before, int64_t n) {
   for (int turn = 0; turn < 5000 && live > before; ++turn)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -141,7 +142,7 @@ int64_t expectAllFreed(int64_t before, int64_t n) {
   return std::min(now, before);
 }
 
-/// One run with allocation `n` failing; false when the run had fewer.
+/// Runs once with allocation `n` failing. Returns false if the run made fewer allocations.
 bool runWithFailure(bool ownAllocator, int64_t n) {
   tsr_status_t status;
   std::string text;
@@ -156,9 +157,9 @@ bool runWithFailure(bool ownAllocator, int64_t n) {
     if (status == TSR_SUCCESS)
       for (size_t i = 0; i < kCount; ++i)
         EXPECT_EQ(run.out[i], static_cast<float>(4 + 4 * (i % kColumns) + 48)) << "allocation " << n;
-    if (run.context) (void)tsrDestroyContext(run.context); // with whatever was made in it
+    if (run.context) (void)tsrDestroyContext(run.context); // destroys all objects made in it
   }
-  // Success: what failed could be done without, such as a helper for a launch.
+  // Success: the failed allocation was optional, such as that of a helper for a launch.
   if (status != TSR_SUCCESS) EXPECT_EQ(status, TSR_EOOM) << "allocation " << n << ": " << text;
   return met;
 }
@@ -166,22 +167,23 @@ bool runWithFailure(bool ownAllocator, int64_t n) {
 class AllocationFailure : public testing::TestWithParam<bool> {};
 
 TEST_P(AllocationFailure, IsAnErrorAndLeaksNothing) {
-  for (int i = 0; i < 3; ++i) // what the process keeps: tables, the text of the last error
+  for (int i = 0; i < 3; ++i) // allocates what the process keeps: tables, the text of the last error
     ASSERT_FALSE(runWithFailure(GetParam(), INT64_MAX - 1));
   tsr_stream_t none = nullptr;
   ASSERT_EQ(tsrDestroyStream(none), TSR_EINVAL);
   int64_t before = live, n = 0;
   for (; runWithFailure(GetParam(), n) && !HasFailure(); ++n)
     before = expectAllFreed(before, n);
-  EXPECT_GT(n, 100); // the hook is in place
+  EXPECT_GT(n, 100); // operator new is replaced
   RecordProperty("allocations", static_cast<int>(n));
 }
 
 INSTANTIATE_TEST_SUITE_P(Runtime, AllocationFailure, testing::Bool(),
                          [](auto &info) { return std::string(info.param ? "CallersAllocator" : "OwnPool"); });
 
-/// Calls with dims seen before take nothing from the heap. One row, so that each step is one program: whether
-/// more call for helpers is a matter of time, and a helper that comes late costs the next launch a block.
+/// Calls with known dims do not allocate. The tensors have one row, so that each step is one program. With
+/// more programs, timing would decide whether helpers are called, and a late helper costs the next launch a
+/// block.
 TEST(Allocations, RepeatedCallsMakeNone) {
   tsr_context_t context = nullptr;
   tsr_module_t m = nullptr;
@@ -205,14 +207,14 @@ TEST(Allocations, RepeatedCallsMakeNone) {
       ASSERT_OK(tsrStreamSynchronize(s));
     }
   };
-  calls(200); // plans four sets of dims, fills the stream's queue once round
+  calls(200); // plans four sets of dims and fills the stream's ring buffer once
   arm(-1);
   calls(200);
   EXPECT_EQ(made.load(), 0);
   ASSERT_OK(tsrDestroyContext(context));
 }
 
-/// A call that fails leaves no piece of itself in the graph, and the capture goes on.
+/// A failing call adds no part of itself to the graph, and the capture continues.
 TEST(Allocations, AFailingCallRecordsNothing) {
   tsr_context_t context = nullptr;
   tsr_module_t m = nullptr;
@@ -228,7 +230,7 @@ TEST(Allocations, AFailingCallRecordsNothing) {
   ASSERT_OK(tsrCreateStream(context, &s));
   ASSERT_OK(tsrAlloc(context, kCount * sizeof(float), TSR_MEM_DEVICE, &x));
   ASSERT_OK(tsrAlloc(context, kCount * sizeof(float), TSR_MEM_DEVICE, &y));
-  for (uint64_t before : {0u, 1u}) { // calls recorded before the one that fails
+  for (uint64_t before : {0u, 1u}) { // calls recorded before the failing one
     tsr_status_t status = TSR_EOOM;
     int64_t n = 0;
     for (; status != TSR_SUCCESS; ++n) {
@@ -247,12 +249,13 @@ TEST(Allocations, AFailingCallRecordsNothing) {
       ASSERT_EQ(info.launches, 3 * (before + (status == TSR_SUCCESS))) << "allocation " << n;
       ASSERT_OK(tsrDestroyGraph(g));
     }
-    EXPECT_GT(n, 4); // the workspace and each step's values among them
+    EXPECT_GT(n, 4); // includes the workspace and each step's values
   }
   ASSERT_OK(tsrDestroyContext(context));
 }
 
-/// A capture that cannot be ended for want of memory goes on; the next attempt gives all of it.
+/// If ending a capture runs out of memory, the capture continues, and the next attempt returns the whole
+/// graph.
 TEST(Allocations, AFailingEndOfACaptureKeepsTheCapture) {
   tsr_context_t context = nullptr;
   tsr_module_t m = nullptr;
@@ -282,7 +285,7 @@ TEST(Allocations, AFailingEndOfACaptureKeepsTheCapture) {
     ASSERT_OK(tsrStreamIsCapturing(s, &capturing));
     ASSERT_EQ(capturing, status != TSR_SUCCESS) << "allocation " << n;
   }
-  EXPECT_GT(n, 4); // the object, the nodes and the graph among them
+  EXPECT_GT(n, 4); // includes the object, the nodes and the graph
   tsr_graph_info_t info{};
   info.struct_size = sizeof info;
   ASSERT_OK(tsrGraphInfo(g, &info));

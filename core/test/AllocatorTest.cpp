@@ -1,4 +1,4 @@
-// Allocators of the caller's.
+// Allocators supplied by the caller.
 #include "core/test/Support.h"
 #include <cstdlib>
 #include <map>
@@ -9,7 +9,7 @@ using namespace tessera::test;
 
 namespace {
 
-/// Counts, checks sizes, and fails the call it is told to.
+/// Counts calls, checks sizes, and fails one chosen call.
 struct Counting {
   static void *alloc(void *user, size_t bytes, size_t alignment) {
     auto *self = static_cast<Counting *>(user);
@@ -43,8 +43,8 @@ tsr_status_t create(const tsr_allocator_t *hooks, tsr_context_t &c) {
   return tsrCreateContextEx(&options, &c);
 }
 
-/// A little of everything, on a context that may run out of memory at any call. The first status that is not
-/// success.
+/// Uses every kind of allocation on a context that may run out of memory at any call. Returns the first
+/// status that is not success.
 tsr_status_t useContext(tsr_context_t c) {
   tsr_module_t m = nullptr;
   tsr_kernel_t k = nullptr;
@@ -137,7 +137,7 @@ TEST(Allocator, MisalignedMemoryIsFreed) {
   EXPECT_TRUE(memory.live.empty());
   EXPECT_EQ(memory.calls, 1);
   EXPECT_EQ(tsrAlloc(c, SIZE_MAX, TSR_MEM_DEVICE, &p), TSR_EOOM);
-  EXPECT_EQ(memory.calls, 1); // no size to ask for
+  EXPECT_EQ(memory.calls, 1); // a size that overflows is never requested
   ASSERT_OK(tsrDestroyContext(c));
 }
 

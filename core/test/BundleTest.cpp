@@ -1,4 +1,4 @@
-// Bundles as bytes: what is written reads back, and nothing damaged is ever taken for good.
+// Bundles as bytes: written bundles can be read, and damaged ones are never accepted as valid.
 #include "core/bundle/Bundle.h"
 #include "core/test/Fixture.h"
 #include <cstring>
@@ -9,7 +9,7 @@ using namespace tessera::test;
 
 namespace {
 
-/// Small, with every field used.
+/// A small bundle that uses every field.
 Bundle sample() {
   Bundle b;
   b.producer = "0.1.0-abc";
@@ -107,7 +107,7 @@ TEST(Bundle, EveryFlippedBitIsRefused) {
     }
 }
 
-/// The same behind the checksum: whatever is accepted obeys the rules, nothing crashes.
+/// The same with a valid checksum: accepted bundles obey the rules, and nothing crashes.
 TEST(Bundle, EveryFlippedBitWithAValidChecksumIsRefusedOrValid) {
   std::string bytes = written(sample());
   int accepted = 0;
@@ -123,7 +123,7 @@ TEST(Bundle, EveryFlippedBitWithAValidChecksumIsRefusedOrValid) {
       EXPECT_TRUE(writeBundle(out, again, error)) << error.text();
       ++accepted;
     }
-  EXPECT_GT(accepted, 0); // names and documents may read otherwise
+  EXPECT_GT(accepted, 0); // names and documents may differ
 }
 
 TEST(Bundle, ErrorsNameTheCause) {

@@ -1,4 +1,4 @@
-// The cache's files: what a reader gets when they are sound, damaged, foreign or impossible to write.
+// The cache's files: what a reader returns if they are valid, damaged, foreign or cannot be written.
 #include "core/cache/Signatures.h"
 #include "core/cache/Store.h"
 #include "core/config/Config.h"
@@ -107,7 +107,7 @@ TEST_F(CacheStore, AWriteThatFailsLeavesNothing) {
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);
   rlimit little = before;
-  little.rlim_cur = 1000; // as on a disk that is full after that
+  little.rlim_cur = 1000; // later writes fail, as on a full disk
   ::setrlimit(RLIMIT_FSIZE, &little);
   auto error = store.put(key, Kind::Bundle, std::string(100000, 'x'));
   ::setrlimit(RLIMIT_FSIZE, &before);
@@ -130,7 +130,7 @@ TEST_F(CacheStore, LeastRecentlyUsedEntriesAreEvicted) {
     const timespec used[2] = {{time_t(1000 + i), 0}, {time_t(1000 + i), 0}};
     ::utimensat(AT_FDCWD, (root + "/" + hexadecimal({i, 0}) + ".entry").c_str(), used, 0);
   }
-  EXPECT_TRUE(store.get({0, 0}, Kind::Bundle)); // used now
+  EXPECT_TRUE(store.get({0, 0}, Kind::Bundle)); // marks it as used
   ASSERT_FALSE(store.put({10, 0}, Kind::Bundle, std::string(1000, 'x')));
   EXPECT_LE(store.statistics().bytes, store.limit());
   EXPECT_TRUE(store.get({0, 0}, Kind::Bundle));

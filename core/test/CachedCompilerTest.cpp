@@ -1,5 +1,6 @@
-// The compiler behind the cache: what leads to one entry, what must not, what makes an entry worthless. This
-// program holds the loader's part itself: a compiler that counts, whose files are this test's.
+// The compiler behind the cache: which requests share an entry, which must not, and what invalidates an
+// entry. This program replaces the loader with a compiler that counts its calls and whose files belong to the
+// test.
 #include "core/cache/CachedCompiler.h"
 #include "core/service/CodegenPlugins.h"
 #include "core/service/CompilerLoader.h"
@@ -49,7 +50,7 @@ std::string describe(const CompileOptions &o) {
   return out;
 }
 
-/// Its Graph IR is the source without comments, its bundle that and the options.
+/// Its Graph IR is the source without comments. Its bundle is that text and the options.
 class Counting final : public CompilerService {
 public:
   std::atomic<int> compiled{0}, signed_{0};
@@ -102,17 +103,17 @@ private:
   }
 };
 
-/// The loader's side.
+/// The loader's part.
 struct Loader {
   std::mutex mutex;
   Counting compiler;
-  std::vector<std::string> files; // what the compiler consists of
+  std::vector<std::string> files; // the compiler's files
   LoadedCompiler loaded;
   int loads = 0;
   void reset() { loaded = {}, loads = 0, compiler.compiled = 0, compiler.signed_ = 0; }
 } loader;
 
-/// The codegen plugin "toy": what a key needs to know of it.
+/// The codegen plugin "toy": what a key contains about it.
 class Codegens final : public CodegenPlugins {
 public:
   std::optional<std::string> file = "";
@@ -161,7 +162,7 @@ protected:
     ::unsetenv("TESSERA_CACHE_DIR");
     fs::remove_all(root);
   }
-  /// What a new process knows.
+  /// Resets the state to that of a new process.
   void start() { loader.reset(); }
   std::string compile(std::string_view source, const CompileOptions &o) {
     std::string bundle;
@@ -170,7 +171,7 @@ protected:
     return bundle;
   }
   std::string compile(std::string_view source) { return compile(source, options); }
-  /// Compiled, or from the cache, by a process of its own?
+  /// Returns whether a new process compiles the source rather than finding it in the cache.
   bool isCompiled(std::string_view source, const CompileOptions &o) {
     start();
     compile(source, o);
@@ -190,14 +191,14 @@ TEST_F(CachedCompilerTest, CodeOfAPluginIsCachedUntilThePluginChanges) {
   EXPECT_FALSE(isCompiled("source"));
   codegens.file = "/plugins/libtessera-codegen-toy.so 2";
   EXPECT_TRUE(isCompiled("source"));
-  codegens.file = std::nullopt; // the program registered it
+  codegens.file = std::nullopt; // registered by the program
   EXPECT_TRUE(isCompiled("source"));
   EXPECT_TRUE(isCompiled("source"));
 }
 
 using Change = std::function<void(CompileOptions &)>;
 
-// Every field that reaches the code, and values that would run into each other in a careless key.
+// Every field that affects the code, and values that a key without separators would confuse.
 const std::vector<Change> kChanges = {
     [](CompileOptions &) {},
     [](CompileOptions &o) { o.fileName = "b.py"; },
@@ -255,7 +256,7 @@ TEST_F(CachedCompilerTest, OptionsNeverShareAnEntry) {
   }
 }
 
-// The first index knows nothing of these sources, so that only the second can mix options up.
+// The first key does not contain these sources, so only the second key can confuse options.
 TEST_F(CachedCompilerTest, OptionsNeverShareAnEntryOfTheSecondKey) {
   for (size_t i = 0; i < kChanges.size(); ++i) {
     CompileOptions o = options;
@@ -284,7 +285,7 @@ TEST_F(CachedCompilerTest, WithoutACompleteGraphOnlyTheSourceIsTheKey) {
     EXPECT_TRUE(isCompiled("text# moved lines", o)) << describe(o);
     EXPECT_FALSE(isCompiled("text", o));
   }
-  for (const char *text : {"no graph", "note"}) { // the IR cannot be had, or came with a diagnostic
+  for (const char *text : {"no graph", "note"}) { // the IR is not available, or came with a diagnostic
     EXPECT_TRUE(isCompiled(text));
     EXPECT_TRUE(isCompiled(std::string(text) + "# comment"));
     EXPECT_FALSE(isCompiled(text));
@@ -334,20 +335,21 @@ TEST_F(CachedCompilerTest, SignaturesByFileNameAndSource) {
   EXPECT_EQ(signatures("s", "f"), "f:s:2");
 }
 
-// A library the compiler is linked with, as an update of LLVM's package does it, and the compiler itself.
+// Updates a library that the compiler is linked with, as an update of LLVM's package does, and the compiler
+// itself.
 TEST_F(CachedCompilerTest, AnUpdateOfAnyFileOfTheCompilerIsDetected) {
   const std::vector<std::string> files = loader.files;
   for (const std::string &file : files) {
     const std::function<void()> updates[] = {
         [&] { std::ofstream(file, std::ios::app) << "more"; },
-        [&] { // the same size, and the time of its packaging
+        [&] { // the same size and packaging time
           const auto time = fs::last_write_time(file);
           fs::copy_file(file, root + "/new");
           fs::last_write_time(root + "/new", time);
           fs::rename(root + "/new", file);
         },
         [&] { fs::last_write_time(file, fs::last_write_time(file) + std::chrono::nanoseconds(1)); },
-        [&] { // where the name is a link, to another file
+        [&] { // the name is a link to another file
           fs::rename(file, file + ".1");
           fs::copy_file(file + ".1", file + ".2");
           fs::create_symlink(file + ".2", file);
@@ -366,7 +368,7 @@ TEST_F(CachedCompilerTest, AnUpdateOfAnyFileOfTheCompilerIsDetected) {
 
 TEST_F(CachedCompilerTest, AnAddedOrMovedLibraryIsDetected) {
   EXPECT_TRUE(isCompiled("text"));
-  // Relinked: the compiler's file is another, and so is what it needs.
+  // Relinked: the compiler's file and its dependencies are different.
   std::ofstream(loader.files[0]) << "linked anew";
   loader.files.push_back(root + "/libMLIR.so");
   std::ofstream(loader.files[2]) << "library";
@@ -374,7 +376,7 @@ TEST_F(CachedCompilerTest, AnAddedOrMovedLibraryIsDetected) {
   EXPECT_FALSE(isCompiled("text"));
   std::ofstream(loader.files[2]) << "a newer one";
   EXPECT_TRUE(isCompiled("text"));
-  // Found in another folder, for that is what the variable is for.
+  // Found in another folder through LD_LIBRARY_PATH.
   ::setenv("LD_LIBRARY_PATH", root.c_str(), 1);
   start();
   compile("text");
@@ -386,7 +388,7 @@ TEST_F(CachedCompilerTest, AnAddedOrMovedLibraryIsDetected) {
 
 TEST_F(CachedCompilerTest, AnUpdateDuringAProcessDoesNotChangeItsKey) {
   compile("first");
-  std::ofstream(loader.files[1]) << "a newer library"; // not the one in this process
+  std::ofstream(loader.files[1]) << "a newer library"; // not the library in this process
   compile("second");
   EXPECT_EQ(loader.compiler.compiled, 2);
   compile("second");

@@ -33,8 +33,8 @@ protected:
     return k;
   }
   static int64_t self() { return static_cast<int64_t>(pthread_self()); }
-  /// Whether one of many launches ran in this thread before tsrLaunch returned. Many, because the time a
-  /// launch takes is predicted from earlier ones, which a busy machine may have slowed down.
+  /// Returns whether one of many launches ran in this thread before tsrLaunch returned. Many are needed
+  /// because the time of a launch is predicted from earlier ones, which a busy machine may have slowed down.
   bool everHere(tsr_kernel_t k, int launches = 2000) {
     for (int i = 0; i < launches; ++i) {
       *out = 0;
@@ -49,7 +49,7 @@ protected:
   tsr_stream_t s = nullptr;
 };
 
-// Comes first: the workers are started by the first launch that wakes them, here in this thread.
+// This test is first, since the first launch that wakes the workers starts them from this thread.
 TEST_F(Callers, StartWorkersThatTakeNoSignals) {
   *out = 0;
   ASSERT_OK(launch(image("signals", "launch: {axes: ['64'], may_wait: false}"), s, out));
@@ -59,13 +59,13 @@ TEST_F(Callers, StartWorkersThatTakeNoSignals) {
 
 TEST_F(Callers, RunBriefKernels) { EXPECT_TRUE(everHere(image("thread"))); }
 
-// A kernel that waits for the host would wait for as long as the process lives.
+// A kernel that waits for the host would block forever here.
 TEST_F(Callers, DoNotRunKernelsThatMayWait) {
   EXPECT_FALSE(everHere(image("thread", "launch: {may_wait: true}")));
-  EXPECT_FALSE(everHere(image("thread", "launch: {}"))); // it is unknown whether this one waits
+  EXPECT_FALSE(everHere(image("thread", "launch: {}"))); // it is unknown whether it waits
 }
 
-// The first program, which the launcher measures to decide about helpers, may be the shortest.
+// The launcher measures the first program to decide about helpers. It may be the shortest one.
 TEST_F(Callers, DoNotRunKernelsWhoseLaterProgramsAreLong) {
   EXPECT_FALSE(everHere(image("uneven", "launch: {axes: ['64'], may_wait: false}"), 20));
 }
@@ -130,7 +130,7 @@ TEST_F(Callers, WorkOfManyThreadsNeverOverlaps) {
 TEST_F(Callers, DoNotOvertakeQueuedWork) {
   auto k = image("count");
   for (int i = 0; i < 100; ++i) {
-    ASSERT_OK(launch(k, s, out)); // the cost is known
+    ASSERT_OK(launch(k, s, out)); // the cost is known from now on
     ASSERT_OK(tsrStreamSynchronize(s));
   }
   *out = 0;
@@ -139,7 +139,7 @@ TEST_F(Callers, DoNotOvertakeQueuedWork) {
   ASSERT_OK(tsrMemsetAsync(context, out, 9, 8, s));
   EXPECT_EQ(*out, 0);
   EXPECT_EQ(tsrStreamQuery(s), TSR_NOT_READY);
-  EXPECT_EQ(tsrStreamSynchronizeFor(s, 1000000), TSR_ETIMEOUT); // a timed wait runs nothing
+  EXPECT_EQ(tsrStreamSynchronizeFor(s, 1000000), TSR_ETIMEOUT); // a wait with a timeout runs nothing
   open(held);
   ASSERT_OK(tsrStreamSynchronize(s));
   EXPECT_EQ(*out, 0x0909090909090909);

@@ -1,4 +1,4 @@
-// Beside this program stands a compiler library made for it (FakeCompiler.cpp).
+// A compiler library made for this program (FakeCompiler.cpp) is in the program's folder.
 #include "core/test/Support.h"
 #include <cfenv>
 #include <cstdlib>
@@ -14,8 +14,8 @@ using namespace tessera::test;
 
 namespace {
 
-#if !defined(__has_feature) || !__has_feature(thread_sanitizer) // which cannot start threads after a fork
-/// In a child: `body` gets a context of its own.
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer) // tsan cannot start threads after a fork
+/// Runs `body` in a child process with its own context.
 template <class Body> int statusOfChild(Body body) {
   const pid_t child = fork();
   if (child == 0) {
@@ -29,8 +29,8 @@ template <class Body> int statusOfChild(Body body) {
   return status;
 }
 
-// That there is no memory to map the compiler does not mean that it is missing, or that loading it ends the
-// process.
+// If there is no memory to map the compiler, the error must not report a missing compiler, and loading must
+// not terminate the process.
 TEST(BeforeTheLoad, MissingMemoryIsReported) {
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -76,7 +76,7 @@ protected:
   std::string log;
 };
 
-// A failure is not kept, so this one comes first and the others still find the library.
+// This test is first. A failure is not stored, so the other tests still find the library.
 TEST_F(LoadFromSource, ACompilerOfAnotherBuildIsRefused) {
   setenv("FAKE_COMPILER_REFUSES", "1", 1);
   EXPECT_EQ(load("good"), TSR_ENOTFOUND);
@@ -121,7 +121,7 @@ TEST_F(LoadFromSource, PassesSuppliedTypesAndConstants) {
   options.constant_count = 1;
   ASSERT_OK(load("good"));
   EXPECT_NE(log.find("tunables 0 x: Tensor['n', f32] first.a: f32 B = 64"), std::string::npos) << log;
-  // Programs built before these fields were appended.
+  // A program built before these fields were appended.
   options.struct_size = offsetof(tsr_source_options_t, types);
   log.clear();
   ASSERT_OK(load("good"));
@@ -159,7 +159,7 @@ TEST_F(LoadFromSource, DiagnosticsArePassedAsStructs) {
   options.diagnose_user = &seen;
   options.file_name = "k.py";
   EXPECT_EQ(load("marked"), TSR_ECOMPILE);
-  EXPECT_EQ(load("syntax"), TSR_ECOMPILE); // marks no range, so one byte
+  EXPECT_EQ(load("syntax"), TSR_ECOMPILE); // marks no range, so its length is one byte
   EXPECT_EQ(seen, "0 k.py:1:1+3 E_SYNTAX expected a statement (write one) marked|"
                   "0 k.py:1:1+1 E_SYNTAX expected a statement () syntax|");
   EXPECT_NE(log.find("E_SYNTAX"), std::string::npos); // both callbacks are called
@@ -168,7 +168,7 @@ TEST_F(LoadFromSource, DiagnosticsArePassedAsStructs) {
   options.kernel = "first";
   ASSERT_OK(load("good"));
   EXPECT_THAT(seen, testing::StartsWith("1 :0:0+0 W_UNUSED cpu"));
-  // A program of an older header: the fields past its struct are not read.
+  // A program built with an older header: the fields past its struct are not read.
   seen.clear();
   options.struct_size = offsetof(tsr_source_options_t, diagnose);
   EXPECT_EQ(load("syntax"), TSR_ECOMPILE);
@@ -183,12 +183,12 @@ TEST_F(LoadFromSource, CompilesToABundleWithoutAContext) {
   ASSERT_OK(tsrLoadModule(context, bundle, size, &module));
   tsr_kernel_t k = nullptr;
   ASSERT_OK(tsrGetKernel(module, "second", &k));
-  // A target of another backend may be named.
+  // A target of another backend may be used.
   log.clear();
   options.target = "ptx:sm_90";
   ASSERT_OK(tsrCompile("good", 4, &options, &bundle, &size));
   EXPECT_THAT(log, testing::HasSubstr("ptx:sm_90"));
-  // A call that fails writes nothing.
+  // A failing call writes nothing.
   const void *before = bundle;
   EXPECT_EQ(tsrCompile("syntax", 6, &options, &bundle, &size), TSR_ECOMPILE);
   EXPECT_EQ(bundle, before);
@@ -257,7 +257,7 @@ TEST_F(LoadFromSource, ShowsEveryLevel) {
   EXPECT_EQ(tsrInspectIr("good", 4, &options, TSR_IR_TILE, &text), TSR_EINVAL);
 }
 
-// Each thread keeps what its own last call returned.
+// Each thread keeps the result of its own last call.
 TEST_F(LoadFromSource, ThreadsCompileAndInspectConcurrently) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -307,9 +307,9 @@ TEST_F(LoadFromSource, TheCallersRoundingModeDoesNotReachTheCompiler) {
 }
 
 #if !defined(__has_feature) || !__has_feature(thread_sanitizer)
-// exit() destroys static objects that a compilation in another thread uses.
+// exit() destroys static objects that a compilation in another thread is using.
 TEST_F(LoadFromSource, TheProcessMayEndWhileOtherThreadsCompile) {
-  ASSERT_OK(load("good")); // the library is loaded
+  ASSERT_OK(load("good")); // loads the library
   EXPECT_EQ(statusOfChild([&](tsr_context_t own) {
               int ends[2];
               if (pipe(ends) != 0) _exit(101);
@@ -325,8 +325,8 @@ TEST_F(LoadFromSource, TheProcessMayEndWhileOtherThreadsCompile) {
             0);
 }
 
-// What a thread of the ending process is to do after the compiler's gate has closed: exit() calls the
-// handlers in reverse order, and this one was registered before the compiler was loaded.
+// Runs in the ending process after the compiler's gate has closed: exit() calls the handlers in reverse
+// order, and this one is registered before the compiler is loaded.
 void (*afterTheGate)() = nullptr;
 [[maybe_unused]] const int registered = std::atexit([] {
   if (afterTheGate) afterTheGate();
@@ -343,7 +343,7 @@ TEST_F(LoadFromSource, CompilationsOfAnEndingProcessAreRefused) {
               };
               std::thread([&, own] {
                 tsr_status_t status;
-                do { // the compiler refuses this one until the gate does
+                do { // until the gate closes, the compiler itself refuses the source
                   log.clear();
                   status = tsrLoadModuleFromSource(own, "syntax", 6, &options, &module);
                 } while (status == TSR_ECOMPILE);

@@ -1,4 +1,4 @@
-// tessera.yaml: what it may hold, what is refused, and who stands before it.
+// tessera.yaml: its contents, what is refused, and which settings override it.
 #include "core/config/Config.h"
 #include <cstdlib>
 #include <filesystem>
@@ -31,13 +31,13 @@ protected:
     std::ofstream(folder_ / name) << text;
     return (folder_ / name).string();
   }
-  /// Becomes the file of this process.
+  /// Makes the text this process's file.
   std::string use(const std::string &text) {
     const std::string path = write(text, "used-" + std::to_string(++uses_) + ".yaml");
     setenv("TESSERA_CONFIG", path.c_str(), 1);
     return path;
   }
-  /// The error without the path in front.
+  /// Returns the error without the path.
   std::string errorOf(const std::string &text, ConfigTrust trust = ConfigTrust::Full) {
     const std::string path = write(text);
     const ConfigFile file = readConfig(path, trust);
@@ -47,7 +47,7 @@ protected:
   }
 
   const fs::path folder_, home_ = fs::current_path();
-  static inline int uses_ = 0; // a path is read once
+  static inline int uses_ = 0; // a path is read only once
 };
 
 TEST_F(Config, EveryKey) {

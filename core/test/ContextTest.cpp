@@ -12,7 +12,7 @@ TEST(Context, CreationChecksItsArguments) {
   tsr_context_options_t options = {};
   EXPECT_EQ(tsrCreateContextEx(&options, &c), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("struct_size is not set"));
-  options.struct_size = size_t{1} << 40; // what an uninitialised struct may hold; not to be read that far
+  options.struct_size = size_t{1} << 40; // as in an uninitialised struct; this many bytes must not be read
   EXPECT_EQ(tsrCreateContextEx(&options, &c), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("struct_size is not set"));
   options.struct_size = sizeof options;
@@ -36,7 +36,7 @@ TEST(Context, OptionsOfOlderAndNewerHeaders) {
   EXPECT_EQ(tsrCreateContextEx(&newer.known, &c), TSR_UNIMPLEMENTED);
   EXPECT_TRUE(lastErrorHas("newer version"));
   tsr_context_options_t older = {sizeof(size_t), "no such backend", 99,
-                                 nullptr}; // its fields are past the end
+                                 nullptr}; // its fields are past the end of the struct
   ASSERT_OK(tsrCreateContextEx(&older, &c));
   ASSERT_OK(tsrDestroyContext(c));
 }
@@ -115,7 +115,7 @@ TEST_F(ContextInfo, DeviceInfo) {
   EXPECT_EQ(info.struct_size, sizeof info);
 
   tsr_device_info_t small{};
-  small.struct_size = offsetof(tsr_device_info_t, name); // an older caller's
+  small.struct_size = offsetof(tsr_device_info_t, name); // the size of an older caller
   ASSERT_OK(tsrGetDeviceInfo(context, &small));
   EXPECT_STREQ(small.backend, "cpu");
   EXPECT_EQ(small.name, nullptr);
@@ -133,7 +133,7 @@ TEST_F(ContextInfo, CapabilitiesAreJson) {
   EXPECT_EQ(json["backend"], "cpu");
   EXPECT_GE(json["compute_units"], 1);
   EXPECT_EQ(json["dtypes"].size(), 16u);
-  // The keys programs specialise on, the same on every backend.
+  // Programs specialise on these keys, which every backend has.
   ASSERT_TRUE(json["tensorcore"].is_object());
   for (const char *dtype : {"fp16", "bf16", "tf32", "fp8_e4m3", "fp8_e5m2"})
     EXPECT_EQ(json["tensorcore"][dtype], false) << dtype;

@@ -38,7 +38,7 @@ TEST(Diagnostic, WithoutAPositionOrHint) {
 TEST(Diagnostic, CaretIsUnderItsCharacterAfterTabsAndUtf8) {
   Diagnostic d = sample();
   d.hint.clear();
-  d.sourceLine = "\t\xC3\xA4 = q"; // a tab, a-umlaut in two bytes
+  d.sourceLine = "\t\xC3\xA4 = q"; // a tab, and a-umlaut in two bytes
   d.col = 6;                       // in code points
   d.endCol = 7;
   EXPECT_EQ(render(d, false),

@@ -1,5 +1,5 @@
-// Every error the header promises, made to appear: one row a function and status. The header itself is read,
-// so a function without its row, or a row without its promise, fails.
+// Produces every error that the header documents: one row per function and status. The test parses the
+// header, so a function without its row, or a row that the header does not document, fails.
 #include "core/plugin/Builtins.h"
 #include "core/test/Fixture.h"
 #include "core/test/Functions.h"
@@ -21,7 +21,7 @@ using namespace tessera::test;
 
 namespace {
 
-/// What every row may use; made anew for each.
+/// What every row may use. It is rebuilt for each row.
 struct World : RuntimeTest {
   void SetUp() override {
     RuntimeTest::SetUp();
@@ -58,7 +58,7 @@ struct World : RuntimeTest {
   tsr_status_t inspect(std::string_view source, int32_t level = TSR_IR_TILE) {
     return tsrInspectIr(source.data(), source.size(), nullptr, level, &text);
   }
-  /// A bundle of one image that this machine could load, but for what is given.
+  /// Returns a bundle with one image that this machine could load, except for the given change.
   static std::string bundle(const char *target, uint32_t abiMajor = TSR_ABI_MAJOR) {
     Bundle b;
     b.images = {fixtureImage(target, {"first"})};
@@ -90,7 +90,7 @@ struct World : RuntimeTest {
     tsr_module_t out = nullptr;
     return tsrLoadModuleEx(context, &image, &out);
   }
-  /// What `call` returns in the child of a fork, which has none of the streams' threads.
+  /// Returns the result of `call` in the child of a fork, which has none of the streams' threads.
   template <class Call> tsr_status_t inChild(Call call) { return inChild(call, s); }
   template <class Call> tsr_status_t onDefaultInChild(Call call) {
     tsr_stream_t standard = nullptr;
@@ -107,7 +107,7 @@ struct World : RuntimeTest {
     EXPECT_OK(tsrStreamSynchronize(busy));
     return WIFEXITED(status) ? static_cast<tsr_status_t>(WEXITSTATUS(status)) : TSR_EINTERNAL;
   }
-  /// What `call` returns while the stream is held back.
+  /// Returns the result of `call` while the stream is blocked.
   template <class Call> tsr_status_t whileBusy(Call call) {
     auto *gate = holdStream(s);
     tsr_status_t status = call();
@@ -116,7 +116,7 @@ struct World : RuntimeTest {
     return status;
   }
 
-  /// One rank's end of a communicator, alone or waiting for a second that has gone as far as meeting it.
+  /// Returns one rank's handle, alone or in a group of two whose second rank has been created.
   tsr_comm_t comm(int32_t size = 1) {
     auto meet = [&](int32_t rank, tsr_comm_t *out) {
       tsr_comm_options_t o = {sizeof o, nullptr, "errors", rank, size, 1000000};
@@ -135,13 +135,13 @@ struct World : RuntimeTest {
     tsr_comm_t out = nullptr;
     return tsrCreateComm(&o, &out);
   }
-  /// A call that the other rank never makes.
+  /// Makes a call that the other rank never makes.
   tsr_status_t alone(int32_t kind) {
     tsr_collective_call_t c = {sizeof c, kind,     TSR_DTYPE_U8, 0,       0,      1,
                                &number,  &pointer, nullptr,      1000000, nullptr};
     return tsrCollective(comm(2), &c);
   }
-  /// The same by a call of that kind's own, once the communicator is broken.
+  /// Returns the result of `call` on a broken communicator.
   template <class Call> tsr_status_t broken(Call call) {
     tsr_comm_t c = comm(2);
     tsr_collective_call_t first = {sizeof first, TSR_BROADCAST, TSR_DTYPE_U8, 0,       0,      1,
@@ -150,7 +150,7 @@ struct World : RuntimeTest {
     return call(c);
   }
 
-  /// What `call` returns for a function whose temporaries no machine has room for.
+  /// Returns the result of `call` for a function whose temporaries exceed any machine's memory.
   template <class Call> tsr_status_t withoutRoom(Call call) {
     tsr_kernel_t f = nullptr;
     EXPECT_OK(tsrGetKernel(module(withKernels({functionYaml(
@@ -165,7 +165,7 @@ struct World : RuntimeTest {
     return call(f, args);
   }
 
-  /// What `call` returns with a context on a backend without the slots of plugin ABI 1.1.
+  /// Returns the result of `call` with a context on a backend without the slots of plugin ABI 1.1.
   template <class Call> static tsr_status_t onOldBackend(Call call) {
     EXPECT_OK(tsrRegisterPlugin([](const tsr_host_info_t *host, tsr_plugin_info_t *info) -> int32_t {
       for (const Builtin &part : builtinPlugins())
@@ -189,7 +189,7 @@ struct World : RuntimeTest {
   tsr_module_t m = nullptr;
   tsr_kernel_t k = nullptr;
   int64_t *word = nullptr;
-  // Where results would go.
+  // Buffers for results.
   void *pointer = nullptr;
   const char *text = nullptr;
   int32_t number = 0;
@@ -211,7 +211,7 @@ struct Row {
     #function, status, [](World &w) -> tsr_status_t { __VA_ARGS__ }                                          \
   }
 
-/// A mapper whose every question times out, set for as long as this lives.
+/// A mapper that never answers in time. It is set during the lifetime of this object.
 struct LateMapper {
   LateMapper() {
     static const tsr_mapper_api_t table = {sizeof table,
@@ -311,7 +311,7 @@ const Row kRows[] = {
       EXPECT_OK(tsrEventRecord(w.e, w.s));
       return tsrEventElapsedMs(w.e, w.e, &ms);
     })),
-    // The first row that needs the compiler: it is looked for again after this failure, and then kept.
+    // The first row that needs the compiler. The next row loads it again after this failure.
     BLOCK(tsrLoadModuleFromSource, TSR_ENOTFOUND, setenv("FAKE_COMPILER_REFUSES", "1", 1);
           tsr_status_t status = w.source("good"); unsetenv("FAKE_COMPILER_REFUSES"); return status;),
     ROW(tsrLoadModuleFromSource, TSR_EINVAL, tsrLoadModuleFromSource(w.context, "", 0, nullptr, nullptr)),
@@ -352,7 +352,7 @@ const Row kRows[] = {
     ROW(tsrLoadModuleEx, TSR_UNIMPLEMENTED, w.loadImage("//\n.version 8.0\n.target sm_90\n")),
     ROW(tsrUnloadModule, TSR_EINVAL, tsrUnloadModule(nullptr)),
     ROW(tsrGetKernel, TSR_EINVAL, tsrGetKernel(w.m, "digit", nullptr)),
-    ROW(tsrGetKernel, TSR_ENOTFOUND, tsrGetKernel(w.m, nullptr, &w.k)), // there are two
+    ROW(tsrGetKernel, TSR_ENOTFOUND, tsrGetKernel(w.m, nullptr, &w.k)), // there are two kernels
     ROW(tsrKernelMetadata, TSR_EINVAL, tsrKernelMetadata(w.k, nullptr)),
     ROW(tsrGetModuleKernel, TSR_EINVAL, tsrGetModuleKernel(w.m, 0, nullptr)),
     BLOCK(tsrGetModuleKernel, TSR_ENOTFOUND, tsr_kernel_t k; return tsrGetModuleKernel(w.m, 2, &k);),
@@ -429,7 +429,7 @@ const Row kRows[] = {
           return tsrCollectiveAsync(w.comm(), &call, s);
         })),
     ROW(tsrCollective, TSR_ETIMEOUT, w.alone(TSR_ALL_REDUCE)),
-#if !defined(__has_feature) || !__has_feature(thread_sanitizer) // which cannot start threads after a fork
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer) // tsan cannot start threads after a fork
     ROW(tsrMemcpyH2D, TSR_EDEVICE,
         w.onDefaultInChild([&] { return tsrMemcpyH2D(w.context, w.word, &w, 8); })),
     ROW(tsrMemcpyD2H, TSR_EDEVICE,
@@ -460,14 +460,15 @@ const Row kRows[] = {
 #endif
 };
 
-/// Function -> the statuses after "Errors:" in the comment before it, or before the first of its group.
+/// Maps each function to the statuses after "Errors:" in the comment before it, or before the first of its
+/// group.
 std::map<std::string, std::set<std::string>> promises() {
   std::ifstream file(TESSERA_HEADER);
   std::string header(std::istreambuf_iterator<char>(file), {});
   EXPECT_FALSE(header.empty()) << TESSERA_HEADER;
   std::map<std::string, std::set<std::string>> out;
   std::set<std::string> current;
-  // A comment at the start of a line, or a declaration.
+  // Matches a comment at the start of a line, or a declaration.
   const std::regex piece(R"(\n/\*([^*]|\*[^/])*\*/|\nTSR_API ([a-z_]+ [*]?|const char [*])(tsr\w+)\()");
   const std::regex errors(R"(Errors:((\s|\*|,|TSR_\w+)+)\.)"), status(R"(TSR_\w+)");
   for (std::sregex_iterator i(header.begin(), header.end(), piece), end; i != end; ++i) {
@@ -491,7 +492,7 @@ TEST(Errors, EachPromiseHasItsRow) {
   for (const Row &row : kRows)
     rows[row.function].insert(tsrStatusName(row.status));
   auto promised = promises();
-  EXPECT_GE(promised.size(), 50u); // else the reading of the header is at fault
+  EXPECT_GE(promised.size(), 50u); // otherwise the header was not parsed correctly
   for (auto &[function, statuses] : promised)
     EXPECT_FALSE(statuses.empty()) << function << ": the header does not say its errors";
 #if !defined(__has_feature) || !__has_feature(thread_sanitizer)

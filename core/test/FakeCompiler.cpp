@@ -1,5 +1,5 @@
-// Stands where libtessera-compiler.so would: "compiles" one-word sources, so that the runtime's side of the
-// seam can be tested without MLIR. FAKE_COMPILER_REFUSES makes it act as one of another build.
+// Replaces libtessera-compiler.so. It "compiles" one-word sources, so that the runtime's side of the
+// interface can be tested without MLIR. FAKE_COMPILER_REFUSES makes it act like a library of another build.
 #include "core/service/BuildId.h"
 #include "core/service/CompilerService.h"
 #include "core/test/Fixture.h"
@@ -13,7 +13,7 @@ using namespace tessera;
 
 namespace {
 
-/// What LLVM's static objects are to the compiler: gone when the process ends.
+/// Corresponds to LLVM's static objects: destroyed when the process ends.
 struct Static {
   std::atomic<bool> isAlive{true};
   ~Static() { isAlive = false; }
@@ -89,7 +89,7 @@ class FakeCompiler final : public CompilerService {
     out = "level " + std::to_string(int(what)) + " of " + o.kernels.at(0) + " for " + o.targets.at(0);
     return CompileStatus::Ok;
   }
-  /// The source "choose" has one product, of dims that nobody knows.
+  /// The source "choose" has one product, of unknown dims.
   CompileStatus choices(std::string_view source, const CompileOptions &o, std::vector<VariantChoice> &out,
                         std::vector<Diagnostic> &) noexcept override {
     if (source != "choose") return CompileStatus::Ok;

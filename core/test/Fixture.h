@@ -1,4 +1,4 @@
-// Bundles around an image that the C compiler made (FixtureKernels.c).
+// Bundles that contain an image built by the C compiler (FixtureKernels.c).
 #pragma once
 #include "core/bundle/Bundle.h"
 #include <fstream>
@@ -6,20 +6,20 @@
 
 namespace tessera::test {
 
-/// The bytes of a file; empty when it cannot be read.
+/// Returns the bytes of a file; empty if it cannot be read.
 inline std::string fileBytes(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Metadata of a fixture kernel: writes 42 to its result.
+/// Metadata of a fixture kernel that writes 42 to its result.
 inline std::string fixtureMetadata(const std::string &kernel) {
   return "{name: " + kernel +
          ", target: cpu, numerics: standard, params: [{name: out, kind: result, dtype: i64, dims: ['1'], "
          "access: write}], launch: {}, fallbacks: ['fp4 runs as fp6']}";
 }
 
-/// An image with the kernels named.
+/// Returns an image with the named kernels.
 inline BundleImage fixtureImage(const std::string &target, const std::vector<std::string> &kernels) {
   BundleImage image;
   image.target = target;

@@ -1,5 +1,5 @@
-// The child of a fork has none of its parent's threads, and these may hold any lock at that moment. It makes
-// its own contexts all the same, and destroys the parent's.
+// The child of a fork has none of its parent's threads, which may hold any lock at that moment. It must still
+// be able to create its own contexts and to destroy the parent's.
 #include "core/support/Fork.h"
 #include "core/test/Support.h"
 #include <atomic>
@@ -11,17 +11,17 @@
 namespace tessera::test {
 namespace {
 
-#if !defined(__has_feature) || !__has_feature(thread_sanitizer) // which cannot start threads after a fork
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer) // tsan cannot start threads after a fork
 
 constexpr int kForks = 50;
-constexpr unsigned kLimitSeconds = 20; // a child that hangs dies of SIGALRM
+constexpr unsigned kLimitSeconds = 20; // SIGALRM kills a child that hangs
 #if defined(__has_feature) && __has_feature(address_sanitizer)
-constexpr bool kMayExit = false; // what only stacks of the parent's threads point to counts as leaked
+constexpr bool kMayExit = false; // memory that only stacks of the parent's threads point to counts as leaked
 #else
 constexpr bool kMayExit = true;
 #endif
 
-/// What the program's threads do while another one forks.
+/// Runs in the program's threads while another one forks.
 class Busy {
 public:
   void add(std::function<void()> body) {
@@ -43,7 +43,7 @@ private:
 
 class Forks : public RuntimeTest {
 protected:
-  /// Threads that hold, in turn, every lock of the process and of the context.
+  /// Threads that hold every lock of the process and of the context in turn.
   void keepBusy(Busy &busy) {
     k_ = kernel(kSaxpyYaml, saxpy);
     busy.add([this] { compute(context, k_); });
@@ -67,7 +67,7 @@ protected:
     });
   }
 
-  /// Launches a kernel of many programs, several times; true when it computes what it should.
+  /// Launches a kernel of many programs several times. Returns whether the results are right.
   static bool compute(tsr_context_t c, tsr_kernel_t k) {
     constexpr int64_t n = 64 * 256;
     void *x = nullptr, *y = nullptr;
@@ -90,7 +90,7 @@ protected:
     return good;
   }
 
-  /// Makes a context of its own and computes on it.
+  /// Creates its own context and computes on it.
   static bool computeOnOwn() {
     tsr_context_t own = nullptr;
     tsr_module_t m = nullptr;
@@ -101,7 +101,7 @@ protected:
            tsrDestroyContext(own) == TSR_SUCCESS;
   }
 
-  /// Forks; `body` runs in the child and says whether all was well.
+  /// Forks. `body` runs in the child and returns whether it succeeded.
   static void inChild(const std::function<bool()> &body, bool exits = false) {
     pid_t child = fork();
     if (child == 0) {
@@ -134,7 +134,7 @@ TEST_F(Forks, TheParentsContextMayGoFirst) {
     inChild([&] { return tsrDestroyContext(context) == TSR_SUCCESS && computeOnOwn(); });
 }
 
-// Each handle of the parent can be destroyed and serves for nothing else; what is left serves as before.
+// Each handle of the parent can only be destroyed. Other handles stay usable.
 TEST_F(Forks, ObjectsOfTheParentCanOnlyBeDestroyed) {
   auto s = stream();
   auto e = event();
@@ -179,11 +179,11 @@ TEST_F(Forks, Grandchild) {
   });
 }
 
-// fork() waits for who holds such a mutex, whatever order two of them are taken in.
+// fork() waits for the holder of such a mutex, in whatever order two of them are locked.
 TEST(HeldAcrossFork, IsFreeInTheChild) {
   std::mutex first, second;
   HeldAcrossFork held{first}, heldToo{second};
-  int inside = 0; // changes under the mutexes
+  int inside = 0; // guarded by the mutexes
   std::atomic<bool> stop{false};
   auto take = [&](std::mutex &a, std::mutex &b) {
     while (!stop) {

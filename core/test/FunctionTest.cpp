@@ -1,4 +1,4 @@
-// Calls of functions: whole plans on a stream.
+// Calls of functions: complete plans on a stream.
 #include "core/test/Functions.h"
 
 using namespace tessera;
@@ -109,12 +109,12 @@ TEST_F(Function, TheWorkspaceHasThePlannedSize) {
   auto f = function(kFourfoldYaml);
   auto *x = alloc<float>(256), *y = alloc<float>(256);
   const uint64_t before = bytesInUse();
-  // t0 and t1 live together in step 1: 16 * 64 * 4 bytes and a quarter of that.
+  // In step 1 t0 and t1 are both live: 16 * 64 * 4 bytes and a quarter of that.
   EXPECT_EQ(workspace(f, 2, 1.0f, int64_t{16}, int64_t{16}), 4096u + 1024u);
   EXPECT_EQ(bytesInUse(), before);
   ASSERT_OK(launch(f, nullptr, x, y, 1.0f, int64_t{16}, int64_t{16}));
   EXPECT_EQ(bytesInUse(), before + 5120);
-  ASSERT_OK(launch(f, nullptr, x, y, 1.0f, int64_t{16}, int64_t{16})); // and no more for a second call
+  ASSERT_OK(launch(f, nullptr, x, y, 1.0f, int64_t{16}, int64_t{16})); // a second call needs no more
   ASSERT_OK(launch(f, nullptr, x, y, 1.0f, int64_t{4}, int64_t{16}));
   EXPECT_EQ(bytesInUse(), before + 5120);
   ASSERT_OK(tsrSynchronize(context));
@@ -169,7 +169,7 @@ TEST_F(Function, TrimmingFreesTheWorkspacesOfIdleStreams) {
   EXPECT_EQ(y[63], fourfold(1, 1, 7, 8));
 }
 
-/// A chain of five temporaries takes the room of two.
+/// A chain of five temporaries uses the memory of two.
 TEST_F(Function, TemporariesShareMemory) {
   auto f = function(functionYaml(
       "{name: x, kind: tensor, dtype: f32, dims: [n], access: read}, "
@@ -209,7 +209,7 @@ TEST_F(Function, AnInOutParameterKeepsWhatEarlierStepsWrote) {
   EXPECT_EQ(y[99], 21.0f);     // 14 + 7
 }
 
-/// Even in one step: a transpose over its input would read what it has written.
+/// Also within one step: a transpose in place would read what it has written.
 TEST_F(Function, WrittenTensorsMayNotShareMemory) {
   auto f = function(functionYaml(kTwoTensors, "steps: [{kernel: f.affine, args: [x, y, 2, 0, n]}]"));
   auto *both = alloc<float>(300, 1.0f);
@@ -263,7 +263,7 @@ TEST_F(Function, ReadTensorsMayShareMemory) {
   EXPECT_OK(tsrSynchronize(context));
 }
 
-/// More tensors than a launch keeps on its stack.
+/// More tensors than a launch stores on its stack.
 TEST_F(Function, OverlapIsFoundAmongManyTensors) {
   std::string params, yaml;
   const int count = 100;
@@ -333,7 +333,7 @@ TEST_F(Function, AWorkspaceTooLargeIsOutOfMemoryAndTheNextCallWorks) {
   const uint64_t before = bytesInUse();
   EXPECT_EQ(launch(f, nullptr, x, y, int64_t{1} << 50, int64_t{10}), TSR_EOOM);
   EXPECT_TRUE(lastErrorHas("function f: the workspace for its temporaries: cannot get "));
-  EXPECT_LT(bytesInUse(), before); // the old one went first
+  EXPECT_LT(bytesInUse(), before); // the old workspace was freed first
   ASSERT_OK(launch(f, nullptr, x, y, int64_t{1}, int64_t{10}));
   ASSERT_OK(tsrSynchronize(context));
   EXPECT_EQ(bytesInUse(), before);
@@ -367,7 +367,7 @@ TEST_F(Function, StepsReceiveTheDimsTheyWereCompiledFor) {
   EXPECT_TRUE(lastErrorHas("step 0 (kernel f.fixed): argument 2 (R): a dim cannot be negative, found -1"));
 }
 
-/// More sets of dims than a function remembers, twice.
+/// More sets of dims than a function caches, twice.
 TEST_F(Function, ManySetsOfDims) {
   auto f = function(kFourfoldYaml);
   auto *x = alloc<float>(40 * 3, 1.0f), *y = alloc<float>(40 * 3);
@@ -379,7 +379,7 @@ TEST_F(Function, ManySetsOfDims) {
     }
 }
 
-/// Scalars: from a parameter, a literal in the dtype's bits, an expression; a grid that depends on one.
+/// Scalars from a parameter, a literal in the dtype's bits, and an expression; a grid that depends on one.
 TEST_F(Function, ScalarsArePassedToTheSteps) {
   auto all = withKernels(
       {functionYaml("{name: out, kind: result, dtype: i64, dims: [\"6\"], access: write}, {name: b, kind: "
@@ -417,11 +417,11 @@ TEST_F(Function, AStepThatCannotBeQueuedIsNamed) {
   auto greedy = kernel(kGreedyYaml, [](const uint64_t *, int64_t, int64_t, uint8_t *) {});
   auto *x = alloc<float>(64, 1.0f), *y = alloc<float>(64);
   auto e = event();
-  auto *word = holdStream(nullptr); // else the record might be told of the failure
+  auto *word = holdStream(nullptr); // otherwise the record might return the failure
   ASSERT_OK(launch(greedy, nullptr));
   ASSERT_OK(tsrEventRecord(e, nullptr));
   open(word);
-  ASSERT_OK(tsrEventSynchronize(e)); // the failure is there, and nobody has been told
+  ASSERT_OK(tsrEventSynchronize(e)); // the failure has occurred but has not been returned
   EXPECT_EQ(launch(f, nullptr, x, y, 1.0f, int64_t{8}, int64_t{8}), TSR_EOOM);
   EXPECT_TRUE(lastErrorHas("function fourfold: step 0 (kernel f.widen): kernel greedy: cannot get"));
   ASSERT_OK(launch(f, nullptr, x, y, 1.0f, int64_t{8}, int64_t{8}));
@@ -429,7 +429,7 @@ TEST_F(Function, AStepThatCannotBeQueuedIsNamed) {
   EXPECT_EQ(y[63], fourfold(1, 1, 7, 8));
 }
 
-/// A step that fails when it runs: what follows is dropped, the failure is the stream's.
+/// A step that fails while it runs: later work is dropped, and the stream returns the failure.
 TEST_F(Function, AStepThatFailsWhileItRunsFailsTheStream) {
   auto all = withKernels({functionYaml(kTwoTensors, "steps: [{kernel: f.affine, args: [x, y, 2, 0, n]}, "
                                                     "{kernel: greedy, args: []}, "
@@ -459,7 +459,7 @@ TEST_F(Function, QueuedStepsOutliveTheirModule) {
   EXPECT_EQ(y[63], fourfold(1, 1, 7, 8));
 }
 
-/// A graph's temporaries are its own: calls on the stream between its replays do not touch them.
+/// A graph has its own temporaries, so calls on the stream between its replays do not affect it.
 TEST_F(Function, ACapturedCallKeepsItsOwnWorkspace) {
   auto f = function(kFourfoldYaml);
   auto *x = alloc<float>(64, 1.0f), *y = alloc<float>(64), *z = alloc<float>(64);

@@ -4,7 +4,7 @@
 
 namespace tessera::test {
 
-/// y[i] = a * x[i] + b, 64 elements a program.
+/// y[i] = a * x[i] + b, 64 elements per program.
 inline const char *kAffineYaml = R"yaml({name: f.affine, target: cpu, numerics: standard, params: [
   {name: x, kind: tensor, dtype: f32, dims: [n], access: read},
   {name: y, kind: result, dtype: f32, dims: [n], access: write},
@@ -35,7 +35,7 @@ inline void add(const uint64_t *v, int64_t begin, int64_t end, uint8_t *) {
     z[i] = x[i] + y[i];
 }
 
-/// wide[m, e] = x[m, e mod D] + e, one row a program.
+/// wide[m, e] = x[m, e mod D] + e, one row per program.
 inline const char *kWidenYaml = R"yaml({name: f.widen, target: cpu, numerics: standard, params: [
   {name: x, kind: tensor, dtype: f32, dims: [M, D], access: read},
   {name: wide, kind: result, dtype: f32, dims: [M, E], access: write},
@@ -50,7 +50,7 @@ inline void widen(const uint64_t *v, int64_t begin, int64_t end, uint8_t *) {
       wide[m * e + i] = x[m * d + i % d] + static_cast<float>(i);
 }
 
-/// y[m, d] = sum over k of wide[m, k * D + d], one row a program.
+/// y[m, d] = sum over k of wide[m, k * D + d], one row per program.
 inline const char *kFoldYaml = R"yaml({name: f.fold, target: cpu, numerics: standard, params: [
   {name: wide, kind: tensor, dtype: f32, dims: [M, E], access: read},
   {name: y, kind: result, dtype: f32, dims: [M, D], access: write},
@@ -99,7 +99,7 @@ inline std::vector<CompiledKernel> withKernels(std::vector<std::string> function
   return all;
 }
 
-/// A document of function f with these parameters and this plan.
+/// Returns a document of function f with these parameters and this plan.
 inline std::string functionYaml(const std::string &params, const std::string &plan) {
   return "{name: f, target: cpu, numerics: standard, params: [" + params + "], plan: {" + plan + "}}";
 }
@@ -117,7 +117,7 @@ protected:
     EXPECT_OK(tsrGetMemoryInfo(context, &info));
     return info.in_use_bytes;
   }
-  /// Workspace of a call with these scalars and dims after `tensors` tensors.
+  /// Returns the workspace of a call with these scalars and dims after `tensors` tensors.
   template <class... Values> uint64_t workspace(tsr_kernel_t k, size_t tensors, Values... values) {
     std::vector<void *> args(tensors, nullptr);
     (args.push_back(&values), ...);

@@ -7,7 +7,7 @@ using namespace tessera::test;
 namespace {
 
 struct Graphs : RuntimeTest {
-  /// What `queue` queues on `s`, as a graph.
+  /// Captures what `queue` queues on `s` and returns the graph.
   template <class Queue> tsr_graph_t capture(tsr_stream_t s, Queue queue) {
     tsr_graph_t g = nullptr;
     EXPECT_OK(tsrStreamBeginCapture(s));
@@ -37,7 +37,7 @@ TEST_F(Graphs, NothingRunsUntilReplayedAndThenInOrder) {
   tsr_graph_t g = capture(s, [&] {
     EXPECT_TRUE(capturing(s));
     void *args[] = {&word, &value};
-    for (value = 1; value <= 4; ++value) // the values are read now, not at replay
+    for (value = 1; value <= 4; ++value) // values are read at capture, not at replay
       ASSERT_OK(tsrLaunch(k, s, kFromMetadata, args, 2));
   });
   EXPECT_FALSE(capturing(s));
@@ -74,7 +74,7 @@ TEST_F(Graphs, HoldCopiesFillsAndEvents) {
   ASSERT_OK(tsrGraphLaunch(g, s));
   ASSERT_OK(tsrEventSynchronize(e));
   EXPECT_STREQ(out, "capture");
-  std::memcpy(in, "replays", 7); // the memory is read at replay
+  std::memcpy(in, "replays", 7); // memory is read at replay
   ASSERT_OK(tsrGraphLaunch(g, nullptr));
   ASSERT_OK(tsrSynchronize(context));
   EXPECT_STREQ(out, "replays");
@@ -104,7 +104,7 @@ TEST_F(Graphs, WaitingCallsAreRefusedAndTheCaptureContinues) {
   refused(tsrMemset(context, word, 0, 8));
   EXPECT_EQ(launch(k, s, static_cast<void *>(nullptr), int32_t{5}), TSR_EINVAL);
   EXPECT_EQ(tsrStreamEndCapture(s, nullptr), TSR_EINVAL);
-  void *p = nullptr; // memory goes its own way
+  void *p = nullptr; // allocations are not captured
   ASSERT_OK(tsrAlloc(context, 64, TSR_MEM_DEVICE, &p));
   ASSERT_OK(tsrFree(context, p));
   ASSERT_OK(tsrStreamEndCapture(s, &g));
@@ -209,7 +209,7 @@ TEST_F(Graphs, FailuresDropTheRestButNotTheEvents) {
   ASSERT_OK(launch(bad, s));
   ASSERT_OK(tsrEventRecord(e, s));
   open(gate);
-  ASSERT_OK(tsrEventSynchronize(e)); // a failure before the capture is told at its begin
+  ASSERT_OK(tsrEventSynchronize(e)); // a failure before the capture is returned when it begins
   EXPECT_EQ(tsrStreamBeginCapture(s), TSR_EOOM);
   EXPECT_FALSE(capturing(s));
 }
@@ -222,7 +222,7 @@ TEST_F(Graphs, ReplayConcurrently) {
     for (int i = 0; i < 5; ++i)
       ASSERT_OK(launch(k, s, x, y, 1.0f, int64_t{256}));
   });
-  auto turn = event(); // the replays write one buffer, so they need an order
+  auto turn = event(); // the replays write one buffer, so they must be ordered
   std::mutex order;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -242,7 +242,7 @@ TEST_F(Graphs, ReplayConcurrently) {
     ASSERT_EQ(y[i], 1000.0f);
 }
 
-/// Adds 1 to the word, slowly enough that two at a time would lose some.
+/// Adds 1 to the word, slowly enough that concurrent runs would lose increments.
 void slowIncrement(const uint64_t *v, int64_t, int64_t, uint8_t *) {
   auto *word = reinterpret_cast<std::atomic<int64_t> *>(v[0]);
   int64_t seen = word->load(std::memory_order_relaxed);
@@ -254,7 +254,7 @@ TEST_F(Graphs, WithTheirOwnMemoryAreSerialized) {
   auto k = kernel(kDigitYaml, slowIncrement);
   auto s = stream();
   auto *word = alloc<int64_t>(1);
-  auto memory = std::make_shared<int>(0); // as a function's workspace would be
+  auto memory = std::make_shared<int>(0); // represents a function's workspace
   StreamObject *object = nullptr;
   ASSERT_OK(resolve(s, object));
   EXPECT_FALSE(object->device->append({{}, {memory}}));
@@ -263,7 +263,7 @@ TEST_F(Graphs, WithTheirOwnMemoryAreSerialized) {
     EXPECT_TRUE(object->device->append({{}, {memory}}));
   });
   tsr_graph_t outer = capture(s, [&] { ASSERT_OK(tsrGraphLaunch(inner, s)); });
-  EXPECT_EQ(info(inner).nodes, 1u); // what was captured, not how turns are taken
+  EXPECT_EQ(info(inner).nodes, 1u); // only captured nodes, not those that serialize replays
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
@@ -275,7 +275,7 @@ TEST_F(Graphs, WithTheirOwnMemoryAreSerialized) {
   for (auto &t : threads)
     t.join();
   EXPECT_EQ(*word, 800);
-  EXPECT_GE(memory.use_count(), 3); // both graphs have it, on either side of the contract
+  EXPECT_GE(memory.use_count(), 3); // both graphs hold it, on both sides of the plugin interface
   ASSERT_OK(tsrDestroyGraph(inner));
   ASSERT_OK(tsrDestroyGraph(outer));
   EXPECT_EQ(memory.use_count(), 1);

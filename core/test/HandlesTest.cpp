@@ -15,7 +15,7 @@ TEST(HandleTable, FindsOnlyLiveObjects) {
   EXPECT_EQ(table.find(HandleKind::Event, ha), nullptr);
   table.erase(ha);
   EXPECT_EQ(table.find(HandleKind::Stream, ha), nullptr);
-  uintptr_t again = table.insert(HandleKind::Stream, &b); // the slot is used again, the handle is not
+  uintptr_t again = table.insert(HandleKind::Stream, &b); // reuses the slot but not the handle
   EXPECT_NE(again, ha);
   EXPECT_EQ(table.find(HandleKind::Stream, ha), nullptr);
   table.erase(again);

@@ -33,7 +33,7 @@ KernelMetadata parsed(const std::string &text) {
   return m;
 }
 
-/// The error of the good document with one piece replaced.
+/// Returns the error of the valid document with one piece replaced.
 std::string errorWith(const std::string &from, const std::string &to) {
   std::string text = kMlp, why;
   size_t at = text.find(from);
@@ -179,7 +179,7 @@ TEST(HostPlan, RejectsBuffers) {
             "line 15: plan.buffers.loss.dims: 'scale': unknown name 'scale' at column 1");
   EXPECT_EQ(errorWith("dims: []", "dims: [x]"),
             "line 15: plan.buffers.loss.dims: 'x': unknown name 'x' at column 1");
-  EXPECT_EQ(errorWith("name: loss", "name: loss2"), // the steps then name something that is not there
+  EXPECT_EQ(errorWith("name: loss", "name: loss2"), // the steps then refer to a missing name
             "line 17: plan.steps[0].args: 'loss' is no parameter, buffer or literal, and as an expression: "
             "unknown name 'loss' at column 1");
   EXPECT_EQ(errorWith("    - {name: loss", "    - {name: t1, dtype: f32, dims: [M]}\n    - {name: loss"),

@@ -54,7 +54,7 @@ TEST(IndexExpr, DivisionRoundsDownAndUp) {
   EXPECT_EQ(valueOf("mod(-9223372036854775807 - 1, -1)"), 0);
 }
 
-/// A dim may be called like a function; what has parentheses is the function, in every position.
+/// A dim may have the name of a function. A name with parentheses is the function, in every position.
 TEST(IndexExpr, NamesOfFunctionsAreFree) {
   for (const char *function : {"floordiv", "mod", "ceildiv", "min", "max"}) {
     const std::string name = function;

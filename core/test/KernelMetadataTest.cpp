@@ -46,7 +46,7 @@ std::string errorOf(const std::string &text) {
   return why;
 }
 
-/// The good document with one piece replaced.
+/// Returns the valid document with one piece replaced.
 std::string with(const std::string &from, const std::string &to) {
   std::string text = kGemm;
   size_t at = text.find(from);
@@ -54,7 +54,7 @@ std::string with(const std::string &from, const std::string &to) {
   return text.replace(at, from.size(), to);
 }
 
-/// Groups digits, as std::locale("de_DE") does.
+/// Groups digits like std::locale("de_DE").
 struct Grouping : std::numpunct<char> {
   char do_decimal_point() const override { return ','; }
   char do_thousands_sep() const override { return '.'; }

@@ -96,7 +96,7 @@ TEST_F(Launch, ArgumentErrors) {
   EXPECT_EQ(run(kFromMetadata), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("its dims make more than 2^63 bytes"));
   n = 1000;
-  ASSERT_OK(run(kFromMetadata)); // and the handle is as good as before
+  ASSERT_OK(run(kFromMetadata)); // the handle is still usable
 }
 
 TEST_F(Launch, HandleErrors) {
@@ -143,7 +143,7 @@ TEST_F(Launch, HostMemoryIsAcceptedOnTheCpu) {
 #endif
 }
 
-/// Every program adds one to its cell of a 3-axis grid.
+/// Every program adds one to its cell of a grid of 3 axes.
 const char *kCellsYaml = R"yaml({name: cells, target: cpu, numerics: standard, params: [
   {name: out, kind: result, dtype: i32, dims: [P, Q, R, S], access: write},
   {name: P, kind: dim}, {name: Q, kind: dim}, {name: R, kind: dim}, {name: S, kind: dim}],
@@ -231,7 +231,7 @@ TEST_F(Launch, ImpossibleGrids) {
   EXPECT_TRUE(lastErrorHas("grid axis 0 (ceildiv(1, a)) divides by zero or overflows"));
   EXPECT_EQ(launch(gk, nullptr, int64_t{1}, int64_t{1} << 40), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("more than 2^63 programs"));
-  EXPECT_OK(launch(gk, nullptr, int64_t{1}, int64_t{-5})); // a range that ends before it starts
+  EXPECT_OK(launch(gk, nullptr, int64_t{1}, int64_t{-5})); // a range that ends before it begins
   auto ek = kernel(R"yaml({name: empty, target: cpu, numerics: standard, params: [
     {name: a, kind: scalar, dtype: i64}, {name: b, kind: scalar, dtype: i64}], launch: {axes: [a, a, b]}})yaml",
                    cells);
@@ -240,7 +240,7 @@ TEST_F(Launch, ImpossibleGrids) {
   synchronize();
 }
 
-/// More arguments than the launch path keeps on its stack.
+/// More arguments than the launch path stores on its stack.
 void sumAll(const uint64_t *v, int64_t, int64_t, uint8_t *) {
   *reinterpret_cast<uint64_t *>(v[0]) = std::accumulate(v + 1, v + 101, uint64_t{0});
 }
@@ -262,7 +262,7 @@ TEST_F(Launch, AHundredArguments) {
   EXPECT_EQ(*out, 5050u);
 }
 
-/// out[i] = in[0] * in[1], rounded where it runs; the second product is a subnormal number.
+/// out[i] = in[0] * in[1], rounded in the kernel. The second product is subnormal.
 void products(const uint64_t *v, int64_t begin, int64_t end, uint8_t *) {
   auto *in = reinterpret_cast<const volatile float *>(v[0]);
   auto *out = reinterpret_cast<float *>(v[1]);
@@ -270,7 +270,7 @@ void products(const uint64_t *v, int64_t begin, int64_t end, uint8_t *) {
     out[i] = in[2 * (i % 2)] * in[2 * (i % 2) + 1];
 }
 
-// Threads inherit the rounding mode of the one that starts them; results may not.
+// Threads inherit the rounding mode of the thread that starts them, but results must not depend on it.
 TEST_F(Launch, TheCallersFloatingPointModesDoNotReachTheKernel) {
   auto pk = kernel(R"yaml({name: products, target: cpu, numerics: standard, params: [
     {name: in, kind: tensor, dtype: f32, dims: ["4"], access: read},

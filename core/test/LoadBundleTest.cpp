@@ -1,4 +1,4 @@
-// Bundles through the C ABI: which image is taken, and what is said when none can be.
+// Bundles through the C ABI: which image is selected, and the error if none can run.
 #include "core/support/HostCpu.h"
 #include "core/test/Fixture.h"
 #include "core/test/Support.h"
@@ -23,7 +23,7 @@ protected:
   tsr_status_t load(const std::string &image) {
     return tsrLoadModule(context, image.data(), image.size(), &m);
   }
-  /// What kernel `name` of the module computes.
+  /// Returns what kernel `name` of the module computes.
   int64_t run(const char *name) {
     tsr_kernel_t k = nullptr;
     EXPECT_OK(tsrGetKernel(m, name, &k));
@@ -44,7 +44,7 @@ TEST_F(LoadBundle, RunsItsKernels) {
   ASSERT_OK(tsrUnloadModule(m));
 }
 
-/// Each image holds one kernel, so that the kernel tells which one was taken.
+/// Each image contains one kernel, so that the kernel identifies the selected image.
 TEST_F(LoadBundle, PrefersTheImageWithTheMostSupportedFeatures) {
   Bundle bundle;
   bundle.images = {fixtureImage("cpu:plain", {"first"}), fixtureImage("cpu:better", {"second"}),
@@ -94,7 +94,7 @@ TEST_F(LoadBundle, AMissingImageIsReportedWithTheAvailableOnes) {
   EXPECT_TRUE(lastErrorHas("and no IR"));
   bundle.images.clear();
   bundle.ir = {{"graph", "first", "module {}"}};
-  EXPECT_NE(load(bundle), TSR_SUCCESS); // no compiler stands beside this program, or it refuses such IR
+  EXPECT_NE(load(bundle), TSR_SUCCESS); // there is no compiler beside this program, or it refuses such IR
   EXPECT_EQ(m, nullptr);
 }
 
@@ -203,14 +203,14 @@ TEST_F(LoadImage, TheCompilersSymbolIsFound) {
   EXPECT_EQ(run("prefixed"), 42);
 }
 
-/// The libraries that an image needs are not searched for its kernels.
+/// Kernels are not searched in the libraries that an image needs.
 TEST_F(LoadImage, AFunctionOfALibraryIsNotAKernel) {
   documents = {fixtureMetadata("malloc")};
   EXPECT_EQ(load(elf), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("it exports no symbol malloc"));
 }
 
-/// However code comes in, what its kernels fell back to is said.
+/// Fallbacks of kernels are logged, however the code was loaded.
 TEST_F(LoadImage, LogsFallbacks) {
   static std::vector<std::string> said;
   said.clear();

@@ -61,7 +61,7 @@ TEST_F(LogTest, ControlCharactersAreEscaped) {
 
 TEST_F(LogTest, WarnsAboutTheEnvironmentOnceAndOnlyToACallback) {
   setenv("TESSERA_BAKEND", "cpu", 1);
-  makeContext(); // nobody listens, so the warning is still to come
+  makeContext(); // there is no callback, so the warning is still pending
   listen(TSR_LOG_WARNING);
   makeContext();
   EXPECT_TRUE(
@@ -119,7 +119,8 @@ TEST_F(LogTest, TheCallbackMayCallTheLibrary) {
   EXPECT_EQ(calls, 1);
 }
 
-/// A message from within the plugin loader comes when its lock is gone: another thread gets in meanwhile.
+/// Messages of the plugin loader are delivered after its lock is released, so another thread can enter the
+/// loader meanwhile.
 TEST_F(LogTest, PluginsAreReportedWithoutALock) {
   const std::string directory = testing::TempDir() + "tessera-log-" + std::to_string(getpid());
   std::filesystem::create_directory(directory);
@@ -137,7 +138,7 @@ TEST_F(LogTest, PluginsAreReportedWithoutALock) {
     auto got = task.get_future();
     std::thread other(std::move(task));
     if (got.wait_for(std::chrono::seconds(60)) != std::future_status::ready)
-      std::abort(); // it would wait for ever
+      std::abort(); // otherwise it would wait forever
     EXPECT_EQ(got.get(), TSR_SUCCESS);
     other.join();
     ++entered;

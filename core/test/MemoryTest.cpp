@@ -44,7 +44,7 @@ TEST_F(Memory, ImpossibleSizesAreOutOfMemory) {
   for (size_t bytes : {SIZE_MAX, SIZE_MAX - 63, SIZE_MAX / 2, size_t{1} << 62, size_t{1} << 50}) {
     void *p = &bytes;
     EXPECT_EQ(tsrAlloc(context, bytes, TSR_MEM_DEVICE, &p), TSR_EOOM);
-    EXPECT_EQ(p, &bytes); // untouched
+    EXPECT_EQ(p, &bytes); // unchanged
   }
   EXPECT_TRUE(lastErrorHas("bytes"));
 }
@@ -199,7 +199,7 @@ TEST(MemoryPool, LimitAndReuse) {
   EXPECT_EQ(pool.bytesInUse(), 0u);
   void *b = pool.alloc(1 << 20);
   EXPECT_TRUE(pool.free(b));
-  EXPECT_EQ(pool.alloc(1 << 20), b); // kept and used again
+  EXPECT_EQ(pool.alloc(1 << 20), b); // pooled and reused
 }
 
 TEST(MemoryPool, OwnsOnlyTheRequestedBytes) {
@@ -207,7 +207,7 @@ TEST(MemoryPool, OwnsOnlyTheRequestedBytes) {
   char *p = static_cast<char *>(pool.alloc(100));
   EXPECT_TRUE(pool.owns(p, 100));
   EXPECT_TRUE(pool.owns(p + 100, 0));
-  EXPECT_FALSE(pool.owns(p, 101)); // though the block is larger
+  EXPECT_FALSE(pool.owns(p, 101)); // although the block is larger
   EXPECT_FALSE(pool.owns(p - 1, 1));
   EXPECT_FALSE(pool.owns(p + 50, SIZE_MAX));
 }
@@ -226,7 +226,7 @@ TEST_F(Memory, TrimReturnsSmallBlocksOnceNoneIsInUse) {
     ASSERT_OK(tsrFree(context, blocks[i]));
   ASSERT_OK(tsrTrimMemory(context));
   EXPECT_GT(pooled(), 0u);
-  blocks[0][3999] = 1; // still there
+  blocks[0][3999] = 1; // still valid
   ASSERT_OK(tsrFree(context, blocks[0]));
   ASSERT_OK(tsrTrimMemory(context));
   EXPECT_EQ(pooled(), 0u);

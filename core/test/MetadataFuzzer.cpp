@@ -1,5 +1,5 @@
-// Any bytes: a document that is accepted must survive being written and read again. The same bytes serve as a
-// whole document, as the plan of a function, and as an expression.
+// Arbitrary bytes as a whole document, as the plan of a function, and as an expression. An accepted document
+// must be unchanged by writing and reading.
 #include "core/metadata/KernelMetadata.h"
 #include <cstdlib>
 

@@ -173,7 +173,7 @@ TEST_F(Modules, SignaturesHaveShapesAccessAndDefaults) {
   EXPECT_EQ(tsrGetKernelInfo(nullptr, &kernelInfo), TSR_EINVAL);
 }
 
-// A program of an older header has less room; what it does not know is not written.
+// A program built with an older header has a shorter struct. Fields past it are not written.
 TEST_F(Modules, OlderStructsAreNotOverrun) {
   tsr_kernel_t k = kernel(kSaxpyYaml, saxpy);
   tsr_arg_info_t info;
@@ -264,7 +264,7 @@ TEST_F(FromSource, Arguments) {
   EXPECT_TRUE(lastErrorHas("tunables[0] has no name"));
 }
 
-/// Without the compiler a clear answer; with it, the program's own error.
+/// Without the compiler: a clear error. With it: the program's own error.
 TEST_F(FromSource, InvalidProgramOrNoCompiler) {
   tsr_status_t status = load(&options);
   if (status == TSR_ENOTFOUND) {

@@ -30,7 +30,7 @@ protected:
   }
   size_t files() { return size_t(std::distance(fs::directory_iterator(folder_), fs::directory_iterator())); }
   fs::path folder_;
-  /// Keeps the message of an error for the next check.
+  /// Stores the message of an error for the next check.
   bool good(const MaybeError &error) {
     why_ = error ? error->message : "";
     return !error;
@@ -106,7 +106,7 @@ TEST_F(OutputFileTest, WritesPipes) {
   EXPECT_TRUE(fs::is_fifo(pipe));
 }
 
-// What root renames over a device is lost to the whole machine.
+// As root, a rename over a device would remove it for the whole machine.
 TEST_F(OutputFileTest, WritesDevices) {
   const fs::path device = folder_ / "null";
   if (mknod(device.c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0) GTEST_SKIP() << "only root makes devices";

@@ -1,4 +1,4 @@
-// tessera.hpp in a program that has names like its own: compiling is the test.
+// Includes tessera.hpp in a program that defines the same names. The test is that it compiles.
 struct Event {};
 struct Graph {};
 #include <tessera/tessera.hpp>

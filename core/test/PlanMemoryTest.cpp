@@ -54,8 +54,8 @@ TEST(PlanMemory, AnEmptyBufferUsesNoMemory) {
   EXPECT_EQ(p.peakBytes, 128);
 }
 
-// Worked by hand: 512 lies at 0; 384 beside it at 512; 256 under that at 0; 192 between the two at 256. Then
-// 64 bytes fit into [0,256) and into [448,512), the smaller of the two.
+// Computed by hand: 512 is placed at 0, 384 next to it at 512, 256 below that at 0, and 192 between the two
+// at 256. Then 64 bytes fit into [0,256) and into [448,512), which is smaller.
 TEST(PlanMemory, TheSmallestSufficientGapIsUsed) {
   PlacedBuffers p = placed({512, 384, 256, 192, 64}, {{0, 0}, {0, 9}, {1, 1}, {1, 9}, {9, 9}});
   EXPECT_EQ(p.offsets, (std::vector<int64_t>{0, 512, 0, 256, 448}));

@@ -42,7 +42,7 @@ TEST_F(Streams, AreIndependentOfEachOther) {
   ASSERT_OK(launch(k, b, word, int32_t{7}));
   ASSERT_OK(tsrStreamSynchronize(b));
   EXPECT_EQ(*word, 7);
-  ASSERT_OK(launch(k, nullptr, word, int32_t{8})); // the default stream too
+  ASSERT_OK(launch(k, nullptr, word, int32_t{8})); // also on the default stream
   tsr_stream_t standard = nullptr;
   ASSERT_OK(tsrGetDefaultStream(context, &standard));
   ASSERT_OK(tsrStreamSynchronize(standard));
@@ -120,7 +120,7 @@ TEST_F(Streams, RecordsTakeEffectAfterAFailure) {
   EXPECT_EQ(tsrStreamSynchronize(a), TSR_EOOM);
 }
 
-// Another thread may be the one that is told of the failure; a copy that did not happen still is none.
+// Another thread may receive the failure, but a copy that was dropped still returns an error.
 TEST_F(Streams, ABlockingCopyThatWasDroppedFails) {
   tsr_stream_t s = nullptr;
   ASSERT_OK(tsrGetDefaultStream(context, &s));
@@ -130,8 +130,7 @@ TEST_F(Streams, ABlockingCopyThatWasDroppedFails) {
   auto *held = holdStream(s), *gateHeld = holdStream(gate);
   ASSERT_OK(tsrEventRecord(opened, gate));
   ASSERT_OK(launch(kernel(kGreedyYaml, digit), s));
-  ASSERT_OK(
-      tsrStreamWaitEvent(s, opened)); // runs behind the failure too: keeps the stream until it was taken
+  ASSERT_OK(tsrStreamWaitEvent(s, opened)); // blocks the stream after the failure, until that is returned
   std::atomic<int> queued{0};
   int64_t host = 7;
   tsr_status_t copied = TSR_SUCCESS, filled = TSR_SUCCESS;
@@ -147,19 +146,19 @@ TEST_F(Streams, ABlockingCopyThatWasDroppedFails) {
   });
   while (queued < 2)
     std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(20)); // until both stand in the queue, most likely
+  std::this_thread::sleep_for(std::chrono::milliseconds(20)); // until both are queued, most likely
   open(held);
   while (tsrStreamQuery(s) == TSR_NOT_READY)
     std::this_thread::yield();
   open(gateHeld);
   copier.join();
   filler.join();
-  EXPECT_EQ(copied == TSR_SUCCESS, host != 7); // a late one ran, and says so too
+  EXPECT_EQ(copied == TSR_SUCCESS, host != 7); // a late one ran and returned success
   EXPECT_EQ(filled == TSR_SUCCESS, *word != 0);
   EXPECT_OK(tsrMemset(context, word, 0, 8));
 }
 
-// A signal for the process runs in a thread of the program, never in one of the library's.
+// A signal for the process is handled by a thread of the program, never by one of the library's.
 TEST_F(Streams, TheirThreadsBlockSignals) {
   static std::atomic<int> taken;
   taken = 0;
@@ -180,12 +179,12 @@ TEST_F(Streams, TheirThreadsBlockSignals) {
   ASSERT_OK(tsrStreamSynchronize(s));
 }
 
-#if !defined(__has_feature) || !__has_feature(thread_sanitizer) // which cannot start threads after a fork
-// The child of a fork has none of the threads: an error, where it would wait for ever.
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer) // tsan cannot start threads after a fork
+// The child of a fork has none of the threads: calls must fail instead of waiting forever.
 TEST_F(Streams, AForkedChildCreatesItsOwn) {
   auto *word = alloc<char>(8);
   auto busy = stream();
-  auto *held = holdStream(busy); // the work of this one never ends in the child
+  auto *held = holdStream(busy); // its work never ends in the child
   ASSERT_OK(tsrMemset(context, word, 1, 8));
   pid_t child = fork();
   if (child == 0) {

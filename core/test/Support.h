@@ -1,4 +1,4 @@
-// A context per test, and kernels written in C++ where the compiler's would stand.
+// A fixture with a context, and kernels written in C++ in place of compiled ones.
 #pragma once
 #include "core/objects/Modules.h"
 #include <atomic>
@@ -16,7 +16,7 @@ namespace tessera::test {
 
 inline constexpr tsr_launch_t kFromMetadata = {0, 0, 0, 0, 0, 0, 0};
 
-/// y[i] = alpha * x[i] + y[i], 64 elements a program.
+/// y[i] = alpha * x[i] + y[i], 64 elements per program.
 inline const char *kSaxpyYaml = R"yaml({name: saxpy, target: cpu, numerics: standard, params: [
   {name: x, kind: tensor, dtype: f32, dims: [n], access: read},
   {name: y, kind: tensor, dtype: f32, dims: [n], access: readwrite},
@@ -33,7 +33,7 @@ inline void saxpy(const uint64_t *v, int64_t begin, int64_t end, uint8_t *) {
     y[i] = alpha * x[i] + y[i];
 }
 
-/// Holds its stream until the word it is given becomes non-zero.
+/// Blocks its stream until the given word becomes non-zero.
 inline const char *kHoldYaml = R"yaml({name: hold, target: cpu, numerics: standard, params: [
   {name: word, kind: tensor, dtype: i32, dims: ["1"], access: read}], launch: {}})yaml";
 
@@ -43,7 +43,7 @@ inline void hold(const uint64_t *v, int64_t, int64_t, uint8_t *) {
     std::this_thread::yield();
 }
 
-/// word[0] = word[0] * 10 + digit: shows in which order launches ran.
+/// word[0] = word[0] * 10 + digit, which records the order of launches.
 inline const char *kDigitYaml = R"yaml({name: digit, target: cpu, numerics: standard, params: [
   {name: word, kind: tensor, dtype: i64, dims: ["1"], access: readwrite},
   {name: digit, kind: scalar, dtype: i32}], launch: {}})yaml";
@@ -54,7 +54,7 @@ inline void digit(const uint64_t *v, int64_t, int64_t, uint8_t *) {
               std::memory_order_relaxed);
 }
 
-/// Needs more scratch than any machine has: fails when it runs.
+/// Needs more scratch than any machine has, so it fails when it runs.
 inline const char *kGreedyYaml = R"yaml({name: greedy, target: cpu, numerics: standard, params: [],
   resources: {scratch_bytes: 4611686018427387904}, launch: {}})yaml";
 
@@ -100,12 +100,12 @@ protected:
     EXPECT_OK(tsrCreateEvent(context, &e));
     return e;
   }
-  /// Launches with `values` as arguments, by their addresses.
+  /// Launches with the addresses of `values` as arguments.
   template <class... Values> tsr_status_t launch(tsr_kernel_t k, tsr_stream_t s, Values... values) {
     void *args[] = {static_cast<void *>(&values)..., nullptr};
     return tsrLaunch(k, s, kFromMetadata, args, sizeof...(values));
   }
-  /// A word that holds `s` back until open() is called on it.
+  /// Returns a word that blocks `s` until open() is called on it.
   std::atomic<int32_t> *holdStream(tsr_stream_t s) {
     auto *word = reinterpret_cast<std::atomic<int32_t> *>(alloc<int32_t>(1));
     EXPECT_OK(launch(kernel(kHoldYaml, hold), s, static_cast<void *>(word)));
@@ -116,7 +116,7 @@ protected:
   tsr_context_t context = nullptr;
 };
 
-/// What tsrLastError says contains `text`.
+/// Returns whether tsrLastError contains `text`.
 inline testing::AssertionResult lastErrorHas(const char *text) {
   if (std::strstr(tsrLastError(), text)) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "'" << tsrLastError() << "' does not contain '" << text << "'";

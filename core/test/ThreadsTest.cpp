@@ -1,4 +1,4 @@
-// Many threads, one context.
+// Many threads on one context.
 #include "core/test/Functions.h"
 #include <functional>
 
@@ -50,7 +50,7 @@ TEST_F(Threads, ShareOneStream) {
 
 class FunctionThreads : public FunctionTest {};
 
-/// Each with dims of its own that change from call to call, so that the function plans all the time.
+/// Each thread uses its own dims, which change from call to call, so that the function always plans.
 TEST_F(FunctionThreads, CallOneFunctionOnStreamsOfTheirOwn) {
   auto f = function(kFourfoldYaml);
   inThreads(6, [&](int thread) {
@@ -68,7 +68,7 @@ TEST_F(FunctionThreads, CallOneFunctionOnStreamsOfTheirOwn) {
   });
 }
 
-/// One workspace serves them all: no call's steps may come between another's.
+/// One workspace serves all threads: the steps of two calls must not interleave.
 TEST_F(FunctionThreads, CallOneFunctionOnOneStream) {
   auto f = function(kFourfoldYaml);
   auto s = stream();

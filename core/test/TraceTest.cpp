@@ -1,4 +1,4 @@
-// Traces: what is reported of work on the CPU, of calls, ranges and collectives, and for how long.
+// Traces: what is reported about work on the CPU, calls, ranges and collectives, and when.
 #include "core/test/Functions.h"
 #include "core/test/Support.h"
 #include <mutex>
@@ -26,7 +26,7 @@ protected:
     isOn_ = isOn_ || status == TSR_SUCCESS;
     return status;
   }
-  /// Ends the trace; what it reported of `kind`, in the order of the reports.
+  /// Ends the trace. Returns the records of `kind` in the order they were reported.
   std::vector<Record> stop(int32_t kind) {
     if (std::exchange(isOn_, false)) EXPECT_OK(tsrTraceStop());
     std::vector<Record> out;
@@ -224,7 +224,7 @@ TEST_F(Tracing, NothingIsReportedOutsideTheTrace) {
   EXPECT_EQ(count(), 2u);
   EXPECT_EQ(tsrTraceStop(), TSR_EINVAL);
   EXPECT_TRUE(lastErrorHas("there is no trace"));
-  ASSERT_OK(start()); // and another one
+  ASSERT_OK(start()); // a second trace
   EXPECT_OK(tsrMemset(context, word, 0, 8));
   EXPECT_EQ(stop(TSR_TRACE_FILL).size(), 2u);
 }

@@ -1,4 +1,4 @@
-// The C++ wrapper, over the same kernels.
+// The C++ wrapper, with the same kernels.
 #include "core/test/Support.h"
 #include <cstdlib>
 #include <tessera/tessera.hpp>
@@ -89,7 +89,7 @@ TEST(Wrapper, FailuresThrowWithStatusAndText) {
   EXPECT_THROW(buffer.download(std::span<float>(host)), Error);
 }
 
-/// What launching with `args` throws, or "".
+/// Returns the text that launching with `args` throws, or "".
 template <class... Args> std::string refusal(const Kernel &kernel, const Args &...args) {
   try {
     launch(kernel, args...);
@@ -190,7 +190,7 @@ TEST(Wrapper, ObjectsMove) {
   b = std::move(a);
   EXPECT_EQ(b.get(), p);
   EXPECT_EQ(a.get(), nullptr);
-  b = context.alloc<int>(8); // frees the first
+  b = context.alloc<int>(8); // frees the previous buffer
   EXPECT_EQ(tsrFree(context.handle(), p), b.get() == p ? TSR_SUCCESS : TSR_EINVAL);
   Stream s = context.stream(), t = std::move(s);
   EXPECT_EQ(s.handle(), nullptr);

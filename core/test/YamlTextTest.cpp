@@ -1,4 +1,4 @@
-// Whatever a text holds, reading it ends, and soon: with nodes or with a reason.
+// Reading any text terminates quickly, with nodes or with an error.
 #include "core/support/YamlText.h"
 #include <gtest/gtest.h>
 #include <random>
@@ -44,8 +44,8 @@ TEST(YamlText, BoundsAreEnforced) {
     }
 }
 
-/// Texts of pieces that mean something to YAML. A parser that loops ends the process: of SIGALRM, or for want
-/// of memory.
+/// Texts made of pieces with a meaning in YAML. A parser that loops is ended by SIGALRM or by the memory
+/// limit.
 TEST(YamlText, ReadingTerminates) {
   const char *const pieces[] = {"-",  "- ",  "---", "...", "\n", "\n  ", " ", "\t", ",",           "[",
                                 "]",  "{",   "}",   "?",   ": ", ":",    "a", "#",  "%",           "&x ",
@@ -54,7 +54,7 @@ TEST(YamlText, ReadingTerminates) {
   const pid_t child = fork();
   if (child == 0) {
 #if !defined(__has_feature) || !(__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-    const rlimit memory = {1 << 30, 1 << 30}; // the sanitizers map more
+    const rlimit memory = {1 << 30, 1 << 30}; // sanitizers map more
     setrlimit(RLIMIT_AS, &memory);
 #endif
     std::mt19937 random(7);
