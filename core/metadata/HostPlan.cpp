@@ -49,7 +49,7 @@ private:
     if (!isIdentifier(b.name)) reject(node["name"], key, "not a name");
     if (params_.contains(b.name) || std::find(integers_.begin(), integers_.end(), b.name) != integers_.end())
       reject(node["name"], key, "a parameter has this name");
-    if (!used_.emplace(b.name, false).second) reject(node["name"], key, "name stands twice");
+    if (!used_.emplace(b.name, false).second) reject(node["name"], key, "name occurs twice");
     if (!node["dtype"]) reject(node, key, "dtype is missing");
     b.dtype = asDType(node["dtype"], key + ".dtype");
     if (!node["dims"]) reject(node, key, "dims are missing");
@@ -87,7 +87,7 @@ private:
         buffer->second = true;
       else if (!params_.contains(arg) && !isLiteral(arg) && !isExpression(arg, why))
         reject(entry, key + ".args",
-               "'" + arg + "' is no parameter, buffer or literal, and as an expression: " + why);
+               "'" + arg + "' is not a parameter, buffer or literal; as an expression: " + why);
       step.args.push_back(std::move(arg));
     }
     return step;

@@ -117,7 +117,7 @@ void readParams(const YAML::Node &list, bool isFunction, KernelMetadata &m) {
   for (const YAML::Node &node : asList(list, "params")) {
     MetadataParam p = readParam(node);
     for (const MetadataParam &other : m.params)
-      if (other.name == p.name) reject(node, "params." + p.name, "name stands twice");
+      if (other.name == p.name) reject(node, "params." + p.name, "name occurs twice");
     if (!m.params.empty() && p.kind < m.params.back().kind)
       reject(node, "params." + p.name, "out of order: tensors, results, scalars, dims");
     for (const std::string &dim : p.dims) {
@@ -131,7 +131,7 @@ void readParams(const YAML::Node &list, bool isFunction, KernelMetadata &m) {
   auto dim = appearing.begin();
   for (const MetadataParam &p : m.params)
     if (p.kind == Kind::Dim && (dim == appearing.end() || *dim++ != p.name))
-      reject(list, "params." + p.name, "dims do not stand in order of first appearance in the tensors");
+      reject(list, "params." + p.name, "dims are not in order of first appearance in the tensors");
   if (dim != appearing.end()) reject(list, "params", "dim " + *dim + " of a tensor has no entry");
 }
 
@@ -205,7 +205,7 @@ MetadataDecision readDecision(const YAML::Node &node, const KernelMetadata &m) {
   d.choice = asText(node["choice"], "decisions.choice");
   d.legal = asTexts(node["from"], "decisions.from");
   if (!d.legal.empty() && std::find(d.legal.begin(), d.legal.end(), d.choice) == d.legal.end())
-    reject(node["choice"], "decisions.choice", "'" + d.choice + "' is none of from");
+    reject(node["choice"], "decisions.choice", "'" + d.choice + "' is not in from");
   d.by = asText(node["by"], "decisions.by");
   if (node["predicted_ns"]) {
     d.predictedNs = asDouble(node["predicted_ns"], "decisions.predicted_ns");

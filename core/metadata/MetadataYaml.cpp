@@ -77,7 +77,7 @@ void checkMap(const YAML::Node &node, const std::string &key, std::initializer_l
     if (known.size() && std::find(known.begin(), known.end(), name) == known.end())
       reject(entry.first, key, "unknown key '" + name + "'");
     if (std::find(seen.begin(), seen.end(), name) != seen.end())
-      reject(entry.first, key, "key '" + name + "' stands twice");
+      reject(entry.first, key, "key '" + name + "' occurs twice");
     seen.push_back(std::move(name));
   }
 }

@@ -122,7 +122,7 @@ TEST(HostPlan, Decisions) {
   EXPECT_EQ(wrong("by: mine, ", ""), "line 19: decisions: an entry has no by");
   EXPECT_EQ(wrong("step: 1", "step: 2"), "line 19: decisions.step: the plan has 2 steps");
   EXPECT_EQ(wrong("step: 1", "step: -1"), "line 19: decisions.step: expected at least 0, found -1");
-  EXPECT_EQ(wrong("choice: blas", "choice: gpu"), "line 19: decisions.choice: 'gpu' is none of from");
+  EXPECT_EQ(wrong("choice: blas", "choice: gpu"), "line 19: decisions.choice: 'gpu' is not in from");
   EXPECT_EQ(wrong("1.5", "-1"), "line 19: decisions.predicted_ns: a time is not negative");
   KernelMetadata kernel;
   std::string why;
@@ -162,7 +162,7 @@ TEST(HostPlan, RejectsBuffers) {
             "line 15: plan.buffers: unknown key 'size'");
   EXPECT_EQ(errorWith("name: loss, ", ""), "line 15: plan.buffers: an entry has no name");
   EXPECT_EQ(errorWith("name: loss", "name: t-1"), "line 15: plan.buffers.t-1: not a name");
-  EXPECT_EQ(errorWith("name: loss", "name: t0"), "line 15: plan.buffers.t0: name stands twice");
+  EXPECT_EQ(errorWith("name: loss", "name: t0"), "line 15: plan.buffers.t0: name occurs twice");
   EXPECT_EQ(errorWith("name: loss", "name: x"), "line 15: plan.buffers.x: a parameter has this name");
   EXPECT_EQ(errorWith("name: loss", "name: M"), "line 15: plan.buffers.M: a parameter has this name");
   EXPECT_EQ(errorWith("dtype: bf16, ", ""), "line 15: plan.buffers.loss: dtype is missing");
@@ -180,7 +180,7 @@ TEST(HostPlan, RejectsBuffers) {
   EXPECT_EQ(errorWith("dims: []", "dims: [x]"),
             "line 15: plan.buffers.loss.dims: 'x': unknown name 'x' at column 1");
   EXPECT_EQ(errorWith("name: loss", "name: loss2"), // the steps then refer to a missing name
-            "line 17: plan.steps[0].args: 'loss' is no parameter, buffer or literal, and as an expression: "
+            "line 17: plan.steps[0].args: 'loss' is not a parameter, buffer or literal; as an expression: "
             "unknown name 'loss' at column 1");
   EXPECT_EQ(errorWith("    - {name: loss", "    - {name: t1, dtype: f32, dims: [M]}\n    - {name: loss"),
             "line 14: plan.buffers.t1: no step uses the buffer");
@@ -196,11 +196,11 @@ TEST(HostPlan, RejectsSteps) {
   EXPECT_EQ(errorWith("[x, t0, loss, 1.5", "[x, t0, loss, [1.5]"),
             "line 17: plan.steps[0].args: expected a text");
   EXPECT_EQ(errorWith("1.5", "1.5f"),
-            "line 17: plan.steps[0].args: '1.5f' is no parameter, buffer or literal, and as an expression: "
+            "line 17: plan.steps[0].args: '1.5f' is not a parameter, buffer or literal; as an expression: "
             "expected an operator at column 2, found '.'");
   EXPECT_EQ(
       errorWith("\"turns + 1\"", "\"scale + 1\""),
-      "line 18: plan.steps[1].args: 'scale + 1' is no parameter, buffer or literal, and as an expression: "
+      "line 18: plan.steps[1].args: 'scale + 1' is not a parameter, buffer or literal; as an expression: "
       "unknown name 'scale' at column 1");
   EXPECT_EQ(errorWith("  steps:", "  step:"), "line 16: plan: unknown key 'step'");
 }

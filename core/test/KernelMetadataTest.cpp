@@ -164,7 +164,7 @@ TEST(KernelMetadata, RejectsWhatIsNotADocument) {
 
 TEST(KernelMetadata, RejectsKeys) {
   EXPECT_EQ(errorOf(with("epilogue:", "prologue:")), "line 22: metadata: unknown key 'prologue'");
-  EXPECT_EQ(errorOf(with("target: cpu", "name: cpu")), "line 2: metadata: key 'name' stands twice");
+  EXPECT_EQ(errorOf(with("target: cpu", "name: cpu")), "line 2: metadata: key 'name' occurs twice");
   EXPECT_EQ(errorOf(with("target: cpu\n", "")), "line 1: target: missing");
   EXPECT_EQ(errorOf(with("smem_per_cta", "smem")), "line 17: resources: unknown key 'smem'");
   EXPECT_EQ(errorOf(with("block:", "blocks:")), "line 20: launch: unknown key 'blocks'");
@@ -200,7 +200,7 @@ TEST(KernelMetadata, RejectsParams) {
   EXPECT_EQ(errorOf(with("kind: tensor, ", "")), "line 5: params.A: kind is missing");
   EXPECT_EQ(errorOf(with("name: A, ", "")), "line 5: params: an entry has no name");
   EXPECT_EQ(errorOf(with("name: A", "name: a-b")), "line 5: params.a-b: not a name");
-  EXPECT_EQ(errorOf(with("name: B, ", "name: A, ")), "line 6: params.A: name stands twice");
+  EXPECT_EQ(errorOf(with("name: B, ", "name: A, ")), "line 6: params.A: name occurs twice");
   EXPECT_EQ(errorOf(with("dtype: bf16, ", "")), "line 5: params.A: dtype is missing");
   EXPECT_EQ(errorOf(with(", dims: [M, K]", "")), "line 5: params.A: dims are missing");
   EXPECT_EQ(errorOf(with("dims: [M, K]", "dims: 3")), "line 5: params.A.dims: expected a list");
@@ -224,12 +224,12 @@ TEST(KernelMetadata, RejectsOrder) {
             "line 7: params.result: out of order: tensors, results, scalars, dims");
   EXPECT_EQ(errorOf(with("  - {name: M, kind: dim}\n  - {name: K, kind: dim}",
                          "  - {name: K, kind: dim}\n  - {name: M, kind: dim}")),
-            "line 5: params.K: dims do not stand in order of first appearance in the tensors");
+            "line 5: params.K: dims are not in order of first appearance in the tensors");
   EXPECT_EQ(errorOf(with("  - {name: \"B*H\", kind: dim}\n", "")),
             "line 5: params: dim B*H of a tensor has no entry");
   EXPECT_EQ(errorOf(with("  - {name: \"B*H\", kind: dim}\n",
                          "  - {name: \"B*H\", kind: dim}\n  - {name: Z, kind: dim}\n")),
-            "line 5: params.Z: dims do not stand in order of first appearance in the tensors");
+            "line 5: params.Z: dims are not in order of first appearance in the tensors");
 }
 
 TEST(KernelMetadata, RejectsSections) {

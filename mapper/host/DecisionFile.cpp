@@ -34,7 +34,7 @@ LoggedDecision readEntry(const YAML::Node &node) {
   d.call = asText(node["call"], "decisions.call");
   if (d.call != "place" && d.call != "choose_collective" && d.call != "choose_variant")
     reject(node["call"], "decisions.call",
-           "'" + d.call + "' is none of place, choose_collective, choose_variant");
+           "'" + d.call + "' is not one of place, choose_collective, choose_variant");
   d.about = asText(node["about"], "decisions.about");
   d.legal = asTexts(node["from"], "decisions.from");
   d.choice = asText(node["choice"], "decisions.choice");

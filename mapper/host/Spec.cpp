@@ -50,7 +50,7 @@ bool parseSpec(const Piece &piece, Spec &out, SpecError &error) {
     if (!open.empty()) continue;
     out.arguments = trimmed(std::string_view(text).substr(i + 1, j - i - 1), piece.at + i + 1);
     for (++j; j < text.size(); ++j)
-      if (!isBlank(text[j])) return wrong("expected the end behind ')'", j);
+      if (!isBlank(text[j])) return wrong("expected the end after ')'", j);
     return true;
   }
   return wrong("expected ')' for the '(' at column " + std::to_string(piece.at + open.back() + 1),

@@ -134,7 +134,7 @@ std::unique_ptr<Mapper> make(const tsr_mapper_api_t *api, const std::string &arg
     why = text.str().empty() ? "it failed with status " + std::to_string(failed) : text.str();
     return nullptr;
   }
-  if (!made) return why = "it made nothing", nullptr;
+  if (!made) return why = "it created no mapper", nullptr;
   return std::make_unique<TableMapper>(api, made, std::move(plugin));
 }
 

@@ -32,7 +32,7 @@ private:
     auto it = answers_.find(q.text());
     if (it == answers_.end())
       throw Failure(TSR_ENOTFOUND, "E_MAPPER_REPLAY", file_ + " has no decision about " + q.text(),
-                    "log the program's decisions anew: logging(default, " + file_ + ")");
+                    "log the program's decisions again: logging(default, " + file_ + ")");
     Answers &a = it->second;
     const Choice &choice = a.list[a.next];
     if (a.next + 1 < a.list.size()) ++a.next;

@@ -245,7 +245,7 @@ TEST(MapperHost, ATableIsCheckedAndSlotsMayBeMissing) {
     return 0;
   };
   EXPECT_EQ(make(&table, "", status, why = ""), nullptr);
-  EXPECT_EQ(why, "it made nothing");
+  EXPECT_EQ(why, "it created no mapper");
   table.create = [](const tsr_host_info_t *, const char *, tsr_mp_mapper_t **, tsr_text_t *) -> int32_t {
     return 99;
   };

@@ -156,7 +156,7 @@ TEST_F(Mappers, InvalidFiles) {
       {"{}", ": line 1: decisions: missing"},
       {"decisions: 3", ": line 1: decisions: expected a list"},
       {"decisions:\n- {call: choose_variant, about: x}", ": line 2: decisions: an entry has no choice"},
-      {"decisions:\n- {call: chose, about: x, choice: y}", "'chose' is none of place, choose_collective"},
+      {"decisions:\n- {call: chose, about: x, choice: y}", "'chose' is not one of place, choose_collective"},
       {"decisions:\n- {call: place, about: x, choice: y, predicted_ns: soon}",
        "expected a number, found 'soon'"},
       {"decisions: [", ": line "},

@@ -38,7 +38,7 @@ TEST(Spec, ErrorsPointAtTheCharacter) {
       {" (x)", "column 2: expected the name of a mapper"},
       {"7up", "column 1: expected the name of a mapper"},
       {"logging(replay(x.yaml)", "column 23: expected ')' for the '(' at column 8"},
-      {"random(1) x", "column 11: expected the end behind ')'"},
+      {"random(1) x", "column 11: expected the end after ')'"},
       {"random 1", "column 8: expected '(' or the end"},
       {"m(a\nb)", "column 4: a control character"},
       {"random(x)", "column 8: random needs a seed"},

@@ -244,7 +244,8 @@ TEST(Arguments, AreCheckedBeforeAnythingHappens) {
     EXPECT_THAT(told([](auto &c) { c.op = 9; }), HasSubstr("op: there is no 9"));
     EXPECT_THAT(told([](auto &c) { c.kind = TSR_BROADCAST, c.root = 1; }),
                 HasSubstr("root: expected 0 to 0, found 1"));
-    EXPECT_THAT(told([](auto &c) { c.count = SIZE_MAX; }), HasSubstr("count: no memory holds"));
+    EXPECT_THAT(told([](auto &c) { c.count = SIZE_MAX; }),
+                HasSubstr("elements per rank do not fit any memory"));
     EXPECT_THAT(told([](auto &c) { c.src = nullptr; }), HasSubstr("src is NULL"));
     EXPECT_THAT(told([](auto &c) { c.dst = nullptr; }), HasSubstr("dst is NULL"));
     EXPECT_THAT(told([&](auto &c) { c.dst = reinterpret_cast<char *>(w) + 2; }),

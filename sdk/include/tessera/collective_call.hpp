@@ -136,7 +136,7 @@ inline bool check(const tsr_cl_call_t &c, int size, const char *algorithms, uint
   if (c.kind == TSR_BROADCAST && (c.root < 0 || c.root >= size))
     return refuse("root: expected 0 to ", number(size - 1), ", found ", number(c.root));
   if (c.count > UINT64_MAX / 16 / ranks)
-    return refuse("count: no memory holds ", number(c.count), " elements a rank");
+    return refuse("count: ", number(c.count), " elements per rank do not fit any memory");
   if (c.algorithm && *c.algorithm && !(algorithm = placeIn(algorithms, c.algorithm)))
     return refuse("algorithm: there is no '", c.algorithm, "'; known: ", algorithms);
   if (!c.count) return true;
