@@ -24,7 +24,7 @@ std::unique_ptr<Module> Module::parse(std::string_view source, std::string fileN
   ModuleData &m = impl->data;
   DiagnosticSink sink(m.source);
   m.body = frontend::parse(tokenize(m.source, sink), sink);
-  if (!sink.hasErrors()) supplyTypes(m, supplied, sink); // else functions may be missing
+  if (!sink.hasErrors()) supplyTypes(m, supplied, sink); // otherwise functions may be missing
   resolveModule(m, sink);
   supplyConstants(m, supplied, sink);
   m.valid = !sink.hasErrors();
@@ -32,7 +32,8 @@ std::unique_ptr<Module> Module::parse(std::string_view source, std::string fileN
   return std::unique_ptr<Module>(new Module(std::move(impl)));
 }
 
-/// The function to compile: the named one, or the only kernel (else the only graph function) there is.
+/// Returns the function to compile: the named one, or the only kernel, or, without a kernel, the only graph
+/// function.
 const FunctionDecl *Module::Impl::choose(const std::string &name, DiagnosticSink &sink) const {
   std::vector<const FunctionDecl *> kernels, graphs;
   std::vector<std::string> names;
@@ -62,8 +63,8 @@ const FunctionDecl *Module::Impl::choose(const std::string &name, DiagnosticSink
   return kernels.empty() ? graphs[0] : kernels[0];
 }
 
-/// Each round may find further dims that have to be constants; there are finitely many. `run` elaborates with
-/// the dims given.
+/// Each round may find more dims that must be constants; their number is finite. `run` elaborates with the
+/// given dims.
 template <typename Run>
 static bool elaborate(const ModuleData &m, const FrontendOptions &options, DiagnosticSink &sink, Run run) {
   std::set<std::string> specialized;
@@ -154,7 +155,7 @@ CompileStatus Module::signatures(std::vector<Signature> &out, std::vector<Diagno
     Signature s;
     s.kernel = f.stmt->text;
     s.isGraphFunction = f.kind == FunctionDecl::Graph;
-    if (f.notBuilt) { // may leave its parameters without types
+    if (f.notBuilt) { // its parameters may have no types
       for (const ast::Parameter &p : f.stmt->parameters) {
         SignatureParam sp;
         sp.name = p.name;
@@ -165,8 +166,8 @@ CompileStatus Module::signatures(std::vector<Signature> &out, std::vector<Diagno
       continue;
     }
     if (s.isGraphFunction) {
-      // Its results and effects are those of its body. Where that has errors, or needs a dim's value, the
-      // annotation has to do; compiling it says what is wrong.
+      // Its results and effects are those of its body. If the body has errors or needs the value of a dim,
+      // the annotation is used; a compilation reports what is wrong.
       DiagnosticSink quiet(m.source);
       Elaborator e(m, options, none, quiet);
       GraphFunction graph;

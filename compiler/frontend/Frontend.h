@@ -1,8 +1,8 @@
-// The frontend of the tile language: source text in, typed Program (Program.h) out.
+// The frontend of the tile language: parses and type-checks source text and returns the typed Program
+// (Program.h).
 //
-// Re-entrant: there is no global state, and a parsed Module may be used from several threads at once. Nothing
-// throws. Every failure is one or more Diagnostics, appended in line order; DiagnosticCodes.def lists the
-// codes.
+// Re-entrant: there is no global state, and several threads may use a parsed Module at once. Nothing throws.
+// Every failure is one or more Diagnostics, appended in line order; DiagnosticCodes.def lists the codes.
 #pragma once
 #include "compiler/frontend/diagnostics/DiagnosticCodes.h"
 #include "compiler/frontend/program/GraphProgram.h"
@@ -18,13 +18,13 @@
 
 namespace tessera::frontend {
 
-/// What a name of the source stands for, elaborated.
+/// What a name in the source refers to, after elaboration.
 using Program = std::variant<Kernel, GraphFunction>;
 
 /// A source file, parsed once. Immutable after parse().
 class Module {
 public:
-  /// Never null: a source with errors gives a module whose other members report BadProgram.
+  /// Never null: for a source with errors, the other members of the module return BadProgram.
   static std::unique_ptr<Module> parse(std::string_view source, std::string fileName,
                                        std::vector<Diagnostic> &diags, const Supplied &supplied = {});
   ~Module();
@@ -34,11 +34,11 @@ public:
   /// One entry per @ts.kernel and @ts.jit function, in source order.
   [[nodiscard]] CompileStatus signatures(std::vector<Signature> &out, std::vector<Diagnostic> &diags) const;
 
-  /// Elaborates one kernel or graph function. On anything but Ok `out` is unspecified and `diags` has at
+  /// Elaborates one kernel or graph function. Unless it returns Ok, `out` is unspecified and `diags` has at
   /// least one error.
   [[nodiscard]] CompileStatus instantiate(const FrontendOptions &, Program &out,
                                           std::vector<Diagnostic> &diags) const;
-  /// The same where only a kernel will do.
+  /// The same if only a kernel is accepted.
   [[nodiscard]] CompileStatus instantiate(const FrontendOptions &, Kernel &out,
                                           std::vector<Diagnostic> &diags) const;
 
@@ -48,13 +48,13 @@ private:
   std::unique_ptr<Impl> impl_;
 };
 
-/// Module::parse and Module::instantiate in one call.
+/// Calls Module::parse and Module::instantiate.
 [[nodiscard]] CompileStatus compileToProgram(std::string_view source, const FrontendOptions &, Program &out,
                                              std::vector<Diagnostic> &diags);
 [[nodiscard]] CompileStatus compileToProgram(std::string_view source, const FrontendOptions &, Kernel &out,
                                              std::vector<Diagnostic> &diags);
 
-/// Module::parse and Module::signatures in one call.
+/// Calls Module::parse and Module::signatures.
 [[nodiscard]] CompileStatus signatures(std::string_view source, const std::string &fileName,
                                        std::vector<Signature> &out, std::vector<Diagnostic> &diags,
                                        const Supplied &supplied = {});

@@ -8,10 +8,10 @@ namespace tessera::frontend {
 struct DiagnosticInfo {
   const char *code;        // "E_UNDEFINED_NAME"
   const char *title;       // one short line
-  const char *explanation; // what it means and how to mend it, for `tsr explain`
+  const char *explanation; // what it means and how to fix it, for `tsr explain`
 };
 
-/// Null when no such code exists.
+/// Null if there is no such code.
 const DiagnosticInfo *findDiagnostic(std::string_view code);
 std::span<const DiagnosticInfo> allDiagnostics();
 

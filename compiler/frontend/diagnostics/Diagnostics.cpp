@@ -30,7 +30,7 @@ void DiagnosticSink::error(Code code, Range loc, std::string message, std::strin
   d.line = loc.line;
   d.col = loc.col;
   d.sourceLine = source_.line(loc.line);
-  // A range over several lines is underlined to the end of its first.
+  // A range of several lines is underlined to the end of its first line.
   d.endCol = loc.endLine == loc.line ? std::max(loc.endCol, loc.col + 1) : UINT32_MAX;
   if (d.endCol == UINT32_MAX) {
     uint32_t width = 0;

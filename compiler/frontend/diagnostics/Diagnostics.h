@@ -1,4 +1,4 @@
-// How the stages of the frontend report: a sink that knows the source, and the closed set of codes.
+// How the stages of the frontend report errors: a sink that has the source text, and the closed set of codes.
 #pragma once
 #include "compiler/frontend/diagnostics/SourceText.h"
 #include "compiler/frontend/program/Program.h"
@@ -19,24 +19,24 @@ enum class Code : uint8_t {
 
 const char *codeName(Code);
 
-/// Collects the diagnostics of one run over one source. Not thread-safe: each run has its own.
+/// Collects the diagnostics of one run over one source. Not thread-safe: each run has its own sink.
 class DiagnosticSink {
 public:
   explicit DiagnosticSink(const SourceText &source) : source_(source) {}
 
-  /// Reports an error. A second one with the same code at the same place is dropped, and so are those past
-  /// the limit: what follows a hundred errors helps nobody.
+  /// Reports an error. A second error with the same code at the same location is dropped, and so are errors
+  /// past the limit of a hundred.
   void error(Code, Range, std::string message, std::string hint = {});
 
   bool hasErrors() const { return !diagnostics_.empty(); }
   bool has(Code) const;
-  /// Whether there are errors, all of one code.
+  /// Are there errors, all of one code?
   bool onlyCode(Code) const;
   size_t count() const { return diagnostics_.size(); }
 
-  /// Takes over what `other`, of the same source, has collected.
+  /// Adds the diagnostics that `other`, of the same source, has collected.
   void merge(DiagnosticSink &&other);
-  /// Appends everything to `out` in line order.
+  /// Appends all diagnostics to `out` in line order.
   void flush(std::vector<Diagnostic> &out);
 
 private:

@@ -11,7 +11,7 @@ SourceText::SourceText(std::string text, std::string fileName)
   }
 }
 
-/// Length of the well-formed UTF-8 sequence at `i`, or 0.
+/// Returns the length of the well-formed UTF-8 sequence at `i`, or 0.
 static size_t sequenceLength(std::string_view s, size_t i) {
   auto byte = [&](size_t k) { return static_cast<unsigned char>(s[k]); };
   unsigned char first = byte(i);
@@ -19,7 +19,7 @@ static size_t sequenceLength(std::string_view s, size_t i) {
   if (n == 0 || i + n > s.size()) return 0;
   for (size_t k = 1; k < n; ++k)
     if ((byte(i + k) >> 6) != 2) return 0;
-  // Overlong forms, surrogates and what lies past U+10FFFF.
+  // Overlong forms, surrogates and code points above U+10FFFF.
   unsigned char second = n > 1 ? byte(i + 1) : 0;
   if (first == 0xC0 || first == 0xC1 || first > 0xF4) return 0;
   if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F)) return 0;
@@ -50,7 +50,7 @@ std::string SourceText::line(uint32_t number) const {
     auto c = static_cast<unsigned char>(text_[i]);
     size_t n = sequenceLength(text_, i);
     if (n == 0 || (c < 0x20 && c != '\t') || c == 0x7f) {
-      // A stray continuation byte adds no column: see Lexer::advance.
+      // A stray continuation byte is not counted as a column: see Lexer::advance.
       if (n != 0 || (c >> 6) != 2) out += '?';
       ++i;
       continue;

@@ -1,4 +1,5 @@
-// A source file split into lines, addressed from 1. Columns count code points, so that carets line up.
+// A source file split into lines, which are numbered from 1. Columns count code points, so that carets line
+// up.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,11 +15,12 @@ public:
   std::string_view text() const { return text_; }
   const std::string &fileName() const { return fileName_; }
 
-  /// Text of a line for display: no line end, control characters and broken UTF-8 replaced. Empty past the
-  /// end.
+  /// Returns the text of a line for display: without its line end, and with control characters and broken
+  /// UTF-8 replaced. Empty past the end.
   std::string line(uint32_t number) const;
 
-  /// The first line that holds a NUL or bytes that are not UTF-8, or 0: then this is no text.
+  /// Returns the first line that contains a NUL or bytes that are not UTF-8; 0 if there is none. Such a file
+  /// is not text.
   uint32_t firstBrokenLine() const;
 
 private:

@@ -1,4 +1,4 @@
-// "did you mean": the nearest of the names that are known at some place, as the hint of a diagnostic.
+// "did you mean": the hint of a diagnostic that names the nearest of the known names.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,7 +6,7 @@
 
 namespace tessera::frontend {
 
-/// `did you mean 'row_max'?`, or `otherwise` when nothing is near.
+/// Returns `did you mean 'row_max'?`, or `otherwise` if no name is near.
 std::string didYouMean(std::string_view name, const std::vector<std::string> &candidates,
                        std::string otherwise = {});
 

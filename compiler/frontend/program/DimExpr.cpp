@@ -27,7 +27,7 @@ bool DimExpr::isNeverNegative() const {
   });
 }
 
-/// Highest degree first; a term in front that is not negative, where there is one.
+/// Highest degree first, except that a positive term is moved to the front if there is one.
 std::string DimExpr::text() const {
   if (terms_.empty()) return "0";
   std::string out;
@@ -112,7 +112,7 @@ std::optional<DimExpr> apply(const char *name, const DimExpr &a, const DimExpr &
   if (which == "floordiv" || which == "mod") {
     if (y == 0) return std::nullopt;
     if (auto quotient = divideExactly(a, b)) return which == "mod" ? DimExpr(0) : std::move(*quotient);
-    if (x && y) { // |y| > 1, or y would divide
+    if (x && y) { // |y| > 1, because otherwise y would divide x
       int64_t mod = *x % *y;
       if (mod != 0 && (mod < 0) != (*y < 0)) mod += *y;
       return which == "mod" ? DimExpr(mod) : DimExpr((*x - mod) / *y);

@@ -1,4 +1,4 @@
-// Extents of whole tensors: polynomials over symbolic dims in one normal form.
+// Extents of whole tensors: polynomials over symbolic dims in a normal form.
 #pragma once
 #include "compiler/frontend/program/Program.h"
 #include <map>
@@ -10,7 +10,7 @@ namespace tessera::frontend {
 
 /// A sum of products of symbols and opaque parts ("floordiv(M, 2)") with integer coefficients. Equal
 /// polynomials have equal text, in the index expression language of the kernel metadata. Arithmetic that
-/// overflows, or grows past what a shape can sensibly be, gives nothing.
+/// overflows, or exceeds what is sensible for a shape, returns nothing.
 class DimExpr {
 public:
   DimExpr(int64_t constant = 0);
@@ -19,7 +19,7 @@ public:
   bool isConstant() const { return terms_.empty() || (terms_.size() == 1 && terms_.begin()->first.empty()); }
   std::optional<int64_t> constant() const;
   bool isOne() const { return constant() == 1; }
-  /// At least 0 whatever the symbols are, as far as the signs of the terms show.
+  /// Is it at least 0 for all values of the symbols, as far as the signs of the terms show?
   bool isNeverNegative() const;
   bool operator==(const DimExpr &) const = default;
 
@@ -29,14 +29,14 @@ public:
   friend std::optional<DimExpr> add(const DimExpr &, const DimExpr &);
   friend std::optional<DimExpr> subtract(const DimExpr &, const DimExpr &);
   friend std::optional<DimExpr> multiply(const DimExpr &, const DimExpr &);
-  /// a / b where b divides a for all values of the symbols.
+  /// Returns a / b if b divides a for all values of the symbols.
   friend std::optional<DimExpr> divideExactly(const DimExpr &a, const DimExpr &b);
-  /// `name` is floordiv, mod, min or max; folds what it can.
+  /// `name` is floordiv, mod, min or max. Folds what can be folded.
   friend std::optional<DimExpr> apply(const char *name, const DimExpr &, const DimExpr &);
 
 private:
   using Monomial = std::vector<std::string>; // sorted factors
-  struct Order {                             // by degree, then by factors: kept by multiplication
+  struct Order {                             // by degree, then by factors; multiplication preserves it
     bool operator()(const Monomial &a, const Monomial &b) const {
       return a.size() != b.size() ? a.size() < b.size() : a > b;
     }

@@ -1,4 +1,4 @@
-// A readable text of a Kernel.
+// Prints a Kernel as readable text.
 #include "compiler/frontend/program/Program.h"
 #include <cmath>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// A readable text of a GraphFunction.
+// Prints a GraphFunction as readable text.
 #include "compiler/frontend/program/GraphProgram.h"
 #include <cmath>
 #include <cstdio>

@@ -1,7 +1,8 @@
-// The typed form of one graph function: what the frontend hands to Graph IR. Straight-line: helpers and
-// called graph functions are inlined, loops over constants unrolled, weak literals have a dtype.
+// The typed form of one graph function, which the frontend passes to Graph IR. It is straight-line code:
+// helpers and called graph functions are inlined, loops over constants are unrolled, and weak literals have a
+// dtype.
 //
-// Values are in order of definition: an operand is the index of an earlier one. No MLIR here, as in
+// Values are in order of definition: an operand is the index of an earlier value. It does not use MLIR, as
 // Program.h.
 #pragma once
 #include "compiler/frontend/program/Program.h"
@@ -13,7 +14,7 @@ using ops::GraphOp;
 struct GraphValue {
   GraphOp op;
   Range loc;
-  bool isScalar = false; // a scalar parameter or a constant; everything else is a tensor, of rank 0 maybe
+  bool isScalar = false; // a scalar parameter or a constant; everything else is a tensor, possibly of rank 0
   DType dtype = DType::F32;
   std::vector<Dim> dims; // an int, or {1, text} with a canonical index expression over the function's dims
   std::vector<int> args; // indices into GraphFunction::values
@@ -35,21 +36,21 @@ struct GraphFunction {
   std::vector<std::pair<std::string, int64_t>> specialized;
   std::vector<std::string> unused; // as Kernel::unused
   std::vector<GraphValue> values;
-  /// The value each written parameter and each result ends with: tensors in order of parameters, then
-  /// results.
+  /// The final value of each written parameter and of each result: tensors in the order of the parameters,
+  /// then the results.
   struct Output {
     int param = -1, value = -1;
   };
   std::vector<Output> outputs;
-  /// What a call has to check about its dims: an index expression that is 0 or more.
+  /// What a call must check about its dims: an index expression that must be at least 0.
   struct Check {
     std::string value, says; // "N - K", "0:K is outside a dim of N of 'x' [N]"
   };
   std::vector<Check> checks;
-  std::vector<Kernel> kernels; // instances of the user's kernels; each has a name of its own
+  std::vector<Kernel> kernels; // instances of the user's kernels; each has a unique name
 };
 
-/// A stable, readable text: declarations, then one line per value.
+/// Prints stable, readable text: declarations, then one line per value.
 std::string dump(const GraphFunction &);
 
 } // namespace tessera::frontend

@@ -35,7 +35,7 @@ int AtomTable::intern(const std::string &key, std::set<std::string> dims, bool f
   return it->second;
 }
 
-/// An atom for `op` of some forms.
+/// Returns the atom for `op` applied to some forms.
 std::optional<Linear> AtomTable::combine(const std::string &op, const std::vector<const Linear *> &forms,
                                          DType type) {
   constexpr size_t kMaxTerms = 32;
@@ -57,7 +57,7 @@ std::optional<Linear> AtomTable::combine(const std::string &op, const std::vecto
 }
 
 std::optional<Linear> AtomTable::apply(const char *op, const Linear &a, const Linear &b) {
-  // The commutative one in one order.
+  // The operands of a commutative operation are put into one order.
   bool isSwapped = std::string(op) == "mul" && b.key() < a.key();
   return combine(op, {isSwapped ? &b : &a, isSwapped ? &a : &b}, DType::I64);
 }

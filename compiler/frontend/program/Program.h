@@ -1,8 +1,9 @@
-// The typed, elaborated form of one tile kernel: what the frontend hands to Graph IR.
+// The typed, elaborated form of one tile kernel, which the frontend passes to Graph IR.
 //
-// Everything sugar-like is gone: helpers are inlined, weak literals have a dtype, implicit conversions are
-// Cast nodes, implicit tile iterators are grid axes and For loops, `+=` is load-add-store, tiles broadcast
-// through explicit Broadcast nodes. No MLIR here: fuzzers and sanitizers build this layer alone.
+// All abbreviations of the language are expanded: helpers are inlined, weak literals have a dtype, implicit
+// conversions are Cast nodes, implicit tile iterators are grid axes and For loops, `+=` is a load, an
+// addition and a store, and tiles broadcast through explicit Broadcast nodes. It does not use MLIR, so that
+// fuzzers and sanitizers can build this layer alone.
 #pragma once
 #include "compiler/ops/Ops.h"
 #include "numerics/Casts.h"
@@ -27,8 +28,8 @@ struct Type {
   std::vector<int64_t> shape; // Tile and Buffer: static extents (never empty). Tensor: empty, see Param::dims
 };
 
-/// One tensor dim: a product of symbols times a constant ("B*H" is {1, {"B*H"}}: a product dim is one int64
-/// at the ABI and therefore one symbol, named by its text; a plain int is {n, {}}).
+/// One tensor dim: a product of symbols times a constant. "B*H" is {1, {"B*H"}}: a product dim is one int64
+/// in the ABI and therefore one symbol, named by its text. A plain integer is {n, {}}.
 struct Dim {
   int64_t constant = 1;
   std::string symbol; // empty: the constant is the extent
@@ -76,11 +77,11 @@ struct Stmt {
     CommitGroup,
     WaitGroup /* ints[0] */,
     Barrier,
-    Prefetch, // exprs[0]: a LoadTile that is only fetched
+    Prefetch, // exprs[0]: a LoadTile that is only prefetched
     Fence,    // order, scope
     Eval,     // exprs[0] for its effect (an atomic)
     For,      // symbol from exprs[0] below exprs[1] by exprs[2] (all i64); ints[0] = stages (0: unspecified)
-    While,    // condition exprs[0] (evaluated before each turn), body
+    While,    // condition exprs[0] (evaluated before each iteration), body
     If,       // exprs[0]; body, orelse
   };
   Kind kind;
@@ -91,10 +92,10 @@ struct Stmt {
   std::vector<int64_t> ints;
   Block body, orelse;
   std::vector<SymbolId>
-      carried; // For, While, If: outer variables rebound inside, in order of first definition
+      carried; // For, While, If: outer variables that are assigned inside, in order of first definition
   MemoryOrder order = MemoryOrder::SeqCst;
   MemoryScope scope = MemoryScope::Group;
-  bool isReductionIterator = false; // For: came from an implicit tile iterator
+  bool isReductionIterator = false; // For: created for an implicit tile iterator
 };
 
 struct Symbol {
@@ -105,7 +106,7 @@ struct Symbol {
   int64_t align = 16;           // buffers, bytes
 };
 
-/// `@accum(f32) @round(rne) @loss_scale(128.0)` behind a dtype (decision D14).
+/// The suffix `@accum(f32) @round(rne) @loss_scale(128.0)` of a dtype (decision D14).
 struct Policy {
   std::optional<DType> accum;
   std::string round = "rne";
@@ -126,7 +127,7 @@ struct Param {
   std::optional<Number> defaultValue; // scalars
 };
 
-/// One axis of the launch grid: ceildiv(hi - lo, step) programs; the variable is lo + id * step.
+/// One axis of the launch grid: it has ceildiv(hi - lo, step) programs, and its variable is lo + id * step.
 struct GridAxis {
   SymbolId symbol = -1;
   ExprPtr lo, hi, step; // i64 expressions of dims, integer scalar parameters and constants only
@@ -136,22 +137,22 @@ struct GridAxis {
 struct Kernel {
   std::string name;
   Range loc;
-  std::vector<Param> params;     // parameters in source order, then results that are no parameters
+  std::vector<Param> params;     // parameters in source order, then results that are not parameters
   std::vector<std::string> dims; // every symbolic dim in order of first appearance (decision D15)
   std::vector<std::pair<std::string, int64_t>> specialized; // dims whose value this instance was compiled for
   std::vector<std::pair<std::string, int64_t>> tunables;    // the values of this instance
   std::vector<Symbol> symbols;
-  std::vector<GridAxis> grid;      // outermost first; empty with no lanes: one program
+  std::vector<GridAxis> grid;      // outermost first; empty without lanes: one program
   ExprPtr laneCount;               // linear_id programs: number of lanes (i64 of dims/params), else null
   Block body;                      // of one tile program; of one lane when laneCount is set
-  int64_t sharedBytes = 0;         // counted before dead code goes
-  std::vector<std::string> unused; // what the program asks for without effect, a line each
+  int64_t sharedBytes = 0;         // counted before dead code is removed
+  std::vector<std::string> unused; // requests of the program that have no effect, one line each
 };
 
-/// A stable, readable text of a kernel: declarations, grid, then one line per statement.
+/// Prints a kernel as stable, readable text: declarations, grid, then one line per statement.
 std::string dump(const Kernel &);
 
-/// A deep copy of an expression.
+/// Returns a deep copy of an expression.
 ExprPtr clone(const Expr &);
 
 } // namespace tessera::frontend

@@ -1,25 +1,26 @@
-// The rules of the language's functions: each checks the operands of a call and gives its result.
-// Functions.def names the rule of every function, and the declarations below come from there.
+// The rules of the language's functions: each checks the operands of a call and returns its result.
+// Functions.def names the rule of every function, and the declarations below are generated from it.
 #pragma once
 #include "compiler/frontend/sema/Elaborator.h"
 
 namespace tessera::frontend {
 
-/// A call in a kernel. Its arguments are evaluated by the rule: what is read depends on what an argument is.
+/// A call in a kernel. The rule evaluates its arguments, because what is read depends on the kind of an
+/// argument.
 struct KernelCall {
   const LanguageFunction &function;
   Range loc;
-  std::vector<const ast::Expr *> at; // by parameter; null: left out, and the default is None
+  std::vector<const ast::Expr *> at; // by parameter; null: omitted, and the default is None
 
   const ast::Expr *operator[](size_t i) const { return at[i]; }
 };
 
-/// A call in a graph function, its arguments evaluated.
+/// A call in a graph function, with evaluated arguments.
 struct GraphCall {
   const LanguageFunction &function;
   const ast::Expr &source;
   Range loc;
-  std::vector<std::optional<Value>> values; // by parameter; nothing: left out, and the default is None
+  std::vector<std::optional<Value>> values; // by parameter; nothing: omitted, and the default is None
   std::vector<Range> locs;
 
   Value &operator[](size_t i) { return *values[i]; }
@@ -36,7 +37,7 @@ namespace rules {
 
 /// x.T of a tile or a shared buffer.
 Value transposed(Elaborator &, Value, Range);
-/// False, with a diagnostic, where @accum asks for a float sum of integers.
+/// Returns false, with a diagnostic, if @accum asks for a float sum of integers.
 bool checkAccumulator(Elaborator &, const Value &, Range);
 
 } // namespace rules

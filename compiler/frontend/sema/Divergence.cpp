@@ -8,7 +8,7 @@ namespace {
 class Checker {
 public:
   Checker(const Kernel &k, DiagnosticSink &sink) : sink_(sink) {
-    // A variable may become divergent by a later turn of a loop: repeat until nothing changes, then report.
+    // A later iteration of a loop may make a variable divergent: repeat until nothing changes, then report.
     size_t before;
     do {
       before = divergent_.size();
@@ -23,7 +23,7 @@ private:
     if (e.op == Op::LaneId || e.op == Op::LocalId || e.op == Op::LaneIdInGroup || e.op == Op::Atomic)
       return true;
     if (e.op == Op::Var && divergent_.count(e.symbol)) return true;
-    if (e.op == Op::GroupReduce) return false; // the same for all
+    if (e.op == Op::GroupReduce) return false; // the same for all lanes
     return std::ranges::any_of(e.args, [&](const ExprPtr &a) { return divergent(*a); });
   }
 

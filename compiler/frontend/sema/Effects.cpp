@@ -10,7 +10,7 @@ class Summarizer {
 public:
   Summarizer(const ModuleData &m, EffectSummary &out) : m_(m), out_(out) {}
 
-  /// `names`: what stands for which parameter of the kernel inside this function.
+  /// `names` maps names inside this function to parameters of the kernel.
   void function(const ast::Stmt &fn, std::map<std::string, std::string> names, unsigned depth) {
     constexpr unsigned kMaxDepth = 32;
     if (depth > kMaxDepth || !seen_.emplace(&fn, names).second) return;
@@ -81,7 +81,7 @@ private:
       expression(*k.value);
   }
 
-  /// Calls that write or pass tensors on; true when the arguments have been looked at.
+  /// Handles calls that write tensors or pass them on; returns true if it has visited the arguments.
   bool call(const ast::Expr &e) {
     std::string dotted = dottedName(*e.items[0]);
     std::string last = dotted.substr(dotted.rfind('.') + 1);
@@ -133,7 +133,7 @@ EffectSummary summarizeEffects(const ModuleData &m, const FunctionDecl &f) {
     names[p.name] = p.name;
   s.function(*f.stmt, names, 0);
   Summarizer r(m, out);
-  // Aliases are forgotten outside function(): a returned name is a parameter's own.
+  // Aliases are not known outside function(): a returned name is a parameter's own name.
   for (const ast::Parameter &p : f.stmt->parameters)
     r.bind(p.name);
   r.returns(f.stmt->body);
@@ -155,7 +155,7 @@ bool EffectfulCalls::in(const ast::Expr &e) {
   if (global == m_.globals.end() || global->second.kind != Global::Function) return false;
   const FunctionDecl &f = m_.functions[global->second.function];
   if (f.kind == FunctionDecl::Kernel) return true;
-  auto [it, isNew] = helpers_.emplace(f.stmt, false); // a helper that calls itself is refused elsewhere
+  auto [it, isNew] = helpers_.emplace(f.stmt, false); // a recursive helper is refused elsewhere
   return isNew ? it->second = in(f.stmt->body) : it->second;
 }
 

@@ -1,5 +1,5 @@
-// Which tensors a kernel reads and writes, from the syntax alone: signatures need it before any dim has a
-// value.
+// Determines which tensors a kernel reads and writes from the syntax alone, because signatures need it before
+// any dim has a value.
 #pragma once
 #include "compiler/frontend/sema/ModuleData.h"
 #include <map>
@@ -14,19 +14,19 @@ struct EffectSummary {
   std::vector<std::string> returnedParams; // by returned value; "" for one that is no parameter
 };
 
-/// Follows tensors into helpers and through plain aliases (`X = A`). May report an effect that no path has,
-/// never misses one.
+/// Follows tensors into helpers and through plain aliases (`X = A`). It may report an effect that no path
+/// has, but it never misses one.
 EffectSummary summarizeEffects(const ModuleData &, const FunctionDecl &);
 
-/// Which expressions have effects: they call an atomic, a kernel, or a function that writes memory or
-/// synchronises. Names are taken as the module's, so a local that shadows a helper may count as one.
+/// Which expressions have effects: those that call an atomic, a kernel, or a function that writes memory or
+/// synchronises. Names are resolved in the module, so a local that shadows a helper may count as the helper.
 class EffectfulCalls {
 public:
   explicit EffectfulCalls(const ModuleData &m) : m_(m) {}
 
   bool in(const ast::Expr &);
-  /// Whether the statement itself, without the blocks inside it, has effects between its reads. A call that
-  /// is the whole value has read its arguments before it has its effects.
+  /// Does the statement itself, without the blocks inside it, have effects between its reads? If a call is
+  /// the whole value, its arguments are read before its effects.
   bool in(const ast::Stmt &);
 
 private:

@@ -75,7 +75,7 @@ ExprPtr Elaborator::constInt(int64_t v, Range loc, DType t) {
   return e;
 }
 
-/// The expression of a scalar or tile; constants become leaves.
+/// Returns the expression of a scalar or tile; a constant becomes a leaf.
 ExprPtr Elaborator::take(Value v, Range loc) {
   if (v.expr) return std::move(v.expr);
   if (!isFloat(v.dtype)) return constInt(v.intValue, loc, v.dtype);
@@ -102,7 +102,7 @@ Value Elaborator::cast(Value v, DType to, Range loc) {
   }
   Type type = v.type();
   type.dtype = to;
-  // A form modulo the width of an integer is one modulo a smaller width too.
+  // A form that is correct modulo the width of an integer is also correct modulo a smaller width.
   std::optional<Linear> linear;
   if (v.isIntScalar() && isInt(to)) linear = info(to).bits > info(v.dtype).bits ? exactForm(v) : v.linear;
   std::vector<ExprPtr> args;
@@ -118,7 +118,7 @@ Value Elaborator::strengthen(Value v) {
   return castConstant(v, isNarrow ? DType::I32 : v.dtype);
 }
 
-/// The narrowest dtype that holds what both hold, as nearly as there is one: for hints.
+/// Returns the narrowest dtype that holds the values of both, or the nearest to it; for hints.
 static DType commonDType(DType a, DType b) {
   auto holds = [](DType t, DType x) {
     const DTypeInfo &to = info(t), &from = info(x);
@@ -143,12 +143,12 @@ Value Elaborator::where(Value c, Value x, Value y, Range conditionLoc, Range loc
   return select(std::move(c), std::move(x), std::move(y), loc);
 }
 
-/// Brings two operands to one dtype, or reports that they do not mix.
+/// Converts two operands to one dtype, or reports that they do not mix.
 bool Elaborator::unify(Value &a, Value &b, Range loc, const char *what) {
   if (a.isError() || b.isError()) return false;
   if (a.dtype == b.dtype) {
     bool weak = a.weak && b.weak;
-    for (Value *v : {&a, &b}) // a literal beside a number of a dtype is rounded to it
+    for (Value *v : {&a, &b}) // a literal beside a number of a dtype is rounded to that dtype
       if (v->weak && !weak && v->isConst) *v = castConstant(*v, v->dtype);
     a.weak = b.weak = weak;
     return true;
@@ -158,7 +158,8 @@ bool Elaborator::unify(Value &a, Value &b, Range loc, const char *what) {
     return !v.isError();
   };
   if (a.weak || b.weak) {
-    Value &weak = a.weak && !(b.weak && isFloat(a.dtype)) ? a : b; // of two weak ones the integer gives way
+    // if both are weak, the integer is converted
+    Value &weak = a.weak && !(b.weak && isFloat(a.dtype)) ? a : b;
     Value &other = &weak == &a ? b : a;
     bool bothWeak = a.weak && b.weak;
     if (weak.isWide() && !bothWeak && isInt(other.dtype)) {
@@ -188,7 +189,7 @@ bool Elaborator::unify(Value &a, Value &b, Range loc, const char *what) {
   return false;
 }
 
-/// How to bring two operands to a dtype that loses the value of neither.
+/// Says how to convert two operands to a dtype that preserves the values of both.
 std::string Elaborator::mixHint(const Value &a, const Value &b) const {
   DType t = commonDType(a.dtype, b.dtype);
   for (const Value *v : {&a, &b})
@@ -198,7 +199,7 @@ std::string Elaborator::mixHint(const Value &a, const Value &b) const {
   return std::string("convert the ") + name(a.dtype == t ? b.dtype : a.dtype) + cast;
 }
 
-/// `acc = 0.0`: the binding of a bare literal with which the variable has dtype `t`.
+/// For `acc = 0.0`: returns the binding of a bare literal with which the variable has dtype `t`.
 std::string Elaborator::literalHint(const Value &v, DType t) const {
   std::ostringstream number;
   if (isFloat(v.dtype))
@@ -272,7 +273,8 @@ Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
   b = asOperand(std::move(b), loc);
   if (a.isError() || b.isError()) return Value::error();
 
-  // Of literals the quotient is Python's, a float; of other integers it would have to choose one.
+  // The quotient of literals is a float, as in Python. For other integers a float dtype would have to be
+  // chosen.
   if (op == Op::Div && isInt(a.dtype) && isInt(b.dtype)) {
     if (!a.isLiteral() || !b.isLiteral())
       return fail(Code::E_TYPE, loc,
@@ -281,7 +283,7 @@ Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
     a = Value::real(static_cast<double>(a.intValue));
     b = Value::real(static_cast<double>(b.intValue));
   }
-  // A weak run-time integer beside a narrower one is compared in 64 bits: converting it could wrap.
+  // A weak run-time integer is compared with a narrower one in 64 bits, because converting it could wrap.
   if (isComparison(op) && a.isIntScalar() && b.isIntScalar() && a.weak != b.weak &&
       (a.weak ? a : b).isRuntime())
     (a.weak ? b : a) = cast(a.weak ? std::move(b) : std::move(a), DType::I64, loc);
@@ -311,7 +313,8 @@ Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
   if (a.isGraph() || b.isGraph()) return graphElementwise(op, std::move(a), std::move(b), loc);
   std::optional<Linear> linear;
   if (a.isIntScalar() && b.isIntScalar() && a.linear && b.linear) {
-    // Sums and products hold modulo the width of the dtype, the others of the integers themselves.
+    // Sums and products are correct modulo the width of the dtype; the other operations need the integers
+    // themselves.
     const Linear &x = *a.linear, &y = *b.linear;
     auto apply = [&](const char *what) -> std::optional<Linear> {
       std::optional<Linear> left = exactForm(a), right = exactForm(b);
@@ -345,7 +348,7 @@ Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
     default:
       break;
     }
-    // x - x and the like.
+    // x - x and the like
     if (linear && linear->isConstant() && a.weak) return Value::extent(linear->constant);
   }
   if (!broadcastPair(a, b, loc)) return Value::error();
@@ -400,7 +403,7 @@ Value Elaborator::function(Op op, Value v, Range loc) {
   return out;
 }
 
-/// A choice of literals is as weak as they are, if they fit in i32.
+/// A choice between literals is as weak as they are, if they fit in i32.
 bool Elaborator::isWideChoice(const Value &a, const Value &b) {
   auto isLarge = [](const Value &v) { return v.wide || (v.isConstInt() && !fits(v.intValue, DType::I32)); };
   return isLarge(a) || isLarge(b);

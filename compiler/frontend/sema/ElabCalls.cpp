@@ -12,7 +12,7 @@ namespace {
 using KernelRule = Value (*)(Elaborator &, const KernelCall &);
 using GraphRule = Value (*)(Elaborator &, GraphCall &);
 
-// By FunctionId.
+// Indexed by FunctionId.
 constexpr KernelRule kKernelRules[] = {
 #define TSR_ROW(id, module, name, kernelRule, graphRule, ...) rules::kernelRule,
 #include "compiler/ops/Functions.def"
@@ -24,7 +24,7 @@ constexpr GraphRule kGraphRules[] = {
 
 } // namespace
 
-/// The default of an argument, which the table has as source text; null for None.
+/// Parses the default of an argument, which the table has as source text; null for None.
 const ast::Expr *Elaborator::defaultOf(const ops::Argument &argument) {
   if (argument.otherwise == "None") return nullptr;
   ast::Block &parsed = defaults_[argument.otherwise];
@@ -93,8 +93,8 @@ bool Elaborator::bind(const ast::Expr &call, const LanguageFunction &f, KernelCa
   return true;
 }
 
-/// Evaluates the arguments in the order of the source. The positional ones of the methods x.reshape(a, b) and
-/// x.transpose(0, 2, 1) may stand for the tuple.
+/// Evaluates the arguments in the order of the source. The methods x.reshape(a, b) and x.transpose(0, 2, 1)
+/// also take the elements of their tuple as positional arguments.
 bool Elaborator::bind(const ast::Expr &call, const LanguageFunction &f, const Value *self, GraphCall &out) {
   const size_t size = f.signature(ops::Graphs).size();
   out.values.resize(size);

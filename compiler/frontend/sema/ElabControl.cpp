@@ -1,4 +1,4 @@
-// Loops and branches: variables that are rebound inside keep one place and one type.
+// Loops and branches: a variable that is assigned inside keeps one place and one type.
 #include "compiler/frontend/sema/CallRules.h"
 #include <algorithm>
 
@@ -57,7 +57,7 @@ void Elaborator::unfix(const std::vector<std::string> &names) {
   }
 }
 
-/// Leaves a block: names it bound first may have no value behind it.
+/// Leaves a block: a name that it was first to bind may have no value afterwards.
 void Elaborator::forgetNew(const std::map<std::string, Local> &before, Range why) {
   Frame &f = frame();
   for (auto it = f.locals.begin(); it != f.locals.end();) {
@@ -70,7 +70,7 @@ void Elaborator::forgetNew(const std::map<std::string, Local> &before, Range why
   }
 }
 
-/// Declares a variable that both sides of a branch set: the branch itself is still to be emitted.
+/// Declares a variable that both sides of a branch set. The branch itself is emitted later.
 SymbolId Elaborator::declareJoined(const std::string &name, const Type &type, Stmt &branch, Value then,
                                    Value otherwise, Range loc) {
   SymbolId symbol = newSymbol(name, type, loc);
@@ -92,7 +92,7 @@ SymbolId Elaborator::declareJoined(const std::string &name, const Type &type, St
   return symbol;
 }
 
-/// Emits the branch and gives the value that its sides end in; they have one type.
+/// Emits the branch and returns the value of its sides, which have the same type.
 Value Elaborator::joinPaths(const std::string &name, Stmt branch, Value then, Value otherwise, Range loc) {
   const Type type = then.type();
   bool weak = then.weak && otherwise.weak, wide = isWideChoice(then, otherwise);
@@ -104,8 +104,8 @@ Value Elaborator::joinPaths(const std::string &name, Stmt branch, Value then, Va
   return v;
 }
 
-/// A choice by a run-time condition of which only the chosen side has its effects. Without a side its value
-/// is the condition's; `isTruth`: the sides are conditions themselves.
+/// A choice by a run-time condition of which only the selected side has its effects. If a side is missing,
+/// its value is the condition's. `isTruth`: the sides are conditions themselves.
 Value Elaborator::eitherOr(Value c, const ast::Expr *then, const ast::Expr *otherwise, bool isTruth,
                            Range loc) {
   sawWork_ = true;
@@ -163,7 +163,7 @@ void Elaborator::mergeBranches(std::map<std::string, Local> thenLocals,
       f.locals[name].value = Value::error();
       continue;
     }
-    // Defined in both branches: one variable, declared in front of them.
+    // Defined in both branches: one variable, declared before them.
     Type type = x.type();
     bool weak = x.weak && y.weak, wide = x.wide || y.wide;
     SymbolId symbol = declareJoined(name, type, branch, std::move(x), std::move(y), loc);
@@ -181,7 +181,7 @@ void Elaborator::mergeBranches(std::map<std::string, Local> thenLocals,
 
 void Elaborator::ifStatement(const ast::Stmt &s) {
   Value c = condition(*s.value);
-  if (c.isError()) { // still look at both sides, for their own errors
+  if (c.isError()) { // elaborate both sides nevertheless, for their own errors
     c = Value::of(make(Op::ConstInt, {Type::Scalar, DType::Bool, {}}, s.loc));
   } else if (c.isConst) {
     return block(c.intValue ? s.body : s.orelse);
@@ -306,7 +306,7 @@ void Elaborator::forStatement(const ast::Stmt &s) {
   }
   LoopBounds b;
   bool ok = isRange && loopBounds(*s.value, *callee.builtin, b);
-  if (!ok) b.lo = b.hi = Value::integer(0); // the body is still looked at
+  if (!ok) b.lo = b.hi = Value::integer(0); // the body is elaborated nevertheless
   sawWork_ = true;
 
   const std::string &name = s.targets[0]->text;
@@ -314,10 +314,10 @@ void Elaborator::forStatement(const ast::Stmt &s) {
   loop.kind = Stmt::For;
   loop.loc = s.loc;
   loop.ints = {b.stages};
-  // A loop that counts down runs upwards over the distance from its start.
+  // A loop that counts down is emitted as one that counts up over the distance from its start.
   Value down;
   if (b.step < 0) {
-    // The loop counts in 64 bits, where the distance between two narrower integers does not wrap.
+    // The loop counts in 64 bits, in which the distance between two narrower integers does not wrap.
     for (Value *v : {&b.lo, &b.hi})
       if (!v->weak) {
         *v = cast(std::move(*v), DType::I64, s.value->loc);

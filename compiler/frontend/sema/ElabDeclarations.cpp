@@ -1,4 +1,5 @@
-// Declarations of a kernel: parameters, dims, dtype policies, results, tunables; and the run over its body.
+// Declarations of a kernel: parameters, dims, dtype policies, results and tunables; and the elaboration of
+// its body.
 #include "compiler/frontend/diagnostics/Suggest.h"
 #include "compiler/frontend/sema/Divergence.h"
 #include "compiler/frontend/sema/Effects.h"
@@ -16,7 +17,8 @@ Elaborator::Elaborator(const ModuleData &module, const FrontendOptions &options,
     : module_(module), options_(options), specialized_(specialized), sink_(sink),
       effects_(std::make_unique<EffectfulCalls>(module)) {}
 
-/// The path an annotation names, following imports: "tessera.Tensor", or "Tensor" when it is bare.
+/// Returns the path that an annotation names, following imports: "tessera.Tensor", or "Tensor" if it is not
+/// qualified.
 static std::string annotationPath(const ModuleData &module, const ast::Expr &e) {
   std::string dotted = dottedName(e);
   size_t dot = dotted.find('.');
@@ -41,7 +43,7 @@ void Elaborator::addDim(const Dim &d) {
 
 bool Elaborator::readDim(const ast::Expr &e, Dim &out) {
   if (e.kind == ast::Expr::Str) {
-    // "M" or "B*H"; blanks do not count.
+    // "M" or "B*H"; blanks are ignored.
     std::string text, part;
     bool ok = true;
     auto finish = [&] {
@@ -198,7 +200,7 @@ std::optional<DType> Elaborator::readDType(const ast::Expr &e, Policy &policy) {
 bool Elaborator::readTensorType(const ast::Expr &e, std::vector<Dim> &dims, DType &dtype, Policy &policy) {
   constexpr size_t kMaxRank = 8;
   if (e.items.size() < 3 &&
-      !(isGraph_ && e.items.size() == 2)) { // a graph function has tensors of rank 0: losses
+      !(isGraph_ && e.items.size() == 2)) { // a graph function may have tensors of rank 0, such as losses
     fail(Code::E_PARAMETER, e.loc, "a tensor has at least one dim and a dtype",
          "write ts.Tensor[\"M\", \"N\", ts.f32]");
     return false;

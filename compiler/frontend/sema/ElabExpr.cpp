@@ -21,7 +21,7 @@ bool Elaborator::grow(Range loc) {
 
 Value Elaborator::evaluate(const ast::Expr &e) {
   using K = ast::Expr;
-  if (nodes_ > kMaxNodes) return Value::error(); // reported; nothing more is looked at
+  if (nodes_ > kMaxNodes) return Value::error(); // it was reported; the rest is not elaborated
   switch (e.kind) {
   case K::Error:
     return Value::error();
@@ -82,7 +82,7 @@ Value Elaborator::evaluate(const ast::Expr &e) {
 
 Value Elaborator::operand(const ast::Expr &e) { return asOperand(evaluate(e), e.loc); }
 
-/// Makes a scalar or tile of a value; buffers are read, everything else is an error.
+/// Makes a scalar or tile of a value. A buffer is read; any other value is an error.
 Value Elaborator::asOperand(Value v, Range loc) {
   switch (v.kind) {
   case Value::Error:
@@ -289,7 +289,7 @@ bool Elaborator::want(const std::set<std::string> &dims, Range loc, const std::s
       continue;
     }
     all = false;
-    if (!reportedDims_.insert(dim).second) continue; // the first place says it
+    if (!reportedDims_.insert(dim).second) continue; // it is reported at the first location only
     fail(Code::E_DIM_NOT_STATIC, loc,
          "the value of dim '" + dim + "' must be known at compile time: it is used as " + what,
          "give it with --dim " + dim + "=...");

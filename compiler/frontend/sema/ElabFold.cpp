@@ -1,5 +1,4 @@
-// Constants: their conversions and their arithmetic, which is that of numerics/Arithmetic.h and
-// numerics/Casts.h.
+// Constants: their conversions and their arithmetic, computed by numerics/Arithmetic.h and numerics/Casts.h.
 #include "compiler/frontend/sema/Elaborator.h"
 #include "numerics/Arithmetic.h"
 #include "numerics/Casts.h"
@@ -63,7 +62,7 @@ std::optional<ArithOp> arithOp(Op op) {
   }
 }
 
-/// The dtype a constant is computed in: literals are Python's 64-bit integers and doubles.
+/// Returns the dtype in which a constant is computed: literals are Python's 64-bit integers and doubles.
 DType computedDType(const Value &v) {
   if (!v.weak) return v.dtype;
   return isFloat(v.dtype) ? DType::F64 : DType::I64;
@@ -75,14 +74,14 @@ uint64_t bitsOf(const Value &v) {
                     : castBits(static_cast<uint64_t>(v.intValue), DType::I64, t);
 }
 
-/// A constant from its storage. Every float is a double, and every integer an int64_t.
+/// Reads a constant from its storage. Every float is a double, and every integer an int64_t.
 Value fromBits(uint64_t bits, DType t) {
   if (t == DType::Bool) return Value::boolean(bits != 0);
   if (isFloat(t)) return Value::real(toDouble(bits, t), t, false);
   return Value::integer(static_cast<int64_t>(castBits(bits, t, DType::I64)), t, false);
 }
 
-/// Whether an operation on 64-bit integers, which Python's have no end of, does not fit.
+/// Does the result of an operation on 64-bit integers not fit? Python's integers are unbounded.
 bool overflows(Op op, int64_t x, int64_t y) {
   int64_t r = 0;
   switch (op) {
@@ -121,7 +120,7 @@ Value Elaborator::castConstant(const Value &v, DType to) {
   return fromBits(castBits(bitsOf(v), computedDType(v), to), to);
 }
 
-/// An operator applied to constants of one dtype; nothing where only generated code computes it.
+/// Applies an operator to constants of one dtype; returns nothing if only generated code computes it.
 std::optional<Value> Elaborator::fold(Op op, const Value &a, const Value *b, Range loc) {
   std::optional<ArithOp> arith = arithOp(op);
   DType t = computedDType(a);
@@ -142,7 +141,7 @@ std::optional<Value> Elaborator::fold(Op op, const Value &a, const Value *b, Ran
   Value out =
       fromBits(tessera::evaluate(*arith, t, bitsOf(a), b ? bitsOf(*b) : 0), compares ? DType::Bool : t);
   if (compares || !isLiteral) return out;
-  out.dtype = a.dtype; // of literals: what it becomes where nothing else decides
+  out.dtype = a.dtype; // for literals, the dtype that they get if nothing else decides
   out.weak = true;
   out.wide = a.wide || (b && b->wide);
   return out;

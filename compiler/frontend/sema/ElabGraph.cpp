@@ -1,4 +1,4 @@
-// Graph functions: the frame of one, its values, its names and its control flow.
+// Graph functions: the frame, its values, its names and its control flow.
 #include "compiler/frontend/sema/ElabGraph.h"
 #include "compiler/frontend/diagnostics/Suggest.h"
 #include "compiler/frontend/sema/Effects.h"
@@ -59,7 +59,7 @@ int Elaborator::graphNode(const Value &v, Range loc) {
   return node;
 }
 
-/// The node of a scalar expression; what is computed from scalars is a tensor of rank 0.
+/// Returns the node of a scalar expression; what is computed from scalars is a tensor of rank 0.
 int Elaborator::graphScalar(const Expr &e) {
   if (!grow(e.loc)) return 0;
   switch (e.op) {
@@ -96,16 +96,17 @@ static bool isSmall(const Expr &e, unsigned &budget) {
   return std::ranges::all_of(e.args, [&](const ExprPtr &a) { return isSmall(*a, budget); });
 }
 
-/// The scalar that a value of rank 0 holds. In a graph function the symbol of a variable is the index of its
-/// value.
+/// Returns the scalar that a value of rank 0 contains. In a graph function the symbol of a variable is the
+/// index of its value.
 ExprPtr Elaborator::graphVar(int node, Range loc) {
   ExprPtr e = make(Op::Var, {Type::Scalar, graph_->out.values[static_cast<size_t>(node)].dtype, {}}, loc);
   e->symbol = node;
   return e;
 }
 
-/// Scalars never change, so a name may stand for the expression itself. One that has grown (in an unrolled
-/// loop) is computed once, into a value of rank 0, and stays a scalar; an extent returns to its normal form.
+/// Scalars never change, so a name may refer to the expression itself. An expression that has grown (in an
+/// unrolled loop) is computed once, into a value of rank 0, and remains a scalar; an extent returns to its
+/// normal form.
 Value Elaborator::graphCompact(Value v, Range loc) {
   unsigned budget = 64;
   if (!v.expr || isSmall(*v.expr, budget)) return v;
@@ -120,7 +121,7 @@ const Dims &Elaborator::graphDims(const Value &v) const {
   return v.isGraph() ? graph_->dims[static_cast<size_t>(v.index)] : kScalar;
 }
 
-/// 'x' [M, K], or the shape alone where it has no name.
+/// Returns "'x' [M, K]", or only the shape if the value has no name.
 std::string Elaborator::graphName(const Value &v) const {
   if (!v.isGraph()) return describe(v);
   const std::string &name = graph_->names[static_cast<size_t>(v.index)];
@@ -129,8 +130,7 @@ std::string Elaborator::graphName(const Value &v) const {
 
 // --- Extents ---
 
-/// A product whose factors are all dims of their own is their product; else it is one symbol named by its
-/// text.
+/// A product whose factors are all dims is their product; otherwise it is one symbol named by its text.
 DimExpr Elaborator::graphDim(const Dim &d) {
   if (d.symbol.empty()) return DimExpr(d.constant);
   auto value = [&](const std::string &symbol) -> DimExpr {
@@ -163,7 +163,7 @@ Value Elaborator::graphExtent(const DimExpr &d) {
   return Value::extent(std::move(e), AtomTable::of(atoms_.intern("dim:" + text, {}, true)));
 }
 
-/// The extent an integer expression computes; nothing when it uses more than dims.
+/// Returns the extent that an integer expression computes; nothing if it uses more than dims.
 std::optional<DimExpr> Elaborator::graphDimOf(const Expr &e) {
   if (e.type.dtype != DType::I64) return std::nullopt; // narrower integers wrap, extents do not
   switch (e.op) {
@@ -281,12 +281,12 @@ bool Elaborator::graphStatement(const ast::Stmt &s) {
   }
 }
 
-/// A statement in error may hide a return: without it the function would seem to give None.
+/// A statement in error may contain a return: without this, the function would seem to return None.
 void Elaborator::graphAbandon(const ast::Stmt &s) {
   if (containsReturn(s.body) || containsReturn(s.orelse)) frame().returned.did = true;
 }
 
-/// Loops are unrolled. False when there was an error in the head.
+/// Unrolls a loop. Returns false if its head has an error.
 bool Elaborator::graphLoop(const ast::Stmt &s) {
   constexpr int64_t kMaxTurns = 4096;
   Value callee = s.value->kind == ast::Expr::Call ? evaluate(*s.value->items[0]) : Value::none();
@@ -361,7 +361,7 @@ void Elaborator::graphReturn(const ast::Stmt &s, Value v) {
       }
     }
     const GraphValue &node = graph_->out.values[static_cast<size_t>(item.index)];
-    if (node.op == GraphOp::Param) { // updated in place, or handed back as it came
+    if (node.op == GraphOp::Param) { // updated in place, or returned unchanged
       kernel_.params[static_cast<size_t>(node.param)].returned = true;
       continue;
     }
@@ -389,7 +389,7 @@ void Elaborator::graphReturn(const ast::Stmt &s, Value v) {
   }
 }
 
-/// Effects on the parameters, once every value is known.
+/// Records the effects on the parameters after every value is known.
 void Elaborator::graphFinish() {
   GraphFunction &f = graph_->out;
   std::vector<GraphFunction::Output> updated;
@@ -415,7 +415,7 @@ void Elaborator::graphFinish() {
         read(arg);
       continue;
     }
-    size_t next = 0; // its tensors come first
+    size_t next = 0; // tensors come first
     for (const Param &p : f.kernels[static_cast<size_t>(v.kernel)].params)
       if (p.isTensor && !p.isResult) {
         if (p.reads) read(v.args[next]);

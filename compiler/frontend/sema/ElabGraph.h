@@ -8,14 +8,14 @@ namespace tessera::frontend {
 
 using Dims = std::vector<DimExpr>;
 
-/// A value of the function under construction lives in `out.values`; what stands here is only needed
-/// meanwhile, by its index.
+/// A value of the function is in `out.values`. This has what is needed only during elaboration, by the
+/// value's index.
 struct GraphState {
   GraphFunction out;
   std::vector<Dims> dims;
-  std::vector<int> newer; // the value a kernel left in this tensor's place, or -1
+  std::vector<int> newer; // the value that a kernel wrote over this tensor, or -1
   std::vector<std::string> names;
-  std::map<std::string, DimExpr> extents;                     // what a DimRef of that text is
+  std::map<std::string, DimExpr> extents;                     // what a DimRef of that text means
   std::map<std::pair<std::string, std::string>, int> kernels; // (name, bound dims) -> index into out.kernels
 };
 

@@ -3,8 +3,8 @@
 
 namespace tessera::frontend {
 
-/// The dims several operands broadcast to, aligned at the last axis. Two symbols are equal extents only when
-/// they are the same polynomial: nothing is assumed about their values.
+/// Returns the dims that several operands broadcast to, aligned at the last axis. Two symbolic extents are
+/// equal only if they are the same polynomial: nothing is assumed about the values of the symbols.
 std::optional<Dims> Elaborator::graphBroadcast(const std::vector<const Value *> &operands, Range loc) {
   size_t rank = 0;
   for (const Value *v : operands)

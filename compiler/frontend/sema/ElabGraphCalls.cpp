@@ -35,8 +35,7 @@ bool Elaborator::graphNumber(const Value &v, Range loc, const char *what, double
   return false;
 }
 
-/// Checks the tensor arguments of a call against the callee's parameters, and finds what its symbols stand
-/// for.
+/// Checks the tensor arguments of a call against the callee's parameters, and binds the callee's symbols.
 bool Elaborator::graphBindDims(const Kernel &callee, const ast::Expr &call,
                                std::vector<std::optional<Value>> &values,
                                std::map<std::string, DimExpr> &bound) {
@@ -92,7 +91,7 @@ bool Elaborator::graphBindDims(const Kernel &callee, const ast::Expr &call,
       }
     }
   }
-  for (const auto &[symbol, have] : bound) { // a product whose factors are bound as well
+  for (const auto &[symbol, have] : bound) { // a product whose factors are also bound
     std::optional<DimExpr> product = DimExpr(1);
     std::string factor;
     bool all = symbol.find('*') != std::string::npos;
@@ -160,7 +159,7 @@ Value Elaborator::graphInline(const FunctionDecl &f, const ast::Expr &call) {
   return result;
 }
 
-/// The instance of a kernel for these dims; -1 when it has errors, which are reported.
+/// Returns the instance of a kernel for these dims; -1 if it has errors, which are reported.
 int Elaborator::graphKernel(const FunctionDecl &f, const ast::Expr &call,
                             const std::map<std::string, DimExpr> &bound) {
   FrontendOptions options = options_;
@@ -168,7 +167,7 @@ int Elaborator::graphKernel(const FunctionDecl &f, const ast::Expr &call,
   options.dims.clear();
   options.tunables.clear();
   std::map<std::string, std::set<std::string>>
-      behind; // dim of the kernel -> dims of ours its value comes from
+      behind; // dim of the kernel -> dims of this function that its value is computed from
   for (const auto &[symbol, d] : bound) {
     std::optional<int64_t> value = d.constant();
     for (const auto &[ours, known] : options_.dims)
@@ -194,7 +193,8 @@ int Elaborator::graphKernel(const FunctionDecl &f, const ast::Expr &call,
   std::string key;
   for (const auto &[dim, value] : kernel.specialized) {
     key += dim + "=" + std::to_string(value) + " ";
-    wanted_.insert(behind[dim].begin(), behind[dim].end()); // then this function serves that value only
+    // this instance of the function is then valid for that value only
+    wanted_.insert(behind[dim].begin(), behind[dim].end());
   }
   GraphState &g = *graph_;
   auto [it, isNew] = g.kernels.try_emplace({kernel.name, key}, static_cast<int>(g.out.kernels.size()));
@@ -250,7 +250,7 @@ Value Elaborator::graphLaunch(const FunctionDecl &f, const ast::Expr &call) {
   Value launch = graphValue(GraphOp::Launch, DType::F32, {}, call.loc, std::move(args));
   graphLast().kernel = instance;
   int64_t which = 0;
-  for (size_t i : written) { // every name of the tensor stands for its new value from here on
+  for (size_t i : written) { // every name of the tensor refers to its new value from here on
     int old = graphNode(*values[i], call.loc);
     Value v =
         graphValue(GraphOp::LaunchResult, values[i]->dtype, graphDims(*values[i]), call.loc, {launch.index});
@@ -267,7 +267,7 @@ Value Elaborator::graphLaunch(const FunctionDecl &f, const ast::Expr &call) {
     own.push_back(graphValue(GraphOp::LaunchResult, p.dtype, std::move(dims), call.loc, {launch.index}));
     graphLast().ints = {which++};
   }
-  // What the call gives, in the order of the kernel's return.
+  // The results of the call, in the order of the kernel's return.
   std::vector<Value> results;
   size_t next = 0;
   for (const std::string &returned : summarizeEffects(module_, f).returnedParams) {

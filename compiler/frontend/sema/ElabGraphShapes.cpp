@@ -18,7 +18,7 @@ std::optional<int64_t> Elaborator::graphAxis(const Value &v, Range loc, size_t r
   return *axis < 0 ? *axis + n : *axis;
 }
 
-/// One axis or several, in order, each once.
+/// One axis or several, in order, each at most once.
 bool Elaborator::graphAxes(const Value &v, Range loc, size_t rank, std::vector<int64_t> &out) {
   std::vector<Value> items;
   if (v.kind == Value::Tuple)
@@ -47,7 +47,7 @@ bool Elaborator::graphRequire(const DimExpr &value, Code code, const std::string
   return true;
 }
 
-/// A tuple of extents; a single integer counts as one. -1 is left for the caller.
+/// Evaluates a tuple of extents; a single integer counts as one. The caller handles -1.
 bool Elaborator::graphShape(const Value &v, Range loc, Dims &out) {
   if (v.isError()) return false;
   std::vector<Value> items;
@@ -94,7 +94,7 @@ static std::optional<DimExpr> sizeOf(const Dims &dims) {
   return size;
 }
 
-/// Also where the dims stay as they are: a value of its own, which keeps when a kernel updates `v`.
+/// A value of its own even if the dims are unchanged, which is not affected when a kernel updates `v`.
 Value Elaborator::graphReshapeTo(Value v, Dims dims, Range loc) {
   if (v.isError()) return v;
   bool isSame = graphDims(v) == dims;
@@ -157,10 +157,10 @@ Value Elaborator::graphBroadcastTo(Value v, const Dims &dims, Range loc) {
   return graphValue(GraphOp::Broadcast, v.dtype, dims, loc, {node});
 }
 
-/// x[a:b, :, i, None]: bounds of ints and dims. A bound that is a negative constant counts from the end.
+/// x[a:b, :, i, None]: bounds are integers and dims. A negative constant bound counts from the end.
 Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
   const Dims dims = graphDims(v);
-  Dims box, kept; // before and behind the removal of indexed axes
+  Dims box, kept; // before and after indexed axes are removed
   std::vector<std::string> starts;
   bool boxed = false;
   auto fromEnd = [&](std::optional<DimExpr> d, const DimExpr &extent, Range loc) {

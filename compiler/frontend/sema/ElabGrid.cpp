@@ -1,11 +1,11 @@
-// Where a program runs: parallel loops, explicit grids, implicit iterators, lanes, implicit batch.
+// Where a program runs: parallel loops, explicit grids, implicit iterators, lanes and the implicit batch.
 #include "compiler/frontend/sema/Elaborator.h"
 #include "compiler/frontend/sema/IteratorLoops.h"
 #include <algorithm>
 
 namespace tessera::frontend {
 
-/// Grid bounds are evaluated by whoever launches: dims, integer scalar parameters and constants only.
+/// The launch evaluates grid bounds: they may use only dims, integer scalar parameters and constants.
 static bool isLaunchExpr(const Expr &e) {
   switch (e.op) {
   case Op::ConstInt:
@@ -43,7 +43,7 @@ bool Elaborator::gridBound(const Value &v, Range loc, ExprPtr &out) {
   return false;
 }
 
-/// `for i in ts.tile.parallel(...)`: an axis of the grid. False when the loop was not taken as one.
+/// `for i in ts.tile.parallel(...)`: an axis of the grid. Returns false if the loop is not one.
 bool Elaborator::parallelLoop(const ast::Stmt &s) {
   auto refuse = [&](const char *why, const char *hint) {
     fail(Code::E_GRID, s.loc, why, hint);
@@ -82,7 +82,7 @@ bool Elaborator::parallelLoop(const ast::Stmt &s) {
   return true;
 }
 
-/// `i, j = ts.tile.grid(n, m)`: programs counted from 0.
+/// `i, j = ts.tile.grid(n, m)`: programs are counted from 0.
 bool Elaborator::gridCall(const ast::Stmt &s) {
   if (s.value->kind != ast::Expr::Call || !dottedName(*s.value->items[0]).ends_with("grid")) return false;
   Value callee = evaluate(*s.value->items[0]);
@@ -122,7 +122,7 @@ bool Elaborator::gridCall(const ast::Stmt &s) {
   return true;
 }
 
-/// Splits the implicit iterators into grid axes and reduction loops, once the whole body is known.
+/// Splits the implicit iterators into grid axes and reduction loops, after the whole body is known.
 void Elaborator::finishIterators() {
   if (iterators_.empty()) return;
   for (const Iterator &it : iterators_)
@@ -149,10 +149,10 @@ void Elaborator::finishIterators() {
   formReductionLoops(kernel_, std::move(reductions), sink_);
 }
 
-/// The bound of a guard `lane < bound` among the conjuncts of a condition.
+/// Finds the bound of a guard `lane < bound` among the conjuncts of a condition.
 bool Elaborator::laneGuard(const Expr &e, ExprPtr &bound) const {
   auto isLane = [](const Expr &x) {
-    if (x.op == Op::Cast) // a narrower integer would wrap and hold for later lanes again
+    if (x.op == Op::Cast) // a narrower integer would wrap, and the guard would hold again for later lanes
       return isInt(x.type.dtype) && info(x.type.dtype).bits >= 32 && x.args[0]->op == Op::LaneId;
     return x.op == Op::LaneId;
   };
@@ -192,15 +192,15 @@ static bool hasAtomic(const Expr &e) {
   return e.op == Op::Atomic || std::ranges::any_of(e.args, [](const ExprPtr &a) { return hasAtomic(*a); });
 }
 
-/// Whether a statement, or one inside it, changes memory.
+/// Does a statement, or one inside it, change memory?
 static bool hasEffect(const Stmt &s) {
   return s.kind == Stmt::StoreElem || s.kind == Stmt::StoreTile || s.kind == Stmt::BufferWrite ||
          std::ranges::any_of(s.exprs, [](const ExprPtr &e) { return hasAtomic(*e); }) ||
          std::ranges::any_of(s.body, hasEffect) || std::ranges::any_of(s.orelse, hasEffect);
 }
 
-/// Whether every effect of a block stands under a guard `lane < bound`; collects the bounds. Lanes from the
-/// largest bound on do nothing then.
+/// Is every effect of a block under a guard `lane < bound`? Collects the bounds. Lanes from the largest bound
+/// on then do nothing.
 bool Elaborator::guarded(const Block &block, std::vector<ExprPtr> &bounds) const {
   for (const Stmt &s : block) {
     ExprPtr bound;
@@ -239,8 +239,8 @@ static const Expr *findTile(const Block &body) {
   return nullptr;
 }
 
-/// The sizes of the tensors written, when each store is to the lane's own element of a 1-D tensor: lanes from
-/// the largest size on do nothing, since a store out of range is dropped. Empty otherwise.
+/// Returns the sizes of the written tensors if each store is to the lane's own element of a 1-D tensor: lanes
+/// from the largest size on do nothing, since a store out of range is dropped. Empty otherwise.
 std::vector<ExprPtr> Elaborator::writtenSizes() {
   std::vector<const Stmt *> writes;
   collectWrites(kernel_.body, writes);
@@ -261,12 +261,12 @@ std::vector<ExprPtr> Elaborator::writtenSizes() {
   return sizes;
 }
 
-/// A guard that is the whole domain always holds: its body takes its place.
+/// A guard that covers the whole domain always holds, and its body replaces it.
 void Elaborator::dropGuard() {
   for (auto s = kernel_.body.begin(); s != kernel_.body.end(); ++s) {
     ExprPtr bound;
     if (s->kind != Stmt::If || !s->orelse.empty() || !laneGuard(*s->exprs[0], bound)) continue;
-    if (s->exprs[0]->op == Op::LogicalAnd) return; // it asks for more than the bound
+    if (s->exprs[0]->op == Op::LogicalAnd) return; // its condition has more parts than the bound
     Block inner = std::move(s->body);
     auto at = kernel_.body.erase(s);
     kernel_.body.insert(at, std::make_move_iterator(inner.begin()), std::make_move_iterator(inner.end()));
@@ -274,8 +274,8 @@ void Elaborator::dropGuard() {
   }
 }
 
-/// The number of lanes: the largest bound of the guards when they hold every effect, or else the size of what
-/// every lane writes its own element of.
+/// Determines the number of lanes: the largest bound of the guards if every effect is under one, otherwise
+/// the size of the tensors to which every lane writes its own element.
 void Elaborator::finishLanes() {
   if (!linearId_ || sink_.hasErrors()) return;
   if (const Expr *tile = findTile(kernel_.body)) {

@@ -1,4 +1,4 @@
-// Helper functions are inlined at every call.
+// Helper functions, which are inlined at every call.
 #include "compiler/frontend/diagnostics/Suggest.h"
 #include "compiler/frontend/sema/Effects.h"
 #include "compiler/frontend/sema/Elaborator.h"
@@ -33,7 +33,7 @@ Value Elaborator::inlineHelper(const FunctionDecl &f, const ast::Expr &call) {
   return inlineWith(f, std::move(values), {});
 }
 
-/// Evaluates the arguments of a call in the caller's scope and the defaults at module level, one value per
+/// Evaluates the arguments of a call in the caller's scope and the defaults at module level; one value per
 /// parameter.
 bool Elaborator::callArguments(const FunctionDecl &f, const ast::Expr &call,
                                std::vector<std::optional<Value>> &values) {
@@ -70,7 +70,7 @@ bool Elaborator::callArguments(const FunctionDecl &f, const ast::Expr &call,
   return true;
 }
 
-/// The body of `f` with its arguments, and `dims` as the names of its dims.
+/// Elaborates the body of `f` with its arguments, and with `dims` for the names of its dims.
 Value Elaborator::inlineWith(const FunctionDecl &f, std::vector<std::optional<Value>> values,
                              std::map<std::string, Value> dims) {
   const ast::Stmt &fn = *f.stmt;
@@ -86,7 +86,8 @@ Value Elaborator::inlineWith(const FunctionDecl &f, std::vector<std::optional<Va
     local.order = localCount_++;
     failed |= values[i]->isError();
     unsigned budget = 24;
-    // What a later statement could change or should not repeat is computed once, here.
+    // A value that a later statement could change, or that should not be computed again, is computed once,
+    // here.
     if (values[i]->isRuntime() && !inlineable(*values[i]->expr, budget))
       local.value = toVariable(std::move(*values[i]), p.name, p.loc);
     else
@@ -113,8 +114,8 @@ bool Elaborator::containsReturn(const ast::Block &block) {
   return false;
 }
 
-/// Runs the rest of a kernel's helper. A branch that returns takes what follows it into its other paths, so a
-/// return is the last thing that happens on its path.
+/// Elaborates the rest of a kernel's helper. If a side of a branch returns, the statements after the branch
+/// are moved into its other paths, so that a return is the last thing on its path.
 Elaborator::Returned Elaborator::tail(const Rest &rest) {
   const ast::Block &body = *rest.block;
   for (size_t i = rest.from; i < body.size(); ++i) {
@@ -144,8 +145,8 @@ Elaborator::Returned Elaborator::tail(const Rest &rest) {
     auto path = [&](const ast::Block &block) { return tail({&block, 0, &after}); };
     if (c.isConst) return path(c.intValue ? s.body : s.orelse);
 
-    // if c: return a ... return b   becomes   if c: r = a else: r = b. Neither path goes on after the branch,
-    // so a name that it rebinds needs no common place.
+    // if c: return a ... return b   becomes   if c: r = a else: r = b. Neither path continues after the
+    // branch, so a name that it assigns needs no common place.
     Stmt branch;
     branch.kind = Stmt::If;
     branch.loc = s.loc;

@@ -4,13 +4,13 @@
 
 namespace tessera::frontend {
 
-/// A linear form of values that never change, as an i64 expression; null when an atom does not qualify.
+/// Returns a linear form of values that never change as an i64 expression; null if an atom does not qualify.
 ExprPtr Elaborator::fromLinear(const Linear &l, Range loc) {
   for (auto [atom, c] : l.terms)
     if (!atomExprs_.count(atom)) return nullptr;
   Type i64{Type::Scalar, DType::I64, {}};
   ExprPtr sum;
-  // What is added first, so that the text reads a + b - c.
+  // Terms that are added come first, so that the text reads a + b - c.
   std::vector<std::pair<int, int64_t>> terms;
   for (bool positive : {true, false})
     for (auto [atom, c] : l.terms)
@@ -47,12 +47,13 @@ ExprPtr Elaborator::fromLinear(const Linear &l, Range loc) {
   return make(negative ? Op::Sub : Op::Add, i64, loc, std::move(args));
 }
 
-/// The form whose value is the integer, in 64 bits.
+/// Returns the form whose value is the integer, in 64 bits.
 std::optional<Linear> Elaborator::exactForm(const Value &v) {
   return v.linear ? atoms_.exact(*v.linear, v.dtype) : std::nullopt;
 }
 
-/// An index is computed in its own dtype, then widened; where its form is known, from the form.
+/// An index is computed in its own dtype and then widened; if its form is known, it is computed from the
+/// form.
 ExprPtr Elaborator::indexExpr(const Value &v, Range loc) {
   if (std::optional<Linear> form = exactForm(v))
     if (ExprPtr e = fromLinear(*form, loc)) return e;
@@ -60,7 +61,7 @@ ExprPtr Elaborator::indexExpr(const Value &v, Range loc) {
 }
 
 std::optional<int64_t> Elaborator::extentOf(const Value &start, const Value &stop, Range loc) {
-  // The difference of two integers of one dtype wraps as that dtype does: s:s+8 has 8 elements in any.
+  // The difference of two integers of one dtype wraps as that dtype does: s:s+8 has 8 elements in any dtype.
   std::optional<Linear> d;
   bool isOneDType = start.dtype == stop.dtype;
   std::optional<Linear> from = isOneDType ? start.linear : exactForm(start),
@@ -102,7 +103,7 @@ void Elaborator::recordIteratorStep(const Value &start, int64_t extent, Range lo
   }
 }
 
-/// One index or slice; appends its start and extent.
+/// Evaluates one index or slice; appends its start and extent.
 bool Elaborator::indexOne(const ast::Expr &e, const Value &extent, const std::string &what, Access &out) {
   if (e.kind != ast::Expr::Slice) {
     if (e.kind == ast::Expr::None) {
@@ -151,8 +152,8 @@ bool Elaborator::indexOne(const ast::Expr &e, const Value &extent, const std::st
   return true;
 }
 
-/// Fills the leading indices of a tensor that is indexed with fewer than its rank: they are launch axes, and
-/// every tensor of the kernel has to agree on them.
+/// Fills the leading indices of a tensor that is indexed with fewer than its rank: they are launch axes,
+/// which must be the same for every tensor of the kernel.
 bool Elaborator::batchPrefix(int param, size_t count, Range loc, Access &out) {
   const Param &p = kernel_.params[static_cast<size_t>(param)];
   size_t missing = p.dims.size() - count;
@@ -231,7 +232,7 @@ bool Elaborator::bufferAccess(int symbol, const ast::Expr &e, Access &out) {
       const ast::Expr &item = *e.items[i + 1];
       whole &= item.kind == ast::Expr::Slice && !item.items[0] && !item.items[1] && !item.items[2];
       ok &= indexOne(item, Value::integer(s.type.shape[i]), s.name, out);
-    } else { // as in NumPy, what is left out is taken whole
+    } else { // as in NumPy, omitted axes are taken whole
       out.starts.push_back(constInt(0, e.loc));
       out.extents.push_back(s.type.shape[i]);
       out.shape.push_back(s.type.shape[i]);

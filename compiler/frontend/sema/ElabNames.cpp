@@ -120,7 +120,7 @@ Value Elaborator::lookupGlobal(const std::string &name, const Global &g, Range l
   return v;
 }
 
-/// The value of an expression that sees the names of the module only.
+/// Evaluates an expression in the scope of the module.
 Value Elaborator::atModuleLevel(const ast::Expr &e) {
   bool outer = std::exchange(constantsOnly_, true);
   std::vector<std::unique_ptr<Frame>> frames = std::exchange(frames_, {});
@@ -182,7 +182,7 @@ Value Elaborator::member(const std::string &module, const std::string &attribute
               didYouMean(attribute, namesOf(module)));
 }
 
-/// How an attribute of another tool's module is written here; empty when it is not known.
+/// Returns how an attribute of another tool's module is written in this language; empty if it is not known.
 std::string Elaborator::hintInPlaceOf(const std::string &foreign) const {
   const std::string prefix = graph_ ? "ts." : "ts.tile.";
   if (std::optional<std::string> hint = ops::foreignHint(foreign, prefix)) return *hint;
@@ -191,7 +191,7 @@ std::string Elaborator::hintInPlaceOf(const std::string &foreign) const {
   return parseDType(foreign) ? "write ts." + foreign : "";
 }
 
-/// False where `e` is no attribute of another tool's module, imported or not; else it is reported.
+/// Returns false if `e` is not an attribute of another tool's module, imported or not; otherwise reports it.
 bool Elaborator::foreignAttribute(const ast::Expr &e) {
   const ast::Expr *root = &e;
   while (root->kind == ast::Expr::Attribute)

@@ -27,7 +27,7 @@ ExprPtr Elaborator::var(SymbolId symbol, Range loc) {
   return e;
 }
 
-/// Computes a value here and now, into a variable of its own.
+/// Computes a value at this point, into a variable of its own.
 Value Elaborator::toVariable(Value v, const std::string &name, Range loc) {
   if (graph_) return graphCompact(std::move(v), loc);
   SymbolId symbol = newSymbol(name, v.type(), loc);
@@ -51,7 +51,7 @@ Value Elaborator::toVariable(Value v, const std::string &name, Range loc) {
   return out;
 }
 
-/// Small integer expressions of values that never change are repeated at each use instead of being stored.
+/// Small integer expressions of values that never change are repeated at each use rather than stored.
 bool Elaborator::inlineable(const Expr &e, unsigned &budget) const {
   if (e.type.kind != Type::Scalar || isFloat(e.type.dtype) || budget == 0) return false;
   --budget;
@@ -82,8 +82,8 @@ bool Elaborator::inlineable(const Expr &e, unsigned &budget) const {
   return true;
 }
 
-/// A return also ends the blocks around it. The path to it is known when compiling (the branches of run-time
-/// conditions cannot return here), so what would follow does not exist.
+/// A return also ends the blocks around it. Whether its path is taken is known at compile time (the branches
+/// of run-time conditions cannot return here), so the statements after it are dropped.
 void Elaborator::block(const ast::Block &body) {
   for (size_t i = 0; i < body.size(); ++i) {
     statement(body[i]);
@@ -105,8 +105,8 @@ void Elaborator::statement(const ast::Stmt &s) {
     return;
   }
   if (graph_ && graphStatement(s)) return;
-  // A statement leaves no read pending, so only its own calls matter; what a helper returns is still part of
-  // the caller's statement, see tail().
+  // No read is pending at the end of a statement, so only its own calls matter. What a helper returns is
+  // still part of the caller's statement: see tail().
   const bool outer = std::exchange(ordered_, !graph_ && effects_->in(s));
   plainStatement(s);
   ordered_ = outer;
@@ -144,7 +144,7 @@ void Elaborator::plainStatement(const ast::Stmt &s) {
       }
       Value v = call(*s.value);
       const bool isAtomic = f && f->op == Op::Atomic;
-      if (isAtomic && !v.isError()) { // nobody reads the old value: `old = atomic` becomes `eval atomic`
+      if (isAtomic && !v.isError()) { // the old value is unused: `old = atomic` becomes `eval atomic`
         Stmt &last = blocks_.back()->back();
         last.kind = Stmt::Eval;
         last.symbol = -1;
@@ -205,7 +205,7 @@ void Elaborator::assignTo(const ast::Expr &target, Value v, const ast::Expr *sou
            "this assigns " + describe(v) + " to " + std::to_string(target.items.size()) + " names");
       return;
     }
-    // All right-hand sides are computed before the first name changes.
+    // All right-hand sides are computed before the first name is assigned.
     for (Value &item : v.items) {
       unsigned budget = 24;
       if (item.isRuntime() && v.items.size() > 1 && !inlineable(*item.expr, budget))
@@ -232,7 +232,7 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
     if (v.isScalar() && v.dtype != DType::Bool) v.text = name;
   }
 
-  if (it != f.locals.end() && it->second.fixed > 0) { // a loop or branch rebinds it: same variable, same type
+  if (it != f.locals.end() && it->second.fixed > 0) { // a loop or branch assigns it: same variable, same type
     Local &local = it->second;
     if (v.isError()) return;
     if (local.value.isError()) return;
@@ -293,7 +293,7 @@ void Elaborator::augmented(const ast::Stmt &s) {
   const ast::Expr &target = *s.targets[0];
   std::optional<Access> place;
   if (!graph_ && target.kind == ast::Expr::Subscript && effects_->in(target)) {
-    // The index is computed once: what it calls has effects.
+    // The index is computed once, because what it calls has effects.
     place = access(target);
     if (!place) return;
   }
@@ -304,7 +304,7 @@ void Elaborator::augmented(const ast::Stmt &s) {
     return;
   }
   Value v = binary(kOps.at(s.text), std::move(old), std::move(change), s.loc);
-  // The mark by which the loops of implicit iterators find what accumulates.
+  // Marks what accumulates for the loops of implicit iterators.
   if (s.text == "+" && v.expr && v.expr->op == Op::Add) v.expr->text = "+=";
   if (place)
     storeAccess(std::move(*place), std::move(v), s.loc);
@@ -395,8 +395,8 @@ void Elaborator::returnOne(Value v, const ast::Expr &e, size_t index, size_t cou
   storeResult(std::move(v), static_cast<int>(kernel_.params.size()) - 1, e.loc);
 }
 
-/// Finds where a program's tile lies in the result: along the grid axis that walks the dim in steps of the
-/// tile's extent, else the tile covers the dim.
+/// Finds the position of a program's tile in the result: along the grid axis that covers the dim in steps of
+/// the tile's extent; without such an axis, the tile covers the dim.
 void Elaborator::storeResult(Value v, int param, Range loc) {
   if (v.isError()) return;
   const std::vector<Dim> dims = kernel_.params[static_cast<size_t>(param)].dims;

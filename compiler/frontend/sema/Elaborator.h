@@ -1,9 +1,9 @@
-// Elaboration: walks the syntax tree of one kernel with its helpers inlined and emits the typed Program.
+// Elaboration: visits the syntax tree of one kernel, with its helpers inlined, and emits the typed Program.
 //
-// One object elaborates one instance once. Compile-time values stay Values; run-time ones become expressions,
-// and statements are appended to the block that is open. When a symbolic dim turns out to be needed as a
-// constant, its name is put into wanted() and the run is to be repeated with that dim specialised: then it is
-// a constant from the first statement on, everywhere alike.
+// One object elaborates one instance once. Compile-time values remain Values; run-time ones become
+// expressions, and statements are appended to the current block. If a symbolic dim turns out to be needed as
+// a constant, its name is added to wanted(), and the elaboration must be repeated with that dim specialised,
+// so that it is a constant from the first statement on.
 #pragma once
 #include "compiler/frontend/sema/ModuleData.h"
 #include "compiler/frontend/sema/Value.h"
@@ -26,9 +26,10 @@ public:
              DiagnosticSink &);
   ~Elaborator();
 
-  /// Parameters, dims, result annotation and tunables of a function; false when there were errors.
+  /// Declares parameters, dims, result annotation and tunables of a function; returns false if there were
+  /// errors.
   bool declare(const FunctionDecl &);
-  /// declare(), then the body.
+  /// Calls declare(), then elaborates the body.
   bool run(const FunctionDecl &);
   /// The same for a graph function.
   bool runGraph(const FunctionDecl &, GraphFunction &out);
@@ -43,7 +44,7 @@ public:
     Range loc;
   };
   const std::vector<Tunable> &tunables() const { return tunables_; }
-  /// Annotated results, one per returned value.
+  /// The annotated results, one per returned value.
   struct ResultType {
     DType dtype = DType::F32;
     std::vector<Dim> dims;
@@ -52,19 +53,18 @@ public:
   };
   const std::vector<ResultType> &results() const { return results_; }
 
-  // What follows is the state and the vocabulary of the rules and of the elaboration itself: nothing outside
-  // sema uses it.
+  // The rest is the state and the vocabulary of the rules and of the elaboration itself; only sema uses it.
 
   // --- Names in scope ---
   struct Local {
     Value value;
-    int symbol = -1; // the variable that holds it, when it is this name's own
-    int fixed = 0;   // > 0 inside loops and branches that rebind it: the variable keeps its type
+    int symbol = -1; // the variable that holds the value, if it belongs to this name
+    int fixed = 0;   // > 0 inside loops and branches that assign it: the variable keeps its type
     bool isLoopVariable = false;
     Range loc;
     size_t order = 0; // of first definition
   };
-  /// What a sequence of statements that may return left.
+  /// The result of a sequence of statements that may return.
   struct Returned {
     bool did = false;
     Value value;
@@ -90,7 +90,7 @@ public:
   void declareResults(const ast::Expr &);
   void declareTunables(const FunctionDecl &);
   void chooseTunables();
-  /// What the kernel or function asks for without effect, a line each.
+  /// Requests of the kernel or function that have no effect, one line each.
   std::vector<std::string> withoutEffect() const;
   void addDim(const Dim &);
   bool isTensorAnnotation(const ast::Expr &);
@@ -112,7 +112,7 @@ public:
 
   // Expressions (ElabExpr.cpp)
   Value evaluate(const ast::Expr &);
-  Value operand(const ast::Expr &); // scalar or tile; everything else is an error
+  Value operand(const ast::Expr &); // a scalar or tile; any other value is an error
   Value asOperand(Value, Range);
   Value unary(const ast::Expr &);
   Value compareChain(const ast::Expr &);
@@ -132,9 +132,10 @@ public:
   Value function(Op, Value, Range);
   Value floatOperand(Value, Range, const char *what);
   Value negate(Value, Range);
-  /// `where`; with `takesOneSide` a conditional expression, whose condition is one scalar for the whole tile.
+  /// `where`; with `takesOneSide`, a conditional expression, whose condition is one scalar for the whole
+  /// tile.
   Value select(Value, Value, Value, Range, bool takesOneSide = false);
-  /// `where` after a check of its condition, which is at `conditionLoc`.
+  /// `where` after its condition, which is at `conditionLoc`, was checked.
   Value where(Value, Value, Value, Range conditionLoc, Range);
   bool unify(Value &, Value &, Range, const char *what);
   std::string mixHint(const Value &, const Value &) const;
@@ -143,7 +144,7 @@ public:
   Value convert(Value, DType, Range); // weak values and exact conversions
   Value cast(Value, DType, Range);    // the language's cast
   Value broadcastTo(Value, const std::vector<int64_t> &, Range);
-  Value strengthen(Value); // the type a variable bound to it gets
+  Value strengthen(Value); // converts it to the type that a variable bound to it gets
   ExprPtr take(Value, Range);
   ExprPtr make(Op, Type, Range, std::vector<ExprPtr> args = {});
   ExprPtr constInt(int64_t, Range, DType = DType::I64);
@@ -158,8 +159,8 @@ public:
   };
   Value call(const ast::Expr &);
   const ast::Expr *defaultOf(const ops::Argument &);
-  /// The arguments of a call from item `first` on, then its keywords, in the order of the source, then the
-  /// defaults other than None; `taken` arguments are bound already.
+  /// Binds the arguments of a call from item `first` on, then its keywords, in the order of the source, then
+  /// the defaults other than None; `taken` arguments are already bound.
   bool bind(const ast::Expr &call, const LanguageFunction &, size_t taken, size_t first,
             std::vector<BoundArgument> &);
   bool bind(const ast::Expr &call, const LanguageFunction &, KernelCall &);
@@ -172,7 +173,7 @@ public:
                    std::map<std::string, Value> dims);
   bool enter(const FunctionDecl &, const ast::Expr &);
   static bool containsReturn(const ast::Block &);
-  /// Statements that are still to run: a block from a place on, then what follows the block.
+  /// Statements that are still to be elaborated: a block from a position on, then what follows the block.
   struct Rest {
     const ast::Block *block;
     size_t from;
@@ -219,7 +220,7 @@ public:
   // Statements (ElabStmt.cpp)
   void block(const ast::Block &);
   void statement(const ast::Stmt &);
-  void plainStatement(const ast::Stmt &); // one that graph functions treat alike
+  void plainStatement(const ast::Stmt &); // a statement that graph functions treat in the same way
   void assign(const ast::Stmt &);
   void assignTo(const ast::Expr &target, Value, const ast::Expr *source, Range);
   void assignName(const std::string &, Value, bool bareLiteral, Range);
@@ -309,7 +310,8 @@ public:
   Value graphBroadcastTo(Value, const std::vector<DimExpr> &, Range);
   Value graphSlice(Value, const ast::Expr &);
   bool graphShape(const Value &, Range, std::vector<DimExpr> &);
-  /// False with an error when `value` is known to be negative; what only a call knows, it checks.
+  /// Returns false, with an error, if `value` is known to be negative. If only a call knows the value, the
+  /// call checks it.
   bool graphRequire(const DimExpr &value, Code, const std::string &says, Range);
   std::optional<int64_t> graphAxis(const Value &, Range, size_t rank);
   bool graphAxes(const Value &, Range, size_t rank, std::vector<int64_t> &);
@@ -321,7 +323,7 @@ public:
   Value toVariable(Value, const std::string &name, Range);
   bool inlineable(const Expr &, unsigned &budget) const;
   static constexpr size_t kMaxNodes = 200000;
-  bool grow(Range); // counts a node; false past the limit
+  bool grow(Range); // counts a node; returns false past the limit
   Value fail(Code, Range, std::string message, std::string hint = {});
 
   const ModuleData &module_;
@@ -347,7 +349,7 @@ public:
   size_t nodes_ = 0, localCount_ = 0;
   bool constantsOnly_ = false; // evaluating a module constant
   std::unique_ptr<EffectfulCalls> effects_;
-  /// Inside a statement whose calls have effects: what is read is read at its place in the order of
+  /// Inside a statement whose calls have effects: every read happens at its position in the order of
   /// evaluation.
   bool ordered_ = false;
   Range bodyLoc_;
@@ -360,7 +362,7 @@ public:
   GridForm gridForm_ = GridForm::None;
   int controlDepth_ = 0;
   bool gridClosed_ = false; // the parallel loops have ended
-  bool sawWork_ = false;    // something other than bindings and allocations was executed
+  bool sawWork_ = false;    // something other than bindings and allocations was elaborated
   std::optional<Range> linearId_;
   struct Iterator {
     std::string name, dim;
@@ -379,8 +381,8 @@ public:
   } batch_;
 };
 
-/// Elaborates one instance of a kernel, again for each dim that turns out to be needed as a constant. False
-/// when there were errors, which `sink` then has.
+/// Elaborates one instance of a kernel, and repeats it for each dim that turns out to be needed as a
+/// constant. Returns false if there were errors, which are in `sink`.
 bool elaborateKernel(const ModuleData &, const FunctionDecl &, const FrontendOptions &, Kernel &out,
                      DiagnosticSink &sink);
 

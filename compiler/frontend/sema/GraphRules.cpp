@@ -1,4 +1,4 @@
-// Library ops of graph functions: products, reductions, normalisations, losses, attention.
+// Library operations of graph functions: products, reductions, normalisations, losses, attention.
 #include "compiler/frontend/sema/CallRules.h"
 #include "compiler/frontend/sema/ElabGraph.h"
 #include <algorithm>
@@ -19,7 +19,7 @@ Value Elaborator::graphMatmul(Value a, Value b, bool transA, bool transB, std::o
       return fail(
           Code::E_SHAPE, loc, "a matrix product takes tensors of two dims or more, found " + graphName(v),
           v.isGraph() && graphDims(v).size() == 1 ? "make a matrix of it: x[None, :] or x[:, None]" : "");
-    // .T of an operand is a flag, not a copy, unless a kernel has updated the operand since.
+    // .T of an operand is a flag rather than a copy, unless a kernel has updated the operand since.
     const GraphValue &node = graph_->out.values[static_cast<size_t>(graphNode(v, loc))];
     auto rank = static_cast<int64_t>(node.ints.size());
     if (node.op == GraphOp::Transpose && node.ints[static_cast<size_t>(rank - 1)] == rank - 2 &&
@@ -84,13 +84,14 @@ Value Elaborator::graphMatmul(Value a, Value b, bool transA, bool transB, std::o
 
 namespace rules {
 
-/// The operands as floats of one dtype: f16 or bf16 beside f32 widens, anything else has to agree.
+/// Converts the operands to floats of one dtype: f16 or bf16 beside f32 is widened, other dtypes must be
+/// equal.
 static bool unifyFloats(Elaborator &ctx, std::vector<Value *> operands, Range loc, const char *what) {
   for (Value *v : operands) {
     *v = ctx.floatOperand(std::move(*v), loc, what);
     if (v->isError()) return false;
   }
-  for (size_t round = 0; round < 2; ++round) // the second one carries a widening back
+  for (size_t round = 0; round < 2; ++round) // the second round propagates a widening to the first operands
     for (size_t i = 1; i < operands.size(); ++i)
       if (!ctx.unify(*operands[0], *operands[i], loc, what)) return false;
   return true;
@@ -230,7 +231,7 @@ Value graphMse(Elaborator &ctx, GraphCall &a) {
     return ctx.fail(Code::E_SHAPE, loc,
                     "'mse' compares tensors of one shape, found " + ctx.graphName(a[0]) + " and " +
                         ctx.graphName(a[1]));
-  if (info(a[0].dtype).bits < 32) // a loss is f32 at least
+  if (info(a[0].dtype).bits < 32) // a loss is at least f32
     for (size_t i : {size_t(0), size_t(1)})
       a[i] = ctx.cast(std::move(a[i]), DType::F32, loc);
   int x = ctx.graphNode(a[0], loc), y = ctx.graphNode(a[1], loc);
@@ -253,7 +254,7 @@ Value graphCrossEntropy(Elaborator &ctx, GraphCall &a) {
     return ctx.fail(Code::E_SHAPE, loc,
                     "'cross_entropy' takes one label per row: logits " + ctx.graphName(a[0]) +
                         " want labels " + dimsText(rows) + ", found " + ctx.graphName(a[1]));
-  if (info(a[0].dtype).bits < 32) a[0] = ctx.cast(std::move(a[0]), DType::F32, loc); // a loss is f32 at least
+  if (info(a[0].dtype).bits < 32) a[0] = ctx.cast(std::move(a[0]), DType::F32, loc); // a loss is at least f32
   int x = ctx.graphNode(a[0], loc), y = ctx.graphNode(a[1], loc);
   Value r = ctx.graphValue(GraphOp::CrossEntropy, a[0].dtype, {}, loc, {x, y});
   if (!r.isError()) ctx.graphLast().ints = {*ignoredLabel};
@@ -302,7 +303,7 @@ Value graphAttention(Elaborator &ctx, GraphCall &a) {
     if (q[i] != k[i]) return refuse(q[i].text() + " would have to equal " + k[i].text());
   if (rank > 2 && !divideExactly(q[rank - 3], k[rank - 3]))
     return refuse(q[rank - 3].text() + " heads of q are not known to be a multiple of " + k[rank - 3].text());
-  // A program keeps whole rows: their length is compiled in where it is known.
+  // A program keeps whole rows, so their length is compiled in if it is known.
   for (const auto &[dim, value] : ctx.options_.dims)
     if (q.back() == DimExpr::symbol(dim)) ctx.wanted_.insert(dim);
   bool causal = false;

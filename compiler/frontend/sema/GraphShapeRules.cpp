@@ -126,7 +126,7 @@ Value graphSplit(Elaborator &ctx, GraphCall &a) {
   return Value::tuple(std::move(items));
 }
 
-/// arange(n), or arange(start, stop, step): an i32 tensor, or i64 where the start is a dim.
+/// arange(n), or arange(start, stop, step): an i32 tensor, or i64 if the start is a dim.
 Value graphArange(Elaborator &ctx, GraphCall &a) {
   const Range loc = a.loc;
   std::optional<int64_t> step = ctx.staticInt(a[2], a.locOf(2), "the step of 'arange'");
@@ -138,7 +138,7 @@ Value graphArange(Elaborator &ctx, GraphCall &a) {
   std::optional<DimExpr> from = ctx.graphDimOf(start, a.locOf(0), "the start of 'arange'"),
                          to = ctx.graphDimOf(a[end], a.locOf(end), "the end of 'arange'");
   if (!from || !to) return Value::error();
-  // ceildiv(distance, |step|), and nothing past an end that is known to be passed.
+  // ceildiv(distance, |step|), and 0 if the start is known to be past the end.
   std::optional<DimExpr> n = *step > 0 ? subtract(*to, *from) : subtract(*from, *to);
   const int64_t stride = *step > 0 ? *step : -*step;
   if (n && stride != 1)

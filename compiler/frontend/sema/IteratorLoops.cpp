@@ -9,7 +9,7 @@ using Symbols = std::set<SymbolId>;
 
 bool isMemory(Op op) { return op == Op::BufferRead; }
 
-/// Whether an expression reads one of `symbols` (variables, buffers, iterators).
+/// Does an expression read one of `symbols` (variables, buffers, iterators)?
 bool mentions(const Expr &e, const Symbols &symbols) {
   if ((e.op == Op::Var || isMemory(e.op)) && symbols.count(e.symbol)) return true;
   return std::ranges::any_of(e.args, [&](const ExprPtr &a) { return mentions(*a, symbols); });
@@ -22,7 +22,7 @@ bool mentions(const Stmt &s, const Symbols &symbols) {
   return std::ranges::any_of(s.body, inside) || std::ranges::any_of(s.orelse, inside);
 }
 
-/// Variables and buffers a statement writes.
+/// Returns the variables and buffers that a statement writes.
 void collectWritten(const Stmt &s, Symbols &out) {
   if (s.kind == Stmt::Assign || s.kind == Stmt::BufferWrite || s.kind == Stmt::CpAsync) out.insert(s.symbol);
   for (const Stmt &inner : s.body)
@@ -82,7 +82,7 @@ ExprPtr zeroOf(const Type &type, Range loc) {
   return e;
 }
 
-/// The outermost mma of an expression, or null.
+/// Returns the outermost mma of an expression, or null.
 ExprPtr *findMma(ExprPtr &e, const Symbols &tainted) {
   if (e->op == Op::Mma && mentions(*e, tainted)) return &e;
   for (ExprPtr &a : e->args)
@@ -90,7 +90,7 @@ ExprPtr *findMma(ExprPtr &e, const Symbols &tainted) {
   return nullptr;
 }
 
-/// The addend of a `+=`, or null.
+/// Returns the addend of a `+=`, or null.
 ExprPtr *findAddend(ExprPtr &e) {
   if (e->op == Op::Add && e->text == "+=") return &e->args[1];
   return nullptr;
@@ -102,7 +102,7 @@ bool mentionsOutsideMma(const Expr &e, const Symbols &symbols) {
   return std::ranges::any_of(e.args, [&](const ExprPtr &a) { return mentionsOutsideMma(*a, symbols); });
 }
 
-/// The sub-expression of a statement that sums over the iterators; null when it only passes tiles on.
+/// Returns the sub-expression of a statement that sums over the iterators; null if it only passes tiles on.
 ExprPtr *accumulation(Stmt &s, const Symbols &tainted) {
   for (ExprPtr &e : s.exprs) {
     ExprPtr *addend = findAddend(e);
@@ -151,7 +151,7 @@ public:
   }
 
 private:
-  /// First and last statement that depend on the iterators.
+  /// Finds the first and the last statement that depend on the iterators.
   std::optional<std::pair<size_t, size_t>> span(const Symbols &iterators) {
     Symbols tainted = iterators;
     std::optional<std::pair<size_t, size_t>> out;
@@ -174,7 +174,7 @@ private:
 
     Block before, loop, after;
     std::vector<SymbolId> totals;
-    Symbols late; // what the statements behind the loop define
+    Symbols late; // symbols that the statements after the loop define
     bool accumulates = false, failed = false;
     for (size_t i = range->first; i <= range->second; ++i) {
       Stmt &s = k_.body[i];
@@ -230,8 +230,8 @@ private:
     k_.body = std::move(body);
   }
 
-  /// A statement between the dependent ones that does not depend itself. Synchronisation and shared memory
-  /// stay in the loop; what uses a total goes behind it; a pure binding is computed once, in front of it.
+  /// Places an independent statement between the dependent ones. Synchronisation and shared memory stay in
+  /// the loop; a use of a total goes after it; a pure binding is computed once, before it.
   void place(Stmt s, Block &before, Block &loop, Block &after, Symbols &late) {
     switch (s.kind) {
     case Stmt::Barrier:
@@ -260,7 +260,7 @@ private:
     after.push_back(std::move(s));
   }
 
-  /// A dependent statement that only passes tiles on.
+  /// Handles a dependent statement that only passes tiles on.
   void passOn(Stmt s, const std::vector<ReductionIterator> &members, Symbols &tainted, Block &loop,
               bool &failed) {
     bool local = s.kind == Stmt::Assign || s.kind == Stmt::CpAsync || s.kind == Stmt::BufferWrite ||
@@ -279,7 +279,7 @@ private:
     loop.push_back(std::move(s));
   }
 
-  /// Replaces a summand by the total of a new accumulator that starts at zero in front of the loop.
+  /// Replaces a summand by the total of a new accumulator that starts at zero before the loop.
   SymbolId accumulate(ExprPtr &summand, Block &before, Block &loop) {
     Range loc = summand->loc;
     Type type = summand->type;
@@ -319,8 +319,8 @@ private:
     return id;
   }
 
-  /// A buffer that is both filled and read in the loop is filled again next turn: a barrier keeps the two
-  /// apart.
+  /// A buffer that is both filled and read in the loop is filled again in the next iteration: a barrier
+  /// separates the two.
   void protectBuffers(Block &loop) {
     Symbols written, read;
     for (const Stmt &s : loop) {
@@ -355,7 +355,7 @@ private:
   DiagnosticSink &sink_;
 };
 
-/// Index expressions of stores and atomics; variables are followed to what they were computed from.
+/// Collects the index expressions of stores and atomics, following variables to their definitions.
 void collectIndices(const Expr &e, Symbols &out) {
   if (e.op == Op::Atomic)
     for (size_t i = 0; i + 1 < e.args.size(); ++i)

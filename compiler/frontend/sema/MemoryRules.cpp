@@ -1,4 +1,4 @@
-// Functions with an effect: shared memory, copies, stores, atomics, fences.
+// Functions with effects: shared memory, copies, stores, atomics, fences.
 #include "compiler/frontend/diagnostics/Suggest.h"
 #include "compiler/frontend/sema/CallRules.h"
 
@@ -46,7 +46,7 @@ Value allocShared(Elaborator &ctx, const KernelCall &a) {
   return v;
 }
 
-/// The start of each dim from an `index` argument: an integer or a tuple of them.
+/// Evaluates the start of each dim from an `index` argument: an integer or a tuple of integers.
 static std::vector<Value> indexList(Value v) {
   if (v.kind == Value::Tuple) return std::move(v.items);
   std::vector<Value> out;
@@ -129,8 +129,8 @@ Value store(Elaborator &ctx, const KernelCall &a) {
   return Value::none();
 }
 
-/// A slice of a tensor that the statement itself reads or fetches. Where calls have effects, what is read is
-/// stored to a variable; this one is the last to be evaluated and takes the read back from it.
+/// A slice of a tensor that the statement itself reads or prefetches. If calls have effects, what is read is
+/// stored to a variable; this argument is evaluated last, so its read is taken back from the variable.
 static Value sliceArgument(Elaborator &ctx, const ast::Expr &e, const std::string &what, const char *hint) {
   const auto firstNew = static_cast<SymbolId>(ctx.kernel_.symbols.size());
   Value v = ctx.evaluate(e);
@@ -145,8 +145,8 @@ static Value sliceArgument(Elaborator &ctx, const ast::Expr &e, const std::strin
   return ctx.fail(Code::E_TYPE, e.loc, what + " a slice of a tensor, found " + describe(v), hint);
 }
 
-/// Into a part of a buffer: a load and a write of that part, complete at once; the next wait has nothing to
-/// add.
+/// Copies into a part of a buffer: a load and a write of that part, complete at once, so that the next wait
+/// has nothing to wait for.
 static void cpAsyncPart(Elaborator &ctx, const KernelCall &a) {
   std::optional<Elaborator::Access> target = ctx.access(*a[0]);
   Value src = sliceArgument(ctx, *a[1], "'cp_async' copies", "assign computed tiles with smem[...] = tile");
@@ -248,7 +248,7 @@ Value atomic(Elaborator &ctx, const KernelCall &a) {
                         std::to_string(indices.size()) + " indices are given");
   if (!ctx.batchPrefix(base.index, indices.size(), loc, prefix)) return Value::error();
 
-  // Indices and values are all scalars, or tiles of one shape.
+  // Indices and values are all scalars, or all tiles of one shape.
   std::vector<Value> all;
   for (ExprPtr &start : prefix.starts)
     all.push_back(Value::of(std::move(start)));
@@ -303,7 +303,7 @@ Value atomic(Elaborator &ctx, const KernelCall &a) {
     break;
   }
   p.atomics = p.reads = p.writes = true;
-  // The effect happens here and once, however the old value is used.
+  // The effect happens here, exactly once, however the old value is used.
   return ctx.toVariable(Value::of(std::move(e)), "old", loc);
 }
 

@@ -114,8 +114,8 @@ private:
     return true;
   }
 
-  /// The decorator's path from `tessera` on ("tessera.kernel"), following imports; "" when it is something
-  /// else.
+  /// Returns the decorator's path from `tessera` on ("tessera.kernel"), following imports; "" if it is not
+  /// one of tessera's.
   std::string resolve(const ast::Expr &e) {
     std::string dotted = dottedName(e);
     size_t dot = dotted.find('.');
@@ -168,7 +168,7 @@ private:
     }
   }
 
-  /// `@ts.kernel(...)` and `@ts.jit(...)` take no arguments. What a user may want with one is said elsewhere.
+  /// `@ts.kernel(...)` and `@ts.jit(...)` take no arguments. The hint says what to write instead.
   void refuseArguments(const ast::Expr &decorator, const ast::Expr &callee) {
     static constexpr std::pair<std::string_view, const char *> kElsewhere[] = {
         {"space", "tunables are declared with @ts.kernel.autotune(space=dict(NAME=[...], ...))"},

@@ -12,16 +12,17 @@ struct FunctionDecl {
   enum Kind : uint8_t { Helper, Kernel, Graph };
   const ast::Stmt *stmt = nullptr;
   Kind kind = Helper;
-  const ast::Expr *space = nullptr;    // of @ts.kernel.autotune
-  const ast::Expr *notBuilt = nullptr; // a decorator that is declared but not built: autodiff, op.specialize
+  const ast::Expr *space = nullptr; // of @ts.kernel.autotune
+  // a decorator that is declared but not implemented: autodiff, op.specialize
+  const ast::Expr *notBuilt = nullptr;
 };
 
-/// What a module-level name stands for.
+/// What a module-level name refers to.
 struct Global {
   enum Kind : uint8_t {
     ImportedModule, // path: "tessera", "tessera.tile", "math"
     ImportedName,   // name of module path
-    Foreign,        // imported from a module the language does not know
+    Foreign,        // imported from a module that the language does not know
     Function,       // functions[function]
     Constant,       // stmt: the assignment
   };
@@ -36,7 +37,7 @@ struct ModuleData {
   SourceText source;
   ast::Block body;
   ast::Block supplied; // constants of the caller, as assignments
-  bool valid = false; // no error up to here
+  bool valid = false;  // no error so far
   std::vector<FunctionDecl> functions;
   std::map<std::string, Global> globals;
 };

@@ -1,5 +1,5 @@
-// Functions of scalars and elements, Python's own, math, and what only a loop or the top of a kernel may
-// hold.
+// Functions of scalars and elements, Python's built-ins, math, and functions that only a loop or the top of a
+// kernel may use.
 #include "compiler/frontend/sema/CallRules.h"
 #include "numerics/Functions.h"
 #include <algorithm>
@@ -108,7 +108,7 @@ Value gridHead(Elaborator &ctx, const KernelCall &a) {
                   "write: i, j = ts.tile.grid(n, m)");
 }
 
-/// A function of math folds on constants, with the bits that compiled code has; on run-time scalars it is the
+/// A function of math is folded on constants, with the bits of compiled code. On run-time scalars it is the
 /// tile function of that name. A literal is computed as f64 and stays weak.
 Value math(Elaborator &ctx, const KernelCall &a) {
   using functions::Function;

@@ -1,4 +1,4 @@
-// Shape validation of one kernel against a policy.
+// Checks the shapes of one kernel against a policy.
 #include "compiler/frontend/sema/Shapes.h"
 #include <algorithm>
 #include <charconv>
@@ -58,7 +58,7 @@ std::string ShapeReport::text() const {
 
 namespace {
 
-/// Value of an index expression, when every dim in it is known and nothing overflows.
+/// Returns the value of an index expression if every dim in it is known and nothing overflows.
 std::optional<int64_t> evaluate(const Expr &e, const std::map<std::string, int64_t> &dims) {
   if (e.op == Op::ConstInt) return e.intValue;
   if (e.op == Op::DimRef) {
@@ -151,7 +151,7 @@ private:
         if (it == dims_.end()) return;
         extent = it->second;
       }
-      if (extent < 0) return; // reported with the dim
+      if (extent < 0) return; // reported together with the dim
       if (__builtin_mul_overflow(bytes, extent, &bytes)) {
         find(p.name, "its size does not fit in 64 bits", p.loc);
         return;

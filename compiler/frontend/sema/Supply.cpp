@@ -8,7 +8,7 @@
 namespace tessera::frontend {
 namespace {
 
-/// Everything of `e` is at `loc`: the text it comes from is in no file.
+/// Sets every location in `e` to `loc`: the text it was parsed from is in no file.
 void place(ast::Expr &e, Range loc) {
   e.loc = loc;
   for (const ast::ExprPtr &item : e.items)
@@ -19,7 +19,7 @@ void place(ast::Expr &e, Range loc) {
   }
 }
 
-/// The expression `text`, all of it at `loc`; null if it is none, which is reported there.
+/// Parses the expression `text` with `loc` as its location; returns null after reporting an error there.
 ast::ExprPtr expression(const std::string &what, const std::string &text, Range loc, DiagnosticSink &sink) {
   const SourceText source(text, "");
   DiagnosticSink inner(source);
@@ -43,7 +43,7 @@ bool isName(const std::string &text) {
 
 void supplyTypes(ModuleData &m, const Supplied &supplied, DiagnosticSink &sink) {
   for (const auto &[name, text] : supplied.types) {
-    std::vector<std::string> untyped; // what could have been meant
+    std::vector<std::string> untyped; // parameters that could have been meant
     bool isUsed = false, isTyped = false;
     for (ast::Stmt &s : m.body) {
       if (s.kind != ast::Stmt::Function || s.decorators.empty())
@@ -70,7 +70,7 @@ void supplyTypes(ModuleData &m, const Supplied &supplied, DiagnosticSink &sink) 
 }
 
 void supplyConstants(ModuleData &m, const Supplied &supplied, DiagnosticSink &sink) {
-  m.supplied.reserve(supplied.constants.size()); // globals point into it
+  m.supplied.reserve(supplied.constants.size()); // globals refer to its elements, so it must not grow
   for (const auto &[name, text] : supplied.constants) {
     const std::string what = "the constant supplied for '" + name + "'";
     if (!isName(name)) {
@@ -84,7 +84,7 @@ void supplyConstants(ModuleData &m, const Supplied &supplied, DiagnosticSink &si
       continue;
     }
     Global g;
-    if (parseDType(text)) { // an alias, as an import makes it
+    if (parseDType(text)) { // an alias, as an import creates one
       g.kind = Global::ImportedName;
       g.path = "tessera", g.name = text;
     } else {

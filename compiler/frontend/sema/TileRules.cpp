@@ -12,8 +12,8 @@ Value arange(Elaborator &ctx, const KernelCall &a) {
     return ctx.fail(Code::E_TYPE, loc, "'arange' takes integers");
   std::optional<int64_t> n = ctx.extentOf(start, stop, loc);
   if (!n || !ctx.checkTileSize({*n}, loc)) return Value::error();
-  // An i32 tile, or an i64 one where the start has 64 bits and is no constant that leaves room for the
-  // rest.
+  // Returns an i32 tile, or an i64 tile if the start has 64 bits and is not a constant that leaves room for
+  // the rest.
   bool fits = start.isConst && start.intValue >= INT32_MIN && start.intValue <= INT32_MAX - *n;
   bool isWide = start.dtype == DType::I64 && !fits;
   std::vector<ExprPtr> args;
@@ -24,7 +24,7 @@ Value arange(Elaborator &ctx, const KernelCall &a) {
   return ctx.binary(Op::Add, std::move(start), std::move(tile), loc);
 }
 
-/// A tile of one scalar: of `value`, or of zeros.
+/// Makes a tile of one scalar: of `value`, or of zeros.
 static Value filled(Elaborator &ctx, const KernelCall &a, const ast::Expr *value, const ast::Expr *dtype) {
   const Range loc = a.loc;
   std::vector<int64_t> shape;
@@ -168,7 +168,7 @@ Value concat(Elaborator &ctx, const KernelCall &a) {
   return Value::of(std::move(e));
 }
 
-/// Reduces one axis away; the last one gives a scalar.
+/// Reduces one axis; a tile of one axis becomes a scalar.
 static Value reduceAxis(Elaborator &ctx, Op op, Value v, int64_t axis, Range loc) {
   Type type = v.type();
   type.shape.erase(type.shape.begin() + axis);
@@ -181,7 +181,7 @@ static Value reduceAxis(Elaborator &ctx, Op op, Value v, int64_t axis, Range loc
   return Value::of(std::move(e));
 }
 
-/// Sums of narrow floats are taken in f32, or in f64 where @accum asks for it, and rounded once; sums of
+/// Sums of narrow floats are computed in f32, or in f64 if @accum asks for it, and rounded once; sums of
 /// bools and narrow integers are i32.
 static DType sumDType(const Value &v) {
   if (isFloat(v.dtype))
@@ -292,7 +292,7 @@ Value mma(Elaborator &ctx, const KernelCall &a) {
   std::vector<ExprPtr> args;
   for (int i = 0; i < 2; ++i) {
     Value &v = sides[i];
-    if (v.kind == Value::Buffer) { // .T of an operand is a flag, not a copy
+    if (v.kind == Value::Buffer) { // .T of an operand is a flag rather than a copy
       transposed[i] = v.transposed;
       v = ctx.readBuffer(v.index, a[static_cast<size_t>(i)]->loc);
     } else {

@@ -1,4 +1,4 @@
-// What an expression of the source evaluates to while a kernel is elaborated.
+// The value of an expression of the source while a kernel is elaborated.
 #pragma once
 #include "compiler/frontend/program/GraphProgram.h"
 #include "compiler/frontend/program/Linear.h"
@@ -18,10 +18,10 @@ using ops::FunctionId;
 using ops::LanguageFunction;
 using ops::namesOf;
 
-/// A compile-time object or the program text that computes a run-time one. Copying copies the expression.
+/// A compile-time object, or the expression that computes a run-time value. Copying copies the expression.
 struct Value {
   enum Kind : uint8_t {
-    Error, // already reported; swallows whatever is done with it
+    Error, // already reported; every operation on it yields Error
     None,
     Str,       // text
     Tuple,     // items
@@ -37,8 +37,8 @@ struct Value {
   };
   Kind kind = Error;
   DType dtype = DType::F32;
-  bool weak = false;    // takes the other operand's dtype
-  bool wide = false;    // of a weak integer: narrower integers widen to it (dims, ids, loop variables)
+  bool weak = false;    // takes the dtype of the other operand
+  bool wide = false;    // of a weak integer: narrower integers are widened to it (dims, ids, loop variables)
   bool isConst = false; // Scalar: intValue (integers, bool) or floatValue holds its value
   bool transposed = false;
   int64_t intValue = 0;
@@ -47,7 +47,8 @@ struct Value {
   std::vector<int64_t> shape;
   std::optional<Linear> linear; // integer scalars
   std::vector<Value> items;     // Tuple; Function: the tensor it is a method of
-  std::string text; // Str, Module, Function, Graph; Scalar: the variable that began as a bare literal
+  // Str, Module, Function, Graph; Scalar: the variable that was first bound to a bare literal
+  std::string text;
   const LanguageFunction *builtin = nullptr;
   int index = -1;             // Tensor: parameter; Buffer: symbol; Graph: value
   std::optional<DType> accum; // policy of the tensor a tile was loaded from
@@ -61,14 +62,14 @@ struct Value {
   static Value error() { return {}; }
   static Value none();
   static Value integer(int64_t v, DType t = DType::I64, bool weak = true);
-  /// The known value of a dim or loop variable: it mixes as the unknown one does.
+  /// The known value of a dim or loop variable, which mixes with other types as an unknown value does.
   static Value extent(int64_t v);
   static Value real(double v, DType t = DType::F32, bool weak = true);
   static Value boolean(bool v);
   static Value string(std::string s);
   static Value tuple(std::vector<Value> items);
   static Value dtypeName(DType t);
-  /// A run-time scalar or tile, as the expression's type says.
+  /// A run-time scalar or tile, depending on the type of the expression.
   static Value of(ExprPtr e, bool weak = false);
   /// A weak 64-bit integer: a dim, an id or a loop variable.
   static Value extent(ExprPtr e, Linear form);
@@ -83,7 +84,7 @@ struct Value {
   bool isWide() const { return weak && wide && isInt(dtype); }
   bool isLiteral() const { return isScalar() && isConst && weak && !wide; }
   bool isRuntime() const { return (kind == Scalar && !isConst) || kind == Tile; }
-  /// Whether it becomes a `t` without a cast: it is one, or it is weak and cannot wrap unnoticed.
+  /// Does it become a `t` without a cast: because it is one, or because it is weak and cannot wrap unnoticed?
   bool converts(DType t) const;
   Type type() const;
 };

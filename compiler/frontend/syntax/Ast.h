@@ -1,4 +1,4 @@
-// The untyped syntax tree: the subset of Python that the language reads, nothing resolved yet.
+// The untyped syntax tree: the subset of Python that the language reads, before names are resolved.
 #pragma once
 #include "compiler/frontend/program/Program.h"
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace tessera::frontend::ast {
 
-/// No tree is deeper than this, so that the stages behind the parser may recurse.
+/// No tree is deeper than this, so that the stages after the parser may recurse.
 constexpr unsigned kMaxDepth = 256;
 
 struct Expr;

@@ -67,7 +67,7 @@ private:
     advance();
   }
 
-  /// Measures the indentation of a line; false when the line is blank.
+  /// Measures the indentation of a line; returns false if the line is blank.
   bool layout() {
     size_t width = 0;
     bool spaces = false, tabsAfterSpaces = false;
@@ -141,8 +141,8 @@ private:
       return;
     }
     skipLineEnd();
-    // A declaration at the left margin inside an open bracket: the bracket was forgotten. Say so and go on
-    // there.
+    // A declaration at the left margin inside an open bracket: the bracket was not closed. Report it and
+    // continue there.
     if (s_.substr(i_).starts_with("def ") || s_.substr(i_).starts_with("@ts.") ||
         s_.substr(i_).starts_with("import ")) {
       sink_.error(Code::E_BRACKET, brackets_.back().loc, "'" + brackets_.back().text + "' is never closed");
@@ -275,7 +275,7 @@ private:
         return;
       }
       junk |= end != digits.data() + digits.size() || error != std::errc();
-      // Python refuses 007 as well; 00 is fine.
+      // Python refuses 007 as well; 00 is accepted.
       if (base == 10 && digits.size() > 1 && digits[0] == '0' && t.intValue != 0) junk = true;
     }
     if (junk)

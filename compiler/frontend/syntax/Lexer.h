@@ -1,5 +1,5 @@
-// Python's tokens: names, numbers, strings, operators, and the Newline/Indent/Dedent tokens its layout stands
-// for.
+// Python's tokens: names, numbers, strings, operators, and the Newline, Indent and Dedent tokens that
+// represent its layout.
 #pragma once
 #include "compiler/frontend/diagnostics/Diagnostics.h"
 #include <string>
@@ -12,18 +12,18 @@ struct Token {
   Kind kind = End;
   Range loc;
   std::string text;     // Name, Op: spelling; String: the value
-  int64_t intValue = 0; // Int: 0 or more, but 2^63, which a minus makes fit, is INT64_MIN
+  int64_t intValue = 0; // Int: at least 0, except that 2^63, which a minus makes valid, is INT64_MIN
   double floatValue = 0;
 
   bool is(const char *spelling) const { return (kind == Op || kind == Name) && text == spelling; }
 };
 
-/// Larger sources are refused before anything is read.
+/// Larger sources are refused before they are read.
 constexpr size_t kMaxSourceBytes = size_t(4) << 20;
-/// Indentation levels, and brackets open at once.
+/// The largest number of indentation levels, and of open brackets.
 constexpr size_t kMaxNesting = 200;
 
-/// Turns a source into tokens; always ends in End, whatever the input. Errors go to the sink and the
+/// Turns a source into tokens; always ends with End, whatever the input. Errors go to the sink, and the
 /// offending characters are skipped, so that the parser sees as much of the rest as possible.
 std::vector<Token> tokenize(const SourceText &, DiagnosticSink &);
 

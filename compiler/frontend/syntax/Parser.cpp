@@ -10,7 +10,7 @@ using ast::Stmt;
 using AstExpr = ast::Expr;
 using AstPtr = ast::ExprPtr;
 
-/// Words that start something Python has and the tile language has not.
+/// Keywords that begin a construct of Python that the tile language does not have.
 struct Refused {
   const char *word, *hint;
 };
@@ -36,7 +36,7 @@ constexpr std::array kKeywords = {"and",   "or",       "not",    "if",     "else
 
 bool isKeyword(const std::string &s) { return std::ranges::find(kKeywords, s) != kKeywords.end(); }
 
-/// Thrown away with the statement it happened in; the error is already in the sink.
+/// Aborts the statement in which the error occurred; the error is already in the sink.
 struct SyntaxError {};
 
 class Parser {
@@ -107,8 +107,8 @@ private:
 
   // --- Statements ---
 
-  /// Reads one statement (or a `;` line of them); on an error skips to the next line, and over the block
-  /// below it.
+  /// Parses one statement (or a line of them separated by `;`); after an error skips to the next line, and
+  /// over the block below it.
   void statement(ast::Block &out) {
     size_t before = i_;
     try {
@@ -212,7 +212,7 @@ private:
   }
 
   Stmt ifStatement() {
-    // A chain of elif is read in a loop and nested from its end, so that only its length counts as depth.
+    // A chain of elif is parsed in a loop and nested from its end, so that only its length counts as depth.
     std::vector<Stmt> chain;
     ast::Block orelse;
     unsigned entered = 0;
@@ -349,7 +349,7 @@ private:
     }
     if (at("@=") || at(":="))
       fail(Code::E_UNSUPPORTED, cur().loc, "'" + cur().text + "' is not part of the tile language");
-    if (accept(":")) { // x: ts.f32 = ...: the annotation says nothing that the value does not
+    if (accept(":")) { // x: ts.f32 = ...: the annotation is ignored, because the value determines the type
       fail(Code::E_UNSUPPORTED, first->loc, "local variables carry no annotation",
            "write ts.tile.cast(value, dtype)");
     }
@@ -415,7 +415,7 @@ private:
     e->loc = loc;
     return e;
   }
-  /// Finishes a node that began at `start`: its range and its depth.
+  /// Completes a node that began at `start`: sets its range and its depth.
   AstPtr close(AstPtr e, Range start) {
     e->loc = since(start);
     unsigned depth = 0;
@@ -517,7 +517,7 @@ private:
     return e ? close(std::move(e), start) : std::move(first);
   }
 
-  /// Precedence of a binary operator, loosest first; -1 when the token is none.
+  /// Returns the precedence of a binary operator, loosest first; -1 if the token is not one.
   int precedence() const {
     if (!at(Token::Op)) return -1;
     static constexpr std::pair<const char *, int> kTable[] = {{"|", 0},  {"^", 1},  {"&", 2}, {"<<", 3},

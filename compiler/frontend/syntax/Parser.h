@@ -5,7 +5,7 @@
 
 namespace tessera::frontend {
 
-/// Parses a whole file. Errors go to the sink; what could be read is returned.
+/// Parses a whole file. Errors go to the sink; what could be parsed is returned.
 ast::Block parse(const std::vector<Token> &, DiagnosticSink &);
 
 } // namespace tessera::frontend
