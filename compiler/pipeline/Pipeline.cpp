@@ -1,5 +1,5 @@
-// The compiler's table of contents. The numbers are the normative phases of seed 003 §3.3. Phase 2 decides
-// tiling and fusion groups; phases 5 and 6 apply the decisions, after which memory is planned again.
+// The compiler's table of contents. The numbers are the normative phases of docs/decisions/0005. Phase 2
+// decides tiling and fusion groups; phases 5 and 6 apply the decisions, after which memory is planned again.
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Passes.h"
 #include "mlir/Transforms/Passes.h"

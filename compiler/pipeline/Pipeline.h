@@ -1,4 +1,4 @@
-// The pipeline from Graph IR to Target IR: the seven normative phases of seed 003 §3.3, in order.
+// The pipeline from Graph IR to Target IR: the seven normative phases of docs/decisions/0005, in order.
 #pragma once
 #include "compiler/codegen/TargetBackend.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,5 +1,5 @@
-// Kernel metadata: the YAML document (seed 003 §11.2) that accompanies every compiled kernel. The compiler's
-// last phase writes it. The runtime reads it and derives launch geometry and argument checks from it.
+// Kernel metadata: the YAML document that accompanies every compiled kernel. The compiler's last phase writes
+// it. The runtime reads it and derives launch geometry and argument checks from it.
 //
 //   name: gemm
 //   target: cpu

@@ -93,9 +93,9 @@ def is_named(path, section):
 
 
 def apply(patch, folder, *options):
-    """`git apply` as in a folder that is no repository."""
+    """`git apply` as in a folder that is no repository. One line of context is enough: a comment nearby may be reworded."""
     environment = dict(os.environ, GIT_CEILING_DIRECTORIES=str(pathlib.Path(folder).resolve().parent))
-    done = subprocess.run(["git", "apply", *options, str(patch)], cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run(["git", "apply", "-C1", *options, str(patch)], cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise AssertionError(f"{patch.name} does not apply; write it for this tree:\n{done.stderr}")
 
