@@ -68,7 +68,7 @@ public:
   }
 };
 
-/// A stream behind a table, created and destroyed as the runtime does.
+/// A stream reached through a table, created and destroyed as the runtime does.
 class TableStream {
 public:
   explicit TableStream(const tsr_backend_api_t *api) : api(api) {
@@ -195,9 +195,9 @@ Table benchPluginCalls(const Settings &) {
   Table table;
   table.title = "A call of a backend";
   table.notes = {
-      "Medians over bursts of 10000 calls; query does nothing, copy moves 8 bytes, which are looked at.",
-      "ratio: by the virtual call. In a table's call: the stub that catches exceptions, the virtual call "
-      "behind it and the caller's buffer for an error text."};
+      "Medians over bursts of 10000 calls; query does nothing, copy moves 8 bytes, which are checked.",
+      "ratio: to the virtual call. A call through a table consists of the stub that catches exceptions, the "
+      "virtual call that it makes, and the caller's buffer for an error text."};
   table.columns = {"call", "query", "ratio", "copy of 8 B", "ratio"};
   Stream object;
   TableStream own(thunk::backendApi<BenchBackend>()), loaded(nullTable());

@@ -9,7 +9,7 @@ endif()
 if(TESSERA_BUILD_COMPILER)
   list(APPEND installed tessera-compiler tsr-opt)
 endif()
-# The libraries lie beside each other; MLIR's, outside the linker's path on Debian, is found where it was linked.
+# The libraries are in one folder. MLIR's, which Debian installs outside the linker's path, is found where it was linked.
 foreach(target IN ITEMS tessera tessera-compiler)
   if(TARGET ${target} AND TESSERA_RELOCATABLE)
     set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")

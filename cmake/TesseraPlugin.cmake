@@ -9,7 +9,7 @@ include_guard(GLOBAL)
 include(GNUInstallDirs)
 find_program(FLATC flatc REQUIRED)
 
-# Where this file and what it uses stand, whoever calls the function: the source tree, or an installed -dev package.
+# The folder of this file and of what it uses, for functions that are called elsewhere: the source tree or an installed -dev package.
 set(TESSERA_PLUGIN_CMAKE_DIR ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "")
 if(NOT TESSERA_PLUGIN_HEADER_DIR) # the installed package sets these three
   set(TESSERA_PLUGIN_HEADER_DIR ${CMAKE_CURRENT_LIST_DIR}/../sdk/include CACHE INTERNAL "")
@@ -37,7 +37,7 @@ function(tessera_json_string_list out json key)
   set(${out} "${result}" PARENT_SCOPE)
 endfunction()
 
-# tessera_json_default(VARIABLE KEY VALUE): what plugin.json says itself stands.
+# tessera_json_default(VARIABLE KEY VALUE): sets the key if plugin.json does not have it.
 function(tessera_json_default variable key value)
   string(JSON ignored ERROR_VARIABLE absent GET "${${variable}}" ${key})
   if(absent)
@@ -154,7 +154,7 @@ function(tessera_add_plugin target)
 
   set(work ${CMAKE_CURRENT_BINARY_DIR}/${target}-manifest)
   file(MAKE_DIRECTORY ${work})
-  file(CONFIGURE OUTPUT ${work}/manifest.json CONTENT [[@json@]] @ONLY) # not what stands in it: a description may hold @
+  file(CONFIGURE OUTPUT ${work}/manifest.json CONTENT [[@json@]] @ONLY) # its content is not configured: a description may contain @
   file(CONFIGURE OUTPUT ${work}/note.c @ONLY CONTENT [[
 /* The manifest as an ELF note: sizes of name and payload, type 1, name, payload. */
 __asm__(".pushsection .note.tessera, \"a\", %note\n"

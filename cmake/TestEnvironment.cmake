@@ -1,4 +1,4 @@
-# Read by CTest before it runs a test: what the tests compile is compiled anew, and the user's cache stays as it is.
+# CTest reads this before it runs a test: tests do not use or change the user's cache of compiled code.
 # Tests of the cache set a directory of their own.
 set(ENV{TESSERA_CACHE_DIR} off)
 # Nor does the user's configuration steer them.

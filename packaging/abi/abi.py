@@ -2,7 +2,7 @@
 """The C ABI of libtessera.so.1, compared with the last release's in libtessera.so.1.abi (abidw's format).
 
     abi.py check     fails when a call or a type was removed or changed; what was added is allowed
-    abi.py update    writes the file anew: with a release, never to make a check pass
+    abi.py update    rewrites the file: for a release, never to make a check pass
 
 What is read is a library of empty functions, made from tessera.h with full debug information. The release build has
 none, and the real functions cannot differ: they are compiled with the same header, and a test of the packages

@@ -23,7 +23,7 @@ show() { # show COMMAND: runs it in the root and prints both
   inside bash -o pipefail -c "$1" 2>&1
 }
 quiet() { printf '\n$ %s\n' "$1" && inside bash -o pipefail -c "$1" > "$work/apt.log" 2>&1 || { cat "$work/apt.log"; exit 1; }; }
-expect() { # expect TEXT COMMAND: and TEXT stands in what it says, whatever its status
+expect() { # expect TEXT COMMAND: TEXT must be in the output, whatever the status is
   local said
   said=$(show "$2") || true
   printf '%s\n' "$said"

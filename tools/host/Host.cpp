@@ -137,7 +137,7 @@ Kernel::~Kernel() { (void)tsrUnloadModule(module_); }
 
 Launch::Launch(Kernel &kernel) : kernel_(kernel), values_(kernel.metadata().params.size()) {
   static_assert(std::endian::native == std::endian::little,
-                "a narrow scalar lies in the first bytes of its slot");
+                "a narrow scalar is in the first bytes of its slot");
   for (size_t i = 0; i < values_.size(); ++i) {
     const MetadataParam &p = kernel.metadata().params[i];
     if (p.kind == MetadataParam::Kind::Scalar && p.defaultValue)

@@ -148,7 +148,7 @@ int complete(const Arguments &args, const std::string &) {
 
 const Command completeCommand = {{"complete",
                                   "-- [WORD ...]",
-                                  "what could stand next on a command line, for the shell",
+                                  "what may come next on a command line, for the shell",
                                   "Prints what the last of the words of a command line (after tsr) could "
                                   "become, a candidate a line. The\n"
                                   "line :files or :folders asks the shell for its own names.",

@@ -49,7 +49,7 @@ constexpr Entry environment[] = {
     {"TESSERA_NUMERICS", "The numerics profile where none is given."},
     {"TESSERA_CONFIG",
      "The configuration file, or off; else ./tessera.yaml, ~/.config/tessera/tessera.yaml or "
-     "/etc/tessera/tessera.yaml. It sets what the other variables set; they stand before it."},
+     "/etc/tessera/tessera.yaml. It sets what the other variables set, and they take precedence."},
     {"TESSERA_CPU_INLINE",
      "on, which is the default, or off: CPU work never runs in a thread that queues it or waits for it."},
     {"TESSERA_CACHE_DIR", "The directory of the compile cache, or off."},

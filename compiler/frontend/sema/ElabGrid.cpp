@@ -291,10 +291,11 @@ void Elaborator::finishLanes() {
   else if (counts.size() == 1)
     dropGuard();
   if (counts.empty()) {
-    fail(Code::E_LINEAR_DOMAIN, *linearId_,
-         "the number of lanes is not clear: a guard does not hold every write, and what is written is not "
-         "tensors at [i]",
-         "put every write under a guard: if i < n:");
+    fail(
+        Code::E_LINEAR_DOMAIN, *linearId_,
+        "the number of lanes cannot be determined: not every write is under a guard, and not every one is to "
+        "the element [i] of a tensor",
+        "put every write under a guard: if i < n:");
     return;
   }
   for (ExprPtr &count : counts) {

@@ -266,7 +266,7 @@ def Graph_ReshapeOp : Graph_PureOp<"reshape"> {
 
 def Graph_SliceOp : Graph_PureOp<"slice"> {
   let summary = "a box of a tensor, of the result's dims, from `starts` on";
-  let description = [{ A start is an expression of dims; the box lies inside the tensor. }];
+  let description = [{ A start is an expression of dims; the box is inside the tensor. }];
   let arguments = (ins Graph_TensorType:$input, StrArrayAttr:$starts);
   let assemblyFormat = "$input `starts` $starts attr-dict `:` functional-type($input, $result)";
 }

@@ -23,7 +23,7 @@ def GraphDecompose : Pass<"graph-decompose", "::tessera::graph::FuncOp"> {
 def GraphOwnStorage : Pass<"graph-own-storage", "::tessera::graph::FuncOp"> {
   let summary = "Copies a tensor where two values would need its memory";
   let description = [{
-    What a function returns lies in a result of its own: returning a parameter, or one value twice, copies it. A kernel
+    A function's results have memory of their own: returning a parameter, or one value twice, copies it. A kernel
     that updates a tensor in place gets a copy if the old value is read later, or is a parameter that is not returned.
   }];
 }

@@ -16,7 +16,7 @@ def ScheduleFormGroups : Pass<"schedule-form-groups", "::tessera::graph::FuncOp"
   let description = [{
     Every operation on whole tensors ends up in a `schedule.group`, which will be one kernel: chains of elementwise
     operations, reductions with what surrounds them, a matmul with its epilogue. `schedule.fusion = "none"` on the
-    function gives each its own. A matmul whose `schedule.decision` is a library's stands alone. `schedule.hints` on the function are likely values of its dims, for the tiles.
+    function gives each its own. A matmul whose `schedule.decision` is a library's gets a group of its own. `schedule.hints` on the function are likely values of its dims, for the tiles.
   }];
   let dependentDialects = ["::tessera::schedule::ScheduleDialect"];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "proposes the tiles">];
