@@ -23,7 +23,7 @@
 // A step's argument is text. For a tensor it names a parameter, a result or a buffer. For a scalar it names a
 // scalar parameter of the same dtype or is a literal (1.5, .inf, true), or an expression if the scalar is an
 // integer. For a dim it is an expression. The syntax of expressions is defined in
-// core/metadata/KernelMetadata.h; they may use the function's dims and integer scalars. A buffer lives from
+// core/metadata/IndexExpr.h; they may use the function's dims and integer scalars. A buffer lives from
 // the first to the last step that names it. Steps may name it with different dims if its bytes suffice, so a
 // reshape costs nothing.
 //

@@ -1,6 +1,5 @@
-// Index expressions of the kernel metadata. A recursive-descent parser emits a postfix program, which is
-// evaluated on a small stack.
-#include "core/metadata/KernelMetadata.h"
+// Index expressions: a postfix program, evaluated on a small stack. IndexExprText.cpp parses and prints it.
+#include "core/metadata/IndexExpr.h"
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -9,15 +8,6 @@ namespace tessera {
 namespace {
 
 using Code = IndexExpr::Code;
-
-// Limits for untrusted input. Real expressions have a handful of nodes.
-constexpr size_t kMaxText = 4096;
-constexpr int kMaxNesting = 32;
-constexpr int kMaxStack = 64;
-
-bool isIdentStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
-bool isIdent(char c) { return isIdentStart(c) || isDigit(c); }
 
 bool floorDiv(int64_t a, int64_t b, int64_t &out) {
   if (b == 0 || (a == INT64_MIN && b == -1)) return false;
@@ -56,157 +46,201 @@ bool apply(Code code, int64_t a, int64_t b, int64_t &out) {
   }
 }
 
+bool isLeaf(Code code) { return code == Code::Const || code == Code::Slot; }
+
 } // namespace
 
-struct IndexExpr::Node {
-  Code code;
-  int64_t value; // Const: the constant; Slot: its index
-};
+IndexExpr IndexExpr::constant(int64_t value) {
+  IndexExpr out;
+  out.nodes_.push_back({Code::Const, 0, value});
+  return out;
+}
 
-IndexExpr::IndexExpr() = default;
-IndexExpr::IndexExpr(IndexExpr &&) noexcept = default;
-IndexExpr &IndexExpr::operator=(IndexExpr &&) noexcept = default;
-IndexExpr::~IndexExpr() = default;
+IndexExpr IndexExpr::symbol(std::string_view name) {
+  IndexExpr out;
+  out.nodes_.push_back({Code::Slot, 0, out.intern(name)});
+  return out;
+}
 
-namespace {
+IndexExpr IndexExpr::negate(IndexExpr operand) {
+  if (std::optional<int64_t> value = operand.asConstant(); value && *value != INT64_MIN)
+    return constant(-*value);
+  operand.nodes_.push_back({Code::Neg, 0, 0});
+  return operand;
+}
 
-/// Parses an expression and writes its postfix nodes through `emit`. It is a template because `Node` is
-/// private to IndexExpr.
-template <class Emit> class Parser {
+IndexExpr IndexExpr::binary(Code code, IndexExpr lhs, const IndexExpr &rhs) {
+  for (Node node : rhs.nodes_) {
+    if (node.code == Code::Slot) node.value = lhs.intern(rhs.symbols_[static_cast<size_t>(node.value)]);
+    lhs.nodes_.push_back(node);
+  }
+  lhs.nodes_.push_back({code, 0, 0});
+  return lhs;
+}
+
+std::optional<IndexExpr> IndexExpr::product(const std::vector<IndexExpr> &factors) {
+  int64_t constant = 1;
+  std::string names;
+  std::vector<const IndexExpr *> others;
+  for (const IndexExpr &factor : factors)
+    if (std::optional<int64_t> value = factor.asConstant()) {
+      if (__builtin_mul_overflow(constant, *value, &constant)) return std::nullopt;
+    } else if (std::string_view name = factor.asSymbol(); !name.empty()) {
+      names.append(names.empty() ? "" : "*").append(name);
+    } else {
+      others.push_back(&factor);
+    }
+  if (constant == 0) return IndexExpr::constant(0);
+  IndexExpr out;
+  if (!names.empty())
+    out = symbol(constant == 1 ? names : std::to_string(constant) + "*" + names);
+  else if (constant != 1 || others.empty())
+    out = IndexExpr::constant(constant);
+  for (const IndexExpr *other : others)
+    out = out.nodes_.empty() ? *other : binary(Code::Mul, std::move(out), *other);
+  return out;
+}
+
+int64_t IndexExpr::intern(std::string_view name) {
+  auto it = std::ranges::find(symbols_, name);
+  if (it == symbols_.end()) it = symbols_.emplace(it, name);
+  return it - symbols_.begin();
+}
+
+std::optional<int64_t> IndexExpr::asConstant() const {
+  if (nodes_.size() != 1 || nodes_[0].code != Code::Const) return std::nullopt;
+  return nodes_[0].value;
+}
+
+std::string_view IndexExpr::asSymbol() const {
+  return nodes_.size() == 1 && nodes_[0].code == Code::Slot && symbols_.size() == 1
+             ? std::string_view(symbols_[0])
+             : "";
+}
+
+std::optional<int64_t> IndexExpr::ceilDivisor() const {
+  if (nodes_.empty() || nodes_.back().code != Code::CeilDiv) return std::nullopt;
+  const Node &divisor = nodes_[nodes_.size() - 2];
+  return divisor.code == Code::Const ? std::optional(divisor.value) : std::nullopt;
+}
+
+/// Rewrites an expression to the slots of the names. It keeps, for each operand on the stack, where its nodes
+/// begin in the source and in the result: an operand that is a name by itself replaces the nodes of its
+/// parts.
+class IndexExpr::Binder {
 public:
-  Parser(std::string_view text, const std::vector<std::string> &names, Emit emit)
-      : text_(text), names_(names), emit_(emit) {}
+  Binder(const IndexExpr &source, const std::vector<std::string> &names, const std::vector<IndexExpr> *values)
+      : source_(source), names_(names), values_(values) {}
 
-  bool run(std::string &why) {
-    bool ok = text_.size() <= kMaxText ? sum(0) && (atEnd() || fail("an operator")) : false;
-    if (ok) return true;
-    if (why_.empty()) why_ = "expression is longer than " + std::to_string(kMaxText) + " characters";
-    why = why_;
-    return false;
+  Expected<IndexExpr> run() {
+    for (size_t i = 0; i < source_.nodes_.size(); ++i) {
+      const Node &node = source_.nodes_[i];
+      switch (node.code) {
+      case Code::Const:
+        operands_.push_back({i, nodes_.size()});
+        nodes_.push_back(node);
+        break;
+      case Code::Slot:
+        operands_.push_back({i, nodes_.size()});
+        bindSymbol(source_.symbols_[static_cast<size_t>(node.value)], node.column);
+        break;
+      case Code::Neg:
+        nodes_.push_back(node);
+        break;
+      default:
+        operands_.pop_back();
+        nodes_.push_back(node);
+      }
+      if (values_) bindOperand(i);
+    }
+    int depth = 0;
+    for (const Node &node : nodes_) {
+      if (node.code == Code::Slot && node.value < 0)
+        return Error{"E_SYNTAX", unknown_[static_cast<size_t>(-1 - node.value)], ""};
+      depth += isLeaf(node.code) ? 1 : node.code == Code::Neg ? 0 : -1;
+      if (depth > kMaxStack) return Error{"E_SYNTAX", "expression is nested too deeply", ""};
+    }
+    IndexExpr out;
+    out.nodes_ = std::move(nodes_);
+    return out;
   }
 
 private:
-  void skipBlanks() {
-    while (pos_ < text_.size() && (text_[pos_] == ' ' || text_[pos_] == '\t'))
-      ++pos_;
-  }
-  bool atEnd() { return skipBlanks(), pos_ == text_.size(); }
-  bool accept(char c) {
-    skipBlanks();
-    if (pos_ >= text_.size() || text_[pos_] != c) return false;
-    ++pos_;
-    return true;
-  }
-  bool fail(std::string_view expected) {
-    if (!why_.empty()) return false;
-    std::string found = pos_ < text_.size() ? std::string("'") + text_[pos_] + "'" : "the end";
-    why_ =
-        "expected " + std::string(expected) + " at column " + std::to_string(pos_ + 1) + ", found " + found;
-    return false;
-  }
-  bool say(std::string text) { return why_ = std::move(text), false; }
+  struct Operand {
+    size_t source, result; // first node
+  };
 
-  bool push(Code code, int64_t value = 0) {
-    bool leaf = code == Code::Const || code == Code::Slot;
-    depth_ += leaf ? 1 : code == Code::Neg ? 0 : -1;
-    if (depth_ > kMaxStack) return say("expression is nested too deeply");
-    emit_(code, value);
-    return true;
+  std::optional<size_t> find(std::string_view name) const {
+    auto it = std::ranges::find(names_, name);
+    return it == names_.end() ? std::nullopt : std::optional(static_cast<size_t>(it - names_.begin()));
   }
 
-  bool sum(int nesting) {
-    if (!product(nesting)) return false;
-    for (;;) {
-      if (accept('+')) {
-        if (!product(nesting) || !push(Code::Add)) return false;
-      } else if (accept('-')) {
-        if (!product(nesting) || !push(Code::Sub)) return false;
-      } else {
-        return true;
+  void push(Code code, int64_t value, uint16_t column) { nodes_.push_back({code, column, value}); }
+
+  void bindSymbol(std::string_view symbol, uint16_t column) {
+    for (size_t begin = 0; begin < symbol.size();) {
+      size_t end = symbol.size();
+      std::optional<size_t> slot = find(symbol.substr(begin));
+      while (!slot) {
+        size_t star = symbol.rfind('*', end - 1);
+        if (star == std::string_view::npos || star <= begin) break;
+        end = star;
+        slot = find(symbol.substr(begin, end - begin));
       }
+      if (slot)
+        push(Code::Slot, static_cast<int64_t>(*slot), column);
+      else
+        pushFactor(symbol.substr(begin, end - begin), column, begin);
+      if (begin) push(Code::Mul, 0, 0);
+      begin = end + 1;
     }
   }
 
-  bool product(int nesting) {
-    if (!unary(nesting)) return false;
-    while (accept('*'))
-      if (!unary(nesting) || !push(Code::Mul)) return false;
-    return true;
-  }
-
-  bool unary(int nesting) {
-    if (nesting > kMaxNesting) return say("expression is nested too deeply");
-    if (accept('-')) return unary(nesting + 1) && push(Code::Neg);
-    if (accept('(')) return sum(nesting + 1) && (accept(')') || fail("')'"));
-    skipBlanks();
-    if (size_t slot = longestName(); slot != names_.size()) {
-      pos_ += names_[slot].size();
-      return push(Code::Slot, static_cast<int64_t>(slot));
-    }
-    if (pos_ < text_.size() && isDigit(text_[pos_])) return number();
-    if (pos_ < text_.size() && isIdentStart(text_[pos_])) return call(nesting);
-    return fail("a number, a name or '('");
-  }
-
-  /// Returns the index of the longest name at this position, since a product dim is one symbol named by its
-  /// text ("B*H"). A word followed by a parenthesis is a function, even if a dim has the same name:
-  /// ceildiv(ceildiv, 4).
-  size_t longestName() const {
-    size_t best = names_.size();
-    for (size_t i = 0; i < names_.size(); ++i) {
-      const std::string &name = names_[i];
-      if (name.empty() || text_.compare(pos_, name.size(), name) != 0) continue;
-      size_t end = pos_ + name.size();
-      if (end < text_.size() && isIdent(text_[end])) continue;
-      size_t next = std::min(text_.find_first_not_of(" \t", end), text_.size());
-      if (next < text_.size() && text_[next] == '(') continue;
-      if (best == names_.size() || name.size() > names_[best].size()) best = i;
-    }
-    return best;
-  }
-
-  bool number() {
+  void pushFactor(std::string_view factor, uint16_t column, size_t offset) {
     int64_t value = 0;
-    auto [end, error] = std::from_chars(text_.data() + pos_, text_.data() + text_.size(), value);
-    if (error != std::errc())
-      return say("number at column " + std::to_string(pos_ + 1) + " needs more than 64 bits");
-    pos_ = static_cast<size_t>(end - text_.data());
-    return push(Code::Const, value);
+    auto [end, error] = std::from_chars(factor.data(), factor.data() + factor.size(), value);
+    if (error == std::errc() && end == factor.data() + factor.size()) return push(Code::Const, value, 0);
+    std::string why = "unknown name '" + std::string(factor) + "'";
+    if (column) why += " at column " + std::to_string(column + offset);
+    unknown_.push_back(std::move(why));
+    push(Code::Slot, -static_cast<int64_t>(unknown_.size()), column);
   }
 
-  bool call(int nesting) {
-    size_t begin = pos_;
-    while (pos_ < text_.size() && isIdent(text_[pos_]))
-      ++pos_;
-    std::string_view word = text_.substr(begin, pos_ - begin);
-    static constexpr std::pair<std::string_view, Code> kFunctions[] = {
-        {"floordiv", Code::FloorDiv}, {"mod", Code::Mod}, {"ceildiv", Code::CeilDiv},
-        {"min", Code::Min},           {"max", Code::Max},
-    };
-    for (auto [name, code] : kFunctions)
-      if (word == name)
-        return (accept('(') || fail("'('")) && sum(nesting + 1) && (accept(',') || fail("','")) &&
-               sum(nesting + 1) && (accept(')') || fail("')'")) && push(code);
-    return say("unknown name '" + std::string(word) + "' at column " + std::to_string(begin + 1));
+  /// Replaces the operand that ends at node `last` of the source if it is one of the values.
+  void bindOperand(size_t last) {
+    const Operand &operand = operands_.back();
+    const size_t length = last - operand.source + 1;
+    for (size_t i = 0; length > 1 && i < values_->size(); ++i) {
+      const IndexExpr &value = (*values_)[i];
+      auto isSame = [&](const Node &x, const Node &y) {
+        if (x.code != y.code) return false;
+        if (x.code != Code::Slot) return x.value == y.value;
+        return source_.symbols_[static_cast<size_t>(x.value)] == value.symbols_[static_cast<size_t>(y.value)];
+      };
+      const Node *first = source_.nodes_.data() + operand.source;
+      if (!std::equal(first, first + length, value.nodes_.begin(), value.nodes_.end(), isSame)) continue;
+      nodes_.resize(operand.result);
+      return push(Code::Slot, static_cast<int64_t>(i), 0);
+    }
   }
 
-  std::string_view text_;
+  const IndexExpr &source_;
   const std::vector<std::string> &names_;
-  Emit emit_;
-  size_t pos_ = 0;
-  int depth_ = 0; // current depth of the evaluation stack
-  std::string why_;
+  const std::vector<IndexExpr> *values_;
+  std::vector<Node> nodes_;
+  std::vector<Operand> operands_;
+  std::vector<std::string> unknown_; // messages; node value -1 - i refers to entry i
 };
 
-} // namespace
+Expected<IndexExpr> IndexExpr::bind(const std::vector<std::string> &names) const {
+  return Binder(*this, names, nullptr).run();
+}
 
-bool IndexExpr::parse(std::string_view text, const std::vector<std::string> &names, IndexExpr &out,
-                      std::string &why) {
-  std::vector<Node> nodes;
-  auto emit = [&](Code code, int64_t value) { nodes.push_back({code, value}); };
-  if (!Parser(text, names, emit).run(why)) return false;
-  out.nodes_ = std::move(nodes);
-  return true;
+Expected<IndexExpr> IndexExpr::bind(const std::vector<IndexExpr> &values) const {
+  std::vector<std::string> names;
+  for (const IndexExpr &value : values)
+    names.emplace_back(value.asSymbol());
+  return Binder(*this, names, &values).run();
 }
 
 bool IndexExpr::evaluate(const int64_t *slots, int64_t &out) const {
@@ -214,6 +248,7 @@ bool IndexExpr::evaluate(const int64_t *slots, int64_t &out) const {
   std::array<int64_t, kMaxStack> stack;
   size_t top = 0;
   for (const Node &node : nodes_) {
+    if (top == kMaxStack) return false;
     switch (node.code) {
     case Code::Const:
       stack[top++] = node.value;

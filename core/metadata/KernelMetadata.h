@@ -30,18 +30,16 @@
 //   decisions:
 //     - {op: matmul, step: 0, choice: blas, from: [tile, blas], by: my_mapper, predicted_ns: 1500}
 //
-// Expressions: integers, names of dims and integer scalars, + - * (and unary -), parentheses, floordiv(a, b),
-// mod(a, b), ceildiv(a, b), min(a, b), max(a, b). A product dim is one name ("B*H"); where several names
-// match, the longest one is used. Division rounds down, and mod has the sign of the divisor.
+// Expressions are those of core/metadata/IndexExpr.h over dims and integer scalars. Where several names
+// match, the longest one is used: a product dim is one name ("B*H").
 //
 // Static library tessera-metadata. All functions may be called from any thread; the objects are values.
 #pragma once
 #include "core/metadata/HostPlan.h"
+#include "core/metadata/IndexExpr.h"
 #include "numerics/Casts.h"
 #include "numerics/NumericsProfile.h"
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,29 +47,6 @@
 #include <vector>
 
 namespace tessera {
-
-/// An integer expression over named values, parsed once.
-class IndexExpr {
-public:
-  /// The operation of one node of the postfix form.
-  enum class Code : uint8_t { Const, Slot, Neg, Add, Sub, Mul, FloorDiv, Mod, CeilDiv, Min, Max };
-
-  IndexExpr();
-  IndexExpr(IndexExpr &&) noexcept;
-  IndexExpr &operator=(IndexExpr &&) noexcept;
-  ~IndexExpr();
-  /// Parses `text`. On failure returns false and fills `why`. `names[i]` becomes slot i.
-  [[nodiscard]] static bool parse(std::string_view text, const std::vector<std::string> &names,
-                                  IndexExpr &out, std::string &why);
-  /// Evaluates the expression. Returns false on division by zero or overflow.
-  [[nodiscard]] bool evaluate(const int64_t *slots, int64_t &out) const;
-  /// Visits the nodes in postfix order. The number is the value of a Const or the index of a Slot.
-  void forEach(const std::function<void(Code, int64_t)> &visit) const;
-
-private:
-  struct Node;
-  std::vector<Node> nodes_; // postfix
-};
 
 struct MetadataParam {
   enum class Kind : uint8_t { Tensor, Result, Scalar, Dim };

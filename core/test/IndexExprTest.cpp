@@ -1,4 +1,4 @@
-#include "core/metadata/KernelMetadata.h"
+#include "core/metadata/IndexExpr.h"
 #include <climits>
 #include <gtest/gtest.h>
 
@@ -109,7 +109,7 @@ TEST(IndexExpr, SyntaxErrorsNameTheColumn) {
   EXPECT_EQ(errorOf("M +"), "expected a number, a name or '(' at column 4, found the end");
   EXPECT_EQ(errorOf("M N"), "expected an operator at column 3, found 'N'");
   EXPECT_EQ(errorOf("(M"), "expected ')' at column 3, found the end");
-  EXPECT_EQ(errorOf("ceildiv M"), "expected '(' at column 9, found 'M'");
+  EXPECT_EQ(errorOf("ceildiv M"), "expected an operator at column 9, found 'M'");
   EXPECT_EQ(errorOf("ceildiv(M)"), "expected ',' at column 10, found ')'");
   EXPECT_EQ(errorOf("ceildiv(M, 2"), "expected ')' at column 13, found the end");
   EXPECT_EQ(errorOf("M / 2"), "expected an operator at column 3, found '/'");
@@ -129,6 +129,100 @@ TEST(IndexExpr, ExcessiveSizesAreRefused) {
   for (int i = 0; i < 31; ++i)
     tooMuch += "max(1+2*3, 1+2*(";
   EXPECT_EQ(errorOf(tooMuch), "expression is nested too deeply");
+}
+
+IndexExpr parsed(std::string_view text) {
+  tessera::Expected<IndexExpr> e = IndexExpr::parse(text);
+  EXPECT_TRUE(e) << text;
+  return e ? *e : IndexExpr();
+}
+
+/// What is printed is parsed to the same expression, with no parentheses that it does not need.
+TEST(IndexExpr, PrintsWhatItParses) {
+  for (const char *text :
+       {"42", "-5", "M", "B*H", "2*B*H", "M + N - k", "M - (N - k)", "M - (N + k)", "M * (N * k)", "-(M + N)",
+        "-M * N", "--M", "M - -5", "(M + N) * -k", "4 * ceildiv(M*N, 64) - mod(min(M, 2), max(N, -3))",
+        "-9223372036854775807 - 1", "floordiv(ceildiv, 4)", "M * ceildiv(M, 4)"}) {
+    const IndexExpr e = parsed(text);
+    EXPECT_EQ(e.text(), text);
+    EXPECT_EQ(parsed(e.text()), e);
+  }
+  EXPECT_EQ(parsed(" ( M+(N) )*k ").text(), "(M + N) * k");
+  EXPECT_EQ(parsed("M+N"), parsed("M + N"));
+  EXPECT_NE(parsed("M*N"), parsed("M * N")) << "a product symbol may be a dim of its own";
+  EXPECT_EQ(IndexExpr().text(), "");
+}
+
+TEST(IndexExpr, BuiltExpressionsAreThoseOfTheirText) {
+  using Code = IndexExpr::Code;
+  IndexExpr distance = IndexExpr::binary(Code::Sub, IndexExpr::symbol("N"), parsed("M - 1"));
+  IndexExpr count = IndexExpr::binary(Code::CeilDiv, distance, IndexExpr::constant(64));
+  EXPECT_EQ(count.text(), "ceildiv(N - (M - 1), 64)");
+  EXPECT_EQ(count, parsed(count.text()));
+  EXPECT_EQ(count.symbols(), (std::vector<std::string>{"N", "M"}));
+  EXPECT_EQ(count.ceilDivisor(), 64);
+  EXPECT_EQ(distance.ceilDivisor(), std::nullopt);
+  EXPECT_EQ(parsed("ceildiv(M, N)").ceilDivisor(), std::nullopt);
+  EXPECT_EQ(IndexExpr::negate(IndexExpr::constant(3)).asConstant(), -3);
+  EXPECT_EQ(IndexExpr::negate(IndexExpr::constant(INT64_MIN)).text(), "-(-9223372036854775807 - 1)");
+  EXPECT_EQ(parsed("B*H").asSymbol(), "B*H");
+  EXPECT_EQ(parsed("B * H").asSymbol(), "");
+}
+
+TEST(IndexExpr, ProductsOfSymbolsAreOneSymbol) {
+  auto product = [](const std::vector<IndexExpr> &factors) {
+    std::optional<IndexExpr> p = IndexExpr::product(factors);
+    return p ? p->text() : "nothing";
+  };
+  EXPECT_EQ(product({}), "1");
+  EXPECT_EQ(product({parsed("B"), parsed("4"), parsed("H"), parsed("2")}), "8*B*H");
+  EXPECT_EQ(product({parsed("B"), parsed("H + 1"), parsed("N")}), "B*N * (H + 1)");
+  EXPECT_EQ(product({parsed("3"), parsed("H + 1")}), "3 * (H + 1)");
+  EXPECT_EQ(product({parsed("B"), parsed("0")}), "0");
+  EXPECT_EQ(product({parsed("9223372036854775807"), parsed("2"), parsed("B")}), "nothing");
+}
+
+/// What the parser would refuse is found before it is printed.
+TEST(IndexExpr, CheckTextAgreesWithTheParser) {
+  IndexExpr nested = IndexExpr::symbol("M"), deep = nested, wide = nested;
+  auto agree = [](const IndexExpr &e) {
+    bool fits = !e.checkText();
+    EXPECT_EQ(fits, static_cast<bool>(IndexExpr::parse(e.text()))) << e.text();
+    return fits;
+  };
+  int signs = 0;
+  while (agree(nested) && ++signs < 100)
+    nested = IndexExpr::negate(nested);
+  EXPECT_EQ(signs, 33);
+  int operands = 0;
+  while (agree(wide) && ++operands < 4000)
+    wide = IndexExpr::binary(IndexExpr::Code::Add, wide, IndexExpr::symbol("M"));
+  EXPECT_EQ(operands, 1024) << "1024 symbols and 1023 signs of three characters are 4093 characters";
+  while (agree(deep))
+    deep = IndexExpr::binary(IndexExpr::Code::Max, IndexExpr::symbol("N"), deep);
+}
+
+/// A name that is an expression is found by structure: the text "S + T" is part of "2*S + T" and is no
+/// operand there.
+TEST(IndexExpr, BindsOperandsThatAreEqual) {
+  const std::vector<IndexExpr> values = {parsed("S + T"), parsed("S"), parsed("T"), parsed("4*D")};
+  const int64_t slots[] = {1000, 3, 5, 70};
+  auto value = [&](std::string_view text) {
+    tessera::Expected<IndexExpr> bound = parsed(text).bind(values);
+    int64_t out = 0;
+    EXPECT_TRUE(bound && bound->evaluate(slots, out)) << text;
+    return out;
+  };
+  EXPECT_EQ(value("S + T"), 1000);
+  EXPECT_EQ(value("S+T - 1"), 999);
+  EXPECT_EQ(value("2*S + T"), 11);
+  EXPECT_EQ(value("2 * (S + T)"), 2000);
+  EXPECT_EQ(value("T + S"), 8);
+  EXPECT_EQ(value("4*D*S"), 210);
+  EXPECT_EQ(value("ceildiv(S + T, 2) - T"), 495);
+  EXPECT_EQ(parsed("S + D").bind(values).error().message, "unknown name 'D' at column 5");
+  EXPECT_EQ(IndexExpr::symbol("D").bind(values).error().message, "unknown name 'D'");
+  EXPECT_TRUE(parsed("Q + 1").bind(std::vector{parsed("Q + 1")})) << "the parts of a value need no value";
 }
 
 } // namespace

@@ -43,5 +43,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int64_t out;
     (void)expr.evaluate(slots, out);
   }
+  if (Expected<IndexExpr> parsed = IndexExpr::parse(text); parsed && !parsed->checkText()) {
+    Expected<IndexExpr> again = IndexExpr::parse(parsed->text());
+    if (!again || *again != *parsed) abort();
+  }
   return 0;
 }
