@@ -363,6 +363,12 @@ def shapes():
                    lambda x, y: (lambda k, n: tuple(g.moved(f, x) for f in (lambda v: v[k:, k // 2:], lambda v: v[k, 1:3])) + (
                        g.binary("mul", g.moved(lambda v: v[len(v) - k - 1:-1], x), g.exact("f32", 2)),))(*y.shape, x.shape[1]),
                    [{"M": 9, "N": 6, "K": 5}, {"M": 70, "N": 33, "K": 31}, {"M": 3, "N": 5, "K": 0}])
+    # The text of one dim of the group, S + T, is part of the start's, 2 * S + T.
+    yield function("graph/shape/start-beside-sum", {"x": (("S",), "f32"), "y": (("T",), "f32"), "z": (("M",), "f32")},
+                   "c = ts.concat([x, y], axis=0)\nreturn c * c + z[2 * S + T:3 * S + 2 * T]",
+                   lambda x, y, z: (lambda c, s, t: g.binary("add", g.binary("mul", c, c), g.moved(lambda v: v[2 * s + t:3 * s + 2 * t], z)))(
+                       g.moved(lambda *t: np.concatenate(t), x, y), x.shape[0], y.shape[0]),
+                   [{"S": 3, "T": 5, "M": 30}, {"S": 64, "T": 65, "M": 400}, {"S": 0, "T": 2, "M": 4}])
     yield function("graph/shape/split", {"x": (("M", "3*N"), "f32"), "w": (("N",), "f32")}, "a, b, c = ts.split(x, 3, axis=1)\nreturn a * b + c * w",
                    lambda x, w: (lambda a, b, c: g.binary("add", g.binary("mul", a, b), g.binary("mul", c, w)))(*(g.moved(lambda v, i=i: np.split(v, 3, 1)[i], x) for i in range(3))), MATRICES[2:])
     yield function("graph/shape/heads", {"x": (("S", "H*K"), "f32"), "w": (("H", "K"), "f32")},

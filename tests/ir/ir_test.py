@@ -49,7 +49,7 @@ CASES = [
     ("tile-function", "graph.launch @f.g0(read %arg0)", "graph.launch @f(read %arg0)", "which is no kernel"),
     ("tile-function", "(read %arg0)", "(write %arg0)", "has effect write on operand 0"),
     ("tile-function", "(read %arg0)", "(%arg0)", "has effect none on operand 0"),
-    ("tile-function", '{dims = ["M", "N"]}', '{dims = ["M"]}', "gives 1 dims"),
+    ("tile-function", 'dims ["M", "N"]', 'dims ["M"]', "gives 1 dims"),
     ("tile-function", 'returns = ["result"]', 'returns = ["x", "x"]', "needs returns to name its 1 results"),
     ("tile-function", 'returns = ["result"]', 'returns = ["rasult"]', "no tensor among its parameters"),
     ("tile-function", 'name = "result", kind = result', "kind = result", "missing required parameter: name"),

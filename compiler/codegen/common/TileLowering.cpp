@@ -78,7 +78,7 @@ void TileLowering::bindKernelArguments(llvm::function_ref<Value(BlockArgument)> 
     args.push_back(map_.lookupOrNull(arg));
   for (Attribute axis : kernel_.getGrid())
     axisCounts_.push_back(schedule::emitIndexExpr(b_, b_.getLoc(), kernel_.getParams(), args,
-                                                  cast<StringAttr>(axis).getValue()));
+                                                  cast<tile::IndexExprAttr>(axis).getExpr()));
 }
 
 /// The last axis varies fastest.

@@ -1,6 +1,7 @@
 // Syntax and verification of the graph dialect.
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/IndexExprAttr.h"
 #include "compiler/tile/IR/KernelSyntax.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "core/library/GemmCall.h"
@@ -17,8 +18,35 @@ using tessera::tile::ParamAttr;
 
 #include "compiler/graph/IR/GraphDialect.cpp.inc"
 #include "compiler/graph/IR/GraphEnums.cpp.inc"
+using tessera::tile::parseIndexExpr;
+using tessera::tile::parseIndexExprs;
+using tessera::tile::printIndexExpr;
+using tessera::tile::printIndexExprs;
+
+/// The dims of a tensor: ["M", 64].
+static ParseResult parseExtents(AsmParser &p, ArrayAttr &dims) {
+  SmallVector<Attribute> extents;
+  auto parse = [&]() -> ParseResult {
+    int64_t extent = 0;
+    if (OptionalParseResult number = p.parseOptionalInteger(extent); number.has_value()) {
+      extents.push_back(p.getBuilder().getI64IntegerAttr(extent));
+      return *number;
+    }
+    tessera::tile::IndexExprAttr expr;
+    if (parseIndexExpr(p, expr)) return failure();
+    extents.push_back(expr);
+    return success();
+  };
+  if (p.parseCommaSeparatedList(AsmParser::Delimiter::Square, parse)) return failure();
+  dims = p.getBuilder().getArrayAttr(extents);
+  return success();
+}
+
+static void printExtents(AsmPrinter &p, ArrayAttr dims) { p << tessera::graph::extentsText(dims); }
+
 #define GET_TYPEDEF_CLASSES
 #include "compiler/graph/IR/GraphTypes.cpp.inc"
+
 /// `(read %x, readwrite %y, %alpha)`
 static ParseResult parseLaunchOperands(OpAsmParser &p,
                                        SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands,
@@ -47,6 +75,22 @@ static void printLaunchOperands(OpAsmPrinter &p, Operation *, OperandRange opera
   p << ')';
 }
 
+Attribute tessera::graph::extentAttr(MLIRContext *context, const IndexExpr &expr) {
+  if (std::optional<int64_t> extent = expr.asConstant()) return Builder(context).getI64IntegerAttr(*extent);
+  return tessera::tile::IndexExprAttr::get(context, expr);
+}
+
+std::string tessera::graph::extentsText(ArrayAttr dims) {
+  std::string text;
+  for (Attribute dim : dims) {
+    auto extent = dyn_cast<IntegerAttr>(dim);
+    text += text.empty() ? "" : ", ";
+    text += extent ? std::to_string(extent.getInt())
+                   : "\"" + cast<tessera::tile::IndexExprAttr>(dim).text() + "\"";
+  }
+  return "[" + text + "]";
+}
+
 #define GET_OP_CLASSES
 #include "compiler/graph/IR/GraphOps.cpp.inc"
 
@@ -64,10 +108,9 @@ void GraphDialect::initialize() {
 LogicalResult tessera::graph::TensorType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                                                  ArrayAttr dims, Type element) {
   for (Attribute dim : dims) {
-    auto text = dyn_cast<StringAttr>(dim);
     auto extent = dyn_cast<IntegerAttr>(dim);
-    if ((text && !text.getValue().empty()) || (extent && extent.getInt() >= 0)) continue;
-    return emitError() << "dim " << dim << " is neither a symbol nor a non-negative integer";
+    if (isa<tessera::tile::IndexExprAttr>(dim) || (extent && extent.getInt() >= 0)) continue;
+    return emitError() << "dim " << dim << " is neither an index expression nor a non-negative integer";
   }
   if (!dtypeOfMemory(element))
     return emitError() << "element type " << element << " is no dtype of the language";
@@ -79,9 +122,9 @@ bool tessera::graph::TensorType::isOne(int64_t d) const {
   return extent && extent.getInt() == 1;
 }
 
-std::string tessera::graph::TensorType::dimText(int64_t d) const {
-  if (auto extent = dyn_cast<IntegerAttr>(getDims()[d])) return std::to_string(extent.getInt());
-  return cast<StringAttr>(getDims()[d]).str();
+tessera::IndexExpr tessera::graph::TensorType::getExtent(int64_t d) const {
+  if (auto extent = dyn_cast<IntegerAttr>(getDims()[d])) return tessera::IndexExpr::constant(extent.getInt());
+  return cast<tessera::tile::IndexExprAttr>(getDims()[d]).getExpr();
 }
 
 //===-- func and return

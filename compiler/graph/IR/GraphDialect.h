@@ -20,6 +20,11 @@
 
 namespace tessera::graph {
 
+/// Returns the dim of extent `expr`, an integer if it is a constant.
+mlir::Attribute extentAttr(mlir::MLIRContext *, const IndexExpr &expr);
+/// Returns ["M", 64], as types print it.
+std::string extentsText(mlir::ArrayAttr dims);
+
 /// Returns the value whose memory `v` uses: follows updates by launches and reshapes back to their origin.
 mlir::Value storageOf(mlir::Value v);
 

@@ -31,18 +31,20 @@ def Graph_TensorType : TypeDef<Graph_Dialect, "Tensor"> {
   let summary = "a tensor with symbolic dims";
   let description = [{
     `!graph.tensor<["M", 64, "B*H", "S + T"], bf16>`: a dim is an integer or an expression of the kernel metadata's
-    language over the function's dims, in canonical spelling: equal texts are equal extents. `[]` is one element.
+    language over the function's dims, in canonical form: equal expressions are equal extents. `[]` is one element.
     u8 is `ui8`.
   }];
   let parameters = (ins "::mlir::ArrayAttr":$dims, "::mlir::Type":$elementType);
-  let assemblyFormat = "`<` $dims `,` $elementType `>`";
+  let assemblyFormat = "`<` custom<Extents>($dims) `,` $elementType `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t getRank() const { return static_cast<int64_t>(getDims().size()); }
     /// Is the extent of dim `d` the constant 1?
     bool isOne(int64_t d) const;
-    /// The extent of dim `d` as an expression ("64", "M").
-    std::string dimText(int64_t d) const;
+    /// The extent of dim `d`.
+    ::tessera::IndexExpr getExtent(int64_t d) const;
+    /// The same as text ("64", "M").
+    std::string dimText(int64_t d) const { return getExtent(d).text(); }
   }];
 }
 
@@ -93,10 +95,10 @@ def Graph_LaunchOp : Graph_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpI
     the kernel's dims as expressions over the function's; without it they follow from the tensors.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$operands, Tile_AccessArray:$effects,
-                       OptionalAttr<StrArrayAttr>:$dims);
+                       OptionalAttr<Tile_IndexExprArray>:$dims);
   let results = (outs Variadic<Graph_TensorType>:$results);
   let assemblyFormat = [{
-    $kernel `` custom<LaunchOperands>($operands, $effects) attr-dict `:` functional-type($operands, $results)
+    $kernel `` custom<LaunchOperands>($operands, $effects) (`dims` custom<IndexExprs>($dims)^)? attr-dict `:` functional-type($operands, $results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -115,9 +117,9 @@ def Graph_LibraryCallOp : Graph_Op<"library_call"> {
     The name says which call; core/library/GemmCall.h describes them. `dims` gives the call's dims, in its order, as
     expressions over the function's.
   }];
-  let arguments = (ins StrAttr:$callee, Variadic<Graph_TensorType>:$operands, StrArrayAttr:$dims);
+  let arguments = (ins StrAttr:$callee, Variadic<Graph_TensorType>:$operands, Tile_IndexExprArray:$dims);
   let results = (outs Graph_TensorType:$result);
-  let assemblyFormat = "$callee `(` $operands `)` `dims` $dims attr-dict `:` functional-type($operands, $result)";
+  let assemblyFormat = "$callee `(` $operands `)` `dims` custom<IndexExprs>($dims) attr-dict `:` functional-type($operands, $result)";
   let hasVerifier = 1;
 }
 
@@ -207,9 +209,9 @@ def Graph_IotaOp : Graph_PureOp<"iota"> {
 def Graph_DimOp : Graph_Op<"dim", [Pure]> {
   let summary = "the value of an index expression over the function's dims, as i64";
   let description = [{ `graph.dim "4*D" : !graph.tensor<[], i64>`, or the scalar `i64` where the host passes it on. }];
-  let arguments = (ins StrAttr:$expression);
+  let arguments = (ins Tile_IndexExpr:$expression);
   let results = (outs AnyTypeOf<[Graph_TensorType, I64]>:$result);
-  let assemblyFormat = "$expression attr-dict `:` qualified(type($result))";
+  let assemblyFormat = "custom<IndexExpr>($expression) attr-dict `:` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -267,8 +269,8 @@ def Graph_ReshapeOp : Graph_PureOp<"reshape"> {
 def Graph_SliceOp : Graph_PureOp<"slice"> {
   let summary = "a box of a tensor, of the result's dims, from `starts` on";
   let description = [{ A start is an expression of dims; the box is inside the tensor. }];
-  let arguments = (ins Graph_TensorType:$input, StrArrayAttr:$starts);
-  let assemblyFormat = "$input `starts` $starts attr-dict `:` functional-type($input, $result)";
+  let arguments = (ins Graph_TensorType:$input, Tile_IndexExprArray:$starts);
+  let assemblyFormat = "$input `starts` custom<IndexExprs>($starts) attr-dict `:` functional-type($input, $result)";
 }
 
 def Graph_ConcatOp : Graph_PureOp<"concat"> {

@@ -34,7 +34,8 @@ ArrayAttr broadcastDims(MLIRContext *context, ArrayRef<ArrayAttr> shapes, std::s
       Attribute &known = out[rank - dims.size() + d];
       if (dim == known || dim == one) continue;
       if (known != one) {
-        llvm::raw_string_ostream(clash) << known << " and " << dim;
+        auto text = [&](Attribute a) { return tessera::graph::extentsText(ArrayAttr::get(context, a)); };
+        clash = text(known) + " and " + text(dim);
         return {};
       }
       known = dim;
@@ -50,7 +51,8 @@ LogicalResult verifyBroadcast(Operation *op, ValueRange operands, Tensor result)
   ArrayAttr dims = broadcastDims(op->getContext(), shapes, clash);
   if (!dims) return op->emitOpError() << "has operands whose dims " << clash << " do not broadcast";
   if (dims == result.getDims()) return success();
-  return op->emitOpError() << "broadcasts to " << dims << " but gives " << result;
+  return op->emitOpError() << "broadcasts to " << tessera::graph::extentsText(dims) << " but gives "
+                           << result;
 }
 
 LogicalResult sameType(Operation *op, Type found, Type expected) {

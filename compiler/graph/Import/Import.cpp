@@ -50,7 +50,7 @@ bool KernelImporter::importKernel(StringRef numerics) {
   if (!kernel_.tunables.empty()) kernel.setTunablesAttr(describeInts(b_, kernel_.tunables));
   if (!kernel_.unused.empty()) kernel.setFallbacksAttr(describeLines(b_, kernel_.unused));
   if (kernel_.laneCount)
-    lane_ = tile_.toI64(frame.openLanes(indexText(*kernel_.laneCount)));
+    lane_ = tile_.toI64(frame.openLanes(indexExpr(*kernel_.laneCount)));
   else
     importGrid(frame);
   importBody();
@@ -62,7 +62,7 @@ void KernelImporter::importGrid(schedule::KernelFrame &frame) {
   std::vector<schedule::KernelFrame::Axis> axes;
   for (const frontend::GridAxis &axis : kernel_.grid) {
     const frontend::Symbol &symbol = kernel_.symbols[axis.symbol];
-    axes.push_back({indexText(*axis.lo), indexText(*axis.hi), indexText(*axis.step), symbol.name,
+    axes.push_back({indexExpr(*axis.lo), indexExpr(*axis.hi), indexExpr(*axis.step), symbol.name,
                     locationOf(symbol.loc), axis.isBatch});
   }
   tile_.at(locationOf(kernel_.loc));

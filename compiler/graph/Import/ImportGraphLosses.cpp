@@ -79,8 +79,8 @@ Value GraphImporter::importMeanOfLabelled(Value loss, Value labels, Attribute ex
   };
   if (cast<TensorType>(labels.getType()).getElementType() != i64)
     labels = CastOp::create(b_, loc_, rowsOf(i64), labels);
-  Value end = isa<StringAttr>(extent)
-                  ? DimOp::create(b_, loc_, scalarOf(i64), cast<StringAttr>(extent)).getResult()
+  Value end = isa<tile::IndexExprAttr>(extent)
+                  ? DimOp::create(b_, loc_, scalarOf(i64), cast<tile::IndexExprAttr>(extent)).getResult()
                   : integer(cast<IntegerAttr>(extent).getInt());
   Value isLabel = BinaryOp::create(b_, loc_, rowsOf(b_.getI1Type()), BinaryKind::And,
                                    compare(BinaryKind::Ge, integer(0)), compare(BinaryKind::Lt, end));

@@ -106,7 +106,7 @@ Value GraphImporter::import(const GraphValue &v) {
   case GraphOp::Constant:
     return importConstant(v);
   case GraphOp::Extent:
-    return DimOp::create(b_, loc_, type, b_.getStringAttr(v.texts[0]));
+    return DimOp::create(b_, loc_, type, tile::IndexExprAttr::fromText(b_.getContext(), v.texts[0]));
   case GraphOp::Elementwise:
     return importElementwise(v);
 #define TSR_ACTIVATION(id, name, text)                                                                       \
@@ -149,8 +149,10 @@ Value GraphImporter::import(const GraphValue &v) {
     return ConcatOp::create(b_, loc_, type, inputs, v.ints[0]);
   }
   case GraphOp::Slice: {
-    SmallVector<StringRef> starts(v.texts.begin(), v.texts.end());
-    return SliceOp::create(b_, loc_, type, arg(v, 0), b_.getStrArrayAttr(starts));
+    SmallVector<Attribute> starts = llvm::map_to_vector(v.texts, [&](const std::string &text) -> Attribute {
+      return tile::IndexExprAttr::fromText(b_.getContext(), text);
+    });
+    return SliceOp::create(b_, loc_, type, arg(v, 0), b_.getArrayAttr(starts));
   }
   case GraphOp::Gather:
     return GatherOp::create(b_, loc_, type, arg(v, 0), arg(v, 1));

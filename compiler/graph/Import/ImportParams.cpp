@@ -61,7 +61,7 @@ TensorType tensorType(MLIRContext *context, const std::vector<frontend::Dim> &di
   SmallVector<Attribute> extents;
   for (const frontend::Dim &dim : dims)
     extents.push_back(dim.symbol.empty() ? Attribute(b.getI64IntegerAttr(dim.constant))
-                                         : b.getStringAttr(dim.symbol));
+                                         : tile::IndexExprAttr::fromText(context, dim.symbol));
   return TensorType::get(context, b.getArrayAttr(extents), elementTypeInMemory(context, dtype));
 }
 

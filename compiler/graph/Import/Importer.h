@@ -42,9 +42,9 @@ private:
   void importGrid(schedule::KernelFrame &);
   void importBody();
 
-  // ImportIndexText.cpp
-  std::string exactIndexText(const Expr &);
-  std::string indexText(const Expr &);
+  // ImportIndexExpr.cpp
+  IndexExpr exactIndexExpr(const Expr &);
+  IndexExpr indexExpr(const Expr &);
 
   // ImportStatements.cpp
   void importBlock(const frontend::Block &);

@@ -1,6 +1,6 @@
 // RUN: tsr-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{dim -1 : i64 is neither a symbol nor a non-negative integer}}
+// expected-error @+1 {{dim -1 : i64 is neither an index expression nor a non-negative integer}}
 func.func private @f(!graph.tensor<[-1], f32>)
 
 // -----

@@ -143,8 +143,8 @@ bool GroupSpace::addElementwise(Operation *op, std::string &why) {
       return true;
     }
     if (!like) {
-      llvm::raw_string_ostream(why) << "its shape " << type.getDims() << " is not the group's "
-                                    << space_.getDims();
+      llvm::raw_string_ostream(why) << "its shape " << graph::extentsText(type.getDims())
+                                    << " is not the group's " << graph::extentsText(space_.getDims());
       return false;
     }
     axes = axesOf(like);
@@ -181,8 +181,8 @@ bool GroupSpace::addReduce(graph::ReduceOp op, std::string &why) {
   else if (kind_ != GroupKind::Map && kind_ != GroupKind::Reduce)
     why = "a group of kind " + stringifyGroupKind(kind_).str() + " holds no reductions";
   else if (!isWhole)
-    llvm::raw_string_ostream(why) << "it reduces " << input.getDims() << " in a group of shape "
-                                  << space_.getDims();
+    llvm::raw_string_ostream(why) << "it reduces " << graph::extentsText(input.getDims())
+                                  << " in a group of shape " << graph::extentsText(space_.getDims());
   else if (reduced_ && *reduced_ != axis)
     why = "the group reduces along axis " + std::to_string(*reduced_) + ", this operation along axis " +
           std::to_string(axis);

@@ -39,22 +39,24 @@ void KernelFrame::endSignature() {
 
 SmallVector<Value> KernelFrame::openGrid(ArrayRef<Axis> axes) {
   endSignature();
-  SmallVector<StringRef> from, to, step, names;
+  SmallVector<Attribute> from, to, step;
+  SmallVector<StringRef> names;
+  auto attr = [&](const IndexExpr &expr) { return tile::IndexExprAttr::get(b_.getContext(), expr); };
   SmallVector<bool> batch;
   OperationState state(kernel_.getLoc(), GridOp::getOperationName());
   construct_ = &state.addRegion()->emplaceBlock();
   SmallVector<Value> variables;
   for (const Axis &axis : axes) {
-    from.push_back(axis.from);
-    to.push_back(axis.to);
-    step.push_back(axis.step);
+    from.push_back(attr(axis.from));
+    to.push_back(attr(axis.to));
+    step.push_back(attr(axis.step));
     names.push_back(axis.name);
     batch.push_back(axis.isBatch);
     variables.push_back(construct_->addArgument(b_.getIndexType(), axis.loc));
   }
-  state.addAttribute("from", b_.getStrArrayAttr(from));
-  state.addAttribute("to", b_.getStrArrayAttr(to));
-  state.addAttribute("step", b_.getStrArrayAttr(step));
+  state.addAttribute("from", b_.getArrayAttr(from));
+  state.addAttribute("to", b_.getArrayAttr(to));
+  state.addAttribute("step", b_.getArrayAttr(step));
   state.addAttribute("names", b_.getStrArrayAttr(names));
   if (llvm::is_contained(batch, true)) state.addAttribute("batch", b_.getDenseBoolArrayAttr(batch));
   b_.create(state);
@@ -62,11 +64,11 @@ SmallVector<Value> KernelFrame::openGrid(ArrayRef<Axis> axes) {
   return variables;
 }
 
-Value KernelFrame::openLanes(StringRef count) {
+Value KernelFrame::openLanes(const IndexExpr &count) {
   endSignature();
   OperationState state(kernel_.getLoc(), LanesOp::getOperationName());
   construct_ = &state.addRegion()->emplaceBlock();
-  state.addAttribute("count", b_.getStringAttr(count));
+  state.addAttribute("count", tile::IndexExprAttr::get(b_.getContext(), count));
   Value lane = construct_->addArgument(b_.getIndexType(), kernel_.getLoc());
   b_.create(state);
   b_.setInsertionPointToEnd(construct_);

@@ -25,13 +25,14 @@ public:
 
   /// The bounds are expressions of the kernel's dims and integer scalars.
   struct Axis {
-    std::string from, to, step, name;
+    IndexExpr from, to, step;
+    std::string name;
     mlir::Location loc;
     bool isBatch = false;
   };
   /// Completes the signature, moves the builder into the construct and returns its variables (index).
   llvm::SmallVector<Value> openGrid(llvm::ArrayRef<Axis>);
-  Value openLanes(llvm::StringRef count);
+  Value openLanes(const IndexExpr &count);
 
   /// Completes the body.
   void close();

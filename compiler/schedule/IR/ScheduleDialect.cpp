@@ -1,7 +1,7 @@
 // Syntax and verification of the schedule dialect.
 #include "compiler/schedule/IR/ScheduleDialect.h"
+#include "compiler/tile/IR/IndexExprAttr.h"
 #include "compiler/tile/IR/KernelSyntax.h"
-#include "core/metadata/KernelMetadata.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -69,43 +69,20 @@ LogicalResult KernelOp::verify() {
                        << " parallel constructs; it needs one schedule.grid or schedule.lanes";
 }
 
-std::vector<unsigned> KernelOp::getIndexArguments() {
-  std::vector<unsigned> positions;
-  for (BlockArgument arg : getBody().getArguments())
-    if (arg.getType().isIntOrIndex() && !arg.getType().isInteger(1)) positions.push_back(arg.getArgNumber());
-  return positions;
-}
-
-std::vector<std::string> KernelOp::getIndexNames() {
-  std::vector<std::string> names;
-  for (unsigned position : getIndexArguments())
-    names.push_back(getParam(getArgument(position)).getName().str());
-  return names;
-}
-
-/// Checks that `text` is an index expression over the names of the enclosing kernel.
-static LogicalResult verifyExpression(Operation *op, StringRef text) {
-  tessera::IndexExpr parsed;
-  std::string why;
-  std::vector<std::string> names = cast<KernelOp>(op->getParentOp()).getIndexNames();
-  if (tessera::IndexExpr::parse(std::string_view(text.data(), text.size()), names, parsed, why))
-    return success();
-  return op->emitOpError() << "\"" << text << "\" is no index expression: " << why;
+/// Checks that the expressions name integers of the enclosing kernel.
+static LogicalResult verifyExprs(Operation *op, ArrayRef<Attribute> exprs) {
+  auto kernel = cast<KernelOp>(op->getParentOp());
+  return tessera::tile::verifyIndexExprs(
+      op, exprs, tessera::tile::indexNames(kernel.getBody().getArgumentTypes(), kernel.getParams()));
 }
 
 //===-- grid
 //----------------------------------------------------------------------------------------------===//
 
-static ParseResult parseStrings(OpAsmParser &p, StringRef name, OperationState &state) {
-  SmallVector<Attribute> strings;
-  auto parse = [&] {
-    std::string text;
-    if (p.parseString(&text)) return failure();
-    strings.push_back(p.getBuilder().getStringAttr(text));
-    return success();
-  };
-  if (p.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parse)) return failure();
-  state.addAttribute(name, p.getBuilder().getArrayAttr(strings));
+static ParseResult parseExprs(OpAsmParser &p, StringRef name, OperationState &state) {
+  ArrayAttr exprs;
+  if (tessera::tile::parseIndexExprs(p, exprs, AsmParser::Delimiter::Paren)) return failure();
+  state.addAttribute(name, exprs);
   return success();
 }
 
@@ -113,8 +90,8 @@ ParseResult GridOp::parse(OpAsmParser &p, OperationState &state) {
   SmallVector<OpAsmParser::Argument> variables;
   ArrayAttr names;
   if (p.parseArgumentList(variables, AsmParser::Delimiter::Paren) || p.parseEqual() ||
-      parseStrings(p, "from", state) || p.parseKeyword("to") || parseStrings(p, "to", state) ||
-      p.parseKeyword("step") || parseStrings(p, "step", state) || p.parseKeyword("names") ||
+      parseExprs(p, "from", state) || p.parseKeyword("to") || parseExprs(p, "to", state) ||
+      p.parseKeyword("step") || parseExprs(p, "step", state) || p.parseKeyword("names") ||
       p.parseAttribute(names, "names", state.attributes))
     return failure();
   const SMLoc attributes = p.getCurrentLocation();
@@ -129,19 +106,20 @@ ParseResult GridOp::parse(OpAsmParser &p, OperationState &state) {
 }
 
 void GridOp::print(OpAsmPrinter &p) {
-  auto printStrings = [&](ArrayAttr strings) {
+  auto printExprs = [&](ArrayAttr exprs) {
     p << '(';
-    llvm::interleaveComma(strings, p, [&](Attribute text) { p << text; });
+    llvm::interleaveComma(exprs.getAsRange<tile::IndexExprAttr>(), p,
+                          [&](tile::IndexExprAttr expr) { tile::printIndexExpr(p, *this, expr); });
     p << ')';
   };
   p << " (";
   llvm::interleaveComma(getBody().getArguments(), p, [&](BlockArgument v) { p.printOperand(v); });
   p << ") = ";
-  printStrings(getFrom());
+  printExprs(getFrom());
   p << " to ";
-  printStrings(getTo());
+  printExprs(getTo());
   p << " step ";
-  printStrings(getStep());
+  printExprs(getStep());
   p << " names " << getNames();
   p.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"from", "to", "step", "names"});
   p << ' ';
@@ -164,9 +142,8 @@ LogicalResult GridOp::verify() {
   if (getFrom().size() != axes || getTo().size() != axes || getStep().size() != axes ||
       getNames().size() != axes)
     return emitOpError() << "has " << axes << " variables but not as many bounds, steps and names";
-  for (ArrayAttr strings : {getFrom(), getTo(), getStep()})
-    for (auto text : strings.getAsRange<StringAttr>())
-      if (failed(verifyExpression(*this, text.getValue()))) return failure();
+  for (ArrayAttr exprs : {getFrom(), getTo(), getStep()})
+    if (failed(verifyExprs(*this, exprs.getValue()))) return failure();
   if (failed(verifyPlacement(*this, getPlacement()))) return failure();
   if (getBatch() && getBatch()->size() != axes) return emitOpError() << "batch needs one entry per axis";
   if (!getOrder()) return success();
@@ -182,10 +159,10 @@ LogicalResult GridOp::verify() {
 
 ParseResult LanesOp::parse(OpAsmParser &p, OperationState &state) {
   OpAsmParser::Argument lane;
-  std::string count;
-  if (p.parseArgument(lane) || p.parseKeyword("to") || p.parseString(&count)) return failure();
+  tile::IndexExprAttr count;
+  if (p.parseArgument(lane) || p.parseKeyword("to") || tile::parseIndexExpr(p, count)) return failure();
   lane.type = p.getBuilder().getIndexType();
-  state.addAttribute("count", p.getBuilder().getStringAttr(count));
+  state.addAttribute("count", count);
   Region *body = state.addRegion();
   if (p.parseRegion(*body, lane) || p.parseOptionalAttrDict(state.attributes)) return failure();
   ensureTerminator(*body, p.getBuilder(), state.location);
@@ -195,7 +172,9 @@ ParseResult LanesOp::parse(OpAsmParser &p, OperationState &state) {
 void LanesOp::print(OpAsmPrinter &p) {
   p << ' ';
   p.printOperand(getBody().getArgument(0));
-  p << " to " << getCountAttr() << ' ';
+  p << " to ";
+  tile::printIndexExpr(p, *this, getCount());
+  p << ' ';
   p.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
   p.printOptionalAttrDict((*this)->getAttrs(), {"count"});
 }
@@ -207,5 +186,5 @@ void LanesOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setName
 LogicalResult LanesOp::verify() {
   if (getBody().getNumArguments() != 1) return emitOpError() << "has one variable, the lane";
   if (failed(verifyPlacement(*this, getPlacement()))) return failure();
-  return verifyExpression(*this, getCount());
+  return verifyExprs(*this, getCountAttr());
 }

@@ -73,9 +73,6 @@ def Schedule_KernelOp : Schedule_Op<"kernel", [
       return ::llvm::cast<::tessera::tile::ParamAttr>(
           getParams()[::llvm::cast<::mlir::BlockArgument>(argument).getArgNumber()]);
     }
-    /// The arguments an index expression may name, dims and integer scalars, and their names.
-    std::vector<unsigned> getIndexArguments();
-    std::vector<std::string> getIndexNames();
   }];
 }
 
@@ -92,7 +89,7 @@ def Schedule_GridOp : Schedule_Op<"grid", [
     the kernel's dims and integer scalars. No axis means one program. `batch` marks implicit batch axes. `order`
     lists the axes from the slowest to the fastest of the linearised grid; `placement` says where it may run.
   }];
-  let arguments = (ins StrArrayAttr:$from, StrArrayAttr:$to, StrArrayAttr:$step, StrArrayAttr:$names,
+  let arguments = (ins Tile_IndexExprArray:$from, Tile_IndexExprArray:$to, Tile_IndexExprArray:$step, StrArrayAttr:$names,
                        OptionalAttr<DenseBoolArrayAttr>:$batch, OptionalAttr<StrAttr>:$placement,
                        OptionalAttr<DenseI64ArrayAttr>:$order);
   let regions = (region SizedRegion<1>:$body);
@@ -109,7 +106,7 @@ def Schedule_LanesOp : Schedule_Op<"lanes", [
     schedule.lanes %i to "n" { ... } {lanes_per_program = 4096}
     ```
   }];
-  let arguments = (ins StrAttr:$count, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$lanes_per_program,
+  let arguments = (ins Tile_IndexExpr:$count, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$lanes_per_program,
                        OptionalAttr<StrAttr>:$placement);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

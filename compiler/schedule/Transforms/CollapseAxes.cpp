@@ -18,20 +18,13 @@ bool isSingle(Type type) {
 /// Returns the number of elements of a tensor of `dims`; null if it overflows.
 Attribute countOf(MLIRContext *context, ArrayRef<Attribute> dims) {
   if (dims.size() == 1) return dims.front();
-  int64_t constant = 1;
-  std::string text;
+  std::vector<IndexExpr> extents;
   for (Attribute dim : dims) {
-    if (auto known = dyn_cast<IntegerAttr>(dim)) {
-      if (llvm::MulOverflow(constant, known.getInt(), constant)) return {};
-      continue;
-    }
-    StringRef factor = cast<StringAttr>(dim);
-    bool isProduct = llvm::all_of(factor, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '*'; });
-    text += (text.empty() ? "" : "*") + (isProduct ? factor.str() : "(" + factor.str() + ")");
+    auto known = dyn_cast<IntegerAttr>(dim);
+    extents.push_back(known ? IndexExpr::constant(known.getInt()) : cast<tile::IndexExprAttr>(dim).getExpr());
   }
-  Builder b(context);
-  if (text.empty() || constant == 0) return b.getI64IntegerAttr(constant);
-  return b.getStringAttr(constant == 1 ? text : std::to_string(constant) + "*" + text);
+  std::optional<IndexExpr> count = IndexExpr::product(extents);
+  return count && !count->checkText() ? graph::extentAttr(context, *count) : Attribute();
 }
 
 /// Adjacent axes of a space, starting at `first`.

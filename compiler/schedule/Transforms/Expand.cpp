@@ -46,30 +46,31 @@ private:
     return grid.emitOpError("has no order yet; run schedule-decide first");
   }
 
-  StringAttr ceilDiv(const Twine &count, const Twine &step) {
-    return b_.getStringAttr("ceildiv(" + count + ", " + step + ")");
+  static IndexExpr ceilDiv(const IndexExpr &count, const IndexExpr &step) {
+    return IndexExpr::binary(IndexExpr::Code::CeilDiv, count, step);
   }
 
-  /// Emits the number of programs per axis, in the decided order.
+  /// Returns the number of programs per axis, in the decided order.
   ArrayAttr gridOf(Operation *construct) {
+    auto attr = [&](const IndexExpr &expr) { return tile::IndexExprAttr::get(b_.getContext(), expr); };
     if (auto lanes = dyn_cast<LanesOp>(construct))
-      return b_.getArrayAttr(ceilDiv(lanes.getCount(), Twine(*lanes.getLanesPerProgram())));
+      return b_.getArrayAttr(
+          attr(ceilDiv(lanes.getCount().getExpr(), IndexExpr::constant(*lanes.getLanesPerProgram()))));
     auto grid = cast<GridOp>(construct);
     SmallVector<Attribute> axes;
     ArrayRef<int64_t> order = *grid.getOrder();
     for (int64_t axis : order) {
-      StringRef from = text(grid.getFrom(), axis), to = text(grid.getTo(), axis);
-      StringAttr step = cast<StringAttr>(grid.getStep()[axis]);
-      if (from == "0")
-        axes.push_back(step == "1" ? b_.getStringAttr(to) : ceilDiv(to, step.getValue()));
-      else
-        axes.push_back(ceilDiv("(" + to + ") - (" + from + ")", step.getValue()));
+      IndexExpr count = exprOf(grid.getTo(), axis);
+      const IndexExpr &from = exprOf(grid.getFrom(), axis), &step = exprOf(grid.getStep(), axis);
+      const bool startsAtZero = from.asConstant() == 0;
+      if (!startsAtZero) count = IndexExpr::binary(IndexExpr::Code::Sub, std::move(count), from);
+      axes.push_back(attr(startsAtZero && step.asConstant() == 1 ? count : ceilDiv(count, step)));
     }
     return b_.getArrayAttr(axes);
   }
 
-  static StringRef text(ArrayAttr strings, int64_t axis) {
-    return cast<StringAttr>(strings[axis]).getValue();
+  static const IndexExpr &exprOf(ArrayAttr exprs, int64_t axis) {
+    return cast<tile::IndexExprAttr>(exprs[axis]).getExpr();
   }
 
   void createKernel(Operation *construct) {
@@ -100,8 +101,8 @@ private:
     return b_.getDictionaryAttr(b_.getNamedAttr("stages", b_.getI64IntegerAttr(stages)));
   }
 
-  Value index(Location loc, StringRef text) {
-    return emitIndexExpr(b_, loc, source_.getParams(), args_, text);
+  Value index(Location loc, const IndexExpr &expr) {
+    return emitIndexExpr(b_, loc, source_.getParams(), args_, expr);
   }
 
   /// `%i` becomes from + program_id * step.
@@ -109,8 +110,8 @@ private:
     Location loc = grid.getLoc();
     for (auto [position, axis] : llvm::enumerate(*grid.getOrder())) {
       Value program = tile::ProgramIdOp::create(b_, loc, b_.getIndexType(), b_.getI64IntegerAttr(position));
-      Value offset = arith::MulIOp::create(b_, loc, program, index(loc, text(grid.getStep(), axis)));
-      Value start = arith::AddIOp::create(b_, loc, index(loc, text(grid.getFrom(), axis)), offset);
+      Value offset = arith::MulIOp::create(b_, loc, program, index(loc, exprOf(grid.getStep(), axis)));
+      Value start = arith::AddIOp::create(b_, loc, index(loc, exprOf(grid.getFrom(), axis)), offset);
       map_.map(grid.getBody().getArgument(axis), start);
     }
     for (Operation &op : grid.getBody().front().without_terminator())
@@ -124,7 +125,7 @@ private:
     Value program = tile::ProgramIdOp::create(b_, loc, b_.getIndexType(), b_.getI64IntegerAttr(0));
     Value first = arith::MulIOp::create(b_, loc, program, perProgram);
     Value last = arith::MinSIOp::create(b_, loc, arith::AddIOp::create(b_, loc, first, perProgram),
-                                        index(loc, lanes.getCount()));
+                                        index(loc, lanes.getCount().getExpr()));
     Value one = arith::ConstantIndexOp::create(b_, loc, 1);
     auto loop = scf::ForOp::create(b_, loc, first, last, one);
     loop->setAttr(tile::kLanes, b_.getUnitAttr());

@@ -18,7 +18,6 @@
 #include "compiler/schedule/Transforms/Passes.h"
 #include "compiler/schedule/Transforms/TileSizes.h"
 #include "compiler/schedule/Transforms/Variants.h"
-#include "core/metadata/KernelMetadata.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -222,22 +221,20 @@ private:
     return v.getDefiningOp() && v.getDefiningOp()->hasTrait<OpTrait::ConstantLike>();
   }
 
-  /// Returns the symbols and products that are dims of these tensors.
-  static std::vector<std::string> dimsOf(ArrayRef<Value> inputs, ArrayRef<Value> outputs) {
-    std::vector<std::string> names;
+  /// Returns the dims of these tensors that are not constants.
+  static std::vector<IndexExpr> dimsOf(ArrayRef<Value> inputs, ArrayRef<Value> outputs) {
+    std::vector<IndexExpr> known;
     for (ArrayRef<Value> values : {inputs, outputs})
       for (Value v : values)
         if (auto type = dyn_cast<graph::TensorType>(v.getType()))
           for (Attribute dim : type.getDims())
-            if (auto name = dyn_cast<StringAttr>(dim)) names.push_back(name.str());
-    return names;
+            if (auto expr = dyn_cast<tile::IndexExprAttr>(dim)) known.push_back(expr.getExpr());
+    return known;
   }
 
-  /// Is `text` an expression over `names`?
-  static bool isExpression(StringRef text, const std::vector<std::string> &names) {
-    IndexExpr expr;
-    std::string why;
-    return IndexExpr::parse(std::string_view(text.data(), text.size()), names, expr, why);
+  /// Does `expr` follow from the values in `known`?
+  static bool isOver(tile::IndexExprAttr expr, const std::vector<IndexExpr> &known) {
+    return static_cast<bool>(expr.getExpr().bind(known));
   }
 
   void create(Node &node) {
@@ -277,22 +274,23 @@ private:
       }
     // So are extents of values that exist only in the group, and starts of slices that are not expressions of
     // the tensors' dims.
-    const std::vector<std::string> names = dimsOf(inputs.getArrayRef(), outputs);
-    llvm::SmallSetVector<StringAttr, 4> missing;
+    const std::vector<IndexExpr> known = dimsOf(inputs.getArrayRef(), outputs);
+    llvm::SmallSetVector<tile::IndexExprAttr, 4> missing;
     for (Operation *op : node.ops) {
       SmallVector<Type> types(op->getOperandTypes());
       llvm::append_range(types, op->getResultTypes());
       for (Type type : types)
         if (auto tensor = dyn_cast<graph::TensorType>(type))
           for (Attribute dim : tensor.getDims())
-            if (auto text = dyn_cast<StringAttr>(dim); text && !llvm::is_contained(names, text.getValue()))
-              missing.insert(text);
+            if (auto expr = dyn_cast<tile::IndexExprAttr>(dim);
+                expr && !llvm::is_contained(known, expr.getExpr()))
+              missing.insert(expr);
       if (auto slice = dyn_cast<graph::SliceOp>(op))
-        for (auto start : slice.getStarts().getAsRange<StringAttr>())
-          if (!isExpression(start.getValue(), names)) missing.insert(start);
+        for (auto start : slice.getStarts().getAsRange<tile::IndexExprAttr>())
+          if (!isOver(start, known)) missing.insert(start);
     }
-    for (StringAttr text : missing)
-      inputs.insert(graph::DimOp::create(b_, node.ops.front()->getLoc(), b_.getI64Type(), text));
+    for (tile::IndexExprAttr expr : missing)
+      inputs.insert(graph::DimOp::create(b_, node.ops.front()->getLoc(), b_.getI64Type(), expr));
     SmallVector<Location> opLocations =
         llvm::map_to_vector(node.ops, [](Operation *op) { return op->getLoc(); });
     Location loc = FusedLoc::get(b_.getContext(), opLocations);

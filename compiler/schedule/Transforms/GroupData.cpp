@@ -17,8 +17,10 @@ void GroupProgram::buildElementGather(graph::GatherOp op) {
     frame_.openGrid({});
     place.push_back(b_.integer(0)); // the one element of a scalar
   } else {
-    auto texts = llvm::map_range(llvm::reverse(dims), [&](Attribute dim) { return extentText(dim); });
-    TypedValue left = b_.fromIndex(frame_.openLanes(llvm::join(texts, " * ")));
+    IndexExpr count = extentExpr(dims.back());
+    for (Attribute dim : llvm::reverse(dims.drop_back()))
+      count = IndexExpr::binary(IndexExpr::Code::Mul, std::move(count), extentExpr(dim));
+    TypedValue left = b_.fromIndex(frame_.openLanes(count));
     for (size_t d = dims.size(); d-- > 1;) {
       TypedValue count = extent(dims[d]);
       place[d] = b_.binary(BinaryKind::Mod, left, count);

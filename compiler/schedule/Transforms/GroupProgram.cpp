@@ -29,7 +29,7 @@ static bool isElementGather(GroupOp group) {
   return gather && gather.getTable().getType().getRank() == 1;
 }
 
-LogicalResult GroupProgram::build(std::vector<std::string> &dims) {
+LogicalResult GroupProgram::build(SmallVectorImpl<Attribute> &dims) {
   b_.at(placeOf(group_));
   int64_t rank = space_.space().getRank();
   // The tile of a gather is in one row, because each row has an index of its own.
@@ -70,7 +70,7 @@ LogicalResult GroupProgram::build(std::vector<std::string> &dims) {
   if (std::string why = whyNotCovered(frame_.kernel()); !why.empty())
     return emitError(group_.getLoc()) << "the programs of this group leave a gap: " << why;
   for (const Dim &dim : dims_)
-    dims.push_back(dim.text);
+    dims.push_back(dim.expr);
   return success();
 }
 
@@ -80,13 +80,12 @@ DType GroupProgram::dtypeOf(Type type) const {
 }
 
 /// Dims in the metadata are symbols and products of them; any other expression gets a name.
-std::string GroupProgram::dimName(StringAttr text) {
+std::string GroupProgram::dimName(tile::IndexExprAttr expr) {
   for (const Dim &dim : dims_)
-    if (dim.text == text.getValue()) return dim.name;
-  auto isPlain = [](char c) { return llvm::isAlnum(c) || c == '_' || c == '*'; };
-  std::string name = text.str();
-  if (!llvm::all_of(name, isPlain)) name = "dim" + std::to_string(dims_.size());
-  dims_.push_back({text.str(), name, staticExtent(text), {}});
+    if (dim.expr == expr) return dim.name;
+  std::string name(expr.getExpr().asSymbol());
+  if (name.empty()) name = "dim" + std::to_string(dims_.size());
+  dims_.push_back({expr, name, staticExtent(expr), {}});
   return name;
 }
 
@@ -97,8 +96,8 @@ void GroupProgram::addParams() {
     SmallVector<Attribute> dims;
     for (Attribute dim : type.getDims()) {
       auto known = dyn_cast<IntegerAttr>(dim);
-      dims.push_back(
-          builder_.getStringAttr(known ? std::to_string(known.getInt()) : dimName(cast<StringAttr>(dim))));
+      dims.push_back(builder_.getStringAttr(known ? std::to_string(known.getInt())
+                                                  : dimName(cast<tile::IndexExprAttr>(dim))));
       shape.push_back(staticExtent(dim).value_or(ShapedType::kDynamic));
     }
     if (dims.empty()) { // one element
@@ -138,7 +137,8 @@ void GroupProgram::addParams() {
 
 std::optional<int64_t> GroupProgram::staticExtent(Attribute dim) const {
   if (auto known = dyn_cast<IntegerAttr>(dim)) return known.getInt();
-  auto value = specialized_ ? specialized_.getAs<IntegerAttr>(cast<StringAttr>(dim)) : IntegerAttr();
+  auto value =
+      specialized_ ? specialized_.getAs<IntegerAttr>(cast<tile::IndexExprAttr>(dim).text()) : IntegerAttr();
   return value ? std::optional(value.getInt()) : std::nullopt;
 }
 
@@ -148,45 +148,43 @@ TypedValue GroupProgram::dimValue(size_t dim) {
 
 TypedValue GroupProgram::extent(Attribute dim) {
   if (auto known = dyn_cast<IntegerAttr>(dim)) return b_.integer(known.getInt());
-  StringRef text = cast<StringAttr>(dim).getValue();
   for (size_t i = 0; i < dims_.size(); ++i)
-    if (dims_[i].text == text) return dimValue(i);
-  return expression(text);
+    if (dims_[i].expr == dim) return dimValue(i);
+  return expression(cast<tile::IndexExprAttr>(dim));
 }
 
-std::string GroupProgram::extentText(Attribute dim) {
-  if (auto known = dyn_cast<IntegerAttr>(dim)) return std::to_string(known.getInt());
-  StringRef text = cast<StringAttr>(dim).getValue();
+IndexExpr GroupProgram::extentExpr(Attribute dim) {
+  if (auto known = dyn_cast<IntegerAttr>(dim)) return IndexExpr::constant(known.getInt());
   for (const Dim &known : dims_)
-    if (known.text == text) return known.name;
-  if (Value param = extentParam(text))
-    return "scalar" + std::to_string(cast<BlockArgument>(param).getArgNumber());
-  missing_ = text.str();
-  return "0";
+    if (known.expr == dim) return IndexExpr::symbol(known.name);
+  auto expr = cast<tile::IndexExprAttr>(dim);
+  if (Value param = extentParam(expr))
+    return IndexExpr::symbol("scalar" + std::to_string(cast<BlockArgument>(param).getArgNumber()));
+  missing_ = expr.text();
+  return IndexExpr::constant(0);
 }
 
-Value GroupProgram::extentParam(StringRef text) {
+Value GroupProgram::extentParam(tile::IndexExprAttr expr) {
   for (auto [arg, input] : llvm::zip_equal(group_.getBody().front().getArguments(), group_.getInputs()))
     if (auto dim = input.getDefiningOp<graph::DimOp>();
-        dim && !isa<Tensor>(input.getType()) && dim.getExpression() == text)
+        dim && !isa<Tensor>(input.getType()) && dim.getExpression() == expr)
       return arg;
   return {};
 }
 
 /// Emits an expression over the function's dims. The kernel has those dims that its tensors have.
-TypedValue GroupProgram::expression(StringRef text) {
-  if (Value param = extentParam(text)) return {params_[param].value, DType::I64};
-  std::vector<std::string> names;
+TypedValue GroupProgram::expression(tile::IndexExprAttr expr) {
+  if (Value param = extentParam(expr)) return {params_[param].value, DType::I64};
+  std::vector<IndexExpr> known;
   for (const Dim &dim : dims_)
-    names.push_back(dim.text);
-  IndexExpr parsed;
-  std::string why;
-  if (!IndexExpr::parse(std::string_view(text.data(), text.size()), names, parsed, why)) {
-    missing_ = text.str();
+    known.push_back(dim.expr.getExpr());
+  tessera::Expected<IndexExpr> bound = expr.getExpr().bind(known);
+  if (!bound) {
+    missing_ = expr.text();
     return b_.integer(0);
   }
   auto valueOf = [&](int64_t slot) { return b_.toIndex(dimValue(static_cast<size_t>(slot))); };
-  return b_.fromIndex(emitIndexExpr(builder_, b_.loc(), parsed, valueOf));
+  return b_.fromIndex(emitIndexExpr(builder_, b_.loc(), *bound, valueOf));
 }
 
 int64_t GroupProgram::tileExtent(int64_t axis) {
@@ -208,8 +206,9 @@ void GroupProgram::openGrid() {
          cast<graph::ConcatOp>(group_.getBody().front().front()).getAxis() == static_cast<uint64_t>(axis));
     if (space.isOne(axis) || isWalked) continue;
     axes.push_back(axis);
-    std::string step = std::to_string(isTileAxis(axis) ? tileExtent(axis) : 1);
-    grid.push_back({"0", extentText(space.getDims()[axis]), step, "i" + std::to_string(axis), b_.loc()});
+    grid.push_back({IndexExpr::constant(0), extentExpr(space.getDims()[axis]),
+                    IndexExpr::constant(isTileAxis(axis) ? tileExtent(axis) : 1), "i" + std::to_string(axis),
+                    b_.loc()});
   }
   starts_.resize(static_cast<size_t>(space.getRank()));
   for (auto [axis, variable] : llvm::zip_equal(axes, frame_.openGrid(grid)))
@@ -229,7 +228,7 @@ TypedValue GroupProgram::loadTile(const TypedValue &view, Tensor type, const Axe
   for (auto [d, axis] : llvm::enumerate(axes)) {
     bool isFixed = axis == GroupSpace::kFixed;
     TypedValue at = isFixed ? b_.integer(0) : start(axis);
-    if (offsets) at = b_.add(at, expression(cast<StringAttr>(offsets[d]).getValue()));
+    if (offsets) at = b_.add(at, expression(cast<tile::IndexExprAttr>(offsets[d])));
     starts.push_back(at);
     bool spans = !isFixed && isTileAxis(axis);
     ints.push_back(spans ? tileExtent(axis) : -1);

@@ -21,7 +21,7 @@ public:
 
   /// Fails with an error if the group has no program: it is not implemented, or something must be known at
   /// compile time. `dims` receives the kernel's dims as expressions over the function's.
-  mlir::LogicalResult build(std::vector<std::string> &dims);
+  mlir::LogicalResult build(llvm::SmallVectorImpl<mlir::Attribute> &dims);
 
 private:
   using Tensor = graph::TensorType;
@@ -31,13 +31,13 @@ private:
   void addParams();
   void openGrid();
   DType dtypeOf(mlir::Type) const;
-  std::string dimName(mlir::StringAttr text);
-  mlir::Value extentParam(llvm::StringRef text); // the scalar that holds a graph.dim of the function
+  std::string dimName(tile::IndexExprAttr);
+  mlir::Value extentParam(tile::IndexExprAttr); // the scalar that holds a graph.dim of the function
   TypedValue extent(mlir::Attribute dim);
-  std::string extentText(mlir::Attribute dim); // over the dims and scalars of the kernel
+  IndexExpr extentExpr(mlir::Attribute dim); // over the dims and scalars of the kernel
   TypedValue dimValue(size_t dim);
   std::optional<int64_t> staticExtent(mlir::Attribute dim) const;
-  TypedValue expression(mlir::StringRef text);
+  TypedValue expression(tile::IndexExprAttr);
   TypedValue start(int64_t axis); // of this program's tile along an axis of the space
   int64_t tileExtent(int64_t axis);
   bool isTileAxis(int64_t axis) const { return axis == rows_ || axis == columns_; }
@@ -93,7 +93,8 @@ private:
   KernelFrame frame_;
   mlir::DictionaryAttr specialized_;
   struct Dim {
-    std::string text, name; // over the function's dims, in the kernel
+    tile::IndexExprAttr expr; // over the function's dims
+    std::string name;         // in the kernel
     std::optional<int64_t> known;
     mlir::Value argument;
   };

@@ -1,4 +1,5 @@
 #include "compiler/schedule/Transforms/IndexEmitter.h"
+#include "compiler/tile/IR/IndexExprAttr.h"
 #include "compiler/tile/IR/TileBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -58,23 +59,11 @@ Value emitIndexExpr(OpBuilder &b, Location loc, const IndexExpr &expr,
   return stack.back();
 }
 
-Value emitIndexExpr(OpBuilder &b, Location loc, ArrayAttr params, ValueRange args, StringRef text) {
-  std::vector<unsigned> positions;
-  std::vector<std::string> names;
-  for (auto [position, param] : llvm::enumerate(params.getAsRange<tile::ParamAttr>())) {
-    Type type = args[position] ? args[position].getType() : Type();
-    if (!type || !type.isIntOrIndex() || type.isInteger(1)) continue;
-    positions.push_back(position);
-    names.push_back(param.getName().str());
-  }
-  IndexExpr expr;
-  std::string why;
-  bool parsed = IndexExpr::parse(std::string_view(text.data(), text.size()), names, expr, why);
-  assert(parsed && "the verifier accepts index expressions only");
-  (void)parsed;
-
-  return emitIndexExpr(b, loc, expr, [&](int64_t slot) {
-    unsigned position = positions[slot];
+Value emitIndexExpr(OpBuilder &b, Location loc, ArrayAttr params, ValueRange args, const IndexExpr &expr) {
+  SmallVector<Type> types =
+      llvm::map_to_vector(args, [&](Value arg) -> Type { return arg ? arg.getType() : b.getNoneType(); });
+  Expected<IndexExpr> bound = expr.bind(tile::indexNames(types, params)); // the verifier has bound it before
+  return emitIndexExpr(b, loc, *bound, [&](int64_t position) {
     return argumentAsIndex(b, loc, cast<tile::ParamAttr>(params[position]), args[position]);
   });
 }

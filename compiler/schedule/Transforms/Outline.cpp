@@ -69,7 +69,7 @@ private:
       return launch.writes(operand.getOperandNumber());
     });
     llvm::append_range(tensors, launch.getResults().drop_front(updated));
-    llvm::StringMap<std::string> bound;
+    llvm::StringMap<Attribute> bound;
     SmallVector<Attribute> dims;
     size_t next = 0;
     OpBuilder b(launch);
@@ -77,9 +77,10 @@ private:
       if (ArrayAttr names = param.getDims()) {
         auto type = cast<graph::TensorType>(tensors[next++].getType());
         for (auto [d, name] : llvm::enumerate(names.getAsRange<StringAttr>()))
-          bound.try_emplace(name.getValue(), type.dimText(static_cast<int64_t>(d)));
+          bound.try_emplace(name.getValue(),
+                            tile::IndexExprAttr::get(&getContext(), type.getExtent(static_cast<int64_t>(d))));
       } else if (param.isDim()) {
-        dims.push_back(b.getStringAttr(bound[param.getName().getValue()]));
+        dims.push_back(bound[param.getName().getValue()]);
       }
     }
     launch.setDimsAttr(b.getArrayAttr(dims));
@@ -90,7 +91,7 @@ private:
   struct Outlined {
     GroupOp group;
     std::string kernel;
-    std::vector<std::string> dims;
+    SmallVector<Attribute> dims;
   };
   std::vector<Outlined> outlined_; // of one function: groups that got a kernel of their own
 
@@ -139,11 +140,9 @@ private:
       return emitError(group.getLoc())
              << "TSR_UNIMPLEMENTED: graph.matmul has no variant 'blas' here: " << why;
     OpBuilder b(group);
-    SmallVector<Attribute> dims = llvm::map_to_vector(
-        gemmDims(*call, product), [&](const std::string &dim) -> Attribute { return b.getStringAttr(dim); });
     Value operands[] = {group.getInputs().front(), group.getInputs().back()};
     auto step = graph::LibraryCallOp::create(b, group.getLoc(), group.getResultTypes().front(), call->name(),
-                                             operands, b.getArrayAttr(dims));
+                                             operands, b.getArrayAttr(gemmDims(*call, product)));
     keepDecision(group, step);
     group.replaceAllUsesWith(step->getResults());
     group.erase();
@@ -158,7 +157,7 @@ private:
 
     OpBuilder b(group);
     SmallVector<Value> operands;
-    SmallVector<Attribute> effects, dimTexts;
+    SmallVector<Attribute> effects;
     for (bool wantsTensors : {true, false})
       for (Value input : group.getInputs())
         if (isa<graph::TensorType>(input.getType()) == wantsTensors) {
@@ -166,11 +165,9 @@ private:
           effects.push_back(
               tile::AccessAttr::get(&getContext(), wantsTensors ? tile::Access::Read : tile::Access::None));
         }
-    for (const std::string &dim : made->dims)
-      dimTexts.push_back(b.getStringAttr(dim));
     auto launch = graph::LaunchOp::create(b, group.getLoc(), group.getResultTypes(),
                                           FlatSymbolRefAttr::get(&getContext(), made->kernel), operands,
-                                          b.getArrayAttr(effects), b.getArrayAttr(dimTexts));
+                                          b.getArrayAttr(effects), b.getArrayAttr(made->dims));
     keepDecision(group, launch);
     group.replaceAllUsesWith(launch.getResults());
     if (!isNew) group.erase();

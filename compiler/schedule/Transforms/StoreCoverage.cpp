@@ -53,16 +53,22 @@ private:
   void check(Value view, ValueRange starts, ArrayRef<int64_t> extents) {
     auto names = kernel_.getParam(view).getDims().getAsRange<StringAttr>();
     for (Operation &op : kernel_.getBody().front())
-      if (auto lanes = dyn_cast<LanesOp>(op)) return checkLanes(view, lanes.getCount());
+      if (auto lanes = dyn_cast<LanesOp>(op)) return checkLanes(view, lanes.getCount().getExpr());
     for (auto [d, name] : llvm::enumerate(names))
       checkDim(view, d, name.getValue(), starts[d], extents.empty() ? 1 : std::max<int64_t>(extents[d], 1));
   }
 
-  void checkLanes(Value view, StringRef count) {
-    SmallVector<StringRef> wanted, found;
+  void checkLanes(Value view, const IndexExpr &count) {
+    SmallVector<std::string> wanted, found; // factors
     for (auto dim : kernel_.getParam(view).getDims().getAsRange<StringAttr>())
-      wanted.push_back(dim.getValue());
-    count.split(found, " * ");
+      wanted.push_back(dim.str());
+    count.forEach([&](IndexExpr::Code code, int64_t value) {
+      using Code = IndexExpr::Code;
+      if (code == Code::Mul) return;
+      found.push_back(code == Code::Slot    ? count.symbols()[static_cast<size_t>(value)]
+                      : code == Code::Const ? std::to_string(value)
+                                            : "");
+    });
     llvm::sort(wanted);
     llvm::sort(found);
     if (wanted != found) fail(view, "does not have an element for each lane");
@@ -86,10 +92,10 @@ private:
     Operation *walk = variable ? variable.getOwner()->getParentOp() : nullptr;
     if (auto grid = dyn_cast_if_present<GridOp>(walk)) {
       unsigned axis = variable.getArgNumber();
-      auto text = [&](ArrayAttr texts) { return cast<StringAttr>(texts[axis]).getValue(); };
-      int64_t value = 0;
-      if (!text(grid.getStep()).getAsInteger(10, value)) step = value;
-      isWhole = text(grid.getFrom()) == "0" && (sum || text(grid.getTo()) == dim);
+      auto bound = [&](ArrayAttr exprs) { return cast<tile::IndexExprAttr>(exprs[axis]); };
+      step = bound(grid.getStep()).getExpr().asConstant();
+      isWhole =
+          bound(grid.getFrom()).getExpr().asConstant() == 0 && (sum || bound(grid.getTo()).text() == dim);
     } else if (auto loop = dyn_cast_if_present<scf::ForOp>(walk);
                loop && variable == loop.getInductionVar()) {
       step = constantOf(loop.getStep());

@@ -11,7 +11,7 @@ std::optional<int64_t> extent(GroupSpace::Tensor space, int64_t d, graph::FuncOp
   if (d < 0) return 1;
   if (auto known = dyn_cast<IntegerAttr>(space.getDims()[d])) return known.getInt();
   auto hints = function->getAttrOfType<DictionaryAttr>(schedule::kHints);
-  auto hint = hints ? hints.getAs<IntegerAttr>(cast<StringAttr>(space.getDims()[d])) : IntegerAttr();
+  auto hint = hints ? hints.getAs<IntegerAttr>(space.dimText(d)) : IntegerAttr();
   return hint ? std::optional(hint.getInt()) : std::nullopt;
 }
 

@@ -16,29 +16,29 @@ std::string whyNoLibrary(graph::FuncOp function, const codegen::Target &target) 
   return "";
 }
 
-SmallVector<std::string> gemmDims(const GemmCall &call, graph::MatmulOp op) {
+SmallVector<Attribute> gemmDims(const GemmCall &call, graph::MatmulOp op) {
   Tensor a = op.getA().getType(), c = op.getResult().getType();
   int64_t rankA = a.getRank(), rank = c.getRank();
-  std::string batch;
-  for (int64_t d = 0; d + 2 < rank; ++d) {
-    std::string text = c.dimText(d);
-    bool isName = llvm::all_of(text, [](char ch) { return llvm::isAlnum(ch) || ch == '_'; });
-    batch += (batch.empty() ? "" : "*") + (isName ? text : "(" + text + ")");
-  }
-  SmallVector<std::string> out;
+  SmallVector<Attribute> out;
+  auto put = [&](const IndexExpr &dim) { out.push_back(tile::IndexExprAttr::get(op.getContext(), dim)); };
   for (char dim : call.dims())
     switch (dim) {
-    case 'B':
-      out.push_back(batch);
+    case 'B': {
+      IndexExpr batch;
+      for (int64_t d = 0; d + 2 < rank; ++d)
+        batch = d == 0 ? c.getExtent(d)
+                       : IndexExpr::binary(IndexExpr::Code::Mul, std::move(batch), c.getExtent(d));
+      put(batch);
       break;
+    }
     case 'M':
-      out.push_back(c.dimText(rank - 2));
+      put(c.getExtent(rank - 2));
       break;
     case 'N':
-      out.push_back(c.dimText(rank - 1));
+      put(c.getExtent(rank - 1));
       break;
     default:
-      out.push_back(a.dimText(call.transA ? rankA - 2 : rankA - 1));
+      put(a.getExtent(call.transA ? rankA - 2 : rankA - 1));
     }
   return out;
 }

@@ -10,6 +10,6 @@ namespace tessera::schedule {
 std::string whyNoLibrary(graph::FuncOp function, const codegen::Target &target);
 
 /// Returns the call's dims, in its order, as expressions over the function's: [B,] M, K, N.
-llvm::SmallVector<std::string> gemmDims(const GemmCall &call, graph::MatmulOp op);
+llvm::SmallVector<mlir::Attribute> gemmDims(const GemmCall &call, graph::MatmulOp op);
 
 } // namespace tessera::schedule

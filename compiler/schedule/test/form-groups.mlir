@@ -56,6 +56,21 @@ graph.func @element(%x: !graph.tensor<["N"], f32>) -> !graph.tensor<[1], f32> {
   graph.return %0 : !graph.tensor<[1], f32>
 }
 
+// A dim may be an expression. It is found as an operand of a start, not as a part of its text: "2*S + T" is an input.
+// CHECK-LABEL: graph.func @operands
+// CHECK-NOT: graph.dim
+// CHECK: %[[START:.*]] = graph.dim "2*S + T" : i64
+// CHECK-NOT: graph.dim
+// CHECK: schedule.group map(%{{.*}}, %{{.*}}, %[[START]])
+!st = !graph.tensor<["S+T"], f32>
+graph.func @operands(%x: !st, %y: !graph.tensor<["M"], f32>) -> !graph.tensor<["S + T"], f32> {
+  %0 = graph.slice %y starts ["2 * (S + T)"] : (!graph.tensor<["M"], f32>) -> !st
+  %1 = graph.slice %y starts ["2*S + T"] : (!graph.tensor<["M"], f32>) -> !st
+  %2 = graph.binary add %0, %1 : (!st, !st) -> !st
+  %3 = graph.binary add %x, %2 : (!st, !st) -> !st
+  graph.return %3 : !st
+}
+
 // A cast to a wider type is computed where it is read: by both groups, each for itself, and of a row beside the whole.
 // CHECK-LABEL: graph.func @widened
 // CHECK: schedule.group map(%arg0, %arg1)

@@ -54,7 +54,7 @@ schedule.kernel @k() attributes {params = []} {
 
 schedule.kernel @k() attributes {params = []} {
   // expected-error @+1 {{has one variable, the lane}}
-  "schedule.lanes"() <{count = "4"}> ({
+  "schedule.lanes"() <{count = #tile.index<"4">}> ({
     "schedule.yield"() : () -> ()
   }) : () -> ()
 }

@@ -7,8 +7,8 @@
 // PROFILE: TSR_UNIMPLEMENTED: graph.matmul has no variant 'blas' here: numerics profile deterministic fixes the order of summation
 
 // CHECK-LABEL: graph.func @batched
-// CHECK: graph.library_call "blas.gemm.f32.nt.a"(%{{.*}}, %{{.*}}) dims ["B*(H + 1)", "M", "K", "N"] {schedule.decision = {by = "ir", choice = "blas"}}
-// PLAN: {call: blas.gemm.f32.nt.a, args: [x, w, result, B*(H + 1), M, K, N]}
+// CHECK: graph.library_call "blas.gemm.f32.nt.a"(%{{.*}}, %{{.*}}) dims ["B * (H + 1)", "M", "K", "N"] {schedule.decision = {by = "ir", choice = "blas"}}
+// PLAN: {call: blas.gemm.f32.nt.a, args: [x, w, result, B * (H + 1), M, K, N]}
 // PLAN-SAME: {op: matmul, step: 0, choice: blas, by: ir}
 !x = !graph.tensor<["B", "H + 1", "M", "K"], f32>
 !w = !graph.tensor<["N", "K"], f32>

@@ -12,7 +12,7 @@
 // CHECK: tile.store %{{.*}}, %out0[%{{.*}}, %{{.*}}] extents [4, 128]
 
 // CHECK-LABEL: graph.func @normalize
-// CHECK: graph.launch @normalize.g0(read %{{.*}}) {dims = ["M", "2*N"]}
+// CHECK: graph.launch @normalize.g0(read %{{.*}}) dims ["M", "2*N"]
 
 // PLAN: target.function_info "normalize" metadata
 // PLAN-SAME: {kernel: normalize.g0, args: [x, result, M, 2*N]}

@@ -136,13 +136,13 @@ private:
       if (auto constant = operand.getDefiningOp<arith::ConstantOp>())
         step.args.push_back(literal(constant.getValue(), isUnsignedType));
       else if (auto dim = operand.getDefiningOp<graph::DimOp>())
-        step.args.push_back(dim.getExpression().str());
+        step.args.push_back(dim.getExpression().text());
       else
         step.args.push_back(names_[operand]);
     }
     if (!launch.getDims()) return launch.emitOpError("has no dims yet; run schedule-outline first");
-    for (auto dim : launch.getDimsAttr().getAsRange<StringAttr>())
-      step.args.push_back(dim.str());
+    for (auto dim : launch.getDimsAttr().getAsRange<tile::IndexExprAttr>())
+      step.args.push_back(dim.text());
     addDecision(launch);
     plan_.steps.push_back(std::move(step));
     return success();
@@ -155,8 +155,8 @@ private:
     for (Value operand : call.getOperands())
       step.args.push_back(nameOf(operand));
     step.args.push_back(nameOf(call.getResult()));
-    for (auto dim : call.getDims().getAsRange<StringAttr>())
-      step.args.push_back(dim.str());
+    for (auto dim : call.getDims().getAsRange<tile::IndexExprAttr>())
+      step.args.push_back(dim.text());
     addDecision(call);
     plan_.steps.push_back(std::move(step));
   }

@@ -101,7 +101,8 @@ KernelMetadata describeKernel(tile::KernelOp kernel, StringRef target) {
   m.sharedBytes = kernel.getSharedBytes().value_or(0);
   m.scratchBytes = kernel.getScratchBytes().value_or(0);
   m.vectorBytes = kernel.getVectorBytes().value_or(0);
-  m.axes = strings(kernel.getGrid());
+  for (auto axis : kernel.getGrid().getAsRange<tile::IndexExprAttr>())
+    m.axes.push_back(axis.text());
   m.lanesPerProgram = kernel.getLanesPerProgram().value_or(1);
   m.fallbacks = strings(kernel.getFallbacksAttr());
   m.mayWait = mayWait(kernel);

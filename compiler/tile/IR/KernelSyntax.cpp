@@ -1,5 +1,6 @@
 #include "compiler/tile/IR/KernelSyntax.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/IndexExprAttr.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -29,7 +30,8 @@ ParseResult parseKernel(OpAsmParser &p, OperationState &state, bool withGrid) {
   state.addAttribute("function_type", TypeAttr::get(b.getFunctionType(types, results)));
   if (withGrid) {
     ArrayAttr grid;
-    if (p.parseKeyword("grid") || p.parseAttribute(grid, "grid", state.attributes)) return failure();
+    if (p.parseKeyword("grid") || parseIndexExprs(p, grid)) return failure();
+    state.addAttribute("grid", grid);
   }
   const SMLoc attributes = p.getCurrentLocation();
   if (p.parseOptionalAttrDictWithKeyword(state.attributes) || checkAttributes(p, state, attributes))
@@ -44,7 +46,10 @@ void printKernel(OpAsmPrinter &p, FunctionOpInterface op, ArrayAttr grid) {
   p.printSymbolName(op.getName());
   function_interface_impl::printFunctionSignature(p, op, op.getArgumentTypes(), /*isVariadic=*/false,
                                                   op.getResultTypes());
-  if (grid) p << " grid " << grid;
+  if (grid) {
+    p << " grid ";
+    printIndexExprs(p, op, grid);
+  }
   p.printOptionalAttrDictWithKeyword(
       op->getAttrs(), {SymbolTable::getSymbolAttrName(), "function_type", "arg_attrs", "res_attrs", "grid"});
   p << ' ';

@@ -135,6 +135,24 @@ def Tile_FragmentAttr : AttrDef<Tile_Dialect, "Fragment"> {
   }];
 }
 
+def Tile_IndexExprAttr : AttrDef<Tile_Dialect, "IndexExpr"> {
+  let mnemonic = "index";
+  let summary = "an integer expression over dims and integer scalars";
+  let description = [{
+    `#tile.index<"ceildiv(M, 64)">`, in the language of core/metadata/IndexExpr.h. Operations and types print only the
+    text. Expressions are equal if their nodes are: `"M+N"` equals `"M + N"`, but not `"N + M"`.
+  }];
+  let parameters = (ins AttrParameter<"::tessera::IndexExpr", "the expression, not bound to slots",
+                                     "const ::tessera::IndexExpr &">:$expr);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// `text` must be an expression.
+    static IndexExprAttr fromText(::mlir::MLIRContext *, ::llvm::StringRef text);
+    std::string text() const { return getExpr().text(); }
+  }];
+}
+
 def Tile_AccessAttr : EnumAttr<Tile_Dialect, Tile_Access, "access"> {
   let assemblyFormat = "`<` $value `>`";
 }

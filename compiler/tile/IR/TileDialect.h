@@ -1,6 +1,7 @@
 // The tile dialect: types, attributes and operations. See TileBase.td for the conventions.
 #pragma once
 #include "compiler/tile/IR/TileBounds.h"
+#include "core/metadata/IndexExpr.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -11,6 +12,13 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "numerics/DType.h"
 #include <optional>
+
+namespace tessera {
+
+/// For attributes that hold an expression.
+inline llvm::hash_code hash_value(const IndexExpr &expr) { return llvm::hash_value(expr.text()); }
+
+} // namespace tessera
 
 namespace tessera::tile {
 

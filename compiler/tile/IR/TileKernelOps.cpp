@@ -1,7 +1,7 @@
 // Kernels: syntax, verification and the folding of extents.
+#include "compiler/tile/IR/IndexExprAttr.h"
 #include "compiler/tile/IR/KernelSyntax.h"
 #include "compiler/tile/IR/TileDialect.h"
-#include "core/metadata/KernelMetadata.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -19,19 +19,10 @@ void KernelOp::getAsmBlockArgumentNames(Region &body, OpAsmSetValueNameFn setNam
 
 LogicalResult KernelOp::verify() {
   if (failed(verifyParams(*this, getParams()))) return failure();
-  std::vector<std::string> names;
-  for (auto [index, param] : llvm::enumerate(getParams().getAsRange<ParamAttr>())) {
-    Type type = getArgument(index).getType();
-    if (type.isIntOrIndex() && !type.isInteger(1)) names.push_back(param.getName().str());
-  }
   if (getGrid().size() > 64)
     return emitOpError() << "has a grid of " << getGrid().size() << " axes; at most 64";
-  for (auto text : getGrid().getAsRange<StringAttr>()) {
-    tessera::IndexExpr parsed;
-    std::string why;
-    if (!tessera::IndexExpr::parse(text.str(), names, parsed, why))
-      return emitOpError() << text << " of the grid is no index expression: " << why;
-  }
+  if (failed(verifyIndexExprs(*this, getGrid().getValue(), indexNames(getArgumentTypes(), getParams()))))
+    return failure();
   if (auto bytes = getVectorBytes(); bytes && *bytes != 16 && *bytes != 32 && *bytes != 64)
     return emitOpError() << "has vectors of " << *bytes << " bytes; 16, 32 and 64 are possible";
   if (auto lanes = getLanesPerProgram(); lanes && (*lanes < 1 || *lanes > INT32_MAX))

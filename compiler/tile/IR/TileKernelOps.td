@@ -26,7 +26,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [
     The attributes after `tunables` are filled by passes.
   }];
   let arguments = (ins
-    SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, StrArrayAttr:$grid, Tile_ParamArray:$params,
+    SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, Tile_IndexExprArray:$grid, Tile_ParamArray:$params,
     DefaultValuedStrAttr<StrAttr, "standard">:$numerics,
     OptionalAttr<DictionaryAttr>:$specialized, OptionalAttr<DictionaryAttr>:$tunables,
     OptionalAttr<DictionaryAttr>:$decisions, OptionalAttr<I64Attr>:$lanes_per_program,

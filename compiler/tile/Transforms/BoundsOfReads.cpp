@@ -17,7 +17,8 @@ bool isProgramOf(Value start, Value view, size_t dim) {
   if (!id || !arg) return false;
   auto kernel = cast<KernelOp>(arg.getOwner()->getParentOp());
   ArrayAttr dims = kernel.getParam(arg).getDims();
-  return dims && kernel.getGrid()[id.getAxis()] == dims[dim];
+  return dims &&
+         cast<IndexExprAttr>(kernel.getGrid()[id.getAxis()]).text() == cast<StringAttr>(dims[dim]).getValue();
 }
 
 /// `isInside` answers whether an index is known to be in range. `filled`, if given, is the box of the memory

@@ -25,14 +25,7 @@ Wide largestOf(Type type) {
 bool countsSteps(ProgramIdOp program, int64_t step) {
   auto kernel = program->getParentOfType<KernelOp>();
   if (!kernel || program.getAxis() >= kernel.getGrid().size()) return false;
-  StringRef text = cast<StringAttr>(kernel.getGrid()[program.getAxis()]).getValue();
-  if (!text.consume_front("ceildiv(") || !text.consume_back(", " + std::to_string(step) + ")")) return false;
-  int depth = 0; // the call must be the whole text
-  for (char c : text) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (depth < 0 || (depth == 0 && c == ',')) return false;
-  }
-  return depth == 0;
+  return cast<IndexExprAttr>(kernel.getGrid()[program.getAxis()]).getExpr().ceilDivisor() == step;
 }
 
 /// Returns the largest value of `v` as if it were computed without wrapping, at most 2^64 - 1; nullopt if it

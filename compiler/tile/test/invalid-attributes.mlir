@@ -45,3 +45,22 @@ func.func @private_value(%a: f32) -> f32 {
   %b = arith.addf %a, %a {tile.private_value} : f32
   return %b : f32
 }
+
+// -----
+
+// expected-error @+1 {{"M +" is no index expression: expected a number, a name or '(' at column 4, found the end}}
+func.func private @index() attributes {expr = #tile.index<"M +">}
+
+// -----
+
+// expected-error @+1 {{"f(M)" is no index expression: unknown name 'f' at column 1}}
+tile.kernel @axis(%M: index) grid ["f(M)"] attributes {params = [#tile.param<name = "M", kind = dim>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{"N" is no index expression: unknown name 'N' at column 1}}
+tile.kernel @unknown(%M: index) grid ["N"] attributes {params = [#tile.param<name = "M", kind = dim>]} {
+  tile.return
+}

@@ -24,7 +24,7 @@ module {
     tile.return
   }
   graph.func @f(%arg0: !graph.tensor<["M", "N"], f32>) -> !graph.tensor<["M", "N"], f32> attributes {numerics = "standard", params = [#tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["M", "N"]>, #tile.param<name = "result", kind = result, dtype = f32, access = write, dims = ["M", "N"]>, #tile.param<name = "M", kind = dim>, #tile.param<name = "N", kind = dim>], returns = ["result"]} {
-    %0 = graph.launch @f.g0(read %arg0) {dims = ["M", "N"]} : (!graph.tensor<["M", "N"], f32>) -> !graph.tensor<["M", "N"], f32>
+    %0 = graph.launch @f.g0(read %arg0) dims ["M", "N"] : (!graph.tensor<["M", "N"], f32>) -> !graph.tensor<["M", "N"], f32>
     graph.return %0 : !graph.tensor<["M", "N"], f32>
   }
 }

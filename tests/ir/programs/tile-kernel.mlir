@@ -1,6 +1,6 @@
 module {
   graph.func @k.host(%arg0: !graph.tensor<["n"], f32>, %arg1: !graph.tensor<["n"], f32>) -> !graph.tensor<["n"], f32> attributes {numerics = "standard"} {
-    %0 = graph.launch @k(read %arg0, write %arg1) {dims = ["n"]} : (!graph.tensor<["n"], f32>, !graph.tensor<["n"], f32>) -> !graph.tensor<["n"], f32>
+    %0 = graph.launch @k(read %arg0, write %arg1) dims ["n"] : (!graph.tensor<["n"], f32>, !graph.tensor<["n"], f32>) -> !graph.tensor<["n"], f32>
     graph.return %0 : !graph.tensor<["n"], f32>
   }
   tile.kernel @k(%x: !tile.view<?xf32>, %y: !tile.view<?xf32>, %n: index) grid ["ceildiv(n, 64)"] attributes {numerics = "standard", params = [#tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["n"]>, #tile.param<name = "y", kind = tensor, dtype = f32, access = write, dims = ["n"]>, #tile.param<name = "n", kind = dim>], schedule.fusion = "auto", scratch_bytes = 0 : i64, shared_bytes = 0 : i64, vector_bytes = 32 : i64} {
