@@ -91,8 +91,8 @@ TEST(ImportGraph, LaunchesUpdateInPlace) {
 TEST(ImportGraph, ParametersInTheOrderOfTheAbi) {
   std::string text = graphOf("    return x + y\n");
   size_t last = 0;
-  for (const char *entry : {"name = \"x\"", "name = \"i\"", "name = \"result\"", "name = \"s\"",
-                            "kind = \"dim\", name = \"M\""}) {
+  for (const char *entry :
+       {"name = \"x\"", "name = \"i\"", "name = \"result\"", "name = \"s\"", "name = \"M\", kind = dim"}) {
     size_t at = text.find(entry);
     ASSERT_NE(at, std::string::npos) << entry;
     EXPECT_GT(at, last) << entry;
