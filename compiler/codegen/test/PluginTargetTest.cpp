@@ -225,7 +225,7 @@ TEST_F(CodegenPluginTest, CompilationsThatThrowAreAnError) {
   toy.compile = [](auto...) -> int32_t { throw std::runtime_error("not today"); };
   refused("E_CODEGEN_PLUGIN", "not today");
   toy.compile = [](auto...) -> int32_t { throw 7; };
-  refused("E_CODEGEN_PLUGIN", "no std::exception");
+  refused("E_CODEGEN_PLUGIN", "not a std::exception");
 }
 
 TEST_F(CodegenPluginTest, FailuresAreReportedWithTheirText) {

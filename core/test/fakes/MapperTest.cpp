@@ -68,7 +68,7 @@ TEST_F(FakeMapper, Throws) {
 TEST_F(FakeMapper, ThrowsAnythingElse) {
   EXPECT_CALL(mapper, chooseVariant).WillOnce(Throw(42));
   ASSERT_OK(tsrSetMapper("chooser"));
-  expectFailure("E_MAPPER_FAILED", "no std::exception");
+  expectFailure("E_MAPPER_FAILED", "not a std::exception");
 }
 
 TEST_F(FakeMapper, RefusesItsArguments) {
