@@ -5,6 +5,7 @@
 
 using namespace tessera;
 using namespace tessera::test;
+using tessera::Error; // not the value of core/support/Expected.h
 
 namespace {
 

@@ -4,6 +4,7 @@
 namespace tessera::frontend {
 
 static constexpr size_t kMaxTerms = 16, kMaxDegree = 8, kMaxText = 512;
+static constexpr int kMaxNesting = 30; // index expressions nest 32 parentheses and signs
 
 DimExpr::DimExpr(int64_t constant) {
   if (constant) terms_[{}] = constant;
@@ -106,6 +107,15 @@ std::optional<DimExpr> divideExactly(const DimExpr &a, const DimExpr &b) {
   return quotient;
 }
 
+static int nestingOf(std::string_view text) {
+  int depth = 0, deepest = 0;
+  for (char c : text) {
+    depth += (c == '(') - (c == ')');
+    deepest = std::max(deepest, depth);
+  }
+  return deepest;
+}
+
 std::optional<DimExpr> apply(const char *name, const DimExpr &a, const DimExpr &b) {
   std::string which = name;
   auto x = a.constant(), y = b.constant();
@@ -124,7 +134,7 @@ std::optional<DimExpr> apply(const char *name, const DimExpr &a, const DimExpr &
   std::string left = a.text(), right = b.text();
   if ((which == "min" || which == "max") && right < left) std::swap(left, right);
   std::string text = which + "(" + left + ", " + right + ")";
-  if (text.size() > kMaxText) return std::nullopt;
+  if (text.size() > kMaxText || nestingOf(text) > kMaxNesting) return std::nullopt;
   return DimExpr::symbol(text);
 }
 

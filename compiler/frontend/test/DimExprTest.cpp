@@ -48,6 +48,12 @@ TEST(DimExpr, GivesUpRatherThanOverflowOrGrow) {
   for (int i = 0; i < 10 && power; ++i)
     power = multiply(*power, M);
   EXPECT_FALSE(power);
+  // An index expression is read with at most 32 nested parentheses and signs.
+  std::optional<DimExpr> nested = M;
+  int depth = 0;
+  while (depth < 100 && (nested = add(*nested, 1)) && (nested = apply("mod", *nested, 7)))
+    ++depth;
+  EXPECT_EQ(depth, 30);
 }
 
 } // namespace

@@ -25,7 +25,9 @@ LogicalResult IndexExprAttr::verify(llvm::function_ref<InFlightDiagnostic()> emi
 }
 
 IndexExprAttr IndexExprAttr::fromText(MLIRContext *context, StringRef text) {
-  return get(context, *IndexExpr::parse(std::string_view(text.data(), text.size())));
+  const std::string_view view(text.data(), text.size());
+  Expected<IndexExpr> expr = IndexExpr::parse(view);
+  return get(context, expr ? *expr : IndexExpr::symbol(view));
 }
 
 ParseResult parseIndexExpr(AsmParser &p, IndexExprAttr &attr) {

@@ -147,7 +147,8 @@ def Tile_IndexExprAttr : AttrDef<Tile_Dialect, "IndexExpr"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// `text` must be an expression.
+    /// A text that is no expression, or is past the limits of the language, becomes one symbol. Nothing can be bound
+    /// to it, so that no kernel is made with it.
     static IndexExprAttr fromText(::mlir::MLIRContext *, ::llvm::StringRef text);
     std::string text() const { return getExpr().text(); }
   }];
