@@ -5,9 +5,10 @@
 
 using namespace tessera;
 using namespace tessera::test;
-using tessera::Error; // not the value of core/support/Expected.h
 
 namespace {
+
+using tessera::Error; // not the value of core/support/Expected.h
 
 Module load(const Context &context, const char *yaml, CpuKernelFn entry) {
   tsr_module_t m = nullptr;
