@@ -16,12 +16,12 @@ LogicalResult GroupProgram::buildAttention() {
   b_.at(op.getLoc());
   Tensor q = op.getQ().getType(), k = op.getK().getType();
   int64_t rank = q.getRank();
-  Attribute rowDim = q.getDims()[rank - 1];
-  std::optional<int64_t> width = staticExtent(rowDim);
+  std::optional<int64_t> width = staticExtent(q.getDims()[rank - 1]);
   if (!width) {
-    InFlightDiagnostic error = emitError(group_.getLoc())
-                               << "attention keeps rows of " << rowDim
-                               << " elements in the program; the value must be known at compile time (--dim)";
+    InFlightDiagnostic error =
+        emitError(group_.getLoc())
+        << "attention keeps rows of \"" << q.dimText(rank - 1)
+        << "\" elements in the program; the value must be known at compile time (--dim)";
     setCode(error, "E_DIM_NOT_STATIC");
     return error;
   }
