@@ -18,6 +18,7 @@ protected:
     word = alloc();
   }
   void TearDown() override {
+    EXPECT_OK(tsrFree(context, word));
     FakeTest::TearDown();
     EXPECT_OK(tsrUnregisterPlugin("plugin10"));
   }
@@ -42,6 +43,7 @@ TEST_F(OldPlugin, SeesTheBlockOfTheMetadata) {
 TEST_F(OldPlugin, DecidesAboutFlagsItself) {
   void *p = nullptr;
   EXPECT_OK(tsrAlloc(context, 8, TSR_MEM_MANAGED, &p));
+  EXPECT_OK(tsrFree(context, p));
 }
 
 TEST_F(OldPlugin, LacksLaterSlots) {
