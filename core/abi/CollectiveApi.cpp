@@ -95,7 +95,6 @@ tsr_status_t run(tsr_comm_t handle, const tsr_cl_call_t &call) {
 
 /// A call queued on a stream, with copies of its strings. It counts among the communicator's queued calls
 /// until it has run or is dropped.
-/// run or was dropped.
 class QueuedCall {
 public:
   QueuedCall(std::shared_ptr<CommRank> comm, const tsr_cl_call_t &call, const Traced &traced)

@@ -69,6 +69,13 @@ bool Elaborator::readDim(const ast::Expr &e, Dim &out) {
            "a dim is an int, a name \"M\" or a product \"B*H\"");
       return false;
     }
+    // Index expressions, which dims are part of, have at most 4096 characters.
+    constexpr size_t kMaxLength = 512;
+    if (text.size() > kMaxLength) {
+      fail(Code::E_DIM, e.loc,
+           "a dim of " + std::to_string(text.size()) + " characters; at most " + std::to_string(kMaxLength));
+      return false;
+    }
     out = {1, text};
     return true;
   }

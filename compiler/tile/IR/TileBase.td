@@ -147,8 +147,8 @@ def Tile_IndexExprAttr : AttrDef<Tile_Dialect, "IndexExpr"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// A text that is no expression, or is past the limits of the language, becomes one symbol. Nothing can be bound
-    /// to it, so that no kernel is made with it.
+    /// A text past the limits of index expressions becomes one symbol, so that the compiler does not fail on it. The
+    /// reader of the kernel metadata refuses it.
     static IndexExprAttr fromText(::mlir::MLIRContext *, ::llvm::StringRef text);
     std::string text() const { return getExpr().text(); }
   }];
