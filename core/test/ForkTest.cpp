@@ -15,11 +15,6 @@ namespace {
 
 constexpr int kForks = 50;
 constexpr unsigned kLimitSeconds = 20; // SIGALRM kills a child that hangs
-#if defined(__has_feature) && __has_feature(address_sanitizer)
-constexpr bool kMayExit = false; // memory that only stacks of the parent's threads point to counts as leaked
-#else
-constexpr bool kMayExit = true;
-#endif
 
 /// Runs in the program's threads while another one forks.
 class Busy {
@@ -119,12 +114,16 @@ protected:
   tsr_kernel_t k_ = nullptr;
 };
 
+// Without asan: a thread that ends takes a lock of its allocator, which another thread may hold at the fork.
+// The child then waits for it without end. (LLVM 22, Quarantine::Drain.)
+#if !defined(__has_feature) || !__has_feature(address_sanitizer)
+
 TEST_F(Forks, AChildOfBusyThreadsUsesItsOwnContextAndDestroysTheParents) {
   Busy busy;
   keepBusy(busy);
   for (int i = 0; i < kForks && !HasFatalFailure(); ++i)
     inChild([&] { return computeOnOwn() && tsrDestroyContext(context) == TSR_SUCCESS && computeOnOwn(); },
-            kMayExit && i % 2 != 0);
+            i % 2 != 0);
 }
 
 TEST_F(Forks, TheParentsContextMayGoFirst) {
@@ -133,6 +132,8 @@ TEST_F(Forks, TheParentsContextMayGoFirst) {
   for (int i = 0; i < kForks && !HasFatalFailure(); ++i)
     inChild([&] { return tsrDestroyContext(context) == TSR_SUCCESS && computeOnOwn(); });
 }
+
+#endif
 
 // Each handle of the parent can only be destroyed. Other handles stay usable.
 TEST_F(Forks, ObjectsOfTheParentCanOnlyBeDestroyed) {
