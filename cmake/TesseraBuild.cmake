@@ -41,27 +41,32 @@ endif()
 include_directories(${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/sdk/include
                     ${PROJECT_BINARY_DIR} ${PROJECT_BINARY_DIR}/sdk/include)
 
-# tessera_test(NAME SOURCES a.cpp ... LIBS x ... [ARGS ...] [LABELS ...] [OPTIMIZED]): a GoogleTest program, registered with
-# CTest. GoogleTest's headers, three seconds of a test's compilation, are compiled once for all. With a sanitizer the tests'
-# own sources are not optimised, which compiles them in a third of the time; the libraries are. OPTIMIZED is for tests that
-# compute for long in their own sources or in headers.
+# Compiles the headers, and the templates that they use, once for all sources of the target.
+function(tessera_precompile target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  target_compile_options(${target} PRIVATE -fpch-instantiate-templates "SHELL:-Xclang -fno-pch-timestamp")
+endfunction()
+
+# tessera_test(NAME SOURCES a.cpp ... LIBS x ... [ARGS ...] [LABELS ...] [HEADER h] [OPTIMIZED]): a GoogleTest program, registered with
+# CTest. GoogleTest's headers, three seconds of a test's compilation, are compiled once for all. The tests' own sources are not
+# optimised, which compiles them in a third of the time; the libraries are. OPTIMIZED is for tests that compute for long in
+# their own sources or in headers. HEADER, which all of the sources include and which includes GoogleTest's, is compiled once.
 function(tessera_test name)
-  cmake_parse_arguments(T "OPTIMIZED" "" "SOURCES;LIBS;ARGS;LABELS" ${ARGN})
+  cmake_parse_arguments(T "OPTIMIZED" "HEADER" "SOURCES;LIBS;ARGS;LABELS" ${ARGN})
   if(NOT TARGET tessera-test-headers)
     file(CONFIGURE OUTPUT test-headers.cpp CONTENT "int main() {}\n") # written when it is not there yet
     add_executable(tessera-test-headers ${CMAKE_CURRENT_BINARY_DIR}/test-headers.cpp)
-    target_precompile_headers(tessera-test-headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-    target_compile_options(tessera-test-headers PRIVATE -fpch-instantiate-templates "SHELL:-Xclang -fno-pch-timestamp")
-    if(TESSERA_SANITIZE)
-      target_compile_options(tessera-test-headers PRIVATE -O0)
-    endif()
+    target_compile_options(tessera-test-headers PRIVATE -O0)
+    tessera_precompile(tessera-test-headers <gmock/gmock.h> <gtest/gtest.h>)
   endif()
   add_executable(${name} ${T_SOURCES})
-  if(TESSERA_SANITIZE AND NOT T_OPTIMIZED)
+  if(NOT T_OPTIMIZED) # precompiled headers are of one level of optimisation
     target_compile_options(${name} PRIVATE -O0)
-  endif()
-  if(NOT TESSERA_SANITIZE OR NOT T_OPTIMIZED) # precompiled headers are of one level of optimisation
-    target_precompile_headers(${name} REUSE_FROM tessera-test-headers)
+    if(T_HEADER)
+      tessera_precompile(${name} ${T_HEADER})
+    else()
+      target_precompile_headers(${name} REUSE_FROM tessera-test-headers)
+    endif()
   endif()
   target_link_libraries(${name} PRIVATE ${T_LIBS} gtest gmock gtest_main)
   add_test(NAME ${name} COMMAND ${name} ${T_ARGS})
