@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
+#include "numerics/DType.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -43,6 +44,9 @@ struct Capabilities {
   bool collapsesAxes = false;               // axes of elementwise groups become one where strides allow it
   bool prefetches = false;                  // `prefetch` becomes an instruction
   bool callsLibraries = false;              // a matrix product may be a call of a host library (BLAS)
+  // Dtypes below 32 bits that matrix products multiply as they are. Other narrow operands are widened to one
+  // of these, or to f32 or i32.
+  std::vector<DType> narrowProducts{};
 };
 
 /// The fusion group that needs a tile. Extents are absent if they are known only at launch.

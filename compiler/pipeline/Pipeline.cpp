@@ -70,7 +70,11 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createTileFuse());
   // 6. Quantization Legalization: after fusion, so that the casts it inserts are computed where their operand
   // is.
-  kernel.addPass(createTileLegalizeNumerics({backend}));
+  TileLegalizeNumericsOptions legalize;
+  legalize.backend = backend;
+  for (DType product : target.narrowProducts)
+    legalize.products.push_back(name(product));
+  kernel.addPass(createTileLegalizeNumerics(legalize));
   kernel.addPass(createTileReportHints({backend, target.prefetches}));
   kernel.addPass(createTilePlanMemory());
 }

@@ -28,7 +28,7 @@ def product(dtype, a, b, c=None, extra=0):
     acc = ACCUMULATORS[dtype]
     base = np.zeros((*a.shape[:-1], b.shape[-1])) if c is None else c
     if not DTYPES[acc].is_float:
-        return want(acc, base.astype("i8") + a @ b, initial=c)
+        return want(acc, (base.astype("i8") + a @ b).astype("i4").astype("i8"), initial=c)  # wraps
     bound = (a.shape[-1] + 2 + extra) * DTYPES[acc].eps / 2 * (np.abs(base) + np.abs(a) @ np.abs(b))
     return want(acc, base + a @ b, bound=bound + 1e-300, initial=c)
 
@@ -46,11 +46,24 @@ def dtypes_and_transposes():
 
 
 def tiles():
-    for tile in ((1, 1, 1), (8, 32, 4), (48, 256, 64), (96, 64, 32), (7, 5, 3), (1, 64, 64), (64, 1, 64), (13, 100, 17)):
-        p = program(f"mma/tile/{'x'.join(map(str, tile))}", source("f32", tile=tile))
-        for m, k, n in ((50, 70, 90), (tile[0], tile[2], tile[1]), (1, 1, 1)):
-            a, b = random("f32", (m, k), 1), random("f32", (k, n), 2)
-            p.run({"M": m, "K": k, "N": n}, {"A": ("f32", a), "B": ("f32", b)}, {"C": product("f32", a, b)})
+    for dtype in ("f32", "i8"):
+        for tile in ((1, 1, 1), (8, 32, 4), (48, 256, 64), (96, 64, 32), (7, 5, 3), (1, 64, 64), (64, 1, 64), (13, 100, 17), (13, 31, 18)):
+            p = program(f"mma/tile/{dtype}/{'x'.join(map(str, tile))}", source(dtype, tile=tile))
+            for m, k, n in ((50, 70, 90), (tile[0], tile[2], tile[1]), (1, 1, 1)):
+                a, b = random(dtype, (m, k), 1), random(dtype, (k, n), 2)
+                p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a), "B": (dtype, b)}, {"C": product(dtype, a, b)})
+            yield p
+
+
+def extremes():
+    """The largest integers of each dtype, of both signs: every product counts, and sums wrap as i32 does."""
+    for dtype, values in (("i8", (-128, 127)), ("u8", (0, 255))):
+        p = program(f"mma/extremes/{dtype}", source(dtype, tile=(16, 32, 8)))
+        for m, k, n in ((17, 2, 33), (16, 8, 32), (5, 37, 9)):
+            for x in values:
+                for y in values:
+                    a, b = np.full((m, k), x, "i8"), np.full((k, n), y, "i8")
+                    p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a), "B": (dtype, b)}, {"C": product(dtype, a, b)})
         yield p
 
 
@@ -216,6 +229,7 @@ def k(A: ts.Tensor["M", "K", ts.bf16], B: ts.Tensor["K", "N", ts.bf16], C: ts.Te
 def programs():
     yield from dtypes_and_transposes()
     yield from tiles()
+    yield from extremes()
     yield from few()
     yield from large()
     yield from uneven()

@@ -10,9 +10,10 @@
 //                                                  %s = arith.addf %x, %y : tensor<8xf32>
 //                                                  %r = tile.cast %s from f32 to bf16
 //
-// Products of such operands take f32 operands (exact) and keep their f32 accumulator; i8 and u8 operands are
-// widened to i32; operands in shared memory are loaded. Every such change of arithmetic is recorded as a
-// fallback of the kernel (decisions D4, D13). Storage and the values of casts never change.
+// Operands of products whose dtype the target does not multiply are widened, which is exact: to a dtype that
+// it does multiply, or to f32 or i32. The accumulator keeps its dtype. Operands in shared memory are loaded.
+// Every such change of arithmetic is recorded as a fallback of the kernel (decisions D4, D13). Storage and
+// the values of casts never change.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "compiler/tile/Transforms/Passes.h"
@@ -44,12 +45,35 @@ bool isLow(Type t) {
   return f && f.getWidth() < 32;
 }
 
+/// Has `wide` every value of `narrow`?
+bool holds(DType wide, DType narrow) {
+  const DTypeInfo &w = info(wide), &n = info(narrow);
+  if (isFloat(wide) != isFloat(narrow)) return false;
+  if (isFloat(wide))
+    return w.mantissaBits >= n.mantissaBits && w.maxExponent >= n.maxExponent &&
+           w.minExponent - w.mantissaBits <= n.minExponent - n.mantissaBits && (w.hasInf || !n.hasInf) &&
+           (w.hasNaN || !n.hasNaN);
+  return wide == narrow || (!isUnsigned(wide) && w.bits > n.bits) ||
+         (isUnsigned(wide) && isUnsigned(narrow) && w.bits >= n.bits);
+}
+
 class LegalizeNumerics : public impl::TileLegalizeNumericsBase<LegalizeNumerics> {
 public:
   using impl::TileLegalizeNumericsBase<LegalizeNumerics>::TileLegalizeNumericsBase;
 
 private:
   std::set<std::string> fallbacks_;
+  SmallVector<DType> products_;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    for (const std::string &product : products) {
+      std::optional<DType> dtype = parseDType(product);
+      if (!dtype)
+        return emitError(UnknownLoc::get(context)) << "tile-legalize-numerics: no dtype '" << product << "'";
+      products_.push_back(*dtype);
+    }
+    return success();
+  }
 
   void runOnOperation() override {
     fallbacks_.clear();
@@ -109,30 +133,37 @@ private:
     }
   }
 
+  /// Returns the dtype that the target multiplies operands of `operand` in: the narrowest that has all of its
+  /// values.
+  DType factorOf(DType operand) const {
+    DType best = isFloat(operand) ? DType::F32 : DType::I32;
+    if (!holds(best, operand)) return operand; // f64, i64
+    for (DType product : products_)
+      if (holds(product, operand) && info(product).bits < info(best).bits) best = product;
+    return best;
+  }
+
   void legalizeMma(MmaOp mma) {
-    Type element;
+    std::optional<DType> from, to;
     for (OpOperand &operand : mma->getOpOperands().take_front(2)) {
       OpBuilder b(mma);
       Location loc = mma.getLoc();
       Value v = operand.get();
       bool isTurned = operand.getOperandNumber() == 0 ? mma.getTransA() : mma.getTransB();
-      if (auto buffer = dyn_cast<BufferType>(v.getType())) {
+      auto buffer = dyn_cast<BufferType>(v.getType());
+      from = mma.getIsUnsigned() ? DType::U8
+                                 : dtypeOfMemory(buffer ? buffer.getElementType() : getElementTypeOrSelf(v));
+      to = factorOf(*from);
+      if (buffer) {
         Type inValue = buffer.getElementType();
         if (inValue.isUnsignedInteger()) inValue = b.getIntegerType(8);
         v = BufferReadOp::create(b, loc, RankedTensorType::get(buffer.getShape(), inValue), v);
-      } else if ((isTurned || needsWidening(tileType(v).getElementType())) && v.hasOneUse() &&
-                 v.getDefiningOp() && !alwaysInMemory(v)) {
+      } else if ((isTurned || from != to) && v.hasOneUse() && v.getDefiningOp() && !alwaysInMemory(v)) {
         // Load, widen and transpose in one loop, at the place of the load.
         v.getDefiningOp()->removeAttr(kMaterialize);
         b.setInsertionPointAfter(v.getDefiningOp());
       }
-      element = tileType(v).getElementType();
-      if (isLow(element))
-        v = widen(b, loc, v);
-      else if (element.isInteger(8))
-        v = cast(b, loc, v, mma.getIsUnsigned() ? "u8" : "i8", "i32", b.getI32Type());
-      else if (element.isInteger(16))
-        v = cast(b, loc, v, "i16", "i32", b.getI32Type());
+      if (from != to) v = cast(b, loc, v, name(*from), name(*to), elementTypeInValues(&getContext(), *to));
       if (isTurned) {
         auto t = tileType(v);
         v = TransposeOp::create(
@@ -143,14 +174,9 @@ private:
     }
     mma.setTransA(false);
     mma.setTransB(false);
+    if (from == to) return;
     mma.setIsUnsigned(false);
-    if (isLow(element)) fallback("mma of " + floatName(element) + " multiplies and accumulates in f32");
-    if (element.isInteger(8)) fallback("mma of 8-bit integers multiplies in i32");
-    if (element.isInteger(16)) fallback("mma of 16-bit integers multiplies in i32");
-  }
-
-  static bool needsWidening(Type element) {
-    return isLow(element) || element.isInteger(8) || element.isInteger(16);
+    fallback(Twine("mma of ") + name(*from) + " multiplies in " + name(*to));
   }
 };
 

@@ -78,13 +78,15 @@ def TileFuse : Pass<"tile-fuse", "::tessera::tile::KernelOp"> {
 }
 
 def TileLegalizeNumerics : Pass<"tile-legalize-numerics", "::tessera::tile::KernelOp"> {
-  let summary = "Expresses arithmetic on narrow floats and 8-bit products in types the backend computes in";
+  let summary = "Expresses arithmetic on narrow floats and narrow products in types that the target computes in";
   let description = [{
-    bf16, f16, fp8, fp6 and fp4 compute in f32 and round after every operation; 8- and 16-bit integer products widen to i32.
-    Each change is recorded in the kernel's `fallbacks`.
+    bf16, f16, fp8, fp6 and fp4 compute in f32 and round after every operation. The operands of a product stay as they
+    are if the target multiplies their dtype. Else they are widened to the narrowest dtype that it multiplies and that has
+    all their values, which may be f32 or i32. Each change is recorded in the kernel's `fallbacks`.
   }];
   let options = [
-    Option<"backend", "backend", "std::string", "\"cpu\"", "name of the backend in the fallbacks">
+    Option<"backend", "backend", "std::string", "\"cpu\"", "name of the backend in the fallbacks">,
+    ListOption<"products", "products", "std::string", "dtypes below 32 bits that the target's products multiply">
   ];
 }
 

@@ -19,7 +19,7 @@ tile.kernel @narrow(%x: !tile.view<8xbf16>, %o: !tile.view<8xbf16>) grid [] attr
 
 // Operands widen where they are loaded, in one loop; the transpose becomes an op of its own.
 // CHECK-LABEL: tile.kernel @product
-// CHECK-SAME: fallbacks = ["cpu: mma of fp8_e4m3 multiplies and accumulates in f32"]
+// CHECK-SAME: fallbacks = ["cpu: mma of fp8_e4m3 multiplies in f32"]
 tile.kernel @product(%x: !tile.view<8x8xf8E4M3FN>, %o: !tile.view<8x8xf32>) grid [] attributes {params = [
     #tile.param<name = "x", kind = tensor, dtype = fp8_e4m3, dims = ["8", "8"], access = read>,
     #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8", "8"], access = write>]} {

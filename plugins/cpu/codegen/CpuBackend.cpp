@@ -30,6 +30,7 @@ public:
     capabilities_.collapsesAxes = true;
     capabilities_.prefetches = true;
     capabilities_.callsLibraries = true;
+    if (!cpu_.isOther) capabilities_.narrowProducts = {DType::I16}; // pmaddwd, of every x86-64
   }
 
   const codegen::TargetBackend &backend() const override { return targetBackend(); }

@@ -219,9 +219,10 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
 
 Value KernelLowering::readFactor(const Factor &f, Value index, int64_t lanes, Value mask) {
   Value v = load(loadedElementType(f.element), address(f.data, index, f.element), lanes, mask);
-  if (!f.cast) return v;
-  tile::CastOp cast = f.cast;
-  return tile::emitCast(b_, b_.getLoc(), v, *parseDType(cast.getFrom()), *parseDType(cast.getTo()));
+  if (tile::CastOp cast = f.cast)
+    v = tile::emitCast(b_, b_.getLoc(), v, *parseDType(cast.getFrom()), *parseDType(cast.getTo()));
+  const bool isNarrow = getElementTypeOrSelf(v.getType()).isInteger(16);
+  return isNarrow ? widened(v, b_.getI32Type()) : v;
 }
 
 Value KernelLowering::roundDown(Value n, int64_t step) {

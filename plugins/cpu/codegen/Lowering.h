@@ -136,7 +136,9 @@ private:
   };
   void microKernel(const Place &a, const Place &b, const Place &c, Value row, Value column, int64_t rows,
                    llvm::ArrayRef<int64_t> groups, Value depth, int64_t unroll, bool fresh, const Ends &);
+  Value widened(Value v, Type element);
   Value multiplyAdd(Value x, Value y, Value sum);
+  Value multiplyAddPairs(Value x, Value y, Value sum);
 
   // Direct.cpp: products of few rows or columns, whose operands are read in place.
   /// A factor in memory: a tensor, a shared buffer or a tile in scratch.

@@ -5,6 +5,10 @@
 // n/lanes vectors, so that every step of k is m * n/lanes independent FMAs on accumulators that stay in
 // registers for all of K. The loop over columns is outermost: all rows reuse a panel of B while it is in the
 // near cache. Each shape has a function of its own, which all products of that shape call.
+//
+// Operands of i16 take two steps of k at once: an instruction of x86 (pmaddwd) multiplies pairs of them and
+// adds both products to one i32. The pairs of B are put together in registers, once for all rows of the
+// block.
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "plugins/cpu/codegen/Lowering.h"
 #include "llvm/Support/MathExtras.h"
@@ -17,7 +21,9 @@ namespace tessera::cpu {
 LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
   Place a = place(op.getA()), b = place(op.getB()), c = place(op.getResult());
   Type element = c.element;
-  if (a.element != element || b.element != element ||
+  const bool inPairs = a.element.isInteger(16) && b.element.isInteger(16) && element.isInteger(32);
+  const bool isSame = a.element == element && b.element == element;
+  if (!(isSame || inPairs) ||
       !(element.isF32() || element.isF64() || element.isInteger(32) || element.isInteger(64)))
     return op.emitOpError() << "of " << a.element << " into " << element
                             << " is not implemented on cpu (TSR_UNIMPLEMENTED)";
@@ -58,11 +64,14 @@ LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
 func::FuncOp KernelLowering::productFunction(Place a, Place b, Place c, tile::FragmentAttr fragment,
                                              bool limited, bool fresh) {
   std::string name;
-  llvm::raw_string_ostream(name) << "mma." << c.element << "." << c.shape[0] << "x" << c.shape[1] << "x"
-                                 << a.shape[1] << "." << fragment.getM() << "x" << fragment.getN()
-                                 << (limited ? ".limits"
-                                     : fresh ? ".fresh"
-                                             : "");
+  llvm::raw_string_ostream text(name);
+  text << "mma.";
+  if (a.element != c.element) text << a.element << ".";
+  text << c.element << "." << c.shape[0] << "x" << c.shape[1] << "x" << a.shape[1] << "." << fragment.getM()
+       << "x" << fragment.getN()
+       << (limited ? ".limits"
+           : fresh ? ".fresh"
+                   : "");
   SmallVector<Type> inputs(3, LLVM::LLVMPointerType::get(b_.getContext()));
   inputs.append(limited ? 3 : 0, b_.getIndexType());
   return sharedFunction(name, inputs, [&](func::FuncOp function) {
@@ -114,6 +123,14 @@ void KernelLowering::emitProduct(const Place &a, const Place &b, const Place &c,
   });
 }
 
+/// Operands narrower than the accumulator are signed integers.
+Value KernelLowering::widened(Value v, Type element) {
+  Type type = v.getType();
+  if (getElementTypeOrSelf(type) == element) return v;
+  auto vector = dyn_cast<VectorType>(type);
+  return arith::ExtSIOp::create(b_, vector ? Type(vector.clone(element)) : element, v);
+}
+
 /// Targets with vectors of 32 bytes or more have FMA (findCpu). Without it, an fma would be a library call
 /// per element.
 Value KernelLowering::multiplyAdd(Value x, Value y, Value sum) {
@@ -121,6 +138,28 @@ Value KernelLowering::multiplyAdd(Value x, Value y, Value sum) {
     return b_.createOrFold<arith::AddIOp>(sum, b_.createOrFold<arith::MulIOp>(x, y));
   if (vectorBytes_ >= 32) return math::FmaOp::create(b_, x, y, sum);
   return arith::AddFOp::create(b_, sum, arith::MulFOp::create(b_, x, y));
+}
+
+/// sum + x0 * y0 + x1 * y1 in lanes of i32, where each lane of `x` and `y` is a pair of i16: the first in its
+/// low half. Sums wrap.
+Value KernelLowering::multiplyAddPairs(Value x, Value y, Value sum) {
+  auto type = cast<VectorType>(sum.getType());
+  const int64_t lanes = type.getDimSize(0);
+  if (lanes < 4) { // fewer than the smallest vector
+    Value sixteen = splat(constantOf(type.getElementType(), b_.getI32IntegerAttr(16)), lanes);
+    auto high = [&](Value v) { return arith::ShRSIOp::create(b_, v, sixteen).getResult(); };
+    auto low = [&](Value v) { return high(arith::ShLIOp::create(b_, v, sixteen)); };
+    return multiplyAdd(high(x), high(y), multiplyAdd(low(x), low(y), sum));
+  }
+  const char *instruction = lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
+                            : lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
+                                         : "llvm.x86.sse2.pmadd.wd";
+  auto pairs = [&](Value v) {
+    return LLVM::BitcastOp::create(b_, VectorType::get({2 * lanes}, b_.getI16Type()), v).getResult();
+  };
+  auto products =
+      LLVM::CallIntrinsicOp::create(b_, type, b_.getStringAttr(instruction), ValueRange{pairs(x), pairs(y)});
+  return arith::AddIOp::create(b_, sum, products.getResult(0));
 }
 
 void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c, Value row, Value column,
@@ -141,12 +180,33 @@ void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c,
   auto step = [&](Value k, Vec<Value> &acc) {
     Vec<Value> line;
     for (auto [offset, width] : llvm::zip(offsets, groups))
-      line.push_back(loadPlace(b, {k, plus(column, offset)}, width));
+      line.push_back(widened(loadPlace(b, {k, plus(column, offset)}, width), c.element));
     for (int64_t r = 0; r < rows; ++r) {
-      Value x = load(a.element, placeAddress(a, {plus(row, r), k}), 0);
+      Value x = widened(load(a.element, placeAddress(a, {plus(row, r), k}), 0), c.element);
       for (size_t g = 0; g < groups.size(); ++g) {
         Value &sum = acc[r * groups.size() + g];
         sum = multiplyAdd(splat(x, groups[g]), line[g], sum);
+      }
+    }
+  };
+  const bool inPairs = a.element != c.element && unroll % 2 == 0;
+  auto twoSteps = [&](Value k, Vec<Value> &acc) {
+    Vec<Value> line;
+    for (auto [offset, width] : llvm::zip(offsets, groups)) {
+      Type wide = VectorType::get({width}, c.element);
+      auto read = [&](int64_t d) {
+        return arith::ExtUIOp::create(b_, wide, loadPlace(b, {plus(k, d), plus(column, offset)}, width))
+            .getResult();
+      };
+      Value second =
+          arith::ShLIOp::create(b_, read(1), splat(constantOf(c.element, b_.getI32IntegerAttr(16)), width));
+      line.push_back(arith::OrIOp::create(b_, read(0), second));
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      Value x = load(c.element, placeAddress(a, {plus(row, r), k}), 0); // aligned: k and the depth are even
+      for (size_t g = 0; g < groups.size(); ++g) {
+        Value &sum = acc[r * groups.size() + g];
+        sum = multiplyAddPairs(splat(x, groups[g]), line[g], sum);
       }
     }
   };
@@ -155,8 +215,9 @@ void KernelLowering::microKernel(const Place &a, const Place &b, const Place &c,
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loopOp.getBody());
     Vec<Value> acc(loopOp.getRegionIterArgs());
-    for (int64_t u = 0; u < unroll; ++u)
-      step(plus(loopOp.getInductionVar(), u), acc);
+    for (int64_t u = 0; u < unroll; u += inPairs ? 2 : 1)
+      inPairs ? twoSteps(plus(loopOp.getInductionVar(), u), acc)
+              : step(plus(loopOp.getInductionVar(), u), acc);
     scf::YieldOp::create(b_, acc);
   }
   // Past the operands' ends there are zeros, whose products with infinities are NaN: those elements keep

@@ -1,0 +1,73 @@
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-fuse,tile-legalize-numerics{backend=x products=i16,bf16}))' | FileCheck %s
+// RUN: not tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-numerics{products=bf61}))' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: error: tile-legalize-numerics: no dtype 'bf61'
+
+// What the target multiplies is left as it is.
+// CHECK-LABEL: tile.kernel @legal
+// CHECK-NOT: fallbacks
+// CHECK: tile.mma %{{.*}} : tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xf32>
+tile.kernel @legal(%x: !tile.view<8x8xbf16>, %o: !tile.view<8x8xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["8", "8"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8", "8"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<8x8xf32>
+  %t = tile.load %x[%c0, %c0] extents [8, 8] : !tile.view<8x8xbf16> -> tensor<8x8xbf16>
+  %p = tile.mma %t, %t, %z : tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xf32>
+  tile.store %p, %o[%c0, %c0] extents [8, 8] : tensor<8x8xf32>, !tile.view<8x8xf32>
+  tile.return
+}
+
+// bf16 has every value of fp8_e4m3.
+// CHECK-LABEL: tile.kernel @widened
+// CHECK-SAME: fallbacks = ["x: mma of fp8_e4m3 multiplies in bf16"]
+// CHECK: tile.cast %{{.*}} from fp8_e4m3 to bf16
+// CHECK: tile.mma %{{.*}} : tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<8x8xf32>
+tile.kernel @widened(%x: !tile.view<8x8xf8E4M3FN>, %o: !tile.view<8x8xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = fp8_e4m3, dims = ["8", "8"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8", "8"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<8x8xf32>
+  %t = tile.load %x[%c0, %c0] extents [8, 8] : !tile.view<8x8xf8E4M3FN> -> tensor<8x8xf8E4M3FN>
+  %p = tile.mma %t, %t, %z : tensor<8x8xf8E4M3FN>, tensor<8x8xf8E4M3FN>, tensor<8x8xf32>
+  tile.store %p, %o[%c0, %c0] extents [8, 8] : tensor<8x8xf32>, !tile.view<8x8xf32>
+  tile.return
+}
+
+// bf16 has neither the digits of f16 nor its smallest numbers.
+// CHECK-LABEL: tile.kernel @half
+// CHECK-SAME: fallbacks = ["x: mma of f16 multiplies in f32"]
+// CHECK: tile.mma %{{.*}} : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+tile.kernel @half(%x: !tile.view<8x8xf16>, %o: !tile.view<8x8xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f16, dims = ["8", "8"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8", "8"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<8x8xf32>
+  %t = tile.load %x[%c0, %c0] extents [8, 8] : !tile.view<8x8xf16> -> tensor<8x8xf16>
+  %p = tile.mma %t, %t, %z : tensor<8x8xf16>, tensor<8x8xf16>, tensor<8x8xf32>
+  tile.store %p, %o[%c0, %c0] extents [8, 8] : tensor<8x8xf32>, !tile.view<8x8xf32>
+  tile.return
+}
+
+// Signed and unsigned bytes fit i16. The transpose stays an operation of its own.
+// CHECK-LABEL: tile.kernel @bytes
+// CHECK-SAME: fallbacks = ["x: mma of i8 multiplies in i16", "x: mma of u8 multiplies in i16"]
+// CHECK: tile.cast %{{.*}} from i8 to i16
+// CHECK: tile.transpose %{{.*}} : tensor<8x8xi16>
+// CHECK: tile.mma %{{.*}} : tensor<8x8xi16>, tensor<8x8xi16>, tensor<8x8xi32>
+// CHECK: tile.cast %{{.*}} from u8 to i16
+// CHECK: tile.mma
+// CHECK-NOT: unsigned
+// CHECK-SAME: tensor<8x8xi16>, tensor<8x8xi16>, tensor<8x8xi32>
+tile.kernel @bytes(%x: !tile.view<8x8xi8>, %u: !tile.view<8x8xui8>, %o: !tile.view<8x8xi32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = i8, dims = ["8", "8"], access = read>,
+    #tile.param<name = "u", kind = tensor, dtype = u8, dims = ["8", "8"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = i32, dims = ["8", "8"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0> : tensor<8x8xi32>
+  %t = tile.load %x[%c0, %c0] extents [8, 8] : !tile.view<8x8xi8> -> tensor<8x8xi8>
+  %p = tile.mma %t, %t, %z {trans_b} : tensor<8x8xi8>, tensor<8x8xi8>, tensor<8x8xi32>
+  %v = tile.load %u[%c0, %c0] extents [8, 8] : !tile.view<8x8xui8> -> tensor<8x8xi8>
+  %q = tile.mma %v, %v, %p unsigned : tensor<8x8xi8>, tensor<8x8xi8>, tensor<8x8xi32>
+  tile.store %q, %o[%c0, %c0] extents [8, 8] : tensor<8x8xi32>, !tile.view<8x8xi32>
+  tile.return
+}
