@@ -75,6 +75,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   for (DType product : target.narrowProducts)
     legalize.products.push_back(name(product));
   kernel.addPass(createTileLegalizeNumerics(legalize));
+  kernel.addPass(createTileOrderReductions({target.threads}));
   kernel.addPass(createTileReportHints({backend, target.prefetches}));
   kernel.addPass(createTilePlanMemory());
 }

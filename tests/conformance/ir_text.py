@@ -1,5 +1,5 @@
 """IR texts that a person edited and that the checks accept (tests/ir has those that they refuse): nothing they hold makes the
-compiler or the processor trap, and nothing outside the tensors is touched."""
+compiler or the processor trap, nothing outside the tensors is touched, and sums have the order that the text gives them."""
 import pathlib
 
 import numpy as np
@@ -67,7 +67,53 @@ def loops():
                    lambda x, y, count=count: y + count)
 
 
+def fold(values):
+    """By halves: i with i + n/2, and so on."""
+    while len(values) > 1:
+        values = values[:len(values) // 2] + values[len(values) // 2:]
+    return values[0]
+
+
+def ordered_sum(x, lanes, chains):
+    """The sum of x in f32 in the order <lanes = ..., chains = [...]> (docs/ir/tile.md, OrderAttr)."""
+    runs, done = [], 0
+    steps = [(count, lanes) for count in chains] + [(1, 1 << e) for e in range(lanes.bit_length() - 2, -1, -1)]
+    for count, width in steps:
+        whole = (len(x) - done) // (count * width)
+        if whole < (2 if count > 1 else 1):
+            continue
+        elements = x[done:done + whole * count * width].reshape(whole, count, width)
+        total = elements[0].copy()
+        for step in elements[1:]:
+            total = total + step
+        runs.append(fold(fold(total)))
+        done += whole * count * width
+    total = runs[0]
+    for run in runs[1:]:
+        total = total + run
+    return total
+
+
+def orders():
+    """A sum has the bits of the order that its text has, whatever the width of the target's vectors."""
+    n = 61
+    text = TEXT.replace("tensor<64x", f"tensor<{n}x").replace("extents [64]", f"extents [{n}]").replace("ceildiv(n, 64)", f"ceildiv(n, {n})")
+    text = text.replace("constant 64 : index", f"constant {n} : index")
+    rng = np.random.default_rng(7)
+    x = (rng.standard_normal(2 * n) * 10.0 ** rng.integers(-4, 5, 2 * n)).astype("f4")
+    for lanes, chains in ((1, ()), (1, (1,)), (1, (4, 1)), (2, (1,)), (4, (4, 1)), (8, (4, 1)), (8, (8, 4, 1)), (16, (2, 1)), (32, (1,)), (64, (4, 1))):
+        order = f"<lanes = {lanes}" + (f", chains = {list(chains)}>" if chains else ">")
+        edited = text.replace(f"%7 = arith.addf %2, %cst : tensor<{n}xf32>",
+                              f"%s = tile.reduce sum %2 axis 0 order {order} : tensor<{n}xf32> -> f32\n"
+                              f"    %7 = tile.broadcast %s : f32 -> tensor<{n}xf32>")
+        assert edited != text
+        p = Program(f"ir_text/order/{lanes}/{'.'.join(map(str, chains))}", edited, is_ir=True)
+        sums = np.repeat([ordered_sum(half, lanes, chains or (1,)) for half in x.reshape(2, n)], n)
+        yield p.run({"n": 2 * n}, {"x": ("f32", x.astype(float))}, {"y": want("f32", sums.astype(float))})
+
+
 def programs():
+    yield from orders()
     yield from starts()
     yield from arithmetic()
     yield from loops()

@@ -1,20 +1,12 @@
-// Reductions. If there are enough results, each thread computes one. Otherwise a power of two of threads
-// share a result: each folds every so many elements, and a tree combines their partial results. The order
-// depends only on the shape and the number of threads, so the same launch gives the same bits every time.
+// Reductions. A result whose order has one lane is computed by one thread. Otherwise a thread per lane folds
+// every so many elements, and a tree combines their partial results.
 #include "compiler/codegen/gpu/Lowering.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace tessera::gpu {
 
 namespace {
-
-/// Returns how many threads share each of `results` results of `n` elements.
-int64_t threadsPerResult(int64_t threads, int64_t results, int64_t n) {
-  if (results >= threads) return 1;
-  return std::min<int64_t>(llvm::bit_floor<uint64_t>(threads / results), llvm::bit_floor<uint64_t>(n));
-}
 
 SmallVector<int64_t> without(ArrayRef<int64_t> shape, int64_t axis) {
   SmallVector<int64_t> kept(shape);
@@ -59,7 +51,12 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
     scf::YieldOp::create(b_, fold(loop.getRegionIterArg(0), read(loop.getInductionVar())));
     return loop.getResult(0);
   };
-  int64_t width = threadsPerResult(target_.threads, results, n);
+  int64_t width = op.getOrder() ? op.getOrder()->getLanes() : 1;
+  const bool hasChains = op.getOrder() && !op.getOrder()->getChains().empty();
+  if (hasChains || (width > 1 && (results * width > target_.threads || width > n)))
+    return op.emitOpError() << "has an order that is not implemented on " << backend_
+                            << " (TSR_UNIMPLEMENTED): "
+                            << (hasChains ? "chains" : "more lanes than threads or elements");
   bool toTile = tile::isTile(op.getResult());
   versioned(insideCondition(ValueRange(input)), [&](Mode mode) {
     if (width == 1 && toTile) {
@@ -136,7 +133,7 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
     store(element, best.x, exchange(element, i));
     store(position, best.k, exchange(position, i, positions));
   };
-  int64_t width = threadsPerResult(target_.threads, results, n);
+  int64_t width = tile::threadsPerResult(target_.threads, results, n);
   bool toTile = tile::isTile(op.getResult());
   versioned(insideCondition(ValueRange(input)), [&](Mode mode) {
     if (width == 1 && toTile) {

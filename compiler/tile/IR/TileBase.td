@@ -135,6 +135,25 @@ def Tile_FragmentAttr : AttrDef<Tile_Dialect, "Fragment"> {
   }];
 }
 
+def Tile_OrderAttr : AttrDef<Tile_Dialect, "Order"> {
+  let mnemonic = "order";
+  let summary = "the order in which a reduction combines the elements of one result";
+  let description = [{
+    `#tile.order<lanes = 8>`: element i belongs to partial result i mod 8. Each combines its elements in the order of their
+    indices; then the partial results are folded by halves: i with i + 4, i with i + 2, i with i + 1. One lane means the
+    order of the elements.
+
+    `#tile.order<lanes = 8, chains = [4, 1]>`: the elements are cut into runs. For each number of chains in turn a run takes
+    as many whole steps of chains x lanes elements as are left, and none if several chains would have only one step. What
+    then remains is cut into runs of descending powers of two below `lanes`, of one step each. In a run element i, counted
+    from its beginning, belongs to lane i mod 8 of chain (i div 8) mod 4. Chains are folded by halves, then lanes, and the
+    runs are combined from first to last.
+  }];
+  let parameters = (ins "int64_t":$lanes, OptionalArrayRefParameter<"int64_t">:$chains);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
 def Tile_IndexExprAttr : AttrDef<Tile_Dialect, "IndexExpr"> {
   let mnemonic = "index";
   let summary = "an integer expression over dims and integer scalars";

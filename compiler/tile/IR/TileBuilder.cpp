@@ -166,7 +166,7 @@ Value TileBuilder::reduce(ReduceKind kind, DType dtype, Value x, int64_t axis) {
   shape.erase(shape.begin() + axis);
   Type element = tile.getElementType(),
        type = shape.empty() ? element : RankedTensorType::get(shape, element);
-  return ReduceOp::create(b_, loc_, type, kind, x, axis, hasNoSign(dtype));
+  return ReduceOp::create(b_, loc_, type, kind, x, axis, hasNoSign(dtype), OrderAttr());
 }
 
 Value TileBuilder::mma(DType operands, Value a, Value b, Value accumulator, bool transposeA,

@@ -31,11 +31,18 @@ def Tile_SigmoidOp : Tile_PureOp<"sigmoid", [AllTypesMatch<["input", "result"]>,
 
 def Tile_ReduceOp : Tile_PureOp<"reduce", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface, ["neutralElement"]>]> {
   let summary = "reduction along an axis, which goes away; of rank 1 it gives a scalar";
+  let description = [{
+    ```mlir
+    %s = tile.reduce sum %x axis 1 order <lanes = 8, chains = [4, 1]> : tensor<4x512xf32> -> tensor<4xf32>
+    ```
+    `order` decides the bits of a sum or product of floats. Without it the elements are combined in the order of their
+    indices. `tile-order-reductions` gives one to every reduction that has none.
+  }];
   let arguments = (ins Tile_ReduceKind:$kind, Tile_Tile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis,
-                       UnitAttr:$is_unsigned);
+                       UnitAttr:$is_unsigned, OptionalAttr<Tile_OrderAttr>:$order);
   let results = (outs Tile_Value:$result);
   let assemblyFormat = [{
-    $kind $input `axis` $axis (`unsigned` $is_unsigned^)? attr-dict `:` type($input) `->` type($result)
+    $kind $input `axis` $axis (`unsigned` $is_unsigned^)? (`order` $order^)? attr-dict `:` type($input) `->` type($result)
   }];
   let hasVerifier = 1;
 }

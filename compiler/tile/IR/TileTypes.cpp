@@ -142,6 +142,36 @@ LogicalResult FragmentAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit
   return success();
 }
 
+Attribute OrderAttr::parse(AsmParser &p, Type) {
+  int64_t lanes = 0;
+  SmallVector<int64_t> chains;
+  if (p.parseLess() || p.parseKeyword("lanes") || p.parseEqual() || p.parseInteger(lanes)) return {};
+  auto parseChains = [&] { return p.parseInteger(chains.emplace_back()); };
+  if (succeeded(p.parseOptionalComma()) &&
+      (p.parseKeyword("chains") || p.parseEqual() ||
+       p.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseChains)))
+    return {};
+  if (p.parseGreater()) return {};
+  return p.getChecked<OrderAttr>(p.getContext(), lanes, chains);
+}
+
+void OrderAttr::print(AsmPrinter &p) const {
+  p << "<lanes = " << getLanes();
+  if (!getChains().empty()) p << ", chains = [" << getChains() << "]";
+  p << '>';
+}
+
+LogicalResult OrderAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t lanes,
+                                ArrayRef<int64_t> chains) {
+  auto isCount = [](int64_t n) { return n > 0 && n <= 1024 && llvm::isPowerOf2_64(n); };
+  if (!isCount(lanes)) return emitError() << "lanes must be a power of two up to 1024, found " << lanes;
+  if (!llvm::all_of(chains, isCount))
+    return emitError() << "numbers of chains must be powers of two up to 1024";
+  if (!chains.empty() && (chains.back() != 1 || !llvm::is_sorted(llvm::reverse(chains))))
+    return emitError() << "numbers of chains must descend to 1, so that every element has a place";
+  return success();
+}
+
 std::string FragmentAttr::str() const {
   return std::to_string(getM()) + "x" + std::to_string(getN()) + "x" + std::to_string(getK());
 }

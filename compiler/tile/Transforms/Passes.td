@@ -90,6 +90,18 @@ def TileLegalizeNumerics : Pass<"tile-legalize-numerics", "::tessera::tile::Kern
   ];
 }
 
+def TileOrderReductions : Pass<"tile-order-reductions", "::tessera::tile::KernelOp"> {
+  let summary = "Decides the order in which each reduction combines its elements";
+  let description = [{
+    Sets the `order` of every `tile.reduce` that has none, from the target's vectors or threads and the numerics profile:
+    `reassociation` permits more chains. Runs when it is known which tiles are in memory. Nothing after it may change the
+    order.
+  }];
+  let options = [
+    Option<"threads", "threads", "int64_t", "0", "threads that share the tiles of a program; 0: one, with vectors">
+  ];
+}
+
 def TileReportHints : Pass<"tile-report-hints", "::tessera::tile::KernelOp"> {
   let summary = "Records in `fallbacks` which hints of the program have no effect on the target";
   let options = [

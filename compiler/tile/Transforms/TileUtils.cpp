@@ -1,8 +1,11 @@
 #include "compiler/tile/Transforms/TileUtils.h"
+#include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/bit.h"
 
 using namespace mlir;
 
@@ -35,6 +38,38 @@ bool needsMemoryOperand(OpOperand &use) {
   Operation *op = use.getOwner();
   if (auto mma = dyn_cast<MmaOp>(op)) return use.get() != mma.getAcc();
   return isa<ScanOp, ReshapeOp>(op);
+}
+
+bool isShort(Value v) {
+  int64_t left = 4;
+  std::function<bool(Value)> visit = [&](Value x) {
+    if (!isTile(x) || inMemory(x)) return true;
+    return left-- > 0 && llvm::all_of(x.getDefiningOp()->getOperands(), visit);
+  };
+  return visit(v);
+}
+
+int64_t widestElement(ValueRange roots, ArrayRef<Type> more) {
+  int64_t bytes = 1;
+  auto widen = [&](Type type) {
+    Type element = getElementTypeOrSelf(type);
+    if (!element.isInteger(1) && !element.isIndex()) bytes = std::max(bytes, storageBytes(element));
+  };
+  SmallVector<Value> work(roots.begin(), roots.end());
+  llvm::SmallPtrSet<Value, 16> seen;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    if (!isTile(v) || !seen.insert(v).second) continue;
+    widen(v.getType());
+    if (!inMemory(v)) llvm::append_range(work, v.getDefiningOp()->getOperands());
+  }
+  llvm::for_each(more, widen);
+  return bytes;
+}
+
+int64_t threadsPerResult(int64_t threads, int64_t results, int64_t n) {
+  if (results >= threads) return 1;
+  return std::min<int64_t>(llvm::bit_floor<uint64_t>(threads / results), llvm::bit_floor<uint64_t>(n));
 }
 
 void addFallbacks(KernelOp kernel, const std::set<std::string> &lines) {

@@ -33,6 +33,17 @@ bool alwaysInMemory(mlir::Value v);
 /// operand then needs memory of its own.
 bool needsMemoryOperand(mlir::OpOperand &use);
 
+/// Do at most four operations compute an element of it from memory?
+bool isShort(mlir::Value v);
+
+/// Returns the bytes of the widest element among `more`, `roots` and the tiles that are computed with them,
+/// in one loop, after `tile-fuse`. Bools and indices do not count; at least 1.
+int64_t widestElement(mlir::ValueRange roots, llvm::ArrayRef<mlir::Type> more = {});
+
+/// Returns how many of `threads` threads combine the `n` elements of each of `results` results: a power of
+/// two.
+int64_t threadsPerResult(int64_t threads, int64_t results, int64_t n);
+
 /// Adds lines to the kernel's `fallbacks`, each line once.
 void addFallbacks(KernelOp kernel, const std::set<std::string> &lines);
 

@@ -27,3 +27,23 @@ func.func private @fragment() attributes {f = #tile.fragment<4x4>}
 
 // expected-error @+1 {{fragment extents must be positive}}
 func.func private @fragment() attributes {f = #tile.fragment<4x0x1>}
+
+// -----
+
+// expected-error @+1 {{lanes must be a power of two up to 1024, found 6}}
+func.func private @order() attributes {o = #tile.order<lanes = 6>}
+
+// -----
+
+// expected-error @+1 {{numbers of chains must be powers of two up to 1024}}
+func.func private @order() attributes {o = #tile.order<lanes = 8, chains = [3, 1]>}
+
+// -----
+
+// expected-error @+1 {{numbers of chains must descend to 1}}
+func.func private @order() attributes {o = #tile.order<lanes = 8, chains = [4]>}
+
+// -----
+
+// expected-error @+1 {{numbers of chains must descend to 1}}
+func.func private @order() attributes {o = #tile.order<lanes = 8, chains = [4, 8, 1]>}

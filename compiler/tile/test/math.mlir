@@ -16,6 +16,8 @@ func.func @math(%x: tensor<4x8xf32>, %v: tensor<8xf32>, %s: f32, %u: tensor<4x8x
   %4 = tile.reduce sum %x axis 1 : tensor<4x8xf32> -> tensor<4xf32>
   // CHECK: tile.reduce prod %{{.*}} axis 0 : tensor<8xf32> -> f32
   %5 = tile.reduce prod %v axis 0 : tensor<8xf32> -> f32
+  // CHECK: tile.reduce sum %{{.*}} axis 1 order <lanes = 8, chains = [4, 1]> : tensor<4x8xf32> -> tensor<4xf32>
+  %ordered = tile.reduce sum %x axis 1 order <lanes = 8, chains = [4, 1]> : tensor<4x8xf32> -> tensor<4xf32>
   // CHECK: tile.reduce min %{{.*}} axis 0 unsigned : tensor<4x8xi8> -> tensor<8xi8>
   %6 = tile.reduce min %u axis 0 unsigned : tensor<4x8xi8> -> tensor<8xi8>
   // CHECK: tile.arg_reduce max %{{.*}} axis 1 : tensor<4x8xf32> -> tensor<4xi32>

@@ -114,7 +114,6 @@ private:
   Vec<Value> alongLine(int64_t from, int64_t to, int64_t step, const Line &, Vec<Value> carried,
                        LineBody body);
   /// Returns whether at most four operations compute an element of `v` from memory.
-  bool isShort(Value v);
   Vec<Value> elementAt(Indices outer, int64_t axis, Value k, int64_t offset);
   using LineResults =
       llvm::function_ref<Vec<Value>(Indices at, llvm::ArrayRef<int64_t> widths, const Line &)>;

@@ -7,23 +7,7 @@ using namespace mlir;
 namespace tessera::cpu {
 
 int64_t KernelLowering::lanesFor(ValueRange roots, ArrayRef<Type> more) {
-  int64_t bytes = 1;
-  auto widen = [&](Type element) {
-    element = getElementTypeOrSelf(element);
-    if (!element.isInteger(1) && !element.isIndex())
-      bytes = std::max<int64_t>(bytes, target::registerElement(element).getIntOrFloatBitWidth() / 8);
-  };
-  SmallVector<Value> work(roots.begin(), roots.end());
-  llvm::SmallPtrSet<Value, 16> seen;
-  while (!work.empty()) {
-    Value v = work.pop_back_val();
-    if (!tile::isTile(v) || !seen.insert(v).second) continue;
-    widen(v.getType());
-    if (!tile::inMemory(v)) llvm::append_range(work, v.getDefiningOp()->getOperands());
-  }
-  for (Type t : more)
-    widen(t);
-  return vectorBytes_ / bytes;
+  return vectorBytes_ / tile::widestElement(roots, more);
 }
 
 void KernelLowering::loop(int64_t lo, int64_t hi, int64_t step, llvm::function_ref<void(Value)> body,

@@ -1,9 +1,7 @@
 // Ops that walk an axis: reductions, positions of extremes, scans.
 //
-// A sum along the last axis keeps one partial sum per lane and, for long rows, four of them to hide latency;
-// the lanes are combined in a fixed balanced tree, so the same shape gives the same bits every time. A walk
-// ends where the tensor does: which partial sum an element belongs to depends on its position in the tile
-// alone.
+// A sum follows the order of its operation, which tile-order-reductions has decided. A walk ends where the
+// tensor does: which partial sum an element belongs to depends on its position in the tile alone.
 #include "compiler/tile/IR/DTypes.h"
 #include "mlir/IR/Matchers.h"
 #include "plugins/cpu/codegen/Lowering.h"
@@ -109,7 +107,7 @@ void KernelLowering::reduceLines(Value input, Value result, int64_t axis, int64_
   }
   // Along another axis lanes are columns. A few vectors of them side by side hide latency and use what a
   // cache line brings, where that is not much code.
-  int64_t blocks = isShort(input) ? 4 : 1;
+  int64_t blocks = tile::isShort(input) ? 4 : 1;
   auto block = [&](Indices at, int64_t width) {
     Vec<int64_t> widths(std::max<int64_t>(width / lanes, 1), std::min(width, lanes));
     Vec<Value> index(at);
@@ -119,16 +117,6 @@ void KernelLowering::reduceLines(Value input, Value result, int64_t axis, int64_
     }
   };
   nest(kept, lanes * blocks, block, ends);
-}
-
-/// At most four operations compute an element from memory.
-bool KernelLowering::isShort(Value v) {
-  int64_t left = 4;
-  std::function<bool(Value)> visit = [&](Value x) {
-    if (!tile::isTile(x) || tile::inMemory(x)) return true;
-    return left-- > 0 && llvm::all_of(x.getDefiningOp()->getOperands(), visit);
-  };
-  return visit(v);
 }
 
 /// `outer` with `k` along the axis; `offset` further along the last axis.
@@ -167,10 +155,14 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   };
 
   // Independent chains of additions hide their latency. How many there are decides the bits of a float sum.
-  const bool regroups = permits_.reassociation && addsFloats;
-  auto chainsOf = [&](std::initializer_list<int64_t> defined, std::initializer_list<int64_t> free) {
-    return Vec<int64_t>(regroups ? free : defined);
-  };
+  const bool alongLast = axis + 1 == tile::tileType(input).getRank();
+  const int64_t rowLanes = op.getOrder() ? op.getOrder()->getLanes() : 1;
+  Vec<int64_t> chainCounts(op.getOrder() ? op.getOrder()->getChains() : ArrayRef<int64_t>());
+  if (rowLanes > 1 && (!alongLast || chainCounts.empty()))
+    return op.emitOpError() << "has an order that is not implemented on cpu (TSR_UNIMPLEMENTED): "
+                            << (alongLast ? "lanes without chains"
+                                          : "lanes along another axis than the last");
+  if (chainCounts.empty()) chainCounts.push_back(1);
   auto joinChains = [&](Vec<Value> &chains, size_t left) {
     for (size_t count = chains.size(); count > left; count /= 2)
       for (size_t i = 0; i < count / 2; ++i)
@@ -182,10 +174,9 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
     const size_t count = widths.size();
     Vec<Value> sums;
     int64_t done = 0;
-    for (int64_t ways : chainsOf({1}, {4, 1})) {
+    for (int64_t ways : chainCounts) {
       const int64_t turns = (n - done) / ways;
-      if (ways > 1 && (turns < 2 || count * static_cast<size_t>(ways) > 4)) continue;
-      if (!turns) continue;
+      if (!turns || (ways > 1 && turns < 2)) continue;
       Vec<Value> chains;
       for (int64_t w = 0; w < ways; ++w)
         for (int64_t width : widths)
@@ -215,16 +206,16 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
     Value result;
     auto join = [&](Value scalar) { result = result ? fold(result, scalar) : scalar; };
     int64_t done = 0;
-    for (int64_t ways : chainsOf({4, 1}, {8, 4, 1})) {
-      int64_t step = ways * lanes, count = (n - done) / step;
+    for (int64_t ways : chainCounts) {
+      int64_t step = ways * rowLanes, count = (n - done) / step;
       if (!count || (ways > 1 && count < 2)) continue;
-      Vec<Value> sums(ways, start(lanes));
+      Vec<Value> sums(ways, start(rowLanes));
       sums =
           alongLine(done, done + count * step, step, line, sums, [&](Value k, ValueRange carried, Mode mode) {
             Vec<Value> next;
             for (int64_t w = 0; w < ways; ++w)
               next.push_back(
-                  fold(carried[w], evaluate(input, elementAt(at, axis, k, w * lanes), lanes, mode)));
+                  fold(carried[w], evaluate(input, elementAt(at, axis, k, w * rowLanes), rowLanes, mode)));
             return next;
           });
       joinChains(sums, 1);

@@ -26,3 +26,25 @@ tile.kernel @narrow(%o: !tile.view<?xbf16>, %n: index) grid ["1"] attributes {pa
   %s = tile.atomic add relaxed device %x, %o[%c0] : bf16, !tile.view<?xbf16> -> bf16
   tile.return
 }
+
+// -----
+
+tile.kernel @chains(%x: !tile.view<64xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["64"], access = read>]} {
+  %c0 = arith.constant 0 : index
+  %t = tile.load %x[%c0] extents [64] : !tile.view<64xf32> -> tensor<64xf32>
+  // expected-error @+1 {{has an order that is not implemented on levelzero (TSR_UNIMPLEMENTED): chains}}
+  %s = tile.reduce sum %t axis 0 order <lanes = 8, chains = [4, 1]> : tensor<64xf32> -> f32
+  tile.return
+}
+
+// -----
+
+tile.kernel @wide(%x: !tile.view<64xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["64"], access = read>]} {
+  %c0 = arith.constant 0 : index
+  %t = tile.load %x[%c0] extents [64] : !tile.view<64xf32> -> tensor<64xf32>
+  // expected-error @+1 {{has an order that is not implemented on levelzero (TSR_UNIMPLEMENTED): more lanes than threads or elements}}
+  %s = tile.reduce sum %t axis 0 order <lanes = 128> : tensor<64xf32> -> f32
+  tile.return
+}

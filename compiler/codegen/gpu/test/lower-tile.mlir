@@ -1,4 +1,4 @@
-// RUN: tsr-opt %s -split-input-file -pass-pipeline='builtin.module(tile.kernel(tile-vectorize{threads=256},tile-fuse,tile-legalize-numerics{backend=ptx},tile-plan-memory),gpu-lower-tile{target=ptx:sm_90},canonicalize,cse)' | FileCheck %s
+// RUN: tsr-opt %s -split-input-file -pass-pipeline='builtin.module(tile.kernel(tile-vectorize{threads=256},tile-fuse,tile-legalize-numerics{backend=ptx},tile-order-reductions{threads=256},tile-plan-memory),gpu-lower-tile{target=ptx:sm_90},canonicalize,cse)' | FileCheck %s
 
 // A fused elementwise kernel: one masked element per thread, no shared memory, no barrier.
 // CHECK-LABEL: gpu.module @kernels

@@ -1,4 +1,4 @@
-// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-vectorize,tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile,canonicalize,cse)' | FileCheck %s
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-vectorize,tile-fuse,tile-legalize-numerics,tile-order-reductions,tile-plan-memory),cpu-lower-tile,canonicalize,cse)' | FileCheck %s
 
 // One function (values, begin, end, scratch) that loops over its programs. Inside the tensor a plain vector loop, at its
 // edge the same body under masks.
