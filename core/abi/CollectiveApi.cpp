@@ -59,13 +59,18 @@ tsr_status_t perform(const CommRank &comm, const tsr_cl_call_t &call, const Trac
 /// valid.
 tsr_status_t performAsMapped(CommRank &comm, tsr_cl_call_t call, const Traced &traced, std::string &why) {
   using namespace collective;
+  if (call.kind < std::size(kKinds) && !hasKind(comm.plugin->info.collective->version_minor, call.kind)) {
+    why = "implementation '" + comm.plugin->name + "' has no " + kKinds[call.kind] +
+          ": its interface version is 1.0, and 1.1 is needed";
+    return TSR_UNIMPLEMENTED;
+  }
   if ((call.algorithm && *call.algorithm) || comm.choices->isQuiet()) return perform(comm, call, traced, why);
   AlgorithmChoices::Record *decision = nullptr;
   if (call.kind < std::size(kKinds) && uint32_t(call.dtype) < std::size(kBytes)) {
     const auto ranks = static_cast<uint32_t>(comm.end->size());
     uint64_t bytes = 0; // on overflow the implementation refuses the call
     const bool isReal = !__builtin_mul_overflow(call.count, uint64_t(kBytes[call.dtype]), &bytes) &&
-                        (call.kind != TSR_REDUCE_SCATTER || !__builtin_mul_overflow(bytes, ranks, &bytes));
+                        (!dividesSource(call.kind) || !__builtin_mul_overflow(bytes, ranks, &bytes));
     if (isReal)
       if (tsr_status_t status = comm.choices->choose(
               {kKinds[call.kind], bytes, ranks, comm.topology, comm.algorithms[call.kind]}, decision, why))
@@ -253,6 +258,10 @@ tsr_status_t tsrReduceScatter(tsr_comm_t comm, const void *src, void *dst, size_
   tsr_cl_call_t call = callOf(TSR_REDUCE_SCATTER, src, dst, count, dtype);
   call.op = static_cast<uint32_t>(number(op));
   return run(comm, call);
+}
+
+tsr_status_t tsrAllToAll(tsr_comm_t comm, const void *src, void *dst, size_t count, tsr_dtype_t dtype) {
+  return run(comm, callOf(TSR_ALL_TO_ALL, src, dst, count, dtype));
 }
 
 tsr_status_t tsrCollective(tsr_comm_t comm, const tsr_collective_call_t *call) {

@@ -165,6 +165,25 @@ struct World : RuntimeTest {
     return call(f, args);
   }
 
+  /// Returns the result of `call` with a communicator whose plugin's table has version 1.0.
+  template <class Call> static tsr_status_t onOldCollectives(Call call) {
+    EXPECT_OK(tsrRegisterPlugin([](const tsr_host_info_t *host, tsr_plugin_info_t *info) -> int32_t {
+      for (const Builtin &part : builtinPlugins())
+        if (part.name == std::string("inprocess")) part.query(host, info);
+      static tsr_collective_api_t table = *info->collective;
+      table.version_minor = 0;
+      info->name = "old", info->collective = &table;
+      return TSR_SUCCESS;
+    }));
+    const tsr_comm_options_t options = {sizeof options, "old", "old", 0, 1, 0};
+    tsr_comm_t comm = nullptr;
+    EXPECT_OK(tsrCreateComm(&options, &comm));
+    const tsr_status_t status = call(comm);
+    EXPECT_OK(tsrDestroyComm(comm));
+    EXPECT_OK(tsrUnregisterPlugin("old"));
+    return status;
+  }
+
   /// Returns the result of `call` with a context on a backend without the slots of plugin ABI 1.1.
   template <class Call> static tsr_status_t onOldBackend(Call call) {
     EXPECT_OK(tsrRegisterPlugin([](const tsr_host_info_t *host, tsr_plugin_info_t *info) -> int32_t {
@@ -419,6 +438,12 @@ const Row kRows[] = {
     ROW(tsrReduceScatter, TSR_ETIMEOUT, w.broken([&](tsr_comm_t c) {
       return tsrReduceScatter(c, w.word, &w.number, 1, TSR_DTYPE_I32, TSR_REDUCE_SUM);
     })),
+    ROW(tsrAllToAll, TSR_EINVAL, tsrAllToAll(w.comm(), w.word, w.word, 1, TSR_DTYPE_I64)),
+    ROW(tsrAllToAll, TSR_ETIMEOUT,
+        w.broken([&](tsr_comm_t c) { return tsrAllToAll(c, &w.number, w.word, 1, TSR_DTYPE_I32); })),
+    ROW(tsrAllToAll, TSR_UNIMPLEMENTED, World::onOldCollectives([&](tsr_comm_t c) {
+          return tsrAllToAll(c, &w.number, w.word, 1, TSR_DTYPE_I32);
+        })),
     ROW(tsrCollective, TSR_EINVAL, tsrCollective(w.comm(), nullptr)),
     ROW(tsrCollectiveAsync, TSR_EINVAL, tsrCollectiveAsync(w.comm(), nullptr, w.s)),
     ROW(tsrCollectiveAsync, TSR_UNIMPLEMENTED, World::onOldBackend([&](tsr_context_t context) {

@@ -83,6 +83,12 @@ TEST_F(Algorithms, AMapperIsAskedOnceForEachSizeAndItsAnswerIsRecorded) {
   });
   EXPECT_EQ(Told::last.kind, "reduce_scatter");
   EXPECT_EQ(Told::last.bytes, 48u);
+  onRanks(2, [](Comm &comm, int) {
+    std::vector<int64_t> src(6, 1), dst(6);
+    comm.allToAll(src.data(), dst.data(), 3);
+  });
+  EXPECT_EQ(Told::last.kind, "all_to_all");
+  EXPECT_EQ(Told::last.bytes, 48u);
 }
 
 TEST_F(Algorithms, AnotherMapperIsAskedAgain) {

@@ -36,6 +36,7 @@ int32_t run(tsr_cl_comm_t *comm, const tsr_cl_call_t *call, tsr_text_t *why) {
     if (is("casts") && c.kind == TSR_BROADCAST && c.dtype == TSR_DTYPE_U8) bytes[60] ^= 1;
     if (is("writes_past") && c.kind == TSR_ALL_GATHER && c.dtype == TSR_DTYPE_U8) bytes[61 * size] = 0;
     if (is("scatters") && c.kind == TSR_REDUCE_SCATTER && c.dtype == TSR_DTYPE_F64) bytes[7] ^= 0x40;
+    if (is("exchanges") && c.kind == TSR_ALL_TO_ALL && c.dtype == TSR_DTYPE_U8) bytes[0] ^= 1;
   }
   if (is("deaf") && status == TSR_EINVAL && why && why->data && std::strstr(why->data, "rank 1 calls"))
     thunk::put(why, "the calls differ");

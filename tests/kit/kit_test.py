@@ -97,6 +97,7 @@ COLLECTIVE = {
     "casts": "collectives.broadcast",
     "writes_past": "collectives.all_gather",
     "scatters": "collectives.reduce_scatter",
+    "exchanges": "collectives.all_to_all",
     "nowhere": "collectives.info",
     "in_place": "collectives.in_place",
     "nothing": "collectives.nothing",

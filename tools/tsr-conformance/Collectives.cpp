@@ -28,8 +28,8 @@ void compare(const Comm &comm, uint32_t kind, DType dtype, uint32_t op, size_t c
   const auto bytes = static_cast<size_t>(storageBytes(dtype)), ranks = static_cast<size_t>(comm.size());
   std::vector<Bytes> inputs;
   for (int r = 0; r < comm.size(); ++r)
-    inputs.push_back(test::data(dtype, count * (kind == TSR_REDUCE_SCATTER ? ranks : 1), r, seed));
-  Bytes dst(count * bytes * (kind == TSR_ALL_GATHER ? ranks : 1) + 1, 0xEE);
+    inputs.push_back(test::data(dtype, count * (collective::dividesSource(kind) ? ranks : 1), r, seed));
+  Bytes dst(count * bytes * (collective::dividesTarget(kind) ? ranks : 1) + 1, 0xEE);
   const auto mine = static_cast<size_t>(comm.rank());
   tsr_cl_call_t call = callOf(kind, static_cast<int32_t>(dtype), op, count, inputs[mine].data(), dst.data());
   call.root = static_cast<int32_t>(seed % ranks);
@@ -44,10 +44,13 @@ void compare(const Comm &comm, uint32_t kind, DType dtype, uint32_t op, size_t c
   const auto differs = [&](size_t i) {
     throw Failure{what + ": element " + std::to_string(i) + " as the reference has it", "another", ""};
   };
-  if (kind == TSR_BROADCAST || kind == TSR_ALL_GATHER) {
+  if (kind != TSR_ALL_REDUCE && kind != TSR_REDUCE_SCATTER) {
     Bytes wanted;
     for (size_t r = 0; r < ranks; ++r)
-      if (kind == TSR_ALL_GATHER || r == static_cast<size_t>(call.root))
+      if (kind == TSR_ALL_TO_ALL) {
+        const auto part = inputs[r].begin() + static_cast<ptrdiff_t>(mine * count * bytes);
+        wanted.insert(wanted.end(), part, part + static_cast<ptrdiff_t>(count * bytes));
+      } else if (kind == TSR_ALL_GATHER || r == static_cast<size_t>(call.root))
         wanted.insert(wanted.end(), inputs[r].begin(), inputs[r].end());
     for (size_t i = 0; i < wanted.size(); ++i)
       if (dst[i] != wanted[i]) differs(i / bytes);
@@ -69,7 +72,10 @@ std::vector<std::string> algorithmsOf(Subject &s, uint32_t kind) {
   return out;
 }
 
+bool hasKind(Subject &s, uint32_t kind) { return collective::hasKind(collectiveApi(s).version_minor, kind); }
+
 template <uint32_t kind> void results(Subject &s) {
+  if (!hasKind(s, kind)) throw Skip{std::string("its interface version 1.0 has no ") + kKinds[kind]};
   const auto algorithms = algorithmsOf(s, kind);
   onRanks(s, std::string("results-") + kKinds[kind], 1, [&](const Comm &comm) {
     uint64_t seed = 0;
@@ -89,7 +95,7 @@ void info(Subject &s) {
   const std::string topology = api.topology ? api.topology : "";
   expect(topology == "process" || topology == "node" || topology == "network",
          "topology process, node or network", topology.empty() ? "none" : topology);
-  for (uint32_t kind = TSR_ALL_REDUCE; kind <= TSR_REDUCE_SCATTER; ++kind)
+  for (uint32_t kind = TSR_ALL_REDUCE; kind < std::size(kKinds) && hasKind(s, kind); ++kind)
     for (const std::string &name : algorithmsOf(s, kind))
       expect(name.find_first_of(" \t") == name.npos, "algorithms separated by commas", "'" + name + "'");
   onRanks(s, "info", 1, [](const Comm &) {});
@@ -112,9 +118,9 @@ void inPlace(Subject &s) {
 }
 
 void nothing(Subject &s) {
-  onRanks(s, "nothing", 1, [](const Comm &comm) {
+  onRanks(s, "nothing", 1, [&](const Comm &comm) {
     float src[4] = {1, 2, 3, 4}, dst[4] = {7, 7, 7, 7};
-    for (uint32_t kind = TSR_ALL_REDUCE; kind <= TSR_REDUCE_SCATTER; ++kind)
+    for (uint32_t kind = TSR_ALL_REDUCE; kind < std::size(kKinds) && hasKind(s, kind); ++kind)
       comm.must(callOf(kind, TSR_DTYPE_F32, 0, 0, src, dst), std::string(kKinds[kind]) + " of no elements");
     for (float x : dst)
       expect(x == 7, "no write by calls of no elements", "one");
@@ -285,6 +291,13 @@ constexpr Check kChecks[] = {
     {"collectives.reduce_scatter",
      "reduce_scatter gives the reference's result, every op, dtype and algorithm.",
      results<TSR_REDUCE_SCATTER>,
+     Needs::Slotted,
+     {},
+     {},
+     60},
+    {"collectives.all_to_all",
+     "all_to_all gives each rank its part of all ranks' bytes, in order.",
+     results<TSR_ALL_TO_ALL>,
      Needs::Slotted,
      {},
      {},

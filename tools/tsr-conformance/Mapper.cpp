@@ -96,14 +96,15 @@ void askPlace(const Mapper &m, Random &random) {
 void askCollective(const Mapper &m, Random &random) {
   const Names legal = some(
       random, {"ring", "tree", "sharp_ring", "direct", "staged", "native", "ordered", "hierarchical"}, false);
-  const tsr_mp_collective_t call = {sizeof call,
-                                    pick(random, {"all_reduce", "broadcast", "all_gather", "reduce_scatter"}),
-                                    random() >> (random() % 64),
-                                    static_cast<uint32_t>(random() % 1000 + 1),
-                                    0,
-                                    pick(random, {"process", "node", "network"}),
-                                    legal.data(),
-                                    legal.size()};
+  const tsr_mp_collective_t call = {
+      sizeof call,
+      pick(random, {"all_reduce", "broadcast", "all_gather", "reduce_scatter", "all_to_all"}),
+      random() >> (random() % 64),
+      static_cast<uint32_t>(random() % 1000 + 1),
+      0,
+      pick(random, {"process", "node", "network"}),
+      legal.data(),
+      legal.size()};
   judge(m, "choose_collective", legal,
         [&](auto *answer, tsr_text_t *why) { return m.api.choose_collective(m.mapper, &call, answer, why); });
 }

@@ -105,7 +105,7 @@ tsr_status_t InProcessCommunicator::ended(Group::Wait how, const Work &w, Deadli
 
 tsr_status_t InProcessCommunicator::staged(const Work &w, Deadline &deadline, std::string &why) {
   // Elements of one piece: a rank's staging buffer holds that many of each of its parts.
-  const size_t parts = w.kind == TSR_REDUCE_SCATTER ? static_cast<size_t>(group_->size) : 1;
+  const size_t parts = collective::dividesSource(w.kind) ? static_cast<size_t>(group_->size) : 1;
   const size_t most = kStageBytes / (parts * w.bytes);
   size_t from = 0;
   do {
@@ -126,14 +126,14 @@ tsr_status_t InProcessCommunicator::staged(const Work &w, Deadline &deadline, st
 
 void InProcessCommunicator::stage(const Work &w, std::byte *buffer, size_t from, size_t n) const {
   if (!n || (w.kind == TSR_BROADCAST && w.root != rank_)) return;
-  const int parts = w.kind == TSR_REDUCE_SCATTER ? group_->size : 1;
+  const int parts = collective::dividesSource(w.kind) ? group_->size : 1;
   for (int part = 0; part < parts; ++part)
     std::memcpy(buffer + static_cast<size_t>(part) * n * w.bytes,
                 w.src + (static_cast<size_t>(part) * w.count + from) * w.bytes, n * w.bytes);
 }
 
 void InProcessCommunicator::unstage(const Work &w, size_t from, size_t n) const {
-  const auto part = static_cast<size_t>(w.kind == TSR_REDUCE_SCATTER ? rank_ : 0);
+  const auto part = static_cast<size_t>(collective::dividesSource(w.kind) ? rank_ : 0);
   auto staged = [&](int rank) {
     return group_->slots[static_cast<size_t>(rank)].at(step_).stage + part * n * w.bytes;
   };
@@ -141,7 +141,7 @@ void InProcessCommunicator::unstage(const Work &w, size_t from, size_t n) const 
   if (!n) return;
   if (w.kind == TSR_BROADCAST) {
     if (w.src != w.dst || w.root != rank_) std::memcpy(to, staged(w.root), n * w.bytes);
-  } else if (w.kind == TSR_ALL_GATHER) {
+  } else if (collective::dividesTarget(w.kind)) {
     for (int rank = 0; rank < group_->size; ++rank)
       std::memcpy(to + static_cast<size_t>(rank) * w.count * w.bytes, staged(rank), n * w.bytes);
   } else {

@@ -34,11 +34,15 @@ void InProcessCommunicator::directWork(const Work &w) const {
   auto dst = [&](int r) { return static_cast<std::byte *>(cell(r).dst); };
   switch (w.kind) {
   case TSR_ALL_GATHER:
+  case TSR_ALL_TO_ALL: {
+    const size_t part = w.count * w.bytes,
+                 own = w.kind == TSR_ALL_TO_ALL ? part * static_cast<size_t>(rank_) : 0;
     for (int i = 0; i < ranks; ++i) {
       const int from = (rank_ + i) % ranks; // own part first, then each peer's at a different time per rank
-      copyBytes(w.dst + static_cast<size_t>(from) * w.count * w.bytes, src(from), w.count * w.bytes, stream);
+      copyBytes(w.dst + static_cast<size_t>(from) * part, src(from) + own, part, stream);
     }
     break;
+  }
   case TSR_BROADCAST: {
     const Range share = shareOf(rank_, w.ranks, w.count, w.bytes);
     const size_t from = share.begin * w.bytes, n = (share.end - share.begin) * w.bytes;

@@ -1,4 +1,4 @@
-// Every kind, op and dtype at awkward sizes, by both algorithms, on one to five ranks.
+// Every kind, op and dtype at awkward sizes, by both algorithms, on one to eight ranks.
 #include "plugins/inprocess/test/Ranks.h"
 #include "tools/tsr-conformance/CollectiveReference.h"
 
@@ -18,16 +18,23 @@ std::string name(const Case &c) {
          " " + std::to_string(c.count);
 }
 
-size_t parts(const Case &c, int kind, int size) { return c.kind == kind ? static_cast<size_t>(size) : 1; }
+size_t sourceParts(const Case &c, int size) {
+  return c.kind == TSR_REDUCE_SCATTER || c.kind == TSR_ALL_TO_ALL ? static_cast<size_t>(size) : 1;
+}
+size_t targetParts(const Case &c, int size) {
+  return c.kind == TSR_ALL_GATHER || c.kind == TSR_ALL_TO_ALL ? static_cast<size_t>(size) : 1;
+}
 
 /// Is `got`, of `rank`, right? The index of the first wrong element, or -1.
 int64_t firstWrong(const Case &c, const Bytes &got, const std::vector<Bytes> &inputs, int rank, int root) {
   const auto bytes = static_cast<size_t>(storageBytes(c.dtype));
   if (c.kind == TSR_BROADCAST) return got == inputs[static_cast<size_t>(root)] ? -1 : 0;
-  if (c.kind == TSR_ALL_GATHER) {
+  if (c.kind == TSR_ALL_GATHER || c.kind == TSR_ALL_TO_ALL) {
+    const size_t part = c.count * bytes,
+                 from = c.kind == TSR_ALL_TO_ALL ? static_cast<size_t>(rank) * part : 0;
     Bytes all;
     for (const Bytes &b : inputs)
-      all.insert(all.end(), b.begin(), b.end());
+      all.insert(all.end(), b.data() + from, b.data() + from + part);
     return got == all ? -1 : 0;
   }
   const size_t part = c.kind == TSR_REDUCE_SCATTER ? static_cast<size_t>(rank) * c.count : 0;
@@ -45,15 +52,14 @@ void checkAll(int size, const std::vector<Case> &cases) {
     for (const Case &c : cases) {
       const int root = static_cast<int>(++seed % static_cast<uint64_t>(size));
       const auto self = static_cast<size_t>(rank);
-      inputs[self] = data(c.dtype, c.count * parts(c, TSR_REDUCE_SCATTER, size), rank, seed);
+      inputs[self] = data(c.dtype, c.count * sourceParts(c, size), rank, seed);
       gate.arrive_and_wait();
       Bytes last;
       for (const char *algorithm : {"", "direct", "staged", "in place"}) {
         const bool inPlace = std::string(algorithm) == "in place";
         if (inPlace && c.kind != TSR_ALL_REDUCE && c.kind != TSR_BROADCAST) continue;
         const Bytes &mine = inputs[self];
-        Bytes dst(c.count * static_cast<size_t>(storageBytes(c.dtype)) * parts(c, TSR_ALL_GATHER, size),
-                  0xEE);
+        Bytes dst(c.count * static_cast<size_t>(storageBytes(c.dtype)) * targetParts(c, size), 0xEE);
         if (inPlace) dst = mine;
         tsr_collective_call_t call{};
         call.struct_size = sizeof call;
@@ -91,6 +97,7 @@ TEST_P(Results, EveryKindOpAndDType) {
       }
       cases.push_back({TSR_BROADCAST, 0, d.dtype, count});
       cases.push_back({TSR_ALL_GATHER, 0, d.dtype, count});
+      cases.push_back({TSR_ALL_TO_ALL, 0, d.dtype, count});
     }
   checkAll(GetParam(), cases);
 }
@@ -99,13 +106,13 @@ TEST_P(Results, LargeAndOdd) {
   std::vector<Case> cases;
   for (DType t : {DType::F32, DType::BF16, DType::I8})
     for (size_t count : {size_t{40009}, size_t{1100003}})
-      for (int kind : {TSR_ALL_REDUCE, TSR_BROADCAST, TSR_ALL_GATHER, TSR_REDUCE_SCATTER})
-        if (count < 100000 || (t == DType::F32 && kind == TSR_ALL_REDUCE))
+      for (int kind : {TSR_ALL_REDUCE, TSR_BROADCAST, TSR_ALL_GATHER, TSR_REDUCE_SCATTER, TSR_ALL_TO_ALL})
+        if (count < 100000 || (t == DType::F32 && (kind == TSR_ALL_REDUCE || kind == TSR_ALL_TO_ALL)))
           cases.push_back({kind, TSR_REDUCE_SUM, t, count});
   checkAll(GetParam(), cases);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, Results, testing::Range(1, 6));
+INSTANTIATE_TEST_SUITE_P(Sizes, Results, testing::Values(1, 2, 3, 4, 5, 8));
 
 /// The op over ranks of one f32 each, as every rank gets it.
 std::vector<float> reduceScalars(const std::vector<float> &values, tsr_reduce_op_t op) {

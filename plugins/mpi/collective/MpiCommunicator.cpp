@@ -79,7 +79,7 @@ tsr_status_t MpiCommunicator::run(const tsr_cl_call_t &call, std::string &why) {
 
 tsr_status_t MpiCommunicator::move(const tsr_cl_call_t &call, bool inOrder, std::string &why) {
   const size_t bytes = collective::kBytes[call.dtype];
-  const bool byRank = call.kind == TSR_ALL_GATHER || call.kind == TSR_REDUCE_SCATTER;
+  const bool byRank = collective::dividesSource(call.kind) || collective::dividesTarget(call.kind);
   const size_t fits =
       byRank ? std::max<size_t>(1, kMostElements / static_cast<size_t>(size())) : kMostElements;
   auto step = &MpiCommunicator::native;
@@ -106,21 +106,21 @@ void MpiCommunicator::pack(const tsr_cl_call_t &call, size_t from, size_t n) {
     std::memcpy(given_.data() + r * n * bytes, src + (r * call.count + from) * bytes, n * bytes);
 }
 
-/// Computes a part of an all_gather or reduce_scatter that is too large for MPI: the ranks' parts are
-/// separate in the caller's buffer, and contiguous in given_ and taken_.
+/// Computes a piece of a call with parts for the ranks that is too large for MPI: the parts' pieces are
+/// separate in the caller's buffers, and contiguous in given_ and taken_.
 tsr_status_t MpiCommunicator::packed(const tsr_cl_call_t &call, size_t from, size_t n, std::string &why) {
   const size_t bytes = collective::kBytes[call.dtype], ranks = static_cast<size_t>(size());
   auto *dst = static_cast<std::byte *>(call.dst);
   tsr_cl_call_t part = call;
   part.count = n;
-  if (call.kind == TSR_REDUCE_SCATTER) {
+  part.src = static_cast<const std::byte *>(call.src) + from * bytes;
+  part.dst = dst + from * bytes;
+  if (collective::dividesSource(call.kind)) {
     pack(call, from, n);
     part.src = given_.data();
-    part.dst = dst + from * bytes;
-    return native(part, 0, n, why);
   }
+  if (!collective::dividesTarget(call.kind)) return native(part, 0, n, why);
   taken_.resize(ranks * n * bytes);
-  part.src = static_cast<const std::byte *>(call.src) + from * bytes;
   part.dst = taken_.data();
   if (tsr_status_t status = native(part, 0, n, why)) return status;
   for (size_t r = 0; r < ranks; ++r)
@@ -152,6 +152,9 @@ tsr_status_t MpiCommunicator::native(const tsr_cl_call_t &call, size_t from, siz
     case TSR_ALL_GATHER:
       name = "MPI_Iallgather";
       return MPI_Iallgather(src, count, type, dst, count, type, comm_, &request);
+    case TSR_ALL_TO_ALL:
+      name = "MPI_Ialltoall";
+      return MPI_Ialltoall(src, count, type, dst, count, type, comm_, &request);
     default:
       name = "MPI_Ireduce_scatter_block";
       return MPI_Ireduce_scatter_block(src, dst, count, type, op, comm_, &request);

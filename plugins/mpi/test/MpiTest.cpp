@@ -62,17 +62,17 @@ TEST(Mpi, EveryKindOpAndDType) {
   uint64_t seed = 0;
   for (const DTypeInfo &d : allDTypes())
     for (size_t count : {size_t{0}, size_t{1}, size_t{61}, size_t{1031}, size_t{150001}})
-      for (uint32_t kind = TSR_ALL_REDUCE; kind <= TSR_REDUCE_SCATTER; ++kind)
+      for (uint32_t kind = TSR_ALL_REDUCE; kind <= TSR_ALL_TO_ALL; ++kind)
         for (int op = 0; op < (collective::reduces(kind) ? 4 : 1); ++op)
           for (const char *algorithm : {"", "ordered"}) {
             if (*algorithm && !collective::reduces(kind)) continue;
             if (count > 100000 && (op || (d.dtype != DType::F32 && d.dtype != DType::BF16))) continue;
             const int root = static_cast<int>(++seed % 2);
             const auto bytes = static_cast<size_t>(d.storageBytes);
-            const size_t sources = count * (kind == TSR_REDUCE_SCATTER ? 2 : 1);
+            const size_t sources = count * (kind == TSR_REDUCE_SCATTER || kind == TSR_ALL_TO_ALL ? 2 : 1);
             const std::vector<Bytes> inputs = {data(d.dtype, sources, 0, seed),
                                                data(d.dtype, sources, 1, seed)};
-            Bytes dst(count * bytes * (kind == TSR_ALL_GATHER ? 2 : 1), 0xEE);
+            Bytes dst(count * bytes * (kind == TSR_ALL_GATHER || kind == TSR_ALL_TO_ALL ? 2 : 1), 0xEE);
             auto call =
                 callOf(kind, d.dtype, op, count, inputs[static_cast<size_t>(rank)].data(), dst.data());
             call.root = root;
@@ -86,6 +86,12 @@ TEST(Mpi, EveryKindOpAndDType) {
               Bytes all = inputs[0];
               all.insert(all.end(), inputs[1].begin(), inputs[1].end());
               ASSERT_EQ(dst, all) << name;
+            } else if (kind == TSR_ALL_TO_ALL) {
+              const size_t from = static_cast<size_t>(rank) * count * bytes;
+              Bytes parts;
+              for (const Bytes &input : inputs)
+                parts.insert(parts.end(), input.data() + from, input.data() + from + count * bytes);
+              ASSERT_EQ(dst, parts) << name;
             } else {
               const size_t part = kind == TSR_REDUCE_SCATTER ? static_cast<size_t>(rank) * count : 0;
               for (size_t i = 0; i < count; i += count > 10000 ? 97 : 1)

@@ -7,6 +7,7 @@
 //   broadcast       src count      -> dst count      every rank gets the root's src; others' src is not read
 //   all_gather      src count      -> dst p * count  dst holds the ranks' src, in the order of ranks
 //   reduce_scatter  src p * count  -> dst count      rank r gets the op over part r of all ranks' src
+//   all_to_all      src p * count  -> dst p * count  part s of rank r's dst is part r of rank s's src
 // Buffers are plain memory of the process, contiguous and aligned to their elements. src may be dst for
 // all_reduce and broadcast; otherwise they do not overlap. The buffers belong to the caller, and nobody else
 // may access them until the call returns. Counts are elements and times are nanoseconds.
@@ -141,10 +142,13 @@ public:
     return nullptr;
   }
   const char *algorithms(uint32_t kind) const override {
-    const char *list =
-        TSR_HAS(api_, tsr_collective_api_t, algorithms) && api_->algorithms ? api_->algorithms(kind) : "";
+    const char *list = TSR_HAS(api_, tsr_collective_api_t, algorithms) && api_->algorithms && hasKind(kind)
+                           ? api_->algorithms(kind)
+                           : "";
     return list ? list : "";
   }
+  /// Returns whether the table's version has calls of `kind`.
+  bool hasKind(uint32_t kind) const { return collective::hasKind(api_->version_minor, kind); }
   const char *topology() const override {
     return TSR_HAS(api_, tsr_collective_api_t, topology) && api_->topology ? api_->topology : "process";
   }

@@ -12,7 +12,8 @@
 
 namespace tessera::collective {
 
-inline constexpr const char *kKinds[] = {"all_reduce", "broadcast", "all_gather", "reduce_scatter"};
+inline constexpr const char *kKinds[] = {"all_reduce", "broadcast", "all_gather", "reduce_scatter",
+                                         "all_to_all"};
 inline constexpr const char *kOps[] = {"sum", "max", "min", "prod"};
 inline constexpr const char *kDTypes[] = {"f64",      "f32",      "f16",      "bf16",     "tf32", "fp8_e4m3",
                                           "fp8_e5m2", "fp6_e2m3", "fp6_e3m2", "fp4_e2m1", "i64",  "i32",
@@ -20,6 +21,13 @@ inline constexpr const char *kDTypes[] = {"f64",      "f32",      "f16",      "b
 inline constexpr uint8_t kBytes[] = {8, 4, 2, 2, 4, 1, 1, 1, 1, 1, 8, 4, 2, 1, 1, 1};
 
 inline bool reduces(uint32_t kind) { return kind == TSR_ALL_REDUCE || kind == TSR_REDUCE_SCATTER; }
+
+/// Return whether src or dst has a part for each rank, of `count` elements.
+inline bool dividesSource(uint32_t kind) { return kind == TSR_REDUCE_SCATTER || kind == TSR_ALL_TO_ALL; }
+inline bool dividesTarget(uint32_t kind) { return kind == TSR_ALL_GATHER || kind == TSR_ALL_TO_ALL; }
+
+/// Returns whether tables of interface version 1.`minor` have calls of `kind`.
+inline bool hasKind(uint32_t minor, uint32_t kind) { return minor >= 1 || kind <= TSR_REDUCE_SCATTER; }
 
 /// The properties in which the ranks' calls must agree. Those that a kind does not use are 0. Standard
 /// layout, so that it can be sent.
@@ -100,10 +108,10 @@ inline std::string duration(uint64_t ns) {
 
 /// Return the number of elements of src and of dst.
 inline uint64_t sourceCount(const tsr_cl_call_t &c, int size) {
-  return c.kind == TSR_REDUCE_SCATTER ? c.count * static_cast<uint64_t>(size) : c.count;
+  return dividesSource(c.kind) ? c.count * static_cast<uint64_t>(size) : c.count;
 }
 inline uint64_t targetCount(const tsr_cl_call_t &c, int size) {
-  return c.kind == TSR_ALL_GATHER ? c.count * static_cast<uint64_t>(size) : c.count;
+  return dividesTarget(c.kind) ? c.count * static_cast<uint64_t>(size) : c.count;
 }
 
 /// Returns the position of `name` in a comma-separated list, from 1; 0 if it is not there.

@@ -57,7 +57,7 @@ public:
     bool offers(std::string_view name) const { return has(places(), name); }
   };
   struct CollectiveCall {
-    std::string kind;   // "all_reduce", "broadcast", "all_gather", "reduce_scatter"
+    std::string kind;   // "all_reduce", "broadcast", "all_gather", "reduce_scatter", "all_to_all"
     uint64_t bytes = 0; // bytes that one rank contributes
     uint32_t ranks = 0;
     std::string topology; // "process", "node", "network"

@@ -433,7 +433,7 @@ typedef struct tsr_mp_mesh {
 
 typedef struct tsr_mp_collective {
   uint64_t struct_size;
-  const char *kind; /* "all_reduce", "broadcast", "all_gather", "reduce_scatter" */
+  const char *kind; /* "all_reduce", "broadcast", "all_gather", "reduce_scatter", "all_to_all" */
   uint64_t bytes;   /* bytes that one rank contributes */
   uint32_t ranks;
   uint32_t reserved;
@@ -481,10 +481,10 @@ typedef struct tsr_mapper_api {
   int32_t (*choose_variant)(tsr_mp_mapper_t *, const tsr_mp_variant_t *, tsr_mp_answer_t *, tsr_text_t *why);
 } tsr_mapper_api_t;
 
-/* ---- Collective 1.0 ---- */
+/* ---- Collective 1.1 ---- */
 
 #define TSR_COLLECTIVE_API_MAJOR 1u
-#define TSR_COLLECTIVE_API_MINOR 0u
+#define TSR_COLLECTIVE_API_MINOR 1u
 
 typedef struct tsr_cl_comm tsr_cl_comm_t; /* one rank's endpoint of a communicator */
 
@@ -502,12 +502,12 @@ typedef struct tsr_cl_options {
  * and breaks the communicator. */
 typedef struct tsr_cl_call {
   uint64_t struct_size;
-  uint32_t kind; /* TSR_ALL_REDUCE ... */
+  uint32_t kind; /* TSR_ALL_REDUCE ...; TSR_ALL_TO_ALL only if the table has 1.1 */
   int32_t dtype; /* TSR_DTYPE_* */
   uint32_t op;   /* TSR_REDUCE_*, for the reducing kinds; else ignored */
   int32_t root;  /* for broadcast; else ignored */
   /* Elements: of the whole vector (all_reduce, broadcast), or of one rank's part (all_gather: its input,
-   * reduce_scatter: its output) */
+   * reduce_scatter: its output; all_to_all: what it sends to each rank) */
   uint64_t count;
   const void *src; /* may equal dst for all_reduce and broadcast; otherwise they do not overlap */
   void *dst;

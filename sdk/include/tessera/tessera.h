@@ -694,7 +694,13 @@ TSR_API tsr_status_t tsrAllGather(tsr_comm_t comm, const void *src, void *dst, s
 TSR_API tsr_status_t tsrReduceScatter(tsr_comm_t comm, const void *src, void *dst, size_t count,
                                       tsr_dtype_t dtype, tsr_reduce_op_t op);
 
-/* Any of the four calls, as a struct that can grow. */
+/* Sends part r of src to rank r and sets dst to the received parts in the order of ranks: `count` elements
+ * are one part, size * count are in src and in dst. TSR_UNIMPLEMENTED: the implementation has no such call.
+ * (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ETIMEOUT, TSR_UNIMPLEMENTED. */
+TSR_API tsr_status_t tsrAllToAll(tsr_comm_t comm, const void *src, void *dst, size_t count,
+                                 tsr_dtype_t dtype);
+
+/* Any of the five calls, as a struct that can grow. */
 typedef struct tsr_collective_call {
   size_t struct_size;
   int32_t kind;  /* tsr_collective_kind_t */

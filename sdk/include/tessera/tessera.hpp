@@ -640,6 +640,9 @@ public:
   template <class T> void reduceScatter(const T *src, T *dst, size_t count, tsr_reduce_op_t op) const {
     check(tsrReduceScatter(handle(), src, dst, count, dtypeOf<T>(), op));
   }
+  template <class T> void allToAll(const T *src, T *dst, size_t count) const {
+    check(tsrAllToAll(handle(), src, dst, count, dtypeOf<T>()));
+  }
   void run(const tsr_collective_call_t &call) const { check(tsrCollective(handle(), &call)); }
   /// Queues a collective on a stream.
   void run(const tsr_collective_call_t &call, const Stream &stream) const {

@@ -36,7 +36,8 @@ typedef enum {
   TSR_ALL_REDUCE = 0,
   TSR_BROADCAST = 1,
   TSR_ALL_GATHER = 2,
-  TSR_REDUCE_SCATTER = 3
+  TSR_REDUCE_SCATTER = 3,
+  TSR_ALL_TO_ALL = 4 /* since 1.4 */
 } tsr_collective_kind_t;
 
 #endif
