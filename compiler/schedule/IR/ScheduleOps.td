@@ -60,7 +60,8 @@ def Schedule_KernelOp : Schedule_Op<"kernel", [
     SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, Tile_ParamArray:$params,
     DefaultValuedStrAttr<StrAttr, "standard">:$numerics,
     OptionalAttr<DictionaryAttr>:$specialized, OptionalAttr<DictionaryAttr>:$tunables,
-    OptionalAttr<StrArrayAttr>:$fallbacks, OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+    OptionalAttr<StrArrayAttr>:$fallbacks, OptionalAttr<StrArrayAttr>:$epilogue,
+    OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region AnyRegion:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

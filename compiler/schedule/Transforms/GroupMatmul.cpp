@@ -24,10 +24,25 @@ TypedValue GroupProgram::matmulOperand(OpOperand &operand, bool transposed, bool
   return b_.load(params_[operand.get()], starts, ints);
 }
 
+/// "add", "gelu", "select"; empty for what only changes a dtype or a shape.
+static StringRef nameInEpilogue(Operation *op) {
+  if (auto unary = dyn_cast<graph::UnaryOp>(op)) return graph::stringifyUnaryKind(unary.getKind());
+  if (auto binary = dyn_cast<graph::BinaryOp>(op)) return graph::stringifyBinaryKind(binary.getKind());
+  return isa<graph::SelectOp>(op) ? op->getName().stripDialect() : StringRef();
+}
+
 void GroupProgram::buildMatmul() {
   graph::MatmulOp op;
-  for (Operation &candidate : group_.getBody().front())
+  SmallVector<StringRef> epilogue;
+  llvm::SmallPtrSet<Value, 8> computed; // from the product
+  for (Operation &candidate : group_.getBody().front()) {
     if (auto matmul = dyn_cast<graph::MatmulOp>(candidate)) op = matmul;
+    const bool follows = llvm::any_of(candidate.getOperands(), [&](Value v) { return computed.contains(v); });
+    if (follows || isa<graph::MatmulOp>(candidate))
+      computed.insert(candidate.result_begin(), candidate.result_end());
+    if (StringRef name = nameInEpilogue(&candidate); follows && !name.empty()) epilogue.push_back(name);
+  }
+  if (!epilogue.empty()) frame_.kernel().setEpilogueAttr(builder_.getStrArrayAttr(epilogue));
   DType dtype = dtypeOf(op.getA().getType());
   DType accumulate = isFloat(dtype)        ? (dtype == DType::F64 ? DType::F64 : DType::F32)
                      : dtype == DType::I64 ? DType::I64

@@ -104,6 +104,7 @@ KernelMetadata describeKernel(tile::KernelOp kernel, StringRef target) {
   for (auto axis : kernel.getGrid().getAsRange<tile::IndexExprAttr>())
     m.axes.push_back(axis.text());
   m.lanesPerProgram = kernel.getLanesPerProgram().value_or(1);
+  m.epilogue = strings(kernel.getEpilogueAttr());
   m.fallbacks = strings(kernel.getFallbacksAttr());
   m.mayWait = mayWait(kernel);
   return m;
