@@ -64,7 +64,8 @@ tsr_status_t performAsMapped(CommRank &comm, tsr_cl_call_t call, const Traced &t
           ": its interface version is 1.0, and 1.1 is needed";
     return TSR_UNIMPLEMENTED;
   }
-  if ((call.algorithm && *call.algorithm) || comm.choices->isQuiet()) return perform(comm, call, traced, why);
+  if ((call.algorithm && *call.algorithm) || isPaired(call.kind) || comm.choices->isQuiet())
+    return perform(comm, call, traced, why);
   AlgorithmChoices::Record *decision = nullptr;
   if (call.kind < std::size(kKinds) && uint32_t(call.dtype) < std::size(kBytes)) {
     const auto ranks = static_cast<uint32_t>(comm.end->size());
@@ -86,13 +87,19 @@ tsr_status_t performAsMapped(CommRank &comm, tsr_cl_call_t call, const Traced &t
   return status;
 }
 
+/// Resolves a communicator for a call that waits for other ranks.
+tsr_status_t resolveIdle(tsr_comm_t handle, CommObject *&comm) {
+  if (tsr_status_t status = resolve(handle, comm)) return status;
+  if (comm->rank->queued)
+    return fail(TSR_EINVAL, "calls that tsrCollectiveAsync queued on this communicator are not done: "
+                            "synchronize their stream first");
+  return TSR_SUCCESS;
+}
+
 tsr_status_t run(tsr_comm_t handle, const tsr_cl_call_t &call) {
   return guarded([&] {
     CommObject *comm;
-    if (tsr_status_t status = resolve(handle, comm)) return status;
-    if (comm->rank->queued)
-      return fail(TSR_EINVAL, "calls that tsrCollectiveAsync queued on this communicator are not done: "
-                              "synchronize their stream first");
+    if (tsr_status_t status = resolveIdle(handle, comm)) return status;
     return checked(
         [&](std::string &why) { return performAsMapped(*comm->rank, call, {.comm = handle}, why); });
   });
@@ -152,7 +159,8 @@ tsr_status_t readCall(const tsr_collective_call_t *call, tsr_cl_call_t &out) {
          c.root,      c.count,
          c.src,       c.dst,
          c.algorithm, c.timeout_ns,
-         c.where};
+         c.where,     c.peer,
+         c.tag};
   return TSR_SUCCESS;
 }
 
@@ -214,6 +222,40 @@ tsr_status_t tsrDestroyComm(tsr_comm_t handle) {
   });
 }
 
+tsr_status_t tsrCommSplit(tsr_comm_t handle, int32_t color, int32_t key, tsr_comm_t *out) {
+  return guarded([&] {
+    CommObject *comm;
+    if (tsr_status_t status = resolveIdle(handle, comm)) return status;
+    if (tsr_status_t status = requireOut(out, "out")) return status;
+    const CommRank &from = *comm->rank;
+    auto object = std::make_unique<CommObject>();
+    CommRank &rank = *object->rank;
+    tsr_status_t status = checked([&](std::string &why) {
+      tsr_status_t failure = TSR_EINTERNAL;
+      rank.end = from.end->split(color, key, failure, why);
+      return failure;
+    });
+    if (status) return status;
+    *out = nullptr;
+    if (!rank.end) return TSR_SUCCESS; // a negative color
+    rank.plugin = from.plugin;
+    ++rank.plugin->objects;
+    rank.topology = from.topology;
+    rank.algorithms = from.algorithms;
+    *out = object.release()->handle();
+    return TSR_SUCCESS;
+  });
+}
+
+tsr_status_t tsrCommAbort(tsr_comm_t handle, const char *reason) {
+  return guarded([&] {
+    CommObject *comm;
+    if (tsr_status_t status = resolve(handle, comm)) return status;
+    const std::shared_ptr<CommRank> rank = comm->rank;
+    return checked([&](std::string &why) { return rank->end->abort(reason ? reason : "", why); });
+  });
+}
+
 tsr_status_t tsrCommInfo(tsr_comm_t handle, tsr_comm_info_t *info) {
   return guarded([&] {
     CommObject *comm;
@@ -262,6 +304,21 @@ tsr_status_t tsrReduceScatter(tsr_comm_t comm, const void *src, void *dst, size_
 
 tsr_status_t tsrAllToAll(tsr_comm_t comm, const void *src, void *dst, size_t count, tsr_dtype_t dtype) {
   return run(comm, callOf(TSR_ALL_TO_ALL, src, dst, count, dtype));
+}
+
+tsr_status_t tsrSend(tsr_comm_t comm, const void *src, size_t count, tsr_dtype_t dtype, int32_t peer,
+                     int32_t tag) {
+  tsr_cl_call_t call = callOf(TSR_SEND, src, nullptr, count, dtype);
+  call.peer = peer;
+  call.tag = tag;
+  return run(comm, call);
+}
+
+tsr_status_t tsrRecv(tsr_comm_t comm, void *dst, size_t count, tsr_dtype_t dtype, int32_t peer, int32_t tag) {
+  tsr_cl_call_t call = callOf(TSR_RECV, nullptr, dst, count, dtype);
+  call.peer = peer;
+  call.tag = tag;
+  return run(comm, call);
 }
 
 tsr_status_t tsrCollective(tsr_comm_t comm, const tsr_collective_call_t *call) {

@@ -135,7 +135,7 @@ template <> inline ContextObject::Owned<GraphObject> &ContextObject::children() 
 /// share it, so it outlives its handle.
 struct CommRank {
   const std::unique_ptr<AlgorithmChoices> choices = makeAlgorithmChoices();
-  std::array<const char *, 5> algorithms{}; // by kind, comma-separated
+  std::array<const char *, std::size(collective::kKinds)> algorithms{}; // by kind, comma-separated
   std::shared_ptr<const Plugin> plugin;     // the plugin that implements it, which counts it as an object
   const char *topology = "";
   std::unique_ptr<Communicator> end;

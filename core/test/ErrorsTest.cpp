@@ -137,15 +137,15 @@ struct World : RuntimeTest {
   }
   /// Makes a call that the other rank never makes.
   tsr_status_t alone(int32_t kind) {
-    tsr_collective_call_t c = {sizeof c, kind,     TSR_DTYPE_U8, 0,       0,      1,
-                               &number,  &pointer, nullptr,      1000000, nullptr};
+    tsr_collective_call_t c = {sizeof c, kind,    TSR_DTYPE_U8, 0,       0, 1, &number,
+                               &pointer, nullptr, 1000000,      nullptr, 0, 0};
     return tsrCollective(comm(2), &c);
   }
   /// Returns the result of `call` on a broken communicator.
   template <class Call> tsr_status_t broken(Call call) {
     tsr_comm_t c = comm(2);
-    tsr_collective_call_t first = {sizeof first, TSR_BROADCAST, TSR_DTYPE_U8, 0,       0,      1,
-                                   &number,      &number,       nullptr,      1000000, nullptr};
+    tsr_collective_call_t first = {sizeof first, TSR_BROADCAST, TSR_DTYPE_U8, 0,       0, 1, &number,
+                                   &number,      nullptr,       1000000,      nullptr, 0, 0};
     EXPECT_EQ(tsrCollective(c, &first), TSR_ETIMEOUT);
     return call(c);
   }
@@ -171,6 +171,7 @@ struct World : RuntimeTest {
       for (const Builtin &part : builtinPlugins())
         if (part.name == std::string("inprocess")) part.query(host, info);
       static tsr_collective_api_t table = *info->collective;
+      table.struct_size = offsetof(tsr_collective_api_t, comm_split);
       table.version_minor = 0;
       info->name = "old", info->collective = &table;
       return TSR_SUCCESS;
@@ -201,6 +202,17 @@ struct World : RuntimeTest {
     EXPECT_OK(tsrDestroyContext(context));
     EXPECT_OK(tsrUnregisterPlugin("old"));
     return status;
+  }
+
+  /// A message that no machine has memory for.
+  tsr_collective_call_t hugeSend() {
+    tsr_collective_call_t c{};
+    c.struct_size = sizeof c;
+    c.kind = TSR_SEND;
+    c.dtype = TSR_DTYPE_U8;
+    c.count = size_t{1} << 58;
+    c.src = &number;
+    return c;
   }
 
   tsr_stream_t s = nullptr;
@@ -438,19 +450,49 @@ const Row kRows[] = {
     ROW(tsrReduceScatter, TSR_ETIMEOUT, w.broken([&](tsr_comm_t c) {
       return tsrReduceScatter(c, w.word, &w.number, 1, TSR_DTYPE_I32, TSR_REDUCE_SUM);
     })),
+    ROW(tsrCommSplit, TSR_EINVAL, tsrCommSplit(w.comm(), 0, 0, nullptr)),
+    BLOCK(tsrCommSplit, TSR_ETIMEOUT, tsr_comm_t out;
+          return w.broken([&](tsr_comm_t c) { return tsrCommSplit(c, 0, 0, &out); });),
+    BLOCK(tsrCommSplit, TSR_UNIMPLEMENTED, tsr_comm_t out;
+          return World::onOldCollectives([&](tsr_comm_t c) { return tsrCommSplit(c, 0, 0, &out); });),
+    ROW(tsrCommAbort, TSR_EINVAL, tsrCommAbort(nullptr, "")),
+    ROW(tsrCommAbort, TSR_UNIMPLEMENTED,
+        World::onOldCollectives([](tsr_comm_t c) { return tsrCommAbort(c, ""); })),
     ROW(tsrAllToAll, TSR_EINVAL, tsrAllToAll(w.comm(), w.word, w.word, 1, TSR_DTYPE_I64)),
     ROW(tsrAllToAll, TSR_ETIMEOUT,
         w.broken([&](tsr_comm_t c) { return tsrAllToAll(c, &w.number, w.word, 1, TSR_DTYPE_I32); })),
     ROW(tsrAllToAll, TSR_UNIMPLEMENTED, World::onOldCollectives([&](tsr_comm_t c) {
           return tsrAllToAll(c, &w.number, w.word, 1, TSR_DTYPE_I32);
         })),
+    ROW(tsrSend, TSR_EINVAL, tsrSend(w.comm(), w.word, 1, TSR_DTYPE_I64, 1, 0)),
+    ROW(tsrSend, TSR_EOOM, tsrSend(w.comm(), w.word, w.hugeSend().count, TSR_DTYPE_U8, 0, 0)),
+    ROW(tsrSend, TSR_UNIMPLEMENTED,
+        World::onOldCollectives([&](tsr_comm_t c) { return tsrSend(c, w.word, 1, TSR_DTYPE_I64, 0, 0); })),
+    ROW(tsrRecv, TSR_EINVAL, tsrRecv(w.comm(), w.word, 1, TSR_DTYPE_I64, 0, 8192)),
+    ROW(tsrRecv, TSR_ETIMEOUT, tsrRecv(w.comm(), w.word, 1, TSR_DTYPE_I64, 0, 0)),
+    ROW(tsrRecv, TSR_UNIMPLEMENTED,
+        World::onOldCollectives([&](tsr_comm_t c) { return tsrRecv(c, w.word, 1, TSR_DTYPE_I64, 0, 0); })),
     ROW(tsrCollective, TSR_EINVAL, tsrCollective(w.comm(), nullptr)),
+    BLOCK(tsrCollective, TSR_EOOM, const auto call = w.hugeSend(); return tsrCollective(w.comm(), &call);),
+    BLOCK(tsrCollective, TSR_UNIMPLEMENTED, const auto call = w.hugeSend();
+          return World::onOldCollectives([&](tsr_comm_t c) { return tsrCollective(c, &call); });),
     ROW(tsrCollectiveAsync, TSR_EINVAL, tsrCollectiveAsync(w.comm(), nullptr, w.s)),
     ROW(tsrCollectiveAsync, TSR_UNIMPLEMENTED, World::onOldBackend([&](tsr_context_t context) {
           tsr_stream_t s = nullptr;
           EXPECT_OK(tsrGetDefaultStream(context, &s));
-          const tsr_collective_call_t call = {sizeof call, TSR_BROADCAST, TSR_DTYPE_U8, 0, 0,      1,
-                                              &w.number,   &w.number,     nullptr,      0, nullptr};
+          const tsr_collective_call_t call = {sizeof call,
+                                              TSR_BROADCAST,
+                                              TSR_DTYPE_U8,
+                                              0,
+                                              0,
+                                              1,
+                                              &w.number,
+                                              &w.number,
+                                              nullptr,
+                                              0,
+                                              nullptr,
+                                              0,
+                                              0};
           return tsrCollectiveAsync(w.comm(), &call, s);
         })),
     ROW(tsrCollective, TSR_ETIMEOUT, w.alone(TSR_ALL_REDUCE)),

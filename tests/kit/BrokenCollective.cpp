@@ -27,6 +27,7 @@ int32_t run(tsr_cl_comm_t *comm, const tsr_cl_call_t *call, tsr_text_t *why) {
   if (is("in_place") && c.src == c.dst) return thunk::put(why, "not in place"), TSR_EINVAL;
   if (is("nothing") && !c.count) return thunk::put(why, "nothing to do"), TSR_EINVAL;
   if (is("patient")) c.timeout_ns *= 20;
+  if (is("untagged") && (c.kind == TSR_SEND || c.kind == TSR_RECV)) c.tag = 0;
   const int32_t status = sound.run(comm, &c, why);
   auto *bytes = static_cast<unsigned char *>(c.dst);
   int32_t rank = 0, size = 0;
@@ -43,6 +44,14 @@ int32_t run(tsr_cl_comm_t *comm, const tsr_cl_call_t *call, tsr_text_t *why) {
   return status;
 }
 
+int32_t split(tsr_cl_comm_t *comm, int32_t color, int32_t key, tsr_cl_comm_t **out, tsr_text_t *why) {
+  return sound.comm_split(comm, color, is("unordered") ? 0 : key, out, why);
+}
+
+int32_t abort(tsr_cl_comm_t *comm, const char *reason, tsr_text_t *why) {
+  return sound.comm_abort(comm, is("reasonless") ? "" : reason, why);
+}
+
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) int32_t tsrPluginQuery(const tsr_host_info_t *host,
@@ -52,7 +61,7 @@ extern "C" __attribute__((visibility("default"))) int32_t tsrPluginQuery(const t
   queryInProcess(host, &out);
   static const bool isChanged = [&] {
     sound = api = thunk::copyIn(out.collective);
-    api.comm_create = create, api.run = run;
+    api.comm_create = create, api.run = run, api.comm_split = split, api.comm_abort = abort;
     if (is("nowhere")) api.topology = "";
     return true;
   }();

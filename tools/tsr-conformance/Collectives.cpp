@@ -120,7 +120,7 @@ void inPlace(Subject &s) {
 void nothing(Subject &s) {
   onRanks(s, "nothing", 1, [&](const Comm &comm) {
     float src[4] = {1, 2, 3, 4}, dst[4] = {7, 7, 7, 7};
-    for (uint32_t kind = TSR_ALL_REDUCE; kind < std::size(kKinds) && hasKind(s, kind); ++kind)
+    for (uint32_t kind = TSR_ALL_REDUCE; kind <= TSR_ALL_TO_ALL && hasKind(s, kind); ++kind)
       comm.must(callOf(kind, TSR_DTYPE_F32, 0, 0, src, dst), std::string(kKinds[kind]) + " of no elements");
     for (float x : dst)
       expect(x == 7, "no write by calls of no elements", "one");
@@ -135,6 +135,62 @@ void several(Subject &s) {
       compare(a, TSR_ALL_REDUCE, DType::F32, TSR_REDUCE_SUM, 100, i, "");
       compare(b, TSR_ALL_GATHER, DType::I64, 0, 50, i, "");
     }
+  });
+}
+
+tsr_cl_call_t pairOf(uint32_t kind, int32_t peer, int32_t tag, std::vector<int64_t> &data) {
+  const bool sends = kind == TSR_SEND;
+  tsr_cl_call_t call = callOf(kind, TSR_DTYPE_I64, 0, data.size(), sends ? data.data() : nullptr,
+                              sends ? nullptr : data.data());
+  call.peer = peer, call.tag = tag;
+  return call;
+}
+
+/// Every rank sends two messages of each tag to the next one before it receives; then to itself.
+void pairs(Subject &s) {
+  if (!hasKind(s, TSR_SEND)) throw Skip{"its interface version 1.0 has no send"};
+  onRanks(s, "pairs", 1, [](const Comm &comm) {
+    const int next = (comm.rank() + 1) % comm.size(), last = (comm.rank() + comm.size() - 1) % comm.size();
+    auto valueOf = [](int from, int tag, int i) { return int64_t{from} * 1000 + tag * 10 + i; };
+    for (size_t count : {1, 1031, 70001}) {
+      for (int tag : {0, 1, int{collective::kMostTag}})
+        for (int i : {0, 1}) {
+          std::vector<int64_t> data(count, valueOf(comm.rank(), tag, i));
+          comm.must(pairOf(TSR_SEND, next, tag, data), "a send");
+          std::fill(data.begin(), data.end(), -1); // the buffer belongs to the caller again
+        }
+      for (int tag : {int{collective::kMostTag}, 0, 1})
+        for (int i : {0, 1}) {
+          std::vector<int64_t> data(count, -2);
+          comm.must(pairOf(TSR_RECV, last, tag, data), "a recv");
+          expect(data == std::vector<int64_t>(count, valueOf(last, tag, i)),
+                 "the message of that tag and place in the order of sends", "another");
+        }
+    }
+    std::vector<int64_t> data = {7};
+    comm.must(pairOf(TSR_SEND, comm.rank(), 3, data), "a send to itself");
+    data[0] = 0;
+    comm.must(pairOf(TSR_RECV, comm.rank(), 3, data), "a recv from itself");
+    expectEqual(data[0], 7, "a message to itself:");
+  });
+}
+
+/// Colors alternate and keys reverse the order; then the last rank takes no part.
+void split(Subject &s) {
+  const auto api = collectiveApi(s);
+  if (!api.comm_split) throw Skip{"it does not split communicators"};
+  onRanks(s, "split", 1, [&](const Comm &comm) {
+    const auto part = comm.split(comm.rank() % 2, -comm.rank());
+    const int color = comm.rank() % 2, members = (comm.size() - color + 1) / 2;
+    expect(part != nullptr, "a communicator for a color", "none");
+    expectEqual(part->size(), members, "size of a split:");
+    expectEqual(part->rank(), members - 1 - comm.rank() / 2, "rank in a split:");
+    compare(*part, TSR_ALL_GATHER, DType::I64, 0, 61, 5, "");
+    const bool isOut = comm.rank() + 1 == comm.size();
+    const auto rest = comm.split(isOut ? -1 : 3, 0);
+    expect((rest == nullptr) == isOut, "a communicator unless the color is negative", rest ? "one" : "none");
+    if (rest) compare(*rest, TSR_ALL_REDUCE, DType::I32, TSR_REDUCE_SUM, 61, 6, "");
+    compare(comm, TSR_ALL_REDUCE, DType::I32, TSR_REDUCE_SUM, 61, 7, "");
   });
 }
 
@@ -197,6 +253,23 @@ void deadline(Subject &s) {
            "a text that names the missing rank " + std::to_string(last), why.str());
     expect(took < std::chrono::milliseconds(850), "an end soon after the deadline of 200 ms",
            std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()) + " ms");
+    expectBroken(comm, call);
+  });
+}
+
+/// The last rank aborts while the others wait for it.
+void abort(Subject &s) {
+  if (!collectiveApi(s).comm_abort) throw Skip{"it does not abort communicators"};
+  onRanks(s, "abort", 2, [](const Comm &comm) {
+    float src[4] = {}, dst[4] = {};
+    const tsr_cl_call_t call = callOf(TSR_ALL_REDUCE, TSR_DTYPE_F32, TSR_REDUCE_SUM, 4, src, dst);
+    const int last = comm.size() - 1;
+    Text why;
+    if (comm.rank() == last) comm.abort("planted");
+    const int32_t status = comm.run(call, why);
+    expect(status == TSR_EDEVICE, "TSR_EDEVICE after an abort", statusName(status) + ": " + why.str());
+    expect(has(why.str(), "rank " + std::to_string(last)) && has(why.str(), "planted"),
+           "a text that names the rank that has aborted, and its reason", why.str());
     expectBroken(comm, call);
   });
 }
@@ -302,6 +375,27 @@ constexpr Check kChecks[] = {
      {},
      {},
      60},
+    {"collectives.pairs",
+     "A recv gets the oldest message of its peer and tag; a send does not wait.",
+     pairs,
+     Needs::Slotted,
+     {},
+     {},
+     60},
+    {"collectives.split",
+     "Splits group by color and order by key, and the parent goes on.",
+     split,
+     Needs::Slotted,
+     {},
+     {},
+     60},
+    {"collectives.abort",
+     "An abort ends the waits of all ranks with its reason.",
+     abort,
+     Needs::Slotted,
+     {},
+     {},
+     40},
     {"collectives.in_place",
      "src may be dst for all_reduce and broadcast.",
      inPlace,

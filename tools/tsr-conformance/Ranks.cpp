@@ -20,6 +20,23 @@ Comm::Comm(Subject &s, const std::string &id, int rank, int size, uint64_t timeo
                   "rank " + std::to_string(rank_) + " of " + std::to_string(size_), ""};
   }
 }
+Comm::Comm(Subject &s, tsr_cl_comm_t *comm) : s_(s), comm_(comm) {
+  expectEqual(collectiveApi(s).comm_info(comm_, &rank_, &size_), int32_t{TSR_SUCCESS}, "comm_info:");
+}
+std::unique_ptr<Comm> Comm::split(int32_t color, int32_t key) const {
+  Text why;
+  tsr_cl_comm_t *out = nullptr;
+  const int32_t status = collectiveApi(s_).comm_split(comm_, color, key, &out, why);
+  if (status == TSR_UNIMPLEMENTED) throw Skip{"comm_split is TSR_UNIMPLEMENTED"};
+  s_.must("comm_split", status, why);
+  return std::unique_ptr<Comm>(out ? new Comm(s_, out) : nullptr);
+}
+void Comm::abort(const char *reason) const {
+  Text why;
+  const int32_t status = collectiveApi(s_).comm_abort(comm_, reason, why);
+  if (status == TSR_UNIMPLEMENTED) throw Skip{"comm_abort is TSR_UNIMPLEMENTED"};
+  s_.must("comm_abort", status, why);
+}
 Comm::~Comm() {
   if (comm_) collectiveApi(s_).comm_destroy(comm_);
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include "tools/tsr-conformance/Subject.h"
 #include <functional>
+#include <memory>
 
 namespace tessera::kit {
 
@@ -18,8 +19,12 @@ public:
   /// Makes the call; returns its status and fills `why` with its text.
   int32_t run(const tsr_cl_call_t &, thunk::Text &why) const;
   void must(const tsr_cl_call_t &, const std::string &what) const;
+  /// Splits, which must succeed; null if there is no communicator for this rank.
+  std::unique_ptr<Comm> split(int32_t color, int32_t key) const;
+  void abort(const char *reason) const;
 
 private:
+  Comm(Subject &s, tsr_cl_comm_t *comm);
   Subject &s_;
   tsr_cl_comm_t *comm_ = nullptr;
   int32_t rank_ = -1, size_ = -1;

@@ -8,22 +8,6 @@ namespace {
 
 constexpr size_t kStagedBytes = 1024; // up to this size of a rank's larger buffer, calls are staged
 
-/// Prevents two calls at a time on one rank's end.
-class Turn {
-public:
-  explicit Turn(std::atomic<bool> &busy)
-      : busy_(busy), mine_(!busy.exchange(true, std::memory_order_acquire)) {}
-  ~Turn() {
-    if (mine_) busy_.store(false, std::memory_order_release);
-  }
-  Turn(const Turn &) = delete;
-  explicit operator bool() const { return mine_; }
-
-private:
-  std::atomic<bool> &busy_;
-  const bool mine_;
-};
-
 } // namespace
 
 InProcessCommunicator::InProcessCommunicator(std::shared_ptr<Group> group, int rank, uint64_t timeoutNs)
@@ -36,31 +20,119 @@ std::string InProcessCommunicator::name() const {
   return "communicator '" + group_->id + "', rank " + std::to_string(rank_) + ": ";
 }
 
-tsr_status_t InProcessCommunicator::run(const tsr_cl_call_t &call, std::string &why) {
-  Turn turn(busy_);
+/// Begins a call, which ends when `turn` unlocks. Fails if another thread is in one, or if the communicator
+/// is broken.
+tsr_status_t InProcessCommunicator::begin(std::unique_lock<std::mutex> &turn, std::string &why) {
+  turn = std::unique_lock(busy_, std::try_to_lock);
   if (!turn) {
     why = name() + "another thread is in a call of this rank; one at a time";
     return TSR_EINVAL;
   }
-  if (group_->isBroken()) {
-    std::string since;
-    const tsr_status_t status = group_->failure(since);
-    why = name() + "it is broken (" + since + "); destroy it and make a new one";
-    return status;
-  }
+  if (!group_->isBroken()) return TSR_SUCCESS;
+  std::string since;
+  const tsr_status_t status = group_->failure(since);
+  why = name() + "it is broken (" + since + "); destroy it and make a new one";
+  return status;
+}
+
+tsr_status_t InProcessCommunicator::run(const tsr_cl_call_t &call, std::string &why) {
+  std::unique_lock<std::mutex> turn;
+  if (tsr_status_t status = begin(turn, why)) return status;
   uint8_t algorithm;
   if (!collective::check(call, group_->size, kAlgorithms, algorithm, why)) {
     why = name() + why;
     return TSR_EINVAL;
   }
-  const Work w(call, group_->size, collective::signatureOf(call, calls_, algorithm));
   Deadline deadline(call.timeout_ns ? call.timeout_ns : timeoutNs_);
+  if (call.kind == TSR_SEND) return send(call, why);
+  if (call.kind == TSR_RECV) return receive(call, deadline, why);
+  const Work w(call, group_->size, collective::signatureOf(call, calls_, algorithm));
   if (group_->size == 1) {
     ++calls_;
     return runAlone(w);
   }
   const bool large = std::max(w.sourceBytes(), w.targetBytes()) > kStagedBytes;
   return algorithm == 1 || (algorithm == 0 && large) ? direct(w, deadline, why) : staged(w, deadline, why);
+}
+
+tsr_status_t InProcessCommunicator::send(const tsr_cl_call_t &call, std::string &why) {
+  Message message{rank_, collective::signatureOf(call, 0, 0), call.where ? call.where : "", {}};
+  const size_t bytes = call.count * collective::kBytes[call.dtype];
+  try {
+    if (bytes) // a NULL src is allowed without elements
+      message.data.assign(static_cast<const std::byte *>(call.src),
+                          static_cast<const std::byte *>(call.src) + bytes);
+  } catch (const std::exception &) { // bad_alloc, length_error
+    why = name() + "no memory for a message of " + std::to_string(bytes) + " bytes";
+    return TSR_EOOM;
+  }
+  group_->send(call.peer, std::move(message));
+  return TSR_SUCCESS;
+}
+
+tsr_status_t InProcessCommunicator::receive(const tsr_cl_call_t &call, Deadline &deadline, std::string &why) {
+  collective::Signature wanted = collective::signatureOf(call, 0, 0);
+  const std::string_view where = call.where ? call.where : "";
+  Message message;
+  const auto how = group_->receive(rank_, call.peer, call.tag, deadline, message);
+  if (how == Group::Wait::Timeout)
+    group_->fail(TSR_ETIMEOUT, describe(wanted, where, "") + ": " + collective::list({call.peer}) +
+                                   " did not send within " + collective::duration(deadline.total()));
+  if (how == Group::Wait::Done) {
+    if (message.signature.count == wanted.count && message.signature.dtype == wanted.dtype) {
+      if (!message.data.empty()) std::memcpy(call.dst, message.data.data(), message.data.size());
+      return TSR_SUCCESS;
+    }
+    group_->fail(TSR_EINVAL,
+                 collective::mismatchOfPair(call.peer, describe(message.signature, message.where, ""), rank_,
+                                            describe(wanted, where, "")));
+  }
+  const tsr_status_t status = group_->failure(why);
+  why = name() + why + "; the communicator is broken";
+  return status;
+}
+
+std::unique_ptr<Communicator> InProcessCommunicator::split(int32_t color, int32_t key, tsr_status_t &status,
+                                                           std::string &why) {
+  std::unique_lock<std::mutex> turn;
+  if ((status = begin(turn, why))) return nullptr;
+  // The ranks exchange color and key as an all_gather does, with a signature of its own.
+  const auto size = static_cast<size_t>(group_->size);
+  const int64_t mine[2] = {color, key};
+  std::vector<int64_t> all(2 * size);
+  tsr_cl_call_t call{};
+  call.struct_size = sizeof call;
+  call.kind = TSR_ALL_GATHER;
+  call.dtype = TSR_DTYPE_I64;
+  call.count = 2;
+  call.src = mine;
+  call.dst = all.data();
+  collective::Signature signature = collective::signatureOf(call, calls_, 0);
+  signature.kind = collective::kSplit;
+  const std::string child = group_->id + "/" + std::to_string(calls_) + "." + std::to_string(color);
+  const Work w(call, group_->size, signature);
+  Deadline deadline(timeoutNs_);
+  if (size == 1) {
+    ++calls_;
+    runAlone(w);
+  } else if ((status = staged(w, deadline, why))) {
+    return nullptr;
+  }
+  if (color < 0) return nullptr;
+  int rank = 0, members = 0;
+  for (size_t r = 0; r < size; ++r) {
+    if (all[2 * r] != color) continue;
+    ++members;
+    if (std::pair(all[2 * r + 1], static_cast<int>(r)) < std::pair(int64_t{key}, rank_)) ++rank;
+  }
+  auto group = meet(child, rank, members, timeoutNs_, status, why);
+  if (!group) return nullptr;
+  return std::make_unique<InProcessCommunicator>(std::move(group), rank, timeoutNs_);
+}
+
+tsr_status_t InProcessCommunicator::abort(const std::string &reason, std::string &) {
+  group_->fail(TSR_EDEVICE, collective::list({rank_}) + " has aborted: " + reason);
+  return TSR_SUCCESS;
 }
 
 tsr_status_t InProcessCommunicator::runAlone(const Work &w) {
@@ -105,7 +177,7 @@ tsr_status_t InProcessCommunicator::ended(Group::Wait how, const Work &w, Deadli
 
 tsr_status_t InProcessCommunicator::staged(const Work &w, Deadline &deadline, std::string &why) {
   // Elements of one piece: a rank's staging buffer holds that many of each of its parts.
-  const size_t parts = collective::dividesSource(w.kind) ? static_cast<size_t>(group_->size) : 1;
+  const size_t parts = w.hasSourceParts() ? w.ranks : 1;
   const size_t most = kStageBytes / (parts * w.bytes);
   size_t from = 0;
   do {
@@ -126,14 +198,14 @@ tsr_status_t InProcessCommunicator::staged(const Work &w, Deadline &deadline, st
 
 void InProcessCommunicator::stage(const Work &w, std::byte *buffer, size_t from, size_t n) const {
   if (!n || (w.kind == TSR_BROADCAST && w.root != rank_)) return;
-  const int parts = collective::dividesSource(w.kind) ? group_->size : 1;
+  const int parts = w.hasSourceParts() ? group_->size : 1;
   for (int part = 0; part < parts; ++part)
     std::memcpy(buffer + static_cast<size_t>(part) * n * w.bytes,
                 w.src + (static_cast<size_t>(part) * w.count + from) * w.bytes, n * w.bytes);
 }
 
 void InProcessCommunicator::unstage(const Work &w, size_t from, size_t n) const {
-  const auto part = static_cast<size_t>(collective::dividesSource(w.kind) ? rank_ : 0);
+  const auto part = static_cast<size_t>(w.hasSourceParts() ? rank_ : 0);
   auto staged = [&](int rank) {
     return group_->slots[static_cast<size_t>(rank)].at(step_).stage + part * n * w.bytes;
   };
@@ -141,7 +213,7 @@ void InProcessCommunicator::unstage(const Work &w, size_t from, size_t n) const 
   if (!n) return;
   if (w.kind == TSR_BROADCAST) {
     if (w.src != w.dst || w.root != rank_) std::memcpy(to, staged(w.root), n * w.bytes);
-  } else if (collective::dividesTarget(w.kind)) {
+  } else if (w.kind == TSR_ALL_GATHER || w.kind == TSR_ALL_TO_ALL) {
     for (int rank = 0; rank < group_->size; ++rank)
       std::memcpy(to + static_cast<size_t>(rank) * w.count * w.bytes, staged(rank), n * w.bytes);
   } else {
@@ -160,17 +232,18 @@ tsr_status_t InProcessCommunicator::direct(const Work &w, Deadline &deadline, st
   if (!group_->enter()) return ended(Group::Wait::Broken, w, deadline, why);
   group_->publish(rank_, step_);
   const uint64_t whole = ++directCalls_ * static_cast<uint64_t>(group_->size);
-  auto begin = [&](Deadline &limit) {
-    return group_->waitForAll(rank_, step_, limit, [&](int peer) { return agrees(peer); });
+  bool agreed = true;
+  auto meetAll = [&](Deadline &limit, bool mayEnd) {
+    return group_->waitForAll(rank_, step_, limit, [&](int peer) { return agreed = agrees(peer); }, mayEnd);
   };
   Deadline never(UINT64_MAX);
-  auto how = begin(deadline);
-  // all ranks have entered after all
-  if (how == Group::Wait::Timeout && !group_->giveUp(whole)) how = begin(never);
+  auto how = meetAll(deadline, true);
+  // After a timeout or an abort, all ranks may have entered after all; then they use each other's memory.
+  if (how != Group::Wait::Done && agreed && !group_->giveUp(whole)) how = meetAll(never, false);
   if (how != Group::Wait::Done) return ended(how, w, deadline, why);
   if (w.count) directWork(w);
   group_->publish(rank_, ++step_);
-  how = group_->waitForAll(rank_, step_, never, [](int) { return true; });
+  how = group_->waitForAll(rank_, step_, never, [](int) { return true; }, false);
   if (how != Group::Wait::Done) return ended(how, w, deadline, why);
   ++calls_;
   return TSR_SUCCESS;

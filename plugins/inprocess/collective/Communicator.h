@@ -6,9 +6,11 @@
 //   direct   the ranks publish their src and dst and meet; each does one p-th of the work, reading every src
 //            and writing every dst that needs it; then they meet again. For large payloads.
 //
-// Both reduce in the order of numerics/Combine.h, so they give the same bits. A deadline ends a staged call
-// at any point, and a direct call until all ranks have begun it: after that only this library's copying is
-// left, which uses all ranks' memory.
+// Both reduce in the order of numerics/Combine.h, so they give the same bits. A deadline or an abort ends a
+// staged call at any point, and a direct call until all ranks have begun it: after that only this library's
+// copying is left, which uses all ranks' memory.
+//
+// A send copies its message into the receiver's inbox.
 #pragma once
 #include "numerics/Combine.h"
 #include "plugins/inprocess/collective/Group.h"
@@ -24,10 +26,16 @@ public:
   int rank() const override { return rank_; }
   int size() const override { return group_->size; }
   tsr_status_t run(const tsr_cl_call_t &call, std::string &why) override;
+  std::unique_ptr<Communicator> split(int32_t color, int32_t key, tsr_status_t &status,
+                                      std::string &why) override;
+  tsr_status_t abort(const std::string &reason, std::string &why) override;
 
 private:
   struct Work; // a checked call, in terms of bytes
+  tsr_status_t begin(std::unique_lock<std::mutex> &turn, std::string &why);
   tsr_status_t runAlone(const Work &w);
+  tsr_status_t send(const tsr_cl_call_t &call, std::string &why);
+  tsr_status_t receive(const tsr_cl_call_t &call, Deadline &deadline, std::string &why);
   tsr_status_t staged(const Work &w, Deadline &deadline, std::string &why);
   tsr_status_t direct(const Work &w, Deadline &deadline, std::string &why);
   void stage(const Work &w, std::byte *buffer, size_t from, size_t n) const;
@@ -43,7 +51,7 @@ private:
   const int rank_;
   Slot &slot_;
   const uint64_t timeoutNs_;
-  std::atomic<bool> busy_{false};
+  std::mutex busy_; // held during a call
   // Counters that have the same values on every rank.
   uint64_t calls_ = 0, directCalls_ = 0;
   uint32_t step_ = 0;

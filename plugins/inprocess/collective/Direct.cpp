@@ -35,11 +35,10 @@ void InProcessCommunicator::directWork(const Work &w) const {
   switch (w.kind) {
   case TSR_ALL_GATHER:
   case TSR_ALL_TO_ALL: {
-    const size_t part = w.count * w.bytes,
-                 own = w.kind == TSR_ALL_TO_ALL ? part * static_cast<size_t>(rank_) : 0;
+    const size_t part = w.count * w.bytes, mine = w.hasSourceParts() ? static_cast<size_t>(rank_) * part : 0;
     for (int i = 0; i < ranks; ++i) {
       const int from = (rank_ + i) % ranks; // own part first, then each peer's at a different time per rank
-      copyBytes(w.dst + static_cast<size_t>(from) * part, src(from) + own, part, stream);
+      copyBytes(w.dst + static_cast<size_t>(from) * part, src(from) + mine, part, stream);
     }
     break;
   }

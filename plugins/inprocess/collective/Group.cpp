@@ -1,4 +1,5 @@
 #include "plugins/inprocess/collective/Group.h"
+#include <algorithm>
 #include <cerrno>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -49,7 +50,8 @@ uint64_t Deadline::left() {
 Group::Group(std::string id, int size)
     : id(std::move(id)), size(size), slots(new Slot[static_cast<size_t>(size)]),
       spins_(size <= usableCores() ? kSpins : 0),
-      fences_(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) {}
+      fences_(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0),
+      inboxes_(new Inbox[static_cast<size_t>(size)]) {}
 
 void Group::publish(int rank, uint32_t step) {
   // Either the sleeper sees the step or this thread sees the sleeper. The sleeper's membarrier ensures that;
@@ -68,7 +70,50 @@ void Group::ring(int rank) {
   futexWake(slots[rank].bell);
 }
 
-Group::Wait Group::waitFor(int rank, int peer, uint32_t step, Deadline &deadline) {
+void Group::ringInbox(int rank) {
+  Inbox &inbox = inboxes_[static_cast<size_t>(rank)];
+  // A thread that has looked at the inbox and is about to wait holds the mutex.
+  {
+    std::lock_guard lock(inbox.mutex);
+  }
+  inbox.changed.notify_all();
+}
+
+void Group::send(int to, Message message) {
+  Inbox &inbox = inboxes_[static_cast<size_t>(to)];
+  {
+    std::lock_guard lock(inbox.mutex);
+    inbox.messages.push_back(std::move(message));
+  }
+  inbox.changed.notify_all();
+}
+
+Group::Wait Group::receive(int rank, int from, int32_t tag, Deadline &deadline, Message &out) {
+  Inbox &inbox = inboxes_[static_cast<size_t>(rank)];
+  std::unique_lock lock(inbox.mutex);
+  for (;;) {
+    const bool gone = hasLeft(from); // read before the messages: the peer may send one and then leave
+    auto found = std::ranges::find_if(
+        inbox.messages, [&](const Message &m) { return m.from == from && m.signature.root == tag; });
+    if (found != inbox.messages.end()) {
+      out = std::move(*found);
+      inbox.messages.erase(found);
+      return Wait::Done;
+    }
+    if (isBroken()) return Wait::Broken;
+    if (gone) {
+      lock.unlock();
+      fail(TSR_EINVAL, collective::list({from}) + " has destroyed its end while " + collective::list({rank}) +
+                           " waits for it");
+      return Wait::Broken;
+    }
+    const uint64_t left = std::min<uint64_t>(deadline.left(), 86400ull * 1000000000); // clocks overflow
+    if (!left) return Wait::Timeout;
+    inbox.changed.wait_for(lock, std::chrono::nanoseconds(left));
+  }
+}
+
+Group::Wait Group::waitFor(int rank, int peer, uint32_t step, Deadline &deadline, bool mayEnd) {
   const int eager = spins_ ? kEagerSpins : 0;
   for (int i = 0; i < eager; ++i)
     if (reached(peer, step)) return Wait::Done;
@@ -81,15 +126,13 @@ Group::Wait Group::waitFor(int rank, int peer, uint32_t step, Deadline &deadline
     const uint32_t bell = own.bell.load(std::memory_order_seq_cst);
     own.sleeping.store(1, std::memory_order_seq_cst);
     if (fences_) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-    const bool gone =
-        // read before `done`: the peer may publish a step and then leave
-        slots[peer].left.load(std::memory_order_seq_cst);
+    const bool gone = hasLeft(peer); // read before `done`: the peer may publish a step and then leave
     const bool done = reached(peer, step);
-    const uint64_t left = done || gone || isBroken() ? 0 : deadline.left();
+    const uint64_t left = done || gone || (mayEnd && isBroken()) ? 0 : deadline.left();
     if (left) futexWait(own.bell, bell, left);
     own.sleeping.store(0, std::memory_order_seq_cst);
     if (done) return Wait::Done;
-    if (isBroken()) return Wait::Broken;
+    if (mayEnd && isBroken()) return Wait::Broken;
     if (gone) {
       fail(TSR_EINVAL, collective::list({peer}) + " has destroyed its end while " + collective::list({rank}) +
                            " waits for it");
@@ -122,14 +165,19 @@ void Group::fail(tsr_status_t status, std::string why) {
     }
   }
   broken_.store(true, std::memory_order_seq_cst);
-  for (int rank = 0; rank < size; ++rank)
+  for (int rank = 0; rank < size; ++rank) {
     ring(rank);
+    ringInbox(rank);
+  }
 }
 
 void Group::leave(int rank) {
   slots[rank].left.store(1, std::memory_order_seq_cst);
   for (int peer = 0; peer < size; ++peer)
-    if (peer != rank) ring(peer);
+    if (peer != rank) {
+      ring(peer);
+      ringInbox(peer);
+    }
 }
 
 tsr_status_t Group::failure(std::string &why) const {

@@ -8,8 +8,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -54,6 +56,21 @@ private:
   std::chrono::steady_clock::time_point start_;
 };
 
+/// A message from its send to its recv.
+struct Message {
+  int from;
+  collective::Signature signature;
+  std::string where; // of the send
+  std::vector<std::byte> data;
+};
+
+/// The messages to one rank, in the order of their sends.
+struct Inbox {
+  std::mutex mutex; // guards `messages`
+  std::condition_variable changed;
+  std::list<Message> messages;
+};
+
 /// Thread-safe. Every rank's Communicator shares ownership.
 class Group {
 public:
@@ -68,11 +85,13 @@ public:
   void publish(int rank, uint32_t step);
   /// Waits until every other rank has reached `step`. Calls `seen(peer)` once for each rank that reaches it;
   /// if that returns false, the wait ends with Broken.
-  template <class Seen> Wait waitForAll(int rank, uint32_t step, Deadline &deadline, Seen seen) {
+  /// `mayEnd`: the wait ends when the group breaks; else only when all ranks have come.
+  template <class Seen>
+  Wait waitForAll(int rank, uint32_t step, Deadline &deadline, Seen seen, bool mayEnd = true) {
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
       if (!reached(peer, step))
-        if (Wait w = waitFor(rank, peer, step, deadline); w != Wait::Done) return w;
+        if (Wait w = waitFor(rank, peer, step, deadline, mayEnd); w != Wait::Done) return w;
       if (!seen(peer)) return Wait::Broken;
     }
     return Wait::Done;
@@ -84,6 +103,11 @@ public:
   /// fails when another rank has given up. giveUp() fails when all ranks are in, which then finish the call.
   bool enter() { return !(entered_.fetch_add(1, std::memory_order_acq_rel) & kGivenUp); }
   bool giveUp(uint64_t whole);
+
+  /// Adds a message to the rank's inbox.
+  void send(int to, Message message);
+  /// Takes the oldest message from `from` with this tag out of the rank's inbox; waits for it.
+  Wait receive(int rank, int from, int32_t tag, Deadline &deadline, Message &out);
 
   /// Keeps the first failure and wakes the waiting ranks.
   void fail(tsr_status_t status, std::string why);
@@ -97,11 +121,14 @@ private:
   bool reached(int peer, uint32_t step) const {
     return static_cast<int32_t>(slots[peer].at(step).step.load(std::memory_order_acquire) - step) >= 0;
   }
-  Wait waitFor(int rank, int peer, uint32_t step, Deadline &deadline);
+  Wait waitFor(int rank, int peer, uint32_t step, Deadline &deadline, bool mayEnd);
   void ring(int rank);
+  void ringInbox(int rank);
+  bool hasLeft(int rank) const { return slots[rank].left.load(std::memory_order_seq_cst); }
 
   const int spins_;
   const bool fences_; // whether sleepers can make every thread's writes visible (membarrier)
+  const std::unique_ptr<Inbox[]> inboxes_;
   alignas(64) std::atomic<uint64_t> entered_{0};
   std::atomic<bool> broken_{false};
   mutable std::mutex mutex_; // guards the members below

@@ -23,7 +23,7 @@ public:
     return nullptr;
   }
   const char *algorithms(uint32_t kind) const override {
-    return kind < std::size(collective::kKinds) ? kAlgorithms : "";
+    return kind < std::size(collective::kKinds) && !collective::isPaired(kind) ? kAlgorithms : "";
   }
   const char *topology() const override { return "process"; }
 };

@@ -10,8 +10,10 @@ struct InProcessCommunicator::Work {
         bytes(collective::kBytes[c.dtype]), count(c.count), ranks(static_cast<size_t>(size)),
         src(static_cast<const std::byte *>(c.src)), dst(static_cast<std::byte *>(c.dst)), where(c.where),
         signature(s) {}
-  size_t sourceBytes() const { return count * bytes * (collective::dividesSource(kind) ? ranks : 1); }
-  size_t targetBytes() const { return count * bytes * (collective::dividesTarget(kind) ? ranks : 1); }
+  bool hasSourceParts() const { return collective::dividesSource(kind); }
+  bool hasTargetParts() const { return collective::dividesTarget(kind); }
+  size_t sourceBytes() const { return count * bytes * (hasSourceParts() ? ranks : 1); }
+  size_t targetBytes() const { return count * bytes * (hasTargetParts() ? ranks : 1); }
 
   const uint32_t kind;
   const int root;

@@ -11,8 +11,9 @@ struct Agreement::Traffic {
   bool abandoned = false;            // MPI may still read and write these messages
 };
 
-Agreement::Agreement(MPI_Comm comm, int rank, int size, int tag, std::string (*describe)(const Message &))
-    : comm_(comm), rank_(rank), size_(size), tag_(tag), describe_(describe),
+Agreement::Agreement(MPI_Comm comm, int rank, int size, int tag, std::string (*describe)(const Message &),
+                     const AbortRequest &abort)
+    : comm_(comm), rank_(rank), size_(size), tag_(tag), describe_(describe), abort_(abort),
       traffic_(std::make_unique<Traffic>(static_cast<size_t>(size))) {}
 
 Agreement::~Agreement() {
@@ -23,8 +24,7 @@ tsr_status_t Agreement::reach(const Message &mine, const Deadline &deadline, std
   const Deadline never(UINT64_MAX);
   tsr_status_t status = round(kCall, mine, deadline, why);
   if (status) {
-    traffic_->abandoned = true;
-    giveUp(why);
+    giveUp(status, why);
     return status;
   }
   status = round(kCommit, mine, never, why);
@@ -54,7 +54,7 @@ tsr_status_t Agreement::round(int tag, const Message &mine, const Deadline &dead
   }
   std::vector<int> missing;
   int turn = 0;
-  bool gaveUp = false;
+  tsr_status_t ended = TSR_SUCCESS; // by a rank that gave up or aborted
   tsr_status_t status = session.wait(deadline, [&] {
     missing.clear();
     bool sent = true;
@@ -73,35 +73,40 @@ tsr_status_t Agreement::round(int tag, const Message &mine, const Deadline &dead
           return Session::Poll::Failed;
         }
     if (missing.empty() && sent) return Session::Poll::Done;
-    if (++turn % 64 == 0 && someoneGaveUp(why)) {
-      gaveUp = true;
-      return Session::Poll::Failed;
-    }
-    return Session::Poll::Again;
+    if (tag == kCall) ended = ownStatus(why);
+    if (!ended && ++turn % 64 == 0) ended = othersStatus(why);
+    return ended ? Session::Poll::Failed : Session::Poll::Again;
   });
   if (status == TSR_ETIMEOUT)
     why = describe_(mine) + ": " + (missing.empty() ? "no rank" : collective::list(missing)) +
           " did not come within " + collective::duration(deadline.total());
   if (status != TSR_EDEVICE) return status;
   if (code) why = mpiError("MPI_Test", code);
-  return code ? TSR_EDEVICE : gaveUp ? TSR_ETIMEOUT : TSR_EINVAL;
+  return code ? TSR_EDEVICE : ended ? ended : TSR_EINVAL;
 }
 
-/// The caller holds MPI's lock.
-bool Agreement::someoneGaveUp(std::string &why) {
+tsr_status_t Agreement::ownStatus(std::string &why) const {
+  if (!abort_.isAsked()) return TSR_SUCCESS;
+  why = collective::list({rank_}) + " has aborted: " + abort_.reason();
+  return TSR_EDEVICE;
+}
+
+tsr_status_t Agreement::othersStatus(std::string &why) {
   int there = 0;
   MPI_Status from;
-  if (MPI_Iprobe(MPI_ANY_SOURCE, tag_ + kGaveUp, comm_, &there, &from) || !there) return false;
+  if (MPI_Iprobe(MPI_ANY_SOURCE, tag_ + kGaveUp, comm_, &there, &from) || !there) return TSR_SUCCESS;
   Message m;
   if (MPI_Recv(&m, sizeof m, MPI_BYTE, from.MPI_SOURCE, tag_ + kGaveUp, comm_, MPI_STATUS_IGNORE))
-    return false;
+    return TSR_SUCCESS;
   m.where[sizeof m.where - 1] = 0;
   why = collective::list({from.MPI_SOURCE}) + " has given up: " + m.where;
-  return true;
+  return static_cast<tsr_status_t>(m.signature.sequence);
 }
 
-void Agreement::giveUp(const std::string &why) {
+void Agreement::giveUp(tsr_status_t status, const std::string &why) {
   Traffic &t = *traffic_;
+  t.abandoned = true;
+  t.given.signature.sequence = static_cast<uint64_t>(status);
   std::strncpy(t.given.where, why.c_str(), sizeof t.given.where - 1);
   Session::get().locked([&] {
     for (int peer = 0; peer < size_; ++peer) {

@@ -7,6 +7,7 @@
 // accessed after its call has failed.
 #pragma once
 #include "plugins/mpi/collective/Session.h"
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -17,27 +18,56 @@ struct Message {
   char where[232] = ""; // place of the call, id of a communicator being created, or why a rank has given up
 };
 
+/// That this rank's program wants to end its communicator. Thread-safe.
+class AbortRequest {
+public:
+  void ask(const std::string &reason) {
+    std::lock_guard lock(mutex_);
+    if (asked_) return;
+    reason_ = reason;
+    asked_.store(true, std::memory_order_release);
+  }
+  bool isAsked() const { return asked_.load(std::memory_order_acquire); }
+  std::string reason() const {
+    std::lock_guard lock(mutex_);
+    return reason_;
+  }
+
+private:
+  std::atomic<bool> asked_{false};
+  mutable std::mutex mutex_; // guards `reason_`
+  std::string reason_;
+};
+
 /// Makes the agreements of one communicator, one at a time.
 class Agreement {
 public:
-  /// Uses tags `tag` to tag + 2 of `comm`. `describe` formats a message as text.
-  Agreement(MPI_Comm comm, int rank, int size, int tag, std::string (*describe)(const Message &));
+  /// Uses tags `tag` to tag + 2 of `comm`. `describe` formats a message as text. An abort ends round 1.
+  Agreement(MPI_Comm comm, int rank, int size, int tag, std::string (*describe)(const Message &),
+            const AbortRequest &abort);
   ~Agreement();
   Agreement(const Agreement &) = delete;
-  /// Returns TSR_EINVAL if a rank's message differs, and TSR_ETIMEOUT if a rank is missing or has given up;
-  /// `why` names the rank and the reason. Must not be called again after a failure.
+  /// Returns TSR_EINVAL if a rank's message differs, TSR_ETIMEOUT if a rank is missing, TSR_EDEVICE if one
+  /// has aborted, and the status of a rank that has given up; `why` names the rank and the reason. Must not
+  /// be called again after a failure.
   tsr_status_t reach(const Message &mine, const Deadline &deadline, std::string &why);
+  /// Notifies the other ranks, between calls, that this rank takes no further part.
+  void giveUp(tsr_status_t status, const std::string &why);
+  /// Returns the status with which another rank has given up, and fills `why`; TSR_SUCCESS if none has. The
+  /// caller holds MPI's lock.
+  tsr_status_t othersStatus(std::string &why);
+  /// Returns TSR_EDEVICE and fills `why` if this rank's program has asked for an abort.
+  tsr_status_t ownStatus(std::string &why) const;
 
 private:
   struct Traffic; // the messages of one round
   enum { kCall = 0, kCommit = 1, kGaveUp = 2 };
   tsr_status_t round(int tag, const Message &mine, const Deadline &deadline, std::string &why);
-  bool someoneGaveUp(std::string &why);
-  void giveUp(const std::string &why);
 
   const MPI_Comm comm_;
   const int rank_, size_, tag_;
   std::string (*const describe_)(const Message &);
+  const AbortRequest &abort_;
   std::unique_ptr<Traffic> traffic_;
 };
 

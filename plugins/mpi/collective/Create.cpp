@@ -19,6 +19,7 @@ uint64_t hashOf(const char *text) {
 }
 
 struct Meetings {
+  const AbortRequest never;
   std::unique_ptr<Agreement> agreement;
   uint64_t count = 0;
   tsr_status_t broken = TSR_SUCCESS;
@@ -47,8 +48,8 @@ std::unique_ptr<Communicator> createMpi(const tsr_cl_options_t &o, tsr_status_t 
     return nullptr;
   }
   if (!meetings.agreement)
-    meetings.agreement =
-        std::make_unique<Agreement>(session.world(), session.rank(), session.size(), 0, describeMeeting);
+    meetings.agreement = std::make_unique<Agreement>(session.world(), session.rank(), session.size(), 0,
+                                                     describeMeeting, meetings.never);
   Message m;
   m.signature.sequence = meetings.count++;
   m.signature.count = hashOf(id);

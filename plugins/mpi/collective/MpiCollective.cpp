@@ -12,7 +12,8 @@ public:
     return createMpi(options, status, why);
   }
   const char *algorithms(uint32_t kind) const override {
-    return kind >= std::size(collective::kKinds) ? "" : collective::reduces(kind) ? kAlgorithms : "native";
+    if (kind >= std::size(collective::kKinds) || collective::isPaired(kind)) return "";
+    return collective::reduces(kind) ? kAlgorithms : "native";
   }
   const char *topology() const override { return "network"; }
   static void shutdown() { Session::get().end(); }

@@ -26,14 +26,45 @@ Message messageOf(const collective::Signature &signature, const char *where) {
   return m;
 }
 
+/// Tags of messages between two ranks; an Agreement uses 0 to 2. MPI guarantees tags up to 32767.
+int headTag(int32_t tag) { return 3 + 2 * tag; }
+int dataTag(int32_t tag) { return 4 + 2 * tag; }
+static_assert(4 + 2 * collective::kMostTag <= 32767);
+
+int rankIn(MPI_Comm comm) {
+  return Session::get().locked([&] {
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    return rank;
+  });
+}
+
+int sizeOf(MPI_Comm comm) {
+  return Session::get().locked([&] {
+    int size = 1;
+    MPI_Comm_size(comm, &size);
+    return size;
+  });
+}
+
 } // namespace
 
+struct MpiCommunicator::Outgoing {
+  Message head;
+  std::vector<std::byte> data;
+  std::vector<MPI_Request> requests;
+};
+
 MpiCommunicator::MpiCommunicator(MPI_Comm comm, std::string id, uint64_t timeoutNs)
-    : comm_(comm), id_(std::move(id)), timeoutNs_(timeoutNs),
-      agreement_(comm, Session::get().rank(), Session::get().size(), 0, describeCall) {}
+    : comm_(comm), rank_(rankIn(comm)), size_(sizeOf(comm)), id_(std::move(id)),
+      name_("communicator '" + id_ + "', rank " + std::to_string(rank_) + ": "), timeoutNs_(timeoutNs),
+      agreement_(comm, rank_, size_, 0, describeCall, abort_) {}
 
 MpiCommunicator::~MpiCommunicator() {
-  if (broken_) return; // its messages may still be in transit
+  forgetSent();
+  for (auto &message : outgoing_)
+    (void)message.release(); // MPI may still read it
+  if (broken_) return;       // its messages may still be in transit
   Session::get().locked([&] {
     int over = 0;
     MPI_Comm comm = comm_;
@@ -41,45 +72,197 @@ MpiCommunicator::~MpiCommunicator() {
   });
 }
 
-tsr_status_t MpiCommunicator::run(const tsr_cl_call_t &call, std::string &why) {
-  const std::string name = "communicator '" + id_ + "', rank " + std::to_string(rank()) + ": ";
-  std::unique_lock turn(busy_, std::try_to_lock);
+/// Begins a call, which ends when `turn` unlocks. Fails if another thread is in one, or if the communicator
+/// is broken.
+tsr_status_t MpiCommunicator::begin(std::unique_lock<std::mutex> &turn, std::string &why) {
+  turn = std::unique_lock(busy_, std::try_to_lock);
   if (!turn) {
-    why = name + "another thread is in a call of this rank; one at a time";
+    why = name_ + "another thread is in a call of this rank; one at a time";
     return TSR_EINVAL;
   }
-  if (broken_) {
-    why = name + "it is broken (" + since_ + "); destroy it and make a new one";
-    return broken_;
-  }
+  if (broken_) why = name_ + "it is broken (" + since_ + "); destroy it and make a new one";
+  return broken_;
+}
+
+/// Breaks the communicator, unless `status` is a success, and completes `why`.
+tsr_status_t MpiCommunicator::breaks(tsr_status_t status, std::string &why) {
+  if (!(broken_ = status)) return status;
+  since_ = why;
+  why = name_ + why + "; the communicator is broken";
+  return status;
+}
+
+tsr_status_t MpiCommunicator::run(const tsr_cl_call_t &call, std::string &why) {
+  std::unique_lock<std::mutex> turn;
+  if (tsr_status_t status = begin(turn, why)) return status;
+  if (call.kind == TSR_SEND) return send(call, why);
+  if (call.kind == TSR_RECV) return receive(call, why);
+  return runOnAll(call, why);
+}
+
+tsr_status_t MpiCommunicator::runOnAll(const tsr_cl_call_t &call, std::string &why) {
   uint8_t algorithm;
   const bool reduces = collective::reduces(call.kind);
-  if (!collective::check(call, size(), reduces ? kAlgorithms : "native", algorithm, why)) {
-    why = name + why;
+  if (!collective::check(call, size_, reduces ? kAlgorithms : "native", algorithm, why)) {
+    why = name_ + why;
     return TSR_EINVAL;
   }
   const auto signature = collective::signatureOf(call, calls_, algorithm);
   const Deadline deadline(call.timeout_ns ? call.timeout_ns : timeoutNs_);
-  broken_ = agreement_.reach(messageOf(signature, call.where), deadline, why);
+  tsr_status_t status = agreement_.reach(messageOf(signature, call.where), deadline, why);
   const bool needsOrder =
       reduces && !mpiReduces(static_cast<DType>(call.dtype), static_cast<CombineOp>(call.op));
   try {
-    if (!broken_ && call.count) broken_ = move(call, algorithm == 2 || needsOrder, why);
+    if (!status && call.count) status = move(call, algorithm == 2 || needsOrder, why);
   } catch (const std::bad_alloc &) { // between parts: the other ranks are in the call
-    broken_ = TSR_EOOM;
+    status = TSR_EOOM;
     why = "out of memory";
   }
   ++calls_;
-  if (broken_) {
-    since_ = why;
-    why = name + why + "; the communicator is broken";
+  return breaks(status, why);
+}
+
+/// Frees the messages that MPI has sent.
+void MpiCommunicator::forgetSent() {
+  outgoing_.remove_if([](const std::unique_ptr<Outgoing> &message) {
+    return Session::get().locked([&] {
+      int done = 0, over = 0;
+      if (MPI_Finalized(&over) || over) return false;
+      return !MPI_Testall(static_cast<int>(message->requests.size()), message->requests.data(), &done,
+                          MPI_STATUSES_IGNORE) &&
+             done;
+    });
+  });
+}
+
+/// A message is a head, which says what is sent, and its elements in as many parts as MPI needs.
+tsr_status_t MpiCommunicator::send(const tsr_cl_call_t &call, std::string &why) {
+  uint8_t algorithm;
+  if (!collective::check(call, size_, "", algorithm, why)) {
+    why = name_ + why;
+    return TSR_EINVAL;
   }
-  return broken_;
+  forgetSent();
+  const size_t bytes = call.count * collective::kBytes[call.dtype];
+  auto message = std::make_unique<Outgoing>();
+  try {
+    message->head = messageOf(collective::signatureOf(call, 0, 0), call.where);
+    if (bytes) // a NULL src is allowed without elements
+      message->data.assign(static_cast<const std::byte *>(call.src),
+                           static_cast<const std::byte *>(call.src) + bytes);
+    message->requests.assign(1 + (bytes + kMostElements - 1) / kMostElements, MPI_REQUEST_NULL);
+  } catch (const std::exception &) { // bad_alloc, length_error
+    why = name_ + "no memory for a message of " + std::to_string(bytes) + " bytes";
+    return TSR_EOOM;
+  }
+  const int code = Session::get().locked([&] {
+    int failed = MPI_Isend(&message->head, sizeof(Message), MPI_BYTE, call.peer, headTag(call.tag), comm_,
+                           &message->requests[0]);
+    for (size_t part = 0, at = 0; at < bytes && !failed; at += kMostElements)
+      failed = MPI_Isend(message->data.data() + at, static_cast<int>(std::min(kMostElements, bytes - at)),
+                         MPI_BYTE, call.peer, dataTag(call.tag), comm_, &message->requests[++part]);
+    return failed;
+  });
+  outgoing_.push_back(std::move(message));
+  if (!code) return TSR_SUCCESS;
+  why = mpiError("MPI_Isend", code);
+  agreement_.giveUp(TSR_EDEVICE, why);
+  return breaks(TSR_EDEVICE, why);
+}
+
+tsr_status_t MpiCommunicator::receive(const tsr_cl_call_t &call, std::string &why) {
+  uint8_t algorithm;
+  if (!collective::check(call, size_, "", algorithm, why)) {
+    why = name_ + why;
+    return TSR_EINVAL;
+  }
+  Session &session = Session::get();
+  const Message wanted = messageOf(collective::signatureOf(call, 0, 0), call.where);
+  const Deadline deadline(call.timeout_ns ? call.timeout_ns : timeoutNs_);
+  auto head = std::make_unique<Message>();
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = session.locked([&] {
+    return MPI_Irecv(head.get(), sizeof(Message), MPI_BYTE, call.peer, headTag(call.tag), comm_, &request);
+  });
+  tsr_status_t ended = TSR_SUCCESS;
+  int turn = 0;
+  tsr_status_t status = code ? TSR_EDEVICE : session.wait(deadline, [&] {
+    int done = 0;
+    if ((code = MPI_Test(&request, &done, MPI_STATUS_IGNORE))) return Session::Poll::Failed;
+    if (done) return Session::Poll::Done;
+    ended = agreement_.ownStatus(why);
+    if (!ended && ++turn % 64 == 0) ended = agreement_.othersStatus(why);
+    return ended ? Session::Poll::Failed : Session::Poll::Again;
+  });
+  if (code) why = mpiError("MPI_Irecv", code);
+  if (status == TSR_ETIMEOUT)
+    why = describeCall(wanted) + ": " + collective::list({call.peer}) + " did not send within " +
+          collective::duration(deadline.total());
+  if (status) (void)head.release(); // MPI may still write it
+  if (ended) status = ended;
+  if (!status &&
+      (head->signature.count != wanted.signature.count || head->signature.dtype != wanted.signature.dtype)) {
+    why = collective::mismatchOfPair(call.peer, describeCall(*head), rank_, describeCall(wanted));
+    status = TSR_EINVAL;
+  }
+  if (status) {
+    agreement_.giveUp(status, why);
+    return breaks(status, why);
+  }
+  const size_t bytes = call.count * collective::kBytes[call.dtype];
+  for (size_t at = 0; at < bytes && !status; at += kMostElements) {
+    code = session.locked([&] {
+      return MPI_Irecv(static_cast<std::byte *>(call.dst) + at,
+                       static_cast<int>(std::min(kMostElements, bytes - at)), MPI_BYTE, call.peer,
+                       dataTag(call.tag), comm_, &request);
+    });
+    if (code) why = mpiError("MPI_Irecv", code);
+    status = code ? TSR_EDEVICE : session.wait(Deadline(UINT64_MAX), request, "MPI_Irecv", why);
+  }
+  return breaks(status, why);
+}
+
+std::unique_ptr<Communicator> MpiCommunicator::split(int32_t color, int32_t key, tsr_status_t &status,
+                                                     std::string &why) {
+  std::unique_lock<std::mutex> turn;
+  if ((status = begin(turn, why))) return nullptr;
+  Session &session = Session::get();
+  // MPI_Comm_split blocks with MPI's lock. Ranks that split two communicators in different orders must not
+  // wait for each other there: they time out in the agreement.
+  std::lock_guard creating(session.creating);
+  Message m;
+  m.signature.kind = collective::kSplit;
+  m.signature.sequence = calls_++;
+  if ((status = breaks(agreement_.reach(m, Deadline(timeoutNs_), why), why))) return nullptr;
+  MPI_Comm out = MPI_COMM_NULL;
+  const int code = session.locked([&] {
+    const int failed = MPI_Comm_split(comm_, color < 0 ? MPI_UNDEFINED : color, key, &out);
+    if (!failed && out != MPI_COMM_NULL) MPI_Comm_set_errhandler(out, MPI_ERRORS_RETURN);
+    return failed;
+  });
+  if (code) {
+    why = mpiError("MPI_Comm_split", code);
+    status = breaks(TSR_EDEVICE, why);
+  }
+  if (code || out == MPI_COMM_NULL) return nullptr;
+  const std::string id = id_ + "/" + std::to_string(m.signature.sequence) + "." + std::to_string(color);
+  return std::make_unique<MpiCommunicator>(out, id, timeoutNs_);
+}
+
+tsr_status_t MpiCommunicator::abort(const std::string &reason, std::string &) {
+  abort_.ask(reason);
+  std::lock_guard turn(busy_);
+  if (broken_) return TSR_SUCCESS; // among others by the call that was in progress
+  std::string why;
+  broken_ = agreement_.ownStatus(why);
+  since_ = why;
+  agreement_.giveUp(broken_, why);
+  return TSR_SUCCESS;
 }
 
 tsr_status_t MpiCommunicator::move(const tsr_cl_call_t &call, bool inOrder, std::string &why) {
   const size_t bytes = collective::kBytes[call.dtype];
-  const bool byRank = collective::dividesSource(call.kind) || collective::dividesTarget(call.kind);
+  const bool byRank = call.kind != TSR_ALL_REDUCE && call.kind != TSR_BROADCAST;
   const size_t fits =
       byRank ? std::max<size_t>(1, kMostElements / static_cast<size_t>(size())) : kMostElements;
   auto step = &MpiCommunicator::native;
@@ -106,8 +289,8 @@ void MpiCommunicator::pack(const tsr_cl_call_t &call, size_t from, size_t n) {
     std::memcpy(given_.data() + r * n * bytes, src + (r * call.count + from) * bytes, n * bytes);
 }
 
-/// Computes a piece of a call with parts for the ranks that is too large for MPI: the parts' pieces are
-/// separate in the caller's buffers, and contiguous in given_ and taken_.
+/// Computes a part of a call that is too large for MPI: the ranks' parts are separate in the caller's
+/// buffers, and contiguous in given_ and taken_.
 tsr_status_t MpiCommunicator::packed(const tsr_cl_call_t &call, size_t from, size_t n, std::string &why) {
   const size_t bytes = collective::kBytes[call.dtype], ranks = static_cast<size_t>(size());
   auto *dst = static_cast<std::byte *>(call.dst);

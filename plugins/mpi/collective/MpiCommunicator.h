@@ -2,6 +2,7 @@
 #pragma once
 #include "plugins/mpi/collective/Agreement.h"
 #include "plugins/mpi/collective/Types.h"
+#include <list>
 
 namespace tessera::mpi {
 
@@ -14,11 +15,23 @@ public:
   /// Takes ownership of `comm`, which nothing else may use.
   MpiCommunicator(MPI_Comm comm, std::string id, uint64_t timeoutNs);
   ~MpiCommunicator() override;
-  int rank() const override { return Session::get().rank(); }
-  int size() const override { return Session::get().size(); }
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
   tsr_status_t run(const tsr_cl_call_t &call, std::string &why) override;
+  std::unique_ptr<Communicator> split(int32_t color, int32_t key, tsr_status_t &status,
+                                      std::string &why) override;
+  /// Waits for this rank's call, which ends soon: if it waits for other ranks, it fails.
+  tsr_status_t abort(const std::string &reason, std::string &why) override;
 
 private:
+  struct Outgoing; // a message that MPI may still read
+
+  tsr_status_t begin(std::unique_lock<std::mutex> &turn, std::string &why);
+  tsr_status_t runOnAll(const tsr_cl_call_t &call, std::string &why);
+  tsr_status_t send(const tsr_cl_call_t &call, std::string &why);
+  tsr_status_t receive(const tsr_cl_call_t &call, std::string &why);
+  void forgetSent();
+  tsr_status_t breaks(tsr_status_t status, std::string &why);
   tsr_status_t move(const tsr_cl_call_t &call, bool ordered, std::string &why);
   tsr_status_t native(const tsr_cl_call_t &call, size_t from, size_t n, std::string &why);
   tsr_status_t ordered(const tsr_cl_call_t &call, size_t from, size_t n, std::string &why);
@@ -26,10 +39,13 @@ private:
   void pack(const tsr_cl_call_t &call, size_t from, size_t n);
 
   const MPI_Comm comm_;
-  const std::string id_;
+  const int rank_, size_;
+  const std::string id_, name_;
   const uint64_t timeoutNs_;
+  AbortRequest abort_;
   Agreement agreement_;
-  std::mutex busy_;
+  std::mutex busy_; // held during a call; guards the members below
+  std::list<std::unique_ptr<Outgoing>> outgoing_;
   uint64_t calls_ = 0;
   tsr_status_t broken_ = TSR_SUCCESS;
   std::string since_;

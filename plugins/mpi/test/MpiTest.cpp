@@ -55,6 +55,104 @@ TEST(Mpi, SaysWhatItIs) {
   EXPECT_EQ(plugin.kinds, uint32_t{TSR_PLUGIN_COLLECTIVE});
 }
 
+tsr_cl_call_t pairOf(uint32_t kind, int32_t peer, int32_t tag, std::vector<int64_t> &data) {
+  auto call = callOf(kind, DType::I64, 0, data.size(), data.data(), data.data());
+  call.peer = peer;
+  call.tag = tag;
+  return call;
+}
+
+TEST(Mpi, SendsDoNotWaitAndTagsSelect) {
+  auto comm = meet("pairs");
+  const int rank = comm->rank(), other = 1 - rank;
+  for (size_t count : {size_t{0}, size_t{1}, size_t{1031}, size_t{300007}}) {
+    for (int tag : {5, 0, int{collective::kMostTag}}) {
+      std::vector<int64_t> data(count, 10 * rank + tag);
+      EXPECT_EQ(run(*comm, pairOf(TSR_SEND, other, tag, data)), "");
+      std::fill(data.begin(), data.end(), -1);
+    }
+    for (int tag : {0, int{collective::kMostTag}, 5}) {
+      std::vector<int64_t> data(count, -2);
+      EXPECT_EQ(run(*comm, pairOf(TSR_RECV, other, tag, data)), "");
+      EXPECT_EQ(data, std::vector<int64_t>(count, 10 * other + tag));
+    }
+  }
+  std::vector<int64_t> data = {3};
+  EXPECT_EQ(run(*comm, pairOf(TSR_SEND, rank, 0, data)), "");
+  EXPECT_EQ(run(*comm, pairOf(TSR_RECV, rank, 0, data)), "");
+  EXPECT_THAT(run(*comm, pairOf(TSR_SEND, 2, 0, data)), HasSubstr("peer: expected 0 to 1, found 2"));
+}
+
+TEST(Mpi, ARecvOfAnotherCountBreaksTheCommunicatorOfBoth) {
+  auto comm = meet("pairs-mismatch");
+  std::vector<int64_t> two(2), three(3), sum(3);
+  if (comm->rank() == 0)
+    EXPECT_EQ(run(*comm, pairOf(TSR_SEND, 1, 2, two)), "");
+  else
+    EXPECT_THAT(run(*comm, pairOf(TSR_RECV, 0, 2, three)),
+                AllOf(HasSubstr("rank 0 calls send(i64, 2 elements, tag 2)"),
+                      HasSubstr("rank 1 calls recv(i64, 3 elements, tag 2)")));
+  EXPECT_THAT(run(*comm, callOf(TSR_ALL_REDUCE, DType::I64, TSR_REDUCE_SUM, 3, three.data(), sum.data())),
+              HasSubstr("calls recv(i64, 3 elements, tag 2)"));
+}
+
+TEST(Mpi, ARecvTimesOut) {
+  auto comm = meet("pairs-late");
+  std::vector<int64_t> data(1);
+  if (comm->rank()) return;
+  auto call = pairOf(TSR_RECV, 1, 0, data);
+  call.timeout_ns = kSecond / 10;
+  EXPECT_THAT(run(*comm, call), HasSubstr("rank 1 did not send within 100 ms"));
+}
+
+TEST(Mpi, SplitsAndTheParentGoesOn) {
+  auto comm = meet("split");
+  const int rank = comm->rank();
+  tsr_status_t status = TSR_EINTERNAL;
+  std::string why;
+  auto turned = comm->split(1, -rank, status, why);
+  ASSERT_TRUE(turned) << why;
+  EXPECT_EQ(turned->rank(), 1 - rank);
+  EXPECT_EQ(turned->size(), 2);
+  int64_t mine = rank, all[2] = {-1, -1};
+  EXPECT_EQ(run(*turned, callOf(TSR_ALL_GATHER, DType::I64, 0, 1, &mine, all)), "");
+  EXPECT_EQ(all[0], 1);
+  EXPECT_EQ(all[1], 0);
+  auto alone = comm->split(rank ? -1 : 0, 0, status, why);
+  EXPECT_EQ(status, TSR_SUCCESS) << why;
+  EXPECT_EQ(alone != nullptr, rank == 0);
+  if (alone) EXPECT_EQ(alone->size(), 1);
+  EXPECT_EQ(run(*comm, callOf(TSR_ALL_GATHER, DType::I64, 0, 1, &mine, all)), "");
+  EXPECT_EQ(all[1], 1);
+}
+
+TEST(Mpi, AnAbortEndsEveryWait) {
+  for (bool receives : {false, true}) {
+    auto comm = meet(receives ? "abort-recv" : "abort");
+    std::vector<int64_t> data(1), sum(1);
+    std::string why;
+    const auto reduce = callOf(TSR_ALL_REDUCE, DType::I64, TSR_REDUCE_SUM, 1, data.data(), sum.data());
+    if (comm->rank() == 1) EXPECT_EQ(comm->abort("planted", why), TSR_SUCCESS);
+    EXPECT_THAT(run(*comm, receives && comm->rank() == 0 ? pairOf(TSR_RECV, 1, 0, data) : reduce),
+                AllOf(HasSubstr(std::to_string(TSR_EDEVICE)), HasSubstr("rank 1 has aborted: planted")));
+    EXPECT_THAT(run(*comm, reduce), HasSubstr("planted"));
+  }
+}
+
+TEST(Mpi, AnotherThreadMayAbort) {
+  auto comm = meet("abort-thread");
+  std::vector<int64_t> data(1), sum(1);
+  if (comm->rank()) return; // never calls
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::string why;
+    EXPECT_EQ(comm->abort("from aside", why), TSR_SUCCESS);
+  });
+  EXPECT_THAT(run(*comm, callOf(TSR_ALL_REDUCE, DType::I64, TSR_REDUCE_SUM, 1, data.data(), sum.data())),
+              HasSubstr("rank 0 has aborted: from aside"));
+  other.join();
+}
+
 TEST(Mpi, EveryKindOpAndDType) {
   auto comm = meet("results");
   const int rank = comm->rank(), size = comm->size();

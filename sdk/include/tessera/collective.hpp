@@ -7,12 +7,15 @@
 //   broadcast       src count      -> dst count      every rank gets the root's src; others' src is not read
 //   all_gather      src count      -> dst p * count  dst holds the ranks' src, in the order of ranks
 //   reduce_scatter  src p * count  -> dst count      rank r gets the op over part r of all ranks' src
-//   all_to_all      src p * count  -> dst p * count  part s of rank r's dst is part r of rank s's src
+//   all_to_all      src p * count  -> dst p * count  part q of rank r's dst is part r of rank q's src
+//   send            src count                        the peer's recv of the same tag gets src
+//   recv                              dst count      dst is the src of the peer's send of the same tag
 // Buffers are plain memory of the process, contiguous and aligned to their elements. src may be dst for
 // all_reduce and broadcast; otherwise they do not overlap. The buffers belong to the caller, and nobody else
 // may access them until the call returns. Counts are elements and times are nanoseconds.
 //
-// Threads. Many threads may use a Collective at once. A Communicator may be used by one call at a time. The
+// Threads. Many threads may use a Collective at once. A Communicator may be used by one call at a time; abort
+// may be called beside it. The
 // Communicators of different ranks are independent objects. Errors are statuses with a text in `why`, never
 // exceptions.
 #pragma once
@@ -34,6 +37,19 @@ public:
   virtual int size() const = 0;
   /// Blocks until this rank's part is done. `call` has all fields, but they are not checked.
   virtual tsr_status_t run(const tsr_cl_call_t &call, std::string &why) = 0;
+  /// Forms communicators of the ranks with the same color, ordered by key, then by rank; all ranks call it.
+  /// Fills `status`. Returns null if it is an error, with `why`, and if `color` is negative.
+  virtual std::unique_ptr<Communicator> split(int32_t /*color*/, int32_t /*key*/, tsr_status_t &status,
+                                              std::string &why) {
+    status = TSR_UNIMPLEMENTED;
+    why = "this implementation does not split communicators";
+    return nullptr;
+  }
+  /// Breaks the communicator: waiting and later calls of all ranks fail with TSR_EDEVICE and `reason`.
+  virtual tsr_status_t abort(const std::string & /*reason*/, std::string &why) {
+    why = "this implementation does not abort communicators";
+    return TSR_UNIMPLEMENTED;
+  }
 };
 
 /// An implementation of collectives: a factory of communicators.
@@ -79,6 +95,18 @@ template <Collective &(*Get)()> struct CollectiveSlots {
   static int32_t run(tsr_cl_comm_t *comm, const tsr_cl_call_t *call, tsr_text_t *why) noexcept {
     return guard(why, [&](std::string &text) -> int32_t { return of(comm)->run(copyIn(call), text); });
   }
+  static int32_t split(tsr_cl_comm_t *comm, int32_t color, int32_t key, tsr_cl_comm_t **out,
+                       tsr_text_t *why) noexcept {
+    return guard(why, [&](std::string &text) -> int32_t {
+      tsr_status_t status = TSR_EINTERNAL;
+      *out = reinterpret_cast<tsr_cl_comm_t *>(of(comm)->split(color, key, status, text).release());
+      return status;
+    });
+  }
+  static int32_t abort(tsr_cl_comm_t *comm, const char *reason, tsr_text_t *why) noexcept {
+    return guard(why,
+                 [&](std::string &text) -> int32_t { return of(comm)->abort(reason ? reason : "", text); });
+  }
   static const char *algorithms(uint32_t kind) noexcept {
     const char *out = "";
     guardVoid([&] { out = Get().algorithms(kind); });
@@ -98,7 +126,9 @@ template <Collective &(*Get)()> const tsr_collective_api_t *collectiveTable() no
                                              &Slots::info,
                                              &Slots::run,
                                              &Slots::algorithms,
-                                             Get().topology()};
+                                             Get().topology(),
+                                             &Slots::split,
+                                             &Slots::abort};
   return &table;
 }
 
@@ -135,11 +165,7 @@ public:
       why = text.str();
       return nullptr;
     }
-    auto out = std::make_unique<Comm>(api_, made);
-    status = static_cast<tsr_status_t>(api_->comm_info(made, &out->rank_, &out->size_));
-    if (status == TSR_SUCCESS) return out;
-    why = "comm_info failed";
-    return nullptr;
+    return Comm::adopt(api_, made, status, why);
   }
   const char *algorithms(uint32_t kind) const override {
     const char *list = TSR_HAS(api_, tsr_collective_api_t, algorithms) && api_->algorithms && hasKind(kind)
@@ -157,13 +183,41 @@ private:
   struct Comm final : Communicator {
     Comm(const tsr_collective_api_t *api, tsr_cl_comm_t *comm) : api_(api), comm_(comm) {}
     ~Comm() override { api_->comm_destroy(comm_); }
+    /// Asks for rank and size. Returns null on failure.
+    static std::unique_ptr<Comm> adopt(const tsr_collective_api_t *api, tsr_cl_comm_t *comm,
+                                       tsr_status_t &status, std::string &why) {
+      auto out = std::make_unique<Comm>(api, comm);
+      status = static_cast<tsr_status_t>(api->comm_info(comm, &out->rank_, &out->size_));
+      if (status == TSR_SUCCESS) return out;
+      why = "comm_info failed";
+      return nullptr;
+    }
     int rank() const override { return rank_; }
     int size() const override { return size_; }
     tsr_status_t run(const tsr_cl_call_t &call, std::string &why) override {
+      return called(why, [&](tsr_text_t *text) { return api_->run(comm_, &call, text); });
+    }
+    std::unique_ptr<Communicator> split(int32_t color, int32_t key, tsr_status_t &status,
+                                        std::string &why) override {
+      if (!TSR_HAS(api_, tsr_collective_api_t, comm_split) || !api_->comm_split)
+        return Communicator::split(color, key, status, why);
+      tsr_cl_comm_t *made = nullptr;
+      status =
+          called(why, [&](tsr_text_t *text) { return api_->comm_split(comm_, color, key, &made, text); });
+      if (status != TSR_SUCCESS || !made) return nullptr;
+      return adopt(api_, made, status, why);
+    }
+    tsr_status_t abort(const std::string &reason, std::string &why) override {
+      if (!TSR_HAS(api_, tsr_collective_api_t, comm_abort) || !api_->comm_abort)
+        return Communicator::abort(reason, why);
+      return called(why, [&](tsr_text_t *text) { return api_->comm_abort(comm_, reason.c_str(), text); });
+    }
+    /// Calls a slot with room for the text of an error.
+    template <class Slot> static tsr_status_t called(std::string &why, Slot slot) {
       char buffer[1024];
       tsr_text_t text = {buffer, sizeof buffer, 0};
       buffer[0] = 0;
-      auto status = static_cast<tsr_status_t>(api_->run(comm_, &call, &text));
+      auto status = static_cast<tsr_status_t>(slot(&text));
       if (status != TSR_SUCCESS) why.assign(buffer, strnlen(buffer, sizeof buffer - 1));
       return status;
     }

@@ -13,7 +13,7 @@
 namespace tessera::collective {
 
 inline constexpr const char *kKinds[] = {"all_reduce", "broadcast", "all_gather", "reduce_scatter",
-                                         "all_to_all"};
+                                         "all_to_all", "send",      "recv"};
 inline constexpr const char *kOps[] = {"sum", "max", "min", "prod"};
 inline constexpr const char *kDTypes[] = {"f64",      "f32",      "f16",      "bf16",     "tf32", "fp8_e4m3",
                                           "fp8_e5m2", "fp6_e2m3", "fp6_e3m2", "fp4_e2m1", "i64",  "i32",
@@ -29,12 +29,19 @@ inline bool dividesTarget(uint32_t kind) { return kind == TSR_ALL_GATHER || kind
 /// Returns whether tables of interface version 1.`minor` have calls of `kind`.
 inline bool hasKind(uint32_t minor, uint32_t kind) { return minor >= 1 || kind <= TSR_REDUCE_SCATTER; }
 
+/// Is it a call of two ranks instead of all?
+inline bool isPaired(uint32_t kind) { return kind == TSR_SEND || kind == TSR_RECV; }
+/// The largest tag of a send.
+inline constexpr int32_t kMostTag = 8191;
+/// The kind of a signature that says that a rank splits its communicator, which is no tsr_cl_call_t.
+inline constexpr uint8_t kSplit = 255;
+
 /// The properties in which the ranks' calls must agree. Those that a kind does not use are 0. Standard
 /// layout, so that it can be sent.
 struct Signature {
   uint64_t sequence = 0; // number of previous calls of the communicator
   uint64_t count = 0;
-  int32_t root = 0;
+  int32_t root = 0; // the tag of a send and of a recv
   uint8_t kind = 0, op = 0, dtype = 0;
   uint8_t algorithm = 0; // position in the implementation's list, from 1; 0: its own choice
 
@@ -44,9 +51,9 @@ static_assert(sizeof(Signature) == 24);
 
 inline Signature signatureOf(const tsr_cl_call_t &call, uint64_t sequence, uint8_t algorithm) {
   Signature s;
-  s.sequence = sequence;
+  s.sequence = isPaired(call.kind) ? 0 : sequence;
   s.count = call.count;
-  s.root = call.kind == TSR_BROADCAST ? call.root : 0;
+  s.root = call.kind == TSR_BROADCAST ? call.root : isPaired(call.kind) ? call.tag : 0;
   s.kind = static_cast<uint8_t>(call.kind);
   s.op = reduces(call.kind) ? static_cast<uint8_t>(call.op) : 0;
   s.dtype = static_cast<uint8_t>(call.dtype);
@@ -64,20 +71,21 @@ inline std::string_view nameAt(std::string_view list, uint8_t place) {
   return list.substr(0, list.find(','));
 }
 
-/// Formats a call: "all_reduce(sum, f32, 64 elements), its call 3, at train.py:31". Accepts untrusted
-/// signatures: values out of range are printed as numbers.
+/// Formats a call: "all_reduce(sum, f32, 64 elements), its call 3, at train.py:31", "send(f32, 64 elements,
+/// tag 2)". Accepts untrusted signatures: values out of range are printed as numbers.
 inline std::string describe(const Signature &s, std::string_view where, std::string_view algorithms) {
   auto name = [](const auto &names, unsigned i) {
     return i < std::size(names) ? std::string(names[i]) : "#" + std::to_string(i);
   };
+  const std::string place = where.empty() ? "" : ", at " + std::string(where);
+  if (s.kind == kSplit) return "split, its call " + std::to_string(s.sequence) + place;
   std::string out = name(kKinds, s.kind) + "(";
   if (reduces(s.kind)) out += name(kOps, s.op) + ", ";
   out += name(kDTypes, s.dtype) + ", " + std::to_string(s.count) + " elements";
   if (s.kind == TSR_BROADCAST) out += ", root " + std::to_string(s.root);
+  if (isPaired(s.kind)) return out + ", tag " + std::to_string(s.root) + ")" + place;
   if (s.algorithm) out += ", algorithm " + std::string(nameAt(algorithms, s.algorithm));
-  out += "), its call " + std::to_string(s.sequence);
-  if (!where.empty()) out += ", at " + std::string(where);
-  return out;
+  return out + "), its call " + std::to_string(s.sequence) + place;
 }
 
 /// Returns the text for two ranks whose calls differ, the lower rank first.
@@ -85,6 +93,12 @@ inline std::string mismatch(int rankA, const std::string &callA, int rankB, cons
   if (rankA > rankB) return mismatch(rankB, callB, rankA, callA);
   return "rank " + std::to_string(rankA) + " calls " + callA + "; rank " + std::to_string(rankB) + " calls " +
          callB + "; every rank must make the same calls in the same order";
+}
+
+/// Returns the text for a recv of `rank` that finds another send of `peer` than it asks for.
+inline std::string mismatchOfPair(int peer, const std::string &send, int rank, const std::string &recv) {
+  return "rank " + std::to_string(peer) + " calls " + send + "; rank " + std::to_string(rank) + " calls " +
+         recv + "; a send and its recv must have one dtype and count";
 }
 
 /// Formats ranks: "rank 1", "rank 1 and rank 3", "rank 1, rank 2 and rank 3".
@@ -108,9 +122,11 @@ inline std::string duration(uint64_t ns) {
 
 /// Return the number of elements of src and of dst.
 inline uint64_t sourceCount(const tsr_cl_call_t &c, int size) {
+  if (c.kind == TSR_RECV) return 0;
   return dividesSource(c.kind) ? c.count * static_cast<uint64_t>(size) : c.count;
 }
 inline uint64_t targetCount(const tsr_cl_call_t &c, int size) {
+  if (c.kind == TSR_SEND) return 0;
   return dividesTarget(c.kind) ? c.count * static_cast<uint64_t>(size) : c.count;
 }
 
@@ -143,6 +159,10 @@ inline bool check(const tsr_cl_call_t &c, int size, const char *algorithms, uint
   if (reduces(c.kind) && c.op >= std::size(kOps)) return refuse("op: there is no ", number(c.op));
   if (c.kind == TSR_BROADCAST && (c.root < 0 || c.root >= size))
     return refuse("root: expected 0 to ", number(size - 1), ", found ", number(c.root));
+  if (isPaired(c.kind) && (c.peer < 0 || c.peer >= size))
+    return refuse("peer: expected 0 to ", number(size - 1), ", found ", number(c.peer));
+  if (isPaired(c.kind) && (c.tag < 0 || c.tag > kMostTag))
+    return refuse("tag: expected 0 to ", number(kMostTag), ", found ", number(c.tag));
   if (c.count > UINT64_MAX / 16 / ranks)
     return refuse("count: ", number(c.count), " elements per rank do not fit any memory");
   if (c.algorithm && *c.algorithm && !(algorithm = placeIn(algorithms, c.algorithm)))
@@ -151,11 +171,13 @@ inline bool check(const tsr_cl_call_t &c, int size, const char *algorithms, uint
   const uint64_t bytes = kBytes[c.dtype];
   const void *const pointers[] = {c.src, c.dst};
   for (int i = 0; i < 2; ++i) {
+    if (c.kind == (i ? TSR_SEND : TSR_RECV)) continue; // does not use it
     const char *name = i ? "dst" : "src";
     if (!pointers[i]) return refuse(name, " is NULL");
     if (reinterpret_cast<uintptr_t>(pointers[i]) & (bytes - 1))
       return refuse(name, " is not aligned to ", number(bytes), " bytes, the size of ", kDTypes[c.dtype]);
   }
+  if (isPaired(c.kind)) return true;
   if (c.src == c.dst && (c.kind == TSR_ALL_REDUCE || c.kind == TSR_BROADCAST)) return true;
   const auto src = reinterpret_cast<uintptr_t>(c.src), dst = reinterpret_cast<uintptr_t>(c.dst);
   if (src < dst + targetCount(c, size) * bytes && dst < src + sourceCount(c, size) * bytes)

@@ -499,21 +499,28 @@ typedef struct tsr_cl_options {
 /* One call. Every rank must make the same calls in the same order. A call's signature consists of kind,
  * count, dtype, op, root, algorithm and sequence number. The ranks compare it on each call before any data
  * moves. A mismatch is TSR_EINVAL on the ranks that detect it, with both ranks and both calls in the text,
- * and breaks the communicator. */
+ * and breaks the communicator.
+ *
+ * TSR_SEND and TSR_RECV (1.1) concern two ranks and are not among these calls. A send copies its elements and
+ * returns without waiting for the receiver; src NULL is an error, dst is ignored, and for a recv the other
+ * way round. A recv takes the oldest message that its peer has sent to it with its tag. A message of another
+ * dtype or count is a mismatch. */
 typedef struct tsr_cl_call {
   uint64_t struct_size;
   uint32_t kind; /* TSR_ALL_REDUCE ...; TSR_ALL_TO_ALL only if the table has 1.1 */
   int32_t dtype; /* TSR_DTYPE_* */
   uint32_t op;   /* TSR_REDUCE_*, for the reducing kinds; else ignored */
   int32_t root;  /* for broadcast; else ignored */
-  /* Elements: of the whole vector (all_reduce, broadcast), or of one rank's part (all_gather: its input,
-   * reduce_scatter: its output; all_to_all: what it sends to each rank) */
+  /* Elements: of the whole vector (all_reduce, broadcast, send, recv), or of one rank's part (all_gather: its
+   * input, reduce_scatter: its output, all_to_all: what it sends to one rank) */
   uint64_t count;
   const void *src; /* may equal dst for all_reduce and broadcast; otherwise they do not overlap */
   void *dst;
   const char *algorithm; /* one that the plugin lists; NULL or "": the plugin's choice */
   uint64_t timeout_ns;   /* 0: the communicator's */
   const char *where;     /* the caller's location, for errors: "train.py:31"; NULL or "": none */
+  int32_t peer;          /* of send and recv: the other rank, which may be this one (appended in 1.1) */
+  int32_t tag;           /* of send and recv: 0 to 8191 (appended in 1.1) */
 } tsr_cl_call_t;
 
 typedef struct tsr_collective_api {
@@ -532,6 +539,14 @@ typedef struct tsr_collective_api {
   /* Returns the algorithms for a kind, the default first, comma-separated: "ring,tree". */
   const char *(*algorithms)(uint32_t kind);
   const char *topology; /* "process", "node" or "network" */
+  /* Appended in 1.1. A call like `run`, which all ranks make: forms a communicator of the ranks with the same
+   * color, ordered by key, then by rank. With a negative color *out is NULL. The communicators are destroyed
+   * independently of each other. Absent: TSR_UNIMPLEMENTED. */
+  int32_t (*comm_split)(tsr_cl_comm_t *, int32_t color, int32_t key, tsr_cl_comm_t **out, tsr_text_t *why);
+  /* Appended in 1.1. Breaks the communicator: calls in which ranks wait for each other fail with TSR_EDEVICE,
+   * this rank and `reason`, as do later calls; a call whose data is moving completes. May be called while
+   * another thread is in `run` of this rank. Absent: TSR_UNIMPLEMENTED. */
+  int32_t (*comm_abort)(tsr_cl_comm_t *, const char *reason, tsr_text_t *why);
 } tsr_collective_api_t;
 
 /* ---- NumericsProfile 1.0 ---- */

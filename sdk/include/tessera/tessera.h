@@ -639,6 +639,7 @@ TSR_API tsr_status_t tsrDestroyGraph(tsr_graph_t graph);
  * moves, and if they differ, the call is TSR_EINVAL with both ranks and both calls in the text. A rank waits
  * for the others up to the call's time limit; then TSR_ETIMEOUT names the missing ranks. After either the
  * communicator is broken: every later call of any rank fails with the call that broke it and the reason.
+ * After tsrCommAbort every call below is TSR_EDEVICE.
  *
  * Calls block until this rank's part is done. Buffers are memory the host can read, the CPU backend's device
  * memory included; work that is queued on them must be done before. src may be dst for tsrAllReduce and
@@ -663,6 +664,18 @@ TSR_API tsr_status_t tsrCreateComm(const tsr_comm_options_t *options, tsr_comm_t
 /* Destroys a rank's handle without waiting for the other ranks; a rank that waits for this one fails. Errors:
  * TSR_EINVAL. */
 TSR_API tsr_status_t tsrDestroyComm(tsr_comm_t comm);
+
+/* Forms communicators of the ranks that pass the same `color`, ordered by `key`, then by rank. All ranks call
+ * it, as they call a collective. Sets *out to this rank's handle, or to NULL if `color` is negative. Parent
+ * and children are independent: each is destroyed by itself. TSR_UNIMPLEMENTED: the implementation cannot.
+ * (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ETIMEOUT, TSR_UNIMPLEMENTED. */
+TSR_API tsr_status_t tsrCommSplit(tsr_comm_t comm, int32_t color, int32_t key, tsr_comm_t *out);
+
+/* Breaks the communicator: calls of any rank that wait for other ranks, and later ones, fail with
+ * TSR_EDEVICE, this rank and `reason` (NULL: none). A call whose data is moving completes. The only function
+ * that may be called while another thread uses the handle. A communicator that is broken keeps its first
+ * reason. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_UNIMPLEMENTED. */
+TSR_API tsr_status_t tsrCommAbort(tsr_comm_t comm, const char *reason);
 
 typedef struct tsr_comm_info {
   size_t struct_size;
@@ -694,13 +707,25 @@ TSR_API tsr_status_t tsrAllGather(tsr_comm_t comm, const void *src, void *dst, s
 TSR_API tsr_status_t tsrReduceScatter(tsr_comm_t comm, const void *src, void *dst, size_t count,
                                       tsr_dtype_t dtype, tsr_reduce_op_t op);
 
-/* Sends part r of src to rank r and sets dst to the received parts in the order of ranks: `count` elements
- * are one part, size * count are in src and in dst. TSR_UNIMPLEMENTED: the implementation has no such call.
- * (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ETIMEOUT, TSR_UNIMPLEMENTED. */
+/* Sends part r of src to each rank r, and sets part r of dst to what rank r has sent to this rank: `count`
+ * elements a part, size * count in src and in dst. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ETIMEOUT,
+ * TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrAllToAll(tsr_comm_t comm, const void *src, void *dst, size_t count,
                                  tsr_dtype_t dtype);
 
-/* Any of the five calls, as a struct that can grow. */
+/* Send and receive concern two ranks; the other ranks do not make these calls. tsrSend copies `count`
+ * elements and returns without waiting for rank `peer`, which may be this rank. tsrRecv waits for the oldest
+ * message that `peer` has sent with the same `tag`, 0 to 8191. If its dtype or count is another, the call is
+ * TSR_EINVAL and the communicator broken. TSR_UNIMPLEMENTED: the implementation is older than 1.1. (Appended
+ * in 1.4.) Errors: TSR_EINVAL, TSR_EOOM, TSR_UNIMPLEMENTED. */
+TSR_API tsr_status_t tsrSend(tsr_comm_t comm, const void *src, size_t count, tsr_dtype_t dtype, int32_t peer,
+                             int32_t tag);
+
+/* As described there. Errors: TSR_EINVAL, TSR_ETIMEOUT, TSR_UNIMPLEMENTED. */
+TSR_API tsr_status_t tsrRecv(tsr_comm_t comm, void *dst, size_t count, tsr_dtype_t dtype, int32_t peer,
+                             int32_t tag);
+
+/* Any of these calls, as a struct that can grow. */
 typedef struct tsr_collective_call {
   size_t struct_size;
   int32_t kind;  /* tsr_collective_kind_t */
@@ -714,9 +739,11 @@ typedef struct tsr_collective_call {
       *algorithm;      /* one the implementation has for the kind; NULL: the mapper's choice, else its own */
   uint64_t timeout_ns; /* 0: the communicator's */
   const char *where;   /* the call's place, for errors: "train.py:31"; NULL: none */
+  int32_t peer;        /* of TSR_SEND and TSR_RECV: the other rank (appended in 1.4, as the next member) */
+  int32_t tag;         /* of TSR_SEND and TSR_RECV: 0 to 8191 */
 } tsr_collective_call_t;
 
-/* Runs a collective. Errors: TSR_EINVAL, TSR_ETIMEOUT. */
+/* Runs a collective. Errors: TSR_EINVAL, TSR_EOOM, TSR_ETIMEOUT, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrCollective(tsr_comm_t comm, const tsr_collective_call_t *call);
 
 /* Queues a collective on `stream` and returns. It runs when the work queued before it is done, and work

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -643,11 +644,25 @@ public:
   template <class T> void allToAll(const T *src, T *dst, size_t count) const {
     check(tsrAllToAll(handle(), src, dst, count, dtypeOf<T>()));
   }
+  template <class T> void send(const T *src, size_t count, int peer, int tag = 0) const {
+    check(tsrSend(handle(), src, count, dtypeOf<T>(), peer, tag));
+  }
+  template <class T> void recv(T *dst, size_t count, int peer, int tag = 0) const {
+    check(tsrRecv(handle(), dst, count, dtypeOf<T>(), peer, tag));
+  }
   void run(const tsr_collective_call_t &call) const { check(tsrCollective(handle(), &call)); }
   /// Queues a collective on a stream.
   void run(const tsr_collective_call_t &call, const Stream &stream) const {
     check(tsrCollectiveAsync(handle(), &call, stream.handle()));
   }
+  /// Returns the communicator of the ranks that pass the same color; nullopt if `color` is negative.
+  std::optional<Comm> split(int color, int key) const {
+    tsr_comm_t out = nullptr;
+    check(tsrCommSplit(handle(), color, key, &out));
+    return out ? std::optional<Comm>(Comm(out)) : std::nullopt;
+  }
+  /// Breaks the communicator. May be called while another thread is in a call.
+  void abort(const std::string &reason) const { check(tsrCommAbort(handle(), reason.c_str())); }
   /// Returns the mappers' decisions as JSON.
   std::string decisions() const {
     const char *json = "";

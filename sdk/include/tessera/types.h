@@ -37,7 +37,9 @@ typedef enum {
   TSR_BROADCAST = 1,
   TSR_ALL_GATHER = 2,
   TSR_REDUCE_SCATTER = 3,
-  TSR_ALL_TO_ALL = 4 /* since 1.4 */
+  TSR_ALL_TO_ALL = 4, /* from here on appended in 1.4 */
+  TSR_SEND = 5,
+  TSR_RECV = 6
 } tsr_collective_kind_t;
 
 #endif

@@ -1,6 +1,6 @@
 // Mocks of Collective and Communicator. By default, a communicator has the rank and size of its options (rank
-// 0 of size 1 if the launcher would define them), and each call of a single rank succeeds: it copies src to
-// dst.
+// 0 of size 1 if the launcher would define them), and each call of a single rank but send and recv succeeds:
+// it copies src to dst. Splits and aborts are TSR_UNIMPLEMENTED.
 #pragma once
 #include <cstring>
 #include <functional>
@@ -16,7 +16,7 @@ public:
     ON_CALL(*this, rank).WillByDefault(testing::Return(rank));
     ON_CALL(*this, size).WillByDefault(testing::Return(size));
     ON_CALL(*this, run).WillByDefault([size](const tsr_cl_call_t &call, std::string &why) {
-      if (size != 1) {
+      if (size != 1 || collective::isPaired(call.kind)) {
         why = "the fake communicator has no other ranks: mock run";
         return TSR_UNIMPLEMENTED;
       }
@@ -26,10 +26,20 @@ public:
         std::memcpy(call.dst, call.src, call.count * collective::kBytes[call.dtype]);
       return TSR_SUCCESS;
     });
+    ON_CALL(*this, split)
+        .WillByDefault([this](int32_t color, int32_t key, tsr_status_t &status, std::string &why) {
+          return Communicator::split(color, key, status, why);
+        });
+    ON_CALL(*this, abort).WillByDefault([this](const std::string &reason, std::string &why) {
+      return Communicator::abort(reason, why);
+    });
   }
   MOCK_METHOD(int, rank, (), (const, override));
   MOCK_METHOD(int, size, (), (const, override));
   MOCK_METHOD(tsr_status_t, run, (const tsr_cl_call_t &, std::string &), (override));
+  MOCK_METHOD(std::unique_ptr<Communicator>, split, (int32_t, int32_t, tsr_status_t &, std::string &),
+              (override));
+  MOCK_METHOD(tsr_status_t, abort, (const std::string &, std::string &), (override));
 };
 
 class MockCollective : public Collective {
