@@ -136,7 +136,7 @@ template <> inline ContextObject::Owned<GraphObject> &ContextObject::children() 
 struct CommRank {
   const std::unique_ptr<AlgorithmChoices> choices = makeAlgorithmChoices();
   std::array<const char *, std::size(collective::kKinds)> algorithms{}; // by kind, comma-separated
-  std::shared_ptr<const Plugin> plugin;     // the plugin that implements it, which counts it as an object
+  std::shared_ptr<const Plugin> plugin; // the plugin that implements it, which counts it as an object
   const char *topology = "";
   std::unique_ptr<Communicator> end;
   std::mutex mutex;                // guards the following members; `queued` is read without it

@@ -94,8 +94,8 @@ TEST_F(Absent, WithoutStreamCallCollectivesAreNotQueued) {
   ASSERT_OK(tsrCreateComm(&o, &comm));
   ASSERT_OK(tsrGetDefaultStream(context, &s));
   int32_t word = 0;
-  const tsr_collective_call_t call = {sizeof call, TSR_BROADCAST, TSR_DTYPE_I32, 0, 0,      1,
-                                      &word,       &word,         nullptr,       0, nullptr};
+  const tsr_collective_call_t call = {
+      sizeof call, TSR_BROADCAST, TSR_DTYPE_I32, 0, 0, 1, &word, &word, nullptr, 0, nullptr, 0, 0};
   EXPECT_EQ(tsrCollectiveAsync(comm, &call, s), TSR_UNIMPLEMENTED);
   EXPECT_TRUE(lastErrorHas("the backend has no calls of the host in a stream's order"));
   EXPECT_OK(tsrCollective(comm, &call)); // nothing is queued

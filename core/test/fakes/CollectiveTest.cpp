@@ -69,8 +69,19 @@ TEST_F(FakeCollective, QueuedCallsGoThroughTheStreamOfAnyBackend) {
   ASSERT_OK(tsrCreateStream(context, &other));
   ASSERT_OK(create());
   std::string place = "train.py:31";
-  const tsr_collective_call_t call = {
-      sizeof call, TSR_ALL_REDUCE, TSR_DTYPE_F32, TSR_REDUCE_MAX, 0, 2, in, out, nullptr, 0, place.c_str()};
+  const tsr_collective_call_t call = {sizeof call,
+                                      TSR_ALL_REDUCE,
+                                      TSR_DTYPE_F32,
+                                      TSR_REDUCE_MAX,
+                                      0,
+                                      2,
+                                      in,
+                                      out,
+                                      nullptr,
+                                      0,
+                                      place.c_str(),
+                                      0,
+                                      0};
   EXPECT_OK(tsrCollectiveAsync(comm, &call, stream));
   place = "somewhere else"; // strings are copied
   EXPECT_EQ(out[1], 0);
