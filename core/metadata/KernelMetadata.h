@@ -20,8 +20,8 @@
 //     cluster: [1, 1, 1]          # programs of a cluster; absent without clusters
 //     lanes_per_program: 1
 //     may_wait: false             # no loop runs until another thread writes to memory; true if absent
-//   epilogue: []                  # operations that a product of a graph function applies before it stores:
-//   [add, gelu] fallbacks: []                 # one line each (D4)
+//   epilogue: []                  # what a graph function's product applies before it stores: [add, gelu]
+//   fallbacks: []                 # one line each (D4)
 //
 // A graph function's document has `plan` (core/metadata/HostPlan.h) in place of a kernel's `launch`. Its
 // tile, fragments, resources, launch and epilogue are absent or empty. It may have decisions, one for each

@@ -125,8 +125,8 @@ graph.func @swapped(%x: !v, %y: !v) -> (!v, !v) {
 graph.func @product(%x: !m, %bias: !m) -> !m {
   %0 = schedule.group matmul(%x, %bias) attributes {tile = array<i64: 64, 64, 64>} : (!m, !m) -> !m {
   ^bb0(%a: !m, %b: !m):
-    %1 = graph.unary exp %b : (!m) -> !m
     %2 = graph.matmul %a, %a : (!m, !m) -> !m
+    %1 = graph.unary exp %b : (!m) -> !m
     %3 = graph.binary add %2, %1 : (!m, !m) -> !m
     %4 = graph.unary gelu %3 : (!m) -> !m
     schedule.yield %4 : !m
