@@ -230,12 +230,8 @@ tsr_status_t tsrCommSplit(tsr_comm_t handle, int32_t color, int32_t key, tsr_com
     const CommRank &from = *comm->rank;
     auto object = std::make_unique<CommObject>();
     CommRank &rank = *object->rank;
-    tsr_status_t status = checked([&](std::string &why) {
-      tsr_status_t failure = TSR_EINTERNAL;
-      rank.end = from.end->split(color, key, failure, why);
-      return failure;
-    });
-    if (status) return status;
+    if (collective::Outcome o = from.end->split(color, key, rank.end); o.failed())
+      return fail(o.status, o.text);
     *out = nullptr;
     if (!rank.end) return TSR_SUCCESS; // a negative color
     rank.plugin = from.plugin;
@@ -252,7 +248,8 @@ tsr_status_t tsrCommAbort(tsr_comm_t handle, const char *reason) {
     CommObject *comm;
     if (tsr_status_t status = resolve(handle, comm)) return status;
     const std::shared_ptr<CommRank> rank = comm->rank;
-    return checked([&](std::string &why) { return rank->end->abort(reason ? reason : "", why); });
+    const collective::Outcome o = rank->end->abort(reason ? reason : "");
+    return o.failed() ? fail(o.status, o.text) : TSR_SUCCESS;
   });
 }
 

@@ -4,6 +4,9 @@
 #include <thread>
 
 namespace tessera::inprocess {
+
+using collective::Outcome;
+
 namespace {
 
 constexpr size_t kStagedBytes = 1024; // up to this size of a rank's larger buffer, calls are staged
@@ -22,30 +25,26 @@ std::string InProcessCommunicator::name() const {
 
 /// Begins a call, which ends when `turn` unlocks. Fails if another thread is in one, or if the communicator
 /// is broken.
-tsr_status_t InProcessCommunicator::begin(std::unique_lock<std::mutex> &turn, std::string &why) {
+Outcome InProcessCommunicator::begin(std::unique_lock<std::mutex> &turn) {
   turn = std::unique_lock(busy_, std::try_to_lock);
-  if (!turn) {
-    why = name() + "another thread is in a call of this rank; one at a time";
-    return TSR_EINVAL;
-  }
-  if (!group_->isBroken()) return TSR_SUCCESS;
+  if (!turn) return {TSR_EINVAL, name() + "another thread is in a call of this rank; one at a time"};
+  if (!group_->isBroken()) return {};
   std::string since;
   const tsr_status_t status = group_->failure(since);
-  why = name() + "it is broken (" + since + "); destroy it and make a new one";
-  return status;
+  return {status, name() + "it is broken (" + since + "); destroy it and make a new one"};
 }
 
 tsr_status_t InProcessCommunicator::run(const tsr_cl_call_t &call, std::string &why) {
   std::unique_lock<std::mutex> turn;
-  if (tsr_status_t status = begin(turn, why)) return status;
+  if (Outcome o = begin(turn); o.failed()) return o.moveTo(why);
   uint8_t algorithm;
   if (!collective::check(call, group_->size, kAlgorithms, algorithm, why)) {
     why = name() + why;
     return TSR_EINVAL;
   }
   Deadline deadline(call.timeout_ns ? call.timeout_ns : timeoutNs_);
-  if (call.kind == TSR_SEND) return send(call, why);
-  if (call.kind == TSR_RECV) return receive(call, deadline, why);
+  if (call.kind == TSR_SEND) return send(call).moveTo(why);
+  if (call.kind == TSR_RECV) return receive(call, deadline).moveTo(why);
   const Work w(call, group_->size, collective::signatureOf(call, calls_, algorithm));
   if (group_->size == 1) {
     ++calls_;
@@ -55,7 +54,7 @@ tsr_status_t InProcessCommunicator::run(const tsr_cl_call_t &call, std::string &
   return algorithm == 1 || (algorithm == 0 && large) ? direct(w, deadline, why) : staged(w, deadline, why);
 }
 
-tsr_status_t InProcessCommunicator::send(const tsr_cl_call_t &call, std::string &why) {
+Outcome InProcessCommunicator::send(const tsr_cl_call_t &call) {
   Message message{rank_, collective::signatureOf(call, 0, 0), call.where ? call.where : "", {}};
   const size_t bytes = call.count * collective::kBytes[call.dtype];
   try {
@@ -63,14 +62,13 @@ tsr_status_t InProcessCommunicator::send(const tsr_cl_call_t &call, std::string 
       message.data.assign(static_cast<const std::byte *>(call.src),
                           static_cast<const std::byte *>(call.src) + bytes);
   } catch (const std::exception &) { // bad_alloc, length_error
-    why = name() + "no memory for a message of " + std::to_string(bytes) + " bytes";
-    return TSR_EOOM;
+    return {TSR_EOOM, name() + "no memory for a message of " + std::to_string(bytes) + " bytes"};
   }
   group_->send(call.peer, std::move(message));
-  return TSR_SUCCESS;
+  return {};
 }
 
-tsr_status_t InProcessCommunicator::receive(const tsr_cl_call_t &call, Deadline &deadline, std::string &why) {
+Outcome InProcessCommunicator::receive(const tsr_cl_call_t &call, Deadline &deadline) {
   collective::Signature wanted = collective::signatureOf(call, 0, 0);
   const std::string_view where = call.where ? call.where : "";
   Message message;
@@ -81,21 +79,20 @@ tsr_status_t InProcessCommunicator::receive(const tsr_cl_call_t &call, Deadline 
   if (how == Group::Wait::Done) {
     if (message.signature.count == wanted.count && message.signature.dtype == wanted.dtype) {
       if (!message.data.empty()) std::memcpy(call.dst, message.data.data(), message.data.size());
-      return TSR_SUCCESS;
+      return {};
     }
     group_->fail(TSR_EINVAL,
                  collective::mismatchOfPair(call.peer, describe(message.signature, message.where, ""), rank_,
                                             describe(wanted, where, "")));
   }
-  const tsr_status_t status = group_->failure(why);
-  why = name() + why + "; the communicator is broken";
-  return status;
+  std::string text;
+  const tsr_status_t status = group_->failure(text);
+  return {status, name() + text + "; the communicator is broken"};
 }
 
-std::unique_ptr<Communicator> InProcessCommunicator::split(int32_t color, int32_t key, tsr_status_t &status,
-                                                           std::string &why) {
+Outcome InProcessCommunicator::split(int32_t color, int32_t key, std::unique_ptr<Communicator> &out) {
   std::unique_lock<std::mutex> turn;
-  if ((status = begin(turn, why))) return nullptr;
+  if (Outcome o = begin(turn); o.failed()) return o;
   // The ranks exchange color and key as an all_gather does, with a signature of its own.
   const auto size = static_cast<size_t>(group_->size);
   const int64_t mine[2] = {color, key};
@@ -112,27 +109,29 @@ std::unique_ptr<Communicator> InProcessCommunicator::split(int32_t color, int32_
   const std::string child = group_->id + "/" + std::to_string(calls_) + "." + std::to_string(color);
   const Work w(call, group_->size, signature);
   Deadline deadline(timeoutNs_);
+  Outcome failure;
   if (size == 1) {
     ++calls_;
     runAlone(w);
-  } else if ((status = staged(w, deadline, why))) {
-    return nullptr;
+  } else if ((failure.status = staged(w, deadline, failure.text))) {
+    return failure;
   }
-  if (color < 0) return nullptr;
+  if (color < 0) return {};
   int rank = 0, members = 0;
   for (size_t r = 0; r < size; ++r) {
     if (all[2 * r] != color) continue;
     ++members;
     if (std::pair(all[2 * r + 1], static_cast<int>(r)) < std::pair(int64_t{key}, rank_)) ++rank;
   }
-  auto group = meet(child, rank, members, timeoutNs_, status, why);
-  if (!group) return nullptr;
-  return std::make_unique<InProcessCommunicator>(std::move(group), rank, timeoutNs_);
+  auto group = meet(child, rank, members, timeoutNs_, failure.status, failure.text);
+  if (!group) return failure;
+  out = std::make_unique<InProcessCommunicator>(std::move(group), rank, timeoutNs_);
+  return {};
 }
 
-tsr_status_t InProcessCommunicator::abort(const std::string &reason, std::string &) {
+Outcome InProcessCommunicator::abort(const std::string &reason) {
   group_->fail(TSR_EDEVICE, collective::list({rank_}) + " has aborted: " + reason);
-  return TSR_SUCCESS;
+  return {};
 }
 
 tsr_status_t InProcessCommunicator::runAlone(const Work &w) {

@@ -26,16 +26,15 @@ public:
   int rank() const override { return rank_; }
   int size() const override { return group_->size; }
   tsr_status_t run(const tsr_cl_call_t &call, std::string &why) override;
-  std::unique_ptr<Communicator> split(int32_t color, int32_t key, tsr_status_t &status,
-                                      std::string &why) override;
-  tsr_status_t abort(const std::string &reason, std::string &why) override;
+  collective::Outcome split(int32_t color, int32_t key, std::unique_ptr<Communicator> &out) override;
+  collective::Outcome abort(const std::string &reason) override;
 
 private:
   struct Work; // a checked call, in terms of bytes
-  tsr_status_t begin(std::unique_lock<std::mutex> &turn, std::string &why);
+  collective::Outcome begin(std::unique_lock<std::mutex> &turn);
   tsr_status_t runAlone(const Work &w);
-  tsr_status_t send(const tsr_cl_call_t &call, std::string &why);
-  tsr_status_t receive(const tsr_cl_call_t &call, Deadline &deadline, std::string &why);
+  collective::Outcome send(const tsr_cl_call_t &call);
+  collective::Outcome receive(const tsr_cl_call_t &call, Deadline &deadline);
   tsr_status_t staged(const Work &w, Deadline &deadline, std::string &why);
   tsr_status_t direct(const Work &w, Deadline &deadline, std::string &why);
   void stage(const Work &w, std::byte *buffer, size_t from, size_t n) const;

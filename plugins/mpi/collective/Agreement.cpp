@@ -54,7 +54,7 @@ tsr_status_t Agreement::round(int tag, const Message &mine, const Deadline &dead
   }
   std::vector<int> missing;
   int turn = 0;
-  tsr_status_t ended = TSR_SUCCESS; // by a rank that gave up or aborted
+  collective::Outcome ended; // by a rank that gave up or aborted
   tsr_status_t status = session.wait(deadline, [&] {
     missing.clear();
     bool sent = true;
@@ -73,34 +73,33 @@ tsr_status_t Agreement::round(int tag, const Message &mine, const Deadline &dead
           return Session::Poll::Failed;
         }
     if (missing.empty() && sent) return Session::Poll::Done;
-    if (tag == kCall) ended = ownStatus(why);
-    if (!ended && ++turn % 64 == 0) ended = othersStatus(why);
-    return ended ? Session::Poll::Failed : Session::Poll::Again;
+    if (tag == kCall) ended = own();
+    if (!ended.failed() && ++turn % 64 == 0) ended = others();
+    return ended.failed() ? Session::Poll::Failed : Session::Poll::Again;
   });
   if (status == TSR_ETIMEOUT)
     why = describe_(mine) + ": " + (missing.empty() ? "no rank" : collective::list(missing)) +
           " did not come within " + collective::duration(deadline.total());
   if (status != TSR_EDEVICE) return status;
   if (code) why = mpiError("MPI_Test", code);
-  return code ? TSR_EDEVICE : ended ? ended : TSR_EINVAL;
+  if (ended.failed()) return ended.moveTo(why);
+  return code ? TSR_EDEVICE : TSR_EINVAL;
 }
 
-tsr_status_t Agreement::ownStatus(std::string &why) const {
-  if (!abort_.isAsked()) return TSR_SUCCESS;
-  why = collective::list({rank_}) + " has aborted: " + abort_.reason();
-  return TSR_EDEVICE;
+collective::Outcome Agreement::own() const {
+  if (!abort_.isAsked()) return {};
+  return {TSR_EDEVICE, collective::list({rank_}) + " has aborted: " + abort_.reason()};
 }
 
-tsr_status_t Agreement::othersStatus(std::string &why) {
+collective::Outcome Agreement::others() {
   int there = 0;
   MPI_Status from;
-  if (MPI_Iprobe(MPI_ANY_SOURCE, tag_ + kGaveUp, comm_, &there, &from) || !there) return TSR_SUCCESS;
+  if (MPI_Iprobe(MPI_ANY_SOURCE, tag_ + kGaveUp, comm_, &there, &from) || !there) return {};
   Message m;
-  if (MPI_Recv(&m, sizeof m, MPI_BYTE, from.MPI_SOURCE, tag_ + kGaveUp, comm_, MPI_STATUS_IGNORE))
-    return TSR_SUCCESS;
+  if (MPI_Recv(&m, sizeof m, MPI_BYTE, from.MPI_SOURCE, tag_ + kGaveUp, comm_, MPI_STATUS_IGNORE)) return {};
   m.where[sizeof m.where - 1] = 0;
-  why = collective::list({from.MPI_SOURCE}) + " has given up: " + m.where;
-  return static_cast<tsr_status_t>(m.signature.sequence);
+  return {static_cast<tsr_status_t>(m.signature.sequence),
+          collective::list({from.MPI_SOURCE}) + " has given up: " + m.where};
 }
 
 void Agreement::giveUp(tsr_status_t status, const std::string &why) {

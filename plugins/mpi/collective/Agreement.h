@@ -53,11 +53,10 @@ public:
   tsr_status_t reach(const Message &mine, const Deadline &deadline, std::string &why);
   /// Notifies the other ranks, between calls, that this rank takes no further part.
   void giveUp(tsr_status_t status, const std::string &why);
-  /// Returns the status with which another rank has given up, and fills `why`; TSR_SUCCESS if none has. The
-  /// caller holds MPI's lock.
-  tsr_status_t othersStatus(std::string &why);
-  /// Returns TSR_EDEVICE and fills `why` if this rank's program has asked for an abort.
-  tsr_status_t ownStatus(std::string &why) const;
+  /// Returns how another rank has given up, or a success if none has. The caller holds MPI's lock.
+  collective::Outcome others();
+  /// Returns TSR_EDEVICE if this rank's program has asked for an abort.
+  collective::Outcome own() const;
 
 private:
   struct Traffic; // the messages of one round

@@ -4,6 +4,9 @@
 #include <new>
 
 namespace tessera::mpi {
+
+using collective::Outcome;
+
 namespace {
 
 #ifndef TESSERA_MPI_MOST_ELEMENTS // a test defines a smaller value
@@ -74,39 +77,33 @@ MpiCommunicator::~MpiCommunicator() {
 
 /// Begins a call, which ends when `turn` unlocks. Fails if another thread is in one, or if the communicator
 /// is broken.
-tsr_status_t MpiCommunicator::begin(std::unique_lock<std::mutex> &turn, std::string &why) {
+Outcome MpiCommunicator::begin(std::unique_lock<std::mutex> &turn) {
   turn = std::unique_lock(busy_, std::try_to_lock);
-  if (!turn) {
-    why = name_ + "another thread is in a call of this rank; one at a time";
-    return TSR_EINVAL;
-  }
-  if (broken_) why = name_ + "it is broken (" + since_ + "); destroy it and make a new one";
-  return broken_;
+  if (!turn) return {TSR_EINVAL, name_ + "another thread is in a call of this rank; one at a time"};
+  if (!broken_) return {};
+  return {broken_, name_ + "it is broken (" + since_ + "); destroy it and make a new one"};
 }
 
-/// Breaks the communicator, unless `status` is a success, and completes `why`.
-tsr_status_t MpiCommunicator::breaks(tsr_status_t status, std::string &why) {
-  if (!(broken_ = status)) return status;
-  since_ = why;
-  why = name_ + why + "; the communicator is broken";
-  return status;
+/// Breaks the communicator, unless `status` is a success.
+Outcome MpiCommunicator::breaks(tsr_status_t status, std::string text) {
+  if (!(broken_ = status)) return {};
+  since_ = std::move(text);
+  return {status, name_ + since_ + "; the communicator is broken"};
 }
 
 tsr_status_t MpiCommunicator::run(const tsr_cl_call_t &call, std::string &why) {
   std::unique_lock<std::mutex> turn;
-  if (tsr_status_t status = begin(turn, why)) return status;
-  if (call.kind == TSR_SEND) return send(call, why);
-  if (call.kind == TSR_RECV) return receive(call, why);
-  return runOnAll(call, why);
+  if (Outcome o = begin(turn); o.failed()) return o.moveTo(why);
+  Outcome o = call.kind == TSR_SEND ? send(call) : call.kind == TSR_RECV ? receive(call) : runOnAll(call);
+  return o.moveTo(why);
 }
 
-tsr_status_t MpiCommunicator::runOnAll(const tsr_cl_call_t &call, std::string &why) {
+Outcome MpiCommunicator::runOnAll(const tsr_cl_call_t &call) {
   uint8_t algorithm;
+  std::string why;
   const bool reduces = collective::reduces(call.kind);
-  if (!collective::check(call, size_, reduces ? kAlgorithms : "native", algorithm, why)) {
-    why = name_ + why;
-    return TSR_EINVAL;
-  }
+  if (!collective::check(call, size_, reduces ? kAlgorithms : "native", algorithm, why))
+    return {TSR_EINVAL, name_ + why};
   const auto signature = collective::signatureOf(call, calls_, algorithm);
   const Deadline deadline(call.timeout_ns ? call.timeout_ns : timeoutNs_);
   tsr_status_t status = agreement_.reach(messageOf(signature, call.where), deadline, why);
@@ -136,12 +133,10 @@ void MpiCommunicator::forgetSent() {
 }
 
 /// A message is a head, which says what is sent, and its elements in as many parts as MPI needs.
-tsr_status_t MpiCommunicator::send(const tsr_cl_call_t &call, std::string &why) {
+Outcome MpiCommunicator::send(const tsr_cl_call_t &call) {
   uint8_t algorithm;
-  if (!collective::check(call, size_, "", algorithm, why)) {
-    why = name_ + why;
-    return TSR_EINVAL;
-  }
+  std::string why;
+  if (!collective::check(call, size_, "", algorithm, why)) return {TSR_EINVAL, name_ + why};
   forgetSent();
   const size_t bytes = call.count * collective::kBytes[call.dtype];
   auto message = std::make_unique<Outgoing>();
@@ -152,8 +147,7 @@ tsr_status_t MpiCommunicator::send(const tsr_cl_call_t &call, std::string &why) 
                            static_cast<const std::byte *>(call.src) + bytes);
     message->requests.assign(1 + (bytes + kMostElements - 1) / kMostElements, MPI_REQUEST_NULL);
   } catch (const std::exception &) { // bad_alloc, length_error
-    why = name_ + "no memory for a message of " + std::to_string(bytes) + " bytes";
-    return TSR_EOOM;
+    return {TSR_EOOM, name_ + "no memory for a message of " + std::to_string(bytes) + " bytes"};
   }
   const int code = Session::get().locked([&] {
     int failed = MPI_Isend(&message->head, sizeof(Message), MPI_BYTE, call.peer, headTag(call.tag), comm_,
@@ -164,18 +158,16 @@ tsr_status_t MpiCommunicator::send(const tsr_cl_call_t &call, std::string &why) 
     return failed;
   });
   outgoing_.push_back(std::move(message));
-  if (!code) return TSR_SUCCESS;
+  if (!code) return {};
   why = mpiError("MPI_Isend", code);
   agreement_.giveUp(TSR_EDEVICE, why);
   return breaks(TSR_EDEVICE, why);
 }
 
-tsr_status_t MpiCommunicator::receive(const tsr_cl_call_t &call, std::string &why) {
+Outcome MpiCommunicator::receive(const tsr_cl_call_t &call) {
   uint8_t algorithm;
-  if (!collective::check(call, size_, "", algorithm, why)) {
-    why = name_ + why;
-    return TSR_EINVAL;
-  }
+  std::string why;
+  if (!collective::check(call, size_, "", algorithm, why)) return {TSR_EINVAL, name_ + why};
   Session &session = Session::get();
   const Message wanted = messageOf(collective::signatureOf(call, 0, 0), call.where);
   const Deadline deadline(call.timeout_ns ? call.timeout_ns : timeoutNs_);
@@ -184,22 +176,22 @@ tsr_status_t MpiCommunicator::receive(const tsr_cl_call_t &call, std::string &wh
   int code = session.locked([&] {
     return MPI_Irecv(head.get(), sizeof(Message), MPI_BYTE, call.peer, headTag(call.tag), comm_, &request);
   });
-  tsr_status_t ended = TSR_SUCCESS;
+  Outcome ended;
   int turn = 0;
   tsr_status_t status = code ? TSR_EDEVICE : session.wait(deadline, [&] {
     int done = 0;
     if ((code = MPI_Test(&request, &done, MPI_STATUS_IGNORE))) return Session::Poll::Failed;
     if (done) return Session::Poll::Done;
-    ended = agreement_.ownStatus(why);
-    if (!ended && ++turn % 64 == 0) ended = agreement_.othersStatus(why);
-    return ended ? Session::Poll::Failed : Session::Poll::Again;
+    ended = agreement_.own();
+    if (!ended.failed() && ++turn % 64 == 0) ended = agreement_.others();
+    return ended.failed() ? Session::Poll::Failed : Session::Poll::Again;
   });
   if (code) why = mpiError("MPI_Irecv", code);
   if (status == TSR_ETIMEOUT)
     why = describeCall(wanted) + ": " + collective::list({call.peer}) + " did not send within " +
           collective::duration(deadline.total());
   if (status) (void)head.release(); // MPI may still write it
-  if (ended) status = ended;
+  if (ended.failed()) status = ended.moveTo(why);
   if (!status &&
       (head->signature.count != wanted.signature.count || head->signature.dtype != wanted.signature.dtype)) {
     why = collective::mismatchOfPair(call.peer, describeCall(*head), rank_, describeCall(wanted));
@@ -222,10 +214,9 @@ tsr_status_t MpiCommunicator::receive(const tsr_cl_call_t &call, std::string &wh
   return breaks(status, why);
 }
 
-std::unique_ptr<Communicator> MpiCommunicator::split(int32_t color, int32_t key, tsr_status_t &status,
-                                                     std::string &why) {
+Outcome MpiCommunicator::split(int32_t color, int32_t key, std::unique_ptr<Communicator> &out) {
   std::unique_lock<std::mutex> turn;
-  if ((status = begin(turn, why))) return nullptr;
+  if (Outcome o = begin(turn); o.failed()) return o;
   Session &session = Session::get();
   // MPI_Comm_split blocks with MPI's lock. Ranks that split two communicators in different orders must not
   // wait for each other there: they time out in the agreement.
@@ -233,31 +224,30 @@ std::unique_ptr<Communicator> MpiCommunicator::split(int32_t color, int32_t key,
   Message m;
   m.signature.kind = collective::kSplit;
   m.signature.sequence = calls_++;
-  if ((status = breaks(agreement_.reach(m, Deadline(timeoutNs_), why), why))) return nullptr;
-  MPI_Comm out = MPI_COMM_NULL;
+  std::string text;
+  const tsr_status_t reached = agreement_.reach(m, Deadline(timeoutNs_), text);
+  if (Outcome o = breaks(reached, text); o.failed()) return o;
+  MPI_Comm part = MPI_COMM_NULL;
   const int code = session.locked([&] {
-    const int failed = MPI_Comm_split(comm_, color < 0 ? MPI_UNDEFINED : color, key, &out);
-    if (!failed && out != MPI_COMM_NULL) MPI_Comm_set_errhandler(out, MPI_ERRORS_RETURN);
+    const int failed = MPI_Comm_split(comm_, color < 0 ? MPI_UNDEFINED : color, key, &part);
+    if (!failed && part != MPI_COMM_NULL) MPI_Comm_set_errhandler(part, MPI_ERRORS_RETURN);
     return failed;
   });
-  if (code) {
-    why = mpiError("MPI_Comm_split", code);
-    status = breaks(TSR_EDEVICE, why);
-  }
-  if (code || out == MPI_COMM_NULL) return nullptr;
+  if (code) return breaks(TSR_EDEVICE, mpiError("MPI_Comm_split", code));
+  if (part == MPI_COMM_NULL) return {};
   const std::string id = id_ + "/" + std::to_string(m.signature.sequence) + "." + std::to_string(color);
-  return std::make_unique<MpiCommunicator>(out, id, timeoutNs_);
+  out = std::make_unique<MpiCommunicator>(part, id, timeoutNs_);
+  return {};
 }
 
-tsr_status_t MpiCommunicator::abort(const std::string &reason, std::string &) {
+Outcome MpiCommunicator::abort(const std::string &reason) {
   abort_.ask(reason);
   std::lock_guard turn(busy_);
-  if (broken_) return TSR_SUCCESS; // among others by the call that was in progress
-  std::string why;
-  broken_ = agreement_.ownStatus(why);
-  since_ = why;
-  agreement_.giveUp(broken_, why);
-  return TSR_SUCCESS;
+  if (broken_) return {}; // among others by the call that was in progress
+  const Outcome own = agreement_.own();
+  breaks(own.status, own.text);
+  agreement_.giveUp(own.status, own.text);
+  return {};
 }
 
 tsr_status_t MpiCommunicator::move(const tsr_cl_call_t &call, bool inOrder, std::string &why) {

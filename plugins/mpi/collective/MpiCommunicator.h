@@ -18,20 +18,19 @@ public:
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   tsr_status_t run(const tsr_cl_call_t &call, std::string &why) override;
-  std::unique_ptr<Communicator> split(int32_t color, int32_t key, tsr_status_t &status,
-                                      std::string &why) override;
+  collective::Outcome split(int32_t color, int32_t key, std::unique_ptr<Communicator> &out) override;
   /// Waits for this rank's call, which ends soon: if it waits for other ranks, it fails.
-  tsr_status_t abort(const std::string &reason, std::string &why) override;
+  collective::Outcome abort(const std::string &reason) override;
 
 private:
   struct Outgoing; // a message that MPI may still read
 
-  tsr_status_t begin(std::unique_lock<std::mutex> &turn, std::string &why);
-  tsr_status_t runOnAll(const tsr_cl_call_t &call, std::string &why);
-  tsr_status_t send(const tsr_cl_call_t &call, std::string &why);
-  tsr_status_t receive(const tsr_cl_call_t &call, std::string &why);
+  collective::Outcome begin(std::unique_lock<std::mutex> &turn);
+  collective::Outcome runOnAll(const tsr_cl_call_t &call);
+  collective::Outcome send(const tsr_cl_call_t &call);
+  collective::Outcome receive(const tsr_cl_call_t &call);
   void forgetSent();
-  tsr_status_t breaks(tsr_status_t status, std::string &why);
+  collective::Outcome breaks(tsr_status_t status, std::string text);
   tsr_status_t move(const tsr_cl_call_t &call, bool ordered, std::string &why);
   tsr_status_t native(const tsr_cl_call_t &call, size_t from, size_t n, std::string &why);
   tsr_status_t ordered(const tsr_cl_call_t &call, size_t from, size_t n, std::string &why);

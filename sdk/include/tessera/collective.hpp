@@ -38,17 +38,14 @@ public:
   /// Blocks until this rank's part is done. `call` has all fields, but they are not checked.
   virtual tsr_status_t run(const tsr_cl_call_t &call, std::string &why) = 0;
   /// Forms communicators of the ranks with the same color, ordered by key, then by rank; all ranks call it.
-  /// Fills `status`. Returns null if it is an error, with `why`, and if `color` is negative.
-  virtual std::unique_ptr<Communicator> split(int32_t /*color*/, int32_t /*key*/, tsr_status_t &status,
-                                              std::string &why) {
-    status = TSR_UNIMPLEMENTED;
-    why = "this implementation does not split communicators";
-    return nullptr;
+  /// `out` is this rank's, or null if `color` is negative.
+  virtual collective::Outcome split(int32_t /*color*/, int32_t /*key*/,
+                                    std::unique_ptr<Communicator> & /*out*/) {
+    return {TSR_UNIMPLEMENTED, "this implementation does not split communicators"};
   }
   /// Breaks the communicator: waiting and later calls of all ranks fail with TSR_EDEVICE and `reason`.
-  virtual tsr_status_t abort(const std::string & /*reason*/, std::string &why) {
-    why = "this implementation does not abort communicators";
-    return TSR_UNIMPLEMENTED;
+  virtual collective::Outcome abort(const std::string & /*reason*/) {
+    return {TSR_UNIMPLEMENTED, "this implementation does not abort communicators"};
   }
 };
 
@@ -98,14 +95,16 @@ template <Collective &(*Get)()> struct CollectiveSlots {
   static int32_t split(tsr_cl_comm_t *comm, int32_t color, int32_t key, tsr_cl_comm_t **out,
                        tsr_text_t *why) noexcept {
     return guard(why, [&](std::string &text) -> int32_t {
-      tsr_status_t status = TSR_EINTERNAL;
-      *out = reinterpret_cast<tsr_cl_comm_t *>(of(comm)->split(color, key, status, text).release());
+      std::unique_ptr<Communicator> made;
+      const tsr_status_t status = of(comm)->split(color, key, made).moveTo(text);
+      *out = reinterpret_cast<tsr_cl_comm_t *>(made.release());
       return status;
     });
   }
   static int32_t abort(tsr_cl_comm_t *comm, const char *reason, tsr_text_t *why) noexcept {
-    return guard(why,
-                 [&](std::string &text) -> int32_t { return of(comm)->abort(reason ? reason : "", text); });
+    return guard(why, [&](std::string &text) -> int32_t {
+      return of(comm)->abort(reason ? reason : "").moveTo(text);
+    });
   }
   static const char *algorithms(uint32_t kind) noexcept {
     const char *out = "";
@@ -165,7 +164,9 @@ public:
       why = text.str();
       return nullptr;
     }
-    return Comm::adopt(api_, made, status, why);
+    auto out = Comm::adopt(api_, made, status);
+    if (!out) why = "comm_info failed";
+    return out;
   }
   const char *algorithms(uint32_t kind) const override {
     const char *list = TSR_HAS(api_, tsr_collective_api_t, algorithms) && api_->algorithms && hasKind(kind)
@@ -183,43 +184,41 @@ private:
   struct Comm final : Communicator {
     Comm(const tsr_collective_api_t *api, tsr_cl_comm_t *comm) : api_(api), comm_(comm) {}
     ~Comm() override { api_->comm_destroy(comm_); }
-    /// Asks for rank and size. Returns null on failure.
+    /// Asks for rank and size. Returns null with `status` filled on failure.
     static std::unique_ptr<Comm> adopt(const tsr_collective_api_t *api, tsr_cl_comm_t *comm,
-                                       tsr_status_t &status, std::string &why) {
+                                       tsr_status_t &status) {
       auto out = std::make_unique<Comm>(api, comm);
       status = static_cast<tsr_status_t>(api->comm_info(comm, &out->rank_, &out->size_));
-      if (status == TSR_SUCCESS) return out;
-      why = "comm_info failed";
-      return nullptr;
+      return status == TSR_SUCCESS ? std::move(out) : nullptr;
     }
     int rank() const override { return rank_; }
     int size() const override { return size_; }
     tsr_status_t run(const tsr_cl_call_t &call, std::string &why) override {
-      return called(why, [&](tsr_text_t *text) { return api_->run(comm_, &call, text); });
-    }
-    std::unique_ptr<Communicator> split(int32_t color, int32_t key, tsr_status_t &status,
-                                        std::string &why) override {
-      if (!TSR_HAS(api_, tsr_collective_api_t, comm_split) || !api_->comm_split)
-        return Communicator::split(color, key, status, why);
-      tsr_cl_comm_t *made = nullptr;
-      status =
-          called(why, [&](tsr_text_t *text) { return api_->comm_split(comm_, color, key, &made, text); });
-      if (status != TSR_SUCCESS || !made) return nullptr;
-      return adopt(api_, made, status, why);
-    }
-    tsr_status_t abort(const std::string &reason, std::string &why) override {
-      if (!TSR_HAS(api_, tsr_collective_api_t, comm_abort) || !api_->comm_abort)
-        return Communicator::abort(reason, why);
-      return called(why, [&](tsr_text_t *text) { return api_->comm_abort(comm_, reason.c_str(), text); });
-    }
-    /// Calls a slot with room for the text of an error.
-    template <class Slot> static tsr_status_t called(std::string &why, Slot slot) {
       char buffer[1024];
       tsr_text_t text = {buffer, sizeof buffer, 0};
       buffer[0] = 0;
-      auto status = static_cast<tsr_status_t>(slot(&text));
+      auto status = static_cast<tsr_status_t>(api_->run(comm_, &call, &text));
       if (status != TSR_SUCCESS) why.assign(buffer, strnlen(buffer, sizeof buffer - 1));
       return status;
+    }
+    collective::Outcome split(int32_t color, int32_t key, std::unique_ptr<Communicator> &out) override {
+      if (!TSR_HAS(api_, tsr_collective_api_t, comm_split) || !api_->comm_split)
+        return Communicator::split(color, key, out);
+      thunk::Text text;
+      tsr_cl_comm_t *made = nullptr;
+      auto status = static_cast<tsr_status_t>(api_->comm_split(comm_, color, key, &made, text));
+      if (status != TSR_SUCCESS) return {status, text.str()};
+      if (!made) return {};
+      out = adopt(api_, made, status);
+      if (!out) return {status, "comm_info failed"};
+      return {};
+    }
+    collective::Outcome abort(const std::string &reason) override {
+      if (!TSR_HAS(api_, tsr_collective_api_t, comm_abort) || !api_->comm_abort)
+        return Communicator::abort(reason);
+      thunk::Text text;
+      const auto status = static_cast<tsr_status_t>(api_->comm_abort(comm_, reason.c_str(), text));
+      return {status, text.str()};
     }
     const tsr_collective_api_t *const api_;
     tsr_cl_comm_t *const comm_;

@@ -8,9 +8,23 @@
 #include <string_view>
 #include <tessera/plugin.h>
 #include <tessera/require_cxx20.hpp>
+#include <utility>
 #include <vector>
 
 namespace tessera::collective {
+
+/// How a call has ended, with the text of an error.
+struct Outcome {
+  tsr_status_t status = TSR_SUCCESS;
+  std::string text;
+
+  bool failed() const { return status != TSR_SUCCESS; }
+  /// Moves the text of an error to `out` and returns the status, as a slot does.
+  tsr_status_t moveTo(std::string &out) {
+    if (failed()) out = std::move(text);
+    return status;
+  }
+};
 
 inline constexpr const char *kKinds[] = {"all_reduce", "broadcast", "all_gather", "reduce_scatter",
                                          "all_to_all", "send",      "recv"};

@@ -27,19 +27,18 @@ public:
       return TSR_SUCCESS;
     });
     ON_CALL(*this, split)
-        .WillByDefault([this](int32_t color, int32_t key, tsr_status_t &status, std::string &why) {
-          return Communicator::split(color, key, status, why);
+        .WillByDefault([this](int32_t color, int32_t key, std::unique_ptr<Communicator> &out) {
+          return Communicator::split(color, key, out);
         });
-    ON_CALL(*this, abort).WillByDefault([this](const std::string &reason, std::string &why) {
-      return Communicator::abort(reason, why);
+    ON_CALL(*this, abort).WillByDefault([this](const std::string &reason) {
+      return Communicator::abort(reason);
     });
   }
   MOCK_METHOD(int, rank, (), (const, override));
   MOCK_METHOD(int, size, (), (const, override));
   MOCK_METHOD(tsr_status_t, run, (const tsr_cl_call_t &, std::string &), (override));
-  MOCK_METHOD(std::unique_ptr<Communicator>, split, (int32_t, int32_t, tsr_status_t &, std::string &),
-              (override));
-  MOCK_METHOD(tsr_status_t, abort, (const std::string &, std::string &), (override));
+  MOCK_METHOD(collective::Outcome, split, (int32_t, int32_t, std::unique_ptr<Communicator> &), (override));
+  MOCK_METHOD(collective::Outcome, abort, (const std::string &), (override));
 };
 
 class MockCollective : public Collective {
