@@ -1,6 +1,7 @@
 #include "plugins/inprocess/collective/Communicator.h"
 #include "plugins/inprocess/collective/Work.h"
 #include <cstring>
+#include <new>
 #include <thread>
 
 namespace tessera::inprocess {
@@ -55,15 +56,12 @@ tsr_status_t InProcessCommunicator::run(const tsr_cl_call_t &call, std::string &
 }
 
 Outcome InProcessCommunicator::send(const tsr_cl_call_t &call) {
-  Message message{rank_, collective::signatureOf(call, 0, 0), call.where ? call.where : "", {}};
   const size_t bytes = call.count * collective::kBytes[call.dtype];
-  try {
-    if (bytes) // a NULL src is allowed without elements
-      message.data.assign(static_cast<const std::byte *>(call.src),
-                          static_cast<const std::byte *>(call.src) + bytes);
-  } catch (const std::exception &) { // bad_alloc, length_error
+  Message message{rank_, collective::signatureOf(call, 0, 0), call.where ? call.where : "", {}};
+  message.data.reset(new (std::nothrow) std::byte[bytes]);
+  if (!message.data)
     return {TSR_EOOM, name() + "no memory for a message of " + std::to_string(bytes) + " bytes"};
-  }
+  if (bytes) std::memcpy(message.data.get(), call.src, bytes); // a NULL src is allowed without elements
   group_->send(call.peer, std::move(message));
   return {};
 }
@@ -78,7 +76,7 @@ Outcome InProcessCommunicator::receive(const tsr_cl_call_t &call, Deadline &dead
                                    " did not send within " + collective::duration(deadline.total()));
   if (how == Group::Wait::Done) {
     if (message.signature.count == wanted.count && message.signature.dtype == wanted.dtype) {
-      if (!message.data.empty()) std::memcpy(call.dst, message.data.data(), message.data.size());
+      if (call.count) std::memcpy(call.dst, message.data.get(), call.count * collective::kBytes[call.dtype]);
       return {};
     }
     group_->fail(TSR_EINVAL,

@@ -61,7 +61,7 @@ struct Message {
   int from;
   collective::Signature signature;
   std::string where; // of the send
-  std::vector<std::byte> data;
+  std::unique_ptr<std::byte[]> data;
 };
 
 /// The messages to one rank, in the order of their sends.

@@ -54,7 +54,7 @@ int sizeOf(MPI_Comm comm) {
 
 struct MpiCommunicator::Outgoing {
   Message head;
-  std::vector<std::byte> data;
+  std::unique_ptr<std::byte[]> data;
   std::vector<MPI_Request> requests;
 };
 
@@ -140,20 +140,17 @@ Outcome MpiCommunicator::send(const tsr_cl_call_t &call) {
   forgetSent();
   const size_t bytes = call.count * collective::kBytes[call.dtype];
   auto message = std::make_unique<Outgoing>();
-  try {
-    message->head = messageOf(collective::signatureOf(call, 0, 0), call.where);
-    if (bytes) // a NULL src is allowed without elements
-      message->data.assign(static_cast<const std::byte *>(call.src),
-                           static_cast<const std::byte *>(call.src) + bytes);
-    message->requests.assign(1 + (bytes + kMostElements - 1) / kMostElements, MPI_REQUEST_NULL);
-  } catch (const std::exception &) { // bad_alloc, length_error
+  message->head = messageOf(collective::signatureOf(call, 0, 0), call.where);
+  message->data.reset(new (std::nothrow) std::byte[bytes]);
+  if (!message->data)
     return {TSR_EOOM, name_ + "no memory for a message of " + std::to_string(bytes) + " bytes"};
-  }
+  if (bytes) std::memcpy(message->data.get(), call.src, bytes); // a NULL src is allowed without elements
+  message->requests.assign(1 + (bytes + kMostElements - 1) / kMostElements, MPI_REQUEST_NULL);
   const int code = Session::get().locked([&] {
     int failed = MPI_Isend(&message->head, sizeof(Message), MPI_BYTE, call.peer, headTag(call.tag), comm_,
                            &message->requests[0]);
     for (size_t part = 0, at = 0; at < bytes && !failed; at += kMostElements)
-      failed = MPI_Isend(message->data.data() + at, static_cast<int>(std::min(kMostElements, bytes - at)),
+      failed = MPI_Isend(message->data.get() + at, static_cast<int>(std::min(kMostElements, bytes - at)),
                          MPI_BYTE, call.peer, dataTag(call.tag), comm_, &message->requests[++part]);
     return failed;
   });
