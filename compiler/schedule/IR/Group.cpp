@@ -65,8 +65,7 @@ LogicalResult GroupOp::verifyRegions() {
   GroupSpace space;
   for (Operation &op : body.without_terminator()) {
     if (op.hasTrait<OpTrait::ConstantLike>()) continue;
-    std::string why;
-    if (!space.add(&op, why)) return op.emitOpError() << "does not fit its group: " << why;
+    if (auto refusal = space.add(&op)) return op.emitOpError() << "does not fit its group: " << *refusal;
   }
   if (!space.space()) return emitOpError() << "holds no operation";
   if (space.kind() != getKind())

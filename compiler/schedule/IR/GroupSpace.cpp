@@ -6,6 +6,7 @@ namespace tessera::schedule {
 
 using Tensor = GroupSpace::Tensor;
 using Axes = GroupSpace::Axes;
+using Refusal = GroupSpace::Refusal;
 
 bool isElementwiseOp(Operation *op) {
   return isa<graph::UnaryOp, graph::BinaryOp, graph::SelectOp, graph::CastOp, graph::BroadcastOp,
@@ -57,30 +58,27 @@ bool GroupSpace::isUniform(Operation *op) const {
   return isUniformOp(op, [&](Value v) { return holds(v) && isUniform(v.getDefiningOp()); });
 }
 
-bool GroupSpace::add(Operation *op, std::string &why) {
+Refusal GroupSpace::add(Operation *op) {
   if (isUniform(op) && isa<Tensor>(op->getResult(0).getType())) {
     uniform_ = resultType(op);
     axes_[op->getResult(0)] = {};
-    return true;
+    return std::nullopt;
   }
-  if (!space_) return addFirst(op, why);
-  if (kind_ == GroupKind::Attention || kind_ == GroupKind::Gather || kind_ == GroupKind::Concat) {
-    why = "a group of kind " + stringifyGroupKind(kind_).str() + " holds one operation";
-    return false;
-  }
-  if (isElementwiseOp(op)) return addElementwise(op, why);
-  if (auto reduce = dyn_cast<graph::ReduceOp>(op)) return addReduce(reduce, why);
-  if (isa<graph::TransposeOp, graph::SliceOp>(op)) return addView(op, why);
-  why = "'" + op->getName().getStringRef().str() + "' must be the first operation of a group";
-  return false;
+  if (!space_) return addFirst(op);
+  if (kind_ == GroupKind::Attention || kind_ == GroupKind::Gather || kind_ == GroupKind::Concat)
+    return "a group of kind " + stringifyGroupKind(kind_).str() + " holds one operation";
+  if (isElementwiseOp(op)) return addElementwise(op);
+  if (auto reduce = dyn_cast<graph::ReduceOp>(op)) return addReduce(reduce);
+  if (isa<graph::TransposeOp, graph::SliceOp>(op)) return addView(op);
+  return "'" + op->getName().getStringRef().str() + "' must be the first operation of a group";
 }
 
-bool GroupSpace::addFirst(Operation *op, std::string &why) {
+Refusal GroupSpace::addFirst(Operation *op) {
   if (auto reduce = dyn_cast<graph::ReduceOp>(op)) {
     space_ = reduce.getInput().getType();
-    if (addReduce(reduce, why)) return true;
-    space_ = {};
-    return false;
+    Refusal refusal = addReduce(reduce);
+    if (refusal) space_ = {};
+    return refusal;
   }
   if (isa<graph::MatmulOp>(op))
     kind_ = GroupKind::Matmul;
@@ -90,30 +88,26 @@ bool GroupSpace::addFirst(Operation *op, std::string &why) {
     kind_ = GroupKind::Gather;
   else if (isa<graph::ConcatOp>(op))
     kind_ = GroupKind::Concat;
-  else if (!isElementwiseOp(op) && !isa<graph::TransposeOp, graph::SliceOp>(op)) {
-    why = "'" + op->getName().getStringRef().str() + "' cannot be part of a group";
-    return false;
-  }
+  else if (!isElementwiseOp(op) && !isa<graph::TransposeOp, graph::SliceOp>(op))
+    return "'" + op->getName().getStringRef().str() + "' cannot be part of a group";
   space_ = resultType(op);
   noteView(op);
   axes_[op->getResult(0)] = identity(space_);
-  return true;
+  return std::nullopt;
 }
 
 /// Every operand that the group computes must have the axes that the operation expects.
-bool GroupSpace::align(Operation *op, const Axes &axes, std::string &why) const {
+Refusal GroupSpace::align(Operation *op, const Axes &axes) const {
   for (Value operand : op->getOperands()) {
     auto type = dyn_cast<Tensor>(operand.getType());
     if (!type || !holds(operand)) continue;
     Axes wanted = alignRight(type, axes);
     for (auto [d, axis] : llvm::enumerate(axesOf(operand)))
-      if (!type.isOne(d) && axis != wanted[d]) {
-        why = "axis " + std::to_string(d) + " of an operand runs along axis " + std::to_string(axis) +
-              " of the group's space, where the operation needs axis " + std::to_string(wanted[d]);
-        return false;
-      }
+      if (!type.isOne(d) && axis != wanted[d])
+        return "axis " + std::to_string(d) + " of an operand runs along axis " + std::to_string(axis) +
+               " of the group's space, where the operation needs axis " + std::to_string(wanted[d]);
   }
-  return true;
+  return std::nullopt;
 }
 
 /// Are the tensor's dims the space's last ones, or 1?
@@ -125,7 +119,7 @@ bool GroupSpace::isTrailing(Tensor type) const {
   return true;
 }
 
-bool GroupSpace::addElementwise(Operation *op, std::string &why) {
+Refusal GroupSpace::addElementwise(Operation *op) {
   Tensor type = resultType(op);
   Axes axes = identity(space_);
   if (type.getDims() != space_.getDims()) {
@@ -140,18 +134,16 @@ bool GroupSpace::addElementwise(Operation *op, std::string &why) {
       }
     if (ofInputs) {
       axes_[op->getResult(0)] = alignRight(type, axes);
-      return true;
+      return std::nullopt;
     }
-    if (!like) {
-      llvm::raw_string_ostream(why) << "its shape " << graph::extentsText(type.getDims())
-                                    << " is not the group's " << graph::extentsText(space_.getDims());
-      return false;
-    }
+    if (!like)
+      return "its shape " + graph::extentsText(type.getDims()) + " is not the group's " +
+             graph::extentsText(space_.getDims());
     axes = axesOf(like);
   }
-  if (!align(op, axes, why)) return false;
+  if (Refusal refusal = align(op, axes)) return refusal;
   axes_[op->getResult(0)] = axes;
-  return true;
+  return std::nullopt;
 }
 
 void GroupSpace::noteView(Operation *op) {
@@ -161,34 +153,29 @@ void GroupSpace::noteView(Operation *op) {
                    transpose.getPerm().back() + 1 != static_cast<int64_t>(transpose.getPerm().size());
 }
 
-bool GroupSpace::addView(Operation *op, std::string &why) {
-  if (kind_ != GroupKind::Map || holds(op->getOperand(0)) || resultType(op).getDims() != space_.getDims()) {
-    why = "a transpose or slice reads an input of a map group of its shape";
-    return false;
-  }
+Refusal GroupSpace::addView(Operation *op) {
+  if (kind_ != GroupKind::Map || holds(op->getOperand(0)) || resultType(op).getDims() != space_.getDims())
+    return "a transpose or slice reads an input of a map group of its shape";
   noteView(op);
   axes_[op->getResult(0)] = identity(space_);
-  return true;
+  return std::nullopt;
 }
 
-bool GroupSpace::addReduce(graph::ReduceOp op, std::string &why) {
+Refusal GroupSpace::addReduce(graph::ReduceOp op) {
   Tensor input = op.getInput().getType();
   int64_t axis = op.getAxes().size() == 1 ? op.getAxes()[0] : kFixed;
   bool isWhole = input.getDims() == space_.getDims() &&
                  (!holds(op.getInput()) || axesOf(op.getInput()) == identity(space_));
-  if (axis == kFixed)
-    why = "reductions of a group run along one axis";
-  else if (kind_ != GroupKind::Map && kind_ != GroupKind::Reduce)
-    why = "a group of kind " + stringifyGroupKind(kind_).str() + " holds no reductions";
-  else if (!isWhole)
-    llvm::raw_string_ostream(why) << "it reduces " << graph::extentsText(input.getDims())
-                                  << " in a group of shape " << graph::extentsText(space_.getDims());
-  else if (reduced_ && *reduced_ != axis)
-    why = "the group reduces along axis " + std::to_string(*reduced_) + ", this operation along axis " +
-          std::to_string(axis);
-  else if (slices_)
-    why = "a group that reads a slice cannot reduce";
-  if (!why.empty()) return false;
+  if (axis == kFixed) return "reductions of a group run along one axis";
+  if (kind_ != GroupKind::Map && kind_ != GroupKind::Reduce)
+    return "a group of kind " + stringifyGroupKind(kind_).str() + " holds no reductions";
+  if (!isWhole)
+    return "it reduces " + graph::extentsText(input.getDims()) + " in a group of shape " +
+           graph::extentsText(space_.getDims());
+  if (reduced_ && *reduced_ != axis)
+    return "the group reduces along axis " + std::to_string(*reduced_) + ", this operation along axis " +
+           std::to_string(axis);
+  if (slices_) return "a group that reads a slice cannot reduce";
   Axes axes = identity(space_);
   if (op.getKeepDims())
     axes[axis] = kFixed;
@@ -197,7 +184,7 @@ bool GroupSpace::addReduce(graph::ReduceOp op, std::string &why) {
   kind_ = GroupKind::Reduce;
   reduced_ = axis;
   axes_[op.getResult()] = axes;
-  return true;
+  return std::nullopt;
 }
 
 } // namespace tessera::schedule

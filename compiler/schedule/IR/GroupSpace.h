@@ -16,8 +16,9 @@ public:
   using Axes = mlir::SmallVector<int64_t, 4>;
   static constexpr int64_t kFixed = -1;
 
-  /// Returns false, with the broken rule in `why`, if `op` cannot be part of the group.
-  [[nodiscard]] bool add(mlir::Operation *op, std::string &why);
+  /// The rule that keeps an operation out of the group, or none.
+  using Refusal = std::optional<std::string>;
+  [[nodiscard]] Refusal add(mlir::Operation *op);
 
   GroupKind kind() const { return kind_; }
   /// Null until an operation has been added.
@@ -36,11 +37,11 @@ public:
 private:
   bool isUniform(mlir::Operation *op) const;
   bool isTrailing(Tensor type) const;
-  bool addFirst(mlir::Operation *op, std::string &why);
-  bool addElementwise(mlir::Operation *op, std::string &why);
-  bool addView(mlir::Operation *op, std::string &why);
-  bool addReduce(graph::ReduceOp op, std::string &why);
-  bool align(mlir::Operation *op, const Axes &axes, std::string &why) const;
+  Refusal addFirst(mlir::Operation *op);
+  Refusal addElementwise(mlir::Operation *op);
+  Refusal addView(mlir::Operation *op);
+  Refusal addReduce(graph::ReduceOp op);
+  Refusal align(mlir::Operation *op, const Axes &axes) const;
   static Axes identity(Tensor type);
   void noteView(mlir::Operation *op);
 

@@ -84,9 +84,8 @@ void collapseAxes(GroupOp group, graph::FuncOp function, const codegen::Target &
   SmallVector<Tensor> tensors = tensorsOf(group);
   if (tensors.empty()) return;
   GroupSpace whole;
-  std::string why;
   for (Operation &op : group.getBody().front().without_terminator())
-    if (!op.hasTrait<OpTrait::ConstantLike>() && !whole.add(&op, why)) return;
+    if (!op.hasTrait<OpTrait::ConstantLike>() && whole.add(&op)) return;
   Tensor space = whole.space();
   SmallVector<Run> runs = runsOf(tensors, space);
   if (runs.empty() || static_cast<int64_t>(runs.size()) == space.getRank()) return;
@@ -124,7 +123,7 @@ void collapseAxes(GroupOp group, graph::FuncOp function, const codegen::Target &
     Operation *copy = inner.clone(op, map);
     for (Value result : copy->getResults())
       result.setType(flat(result.getType()));
-    if (!isa<YieldOp>(copy) && !copy->hasTrait<OpTrait::ConstantLike>() && !merged.add(copy, why))
+    if (!isa<YieldOp>(copy) && !copy->hasTrait<OpTrait::ConstantLike>() && merged.add(copy))
       llvm_unreachable("operations that shared a space share its runs of axes");
   }
   collapsed.setTile(chooseTile(merged, function, target));

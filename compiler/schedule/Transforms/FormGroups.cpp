@@ -112,9 +112,8 @@ private:
     if (isGroup && fuses_ && join(op)) return success();
     Node node;
     node.isGroup = isGroup;
-    std::string why;
     bool waits = llvm::any_of(op->getOperands(), [&](Value v) { return bool(waitingCast(v)); });
-    if (waits && !add(node, op, why)) { // they get a group of their own
+    if (waits && add(node, op)) { // they get a group of their own
       for (Value operand : op->getOperands())
         if (graph::CastOp cast = waitingCast(operand))
           if (failed(begin(/*isGroup=*/true, cast))) return failure();
@@ -129,11 +128,10 @@ private:
   LogicalResult begin(bool isGroup, Operation *op) {
     Node node;
     node.isGroup = isGroup;
-    std::string why;
     if (!node.isGroup)
       node.ops.push_back(op);
-    else if (!add(node, op, why))
-      return op->emitOpError() << "has no schedule: " << why;
+    else if (GroupSpace::Refusal refusal = add(node, op))
+      return op->emitOpError() << "has no schedule: " << *refusal;
     finish(std::move(node));
     return success();
   }
@@ -145,18 +143,18 @@ private:
     nodes_.push_back(std::move(node));
   }
 
-  /// Adds the operation to the group, after copies of the casts that it waits for. Returns false and changes
-  /// nothing if it does not fit.
-  bool add(Node &node, Operation *op, std::string &why) {
+  /// Adds the operation to the group, after copies of the casts that it waits for. Changes nothing if it is
+  /// refused.
+  GroupSpace::Refusal add(Node &node, Operation *op) {
     GroupSpace space = node.space;
     SmallVector<std::pair<OpOperand *, Value>> before;
     SmallVector<std::pair<graph::CastOp, Operation *>> copies;
-    auto undo = [&] {
+    auto undo = [&](GroupSpace::Refusal refusal) {
       for (auto [operand, value] : before)
         operand->set(value);
       for (auto [cast, copy] : copies)
         copy->erase();
-      return false;
+      return refusal;
     };
     for (OpOperand &operand : op->getOpOperands()) {
       graph::CastOp cast = waitingCast(operand.get());
@@ -168,19 +166,19 @@ private:
         Operation *made = OpBuilder(op).clone(*cast);
         copies.emplace_back(cast, made);
         copy = made->getResult(0);
-        if (!space.add(made, why)) return undo();
+        if (auto refusal = space.add(made)) return undo(std::move(refusal));
       }
       before.emplace_back(&operand, operand.get());
       operand.set(copy);
     }
-    if (!space.add(op, why)) return undo();
+    if (auto refusal = space.add(op)) return undo(std::move(refusal));
     node.space = std::move(space);
     for (auto [cast, copy] : copies) {
       node.casts[cast] = copy->getResult(0);
       node.ops.push_back(copy);
     }
     node.ops.push_back(op);
-    return true;
+    return std::nullopt;
   }
 
   /// Do only reductions read it? A group that cannot reduce would have to store it for them.
@@ -200,10 +198,9 @@ private:
     }
     if (!latest) return false;
     Node &node = nodes_[*latest];
-    std::string why;
     if (!node.isGroup || isLibraryCall(node) || node.ops.size() >= kMaxOperations) return false;
     if (node.space.kind() == GroupKind::Matmul && isForReductions(op)) return false;
-    if (!add(node, op, why)) return false;
+    if (add(node, op)) return false;
     nodeOf_[op->getResult(0)] = *latest;
     return true;
   }

@@ -16,9 +16,8 @@ static Location placeOf(GroupOp group) {
 GroupProgram::GroupProgram(GroupOp group, StringRef name)
     : group_(group), builder_(group->getParentOfType<graph::FuncOp>()),
       frame_(builder_, placeOf(group), name, group->getParentOfType<graph::FuncOp>().getNumerics()) {
-  std::string why;
   for (Operation &op : group.getBody().front().without_terminator())
-    if (!op.hasTrait<OpTrait::ConstantLike>() && !space_.add(&op, why))
+    if (!op.hasTrait<OpTrait::ConstantLike>() && space_.add(&op))
       llvm_unreachable("the verifier accepts groups that have a space only");
   specialized_ = group->getParentOfType<graph::FuncOp>().getSpecializedAttr();
 }
