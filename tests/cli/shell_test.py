@@ -13,6 +13,8 @@ import sys
 import time
 import unittest
 
+import numpy as np
+
 from cli_test import ROOT, SUM, Cli, Tsr
 
 COMPLETION = ROOT / "tools" / "tsr" / "completions" / "tsr.bash"
@@ -78,6 +80,7 @@ class Terminal(Cli):
         """Runs tsr with a terminal of its own; presses Ctrl-C once `until` has been seen. Returns status and text."""
         pid, terminal = pty.fork()
         if pid == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored if the tests run in the background of a script
             os.execve(self.tsr.program, [self.tsr.program, *map(str, words)],
                       {**self.environment, "TERM": "xterm", **environment})
         text, deadline = "", time.monotonic() + 120
@@ -104,7 +107,8 @@ class Terminal(Cli):
         self.refused(self.call("version", "--color=sometimes"), "E_OPTION_VALUE", "auto, always or never")
 
     def test_progress_on_what_takes_long(self):
-        long = ("run", self.file, "--in", f"x={self.x}", f"y={self.y}", "--scalar", "alpha=1", "--time", "1000000")
+        x, y = (self.array(name, np.ones(1 << 20, "f4")) for name in ("long-x", "long-y"))  # minutes, were it not ended
+        long = ("run", self.file, "--in", f"x={x}", f"y={y}", "--scalar", "alpha=1", "--time", "1000000")
         status, text = self.on_terminal(*long, until=r"run \d+ of 1000000 \(\d+\.\d s\)")
         self.assertEqual(os.WTERMSIG(status), signal.SIGINT)
         self.assertTrue(text.endswith("\r\033[K"), repr(text[-80:]))  # the line is gone
