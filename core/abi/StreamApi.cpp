@@ -65,6 +65,19 @@ tsr_status_t tsrStreamQuery(tsr_stream_t handle) {
   });
 }
 
+tsr_status_t tsrStreamNative(tsr_stream_t handle, tsr_native_stream_t *native) {
+  return guarded([&] {
+    StreamObject *stream;
+    if (tsr_status_t status = resolve(handle, stream)) return status;
+    tsr_native_stream_t known{};
+    std::string why;
+    if (tsr_status_t status = stream->device->native(known.api, known.handle, why))
+      return fail(status,
+                  std::string("a stream of backend ") + stream->context->backend->name() + ": " + why);
+    return writeInfo(known, native);
+  });
+}
+
 tsr_status_t tsrSynchronize(tsr_context_t handle) {
   return guarded([&] {
     ContextObject *context;

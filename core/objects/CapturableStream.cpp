@@ -139,6 +139,11 @@ tsr_status_t CapturableStream::callHost(HostCall call, std::string &why) {
   return below_->callHost(std::move(call), why);
 }
 
+tsr_status_t CapturableStream::native(const char *&api, void *&handle, std::string &why) {
+  if (refuses("giving out its native handle", why)) return TSR_EINVAL;
+  return below_->native(api, handle, why);
+}
+
 tsr_status_t CapturableStream::synchronize(uint64_t timeoutNs, std::string &why) {
   if (refuses("waiting for it", why)) return TSR_EINVAL;
   return below_->synchronize(timeoutNs, why);

@@ -140,6 +140,10 @@ public:
         {new HostCall(std::move(function)), [](void *owner) { delete static_cast<HostCall *>(owner); }}};
     return call(api_.stream_call, why, &out);
   }
+  tsr_status_t native(const char *&api, void *&handle, std::string &why) override {
+    if (!api_.stream_native) return absent("native handles of streams", why);
+    return call(api_.stream_native, why, &api, &handle);
+  }
   tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) override {
     return call(api_.stream_synchronize, why, timeoutNs);
   }

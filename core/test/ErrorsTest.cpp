@@ -325,6 +325,12 @@ const Row kRows[] = {
     ROW(tsrStreamSynchronizeFor, TSR_ETIMEOUT, w.whileBusy([&] { return tsrStreamSynchronizeFor(w.s, 1); })),
     ROW(tsrStreamQuery, TSR_EINVAL, tsrStreamQuery(nullptr)),
     ROW(tsrStreamQuery, TSR_NOT_READY, w.whileBusy([&] { return tsrStreamQuery(w.s); })),
+    BLOCK(tsrStreamNative, TSR_EINVAL, tsr_native_stream_t n{}; n.struct_size = sizeof n;
+          return tsrStreamNative(nullptr, &n);),
+    BLOCK(tsrStreamNative, TSR_EINVAL, tsr_native_stream_t n{}; n.struct_size = sizeof n;
+          EXPECT_OK(tsrStreamBeginCapture(w.s)); return tsrStreamNative(w.s, &n);),
+    BLOCK(tsrStreamNative, TSR_UNIMPLEMENTED, tsr_native_stream_t n{}; n.struct_size = sizeof n;
+          return tsrStreamNative(w.s, &n);),
     ROW(tsrSynchronize, TSR_EINVAL, tsrSynchronize(nullptr)),
     ROW(tsrCreateEvent, TSR_EINVAL, tsrCreateEvent(w.context, nullptr)),
     ROW(tsrDestroyEvent, TSR_EINVAL, tsrDestroyEvent(nullptr)),

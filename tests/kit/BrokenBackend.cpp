@@ -305,6 +305,13 @@ void change() {
     };
   api.activity_report = activityReport, api.activity_tag = activityTag;
   api.stream_call = streamCall;
+  if (is("renews"))
+    api.stream_native = [](tsr_be_stream_t *, const char **name, void **handle, tsr_text_t *) -> int32_t {
+      static char handles[64];
+      static size_t next = 0;
+      *name = "broken", *handle = &handles[next++ % sizeof handles];
+      return TSR_SUCCESS;
+    };
   if (is("half")) api.event_timestamp = nullptr;
   if (is("no_fill")) api.stream_fill = nullptr;
   if (is("odd_size")) api.struct_size = sizeof api + 3;

@@ -88,6 +88,7 @@ BACKEND = {
     "tags_late": "activities.tags",
     "calls_deaf": "streams.calls_fail",
     "calls_early": "streams.calls",
+    "renews": "streams.native",
     "nameless_launch": "activities.launches",
     "swallows_ranges": "activities.ranges",
     "reports_on": "activities.ends",

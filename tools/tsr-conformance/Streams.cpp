@@ -256,7 +256,33 @@ void callsFail(Subject &s) {
   expectEqual(called.releases.load(), 1, "releases of the function's object once its stream is destroyed:");
 }
 
+void native(Subject &s) {
+  Stream first(s), second(s);
+  auto handleOf = [&](Stream &stream) {
+    const char *api = nullptr;
+    void *handle = nullptr;
+    Text why;
+    const int32_t status = s.api().stream_native(stream, &api, &handle, why);
+    if (status == TSR_UNIMPLEMENTED) {
+      s.mustFail("stream_native", status, why);
+      throw Skip{"its streams have no native handles (" + why.str() + ")"};
+    }
+    s.must("stream_native", status, why);
+    expect(api && *api, "the name of the interface of a native handle", api ? "\"\"" : "null");
+    expect(handle, "a native handle", "null");
+    return handle;
+  };
+  void *const before = handleOf(first);
+  expect(before != handleOf(second), "another native handle for another stream", "the same");
+  const Memory a(s, kBytes);
+  first.copy(a, pattern(kBytes, 1).data(), kBytes);
+  first.synchronize();
+  expect(handleOf(first) == before, "the same native handle for the life of a stream", "another");
+}
+
 constexpr Check kStreamChecks[] = {
+    {"streams.native", "Each stream has one native handle of its own.", native, Needs::Context,
+     "stream_native"},
     {"streams.calls", "A call of the host runs in the stream's order.", calls, Needs::Context, "stream_call"},
     {"streams.calls_fail", "A failing call of the host fails the stream with its status and text.", callsFail,
      Needs::Context, "stream_call"},

@@ -166,7 +166,8 @@ constexpr Slot kBackend[] = {TSR_REQUIRED(create),
                              TSR_OPTIONAL(mem_flags),
                              TSR_OPTIONAL(activity_report),
                              TSR_OPTIONAL(activity_tag),
-                             TSR_OPTIONAL(stream_call)};
+                             TSR_OPTIONAL(stream_call),
+                             TSR_OPTIONAL(stream_native)};
 constexpr Slot kMapper[] = {
     TSR_SLOT(tsr_mapper_api_t, create, true), TSR_SLOT(tsr_mapper_api_t, destroy, true),
     TSR_SLOT(tsr_mapper_api_t, place, false), TSR_SLOT(tsr_mapper_api_t, choose_collective, false),

@@ -102,6 +102,16 @@ TEST_F(Absent, WithoutStreamCallCollectivesAreNotQueued) {
   EXPECT_OK(tsrDestroyComm(comm));
 }
 
+TEST_F(Absent, WithoutStreamNativeThereIsNoHandle) {
+  without([](tsr_backend_api_t &t) { t.stream_native = nullptr; });
+  tsr_stream_t s = nullptr;
+  ASSERT_OK(tsrGetDefaultStream(context, &s));
+  tsr_native_stream_t native{};
+  native.struct_size = sizeof native;
+  EXPECT_EQ(tsrStreamNative(s, &native), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("the backend has no native handles of streams"));
+}
+
 TEST_F(Absent, WithoutActivityReportThereIsNoTrace) {
   const tsr_trace_options_t trace = {sizeof trace, [](void *, const tsr_trace_record_t *) {}, nullptr, 0};
   without([](tsr_backend_api_t &t) { t.activity_report = nullptr; });

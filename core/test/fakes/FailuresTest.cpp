@@ -95,6 +95,12 @@ const Row kRows[] = {
     STATUS("stream_wait", stream, wait, tsrStreamWaitEvent(w.s, w.e)),
     STATUS("stream_synchronize", stream, synchronize, tsrStreamSynchronizeFor(w.s, 5)),
     STATUS("stream_query", stream, query, tsrStreamQuery(w.s)),
+    STATUS("stream_native", stream, native,
+           [&] {
+             tsr_native_stream_t native{};
+             native.struct_size = sizeof native;
+             return tsrStreamNative(w.s, &native);
+           }()),
     MAKER("event_create", device, createEvent, TSR_EDEVICE,
           [&] {
             tsr_event_t out;

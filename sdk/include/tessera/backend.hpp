@@ -158,6 +158,11 @@ public:
     why = "it calls no functions of the host in a stream's order";
     return TSR_UNIMPLEMENTED;
   }
+  /// Gives the stream as the device's own interface knows it; see stream_native.
+  virtual tsr_status_t native(const char *& /*api*/, void *& /*handle*/, std::string &why) {
+    why = "it has no native handle";
+    return TSR_UNIMPLEMENTED;
+  }
   /// Waits until the work queued so far is done; UINT64_MAX: no limit. Returns TSR_ETIMEOUT, or a failure of
   /// that work.
   virtual tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) = 0;

@@ -309,6 +309,9 @@ template <class B> const tsr_backend_api_t *backendApi() {
       .stream_call = [](tsr_be_stream_t *s, const tsr_be_call_t *call, Why why) -> int32_t {
         return guard(why, [&](std::string &text) { return unbox(s)->callHost(hostCallOf(call), text); });
       },
+      .stream_native = [](tsr_be_stream_t *s, const char **api, void **handle, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) { return unbox(s)->native(*api, *handle, text); });
+      },
   };
   return &api;
 }

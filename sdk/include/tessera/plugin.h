@@ -396,6 +396,10 @@ typedef struct tsr_backend_api {
    * function's text, as failing work does. The function may wait for other streams and other processes, but
    * does not call this stream. `call` is read during this call. */
   int32_t (*stream_call)(tsr_be_stream_t *, const tsr_be_call_t *call, tsr_text_t *why);
+  /* Gives the stream as the device's own interface knows it: *api names the interface and with it the type of
+   * *handle (tsr_native_stream_t), and lives as long as the plugin. Both are the same for the life of the
+   * stream. Work that is queued through the handle is ordered with the stream's. */
+  int32_t (*stream_native)(tsr_be_stream_t *, const char **api, void **handle, tsr_text_t *why);
 } tsr_backend_api_t;
 
 /* ---- Mapper 1.0 ---- */

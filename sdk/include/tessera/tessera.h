@@ -305,6 +305,20 @@ TSR_API tsr_status_t tsrStreamSynchronizeFor(tsr_stream_t stream, uint64_t timeo
  * TSR_NOT_READY, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrStreamQuery(tsr_stream_t stream);
 
+/* A stream as the device's own interface knows it (appended in 1.4). */
+typedef struct tsr_native_stream {
+  size_t struct_size;
+  const char *api; /* the type of `handle`: "cuda": CUstream; "hip": hipStream_t; "level_zero":
+                    * ze_command_list_handle_t, an immediate list; belongs to the backend */
+  void *handle;    /* belongs to the stream */
+} tsr_native_stream_t;
+
+/* Gives the native handle of a stream, so that a program can queue work of other libraries in the stream's
+ * order. TSR_UNIMPLEMENTED: the backend has none, as the CPU. TSR_EINVAL also: the stream is being captured,
+ * and work queued through the handle would not be part of the graph. (Appended in 1.4.) Errors: TSR_EINVAL,
+ * TSR_UNIMPLEMENTED. */
+TSR_API tsr_status_t tsrStreamNative(tsr_stream_t stream, tsr_native_stream_t *native);
+
 /* Waits for every stream of the context. Returns the first failure found, of the default stream first.
  * Errors: TSR_EINVAL, TSR_EDEVICE. */
 TSR_API tsr_status_t tsrSynchronize(tsr_context_t context);
@@ -527,19 +541,29 @@ typedef struct tsr_arg_info {
  * Errors: TSR_EINVAL, TSR_ENOTFOUND. */
 TSR_API tsr_status_t tsrKernelArgInfo(tsr_kernel_t kernel, size_t index, tsr_arg_info_t *info);
 
-typedef enum { TSR_DIM_CONSTANT = 0, TSR_DIM_NAMED = 1, TSR_DIM_EXPRESSION = 2 } tsr_dim_kind_t;
+typedef enum {
+  TSR_DIM_CONSTANT = 0,
+  TSR_DIM_NAMED = 1,
+  TSR_DIM_EXPRESSION = 2,
+  TSR_DIM_CONTIGUOUS = 3 /* only of a stride: the product of the extents after it */
+} tsr_dim_kind_t;
 
-/* One extent of a tensor or a result (appended in 1.4). */
+/* One extent of a tensor or a result, and the distance between neighbours along it (appended in 1.4). */
 typedef struct tsr_dim_info {
   size_t struct_size;
   const char *text; /* "64", "M", "2*M + 1"; belongs to the module */
   int32_t kind;     /* tsr_dim_kind_t */
   int32_t argument; /* of TSR_DIM_NAMED: the index of the argument whose value it is; else -1 */
   int64_t value;    /* of TSR_DIM_CONSTANT, and of a named dim that the code was compiled for; else -1 */
+  const char *stride_text; /* "1", "lda"; NULL if the tensor is contiguous; belongs to the module */
+  int32_t stride_kind;     /* tsr_dim_kind_t: CONSTANT, NAMED or CONTIGUOUS */
+  int32_t stride_argument; /* as `argument` and `value`, of the stride, in elements */
+  int64_t stride_value;
 } tsr_dim_info_t;
 
-/* Describes the extent of axis `axis` of argument `index`, both counted from 0. TSR_ENOTFOUND: there is no
- * such argument, or its rank is not larger than `axis`. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ENOTFOUND.
+/* Describes the extent and the stride of axis `axis` of argument `index`, both counted from 0. TSR_ENOTFOUND:
+ * there is no such argument, or its rank is not larger than `axis`. (Appended in 1.4.) Errors: TSR_EINVAL,
+ * TSR_ENOTFOUND.
  */
 TSR_API tsr_status_t tsrKernelArgDim(tsr_kernel_t kernel, size_t index, size_t axis, tsr_dim_info_t *info);
 
@@ -554,11 +578,14 @@ typedef struct {
 /* Queues one launch and returns.
  * args[i] points at the i-th value: device pointers in parameter order, then pointers of results the caller
  * has allocated, then scalars in parameter order (each of its dtype's size; bool is one byte), then every
- * symbolic dim as int64_t in order of first appearance: the order of `params` in the metadata. Values are
- * read during the call. A grid of 0,0,0 means grid, block and shared memory of the metadata; any other grid
+ * symbolic dim as int64_t in order of first appearance: the order of `params` in the metadata. A stride that
+ * has a name (ts.strides in the tensor's type) is such a dim. Strides are in elements and not negative; a
+ * tensor that begins inside its allocation is passed as the address of its first element. Values are read
+ * during the call. A grid of 0,0,0 means grid, block and shared memory of the metadata; any other grid
  * and block must equal those, and smem_bytes must be 0 or equal too. A grid without programs is a success
  * without effect. TSR_EINVAL names the first argument that is missing, null, misaligned (to its dtype),
- * negative (a dim), or larger by its dims than its allocation from the pointer on. On the CPU a pointer to
+ * negative (a dim), larger by its dims and strides than its allocation from the pointer on, or written though
+ * its strides let elements share memory. On the CPU a pointer to
  * any host memory is accepted; Debug and sanitizer builds refuse it. Errors: TSR_EINVAL, TSR_EOOM,
  * TSR_EDEVICE. */
 TSR_API tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch, void **args,

@@ -88,6 +88,13 @@ public:
   /// Returns whether all queued work is done.
   bool done() const { return isDone(tsrStreamQuery(handle())); }
   void wait(const Event &) const;
+  /// The stream as the device's own interface knows it. Throws TSR_UNIMPLEMENTED if the backend has none.
+  tsr_native_stream_t native() const {
+    tsr_native_stream_t out{};
+    out.struct_size = sizeof out;
+    check(tsrStreamNative(handle(), &out));
+    return out;
+  }
   /// Between these two calls the stream records what is queued on it instead of running it.
   void beginCapture() const { check(tsrStreamBeginCapture(handle())); }
   Graph endCapture() const;

@@ -113,6 +113,10 @@ public:
           return DeviceStream::replay(graph, why); // node by node
         });
     ON_CALL(*this, callHost).WillByDefault([](HostCall call, std::string &why) { return call(why); });
+    ON_CALL(*this, native).WillByDefault([this](const char *&api, void *&handle, std::string &) {
+      api = "fake", handle = this;
+      return TSR_SUCCESS;
+    });
     ON_CALL(*this, isIdle).WillByDefault(testing::Return(true));
   }
   MOCK_METHOD(tsr_status_t, copy, (void *, const void *, size_t, bool, std::string &), (override));
@@ -124,6 +128,7 @@ public:
   MOCK_METHOD(tsr_status_t, wait, (const std::shared_ptr<DeviceEvent> &, std::string &), (override));
   MOCK_METHOD(tsr_status_t, replay, (const std::shared_ptr<const DeviceGraph> &, std::string &), (override));
   MOCK_METHOD(tsr_status_t, callHost, (HostCall, std::string &), (override));
+  MOCK_METHOD(tsr_status_t, native, (const char *&, void *&, std::string &), (override));
   MOCK_METHOD(tsr_status_t, synchronize, (uint64_t, std::string &), (override));
   MOCK_METHOD(void, drain, (), (override));
   MOCK_METHOD(tsr_status_t, query, (std::string &), (override));
