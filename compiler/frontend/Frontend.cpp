@@ -140,6 +140,8 @@ static SignatureParam describe(const Param &p, bool reads, bool writes) {
   out.writes = p.isTensor && writes;
   for (const Dim &d : p.dims)
     out.dims.push_back(dimText(d));
+  for (const Dim &d : p.strides)
+    out.strides.push_back(dimText(d));
   out.defaultValue = p.defaultValue;
   return out;
 }
@@ -198,6 +200,8 @@ CompileStatus Module::signatures(std::vector<Signature> &out, std::vector<Diagno
       sp.dtype = name(e.results()[i].dtype);
       for (const Dim &d : e.results()[i].dims)
         sp.dims.push_back(dimText(d));
+      for (const Dim &d : e.results()[i].strides)
+        sp.strides.push_back(dimText(d));
       s.params.push_back(std::move(sp));
     }
     s.dims = e.kernel().dims;

@@ -18,6 +18,28 @@ tsr_status_t findArgument(tsr_kernel_t handle, size_t index, KernelObject *&kern
   return TSR_SUCCESS;
 }
 
+/// What the text of an extent or a stride stands for, in the terms of tsr_dim_info_t.
+struct Symbol {
+  int32_t kind = TSR_DIM_EXPRESSION;
+  int32_t argument = -1;
+  int64_t value = -1;
+};
+
+Symbol describe(const KernelMetadata &m, const std::string &text) {
+  const char *end = text.data() + text.size();
+  int64_t number = 0;
+  if (auto [last, error] = std::from_chars(text.data(), end, number); error == std::errc{} && last == end)
+    return {TSR_DIM_CONSTANT, -1, number};
+  Symbol known;
+  if (auto named = std::ranges::find(m.params, text, &MetadataParam::name); named != m.params.end()) {
+    known.kind = TSR_DIM_NAMED;
+    known.argument = static_cast<int32_t>(named - m.params.begin());
+    for (const auto &[dim, value] : m.specialized)
+      if (dim == text) known.value = value;
+  }
+  return known;
+}
+
 } // namespace
 
 tsr_status_t tsrUnloadModule(tsr_module_t handle) {
@@ -122,25 +144,21 @@ tsr_status_t tsrKernelArgDim(tsr_kernel_t handle, size_t index, size_t axis, tsr
     if (axis >= p->dims.size())
       return fail(TSR_ENOTFOUND, kernel->describe() + ": argument " + std::to_string(index) + " (" + p->name +
                                      ") has rank " + std::to_string(p->dims.size()));
-    const std::string &text = p->dims[axis];
+    const Symbol extent = describe(kernel->metadata, p->dims[axis]);
     tsr_dim_info_t known{};
-    known.text = text.c_str();
-    known.kind = TSR_DIM_EXPRESSION;
-    known.argument = -1;
-    known.value = -1;
-    const auto &params = kernel->metadata.params;
-    const char *end = text.data() + text.size();
-    if (auto [last, error] = std::from_chars(text.data(), end, known.value);
-        error == std::errc{} && last == end) {
-      known.kind = TSR_DIM_CONSTANT;
-      return writeInfo(known, info);
-    }
-    known.value = -1; // from_chars may have parsed digits at the start of an expression
-    if (auto named = std::ranges::find(params, text, &MetadataParam::name); named != params.end()) {
-      known.kind = TSR_DIM_NAMED;
-      known.argument = static_cast<int32_t>(named - params.begin());
-      for (const auto &[dim, value] : kernel->metadata.specialized)
-        if (dim == text) known.value = value;
+    known.text = p->dims[axis].c_str();
+    known.kind = extent.kind;
+    known.argument = extent.argument;
+    known.value = extent.value;
+    known.stride_kind = TSR_DIM_CONTIGUOUS;
+    known.stride_argument = -1;
+    known.stride_value = -1;
+    if (!p->strides.empty()) {
+      const Symbol stride = describe(kernel->metadata, p->strides[axis]);
+      known.stride_text = p->strides[axis].c_str();
+      known.stride_kind = stride.kind;
+      known.stride_argument = stride.argument;
+      known.stride_value = stride.value;
     }
     return writeInfo(known, info);
   });

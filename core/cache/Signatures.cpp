@@ -11,6 +11,7 @@ template <class Io, class S> void fields(Io &io, S &s) {
   io.each(s.params, [&](auto &p) {
     io(p.name), io(p.isTensor), io(p.isResult), io(p.reads), io(p.writes), io(p.dtype);
     io.each(p.dims, [&](auto &dim) { io(dim); });
+    io.each(p.strides, [&](auto &stride) { io(stride); });
     io(p.defaultValue);
   });
   io.each(s.dims, [&](auto &dim) { io(dim); });

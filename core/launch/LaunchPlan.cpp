@@ -1,5 +1,7 @@
 #include "core/launch/LaunchPlan.h"
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 namespace tessera {
 
@@ -29,8 +31,8 @@ bool LaunchPlan::make(const KernelMetadata &m, LaunchPlan &out, std::string &why
     if (p.kind == Kind::Dim)
       for (auto &[dim, value] : m.specialized)
         if (dim == p.name) a.expected = value;
-    a.extentsBegin = static_cast<uint32_t>(plan.extents_.size());
-    for (const std::string &dim : p.dims) {
+    a.isWritten = p.writes;
+    auto add = [&](const std::string &dim) {
       Extent extent;
       extent.text = dim;
       for (size_t i = 0; i < m.params.size(); ++i)
@@ -48,8 +50,15 @@ bool LaunchPlan::make(const KernelMetadata &m, LaunchPlan &out, std::string &why
         }
       }
       plan.extents_.push_back(extent);
-    }
-    a.extentsEnd = static_cast<uint32_t>(plan.extents_.size());
+      return true;
+    };
+    auto addAll = [&](const std::vector<std::string> &texts, uint32_t &end) {
+      const bool ok = std::ranges::all_of(texts, add);
+      end = static_cast<uint32_t>(plan.extents_.size());
+      return ok;
+    };
+    a.extentsBegin = static_cast<uint32_t>(plan.extents_.size());
+    if (!addAll(p.dims, a.extentsEnd) || !addAll(p.strides, a.stridesEnd)) return false;
     plan.arguments_.push_back(std::move(a));
   }
   for (const std::string &axis : m.axes) {
@@ -102,27 +111,34 @@ std::string LaunchPlan::tensorsWith(size_t dim) const {
   int count = 0;
   for (const Argument &a : arguments_) {
     bool has = false;
-    std::string dims;
-    for (uint32_t i = a.extentsBegin; i < a.extentsEnd; ++i) {
-      const Extent &e = extents_[i];
-      has |= e.argument == static_cast<int32_t>(dim);
-      dims += (dims.empty() ? "" : ", ") + e.text;
-    }
-    if (has) text += (count++ ? " and " : "; ") + a.name + " [" + dims + "]";
+    for (uint32_t i = a.extentsBegin; i < a.extentsEnd; ++i)
+      has |= extents_[i].argument == static_cast<int32_t>(dim);
+    if (has) text += (count++ ? " and " : "; ") + a.name + " " + list(a.extentsBegin, a.extentsEnd);
   }
   return count == 0 ? "" : text + (count == 1 ? " has this dim" : " have this dim");
 }
 
+/// "[M, 64]"
+std::string LaunchPlan::list(uint32_t begin, uint32_t end) const {
+  std::string text = "[";
+  for (uint32_t i = begin; i < end; ++i)
+    text += (i == begin ? "" : ", ") + extents_[i].text;
+  return text + "]";
+}
+
+/// "[M, 64] = [3, 64]"
+std::string LaunchPlan::list(uint32_t begin, uint32_t end, const uint64_t *values) const {
+  std::string texts = list(begin, end), numbers = "[";
+  for (uint32_t i = begin; i < end; ++i)
+    numbers += (i == begin ? "" : ", ") + std::to_string(extent(extents_[i], values));
+  numbers += "]";
+  return texts == numbers ? texts : texts + " = " + numbers;
+}
+
 std::string LaunchPlan::describe(size_t index, const uint64_t *values) const {
   const Argument &a = arguments_[index];
-  std::string dims, extents;
-  for (uint32_t i = a.extentsBegin; i < a.extentsEnd; ++i) {
-    const Extent &e = extents_[i];
-    const char *comma = i == a.extentsBegin ? "" : ", ";
-    dims += comma + e.text;
-    extents += comma + std::to_string(extent(e, values));
-  }
-  return a.name + " [" + dims + "]" + (dims == extents ? "" : " = [" + extents + "]");
+  std::string text = a.name + " " + list(a.extentsBegin, a.extentsEnd, values);
+  return isStrided(a) ? text + " with strides " + list(a.extentsEnd, a.stridesEnd, values) : text;
 }
 
 bool LaunchPlan::gridReads(size_t index) const {
@@ -148,13 +164,39 @@ bool LaunchPlan::elements(const Argument &a, const uint64_t *values, int64_t &ou
   out = 1;
   bool empty = false, fits = true; // an extent of 0 empties the tensor, whatever its other extents
   for (uint32_t i = a.extentsBegin; i < a.extentsEnd; ++i) {
-    const Extent &e = extents_[i];
-    int64_t count = extent(e, values);
+    int64_t count = extent(extents_[i], values), past = 0;
     empty |= count == 0;
-    fits = fits && count >= 0 && !__builtin_mul_overflow(out, count, &out);
+    if (count < 0)
+      fits = false;
+    else if (!isStrided(a))
+      fits = fits && !__builtin_mul_overflow(out, count, &out);
+    else
+      fits = fits &&
+             !__builtin_mul_overflow(count - 1, extent(extents_[i - a.extentsBegin + a.extentsEnd], values),
+                                     &past) &&
+             !__builtin_add_overflow(out, past, &out);
   }
   if (empty) out = 0;
   return empty || fits;
+}
+
+/// Returns whether strides show that no two elements share memory: each is at least the length of what lies
+/// within it. (Strides that interleave, such as 2 and 3 of a 2 x 2 tensor, are taken for a clash.)
+bool LaunchPlan::isApart(const Argument &a, const uint64_t *values) const {
+  std::pair<int64_t, int64_t> axes[kMaxStrided]; // stride and extent
+  size_t count = 0;
+  for (uint32_t i = a.extentsBegin; i < a.extentsEnd; ++i) {
+    const int64_t n = extent(extents_[i], values);
+    if (n == 0) return true;
+    if (n > 1) axes[count++] = {extent(extents_[i - a.extentsBegin + a.extentsEnd], values), n};
+  }
+  std::sort(axes, axes + count);
+  int64_t length = 1;
+  for (const auto &[stride, n] : std::span(axes, count)) {
+    if (stride < length) return false;
+    length += (n - 1) * stride; // fits: elements() has checked
+  }
+  return true;
 }
 
 int64_t LaunchPlan::tensorBytes(size_t index, const uint64_t *values) const {
@@ -219,6 +261,12 @@ bool LaunchPlan::bind(const tsr_launch_t &launch, void *const *args, size_t narg
     int64_t count;
     if (a.extentsBegin != a.extentsEnd && (!elements(a, values, count) || count > INT64_MAX / a.bytes)) {
       why = "argument " + std::to_string(i) + " (" + a.name + "): its dims make more than 2^63 bytes";
+      return false;
+    }
+    if (isStrided(a) && a.isWritten && !isApart(a, values)) {
+      why = "argument " + std::to_string(i) + " (" + a.name +
+            "): the kernel writes it, but its strides let elements share memory; it is " +
+            describe(i, values);
       return false;
     }
   }

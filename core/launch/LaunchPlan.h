@@ -22,15 +22,16 @@ public:
   [[nodiscard]] bool bind(const tsr_launch_t &launch, void *const *args, size_t nargs, uint64_t *values,
                           LaunchGrid &grid, std::string &why) const;
 
-  /// Bytes of tensor `index` for these values, or -1 when argument `index` is not a tensor. Valid after a
-  /// successful bind.
+  /// Bytes from the first to the last element of tensor `index` for these values, or -1 when argument `index`
+  /// is not a tensor. Valid after a successful bind.
   int64_t tensorBytes(size_t index, const uint64_t *values) const;
   const std::string &name(size_t index) const { return arguments_[index].name; }
   bool isTensor(size_t index) const {
     return arguments_[index].kind == MetadataParam::Kind::Tensor ||
            arguments_[index].kind == MetadataParam::Kind::Result;
   }
-  /// "x [M, 64] = [3, 64]": a tensor, its dims and their extents for these values.
+  /// "x [M, 64] = [3, 64]", or "x [M, 64] = [3, 64] with strides [ld, 1] = [80, 1]": a tensor, its dims and
+  /// their extents for these values.
   std::string describe(size_t index, const uint64_t *values) const;
   /// The values in the form expressions expect: scalars sign-extended. `slots` has room for argumentCount().
   void slots(const uint64_t *values, int64_t *slots) const;
@@ -40,7 +41,7 @@ public:
   static constexpr size_t kSmall = 64;
 
 private:
-  /// How one dim of a tensor is given: as an argument, an expression of arguments, or a constant.
+  /// How one dim or stride of a tensor is given: as an argument, an expression of arguments, or a constant.
   struct Extent {
     int32_t argument = -1, expression = -1; // an index, or -1
     int64_t constant = 0;
@@ -51,7 +52,9 @@ private:
     uint8_t bytes; // of an element or of the scalar
     bool isSigned, isBool;
     int64_t expected = -1; // the dim this image was specialised for, or -1
-    uint32_t extentsBegin, extentsEnd;
+    bool isWritten = false;
+    uint32_t extentsBegin, extentsEnd; // of dims
+    uint32_t stridesEnd;               // from extentsEnd on: one per dim, or none if it is contiguous
     std::string name;
   };
 
@@ -59,7 +62,12 @@ private:
   std::string tensorsWith(size_t dim) const;
   /// Returns -1 when an expression overflows, divides by zero or is negative.
   int64_t extent(const Extent &, const uint64_t *values) const;
+  /// The elements from the first to the last.
   bool elements(const Argument &, const uint64_t *values, int64_t &out) const;
+  bool isApart(const Argument &, const uint64_t *values) const;
+  bool isStrided(const Argument &a) const { return a.extentsEnd != a.stridesEnd; }
+  std::string list(uint32_t begin, uint32_t end) const;
+  std::string list(uint32_t begin, uint32_t end, const uint64_t *values) const;
   bool deriveGrid(const uint64_t *values, LaunchGrid &grid, std::string &why) const;
 
   std::vector<Argument> arguments_;

@@ -58,7 +58,7 @@ constexpr std::pair<std::string_view, Kind> kKinds[] = {
 bool isTensorLike(Kind kind) { return kind == Kind::Tensor || kind == Kind::Result; }
 
 MetadataParam readParam(const YAML::Node &node) {
-  checkMap(node, "params", {"name", "kind", "dtype", "dims", "access", "default"});
+  checkMap(node, "params", {"name", "kind", "dtype", "dims", "strides", "access", "default"});
   MetadataParam p;
   if (!node["name"]) reject(node, "params", "an entry has no name");
   p.name = asText(node["name"], "params.name");
@@ -73,6 +73,7 @@ MetadataParam readParam(const YAML::Node &node) {
     if (node[name] && !allowed) reject(node[name], key, std::string("a ") + kind + " has no " + name);
   };
   allow("dims", isTensorLike(p.kind));
+  allow("strides", isTensorLike(p.kind));
   allow("access", isTensorLike(p.kind));
   allow("default", p.kind == Kind::Scalar);
   if (p.kind == Kind::Dim ? !isDimName(p.name) : !isIdentifier(p.name))
@@ -85,6 +86,15 @@ MetadataParam readParam(const YAML::Node &node) {
   if (isTensorLike(p.kind)) {
     if (!node["dims"]) reject(node, key, "dims are missing");
     p.dims = asTexts(node["dims"], key + ".dims");
+    if (node["strides"]) {
+      p.strides = asTexts(node["strides"], key + ".strides");
+      if (p.strides.size() != p.dims.size())
+        reject(node["strides"], key + ".strides",
+               "expected one per dim (" + std::to_string(p.dims.size()) + "), found " +
+                   std::to_string(p.strides.size()));
+      if (p.strides.size() > kMaxStrided)
+        reject(node["strides"], key + ".strides", "a tensor with strides has at most 8 dims");
+    }
     std::string access = node["access"] ? asText(node["access"], key) : p.kind == Kind::Result ? "write" : "";
     p.reads = access == "read" || access == "readwrite";
     p.writes = access == "write" || access == "readwrite";
@@ -112,7 +122,7 @@ bool isDerived(const std::string &dim, const std::vector<std::string> &declared)
 }
 
 void readParams(const YAML::Node &list, bool isFunction, KernelMetadata &m) {
-  std::vector<std::string> appearing; // symbolic dims in order of first appearance
+  std::vector<std::string> appearing; // symbols of dims and strides in order of first appearance
   const std::vector<std::string> declared = declaredDims(asList(list, "params"));
   for (const YAML::Node &node : asList(list, "params")) {
     MetadataParam p = readParam(node);
@@ -120,19 +130,26 @@ void readParams(const YAML::Node &list, bool isFunction, KernelMetadata &m) {
       if (other.name == p.name) reject(node, "params." + p.name, "name occurs twice");
     if (!m.params.empty() && p.kind < m.params.back().kind)
       reject(node, "params." + p.name, "out of order: tensors, results, scalars, dims");
-    for (const std::string &dim : p.dims) {
-      if (isNumber(dim)) continue;
-      if (isFunction && p.kind == Kind::Result && isDerived(dim, declared)) continue;
-      if (!isDimName(dim)) reject(node, "params." + p.name + ".dims", "'" + dim + "' is not a dim");
-      if (std::find(appearing.begin(), appearing.end(), dim) == appearing.end()) appearing.push_back(dim);
-    }
+    if (isFunction && !p.strides.empty())
+      reject(node["strides"], "params." + p.name + ".strides", "a function's tensors have no strides");
+    auto appear = [&](const std::string &symbol, const char *where) {
+      if (isNumber(symbol)) return;
+      if (!isDimName(symbol)) reject(node, "params." + p.name + where, "'" + symbol + "' is not a dim");
+      if (std::find(appearing.begin(), appearing.end(), symbol) == appearing.end())
+        appearing.push_back(symbol);
+    };
+    for (const std::string &dim : p.dims)
+      if (!isFunction || p.kind != Kind::Result || isNumber(dim) || !isDerived(dim, declared))
+        appear(dim, ".dims");
+    for (const std::string &stride : p.strides)
+      appear(stride, ".strides");
     m.params.push_back(std::move(p));
   }
   auto dim = appearing.begin();
   for (const MetadataParam &p : m.params)
     if (p.kind == Kind::Dim && (dim == appearing.end() || *dim++ != p.name))
       reject(list, "params." + p.name, "dims are not in order of first appearance in the tensors");
-  if (dim != appearing.end()) reject(list, "params", "dim " + *dim + " of a tensor has no entry");
+  if (dim != appearing.end()) reject(list, "params", "dim or stride " + *dim + " of a tensor has no entry");
 }
 
 void readLaunch(const YAML::Node &node, KernelMetadata &m) {
@@ -301,7 +318,9 @@ void writeParam(YAML::Emitter &out, const MetadataParam &p) {
       << YAML::Value << std::string(row->first);
   if (p.kind != Kind::Dim) out << YAML::Key << "dtype" << YAML::Value << tessera::name(p.dtype);
   if (isTensorLike(p.kind)) {
-    out << YAML::Key << "dims" << YAML::Value << YAML::Flow << p.dims << YAML::Key << "access" << YAML::Value
+    out << YAML::Key << "dims" << YAML::Value << YAML::Flow << p.dims;
+    if (!p.strides.empty()) out << YAML::Key << "strides" << YAML::Value << YAML::Flow << p.strides;
+    out << YAML::Key << "access" << YAML::Value
         << (p.reads && p.writes ? "readwrite"
             : p.writes          ? "write"
                                 : "read");

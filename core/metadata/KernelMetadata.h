@@ -6,10 +6,13 @@
 //   numerics: standard
 //   permits: [contraction, unordered_atomics]   # what the profile permits; optional for a built-in profile
 //   params:                       # decision D15 order: tensors, result tensors, scalars, then dims
+//     # strides are in elements; without them a tensor is contiguous. A function's tensors have none.
 //     - {name: A, kind: tensor, dtype: bf16, dims: [M, K], access: read}       # read | write | readwrite
+//     - {name: B, kind: tensor, dtype: bf16, dims: [K, N], strides: [ldb, 1], access: read}
 //     - {name: result, kind: result, dtype: f32, dims: [M, N], access: write}
 //     - {name: alpha, kind: scalar, dtype: f32, default: 1.0}
 //     - {name: M, kind: dim}
+//     - {name: ldb, kind: dim}  # in order of first appearance, a tensor's dims before its strides
 //   tile: {BLOCK_M: 64, BLOCK_N: 64, stages: 1}            # tunables and the schedule's choices
 //   specialized: {D: 64}          # dims this image was compiled for; others are free
 //   fragments: {mma: 6x64x1, dtype_in: bf16, dtype_acc: f32}   # absent without mma
@@ -48,12 +51,15 @@
 
 namespace tessera {
 
+constexpr size_t kMaxStrided = 8; // dims of a tensor with strides
+
 struct MetadataParam {
   enum class Kind : uint8_t { Tensor, Result, Scalar, Dim };
   std::string name;
   Kind kind = Kind::Tensor;
   DType dtype = DType::I64;
-  std::vector<std::string> dims; // symbols and numbers; in a function's result also expressions
+  std::vector<std::string> dims;    // symbols and numbers; in a function's result also expressions
+  std::vector<std::string> strides; // in elements, one per dim: symbols and numbers; empty: contiguous
   bool reads = false, writes = false;
   std::optional<Number> defaultValue;
 };

@@ -32,8 +32,9 @@ std::string render(const Diagnostic &, bool colour);
 struct SignatureParam {
   std::string name;
   bool isTensor = false, isResult = false, reads = false, writes = false;
-  std::string dtype;             // canonical name
-  std::vector<std::string> dims; // "M", "B*H", "64"
+  std::string dtype;                // canonical name
+  std::vector<std::string> dims;    // "M", "B*H", "64"
+  std::vector<std::string> strides; // one per dim, in elements: "lda", "1"; empty: contiguous
   std::optional<Number> defaultValue;
 };
 
@@ -41,7 +42,7 @@ struct Signature {
   std::string kernel;
   bool isGraphFunction = false;
   std::vector<SignatureParam> params;
-  std::vector<std::string> dims; // symbolic dims in order of first appearance
+  std::vector<std::string> dims; // symbolic dims and strides in order of first appearance
   std::vector<std::pair<std::string, std::vector<int64_t>>> tunables; // name, space
 };
 

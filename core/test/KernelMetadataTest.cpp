@@ -218,6 +218,37 @@ TEST(KernelMetadata, RejectsParams) {
             "line 8: params.alpha.default: expected a number, found 'x'");
 }
 
+TEST(KernelMetadata, Strides) {
+  const auto dims = [](const std::string &strides) {
+    return with("dims: [K, \"64\"], access", "dims: [K, \"64\"], strides: " + strides + ", access");
+  };
+  const std::string named = [&] {
+    std::string text = dims("[ldb, 1]");
+    return text.replace(text.find("  - {name: \"B*H\", kind"), 0, "  - {name: ldb, kind: dim}\n");
+  }();
+  const KernelMetadata m = parsed(named);
+  EXPECT_TRUE(m.params[0].strides.empty());
+  EXPECT_EQ(m.params[1].strides, (std::vector<std::string>{"ldb", "1"}));
+  EXPECT_EQ(parsed(m.toYaml()).params[1].strides, m.params[1].strides);
+  EXPECT_EQ(parsed(dims("[M, K]")).params[1].strides, (std::vector<std::string>{"M", "K"}));
+
+  EXPECT_EQ(errorOf(dims("[1]")), "line 6: params.B.strides: expected one per dim (2), found 1");
+  EXPECT_EQ(errorOf(dims("3")), "line 6: params.B.strides: expected a list");
+  EXPECT_EQ(errorOf(dims("[1, -3]")), "line 6: params.B.strides: '-3' is not a dim");
+  EXPECT_EQ(errorOf(dims("[ldb, 1]")),
+            "line 5: params.B*H: dims are not in order of first appearance in the tensors");
+  EXPECT_EQ(errorOf(with("kind: dim}", "kind: dim, strides: [1]}")),
+            "line 11: params.M: a dim has no strides");
+  EXPECT_EQ(
+      errorOf("{name: f, target: cpu, numerics: standard, params: [{name: x, kind: tensor, dtype: f32, dims: "
+              "[1,1,1,1,1,1,1,1,1], strides: [1,1,1,1,1,1,1,1,1], access: read}], launch: {}}"),
+      "line 1: params.x.strides: a tensor with strides has at most 8 dims");
+  EXPECT_EQ(errorOf("{name: f, target: cpu, numerics: standard, params: [{name: x, kind: tensor, dtype: f32, "
+                    "dims: [4], "
+                    "strides: [1], access: read}], plan: {buffers: [], steps: []}}"),
+            "line 1: params.x.strides: a function's tensors have no strides");
+}
+
 TEST(KernelMetadata, RejectsOrder) {
   EXPECT_EQ(errorOf(with("{name: B, kind: tensor, dtype: bf16, dims: [K, \"64\"], access: readwrite}",
                          "{name: B, kind: scalar, dtype: f32}")),
@@ -226,7 +257,7 @@ TEST(KernelMetadata, RejectsOrder) {
                          "  - {name: K, kind: dim}\n  - {name: M, kind: dim}")),
             "line 5: params.K: dims are not in order of first appearance in the tensors");
   EXPECT_EQ(errorOf(with("  - {name: \"B*H\", kind: dim}\n", "")),
-            "line 5: params: dim B*H of a tensor has no entry");
+            "line 5: params: dim or stride B*H of a tensor has no entry");
   EXPECT_EQ(errorOf(with("  - {name: \"B*H\", kind: dim}\n",
                          "  - {name: \"B*H\", kind: dim}\n  - {name: Z, kind: dim}\n")),
             "line 5: params.Z: dims are not in order of first appearance in the tensors");

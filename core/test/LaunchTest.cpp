@@ -130,6 +130,39 @@ TEST_F(Launch, TensorsMustFitTheirAllocations) {
   EXPECT_EQ(y[998], 7.0f);
 }
 
+TEST_F(Launch, StridesSayWhatATensorCovers) {
+  const char *yaml = R"yaml({name: placed, target: cpu, numerics: standard, params: [
+    {name: x, kind: tensor, dtype: f32, dims: [M, N], strides: [ldx, 1], access: read},
+    {name: y, kind: tensor, dtype: f32, dims: [M, N], strides: [sy, ty], access: write},
+    {name: M, kind: dim}, {name: N, kind: dim}, {name: ldx, kind: dim}, {name: sy, kind: dim},
+    {name: ty, kind: dim}], launch: {axes: []}})yaml";
+  tsr_kernel_t placed = kernel(yaml, [](const uint64_t *, int64_t, int64_t, uint8_t *) {});
+  auto status = [&](int64_t M, int64_t N, int64_t ldx, int64_t sy, int64_t ty) {
+    void *args[] = {&x, &y, &M, &N, &ldx, &sy, &ty};
+    return tsrLaunch(placed, nullptr, kFromMetadata, args, 7);
+  };
+  EXPECT_OK(status(10, 100, 100, 100, 1)); // contiguous
+  EXPECT_OK(status(10, 90, 101, 1, 10));   // gaps, and a transpose: 9 * 101 + 90 and 9 + 890 + 1 elements
+  EXPECT_OK(status(10, 100, 0, 100, 1));   // the same row ten times
+  EXPECT_OK(status(0, 100, 1000000, 0, 0));
+  EXPECT_OK(status(1, 1, INT64_MAX, INT64_MAX, INT64_MAX)); // one element
+  EXPECT_EQ(status(10, 100, 101, 100, 1), TSR_EINVAL);
+  EXPECT_TRUE(
+      lastErrorHas("argument 0 (x): its dims need 4036 bytes, its allocation has 4000 from the pointer on; "
+                   "it is x [M, N] = [10, 100] with strides [ldx, 1] = [101, 1]"));
+  EXPECT_EQ(status(10, 100, 100, 99, 1), TSR_EINVAL);
+  EXPECT_TRUE(
+      lastErrorHas("argument 1 (y): the kernel writes it, but its strides let elements share memory; it "
+                   "is y [M, N] = [10, 100] with strides [sy, ty] = [99, 1]"));
+  EXPECT_EQ(status(10, 100, 100, 1, 9), TSR_EINVAL);
+  EXPECT_EQ(status(2, 1, 100, 0, 0), TSR_EINVAL);
+  EXPECT_EQ(status(10, 100, 100, -100, 1), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("argument 5 (sy): a dim cannot be negative, found -100"));
+  EXPECT_EQ(status(3, 3, INT64_MAX / 2, 3, 1), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("argument 0 (x): its dims make more than 2^63 bytes"));
+  synchronize();
+}
+
 TEST_F(Launch, HostMemoryIsAcceptedOnTheCpu) {
   std::vector<float> mine(1000, 1.0f);
   y = mine.data();

@@ -98,11 +98,12 @@ TEST_F(Modules, SignaturesHaveShapesAccessAndDefaults) {
   const char *yaml = R"yaml({name: shapes, target: cpu, numerics: standard, params: [
     {name: A, kind: tensor, dtype: bf16, dims: [M, "64", "B*H"], access: read},
     {name: C, kind: tensor, dtype: f32, dims: [], access: readwrite},
+    {name: D, kind: tensor, dtype: f32, dims: [M, "4"], strides: [ld, 1], access: read},
     {name: result, kind: result, dtype: f32, dims: [M], access: write},
     {name: alpha, kind: scalar, dtype: f32, default: 1.5},
     {name: count, kind: scalar, dtype: i32, default: -2},
     {name: none, kind: scalar, dtype: i32},
-    {name: M, kind: dim}, {name: "B*H", kind: dim}], specialized: {"B*H": 32}, launch: {axes: []}})yaml";
+    {name: M, kind: dim}, {name: "B*H", kind: dim}, {name: ld, kind: dim}], specialized: {"B*H": 32}, launch: {axes: []}})yaml";
   tsr_kernel_t k = kernel(yaml, saxpy);
   tsr_kernel_info_t kernelInfo{};
   EXPECT_EQ(tsrGetKernelInfo(k, &kernelInfo), TSR_EINVAL); // struct_size is not set
@@ -113,7 +114,7 @@ TEST_F(Modules, SignaturesHaveShapesAccessAndDefaults) {
   EXPECT_STREQ(kernelInfo.numerics, "standard");
   EXPECT_EQ(kernelInfo.is_function, 0);
   EXPECT_EQ(kernelInfo.is_generated, 0);
-  EXPECT_EQ(kernelInfo.arg_count, 8u);
+  EXPECT_EQ(kernelInfo.arg_count, 10u);
   EXPECT_EQ(kernelInfo.result_count, 1u);
 
   auto arg = [&](size_t index) {
@@ -125,8 +126,8 @@ TEST_F(Modules, SignaturesHaveShapesAccessAndDefaults) {
   struct {
     uint32_t rank;
     int32_t isRead, isWritten, hasDefault;
-  } expected[] = {{3, 1, 0, 0}, {0, 1, 1, 0}, {1, 0, 1, 0}, {0, 1, 0, 1},
-                  {0, 1, 0, 1}, {0, 1, 0, 0}, {0, 1, 0, 0}, {0, 1, 0, 0}};
+  } expected[] = {{3, 1, 0, 0}, {0, 1, 1, 0}, {2, 1, 0, 0}, {1, 0, 1, 0}, {0, 1, 0, 1},
+                  {0, 1, 0, 1}, {0, 1, 0, 0}, {0, 1, 0, 0}, {0, 1, 0, 0}, {0, 1, 0, 0}};
   for (size_t i = 0; i < std::size(expected); ++i) {
     const tsr_arg_info_t info = arg(i);
     EXPECT_EQ(info.rank, expected[i].rank) << i;
@@ -135,30 +136,43 @@ TEST_F(Modules, SignaturesHaveShapesAccessAndDefaults) {
     EXPECT_EQ(info.has_default, expected[i].hasDefault) << i;
   }
   float alpha;
-  const uint64_t alphaBits = arg(3).default_bits, countBits = arg(4).default_bits;
+  const uint64_t alphaBits = arg(4).default_bits, countBits = arg(5).default_bits;
   std::memcpy(&alpha, &alphaBits, sizeof alpha);
   EXPECT_EQ(alpha, 1.5f);
   int32_t count;
   std::memcpy(&count, &countBits, sizeof count);
   EXPECT_EQ(count, -2);
 
-  auto dim = [&](size_t axis) {
+  auto dim = [&](size_t axis, size_t index = 0) {
     tsr_dim_info_t info{};
     info.struct_size = sizeof info;
-    EXPECT_OK(tsrKernelArgDim(k, 0, axis, &info));
+    EXPECT_OK(tsrKernelArgDim(k, index, axis, &info));
     return info;
   };
   EXPECT_STREQ(dim(0).text, "M");
   EXPECT_EQ(dim(0).kind, TSR_DIM_NAMED);
-  EXPECT_EQ(dim(0).argument, 6);
+  EXPECT_EQ(dim(0).argument, 7);
   EXPECT_EQ(dim(0).value, -1);
   EXPECT_STREQ(dim(1).text, "64");
   EXPECT_EQ(dim(1).kind, TSR_DIM_CONSTANT);
   EXPECT_EQ(dim(1).argument, -1);
   EXPECT_EQ(dim(1).value, 64);
   EXPECT_EQ(dim(2).kind, TSR_DIM_NAMED);
-  EXPECT_EQ(dim(2).argument, 7);
+  EXPECT_EQ(dim(2).argument, 8);
   EXPECT_EQ(dim(2).value, 32); // the code was compiled for it
+  EXPECT_EQ(dim(0).stride_text, nullptr);
+  EXPECT_EQ(dim(0).stride_kind, TSR_DIM_CONTIGUOUS);
+  EXPECT_EQ(dim(0).stride_argument, -1);
+  EXPECT_EQ(dim(0).stride_value, -1);
+  EXPECT_STREQ(dim(0, 2).text, "M");
+  EXPECT_STREQ(dim(0, 2).stride_text, "ld");
+  EXPECT_EQ(dim(0, 2).stride_kind, TSR_DIM_NAMED);
+  EXPECT_EQ(dim(0, 2).stride_argument, 9);
+  EXPECT_EQ(dim(0, 2).stride_value, -1);
+  EXPECT_STREQ(dim(1, 2).stride_text, "1");
+  EXPECT_EQ(dim(1, 2).stride_kind, TSR_DIM_CONSTANT);
+  EXPECT_EQ(dim(1, 2).stride_argument, -1);
+  EXPECT_EQ(dim(1, 2).stride_value, 1);
 
   tsr_dim_info_t info{};
   EXPECT_EQ(tsrKernelArgDim(k, 0, 0, &info), TSR_EINVAL); // struct_size is not set
@@ -166,8 +180,8 @@ TEST_F(Modules, SignaturesHaveShapesAccessAndDefaults) {
   EXPECT_EQ(tsrKernelArgDim(k, 0, 3, &info), TSR_ENOTFOUND);
   EXPECT_TRUE(lastErrorHas("kernel shapes: argument 0 (A) has rank 3"));
   EXPECT_EQ(tsrKernelArgDim(k, 1, 0, &info), TSR_ENOTFOUND);
-  EXPECT_EQ(tsrKernelArgDim(k, 3, 0, &info), TSR_ENOTFOUND);
-  EXPECT_EQ(tsrKernelArgDim(k, 8, 0, &info), TSR_ENOTFOUND);
+  EXPECT_EQ(tsrKernelArgDim(k, 4, 0, &info), TSR_ENOTFOUND);
+  EXPECT_EQ(tsrKernelArgDim(k, 10, 0, &info), TSR_ENOTFOUND);
   EXPECT_EQ(tsrKernelArgDim(k, SIZE_MAX, SIZE_MAX, &info), TSR_ENOTFOUND);
   EXPECT_EQ(tsrKernelArgDim(nullptr, 0, 0, &info), TSR_EINVAL);
   EXPECT_EQ(tsrGetKernelInfo(nullptr, &kernelInfo), TSR_EINVAL);

@@ -108,6 +108,16 @@ class Make(Bundles):
         self.assertEqual([(p["name"], p["kind"]) for p in entry["params"]],
                          [("X", "tensor"), ("Y", "tensor"), ("M", "dim"), ("N", "dim")])
 
+    def test_strides_are_shown(self):
+        self.source.write_text("import tessera as ts\n\n@ts.kernel\n"
+                               "def zero(X: ts.Tensor[\"n\", ts.f32, ts.strides(\"s\")]):\n"
+                               "    for i in ts.tile.parallel(0, n, 8):\n        X[i:i+8] = 0.0\n")
+        path = self.made()
+        tensor, *dims = self.inspected(path)["images"][0]["entries"][0]["params"]
+        self.assertEqual((tensor["dims"], tensor["strides"]), (["n"], ["s"]))
+        self.assertEqual([d["name"] for d in dims], ["n", "s"])
+        self.assertIn("strides [s]", self.tsr.call("inspect", path).output)
+
     def test_keeps_ir_on_request(self):
         bundle = self.inspected(self.made("--embed-ir", "graph,tile"))
         self.assertEqual([(i["level"], i["entry"]) for i in bundle["ir"]],

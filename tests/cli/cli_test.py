@@ -199,6 +199,28 @@ class Arguments(Cli):
         self.assertEqual(self.call("run", self.file, "--out", f"y={out}", "--dim", "n=7").status, 0)
         np.testing.assert_array_equal(np.load(out), np.full(7, 3, "f4"))
 
+    def test_strides(self):
+        self.source("import tessera as ts\n\n@ts.kernel\n"
+                    "def twice(X: ts.Tensor[\"M\", \"N\", ts.f32, ts.strides(\"ldx\", 1)],\n"
+                    "          Y: ts.Tensor[\"M\", \"N\", ts.f32, ts.strides(1, \"ldy\")]):\n"
+                    "    for i in ts.tile.parallel(0, M, 8):\n        Y[i:i+8, 0:N] = 2.0 * X[i:i+8, 0:N]\n")
+        x, out = np.arange(6, dtype="f4").reshape(3, 2), self.folder / "out.npy"
+        words = ("run", self.file, "--in", f"X={self.array('x', x)}", "--out", f"Y={out}", "--dim")
+        for given in (["N=2"], ["ldx=2"], ["ldx=100", "ldy=3"], ["ldx=0", "ldy=7"]):
+            result = self.call(*words, *given)
+            self.assertEqual(result.status, 0, result.errors)
+            if "ldx=0" not in given:  # rows that share memory have the values of one of them
+                np.testing.assert_array_equal(np.load(out), 2 * x)
+            out.unlink()
+        self.assertIn("let elements share memory", self.call(*words, "ldy=2").errors)
+        self.refused(self.call(*words, "ldx=-1"), "E_OPTION_VALUE")
+        self.refused(self.call(*words, f"ldx={2**61}"), "E_OUT_OF_MEMORY")
+        self.assertFalse(out.exists())
+        kernel = json.loads(self.call("kernels", self.file, "--json").output)[0]
+        self.assertEqual([p.get("strides") for p in kernel["params"]], [["ldx", "1"], ["1", "ldy"]])
+        self.assertEqual(kernel["dims"], ["M", "N", "ldx", "ldy"])
+        self.assertIn("strides [1, ldy]", self.call("kernels", self.file).output)
+
     def test_choosing_a_kernel(self):
         self.source(TWO)
         self.refused(self.run_saxpy(), "E_KERNEL_UNKNOWN", "saxpy, other")

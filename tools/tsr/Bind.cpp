@@ -24,6 +24,7 @@ public:
       p.isTensor ? readInput(p) : bindScalar(p);
     for (Error &e : dims_.complete())
       errors_.push_back(std::move(e));
+    chooseStrides();
     for (const std::string &symbol : dims_.symbols())
       if (auto value = dims_.extent(symbol)) out_.dims.emplace_back(symbol, *value);
     // After a clash every later shape is doubtful.
@@ -210,6 +211,34 @@ private:
     out_.params.push_back(std::move(bound));
   }
 
+  /// Gives strides that --dim leaves open values without gaps, the last dim innermost, around the strides
+  /// that are known.
+  void chooseStrides() {
+    for (const SignatureParam &p : signature_.params) {
+      int64_t length = 1; // elements from the first to the last, along the dims so far
+      auto cover = [&](size_t d, int64_t stride) {
+        const int64_t steps = std::max<int64_t>(dims_.extent(p.dims[d]).value_or(1), 1) - 1;
+        int64_t more = 0;
+        if (__builtin_mul_overflow(steps, stride, &more) || __builtin_add_overflow(length, more, &length))
+          length = INT64_MAX; // reported by placeElements
+      };
+      std::vector<size_t> open;
+      for (size_t d = p.strides.size(); d-- > 0;)
+        if (auto stride = dims_.extent(p.strides[d]))
+          cover(d, *stride);
+        else
+          open.push_back(d);
+      for (size_t d : open) {
+        const auto known = dims_.extent(p.strides[d]); // two dims may have one stride
+        const int64_t stride = known.value_or(length);
+        if (!known)
+          if (auto e = dims_.set(p.strides[d], stride, fmt::format("stride {} of {}", d, p.name)))
+            errors_.push_back(*e);
+        cover(d, stride);
+      }
+    }
+  }
+
   void sizeTensors() {
     for (const std::string &symbol : dims_.symbols())
       if (!dims_.extent(symbol))
@@ -237,7 +266,26 @@ private:
       return error("E_OUT_OF_MEMORY", fmt::format("{} of shape ({}) has more bytes than can be addressed",
                                                   p.name, fmt::join(bound.shape, ", ")));
     bound.elements = empty ? 0 : size_t(elements);
-    bound.bytes = empty ? 0 : size_t(bytes);
+    bound.bytes = bound.span = empty ? 0 : size_t(bytes);
+    if (!p.strides.empty() && !empty) placeElements(p, bound);
+  }
+
+  void placeElements(const SignatureParam &p, BoundParam &bound) {
+    int64_t last = 0, end = 0;
+    bool fits = true;
+    for (size_t d = 0; d < p.strides.size(); ++d) {
+      const int64_t stride = dims_.extent(p.strides[d]).value_or(0);
+      bound.strides.push_back(stride);
+      int64_t distance = 0;
+      fits = fits && !__builtin_mul_overflow(bound.shape[d] - 1, stride, &distance) &&
+             !__builtin_add_overflow(last, distance, &last);
+    }
+    fits = fits && !__builtin_add_overflow(last, 1, &end) &&
+           !__builtin_mul_overflow(end, int64_t(storageBytes(bound.dtype)), &end);
+    if (!fits)
+      return error("E_OUT_OF_MEMORY", fmt::format("{} with strides ({}) has more bytes than can be addressed",
+                                                  p.name, fmt::join(bound.strides, ", ")));
+    bound.span = size_t(end);
   }
 };
 

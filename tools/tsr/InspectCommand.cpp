@@ -51,6 +51,7 @@ Json describe(const BundleEntry &entry, const KernelMetadata &m) {
     if (p.kind != MetadataParam::Kind::Dim) j["dtype"] = name(p.dtype);
     if (isTensor(p)) {
       j["dims"] = p.dims;
+      if (!p.strides.empty()) j["strides"] = p.strides;
       j["access"] = access(p);
     }
     if (auto value = specializedValue(m, p)) j["compiled_for"] = *value;
@@ -79,7 +80,8 @@ std::string text(const BundleEntry &entry, const KernelMetadata &m) {
   for (const MetadataParam &p : m.params) {
     if (isTensor(p))
       out +=
-          fmt::format("    {:<12} {}[{}], {}\n", p.name, name(p.dtype), fmt::join(p.dims, ", "), access(p));
+          fmt::format("    {:<12} {}[{}], {}{}\n", p.name, name(p.dtype), fmt::join(p.dims, ", "), access(p),
+                      p.strides.empty() ? "" : fmt::format(", strides [{}]", fmt::join(p.strides, ", ")));
     else if (p.kind == MetadataParam::Kind::Scalar)
       out += fmt::format("    {:<12} {}\n", p.name, name(p.dtype));
     else if (auto value = specializedValue(m, p))

@@ -39,6 +39,7 @@ Json describe(const Signature &s) {
               {"dtype", p.dtype}};
     if (p.isTensor) {
       j["dims"] = p.dims;
+      if (!p.strides.empty()) j["strides"] = p.strides;
       j["access"] = access(p);
     } else if (p.defaultValue) {
       j["default"] = defaultOf(*p.defaultValue);
@@ -56,7 +57,8 @@ Json describe(const Signature &s) {
 
 std::string line(const SignatureParam &p) {
   if (p.isTensor)
-    return fmt::format("  {:<12} {}[{}], {}\n", p.name, p.dtype, fmt::join(p.dims, ", "), access(p));
+    return fmt::format("  {:<12} {}[{}], {}{}\n", p.name, p.dtype, fmt::join(p.dims, ", "), access(p),
+                       p.strides.empty() ? "" : fmt::format(", strides [{}]", fmt::join(p.strides, ", ")));
   return fmt::format("  {:<12} {}{}\n", p.name, p.dtype,
                      p.defaultValue
                          ? std::visit([](auto value) { return fmt::format(" = {}", value); }, *p.defaultValue)

@@ -27,7 +27,7 @@ const CommandSpec spec = {
         {"out", 0, OptionSpec::Named, "NAME=FILE ...",
          "where to write a tensor; a returned value is called result"},
         {"scalar", 0, OptionSpec::Named, "NAME=VALUE ...", "a scalar: 2, -1.5, inf, nan, true"},
-        {"dim", 0, OptionSpec::Named, "NAME=VALUE ...", "a symbolic dim that no input carries"},
+        {"dim", 0, OptionSpec::Named, "NAME=VALUE ...", "a symbolic dim that no input carries, or a stride"},
         {"set", 0, OptionSpec::Named, "NAME=VALUE ...", "a tunable's value, from its declared space"},
         {"kernel", 0, OptionSpec::Value, "KERNEL", "which kernel; may be left out where there is one"},
         {"backend", 0, OptionSpec::Value, "BACKEND",

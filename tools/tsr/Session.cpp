@@ -1,5 +1,6 @@
 #include "tools/tsr/Session.h"
 #include "tools/tsr/Console.h"
+#include <cstring>
 #include <fmt/format.h>
 
 namespace tessera::cli {
@@ -95,10 +96,39 @@ MaybeFailure Session::compile(std::string_view source, const CompileOptions &o, 
   return check(tsrGetKernel(module_, o.kernels.at(0).c_str(), &kernel_), "finding the kernel");
 }
 
+static Failure noMemory(const char *what, const BoundParam &p) {
+  return {{"E_OUT_OF_MEMORY", fmt::format("no memory to {} {}", what, p.name), ""}};
+}
+
+/// Calls `move` with the byte offset of each element in a contiguous tensor and in the strided one, and its
+/// size.
+template <class Move> static void forEachElement(const BoundParam &p, Move move) {
+  const size_t bytes = storageBytes(p.dtype);
+  std::vector<int64_t> index(p.shape.size());
+  int64_t place = 0;
+  for (size_t element = 0; element < p.elements; ++element) {
+    move(element * bytes, size_t(place) * bytes, bytes);
+    for (size_t d = index.size(); d-- > 0;) {
+      place += p.strides[d];
+      if (++index[d] < p.shape[d]) break;
+      place -= p.strides[d] * index[d];
+      index[d] = 0;
+    }
+  }
+}
+
 MaybeFailure Session::fill(const BoundParam &p, void *target) {
   if (p.bytes == 0) return std::nullopt;
+  if (!p.strides.empty() && p.hasInput) {
+    npy::Bytes image;
+    if (!image.allocate(p.span)) return noMemory("place", p);
+    forEachElement(p, [&](size_t packed, size_t placed, size_t bytes) {
+      std::memcpy(image.data() + placed, p.initial.data() + packed, bytes);
+    });
+    return check(tsrMemcpyH2D(context_, target, image.data(), p.span), "copying inputs");
+  }
   return p.hasInput ? check(tsrMemcpyH2D(context_, target, p.initial.data(), p.bytes), "copying inputs")
-                    : check(tsrMemset(context_, target, 0, p.bytes), "clearing outputs");
+                    : check(tsrMemset(context_, target, 0, p.span), "clearing outputs");
 }
 
 MaybeFailure Session::place(const Binding &binding) {
@@ -106,7 +136,7 @@ MaybeFailure Session::place(const Binding &binding) {
   // when the memory is touched.
   uint64_t wanted = 0;
   for (const BoundParam &p : binding.params)
-    if (__builtin_add_overflow(wanted, p.bytes, &wanted)) wanted = UINT64_MAX;
+    if (__builtin_add_overflow(wanted, p.span, &wanted)) wanted = UINT64_MAX;
   tsr_memory_info_t memory = {};
   memory.struct_size = sizeof memory;
   if (auto f = check(tsrGetMemoryInfo(context_, &memory), "asking for memory")) return f;
@@ -120,7 +150,7 @@ MaybeFailure Session::place(const Binding &binding) {
   for (size_t i = 0; i < binding.params.size(); ++i) {
     const BoundParam &p = binding.params[i];
     if (!p.isTensor) continue;
-    if (auto f = check(tsrAlloc(context_, p.bytes, TSR_MEM_DEVICE, &buffers_[i]), "taking device memory"))
+    if (auto f = check(tsrAlloc(context_, p.span, TSR_MEM_DEVICE, &buffers_[i]), "taking device memory"))
       return f;
     if (auto f = fill(p, buffers_[i])) return f;
   }
@@ -155,9 +185,18 @@ MaybeFailure Session::run() {
 
 MaybeFailure Session::fetch(const Binding &binding, size_t param, npy::Bytes &out) {
   const BoundParam &p = binding.params[param];
-  if (!out.allocate(p.bytes))
-    return Failure{{"E_OUT_OF_MEMORY", fmt::format("no memory to copy {} back", p.name), ""}};
+  if (!out.allocate(p.bytes)) return noMemory("copy back", p);
   if (p.bytes == 0) return std::nullopt;
+  if (!p.strides.empty()) {
+    npy::Bytes image;
+    if (!image.allocate(p.span)) return noMemory("copy back", p);
+    if (auto f = check(tsrMemcpyD2H(context_, image.data(), buffers_[param], p.span), "copying results"))
+      return f;
+    forEachElement(p, [&](size_t packed, size_t placed, size_t bytes) {
+      std::memcpy(out.data() + packed, image.data() + placed, bytes);
+    });
+    return std::nullopt;
+  }
   return check(tsrMemcpyD2H(context_, out.data(), buffers_[param], p.bytes), "copying results");
 }
 

@@ -42,6 +42,15 @@ Value TileLowering::zeroOf(Type registerType) {
   return arith::ConstantOp::create(b_, cast<TypedAttr>(b_.getZeroAttr(registerType)));
 }
 
+Value TileLowering::dimValue(StringRef text) {
+  int64_t number = 0;
+  if (!text.getAsInteger(10, number)) return constant(number);
+  DictionaryAttr specialized = kernel_.getSpecializedAttr();
+  if (auto known = specialized ? specialized.getAs<IntegerAttr>(text) : IntegerAttr())
+    return constant(known.getInt());
+  return scalar(tile::findDim(kernel_, kernel_.getParams(), text)); // verified to be a dim
+}
+
 void TileLowering::bindKernelArguments(llvm::function_ref<Value(BlockArgument)> get) {
   Block &entry = kernel_.getBody().front();
   for (BlockArgument arg : entry.getArguments()) {
@@ -57,20 +66,13 @@ void TileLowering::bindKernelArguments(llvm::function_ref<Value(BlockArgument)> 
     View &view = views_[arg];
     tile::ParamAttr param = kernel_.getParam(arg);
     for (unsigned d = 0; d < type.getRank(); ++d) {
-      int64_t extent = type.getShape()[d];
-      BlockArgument dim;
-      if (type.isDynamicDim(d)) {
-        StringRef text = param.getDim(d);
-        dim = tile::findDim(kernel_, kernel_.getParams(), text);
-        if (!dim) (void)text.getAsInteger(10, extent); // verified to be a dim or a number
-      }
-      view.sizes.push_back(dim ? scalar(dim) : constant(extent));
+      view.sizes.push_back(type.isDynamicDim(d) ? dimValue(param.getDim(d)) : constant(type.getShape()[d]));
     }
     view.strides.assign(view.sizes.size(), Value());
     Value stride = constant(1);
     for (unsigned d = view.sizes.size(); d-- > 0;) {
-      view.strides[d] = stride;
-      if (d) stride = arith::MulIOp::create(b_, stride, view.sizes[d]);
+      view.strides[d] = param.getStrides() ? dimValue(param.getStride(d)) : stride;
+      if (d && !param.getStrides()) stride = arith::MulIOp::create(b_, stride, view.sizes[d]);
     }
   }
   Vec<Value> args;

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -78,8 +79,8 @@ protected:
     bool inBounds;
     Vec<bool> nonNegative; // starts that are known not to be negative
 
-    /// Does the tile's last axis run along the view's last dim?
-    bool isContiguous() const { return dimOfAxis.back() + 1 == starts.size(); }
+    /// Are neighbours along the tile's last axis known to be neighbours in memory?
+    bool isContiguous() const { return mlir::isConstantIntValue(view.strides[dimOfAxis.back()], 1); }
   };
   /// How a nest evaluates: with every window known to be inside its tensor and every mask full, or not.
   struct Mode {
@@ -151,6 +152,8 @@ protected:
 
   /// Binds the kernel's arguments: `get` returns a pointer, a scalar in its register form, or an index.
   void bindKernelArguments(llvm::function_ref<Value(mlir::BlockArgument)> get);
+  /// The value of an extent or a stride: a number, or a dim's argument.
+  Value dimValue(llvm::StringRef text);
   void emitProgramIds(Value program);
   LogicalResult lowerBlock(mlir::Block &);
   LogicalResult lowerOp(Operation *);

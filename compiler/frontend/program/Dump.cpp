@@ -94,6 +94,10 @@ private:
         out_ += (i ? ", " : "") +
                 (p.dims[i].symbol.empty() ? std::to_string(p.dims[i].constant) : p.dims[i].symbol);
       out_ += std::string("] ") + name(p.dtype);
+      for (size_t i = 0; i < p.strides.size(); ++i)
+        out_ += (i ? ", " : " strides[") +
+                (p.strides[i].symbol.empty() ? std::to_string(p.strides[i].constant) : p.strides[i].symbol) +
+                (i + 1 == p.strides.size() ? "]" : "");
     } else {
       out_ += name(p.dtype);
     }

@@ -33,6 +33,8 @@ struct Type {
 struct Dim {
   int64_t constant = 1;
   std::string symbol; // empty: the constant is the extent
+
+  bool operator==(const Dim &) const = default;
 };
 
 /// Index of a local variable, shared buffer or loop/grid variable in Kernel::symbols.
@@ -118,7 +120,8 @@ struct Param {
   Range loc;
   bool isTensor = false;
   DType dtype = DType::F32;
-  std::vector<Dim> dims; // tensors
+  std::vector<Dim> dims;    // tensors
+  std::vector<Dim> strides; // one per dim, in elements; empty: the tensor is contiguous
   Policy policy;
   bool reads = false, writes = false, atomics = false; // effects on a tensor
   bool returned = false;                               // named in `return`

@@ -204,26 +204,69 @@ std::optional<DType> Elaborator::readDType(const ast::Expr &e, Policy &policy) {
   return std::nullopt;
 }
 
-bool Elaborator::readTensorType(const ast::Expr &e, std::vector<Dim> &dims, DType &dtype, Policy &policy) {
+void Elaborator::addDims(const TensorType &type) {
+  for (const Dim &d : type.dims)
+    addDim(d);
+  for (const Dim &d : type.strides)
+    addDim(d);
+}
+
+/// ts.strides("lda", 1): the distance between neighbours along each dim, in elements.
+bool Elaborator::readStrides(const ast::Expr &e, TensorType &out) {
+  if (isGraph_) {
+    fail(Code::E_UNIMPLEMENTED, e.loc, "TSR_UNIMPLEMENTED: ts.strides in a graph function",
+         "take contiguous tensors, or write a kernel");
+    return false;
+  }
+  const size_t count = e.items.size() - 1;
+  if (count != out.dims.size() || !e.keywords.empty()) {
+    fail(Code::E_PARAMETER, e.loc,
+         "ts.strides has one entry per dim of the tensor (" + std::to_string(out.dims.size()) + "), found " +
+             std::to_string(count + e.keywords.size()),
+         "write ts.Tensor[\"M\", \"N\", ts.f32, ts.strides(\"ld\", 1)]");
+    return false;
+  }
+  bool ok = true;
+  for (size_t i = 1; i < e.items.size(); ++i) {
+    Dim d;
+    ok &= readDim(*e.items[i], d);
+    out.strides.push_back(d);
+  }
+  return ok;
+}
+
+bool Elaborator::readTensorType(const ast::Expr &e, TensorType &out) {
   constexpr size_t kMaxRank = 8;
-  if (e.items.size() < 3 &&
-      !(isGraph_ && e.items.size() == 2)) { // a graph function may have tensors of rank 0, such as losses
+  auto isStrides = [&](const ast::Expr &item) {
+    const std::string path = item.kind == ast::Expr::Call ? annotationPath(module_, *item.items[0]) : "";
+    return path == "tessera.strides" || path == "strides";
+  };
+  for (size_t i = 1; i + 1 < e.items.size(); ++i)
+    if (isStrides(*e.items[i])) {
+      fail(Code::E_PARAMETER, e.items[i]->loc,
+           "ts.strides is the last entry of a tensor's type, after the dtype");
+      return false;
+    }
+  const ast::Expr *strides = isStrides(*e.items.back()) ? e.items.back().get() : nullptr;
+  const size_t end = e.items.size() - (strides ? 1 : 0); // one past the dtype
+  if (end < 3 && !(isGraph_ && end == 2)) { // a graph function may have tensors of rank 0, such as losses
     fail(Code::E_PARAMETER, e.loc, "a tensor has at least one dim and a dtype",
          "write ts.Tensor[\"M\", \"N\", ts.f32]");
     return false;
   }
   bool ok = true;
-  for (size_t i = 1; i + 1 < e.items.size(); ++i) {
+  for (size_t i = 1; i + 1 < end; ++i) {
     Dim d;
     ok &= readDim(*e.items[i], d);
-    dims.push_back(d);
+    out.dims.push_back(d);
   }
-  std::optional<DType> t = readDType(*e.items.back(), policy);
-  if (t) dtype = *t;
-  if (dims.size() > kMaxRank) {
+  std::optional<DType> t = readDType(*e.items[end - 1], out.policy);
+  if (t) out.dtype = *t;
+  if (out.dims.size() > kMaxRank) {
     fail(Code::E_PARAMETER, e.loc, "a tensor has at most " + std::to_string(kMaxRank) + " dims");
     return false;
   }
+  if (strides) ok &= readStrides(*strides, out);
   return ok && t;
 }
 
@@ -242,9 +285,12 @@ void Elaborator::declareParameter(const ast::Parameter &p) {
     out.isTensor = false;
   } else if (isTensorAnnotation(*p.annotation)) {
     out.isTensor = true;
-    if (readTensorType(*p.annotation, out.dims, out.dtype, out.policy))
-      for (const Dim &d : out.dims)
-        addDim(d);
+    TensorType type;
+    if (readTensorType(*p.annotation, type)) addDims(type);
+    out.dtype = type.dtype;
+    out.dims = std::move(type.dims);
+    out.strides = std::move(type.strides);
+    out.policy = std::move(type.policy);
     if (p.defaultValue) fail(Code::E_PARAMETER, p.defaultValue->loc, "a tensor has no default value");
   } else if (std::optional<DType> t = readDType(*p.annotation, out.policy)) {
     out.dtype = *t;
@@ -294,16 +340,14 @@ void Elaborator::declareResults(const ast::Expr &e) {
     items.push_back(&e);
   }
   for (const ast::Expr *item : items) {
-    ResultType r;
+    TensorType r;
     r.loc = item->loc;
     if (!isTensorAnnotation(*item)) {
       fail(Code::E_RETURN_TYPE, item->loc, "a kernel returns tensors",
            "write -> ts.Tensor[\"M\", \"N\", ts.f32]");
       continue;
     }
-    if (readTensorType(*item, r.dims, r.dtype, r.policy))
-      for (const Dim &d : r.dims)
-        addDim(d);
+    if (readTensorType(*item, r)) addDims(r);
     results_.push_back(std::move(r));
   }
 }

@@ -347,7 +347,7 @@ void Elaborator::graphReturn(const ast::Stmt &s, Value v) {
     }
     const Dims &dims = graphDims(item);
     if (hasResultAnnotation_) {
-      const ResultType &want = results_[i];
+      const TensorType &want = results_[i];
       Dims annotated;
       for (const Dim &d : want.dims)
         annotated.push_back(graphDim(d));

@@ -39,11 +39,20 @@ bool Elaborator::graphNumber(const Value &v, Range loc, const char *what, double
 bool Elaborator::graphBindDims(const Kernel &callee, const ast::Expr &call,
                                std::vector<std::optional<Value>> &values,
                                std::map<std::string, DimExpr> &bound) {
-  std::map<std::string, std::string> from; // symbol -> the parameter that bound it
+  std::map<std::string, std::string> from; // symbol -> what bound it
   bool ok = true;
   auto refuse = [&](Code code, std::string message, std::string hint = {}) {
     fail(code, call.loc, "'" + callee.name + "': " + message, std::move(hint));
     ok = false;
+  };
+  auto bind = [&](const std::string &symbol, const DimExpr &have, const std::string &where) {
+    auto [it, isNew] = bound.emplace(symbol, have);
+    if (isNew)
+      from[symbol] = where;
+    else if (it->second != have)
+      refuse(Code::E_KERNEL_ARGUMENT, "its dim '" + symbol + "' is " + it->second.text() + " in " +
+                                          from[symbol] + " and " + have.text() + " in " + where +
+                                          ", which would have to be equal");
   };
   for (size_t i = 0; i < callee.params.size() && i < values.size(); ++i) {
     const Param &p = callee.params[i];
@@ -81,14 +90,20 @@ bool Elaborator::graphBindDims(const Kernel &callee, const ast::Expr &call,
                                               std::to_string(want.constant) + ", found " + graphName(v));
         continue;
       }
-      auto [it, isNew] = bound.emplace(want.symbol, have);
-      if (isNew) {
-        from[want.symbol] = p.name;
-      } else if (it->second != have) {
-        refuse(Code::E_KERNEL_ARGUMENT, "its dim '" + want.symbol + "' is " + it->second.text() + " in '" +
-                                            from[want.symbol] + "' and " + have.text() + " in '" + p.name +
-                                            "', which would have to be equal");
-      }
+      bind(want.symbol, have, "'" + p.name + "'");
+    }
+    // A function's tensors are contiguous: a stride is the product of the extents after it.
+    std::optional<DimExpr> have = DimExpr(1);
+    for (size_t d = p.strides.size(); d-- > 0 && have;) {
+      const Dim &want = p.strides[d];
+      if (!want.symbol.empty())
+        bind(want.symbol, *have, "the strides of '" + p.name + "' (contiguous in a graph function)");
+      else if (*have != DimExpr(want.constant))
+        refuse(Code::E_KERNEL_ARGUMENT,
+               "stride " + std::to_string(d) + " of '" + p.name + "' is " + std::to_string(want.constant) +
+                   ", but the tensors of a graph function are contiguous: it would have to be " +
+                   have->text());
+      have = multiply(*have, graphDims(v)[d]);
     }
   }
   for (const auto &[symbol, have] : bound) { // a product whose factors are also bound
@@ -143,7 +158,7 @@ Value Elaborator::graphInline(const FunctionDecl &f, const ast::Expr &call) {
                 "'" + f.stmt->text + "' returns " + std::to_string(items.size()) +
                     " values, but its annotation names " + std::to_string(callee.results_.size()));
   for (size_t i = 0; i < items.size(); ++i) {
-    const ResultType &want = callee.results_[i];
+    const TensorType &want = callee.results_[i];
     Dims annotated;
     for (const Dim &d : want.dims) {
       auto it = bound.find(d.symbol);

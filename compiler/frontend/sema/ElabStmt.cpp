@@ -347,25 +347,29 @@ void Elaborator::kernelReturn(const ast::Stmt &s) {
   }
 }
 
-static std::string dimsText(const std::vector<Dim> &dims, DType t) {
+/// ts.Tensor["M", 64, ts.f32, ts.strides("ld", 1)]
+static std::string typeText(const std::vector<Dim> &dims, DType t, const std::vector<Dim> &strides) {
+  auto text = [](const Dim &d) {
+    return d.symbol.empty() ? std::to_string(d.constant) : "\"" + d.symbol + "\"";
+  };
   std::string out = "ts.Tensor[";
   for (const Dim &d : dims)
-    out += (d.symbol.empty() ? std::to_string(d.constant) : "\"" + d.symbol + "\"") + ", ";
-  return out + "ts." + name(t) + "]";
+    out += text(d) + ", ";
+  out += std::string("ts.") + name(t);
+  for (size_t i = 0; i < strides.size(); ++i)
+    out += (i ? ", " : ", ts.strides(") + text(strides[i]);
+  return out + (strides.empty() ? "]" : ")]");
 }
 
 void Elaborator::returnOne(Value v, const ast::Expr &e, size_t index, size_t count) {
-  const ResultType &result = results_[index];
+  const TensorType &result = results_[index];
   if (v.kind == Value::Tensor) {
     Param &p = kernel_.params[static_cast<size_t>(v.index)];
-    bool same = p.dtype == result.dtype && p.dims.size() == result.dims.size() &&
-                std::ranges::equal(p.dims, result.dims, [](const Dim &a, const Dim &b) {
-                  return a.symbol == b.symbol && a.constant == b.constant;
-                });
+    const bool same = p.dtype == result.dtype && p.dims == result.dims && p.strides == result.strides;
     if (!same)
       fail(Code::E_RETURN_TYPE, e.loc,
-           "'" + p.name + "' is " + dimsText(p.dims, p.dtype) + ", but the annotation says " +
-               dimsText(result.dims, result.dtype));
+           "'" + p.name + "' is " + typeText(p.dims, p.dtype, p.strides) + ", but the annotation says " +
+               typeText(result.dims, result.dtype, result.strides));
     p.returned = true;
     return;
   }
@@ -390,6 +394,7 @@ void Elaborator::returnOne(Value v, const ast::Expr &e, size_t index, size_t cou
   p.isTensor = p.isResult = p.returned = true;
   p.dtype = result.dtype;
   p.dims = result.dims;
+  p.strides = result.strides;
   p.policy = result.policy;
   kernel_.params.push_back(std::move(p));
   storeResult(std::move(v), static_cast<int>(kernel_.params.size()) - 1, e.loc);

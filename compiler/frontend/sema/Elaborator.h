@@ -45,13 +45,14 @@ public:
   };
   const std::vector<Tunable> &tunables() const { return tunables_; }
   /// The annotated results, one per returned value.
-  struct ResultType {
+  struct TensorType {
     DType dtype = DType::F32;
     std::vector<Dim> dims;
+    std::vector<Dim> strides; // empty: contiguous
     Policy policy;
     Range loc;
   };
-  const std::vector<ResultType> &results() const { return results_; }
+  const std::vector<TensorType> &results() const { return results_; }
 
   // The rest is the state and the vocabulary of the rules and of the elaboration itself; only sema uses it.
 
@@ -82,7 +83,9 @@ public:
 
   // Declarations (ElabDeclarations.cpp)
   void declareParameter(const ast::Parameter &);
-  bool readTensorType(const ast::Expr &, std::vector<Dim> &, DType &, Policy &);
+  bool readTensorType(const ast::Expr &, TensorType &);
+  bool readStrides(const ast::Expr &, TensorType &);
+  void addDims(const TensorType &);
   bool readDim(const ast::Expr &, Dim &);
   std::optional<DType> readDType(const ast::Expr &, Policy &);
   bool readPolicy(const ast::Expr &, Policy &);
@@ -333,7 +336,7 @@ public:
   Kernel kernel_;
   std::vector<Tunable> tunables_;
   std::set<std::string> readTunables_;
-  std::vector<ResultType> results_;
+  std::vector<TensorType> results_;
   bool hasResultAnnotation_ = false;
   std::set<std::string> wanted_, reportedDims_;
   AtomTable atoms_;

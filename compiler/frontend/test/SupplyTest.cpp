@@ -51,6 +51,15 @@ TEST(Supply, GraphFunctionsTakeTypesToo) {
   EXPECT_THAT(with(source, {types[0]}).text(), HasSubstr("E_PARAMETER"));
 }
 
+TEST(Supply, TypesMayHaveStrides) {
+  const Outcome out =
+      with(kHead + kScale, {{"x", "Tensor['n', f32, strides('s')]"}, {"y", "Tensor['n', f32]"}, {"a", "f32"}},
+           {{"B", "64"}});
+  ASSERT_TRUE(out.ok()) << out.text();
+  EXPECT_EQ(out.kernel.params[0].strides, (std::vector<Dim>{{1, "s"}}));
+  EXPECT_EQ(out.kernel.dims, (std::vector<std::string>{"n", "s"}));
+}
+
 TEST(Supply, ConstantsAreOfAnyKind) {
   struct Row {
     const char *text, *use;

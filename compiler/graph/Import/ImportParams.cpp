@@ -41,14 +41,17 @@ tile::ParamAttr describe(OpBuilder &b, const Param &param) {
   const tile::ParamKind kind = !param.isTensor  ? tile::ParamKind::Scalar
                                : param.isResult ? tile::ParamKind::Result
                                                 : tile::ParamKind::Tensor;
-  SmallVector<Attribute> dims;
-  for (const frontend::Dim &dim : param.dims)
-    dims.push_back(b.getStringAttr(dim.symbol.empty() ? std::to_string(dim.constant) : dim.symbol));
+  auto texts = [&](const std::vector<frontend::Dim> &dims) {
+    return b.getArrayAttr(llvm::map_to_vector(dims, [&](const frontend::Dim &dim) -> Attribute {
+      return b.getStringAttr(dim.symbol.empty() ? std::to_string(dim.constant) : dim.symbol);
+    }));
+  };
   Attribute defaultValue;
   if (param.defaultValue)
     defaultValue = std::visit([&](auto value) { return numberAttr(b, value); }, *param.defaultValue);
   return tile::ParamAttr::get(b.getContext(), b.getStringAttr(param.name), kind, param.dtype, accessOf(param),
-                              param.isTensor ? b.getArrayAttr(dims) : ArrayAttr(), defaultValue,
+                              param.isTensor ? texts(param.dims) : ArrayAttr(),
+                              param.strides.empty() ? ArrayAttr() : texts(param.strides), defaultValue,
                               describePolicy(b, param.policy));
 }
 

@@ -104,10 +104,10 @@ void GroupProgram::addParams() {
       shape.push_back(1);
     }
     MLIRContext *context = builder_.getContext();
-    auto param = tile::ParamAttr::get(context, builder_.getStringAttr(name),
-                                      isResult ? tile::ParamKind::Result : tile::ParamKind::Tensor, dtype,
-                                      isResult ? tile::Access::Write : tile::Access::Read,
-                                      builder_.getArrayAttr(dims), Attribute(), DictionaryAttr());
+    auto param = tile::ParamAttr::get(
+        context, builder_.getStringAttr(name), isResult ? tile::ParamKind::Result : tile::ParamKind::Tensor,
+        dtype, isResult ? tile::Access::Write : tile::Access::Read, builder_.getArrayAttr(dims), ArrayAttr(),
+        Attribute(), DictionaryAttr());
     auto view = tile::ViewType::get(context, shape, elementTypeInMemory(context, dtype));
     return TypedValue{frame_.addParam(param, view, b_.loc()), dtype};
   };
@@ -121,8 +121,9 @@ void GroupProgram::addParams() {
     if (isa<Tensor>(arg.getType())) continue;
     const DType dtype = dtypeOf(arg.getType());
     auto name = builder_.getStringAttr("scalar" + std::to_string(arg.getArgNumber()));
-    auto param = tile::ParamAttr::get(builder_.getContext(), name, tile::ParamKind::Scalar, dtype,
-                                      tile::Access::None, ArrayAttr(), Attribute(), DictionaryAttr());
+    auto param =
+        tile::ParamAttr::get(builder_.getContext(), name, tile::ParamKind::Scalar, dtype, tile::Access::None,
+                             ArrayAttr(), ArrayAttr(), Attribute(), DictionaryAttr());
     Type type = elementTypeInValues(builder_.getContext(), dtype);
     params_[arg] = {frame_.addParam(param, type, b_.loc()), dtype};
   }

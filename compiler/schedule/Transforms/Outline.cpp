@@ -76,9 +76,16 @@ private:
     for (auto param : kernel.getParams().getAsRange<tile::ParamAttr>()) {
       if (ArrayAttr names = param.getDims()) {
         auto type = cast<graph::TensorType>(tensors[next++].getType());
+        auto bind = [&](StringRef name, const IndexExpr &value) {
+          bound.try_emplace(name, tile::IndexExprAttr::get(&getContext(), value));
+        };
         for (auto [d, name] : llvm::enumerate(names.getAsRange<StringAttr>()))
-          bound.try_emplace(name.getValue(),
-                            tile::IndexExprAttr::get(&getContext(), type.getExtent(static_cast<int64_t>(d))));
+          bind(name.getValue(), type.getExtent(static_cast<int64_t>(d)));
+        IndexExpr stride = IndexExpr::constant(1); // a function's tensors are contiguous
+        for (unsigned d = names.size(); param.getStrides() && d-- > 0;) {
+          bind(param.getStride(d), stride);
+          stride = IndexExpr::binary(IndexExpr::Code::Mul, stride, type.getExtent(d));
+        }
       } else if (param.isDim()) {
         dims.push_back(bound[param.getName().getValue()]);
       }

@@ -44,6 +44,7 @@ MetadataParam describe(tile::ParamAttr attribute) {
   param.kind = kindOf(attribute);
   if (attribute.getDtype()) param.dtype = *attribute.getDtype();
   param.dims = strings(attribute.getDims());
+  param.strides = strings(attribute.getStrides());
   param.reads = tile::reads(attribute.getAccess());
   param.writes = tile::writes(attribute.getAccess());
   if (auto value = dyn_cast_if_present<FloatAttr>(attribute.getDefaultValue()))

@@ -65,17 +65,21 @@ void nameArguments(Region &body, ArrayAttr params, OpAsmSetValueNameFn setName) 
 
 namespace {
 
-/// Checks that an extent which the type leaves open is a number or a dim among the arguments.
+/// Checks that an extent which the type leaves open, and a stride, is a number or a dim among the arguments.
 LogicalResult verifySymbols(FunctionOpInterface op, ArrayAttr params) {
   for (auto [index, param] : llvm::enumerate(params.getAsRange<ParamAttr>())) {
     auto view = dyn_cast<ViewType>(op.getArgument(index).getType());
+    auto isKnown = [&](StringRef text) {
+      int64_t number = 0;
+      return findDim(op, params, text) || (!text.getAsInteger(10, number) && number >= 0);
+    };
     for (int64_t d = 0; view && d < view.getRank(); ++d) {
-      StringRef text = param.getDim(d);
-      int64_t extent = 0;
-      if (!view.isDynamicDim(d) || findDim(op, params, text)) continue;
-      if (!text.getAsInteger(10, extent) && extent >= 0) continue;
-      return op.emitOpError() << "dim " << d << " of parameter '" << param.getName().getValue() << "' is \""
-                              << text << "\", which is no dim among the parameters";
+      auto refuse = [&](const char *what, StringRef text) {
+        return op.emitOpError() << what << " " << d << " of parameter '" << param.getName().getValue()
+                                << "' is \"" << text << "\", which is no dim among the parameters";
+      };
+      if (view.isDynamicDim(d) && !isKnown(param.getDim(d))) return refuse("dim", param.getDim(d));
+      if (param.getStrides() && !isKnown(param.getStride(d))) return refuse("stride", param.getStride(d));
     }
   }
   return success();

@@ -27,7 +27,7 @@ bool holds(DType dtype, Attribute value) {
 
 LogicalResult ParamAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, StringAttr name,
                                 ParamKind kind, std::optional<DType> dtype, Access access, ArrayAttr dims,
-                                Attribute defaultValue, DictionaryAttr) {
+                                ArrayAttr strides, Attribute defaultValue, DictionaryAttr) {
   auto error = [&] { return emitError() << stringifyParamKind(kind) << " '" << name.getValue() << "' "; };
   if (name.getValue().empty()) return emitError() << "a parameter needs a name";
   const bool isInMemory = kind == ParamKind::Tensor || kind == ParamKind::Result;
@@ -39,6 +39,9 @@ LogicalResult ParamAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
   if (static_cast<bool>(dims) != isInMemory)
     return error() << (isInMemory ? "needs dims" : "has dims; only a tensor or a result has them");
   if (dims && !llvm::all_of(dims, llvm::IsaPred<StringAttr>)) return error() << "needs dims that are strings";
+  if (strides &&
+      (!dims || strides.size() != dims.size() || !llvm::all_of(strides, llvm::IsaPred<StringAttr>)))
+    return error() << "needs one stride per dim, each a string";
   if (!defaultValue) return success();
   if (kind != ParamKind::Scalar) return error() << "has a default; only a scalar may have one";
   if (holds(*dtype, defaultValue)) return success();
@@ -48,9 +51,13 @@ LogicalResult ParamAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
 
 ParamAttr ParamAttr::getDimParam(MLIRContext *context, StringRef name) {
   return get(context, StringAttr::get(context, name), ParamKind::Dim, std::nullopt, Access::None, ArrayAttr(),
-             Attribute(), DictionaryAttr());
+             ArrayAttr(), Attribute(), DictionaryAttr());
 }
 
 StringRef ParamAttr::getDim(unsigned dim) const { return cast<StringAttr>(getDims()[dim]).getValue(); }
+
+StringRef ParamAttr::getStride(unsigned dim) const {
+  return getStrides() ? cast<StringAttr>(getStrides()[dim]).getValue() : StringRef();
+}
 
 } // namespace tessera::tile

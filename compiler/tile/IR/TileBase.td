@@ -183,18 +183,21 @@ def Tile_ParamAttr : AttrDef<Tile_Dialect, "Param"> {
   let description = [{
     ```mlir
     #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["n", "64"]>
+    #tile.param<name = "y", kind = tensor, dtype = f32, access = write, dims = ["n", "64"], strides = ["ld", "1"]>
     #tile.param<name = "a", kind = scalar, dtype = f32, default_value = 2.000000e+00 : f64>
     #tile.param<name = "n", kind = dim>
     ```
     A tensor and a result (a tensor that the caller allocates and the kernel writes) have a dtype, an access other
-    than `none`, and dims: symbols and numbers, outermost first. A scalar has a dtype, and perhaps a default that the
+    than `none`, and dims: symbols and numbers, outermost first. Its strides, in elements, are given likewise; without
+    them it is contiguous. A scalar has a dtype, and perhaps a default that the
     dtype holds without rounding: an `f64` of a float, an `i64` of an integer, an `i1` or `i64` of a bool. A dim has
     only its name. `policy` records what the program asked for beside the dtype (`accum`, `round`, `loss_scale`).
   }];
   let parameters = (ins
     "::mlir::StringAttr":$name, EnumParameter<Tile_ParamKind>:$kind, Tile_DTypeParameter:$dtype,
     DefaultValuedParameter<"::tessera::tile::Access", "::tessera::tile::Access::None">:$access,
-    OptionalParameter<"::mlir::ArrayAttr">:$dims, OptionalParameter<"::mlir::Attribute">:$default_value,
+    OptionalParameter<"::mlir::ArrayAttr">:$dims, OptionalParameter<"::mlir::ArrayAttr">:$strides,
+    OptionalParameter<"::mlir::Attribute">:$default_value,
     OptionalParameter<"::mlir::DictionaryAttr">:$policy);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
@@ -206,6 +209,8 @@ def Tile_ParamAttr : AttrDef<Tile_Dialect, "Param"> {
     static ParamAttr getDimParam(::mlir::MLIRContext *, ::llvm::StringRef name);
     /// Of a tensor or a result: the extent along `dim`, a symbol or a number.
     ::llvm::StringRef getDim(unsigned dim) const;
+    /// The same of its stride; empty if the tensor is contiguous.
+    ::llvm::StringRef getStride(unsigned dim) const;
   }];
 }
 

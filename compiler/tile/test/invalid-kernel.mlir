@@ -284,3 +284,27 @@ tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [
 tile.kernel @k(%n: index) grid [] attributes {params = [#tile.param<name = "", kind = dim>]} {
   tile.return
 }
+
+// -----
+
+// expected-error @+2 {{tensor 'x' needs one stride per dim, each a string}}
+tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["4"], strides = ["1", "4"]>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{stride 0 of parameter 'x' is "s", which is no dim among the parameters}}
+tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["4"], strides = ["s"]>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{stride 0 of parameter 'x' is "-1", which is no dim among the parameters}}
+tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["4"], strides = ["-1"]>]} {
+  tile.return
+}

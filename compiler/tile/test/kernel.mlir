@@ -26,3 +26,11 @@ tile.kernel @scale(%0: !tile.view<?x64xui8>, %1: !tile.view<?xf32>, %2: f32, %3:
   // CHECK: tile.return
   tile.return
 }
+
+// CHECK-LABEL: tile.kernel @strides
+// CHECK-SAME: #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["n", "4"], strides = ["ld", "1"]>
+tile.kernel @strides(%x: !tile.view<?x4xf32>, %n: index, %ld: index) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["n", "4"], strides = ["ld", "1"]>,
+    #tile.param<name = "n", kind = dim>, #tile.param<name = "ld", kind = dim>]} {
+  tile.return
+}

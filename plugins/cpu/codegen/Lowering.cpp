@@ -86,7 +86,8 @@ Value KernelLowering::groupInfo(tile::GroupInfoKind kind) {
 LogicalResult KernelLowering::lowerPrefetch(tile::PrefetchOp op) {
   Window w = window(op.getView(), op.getStarts(), op.getExtents(), false);
   auto shape = tile::tileShape(op.getExtents());
-  int64_t perLine = 64 / tessera::storageBytes(op.getView().getType().getElementType());
+  int64_t perLine =
+      !w.isContiguous() ? 1 : 64 / tessera::storageBytes(op.getView().getType().getElementType());
   Vec<int64_t> lines(shape);
   lines.back() = (shape.back() + perLine - 1) / perLine;
   nest(lines, 1, [&](Indices at, int64_t) {

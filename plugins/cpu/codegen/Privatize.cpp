@@ -108,7 +108,9 @@ struct PrivatizePass : impl::CpuPrivatizeBase<PrivatizePass> {
         continue;
       }
       auto type = cast<ViewType>(arg.getType());
-      int64_t elements = tableElements(type, updates.front().getKind());
+      // A table is addressed like its tensor, which must therefore be contiguous.
+      const bool isStrided = static_cast<bool>(kernel.getParam(arg).getStrides());
+      int64_t elements = isStrided ? 0 : tableElements(type, updates.front().getKind());
       int64_t bytes = llvm::alignTo(elements * tessera::storageBytes(type.getElementType()), kAlign);
       if (!elements || used + bytes > kMostBytes) continue;
       for (AtomicOp update : updates)
