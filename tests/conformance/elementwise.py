@@ -4,7 +4,7 @@ import math
 import numpy as np
 
 from cases import program, want
-from dtypes import DTYPES, FLOATS, INTS, limits, random, with_specials, wrap
+from dtypes import DTYPES, FLOATS, INTS, limits, quantize, random, with_specials, wrap
 
 TILE = 64
 SIZES = [0, 1, 17, TILE - 1, TILE, TILE + 1, 1000]
@@ -41,7 +41,16 @@ FLOAT_OPS = {
     "minimum": ("ts.tile.minimum(x, y)", np.minimum),
     "maximum": ("ts.tile.maximum(x, y)", np.maximum),
     "scalar": ("2.0 * x - 1", lambda x, y: 2 * x - 1),
+    "floor": ("ts.tile.floor(x)", lambda x, y: np.floor(x)),
+    "ceil": ("ts.tile.ceil(x)", lambda x, y: np.ceil(x)),
+    "trunc": ("ts.tile.trunc(x)", lambda x, y: np.trunc(x)),
+    "round": ("ts.tile.round(x)", lambda x, y: np.round(x)),
+    "sign": ("ts.tile.sign(x)", lambda x, y: np.sign(x)),
+    "clamp": ("ts.tile.clamp(x, -1.5, y)", lambda x, y: np.minimum(np.maximum(x, -1.5), y)),
+    "fmod": ("ts.tile.fmod(x, y)", np.fmod),
 }
+
+PREDICATES = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
 
 INT_OPS = {
     "neg": ("-x", lambda x, y: -x),
@@ -57,6 +66,8 @@ INT_OPS = {
     "maximum": ("ts.tile.maximum(x, y)", np.maximum),
     "shl": ("x << 3", lambda x, y: x << 3),
     "shr": ("x >> 2", lambda x, y: x >> 2),
+    "sign": ("ts.tile.sign(x)", lambda x, y: np.sign(x)),
+    "clamp": ("ts.tile.clip(x, y, 5)", lambda x, y: np.minimum(np.maximum(x, y), 5)),
 }
 
 COMPARISONS = {"lt": ("<", np.less), "le": ("<=", np.less_equal), "gt": (">", np.greater), "ge": (">=", np.greater_equal),
@@ -167,6 +178,53 @@ def powers():
                          ulps=2, atol=2.0 ** (DTYPES[dtype].min_exponent))
 
 
+def rounding():
+    """Halves, neighbours of halves and of the largest floats with a fraction, both zeros."""
+    for dtype in FLOATS:
+        d = DTYPES[dtype]
+        step = 1 / d.eps  # about where floats have no fraction any more
+        edges = np.array([0.0, 0.5, 1.5, 2.5, 3.5, 0.25, 0.75, step / 2 - 0.5, step / 4 + 0.5, step, step * 2, 1 - d.eps])
+        x = quantize(np.concatenate([edges, -edges]), dtype)
+        for op, reference in (("floor", np.floor), ("ceil", np.ceil), ("trunc", np.trunc), ("round", np.round)):
+            p = program(f"rounding/{op}/{dtype}", source(dtype, f"ts.tile.{op}(x)"))
+            yield p.run({"n": len(x)}, {"X": (dtype, x), "Y": (dtype, x)}, {"Z": want(dtype, reference(x))})
+        for op, reference in PREDICATES.items():
+            yield binary(f"predicate/{op}/{dtype}", dtype, f"ts.tile.{op}(x)", lambda x, y, f=reference: f(x).astype("i8"),
+                         sizes=[1, 130], result="bool")
+
+
+def bits():
+    def unsigned(values, dtype):
+        return [int(v) & ((1 << DTYPES[dtype].bits) - 1) for v in values]
+
+    for dtype in INTS:
+        width = DTYPES[dtype].bits
+        listed = {"popcount": lambda x, y: [bin(v).count("1") for v in unsigned(x, dtype)],
+                  "clz": lambda x, y: [width - v.bit_length() for v in unsigned(x, dtype)],
+                  "umulhi": lambda x, y: [a * b >> width for a, b in zip(unsigned(x, dtype), unsigned(y, dtype))]}
+        for op, reference in listed.items():
+            def exact(x, y, f=reference):
+                got = f(x, y)
+                return wrap(np.array([v - (1 << 64) if v >> 63 else v for v in got], "i8"), dtype)
+
+            yield binary(f"bits/{op}/{dtype}", dtype, f"ts.tile.{op}(x{', y' if op == 'umulhi' else ''})", exact, sizes=[1, 17, 130])
+    for a, b in (("f32", "i32"), ("f64", "i64"), ("f16", "i16"), ("bf16", "i16"), ("fp8_e4m3", "u8"), ("i8", "u8"), ("bf16", "f16")):
+        # There and back again, and the bits of a sum of powers of two.
+        p = program(f"bits/bitcast/{a}-{b}", f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.{a}], Z: ts.Tensor["n", ts.{a}], W: ts.Tensor["n", ts.{b}]):
+    for i in ts.tile.parallel(0, n, 64):
+        bits = ts.tile.bitcast(X[i:i+64], ts.{b})
+        W[i:i+64] = bits
+        Z[i:i+64] = ts.tile.bitcast(bits, ts.{a})
+""")
+        x = np.array([0, 1, 2, 0.5, -1, 1.5, 3, -0.25]) if DTYPES[a].is_float else np.array([0, 1, 127, -1, -128])
+        words = {("f32", "i32"): x.astype("f4").view("i4"), ("f64", "i64"): x.astype("f8").view("i8"),
+                 ("f16", "i16"): x.astype("f2").view("i2"), ("bf16", "i16"): (x.astype("f4").view("i4") >> 16),
+                 ("fp8_e4m3", "u8"): np.array([0, 0x38, 0x40, 0x30, 0xB8, 0x3C, 0x44, 0xA8]), ("i8", "u8"): x.astype("i1").view("u1"),
+                 ("bf16", "f16"): (x.astype("f4").view("u4") >> 16).astype("u2").view("f2")}[a, b]
+        yield p.run({"n": len(x)}, {"X": (a, x)}, {"Z": want(a, x), "W": want(b, words.astype("f8" if DTYPES[b].is_float else "i8"))})
+
+
 def selection():
     for dtype in [*FLOATS, *INTS]:
         yield binary(f"where/{dtype}", dtype, "ts.tile.where(x < y, x, y)", lambda x, y: np.where(x < y, x, y), sizes=[1, 65])
@@ -210,5 +268,7 @@ def programs():
     yield from division()
     yield from comparisons()
     yield from powers()
+    yield from rounding()
+    yield from bits()
     yield from selection()
     yield from mixing()

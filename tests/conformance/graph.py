@@ -52,13 +52,13 @@ def function(name, params, body, model, sizes, scalars=None, before="", kernel="
 
 # ---- elementwise ----
 
-UNARY = {name: f"ts.{name}(x)" for name in [*g.MONOTONE, *g.SMOOTH, "abs", "relu"]} | {
+UNARY = {name: f"ts.{name}(x)" for name in [*g.MONOTONE, *g.SMOOTH, *g.ROUNDINGS, *g.PREDICATES, "abs", "relu", "sign"]} | {
     "neg": "-x", "gelu_tanh": 'ts.gelu(x, approximate="tanh")'}
 RANGES = {"log": (0.01, 100), "log2": (0.01, 100), "sqrt": (0, 100), "rsqrt": (0.01, 100), "exp": (-8, 8), "exp2": (-8, 8)}
 SYMBOLS = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}", "minimum": "ts.minimum({}, {})",
            "maximum": "ts.maximum({}, {})", "floordiv": "{} // {}", "mod": "{} % {}", "and": "{} & {}", "or": "{} | {}",
            "xor": "{} ^ {}", "lt": "{} < {}", "le": "{} <= {}", "gt": "{} > {}", "ge": "{} >= {}", "eq": "{} == {}",
-           "ne": "{} != {}", "pow": "{} ** {}"}
+           "ne": "{} != {}", "pow": "ts.pow({}, {})", "fmod": "ts.fmod({}, {})"}
 
 
 def nonzero(name, data, run):
@@ -71,7 +71,7 @@ def unaries():
             yield function(f"graph/unary/{op}/{dtype}", {"x": (("M", "N"), dtype, *RANGES.get(op, (-4, 4)))}, f"return {text}",
                            lambda x, op=op: g.unary(op, x), MATRICES)
     for dtype in ("i64", "i32", "bool"):
-        for op, text in {"neg": "-x", "abs": "ts.abs(x)", "not": "~x"}.items():
+        for op, text in {"neg": "-x", "abs": "ts.abs(x)", "sign": "ts.sign(x)", "not": "~x"}.items():
             if dtype == "bool" and op != "not":
                 continue
             yield function(f"graph/unary/{op}/{dtype}", {"x": (("M", "N"), dtype)}, f"return {text}",
@@ -86,7 +86,7 @@ def binaries():
     def body(text):
         return "return " + ", ".join(text.format(*pair) for pair in (("x", "y"), ("x", "row"), ("col", "x"), ("row", "col")))
 
-    floats = ["add", "sub", "mul", "div", "minimum", "maximum", "pow", *g.COMPARISONS]
+    floats = ["add", "sub", "mul", "div", "minimum", "maximum", "pow", "fmod", *g.COMPARISONS]
     for dtype, ops in [*((d, floats) for d in FLOATS), *((d, [*g.INT_OPS, *g.COMPARISONS]) for d in ("i64", "i32")),
                        ("bool", ["and", "or", "xor", "eq"])]:
         for op in ops:
@@ -95,7 +95,7 @@ def binaries():
                       (("x", ("M", "N")), ("y", ("M", "N")), ("row", ("N",)), ("col", ("M", 1)))}
             yield function(f"graph/binary/{op}/{dtype}", params, body(SYMBOLS[op]),
                            shapes(lambda a, b, op=op: g.binary(op, a, b)), MATRICES,
-                           prepare=nonzero if op in ("div", "floordiv", "mod") else None)
+                           prepare=nonzero if op in ("div", "floordiv", "mod", "fmod") else None)
 
 
 def scalars_and_choices():

@@ -98,9 +98,19 @@ SMOOTH = {"sin": (np.sin, 1.0), "cos": (np.cos, 1.0), "silu": (lambda x: x * sig
           "gelu_tanh": (gelu_tanh, 1.13)}
 
 
+ROUNDINGS = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.round}
+PREDICATES = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
+
+
 def unary(name, x):
+    if name in PREDICATES:
+        return ints("bool", PREDICATES[name](x.v))
     if not x.is_float:
-        return ints(x.dtype, {"neg": lambda v: -v, "abs": np.abs, "not": lambda v: 1 - v if x.dtype == "bool" else ~v}[name](x.v))
+        return ints(x.dtype, {"neg": lambda v: -v, "abs": np.abs, "sign": np.sign, "not": lambda v: 1 - v if x.dtype == "bool" else ~v}[name](x.v))
+    if name in ROUNDINGS or name == "sign":
+        if not x.exact():
+            raise Ambiguous(name)
+        return exact(x.dtype, (np.sign if name == "sign" else ROUNDINGS[name])(x.v))
     if name in ("neg", "abs", "relu"):
         return T(x.dtype, {"neg": np.negative, "abs": np.abs, "relu": lambda v: np.where(v > 0, v, np.where(np.isnan(v), v, 0.0))}[name](x.v), x.e)
     if name in MONOTONE:
@@ -144,6 +154,10 @@ def binary(name, a, b):
         v, room = a.v / b.v, y - b.e
         e = np.where(s == 0, 0, np.where(room > 0, (a.e + np.abs(v) * b.e) / np.where(room > 0, room, 1), np.inf))
         return rounded(dtype, v, e)
+    if name == "fmod":
+        if np.any(s):
+            raise Ambiguous(name)
+        return exact(dtype, np.fmod(a.v, b.v))
     if name == "pow":  # of a positive base
         v = a.v**b.v
         with np.errstate(all="ignore"):

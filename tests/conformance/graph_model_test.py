@@ -40,13 +40,16 @@ UNARY = {"neg": np.negative, "abs": np.abs, "relu": lambda x: np.maximum(x, 0), 
          "erf": lambda x: np.vectorize(math.erf, otypes=[x.dtype])(x),
          "gelu": lambda x: x * x.dtype.type(0.5) * (1 + np.vectorize(math.erf, otypes=[x.dtype])(x / np.sqrt(x.dtype.type(2)))),
          "gelu_tanh": lambda x: x.dtype.type(0.5) * x * (1 + np.tanh(x.dtype.type(math.sqrt(2 / math.pi)) * (x + x.dtype.type(0.044715) * x * x * x)))}
-BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "minimum": np.minimum, "maximum": np.maximum, "pow": np.power}
+UNARY |= {**g.ROUNDINGS, "sign": np.sign}
+BINARY = {"fmod": np.fmod, "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "minimum": np.minimum, "maximum": np.maximum, "pow": np.power}
 
 UNROUNDED = {name: getattr(g, name) for name in ("unary", "binary", "where", "cast", "reduce", "matmul")}
 
 
 def unary(name, x):
-    return made(x.dtype, UNARY[name](wide(x))) if x.is_float else UNROUNDED["unary"](name, x)
+    if name in g.PREDICATES or not x.is_float:
+        return UNROUNDED["unary"](name, x)
+    return made(x.dtype, UNARY[name](wide(x)))
 
 
 def binary(name, a, b):

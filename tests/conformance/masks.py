@@ -144,7 +144,59 @@ def k({name}: ts.Tensor["P", "Q", ts.{dtype}], F: ts.Tensor[{other[0]}, {other[1
                     yield p
 
 
+def filling():
+    """fill_masked of what was read, of what was computed from it, of two boxes and of flags, and carried by a loop."""
+    tiles = {"read": ("x", lambda x: x), "computed": ("ts.tile.exp(x) * 2.0 + 1.0", lambda x: 2 * np.exp(x) + 1),
+             "product": ("ts.tile.mma(x, ts.tile.full((16, 16), 1.0, ts.f32))", None),
+             "turned": ("ts.tile.transpose(ts.tile.transpose(x))", lambda x: x),
+             "reshaped": ("ts.tile.reshape(ts.tile.reshape(x, (128,)), (8, 16))", lambda x: x),
+             "chosen": ("ts.tile.where(x > 0.0, x, x * 2.0)", lambda x: np.where(x > 0, x, 2 * x)),
+             "twice": ("ts.tile.fill_masked(x, 5.0) + 2.0 * x - 2.0 * x", lambda x: x)}
+    for name, (tile, f) in tiles.items():
+        for fill in ("7.0", "0.0", "float('-inf')", "v"):
+            scalar = ", v: ts.f32" if fill == "v" else ""
+            p = program(f"masks/fill/{name}/{fill}", f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.f32], Z: ts.Tensor[8, 16, ts.f32], S: ts.Tensor[8, ts.f32]{scalar}):
+    x = X[0:8, 0:16]
+    y = ts.tile.fill_masked({tile}, {fill})
+    Z[0:8, 0:16] = y
+    S[0:8] = ts.tile.max(y, axis=1)
+""")
+            value = {"7.0": 7.0, "0.0": 0.0, "v": -3.5}.get(fill, -np.inf)
+            for m, n in ((8, 16), (5, 16), (8, 3), (3, 9), (0, 4)):
+                x = random("f32", (m, n), 3, -2, 2)
+                z = np.full((8, 16), value)
+                if f:
+                    z[:m, :n] = f(x)
+                else:  # the contracted axis is neutral, and no column of the product is out of bounds
+                    z[:m, :] = x.sum(1, keepdims=True)
+                p.run({"M": m, "N": n}, {"X": ("f32", x)},
+                      {"Z": want("f32", z, initial=np.full((8, 16), 77), ulps=4, atol=1e-5), "S": want("f32", z.max(1), ulps=4, atol=1e-5)},
+                      {"v": -3.5} if scalar else {})
+            yield p
+    p = program("masks/fill/carried", """@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor[8, ts.f32]):
+    acc = ts.tile.zeros((8,), ts.f32)
+    for i in range(0, n, 8):
+        acc = acc + ts.tile.fill_masked(X[i:i+8], 100.0)
+    Z[0:8] = acc
+""")
+    for n in (0, 3, 8, 19):
+        x = np.round(random("f32", (n,), 3, -9, 9))
+        padded = np.concatenate([x, np.full(-n % 8, 100.0)]).reshape(-1, 8)
+        p.run({"n": n}, {"X": ("f32", x)}, {"Z": want("f32", padded.sum(0))})
+    yield p
+    for name, call in (("scalar", "ts.tile.fill_masked(1.0, 2.0)"), ("tile", "ts.tile.fill_masked(X[0:8], X[0:8])"),
+                       ("dtype", "ts.tile.fill_masked(ts.tile.arange(8), 1.5)")):
+        yield program(f"masks/fill/error-{name}", f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.f32]):
+    y = {call}
+    X[0:8] = ts.tile.cast(y, ts.f32)
+""", error="E_TYPE")
+
+
 def programs():
     yield from folding()
+    yield from filling()
     yield from loops()
     yield from products()

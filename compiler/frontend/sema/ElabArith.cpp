@@ -52,6 +52,10 @@ const char *spelling(Op op) {
     return "minimum";
   case Op::Maximum:
     return "maximum";
+  case Op::Fmod:
+    return "fmod";
+  case Op::UMulHi:
+    return "umulhi";
   default:
     return "this operation";
   }

@@ -296,6 +296,12 @@ void Elaborator::forStatement(const ast::Stmt &s) {
   bool isParallel =
       callee.kind == Value::Function && callee.builtin && callee.builtin->id == FunctionId::Parallel;
   if (isParallel && parallelLoop(s)) return;
+  if (callee.kind == Value::Function && callee.builtin && callee.builtin->id == FunctionId::Grid) {
+    fail(Code::E_UNSUPPORTED, s.value->loc,
+         "ts.tile.grid is no loop: each program has one index along each axis",
+         "write at the top of the kernel: i, j = ts.tile.grid(n, m)");
+    return;
+  }
   bool isRange = callee.kind == Value::Function && callee.builtin && callee.builtin->id == FunctionId::Range;
   if (!isRange && !isParallel && !callee.isError())
     fail(Code::E_UNSUPPORTED, s.value->loc, "a for loop runs over range, ts.tile.range or ts.tile.parallel",

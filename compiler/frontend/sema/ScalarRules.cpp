@@ -39,6 +39,85 @@ Value binary(Elaborator &ctx, const KernelCall &a) {
   return ctx.binary(*a.function.op, std::move(x), std::move(y), a.loc);
 }
 
+Value sign(Elaborator &ctx, const KernelCall &a) {
+  Value x = ctx.operand(*a[0]);
+  if (x.isError()) return x;
+  if (x.dtype == DType::Bool) return ctx.fail(Code::E_TYPE, a.loc, "'sign' takes numbers, not bool");
+  const bool isReal = isFloat(x.dtype);
+  auto number = [&](int v) {
+    Value n = isReal ? Value::real(v) : Value::integer(v);
+    return x.weak ? n : ctx.convert(std::move(n), x.dtype, a.loc);
+  };
+  // A NaN is neither, and stays.
+  Value rest = isReal ? ctx.select(ctx.binary(Op::Eq, x, number(0), a.loc), number(0), x, a.loc) : number(0);
+  if (!isUnsigned(x.dtype))
+    rest = ctx.select(ctx.binary(Op::Lt, x, number(0), a.loc), number(-1), std::move(rest), a.loc);
+  return ctx.select(ctx.binary(Op::Gt, x, number(0), a.loc), number(1), std::move(rest), a.loc);
+}
+
+Value clamp(Elaborator &ctx, const KernelCall &a) {
+  Value x = ctx.evaluate(*a[0]), low = ctx.evaluate(*a[1]), high = ctx.evaluate(*a[2]);
+  return ctx.binary(Op::Minimum, ctx.binary(Op::Maximum, std::move(x), std::move(low), a.loc),
+                    std::move(high), a.loc);
+}
+
+Value floatTest(Elaborator &ctx, const KernelCall &a) {
+  Value x = ctx.floatOperand(ctx.evaluate(*a[0]), a.loc, a.function.name);
+  if (x.isError()) return x;
+  if (a.function.id == FunctionId::IsNan) return ctx.binary(Op::Ne, x, x, a.loc);
+  const Op relation = a.function.id == FunctionId::IsInf ? Op::Eq : Op::Lt;
+  return ctx.binary(relation, ctx.function(Op::Abs, std::move(x), a.loc), Value::real(HUGE_VAL), a.loc);
+}
+
+Value fmod(Elaborator &ctx, const KernelCall &a) {
+  Value x = ctx.floatOperand(ctx.evaluate(*a[0]), a.loc, "fmod");
+  Value y = ctx.floatOperand(ctx.evaluate(*a[1]), a.loc, "fmod");
+  return ctx.binary(Op::Fmod, std::move(x), std::move(y), a.loc);
+}
+
+namespace {
+
+/// Returns an operand that is an integer; a literal is an i32.
+Value integerOperand(Elaborator &ctx, const KernelCall &a, size_t index) {
+  Value v = ctx.operand(*a[index]);
+  if (v.isError()) return v;
+  if (v.weak && !isFloat(v.dtype)) return ctx.cast(std::move(v), v.wide ? DType::I64 : DType::I32, a.loc);
+  if (isFloat(v.dtype) || v.dtype == DType::Bool)
+    return ctx.fail(Code::E_TYPE, a.loc,
+                    std::string("'") + a.function.name + "' takes integers, not " + name(v.dtype));
+  return v;
+}
+
+} // namespace
+
+Value bitFunction(Elaborator &ctx, const KernelCall &a) {
+  return ctx.function(*a.function.op, integerOperand(ctx, a, 0), a.loc);
+}
+
+Value umulhi(Elaborator &ctx, const KernelCall &a) {
+  Value x = integerOperand(ctx, a, 0), y = integerOperand(ctx, a, 1);
+  return ctx.binary(Op::UMulHi, std::move(x), std::move(y), a.loc);
+}
+
+Value bitcast(Elaborator &ctx, const KernelCall &a) {
+  Value x = ctx.operand(*a[0]);
+  std::optional<DType> to = ctx.staticDType(*a[1]);
+  if (x.isError() || !to) return Value::error();
+  if (x.weak)
+    return ctx.fail(Code::E_TYPE, a.loc, "a literal has no bits", "give it a dtype first: ts.f32(1.0)");
+  if (x.dtype == *to) return x;
+  if (info(x.dtype).bits != info(*to).bits || x.dtype == DType::Bool || *to == DType::Bool)
+    return ctx.fail(Code::E_TYPE, a.loc,
+                    std::string("'bitcast' keeps the width: ") + name(x.dtype) + " has " +
+                        std::to_string(info(x.dtype).bits) + " bits, " + name(*to) + " " +
+                        std::to_string(info(*to).bits));
+  Type type = x.type();
+  type.dtype = *to;
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(x), a.loc));
+  return Value::of(ctx.make(Op::Bitcast, type, a.loc, std::move(args)));
+}
+
 Value cdiv(Elaborator &ctx, const KernelCall &a) {
   Value x = ctx.operand(*a[0]), y = ctx.operand(*a[1]);
   return ctx.ceilDiv(std::move(x), std::move(y), a.loc);

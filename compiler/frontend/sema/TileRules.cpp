@@ -121,6 +121,28 @@ Value where(Elaborator &ctx, const KernelCall &a) {
   return ctx.where(std::move(c), std::move(x), std::move(y), a[0]->loc, a.loc);
 }
 
+Value fillMasked(Elaborator &ctx, const KernelCall &a) {
+  Value x = ctx.operand(*a[0]), value = ctx.operand(*a[1]);
+  if (x.isError() || value.isError()) return Value::error();
+  if (!x.isTile())
+    return ctx.fail(Code::E_TYPE, a[0]->loc, "'fill_masked' takes a tile, found " + describe(x));
+  if (!value.isScalar())
+    return ctx.fail(Code::E_TYPE, a[1]->loc, "'fill_masked' fills with a scalar, found " + describe(value),
+                    "choose elements of two tiles with ts.tile.where");
+  if (!value.converts(x.dtype))
+    return ctx.fail(Code::E_TYPE, a[1]->loc,
+                    "'fill_masked' fills a tile of " + std::string(name(x.dtype)) + ", found " +
+                        describe(value),
+                    std::string("convert it with ts.tile.cast(value, ts.") + name(x.dtype) + ")");
+  value = ctx.convert(std::move(value), x.dtype, a[1]->loc);
+  if (value.isError()) return value;
+  Type type = x.type();
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(x), a.loc));
+  args.push_back(ctx.take(std::move(value), a.loc));
+  return Value::of(ctx.make(Op::FillMasked, type, a.loc, std::move(args)));
+}
+
 Value broadcast(Elaborator &ctx, const KernelCall &a) {
   Value v = ctx.operand(*a[0]);
   std::vector<int64_t> shape;

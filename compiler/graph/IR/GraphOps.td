@@ -137,15 +137,16 @@ def Graph_UnaryKind : Graph_Enum<"UnaryKind", "a function of one value", [
     I32EnumAttrCase<"Tanh", 9, "tanh">, I32EnumAttrCase<"Sigmoid", 10, "sigmoid">, I32EnumAttrCase<"Erf", 11, "erf">,
     I32EnumAttrCase<"Sin", 12, "sin">, I32EnumAttrCase<"Cos", 13, "cos">, I32EnumAttrCase<"Relu", 14, "relu">,
     I32EnumAttrCase<"Silu", 15, "silu">, I32EnumAttrCase<"Gelu", 16, "gelu">,
-    I32EnumAttrCase<"GeluTanh", 17, "gelu_tanh">]>;
+    I32EnumAttrCase<"GeluTanh", 17, "gelu_tanh">, I32EnumAttrCase<"Floor", 18, "floor">,
+    I32EnumAttrCase<"Ceil", 19, "ceil">, I32EnumAttrCase<"Trunc", 20, "trunc">, I32EnumAttrCase<"Round", 21, "round">]>;
 def Graph_BinaryKind : Graph_Enum<"BinaryKind", "a function of two values", [
     I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Sub", 1, "sub">, I32EnumAttrCase<"Mul", 2, "mul">,
     I32EnumAttrCase<"Div", 3, "div">, I32EnumAttrCase<"FloorDiv", 4, "floordiv">, I32EnumAttrCase<"Mod", 5, "mod">,
-    I32EnumAttrCase<"Pow", 6, "pow">, I32EnumAttrCase<"Minimum", 7, "minimum">, I32EnumAttrCase<"Maximum", 8, "maximum">,
-    I32EnumAttrCase<"And", 9, "and">, I32EnumAttrCase<"Or", 10, "or">, I32EnumAttrCase<"Xor", 11, "xor">,
-    I32EnumAttrCase<"Shl", 12, "shl">, I32EnumAttrCase<"Shr", 13, "shr">, I32EnumAttrCase<"Lt", 14, "lt">,
-    I32EnumAttrCase<"Le", 15, "le">, I32EnumAttrCase<"Gt", 16, "gt">, I32EnumAttrCase<"Ge", 17, "ge">,
-    I32EnumAttrCase<"Eq", 18, "eq">, I32EnumAttrCase<"Ne", 19, "ne">]>;
+    I32EnumAttrCase<"Pow", 6, "pow">, I32EnumAttrCase<"Fmod", 7, "fmod">, I32EnumAttrCase<"Minimum", 8, "minimum">,
+    I32EnumAttrCase<"Maximum", 9, "maximum">, I32EnumAttrCase<"And", 10, "and">, I32EnumAttrCase<"Or", 11, "or">,
+    I32EnumAttrCase<"Xor", 12, "xor">, I32EnumAttrCase<"Shl", 13, "shl">, I32EnumAttrCase<"Shr", 14, "shr">,
+    I32EnumAttrCase<"Lt", 15, "lt">, I32EnumAttrCase<"Le", 16, "le">, I32EnumAttrCase<"Gt", 17, "gt">,
+    I32EnumAttrCase<"Ge", 18, "ge">, I32EnumAttrCase<"Eq", 19, "eq">, I32EnumAttrCase<"Ne", 20, "ne">]>;
 def Graph_ReduceKind : Graph_Enum<"ReduceKind", "operator of a reduction", [
     I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Prod", 2, "prod">,
     I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"Min", 4, "min">, I32EnumAttrCase<"ArgMax", 5, "argmax">,

@@ -40,6 +40,8 @@ Value KernelImporter::importArith(const Expr &e) {
     return tile_.mod(dtype, x, y);
   case Op::Pow:
     return tile_.pow(dtype, x, y);
+  case Op::Fmod:
+    return tile_.fmod(x, y);
   case Op::And:
     return arith::AndIOp::create(b_, tile_.loc(), x, y);
   case Op::Or:
@@ -77,8 +79,18 @@ Value KernelImporter::importFunction(const Expr &e) {
   case Op::id:                                                                                               \
     return id##Op::create(b_, tile_.loc(), args[0].getType(), args[0]);
 #include "compiler/ops/Functions.def"
-  case Op::Sqrt:
-    return math::SqrtOp::create(b_, tile_.loc(), args[0]);
+#define TSR_EXACT_FUNCTION(id, mathOp, name, text)                                                           \
+  case Op::id:                                                                                               \
+    return math::mathOp::create(b_, tile_.loc(), args[0]);
+#include "compiler/ops/Functions.def"
+  case Op::Popcount:
+    return math::CtPopOp::create(b_, tile_.loc(), args[0]);
+  case Op::Clz:
+    return math::CountLeadingZerosOp::create(b_, tile_.loc(), args[0]);
+  case Op::UMulHi:
+    return tile_.multiplyHigh(args[0], args[1]);
+  case Op::Bitcast:
+    return arith::BitcastOp::create(b_, tile_.loc(), typeOf(e.type), args[0]);
   case Op::Fma:
     return math::FmaOp::create(b_, tile_.loc(), args[0], args[1], args[2]);
   default:

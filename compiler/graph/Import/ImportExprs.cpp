@@ -23,6 +23,10 @@ Value KernelImporter::import(const Expr &e) {
     return importLogic(e);
   case Op::Select:
     return importSelect(e);
+  case Op::FillMasked: {
+    Value x = import(*e.args[0]), value = import(*e.args[1]);
+    return tile::FillMaskedOp::create(b_, locationOf(e.loc), x.getType(), x, value);
+  }
   case Op::Lt:
   case Op::Le:
   case Op::Gt:
@@ -31,8 +35,12 @@ Value KernelImporter::import(const Expr &e) {
   case Op::Ne:
     return importCompare(e);
 #define TSR_FLOAT_FUNCTION(id, name, text) case Op::id:
+#define TSR_EXACT_FUNCTION(id, mathOp, name, text) case Op::id:
 #include "compiler/ops/Functions.def"
-  case Op::Sqrt:
+  case Op::Popcount:
+  case Op::Clz:
+  case Op::UMulHi:
+  case Op::Bitcast:
   case Op::Fma:
     return importFunction(e);
   case Op::Cast:
@@ -81,6 +89,7 @@ Value KernelImporter::import(const Expr &e) {
   case Op::FloorDiv:
   case Op::Mod:
   case Op::Pow:
+  case Op::Fmod:
   case Op::And:
   case Op::Or:
   case Op::Xor:

@@ -19,9 +19,10 @@ static std::optional<UnaryKind> unaryKind(Op op) {
     return UnaryKind::Abs;
   case Op::Invert:
     return UnaryKind::Not;
-  case Op::Sqrt:
-    return UnaryKind::Sqrt;
 #define TSR_FLOAT_FUNCTION(id, name, text)                                                                   \
+  case Op::id:                                                                                               \
+    return UnaryKind::id;
+#define TSR_EXACT_FUNCTION(id, mathOp, name, text)                                                           \
   case Op::id:                                                                                               \
     return UnaryKind::id;
 #include "compiler/ops/Functions.def"
@@ -53,7 +54,7 @@ static BinaryKind binaryKind(Op op) {
     return static_cast<BinaryKind>(static_cast<int>(BinaryKind::Lt) + static_cast<int>(op) -
                                    static_cast<int>(Op::Lt));
   return static_cast<BinaryKind>(static_cast<int>(op) -
-                                 static_cast<int>(Op::Add)); // Add Sub Mul Div FloorDiv Mod Pow
+                                 static_cast<int>(Op::Add)); // Add Sub Mul Div FloorDiv Mod Pow Fmod
 }
 
 static ReduceKind reduceKind(Op op) {

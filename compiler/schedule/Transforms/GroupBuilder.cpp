@@ -42,6 +42,8 @@ TypedValue GroupBuilder::binary(BinaryKind kind, const TypedValue &x, const Type
     return {tile_.mod(dtype, a, b), dtype};
   case BinaryKind::Pow:
     return {tile_.pow(dtype, a, b), dtype};
+  case BinaryKind::Fmod:
+    return {tile_.fmod(a, b), dtype};
   case BinaryKind::Minimum:
     return {tile_.minimum(dtype, a, b), dtype};
   case BinaryKind::Maximum:

@@ -78,8 +78,10 @@ TypedValue GroupProgram::unary(graph::UnaryOp op) {
     return b_.function<tile::LogOp>(x);
   case UnaryKind::Log2:
     return b_.function<tile::Log2Op>(x);
-  case UnaryKind::Sqrt:
-    return b_.function<math::SqrtOp>(x);
+#define TSR_EXACT_FUNCTION(id, mathOp, name, text)                                                           \
+  case UnaryKind::id:                                                                                        \
+    return b_.function<math::mathOp>(x);
+#include "compiler/ops/Functions.def"
   case UnaryKind::Rsqrt:
     return b_.function<tile::RsqrtOp>(x);
   case UnaryKind::Tanh:

@@ -251,6 +251,10 @@ Bounds WhereOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   return intersect(b, loc, c, choice);
 }
 
+Bounds FillMaskedOp::boundsOfResult(OpBuilder &, BoundsOf) {
+  return Bounds::whole(tensorOf(getResult()).getRank());
+}
+
 Bounds ReduceOp::boundsOfResult(OpBuilder &, BoundsOf of) { return withoutAxis(of(getInput()), getAxis()); }
 
 TypedAttr ReduceOp::neutralElement(OpOperand &) {

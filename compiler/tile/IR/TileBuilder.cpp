@@ -105,6 +105,33 @@ Value TileBuilder::mod(DType dtype, Value x, Value y) {
   return isFloat(dtype) ? floatMod(x, y) : divideInts(dtype, x, y, /*isRemainder=*/true);
 }
 
+Value TileBuilder::fmod(Value x, Value y) { return arith::RemFOp::create(b_, loc_, x, y); }
+
+Value TileBuilder::multiplyHigh(Value x, Value y) {
+  Type type = x.getType();
+  const int64_t bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth(), half = bits / 2;
+  auto multiply = [&](Value a, Value b) { return arith::MulIOp::create(b_, loc_, a, b).getResult(); };
+  auto add = [&](Value a, Value b) { return arith::AddIOp::create(b_, loc_, a, b).getResult(); };
+  auto upper = [&](Value v, int64_t by) {
+    return arith::ShRUIOp::create(b_, loc_, v, constant(v.getType(), by)).getResult();
+  };
+  if (bits < 64) {
+    Type element = b_.getIntegerType(2 * bits);
+    auto tile = dyn_cast<RankedTensorType>(type);
+    Type wide = tile ? Type(tile.clone(element)) : element;
+    Value product =
+        multiply(arith::ExtUIOp::create(b_, loc_, wide, x), arith::ExtUIOp::create(b_, loc_, wide, y));
+    return arith::TruncIOp::create(b_, loc_, type, upper(product, bits));
+  }
+  // Vectors have no wider multiplication: four products of halves.
+  auto lower = [&](Value v) {
+    return arith::AndIOp::create(b_, loc_, v, constant(type, (int64_t{1} << half) - 1)).getResult();
+  };
+  Value middle = add(multiply(upper(x, half), lower(y)), upper(multiply(lower(x), lower(y)), half));
+  Value other = add(multiply(lower(x), upper(y, half)), lower(middle));
+  return add(multiply(upper(x, half), upper(y, half)), add(upper(middle, half), upper(other, half)));
+}
+
 Value TileBuilder::pow(DType dtype, Value x, Value y) {
   return isFloat(dtype) ? floatPow(x, y) : intPow(dtype, x, y);
 }

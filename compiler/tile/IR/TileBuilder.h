@@ -50,6 +50,8 @@ public:
   Value floorDiv(DType, Value, Value);
   Value mod(DType, Value, Value);
   Value pow(DType, Value, Value);
+  Value fmod(Value, Value);         // of floats, as in C
+  Value multiplyHigh(Value, Value); // the upper half of a product of unsigned integers
   Value minimum(DType, Value, Value);
   Value maximum(DType, Value, Value);
   /// Integers only. A negative amount, or one that is not below the width, shifts every bit out.

@@ -74,6 +74,23 @@ def Tile_WhereOp : Tile_PureOp<"where", [DeclareOpInterfaceMethods<Tile_BoundsOp
   let hasFolder = 1;
 }
 
+def Tile_FillMaskedOp : Tile_PureOp<"fill_masked", [
+    DeclareOpInterfaceMethods<Tile_BoundsOpInterface>, AllTypesMatch<["input", "result"]>,
+    TypesMatchWith<"fill has the tile's element type", "input", "fill",
+                   "::llvm::cast<::mlir::RankedTensorType>($_self).getElementType()">]> {
+  let summary = "replaces the elements that are out of bounds";
+  let description = [{
+    ```mlir
+    %r = tile.fill_masked %x, %fill : tensor<8xf32>
+    ```
+    `fill` takes the place of the elements of `x` that are out of bounds; every element of the result is in bounds.
+    `tile-legalize-bounds` turns it into `tile.mask`, or into nothing where `x` is in bounds.
+  }];
+  let arguments = (ins Tile_Tile:$input, Tile_Scalar:$fill);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input `,` $fill attr-dict `:` type($input)";
+}
+
 def Tile_MaskOp : Tile_PureOp<"mask", [
     AllTypesMatch<["input", "result"]>, AttrSizedOperandSegments,
     TypesMatchWith<"fill has the tile's element type", "input", "fill",

@@ -44,8 +44,10 @@ private:
   Bounds bounds(Value);
   Bounds boundsOfElementwise(OpBuilder &, mlir::Operation *);
   Bounds boundsOfChoice(OpBuilder &, mlir::arith::SelectOp);
-  /// Returns `v` with `element` in place of the elements that are out of bounds.
-  Value filled(OpBuilder &, Location, Value v, Value element, llvm::DenseMap<Value, Value> &done);
+  /// Returns `v` with `element` in place of the elements that are out of bounds. With `keepsZeros`, that may
+  /// be `v` itself, whose bounds remain, if it has zeros there and `element` is 0.
+  Value filled(OpBuilder &, Location, Value v, Value element, llvm::DenseMap<Value, Value> &done,
+               bool keepsZeros = true);
   void fill(mlir::OpOperand &, mlir::TypedAttr with);
   void legalizeArgReduce(ArgReduceOp);
   Box factorBox(OpBuilder &, MmaOp, Value factor);

@@ -92,6 +92,11 @@ void BoundsLegalizer::visit(Operation *op) {
     bounds_[load.getResult()] = {loadBox(b, load)};
   } else if (auto bufferRead = dyn_cast<BufferReadOp>(op)) {
     bounds_[bufferRead.getResult()] = {bufferBox(b, bufferRead)};
+  } else if (auto masked = dyn_cast<FillMaskedOp>(op)) {
+    DenseMap<Value, Value> done;
+    masked.replaceAllUsesWith(
+        filled(b, op->getLoc(), masked.getInput(), masked.getFill(), done, /*keepsZeros=*/false));
+    masked.erase();
   } else if (auto interface = dyn_cast<BoundsOpInterface>(op)) {
     if (Value result = op->getResult(0); isTile(result)) {
       auto mma = dyn_cast<MmaOp>(op);
@@ -150,10 +155,10 @@ Bounds BoundsLegalizer::boundsOfChoice(OpBuilder &b, arith::SelectOp op) {
 
 /// Fills the operands of `where`, `reshape` and `concat` instead: a box is cheaper than flags.
 Value BoundsLegalizer::filled(OpBuilder &b, Location loc, Value v, Value element,
-                              DenseMap<Value, Value> &done) {
+                              DenseMap<Value, Value> &done, bool keepsZeros) {
   Bounds all = bounds(v);
   bool isZero = matchPattern(element, m_AnyZeroFloat()) || matchPattern(element, m_Zero());
-  if (all.isWhole() || (isZero && readsZero(v))) return v;
+  if (all.isWhole() || (keepsZeros && isZero && readsZero(v))) return v;
   if (Value had = done.lookup(v)) return had;
   Operation *op = v.getDefiningOp();
   auto inner = [&](Value operand) { return filled(b, loc, operand, element, done); };
