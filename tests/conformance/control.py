@@ -47,6 +47,47 @@ def k(Z: ts.Tensor["n", ts.i32]):
 """)
     yield p.run({"n": 40}, {}, {"Z": want("i32", [sum(1 for a in range(i) for b in range(0, a, 2)) for i in range(40)])})
 
+    # Unrolled: in extents, as a tuple's index, in helpers, around and inside loops that run, down, empty.
+    p = program("loop/static", """
+def weighted(parts, count):
+    total = parts[0] * 0.0
+    for j in ts.static_range(count):
+        if j == 2:
+            total = total + 100.0
+        else:
+            total = total + parts[j] * (j + 1.0)
+    return total
+
+@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor[7, 16, ts.f32]):
+    x = X[0:16]
+    parts = (x, x + 1.0, x + 2.0)
+    for j in ts.tile.static_range(3):
+        Z[j, 0:16] = parts[j]
+    Z[3, 0:16] = weighted(parts, 2)
+    Z[4, 0:16] = weighted(parts, 3)
+    acc = ts.tile.zeros((16,), ts.f32)
+    for i in range(n // 16):
+        for j in ts.tile.static_range(2, -1, -1):
+            acc = acc + parts[j] * 2.0 ** j
+        for j in ts.tile.static_range(0):
+            acc = acc * 0.0
+    Z[5, 0:16] = acc
+    wide = ts.tile.zeros((16,), ts.f32)
+    for j in ts.tile.static_range(1, 4):
+        for i in range(j):
+            wide = wide + ts.tile.sum(ts.tile.full((2 * j,), 1.0, ts.f32))
+    Z[6, 0:16] = wide
+""")
+    for n in (16, 32):
+        x = np.round(random("f32", (n,), 1, -9, 9))
+        first = x[:16]
+        parts = [first, first + 1, first + 2]
+        turn = parts[2] * 4 + parts[1] * 2 + parts[0]
+        z = np.stack([*parts, parts[0] + 2 * parts[1], parts[0] + 2 * parts[1] + 100, turn * (n // 16), np.full(16, 2 + 8 + 18)])
+        p.run({"n": n}, {"X": ("f32", x)}, {"Z": want("f32", z)})
+    yield p
+
     p = program("loop/down-a-tree", """@ts.kernel
 def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["n", ts.f32]):
     for i in ts.tile.parallel(0, n, 32):

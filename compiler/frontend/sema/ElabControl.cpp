@@ -291,6 +291,55 @@ Value Elaborator::bindLoopVariable(const std::string &name, Range loc, SymbolId 
   return v;
 }
 
+/// Elaborates the body once for each value of the loop's variable, which is a constant there. Returns false
+/// if the loop's head has an error.
+bool Elaborator::unroll(const ast::Stmt &s, const LanguageFunction &range) {
+  constexpr int64_t kMaxTurns = 4096;
+  if (s.targets[0]->kind != ast::Expr::Name) {
+    fail(Code::E_UNSUPPORTED, s.targets[0]->loc, "a loop has one variable");
+    return false;
+  }
+  LoopBounds b;
+  if (!loopBounds(*s.value, range, b)) return false;
+  if (!b.lo.isConstInt() || !b.hi.isConstInt()) {
+    fail(isGraph_ ? Code::E_GRAPH_CONTROL : Code::E_CONSTANT, s.value->loc,
+         "the bounds of this loop are known at run time only",
+         isGraph_ ? "loops of graph functions are unrolled: their bounds are constants"
+                  : "static_range unrolls over constants; ts.tile.range runs over any integers");
+    return false;
+  }
+  const std::string &name = s.targets[0]->text;
+  int64_t turns = 0;
+  bool isLast = false; // the next value would not fit
+  for (int64_t i = b.lo.intValue; !isLast && (b.step > 0 ? i < b.hi.intValue : i > b.hi.intValue);
+       isLast = __builtin_add_overflow(i, b.step, &i)) {
+    if (++turns > kMaxTurns || nodes_ > kMaxNodes) {
+      fail(Code::E_TOO_COMPLEX, s.value->loc,
+           "this loop would be unrolled more than " + std::to_string(kMaxTurns) + " times");
+      return false;
+    }
+    if (isGraph_) {
+      assignName(name, Value::integer(i), false, s.targets[0]->loc);
+    } else { // as the variable of every loop of kernels: the body does not assign it, and it ends with the
+             // loop
+      Local local;
+      local.value = Value::integer(i);
+      local.isLoopVariable = true;
+      local.loc = s.targets[0]->loc;
+      local.order = localCount_++;
+      frame().locals[name] = std::move(local);
+      frame().maybeUndefined.erase(name);
+    }
+    block(s.body);
+    if (frame().returned.did) break;
+  }
+  if (!isGraph_) {
+    frame().locals.erase(name);
+    frame().maybeUndefined.emplace(name, s.loc);
+  }
+  return true;
+}
+
 void Elaborator::forStatement(const ast::Stmt &s) {
   Value callee = s.value->kind == ast::Expr::Call ? evaluate(*s.value->items[0]) : Value::none();
   bool isParallel =
@@ -300,6 +349,11 @@ void Elaborator::forStatement(const ast::Stmt &s) {
     fail(Code::E_UNSUPPORTED, s.value->loc,
          "ts.tile.grid is no loop: each program has one index along each axis",
          "write at the top of the kernel: i, j = ts.tile.grid(n, m)");
+    return;
+  }
+  if (callee.kind == Value::Function && callee.builtin && callee.builtin->id == FunctionId::StaticRange) {
+    sawWork_ = true;
+    unroll(s, *callee.builtin);
     return;
   }
   bool isRange = callee.kind == Value::Function && callee.builtin && callee.builtin->id == FunctionId::Range;

@@ -288,37 +288,17 @@ void Elaborator::graphAbandon(const ast::Stmt &s) {
 
 /// Unrolls a loop. Returns false if its head has an error.
 bool Elaborator::graphLoop(const ast::Stmt &s) {
-  constexpr int64_t kMaxTurns = 4096;
   Value callee = s.value->kind == ast::Expr::Call ? evaluate(*s.value->items[0]) : Value::none();
   if (callee.isError()) return false;
-  if (callee.kind != Value::Function || !callee.builtin || callee.builtin->id != FunctionId::Range) {
+  const bool isRange =
+      callee.kind == Value::Function && callee.builtin &&
+      (callee.builtin->id == FunctionId::Range || callee.builtin->id == FunctionId::StaticRange);
+  if (!isRange) {
     fail(Code::E_UNSUPPORTED, s.value->loc, "a for loop of a graph function runs over range(...)",
          "write: for i in range(4):");
     return false;
   }
-  if (s.targets[0]->kind != ast::Expr::Name) {
-    fail(Code::E_UNSUPPORTED, s.targets[0]->loc, "a loop has one variable");
-    return false;
-  }
-  LoopBounds b;
-  if (!loopBounds(*s.value, *callee.builtin, b)) return false;
-  if (!b.lo.isConstInt() || !b.hi.isConstInt()) {
-    fail(Code::E_GRAPH_CONTROL, s.value->loc, "the bounds of this loop are known at run time only",
-         "loops of graph functions are unrolled: their bounds are constants");
-    return false;
-  }
-  int64_t turns = 0;
-  for (int64_t i = b.lo.intValue; b.step > 0 ? i < b.hi.intValue : i > b.hi.intValue; i += b.step) {
-    if (++turns > kMaxTurns || nodes_ > kMaxNodes) {
-      fail(Code::E_TOO_COMPLEX, s.value->loc,
-           "this loop would be unrolled more than " + std::to_string(kMaxTurns) + " times");
-      return false;
-    }
-    assignName(s.targets[0]->text, Value::integer(i), false, s.targets[0]->loc);
-    block(s.body);
-    if (frame().returned.did) break;
-  }
-  return true;
+  return unroll(s, *callee.builtin);
 }
 
 void Elaborator::graphReturn(const ast::Stmt &s, Value v) {

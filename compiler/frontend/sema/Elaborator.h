@@ -252,6 +252,7 @@ public:
     int64_t stages = 0;
   };
   bool loopBounds(const ast::Expr &call, const LanguageFunction &, LoopBounds &);
+  bool unroll(const ast::Stmt &, const LanguageFunction &range);
   Value bindLoopVariable(const std::string &, Range, SymbolId &);
 
   // Grid (ElabGrid.cpp)

@@ -182,6 +182,12 @@ Value loopHead(Elaborator &ctx, const KernelCall &a) {
                   std::string("write: for i in ts.tile.") + a.function.name + "(...):");
 }
 
+Value graphLoopHead(Elaborator &ctx, GraphCall &a) {
+  return ctx.fail(Code::E_GRAPH_CONTROL, a.loc,
+                  std::string("'") + a.function.name + "' is the head of a for loop only",
+                  std::string("write: for i in ts.") + a.function.name + "(4):");
+}
+
 Value gridHead(Elaborator &ctx, const KernelCall &a) {
   return ctx.fail(Code::E_GRID, a.loc, "'grid' is assigned to its indices at the top of the kernel",
                   "write: i, j = ts.tile.grid(n, m)");
