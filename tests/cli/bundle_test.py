@@ -9,6 +9,8 @@ import sys
 import tempfile
 import unittest
 
+import numpy as np
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 from support.host import Tsr  # noqa: E402
@@ -107,6 +109,42 @@ class Make(Bundles):
         self.assertEqual(entry["grid"], ["ceildiv(M, 32)", "ceildiv(N, 16)"])
         self.assertEqual([(p["name"], p["kind"]) for p in entry["params"]],
                          [("X", "tensor"), ("Y", "tensor"), ("M", "dim"), ("N", "dim")])
+
+    def test_run_takes_bundles_and_ir(self):
+        x, y = np.arange(5, dtype="f4"), np.ones(5, "f4")
+        np.save(self.folder / "x.npy", x)
+        np.save(self.folder / "y.npy", y)
+        arguments = ("--in", f"x={self.folder}/x.npy", f"y={self.folder}/y.npy", "--scalar", "alpha=2", "--out", f"y={self.folder}/out.npy")
+        ir = self.folder / "saxpy.mlir"
+        ir.write_text(self.tsr.call("compile", self.source, "--kernel", "saxpy", "--emit", "tile").output)
+        for path in (self.made(), ir):
+            result = self.tsr.call("run", path, "--kernel", "saxpy", *arguments)
+            self.assertEqual((result.status, result.errors), (0, ""))
+            np.testing.assert_array_equal(np.load(self.folder / "out.npy"), 2 * x + y)
+            (self.folder / "out.npy").unlink()
+            listed = json.loads(self.tsr.call("kernels", path, "--json").output)[0]
+            self.assertEqual([(p["name"], p["kind"], p["dtype"]) for p in listed["params"]],
+                             [("x", "tensor", "f32"), ("y", "tensor", "f32"), ("alpha", "scalar", "f32")])
+            self.assertEqual(listed["dims"], ["n"])
+            for option, value in (("--set", "BLOCK=1"), ("--numerics", "fast"), ("--mapper", "default")):
+                self.refused(self.tsr.call("run", path, *arguments, option, value), "E_OPTION_VALUE", "is for sources")
+        self.refused(self.tsr.call("run", self.made(), *arguments), "E_KERNEL_UNKNOWN", "saxpy, copy")
+        self.refused(self.tsr.call("run", self.made(), "--kernel", "gemm", *arguments), "E_KERNEL_UNKNOWN", "'gemm'")
+        short = self.folder / "short.tsrb"
+        short.write_bytes(self.made().read_bytes()[:100])
+        for command in ("kernels", "run"):
+            self.refused(self.tsr.call(command, short), "E_BUNDLE_TRUNCATED", "100 bytes")
+
+    def test_run_says_what_a_kernel_was_compiled_for(self):
+        self.source.write_text("import tessera as ts\n\n@ts.kernel\ndef rows(X: ts.Tensor[\"M\", \"N\", ts.f32], "
+                               "Z: ts.Tensor[\"M\", ts.f32]):\n    for i in ts.tile.parallel(0, M, 8):\n"
+                               "        Z[i:i+8] = ts.tile.sum(X[i:i+8, 0:N], axis=1)\n")
+        bundle = self.made("--dim", "N=6")
+        for width, status in ((6, 0), (7, 1)):
+            np.save(self.folder / "x.npy", np.ones((3, width), "f4"))
+            result = self.tsr.call("run", bundle, "--in", f"X={self.folder}/x.npy", "--out", f"Z={self.folder}/z.npy")
+            self.assertEqual(result.status, status, result.errors)
+        self.assertIn("dim N is 6 by the compiled kernel but 7 by dim 1 of X", result.errors)
 
     def test_strides_are_shown(self):
         self.source.write_text("import tessera as ts\n\n@ts.kernel\n"

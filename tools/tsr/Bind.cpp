@@ -116,6 +116,8 @@ private:
   }
 
   void bindGivenDims() {
+    for (const auto &[name, value] : request_.compiledFor)
+      if (auto e = dims_.set(name, value, "the compiled kernel")) errors_.push_back(*e);
     for (const auto &[name, text] : request_.dims) {
       int64_t value;
       auto e = checkDim(signature_, name, text, value);

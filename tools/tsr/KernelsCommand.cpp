@@ -1,5 +1,7 @@
-// `tsr kernels`: lists the kernels of a source file from their signatures.
+// `tsr kernels`: lists the kernels of a source from their signatures, those of a bundle or of IR from their
+// metadata.
 #include "core/cache/CachedCompiler.h"
+#include "tools/tsr/Artifact.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Json.h"
 #include "tools/tsr/Source.h"
@@ -10,13 +12,15 @@
 namespace tessera::cli {
 namespace {
 
-const CommandSpec spec = {"kernels",
-                          "FILE [--json]",
-                          "the kernels and functions of a file, with their parameters",
-                          "Lists the kernels and graph functions of FILE with parameters, dims and tunables.",
-                          {{"json", 0, OptionSpec::Flag, "", "as a JSON document"}},
-                          1,
-                          "  tsr kernels samples/gemm/gemm.py\n"};
+const CommandSpec spec = {
+    "kernels",
+    "FILE [--json]",
+    "the kernels and functions of a file, with their parameters",
+    "Lists the kernels and graph functions of FILE with parameters, dims and tunables. FILE is a "
+    "source, a bundle (.tsrb) or IR (.mlir).",
+    {{"json", 0, OptionSpec::Flag, "", "as a JSON document"}},
+    1,
+    "  tsr kernels samples/gemm/gemm.py\n"};
 
 const char *access(const SignatureParam &p) {
   return p.reads && p.writes ? "readwrite" : p.writes ? "write" : "read";
@@ -78,11 +82,23 @@ int kernels(const Arguments &args, const std::string &) {
   if (args.positional().empty())
     return fail(Error{"E_NO_FILE", "no source file", fmt::format("usage: tsr kernels {}", spec.synopsis)});
   const std::string &file = args.positional()[0];
-  std::string source;
-  if (auto e = readSource(file, source)) return fail(*e);
   std::vector<Signature> signatures;
-  std::vector<Diagnostic> diags;
-  if (int rc = conclude(cachedCompiler()->signatures(source, file, signatures, diags), diags)) return rc;
+  if (isArtifact(file)) {
+    Job job{.commandLine = {}, .file = file, .source = {}, .options = {}};
+    job.options.fileName = file;
+    if (auto e = readArtifact(job)) return fail(*e);
+    std::string bundle;
+    if (int rc = bundleOf(job, "cpu", bundle)) return rc;
+    auto kernels = kernelsOf(bundle, file);
+    if (!kernels) return fail(kernels.error());
+    for (const KernelMetadata &m : *kernels)
+      signatures.push_back(signatureOf(m));
+  } else {
+    std::string source;
+    if (auto e = readSource(file, source)) return fail(*e);
+    std::vector<Diagnostic> diags;
+    if (int rc = conclude(cachedCompiler()->signatures(source, file, signatures, diags), diags)) return rc;
+  }
   if (args.has("json")) {
     Json list = Json::array();
     for (const Signature &s : signatures)

@@ -1,6 +1,7 @@
 // `tsr run`: binds files to parameters, compiles, runs, writes the results.
 #include "core/cache/CachedCompiler.h"
 #include "core/support/OutputFile.h"
+#include "tools/tsr/Artifact.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Console.h"
 #include "tools/tsr/Elements.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
+#include <functional>
 
 namespace tessera::cli {
 namespace {
@@ -19,9 +21,10 @@ const CommandSpec spec = {
     "run",
     "FILE [options]",
     "compile a kernel, run it on .npy files, write the results",
-    "Compiles one kernel of FILE and runs it on NumPy .npy files. Symbolic dims take their values from the "
-    "inputs'\n"
-    "shapes. A parameter that is only written needs no input: it starts as zeros.",
+    "Compiles one kernel of FILE and runs it on NumPy .npy files. FILE may also be a bundle (.tsrb) or IR "
+    "(.mlir).\n"
+    "Symbolic dims take their values from the inputs' shapes. A parameter that is only written needs no "
+    "input: it starts as zeros.",
     {
         {"in", 0, OptionSpec::Named, "NAME=FILE ...", "a tensor's initial contents"},
         {"out", 0, OptionSpec::Named, "NAME=FILE ...",
@@ -139,6 +142,38 @@ MaybeFailure repeat(Session &session, const Binding &binding, int64_t count, std
   return std::nullopt;
 }
 
+/// Runs the kernel that `prepare` puts into the session once the arguments are bound.
+int runBound(Session &session, const Binding &binding, const std::string &kernel, const RunOptions &options,
+             const std::function<MaybeFailure()> &prepare) {
+  std::vector<OutputFile> files;
+  if (auto e = openOutputs(binding, files)) return fail(*e);
+
+  RunTimes times;
+  {
+    Progress progress("compiling " + kernel);
+    const auto compileStart = Clock::now();
+    if (auto f = prepare()) return report(*f);
+    times.compileSeconds = secondsSince(compileStart);
+    progress.update("placing the arguments of " + kernel);
+    if (auto f = session.place(binding)) return report(*f);
+    progress.update("running " + kernel);
+    const auto runStart = Clock::now();
+    if (auto f = session.run()) return report(*f);
+    times.runSeconds = secondsSince(runStart);
+    progress.update("writing the results");
+    if (int rc = writeOutputs(session, binding, options.request.raw, files)) return rc;
+  }
+  if (options.verbose) say(describeRun(session, binding, times));
+  if (auto f = repeat(session, binding, options.timedRuns, times.repeats)) return report(*f);
+  if (options.json)
+    printJson(runDocument(session, binding, times));
+  else if (options.timedRuns > 0)
+    fmt::print("{}\n", describeTiming(kernel, binding, times));
+  else if (options.request.out.empty())
+    say("tsr: note: the results are not kept: no --out names a file\n");
+  return exitOk;
+}
+
 int run(const Job &job, const RunOptions &options) {
   if (auto e = chooseMapper(options.mapper)) return fail(*e);
   CompilerService *compiler = cachedCompiler(); // a program in the cache needs no compiler
@@ -162,33 +197,30 @@ int run(const Job &job, const RunOptions &options) {
     if (int rc = checkProgram(*compiler, job.source, compile)) return rc;
     return fail(errors);
   }
-  std::vector<OutputFile> files;
-  if (auto e = openOutputs(binding, files)) return fail(*e);
+  return runBound(session, binding, signature->kernel, options,
+                  [&] { return session.compile(job.source, compile, !options.verbose); });
+}
 
-  RunTimes times;
-  {
-    Progress progress("compiling " + signature->kernel);
-    const auto compileStart = Clock::now();
-    if (auto f = session.compile(job.source, compile, !options.verbose)) return report(*f);
-    times.compileSeconds = secondsSince(compileStart);
-    progress.update("placing the arguments of " + signature->kernel);
-    if (auto f = session.place(binding)) return report(*f);
-    progress.update("running " + signature->kernel);
-    const auto runStart = Clock::now();
-    if (auto f = session.run()) return report(*f);
-    times.runSeconds = secondsSince(runStart);
-    progress.update("writing the results");
-    if (int rc = writeOutputs(session, binding, options.request.raw, files)) return rc;
-  }
-  if (options.verbose) say(describeRun(session, binding, times));
-  if (auto f = repeat(session, binding, options.timedRuns, times.repeats)) return report(*f);
-  if (options.json)
-    printJson(runDocument(session, binding, times));
-  else if (options.timedRuns > 0)
-    fmt::print("{}\n", describeTiming(signature->kernel, binding, times));
-  else if (options.request.out.empty())
-    say("tsr: note: the results are not kept: no --out names a file\n");
-  return exitOk;
+/// Runs a kernel of a bundle, or of IR.
+int runArtifact(const Job &job, RunOptions options) {
+  Session session;
+  if (auto f = session.open(options.backend)) return report(*f);
+  const tsr_device_info_t &device = session.device();
+  std::string bundle;
+  const bool isCpu = device.backend == std::string_view("cpu"); // for which the compiler asks the host
+  const std::string target = isCpu ? "cpu" : fmt::format("{}:{}", device.backend, device.arch);
+  if (int rc = bundleOf(job, target, bundle)) return rc;
+  if (auto kernels = kernelsOf(bundle, job.file); !kernels) return fail(kernels.error());
+  if (auto f = session.load(bundle, onlyKernel(job.options))) return report(*f);
+  KernelMetadata m;
+  std::string why;
+  if (!KernelMetadata::fromYaml(session.metadata(), m, why))
+    return fail(Error{"E_INTERNAL", fmt::format("{}: metadata of a loaded kernel: {}", job.file, why), ""});
+  options.request.compiledFor = m.specialized;
+  Binding binding;
+  if (const Errors errors = bind(signatureOf(m), options.request, binding); !errors.empty())
+    return fail(errors);
+  return runBound(session, binding, m.name, options, [] { return MaybeFailure(); });
 }
 
 int runMain(const Arguments &args, const std::string &commandLine) {
@@ -214,6 +246,11 @@ int runMain(const Arguments &args, const std::string &commandLine) {
     return fail(Error{"E_OPTION_VALUE",
                       fmt::format("--time {}: a number of runs from 1 to {}", args.value("time"), mostRuns),
                       ""});
+  if (isArtifact(job.file)) {
+    if (auto e = refuseOptions(args, job.file, {"set", "numerics", "mapper"})) return fail(*e);
+    if (auto e = readArtifact(job)) return fail(*e);
+    return supervise(job, [&] { return runArtifact(job, options); });
+  }
   if (auto e = readSource(job.file, job.source)) return fail(*e);
   return supervise(job, [&] { return run(job, options); });
 }

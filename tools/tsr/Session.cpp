@@ -96,6 +96,15 @@ MaybeFailure Session::compile(std::string_view source, const CompileOptions &o, 
   return check(tsrGetKernel(module_, o.kernels.at(0).c_str(), &kernel_), "finding the kernel");
 }
 
+MaybeFailure Session::load(const std::string &bundle, const std::string &name) {
+  if (auto f = check(tsrLoadModule(context_, bundle.data(), bundle.size(), &module_), "loading the bundle"))
+    return f;
+  const tsr_status_t status = tsrGetKernel(module_, name.empty() ? nullptr : name.c_str(), &kernel_);
+  if (status == TSR_ENOTFOUND)
+    return Failure{{"E_KERNEL_UNKNOWN", tsrLastError(), "choose one with --kernel"}};
+  return check(status, "finding the kernel");
+}
+
 static Failure noMemory(const char *what, const BoundParam &p) {
   return {{"E_OUT_OF_MEMORY", fmt::format("no memory to {} {}", what, p.name), ""}};
 }
