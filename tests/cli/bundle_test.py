@@ -130,6 +130,8 @@ class Make(Bundles):
                 self.refused(self.tsr.call("run", path, *arguments, option, value), "E_OPTION_VALUE", "is for sources")
         self.refused(self.tsr.call("run", self.made(), *arguments), "E_KERNEL_UNKNOWN", "saxpy, copy")
         self.refused(self.tsr.call("run", self.made(), "--kernel", "gemm", *arguments), "E_KERNEL_UNKNOWN", "'gemm'")
+        self.refused(self.tsr.call("run", self.made("--target", "ptx:sm_90"), "--kernel", "saxpy", *arguments),
+                     "E_BUNDLE_NO_IMAGE", "ptx:sm_90 (not of backend cpu)")
         short = self.folder / "short.tsrb"
         short.write_bytes(self.made().read_bytes()[:100])
         for command in ("kernels", "run"):

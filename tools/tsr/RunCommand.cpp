@@ -142,18 +142,18 @@ MaybeFailure repeat(Session &session, const Binding &binding, int64_t count, std
   return std::nullopt;
 }
 
-/// Runs the kernel that `prepare` puts into the session once the arguments are bound.
+/// Runs the kernel that `prepare` puts into the session once the outputs are open. `times` holds what was
+/// spent on it before.
 int runBound(Session &session, const Binding &binding, const std::string &kernel, const RunOptions &options,
-             const std::function<MaybeFailure()> &prepare) {
+             RunTimes times, const std::function<MaybeFailure()> &prepare) {
   std::vector<OutputFile> files;
   if (auto e = openOutputs(binding, files)) return fail(*e);
 
-  RunTimes times;
   {
     Progress progress("compiling " + kernel);
     const auto compileStart = Clock::now();
     if (auto f = prepare()) return report(*f);
-    times.compileSeconds = secondsSince(compileStart);
+    times.compileSeconds += secondsSince(compileStart);
     progress.update("placing the arguments of " + kernel);
     if (auto f = session.place(binding)) return report(*f);
     progress.update("running " + kernel);
@@ -197,7 +197,7 @@ int run(const Job &job, const RunOptions &options) {
     if (int rc = checkProgram(*compiler, job.source, compile)) return rc;
     return fail(errors);
   }
-  return runBound(session, binding, signature->kernel, options,
+  return runBound(session, binding, signature->kernel, options, {},
                   [&] { return session.compile(job.source, compile, !options.verbose); });
 }
 
@@ -209,9 +209,12 @@ int runArtifact(const Job &job, RunOptions options) {
   std::string bundle;
   const bool isCpu = device.backend == std::string_view("cpu"); // for which the compiler asks the host
   const std::string target = isCpu ? "cpu" : fmt::format("{}:{}", device.backend, device.arch);
+  const auto start = Clock::now();
   if (int rc = bundleOf(job, target, bundle)) return rc;
   if (auto kernels = kernelsOf(bundle, job.file); !kernels) return fail(kernels.error());
-  if (auto f = session.load(bundle, onlyKernel(job.options))) return report(*f);
+  if (auto f = session.load(job.file, bundle, onlyKernel(job.options))) return report(*f);
+  RunTimes times;
+  times.compileSeconds = secondsSince(start);
   KernelMetadata m;
   std::string why;
   if (!KernelMetadata::fromYaml(session.metadata(), m, why))
@@ -220,7 +223,7 @@ int runArtifact(const Job &job, RunOptions options) {
   Binding binding;
   if (const Errors errors = bind(signatureOf(m), options.request, binding); !errors.empty())
     return fail(errors);
-  return runBound(session, binding, m.name, options, [] { return MaybeFailure(); });
+  return runBound(session, binding, m.name, options, std::move(times), [] { return MaybeFailure(); });
 }
 
 int runMain(const Arguments &args, const std::string &commandLine) {

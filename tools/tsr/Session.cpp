@@ -1,5 +1,6 @@
 #include "tools/tsr/Session.h"
 #include "tools/tsr/Console.h"
+#include "tools/tsr/Source.h"
 #include <cstring>
 #include <fmt/format.h>
 
@@ -96,9 +97,14 @@ MaybeFailure Session::compile(std::string_view source, const CompileOptions &o, 
   return check(tsrGetKernel(module_, o.kernels.at(0).c_str(), &kernel_), "finding the kernel");
 }
 
-MaybeFailure Session::load(const std::string &bundle, const std::string &name) {
-  if (auto f = check(tsrLoadModule(context_, bundle.data(), bundle.size(), &module_), "loading the bundle"))
-    return f;
+MaybeFailure Session::load(const std::string &file, const std::string &bundle, const std::string &name) {
+  const tsr_status_t loaded = tsrLoadModule(context_, bundle.data(), bundle.size(), &module_);
+  if (loaded == TSR_EINVAL || loaded == TSR_ENOTFOUND || loaded == TSR_UNIMPLEMENTED) {
+    Error error = lastError("E_BUNDLE_CORRUPT");
+    error.message.insert(0, file + ": ");
+    return Failure{std::move(error)};
+  }
+  if (auto f = check(loaded, "loading the bundle")) return f;
   const tsr_status_t status = tsrGetKernel(module_, name.empty() ? nullptr : name.c_str(), &kernel_);
   if (status == TSR_ENOTFOUND)
     return Failure{{"E_KERNEL_UNKNOWN", tsrLastError(), "choose one with --kernel"}};

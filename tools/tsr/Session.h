@@ -24,8 +24,9 @@ public:
   [[nodiscard]] MaybeFailure open(const std::string &backend);
   /// Compiles one kernel. Prints diagnostics to stderr, and with `showNotes` one note per fallback.
   [[nodiscard]] MaybeFailure compile(std::string_view source, const CompileOptions &, bool showNotes);
-  /// Loads a bundle and finds its kernel `name`, or the only one if that is empty.
-  [[nodiscard]] MaybeFailure load(const std::string &bundle, const std::string &name);
+  /// Loads the bundle that `file` holds and finds its kernel `name`, or the only one if that is empty.
+  [[nodiscard]] MaybeFailure load(const std::string &file, const std::string &bundle,
+                                  const std::string &name);
   /// Allocates device memory for every tensor and fills it: inputs are copied, the others are zeroed.
   [[nodiscard]] MaybeFailure place(const Binding &);
   /// Restores the initial values of what the kernel reads and writes.

@@ -80,19 +80,26 @@ CompilerService *needCompiler() {
   return nullptr;
 }
 
-MaybeError chooseMapper(const std::string &spec) {
-  if (spec.empty() || tsrSetMapper(spec.c_str()) == TSR_SUCCESS) return std::nullopt;
-  // "[CODE] text" and a hint on a line of its own
-  std::string text = tsrLastError(), code = "E_MAPPER_FAILED", hint;
+Error lastError(const char *code) {
+  Error error{code, tsrLastError(), ""};
+  std::string &text = error.message;
+  if (size_t at = text.find(": ["); text.starts_with("TSR_") && at != text.npos) text.erase(0, at + 2);
   if (size_t end = text.find("] "); text.starts_with("[") && end != text.npos) {
-    code = text.substr(1, end - 1);
+    error.code = text.substr(1, end - 1);
     text.erase(0, end + 2);
   }
   if (size_t at = text.find("\n  hint: "); at != text.npos) {
-    hint = text.substr(at + 9);
+    error.hint = text.substr(at + 9);
     text.erase(at);
   }
-  return Error{code, "--mapper: " + text, hint};
+  return error;
+}
+
+MaybeError chooseMapper(const std::string &spec) {
+  if (spec.empty() || tsrSetMapper(spec.c_str()) == TSR_SUCCESS) return std::nullopt;
+  Error error = lastError("E_MAPPER_FAILED");
+  error.message.insert(0, "--mapper: ");
+  return error;
 }
 
 int decide(const Arguments &args, std::string_view source, CompileOptions &options) {

@@ -21,6 +21,10 @@ int conclude(CompileStatus, const std::vector<Diagnostic> &);
 /// Returns the compiler. Prints an error and returns null when there is none.
 CompilerService *needCompiler();
 
+/// Reads the last error of the library, "[CODE] text" perhaps with a hint on a line of its own; one without a
+/// code gets `code`.
+Error lastError(const char *code);
+
 /// Sets the mapper that --mapper names; "": does nothing.
 [[nodiscard]] MaybeError chooseMapper(const std::string &spec);
 /// Asks the current mapper about every open choice and puts its answers into `options`. Returns the exit
