@@ -105,7 +105,7 @@ Value Elaborator::asOperand(Value v, Range loc) {
 
 Value Elaborator::unary(const ast::Expr &e) {
   if (e.text == "not") {
-    Value v = condition(*e.items[0]);
+    Value v = condition(*e.items[0], "negate the elements of a mask with ~");
     if (v.isError()) return v;
     if (v.isConst) return Value::boolean(v.intValue == 0);
     return function(Op::LogicalNot, std::move(v), e.loc);
@@ -173,34 +173,38 @@ Value Elaborator::compareChain(const ast::Expr &e) {
 }
 
 /// A number used as a truth value is true when it is not zero.
-Value Elaborator::truth(Value v, Range loc) {
+Value Elaborator::truth(Value v, Range loc, const char *elementwise) {
   v = asOperand(std::move(v), loc);
   if (v.isError()) return v;
   if (v.isTile())
     return fail(Code::E_TYPE, loc, "a tile is neither true nor false",
-                "select elements with ts.tile.where(mask, a, b)");
+                elementwise ? elementwise : "select elements with ts.tile.where(mask, a, b)");
   if (v.isGraph())
     return fail(Code::E_GRAPH_CONTROL, loc, "a tensor is neither true nor false",
-                "select elements with ts.where(mask, a, b)");
+                elementwise ? elementwise : "select elements with ts.where(mask, a, b)");
   if (v.dtype == DType::Bool) return v;
   Value zero = isFloat(v.dtype) ? Value::real(0) : Value::integer(0);
   return binary(Op::Ne, std::move(v), std::move(zero), loc);
 }
 
-Value Elaborator::condition(const ast::Expr &e) { return truth(evaluate(e), e.loc); }
+Value Elaborator::condition(const ast::Expr &e, const char *elementwise) {
+  return truth(evaluate(e), e.loc, elementwise);
+}
 
 Value Elaborator::boolOp(const ast::Expr &e) {
   bool isAnd = e.text == "and";
-  Value a = condition(*e.items[0]);
+  const char *elementwise = isAnd ? "combine masks with &, each in parentheses: (a > 0) & (a < 1)"
+                                  : "combine masks with |, each in parentheses: (a < 0) | (a > 1)";
+  Value a = condition(*e.items[0], elementwise);
   if (a.isError()) {
-    condition(*e.items[1]);
+    evaluate(*e.items[1]);
     return a;
   }
-  if (a.isConst) return (a.intValue != 0) == isAnd ? condition(*e.items[1]) : std::move(a);
+  if (a.isConst) return (a.intValue != 0) == isAnd ? condition(*e.items[1], elementwise) : std::move(a);
   if (!graph_ && effects_->in(*e.items[1]))
     return eitherOr(std::move(a), isAnd ? e.items[1].get() : nullptr, isAnd ? nullptr : e.items[1].get(),
                     true, e.loc);
-  Value b = condition(*e.items[1]);
+  Value b = condition(*e.items[1], elementwise);
   if (b.isError()) return b;
   if (b.isConst && (b.intValue != 0) == isAnd) return a;
   std::vector<ExprPtr> args;

@@ -39,11 +39,17 @@ Value Elaborator::lookup(const ast::Expr &e) {
                       std::to_string(where.line) + ")",
                   "give it a value before that block");
     }
+    const bool isDim = f.isKernel && std::ranges::find(kernel_.dims, name) != kernel_.dims.end();
+    if (f.assigned.count(name) && isDim)
+      return fail(Code::E_UNDEFINED_NAME, e.loc,
+                  "'" + name +
+                      "' is not the dim here: the kernel assigns to that name, which makes it a variable",
+                  "give the variable another name");
     if (f.assigned.count(name))
       return fail(Code::E_UNDEFINED_NAME, e.loc, "'" + name + "' is used before it gets a value",
                   "assign to it first");
     if (auto dim = f.dims.find(name); dim != f.dims.end()) return dim->second;
-    if (f.isKernel && std::ranges::find(kernel_.dims, name) != kernel_.dims.end()) {
+    if (isDim) {
       Value v = dimValue(name);
       if (v.expr) v.expr->loc = e.loc;
       return v;

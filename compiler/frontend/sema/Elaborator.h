@@ -123,8 +123,9 @@ public:
   Value conditional(const ast::Expr &);
   Value subscript(const ast::Expr &);
   Value newAxis(Value, const ast::Expr &);
-  Value condition(const ast::Expr &); // bool scalar
-  Value truth(Value, Range);
+  /// A bool scalar. `elementwise` is the hint for tiles: what does the same to each element.
+  Value condition(const ast::Expr &, const char *elementwise = nullptr);
+  Value truth(Value, Range, const char *elementwise = nullptr);
 
   // Arithmetic (ElabArith.cpp)
   Value binary(Op, Value, Value, Range);
