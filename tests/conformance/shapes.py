@@ -141,7 +141,76 @@ def k(X: ts.Tensor["M", "N", ts.{dtype}], Z: ts.Tensor["M", "W", ts.{dtype}]):
         yield p
 
 
+def slices():
+    """Parts of tiles: of what is read, computed, reduced and multiplied; ragged; several parts of one; elements."""
+    tiles = {"read": ("x", lambda x: x), "computed": ("x * 2.0 + 1.0", lambda x: 2 * x + 1),
+             "turned": ("ts.tile.transpose(ts.tile.transpose(x))", lambda x: x), "scanned": ("ts.tile.cumsum(x, axis=1)", lambda x: np.cumsum(x, 1)),
+             "product": ("ts.tile.mma(ts.tile.cast(x, ts.f32), ts.tile.full((24, 24), 1.0, ts.f32))", lambda x: np.repeat(x.sum(1, keepdims=True), 24, 1))}
+    takes = {"columns": ("y[:, 8:16]", (slice(None), slice(8, 16))), "odd": ("y[1:4, 3:20]", (slice(1, 4), slice(3, 20))),
+             "rows": ("y[2:]", (slice(2, None),)), "negative": ("y[-3:-1, -5:]", (slice(-3, -1), slice(-5, None))),
+             "row": ("y[5]", (5,)), "column": ("y[:, 7]", (slice(None), 7)), "new": ("y[2, None, 4:12]", (2, None, slice(4, 12))),
+             "all": ("y[:, :]", (slice(None), slice(None))), "nested": ("y[1:7, 4:20][2:4, 1:9]", (slice(3, 5), slice(5, 13)))}
+    full = np.zeros((8, 24))
+    for name, (tile, f) in tiles.items():
+        for take, (index, at) in takes.items():
+            shape = full[at].shape
+            dims = ", ".join(map(str, shape))
+            into = ", ".join(f"0:{n}" for n in shape)
+            p = program(f"slice/{name}/{take}", f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.f32], Z: ts.Tensor[{dims}, ts.f32], S: ts.Tensor[2, ts.f32]):
+    x = X[0:8, 0:24]
+    y = {tile}
+    Z[{into}] = {index}
+    S[0] = ts.tile.sum({index})
+    S[1] = y[3, -2]
+""")
+            for m, n in ((8, 24), (5, 24), (8, 10), (3, 17), (0, 3)):
+                x = np.round(random("f32", (m, n), 1, -9, 9))
+                whole, here = np.zeros((8, 24)), np.zeros((8, 24), bool)
+                whole[:m, :n], here[:m, :n] = f(x)[:, :n], True
+                if name == "product":  # the contracted axis is neutral, and no column of the other factor is masked
+                    whole[:m], here[:m] = np.repeat(x.sum(1, keepdims=True), 24, 1), True
+                want_z = np.where(here[at], whole[at], 77.0)
+                p.run({"M": m, "N": n}, {"X": ("f32", x)},
+                      {"Z": want("f32", want_z, initial=np.full(shape, 77.0)), "S": want("f32", [whole[at][here[at]].sum(), whole[3, -2]])})
+            yield p
+    for dtype in ("f64", "f16", "bf16", "fp8_e4m3", "i64", "i8", "u8", "bool"):
+        p = program(f"slice/dtype/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor[4, 16, ts.{dtype}], Z: ts.Tensor[4, 8, ts.{dtype}], E: ts.Tensor[3, ts.{dtype}]):
+    x = X[0:4, 0:16]
+    for i in ts.static_range(2):
+        Z[2*i:2*i+2, 0:8] = x[2*i:2*i+2, 4:12]
+    E[0] = x[0, 0]
+    E[1] = x[3, 15]
+    E[2] = x[1, 5]
+""")
+        x = random(dtype, (4, 16), 3) if dtype != "bool" else np.arange(64).reshape(4, 16) % 3 % 2
+        yield p.run({}, {"X": (dtype, x)}, {"Z": want(dtype, x[:, 4:12]), "E": want(dtype, [x[0, 0], x[3, 15], x[1, 5]])})
+    p = program("slice/parts", """@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["n", ts.f32], Y: ts.Tensor["n", ts.f32]):
+    for i in ts.tile.parallel(0, n, 64):
+        x = X[i:i+64]
+        lo, hi = x[0:32], x[32:64]
+        Z[i:i+32] = lo - hi
+        Z[i+32:i+64] = lo + hi
+        acc = ts.tile.zeros((64,), ts.f32)
+        for j in range(3):
+            acc = acc + ts.tile.concat((x[32:64], x[0:32]))
+            x = ts.tile.concat((x[16:64], x[0:16]))
+        Y[i:i+64] = acc
+""")
+    for n in (64, 128):
+        x = np.round(random("f32", (n,), 1, -9, 9)).reshape(-1, 64)
+        z = np.concatenate([x[:, :32] - x[:, 32:], x[:, :32] + x[:, 32:]], 1)
+        acc, turn = np.zeros_like(x), x
+        for _ in range(3):
+            acc, turn = acc + np.roll(turn, 32, 1), np.roll(turn, -16, 1)
+        p.run({"n": n}, {"X": ("f32", x.ravel())}, {"Z": want("f32", z.ravel()), "Y": want("f32", acc.ravel())})
+    yield p
+
+
 def programs():
+    yield from slices()
     yield from row_ends()
     yield from rearranging()
     yield from broadcasting()

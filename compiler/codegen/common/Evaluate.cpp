@@ -43,7 +43,7 @@ Value TileLowering::laneIndices(Value first, int64_t lanes) {
 
 Value TileLowering::insideCondition(ValueRange roots, Indices ends) {
   Value condition;
-  llvm::SmallPtrSet<Operation *, 16> seen;
+  Collected seen;
   for (Value v : roots)
     if (tile::isTile(v) && !tile::inMemory(v)) collectInside(v.getDefiningOp(), ends, condition, seen);
   return condition;
@@ -51,15 +51,14 @@ Value TileLowering::insideCondition(ValueRange roots, Indices ends) {
 
 Value TileLowering::insideCondition(Operation *op, Indices ends) {
   Value condition;
-  llvm::SmallPtrSet<Operation *, 16> seen;
+  Collected seen;
   collectInside(op, ends, condition, seen);
   return condition;
 }
 
 /// Returns `ends` of the op's result restricted to the axes that its operand has.
-void TileLowering::collectInside(Operation *op, Indices ends, Value &condition,
-                                 llvm::SmallPtrSetImpl<Operation *> &seen) {
-  if (!seen.insert(op).second) return;
+void TileLowering::collectInside(Operation *op, Indices ends, Value &condition, Collected &seen) {
+  if (!seen.insert({op, ends.empty()}).second) return;
   auto also = [&](Value c) { condition = both(condition, c); };
   if (auto load = dyn_cast<tile::LoadOp>(op))
     return also(insideCondition(
@@ -72,6 +71,8 @@ void TileLowering::collectInside(Operation *op, Indices ends, Value &condition,
     also(boundsFull(mask.getLower(), mask.getUpper(), inner));
   } else if (auto expand = dyn_cast<tile::ExpandDimsOp>(op); expand && !ends.empty()) {
     inner.erase(inner.begin() + expand.getAxis());
+  } else if (isa<tile::SliceOp>(op)) {
+    inner.clear(); // several parts of a tile have several ends in it
   } else if (auto broadcast = dyn_cast<tile::BroadcastOp>(op); broadcast && !ends.empty()) {
     if (!tile::isTile(broadcast.getInput())) return;
     for (auto [end, extent] : llvm::zip(inner, tile::tileType(broadcast.getInput()).getShape()))
@@ -108,6 +109,12 @@ Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes
     Vec<Value> from(at);
     from.erase(from.begin() + expand.getAxis());
     return evaluate(expand.getInput(), from, lanes, mode); // the new last axis has one lane
+  }
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    Vec<Value> from(at);
+    for (auto [index, offset] : llvm::zip_equal(from, slice.getOffsets()))
+      index = b_.createOrFold<arith::AddIOp>(index, constant(offset));
+    return evaluate(slice.getInput(), from, lanes, mode);
   }
   if (auto mask = dyn_cast<MaskOp>(op)) return evaluateMask(mask, at, lanes, mode);
   if (auto cast = dyn_cast<CastOp>(op))

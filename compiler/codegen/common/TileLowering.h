@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/SmallSet.h"
 
 namespace tessera::target {
 
@@ -198,7 +199,9 @@ protected:
   /// of the roots). Null if that is known.
   Value insideCondition(mlir::ValueRange roots, Indices ends = {});
   Value insideCondition(Operation *computing, Indices ends = {});
-  void collectInside(Operation *op, Indices ends, Value &condition, llvm::SmallPtrSetImpl<Operation *> &seen);
+  /// Operations whose conditions have been collected, up to ends (false) or for the whole tile.
+  using Collected = llvm::SmallSet<std::pair<Operation *, bool>, 16>;
+  void collectInside(Operation *op, Indices ends, Value &condition, Collected &seen);
 
   // Memory.cpp
   Window window(View, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents, bool inBounds);

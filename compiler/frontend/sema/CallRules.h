@@ -35,6 +35,8 @@ namespace rules {
   Value graphRule(Elaborator &, GraphCall &);
 #include "compiler/ops/Functions.def"
 
+/// x[0:16, None, 3] of a tile, with constants.
+Value indexed(Elaborator &, Value, const ast::Expr &);
 /// x.T of a tile or a shared buffer.
 Value transposed(Elaborator &, Value, Range);
 /// Returns false, with a diagnostic, if @accum asks for a float sum of integers.

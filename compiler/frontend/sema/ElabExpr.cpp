@@ -247,37 +247,12 @@ Value Elaborator::subscript(const ast::Expr &e) {
     return a ? loadAccess(std::move(*a), e.loc) : Value::error();
   }
   case Value::Tile:
-    return newAxis(std::move(base), e);
+    return rules::indexed(*this, std::move(base), e);
   case Value::Graph:
     return graphSlice(std::move(base), e);
   default:
     return fail(Code::E_INDEX, e.loc, describe(base) + " cannot be indexed");
   }
-}
-
-/// x[:, None] and x[None, :].
-Value Elaborator::newAxis(Value v, const ast::Expr &e) {
-  size_t axis = 0, kept = 0;
-  size_t rank = v.shape.size();
-  std::vector<size_t> axes;
-  for (size_t i = 1; i < e.items.size(); ++i, ++axis) {
-    const ast::Expr &item = *e.items[i];
-    if (item.kind == ast::Expr::None) {
-      axes.push_back(axis);
-    } else if (item.kind == ast::Expr::Slice && !item.items[0] && !item.items[1] && !item.items[2]) {
-      ++kept;
-    } else {
-      return fail(
-          Code::E_INDEX, item.loc, "a tile is indexed with ':' and None only",
-          "load the part you need from the tensor, or keep the tile in a shared buffer and slice that");
-    }
-  }
-  if (kept > rank)
-    return fail(Code::E_INDEX, e.loc,
-                std::to_string(kept) + " axes are indexed, but the tile has shape " + shapeText(v.shape));
-  for (size_t a : axes)
-    v = expandDims(std::move(v), static_cast<int>(a), e.loc);
-  return v;
 }
 
 // --- Compile-time arguments ---

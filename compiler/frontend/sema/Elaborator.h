@@ -122,7 +122,6 @@ public:
   Value boolOp(const ast::Expr &);
   Value conditional(const ast::Expr &);
   Value subscript(const ast::Expr &);
-  Value newAxis(Value, const ast::Expr &);
   /// A bool scalar. `elementwise` is the hint for tiles: what does the same to each element.
   Value condition(const ast::Expr &, const char *elementwise = nullptr);
   Value truth(Value, Range, const char *elementwise = nullptr);

@@ -203,6 +203,122 @@ static Value reduceAxis(Elaborator &ctx, Op op, Value v, int64_t axis, Range loc
   return Value::of(std::move(e));
 }
 
+namespace {
+
+/// What is taken along one axis of a tile.
+struct Part {
+  int64_t offset, extent;
+  bool isDropped; // by an integer
+};
+
+Value slicedTo(Elaborator &ctx, Value v, const std::vector<Part> &parts, Range loc) {
+  Type type = v.type();
+  std::vector<int64_t> offsets;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    type.shape[i] = parts[i].extent;
+    offsets.push_back(parts[i].offset);
+  }
+  if (type.shape == v.shape) return v;
+  const bool weak = v.weak, wide = v.wide;
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(v), loc));
+  ExprPtr e = ctx.make(Op::SliceTile, type, loc, std::move(args));
+  e->ints = std::move(offsets);
+  Value out = Value::of(std::move(e), weak);
+  out.wide = wide;
+  return out;
+}
+
+Value reshaped(Elaborator &ctx, Value v, std::vector<int64_t> shape, Range loc) {
+  Type type = v.type();
+  type.shape = std::move(shape);
+  const bool weak = v.weak, wide = v.wide;
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(v), loc));
+  Value out = Value::of(ctx.make(Op::Reshape, type, loc, std::move(args)), weak);
+  out.wide = wide;
+  return out;
+}
+
+/// The one element of a tile of one axis; 0 if it is out of bounds, as an element of a tensor is.
+Value onlyElement(Elaborator &ctx, Value v, Range loc) {
+  const DType dtype = v.dtype;
+  if (dtype == DType::Bool) v = ctx.cast(std::move(v), DType::I32, loc);
+  Value zero = ctx.convert(isFloat(v.dtype) ? Value::real(0) : Value::integer(0), v.dtype, loc);
+  Type type = v.type();
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(v), loc));
+  args.push_back(ctx.take(std::move(zero), loc));
+  v = Value::of(ctx.make(Op::FillMasked, type, loc, std::move(args)));
+  return ctx.cast(reduceAxis(ctx, Op::Max, std::move(v), 0, loc), dtype, loc);
+}
+
+/// Reads one index. Returns false after an error.
+bool readPart(Elaborator &ctx, const ast::Expr &item, int64_t extent, Part &out) {
+  auto position = [&](const ast::Expr *e, int64_t otherwise) -> std::optional<int64_t> {
+    if (!e) return otherwise;
+    std::optional<int64_t> at = ctx.staticInt(*e, "a position in a tile");
+    return at && *at < 0 ? *at + extent : at;
+  };
+  const std::string axis = " is outside an axis of " + std::to_string(extent);
+  if (item.kind != ast::Expr::Slice) {
+    std::optional<int64_t> at = position(&item, 0);
+    if (!at) return false;
+    out = {*at, 1, true};
+    if (*at >= 0 && *at < extent) return true;
+    ctx.fail(Code::E_INDEX, item.loc, "position " + std::to_string(*at) + axis);
+    return false;
+  }
+  std::optional<int64_t> lo = position(item.items[0].get(), 0), hi = position(item.items[1].get(), extent);
+  std::optional<int64_t> step = item.items[2] ? ctx.staticInt(*item.items[2], "the step of a slice") : 1;
+  if (!lo || !hi || !step) return false;
+  out = {*lo, *hi - *lo, false};
+  if (*step != 1) {
+    ctx.fail(Code::E_INDEX, item.loc, "a slice of a tile has step 1, found " + std::to_string(*step));
+    return false;
+  }
+  if (*lo >= 0 && *lo < *hi && *hi <= extent) return true;
+  ctx.fail(Code::E_INDEX, item.loc,
+           *lo >= *hi ? "a slice of a tile has at least one element"
+                      : std::to_string(*lo) + ":" + std::to_string(*hi) + axis);
+  return false;
+}
+
+} // namespace
+
+Value indexed(Elaborator &ctx, Value v, const ast::Expr &e) {
+  std::vector<Part> parts;
+  std::vector<int64_t> shape; // of the result
+  bool drops = false;
+  std::vector<int> added; // axes of the result that None adds
+  for (size_t i = 1; i < e.items.size(); ++i) {
+    if (e.items[i]->kind == ast::Expr::None) {
+      added.push_back(static_cast<int>(shape.size() + added.size()));
+      continue;
+    }
+    if (parts.size() == v.shape.size())
+      return ctx.fail(Code::E_INDEX, e.loc,
+                      "more axes are indexed than the tile has, whose shape is " + shapeText(v.shape));
+    Part part;
+    if (!readPart(ctx, *e.items[i], v.shape[parts.size()], part)) return Value::error();
+    parts.push_back(part);
+    drops |= part.isDropped;
+    if (!part.isDropped) shape.push_back(part.extent);
+  }
+  while (parts.size() < v.shape.size()) {
+    parts.push_back({0, v.shape[parts.size()], false});
+    shape.push_back(parts.back().extent);
+  }
+  v = slicedTo(ctx, std::move(v), parts, e.loc);
+  const bool isElement = drops && shape.empty();
+  if (drops) v = reshaped(ctx, std::move(v), isElement ? std::vector<int64_t>{1} : shape, e.loc);
+  if (isElement && added.empty()) return onlyElement(ctx, std::move(v), e.loc);
+  if (isElement) added.pop_back(); // one axis of extent 1 is there
+  for (int axis : added)
+    v = ctx.expandDims(std::move(v), axis, e.loc);
+  return v;
+}
+
 /// Sums of narrow floats are computed in f32, or in f64 if @accum asks for it, and rounded once; sums of
 /// bools and narrow integers are i32.
 static DType sumDType(const Value &v) {

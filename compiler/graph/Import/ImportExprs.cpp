@@ -46,6 +46,7 @@ Value KernelImporter::import(const Expr &e) {
   case Op::Cast:
   case Op::Broadcast:
   case Op::ExpandDims:
+  case Op::SliceTile:
   case Op::Reshape:
   case Op::Transpose:
   case Op::Concat:

@@ -21,6 +21,8 @@ Value KernelImporter::importShape(const Expr &e) {
     return tile_.broadcast(args[0], type);
   case Op::ExpandDims:
     return tile::ExpandDimsOp::create(b_, tile_.loc(), type, args[0], e.ints[0]);
+  case Op::SliceTile:
+    return tile::SliceOp::create(b_, tile_.loc(), type, args[0], e.ints);
   case Op::Reshape:
     return tile::ReshapeOp::create(b_, tile_.loc(), type, args[0]);
   case Op::Transpose:

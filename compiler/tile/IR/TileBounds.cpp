@@ -184,6 +184,24 @@ Bounds TransposeOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   return r;
 }
 
+Bounds SliceOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
+  Bounds r = of(getInput());
+  Location loc = getLoc();
+  ArrayRef<int64_t> shape = tensorOf(getResult()).getShape();
+  for (auto [interval, offset, extent] : llvm::zip(r.box, getOffsets(), shape)) {
+    if (!interval) continue;
+    Value first = constant(b, loc, offset), zero = constant(b, loc, 0), end = constant(b, loc, extent);
+    auto moved = [&](Value v) -> Value {
+      v = b.createOrFold<arith::SubIOp>(loc, v, first);
+      return b.createOrFold<arith::MinSIOp>(loc, b.createOrFold<arith::MaxSIOp>(loc, v, zero), end);
+    };
+    interval = Interval{moved(interval->lo), moved(interval->hi)};
+  }
+  if (r.flags)
+    r.flags = SliceOp::create(b, loc, tensorOf(getResult()).clone(b.getI1Type()), r.flags, getOffsets());
+  return r;
+}
+
 /// Axes that are neither split nor merged keep their intervals; for the others there are flags.
 Bounds ReshapeOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   RankedTensorType from = tensorOf(getInput()), to = tensorOf(getResult());

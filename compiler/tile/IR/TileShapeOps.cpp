@@ -94,6 +94,23 @@ LogicalResult ReshapeOp::verify() {
   return success();
 }
 
+LogicalResult SliceOp::verify() {
+  RankedTensorType from = tensorOf(getInput()), to = tensorOf(getResult());
+  if (failed(verifySameElement(*this, from, to))) return failure();
+  if (from.getRank() != to.getRank() || static_cast<int64_t>(getOffsets().size()) != from.getRank())
+    return emitOpError() << "keeps the rank and has one offset per axis";
+  for (auto [offset, part, whole] : llvm::zip_equal(getOffsets(), to.getShape(), from.getShape()))
+    if (offset < 0 || offset > whole - part)
+      return emitOpError() << "takes " << part << " elements from " << offset << " on of an axis of "
+                           << whole;
+  return success();
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
+  if (getInput().getType() == getResult().getType()) return getInput();
+  return foldSplat(adaptor.getInput(), getResult().getType());
+}
+
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   if (getInput().getType() == getResult().getType()) return getInput();
   if (auto inner = getInput().getDefiningOp<ReshapeOp>()) {

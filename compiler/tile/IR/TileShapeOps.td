@@ -30,6 +30,21 @@ def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims", [DeclareOpInterfaceMethods<Ti
   let hasFolder = 1;
 }
 
+def Tile_SliceOp : Tile_PureOp<"slice", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface>]> {
+  let summary = "a part of a tile";
+  let description = [{
+    ```mlir
+    %r = tile.slice %x [0, 16] : tensor<8x64xf32> -> tensor<8x32xf32>
+    ```
+    The elements from the offsets on, one per axis.
+  }];
+  let arguments = (ins Tile_Tile:$input, DenseI64ArrayAttr:$offsets);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input $offsets attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
 def Tile_ReshapeOp : Tile_PureOp<"reshape", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface>]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins Tile_Tile:$input);

@@ -46,7 +46,7 @@ namespace {
 bool readsZero(Value v) {
   Operation *op = v.getDefiningOp();
   if (isa_and_nonnull<LoadOp, BufferReadOp>(op)) return true;
-  return isa_and_nonnull<CastOp, TransposeOp, ExpandDimsOp, BroadcastOp, ReshapeOp>(op) &&
+  return isa_and_nonnull<CastOp, TransposeOp, ExpandDimsOp, SliceOp, BroadcastOp, ReshapeOp>(op) &&
          isTile(op->getOperand(0)) && readsZero(op->getOperand(0));
 }
 

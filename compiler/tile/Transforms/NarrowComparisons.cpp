@@ -95,7 +95,8 @@ ConstantIntRanges rangeOf(Value v, int &budget) {
   const ConstantIntRanges any = ConstantIntRanges::maxRange(width);
   Operation *op = v.getDefiningOp();
   if (!op || budget-- <= 0) return any;
-  if (isa<BroadcastOp, ExpandDimsOp, ReshapeOp, TransposeOp>(op)) return rangeOf(op->getOperand(0), budget);
+  if (isa<BroadcastOp, ExpandDimsOp, SliceOp, ReshapeOp, TransposeOp>(op))
+    return rangeOf(op->getOperand(0), budget);
   if (auto iota = dyn_cast<IotaOp>(op)) {
     APInt start;
     if (!matchPattern(iota.getStart(), m_ConstantInt(&start))) return any;

@@ -33,6 +33,38 @@ func.func @f(%x: tensor<4x2xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{takes 4 elements from 5 on of an axis of 8}}
+  %t = tile.slice %x [0, 5] : tensor<4x8xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{takes 2 elements from -1 on of an axis of 4}}
+  %t = tile.slice %x [-1, 0] : tensor<4x8xf32> -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{keeps the rank and has one offset per axis}}
+  %t = tile.slice %x [0] : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{changes the element type from 'f32' to 'f64'}}
+  %t = tile.slice %x [0, 0] : tensor<4x8xf32> -> tensor<4x4xf64>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<4xf32>) {
   // expected-error @+1 {{axis 2 is outside a tile of rank 1}}
   %t = tile.expand_dims %x axis 2 : tensor<4xf32> -> tensor<4x1xf32>

@@ -250,3 +250,25 @@ tile.kernel @where(%x: !tile.view<?xf32>, %c: !tile.view<64xi8>, %o: !tile.view<
   tile.store_elem %s, %o[%c0] : f32, !tile.view<64xf32>
   tile.return
 }
+
+// A part of a tile is in bounds where the tile is. What fill_masked gives is in bounds everywhere, zeros included.
+// CHECK-LABEL: tile.kernel @parts
+tile.kernel @parts(%x: !tile.view<?xf32>, %o: !tile.view<64xf32>, %n: index) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["n"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["64"], access = write>, #tile.param<name = "n", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %t = tile.load %x[%c0] extents [64] : !tile.view<?xf32> -> tensor<64xf32>
+  // CHECK: %[[T:.*]] = tile.load %x
+  // CHECK: %[[PART:.*]] = tile.slice %[[T]] [48]
+  // CHECK: arith.subi %{{.*}}, %c48
+  // CHECK: %[[LO:.*]] = arith.minsi
+  // CHECK: tile.store %[[PART]], %o[%c0] extents [16] bounds(%{{.*}} to %{{.*}})
+  %p = tile.slice %t [48] : tensor<64xf32> -> tensor<16xf32>
+  tile.store %p, %o[%c0] extents [16] : tensor<16xf32>, !tile.view<64xf32>
+  // CHECK: %[[FILLED:.*]] = tile.mask %[[T]]
+  // CHECK: tile.store %[[FILLED]], %o[%c0] extents [64] : tensor<64xf32>
+  %f = tile.fill_masked %t, %zero : tensor<64xf32>
+  tile.store %f, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
+  tile.return
+}
