@@ -94,7 +94,7 @@ std::vector<std::string> namesOf(std::string_view module) {
   for (const LanguageFunction &f : kFunctions)
     if (visible(module, f.module)) out.emplace_back(f.name);
   if (module == "tessera")
-    for (const char *s : {"tile", "op", "dist", "group", "Tensor", "kernel", "jit", "autodiff"})
+    for (const char *s : {"tile", "op", "dist", "group", "Tensor", "strides", "kernel", "jit", "autodiff"})
       out.emplace_back(s);
   if (module == "tessera" || module == "tessera.tile")
     for (const DTypeInfo &d : allDTypes())

@@ -43,9 +43,10 @@ tsr_status_t checkExtents(const KernelObject &kernel, const uint64_t *values) {
 #endif
     std::string has = available ? "its allocation has " + std::to_string(*available) + " from the pointer on"
                                 : "the pointer is in no live allocation";
-    return fail(TSR_EINVAL, kernel.describe() + ": argument " + std::to_string(i) + " (" +
-                                kernel.plan.name(i) + "): its dims need " + std::to_string(needed) +
-                                " bytes, " + has + "; it is " + kernel.plan.describe(i, values));
+    return fail(TSR_EINVAL,
+                kernel.describe() + ": argument " + std::to_string(i) + " (" + kernel.plan.name(i) +
+                    "): its dims " + (kernel.plan.hasStrides(i) ? "and strides " : "") + "need " +
+                    std::to_string(needed) + " bytes, " + has + "; it is " + kernel.plan.describe(i, values));
   }
   return TSR_SUCCESS;
 }

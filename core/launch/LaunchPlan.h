@@ -30,6 +30,7 @@ public:
     return arguments_[index].kind == MetadataParam::Kind::Tensor ||
            arguments_[index].kind == MetadataParam::Kind::Result;
   }
+  bool hasStrides(size_t index) const { return isStrided(arguments_[index]); }
   /// "x [M, 64] = [3, 64]", or "x [M, 64] = [3, 64] with strides [ld, 1] = [80, 1]": a tensor, its dims and
   /// their extents for these values.
   std::string describe(size_t index, const uint64_t *values) const;

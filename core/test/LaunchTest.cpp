@@ -147,9 +147,9 @@ TEST_F(Launch, StridesSayWhatATensorCovers) {
   EXPECT_OK(status(0, 100, 1000000, 0, 0));
   EXPECT_OK(status(1, 1, INT64_MAX, INT64_MAX, INT64_MAX)); // one element
   EXPECT_EQ(status(10, 100, 101, 100, 1), TSR_EINVAL);
-  EXPECT_TRUE(
-      lastErrorHas("argument 0 (x): its dims need 4036 bytes, its allocation has 4000 from the pointer on; "
-                   "it is x [M, N] = [10, 100] with strides [ldx, 1] = [101, 1]"));
+  EXPECT_TRUE(lastErrorHas(
+      "argument 0 (x): its dims and strides need 4036 bytes, its allocation has 4000 from the pointer on; "
+      "it is x [M, N] = [10, 100] with strides [ldx, 1] = [101, 1]"));
   EXPECT_EQ(status(10, 100, 100, 99, 1), TSR_EINVAL);
   EXPECT_TRUE(
       lastErrorHas("argument 1 (y): the kernel writes it, but its strides let elements share memory; it "

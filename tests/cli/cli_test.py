@@ -206,12 +206,15 @@ class Arguments(Cli):
                     "    for i in ts.tile.parallel(0, M, 8):\n        Y[i:i+8, 0:N] = 2.0 * X[i:i+8, 0:N]\n")
         x, out = np.arange(6, dtype="f4").reshape(3, 2), self.folder / "out.npy"
         words = ("run", self.file, "--in", f"X={self.array('x', x)}", "--out", f"Y={out}", "--dim")
-        for given in (["N=2"], ["ldx=2"], ["ldx=100", "ldy=3"], ["ldx=0", "ldy=7"]):
+        for given in (["N=2"], ["ldx=2"], ["ldx=100", "ldy=3"]):
             result = self.call(*words, *given)
             self.assertEqual(result.status, 0, result.errors)
-            if "ldx=0" not in given:  # rows that share memory have the values of one of them
-                np.testing.assert_array_equal(np.load(out), 2 * x)
+            np.testing.assert_array_equal(np.load(out), 2 * x)
             out.unlink()
+        self.refused(self.call(*words, "ldx=0"), "E_ARG_SHAPE", "different elements of the file share memory")
+        self.array("x", np.ones((3, 2), "f4"))  # equal rows may be one
+        self.assertEqual(self.call(*words, "ldx=0").status, 0)
+        out.unlink()
         self.assertIn("let elements share memory", self.call(*words, "ldy=2").errors)
         self.refused(self.call(*words, "ldx=-1"), "E_OPTION_VALUE")
         self.refused(self.call(*words, f"ldx={2**61}"), "E_OUT_OF_MEMORY")
@@ -220,6 +223,18 @@ class Arguments(Cli):
         self.assertEqual([p.get("strides") for p in kernel["params"]], [["ldx", "1"], ["1", "ldy"]])
         self.assertEqual(kernel["dims"], ["M", "N", "ldx", "ldy"])
         self.assertIn("strides [1, ldy]", self.call("kernels", self.file).output)
+
+    def test_strides_that_tensors_share(self):
+        self.source("from tessera import Tensor, f32, kernel, strides, tile\n\n@kernel\n"
+                    "def both(X: Tensor[\"M\", \"N\", f32, strides(\"ld\", 1)], Y: Tensor[\"M\", \"K\", f32, strides(\"ld\", 1)], "
+                    "Z: Tensor[\"M\", \"K\", f32]):\n    for i in tile.parallel(0, M, 8):\n        Z[i:i+8, 0:K] = Y[i:i+8, 0:K]\n")
+        y, out = np.arange(60, dtype="f4").reshape(6, 10), self.folder / "out.npy"
+        words = ("run", self.file, "--in", f"X={self.array('x', y[:, :4])}", f"Y={self.array('y', y)}", "--out", f"Z={out}")
+        self.assertEqual(self.call(*words).errors, "")
+        np.testing.assert_array_equal(np.load(out), y)
+        out.unlink()
+        self.source(self.file.read_text().replace('Y: Tensor["M", "K", f32, strides("ld", 1)]', 'Y: Tensor["M", "K", f32, strides("s", "s")]'))
+        self.refused(self.call(*words), "E_DIM_MISSING", "no tensor overlaps itself")
 
     def test_choosing_a_kernel(self):
         self.source(TWO)

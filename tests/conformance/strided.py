@@ -201,7 +201,43 @@ def f(X: ts.Tensor["M", ts.f32, ts.strides(2)]) -> ts.Tensor["M", ts.f32]:
 """, error="E_UNIMPLEMENTED")
 
 
+def functions():
+    """Kernels with strides that graph functions call: their tensors are contiguous, so only contiguous strides will do."""
+    kernel = """@ts.kernel
+def inner(A: ts.Tensor["M", "N", ts.f32{0}]) -> ts.Tensor["M", "N", ts.f32{1}]:
+    for i in ts.tile.parallel(0, M, 4):
+        for j in ts.tile.parallel(0, N, 16):
+            return A[i:i+4, j:j+16] * 2.0
+
+@ts.jit
+def f(X: ts.Tensor["M", "N", ts.f32]):
+    return inner(X) + 1.0
+"""
+    for name, a, result in (("named", ', ts.strides("a", "b")', ', ts.strides("c", 1)'), ("shared", ', ts.strides("a", 1)', ', ts.strides("a", 1)'),
+                            ("dim", ', ts.strides("N", 1)', ', ts.strides("N", "d")')):
+        p = program(f"strides/call/{name}", kernel.format(a, result), kernel="f")
+        for m, n in ((6, 10), (1, 1), (9, 33)):
+            x = random("f32", (m, n), 1)
+            p.run({"M": m, "N": n}, {"X": ("f32", x)}, {"result": want("f32", 2 * x + 1, ulps=1)})
+        yield p
+    for name, a, result in (("result", "", ', ts.strides(1, "M")'), ("result-number", "", ", ts.strides(1, 6)"), ("result-zero", "", ", ts.strides(0, 1)"),
+                            ("result-dim", "", ', ts.strides("M", 1)'), ("operand", ', ts.strides(1, "M")', ""), ("twice", ', ts.strides("s", "s")', "")):
+        yield program(f"strides/call/{name}", kernel.format(a, result), kernel="f", error="E_KERNEL_ARGUMENT")
+    dims = ", ".join(f'"{d}"' for d in "abcdefgh")
+    yield program("strides/call/many-terms", f"""@ts.kernel
+def inner(A: ts.Tensor[{dims}, ts.f32, ts.strides(7, "s1", "s2", "s3", "s4", "s5", "s6", 1)], Y: ts.Tensor["a", ts.f32]):
+    for i in ts.tile.parallel(0, a, 4):
+        Y[i:i+4] = A[i:i+4, 0, 0, 0, 0, 0, 0, 0]
+
+@ts.jit
+def f(X: ts.Tensor[{dims}, ts.f32], Y: ts.Tensor["a", ts.f32]):
+    inner(X[:, 1:, 1:, 1:, 1:, 1:, 1:, 1:], Y)
+    return Y
+""", kernel="f", error="E_KERNEL_ARGUMENT")
+
+
 def programs():
+    yield from functions()
     yield from ported()
     yield from views()
     yield from errors()

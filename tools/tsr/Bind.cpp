@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 #include <set>
 
 namespace tessera::cli {
@@ -213,32 +214,47 @@ private:
     out_.params.push_back(std::move(bound));
   }
 
-  /// Gives strides that --dim leaves open values without gaps, the last dim innermost, around the strides
-  /// that are known.
+  /// Gives strides that --dim leaves open the smallest values with which no tensor overlaps itself, the last
+  /// dim innermost, around the strides that are known.
   void chooseStrides() {
-    for (const SignatureParam &p : signature_.params) {
-      int64_t length = 1; // elements from the first to the last, along the dims so far
-      auto cover = [&](size_t d, int64_t stride) {
-        const int64_t steps = std::max<int64_t>(dims_.extent(p.dims[d]).value_or(1), 1) - 1;
-        int64_t more = 0;
-        if (__builtin_mul_overflow(steps, stride, &more) || __builtin_add_overflow(length, more, &length))
-          length = INT64_MAX; // reported by placeElements
-      };
-      std::vector<size_t> open;
-      for (size_t d = p.strides.size(); d-- > 0;)
-        if (auto stride = dims_.extent(p.strides[d]))
-          cover(d, *stride);
-        else
-          open.push_back(d);
-      for (size_t d : open) {
-        const auto known = dims_.extent(p.strides[d]); // two dims may have one stride
-        const int64_t stride = known.value_or(length);
-        if (!known)
-          if (auto e = dims_.set(p.strides[d], stride, fmt::format("stride {} of {}", d, p.name)))
-            errors_.push_back(*e);
-        cover(d, stride);
-      }
+    std::map<std::string, int64_t> chosen;
+    constexpr int kMostTurns = 16; // one tensor may widen a stride of another
+    int turns = 0;
+    for (bool widens = true; widens; ++turns) {
+      widens = false;
+      for (const SignatureParam &p : signature_.params)
+        widens |= widenStrides(p, chosen);
+      if (widens && turns == kMostTurns)
+        return error("E_DIM_MISSING", "the strides have no values with which no tensor overlaps itself",
+                     "give them with --dim");
     }
+    for (const auto &[symbol, value] : chosen)
+      if (auto e = dims_.set(symbol, value, "the layout of its tensors")) errors_.push_back(*e);
+  }
+
+  /// Makes the open strides of a tensor at least as long as what lies within each. Returns whether one grew.
+  bool widenStrides(const SignatureParam &p, std::map<std::string, int64_t> &chosen) {
+    bool grew = false;
+    int64_t length = 1; // elements from the first to the last, along the dims so far
+    auto cover = [&](size_t d, int64_t stride) {
+      const int64_t steps = std::max<int64_t>(dims_.extent(p.dims[d]).value_or(1), 1) - 1;
+      int64_t more = 0;
+      if (__builtin_mul_overflow(steps, stride, &more) || __builtin_add_overflow(length, more, &length))
+        length = INT64_MAX; // reported by placeElements
+    };
+    std::vector<size_t> open;
+    for (size_t d = p.strides.size(); d-- > 0;)
+      if (auto stride = dims_.extent(p.strides[d]))
+        cover(d, *stride);
+      else
+        open.push_back(d);
+    for (size_t d : open) {
+      int64_t &stride = chosen[p.strides[d]];
+      grew |= stride < length;
+      stride = std::max(stride, length);
+      cover(d, stride);
+    }
+    return grew;
   }
 
   void sizeTensors() {

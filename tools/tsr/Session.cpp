@@ -3,6 +3,7 @@
 #include "tools/tsr/Source.h"
 #include <cstring>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace tessera::cli {
 namespace {
@@ -140,6 +141,15 @@ MaybeFailure Session::fill(const BoundParam &p, void *target) {
     forEachElement(p, [&](size_t packed, size_t placed, size_t bytes) {
       std::memcpy(image.data() + placed, p.initial.data() + packed, bytes);
     });
+    bool isKept = true; // elements that share a place must be equal
+    forEachElement(p, [&](size_t packed, size_t placed, size_t bytes) {
+      isKept &= std::memcmp(image.data() + placed, p.initial.data() + packed, bytes) == 0;
+    });
+    if (!isKept)
+      return Failure{{"E_ARG_SHAPE",
+                      fmt::format("{}: with strides ({}) different elements of the file share memory", p.name,
+                                  fmt::join(p.strides, ", ")),
+                      "give other strides with --dim"}};
     return check(tsrMemcpyH2D(context_, target, image.data(), p.span), "copying inputs");
   }
   return p.hasInput ? check(tsrMemcpyH2D(context_, target, p.initial.data(), p.bytes), "copying inputs")

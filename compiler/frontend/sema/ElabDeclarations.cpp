@@ -41,7 +41,7 @@ void Elaborator::addDim(const Dim &d) {
     kernel_.dims.push_back(d.symbol);
 }
 
-bool Elaborator::readDim(const ast::Expr &e, Dim &out) {
+bool Elaborator::readDim(const ast::Expr &e, Dim &out, const std::string &what) {
   if (e.kind == ast::Expr::Str) {
     // "M" or "B*H"; blanks are ignored.
     std::string text, part;
@@ -91,8 +91,8 @@ bool Elaborator::readDim(const ast::Expr &e, Dim &out) {
   if (v.isError()) return false;
   if (!v.isConstInt() || v.intValue < 0) {
     fail(Code::E_DIM, e.loc,
-         v.isConstInt() ? "a dim is at least 0" : "a dim is an int or a string, found " + describe(v),
-         "a dim is an int, a name \"M\" or a product \"B*H\"");
+         "a " + what + (v.isConstInt() ? " is at least 0" : " is an int or a string, found " + describe(v)),
+         "a " + what + " is an int, a name \"M\" or a product \"B*H\"");
     return false;
   }
   out = {v.intValue, ""};
@@ -229,7 +229,7 @@ bool Elaborator::readStrides(const ast::Expr &e, TensorType &out) {
   bool ok = true;
   for (size_t i = 1; i < e.items.size(); ++i) {
     Dim d;
-    ok &= readDim(*e.items[i], d);
+    ok &= readDim(*e.items[i], d, "stride");
     out.strides.push_back(d);
   }
   return ok;
@@ -239,8 +239,13 @@ bool Elaborator::readTensorType(const ast::Expr &e, TensorType &out) {
   constexpr size_t kMaxRank = 8;
   auto isStrides = [&](const ast::Expr &item) {
     const std::string path = item.kind == ast::Expr::Call ? annotationPath(module_, *item.items[0]) : "";
-    return path == "tessera.strides" || path == "strides";
+    return path == "tessera.strides" || (path == "strides" && !module_.globals.contains(path));
   };
+  if (const ast::Expr &last = *e.items.back();
+      last.kind == ast::Expr::Attribute && annotationPath(module_, last) == "tessera.strides") {
+    fail(Code::E_PARAMETER, last.loc, "ts.strides takes one stride per dim", "write ts.strides(\"ld\", 1)");
+    return false;
+  }
   for (size_t i = 1; i + 1 < e.items.size(); ++i)
     if (isStrides(*e.items[i])) {
       fail(Code::E_PARAMETER, e.items[i]->loc,

@@ -36,8 +36,8 @@ bool Elaborator::graphNumber(const Value &v, Range loc, const char *what, double
 }
 
 /// Checks the tensor arguments of a call against the callee's parameters, and binds the callee's symbols.
-bool Elaborator::graphBindDims(const Kernel &callee, const ast::Expr &call,
-                               std::vector<std::optional<Value>> &values,
+bool Elaborator::graphBindDims(const Kernel &callee, const std::vector<TensorType> &results,
+                               const ast::Expr &call, std::vector<std::optional<Value>> &values,
                                std::map<std::string, DimExpr> &bound) {
   std::map<std::string, std::string> from; // symbol -> what bound it
   bool ok = true;
@@ -53,6 +53,25 @@ bool Elaborator::graphBindDims(const Kernel &callee, const ast::Expr &call,
       refuse(Code::E_KERNEL_ARGUMENT, "its dim '" + symbol + "' is " + it->second.text() + " in " +
                                           from[symbol] + " and " + have.text() + " in " + where +
                                           ", which would have to be equal");
+  };
+  // A function's tensors are contiguous: a stride is the product of the extents after it.
+  auto checkStrides = [&](const std::string &tensor, const std::vector<Dim> &strides, const Dims &dims) {
+    std::optional<DimExpr> have = DimExpr(1);
+    for (size_t d = strides.size(); d-- > 0;) {
+      const std::string where = "stride " + std::to_string(d) + " of " + tensor;
+      const Dim &want = strides[d];
+      if (!have)
+        refuse(Code::E_KERNEL_ARGUMENT, where + " is a product of too many terms to be compared");
+      else if (!want.symbol.empty())
+        bind(want.symbol, *have, where + " (contiguous in a graph function)");
+      else if (*have != DimExpr(want.constant))
+        refuse(Code::E_KERNEL_ARGUMENT,
+               where + " is " + std::to_string(want.constant) +
+                   ", but the tensors of a graph function are contiguous: it would have to be " +
+                   have->text());
+      if (!have) return;
+      have = multiply(*have, dims[d]);
+    }
   };
   for (size_t i = 0; i < callee.params.size() && i < values.size(); ++i) {
     const Param &p = callee.params[i];
@@ -92,19 +111,14 @@ bool Elaborator::graphBindDims(const Kernel &callee, const ast::Expr &call,
       }
       bind(want.symbol, have, "'" + p.name + "'");
     }
-    // A function's tensors are contiguous: a stride is the product of the extents after it.
-    std::optional<DimExpr> have = DimExpr(1);
-    for (size_t d = p.strides.size(); d-- > 0 && have;) {
-      const Dim &want = p.strides[d];
-      if (!want.symbol.empty())
-        bind(want.symbol, *have, "the strides of '" + p.name + "' (contiguous in a graph function)");
-      else if (*have != DimExpr(want.constant))
-        refuse(Code::E_KERNEL_ARGUMENT,
-               "stride " + std::to_string(d) + " of '" + p.name + "' is " + std::to_string(want.constant) +
-                   ", but the tensors of a graph function are contiguous: it would have to be " +
-                   have->text());
-      have = multiply(*have, graphDims(v)[d]);
-    }
+    checkStrides("'" + p.name + "'", p.strides, graphDims(v));
+  }
+  for (const TensorType &result : results) {
+    Dims dims;
+    for (const Dim &d : result.dims)
+      if (auto it = bound.find(d.symbol); it != bound.end() || d.symbol.empty())
+        dims.push_back(d.symbol.empty() ? DimExpr(d.constant) : it->second);
+    if (dims.size() == result.dims.size()) checkStrides("a result", result.strides, dims);
   }
   for (const auto &[symbol, have] : bound) { // a product whose factors are also bound
     std::optional<DimExpr> product = DimExpr(1);
@@ -140,7 +154,7 @@ Value Elaborator::graphInline(const FunctionDecl &f, const ast::Expr &call) {
   callee.declare(f);
   if (sink_.count() != before) return Value::error();
   std::map<std::string, DimExpr> bound;
-  if (!graphBindDims(callee.kernel(), call, values, bound)) return Value::error();
+  if (!graphBindDims(callee.kernel(), callee.results(), call, values, bound)) return Value::error();
   std::map<std::string, Value> dims;
   for (const auto &[symbol, d] : bound)
     dims[symbol] = graphExtent(d);
@@ -233,7 +247,7 @@ Value Elaborator::graphLaunch(const FunctionDecl &f, const ast::Expr &call) {
   declared.declare(f);
   if (sink_.count() != before) return Value::error();
   std::map<std::string, DimExpr> bound;
-  if (!graphBindDims(declared.kernel(), call, values, bound)) return Value::error();
+  if (!graphBindDims(declared.kernel(), declared.results(), call, values, bound)) return Value::error();
   int instance = graphKernel(f, call, bound);
   if (instance < 0) return Value::error();
 

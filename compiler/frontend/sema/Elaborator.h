@@ -86,7 +86,7 @@ public:
   bool readTensorType(const ast::Expr &, TensorType &);
   bool readStrides(const ast::Expr &, TensorType &);
   void addDims(const TensorType &);
-  bool readDim(const ast::Expr &, Dim &);
+  bool readDim(const ast::Expr &, Dim &, const std::string &what = "dim");
   std::optional<DType> readDType(const ast::Expr &, Policy &);
   bool readPolicy(const ast::Expr &, Policy &);
   bool readDTypeText(const ast::Expr &, DType &, Policy &);
@@ -297,8 +297,8 @@ public:
   Value graphCast(Value, DType, Range);
 
   // ... calls (ElabGraphCalls.cpp)
-  bool graphBindDims(const Kernel &callee, const ast::Expr &, std::vector<std::optional<Value>> &,
-                     std::map<std::string, DimExpr> &);
+  bool graphBindDims(const Kernel &callee, const std::vector<TensorType> &results, const ast::Expr &,
+                     std::vector<std::optional<Value>> &, std::map<std::string, DimExpr> &);
   bool graphTensor(const Value &, Range, size_t minRank); // these report what does not fit
   bool graphFlag(const Value &, Range, const char *what, bool &out);
   bool graphNumber(const Value &, Range, const char *what, double &out);

@@ -114,6 +114,8 @@ const std::vector<Case> &cases() {
        "ts.strides(n=1)"},
       {"E_PARAMETER", kHead + "@ts.kernel\ndef k(x: ts.Tensor[ts.f32, ts.strides()]):\n    pass\n",
        "ts.Tensor[ts.f32, ts.strides()]"},
+      {"E_PARAMETER", kHead + "@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.f32, ts.strides]):\n    pass\n",
+       "ts.strides"},
       {"E_DIM", kHead + "@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.f32, ts.strides(-1)]):\n    pass\n", "-1"},
       {"E_PARAMETER", kHead + "@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.strides(1), ts.f32]):\n    pass\n",
        "ts.strides(1)"},

@@ -145,7 +145,7 @@ private:
 
   /// Adds the operation to the group, after copies of the casts that it waits for. Changes nothing if it is
   /// refused.
-  GroupSpace::Refusal add(Node &node, Operation *op) {
+  [[nodiscard]] GroupSpace::Refusal add(Node &node, Operation *op) {
     GroupSpace space = node.space;
     SmallVector<std::pair<OpOperand *, Value>> before;
     SmallVector<std::pair<graph::CastOp, Operation *>> copies;

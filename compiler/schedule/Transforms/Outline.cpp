@@ -39,7 +39,8 @@ struct ScheduleOutline : impl::ScheduleOutlineBase<ScheduleOutline> {
       for (Outlined &done : outlined_)
         done.group.erase();
       for (auto launch : function.getBody().front().getOps<graph::LaunchOp>()) {
-        if (failed(bindDims(launch))) return signalPassFailure();
+        if (failed(bindDims(launch, /*isFunction=*/static_cast<bool>(function.getParamsAttr()))))
+          return signalPassFailure();
         if (function.getParamsAttr()) adopt(function, launch);
       }
     }
@@ -57,8 +58,9 @@ private:
     kernel.setSymNameAttr(name);
   }
 
-  /// Derives the dims of a user's kernel from the tensors that it is launched on.
-  LogicalResult bindDims(graph::LaunchOp launch) {
+  /// Derives the dims of a user's kernel from the tensors that it is launched on. Those of a function are
+  /// contiguous; for the kernel by itself a stride stands for itself.
+  LogicalResult bindDims(graph::LaunchOp launch, bool isFunction) {
     if (launch.getDims()) return success();
     auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(launch, launch.getKernelAttr());
     if (!kernel) return launch.emitOpError("launches no kernel of this module");
@@ -81,10 +83,23 @@ private:
         };
         for (auto [d, name] : llvm::enumerate(names.getAsRange<StringAttr>()))
           bind(name.getValue(), type.getExtent(static_cast<int64_t>(d)));
-        IndexExpr stride = IndexExpr::constant(1); // a function's tensors are contiguous
+        IndexExpr stride = IndexExpr::constant(1);
         for (unsigned d = names.size(); param.getStrides() && d-- > 0;) {
-          bind(param.getStride(d), stride);
-          stride = IndexExpr::binary(IndexExpr::Code::Mul, stride, type.getExtent(d));
+          StringRef text = param.getStride(d);
+          bind(text, isFunction ? stride : IndexExpr::symbol(text.str()));
+          const auto is = numberIn(text), has = numberIn(stride.text());
+          const auto known = is ? is : numberIn(cast<tile::IndexExprAttr>(bound[text]).text());
+          if (isFunction && (known || has) && known != has)
+            return launch.emitOpError()
+                   << "passes contiguous tensors, but stride " << d << " of parameter '"
+                   << param.getName().getValue() << "' is \"" << text << "\", not " << stride.text();
+          IndexExpr extent = type.getExtent(d);
+          const auto whole = numberIn(extent.text());
+          if (has && whole && *has <= INT32_MAX && *whole <= INT32_MAX)
+            stride = IndexExpr::constant(*has * *whole);
+          else
+            stride = has == 1 ? std::move(extent)
+                              : IndexExpr::binary(IndexExpr::Code::Mul, std::move(stride), extent);
         }
       } else if (param.isDim()) {
         dims.push_back(bound[param.getName().getValue()]);
@@ -92,6 +107,11 @@ private:
     }
     launch.setDimsAttr(b.getArrayAttr(dims));
     return success();
+  }
+
+  static std::optional<int64_t> numberIn(StringRef text) {
+    int64_t number = 0;
+    return text.getAsInteger(10, number) ? std::nullopt : std::optional(number);
   }
 
   /// A group that has its kernel. It is kept until the end, so that later groups can be compared with it.
