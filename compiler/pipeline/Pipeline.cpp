@@ -51,6 +51,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createTileLegalizeBounds());
   // one thread computes one element: no lanes to fill
   if (!target.threads) kernel.addPass(createTileNarrowComparisons());
+  kernel.addPass(createTileSimplifyIndices());
   kernel.addPass(createTileSimplify({/*explicitMasks=*/true}));
   kernel.addPass(createTileHoistInvariants());
   kernel.addPass(createCSEPass());

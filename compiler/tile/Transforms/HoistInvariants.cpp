@@ -11,6 +11,7 @@
 // recognised. It runs after masks have become explicit, since they add indices of their own, and before CSE,
 // which merges the copies that end up in one block. Tiles are not moved, because their position decides which
 // memory they need.
+#include "compiler/tile/Transforms/IndexBounds.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -23,18 +24,9 @@ namespace tessera {
 #include "compiler/tile/Transforms/Passes.h.inc"
 
 using namespace mlir;
+using namespace tessera::tile;
 
 namespace {
-
-/// Returns `v` without casts between index and i64, which keep its value.
-Value uncast(Value v) {
-  while (auto cast = v.getDefiningOp<arith::IndexCastOp>()) {
-    Type from = cast.getIn().getType();
-    if (!from.isIndex() && !from.isInteger(64)) break;
-    v = cast.getIn();
-  }
-  return v;
-}
 
 /// Can `v` not be `excluded`? It cannot if it is another constant, or a chain of `select(x == c, other, x)`
 /// that replaces that value.
@@ -58,12 +50,14 @@ bool isNever(Value v, int64_t excluded) {
   return isReplaced && uncast(v) == subject;
 }
 
-/// May `op` run where it did not run before? Division traps for 0, and signed division for -1 if the quotient
-/// overflows; upstream considers remainders harmless.
-bool canRunEarly(Operation *op) {
-  if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op)) return isNever(op->getOperand(1), 0);
+/// May `op` run before `loop`, where it did not run before? Division traps for 0, and signed division for -1
+/// if the quotient overflows; upstream considers remainders harmless.
+bool canRunBefore(Operation *loop, Operation *op) {
+  auto isPositive = [&] { return isPositiveAt(op->getOperand(1), loop); };
+  if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op))
+    return isNever(op->getOperand(1), 0) || isPositive();
   if (isa<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(op))
-    return isNever(op->getOperand(1), 0) && isNever(op->getOperand(1), -1);
+    return (isNever(op->getOperand(1), 0) && isNever(op->getOperand(1), -1)) || isPositive();
   return isSpeculatable(op);
 }
 
@@ -77,7 +71,7 @@ class HoistInvariants : public impl::TileHoistInvariantsBase<HoistInvariants> {
     getOperation()->walk([](LoopLikeOpInterface loop) {
       moveLoopInvariantCode(
           loop.getLoopRegions(), [&](Value v, Region *) { return loop.isDefinedOutsideOfLoop(v); },
-          [](Operation *op, Region *) { return isIntegerArithmetic(op) && canRunEarly(op); },
+          [&](Operation *op, Region *) { return isIntegerArithmetic(op) && canRunBefore(loop, op); },
           [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
     });
   }

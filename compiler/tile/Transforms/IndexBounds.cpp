@@ -72,13 +72,73 @@ std::optional<Wide> largest(Value v, int depth) {
                ? std::optional(result)
                : std::nullopt;
   }
-  if (!isa<arith::DivSIOp, arith::FloorDivSIOp, arith::MinSIOp>(op)) return std::nullopt;
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    std::optional<Wide> x = largestInType(select.getTrueValue(), depth);
+    std::optional<Wide> y = largestInType(select.getFalseValue(), depth);
+    return x && y ? std::optional(std::max(*x, *y)) : std::nullopt;
+  }
+  if (!isa<arith::DivSIOp, arith::FloorDivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+           arith::MinSIOp, arith::MaxSIOp, arith::AndIOp, arith::XOrIOp>(op))
+    return std::nullopt;
   auto [x, y] = binary(largestInType);
+  if (isa<arith::AndIOp>(op) && (x || y)) return x && y ? std::min(*x, *y) : x ? x : y;
+  if (isa<arith::RemUIOp>(op) && x && y && *y) return std::min(*x, *y - 1);
+  // Whatever the divisor is; a remainder has the sign of the dividend.
+  if (isa<arith::DivUIOp, arith::RemUIOp, arith::RemSIOp>(op) && x) return x;
   if (!x || !y) return std::nullopt;
+  if (isa<arith::MaxSIOp>(op)) return std::max(*x, *y);
+  if (isa<arith::XOrIOp>(op)) return largestOf(v.getType());
   return isa<arith::MinSIOp>(op) ? std::min(*x, *y) : *x;
 }
 
+/// Appends the factors of a product.
+void collectFactors(Value v, SmallVectorImpl<Value> &factors) {
+  v = uncast(v);
+  auto product = v.getDefiningOp<arith::MulIOp>();
+  if (!product) return factors.push_back(v);
+  collectFactors(product.getLhs(), factors);
+  collectFactors(product.getRhs(), factors);
+}
+
+/// Is each of `parts` among `all`, as often as it is among `parts`?
+bool areAmong(ArrayRef<Value> parts, SmallVector<Value> all) {
+  return llvm::all_of(parts, [&](Value part) {
+    auto found = llvm::find(all, part);
+    if (found == all.end()) return false;
+    all.erase(found);
+    return true;
+  });
+}
+
 } // namespace
+
+Value uncast(Value v) {
+  while (auto cast = v.getDefiningOp<arith::IndexCastOp>()) {
+    if (!cast.getIn().getType().isIndex() && !cast.getIn().getType().isInteger(64)) break;
+    v = cast.getIn();
+  }
+  return v;
+}
+
+bool isPositiveAt(Value v, Operation *op) {
+  auto loop = op->getParentOfType<scf::ForOp>();
+  while (loop && !loop->hasAttr(kLanes))
+    loop = loop->getParentOfType<scf::ForOp>();
+  // A lane is at least 0 and below the number of lanes, which is therefore not 0, nor is any factor of it.
+  // The launch computes the number without wrapping or fails.
+  if (!loop || !v.getType().isIntOrIndex() || !largestIndex(loop.getLowerBound())) return false;
+  auto limit = loop.getUpperBound().getDefiningOp<arith::MinSIOp>();
+  if (!limit) return false;
+  SmallVector<Value> factors, lanes;
+  collectFactors(v, factors);
+  auto isExtent = [](Value x) { return isa<BlockArgument>(x) && largestIndex(x).has_value(); };
+  for (Value count : limit->getOperands()) {
+    lanes.clear();
+    collectFactors(count, lanes);
+    if (llvm::all_of(lanes, isExtent) && areAmong(factors, lanes)) return true;
+  }
+  return false;
+}
 
 std::optional<uint64_t> largestIndex(Value index) {
   std::optional<Wide> most = largestInType(index, kDeepest);

@@ -21,6 +21,13 @@ IndexSign signOf(mlir::Value index);
 /// Returns the largest value `index` can have if it is a non-negative i64; nullopt if it may be negative.
 std::optional<uint64_t> largestIndex(mlir::Value index);
 
+/// Returns `v` without casts between index and i64, which keep its value.
+mlir::Value uncast(mlir::Value v);
+
+/// Is `v` known to be greater than 0 where `op` is? In a loop over lanes, factors of the number of lanes and
+/// their products are.
+bool isPositiveAt(mlir::Value v, mlir::Operation *op);
+
 /// Returns `index`, or the largest i64 if the sum has wrapped.
 mlir::Value saturatedIndex(mlir::OpBuilder &b, mlir::Location loc, mlir::Value index, IndexSign sign);
 

@@ -37,6 +37,16 @@ def TileNarrowComparisons : Pass<"tile-narrow-comparisons", "::tessera::tile::Ke
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TileSimplifyIndices : Pass<"tile-simplify-indices", "::tessera::tile::KernelOp"> {
+  let summary = "Simplifies scalar arithmetic on indices by what is known about them";
+  let description = [{
+    The language rounds quotients down, and guards divisors of 0 and -1. Where operands are known not to be negative, as
+    positions and dims are, a division is one of unsigned numbers, and comparisons of the guard that the sign decides are
+    constants. Arithmetic on i64 values that were indices becomes arithmetic on indices.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TileHoistInvariants : Pass<"tile-hoist-invariants", "::tessera::tile::KernelOp"> {
   let summary = "Computes integer arithmetic that does not change within a loop before it";
   let description = [{
