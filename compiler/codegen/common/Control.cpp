@@ -73,33 +73,41 @@ Value TileLowering::tripCount(Value lower, Value upper, Value step) {
   return arith::SelectOp::create(b_, runs, count, zero);
 }
 
+auto TileLowering::emitLoop(scf::ForOp op, ValueRange inits,
+                            llvm::function_ref<Vec<Value>(Value, ValueRange)> body) -> Vec<Value> {
+  Value lower = scalar(op.getLowerBound()), upper = scalar(op.getUpperBound()), step = scalar(op.getStep());
+  bool counted = !staysInRange(op);
+  auto loop = counted ? scf::ForOp::create(b_, constant(0), tripCount(lower, upper, step), constant(1), inits,
+                                           /*bodyBuilder=*/nullptr, /*unsignedCmp=*/true)
+                      : scf::ForOp::create(b_, lower, upper, step, inits);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(loop.getBody());
+  Value variable = loop.getInductionVar();
+  if (counted) variable = arith::AddIOp::create(b_, lower, arith::MulIOp::create(b_, variable, step));
+  Vec<Value> next = body(variable, loop.getRegionIterArgs());
+  if (loop.getNumResults()) // without results, the builder has created the yield
+    scf::YieldOp::create(b_, next);
+  return Vec<Value>(loop.getResults());
+}
+
 LogicalResult TileLowering::lowerFor(scf::ForOp op) {
   if (op->hasAttr(tile::kLanes)) return lowerLanes(op);
   Vec<Place> places = placesOf(op, op.getInitArgs());
   for (auto [init, p] : llvm::zip(op.getInitArgs(), places))
     if (tile::isTile(init)) assign(init, p, op);
-  Value lower = scalar(op.getLowerBound()), upper = scalar(op.getUpperBound()), step = scalar(op.getStep());
-  bool counted = !staysInRange(op);
-  Vec<Value> inits = mappedScalars(op.getInitArgs());
-  auto loop = counted ? scf::ForOp::create(b_, constant(0), tripCount(lower, upper, step), constant(1), inits,
-                                           /*bodyBuilder=*/nullptr, /*unsignedCmp=*/true)
-                      : scf::ForOp::create(b_, lower, upper, step, inits);
-  {
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(loop.getBody());
-    Value variable = loop.getInductionVar();
-    if (counted) variable = arith::AddIOp::create(b_, lower, arith::MulIOp::create(b_, variable, step));
-    map_.map(op.getInductionVar(), variable);
-    bindArguments(op.getRegionIterArgs(), loop.getRegionIterArgs(), places);
-    if (failed(lowerBlock(*op.getBody()))) return failure();
-    Operation *terminator = op.getBody()->getTerminator();
-    ValueRange yielded = terminator->getOperands();
-    assignYields(terminator, yielded, places);
-    if (loop.getNumResults()) // without results, the builder has created the yield
-      scf::YieldOp::create(b_, mappedScalars(yielded));
-  }
-  bindArguments(op.getResults(), loop.getResults(), places);
-  return success();
+  LogicalResult lowered = success();
+  Vec<Value> results =
+      emitLoop(op, mappedScalars(op.getInitArgs()), [&](Value variable, ValueRange carried) -> Vec<Value> {
+        map_.map(op.getInductionVar(), variable);
+        bindArguments(op.getRegionIterArgs(), carried, places);
+        lowered = lowerBlock(*op.getBody());
+        if (failed(lowered)) return Vec<Value>(carried);
+        Operation *terminator = op.getBody()->getTerminator();
+        assignYields(terminator, terminator->getOperands(), places);
+        return mappedScalars(terminator->getOperands());
+      });
+  bindArguments(op.getResults(), results, places);
+  return lowered;
 }
 
 LogicalResult TileLowering::lowerIf(scf::IfOp op) {

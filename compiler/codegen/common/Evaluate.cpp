@@ -121,7 +121,7 @@ Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes
     return emitCast(b_, b_.getLoc(), evaluate(cast.getInput(), at, lanes, mode), *parseDType(cast.getFrom()),
                     *parseDType(cast.getTo()));
   if (auto rand = dyn_cast<RandOp>(op))
-    return evaluateRand(rand, evaluate(rand.getOffset(), at, lanes, mode), lanes);
+    return evaluateRand(scalar(rand.getSeed()), evaluate(rand.getOffset(), at, lanes, mode), lanes);
 
   OperationState state(b_.getLoc(), op->getName());
   for (Value operand : op->getOperands())
@@ -183,7 +183,7 @@ Value TileLowering::constantVector(DenseElementsAttr attr, Indices at, int64_t l
 }
 
 /// Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
-Value TileLowering::evaluateRand(tile::RandOp op, Value offset, int64_t lanes) {
+Value TileLowering::evaluateRand(Value seed, Value offset, int64_t lanes) {
   Type v32 = vectorOf(b_.getI32Type(), lanes), v64 = vectorOf(b_.getI64Type(), lanes);
   auto c32 = [&](uint32_t c) { return constantOf(v32, b_.getI32IntegerAttr(static_cast<int32_t>(c))); };
   Value shift = constantOf(v64, b_.getI64IntegerAttr(32));
@@ -194,7 +194,7 @@ Value TileLowering::evaluateRand(tile::RandOp op, Value offset, int64_t lanes) {
     return b_.createOrFold<arith::MulIOp>(wide, arith::ExtUIOp::create(b_, v64, c32(m)));
   };
   auto bitXor = [&](Value x, Value y) -> Value { return arith::XOrIOp::create(b_, x, y); };
-  Value seed = splat(scalar(op.getSeed()), lanes);
+  if (!isa<VectorType>(seed.getType())) seed = splat(seed, lanes);
   Value c0 = low(offset), c1 = high(offset), c2 = c32(0), c3 = c32(0), k0 = low(seed), k1 = high(seed);
   for (int round = 0; round < 10; ++round) {
     Value p0 = product(c0, 0xD2511F53), p1 = product(c2, 0xCD9E8D57);

@@ -158,7 +158,8 @@ LogicalResult TileLowering::lowerScalarOp(Operation *op) {
   if (auto cast = dyn_cast<CastOp>(op))
     return bind(emitCast(b_, b_.getLoc(), scalar(cast.getInput()), *parseDType(cast.getFrom()),
                          *parseDType(cast.getTo())));
-  if (auto rand = dyn_cast<RandOp>(op)) return bind(evaluateRand(rand, scalar(rand.getOffset()), 0));
+  if (auto rand = dyn_cast<RandOp>(op))
+    return bind(evaluateRand(scalar(rand.getSeed()), scalar(rand.getOffset()), 0));
   if (auto info = dyn_cast<GroupInfoOp>(op)) return bind(groupInfo(info.getKind()));
   if (auto reduce = dyn_cast<GroupReduceOp>(op)) {
     FailureOr<Value> result = groupReduce(reduce);

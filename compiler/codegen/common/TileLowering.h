@@ -173,6 +173,10 @@ protected:
 
   // Control.cpp
   LogicalResult lowerFor(mlir::scf::ForOp);
+  /// Emits the loop with `inits` as its carried scalars or vectors. `body` returns their next values. Returns
+  /// the last ones.
+  Vec<Value> emitLoop(mlir::scf::ForOp, mlir::ValueRange inits,
+                      llvm::function_ref<Vec<Value>(Value variable, mlir::ValueRange carried)> body);
   Value tripCount(Value lower, Value upper, Value step);
   void enterLanes(mlir::scf::ForOp, Value lane);
   LogicalResult lowerIf(mlir::scf::IfOp);
@@ -187,7 +191,7 @@ protected:
   Value evaluateElementwise(Operation *, Indices at, int64_t lanes, Mode mode);
   Value evaluateBroadcast(tile::BroadcastOp, Indices at, int64_t lanes, Mode mode);
   Value evaluateMask(tile::MaskOp, Indices at, int64_t lanes, Mode mode);
-  Value evaluateRand(tile::RandOp, Value offset, int64_t lanes);
+  Value evaluateRand(Value seed, Value offset, int64_t lanes);
   Value constantVector(mlir::DenseElementsAttr, Indices at, int64_t lanes);
   Value splat(Value scalar, int64_t lanes);
   Value lane(Value vector, int64_t i);

@@ -65,17 +65,6 @@ func::FuncOp KernelLowering::sharedFunction(llvm::StringRef name, ArrayRef<Type>
   return function;
 }
 
-LogicalResult KernelLowering::lowerLanes(scf::ForOp op) {
-  auto loop =
-      scf::ForOp::create(b_, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()));
-  OpBuilder::InsertionGuard guard(b_);
-  b_.setInsertionPointToStart(loop.getBody());
-  enterLanes(op, loop.getInductionVar());
-  LogicalResult result = lowerBlock(*op.getBody());
-  laneIndex_ = laneLimit_ = {};
-  return result;
-}
-
 Value KernelLowering::groupInfo(tile::GroupInfoKind kind) {
   if (kind == tile::GroupInfoKind::GroupId)
     return arith::IndexCastOp::create(b_, b_.getI32Type(), laneIndex_ ? laneIndex_ : programId_);

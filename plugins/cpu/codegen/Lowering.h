@@ -35,7 +35,6 @@ private:
   Value emitArgument(mlir::BlockArgument);
   void once(llvm::function_ref<void()> effect) override { effect(); }
   Value onceValue(llvm::function_ref<Value()> effect) override { return effect(); }
-  LogicalResult lowerLanes(mlir::scf::ForOp) override;
   void lowerBarrier() override {}
   Value groupInfo(tile::GroupInfoKind) override;
   mlir::FailureOr<Value> groupReduce(tile::GroupReduceOp op) override { return scalar(op.getInput()); }
@@ -101,6 +100,8 @@ private:
   LogicalResult lowerReduce(tile::ReduceOp) override;
   LogicalResult lowerArgReduce(tile::ArgReduceOp) override;
   LogicalResult lowerScan(tile::ScanOp) override;
+  /// Combines the lanes of a vector, whose number is a power of two: halves, lane by lane.
+  Value foldLanes(Value vector, llvm::function_ref<Value(Value, Value)> combine);
   Value foldLanes(tile::ReduceKind, bool isUnsigned, Value vector);
   /// Returns the part of a reduction's operand that is not its neutral element.
   Part partOf(Value input, tile::ReduceKind, bool isUnsigned);
@@ -167,6 +168,10 @@ private:
                        Value depth);
   Value roundDown(Value n, int64_t step);
   void upTo(Value from, Value end, int64_t step, llvm::function_ref<void(Value)> body);
+
+  // LaneVectors.cpp
+  class LaneVectors;
+  LogicalResult lowerLanes(mlir::scf::ForOp) override;
 
   // Columns.cpp
   mlir::func::FuncOp columnsFunction(const Factor &a, const Factor &b, const Place &c);

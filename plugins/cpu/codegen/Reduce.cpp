@@ -11,8 +11,7 @@ using namespace mlir;
 
 namespace tessera::cpu {
 
-/// vector<n x T> with n a power of two -> T, halves combined lane by lane.
-Value KernelLowering::foldLanes(tile::ReduceKind kind, bool isUnsigned, Value vector) {
+Value KernelLowering::foldLanes(Value vector, llvm::function_ref<Value(Value, Value)> combine) {
   int64_t n = cast<VectorType>(vector.getType()).getDimSize(0);
   for (; n > 1; n /= 2) {
     Vec<int64_t> low(n / 2), high(n / 2);
@@ -20,9 +19,13 @@ Value KernelLowering::foldLanes(tile::ReduceKind kind, bool isUnsigned, Value ve
     std::iota(high.begin(), high.end(), n / 2);
     Value x = vector::ShuffleOp::create(b_, vector, vector, low),
           y = vector::ShuffleOp::create(b_, vector, vector, high);
-    vector = combine(kind, isUnsigned, x, y);
+    vector = combine(x, y);
   }
   return lane(vector, 0);
+}
+
+Value KernelLowering::foldLanes(tile::ReduceKind kind, bool isUnsigned, Value vector) {
+  return foldLanes(vector, [&](Value x, Value y) { return combine(kind, isUnsigned, x, y); });
 }
 
 auto KernelLowering::partOf(Value input, tile::ReduceKind kind, bool isUnsigned) -> Part {

@@ -1,0 +1,104 @@
+// Executes the lanes of a lane program as vectors: one vector instruction for an operation of many lanes, a
+// scalar one for what is the same in all of them.
+#pragma once
+#include "plugins/cpu/codegen/LaneShapes.h"
+#include "plugins/cpu/codegen/Lowering.h"
+
+namespace tessera::cpu {
+
+/// State of lowering one loop over lanes. Where lanes diverge, both sides of a branch are executed and a mask
+/// (`active_`) says which lanes take part in loads, stores and atomics; a loop goes on while any lane does.
+/// Other operations are executed for all lanes: none of them traps.
+class KernelLowering::LaneVectors {
+public:
+  /// `loop` is the loop with the attribute `tile.lanes`, for whose shapes canShareVector() holds.
+  LaneVectors(KernelLowering &lowering, mlir::scf::ForOp loop, const LaneShapes &shapes);
+
+  LogicalResult emit();
+
+private:
+  int64_t chooseWidth();
+
+  // LaneVectors.cpp: the loop over vectors, and operations without memory
+  LogicalResult emitSegments(Value lower, Value upper);
+  /// Emits vectors for `count` lanes from `first` on, within which no quotient of shapes_.divisions()
+  /// changes.
+  LogicalResult emitSegment(Value first, Value count);
+  LogicalResult emitVector(Value first, Value offset, Value mask);
+  LogicalResult lower(mlir::Block &);
+  LogicalResult lower(Operation *);
+  LogicalResult lowerArithmetic(Operation *);
+  Value varyingArithmetic(Operation *);
+  Value divideConsecutive(Operation *);
+
+  /// The value in all lanes.
+  Value vector(Value);
+  /// The value in the form of `shape`: a vector, or that of lane 0.
+  Value inForm(Value, LaneShape shape);
+  /// Gives `v` a value in the form of its shape.
+  void bind(Value v, Value formed);
+  void bind(mlir::ValueRange values, mlir::ValueRange formed);
+  Value iota(Type element);
+  Value allLanes(bool value);
+  Value anyOf(Value mask);
+  Value allOf(Value mask);
+  Value andMask(Value x, Value y) { return k_.both(x, y); }
+  /// The bits of a mask as an integer of as many bits.
+  Value bits(Value mask);
+
+  // LaneControl.cpp: branches and loops
+  LogicalResult lower(mlir::scf::IfOp);
+  LogicalResult lowerDivergent(mlir::scf::IfOp);
+  LogicalResult lower(mlir::scf::ForOp);
+  LogicalResult lowerDivergent(mlir::scf::ForOp);
+  Value tripCounts(mlir::scf::ForOp, Value lower, Value upper);
+  LogicalResult lower(mlir::scf::WhileOp);
+  LogicalResult lowerDivergent(mlir::scf::WhileOp);
+
+  // LaneMemory.cpp
+  struct Index {
+    Value source; // of Tile IR
+    LaneShape shape;
+    Value base; // in lane 0; null: of a varying index
+  };
+  /// The lanes whose element is inside the tensor and which are active.
+  struct Inside {
+    Value mask; // null: all lanes
+    Value any;  // i1: if it does not hold, there are none; null: unknown
+  };
+  llvm::SmallVector<Index> indicesOf(mlir::ValueRange);
+  bool isKnownInside(const Index &, Value size);
+  Inside inside(const View &, llvm::ArrayRef<Index>, bool promised);
+  bool isContiguous(const View &, llvm::ArrayRef<Index>);
+  Value firstAddress(const View &, llvm::ArrayRef<Index>, const Inside &);
+  Value addresses(const View &, llvm::ArrayRef<Index>);
+  /// Emits `access` for a near index twice: as consecutive if it turns out to be so, and as it is.
+  llvm::SmallVector<Value> versioned(llvm::ArrayRef<Index>, llvm::ArrayRef<Type> results,
+                                     llvm::function_ref<Value(llvm::ArrayRef<Index>)> access);
+  bool hasMaskedAccess(Type element);
+  Value loadVector(const View &, llvm::ArrayRef<Index>, bool promised);
+  void storeVector(const View &, llvm::ArrayRef<Index>, bool promised, Value value);
+  LogicalResult lower(tile::LoadElemOp);
+  LogicalResult lower(tile::StoreElemOp);
+  LogicalResult lowerAtomic(Operation *);
+  bool gather(tile::AtomicOp);
+  /// Executes the operation for one active lane after the other, in their order.
+  LogicalResult serialize(Operation *);
+  Value variable(Type type);
+  void beginGathering();
+  void endGathering();
+
+  KernelLowering &k_;
+  mlir::ImplicitLocOpBuilder &b_;
+  mlir::scf::ForOp loop_;
+  const LaneShapes &shapes_;
+  const int64_t width_;                             // lanes of a vector
+  Value active_;                                    // vector<width x i1>; null: all lanes
+  Value offset_;                                    // of the vector's first lane from that of the segment
+  llvm::DenseMap<Value, Value> vectors_;            // of varying values
+  llvm::DenseMap<Value, Value> steps_;              // of affine values whose step is no constant
+  llvm::DenseMap<Operation *, Value> quotients_;    // of shapes_.divisions(), at the start of the segment
+  llvm::MapVector<PrivateValue *, Value> gathered_; // vectors of partial results, in variables
+};
+
+} // namespace tessera::cpu

@@ -1,0 +1,158 @@
+"""Random lane programs over three dims: positions, borders, gathers, divergent branches and loops, atomics.
+
+CPython runs the source of a program once per lane, with tensors that read 0 and drop stores outside. All values are small
+integers, also those in f32, so that results are exact. The sizes leave vectors whole, partly filled and cut at row ends.
+"""
+import random
+import textwrap
+import types
+
+import numpy as np
+
+from cases import program, want
+
+PROGRAMS = 100
+SIZES = [(1, 1, 1), (1, 3, 5), (2, 2, 16), (1, 4, 17), (2, 2, 33), (1, 1, 70), (1, 40, 1), (3, 5, 2), (1, 2, 64), (2, 7, 7)]
+RUNS = 4
+TABLE = 16
+
+HEAD = '''@ts.kernel
+def kernel(A: ts.Tensor["D", "H", "W", ts.i32], B: ts.Tensor["D", "H", "W", ts.u8], F: ts.Tensor["D", "H", "W", ts.f32], P: ts.Tensor["m", ts.i32],
+           Y: ts.Tensor["D", "H", "W", ts.i32], Z: ts.Tensor["D", "H", "W", ts.f32], T: ts.Tensor[16, ts.i32], q: ts.i32):
+    p = ts.tile.linear_id()
+    if p < D * H * W:
+'''
+POSITIONS = [
+    "x = p % W\ny = p // W % H\nz = p // (W * H)",
+    "z = p // (H * W)\nr = p % (H * W)\ny = r // W\nx = r % W",
+    "r = p // W\nx = p - r * W\nz = r // H\ny = r - z * H",
+    "x = p % W\nr = (p - x) // W\ny = r % H\nz = r // H",
+    "z = p // W // H\ny = p // W - z * H\nx = p % (W * H) % W",
+]
+
+
+class Drawing:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.lines, self.loops = [], 0
+
+    def pick(self, options):
+        return self.random.choice(options)
+
+    def shifted(self, name, size):
+        by = self.pick([-2, -1, 0, 0, 1, 2])
+        at = f"{name} + {by}" if by >= 0 else f"{name} - {-by}"
+        return self.pick([at, at, name, f"({at} + {size}) % {size}", f"ts.tile.maximum(ts.tile.minimum({at}, {size} - 1), 0)",
+                          f"{size} - 1 - {name}", f"2 * {name}", f"{name} // 2"])
+
+    def at(self):
+        x = self.pick([self.shifted("x", "W")] * 4 + ["P[x]", "ts.i64(n)", "ts.i64(n) + x"])
+        return f'{self.pick(["z", "z", "z", "z - 1"])}, {self.shifted("y", "H")}, {x}'
+
+    def value(self, depth=2):
+        """An integer expression."""
+        leaves = ["n", "n", "m", "ts.i32(x)", "ts.i32(y + z)", "q", str(self.random.randint(-9, 9)), f"A[{self.at()}]", f"A[{self.at()}]",
+                  f"ts.i32(B[{self.at()}])", "P[x + y]", "P[n]"]
+        if depth == 0 or self.random.random() < 0.3:
+            return self.pick(leaves)
+        a, b = self.value(depth - 1), self.value(depth - 1)
+        return self.pick([f"({a} + {b})", f"({a} - {b})", f"({a} * {self.random.randint(-3, 3)})", f"ts.tile.minimum({a}, {b})",
+                          f"ts.tile.maximum({a}, {b})", f"({a} // {self.pick([2, 3, -5, 16])})", f"({a} % {self.pick([2, 7, 16, 33])})",
+                          f"({a} & {b})", f"({a} ^ {b})", f"({a} if {self.condition()} else {b})"])
+
+    def condition(self):
+        a = self.pick(["n", "m", "ts.i32(x)", "ts.i32(y)", f"A[{self.at()}]"])
+        simple = f'{a} {self.pick(["<", ">", "==", "!=", "<=", ">="])} {self.pick(["n", "m", "q", "0", "3", "8"])}'
+        return self.pick([simple, simple, "x > 0 and x < W - 1 and y > 0", "x % 2 == 0", f"{simple} or x == y", "q > 0", "f > 3.0"])
+
+    def block(self, depth):
+        lines = []
+        for _ in range(self.random.randint(1, 2)):
+            lines += self.statement(depth)
+        return lines
+
+    def inside(self, head, depth):
+        return [head] + ["    " + line for line in self.block(depth - 1)]
+
+    def statement(self, depth):
+        kind = self.random.random()
+        if depth == 0 or kind < 0.4:
+            return [self.pick([f"n = ts.i32(({self.value()}) % 37)", f"m = ts.i32(({self.value()}) % 11)", f"f = f + F[{self.at()}]",
+                               f"f = ts.f32({self.value()} % 29)", f"Y[z, y, x] = {self.value()} % 101",
+                               f"Z[z, y, W - 1 - x] = f + ts.f32({self.value(1)} % 23)",
+                               f"ts.tile.atomic_add(T, {self.value(1)} % 20 - 2, {self.pick(['1', 'n', 'm'])})"])]
+        if kind < 0.65:
+            lines = self.inside(f"if {self.condition()}:", depth)
+            if self.random.random() < 0.3:
+                lines += self.inside(f"elif {self.condition()}:", depth)
+            return lines + (self.inside("else:", depth) if self.random.random() < 0.5 else [])
+        self.loops += 1
+        k = f"k{self.loops}"
+        if kind < 0.75:
+            bounds = self.pick(["3", "-1, 2", "q", "5, 0, -2"])
+        elif kind < 0.9:
+            bounds = self.pick(["n % 5", "m % 3, n % 7", "0, m, 3", "n % 4, x % 5, 2", "y, y + 3", "n % 6, 0, -1"])
+        else:
+            c = f"c{self.loops}"
+            return [f"{c} = 0"] + self.inside(f'while {c} < {self.pick(["4", "n % 6", "m"])} and ({self.condition()}):', depth) + [f"    {c} += 1"]
+        return self.inside(f"for {k} in ts.tile.range({bounds}):", depth) + [f"    n = ts.i32((n + ts.i32({k})) % 37)"]
+
+    def text(self):
+        body = [*self.pick(POSITIONS).split("\n"), "n = A[z, y, x] % 10", "m = ts.i32(x % 4)", "f = F[z, y, x]", *self.block(2), *self.block(3),
+                "Y[z, y, x] = n * 50 + m", "Z[z, y, W - 1 - x] = f"]
+        return HEAD + textwrap.indent("\n".join(body) + "\n", " " * 8)
+
+
+class Tensor:
+    def __init__(self, values):
+        self.a = values
+
+    def place(self, index):
+        index = index if isinstance(index, tuple) else (index,)
+        return index if all(0 <= i < n for i, n in zip(index, self.a.shape)) else None
+
+    def __getitem__(self, index):
+        at = self.place(index)
+        return self.a[at].item() if at else 0
+
+    def __setitem__(self, index, value):
+        if at := self.place(index):
+            self.a[at] = value
+
+    def add(self, index, value):
+        self[index] = self[index] + value
+
+
+class _Annotation:
+    def __class_getitem__(cls, item):
+        return None
+
+
+def evaluate(text, sizes, inputs, q):
+    tile = types.SimpleNamespace(range=range, minimum=min, maximum=max, atomic_add=Tensor.add)
+    ts = types.SimpleNamespace(kernel=lambda f: f, Tensor=_Annotation, tile=tile, i32=int, i64=int, f32=float, u8=None)
+    scope = {"ts": ts} | dict(zip("DHW", sizes))
+    exec(text, scope)
+    tensors = {name: Tensor(values.copy()) for name, values in inputs.items()}
+    lane = 0
+    tile.linear_id = lambda: lane
+    for lane in range(int(np.prod(sizes))):
+        scope["kernel"](*tensors.values(), q)
+    return tensors
+
+
+def programs(count=PROGRAMS, first=0):
+    for seed in range(first, first + count):
+        text = Drawing(seed).text()
+        rng = np.random.default_rng(seed)
+        p = program(f"lanes/{seed}", text)
+        for run, sizes in enumerate(random.Random(seed).sample(SIZES, RUNS)):
+            ints = lambda low, high, *shape: rng.integers(low, high, shape)
+            m, q = max(sizes[2], 5), [2, -1, 4, 0][run]
+            inputs = {"A": ints(-20, 20, *sizes), "B": ints(0, 256, *sizes), "F": ints(-9, 9, *sizes) * 1.0, "P": ints(-3, sizes[2] + 3, m)}
+            outputs = {"Y": ints(0, 5, *sizes), "Z": ints(0, 5, *sizes) * 1.0, "T": ints(0, 5, TABLE)}
+            got = evaluate(text, sizes, inputs | outputs, q)
+            dtypes = {"A": "i32", "B": "u8", "F": "f32", "P": "i32", "Y": "i32", "Z": "f32", "T": "i32"}
+            p.run({"D": sizes[0], "H": sizes[1], "W": sizes[2], "m": m}, {name: (dtypes[name], v) for name, v in inputs.items()},
+                  {name: want(dtypes[name], got[name].a, initial=v) for name, v in outputs.items()}, {"q": q})
+        yield p
