@@ -28,39 +28,6 @@ using namespace tessera::tile;
 
 namespace {
 
-/// Can `v` not be `excluded`? It cannot if it is another constant, or a chain of `select(x == c, other, x)`
-/// that replaces that value.
-bool isNever(Value v, int64_t excluded) {
-  bool isReplaced = false;
-  Value subject; // of the comparisons
-  while (auto select = v.getDefiningOp<arith::SelectOp>()) {
-    auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
-    APInt with, against;
-    if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq ||
-        !matchPattern(select.getTrueValue(), m_ConstantInt(&with)) || with.getSExtValue() == excluded ||
-        !matchPattern(compare.getRhs(), m_ConstantInt(&against)))
-      return false;
-    Value compared = uncast(compare.getLhs());
-    if (subject && subject != compared) return false;
-    subject = compared;
-    isReplaced |= against.getSExtValue() == excluded;
-    v = select.getFalseValue();
-  }
-  if (APInt constant; matchPattern(v, m_ConstantInt(&constant))) return constant.getSExtValue() != excluded;
-  return isReplaced && uncast(v) == subject;
-}
-
-/// May `op` run before `loop`, where it did not run before? Division traps for 0, and signed division for -1
-/// if the quotient overflows; upstream considers remainders harmless.
-bool canRunBefore(Operation *loop, Operation *op) {
-  auto isPositive = [&] { return isPositiveAt(op->getOperand(1), loop); };
-  if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op))
-    return isNever(op->getOperand(1), 0) || isPositive();
-  if (isa<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(op))
-    return (isNever(op->getOperand(1), 0) && isNever(op->getOperand(1), -1)) || isPositive();
-  return isSpeculatable(op);
-}
-
 bool isIntegerArithmetic(Operation *op) {
   return isa_and_nonnull<arith::ArithDialect>(op->getDialect()) && op->getNumResults() == 1 &&
          op->getResult(0).getType().isIntOrIndex();
@@ -71,7 +38,7 @@ class HoistInvariants : public impl::TileHoistInvariantsBase<HoistInvariants> {
     getOperation()->walk([](LoopLikeOpInterface loop) {
       moveLoopInvariantCode(
           loop.getLoopRegions(), [&](Value v, Region *) { return loop.isDefinedOutsideOfLoop(v); },
-          [&](Operation *op, Region *) { return isIntegerArithmetic(op) && canRunBefore(loop, op); },
+          [&](Operation *op, Region *) { return isIntegerArithmetic(op) && canRunAt(op, loop); },
           [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
     });
   }

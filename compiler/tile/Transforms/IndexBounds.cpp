@@ -3,6 +3,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <limits>
 
 using namespace mlir;
@@ -110,7 +112,38 @@ bool areAmong(ArrayRef<Value> parts, SmallVector<Value> all) {
   });
 }
 
+/// Can `v` not be `excluded`? It cannot if it is another constant, or a chain of `select(x == c, other, x)`
+/// that replaces that value.
+bool isNever(Value v, int64_t excluded) {
+  bool isReplaced = false;
+  Value subject; // of the comparisons
+  while (auto select = v.getDefiningOp<arith::SelectOp>()) {
+    auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
+    APInt with, against;
+    if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq ||
+        !matchPattern(select.getTrueValue(), m_ConstantInt(&with)) || with.getSExtValue() == excluded ||
+        !matchPattern(compare.getRhs(), m_ConstantInt(&against)))
+      return false;
+    Value compared = uncast(compare.getLhs());
+    if (subject && subject != compared) return false;
+    subject = compared;
+    isReplaced |= against.getSExtValue() == excluded;
+    v = select.getFalseValue();
+  }
+  if (APInt constant; matchPattern(v, m_ConstantInt(&constant))) return constant.getSExtValue() != excluded;
+  return isReplaced && uncast(v) == subject;
+}
+
 } // namespace
+
+bool canRunAt(Operation *op, Operation *at) {
+  auto isPositive = [&] { return isPositiveAt(op->getOperand(1), at); };
+  if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op))
+    return isNever(op->getOperand(1), 0) || isPositive();
+  if (isa<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(op))
+    return (isNever(op->getOperand(1), 0) && isNever(op->getOperand(1), -1)) || isPositive();
+  return isSpeculatable(op);
+}
 
 Value uncast(Value v) {
   while (auto cast = v.getDefiningOp<arith::IndexCastOp>()) {

@@ -28,6 +28,10 @@ mlir::Value uncast(mlir::Value v);
 /// their products are.
 bool isPositiveAt(mlir::Value v, mlir::Operation *op);
 
+/// May the operation run where `at` is, although it might not run there? Division traps for 0, and signed
+/// division for -1 if the quotient overflows; upstream considers remainders harmless.
+bool canRunAt(mlir::Operation *op, mlir::Operation *at);
+
 /// Returns `index`, or the largest i64 if the sum has wrapped.
 mlir::Value saturatedIndex(mlir::OpBuilder &b, mlir::Location loc, mlir::Value index, IndexSign sign);
 

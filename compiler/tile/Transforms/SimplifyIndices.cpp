@@ -63,12 +63,13 @@ class SimplifyIndices : public impl::TileSimplifyIndicesBase<SimplifyIndices> {
     getOperation()->walk<WalkOrder::PreOrder>([](Operation *op) {
       if (!isa_and_nonnull<arith::ArithDialect>(op->getDialect()) || op->getNumResults() != 1 ||
           !op->getResult(0).getType().isIntOrIndex() || op->hasTrait<OpTrait::ConstantLike>())
-        return;
+        return WalkResult::advance();
       OpBuilder b(op);
-      if (Value simple = simplified(op, b)) {
-        op->replaceAllUsesWith(ValueRange(simple));
-        op->erase();
-      }
+      Value simple = simplified(op, b);
+      if (!simple) return WalkResult::advance();
+      op->replaceAllUsesWith(ValueRange(simple));
+      op->erase();
+      return WalkResult::skip(); // the walk would look for regions of the operation
     });
   }
 
