@@ -94,6 +94,7 @@ Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes
   if (auto load = dyn_cast<LoadOp>(op))
     return loadWindow(window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds()), at,
                       lanes, mode);
+  if (auto gather = dyn_cast<GatherOp>(op)) return evaluateGather(gather, at, lanes);
   if (auto read = dyn_cast<BufferReadOp>(op)) {
     if (read.getStarts().empty()) return loadPlace(bufferPlace(read.getBuffer()), at, lanes);
     return loadWindow(bufferWindow(read.getBuffer(), read.getStarts(), *read.getExtents()), at, lanes, mode);

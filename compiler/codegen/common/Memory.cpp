@@ -312,6 +312,26 @@ Value TileLowering::stridedAddresses(Value first, Value stride, Type element, in
   return LLVM::GEPOp::create(b_, pointers, inMemoryElement(element), first, ArrayRef<LLVM::GEPArg>{offsets});
 }
 
+Value TileLowering::loadLanes(Type element, Value addresses, Value mask) {
+  const int64_t lanes = cast<VectorType>(addresses.getType()).getDimSize(0);
+  auto type = VectorType::get({lanes}, inMemoryElement(element));
+  if (!mask) mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
+  unsigned align = std::max(1u, type.getElementTypeBitWidth() / 8);
+  Value v = LLVM::masked_gather::create(b_, type, addresses, mask, ValueRange{zeroOf(type)},
+                                        b_.getI32IntegerAttr(align));
+  if (element.isInteger(1)) v = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, v, zeroOf(type));
+  return v;
+}
+
+void TileLowering::storeLanes(Type element, Value v, Value addresses, Value mask) {
+  const int64_t lanes = cast<VectorType>(addresses.getType()).getDimSize(0);
+  auto type = VectorType::get({lanes}, inMemoryElement(element));
+  if (!mask) mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
+  if (element.isInteger(1)) v = arith::ExtUIOp::create(b_, type, v);
+  unsigned align = std::max(1u, type.getElementTypeBitWidth() / 8);
+  LLVM::masked_scatter::create(b_, v, addresses, mask, b_.getI32IntegerAttr(align));
+}
+
 Value TileLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode mode) {
   Type element = loadedElementType(w.view.element);
   Value first = windowAddress(w, at), mask;
@@ -331,14 +351,8 @@ Value TileLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode 
   }
   if (!lanes || w.isContiguous()) return load(element, first, lanes, mask);
   // A column is gathered.
-  auto type = VectorType::get({lanes}, inMemoryElement(element));
-  Value addresses = stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes);
-  if (!mask) mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
-  unsigned align = std::max(1u, type.getElementTypeBitWidth() / 8);
-  Value v = LLVM::masked_gather::create(b_, type, addresses, mask, ValueRange{zeroOf(type)},
-                                        b_.getI32IntegerAttr(align));
-  if (element.isInteger(1)) v = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, v, zeroOf(type));
-  return v;
+  return loadLanes(element, stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes),
+                   mask);
 }
 
 void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, ValueRange lower,
@@ -365,12 +379,7 @@ void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, 
   Value mask = isMasked ? intervalMask(part.lower, part.upper, at, lanes, part.row) : Value();
   mask = both(mask, flags);
   if (!lanes || w.isContiguous()) return store(element, v, first, mask);
-  if (!mask) mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
-  auto type = VectorType::get({lanes}, inMemoryElement(element));
-  if (element.isInteger(1)) v = arith::ExtUIOp::create(b_, type, v);
-  Value addresses = stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes);
-  unsigned align = std::max(1u, type.getElementTypeBitWidth() / 8);
-  LLVM::masked_scatter::create(b_, v, addresses, mask, b_.getI32IntegerAttr(align));
+  storeLanes(element, v, stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes), mask);
 }
 
 // ---- Ops

@@ -113,6 +113,7 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
       .Case([&](scf::IfOp o) { return lowerIf(o); })
       .Case([&](scf::WhileOp o) { return lowerWhile(o); })
       .Case([&](StoreOp o) { return lowerStore(o); })
+      .Case([&](ScatterOp o) { return lowerScatter(o); })
       .Case([&](CpAsyncOp o) { return lowerCopy(o); })
       .Case([&](BufferWriteOp o) { return lowerBufferWrite(o); })
       .Case([&](PrefetchOp o) { return lowerPrefetch(o); })

@@ -19,6 +19,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/SmallSet.h"
+#include <optional>
 
 namespace tessera::target {
 
@@ -244,6 +245,10 @@ protected:
   Value placeAddress(const Place &, Indices at);
   Value load(Type element, Value address, int64_t lanes, Value mask = {});
   void store(Type element, Value vector, Value address, Value mask = {});
+  /// The same for a vector of addresses, one per element. Of equal addresses the last lane's element is
+  /// stored.
+  Value loadLanes(Type element, Value addresses, Value mask);
+  void storeLanes(Type element, Value vector, Value addresses, Value mask);
   Value address(Value base, Value elementIndex, Type element);
   void compute(Operation *);
   /// Stores the value of `v` to the place where `at` needs it.
@@ -252,6 +257,20 @@ protected:
   Place bufferPlace(Value buffer);
   Window bufferWindow(Value buffer, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents);
   LogicalResult lowerStore(tile::StoreOp);
+
+  // Gather.cpp
+  /// Part of a row of a tile that is gathered or scattered: a window if its elements are next to each other
+  /// in the tensor's last dim or are one element, else their addresses.
+  struct Gathered {
+    std::optional<Window> window;
+    Vec<Value> at;   // position in the window
+    Value addresses; // vector of pointers
+    Value mask;      // which of them are inside the tensor
+  };
+  Gathered gathered(Value view, mlir::ValueRange indices, llvm::ArrayRef<int64_t> extents, Indices at,
+                    int64_t lanes);
+  Value evaluateGather(tile::GatherOp, Indices at, int64_t lanes);
+  LogicalResult lowerScatter(tile::ScatterOp);
   LogicalResult lowerCopy(tile::CpAsyncOp);
   LogicalResult lowerBufferWrite(tile::BufferWriteOp);
   LogicalResult lowerLoadElem(tile::LoadElemOp);

@@ -37,6 +37,11 @@ namespace rules {
 
 /// x[0:16, None, 3] of a tile, with constants.
 Value indexed(Elaborator &, Value, const ast::Expr &);
+/// The tile with a scalar, the value of `fill`, in the place of masked elements. `function` is named in
+/// errors.
+Value withFill(Elaborator &, Value tile, const ast::Expr &fill, const char *function);
+/// The tile, masked where the flags of `keep` are not set.
+Value withMask(Elaborator &, Value tile, const ast::Expr &keep, const char *function);
 /// x.T of a tile or a shared buffer.
 Value transposed(Elaborator &, Value, Range);
 /// Returns false, with a diagnostic, if @accum asks for a float sum of integers.

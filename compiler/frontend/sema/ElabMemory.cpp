@@ -113,27 +113,39 @@ bool Elaborator::indexOne(const ast::Expr &e, const Value &extent, const std::st
     }
     Value v = operand(e);
     if (v.isError()) return false;
+    if (v.isTile() && isInt(v.dtype) && out.param >= 0) return indexByTile(std::move(v), e.loc, what, out);
     if (!v.isIntScalar()) {
-      fail(Code::E_INDEX, e.loc, "an index is an integer or a slice, found " + describe(v),
-           v.isTile()
-               ? "tensors are read in slices; a gather by a tile of indices is not part of the language"
-               : "");
+      bool isMemory = out.buffer >= 0 && v.isTile() && isInt(v.dtype);
+      fail(Code::E_INDEX, e.loc,
+           "an index is an integer, a slice or a tile of integers, found " + describe(v),
+           isMemory     ? "shared memory is read in slices; gather from the tensor"
+           : v.isTile() ? "choose elements by a condition with ts.tile.where"
+                        : "");
       return false;
     }
     out.starts.push_back(indexExpr(v, e.loc));
     out.extents.push_back(-1);
+    out.steps.push_back(1);
     return true;
   }
-  Value start = e.items[0] ? operand(*e.items[0]) : Value::integer(0);
-  Value stop = e.items[1] ? operand(*e.items[1]) : extent;
+  int64_t step = 1;
   if (e.items[2]) {
-    std::optional<int64_t> step = staticInt(*e.items[2], "the step of a slice");
-    if (!step) return false;
-    if (*step != 1) {
-      fail(Code::E_SLICE, e.items[2]->loc, "slices have step 1, found " + std::to_string(*step));
+    std::optional<int64_t> given = staticInt(*e.items[2], "the step of a slice");
+    if (!given) return false;
+    step = *given;
+    if (step == 0 || step < -INT32_MAX || step > INT32_MAX || (step != 1 && out.buffer >= 0)) {
+      fail(Code::E_SLICE, e.items[2]->loc,
+           step && out.buffer >= 0
+               ? "slices of shared memory have step 1, found " + std::to_string(step)
+               : "a slice has a step other than 0 of at most 31 bits, found " + std::to_string(step));
       return false;
     }
   }
+  // Of a slice that runs backwards, an omitted start is the last element and an omitted stop precedes the
+  // first.
+  Value first = step > 0 ? Value::integer(0) : binary(Op::Sub, extent, Value::integer(1), e.loc);
+  Value start = e.items[0] ? operand(*e.items[0]) : std::move(first);
+  Value stop = e.items[1] ? operand(*e.items[1]) : step > 0 ? extent : Value::integer(-1);
   if (start.isError() || stop.isError()) return false;
   if (!start.isIntScalar() || !stop.isIntScalar()) {
     fail(Code::E_SLICE, e.loc, "the bounds of a slice are integers");
@@ -141,14 +153,96 @@ bool Elaborator::indexOne(const ast::Expr &e, const Value &extent, const std::st
   }
   std::optional<int64_t> n = extentOf(start, stop, e.loc);
   if (!n) return false;
+  const int64_t span = *n;
+  if (step != 1) n = step > 0 ? (*n + step - 1) / step : (*n + step + 1) / step;
   if (*n < 1) {
     fail(Code::E_SLICE, e.loc, "this slice has " + std::to_string(*n) + " elements; a tile has at least 1");
     return false;
   }
-  recordIteratorStep(start, *n, e.loc);
+  recordIteratorStep(start, span, e.loc);
   out.starts.push_back(indexExpr(start, e.loc));
   out.extents.push_back(*n);
   out.shape.push_back(*n);
+  out.steps.push_back(step);
+  return true;
+}
+
+/// An index for each element of a tile: a gather or a scatter.
+bool Elaborator::indexByTile(Value v, Range loc, const std::string &what, Access &out) {
+  if (out.gathered.empty()) out.gatherAxis = out.shape.size();
+  if (!out.gathered.empty() && out.gatherAxis != out.shape.size()) {
+    fail(Code::E_INDEX, loc, "a slice stands between two tiles of indices of '" + what + "'",
+         "the axes of the tiles of indices stay together: use one slice less, or an index from "
+         "ts.tile.arange");
+    return false;
+  }
+  v = cast(std::move(v), DType::I64, loc);
+  if (v.isError()) return false;
+  Value &first = out.gathered.empty() ? v : out.gathered.front().second;
+  if (!out.gathered.empty() && !broadcastPair(first, v, loc)) return false;
+  out.gathered.emplace_back(out.starts.size(), std::move(v));
+  out.starts.emplace_back();
+  out.extents.push_back(-1);
+  out.steps.push_back(1);
+  return true;
+}
+
+/// Slices with steps are tiles of indices, one axis each, and so are the slices between them.
+bool Elaborator::gatherSteps(Access &out, Range loc) {
+  auto hasStep = [](int64_t step) { return step != 1; };
+  auto first = std::ranges::find_if(out.steps, hasStep);
+  if (first == out.steps.end()) return true;
+  if (!out.gathered.empty()) {
+    fail(Code::E_INDEX, loc, "a slice with a step stands beside a tile of indices",
+         "write the slice as a tile of indices too: start + step * ts.tile.arange(n)");
+    return false;
+  }
+  // The steps are those of the last dims; leading ones may be an implicit batch.
+  const size_t skipped = out.starts.size() - out.steps.size();
+  const size_t from = skipped + static_cast<size_t>(first - out.steps.begin());
+  const size_t to = out.starts.size() -
+                    static_cast<size_t>(std::ranges::find_if(out.steps.rbegin(), out.steps.rend(), hasStep) -
+                                        out.steps.rbegin());
+  std::vector<size_t> dims;
+  for (size_t dim = 0; dim < to; ++dim) {
+    if (out.extents[dim] < 0) continue;
+    if (dim < from)
+      ++out.gatherAxis;
+    else
+      dims.push_back(dim);
+  }
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    const size_t dim = dims[axis];
+    std::vector<ExprPtr> args;
+    args.push_back(constInt(0, loc, DType::I32));
+    Value tile =
+        Value::of(make(Op::Arange, {Type::Tile, DType::I32, {out.extents[dim]}}, loc, std::move(args)));
+    tile = cast(std::move(tile), DType::I64, loc);
+    tile = binary(Op::Mul, std::move(tile), Value::integer(out.steps[dim - skipped]), loc);
+    tile = binary(Op::Add, Value::of(std::move(out.starts[dim])), std::move(tile), loc);
+    for (size_t more = axis + 1; more < dims.size(); ++more)
+      tile = expandDims(std::move(tile), static_cast<int>(more - axis), loc);
+    if (tile.isError() || (axis && !broadcastPair(out.gathered.front().second, tile, loc))) return false;
+    out.gathered.emplace_back(dim, std::move(tile));
+    out.extents[dim] = -1;
+  }
+  auto at = out.shape.begin() + static_cast<std::ptrdiff_t>(out.gatherAxis);
+  out.shape.erase(at, at + static_cast<std::ptrdiff_t>(dims.size()));
+  return true;
+}
+
+/// Broadcasts the tiles of indices together. Their axes are where the first of them is.
+bool Elaborator::finishGather(Access &out, Range loc) {
+  if (out.gathered.empty()) return true;
+  const std::vector<int64_t> shape = out.gathered.front().second.shape;
+  for (auto &[dim, v] : out.gathered) {
+    Value wide = broadcastTo(std::move(v), shape, loc);
+    if (wide.isError()) return false;
+    out.starts[dim] = take(std::move(wide), loc);
+  }
+  out.gathered.clear();
+  out.shape.insert(out.shape.begin() + static_cast<std::ptrdiff_t>(out.gatherAxis), shape.begin(),
+                   shape.end());
   return true;
 }
 
@@ -213,7 +307,8 @@ bool Elaborator::tensorAccess(int param, const ast::Expr &e, Access &out) {
   bool ok = true;
   for (size_t i = 0; i < count; ++i)
     ok &= indexOne(*e.items[i + 1], dimExtent(p.dims[skip + i]), p.name, out);
-  return ok && (out.shape.empty() || checkTileSize(out.shape, e.loc));
+  return ok && gatherSteps(out, e.loc) && finishGather(out, e.loc) &&
+         (out.shape.empty() || checkTileSize(out.shape, e.loc));
 }
 
 bool Elaborator::bufferAccess(int symbol, const ast::Expr &e, Access &out) {
@@ -248,7 +343,7 @@ bool Elaborator::bufferAccess(int symbol, const ast::Expr &e, Access &out) {
 }
 
 Elaborator::Access Elaborator::copyOf(const Access &a) {
-  Access out{a.param, a.buffer, {}, a.extents, a.shape, a.whole};
+  Access out{a.param, a.buffer, {}, a.extents, a.shape, a.whole, {}, {}, 0};
   for (const ExprPtr &start : a.starts)
     out.starts.push_back(clone(*start));
   return out;

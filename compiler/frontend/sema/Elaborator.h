@@ -201,6 +201,10 @@ public:
     std::vector<int64_t> extents; // -1: an integer index
     std::vector<int64_t> shape;   // of the tile
     bool whole = false;           // a buffer as a whole
+    std::vector<int64_t> steps;   // of the last dims; 1 for an index
+    // Tiles of indices, by dim, until finishGather makes them starts; where their axes will be in `shape`.
+    std::vector<std::pair<size_t, Value>> gathered;
+    size_t gatherAxis = 0;
     bool isElement() const { return param >= 0 && shape.empty(); }
   };
   std::optional<Access> access(const ast::Expr &subscriptOrBuffer);
@@ -208,6 +212,9 @@ public:
   bool tensorAccess(int param, const ast::Expr &, Access &);
   bool bufferAccess(int symbol, const ast::Expr &, Access &);
   bool indexOne(const ast::Expr &, const Value &extent, const std::string &what, Access &);
+  bool indexByTile(Value, Range, const std::string &what, Access &);
+  bool gatherSteps(Access &, Range);
+  bool finishGather(Access &, Range);
   bool batchPrefix(int param, size_t count, Range, Access &);
   Value loadAccess(Access, Range);
   Value pendingLoad(Access, Range); // an expression that reads where it is used

@@ -1,6 +1,7 @@
 // Functions with effects: shared memory, copies, stores, atomics, fences.
 #include "compiler/frontend/diagnostics/Suggest.h"
 #include "compiler/frontend/sema/CallRules.h"
+#include <algorithm>
 
 namespace tessera::frontend::rules {
 
@@ -54,7 +55,8 @@ static std::vector<Value> indexList(Value v) {
   return out;
 }
 
-Value load(Elaborator &ctx, const KernelCall &a) {
+/// The tile that 'load' reads, before its mask.
+static Value loaded(Elaborator &ctx, const KernelCall &a) {
   const Range loc = a.loc;
   if (!a[1] && !a[2]) return ctx.operand(*a[0]);
   if (!a[1] || !a[2])
@@ -84,6 +86,14 @@ Value load(Elaborator &ctx, const KernelCall &a) {
   return ctx.loadAccess(std::move(out), loc);
 }
 
+Value load(Elaborator &ctx, const KernelCall &a) {
+  Value v = loaded(ctx, a);
+  if (v.isError() || (!a[3] && !a[4])) return v;
+  if (!v.isTile()) return ctx.fail(Code::E_TYPE, a[0]->loc, "a mask is for a tile, found " + describe(v));
+  if (a[3]) v = withMask(ctx, std::move(v), *a[3], "load");
+  return a[4] ? withFill(ctx, std::move(v), *a[4], "load") : std::move(v);
+}
+
 Value store(Elaborator &ctx, const KernelCall &a) {
   const Range loc = a.loc;
   const ast::Expr *value = a[2] ? a[2] : a[1];
@@ -91,15 +101,29 @@ Value store(Elaborator &ctx, const KernelCall &a) {
     ctx.fail(Code::E_ARGUMENTS, loc, "'store' takes a slice and a value, or a tensor, its index and a value");
     return Value::none();
   }
+  auto masked = [&](Value v, std::vector<int64_t> shape) {
+    if (v.isError()) return v;
+    if (shape.empty())
+      return ctx.fail(Code::E_TYPE, a[0]->loc, "a mask is for a tile, found one element",
+                      "write: if condition:");
+    v = ctx.broadcastTo(ctx.strengthen(std::move(v)), shape, value->loc);
+    return v.isError() ? std::move(v) : withMask(ctx, std::move(v), *a[3], "store");
+  };
   if (!a[2] || !a[1]) { // ctx.store(A[i:i+64], value)
     Value v = ctx.operand(*value);
-    if (std::optional<Elaborator::Access> target = ctx.access(*a[0]))
-      ctx.storeAccess(std::move(*target), std::move(v), loc);
+    std::optional<Elaborator::Access> target = ctx.access(*a[0]);
+    if (!target) return Value::none();
+    if (a[3]) v = masked(std::move(v), target->shape);
+    ctx.storeAccess(std::move(*target), std::move(v), loc);
     return Value::none();
   }
   Value base = ctx.evaluate(*a[0]);
   std::vector<Value> starts = indexList(ctx.evaluate(*a[1]));
   Value v = ctx.operand(*value);
+  if (a[3]) {
+    std::vector<int64_t> shape = v.shape;
+    v = masked(std::move(v), std::move(shape));
+  }
   if (base.isError() || v.isError()) return Value::none();
   if (base.kind != Value::Tensor) {
     ctx.fail(Code::E_TYPE, a[0]->loc, "'store' writes a tensor, found " + describe(base));
@@ -141,7 +165,8 @@ static Value sliceArgument(Elaborator &ctx, const ast::Expr &e, const std::strin
       v.expr = std::move(last.exprs[0]);
       block.pop_back();
     }
-  if (v.isTile() && v.expr->op == Op::LoadTile) return v;
+  auto isTile = [](const ExprPtr &index) { return index->type.kind == Type::Tile; };
+  if (v.isTile() && v.expr->op == Op::LoadTile && std::ranges::none_of(v.expr->args, isTile)) return v;
   return ctx.fail(Code::E_TYPE, e.loc, what + " a slice of a tensor, found " + describe(v), hint);
 }
 

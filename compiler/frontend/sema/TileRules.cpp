@@ -121,26 +121,55 @@ Value where(Elaborator &ctx, const KernelCall &a) {
   return ctx.where(std::move(c), std::move(x), std::move(y), a[0]->loc, a.loc);
 }
 
-Value fillMasked(Elaborator &ctx, const KernelCall &a) {
-  Value x = ctx.operand(*a[0]), value = ctx.operand(*a[1]);
+Value withFill(Elaborator &ctx, Value x, const ast::Expr &fill, const char *function) {
+  Value value = ctx.operand(fill);
   if (x.isError() || value.isError()) return Value::error();
-  if (!x.isTile())
-    return ctx.fail(Code::E_TYPE, a[0]->loc, "'fill_masked' takes a tile, found " + describe(x));
+  const std::string what = std::string("'") + function + "'";
   if (!value.isScalar())
-    return ctx.fail(Code::E_TYPE, a[1]->loc, "'fill_masked' fills with a scalar, found " + describe(value),
+    return ctx.fail(Code::E_TYPE, fill.loc, what + " fills with a scalar, found " + describe(value),
                     "choose elements of two tiles with ts.tile.where");
   if (!value.converts(x.dtype))
-    return ctx.fail(Code::E_TYPE, a[1]->loc,
-                    "'fill_masked' fills a tile of " + std::string(name(x.dtype)) + ", found " +
-                        describe(value),
+    return ctx.fail(Code::E_TYPE, fill.loc,
+                    what + " fills a tile of " + std::string(name(x.dtype)) + ", found " + describe(value),
                     std::string("convert it with ts.tile.cast(value, ts.") + name(x.dtype) + ")");
-  value = ctx.convert(std::move(value), x.dtype, a[1]->loc);
+  value = ctx.convert(std::move(value), x.dtype, fill.loc);
   if (value.isError()) return value;
   Type type = x.type();
   std::vector<ExprPtr> args;
-  args.push_back(ctx.take(std::move(x), a.loc));
-  args.push_back(ctx.take(std::move(value), a.loc));
-  return Value::of(ctx.make(Op::FillMasked, type, a.loc, std::move(args)));
+  args.push_back(ctx.take(std::move(x), fill.loc));
+  args.push_back(ctx.take(std::move(value), fill.loc));
+  return Value::of(ctx.make(Op::FillMasked, type, fill.loc, std::move(args)));
+}
+
+Value withMask(Elaborator &ctx, Value x, const ast::Expr &keep, const char *function) {
+  Value flags = ctx.operand(keep);
+  if (x.isError() || flags.isError()) return Value::error();
+  if (!(flags.isScalar() || flags.isTile()) || flags.dtype != DType::Bool)
+    return ctx.fail(Code::E_TYPE, keep.loc,
+                    std::string("'") + function + "' takes a mask of bools, found " + describe(flags),
+                    "compare: i < n");
+  flags = ctx.broadcastTo(std::move(flags), x.shape, keep.loc);
+  if (flags.isError()) return flags;
+  Type type = x.type();
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(x), keep.loc));
+  args.push_back(ctx.take(std::move(flags), keep.loc));
+  return Value::of(ctx.make(Op::Keep, type, keep.loc, std::move(args)));
+}
+
+/// The tile that the first argument is; an error if it is none.
+static Value tileArgument(Elaborator &ctx, const ast::Expr &e, const char *function) {
+  Value x = ctx.operand(e);
+  if (x.isError() || x.isTile()) return x;
+  return ctx.fail(Code::E_TYPE, e.loc, std::string("'") + function + "' takes a tile, found " + describe(x));
+}
+
+Value fillMasked(Elaborator &ctx, const KernelCall &a) {
+  return withFill(ctx, tileArgument(ctx, *a[0], "fill_masked"), *a[1], "fill_masked");
+}
+
+Value mask(Elaborator &ctx, const KernelCall &a) {
+  return withMask(ctx, tileArgument(ctx, *a[0], "mask"), *a[1], "mask");
 }
 
 Value broadcast(Elaborator &ctx, const KernelCall &a) {

@@ -27,6 +27,10 @@ Value KernelImporter::import(const Expr &e) {
     Value x = import(*e.args[0]), value = import(*e.args[1]);
     return tile::FillMaskedOp::create(b_, locationOf(e.loc), x.getType(), x, value);
   }
+  case Op::Keep: {
+    Value x = import(*e.args[0]), flags = import(*e.args[1]);
+    return tile::KeepOp::create(b_, locationOf(e.loc), x.getType(), x, flags);
+  }
   case Op::Lt:
   case Op::Le:
   case Op::Gt:

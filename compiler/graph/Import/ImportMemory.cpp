@@ -9,18 +9,18 @@ namespace tessera::graph {
 using frontend::Op;
 using frontend::Stmt;
 
-SmallVector<Value> KernelImporter::importIndices(ArrayRef<frontend::ExprPtr> exprs) {
+SmallVector<Value> KernelImporter::importIndices(ArrayRef<frontend::ExprPtr> exprs, bool keepTiles) {
   SmallVector<Value> indices;
   for (const frontend::ExprPtr &expr : exprs) {
     Value index = import(*expr);
     tile_.at(locationOf(expr->loc));
-    indices.push_back(tile_.toIndex(index));
+    indices.push_back(isa<RankedTensorType>(index.getType()) && keepTiles ? index : tile_.toIndex(index));
   }
   return indices;
 }
 
 Value KernelImporter::importLoad(const Expr &e) {
-  SmallVector<Value> starts = importIndices(e.args);
+  SmallVector<Value> starts = importIndices(e.args, /*keepTiles=*/true);
   tile_.at(locationOf(e.loc));
   return tile_.load(params_[e.param], starts, e.ints);
 }
@@ -34,7 +34,7 @@ Value KernelImporter::importBufferRead(const Expr &e) {
 
 void KernelImporter::importStore(const Stmt &stmt) {
   Value value = import(*stmt.exprs[0]);
-  SmallVector<Value> starts = importIndices(ArrayRef(stmt.exprs).drop_front());
+  SmallVector<Value> starts = importIndices(ArrayRef(stmt.exprs).drop_front(), /*keepTiles=*/true);
   tile_.at(locationOf(stmt.loc));
   if (stmt.kind != Stmt::BufferWrite) {
     tile_.store(value, params_[stmt.param], starts, stmt.ints);

@@ -78,7 +78,8 @@ private:
   Value importLoad(const Expr &);
   Value importBufferRead(const Expr &);
   void importStore(const Stmt &);
-  SmallVector<Value> importIndices(mlir::ArrayRef<frontend::ExprPtr>);
+  /// Tiles of indices become tiles of the type index, unless they are kept.
+  SmallVector<Value> importIndices(mlir::ArrayRef<frontend::ExprPtr>, bool keepTiles = false);
 
   // Small helpers
   mlir::Type typeOf(const frontend::Type &);

@@ -216,6 +216,7 @@ def Tile_ParamAttr : AttrDef<Tile_Dialect, "Param"> {
 
 def Tile_Tile : AnyTypeOf<[StaticShapeTensorOf<[AnyFloat, AnySignlessInteger, Index]>], "tile">;
 def Tile_FloatTile : StaticShapeTensorOf<[AnyFloat]>;
+def Tile_AccessIndex : AnyTypeOf<[Index, StaticShapeTensorOf<[I64]>], "index or tile of i64">;
 def Tile_FlagTile : AnyTypeOf<[StaticShapeTensorOf<[I1]>], "tile of flags">;
 def Tile_FloatValue : AnyTypeOf<[AnyFloat, Tile_FloatTile, VectorOfAnyRankOf<[AnyFloat]>], "floats">;
 def Tile_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;

@@ -273,6 +273,12 @@ Bounds FillMaskedOp::boundsOfResult(OpBuilder &, BoundsOf) {
   return Bounds::whole(tensorOf(getResult()).getRank());
 }
 
+Bounds KeepOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
+  Bounds set = of(getFlags());
+  set.flags = set.flags ? arith::AndIOp::create(b, getLoc(), set.flags, getFlags()).getResult() : getFlags();
+  return intersect(b, getLoc(), of(getInput()), set);
+}
+
 Bounds ReduceOp::boundsOfResult(OpBuilder &, BoundsOf of) { return withoutAxis(of(getInput()), getAxis()); }
 
 TypedAttr ReduceOp::neutralElement(OpOperand &) {

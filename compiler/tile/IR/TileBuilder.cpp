@@ -1,5 +1,6 @@
 #include "compiler/tile/IR/TileBuilder.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/TileAccess.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -207,8 +208,16 @@ static bool hasExtent(ArrayRef<int64_t> extents) {
   return llvm::any_of(extents, [](int64_t extent) { return extent >= 0; });
 }
 
+static bool hasTile(ValueRange indices) {
+  return llvm::any_of(indices, [](Value v) { return isa<RankedTensorType>(v.getType()); });
+}
+
 Value TileBuilder::load(Value view, ValueRange starts, ArrayRef<int64_t> extents) {
   Type element = loadedElementType(mlir::cast<ViewType>(view.getType()).getElementType());
+  if (hasTile(starts)) {
+    auto type = RankedTensorType::get(gatherAxes(starts, extents).shape, element);
+    return GatherOp::create(b_, loc_, type, view, starts, extents);
+  }
   if (!hasExtent(extents)) return LoadElemOp::create(b_, loc_, element, view, starts, UnitAttr());
   SmallVector<int64_t> shape;
   llvm::copy_if(extents, std::back_inserter(shape), [](int64_t extent) { return extent >= 0; });
@@ -217,7 +226,9 @@ Value TileBuilder::load(Value view, ValueRange starts, ArrayRef<int64_t> extents
 }
 
 void TileBuilder::store(Value value, Value view, ValueRange starts, ArrayRef<int64_t> extents) {
-  if (hasExtent(extents))
+  if (hasTile(starts))
+    ScatterOp::create(b_, loc_, value, view, starts, Value(), extents);
+  else if (hasExtent(extents))
     StoreOp::create(b_, loc_, value, view, starts, ValueRange(), ValueRange(), Value(),
                     b_.getDenseI64ArrayAttr(extents), UnitAttr());
   else

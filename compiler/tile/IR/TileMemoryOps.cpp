@@ -38,6 +38,60 @@ LogicalResult tile::verifyTileAccess(Operation *op, int64_t rank, Type memoryEle
   return success();
 }
 
+GatherAxes tile::gatherAxes(ValueRange indices, ArrayRef<int64_t> extents) {
+  GatherAxes axes;
+  bool isFound = false;
+  for (auto [index, extent] : llvm::zip_equal(indices, extents)) {
+    axes.ofDim.push_back(extent < 0 ? std::nullopt : std::optional(axes.shape.size()));
+    if (extent >= 0) axes.shape.push_back(extent);
+    auto tile = dyn_cast<RankedTensorType>(index.getType());
+    if (!tile || isFound) continue;
+    isFound = true;
+    axes.first = axes.shape.size();
+    llvm::append_range(axes.indices, tile.getShape());
+    llvm::append_range(axes.shape, tile.getShape());
+  }
+  return axes;
+}
+
+static LogicalResult verifyGather(Operation *op, ViewType view, ValueRange indices, ArrayRef<int64_t> extents,
+                                  RankedTensorType tile) {
+  auto rank = static_cast<size_t>(view.getRank());
+  if (indices.size() != rank || extents.size() != rank)
+    return op->emitOpError() << "has " << indices.size() << " indices and " << extents.size()
+                             << " extents for " << rank << " dims";
+  RankedTensorType first;
+  for (auto [index, extent] : llvm::zip_equal(indices, extents)) {
+    auto type = dyn_cast<RankedTensorType>(index.getType());
+    if (extent != -1 && (extent <= 0 || type))
+      return op->emitOpError() << "extent " << extent << " is neither that of a slice nor -1";
+    if (type && first && type != first)
+      return op->emitOpError() << "has indices of the shapes " << first << " and " << type;
+    if (type) first = type;
+  }
+  if (!first) return op->emitOpError() << "has no tile of indices";
+  if (tile.getShape() != ArrayRef<int64_t>(gatherAxes(indices, extents).shape))
+    return op->emitOpError() << "extents [" << extents << "] and indices " << first
+                             << " do not give the shape of " << tile;
+  if (tile.getElementType() != loadedElementType(view.getElementType()))
+    return op->emitOpError() << "memory of " << view.getElementType() << " holds values of "
+                             << loadedElementType(view.getElementType()) << ", not " << tile.getElementType();
+  return success();
+}
+
+LogicalResult GatherOp::verify() {
+  return verifyGather(*this, getView().getType(), getIndices(), getExtents(),
+                      cast<RankedTensorType>(getResult().getType()));
+}
+
+LogicalResult ScatterOp::verify() {
+  auto type = cast<RankedTensorType>(getValue().getType());
+  if (failed(verifyGather(*this, getView().getType(), getIndices(), getExtents(), type))) return failure();
+  if (getFlags() && cast<RankedTensorType>(getFlags().getType()).getShape() != type.getShape())
+    return emitOpError() << "has flags " << getFlags().getType() << " for " << type;
+  return success();
+}
+
 LogicalResult tile::verifyBounds(Operation *op, size_t lower, size_t upper, int64_t rank) {
   if (lower == upper && (lower == 0 || static_cast<int64_t>(lower) == rank)) return success();
   return op->emitOpError() << "has " << lower << " bounds for a tile of rank " << rank;

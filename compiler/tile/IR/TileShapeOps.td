@@ -106,6 +106,22 @@ def Tile_FillMaskedOp : Tile_PureOp<"fill_masked", [
   let assemblyFormat = "$input `,` $fill attr-dict `:` type($input)";
 }
 
+def Tile_KeepOp : Tile_PureOp<"keep", [
+    DeclareOpInterfaceMethods<Tile_BoundsOpInterface>, AllTypesMatch<["input", "result"]>,
+    TypesMatchWith<"flags have the tile's shape", "input", "flags",
+                   "::llvm::cast<::mlir::RankedTensorType>($_self).clone(::mlir::IntegerType::get($_ctxt, 1))">]> {
+  let summary = "puts the elements whose flag is not set out of bounds";
+  let description = [{
+    ```mlir
+    %r = tile.keep %x where %flags : tensor<8xf32>
+    ```
+    In bounds where `x` and the flags are and the flag is set. `tile-legalize-bounds` turns it into `x`.
+  }];
+  let arguments = (ins Tile_Tile:$input, Tile_FlagTile:$flags);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input `where` $flags attr-dict `:` type($input)";
+}
+
 def Tile_MaskOp : Tile_PureOp<"mask", [
     AllTypesMatch<["input", "result"]>, AttrSizedOperandSegments,
     TypesMatchWith<"fill has the tile's element type", "input", "fill",

@@ -14,6 +14,10 @@ mlir::Value indexConstant(mlir::OpBuilder &, mlir::Location, int64_t);
 /// `only`: of that axis of the tile; the others are whole.
 Box loadBox(mlir::OpBuilder &, LoadOp, std::optional<unsigned> only = {});
 
+/// Returns the bounds of a tile that is gathered: where its slices are inside the tensor and its indices are,
+/// and where the tiles of indices are in bounds.
+Bounds gatherBounds(mlir::OpBuilder &, GatherOp, BoundsOf);
+
 /// A shared buffer contains what its last whole copy wrote. A part of it has the corresponding part of that
 /// copy's box, and ends where the buffer does.
 Box bufferBox(mlir::OpBuilder &, BufferReadOp);
@@ -54,6 +58,8 @@ private:
   void limitMma(MmaOp, Box x, Box y);
   void legalizeMma(MmaOp);
   void boundStore(StoreOp);
+  void boundScatter(ScatterOp);
+  void dropIndices(mlir::MutableOperandRange);
   void dropAtomics(mlir::Operation *);
 
   // BoundsInRegions.cpp

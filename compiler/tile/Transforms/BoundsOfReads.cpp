@@ -1,5 +1,6 @@
 // Boxes of tiles that are read: the part of a window that is inside its tensor, and the part of a shared
 // buffer that a copy filled.
+#include "compiler/tile/IR/TileAccess.h"
 #include "compiler/tile/Transforms/BoundsLegalizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -24,9 +25,9 @@ bool isProgramOf(Value start, Value view, size_t dim) {
 /// `isInside` answers whether an index is known to be in range. `filled`, if given, is the box of the memory
 /// along each dim. `only` is the axis that is needed. If an integer index is out of range, the first axis is
 /// empty.
-Box windowBox(OpBuilder &b, Location loc, ArrayRef<Value> sizes, OperandRange starts,
-              ArrayRef<int64_t> extents, llvm::function_ref<bool(Value, size_t)> isInside,
-              const Box *filled = nullptr, std::optional<unsigned> only = {}) {
+Box windowBox(OpBuilder &b, Location loc, ArrayRef<Value> sizes, ValueRange starts, ArrayRef<int64_t> extents,
+              llvm::function_ref<bool(Value, size_t)> isInside, const Box *filled = nullptr,
+              std::optional<unsigned> only = {}) {
   Box r;
   Value zero = indexConstant(b, loc, 0), allowed;
   auto require = [&](arith::CmpIPredicate p, Value x, Value y) {
@@ -63,7 +64,7 @@ Box windowBox(OpBuilder &b, Location loc, ArrayRef<Value> sizes, OperandRange st
 }
 
 /// In bounds: 0 <= start + k < dim. If an integer index is out of range, nothing is in bounds.
-Box windowBox(OpBuilder &b, Location loc, Value view, OperandRange starts, ArrayRef<int64_t> extents,
+Box windowBox(OpBuilder &b, Location loc, Value view, ValueRange starts, ArrayRef<int64_t> extents,
               std::optional<unsigned> only = {}) {
   SmallVector<Value> sizes;
   for (size_t dim = 0; dim < starts.size(); ++dim)
@@ -90,6 +91,64 @@ bool writes(Operation *op, Value buffer) {
 Box loadBox(OpBuilder &b, LoadOp load, std::optional<unsigned> only) {
   if (load.getInBounds()) return Box(tileType(load.getResult()).getRank());
   return windowBox(b, load.getLoc(), load.getView(), load.getStarts(), load.getExtents(), only);
+}
+
+namespace {
+
+/// Returns the flags of a tile of indices as flags of the tile that they access.
+Value spreadFlags(OpBuilder &b, Location loc, Value flags, const GatherAxes &axes) {
+  size_t last = axes.first + axes.indices.size();
+  SmallVector<int64_t> shape(axes.indices);
+  auto expand = [&](size_t axis) {
+    shape.insert(shape.begin() + static_cast<ptrdiff_t>(axis), 1);
+    flags = ExpandDimsOp::create(b, loc, RankedTensorType::get(shape, b.getI1Type()), flags, axis);
+  };
+  for (size_t axis = 0; axis < axes.first; ++axis)
+    expand(axis);
+  for (size_t axis = last; axis < axes.shape.size(); ++axis)
+    expand(axis);
+  if (shape == axes.shape) return flags;
+  return BroadcastOp::create(b, loc, RankedTensorType::get(axes.shape, b.getI1Type()), flags);
+}
+
+} // namespace
+
+Bounds gatherBounds(OpBuilder &b, GatherOp op, BoundsOf of) {
+  Location loc = op.getLoc();
+  GatherAxes axes = gatherAxes(op.getIndices(), op.getExtents());
+  auto flagType = RankedTensorType::get(axes.indices, b.getI1Type());
+  Value inside;
+  auto require = [&](Value condition) {
+    inside = inside ? arith::AndIOp::create(b, loc, inside, condition).getResult() : condition;
+  };
+  SmallVector<Value> sizes, starts;
+  SmallVector<int64_t> extents;
+  for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
+    Value size = b.createOrFold<DimOp>(loc, b.getIndexType(), op.getView(), dim);
+    if (op.getExtents()[dim] >= 0) {
+      sizes.push_back(size);
+      starts.push_back(index);
+      extents.push_back(op.getExtents()[dim]);
+    } else if (isTile(index)) {
+      Value wide = arith::IndexCastOp::create(b, loc, b.getI64Type(), size);
+      Value limit = BroadcastOp::create(b, loc, index.getType(), wide);
+      require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, limit));
+    } else if (!isProgramOf(index, op.getView(), dim)) {
+      Value below = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, size);
+      require(BroadcastOp::create(b, loc, flagType, below));
+    }
+  }
+  Bounds all = Bounds::whole(static_cast<int64_t>(axes.indices.size()));
+  all.flags = inside; // an index that is out of bounds becomes one outside of the tensor
+  for (Value index : op.getIndices())
+    if (isTile(index)) all = intersect(b, loc, all, Bounds{of(index).box});
+  Bounds r = Bounds::whole(static_cast<int64_t>(axes.shape.size()));
+  r.flags = spreadFlags(b, loc, all.flags, axes);
+  llvm::copy(all.box, r.box.begin() + static_cast<ptrdiff_t>(axes.first));
+  Box slices = windowBox(b, loc, sizes, starts, extents, [](Value, size_t) { return false; });
+  for (auto [axis, interval] : llvm::enumerate(slices))
+    r.box[axis < axes.first ? axis : axis + axes.indices.size()] = interval;
+  return r;
 }
 
 CpAsyncOp reachingCopy(Value buffer, Operation *reader) {

@@ -29,12 +29,12 @@ namespace {
 constexpr int kDeepest = 64;
 
 /// Does it read memory that another op of the program may write?
-bool readsMemory(Operation *op) { return isa<LoadOp, BufferReadOp>(op); }
+bool readsMemory(Operation *op) { return isa<LoadOp, GatherOp, BufferReadOp>(op); }
 
 bool writesMemory(Operation *op) {
   bool writes = false;
   op->walk([&](Operation *inner) {
-    writes |= isa<StoreOp, StoreElemOp, CpAsyncOp, BufferWriteOp, AtomicOp, AtomicCasOp>(inner);
+    writes |= isa<StoreOp, ScatterOp, StoreElemOp, CpAsyncOp, BufferWriteOp, AtomicOp, AtomicCasOp>(inner);
   });
   return writes;
 }
@@ -152,6 +152,11 @@ class Fuse : public impl::TileFuseBase<Fuse> {
       if (writesMemory(op)) return true;
     // An op that evaluates and writes at the same time: element by element at the same index is correct only
     // for an unmasked store to another place. A copy keeps `A[i:i+n] = A[i+1:i+n+1]` correct.
+    auto scatter = dyn_cast<ScatterOp>(end);
+    if (isa<StoreOp, ScatterOp>(end) && (scatter || isa<GatherOp>(read)) && !isa<BufferReadOp>(read)) {
+      Value to = scatter ? scatter.getView() : cast<StoreOp>(end).getView();
+      return read->getOperand(0) == to;
+    }
     if (auto store = dyn_cast<StoreOp>(end))
       if (auto load = dyn_cast<LoadOp>(read))
         return load.getView() == store.getView() &&

@@ -34,6 +34,10 @@ struct LegalizeBounds : impl::TileLegalizeBoundsBase<LegalizeBounds> {
           arith::SelectOp::create(b, op.getLoc(), op.getCondition(), op.getX(), op.getY()).getResult());
       op.erase();
     });
+    getOperation().walk([](tile::KeepOp op) {
+      op.replaceAllUsesWith(op.getInput());
+      op.erase();
+    });
   }
 };
 } // namespace
@@ -45,7 +49,7 @@ namespace {
 /// shape.
 bool readsZero(Value v) {
   Operation *op = v.getDefiningOp();
-  if (isa_and_nonnull<LoadOp, BufferReadOp>(op)) return true;
+  if (isa_and_nonnull<LoadOp, GatherOp, BufferReadOp>(op)) return true;
   return isa_and_nonnull<CastOp, TransposeOp, ExpandDimsOp, SliceOp, BroadcastOp, ReshapeOp>(op) &&
          isTile(op->getOperand(0)) && readsZero(op->getOperand(0));
 }
@@ -90,6 +94,9 @@ void BoundsLegalizer::visit(Operation *op) {
   b.setInsertionPointAfter(op);
   if (auto load = dyn_cast<LoadOp>(op)) {
     bounds_[load.getResult()] = {loadBox(b, load)};
+  } else if (auto gather = dyn_cast<GatherOp>(op)) {
+    bounds_[gather.getResult()] = gatherBounds(b, gather, [&](Value v) { return bounds(v); });
+    dropIndices(gather.getIndicesMutable());
   } else if (auto bufferRead = dyn_cast<BufferReadOp>(op)) {
     bounds_[bufferRead.getResult()] = {bufferBox(b, bufferRead)};
   } else if (auto masked = dyn_cast<FillMaskedOp>(op)) {
@@ -109,6 +116,8 @@ void BoundsLegalizer::visit(Operation *op) {
       if (TypedAttr neutral = interface.neutralElement(operand)) fill(operand, neutral);
   } else if (auto store = dyn_cast<StoreOp>(op)) {
     boundStore(store);
+  } else if (auto scatter = dyn_cast<ScatterOp>(op)) {
+    boundScatter(scatter);
   } else if (isa<AtomicOp, AtomicCasOp>(op)) {
     dropAtomics(op);
   } else if (auto write = dyn_cast<BufferWriteOp>(op)) {
@@ -291,6 +300,23 @@ void BoundsLegalizer::boundStore(StoreOp store) {
   appendEnds(b, store.getLoc(), r.box, tileType(store.getValue()).getShape(), lower, upper);
   store.getLowerMutable().assign(lower);
   store.getUpperMutable().assign(upper);
+}
+
+void BoundsLegalizer::boundScatter(ScatterOp scatter) {
+  OpBuilder b(scatter);
+  dropIndices(scatter.getIndicesMutable());
+  Bounds r = bounds(scatter.getValue());
+  if (r.isWhole()) return;
+  Value flags = flagsOf(b, scatter.getLoc(), r, tileType(scatter.getValue()).getShape());
+  if (scatter.getFlags()) flags = arith::AndIOp::create(b, scatter.getLoc(), flags, scatter.getFlags());
+  scatter.getFlagsMutable().assign(flags);
+}
+
+/// Indices that are out of bounds access nothing: they are moved out of the tensor.
+void BoundsLegalizer::dropIndices(MutableOperandRange indices) {
+  Builder b(indices.getOwner()->getContext());
+  for (OpOperand &index : indices)
+    if (isTile(index.get())) fill(index, b.getI64IntegerAttr(-1));
 }
 
 /// An atomic with an operand that is out of bounds is dropped: its index is moved out of range.

@@ -37,6 +37,9 @@ bool alwaysInMemory(Value v) {
 bool needsMemoryOperand(OpOperand &use) {
   Operation *op = use.getOwner();
   if (auto mma = dyn_cast<MmaOp>(op)) return use.get() != mma.getAcc();
+  if (isa<GatherOp>(op)) return true; // its tiles of indices
+  if (auto scatter = dyn_cast<ScatterOp>(op))
+    return use.get() != scatter.getValue() && use.get() != scatter.getFlags();
   return isa<ScanOp, ReshapeOp>(op);
 }
 
@@ -61,7 +64,8 @@ int64_t widestElement(ValueRange roots, ArrayRef<Type> more) {
     Value v = work.pop_back_val();
     if (!isTile(v) || !seen.insert(v).second) continue;
     widen(v.getType());
-    if (!inMemory(v)) llvm::append_range(work, v.getDefiningOp()->getOperands());
+    if (!inMemory(v) && !v.getDefiningOp<GatherOp>())
+      llvm::append_range(work, v.getDefiningOp()->getOperands());
   }
   llvm::for_each(more, widen);
   return bytes;

@@ -151,3 +151,43 @@ func.func @f() {
   tile.fence relaxed device
   return
 }
+
+// -----
+
+func.func @f(%x: !tile.view<?x?xf32>, %i: index) {
+  // expected-error @+1 {{has no tile of indices}}
+  %t = tile.gather %x[%i, %i] extents [-1, 4] : !tile.view<?x?xf32>, index, index -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !tile.view<?x?xf32>, %r: tensor<4xi64>, %s: tensor<5xi64>) {
+  // expected-error @+1 {{has indices of the shapes 'tensor<4xi64>' and 'tensor<5xi64>'}}
+  %t = tile.gather %x[%r, %s] extents [-1, -1] : !tile.view<?x?xf32>, tensor<4xi64>, tensor<5xi64> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !tile.view<?x?xf32>, %r: tensor<4xi64>, %i: index) {
+  // expected-error @+1 {{extents [-1, 8] and indices 'tensor<4xi64>' do not give the shape of 'tensor<8x4xf32>'}}
+  %t = tile.gather %x[%r, %i] extents [-1, 8] : !tile.view<?x?xf32>, tensor<4xi64>, index -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !tile.view<?x?xf32>, %r: tensor<4xi64>, %i: index) {
+  // expected-error @+1 {{extent 4 is neither that of a slice nor -1}}
+  %t = tile.gather %x[%r, %i] extents [4, 8] : !tile.view<?x?xf32>, tensor<4xi64>, index -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%t: tensor<4xf32>, %x: !tile.view<?xf32>, %c: tensor<8xi1>, %r: tensor<4xi64>) {
+  // expected-error @+1 {{has flags 'tensor<8xi1>' for 'tensor<4xf32>'}}
+  tile.scatter %t, %x[%r] extents [-1] where %c : tensor<8xi1> : tensor<4xf32>, !tile.view<?xf32>, tensor<4xi64>
+  return
+}

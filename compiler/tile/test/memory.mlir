@@ -19,6 +19,15 @@ func.func @tiles(%a: !tile.view<?x?xbf16>, %bytes: !tile.view<8xui8>, %i: index,
   return
 }
 
+// CHECK-LABEL: func.func @gathered
+func.func @gathered(%a: !tile.view<?x?x?xf32>, %rows: tensor<4x2xi64>, %i: index, %f: tensor<16x4x2xi1>) {
+  // CHECK: tile.gather %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] extents [16, -1, -1] : !tile.view<?x?x?xf32>, index, tensor<4x2xi64>, index -> tensor<16x4x2xf32>
+  %t = tile.gather %a[%i, %rows, %i] extents [16, -1, -1] : !tile.view<?x?x?xf32>, index, tensor<4x2xi64>, index -> tensor<16x4x2xf32>
+  // CHECK: tile.scatter %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] extents [16, -1, -1] where %{{.*}} : tensor<16x4x2xi1> : tensor<16x4x2xf32>, !tile.view<?x?x?xf32>, index, tensor<4x2xi64>, index
+  tile.scatter %t, %a[%i, %rows, %i] extents [16, -1, -1] where %f : tensor<16x4x2xi1> : tensor<16x4x2xf32>, !tile.view<?x?x?xf32>, index, tensor<4x2xi64>, index
+  return
+}
+
 // CHECK-LABEL: func.func @elements
 func.func @elements(%a: !tile.view<?x?xi1>, %i: index) {
   // CHECK: tile.load_elem %{{.*}}[%{{.*}}, %{{.*}}] : !tile.view<?x?xi1> -> i1

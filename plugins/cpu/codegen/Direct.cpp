@@ -41,7 +41,7 @@ constexpr int64_t kWorthAChoice = 1024;
 bool writesMemory(Operation *op) {
   return op
       ->walk([](Operation *inner) {
-        bool writes = isa<tile::StoreOp, tile::StoreElemOp, tile::CpAsyncOp, tile::BufferWriteOp,
+        bool writes = isa<tile::StoreOp, tile::ScatterOp, tile::StoreElemOp, tile::CpAsyncOp, tile::BufferWriteOp,
                           tile::AtomicOp, tile::AtomicCasOp, tile::BarrierOp, tile::FenceOp>(inner);
         return writes ? WalkResult::interrupt() : WalkResult::advance();
       })
