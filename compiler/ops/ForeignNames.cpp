@@ -47,13 +47,8 @@ constexpr ForeignName kForeignNames[] = {
     {"softplus", "write @log(1.0 + @exp(x))"},
     {"swish", "write x * @sigmoid(x)"},
     // Whole axes
-    {"any", "write @max(@cast(x, ts.i32)) != 0"},
-    {"all", "write @min(@cast(x, ts.i32)) != 0"},
     {"amax", "write @max(x, axis)"},
     {"amin", "write @min(x, axis)"},
-    {"var", "write the mean of (x - mean) * (x - mean)"},
-    {"std", "write the square root of the mean of (x - mean) * (x - mean)"},
-    {"logsumexp", "write m + @log(@sum(@exp(x - m))), with m the maximum"},
     {"cumprod", "write the loop in a @ts.kernel"},
     {"sort", "nothing sorts: sort outside, or write the network in a @ts.kernel"},
     {"argsort", "nothing sorts: sort outside, or write the network in a @ts.kernel"},
@@ -73,7 +68,6 @@ constexpr ForeignName kForeignNames[] = {
     {"ones_like", "write @full(x.shape, 1.0, x.dtype)"},
     {"full_like", "write @full(x.shape, value, x.dtype)"},
     {"linspace", "write start + step * @cast(@arange(n), ts.f32)"},
-    {"stack", "write @concat of the parts with an axis inserted: x[None, :]"},
     {"cat", "write @concat((a, b), axis=0)"},
     {"concatenate", "write @concat((a, b), axis=0)"},
     {"join", "write @concat of the parts with an axis inserted: x[:, None]"},
@@ -91,10 +85,9 @@ constexpr ForeignName kForeignNames[] = {
     {"expand_dims", "write x[:, None]"},
     {"unsqueeze", "write x[:, None]"},
     {"permute", "write ts.transpose(x, perm) of tensors, x.T of a tile"},
-    {"tril", "write @where(row >= column, x, 0.0), with rows and columns from @arange"},
-    {"triu", "write @where(row <= column, x, 0.0), with rows and columns from @arange"},
-    {"gather", "write ts.embedding(table, ids) of rows, or index the tensor in a @ts.kernel"},
-    {"scatter", "write the stores in a @ts.kernel"},
+    {"gather",
+     "write ts.embedding(table, ids) of rows, or T[ids, i:i+64] with a tile of indices in a @ts.kernel"},
+    {"scatter", "store with a tile of integers as the index in a @ts.kernel: y[ids, i:i+64] = x"},
     // Programs, lanes and memory
     {"program_id", "write i, j = ts.tile.grid(n, m), or loop with ts.tile.parallel"},
     {"num_programs", "the grid is what ts.tile.grid is called with: ts.cdiv(N, BLOCK)"},
@@ -199,8 +192,7 @@ std::string foreignArgumentHint(std::string_view argument, const Signature &sign
     if (e.foreign == argument && signature.find(e.ours) < signature.size())
       return "write " + std::string(e.ours) + "=";
   const bool isLoad = signature.find("src") < signature.size() || signature.find("dst") < signature.size();
-  if (isLoad && (argument == "mask" || argument == "boundary_check"))
-    return "leave it out: elements out of bounds are masked";
+  if (isLoad && argument == "boundary_check") return "leave it out: elements out of bounds are masked";
   return {};
 }
 

@@ -13,7 +13,7 @@ using ops::LanguageFunction;
 using testing::HasSubstr;
 
 TEST(ForeignNames, AreNoNamesOfTheLanguage) {
-  for (const char *name : {"topk", "sort", "u32", "uint16", "complex64", "einsum", "any", "power"}) {
+  for (const char *name : {"topk", "sort", "u32", "uint16", "complex64", "einsum", "power"}) {
     EXPECT_TRUE(ops::foreignHint(name, "ts.")) << name;
     EXPECT_FALSE(findFunction("tessera", name)) << name;
     EXPECT_FALSE(parseDType(name)) << name;
@@ -75,7 +75,7 @@ TEST(ForeignNames, OfArgumentsGiveTheNameHere) {
               HasSubstr("hint: write axis="));
   EXPECT_THAT(compile(graphWith("return ts.max(x, axis=0, keepdim=True)"), withKernel("k")).text(),
               HasSubstr("hint: write keepdims="));
-  EXPECT_THAT(compile(kernelWith("y = ts.tile.load(A[0:4, 0:4], mask=True)")).text(),
+  EXPECT_THAT(compile(kernelWith("y = ts.tile.load(A[0:4, 0:4], boundary_check=(0, 1))")).text(),
               HasSubstr("hint: leave it out: elements out of bounds are masked"));
   EXPECT_THAT(compile(kernelWith("y = ts.tile.exp(f, dim=0)")).text(), testing::Not(HasSubstr("axis=")));
   EXPECT_THAT(compile(kernelWith("y = ts.matmul(f, f)")).text(), HasSubstr("ts.tile.mma(a, b)"));
