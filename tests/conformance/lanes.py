@@ -58,6 +58,7 @@ class Drawing:
         a, b = self.value(depth - 1), self.value(depth - 1)
         return self.pick([f"({a} + {b})", f"({a} - {b})", f"({a} * {self.random.randint(-3, 3)})", f"ts.tile.minimum({a}, {b})",
                           f"ts.tile.maximum({a}, {b})", f"({a} // {self.pick([2, 3, -5, 16])})", f"({a} % {self.pick([2, 7, 16, 33])})",
+                          f"({a} // m if m != 0 else {b})", f"({a} % n if n > 0 else {b})", f"({b} if n == 0 else {a} // n)",
                           f"({a} & {b})", f"({a} ^ {b})", f"({a} if {self.condition()} else {b})"])
 
     def condition(self):
@@ -141,7 +142,43 @@ def evaluate(text, sizes, inputs, q):
     return tensors
 
 
+def divisions():
+    """Divisors that are 0, or -1 of the smallest integer, in the lanes that a branch or a loop leaves out."""
+    low = -2**31
+    A, B = np.array([6, 10, 9, 7, low, low, 5, -8] * 5), np.array([4, 0, 3, 5, -1, 1, 0, -1] * 5)
+    safe = lambda a, b: 0 if b == 0 else -a if b == -1 else a // b
+
+    def gcd(a, b):
+        while b:
+            a, b = b, a % b if b != -1 else 0
+        return a
+
+    for name, body, expected in (
+            ("gcd", "while b != 0:\n            t = a % b\n            a = b\n            b = t\n        Y[i] = a", [gcd(a, b) for a, b in zip(A, B)]),
+            ("else", "if b == 0:\n            Y[i] = 7\n        else:\n            Y[i] = a // b", [7 if b == 0 else low if (a, b) == (low, -1) else safe(a, b) for a, b in zip(A, B)]),
+            ("choice", "Y[i] = 3 if b == 0 else 4 if b == -1 else a // b", [3 if b == 0 else 4 if b == -1 else a // b for a, b in zip(A, B)]),
+            ("minus-one", "while b != -1:\n            a = a // 2 + a // b\n            b = -1\n        Y[i] = a",
+             [a if b == -1 else a // 2 + safe(a, b) for a, b in zip(A, B)]),
+            ("dim", "if m == 0:\n            Y[i] = 7\n        else:\n            Y[i] = A[i // m]", None)):
+        p = program(f"lanes/division/{name}", f"""@ts.kernel
+def kernel(A: ts.Tensor["n", ts.i32], B: ts.Tensor["n", ts.i32], C: ts.Tensor["m", ts.i32], Y: ts.Tensor["n", ts.i32]):
+    i = ts.tile.linear_id()
+    if i < n:
+        a = A[i]
+        b = B[i]
+        {body}
+""")
+        for n in (1, 8, 19, 40):
+            for m in (0, 3, 20) if expected is None else (1,):
+                values = np.array(expected)[:n] if expected is not None else A[np.arange(n) // m] if m else np.full(n, 7)
+                values = (values + 2**31) % 2**32 - 2**31
+                p.run({"n": n, "m": m}, {"A": ("i32", A[:n]), "B": ("i32", B[:n]), "C": ("i32", np.zeros(m))}, {"Y": want("i32", values)})
+        yield p
+
+
 def programs(count=PROGRAMS, first=0):
+    if first == 0:
+        yield from divisions()
     for seed in range(first, first + count):
         text = Drawing(seed).text()
         rng = np.random.default_rng(seed)

@@ -41,8 +41,9 @@ constexpr int64_t kWorthAChoice = 1024;
 bool writesMemory(Operation *op) {
   return op
       ->walk([](Operation *inner) {
-        bool writes = isa<tile::StoreOp, tile::ScatterOp, tile::StoreElemOp, tile::CpAsyncOp, tile::BufferWriteOp,
-                          tile::AtomicOp, tile::AtomicCasOp, tile::BarrierOp, tile::FenceOp>(inner);
+        bool writes =
+            isa<tile::StoreOp, tile::ScatterOp, tile::StoreElemOp, tile::CpAsyncOp, tile::BufferWriteOp,
+                tile::AtomicOp, tile::AtomicCasOp, tile::BarrierOp, tile::FenceOp>(inner);
         return writes ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -101,6 +102,7 @@ bool KernelLowering::mayBeDirect(tile::MmaOp op) {
 }
 
 bool KernelLowering::isDeferred(Operation *op) {
+  if (known_.contains(op)) return true;
   if (op->getNumResults() != 1 || !tile::inMemory(op->getResult(0)) || !op->hasOneUse()) return false;
   auto mma = dyn_cast<tile::MmaOp>(*op->user_begin());
   if (!mma || mma.getAcc() == op->getResult(0) || mma->getBlock() != op->getBlock()) return false;

@@ -9,14 +9,14 @@ namespace tessera::cpu {
 namespace {
 
 /// A side of a divergent branch of at most this many operations without memory is executed for all lanes,
-/// instead of asking whether any lane needs it.
+/// instead of asking whether any lane needs it. Divisions are worth the question.
 constexpr size_t kCheapOperations = 12;
 
 bool isCheap(Block &block) {
   auto isSimple = [](Operation &op) {
     return isa_and_nonnull<arith::ArithDialect>(op.getDialect()) &&
            !isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp,
-                arith::RemFOp>(op);
+                arith::CeilDivSIOp, arith::CeilDivUIOp, arith::RemFOp>(op);
   };
   return block.getOperations().size() <= kCheapOperations &&
          llvm::all_of(block.without_terminator(), isSimple);

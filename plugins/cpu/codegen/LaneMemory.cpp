@@ -15,8 +15,12 @@ namespace {
 Value unguarded(Value divisor) {
   divisor = tile::uncast(divisor);
   auto select = divisor.getDefiningOp<arith::SelectOp>();
-  return select && isConstantIntValue(select.getTrueValue(), 1) ? tile::uncast(select.getFalseValue())
-                                                                : divisor;
+  if (!select || !isConstantIntValue(select.getTrueValue(), 1)) return divisor;
+  Value guarded = tile::uncast(select.getFalseValue());
+  auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
+  bool isGuard = compare && compare.getPredicate() == arith::CmpIPredicate::eq &&
+                 tile::uncast(compare.getLhs()) == guarded && isConstantIntValue(compare.getRhs(), 0);
+  return isGuard ? guarded : divisor;
 }
 
 bool hasStep(const LaneShape &shape) { return shape.kind == LaneShape::Affine; }
@@ -154,13 +158,7 @@ Value KernelLowering::LaneVectors::loadVector(const View &view, ArrayRef<Index> 
     scf::YieldOp::create(b_, k_.load(element, first, width_, part.mask));
     return choice.getResult(0);
   }
-  auto type = VectorType::get({width_}, target::inMemoryElement(element));
-  unsigned align = std::max(1u, type.getElementTypeBitWidth() / 8);
-  Value v =
-      LLVM::masked_gather::create(b_, type, addresses(view, indices), part.mask ? part.mask : allLanes(true),
-                                  ValueRange{k_.zeroOf(type)}, b_.getI32IntegerAttr(align));
-  if (element.isInteger(1)) v = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, v, k_.zeroOf(type));
-  return v;
+  return k_.loadLanes(element, addresses(view, indices), part.mask);
 }
 
 void KernelLowering::LaneVectors::storeVector(const View &view, ArrayRef<Index> indices, bool promised,
@@ -177,11 +175,7 @@ void KernelLowering::LaneVectors::storeVector(const View &view, ArrayRef<Index> 
     b_.setInsertionPointToStart(&choice.getElseRegion().front());
     return k_.store(element, v, first, part.mask);
   }
-  auto type = VectorType::get({width_}, target::inMemoryElement(element));
-  if (element.isInteger(1)) v = arith::ExtUIOp::create(b_, type, v);
-  unsigned align = std::max(1u, type.getElementTypeBitWidth() / 8);
-  LLVM::masked_scatter::create(b_, v, addresses(view, indices), part.mask ? part.mask : allLanes(true),
-                               b_.getI32IntegerAttr(align));
+  k_.storeLanes(element, v, addresses(view, indices), part.mask);
 }
 
 LogicalResult KernelLowering::LaneVectors::lower(tile::LoadElemOp op) {
@@ -198,8 +192,14 @@ LogicalResult KernelLowering::LaneVectors::lower(tile::StoreElemOp op) {
   const View view = k_.views_[op.getView()];
   SmallVector<Index> indices = indicesOf(op.getIndices());
   // Lanes that store to one element: the last one's value stays.
-  if (llvm::all_of(indices, [](const Index &i) { return i.shape.kind == LaneShape::Uniform; }))
-    return serialize(op);
+  if (llvm::all_of(indices, [](const Index &i) { return i.shape.kind == LaneShape::Uniform; })) {
+    if (shapes_.of(op.getValue()).kind != LaneShape::Uniform) return serialize(op);
+    if (!active_) return k_.lowerStoreElem(op);
+    auto branch = scf::IfOp::create(b_, TypeRange(), anyOf(active_), false);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(&branch.getThenRegion().front());
+    return k_.lowerStoreElem(op);
+  }
   versioned(indices, {}, [&](ArrayRef<Index> at) {
     storeVector(view, at, op.getInBounds(), vector(op.getValue()));
     return Value();

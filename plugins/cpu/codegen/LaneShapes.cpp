@@ -1,6 +1,7 @@
 #include "plugins/cpu/codegen/LaneShapes.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "compiler/tile/IR/TileFunctions.h"
+#include "compiler/tile/Transforms/IndexBounds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -101,11 +102,14 @@ bool LaneShapes::isPosition(Value v) {
 void LaneShapes::findDivisions() {
   loop_.getBody()->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!isa<arith::DivUIOp, arith::RemUIOp>(op) || !loop_.isDefinedOutsideOfLoop(op->getOperand(1))) return;
+    if (bitsOf(op->getResult(0).getType()) != 64) return; // positions do not wrap
     if (auto divisor = getConstantIntValue(op->getOperand(1)); divisor && *divisor < kLeastDivisor) return;
+    // It runs at the start of a segment, whatever branch it is in.
+    if (op->getBlock() != loop_.getBody() && !tile::canRunAt(op, &loop_.getBody()->front())) return;
     size_t known = positions_.size();
     if (!isPosition(op->getOperand(0))) return positions_.truncate(known);
     for (size_t i = known; i < positions_.size(); ++i)
-      shapes_[positions_[i]->getResult(0)] = shapeOf(positions_[i]);
+      set(positions_[i]->getResult(0), shapeOf(positions_[i]));
     if (!of(op->getOperand(0)).isConsecutive()) return positions_.truncate(known);
     divisions_.push_back(op);
     positions_.push_back(op);
@@ -184,25 +188,25 @@ void LaneShapes::visitFor(scf::ForOp op) {
           ? first
           : varying();
   for (auto [init, arg] : llvm::zip_equal(op.getInitArgs(), op.getRegionIterArgs()))
-    shapes_[arg] = isUniformLoop ? carried(of(init)) : varying();
+    set(arg, isUniformLoop ? carried(of(init)) : varying());
   for (bool isStable = false; !isStable;) {
     isStable = true;
     visit(*op.getBody());
     for (auto [arg, yielded] : llvm::zip_equal(op.getRegionIterArgs(), op.getYieldedValues())) {
       LaneShape joined = join(of(arg), of(yielded));
       if (joined == of(arg)) continue;
-      shapes_[arg] = joined;
+      set(arg, joined);
       isStable = false;
     }
   }
   for (auto [arg, result] : llvm::zip_equal(op.getRegionIterArgs(), op.getResults()))
-    shapes_[result] = of(arg);
+    set(result, of(arg));
 }
 
 void LaneShapes::visitWhile(scf::WhileOp op) {
   divergentLoops_.erase(op);
   for (auto [init, arg] : llvm::zip_equal(op.getInits(), op.getBeforeArguments()))
-    shapes_[arg] = carried(of(init));
+    set(arg, carried(of(init)));
   for (bool isStable = false; !isStable;) {
     isStable = true;
     visit(*op.getBeforeBody());
@@ -216,12 +220,12 @@ void LaneShapes::visitWhile(scf::WhileOp op) {
     const bool isUniform = isUniformLoop(op);
     for (auto [passed, arg, result] :
          llvm::zip_equal(condition.getArgs(), op.getAfterArguments(), op.getResults()))
-      shapes_[arg] = shapes_[result] = isUniform ? carried(of(passed)) : varying();
+      set({arg, result}, isUniform ? carried(of(passed)) : varying());
     visit(*op.getAfterBody());
     for (auto [arg, yielded] : llvm::zip_equal(op.getBeforeArguments(), op.getYieldOp().getResults())) {
       LaneShape joined = join(of(arg), of(yielded));
       if (joined == of(arg)) continue;
-      shapes_[arg] = joined;
+      set(arg, joined);
       isStable = false;
     }
   }
@@ -233,7 +237,7 @@ void LaneShapes::visitIf(scf::IfOp op) {
   if (op.elseBlock()) visit(*op.elseBlock());
   for (auto [i, result] : llvm::enumerate(op.getResults())) {
     LaneShape joined = join(of(op.thenYield().getOperand(i)), of(op.elseYield().getOperand(i)));
-    shapes_[result] = isUniform ? joined : varying(isNear(joined));
+    set(result, isUniform ? joined : varying(isNear(joined)));
   }
 }
 

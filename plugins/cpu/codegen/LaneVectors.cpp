@@ -14,6 +14,9 @@ namespace {
 /// A body of more operations is emitted once, with masks, instead of also without them for whole vectors.
 constexpr int64_t kLargeBody = 400;
 
+/// Rows of fewer lanes are computed one lane after the other, with their divisions.
+constexpr int64_t kShortSegment = 16;
+
 int64_t countOperations(scf::ForOp loop) {
   int64_t operations = 0;
   loop->walk([&](Operation *) { ++operations; });
@@ -21,22 +24,15 @@ int64_t countOperations(scf::ForOp loop) {
 }
 
 bool isDivision(Operation *op) {
-  return isa<arith::DivUIOp, arith::RemUIOp, arith::DivSIOp, arith::FloorDivSIOp, arith::RemSIOp>(op);
+  return isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp, arith::DivSIOp, arith::FloorDivSIOp,
+             arith::RemSIOp, arith::CeilDivSIOp>(op);
 }
 
 } // namespace
 
 LogicalResult KernelLowering::lowerLanes(scf::ForOp op) {
   LaneShapes shapes(op);
-  if (shapes.canShareVector()) return LaneVectors(*this, op, shapes).emit();
-  auto loop =
-      scf::ForOp::create(b_, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()));
-  OpBuilder::InsertionGuard guard(b_);
-  b_.setInsertionPointToStart(loop.getBody());
-  enterLanes(op, loop.getInductionVar());
-  LogicalResult result = lowerBlock(*op.getBody());
-  laneIndex_ = laneLimit_ = {};
-  return result;
+  return LaneVectors(*this, op, shapes).emit();
 }
 
 KernelLowering::LaneVectors::LaneVectors(KernelLowering &lowering, scf::ForOp loop, const LaneShapes &shapes)
@@ -61,18 +57,57 @@ int64_t KernelLowering::LaneVectors::chooseWidth() {
 }
 
 LogicalResult KernelLowering::LaneVectors::emit() {
-  beginGathering();
+  isVector_ = shapes_.canShareVector() && isVectorFaster();
+  if (isVector_) beginGathering();
   Value lower = k_.scalar(loop_.getLowerBound()), upper = k_.scalar(loop_.getUpperBound());
   LogicalResult result = success();
-  if (shapes_.divisions().empty()) {
+  auto emitAll = [&](bool asVector) {
     Value count = b_.createOrFold<arith::SubIOp>(upper, lower);
-    result = emitSegment(lower, b_.createOrFold<arith::MaxSIOp>(count, k_.constant(0)));
+    count = b_.createOrFold<arith::MaxSIOp>(count, k_.constant(0));
+    return asVector ? emitSegment(lower, count) : emitOneByOne(lower, count);
+  };
+  if (shapes_.divisions().empty()) {
+    result = emitAll(isVector_);
   } else {
+    // Short segments would leave most of a vector empty, and cost more than the divisions.
+    Value isLong;
+    for (Operation *division : shapes_.divisions()) {
+      Value divisor = k_.scalar(division->getOperand(1));
+      Value least = k_.constantOf(divisor.getType(), b_.getIntegerAttr(divisor.getType(), kShortSegment));
+      isLong = andMask(isLong, arith::CmpIOp::create(b_, arith::CmpIPredicate::uge, divisor, least));
+    }
+    auto choice = scf::IfOp::create(b_, TypeRange(), isLong, true);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(&choice.getThenRegion().front());
     result = emitSegments(lower, upper);
+    b_.setInsertionPointToStart(&choice.getElseRegion().front());
+    quotients_.clear();
+    if (succeeded(result)) result = emitAll(false);
   }
   k_.laneIndex_ = k_.laneLimit_ = {};
-  endGathering();
+  if (isVector_) endGathering();
   return result;
+}
+
+LogicalResult KernelLowering::LaneVectors::emitOneByOne(Value first, Value count) {
+  LogicalResult result = success();
+  for (auto [division, start] : quotients_)
+    k_.known_.insert(division);
+  k_.upTo(k_.constant(0), count, 1, [&](Value offset) {
+    k_.enterLanes(loop_, b_.createOrFold<arith::AddIOp>(first, offset));
+    offset_ = offset;
+    for (auto [division, start] : quotients_)
+      k_.map_.map(division->getResult(0), quotientHere(division));
+    result = k_.lowerBlock(*loop_.getBody());
+  });
+  k_.known_.clear();
+  return result;
+}
+
+Value KernelLowering::LaneVectors::quotientHere(Operation *division) {
+  Value v = quotients_.lookup(division);
+  if (!isa<arith::RemUIOp>(division)) return v;
+  return b_.createOrFold<arith::AddIOp>(v, v.getType().isIndex() ? offset_ : k_.toI64(offset_));
 }
 
 LogicalResult KernelLowering::LaneVectors::emitSegments(Value lower, Value upper) {
@@ -101,6 +136,7 @@ LogicalResult KernelLowering::LaneVectors::emitSegments(Value lower, Value upper
 }
 
 LogicalResult KernelLowering::LaneVectors::emitSegment(Value first, Value count) {
+  if (!isVector_) return emitOneByOne(first, count);
   const bool isLarge = countOperations(loop_) > kLargeBody;
   LogicalResult result = success();
   Value whole = isLarge ? count : k_.roundDown(count, width_);
@@ -143,13 +179,8 @@ LogicalResult KernelLowering::LaneVectors::lower(Operation *op) {
 LogicalResult KernelLowering::LaneVectors::lowerArithmetic(Operation *op) {
   Value result = op->getResult(0);
   LaneShape shape = shapes_.of(result);
-  if (auto start = quotients_.find(op); start != quotients_.end()) {
-    Value v = start->second;
-    if (isa<arith::RemUIOp>(op)) {
-      Value offset = v.getType().isIndex() ? offset_ : k_.toI64(offset_);
-      v = b_.createOrFold<arith::AddIOp>(v, offset);
-    }
-    k_.map_.map(result, v);
+  if (quotients_.contains(op)) {
+    k_.map_.map(result, quotientHere(op));
     return success();
   }
   if (shape.kind == LaneShape::Varying) {
@@ -193,7 +224,13 @@ Value KernelLowering::LaneVectors::varyingArithmetic(Operation *op) {
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     const bool isChoice = i == 0 && isa<arith::SelectOp>(op); // one condition may choose between vectors
     const bool isUniform = shapes_.of(operand).kind == LaneShape::Uniform;
-    state.addOperands(isChoice && isUniform ? k_.scalar(operand) : vector(operand));
+    Value v = isChoice && isUniform ? k_.scalar(operand) : vector(operand);
+    // What guards the division may be the branch or the loop that the lane does not take part in.
+    if (i == 1 && active_ && isDivision(op)) {
+      Value one = k_.constantOf(v.getType(), b_.getIntegerAttr(getElementTypeOrSelf(v.getType()), 1));
+      v = arith::SelectOp::create(b_, active_, v, one);
+    }
+    state.addOperands(v);
   }
   state.addTypes(k_.vectorOf(op->getResult(0).getType(), width_));
   state.propertiesAttr = op->getPropertiesAsAttribute();

@@ -8,7 +8,8 @@ namespace tessera::cpu {
 
 /// State of lowering one loop over lanes. Where lanes diverge, both sides of a branch are executed and a mask
 /// (`active_`) says which lanes take part in loads, stores and atomics; a loop goes on while any lane does.
-/// Other operations are executed for all lanes: none of them traps.
+/// Other operations are executed for all lanes: none of them traps, divisions because a lane that does not
+/// take part divides by 1.
 class KernelLowering::LaneVectors {
 public:
   /// `loop` is the loop with the attribute `tile.lanes`, for whose shapes canShareVector() holds.
@@ -25,6 +26,10 @@ private:
   /// changes.
   LogicalResult emitSegment(Value first, Value count);
   LogicalResult emitVector(Value first, Value offset, Value mask);
+  /// Emits scalar code for `count` lanes from `first` on.
+  LogicalResult emitOneByOne(Value first, Value count);
+  /// The quotient or remainder in the current lane, or in the first one of the vector.
+  Value quotientHere(Operation *division);
   LogicalResult lower(mlir::Block &);
   LogicalResult lower(Operation *);
   LogicalResult lowerArithmetic(Operation *);
@@ -45,6 +50,16 @@ private:
   Value andMask(Value x, Value y) { return k_.both(x, y); }
   /// The bits of a mask as an integer of as many bits.
   Value bits(Value mask);
+
+  // LaneCost.cpp
+  struct Cost {
+    double vector = 0, scalar = 0; // cycles per lane
+  };
+  bool isVectorFaster();
+  bool hasTwoVersions(Operation *);
+  Cost costOf(mlir::Block &);
+  Cost costOf(Operation *);
+  Cost costOfAccess(Value tensor, mlir::ValueRange indices, double apart);
 
   // LaneControl.cpp: branches and loops
   LogicalResult lower(mlir::scf::IfOp);
@@ -93,6 +108,7 @@ private:
   mlir::scf::ForOp loop_;
   const LaneShapes &shapes_;
   const int64_t width_;                             // lanes of a vector
+  bool isVector_ = false;                           // else lanes are executed one by one
   Value active_;                                    // vector<width x i1>; null: all lanes
   Value offset_;                                    // of the vector's first lane from that of the segment
   llvm::DenseMap<Value, Value> vectors_;            // of varying values

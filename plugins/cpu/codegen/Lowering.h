@@ -173,6 +173,8 @@ private:
   class LaneVectors;
   LogicalResult lowerLanes(mlir::scf::ForOp) override;
 
+  llvm::SmallPtrSet<Operation *, 4> known_; // operations whose results the lanes' loop has computed
+
   // Columns.cpp
   mlir::func::FuncOp columnsFunction(const Factor &a, const Factor &b, const Place &c);
   void emitColumns(const Factor &a, const Factor &b, const Place &c, Value rows, Value columns, Value depth);

@@ -102,6 +102,37 @@ tile.kernel @loop(%x: !tile.view<?xf32>, %k: !tile.view<?xi64>, %y: !tile.view<?
     %zero = arith.constant 0.0 : f32
     %sum = scf.for %j = %from to %n step %c1 iter_args(%s = %zero) -> (f32) {
       %v = tile.load_elem %x[%j] : !tile.view<?xf32> -> f32
+      %e = tile.exp %v : f32
+      %next = arith.addf %s, %e : f32
+      scf.yield %next : f32
+    }
+    tile.store_elem %sum, %y[%i] : f32, !tile.view<?xf32>
+  } {tile.lanes}
+  tile.return
+}
+
+// The same without a function: gathers alone are faster one by one.
+// CHECK-LABEL: func.func @tsr_kernel_sums(
+// CHECK-NOT: vector<16
+// CHECK: return
+tile.kernel @sums(%x: !tile.view<?xf32>, %k: !tile.view<?xi64>, %y: !tile.view<?xf32>, %n: index) grid ["ceildiv(n, 4096)"] attributes {lanes_per_program = 4096 : i64, scratch_bytes = 0 : i64, shared_bytes = 0 : i64, vector_bytes = 64 : i64, params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["n"]>,
+    #tile.param<name = "k", kind = tensor, dtype = i64, access = read, dims = ["n"]>,
+    #tile.param<name = "y", kind = tensor, dtype = f32, access = write, dims = ["n"]>,
+    #tile.param<name = "n", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4096 = arith.constant 4096 : index
+  %p = tile.program_id 0 : index
+  %first = arith.muli %p, %c4096 : index
+  %last = arith.addi %first, %c4096 : index
+  %end = arith.minsi %last, %n : index
+  scf.for %i = %first to %end step %c1 {
+    %begin = tile.load_elem %k[%i] : !tile.view<?xi64> -> i64
+    %from = arith.index_cast %begin : i64 to index
+    %zero = arith.constant 0.0 : f32
+    %sum = scf.for %j = %from to %n step %c1 iter_args(%s = %zero) -> (f32) {
+      %v = tile.load_elem %x[%j] : !tile.view<?xf32> -> f32
       %next = arith.addf %s, %v : f32
       scf.yield %next : f32
     }

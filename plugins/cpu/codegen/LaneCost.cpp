@@ -1,0 +1,124 @@
+// Estimates whether the lanes of a vector together are faster than one after the other. What decides is
+// memory: consecutive elements cost a vector what one element costs a lane, but a gather takes several cycles
+// per lane, and a loop of different lengths runs as long as its longest.
+//
+// The numbers are cycles of a Zen 4 and of a Sapphire Rapids, rounded. They need to be right within a factor
+// of two: programs between them take about the same time either way.
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/TileFunctions.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "plugins/cpu/codegen/LaneVectors.h"
+
+using namespace mlir;
+
+namespace tessera::cpu {
+
+namespace {
+
+constexpr double kIterations = 8; // of a loop of unknown length
+constexpr double kUneven = 2;     // the longest of some loops, by their mean
+constexpr double kLatency = 3;    // of what an iteration passes to the next
+/// LLVM takes tens of milliseconds for each operation that has two versions.
+constexpr int64_t kMostVersions = 64;
+
+bool isSlowFloat(Operation *op) { return isa<arith::DivFOp, math::SqrtOp, arith::RemFOp>(op); }
+
+bool isIntegerDivision(Operation *op) {
+  return isa<arith::DivUIOp, arith::RemUIOp, arith::DivSIOp, arith::FloorDivSIOp, arith::RemSIOp>(op);
+}
+
+double iterationsOf(Operation *op) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  if (!loop) return kIterations;
+  auto from = getConstantIntValue(loop.getLowerBound()), to = getConstantIntValue(loop.getUpperBound()),
+       step = getConstantIntValue(loop.getStep());
+  if (!from || !to || !step || *step <= 0) return kIterations;
+  return std::max(1.0, (static_cast<double>(*to) - static_cast<double>(*from)) / static_cast<double>(*step));
+}
+
+} // namespace
+
+/// Is it emitted twice: for consecutive lanes, and for others?
+bool KernelLowering::LaneVectors::hasTwoVersions(Operation *op) {
+  if (isIntegerDivision(op) && !llvm::is_contained(shapes_.divisions(), op))
+    return shapes_.of(op->getOperand(0)).isConsecutive();
+  return isa<tile::LoadElemOp, tile::StoreElemOp>(op) && llvm::any_of(op->getOperands(), [&](Value v) {
+           return v.getType().isIndex() && shapes_.of(v).isNear;
+         });
+}
+
+bool KernelLowering::LaneVectors::isVectorFaster() {
+  int64_t versions = 0;
+  loop_->walk([&](Operation *op) { versions += hasTwoVersions(op); });
+  if (versions > kMostVersions) return false;
+  Cost cost = costOf(*loop_.getBody());
+  return cost.vector <= cost.scalar;
+}
+
+auto KernelLowering::LaneVectors::costOf(Block &block) -> Cost {
+  Cost sum;
+  for (Operation &op : block.without_terminator()) {
+    Cost cost = costOf(&op);
+    sum.vector += cost.vector;
+    sum.scalar += cost.scalar;
+  }
+  return sum;
+}
+
+auto KernelLowering::LaneVectors::costOf(Operation *op) -> Cost {
+  const auto width = static_cast<double>(width_);
+  auto isUniform = [&](Value v) { return shapes_.of(v).kind == LaneShape::Uniform; };
+  if (op->getNumRegions()) {
+    Cost body;
+    for (Region &region : op->getRegions()) {
+      if (region.empty()) continue;
+      Cost cost = costOf(region.front());
+      body.vector += cost.vector;
+      body.scalar += cost.scalar;
+    }
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      const double taken = branch.elseBlock() ? 0.5 : 1; // of two sides one lane takes one
+      return {isUniform(branch.getCondition()) ? taken * body.vector : body.vector, taken * body.scalar};
+    }
+    if (op->getNumResults()) body.vector += kLatency / width, body.scalar += kLatency;
+    const double count = iterationsOf(op), uneven = shapes_.isUniformLoop(op) ? 1 : kUneven;
+    return {count * uneven * body.vector, count * body.scalar};
+  }
+  if (auto load = dyn_cast<tile::LoadElemOp>(op)) return costOfAccess(load.getView(), load.getIndices(), 4);
+  if (auto store = dyn_cast<tile::StoreElemOp>(op))
+    return costOfAccess(store.getView(), store.getIndices(), 5);
+  if (isa<tile::AtomicOp, tile::AtomicCasOp>(op)) {
+    auto update = dyn_cast<tile::AtomicOp>(op);
+    bool isGathered = update && k_.privateValue(update) != k_.privateValues_.end();
+    return isGathered ? Cost{1 / width, kLatency} : Cost{8, 6};
+  }
+  if (op->getNumResults() != 1 || llvm::is_contained(shapes_.divisions(), op)) return {};
+
+  const bool isFunction = tile::isFunction(op) || isa<tile::RandOp, math::IPowIOp>(op);
+  const double scalar = isFunction ? 15 : isIntegerDivision(op) ? 8 : isSlowFloat(op) ? 4 : 0.4;
+  Type type = op->getResult(0).getType();
+  if (shapes_.of(op->getResult(0)).kind != LaneShape::Varying) return {scalar / width, scalar};
+  if (isIntegerDivision(op)) { // there is no vector division
+    bool isShared = shapes_.of(op->getOperand(0)).isConsecutive() && isUniform(op->getOperand(1));
+    return {isShared ? 14 / width : 10, scalar};
+  }
+  const auto bytes = type.isIndex() ? 8.0 : static_cast<double>(tessera::storageBytes(type));
+  const double registers = std::max(1.0, width * bytes / static_cast<double>(k_.vectorBytes_));
+  return {(isFunction ? 25 : isSlowFloat(op) ? 10 : 0.7) * registers / width, scalar};
+}
+
+/// `apart` is the cost per lane where each lane has an address of its own.
+auto KernelLowering::LaneVectors::costOfAccess(Value tensor, ValueRange indices, double apart) -> Cost {
+  constexpr double scalar = 0.6;
+  const auto width = static_cast<double>(width_);
+  SmallVector<Index> all = llvm::map_to_vector(indices, [&](Value v) { return Index{v, shapes_.of(v), {}}; });
+  if (llvm::all_of(all, [](const Index &i) { return i.shape.kind == LaneShape::Uniform; }))
+    return {scalar / width, scalar};
+  const View &view = k_.views_[tensor];
+  if (isContiguous(view, all)) return {1.5 / width, scalar};
+  if (llvm::any_of(all, [](const Index &i) { return i.shape.isNear; })) return {6 / width, scalar};
+  const bool isNarrow = target::inMemoryElement(view.element).getIntOrFloatBitWidth() < 32;
+  return {isNarrow ? 2 * apart : apart, scalar}; // narrow elements are gathered one by one
+}
+
+} // namespace tessera::cpu
