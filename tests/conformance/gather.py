@@ -64,6 +64,8 @@ def forms():
             ("arange", "X[ts.tile.arange(4) + 2, 0, 0:7]", T[2:6, 0]),
             ("wrapping", "X[ts.tile.arange(4) - 2, 0, 0:7]", np.concatenate([np.zeros((2, 7)), T[:2, 0]])),
             ("past-slice", "X[B, 3:7, 0:7]", np.concatenate([T[b][:, 3:], np.zeros((2, 2, 7))], axis=1)),
+            ("masked-index", "X[ts.tile.mask(A, A < 4), 0, 0:7]", np.where(a[..., None] < 4, T[a, 0], 0)),
+            ("index-of-index", "X[IA[A, 1], 0, 0:7] + 1", np.where(a[..., None] < 3, T[a[np.minimum(a, 2), 1], 0] + 1, 0)),
             ("scalar-outside", "X[7, B, 0:7]", np.zeros((2, 7)))):
         expected = np.asarray(expected)
         slices = ", ".join(f"0:{n}" for n in expected.shape)

@@ -139,9 +139,9 @@ Bounds gatherBounds(OpBuilder &b, GatherOp op, BoundsOf of) {
     }
   }
   Bounds all = Bounds::whole(static_cast<int64_t>(axes.indices.size()));
-  all.flags = inside; // an index that is out of bounds becomes one outside of the tensor
+  all.flags = inside;
   for (Value index : op.getIndices())
-    if (isTile(index)) all = intersect(b, loc, all, Bounds{of(index).box});
+    if (isTile(index)) all = intersect(b, loc, all, of(index));
   Bounds r = Bounds::whole(static_cast<int64_t>(axes.shape.size()));
   r.flags = spreadFlags(b, loc, all.flags, axes);
   llvm::copy(all.box, r.box.begin() + static_cast<ptrdiff_t>(axes.first));

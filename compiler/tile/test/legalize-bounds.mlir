@@ -272,3 +272,45 @@ tile.kernel @parts(%x: !tile.view<?xf32>, %o: !tile.view<64xf32>, %n: index) gri
   tile.store %f, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
   tile.return
 }
+
+// A row that an index chooses is in bounds where the index is inside the tensor: flags. The columns end with the tensor:
+// bounds, as do the indices. An index that is out of bounds becomes one outside of the table, so that nothing is read.
+// CHECK-LABEL: tile.kernel @gathered
+tile.kernel @gathered(%x: !tile.view<?x?xf32>, %k: !tile.view<?xi64>, %o: !tile.view<?x?xf32>, %V: index, %D: index, %n: index) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["V", "D"], access = read>,
+    #tile.param<name = "k", kind = tensor, dtype = i64, dims = ["n"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["n", "D"], access = write>,
+    #tile.param<name = "V", kind = dim>, #tile.param<name = "D", kind = dim>, #tile.param<name = "n", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  // CHECK-DAG: %[[NONE:.*]] = arith.constant -1 : i64
+  // CHECK: %[[K:.*]] = tile.load %k
+  // CHECK: %[[I:.*]] = tile.mask %[[K]], %[[NONE]] bounds
+  // CHECK: %[[T:.*]] = tile.gather %x[%[[I]], %{{.*}}] extents [-1, 32]
+  // CHECK: %[[F:.*]] = arith.cmpi ult, %[[K]], %{{.*}} : tensor<16xi64>
+  // CHECK: %[[E:.*]] = tile.expand_dims %[[F]] axis 1
+  // CHECK: %[[B:.*]] = tile.broadcast %[[E]] : tensor<16x1xi1> -> tensor<16x32xi1>
+  // CHECK: tile.store %[[T]], %o{{.*}} bounds(%{{.*}}) where %[[B]]
+  %i = tile.load %k[%c0] extents [16] : !tile.view<?xi64> -> tensor<16xi64>
+  %t = tile.gather %x[%i, %c0] extents [-1, 32] : !tile.view<?x?xf32>, tensor<16xi64>, index -> tensor<16x32xf32>
+  tile.store %t, %o[%c0, %c0] extents [16, 32] : tensor<16x32xf32>, !tile.view<?x?xf32>
+  tile.return
+}
+
+// What is not kept is out of bounds: the neutral element of a reduction.
+// CHECK-LABEL: tile.kernel @kept
+// CHECK: %[[X:.*]] = tile.load
+// CHECK-NOT: tile.keep
+// CHECK: %[[S:.*]] = arith.select %{{.*}}, %[[X]], %{{.*}} : tensor<16xi1>, tensor<16xf32>
+// CHECK: tile.reduce max %{{.*}} axis 0
+tile.kernel @kept(%x: !tile.view<16xf32>, %o: !tile.view<?xf32>, %n: index) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["16"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["n"], access = write>, #tile.param<name = "n", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : tensor<16xf32>
+  %t = tile.load %x[%c0] extents [16] {in_bounds} : !tile.view<16xf32> -> tensor<16xf32>
+  %f = arith.cmpf ogt, %t, %zero : tensor<16xf32>
+  %m = tile.keep %t where %f : tensor<16xf32>
+  %r = tile.reduce max %m axis 0 : tensor<16xf32> -> f32
+  tile.store_elem %r, %o[%c0] : f32, !tile.view<?xf32>
+  tile.return
+}
