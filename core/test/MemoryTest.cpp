@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <unistd.h>
 
 using namespace tessera::test;
 using tessera::cpu::MemoryPool;
@@ -237,7 +238,7 @@ TEST_F(Memory, TrimReturnsSmallBlocksOnceNoneIsInUse) {
 
 TEST(MemoryLimit, IsTheSmallestOfTheParentGroups) {
   namespace fs = std::filesystem;
-  fs::path root = fs::path(testing::TempDir()) / "tessera-groups";
+  fs::path root = fs::path(testing::TempDir()) / ("tessera-groups-" + std::to_string(getpid()));
   fs::create_directories(root / "a" / "b");
   std::ofstream(root / "a" / "b" / "memory.max") << "max\n";
   EXPECT_EQ(tessera::cpu::groupMemoryLimit(root.string(), "/a/b"), UINT64_MAX);

@@ -56,11 +56,12 @@ protected:
 TEST_F(Tracing, ACallAndItsWorkShareACorrelation) {
   tsr_stream_t s = stream();
   auto *x = alloc<float>(500, 1), *y = alloc<float>(500, 2);
+  auto *from = alloc<float>(100, 3), *to = alloc<float>(100, 4); // the other stream is not ordered with s
   tsr_kernel_t k = kernel(kSaxpyYaml, saxpy);
   ASSERT_OK(start());
   EXPECT_OK(launch(k, s, x, y, 3.0f, int64_t{500}));
   EXPECT_OK(tsrMemsetAsync(context, x, 0, 2000, s));
-  EXPECT_OK(tsrMemcpyD2DAsync(context, y, x, 400, nullptr));
+  EXPECT_OK(tsrMemcpyD2DAsync(context, to, from, 400, nullptr));
   EXPECT_OK(tsrSynchronize(context));
   const auto calls = stop(TSR_TRACE_CALL), launches = stop(TSR_TRACE_LAUNCH), fills = stop(TSR_TRACE_FILL),
              copies = stop(TSR_TRACE_COPY);
