@@ -18,7 +18,7 @@ TABLE = 16
 
 HEAD = '''@ts.kernel
 def kernel(A: ts.Tensor["D", "H", "W", ts.i32], B: ts.Tensor["D", "H", "W", ts.u8], F: ts.Tensor["D", "H", "W", ts.f32], P: ts.Tensor["m", ts.i32],
-           Y: ts.Tensor["D", "H", "W", ts.i32], Z: ts.Tensor["D", "H", "W", ts.f32], T: ts.Tensor[16, ts.i32], q: ts.i32):
+           G: ts.Tensor["W", 3, ts.i32], Y: ts.Tensor["D", "H", "W", ts.i32], Z: ts.Tensor["D", "H", "W", ts.f32], T: ts.Tensor[16, ts.i32], q: ts.i32):
     p = ts.tile.linear_id()
     if p < D * H * W:
 '''
@@ -43,7 +43,7 @@ class Drawing:
         by = self.pick([-2, -1, 0, 0, 1, 2])
         at = f"{name} + {by}" if by >= 0 else f"{name} - {-by}"
         return self.pick([at, at, name, f"({at} + {size}) % {size}", f"ts.tile.maximum(ts.tile.minimum({at}, {size} - 1), 0)",
-                          f"{size} - 1 - {name}", f"2 * {name}", f"{name} // 2"])
+                          f"{size} - 1 - {name}", f"2 * {name}", f"3 * {name} - 2", f"{name} // 2"])
 
     def at(self):
         x = self.pick([self.shifted("x", "W")] * 4 + ["P[x]", "ts.i64(n)", "ts.i64(n) + x"])
@@ -52,7 +52,7 @@ class Drawing:
     def value(self, depth=2):
         """An integer expression."""
         leaves = ["n", "n", "m", "ts.i32(x)", "ts.i32(y + z)", "q", str(self.random.randint(-9, 9)), f"A[{self.at()}]", f"A[{self.at()}]",
-                  f"ts.i32(B[{self.at()}])", "P[x + y]", "P[n]"]
+                  f"ts.i32(B[{self.at()}])", "P[x + y]", "P[n]", f'G[{self.shifted("x", "W")}, {self.pick("0123")}]']
         if depth == 0 or self.random.random() < 0.3:
             return self.pick(leaves)
         a, b = self.value(depth - 1), self.value(depth - 1)
@@ -186,10 +186,11 @@ def programs(count=PROGRAMS, first=0):
         for run, sizes in enumerate(random.Random(seed).sample(SIZES, RUNS)):
             ints = lambda low, high, *shape: rng.integers(low, high, shape)
             m, q = max(sizes[2], 5), [2, -1, 4, 0][run]
-            inputs = {"A": ints(-20, 20, *sizes), "B": ints(0, 256, *sizes), "F": ints(-9, 9, *sizes) * 1.0, "P": ints(-3, sizes[2] + 3, m)}
+            inputs = {"A": ints(-20, 20, *sizes), "B": ints(0, 256, *sizes), "F": ints(-9, 9, *sizes) * 1.0, "P": ints(-3, sizes[2] + 3, m),
+                      "G": ints(-9, 9, sizes[2], 3)}
             outputs = {"Y": ints(0, 5, *sizes), "Z": ints(0, 5, *sizes) * 1.0, "T": ints(0, 5, TABLE)}
             got = evaluate(text, sizes, inputs | outputs, q)
-            dtypes = {"A": "i32", "B": "u8", "F": "f32", "P": "i32", "Y": "i32", "Z": "f32", "T": "i32"}
+            dtypes = {"A": "i32", "B": "u8", "F": "f32", "P": "i32", "G": "i32", "Y": "i32", "Z": "f32", "T": "i32"}
             p.run({"D": sizes[0], "H": sizes[1], "W": sizes[2], "m": m}, {name: (dtypes[name], v) for name, v in inputs.items()},
                   {name: want(dtypes[name], got[name].a, initial=v) for name, v in outputs.items()}, {"q": q})
         yield p

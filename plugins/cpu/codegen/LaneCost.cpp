@@ -42,6 +42,10 @@ double iterationsOf(Operation *op) {
 bool KernelLowering::LaneVectors::hasTwoVersions(Operation *op) {
   if (isIntegerDivision(op) && !llvm::is_contained(shapes_.divisions(), op))
     return shapes_.of(op->getOperand(0)).isConsecutive();
+  if (auto load = dyn_cast<tile::LoadElemOp>(op)) {
+    std::optional<int64_t> apart = distance(k_.views_[load.getView()], positionsOf(load.getIndices()));
+    if (apart && isInterleaved(*apart)) return true;
+  }
   return isa<tile::LoadElemOp, tile::StoreElemOp>(op) && llvm::any_of(op->getOperands(), [&](Value v) {
            return v.getType().isIndex() && shapes_.of(v).isNear;
          });
@@ -84,9 +88,10 @@ auto KernelLowering::LaneVectors::costOf(Operation *op) -> Cost {
     const double count = iterationsOf(op), uneven = shapes_.isUniformLoop(op) ? 1 : kUneven;
     return {count * uneven * body.vector, count * body.scalar};
   }
-  if (auto load = dyn_cast<tile::LoadElemOp>(op)) return costOfAccess(load.getView(), load.getIndices(), 4);
+  if (auto load = dyn_cast<tile::LoadElemOp>(op))
+    return costOfAccess(load.getView(), load.getIndices(), false);
   if (auto store = dyn_cast<tile::StoreElemOp>(op))
-    return costOfAccess(store.getView(), store.getIndices(), 5);
+    return costOfAccess(store.getView(), store.getIndices(), true);
   if (isa<tile::AtomicOp, tile::AtomicCasOp>(op)) {
     auto update = dyn_cast<tile::AtomicOp>(op);
     bool isGathered = update && k_.privateValue(update) != k_.privateValues_.end();
@@ -107,18 +112,22 @@ auto KernelLowering::LaneVectors::costOf(Operation *op) -> Cost {
   return {(isFunction ? 25 : isSlowFloat(op) ? 10 : 0.7) * registers / width, scalar};
 }
 
-/// `apart` is the cost per lane where each lane has an address of its own.
-auto KernelLowering::LaneVectors::costOfAccess(Value tensor, ValueRange indices, double apart) -> Cost {
+auto KernelLowering::LaneVectors::costOfAccess(Value tensor, ValueRange indices, bool isStore) -> Cost {
   constexpr double scalar = 0.6;
   const auto width = static_cast<double>(width_);
-  SmallVector<Index> all = llvm::map_to_vector(indices, [&](Value v) { return Index{v, shapes_.of(v), {}}; });
+  SmallVector<Index> all = positionsOf(indices);
   if (llvm::all_of(all, [](const Index &i) { return i.shape.kind == LaneShape::Uniform; }))
     return {scalar / width, scalar};
   const View &view = k_.views_[tensor];
-  if (isContiguous(view, all)) return {1.5 / width, scalar};
+  if (std::optional<int64_t> apart = distance(view, all)) {
+    if (*apart == 1) return {1.5 / width, scalar};
+    if (*apart == -1) return {2.5 / width, scalar};
+    if (!isStore && isInterleaved(*apart)) return {2.0 * static_cast<double>(*apart) / width, scalar};
+  }
   if (llvm::any_of(all, [](const Index &i) { return i.shape.isNear; })) return {6 / width, scalar};
   const bool isNarrow = target::inMemoryElement(view.element).getIntOrFloatBitWidth() < 32;
-  return {isNarrow ? 2 * apart : apart, scalar}; // narrow elements are gathered one by one
+  const double perLane = isStore ? 5 : 4;            // each has an address of its own
+  return {isNarrow ? 2 * perLane : perLane, scalar}; // narrow elements are gathered one by one
 }
 
 } // namespace tessera::cpu

@@ -23,6 +23,9 @@ Value unguarded(Value divisor) {
   return isGuard ? guarded : divisor;
 }
 
+/// Larger steps and strides are not multiplied while compiling.
+constexpr int64_t kLargestStep = 1 << 20;
+
 bool hasStep(const LaneShape &shape) { return shape.kind == LaneShape::Affine; }
 
 } // namespace
@@ -34,6 +37,10 @@ auto KernelLowering::LaneVectors::indicesOf(ValueRange indices) -> SmallVector<I
     all.push_back({v, shape, shape.kind == LaneShape::Varying ? Value() : k_.scalar(v)});
   }
   return all;
+}
+
+auto KernelLowering::LaneVectors::positionsOf(ValueRange indices) -> SmallVector<Index> {
+  return llvm::map_to_vector(indices, [&](Value v) { return Index{v, shapes_.of(v), {}}; });
 }
 
 /// Is the index below `size`, which is the number of lanes or the divisor that the index is a remainder of?
@@ -55,9 +62,16 @@ auto KernelLowering::LaneVectors::inside(const View &view, ArrayRef<Index> indic
     if (isKnownInside(index, size)) continue;
     if (index.shape.kind == LaneShape::Uniform) {
       row = k_.both(row, arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, index.base, size));
-    } else if (index.shape.isConsecutive()) {
-      bool isNonNegative = index.source && tile::signOf(index.source) == tile::IndexSign::NonNegative;
-      tile::Interval part = tile::presentInterval(b_, b_.getLoc(), index.base, width_, size, isNonNegative);
+    } else if (index.shape.isConsecutive() || index.shape.step == -1) {
+      const bool descends = index.shape.step == -1;
+      bool isNonNegative =
+          !descends && index.source && tile::signOf(index.source) == tile::IndexSign::NonNegative;
+      Value least =
+          descends ? arith::SubIOp::create(b_, index.base, k_.constant(width_ - 1)).getResult() : index.base;
+      tile::Interval part = tile::presentInterval(b_, b_.getLoc(), least, width_, size, isNonNegative);
+      if (descends)
+        part = {b_.createOrFold<arith::SubIOp>(k_.constant(width_), part.hi),
+                b_.createOrFold<arith::SubIOp>(k_.constant(width_), part.lo)};
       lo = lo ? b_.createOrFold<arith::MaxSIOp>(lo, part.lo) : part.lo;
       hi = hi ? b_.createOrFold<arith::MinSIOp>(hi, part.hi) : part.hi;
     } else {
@@ -74,11 +88,18 @@ auto KernelLowering::LaneVectors::inside(const View &view, ArrayRef<Index> indic
   return result;
 }
 
-/// Are the lanes' elements neighbours in memory?
-bool KernelLowering::LaneVectors::isContiguous(const View &view, ArrayRef<Index> indices) {
-  auto isUniform = [](const Index &i) { return i.shape.kind == LaneShape::Uniform; };
-  return indices.back().shape.isConsecutive() && isConstantIntValue(view.strides.back(), 1) &&
-         llvm::all_of(indices.drop_back(), isUniform);
+/// Returns the number of elements from one lane's element to the next one's, if it is a constant.
+std::optional<int64_t> KernelLowering::LaneVectors::distance(const View &view, ArrayRef<Index> indices) {
+  int64_t sum = 0;
+  for (auto [index, stride] : llvm::zip_equal(indices, view.strides)) {
+    if (index.shape.kind == LaneShape::Uniform) continue;
+    auto inDim = getConstantIntValue(stride);
+    if (!index.shape.step || !inDim || std::abs(*index.shape.step) > kLargestStep ||
+        std::abs(*inDim) > kLargestStep)
+      return std::nullopt;
+    sum += *index.shape.step * *inDim;
+  }
+  return sum;
 }
 
 /// A masked access without lanes is slow at an address without memory (a microcode assist of 100 ns on a Zen
@@ -87,6 +108,24 @@ Value KernelLowering::LaneVectors::firstAddress(const View &view, ArrayRef<Index
                                                 const Inside &inside) {
   Value first = k_.elementAddress(view, llvm::map_to_vector(indices, [](const Index &i) { return i.base; }));
   return inside.any ? arith::SelectOp::create(b_, inside.any, first, view.data).getResult() : first;
+}
+
+auto KernelLowering::LaneVectors::neighbours(const View &view, ArrayRef<Index> indices, const Inside &part)
+    -> std::optional<Neighbours> {
+  std::optional<int64_t> apart = distance(view, indices);
+  if (apart == 1) return Neighbours{firstAddress(view, indices, part), part.mask, false};
+  if (apart != -1) return std::nullopt;
+  Value last = k_.elementAddress(view, llvm::map_to_vector(indices, [](const Index &i) { return i.base; }));
+  Value first = k_.address(last, k_.constant(1 - width_), view.element);
+  if (part.any) first = arith::SelectOp::create(b_, part.any, first, view.data);
+  return Neighbours{first, part.mask ? reversed(part.mask) : Value(), true};
+}
+
+Value KernelLowering::LaneVectors::reversed(Value v) {
+  SmallVector<int64_t> lanes;
+  for (int64_t lane = width_; lane-- > 0;)
+    lanes.push_back(lane);
+  return vector::ShuffleOp::create(b_, v, v, lanes);
 }
 
 /// One pointer per lane.
@@ -144,38 +183,70 @@ SmallVector<Value> KernelLowering::LaneVectors::versioned(ArrayRef<Index> indice
   return SmallVector<Value>(choice.getResults());
 }
 
-Value KernelLowering::LaneVectors::loadVector(const View &view, ArrayRef<Index> indices, bool promised) {
-  Type element = loadedElementType(view.element);
-  Inside part = inside(view, indices, promised);
-  if (isContiguous(view, indices)) {
-    Value first = firstAddress(view, indices, part);
-    if (!part.mask || hasMaskedAccess(element)) return k_.load(element, first, width_, part.mask);
-    auto choice = scf::IfOp::create(b_, k_.vectorOf(element, width_), allOf(part.mask), true);
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(&choice.getThenRegion().front());
-    scf::YieldOp::create(b_, k_.load(element, first, width_));
-    b_.setInsertionPointToStart(&choice.getElseRegion().front());
-    scf::YieldOp::create(b_, k_.load(element, first, width_, part.mask));
-    return choice.getResult(0);
+Value KernelLowering::LaneVectors::ifAllOf(Value mask, ArrayRef<Type> results,
+                                           llvm::function_ref<Value(bool all)> emit) {
+  auto choice = scf::IfOp::create(b_, results, allOf(mask), true);
+  OpBuilder::InsertionGuard guard(b_);
+  for (bool all : {true, false}) {
+    b_.setInsertionPointToStart(&(all ? choice.getThenRegion() : choice.getElseRegion()).front());
+    Value v = emit(all);
+    if (!results.empty()) scf::YieldOp::create(b_, v);
   }
-  return k_.loadLanes(element, addresses(view, indices), part.mask);
+  return results.empty() ? Value() : choice.getResult(0);
+}
+
+Value KernelLowering::LaneVectors::loadVector(const View &view, ArrayRef<Index> indices, bool promised) {
+  Type element = loadedElementType(view.element), all = k_.vectorOf(element, width_);
+  Inside part = inside(view, indices, promised);
+  if (std::optional<Neighbours> n = neighbours(view, indices, part)) {
+    auto read = [&](Value mask) { return k_.load(element, n->first, width_, mask); };
+    Value v = !n->mask || hasMaskedAccess(element)
+                  ? read(n->mask)
+                  : ifAllOf(n->mask, all, [&](bool whole) { return read(whole ? Value() : n->mask); });
+    return n->isReversed ? reversed(v) : v;
+  }
+  auto gather = [&] { return k_.loadLanes(element, addresses(view, indices), part.mask); };
+  std::optional<int64_t> apart = distance(view, indices);
+  if (!apart || !isInterleaved(*apart)) return gather();
+  auto loadAll = [&] { return loadInterleaved(view, indices, *apart); };
+  if (!part.mask) return loadAll();
+  return ifAllOf(part.mask, all, [&](bool whole) { return whole ? loadAll() : gather(); });
+}
+
+/// Loads all elements from the first lane's to the last one's, and keeps one of `apart`.
+Value KernelLowering::LaneVectors::loadInterleaved(const View &view, ArrayRef<Index> indices, int64_t apart) {
+  Type element = loadedElementType(view.element);
+  Value first = k_.elementAddress(view, llvm::map_to_vector(indices, [](const Index &i) { return i.base; }));
+  const int64_t last = apart * (width_ - 1); // the last vector ends at the last lane's element
+  Value result;
+  for (int64_t i = 0, taken = 0; i < apart; ++i) {
+    const int64_t start = std::min(i * width_, last + 1 - width_);
+    Value part = k_.load(element, k_.address(first, k_.constant(start), view.element), width_);
+    SmallVector<int64_t> lanes;
+    for (int64_t lane = 0; lane < width_; ++lane) {
+      const int64_t at = lane * apart - start;
+      lanes.push_back(lane < taken ? lane : at < width_ ? width_ + at : 0);
+    }
+    while (taken < width_ && taken * apart - start < width_)
+      ++taken;
+    result = vector::ShuffleOp::create(b_, result ? result : part, part, lanes);
+  }
+  return result;
 }
 
 void KernelLowering::LaneVectors::storeVector(const View &view, ArrayRef<Index> indices, bool promised,
                                               Value v) {
   Type element = loadedElementType(view.element);
   Inside part = inside(view, indices, promised);
-  if (isContiguous(view, indices)) {
-    Value first = firstAddress(view, indices, part);
-    if (!part.mask || hasMaskedAccess(element)) return k_.store(element, v, first, part.mask);
-    auto choice = scf::IfOp::create(b_, TypeRange(), allOf(part.mask), true);
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(&choice.getThenRegion().front());
-    k_.store(element, v, first);
-    b_.setInsertionPointToStart(&choice.getElseRegion().front());
-    return k_.store(element, v, first, part.mask);
-  }
-  k_.storeLanes(element, v, addresses(view, indices), part.mask);
+  std::optional<Neighbours> n = neighbours(view, indices, part);
+  if (!n) return k_.storeLanes(element, v, addresses(view, indices), part.mask);
+  if (n->isReversed) v = reversed(v);
+  auto write = [&](Value mask) { k_.store(element, v, n->first, mask); };
+  if (!n->mask || hasMaskedAccess(element)) return write(n->mask);
+  ifAllOf(n->mask, {}, [&](bool whole) {
+    write(whole ? Value() : n->mask);
+    return Value();
+  });
 }
 
 LogicalResult KernelLowering::LaneVectors::lower(tile::LoadElemOp op) {

@@ -59,7 +59,7 @@ private:
   bool hasTwoVersions(Operation *);
   Cost costOf(mlir::Block &);
   Cost costOf(Operation *);
-  Cost costOfAccess(Value tensor, mlir::ValueRange indices, double apart);
+  Cost costOfAccess(Value tensor, mlir::ValueRange indices, bool isStore);
 
   // LaneControl.cpp: branches and loops
   LogicalResult lower(mlir::scf::IfOp);
@@ -82,16 +82,32 @@ private:
     Value any;  // i1: if it does not hold, there are none; null: unknown
   };
   llvm::SmallVector<Index> indicesOf(mlir::ValueRange);
+  /// The same without values, before there are any.
+  llvm::SmallVector<Index> positionsOf(mlir::ValueRange);
   bool isKnownInside(const Index &, Value size);
   Inside inside(const View &, llvm::ArrayRef<Index>, bool promised);
-  bool isContiguous(const View &, llvm::ArrayRef<Index>);
+  std::optional<int64_t> distance(const View &, llvm::ArrayRef<Index>);
+  /// Are so many elements loaded, up to four for one, faster than gathered?
+  static bool isInterleaved(int64_t apart) { return apart >= 2 && apart <= 4; }
   Value firstAddress(const View &, llvm::ArrayRef<Index>, const Inside &);
+  /// The elements of all lanes as one vector in memory.
+  struct Neighbours {
+    Value first;     // address of the one at the lowest address
+    Value mask;      // in the order of memory; null: all lanes
+    bool isReversed; // the last lane's element is the first in memory
+  };
+  /// Returns nullopt if the elements are not next to each other.
+  std::optional<Neighbours> neighbours(const View &, llvm::ArrayRef<Index>, const Inside &);
+  Value reversed(Value);
   Value addresses(const View &, llvm::ArrayRef<Index>);
   /// Emits `access` for a near index twice: as consecutive if it turns out to be so, and as it is.
   llvm::SmallVector<Value> versioned(llvm::ArrayRef<Index>, llvm::ArrayRef<Type> results,
                                      llvm::function_ref<Value(llvm::ArrayRef<Index>)> access);
   bool hasMaskedAccess(Type element);
+  /// Emits two versions: for a mask that holds in all lanes, and for any.
+  Value ifAllOf(Value mask, llvm::ArrayRef<Type> results, llvm::function_ref<Value(bool all)> emit);
   Value loadVector(const View &, llvm::ArrayRef<Index>, bool promised);
+  Value loadInterleaved(const View &, llvm::ArrayRef<Index>, int64_t apart);
   void storeVector(const View &, llvm::ArrayRef<Index>, bool promised, Value value);
   LogicalResult lower(tile::LoadElemOp);
   LogicalResult lower(tile::StoreElemOp);

@@ -207,3 +207,39 @@ tile.kernel @waits(%x: !tile.view<?xi32>, %n: index) grid ["ceildiv(n, 4096)"] a
   } {tile.lanes}
   tile.return
 }
+
+// Lanes in the opposite order are one load and a shuffle. Elements two apart are read with those between them, where all of them are in
+// bounds.
+// CHECK-LABEL: func.func @tsr_kernel_apart(
+// CHECK: %[[DESCENDING:.*]] = llvm.load {{.*}} -> vector<16xf32>
+// CHECK: vector.shuffle %[[DESCENDING]], %[[DESCENDING]] [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
+// CHECK: scf.if
+// CHECK: %[[LOW:.*]] = llvm.load {{.*}} -> vector<16xf32>
+// CHECK: %[[EVEN:.*]] = vector.shuffle %[[LOW]], %[[LOW]] [16, 18, 20, 22, 24, 26, 28, 30,
+// CHECK: %[[HIGH:.*]] = llvm.load {{.*}} -> vector<16xf32>
+// CHECK: vector.shuffle %[[EVEN]], %[[HIGH]] [0, 1, 2, 3, 4, 5, 6, 7, 17, 19, 21, 23, 25, 27, 29, 31]
+// CHECK: else
+// CHECK: llvm.intr.masked.gather
+tile.kernel @apart(%x: !tile.view<?xf32>, %z: !tile.view<?xf32>, %y: !tile.view<?xf32>, %n: index) grid ["ceildiv(n, 4096)"] attributes {lanes_per_program = 4096 : i64, scratch_bytes = 0 : i64, shared_bytes = 0 : i64, vector_bytes = 64 : i64, params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["n"]>,
+    #tile.param<name = "z", kind = tensor, dtype = f32, access = read, dims = ["n"]>,
+    #tile.param<name = "y", kind = tensor, dtype = f32, access = write, dims = ["n"]>,
+    #tile.param<name = "n", kind = dim>]} {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4096 = arith.constant 4096 : index
+  %p = tile.program_id 0 : index
+  %first = arith.muli %p, %c4096 : index
+  %last = arith.addi %first, %c4096 : index
+  %end = arith.minsi %last, %n : index
+  scf.for %i = %first to %end step %c1 {
+    %before = arith.subi %n, %c1 : index
+    %opposite = arith.subi %before, %i : index
+    %v = tile.load_elem %x[%opposite] {in_bounds} : !tile.view<?xf32> -> f32
+    %twice = arith.muli %i, %c2 : index
+    %w = tile.load_elem %z[%twice] : !tile.view<?xf32> -> f32
+    %sum = arith.addf %v, %w : f32
+    tile.store_elem %sum, %y[%i] {in_bounds} : f32, !tile.view<?xf32>
+  } {tile.lanes}
+  tile.return
+}
