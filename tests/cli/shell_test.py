@@ -144,6 +144,13 @@ class Completion(Cli):
         self.assertEqual(self.tsr_line("compile --target ptx:sm_9"), ["sm_90"])
         self.assertEqual(self.tsr_line("run --numerics st"), ["standard", "strict"])
         self.assertEqual(self.tsr_line("run --backend cp"), ["cpu"])
+        self.assertEqual(self.tsr_line("cache "), ["stat", "clear", "path"])
+        self.assertEqual(self.tsr_line("cache c"), ["clear"])
+        self.assertEqual(self.tsr_line("cache clear --js"), ["--json"])
+        self.assertEqual(self.tsr_line("new-plugin "), ["mapper", "backend", "codegen"])
+        self.assertEqual(self.tsr_line("new-plugin mapper "), [])
+        self.assertEqual(self.tsr_line("backends --why cp"), ["cpu"])
+        self.assertIn("rocm", self.tsr_line("backends --why "))
 
     def test_names_come_from_the_file(self):
         self.source(SUM)
@@ -153,6 +160,9 @@ class Completion(Cli):
         self.assertEqual(self.tsr_line("run kernel.py --out "), ["Z="])
         self.assertEqual(self.tsr_line("run kernel.py --dim "), ["M=", "N="])
         self.assertEqual(self.tsr_line("run kernel.py --set "), ["BLOCK="])
+        self.assertEqual(self.tsr_line("run kernel.py --set BLOCK="), ["16", "32"])
+        self.assertEqual(self.tsr_line("compile kernel.py --set=BLOCK=3"), ["32"])
+        self.assertEqual(self.tsr_line("run kernel.py --set BLOK="), [])
         self.source("this is no program")
         self.assertEqual(self.tsr_line("run kernel.py --in "), [])
 

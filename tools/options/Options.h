@@ -40,6 +40,7 @@ struct CommandSpec {
   std::string_view examples;
   std::string_view program = "tsr";
   const std::vector<OptionSpec> *common = &commonOptions(); // listed after `options`
+  std::vector<std::string_view> choices = {}; // of the first word, for completion; empty: a file
 
   /// Returns the words before the arguments: "tsr run", or "tsr-conformance".
   std::string words() const;

@@ -139,7 +139,7 @@ int backends(const Arguments &args, const std::string &) {
 
 const Command backendsCommand = {
     {"backends",
-     "[--json] [--why NAME] [--probe] [--reset]",
+     "[--json] [--why PLUGIN] [--probe] [--reset]",
      "which backends and other plugins there are, and why one is not used",
      "Lists every plugin, whether it can be used here and, if not, the reason, its code and how to fix it. "
      "Asks "
@@ -147,7 +147,7 @@ const Command backendsCommand = {
      "names "
      "cannot be used.",
      {{"json", 0, OptionSpec::Flag, "", "as a JSON document"},
-      {"why", 0, OptionSpec::Value, "NAME", "everything known about one plugin"},
+      {"why", 0, OptionSpec::Value, "PLUGIN", "everything known about one plugin"},
       {"probe", 0, OptionSpec::Flag, "",
        "ask every backend now, also where hardware, TESSERA_PROBE=note or an earlier crash would leave it "
        "unasked"},

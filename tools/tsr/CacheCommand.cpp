@@ -46,7 +46,10 @@ const Command cacheCommand = {
      "The compile cache keeps compiled code by source, options, compiler and processor (docs/cache.md).",
      {{"json", 0, OptionSpec::Flag, "", "as a JSON document"}},
      1,
-     "  tsr cache stat\n  tsr cache clear\n"},
+     "  tsr cache stat\n  tsr cache clear\n",
+     "tsr",
+     &commonOptions(),
+     {"stat", "clear", "path"}},
     cacheMain};
 
 } // namespace tessera::cli

@@ -1,6 +1,7 @@
 // `tsr complete`: lists what can come next on a command line, for the shells (completions/tsr.bash).
 #include "core/cache/CachedCompiler.h"
 #include "tools/tsr/Commands.h"
+#include "tools/tsr/Json.h"
 #include "tools/tsr/Source.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -41,6 +42,30 @@ std::vector<Signature> signaturesOf(const Arguments &line) {
   return out;
 }
 
+/// Returns the names of all plugins that were found or are known, without probing them.
+Words pluginNames() {
+  Words out;
+  const char *report = nullptr;
+  if (tsrGetLoadReport(0, &report) != TSR_SUCCESS) return out;
+  const Json document = Json::parse(report, nullptr, false);
+  if (document.is_discarded()) return out;
+  for (const Json &row : document.value("plugins", Json::array()))
+    if (row.contains("name")) out.push_back(row["name"].get<std::string>());
+  return out;
+}
+
+/// Returns NAME=VALUE for each value in the space of the tunable NAME.
+Words tunableValues(std::string_view name, const Arguments &line, const std::vector<Signature> &signatures) {
+  Words out;
+  const std::string chosen = line.value("kernel");
+  for (const Signature &s : signatures)
+    for (const auto &[tunable, space] : s.tunables)
+      if (tunable == name && (chosen.empty() || chosen == s.kernel))
+        for (int64_t value : space)
+          out.push_back(fmt::format("{}={}", name, value));
+  return out;
+}
+
 /// Returns the names before the '=' of --in, --out, --scalar, --dim and --set.
 Words namesFor(const OptionSpec &option, const Arguments &line) {
   Words out;
@@ -63,11 +88,14 @@ Words valuesFor(const OptionSpec &option, const Arguments &line, std::string_vie
   if (!option.choices.empty()) return {option.choices.begin(), option.choices.end()};
   if (option.kind == OptionSpec::Named) {
     if (current.find('=') == current.npos) return namesFor(option, line);
+    if (option.name == "set")
+      return tunableValues(current.substr(0, current.find('=')), line, signaturesOf(line));
     return option.value.starts_with("NAME=FILE") ? Words{fileNames} : Words{};
   }
   if (option.value == "FILE") return {fileNames};
   if (option.value == "DIR") return {folderNames};
   if (option.value == "BACKEND") return backendNames();
+  if (option.value == "PLUGIN") return pluginNames();
   if (option.value == "TARGET") return cachedCompiler()->targets();
   Words out;
   if (option.value == "KERNEL")
@@ -124,6 +152,8 @@ Words candidates(const CommandSpec &spec, const Words &before, std::string_view 
       out.emplace_back(c.code);
     return out;
   }
+  if (!spec.choices.empty())
+    return line.positional().empty() ? Words{spec.choices.begin(), spec.choices.end()} : Words{};
   return {fileNames};
 }
 

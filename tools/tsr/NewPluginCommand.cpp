@@ -35,6 +35,9 @@ const CommandSpec spec = {
     "  tsr new-plugin mapper my_mapper\n"
     "  tsr new-plugin backend toy --dir ~/toy-backend\n"
     "  tsr new-plugin codegen toy\n",
+    "tsr",
+    &commonOptions(),
+    {"mapper", "backend", "codegen"},
 };
 
 /// Returns who already uses a name, and why that matters; "" when it is free. The name becomes the name of a

@@ -9,6 +9,7 @@ _tsr() {
   head=
   [[ $current == *=* && $COMP_WORDBREAKS == *=* ]] && head=${current%"${current##*=}"}
   [[ ${current#"$head"} == *:* && $COMP_WORDBREAKS == *:* ]] && head=${current%"${current##*:}"}
+  head=${head#--*=} # replies have no "--option=" before them
   while IFS= read -r reply; do
     case $reply in
     :files) mapfile -O ${#COMPREPLY[@]} -t COMPREPLY < <(compgen -f -- "${current##*=}") && compopt -o filenames ;;
