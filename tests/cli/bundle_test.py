@@ -204,8 +204,25 @@ class Inspect(Bundles):
                 entry, = (e for e in self.inspected(path)["images"][0]["entries"] if e["name"] == kernel)
                 dims = {p["name"]: p.get("compiled_for") for p in entry["params"] if p["kind"] == "dim"}
                 self.assertEqual(dims, {"M": None, "N": 48})
+                self.assertEqual(entry["specialized"], {"N": 48})
+                self.assertIn({"condition": "N == 48"}, entry["guards"])
                 text = self.tsr.call("inspect", path).output
-                self.assertIn("    M            dim\n    N            dim, compiled for 48 only\n", text)
+                self.assertIn("    M            dim\n    N            dim, compiled for 48 only\n    guard        N == 48\n", text)
+
+    def test_what_a_launch_checks(self):
+        self.source.write_text('import tessera as ts\n\n@ts.jit\ndef head(x: ts.Tensor["M", "N", ts.f32]):\n    return x[0:2, :] * 2.0\n')
+        path = self.made()
+        entry, = (e for e in self.inspected(path)["images"][0]["entries"] if e["name"] == "head")
+        guard, = entry["guards"]
+        self.assertEqual(guard["condition"], "M - 2 >= 0")
+        self.assertIn("0:2 is outside", guard["says"])
+        self.assertIn(f"    guard        M - 2 >= 0: {guard['says']}\n", self.tsr.call("inspect", path).output)
+        entry, = self.inspected(self.made_of(TWO, "--kernel", "copy", "--set", "BLOCK=32"))["images"][0]["entries"]
+        self.assertEqual((entry["tile"]["BLOCK"], entry["specialized"], entry["guards"]), (32, {}, []))
+
+    def made_of(self, text, *words):
+        self.source.write_text(text)
+        return self.made(*words)
 
     def test_other_files(self):
         self.refused(self.tsr.call("inspect", self.source), "E_BUNDLE_FORMAT", "TSRB")

@@ -236,6 +236,7 @@ class MachineReadable(Cli):
         once = self.document(*words)
         self.assertEqual((once["kernel"], once["backend"], once["dims"]), ("saxpy", "cpu", {"n": 5}))
         self.assertNotIn("timing", once)
+        self.assertIsInstance(once["grid"], list)
         timing = self.document(*words, "--time", "3")["timing"]
         self.assertEqual(timing["runs"], 3)
         self.assertLessEqual(timing["min_seconds"], timing["median_seconds"])

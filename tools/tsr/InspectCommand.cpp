@@ -44,6 +44,28 @@ std::optional<int64_t> specializedValue(const KernelMetadata &m, const MetadataP
   return std::nullopt;
 }
 
+/// A condition that a launch checks before the code runs.
+struct Guard {
+  std::string condition, says; // "N == 1000"; why it is needed, or ""
+};
+
+std::vector<Guard> guardsOf(const KernelMetadata &m) {
+  std::vector<Guard> out;
+  for (const auto &[dim, value] : m.specialized)
+    out.push_back({fmt::format("{} == {}", dim, value), ""});
+  if (m.plan)
+    for (const PlanCheck &check : m.plan->checks)
+      out.push_back({fmt::format("{} >= 0", check.value), check.says});
+  return out;
+}
+
+Json object(const std::vector<std::pair<std::string, int64_t>> &values) {
+  Json out = Json::object();
+  for (const auto &[name, value] : values)
+    out[name] = value;
+  return out;
+}
+
 Json describe(const BundleEntry &entry, const KernelMetadata &m) {
   Json params = Json::array();
   for (const MetadataParam &p : m.params) {
@@ -59,6 +81,15 @@ Json describe(const BundleEntry &entry, const KernelMetadata &m) {
   }
   Json out = {{"name", m.name}, {"kind", name(entry.kind)}, {"numerics", m.numerics}, {"params", params}};
   if (m.permits) out["permits"] = permissionNames(*m.permits);
+  out["tile"] = object(m.tile);
+  out["specialized"] = object(m.specialized);
+  out["guards"] = Json::array();
+  for (const Guard &guard : guardsOf(m)) {
+    Json one = {{"condition", guard.condition}};
+    if (!guard.says.empty()) one["says"] = guard.says;
+    out["guards"].push_back(std::move(one));
+  }
+  out["fallbacks"] = m.fallbacks;
   if (m.plan) {
     Json steps = Json::array();
     for (const PlanStep &step : m.plan->steps)
@@ -89,6 +120,15 @@ std::string text(const BundleEntry &entry, const KernelMetadata &m) {
     else
       out += fmt::format("    {:<12} dim\n", p.name);
   }
+  for (const Guard &guard : guardsOf(m))
+    out +=
+        fmt::format("    guard        {}{}{}\n", guard.condition, guard.says.empty() ? "" : ": ", guard.says);
+  std::vector<std::string> tile;
+  for (const auto &[name, value] : m.tile)
+    tile.push_back(fmt::format("{}={}", name, value));
+  if (!tile.empty()) out += fmt::format("    tile         {}\n", fmt::join(tile, " "));
+  for (const std::string &fallback : m.fallbacks)
+    out += fmt::format("    fallback     {}\n", fallback);
   if (m.plan)
     out += fmt::format("    plan         {} launches, {} buffers\n", m.plan->steps.size(),
                        m.plan->buffers.size());

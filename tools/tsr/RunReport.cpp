@@ -21,7 +21,8 @@ std::string duration(double seconds) {
   return fmt::format("{:.3f} s", seconds);
 }
 
-std::string gridOf(const KernelMetadata &m, const Binding &binding) {
+/// Returns the number of programs along each axis; the text of an axis that cannot be evaluated.
+Json gridOf(const KernelMetadata &m, const Binding &binding) {
   std::vector<std::string> names;
   std::vector<int64_t> slots;
   for (const BoundParam &p : binding.params)
@@ -36,14 +37,23 @@ std::string gridOf(const KernelMetadata &m, const Binding &binding) {
     names.push_back(name);
     slots.push_back(value);
   }
-  std::string text;
+  Json grid = Json::array();
   for (const std::string &axis : m.axes) {
     IndexExpr expr;
     std::string why;
     int64_t value;
-    bool ok = IndexExpr::parse(axis, names, expr, why) && expr.evaluate(slots.data(), value);
-    text += fmt::format("{}{}", text.empty() ? "" : " x ", ok ? std::to_string(value) : axis);
+    const bool ok = IndexExpr::parse(axis, names, expr, why) && expr.evaluate(slots.data(), value);
+    grid.push_back(ok ? Json(value) : Json(axis));
   }
+  return grid;
+}
+
+/// "2 x 3"
+std::string textOf(const Json &grid) {
+  std::string text;
+  for (const Json &axis : grid)
+    text += fmt::format("{}{}", text.empty() ? "" : " x ",
+                        axis.is_string() ? axis.get<std::string>() : axis.dump());
   return text.empty() ? "1" : text;
 }
 
@@ -91,7 +101,7 @@ std::string describeRun(const Session &session, const Binding &binding, const Ru
       text += fmt::format("plan         {} launches, {} temporaries\n", m.plan->steps.size(),
                           m.plan->buffers.size());
     else
-      text += fmt::format("grid         {} programs\n", gridOf(m, binding));
+      text += fmt::format("grid         {} programs\n", textOf(gridOf(m, binding)));
     for (const MetadataDecision &d : m.decisions)
       text += fmt::format("decision     {}\n", describe(d));
     text += fmt::format("tile         {}\n", list(m.tile));
