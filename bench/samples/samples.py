@@ -190,11 +190,24 @@ def text_of(row, compare):
     return f"{line} ok ({row['error_over_bound']:.2f})"
 
 
+def record(rows):
+    """Writes the last four columns of the gallery's tables."""
+    page = ROOT / "samples/README.md"
+    lines = page.read_text().splitlines(keepends=True)
+    for row in rows:
+        head = f"| [{row['sample']}]({row['sample']}) |"
+        ratios = [f"{row[other] / row['seconds']:.1f}" if other in row else "" for other in ("numpy_seconds", "loop_seconds")]
+        cells = [row["size"].replace(" ", ", "), f"{row['seconds'] * 1e3:.2f}", *ratios]
+        lines = [" | ".join([*line.split(" | ")[:2], *cells]) + " |\n" if line.startswith(head) else line for line in lines]
+    page.write_text("".join(lines))
+
+
 def main():
     parser = argparse.ArgumentParser(description="Checks the samples that have a check.py, and times them.")
     parser.add_argument("names", nargs="*", help="samples (default: all that have a check.py)")
     parser.add_argument("--small", action="store_true", help="check small sizes; no times")
     parser.add_argument("--compare", action="store_true", help="beside NumPy and a loop in C, on one thread, by clang -O3 -march=native")
+    parser.add_argument("--record", action="store_true", help="with --compare: write the figures into samples/README.md")
     parser.add_argument("--json", action="store_true", help="print a JSON array in place of the table")
     parser.add_argument("--tsr", default=str(ROOT / "build/release/bin/tsr"))
     given = parser.parse_args()
@@ -212,6 +225,8 @@ def main():
                 print(text_of(row, given.compare), flush=True)
     wrong = sum("error" in row for row in rows)
     print(json.dumps(rows, indent=2) if given.json else f"\n{len(rows) - wrong} of {len(rows)} agree")
+    if given.record and given.compare and not wrong:
+        record(rows)
     return 1 if wrong else 0
 
 
