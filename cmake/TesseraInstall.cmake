@@ -1,4 +1,4 @@
-# What `cmake --install` lays down: libraries, tools, the users' headers, samples, and what lets others find them
+# What `cmake --install` lays down: libraries, tools, the users' headers, samples, documentation, and what lets others find them
 # (find_package(tessera) and pkg-config). The whole prefix may be moved.
 include(CMakePackageConfigHelpers)
 
@@ -26,7 +26,8 @@ install(DIRECTORY tests/fakes/tessera TYPE INCLUDE)
 install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera
         PATTERN __pycache__ EXCLUDE PATTERN samples/CMakeLists.txt EXCLUDE
         PATTERN samples/aot_c/test.sh EXCLUDE) # of this tree alone
-install(FILES LICENSE TYPE DOC)
+install(FILES LICENSE README.md TYPE DOC)
+install(DIRECTORY docs TYPE DOC)
 foreach(page IN ITEMS core/tessera.7 core/plugin/tessera-probe.8 tools/tsr-opt/tsr-opt.1)
   if(TESSERA_BUILD_COMPILER OR NOT page MATCHES "tsr-opt")
     string(REGEX MATCH "[0-9]$" section ${page})

@@ -10,6 +10,9 @@ mkdir -p "$work"
 mv "$work/staged" "$work/prefix" # nothing installed may know where it was put
 prefix=$work/prefix
 
+# Programs that link tessera::tessera are compiled as C++20 without a word of their own: embed_cpp, below.
+grep -q 'INTERFACE_COMPILE_FEATURES "cxx_std_20"' "$(find "$prefix" -name tesseraTargets.cmake)"
+
 samples=$prefix/share/tessera/samples
 for sample in embed_c embed_cpp threads; do
   "$cmake" -S "$samples/$sample" -B "$work/$sample" -DCMAKE_PREFIX_PATH="$prefix" \
@@ -71,6 +74,8 @@ LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name libtessera.so)") "$work/plain"
 
 "$prefix/bin/tsr" version
 
+cmp "$prefix/share/doc/tessera/docs/language.md" "$(dirname "$0")/../../docs/language.md"
+test -f "$prefix/share/doc/tessera/README.md"
 grep -q '^\.Dt TSR 1' "$prefix/share/man/man1/tsr.1"
 bash -n "$prefix/share/bash-completion/completions/tsr"
 grep -q '^\.Dt TSR-CONFORMANCE 1' "$prefix/share/man/man1/tsr-conformance.1"
