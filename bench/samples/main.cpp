@@ -1,5 +1,6 @@
-// tsr-samples, the output of `./dev run`: compiles every sample, runs it on real data, checks it against an
-// independent reference in double precision, times it, and compares it with the limits of the machine.
+// tsr-samples, the output of `./dev run`: compiles nine samples, runs them on real data, checks them against an
+// independent reference in double precision, times them, and compares them with the limits of the machine.
+// samples.py checks every sample against NumPy.
 #include "bench/Machine.h"
 #include "bench/samples/Sample.h"
 #include "tools/options/Options.h"

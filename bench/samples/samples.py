@@ -190,10 +190,18 @@ def text_of(row, compare):
     return f"{line} ok ({row['error_over_bound']:.2f})"
 
 
+def machine():
+    """The line above the gallery's tables that says where and when they were measured."""
+    cpu = dict(line.split(":", 1) for line in pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].replace("\t", "").splitlines())
+    vectors = "AVX-512" if " avx512f " in cpu["flags"] else "AVX2"
+    return (f"Measured on {cpu['model name'].strip()}, {os.cpu_count()} cores, {vectors}, {time.strftime('%Y-%m-%d')}, at a load average of "
+            f"{os.getloadavg()[0]:.1f}: the fastest calls of {ROUNDS} rounds.\n")
+
+
 def record(rows):
-    """Writes the last four columns of the gallery's tables."""
+    """Writes the last four columns of the gallery's tables, and where they were measured."""
     page = ROOT / "samples/README.md"
-    lines = page.read_text().splitlines(keepends=True)
+    lines = [machine() if line.startswith("Measured on ") else line for line in page.read_text().splitlines(keepends=True)]
     for row in rows:
         head = f"| [{row['sample']}]({row['sample']}) |"
         ratios = [f"{row[other] / row['seconds']:.1f}" if other in row else "" for other in ("numpy_seconds", "loop_seconds")]
