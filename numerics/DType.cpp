@@ -1,4 +1,5 @@
 #include "numerics/DType.h"
+#include "numerics/DTypeAliases.h"
 #include <iterator>
 #include <utility>
 
@@ -83,6 +84,8 @@ constexpr std::pair<std::string_view, DType> kAliases[] = {
 const DTypeInfo &info(DType t) { return kTable[static_cast<size_t>(t)]; }
 
 std::span<const DTypeInfo> allDTypes() { return kTable; }
+
+std::span<const std::pair<std::string_view, DType>> dtypeAliases() { return kAliases; }
 
 std::optional<DType> parseDType(std::string_view text) {
   for (const DTypeInfo &row : kTable)

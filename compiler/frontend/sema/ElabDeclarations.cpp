@@ -4,7 +4,9 @@
 #include "compiler/frontend/sema/Divergence.h"
 #include "compiler/frontend/sema/Effects.h"
 #include "compiler/frontend/sema/ElabGraph.h"
+#include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/syntax/Parser.h"
+#include "compiler/ops/ForeignNames.h"
 #include "numerics/Casts.h"
 #include <algorithm>
 #include <charconv>
@@ -106,12 +108,11 @@ static std::string shortest(double value) {
 
 /// One `accum(f32)`, `round(rne)` or `loss_scale(128.0)`.
 bool Elaborator::readPolicy(const ast::Expr &e, Policy &policy) {
-  static const std::vector<std::string> kPolicies = {"accum", "round", "loss_scale"};
   std::string which = e.kind == ast::Expr::Call ? dottedName(*e.items[0]) : dottedName(e);
   if (e.kind != ast::Expr::Call || e.items.size() != 2 || !e.keywords.empty() ||
-      std::ranges::find(kPolicies, which) == kPolicies.end()) {
+      std::ranges::find(names::kPolicies, which) == std::end(names::kPolicies)) {
     fail(Code::E_POLICY, e.loc, "a policy is @accum(dtype), @round(mode) or @loss_scale(factor)",
-         didYouMean(which, kPolicies));
+         didYouMean(which, names::kPolicies));
     return false;
   }
   const ast::Expr &argument = *e.items[1];
@@ -127,11 +128,10 @@ bool Elaborator::readPolicy(const ast::Expr &e, Policy &policy) {
     return true;
   }
   if (which == "round") {
-    static const std::vector<std::string> kModes = {"rne", "rtz", "rtp", "rtn", "stochastic"};
     std::string mode = argument.kind == ast::Expr::Str ? argument.text : dottedName(argument);
-    if (std::ranges::find(kModes, mode) == kModes.end()) {
+    if (std::ranges::find(names::kRoundingModes, mode) == std::end(names::kRoundingModes)) {
       fail(Code::E_POLICY, argument.loc, "'" + mode + "' is not a rounding mode",
-           didYouMean(mode, kModes, "one of rne, rtz, rtp, rtn, stochastic"));
+           didYouMean(mode, names::kRoundingModes, "one of rne, rtz, rtp, rtn, stochastic"));
       return false;
     }
     if (mode != "rne") {

@@ -2,6 +2,7 @@
 #include "compiler/frontend/sema/ElabGraph.h"
 #include "compiler/frontend/diagnostics/Suggest.h"
 #include "compiler/frontend/sema/Effects.h"
+#include "compiler/frontend/sema/Names.h"
 #include <algorithm>
 
 namespace tessera::frontend {
@@ -224,20 +225,17 @@ Value Elaborator::graphAttribute(Value v, const std::string &name, Range loc) {
       extents.push_back(graphExtent(d));
     return Value::tuple(std::move(extents));
   }
-  static const std::map<std::string, std::string> kMethods = {
-      {"astype", "cast"}, {"cast", "cast"}, {"reshape", "reshape"}, {"transpose", "transpose"},
-      {"sum", "sum"},     {"mean", "mean"}, {"max", "max"},         {"min", "min"},
-      {"prod", "prod"}};
-  if (auto it = kMethods.find(name); it != kMethods.end()) {
-    Value method;
-    method.kind = Value::Function;
-    method.builtin = findFunction("tessera", it->second);
-    method.items.push_back(std::move(v));
-    return method;
+  for (const auto &[method, function] : names::kMethods) {
+    if (name != method) continue;
+    Value out;
+    out.kind = Value::Function;
+    out.builtin = findFunction("tessera", function);
+    out.items.push_back(std::move(v));
+    return out;
   }
-  std::vector<std::string> known = {"T", "shape", "dtype"};
-  for (const auto &[method, op] : kMethods)
-    known.push_back(method);
+  std::vector<std::string> known(std::begin(names::kAttributes), std::end(names::kAttributes));
+  for (const auto &[method, function] : names::kMethods)
+    known.emplace_back(method);
   const std::string hint = hintInPlaceOf(name);
   return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "a tensor has no '" + name + "'",
               hint.empty() ? didYouMean(name, known) : hint);

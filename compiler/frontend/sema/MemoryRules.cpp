@@ -1,6 +1,7 @@
 // Functions with effects: shared memory, copies, stores, atomics, fences.
 #include "compiler/frontend/diagnostics/Suggest.h"
 #include "compiler/frontend/sema/CallRules.h"
+#include "compiler/frontend/sema/Names.h"
 #include <algorithm>
 
 namespace tessera::frontend::rules {
@@ -12,10 +13,10 @@ Value allocShared(Elaborator &ctx, const KernelCall &a) {
   std::optional<DType> t = ctx.staticDType(*a[1]);
   std::optional<std::string> swizzle = ctx.staticString(*a[2], "swizzle");
   if (!swizzle) return Value::error();
-  if (*swizzle != "none" && *swizzle != "xor")
+  if (std::ranges::find(names::kSwizzles, *swizzle) == std::end(names::kSwizzles))
     return ctx.fail(Code::E_ARGUMENTS, a[2]->loc,
                     "swizzle is \"none\" or \"xor\", found \"" + *swizzle + "\"",
-                    didYouMean(*swizzle, {"none", "xor"}));
+                    didYouMean(*swizzle, names::kSwizzles));
   std::optional<int64_t> alignment = ctx.staticInt(*a[3], "an alignment");
   if (!alignment) return Value::error();
   const int64_t align = *alignment;
@@ -217,28 +218,26 @@ Value cpAsync(Elaborator &ctx, const KernelCall &a) {
 static bool readOrder(Elaborator &ctx, const ast::Expr &e, MemoryOrder &out) {
   std::optional<std::string> s = ctx.staticString(e, "order");
   if (!s) return false;
-  static const std::vector<std::string> kNames = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
-  for (size_t i = 0; i < kNames.size(); ++i)
-    if (*s == kNames[i]) {
+  for (size_t i = 0; i < std::size(names::kOrders); ++i)
+    if (*s == names::kOrders[i]) {
       out = static_cast<MemoryOrder>(i);
       return true;
     }
   ctx.fail(Code::E_ATOMIC, e.loc, "'" + *s + "' is not a memory order",
-           didYouMean(*s, kNames, "one of relaxed, acquire, release, acq_rel, seq_cst"));
+           didYouMean(*s, names::kOrders, "one of relaxed, acquire, release, acq_rel, seq_cst"));
   return false;
 }
 
 static bool readScope(Elaborator &ctx, const ast::Expr &e, MemoryScope &out) {
   std::optional<std::string> s = ctx.staticString(e, "scope");
   if (!s) return false;
-  static const std::vector<std::string> kNames = {"group", "device", "system"};
-  for (size_t i = 0; i < kNames.size(); ++i)
-    if (*s == kNames[i]) {
+  for (size_t i = 0; i < std::size(names::kScopes); ++i)
+    if (*s == names::kScopes[i]) {
       out = static_cast<MemoryScope>(i);
       return true;
     }
   ctx.fail(Code::E_ATOMIC, e.loc, "'" + *s + "' is not a memory scope",
-           didYouMean(*s, kNames, "one of group, device, system"));
+           didYouMean(*s, names::kScopes, "one of group, device, system"));
   return false;
 }
 
