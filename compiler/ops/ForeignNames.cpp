@@ -42,6 +42,17 @@ constexpr ForeignName kForeignNames[] = {
     {"logical_or", "write a | b"},
     {"logical_xor", "write a ^ b"},
     {"logical_not", "write ~a"},
+    {"fabs", "write @abs(x)"},
+    {"fmaf", "write ts.tile.fma(a, b, c)"},
+    {"expf", "write @exp(x)"},
+    {"logf", "write @log(x)"},
+    {"sqrtf", "write @sqrt(x)"},
+    {"rsqrtf", "write @rsqrt(x)"},
+    {"powf", "write @pow(x, y)"},
+    {"fabsf", "write @abs(x)"},
+    {"fmaxf", "write @maximum(a, b)"},
+    {"fminf", "write @minimum(a, b)"},
+    {"norm", "write @sqrt(@sum(x * x))"},
     {"leaky_relu", "write @where(x > 0.0, x, slope * x)"},
     {"elu", "write @where(x > 0.0, x, alpha * (@exp(x) - 1.0))"},
     {"softplus", "write @log(1.0 + @exp(x))"},
@@ -61,6 +72,8 @@ constexpr ForeignName kForeignNames[] = {
     {"bmm", "write ts.matmul(a, b): leading dims broadcast"},
     {"einsum", "write it with ts.transpose, ts.reshape and ts.matmul of tensors"},
     {"conv2d", "write the loops over the window in a @ts.kernel"},
+    {"linear", "write ts.matmul(x, w.T) + b of tensors"},
+    {"dropout", "compare ts.tile.rand(seed, offset) with the rate in a @ts.kernel"},
     // Shapes and new values
     {"ones", "write @full(shape, 1.0)"},
     {"empty", "write @zeros(shape, dtype)"},
@@ -83,6 +96,20 @@ constexpr ForeignName kForeignNames[] = {
     {"squeeze", "write @reshape(x, shape)"},
     {"flatten", "write @reshape(x, (-1,))"},
     {"expand_dims", "write x[:, None]"},
+    {"newaxis", "write None: x[:, None]"},
+    {"t", "write x.T"},
+    {"array", "pass it as a tensor parameter; constants are numbers and tuples of them"},
+    {"asarray", "pass it as a tensor parameter; constants are numbers and tuples of them"},
+    {"item", "keep the tensor: one of rank 0 has one element"},
+    {"contiguous", "leave it out: values are contiguous"},
+    {"detach", "leave it out: there are no gradients"},
+    {"at", "build a new tensor with ts.where or ts.concat, or store in a @ts.kernel"},
+    {"len", "write the name of the dim, or x.shape[0]"},
+    {"size", "write the names of the dims, or x.shape[0]"},
+    {"numel", "write the product of the dims"},
+    {"ndim", "the parameter's type says how many dims there are"},
+    {"stride", "the parameter's type has the strides, after the dtype"},
+    {"strides", "the parameter's type has the strides, after the dtype"},
     {"unsqueeze", "write x[:, None]"},
     {"permute", "write ts.transpose(x, perm) of tensors, x.T of a tile"},
     {"gather",
@@ -94,6 +121,30 @@ constexpr ForeignName kForeignNames[] = {
     {"thread_id", "write ts.tile.linear_id()"},
     {"threadIdx", "write ts.tile.linear_id()"},
     {"blockIdx", "write i, j = ts.tile.grid(n, m), or loop with ts.tile.parallel"},
+    {"blockDim",
+     "the extent of a tile is the constant in its slice; lanes are numbered by ts.tile.linear_id()"},
+    {"gridDim", "the grid is what ts.tile.grid is called with: ts.cdiv(N, BLOCK)"},
+    {"prange", "write ts.tile.parallel(0, n, 64)"},
+    {"cuda.grid", "write ts.tile.linear_id(), and a guard: if i < n:"},
+    {"cuda.gridsize", "the lanes of ts.tile.linear_id() cover all elements: no loop over them is needed"},
+    {"cuda.shared.array", "write ts.tile.alloc_shared(shape, dtype)"},
+    {"cuda.local.array", "write @zeros(shape, dtype)"},
+    {"cuda.atomic.add", "write ts.tile.atomic_add(tensor, index, value)"},
+    {"cuda.atomic.max", "write ts.tile.atomic_max(tensor, index, value)"},
+    {"cuda.atomic.min", "write ts.tile.atomic_min(tensor, index, value)"},
+    {"atomicAdd", "write ts.tile.atomic_add(tensor, index, value)"},
+    {"atomicMax", "write ts.tile.atomic_max(tensor, index, value)"},
+    {"atomicMin", "write ts.tile.atomic_min(tensor, index, value)"},
+    {"atomicCAS", "write ts.tile.atomic_cas(tensor, index, compare, value)"},
+    {"shared_memory", "write ts.tile.alloc_shared(shape, dtype)"},
+    {"shared_array", "write ts.tile.alloc_shared(shape, dtype)"},
+    {"ds", "write the slice: x[i:i+64]"},
+    {"dslice", "write the slice: x[i:i+64]"},
+    {"vmap", "leave leading dims out of the indices of a @ts.kernel: they become axes of the grid"},
+    {"fori_loop", "write the loop in a @ts.kernel"},
+    {"while_loop", "write the loop in a @ts.kernel"},
+    {"scan", "write the loop in a @ts.kernel"},
+    {"cond", "write @where(condition, a, b)"},
     {"ceildiv", "write ts.cdiv(a, b)"},
     {"ceil_div", "write ts.cdiv(a, b)"},
     {"make_block_ptr", "slice the tensor: x[i:i+64, j:j+64]"},
@@ -107,6 +158,13 @@ constexpr ForeignName kForeignNames[] = {
     {"multiple_of", "leave it out: the compiler knows the steps of its loops"},
     {"max_contiguous", "leave it out: the compiler knows the steps of its loops"},
     {"constexpr", "constants are written at module level, tunables in @ts.kernel.autotune"},
+    {"static_assert",
+     "what must hold of a shape is written in the parameter's type: a number, or one symbol twice"},
+    {"assume", "leave it out: elements out of bounds are masked"},
+    {"print", "store the value to a tensor, and print it where the kernel is launched"},
+    {"printf", "store the value to a tensor, and print it where the kernel is launched"},
+    {"device_print", "store the value to a tensor, and print it where the kernel is launched"},
+    {"static_print", "store the value to a tensor, and print it where the kernel is launched"},
 };
 
 } // namespace
@@ -143,9 +201,47 @@ std::optional<std::string> foreignHint(std::string_view name, const std::string 
   return std::nullopt;
 }
 
+std::string foreignDecoratorHint(std::string_view dotted) {
+  static constexpr ForeignName kDecorators[] = {
+      {"triton.jit", "a kernel has @ts.kernel, after 'import tessera as ts'"},
+      {"gluon.jit", "a kernel has @ts.kernel, after 'import tessera as ts'"},
+      {"cuda.jit", "a kernel has @ts.kernel, after 'import tessera as ts'"},
+      {"numba.cuda.jit", "a kernel has @ts.kernel, after 'import tessera as ts'"},
+      {"T.prim_func", "a kernel has @ts.kernel, after 'import tessera as ts'"},
+      {"cute.kernel", "a kernel has @ts.kernel, after 'import tessera as ts'"},
+      {"triton.autotune",
+       "write @ts.kernel.autotune(space=dict(BLOCK=[64, 128])), after 'import tessera as ts'"},
+      {"triton.heuristics",
+       "write @ts.kernel.autotune(space=dict(BLOCK=[64, 128])), after 'import tessera as ts'"},
+      {"jit", "a kernel has @ts.kernel, a function of whole tensors @ts.jit, after 'import tessera as ts'"},
+      {"njit", "a kernel has @ts.kernel, a function of whole tensors @ts.jit, after 'import tessera as ts'"},
+      {"numba.jit",
+       "a kernel has @ts.kernel, a function of whole tensors @ts.jit, after 'import tessera as ts'"},
+      {"numba.njit",
+       "a kernel has @ts.kernel, a function of whole tensors @ts.jit, after 'import tessera as ts'"},
+      {"jax.jit", "a function of whole tensors has @ts.jit, after 'import tessera as ts'"},
+      {"torch.compile", "a function of whole tensors has @ts.jit, after 'import tessera as ts'"},
+      {"torch.jit.script", "a function of whole tensors has @ts.jit, after 'import tessera as ts'"},
+  };
+  const auto *found = std::ranges::find(kDecorators, dotted, &ForeignName::name);
+  return found == std::end(kDecorators) ? "" : found->written;
+}
+
+std::string foreignTypeHint(std::string_view dotted) {
+  for (std::string_view array : {"ndarray", "Tensor", "Array", "tensor", "DeviceArray"})
+    if (dotted == array || dotted.ends_with("." + std::string(array)))
+      return "write the dims and the dtype: ts.Tensor[\"M\", \"N\", ts.f32]";
+  for (std::string_view text : {"str", "list", "tuple", "dict"})
+    if (dotted == text)
+      return "parameters are tensors and numbers: write a kernel for each case, a flag (bool), or a constant "
+             "of the module";
+  return {};
+}
+
 bool isForeignModule(std::string_view name) {
-  static constexpr std::string_view kModules[] = {"tl",  "triton", "np",  "numpy", "torch", "F",  "nn",
-                                                  "jnp", "jax",    "lax", "pl",    "tf",    "cp", "cupy"};
+  static constexpr std::string_view kModules[] = {
+      "tl", "triton", "np",   "numpy", "torch", "F",  "nn",    "jnp",  "jax",  "lax",    "pl",
+      "tf", "cp",     "cupy", "sp",    "scipy", "nb", "numba", "cuda", "cute", "cutlass"};
   return std::ranges::find(kModules, name) != std::end(kModules);
 }
 
@@ -187,12 +283,20 @@ std::string foreignArgumentHint(std::string_view argument, const Signature &sign
       {"indices_or_sections", "parts"},
       {"chunks", "parts"},
       {"indices", "ids"},
+      {"other", "b"},
+      {"a_min", "low"},
+      {"a_max", "high"},
   };
   for (const Entry &e : kArguments)
     if (e.foreign == argument && signature.find(e.ours) < signature.size())
       return "write " + std::string(e.ours) + "=";
   const bool isLoad = signature.find("src") < signature.size() || signature.find("dst") < signature.size();
   if (isLoad && argument == "boundary_check") return "leave it out: elements out of bounds are masked";
+  if (argument == "device") return "leave it out: the launch chooses the device";
+  if (argument == "out") return "leave it out: assign the result";
+  if (argument == "dtype") return "cast the result: ts.cast(x, dtype), of tiles ts.tile.cast(x, dtype)";
+  if (argument == "keepdims" || argument == "keepdim" || argument == "keep_dims")
+    return "insert the axis: x[:, None]";
   return {};
 }
 

@@ -21,6 +21,13 @@ std::span<const ForeignName> foreignNames();
 /// `prefix` is what the names of functions begin with in this context: "ts." or "ts.tile.".
 std::optional<std::string> foreignHint(std::string_view name, const std::string &prefix);
 
+/// Returns what a decorator of another tool is in this language ("triton.jit"); empty if it is not known.
+std::string foreignDecoratorHint(std::string_view dotted);
+
+/// Returns the hint for an annotation of a parameter that other tools write ("np.ndarray", "str"); empty if
+/// it is not known.
+std::string foreignTypeHint(std::string_view dotted);
+
 /// Is it the name of a module that kernels of other tools use: "tl", "jnp", "torch"?
 bool isForeignModule(std::string_view name);
 

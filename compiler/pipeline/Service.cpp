@@ -53,7 +53,7 @@ private:
       kernels_.push_back(s.kernel);
     if (!kernels_.empty()) return CompileStatus::Ok;
     return fail(diags_, CompileStatus::BadProgram, options_.fileName, "E_NO_KERNEL",
-                "the source has no kernel and no graph function");
+                "the source has no kernel and no graph function", "put @ts.kernel in front of a function");
   }
 
   CompileStatus addTarget(const std::string &target) {

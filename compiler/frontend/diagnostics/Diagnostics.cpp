@@ -51,6 +51,13 @@ bool DiagnosticSink::has(Code code) const {
   return std::ranges::any_of(seen_, [&](const auto &s) { return std::get<0>(s) == code; });
 }
 
+std::vector<uint32_t> DiagnosticSink::lines() const {
+  std::vector<uint32_t> out;
+  for (const Diagnostic &d : diagnostics_)
+    out.push_back(d.line);
+  return out;
+}
+
 bool DiagnosticSink::onlyCode(Code code) const {
   return !seen_.empty() && std::ranges::all_of(seen_, [&](const auto &s) { return std::get<0>(s) == code; });
 }

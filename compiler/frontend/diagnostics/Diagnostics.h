@@ -33,6 +33,8 @@ public:
   /// Are there errors, all of one code?
   bool onlyCode(Code) const;
   size_t count() const { return diagnostics_.size(); }
+  /// Returns the lines that have errors.
+  std::vector<uint32_t> lines() const;
 
   /// Adds the diagnostics that `other`, of the same source, has collected.
   void merge(DiagnosticSink &&other);

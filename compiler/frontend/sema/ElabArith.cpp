@@ -197,14 +197,17 @@ bool Elaborator::unify(Value &a, Value &b, Range loc, const char *what) {
 std::string Elaborator::mixHint(const Value &a, const Value &b) const {
   DType t = commonDType(a.dtype, b.dtype);
   for (const Value *v : {&a, &b})
-    if (v->dtype != t && !v->text.empty()) return literalHint(*v, t);
+    if (v->dtype != t && !v->text.empty() && !v->isGraph()) return literalHint(*v, t);
   std::string cast = std::string(" with ts.") + (graph_ ? "" : "tile.") + "cast(x, ts." + name(t) + ")";
   if (a.dtype != t && b.dtype != t) return "convert both" + cast;
   return std::string("convert the ") + name(a.dtype == t ? b.dtype : a.dtype) + cast;
 }
 
-/// For `acc = 0.0`: returns the binding of a bare literal with which the variable has dtype `t`.
+/// For `acc = 0.0`: returns the binding of a bare literal with which the variable has dtype `t`. For a tile
+/// that a loop changes: where it gets its dtype.
 std::string Elaborator::literalHint(const Value &v, DType t) const {
+  const std::string begins = "give '" + v.text + "' that dtype where it begins";
+  if (v.isTile()) return begins + ", as with ts.tile.zeros(shape, ts." + name(t) + ")";
   std::ostringstream number;
   if (isFloat(v.dtype))
     number << "ts." << name(t) << "(" << v.floatValue << ")";
@@ -212,7 +215,7 @@ std::string Elaborator::literalHint(const Value &v, DType t) const {
     number << v.intValue << ".0";
   else
     number << "ts." << name(t) << "(" << v.intValue << ")";
-  return "give '" + v.text + "' that dtype where it begins: " + v.text + " = " + number.str();
+  return begins + ": " + v.text + " = " + number.str();
 }
 
 Value Elaborator::expandDims(Value v, int axis, Range loc) {
@@ -296,7 +299,8 @@ Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
   DType t = a.dtype;
   bool isBool = t == DType::Bool;
   if (isBitwise(op) && (isFloat(t) || (isBool && (op == Op::Shl || op == Op::Shr))))
-    return fail(Code::E_TYPE, loc, std::string("'") + spelling(op) + "' takes integers, not " + name(t));
+    return fail(Code::E_TYPE, loc, std::string("'") + spelling(op) + "' takes integers, not " + name(t),
+                op == Op::Xor && isFloat(t) ? "a power is written x ** y" : "");
   if (isBool && !isBitwise(op) && op != Op::Eq && op != Op::Ne)
     return fail(Code::E_TYPE, loc, std::string("'") + spelling(op) + "' takes numbers, not bool",
                 "cast to ts.i32 first");

@@ -36,10 +36,22 @@ const ast::Expr *Elaborator::defaultOf(const ops::Argument &argument) {
   return parsed[0].value.get();
 }
 
+/// Returns the arguments as they are written: "(start, stop=None)".
+static std::string shownArguments(const ops::Signature &signature) {
+  std::string out;
+  for (size_t i = 0; i < signature.size(); ++i) {
+    const ops::Argument a = signature[i];
+    out += (i ? ", " : "") + std::string(a.name);
+    if (a.optional()) out += "=" + std::string(a.otherwise);
+  }
+  return "(" + out + ")";
+}
+
 bool Elaborator::bind(const ast::Expr &call, const LanguageFunction &f, size_t taken, size_t first,
                       std::vector<BoundArgument> &out) {
   const ops::Signature &signature = f.signature(graph_ ? ops::Graphs : ops::Kernels);
   auto name = [&] { return std::string("'") + f.name + "'"; };
+  const std::string usage = "it is " + std::string(f.name) + shownArguments(signature);
   auto refuse = [&](Range loc, std::string message, std::string hint = {}) {
     fail(Code::E_ARGUMENTS, loc, std::move(message), std::move(hint));
     return false;
@@ -52,8 +64,10 @@ bool Elaborator::bind(const ast::Expr &call, const LanguageFunction &f, size_t t
   }
   if (taken + given > signature.size()) {
     size_t most = signature.size() - taken;
-    return refuse(call.loc, name() + " takes " + (most ? "at most " + std::to_string(most) : "no") +
-                                " arguments, found " + std::to_string(given));
+    return refuse(call.loc,
+                  name() + " takes " + (most ? "at most " + std::to_string(most) : "no") +
+                      " arguments, found " + std::to_string(given),
+                  signature.size() ? usage : "");
   }
   std::array<bool, ops::Signature::kMax> isGiven{};
   for (size_t i = 0; i < taken; ++i)
@@ -70,7 +84,7 @@ bool Elaborator::bind(const ast::Expr &call, const LanguageFunction &f, size_t t
         names.emplace_back(signature[j].name);
       const std::string hint = ops::foreignArgumentHint(k.name, signature);
       return refuse(k.loc, name() + " has no parameter '" + k.name + "'",
-                    hint.empty() ? didYouMean(k.name, names) : hint);
+                    hint.empty() ? didYouMean(k.name, names, names.empty() ? "" : usage) : hint);
     }
     if (std::exchange(isGiven[i], true)) return refuse(k.loc, "'" + k.name + "' is given twice");
     out.push_back({i, k.value.get(), k.value->loc});
@@ -78,7 +92,8 @@ bool Elaborator::bind(const ast::Expr &call, const LanguageFunction &f, size_t t
   for (size_t i = 0; i < signature.size(); ++i)
     if (!isGiven[i]) {
       if (!signature[i].optional())
-        return refuse(call.loc, name() + " lacks its argument '" + std::string(signature[i].name) + "'");
+        return refuse(call.loc, name() + " lacks its argument '" + std::string(signature[i].name) + "'",
+                      usage);
       if (const ast::Expr *value = defaultOf(signature[i])) out.push_back({i, value, call.loc});
     }
   return true;
@@ -131,7 +146,8 @@ Value Elaborator::call(const ast::Expr &e) {
   case Value::Function:
     break;
   default:
-    return fail(Code::E_NOT_CALLABLE, e.loc, describe(callee) + " cannot be called");
+    return fail(Code::E_NOT_CALLABLE, e.loc, describe(callee) + " cannot be called",
+                callee.kind == Value::Tuple ? "an extent is x.shape[0]" : "");
   }
   if (callee.builtin && graph_)
     return graphCall(e, *callee.builtin, callee.items.empty() ? nullptr : &callee.items[0]);

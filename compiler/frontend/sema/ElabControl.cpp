@@ -228,7 +228,8 @@ void Elaborator::whileStatement(const ast::Stmt &s) {
   if (blocks_.back()->size() != emitted)
     fail(Code::E_UNSUPPORTED, s.value->loc, "the condition of a while loop is a plain expression",
          "compute it into a variable before the loop and at the end of its body");
-  if (c.isConst && c.intValue) fail(Code::E_UNSUPPORTED, s.value->loc, "this loop never ends");
+  if (c.isConst && c.intValue)
+    fail(Code::E_UNSUPPORTED, s.value->loc, "this loop never ends", "write a condition that becomes false");
   loop.exprs.push_back(take(std::move(c), s.value->loc));
   std::map<std::string, Local> before = frame().locals;
   blocks_.push_back(&loop.body);

@@ -94,7 +94,8 @@ bool Elaborator::readDim(const ast::Expr &e, Dim &out, const std::string &what) 
   if (!v.isConstInt() || v.intValue < 0) {
     fail(Code::E_DIM, e.loc,
          "a " + what + (v.isConstInt() ? " is at least 0" : " is an int or a string, found " + describe(v)),
-         "a " + what + " is an int, a name \"M\" or a product \"B*H\"");
+         v.kind == Value::DTypeName ? "the dtype follows the dims: ts.Tensor[\"M\", \"N\", ts.f32]"
+                                    : "a " + what + " is an int, a name \"M\" or a product \"B*H\"");
     return false;
   }
   out = {v.intValue, ""};
@@ -199,8 +200,15 @@ std::optional<DType> Elaborator::readDType(const ast::Expr &e, Policy &policy) {
   std::vector<std::string> names;
   for (const DTypeInfo &d : allDTypes())
     names.emplace_back(d.name);
-  fail(Code::E_DTYPE, e.loc, last.empty() ? "expected a dtype" : "'" + dottedName(e) + "' is not a dtype",
-       didYouMean(last, names, "dtypes are ts.f32, ts.bf16, ts.i32, ..."));
+  const std::string dotted = dottedName(e);
+  std::string hint = ops::foreignTypeHint(dotted);
+  if (hint.empty() && parseDType(last)) hint = std::string("write ts.") + name(*parseDType(last));
+  if (e.kind == ast::Expr::Call && annotationPath(module_, *e.items[0]).ends_with("Tensor"))
+    hint = "the type of a tensor is in square brackets: ts.Tensor[\"M\", \"N\", ts.f32]";
+  if (hint.empty())
+    if (std::optional<std::string> foreign = ops::foreignHint(last, "ts.tile.")) hint = *foreign;
+  fail(Code::E_DTYPE, e.loc, last.empty() ? "expected a dtype" : "'" + dotted + "' is not a dtype",
+       hint.empty() ? didYouMean(last, names, "dtypes are ts.f32, ts.bf16, ts.i32, ...") : hint);
   return std::nullopt;
 }
 
@@ -296,7 +304,9 @@ void Elaborator::declareParameter(const ast::Parameter &p) {
     out.dims = std::move(type.dims);
     out.strides = std::move(type.strides);
     out.policy = std::move(type.policy);
-    if (p.defaultValue) fail(Code::E_PARAMETER, p.defaultValue->loc, "a tensor has no default value");
+    if (p.defaultValue)
+      fail(Code::E_PARAMETER, p.defaultValue->loc, "a tensor has no default value",
+           "leave the default out; a flag such as has_" + p.name + ": bool = False says whether it is used");
   } else if (std::optional<DType> t = readDType(*p.annotation, out.policy)) {
     out.dtype = *t;
     if (info(*t).bits < 16 && isFloat(*t))

@@ -271,7 +271,8 @@ bool Elaborator::want(const std::set<std::string> &dims, Range loc, const std::s
     if (!reportedDims_.insert(dim).second) continue; // it is reported at the first location only
     fail(Code::E_DIM_NOT_STATIC, loc,
          "the value of dim '" + dim + "' must be known at compile time: it is used as " + what,
-         "give it with --dim " + dim + "=...");
+         "give it with --dim " + dim + "=..., or loop over parts of a constant extent: " + dim +
+             " may be of any size then");
   }
   return all;
 }
@@ -301,9 +302,17 @@ std::optional<int64_t> Elaborator::staticInt(const Value &v, Range loc, const ch
       return std::nullopt;
     }
   }
+  const std::string_view of = what;
   std::string found = v.isScalar() && !v.isConst ? "a value known at run time only" : describe(v);
-  fail(Code::E_CONSTANT, loc, std::string(what) + " must be an integer constant, found " + found,
-       "use a literal, a tunable or a module constant");
+  std::string hint = "use a literal, a tunable or a module constant";
+  if (of == "the index of a tuple") hint = "pass what a value indexes as a tensor";
+  if (of == "a position in a tile")
+    hint = v.dtype == DType::Bool
+               ? "select elements with ts.tile.where(mask, x, 0.0), or mask them with ts.tile.mask(x, mask)"
+               : "index the tensor, T[i], or select an element with ts.tile.where and a sum";
+  if (of == "an axis" && (v.isTile() || isFloat(v.dtype)))
+    hint = "the larger of two values is ts.tile.maximum(a, b), the smaller ts.tile.minimum(a, b)";
+  fail(Code::E_CONSTANT, loc, std::string(what) + " must be an integer constant, found " + found, hint);
   return std::nullopt;
 }
 

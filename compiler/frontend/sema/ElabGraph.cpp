@@ -236,7 +236,7 @@ Value Elaborator::graphAttribute(Value v, const std::string &name, Range loc) {
   std::vector<std::string> known(std::begin(names::kAttributes), std::end(names::kAttributes));
   for (const auto &[method, function] : names::kMethods)
     known.emplace_back(method);
-  const std::string hint = hintInPlaceOf(name);
+  const std::string hint = methodHint(name);
   return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "a tensor has no '" + name + "'",
               hint.empty() ? didYouMean(name, known) : hint);
 }
@@ -293,7 +293,9 @@ bool Elaborator::graphLoop(const ast::Stmt &s) {
       (callee.builtin->id == FunctionId::Range || callee.builtin->id == FunctionId::StaticRange);
   if (!isRange) {
     fail(Code::E_UNSUPPORTED, s.value->loc, "a for loop of a graph function runs over range(...)",
-         "write: for i in range(4):");
+         callee.kind == Value::Function && callee.builtin && callee.builtin->id == FunctionId::Parallel
+             ? "loops over tiles are of kernels: decorate the function with @ts.kernel"
+             : "write: for i in range(4):");
     return false;
   }
   return unroll(s, *callee.builtin);

@@ -81,7 +81,7 @@ std::optional<int64_t> Elaborator::extentOf(const Value &start, const Value &sto
     return std::nullopt;
   }
   fail(Code::E_SLICE, loc, "the extent of this slice, stop - start, is not a constant",
-       "write it as start:start+N with a constant N");
+       "write it as start:start+N with a constant N: elements past the end of a tensor are masked");
   return std::nullopt;
 }
 
@@ -375,7 +375,8 @@ std::optional<Elaborator::Access> Elaborator::access(const ast::Expr &e) {
       return out;
   } else if (!base.isError()) {
     fail(Code::E_INDEX, e.loc, describe(base) + " cannot be stored into",
-         "store into a tensor or a shared buffer");
+         e.items[0]->kind == ast::Expr::Subscript ? "write the indices into one pair of brackets: x[i, j]"
+                                                  : "store into a tensor or a shared buffer");
   }
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 #include "compiler/frontend/diagnostics/Suggest.h"
 #include "compiler/frontend/sema/CallRules.h"
 #include "compiler/frontend/sema/ElabGraph.h"
+#include "compiler/frontend/sema/Names.h"
 #include "compiler/ops/ForeignNames.h"
 #include <algorithm>
 
@@ -45,6 +46,13 @@ Value Elaborator::lookup(const ast::Expr &e) {
                   "'" + name +
                       "' is not the dim here: the kernel assigns to that name, which makes it a variable",
                   "give the variable another name");
+    if (auto global = module_.globals.find(name);
+        f.assigned.count(name) && global != module_.globals.end() && global->second.kind == Global::Constant)
+      return fail(Code::E_UNDEFINED_NAME, e.loc,
+                  "'" + name +
+                      "' is a variable here, because this function assigns to it, and has no value yet",
+                  "constants of the module do not change; what programs count together is an element of a "
+                  "tensor: ts.tile.atomic_add");
     if (f.assigned.count(name))
       return fail(Code::E_UNDEFINED_NAME, e.loc, "'" + name + "' is used before it gets a value",
                   "assign to it first");
@@ -86,6 +94,10 @@ void Elaborator::undefined(const std::string &name, Range loc) {
     if (findFunction("tessera", name) || name == "ts")
       otherwise =
           name == "ts" ? "write 'import tessera as ts'" : (graph_ ? "write ts." : "write ts.tile.") + name;
+  const bool isVariable = name.size() < 3; // rather than a function of another tool
+  if (otherwise.empty() && !isVariable) otherwise = hintInPlaceOf(name);
+  if (otherwise.empty() && ops::isForeignModule(name))
+    otherwise = "kernels use tessera and math only: functions are ts.NAME, and ts.tile.NAME of tiles";
   fail(Code::E_UNDEFINED_NAME, loc, "'" + name + "' is not defined",
        otherwise.empty() ? didYouMean(name, visibleNames()) : otherwise);
 }
@@ -197,6 +209,16 @@ std::string Elaborator::hintInPlaceOf(const std::string &foreign) const {
   return parseDType(foreign) ? "write ts." + foreign : "";
 }
 
+/// The same of an attribute of a tensor or a tile: "float", "add_", "view".
+std::string Elaborator::methodHint(const std::string &name) const {
+  if (std::optional<DType> t = parseDType(name))
+    return std::string("write ts.") + (graph_ ? "" : "tile.") + "cast(x, ts." + tessera::name(*t) + ")";
+  if (name.size() > 1 && name.ends_with('_'))
+    if (std::string hint = hintInPlaceOf(name.substr(0, name.size() - 1)); !hint.empty())
+      return "values do not change in place: " + hint;
+  return hintInPlaceOf(name);
+}
+
 /// Returns false if `e` is not an attribute of another tool's module, imported or not; otherwise reports it.
 bool Elaborator::foreignAttribute(const ast::Expr &e) {
   const ast::Expr *root = &e;
@@ -210,7 +232,8 @@ bool Elaborator::foreignAttribute(const ast::Expr &e) {
     const std::vector<std::string> names = visibleNames();
     if (std::ranges::find(names, root->text) != names.end()) return false;
   }
-  const std::string hint = hintInPlaceOf(e.text);
+  const std::optional<std::string> ofWhole = ops::foreignHint(dottedName(e), graph_ ? "ts." : "ts.tile.");
+  const std::string hint = ofWhole ? *ofWhole : hintInPlaceOf(e.text);
   if (hint.empty()) return false;
   if (isImported)
     fail(Code::E_IMPORT, root->loc, "'" + root->text + "' comes from a module that kernels cannot use", hint);
@@ -243,7 +266,7 @@ Value Elaborator::attribute(const ast::Expr &e) {
       return fail(Code::E_TENSOR_VALUE, e.loc, "a whole tensor cannot be transposed in a kernel",
                   "transpose the tile: " + p.name + "[i:i+64, j:j+64].T");
     return fail(Code::E_UNKNOWN_ATTRIBUTE, e.loc, "a tensor has no '" + name + "'",
-                didYouMean(name, {"shape", "dtype"}));
+                didYouMean(name, {"shape", "dtype"}, methodHint(name)));
   }
   case Value::Graph:
     return graphAttribute(std::move(base), name, e.loc);
@@ -265,7 +288,7 @@ Value Elaborator::attribute(const ast::Expr &e) {
       return Value::tuple(std::move(extents));
     }
     return fail(Code::E_UNKNOWN_ATTRIBUTE, e.loc, "a tile has no '" + name + "'",
-                didYouMean(name, {"T", "shape", "dtype"}, hintInPlaceOf(name)));
+                didYouMean(name, names::kAttributes, methodHint(name)));
   }
   default:
     break;

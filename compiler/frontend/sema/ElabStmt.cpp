@@ -234,7 +234,7 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
 
   if (it != f.locals.end() && it->second.fixed > 0) { // a loop or branch assigns it: same variable, same type
     Local &local = it->second;
-    if (v.isError()) return;
+    if (v.isError()) local.value = Value::error(); // what depends on it is not reported again
     if (local.value.isError()) return;
     if (v.kind == Value::Buffer) v = asOperand(std::move(v), loc);
     if (local.symbol < 0 || (!v.isScalar() && !v.isTile())) {
@@ -249,7 +249,10 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
       fail(Code::E_REBIND, loc,
            "'" + name + "' is " + describe(local.value) + " before this loop or branch and cannot become " +
                describe(v) + " in it",
-           !same ? "keep its shape, or use another name"
+           !same && local.value.isScalar() && v.isTile()
+               ? "begin with a tile: " + name + " = ts.tile.zeros(" + shapeText(v.shape) + ", ts." +
+                     tessera::name(v.dtype) + ")"
+           : !same ? "keep its shape, or use another name"
            : !local.value.text.empty()
                ? literalHint(local.value, v.dtype)
                : std::string("convert it with ts.tile.cast(x, ts.") + tessera::name(type.dtype) + ")");
@@ -299,10 +302,8 @@ void Elaborator::augmented(const ast::Stmt &s) {
   }
   Value old = place ? loadAccess(copyOf(*place), target.loc) : operand(target);
   Value change = operand(*s.value);
-  if (old.isError() || change.isError()) {
-    if (target.kind == ast::Expr::Name && !old.isError()) return;
-    return;
-  }
+  if (old.isError() || change.isError()) return;
+  if (target.kind == ast::Expr::Name && old.isTile()) old.text = target.text; // for hints
   Value v = binary(kOps.at(s.text), std::move(old), std::move(change), s.loc);
   // Marks what accumulates for the loops of implicit iterators.
   if (s.text == "+" && v.expr && v.expr->op == Op::Add) v.expr->text = "+=";
@@ -330,8 +331,11 @@ void Elaborator::kernelReturn(const ast::Stmt &s) {
   bool many = s.value->kind == ast::Expr::Tuple;
   size_t count = many ? s.value->items.size() : 1;
   if (!hasResultAnnotation_) {
+    const ast::Expr::Kind kind = s.value->kind;
+    const bool isConstant = kind == ast::Expr::Int || kind == ast::Expr::Float || kind == ast::Expr::Bool;
     fail(Code::E_RETURN_TYPE, s.loc, "the kernel returns something, but has no annotation of its result",
-         "add -> ts.Tensor[...] behind the parameters");
+         isConstant ? "leave it out: a kernel returns tensors, or nothing"
+                    : "add -> ts.Tensor[...] behind the parameters");
     return;
   }
   if (count != results_.size()) {

@@ -106,6 +106,7 @@ public:
   Value member(const std::string &module, const std::string &attribute, Range);
   Value attribute(const ast::Expr &);
   std::string hintInPlaceOf(const std::string &foreign) const;
+  std::string methodHint(const std::string &name) const;
   bool foreignAttribute(const ast::Expr &);
   Value dimValue(const std::string &);
   Value dimExtent(const Dim &);

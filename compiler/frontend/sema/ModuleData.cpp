@@ -1,6 +1,7 @@
 #include "compiler/frontend/sema/ModuleData.h"
 #include "compiler/frontend/diagnostics/Suggest.h"
-#include "compiler/ops/Functions.h"
+#include "compiler/frontend/sema/Names.h"
+#include "compiler/ops/ForeignNames.h"
 #include "numerics/DType.h"
 #include <algorithm>
 #include <iterator>
@@ -162,10 +163,14 @@ private:
       sink_.error(Code::E_DECORATOR, d.loc,
                   dotted.empty() ? "this decorator is not known"
                                  : "'@" + dotted + "' is not a decorator of the language",
-                  didYouMean(dotted,
-                             {"ts.kernel", "ts.kernel.autotune", "ts.jit", "ts.autodiff", "ts.op.specialize"},
-                             resolve(callee).empty() ? "is 'import tessera as ts' missing?" : ""));
+                  decoratorHint(dotted, resolve(callee).empty()));
     }
+  }
+
+  static std::string decoratorHint(const std::string &dotted, bool isForeign) {
+    if (isForeign && dotted.starts_with("ts.")) return "write 'import tessera as ts' at the top of the file";
+    if (std::string hint = ops::foreignDecoratorHint(dotted); isForeign && !hint.empty()) return hint;
+    return didYouMean(dotted, names::kDecorators, isForeign ? "is 'import tessera as ts' missing?" : "");
   }
 
   /// `@ts.kernel(...)` and `@ts.jit(...)` take no arguments. The hint says what to write instead.

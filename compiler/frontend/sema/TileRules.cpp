@@ -327,7 +327,8 @@ Value indexed(Elaborator &ctx, Value v, const ast::Expr &e) {
     }
     if (parts.size() == v.shape.size())
       return ctx.fail(Code::E_INDEX, e.loc,
-                      "more axes are indexed than the tile has, whose shape is " + shapeText(v.shape));
+                      "more axes are indexed than the tile has, whose shape is " + shapeText(v.shape),
+                      "None adds an axis: x[:, None]");
     Part part;
     if (!readPart(ctx, *e.items[i], v.shape[parts.size()], part)) return Value::error();
     parts.push_back(part);

@@ -202,7 +202,7 @@ private:
     }
     if (refused)
       sink_.error(Code::E_STRING, since(start), std::string(refused) + " are not part of the tile language",
-                  "write a plain string");
+                  "a kernel computes nothing from text: leave it out, or write a plain string");
     Token &t = push(Token::String, since(start));
     t.text = std::move(value);
   }
@@ -313,7 +313,11 @@ private:
     advance();
     while (i_ < s_.size() && (static_cast<unsigned char>(peek()) >> 6) == 2)
       advance();
-    sink_.error(Code::E_CHARACTER, start, "this character is not part of the language");
+    const char c = s_[i_ - 1];
+    sink_.error(Code::E_CHARACTER, start, "this character is not part of the language",
+                c == '?'   ? "write a if condition else b; of tiles, ts.tile.where(condition, a, b)"
+                : c == '!' ? "write 'not' before a scalar, '~' before a mask"
+                           : "");
   }
 
   void bracket(const Token &t) {

@@ -20,7 +20,9 @@ constexpr Refused kRefusedStatements[] = {
     {"raise", "kernels raise no exceptions"},
     {"with", "allocate with ts.tile.alloc_shared; it lives as long as the program"},
     {"async", ""},
-    {"global", "module constants may be read without it"},
+    {"global",
+     "constants of the module are read without it; programs share the elements of a tensor, as with "
+     "ts.tile.atomic_add"},
     {"nonlocal", ""},
     {"del", ""},
     {"assert", "checks on shapes belong to the parameters' annotations"},
@@ -41,7 +43,8 @@ struct SyntaxError {};
 
 class Parser {
 public:
-  Parser(const std::vector<Token> &tokens, DiagnosticSink &sink) : tokens_(tokens), sink_(sink) {}
+  Parser(const std::vector<Token> &tokens, DiagnosticSink &sink)
+      : tokens_(tokens), sink_(sink), brokenLines_(sink.lines()) {}
 
   ast::Block file() {
     ast::Block out;
@@ -87,13 +90,37 @@ private:
     }
   }
   [[noreturn]] void fail(Code code, Range loc, std::string message, std::string hint = {}) {
-    sink_.error(code, loc, std::move(message), std::move(hint));
+    // What the lexer has reported in this statement is also the cause of what the parser finds.
+    const bool isConsequence =
+        code == Code::E_SYNTAX && std::ranges::any_of(brokenLines_, [&](uint32_t line) {
+          return line >= statementLine_ && line <= loc.line;
+        });
+    if (hint.empty() && code == Code::E_SYNTAX) hint = habitOfC();
+    if (!isConsequence) sink_.error(code, loc, std::move(message), std::move(hint));
     throw SyntaxError();
+  }
+
+  /// Returns how an operator of C that ends at the current token is written; "" if there is none.
+  std::string habitOfC() const {
+    auto isBefore = [&](size_t n, const char *s) { return i_ >= n && tokens_[i_ - n].is(s); };
+    if (at("&") && isBefore(1, "&")) return "write 'and' between scalars, '&' between tiles";
+    if (at("|") && isBefore(1, "|")) return "write 'or' between scalars, '|' between tiles";
+    if (isBefore(1, "+") && isBefore(2, "+")) return "write += 1";
+    if (isBefore(1, "-") && isBefore(2, "-")) return "write -= 1";
+    if (at("//") && i_ > 0 && tokens_[i_ - 1].kind != Token::Op) return "a comment begins with #";
+    if (at("{")) return "write ':' and indent the statements of the block";
+    if (at("->")) return "there are no pointers: write x[i] or x.name";
+    const bool isDeclaration = at(Token::Name) && next().is("=") && i_ > 0 &&
+                               tokens_[i_ - 1].kind == Token::Name &&
+                               tokens_[i_ - 1].loc.line == cur().loc.line;
+    if (isDeclaration) return "variables are not declared: write " + cur().text + " = ...";
+    return {};
   }
   void expect(const char *s, const char *where) {
     if (!accept(s))
       fail(Code::E_SYNTAX, cur().loc,
-           std::string("expected '") + s + "' " + where + ", found " + describe(cur()));
+           std::string("expected '") + s + "' " + where + ", found " + describe(cur()),
+           *s == ':' && at("=") ? "compare with ==" : "");
   }
   std::string expectName(const char *what) {
     if (!at(Token::Name) || isKeyword(cur().text))
@@ -111,6 +138,7 @@ private:
   /// over the block below it.
   void statement(ast::Block &out) {
     size_t before = i_;
+    statementLine_ = cur().loc.line;
     try {
       if (at(Token::Newline) || at(Token::Dedent)) {
         take();
@@ -145,6 +173,8 @@ private:
     if (at("if")) return ifStatement();
     if (at("for")) return forStatement();
     if (at("while")) return whileStatement();
+    if ((at("except") || at("finally")) && sink_.has(Code::E_UNSUPPORTED))
+      throw SyntaxError(); // of a refused try
     Stmt s = simple();
     if (at(";")) {
       if (next().kind != Token::Newline)
@@ -351,7 +381,7 @@ private:
       fail(Code::E_UNSUPPORTED, cur().loc, "'" + cur().text + "' is not part of the tile language");
     if (accept(":")) { // x: ts.f32 = ...: the annotation is ignored, because the value determines the type
       fail(Code::E_UNSUPPORTED, first->loc, "local variables carry no annotation",
-           "write ts.tile.cast(value, dtype)");
+           "leave it out: a value has its dtype, and ts.tile.cast(value, dtype) gives it another");
     }
     if (!at("=")) {
       s.kind = Stmt::Expr;
@@ -443,10 +473,13 @@ private:
 
   AstPtr expression() {
     DepthScope scope(*this, cur().loc);
-    for (const char *word : {"lambda", "yield", "await"})
+    if (at("lambda"))
+      fail(Code::E_UNSUPPORTED, cur().loc, "'lambda' is not part of the tile language",
+           "write a helper function at module level, def f(a, b): return a + b, and use its name");
+    for (const char *word : {"yield", "await"})
       if (at(word))
         fail(Code::E_UNSUPPORTED, cur().loc, std::string("'") + word + "' is not part of the tile language",
-             "write a helper function");
+             "return a value, or a tuple of them");
     Range start = cur().loc;
     AstPtr value = orTest();
     if (at(":="))
@@ -732,6 +765,8 @@ private:
 
   const std::vector<Token> &tokens_;
   DiagnosticSink &sink_;
+  const std::vector<uint32_t> brokenLines_; // that have errors of the lexer
+  uint32_t statementLine_ = 0;
   size_t i_ = 0;
   unsigned depth_ = 0;
 };
