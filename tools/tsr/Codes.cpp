@@ -1,4 +1,4 @@
-// All codes: the tool's own, then the compiler's.
+// All codes: the tool's own, then the compiler's. Each has a file in explain/.
 #include "compiler/pipeline/Codes.h"
 #include "tools/tsr/Report.h"
 #include <algorithm>

@@ -2,6 +2,7 @@
 #include "core/service/CompilerLoader.h"
 #include "core/service/CompilerService.h"
 #include "tools/tsr/Commands.h"
+#include "tools/tsr/Examples.h"
 #include "tools/tsr/Json.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -12,7 +13,17 @@ namespace {
 
 const OptionSpec jsonOption = {"json", 0, OptionSpec::Flag, "", "as a JSON document"};
 
-Json describe(const CodeText &c) { return {{"code", c.code}, {"title", c.title}, {"text", c.text}}; }
+Json describe(const CodeText &c) {
+  Json out = {{"code", c.code}, {"title", c.title}, {"text", c.text}};
+  if (const CodeExample *example = exampleOf(c.code))
+    out["example"] = {{"kind", example->kind}, {"text", example->text}};
+  return out;
+}
+
+void printExplanation(const CodeText &c) {
+  fmt::print("{}: {}\n\n{}\n", c.code, c.title, c.text);
+  if (const CodeExample *example = exampleOf(c.code)) fmt::print("\n{}", example->text);
+}
 
 int explainAll(bool json) {
   Json list = Json::array();
@@ -40,7 +51,7 @@ int explain(const Arguments &args, const std::string &) {
     if (args.has("json"))
       printJson(describe(c));
     else
-      fmt::print("{}: {}\n\n{}\n", c.code, c.title, c.text);
+      printExplanation(c);
     return exitOk;
   }
   auto near = closest(code, names);
@@ -74,7 +85,9 @@ const Command explainCommand = {
     {"explain",
      "CODE | --list",
      "what an error code means and what to do about it",
-     "Explains an error code: what it means, what usually causes it, how to fix it.",
+     "Explains an error code: what it means, what usually causes it, how to fix it, and an example of what "
+     "is "
+     "wrong and\nwhat is right.",
      {{"list", 0, OptionSpec::Flag, "", "list every code with its title"}, jsonOption},
      1,
      "  tsr explain E_DIM_CLASH\n"},
