@@ -45,8 +45,15 @@ TEST_P(Samples, AreSoundUpToTileIr) {
     options.kernel = signature.kernel;
     if (signature.isGraphFunction) {
       frontend::Program program;
-      ASSERT_EQ(frontend::compileToProgram(source.str(), options, program, diags), CompileStatus::Ok)
-          << render(diags.front(), false);
+      CompileStatus status = frontend::compileToProgram(source.str(), options, program, diags);
+      if (status != CompileStatus::Ok &&
+          diags.front().code == "E_DIM_NOT_STATIC") { // an extent of a kernel's tile
+        for (const std::string &dim : signature.dims)
+          options.dims.emplace_back(dim, 64);
+        diags.clear();
+        status = frontend::compileToProgram(source.str(), options, program, diags);
+      }
+      ASSERT_EQ(status, CompileStatus::Ok) << render(diags.front(), false);
       mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
       auto module = graph::importGraph(context, std::get<frontend::GraphFunction>(program),
                                        GetParam().filename(), "standard");
@@ -83,7 +90,8 @@ TEST_P(Samples, AreSoundUpToTileIr) {
 std::vector<std::filesystem::path> sampleFiles() {
   std::vector<std::filesystem::path> files;
   for (const auto &entry : std::filesystem::recursive_directory_iterator(TESSERA_SAMPLES_DIR))
-    if (entry.path().extension() == ".py" || entry.path().extension() == ".tsr")
+    if ((entry.path().extension() == ".py" && entry.path().filename() != "check.py") ||
+        entry.path().extension() == ".tsr")
       files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
