@@ -43,6 +43,41 @@ inline constexpr double kErfTailF[] = {
     -0x1.51c9b0p+1, -0x1.afabc0p-1,  -0x1.5479aep-5,  0x1.48f3e0p-7,  -0x1.054ec8p-9,
     0x1.169f96p-12, -0x1.442598p-18, -0x1.98ae7ap-18, 0x1.d51272p-21,
 };
+// pi/2 in two parts.
+inline constexpr double kHalfPiOfF[] = {0x1.921fb60000000p+0, -0x1.777a5c0000000p-25};
+// atan(x) = x + x u P(u - 1/2), u = x^2, |x| <= 1; largest error 2^-27.0.
+inline constexpr double kAtanF[] = {
+    -0x1.09615ep-2, 0x1.c5e5c4p-4, -0x1.c10afep-5, 0x1.dd5bcep-6,  -0x1.08fedcp-6,  0x1.2f1292p-7,
+    -0x1.60c1aep-8, 0x1.9aa2eep-9, -0x1.014df6p-9, 0x1.80e07ep-10, -0x1.89b05ap-11,
+};
+// asin(x) = x + x u P(u), u = x^2, |x| <= 1/2; largest error 2^-31.4.
+inline constexpr double kAsinF[] = {
+    0x1.555556p-3, 0x1.3332c2p-4, 0x1.6dd6bep-5, 0x1.edb008p-6, 0x1.915f8ep-6, 0x1.ff291ap-8, 0x1.1941e8p-5,
+};
+// asinh(x) = x + x u P(u), u = x^2, |x| <= 1/2; largest error 2^-31.2.
+inline constexpr double kAsinhF[] = {
+    -0x1.555554p-3, 0x1.333228p-4, -0x1.6d7c80p-5, 0x1.ebf1e0p-6, -0x1.481310p-6, 0x1.2e4390p-7,
+};
+// atanh(x) = x + x u P(u), u = x^2, |x| <= 1/2; largest error 2^-28.3.
+inline constexpr double kAtanhF[] = {
+    0x1.555556p-2, 0x1.9999b6p-3, 0x1.248cf8p-3,  0x1.c8075ep-4,
+    0x1.6985acp-4, 0x1.836e86p-4, 0x1.50e754p-10, 0x1.691be6p-3,
+};
+// sinh(x) = x + x u P(u), u = x^2, |x| <= 1; largest error 2^-27.7.
+inline constexpr double kSinhF[] = {
+    0x1.555556p-3, 0x1.111110p-7, 0x1.a01a26p-13, 0x1.71cc2cp-19, 0x1.b69956p-26,
+};
+// cbrt(1 + f), the start of a step of Halley's method; largest error 2^-10.6.
+inline constexpr double kCbrtF[] = {
+    0x1.ffe868p-1,
+    0x1.5ab578p-2,
+    -0x1.b36364p-4,
+};
+// erfc(x) = e^(-x^2) P(t) / (1 + 2 x), t = (x - 2) / (x + 2); largest error 2^-24.6.
+inline constexpr double kErfcF[] = {
+    0x1.46e80ep+0, -0x1.7bf5fap-4, -0x1.540856p-3,  0x1.4ffac0p-3,   -0x1.bc08aep-5, -0x1.0767cep-7,
+    0x1.1ae5fcp-7, 0x1.487326p-10, -0x1.48ddd6p-10, -0x1.668ba6p-12, 0x1.4523d2p-15,
+};
 // ln 2 in two parts.
 inline constexpr double kLn2D[] = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
 // ln 2 in two parts, the first of which any exponent multiplies exactly.
@@ -102,6 +137,58 @@ inline constexpr double kErfTailD[] = {
     0x1.3622f5a36a187p-35,  -0x1.2908ff61eef94p-35, 0x1.323c96e93f733p-37,  -0x1.7f63b6b3a1ac0p-40,
     0x1.34f75559e86cbp-43,  -0x1.294e45178654fp-47, 0x1.054e6059bd340p-52,
 };
+// pi/2 in two parts.
+inline constexpr double kHalfPiOfD[] = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
+// atan(x) = x + x u P(u - 1/2), u = x^2, |x| <= 1; largest error 2^-56.9.
+inline constexpr double kAtanD[] = {
+    -0x1.09615e90afcd2p-2,  0x1.c5e5c41d92f49p-4,  -0x1.c10b0d776d24ep-5,  0x1.dd5caa4ce5ed6p-6,
+    -0x1.08fa5f91fe796p-6,  0x1.2ee0b60457bfcp-7,  -0x1.618d9a1746db2p-8,  0x1.a3527eec6443dp-9,
+    -0x1.f7902063f1803p-10, 0x1.316a990c1b0bfp-10, -0x1.758fbcde779a6p-11, 0x1.cc02bf92fd32ap-12,
+    -0x1.1cb567d1df7a5p-12, 0x1.6353ee7c95312p-13, -0x1.c23d06bbdf50ap-14, 0x1.142f1ee2a5883p-14,
+    -0x1.30834c6cdba6dp-15, 0x1.b8052cbed2495p-16, -0x1.c834b8268bf92p-16, 0x1.e0ab17d595f5bp-17,
+};
+// asin(x) = x + x u P(u), u = x^2, |x| <= 1/2; largest error 2^-58.1.
+inline constexpr double kAsinD[] = {
+    0x1.555555555555dp-3, 0x1.3333333330a47p-4, 0x1.6db6db7083abdp-5, 0x1.f1c71b144857cp-6,
+    0x1.6e8bd294a30a1p-6, 0x1.1c4ab62359085p-6, 0x1.ca0eb6ac225d4p-7, 0x1.7604427df0d91p-7,
+    0x1.5ea925e33764ap-7, 0x1.052ee66629a67p-8, 0x1.592fb0c6f1b52p-6, -0x1.4a0696189390ap-6,
+    0x1.071fc5fba0fd1p-5,
+};
+// asinh(x) = x + x u P(u), u = x^2, |x| <= 1/2; largest error 2^-59.7.
+inline constexpr double kAsinhD[] = {
+    -0x1.5555555555550p-3, 0x1.3333333331c54p-4, -0x1.6db6db6c57cfbp-5, 0x1.f1c71bdab2528p-6,
+    -0x1.6e8b90b2913b1p-6, 0x1.1c4d6688a1919p-6, -0x1.c976c807e54c9p-7, 0x1.79595141a4ac1p-7,
+    -0x1.38c85e79e26f9p-7, 0x1.eb26fdfb3fcabp-8, -0x1.39ec6232bf776p-8, 0x1.c9a1ab644227ap-10,
+};
+// atanh(x) = x + x u P(u), u = x^2, |x| <= 1/2; largest error 2^-57.2.
+inline constexpr double kAtanhD[] = {
+    0x1.5555555555553p-2,  0x1.999999999a5e5p-3, 0x1.2492492413f9fp-3,  0x1.c71c720ee4037p-4,
+    0x1.745d0bd63fc78p-4,  0x1.3b14d61c75b47p-4, 0x1.10fd7802a63e9p-4,  0x1.e3b380edc96ebp-5,
+    0x1.9fe659a4bebb8p-5,  0x1.e0c530da8042fp-5, -0x1.4a77db7c19abbp-9, 0x1.5a218f761bc30p-3,
+    -0x1.8284061a15c1fp-3, 0x1.e56188e7a78edp-3,
+};
+// sinh(x) = x + x u P(u), u = x^2, |x| <= 1; largest error 2^-56.5.
+inline constexpr double kSinhD[] = {
+    0x1.5555555555555p-3,  0x1.1111111111111p-7,  0x1.a01a01a019fcep-13, 0x1.71de3a55733c4p-19,
+    0x1.ae645674d00d8p-26, 0x1.61246a98598e7p-33, 0x1.ae75a680583a2p-41, 0x1.9a6c25bbef50dp-49,
+};
+// cbrt(1 + f), the start of a step of Halley's method; largest error 2^-19.6.
+inline constexpr double kCbrtD[] = {
+    0x1.ffffe22103470p-1, 0x1.55518a2fb6339p-2,  -0x1.c68ccd10837edp-4,
+    0x1.feae822d95989p-5, -0x1.6de4cc81def44p-5, 0x1.b2d997de10768p-6,
+};
+// erfc(x) = e^(-x^2) P(t) / (1 + 2 x), t = (x - 2) / (x + 2); largest error 2^-53.1.
+inline constexpr double kErfcD[] = {
+    0x1.46e80e2277953p+0,   -0x1.7bf5ec1700630p-4,  -0x1.5407bebf3248ep-3,  0x1.4ffa1e14e2717p-3,
+    -0x1.bc2b95619387ep-5,  -0x1.074234046a114p-7,  0x1.1dd2ec8e6f50cp-7,   0x1.4d461d1e5a5edp-10,
+    -0x1.7de51ffc437d5p-10, -0x1.dc692ff917b97p-12, 0x1.b0c843330cebfp-13,  0x1.3cc0857a822c7p-13,
+    -0x1.947890e4c5fb6p-20, -0x1.3189c7ea98daep-15, -0x1.c52287859fcf6p-17, 0x1.f1c2ee33a49a7p-19,
+    0x1.6088c49f9b99ep-18,  0x1.95c7ddb206337p-20,  -0x1.8fdaf6701176bp-21, -0x1.c99a67109c24ep-21,
+    -0x1.c12d4c3fc70bep-23, 0x1.5da9c965b3284p-23,  0x1.119f53f5764dep-23,  0x1.ade03351bd754p-28,
+    -0x1.7069712c86a88p-26, -0x1.a2f0a7954a6bdp-28,
+};
+// log10(2) in two parts.
+inline constexpr double kLog10Of2D[] = {0x1.34413509f79ffp-2, -0x1.9dc1da994fd21p-59};
 // sin(x) = x + x u P(u), for f32 results; largest error 2^-37.6.
 inline constexpr double kSinF[] = {
     -0x1.5555554cbaf7dp-3,

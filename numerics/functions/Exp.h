@@ -1,4 +1,4 @@
-// exp, exp2 and the functions built on them: tanh, sigmoid, erf.
+// exp, exp2 and the functions built on them: tanh, sigmoid, erf, erfc.
 #pragma once
 #include "numerics/functions/Arithmetic.h"
 #include "numerics/functions/Coefficients.h"
@@ -17,14 +17,15 @@ template <class A> double roundingConstant(A &m, typename A::V x, int bias) {
   return (m.isF64(x) ? 0x1.8p52 : 0x1.8p23) + bias;
 }
 
-/// Returns e^x as mantissa and power: x = n ln 2 + r.
-template <class A> PowerOfE<A> splitExp(A &m, typename A::V x, int bias) {
+/// Returns e^(x + low) as mantissa and power: x + low = n ln 2 + r. `low` is far below 1 and may be null.
+template <class A> PowerOfE<A> splitExp(A &m, typename A::V x, int bias, const typename A::V *low = nullptr) {
   const bool wide = m.isF64(x);
   const Coefficients ln2 = wide ? Coefficients(kLn2D) : kLn2F;
   const double magic = roundingConstant(m, x, bias);
   auto shifted = m.fma(x, wide ? kLog2eD[0] : kLog2eF[0], m.fconst(magic, x));
   auto n = m.sub(shifted, magic);
   auto r = m.fma(n, -ln2[1], m.fma(n, -ln2[0], x));
+  if (low) r = m.add(r, *low);
   return {m.polynomial(r, wide ? Coefficients(kExpD) : kExpF), m.bitcast(shifted, m.wordOf(x))};
 }
 
@@ -97,16 +98,39 @@ template <class A> typename A::V tanh(A &m, typename A::V x) {
   return m.copySign(m.select(m.cmp(P::OLT, a, 1.0), near, far), x);
 }
 
+/// Returns erf(x) for |x| <= 1.
+template <class A> typename A::V erfNear(A &m, typename A::V x) {
+  auto p = m.polynomial(m.sub(m.mul(x, x), 0.5), m.isF64(x) ? Coefficients(kErfD) : kErfF);
+  return m.fma(x, p, x);
+}
+
 template <class A> typename A::V erf(A &m, typename A::V x) {
   using P = typename A::P;
   const bool wide = m.isF64(x);
-  auto a = m.abs(x), u = m.mul(a, a);
-  auto near = m.fma(a, m.polynomial(m.sub(u, 0.5), wide ? Coefficients(kErfD) : kErfF), a);
+  auto a = m.abs(x);
+  auto near = erfNear(m, a);
   // 1 - erfc(1) exp(t P(t)) with t = a - 1, which is exact; beyond the bound it rounds to 1.
   auto t = m.sub(m.atMost(a, wide ? 6 : 4), 1.0);
   auto tail = m.mul(t, m.polynomial(t, wide ? Coefficients(kErfTailD) : kErfTailF));
   auto far = m.fma(expInRange(m, tail), wide ? -kErfcOneD[0] : -kErfcOneF[0], m.fconst(1, x));
   return m.copySign(m.select(m.cmp(P::OLT, a, 1.0), near, far), x);
+}
+
+/// 1 - erf(x) near zero, else e^(-a^2) P(t) / (1 + 2 a), a = |x|, or 2 less that. Beyond the bound it rounds
+/// to zero.
+template <class A> typename A::V erfc(A &m, typename A::V x) {
+  const bool wide = m.isF64(x);
+  auto a = m.atMost(m.abs(x), wide ? 28 : 11);
+  auto t = m.div(m.sub(a, 2.0), m.add(a, 2.0));
+  auto p = m.div(m.polynomial(t, wide ? Coefficients(kErfcD) : kErfcF), m.fma(a, 2.0, m.fconst(1, x)));
+  auto square = m.mul(a, a);
+  auto squareLow = m.fma(m.neg(a), a, square);
+  PowerOfE<A> power = splitExp<A>(m, m.neg(square), twiceBias(m, x), &squareLow);
+  power.mantissa = m.mul(power.mantissa, p);
+  auto right = scaleTwice(m, power);
+  auto far = m.select(m.cmp(A::P::OLT, x, 0.0), m.sub(m.fconst(2, x), right), right);
+  auto near = m.sub(m.fconst(1, x), erfNear(m, x));
+  return m.select(m.cmp(A::P::OLT, m.abs(x), 0.5), near, far);
 }
 
 } // namespace tessera::functions

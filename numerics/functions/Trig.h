@@ -1,4 +1,4 @@
-// sin and cos over the whole range of their argument.
+// sin, cos and tan over the whole range of their argument.
 #pragma once
 #include "numerics/functions/Arithmetic.h"
 #include "numerics/functions/Coefficients.h"
@@ -30,10 +30,13 @@ typename A::V choose(A &m, typename A::V quadrant, typename A::V sine, typename 
   return m.bitcast(m.xori(m.bitcast(value, m.i(64)), sign), value.getType());
 }
 
-/// Computes sin or cos of an f32 in f64: one product with 2/pi, which the constant chosen for x's magnitude
-/// reduces modulo 4.
-template <class A> typename A::V sinCosF32(A &m, typename A::V x, bool isCos) {
-  auto wide = m.extf(x, m.f64());
+/// The quadrant of |x| of an f32, extended to f64, and the sine and cosine of what remains: one product with
+/// 2/pi, which the constant chosen for the magnitude reduces modulo 4.
+template <class A> struct SineAndCosine {
+  typename A::V quadrant, sine, cosine;
+};
+
+template <class A> SineAndCosine<A> sineAndCosineF32(A &m, typename A::V wide) {
   auto a = m.abs(wide);
   auto high = m.fconst(kQuadrantBandsF[0].high, a), low = m.fconst(kQuadrantBandsF[0].low, a);
   for (size_t k = 1; k < std::size(kQuadrantBandsF); ++k) {
@@ -49,9 +52,24 @@ template <class A> typename A::V sinCosF32(A &m, typename A::V x, bool isCos) {
   auto u = m.mul(r, r);
   auto sine = m.fma(m.mul(r, u), m.polynomial(u, kSinF), r);
   auto cosine = m.fma(u, m.polynomial(u, kCosF), 1.0);
-  auto quadrant = m.bitcast(shifted, m.i(64));
+  return {m.bitcast(shifted, m.i(64)), sine, cosine};
+}
+
+template <class A> typename A::V sinCosF32(A &m, typename A::V x, bool isCos) {
+  auto wide = m.extf(x, m.f64());
+  auto [quadrant, sine, cosine] = sineAndCosineF32(m, wide);
   if (isCos) quadrant = m.addi(quadrant, 1);
   return m.truncf(choose(m, quadrant, sine, cosine, isCos, wide), x.getType());
+}
+
+template <class A> typename A::V tanF32(A &m, typename A::V x) {
+  auto wide = m.extf(x, m.f64());
+  auto [quadrant, sine, cosine] = sineAndCosineF32(m, wide);
+  auto isOdd = m.icmp(A::IP::ne, m.andi(quadrant, 1), 0);
+  auto quotient = m.div(m.select(isOdd, cosine, sine), m.select(isOdd, sine, cosine));
+  // -1 / tan in the odd quadrants
+  auto sign = m.xori(m.shl(m.andi(quadrant, 1), 63), signOf(m, wide));
+  return m.truncf(m.bitcast(m.xori(m.bitcast(quotient, m.i(64)), sign), wide.getType()), x.getType());
 }
 
 /// Returns the upper half of the 128-bit product, computed from 32-bit halves: vectors have no wider
@@ -156,12 +174,39 @@ template <class A> typename A::V sinCosF64(A &m, typename A::V x, bool isCos) {
   return m.select(m.cmp(A::P::OLT, a, kInfinity), result, m.sub(x, x));
 }
 
+/// The quotient of the sine and the cosine, both in two parts.
+template <class A> typename A::V tanF64(A &m, typename A::V x) {
+  auto a = m.abs(x);
+  auto [quadrant, r, low] = reduceF64(m, a);
+  auto u = m.mul(r, r), half = m.mul(u, 0.5);
+  TwoPart<A> sine = fastSum(m, r, m.fma(m.mul(r, u), m.polynomial(u, kSinD), m.fma(m.neg(half), low, low)));
+  auto one = m.fconst(1, x);
+  auto c = m.sub(one, half);
+  // the rounding error of 1 - u/2, and that of u
+  auto lost = m.sub(m.sub(m.sub(one, c), half), m.mul(m.fma(r, r, m.neg(u)), 0.5));
+  TwoPart<A> cosine = fastSum(m, c, m.fma(m.mul(u, u), m.polynomial(u, kCosD), m.fma(m.neg(r), low, lost)));
+  auto isOdd = m.icmp(A::IP::ne, m.andi(quadrant, 1), 0);
+  auto top = m.select(isOdd, cosine.high, sine.high), topLow = m.select(isOdd, cosine.low, sine.low);
+  auto bottom = m.select(isOdd, sine.high, cosine.high), bottomLow = m.select(isOdd, sine.low, cosine.low);
+  auto reciprocal = m.div(one, bottom);
+  auto quotient = m.mul(top, reciprocal);
+  auto missing = m.add(m.fma(m.neg(quotient), bottom, top), m.fma(m.neg(quotient), bottomLow, topLow));
+  quotient = m.fma(missing, reciprocal, quotient);
+  auto sign = m.xori(m.shl(m.andi(quadrant, 1), 63), signOf(m, x));
+  auto result = m.bitcast(m.xori(m.bitcast(quotient, m.i(64)), sign), x.getType());
+  return m.select(m.cmp(A::P::OLT, a, kInfinity), result, m.sub(x, x));
+}
+
 template <class A> typename A::V sin(A &m, typename A::V x) {
   return m.isF64(x) ? sinCosF64(m, x, false) : sinCosF32(m, x, false);
 }
 
 template <class A> typename A::V cos(A &m, typename A::V x) {
   return m.isF64(x) ? sinCosF64(m, x, true) : sinCosF32(m, x, true);
+}
+
+template <class A> typename A::V tan(A &m, typename A::V x) {
+  return m.isF64(x) ? tanF64(m, x) : tanF32(m, x);
 }
 
 } // namespace tessera::functions

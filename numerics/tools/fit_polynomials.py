@@ -194,6 +194,32 @@ namespace tessera::functions {
         emit("kErfTail", lambda t: mp.log(mp.erfc(1 + t) / at_one) / t if t else slope,
              lambda t: max(t, mpf("0.05")) * mp.erfc(1 + t), mpf(0), end, 23 if wide else 9,
              f"1 - erf(1 + t) = erfc(1) exp(t P(t)), t in [0, {float(end)}]")
+        # The inverse functions: a series in u = x^2 up to a bound, formulas with roots or logarithms beyond it.
+        constant("kHalfPiOf" + suffix, mp.pi / 2, bits, 2, "pi/2 in two parts")
+        # Above 1 an angle is pi/2 less that of 1/x.
+        atan = series(lambda u: (mp.atan(mp.sqrt(u)) / mp.sqrt(u) - 1) / u)
+        emit("kAtan", lambda t: atan(t + half), lambda t: max(t + half, mpf("0.02")), -half, half, 20 if wide else 11,
+             "atan(x) = x + x u P(u - 1/2), u = x^2, |x| <= 1")
+        quarter = mpf(1) / 4
+        for name, inverse, terms in (("Asin", mp.asin, (7, 13)), ("Asinh", mp.asinh, (6, 12)),
+                                     ("Atanh", mp.atanh, (8, 14))):
+            emit("k" + name, series(lambda u: (inverse(mp.sqrt(u)) / mp.sqrt(u) - 1) / u), power_weight(1, quarter),
+                 mpf(0), quarter, terms[wide], f"{name.lower()}(x) = x + x u P(u), u = x^2, |x| <= 1/2")
+        emit("kSinh", series(lambda u: (mp.sinh(mp.sqrt(u)) / mp.sqrt(u) - 1) / u), power_weight(1, mpf(1)), mpf(0),
+             mpf(1), 8 if wide else 5, "sinh(x) = x + x u P(u), u = x^2, |x| <= 1")
+        # A step of Halley's method triples the bits of these.
+        emit("kCbrt", lambda f: mp.cbrt(1 + f), lambda f: mpf(1), f_low, f_high, 6 if wide else 3,
+             "cbrt(1 + f), the start of a step of Halley's method")
+        # (1 + 2 x) e^(x^2) erfc(x) is smooth up to infinity in t (Shepherd and Laframboise, Math. Comp. 36, 1981).
+        last = mpf(28) if wide else mpf(11)
+
+        def scaled_erfc(t):
+            x = 2 * (1 + t) / (1 - t)
+            return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+
+        emit("kErfc", scaled_erfc, lambda t: mpf(1), mpf(-1), (last - 2) / (last + 2), 26 if wide else 11,
+             "erfc(x) = e^(-x^2) P(t) / (1 + 2 x), t = (x - 2) / (x + 2)")
+    constant("kLog10Of2D", mp.log10(2), 53, 2, "log10(2) in two parts")
     # sin and cos of f32 and of f64 both work on f64; u = x^2, |x| <= pi/4.
     quarter = mpf("0.7854") ** 2
     sine = series(lambda u: (mp.sin(mp.sqrt(u)) / mp.sqrt(u) - 1) / u)

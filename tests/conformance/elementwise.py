@@ -28,7 +28,23 @@ FUNCTIONS = {
     "erf": ("ts.tile.erf(x)", erf, (-4, 4), 3),
     "sin": ("ts.tile.sin(x)", np.sin, (-100, 100), 3),
     "cos": ("ts.tile.cos(x)", np.cos, (-100, 100), 3),
+    "tan": ("ts.tile.tan(x)", np.tan, (-100, 100), 3),
+    "asin": ("ts.tile.asin(x)", np.arcsin, (-1, 1), 2),
+    "acos": ("ts.tile.acos(x)", np.arccos, (-1, 1), 2),
+    "atan": ("ts.tile.atan(x)", np.arctan, (-100, 100), 2),
+    "sinh": ("ts.tile.sinh(x)", np.sinh, (-80, 80), 2),
+    "cosh": ("ts.tile.cosh(x)", np.cosh, (-80, 80), 2),
+    "asinh": ("ts.tile.asinh(x)", np.arcsinh, (-1000, 1000), 2),
+    "acosh": ("ts.tile.acosh(x)", np.arccosh, (1, 1000), 2),
+    "atanh": ("ts.tile.atanh(x)", np.arctanh, (-1, 1), 2),
+    "expm1": ("ts.tile.expm1(x)", np.expm1, (-3, 80), 2),
+    "log1p": ("ts.tile.log1p(x)", np.log1p, (-1, 1000), 2),
+    "log10": ("ts.tile.log10(x)", np.log10, (0, 1000), 1),
+    "cbrt": ("ts.tile.cbrt(x)", np.cbrt, (-1000, 1000), 1),
+    "erfc": ("ts.tile.erfc(x)", np.vectorize(math.erfc, otypes=["f8"]), (-4, 10), 4),
 }
+
+FUNCTIONS2 = {"atan2": (np.arctan2, 2), "hypot": (np.hypot, 1), "copysign": (np.copysign, 0)}
 
 # name -> (expression, reference). Exact: rounded once from the double result.
 FLOAT_OPS = {
@@ -104,12 +120,22 @@ def functions():
                 with np.errstate(all="ignore"):
                     values = reference(x)
                     # Past the range for which a dtype's tiny or huge arguments mean anything to sin and cos.
-                    if op in ("sin", "cos"):
+                    if op in ("sin", "cos", "tan"):
                         x = np.where(np.abs(x) > 1e4, 0.25, x)
                         values = reference(x)
                 p.run({"n": n}, {"X": (dtype, x), "Y": (dtype, x)},
-                      {"Z": want(dtype, values, ulps={"f64": 4, "f32": ulps}.get(dtype, 1))})
+                      {"Z": want(dtype, values, ulps={"f64": max(4, ulps + 1), "f32": ulps}.get(dtype, 1))})
             yield p
+    for op, (reference, ulps) in FUNCTIONS2.items():
+        for dtype in FLOATS:
+            # Pairs of all kinds of special values come from the reversed operand.
+            yield binary(f"function/{op}/{dtype}", dtype, f"ts.tile.{op}(x, y)", reference, prepare=lambda x, y: (x, numbers(y)),
+                         ulps={"f64": max(4, ulps), "f32": ulps}.get(dtype, min(1, ulps)))
+
+
+def numbers(y):
+    """Without NaN, whose sign is unspecified."""
+    return np.where(np.isnan(y), -3.0, y)
 
 
 def arithmetic():

@@ -206,7 +206,9 @@ def k(Y: ts.Tensor[3, ts.i64], Z: ts.Tensor[2, ts.f64], a: ts.i64 = 900719925474
                          "Z": want("f64", np.array([0.1, float(np.float32(0.1))]))})
 
 
-FUNCTIONS = ["exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos"]
+FUNCTIONS = ["exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos", "tan", "asin", "acos", "atan",
+             "sinh", "cosh", "asinh", "acosh", "atanh", "expm1", "log1p", "log10", "cbrt", "erfc"]
+FUNCTIONS2 = ["atan2", "hypot", "copysign"]
 # Where libraries differ in the last bit, and the ends of ranges.
 POINTS = [0.1, 0.7, 1.5, 2.7, 3.3, 17.25, 88.0, -0.0, -1.25, math.inf]
 
@@ -226,7 +228,7 @@ def functions():
         if not d.is_float or (dtype in SMALL_FLOATS and dtype != "fp8_e4m3"):
             continue
         points = list(dict.fromkeys(quantize(np.array(POINTS), dtype).tolist()))
-        calls = [f"ts.tile.{f}(a)" for f in FUNCTIONS] + ["a ** b", "ts.tile.fma(a, b, c)"]
+        calls = [f"ts.tile.{f}(a)" for f in FUNCTIONS] + [f"ts.tile.{f}(a, b)" for f in FUNCTIONS2] + ["a ** b", "ts.tile.fma(a, b, c)"]
         for number, call in enumerate(calls):
             body, n = "", len(points)
             for k, x in enumerate(points):

@@ -52,12 +52,8 @@ const char *spelling(Op op) {
     return "minimum";
   case Op::Maximum:
     return "maximum";
-  case Op::Fmod:
-    return "fmod";
-  case Op::UMulHi:
-    return "umulhi";
   default:
-    return "this operation";
+    return opName(op);
   }
 }
 
@@ -90,7 +86,8 @@ ExprPtr Elaborator::take(Value v, Range loc) {
 
 Value Elaborator::convert(Value v, DType to, Range loc) {
   if (v.isError()) return v;
-  if (v.isScalar() && v.isConst && !isFloat(v.dtype) && !isFloat(to) && !fits(v.intValue, to))
+  if (v.isScalar() && v.isConst && v.dtype != to && !isFloat(v.dtype) && !isFloat(to) &&
+      !fits(v.intValue, to))
     return fail(Code::E_LITERAL_RANGE, loc, std::to_string(v.intValue) + " does not fit in " + name(to),
                 "cast the other operand to a wider dtype");
   return cast(std::move(v), to, loc);
@@ -134,7 +131,7 @@ static DType commonDType(DType a, DType b) {
   };
   for (DType t : {a, b})
     if (holds(t, a) && holds(t, b)) return t;
-  for (DType t : {DType::I16, DType::I32, DType::F32})
+  for (DType t : {DType::I16, DType::I32, DType::I64, DType::F32})
     if (holds(t, a) && holds(t, b)) return t;
   return DType::F64;
 }

@@ -2,7 +2,6 @@
 // kernel may use.
 #include "compiler/frontend/sema/CallRules.h"
 #include "numerics/Functions.h"
-#include <algorithm>
 #include <cmath>
 
 namespace tessera::frontend::rules {
@@ -69,10 +68,10 @@ Value floatTest(Elaborator &ctx, const KernelCall &a) {
   return ctx.binary(relation, ctx.function(Op::Abs, std::move(x), a.loc), Value::real(HUGE_VAL), a.loc);
 }
 
-Value fmod(Elaborator &ctx, const KernelCall &a) {
-  Value x = ctx.floatOperand(ctx.evaluate(*a[0]), a.loc, "fmod");
-  Value y = ctx.floatOperand(ctx.evaluate(*a[1]), a.loc, "fmod");
-  return ctx.binary(Op::Fmod, std::move(x), std::move(y), a.loc);
+Value floatFunction2(Elaborator &ctx, const KernelCall &a) {
+  Value x = ctx.floatOperand(ctx.evaluate(*a[0]), a.loc, a.function.name);
+  Value y = ctx.floatOperand(ctx.evaluate(*a[1]), a.loc, a.function.name);
+  return ctx.binary(*a.function.op, std::move(x), std::move(y), a.loc);
 }
 
 namespace {
@@ -201,25 +200,29 @@ Value math(Elaborator &ctx, const KernelCall &a) {
   const Op op = *a.function.op;
   Value v = ctx.floatOperand(ctx.evaluate(*a[0]), loc, a.function.name);
   if (v.isError()) return v;
-  struct Entry {
-    Op op;
-    Function function;
-  };
-  static constexpr Entry kTable[] = {
-      {Op::Sqrt, Function::Sqrt}, {Op::Exp, Function::Exp}, {Op::Log, Function::Log},
-      {Op::Log2, Function::Log2}, {Op::Sin, Function::Sin}, {Op::Cos, Function::Cos},
-      {Op::Tanh, Function::Tanh},
+  auto functionOf = [](Op function) {
+    switch (function) {
+#define TSR_FLOAT_FUNCTION(id, name, text)                                                                   \
+  case Op::id:                                                                                               \
+    return Function::id;
+#include "compiler/ops/Functions.def"
+    default:
+      return Function::Sqrt;
+    }
   };
   const bool isWide = v.weak || v.dtype == DType::F64;
   if (!v.isScalar() || !v.isConst || (!isWide && v.dtype != DType::F32))
     return ctx.function(op, std::move(v), loc);
   const double x = v.floatValue;
-  if (v.weak && ((op == Op::Sqrt && x < 0) || ((op == Op::Log || op == Op::Log2) && x <= 0)))
+  const Function f = functionOf(op);
+  const double y = isWide ? functions::evaluate(f, x) : functions::evaluate(f, static_cast<float>(x));
+  // as Python, which raises an error outside of the function's domain and at its poles
+  const bool hasPole =
+      op == Op::Log || op == Op::Log2 || op == Op::Log10 || op == Op::Log1p || op == Op::Atanh;
+  if (v.weak && std::isfinite(x) && (std::isnan(y) || (hasPole && std::isinf(y))))
     return ctx.fail(Code::E_LITERAL_RANGE, loc,
                     std::string("math.") + a.function.name + " of this constant is not defined");
-  const Function f = std::ranges::find(kTable, op, &Entry::op)->function;
-  return Value::real(isWide ? functions::evaluate(f, x) : functions::evaluate(f, static_cast<float>(x)),
-                     v.dtype, v.weak);
+  return Value::real(y, v.dtype, v.weak);
 }
 
 /// math.floor and math.ceil, of constants.

@@ -138,7 +138,12 @@ def Graph_UnaryKind : Graph_Enum<"UnaryKind", "a function of one value", [
     I32EnumAttrCase<"Sin", 12, "sin">, I32EnumAttrCase<"Cos", 13, "cos">, I32EnumAttrCase<"Relu", 14, "relu">,
     I32EnumAttrCase<"Silu", 15, "silu">, I32EnumAttrCase<"Gelu", 16, "gelu">,
     I32EnumAttrCase<"GeluTanh", 17, "gelu_tanh">, I32EnumAttrCase<"Floor", 18, "floor">,
-    I32EnumAttrCase<"Ceil", 19, "ceil">, I32EnumAttrCase<"Trunc", 20, "trunc">, I32EnumAttrCase<"Round", 21, "round">]>;
+    I32EnumAttrCase<"Ceil", 19, "ceil">, I32EnumAttrCase<"Trunc", 20, "trunc">, I32EnumAttrCase<"Round", 21, "round">,
+    I32EnumAttrCase<"Tan", 22, "tan">, I32EnumAttrCase<"Asin", 23, "asin">, I32EnumAttrCase<"Acos", 24, "acos">,
+    I32EnumAttrCase<"Atan", 25, "atan">, I32EnumAttrCase<"Sinh", 26, "sinh">, I32EnumAttrCase<"Cosh", 27, "cosh">,
+    I32EnumAttrCase<"Asinh", 28, "asinh">, I32EnumAttrCase<"Acosh", 29, "acosh">, I32EnumAttrCase<"Atanh", 30, "atanh">,
+    I32EnumAttrCase<"Expm1", 31, "expm1">, I32EnumAttrCase<"Log1p", 32, "log1p">, I32EnumAttrCase<"Log10", 33, "log10">,
+    I32EnumAttrCase<"Cbrt", 34, "cbrt">, I32EnumAttrCase<"Erfc", 35, "erfc">]>;
 def Graph_BinaryKind : Graph_Enum<"BinaryKind", "a function of two values", [
     I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Sub", 1, "sub">, I32EnumAttrCase<"Mul", 2, "mul">,
     I32EnumAttrCase<"Div", 3, "div">, I32EnumAttrCase<"FloorDiv", 4, "floordiv">, I32EnumAttrCase<"Mod", 5, "mod">,
@@ -146,7 +151,9 @@ def Graph_BinaryKind : Graph_Enum<"BinaryKind", "a function of two values", [
     I32EnumAttrCase<"Maximum", 9, "maximum">, I32EnumAttrCase<"And", 10, "and">, I32EnumAttrCase<"Or", 11, "or">,
     I32EnumAttrCase<"Xor", 12, "xor">, I32EnumAttrCase<"Shl", 13, "shl">, I32EnumAttrCase<"Shr", 14, "shr">,
     I32EnumAttrCase<"Lt", 15, "lt">, I32EnumAttrCase<"Le", 16, "le">, I32EnumAttrCase<"Gt", 17, "gt">,
-    I32EnumAttrCase<"Ge", 18, "ge">, I32EnumAttrCase<"Eq", 19, "eq">, I32EnumAttrCase<"Ne", 20, "ne">]>;
+    I32EnumAttrCase<"Ge", 18, "ge">, I32EnumAttrCase<"Eq", 19, "eq">, I32EnumAttrCase<"Ne", 20, "ne">,
+    I32EnumAttrCase<"Atan2", 21, "atan2">, I32EnumAttrCase<"Hypot", 22, "hypot">,
+    I32EnumAttrCase<"CopySign", 23, "copysign">]>;
 def Graph_ReduceKind : Graph_Enum<"ReduceKind", "operator of a reduction", [
     I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Prod", 2, "prod">,
     I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"Min", 4, "min">, I32EnumAttrCase<"ArgMax", 5, "argmax">,

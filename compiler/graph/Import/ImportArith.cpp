@@ -78,6 +78,9 @@ Value KernelImporter::importFunction(const Expr &e) {
 #define TSR_FLOAT_FUNCTION(id, name, text)                                                                   \
   case Op::id:                                                                                               \
     return id##Op::create(b_, tile_.loc(), args[0].getType(), args[0]);
+#define TSR_FLOAT_FUNCTION2(id, name, parameters, text)                                                      \
+  case Op::id:                                                                                               \
+    return id##Op::create(b_, tile_.loc(), args[0], args[1]);
 #include "compiler/ops/Functions.def"
 #define TSR_EXACT_FUNCTION(id, mathOp, name, text)                                                           \
   case Op::id:                                                                                               \

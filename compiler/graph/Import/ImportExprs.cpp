@@ -39,6 +39,7 @@ Value KernelImporter::import(const Expr &e) {
   case Op::Ne:
     return importCompare(e);
 #define TSR_FLOAT_FUNCTION(id, name, text) case Op::id:
+#define TSR_FLOAT_FUNCTION2(id, name, parameters, text) case Op::id:
 #define TSR_EXACT_FUNCTION(id, mathOp, name, text) case Op::id:
 #include "compiler/ops/Functions.def"
   case Op::Popcount:

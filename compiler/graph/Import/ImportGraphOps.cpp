@@ -47,6 +47,10 @@ static BinaryKind binaryKind(Op op) {
     return BinaryKind::Shl;
   case Op::Shr:
     return BinaryKind::Shr;
+#define TSR_FLOAT_FUNCTION2(id, name, parameters, text)                                                      \
+  case Op::id:                                                                                               \
+    return BinaryKind::id;
+#include "compiler/ops/Functions.def"
   default:
     break;
   }

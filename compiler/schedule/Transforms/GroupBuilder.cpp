@@ -1,5 +1,6 @@
 #include "compiler/schedule/Transforms/GroupBuilder.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"
+#include "compiler/tile/IR/TileFunctions.h"
 
 using namespace mlir;
 
@@ -58,6 +59,10 @@ TypedValue GroupBuilder::binary(BinaryKind kind, const TypedValue &x, const Type
     return {tile_.shl(dtype, a, b), dtype};
   case BinaryKind::Shr:
     return {tile_.shr(dtype, a, b), dtype};
+#define TSR_FLOAT_FUNCTION2(id, name, parameters, text)                                                      \
+  case BinaryKind::id:                                                                                       \
+    return {tile::id##Op::create(b_, loc(), a, b), dtype};
+#include "compiler/ops/Functions.def"
   case BinaryKind::Lt:
   case BinaryKind::Le:
   case BinaryKind::Gt:

@@ -70,30 +70,13 @@ TypedValue GroupProgram::unary(graph::UnaryOp op) {
     return b_.abs(x);
   case UnaryKind::Not:
     return isFloat(dtype) ? refuse(op, x) : b_.invert(x);
-  case UnaryKind::Exp:
-    return b_.function<tile::ExpOp>(x);
-  case UnaryKind::Exp2:
-    return b_.function<tile::Exp2Op>(x);
-  case UnaryKind::Log:
-    return b_.function<tile::LogOp>(x);
-  case UnaryKind::Log2:
-    return b_.function<tile::Log2Op>(x);
+#define TSR_FLOAT_FUNCTION(id, name, text)                                                                   \
+  case UnaryKind::id:                                                                                        \
+    return b_.function<tile::id##Op>(x);
 #define TSR_EXACT_FUNCTION(id, mathOp, name, text)                                                           \
   case UnaryKind::id:                                                                                        \
     return b_.function<math::mathOp>(x);
 #include "compiler/ops/Functions.def"
-  case UnaryKind::Rsqrt:
-    return b_.function<tile::RsqrtOp>(x);
-  case UnaryKind::Tanh:
-    return b_.function<tile::TanhOp>(x);
-  case UnaryKind::Sigmoid:
-    return b_.function<tile::SigmoidOp>(x);
-  case UnaryKind::Erf:
-    return b_.function<tile::ErfOp>(x);
-  case UnaryKind::Sin:
-    return b_.function<tile::SinOp>(x);
-  case UnaryKind::Cos:
-    return b_.function<tile::CosOp>(x);
   case UnaryKind::Relu:
     return b_.binary(BinaryKind::Maximum, x, b_.full(0, dtype, x.shape()));
   case UnaryKind::Silu:

@@ -188,10 +188,17 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> ke
 static bool isDear(Operation &op) {
   using graph::UnaryKind;
   auto unary = dyn_cast<graph::UnaryOp>(op);
-  return unary && llvm::is_contained({UnaryKind::Exp, UnaryKind::Exp2, UnaryKind::Log, UnaryKind::Log2,
-                                      UnaryKind::Tanh, UnaryKind::Sigmoid, UnaryKind::Erf, UnaryKind::Sin,
-                                      UnaryKind::Cos, UnaryKind::Silu, UnaryKind::Gelu, UnaryKind::GeluTanh},
-                                     unary.getKind());
+  if (!unary) return false;
+  switch (unary.getKind()) {
+#define TSR_FLOAT_FUNCTION(id, name, text) case UnaryKind::id:
+#include "compiler/ops/Functions.def"
+  case UnaryKind::Silu:
+  case UnaryKind::Gelu:
+  case UnaryKind::GeluTanh:
+    return true;
+  default:
+    return false;
+  }
 }
 
 /// Has the value the result's dtype and axes, so that it is read back unchanged?

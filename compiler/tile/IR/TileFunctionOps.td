@@ -24,6 +24,31 @@ def Tile_TanhOp : Tile_FunctionOp<"tanh", "hyperbolic tangent">;
 def Tile_ErfOp : Tile_FunctionOp<"erf", "error function">;
 def Tile_SinOp : Tile_FunctionOp<"sin", "sine">;
 def Tile_CosOp : Tile_FunctionOp<"cos", "cosine">;
+def Tile_TanOp : Tile_FunctionOp<"tan", "tangent">;
+def Tile_AsinOp : Tile_FunctionOp<"asin", "inverse sine">;
+def Tile_AcosOp : Tile_FunctionOp<"acos", "inverse cosine">;
+def Tile_AtanOp : Tile_FunctionOp<"atan", "inverse tangent">;
+def Tile_SinhOp : Tile_FunctionOp<"sinh", "hyperbolic sine">;
+def Tile_CoshOp : Tile_FunctionOp<"cosh", "hyperbolic cosine">;
+def Tile_AsinhOp : Tile_FunctionOp<"asinh", "inverse hyperbolic sine">;
+def Tile_AcoshOp : Tile_FunctionOp<"acosh", "inverse hyperbolic cosine">;
+def Tile_AtanhOp : Tile_FunctionOp<"atanh", "inverse hyperbolic tangent">;
+def Tile_Expm1Op : Tile_FunctionOp<"expm1", "e to the power of x, minus 1">;
+def Tile_Log1pOp : Tile_FunctionOp<"log1p", "natural logarithm of 1 + x">;
+def Tile_Log10Op : Tile_FunctionOp<"log10", "logarithm to base 10">;
+def Tile_CbrtOp : Tile_FunctionOp<"cbrt", "cube root">;
+def Tile_ErfcOp : Tile_FunctionOp<"erfc", "1 minus the error function">;
+
+class Tile_FunctionOp2<string mnemonic, string text> :
+    Tile_PureOp<mnemonic, [SameOperandsAndResultType, ElementwiseMappable]> {
+  let summary = text;
+  let arguments = (ins Tile_FloatValue:$lhs, Tile_FloatValue:$rhs);
+  let results = (outs Tile_FloatValue:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs)";
+}
+def Tile_Atan2Op : Tile_FunctionOp2<"atan2", "the angle of the point (rhs, lhs)">;
+def Tile_HypotOp : Tile_FunctionOp2<"hypot", "sqrt(lhs^2 + rhs^2) without overflow">;
+def Tile_CopySignOp : Tile_FunctionOp2<"copysign", "the magnitude of lhs with the sign of rhs">;
 
 def Tile_PowOp : Tile_PureOp<"pow", [SameOperandsAndResultType, ElementwiseMappable]> {
   let summary = "base to the power of exponent, with the special cases of C Annex F";

@@ -11,6 +11,7 @@ namespace tessera::tile {
 /// Is `op` an elementary function, which tile-expand-math replaces by its sequence?
 inline bool isFunction(mlir::Operation *op) {
 #define TSR_FLOAT_FUNCTION(id, name, text) id##Op,
+#define TSR_FLOAT_FUNCTION2(id, name, parameters, text) id##Op,
   return mlir::isa<
 #include "compiler/ops/Functions.def"
       PowOp>(op);

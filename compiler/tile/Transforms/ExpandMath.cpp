@@ -2,9 +2,10 @@
 #include "compiler/tile/Transforms/ExpandCasts.h"
 #include "compiler/tile/Transforms/ExpandMathBuilder.h"
 #include "compiler/tile/Transforms/Passes.h"
-#include "numerics/functions/Exp.h"
-#include "numerics/functions/Log.h"
+#include "numerics/functions/Hyperbolic.h"
+#include "numerics/functions/Inverse.h"
 #include "numerics/functions/Pow.h"
+#include "numerics/functions/Roots.h"
 #include "numerics/functions/Trig.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -75,6 +76,23 @@ Value functionOf(MathBuilder &m, Operation *op) {
       .Case<ErfOp>([&](auto) { return functions::erf(m, x); })
       .Case<SinOp>([&](auto) { return functions::sin(m, x); })
       .Case<CosOp>([&](auto) { return functions::cos(m, x); })
+      .Case<TanOp>([&](auto) { return functions::tan(m, x); })
+      .Case<AsinOp>([&](auto) { return functions::asin(m, x); })
+      .Case<AcosOp>([&](auto) { return functions::acos(m, x); })
+      .Case<AtanOp>([&](auto) { return functions::atan(m, x); })
+      .Case<SinhOp>([&](auto) { return functions::sinh(m, x); })
+      .Case<CoshOp>([&](auto) { return functions::cosh(m, x); })
+      .Case<AsinhOp>([&](auto) { return functions::asinh(m, x); })
+      .Case<AcoshOp>([&](auto) { return functions::acosh(m, x); })
+      .Case<AtanhOp>([&](auto) { return functions::atanh(m, x); })
+      .Case<Expm1Op>([&](auto) { return functions::expm1(m, x); })
+      .Case<Log1pOp>([&](auto) { return functions::log1p(m, x); })
+      .Case<Log10Op>([&](auto) { return functions::log10(m, x); })
+      .Case<CbrtOp>([&](auto) { return functions::cbrt(m, x); })
+      .Case<ErfcOp>([&](auto) { return functions::erfc(m, x); })
+      .Case<Atan2Op>([&](Atan2Op angle) { return functions::atan2(m, x, widen(m, angle.getRhs())); })
+      .Case<HypotOp>([&](HypotOp root) { return functions::hypot(m, x, widen(m, root.getRhs())); })
+      .Case<CopySignOp>([&](CopySignOp copy) { return m.copySign(m.abs(x), widen(m, copy.getRhs())); })
       .Case<PowOp>([&](PowOp power) { return functions::pow(m, x, widen(m, power.getExponent())); })
       .Default(Value());
 }

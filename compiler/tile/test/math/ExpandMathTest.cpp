@@ -44,6 +44,20 @@ const Function kFunctions[] = {
     {functions::Function::Erf, "erf", op<ErfOp>, std::erf, std::erf, 1, 1},
     {functions::Function::Sin, "sin", op<SinOp>, std::sin, std::sin, 0.6, 1},
     {functions::Function::Cos, "cos", op<CosOp>, std::cos, std::cos, 0.6, 1},
+    {functions::Function::Tan, "tan", op<TanOp>, std::tan, std::tan, 0.6, 1},
+    {functions::Function::Asin, "asin", op<AsinOp>, std::asin, std::asin, 1.2, 1.2},
+    {functions::Function::Acos, "acos", op<AcosOp>, std::acos, std::acos, 1.2, 1.2},
+    {functions::Function::Atan, "atan", op<AtanOp>, std::atan, std::atan, 1.3, 1.3},
+    {functions::Function::Sinh, "sinh", op<SinhOp>, std::sinh, std::sinh, 0.8, 0.8},
+    {functions::Function::Cosh, "cosh", op<CoshOp>, std::cosh, std::cosh, 1, 1},
+    {functions::Function::Asinh, "asinh", op<AsinhOp>, std::asinh, std::asinh, 1, 0.8},
+    {functions::Function::Acosh, "acosh", op<AcoshOp>, std::acosh, std::acosh, 1, 0.9},
+    {functions::Function::Atanh, "atanh", op<AtanhOp>, std::atanh, std::atanh, 0.8, 0.8},
+    {functions::Function::Expm1, "expm1", op<Expm1Op>, std::expm1, std::expm1, 1.2, 1},
+    {functions::Function::Log1p, "log1p", op<Log1pOp>, std::log1p, std::log1p, 1, 0.9},
+    {functions::Function::Log10, "log10", op<Log10Op>, std::log10, std::log10, 0.51, 0.51},
+    {functions::Function::Cbrt, "cbrt", op<CbrtOp>, std::cbrt, std::cbrt, 0.51, 0.52},
+    {functions::Function::Erfc, "erfc", op<ErfcOp>, std::erfc, std::erfc, 4, 4.5},
 };
 
 template <class T> WiderThan<T> reference(const Function &f, T x) {
@@ -106,14 +120,17 @@ TEST_P(Functions, F64) {
   Worst worst;
   std::vector<double> in = edgeValues<double>();
   std::mt19937_64 random(3);
-  std::uniform_real_distribution<double> unit(-1, 1), wide(-760, 760), middle(-7, 7);
+  std::uniform_real_distribution<double> unit(-1, 1), wide(-760, 760), middle(-7, 7), tail(7, 28);
   for (int i = 0; i < 400000; ++i) {
     in.push_back(std::bit_cast<double>(random()));
     in.push_back(unit(random));
     in.push_back(middle(random));
     in.push_back(wide(random));
     in.push_back(1 + 0.01 * unit(random));
-    in.push_back(1 + 0.5 * unit(random)); // where logarithms are worst
+    in.push_back(1 + 0.5 * unit(random));   // where logarithms are worst
+    in.push_back(0.5 + 0.1 * unit(random)); // where inverse functions change their formula
+    in.push_back(1 + std::ldexp(unit(random), -int(random() % 50)));
+    in.push_back(tail(random)); // of erfc
     in.push_back(std::ldexp(unit(random), int(random() % 80) - 40));
   }
   judgeAll(jit, f, in, worst);

@@ -1,5 +1,5 @@
-// Powers: accuracy over random pairs, the special cases of C Annex F over all pairs of edge values, integer
-// powers.
+// Functions of two floats: accuracy over random pairs, the special cases of C Annex F over all pairs of edge
+// values. Integer powers.
 #include "compiler/tile/IR/TileFunctions.h"
 #include "compiler/tile/test/math/Accuracy.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -26,8 +26,10 @@ template <class T, class Op> VectorJit compile(std::vector<int64_t> shape) {
       {typeOf<T>(), typeOf<T>()}, typeOf<T>(), shape, {.expandMath = true});
 }
 
-template <class T> void checkPow(double limit) {
-  VectorJit jit = compile<T, PowOp>({8});
+template <class T, class Op>
+void check(functions::BinaryFunction f, const char *name, WiderThan<T> (*exact)(WiderThan<T>, WiderThan<T>),
+           double limit) {
+  VectorJit jit = compile<T, Op>({8});
   std::vector<T> x, y;
   std::vector<T> edges;
   for (T v : {0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 2.5, 1e-3, 1e10, 0x1p24 + 1, 0x1p53 - 1, 0x1p60})
@@ -49,6 +51,9 @@ template <class T> void checkPow(double limit) {
     x.push_back(base), y.push_back(static_cast<T>((2 * unit(random) - 1) * largest / std::log2(base)));
     x.push_back(std::bit_cast<T>(WordOf<T>(random()))), y.push_back(static_cast<T>(int(random() % 41) - 20));
     x.push_back(static_cast<T>(1 + unit(random) * 1e-3)), y.push_back(static_cast<T>(unit(random) * 1e5));
+    x.push_back(static_cast<T>(2 * unit(random) - 1)), y.push_back(static_cast<T>(2 * unit(random) - 1));
+    x.push_back(std::bit_cast<T>(WordOf<T>(random()))), y.push_back(std::bit_cast<T>(WordOf<T>(random())));
+    x.push_back(base), y.push_back(static_cast<T>(base * (4 * unit(random) - 2)));
   }
   while (x.size() % 8)
     x.push_back(1), y.push_back(1);
@@ -56,21 +61,28 @@ template <class T> void checkPow(double limit) {
   jit.run({x.data(), y.data()}, out.data(), x.size());
   Worst worst;
   for (size_t i = 0; i < x.size(); ++i) // a constant's bits are those of compiled code
-    ASSERT_TRUE(std::isnan(out[i]) ||
-                std::bit_cast<WordOf<T>>(functions::power(x[i], y[i])) == std::bit_cast<WordOf<T>>(out[i]))
-        << x[i] << "**" << y[i];
+    ASSERT_TRUE(std::isnan(out[i]) || std::bit_cast<WordOf<T>>(functions::evaluate(f, x[i], y[i])) ==
+                                          std::bit_cast<WordOf<T>>(out[i]))
+        << name << " of " << x[i] << ", " << y[i];
   for (size_t i = 0; i < x.size(); ++i)
-    judge<T>(worst, out[i], std::pow(WiderThan<T>(x[i]), WiderThan<T>(y[i])), x[i], y[i]);
-  std::printf("pow f%d  %.3f ulp at %a, %a\n", int(8 * sizeof(T)), worst.ulps, worst.at[0], worst.at[1]);
+    judge<T>(worst, out[i], exact(x[i], y[i]), x[i], y[i]);
+  std::printf("%s f%d  %.3f ulp at %a, %a\n", name, int(8 * sizeof(T)), worst.ulps, worst.at[0], worst.at[1]);
   EXPECT_LE(worst.ulps, limit);
-  EXPECT_EQ(worst.wrong, 0) << worst.wrongAt[0] << "**" << worst.wrongAt[1] << " gave " << worst.wrongGot
+  EXPECT_EQ(worst.wrong, 0) << worst.wrongAt[0] << ", " << worst.wrongAt[1] << " gave " << worst.wrongGot
                             << ", not " << worst.wrongWant;
   for (const char *cpu : {"x86-64-v3", "skylake-avx512"})
     EXPECT_TRUE(jit.externalCalls(cpu).empty()) << cpu;
 }
 
-TEST(Pow, F32) { checkPow<float>(0.6); }
-TEST(Pow, F64) { checkPow<double>(1); }
+using functions::BinaryFunction;
+TEST(Pow, F32) { check<float, PowOp>(BinaryFunction::Pow, "pow", std::pow, 0.6); }
+TEST(Pow, F64) { check<double, PowOp>(BinaryFunction::Pow, "pow", std::pow, 1); }
+TEST(Atan2, F32) { check<float, Atan2Op>(BinaryFunction::Atan2, "atan2", std::atan2, 1.6); }
+TEST(Atan2, F64) { check<double, Atan2Op>(BinaryFunction::Atan2, "atan2", std::atan2, 1.6); }
+TEST(Hypot, F32) { check<float, HypotOp>(BinaryFunction::Hypot, "hypot", std::hypot, 0.51); }
+TEST(Hypot, F64) { check<double, HypotOp>(BinaryFunction::Hypot, "hypot", std::hypot, 1); }
+TEST(CopySign, F32) { check<float, CopySignOp>(BinaryFunction::CopySign, "copysign", std::copysign, 0); }
+TEST(CopySign, F64) { check<double, CopySignOp>(BinaryFunction::CopySign, "copysign", std::copysign, 0); }
 
 template <class T> T intPow(T x, T n) {
   using U = std::make_unsigned_t<T>;
