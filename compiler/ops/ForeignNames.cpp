@@ -56,10 +56,6 @@ constexpr ForeignName kForeignNames[] = {
     // Whole axes
     {"amax", "write @max(x, axis)"},
     {"amin", "write @min(x, axis)"},
-    {"cumprod", "write the loop in a @ts.kernel"},
-    {"sort", "nothing sorts: sort outside, or write the network in a @ts.kernel"},
-    {"argsort", "nothing sorts: sort outside, or write the network in a @ts.kernel"},
-    {"topk", "nothing sorts: take k times @argmax(x, axis) and mask what it found with @where"},
     {"unique", "nothing sorts: it is computed outside"},
     {"nonzero", "shapes do not depend on values: keep the mask, and use it with @where"},
     // Products
@@ -150,7 +146,6 @@ constexpr ForeignName kForeignNames[] = {
     {"debug_barrier", "write ts.tile.barrier()"},
     {"atomic_or", "write ts.tile.atomic_cas in a loop"},
     {"atomic_and", "write ts.tile.atomic_cas in a loop"},
-    {"randint", "scale ts.tile.rand(seed, offset), which is in [0, 1), and cast it"},
     {"multiple_of", "leave it out: the compiler knows the steps of its loops"},
     {"max_contiguous", "leave it out: the compiler knows the steps of its loops"},
     {"constexpr", "constants are written at module level, tunables in @ts.kernel.autotune"},

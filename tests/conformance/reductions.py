@@ -23,7 +23,7 @@ def k(X: ts.Tensor["M", "N", ts.{dtype}], Z: ts.Tensor[{dims}, ts.{result}]):
 
 def result_of(op, dtype):
     """Sums and products of narrow integers are i32."""
-    return "i32" if op in ("sum", "prod", "cumsum") and dtype in ("i16", "i8", "u8") else dtype
+    return "i32" if op in ("sum", "prod", "cumsum", "cumprod") and dtype in ("i16", "i8", "u16", "u8") else dtype
 
 
 def neutral(op, dtype):
@@ -146,18 +146,20 @@ def k(X: ts.Tensor["M", "N", ts.{dtype}], Z: ts.Tensor["{dim}", ts.{result}]):
 
 
 def scans():
-    for dtype in [*FLOATS, "i64", "i32", "i8"]:
-        for op, function in (("cumsum", np.cumsum), ("cummax", np.maximum.accumulate)):
+    for dtype in [*FLOATS, "i64", "i32", "i8", "u16"]:
+        for op, function in (("cumsum", np.cumsum), ("cumprod", np.cumprod), ("cummax", np.maximum.accumulate), ("cummin", np.minimum.accumulate)):
             for axis in (0, 1):
                 p = program(f"scan/{op}/axis{axis}/{dtype}", source(dtype, result_of(op, dtype), f"ts.tile.{op}(x, axis={axis})", "MN"))
                 for seed, (m, n) in enumerate([(1, 1), (7, 31), (8, 32), (5, 1), *([(12, 32), (3, 32)] if axis else [])]):
                     x = data(dtype, m, n, seed)
-                    if op == "cummax" and DTYPES[dtype].is_float and n > 5:
+                    if op in ("cummax", "cummin") and DTYPES[dtype].is_float and n > 5:
                         x[2, 4] = np.nan
                     values = function(x, axis=axis)
                     options = {}
                     if op == "cumsum" and DTYPES[dtype].is_float:
                         options = {"bound": 34 * DTYPES[dtype].eps * np.cumsum(np.abs(x), axis=axis), "ulps": 1}
+                    if op == "cumprod" and DTYPES[dtype].is_float:
+                        options = {"bound": 34 * DTYPES[dtype].eps * np.abs(values), "ulps": 1}
                     p.run({"M": m, "N": n}, {"X": (dtype, x)}, {"Z": want(result_of(op, dtype), values, **options)})
                 yield p
 

@@ -13,7 +13,7 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-from support.host import Tsr, bf16, philox  # noqa: E402
+from support.host import Tsr, bf16, philox, philox_words  # noqa: E402
 
 DOCUMENT = ROOT / "docs" / "language.md"
 BLOCK = re.compile(r"^```(python|check)(?: (error|emit)=(\w+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -68,7 +68,7 @@ class Examples(unittest.TestCase):
             self.assertEqual(got.dtype, want.dtype)
             np.testing.assert_array_equal(got, want)
 
-        return dict(np=np, math=math, floats=floats, ints=ints, bf16=bf16, philox=philox, run=run, refused=refused,
+        return dict(np=np, math=math, floats=floats, ints=ints, bf16=bf16, philox=philox, philox_words=philox_words, run=run, refused=refused,
                     check=check, exact=exact)
 
 

@@ -59,8 +59,8 @@ def bf16(x):
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16 << 16).astype("u4").view("f4")
 
 
-def philox(seed, offsets):
-    """Word 0 of Philox4x32-10 (Salmon et al., SC 2011) with counter (offset, 0) and key seed, as a float in [0, 1)."""
+def philox_words(seed, offsets):
+    """The four words of Philox4x32-10 (Salmon et al., SC 2011) with counter (offset, 0) and key seed."""
     offsets = np.asarray(offsets, "u8")
     low = np.uint64(0xFFFFFFFF)
     c = [offsets & low, offsets >> np.uint64(32), np.zeros_like(offsets), np.zeros_like(offsets)]
@@ -69,4 +69,9 @@ def philox(seed, offsets):
         p0, p1 = np.uint64(0xD2511F53) * c[0], np.uint64(0xCD9E8D57) * c[2]
         c = [(p1 >> np.uint64(32)) ^ c[1] ^ k[0], p1 & low, (p0 >> np.uint64(32)) ^ c[3] ^ k[1], p0 & low]
         k = [np.uint64((int(k[0]) + 0x9E3779B9) & 0xFFFFFFFF), np.uint64((int(k[1]) + 0xBB67AE85) & 0xFFFFFFFF)]
-    return ((c[0] >> np.uint64(8)).astype("f8") * 2.0**-24).astype("f4")
+    return c
+
+
+def philox(seed, offsets):
+    """The first word as a float in [0, 1)."""
+    return ((philox_words(seed, offsets)[0] >> np.uint64(8)).astype("f8") * 2.0**-24).astype("f4")

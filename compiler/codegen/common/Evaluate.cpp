@@ -122,7 +122,7 @@ Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes
     return emitCast(b_, b_.getLoc(), evaluate(cast.getInput(), at, lanes, mode), *parseDType(cast.getFrom()),
                     *parseDType(cast.getTo()));
   if (auto rand = dyn_cast<RandOp>(op))
-    return evaluateRand(scalar(rand.getSeed()), evaluate(rand.getOffset(), at, lanes, mode), lanes);
+    return evaluateRand(rand, scalar(rand.getSeed()), evaluate(rand.getOffset(), at, lanes, mode), lanes);
 
   OperationState state(b_.getLoc(), op->getName());
   for (Value operand : op->getOperands())
@@ -184,7 +184,7 @@ Value TileLowering::constantVector(DenseElementsAttr attr, Indices at, int64_t l
 }
 
 /// Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
-Value TileLowering::evaluateRand(Value seed, Value offset, int64_t lanes) {
+Value TileLowering::evaluateRand(tile::RandOp op, Value seed, Value offset, int64_t lanes) {
   Type v32 = vectorOf(b_.getI32Type(), lanes), v64 = vectorOf(b_.getI64Type(), lanes);
   auto c32 = [&](uint32_t c) { return constantOf(v32, b_.getI32IntegerAttr(static_cast<int32_t>(c))); };
   Value shift = constantOf(v64, b_.getI64IntegerAttr(32));
@@ -204,8 +204,11 @@ Value TileLowering::evaluateRand(Value seed, Value offset, int64_t lanes) {
     k0 = b_.createOrFold<arith::AddIOp>(k0, c32(0x9E3779B9));
     k1 = b_.createOrFold<arith::AddIOp>(k1, c32(0xBB67AE85));
   }
+  const Value words[] = {c0, c1, c2, c3};
+  Value word = words[op.getWord()];
+  if (getElementTypeOrSelf(op.getResult().getType()).isInteger()) return word;
   Type vf = vectorOf(b_.getF32Type(), lanes);
-  Value bits = arith::ShRUIOp::create(b_, c0, c32(8));
+  Value bits = arith::ShRUIOp::create(b_, word, c32(8));
   Value scale = constantOf(vf, b_.getF32FloatAttr(0x1p-24f));
   return arith::MulFOp::create(b_, arith::UIToFPOp::create(b_, vf, bits), scale);
 }

@@ -1,4 +1,4 @@
-// The operators of reductions and their neutral elements, and concat.
+// The operators of reductions and their neutral elements, concat and flip.
 #include "compiler/codegen/common/TileLowering.h"
 
 using namespace mlir;
@@ -73,6 +73,29 @@ LogicalResult TileLowering::lowerConcat(tile::ConcatOp op) {
     });
     offset += shape[axis];
   }
+  return success();
+}
+
+/// Along the last axis a vector of the result is a vector of the operand with its lanes reversed.
+LogicalResult TileLowering::lowerFlip(tile::FlipOp op) {
+  Place to = place(op.getResult());
+  const int64_t axis = op.getAxis(), extent = to.shape[axis];
+  const bool isLast = axis + 1 == static_cast<int64_t>(to.shape.size());
+  versioned(insideCondition(ValueRange(op.getInput())), [&](Mode mode) {
+    nest(to.shape, lanesFor(op.getInput()), [&](Indices at, int64_t lanes) {
+      const int64_t width = isLast && lanes ? lanes : 1;
+      Vec<Value> from(at);
+      from[axis] = arith::SubIOp::create(b_, constant(extent - width), at[axis]);
+      Value part = evaluate(op.getInput(), from, lanes, mode);
+      if (width > 1) {
+        Vec<int64_t> reversed;
+        for (int64_t i = width; i-- > 0;)
+          reversed.push_back(i);
+        part = vector::ShuffleOp::create(b_, part, part, reversed);
+      }
+      storePlace(to, part, at);
+    });
+  });
   return success();
 }
 

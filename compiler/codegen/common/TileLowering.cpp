@@ -123,7 +123,9 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
       .Case([&](ReduceOp o) { return lowerReduce(o); })
       .Case([&](ArgReduceOp o) { return lowerArgReduce(o); })
       .Case([&](ScanOp o) { return lowerScan(o); })
+      .Case([&](SortOp o) { return lowerSort(o); })
       .Case([&](ConcatOp o) { return lowerConcat(o); })
+      .Case([&](FlipOp o) { return lowerFlip(o); })
       .Case([&](TransposeOp o) { return lowerTranspose(o); })
       .Case([&](MmaOp o) { return lowerMma(o); })
       // Copies are synchronous: a group is complete when it is committed.
@@ -160,7 +162,7 @@ LogicalResult TileLowering::lowerScalarOp(Operation *op) {
     return bind(emitCast(b_, b_.getLoc(), scalar(cast.getInput()), *parseDType(cast.getFrom()),
                          *parseDType(cast.getTo())));
   if (auto rand = dyn_cast<RandOp>(op))
-    return bind(evaluateRand(scalar(rand.getSeed()), scalar(rand.getOffset()), 0));
+    return bind(evaluateRand(rand, scalar(rand.getSeed()), scalar(rand.getOffset()), 0));
   if (auto info = dyn_cast<GroupInfoOp>(op)) return bind(groupInfo(info.getKind()));
   if (auto reduce = dyn_cast<GroupReduceOp>(op)) {
     FailureOr<Value> result = groupReduce(reduce);

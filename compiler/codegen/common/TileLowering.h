@@ -192,7 +192,8 @@ protected:
   Value evaluateElementwise(Operation *, Indices at, int64_t lanes, Mode mode);
   Value evaluateBroadcast(tile::BroadcastOp, Indices at, int64_t lanes, Mode mode);
   Value evaluateMask(tile::MaskOp, Indices at, int64_t lanes, Mode mode);
-  Value evaluateRand(Value seed, Value offset, int64_t lanes);
+  /// The word of Philox's output as i32, or as a uniform f32.
+  Value evaluateRand(tile::RandOp, Value seed, Value offset, int64_t lanes);
   Value constantVector(mlir::DenseElementsAttr, Indices at, int64_t lanes);
   Value splat(Value scalar, int64_t lanes);
   Value lane(Value vector, int64_t i);
@@ -283,6 +284,14 @@ protected:
   Value emitAtomic(Operation *, const View &, Value value, Value compare, mlir::ValueRange indices);
 
   LogicalResult lowerConcat(tile::ConcatOp);
+  LogicalResult lowerFlip(tile::FlipOp);
+
+  // Sort.cpp
+  LogicalResult lowerSort(tile::SortOp);
+  /// Exchanges elements `stride` apart, or at mirrored places of a group of 2 * `stride`, so that the smaller
+  /// is first.
+  void exchangePairs(const Place &, int64_t axis, int64_t stride, bool isMirrored, int64_t lanes);
+
   Value combine(tile::ReduceKind, bool isUnsigned, Value x, Value y);
   /// The neutral element: its combination with any x is x. In its register type.
   Value neutral(tile::ReduceKind, bool isUnsigned, Type type);

@@ -165,7 +165,7 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
 LogicalResult KernelLowering::lowerScan(tile::ScanOp op) {
   Place from = place(op.getInput()), to = place(op.getResult());
   int64_t axis = op.getAxis();
-  auto kind = op.getKind() == tile::ScanKind::Sum ? tile::ReduceKind::Sum : tile::ReduceKind::Max;
+  const tile::ReduceKind kind = tile::reduceKindOf(op.getKind());
   nest(without(from.shape, axis), 0, [&](Indices at, int64_t) {
     Vec<Value> start = with(at, axis, constant(0));
     Value first = loadPlace(from, start, 0);

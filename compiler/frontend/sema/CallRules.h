@@ -44,6 +44,18 @@ Value withFill(Elaborator &, Value tile, const ast::Expr &fill, const char *func
 Value withMask(Elaborator &, Value tile, const ast::Expr &keep, const char *function);
 /// x.T of a tile or a shared buffer.
 Value transposed(Elaborator &, Value, Range);
+/// The tile with another shape of as many elements.
+Value reshaped(Elaborator &, Value, std::vector<int64_t> shape, Range);
+/// `extent` elements of a tile along an axis, from `offset` on.
+Value partOf(Elaborator &, Value, size_t axis, int64_t offset, int64_t extent, Range);
+/// Tiles that are equal in the other axes, joined along one.
+Value joined(Elaborator &, std::vector<Value> parts, size_t axis, Range);
+/// Reduces one axis of a tile, which goes away; a tile of one axis becomes a scalar.
+Value reduceAxis(Elaborator &, Op, Value, int64_t axis, Range);
+/// The one element of a tile of one axis; 0 if it is out of bounds, as an element of a tensor is.
+Value onlyElement(Elaborator &, Value, Range);
+/// The tile that the argument is; an error, which names the function, if it is none.
+Value tileArgument(Elaborator &, const ast::Expr &, const char *function);
 /// Returns false, with a diagnostic, if @accum asks for a float sum of integers.
 bool checkAccumulator(Elaborator &, const Value &, Range);
 

@@ -157,8 +157,7 @@ Value withMask(Elaborator &ctx, Value x, const ast::Expr &keep, const char *func
   return Value::of(ctx.make(Op::Keep, type, keep.loc, std::move(args)));
 }
 
-/// The tile that the first argument is; an error if it is none.
-static Value tileArgument(Elaborator &ctx, const ast::Expr &e, const char *function) {
+Value tileArgument(Elaborator &ctx, const ast::Expr &e, const char *function) {
   Value x = ctx.operand(e);
   if (x.isError() || x.isTile()) return x;
   return ctx.fail(Code::E_TYPE, e.loc, std::string("'") + function + "' takes a tile, found " + describe(x));
@@ -219,8 +218,21 @@ Value concat(Elaborator &ctx, const KernelCall &a) {
   return Value::of(std::move(e));
 }
 
-/// Reduces one axis; a tile of one axis becomes a scalar.
-static Value reduceAxis(Elaborator &ctx, Op op, Value v, int64_t axis, Range loc) {
+Value joined(Elaborator &ctx, std::vector<Value> parts, size_t axis, Range loc) {
+  Type type = parts[0].type();
+  type.shape[axis] = 0;
+  std::vector<ExprPtr> args;
+  for (Value &part : parts) {
+    if (part.isError()) return Value::error();
+    type.shape[axis] += part.shape[axis];
+    args.push_back(ctx.take(std::move(part), loc));
+  }
+  ExprPtr e = ctx.make(Op::Concat, type, loc, std::move(args));
+  e->ints = {static_cast<int64_t>(axis)};
+  return Value::of(std::move(e));
+}
+
+Value reduceAxis(Elaborator &ctx, Op op, Value v, int64_t axis, Range loc) {
   Type type = v.type();
   type.shape.erase(type.shape.begin() + axis);
   if (type.shape.empty()) type.kind = Type::Scalar;
@@ -258,30 +270,6 @@ Value slicedTo(Elaborator &ctx, Value v, const std::vector<Part> &parts, Range l
   return out;
 }
 
-Value reshaped(Elaborator &ctx, Value v, std::vector<int64_t> shape, Range loc) {
-  Type type = v.type();
-  type.shape = std::move(shape);
-  const bool weak = v.weak, wide = v.wide;
-  std::vector<ExprPtr> args;
-  args.push_back(ctx.take(std::move(v), loc));
-  Value out = Value::of(ctx.make(Op::Reshape, type, loc, std::move(args)), weak);
-  out.wide = wide;
-  return out;
-}
-
-/// The one element of a tile of one axis; 0 if it is out of bounds, as an element of a tensor is.
-Value onlyElement(Elaborator &ctx, Value v, Range loc) {
-  const DType dtype = v.dtype;
-  if (dtype == DType::Bool) v = ctx.cast(std::move(v), DType::I32, loc);
-  Value zero = ctx.convert(isFloat(v.dtype) ? Value::real(0) : Value::integer(0), v.dtype, loc);
-  Type type = v.type();
-  std::vector<ExprPtr> args;
-  args.push_back(ctx.take(std::move(v), loc));
-  args.push_back(ctx.take(std::move(zero), loc));
-  v = Value::of(ctx.make(Op::FillMasked, type, loc, std::move(args)));
-  return ctx.cast(reduceAxis(ctx, Op::Max, std::move(v), 0, loc), dtype, loc);
-}
-
 /// Reads one index. Returns false after an error.
 bool readPart(Elaborator &ctx, const ast::Expr &item, int64_t extent, Part &out) {
   auto position = [&](const ast::Expr *e, int64_t otherwise) -> std::optional<int64_t> {
@@ -314,6 +302,38 @@ bool readPart(Elaborator &ctx, const ast::Expr &item, int64_t extent, Part &out)
 }
 
 } // namespace
+
+Value reshaped(Elaborator &ctx, Value v, std::vector<int64_t> shape, Range loc) {
+  Type type = v.type();
+  type.shape = std::move(shape);
+  const bool weak = v.weak, wide = v.wide;
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(v), loc));
+  Value out = Value::of(ctx.make(Op::Reshape, type, loc, std::move(args)), weak);
+  out.wide = wide;
+  return out;
+}
+
+Value partOf(Elaborator &ctx, Value v, size_t axis, int64_t offset, int64_t extent, Range loc) {
+  if (v.isError()) return v;
+  std::vector<Part> parts;
+  for (int64_t n : v.shape)
+    parts.push_back({0, n, false});
+  parts[axis] = {offset, extent, false};
+  return slicedTo(ctx, std::move(v), parts, loc);
+}
+
+Value onlyElement(Elaborator &ctx, Value v, Range loc) {
+  const DType dtype = v.dtype;
+  if (dtype == DType::Bool) v = ctx.cast(std::move(v), DType::I32, loc);
+  Value zero = ctx.convert(isFloat(v.dtype) ? Value::real(0) : Value::integer(0), v.dtype, loc);
+  Type type = v.type();
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(v), loc));
+  args.push_back(ctx.take(std::move(zero), loc));
+  v = Value::of(ctx.make(Op::FillMasked, type, loc, std::move(args)));
+  return ctx.cast(reduceAxis(ctx, Op::Max, std::move(v), 0, loc), dtype, loc);
+}
 
 Value indexed(Elaborator &ctx, Value v, const ast::Expr &e) {
   std::vector<Part> parts;
@@ -437,17 +457,18 @@ Value scan(Elaborator &ctx, const KernelCall &a) {
     return ctx.fail(Code::E_AXIS, loc, "a scan of a tile with several axes needs axis=", "add axis=-1");
   std::optional<int64_t> axis = ctx.staticAxis(a[1], v.shape.size(), 0);
   if (!axis) return Value::error();
-  if (v.dtype == DType::Bool && op == Op::CumMax)
-    return ctx.fail(Code::E_TYPE, loc, "'cummax' takes numbers, not bool");
+  const bool isSum = op == Op::CumSum || op == Op::CumProd;
+  if (v.dtype == DType::Bool && !isSum)
+    return ctx.fail(Code::E_TYPE, loc, std::string("'") + a.function.name + "' takes numbers, not bool");
   DType original = v.dtype;
-  if (op == Op::CumSum) {
+  if (isSum) {
     if (!checkAccumulator(ctx, v, a[0]->loc)) return Value::error();
     DType in = sumDType(v); // read before v is moved from
     v = ctx.cast(std::move(v), in, loc);
   }
   v = ctx.function(op, std::move(v), loc);
   v.expr->ints = {*axis};
-  if (op == Op::CumSum && isFloat(original)) v = ctx.cast(std::move(v), original, loc);
+  if (isSum && isFloat(original)) v = ctx.cast(std::move(v), original, loc);
   return v;
 }
 
@@ -564,21 +585,6 @@ Value groupReduce(Elaborator &ctx, const KernelCall &a) {
   ExprPtr e = ctx.make(Op::GroupReduce, type, loc, std::move(args));
   e->text = b.name;
   return Value::of(std::move(e));
-}
-
-Value rand(Elaborator &ctx, const KernelCall &a) {
-  const Range loc = a.loc;
-  Value seed = ctx.operand(*a[0]), offset = ctx.operand(*a[1]);
-  if (seed.isError() || offset.isError()) return Value::error();
-  if (!seed.isIntScalar() || !(offset.isScalar() || offset.isTile()) || !isInt(offset.dtype))
-    return ctx.fail(Code::E_TYPE, loc, "'rand' takes an integer seed and an integer offset (scalar or tile)");
-  offset = ctx.cast(std::move(offset), DType::I64, loc);
-  Type type = offset.type();
-  type.dtype = DType::F32;
-  std::vector<ExprPtr> args;
-  args.push_back(ctx.indexExpr(seed, loc));
-  args.push_back(ctx.take(std::move(offset), loc));
-  return Value::of(ctx.make(Op::Rand, type, loc, std::move(args)));
 }
 
 } // namespace tessera::frontend::rules

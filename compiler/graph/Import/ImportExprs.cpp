@@ -54,6 +54,8 @@ Value KernelImporter::import(const Expr &e) {
   case Op::SliceTile:
   case Op::Reshape:
   case Op::Transpose:
+  case Op::Flip:
+  case Op::Sort:
   case Op::Concat:
   case Op::Arange:
     return importShape(e);
@@ -69,7 +71,9 @@ Value KernelImporter::import(const Expr &e) {
   case Op::ArgMax:
   case Op::ArgMin:
   case Op::CumSum:
+  case Op::CumProd:
   case Op::CumMax:
+  case Op::CumMin:
     return importReduction(e);
   case Op::Mma:
     return importMma(e);
@@ -79,7 +83,8 @@ Value KernelImporter::import(const Expr &e) {
     return importAtomic(e);
   case Op::Rand: {
     Value seed = import(*e.args[0]), offset = import(*e.args[1]);
-    return tile::RandOp::create(b_, locationOf(e.loc), typeOf(e.type), seed, offset);
+    return tile::RandOp::create(b_, locationOf(e.loc), typeOf(e.type), seed, offset,
+                                e.ints.empty() ? 0 : e.ints[0]);
   }
   case Op::GroupId:
   case Op::LocalId:

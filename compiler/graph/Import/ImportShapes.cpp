@@ -27,6 +27,10 @@ Value KernelImporter::importShape(const Expr &e) {
     return tile::ReshapeOp::create(b_, tile_.loc(), type, args[0]);
   case Op::Transpose:
     return tile::TransposeOp::create(b_, tile_.loc(), type, args[0]);
+  case Op::Flip:
+    return tile::FlipOp::create(b_, tile_.loc(), type, args[0], e.ints[0]);
+  case Op::Sort:
+    return tile::SortOp::create(b_, tile_.loc(), type, args[0], e.ints[0]);
   case Op::Concat:
     return tile::ConcatOp::create(b_, tile_.loc(), type, args, e.ints[0]);
   default:
@@ -45,6 +49,9 @@ Value KernelImporter::importReduction(const Expr &e) {
   auto find = [&](tile::ArgKind kind) -> Value {
     return tile::ArgReduceOp::create(b_, tile_.loc(), type, kind, x, axis, isUnsigned);
   };
+  auto scan = [&](tile::ScanKind kind) -> Value {
+    return tile::ScanOp::create(b_, tile_.loc(), type, kind, x, axis, isUnsigned);
+  };
   switch (e.op) {
   case Op::Sum:
     return reduce(tile::ReduceKind::Sum);
@@ -59,9 +66,13 @@ Value KernelImporter::importReduction(const Expr &e) {
   case Op::ArgMin:
     return find(tile::ArgKind::Min);
   case Op::CumSum:
-    return tile::ScanOp::create(b_, tile_.loc(), type, tile::ScanKind::Sum, x, axis, isUnsigned);
+    return scan(tile::ScanKind::Sum);
+  case Op::CumProd:
+    return scan(tile::ScanKind::Prod);
+  case Op::CumMin:
+    return scan(tile::ScanKind::Min);
   default:
-    return tile::ScanOp::create(b_, tile_.loc(), type, tile::ScanKind::Max, x, axis, isUnsigned);
+    return scan(tile::ScanKind::Max);
   }
 }
 

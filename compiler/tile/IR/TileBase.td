@@ -55,7 +55,8 @@ def Tile_ReduceKind : Tile_Enum<"ReduceKind", "operator of a reduction", [
 def Tile_ArgKind : Tile_Enum<"ArgKind", "which extreme is looked for", [
     I32EnumAttrCase<"Max", 0, "max">, I32EnumAttrCase<"Min", 1, "min">]>;
 def Tile_ScanKind : Tile_Enum<"ScanKind", "operator of an inclusive scan", [
-    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">]>;
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Prod", 2, "prod">,
+    I32EnumAttrCase<"Min", 3, "min">]>;
 def Tile_AtomicKind : Tile_Enum<"AtomicKind", "operator of an atomic update", [
     I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">,
     I32EnumAttrCase<"Min", 2, "min">, I32EnumAttrCase<"Xchg", 3, "xchg">]>;

@@ -196,6 +196,8 @@ Bounds SliceOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
       return b.createOrFold<arith::MinSIOp>(loc, b.createOrFold<arith::MaxSIOp>(loc, v, zero), end);
     };
     interval = Interval{moved(interval->lo), moved(interval->hi)};
+    if (isConstantIntValue(interval->lo, 0) && isConstantIntValue(interval->hi, extent))
+      interval = std::nullopt;
   }
   if (r.flags)
     r.flags = SliceOp::create(b, loc, tensorOf(getResult()).clone(b.getI1Type()), r.flags, getOffsets());
@@ -297,8 +299,69 @@ TypedAttr ArgReduceOp::neutralElement(OpOperand &) {
 Bounds ScanOp::boundsOfResult(OpBuilder &, BoundsOf of) { return of(getInput()); }
 
 TypedAttr ScanOp::neutralElement(OpOperand &) {
-  return neutralOf(getKind() == ScanKind::Sum ? ReduceKind::Sum : ReduceKind::Max, getIsUnsigned(),
-                   tensorOf(getInput()).getElementType());
+  return neutralOf(reduceKindOf(getKind()), getIsUnsigned(), tensorOf(getInput()).getElementType());
+}
+
+/// The elements in bounds come first. Without flags their number is the length of the interval.
+Bounds SortOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
+  Location loc = getLoc();
+  RankedTensorType from = tensorOf(getInput()), to = tensorOf(getResult());
+  Bounds in = of(getInput());
+  auto &interval = in.box[getAxis()];
+  if (!in.flags) {
+    Value zero = constant(b, loc, 0), extent = constant(b, loc, from.getDimSize(getAxis()));
+    if (interval) {
+      Value count = b.createOrFold<arith::SubIOp>(loc, interval->hi, interval->lo);
+      interval = Interval{zero, b.createOrFold<arith::MaxSIOp>(loc, count, zero)};
+    } else if (from != to) {
+      interval = Interval{zero, extent};
+    }
+    return in;
+  }
+  // The number of elements in bounds of each line, beside the position in the line.
+  Value flags = flagsOf(b, loc, in, from.getShape());
+  Type i32 = b.getI32Type();
+  Value ones = arith::ExtUIOp::create(b, loc, from.clone(i32), flags);
+  SmallVector<int64_t> kept(from.getShape());
+  kept.erase(kept.begin() + static_cast<ptrdiff_t>(getAxis()));
+  Type counted = kept.empty() ? i32 : Type(RankedTensorType::get(kept, i32));
+  Value count = ReduceOp::create(b, loc, counted, ReduceKind::Sum, ones, getAxis(), /*is_unsigned=*/false,
+                                 /*order=*/OrderAttr());
+  if (!kept.empty()) {
+    kept.insert(kept.begin() + static_cast<ptrdiff_t>(getAxis()), 1);
+    count = ExpandDimsOp::create(b, loc, RankedTensorType::get(kept, i32), count, getAxis());
+  }
+  count = BroadcastOp::create(b, loc, to.clone(i32), count);
+  int64_t extent = to.getDimSize(getAxis());
+  Value start = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+  Value position = IotaOp::create(b, loc, RankedTensorType::get({extent}, i32), start);
+  for (int64_t axis = 0; axis < to.getRank(); ++axis) {
+    if (axis == static_cast<int64_t>(getAxis())) continue;
+    SmallVector<int64_t> shape(tensorOf(position).getShape());
+    shape.insert(shape.begin() + axis, 1);
+    position = ExpandDimsOp::create(b, loc, RankedTensorType::get(shape, i32), position, axis);
+  }
+  position = BroadcastOp::create(b, loc, to.clone(i32), position);
+  Bounds r = Bounds::whole(to.getRank());
+  r.flags = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, position, count);
+  return r;
+}
+
+TypedAttr SortOp::neutralElement(OpOperand &) {
+  return neutralOf(ReduceKind::Min, /*isUnsigned=*/false, tensorOf(getInput()).getElementType());
+}
+
+Bounds FlipOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
+  Bounds r = of(getInput());
+  Location loc = getLoc();
+  RankedTensorType type = tensorOf(getResult());
+  if (auto &interval = r.box[getAxis()]) {
+    Value extent = constant(b, loc, type.getDimSize(getAxis()));
+    interval = Interval{b.createOrFold<arith::SubIOp>(loc, extent, interval->hi),
+                        b.createOrFold<arith::SubIOp>(loc, extent, interval->lo)};
+  }
+  if (r.flags) r.flags = FlipOp::create(b, loc, type.clone(b.getI1Type()), r.flags, getAxis());
+  return r;
 }
 
 /// The rows of the first factor, the columns of the second, and the accumulator's bounds of both.

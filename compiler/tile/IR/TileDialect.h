@@ -59,6 +59,21 @@ inline constexpr llvm::StringLiteral kFuse = "schedule.fuse";
 inline bool reads(Access access) { return access == Access::Read || access == Access::ReadWrite; }
 inline bool writes(Access access) { return access == Access::Write || access == Access::ReadWrite; }
 
+/// The operator of a scan as that of a reduction.
+inline ReduceKind reduceKindOf(ScanKind kind) {
+  switch (kind) {
+  case ScanKind::Sum:
+    return ReduceKind::Sum;
+  case ScanKind::Prod:
+    return ReduceKind::Prod;
+  case ScanKind::Max:
+    return ReduceKind::Max;
+  case ScanKind::Min:
+    return ReduceKind::Min;
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
 /// Reports a discardable attribute whose name its dialect does not know, or that is on the wrong operation or
 /// of the wrong type (`expected`: "an integer of at least 1 on scf.for").
 mlir::LogicalResult refuseAttribute(mlir::Operation *, mlir::NamedAttribute, llvm::StringRef expected);

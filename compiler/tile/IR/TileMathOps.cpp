@@ -203,6 +203,16 @@ void MmaOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext
   patterns.add<TransposeIntoMma>(context);
 }
 
+LogicalResult SortOp::verify() {
+  auto from = cast<RankedTensorType>(getInput().getType()),
+       to = cast<RankedTensorType>(getResult().getType());
+  if (failed(verifyAxis(*this, from, getAxis()))) return failure();
+  SmallVector<int64_t> shape(from.getShape());
+  shape[getAxis()] = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(shape[getAxis()])));
+  if (to == from.clone(shape)) return success();
+  return emitOpError() << "gives " << from.clone(shape) << ", not " << to;
+}
+
 LogicalResult RandOp::verify() {
   Type offset = getOffset().getType(), result = getResult().getType();
   if (isTile(offset) == isTile(result) && shapeOf(offset) == shapeOf(result)) return success();

@@ -67,6 +67,21 @@ def Tile_ScanOp : Tile_PureOp<"scan", [AllTypesMatch<["input", "result"]>, Decla
   let hasVerifier = 1;
 }
 
+def Tile_SortOp : Tile_PureOp<"sort", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface, ["neutralElement"]>]> {
+  let summary = "sorts signed integers along an axis, ascending";
+  let description = [{
+    ```mlir
+    %s = tile.sort %x axis 1 : tensor<4x1000xi32> -> tensor<4x1024xi32>
+    ```
+    The axis of the result is the next power of two. Elements that are out of bounds, and those past the end of `x`,
+    are the largest integer, come last, and are out of bounds in the result.
+  }];
+  let arguments = (ins StaticShapeTensorOf<[I8, I16, I32, I64]>:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let results = (outs StaticShapeTensorOf<[I8, I16, I32, I64]>:$result);
+  let assemblyFormat = "$input `axis` $axis attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Tile_MmaOp : Tile_Op<"mma", [AllTypesMatch<["acc", "result"]>, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
                                  DeclareOpInterfaceMethods<Tile_BoundsOpInterface, ["neutralElement"]>,
                                  AlwaysSpeculatable]> {
@@ -91,14 +106,18 @@ def Tile_MmaOp : Tile_Op<"mma", [AllTypesMatch<["acc", "result"]>, DeclareOpInte
 }
 
 def Tile_RandOp : Tile_PureOp<"rand"> {
-  let summary = "uniform f32 in [0, 1) by Philox4x32-10";
+  let summary = "random bits, or a uniform f32 in [0, 1), by Philox4x32-10";
   let description = [{
-    The counter is (offset low, offset high, 0, 0), the key the two words of the seed; the value is the first
-    output word shifted right by 8, times 2^-24.
+    The counter is (offset low, offset high, 0, 0), the key the two words of the seed; `word` (0 unless it is given)
+    chooses one of the four words of output. An i32 is the word itself; an f32 is the word shifted right by 8, times
+    2^-24.
   }];
-  let arguments = (ins I64:$seed, AnyTypeOf<[I64, StaticShapeTensorOf<[I64]>]>:$offset);
-  let results = (outs AnyTypeOf<[F32, StaticShapeTensorOf<[F32]>]>:$result);
-  let assemblyFormat = "$seed `,` $offset attr-dict `:` type($seed) `,` type($offset) `->` type($result)";
+  let arguments = (ins I64:$seed, AnyTypeOf<[I64, StaticShapeTensorOf<[I64]>]>:$offset,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntMinValue<0>, IntMaxValue<3>]>, "0">:$word);
+  let results = (outs AnyTypeOf<[F32, I32, StaticShapeTensorOf<[F32, I32]>]>:$result);
+  let assemblyFormat = [{
+    $seed `,` $offset (`word` $word^)? attr-dict `:` type($seed) `,` type($offset) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 

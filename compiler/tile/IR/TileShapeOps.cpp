@@ -136,6 +136,19 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   return foldSplat(adaptor.getInput(), getResult().getType());
 }
 
+LogicalResult FlipOp::verify() {
+  if (static_cast<int64_t>(getAxis()) < tensorOf(getInput()).getRank()) return success();
+  return emitOpError() << "axis " << getAxis() << " is outside a tile of rank "
+                       << tensorOf(getInput()).getRank();
+}
+
+OpFoldResult FlipOp::fold(FoldAdaptor adaptor) {
+  if (auto inner = getInput().getDefiningOp<FlipOp>(); inner && inner.getAxis() == getAxis())
+    return inner.getInput();
+  if (tensorOf(getInput()).getDimSize(getAxis()) == 1) return getInput();
+  return foldSplat(adaptor.getInput(), getResult().getType());
+}
+
 LogicalResult WhereOp::verify() {
   if (tensorOf(getCondition()).getShape() == tensorOf(getResult()).getShape()) return success();
   return emitOpError() << "has a condition " << getCondition().getType() << " for " << getResult().getType();
@@ -171,8 +184,14 @@ LogicalResult ConcatOp::verify() {
   return success();
 }
 
-OpFoldResult ConcatOp::fold(FoldAdaptor) {
-  return getInputs().size() == 1 ? OpFoldResult(getInputs().front()) : OpFoldResult();
+OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
+  if (getInputs().size() == 1) return getInputs().front();
+  auto first = dyn_cast_or_null<SplatElementsAttr>(adaptor.getInputs().front());
+  bool isSplat = first && llvm::all_of(adaptor.getInputs(), [&](Attribute input) {
+                   auto other = dyn_cast_or_null<SplatElementsAttr>(input);
+                   return other && other.getSplatValue<Attribute>() == first.getSplatValue<Attribute>();
+                 });
+  return isSplat ? foldSplat(first, getResult().getType()) : OpFoldResult();
 }
 
 //===-- mask

@@ -63,6 +63,15 @@ def Tile_TransposeOp : Tile_PureOp<"transpose", [DeclareOpInterfaceMethods<Tile_
   let hasFolder = 1;
 }
 
+def Tile_FlipOp : Tile_PureOp<"flip", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface>, AllTypesMatch<["input", "result"]>]> {
+  let summary = "the elements along an axis in the opposite order";
+  let arguments = (ins Tile_Tile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input `axis` $axis attr-dict `:` type($input)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
 def Tile_ConcatOp : Tile_PureOp<"concat", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface>]> {
   let summary = "joins tiles along an axis";
   let arguments = (ins Variadic<Tile_Tile>:$inputs, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);

@@ -47,7 +47,8 @@ private:
     }
     Operation *op = v.getDefiningOp();
     if (!op) return Kept::Whole;
-    if (isa<LoadOp, GatherOp, KeepOp, BufferReadOp, ReduceOp, ArgReduceOp, SliceOp, ReshapeOp, ConcatOp>(op))
+    if (isa<LoadOp, GatherOp, KeepOp, BufferReadOp, ReduceOp, ArgReduceOp, SortOp, SliceOp, FlipOp, ReshapeOp,
+            ConcatOp>(op))
       return Kept::Other;
     if (auto mma = dyn_cast<MmaOp>(op)) // it may be in bounds of less than the accumulator
       return intersect(kept(mma.getAcc(), outer, assumed, known), Kept::Other);

@@ -30,8 +30,8 @@ bool alwaysInMemory(Value v) {
   Operation *op = v.getDefiningOp();
   if (!op) return true; // carried by a loop
   if (op->getNumRegions()) return true;
-  return isa<ReduceOp, ArgReduceOp, ScanOp, MmaOp, ConcatOp, AtomicOp, AtomicCasOp, ReshapeOp, TransposeOp>(
-      op);
+  return isa<ReduceOp, ArgReduceOp, ScanOp, SortOp, MmaOp, ConcatOp, FlipOp, AtomicOp, AtomicCasOp, ReshapeOp,
+             TransposeOp>(op);
 }
 
 bool needsMemoryOperand(OpOperand &use) {

@@ -185,6 +185,30 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @sort_extent(%x: tensor<4x5xi32>) {
+  // expected-error @+1 {{gives 'tensor<4x8xi32>', not 'tensor<4x5xi32>'}}
+  %t = tile.sort %x axis 1 : tensor<4x5xi32> -> tensor<4x5xi32>
+  return
+}
+
+// -----
+
+func.func @sort_axis(%x: tensor<4xi32>) {
+  // expected-error @+1 {{axis 1 is outside}}
+  %t = tile.sort %x axis 1 : tensor<4xi32> -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @flip_axis(%x: tensor<4xf32>) {
+  // expected-error @+1 {{axis 1 is outside a tile of rank 1}}
+  %t = tile.flip %x axis 1 : tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<4xf32>) {
   // expected-error @+1 {{is unsigned but works on 'f32'}}
   %t = tile.reduce max %x axis 0 unsigned : tensor<4xf32> -> f32

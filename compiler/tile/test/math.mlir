@@ -26,6 +26,18 @@ func.func @math(%x: tensor<4x8xf32>, %v: tensor<8xf32>, %s: f32, %u: tensor<4x8x
   %8 = tile.scan sum %v axis 0 : tensor<8xf32>
   // CHECK: tile.rand %{{.*}}, %{{.*}} : i64, tensor<8xi64> -> tensor<8xf32>
   %9 = tile.rand %seed, %offsets : i64, tensor<8xi64> -> tensor<8xf32>
+  // CHECK: tile.rand %{{.*}}, %{{.*}} word 2 : i64, tensor<8xi64> -> tensor<8xi32>
+  %10 = tile.rand %seed, %offsets word 2 : i64, tensor<8xi64> -> tensor<8xi32>
+  // CHECK: tile.scan prod %{{.*}} axis 0 : tensor<8xf32>
+  %11 = tile.scan prod %v axis 0 : tensor<8xf32>
+  // CHECK: tile.scan min %{{.*}} axis 1 unsigned : tensor<4x8xi8>
+  %12 = tile.scan min %u axis 1 unsigned : tensor<4x8xi8>
+  // CHECK: tile.sort %{{.*}} axis 0 : tensor<4x8xi8> -> tensor<4x8xi8>
+  %13 = tile.sort %u axis 0 : tensor<4x8xi8> -> tensor<4x8xi8>
+  // CHECK: tile.atan2 %{{.*}}, %{{.*}} : tensor<8xf32>
+  %14 = tile.atan2 %v, %v : tensor<8xf32>
+  // CHECK: tile.asinh %{{.*}} : f32
+  %15 = tile.asinh %s : f32
   return
 }
 

@@ -19,6 +19,8 @@ func.func @shapes(%x: tensor<4x8xf32>, %s: f32, %i: i32, %lo: index, %hi: index)
   %5 = tile.transpose %3 : tensor<4x3x8xf32> -> tensor<4x8x3xf32>
   // CHECK: tile.concat %{{.*}}, %{{.*}} axis 0 : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
   %6 = tile.concat %x, %1 axis 0 : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
+  // CHECK: tile.flip %{{.*}} axis 1 : tensor<4x8xf32>
+  %10 = tile.flip %x axis 1 : tensor<4x8xf32>
   // CHECK: tile.fill_masked %{{.*}}, %{{.*}} : tensor<4x8xf32>
   %9 = tile.fill_masked %x, %s : tensor<4x8xf32>
   // CHECK: tile.mask %{{.*}}, %{{.*}} bounds(%{{.*}} to %{{.*}}, %{{.*}} to %{{.*}}) : tensor<4x8xf32>

@@ -216,7 +216,7 @@ Value KernelLowering::LaneVectors::varyingArithmetic(Operation *op) {
     return tile::emitCast(b_, b_.getLoc(), vector(cast.getInput()), *parseDType(cast.getFrom()),
                           *parseDType(cast.getTo()));
   if (auto rand = dyn_cast<tile::RandOp>(op))
-    return k_.evaluateRand(vector(rand.getSeed()), vector(rand.getOffset()), width_);
+    return k_.evaluateRand(rand, vector(rand.getSeed()), vector(rand.getOffset()), width_);
   if (isDivision(op) && shapes_.of(op->getOperand(0)).isConsecutive() &&
       shapes_.of(op->getOperand(1)).kind == LaneShape::Uniform)
     return divideConsecutive(op);

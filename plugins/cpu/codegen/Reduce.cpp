@@ -346,7 +346,7 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
 LogicalResult KernelLowering::lowerScan(tile::ScanOp op) {
   Place from = place(op.getInput()), to = place(op.getResult());
   int64_t axis = op.getAxis(), n = from.shape[axis];
-  auto kind = op.getKind() == tile::ScanKind::Sum ? tile::ReduceKind::Sum : tile::ReduceKind::Max;
+  const tile::ReduceKind kind = tile::reduceKindOf(op.getKind());
   Vec<int64_t> kept(from.shape);
   kept.erase(kept.begin() + axis);
   bool alongLast = axis + 1 == static_cast<int64_t>(from.shape.size());

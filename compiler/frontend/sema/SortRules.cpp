@@ -1,0 +1,203 @@
+// flip, sort, argsort, topk and histogram.
+//
+// The operation sorts signed integers. Elements of other dtypes become integers of the same order; to sort
+// positions with them, both are packed into one integer, so that equal elements keep their order.
+#include "compiler/frontend/sema/CallRules.h"
+#include <bit>
+
+namespace tessera::frontend::rules {
+namespace {
+
+/// A tile that is used several times is computed once.
+Value once(Elaborator &ctx, Value v, Range loc) {
+  if (v.isError()) return v;
+  v.weak = false;
+  return ctx.toVariable(std::move(v), "sorted", loc);
+}
+
+Value bitsAs(Elaborator &ctx, Value v, DType to, Range loc) {
+  if (v.isError() || v.dtype == to) return v;
+  Type type = v.type();
+  type.dtype = to;
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(v), loc));
+  return Value::of(ctx.make(Op::Bitcast, type, loc, std::move(args)));
+}
+
+Value with(Elaborator &ctx, Op op, Value v, int64_t constant, Range loc) {
+  if (v.isError()) return v;
+  Value c = Elaborator::castConstant(Value::integer(constant), v.dtype);
+  return ctx.binary(op, std::move(v), std::move(c), loc);
+}
+
+int64_t largest(DType t) { return static_cast<int64_t>(~uint64_t(0) >> (65 - info(t).bits)); }
+
+/// The signed dtype of the integers that elements of `t` become.
+DType keyDType(DType t) {
+  if (isFloat(t)) return t == DType::F64 ? DType::I64 : DType::I32;
+  switch (info(t).bits) {
+  case 64:
+    return DType::I64;
+  case 32:
+    return DType::I32;
+  case 16:
+    return DType::I16;
+  default:
+    return DType::I8;
+  }
+}
+
+/// The bits of a float as an integer that is ordered as the floats are, and back.
+Value orderedBits(Elaborator &ctx, Value bits, Range loc) {
+  bits = once(ctx, std::move(bits), loc);
+  if (bits.isError()) return bits;
+  const DType t = bits.dtype;
+  Value sign = with(ctx, Op::Shr, bits, info(t).bits - 1, loc);
+  return ctx.binary(Op::Xor, std::move(bits), with(ctx, Op::And, std::move(sign), largest(t), loc), loc);
+}
+
+/// Integers in the order of the elements, or in the opposite order. A NaN is the largest.
+Value keysOf(Elaborator &ctx, Value x, bool isDescending, Range loc) {
+  const DType t = x.dtype, key = keyDType(t);
+  if (isFloat(t)) {
+    x = once(ctx, ctx.cast(std::move(x), t == DType::F64 ? t : DType::F32, loc), loc);
+    Value keys = orderedBits(ctx, bitsAs(ctx, x, key, loc), loc);
+    if (isDescending) keys = with(ctx, Op::Xor, std::move(keys), -1, loc);
+    Value isNaN = ctx.binary(Op::Ne, x, x, loc);
+    return ctx.select(std::move(isNaN), Value::integer(largest(key), key, false), std::move(keys), loc);
+  }
+  if (t == DType::Bool)
+    x = ctx.cast(std::move(x), key, loc);
+  else if (isUnsigned(t))
+    x = with(ctx, Op::Xor, bitsAs(ctx, std::move(x), key, loc), ~largest(key), loc);
+  return isDescending ? with(ctx, Op::Xor, std::move(x), -1, loc) : std::move(x);
+}
+
+Value elementsOf(Elaborator &ctx, Value keys, DType t, bool isDescending, Range loc) {
+  const DType key = keyDType(t);
+  if (isDescending) keys = with(ctx, Op::Xor, std::move(keys), -1, loc);
+  if (isFloat(t)) { // the largest key, and its complement, are the bits of a NaN
+    Value x = bitsAs(ctx, orderedBits(ctx, std::move(keys), loc), t == DType::F64 ? t : DType::F32, loc);
+    return ctx.cast(std::move(x), t, loc);
+  }
+  if (t == DType::Bool) return with(ctx, Op::Ne, std::move(keys), 0, loc);
+  if (!isUnsigned(t)) return keys;
+  return bitsAs(ctx, with(ctx, Op::Xor, std::move(keys), ~largest(key), loc), t, loc);
+}
+
+Value sorted(Elaborator &ctx, Value keys, size_t axis, Range loc) {
+  if (keys.isError()) return keys;
+  const int64_t extent = keys.shape[axis];
+  Type type = keys.type();
+  type.shape[axis] = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
+  if (!ctx.checkTileSize(type.shape, loc)) return Value::error();
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(keys), loc));
+  ExprPtr e = ctx.make(Op::Sort, type, loc, std::move(args));
+  e->ints = {static_cast<int64_t>(axis)};
+  return partOf(ctx, Value::of(std::move(e)), axis, 0, extent, loc);
+}
+
+/// The key in the upper half of an i64, the position along the axis in the lower half.
+Value packed(Elaborator &ctx, const KernelCall &a, Value keys, size_t axis) {
+  const Range loc = a.loc;
+  if (keys.isError()) return keys;
+  if (keys.dtype == DType::I64)
+    return ctx.fail(Code::E_UNIMPLEMENTED, loc,
+                    std::string("TSR_UNIMPLEMENTED: '") + a.function.name + "' of elements of 64 bits",
+                    "cast them to a dtype of 32 bits first");
+  std::vector<ExprPtr> first;
+  first.push_back(ctx.constInt(0, loc, DType::I32));
+  Value position =
+      Value::of(ctx.make(Op::Arange, {Type::Tile, DType::I32, {keys.shape[axis]}}, loc, std::move(first)));
+  for (size_t i = axis + 1; i < keys.shape.size(); ++i)
+    position = ctx.expandDims(std::move(position), static_cast<int>(i - axis), loc);
+  keys = with(ctx, Op::Shl, ctx.cast(std::move(keys), DType::I64, loc), 32, loc);
+  return ctx.binary(Op::Or, std::move(keys), ctx.cast(std::move(position), DType::I64, loc), loc);
+}
+
+/// A flag that is known.
+std::optional<bool> staticFlag(Elaborator &ctx, const ast::Expr &e, const char *name) {
+  Value v = ctx.evaluate(e);
+  if (v.isError()) return std::nullopt;
+  if (v.isScalar() && v.isConst) return v.intValue != 0;
+  ctx.fail(Code::E_CONSTANT, e.loc, std::string(name) + " is True or False");
+  return std::nullopt;
+}
+
+} // namespace
+
+Value flip(Elaborator &ctx, const KernelCall &a) {
+  Value x = tileArgument(ctx, *a[0], "flip");
+  if (x.isError()) return x;
+  const auto rank = static_cast<int64_t>(x.shape.size());
+  std::optional<int64_t> axis = ctx.staticAxis(a[1], x.shape.size(), -1);
+  if (!axis) return Value::error();
+  for (int64_t i = 0; i < rank; ++i) {
+    if (*axis >= 0 && i != *axis) continue;
+    x = ctx.function(Op::Flip, std::move(x), a.loc);
+    x.expr->ints = {i};
+  }
+  return x;
+}
+
+Value sort(Elaborator &ctx, const KernelCall &a) {
+  Value x = tileArgument(ctx, *a[0], a.function.name);
+  if (x.isError()) return x;
+  std::optional<int64_t> axis = ctx.staticAxis(a[1], x.shape.size(), -1);
+  std::optional<bool> isDescending = staticFlag(ctx, *a[2], "descending");
+  if (!axis || !isDescending) return Value::error();
+  const DType t = x.dtype;
+  const auto at = static_cast<size_t>(*axis);
+  Value keys = keysOf(ctx, std::move(x), *isDescending, a.loc);
+  if (a.function.id == FunctionId::Sort)
+    return elementsOf(ctx, sorted(ctx, std::move(keys), at, a.loc), t, *isDescending, a.loc);
+  return ctx.cast(sorted(ctx, packed(ctx, a, std::move(keys), at), at, a.loc), DType::I32, a.loc);
+}
+
+Value topk(Elaborator &ctx, const KernelCall &a) {
+  const Range loc = a.loc;
+  Value x = tileArgument(ctx, *a[0], "topk");
+  if (x.isError()) return x;
+  std::optional<int64_t> k = ctx.staticInt(*a[1], "the number of elements"),
+                         axis = ctx.staticAxis(a[2], x.shape.size(), -1);
+  std::optional<bool> isLargest = staticFlag(ctx, *a[3], "largest");
+  if (!k || !axis || !isLargest) return Value::error();
+  const DType t = x.dtype;
+  const auto at = static_cast<size_t>(*axis);
+  if (*k < 1 || *k > x.shape[at])
+    return ctx.fail(Code::E_SHAPE, a[1]->loc,
+                    "'topk' takes between 1 and " + std::to_string(x.shape[at]) +
+                        " elements of this axis, found " + std::to_string(*k));
+  Value all = sorted(ctx, packed(ctx, a, keysOf(ctx, std::move(x), *isLargest, loc), at), at, loc);
+  Value first = once(ctx, partOf(ctx, std::move(all), at, 0, *k, loc), loc);
+  if (first.isError()) return first;
+  Value keys = ctx.cast(with(ctx, Op::Shr, first, 32, loc), keyDType(t), loc);
+  return Value::tuple({once(ctx, elementsOf(ctx, std::move(keys), t, *isLargest, loc), loc),
+                       once(ctx, ctx.cast(std::move(first), DType::I32, loc), loc)});
+}
+
+/// Counts the elements that are equal to each bin.
+Value histogram(Elaborator &ctx, const KernelCall &a) {
+  const Range loc = a.loc;
+  Value x = tileArgument(ctx, *a[0], "histogram");
+  if (x.isError()) return x;
+  if (!isInt(x.dtype))
+    return ctx.fail(Code::E_TYPE, a[0]->loc, std::string("'histogram' counts integers, not ") + name(x.dtype),
+                    "compute the bin of each element and cast it: ts.tile.cast((x - low) * scale, ts.i32)");
+  std::optional<int64_t> bins = ctx.staticInt(*a[1], "the number of bins");
+  if (!bins || !ctx.checkTileSize({*bins}, a[1]->loc)) return Value::error();
+  const DType t = info(x.dtype).bits + isUnsigned(x.dtype) > 32 ? DType::I64 : DType::I32;
+  int64_t count = 1;
+  for (int64_t n : x.shape)
+    count *= n;
+  x = reshaped(ctx, ctx.cast(std::move(x), t, loc), {count, 1}, loc);
+  std::vector<ExprPtr> first;
+  first.push_back(ctx.constInt(0, loc, DType::I32));
+  Value bin = Value::of(ctx.make(Op::Arange, {Type::Tile, DType::I32, {*bins}}, loc, std::move(first)));
+  Value hit = ctx.binary(Op::Eq, std::move(x), ctx.cast(std::move(bin), t, loc), loc);
+  if (hit.isError()) return hit;
+  return reduceAxis(ctx, Op::Sum, ctx.cast(std::move(hit), DType::I32, loc), 0, loc);
+}
+
+} // namespace tessera::frontend::rules
