@@ -42,6 +42,30 @@ uint64_t power(int64_t x, int64_t n) {
   return result;
 }
 
+/// Operations of u64 that depend on the sign: its values do not fit in an int64_t.
+uint64_t evaluateU64(ArithOp op, uint64_t a, uint64_t b) {
+  switch (op) {
+  case ArithOp::FloorDiv:
+    return b ? a / b : 0;
+  case ArithOp::Mod:
+    return b ? a % b : 0;
+  case ArithOp::Pow: { // a^(2 h + r) = (a^h)^2 a^r
+    const uint64_t half = power(static_cast<int64_t>(a), static_cast<int64_t>(b >> 1));
+    return half * half * (b & 1 ? a : 1);
+  }
+  case ArithOp::Shl:
+    return b < 64 ? a << b : 0;
+  case ArithOp::Shr:
+    return b < 64 ? a >> b : 0;
+  case ArithOp::Minimum:
+    return a < b ? a : b;
+  case ArithOp::Maximum:
+    return a > b ? a : b;
+  default:
+    return compare(op, a, b);
+  }
+}
+
 uint64_t evaluateInt(ArithOp op, DType t, int64_t x, int64_t y) {
   const auto a = static_cast<uint64_t>(x), b = static_cast<uint64_t>(y);
   const int bits = info(t).bits;
@@ -52,13 +76,24 @@ uint64_t evaluateInt(ArithOp op, DType t, int64_t x, int64_t y) {
   case ArithOp::Invert:
     return t == DType::Bool ? !a : ~a;
   case ArithOp::Abs:
-    return x < 0 ? 0 - a : a;
+    return x < 0 && t != DType::U64 ? 0 - a : a;
   case ArithOp::Add:
     return a + b;
   case ArithOp::Sub:
     return a - b;
   case ArithOp::Mul:
     return a * b;
+  case ArithOp::And:
+    return a & b;
+  case ArithOp::Or:
+    return a | b;
+  case ArithOp::Xor:
+    return a ^ b;
+  default:
+    break;
+  }
+  if (t == DType::U64) return evaluateU64(op, a, b);
+  switch (op) {
   case ArithOp::FloorDiv:
     if (y == 0) return 0;
     if (y == -1) return 0 - a; // the processor's division traps on the smallest integer
@@ -68,12 +103,6 @@ uint64_t evaluateInt(ArithOp op, DType t, int64_t x, int64_t y) {
     return static_cast<uint64_t>(x % y + (x % y != 0 && (x < 0) != (y < 0) ? y : 0));
   case ArithOp::Pow:
     return power(x, y);
-  case ArithOp::And:
-    return a & b;
-  case ArithOp::Or:
-    return a | b;
-  case ArithOp::Xor:
-    return a ^ b;
   case ArithOp::Shl:
     return isTooFar ? 0 : a << y;
   case ArithOp::Shr: // the value has been sign- or zero-extended to 64 bits

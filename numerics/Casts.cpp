@@ -133,7 +133,7 @@ uint64_t castBits(uint64_t bits, DType from, DType to) {
     const int64_t value = readInt(bits, from);
     if (to == DType::Bool) return value != 0;
     if (isInt(to)) return static_cast<uint64_t>(value) & lowMask(info(to).bits);
-    u.negative = value < 0;
+    u.negative = value < 0 && !isUnsigned(from); // a u64 may have the sign bit
     u.significand = u.negative ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   }
   return packFloat(u, to);

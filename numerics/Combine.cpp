@@ -96,6 +96,12 @@ Loop loopOf(DType t, CombineOp op) {
     return loopOf<int8_t>(op);
   case DType::U8:
     return loopOf<uint8_t>(op);
+  case DType::U16:
+    return loopOf<uint16_t>(op);
+  case DType::U32:
+    return loopOf<uint32_t>(op);
+  case DType::U64:
+    return loopOf<uint64_t>(op);
   case DType::Bool:
     return loopOf<bool>(op);
   default:

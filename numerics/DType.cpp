@@ -28,12 +28,15 @@ constexpr DTypeInfo kTable[] = {
     {DType::I8, "i8", Signed, 8, 1, 0, 0, 0, false, false},
     {DType::U8, "u8", Unsigned, 8, 1, 0, 0, 0, false, false},
     {DType::Bool, "bool", DTypeClass::Bool, 1, 1, 0, 0, 0, false, false},
+    {DType::U16, "u16", Unsigned, 16, 2, 0, 0, 0, false, false},
+    {DType::U32, "u32", Unsigned, 32, 4, 0, 0, 0, false, false},
+    {DType::U64, "u64", Unsigned, 64, 8, 0, 0, 0, false, false},
 };
 
 constexpr bool rowsMatchEnumerators() {
   for (size_t i = 0; i < std::size(kTable); ++i)
     if (static_cast<size_t>(kTable[i].dtype) != i) return false;
-  return std::size(kTable) == static_cast<size_t>(DType::Bool) + 1;
+  return std::size(kTable) == static_cast<size_t>(DType::U64) + 1;
 }
 static_assert(rowsMatchEnumerators());
 
@@ -73,6 +76,9 @@ constexpr std::pair<std::string_view, DType> kAliases[] = {
     {"int32", DType::I32},
     {"int16", DType::I16},
     {"int8", DType::I8},
+    {"uint64", DType::U64},
+    {"uint32", DType::U32},
+    {"uint16", DType::U16},
     {"uint8", DType::U8},
     {"boolean", DType::Bool},
     {"i1", DType::Bool},

@@ -26,6 +26,9 @@ enum class DType : uint8_t {
   I8,
   U8,
   Bool,
+  U16,
+  U32,
+  U64,
 };
 
 enum class DTypeClass : uint8_t { Float, SignedInt, UnsignedInt, Bool };

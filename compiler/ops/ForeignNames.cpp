@@ -186,7 +186,7 @@ std::optional<std::string> foreignHint(std::string_view name, const std::string 
     if (name.starts_with(family) && name != family) {
       digits.remove_prefix(family.size());
       if (digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
-      return "the integers are i64, i32, i16, i8 and u8";
+      return "the integers are i64, i32, i16, i8, u64, u32, u16 and u8";
     }
   if (name.starts_with("complex")) return "there are no complex numbers: keep two tensors";
   return std::nullopt;

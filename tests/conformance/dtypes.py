@@ -36,12 +36,13 @@ DTYPES = {d.name: d for d in [
     _float("fp6_e3m2", 2, -2, 28.0, True, False),
     _float("fp4_e2m1", 1, 0, 6.0, True, False),
     DType("i64", False, bits=64), DType("i32", False, bits=32), DType("i16", False, bits=16), DType("i8", False, bits=8),
+    DType("u32", False, bits=32, signed=False), DType("u16", False, bits=16, signed=False),  # u64: unsigned.py
     DType("u8", False, bits=8, signed=False), DType("bool", False, bits=1, signed=False),
 ]}
 
 FLOATS = ["f64", "f32", "f16", "bf16"]
 SMALL_FLOATS = ["fp8_e4m3", "fp8_e5m2", "fp6_e2m3", "fp6_e3m2", "fp4_e2m1"]
-INTS = ["i64", "i32", "i16", "i8", "u8"]
+INTS = ["i64", "i32", "i16", "i8", "u32", "u16", "u8"]
 
 
 def limits(dtype):

@@ -3,6 +3,7 @@
 #include "tools/options/Options.h"
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -73,8 +74,9 @@ Error wrong(std::string message) { return {"E_SCALAR_VALUE", std::move(message),
 Expected<uint64_t> integerBits(int64_t value, DType t) {
   const int width = storageBytes(t) * 8;
   const int64_t low = isUnsigned(t) ? 0 : width == 64 ? INT64_MIN : -(int64_t(1) << (width - 1));
-  const int64_t high = isUnsigned(t) ? (int64_t(1) << width) - 1 : width == 64 ? INT64_MAX : -(low + 1);
-  if (value < low || value > high) return wrong(fmt::format("{} holds {} to {}", name(t), low, high));
+  const uint64_t high = ~uint64_t(0) >> (64 - width + (isUnsigned(t) ? 0 : 1));
+  if (value < low || (value > 0 && uint64_t(value) > high))
+    return wrong(fmt::format("{} holds {} to {}", name(t), low, high));
   return width == 64 ? uint64_t(value) : uint64_t(value) & ((uint64_t(1) << width) - 1);
 }
 
@@ -90,6 +92,10 @@ Expected<uint64_t> parseScalar(std::string_view text, DType t) {
     if (!parseFloat(std::string(text), value)) return wrong("not a number (inf and nan are)");
     if (errno == ERANGE && std::isinf(value)) return wrong(fmt::format("too large for {}", name(t)));
     return scalarFromNumber(value, t);
+  }
+  if (uint64_t large; t == DType::U64 && !text.empty()) { // more than an int64_t holds
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), large);
+    if (error == std::errc() && end == text.data() + text.size()) return large;
   }
   int64_t value;
   if (!parseInt(text, value)) return wrong(fmt::format("not a decimal integer that fits {}", name(t)));

@@ -127,7 +127,8 @@ static DType commonDType(DType a, DType b) {
     if (to.cls == DTypeClass::Float)
       return from.cls != DTypeClass::Float ||
              (from.mantissaBits <= to.mantissaBits && from.maxExponent <= to.maxExponent);
-    return to.cls == DTypeClass::SignedInt && from.cls != DTypeClass::Float && from.bits < to.bits;
+    return isInt(t) && from.cls != DTypeClass::Float && from.bits < to.bits &&
+           (to.cls == DTypeClass::SignedInt || from.cls == to.cls);
   };
   for (DType t : {a, b})
     if (holds(t, a) && holds(t, b)) return t;
@@ -178,9 +179,8 @@ bool Elaborator::unify(Value &a, Value &b, Range loc, const char *what) {
       return true;
     }
   } else {
-    auto signedInt = [](DType t) { return info(t).cls == DTypeClass::SignedInt; };
     auto half = [](DType t) { return t == DType::F16 || t == DType::BF16; };
-    if (signedInt(a.dtype) && signedInt(b.dtype))
+    if (isInt(a.dtype) && info(a.dtype).cls == info(b.dtype).cls)
       return info(a.dtype).bits < info(b.dtype).bits ? to(a, b.dtype) : to(b, a.dtype);
     if (half(a.dtype) && b.dtype == DType::F32) return to(a, DType::F32);
     if (half(b.dtype) && a.dtype == DType::F32) return to(b, DType::F32);

@@ -41,6 +41,10 @@ Value Elaborator::graphMatmul(Value a, Value b, bool transA, bool transB, std::o
                 "a matrix product of " + describe(a) + " and " + describe(b) + "; their dtypes must agree",
                 std::string("cast one of them: ts.cast(x, ts.") + name(a.dtype) + ")");
   if (a.dtype == DType::Bool) return fail(Code::E_TYPE, loc, "a matrix product takes numbers, not bool");
+  if (isUnsigned(a.dtype) && a.dtype != DType::U8)
+    return fail(Code::E_TYPE, loc,
+                std::string("a matrix product takes floats, signed integers or u8, not ") + name(a.dtype),
+                "cast to ts.i32 or ts.i64 first");
   const DimExpr &ka = dims[0].back(), &kb = dims[1][dims[1].size() - 2];
   if (ka != kb)
     return fail(Code::E_SHAPE, loc,
@@ -133,7 +137,7 @@ Value graphReduce(Elaborator &ctx, GraphCall &a) {
   if (v.dtype == DType::Bool && op != Op::Sum && op != Op::Prod)
     return ctx.fail(Code::E_TYPE, loc, std::string("'") + b.name + "' takes numbers, not bool",
                     "cast to ts.i32 first");
-  if ((op == Op::Sum || op == Op::Prod) && !isFloat(v.dtype) && v.dtype != DType::I64)
+  if ((op == Op::Sum || op == Op::Prod) && !isFloat(v.dtype) && info(v.dtype).bits < 32)
     v = ctx.cast(std::move(v), DType::I32, loc);
   DType original = v.dtype;
   if (isMean || op == Op::Sum || op == Op::Prod) {

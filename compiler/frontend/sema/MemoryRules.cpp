@@ -260,10 +260,11 @@ Value atomic(Elaborator &ctx, const KernelCall &a) {
                     std::string("'") + b.name + "' works on a tensor, found " + describe(base),
                     "write ts.tile." + std::string(b.name) + "(tensor, index, value)");
   Param &p = ctx.kernel_.params[static_cast<size_t>(base.index)];
-  if (p.dtype != DType::I32 && p.dtype != DType::I64 && p.dtype != DType::F32 && p.dtype != DType::F64)
+  const int bits = info(p.dtype).bits;
+  if ((bits != 32 && bits != 64) || p.dtype == DType::TF32)
     return ctx.fail(Code::E_UNIMPLEMENTED, loc,
                     std::string("TSR_UNIMPLEMENTED: ") + b.name + " on " + name(p.dtype) +
-                        " (built for i32, i64, f32, f64)");
+                        " (built for i32, i64, u32, u64, f32, f64)");
 
   Elaborator::Access prefix;
   if (indices.size() > p.dims.size())

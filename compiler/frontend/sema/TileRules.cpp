@@ -376,7 +376,7 @@ static DType sumDType(const Value &v) {
     return v.accum == DType::F64 || v.dtype == DType::F64 ? DType::F64
            : v.dtype == DType::TF32                       ? DType::TF32
                                                           : DType::F32;
-  return v.dtype == DType::I64 ? DType::I64 : DType::I32;
+  return info(v.dtype).bits < 32 ? DType::I32 : v.dtype;
 }
 
 bool checkAccumulator(Elaborator &ctx, const Value &v, Range loc) {

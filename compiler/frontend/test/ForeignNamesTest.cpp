@@ -87,8 +87,8 @@ TEST(ForeignNames, SayThatTheyDoNotExist) {
   EXPECT_THAT(fmin, HasSubstr("hint: write ts.tile.minimum(a, b)"));
   EXPECT_THAT(compile(graphWith("return ts.fmin(x, 1.0)"), withKernel("k")).text(),
               HasSubstr("hint: write ts.minimum(a, b)"));
-  EXPECT_THAT(compile(kernelWith("y = ts.u32(s)")).text(),
-              HasSubstr("hint: the integers are i64, i32, i16, i8 and u8"));
+  EXPECT_THAT(compile(kernelWith("y = ts.u24(s)")).text(),
+              HasSubstr("hint: the integers are i64, i32, i16, i8, u64, u32, u16 and u8"));
   // What is neither known nor near has no suggestion.
   EXPECT_THAT(compile(kernelWith("y = ts.tile.frobnicate(f)")).text(), testing::Not(HasSubstr("hint")));
   EXPECT_THAT(compile(kernelWith("y = ts.tile.row_mx(A[0:4, 0:4])")).text(),

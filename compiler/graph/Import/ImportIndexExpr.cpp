@@ -30,7 +30,7 @@ static bool wraps(const Expr &e) {
 IndexExpr KernelImporter::indexExpr(const Expr &e) {
   using Code = IndexExpr::Code;
   IndexExpr exact = exactIndexExpr(e);
-  if (!wraps(e)) return exact;
+  if (!wraps(e) || info(e.type.dtype).bits == 64) return exact;
   const IndexExpr range = IndexExpr::constant(int64_t{1} << info(e.type.dtype).bits);
   if (isUnsigned(e.type.dtype)) return IndexExpr::binary(Code::Mod, exact, range);
   const IndexExpr half = IndexExpr::constant(int64_t{1} << (info(e.type.dtype).bits - 1));

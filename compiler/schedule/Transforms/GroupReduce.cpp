@@ -45,7 +45,8 @@ TypedValue GroupProgram::neutral(ReduceKind kind, DType dtype, const Shape &shap
   int bits = info(dtype).bits;
   bool isSigned = isInt(dtype) && !isUnsigned(dtype);
   int64_t least = isSigned ? std::numeric_limits<int64_t>::min() >> (64 - bits) : 0;
-  int64_t most = isSigned ? std::numeric_limits<int64_t>::max() >> (64 - bits) : (int64_t{1} << bits) - 1;
+  int64_t most = isSigned ? std::numeric_limits<int64_t>::max() >> (64 - bits)
+                          : static_cast<int64_t>(~uint64_t{0} >> (64 - bits));
   return b_.broadcast(b_.integer(lowest ? least : most, dtype), shape);
 }
 

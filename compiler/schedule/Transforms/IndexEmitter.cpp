@@ -9,10 +9,11 @@ using namespace mlir;
 namespace tessera::schedule {
 namespace {
 
-/// Returns argument `position` as an index; u8 is unsigned, every other integer signed.
+/// Returns argument `position` as an index.
 Value argumentAsIndex(OpBuilder &b, Location loc, tile::ParamAttr param, Value arg) {
   if (arg.getType().isIndex()) return arg;
-  if (param.getDtype() == DType::U8) return arith::IndexCastUIOp::create(b, loc, b.getIndexType(), arg);
+  if (param.getDtype() && isUnsigned(*param.getDtype()))
+    return arith::IndexCastUIOp::create(b, loc, b.getIndexType(), arg);
   return arith::IndexCastOp::create(b, loc, b.getIndexType(), arg);
 }
 

@@ -28,10 +28,13 @@ Type elementTypeInValues(MLIRContext *context, DType dtype) {
   case DType::F4E2M1:
     return Float4E2M1FNType::get(context);
   case DType::I64:
+  case DType::U64:
     return b.getI64Type();
   case DType::I32:
+  case DType::U32:
     return b.getI32Type();
   case DType::I16:
+  case DType::U16:
     return b.getI16Type();
   case DType::I8:
   case DType::U8:
@@ -43,7 +46,7 @@ Type elementTypeInValues(MLIRContext *context, DType dtype) {
 }
 
 Type elementTypeInMemory(MLIRContext *context, DType dtype) {
-  if (dtype == DType::U8) return IntegerType::get(context, 8, IntegerType::Unsigned);
+  if (isUnsigned(dtype)) return IntegerType::get(context, info(dtype).bits, IntegerType::Unsigned);
   return elementTypeInValues(context, dtype);
 }
 

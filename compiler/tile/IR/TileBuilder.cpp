@@ -324,11 +324,21 @@ Value TileBuilder::shift(DType dtype, Value x, Value y, bool isLeft) {
   return arith::SelectOp::create(b_, loc_, tooFar, constant(x.getType(), int64_t{0}), result);
 }
 
-/// math.ipowi reads its exponent as signed, so unsigned numbers are raised in twice the width.
+/// math.ipowi reads its exponent as signed, so unsigned numbers are raised in twice the width, those of 64
+/// bits to half of the exponent.
 Value TileBuilder::intPow(DType dtype, Value x, Value y) {
   Type type = x.getType();
   if (!hasNoSign(dtype)) return math::IPowIOp::create(b_, loc_, x, y);
-  Type element = b_.getIntegerType(2 * getElementTypeOrSelf(type).getIntOrFloatBitWidth());
+  const unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  if (width == 64) {
+    Value one = constant(type, int64_t{1});
+    Value half = math::IPowIOp::create(b_, loc_, x, arith::ShRUIOp::create(b_, loc_, y, one));
+    Value isOdd = compareInts(arith::CmpIPredicate::ne, arith::AndIOp::create(b_, loc_, y, one),
+                              constant(type, int64_t{0}));
+    return arith::MulIOp::create(b_, loc_, arith::MulIOp::create(b_, loc_, half, half),
+                                 select(isOdd, x, one));
+  }
+  Type element = b_.getIntegerType(2 * width);
   auto tile = dyn_cast<RankedTensorType>(type);
   Type wide = tile ? Type(tile.clone(element)) : element;
   auto extend = [&](Value v) { return arith::ExtUIOp::create(b_, loc_, wide, v); };

@@ -136,9 +136,10 @@ Value floatToInt(MathBuilder &m, Value v, DType to) {
   Value inRange = m.atMost(m.atLeast(v, low), high);
   inRange = m.select(m.isNaN(v), 0.0, inRange);
   const int width = bits <= 32 ? 32 : 64;
-  Value result = m.fptosi(inRange, m.i(width));
+  const bool isFull = magnitudeBits == width; // without a bit for the sign
+  Value result = isFull ? m.fptoui(inRange, m.i(width)) : m.fptosi(inRange, m.i(width));
   if (high != end - 1 || magnitudeBits > mantissa) {
-    const int64_t largest = bits == 64 ? INT64_MAX : (int64_t(1) << magnitudeBits) - 1;
+    const int64_t largest = isFull ? -1 : bits == 64 ? INT64_MAX : (int64_t(1) << magnitudeBits) - 1;
     result = m.selecti(m.cmp(P::OGE, v, end), largest, result);
   }
   return m.trunci(result, m.i(bits));
@@ -150,12 +151,13 @@ Value intToInt(MathBuilder &m, Value v, DType from, DType to) {
   return isUnsigned(from) || from == DType::Bool ? m.extu(v, m.i(want)) : m.exts(v, m.i(want));
 }
 
-/// i64 -> f64 such that any later rounding to at most 24 bits equals that of the integer: in a large integer,
-/// bits below 2^11 are replaced by 2^10 if they are not zero, and the conversion is then exact.
-Value i64ToStickyF64(MathBuilder &m, Value v) {
+/// i64 or u64 -> f64 such that any later rounding to at most 24 bits equals that of the integer: in a large
+/// integer, bits below 2^11 are replaced by 2^10 if they are not zero, and the conversion is then exact.
+Value i64ToStickyF64(MathBuilder &m, Value v, bool isUnsigned) {
   Value rest = m.andi(v, 0x7ff);
   Value kept = m.andi(v, ~int64_t(0x7ff));
   Value sticky = m.select(m.icmp(IP::ne, rest, 0), m.ori(kept, 0x400), kept);
+  if (isUnsigned) return m.uitofp(m.select(m.icmp(IP::ugt, v, int64_t(1) << 53), sticky, v), m.f64());
   Value isLarge = m.icmp(IP::ugt, m.addi(v, int64_t(1) << 53), int64_t(1) << 54);
   return m.sitofp(m.select(isLarge, sticky, v), m.f64());
 }
@@ -167,9 +169,10 @@ Value intToFloat(MathBuilder &m, Value v, DType from, DType to) {
     if (to == DType::F64) return m.sitofp(wide, m.f64());
     return fromF32(m, m.sitofp(wide, m.f32()), to);
   }
-  if (to == DType::F64) return m.sitofp(v, m.f64());
-  if (to == DType::F32) return m.sitofp(v, m.f32());
-  Value wide = bits == 64 ? i64ToStickyF64(m, v) : m.sitofp(v, m.f64());
+  auto convert = [&](Type type) { return isUnsigned(from) ? m.uitofp(v, type) : m.sitofp(v, type); };
+  if (to == DType::F64) return convert(m.f64());
+  if (to == DType::F32) return convert(m.f32());
+  Value wide = bits == 64 ? i64ToStickyF64(m, v, isUnsigned(from)) : convert(m.f64());
   return fromF32(m, f64ToOddF32(m, wide), to);
 }
 

@@ -125,6 +125,7 @@ public:
   }
   V sitofp(V x, mlir::Type type) { return mlir::arith::SIToFPOp::create(b, loc, type, x); }
   V uitofp(V x, mlir::Type type) { return mlir::arith::UIToFPOp::create(b, loc, type, x); }
+  V fptoui(V x, mlir::Type type) { return mlir::arith::FPToUIOp::create(b, loc, type, x); }
   V fptosi(V x, mlir::Type type) { return mlir::arith::FPToSIOp::create(b, loc, type, x); }
 
   /// Returns `otherwise` if no lane of `flags` is set, else the values of `then()`.

@@ -45,7 +45,7 @@ struct Term {
   SmallVector<int64_t, 2> expansions = {}; // axes of extent 1 to insert, one after the other
 
   bool isNarrow() const { return bool(dtype); }
-  bool isUnsigned() const { return dtype == "u8" || dtype == "bool"; }
+  bool isUnsigned() const { return dtype == "bool" || dtype.getValue().starts_with("u"); }
   bool isMultipleOf(const Term &o) const {
     return value == o.value && dtype == o.dtype && expansions == o.expansions;
   }
