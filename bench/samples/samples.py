@@ -134,7 +134,8 @@ class Sample:
             return None
         with tempfile.TemporaryDirectory(prefix="tsr-loop-") as folder:
             library = f"{folder}/loop.so"
-            subprocess.run(["clang-22", "-O3", "-march=native", "-shared", "-fPIC", "-o", library, self.folder / "loop.c", "-lm"], check=True)
+            subprocess.run(["clang-22", "-O3", "-march=native", "-shared", "-fPIC", "-o", library, self.folder / "loop.c", "-lm"],
+                           check=True)
             loop = ctypes.CDLL(library).loop
         loop.restype = None
         return loop
@@ -192,7 +193,8 @@ def text_of(row, compare):
 
 def machine():
     """The line above the gallery's tables that says where and when they were measured."""
-    cpu = dict(line.split(":", 1) for line in pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].replace("\t", "").splitlines())
+    first = pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0]
+    cpu = dict(line.replace("\t", "").split(":", 1) for line in first.splitlines())
     vectors = "AVX-512" if " avx512f " in cpu["flags"] else "AVX2"
     return (f"Measured on {cpu['model name'].strip()}, {os.cpu_count()} cores, {vectors}, {time.strftime('%Y-%m-%d')}, at a load average of "
             f"{os.getloadavg()[0]:.1f}: the fastest calls of {ROUNDS} rounds.\n")

@@ -22,4 +22,5 @@ def bound(want, dY, X, gamma, mean, rstd):
     x_hat = abs(X.astype("f8") - mean[:, None]) * rstd[:, None] + unit * abs(X) * rstd[:, None]
     g = abs(dY * gamma).astype("f8")
     terms = (g + g.mean(1, keepdims=True) + x_hat * (g * x_hat).mean(1, keepdims=True)) * rstd[:, None]
-    return dict(result0=(C + 8) * unit * terms, result1=(R + 4) * unit * (abs(dY) * x_hat).sum(0), result2=R * unit * abs(dY.astype("f8")).sum(0))
+    return dict(result0=(C + 8) * unit * terms, result1=(R + 4) * unit * (abs(dY) * x_hat).sum(0),
+                result2=R * unit * abs(dY.astype("f8")).sum(0))
