@@ -13,9 +13,12 @@ int64_t coverExtent(std::optional<int64_t> extent, int64_t least, int64_t most) 
 
 llvm::SmallVector<int64_t> proposeCommonTile(const TileRequest &request, int64_t elements,
                                              int64_t mostColumns) {
+  // A scan computes whole tiles, also of a short axis, and reads its result again while it is in the cache.
+  if (request.kind == schedule::GroupKind::Scan)
+    return {coverExtent(request.reducesOuterAxis ? request.reduced : request.rows, 1, 16),
+            coverExtent(request.columns, 16, 128)};
   if (request.reducesOuterAxis)
     return {coverExtent(request.reduced, 1, 64), coverExtent(request.columns, 16, 128)};
-  if (request.kind == schedule::GroupKind::Gather) return {1, coverExtent(request.columns, 16, mostColumns)};
   int64_t width = coverExtent(request.columns, 16, mostColumns);
   return {coverExtent(request.rows, 1, elements / width), width};
 }

@@ -62,7 +62,6 @@ constexpr ForeignName kForeignNames[] = {
     {"dot", "write ts.matmul(a, b) of tensors, ts.tile.mma(a, b) of tiles"},
     {"mm", "write ts.matmul(a, b) of tensors, ts.tile.mma(a, b) of tiles"},
     {"bmm", "write ts.matmul(a, b): leading dims broadcast"},
-    {"einsum", "write it with ts.transpose, ts.reshape and ts.matmul of tensors"},
     {"conv2d", "write the loops over the window in a @ts.kernel"},
     {"linear", "write ts.matmul(x, w.T) + b of tensors"},
     {"dropout", "compare ts.tile.rand(seed, offset) with the rate in a @ts.kernel"},
@@ -104,9 +103,6 @@ constexpr ForeignName kForeignNames[] = {
     {"strides", "the parameter's type has the strides, after the dtype"},
     {"unsqueeze", "write x[:, None]"},
     {"permute", "write ts.transpose(x, perm) of tensors, x.T of a tile"},
-    {"gather",
-     "write ts.embedding(table, ids) of rows, or T[ids, i:i+64] with a tile of indices in a @ts.kernel"},
-    {"scatter", "store with a tile of integers as the index in a @ts.kernel: y[ids, i:i+64] = x"},
     // Programs, lanes and memory
     {"program_id", "write i, j = ts.tile.grid(n, m), or loop with ts.tile.parallel"},
     {"num_programs", "the grid is what ts.tile.grid is called with: ts.cdiv(N, BLOCK)"},

@@ -43,7 +43,7 @@ struct Argument {
 /// into that text rather than views of it, so that a table of signatures needs few relocations.
 class Signature {
 public:
-  static constexpr size_t kMax = 6;
+  static constexpr size_t kMax = 11;
 
   constexpr Signature() = default;
   consteval Signature(const char *text); // NOLINT(google-explicit-constructor): rows are written as text

@@ -29,7 +29,7 @@ std::string dtypeText(Operation *op) {
 
 bool isReduction(Operation *op) {
   return isa<tile::MmaOp, tile::ReduceOp, tile::ScanOp, tile::GroupReduceOp, graph::MatmulOp, graph::ReduceOp,
-             graph::SoftmaxOp, graph::LayerNormOp, graph::RmsNormOp, graph::AttentionOp>(op);
+             graph::ScanOp, graph::SoftmaxOp, graph::LayerNormOp, graph::RmsNormOp, graph::AttentionOp>(op);
 }
 
 /// "tile.mma on f32"

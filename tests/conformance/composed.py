@@ -1,8 +1,11 @@
 """Graph functions that the frontend composes of others, against NumPy in double."""
+import itertools
+
 import numpy as np
 
 from cases import program, want
-from dtypes import DTYPES, random
+from dtypes import DTYPES, quantize, random
+from indexing import case
 
 SIZES = [{"B": 2, "M": 3, "N": 5}, {"B": 1, "M": 1, "N": 1}, {"B": 3, "M": 17, "N": 33}, {"B": 2, "M": 65, "N": 300}]
 EMPTY = [{"B": 2, "M": 0, "N": 3}, {"B": 2, "M": 3, "N": 0}]
@@ -69,6 +72,86 @@ def shapes():
                    lambda x: (lambda e: e / e.sum(-1, keepdims=True))(np.exp(np.where(np.tril(np.ones_like(x)) > 0, x, -1e30) - 5)))
 
 
+def cross_entropy(x, y, w=None, smoothing=0.0, reduction="mean", ignored=-100):
+    rows, classes = x.reshape(-1, x.shape[-1]), x.shape[-1]
+    labels, w = y.reshape(-1), np.ones(classes) if w is None else w
+    kept = labels != ignored
+    at = np.where(kept, labels, 0)
+    logp = -(logsumexp(rows, -1, True) - rows)
+    loss = (1 - smoothing) * w[at] * -logp[np.arange(len(at)), at] + smoothing / classes * -(logp * w).sum(-1)
+    loss = np.where(kept, loss, 0)
+    return loss.reshape(y.shape) if reduction == "none" else loss.sum() if reduction == "sum" else loss.sum() / (w[at] * kept).sum()
+
+
+def losses():
+    sizes = [{"B": 2, "M": 3, "N": 5}, {"B": 1, "M": 1, "N": 1}, {"B": 2, "M": 9, "N": 33}, {"B": 3, "M": 5, "N": 1031}]
+    values = lambda name, shape, run, rng: np.where(rng.random(shape) < 0.2, -100, rng.integers(0, run["N"], shape)) if name == "y" else (
+        quantize(rng.uniform(0.25, 2, shape), "f32") if name == "w" else None)
+    for dtype, reduction, smoothing, weighted in itertools.product(("f32", "f64", "bf16"), ("mean", "sum", "none"), (0.0, 0.125), (False, True)):
+        if dtype != "f32" and reduction == "sum":
+            continue
+        result = "f64" if dtype == "f64" else "f32"
+        params = {"x": (("B", "M", "N"), dtype), "y": (("B", "M"), "i32")} | ({"w": (("N",), result)} if weighted else {})
+        options = f', weights=w' * weighted + f", label_smoothing={smoothing}" * (smoothing > 0) + f', reduction="{reduction}"' * (reduction != "mean")
+        yield case(f"cross_entropy/{reduction}-{smoothing}-{weighted}/{dtype}", params, f"ts.cross_entropy(x, y{options})",
+                   lambda x, y, w=None, s=smoothing, r=reduction: cross_entropy(x, y, w, s, r), sizes, result, {"rtol": PRECISION[result], "atol": 10 * PRECISION[result]}, values, family="composed")
+
+
+def attention(q, k, v, bias=None, mask=None, causal=False, softcap=None, past_k=None, past_v=None):
+    if past_k is not None:
+        k, v = np.concatenate([past_k, k], -2), np.concatenate([past_v, v], -2)
+    share = q.shape[1] // k.shape[1]
+    k, v = np.repeat(k, share, 1), np.repeat(v, share, 1)
+    s = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    if softcap:
+        s = softcap * np.tanh(s / softcap)
+    s = s if bias is None else s + bias
+    s = s if mask is None else np.where(mask != 0, s, -np.inf)
+    if causal:
+        s = np.where(np.tril(np.ones(s.shape[-2:]), s.shape[-1] - s.shape[-2]) > 0, s, -np.inf)
+    m = s.max(-1, keepdims=True, initial=-np.inf)
+    e = np.exp(s - np.where(np.isfinite(m), m, 0))
+    total = e.sum(-1, keepdims=True)
+    return np.where(total > 0, (e / np.where(total > 0, total, 1)) @ v, 0)
+
+
+def attentions():
+    sizes = [{"B": 1, "S": 1, "T": 1}, {"B": 2, "S": 5, "T": 9}, {"B": 2, "S": 65, "T": 129}, {"B": 1, "S": 130, "T": 70}, {"B": 1, "S": 64, "T": 64}]
+    base = lambda t: {"q": (("B", 4, "S", 16), t), "k": (("B", 2, "T", 16), t), "v": (("B", 2, "T", 16), t)}
+    flags = lambda name, shape, run, rng: (rng.random(shape) < 0.7) * 1 if name == "m" else None
+    names = {"m": "mask", "b": "bias"}
+    for dtype in ("f32", "bf16", "f64"):
+        tolerance = {"rtol": PRECISION[dtype], "atol": PRECISION[dtype]}
+        for kind, shape in itertools.product("mb", (("B", 4, "S", "T"), ("B", 1, "S", "T"), ("S", "T"), ("T",), (1, 1, "S", 1), ("B", 1, 1, "T"))):
+            if dtype != "f32" and shape[0] != "S":
+                continue
+            other = {kind: (shape, "bool" if kind == "m" else dtype)}
+            for causal in (False, True):
+                yield case(f"attention/{names[kind]}-{'x'.join(map(str, shape))}-{causal}/{dtype}", base(dtype) | other, f"ts.op.flash_attention(q, k, v, {names[kind]}={kind}, is_causal={causal})",
+                           lambda q, k, v, o, n=names[kind], c=causal: attention(q, k, v, causal=c, **{n: o}), sizes, dtype, tolerance, flags, family="composed")
+        yield case(f"attention/softcap/{dtype}", base(dtype), "ts.op.flash_attention(q, k, v, softcap=0.75)", lambda q, k, v: attention(q, k, v, softcap=0.75), sizes, dtype, tolerance, family="composed")
+        yield case(f"attention/all/{dtype}", base(dtype) | {"b": ((4, "S", "T"), dtype), "m": (("B", 1, 1, "T"), "bool")}, "ts.op.flash_attention(q, k, v, bias=b, mask=m, softcap=2.0, causal=True)",
+                   lambda q, k, v, b, m: attention(q, k, v, b, m, True, 2.0), sizes, dtype, tolerance, flags, family="composed")
+        yield case(f"attention/past/{dtype}", base(dtype) | {"p": (("B", 2, "P", 16), dtype), "r": (("B", 2, "P", 16), dtype)}, "ts.op.flash_attention(q, k, v, past_k=p, past_v=r, is_causal=True)",
+                   lambda q, k, v, p, r: attention(q, k, v, causal=True, past_k=p, past_v=r), [{**s, "P": n} for s, n in zip(sizes, (1, 60, 3, 0, 64))], dtype, tolerance, family="composed")
+    yield case("attention/hidden", base("f32") | {"m": (("S", "T"), "bool")}, "ts.op.flash_attention(q, k, v, mask=m)", lambda q, k, v, m: attention(q, k, v, mask=m), sizes, "f32", {"rtol": 2e-5, "atol": 2e-5},
+               lambda name, shape, run, rng: np.tril(np.ones(shape), -1) if name == "m" else None, family="composed")
+    yield case("attention/matrix", {"q": (("S", 16), "f32"), "k": (("T", 16), "f32"), "v": (("T", 16), "f32"), "b": (("S", "T"), "f32")}, "ts.op.flash_attention(q, k, v, bias=b)",
+               lambda q, k, v, b: attention(q[None, None], k[None, None], v[None, None], b)[0, 0], sizes, "f32", {"rtol": 2e-5, "atol": 2e-5}, family="composed")
+
+
+def choices():
+    x = {"x": (("M", "N"), "f32")}
+    for name, text, f, result in (("floats", "1.5, -0.5", lambda x: np.where(x > 0, 1.5, -0.5), "f32"), ("integers", "1, 0", lambda x: (x > 0) * 1, "i64"), ("mixed", "1, 0.5", lambda x: np.where(x > 0, 1, 0.5), "f32"),
+                                  ("dim", "N, 0", lambda x: (x > 0) * x.shape[1], "i64"), ("tensor", "x, 0.0", lambda x: np.maximum(x, 0), "f32")):
+        yield case(f"where/{name}", x, f"ts.where(x > 0.0, {text})", f, SIZES[:3], result, family="composed")
+    yield case("where/parameter", x | {"s": (None, "f32")}, "ts.where(x > 0.0, s, 0.0)", lambda x: np.where(x > 0, 2.5, 0), SIZES[:3], scalars={"s": 2.5}, family="composed")
+    yield case("where/nested", x, "ts.sum(ts.where(x > 0.5, 2, ts.where(x > 0.0, 1, 0)), axis=-1)", lambda x: np.where(x > 0.5, 2, (x > 0) * 1).sum(-1), SIZES[:3], "i64", family="composed")
+
+
 def programs():
+    yield from choices()
+    yield from losses()
+    yield from attentions()
     yield from reductions()
     yield from shapes()

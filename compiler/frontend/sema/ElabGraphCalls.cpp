@@ -189,7 +189,7 @@ Value Elaborator::graphInline(const FunctionDecl &f, const ast::Expr &call) {
 }
 
 /// Returns the instance of a kernel for these dims; -1 if it has errors, which are reported.
-int Elaborator::graphKernel(const FunctionDecl &f, const ast::Expr &call,
+int Elaborator::graphKernel(const ModuleData &module, const FunctionDecl &f, const ast::Expr &call,
                             const std::map<std::string, DimExpr> &bound) {
   FrontendOptions options = options_;
   options.kernel = f.stmt->text;
@@ -207,8 +207,8 @@ int Elaborator::graphKernel(const FunctionDecl &f, const ast::Expr &call,
     if (value) options.dims.emplace_back(symbol, *value);
   }
   Kernel kernel;
-  DiagnosticSink quiet(module_.source);
-  if (!elaborateKernel(module_, f, options, kernel, quiet)) {
+  DiagnosticSink quiet(module.source);
+  if (!elaborateKernel(module, f, options, kernel, quiet)) {
     if (!quiet.onlyCode(Code::E_DIM_NOT_STATIC)) {
       sink_.merge(std::move(quiet));
       return -1;
@@ -219,6 +219,7 @@ int Elaborator::graphKernel(const FunctionDecl &f, const ast::Expr &call,
          "give the dims of '" + kernel_.name + "' it comes from with --dim NAME=...");
     return -1;
   }
+  if (&module != &module_) kernel.name = "ts." + kernel.name; // no name of the user's
   std::string key;
   for (const auto &[dim, value] : kernel.specialized) {
     key += dim + "=" + std::to_string(value) + " ";
@@ -240,15 +241,22 @@ Value Elaborator::graphLaunch(const FunctionDecl &f, const ast::Expr &call) {
     return fail(Code::E_UNIMPLEMENTED, call.loc,
                 "TSR_UNIMPLEMENTED: '" + f.stmt->text + "' has a decorator that is not built yet");
   std::vector<std::optional<Value>> values;
-  if (!grow(call.loc) || !callArguments(f, call, values)) return Value::error();
+  if (!callArguments(f, call, values)) return Value::error();
+  return graphLaunch(module_, f, std::move(values), call);
+}
+
+/// Launches a kernel of a module, the user's or one of the language's own.
+Value Elaborator::graphLaunch(const ModuleData &module, const FunctionDecl &f,
+                              std::vector<std::optional<Value>> values, const ast::Expr &call) {
+  if (!grow(call.loc)) return Value::error();
   std::set<std::string> none;
-  Elaborator declared(module_, options_, none, sink_);
+  Elaborator declared(module, options_, none, sink_);
   size_t before = sink_.count();
   declared.declare(f);
   if (sink_.count() != before) return Value::error();
   std::map<std::string, DimExpr> bound;
   if (!graphBindDims(declared.kernel(), declared.results(), call, values, bound)) return Value::error();
-  int instance = graphKernel(f, call, bound);
+  int instance = graphKernel(module, f, call, bound);
   if (instance < 0) return Value::error();
 
   GraphState &g = *graph_;
@@ -299,7 +307,7 @@ Value Elaborator::graphLaunch(const FunctionDecl &f, const ast::Expr &call) {
   // The results of the call, in the order of the kernel's return.
   std::vector<Value> results;
   size_t next = 0;
-  for (const std::string &returned : summarizeEffects(module_, f).returnedParams) {
+  for (const std::string &returned : summarizeEffects(module, f).returnedParams) {
     if (returned.empty()) {
       if (next < own.size()) results.push_back(std::move(own[next++]));
       continue;

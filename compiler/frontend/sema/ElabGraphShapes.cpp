@@ -157,11 +157,38 @@ Value Elaborator::graphBroadcastTo(Value v, const Dims &dims, Range loc) {
   return graphValue(GraphOp::Broadcast, v.dtype, dims, loc, {node});
 }
 
-/// x[a:b, :, i, None]: bounds are integers and dims. A negative constant bound counts from the end.
+/// The box of these dims from `starts` on, one per axis; with `steps`, every step-th element.
+Value Elaborator::graphBox(Value v, Dims dims, std::vector<std::string> starts, std::vector<int64_t> steps,
+                           Range loc) {
+  const size_t last = dims.size() - 1;
+  if (steps.size() > 1 && steps[last] != 1 && steps[last - 1] != 1) {
+    // A program's tile spans the last two axes. Of one slice with steps along both, each element would need
+    // indices of its own; of two slices, only the second reads by elements.
+    Dims outer = dims;
+    outer[last] = graphDims(v)[last];
+    std::vector<std::string> begins = starts;
+    begins[last] = "0";
+    std::vector<int64_t> strides = steps;
+    strides[last] = 1;
+    v = graphBox(std::move(v), std::move(outer), std::move(begins), std::move(strides), loc);
+    if (v.isError()) return v;
+    std::fill(starts.begin(), starts.end() - 1, "0");
+    std::fill(steps.begin(), steps.end() - 1, 1);
+  }
+  int node = graphNode(v, loc);
+  Value r = graphValue(GraphOp::Slice, v.dtype, std::move(dims), loc, {node});
+  if (r.isError()) return r;
+  graphLast().texts = std::move(starts);
+  graphLast().ints = std::move(steps);
+  return r;
+}
+
+/// x[a:b, ::-1, i, None]: bounds are integers and dims. A negative constant bound counts from the end.
 Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
   const Dims dims = graphDims(v);
   Dims box, kept; // before and after indexed axes are removed
   std::vector<std::string> starts;
+  std::vector<int64_t> steps; // empty: all 1
   bool boxed = false;
   auto fromEnd = [&](std::optional<DimExpr> d, const DimExpr &extent, Range loc) {
     if (!d || d->constant().value_or(0) >= 0) return d;
@@ -187,7 +214,7 @@ Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
       Value index = evaluate(item);
       if (index.isGraph())
         return fail(Code::E_INDEX, item.loc, "a tensor cannot index another",
-                    "rows by number are ts.embedding(table, ids)");
+                    "write ts.gather(x, indices, axis=0)");
       std::optional<DimExpr> at = fromEnd(graphDimOf(index, item.loc, "an index"), extent, item.loc);
       if (!at) return Value::error();
       std::optional<DimExpr> rest = subtract(extent, *at), behind = rest ? subtract(*rest, 1) : std::nullopt;
@@ -203,12 +230,43 @@ Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
       boxed = true;
       continue;
     }
-    if (item.items[2]) {
-      Value step = evaluate(*item.items[2]);
-      if (step.isError()) return step;
-      if (!step.isConstInt() || step.intValue != 1)
-        return fail(Code::E_SLICE, item.items[2]->loc, "a slice of a tensor has step 1",
-                    "slices with other steps are not part of the language");
+    std::optional<int64_t> step = item.items[2] ? staticInt(*item.items[2], "the step of a slice") : 1;
+    if (!step) return Value::error();
+    if (*step == 0 || *step < -INT32_MAX || *step > INT32_MAX)
+      return fail(Code::E_SLICE, item.items[2]->loc,
+                  "a slice has a step other than 0 of at most 31 bits, found " + std::to_string(*step));
+    const bool isBack = *step < 0;
+    if (*step != 1) {
+      // Backwards a slice begins at the last element, and ends before -1.
+      std::optional<DimExpr> final = subtract(extent, 1);
+      std::optional<DimExpr> lo =
+          isBack && !final ? final : bound(item.items[0].get(), isBack ? *final : DimExpr(0), extent);
+      std::optional<DimExpr> hi = !lo                        ? lo
+                                  : isBack && !item.items[1] ? DimExpr(-1)
+                                                             : bound(item.items[1].get(), extent, extent);
+      if (!lo || !hi) return Value::error();
+      std::optional<DimExpr> span = isBack ? subtract(*lo, *hi) : subtract(*hi, *lo);
+      std::optional<DimExpr> count = span ? add(*span, DimExpr(std::abs(*step) - 1)) : span;
+      if (count) count = apply("floordiv", *count, DimExpr(std::abs(*step)));
+      // Forwards: 0 <= lo <= hi <= extent. Backwards: -1 <= hi <= lo < extent.
+      std::optional<DimExpr> below = isBack ? add(*hi, DimExpr(1)) : lo,
+                             above = subtract(extent, isBack ? *lo : *hi);
+      if (isBack && above) above = subtract(*above, 1);
+      if (!count || !below || !above)
+        return fail(Code::E_SLICE, item.loc, "these bounds are too long expressions");
+      for (const DimExpr &distance : {*below, *span, *above})
+        if (!graphRequire(distance, Code::E_SLICE,
+                          lo->text() + ":" + hi->text() + ":" + std::to_string(*step) +
+                              " is outside a dim of " + extent.text() + " of " + graphName(v),
+                          item.loc))
+          return Value::error();
+      boxed = true;
+      steps.resize(dims.size(), 1);
+      steps[box.size()] = *step;
+      starts.push_back(lo->text());
+      box.push_back(*count);
+      kept.push_back(*count);
+      continue;
     }
     std::optional<DimExpr> lo = bound(item.items[0].get(), DimExpr(0), extent);
     std::optional<DimExpr> hi = bound(item.items[1].get(), extent, extent);
@@ -232,10 +290,8 @@ Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
     starts.push_back("0");
   }
   if (boxed) {
-    int node = graphNode(v, e.loc);
-    v = graphValue(GraphOp::Slice, v.dtype, std::move(box), e.loc, {node});
+    v = graphBox(std::move(v), std::move(box), std::move(starts), std::move(steps), e.loc);
     if (v.isError()) return v;
-    graphLast().texts = std::move(starts);
   }
   if (boxed && kept == graphDims(v)) return v;
   return graphReshapeTo(std::move(v), std::move(kept), e.loc);

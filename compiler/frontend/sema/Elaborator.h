@@ -313,7 +313,10 @@ public:
   Value graphInline(const FunctionDecl &, const ast::Expr &);
   Value graphMatmul(Value, Value, bool transA, bool transB, std::optional<DType>, Range); // GraphRules.cpp
   Value graphLaunch(const FunctionDecl &, const ast::Expr &);
-  int graphKernel(const FunctionDecl &, const ast::Expr &, const std::map<std::string, DimExpr> &);
+  Value graphLaunch(const ModuleData &, const FunctionDecl &, std::vector<std::optional<Value>>,
+                    const ast::Expr &);
+  int graphKernel(const ModuleData &, const FunctionDecl &, const ast::Expr &,
+                  const std::map<std::string, DimExpr> &);
 
   // ... shapes (ElabGraphShapes.cpp)
   Value graphTranspose(Value, std::vector<int64_t> perm, Range);
@@ -321,6 +324,12 @@ public:
   Value graphReshapeTo(Value, std::vector<DimExpr>, Range);
   Value graphBroadcastTo(Value, const std::vector<DimExpr> &, Range);
   Value graphSlice(Value, const ast::Expr &);
+  Value graphBox(Value, std::vector<DimExpr>, std::vector<std::string> starts, std::vector<int64_t> steps,
+                 Range);
+  Value graphPosition(const std::vector<DimExpr> &, int64_t axis, Range); // GraphIndexing.cpp
+  Value graphReverse(Value, const std::vector<int64_t> &axes, Range);
+  Value graphGather(const Value &table, const std::vector<Value> &indices, std::vector<int64_t> along,
+                    std::vector<DimExpr>, Range);
   bool graphShape(const Value &, Range, std::vector<DimExpr> &);
   /// Returns false, with an error, if `value` is known to be negative. If only a call knows the value, the
   /// call checks it.

@@ -3,6 +3,7 @@
 #include "compiler/frontend/sema/CallRules.h"
 #include "compiler/frontend/sema/ElabGraph.h"
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace tessera::frontend::rules {
@@ -98,6 +99,38 @@ Value graphLogSumExp(Elaborator &ctx, GraphCall &a) {
   Value sum = ctx.function(Op::Log, reduced(ctx, a, "sum", std::move(e), true), loc);
   sum = ctx.cast(ctx.binary(Op::Add, std::move(sum), std::move(most), loc), dtype, loc);
   return keep || sum.isError() ? std::move(sum) : ctx.graphReshapeTo(std::move(sum), *out, loc);
+}
+
+/// Sums, or takes the largest of, magnitudes. Narrow floats compute in f32.
+Value graphNormOf(Elaborator &ctx, GraphCall &a) {
+  const Range loc = a.loc;
+  double order = 0;
+  bool keep = false;
+  Value x = floatTensor(ctx, a);
+  if (x.isError() || !ctx.graphNumber(a[1], a.locOf(1), "ord", order) ||
+      !ctx.graphFlag(a[3], a.locOf(3), "keepdims", keep))
+    return Value::error();
+  if (order != 0 && order != 1 && order != 2 && order != std::numeric_limits<double>::infinity())
+    return ctx.fail(Code::E_ARGUMENTS, a.locOf(1), "the order of 'norm' is 0, 1, 2 or math.inf",
+                    "write the sum: ts.sum(ts.abs(x) ** p) ** (1.0 / p)");
+  const DType dtype = x.dtype;
+  if (info(dtype).bits < 32) x = ctx.cast(std::move(x), DType::F32, loc);
+  const bool isLargest = std::isinf(order);
+  if (order == 2)
+    x = ctx.binary(Op::Mul, x, x, loc);
+  else if (order == 0)
+    x = ctx.cast(ctx.binary(Op::Ne, x, ctx.cast(Value::real(0), x.dtype, loc), loc), x.dtype, loc);
+  else
+    x = ctx.graphElementwise(Op::Abs, std::move(x), loc);
+  if (x.isError()) return x;
+  GraphCall call{*findFunction("tessera.op", isLargest ? "max" : "sum"), a.source, loc, {}, {}};
+  call.values.emplace_back(std::move(x));
+  call.values.push_back(a.values[2]);
+  call.values.emplace_back(flag(keep));
+  call.locs = {a.locOf(0), a.locOf(2), a.locOf(3)};
+  Value r = graphReduce(ctx, call);
+  if (order == 2) r = ctx.function(Op::Sqrt, std::move(r), loc);
+  return ctx.cast(std::move(r), dtype, loc);
 }
 
 /// Does any element, or do all, differ from 0?

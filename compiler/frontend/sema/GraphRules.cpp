@@ -22,8 +22,12 @@ Value Elaborator::graphMatmul(Value a, Value b, bool transA, bool transB, std::o
     // .T of an operand is a flag rather than a copy, unless a kernel has updated the operand since.
     const GraphValue &node = graph_->out.values[static_cast<size_t>(graphNode(v, loc))];
     auto rank = static_cast<int64_t>(node.ints.size());
-    if (node.op == GraphOp::Transpose && node.ints[static_cast<size_t>(rank - 1)] == rank - 2 &&
-        node.ints[static_cast<size_t>(rank - 2)] == rank - 1 &&
+    auto swapsLast = [&] { // and leaves the others
+      for (int64_t d = 0; d < rank; ++d)
+        if (node.ints[static_cast<size_t>(d)] != (d < rank - 2 ? d : 2 * rank - 3 - d)) return false;
+      return true;
+    };
+    if (node.op == GraphOp::Transpose && swapsLast() &&
         graph_->newer[static_cast<size_t>(node.args[0])] < 0) {
       std::optional<DType> accum = v.accum;
       Value inner = v;
@@ -134,10 +138,10 @@ Value graphReduce(Elaborator &ctx, GraphCall &a) {
   if (!whole && !ctx.graphAxes(a[1], a.locOf(1), rank, axes)) return Value::error();
   bool keep = false;
   if (!ctx.graphFlag(a[2], a.locOf(2), "keepdims", keep)) return Value::error();
-  if (v.dtype == DType::Bool && op != Op::Sum && op != Op::Prod)
-    return ctx.fail(Code::E_TYPE, loc, std::string("'") + b.name + "' takes numbers, not bool",
-                    "cast to ts.i32 first");
-  if ((op == Op::Sum || op == Op::Prod) && !isFloat(v.dtype) && info(v.dtype).bits < 32)
+  bool takesLast = false;
+  if (isArg && !ctx.graphFlag(a[3], a.locOf(3), "select_last", takesLast)) return Value::error();
+  const bool isBool = v.dtype == DType::Bool;
+  if (isBool || ((op == Op::Sum || op == Op::Prod) && !isFloat(v.dtype) && info(v.dtype).bits < 32))
     v = ctx.cast(std::move(v), DType::I32, loc);
   DType original = v.dtype;
   if (isMean || op == Op::Sum || op == Op::Prod) {
@@ -160,6 +164,8 @@ Value graphReduce(Elaborator &ctx, GraphCall &a) {
     for (size_t i = 0; i < rank; ++i)
       axes.push_back(static_cast<int64_t>(i));
   }
+  const bool looksBack = takesLast && !axes.empty(); // for the first of the elements in reverse order
+  if (looksBack) v = ctx.graphReverse(std::move(v), axes, loc);
   Dims out;
   for (size_t i = 0; i < full.size(); ++i) {
     bool reduced = std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) != axes.end();
@@ -171,8 +177,18 @@ Value graphReduce(Elaborator &ctx, GraphCall &a) {
                            std::move(out), loc, {node});
   if (r.isError()) return r;
   ctx.graphLast().function = op;
-  ctx.graphLast().ints = std::move(axes);
+  ctx.graphLast().ints = axes;
   ctx.graphLast().keepDims = keep;
+  if (looksBack) {
+    Value last =
+        ctx.binary(Op::Sub, ctx.graphExtent(full[static_cast<size_t>(axes[0])]), Value::integer(1), loc);
+    r = ctx.binary(Op::Sub, ctx.cast(std::move(last), DType::I32, loc), std::move(r), loc);
+  }
+  // Of no elements: the least or the largest i32.
+  if (isBool && (op == Op::Max || op == Op::Min)) {
+    Value zero = ctx.cast(Value::integer(0), DType::I32, loc);
+    r = ctx.binary(op == Op::Max ? Op::Gt : Op::Ne, std::move(r), std::move(zero), loc);
+  }
   if (keep && whole && isArg && rank != 1) r = ctx.graphReshapeTo(std::move(r), Dims(rank, DimExpr(1)), loc);
   return r.dtype == DType::F64 ? ctx.cast(std::move(r), original, loc) : r;
 }
@@ -258,25 +274,37 @@ Value graphCrossEntropy(Elaborator &ctx, GraphCall &a) {
     return ctx.fail(Code::E_SHAPE, loc,
                     "'cross_entropy' takes one label per row: logits " + ctx.graphName(a[0]) +
                         " want labels " + dimsText(rows) + ", found " + ctx.graphName(a[1]));
-  if (info(a[0].dtype).bits < 32) a[0] = ctx.cast(std::move(a[0]), DType::F32, loc); // a loss is at least f32
-  int x = ctx.graphNode(a[0], loc), y = ctx.graphNode(a[1], loc);
-  Value r = ctx.graphValue(GraphOp::CrossEntropy, a[0].dtype, {}, loc, {x, y});
-  if (!r.isError()) ctx.graphLast().ints = {*ignoredLabel};
+  double smoothing = 0;
+  if (!ctx.graphNumber(a[4], a.locOf(4), "label_smoothing", smoothing)) return Value::error();
+  if (!(smoothing >= 0 && smoothing <= 1))
+    return ctx.fail(Code::E_ARGUMENTS, a.locOf(4), "label_smoothing is a number from 0 to 1");
+  static const char *const kReductions[] = {"mean", "sum", "none"};
+  const auto *reduction = std::ranges::find_if(
+      kReductions, [&](const char *m) { return a[5].kind == Value::Str && a[5].text == m; });
+  if (reduction == std::end(kReductions))
+    return ctx.fail(Code::E_ARGUMENTS, a.locOf(5),
+                    "the reduction of 'cross_entropy' is \"mean\", \"sum\" or \"none\"");
+  const DType dtype = info(a[0].dtype).bits < 32 ? DType::F32 : a[0].dtype; // a loss is at least f32
+  int weights = -1;
+  if (a.given(3) && a[3].kind != Value::None) {
+    a[3] = ctx.floatOperand(std::move(a[3]), a.locOf(3), "cross_entropy");
+    if (a[3].isError()) return Value::error();
+    if (ctx.graphDims(a[3]) != Dims{ctx.graphDims(a[0]).back()})
+      return ctx.fail(Code::E_SHAPE, a.locOf(3),
+                      "the weights of 'cross_entropy' are one per class, [" +
+                          ctx.graphDims(a[0]).back().text() + "], found " + ctx.graphName(a[3]));
+    weights = ctx.graphNode(ctx.cast(std::move(a[3]), dtype, loc), loc);
+  }
+  a[0] = ctx.cast(std::move(a[0]), dtype, loc);
+  std::vector<int> args = {ctx.graphNode(a[0], loc), ctx.graphNode(a[1], loc)};
+  if (weights >= 0) args.push_back(weights);
+  const bool isEach = *reduction == kReductions[2];
+  Value r =
+      ctx.graphValue(GraphOp::CrossEntropy, dtype, isEach ? std::move(rows) : Dims(), loc, std::move(args));
+  if (r.isError()) return r;
+  ctx.graphLast().ints = {*ignoredLabel, reduction - kReductions};
+  ctx.graphLast().number = smoothing;
   return r;
-}
-
-Value graphGather(Elaborator &ctx, GraphCall &a) {
-  const Range loc = a.loc;
-  if (a[0].isError() || a[1].isError()) return Value::error();
-  if (!ctx.graphTensor(a[0], a.locOf(0), 1) || !ctx.graphTensor(a[1], a.locOf(1), 0)) return Value::error();
-  if (a[1].dtype != DType::I32 && a[1].dtype != DType::I64)
-    return ctx.fail(Code::E_TYPE, a.locOf(1),
-                    "the ids of 'embedding' are i32 or i64, found " + describe(a[1]),
-                    "convert them with ts.cast(ids, ts.i32)");
-  Dims dims = ctx.graphDims(a[1]), table = ctx.graphDims(a[0]);
-  dims.insert(dims.end(), table.begin() + 1, table.end());
-  int x = ctx.graphNode(a[0], loc), y = ctx.graphNode(a[1], loc);
-  return ctx.graphValue(GraphOp::Gather, a[0].dtype, std::move(dims), loc, {x, y});
 }
 
 Value graphAttention(Elaborator &ctx, GraphCall &a) {
@@ -291,6 +319,20 @@ Value graphAttention(Elaborator &ctx, GraphCall &a) {
                       "'flash_attention' takes q, k and v of one dtype, found " + describe(a[0]) + " and " +
                           describe(a[i]),
                       std::string("convert it with ts.cast(x, ts.") + name(a[0].dtype) + ")");
+  }
+  auto isGiven = [&](size_t i) { return a.given(i) && a[i].kind != Value::None; };
+  if (isGiven(9) != isGiven(10))
+    return ctx.fail(Code::E_ARGUMENTS, loc, "'past_k' and 'past_v' are given together");
+  for (size_t i : {size_t(1), size_t(2)}) { // the past keys and values come first
+    if (!isGiven(i + 8)) continue;
+    GraphCall call{*findFunction("tessera.op", "concat"), a.source, loc, {}, {a.locOf(i + 8), loc}};
+    std::vector<Value> both;
+    both.push_back(std::move(a[i + 8]));
+    both.push_back(std::move(a[i]));
+    call.values.emplace_back(Value::tuple(std::move(both)));
+    call.values.emplace_back(Value::integer(-2));
+    a[i] = graphConcat(ctx, call);
+    if (a[i].isError()) return Value::error();
   }
   Dims q = ctx.graphDims(a[0]), k = ctx.graphDims(a[1]), v = ctx.graphDims(a[2]);
   auto refuse = [&](const std::string &why) {
@@ -321,9 +363,43 @@ Value graphAttention(Elaborator &ctx, GraphCall &a) {
     if (!ctx.graphNumber(a[5], a.locOf(5), "scale", scale)) return Value::error();
     if (!std::isfinite(scale)) return ctx.fail(Code::E_ARGUMENTS, a.locOf(5), "the scale is a finite number");
   }
+  Dims scores = q;
+  scores.back() = k[rank - 2];
+  for (size_t i : {size_t(6), size_t(7)}) { // the mask, the bias
+    if (!isGiven(i)) continue;
+    const char *what = i == 6 ? "mask" : "bias";
+    if (!ctx.graphTensor(a[i], a.locOf(i), 0)) return Value::error();
+    if (i == 6 ? a[i].dtype != DType::Bool : !isFloat(a[i].dtype))
+      return ctx.fail(Code::E_TYPE, a.locOf(i),
+                      std::string("the ") + what + " of 'flash_attention' is of " +
+                          (i == 6 ? "bool" : "floats") + ", found " + describe(a[i]),
+                      i == 6 ? "a tensor of floats that is added to the scores is the bias"
+                             : "a tensor of bool is the mask");
+    const Dims own = ctx.graphDims(a[i]);
+    bool fits = own.size() <= rank;
+    for (size_t d = 0; fits && d < own.size(); ++d)
+      fits = own[d].isOne() || own[d] == scores[rank - own.size() + d];
+    if (!fits)
+      return ctx.fail(Code::E_SHAPE, a.locOf(i),
+                      std::string("the ") + what + " " + ctx.graphName(a[i]) +
+                          " does not broadcast to the scores " + dimsText(scores));
+  }
+  Value softcap = Value::none();
+  if (isGiven(8)) {
+    double cap = 0;
+    if (!ctx.graphNumber(a[8], a.locOf(8), "softcap", cap)) return Value::error();
+    if (!(cap > 0) || std::isinf(cap))
+      return ctx.fail(Code::E_ARGUMENTS, a.locOf(8), "softcap is a finite number above 0");
+    softcap = Value::real(cap, DType::F64, false);
+  }
   std::vector<int> args;
   for (size_t i = 0; i < 3; ++i)
     args.push_back(ctx.graphNode(a[i], loc));
+  for (size_t i : {size_t(7), size_t(6)})
+    args.push_back(isGiven(i) ? ctx.graphNode(a[i], loc) : -1);
+  args.push_back(softcap.isScalar() ? ctx.graphNode(softcap, loc) : -1);
+  while (args.back() < 0)
+    args.pop_back();
   Value r = ctx.graphValue(GraphOp::Attention, a[0].dtype, std::move(q), loc, std::move(args));
   if (r.isError()) return r;
   ctx.graphLast().ints = {causal};

@@ -159,6 +159,10 @@ def Graph_ReduceKind : Graph_Enum<"ReduceKind", "operator of a reduction", [
     I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"Min", 4, "min">, I32EnumAttrCase<"ArgMax", 5, "argmax">,
     I32EnumAttrCase<"ArgMin", 6, "argmin">]>;
 
+def Graph_ScanKind : Graph_Enum<"ScanKind", "operator of a scan", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Prod", 2, "prod">,
+    I32EnumAttrCase<"Min", 3, "min">]>;
+
 def Graph_Value : AnyTypeOf<[Graph_TensorType, AnyFloat, AnyInteger], "tensor or scalar">;
 class Graph_PureOp<string mnemonic, list<Trait> traits = []> : Graph_Op<mnemonic, !listconcat(traits, [Pure])> {
   let results = (outs Graph_TensorType:$result);
@@ -276,9 +280,12 @@ def Graph_ReshapeOp : Graph_PureOp<"reshape"> {
 
 def Graph_SliceOp : Graph_PureOp<"slice"> {
   let summary = "a box of a tensor, of the result's dims, from `starts` on";
-  let description = [{ A start is an expression of dims; the box is inside the tensor. }];
-  let arguments = (ins Graph_TensorType:$input, Tile_IndexExprArray:$starts);
-  let assemblyFormat = "$input `starts` custom<IndexExprs>($starts) attr-dict `:` functional-type($input, $result)";
+  let description = [{
+    A start is an expression of dims. With `steps`, which are not 0, element i along an axis is the tensor's at start + i *
+    step. The box is inside the tensor.
+  }];
+  let arguments = (ins Graph_TensorType:$input, Tile_IndexExprArray:$starts, OptionalAttr<DenseI64ArrayAttr>:$steps);
+  let assemblyFormat = "$input `starts` custom<IndexExprs>($starts) (`steps` $steps^)? attr-dict `:` functional-type($input, $result)";
 }
 
 def Graph_ConcatOp : Graph_PureOp<"concat"> {
@@ -287,22 +294,54 @@ def Graph_ConcatOp : Graph_PureOp<"concat"> {
   let assemblyFormat = "$inputs `axis` $axis attr-dict `:` functional-type($inputs, $result)";
 }
 
-def Graph_GatherOp : Graph_PureOp<"gather"> {
-  let summary = "rows of a table, by index: embedding";
-  let description = [{ `table` is [V, ...row], `indices` [...] of i32 or i64; the result [..., ...row]. An index outside [0, V) gives zeros. }];
-  let arguments = (ins Graph_TensorType:$table, Graph_TensorType:$indices);
-  let assemblyFormat = "$table `,` $indices attr-dict `:` functional-type(operands, $result)";
+def Graph_PadOp : Graph_PureOp<"pad"> {
+  let summary = "a tensor inside a larger one, which has one value elsewhere";
+  let description = [{ Along each axis the tensor begins after `low` elements, an expression of dims, and ends inside the result. }];
+  let arguments = (ins Graph_TensorType:$input, AnyTypeOf<[AnyFloat, AnyInteger]>:$value, Tile_IndexExprArray:$low);
+  let assemblyFormat = "$input `,` $value `low` custom<IndexExprs>($low) attr-dict `:` functional-type(operands, $result)";
 }
 
-def Graph_AttentionOp : Graph_PureOp<"attention"> {
+def Graph_GatherOp : Graph_PureOp<"gather"> {
+  let summary = "elements of a table whose positions along some axes are computed";
+  let description = [{
+    ```mlir
+    %y = graph.gather %x[%i] along [0, -1, 1] : (!graph.tensor<["B", "V", "D"], f32>, !graph.tensor<["B", 1], i32>) -> !graph.tensor<["B", "D"], f32>
+    ```
+    `along` has, for each axis of the table, the axis of the result whose position it shares, or -1 for an axis that an
+    index selects. The indices, in the order of these axes, are i32 or i64 and broadcast to the result's dims as in
+    NumPy. An element whose position is outside the table is 0.
+  }];
+  let arguments = (ins Graph_TensorType:$table, Variadic<Graph_TensorType>:$indices, DenseI64ArrayAttr:$along);
+  let assemblyFormat = "$table `[` $indices `]` `along` $along attr-dict `:` functional-type(operands, $result)";
+}
+
+def Graph_ScanOp : Graph_PureOp<"scan"> {
+  let summary = "inclusive scan along an axis, in order";
+  let arguments = (ins Graph_ScanKind:$kind, Graph_TensorType:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let assemblyFormat = "$kind $input `axis` $axis attr-dict `:` functional-type($input, $result)";
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::verify() {
+      return ::tessera::graph::verifyAlongAxis(*this, getInput().getType(), getAxis(), getType());
+    }
+  }];
+}
+
+def Graph_AttentionOp : Graph_PureOp<"attention", [AttrSizedOperandSegments]> {
   let summary = "softmax(q k^T * scale) v, streamed";
   let description = [{
     q is [..., Hq, Sq, D], k and v [..., Hk, Sk, D] with Hk a divisor of Hq (query head h reads head h / (Hq / Hk)); of
     rank 2 there are no heads. `causal` shows key j to query i where j <= i + Sk - Sq; a query that sees no key gives
-    zeros. Without `scale` it is 1 / sqrt(D). Scores and sums are f32 (f64 of f64); probabilities are rounded to the operands' dtype before the second product.
+    zeros. Without `scale` it is 1 / sqrt(D). `softcap` c makes a score s c * tanh(s / c). Then `bias`, of floats, is
+    added, and `mask`, of bool, hides keys where it is false; both broadcast to [..., Hq, Sq, Sk]. Scores and sums are
+    f32 (f64 of f64); probabilities are rounded to the operands' dtype before the second product.
   }];
-  let arguments = (ins Graph_TensorType:$q, Graph_TensorType:$k, Graph_TensorType:$v, OptionalAttr<F64Attr>:$scale, UnitAttr:$causal);
-  let assemblyFormat = "$q `,` $k `,` $v (`scale` $scale^)? attr-dict `:` functional-type(operands, $result)";
+  let arguments = (ins Graph_TensorType:$q, Graph_TensorType:$k, Graph_TensorType:$v, Optional<Graph_TensorType>:$bias,
+                       Optional<Graph_TensorType>:$mask, OptionalAttr<F64Attr>:$scale, OptionalAttr<F64Attr>:$softcap,
+                       UnitAttr:$causal);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v (`bias` $bias^)? (`mask` $mask^)? (`scale` $scale^)? (`softcap` $softcap^)? attr-dict `:`
+    functional-type(operands, $result)
+  }];
 }
 
 #endif

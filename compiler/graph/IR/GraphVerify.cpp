@@ -208,6 +208,9 @@ LogicalResult SliceOp::verify() {
   Tensor input = getInput().getType();
   if (input.getRank() != getType().getRank() || getStarts().size() != getType().getDims().size())
     return emitOpError() << "needs one start per axis, and keeps the rank";
+  if (getSteps() &&
+      (static_cast<int64_t>(getSteps()->size()) != input.getRank() || llvm::is_contained(*getSteps(), 0)))
+    return emitOpError() << "needs one step other than 0 per axis";
   return sameType(*this, getType(), withDims(input, getType().getDims().getValue()));
 }
 
@@ -223,14 +226,47 @@ LogicalResult ConcatOp::verify() {
   return success();
 }
 
+LogicalResult PadOp::verify() {
+  Tensor input = getInput().getType();
+  if (input.getRank() != getType().getRank() || getLow().size() != getType().getDims().size())
+    return emitOpError() << "needs one number of elements per axis, and keeps the rank";
+  if (!sameElement(getValue().getType(), input.getElementType()))
+    return emitOpError() << "pads " << input.getElementType() << " with " << getValue().getType();
+  return sameType(*this, getType(), withDims(input, getType().getDims().getValue()));
+}
+
 LogicalResult GatherOp::verify() {
-  Tensor table = getTable().getType(), indices = getIndices().getType();
-  if (table.getRank() < 1) return emitOpError() << "needs a table of rank 1 or more";
-  Type index = indices.getElementType();
-  if (!index.isInteger(32) && !index.isInteger(64)) return emitOpError() << "has indices of " << index;
-  SmallVector<Attribute> dims(indices.getDims().getValue());
-  llvm::append_range(dims, table.getDims().getValue().drop_front());
-  return sameType(*this, getType(), withDims(table, dims));
+  Tensor table = getTable().getType();
+  if (static_cast<int64_t>(getAlong().size()) != table.getRank())
+    return emitOpError() << "needs an axis or -1 for each axis of " << table;
+  size_t indexed = 0;
+  SmallVector<int64_t> seen;
+  for (auto [d, axis] : llvm::enumerate(getAlong())) {
+    if (axis == -1) {
+      ++indexed;
+      continue;
+    }
+    if (axis < 0 || axis >= getType().getRank() || llvm::is_contained(seen, axis))
+      return emitOpError() << "has " << axis << " as the axis of the result for axis " << d
+                           << " of the table";
+    seen.push_back(axis);
+    if (table.getDims()[d] != getType().getDims()[axis])
+      return emitOpError() << "runs along axis " << axis << " of " << getType() << " with axis " << d
+                           << " of " << table;
+  }
+  if (indexed != getIndices().size())
+    return emitOpError() << "has " << getIndices().size() << " indices for " << indexed << " axes";
+  SmallVector<ArrayAttr> shapes = {getType().getDims()};
+  for (Value value : getIndices()) {
+    auto index = cast<Tensor>(value.getType());
+    if (!index.getElementType().isInteger(32) && !index.getElementType().isInteger(64))
+      return emitOpError() << "has indices of " << index.getElementType();
+    shapes.push_back(index.getDims());
+  }
+  std::string clash;
+  if (broadcastDims(getContext(), shapes, clash) != getType().getDims())
+    return emitOpError() << "has indices that do not broadcast to " << getType();
+  return sameType(*this, getType(), withDims(table, getType().getDims().getValue()));
 }
 
 LogicalResult AttentionOp::verify() {
@@ -240,5 +276,18 @@ LogicalResult AttentionOp::verify() {
   if (failed(sameType(*this, getV().getType(), k)) || failed(sameType(*this, getType(), q))) return failure();
   if (q.getDims().getValue().back() != k.getDims().getValue().back())
     return emitOpError() << "has rows of different length in q and k";
+  SmallVector<Attribute> scores(q.getDims().getValue());
+  scores.back() = k.getDims()[k.getRank() - 2];
+  for (Value beside : {getBias(), getMask()}) {
+    if (!beside) continue;
+    auto type = cast<Tensor>(beside.getType());
+    std::string clash;
+    auto all = ArrayAttr::get(getContext(), scores);
+    if (broadcastDims(getContext(), {all, type.getDims()}, clash) != all)
+      return emitOpError() << "has scores " << extentsText(all) << " to which " << type
+                           << " does not broadcast";
+    if (beside == getMask() ? !isBool(type.getElementType()) : !isa<FloatType>(type.getElementType()))
+      return emitOpError() << "takes a bias of floats and a mask of bool, not " << type.getElementType();
+  }
   return success();
 }

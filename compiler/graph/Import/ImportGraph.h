@@ -41,7 +41,7 @@ private:
   // ImportGraphLosses.cpp
   Value importMse(const GraphValue &);
   Value importCrossEntropy(const GraphValue &);
-  Value importMeanOfLabelled(Value loss, Value labels, mlir::Attribute extent, int64_t ignored);
+  Value importLabelled(const GraphValue &, Value loss, Value weight, mlir::Attribute extent);
 
   mlir::OpBuilder &b_;
   const frontend::GraphFunction &function_;

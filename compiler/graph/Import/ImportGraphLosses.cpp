@@ -25,13 +25,13 @@ Value GraphImporter::importMse(const GraphValue &v) {
   return ReduceOp::create(b_, loc_, typeOf(v.dims, v.dtype), ReduceKind::Mean, square, allAxes(type), false);
 }
 
-/// The mean over the rows of log(sum(exp(x - max))) + max - x[label]:
-///   m = max(x, -1); s = x - m; picked = sum(where(iota == label, s, 0), -1); mean(log(sum(exp(s), -1)) -
-///   picked)
-/// A row whose label is `ignore_index` adds 0 and is not counted. Any other label outside [0, C) makes the
-/// loss NaN.
+/// Each row's log(sum(exp(x - max))) + max - x[label]:
+///   m = max(x, -1); s = x - m; picked = sum(where(iota == label, s, 0), -1); log(sum(exp(s), -1)) - picked
+/// With weights this is multiplied by that of the label. Label smoothing by e makes it (1 - e) of that and e
+/// of the mean over all classes. A row whose label is `ignore_index` adds 0 and is not counted. Any other
+/// label outside [0, C) makes the loss NaN.
 Value GraphImporter::importCrossEntropy(const GraphValue &v) {
-  Value x = arg(v, 0), labels = arg(v, 1);
+  Value x = arg(v, 0), labels = arg(v, 1), weights = arg(v, 2);
   auto type = cast<TensorType>(x.getType()), labelType = cast<TensorType>(labels.getType());
   Type element = type.getElementType();
   ArrayRef<Attribute> dims = type.getDims().getValue();
@@ -39,28 +39,51 @@ Value GraphImporter::importCrossEntropy(const GraphValue &v) {
   SmallVector<Attribute> one(dims.drop_back());
   one.push_back(b_.getI64IntegerAttr(1));
   TensorType column = withDims(type, one, element), rows = withDims(type, dims.drop_back(), element);
+  auto number = [&](double n) -> Value {
+    return arith::ConstantOp::create(b_, loc_, b_.getFloatAttr(element, n));
+  };
+  auto binary = [&](TensorType t, BinaryKind kind, Value a, Value b) -> Value {
+    return BinaryOp::create(b_, loc_, t, kind, a, b);
+  };
+  auto sumOf = [&](Value t) -> Value {
+    return ReduceOp::create(b_, loc_, rows, ReduceKind::Sum, t, last, false);
+  };
 
   Value maximum = ReduceOp::create(b_, loc_, column, ReduceKind::Max, x, last, true);
-  Value shifted = BinaryOp::create(b_, loc_, type, BinaryKind::Sub, x, maximum);
+  Value shifted = binary(type, BinaryKind::Sub, x, maximum);
   Value exponentials = UnaryOp::create(b_, loc_, type, UnaryKind::Exp, shifted);
-  Value sum = ReduceOp::create(b_, loc_, rows, ReduceKind::Sum, exponentials, last, false);
-  Value logarithm = UnaryOp::create(b_, loc_, rows, UnaryKind::Log, sum);
+  Value logarithm = UnaryOp::create(b_, loc_, rows, UnaryKind::Log, sumOf(exponentials));
 
   Type index = labelType.getElementType();
   Value positions = IotaOp::create(b_, loc_, withDims(type, dims.back(), index), 0);
   Value label = ReshapeOp::create(b_, loc_, withDims(type, one, index), labels);
-  Value hit =
-      BinaryOp::create(b_, loc_, withDims(type, dims, b_.getI1Type()), BinaryKind::Eq, positions, label);
-  Value zero = arith::ConstantOp::create(b_, loc_, b_.getFloatAttr(element, 0.0));
-  Value picked = SelectOp::create(b_, loc_, type, hit, shifted, zero);
-  Value target = ReduceOp::create(b_, loc_, rows, ReduceKind::Sum, picked, last, false);
-
-  Value loss = BinaryOp::create(b_, loc_, rows, BinaryKind::Sub, logarithm, target);
-  return importMeanOfLabelled(loss, labels, dims.back(), v.ints[0]);
+  Value hit = binary(withDims(type, dims, b_.getI1Type()), BinaryKind::Eq, positions, label);
+  Value picked = SelectOp::create(b_, loc_, type, hit, shifted, number(0));
+  Value loss = binary(rows, BinaryKind::Sub, logarithm, sumOf(picked)), weight;
+  if (weights) {
+    weight = sumOf(SelectOp::create(b_, loc_, type, hit, weights, number(0)));
+    loss = binary(rows, BinaryKind::Mul, loss, weight);
+  }
+  if (v.number != 0) {
+    // The mean over the classes of their weight times log(sum) - shifted.
+    Value total =
+        UnaryOp::create(b_, loc_, column, UnaryKind::Log,
+                        ReduceOp::create(b_, loc_, column, ReduceKind::Sum, exponentials, last, true));
+    Value all = binary(type, BinaryKind::Sub, total, shifted);
+    if (weights) all = binary(type, BinaryKind::Mul, all, weights);
+    Value mean = ReduceOp::create(b_, loc_, rows, ReduceKind::Mean, all, last, false);
+    loss = binary(rows, BinaryKind::Add, binary(rows, BinaryKind::Mul, loss, number(1 - v.number)),
+                  binary(rows, BinaryKind::Mul, mean, number(v.number)));
+  }
+  return importLabelled(v, loss, weight, dims.back());
 }
 
-/// sum(where(label == ignored, 0, where(0 <= label < extent, loss, NaN))) / count(label != ignored)
-Value GraphImporter::importMeanOfLabelled(Value loss, Value labels, Attribute extent, int64_t ignored) {
+/// rows = where(label == ignored, 0, where(0 <= label < extent, loss, NaN)), their sum, or
+/// sum(rows) / sum(where(label == ignored, 0, weight)), with 1 for a missing weight
+Value GraphImporter::importLabelled(const GraphValue &v, Value loss, Value weight, Attribute extent) {
+  Value labels = arg(v, 1);
+  enum Reduction { Mean, Sum, None };
+  const auto reduction = static_cast<Reduction>(v.ints[1]);
   auto rows = cast<TensorType>(loss.getType());
   Type element = rows.getElementType(), i64 = b_.getI64Type();
   auto rowsOf = [&](Type t) { return withDims(rows, rows.getDims().getValue(), t); };
@@ -77,6 +100,10 @@ Value GraphImporter::importMeanOfLabelled(Value loss, Value labels, Attribute ex
   auto select = [&](Type t, Value c, Value x, Value y) -> Value {
     return SelectOp::create(b_, loc_, rowsOf(t), c, x, y);
   };
+  auto total = [&](Type t, Value x) -> Value {
+    if (rows.getRank() == 0) return x;
+    return ReduceOp::create(b_, loc_, scalarOf(t), ReduceKind::Sum, x, allAxes(rows), false);
+  };
   if (cast<TensorType>(labels.getType()).getElementType() != i64)
     labels = CastOp::create(b_, loc_, rowsOf(i64), labels);
   Value end = isa<tile::IndexExprAttr>(extent)
@@ -84,15 +111,15 @@ Value GraphImporter::importMeanOfLabelled(Value loss, Value labels, Attribute ex
                   : integer(cast<IntegerAttr>(extent).getInt());
   Value isLabel = BinaryOp::create(b_, loc_, rowsOf(b_.getI1Type()), BinaryKind::And,
                                    compare(BinaryKind::Ge, integer(0)), compare(BinaryKind::Lt, end));
-  Value isIgnored = compare(BinaryKind::Eq, integer(ignored));
+  Value isIgnored = compare(BinaryKind::Eq, integer(v.ints[0]));
   loss = select(element, isLabel, loss, number(std::numeric_limits<double>::quiet_NaN()));
   loss = select(element, isIgnored, number(0), loss);
-  Value count = select(i64, isIgnored, integer(0), integer(1));
-  if (rows.getRank() != 0) {
-    loss = ReduceOp::create(b_, loc_, scalarOf(element), ReduceKind::Sum, loss, allAxes(rows), false);
-    count = ReduceOp::create(b_, loc_, scalarOf(i64), ReduceKind::Sum, count, allAxes(rows), false);
-  }
-  count = CastOp::create(b_, loc_, scalarOf(element), count);
+  if (reduction == None) return loss;
+  loss = total(element, loss);
+  if (reduction == Sum) return loss;
+  Value count = weight ? total(element, select(element, isIgnored, number(0), weight))
+                       : total(i64, select(i64, isIgnored, integer(0), integer(1)));
+  if (!weight) count = CastOp::create(b_, loc_, scalarOf(element), count);
   return BinaryOp::create(b_, loc_, scalarOf(element), BinaryKind::Div, loss, count);
 }
 

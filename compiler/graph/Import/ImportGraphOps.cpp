@@ -101,6 +101,11 @@ Value GraphImporter::importReduction(const GraphValue &v) {
 
 Value GraphImporter::import(const GraphValue &v) {
   TensorType type = typeOf(v.dims, v.dtype);
+  auto expressions = [&](const std::vector<std::string> &texts) {
+    return b_.getArrayAttr(llvm::map_to_vector(texts, [&](const std::string &text) -> Attribute {
+      return tile::IndexExprAttr::fromText(b_.getContext(), text);
+    }));
+  };
   auto unary = [&](UnaryKind kind) -> Value {
     return UnaryOp::create(b_, loc_, type, kind, tensorArg(v, 0));
   };
@@ -153,20 +158,27 @@ Value GraphImporter::import(const GraphValue &v) {
       inputs.push_back(arg(v, i));
     return ConcatOp::create(b_, loc_, type, inputs, v.ints[0]);
   }
-  case GraphOp::Slice: {
-    SmallVector<Attribute> starts = llvm::map_to_vector(v.texts, [&](const std::string &text) -> Attribute {
-      return tile::IndexExprAttr::fromText(b_.getContext(), text);
-    });
-    return SliceOp::create(b_, loc_, type, arg(v, 0), b_.getArrayAttr(starts));
+  case GraphOp::Slice:
+    return SliceOp::create(b_, loc_, type, arg(v, 0), expressions(v.texts),
+                           v.ints.empty() ? DenseI64ArrayAttr() : b_.getDenseI64ArrayAttr(v.ints));
+  case GraphOp::Pad:
+    return PadOp::create(b_, loc_, type, arg(v, 0), arg(v, 1), expressions(v.texts));
+  case GraphOp::Gather: {
+    SmallVector<Value> indices;
+    for (size_t i = 1; i < v.args.size(); ++i)
+      indices.push_back(tensorArg(v, i));
+    return GatherOp::create(b_, loc_, type, arg(v, 0), indices, v.ints);
   }
-  case GraphOp::Gather:
-    return GatherOp::create(b_, loc_, type, arg(v, 0), arg(v, 1));
+  case GraphOp::Scan:
+    return ScanOp::create(b_, loc_, type, static_cast<ScanKind>(v.ints[1]), arg(v, 0), v.ints[0]);
   case GraphOp::Iota:
     return IotaOp::create(b_, loc_, type, v.ints[0]);
   case GraphOp::Attention: {
     FloatAttr scale = std::isnan(v.number) ? FloatAttr() : b_.getF64FloatAttr(v.number);
-    return AttentionOp::create(b_, loc_, type, arg(v, 0), arg(v, 1), arg(v, 2), scale,
-                               v.ints[0] ? b_.getUnitAttr() : UnitAttr());
+    FloatAttr softcap;
+    if (v.args.size() > 5) softcap = b_.getF64FloatAttr(function_.values[v.args[5]].number);
+    return AttentionOp::create(b_, loc_, type, arg(v, 0), arg(v, 1), arg(v, 2), arg(v, 3), arg(v, 4), scale,
+                               softcap, v.ints[0] ? b_.getUnitAttr() : UnitAttr());
   }
   case GraphOp::Mse:
     return importMse(v);

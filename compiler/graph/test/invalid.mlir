@@ -139,3 +139,91 @@ func.func @f(%x: !graph.tensor<["M"], f32>) {
   %y = graph.softmax %x axis 0 : (!graph.tensor<["M"], f32>) -> !graph.tensor<["N"], f32>
   return
 }
+
+// -----
+
+func.func @f(%x: !graph.tensor<["M", "N"], f32>, %i: !graph.tensor<["K", 1], i32>, %v: f32) {
+  // expected-error @+1 {{needs one step other than 0 per axis}}
+  %a = graph.slice %x starts ["0", "0"] steps [0, 1] : (!graph.tensor<["M", "N"], f32>) -> !graph.tensor<["M", "N"], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<["M", "N"], f32>, %i: !graph.tensor<["K", 1], i32>, %v: f32) {
+  // expected-error @+1 {{needs one number of elements per axis}}
+  %a = graph.pad %x, %v low ["1"] : (!graph.tensor<["M", "N"], f32>, f32) -> !graph.tensor<["M + 1", "N"], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<["M", "N"], f32>, %v: i32) {
+  // expected-error @+1 {{pads 'f32' with 'i32'}}
+  %a = graph.pad %x, %v low ["1", "0"] : (!graph.tensor<["M", "N"], f32>, i32) -> !graph.tensor<["M + 1", "N"], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<["M", "N"], f32>, %i: !graph.tensor<["K", 1], i32>, %v: f32) {
+  // expected-error @+1 {{needs an axis or -1 for each axis}}
+  %a = graph.gather %x[%i] along [-1] : (!graph.tensor<["M", "N"], f32>, !graph.tensor<["K", 1], i32>) -> !graph.tensor<["K", "N"], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<["M", "N"], f32>, %i: !graph.tensor<["K", 1], i32>, %v: f32) {
+  // expected-error @+1 {{has 2 as the axis of the result for axis 1 of the table}}
+  %a = graph.gather %x[%i] along [-1, 2] : (!graph.tensor<["M", "N"], f32>, !graph.tensor<["K", 1], i32>) -> !graph.tensor<["K", "N"], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<["M", "N"], f32>, %i: !graph.tensor<["K", 1], i32>, %v: f32) {
+  // expected-error @+1 {{runs along axis 0}}
+  %a = graph.gather %x[%i] along [-1, 0] : (!graph.tensor<["M", "N"], f32>, !graph.tensor<["K", 1], i32>) -> !graph.tensor<["K", "N"], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<["M", "N"], f32>, %i: !graph.tensor<["K", 1], i32>, %v: f32) {
+  // expected-error @+1 {{has 1 indices for 2 axes}}
+  %a = graph.gather %x[%i] along [-1, -1] : (!graph.tensor<["M", "N"], f32>, !graph.tensor<["K", 1], i32>) -> !graph.tensor<["K", "N"], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<["M", "N"], f32>, %i: !graph.tensor<["K", 1], f32>) {
+  // expected-error @+1 {{has indices of 'f32'}}
+  %a = graph.gather %x[%i] along [-1, 1] : (!graph.tensor<["M", "N"], f32>, !graph.tensor<["K", 1], f32>) -> !graph.tensor<["K", "N"], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<["M", "N"], f32>, %i: !graph.tensor<["K"], i32>) {
+  // expected-error @+1 {{has indices that do not broadcast}}
+  %a = graph.gather %x[%i] along [-1, 1] : (!graph.tensor<["M", "N"], f32>, !graph.tensor<["K"], i32>) -> !graph.tensor<["K", "N"], f32>
+  return
+}
+
+// -----
+
+func.func @f(%q: !graph.tensor<["S", 16], f32>, %b: !graph.tensor<["T"], f32>) {
+  // expected-error @+1 {{has scores ["S", "S"] to which}}
+  %a = graph.attention %q, %q, %q bias %b : (!graph.tensor<["S", 16], f32>, !graph.tensor<["S", 16], f32>, !graph.tensor<["S", 16], f32>, !graph.tensor<["T"], f32>) -> !graph.tensor<["S", 16], f32>
+  return
+}
+
+// -----
+
+func.func @f(%q: !graph.tensor<["S", 16], f32>, %b: !graph.tensor<["S"], f32>) {
+  // expected-error @+1 {{takes a bias of floats and a mask of bool}}
+  %a = graph.attention %q, %q, %q mask %b : (!graph.tensor<["S", 16], f32>, !graph.tensor<["S", 16], f32>, !graph.tensor<["S", 16], f32>, !graph.tensor<["S"], f32>) -> !graph.tensor<["S", 16], f32>
+  return
+}

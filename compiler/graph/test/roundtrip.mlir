@@ -25,3 +25,24 @@ schedule.kernel @saxpy(%x: !tile.view<?xf32>, %y: !tile.view<?xf32>, %alpha: f32
   schedule.grid () = () to () step () names [] {
   }
 }
+
+// CHECK-LABEL: graph.func @positions
+graph.func @positions(%x: !graph.tensor<["M", "N"], f32>, %i: !graph.tensor<["K", 1], i32>, %v: f32) {
+  // CHECK: graph.slice %{{.*}} starts ["M - 1", "0"] steps [-1, 2]
+  %a = graph.slice %x starts ["M - 1", "0"] steps [-1, 2] : (!graph.tensor<["M", "N"], f32>) -> !graph.tensor<["M", "floordiv(N, 2)"], f32>
+  // CHECK: graph.pad %{{.*}}, %{{.*}} low ["1", "0"]
+  %b = graph.pad %x, %v low ["1", "0"] : (!graph.tensor<["M", "N"], f32>, f32) -> !graph.tensor<["M + 1", "N"], f32>
+  // CHECK: graph.gather %{{.*}}[%{{.*}}] along [-1, 1]
+  %c = graph.gather %x[%i] along [-1, 1] : (!graph.tensor<["M", "N"], f32>, !graph.tensor<["K", 1], i32>) -> !graph.tensor<["K", "N"], f32>
+  // CHECK: graph.scan sum %{{.*}} axis 1
+  %d = graph.scan sum %x axis 1 : (!graph.tensor<["M", "N"], f32>) -> !graph.tensor<["M", "N"], f32>
+  graph.return
+}
+
+// CHECK-LABEL: graph.func @attention
+graph.func @attention(%q: !graph.tensor<["S", 16], f32>, %b: !graph.tensor<["S"], f32>, %m: !graph.tensor<["S", "S"], i1>) {
+  // CHECK: graph.attention %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} mask %{{.*}} softcap 5.000000e+01
+  %a = graph.attention %q, %q, %q bias %b mask %m softcap 50.0 : (!graph.tensor<["S", 16], f32>, !graph.tensor<["S", 16], f32>,
+      !graph.tensor<["S", 16], f32>, !graph.tensor<["S"], f32>, !graph.tensor<["S", "S"], i1>) -> !graph.tensor<["S", 16], f32>
+  graph.return
+}

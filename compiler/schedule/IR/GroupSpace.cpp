@@ -47,6 +47,10 @@ Axes GroupSpace::axesOf(OpOperand &operand) const {
       axes[axis] = type.isOne(axis) ? kFixed : static_cast<int64_t>(d);
     return axes;
   }
+  if (auto gather = dyn_cast<graph::GatherOp>(op); gather && operand.getOperandNumber() == 0)
+    return Axes(gather.getAlong().begin(), gather.getAlong().end());
+  // The tensor's positions are those of the result, less a distance, also along an axis of extent 1.
+  if (isa<graph::PadOp>(op) && operand.getOperandNumber() == 0) return identity(type);
   if (isa<graph::ReduceOp>(op)) return alignRight(type, identity(space_));
   return alignRight(type, axesOf(op->getResult(0)));
 }
@@ -65,11 +69,13 @@ Refusal GroupSpace::add(Operation *op) {
     return std::nullopt;
   }
   if (!space_) return addFirst(op);
-  if (kind_ == GroupKind::Attention || kind_ == GroupKind::Gather || kind_ == GroupKind::Concat)
+  if (kind_ == GroupKind::Attention || kind_ == GroupKind::Concat)
     return "a group of kind " + stringifyGroupKind(kind_).str() + " holds one operation";
   if (isElementwiseOp(op)) return addElementwise(op);
   if (auto reduce = dyn_cast<graph::ReduceOp>(op)) return addReduce(reduce);
+  if (auto scan = dyn_cast<graph::ScanOp>(op)) return addScan(scan);
   if (isa<graph::TransposeOp, graph::SliceOp>(op)) return addView(op);
+  if (isa<graph::GatherOp, graph::PadOp>(op)) return addRead(op);
   return "'" + op->getName().getStringRef().str() + "' must be the first operation of a group";
 }
 
@@ -80,15 +86,18 @@ Refusal GroupSpace::addFirst(Operation *op) {
     if (refusal) space_ = {};
     return refusal;
   }
+  if (auto scan = dyn_cast<graph::ScanOp>(op)) {
+    space_ = scan.getType();
+    return addScan(scan);
+  }
   if (isa<graph::MatmulOp>(op))
     kind_ = GroupKind::Matmul;
   else if (isa<graph::AttentionOp>(op))
     kind_ = GroupKind::Attention;
-  else if (isa<graph::GatherOp>(op))
-    kind_ = GroupKind::Gather;
   else if (isa<graph::ConcatOp>(op))
     kind_ = GroupKind::Concat;
-  else if (!isElementwiseOp(op) && !isa<graph::TransposeOp, graph::SliceOp>(op))
+  else if (!isElementwiseOp(op) &&
+           !isa<graph::TransposeOp, graph::SliceOp, graph::GatherOp, graph::PadOp>(op))
     return "'" + op->getName().getStringRef().str() + "' cannot be part of a group";
   space_ = resultType(op);
   noteView(op);
@@ -147,7 +156,6 @@ Refusal GroupSpace::addElementwise(Operation *op) {
 }
 
 void GroupSpace::noteView(Operation *op) {
-  slices_ |= isa<graph::SliceOp>(op);
   if (auto transpose = dyn_cast<graph::TransposeOp>(op))
     transposes_ |= !transpose.getPerm().empty() &&
                    transpose.getPerm().back() + 1 != static_cast<int64_t>(transpose.getPerm().size());
@@ -158,6 +166,30 @@ Refusal GroupSpace::addView(Operation *op) {
     return "a transpose or slice reads an input of a map group of its shape";
   noteView(op);
   axes_[op->getResult(0)] = identity(space_);
+  return std::nullopt;
+}
+
+/// A gather or a pad reads a tensor that is in memory; the indices of a gather may be computed in the group.
+Refusal GroupSpace::addRead(Operation *op) {
+  if (kind_ != GroupKind::Map || holds(op->getOperand(0)) || resultType(op).getDims() != space_.getDims())
+    return "a gather or pad reads an input of a map group of its shape";
+  if (Refusal refusal = align(op, identity(space_))) return refusal;
+  noteView(op);
+  axes_[op->getResult(0)] = identity(space_);
+  return std::nullopt;
+}
+
+Refusal GroupSpace::addScan(graph::ScanOp op) {
+  if (kind_ != GroupKind::Map) return "a scan is in a group of elementwise operations, and alone there";
+  Tensor type = op.getType();
+  bool isWhole = type.getDims() == space_.getDims() &&
+                 (!holds(op.getInput()) || axesOf(op.getInput()) == identity(space_));
+  if (!isWhole)
+    return "it scans " + graph::extentsText(type.getDims()) + " in a group of shape " +
+           graph::extentsText(space_.getDims());
+  kind_ = GroupKind::Scan;
+  reduced_ = static_cast<int64_t>(op.getAxis());
+  axes_[op.getResult()] = identity(space_);
   return std::nullopt;
 }
 
@@ -175,7 +207,6 @@ Refusal GroupSpace::addReduce(graph::ReduceOp op) {
   if (reduced_ && *reduced_ != axis)
     return "the group reduces along axis " + std::to_string(*reduced_) + ", this operation along axis " +
            std::to_string(axis);
-  if (slices_) return "a group that reads a slice cannot reduce";
   Axes axes = identity(space_);
   if (op.getKeepDims())
     axes[axis] = kFixed;

@@ -41,6 +41,8 @@ private:
   Refusal addElementwise(mlir::Operation *op);
   Refusal addView(mlir::Operation *op);
   Refusal addReduce(graph::ReduceOp op);
+  Refusal addScan(graph::ScanOp op);
+  Refusal addRead(mlir::Operation *op);
   Refusal align(mlir::Operation *op, const Axes &axes) const;
   static Axes identity(Tensor type);
   void noteView(mlir::Operation *op);
@@ -48,7 +50,6 @@ private:
   GroupKind kind_ = GroupKind::Map;
   Tensor space_, uniform_;
   std::optional<int64_t> reduced_;
-  bool slices_ = false; // a slice's tiles extend past its end, which a reduction would include
   bool transposes_ = false;
   llvm::DenseMap<mlir::Value, Axes> axes_;
 };

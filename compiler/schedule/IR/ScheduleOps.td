@@ -116,7 +116,7 @@ def Schedule_LanesOp : Schedule_Op<"lanes", [
 
 def Schedule_GroupKind : I32EnumAttr<"GroupKind", "how a fusion group runs", [
     I32EnumAttrCase<"Map", 0, "map">, I32EnumAttrCase<"Reduce", 1, "reduce">, I32EnumAttrCase<"Matmul", 2, "matmul">,
-    I32EnumAttrCase<"Attention", 3, "attention">, I32EnumAttrCase<"Gather", 4, "gather">,
+    I32EnumAttrCase<"Attention", 3, "attention">, I32EnumAttrCase<"Scan", 4, "scan">,
     I32EnumAttrCase<"Concat", 5, "concat">]> {
   let cppNamespace = "::tessera::schedule";
 }
@@ -139,7 +139,8 @@ def Schedule_GroupOp : Schedule_Op<"group", [IsolatedFromAbove, SingleBlock, Has
     the reduced one, or the last but one where the last is reduced. A program walks the reduced axis in steps of its
     tile extent, once for each reduction that needs another's result and once to
     store. `matmul`: one matrix product and the elementwise operations on its result; `tile = [M, N, K]`.
-    `attention`: one `graph.attention`, `tile = [queries, keys]`. `gather`, `concat`: one such operation.
+    `attention`: one `graph.attention`, `tile = [queries, keys]`. `concat`: one such operation. `scan`: one `graph.scan` and
+    elementwise operations, with the tile of a `reduce` group; a program walks the axis once.
     `variant` says what computes the group: "tile" (also without the attribute), the tile program of the group, or, for
     a `matmul` without anything else in it, "blas", a call of the host's BLAS (f32 and f64 on the CPU, in the numerics
     profiles fast and standard). Where a mapper chose it, `schedule.decision` says so and goes into the metadata.

@@ -269,8 +269,8 @@ private:
         dims[op] = graph::DimOp::create(b_, op->getLoc(), b_.getI64Type(), dim.getExpression());
         inputs.insert(dims[op]);
       }
-    // So are extents of values that exist only in the group, and starts of slices that are not expressions of
-    // the tensors' dims.
+    // So are extents of values that exist only in the group, and starts of slices and what is before a padded
+    // tensor if they are not expressions of the tensors' dims.
     const std::vector<IndexExpr> known = dimsOf(inputs.getArrayRef(), outputs);
     llvm::SmallSetVector<tile::IndexExprAttr, 4> missing;
     for (Operation *op : node.ops) {
@@ -282,9 +282,11 @@ private:
             if (auto expr = dyn_cast<tile::IndexExprAttr>(dim);
                 expr && !llvm::is_contained(known, expr.getExpr()))
               missing.insert(expr);
-      if (auto slice = dyn_cast<graph::SliceOp>(op))
-        for (auto start : slice.getStarts().getAsRange<tile::IndexExprAttr>())
-          if (!isOver(start, known)) missing.insert(start);
+      auto slice = dyn_cast<graph::SliceOp>(op);
+      auto pad = dyn_cast<graph::PadOp>(op);
+      if (ArrayAttr distances = slice ? slice.getStarts() : pad ? pad.getLow() : ArrayAttr())
+        for (auto distance : distances.getAsRange<tile::IndexExprAttr>())
+          if (!isOver(distance, known)) missing.insert(distance);
     }
     for (tile::IndexExprAttr expr : missing)
       inputs.insert(graph::DimOp::create(b_, node.ops.front()->getLoc(), b_.getI64Type(), expr));

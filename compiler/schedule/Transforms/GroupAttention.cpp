@@ -69,12 +69,38 @@ LogicalResult GroupProgram::buildAttention() {
     return b_.broadcast(b_.expandDims(x, 1), shape);
   };
 
+  // A tile of the bias or the mask, whose axes are the last ones of [..., queries, keys].
+  auto beside = [&](Value operand, const TypedValue &kv) {
+    auto type = cast<Tensor>(operand.getType());
+    GroupBuilder::Starts starts;
+    std::vector<int64_t> ints;
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      int64_t axis = rank - type.getRank() + d;
+      TypedValue at = axis == rank - 1 ? kv : start(axis);
+      starts.push_back(type.isOne(d) ? b_.integer(0) : at);
+      ints.push_back(axis < rank - 2 ? -1 : type.isOne(d) ? 1 : scores[axis - (rank - 2)]);
+    }
+    if (starts.empty()) {
+      starts.push_back(b_.integer(0));
+      ints.push_back(1);
+    }
+    TypedValue tile = b_.load(params_[operand], starts, ints);
+    return b_.broadcast(tile.shape().size() == 2 ? tile : b_.reshape(tile, {1, tile.shape().back()}), scores);
+  };
+
   auto step = [&](const TypedValue &kv, const GroupBuilder::Values &before) -> GroupBuilder::Values {
     const TypedValue &acc = before[0], &largest = before[1], &sum = before[2];
     TypedValue keyTile = tileAt(op->getOpOperand(1), kv, keys);
     TypedValue valueTile = tileAt(op->getOpOperand(2), kv, keys);
     TypedValue s = b_.mma(queryTile, keyTile, b_.zero(wide, scores), false, true);
     s = b_.mul(s, number(scale, scores));
+    if (op.getSoftcap()) {
+      const double cap = op.getSoftcap()->convertToDouble();
+      s = b_.function<tile::TanhOp>(b_.binary(BinaryKind::Div, s, number(cap, scores)));
+      s = b_.mul(s, number(cap, scores));
+    }
+    if (op.getBias()) s = b_.add(s, b_.cast(beside(op.getBias(), kv), wide));
+    if (op.getMask()) s = b_.select(beside(op.getMask(), kv), s, number(-inf, scores));
     if (op.getCausal()) s = b_.causalMask(s, firstHidden(), kv);
     TypedValue larger = b_.binary(BinaryKind::Maximum, largest, reduce(tile::ReduceKind::Max, s));
     // A row without a visible key keeps -inf; shifting by 0 gives 0 instead of NaN.

@@ -124,6 +124,26 @@ TypedValue GroupBuilder::find(tile::ArgKind kind, const TypedValue &x, int64_t a
   return {tile::ArgReduceOp::create(b_, loc(), type, kind, x.value, axis, hasNoSign), DType::I32};
 }
 
+TypedValue GroupBuilder::scan(tile::ScanKind kind, const TypedValue &x, int64_t axis) {
+  bool hasNoSign = isUnsigned(x.dtype) || x.dtype == DType::Bool;
+  return {tile::ScanOp::create(b_, loc(), x.value.getType(), kind, x.value, axis, hasNoSign), x.dtype};
+}
+
+TypedValue GroupBuilder::slice(const TypedValue &x, int64_t axis, int64_t first, int64_t extent) {
+  Shape shape = x.shape();
+  SmallVector<int64_t> offsets(shape.size(), 0);
+  offsets[axis] = first;
+  shape[axis] = extent;
+  return {tile::SliceOp::create(b_, loc(), tile_.tileType(x.dtype, shape), x.value, offsets), x.dtype};
+}
+
+TypedValue GroupBuilder::concat(const TypedValue &x, const TypedValue &y, int64_t axis) {
+  Shape shape = x.shape();
+  shape[axis] += y.shape()[axis];
+  Value parts[] = {x.value, y.value};
+  return {tile::ConcatOp::create(b_, loc(), tile_.tileType(x.dtype, shape), parts, axis), x.dtype};
+}
+
 TypedValue GroupBuilder::mma(const TypedValue &a, const TypedValue &b, const TypedValue &accumulator,
                              bool transposeA, bool transposeB) {
   return {tile_.mma(a.dtype, a.value, b.value, accumulator.value, transposeA, transposeB), accumulator.dtype};
@@ -134,7 +154,8 @@ TypedValue GroupBuilder::causalMask(const TypedValue &scores, const TypedValue &
 }
 
 SmallVector<Value> GroupBuilder::indices(const Starts &starts) {
-  return llvm::map_to_vector(starts, [&](const TypedValue &start) { return toIndex(start); });
+  return llvm::map_to_vector(
+      starts, [&](const TypedValue &start) { return start.isTile() ? start.value : toIndex(start); });
 }
 
 TypedValue GroupBuilder::load(const TypedValue &view, const Starts &starts, ArrayRef<int64_t> extents) {
@@ -144,6 +165,10 @@ TypedValue GroupBuilder::load(const TypedValue &view, const Starts &starts, Arra
 void GroupBuilder::store(const TypedValue &x, const TypedValue &view, const Starts &starts,
                          ArrayRef<int64_t> extents) {
   tile_.store(x.value, view.value, indices(starts), extents);
+}
+
+TypedValue GroupBuilder::fillMasked(const TypedValue &x, const TypedValue &fill) {
+  return {tile::FillMaskedOp::create(b_, loc(), x.value.getType(), x.value, fill.value), x.dtype};
 }
 
 void GroupBuilder::barrier() { tile::BarrierOp::create(b_, loc()); }

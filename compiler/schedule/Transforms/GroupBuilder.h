@@ -72,14 +72,21 @@ public:
   TypedValue reduce(tile::ReduceKind, const TypedValue &, int64_t axis);
   /// Returns the position of the largest or smallest element along the axis, as i32.
   TypedValue find(tile::ArgKind, const TypedValue &, int64_t axis);
+  /// Inclusive, in index order.
+  TypedValue scan(tile::ScanKind, const TypedValue &, int64_t axis);
+  /// Returns `extent` elements along the axis, from `first` on.
+  TypedValue slice(const TypedValue &, int64_t axis, int64_t first, int64_t extent);
+  TypedValue concat(const TypedValue &, const TypedValue &, int64_t axis);
   TypedValue mma(const TypedValue &a, const TypedValue &b, const TypedValue &accumulator, bool transposeA,
                  bool transposeB);
   TypedValue causalMask(const TypedValue &scores, const TypedValue &q0, const TypedValue &k0);
 
-  /// `extents[d]` is the extent along dim d, or -1 to index it. If no dim has an extent, the result is one
-  /// element.
+  /// `extents[d]` is the extent along dim d, or -1 to index it, by a scalar or a tile of i64. If no dim has
+  /// an extent or a tile, the result is one element.
   TypedValue load(const TypedValue &view, const Starts &, llvm::ArrayRef<int64_t> extents);
   void store(const TypedValue &, const TypedValue &view, const Starts &, llvm::ArrayRef<int64_t> extents);
+  /// Puts a scalar in the place of the elements of a tile that are outside the tensors it was loaded from.
+  TypedValue fillMasked(const TypedValue &, const TypedValue &fill);
   /// Makes every thread's stores so far visible to the whole program.
   void barrier();
 

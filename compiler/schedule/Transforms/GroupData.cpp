@@ -1,73 +1,141 @@
-// Groups that move data by index: gather and concat.
+// Operations that move data by position, and groups that do: gather, pad, concat, scan.
 #include "compiler/schedule/Transforms/GroupProgram.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
 namespace tessera::schedule {
 
 using graph::BinaryKind;
+using graph::ReduceKind;
+using graph::ScanKind;
 
-/// A row of one element has a lane instead of a program: the element at an index outside the table reads as
-/// 0, which is the rule of gather.
-void GroupProgram::buildElementGather(graph::GatherOp op) {
-  ArrayRef<Attribute> dims = op.getIndices().getType().getDims().getValue();
-  GroupBuilder::Starts place(dims.size());
-  if (dims.empty()) {
-    frame_.openGrid({});
-    place.push_back(b_.integer(0)); // the one element of a scalar
-  } else {
-    IndexExpr count = extentExpr(dims.back());
-    for (Attribute dim : llvm::reverse(dims.drop_back()))
-      count = IndexExpr::binary(IndexExpr::Code::Mul, std::move(count), extentExpr(dim));
-    TypedValue left = b_.fromIndex(frame_.openLanes(count));
-    for (size_t d = dims.size(); d-- > 1;) {
-      TypedValue count = extent(dims[d]);
-      place[d] = b_.binary(BinaryKind::Mod, left, count);
-      left = b_.binary(BinaryKind::FloorDiv, left, count);
-    }
-    place[0] = left;
+namespace {
+
+/// How a tile is scanned (null: the tile level has no such scan), with which neutral element, and how two
+/// parts are joined.
+struct ScanStep {
+  std::optional<tile::ScanKind> scan;
+  ReduceKind reduction;
+  BinaryKind join;
+};
+
+ScanStep stepOf(ScanKind kind) {
+  switch (kind) {
+  case ScanKind::Sum:
+    return {tile::ScanKind::Sum, ReduceKind::Sum, BinaryKind::Add};
+  case ScanKind::Max:
+    return {tile::ScanKind::Max, ReduceKind::Max, BinaryKind::Maximum};
+  case ScanKind::Prod:
+    return {std::nullopt, ReduceKind::Prod, BinaryKind::Mul};
+  case ScanKind::Min:
+    return {std::nullopt, ReduceKind::Min, BinaryKind::Minimum};
   }
-  std::vector<int64_t> element(place.size(), -1);
-  TypedValue row = b_.cast(b_.load(params_[op.getIndices()], place, element), DType::I64);
-  TypedValue value = b_.load(params_[op.getTable()], {row}, {-1});
-  b_.store(value, results_[0], place, element);
+  llvm_unreachable("every kind is listed");
 }
 
-/// One program copies a row of the table, or part of one.
-void GroupProgram::buildGather() {
-  auto op = cast<graph::GatherOp>(group_.getBody().front().front());
-  b_.at(op.getLoc());
-  Tensor table = op.getTable().getType(), indices = op.getIndices().getType();
-  if (table.getRank() == 1) return buildElementGather(op);
-  GroupBuilder::Starts place;
-  for (int64_t d = 0; d < indices.getRank(); ++d)
-    place.push_back(start(d));
-  if (place.empty()) place.push_back(b_.integer(0));
-  std::vector<int64_t> element(place.size(), -1);
-  TypedValue index = b_.cast(b_.load(params_[op.getIndices()], place, element), DType::I64);
-  TypedValue isNatural = b_.binary(BinaryKind::Ge, index, b_.integer(0));
-  TypedValue isBelow = b_.binary(BinaryKind::Lt, index, extent(table.getDims()[0]));
-  TypedValue isRow = b_.binary(BinaryKind::And, isNatural, isBelow);
+} // namespace
 
-  // For an index outside the table, row 0 is read and dropped.
-  GroupBuilder::Starts starts = {b_.select(isRow, index, b_.integer(0))};
-  std::vector<int64_t> ints = {-1};
-  for (int64_t d = 1; d < table.getRank(); ++d) {
-    int64_t axis = indices.getRank() + d - 1;
-    starts.push_back(start(axis));
-    ints.push_back(axis == columns_ ? tileExtent(axis) : -1);
-  }
-  TypedValue values = b_.load(params_[op.getTable()], starts, ints);
-  TypedValue result = b_.select(isRow, values, b_.full(0, values.dtype, values.shape()));
+/// Indices and positions that vary within the program's tile are tiles of one shape. Axes of the tensor along
+/// which no index varies are read as slices.
+TypedValue GroupProgram::readAt(const TypedValue &view, ArrayRef<Position> positions) {
+  Shape whole(tileRank(), 1); // of the tiles of indices, in the axes of the program's tile
+  for (const Position &p : positions)
+    if (p.index)
+      for (auto [extent, own] : llvm::zip_equal(whole, p.index->shape()))
+        extent = std::max(extent, own);
+  SmallVector<size_t> varying; // axes of the program's tile that the tiles of indices have
+  Shape shape;
+  for (auto [axis, extent] : llvm::enumerate(whole))
+    if (extent > 1) {
+      varying.push_back(axis);
+      shape.push_back(extent);
+    }
+  if (shape.empty()) shape.push_back(1);
+  auto inTile = [&](int64_t axis) { return axis == columns_ ? tileRank() - 1 : 0; };
 
-  starts.clear();
-  ints.clear();
-  for (int64_t axis = 0; axis < space_.space().getRank(); ++axis) {
-    starts.push_back(start(axis));
-    ints.push_back(axis == columns_ ? tileExtent(axis) : -1);
+  GroupBuilder::Starts starts;
+  std::vector<int64_t> extents;
+  SmallVector<size_t> order; // the axes of what is loaded, as axes of the program's tile
+  bool hasTile = false;
+  auto useTile = [&](const TypedValue &index) {
+    if (!hasTile) llvm::append_range(order, varying);
+    hasTile = true;
+    starts.push_back(b_.reshape(b_.broadcast(index, whole), shape));
+    extents.push_back(-1);
+  };
+  for (const Position &p : positions) {
+    if (p.index) {
+      useTile(*p.index);
+      continue;
+    }
+    const bool isFixed = p.axis == GroupSpace::kFixed, spans = !isFixed && isTileAxis(p.axis);
+    TypedValue at = isFixed ? b_.integer(0) : start(p.axis);
+    if (p.offset) at = isFixed ? *p.offset : b_.add(at, *p.offset);
+    if (spans && whole[inTile(p.axis)] > 1) {
+      useTile(linePosition(p.axis, p.offset));
+      continue;
+    }
+    if (spans) order.push_back(inTile(p.axis));
+    starts.push_back(at);
+    extents.push_back(spans ? tileExtent(p.axis) : -1);
   }
-  b_.store(result, results_[0], starts, ints);
+  TypedValue x = b_.load(view, starts, extents);
+  if (!x.isTile()) return b_.broadcast(x, Shape(tileRank(), 1));
+  // The axes in the program's order; those that nothing varies along have extent 1.
+  Shape loaded, result(tileRank(), 1);
+  for (size_t axis : order) {
+    loaded.push_back(tileExtent(axis + 1 == tileRank() ? columns_ : rows_));
+    result[axis] = loaded.back();
+  }
+  if (order.size() == 2 && order[0] > order[1]) x = b_.transpose(b_.reshape(x, loaded));
+  return b_.reshape(x, result);
+}
+
+/// Returns the positions of the tile along one of its axes, plus an offset, as i64.
+TypedValue GroupProgram::linePosition(int64_t axis, const std::optional<TypedValue> &offset) {
+  TypedValue line = b_.cast(b_.arange(start(axis), tileExtent(axis)), DType::I64);
+  if (offset) line = b_.add(line, b_.broadcast(*offset, line.shape()));
+  return tileRank() == 1 ? line : b_.expandDims(line, axis == rows_ ? 1 : 0);
+}
+
+TypedValue GroupProgram::gather(graph::GatherOp op) {
+  SmallVector<Position> positions(op.getAlong().size());
+  auto indices = op.getIndicesMutable().begin();
+  for (auto [p, axis] : llvm::zip_equal(positions, op.getAlong()))
+    if (axis < 0)
+      p.index = b_.cast(value(*indices++), DType::I64);
+    else
+      p.axis = axis;
+  TypedValue x = readAt(params_[op.getTable()], positions);
+  return b_.fillMasked(x, b_.full(0, x.dtype, {}));
+}
+
+TypedValue GroupProgram::strided(graph::SliceOp op) {
+  SmallVector<Position> positions;
+  for (auto [axis, step, first] :
+       llvm::zip_equal(space_.axesOf(op->getOpOperand(0)), *op.getSteps(), op.getStarts())) {
+    Position p{std::nullopt, axis, expression(cast<tile::IndexExprAttr>(first))};
+    auto times = [&](const TypedValue &x) { return b_.mul(x, b_.broadcast(b_.integer(step), x.shape())); };
+    if (axis != GroupSpace::kFixed && step != 1) {
+      if (isTileAxis(axis) && tileExtent(axis) > 1) {
+        TypedValue line = times(linePosition(axis, std::nullopt));
+        p.index = b_.add(line, b_.broadcast(*p.offset, line.shape()));
+      } else {
+        p = {std::nullopt, GroupSpace::kFixed, b_.add(b_.mul(start(axis), b_.integer(step)), *p.offset)};
+      }
+    }
+    positions.push_back(p);
+  }
+  return readAt(params_[op.getInput()], positions);
+}
+
+/// The part of the tile that is outside the tensor has the value.
+TypedValue GroupProgram::pad(graph::PadOp op) {
+  OpOperand &input = op->getOpOperand(0);
+  TypedValue x = loadTile(params_[input.get()], op.getInput().getType(), space_.axesOf(input), op.getLow(),
+                          /*beginsAfter=*/true);
+  TypedValue fill = value(op->getOpOperand(1));
+  return b_.fillMasked(x, fill);
 }
 
 /// Each input is copied after the previous ones.
@@ -95,6 +163,38 @@ void GroupProgram::buildConcat() {
     b_.loop(length, isTileAxis(joined) ? tileExtent(joined) : 1, {}, 0, copy);
     offset = b_.add(offset, length);
   }
+}
+
+/// One walk along the axis: each tile is scanned by itself and joined with the last elements before it.
+void GroupProgram::buildScan() {
+  graph::ScanOp op;
+  for (Operation &candidate : group_.getBody().front())
+    if (auto scan = dyn_cast<graph::ScanOp>(candidate)) op = scan;
+  int64_t axis = *space_.reducedAxis();
+  int64_t along = axis == rows_ ? 0 : static_cast<int64_t>(tileRank()) - 1; // in the tile
+  Shape whole(tileRank(), 1);
+  whole.back() = tileExtent(columns_);
+  if (tileRank() == 2) whole.front() = tileExtent(rows_);
+  Shape line = whole;
+  line[along] = 1;
+  DType dtype = dtypeOf(op.getType());
+  auto [kind, reduction, join] = stepOf(op.getKind());
+  walk({neutral(reduction, dtype, line)}, [&](const GroupBuilder::Values &before) -> GroupBuilder::Values {
+    TypedValue x = b_.broadcast(value(op->getOpOperand(0)), whole);
+    b_.at(op.getLoc());
+    TypedValue own = x;
+    if (kind) own = b_.scan(*kind, x, along);
+    // Each step joins an element with the one that is twice as far before it.
+    for (int64_t reach = 1, n = whole[along]; !kind && reach < n; reach *= 2) {
+      Shape first = whole;
+      first[along] = reach;
+      TypedValue earlier = b_.slice(own, along, 0, n - reach);
+      own = b_.binary(join, b_.concat(neutral(reduction, dtype, first), earlier, along), own);
+    }
+    varyingValues_[op.getResult()] = b_.binary(join, b_.broadcast(before[0], whole), own);
+    storeAll();
+    return {b_.binary(join, before[0], b_.slice(own, along, whole[along] - 1, 1))};
+  });
 }
 
 } // namespace tessera::schedule

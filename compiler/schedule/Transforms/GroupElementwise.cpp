@@ -45,6 +45,9 @@ TypedValue GroupProgram::compute(Operation *op) {
   if (auto o = dyn_cast<graph::BinaryOp>(op)) return binary(o);
   if (auto o = dyn_cast<graph::SelectOp>(op)) return select(o);
   if (auto o = dyn_cast<graph::IotaOp>(op)) return iota(o);
+  if (auto o = dyn_cast<graph::GatherOp>(op)) return gather(o);
+  if (auto o = dyn_cast<graph::SliceOp>(op); o && o.getSteps()) return strided(o);
+  if (auto o = dyn_cast<graph::PadOp>(op)) return pad(o);
   TypedValue x = value(op->getOpOperand(0)); // cast, broadcast, transpose, slice
   x = b_.cast(x, dtypeOf(op->getResult(0).getType()));
   return x.isTile() ? x : b_.broadcast(x, Shape(tileRank(), 1));

@@ -22,22 +22,15 @@ GroupProgram::GroupProgram(GroupOp group, StringRef name)
   specialized_ = group->getParentOfType<graph::FuncOp>().getSpecializedAttr();
 }
 
-/// A gather of single elements runs one lane per element.
-static bool isElementGather(GroupOp group) {
-  auto gather = dyn_cast<graph::GatherOp>(group.getBody().front().front());
-  return gather && gather.getTable().getType().getRank() == 1;
-}
-
 LogicalResult GroupProgram::build(SmallVectorImpl<Attribute> &dims) {
   b_.at(placeOf(group_));
   int64_t rank = space_.space().getRank();
-  // The tile of a gather is in one row, because each row has an index of its own.
-  rows_ = rank >= 2 && space_.kind() != GroupKind::Gather ? rank - 2 : GroupSpace::kFixed;
+  rows_ = rank >= 2 ? rank - 2 : GroupSpace::kFixed;
   columns_ = rank - 1;
   // The tile spans the reduced axis.
   if (auto reduced = space_.reducedAxis(); reduced && *reduced != columns_) rows_ = *reduced;
   addParams();
-  if (!isElementGather(group_)) openGrid();
+  openGrid();
   fixed_ = varying_ = builder_.saveInsertionPoint();
   LogicalResult result = success();
   switch (space_.kind()) {
@@ -53,8 +46,8 @@ LogicalResult GroupProgram::build(SmallVectorImpl<Attribute> &dims) {
   case GroupKind::Attention:
     result = buildAttention();
     break;
-  case GroupKind::Gather:
-    buildGather();
+  case GroupKind::Scan:
+    buildScan();
     break;
   case GroupKind::Concat:
     buildConcat();
@@ -221,14 +214,18 @@ TypedValue GroupProgram::start(int64_t axis) {
 }
 
 /// Loads a tile of a tensor as [rows, columns], or [columns], with extent 1 where the tensor does not vary.
-TypedValue GroupProgram::loadTile(const TypedValue &view, Tensor type, const Axes &axes, ArrayAttr offsets) {
+TypedValue GroupProgram::loadTile(const TypedValue &view, Tensor type, const Axes &axes, ArrayAttr offsets,
+                                  bool beginsAfter) {
   GroupBuilder::Starts starts;
   std::vector<int64_t> ints;
   SmallVector<int64_t> spanned; // axes of the space, in the tensor's order
   for (auto [d, axis] : llvm::enumerate(axes)) {
     bool isFixed = axis == GroupSpace::kFixed;
     TypedValue at = isFixed ? b_.integer(0) : start(axis);
-    if (offsets) at = b_.add(at, expression(cast<tile::IndexExprAttr>(offsets[d])));
+    if (offsets) {
+      TypedValue offset = expression(cast<tile::IndexExprAttr>(offsets[d]));
+      at = beginsAfter ? b_.sub(at, offset) : b_.add(at, offset);
+    }
     starts.push_back(at);
     bool spans = !isFixed && isTileAxis(axis);
     ints.push_back(spans ? tileExtent(axis) : -1);

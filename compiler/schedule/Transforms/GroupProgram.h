@@ -13,7 +13,7 @@ namespace tessera::schedule {
 /// if the space has one axis) with extent 1 along an axis where it does not vary. The other axes are indices.
 /// The members are defined by family: GroupProgram.cpp (frame, loads, stores), GroupReduce.cpp (passes over
 /// the reduced axis), GroupElementwise.cpp, GroupMatmul.cpp, GroupAttention.cpp, GroupData.cpp (gather,
-/// concat).
+/// pad, concat, scan).
 class GroupProgram {
 public:
   /// `group` must be verified. `name` is the kernel's.
@@ -43,7 +43,9 @@ private:
   bool isTileAxis(int64_t axis) const { return axis == rows_ || axis == columns_; }
   size_t tileRank() const { return rows_ == GroupSpace::kFixed ? 1 : 2; }
   TypedValue load(mlir::OpOperand &);
-  TypedValue loadTile(const TypedValue &view, Tensor, const Axes &, mlir::ArrayAttr offsets);
+  /// `offsets` are added to the positions, or subtracted from them if the tensor begins after them.
+  TypedValue loadTile(const TypedValue &view, Tensor, const Axes &, mlir::ArrayAttr offsets,
+                      bool beginsAfter = false);
   void storeResult(unsigned result);
   void storeResult(unsigned result, const TypedValue &tile);
   void storeAll();
@@ -82,9 +84,20 @@ private:
   void buildMatmul();
   TypedValue matmulOperand(mlir::OpOperand &, bool transposed, bool isLeft, const TypedValue &k);
   mlir::LogicalResult buildAttention();
-  void buildGather();
-  void buildElementGather(graph::GatherOp);
+  /// Where a read is along one axis of a tensor: at an index, or at the position along an axis of the space
+  /// (none: 0) plus an offset.
+  struct Position {
+    std::optional<TypedValue> index;
+    int64_t axis = GroupSpace::kFixed;
+    std::optional<TypedValue> offset;
+  };
+  TypedValue readAt(const TypedValue &view, mlir::ArrayRef<Position>);
+  TypedValue linePosition(int64_t axis, const std::optional<TypedValue> &offset);
+  TypedValue gather(graph::GatherOp);
+  TypedValue strided(graph::SliceOp);
+  TypedValue pad(graph::PadOp);
   void buildConcat();
+  void buildScan();
 
   GroupOp group_;
   GroupSpace space_;

@@ -51,11 +51,13 @@ TypedValue GroupProgram::neutral(ReduceKind kind, DType dtype, const Shape &shap
 }
 
 /// Does the tile pipeline mask elements past the end of the reduced axis? It does if a tensor that ends there
-/// is read. Positions and constants have no end; a choice and integer arithmetic may fold to an operand that
-/// has none (select %c, %x, %x).
+/// is read. Positions and constants have no end, and what is read at other positions ends elsewhere; a choice
+/// and integer arithmetic may fold to an operand that has none (select %c, %x, %x).
 bool GroupProgram::isAbsentPastEdge(Value v) {
   Operation *op = v.getDefiningOp();
-  if (isa<graph::SelectOp>(op) || !isFloat(dtypeOf(v.getType()))) return false;
+  if (isa<graph::SelectOp, graph::SliceOp, graph::PadOp, graph::GatherOp>(op) ||
+      !isFloat(dtypeOf(v.getType())))
+    return false;
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<Tensor>(operand.get().getType())) continue;
     if (space_.holds(operand.get()) ? space_.varies(operand.get()) && isAbsentPastEdge(operand.get())

@@ -24,10 +24,9 @@ SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
   codegen::TileRequest request{group.kind(), rank, extent(space, rank - 2, function),
                                extent(space, rank - 1, function)};
   request.transposes = group.transposes();
-  if (group.kind() == GroupKind::Reduce) {
-    int64_t reduced = *group.reducedAxis();
-    request.reducesOuterAxis = reduced != rank - 1;
-    request.reduced = extent(space, reduced, function);
+  if (auto walked = group.reducedAxis()) {
+    request.reducesOuterAxis = *walked != rank - 1;
+    request.reduced = extent(space, *walked, function);
   }
   return target.proposeTile(request);
 }

@@ -158,3 +158,42 @@ graph.func @axes(%x: !mn, %b: !graph.tensor<["N"], f32>, %c: !graph.tensor<["M",
   %2 = graph.transpose %x perm [1, 0] : (!mn) -> !graph.tensor<["N", "M"], f32>
   graph.return %1, %2 : !mn, !graph.tensor<["N", "M"], f32>
 }
+
+// A gather is in the group that computes its indices, a reduction in the group that reads a reversed slice.
+// CHECK-LABEL: graph.func @gathers
+// CHECK: schedule.group map
+// CHECK: graph.iota 1
+// CHECK: graph.gather
+// CHECK: graph.unary exp
+// CHECK: schedule.yield
+// CHECK: schedule.group reduce
+// CHECK: graph.slice {{.*}} steps [1, -1]
+// CHECK: graph.reduce argmax
+// CHECK: schedule.yield
+// CHECK-NOT: schedule.group
+// CHECK: graph.return
+graph.func @gathers(%x: !mn) -> (!mn, !graph.tensor<["M"], i32>) {
+  %0 = graph.iota 1 : !graph.tensor<["M", "N"], i32>
+  %1 = graph.gather %x[%0] along [0, -1] : (!mn, !graph.tensor<["M", "N"], i32>) -> !mn
+  %2 = graph.unary exp %1 : (!mn) -> !mn
+  %3 = graph.slice %x starts ["0", "N - 1"] steps [1, -1] : (!mn) -> !mn
+  %4 = graph.reduce argmax %3 axes [1] : (!mn) -> !graph.tensor<["M"], i32>
+  graph.return %2, %4 : !mn, !graph.tensor<["M"], i32>
+}
+
+// What surrounds a scan is in its group; a reduction of its result is not.
+// CHECK-LABEL: graph.func @scans
+// CHECK: schedule.group scan
+// CHECK: graph.unary exp
+// CHECK: graph.scan sum
+// CHECK: graph.unary neg
+// CHECK: schedule.yield
+// CHECK: schedule.group reduce
+// CHECK: graph.return
+graph.func @scans(%x: !mn) -> !graph.tensor<["M"], f32> {
+  %0 = graph.unary exp %x : (!mn) -> !mn
+  %1 = graph.scan sum %0 axis 1 : (!mn) -> !mn
+  %2 = graph.unary neg %1 : (!mn) -> !mn
+  %3 = graph.reduce max %2 axes [1] : (!mn) -> !graph.tensor<["M"], f32>
+  graph.return %3 : !graph.tensor<["M"], f32>
+}
