@@ -476,6 +476,123 @@ def k(A: ts.Tensor["M", "N", ts.f32], S: ts.Tensor[3, ts.f32], r: ts.i32):
     yield p
 
 
+def structures():
+    """Tuples and lists in loops, branches and helpers; conditions of `while` that take statements."""
+    p = program("tuple/carried", """
+def step(state, x):
+    low, (high, count) = state
+    return ts.tile.minimum(low, x), (ts.tile.maximum(high, x), count + 1)
+
+@ts.kernel
+def k(X: ts.Tensor["n", ts.i32], Z: ts.Tensor[3, 8, ts.i32], c: ts.i32):
+    state = (X[0:8], (X[0:8], 0))
+    for i in range(8, n, 8):
+        if i < c:
+            state = step(state, X[i:i+8])
+        elif i == c:
+            state = (state[1][0], (state[0], state[1][1]))
+    Z[0, 0:8] = state[0]
+    Z[1, 0:8] = state[1][0]
+    Z[2, 0:8] = ts.tile.full((8,), state[1][1])
+""")
+    for n, c in ((64, 64), (64, 24), (40, 0), (8, 9)):
+        x = random("i32", (n,), 1)
+        low = high = x[:8]
+        count = 0
+        for i in range(8, n, 8):
+            if i < c:
+                low, high, count = np.minimum(low, x[i:i + 8]), np.maximum(high, x[i:i + 8]), count + 1
+            elif i == c:
+                low, high = high, low
+        p.run({"n": n}, {"X": ("i32", x)}, {"Z": want("i32", np.stack([low, high, np.full(8, count)]))}, {"c": c})
+    yield p
+
+    p = program("list/items", """
+def rotated(items, by):
+    return [items[(i + by) % len(items)] for i in ts.static_range(len(items))]
+
+@ts.kernel
+def k(X: ts.Tensor["n", ts.i32], Z: ts.Tensor[4, 8, ts.i32], c: ts.i32):
+    sums = [ts.tile.zeros((8,), ts.i32)] * 3 + [ts.tile.full((8,), 5, ts.i32)]
+    for i in range(0, n, 8):
+        for j in ts.static_range(4):
+            if j > c:
+                sums[j] += X[i:i+8] * j
+            else:
+                sums[j - 1] = sums[j] + 1
+        sums = rotated(sums, 1)
+    for j, item in enumerate(sums):
+        Z[j, 0:8] = item
+""")
+    for n, c in ((32, 0), (16, 2), (8, 9), (0, 1)):
+        x = random("i8", (n,), 1).astype("i8")
+        sums = [np.zeros(8, "i8")] * 3 + [np.full(8, 5, "i8")]
+        for i in range(0, n, 8):
+            for j in range(4):
+                if j > c:
+                    sums[j] = sums[j] + x[i:i + 8] * j
+                else:
+                    sums[j - 1] = sums[j] + 1
+            sums = [sums[(j + 1) % 4] for j in range(4)]
+        p.run({"n": n}, {"X": ("i32", x)}, {"Z": want("i32", np.stack(sums))}, {"c": c})
+    yield p
+
+    p = program("tuple/branches", """
+def ordered(a, b):
+    if a < b:
+        return a, b
+    return b, a
+
+@ts.kernel
+def k(X: ts.Tensor["n", ts.i32], Y: ts.Tensor["n", ts.i32], Z: ts.Tensor["n", ts.i32]):
+    i = ts.tile.linear_id()
+    if i < n:
+        low, high = ordered(X[i], Y[i])
+        pair = (low, high) if low % 2 == 0 else (high, low)
+        if high > 50:
+            rest = (pair[0], 1)
+        else:
+            rest = (pair[1], 2)
+        Z[i] = pair[0] * 1000 + rest[0] * 10 + rest[1]
+""")
+    x, y = random("i8", (70,), 1).astype("i8"), random("i8", (70,), 2).astype("i8")
+    low, high = np.minimum(x, y), np.maximum(x, y)
+    a, b = np.where(low % 2 == 0, low, high), np.where(low % 2 == 0, high, low)
+    yield p.run({"n": 70}, {"X": ("i32", x), "Y": ("i32", y)},
+                {"Z": want("i32", a * 1000 + np.where(high > 50, a * 10 + 1, b * 10 + 2))})
+
+    p = program("while/calls", """
+def more(T, count, limit):
+    return ts.tile.atomic_add(T, 0, 1) < limit and count < 5
+
+@ts.kernel
+def k(T: ts.Tensor[2, ts.i32], Z: ts.Tensor[2, ts.i32], limit: ts.i32):
+    count = 0
+    while more(T, count, limit):
+        count += 1
+        inner = 0
+        while inner < count and ts.tile.atomic_add(T, 1, 2) < 9:
+            inner += 1
+    Z[0] = count
+    Z[1] = limit
+""")
+    for limit in (0, 1, 3, 9):
+        t, count = [0, 0], 0
+        while True:
+            t[0] += 1
+            if not (t[0] - 1 < limit and count < 5):
+                break
+            count += 1
+            inner = 0
+            while inner < count:
+                t[1] += 2
+                if not t[1] - 2 < 9:
+                    break
+                inner += 1
+        p.run({}, {"T": ("i32", np.zeros(2))}, {"T": want("i32", t), "Z": want("i32", [count, limit])}, {"limit": limit})
+    yield p
+
+
 def programs():
     yield from loops()
     yield from merges()
@@ -484,3 +601,4 @@ def programs():
     yield from whiles()
     yield from helpers()
     yield from scalars()
+    yield from structures()

@@ -2,7 +2,7 @@
 import numpy as np
 
 from cases import program, want
-from dtypes import random
+from dtypes import quantize, random
 
 DTYPES_TRIED = ["f64", "f32", "f16", "bf16", "fp8_e4m3", "i64", "i32", "i8", "u8", "bool"]
 
@@ -14,6 +14,13 @@ EXPRESSIONS = {
     "reshape-flat": ("ts.tile.reshape(x, (128,))", (128,), lambda x: x.ravel()),
     "concat0": ("ts.tile.concat((x, x), axis=0)", (16, 16), lambda x: np.concatenate([x, x], 0)),
     "concat1": ("ts.tile.concat((x, x), axis=1)", (8, 32), lambda x: np.concatenate([x, x], 1)),
+    "permute": ("ts.tile.permute(ts.tile.reshape(x, (2, 4, 16)), (1, 0, 2))", (4, 2, 16), lambda x: x.reshape(2, 4, 16).transpose(1, 0, 2)),
+    "permute-reverse": ("ts.tile.transpose(ts.tile.reshape(x, (2, 4, 4, 4)), (3, 2, 1, 0))", (4, 4, 4, 2),
+                        lambda x: x.reshape(2, 4, 4, 4).transpose(3, 2, 1, 0)),
+    "join": ("ts.tile.join(x, x.T.T)", (8, 16, 2), lambda x: np.stack([x, x], 2)),
+    "interleave": ("ts.tile.interleave(x[:, 0:8], x[:, 8:])", (8, 16), lambda x: np.stack([x[:, :8], x[:, 8:]], 2).reshape(8, 16)),
+    "split": ("ts.tile.concat(ts.tile.split(x, 4, axis=-1), axis=0)", (32, 4), lambda x: np.concatenate(np.split(x, 4, 1), 0)),
+    "split-pairs": ("ts.tile.split(ts.tile.reshape(x, (8, 8, 2)))[1]", (8, 8), lambda x: x[:, 1::2]),
     "reshape-transpose": ("ts.tile.reshape(x.T, (8, 16))", (8, 16), lambda x: x.T.reshape(8, 16)),
 }
 
@@ -33,6 +40,36 @@ def k(X: ts.Tensor[8, 16, ts.{dtype}], Z: ts.Tensor[{dims}, ts.{dtype}]):
 """)
             x = random(dtype, (8, 16), 1)
             yield p.run({}, {"X": (dtype, x)}, {"Z": want(dtype, reference(x))})
+
+
+# name -> (part, value): `x[part] = value` of a tile of 4x8
+PARTS = {
+    "element": ("2, -1", "x[0, 0]"), "row": ("3", "x[0]"), "column": (":, 1", "x[:, 0]"), "columns": (":, 4:", "x[:, 0:1]"),
+    "block": ("2:4, 3:6", "x[0:2, 0:3]"), "rows": ("1:3", "x[0]"), "stripe": ("0, 2:5", "x[1, 3:6]"), "all": (":, :", "x[:, :]"),
+    "grown": ("1, 2", "x[1, 2] + x[0, 0]"),
+}
+
+
+def parts():
+    for dtype in ("f32", "f16", "i32", "i8", "bool"):
+        for name, (part, value) in PARTS.items():
+            if dtype == "bool" and "+" in value:
+                continue
+            p = program(f"shape/part-{name}/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.{dtype}], Y: ts.Tensor["M", "N", ts.{dtype}], Z: ts.Tensor["M", "N", ts.{dtype}]):
+    x = X[0:4, 0:8]
+    y = x
+    y[{part}] = {value}
+    Y[0:4, 0:8] = x
+    Z[0:4, 0:8] = y
+""")
+            for m, n in ((4, 8), (4, 7), (3, 8)):
+                x = np.pad(random(dtype, (m, n), 1), ((0, 4 - m), (0, 8 - n)))
+                y = x.copy()
+                exec(f"y[{part}] = {value}", {"x": x, "y": y})
+                x, y = x[:m, :n], quantize(y[:m, :n], dtype)
+                p.run({"M": m, "N": n}, {"X": (dtype, x)}, {"Y": want(dtype, x), "Z": want(dtype, y)})
+            yield p
 
 
 def broadcasting():
@@ -216,3 +253,4 @@ def programs():
     yield from broadcasting()
     yield from making()
     yield from integer_indices()
+    yield from parts()

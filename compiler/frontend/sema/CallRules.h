@@ -37,6 +37,8 @@ namespace rules {
 
 /// x[0:16, None, 3] of a tile, with constants.
 Value indexed(Elaborator &, Value, const ast::Expr &);
+/// The tile with `v` in the place of the part x[0:16, 3], which constants choose.
+Value withPart(Elaborator &, Value tile, const ast::Expr &, Value v, Range);
 /// The tile with a scalar, the value of `fill`, in the place of masked elements. `function` is named in
 /// errors.
 Value withFill(Elaborator &, Value tile, const ast::Expr &fill, const char *function);

@@ -4,8 +4,10 @@
 
 namespace tessera::frontend {
 
-static void collectTargets(const ast::Expr &e, std::set<std::string> &out) {
+/// Collects the names that an assignment to `e` rebinds, also those of lists and tiles that change in part.
+void Elaborator::collectTargets(const ast::Expr &e, std::set<std::string> &out) {
   if (e.kind == ast::Expr::Name) out.insert(e.text);
+  if (e.kind == ast::Expr::Subscript) collectTargets(*e.items[0], out);
   if (e.kind == ast::Expr::Tuple || e.kind == ast::Expr::List)
     for (const ast::ExprPtr &item : e.items)
       collectTargets(*item, out);
@@ -33,6 +35,7 @@ std::vector<std::string> Elaborator::fixRebound(const std::set<std::string> &ass
     Local &local = frame().locals[name];
     out.push_back(name);
     ++local.fixed;
+    if (local.value.kind == Value::Tuple) carryItems(local.value, name, local.loc, carried);
     if (!local.value.isScalar() && !local.value.isTile()) continue;
     if (local.symbol < 0) {
       std::optional<DType> accum = local.value.accum;
@@ -52,6 +55,7 @@ void Elaborator::unfix(const std::vector<std::string> &names) {
     auto it = frame().locals.find(name);
     if (it == frame().locals.end()) continue;
     --it->second.fixed;
+    renewItems(it->second.value);
     if (it->second.value.isIntScalar() && it->second.symbol >= 0)
       it->second.value.linear = AtomTable::of(atoms_.fresh(it->second.value.dtype));
   }
@@ -94,13 +98,8 @@ SymbolId Elaborator::declareJoined(const std::string &name, const Type &type, St
 
 /// Emits the branch and returns the value of its sides, which have the same type.
 Value Elaborator::joinPaths(const std::string &name, Stmt branch, Value then, Value otherwise, Range loc) {
-  const Type type = then.type();
-  bool weak = then.weak && otherwise.weak, wide = isWideChoice(then, otherwise);
-  SymbolId symbol = declareJoined(name, type, branch, std::move(then), std::move(otherwise), loc);
+  Value v = joined(name, branch, std::move(then), std::move(otherwise), loc);
   blocks_.back()->push_back(std::move(branch));
-  Value v = Value::of(var(symbol, loc), weak);
-  v.wide = wide;
-  if (v.isIntScalar()) v.linear = AtomTable::of(atoms_.fresh(type.dtype));
   return v;
 }
 
@@ -126,6 +125,12 @@ Value Elaborator::eitherOr(Value c, const ast::Expr *then, const ast::Expr *othe
   return joinPaths("choice", std::move(branch), std::move(sides[0]), std::move(sides[1]), loc);
 }
 
+/// Is it made of scalars and tiles, which have variables?
+static bool hasOnlyValues(const Value &v) {
+  return v.isScalar() || v.isTile() ||
+         (v.kind == Value::Tuple && std::ranges::all_of(v.items, hasOnlyValues));
+}
+
 void Elaborator::mergeBranches(std::map<std::string, Local> thenLocals,
                                std::map<std::string, Local> elseLocals,
                                const std::map<std::string, Local> &before, Stmt &branch) {
@@ -147,31 +152,32 @@ void Elaborator::mergeBranches(std::map<std::string, Local> thenLocals,
       forget(a->second);
       continue;
     }
-    Value x = strengthen(std::move(a->second.value)), y = strengthen(std::move(b->second.value));
+    Value x = std::move(a->second.value), y = std::move(b->second.value);
     if (x.isError() || y.isError()) {
       f.locals[name].value = Value::error();
       continue;
     }
-    if ((!x.isScalar() && !x.isTile()) || (!y.isScalar() && !y.isTile())) {
+    if (!hasOnlyValues(x) || !hasOnlyValues(y)) {
       forget(a->second);
       continue;
     }
     Range loc = b->second.loc;
-    if (x.kind != y.kind || x.dtype != y.dtype || x.shape != y.shape) {
+    x = pathValue(std::move(x), loc);
+    y = pathValue(std::move(y), loc);
+    if (x.isError() || y.isError()) {
+      f.locals[name].value = Value::error();
+      continue;
+    }
+    if (!isJoinable(x, y)) {
       fail(Code::E_REBIND, loc,
            "'" + name + "' is " + describe(x) + " in one branch and " + describe(y) + " in the other");
       f.locals[name].value = Value::error();
       continue;
     }
     // Defined in both branches: one variable, declared before them.
-    Type type = x.type();
-    bool weak = x.weak && y.weak, wide = x.wide || y.wide;
-    SymbolId symbol = declareJoined(name, type, branch, std::move(x), std::move(y), loc);
     Local merged;
-    merged.value = Value::of(var(symbol, loc), weak);
-    merged.value.wide = wide;
-    if (merged.value.isIntScalar()) merged.value.linear = AtomTable::of(atoms_.fresh(type.dtype));
-    merged.symbol = symbol;
+    merged.value = joined(name, branch, std::move(x), std::move(y), loc);
+    if (merged.value.expr) merged.symbol = merged.value.expr->symbol;
     merged.loc = loc;
     merged.order = localCount_++;
     f.locals[name] = std::move(merged);
@@ -225,16 +231,28 @@ void Elaborator::whileStatement(const ast::Stmt &s) {
   size_t emitted = blocks_.back()->size();
   Value c = condition(*s.value);
   if (c.isError()) c = Value::of(make(Op::ConstInt, {Type::Scalar, DType::Bool, {}}, s.loc));
-  if (blocks_.back()->size() != emitted)
-    fail(Code::E_UNSUPPORTED, s.value->loc, "the condition of a while loop is a plain expression",
-         "compute it into a variable before the loop and at the end of its body");
   if (c.isConst && c.intValue)
     fail(Code::E_UNSUPPORTED, s.value->loc, "this loop never ends", "write a condition that becomes false");
+  // A condition that takes statements, such as a helper's, is computed into a variable: before the loop and
+  // at the end of its body.
+  SymbolId again = -1;
+  if (blocks_.back()->size() != emitted && !c.isConst) {
+    c = toVariable(std::move(c), "condition", s.value->loc);
+    again = c.expr->symbol;
+    loop.carried.push_back(again);
+  }
   loop.exprs.push_back(take(std::move(c), s.value->loc));
   std::map<std::string, Local> before = frame().locals;
   blocks_.push_back(&loop.body);
   ++controlDepth_;
   block(s.body);
+  if (again >= 0)
+    if (Value next = condition(*s.value); !next.isError()) {
+      ExprPtr e = take(std::move(next), s.value->loc);
+      Stmt &set = emit(Stmt::Assign, s.value->loc);
+      set.symbol = again;
+      set.exprs.push_back(std::move(e));
+    }
   --controlDepth_;
   blocks_.pop_back();
   forgetNew(before, s.loc);
@@ -292,49 +310,96 @@ Value Elaborator::bindLoopVariable(const std::string &name, Range loc, SymbolId 
   return v;
 }
 
-/// Elaborates the body once for each value of the loop's variable, which is a constant there. Returns false
-/// if the loop's head has an error.
-bool Elaborator::unroll(const ast::Stmt &s, const LanguageFunction &range) {
-  constexpr int64_t kMaxTurns = 4096;
-  if (s.targets[0]->kind != ast::Expr::Name) {
-    fail(Code::E_UNSUPPORTED, s.targets[0]->loc, "a loop has one variable");
+bool Elaborator::staticValues(const ast::Expr &e, std::vector<Value> &out) {
+  constexpr size_t kMaxTurns = 4096;
+  const bool isCall = e.kind == ast::Expr::Call;
+  const Value callee = isCall ? evaluate(*e.items[0]) : Value::none();
+  if (callee.isError()) return false;
+  const LanguageFunction *f = callee.kind == Value::Function ? callee.builtin : nullptr;
+  const bool isStatic = f && (f->id == FunctionId::StaticRange || (isGraph_ && f->id == FunctionId::Range));
+  if (!isStatic) {
+    const bool isHead = f && (f->id == FunctionId::Range || f->id == FunctionId::Parallel);
+    Value v = isHead ? Value::none() : evaluate(e);
+    if (v.isError()) return false;
+    if (v.kind == Value::Tuple) {
+      out = std::move(settled(std::move(v), "item", e.loc).items);
+      return true;
+    }
+    fail(Code::E_UNSUPPORTED, e.loc,
+         isGraph_ ? "a for loop of a graph function runs over range(...) or over a tuple"
+         : isHead ? "the length of a list is known at compile time, that of this loop is not"
+                  : "a for loop runs over range, ts.tile.range, ts.tile.parallel, ts.static_range or a tuple",
+         isGraph_ && isHead ? "loops over tiles are of kernels: decorate the function with @ts.kernel"
+         : isGraph_         ? "write: for i in range(4):"
+         : isHead ? "write: [f(i) for i in ts.static_range(4)]"
+                  : "write: for i in ts.tile.range(0, n, step):");
     return false;
   }
   LoopBounds b;
-  if (!loopBounds(*s.value, range, b)) return false;
+  if (!loopBounds(e, *f, b)) return false;
   if (!b.lo.isConstInt() || !b.hi.isConstInt()) {
-    fail(isGraph_ ? Code::E_GRAPH_CONTROL : Code::E_CONSTANT, s.value->loc,
+    fail(isGraph_ ? Code::E_GRAPH_CONTROL : Code::E_CONSTANT, e.loc,
          "the bounds of this loop are known at run time only",
          isGraph_ ? "loops of graph functions are unrolled: their bounds are constants"
                   : "static_range unrolls over constants; ts.tile.range runs over any integers");
     return false;
   }
-  const std::string &name = s.targets[0]->text;
-  int64_t turns = 0;
   bool isLast = false; // the next value would not fit
   for (int64_t i = b.lo.intValue; !isLast && (b.step > 0 ? i < b.hi.intValue : i > b.hi.intValue);
        isLast = __builtin_add_overflow(i, b.step, &i)) {
-    if (++turns > kMaxTurns || nodes_ > kMaxNodes) {
-      fail(Code::E_TOO_COMPLEX, s.value->loc,
+    if (out.size() == kMaxTurns) {
+      fail(Code::E_TOO_COMPLEX, e.loc,
            "this loop would be unrolled more than " + std::to_string(kMaxTurns) + " times");
       return false;
     }
-    if (isGraph_) {
-      assignName(name, Value::integer(i), false, s.targets[0]->loc);
-    } else { // as the variable of every loop of kernels: the body does not assign it, and it ends with the
-             // loop
-      Local local;
-      local.value = Value::integer(i);
-      local.isLoopVariable = true;
-      local.loc = s.targets[0]->loc;
-      local.order = localCount_++;
-      frame().locals[name] = std::move(local);
-      frame().maybeUndefined.erase(name);
+    out.push_back(Value::integer(i));
+  }
+  return true;
+}
+
+/// Gives the variables of an unrolled loop their values. As in every loop of kernels, the body does not
+/// assign them, and they end with the loop. Returns false after an error.
+bool Elaborator::bindItem(const ast::Expr &target, Value v) {
+  if (target.kind == ast::Expr::Tuple || target.kind == ast::Expr::List) {
+    if (v.kind != Value::Tuple || v.items.size() != target.items.size()) {
+      fail(Code::E_ARGUMENTS, target.loc,
+           "this assigns " + describe(v) + " to " + std::to_string(target.items.size()) + " names");
+      return false;
     }
+    for (size_t i = 0; i < v.items.size(); ++i)
+      if (!bindItem(*target.items[i], std::move(v.items[i]))) return false;
+    return true;
+  }
+  if (target.kind != ast::Expr::Name) {
+    fail(Code::E_UNSUPPORTED, target.loc, "a loop has one variable, or a tuple of them");
+    return false;
+  }
+  if (isGraph_) {
+    assignName(target.text, std::move(v), false, target.loc);
+    return true;
+  }
+  Local local;
+  local.value = std::move(v);
+  local.isLoopVariable = true;
+  local.loc = target.loc;
+  local.order = localCount_++;
+  frame().locals[target.text] = std::move(local);
+  frame().maybeUndefined.erase(target.text);
+  return true;
+}
+
+/// Elaborates the body once for each value of the loop's variable. Returns false after an error in the
+/// loop's head.
+bool Elaborator::unroll(const ast::Stmt &s, std::vector<Value> values) {
+  for (Value &value : values) {
+    if (nodes_ > kMaxNodes || !bindItem(*s.targets[0], std::move(value))) return false;
     block(s.body);
     if (frame().returned.did) break;
   }
-  if (!isGraph_) {
+  if (isGraph_) return true;
+  std::set<std::string> names;
+  collectTargets(*s.targets[0], names);
+  for (const std::string &name : names) {
     frame().locals.erase(name);
     frame().maybeUndefined.emplace(name, s.loc);
   }
@@ -352,15 +417,17 @@ void Elaborator::forStatement(const ast::Stmt &s) {
          "write at the top of the kernel: i, j = ts.tile.grid(n, m)");
     return;
   }
-  if (callee.kind == Value::Function && callee.builtin && callee.builtin->id == FunctionId::StaticRange) {
+  const bool isStatic =
+      callee.kind == Value::Function && callee.builtin && callee.builtin->id == FunctionId::StaticRange;
+  const bool isHead = callee.kind == Value::Function && callee.builtin && !isStatic &&
+                      (isParallel || callee.builtin->id == FunctionId::Range);
+  if (isStatic || (!isHead && !callee.isError())) {
     sawWork_ = true;
-    unroll(s, *callee.builtin);
+    std::vector<Value> values;
+    if (staticValues(*s.value, values)) unroll(s, std::move(values));
     return;
   }
   bool isRange = callee.kind == Value::Function && callee.builtin && callee.builtin->id == FunctionId::Range;
-  if (!isRange && !isParallel && !callee.isError())
-    fail(Code::E_UNSUPPORTED, s.value->loc, "a for loop runs over range, ts.tile.range or ts.tile.parallel",
-         "write: for i in ts.tile.range(0, n, step):");
   if (s.targets[0]->kind != ast::Expr::Name) {
     fail(Code::E_UNSUPPORTED, s.targets[0]->loc, "a loop has one variable");
     return;

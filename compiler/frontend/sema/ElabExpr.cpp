@@ -48,18 +48,9 @@ Value Elaborator::evaluate(const ast::Expr &e) {
   case K::Unary:
     return unary(e);
   case K::Binary: {
-    static const std::map<std::string, Op> kOps = {{"+", Op::Add},  {"-", Op::Sub},       {"*", Op::Mul},
-                                                   {"/", Op::Div},  {"//", Op::FloorDiv}, {"%", Op::Mod},
-                                                   {"**", Op::Pow}, {"&", Op::And},       {"|", Op::Or},
-                                                   {"^", Op::Xor},  {"<<", Op::Shl},      {">>", Op::Shr}};
     Value a = evaluate(*e.items[0]);
     Value b = evaluate(*e.items[1]);
-    auto it = kOps.find(e.text);
-    if (graph_ && e.text == "@") return graphMatmul(std::move(a), std::move(b), false, false, {}, e.loc);
-    if (it == kOps.end())
-      return fail(Code::E_UNSUPPORTED, e.loc, "'" + e.text + "' is not an operator of the language",
-                  "write ts.tile.mma(a, b)");
-    return binary(it->second, std::move(a), std::move(b), e.loc);
+    return operation(e.text, std::move(a), std::move(b), e.loc);
   }
   case K::Compare:
     return compareChain(e);
@@ -72,12 +63,31 @@ Value Elaborator::evaluate(const ast::Expr &e) {
     std::vector<Value> items;
     for (const ast::ExprPtr &item : e.items)
       items.push_back(evaluate(*item));
-    return Value::tuple(std::move(items));
+    Value v = Value::tuple(std::move(items));
+    if (e.kind == K::List && !constantsOnly_) v.list = ++lists_; // the items of constants are not assigned
+    return v;
   }
+  case K::Comprehension:
+    return comprehension(e);
   case K::Dict:
     return fail(Code::E_UNSUPPORTED, e.loc, "dictionaries describe autotuning spaces only");
   }
   return Value::error();
+}
+
+Value Elaborator::operation(const std::string &text, Value a, Value b, Range loc) {
+  static const std::map<std::string, Op> kOps = {
+      {"+", Op::Add},  {"-", Op::Sub}, {"*", Op::Mul}, {"/", Op::Div}, {"//", Op::FloorDiv}, {"%", Op::Mod},
+      {"**", Op::Pow}, {"&", Op::And}, {"|", Op::Or},  {"^", Op::Xor}, {"<<", Op::Shl},      {">>", Op::Shr}};
+  if (a.isError() || b.isError()) return Value::error();
+  if (a.kind == Value::Tuple || b.kind == Value::Tuple)
+    return sequence(text, std::move(a), std::move(b), loc);
+  if (graph_ && text == "@") return graphMatmul(std::move(a), std::move(b), false, false, {}, loc);
+  auto it = kOps.find(text);
+  if (it == kOps.end())
+    return fail(Code::E_UNSUPPORTED, loc, "'" + text + "' is not an operator of the language",
+                "write ts.tile.mma(a, b)");
+  return binary(it->second, std::move(a), std::move(b), loc);
 }
 
 Value Elaborator::operand(const ast::Expr &e) { return asOperand(evaluate(e), e.loc); }
@@ -221,9 +231,10 @@ Value Elaborator::conditional(const ast::Expr &e) {
   if (effects_->in(*e.items[1]) || effects_->in(*e.items[2]))
     return graph_ ? graphBranch(e.items[0]->loc)
                   : eitherOr(std::move(c), e.items[1].get(), e.items[2].get(), false, e.loc);
-  Value a = operand(*e.items[1]), b = operand(*e.items[2]);
+  Value a = evaluate(*e.items[1]), b = evaluate(*e.items[2]);
   if (a.isError() || b.isError()) return Value::error();
-  return select(std::move(c), std::move(a), std::move(b), e.loc, /*takesOneSide=*/true);
+  if (a.kind == Value::Tuple) c = settled(std::move(c), "condition", e.loc);
+  return chosen(c, std::move(a), std::move(b), e.loc);
 }
 
 Value Elaborator::subscript(const ast::Expr &e) {
@@ -232,14 +243,8 @@ Value Elaborator::subscript(const ast::Expr &e) {
   case Value::Error:
     return base;
   case Value::Tuple: {
-    if (e.items.size() != 2) return fail(Code::E_INDEX, e.loc, "a tuple takes one index");
-    std::optional<int64_t> i = staticInt(*e.items[1], "the index of a tuple");
-    if (!i) return Value::error();
-    auto n = static_cast<int64_t>(base.items.size());
-    if (*i < -n || *i >= n)
-      return fail(Code::E_INDEX, e.items[1]->loc,
-                  "index " + std::to_string(*i) + " is outside a tuple of " + std::to_string(n));
-    return Value(base.items[static_cast<size_t>(*i < 0 ? *i + n : *i)]);
+    const std::optional<size_t> i = itemIndex(base, e);
+    return i ? Value(base.items[*i]) : Value::error();
   }
   case Value::Tensor:
   case Value::Buffer: {

@@ -286,19 +286,8 @@ void Elaborator::graphAbandon(const ast::Stmt &s) {
 
 /// Unrolls a loop. Returns false if its head has an error.
 bool Elaborator::graphLoop(const ast::Stmt &s) {
-  Value callee = s.value->kind == ast::Expr::Call ? evaluate(*s.value->items[0]) : Value::none();
-  if (callee.isError()) return false;
-  const bool isRange =
-      callee.kind == Value::Function && callee.builtin &&
-      (callee.builtin->id == FunctionId::Range || callee.builtin->id == FunctionId::StaticRange);
-  if (!isRange) {
-    fail(Code::E_UNSUPPORTED, s.value->loc, "a for loop of a graph function runs over range(...)",
-         callee.kind == Value::Function && callee.builtin && callee.builtin->id == FunctionId::Parallel
-             ? "loops over tiles are of kernels: decorate the function with @ts.kernel"
-             : "write: for i in range(4):");
-    return false;
-  }
-  return unroll(s, *callee.builtin);
+  std::vector<Value> values;
+  return staticValues(*s.value, values) && unroll(s, std::move(values));
 }
 
 void Elaborator::graphReturn(const ast::Stmt &s, Value v) {

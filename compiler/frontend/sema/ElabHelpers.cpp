@@ -85,13 +85,9 @@ Value Elaborator::inlineWith(const FunctionDecl &f, std::vector<std::optional<Va
     local.loc = p.loc;
     local.order = localCount_++;
     failed |= values[i]->isError();
-    unsigned budget = 24;
     // A value that a later statement could change, or that should not be computed again, is computed once,
     // here.
-    if (values[i]->isRuntime() && !inlineable(*values[i]->expr, budget))
-      local.value = toVariable(std::move(*values[i]), p.name, p.loc);
-    else
-      local.value = std::move(*values[i]);
+    local.value = settled(std::move(*values[i]), p.name, p.loc);
     frame->locals[p.name] = std::move(local);
   }
   if (failed) return Value::error();
@@ -157,7 +153,7 @@ Elaborator::Returned Elaborator::tail(const Rest &rest) {
       blocks_.push_back(k == 0 ? &branch.body : &branch.orelse);
       ++controlDepth_;
       results[k] = path(k == 0 ? s.body : s.orelse);
-      if (results[k].did) results[k].value = strengthen(asOperand(std::move(results[k].value), s.loc));
+      if (results[k].did) results[k].value = pathValue(std::move(results[k].value), s.loc);
       --controlDepth_;
       blocks_.pop_back();
       frame().locals = std::move(before);
@@ -166,9 +162,7 @@ Elaborator::Returned Elaborator::tail(const Rest &rest) {
       return {true, fail(Code::E_RETURN_PLACE, s.loc, "this helper returns on some paths only",
                          "add a return to the other path")};
     if (results[0].value.isError() || results[1].value.isError()) return {true, Value::error()};
-    Type type = results[0].value.type();
-    if (type.kind != results[1].value.type().kind || type.dtype != results[1].value.dtype ||
-        type.shape != results[1].value.shape)
+    if (!isJoinable(results[0].value, results[1].value))
       return {true, fail(Code::E_REBIND, s.loc,
                          "this helper returns " + describe(results[0].value) + " on one path and " +
                              describe(results[1].value) + " on the other")};

@@ -101,7 +101,10 @@ void Elaborator::statement(const ast::Stmt &s) {
   if (s.kind == ast::Stmt::Error || s.kind == ast::Stmt::Pass || isText) return;
   if (gridClosed_ && frame().isKernel && s.kind != ast::Stmt::Return) {
     fail(Code::E_GRID, s.loc, "only a return may follow the parallel loops",
-         "move the statement into the innermost parallel loop");
+         s.kind == ast::Stmt::For
+             ? "programs do not wait for each other: write a kernel for each phase, and a @ts.jit function that "
+               "calls them in order"
+             : "move the statement into the innermost parallel loop");
     return;
   }
   if (graph_ && graphStatement(s)) return;
@@ -182,6 +185,7 @@ void Elaborator::assignTo(const ast::Expr &target, Value v, const ast::Expr *sou
   case ast::Expr::Name:
     return assignName(target.text, std::move(v), isBareLiteral(source), target.loc);
   case ast::Expr::Subscript: {
+    if (assignItem(target, v, loc)) return;
     if (graph_) {
       fail(Code::E_IN_PLACE, target.loc,
            "a tensor of a graph function is a value and cannot be changed in place",
@@ -206,11 +210,7 @@ void Elaborator::assignTo(const ast::Expr &target, Value v, const ast::Expr *sou
       return;
     }
     // All right-hand sides are computed before the first name is assigned.
-    for (Value &item : v.items) {
-      unsigned budget = 24;
-      if (item.isRuntime() && v.items.size() > 1 && !inlineable(*item.expr, budget))
-        item = toVariable(std::move(item), "item", loc);
-    }
+    if (v.items.size() > 1) v = settled(std::move(v), "item", loc);
     bool listed = source && (source->kind == ast::Expr::Tuple || source->kind == ast::Expr::List);
     for (size_t i = 0; i < target.items.size(); ++i)
       assignTo(*target.items[i], std::move(v.items[i]), listed ? source->items[i].get() : nullptr, loc);
@@ -235,37 +235,7 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
   if (it != f.locals.end() && it->second.fixed > 0) { // a loop or branch assigns it: same variable, same type
     Local &local = it->second;
     if (v.isError()) local.value = Value::error(); // what depends on it is not reported again
-    if (local.value.isError()) return;
-    if (v.kind == Value::Buffer) v = asOperand(std::move(v), loc);
-    if (local.symbol < 0 || (!v.isScalar() && !v.isTile())) {
-      fail(Code::E_REBIND, loc,
-           "'" + name + "' is " + describe(local.value) + " before this loop or branch and cannot become " +
-               describe(v) + " in it");
-      return;
-    }
-    const Type type = kernel_.symbols[static_cast<size_t>(local.symbol)].type;
-    bool same = v.type().kind == type.kind && v.shape == type.shape;
-    if (!same || !v.converts(type.dtype)) {
-      fail(Code::E_REBIND, loc,
-           "'" + name + "' is " + describe(local.value) + " before this loop or branch and cannot become " +
-               describe(v) + " in it",
-           !same && local.value.isScalar() && v.isTile()
-               ? "begin with a tile: " + name + " = ts.tile.zeros(" + shapeText(v.shape) + ", ts." +
-                     tessera::name(v.dtype) + ")"
-           : !same ? "keep its shape, or use another name"
-           : !local.value.text.empty()
-               ? literalHint(local.value, v.dtype)
-               : std::string("convert it with ts.tile.cast(x, ts.") + tessera::name(type.dtype) + ")");
-      return;
-    }
-    v = convert(std::move(v), type.dtype, loc);
-    if (v.isError()) return;
-    ExprPtr e = take(std::move(v), loc);
-    Stmt &s = emit(Stmt::Assign, loc);
-    s.symbol = local.symbol;
-    s.exprs.push_back(std::move(e));
-    if (isInt(type.dtype) && type.kind == Type::Scalar)
-      local.value.linear = AtomTable::of(atoms_.fresh(type.dtype));
+    if (!local.value.isError()) rebind(local.value, local.symbol, std::move(v), name, loc);
     return;
   }
 
@@ -279,14 +249,43 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
     v = toVariable(std::move(v), name, loc);
     if (v.expr) local.symbol = v.expr->symbol;
   } else if (v.kind == Value::Tuple) {
-    for (Value &item : v.items)
-      if (item.isRuntime() && !(budget = 24, inlineable(*item.expr, budget)))
-        item = toVariable(std::move(item), name, loc);
+    v = settled(std::move(v), name, loc);
   }
   if (v.isGraph() && graph_->names[static_cast<size_t>(v.index)].empty())
     graph_->names[static_cast<size_t>(v.index)] = name; // for messages
   local.value = std::move(v);
   f.locals[name] = std::move(local);
+}
+
+/// Assigns to a variable that a loop or branch carries.
+void Elaborator::rebind(Value &place, SymbolId symbol, Value v, const std::string &name, Range loc) {
+  if (v.isError()) return;
+  if (place.kind == Value::Tuple) return rebindItems(place, std::move(v), name, loc);
+  if (v.kind == Value::Buffer) v = asOperand(std::move(v), loc);
+  auto refuse = [&](const std::string &hint) {
+    fail(Code::E_REBIND, loc,
+         "'" + name + "' is " + describe(place) + " before this loop or branch and cannot become " +
+             describe(v) + " in it",
+         hint);
+  };
+  if (symbol < 0 || (!v.isScalar() && !v.isTile())) return refuse("");
+  const Type type = kernel_.symbols[static_cast<size_t>(symbol)].type;
+  const bool isSame = v.type().kind == type.kind && v.shape == type.shape;
+  if (!isSame)
+    return refuse(place.isScalar() && v.isTile() ? "begin with a tile: " + name + " = ts.tile.zeros(" +
+                                                       shapeText(v.shape) + ", ts." + tessera::name(v.dtype) + ")"
+                                                 : "keep its shape, or use another name");
+  if (!v.converts(type.dtype))
+    return refuse(!place.text.empty()
+                      ? literalHint(place, v.dtype)
+                      : std::string("convert it with ts.tile.cast(x, ts.") + tessera::name(type.dtype) + ")");
+  v = convert(std::move(v), type.dtype, loc);
+  if (v.isError()) return;
+  ExprPtr e = take(std::move(v), loc);
+  Stmt &s = emit(Stmt::Assign, loc);
+  s.symbol = symbol;
+  s.exprs.push_back(std::move(e));
+  if (isInt(type.dtype) && type.kind == Type::Scalar) place.linear = AtomTable::of(atoms_.fresh(type.dtype));
 }
 
 void Elaborator::augmented(const ast::Stmt &s) {

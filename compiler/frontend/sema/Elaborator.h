@@ -123,6 +123,7 @@ public:
   Value boolOp(const ast::Expr &);
   Value conditional(const ast::Expr &);
   Value subscript(const ast::Expr &);
+  Value operation(const std::string &text, Value, Value, Range); // of a binary operator
   /// A bool scalar. `elementwise` is the hint for tiles: what does the same to each element.
   Value condition(const ast::Expr &, const char *elementwise = nullptr);
   Value truth(Value, Range, const char *elementwise = nullptr);
@@ -244,6 +245,7 @@ public:
   void storeResult(Value, int param, Range);
 
   // Control flow (ElabControl.cpp)
+  void rebind(Value &place, SymbolId, Value, const std::string &name, Range);
   std::vector<std::string> fixRebound(const std::set<std::string> &assigned, std::vector<SymbolId> &carried);
   void unfix(const std::vector<std::string> &);
   void forgetNew(const std::map<std::string, Local> &before, Range why);
@@ -251,8 +253,11 @@ public:
                      const std::map<std::string, Local> &before, Stmt &);
   SymbolId declareJoined(const std::string &name, const Type &, Stmt &branch, Value then, Value otherwise,
                          Range);
+  /// The value of a name that the sides of a branch set to values of the same type.
+  Value joined(const std::string &name, Stmt &branch, Value then, Value otherwise, Range);
   Value joinPaths(const std::string &name, Stmt branch, Value then, Value otherwise, Range);
   Value eitherOr(Value condition, const ast::Expr *then, const ast::Expr *otherwise, bool isTruth, Range);
+  static void collectTargets(const ast::Expr &, std::set<std::string> &);
   static void collectAssigned(const ast::Block &, std::set<std::string> &);
   struct LoopBounds {
     Value lo, hi;
@@ -260,8 +265,26 @@ public:
     int64_t stages = 0;
   };
   bool loopBounds(const ast::Expr &call, const LanguageFunction &, LoopBounds &);
-  bool unroll(const ast::Stmt &, const LanguageFunction &range);
+  bool unroll(const ast::Stmt &, std::vector<Value> values);
   Value bindLoopVariable(const std::string &, Range, SymbolId &);
+
+  // Tuples and lists (ElabTuples.cpp)
+  Value settled(Value, const std::string &name, Range);
+  void carryItems(Value &tuple, const std::string &name, Range, std::vector<SymbolId> &carried);
+  void renewItems(Value &);
+  size_t placesOf(int list) const;
+  void rebindItems(Value &place, Value, const std::string &name, Range);
+  std::optional<size_t> itemIndex(const Value &tuple, const ast::Expr &subscript);
+  bool assignItem(const ast::Expr &target, Value &, Range);
+  bool isJoinable(const Value &, const Value &) const;
+  Value pathValue(Value, Range);
+  Value chosen(const Value &condition, Value, Value, Range);
+  Value sequence(const std::string &operation, Value, Value, Range);
+  Value comprehension(const ast::Expr &);
+  /// The values of a loop that is unrolled: of static_range, or of a tuple or list. Returns false after an
+  /// error.
+  bool staticValues(const ast::Expr &, std::vector<Value> &);
+  bool bindItem(const ast::Expr &target, Value);
 
   // Grid (ElabGrid.cpp)
   bool parallelLoop(const ast::Stmt &);
@@ -366,6 +389,7 @@ public:
   std::set<std::string> evaluating_;
   std::map<std::string_view, ast::Block> defaults_; // of arguments, by their text
   std::set<SymbolId> immutable_;                    // loop and grid variables
+  int lists_ = 0;                                   // the identity of the last list
   std::map<SymbolId, DType> bufferAccum_;           // policy of what was copied into a buffer
   size_t nodes_ = 0, localCount_ = 0;
   bool constantsOnly_ = false; // evaluating a module constant

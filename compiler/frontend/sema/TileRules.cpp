@@ -1,5 +1,7 @@
 // Functions that make, reshape, reduce and multiply tiles.
 #include "compiler/frontend/sema/CallRules.h"
+#include <algorithm>
+#include <numeric>
 
 namespace tessera::frontend::rules {
 
@@ -74,9 +76,66 @@ Value transposed(Elaborator &ctx, Value v, Range loc) {
   return out;
 }
 
+/// The tile with its axes in the order `perm`. A step swaps two neighbouring runs of axes, each merged into
+/// one, until every axis is in its place.
+static Value permuted(Elaborator &ctx, Value v, const std::vector<int64_t> &perm, Range loc) {
+  const DType dtype = v.dtype;
+  std::vector<int64_t> order(perm.size()), shape = v.shape; // the axes of v, as far as they are in place
+  std::iota(order.begin(), order.end(), 0);
+  auto reshaped = [&](std::vector<int64_t> to) {
+    if (to == v.shape) return;
+    std::vector<ExprPtr> args;
+    args.push_back(ctx.take(std::move(v), loc));
+    v = Value::of(ctx.make(Op::Reshape, {Type::Tile, dtype, std::move(to)}, loc, std::move(args)));
+  };
+  for (size_t i = 0; i < perm.size(); ++i) {
+    const auto from = std::ranges::find(order, perm[i]);
+    const auto at = static_cast<size_t>(from - order.begin());
+    if (at == i) continue;
+    std::vector<int64_t> merged(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(i));
+    int64_t first = 1, second = 1;
+    for (size_t k = i; k < shape.size(); ++k)
+      (k < at ? first : second) *= shape[k];
+    merged.insert(merged.end(), {first, second});
+    reshaped(std::move(merged));
+    v = transposed(ctx, std::move(v), loc);
+    std::rotate(order.begin() + static_cast<std::ptrdiff_t>(i), from, order.end());
+    std::rotate(shape.begin() + static_cast<std::ptrdiff_t>(i),
+                shape.begin() + static_cast<std::ptrdiff_t>(at), shape.end());
+  }
+  reshaped(std::move(shape));
+  return v;
+}
+
 Value transpose(Elaborator &ctx, const KernelCall &a) {
   Value v = ctx.evaluate(*a[0]);
-  return transposed(ctx, v.kind == Value::Buffer ? std::move(v) : ctx.asOperand(std::move(v), a.loc), a.loc);
+  if (!a[1])
+    return transposed(ctx, v.kind == Value::Buffer ? std::move(v) : ctx.asOperand(std::move(v), a.loc),
+                      a.loc);
+  v = ctx.asOperand(std::move(v), a[0]->loc);
+  Value dims = ctx.evaluate(*a[1]);
+  if (v.isError() || dims.isError()) return Value::error();
+  if (!v.isTile())
+    return ctx.fail(Code::E_TYPE, a[0]->loc,
+                    std::string("'") + a.function.name + "' takes a tile, found " + describe(v));
+  const size_t rank = v.shape.size();
+  std::vector<int64_t> perm, sorted;
+  if (dims.kind == Value::Tuple)
+    for (const Value &item : dims.items) {
+      std::optional<int64_t> axis = ctx.staticInt(item, a[1]->loc, "an axis");
+      if (!axis) return Value::error();
+      perm.push_back(*axis < 0 ? *axis + static_cast<int64_t>(rank) : *axis);
+    }
+  sorted = perm;
+  std::ranges::sort(sorted);
+  for (size_t i = 0; i < sorted.size(); ++i)
+    if (sorted[i] != static_cast<int64_t>(i)) sorted.clear();
+  if (sorted.size() != rank || dims.kind != Value::Tuple)
+    return ctx.fail(Code::E_AXIS, a[1]->loc,
+                    "the order of axes names each axis of the tile once, and the tile has " +
+                        std::to_string(rank),
+                    rank == 3 ? "for example (1, 2, 0)" : "");
+  return permuted(ctx, std::move(v), perm, a.loc);
 }
 
 Value reshape(Elaborator &ctx, const KernelCall &a) {
@@ -335,30 +394,47 @@ Value onlyElement(Elaborator &ctx, Value v, Range loc) {
   return ctx.cast(reduceAxis(ctx, Op::Max, std::move(v), 0, loc), dtype, loc);
 }
 
-Value indexed(Elaborator &ctx, Value v, const ast::Expr &e) {
-  std::vector<Part> parts;
-  std::vector<int64_t> shape; // of the result
-  bool drops = false;
-  std::vector<int> added; // axes of the result that None adds
+namespace {
+
+/// x[0:16, None, 3]: what is taken of each axis, and what the result has.
+struct Parts {
+  std::vector<Part> axes;
+  std::vector<int64_t> shape; // of the result, without the axes that None adds
+  std::vector<int> added;     // axes of the result that None adds
+  bool drops = false;         // has an integer
+};
+
+bool readParts(Elaborator &ctx, const std::vector<int64_t> &extents, const ast::Expr &e, Parts &out) {
   for (size_t i = 1; i < e.items.size(); ++i) {
     if (e.items[i]->kind == ast::Expr::None) {
-      added.push_back(static_cast<int>(shape.size() + added.size()));
+      out.added.push_back(static_cast<int>(out.shape.size() + out.added.size()));
       continue;
     }
-    if (parts.size() == v.shape.size())
-      return ctx.fail(Code::E_INDEX, e.loc,
-                      "more axes are indexed than the tile has, whose shape is " + shapeText(v.shape),
-                      "None adds an axis: x[:, None]");
+    if (out.axes.size() == extents.size()) {
+      ctx.fail(Code::E_INDEX, e.loc,
+               "more axes are indexed than the tile has, whose shape is " + shapeText(extents),
+               "None adds an axis: x[:, None]");
+      return false;
+    }
     Part part;
-    if (!readPart(ctx, *e.items[i], v.shape[parts.size()], part)) return Value::error();
-    parts.push_back(part);
-    drops |= part.isDropped;
-    if (!part.isDropped) shape.push_back(part.extent);
+    if (!readPart(ctx, *e.items[i], extents[out.axes.size()], part)) return false;
+    out.axes.push_back(part);
+    out.drops |= part.isDropped;
+    if (!part.isDropped) out.shape.push_back(part.extent);
   }
-  while (parts.size() < v.shape.size()) {
-    parts.push_back({0, v.shape[parts.size()], false});
-    shape.push_back(parts.back().extent);
+  while (out.axes.size() < extents.size()) {
+    out.axes.push_back({0, extents[out.axes.size()], false});
+    out.shape.push_back(out.axes.back().extent);
   }
+  return true;
+}
+
+} // namespace
+
+Value indexed(Elaborator &ctx, Value v, const ast::Expr &e) {
+  Parts read;
+  if (!readParts(ctx, v.shape, e, read)) return Value::error();
+  auto &[parts, shape, added, drops] = read;
   v = slicedTo(ctx, std::move(v), parts, e.loc);
   const bool isElement = drops && shape.empty();
   if (drops) v = reshaped(ctx, std::move(v), isElement ? std::vector<int64_t>{1} : shape, e.loc);
@@ -367,6 +443,183 @@ Value indexed(Elaborator &ctx, Value v, const ast::Expr &e) {
   for (int axis : added)
     v = ctx.expandDims(std::move(v), axis, e.loc);
   return v;
+}
+
+/// Is the position along one axis inside the part? Of the shape (1, .., extent, .., 1), or null if it always
+/// is.
+static Value isInside(Elaborator &ctx, const Part &part, size_t axis, size_t rank, int64_t extent,
+                      Range loc) {
+  if (part.extent == extent) return Value::none();
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.constInt(0, loc, DType::I32));
+  const Value at = Value::of(ctx.make(Op::Arange, {Type::Tile, DType::I32, {extent}}, loc, std::move(args)));
+  auto compare = [&](Op op, int64_t bound) {
+    return ctx.binary(op, at, Value::integer(bound, DType::I32, false), loc);
+  };
+  Value inside;
+  const int64_t end = part.offset + part.extent;
+  if (part.extent == 1)
+    inside = compare(Op::Eq, part.offset);
+  else if (part.offset == 0)
+    inside = compare(Op::Lt, end);
+  else if (end == extent)
+    inside = compare(Op::Ge, part.offset);
+  else
+    inside = ctx.binary(Op::And, compare(Op::Ge, part.offset), compare(Op::Lt, end), loc);
+  for (size_t i = axis + 1; i < rank; ++i)
+    inside = ctx.expandDims(std::move(inside), static_cast<int>(i - axis), loc);
+  return inside;
+}
+
+/// The tile in which the part, from `axis` on, is replaced by `v`: what is before it, the part, and what is
+/// after it are joined along each axis.
+static Value replaced(Elaborator &ctx, const Value &x, const std::vector<Part> &parts, size_t axis,
+                      const Value &v, Range loc) {
+  if (axis == parts.size()) return v;
+  const int64_t extent = x.shape[axis];
+  std::vector<Part> whole;
+  for (int64_t n : x.shape)
+    whole.push_back({0, n, false});
+  auto slice = [&](int64_t from, int64_t to) {
+    whole[axis] = {from, to - from, false};
+    return slicedTo(ctx, x, whole, loc);
+  };
+  const Part &part = parts[axis];
+  const int64_t end = part.offset + part.extent;
+  std::vector<ExprPtr> args;
+  if (part.offset > 0) args.push_back(ctx.take(slice(0, part.offset), loc));
+  args.push_back(ctx.take(replaced(ctx, slice(part.offset, end), parts, axis + 1, v, loc), loc));
+  if (end < extent) args.push_back(ctx.take(slice(end, extent), loc));
+  if (args.size() == 1) return Value::of(std::move(args[0]));
+  ExprPtr e = ctx.make(Op::Concat, x.type(), loc, std::move(args));
+  e->ints = {static_cast<int64_t>(axis)};
+  return Value::of(std::move(e));
+}
+
+Value withPart(Elaborator &ctx, Value x, const ast::Expr &e, Value v, Range loc) {
+  Parts read;
+  v = ctx.asOperand(std::move(v), loc);
+  if (v.isError() || !readParts(ctx, x.shape, e, read)) return Value::error();
+  if (!v.converts(x.dtype))
+    return ctx.fail(Code::E_STORE_TYPE, loc,
+                    "the tile holds " + std::string(name(x.dtype)) + ", but " + describe(v) + " is assigned",
+                    std::string("convert it with ts.tile.cast(x, ts.") + name(x.dtype) + ")");
+  v = ctx.convert(std::move(v), x.dtype, loc);
+  if (!read.added.empty())
+    return ctx.fail(Code::E_INDEX, e.loc, "None adds an axis where a tile is read, not where it is assigned");
+  // Its axes of extent 1 are those of the part.
+  std::vector<int64_t> shape;
+  const size_t own = v.shape.size();
+  if (own > read.shape.size()) v = ctx.broadcastTo(std::move(v), read.shape, loc); // an error
+  if (v.isError()) return v;
+  bool isSpread = true; // each axis of v is 1, or that of the whole tile
+  size_t kept = 0;
+  for (size_t i = 0; i < read.axes.size(); ++i) {
+    int64_t n = 1;
+    if (!read.axes[i].isDropped) {
+      const size_t fromLast = read.shape.size() - kept++;
+      n = fromLast <= own ? v.shape[own - fromLast] : 1;
+    }
+    isSpread &= n == 1 || n == x.shape[i];
+    shape.push_back(n);
+  }
+  if (!read.shape.empty()) {
+    Value fits = ctx.broadcastTo(v, read.shape, loc);
+    if (fits.isError()) return fits;
+    if (!isSpread) v = std::move(fits);
+  }
+  if (!isSpread) {
+    std::vector<int64_t> part;
+    for (const Part &p : read.axes)
+      part.push_back(p.extent);
+    x = ctx.toVariable(std::move(x), "tile", loc);
+    return replaced(ctx, x, read.axes, 0,
+                    part == v.shape ? std::move(v) : reshaped(ctx, std::move(v), part, loc), loc);
+  }
+  if (v.isTile() && v.shape != shape) v = reshaped(ctx, std::move(v), shape, loc);
+  Value inside = Value::none();
+  for (size_t i = 0; i < read.axes.size(); ++i) {
+    Value one = isInside(ctx, read.axes[i], i, read.axes.size(), x.shape[i], loc);
+    if (one.kind == Value::None) continue;
+    inside = inside.kind == Value::None ? std::move(one)
+                                        : ctx.binary(Op::And, std::move(inside), std::move(one), loc);
+  }
+  v = ctx.broadcastTo(std::move(v), x.shape, loc);
+  return inside.kind == Value::None ? std::move(v)
+                                    : ctx.where(std::move(inside), std::move(v), std::move(x), loc, loc);
+}
+
+/// Two tiles of one shape and dtype; false after an error.
+static bool pairOfTiles(Elaborator &ctx, const KernelCall &a, Value &x, Value &y) {
+  x = tileArgument(ctx, *a[0], a.function.name);
+  y = tileArgument(ctx, *a[1], a.function.name);
+  if (x.isError() || y.isError()) return false;
+  if (!ctx.unify(x, y, a.loc, a.function.name) || !ctx.broadcastPair(x, y, a.loc)) return false;
+  return true;
+}
+
+static Value joinedLast(Elaborator &ctx, Value x, Value y, Range loc) {
+  const int rank = static_cast<int>(x.shape.size());
+  Type type = x.type();
+  type.shape.push_back(2);
+  if (!ctx.checkTileSize(type.shape, loc)) return Value::error();
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(ctx.expandDims(std::move(x), rank, loc), loc));
+  args.push_back(ctx.take(ctx.expandDims(std::move(y), rank, loc), loc));
+  ExprPtr e = ctx.make(Op::Concat, type, loc, std::move(args));
+  e->ints = {rank};
+  return Value::of(std::move(e));
+}
+
+Value join(Elaborator &ctx, const KernelCall &a) {
+  Value x, y;
+  return pairOfTiles(ctx, a, x, y) ? joinedLast(ctx, std::move(x), std::move(y), a.loc) : Value::error();
+}
+
+Value interleave(Elaborator &ctx, const KernelCall &a) {
+  Value x, y;
+  if (!pairOfTiles(ctx, a, x, y)) return Value::error();
+  std::vector<int64_t> shape = x.shape;
+  shape.back() *= 2;
+  Value v = joinedLast(ctx, std::move(x), std::move(y), a.loc);
+  return v.isError() ? std::move(v) : reshaped(ctx, std::move(v), shape, a.loc);
+}
+
+Value split(Elaborator &ctx, const KernelCall &a) {
+  Value x = tileArgument(ctx, *a[0], "split");
+  if (x.isError()) return x;
+  const bool isJoined = !a[1]; // the two halves of a last axis of 2, without it
+  const std::optional<int64_t> count = isJoined ? 2 : ctx.staticInt(*a[1], "the number of parts");
+  const std::optional<int64_t> axis =
+      isJoined ? static_cast<int64_t>(x.shape.size()) - 1 : ctx.staticAxis(a[2], x.shape.size(), 0);
+  if (!count || !axis) return Value::error();
+  const auto at = static_cast<size_t>(*axis);
+  const int64_t extent = x.shape[at];
+  if (isJoined && (extent != 2 || x.shape.size() < 2))
+    return ctx.fail(Code::E_SHAPE, a.loc,
+                    "'split' without a number of parts takes a tile with a last axis of 2, found " +
+                        describe(x),
+                    "write ts.tile.split(x, 2, axis=-1)");
+  if (*count < 1 || extent % *count != 0)
+    return ctx.fail(Code::E_SHAPE, a[1]->loc,
+                    "an axis of " + std::to_string(extent) + " has no " + std::to_string(*count) +
+                        " equal parts");
+  x = ctx.settled(std::move(x), "whole", a.loc);
+  std::vector<Part> parts;
+  for (int64_t n : x.shape)
+    parts.push_back({0, n, false});
+  std::vector<Value> out;
+  for (int64_t i = 0; i < *count; ++i) {
+    parts[at] = {i * (extent / *count), extent / *count, false};
+    Value part = slicedTo(ctx, x, parts, a.loc);
+    if (isJoined) {
+      std::vector<int64_t> shape = x.shape;
+      shape.pop_back();
+      part = reshaped(ctx, std::move(part), shape, a.loc);
+    }
+    out.push_back(std::move(part));
+  }
+  return Value::tuple(std::move(out));
 }
 
 /// Sums of narrow floats are computed in f32, or in f64 if @accum asks for it, and rounded once; sums of

@@ -20,6 +20,7 @@ Value &Value::operator=(const Value &o) {
   builtin = o.builtin;
   index = o.index;
   accum = o.accum;
+  list = o.list;
   return *this;
 }
 
@@ -128,7 +129,7 @@ std::string describe(const Value &v) {
   case Value::Str:
     return "a string";
   case Value::Tuple:
-    return "a tuple";
+    return v.list ? "a list" : "a tuple";
   case Value::DTypeName:
     return std::string("the dtype ") + name(v.dtype);
   case Value::Module:

@@ -24,7 +24,7 @@ struct Value {
     Error, // already reported; every operation on it yields Error
     None,
     Str,       // text
-    Tuple,     // items
+    Tuple,     // items; a list, if `list` is set
     DTypeName, // dtype
     Module,    // text: path
     Function,  // builtin, or text: the helper's name
@@ -52,6 +52,7 @@ struct Value {
   const LanguageFunction *builtin = nullptr;
   int index = -1;             // Tensor: parameter; Buffer: symbol; Graph: value
   std::optional<DType> accum; // policy of the tensor a tile was loaded from
+  int list = 0;               // Tuple: the identity of a list, whose items may be assigned; 0 of a tuple
 
   Value() = default;
   Value(Value &&) = default;

@@ -38,8 +38,9 @@ struct Expr {
     BoolOp,    // text: and or
     IfExp,     // items = {condition, then, else}
     Tuple,
-    List, // items
-    Dict, // keywords (string keys only)
+    List,          // items
+    Dict,          // keywords (string keys only)
+    Comprehension, // [items[0] for items[1] in items[2] if items[3]]; the condition may be missing
   };
   Kind kind = Error;
   uint16_t depth = 1;

@@ -650,7 +650,8 @@ private:
   }
 
   [[noreturn]] void refuseComprehension() {
-    fail(Code::E_UNSUPPORTED, cur().loc, "comprehensions are not part of the tile language", "write a loop");
+    fail(Code::E_UNSUPPORTED, cur().loc, "this comprehension is not part of the tile language",
+         "write a list with one loop, [f(i) for i in ts.static_range(n)], or a loop");
   }
 
   AstPtr sliceOrExpression() {
@@ -738,10 +739,24 @@ private:
     AstPtr e = node(AstExpr::List, start);
     while (!at("]")) {
       e->items.push_back(expression());
-      if (at("for")) refuseComprehension();
+      if (at("for")) return comprehension(std::move(e), start);
       if (!at("]")) expect(",", "between the list's items");
     }
     take();
+    return close(std::move(e), start);
+  }
+
+  /// The rest of [element for target in values if condition].
+  AstPtr comprehension(AstPtr e, Range start) {
+    if (e->items.size() > 1) refuseComprehension();
+    e->kind = AstExpr::Comprehension;
+    take();
+    e->items.push_back(targetList());
+    expect("in", "between the variable and its values");
+    e->items.push_back(orTest());
+    if (accept("if")) e->items.push_back(orTest());
+    if (at("for")) refuseComprehension();
+    expect("]", "to close the list");
     return close(std::move(e), start);
   }
 
