@@ -1,5 +1,7 @@
 #include "compiler/frontend/sema/IteratorLoops.h"
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <optional>
 
 namespace tessera::frontend {
@@ -71,8 +73,40 @@ ExprPtr makeConst(int64_t value, DType t, Range loc) {
   return e;
 }
 
-ExprPtr zeroOf(const Type &type, Range loc) {
-  ExprPtr zero = makeConst(0, type.dtype, loc);
+/// The operation that adds a part to the total of a reduction; nothing if the reduction has no total.
+std::optional<Op> combinerOf(Op reduction) {
+  switch (reduction) {
+  case Op::Sum:
+    return Op::Add;
+  case Op::Prod:
+    return Op::Mul;
+  case Op::Max:
+    return Op::Maximum;
+  case Op::Min:
+    return Op::Minimum;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// The scalar with which a total begins.
+ExprPtr neutralOf(Op combiner, DType t, Range loc) {
+  if (combiner == Op::Add || combiner == Op::Mul) return makeConst(combiner == Op::Mul, t, loc);
+  const bool isMax = combiner == Op::Maximum;
+  ExprPtr e = makeConst(0, t, loc);
+  const int bits = static_cast<int>(info(t).bits);
+  const int64_t highest =
+      isUnsigned(t) && bits < 64 ? (int64_t{1} << bits) - 1 : static_cast<int64_t>(UINT64_MAX >> (65 - bits));
+  if (isFloat(t))
+    e->floatValue =
+        isMax ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  else
+    e->intValue = !isMax ? highest : isUnsigned(t) ? 0 : -highest - 1;
+  return e;
+}
+
+ExprPtr neutralOf(Op combiner, const Type &type, Range loc) {
+  ExprPtr zero = neutralOf(combiner, type.dtype, loc);
   if (type.kind != Type::Tile) return zero;
   auto e = std::make_unique<Expr>();
   e->op = Op::Broadcast;
@@ -100,16 +134,6 @@ bool mentionsOutsideMma(const Expr &e, const Symbols &symbols) {
   if (e.op == Op::Mma) return false;
   if ((e.op == Op::Var || isMemory(e.op)) && symbols.count(e.symbol)) return true;
   return std::ranges::any_of(e.args, [&](const ExprPtr &a) { return mentionsOutsideMma(*a, symbols); });
-}
-
-/// Returns the sub-expression of a statement that sums over the iterators; null if it only passes tiles on.
-ExprPtr *accumulation(Stmt &s, const Symbols &tainted) {
-  for (ExprPtr &e : s.exprs) {
-    ExprPtr *addend = findAddend(e);
-    if (addend && mentionsOutsideMma(**addend, tainted)) return addend;
-    if (ExprPtr *mma = findMma(e, tainted)) return mma;
-  }
-  return nullptr;
 }
 
 class LoopFormer {
@@ -151,15 +175,131 @@ public:
   }
 
 private:
+  /// The axes of a tile along which it has other elements in each iteration; kUnknown beside them if it may
+  /// have more of them.
+  using Axes = std::set<int64_t>;
+  static constexpr int64_t kUnknown = -1;
+
+  Axes axesOf(const Expr &e, const Symbols &tainted) {
+    if (e.type.kind != Type::Tile || !mentions(e, tainted)) return {};
+    if (e.op == Op::Var || isMemory(e.op)) {
+      auto known = axes_.find(e.symbol);
+      return known != axes_.end() && (e.op == Op::Var || e.args.empty()) ? known->second : Axes{kUnknown};
+    }
+    Axes out;
+    if (e.op == Op::LoadTile) {
+      int64_t axis = 0;
+      for (size_t d = 0; d < e.args.size(); ++d) {
+        const bool isTile = e.args[d]->type.kind == Type::Tile;
+        if (mentions(*e.args[d], tainted)) out.insert(isTile || e.ints[d] < 0 ? kUnknown : axis);
+        axis += e.ints[d] >= 0;
+      }
+      return out;
+    }
+    const auto rank = static_cast<int64_t>(e.type.shape.size());
+    for (const ExprPtr &arg : e.args)
+      for (int64_t axis : axesOf(*arg, tainted))
+        out.insert(axis == kUnknown ? kUnknown : axisInResult(e, axis, rank));
+    out.erase(kDropped);
+    return out;
+  }
+
+  static constexpr int64_t kDropped = -2;
+
+  /// The axis of the result that an axis of an operand becomes.
+  static int64_t axisInResult(const Expr &e, int64_t axis, int64_t rank) {
+    switch (e.op) {
+    case Op::ExpandDims:
+      return axis + (axis >= e.ints[0]);
+    case Op::Transpose:
+      return axis == rank - 1 ? rank - 2 : axis == rank - 2 ? rank - 1 : axis;
+    case Op::Sum:
+    case Op::Prod:
+    case Op::Max:
+    case Op::Min:
+    case Op::ArgMax:
+    case Op::ArgMin:
+      return axis == e.ints[0] ? kDropped : axis - (axis > e.ints[0]);
+    case Op::Reshape:
+    case Op::Mma:
+      return kUnknown;
+    default:
+      return axis; // elementwise, or along an axis
+    }
+  }
+
+  /// Returns the outermost reduction along the only axis of its operand that the iterators walk, or null.
+  ExprPtr *findReduction(ExprPtr &e, const Symbols &tainted) {
+    if (!mentions(*e, tainted)) return nullptr;
+    if (combinerOf(e->op) && axesOf(*e->args[0], tainted) == Axes{e->ints[0]}) return &e;
+    for (ExprPtr &a : e->args)
+      if (ExprPtr *found = findReduction(a, tainted)) return found;
+    return nullptr;
+  }
+
+  /// Returns the sub-expression of a statement that accumulates over the iterators; null if it only passes
+  /// tiles on.
+  ExprPtr *accumulation(Stmt &s, const Symbols &tainted) {
+    for (ExprPtr &e : s.exprs) {
+      ExprPtr *addend = findAddend(e);
+      if (addend && mentionsOutsideMma(**addend, tainted)) return addend;
+      if (ExprPtr *reduction = hasTotals_ ? findReduction(e, tainted) : nullptr) return reduction;
+      if (ExprPtr *mma = findMma(e, tainted)) return mma;
+    }
+    return nullptr;
+  }
+
+  /// Is it what a += adds, rather than a reduction?
+  static bool isAddend(Stmt &s, const ExprPtr *part) {
+    return std::ranges::any_of(s.exprs, [&](ExprPtr &e) { return findAddend(e) == part; });
+  }
+
+  /// Does a reduction have a total over the iterators? Not where += and products alone accumulate all that
+  /// depends on them: there `t = row_sum(x)` is a part that `acc += t` adds.
+  bool needsTotals(const Symbols &iterators) {
+    hasTotals_ = false;
+    Symbols tainted = iterators, late;
+    bool accumulates = false, fails = false;
+    for (Stmt &s : k_.body) {
+      if (!mentions(s, tainted)) continue;
+      fails |= mentions(s, late);
+      if (accumulation(s, tainted)) {
+        accumulates = true;
+        collectWritten(s, late);
+        continue;
+      }
+      fails |= !isLocal(s);
+      collectWritten(s, tainted);
+    }
+    return fails || !accumulates;
+  }
+
+  /// Does a statement only set variables and shared memory?
+  static bool isLocal(const Stmt &s) {
+    return s.kind == Stmt::Assign || s.kind == Stmt::CpAsync || s.kind == Stmt::BufferWrite ||
+           s.kind == Stmt::Prefetch;
+  }
+
+  /// Notes along which axes a variable or buffer changes that a dependent statement sets.
+  void noteAxes(const Stmt &s, const Symbols &tainted) {
+    if (s.kind == Stmt::Assign || s.kind == Stmt::CpAsync ||
+        (s.kind == Stmt::BufferWrite && s.exprs.size() == 1))
+      axes_[s.symbol] = axesOf(*s.exprs[0], tainted);
+  }
+
   /// Finds the first and the last statement that depend on the iterators.
   std::optional<std::pair<size_t, size_t>> span(const Symbols &iterators) {
+    hasTotals_ = needsTotals(iterators);
     Symbols tainted = iterators;
     std::optional<std::pair<size_t, size_t>> out;
+    axes_.clear();
     for (size_t i = 0; i < k_.body.size(); ++i) {
       Stmt &s = k_.body[i];
       if (!mentions(s, tainted)) continue;
       out = {out ? out->first : i, i};
-      if (!accumulation(s, tainted)) collectWritten(s, tainted);
+      if (accumulation(s, tainted)) continue;
+      noteAxes(s, tainted);
+      collectWritten(s, tainted);
     }
     return out;
   }
@@ -171,6 +311,7 @@ private:
     tainted = iterators;
     std::optional<std::pair<size_t, size_t>> range = span(iterators);
     if (!range) return;
+    axes_.clear();
 
     Block before, loop, after;
     std::vector<SymbolId> totals;
@@ -195,7 +336,8 @@ private:
         continue;
       }
       accumulates = true;
-      totals.push_back(accumulate(*sum, before, loop));
+      for (; sum; sum = mentions(s, tainted) ? accumulation(s, tainted) : nullptr)
+        totals.push_back(accumulate(*sum, isAddend(s, sum), before, loop));
       if (mentions(s, tainted)) {
         sink_.error(Code::E_ITERATOR_REDUCTION, s.loc,
                     "only a part of this statement accumulates over '" + members[0].name + "'",
@@ -210,7 +352,7 @@ private:
           Code::E_ITERATOR_REDUCTION, members[0].loc,
           "'" + members[0].name +
               "' indexes nothing that is written, so it is a reduction, but nothing accumulates over it",
-          "accumulate with += or ts.tile.mma, or index the output with it");
+          "accumulate with +=, ts.tile.mma or a reduction along its axis, or index the output with it");
       failed = true;
     }
     if (failed) return;
@@ -263,9 +405,7 @@ private:
   /// Handles a dependent statement that only passes tiles on.
   void passOn(Stmt s, const std::vector<ReductionIterator> &members, Symbols &tainted, Block &loop,
               bool &failed) {
-    bool local = s.kind == Stmt::Assign || s.kind == Stmt::CpAsync || s.kind == Stmt::BufferWrite ||
-                 s.kind == Stmt::Prefetch;
-    if (!local) {
+    if (!isLocal(s)) {
       bool nested = s.kind == Stmt::For || s.kind == Stmt::While || s.kind == Stmt::If;
       sink_.error(Code::E_ITERATOR_REDUCTION, s.loc,
                   nested
@@ -275,12 +415,14 @@ private:
       failed = true;
       return;
     }
+    noteAxes(s, tainted);
     collectWritten(s, tainted);
     loop.push_back(std::move(s));
   }
 
-  /// Replaces a summand by the total of a new accumulator that starts at zero before the loop.
-  SymbolId accumulate(ExprPtr &summand, Block &before, Block &loop) {
+  /// Replaces a part of a sum or of another reduction by the total, a new variable that starts at the neutral
+  /// element before the loop.
+  SymbolId accumulate(ExprPtr &summand, bool isAddend, Block &before, Block &loop) {
     Range loc = summand->loc;
     Type type = summand->type;
     auto id = static_cast<SymbolId>(k_.symbols.size());
@@ -299,14 +441,15 @@ private:
     step.symbol = id;
     if (summand->op == Op::Mma) {
       bool given = summand->args.size() == 3;
-      init.exprs.push_back(given ? std::move(summand->args[2]) : zeroOf(type, loc));
+      init.exprs.push_back(given ? std::move(summand->args[2]) : neutralOf(Op::Add, type, loc));
       if (!given) summand->args.emplace_back();
       summand->args[2] = makeVar(id, type, loc);
       step.exprs.push_back(std::move(summand));
     } else {
-      init.exprs.push_back(zeroOf(type, loc));
+      const Op combiner = isAddend ? Op::Add : combinerOf(summand->op).value_or(Op::Add);
+      init.exprs.push_back(neutralOf(combiner, type, loc));
       auto sum = std::make_unique<Expr>();
-      sum->op = Op::Add;
+      sum->op = combiner;
       sum->type = type;
       sum->loc = loc;
       sum->args.push_back(makeVar(id, type, loc));
@@ -353,6 +496,8 @@ private:
 
   Kernel &k_;
   DiagnosticSink &sink_;
+  bool hasTotals_ = false;
+  std::map<SymbolId, Axes> axes_; // of the variables and buffers that depend on the iterators
 };
 
 /// Collects the index expressions of stores and atomics, following variables to their definitions.

@@ -89,6 +89,17 @@ TEST(Iterators, StatementsThatUseTheTotalRunOnce) {
               HasSubstr("E_ITERATOR_REDUCTION"));
 }
 
+TEST(Iterators, ReductionsHaveTotals) {
+  EXPECT_THAT(
+      of("A[tile_m:tile_m+8, 0] = ts.tile.max(B[tile_m:tile_m+8, tile_n:tile_n+4], axis=1) * 2.0"),
+      HasSubstr(
+          "%total.2 : <8xf32> = maximum(%total.2, max axis 1(load B[%tile_m.0 +8, %tile_n.1 +4]<8x4xf32>))"));
+  // What += adds stays the part of one iteration.
+  EXPECT_THAT(of("t = ts.tile.zeros((8,))\nx = ts.tile.row_max(B[tile_m:tile_m+8, tile_n:tile_n+4])\nt += x\n"
+                 "A[tile_m:tile_m+8, 0] = t"),
+              HasSubstr("= add(%total"));
+}
+
 TEST(Lanes, TheGuardIsTheDomain) {
   std::string source =
       kHead + "def k(x: ts.Tensor[\"n\", ts.f32], m: ts.i32):\n    i = ts.tile.linear_id()\n";
