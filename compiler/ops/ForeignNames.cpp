@@ -48,7 +48,6 @@ constexpr ForeignName kForeignNames[] = {
     {"fabsf", "write @abs(x)"},
     {"fmaxf", "write @maximum(a, b)"},
     {"fminf", "write @minimum(a, b)"},
-    {"norm", "write @sqrt(@sum(x * x))"},
     {"leaky_relu", "write @where(x > 0.0, x, slope * x)"},
     {"elu", "write @where(x > 0.0, x, alpha * (@exp(x) - 1.0))"},
     {"softplus", "write @log(1.0 + @exp(x))"},

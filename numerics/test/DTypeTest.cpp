@@ -25,7 +25,7 @@ TEST(DType, Aliases) {
 }
 
 TEST(DType, UnknownNames) {
-  for (const char *text : {"", "F32", "f31", "fp32 ", "complex64", "u16"})
+  for (const char *text : {"", "F32", "f31", "fp32 ", "complex64", "u128"})
     EXPECT_FALSE(parseDType(text)) << text;
 }
 

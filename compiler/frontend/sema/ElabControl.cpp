@@ -331,8 +331,8 @@ bool Elaborator::staticValues(const ast::Expr &e, std::vector<Value> &out) {
                   : "a for loop runs over range, ts.tile.range, ts.tile.parallel, ts.static_range or a tuple",
          isGraph_ && isHead ? "loops over tiles are of kernels: decorate the function with @ts.kernel"
          : isGraph_         ? "write: for i in range(4):"
-         : isHead ? "write: [f(i) for i in ts.static_range(4)]"
-                  : "write: for i in ts.tile.range(0, n, step):");
+         : isHead           ? "write: [f(i) for i in ts.static_range(4)]"
+                            : "write: for i in ts.tile.range(0, n, step):");
     return false;
   }
   LoopBounds b;

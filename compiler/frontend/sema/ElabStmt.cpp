@@ -101,10 +101,10 @@ void Elaborator::statement(const ast::Stmt &s) {
   if (s.kind == ast::Stmt::Error || s.kind == ast::Stmt::Pass || isText) return;
   if (gridClosed_ && frame().isKernel && s.kind != ast::Stmt::Return) {
     fail(Code::E_GRID, s.loc, "only a return may follow the parallel loops",
-         s.kind == ast::Stmt::For
-             ? "programs do not wait for each other: write a kernel for each phase, and a @ts.jit function that "
-               "calls them in order"
-             : "move the statement into the innermost parallel loop");
+         s.kind == ast::Stmt::For ? "programs do not wait for each other: write a kernel for each phase, and "
+                                    "a @ts.jit function that "
+                                    "calls them in order"
+                                  : "move the statement into the innermost parallel loop");
     return;
   }
   if (graph_ && graphStatement(s)) return;
@@ -272,9 +272,10 @@ void Elaborator::rebind(Value &place, SymbolId symbol, Value v, const std::strin
   const Type type = kernel_.symbols[static_cast<size_t>(symbol)].type;
   const bool isSame = v.type().kind == type.kind && v.shape == type.shape;
   if (!isSame)
-    return refuse(place.isScalar() && v.isTile() ? "begin with a tile: " + name + " = ts.tile.zeros(" +
-                                                       shapeText(v.shape) + ", ts." + tessera::name(v.dtype) + ")"
-                                                 : "keep its shape, or use another name");
+    return refuse(place.isScalar() && v.isTile()
+                      ? "begin with a tile: " + name + " = ts.tile.zeros(" + shapeText(v.shape) + ", ts." +
+                            tessera::name(v.dtype) + ")"
+                      : "keep its shape, or use another name");
   if (!v.converts(type.dtype))
     return refuse(!place.text.empty()
                       ? literalHint(place, v.dtype)

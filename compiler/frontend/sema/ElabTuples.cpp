@@ -282,7 +282,7 @@ static Value sequenceArgument(Elaborator &ctx, const ast::Expr &e, const char *f
   if (v.isError() || v.kind == Value::Tuple) return v;
   return ctx.fail(Code::E_TYPE, e.loc,
                   std::string("'") + function + "' takes a tuple or a list, found " + describe(v),
-                  v.isTile() || v.kind == Value::Tensor ? "an extent is x.shape[axis]" : "");
+                  v.isTile() || v.kind == Value::Tensor ? "write the name of the dim, or x.shape[0]" : "");
 }
 
 Value length(Elaborator &ctx, const KernelCall &a) {

@@ -52,11 +52,11 @@ public:
   }
 
 private:
-  Value refuseCall(const std::string &why) {
-    return ctx_.fail(Code::E_ARGUMENTS, loc_, why, "write ts.einsum(\"ij,jk->ik\", a, b)");
+  Value refuseCall(const std::string &message) {
+    return ctx_.fail(Code::E_ARGUMENTS, loc_, message, "write ts.einsum(\"ij,jk->ik\", a, b)");
   }
-  bool refuse(const std::string &why) {
-    ctx_.fail(Code::E_ARGUMENTS, specLoc_, why);
+  bool refuse(const std::string &message) {
+    ctx_.fail(Code::E_ARGUMENTS, specLoc_, message);
     return false;
   }
 

@@ -147,10 +147,10 @@ Value graphGatherNd(Elaborator &ctx, GraphCall &a) {
   const Dims table = ctx.graphDims(a[0]), ids = ctx.graphDims(a[1]);
   std::optional<int64_t> count = ids.back().constant();
   const auto batch = static_cast<size_t>(std::max<int64_t>(*asked, 0));
-  auto refuse = [&](const std::string &why) {
+  auto refuse = [&](const std::string &message) {
     return ctx.fail(Code::E_SHAPE, loc,
                     "'gather_nd' of " + ctx.graphName(a[0]) + " by indices " + ctx.graphName(a[1]) + ": " +
-                        why,
+                        message,
                     "the last axis of the indices has one number for each axis they select");
   };
   if (!count) return refuse("the last extent of the indices is not known when compiling");

@@ -335,10 +335,10 @@ Value graphAttention(Elaborator &ctx, GraphCall &a) {
     if (a[i].isError()) return Value::error();
   }
   Dims q = ctx.graphDims(a[0]), k = ctx.graphDims(a[1]), v = ctx.graphDims(a[2]);
-  auto refuse = [&](const std::string &why) {
+  auto refuse = [&](const std::string &message) {
     return ctx.fail(Code::E_SHAPE, loc,
                     "'flash_attention' of q " + ctx.graphName(a[0]) + ", k " + ctx.graphName(a[1]) +
-                        " and v " + ctx.graphName(a[2]) + ": " + why,
+                        " and v " + ctx.graphName(a[2]) + ": " + message,
                     "q is [..., Hq, Sq, D]; k and v are [..., Hk, Sk, D], and Hq is a multiple of Hk");
   };
   size_t rank = q.size();

@@ -13,7 +13,7 @@ using ops::LanguageFunction;
 using testing::HasSubstr;
 
 TEST(ForeignNames, AreNoNamesOfTheLanguage) {
-  for (const char *name : {"unique", "nonzero", "u128", "uint24", "complex64", "einsum", "power"}) {
+  for (const char *name : {"unique", "nonzero", "u128", "uint24", "complex64", "linspace", "power"}) {
     EXPECT_TRUE(ops::foreignHint(name, "ts.")) << name;
     EXPECT_FALSE(findFunction("tessera", name)) << name;
     EXPECT_FALSE(parseDType(name)) << name;

@@ -141,7 +141,7 @@ const std::vector<Newcomer> &newcomers() {
       {"StarParameters", kHead + "@ts.kernel\ndef k(*tensors):\n    pass\n", "name every parameter"},
       {"StarArguments", tiles("a = (x[i:i+64], 1.0)\ny[i:i+64] = ts.tile.maximum(*a)"),
        "write the arguments out"},
-      {"Generator", lanes("y[i] = sum(x[j] for j in range(4))"), "write a loop"},
+      {"Generator", lanes("y[i] = sum(x[j] for j in range(4))"), "or a loop"},
       {"NestedFunction", lanes("def f(a):\n    return a\ny[i] = f(x[i])"), "move 'f' out of this one"},
       {"LocalAnnotation", lanes("v: ts.f32 = x[i]"), "leave it out: a value has its dtype"},
       {"Walrus", lanes("if (v := x[i]) > 0:\n    y[i] = v"), "assign on a line of its own"},
@@ -197,7 +197,7 @@ const std::vector<Newcomer> &newcomers() {
       {"Device", graph("return ts.zeros((M, N), device='cuda')"), "the launch chooses the device"},
       {"IfOfTensor", graph("if ts.sum(x) > 0:\n    x = x * 2.0\nreturn x"), "ts.where(mask, a, b)"},
       {"LoopOverDim", graph("for i in range(M):\n    x = x + 1.0\nreturn x"), "their bounds are constants"},
-      {"IndexByTensor", graph("return x[ids]"), "ts.embedding(table, ids)"},
+      {"IndexByTensor", graph("return x[ids]"), "ts.gather(x, indices, axis=0)"},
       {"MixOfTensors", graph("return x * ids[:, None]"), "convert the i32 with ts.cast(x, ts.f32)"},
   };
   return kPrograms;

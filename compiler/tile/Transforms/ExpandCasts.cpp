@@ -152,11 +152,13 @@ Value intToInt(MathBuilder &m, Value v, DType from, DType to) {
 }
 
 /// i64 or u64 -> f64 such that any later rounding to at most 24 bits equals that of the integer: in a large
-/// integer, bits below 2^11 are replaced by 2^10 if they are not zero, and the conversion is then exact.
+/// integer, bits below 2^11 (u64: 2^12) are replaced by the one below that if they are not zero. The 53 bits
+/// that are left are converted exactly.
 Value i64ToStickyF64(MathBuilder &m, Value v, bool isUnsigned) {
-  Value rest = m.andi(v, 0x7ff);
-  Value kept = m.andi(v, ~int64_t(0x7ff));
-  Value sticky = m.select(m.icmp(IP::ne, rest, 0), m.ori(kept, 0x400), kept);
+  const int64_t dropped = isUnsigned ? 0xfff : 0x7ff;
+  Value rest = m.andi(v, dropped);
+  Value kept = m.andi(v, ~dropped);
+  Value sticky = m.select(m.icmp(IP::ne, rest, 0), m.ori(kept, (dropped + 1) / 2), kept);
   if (isUnsigned) return m.uitofp(m.select(m.icmp(IP::ugt, v, int64_t(1) << 53), sticky, v), m.f64());
   Value isLarge = m.icmp(IP::ugt, m.addi(v, int64_t(1) << 53), int64_t(1) << 54);
   return m.sitofp(m.select(isLarge, sticky, v), m.f64());

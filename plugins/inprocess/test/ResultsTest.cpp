@@ -89,7 +89,7 @@ class Results : public testing::TestWithParam<int> {};
 
 TEST_P(Results, EveryKindOpAndDType) {
   std::vector<Case> cases;
-  for (const DTypeInfo &d : allDTypes())
+  for (const DTypeInfo &d : allDTypes().first(TSR_DTYPE_BOOL + 1)) // collectives take the dtypes of types.h
     for (size_t count : {size_t{0}, size_t{1}, size_t{7}, size_t{61}, size_t{1031}}) {
       for (int op = TSR_REDUCE_SUM; op <= TSR_REDUCE_PROD; ++op) {
         cases.push_back({TSR_ALL_REDUCE, op, d.dtype, count});
