@@ -1,5 +1,5 @@
-// tsr-samples, the output of `./dev run`: compiles nine samples, runs them on real data, checks them against an
-// independent reference in double precision, times them, and compares them with the limits of the machine.
+// tsr-samples, the output of `./dev run`: compiles nine samples, runs them on real data, checks them against
+// an independent reference in double precision, times them, and compares them with the limits of the machine.
 // samples.py checks every sample against NumPy.
 #include "bench/Machine.h"
 #include "bench/samples/Sample.h"

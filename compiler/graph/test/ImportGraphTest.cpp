@@ -61,12 +61,14 @@ TEST(ImportGraph, EveryOpVerifies) {
       "ts.split(x.reshape(M * K // K, K)[0:4], 4)[1]",
       "ts.zeros((M, 2)), ts.full((M,), 1, ts.u8), ts.full((2,), s), ts.arange(M), ts.zeros((3,), ts.bool)",
       "ts.embedding(w, i), ts.embedding(q, i)",
-      "ts.gather(q, i, axis=2), ts.gather(x, ts.argmax(x), axis=1), ts.gather_elements(x, x[0:2].astype(ts.i32))",
+      "ts.gather(q, i, axis=2), ts.gather(x, ts.argmax(x), axis=1), ts.gather_elements(x, "
+      "x[0:2].astype(ts.i32))",
       "ts.gather_nd(q, ts.full((M, 2), 1, ts.i64)), ts.gather_nd(x, i[:, None, None], batch_dims=1)",
       "x[::2, ::-1], x[0, 5:2:-1], ts.flip(q, axis=(1, 3)), ts.pad(x, ((0, M), (1, 2)), value=s)",
       "ts.pad(x, 1, mode=\"edge\"), ts.pad(q, ((0, 0), (0, 0), (1, 1), (0, 0)), mode=\"wrap\")",
       "ts.op.tile(x, (2, 3)), ts.repeat(x, 2, axis=1), ts.repeat(q, K), ts.norm(x, 1, axis=0)",
-      "ts.cumsum(x), ts.cumprod(q, axis=-2), ts.cummin(i), ts.argmax(q, axis=2, select_last=True), ts.max(x > 0.0)",
+      "ts.cumsum(x), ts.cumprod(q, axis=-2), ts.cummin(i), ts.argmax(q, axis=2, select_last=True), ts.max(x "
+      "> 0.0)",
       "ts.einsum(\"ij,jk\", x, w), ts.einsum(\"...i,ij->j...\", x, w), ts.einsum(\"ij,ij->\", x, y)",
       "ts.scatter(x, i, x), ts.scatter_elements(x, x.astype(ts.i64), y, axis=1, reduction=\"max\")",
       "ts.scatter_nd(x, ts.full((4, 2), 0, ts.i32), ts.full((4,), 1.0), reduction=\"add\")",
