@@ -335,7 +335,7 @@ void Elaborator::kernelReturn(const ast::Stmt &s) {
     const bool isConstant = kind == ast::Expr::Int || kind == ast::Expr::Float || kind == ast::Expr::Bool;
     fail(Code::E_RETURN_TYPE, s.loc, "the kernel returns something, but has no annotation of its result",
          isConstant ? "leave it out: a kernel returns tensors, or nothing"
-                    : "add -> ts.Tensor[...] behind the parameters");
+                    : "add -> ts.Tensor[...] after the parameters");
     return;
   }
   if (count != results_.size()) {
