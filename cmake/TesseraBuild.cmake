@@ -47,10 +47,18 @@ function(tessera_precompile target)
   target_compile_options(${target} PRIVATE -fpch-instantiate-templates "SHELL:-Xclang -fno-pch-timestamp")
 endfunction()
 
+# Compiles the headers of the standard library that most of Tessera's sources include, and ARGN, once for all sources of the
+# target: they are half of what such a source costs.
+function(tessera_precompile_standard target)
+  tessera_precompile(${target} <algorithm> <array> <atomic> <condition_variable> <cstdint> <cstring> <functional>
+                     <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread>
+                     <unordered_map> <utility> <variant> <vector> ${ARGN})
+endfunction()
+
 # tessera_test(NAME SOURCES a.cpp ... LIBS x ... [ARGS ...] [LABELS ...] [HEADER h] [OPTIMIZED]): a GoogleTest program, registered with
 # CTest. GoogleTest's headers, three seconds of a test's compilation, are compiled once for all. The tests' own sources are not
 # optimised, which compiles them in a third of the time; the libraries are. OPTIMIZED is for tests that compute for long in
-# their own sources or in headers. HEADER, which all of the sources include and which includes GoogleTest's, is compiled once.
+# their own sources or in headers, and for those that use the compiler's precompiled header. HEADER, which all of the sources include and which includes GoogleTest's, is compiled once.
 function(tessera_test name)
   cmake_parse_arguments(T "OPTIMIZED" "HEADER" "SOURCES;LIBS;ARGS;LABELS" ${ARGN})
   if(NOT TARGET tessera-test-headers)
