@@ -431,6 +431,12 @@ bool Elaborator::runGraph(const FunctionDecl &f, GraphFunction &out) {
   frames_.pop_back();
   if (sink_.hasErrors()) return false;
   graphFinish();
+  if (graph_->out.outputs.empty()) {
+    fail(Code::E_RETURN_TYPE, kernel_.loc,
+         "the graph function returns nothing, and no kernel that it calls writes a parameter",
+         "end it with a return of what it computes");
+    return false;
+  }
   out = std::move(graph_->out);
   out.unused = withoutEffect();
   out.name = kernel_.name;

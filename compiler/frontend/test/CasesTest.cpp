@@ -456,6 +456,8 @@ const std::vector<Case> &cases() {
       graph("E_RETURN_TYPE", "return x.T", "x.T", "ts.Tensor[\"M\", \"K\", ts.f32]"),
       graph("E_RETURN_TYPE", "return f", "f"),
       graph("E_RETURN_TYPE", "z = x", "ts.Tensor[ts.f32]", "ts.Tensor[ts.f32]"),
+      graph("E_RETURN_TYPE", "z = x", "k"),
+      graph("E_RETURN_TYPE", "return", "k"),
       graph("E_TOO_COMPLEX", "for t in range(5000):\n    z = x", "range(5000)"),
       graph("E_UNIMPLEMENTED", "z = ts.op.all_reduce(x)", "ts.op.all_reduce(x)"),
       // Limits
