@@ -11,10 +11,9 @@ using graph::ScanKind;
 
 namespace {
 
-/// How a tile is scanned (null: the tile level has no such scan), with which neutral element, and how two
-/// parts are joined.
+/// How a tile is scanned, with which neutral element, and how two parts are joined.
 struct ScanStep {
-  std::optional<tile::ScanKind> scan;
+  tile::ScanKind scan;
   ReduceKind reduction;
   BinaryKind join;
 };
@@ -26,9 +25,9 @@ ScanStep stepOf(ScanKind kind) {
   case ScanKind::Max:
     return {tile::ScanKind::Max, ReduceKind::Max, BinaryKind::Maximum};
   case ScanKind::Prod:
-    return {std::nullopt, ReduceKind::Prod, BinaryKind::Mul};
+    return {tile::ScanKind::Prod, ReduceKind::Prod, BinaryKind::Mul};
   case ScanKind::Min:
-    return {std::nullopt, ReduceKind::Min, BinaryKind::Minimum};
+    return {tile::ScanKind::Min, ReduceKind::Min, BinaryKind::Minimum};
   }
   llvm_unreachable("every kind is listed");
 }
@@ -182,15 +181,7 @@ void GroupProgram::buildScan() {
   walk({neutral(reduction, dtype, line)}, [&](const GroupBuilder::Values &before) -> GroupBuilder::Values {
     TypedValue x = b_.broadcast(value(op->getOpOperand(0)), whole);
     b_.at(op.getLoc());
-    TypedValue own = x;
-    if (kind) own = b_.scan(*kind, x, along);
-    // Each step joins an element with the one that is twice as far before it.
-    for (int64_t reach = 1, n = whole[along]; !kind && reach < n; reach *= 2) {
-      Shape first = whole;
-      first[along] = reach;
-      TypedValue earlier = b_.slice(own, along, 0, n - reach);
-      own = b_.binary(join, b_.concat(neutral(reduction, dtype, first), earlier, along), own);
-    }
+    TypedValue own = b_.scan(kind, x, along);
     varyingValues_[op.getResult()] = b_.binary(join, b_.broadcast(before[0], whole), own);
     storeAll();
     return {b_.binary(join, before[0], b_.slice(own, along, whole[along] - 1, 1))};
