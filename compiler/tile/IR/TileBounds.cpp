@@ -5,6 +5,7 @@
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -38,11 +39,11 @@ TypedAttr neutralOf(ReduceKind kind, bool isUnsigned, Type element) {
   return IntegerAttr::get(element, v);
 }
 
-/// Drops the axis. Flags are dropped with it: a line without an element in bounds reduces to the neutral
-/// element.
-Bounds withoutAxis(Bounds bounds, uint64_t axis) {
+/// Drops the axis. Flags stay where they mask whole lines along it. Those that vary along it are dropped: a
+/// line reduces to the neutral element if all of them are clear.
+Bounds withoutAxis(OpBuilder &b, Location loc, Bounds bounds, uint64_t axis) {
   bounds.box.erase(bounds.box.begin() + static_cast<ptrdiff_t>(axis));
-  return {bounds.box};
+  return {bounds.box, flagsOfLines(b, loc, bounds.flags, static_cast<unsigned>(axis))};
 }
 
 /// For each axis of `from`, the axis of `to` that has the same elements; nullopt if axes are split or merged.
@@ -88,7 +89,7 @@ bool sameExpression(Value x, Value y, int depth) {
   Operation *p = x.getDefiningOp(), *q = y.getDefiningOp();
   if (!p || !q || !depth || p->getName() != q->getName() || p->getNumOperands() != q->getNumOperands())
     return false;
-  if (p->getAttrDictionary() != q->getAttrDictionary()) return false;
+  if (p->getAttrDictionary() != q->getAttrDictionary() || !isMemoryEffectFree(p)) return false;
   return llvm::all_of(llvm::zip(p->getOperands(), q->getOperands()), [&](auto pair) {
     return sameExpression(std::get<0>(pair), std::get<1>(pair), depth - 1);
   });
@@ -105,7 +106,9 @@ bool sameBox(const Box &x, const Box &y) {
          });
 }
 
-bool sameBounds(const Bounds &x, const Bounds &y) { return x.flags == y.flags && sameBox(x.box, y.box); }
+bool sameBounds(const Bounds &x, const Bounds &y) {
+  return impliesFlags(x.flags, y.flags) && impliesFlags(y.flags, x.flags) && sameBox(x.box, y.box);
+}
 
 std::optional<Interval> intersect(OpBuilder &b, Location loc, const std::optional<Interval> &x,
                                   const std::optional<Interval> &y) {
@@ -119,10 +122,7 @@ Bounds intersect(OpBuilder &b, Location loc, const Bounds &x, const Bounds &y) {
   Bounds r = Bounds::whole(static_cast<int64_t>(x.box.size()));
   for (auto [both, p, q] : llvm::zip(r.box, x.box, y.box))
     both = intersect(b, loc, p, q);
-  r.flags = x.flags && y.flags && x.flags != y.flags
-                ? arith::AndIOp::create(b, loc, x.flags, y.flags).getResult()
-            : x.flags ? x.flags
-                      : y.flags;
+  r.flags = intersectFlags(b, loc, x.flags, y.flags);
   return r;
 }
 
@@ -277,24 +277,30 @@ Bounds FillMaskedOp::boundsOfResult(OpBuilder &, BoundsOf) {
 
 Bounds KeepOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   Bounds set = of(getFlags());
-  set.flags = set.flags ? arith::AndIOp::create(b, getLoc(), set.flags, getFlags()).getResult() : getFlags();
+  set.flags = intersectFlags(b, getLoc(), set.flags, getFlags());
   return intersect(b, getLoc(), of(getInput()), set);
 }
 
-Bounds ReduceOp::boundsOfResult(OpBuilder &, BoundsOf of) { return withoutAxis(of(getInput()), getAxis()); }
+Bounds ReduceOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
+  return withoutAxis(b, getLoc(), of(getInput()), getAxis());
+}
 
 TypedAttr ReduceOp::neutralElement(OpOperand &) {
   return neutralOf(getKind(), getIsUnsigned(), tensorOf(getInput()).getElementType());
 }
 
-Bounds ArgReduceOp::boundsOfResult(OpBuilder &, BoundsOf of) {
-  return withoutAxis(of(getInput()), getAxis());
+std::optional<unsigned> ReduceOp::combinedAxis(OpOperand &) { return static_cast<unsigned>(getAxis()); }
+
+Bounds ArgReduceOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
+  return withoutAxis(b, getLoc(), of(getInput()), getAxis());
 }
 
 TypedAttr ArgReduceOp::neutralElement(OpOperand &) {
   return neutralOf(getKind() == ArgKind::Max ? ReduceKind::Max : ReduceKind::Min, getIsUnsigned(),
                    tensorOf(getInput()).getElementType());
 }
+
+std::optional<unsigned> ArgReduceOp::combinedAxis(OpOperand &) { return static_cast<unsigned>(getAxis()); }
 
 Bounds ScanOp::boundsOfResult(OpBuilder &, BoundsOf of) { return of(getInput()); }
 
@@ -367,13 +373,30 @@ Bounds FlipOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
 /// The rows of the first factor, the columns of the second, and the accumulator's bounds of both.
 Bounds MmaOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   Bounds x = of(getA()), y = of(getB());
-  Bounds r{{x.box[getTransA() ? 1 : 0], y.box[getTransB() ? 0 : 1]}};
-  return intersect(b, getLoc(), r, of(getAcc()));
+  unsigned row = getTransA() ? 1 : 0, column = getTransB() ? 0 : 1;
+  ArrayRef<int64_t> shape = tensorOf(getResult()).getShape();
+  Location loc = getLoc();
+  auto flags = [&](const Bounds &factor, unsigned axis, unsigned ofResult) {
+    return spreadFlags(b, loc, flagsOfLines(b, loc, factor.flags, 1 - axis), ofResult, shape);
+  };
+  Bounds r{{x.box[row], y.box[column]}, intersectFlags(b, loc, flags(x, row, 0), flags(y, column, 1))};
+  return intersect(b, loc, r, of(getAcc()));
 }
 
 TypedAttr MmaOp::neutralElement(OpOperand &operand) {
   bool isFactor = operand.getOperandNumber() < 2;
   return isFactor && isa<RankedTensorType>(operand.get().getType()) ? zeroOf(operand.get()) : TypedAttr();
+}
+
+std::optional<unsigned> MmaOp::combinedAxis(OpOperand &operand) {
+  switch (operand.getOperandNumber()) {
+  case 0:
+    return getTransA() ? 0 : 1;
+  case 1:
+    return getTransB() ? 1 : 0;
+  default:
+    return {};
+  }
 }
 
 } // namespace tessera::tile

@@ -45,6 +45,25 @@ void appendEnds(mlir::OpBuilder &, mlir::Location, const Box &, llvm::ArrayRef<i
 /// Returns `tile` with `fill`, a scalar, in place of the elements outside the box.
 mlir::Value maskBox(mlir::OpBuilder &, mlir::Location, mlir::Value tile, const Box &, mlir::Value fill);
 
+// TileFlags.cpp
+
+/// Is every element whose flag is set in `x` set in `y`? False also if it is not known. Null flags are all
+/// set.
+bool impliesFlags(mlir::Value x, mlir::Value y);
+/// Returns flags that are set where both are; null if all are.
+mlir::Value intersectFlags(mlir::OpBuilder &, mlir::Location, mlir::Value x, mlir::Value y);
+
+/// Returns the flags of whole lines along the axis: a tile without it, or null if all are set. Flags that
+/// vary along the axis mask no whole line.
+mlir::Value flagsOfLines(mlir::OpBuilder &, mlir::Location, mlir::Value flags, unsigned axis);
+/// Do the flags mask only whole lines along the axis?
+bool maskWholeLines(mlir::OpBuilder &, mlir::Location, mlir::Value flags, unsigned axis);
+/// Returns the flags of whole hyperplanes: a tile of rank 1 with one flag for each position along the axis.
+mlir::Value flagsAlong(mlir::OpBuilder &, mlir::Location, mlir::Value flags, unsigned axis);
+/// Returns flags along an axis as those of a tile of this shape.
+mlir::Value spreadFlags(mlir::OpBuilder &, mlir::Location, mlir::Value flags, unsigned axis,
+                        llvm::ArrayRef<int64_t> shape);
+
 /// Returns the bounds as flags of a tile of this shape.
 mlir::Value flagsOf(mlir::OpBuilder &, mlir::Location, const Bounds &, llvm::ArrayRef<int64_t> shape);
 

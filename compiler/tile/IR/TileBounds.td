@@ -21,6 +21,11 @@ def Tile_BoundsOpInterface : OpInterface<"BoundsOpInterface"> {
       anything.
     }], "::mlir::TypedAttr", "neutralElement", (ins "::mlir::OpOperand &":$operand), "",
     [{ return {}; }]>,
+    InterfaceMethod<[{
+      The axis of the operand along which its elements are combined; none if there is no such axis. A line along it that is
+      masked as a whole needs no neutral elements, because the result is masked there.
+    }], "::std::optional<unsigned>", "combinedAxis", (ins "::mlir::OpOperand &":$operand), "",
+    [{ return ::std::nullopt; }]>,
   ];
 }
 

@@ -29,7 +29,7 @@ def Tile_SigmoidOp : Tile_PureOp<"sigmoid", [AllTypesMatch<["input", "result"]>,
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
-def Tile_ReduceOp : Tile_PureOp<"reduce", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface, ["neutralElement"]>]> {
+def Tile_ReduceOp : Tile_PureOp<"reduce", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface, ["neutralElement", "combinedAxis"]>]> {
   let summary = "reduction along an axis, which goes away; of rank 1 it gives a scalar";
   let description = [{
     ```mlir
@@ -47,7 +47,7 @@ def Tile_ReduceOp : Tile_PureOp<"reduce", [DeclareOpInterfaceMethods<Tile_Bounds
   let hasVerifier = 1;
 }
 
-def Tile_ArgReduceOp : Tile_PureOp<"arg_reduce", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface, ["neutralElement"]>]> {
+def Tile_ArgReduceOp : Tile_PureOp<"arg_reduce", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface, ["neutralElement", "combinedAxis"]>]> {
   let summary = "i32 position of the extreme: the lowest on ties, the first NaN wins";
   let arguments = (ins Tile_ArgKind:$kind, Tile_Tile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis,
                        UnitAttr:$is_unsigned);
@@ -83,7 +83,7 @@ def Tile_SortOp : Tile_PureOp<"sort", [DeclareOpInterfaceMethods<Tile_BoundsOpIn
 }
 
 def Tile_MmaOp : Tile_Op<"mma", [AllTypesMatch<["acc", "result"]>, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-                                 DeclareOpInterfaceMethods<Tile_BoundsOpInterface, ["neutralElement"]>,
+                                 DeclareOpInterfaceMethods<Tile_BoundsOpInterface, ["neutralElement", "combinedAxis"]>,
                                  AlwaysSpeculatable]> {
   let summary = "matrix product added to an accumulator";
   let description = [{

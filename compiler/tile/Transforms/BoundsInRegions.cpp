@@ -1,5 +1,6 @@
 // Bounds of tiles that loops and branches carry. Such a tile has bounds if they are known before the region
 // begins and every value of the variable respects them.
+#include "compiler/tile/IR/TileAccess.h"
 #include "compiler/tile/Transforms/BoundsLegalizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -8,29 +9,29 @@ using namespace mlir;
 namespace tessera::tile {
 namespace {
 
-/// The box of a value compared with a given one: it has none, the same, a part of it, or another one.
+/// The bounds of a value compared with given ones: it is whole, or has the same, a part of them, or others.
 enum class Kept { Whole, Same, Within, Other };
 
 /// For an elementwise op on two values: the intersection.
 Kept intersect(Kept x, Kept y) {
   if (x == Kept::Whole || x == y) return y;
   if (y == Kept::Whole) return x;
-  return Kept::Within; // unequal, and one of them is inside the box
+  return Kept::Within; // unequal, and one of them is inside the bounds
 }
 
-/// Compares the boxes of values with a given box.
-class KeptBoxes {
+/// Compares the bounds of values with given ones.
+class KeptBounds {
 public:
-  explicit KeptBoxes(const DenseMap<Value, Bounds> &all) : bounds_(all) {}
+  explicit KeptBounds(const DenseMap<Value, Bounds> &all) : bounds_(all) {}
 
-  /// Returns how the box of `v` compares with `outer`, if the values in `assumed` have the box `outer`.
-  Kept kept(Value v, const Box &outer, const llvm::SmallPtrSetImpl<Value> &assumed) {
+  /// Returns how the bounds of `v` compare with `outer`, if the values in `assumed` have the bounds `outer`.
+  Kept kept(Value v, const Bounds &outer, const llvm::SmallPtrSetImpl<Value> &assumed) {
     DenseMap<Value, Kept> known; // each value is visited once, however many users it has
     return kept(v, outer, assumed, known);
   }
 
 private:
-  Kept kept(Value v, const Box &outer, const llvm::SmallPtrSetImpl<Value> &assumed,
+  Kept kept(Value v, const Bounds &outer, const llvm::SmallPtrSetImpl<Value> &assumed,
             DenseMap<Value, Kept> &known) {
     if (auto it = known.find(v); it != known.end()) return it->second;
     Kept result = keptOf(v, outer, assumed, known);
@@ -38,12 +39,12 @@ private:
     return result;
   }
 
-  Kept keptOf(Value v, const Box &outer, const llvm::SmallPtrSetImpl<Value> &assumed,
+  Kept keptOf(Value v, const Bounds &outer, const llvm::SmallPtrSetImpl<Value> &assumed,
               DenseMap<Value, Kept> &known) {
     if (assumed.contains(v)) return Kept::Same;
     if (auto it = bounds_.find(v); it != bounds_.end()) {
       if (it->second.isWhole()) return Kept::Whole;
-      return !it->second.flags && sameBox(it->second.box, outer) ? Kept::Same : Kept::Other;
+      return sameBounds(it->second, outer) ? Kept::Same : Kept::Other;
     }
     Operation *op = v.getDefiningOp();
     if (!op) return Kept::Whole;
@@ -100,33 +101,64 @@ void appendEnds(Operation *before, const std::optional<Interval> &interval, int6
   out.push_back(interval ? interval->hi : indexConstant(b, before->getLoc(), extent));
 }
 
+/// What is in bounds along one axis of a tile: an interval, and flags of rank 1, which may be null.
+struct Line {
+  std::optional<Interval> ends = {};
+  Value flags = {};
+};
+
 /// The bounds that a product inside a loop has in every iteration, as far as they are known before the loop:
-/// where the rows of its first factor and the columns of its second end.
+/// those of the rows of its first factor and of the columns of its second.
 class InvariantBounds {
 public:
-  InvariantBounds(scf::ForOp loop, const DenseMap<Value, Bounds> &all) : loop_(loop), bounds_(all) {}
+  /// `visit` computes the bounds of an operation that was moved before the loop.
+  InvariantBounds(scf::ForOp loop, const DenseMap<Value, Bounds> &all,
+                  llvm::function_ref<void(Operation *)> visit)
+      : loop_(loop), bounds_(all), visit_(visit) {}
 
   /// Returns the bounds of the next value of `carried` if it is a product added to `carried`; whole
   /// otherwise.
-  Box ofProduct(Value next, Value carried) {
-    Box box(static_cast<size_t>(tileType(next).getRank()));
-    if (box.size() != 2 || !isProductOnto(next, carried)) return box;
-    for (unsigned axis : {0u, 1u})
-      box[axis] = of(next, axis);
-    return box;
+  Bounds ofProduct(Value next, Value carried) {
+    RankedTensorType type = tileType(next);
+    Bounds r = Bounds::whole(type.getRank());
+    if (type.getRank() != 2 || !isProductOnto(next, carried)) return r;
+    OpBuilder b(loop_);
+    for (unsigned axis : {0u, 1u}) {
+      Line line = of(next, axis);
+      r.box[axis] = line.ends;
+      Value flags = spreadFlags(b, loop_.getLoc(), line.flags, axis, type.getShape());
+      r.flags = intersectFlags(b, loop_.getLoc(), r.flags, flags);
+    }
+    return r;
   }
 
 private:
   bool isOutside(Value v) { return !loop_->isAncestor(v.getParentBlock()->getParentOp()); }
 
-  /// Is the scalar known before the loop? Index arithmetic on known scalars is moved there.
+  /// Is the value known before the loop? Arithmetic on known values is moved there, and so are reads of tiles
+  /// and scalars if the loop writes no tensor.
   bool moveOutside(Value v) {
     if (isOutside(v)) return true;
     Operation *op = v.getDefiningOp();
-    if (!op || op->getNumRegions() || !isPure(op)) return false;
+    if (!op || op->getNumRegions() ||
+        !(isPure(op) || (isa<LoadOp, LoadElemOp, GatherOp>(op) && !writesTensors())))
+      return false;
     if (!llvm::all_of(op->getOperands(), [&](Value operand) { return moveOutside(operand); })) return false;
     op->moveBefore(loop_);
+    if (llvm::any_of(op->getResultTypes(), [](Type type) { return isTile(type); })) visit_(op);
     return true;
+  }
+
+  bool writesTensors() {
+    if (!writesTensors_)
+      writesTensors_ = loop_
+                           ->walk([](Operation *op) {
+                             return isa<StoreOp, StoreElemOp, ScatterOp, AtomicOp, AtomicCasOp, BarrierOp>(op)
+                                        ? WalkResult::interrupt()
+                                        : WalkResult::advance();
+                           })
+                           .wasInterrupted();
+    return *writesTensors_;
   }
 
   /// Follows elementwise operations from a product whose accumulator is `carried`, itself possibly changed
@@ -186,36 +218,57 @@ private:
     return reached_[{v, carried}] = r;
   }
 
-  /// Returns where the axis of a tile ends, if that is the same in every iteration.
-  std::optional<Interval> of(Value v, unsigned axis) {
+  Line intersect(const Line &x, const Line &y) {
+    OpBuilder b(loop_);
+    Location loc = loop_.getLoc();
+    return {tile::intersect(b, loc, x.ends, y.ends), intersectFlags(b, loc, x.flags, y.flags)};
+  }
+
+  /// Returns what both have.
+  static Line common(const Line &x, const Line &y) {
+    bool isSame = impliesFlags(x.flags, y.flags) && impliesFlags(y.flags, x.flags);
+    return {sameInterval(x.ends, y.ends) ? x.ends : std::nullopt, isSame ? x.flags : Value()};
+  }
+
+  /// Returns the bounds along the axis of a tile, as far as they are the same in every iteration.
+  Line of(Value v, unsigned axis) {
     Operation *op = v.getDefiningOp();
     if (isOutside(v)) {
       auto it = bounds_.find(v);
-      return it == bounds_.end() ? std::nullopt : it->second.box[axis];
+      if (it == bounds_.end()) return {};
+      OpBuilder b(loop_);
+      return {it->second.box[axis], flagsAlong(b, loop_.getLoc(), it->second.flags, axis)};
     }
-    if (!op) return std::nullopt;
+    if (!op) return {};
     auto [it, isNew] = known_.try_emplace({v, axis});
     if (!isNew) return it->second;
-    std::optional<Interval> r = find(op, v, axis);
+    Line r = find(op, v, axis);
     return known_[{v, axis}] = r;
   }
 
-  std::optional<Interval> find(Operation *op, Value v, unsigned axis) {
+  Line find(Operation *op, Value v, unsigned axis) {
     OpBuilder b(loop_);
-    Location loc = loop_.getLoc();
     if (auto load = dyn_cast<LoadOp>(op)) {
       bool isKnown =
           !load.getInBounds() && isInvariant(load.getView(), load.getStarts(), load.getExtents(), axis);
-      return isKnown ? loadBox(b, load, axis)[axis] : std::nullopt;
+      return isKnown ? Line{loadBox(b, load, axis)[axis]} : Line();
+    }
+    if (auto gather = dyn_cast<GatherOp>(op)) return ofGather(gather, axis);
+    if (auto keep = dyn_cast<KeepOp>(op)) {
+      OpBuilder inside(op);
+      Value flags = flagsAlong(inside, op->getLoc(), keep.getFlags(), axis);
+      Line ofFlags = of(keep.getFlags(), axis);
+      if (flags && moveOutside(flags)) ofFlags.flags = intersectFlags(b, op->getLoc(), ofFlags.flags, flags);
+      return intersect(of(keep.getInput(), axis), ofFlags);
     }
     if (auto read = dyn_cast<BufferReadOp>(op))
-      return read.getStarts().empty() ? ofBuffer(read.getBuffer(), read, axis) : std::nullopt;
+      return read.getStarts().empty() ? Line{ofBuffer(read.getBuffer(), read, axis)} : Line();
     if (auto mma = dyn_cast<MmaOp>(op)) {
       Value factor = axis == 0 ? mma.getA() : mma.getB();
       bool isTurned = axis == 0 ? mma.getTransA() : mma.getTransB();
       unsigned from = isTurned ? 1 - axis : axis;
-      auto ofFactor = isTile(factor) ? of(factor, from) : ofBuffer(factor, mma, from);
-      return intersect(b, loc, ofFactor, of(mma.getAcc(), axis));
+      Line ofFactor = isTile(factor) ? of(factor, from) : Line{ofBuffer(factor, mma, from)};
+      return intersect(ofFactor, of(mma.getAcc(), axis));
     }
     if (auto transpose = dyn_cast<TransposeOp>(op)) {
       unsigned rank = static_cast<unsigned>(tileType(v).getRank());
@@ -223,33 +276,53 @@ private:
     }
     if (auto reduce = dyn_cast<ReduceOp>(op)) return of(reduce.getInput(), axis + (axis >= reduce.getAxis()));
     if (auto expand = dyn_cast<ExpandDimsOp>(op))
-      return axis == expand.getAxis() ? std::nullopt
-                                      : of(expand.getInput(), axis - (axis > expand.getAxis()));
+      return axis == expand.getAxis() ? Line() : of(expand.getInput(), axis - (axis > expand.getAxis()));
     if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
       auto from = dyn_cast<RankedTensorType>(broadcast.getInput().getType());
       bool isKept = from && from.getDimSize(axis) == tileType(v).getDimSize(axis);
-      return isKept ? of(broadcast.getInput(), axis) : std::nullopt;
+      return isKept ? of(broadcast.getInput(), axis) : Line();
     }
     if (auto inner = dyn_cast<scf::ForOp>(op)) {
       unsigned n = cast<OpResult>(v).getResultNumber();
       Value next = inner.getBody()->getTerminator()->getOperand(n);
-      return isProductOnto(next, inner.getRegionIterArg(n)) ? of(next, axis) : std::nullopt;
+      return isProductOnto(next, inner.getRegionIterArg(n)) ? of(next, axis) : Line();
     }
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
       unsigned n = cast<OpResult>(v).getResultNumber();
-      auto x = of(branch.thenYield().getOperand(n), axis), y = of(branch.elseYield().getOperand(n), axis);
-      return sameInterval(x, y) ? x : std::nullopt;
+      return common(of(branch.thenYield().getOperand(n), axis), of(branch.elseYield().getOperand(n), axis));
     }
     auto select = dyn_cast<arith::SelectOp>(op);
-    if (isa<WhereOp>(op) || (select && !isTile(select.getCondition()))) {
-      auto x = of(op->getOperand(1), axis), y = of(op->getOperand(2), axis);
-      return sameInterval(x, y) ? x : std::nullopt;
-    }
-    std::optional<Interval> r;
+    if (isa<WhereOp>(op) || (select && !isTile(select.getCondition())))
+      return common(of(op->getOperand(1), axis), of(op->getOperand(2), axis));
+    Line r;
     if (isElementwise(op))
       for (Value operand : op->getOperands())
-        if (isTile(operand)) r = intersect(b, loc, r, of(operand, axis));
+        if (isTile(operand)) r = intersect(r, of(operand, axis));
     return r;
+  }
+
+  /// Tiles and scalars that index the tensor must be known before the loop; of slices only the one that is
+  /// asked for.
+  Line ofGather(GatherOp op, unsigned axis) {
+    if (!isOutside(op.getView())) return {};
+    GatherAxes axes = gatherAxes(op.getIndices(), op.getExtents());
+    for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
+      bool matters = op.getExtents()[dim] < 0 || axes.ofDim[dim] == axis;
+      if (matters && !moveOutside(index)) return {};
+    }
+    size_t last = axes.first + axes.indices.size();
+    std::optional<unsigned> slice = axis < axes.first ? axis
+                                    : axis >= last    ? axis - axes.indices.size()
+                                                      : axes.shape.size();
+    OpBuilder b(loop_);
+    Bounds all = gatherBounds(
+        b, op,
+        [&](Value index) {
+          auto it = bounds_.find(index);
+          return it != bounds_.end() ? it->second : Bounds::whole(tileType(index).getRank());
+        },
+        slice);
+    return {all.box[axis], flagsAlong(b, op.getLoc(), all.flags, axis)};
   }
 
   /// Only the starts that the axis depends on must be known before the loop.
@@ -273,7 +346,9 @@ private:
 
   scf::ForOp loop_;
   const DenseMap<Value, Bounds> &bounds_;
-  DenseMap<std::pair<Value, unsigned>, std::optional<Interval>> known_;
+  llvm::function_ref<void(Operation *)> visit_;
+  std::optional<bool> writesTensors_;
+  DenseMap<std::pair<Value, unsigned>, Line> known_;
   DenseMap<Value, bool> products_;
   DenseMap<std::pair<Value, Value>, bool> reached_;
 };
@@ -281,25 +356,25 @@ private:
 } // namespace
 
 /// Elements that are out of bounds initially stay so if every iteration computes the new value elementwise
-/// from the old one. Gives each such argument, and the values that correspond to it, the box of the initial
-/// value.
+/// from the old one. Gives each such argument, and the values that correspond to it, the bounds of the
+/// initial value.
 void BoundsLegalizer::boundsOfCarried(ArrayRef<Carried> all) {
-  SmallVector<std::pair<const Carried *, Box>> found;
+  SmallVector<std::pair<const Carried *, Bounds>> found;
   for (const Carried &c : all) {
-    if (!isTile(c.init) || bounds(c.init).flags || !bounds(c.init).hasBox()) continue;
-    // Assume the box for every argument that starts with it, then remove those that do not keep it.
-    Box start = bounds(c.init).box;
+    if (!isTile(c.init) || bounds(c.init).isWhole()) continue;
+    // Assume the bounds for every argument that starts with them, then remove those that do not keep them.
+    Bounds start = bounds(c.init);
     llvm::SmallPtrSet<Value, 8> assumed;
     SmallVector<const Carried *> candidates;
     for (const Carried &other : all)
-      if (isTile(other.init) && sameBounds(bounds(other.init), {start})) {
+      if (isTile(other.init) && sameBounds(bounds(other.init), start)) {
         candidates.push_back(&other);
         assumed.insert(other.names.begin(), other.names.end());
       }
     for (bool changed = true; changed;) {
       changed = false;
       llvm::erase_if(candidates, [&](const Carried *other) {
-        Kept next = KeptBoxes(bounds_).kept(other->next, start, assumed);
+        Kept next = KeptBounds(bounds_).kept(other->next, start, assumed);
         if (next == Kept::Same || next == Kept::Within) return false;
         for (Value name : other->names)
           assumed.erase(name);
@@ -310,7 +385,7 @@ void BoundsLegalizer::boundsOfCarried(ArrayRef<Carried> all) {
   }
   for (auto &[c, start] : found)
     for (Value name : c->names)
-      bounds_[name] = {start};
+      bounds_[name] = start;
 }
 
 void BoundsLegalizer::boundsOfFor(scf::ForOp loop) {
@@ -342,11 +417,12 @@ void BoundsLegalizer::boundsOfWhile(scf::WhileOp loop) {
 
 /// A sum of products is out of bounds where each product is, whatever its initial value is.
 void BoundsLegalizer::boundsOfProducts(scf::ForOp loop) {
-  InvariantBounds invariant(loop, bounds_);
+  auto visitMoved = [&](Operation *op) { visit(op); };
+  InvariantBounds invariant(loop, bounds_, visitMoved);
   for (auto [arg, next] :
        llvm::zip(loop.getRegionIterArgs(), loop.getBody()->getTerminator()->getOperands())) {
     if (!isTile(arg) || !bounds(arg).isWhole()) continue;
-    if (Box box = invariant.ofProduct(next, arg); Bounds{box}.hasBox()) bounds_[arg] = {box};
+    if (Bounds all = invariant.ofProduct(next, arg); !all.isWhole()) bounds_[arg] = all;
   }
 }
 
@@ -423,7 +499,7 @@ void BoundsLegalizer::fillOthers(MutableOperandRange inits, ValueRange args) {
       fill(inits[i], Builder(arg.getContext()).getZeroAttr(tileType(arg).getElementType()));
 }
 
-/// A product added to `old`, whose elements out of bounds keep their values (limitMma).
+/// A product added to `old`, whose elements outside its box keep their values (limitMma).
 static bool isAddedTo(Value next, Value old) {
   if (auto select = next.getDefiningOp<arith::SelectOp>(); select && select.getFalseValue() == old)
     next = select.getTrueValue();
@@ -448,10 +524,14 @@ void BoundsLegalizer::keepOld(scf::YieldOp yield) {
       fill(use, Builder(yield.getContext()).getZeroAttr(tileType(arg).getElementType()));
       continue;
     }
-    if (isAddedTo(use.get(), old)) continue;
+    Bounds next = bounds(use.get());
+    if (isAddedTo(use.get(), old)) {
+      if (impliesFlags(bounds(arg).flags, next.flags)) continue;
+      next.box = Bounds::whole(tileType(arg).getRank()).box;
+    }
     OpBuilder b(yield);
     Location loc = yield.getLoc();
-    Value flags = flagsOf(b, loc, bounds(use.get()), tileType(arg).getShape());
+    Value flags = flagsOf(b, loc, next, tileType(arg).getShape());
     use.set(arith::SelectOp::create(b, loc, flags, use.get(), old));
   }
 }

@@ -15,8 +15,9 @@ mlir::Value indexConstant(mlir::OpBuilder &, mlir::Location, int64_t);
 Box loadBox(mlir::OpBuilder &, LoadOp, std::optional<unsigned> only = {});
 
 /// Returns the bounds of a tile that is gathered: where its slices are inside the tensor and its indices are,
-/// and where the tiles of indices are in bounds.
-Bounds gatherBounds(mlir::OpBuilder &, GatherOp, BoundsOf);
+/// and where the tiles of indices are in bounds. `only`: of that slice, of those in the tile; the others are
+/// whole.
+Bounds gatherBounds(mlir::OpBuilder &, GatherOp, BoundsOf, std::optional<unsigned> only = {});
 
 /// A shared buffer contains what its last whole copy wrote. A part of it has the corresponding part of that
 /// copy's box, and ends where the buffer does.
@@ -52,7 +53,8 @@ private:
   /// be `v` itself, whose bounds remain, if it has zeros there and `element` is 0.
   Value filled(OpBuilder &, Location, Value v, Value element, llvm::DenseMap<Value, Value> &done,
                bool keepsZeros = true);
-  void fill(mlir::OpOperand &, mlir::TypedAttr with);
+  /// `combined`: the axis along which the operation combines the operand's elements.
+  void fill(mlir::OpOperand &, mlir::TypedAttr with, std::optional<unsigned> combined = {});
   void legalizeArgReduce(ArgReduceOp);
   Box factorBox(OpBuilder &, MmaOp, Value factor);
   void limitMma(MmaOp, Box x, Box y);

@@ -96,7 +96,7 @@ Box loadBox(OpBuilder &b, LoadOp load, std::optional<unsigned> only) {
 namespace {
 
 /// Returns the flags of a tile of indices as flags of the tile that they access.
-Value spreadFlags(OpBuilder &b, Location loc, Value flags, const GatherAxes &axes) {
+Value spreadIndexFlags(OpBuilder &b, Location loc, Value flags, const GatherAxes &axes) {
   size_t last = axes.first + axes.indices.size();
   SmallVector<int64_t> shape(axes.indices);
   auto expand = [&](size_t axis) {
@@ -113,7 +113,7 @@ Value spreadFlags(OpBuilder &b, Location loc, Value flags, const GatherAxes &axe
 
 } // namespace
 
-Bounds gatherBounds(OpBuilder &b, GatherOp op, BoundsOf of) {
+Bounds gatherBounds(OpBuilder &b, GatherOp op, BoundsOf of, std::optional<unsigned> only) {
   Location loc = op.getLoc();
   GatherAxes axes = gatherAxes(op.getIndices(), op.getExtents());
   auto flagType = RankedTensorType::get(axes.indices, b.getI1Type());
@@ -143,9 +143,9 @@ Bounds gatherBounds(OpBuilder &b, GatherOp op, BoundsOf of) {
   for (Value index : op.getIndices())
     if (isTile(index)) all = intersect(b, loc, all, of(index));
   Bounds r = Bounds::whole(static_cast<int64_t>(axes.shape.size()));
-  r.flags = spreadFlags(b, loc, all.flags, axes);
+  r.flags = spreadIndexFlags(b, loc, all.flags, axes);
   llvm::copy(all.box, r.box.begin() + static_cast<ptrdiff_t>(axes.first));
-  Box slices = windowBox(b, loc, sizes, starts, extents, [](Value, size_t) { return false; });
+  Box slices = windowBox(b, loc, sizes, starts, extents, [](Value, size_t) { return false; }, nullptr, only);
   for (auto [axis, interval] : llvm::enumerate(slices))
     r.box[axis < axes.first ? axis : axis + axes.indices.size()] = interval;
   return r;

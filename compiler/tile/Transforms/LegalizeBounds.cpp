@@ -113,7 +113,8 @@ void BoundsLegalizer::visit(Operation *op) {
     if (auto arg = dyn_cast<ArgReduceOp>(op)) return legalizeArgReduce(arg);
     if (auto mma = dyn_cast<MmaOp>(op)) return legalizeMma(mma);
     for (OpOperand &operand : op->getOpOperands())
-      if (TypedAttr neutral = interface.neutralElement(operand)) fill(operand, neutral);
+      if (TypedAttr neutral = interface.neutralElement(operand))
+        fill(operand, neutral, interface.combinedAxis(operand));
   } else if (auto store = dyn_cast<StoreOp>(op)) {
     boundStore(store);
   } else if (auto scatter = dyn_cast<ScatterOp>(op)) {
@@ -185,11 +186,17 @@ Value BoundsLegalizer::filled(OpBuilder &b, Location loc, Value v, Value element
   return done[v] = all.hasBox() ? maskBox(b, loc, r, all.box, element) : r;
 }
 
-void BoundsLegalizer::fill(OpOperand &operand, TypedAttr with) {
+void BoundsLegalizer::fill(OpOperand &operand, TypedAttr with, std::optional<unsigned> combined) {
   OpBuilder b(operand.getOwner());
   Location loc = operand.getOwner()->getLoc();
   bool isZero = with == b.getZeroAttr(with.getType());
-  if (bounds(operand.get()).isWhole() || (isZero && readsZero(operand.get()))) return;
+  Bounds all = bounds(operand.get());
+  if (all.isWhole() || (isZero && readsZero(operand.get()))) return;
+  if (combined && maskWholeLines(b, loc, all.flags, *combined)) {
+    if (all.hasBox())
+      operand.set(maskBox(b, loc, operand.get(), all.box, arith::ConstantOp::create(b, loc, with)));
+    return;
+  }
   DenseMap<Value, Value> done;
   operand.set(filled(b, loc, operand.get(), arith::ConstantOp::create(b, loc, with), done));
 }
@@ -214,7 +221,7 @@ void BoundsLegalizer::legalizeArgReduce(ArgReduceOp op) {
   } else if (auto interval = bounds(operand.get()).box[op.getAxis()]) {
     first = interval->lo;
   }
-  fill(operand, op.neutralElement(operand));
+  fill(operand, op.neutralElement(operand), op.combinedAxis(operand));
   if (!first) return;
   b.setInsertionPointAfter(op);
   first = arith::IndexCastOp::create(b, loc, b.getI32Type(), first);
@@ -272,7 +279,7 @@ void BoundsLegalizer::legalizeMma(MmaOp mma) {
     Type element = isTile(operand.get())
                        ? tileType(operand.get()).getElementType()
                        : loadedElementType(cast<BufferType>(operand.get().getType()).getElementType());
-    if (isTile(operand.get())) fill(operand, b.getZeroAttr(element));
+    if (isTile(operand.get())) fill(operand, b.getZeroAttr(element), mma.combinedAxis(operand));
     bool trans = side == 0 ? mma.getTransA() : mma.getTransB();
     bool otherTrans = side == 0 ? mma.getTransB() : mma.getTransA();
     unsigned kAxis = (side == 0) != trans ? 1 : 0, otherK = (side == 0) != otherTrans ? 0 : 1;

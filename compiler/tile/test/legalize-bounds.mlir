@@ -314,3 +314,78 @@ tile.kernel @kept(%x: !tile.view<16xf32>, %o: !tile.view<?xf32>, %n: index) grid
   tile.store_elem %r, %o[%c0] : f32, !tile.view<?xf32>
   tile.return
 }
+
+// Flags of whole rows pass through a maximum along them, without a fill. Of flags that are combined, those that vary along the
+// rows end there, as the neutral element.
+// CHECK-LABEL: tile.kernel @lines
+tile.kernel @lines(%x: !tile.view<16x32xf32>, %k: !tile.view<16xi64>, %o: !tile.view<16xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["16", "32"], access = read>,
+    #tile.param<name = "k", kind = tensor, dtype = i64, dims = ["16"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["16"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : tensor<16x32xf32>
+  %i = tile.load %k[%c0] extents [16] {in_bounds} : !tile.view<16xi64> -> tensor<16xi64>
+  // CHECK: %[[T:.*]] = tile.gather
+  // CHECK: %[[ROWS:.*]] = arith.cmpi ult, %{{.*}} : tensor<16xi64>
+  // CHECK: %[[E:.*]] = tile.exp %[[T]]
+  // CHECK: tile.reduce max %[[E]] axis 1
+  // CHECK: tile.store %{{.*}} where %[[ROWS]] : tensor<16xi1>
+  %t = tile.gather %x[%i, %c0] extents [-1, 32] : !tile.view<16x32xf32>, tensor<16xi64>, index -> tensor<16x32xf32>
+  %e = tile.exp %t : tensor<16x32xf32>
+  %r = tile.reduce max %e axis 1 : tensor<16x32xf32> -> tensor<16xf32>
+  tile.store %r, %o[%c0] extents [16] {in_bounds} : tensor<16xf32>, !tile.view<16xf32>
+  // CHECK: %[[SOME:.*]] = arith.cmpf ogt
+  // CHECK: %[[ALL:.*]] = arith.andi %{{.*}}, %[[SOME]]
+  // CHECK: arith.select %[[ALL]], %[[E]]
+  // CHECK: tile.reduce max
+  // CHECK: tile.store %{{.*}} where %[[ROWS]] : tensor<16xi1>
+  %f = arith.cmpf ogt, %t, %zero : tensor<16x32xf32>
+  %m = tile.keep %e where %f : tensor<16x32xf32>
+  %s = tile.reduce max %m axis 1 : tensor<16x32xf32> -> tensor<16xf32>
+  tile.store %s, %o[%c0] extents [16] {in_bounds} : tensor<16xf32>, !tile.view<16xf32>
+  tile.return
+}
+
+// A sum of products of gathered rows is masked in the rows that every step masks, which are known before the loop, although their
+// indices are read in it. If the indices depend on the step, the step leaves the rows alone that it masks.
+// CHECK-LABEL: tile.kernel @gathered_products
+tile.kernel @gathered_products(%a: !tile.view<64x64xf32>, %b: !tile.view<64x16xf32>, %k: !tile.view<64xi64>, %o: !tile.view<16x16xf32>) grid []
+    attributes {params = [
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["64", "64"], access = read>,
+    #tile.param<name = "b", kind = tensor, dtype = f32, dims = ["64", "16"], access = read>,
+    #tile.param<name = "k", kind = tensor, dtype = i64, dims = ["64"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["16", "16"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %z = arith.constant dense<0.0> : tensor<16x16xf32>
+  // CHECK: %[[I:.*]] = tile.load %k
+  // CHECK: %[[ROWS:.*]] = arith.cmpi ult, %[[I]]
+  // CHECK: %[[FLAGS:.*]] = tile.broadcast %{{.*}} : tensor<16x1xi1> -> tensor<16x16xi1>
+  // CHECK: %[[R:.*]] = scf.for
+  // CHECK: %[[P:.*]] = tile.mma
+  // CHECK-NOT: arith.select
+  // CHECK: scf.yield %[[P]]
+  // CHECK: tile.store %[[R]], %{{.*}} where %[[FLAGS]]
+  %r = scf.for %j = %c0 to %c64 step %c16 iter_args(%acc = %z) -> (tensor<16x16xf32>) {
+    %i = tile.load %k[%c0] extents [16] {in_bounds} : !tile.view<64xi64> -> tensor<16xi64>
+    %x = tile.gather %a[%i, %j] extents [-1, 16] : !tile.view<64x64xf32>, tensor<16xi64>, index -> tensor<16x16xf32>
+    %y = tile.load %b[%j, %c0] extents [16, 16] {in_bounds} : !tile.view<64x16xf32> -> tensor<16x16xf32>
+    %p = tile.mma %x, %y, %acc : tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
+    scf.yield %p : tensor<16x16xf32>
+  }
+  tile.store %r, %o[%c0, %c0] extents [16, 16] {in_bounds} : tensor<16x16xf32>, !tile.view<16x16xf32>
+  // CHECK: scf.for {{.*}} iter_args(%[[OLD:.*]] = %{{.*}})
+  // CHECK: %[[Q:.*]] = tile.mma
+  // CHECK: %[[KEPT:.*]] = arith.select %{{.*}}, %[[Q]], %[[OLD]]
+  // CHECK: scf.yield %[[KEPT]]
+  %s = scf.for %j = %c0 to %c64 step %c16 iter_args(%acc = %z) -> (tensor<16x16xf32>) {
+    %i = tile.load %k[%j] extents [16] {in_bounds} : !tile.view<64xi64> -> tensor<16xi64>
+    %x = tile.gather %a[%i, %c0] extents [-1, 16] : !tile.view<64x64xf32>, tensor<16xi64>, index -> tensor<16x16xf32>
+    %y = tile.load %b[%j, %c0] extents [16, 16] {in_bounds} : !tile.view<64x16xf32> -> tensor<16x16xf32>
+    %p = tile.mma %x, %y, %acc : tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
+    scf.yield %p : tensor<16x16xf32>
+  }
+  tile.store %s, %o[%c0, %c0] extents [16, 16] {in_bounds} : tensor<16x16xf32>, !tile.view<16x16xf32>
+  tile.return
+}
