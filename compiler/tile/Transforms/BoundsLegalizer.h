@@ -55,6 +55,7 @@ private:
                bool keepsZeros = true);
   /// `combined`: the axis along which the operation combines the operand's elements.
   void fill(mlir::OpOperand &, mlir::TypedAttr with, std::optional<unsigned> combined = {});
+  Value filledForGood(OpBuilder &, FillMaskedOp);
   void legalizeArgReduce(ArgReduceOp);
   Box factorBox(OpBuilder &, MmaOp, Value factor);
   void limitMma(MmaOp, Box x, Box y);

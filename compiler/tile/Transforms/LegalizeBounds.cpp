@@ -100,9 +100,7 @@ void BoundsLegalizer::visit(Operation *op) {
   } else if (auto bufferRead = dyn_cast<BufferReadOp>(op)) {
     bounds_[bufferRead.getResult()] = {bufferBox(b, bufferRead)};
   } else if (auto masked = dyn_cast<FillMaskedOp>(op)) {
-    DenseMap<Value, Value> done;
-    masked.replaceAllUsesWith(
-        filled(b, op->getLoc(), masked.getInput(), masked.getFill(), done, /*keepsZeros=*/false));
+    masked.replaceAllUsesWith(filledForGood(b, masked));
     masked.erase();
   } else if (auto interface = dyn_cast<BoundsOpInterface>(op)) {
     if (Value result = op->getResult(0); isTile(result)) {
@@ -184,6 +182,20 @@ Value BoundsLegalizer::filled(OpBuilder &b, Location loc, Value v, Value element
   }
   if (all.flags) r = arith::SelectOp::create(b, loc, all.flags, r, splat(b, loc, v.getType(), element));
   return done[v] = all.hasBox() ? maskBox(b, loc, r, all.box, element) : r;
+}
+
+/// A read has zeros already where it is out of bounds: read once more, without bounds, it needs no mask.
+Value BoundsLegalizer::filledForGood(OpBuilder &b, FillMaskedOp op) {
+  Value input = op.getInput();
+  Operation *read = input.getDefiningOp();
+  bool isZero = matchPattern(op.getFill(), m_PosZeroFloat()) || matchPattern(op.getFill(), m_Zero());
+  if (isZero && isa_and_nonnull<LoadOp, GatherOp, BufferReadOp>(read) && !bounds(input).isWhole()) {
+    OpBuilder besideRead(read->getContext());
+    besideRead.setInsertionPointAfter(read);
+    return besideRead.clone(*read)->getResult(0);
+  }
+  DenseMap<Value, Value> done;
+  return filled(b, op.getLoc(), input, op.getFill(), done, /*keepsZeros=*/false);
 }
 
 void BoundsLegalizer::fill(OpOperand &operand, TypedAttr with, std::optional<unsigned> combined) {

@@ -266,10 +266,16 @@ tile.kernel @parts(%x: !tile.view<?xf32>, %o: !tile.view<64xf32>, %n: index) gri
   // CHECK: tile.store %[[PART]], %o[%c0] extents [16] bounds(%{{.*}} to %{{.*}})
   %p = tile.slice %t [48] : tensor<64xf32> -> tensor<16xf32>
   tile.store %p, %o[%c0] extents [16] : tensor<16xf32>, !tile.view<64xf32>
-  // CHECK: %[[FILLED:.*]] = tile.mask %[[T]]
-  // CHECK: tile.store %[[FILLED]], %o[%c0] extents [64] : tensor<64xf32>
+  // A load has zeros there already.
+  // CHECK-NOT: tile.mask
+  // CHECK: tile.store %{{.*}}, %o[%c0] extents [64] : tensor<64xf32>
   %f = tile.fill_masked %t, %zero : tensor<64xf32>
   tile.store %f, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
+  // CHECK: %[[FILLED:.*]] = tile.mask
+  // CHECK: tile.store %[[FILLED]], %o[%c0] extents [64] : tensor<64xf32>
+  %one = arith.constant 1.0 : f32
+  %g = tile.fill_masked %t, %one : tensor<64xf32>
+  tile.store %g, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
   tile.return
 }
 
