@@ -56,6 +56,8 @@ def forms():
             ("after-slices", "X[0:6, 0:5, B]", T[:, :, b]),
             ("two", "X[A, B, 0:7]", T[a, b]),
             ("two-apart", "X[A, 3, B]", T[a, 3, b]),
+            ("around-slice", "X[A, 1:5, B]", T[a, 1:5, b]),
+            ("around-slice-outside", "X[B, 2:8, C[0:2] * 3]", np.stack([np.pad(T[4, 2:, 0], (0, 3)), np.zeros(6)])),
             ("three", "X[A, B, 6 - A]", T[a, b, 6 - a]),
             ("outer", "X[B[:, None], B, 0:7]", T[b[:, None], b]),
             ("computed", "X[(A + 1) % 6, B - 1, 0:7]", T[(a + 1) % 6, b - 1]),

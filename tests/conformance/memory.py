@@ -39,6 +39,36 @@ def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["n", ts.f32]):
 """)
     x = random("f32", (64,), 2)
     yield p.run({"n": 64}, {"X": ("f32", x)}, {"Z": want("f32", x.reshape(2, 2, 16)[:, ::-1].ravel())})
+    for swizzle in ("none", "xor"):
+        for dtype in ("f32", "bf16", "i64", "u8", "bool"):
+            p = program(f"shared/elements/{swizzle}/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.{dtype}], at: ts.Tensor["P", 2, ts.i32], Z: ts.Tensor["P", ts.{dtype}], Y: ts.Tensor["M", "N", ts.{dtype}]):
+    s = ts.tile.alloc_shared((16, 32), ts.{dtype}, swizzle="{swizzle}")
+    s[:, :] = X[0:16, 0:32]
+    ts.tile.barrier()
+    for p in ts.tile.range(P):
+        i = at[p, 0]
+        j = at[p, 1]
+        Z[p] = s[i, j]                # 0 outside the buffer and where X ends
+        ts.tile.barrier()
+        s[i + 1, 31 - j] = s[i, j]    # dropped outside
+        ts.tile.barrier()
+    Y[0:16, 0:32] = s[:, :]
+""")
+            for m, n in ((16, 32), (11, 25), (20, 40)):
+                x = random(dtype, (m, n), 1)
+                at = np.array([(0, 0), (15, 31), (3, 30), (4, 1), (-1, 5), (16, 5), (5, 32), (2, -7), (14, 3), (15, 28)])
+                buffer, read = np.zeros((16, 32), x.dtype), []
+                buffer[:m, :n] = x[:16, :32]
+                for i, j in at:
+                    read.append(buffer[i, j] if 0 <= i < 16 and 0 <= j < 32 else 0)
+                    if 0 <= i + 1 < 16 and 0 <= 31 - j < 32:
+                        buffer[i + 1, 31 - j] = read[-1]
+                kept = random(dtype, (m, n), 2)
+                kept[:16, :32] = buffer[:m, :n]
+                p.run({"M": m, "N": n, "P": len(at)}, {"X": (dtype, x), "at": ("i32", at)},
+                      {"Z": want(dtype, np.array(read)), "Y": want(dtype, kept, initial=random(dtype, (m, n), 2))})
+            yield p
     p = program("shared/groups", """@ts.kernel
 def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["P", ts.f32]):
     s = ts.tile.alloc_shared((2, 16), ts.f32)

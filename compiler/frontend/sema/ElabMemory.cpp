@@ -1,4 +1,5 @@
 // Indexing: elements and slices of tensors and shared buffers, and the implicit batch.
+#include "compiler/frontend/sema/CallRules.h"
 #include "compiler/frontend/sema/Elaborator.h"
 #include <algorithm>
 
@@ -170,10 +171,11 @@ bool Elaborator::indexOne(const ast::Expr &e, const Value &extent, const std::st
 /// An index for each element of a tile: a gather or a scatter.
 bool Elaborator::indexByTile(Value v, Range loc, const std::string &what, Access &out) {
   if (out.gathered.empty()) out.gatherAxis = out.shape.size();
-  if (!out.gathered.empty() && out.gatherAxis != out.shape.size()) {
-    fail(Code::E_INDEX, loc, "a slice stands between two tiles of indices of '" + what + "'",
-         "the axes of the tiles of indices stay together: use one slice less, or an index from "
-         "ts.tile.arange");
+  // NumPy moves the axes of indices that are apart to the front. They are there already if no slice precedes
+  // them.
+  if (!out.gathered.empty() && out.gatherAxis != out.shape.size() && out.gatherAxis > 0) {
+    fail(Code::E_INDEX, loc, "slices stand before and between the tiles of indices of '" + what + "'",
+         "start with a tile of indices: use an index from ts.tile.arange in place of the first slice");
     return false;
   }
   v = cast(std::move(v), DType::I64, loc);
@@ -333,13 +335,16 @@ bool Elaborator::bufferAccess(int symbol, const ast::Expr &e, Access &out) {
       out.shape.push_back(s.type.shape[i]);
     }
   }
-  if (ok && out.shape.empty()) {
-    fail(Code::E_INDEX, e.loc, "shared memory is read and written in tiles, not in single elements",
-         "write " + s.name + "[i:i+1]");
-    return false;
-  }
   out.whole = whole;
   return ok;
+}
+
+/// One element of a buffer is accessed as a tile of one. Returns false for other accesses.
+static bool makeSingle(auto &access) {
+  if (access.buffer < 0 || !access.shape.empty()) return false;
+  access.extents.back() = 1;
+  access.shape.push_back(1);
+  return true;
 }
 
 Elaborator::Access Elaborator::copyOf(const Access &a) {
@@ -397,12 +402,14 @@ Value Elaborator::loadAccess(Access a, Range loc) {
 
 Value Elaborator::pendingLoad(Access a, Range loc) {
   if (a.buffer >= 0) {
+    const bool isSingle = makeSingle(a);
     if (a.whole) return readBuffer(a.buffer, loc);
     DType t = kernel_.symbols[static_cast<size_t>(a.buffer)].type.dtype;
     ExprPtr e = make(Op::BufferRead, {Type::Tile, t, a.shape}, loc, std::move(a.starts));
     e->symbol = a.buffer;
     e->ints = std::move(a.extents);
-    return Value::of(std::move(e));
+    Value v = Value::of(std::move(e));
+    return isSingle ? rules::onlyElement(*this, std::move(v), loc) : std::move(v);
   }
   Param &p = kernel_.params[static_cast<size_t>(a.param)];
   p.reads = true;
@@ -430,12 +437,13 @@ void Elaborator::storeAccess(Access a, Value v, Range loc) {
   }
   v = convert(std::move(v), t, loc);
   if (v.isError()) return;
-  if (a.isElement()) {
+  if (makeSingle(a) || a.isElement()) {
     if (v.isTile()) {
       fail(Code::E_SHAPE, loc, "a tile of shape " + shapeText(v.shape) + " is stored into one element");
       return;
     }
-  } else {
+  }
+  if (!a.isElement()) {
     v = broadcastTo(std::move(v), a.shape, loc);
     if (v.isError()) return;
   }
