@@ -76,6 +76,37 @@ def k(X: ts.Tensor["M", "N", ts.f32], Z: ts.Tensor["M", ts.f32]):
         p.run({"M": m, "N": n}, {"X": ("f32", x)}, {"Z": want("f32", z + x.sum(1), rtol=1e-5, atol=1e-5, initial=z)})
     yield p
 
+    for op, function, worst in (("argmax", np.argmax, -np.inf), ("argmin", np.argmin, np.inf)):
+        for dtype in ("f32", "bf16", "f64", "i32", "u8"):
+            p = program(f"iterator/{op}/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.{dtype}], P: ts.Tensor["M", ts.i32], Q: ts.Tensor["M", ts.i32]):
+    x = X[tile_m:tile_m+4, tile_n:tile_n+8]
+    P[tile_m:tile_m+4] = ts.tile.{op}(x, axis=1)
+    Q[tile_m:tile_m+4] = ts.tile.{op}(x, axis=1) * 2 + 1
+""")
+            # A scalar total, of a row.
+            q = program(f"iterator/{op}-of-row/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["N", ts.{dtype}], P: ts.Tensor[1, ts.i32]):
+    P[0] = ts.tile.{op}(X[tile_n:tile_n+8])
+""")
+            for m, n in ((4, 8), (5, 37), (3, 1), (9, 64)):
+                x = random(dtype, (m, n), n)
+                if dtype not in ("i32", "u8"):
+                    x[0, n // 2:] = x[0].max() if op == "argmax" else x[0].min()  # ties across tiles
+                    x[1, :] = worst                                              # nothing is better than the start
+                    x[2, n // 3:] = np.nan                                       # the first NaN wins
+                    if m > 4:
+                        x[3, 10:] = -worst
+                        x[4] = np.where(np.arange(n) % 3, -0.0, 0.0)             # equal
+                else:
+                    x[0] = x[0] // 16
+                at = function(x, axis=1)
+                p.run({"M": m, "N": n}, {"X": (dtype, x)}, {"P": want("i32", at), "Q": want("i32", 2 * at + 1)})
+                for row in range(min(m, 3)):
+                    q.run({"N": n}, {"X": (dtype, x[row])}, {"P": want("i32", at[row:row+1])})
+            yield p
+            yield q
+
     p = program("iterator/after-the-loop", """@ts.kernel
 def k(A: ts.Tensor["M", "K", ts.f32], B: ts.Tensor["K", "N", ts.f32], Z: ts.Tensor["M", "N", ts.f32]):
     acc = ts.tile.mma(A[tile_m:tile_m+8, tile_k:tile_k+4], B[tile_k:tile_k+4, tile_n:tile_n+8])

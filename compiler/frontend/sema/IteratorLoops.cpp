@@ -89,6 +89,17 @@ std::optional<Op> combinerOf(Op reduction) {
   }
 }
 
+bool isArg(Op op) { return op == Op::ArgMax || op == Op::ArgMin; }
+
+template <typename... Args> ExprPtr makeNode(Op op, Type type, Range loc, Args... args) {
+  auto e = std::make_unique<Expr>();
+  e->op = op;
+  e->type = std::move(type);
+  e->loc = loc;
+  (e->args.push_back(std::move(args)), ...);
+  return e;
+}
+
 /// The scalar with which a total begins.
 ExprPtr neutralOf(Op combiner, DType t, Range loc) {
   if (combiner == Op::Add || combiner == Op::Mul) return makeConst(combiner == Op::Mul, t, loc);
@@ -105,15 +116,12 @@ ExprPtr neutralOf(Op combiner, DType t, Range loc) {
   return e;
 }
 
+ExprPtr broadcast(ExprPtr scalar, const Type &type, Range loc) {
+  return type.kind == Type::Tile ? makeNode(Op::Broadcast, type, loc, std::move(scalar)) : std::move(scalar);
+}
+
 ExprPtr neutralOf(Op combiner, const Type &type, Range loc) {
-  ExprPtr zero = neutralOf(combiner, type.dtype, loc);
-  if (type.kind != Type::Tile) return zero;
-  auto e = std::make_unique<Expr>();
-  e->op = Op::Broadcast;
-  e->type = type;
-  e->loc = loc;
-  e->args.push_back(std::move(zero));
-  return e;
+  return broadcast(neutralOf(combiner, type.dtype, loc), type, loc);
 }
 
 /// Returns the outermost mma of an expression, or null.
@@ -228,10 +236,12 @@ private:
     }
   }
 
-  /// Returns the outermost reduction along the only axis of its operand that the iterators walk, or null.
+  /// Returns the outermost reduction along the only axis of its operand that the iterators walk, or null. The
+  /// position of an extreme is known along one iterator.
   ExprPtr *findReduction(ExprPtr &e, const Symbols &tainted) {
     if (!mentions(*e, tainted)) return nullptr;
-    if (combinerOf(e->op) && axesOf(*e->args[0], tainted) == Axes{e->ints[0]}) return &e;
+    bool isReduction = combinerOf(e->op) || (isArg(e->op) && iterators_.size() == 1);
+    if (isReduction && axesOf(*e->args[0], tainted) == Axes{e->ints[0]}) return &e;
     for (ExprPtr &a : e->args)
       if (ExprPtr *found = findReduction(a, tainted)) return found;
     return nullptr;
@@ -289,6 +299,7 @@ private:
 
   /// Finds the first and the last statement that depend on the iterators.
   std::optional<std::pair<size_t, size_t>> span(const Symbols &iterators) {
+    iterators_ = iterators;
     hasTotals_ = needsTotals(iterators);
     Symbols tainted = iterators;
     std::optional<std::pair<size_t, size_t>> out;
@@ -337,7 +348,7 @@ private:
       }
       accumulates = true;
       for (; sum; sum = mentions(s, tainted) ? accumulation(s, tainted) : nullptr)
-        totals.push_back(accumulate(*sum, isAddend(s, sum), before, loop));
+        accumulate(*sum, isAddend(s, sum), before, loop, totals);
       if (mentions(s, tainted)) {
         sink_.error(Code::E_ITERATOR_REDUCTION, s.loc,
                     "only a part of this statement accumulates over '" + members[0].name + "'",
@@ -422,44 +433,84 @@ private:
 
   /// Replaces a part of a sum or of another reduction by the total, a new variable that starts at the neutral
   /// element before the loop.
-  SymbolId accumulate(ExprPtr &summand, bool isAddend, Block &before, Block &loop) {
-    Range loc = summand->loc;
-    Type type = summand->type;
-    auto id = static_cast<SymbolId>(k_.symbols.size());
+  void accumulate(ExprPtr &part, bool isAddend, Block &before, Block &loop, std::vector<SymbolId> &totals) {
+    const Range loc = part->loc;
+    const Type type = part->type;
+    if (!isAddend && isArg(part->op)) return accumulatePosition(part, before, loop, totals);
+    const SymbolId total = newSymbol("total", type, loc);
+    totals.push_back(total);
+    if (part->op == Op::Mma) {
+      bool given = part->args.size() == 3;
+      assign(before, total, given ? std::move(part->args[2]) : neutralOf(Op::Add, type, loc), loc);
+      if (!given) part->args.emplace_back();
+      part->args[2] = makeVar(total, type, loc);
+      assign(loop, total, std::move(part), loc);
+    } else {
+      const Op combiner = isAddend ? Op::Add : combinerOf(part->op).value_or(Op::Add);
+      assign(before, total, neutralOf(combiner, type, loc), loc);
+      assign(loop, total, makeNode(combiner, type, loc, makeVar(total, type, loc), std::move(part)), loc);
+    }
+    part = makeVar(total, type, loc);
+  }
+
+  /// The position of an extreme: that of a part replaces it where the part's extreme is better. The first NaN
+  /// is better than all numbers.
+  void accumulatePosition(ExprPtr &part, Block &before, Block &loop, std::vector<SymbolId> &totals) {
+    const Range loc = part->loc;
+    const bool isMax = part->op == Op::ArgMax;
+    const Type from = part->args[0]->type, type = part->type;
+    Type extreme = type, flags = type;
+    extreme.dtype = from.dtype;
+    flags.dtype = DType::Bool;
+    const SymbolId best = newSymbol("best", extreme, loc), position = newSymbol("position", type, loc),
+                   operand = newSymbol("operand", from, loc), found = newSymbol("found", extreme, loc),
+                   better = newSymbol("better", flags, loc);
+    totals.insert(totals.end(), {best, position});
+    assign(before, best, neutralOf(isMax ? Op::Maximum : Op::Minimum, extreme, loc), loc);
+    assign(before, position, broadcast(makeConst(0, DType::I32, loc), type, loc), loc);
+
+    auto ofBest = [&] { return makeVar(best, extreme, loc); };
+    auto ofFound = [&] { return makeVar(found, extreme, loc); };
+    auto compared = [&](Op op, ExprPtr x, ExprPtr y) {
+      return makeNode(op, flags, loc, std::move(x), std::move(y));
+    };
+    assign(loop, operand, std::move(part->args[0]), loc);
+    part->args[0] = makeVar(operand, from, loc);
+    ExprPtr value = makeNode(isMax ? Op::Max : Op::Min, extreme, loc, makeVar(operand, from, loc));
+    value->ints = part->ints;
+    assign(loop, found, std::move(value), loc);
+    ExprPtr isBetter = compared(isMax ? Op::Gt : Op::Lt, ofFound(), ofBest());
+    if (isFloat(from.dtype))
+      isBetter = compared(
+          Op::Or, std::move(isBetter),
+          compared(Op::And, compared(Op::Ne, ofFound(), ofFound()), compared(Op::Eq, ofBest(), ofBest())));
+    assign(loop, better, std::move(isBetter), loc);
+    auto chosen = [&](const Type &t, ExprPtr x, SymbolId old) {
+      return makeNode(Op::Select, t, loc, makeVar(better, flags, loc), std::move(x), makeVar(old, t, loc));
+    };
+    ExprPtr start = makeNode(Op::Cast, {Type::Scalar, DType::I32, {}}, loc,
+                             makeVar(*iterators_.begin(), {Type::Scalar, DType::I64, {}}, loc));
+    ExprPtr at = makeNode(Op::Add, type, loc, std::move(part), broadcast(std::move(start), type, loc));
+    assign(loop, position, chosen(type, std::move(at), position), loc);
+    assign(loop, best, chosen(extreme, ofFound(), best), loc);
+    part = makeVar(position, type, loc);
+  }
+
+  SymbolId newSymbol(const char *name, const Type &type, Range loc) {
+    const auto id = static_cast<SymbolId>(k_.symbols.size());
     Symbol &symbol = k_.symbols.emplace_back();
-    symbol.name = "total";
+    symbol.name = name;
     symbol.type = type;
     symbol.loc = loc;
-
-    Stmt init;
-    init.kind = Stmt::Assign;
-    init.loc = loc;
-    init.symbol = id;
-    Stmt step = Stmt();
-    step.kind = Stmt::Assign;
-    step.loc = loc;
-    step.symbol = id;
-    if (summand->op == Op::Mma) {
-      bool given = summand->args.size() == 3;
-      init.exprs.push_back(given ? std::move(summand->args[2]) : neutralOf(Op::Add, type, loc));
-      if (!given) summand->args.emplace_back();
-      summand->args[2] = makeVar(id, type, loc);
-      step.exprs.push_back(std::move(summand));
-    } else {
-      const Op combiner = isAddend ? Op::Add : combinerOf(summand->op).value_or(Op::Add);
-      init.exprs.push_back(neutralOf(combiner, type, loc));
-      auto sum = std::make_unique<Expr>();
-      sum->op = combiner;
-      sum->type = type;
-      sum->loc = loc;
-      sum->args.push_back(makeVar(id, type, loc));
-      sum->args.push_back(std::move(summand));
-      step.exprs.push_back(std::move(sum));
-    }
-    summand = makeVar(id, type, loc);
-    before.push_back(std::move(init));
-    loop.push_back(std::move(step));
     return id;
+  }
+
+  static void assign(Block &block, SymbolId symbol, ExprPtr value, Range loc) {
+    Stmt &s = block.emplace_back();
+    s.kind = Stmt::Assign;
+    s.loc = loc;
+    s.symbol = symbol;
+    s.exprs.push_back(std::move(value));
   }
 
   /// A buffer that is both filled and read in the loop is filled again in the next iteration: a barrier
@@ -497,6 +548,7 @@ private:
   Kernel &k_;
   DiagnosticSink &sink_;
   bool hasTotals_ = false;
+  Symbols iterators_;             // of the loop that is formed
   std::map<SymbolId, Axes> axes_; // of the variables and buffers that depend on the iterators
 };
 
