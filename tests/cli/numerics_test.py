@@ -116,6 +116,18 @@ def k(x: ts.Tensor["n", ts.{0}], s: ts.Tensor[1, ts.{0}], y: ts.Tensor["n", ts.{
                             else:
                                 self.assertEqual(result.status, 0, result.errors)
 
+    def test_scatters_are_refused_at_their_line(self):
+        for reduction in ("add", "mul"):
+            self.source(f"""import tessera as ts
+
+@ts.jit
+def f(x: ts.Tensor["V", "D", ts.f32], i: ts.Tensor["n", ts.i32], u: ts.Tensor["n", "D", ts.f32]):
+    return ts.scatter(x * 2.0, i, u, reduction="{reduction}")
+""")
+            result = self.call("compile", self.file, "--emit", "target", "--numerics", "deterministic")
+            self.refused(result, "E_UNIMPLEMENTED", "depends on the order of arrival")
+            self.assertIn(f"{self.file}:5:12:", result.errors)
+
     def test_ir_text_carries_its_profile(self):
         graph = self.folder / "k.mlir"
         result = self.call("compile", self.file, "--emit", "graph", "--numerics", "house", "-o", graph)

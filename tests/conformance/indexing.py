@@ -176,7 +176,7 @@ def scattered(x, places, updates, reduction):
     for at, of in places:
         if all(0 <= i < n for i, n in zip(at, x.shape)):
             u = updates[of]
-            out[at] = u if reduction == "none" else out[at] + u if reduction == "add" else max(out[at], u) if reduction == "max" else min(out[at], u)
+            out[at] = u if reduction == "none" else out[at] + u if reduction == "add" else out[at] * u if reduction == "mul" else max(out[at], u) if reduction == "max" else min(out[at], u)
     return out
 
 
@@ -203,14 +203,14 @@ def scatters():
                 lines[tuple(at)] = once()
             return lines
         return values
-    for dtype, reduction, axis in itertools.product(("f32", "i32", "i64", "f64", "bf16", "u8", "bool"), ("none", "add", "max", "min"), (0, 1, 2)):
+    for dtype, reduction, axis in itertools.product(("f32", "i32", "i64", "f64", "bf16", "u8", "bool"), ("none", "add", "mul", "max", "min"), (0, 1, 2)):
         if (dtype == "bool" or axis == 1 and dtype != "f32") and reduction != "none":
             continue
         index = "i64" if dtype in ("i64", "f32") and axis == 0 else "i32"
         distinct = "bool" if dtype == "bool" else "once" if reduction == "none" else None
         rounded = lambda v, t=dtype: v if DTYPES[t].is_float else wrap(v, t)
         x, u = {"x": (("B", "M", "N"), dtype)}, tuple("I" if a == axis else d for a, d in enumerate("BMN"))
-        tolerance = {"f32": {"rtol": 1e-5, "atol": 1e-5}, "bf16": {"rtol": 1e-2, "atol": 1e-2}}.get(dtype)
+        tolerance = {"f32": {"rtol": 1e-5, "atol": 1e-5}, "f64": {"rtol": 1e-13, "atol": 1e-13}, "bf16": {"rtol": 1e-2, "atol": 1e-2}}.get(dtype)
 
         def rows(x, i, u, a=axis, r=reduction):
             return rounded(scattered(x, [(p[:a] + (int(i[p[a]]),) + p[a + 1:], p) for p in np.ndindex(*u.shape)], u, r))
@@ -234,7 +234,7 @@ def scatters():
         tolerance = {"rtol": 1e-5, "atol": 1e-5} if dtype == "f32" else None
         for counts in ("B", "BM", "BMN"):
             k = len(counts)
-            for r in ("add", "max"):
+            for r in ("add", "mul", "max"):
                 yield case(f"scatter_nd/{k}-{r}/{dtype}", x | {"i": (("I", k), "i32"), "u": (("I", *"BMN"[k:]), dtype)}, f'ts.scatter_nd(x, i, u, reduction="{r}")', lambda x, i, u, r=r: nd(x, i, u, r), sizes,
                            tolerance=tolerance, make=many(counts))
         yield case(f"scatter_nd/matrix/{dtype}", x | {"i": (("I", "M", 1), "i64"), "u": (("I", "M", "M", "N"), dtype)}, 'ts.scatter_nd(x, i, u, reduction="add")', nd, sizes[:2], tolerance=tolerance, make=many("B"))

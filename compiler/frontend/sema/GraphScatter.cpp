@@ -16,6 +16,36 @@ std::string joined(const std::vector<std::string> &parts, const char *between) {
   return out;
 }
 
+void moveTo(Range loc, ast::Expr *e) {
+  if (!e) return;
+  e->loc = loc;
+  for (ast::ExprPtr &item : e->items)
+    moveTo(loc, item.get());
+  for (ast::Keyword &keyword : e->keywords) {
+    keyword.loc = loc;
+    moveTo(loc, keyword.value.get());
+  }
+}
+
+/// Gives statements of a generated text the place of the call that they are generated for.
+void moveTo(Range loc, ast::Block &block) {
+  for (ast::Stmt &s : block) {
+    s.loc = s.nameLoc = loc;
+    moveTo(loc, s.value.get());
+    moveTo(loc, s.returns.get());
+    for (std::vector<ast::ExprPtr> *list : {&s.targets, &s.decorators})
+      for (ast::ExprPtr &e : *list)
+        moveTo(loc, e.get());
+    for (ast::Parameter &p : s.parameters) {
+      p.loc = loc;
+      moveTo(loc, p.annotation.get());
+      moveTo(loc, p.defaultValue.get());
+    }
+    moveTo(loc, s.body);
+    moveTo(loc, s.orelse);
+  }
+}
+
 /// One scatter. A rule says which element of x each update replaces; the rest is common.
 class Scatter {
 public:
@@ -40,7 +70,8 @@ public:
         kReductions, [&](const char *r) { return asked.kind == Value::Str && asked.text == r; });
     if (found == std::end(kReductions))
       return refuse(Code::E_ARGUMENTS, call_.locOf(reductionAt_),
-                    "the reduction of '" + name() + "' is \"none\", \"add\", \"max\" or \"min\"", "");
+                    "the reduction of '" + name() + "' is \"none\", \"add\", \"mul\", \"max\" or \"min\"",
+                    "");
     reduction_ = *found;
     if (reduction_ != "none" && call_[0].dtype == DType::Bool)
       return refuse(Code::E_TYPE, call_.locOf(0), "'" + name() + "' with a reduction takes numbers, not bool",
@@ -86,6 +117,7 @@ public:
     ModuleData module(source, "scatter");
     DiagnosticSink sink(module.source);
     module.body = parse(tokenize(module.source, sink), sink);
+    moveTo(loc, module.body);
     resolveModule(module, sink);
     std::vector<std::optional<Value>> operands;
     operands.emplace_back(x);
@@ -99,7 +131,7 @@ public:
   }
 
 private:
-  static constexpr const char *kReductions[] = {"none", "add", "max", "min"};
+  static constexpr const char *kReductions[] = {"none", "add", "mul", "max", "min"};
 
   std::string text(const std::vector<std::string> &place, DType dtype, DType index, size_t rank,
                    size_t indexRank, size_t updateRank) const {
@@ -133,6 +165,16 @@ private:
     out += "    p0 = " + rest + "\n";
     const std::string value = "u[" + joined(position, ", ") + "]", at = joined(place, ", ");
     if (reduction_ == "none") return out + "    x[" + at + "] = " + value + "\n";
+    if (reduction_ ==
+        "mul") { // until no other lane has changed the element; bits, because a NaN is not equal to itself
+      const std::string type = info(dtype).bits == 64 ? "ts.i64" : "ts.i32";
+      auto bits = [&](const char *x) {
+        return isFloat(dtype) ? "ts.tile.bitcast(" + std::string(x) + ", " + type + ")" : std::string(x);
+      };
+      return out + "    v = " + value + "\n    old = x[" + at + "]\n    again = True\n    while again:\n" +
+             "      now = ts.tile.atomic_cas(x, (" + at + ",), old, old * v)\n" +
+             "      again = " + bits("now") + " != " + bits("old") + "\n      old = now\n";
+    }
     return out + "    ts.tile.atomic_" + reduction_ + "(x, (" + at + ",), " + value + ")\n";
   }
 
