@@ -59,8 +59,14 @@ tsr_status_t perform(const CommRank &comm, const tsr_cl_call_t &call, const Trac
 /// valid.
 tsr_status_t performAsMapped(CommRank &comm, tsr_cl_call_t call, const Traced &traced, std::string &why) {
   using namespace collective;
-  if (call.kind < std::size(kKinds) && !hasKind(comm.plugin->info.collective->version_minor, call.kind)) {
-    why = "implementation '" + comm.plugin->name + "' has no " + kKinds[call.kind] +
+  const uint32_t minor = comm.plugin->info.collective->version_minor;
+  const char *missing = nullptr;
+  if (call.kind < std::size(kKinds) && !hasKind(minor, call.kind))
+    missing = kKinds[call.kind];
+  else if (uint32_t(call.dtype) < std::size(kDTypes) && !hasDType(minor, call.dtype))
+    missing = kDTypes[call.dtype];
+  if (missing) {
+    why = "implementation '" + comm.plugin->name + "' has no " + missing +
           ": its interface version is 1.0, and 1.1 is needed";
     return TSR_UNIMPLEMENTED;
   }

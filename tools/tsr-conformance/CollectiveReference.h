@@ -50,7 +50,7 @@ inline bool agrees(const Bytes &got, size_t at, const std::vector<Bytes> &inputs
       if (t == DType::Bool)
         want = op == TSR_REDUCE_SUM || op == TSR_REDUCE_MAX ? want | v : want & v;
       else if (op == TSR_REDUCE_MAX || op == TSR_REDUCE_MIN)
-        want = op == TSR_REDUCE_MAX ? std::max(want, v) : std::min(want, v);
+        want = (isUnsigned(t) ? a < b : want < v) == (op == TSR_REDUCE_MAX) ? v : want;
       else
         want = static_cast<int64_t>(op == TSR_REDUCE_SUM ? a + b : a * b);
     }

@@ -79,11 +79,13 @@ template <uint32_t kind> void results(Subject &s) {
   const auto algorithms = algorithmsOf(s, kind);
   onRanks(s, std::string("results-") + kKinds[kind], 1, [&](const Comm &comm) {
     uint64_t seed = 0;
-    for (size_t dtype = 0; dtype < std::size(kDTypes); ++dtype)
+    for (size_t dtype = 0; dtype < std::size(kDTypes); ++dtype) {
+      if (!collective::hasDType(collectiveApi(s).version_minor, static_cast<int32_t>(dtype))) continue;
       for (uint32_t op = 0; op < (collective::reduces(kind) ? std::size(kOps) : 1); ++op)
         for (size_t count : {1, 61})
           for (const std::string &algorithm : algorithms)
             compare(comm, kind, static_cast<DType>(dtype), op, count, ++seed, algorithm.c_str());
+    }
     for (const std::string &algorithm : algorithms)
       for (size_t count : {1031, 150001})
         compare(comm, kind, DType::F32, 0, count, ++seed, algorithm.c_str());

@@ -143,6 +143,21 @@ TEST_F(FakeCollective, StaysWhileACommunicatorLives) {
   EXPECT_EQ(create(), TSR_ENOTFOUND);
 }
 
+TEST_F(FakeCollective, OfInterface10TakesItsKindsAndDtypes) {
+  FakePlugin old("old");
+  old.serve(collective);
+  old.collectiveTable().version_minor = 0;
+  ASSERT_OK(old.add());
+  ASSERT_OK(create(0, 1, "old"));
+  EXPECT_OK(tsrAllReduce(comm, in, out, 2, TSR_DTYPE_BOOL, TSR_REDUCE_MAX));
+  EXPECT_EQ(tsrAllReduce(comm, in, out, 2, TSR_DTYPE_U16, TSR_REDUCE_MAX), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(
+      lastErrorHas("implementation 'old' has no u16: its interface version is 1.0, and 1.1 is needed"));
+  EXPECT_EQ(tsrAllToAll(comm, in, out, 2, TSR_DTYPE_F32), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("implementation 'old' has no all_to_all"));
+  ASSERT_OK(tsrDestroyComm(std::exchange(comm, nullptr)));
+}
+
 TEST_F(FakeCollective, WithoutTopologyItIsAProcess) {
   FakePlugin bare("bare");
   bare.serve(collective);

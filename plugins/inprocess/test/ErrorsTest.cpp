@@ -239,7 +239,7 @@ TEST(Arguments, AreCheckedBeforeAnythingHappens) {
     };
     EXPECT_EQ(told([](auto &) {}), "");
     EXPECT_THAT(told([](auto &c) { c.kind = 7; }), HasSubstr("kind: there is no 7"));
-    EXPECT_THAT(told([](auto &c) { c.dtype = 16; }), HasSubstr("all_reduce: dtype: there is no 16"));
+    EXPECT_THAT(told([](auto &c) { c.dtype = 19; }), HasSubstr("all_reduce: dtype: there is no 19"));
     EXPECT_THAT(told([](auto &c) { c.dtype = -1; }), HasSubstr("dtype: there is no -1"));
     EXPECT_THAT(told([](auto &c) { c.op = 9; }), HasSubstr("op: there is no 9"));
     EXPECT_THAT(told([](auto &c) { c.kind = TSR_BROADCAST, c.root = 1; }),

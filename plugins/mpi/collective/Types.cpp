@@ -3,10 +3,11 @@
 namespace tessera::mpi {
 namespace {
 
-constexpr size_t kDTypes = size_t(DType::Bool) + 1, kOps = size_t(CombineOp::Prod) + 1;
+constexpr size_t kDTypes = size_t(DType::U64) + 1, kOps = size_t(CombineOp::Prod) + 1;
 
-/// Returns whether MPI's op can be used. Integers of 8 and 16 bits are excluded: OpenMPI 4.1 saturates their
-/// sums if it has vector instructions, and MPICH 4.0 confuses some of them with other types.
+/// Returns whether MPI's op can be used. Integers of 8 and 16 bits and unsigned ones are excluded: OpenMPI 4.1
+/// saturates the sums of narrow ones if it has vector instructions, and MPICH 4.0 confuses some of them with
+/// other types, and gives wrong maxima of u32.
 bool isNative(DType t, CombineOp op) {
   if (t == DType::I64 || t == DType::I32) return true;
   return (t == DType::F32 || t == DType::F64) && (op == CombineOp::Sum || op == CombineOp::Prod);
@@ -43,6 +44,10 @@ MPI_Datatype typeOf(DType t) {
     return MPI_INT16_T;
   case DType::I8:
     return MPI_INT8_T;
+  case DType::U64:
+    return MPI_UINT64_T;
+  case DType::U32:
+    return MPI_UINT32_T;
   default:
     return storageBytes(t) == 2 ? MPI_UINT16_T : MPI_UINT8_T;
   }

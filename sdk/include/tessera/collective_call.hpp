@@ -29,10 +29,10 @@ struct Outcome {
 inline constexpr const char *kKinds[] = {"all_reduce", "broadcast", "all_gather", "reduce_scatter",
                                          "all_to_all", "send",      "recv"};
 inline constexpr const char *kOps[] = {"sum", "max", "min", "prod"};
-inline constexpr const char *kDTypes[] = {"f64",      "f32",      "f16",      "bf16",     "tf32", "fp8_e4m3",
-                                          "fp8_e5m2", "fp6_e2m3", "fp6_e3m2", "fp4_e2m1", "i64",  "i32",
-                                          "i16",      "i8",       "u8",       "bool"};
-inline constexpr uint8_t kBytes[] = {8, 4, 2, 2, 4, 1, 1, 1, 1, 1, 8, 4, 2, 1, 1, 1};
+inline constexpr const char *kDTypes[] = {
+    "f64", "f32", "f16", "bf16", "tf32", "fp8_e4m3", "fp8_e5m2", "fp6_e2m3", "fp6_e3m2", "fp4_e2m1",
+    "i64", "i32", "i16", "i8",   "u8",   "bool",     "u16",      "u32",      "u64"};
+inline constexpr uint8_t kBytes[] = {8, 4, 2, 2, 4, 1, 1, 1, 1, 1, 8, 4, 2, 1, 1, 1, 2, 4, 8};
 
 inline bool reduces(uint32_t kind) { return kind == TSR_ALL_REDUCE || kind == TSR_REDUCE_SCATTER; }
 
@@ -42,6 +42,8 @@ inline bool dividesTarget(uint32_t kind) { return kind == TSR_ALL_GATHER || kind
 
 /// Returns whether tables of interface version 1.`minor` have calls of `kind`.
 inline bool hasKind(uint32_t minor, uint32_t kind) { return minor >= 1 || kind <= TSR_REDUCE_SCATTER; }
+/// Returns whether tables of interface version 1.`minor` have calls with elements of `dtype`.
+inline bool hasDType(uint32_t minor, int32_t dtype) { return minor >= 1 || dtype <= TSR_DTYPE_BOOL; }
 
 /// Is it a call of two ranks instead of all?
 inline bool isPaired(uint32_t kind) { return kind == TSR_SEND || kind == TSR_RECV; }

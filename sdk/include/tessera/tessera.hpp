@@ -588,12 +588,16 @@ template <class T> constexpr tsr_dtype_t dtypeOf() {
   if constexpr (std::is_same_v<T, double>) return TSR_DTYPE_F64;
   if constexpr (std::is_same_v<T, float>) return TSR_DTYPE_F32;
   if constexpr (std::is_same_v<T, bool>) return TSR_DTYPE_BOOL;
-  if constexpr (std::is_same_v<T, uint8_t>) return TSR_DTYPE_U8;
   if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
     return sizeof(T) == 8   ? TSR_DTYPE_I64
            : sizeof(T) == 4 ? TSR_DTYPE_I32
            : sizeof(T) == 2 ? TSR_DTYPE_I16
                             : TSR_DTYPE_I8;
+  else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+    return sizeof(T) == 8   ? TSR_DTYPE_U64
+           : sizeof(T) == 4 ? TSR_DTYPE_U32
+           : sizeof(T) == 2 ? TSR_DTYPE_U16
+                            : TSR_DTYPE_U8;
 }
 
 /// Traces the process while this object exists, by calling a function with each record (tsrTraceStart).

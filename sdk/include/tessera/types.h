@@ -21,7 +21,10 @@ typedef enum {
   TSR_DTYPE_I16 = 12,
   TSR_DTYPE_I8 = 13,
   TSR_DTYPE_U8 = 14,
-  TSR_DTYPE_BOOL = 15
+  TSR_DTYPE_BOOL = 15,
+  TSR_DTYPE_U16 = 16, /* from here on appended in 1.4 */
+  TSR_DTYPE_U32 = 17,
+  TSR_DTYPE_U64 = 18
 } tsr_dtype_t;
 
 /* The operation by which a collective combines elements; docs/collectives.md defines it for every dtype. */
