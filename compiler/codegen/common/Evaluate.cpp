@@ -186,26 +186,35 @@ Value TileLowering::constantVector(DenseElementsAttr attr, Indices at, int64_t l
 /// Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 Value TileLowering::evaluateRand(tile::RandOp op, Value seed, Value offset, int64_t lanes) {
   Type v32 = vectorOf(b_.getI32Type(), lanes), v64 = vectorOf(b_.getI64Type(), lanes);
-  auto c32 = [&](uint32_t c) { return constantOf(v32, b_.getI32IntegerAttr(static_cast<int32_t>(c))); };
-  Value shift = constantOf(v64, b_.getI64IntegerAttr(32));
-  auto low = [&](Value x) -> Value { return arith::TruncIOp::create(b_, v32, x); };
-  auto high = [&](Value x) -> Value { return low(arith::ShRUIOp::create(b_, x, shift)); };
+  // In vectors a word is the lower half of a lane of 64 bits: a product needs no widening, and nothing reads
+  // the upper half.
+  const Type type = lanes ? v64 : v32;
+  auto number = [&](Type t, uint64_t c) {
+    return constantOf(t, b_.getIntegerAttr(getElementTypeOrSelf(t), static_cast<int64_t>(c)));
+  };
+  auto c32 = [&](uint32_t c) { return number(v32, static_cast<uint64_t>(static_cast<int32_t>(c))); };
+  auto c64 = [&](uint64_t c) { return number(v64, c); };
+  auto constant = [&](uint32_t c) { return lanes ? c64(c) : c32(c); };
+  auto low = [&](Value x) -> Value { return lanes ? x : arith::TruncIOp::create(b_, v32, x).getResult(); };
+  auto high = [&](Value x) -> Value { return low(arith::ShRUIOp::create(b_, x, c64(32))); };
   auto product = [&](Value x, uint32_t m) -> Value {
-    Value wide = arith::ExtUIOp::create(b_, v64, x);
-    return b_.createOrFold<arith::MulIOp>(wide, arith::ExtUIOp::create(b_, v64, c32(m)));
+    Value wide = lanes ? b_.createOrFold<arith::AndIOp>(x, c64(UINT32_MAX))
+                       : arith::ExtUIOp::create(b_, v64, x).getResult();
+    return b_.createOrFold<arith::MulIOp>(wide, c64(m));
   };
   auto bitXor = [&](Value x, Value y) -> Value { return arith::XOrIOp::create(b_, x, y); };
   if (!isa<VectorType>(seed.getType())) seed = splat(seed, lanes);
-  Value c0 = low(offset), c1 = high(offset), c2 = c32(0), c3 = c32(0), k0 = low(seed), k1 = high(seed);
+  Value c0 = low(offset), c1 = high(offset), c2 = number(type, 0), c3 = c2, k0 = low(seed), k1 = high(seed);
   for (int round = 0; round < 10; ++round) {
     Value p0 = product(c0, 0xD2511F53), p1 = product(c2, 0xCD9E8D57);
     Value n0 = bitXor(bitXor(high(p1), c1), k0), n2 = bitXor(bitXor(high(p0), c3), k1);
     c1 = low(p1), c3 = low(p0), c0 = n0, c2 = n2;
-    k0 = b_.createOrFold<arith::AddIOp>(k0, c32(0x9E3779B9));
-    k1 = b_.createOrFold<arith::AddIOp>(k1, c32(0xBB67AE85));
+    k0 = b_.createOrFold<arith::AddIOp>(k0, constant(0x9E3779B9));
+    k1 = b_.createOrFold<arith::AddIOp>(k1, constant(0xBB67AE85));
   }
   const Value words[] = {c0, c1, c2, c3};
   Value word = words[op.getWord()];
+  if (lanes) word = arith::TruncIOp::create(b_, v32, word);
   if (getElementTypeOrSelf(op.getResult().getType()).isInteger()) return word;
   Type vf = vectorOf(b_.getF32Type(), lanes);
   Value bits = arith::ShRUIOp::create(b_, word, c32(8));
