@@ -475,7 +475,8 @@ private:
     DepthScope scope(*this, cur().loc);
     if (at("lambda"))
       fail(Code::E_UNSUPPORTED, cur().loc, "'lambda' is not part of the tile language",
-           "write a helper function at module level, def f(a, b): return a + b, and use its name");
+           "write a helper function at module level, def f(a, b): return a + b, and use its name: "
+           "ts.tile.associative_scan(x, 0, f)");
     for (const char *word : {"yield", "await"})
       if (at(word))
         fail(Code::E_UNSUPPORTED, cur().loc, std::string("'") + word + "' is not part of the tile language",

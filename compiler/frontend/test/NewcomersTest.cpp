@@ -74,7 +74,7 @@ const std::vector<Newcomer> &newcomers() {
       {"DevicePrint", tiles("ts.tile.device_print('x', x[i:i+64])"), "print it where the kernel is launched"},
       {"StaticAssert", tiles("ts.tile.static_assert(n % 64 == 0)"), "is written in the parameter's type"},
       {"Lambda", tiles("y[i] = ts.tile.sum(x[i:i+64], lambda a, b: a + b)"),
-       "write a helper function at module level"},
+       "use its name: ts.tile.associative_scan(x, 0, f)"},
       {"IntegerSum", body("acc = 0\nfor i in range(s):\n    acc += x[i]\ny[0] = acc"), "acc = 0.0"},
       {"IntegerTileSum",
        body("acc = ts.tile.zeros((64,), ts.i32)\nfor i in range(s):\n    acc += x[i:i+64]\ny[0:64] = acc"),
