@@ -62,25 +62,24 @@ def sorts():
                 for descending in (False, True):
                     if descending and columns not in (32, 5):
                         continue
-                    wide = dtype in ("f64", "i64")
                     arguments = f"axis={axis}" + (", descending=True" if descending else "")
                     p = program(f"sort/{dtype}/axis{axis}/{rows}x{columns}/{descending}", f"""@ts.kernel
 def k(X: ts.Tensor["M", "N", ts.{dtype}], Y: ts.Tensor["M", "N", ts.{dtype}], I: ts.Tensor["M", "N", ts.i32]):
     for m in ts.tile.parallel(0, M, {rows}):
         x = X[m:m+{rows}, 0:{columns}]
         Y[m:m+{rows}, 0:{columns}] = ts.tile.sort(x, {arguments})
-        I[m:m+{rows}, 0:{columns}] = {"ts.tile.zeros((%d, %d), ts.i32)" % (rows, columns) if wide else f"ts.tile.argsort(x, {arguments})"}
+        I[m:m+{rows}, 0:{columns}] = ts.tile.argsort(x, {arguments})
 """)
                     for seed, shape in enumerate(sizes):
                         x = data(dtype, shape, seed)
                         y, at = expected(x, axis, rows, descending)
                         p.run({"M": shape[0], "N": shape[1]}, {"X": (dtype, x)},
-                              {"Y": want(dtype, y), "I": want("i32", np.zeros(shape) if wide else at)})
+                              {"Y": want(dtype, y), "I": want("i32", at)})
                     yield p
 
 
 def top():
-    for dtype in ("f32", "f16", "i32", "u32", "i8"):
+    for dtype in ("f32", "f16", "i32", "u32", "i8", "f64", "i64"):
         for largest in (True, False):
             for k, columns in ((1, 32), (5, 32), (33, 33), (7, 100)):
                 p = program(f"topk/{dtype}/{k}of{columns}/{largest}", f"""@ts.kernel
@@ -125,6 +124,25 @@ def k(X: ts.Tensor["n", ts.{dtype}], s: ts.i64, Y: ts.Tensor[32, ts.{dtype}], Z:
             z[:len(kept)] = np.sort(kept)
             f[there[::-1]] = tile[::-1][there[::-1]]
             p.run({"n": n}, {"X": (dtype, x)}, {name: want(dtype, v, initial=old) for name, v in (("Y", y), ("Z", z), ("F", f))}, {"s": s})
+        yield p
+
+
+def masked_positions():
+    """argsort of elements that flags mask anywhere: their positions go last and are not stored."""
+    for dtype in ("f32", "f64", "i64"):
+        p = program(f"argsort/masked/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.{dtype}], I: ts.Tensor[32, ts.i32]):
+    x = X[0:32]
+    I[0:32] = ts.tile.argsort(ts.tile.mask(x, x != 2))
+""")
+        for n in (40, 32, 20, 1):
+            x = data(dtype, (n,), n)
+            x[::3] = 2
+            x[1::7] = limits(dtype)[1] if dtype == "i64" else np.nan  # ties with what is last
+            there = np.flatnonzero(x[:32] != 2)
+            at = np.full(32, 7)
+            at[:len(there)] = there[order(x[there], 0, False)]
+            p.run({"n": n}, {"X": (dtype, x)}, {"I": want("i32", at, initial=np.full(32, 7))})
         yield p
 
 
@@ -180,5 +198,6 @@ def programs():
     yield from sorts()
     yield from top()
     yield from masked()
+    yield from masked_positions()
     yield from flips()
     yield from histograms()

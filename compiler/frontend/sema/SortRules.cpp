@@ -1,7 +1,8 @@
 // flip, sort, argsort, topk and histogram.
 //
 // The operation sorts signed integers. Elements of other dtypes become integers of the same order; to sort
-// positions with them, both are packed into one integer, so that equal elements keep their order.
+// positions with them, both are packed into one integer, so that equal elements keep their order. Elements of
+// 64 bits leave no room for a position: they are sorted by one half after the other.
 #include "compiler/frontend/sema/CallRules.h"
 #include <bit>
 
@@ -98,22 +99,64 @@ Value sorted(Elaborator &ctx, Value keys, size_t axis, Range loc) {
   return partOf(ctx, Value::of(std::move(e)), axis, 0, extent, loc);
 }
 
-/// The key in the upper half of an i64, the position along the axis in the lower half.
-Value packed(Elaborator &ctx, const KernelCall &a, Value keys, size_t axis) {
-  const Range loc = a.loc;
-  if (keys.isError()) return keys;
-  if (keys.dtype == DType::I64)
-    return ctx.fail(Code::E_UNIMPLEMENTED, loc,
-                    std::string("TSR_UNIMPLEMENTED: '") + a.function.name + "' of elements of 64 bits",
-                    "cast them to a dtype of 32 bits first");
+/// The positions along the axis, as i64, broadcast along the axes before it.
+Value positionsOf(Elaborator &ctx, const std::vector<int64_t> &shape, size_t axis, Range loc) {
   std::vector<ExprPtr> first;
   first.push_back(ctx.constInt(0, loc, DType::I32));
   Value position =
-      Value::of(ctx.make(Op::Arange, {Type::Tile, DType::I32, {keys.shape[axis]}}, loc, std::move(first)));
-  for (size_t i = axis + 1; i < keys.shape.size(); ++i)
+      Value::of(ctx.make(Op::Arange, {Type::Tile, DType::I32, {shape[axis]}}, loc, std::move(first)));
+  for (size_t i = axis + 1; i < shape.size(); ++i)
     position = ctx.expandDims(std::move(position), static_cast<int>(i - axis), loc);
-  keys = with(ctx, Op::Shl, ctx.cast(std::move(keys), DType::I64, loc), 32, loc);
-  return ctx.binary(Op::Or, std::move(keys), ctx.cast(std::move(position), DType::I64, loc), loc);
+  return ctx.cast(std::move(position), DType::I64, loc);
+}
+
+/// The key, of 32 bits, in the upper half of an i64, and `low`, which is not negative, in the lower half.
+Value packed(Elaborator &ctx, Value key, Value low, Range loc) {
+  key = with(ctx, Op::Shl, ctx.cast(std::move(key), DType::I64, loc), 32, loc);
+  return ctx.binary(Op::Or, std::move(key), std::move(low), loc);
+}
+
+Value lowerHalf(Elaborator &ctx, Value v, Range loc) {
+  return with(ctx, Op::And, std::move(v), UINT32_MAX, loc);
+}
+
+/// The positions of keys of 64 bits in their order: in the order of the lower halves first, then, which keeps
+/// that order among equals, of the upper ones. Sorting by positions brings ranks back to their places.
+Value orderOfWide(Elaborator &ctx, Value keys, size_t axis, Range loc) {
+  constexpr int64_t kMasked = int64_t{1} << 62;
+  keys = once(ctx, std::move(keys), loc);
+  if (keys.isError()) return keys;
+  const Value position = positionsOf(ctx, keys.shape, axis, loc);
+  auto filled = [&](Value x, Value by) {
+    Type type = x.type();
+    std::vector<ExprPtr> args;
+    args.push_back(ctx.take(std::move(x), loc));
+    args.push_back(ctx.take(std::move(by), loc));
+    return Value::of(ctx.make(Op::FillMasked, type, loc, std::move(args)));
+  };
+  auto order = [&](Value v) { return once(ctx, sorted(ctx, std::move(v), axis, loc), loc); };
+  Value isThere = filled(ctx.binary(Op::Eq, keys, keys, loc), Value::boolean(false));
+  keys = once(ctx, filled(std::move(keys), Value::integer(largest(DType::I64), DType::I64, false)), loc);
+
+  Value low = with(ctx, Op::Xor, with(ctx, Op::Shl, keys, 32, loc), INT64_MIN, loc); // unsigned order
+  const Value byLow =
+      once(ctx, lowerHalf(ctx, order(ctx.binary(Op::Or, std::move(low), position, loc)), loc), loc);
+  Value rank = lowerHalf(ctx, order(packed(ctx, byLow, position, loc)), loc); // among the lower halves
+  // The upper half above 30 bits for the rank; masked elements after all others.
+  Value high = with(ctx, Op::Shl, with(ctx, Op::Shr, std::move(keys), 32, loc), 30, loc);
+  Value whole = once(ctx, ctx.binary(Op::Or, std::move(high), std::move(rank), loc), loc);
+  Value last = with(ctx, Op::Or, whole, kMasked, loc);
+  const Value all = order(ctx.select(std::move(isThere), std::move(whole), std::move(last), loc));
+  Value place = order(packed(ctx, with(ctx, Op::And, all, (1 << 30) - 1, loc), position, loc));
+  Value out = lowerHalf(ctx, order(packed(ctx, lowerHalf(ctx, std::move(place), loc), byLow, loc)), loc);
+
+  Type type = out.type();
+  Value isKept = with(ctx, Op::Lt, all, kMasked, loc);
+  if (out.isError() || isKept.isError()) return Value::error();
+  std::vector<ExprPtr> args;
+  args.push_back(ctx.take(std::move(out), loc));
+  args.push_back(ctx.take(std::move(isKept), loc));
+  return Value::of(ctx.make(Op::Keep, type, loc, std::move(args)));
 }
 
 /// A flag that is known.
@@ -152,7 +195,12 @@ Value sort(Elaborator &ctx, const KernelCall &a) {
   Value keys = keysOf(ctx, std::move(x), *isDescending, a.loc);
   if (a.function.id == FunctionId::Sort)
     return elementsOf(ctx, sorted(ctx, std::move(keys), at, a.loc), t, *isDescending, a.loc);
-  return ctx.cast(sorted(ctx, packed(ctx, a, std::move(keys), at), at, a.loc), DType::I32, a.loc);
+  if (keys.isError()) return keys;
+  if (keys.dtype == DType::I64)
+    return ctx.cast(orderOfWide(ctx, std::move(keys), at, a.loc), DType::I32, a.loc);
+  Value positions = positionsOf(ctx, keys.shape, at, a.loc);
+  Value order = sorted(ctx, packed(ctx, std::move(keys), std::move(positions), a.loc), at, a.loc);
+  return ctx.cast(std::move(order), DType::I32, a.loc);
 }
 
 Value topk(Elaborator &ctx, const KernelCall &a) {
@@ -169,7 +217,17 @@ Value topk(Elaborator &ctx, const KernelCall &a) {
     return ctx.fail(Code::E_SHAPE, a[1]->loc,
                     "'topk' takes between 1 and " + std::to_string(x.shape[at]) +
                         " elements of this axis, found " + std::to_string(*k));
-  Value all = sorted(ctx, packed(ctx, a, keysOf(ctx, std::move(x), *isLargest, loc), at), at, loc);
+  Value of = keysOf(ctx, std::move(x), *isLargest, loc);
+  if (of.isError()) return of;
+  if (of.dtype == DType::I64) {
+    of = once(ctx, std::move(of), loc);
+    Value best = partOf(ctx, sorted(ctx, of, at, loc), at, 0, *k, loc);
+    Value where = partOf(ctx, orderOfWide(ctx, std::move(of), at, loc), at, 0, *k, loc);
+    return Value::tuple({once(ctx, elementsOf(ctx, std::move(best), t, *isLargest, loc), loc),
+                         once(ctx, ctx.cast(std::move(where), DType::I32, loc), loc)});
+  }
+  Value positions = positionsOf(ctx, of.shape, at, loc);
+  Value all = sorted(ctx, packed(ctx, std::move(of), std::move(positions), loc), at, loc);
   Value first = once(ctx, partOf(ctx, std::move(all), at, 0, *k, loc), loc);
   if (first.isError()) return first;
   Value keys = ctx.cast(with(ctx, Op::Shr, first, 32, loc), keyDType(t), loc);
