@@ -235,7 +235,8 @@ Value topk(Elaborator &ctx, const KernelCall &a) {
                        once(ctx, ctx.cast(std::move(first), DType::I32, loc), loc)});
 }
 
-/// Counts the elements that are equal to each bin.
+/// Counts the elements that are equal to each bin, in 16 bits where these hold all counts and bins: that is
+/// twice as many bins in a vector.
 Value histogram(Elaborator &ctx, const KernelCall &a) {
   const Range loc = a.loc;
   Value x = tileArgument(ctx, *a[0], "histogram");
@@ -249,13 +250,22 @@ Value histogram(Elaborator &ctx, const KernelCall &a) {
   int64_t count = 1;
   for (int64_t n : x.shape)
     count *= n;
-  x = reshaped(ctx, ctx.cast(std::move(x), t, loc), {count, 1}, loc);
+  const DType counts = count <= INT16_MAX && *bins <= INT16_MAX ? DType::I16 : DType::I32;
+  x = once(ctx, ctx.cast(std::move(x), t, loc), loc);
+  if (counts == DType::I16) {
+    Value isBin = ctx.binary(Op::And, with(ctx, Op::Ge, x, 0, loc), with(ctx, Op::Lt, x, *bins, loc), loc);
+    x = ctx.select(std::move(isBin), std::move(x), Value::integer(-1, t, false), loc);
+    x = once(ctx, ctx.cast(std::move(x), counts, loc), loc);
+  }
+  x = reshaped(ctx, std::move(x), {count, 1}, loc);
   std::vector<ExprPtr> first;
   first.push_back(ctx.constInt(0, loc, DType::I32));
   Value bin = Value::of(ctx.make(Op::Arange, {Type::Tile, DType::I32, {*bins}}, loc, std::move(first)));
-  Value hit = ctx.binary(Op::Eq, std::move(x), ctx.cast(std::move(bin), t, loc), loc);
+  const DType key = x.dtype;
+  Value hit = ctx.binary(Op::Eq, std::move(x), ctx.cast(std::move(bin), key, loc), loc);
   if (hit.isError()) return hit;
-  return reduceAxis(ctx, Op::Sum, ctx.cast(std::move(hit), DType::I32, loc), 0, loc);
+  Value sums = reduceAxis(ctx, Op::Sum, ctx.cast(std::move(hit), counts, loc), 0, loc);
+  return ctx.cast(std::move(sums), DType::I32, loc);
 }
 
 } // namespace tessera::frontend::rules
