@@ -144,10 +144,11 @@ constexpr ForeignName kForeignNames[] = {
     {"static_assert",
      "what must hold of a shape is written in the parameter's type: a number, or one symbol twice"},
     {"assume", "leave it out: elements out of bounds are masked"},
-    {"print", "store the value to a tensor, and print it where the kernel is launched"},
-    {"printf", "store the value to a tensor, and print it where the kernel is launched"},
-    {"device_print", "store the value to a tensor, and print it where the kernel is launched"},
-    {"static_print", "store the value to a tensor, and print it where the kernel is launched"},
+    {"printf", "write ts.tile.print(\"x = {}\", x)"},
+    {"device_print", "write ts.tile.print(\"x = {}\", x)"},
+    {"static_print", "write ts.tile.print(\"x = {}\", x)"},
+    {"device_assert", "write ts.tile.assert_(condition, \"message\")"},
+    {"debug_assert", "write ts.tile.assert_(condition, \"message\")"},
 };
 
 } // namespace

@@ -1,6 +1,10 @@
 // Launches kernels and calls functions.
 #include "core/abi/Structs.h"
+#include "core/log/Log.h"
+#include "core/metadata/Reports.h"
 #include "core/objects/Tracer.h"
+#include <algorithm>
+#include <cstdio>
 #include <new>
 
 using namespace tessera;
@@ -126,6 +130,49 @@ tsr_status_t callFunction(const KernelObject &kernel, StreamObject &stream, cons
   return queueCall(call, stream);
 }
 
+/// Launches a kernel with print and assert_, waits for it and reports what it wrote. `values[0]` is free.
+tsr_status_t launchReporting(const KernelObject &kernel, StreamObject &stream, uint64_t *values,
+                             const LaunchGrid &grid) {
+  auto refuse = [&](tsr_status_t status, const std::string &why) {
+    return fail(status, kernel.describe() + ": " + why);
+  };
+  CapturableStream &queue = *stream.device;
+  if (queue.isCapturing())
+    return refuse(TSR_UNIMPLEMENTED,
+                  "a graph cannot have its print and assert_; compile it without __debug__");
+  std::vector<int64_t> words(reports::kWords);
+  const size_t bytes = words.size() * sizeof(int64_t);
+  std::shared_ptr<void> memory;
+  std::string why;
+  tsr_status_t status = Workspace::allocate(*kernel.context->device, bytes, memory, why);
+  auto then = [&](auto step) {
+    if (status == TSR_SUCCESS) status = step();
+  };
+  then([&] { return queue.fill(memory.get(), reports::kUnwrittenByte, bytes, false, why); });
+  then([&] { return queue.copy(memory.get(), words.data(), reports::kHeader * sizeof(int64_t), true, why); });
+  values[0] = reinterpret_cast<uint64_t>(memory.get());
+  then([&] { return queue.launch(kernel.device, values, grid, why); });
+  then([&] { return queue.copy(words.data(), memory.get(), bytes, true, why); });
+  if (status != TSR_SUCCESS) {
+    queue.drain(); // the memory may be in use
+    return refuse(status, why);
+  }
+  std::vector<int64_t> axes = {grid.z, grid.y, grid.x};
+  axes.erase(axes.begin(),
+             axes.end() - static_cast<ptrdiff_t>(std::min<size_t>(kernel.metadata.axes.size(), 3)));
+  const reports::Text text = reports::read(kernel.metadata, words, axes);
+  std::string lines;
+  for (const std::string &line : text.lines) {
+    if (logs(TSR_LOG_NOTE))
+      log(TSR_LOG_NOTE, "N_PRINT", line);
+    else
+      lines += line + "\n";
+  }
+  std::fputs(lines.c_str(), stderr);
+  if (text.failure.empty()) return TSR_SUCCESS;
+  return fail(TSR_EDEVICE, "[E_ASSERT] " + kernel.describe() + ": " + text.failure);
+}
+
 } // namespace
 
 tsr_status_t tsrLaunch(tsr_kernel_t handle, tsr_stream_t streamHandle, tsr_launch_t launch, void **args,
@@ -135,14 +182,18 @@ tsr_status_t tsrLaunch(tsr_kernel_t handle, tsr_stream_t streamHandle, tsr_launc
     StreamObject *stream;
     if (tsr_status_t status = resolve(handle, kernel, streamHandle, stream)) return status;
 
-    Values values(kernel->plan.argumentCount());
+    const size_t hidden = kernel->metadata.hasReports();
+    Values all(hidden + kernel->plan.argumentCount());
+    uint64_t *values = all.data() + hidden;
     LaunchGrid grid;
-    if (tsr_status_t status = bind(*kernel, launch, args, nargs, values.data(), grid)) return status;
-    if (tsr_status_t status = checkExtents(*kernel, values.data())) return status;
+    if (tsr_status_t status = bind(*kernel, launch, args, nargs, values, grid)) return status;
+    if (tsr_status_t status = checkExtents(*kernel, values)) return status;
     return TracedCall::run("tsrLaunch", *stream, [&]() -> tsr_status_t {
-      if (kernel->function) return callFunction(*kernel, *stream, values.data());
+      if (hidden) [[unlikely]]
+        return launchReporting(*kernel, *stream, all.data(), grid);
+      if (kernel->function) return callFunction(*kernel, *stream, values);
       std::string why;
-      tsr_status_t status = stream->device->launch(kernel->device, values.data(), grid, why);
+      tsr_status_t status = stream->device->launch(kernel->device, values, grid, why);
       return status == TSR_SUCCESS ? status : fail(status, why);
     });
   });

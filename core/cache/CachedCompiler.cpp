@@ -9,6 +9,7 @@
 #include "core/cache/Store.h"
 #include "core/service/BuildId.h"
 #include "core/service/CodegenPlugins.h"
+#include "core/service/CompilerGate.h"
 #include "core/service/CompilerLoader.h"
 #include "core/service/CompilerObjects.h"
 #include <atomic>
@@ -178,8 +179,10 @@ public:
     return status;
   }
 
-  CompileStatus compile(std::string_view source, const CompileOptions &options, std::string &bundle,
+  CompileStatus compile(std::string_view source, const CompileOptions &given, std::string &bundle,
                         std::vector<Diagnostic> &diags) noexcept override {
+    std::optional<CompileOptions> own;
+    const CompileOptions &options = withDebug(given, own);
     const Store store = Store::ofEnvironment();
     // A caller that requests IR snapshots needs the passes to run.
     const bool isKept = store && options.printIrAfterAll.empty() && codegensOf(options);

@@ -3,6 +3,7 @@
 #include "core/support/NearestName.h"
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -12,7 +13,7 @@ constexpr std::string_view kKnown[] = {
     "TESSERA_BACKEND",   "TESSERA_NUMERICS",  "TESSERA_PLUGIN_PATH", "TESSERA_BACKENDS_DISABLE",
     "TESSERA_PROBE",     "TESSERA_CACHE_DIR", "TESSERA_CACHE_SIZE",  "TESSERA_PLUGIN_LOG",
     "TESSERA_CRASH_DIR", "TESSERA_SUPERVISE", "TESSERA_JOBS",        "TESSERA_FUZZ_SECONDS",
-    "TESSERA_MAPPER",    "TESSERA_CONFIG",    "TESSERA_CPU_INLINE",
+    "TESSERA_MAPPER",    "TESSERA_CONFIG",    "TESSERA_CPU_INLINE",  "TESSERA_DEBUG",
 };
 } // namespace
 
@@ -27,11 +28,11 @@ std::vector<std::string> unknownVariableWarnings(const char *const *entries) {
         out.push_back("TESSERA_CACHE_SIZE is '" + value +
                       "', which is not a size (500000, 20K, 500M, 2G): using 1G");
     }
-    if (name == "TESSERA_CPU_INLINE" && entry.size() > name.size() + 1) {
-      const std::string_view value = entry.substr(name.size() + 1);
-      if (value != "on" && value != "off")
-        out.push_back("TESSERA_CPU_INLINE is '" + std::string(value) + "'; expected on or off: using on");
-    }
+    for (auto [variable, otherwise] : {std::pair("TESSERA_CPU_INLINE", "on"), {"TESSERA_DEBUG", "off"}})
+      if (const std::string_view value = entry.substr(std::min(entry.size(), name.size() + 1));
+          name == variable && !value.empty() && value != "on" && value != "off")
+        out.push_back(std::string(name) + " is '" + std::string(value) + "'; expected on or off: using " +
+                      otherwise);
     if (!name.starts_with("TESSERA_") ||
         std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown))
       continue;

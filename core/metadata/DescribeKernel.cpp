@@ -22,7 +22,7 @@ tsr_be_argument_t argumentOf(const MetadataParam &p, uint64_t &end) {
 KernelSpec describeKernel(const KernelMetadata &m, std::string yaml, uint32_t format) {
   KernelSpec spec;
   spec.metadata = std::move(yaml);
-  spec.valueCount = static_cast<uint32_t>(m.params.size());
+  spec.valueCount = static_cast<uint32_t>(m.params.size() + m.hasReports());
   spec.scratchBytes = static_cast<size_t>(m.scratchBytes);
   spec.sharedBytes = static_cast<size_t>(m.sharedBytes);
   for (int i = 0; i < 3; ++i) {
@@ -33,6 +33,7 @@ KernelSpec describeKernel(const KernelMetadata &m, std::string yaml, uint32_t fo
   spec.dynamicSharedBytes = static_cast<size_t>(m.dynamicSharedBytes);
   spec.workspaceBytes = static_cast<size_t>(m.workspaceBytes);
   uint64_t end = 0;
+  if (m.hasReports()) spec.arguments.push_back(argumentOf({}, end)); // a tensor
   for (const MetadataParam &p : m.params)
     spec.arguments.push_back(argumentOf(p, end));
   return spec;

@@ -1,6 +1,7 @@
 // Reads and writes the kernel metadata document, except its plan (HostPlan.cpp).
 #include "core/metadata/KernelMetadata.h"
 #include "core/metadata/MetadataYaml.h"
+#include "core/metadata/Reports.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -185,6 +186,33 @@ void readLaunch(const YAML::Node &node, KernelMetadata &m) {
   }
 }
 
+void readReports(const YAML::Node &list, KernelMetadata &m) {
+  for (const YAML::Node &node : asList(list, "reports", reports::kStatements)) {
+    checkMap(node, "reports", {"kind", "of", "at", "text", "values"});
+    for (const char *key : {"kind", "of", "at", "text"})
+      if (!node[key]) reject(node, "reports", std::string("an entry has no ") + key);
+    MetadataReport r;
+    const std::string kind = asText(node["kind"], "reports.kind"), of = asText(node["of"], "reports.of");
+    if (kind != "print" && kind != "assert")
+      reject(node["kind"], "reports.kind", "expected print or assert, found '" + kind + "'");
+    if (of != "program" && of != "lane")
+      reject(node["of"], "reports.of", "expected program or lane, found '" + of + "'");
+    r.isAssert = kind == "assert";
+    r.isOfLane = of == "lane";
+    r.place = asText(node["at"], "reports.at");
+    r.text = asText(node["text"], "reports.text");
+    std::vector<DType> dtypes;
+    for (const std::string &text : asTexts(node["values"], "reports.values")) {
+      if (!reports::parseType(text, r.values.emplace_back()))
+        reject(node["values"], "reports.values", "expected a type such as f32[8, 4], found '" + text + "'");
+      dtypes.push_back(r.values.back().dtype);
+    }
+    std::string why;
+    if (!reports::checkFormat(r.text, dtypes, why)) reject(node["text"], "reports.text", why);
+    m.reports.push_back(std::move(r));
+  }
+}
+
 void readFragments(const YAML::Node &node, KernelMetadata &m) {
   checkMap(node, "fragments", {"mma", "dtype_in", "dtype_acc"});
   for (const char *key : {"mma", "dtype_in", "dtype_acc"})
@@ -240,7 +268,7 @@ bool isOne(const int64_t (&three)[3]) {
 bool isEmptyKernel(const KernelMetadata &m) {
   return m.tile.empty() && m.fragmentShape.empty() && !m.sharedBytes && !m.workspaceBytes &&
          !m.scratchBytes && !m.vectorBytes && m.axes.empty() && isOne(m.block) && isOne(m.cluster) &&
-         m.lanesPerProgram == 1 && m.mayWait && m.epilogue.empty();
+         m.lanesPerProgram == 1 && m.mayWait && m.epilogue.empty() && m.reports.empty();
 }
 
 /// Reads what the profile permits. A built-in profile may omit it.
@@ -263,7 +291,7 @@ KernelMetadata readDocument(const YAML::Node &root) {
   KernelMetadata m;
   checkMap(root, "metadata",
            {"name", "target", "numerics", "permits", "params", "tile", "specialized", "fragments",
-            "resources", "launch", "epilogue", "fallbacks", "decisions", "plan"});
+            "resources", "launch", "reports", "epilogue", "fallbacks", "decisions", "plan"});
   for (const char *key : {"name", "target", "numerics", "params"})
     if (!root[key]) reject(root, key, "missing");
   if (!root["launch"] && !root["plan"]) reject(root, "launch", "missing (a function has plan instead)");
@@ -283,11 +311,13 @@ KernelMetadata readDocument(const YAML::Node &root) {
   if (root["fragments"]) readFragments(root["fragments"], m);
   if (root["resources"]) readResources(root["resources"], m);
   if (root["launch"]) readLaunch(root["launch"], m);
+  readReports(root["reports"], m);
   m.epilogue = asTexts(root["epilogue"], "epilogue");
   m.fallbacks = asTexts(root["fallbacks"], "fallbacks");
   if (root["plan"]) {
     if (!isEmptyKernel(m))
-      reject(root["plan"], "plan", "a function has no tile, fragments, resources, launch or epilogue");
+      reject(root["plan"], "plan",
+             "a function has no tile, fragments, resources, launch, reports or epilogue");
     m.plan = readPlan(root["plan"], m);
   }
   if (root["decisions"] && !m.plan) reject(root["decisions"], "decisions", "only a function has any");
@@ -337,6 +367,23 @@ void writeInts(YAML::Emitter &out, const char *key,
   out << YAML::EndMap;
 }
 
+void writeReport(YAML::Emitter &out, const MetadataReport &r) {
+  std::vector<std::string> types;
+  for (const MetadataReport::Value &v : r.values)
+    types.push_back(reports::typeText(v));
+  out << YAML::Flow << YAML::BeginMap << YAML::Key << "kind" << YAML::Value
+      << (r.isAssert ? "assert" : "print") << YAML::Key << "of" << YAML::Value
+      << (r.isOfLane ? "lane" : "program") << YAML::Key << "at" << YAML::Value << YAML::DoubleQuoted
+      << r.place << YAML::Key << "text" << YAML::Value << YAML::DoubleQuoted << r.text;
+  if (!types.empty()) {
+    out << YAML::Key << "values" << YAML::Value << YAML::Flow << YAML::BeginSeq;
+    for (const std::string &type : types)
+      out << YAML::DoubleQuoted << type;
+    out << YAML::EndSeq;
+  }
+  out << YAML::EndMap;
+}
+
 /// Writes the sections that describe how a kernel runs.
 void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
   writeInts(out, "tile", m.tile);
@@ -364,6 +411,10 @@ void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
   out << YAML::Key << "lanes_per_program" << YAML::Value << numberText(m.lanesPerProgram);
   if (!m.mayWait) out << YAML::Key << "may_wait" << YAML::Value << "false";
   out << YAML::EndMap;
+  if (!m.reports.empty()) out << YAML::Key << "reports" << YAML::Value << YAML::BeginSeq;
+  for (const MetadataReport &r : m.reports)
+    writeReport(out, r);
+  if (!m.reports.empty()) out << YAML::EndSeq;
   out << YAML::Key << "epilogue" << YAML::Value << YAML::Flow << m.epilogue;
 }
 

@@ -23,6 +23,8 @@
 //     cluster: [1, 1, 1]          # programs of a cluster; absent without clusters
 //     lanes_per_program: 1
 //     may_wait: false             # no loop runs until another thread writes to memory; true if absent
+//   reports:                      # of print and assert_, in the order of their numbers; absent without them
+//     - {kind: print, of: program, at: "gemm.py:14", text: "acc {}", values: ["f32[8, 4]"]}
 //   epilogue: []                  # what a graph function's product applies before it stores: [add, gelu]
 //   fallbacks: []                 # one line each (D4)
 //
@@ -64,6 +66,19 @@ struct MetadataParam {
   std::optional<Number> defaultValue;
 };
 
+/// A statement print or assert_ of a kernel that was compiled with reports (core/metadata/Reports.h).
+struct MetadataReport {
+  struct Value {
+    DType dtype = DType::F32;
+    std::vector<int64_t> shape; // empty: a scalar
+  };
+  bool isAssert = false;
+  bool isOfLane = false; // its records have the number of a lane, not of a program
+  std::string place;     // "gemm.py:14"
+  std::string text;      // the format
+  std::vector<Value> values;
+};
+
 /// The variant chosen for one step of a function's plan, and the legal variants.
 struct MetadataDecision {
   std::string op; // "matmul"
@@ -88,10 +103,12 @@ struct KernelMetadata {
   int64_t block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
   int64_t lanesPerProgram = 1;
   bool mayWait = true; // false: known not to run until another thread writes to memory
+  std::vector<MetadataReport> reports; // if there are any, the memory they go to is the first launch value
   std::vector<std::string> epilogue, fallbacks;
   std::vector<MetadataDecision> decisions; // only for a function; in the order of its steps
   std::optional<HostPlan> plan;            // only for a function
 
+  bool hasReports() const { return !reports.empty(); }
   std::string toYaml() const;
   /// Parses and validates a document (unknown keys, kinds, dtypes, expression syntax, D15 order). On failure
   /// returns false and fills `why` with line and key. Throws only std::bad_alloc.

@@ -77,7 +77,7 @@ tsr_status_t bindFunctions(ModuleObject &module) {
   auto find = [&](const PlanStep &step) -> StepKernel {
     if (step.isLibraryCall) return calls.at(step.kernel);
     auto it = byName.find(step.kernel);
-    if (it == byName.end()) return {};
+    if (it == byName.end() || it->second->metadata.hasReports()) return {}; // the compiler refuses it
     return {&it->second->metadata, &it->second->plan, it->second->device};
   };
   for (auto &kernel : module.kernels) {

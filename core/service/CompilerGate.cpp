@@ -1,6 +1,8 @@
 #include "core/service/CompilerGate.h"
+#include "core/config/Names.h"
 #include "core/support/AddressSpace.h"
 #include "core/support/Fork.h"
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -76,19 +78,22 @@ public:
   CompileStatus compile(std::string_view source, const CompileOptions &options, std::string &bundle,
                         std::vector<Diagnostic> &diags) noexcept override {
     const Call call;
-    return mayCompile(call, diags) ? below_.compile(source, options, bundle, diags)
+    std::optional<CompileOptions> own;
+    return mayCompile(call, diags) ? below_.compile(source, withDebug(options, own), bundle, diags)
                                    : CompileStatus::BackendFailure;
   }
   CompileStatus emit(std::string_view source, const CompileOptions &options, Emit what, std::string &out,
                      std::vector<Diagnostic> &diags) noexcept override {
     const Call call;
-    return mayCompile(call, diags) ? below_.emit(source, options, what, out, diags)
+    std::optional<CompileOptions> own;
+    return mayCompile(call, diags) ? below_.emit(source, withDebug(options, own), what, out, diags)
                                    : CompileStatus::BackendFailure;
   }
   CompileStatus choices(std::string_view source, const CompileOptions &options,
                         std::vector<VariantChoice> &out, std::vector<Diagnostic> &diags) noexcept override {
     const Call call;
-    return mayCompile(call, diags) ? below_.choices(source, options, out, diags)
+    std::optional<CompileOptions> own;
+    return mayCompile(call, diags) ? below_.choices(source, withDebug(options, own), out, diags)
                                    : CompileStatus::BackendFailure;
   }
   std::vector<std::string> targets() noexcept override {
@@ -126,6 +131,16 @@ CompilerService *gatedCompiler(CompilerService *compiler) {
   static GatedCompiler &gated = *new GatedCompiler(*compiler);
   [[maybe_unused]] static const int registered = std::atexit(waitForCalls); // waits for the first calls
   return &gated;
+}
+
+const CompileOptions &withDebug(const CompileOptions &given, std::optional<CompileOptions> &own) {
+  const auto &constants = given.supplied.constants;
+  if (given.isIr || environment("TESSERA_DEBUG") != "on" ||
+      std::ranges::any_of(constants, [](const auto &c) { return c.first == "__debug__"; }))
+    return given;
+  own = given;
+  own->supplied.constants.emplace_back("__debug__", "True");
+  return *own;
 }
 
 } // namespace tessera

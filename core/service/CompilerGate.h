@@ -2,6 +2,7 @@
 // compiler and of LLVM, which other threads may be using.
 #pragma once
 #include "core/service/CompilerService.h"
+#include <optional>
 
 namespace tessera {
 
@@ -10,6 +11,11 @@ namespace tessera {
 /// this after the compiler's library has been loaded, so that the library's static objects are destroyed
 /// after the wait. The static objects of a function are also destroyed after the wait if the call that first
 /// ran the function has ended. There is one wrapper per process.
+/// Calls have the options that withDebug() returns.
 CompilerService *gatedCompiler(CompilerService *compiler);
+
+/// Returns the options with the constant __debug__ if TESSERA_DEBUG is on: `given`, or a copy in `own`. The
+/// caller's own value stays, and IR takes no constants.
+const CompileOptions &withDebug(const CompileOptions &given, std::optional<CompileOptions> &own);
 
 } // namespace tessera

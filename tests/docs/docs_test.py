@@ -4,10 +4,12 @@
 level."""
 import argparse
 import math
+import os
 import pathlib
 import re
 import sys
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -52,6 +54,12 @@ class Examples(unittest.TestCase):
             self.assertEqual(result.status, 0, result.errors)
             return result.outputs[0] if len(outputs) == 1 else result.outputs
 
+        def debug(*outputs, **inputs):
+            """The lines on standard error, without file and line, with print and assert_ compiled."""
+            with unittest.mock.patch.dict(os.environ, TESSERA_DEBUG="on"):
+                errors = self.tsr.run(source, outputs, inputs).errors
+            return [re.sub(r"^.*kernel\.py:\d+: ", "", line) for line in errors.splitlines()]
+
         def refused(code, **inputs):
             result = self.tsr.run(source, (), inputs)
             self.assertEqual(result.status, 1, result.errors)
@@ -69,7 +77,7 @@ class Examples(unittest.TestCase):
             np.testing.assert_array_equal(got, want)
 
         return dict(np=np, math=math, floats=floats, ints=ints, bf16=bf16, philox=philox, philox_words=philox_words, run=run, refused=refused,
-                    check=check, exact=exact)
+                    check=check, debug=debug, exact=exact)
 
 
 def add_tests(tsr):

@@ -52,6 +52,7 @@ constexpr Entry environment[] = {
      "/etc/tessera/tessera.yaml. It sets what the other variables set, and they take precedence."},
     {"TESSERA_CPU_INLINE",
      "on, which is the default, or off: CPU work never runs in a thread that queues it or waits for it."},
+    {"TESSERA_DEBUG", "on, or off, which is the default: kernels are compiled with their print and assert_."},
     {"TESSERA_CACHE_DIR", "The directory of the compile cache, or off."},
     {"TESSERA_CACHE_SIZE",
      "Its limit in bytes; K, M and G may follow. 1G where it is not set; 0 keeps nothing."},

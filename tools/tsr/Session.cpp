@@ -54,6 +54,10 @@ MaybeFailure Session::check(tsr_status_t status, std::string_view doing) const {
     return failure("E_UNIMPLEMENTED", exitUser);
   case TSR_ECOMPILE:
     return failure("E_PROGRAM", exitUser);
+  case TSR_EDEVICE:
+    if (Error error = lastError("E_INTERNAL"); error.code == "E_ASSERT")
+      return Failure{std::move(error), exitUser, false};
+    [[fallthrough]];
   default:
     return failure("E_INTERNAL", exitFailed);
   }

@@ -26,6 +26,8 @@ struct Type {
   Kind kind = None;
   DType dtype = DType::F32;
   std::vector<int64_t> shape; // Tile and Buffer: static extents (never empty). Tensor: empty, see Param::dims
+
+  bool operator==(const Type &) const = default;
 };
 
 /// One tensor dim: a product of symbols times a constant. "B*H" is {1, {"B*H"}}: a product dim is one int64
@@ -115,6 +117,14 @@ struct Policy {
   double lossScale = 1.0;
 };
 
+/// A statement print or assert_ (core/metadata/Reports.h).
+struct Report {
+  bool isAssert = false, isOfLane = false;
+  std::string file, text;
+  Range loc;
+  std::vector<Type> values; // scalars and tiles
+};
+
 struct Param {
   std::string name;
   Range loc;
@@ -128,6 +138,7 @@ struct Param {
   bool isResult =
       false; // a caller-allocated output that is no parameter of the source ("result", "result0", ...)
   std::optional<Number> defaultValue; // scalars
+  std::vector<Report> reports;        // not empty: the hidden tensor that these statements write
 };
 
 /// One axis of the launch grid: it has ceildiv(hi - lo, step) programs, and its variable is lo + id * step.

@@ -148,8 +148,8 @@ bool EffectfulCalls::in(const ast::Expr &e) {
   if (e.kind != ast::Expr::Call) return false;
   const std::string dotted = dottedName(*e.items[0]);
   const std::string last = dotted.substr(dotted.rfind('.') + 1);
-  static const std::set<std::string> kEffects = {"store",      "cp_async", "commit_group",
-                                                 "wait_group", "barrier",  "fence"};
+  static const std::set<std::string> kEffects = {"store",   "cp_async", "commit_group", "wait_group",
+                                                 "barrier", "fence",    "print",        "assert_"};
   if (last.starts_with("atomic_") || kEffects.count(last)) return true;
   auto global = m_.globals.find(dotted);
   if (global == m_.globals.end() || global->second.kind != Global::Function) return false;

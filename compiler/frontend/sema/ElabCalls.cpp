@@ -58,6 +58,8 @@ bool Elaborator::bind(const ast::Expr &call, const LanguageFunction &f, size_t t
   };
   size_t given = call.items.size() - first;
   if (signature.takesAny()) {
+    for (const ast::Keyword &k : call.keywords)
+      return refuse(k.loc, name() + " has no parameter '" + k.name + "'");
     for (size_t i = 0; i < given; ++i)
       out.push_back({i, call.items[first + i].get(), call.items[first + i]->loc});
     return true;

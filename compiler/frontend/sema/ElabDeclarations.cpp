@@ -507,6 +507,8 @@ bool Elaborator::run(const FunctionDecl &f) {
     }
     frame().locals[p.name] = std::move(local);
   }
+  // The tensor of print and assert_ is added while others are referred to.
+  kernel_.params.reserve(kernel_.params.size() + results_.size() + 1);
   blocks_.push_back(&kernel_.body);
   block(fn.body);
   if (!frame().returned.did && hasResultAnnotation_ && !results_.empty())

@@ -219,6 +219,15 @@ int Elaborator::graphKernel(const ModuleData &module, const FunctionDecl &f, con
          "give the dims of '" + kernel_.name + "' it comes from with --dim NAME=...");
     return -1;
   }
+  for (const Param &p : kernel.params)
+    if (!p.reports.empty()) {
+      const Report &first = p.reports[0];
+      fail(Code::E_UNIMPLEMENTED, first.loc,
+           std::string("TSR_UNIMPLEMENTED: '") + (first.isAssert ? "assert_" : "print") +
+               "' in a kernel that a graph function launches",
+           "launch the kernel itself, or compile without __debug__");
+      return -1;
+    }
   if (&module != &module_) kernel.name = "ts." + kernel.name; // no name of the user's
   std::string key;
   for (const auto &[dim, value] : kernel.specialized) {

@@ -188,15 +188,18 @@ bool Elaborator::laneGuard(const Expr &e, ExprPtr &bound) const {
   return true;
 }
 
-static bool hasAtomic(const Expr &e) {
-  return e.op == Op::Atomic || std::ranges::any_of(e.args, [](const ExprPtr &a) { return hasAtomic(*a); });
+static bool hasAtomic(const Expr &e, int hidden) {
+  return (e.op == Op::Atomic && e.param != hidden) ||
+         std::ranges::any_of(e.args, [&](const ExprPtr &a) { return hasAtomic(*a, hidden); });
 }
 
-/// Does a statement, or one inside it, change memory?
-static bool hasEffect(const Stmt &s) {
-  return s.kind == Stmt::StoreElem || s.kind == Stmt::StoreTile || s.kind == Stmt::BufferWrite ||
-         std::ranges::any_of(s.exprs, [](const ExprPtr &e) { return hasAtomic(*e); }) ||
-         std::ranges::any_of(s.body, hasEffect) || std::ranges::any_of(s.orelse, hasEffect);
+/// Does a statement, or one inside it, change memory? What print and assert_ write does not count.
+bool Elaborator::hasEffect(const Stmt &s) const {
+  const bool isStore = s.kind == Stmt::StoreElem || s.kind == Stmt::StoreTile || s.kind == Stmt::BufferWrite;
+  auto inside = [&](const Stmt &inner) { return hasEffect(inner); };
+  return (isStore && (s.param < 0 || s.param != reportsParam_)) ||
+         std::ranges::any_of(s.exprs, [&](const ExprPtr &e) { return hasAtomic(*e, reportsParam_); }) ||
+         std::ranges::any_of(s.body, inside) || std::ranges::any_of(s.orelse, inside);
 }
 
 /// Is every effect of a block under a guard `lane < bound`? Collects the bounds. Lanes from the largest bound
@@ -247,8 +250,9 @@ std::vector<ExprPtr> Elaborator::writtenSizes() {
   std::vector<ExprPtr> sizes;
   std::vector<const Dim *> seen;
   for (const Param &p : kernel_.params)
-    if (p.atomics) return {};
+    if (p.atomics && p.reports.empty()) return {};
   for (const Stmt *s : writes) {
+    if (s->param == reportsParam_) continue;
     const Param &p = kernel_.params[static_cast<size_t>(s->param)];
     if (p.dims.size() != 1 || s->exprs[1]->op != Op::LaneId) return {};
     const Dim &dim = p.dims[0];

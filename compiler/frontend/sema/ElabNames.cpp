@@ -66,6 +66,7 @@ Value Elaborator::lookup(const ast::Expr &e) {
   }
   if (auto it = module_.globals.find(name); it != module_.globals.end())
     return lookupGlobal(name, it->second, e.loc);
+  if (name == "__debug__") return debugConstant(e.loc);
   if (const LanguageFunction *b = findFunction("", name)) {
     Value v;
     v.kind = Value::Function;
@@ -114,6 +115,12 @@ std::vector<std::string> Elaborator::visibleNames() const {
   for (const std::string &name : namesOf(""))
     out.push_back(name);
   return out;
+}
+
+/// Python's constant __debug__: are print and assert_ compiled? False, unless the caller supplies it.
+Value Elaborator::debugConstant(Range loc) {
+  auto it = module_.globals.find("__debug__");
+  return it == module_.globals.end() ? Value::boolean(false) : lookupGlobal(it->first, it->second, loc);
 }
 
 Value Elaborator::lookupGlobal(const std::string &name, const Global &g, Range loc) {

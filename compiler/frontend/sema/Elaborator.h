@@ -102,6 +102,7 @@ public:
   Value lookup(const ast::Expr &);
   Value lookupGlobal(const std::string &, const Global &, Range);
   Value moduleConstant(const std::string &, const Global &, Range);
+  Value debugConstant(Range); // __debug__
   Value atModuleLevel(const ast::Expr &);
   Value member(const std::string &module, const std::string &attribute, Range);
   Value attribute(const ast::Expr &);
@@ -291,6 +292,7 @@ public:
   bool gridCall(const ast::Stmt &);
   bool gridBound(const Value &, Range, ExprPtr &);
   void finishIterators();
+  bool hasEffect(const Stmt &) const;
   bool guarded(const Block &, std::vector<ExprPtr> &bounds) const;
   std::vector<ExprPtr> writtenSizes();
   void dropGuard();
@@ -398,6 +400,7 @@ public:
   /// evaluation.
   bool ordered_ = false;
   Range bodyLoc_;
+  int reportsParam_ = -1; // the tensor that print and assert_ write; -1: there is none
 
   bool isGraph_ = false;              // declaring one
   std::unique_ptr<GraphState> graph_; // set while a graph function is elaborated

@@ -25,7 +25,7 @@ constexpr Refused kRefusedStatements[] = {
      "ts.tile.atomic_add"},
     {"nonlocal", ""},
     {"del", ""},
-    {"assert", "checks on shapes belong to the parameters' annotations"},
+    {"assert", "write ts.tile.assert_(condition, \"message\"); checks on shapes belong to the parameters' annotations"},
     {"break", "put the condition into the loop: while, or an if around the rest of the body"},
     {"continue", "put an if around the rest of the body"},
     {"match", "write if/elif/else"},

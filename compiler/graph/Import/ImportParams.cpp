@@ -1,5 +1,6 @@
 #include "compiler/graph/Import/ImportParams.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "core/metadata/Reports.h"
 
 using namespace mlir;
 
@@ -13,7 +14,8 @@ SmallVector<int> argumentOrder(const std::vector<Param> &params) {
     for (auto [index, param] : llvm::enumerate(params))
       if (wanted(param)) order.push_back(static_cast<int>(index));
   };
-  take([](const Param &p) { return p.isTensor && !p.isResult; });
+  take([](const Param &p) { return !p.reports.empty(); });
+  take([](const Param &p) { return p.isTensor && !p.isResult && p.reports.empty(); });
   take([](const Param &p) { return p.isTensor && p.isResult; });
   take([](const Param &p) { return !p.isTensor; });
   return order;
@@ -25,12 +27,30 @@ tile::Access accessOf(const Param &param) {
   return param.writes ? tile::Access::Write : tile::Access::Read;
 }
 
+/// The statements that write to a hidden tensor, in the terms of kernel metadata.
+static ArrayAttr describeReports(OpBuilder &b, const std::vector<frontend::Report> &reports) {
+  return b.getArrayAttr(llvm::map_to_vector(reports, [&](const frontend::Report &r) -> Attribute {
+    auto text = [&](StringRef name, const std::string &value) {
+      return b.getNamedAttr(name, b.getStringAttr(value));
+    };
+    std::vector<std::string> types;
+    for (const frontend::Type &type : r.values)
+      types.push_back(reports::typeText({type.dtype, type.shape}));
+    return b.getDictionaryAttr({text("kind", r.isAssert ? "assert" : "print"),
+                                text("of", r.isOfLane ? "lane" : "program"),
+                                text("at", r.file + ":" + std::to_string(r.loc.line)), text("text", r.text),
+                                b.getNamedAttr("values", describeLines(b, types))});
+  }));
+}
+
 /// Returns what the program asked for beside the dtype; null for the default policy.
-static DictionaryAttr describePolicy(OpBuilder &b, const frontend::Policy &policy) {
+static DictionaryAttr describePolicy(OpBuilder &b, const Param &param) {
+  const frontend::Policy &policy = param.policy;
   NamedAttrList entry;
   if (policy.accum) entry.append("accum", b.getStringAttr(tessera::name(*policy.accum)));
   if (policy.round != "rne") entry.append("round", b.getStringAttr(policy.round));
   if (policy.lossScale != 1.0) entry.append("loss_scale", b.getF64FloatAttr(policy.lossScale));
+  if (!param.reports.empty()) entry.append("reports", describeReports(b, param.reports));
   return entry.empty() ? DictionaryAttr() : entry.getDictionary(b.getContext());
 }
 
@@ -52,7 +72,7 @@ tile::ParamAttr describe(OpBuilder &b, const Param &param) {
   return tile::ParamAttr::get(b.getContext(), b.getStringAttr(param.name), kind, param.dtype, accessOf(param),
                               param.isTensor ? texts(param.dims) : ArrayAttr(),
                               param.strides.empty() ? ArrayAttr() : texts(param.strides), defaultValue,
-                              describePolicy(b, param.policy));
+                              describePolicy(b, param));
 }
 
 ArrayAttr describeLines(OpBuilder &b, const std::vector<std::string> &lines) {

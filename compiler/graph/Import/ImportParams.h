@@ -7,7 +7,8 @@
 
 namespace tessera::graph {
 
-/// Returns the indices into `params` in the order of the arguments (decision D15): tensors, results, scalars.
+/// Returns the indices into `params` in the order of the arguments (decision D15): tensors, results, scalars;
+/// before them the hidden tensor of print and assert_.
 llvm::SmallVector<int> argumentOrder(const std::vector<frontend::Param> &params);
 
 /// Returns `none` for a scalar.

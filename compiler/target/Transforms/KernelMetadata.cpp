@@ -1,5 +1,6 @@
 #include "compiler/target/Transforms/KernelMetadata.h"
 #include "compiler/tile/IR/Profiles.h"
+#include "core/metadata/Reports.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -54,6 +55,28 @@ MetadataParam describe(tile::ParamAttr attribute) {
   return param;
 }
 
+/// The statements print and assert_ that write to a hidden tensor; empty for a parameter of the source.
+std::vector<MetadataReport> reportsOf(tile::ParamAttr param) {
+  std::vector<MetadataReport> list;
+  auto entries = param.getPolicy() ? param.getPolicy().getAs<ArrayAttr>("reports") : ArrayAttr();
+  if (!entries) return list;
+  for (auto entry : entries.getAsRange<DictionaryAttr>()) {
+    auto text = [&](StringRef name) {
+      auto value = entry.getAs<StringAttr>(name);
+      return value ? value.str() : std::string();
+    };
+    MetadataReport r;
+    r.isAssert = text("kind") == "assert";
+    r.isOfLane = text("of") == "lane";
+    r.place = text("at");
+    r.text = text("text");
+    for (const std::string &type : strings(entry.getAs<ArrayAttr>("values")))
+      (void)reports::parseType(type, r.values.emplace_back());
+    list.push_back(std::move(r));
+  }
+  return list;
+}
+
 std::optional<DType> dtype(std::optional<StringRef> name) {
   return name ? parseDType(std::string_view(name->data(), name->size())) : std::nullopt;
 }
@@ -92,7 +115,10 @@ KernelMetadata describeKernel(tile::KernelOp kernel, StringRef target) {
   m.numerics = kernel.getNumerics().str();
   m.permits = permitsOf(kernel);
   for (auto entry : kernel.getParams().getAsRange<tile::ParamAttr>())
-    m.params.push_back(describe(entry));
+    if (std::vector<MetadataReport> reports = reportsOf(entry); reports.empty())
+      m.params.push_back(describe(entry));
+    else
+      m.reports = std::move(reports);
   append(kernel.getTunablesAttr(), m.tile);
   append(kernel.getDecisionsAttr(), m.tile);
   append(kernel.getSpecializedAttr(), m.specialized);

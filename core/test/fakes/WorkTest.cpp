@@ -1,5 +1,7 @@
 // Checks how memory, streams, events, modules, launches and graphs reach a backend.
+#include "core/metadata/Reports.h"
 #include "core/test/fakes/FakeFixture.h"
+#include <algorithm>
 #include <array>
 
 using namespace tessera;
@@ -206,6 +208,36 @@ TEST_F(Work, AGraphIsPassedOnAndReplayed) {
   EXPECT_CALL(*stream, launch).Times(2); // the default implementation queues node by node
   EXPECT_OK(tsrGraphLaunch(graph, s));
   EXPECT_OK(tsrGraphLaunch(graph, s));
+}
+
+TEST_F(Work, AKernelThatReportsGetsMemoryForIt) {
+  constexpr const char *kYaml = R"yaml({name: digit, target: cpu, numerics: standard, params: [
+    {name: word, kind: tensor, dtype: i64, dims: ["1"], access: readwrite},
+    {name: digit, kind: scalar, dtype: i32}], launch: {},
+    reports: [{kind: assert, of: program, at: "k.py:3", text: "no {}", values: [i32]}]})yaml";
+  backend.made->kernel = [&](MockDeviceKernel &k) {
+    EXPECT_EQ(k.spec.valueCount, 3u);
+    EXPECT_EQ(k.spec.arguments.size(), 3u);
+    ON_CALL(k, run).WillByDefault([&](const uint64_t *values, const LaunchGrid &) {
+      auto *words = reinterpret_cast<int64_t *>(values[0]);
+      EXPECT_EQ(words[0], 0);
+      EXPECT_EQ(values[1], reinterpret_cast<uint64_t>(word));
+      if (values[2] != 7) return;
+      words[0] = 3, words[1] = 1;
+      const int64_t record[] = {0, 0, 70};
+      std::copy_n(record, 3, words + reports::kHeader);
+    });
+  };
+  tsr_kernel_t k = kernel(kYaml);
+  EXPECT_OK(launch(k, 5));
+  EXPECT_EQ(launch(k, 7), TSR_EDEVICE);
+  EXPECT_TRUE(lastErrorHas("[E_ASSERT] kernel digit: k.py:3: assertion failed in program 0: no 70"));
+  EXPECT_OK(launch(k, 5)); // the stream has not failed
+  tsr_stream_t s = nullptr;
+  ASSERT_OK(tsrCreateStream(context, &s));
+  ASSERT_OK(tsrStreamBeginCapture(s));
+  EXPECT_EQ(launch(k, 5, s), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("kernel digit: a graph cannot have its print and assert_"));
 }
 
 } // namespace
