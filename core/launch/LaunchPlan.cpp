@@ -67,6 +67,11 @@ bool LaunchPlan::make(const KernelMetadata &m, LaunchPlan &out, std::string &why
     plan.axes_.push_back(std::move(expr));
   }
   plan.axisTexts_ = m.axes;
+  for (const PlanCheck &c : m.checks) {
+    Check check{{}, c.says};
+    if (!IndexExpr::parse(c.value, names, check.value, why)) return false;
+    plan.checks_.push_back(std::move(check));
+  }
   std::copy(std::begin(m.block), std::end(m.block), plan.block_);
   plan.sharedBytes_ = m.sharedBytes;
   out = std::move(plan);
@@ -141,13 +146,17 @@ std::string LaunchPlan::describe(size_t index, const uint64_t *values) const {
   return isStrided(a) ? text + " with strides " + list(a.extentsEnd, a.stridesEnd, values) : text;
 }
 
+static bool reads(const IndexExpr &expr, size_t index) {
+  bool found = false;
+  expr.forEach([&](IndexExpr::Code code, int64_t slot) {
+    found |= code == IndexExpr::Code::Slot && slot == static_cast<int64_t>(index);
+  });
+  return found;
+}
+
 bool LaunchPlan::gridReads(size_t index) const {
-  bool reads = false;
-  for (const IndexExpr &axis : axes_)
-    axis.forEach([&](IndexExpr::Code code, int64_t slot) {
-      reads |= code == IndexExpr::Code::Slot && slot == static_cast<int64_t>(index);
-    });
-  return reads;
+  return std::ranges::any_of(axes_, [&](const IndexExpr &axis) { return reads(axis, index); }) ||
+         std::ranges::any_of(checks_, [&](const Check &check) { return reads(check.value, index); });
 }
 
 int64_t LaunchPlan::extent(const Extent &e, const uint64_t *values) const {
@@ -215,6 +224,27 @@ void LaunchPlan::slots(const uint64_t *values, int64_t *slots) const {
   }
 }
 
+/// The conditions of the program. Reports the values that the first one that does not hold is about.
+bool LaunchPlan::checkConditions(const uint64_t *values, std::string &why) const {
+  if (checks_.empty()) return true;
+  int64_t small[kSmall], value = 0;
+  std::vector<int64_t> large(arguments_.size() > kSmall ? arguments_.size() : 0);
+  int64_t *slot = large.empty() ? small : large.data();
+  slots(values, slot);
+  for (const Check &check : checks_) {
+    if (check.value.evaluate(slot, value) && value >= 0) continue;
+    why = "the kernel requires " + check.says;
+    const char *separator = "; found ";
+    for (size_t i = 0; i < arguments_.size(); ++i)
+      if (reads(check.value, i)) {
+        why += separator + arguments_[i].name + " = " + std::to_string(slot[i]);
+        separator = ", ";
+      }
+    return false;
+  }
+  return true;
+}
+
 bool LaunchPlan::deriveGrid(const uint64_t *values, LaunchGrid &grid, std::string &why) const {
   int64_t small[kSmall];
   std::vector<int64_t> large;
@@ -259,6 +289,13 @@ bool LaunchPlan::bind(const tsr_launch_t &launch, void *const *args, size_t narg
   for (size_t i = 0; i < nargs; ++i) {
     const Argument &a = arguments_[i];
     int64_t count;
+    for (uint32_t d = a.extentsBegin; d < a.stridesEnd; ++d)
+      if (extents_[d].expression >= 0 && extent(extents_[d], values) < 0) {
+        why = "argument " + std::to_string(i) + " (" + a.name + "): its " +
+              (d < a.extentsEnd ? "dim " : "stride ") + extents_[d].text +
+              " is negative, divides by zero or overflows";
+        return false;
+      }
     if (a.extentsBegin != a.extentsEnd && (!elements(a, values, count) || count > INT64_MAX / a.bytes)) {
       why = "argument " + std::to_string(i) + " (" + a.name + "): its dims make more than 2^63 bytes";
       return false;
@@ -270,7 +307,7 @@ bool LaunchPlan::bind(const tsr_launch_t &launch, void *const *args, size_t narg
       return false;
     }
   }
-  if (!deriveGrid(values, grid, why)) return false;
+  if (!checkConditions(values, why) || !deriveGrid(values, grid, why)) return false;
   if (!launch.grid_x && !launch.grid_y && !launch.grid_z) return true;
 
   auto triple = [](int64_t x, int64_t y, int64_t z) {

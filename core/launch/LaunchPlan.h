@@ -36,7 +36,7 @@ public:
   std::string describe(size_t index, const uint64_t *values) const;
   /// The values in the form expressions expect: scalars sign-extended. `slots` has room for argumentCount().
   void slots(const uint64_t *values, int64_t *slots) const;
-  /// Returns whether the grid depends on argument `index`.
+  /// Returns whether the grid, or a condition of the program, depends on argument `index`.
   bool gridReads(size_t index) const;
 
   static constexpr size_t kSmall = 64;
@@ -69,12 +69,18 @@ private:
   bool isStrided(const Argument &a) const { return a.extentsEnd != a.stridesEnd; }
   std::string list(uint32_t begin, uint32_t end) const;
   std::string list(uint32_t begin, uint32_t end, const uint64_t *values) const;
+  bool checkConditions(const uint64_t *values, std::string &why) const;
   bool deriveGrid(const uint64_t *values, LaunchGrid &grid, std::string &why) const;
 
   std::vector<Argument> arguments_;
   std::vector<Extent> extents_;
   std::vector<IndexExpr> axes_, derived_; // `derived_`: the extents that are expressions
   std::vector<std::string> axisTexts_;
+  struct Check {
+    IndexExpr value; // not negative
+    std::string says;
+  };
+  std::vector<Check> checks_;
   int64_t block_[3];
   int64_t sharedBytes_ = 0;
 };

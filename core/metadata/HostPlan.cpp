@@ -29,9 +29,7 @@ public:
     if (node["buffers"])
       for (const YAML::Node &entry : asList(node["buffers"], "plan.buffers", kMaxSteps))
         plan.buffers.push_back(readBuffer(entry));
-    if (node["checks"])
-      for (const YAML::Node &entry : asList(node["checks"], "plan.checks", kMaxSteps))
-        plan.checks.push_back(readCheck(entry));
+    plan.checks = readChecks(node["checks"], "plan.checks", integers_);
     for (const YAML::Node &entry : asList(node["steps"], "plan.steps", kMaxSteps))
       plan.steps.push_back(readStep(entry, "plan.steps[" + std::to_string(plan.steps.size()) + "]"));
     for (const PlanBuffer &b : plan.buffers)
@@ -58,16 +56,6 @@ private:
       if (std::string why; !isExpression(dim, why))
         reject(node["dims"], key + ".dims", "'" + dim + "': " + why);
     return b;
-  }
-
-  PlanCheck readCheck(const YAML::Node &node) {
-    checkMap(node, "plan.checks", {"value", "says"});
-    for (const char *name : {"value", "says"})
-      if (!node[name]) reject(node, "plan.checks", std::string(name) + " is missing");
-    PlanCheck c{asText(node["value"], "plan.checks.value"), asText(node["says"], "plan.checks.says")};
-    if (std::string why; !isExpression(c.value, why))
-      reject(node["value"], "plan.checks.value", "'" + c.value + "': " + why);
-    return c;
   }
 
   PlanStep readStep(const YAML::Node &node, const std::string &key) {
@@ -116,6 +104,32 @@ HostPlan readPlan(const YAML::Node &node, const KernelMetadata &function) {
   return PlanReader(function).read(node);
 }
 
+std::vector<PlanCheck> readChecks(const YAML::Node &list, const std::string &key,
+                                  const std::vector<std::string> &integers) {
+  std::vector<PlanCheck> checks;
+  if (!list) return checks;
+  for (const YAML::Node &node : asList(list, key, kMaxSteps)) {
+    checkMap(node, key, {"value", "says"});
+    for (const char *name : {"value", "says"})
+      if (!node[name]) reject(node, key, std::string(name) + " is missing");
+    PlanCheck c{asText(node["value"], key + ".value"), asText(node["says"], key + ".says")};
+    IndexExpr expr;
+    if (std::string why; !IndexExpr::parse(c.value, integers, expr, why))
+      reject(node["value"], key + ".value", "'" + c.value + "': " + why);
+    checks.push_back(std::move(c));
+  }
+  return checks;
+}
+
+void writeChecks(YAML::Emitter &out, const std::vector<PlanCheck> &checks) {
+  if (checks.empty()) return;
+  out << YAML::Key << "checks" << YAML::Value << YAML::BeginSeq;
+  for (const PlanCheck &c : checks)
+    out << YAML::Flow << YAML::BeginMap << YAML::Key << "value" << YAML::Value << c.value << YAML::Key
+        << "says" << YAML::Value << c.says << YAML::EndMap;
+  out << YAML::EndSeq;
+}
+
 void writePlan(YAML::Emitter &out, const HostPlan &plan) {
   out << YAML::BeginMap << YAML::Key << "buffers" << YAML::Value << YAML::BeginSeq;
   for (const PlanBuffer &b : plan.buffers)
@@ -123,13 +137,7 @@ void writePlan(YAML::Emitter &out, const HostPlan &plan) {
         << "dtype" << YAML::Value << name(b.dtype) << YAML::Key << "dims" << YAML::Value << YAML::Flow
         << b.dims << YAML::EndMap;
   out << YAML::EndSeq;
-  if (!plan.checks.empty()) {
-    out << YAML::Key << "checks" << YAML::Value << YAML::BeginSeq;
-    for (const PlanCheck &c : plan.checks)
-      out << YAML::Flow << YAML::BeginMap << YAML::Key << "value" << YAML::Value << c.value << YAML::Key
-          << "says" << YAML::Value << c.says << YAML::EndMap;
-    out << YAML::EndSeq;
-  }
+  writeChecks(out, plan.checks);
   out << YAML::Key << "steps" << YAML::Value << YAML::BeginSeq;
   for (const PlanStep &step : plan.steps)
     out << YAML::Flow << YAML::BeginMap << YAML::Key << (step.isLibraryCall ? "call" : "kernel")

@@ -50,6 +50,7 @@ struct PlanStep {
   bool isLibraryCall = false;
 };
 
+/// A condition on dims and integer scalars: a call is refused, with the text, if the value is negative.
 struct PlanCheck {
   std::string value, says;
 };

@@ -81,9 +81,25 @@ private:
   }
 
   bool product(int nesting) {
+    isDivisor_ = false;
     if (!unary(nesting)) return false;
-    while (accept('*'))
-      if (!unary(nesting) || !push(Code::Mul)) return false;
+    for (;;) {
+      Code code = Code::Mul;
+      if (accept('%'))
+        code = Code::Mod;
+      else if (acceptDivision())
+        code = Code::FloorDiv;
+      else if (!accept('*'))
+        return true;
+      isDivisor_ = code != Code::Mul;
+      if (!unary(nesting) || !push(code)) return false;
+    }
+  }
+
+  bool acceptDivision() {
+    skipBlanks();
+    if (!text_.substr(pos_).starts_with("//")) return false;
+    pos_ += 2;
     return true;
   }
 
@@ -105,7 +121,7 @@ private:
     return true;
   }
 
-  /// Returns the end of the symbol at this position; 0 if there is none.
+  /// Returns the end of the symbol at this position; 0 if there is none. A divisor is one factor.
   size_t symbolEnd() const {
     size_t end = 0;
     bool hasName = false;
@@ -117,7 +133,7 @@ private:
       if (isName && next < text_.size() && text_[next] == '(') break; // a function
       hasName |= isName;
       end = at;
-      if (at == text_.size() || text_[at] != '*') break;
+      if (at == text_.size() || text_[at] != '*' || isDivisor_) break;
     }
     return hasName ? end : 0;
   }
@@ -162,7 +178,8 @@ private:
   std::string_view text_;
   IndexExpr out_;
   size_t pos_ = 0;
-  int depth_ = 0; // current depth of the evaluation stack
+  int depth_ = 0;          // current depth of the evaluation stack
+  bool isDivisor_ = false; // the next factor follows "//" or "%"
   std::string why_;
 };
 

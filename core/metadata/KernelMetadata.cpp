@@ -114,14 +114,6 @@ std::vector<std::string> declaredDims(const YAML::Node &list) {
   return names;
 }
 
-/// Returns whether a dim of a function's result is an expression over declared dims ("M - 1", "M*N").
-bool isDerived(const std::string &dim, const std::vector<std::string> &declared) {
-  IndexExpr expr;
-  std::string why;
-  return std::find(declared.begin(), declared.end(), dim) == declared.end() &&
-         IndexExpr::parse(dim, declared, expr, why);
-}
-
 void readParams(const YAML::Node &list, bool isFunction, KernelMetadata &m) {
   std::vector<std::string> appearing; // symbols of dims and strides in order of first appearance
   const std::vector<std::string> declared = declaredDims(asList(list, "params"));
@@ -133,15 +125,29 @@ void readParams(const YAML::Node &list, bool isFunction, KernelMetadata &m) {
       reject(node, "params." + p.name, "out of order: tensors, results, scalars, dims");
     if (isFunction && !p.strides.empty())
       reject(node["strides"], "params." + p.name + ".strides", "a function's tensors have no strides");
-    auto appear = [&](const std::string &symbol, const char *where) {
-      if (isNumber(symbol)) return;
-      if (!isDimName(symbol)) reject(node, "params." + p.name + where, "'" + symbol + "' is not a dim");
-      if (std::find(appearing.begin(), appearing.end(), symbol) == appearing.end())
-        appearing.push_back(symbol);
+    auto appear = [&](const std::string &text, const char *where) {
+      if (isNumber(text)) return;
+      auto note = [&](const std::string &symbol) {
+        if (std::find(appearing.begin(), appearing.end(), symbol) == appearing.end())
+          appearing.push_back(symbol);
+      };
+      IndexExpr expr; // of symbols, often of one
+      std::string why;
+      bool hasSymbol = false;
+      if (IndexExpr::parse(text, declared, expr, why))
+        expr.forEach([&](IndexExpr::Code code, int64_t slot) {
+          if (code != IndexExpr::Code::Slot) return;
+          note(declared[static_cast<size_t>(slot)]);
+          hasSymbol = true;
+        });
+      else if (isDimName(text))
+        note(text), hasSymbol = true; // refused below: it has no entry
+      if (!hasSymbol)
+        reject(node, "params." + p.name + where,
+               "'" + text + "' is not a dim" + (why.empty() ? "" : ": " + why));
     };
     for (const std::string &dim : p.dims)
-      if (!isFunction || p.kind != Kind::Result || isNumber(dim) || !isDerived(dim, declared))
-        appear(dim, ".dims");
+      appear(dim, ".dims");
     for (const std::string &stride : p.strides)
       appear(stride, ".strides");
     m.params.push_back(std::move(p));
@@ -154,7 +160,7 @@ void readParams(const YAML::Node &list, bool isFunction, KernelMetadata &m) {
 }
 
 void readLaunch(const YAML::Node &node, KernelMetadata &m) {
-  checkMap(node, "launch", {"axes", "block", "cluster", "lanes_per_program", "may_wait"});
+  checkMap(node, "launch", {"axes", "block", "checks", "cluster", "lanes_per_program", "may_wait"});
   m.axes = asTexts(node["axes"], "launch.axes");
   std::vector<std::string> names;
   for (const MetadataParam &p : m.params)
@@ -165,6 +171,7 @@ void readLaunch(const YAML::Node &node, KernelMetadata &m) {
     if (!IndexExpr::parse(axis, names, expr, why))
       reject(node["axes"], "launch.axes", "'" + axis + "': " + why);
   }
+  m.checks = readChecks(node["checks"], "launch.checks", names);
   auto readThree = [&](const char *key, int64_t (&out)[3]) {
     const YAML::Node three = node[key];
     if (!three) return;
@@ -402,6 +409,7 @@ void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
   writeInts(out, "resources", resources);
   out << YAML::Key << "launch" << YAML::Value << YAML::BeginMap;
   out << YAML::Key << "axes" << YAML::Value << YAML::Flow << m.axes;
+  writeChecks(out, m.checks);
   auto writeThree = [&](const char *key, const int64_t (&three)[3]) {
     out << YAML::Key << key << YAML::Value << YAML::Flow << YAML::BeginSeq << numberText(three[0])
         << numberText(three[1]) << numberText(three[2]) << YAML::EndSeq;

@@ -18,6 +18,8 @@
 //   fragments: {mma: 6x64x1, dtype_in: bf16, dtype_acc: f32}   # absent without mma
 //   resources: {smem_per_cta: 8192, scratch_bytes: 65536, vector_bytes: 64}
 //   launch:
+//     checks:                     # conditions on dims and scalars, as a plan's; absent if there are none
+//       - {value: "-mod(K, 4)", says: "K % 4 == 0"}
 //     axes: [ceildiv(M, 64), ceildiv(N, 64)]   # programs per grid axis, outermost first, of dims and scalars
 //     block: [1, 1, 1]
 //     cluster: [1, 1, 1]          # programs of a cluster; absent without clusters
@@ -60,8 +62,8 @@ struct MetadataParam {
   std::string name;
   Kind kind = Kind::Tensor;
   DType dtype = DType::I64;
-  std::vector<std::string> dims;    // symbols and numbers; in a function's result also expressions
-  std::vector<std::string> strides; // in elements, one per dim: symbols and numbers; empty: contiguous
+  std::vector<std::string> dims;    // symbols, numbers and expressions of symbols ("2*K + 1")
+  std::vector<std::string> strides; // in elements, one per dim, as dims; empty: contiguous
   bool reads = false, writes = false;
   std::optional<Number> defaultValue;
 };
@@ -100,6 +102,7 @@ struct KernelMetadata {
   int64_t dynamicSharedBytes = 0; // the part of sharedBytes that a GPU launch must request
   int64_t workspaceBytes = 0; // global memory per program of a GPU launch; its pointer is the last argument
   std::vector<std::string> axes; // expressions
+  std::vector<PlanCheck> checks; // only for a kernel; a function's are in its plan
   int64_t block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
   int64_t lanesPerProgram = 1;
   bool mayWait = true; // false: known not to run until another thread writes to memory

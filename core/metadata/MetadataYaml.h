@@ -34,6 +34,12 @@ bool isNumber(std::string_view s);
 /// the function mlp.
 bool isEntryName(std::string_view s);
 
+/// Reads a list of checks, whose values are expressions over `integers`; an absent list counts as empty.
+std::vector<PlanCheck> readChecks(const YAML::Node &list, const std::string &key,
+                                  const std::vector<std::string> &integers);
+/// Writes the key `checks` unless the list is empty.
+void writeChecks(YAML::Emitter &out, const std::vector<PlanCheck> &checks);
+
 /// Reads the section `plan` of a function whose other sections have been read (HostPlan.cpp).
 HostPlan readPlan(const YAML::Node &node, const KernelMetadata &function);
 void writePlan(YAML::Emitter &out, const HostPlan &plan);

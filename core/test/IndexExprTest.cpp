@@ -1,4 +1,5 @@
 #include "core/metadata/IndexExpr.h"
+#include "core/metadata/LinearForm.h"
 #include <climits>
 #include <gtest/gtest.h>
 
@@ -52,6 +53,26 @@ TEST(IndexExpr, DivisionRoundsDownAndUp) {
   EXPECT_EQ(valueOf("mod(N, 3)"), 2);
   EXPECT_EQ(valueOf("mod(M, -3)"), -2);
   EXPECT_EQ(valueOf("mod(-9223372036854775807 - 1, -1)"), 0);
+}
+
+TEST(IndexExpr, OperatorsOfQuotientsAndRemainders) {
+  EXPECT_EQ(valueOf("N // 2"), -4);
+  EXPECT_EQ(valueOf("N//2"), -4);
+  EXPECT_EQ(valueOf("N % 3"), 2);
+  EXPECT_EQ(valueOf("-N//2"), 3);
+  EXPECT_EQ(valueOf("M % 4 + 1"), 3);
+  EXPECT_EQ(valueOf("(M + 1)//2*k"), 15);
+  // a product without blanks is a symbol, except after // and %
+  EXPECT_EQ(valueOf("M//2*k"), 15);
+  EXPECT_EQ(valueOf("M%4*k"), 6);
+  EXPECT_EQ(valueOf("M//k*2"), 6);
+  EXPECT_EQ(valueOf("100//-k*2"), -68);
+  EXPECT_EQ(valueOf("B*H//5*2"), 8);
+  EXPECT_EQ(valueOf("100 // (2*k)"), 16);
+  EXPECT_EQ(valueOf("2*M//3"), 6);
+  EXPECT_FALSE(evaluates("M // (M - 10)"));
+  EXPECT_EQ(errorOf("M // "), "expected a number, a name or '(' at column 6, found the end");
+  EXPECT_EQ(errorOf("M /// 2"), "expected a number, a name or '(' at column 5, found '/'");
 }
 
 /// A dim may have the name of a function. A name with parentheses is the function, in every position.
@@ -138,6 +159,34 @@ IndexExpr parsed(std::string_view text) {
 }
 
 /// What is printed is parsed to the same expression, with no parentheses that it does not need.
+std::string linearIn(std::string_view text, size_t slot = 0) {
+  IndexExpr e;
+  std::string why;
+  EXPECT_TRUE(IndexExpr::parse(text, kNames, e, why)) << text << ": " << why;
+  auto form = tessera::linearForm(e, slot, kSlots);
+  return form ? std::to_string(form->factor) + " " + std::to_string(form->offset) : "not";
+}
+
+TEST(IndexExpr, LinearForms) {
+  EXPECT_EQ(linearIn("M"), "1 0");
+  EXPECT_EQ(linearIn("M + 1"), "1 1");
+  EXPECT_EQ(linearIn("1 - M"), "-1 1");
+  EXPECT_EQ(linearIn("2*M"), "2 0");
+  EXPECT_EQ(linearIn("k * (M - N) + M"), "4 21");
+  EXPECT_EQ(linearIn("-(M + M)"), "-2 0");
+  EXPECT_EQ(linearIn("N // 2"), "0 -4");
+  EXPECT_EQ(linearIn("max(N, k) * M"), "3 0");
+  EXPECT_EQ(linearIn("M - M"), "0 0");
+  for (const char *text :
+       {"M * M", "M // 2", "M % 7", "min(M, 3)", "max(M, 0)", "ceildiv(M, 4)", "7 // M", "N // 0"})
+    EXPECT_EQ(linearIn(text), "not") << text;
+  EXPECT_EQ(linearIn("M + 9223372036854775807"), "1 9223372036854775807");
+  EXPECT_EQ(linearIn("M + 9223372036854775807 + 1"), "not");
+  EXPECT_EQ(linearIn("4611686018427387904 * M * 2"), "not");
+  EXPECT_EQ(linearIn("-(N - 9223372036854775807 - 1)"), "not");
+  EXPECT_FALSE(tessera::linearForm(IndexExpr(), 0, kSlots));
+}
+
 TEST(IndexExpr, PrintsWhatItParses) {
   for (const char *text :
        {"42", "-5", "M", "B*H", "2*B*H", "M + N - k", "M - (N - k)", "M - (N + k)", "M * (N * k)", "-(M + N)",

@@ -151,6 +151,35 @@ TEST(KernelMetadata, KernelsMayWaitByDefault) {
             "line 22: launch.may_wait: expected true or false, found '0'");
 }
 
+TEST(KernelMetadata, DimsMayBeExpressions) {
+  auto document = [](const std::string &dims, const std::string &declared, const std::string &checks = "") {
+    std::string text = "{name: f, target: cpu, numerics: strict, launch: {axes: []" + checks +
+                       "}, params: [{name: a, kind: tensor, dtype: f32, access: read, dims: [" + dims + "]}";
+    for (char dim : declared)
+      text += std::string(", {name: ") + dim + ", kind: dim}";
+    return text + "]}";
+  };
+  KernelMetadata m = parsed(document("n + 1, \"floordiv(K, 2)\", 2*K", "nK"));
+  EXPECT_EQ(m.params[0].dims, (std::vector<std::string>{"n + 1", "floordiv(K, 2)", "2*K"}));
+  EXPECT_EQ(parsed(m.toYaml()).params[0].dims, m.params[0].dims);
+  EXPECT_NE(errorOf(document("n + 1, K", "Kn")).find("not in order of first appearance"), std::string::npos);
+  EXPECT_NE(errorOf(document("n + q", "n")).find("'n + q' is not a dim: unknown name 'q' at column 5"),
+            std::string::npos);
+  EXPECT_NE(errorOf(document("n, -1", "n")).find("'-1' is not a dim"), std::string::npos);
+  EXPECT_NE(errorOf(document("n, 1 + 1", "n")).find("'1 + 1' is not a dim"), std::string::npos);
+  EXPECT_NE(errorOf(document("n, K", "n")).find("dim or stride K of a tensor has no entry"),
+            std::string::npos);
+
+  m = parsed(document("n", "n", ", checks: [{value: \"-mod(n, 4)\", says: n % 4 == 0}]"));
+  ASSERT_EQ(m.checks.size(), 1u);
+  EXPECT_EQ(parsed(m.toYaml()).checks[0].value, "-mod(n, 4)");
+  EXPECT_EQ(parsed(m.toYaml()).checks[0].says, "n % 4 == 0");
+  EXPECT_NE(errorOf(document("n", "n", ", checks: [{value: q, says: x}]"))
+                .find("launch.checks.value: 'q': unknown"),
+            std::string::npos);
+  EXPECT_NE(errorOf(document("n", "n", ", checks: [{value: n}]")).find("says is missing"), std::string::npos);
+}
+
 TEST(KernelMetadata, RejectsWhatIsNotADocument) {
   EXPECT_EQ(errorOf(""), "line 1: metadata: expected a map");
   EXPECT_EQ(errorOf("a: 1\n---\nb: 2\n"), "line 2: expected one YAML document without markers (---)");

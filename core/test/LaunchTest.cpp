@@ -163,6 +163,51 @@ TEST_F(Launch, StridesSayWhatATensorCovers) {
   synchronize();
 }
 
+TEST_F(Launch, ExtentsMayBeExpressions) {
+  const char *yaml = R"yaml({name: spread, target: cpu, numerics: standard, params: [
+    {name: x, kind: tensor, dtype: f32, dims: [2*n - 1], access: read},
+    {name: y, kind: tensor, dtype: f32, dims: ["floordiv(n, m)"], access: write},
+    {name: n, kind: dim}, {name: m, kind: dim}], launch: {axes: [n]}})yaml";
+  tsr_kernel_t spread = kernel(yaml, saxpy);
+  int64_t m = 1;
+  void *args[] = {&x, &y, &n, &m};
+  auto refused = [&](int64_t count, int64_t divisor, const char *why) {
+    n = count, m = divisor;
+    EXPECT_EQ(tsrLaunch(spread, nullptr, kFromMetadata, args, 4), TSR_EINVAL);
+    EXPECT_TRUE(lastErrorHas(why)) << count;
+  };
+  refused(0, 1, "argument 0 (x): its dim 2*n - 1 is negative, divides by zero or overflows");
+  refused(4, 0, "argument 1 (y): its dim floordiv(n, m) is negative, divides by zero or overflows");
+  refused(INT64_MAX, 1, "argument 0 (x): its dim 2*n - 1 is negative, divides by zero or overflows");
+  refused(INT64_MAX / 2, 1, "argument 0 (x): its dims make more than 2^63 bytes");
+  refused(501, 1, "argument 0 (x): its dims need 4004 bytes, its allocation has 4000 from the pointer on");
+}
+
+TEST_F(Launch, ConditionsAreChecked) {
+  const char *yaml = R"yaml({name: picky, target: cpu, numerics: standard, params: [
+    {name: x, kind: tensor, dtype: f32, dims: [n], access: read},
+    {name: y, kind: tensor, dtype: f32, dims: [n], access: write},
+    {name: alpha, kind: scalar, dtype: f32}, {name: s, kind: scalar, dtype: i32},
+    {name: n, kind: dim}], launch: {axes: [n], checks: [
+      {value: "-mod(n, 4)", says: n % 4 == 0}, {value: s - n, says: s >= n}, {value: "floordiv(n, s)", says: n // s >= 0}]}})yaml";
+  tsr_kernel_t picky = kernel(yaml, saxpy);
+  int32_t s = 1000;
+  void *args[] = {&x, &y, &alpha, &s, &n};
+  auto launch = [&](int64_t count, int32_t scalar) {
+    n = count, s = scalar;
+    return tsrLaunch(picky, nullptr, kFromMetadata, args, 5);
+  };
+  EXPECT_EQ(launch(1, 1000), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("kernel picky: the kernel requires n % 4 == 0; found n = 1"));
+  EXPECT_EQ(launch(8, 7), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("the kernel requires s >= n; found s = 7, n = 8"));
+  EXPECT_EQ(launch(0, -1), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("the kernel requires s >= n; found s = -1, n = 0"));
+  EXPECT_EQ(launch(0, 0), TSR_EINVAL); // a condition without a value does not hold
+  EXPECT_TRUE(lastErrorHas("the kernel requires n // s >= 0"));
+  EXPECT_OK(launch(0, 1));
+}
+
 TEST_F(Launch, HostMemoryIsAcceptedOnTheCpu) {
   std::vector<float> mine(1000, 1.0f);
   y = mine.data();

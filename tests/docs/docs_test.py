@@ -49,8 +49,11 @@ class Examples(unittest.TestCase):
         def ints(*shape, low, high, seed=1):
             return np.random.default_rng(seed).integers(low, high, shape).astype("i4")
 
+        functions = re.findall(r"^@ts\.[^@]*?^def (\w+)", source, re.MULTILINE | re.DOTALL)
+        last = ("--kernel", functions[-1]) if len(functions) > 1 else ()  # it may call the others
+
         def run(*outputs, **inputs):
-            result = self.tsr.run(source, outputs, inputs)
+            result = self.tsr.run(source, outputs, inputs, *last)
             self.assertEqual(result.status, 0, result.errors)
             return result.outputs[0] if len(outputs) == 1 else result.outputs
 
@@ -61,7 +64,7 @@ class Examples(unittest.TestCase):
             return [re.sub(r"^.*kernel\.py:\d+: ", "", line) for line in errors.splitlines()]
 
         def refused(code, **inputs):
-            result = self.tsr.run(source, (), inputs)
+            result = self.tsr.run(source, (), inputs, *last)
             self.assertEqual(result.status, 1, result.errors)
             self.assertIn(f"[{code}]", result.errors)
 

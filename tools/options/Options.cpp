@@ -36,14 +36,16 @@ Error unknownOption(const CommandSpec &spec, std::string_view word) {
           fmt::format("{} --help lists the options", spec.words())};
 }
 
-/// Splits NAME=VALUE at the first '='. Names are identifiers, or products of identifiers for dims (B*H).
+/// Splits NAME=VALUE at the first '='. Names are identifiers, or for dims products of identifiers (B*H) and
+/// "...".
 bool splitNamed(std::string_view word, std::string &name, std::string &value) {
   size_t eq = word.find('=');
   if (eq == std::string_view::npos || eq == 0) return false;
   name = word.substr(0, eq);
   value = word.substr(eq + 1);
-  return std::all_of(name.begin(), name.end(),
-                     [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '*' || c >= 0x80; });
+  return name == "..." || std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return std::isalnum(c) || c == '_' || c == '*' || c >= 0x80;
+         });
 }
 
 } // namespace

@@ -185,6 +185,11 @@ private:
       if (e) errors_.push_back(*e);
       return !e;
     }
+    int64_t number = 0;
+    if (!parseInt(dim, number)) {
+      dims_.expect(dim, extent, fmt::format("dim {} of {}", d, p.name));
+      return true;
+    }
     if (auto wanted = dims_.extent(dim); wanted && *wanted != extent) {
       error("E_ARG_SHAPE",
             fmt::format("dim {} of {} is {}, but {} has {} there", d, p.name, *wanted, path, extent));
@@ -260,7 +265,11 @@ private:
   void sizeTensors() {
     for (const std::string &symbol : dims_.symbols())
       if (!dims_.extent(symbol))
-        error("E_DIM_MISSING", fmt::format("dim {} has no value: no input carries it", symbol),
+        error("E_DIM_MISSING",
+              dims_.undeterminedBy(symbol).empty()
+                  ? fmt::format("dim {} has no value: no input carries it", symbol)
+                  : fmt::format("dim {} has no value: {} does not determine it", symbol,
+                                dims_.undeterminedBy(symbol)),
               fmt::format("give it with --dim {}=N", symbol));
     if (!errors_.empty()) return;
     for (size_t i = 0; i < signature_.params.size(); ++i)
@@ -307,11 +316,64 @@ private:
   }
 };
 
+/// Replaces "..." in the dims of the parameters by axis0, axis1, ..., as the compiler does. How many these
+/// are is said by --dim ...=N, or by the first file of a parameter that has "...".
+MaybeError expandLeading(const Request &request, Signature &s, int64_t &count) {
+  std::optional<int64_t> known;
+  for (const auto &[name, text] : request.dims)
+    if (int64_t given = 0; name == kLeadingDims) {
+      if (auto e = checkDim(s, name, text, given)) return e;
+      known = given;
+    }
+  for (const SignatureParam &p : s.params) {
+    if (known) break;
+    auto file = std::ranges::find(request.in, p.name, &NamedValue::first);
+    if (!hasLeadingDims(p) || file == request.in.end()) continue;
+    Expected<npy::Array> array = npy::read(file->second);
+    if (!array) continue; // reported when it is bound
+    known = static_cast<int64_t>(array->shape.size()) - static_cast<int64_t>(p.dims.size()) + 1;
+    if (*known < 0)
+      return Error{"E_ARG_RANK",
+                   fmt::format("{} has at least {} dims ({}), but {} has {}", p.name, p.dims.size() - 1,
+                               fmt::join(p.dims, ", "), file->second, array->shape.size()),
+                   ""};
+  }
+  if (!known)
+    return Error{"E_DIM_MISSING", "no input says how many dims '...' stands for", "give it with --dim ...=N"};
+  count = *known;
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < std::min<int64_t>(count, 9); ++i) // more are refused by the compiler
+    names.push_back("axis" + std::to_string(i));
+  s.dims.insert(s.dims.begin(), names.begin(), names.end());
+  for (SignatureParam &p : s.params)
+    if (hasLeadingDims(p)) {
+      p.dims.erase(p.dims.begin());
+      p.dims.insert(p.dims.begin(), names.begin(), names.end());
+    }
+  std::vector<std::string> ordered; // by first appearance
+  auto appear = [&](const std::string &text) {
+    for (const std::string &dim : DimTable(s.dims).symbolsIn(text))
+      if (std::ranges::find(ordered, dim) == ordered.end()) ordered.push_back(dim);
+  };
+  for (const SignatureParam &p : s.params)
+    std::ranges::for_each(p.dims, appear);
+  s.dims = std::move(ordered);
+  return std::nullopt;
+}
+
 } // namespace
 
 Errors bind(const Signature &signature, const Request &request, Binding &out) {
   out = {};
-  return Binder(signature, request, out).run();
+  if (std::ranges::none_of(signature.params, hasLeadingDims)) return Binder(signature, request, out).run();
+  Signature expanded = signature;
+  Request others = request;
+  int64_t count = 0;
+  if (auto e = expandLeading(request, expanded, count)) return {*e};
+  std::erase_if(others.dims, [](const NamedValue &dim) { return dim.first == kLeadingDims; });
+  Errors errors = Binder(expanded, others, out).run();
+  out.leading = count;
+  return errors;
 }
 
 } // namespace tessera::cli

@@ -7,6 +7,7 @@
 #include "tools/options/Options.h"
 #include "tools/tsr/Report.h"
 #include <memory>
+#include <optional>
 
 namespace tessera::cli {
 
@@ -37,6 +38,7 @@ struct Binding {
   std::vector<BoundParam> params;                    // in the signature's order
   std::vector<std::pair<std::string, int64_t>> dims; // every symbolic dim, in the signature's order
   std::vector<std::pair<std::string, int64_t>> tunables;
+  std::optional<int64_t> leading; // how many dims "..." stands for, in a signature that has it
 };
 
 /// Reads the input files. Reports all errors at once, in the order of the signature; `out` then holds the

@@ -53,9 +53,8 @@ std::vector<Guard> guardsOf(const KernelMetadata &m) {
   std::vector<Guard> out;
   for (const auto &[dim, value] : m.specialized)
     out.push_back({fmt::format("{} == {}", dim, value), ""});
-  if (m.plan)
-    for (const PlanCheck &check : m.plan->checks)
-      out.push_back({fmt::format("{} >= 0", check.value), check.says});
+  for (const PlanCheck &check : m.plan ? m.plan->checks : m.checks)
+    out.push_back({fmt::format("{} >= 0", check.value), check.says});
   return out;
 }
 

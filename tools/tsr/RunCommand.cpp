@@ -191,6 +191,7 @@ int run(const Job &job, const RunOptions &options) {
   CompileOptions compile = job.options;
   compile.kernels = {signature->kernel};
   compile.dims = binding.dims;
+  if (binding.leading) compile.dims.emplace_back(kLeadingDims, *binding.leading);
   compile.tunables = binding.tunables;
   recordOptions(compile);
   if (!errors.empty()) {

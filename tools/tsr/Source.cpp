@@ -144,7 +144,8 @@ MaybeError checkTunable(const Signature &s, const std::string &name, const std::
 }
 
 MaybeError checkDim(const Signature &s, const std::string &name, const std::string &text, int64_t &value) {
-  if (std::find(s.dims.begin(), s.dims.end(), name) == s.dims.end())
+  const bool isLeading = name == kLeadingDims && std::ranges::any_of(s.params, hasLeadingDims);
+  if (!isLeading && std::find(s.dims.begin(), s.dims.end(), name) == s.dims.end())
     return Error{"E_DIM_UNKNOWN", fmt::format("kernel {} has no symbolic dim {}", s.kernel, name),
                  suggest(name, s.dims)};
   if (!parseInt(text, value) || value < 0)

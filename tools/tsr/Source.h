@@ -38,6 +38,10 @@ inline std::string onlyKernel(const CompileOptions &o) { return o.kernels.empty(
 [[nodiscard]] MaybeError chooseKernel(const std::vector<Signature> &, const std::string &name,
                                       const Signature *&out);
 
+/// In a signature the leading dims of a tensor, of any number; as a dim, their number.
+inline constexpr std::string_view kLeadingDims = "...";
+inline bool hasLeadingDims(const SignatureParam &p) { return !p.dims.empty() && p.dims[0] == kLeadingDims; }
+
 /// Checks one --set or --dim against the kernel.
 [[nodiscard]] MaybeError checkTunable(const Signature &, const std::string &name, const std::string &text,
                                       int64_t &value);

@@ -48,7 +48,12 @@ Value TileLowering::dimValue(StringRef text) {
   DictionaryAttr specialized = kernel_.getSpecializedAttr();
   if (auto known = specialized ? specialized.getAs<IntegerAttr>(text) : IntegerAttr())
     return constant(known.getInt());
-  return scalar(tile::findDim(kernel_, kernel_.getParams(), text)); // verified to be a dim
+  if (BlockArgument dim = tile::findDim(kernel_, kernel_.getParams(), text)) return scalar(dim);
+  Vec<Value> args;
+  for (BlockArgument arg : kernel_.getBody().front().getArguments())
+    args.push_back(map_.lookupOrNull(arg));
+  return schedule::emitIndexExpr(b_, b_.getLoc(), kernel_.getParams(), args,
+                                 *IndexExpr::parse(std::string_view(text.data(), text.size()))); // verified
 }
 
 void TileLowering::bindKernelArguments(llvm::function_ref<Value(BlockArgument)> get) {

@@ -41,6 +41,16 @@ void DiagnosticSink::error(Code code, Range loc, std::string message, std::strin
   diagnostics_.push_back(std::move(d));
 }
 
+std::string DiagnosticSink::textOf(Range range) const {
+  std::string out;
+  uint32_t column = 0;
+  for (const char c : source_.line(range.line)) {
+    column += (static_cast<unsigned char>(c) >> 6) != 2; // of UTF-8, columns count characters
+    if (column >= range.col && (range.endLine != range.line || column < range.endCol)) out += c;
+  }
+  return out;
+}
+
 void DiagnosticSink::merge(DiagnosticSink &&other) {
   std::ranges::move(other.diagnostics_, std::back_inserter(diagnostics_));
   seen_.merge(other.seen_);

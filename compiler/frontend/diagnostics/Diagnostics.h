@@ -28,6 +28,9 @@ public:
   /// past the limit of a hundred.
   void error(Code, Range, std::string message, std::string hint = {});
 
+  /// The source text of a range, to the end of its first line.
+  std::string textOf(Range) const;
+
   bool hasErrors() const { return !diagnostics_.empty(); }
   bool has(Code) const;
   /// Are there errors, all of one code?

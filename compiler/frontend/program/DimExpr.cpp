@@ -1,5 +1,6 @@
 #include "compiler/frontend/program/DimExpr.h"
 #include <algorithm>
+#include <charconv>
 
 namespace tessera::frontend {
 
@@ -136,6 +137,129 @@ std::optional<DimExpr> apply(const char *name, const DimExpr &a, const DimExpr &
   std::string text = which + "(" + left + ", " + right + ")";
   if (text.size() > kMaxText || nestingOf(text) > kMaxNesting) return std::nullopt;
   return DimExpr::symbol(text);
+}
+
+std::optional<DimExpr::Linear> DimExpr::linearIn(const std::string &symbol) const {
+  Linear out;
+  for (const auto &[monomial, c] : terms_) {
+    Monomial rest = monomial;
+    auto it = std::ranges::find(rest, symbol);
+    if (it != rest.end()) rest.erase(it);
+    // "floordiv(M, 2)" is opaque: whether it contains the symbol is a question of its text
+    auto mentions = [&](const std::string &factor) {
+      return factor == symbol ||
+             (factor.find('(') != std::string::npos && factor.find(symbol) != std::string::npos);
+    };
+    if (std::ranges::any_of(rest, mentions)) return std::nullopt;
+    (rest.size() < monomial.size() ? out.factor : out.offset).terms_[rest] = c;
+  }
+  return out;
+}
+
+/// Splits "4*B*H" into 4 and "B*H"; nothing if the numbers overflow.
+static std::optional<std::pair<int64_t, std::string>> splitSymbol(std::string_view text) {
+  int64_t constant = 1;
+  std::string names;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('*', at), text.size());
+    const std::string_view factor = text.substr(at, end - at);
+    int64_t number = 0;
+    if (factor[0] < '0' || factor[0] > '9')
+      names.append(names.empty() ? "" : "*").append(factor);
+    else if (std::from_chars(factor.data(), factor.data() + factor.size(), number).ec != std::errc() ||
+             __builtin_mul_overflow(constant, number, &constant))
+      return std::nullopt;
+    at = end + 1;
+  }
+  return std::pair(constant, std::move(names));
+}
+
+/// Evaluates an expression; `valueOf` gives the values of its slots.
+static std::optional<DimExpr> evaluate(const IndexExpr &expr,
+                                       const std::function<std::optional<DimExpr>(size_t)> &valueOf) {
+  std::vector<std::optional<DimExpr>> stack;
+  expr.forEach([&](IndexExpr::Code code, int64_t value) {
+    using Code = IndexExpr::Code;
+    if (code == Code::Const) return stack.emplace_back(DimExpr(value)), void();
+    if (code == Code::Slot) return stack.push_back(valueOf(static_cast<size_t>(value)));
+    const std::optional<DimExpr> b = std::move(stack.back());
+    if (code == Code::Neg) {
+      stack.back() = b ? subtract(DimExpr(0), *b) : std::nullopt;
+      return;
+    }
+    stack.pop_back();
+    std::optional<DimExpr> &a = stack.back();
+    auto applied = [&]() -> std::optional<DimExpr> {
+      if (!a || !b) return std::nullopt;
+      switch (code) {
+      case Code::Add:
+        return add(*a, *b);
+      case Code::Sub:
+        return subtract(*a, *b);
+      case Code::Mul:
+        return multiply(*a, *b);
+      case Code::FloorDiv:
+        return apply("floordiv", *a, *b);
+      case Code::CeilDiv: {
+        const std::optional<DimExpr> less = subtract(*b, 1), sum = less ? add(*a, *less) : std::nullopt;
+        return sum ? apply("floordiv", *sum, *b) : std::nullopt;
+      }
+      case Code::Mod:
+        return apply("mod", *a, *b);
+      case Code::Min:
+        return apply("min", *a, *b);
+      default:
+        return apply("max", *a, *b);
+      }
+    };
+    a = applied();
+  });
+  return stack.empty() ? std::nullopt : std::move(stack.back());
+}
+
+std::optional<DimExpr> extentOf(const IndexExpr &expr, const DimValues &valueOf) {
+  return evaluate(expr, [&](size_t slot) -> std::optional<DimExpr> {
+    auto symbol = splitSymbol(expr.symbols()[slot]);
+    std::optional<DimExpr> dim = symbol ? valueOf(symbol->second) : std::nullopt;
+    return dim ? multiply(*dim, symbol->first) : std::nullopt;
+  });
+}
+
+std::vector<std::string> dimsIn(const IndexExpr &expr) {
+  std::vector<std::string> dims;
+  for (const std::string &text : expr.symbols())
+    if (auto symbol = splitSymbol(text); symbol && std::ranges::find(dims, symbol->second) == dims.end())
+      dims.push_back(std::move(symbol->second));
+  return dims;
+}
+
+std::optional<DimExpr> extentOf(const Dim &dim, const std::vector<std::string> &dims,
+                                const DimValues &valueOf) {
+  if (dim.symbol.empty()) return DimExpr(dim.constant);
+  IndexExpr expr;
+  std::string why;
+  if (!IndexExpr::parse(dim.symbol, dims, expr, why)) return std::nullopt;
+  return evaluate(expr, [&](size_t slot) { return valueOf(dims[slot]); });
+}
+
+std::vector<std::string> dimsIn(const Dim &dim, const std::vector<std::string> &dims) {
+  std::vector<std::string> found;
+  IndexExpr expr;
+  std::string why;
+  if (!IndexExpr::parse(dim.symbol, dims, expr, why)) return found;
+  expr.forEach([&](IndexExpr::Code code, int64_t slot) {
+    if (code != IndexExpr::Code::Slot) return;
+    const std::string &name = dims[static_cast<size_t>(slot)];
+    if (std::ranges::find(found, name) == found.end()) found.push_back(name);
+  });
+  return found;
+}
+
+bool hasExpressions(const Kernel &kernel) {
+  for (const Param &p : kernel.params)
+    for (const Dim &d : p.dims)
+      if (!d.symbol.empty() && std::ranges::find(kernel.dims, d.symbol) == kernel.dims.end()) return true;
+  return false;
 }
 
 } // namespace tessera::frontend

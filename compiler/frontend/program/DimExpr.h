@@ -1,6 +1,8 @@
 // Extents of whole tensors: polynomials over symbolic dims in a normal form.
 #pragma once
 #include "compiler/frontend/program/Program.h"
+#include "core/metadata/IndexExpr.h"
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,6 +36,11 @@ public:
   /// `name` is floordiv, mod, min or max. Folds what can be folded.
   friend std::optional<DimExpr> apply(const char *name, const DimExpr &, const DimExpr &);
 
+  /// The extent as factor * symbol + offset, neither of which contains the symbol; nothing if it is not
+  /// linear in it.
+  struct Linear;
+  std::optional<Linear> linearIn(const std::string &symbol) const;
+
 private:
   using Monomial = std::vector<std::string>; // sorted factors
   struct Order {                             // by degree, then by factors; multiplication preserves it
@@ -45,5 +52,22 @@ private:
 
   std::map<Monomial, int64_t, Order> terms_; // no coefficient is 0
 };
+
+struct DimExpr::Linear {
+  DimExpr factor, offset;
+};
+
+using DimValues = std::function<std::optional<DimExpr>(const std::string &dim)>;
+/// The extent that an expression of a program's text denotes. A product without blanks, but for its numbers,
+/// is one dim: 2*B*H is twice the dim "B*H". Returns nothing if a dim has no value, or where DimExpr's
+/// arithmetic gives none.
+std::optional<DimExpr> extentOf(const IndexExpr &, const DimValues &);
+/// The dims in such an expression, in order of first appearance.
+std::vector<std::string> dimsIn(const IndexExpr &);
+/// The same for a Dim of a function that has these dims: only they decide whether its B*H is one dim or two.
+std::optional<DimExpr> extentOf(const Dim &, const std::vector<std::string> &dims, const DimValues &);
+std::vector<std::string> dimsIn(const Dim &, const std::vector<std::string> &dims);
+/// Has a tensor of the kernel an extent that is an expression of dims?
+bool hasExpressions(const Kernel &);
 
 } // namespace tessera::frontend

@@ -26,6 +26,8 @@ struct GraphValue {
   int64_t integer = 0;
   int param = -1;  // Param
   int kernel = -1; // Launch: index into GraphFunction::kernels
+  /// Launch: the extents of the kernel's dims; absent if each dim is an extent of a tensor of the launch.
+  std::vector<Dim> kernelDims;
 };
 
 struct GraphFunction {

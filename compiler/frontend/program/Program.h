@@ -30,8 +30,9 @@ struct Type {
   bool operator==(const Type &) const = default;
 };
 
-/// One tensor dim: a product of symbols times a constant. "B*H" is {1, {"B*H"}}: a product dim is one int64
-/// in the ABI and therefore one symbol, named by its text. A plain integer is {n, {}}.
+/// One tensor dim. A plain integer is {n, ""}. A name or a product of names, "B*H", is a symbol: one int64 in
+/// the ABI, named by its text. Other texts are expressions of symbols in the normal form of DimExpr, "2*K +
+/// 1".
 struct Dim {
   int64_t constant = 1;
   std::string symbol; // empty: the constant is the extent
@@ -148,6 +149,12 @@ struct GridAxis {
   bool isBatch = false; // an implicit batch axis
 };
 
+/// A condition on dims and integer scalars: a launch is refused if the value is negative.
+struct LaunchCheck {
+  ExprPtr value;    // i64, of the same form as the bounds of the grid
+  std::string says; // "K % 4 == 0"
+};
+
 struct Kernel {
   std::string name;
   Range loc;
@@ -158,6 +165,7 @@ struct Kernel {
   std::vector<Symbol> symbols;
   std::vector<GridAxis> grid;      // outermost first; empty without lanes: one program
   ExprPtr laneCount;               // linear_id programs: number of lanes (i64 of dims/params), else null
+  std::vector<LaunchCheck> checks; // what the program assumes
   Block body;                      // of one tile program; of one lane when laneCount is set
   int64_t sharedBytes = 0;         // counted before dead code is removed
   std::vector<std::string> unused; // requests of the program that have no effect, one line each

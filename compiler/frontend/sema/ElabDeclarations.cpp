@@ -38,49 +38,45 @@ bool Elaborator::isTensorAnnotation(const ast::Expr &e) {
   return path == "tessera.Tensor" || path == "Tensor";
 }
 
-void Elaborator::addDim(const Dim &d) {
-  if (!d.symbol.empty() && std::ranges::find(kernel_.dims, d.symbol) == kernel_.dims.end())
-    kernel_.dims.push_back(d.symbol);
+bool Elaborator::isDim(const std::string &symbol) const {
+  return std::ranges::find(kernel_.dims, symbol) != kernel_.dims.end();
+}
+
+/// Reads "M", "B*H" or an expression of these, "n + 1", into its normal form, and declares its dims. Blanks
+/// are ignored.
+bool Elaborator::readDimText(const ast::Expr &e, Dim &out, const std::string &what) {
+  std::string text = e.text;
+  std::erase(text, ' ');
+  constexpr size_t kMaxLength =
+      512; // index expressions, which dims are part of, have at most 4096 characters
+  if (text.size() > kMaxLength) {
+    fail(Code::E_DIM, e.loc,
+         "a " + what + " of " + std::to_string(text.size()) + " characters; at most " +
+             std::to_string(kMaxLength));
+    return false;
+  }
+  auto refuse = [&](const std::string &why) {
+    fail(Code::E_DIM, e.loc, "'" + e.text + "' is not a " + what + (why.empty() ? "" : ": " + why),
+         "a " + what +
+             " is an int, a name \"M\", a product \"B*H\" or an expression \"n + 1\" with + - * // % "
+             "min max ceildiv");
+    return false;
+  };
+  Expected<IndexExpr> parsed = IndexExpr::parse(text);
+  if (!parsed) return refuse(parsed.error().message);
+  const std::optional<DimExpr> extent =
+      frontend::extentOf(*parsed, [](const std::string &dim) { return DimExpr::symbol(dim); });
+  if (!extent) return refuse("it overflows or divides by zero");
+  if (extent->isConstant()) return refuse("it has no name");
+  for (const std::string &dim :
+       dimsIn(*parsed)) // the normal form of (B + 1)*H would not tell B and H from B*H
+    if (!isDim(dim)) kernel_.dims.push_back(dim);
+  out = extent->dim();
+  return true;
 }
 
 bool Elaborator::readDim(const ast::Expr &e, Dim &out, const std::string &what) {
-  if (e.kind == ast::Expr::Str) {
-    // "M" or "B*H"; blanks are ignored.
-    std::string text, part;
-    bool ok = true;
-    auto finish = [&] {
-      bool digit = !part.empty() && std::isdigit(static_cast<unsigned char>(part[0]));
-      bool number = std::ranges::all_of(part, [](unsigned char c) { return std::isdigit(c); });
-      ok &= !part.empty() && (!digit || number);
-      text += (text.empty() ? "" : "*") + part;
-      part.clear();
-    };
-    for (unsigned char c : e.text) {
-      if (c == ' ') continue;
-      if (c == '*')
-        finish();
-      else if (std::isalnum(c) || c == '_')
-        part += static_cast<char>(c);
-      else
-        ok = false;
-    }
-    finish();
-    bool isNumber = std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c); });
-    if (!ok || isNumber) {
-      fail(Code::E_DIM, e.loc, "'" + e.text + "' is not a dim",
-           "a dim is an int, a name \"M\" or a product \"B*H\"");
-      return false;
-    }
-    // Index expressions, which dims are part of, have at most 4096 characters.
-    constexpr size_t kMaxLength = 512;
-    if (text.size() > kMaxLength) {
-      fail(Code::E_DIM, e.loc,
-           "a dim of " + std::to_string(text.size()) + " characters; at most " + std::to_string(kMaxLength));
-      return false;
-    }
-    out = {1, text};
-    return true;
-  }
+  if (e.kind == ast::Expr::Str) return readDimText(e, out, what);
   std::vector<std::unique_ptr<Frame>> none = std::exchange(frames_, {});
   if (e.kind == ast::Expr::Name && !module_.globals.count(e.text)) {
     frames_ = std::move(none);
@@ -94,8 +90,9 @@ bool Elaborator::readDim(const ast::Expr &e, Dim &out, const std::string &what) 
   if (!v.isConstInt() || v.intValue < 0) {
     fail(Code::E_DIM, e.loc,
          "a " + what + (v.isConstInt() ? " is at least 0" : " is an int or a string, found " + describe(v)),
-         v.kind == Value::DTypeName ? "the dtype follows the dims: ts.Tensor[\"M\", \"N\", ts.f32]"
-                                    : "a " + what + " is an int, a name \"M\" or a product \"B*H\"");
+         v.kind == Value::DTypeName
+             ? "the dtype follows the dims: ts.Tensor[\"M\", \"N\", ts.f32]"
+             : "a " + what + " is an int, a name \"M\" or an expression in quotes, \"n + 1\"");
     return false;
   }
   out = {v.intValue, ""};
@@ -212,13 +209,6 @@ std::optional<DType> Elaborator::readDType(const ast::Expr &e, Policy &policy) {
   return std::nullopt;
 }
 
-void Elaborator::addDims(const TensorType &type) {
-  for (const Dim &d : type.dims)
-    addDim(d);
-  for (const Dim &d : type.strides)
-    addDim(d);
-}
-
 /// ts.strides("lda", 1): the distance between neighbours along each dim, in elements.
 bool Elaborator::readStrides(const ast::Expr &e, TensorType &out) {
   if (isGraph_) {
@@ -241,6 +231,45 @@ bool Elaborator::readStrides(const ast::Expr &e, TensorType &out) {
     out.strides.push_back(d);
   }
   return ok;
+}
+
+/// A stride may be an expression of dims of tensors. A symbol of strides alone is an argument, which has no
+/// value that follows from an expression.
+void Elaborator::checkStrides() {
+  std::set<std::string> ofTensors;
+  auto collect = [&](const std::vector<Dim> &dims) {
+    for (const Dim &d : dims)
+      for (const std::string &dim : dimsIn(d, kernel_.dims))
+        ofTensors.insert(dim);
+  };
+  auto check = [&](const std::vector<Dim> &strides, Range loc) {
+    for (const Dim &d : strides)
+      for (const std::string &dim : dimsIn(d, kernel_.dims))
+        if (dim != d.symbol && !ofTensors.contains(dim))
+          fail(Code::E_DIM, loc,
+               "the stride '" + d.symbol + "' is computed from '" + dim + "', which is no dim of a tensor",
+               "give the stride a name of its own");
+  };
+  for (const Param &p : kernel_.params)
+    collect(p.dims);
+  for (const TensorType &r : results_)
+    collect(r.dims);
+  for (const Param &p : kernel_.params)
+    check(p.strides, p.loc);
+  for (const TensorType &r : results_)
+    check(r.strides, r.loc);
+}
+
+/// Reads "..." among the dims of a tensor.
+static bool readLeading(Elaborator &ctx, const ast::Expr &e, bool isFirst, Dim &out) {
+  out = {1, std::string(names::kLeading)};
+  if (ctx.isGraph_ && isFirst) return true;
+  if (ctx.isGraph_)
+    ctx.fail(Code::E_PARAMETER, e.loc, "'...' stands for the leading dims of a tensor, so it comes first");
+  else
+    ctx.fail(Code::E_PARAMETER, e.loc, "'...' is of the types of graph functions",
+             "write a kernel for the last dims: one that indexes them only runs for each of the others");
+  return false;
 }
 
 bool Elaborator::readTensorType(const ast::Expr &e, TensorType &out) {
@@ -270,7 +299,10 @@ bool Elaborator::readTensorType(const ast::Expr &e, TensorType &out) {
   bool ok = true;
   for (size_t i = 1; i + 1 < end; ++i) {
     Dim d;
-    ok &= readDim(*e.items[i], d);
+    if (e.items[i]->kind == ast::Expr::Name && e.items[i]->text == names::kLeading)
+      ok &= readLeading(*this, *e.items[i], i == 1, d);
+    else
+      ok &= readDim(*e.items[i], d);
     out.dims.push_back(d);
   }
   std::optional<DType> t = readDType(*e.items[end - 1], out.policy);
@@ -299,7 +331,7 @@ void Elaborator::declareParameter(const ast::Parameter &p) {
   } else if (isTensorAnnotation(*p.annotation)) {
     out.isTensor = true;
     TensorType type;
-    if (readTensorType(*p.annotation, type)) addDims(type);
+    readTensorType(*p.annotation, type);
     out.dtype = type.dtype;
     out.dims = std::move(type.dims);
     out.strides = std::move(type.strides);
@@ -362,7 +394,7 @@ void Elaborator::declareResults(const ast::Expr &e) {
            "write -> ts.Tensor[\"M\", \"N\", ts.f32]");
       continue;
     }
-    if (readTensorType(*item, r)) addDims(r);
+    readTensorType(*item, r);
     results_.push_back(std::move(r));
   }
 }
@@ -447,6 +479,7 @@ bool Elaborator::declare(const FunctionDecl &f) {
     if (std::ranges::find(kernel_.dims, p.name) != kernel_.dims.end())
       fail(Code::E_NAME_CLASH, p.loc,
            "'" + p.name + "' is both a parameter and a dim of '" + kernel_.name + "'", "rename one of them");
+  checkStrides();
   declareTunables(f);
   for (const Tunable &t : tunables_)
     if (std::ranges::find(kernel_.dims, t.name) != kernel_.dims.end())

@@ -146,7 +146,9 @@ Value Elaborator::compareChain(const ast::Expr &e) {
       continue;
     }
     v = asOperand(std::move(v), item->loc);
-    if (e.items.size() > 2 && v.isRuntime()) v = toVariable(std::move(v), "cmp", item->loc);
+    unsigned budget = 24; // it is used twice
+    if (e.items.size() > 2 && v.isRuntime() && !inlineable(*v.expr, budget))
+      v = toVariable(std::move(v), "cmp", item->loc);
     items.push_back(std::move(v));
   }
   Value result;

@@ -131,28 +131,82 @@ std::string Elaborator::graphName(const Value &v) const {
 
 // --- Extents ---
 
+bool hasLeading(const std::vector<Dim> &dims) { return !dims.empty() && dims[0].symbol == names::kLeading; }
+
+/// Replaces "..." in the types of a function that is compiled by itself by dims axis0, axis1, ... Their
+/// number is an option, the value of the dim "...". Returns false after an error.
+static bool expandLeading(Elaborator &e) {
+  std::vector<std::vector<Dim> *> types;
+  for (Param &p : e.kernel_.params)
+    types.push_back(&p.dims);
+  for (Elaborator::TensorType &r : e.results_)
+    types.push_back(&r.dims);
+  if (std::ranges::none_of(types, [](const std::vector<Dim> *dims) { return hasLeading(*dims); }))
+    return true;
+  const auto &given = e.options_.dims;
+  const auto count = std::ranges::find(given, names::kLeading, &std::pair<std::string, int64_t>::first);
+  auto refuse = [&](Code code, std::string message, std::string hint = {}) {
+    e.fail(code, e.kernel_.loc, "'" + e.kernel_.name + "': " + message, std::move(hint));
+    return false;
+  };
+  if (count == given.end())
+    return refuse(Code::E_DIM_NOT_STATIC,
+                  "the number of dims that '...' stands for is not known when compiling",
+                  "give it with --dim ...=2, or call the function from another one");
+  if (!e.hasResultAnnotation_)
+    return refuse(Code::E_PARAMETER, "a function with '...' in its types annotates what it returns",
+                  "write -> ts.Tensor[..., \"N\", ts.f32]");
+  std::vector<Dim> leading;
+  constexpr int64_t kMaxRank = 8;
+  for (int64_t i = 0; i < std::min(count->second, kMaxRank + 1); ++i) {
+    leading.push_back({1, "axis" + std::to_string(i)});
+    const bool isParam = std::ranges::any_of(e.kernel_.params,
+                                             [&](const Param &p) { return p.name == leading.back().symbol; });
+    if (isParam || e.isDim(leading.back().symbol))
+      return refuse(Code::E_NAME_CLASH,
+                    "'" + leading.back().symbol + "' is the name of a dim that '...' stands for",
+                    "rename it");
+  }
+  for (std::vector<Dim> *dims : types) {
+    if (!hasLeading(*dims)) continue;
+    dims->erase(dims->begin());
+    dims->insert(dims->begin(), leading.begin(), leading.end());
+    if (count->second < 0 || dims->size() > static_cast<size_t>(kMaxRank))
+      return refuse(Code::E_PARAMETER, "a tensor has at most " + std::to_string(kMaxRank) +
+                                           " dims, and '...' stands for " + std::to_string(count->second));
+  }
+  std::vector<std::string> known = std::move(e.kernel_.dims); // in no order yet
+  for (const Dim &d : leading)
+    known.push_back(d.symbol);
+  e.kernel_.dims.clear();
+  for (const std::vector<Dim> *dims : types)
+    for (const Dim &d : *dims)
+      for (const std::string &dim : dimsIn(d, known))
+        if (!e.isDim(dim)) e.kernel_.dims.push_back(dim);
+  return true;
+}
+
 /// A product whose factors are all dims is their product; otherwise it is one symbol named by its text.
 DimExpr Elaborator::graphDim(const Dim &d) {
-  if (d.symbol.empty()) return DimExpr(d.constant);
   auto value = [&](const std::string &symbol) -> DimExpr {
     if (specialized_.count(symbol))
       for (const auto &[name, known] : options_.dims)
         if (name == symbol) return DimExpr(known);
     return DimExpr::symbol(symbol);
   };
-  if (d.symbol.find('*') == std::string::npos || specialized_.count(d.symbol)) return value(d.symbol);
-  std::optional<DimExpr> product = DimExpr(1);
-  for (size_t at = 0; at <= d.symbol.size();) {
-    size_t end = std::min(d.symbol.find('*', at), d.symbol.size());
-    std::string factor = d.symbol.substr(at, end - at);
-    at = end + 1;
-    bool isNumber = std::isdigit(static_cast<unsigned char>(factor[0]));
-    if (!isNumber && std::ranges::find(kernel_.dims, factor) == kernel_.dims.end())
-      return DimExpr::symbol(d.symbol);
-    if (isNumber && factor.size() > 18) return DimExpr::symbol(d.symbol);
-    if (product) product = multiply(*product, isNumber ? DimExpr(std::stoll(factor)) : value(factor));
-  }
-  return product.value_or(DimExpr::symbol(d.symbol));
+  auto product = [&](const std::string &dim) -> std::optional<DimExpr> {
+    if (specialized_.count(dim)) return value(dim);
+    std::optional<DimExpr> out = DimExpr(1);
+    for (size_t at = 0; at <= dim.size();) {
+      const size_t end = std::min(dim.find('*', at), dim.size());
+      const std::string factor = dim.substr(at, end - at);
+      at = end + 1;
+      if (!isDim(factor)) return DimExpr::symbol(dim);
+      if (out) out = multiply(*out, value(factor));
+    }
+    return out ? out : DimExpr::symbol(dim);
+  };
+  return frontend::extentOf(d, kernel_.dims, product).value_or(DimExpr::symbol(d.symbol));
 }
 
 Value Elaborator::graphExtent(const DimExpr &d) {
@@ -395,7 +449,7 @@ void Elaborator::graphFinish() {
 
 bool Elaborator::runGraph(const FunctionDecl &f, GraphFunction &out) {
   declare(f);
-  if (sink_.hasErrors()) return false;
+  if (sink_.hasErrors() || !expandLeading(*this)) return false;
   const ast::Stmt &fn = *f.stmt;
   graph_ = std::make_unique<GraphState>();
   frames_.push_back(std::make_unique<Frame>());

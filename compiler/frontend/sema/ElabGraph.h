@@ -22,4 +22,7 @@ struct GraphState {
 /// "[M, 4*D]"
 std::string dimsText(const Dims &);
 
+/// Are these the dims of a type that leaves open how many dims a tensor has, "[..., D]"?
+bool hasLeading(const std::vector<Dim> &);
+
 } // namespace tessera::frontend

@@ -35,6 +35,43 @@ bool Elaborator::graphNumber(const Value &v, Range loc, const char *what, double
   return false;
 }
 
+/// The extent of a callee's dim; nothing if one of its symbols is not bound.
+static std::optional<DimExpr> boundDim(const Dim &dim, const Kernel &callee,
+                                       const std::map<std::string, DimExpr> &bound) {
+  return extentOf(dim, callee.dims, [&](const std::string &symbol) -> std::optional<DimExpr> {
+    auto it = bound.find(symbol);
+    return it == bound.end() ? std::nullopt : std::optional(it->second);
+  });
+}
+
+static bool isDimOf(const Kernel &callee, const std::string &symbol) {
+  return std::ranges::find(callee.dims, symbol) != callee.dims.end();
+}
+
+std::optional<DimExpr> Elaborator::graphSolveDim(const Dim &want, const Kernel &callee,
+                                                 const std::string &symbol, const DimExpr &have,
+                                                 const std::map<std::string, DimExpr> &bound,
+                                                 const std::string &says, Range loc) {
+  static const std::string kUnknown = "?"; // no name of a program
+  std::map<std::string, DimExpr> values = bound;
+  values.emplace(symbol, DimExpr::symbol(kUnknown));
+  const std::optional<DimExpr> extent = boundDim(want, callee, values);
+  const std::optional<DimExpr::Linear> form = extent ? extent->linearIn(kUnknown) : std::nullopt;
+  const std::optional<DimExpr> rest = form ? subtract(have, form->offset) : std::nullopt;
+  if (!rest || form->factor.constant() == 0) return std::nullopt;
+  std::optional<DimExpr> value = divideExactly(*rest, form->factor);
+  if (!value && form->factor.constant()) { // a call checks that it divides
+    value = apply("floordiv", *rest, form->factor);
+    const std::optional<DimExpr> left = apply("mod", *rest, form->factor);
+    // The remainder has the sign of the divisor.
+    const std::optional<DimExpr> whole =
+        *form->factor.constant() > 0 && left ? subtract(DimExpr(0), *left) : left;
+    if (!value || !whole || !graphRequire(*whole, Code::E_KERNEL_ARGUMENT, says, loc)) return std::nullopt;
+  }
+  if (!value || !graphRequire(*value, Code::E_KERNEL_ARGUMENT, says, loc)) return std::nullopt;
+  return value;
+}
+
 /// Checks the tensor arguments of a call against the callee's parameters, and binds the callee's symbols.
 bool Elaborator::graphBindDims(const Kernel &callee, const std::vector<TensorType> &results,
                                const ast::Expr &call, std::vector<std::optional<Value>> &values,
@@ -54,6 +91,12 @@ bool Elaborator::graphBindDims(const Kernel &callee, const std::vector<TensorTyp
                                           from[symbol] + " and " + have.text() + " in " + where +
                                           ", which would have to be equal");
   };
+  struct Equation {
+    Dim want;
+    DimExpr have;
+    std::string where;
+  };
+  std::vector<Equation> equations; // of the extents that are expressions of the callee's dims
   // A function's tensors are contiguous: a stride is the product of the extents after it.
   auto checkStrides = [&](const std::string &tensor, const std::vector<Dim> &strides, const Dims &dims) {
     std::optional<DimExpr> have = DimExpr(1);
@@ -62,8 +105,10 @@ bool Elaborator::graphBindDims(const Kernel &callee, const std::vector<TensorTyp
       const Dim &want = strides[d];
       if (!have)
         refuse(Code::E_KERNEL_ARGUMENT, where + " is a product of too many terms to be compared");
-      else if (!want.symbol.empty())
+      else if (isDimOf(callee, want.symbol))
         bind(want.symbol, *have, where + " (contiguous in a graph function)");
+      else if (!want.symbol.empty())
+        equations.push_back({want, *have, where + " (contiguous in a graph function)"});
       else if (*have != DimExpr(want.constant))
         refuse(Code::E_KERNEL_ARGUMENT,
                where + " is " + std::to_string(want.constant) +
@@ -89,36 +134,76 @@ bool Elaborator::graphBindDims(const Kernel &callee, const std::vector<TensorTyp
       v = convert(std::move(v), p.dtype, call.loc);
       continue;
     }
-    if (!v.isGraph() || v.dtype != p.dtype || graphDims(v).size() != p.dims.size()) {
+    const size_t named = p.dims.size() - (hasLeading(p.dims) ? 1 : 0); // the last dims
+    const bool hasRank =
+        v.isGraph() && (hasLeading(p.dims) ? graphDims(v).size() >= named : graphDims(v).size() == named);
+    if (!hasRank || v.dtype != p.dtype) {
       std::string want;
       for (const Dim &d : p.dims)
         want += (want.empty() ? "" : ", ") + (d.symbol.empty() ? std::to_string(d.constant) : d.symbol);
-      bool onlyType = v.isGraph() && graphDims(v).size() == p.dims.size();
       refuse(Code::E_KERNEL_ARGUMENT,
              "parameter '" + p.name + "' is a " + name(p.dtype) + " tensor [" + want + "], found " +
                  (v.isGraph() ? std::string(name(v.dtype)) + " " : "") + graphName(v),
-             onlyType ? std::string("convert it with ts.cast(x, ts.") + name(p.dtype) + ")" : "");
+             hasRank ? std::string("convert it with ts.cast(x, ts.") + name(p.dtype) + ")" : "");
       continue;
     }
-    for (size_t d = 0; d < p.dims.size(); ++d) {
+    for (size_t n = 0; n < named; ++n) {
+      const size_t d = graphDims(v).size() - named + n;
       const DimExpr &have = graphDims(v)[d];
-      const Dim &want = p.dims[d];
+      const Dim &want = p.dims[p.dims.size() - named + n];
       if (want.symbol.empty()) {
         if (have != DimExpr(want.constant))
           refuse(Code::E_KERNEL_ARGUMENT, "dim " + std::to_string(d) + " of '" + p.name + "' is " +
                                               std::to_string(want.constant) + ", found " + graphName(v));
         continue;
       }
-      bind(want.symbol, have, "'" + p.name + "'");
+      if (isDimOf(callee, want.symbol))
+        bind(want.symbol, have, "'" + p.name + "'");
+      else
+        equations.push_back({want, have, "dim " + std::to_string(d) + " of '" + p.name + "'"});
     }
     checkStrides("'" + p.name + "'", p.strides, graphDims(v));
   }
+  if (!ok) return false;
+  const size_t errors = sink_.count();
+  for (bool solved = true;
+       solved && sink_.count() == errors;) { // an equation may give the dim that another one needs
+    solved = false;
+    for (const Equation &q : equations) {
+      std::vector<std::string> open = dimsIn(q.want, callee.dims);
+      std::erase_if(open, [&](const std::string &dim) { return bound.contains(dim); });
+      if (open.size() != 1) continue;
+      const std::string says = "'" + callee.name + "': " + q.where + " is '" + q.want.symbol + "', and no '" +
+                               open[0] + "' gives " + q.have.text();
+      if (std::optional<DimExpr> x = graphSolveDim(q.want, callee, open[0], q.have, bound, says, call.loc)) {
+        bind(open[0], *x, q.where);
+        solved = true;
+      }
+    }
+  }
+  if (sink_.count() != errors) return false;
   for (const TensorType &result : results) {
     Dims dims;
     for (const Dim &d : result.dims)
-      if (auto it = bound.find(d.symbol); it != bound.end() || d.symbol.empty())
-        dims.push_back(d.symbol.empty() ? DimExpr(d.constant) : it->second);
+      if (std::optional<DimExpr> have = boundDim(d, callee, bound)) dims.push_back(std::move(*have));
     if (dims.size() == result.dims.size()) checkStrides("a result", result.strides, dims);
+  }
+  for (const Equation &q : equations) {
+    const std::optional<DimExpr> want = boundDim(q.want, callee, bound);
+    if (!want) {
+      for (const std::string &dim : dimsIn(q.want, callee.dims))
+        if (!bound.contains(dim))
+          refuse(Code::E_KERNEL_ARGUMENT,
+                 q.where + " is '" + q.want.symbol + "', which does not determine its dim '" + dim +
+                     "' for " + q.have.text(),
+                 "give it a tensor that has '" + dim + "' as a dim");
+    } else if (*want != q.have) { // where they are equal for some dims only, a call checks it
+      const std::optional<DimExpr> more = subtract(q.have, *want), less = subtract(*want, q.have);
+      const std::string says = "'" + callee.name + "': " + q.where + " is '" + q.want.symbol + "', " +
+                               want->text() + ", found " + q.have.text();
+      ok &= more && less && graphRequire(*more, Code::E_KERNEL_ARGUMENT, says, call.loc) &&
+            graphRequire(*less, Code::E_KERNEL_ARGUMENT, says, call.loc);
+    }
   }
   for (const auto &[symbol, have] : bound) { // a product whose factors are also bound
     std::optional<DimExpr> product = DimExpr(1);
@@ -174,11 +259,13 @@ Value Elaborator::graphInline(const FunctionDecl &f, const ast::Expr &call) {
   for (size_t i = 0; i < items.size(); ++i) {
     const TensorType &want = callee.results_[i];
     Dims annotated;
-    for (const Dim &d : want.dims) {
-      auto it = bound.find(d.symbol);
-      annotated.push_back(d.symbol.empty()    ? DimExpr(d.constant)
-                          : it == bound.end() ? DimExpr::symbol(d.symbol)
-                                              : it->second);
+    for (const Dim &d : want.dims)
+      annotated.push_back(boundDim(d, callee.kernel(), bound).value_or(DimExpr::symbol(d.symbol)));
+    if (hasLeading(want.dims) && items[i]->isGraph() && graphDims(*items[i]).size() + 1 >= annotated.size()) {
+      const Dims &dims = graphDims(*items[i]);
+      const size_t leading = dims.size() + 1 - annotated.size();
+      annotated.erase(annotated.begin());
+      annotated.insert(annotated.begin(), dims.begin(), dims.begin() + static_cast<ptrdiff_t>(leading));
     }
     if (!items[i]->isGraph() || items[i]->dtype != want.dtype || graphDims(*items[i]) != annotated)
       return fail(Code::E_RETURN_TYPE, call.loc,
@@ -293,8 +380,19 @@ Value Elaborator::graphLaunch(const ModuleData &module, const FunctionDecl &f,
                   "compute it in the kernel");
     args.push_back(graphNode(*values[i], call.loc));
   }
+  std::vector<Dim> kernelDims;
+  const Kernel &kernel = g.out.kernels[static_cast<size_t>(instance)];
+  const bool givesDims = hasExpressions(kernel); // else they are extents of its tensors
+  for (const std::string &dim : kernel.dims) {
+    auto it = bound.find(dim);
+    if (it == bound.end())
+      return fail(Code::E_KERNEL_ARGUMENT, call.loc,
+                  "'" + f.stmt->text + "': its dim '" + dim + "' is in none of its arguments");
+    if (givesDims) kernelDims.push_back(it->second.dim());
+  }
   Value launch = graphValue(GraphOp::Launch, DType::F32, {}, call.loc, std::move(args));
   graphLast().kernel = instance;
+  graphLast().kernelDims = std::move(kernelDims);
   int64_t which = 0;
   for (size_t i : written) { // every name of the tensor refers to its new value from here on
     int old = graphNode(*values[i], call.loc);
@@ -309,7 +407,7 @@ Value Elaborator::graphLaunch(const ModuleData &module, const FunctionDecl &f,
     if (!p.isResult) continue;
     Dims dims;
     for (const Dim &d : p.dims)
-      dims.push_back(d.symbol.empty() ? DimExpr(d.constant) : bound.at(d.symbol));
+      dims.push_back(*boundDim(d, kernel, bound));
     own.push_back(graphValue(GraphOp::LaunchResult, p.dtype, std::move(dims), call.loc, {launch.index}));
     graphLast().ints = {which++};
   }

@@ -1,5 +1,6 @@
 // Shapes in graph functions: transposes, reshapes, slices, broadcasts.
 #include "compiler/frontend/sema/ElabGraph.h"
+#include "compiler/frontend/sema/Names.h"
 #include <algorithm>
 #include <numeric>
 
@@ -190,6 +191,7 @@ Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
   std::vector<std::string> starts;
   std::vector<int64_t> steps; // empty: all 1
   bool boxed = false;
+  auto isLeading = [](const ast::Expr &x) { return x.kind == ast::Expr::Name && x.text == names::kLeading; };
   auto fromEnd = [&](std::optional<DimExpr> d, const DimExpr &extent, Range loc) {
     if (!d || d->constant().value_or(0) >= 0) return d;
     d = add(extent, *d);
@@ -205,6 +207,21 @@ Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
     const ast::Expr &item = *e.items[i];
     if (item.kind == ast::Expr::None) {
       kept.push_back(DimExpr(1));
+      continue;
+    }
+    if (isLeading(item)) { // the dims that the other entries leave
+      const auto others = std::count_if(e.items.begin() + 1, e.items.end(), [&](const ast::ExprPtr &other) {
+        return other->kind != ast::Expr::None && !isLeading(*other);
+      });
+      if (std::count_if(e.items.begin() + 1, e.items.end(),
+                        [&](const ast::ExprPtr &x) { return isLeading(*x); }) > 1)
+        return fail(Code::E_INDEX, item.loc,
+                    "'...' stands for all dims that are not indexed, so it is written once");
+      for (size_t rest = dims.size() - std::min(dims.size(), static_cast<size_t>(others)); rest-- > 0;) {
+        starts.emplace_back("0");
+        kept.push_back(dims[box.size()]);
+        box.push_back(dims[box.size()]);
+      }
       continue;
     }
     if (box.size() == dims.size())

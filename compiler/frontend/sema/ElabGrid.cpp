@@ -6,7 +6,7 @@
 namespace tessera::frontend {
 
 /// The launch evaluates grid bounds: they may use only dims, integer scalar parameters and constants.
-static bool isLaunchExpr(const Expr &e) {
+bool Elaborator::isLaunchExpr(const Expr &e) {
   switch (e.op) {
   case Op::ConstInt:
   case Op::DimRef:

@@ -21,11 +21,36 @@ Value Elaborator::dimValue(const std::string &dim) {
 }
 
 Value Elaborator::dimExtent(const Dim &dim) {
-  return dim.symbol.empty() ? Value::extent(dim.constant) : dimValue(dim.symbol);
+  if (dim.symbol.empty()) return Value::extent(dim.constant);
+  if (isDim(dim.symbol)) return dimValue(dim.symbol);
+  IndexExpr expr;
+  std::string why;
+  if (!IndexExpr::parse(dim.symbol, kernel_.dims, expr, why)) return fail(Code::E_DIM, bodyLoc_, why);
+  std::vector<Value> stack;
+  expr.forEach([&](IndexExpr::Code code, int64_t value) {
+    using Code = IndexExpr::Code;
+    if (code == Code::Const) return stack.push_back(Value::extent(value));
+    if (code == Code::Slot) return stack.push_back(dimValue(kernel_.dims[static_cast<size_t>(value)]));
+    Value b = std::move(stack.back());
+    if (code == Code::Neg) return void(stack.back() = negate(std::move(b), bodyLoc_));
+    stack.pop_back();
+    const Op op = code == Code::Add        ? Op::Add
+                  : code == Code::Sub      ? Op::Sub
+                  : code == Code::Mul      ? Op::Mul
+                  : code == Code::FloorDiv ? Op::FloorDiv
+                  : code == Code::Mod      ? Op::Mod
+                  : code == Code::Min      ? Op::Minimum
+                                           : Op::Maximum; // the normal form has no ceildiv
+    stack.back() = binary(op, std::move(stack.back()), std::move(b), bodyLoc_);
+  });
+  return std::move(stack.back());
 }
 
 Value Elaborator::lookup(const ast::Expr &e) {
   const std::string &name = e.text;
+  if (name == names::kLeading)
+    return fail(Code::E_UNSUPPORTED, e.loc, "'...' is not part of the tile language",
+                "write one index per dim");
   for (auto it = frames_.rbegin(); it != frames_.rend(); ++it) {
     Frame &f = **it;
     if (auto local = f.locals.find(name); local != f.locals.end()) {

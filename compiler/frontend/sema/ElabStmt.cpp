@@ -152,7 +152,7 @@ void Elaborator::plainStatement(const ast::Stmt &s) {
         last.kind = Stmt::Eval;
         last.symbol = -1;
       }
-      sawWork_ = true;
+      sawWork_ |= !f || f->id != FunctionId::Assume;
       return;
     }
     evaluate(*s.value);

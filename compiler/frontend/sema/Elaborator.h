@@ -85,8 +85,9 @@ public:
   void declareParameter(const ast::Parameter &);
   bool readTensorType(const ast::Expr &, TensorType &);
   bool readStrides(const ast::Expr &, TensorType &);
-  void addDims(const TensorType &);
+  void checkStrides();
   bool readDim(const ast::Expr &, Dim &, const std::string &what = "dim");
+  bool readDimText(const ast::Expr &, Dim &, const std::string &what);
   std::optional<DType> readDType(const ast::Expr &, Policy &);
   bool readPolicy(const ast::Expr &, Policy &);
   bool readDTypeText(const ast::Expr &, DType &, Policy &);
@@ -95,7 +96,8 @@ public:
   void chooseTunables();
   /// Requests of the kernel or function that have no effect, one line each.
   std::vector<std::string> withoutEffect() const;
-  void addDim(const Dim &);
+  /// Is it a dim of this function, not an expression of dims?
+  bool isDim(const std::string &symbol) const;
   bool isTensorAnnotation(const ast::Expr &);
 
   // Names (ElabNames.cpp)
@@ -291,6 +293,8 @@ public:
   bool parallelLoop(const ast::Stmt &);
   bool gridCall(const ast::Stmt &);
   bool gridBound(const Value &, Range, ExprPtr &);
+  static bool isLaunchExpr(const Expr &);                                // may a launch evaluate it?
+  bool addChecks(const Expr &condition, const std::string &says, Range); // Assumptions.cpp
   void finishIterators();
   bool hasEffect(const Stmt &) const;
   bool guarded(const Block &, std::vector<ExprPtr> &bounds) const;
@@ -332,6 +336,11 @@ public:
   // ... calls (ElabGraphCalls.cpp)
   bool graphBindDims(const Kernel &callee, const std::vector<TensorType> &results, const ast::Expr &,
                      std::vector<std::optional<Value>> &, std::map<std::string, DimExpr> &);
+  /// The value of a callee's dim that follows from an extent that is an expression of it; nothing if none
+  /// does for every argument.
+  std::optional<DimExpr> graphSolveDim(const Dim &, const Kernel &callee, const std::string &symbol,
+                                       const DimExpr &have, const std::map<std::string, DimExpr> &bound,
+                                       const std::string &says, Range);
   bool graphTensor(const Value &, Range, size_t minRank); // these report what does not fit
   bool graphFlag(const Value &, Range, const char *what, bool &out);
   bool graphNumber(const Value &, Range, const char *what, double &out);

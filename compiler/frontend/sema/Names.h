@@ -25,6 +25,9 @@ inline constexpr std::string_view kRoundingModes[] = {"rne", "rtz", "rtp", "rtn"
 /// Of an annotation, beside dtypes.
 inline constexpr std::string_view kTypes[] = {"Tensor", "strides"};
 
+/// The leading dims of a tensor of a graph function, of any number.
+inline constexpr std::string_view kLeading = "...";
+
 /// Arguments that are text.
 inline constexpr std::string_view kSwizzles[] = {"none", "xor"};
 inline constexpr std::string_view kOrders[] = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};

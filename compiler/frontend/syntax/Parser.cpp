@@ -699,8 +699,11 @@ private:
     if (at("(")) return parenthesised();
     if (at("[")) return list();
     if (at("{")) return dict();
-    if (at("..."))
-      fail(Code::E_UNSUPPORTED, t.loc, "'...' is not part of the tile language", "write one index per dim");
+    if (at("...")) { // a name without a value; what may hold it looks for it
+      AstPtr e = node(AstExpr::Name, t.loc);
+      e->text = take().text;
+      return e;
+    }
     fail(Code::E_SYNTAX, t.loc, "expected an expression, found " + describe(t));
   }
 

@@ -41,6 +41,56 @@ TEST(DimExpr, KeepsWhatItCannotFoldOpaque) {
   EXPECT_EQ(text(apply("max", DimExpr(3), 5)), "5");
 }
 
+std::string extent(const std::string &text) {
+  tessera::Expected<IndexExpr> expr = IndexExpr::parse(text);
+  if (!expr) return expr.error().message;
+  return frontend::test::text(extentOf(*expr, [](const std::string &dim) { return DimExpr::symbol(dim); }));
+}
+
+TEST(DimExpr, ReadsIndexExpressions) {
+  EXPECT_EQ(extent("1 + n"), "n + 1");
+  EXPECT_EQ(extent("2*K"), "2*K");
+  EXPECT_EQ(extent("K*2"), "2*K");
+  EXPECT_EQ(extent("2*B*H + B*3*H"), "5*B*H");
+  EXPECT_EQ(extent("(n + 1)//2"), "floordiv(n + 1, 2)");
+  EXPECT_EQ(extent("ceildiv(n, 4)"), "floordiv(n + 3, 4)");
+  EXPECT_EQ(extent("ceildiv(4*n, 4)"), "floordiv(4*n + 3, 4)");
+  EXPECT_EQ(extent("4*n % 2 + max(n, m)"), "max(m, n)");
+  EXPECT_EQ(extent("-n + min(3, 2)"), "2 - n");
+  EXPECT_EQ(extent("n - n + 4"), "4");
+  EXPECT_EQ(extent("n // 0"), "nothing");
+  EXPECT_EQ(extent("9223372036854775807*2*n"), "nothing");
+  EXPECT_EQ(dimsIn(*IndexExpr::parse("2*B*H + n*2 + n")), (std::vector<std::string>{"B*H", "n"}));
+}
+
+TEST(DimExpr, DimsOfAFunctionDecideWhatAProductIs) {
+  auto values = [](const std::string &dim) { return std::optional(DimExpr::symbol("my_" + dim)); };
+  auto of = [&](const Dim &d, const std::vector<std::string> &dims) {
+    return text(extentOf(d, dims, values));
+  };
+  EXPECT_EQ(of({7, ""}, {}), "7");
+  EXPECT_EQ(of({1, "B*H + H"}, {"B", "H"}), "my_B*my_H + my_H");
+  EXPECT_EQ(of({1, "B*H + H"}, {"B*H", "H"}), "my_B*H + my_H");
+  EXPECT_EQ(of({1, "B*H + H"}, {"H"}), "nothing");
+  EXPECT_EQ(dimsIn(Dim{1, "3*H + B*H"}, {"B", "H"}), (std::vector<std::string>{"H", "B"}));
+  EXPECT_EQ(dimsIn(Dim{7, ""}, {"n"}), std::vector<std::string>());
+}
+
+TEST(DimExpr, FindsLinearForms) {
+  auto form = [](const std::optional<DimExpr> &d) {
+    auto linear = d->linearIn("M");
+    return linear ? linear->factor.text() + "; " + linear->offset.text() : "not";
+  };
+  EXPECT_EQ(form(M), "1; 0");
+  EXPECT_EQ(form(*add(*multiply(*multiply(M, N), 2), *subtract(K, 1))), "2*N; K - 1");
+  EXPECT_EQ(form(N), "0; N");
+  EXPECT_EQ(form(*multiply(M, M)), "not");
+  EXPECT_EQ(form(*apply("floordiv", M, 2)), "not");
+  EXPECT_EQ(form(*apply("mod", M, 3)), "not");
+  EXPECT_EQ(form(*multiply(M, *apply("max", M, 3))), "not");
+  EXPECT_EQ(form(*add(M, *apply("max", N, 3))), "1; max(3, N)");
+}
+
 TEST(DimExpr, GivesUpRatherThanOverflowOrGrow) {
   EXPECT_FALSE(add(DimExpr(INT64_MAX), 1));
   EXPECT_FALSE(multiply(*multiply(M, INT64_MAX), 2));

@@ -1,9 +1,11 @@
 // Imports the frame of a kernel: module, host function, signature and parallel construct.
 #include "compiler/graph/Import/Import.h"
+#include "compiler/frontend/program/DimExpr.h"
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/graph/Import/ImportParams.h"
 #include "compiler/graph/Import/Importer.h"
 #include "compiler/schedule/IR/KernelFrame.h"
+#include "compiler/tile/IR/KernelChecks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -20,9 +22,17 @@ Location KernelImporter::locationOf(frontend::Range range) const {
 }
 
 int64_t KernelImporter::specializedValue(const std::string &dim) const {
-  for (auto &[name, value] : kernel_.specialized)
-    if (name == dim) return value;
-  return ShapedType::kDynamic;
+  std::vector<std::string> names;
+  std::vector<int64_t> values;
+  for (auto &[name, value] : kernel_.specialized) {
+    names.push_back(name);
+    values.push_back(value);
+  }
+  IndexExpr expr;
+  std::string why;
+  int64_t extent = 0;
+  const bool isKnown = IndexExpr::parse(dim, names, expr, why) && expr.evaluate(values.data(), extent);
+  return isKnown && extent >= 0 ? extent : ShapedType::kDynamic;
 }
 
 mlir::Type KernelImporter::argumentType(const Param &param) {
@@ -49,6 +59,10 @@ bool KernelImporter::importKernel(StringRef numerics) {
   if (!kernel_.specialized.empty()) kernel.setSpecializedAttr(describeInts(b_, kernel_.specialized));
   if (!kernel_.tunables.empty()) kernel.setTunablesAttr(describeInts(b_, kernel_.tunables));
   if (!kernel_.unused.empty()) kernel.setFallbacksAttr(describeLines(b_, kernel_.unused));
+  SmallVector<Attribute> checks;
+  for (const frontend::LaunchCheck &c : kernel_.checks)
+    checks.push_back(describeCheck(b_, indexExpr(*c.value).text(), c.says));
+  if (!checks.empty()) kernel->setDiscardableAttr(tile::kChecks, b_.getArrayAttr(checks));
   if (kernel_.laneCount)
     lane_ = tile_.toI64(frame.openLanes(indexExpr(*kernel_.laneCount)));
   else
@@ -116,8 +130,16 @@ static void createHostFunction(OpBuilder &b, const Kernel &kernel, Location loc,
   b.create(state);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(body);
+  // A dim that is in expressions only is no extent of a tensor: the launch says what it is, itself.
+  ArrayAttr dims;
+  if (frontend::hasExpressions(kernel)) {
+    SmallVector<Attribute> symbols;
+    for (const std::string &dim : kernel.dims)
+      symbols.push_back(tile::IndexExprAttr::get(b.getContext(), IndexExpr::symbol(dim)));
+    dims = b.getArrayAttr(symbols);
+  }
   auto launch = LaunchOp::create(b, loc, updated, FlatSymbolRefAttr::get(b.getContext(), kernel.name),
-                                 operands, b.getArrayAttr(effects), ArrayAttr());
+                                 operands, b.getArrayAttr(effects), dims);
   ReturnOp::create(b, loc, launch.getResults());
 }
 

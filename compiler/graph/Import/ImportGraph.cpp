@@ -42,10 +42,8 @@ Value GraphImporter::tensorArg(const GraphValue &v, size_t i) { return toTensor(
 
 ArrayAttr GraphImporter::describeChecks() {
   SmallVector<Attribute> checks;
-  for (const GraphFunction::Check &c : function_.checks) {
-    checks.push_back(b_.getDictionaryAttr({b_.getNamedAttr("says", b_.getStringAttr(c.says)),
-                                           b_.getNamedAttr("value", b_.getStringAttr(c.value))}));
-  }
+  for (const GraphFunction::Check &c : function_.checks)
+    checks.push_back(describeCheck(b_, c.value, c.says));
   return b_.getArrayAttr(checks);
 }
 

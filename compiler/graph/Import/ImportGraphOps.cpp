@@ -208,8 +208,10 @@ Operation *GraphImporter::importLaunch(const GraphValue &v) {
     if (other.op != GraphOp::LaunchResult || other.args[0] != self) break;
     types.push_back(typeOf(other.dims, other.dtype));
   }
+  ArrayAttr dims;
+  if (!v.kernelDims.empty()) dims = tensorType(b_.getContext(), v.kernelDims, DType::F32).getDims();
   return LaunchOp::create(b_, loc_, types, FlatSymbolRefAttr::get(b_.getContext(), kernel.name), operands,
-                          b_.getArrayAttr(effects), ArrayAttr());
+                          b_.getArrayAttr(effects), dims);
 }
 
 } // namespace tessera::graph

@@ -75,6 +75,11 @@ tile::ParamAttr describe(OpBuilder &b, const Param &param) {
                               describePolicy(b, param));
 }
 
+DictionaryAttr describeCheck(OpBuilder &b, StringRef value, StringRef says) {
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("says", b.getStringAttr(says)), b.getNamedAttr("value", b.getStringAttr(value))});
+}
+
 ArrayAttr describeLines(OpBuilder &b, const std::vector<std::string> &lines) {
   return b.getStrArrayAttr(llvm::to_vector_of<StringRef>(lines));
 }

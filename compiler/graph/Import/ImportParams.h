@@ -19,6 +19,9 @@ tile::ParamAttr describe(mlir::OpBuilder &, const frontend::Param &);
 /// ["...", ...]
 mlir::ArrayAttr describeLines(mlir::OpBuilder &, const std::vector<std::string> &);
 
+/// {says = "...", value = "M - 2"}: what a launch refuses where the value is negative.
+mlir::DictionaryAttr describeCheck(mlir::OpBuilder &, mlir::StringRef value, mlir::StringRef says);
+
 TensorType tensorType(mlir::MLIRContext *, const std::vector<frontend::Dim> &, DType);
 
 } // namespace tessera::graph

@@ -102,7 +102,11 @@ private:
                               : IndexExpr::binary(IndexExpr::Code::Mul, std::move(stride), extent);
         }
       } else if (param.isDim()) {
-        dims.push_back(bound[param.getName().getValue()]);
+        Attribute value = bound.lookup(param.getName().getValue());
+        if (!value)
+          return launch.emitOpError()
+                 << "needs dims: no tensor has '" << param.getName().getValue() << "' as an extent by itself";
+        dims.push_back(value);
       }
     }
     launch.setDimsAttr(b.getArrayAttr(dims));

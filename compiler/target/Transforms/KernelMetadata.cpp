@@ -1,4 +1,5 @@
 #include "compiler/target/Transforms/KernelMetadata.h"
+#include "compiler/tile/IR/KernelChecks.h"
 #include "compiler/tile/IR/Profiles.h"
 #include "core/metadata/Reports.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -130,6 +131,9 @@ KernelMetadata describeKernel(tile::KernelOp kernel, StringRef target) {
   m.vectorBytes = kernel.getVectorBytes().value_or(0);
   for (auto axis : kernel.getGrid().getAsRange<tile::IndexExprAttr>())
     m.axes.push_back(axis.text());
+  if (ArrayAttr checks = tile::checksOf(kernel))
+    for (auto check : checks.getAsRange<DictionaryAttr>())
+      m.checks.push_back({check.getAs<StringAttr>("value").str(), check.getAs<StringAttr>("says").str()});
   m.lanesPerProgram = kernel.getLanesPerProgram().value_or(1);
   m.epilogue = strings(kernel.getEpilogueAttr());
   m.fallbacks = strings(kernel.getFallbacksAttr());

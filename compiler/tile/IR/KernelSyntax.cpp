@@ -1,6 +1,7 @@
 #include "compiler/tile/IR/KernelSyntax.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/IndexExprAttr.h"
+#include "compiler/tile/IR/KernelChecks.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -65,18 +66,28 @@ void nameArguments(Region &body, ArrayAttr params, OpAsmSetValueNameFn setName) 
 
 namespace {
 
-/// Checks that an extent which the type leaves open, and a stride, is a number or a dim among the arguments.
+/// Returns whether `text` is an index expression over the integers among the arguments.
+bool isIndexExpr(FunctionOpInterface op, ArrayAttr params, StringRef text) {
+  const SmallVector<Type> types(op.getArgumentTypes());
+  Expected<IndexExpr> expr = IndexExpr::parse(std::string_view(text.data(), text.size()));
+  return expr && expr->bind(indexNames(types, params));
+}
+
+/// Checks that an extent which the type leaves open, and a stride, is a number, a dim among the arguments, or
+/// an expression of these.
 LogicalResult verifySymbols(FunctionOpInterface op, ArrayAttr params) {
   for (auto [index, param] : llvm::enumerate(params.getAsRange<ParamAttr>())) {
     auto view = dyn_cast<ViewType>(op.getArgument(index).getType());
     auto isKnown = [&](StringRef text) {
       int64_t number = 0;
-      return findDim(op, params, text) || (!text.getAsInteger(10, number) && number >= 0);
+      if (!text.getAsInteger(10, number)) return number >= 0;
+      return findDim(op, params, text) || isIndexExpr(op, params, text);
     };
     for (int64_t d = 0; view && d < view.getRank(); ++d) {
       auto refuse = [&](const char *what, StringRef text) {
         return op.emitOpError() << what << " " << d << " of parameter '" << param.getName().getValue()
-                                << "' is \"" << text << "\", which is no dim among the parameters";
+                                << "' is \"" << text
+                                << "\", which is no expression of dims among the parameters";
       };
       if (view.isDynamicDim(d) && !isKnown(param.getDim(d))) return refuse("dim", param.getDim(d));
       if (param.getStrides() && !isKnown(param.getStride(d))) return refuse("stride", param.getStride(d));
@@ -118,6 +129,17 @@ LogicalResult verifyParam(FunctionOpInterface op, Type type, ParamAttr param) {
                           << tessera::name(*param.getDtype()) << " but type " << type;
 }
 
+/// Checks the values of `tile.checks`, whose form the dialect checks.
+LogicalResult verifyChecks(FunctionOpInterface op, ArrayAttr params) {
+  ArrayAttr checks = checksOf(op);
+  for (Attribute entry : checks ? checks.getValue() : ArrayRef<Attribute>())
+    if (auto check = dyn_cast<DictionaryAttr>(entry))
+      if (auto value = check.getAs<StringAttr>("value"); value && !isIndexExpr(op, params, value.getValue()))
+        return op.emitOpError() << "checks " << value
+                                << ", which is no expression of dims and integer scalars";
+  return success();
+}
+
 } // namespace
 
 LogicalResult verifyParams(FunctionOpInterface op, ArrayAttr params) {
@@ -137,7 +159,7 @@ LogicalResult verifyParams(FunctionOpInterface op, ArrayAttr params) {
     last = param.getKind();
     if (failed(verifyParam(op, op.getArgument(index).getType(), param))) return failure();
   }
-  return verifySymbols(op, params);
+  return failed(verifySymbols(op, params)) ? failure() : verifyChecks(op, params);
 }
 
 /// An inherent attribute of kernels of two dialects. This file does not know one of them.

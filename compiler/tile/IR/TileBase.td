@@ -29,6 +29,7 @@ def Tile_Dialect : Dialect {
     | `tile.scratch` | the same | byte offsets into the program's scratch, one per tile (`tile-plan-memory`): for loops per tile `iter_arg`, for `while` per tile operand, then per tile result |
     | `tile.private` | `tile.atomic` | byte offset in scratch of a table that replaces the tensor until the program ends |
     | `tile.private_value` | `tile.atomic` | a variable replaces the element until the program ends |
+    | `tile.checks` | kernels | what a launch checks: dictionaries with the strings `value`, an expression of dims and integer scalars that must not be negative, and `says` |
   }];
   let discardableAttrs = (ins
     "::mlir::UnitAttr":$lanes, "::mlir::UnitAttr":$materialize, "::mlir::DenseI64ArrayAttr":$scratch,

@@ -1,4 +1,6 @@
 #include "compiler/tile/IR/TileDialect.h"
+#include "compiler/tile/IR/KernelChecks.h"
+#include "compiler/tile/IR/KernelSyntax.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -59,6 +61,16 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   }
   if (name == kPrivateValue)
     return check(isa<UnitAttr>(value) && isa<AtomicOp>(op), "a unit attribute on tile.atomic");
+  if (name == kChecks) {
+    auto list = dyn_cast<ArrayAttr>(value);
+    auto isCheck = [](Attribute entry) {
+      auto check = dyn_cast<DictionaryAttr>(entry);
+      return check && check.size() == 2 && check.getAs<StringAttr>("value") &&
+             check.getAs<StringAttr>("says");
+    };
+    return check(list && llvm::all_of(list, isCheck) && paramsOf(op),
+                 "an array of {says, value} on a kernel");
+  }
   return refuseAttribute(op, attribute, "");
 }
 

@@ -64,3 +64,24 @@ tile.kernel @axis(%M: index) grid ["f(M)"] attributes {params = [#tile.param<nam
 tile.kernel @unknown(%M: index) grid ["N"] attributes {params = [#tile.param<name = "M", kind = dim>]} {
   tile.return
 }
+
+// -----
+
+// expected-error @+1 {{it must be an array of {says, value} on a kernel}}
+tile.kernel @checks() grid [] attributes {tile.checks = [{value = "1"}], params = []} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{it must be an array of {says, value} on a kernel}}
+func.func @checks() attributes {tile.checks = []} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{checks "K - 1", which is no expression of dims and integer scalars}}
+tile.kernel @checks() grid [] attributes {tile.checks = [{says = "K > 0", value = "K - 1"}], params = []} {
+  tile.return
+}

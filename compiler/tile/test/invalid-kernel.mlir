@@ -295,7 +295,7 @@ tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [
 
 // -----
 
-// expected-error @+1 {{stride 0 of parameter 'x' is "s", which is no dim among the parameters}}
+// expected-error @+1 {{stride 0 of parameter 'x' is "s", which is no expression of dims among the parameters}}
 tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [
     #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["4"], strides = ["s"]>]} {
   tile.return
@@ -303,7 +303,7 @@ tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [
 
 // -----
 
-// expected-error @+1 {{stride 0 of parameter 'x' is "-1", which is no dim among the parameters}}
+// expected-error @+1 {{stride 0 of parameter 'x' is "-1", which is no expression of dims among the parameters}}
 tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [
     #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["4"], strides = ["-1"]>]} {
   tile.return

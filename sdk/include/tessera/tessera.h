@@ -556,7 +556,7 @@ typedef struct tsr_dim_info {
   int32_t argument; /* of TSR_DIM_NAMED: the index of the argument whose value it is; else -1 */
   int64_t value;    /* of TSR_DIM_CONSTANT, and of a named dim that the code was compiled for; else -1 */
   const char *stride_text; /* "1", "lda"; NULL if the tensor is contiguous; belongs to the module */
-  int32_t stride_kind;     /* tsr_dim_kind_t: CONSTANT, NAMED or CONTIGUOUS */
+  int32_t stride_kind;     /* tsr_dim_kind_t */
   int32_t stride_argument; /* as `argument` and `value`, of the stride, in elements */
   int64_t stride_value;
 } tsr_dim_info_t;

@@ -181,6 +181,33 @@ TEST_F(BindTest, ProductsFollowFromTheirFactors) {
   EXPECT_EQ(error(), "E_DIM_CLASH: dim M*N is 9 by --dim but 8 by the product of its factors");
 }
 
+TEST_F(BindTest, ExpressionsGiveDimsTheirValues) {
+  auto valueOf = [&](const std::string &dim, int64_t extent) {
+    signature_.params[0].dims = {dim, "K"};
+    signature_.dims = {"n", "K", "N"};
+    signature_.params[2].dims = {"n", "N"};
+    request_.in[0].second = file("x", {'f', 4}, {extent, 3});
+    Binding b;
+    const Errors errors = bind(signature_, request_, b);
+    return errors.empty() ? std::to_string(b.params[2].shape[0]) : errors[0].code + ": " + errors[0].message;
+  };
+  EXPECT_EQ(valueOf("n + 1", 1), "0");
+  EXPECT_EQ(valueOf("n + 1", 8), "7");
+  EXPECT_EQ(valueOf("n + 1", 0), "E_ARG_SHAPE: dim 0 of A is n + 1, but the array has 0 there");
+  EXPECT_EQ(valueOf("2*n - K", 5), "4");
+  EXPECT_EQ(valueOf("2*n", 5), "E_ARG_SHAPE: dim 0 of A is 2*n, but the array has 5 there");
+  EXPECT_EQ(valueOf("K - n", 1), "2");
+  EXPECT_EQ(valueOf("n + 9223372036854775807", 1),
+            "E_ARG_SHAPE: dim 0 of A is n + 9223372036854775807, but the array has 1 there");
+  EXPECT_EQ(valueOf("floordiv(n, 2)", 3),
+            "E_DIM_MISSING: dim n has no value: floordiv(n, 2) does not determine it");
+  request_.dims = {{"n", "7"}};
+  EXPECT_EQ(valueOf("floordiv(n, 2)", 3), "7");
+  EXPECT_EQ(valueOf("floordiv(n, 2)", 4),
+            "E_ARG_SHAPE: dim 0 of A is floordiv(n, 2) = 3, but the array has 4 there");
+  EXPECT_EQ(valueOf("n + 1", 4), "E_ARG_SHAPE: dim 0 of A is n + 1 = 8, but the array has 4 there");
+}
+
 TEST_F(BindTest, EmptyTensorsTakeNoBytes) {
   request_.in[0].second = file("a0", {'f', 4}, {0, 3});
   Binding b;
