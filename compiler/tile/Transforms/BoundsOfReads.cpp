@@ -2,6 +2,7 @@
 // buffer that a copy filled.
 #include "compiler/tile/IR/TileAccess.h"
 #include "compiler/tile/Transforms/BoundsLegalizer.h"
+#include "compiler/tile/Transforms/KnownExtents.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -22,9 +23,9 @@ bool isProgramOf(Value start, Value view, size_t dim) {
          cast<IndexExprAttr>(kernel.getGrid()[id.getAxis()]).text() == cast<StringAttr>(dims[dim]).getValue();
 }
 
-/// `isInside` answers whether an index is known to be in range. `filled`, if given, is the box of the memory
-/// along each dim. `only` is the axis that is needed. If an integer index is out of range, the first axis is
-/// empty.
+/// `isInside` answers whether an index, or the part of a slice from it on, is known to be in range. `filled`,
+/// if given, is the box of the memory along each dim. `only` is the axis that is needed. If an integer index
+/// is out of range, the first axis is empty.
 Box windowBox(OpBuilder &b, Location loc, ArrayRef<Value> sizes, ValueRange starts, ArrayRef<int64_t> extents,
               llvm::function_ref<bool(Value, size_t)> isInside, const Box *filled = nullptr,
               std::optional<unsigned> only = {}) {
@@ -48,6 +49,10 @@ Box windowBox(OpBuilder &b, Location loc, ArrayRef<Value> sizes, ValueRange star
       r.push_back(std::nullopt);
       continue;
     }
+    if (!memory && isInside(start, dim)) {
+      r.push_back(std::nullopt);
+      continue;
+    }
     IndexSign sign = signOf(start);
     Value from = saturatedIndex(b, loc, start, sign);
     Interval axis =
@@ -59,7 +64,12 @@ Box windowBox(OpBuilder &b, Location loc, ArrayRef<Value> sizes, ValueRange star
     }
     r.push_back(axis);
   }
-  if (allowed && !r.empty()) r[0]->hi = arith::SelectOp::create(b, loc, allowed, r[0]->hi, zero);
+  if (!allowed || r.empty()) return r;
+  if (!r[0]) {
+    const int64_t length = *llvm::find_if(extents, [](int64_t extent) { return extent >= 0; });
+    r[0] = Interval{zero, indexConstant(b, loc, length)};
+  }
+  r[0]->hi = arith::SelectOp::create(b, loc, allowed, r[0]->hi, zero);
   return r;
 }
 
@@ -70,7 +80,11 @@ Box windowBox(OpBuilder &b, Location loc, Value view, ValueRange starts, ArrayRe
   for (size_t dim = 0; dim < starts.size(); ++dim)
     sizes.push_back(b.createOrFold<DimOp>(loc, b.getIndexType(), view, dim));
   return windowBox(
-      b, loc, sizes, starts, extents, [&](Value start, size_t dim) { return isProgramOf(start, view, dim); },
+      b, loc, sizes, starts, extents,
+      [&](Value start, size_t dim) {
+        return extents[dim] < 0 ? isProgramOf(start, view, dim)
+                                : isKnownInside(view, static_cast<unsigned>(dim), start, extents[dim]);
+      },
       nullptr, only);
 }
 

@@ -13,6 +13,7 @@
 // carry.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/BoundsLegalizer.h"
+#include "compiler/tile/Transforms/KnownExtents.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -27,6 +28,7 @@ namespace tessera {
 namespace {
 struct LegalizeBounds : impl::TileLegalizeBoundsBase<LegalizeBounds> {
   void runOnOperation() override {
+    tile::markKnownInside(getOperation());
     tile::BoundsLegalizer().visit(getOperation().getBody().front());
     getOperation().walk([](tile::WhereOp op) {
       OpBuilder b(op);

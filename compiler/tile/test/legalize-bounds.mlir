@@ -393,5 +393,45 @@ tile.kernel @gathered_products(%a: !tile.view<64x64xf32>, %b: !tile.view<64x16xf
     scf.yield %p : tensor<16x16xf32>
   }
   tile.store %s, %o[%c0, %c0] extents [16, 16] {in_bounds} : tensor<16x16xf32>, !tile.view<16x16xf32>
+
+// A condition of the kernel says that the steps of a walk divide its dim: nothing is out of bounds along it.
+// CHECK-LABEL: tile.kernel @divides
+tile.kernel @divides(%x: !tile.view<?xf32>, %y: !tile.view<?x?xf32>, %o: !tile.view<?xf32>, %M: index, %K: index) grid ["ceildiv(2*K, 16)"]
+    attributes {tile.checks = [{says = "K % 8 == 0", value = "-mod(K, 8)"}], params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["2*K"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = f32, dims = ["M", "K"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["2*K"], access = write>,
+    #tile.param<name = "M", kind = dim>, #tile.param<name = "K", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %p = tile.program_id 0 : index
+  %i = arith.muli %p, %c16 : index
+  // CHECK: tile.load %x[%{{.*}}] extents [16] {in_bounds}
+  // CHECK-NOT: tile.mask
+  // CHECK: tile.reduce max
+  %t = tile.load %x[%i] extents [16] : !tile.view<?xf32> -> tensor<16xf32>
+  %r = tile.reduce max %t axis 0 : tensor<16xf32> -> f32
+  %b = tile.broadcast %r : f32 -> tensor<16xf32>
+  // CHECK: scf.for
+  scf.for %k = %c0 to %K step %c8 {
+    // The rows may end within a tile, the columns do not.
+    // CHECK: tile.load %y[%{{.*}}] extents [16, 8] : !tile.view<?x?xf32>
+    // CHECK: tile.mask %{{.*}} bounds(%{{.*}}, %c0 to %c8)
+    // CHECK: tile.reduce max
+    %u = tile.load %y[%p, %k] extents [16, 8] : !tile.view<?x?xf32> -> tensor<16x8xf32>
+    %m = tile.reduce max %u axis 0 : tensor<16x8xf32> -> tensor<8xf32>
+    // One step too far: this is not a walk of 16.
+    // CHECK: tile.store %{{.*}}, %o[%{{.*}}] extents [16] : tensor<16xf32>
+    %n = arith.addi %i, %c8 : index
+    tile.store %b, %o[%n] extents [16] : tensor<16xf32>, !tile.view<?xf32>
+    %s = tile.broadcast %r : f32 -> tensor<8xf32>
+    %a = arith.addf %m, %s : tensor<8xf32>
+    // CHECK: tile.store_elem
+    %e = tile.reduce max %a axis 0 : tensor<8xf32> -> f32
+    tile.store_elem %e, %o[%k] : f32, !tile.view<?xf32>
+  }
+  // CHECK: tile.store %{{.*}}, %o[%{{.*}}] extents [16] {in_bounds}
+  tile.store %b, %o[%i] extents [16] : tensor<16xf32>, !tile.view<?xf32>
   tile.return
 }

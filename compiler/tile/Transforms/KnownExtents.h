@@ -1,0 +1,16 @@
+// What the conditions of a kernel (`checks`, from ts.assume) say about windows of its tensors: a tensor whose
+// extent is a multiple of the loop's step has no ragged end.
+#pragma once
+#include "compiler/tile/IR/TileDialect.h"
+#include "mlir/IR/Builders.h"
+
+namespace tessera::tile {
+
+/// Is [start, start + extent) known to be inside dim `dim` of a tensor wherever it is accessed? It is if the
+/// start walks the dim from 0 in steps of at least `extent`, and the steps divide the dim.
+bool isKnownInside(mlir::Value view, unsigned dim, mlir::Value start, int64_t extent);
+
+/// Sets `in_bounds` of the loads, stores and copies of which every axis is known to be inside.
+void markKnownInside(KernelOp);
+
+} // namespace tessera::tile
