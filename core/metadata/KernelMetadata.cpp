@@ -214,8 +214,8 @@ void readReports(const YAML::Node &list, KernelMetadata &m) {
         reject(node["values"], "reports.values", "expected a type such as f32[8, 4], found '" + text + "'");
       dtypes.push_back(r.values.back().dtype);
     }
-    std::string why;
-    if (!reports::checkFormat(r.text, dtypes, why)) reject(node["text"], "reports.text", why);
+    if (std::string why = reports::checkFormat(r.text, dtypes); !why.empty())
+      reject(node["text"], "reports.text", why);
     m.reports.push_back(std::move(r));
   }
 }

@@ -74,8 +74,7 @@ std::string tile(const Piece &p, const Value &v, size_t axis, bool isAbridged, c
 
 std::string message(const MetadataReport &r, const int64_t *words) {
   std::vector<Piece> pieces;
-  std::string why;
-  if (!parseFormat(r.text, pieces, why)) return r.text; // the compiler has checked it
+  if (!parseFormat(r.text, pieces).empty()) return r.text; // the compiler has checked it
   auto next = [&, value = r.values.begin()](const Piece &p) mutable {
     if (value == r.values.end()) return std::string();
     const Value &v = *value++;
@@ -108,13 +107,9 @@ std::string programText(const MetadataReport &r, int64_t number, std::span<const
 
 } // namespace
 
-bool parseFormat(std::string_view format, std::vector<Piece> &out, std::string &why) {
+std::string parseFormat(std::string_view format, std::vector<Piece> &out) {
   out.clear();
   Piece piece;
-  auto refuse = [&](const std::string &what) {
-    why = what;
-    return false;
-  };
   for (size_t i = 0; i < format.size(); ++i) {
     const char c = format[i];
     if ((c == '{' || c == '}') && i + 1 < format.size() && format[i + 1] == c) {
@@ -122,24 +117,24 @@ bool parseFormat(std::string_view format, std::vector<Piece> &out, std::string &
       ++i;
       continue;
     }
-    if (c == '}') return refuse("a single } is written }}");
+    if (c == '}') return "a single } is written }}";
     if (c != '{') {
       piece.text += c;
       continue;
     }
     const size_t end = format.find('}', i);
-    if (end == format.npos) return refuse("a { has no }; a brace is written {{");
+    if (end == format.npos) return "a { has no }; a brace is written {{";
     std::string_view spec = format.substr(i + 1, end - i - 1);
     const std::string shown = "{" + std::string(spec) + "}";
     piece.hasValue = true;
     if (!spec.empty() && spec[0] != ':')
-      return refuse("'" + shown + "': values are given in their order, with {} or {:.3f}");
+      return "'" + shown + "': values are given in their order, with {} or {:.3f}";
     if (!spec.empty()) spec.remove_prefix(1);
     if (!spec.empty() && spec[0] == '.') {
       const char *last = spec.data() + spec.size();
       auto [rest, error] = std::from_chars(spec.data() + 1, last, piece.precision);
       if (error != std::errc() || piece.precision < 0 || piece.precision > 99)
-        return refuse("'" + shown + "': a precision is a number up to 99");
+        return "'" + shown + "': a precision is a number up to 99";
       spec.remove_prefix(static_cast<size_t>(rest - spec.data()));
     }
     if (!spec.empty() && std::string_view("fegdx").find(spec[0]) != std::string_view::npos) {
@@ -147,33 +142,31 @@ bool parseFormat(std::string_view format, std::vector<Piece> &out, std::string &
       spec.remove_prefix(1);
     }
     if (!spec.empty() || (piece.precision >= 0 && (piece.kind == 'd' || piece.kind == 'x')))
-      return refuse("'" + shown + "': a form is {}, {:d}, {:x}, or {:.3f} with f, e or g");
+      return "'" + shown + "': a form is {}, {:d}, {:x}, or {:.3f} with f, e or g";
     out.push_back(std::exchange(piece, {}));
     i = end;
   }
   if (!piece.text.empty()) out.push_back(std::move(piece));
-  return true;
+  return "";
 }
 
-bool checkFormat(std::string_view format, std::span<const DType> values, std::string &why) {
+std::string checkFormat(std::string_view format, std::span<const DType> values) {
   std::vector<Piece> pieces;
-  if (!parseFormat(format, pieces, why)) return false;
+  if (std::string why = parseFormat(format, pieces); !why.empty()) return why;
   size_t count = 0;
   for (const Piece &p : pieces) {
     if (!p.hasValue) continue;
     if (count < values.size() && (p.kind || p.precision >= 0)) {
       const bool isOfInts = p.kind == 'd' || p.kind == 'x';
       if (isFloat(values[count]) ? isOfInts : !isOfInts || values[count] == DType::Bool) {
-        why = std::string("a form of ") + (isOfInts ? "integers" : "floats") + " for value " +
-              std::to_string(count + 1) + ", which is " + name(values[count]);
-        return false;
+        return std::string("a form of ") + (isOfInts ? "integers" : "floats") + " for value " +
+               std::to_string(count + 1) + ", which is " + name(values[count]);
       }
     }
     ++count;
   }
-  if (!count || count == values.size()) return true;
-  why = "it has " + std::to_string(count) + " {} for " + std::to_string(values.size()) + " values";
-  return false;
+  if (!count || count == values.size()) return "";
+  return "it has " + std::to_string(count) + " {} for " + std::to_string(values.size()) + " values";
 }
 
 std::string typeText(const Value &v) {

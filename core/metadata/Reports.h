@@ -27,11 +27,12 @@ struct Piece {
   int precision = -1; // of f, e and g
 };
 
-/// Parses "x = {}, y = {:.3f}"; `{{` and `}}` are braces. Fills `why` and returns false if it is malformed.
-[[nodiscard]] bool parseFormat(std::string_view format, std::vector<Piece> &out, std::string &why);
+/// Parses "x = {}, y = {:.3f}"; `{{` and `}}` are braces. Returns what is malformed; "" if nothing is.
+[[nodiscard]] std::string parseFormat(std::string_view format, std::vector<Piece> &out);
 
-/// Checks a format against the dtypes of the values: it has one `{}` per value, or none at all.
-[[nodiscard]] bool checkFormat(std::string_view format, std::span<const DType> values, std::string &why);
+/// Checks a format against the dtypes of the values: it has one `{}` per value, or none at all. Returns what
+/// is wrong; "" if nothing is.
+[[nodiscard]] std::string checkFormat(std::string_view format, std::span<const DType> values);
 
 /// "f32[8, 4]", "i32", and back.
 std::string typeText(const MetadataReport::Value &);

@@ -155,9 +155,8 @@ bool readMessage(Elaborator &ctx, const KernelCall &a, size_t first, std::string
     dtypes.push_back(v.dtype);
     values.push_back(std::move(v));
   }
-  std::string why;
   if (!ok) return false;
-  if (!reports::checkFormat(*format, dtypes, why)) {
+  if (std::string why = reports::checkFormat(*format, dtypes); !why.empty()) {
     ctx.fail(Code::E_ARGUMENTS, a[first]->loc, "the format of '" + std::string(a.function.name) + "': " + why,
              "a format has {} for each value, or none: \"x = {}, y = {:.3f}\"");
     return false;
