@@ -65,7 +65,8 @@ ExprPtr slackOf(const Expr &c) {
 /// Adds the checks of a condition. Returns false if a launch cannot evaluate it.
 bool Elaborator::addChecks(const Expr &condition, const std::string &says, Range loc) {
   if (condition.op == Op::LogicalAnd)
-    return addChecks(*condition.args[0], says, loc) && addChecks(*condition.args[1], says, loc);
+    return std::ranges::all_of(
+        condition.args, [&](const ExprPtr &part) { return addChecks(*part, sink_.textOf(part->loc), loc); });
   auto isLaunchInteger = [](const ExprPtr &a) {
     return isInt(a->type.dtype) && a->type.dtype != DType::U64 && isLaunchExpr(*a);
   };
