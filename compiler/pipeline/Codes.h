@@ -39,8 +39,10 @@ inline constexpr frontend::DiagnosticInfo kPipelineCodes[] = {
      "The text is the plugin's. A bundle with a remark is compiled again the next time: the cache does not "
      "keep it."},
     {"E_ASSERT", "an assertion of a kernel failed",
-     "The launch of a kernel returns this when a condition of ts.tile.assert_ did not hold. The message has the "
-     "line, the first program in the order of the grid, the text and the number of failures. The kernel has run to "
+     "The launch of a kernel returns this when a condition of ts.tile.assert_ did not hold. The message has "
+     "the "
+     "line, the first program in the order of the grid, the text and the number of failures. The kernel has "
+     "run to "
      "its end: what it wrote is in its tensors. Assertions are compiled if the constant __debug__ is true "
      "(TESSERA_DEBUG=on)."},
     {"E_INTERNAL", "the compiler failed",

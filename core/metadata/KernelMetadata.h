@@ -105,7 +105,7 @@ struct KernelMetadata {
   std::vector<PlanCheck> checks; // only for a kernel; a function's are in its plan
   int64_t block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
   int64_t lanesPerProgram = 1;
-  bool mayWait = true; // false: known not to run until another thread writes to memory
+  bool mayWait = true;                 // false: known not to run until another thread writes to memory
   std::vector<MetadataReport> reports; // if there are any, the memory they go to is the first launch value
   std::vector<std::string> epilogue, fallbacks;
   std::vector<MetadataDecision> decisions; // only for a function; in the order of its steps

@@ -144,7 +144,8 @@ TEST(HostPlan, AKernelMayHaveAFunctionsName) {
 }
 
 TEST(HostPlan, AFunctionHasNoSectionsOfAKernel) {
-  const char *why = "line 14: plan: a function has no tile, fragments, resources, launch, reports or epilogue";
+  const char *why =
+      "line 14: plan: a function has no tile, fragments, resources, launch, reports or epilogue";
   for (const char *section : {"launch: {axes: [M]}", "launch: {block: [2, 1, 1]}", "tile: {BLOCK: 64}",
                               "resources: {scratch_bytes: 64}", "epilogue: [gelu]",
                               "fragments: {mma: 6x64x1, dtype_in: bf16, dtype_acc: f32}"})

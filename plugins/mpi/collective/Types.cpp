@@ -5,9 +5,9 @@ namespace {
 
 constexpr size_t kDTypes = size_t(DType::U64) + 1, kOps = size_t(CombineOp::Prod) + 1;
 
-/// Returns whether MPI's op can be used. Integers of 8 and 16 bits and unsigned ones are excluded: OpenMPI 4.1
-/// saturates the sums of narrow ones if it has vector instructions, and MPICH 4.0 confuses some of them with
-/// other types, and gives wrong maxima of u32.
+/// Returns whether MPI's op can be used. Integers of 8 and 16 bits and unsigned ones are excluded:
+/// OpenMPI 4.1 saturates the sums of narrow ones if it has vector instructions, and MPICH 4.0 confuses some
+/// of them with other types, and gives wrong maxima of u32.
 bool isNative(DType t, CombineOp op) {
   if (t == DType::I64 || t == DType::I32) return true;
   return (t == DType::F32 || t == DType::F64) && (op == CombineOp::Sum || op == CombineOp::Prod);
