@@ -133,8 +133,8 @@ tsr_status_t callFunction(const KernelObject &kernel, StreamObject &stream, cons
 /// Launches a kernel with print and assert_, waits for it and reports what it wrote. `values[0]` is free.
 tsr_status_t launchReporting(const KernelObject &kernel, StreamObject &stream, uint64_t *values,
                              const LaunchGrid &grid) {
-  auto refuse = [&](tsr_status_t status, const std::string &why) {
-    return fail(status, kernel.describe() + ": " + why);
+  auto refuse = [&](tsr_status_t status, const std::string &reason) {
+    return fail(status, kernel.describe() + ": " + reason);
   };
   CapturableStream &queue = *stream.device;
   if (queue.isCapturing())

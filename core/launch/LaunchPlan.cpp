@@ -225,24 +225,24 @@ void LaunchPlan::slots(const uint64_t *values, int64_t *slots) const {
 }
 
 /// The conditions of the program. Reports the values that the first one that does not hold is about.
-bool LaunchPlan::checkConditions(const uint64_t *values, std::string &why) const {
-  if (checks_.empty()) return true;
+std::string LaunchPlan::brokenCondition(const uint64_t *values) const {
+  if (checks_.empty()) return "";
   int64_t small[kSmall], value = 0;
   std::vector<int64_t> large(arguments_.size() > kSmall ? arguments_.size() : 0);
   int64_t *slot = large.empty() ? small : large.data();
   slots(values, slot);
   for (const Check &check : checks_) {
     if (check.value.evaluate(slot, value) && value >= 0) continue;
-    why = "the kernel requires " + check.says;
+    std::string why = "the kernel requires " + check.says;
     const char *separator = "; found ";
     for (size_t i = 0; i < arguments_.size(); ++i)
       if (reads(check.value, i)) {
         why += separator + arguments_[i].name + " = " + std::to_string(slot[i]);
         separator = ", ";
       }
-    return false;
+    return why;
   }
-  return true;
+  return "";
 }
 
 bool LaunchPlan::deriveGrid(const uint64_t *values, LaunchGrid &grid, std::string &why) const {
@@ -307,7 +307,8 @@ bool LaunchPlan::bind(const tsr_launch_t &launch, void *const *args, size_t narg
       return false;
     }
   }
-  if (!checkConditions(values, why) || !deriveGrid(values, grid, why)) return false;
+  if (why = brokenCondition(values); !why.empty()) return false;
+  if (!deriveGrid(values, grid, why)) return false;
   if (!launch.grid_x && !launch.grid_y && !launch.grid_z) return true;
 
   auto triple = [](int64_t x, int64_t y, int64_t z) {

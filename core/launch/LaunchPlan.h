@@ -69,7 +69,8 @@ private:
   bool isStrided(const Argument &a) const { return a.extentsEnd != a.stridesEnd; }
   std::string list(uint32_t begin, uint32_t end) const;
   std::string list(uint32_t begin, uint32_t end, const uint64_t *values) const;
-  bool checkConditions(const uint64_t *values, std::string &why) const;
+  /// What the first condition of the kernel that does not hold says, with the dims in it; "" if all hold.
+  std::string brokenCondition(const uint64_t *values) const;
   bool deriveGrid(const uint64_t *values, LaunchGrid &grid, std::string &why) const;
 
   std::vector<Argument> arguments_;

@@ -55,8 +55,8 @@ bool Elaborator::readDimText(const ast::Expr &e, Dim &out, const std::string &wh
              std::to_string(kMaxLength));
     return false;
   }
-  auto refuse = [&](const std::string &why) {
-    fail(Code::E_DIM, e.loc, "'" + e.text + "' is not a " + what + (why.empty() ? "" : ": " + why),
+  auto refuse = [&](const std::string &reason) {
+    fail(Code::E_DIM, e.loc, "'" + e.text + "' is not a " + what + (reason.empty() ? "" : ": " + reason),
          "a " + what +
              " is an int, a name \"M\", a product \"B*H\" or an expression \"n + 1\" with + - * // % "
              "min max ceildiv");
