@@ -89,7 +89,9 @@ bool sameExpression(Value x, Value y, int depth) {
   Operation *p = x.getDefiningOp(), *q = y.getDefiningOp();
   if (!p || !q || !depth || p->getName() != q->getName() || p->getNumOperands() != q->getNumOperands())
     return false;
-  if (p->getAttrDictionary() != q->getAttrDictionary() || !isMemoryEffectFree(p)) return false;
+  if (cast<OpResult>(x).getResultNumber() != cast<OpResult>(y).getResultNumber()) return false;
+  if (p->getAttrDictionary() != q->getAttrDictionary() || p->getNumRegions() || !isMemoryEffectFree(p))
+    return false;
   return llvm::all_of(llvm::zip(p->getOperands(), q->getOperands()), [&](auto pair) {
     return sameExpression(std::get<0>(pair), std::get<1>(pair), depth - 1);
   });

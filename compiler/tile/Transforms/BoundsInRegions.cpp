@@ -153,7 +153,7 @@ private:
     if (!writesTensors_)
       writesTensors_ = loop_
                            ->walk([](Operation *op) {
-                             return isa<StoreOp, StoreElemOp, ScatterOp, AtomicOp, AtomicCasOp, BarrierOp>(op)
+                             return isa<StoreOp, StoreElemOp, ScatterOp, AtomicOp, AtomicCasOp, BarrierOp, FenceOp>(op)
                                         ? WalkResult::interrupt()
                                         : WalkResult::advance();
                            })

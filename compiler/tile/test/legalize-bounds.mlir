@@ -321,6 +321,35 @@ tile.kernel @kept(%x: !tile.view<16xf32>, %o: !tile.view<?xf32>, %n: index) grid
   tile.return
 }
 
+// Two results of one if are two masks.
+// CHECK-LABEL: tile.kernel @masks_of_an_if
+// CHECK: %[[R:.*]]:2 = scf.if
+// CHECK: %[[BOTH:.*]] = arith.andi %[[R]]#{{[01]}}, %[[R]]#{{[01]}}
+// CHECK: tile.store %{{.*}} where %[[BOTH]]
+tile.kernel @masks_of_an_if(%x: !tile.view<16xf32>, %y: !tile.view<16xf32>, %o: !tile.view<16xf32>, %n: index) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["16"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = f32, dims = ["16"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["16"], access = write>, #tile.param<name = "n", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : tensor<16xf32>
+  %t = tile.load %x[%c0] extents [16] {in_bounds} : !tile.view<16xf32> -> tensor<16xf32>
+  %u = tile.load %y[%c0] extents [16] {in_bounds} : !tile.view<16xf32> -> tensor<16xf32>
+  %some = arith.cmpi sgt, %n, %c0 : index
+  %r:2 = scf.if %some -> (tensor<16xi1>, tensor<16xi1>) {
+    %a = arith.cmpf ogt, %t, %zero : tensor<16xf32>
+    %b = arith.cmpf ogt, %u, %zero : tensor<16xf32>
+    scf.yield %a, %b : tensor<16xi1>, tensor<16xi1>
+  } else {
+    %a = arith.cmpf olt, %t, %zero : tensor<16xf32>
+    %b = arith.cmpf olt, %u, %zero : tensor<16xf32>
+    scf.yield %a, %b : tensor<16xi1>, tensor<16xi1>
+  }
+  %m = tile.keep %t where %r#0 : tensor<16xf32>
+  %k = tile.keep %m where %r#1 : tensor<16xf32>
+  tile.store %k, %o[%c0] extents [16] {in_bounds} : tensor<16xf32>, !tile.view<16xf32>
+  tile.return
+}
+
 // Flags of whole rows pass through a maximum along them, without a fill. Of flags that are combined, those that vary along the
 // rows end there, as the neutral element.
 // CHECK-LABEL: tile.kernel @lines
