@@ -228,11 +228,23 @@ private:
     case Op::ArgMax:
     case Op::ArgMin:
       return axis == e.ints[0] ? kDropped : axis - (axis > e.ints[0]);
+    case Op::Flip: // elements move along the axis, within the tile that there happens to be
+    case Op::Concat:
+    case Op::Sort:
+    case Op::CumSum:
+    case Op::CumProd:
+    case Op::CumMax:
+    case Op::CumMin:
+      return axis == e.ints[0] ? kUnknown : axis;
+    case Op::SliceTile:
+      return e.type.shape[static_cast<size_t>(axis)] == e.args[0]->type.shape[static_cast<size_t>(axis)]
+                 ? axis
+                 : kUnknown;
     case Op::Reshape:
     case Op::Mma:
       return kUnknown;
     default:
-      return axis; // elementwise, or along an axis
+      return axis; // elementwise
     }
   }
 
