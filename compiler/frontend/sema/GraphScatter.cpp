@@ -76,6 +76,11 @@ public:
     if (reduction_ != "none" && call_[0].dtype == DType::Bool)
       return refuse(Code::E_TYPE, call_.locOf(0), "'" + name() + "' with a reduction takes numbers, not bool",
                     "cast to ts.i32 first");
+    if (call_[0].dtype == DType::U64 && (reduction_ == "max" || reduction_ == "min"))
+      return refuse(Code::E_UNIMPLEMENTED, call_.locOf(0),
+                    "'" + name() + "' with reduction=\"" + reduction_ +
+                        "\" is not built for u64",
+                    "cast to ts.i64 if the numbers are below 2^63");
     return true;
   }
 
@@ -102,7 +107,8 @@ public:
     // Atomics are built for these.
     const bool isDirect = reduction_ == "none" || given == DType::I32 || given == DType::I64 ||
                           given == DType::F32 || given == DType::F64;
-    const DType dtype = isDirect ? given : isFloat(given) ? DType::F32 : DType::I32;
+    const bool isWide = given == DType::U32 || given == DType::U64;
+    const DType dtype = isDirect ? given : isFloat(given) ? DType::F32 : isWide ? DType::I64 : DType::I32;
     Value x = ctx_.cast(std::move(call_[0]), dtype, loc),
           updates = ctx_.cast(std::move(call_[2]), dtype, loc);
     Value indices = std::move(call_[1]);

@@ -428,6 +428,8 @@ const std::vector<Case> &cases() {
       graph("E_SHAPE", "z = ts.gather_nd(x, ts.full((4, 1), 0, ts.i32), batch_dims=3)",
             "ts.gather_nd(x, ts.full((4, 1), 0, ts.i32), batch_dims=3)"),
       graph("E_TYPE", "z = ts.scatter(x, f, y)", "f"),
+      graph("E_UNIMPLEMENTED",
+            "z = ts.scatter(ts.cast(x, ts.u64), i, ts.cast(x, ts.u64), reduction=\"max\")", "ts.cast(x, ts.u64)"),
       graph("E_TYPE", "z = ts.scatter(x, y, y)", "y"),
       graph("E_TYPE_MIX", "z = ts.scatter(x, i, b)", "b"),
       graph("E_SHAPE", "z = ts.scatter(x, i, w)", "ts.scatter(x, i, w)"),
