@@ -3,7 +3,6 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 namespace tessera::reports {
@@ -23,10 +22,13 @@ template <class T> std::string shortest(T v) {
 }
 
 std::string formatted(const Piece &p, double v) {
-  const char format[] = {'%', '.', '*', p.kind ? p.kind : 'g', 0};
-  char buffer[512];
-  std::snprintf(buffer, sizeof buffer, format, p.precision < 0 ? 6 : p.precision, v);
-  return buffer;
+  if (!std::isfinite(v)) return shortest(v);
+  const auto form = p.kind == 'f'   ? std::chars_format::fixed
+                    : p.kind == 'e' ? std::chars_format::scientific
+                                    : std::chars_format::general;
+  char buffer[512]; // of 309 digits before the point and 99 after it
+  return {buffer,
+          std::to_chars(buffer, buffer + sizeof buffer, v, form, p.precision < 0 ? 6 : p.precision).ptr};
 }
 
 std::string element(const Piece &p, DType t, int64_t word) {

@@ -78,6 +78,8 @@ void supplyConstants(ModuleData &m, const Supplied &supplied, DiagnosticSink &si
       continue;
     }
     if (m.globals.count(name)) {
+      if (name == "__debug__")
+        continue; // TESSERA_DEBUG supplies it to every source: the source's own value stays
       sink.error(Code::E_DUPLICATE, {},
                  "'" + name + "' is defined in the source, and a constant is supplied for it",
                  "supply constants for names that the source does not define");
