@@ -139,7 +139,7 @@ constexpr ForeignName kForeignNames[] = {
     {"atomic_or", "write ts.tile.atomic_cas in a loop"},
     {"atomic_and", "write ts.tile.atomic_cas in a loop"},
     {"multiple_of",
-     "the compiler knows the steps of its loops; what divides a dim says ts.assume(K % 16 == 0)"},
+     "the compiler knows the steps of its loops; state what divides a dim with ts.assume(K % 16 == 0)"},
     {"max_contiguous", "leave it out: the compiler knows the steps of its loops"},
     {"constexpr", "constants are written at module level, tunables in @ts.kernel.autotune"},
     {"static_assert",

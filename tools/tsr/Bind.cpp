@@ -316,8 +316,8 @@ private:
   }
 };
 
-/// Replaces "..." in the dims of the parameters by axis0, axis1, ..., as the compiler does. How many these
-/// are is said by --dim ...=N, or by the first file of a parameter that has "...".
+/// Replaces "..." in the dims of the parameters by axis0, axis1, ..., as the compiler does. Their number
+/// is given by --dim ...=N, or by the first file of a parameter that has "...".
 MaybeError expandLeading(const Request &request, Signature &s, int64_t &count) {
   std::optional<int64_t> known;
   for (const auto &[name, text] : request.dims)

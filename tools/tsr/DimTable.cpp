@@ -126,8 +126,10 @@ void DimTable::solveAll(Errors &errors) {
     if (!errors.empty() || !value || *value == e.extent) continue;
     std::string about;
     for (const std::string &symbol : symbolsIn(e.dim))
-      about += fmt::format("{}{} is {} by {}", about.empty() ? "" : ", ", symbol, values_.at(symbol).value,
-                           values_.at(symbol).origin);
+      if (auto known = values_.find(symbol);
+          known != values_.end()) // a product's factors may have the values
+        about += fmt::format("{}{} is {} by {}", about.empty() ? "" : ", ", symbol, known->second.value,
+                             known->second.origin);
     errors.push_back(
         {"E_ARG_SHAPE",
          fmt::format("{} is {} = {}, but the array has {} there", e.origin, e.dim, *value, e.extent), about});

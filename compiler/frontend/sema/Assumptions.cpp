@@ -50,8 +50,10 @@ ExprPtr slackOf(const Expr &c) {
     return operation(Op::Sub, minus(a, b), one(c.loc));
   case Op::Eq:
     // A remainder by a positive constant is not negative. The form -(a % n) is what passes recognise.
-    if (a.op == Op::Mod && isConstant(*a.args[1], 1) && b.op == Op::ConstInt && b.intValue == 0)
-      return operation(Op::Neg, wide(a), nullptr);
+    for (const auto &[remainder, zero] : {std::pair(&a, &b), std::pair(&b, &a)})
+      if (remainder->op == Op::Mod && isConstant(*remainder->args[1], 1) && zero->op == Op::ConstInt &&
+          zero->intValue == 0)
+        return operation(Op::Neg, wide(*remainder), nullptr);
     return operation(Op::Minimum, minus(a, b), minus(b, a));
   case Op::Ne:
     return operation(Op::Sub, operation(Op::Maximum, minus(a, b), minus(b, a)), one(c.loc));
@@ -95,7 +97,9 @@ Value rules::assume(Elaborator &ctx, const KernelCall &a) {
   const size_t before = ctx.sink_.count();
   if (!ctx.addChecks(*c.expr, says, loc) && ctx.sink_.count() == before)
     return ctx.fail(Code::E_ASSUMPTION, loc, "a launch cannot evaluate this condition",
-                    "compare dims, integer parameters and integers; join comparisons by 'and'");
+                    ctx.graph_ ? "compare dims and integers; join comparisons by 'and'"
+                               : "compare dims, integer parameters other than u64, and integers; join "
+                                 "comparisons by 'and'");
   return Value::none();
 }
 

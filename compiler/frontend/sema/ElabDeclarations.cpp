@@ -67,7 +67,7 @@ bool Elaborator::readDimText(const ast::Expr &e, Dim &out, const std::string &wh
   const std::optional<DimExpr> extent =
       frontend::extentOf(*parsed, [](const std::string &dim) { return DimExpr::symbol(dim); });
   if (!extent) return refuse("it overflows or divides by zero");
-  if (extent->isConstant()) return refuse("it has no name");
+  if (extent->isConstant()) return refuse("it is a constant; write the integer without quotes");
   for (const std::string &dim :
        dimsIn(*parsed)) // the normal form of (B + 1)*H would not tell B and H from B*H
     if (!isDim(dim)) kernel_.dims.push_back(dim);
@@ -267,7 +267,7 @@ static bool readLeading(Elaborator &ctx, const ast::Expr &e, bool isFirst, Dim &
   if (ctx.isGraph_)
     ctx.fail(Code::E_PARAMETER, e.loc, "'...' stands for the leading dims of a tensor, so it comes first");
   else
-    ctx.fail(Code::E_PARAMETER, e.loc, "'...' is of the types of graph functions",
+    ctx.fail(Code::E_PARAMETER, e.loc, "only the types of graph functions may have '...'",
              "write a kernel for the last dims: one that indexes them only runs for each of the others");
   return false;
 }

@@ -406,8 +406,14 @@ Value Elaborator::graphLaunch(const ModuleData &module, const FunctionDecl &f,
   for (const Param &p : std::vector<Param>(params)) {
     if (!p.isResult) continue;
     Dims dims;
-    for (const Dim &d : p.dims)
-      dims.push_back(*boundDim(d, kernel, bound));
+    for (const Dim &d : p.dims) {
+      std::optional<DimExpr> dim = boundDim(d, kernel, bound);
+      if (!dim)
+        return fail(Code::E_KERNEL_ARGUMENT, call.loc,
+                    "'" + f.stmt->text + "': a dim of its result has too many terms",
+                    "name the dims of the arguments in this function's signature");
+      dims.push_back(std::move(*dim));
+    }
     own.push_back(graphValue(GraphOp::LaunchResult, p.dtype, std::move(dims), call.loc, {launch.index}));
     graphLast().ints = {which++};
   }

@@ -174,7 +174,7 @@ bool Elaborator::indexByTile(Value v, Range loc, const std::string &what, Access
   // NumPy moves the axes of indices that are apart to the front. They are there already if no slice precedes
   // them.
   if (!out.gathered.empty() && out.gatherAxis != out.shape.size() && out.gatherAxis > 0) {
-    fail(Code::E_INDEX, loc, "slices stand before and between the tiles of indices of '" + what + "'",
+    fail(Code::E_INDEX, loc, "slices are before and between the tiles of indices of '" + what + "'",
          "start with a tile of indices: use an index from ts.tile.arange in place of the first slice");
     return false;
   }

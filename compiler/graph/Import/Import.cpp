@@ -130,7 +130,7 @@ static void createHostFunction(OpBuilder &b, const Kernel &kernel, Location loc,
   b.create(state);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(body);
-  // A dim that is in expressions only is no extent of a tensor: the launch says what it is, itself.
+  // A dim that is in expressions only is no extent of a tensor: the launch passes it as an argument.
   ArrayAttr dims;
   if (frontend::hasExpressions(kernel)) {
     SmallVector<Attribute> symbols;
