@@ -167,7 +167,7 @@ TEST_F(Tracing, CollectivesAreReported) {
   ASSERT_OK(start());
   EXPECT_OK(tsrAllReduce(comm, in, out, 3, TSR_DTYPE_F32, TSR_REDUCE_SUM));
   EXPECT_EQ(tsrAllReduce(comm, nullptr, out, 3, TSR_DTYPE_F32, TSR_REDUCE_SUM), TSR_EINVAL);
-  EXPECT_EQ(tsrBroadcast(comm, in, out, 3, static_cast<tsr_dtype_t>(15 + 1), 0), TSR_EINVAL);
+  EXPECT_EQ(tsrBroadcast(comm, in, out, 3, static_cast<tsr_dtype_t>(TSR_DTYPE_U64 + 1), 0), TSR_EINVAL);
   const auto all = stop(TSR_TRACE_COLLECTIVE);
   ASSERT_EQ(all.size(), 1u); // failures are not reported
   EXPECT_EQ(all[0].name, "all_reduce");

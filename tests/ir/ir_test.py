@@ -25,7 +25,7 @@ CASES = [
     ("tile-kernel", '["ceildiv(n, 64)"]', '["ceildiv(q, 64)"]', "no index expression"),
     ("tile-kernel", "vector_bytes = 32", "vector_bytes = 0", "vectors of 0 bytes"),
     ("tile-kernel", "vector_bytes = 32", "lanes_per_program = -1", "lanes per program"),
-    ("tile-kernel", 'name = "n", kind = dim', 'name = "m", kind = dim', "no dim among the parameters"),
+    ("tile-kernel", 'name = "n", kind = dim', 'name = "m", kind = dim', "no expression of dims among the parameters"),
     ("tile-kernel", 'name = "n", kind = dim', 'name = "x", kind = dim', "two parameters named 'x'"),
     ("tile-kernel", 'access = read, dims = ["n"]', "access = read", "tensor 'x' needs dims"),
     ("tile-kernel", 'access = read, dims = ["n"]', "access = read, dims = []", "needs one entry of dims"),

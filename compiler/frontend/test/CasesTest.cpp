@@ -435,7 +435,7 @@ const std::vector<Case> &cases() {
       graph("E_SHAPE", "z = ts.scatter(x, i, w)", "ts.scatter(x, i, w)"),
       graph("E_SHAPE", "z = ts.scatter_elements(x, i, x[:, 0])", "ts.scatter_elements(x, i, x[:, 0])"),
       graph("E_SHAPE", "z = ts.scatter_nd(x, i, y)", "i"),
-      graph("E_ARGUMENTS", "z = ts.scatter(x, i, y, reduction=\"mul\")", "\"mul\""),
+      graph("E_ARGUMENTS", "z = ts.scatter(x, i, y, reduction=\"mean\")", "\"mean\""),
       graph("E_TYPE", "z = ts.scatter(x > 0.0, i, y > 0.0, reduction=\"max\")", "x > 0.0"),
       graph("E_SHAPE", "z = ts.pad(x, (1, 2, 3))", "(1, 2, 3)"),
       graph("E_SHAPE", "z = ts.pad(x, -1)", "-1"),

@@ -422,6 +422,8 @@ tile.kernel @gathered_products(%a: !tile.view<64x64xf32>, %b: !tile.view<64x16xf
     scf.yield %p : tensor<16x16xf32>
   }
   tile.store %s, %o[%c0, %c0] extents [16, 16] {in_bounds} : tensor<16x16xf32>, !tile.view<16x16xf32>
+  tile.return
+}
 
 // A condition of the kernel says that the steps of a walk divide its dim: nothing is out of bounds along it.
 // CHECK-LABEL: tile.kernel @divides
