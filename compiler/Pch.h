@@ -1,5 +1,5 @@
-// Precompiled: the MLIR and LLVM headers nearly every file of the compiler needs, and the dialects, which take
-// two seconds of each file. What changes more often stays out.
+// Precompiled: the MLIR and LLVM headers nearly every file of the compiler needs, and the dialects, which
+// take two seconds of each file. What changes more often stays out.
 #pragma once
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "mlir/Analysis/DataFlowFramework.h"
