@@ -78,8 +78,7 @@ public:
                     "cast to ts.i32 first");
     if (call_[0].dtype == DType::U64 && (reduction_ == "max" || reduction_ == "min"))
       return refuse(Code::E_UNIMPLEMENTED, call_.locOf(0),
-                    "'" + name() + "' with reduction=\"" + reduction_ +
-                        "\" is not built for u64",
+                    "'" + name() + "' with reduction=\"" + reduction_ + "\" is not built for u64",
                     "cast to ts.i64 if the numbers are below 2^63");
     return true;
   }

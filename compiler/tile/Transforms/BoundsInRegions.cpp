@@ -151,13 +151,14 @@ private:
 
   bool writesTensors() {
     if (!writesTensors_)
-      writesTensors_ = loop_
-                           ->walk([](Operation *op) {
-                             return isa<StoreOp, StoreElemOp, ScatterOp, AtomicOp, AtomicCasOp, BarrierOp, FenceOp>(op)
-                                        ? WalkResult::interrupt()
-                                        : WalkResult::advance();
-                           })
-                           .wasInterrupted();
+      writesTensors_ =
+          loop_
+              ->walk([](Operation *op) {
+                return isa<StoreOp, StoreElemOp, ScatterOp, AtomicOp, AtomicCasOp, BarrierOp, FenceOp>(op)
+                           ? WalkResult::interrupt()
+                           : WalkResult::advance();
+              })
+              .wasInterrupted();
     return *writesTensors_;
   }
 
