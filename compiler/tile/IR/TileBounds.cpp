@@ -2,6 +2,7 @@
 // operand is. Along an axis that is reduced or contracted, the neutral element replaces elements that are out
 // of bounds.
 #include "compiler/tile/IR/TileBounds.h"
+#include "compiler/tile/IR/ReshapeGroups.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -64,14 +65,7 @@ SmallVector<std::optional<size_t>> matchAxes(ArrayRef<int64_t> from, ArrayRef<in
       ++j;
       continue;
     }
-    // A group of axes that have the same elements in common.
-    int64_t mine = from[i++], theirs = to[j++];
-    while (mine != theirs) {
-      if (mine < theirs)
-        mine *= from[i++];
-      else
-        theirs *= to[j++];
-    }
+    passReshapeGroup(from, i, to, j);
   }
   return match;
 }

@@ -1,5 +1,6 @@
 // Flags of lines: what the flags of a tile (TileBounds.h) say of whole lines along an axis. A mask that was
 // broadcast along an axis, as `m[:, None]` and the rows of a gather are, masks whole lines there.
+#include "compiler/tile/IR/ReshapeGroups.h"
 #include "compiler/tile/IR/TileBounds.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -94,13 +95,7 @@ private:
     size_t i = 0, j = 0;
     while (i < from.size() && j < to.size()) {
       size_t firstFrom = i, firstTo = j;
-      int64_t mine = from[i++], theirs = to[j++];
-      while (mine != theirs) {
-        if (mine < theirs)
-          mine *= from[i++];
-        else
-          theirs *= to[j++];
-      }
+      passReshapeGroup(from, i, to, j);
       if (axis >= j) continue;
       if (axis < firstTo) return {};
       Value r = op.getInput();
