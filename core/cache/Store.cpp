@@ -172,8 +172,16 @@ MaybeError Store::put(Hash128 key, Kind kind, std::string_view bytes) const {
     ::unlink(beside.c_str());
     return error;
   }
-  evict();
+  if (looksForSpace(key, sizeof(Header) + bytes.size())) evict();
   return std::nullopt;
+}
+
+/// To add up the sizes of all files costs as much as they are many, which is too much for each put. A put
+/// looks with a probability that grows with its size, so that in the mean a 64th of the limit is written
+/// between two looks, by whatever processes. Keys are hashes and provide the chance.
+bool Store::looksForSpace(Hash128 key, uint64_t bytes) const {
+  constexpr uint64_t kLooksPerLimit = 64;
+  return bytes >= limit_ / kLooksPerLimit || key.low % (limit_ / kLooksPerLimit) < bytes;
 }
 
 /// Deletes the least recently used entries. Only one process does this at a time; others return at once. A

@@ -29,8 +29,8 @@ public:
   explicit Store(std::string directory, uint64_t limit = kDefaultLimit)
       : directory_(std::move(directory)), limit_(limit) {}
   /// Returns the store given by the environment or the configuration file: TESSERA_CACHE_DIR ("off": none),
-  /// else XDG_CACHE_HOME/tessera, else HOME/.cache/tessera. It holds at most TESSERA_CACHE_SIZE bytes (suffix
-  /// K, M or G; 0 keeps nothing).
+  /// else XDG_CACHE_HOME/tessera, else HOME/.cache/tessera. It holds about TESSERA_CACHE_SIZE bytes at most
+  /// (suffix K, M or G; 0 keeps nothing).
   static Store ofEnvironment();
 
   const std::string &directory() const { return directory_; }
@@ -40,8 +40,9 @@ public:
   /// Returns the bytes stored under `key` and marks the entry as used. Returns nullopt if there is no valid
   /// entry of that kind.
   std::optional<std::string> get(Hash128 key, Kind kind) const;
-  /// Stores `bytes`. Returns E_OUTPUT_WRITE on failure. Deletes the least recently used entries if the total
-  /// size exceeds the limit.
+  /// Stores `bytes`. Returns E_OUTPUT_WRITE on failure. Deletes the least recently used entries when it finds
+  /// that the total size exceeds the limit. It does not look each time: the limit may be exceeded by a few
+  /// hundredths.
   MaybeError put(Hash128 key, Kind kind, std::string_view bytes) const;
 
   Statistics statistics() const;
@@ -49,6 +50,7 @@ public:
   MaybeError clear() const;
 
 private:
+  bool looksForSpace(Hash128 key, uint64_t bytes) const;
   void evict() const;
   std::string directory_;
   uint64_t limit_;

@@ -123,6 +123,17 @@ TEST_F(CacheStore, ADirectoryThatCannotBeCreatedIsReported) {
   EXPECT_NE(error->message.find(root), std::string::npos);
 }
 
+TEST_F(CacheStore, StaysNearItsLimitAlthoughNotEveryPutLooks) {
+  Store store(root, 256 * 1056); // a put of 1056 bytes looks one time in four
+  uint64_t most = 0;
+  for (int i = 0; i < 800; ++i) {
+    ASSERT_FALSE(store.put(hash128("entry " + std::to_string(i)), Kind::Bundle, std::string(1000, 'x')));
+    most = std::max(most, store.statistics().bytes);
+  }
+  EXPECT_GT(most, store.limit() / 10 * 9);
+  EXPECT_LE(most, store.limit() + store.limit() / 8);
+}
+
 TEST_F(CacheStore, LeastRecentlyUsedEntriesAreEvicted) {
   Store store(root, 10 * 1056);
   for (uint64_t i = 0; i < 10; ++i) {
