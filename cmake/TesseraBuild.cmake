@@ -37,6 +37,11 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
+# The libraries and tools, but for the compiler, are compiled several sources at a time, in less than half of the time. The
+# sources of a target then share one namespace: a name of one source must not appear in another with a different meaning.
+set(CMAKE_UNITY_BUILD ON CACHE BOOL "Compile several sources of a target as one; OFF rebuilds less after an edit")
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+
 # Headers are named from the root ("core/objects/Objects.h"); users' ones are <tessera/...>.
 include_directories(${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/sdk/include
                     ${PROJECT_BINARY_DIR} ${PROJECT_BINARY_DIR}/sdk/include)
@@ -55,12 +60,14 @@ function(tessera_precompile_standard target)
                      <unordered_map> <utility> <variant> <vector> ${ARGN})
 endfunction()
 
-# tessera_test(NAME SOURCES a.cpp ... LIBS x ... [ARGS ...] [LABELS ...] [HEADER h] [OPTIMIZED]): a GoogleTest program, registered with
+# tessera_test(NAME SOURCES a.cpp ... LIBS x ... [ARGS ...] [LABELS ...] [HEADER h] [OPTIMIZED] [UNITY]): a GoogleTest program, registered with
 # CTest. GoogleTest's headers, three seconds of a test's compilation, are compiled once for all. The tests' own sources are not
 # optimised, which compiles them in a third of the time; the libraries are. OPTIMIZED is for tests that compute for long in
-# their own sources or in headers, and for those that use the compiler's precompiled header. HEADER, which all of the sources include and which includes GoogleTest's, is compiled once.
+# their own sources or in headers, and for those that use the compiler's precompiled header. HEADER, which all of
+# the sources include and which includes GoogleTest's, is compiled once. With UNITY several sources are compiled as one: their own
+# names must differ.
 function(tessera_test name)
-  cmake_parse_arguments(T "OPTIMIZED" "HEADER" "SOURCES;LIBS;ARGS;LABELS" ${ARGN})
+  cmake_parse_arguments(T "OPTIMIZED;UNITY" "HEADER" "SOURCES;LIBS;ARGS;LABELS" ${ARGN})
   if(NOT TARGET tessera-test-headers)
     file(CONFIGURE OUTPUT test-headers.cpp CONTENT "int main() {}\n") # written when it is not there yet
     add_executable(tessera-test-headers ${CMAKE_CURRENT_BINARY_DIR}/test-headers.cpp)
@@ -76,6 +83,7 @@ function(tessera_test name)
       target_precompile_headers(${name} REUSE_FROM tessera-test-headers)
     endif()
   endif()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD "${T_UNITY}")
   target_link_libraries(${name} PRIVATE ${T_LIBS} gtest gmock gtest_main)
   add_test(NAME ${name} COMMAND ${name} ${T_ARGS})
   if(T_LABELS)

@@ -11,7 +11,7 @@ constexpr auto Signed = DTypeClass::SignedInt;
 constexpr auto Unsigned = DTypeClass::UnsignedInt;
 
 // Rows are in the order of the enumeration, columns in the order of DTypeInfo.
-constexpr DTypeInfo kTable[] = {
+constexpr DTypeInfo kDTypes[] = {
     {DType::F64, "f64", Float, 64, 8, 52, 1023, -1022, true, true},
     {DType::F32, "f32", Float, 32, 4, 23, 127, -126, true, true},
     {DType::F16, "f16", Float, 16, 2, 10, 15, -14, true, true},
@@ -34,9 +34,9 @@ constexpr DTypeInfo kTable[] = {
 };
 
 constexpr bool rowsMatchEnumerators() {
-  for (size_t i = 0; i < std::size(kTable); ++i)
-    if (static_cast<size_t>(kTable[i].dtype) != i) return false;
-  return std::size(kTable) == static_cast<size_t>(DType::U64) + 1;
+  for (size_t i = 0; i < std::size(kDTypes); ++i)
+    if (static_cast<size_t>(kDTypes[i].dtype) != i) return false;
+  return std::size(kDTypes) == static_cast<size_t>(DType::U64) + 1;
 }
 static_assert(rowsMatchEnumerators());
 
@@ -87,14 +87,14 @@ constexpr std::pair<std::string_view, DType> kAliases[] = {
 
 } // namespace
 
-const DTypeInfo &info(DType t) { return kTable[static_cast<size_t>(t)]; }
+const DTypeInfo &info(DType t) { return kDTypes[static_cast<size_t>(t)]; }
 
-std::span<const DTypeInfo> allDTypes() { return kTable; }
+std::span<const DTypeInfo> allDTypes() { return kDTypes; }
 
 std::span<const std::pair<std::string_view, DType>> dtypeAliases() { return kAliases; }
 
 std::optional<DType> parseDType(std::string_view text) {
-  for (const DTypeInfo &row : kTable)
+  for (const DTypeInfo &row : kDTypes)
     if (text == row.name) return row.dtype;
   for (const auto &[alias, dtype] : kAliases)
     if (text == alias) return dtype;

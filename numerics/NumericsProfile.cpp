@@ -6,7 +6,7 @@ namespace {
 
 // The columns are in the order of NumericsPermissions: contraction, reassociation, approximate,
 // reducedMultiply, unorderedAtomics, fixedReductions, frozenTunables.
-constexpr BuiltinProfile kTable[] = {
+constexpr BuiltinProfile kProfiles[] = {
     {"fast", {true, true, true, true, true, false, false}},
     {"standard", {true, false, false, false, true, false, false}},
     {"deterministic", {true, false, false, false, false, false, false}},
@@ -29,10 +29,10 @@ constexpr Permission kPermissions[] = {
 
 } // namespace
 
-std::span<const BuiltinProfile> builtinProfiles() { return kTable; }
+std::span<const BuiltinProfile> builtinProfiles() { return kProfiles; }
 
 const NumericsPermissions *builtinProfile(std::string_view name) {
-  for (const BuiltinProfile &row : kTable)
+  for (const BuiltinProfile &row : kProfiles)
     if (name == row.name) return &row.permits;
   return nullptr;
 }

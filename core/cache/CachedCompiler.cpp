@@ -22,7 +22,6 @@
 namespace tessera {
 namespace {
 
-using cache::Kind;
 using cache::Store;
 
 /// Builds the text that is hashed to a key. Every field is preceded by its length, so different field
@@ -75,7 +74,7 @@ Hash128 listKey() {
 std::string knownCompiler(const Store &store) {
   if (std::string own = loadedCompiler().identity; !own.empty()) return own;
   std::vector<std::string> files;
-  if (auto list = store.get(listKey(), Kind::Files))
+  if (auto list = store.get(listKey(), cache::Kind::Files))
     for (size_t at = 0, end; (end = list->find('\0', at)) != std::string::npos; at = end + 1)
       files.push_back(list->substr(at, end - at));
   return identityOf(files);
@@ -87,8 +86,8 @@ std::string usedCompiler(const Store &store) {
   std::string list;
   for (const std::string &file : loaded.files)
     (list += file) += '\0';
-  if (!loaded.identity.empty() && store.get(listKey(), Kind::Files) != list)
-    (void)store.put(listKey(), Kind::Files, list); // compile() reports failures to store
+  if (!loaded.identity.empty() && store.get(listKey(), cache::Kind::Files) != list)
+    (void)store.put(listKey(), cache::Kind::Files, list); // compile() reports failures to store
   return loaded.identity;
 }
 
@@ -166,7 +165,8 @@ public:
       return KeyText().add("signatures").add(TESSERA_BUILD_ID).add(compiler).add(fileName).add(source).hash();
     };
     if (const std::string known = store ? knownCompiler(store) : ""; !known.empty())
-      if (auto hit = store.get(keyFor(known), Kind::Signatures); hit && cache::readSignatures(*hit, out))
+      if (auto hit = store.get(keyFor(known), cache::Kind::Signatures);
+          hit && cache::readSignatures(*hit, out))
         return CompileStatus::Ok;
     out.clear();
     CompilerService *compiler = need(fileName, diags);
@@ -175,7 +175,7 @@ public:
     const std::string used = store ? usedCompiler(store) : "";
     if (!used.empty() && status == CompileStatus::Ok && diags.empty())
       // compile() reports failures to store
-      (void)store.put(keyFor(used), Kind::Signatures, cache::writeSignatures(out));
+      (void)store.put(keyFor(used), cache::Kind::Signatures, cache::writeSignatures(out));
     return status;
   }
 
@@ -196,16 +196,16 @@ public:
     if (used.empty()) return compiler->compile(source, options, bundle, diags);
     const Hash128 first = keyOf("source", used, options, source);
     const Hash128 second = canonical(*compiler, used, source, options, first);
-    if (auto hit = store.get(second, Kind::Bundle)) {
+    if (auto hit = store.get(second, cache::Kind::Bundle)) {
       bundle = std::move(*hit);
-      keep(store, first, Kind::Alias, bytesOf(second), diags);
+      keep(store, first, cache::Kind::Alias, bytesOf(second), diags);
       return CompileStatus::Ok;
     }
     const CompileStatus status = compiler->compile(source, options, bundle, diags);
     // Code with warnings is not cached, so that every compilation reports them.
     if (status != CompileStatus::Ok || !diags.empty()) return status;
-    if (keep(store, second, Kind::Bundle, bundle, diags))
-      keep(store, first, Kind::Alias, bytesOf(second), diags);
+    if (keep(store, second, cache::Kind::Bundle, bundle, diags))
+      keep(store, first, cache::Kind::Alias, bytesOf(second), diags);
     return status;
   }
 
@@ -245,10 +245,10 @@ private:
   /// Returns a bundle that `key` refers to through an alias.
   static bool find(const Store &store, Hash128 key, std::string &bundle) {
     Hash128 target;
-    auto alias = store.get(key, Kind::Alias);
+    auto alias = store.get(key, cache::Kind::Alias);
     if (!alias || alias->size() != sizeof target) return false;
     std::memcpy(&target, alias->data(), sizeof target);
-    auto hit = store.get(target, Kind::Bundle);
+    auto hit = store.get(target, cache::Kind::Bundle);
     if (hit) bundle = std::move(*hit);
     return hit.has_value();
   }
@@ -269,7 +269,7 @@ private:
   }
 
   /// Stores an entry. Adds a warning for the first failure of the process.
-  static bool keep(const Store &store, Hash128 key, Kind kind, std::string_view bytes,
+  static bool keep(const Store &store, Hash128 key, cache::Kind kind, std::string_view bytes,
                    std::vector<Diagnostic> &diags) {
     auto error = store.put(key, kind, bytes);
     if (!error) return true;

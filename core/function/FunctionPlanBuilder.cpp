@@ -7,9 +7,10 @@
 #include <unordered_map>
 
 namespace tessera {
-namespace {
 
-using Kind = MetadataParam::Kind;
+using ParamKind = MetadataParam::Kind;
+
+namespace {
 
 bool parseDouble(const std::string &text, double &out) {
   using Limits = std::numeric_limits<double>;
@@ -52,7 +53,7 @@ public:
         return false;
       }
     for (const auto &[name, t] : tensors_)
-      if (t.param && t.param->kind == Kind::Result && t.firstWrite < 0)
+      if (t.param && t.param->kind == ParamKind::Result && t.firstWrite < 0)
         return why = "no step writes the result " + name, false;
     addKey();
     plan_.cache_.reserve(kCached);
@@ -72,14 +73,14 @@ private:
   void declare() {
     for (uint32_t i = 0; i < function_.params.size(); ++i) {
       const MetadataParam &p = function_.params[i];
-      bool isInteger = p.kind == Kind::Dim || (p.kind == Kind::Scalar && isInt(p.dtype));
+      bool isInteger = p.kind == ParamKind::Dim || (p.kind == ParamKind::Scalar && isInt(p.dtype));
       integers_.push_back(isInteger ? p.name : "");
-      keyed_.push_back(p.kind == Kind::Dim);
+      keyed_.push_back(p.kind == ParamKind::Dim);
       plan_.names_.push_back(p.name);
-      if (p.kind == Kind::Tensor || p.kind == Kind::Result) {
+      if (p.kind == ParamKind::Tensor || p.kind == ParamKind::Result) {
         tensors_[p.name] = {&p, i, p.dtype, p.reads};
         plan_.tensors_.push_back({i, p.writes});
-      } else if (p.kind == Kind::Scalar)
+      } else if (p.kind == ParamKind::Scalar)
         scalars_[p.name] = i;
     }
     const auto &buffers = function_.plan->buffers;
@@ -112,9 +113,9 @@ private:
     for (size_t i = 0; i < params.size(); ++i) {
       Argument a{};
       bool isTensor = out.kernel.plan->isTensor(i);
-      bool ok = isTensor                      ? tensor(step.args[i], params[i], a, why)
-                : params[i].kind == Kind::Dim ? dim(step.args[i], a, why)
-                                              : scalar(step.args[i], params[i], a, why);
+      bool ok = isTensor                           ? tensor(step.args[i], params[i], a, why)
+                : params[i].kind == ParamKind::Dim ? dim(step.args[i], a, why)
+                                                   : scalar(step.args[i], params[i], a, why);
       if (!ok) {
         why = "argument " + std::to_string(i) + " (" + params[i].name + "): " + why;
         return false;

@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-using Kind = MetadataParam::Kind;
+using ParamKind = MetadataParam::Kind;
 
 static bool isConstant(const IndexExpr &expr) {
   bool constant = true;
@@ -18,7 +18,7 @@ bool LaunchPlan::make(const KernelMetadata &m, LaunchPlan &out, std::string &why
   // slot i of the expressions is argument i; arguments that are not integers have no name
   std::vector<std::string> names;
   for (const MetadataParam &p : m.params) {
-    bool isInteger = p.kind == Kind::Dim || (p.kind == Kind::Scalar && isInt(p.dtype));
+    bool isInteger = p.kind == ParamKind::Dim || (p.kind == ParamKind::Scalar && isInt(p.dtype));
     names.push_back(isInteger ? p.name : "");
   }
   for (const MetadataParam &p : m.params) {
@@ -28,7 +28,7 @@ bool LaunchPlan::make(const KernelMetadata &m, LaunchPlan &out, std::string &why
     a.isSigned = info(p.dtype).cls == DTypeClass::SignedInt;
     a.isBool = p.dtype == DType::Bool;
     a.name = p.name;
-    if (p.kind == Kind::Dim)
+    if (p.kind == ParamKind::Dim)
       for (auto &[dim, value] : m.specialized)
         if (dim == p.name) a.expected = value;
     a.isWritten = p.writes;
@@ -36,7 +36,7 @@ bool LaunchPlan::make(const KernelMetadata &m, LaunchPlan &out, std::string &why
       Extent extent;
       extent.text = dim;
       for (size_t i = 0; i < m.params.size(); ++i)
-        if (m.params[i].kind == Kind::Dim && m.params[i].name == dim)
+        if (m.params[i].kind == ParamKind::Dim && m.params[i].name == dim)
           extent.argument = static_cast<int32_t>(i);
       if (extent.argument < 0) {
         IndexExpr expr;
@@ -87,18 +87,18 @@ bool LaunchPlan::bindArgument(size_t index, const void *source, uint64_t &value,
   if (!source) return reject("args[" + std::to_string(index) + "] is null");
   value = 0;
   std::memcpy(&value, source,
-              a.kind == Kind::Scalar ? a.bytes : sizeof(uint64_t)); // little-endian: zero-extends
+              a.kind == ParamKind::Scalar ? a.bytes : sizeof(uint64_t)); // little-endian: zero-extends
   switch (a.kind) {
-  case Kind::Tensor:
-  case Kind::Result:
+  case ParamKind::Tensor:
+  case ParamKind::Result:
     if (value == 0) return reject("the device pointer is null");
     if (value % a.bytes != 0)
       return reject("the device pointer is not aligned to " + std::to_string(a.bytes) + " bytes");
     return true;
-  case Kind::Scalar:
+  case ParamKind::Scalar:
     if (a.isBool && value > 1) return reject("a bool is 0 or 1, found " + std::to_string(value));
     return true;
-  case Kind::Dim: {
+  case ParamKind::Dim: {
     auto dim = static_cast<int64_t>(value);
     if (dim < 0) return reject("a dim cannot be negative, found " + std::to_string(dim));
     if (a.expected >= 0 && dim != a.expected)
@@ -211,7 +211,7 @@ bool LaunchPlan::isApart(const Argument &a, const uint64_t *values) const {
 int64_t LaunchPlan::tensorBytes(size_t index, const uint64_t *values) const {
   const Argument &a = arguments_[index];
   int64_t count = 0;
-  if (a.kind != Kind::Tensor && a.kind != Kind::Result) return -1;
+  if (a.kind != ParamKind::Tensor && a.kind != ParamKind::Result) return -1;
   return elements(a, values, count) ? count * a.bytes : -1;
 }
 
@@ -219,7 +219,7 @@ void LaunchPlan::slots(const uint64_t *values, int64_t *slots) const {
   for (size_t i = 0; i < arguments_.size(); ++i) {
     // Scalars arrive zero-extended; expressions expect them sign-extended.
     int shift =
-        arguments_[i].kind == Kind::Scalar && arguments_[i].isSigned ? 64 - 8 * arguments_[i].bytes : 0;
+        arguments_[i].kind == ParamKind::Scalar && arguments_[i].isSigned ? 64 - 8 * arguments_[i].bytes : 0;
     slots[i] = static_cast<int64_t>(values[i] << shift) >> shift;
   }
 }

@@ -17,7 +17,7 @@ struct Listener {
   void *user = nullptr;
 };
 
-struct Log {
+struct Logger {
   std::atomic<int> level{kNobody}; // the most verbose level wanted; changes with the listener
   std::mutex mutex;                // guards the members below
   HeldAcrossFork heldAcrossFork{mutex};
@@ -25,15 +25,15 @@ struct Log {
   std::set<std::string> loggedOnce;
 };
 
-Log &theLog() {
-  static Log *log = new Log; // never destroyed: static destructors may log messages
-  return *log;
+Logger &logger() {
+  static Logger *logger = new Logger; // never destroyed: static destructors may log messages
+  return *logger;
 }
 
 } // namespace
 
 bool logs(tsr_log_level_t level) {
-  return static_cast<int>(level) <= theLog().level.load(std::memory_order_relaxed);
+  return static_cast<int>(level) <= logger().level.load(std::memory_order_relaxed);
 }
 
 void log(tsr_log_level_t level, const char *code, const std::string &text) {
@@ -41,8 +41,8 @@ void log(tsr_log_level_t level, const char *code, const std::string &text) {
   if (LogLater::outermost) return LogLater::outermost->messages_.push_back({level, code, text});
   Listener listener;
   {
-    std::lock_guard lock(theLog().mutex);
-    if (logs(level)) listener = theLog().listener;
+    std::lock_guard lock(logger().mutex);
+    if (logs(level)) listener = logger().listener;
   }
   if (listener.call) listener.call(listener.user, level, code, escaped(text, Lines::Keep).c_str());
 }
@@ -63,8 +63,8 @@ LogLater::~LogLater() {
 void logOnce(tsr_log_level_t level, const char *code, const std::string &text) {
   if (!logs(level)) return;
   {
-    std::lock_guard lock(theLog().mutex);
-    if (!theLog().loggedOnce.insert(code + (' ' + text)).second) return;
+    std::lock_guard lock(logger().mutex);
+    if (!logger().loggedOnce.insert(code + (' ' + text)).second) return;
   }
   log(level, code, text);
 }
@@ -78,9 +78,9 @@ tsr_status_t tsrSetLogCallback(tsr_log_fn callback, void *user, tsr_log_level_t 
     const auto value = std::bit_cast<int>(level); // a C caller may pass a value outside the enumeration
     if (value < TSR_LOG_ERROR || value > TSR_LOG_DEBUG)
       return fail(TSR_EINVAL, "level: unknown value " + std::to_string(value));
-    std::lock_guard lock(theLog().mutex);
-    theLog().listener = {callback, user};
-    theLog().level.store(callback ? value : kNobody, std::memory_order_relaxed);
+    std::lock_guard lock(logger().mutex);
+    logger().listener = {callback, user};
+    logger().level.store(callback ? value : kNobody, std::memory_order_relaxed);
     return TSR_SUCCESS;
   });
 }

@@ -19,7 +19,7 @@
 namespace tessera {
 namespace {
 
-struct State {
+struct BackendTable {
   std::recursive_mutex mutex; // a plugin's create may call the library
   HeldAcrossFork heldAcrossFork{mutex};
   // By name. Shrinks only at the end of the process or when a plugin is unregistered.
@@ -36,8 +36,8 @@ struct State {
   std::set<std::string> texts; // the texts of rows
 };
 
-State &state() {
-  static State &s = *new State;
+BackendTable &backendTable() {
+  static BackendTable &s = *new BackendTable;
   return s;
 }
 
@@ -82,7 +82,7 @@ tsr_status_t statusOf(const PluginError &e) {
 
 /// Runs before the plugins' shutdown: releases every backend without a context.
 void destroyBackends() {
-  State &s = state();
+  BackendTable &s = backendTable();
   std::lock_guard lock(s.mutex);
   s.isEnding = true;
   selectedByCall().set(nullptr);
@@ -92,7 +92,7 @@ void destroyBackends() {
 
 /// Creates the backend of a loaded plugin. The caller holds the lock.
 BackendRef create(const PluginRef &ref, PluginError &error) {
-  State &s = state();
+  BackendTable &s = backendTable();
   const Plugin &plugin = *ref;
   BackendRef &slot = s.created[plugin.name];
   if (slot) return slot;
@@ -119,7 +119,7 @@ BackendRef create(const PluginRef &ref, PluginError &error) {
 
 /// `asked`: where the name came from, for the text.
 tsr_status_t find(std::string name, const std::string &asked, BackendRef &out, std::string &why) {
-  State &s = state();
+  BackendTable &s = backendTable();
   LogLater later;
   std::lock_guard lock(s.mutex);
   name = canonicalBackend(name);
@@ -195,7 +195,7 @@ std::vector<Candidate> ranked() {
 }
 
 tsr_status_t findBest(BackendRef &out, std::string &why) {
-  State &s = state();
+  BackendTable &s = backendTable();
   const uint64_t now = s.registrations;
   {
     std::lock_guard lock(s.mutex);
@@ -286,7 +286,7 @@ std::optional<BackendRow> backendRow(size_t index, size_t &count) {
   }
   count = now.size();
   if (index >= count) return std::nullopt;
-  State &s = state();
+  BackendTable &s = backendTable();
   std::lock_guard lock(s.mutex);
   auto text = [&](const std::string &t) { return s.texts.insert(t).first->c_str(); };
   const Row &row = now[index];
@@ -295,12 +295,12 @@ std::optional<BackendRow> backendRow(size_t index, size_t &count) {
 
 tsr_status_t addPlugin(tsr_plugin_query_fn query, std::string &why) {
   tsr_status_t status = registerPlugin(query, why);
-  if (status == TSR_SUCCESS) ++state().registrations;
+  if (status == TSR_SUCCESS) ++backendTable().registrations;
   return status;
 }
 
 tsr_status_t removePlugin(const std::string &name, std::string &why) {
-  State &s = state();
+  BackendTable &s = backendTable();
   LogLater later;
   std::shared_ptr<Plugin> plugin;
   BackendRef backend; // destroyed after the lock is released: its destructor is plugin code

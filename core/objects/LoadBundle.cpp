@@ -8,9 +8,7 @@
 namespace tessera {
 namespace {
 
-tsr_status_t fail(tsr_status_t status, const BundleError &error) {
-  return tessera::fail(status, error.text());
-}
+tsr_status_t refuse(tsr_status_t status, const BundleError &error) { return fail(status, error.text()); }
 
 std::string backendOf(const std::string &target) { return target.substr(0, target.find(':')); }
 
@@ -45,16 +43,16 @@ const BundleImage *choose(const Bundle &bundle, const ContextObject &context) {
 tsr_status_t open(const BundleImage &image, const ContextObject &context, const std::string &name,
                   std::vector<CompiledKernel> &out) {
   if (isCpu(context) && image.format != ImageFormat::Elf)
-    return fail(TSR_UNIMPLEMENTED,
-                {"E_UNIMPLEMENTED",
-                 name + ": TSR_UNIMPLEMENTED: backend cpu loads no images of format " +
-                     tessera::name(image.format) + ", which is for backend " + backendOf(image.target),
-                 ""});
+    return refuse(TSR_UNIMPLEMENTED,
+                  {"E_UNIMPLEMENTED",
+                   name + ": TSR_UNIMPLEMENTED: backend cpu loads no images of format " +
+                       tessera::name(image.format) + ", which is for backend " + backendOf(image.target),
+                   ""});
   const std::string origin = name + ": image for " + image.target;
   std::string why;
   auto module = context.device->loadModule(
       {contractValue(image.format), image.data.data(), image.data.size(), name, nullptr}, why);
-  if (!module) return fail(TSR_EINVAL, {"E_IMAGE_LOAD", origin + ": " + why, ""});
+  if (!module) return refuse(TSR_EINVAL, {"E_IMAGE_LOAD", origin + ": " + why, ""});
   for (const BundleEntry &entry : image.entries) {
     CompiledKernel kernel;
     kernel.metadata = entry.metadata;
@@ -94,9 +92,9 @@ BundleError noImage(const Bundle &bundle, const ContextObject &context, const st
 /// Compiles the bundle's IR for this machine, starting from the most general level stored for each entry.
 tsr_status_t openFromIr(const Bundle &bundle, const ContextObject &context, const std::string &name, Log log,
                         std::vector<CompiledKernel> &out) {
-  if (bundle.ir.empty()) return fail(TSR_ENOTFOUND, noImage(bundle, context, name, ""));
+  if (bundle.ir.empty()) return refuse(TSR_ENOTFOUND, noImage(bundle, context, name, ""));
   if (auto compiler = loadCompiler(); !compiler)
-    return fail(TSR_ENOTFOUND, noImage(bundle, context, name, compiler.error().message));
+    return refuse(TSR_ENOTFOUND, noImage(bundle, context, name, compiler.error().message));
   for (const BundleIr &ir : bundle.ir) {
     bool better = std::any_of(bundle.ir.begin(), bundle.ir.end(), [&](const BundleIr &other) {
       return other.entry == ir.entry && other.level == "graph" && ir.level != "graph";
@@ -111,10 +109,10 @@ tsr_status_t openFromIr(const Bundle &bundle, const ContextObject &context, cons
     if (tsr_status_t status = compileSource(ir.text, options, log, bytes)) return status;
     Bundle made;
     BundleError error;
-    if (!readBundle(bytes, name, made, error)) return fail(TSR_EINTERNAL, error);
+    if (!readBundle(bytes, name, made, error)) return refuse(TSR_EINTERNAL, error);
     bool found = false;
     if (tsr_status_t status = openBest(made, context, name, out, found)) return status;
-    if (!found) return fail(TSR_EINTERNAL, noImage(made, context, name, ""));
+    if (!found) return refuse(TSR_EINTERNAL, noImage(made, context, name, ""));
   }
   return TSR_SUCCESS;
 }
@@ -135,7 +133,7 @@ tsr_status_t loadBundle(tsr_context_t handle, std::string_view bytes, const std:
   Bundle bundle;
   BundleError error;
   if (!readBundle(bytes, name, bundle, error))
-    return fail(error.code == "E_BUNDLE_VERSION" ? TSR_UNIMPLEMENTED : TSR_EINVAL, error);
+    return refuse(error.code == "E_BUNDLE_VERSION" ? TSR_UNIMPLEMENTED : TSR_EINVAL, error);
   std::vector<CompiledKernel> kernels;
   bool found = false;
   if (tsr_status_t status = openBest(bundle, *context, name, kernels, found)) return status;

@@ -44,7 +44,7 @@ private:
 
 namespace {
 
-struct State {
+struct TraceState {
   std::atomic<uint64_t> correlation{0};
   /// Guards the contexts, and is held while a trace starts or ends. Plugins run under it.
   std::recursive_mutex mutex;
@@ -65,8 +65,8 @@ struct State {
   }
 };
 
-State &state() {
-  static State *state = new State; // never destroyed: streams may report while the process ends
+TraceState &traceState() {
+  static TraceState *state = new TraceState; // never destroyed: streams may report while the process ends
   return *state;
 }
 
@@ -112,7 +112,7 @@ tsr_status_t Tracer::start(const tsr_trace_options_t &options, std::string &why)
     return TSR_EINVAL;
   }
   LogLater later;
-  State &s = state();
+  TraceState &s = traceState();
   std::lock_guard lock(s.mutex);
   if (isOn()) {
     why = "there is a trace already: end it with tsrTraceStop";
@@ -139,7 +139,7 @@ tsr_status_t Tracer::stop(std::string &why) {
     return TSR_EINVAL;
   }
   LogLater later;
-  State &s = state();
+  TraceState &s = traceState();
   std::lock_guard lock(s.mutex);
   if (!isOn()) {
     why = "there is no trace: start one with tsrTraceStart";
@@ -154,7 +154,7 @@ tsr_status_t Tracer::stop(std::string &why) {
 
 void Tracer::add(ContextObject &context) {
   LogLater later;
-  State &s = state();
+  TraceState &s = traceState();
   std::lock_guard lock(s.mutex);
   std::string why;
   if (isOn() && attach(context, s.currentSink(), why)) log(TSR_LOG_WARNING, "W_TRACE", why);
@@ -162,17 +162,19 @@ void Tracer::add(ContextObject &context) {
 }
 
 void Tracer::remove(ContextObject &context) {
-  State &s = state();
+  TraceState &s = traceState();
   std::lock_guard lock(s.mutex);
   s.contexts.erase(&context);
 }
 
-uint64_t Tracer::nextCorrelation() { return 1 + state().correlation.fetch_add(1, std::memory_order_relaxed); }
+uint64_t Tracer::nextCorrelation() {
+  return 1 + traceState().correlation.fetch_add(1, std::memory_order_relaxed);
+}
 
 int64_t Tracer::now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 void Tracer::report(tsr_trace_record_t record) {
-  const auto sink = state().currentSink();
+  const auto sink = traceState().currentSink();
   if (!sink || !isOn()) return;
   record.thread = static_cast<uint64_t>(gettid());
   sink->report(record);

@@ -3,12 +3,12 @@
 namespace tessera {
 namespace {
 
-constinit std::span<const Builtin> registered;
+constinit std::span<const Builtin> registeredBuiltins;
 
 } // namespace
 
-std::span<const Builtin> builtinPlugins() { return registered; }
+std::span<const Builtin> builtinPlugins() { return registeredBuiltins; }
 
-void setBuiltinPlugins(std::span<const Builtin> plugins) { registered = plugins; }
+void setBuiltinPlugins(std::span<const Builtin> plugins) { registeredBuiltins = plugins; }
 
 } // namespace tessera

@@ -7,21 +7,21 @@
 namespace tessera {
 namespace {
 
-struct State {
+struct Endings {
   std::mutex mutex;
   HeldAcrossFork heldAcrossFork{mutex};
   std::vector<void (*)()> functions;
 };
 
-State &state() {
-  static State &s = *new State; // never destroyed: used while static destructors run
+Endings &endings() {
+  static Endings &s = *new Endings; // never destroyed: used while static destructors run
   return s;
 }
 
 } // namespace
 
 void beforeShutdown(void (*letGo)()) {
-  State &s = state();
+  Endings &s = endings();
   std::lock_guard lock(s.mutex);
   if (std::find(s.functions.begin(), s.functions.end(), letGo) == s.functions.end())
     s.functions.push_back(letGo);
@@ -30,8 +30,8 @@ void beforeShutdown(void (*letGo)()) {
 void letGoOfPluginObjects() {
   std::vector<void (*)()> functions;
   {
-    std::lock_guard lock(state().mutex);
-    functions = state().functions;
+    std::lock_guard lock(endings().mutex);
+    functions = endings().functions;
   }
   for (auto letGo : functions)
     letGo();

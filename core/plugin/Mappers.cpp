@@ -4,16 +4,16 @@
 namespace tessera {
 namespace {
 
-constinit const Mappers *registered = nullptr;
+constinit const Mappers *registeredMappers = nullptr;
 
 const Mappers &mappers() {
-  assert(registered && "runtime/Parts.cpp is not part of this program");
-  return *registered;
+  assert(registeredMappers && "runtime/Parts.cpp is not part of this program");
+  return *registeredMappers;
 }
 
 } // namespace
 
-void setMappers(const Mappers &mappers) { registered = &mappers; }
+void setMappers(const Mappers &mappers) { registeredMappers = &mappers; }
 
 tsr_status_t decideVariants(std::string_view source, CompileOptions &options,
                             std::vector<Diagnostic> &diags) {

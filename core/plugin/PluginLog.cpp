@@ -15,7 +15,7 @@ void pluginLog(const std::string &path, const std::string &text) {
   const std::string line = "tessera: " + escaped(path + ": " + text) + "\n";
   int fd = where == "1" || where == "stderr"
                ? dup(2)
-               : open(where.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
+               : ::open(where.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
   if (fd < 0) return; // a log that cannot be opened, such as a pipe without a reader, is ignored
   (void)!write(fd, line.data(), line.size());
   close(fd);

@@ -18,15 +18,16 @@ namespace {
 constexpr uint32_t kKinds =
     TSR_PLUGIN_BACKEND | TSR_PLUGIN_MAPPER | TSR_PLUGIN_COLLECTIVE | TSR_PLUGIN_NUMERICS | TSR_PLUGIN_CODEGEN;
 
-struct State {
+struct RegisteredPlugins {
   std::mutex mutex; // never held while a plugin's code runs
   HeldAcrossFork heldAcrossFork{mutex};
   std::vector<std::shared_ptr<Plugin>> plugins;
   std::vector<std::string> leaving; // removed from `plugins` but not yet shut down
 };
 
-State &state() {
-  static State &s = *new State; // never destroyed: plugins are used until the process has ended
+RegisteredPlugins &table() {
+  static RegisteredPlugins &s =
+      *new RegisteredPlugins; // never destroyed: plugins are used until the process has ended
   return s;
 }
 
@@ -39,8 +40,8 @@ void shutDownRegistered() {
   letGoOfPluginObjects();
   std::vector<std::shared_ptr<Plugin>> plugins;
   {
-    std::lock_guard lock(state().mutex);
-    plugins = state().plugins;
+    std::lock_guard lock(table().mutex);
+    plugins = table().plugins;
   }
   for (auto &plugin : plugins)
     if (plugin->objects == 0)
@@ -116,7 +117,7 @@ tsr_status_t registerPlugin(tsr_plugin_query_fn function, std::string &why) {
   // below.
   if (!error && isPluginLoaded(plugin->name)) error = nameTaken(plugin->name);
   if (!error) {
-    State &s = state();
+    RegisteredPlugins &s = table();
     std::lock_guard lock(s.mutex);
     if (findIn(s.plugins, plugin->name) == s.plugins.end() &&
         std::find(s.leaving.begin(), s.leaving.end(), plugin->name) == s.leaving.end())
@@ -140,7 +141,7 @@ tsr_status_t registerPlugin(tsr_plugin_query_fn function, std::string &why) {
 
 tsr_status_t retirePlugin(const std::string &name, long others, std::shared_ptr<Plugin> &out,
                           std::string &why) {
-  State &s = state();
+  RegisteredPlugins &s = table();
   std::lock_guard lock(s.mutex);
   auto it = findIn(s.plugins, name);
   if (it == s.plugins.end()) {
@@ -162,20 +163,20 @@ tsr_status_t retirePlugin(const std::string &name, long others, std::shared_ptr<
 void shutDownRetired(const std::shared_ptr<Plugin> &plugin) {
   pluginLog("registered plugin " + plugin->name, "unregistered");
   if (plugin->info.shutdown) plugin->info.shutdown();
-  State &s = state();
+  RegisteredPlugins &s = table();
   std::lock_guard lock(s.mutex);
   s.leaving.erase(std::find(s.leaving.begin(), s.leaving.end(), plugin->name));
 }
 
 PluginRef registeredPlugin(std::string_view name) {
-  State &s = state();
+  RegisteredPlugins &s = table();
   std::lock_guard lock(s.mutex);
   auto it = findIn(s.plugins, name);
   return it == s.plugins.end() ? nullptr : *it;
 }
 
 std::vector<PluginRef> registeredPlugins() {
-  State &s = state();
+  RegisteredPlugins &s = table();
   std::lock_guard lock(s.mutex);
   return {s.plugins.begin(), s.plugins.end()};
 }

@@ -31,7 +31,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct State {
+struct LoadedPlugins {
   std::recursive_mutex mutex; // recursive: a plugin's create may call the library
   HeldAcrossFork heldAcrossFork{mutex};
   // by path, or by name for those inside libtessera.so; never shrinks
@@ -39,15 +39,16 @@ struct State {
   std::map<std::string, ProbeResult> probes; // by path
 };
 
-State &state() {
-  static State &s = *new State; // never destroyed: plugins are used until the process has ended
+LoadedPlugins &loadedPlugins() {
+  static LoadedPlugins &s =
+      *new LoadedPlugins; // never destroyed: plugins are used until the process has ended
   return s;
 }
 
 /// Runs when the process ends, before the destructors of objects from libraries loaded earlier.
 void shutDownPlugins() {
   letGoOfPluginObjects();
-  State &s = state();
+  LoadedPlugins &s = loadedPlugins();
   LogLater later;
   std::lock_guard lock(s.mutex);
   for (auto &[key, plugin] : s.loaded) {
@@ -61,7 +62,7 @@ void shutDownPlugins() {
 }
 
 PluginRef builtin(const Builtin &row) {
-  State &s = state();
+  LoadedPlugins &s = loadedPlugins();
   auto it = s.loaded.find(row.name);
   if (it == s.loaded.end()) {
     auto plugin = std::make_shared<Plugin>();
@@ -100,7 +101,7 @@ Candidate examine(const std::string &directory, const std::string &path) {
   out.name = called.name;
   if ((out.error = checkPermissions(directory, path))) return out;
   auto begin = Clock::now();
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     out.error = {refusal::kUnreadable, std::string("it cannot be opened: ") + std::strerror(errno), ""};
     return out;
@@ -137,7 +138,7 @@ PluginError disabled(const std::string &name) {
 }
 
 PluginRef loadFile(Candidate &c) {
-  State &s = state();
+  LoadedPlugins &s = loadedPlugins();
   if (auto it = s.loaded.find(c.path); it != s.loaded.end()) {
     c.isLoaded = true;
     return it->second;
@@ -153,7 +154,7 @@ PluginRef loadFile(Candidate &c) {
 
 /// Runs stage 5, once per file and process.
 void probe(Candidate &c) {
-  State &s = state();
+  LoadedPlugins &s = loadedPlugins();
   auto it = s.probes.find(c.path);
   if (it == s.probes.end()) {
     std::string how = setting("TESSERA_PROBE").value;
@@ -226,7 +227,7 @@ const tsr_host_info_t &pluginHost() {
 }
 
 PluginRef loadPlugin(uint32_t kind, std::string_view nameView, PluginError &error, std::string &path) {
-  State &s = state();
+  LoadedPlugins &s = loadedPlugins();
   LogLater later;
   std::lock_guard lock(s.mutex);
   const std::string name(nameView);
@@ -292,7 +293,7 @@ PluginRef loadPlugin(uint32_t kind, std::string_view name, std::string &why) {
 bool isPluginLoaded(std::string_view name) {
   for (const Builtin &row : builtinPlugins())
     if (name == row.name) return true;
-  State &s = state();
+  LoadedPlugins &s = loadedPlugins();
   LogLater later;
   std::lock_guard lock(s.mutex);
   for (auto &[path, plugin] : s.loaded)
@@ -301,7 +302,7 @@ bool isPluginLoaded(std::string_view name) {
 }
 
 std::vector<Candidate> surveyPlugins(uint32_t kinds, bool withProbe) {
-  State &s = state();
+  LoadedPlugins &s = loadedPlugins();
   LogLater later;
   std::lock_guard lock(s.mutex);
   std::vector<Candidate> out;

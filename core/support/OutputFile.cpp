@@ -12,10 +12,10 @@
 namespace tessera {
 namespace {
 
-Error failure(std::string why) { return {"E_OUTPUT_WRITE", std::move(why), ""}; }
+Error cannotWrite(std::string why) { return {"E_OUTPUT_WRITE", std::move(why), ""}; }
 
 /// Returns an error from errno, which the preceding system call has set.
-Error failed() { return failure(std::strerror(errno)); }
+Error failed() { return cannotWrite(std::strerror(errno)); }
 
 MaybeError failedUnless(bool good) { return good ? MaybeError() : failed(); }
 
@@ -29,7 +29,7 @@ Expected<int> openStream(const std::string &path, bool isPipe, OutputFile::Pipe 
   const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
   const bool refuses = isPipe && unread == OutputFile::Pipe::Refuse;
   const int fd = ::open(path.c_str(), refuses ? flags | O_NONBLOCK : flags);
-  if (fd < 0) return refuses && errno == ENXIO ? failure("it is a pipe that nobody reads") : failed();
+  if (fd < 0) return refuses && errno == ENXIO ? cannotWrite("it is a pipe that nobody reads") : failed();
   if (refuses) ::fcntl(fd, F_SETFL, flags & O_ACCMODE);
   return fd;
 }
@@ -49,7 +49,7 @@ MaybeError OutputFile::open(const std::string &path, Pipe unread) {
   path_ = path;
   struct stat st;
   const bool exists = ::stat(path.c_str(), &st) == 0;
-  if (exists && S_ISDIR(st.st_mode)) return failure(std::strerror(EISDIR));
+  if (exists && S_ISDIR(st.st_mode)) return cannotWrite(std::strerror(EISDIR));
   if (exists && !S_ISREG(st.st_mode)) {
     auto stream = openStream(path, S_ISFIFO(st.st_mode), unread);
     if (!stream) return std::move(stream.error());
@@ -58,7 +58,7 @@ MaybeError OutputFile::open(const std::string &path, Pipe unread) {
   }
   struct stat itself;
   if (!exists && ::lstat(path.c_str(), &itself) == 0 && S_ISLNK(itself.st_mode))
-    return failure("it is a symbolic link to a file that does not exist");
+    return cannotWrite("it is a symbolic link to a file that does not exist");
   // A read-only file is not replaced, although rename() would allow it.
   if (exists && ::access(path.c_str(), W_OK) != 0) return failed();
   // Resolves symbolic links, so that a link is kept and its target is replaced.

@@ -112,7 +112,7 @@ Mapper::Choice Host::check(const Question &q, const std::string &where, Mapper::
   }
   if (std::find(q.legal.begin(), q.legal.end(), choice.name) != q.legal.end()) return choice;
   Failure f(TSR_EINVAL, "E_MAPPER_ANSWER",
-            "the answer " + quoted(choice.name) + " is not legal here; legal: " + list(q.legal));
+            "the answer " + mapping::quoted(choice.name) + " is not legal here; legal: " + list(q.legal));
   for (const auto &[name, reason] : refused)
     if (name == choice.name) f.message += "; " + name + " is not: " + reason;
   std::vector<std::string_view> names(q.legal.begin(), q.legal.end());

@@ -17,9 +17,9 @@ namespace {
 Mapper::VariantCall matmul(int64_t m) {
   return {"matmul", "cpu:znver3", "f32", {"tile", "blas"}, {{"M", m}, {"N", -1}}};
 }
-const Mapper::CollectiveCall kReduce = {"all_reduce", 4096, 8, "node", {"ring", "tree"}};
-const Mapper::Region kRegion = {"W\n1", "tp", "bf16", {64, 32}};
-const Mapper::Mesh kMesh = {{{"tp", 4}}, {"ptx:0", "ptx:1"}, {"local switch"}};
+const Mapper::CollectiveCall kSum = {"all_reduce", 4096, 8, "node", {"ring", "tree"}};
+const Mapper::Region kRegionOfTwoLines = {"W\n1", "tp", "bf16", {64, 32}};
+const Mapper::Mesh kMeshOfOneAxis = {{{"tp", 4}}, {"ptx:0", "ptx:1"}, {"local switch"}};
 
 class Mappers : public testing::Test {
 protected:
@@ -50,15 +50,15 @@ TEST_F(Mappers, RandomIsReproducible) {
     EXPECT_EQ(b->chooseVariant(matmul(m)).name, answer);
     EXPECT_EQ(a->chooseVariant(matmul(m)).name, answer); // the same on every call
     seedMatters |= c->chooseVariant(matmul(m)).name != answer;
-    Mapper::Region r = kRegion;
+    Mapper::Region r = kRegionOfTwoLines;
     r.shape = {m};
-    places.insert(a->place(r, kMesh).name);
+    places.insert(a->place(r, kMeshOfOneAxis).name);
   }
   EXPECT_EQ(answers, (std::set<std::string>{"tile", "blas"}));
   EXPECT_EQ(places, (std::set<std::string>{"ptx:0", "ptx:1", "local switch", "tp"}));
   EXPECT_TRUE(seedMatters);
-  EXPECT_TRUE(kReduce.offers(a->chooseCollective(kReduce).name));
-  EXPECT_EQ(a->place(kRegion, {}).name, ""); // nothing to choose from
+  EXPECT_TRUE(kSum.offers(a->chooseCollective(kSum).name));
+  EXPECT_EQ(a->place(kRegionOfTwoLines, {}).name, ""); // nothing to choose from
 }
 
 TEST_F(Mappers, LoggedDecisionsReplay) {
@@ -66,13 +66,13 @@ TEST_F(Mappers, LoggedDecisionsReplay) {
   std::vector<std::string> answers;
   for (int64_t m = 0; m < 8; ++m)
     answers.push_back(logging->chooseVariant(matmul(m)).name);
-  const std::string collective = logging->chooseCollective(kReduce).name;
-  const std::string place = logging->place(kRegion, kMesh).name;
+  const std::string collective = logging->chooseCollective(kSum).name;
+  const std::string place = logging->place(kRegionOfTwoLines, kMeshOfOneAxis).name;
   auto replay = make("replay(" + file + ")");
   for (int64_t m = 8; m-- > 0;)
     EXPECT_EQ(replay->chooseVariant(matmul(m)).name, answers[static_cast<size_t>(m)]);
-  EXPECT_EQ(replay->chooseCollective(kReduce).name, collective);
-  EXPECT_EQ(replay->place(kRegion, kMesh).name, place);
+  EXPECT_EQ(replay->chooseCollective(kSum).name, collective);
+  EXPECT_EQ(replay->place(kRegionOfTwoLines, kMeshOfOneAxis).name, place);
   EXPECT_NE(text().find("call: choose_variant, about: \"op=matmul arch=cpu:znver3 dtype=f32 M=3 N=?\""),
             std::string::npos)
       << text();
@@ -84,8 +84,8 @@ TEST_F(Mappers, DefaultsAndPredictionsAreLogged) {
   };
   auto guess = makeLogging(std::make_unique<Guess>(), file);
   (void)guess->chooseVariant(matmul(1));
-  (void)guess->chooseCollective(kReduce);
-  (void)guess->place(kRegion, kMesh);
+  (void)guess->chooseCollective(kSum);
+  (void)guess->place(kRegionOfTwoLines, kMeshOfOneAxis);
   auto decisions = readDecisions(text());
   ASSERT_TRUE(decisions) << decisions.error().message << text();
   const std::vector<LoggedDecision> &read = *decisions;
@@ -93,7 +93,7 @@ TEST_F(Mappers, DefaultsAndPredictionsAreLogged) {
   EXPECT_EQ(read[0].choice, "blas");
   EXPECT_EQ(read[0].predictedNs, 12.5);
   EXPECT_EQ(read[1].choice, ""); // the implementation decides
-  EXPECT_EQ(read[1].legal, kReduce.algorithms);
+  EXPECT_EQ(read[1].legal, kSum.algorithms);
   EXPECT_EQ(read[2].choice, "");
   EXPECT_EQ(make("replay(" + file + ")")->chooseVariant(matmul(1)).predictedNs, 12.5);
 }
@@ -114,9 +114,9 @@ TEST_F(Mappers, AQuestionAskedAgainGetsItsAnswersInOrder) {
         "- {call: choose_collective, about: \"kind=all_reduce bytes=4096 ranks=8 topology=node\", choice: "
         "tree}\n");
   auto replay = make("replay(" + file + ")");
-  EXPECT_EQ(replay->chooseCollective(kReduce).name, "ring");
-  EXPECT_EQ(replay->chooseCollective(kReduce).name, "tree");
-  EXPECT_EQ(replay->chooseCollective(kReduce).name, "tree");
+  EXPECT_EQ(replay->chooseCollective(kSum).name, "ring");
+  EXPECT_EQ(replay->chooseCollective(kSum).name, "tree");
+  EXPECT_EQ(replay->chooseCollective(kSum).name, "tree");
 }
 
 TEST_F(Mappers, AMissingQuestionIsNamed) {

@@ -3,6 +3,7 @@
 // else.
 #include "numerics/Arithmetic.h"
 #include "numerics/Casts.h"
+#include "numerics/test/Values.h"
 #include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -11,9 +12,6 @@
 
 namespace tessera {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity(),
-                 kNaN = std::numeric_limits<double>::quiet_NaN();
 
 uint64_t toBits(int64_t v, DType t) { return castBits(static_cast<uint64_t>(v), DType::I64, t); }
 int64_t toInt(uint64_t bits, DType t) { return static_cast<int64_t>(castBits(bits, t, DType::I64)); }
@@ -107,7 +105,7 @@ std::vector<double> edges(DType t) {
                              kInf};
   for (size_t n = out.size(), i = 0; i < n; ++i)
     out.push_back(-out[i]);
-  if (f.hasNaN) out.push_back(kNaN);
+  if (f.hasNaN) out.push_back(kQuietNaN);
   for (double &x : out)
     x = toDouble(fromDouble(x, t), t);
   return out;
@@ -130,7 +128,7 @@ TEST(Arithmetic, FloatsRoundOnce) {
                                     : 0;
           if (op == Minimum || op == Maximum) {
             bool first = std::signbit(x) != std::signbit(y) ? std::signbit(x) : x < y;
-            want = std::isnan(x) || std::isnan(y) ? kNaN : first == (op == Minimum) ? x : y;
+            want = std::isnan(x) || std::isnan(y) ? kQuietNaN : first == (op == Minimum) ? x : y;
           }
           want = toDouble(fromDouble(want, f.dtype), f.dtype);
           double got = ofFloats(op, f.dtype, x, y);
@@ -161,7 +159,7 @@ TEST(Arithmetic, FloorDivisionAndRemainderArePythons) {
 }
 
 TEST(Arithmetic, ComparisonsAreIEEE) {
-  const uint64_t nan = fromDouble(kNaN, DType::F16), one = fromDouble(1, DType::F16);
+  const uint64_t nan = fromDouble(kQuietNaN, DType::F16), one = fromDouble(1, DType::F16);
   EXPECT_EQ(evaluate(ArithOp::Eq, DType::F16, nan, nan), 0u);
   EXPECT_EQ(evaluate(ArithOp::Ne, DType::F16, nan, nan), 1u);
   EXPECT_EQ(evaluate(ArithOp::Le, DType::F16, nan, one), 0u);

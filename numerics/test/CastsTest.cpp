@@ -1,5 +1,6 @@
 // Checks the contracts of the header on hand-computed values. CastsAPFloatTest.cpp covers the rest.
 #include "numerics/Casts.h"
+#include "numerics/test/Values.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -8,9 +9,6 @@
 using namespace tessera;
 
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 double through(double value, DType t) { return toDouble(fromDouble(value, t), t); }
 
@@ -33,10 +31,10 @@ TEST(Casts, LowPrecisionFloatsSaturate) {
 
 TEST(Casts, NaNStaysNaNWhereThereIsOne) {
   for (DType t : {DType::F64, DType::F32, DType::F16, DType::BF16, DType::TF32, DType::F8E4M3, DType::F8E5M2})
-    EXPECT_TRUE(std::isnan(through(kNaN, t))) << name(t);
-  EXPECT_EQ(through(kNaN, DType::F6E2M3), 7.5);
-  EXPECT_EQ(through(-kNaN, DType::F6E3M2), 28);
-  EXPECT_EQ(through(kNaN, DType::F4E2M1), 6);
+    EXPECT_TRUE(std::isnan(through(kQuietNaN, t))) << name(t);
+  EXPECT_EQ(through(kQuietNaN, DType::F6E2M3), 7.5);
+  EXPECT_EQ(through(-kQuietNaN, DType::F6E3M2), 28);
+  EXPECT_EQ(through(kQuietNaN, DType::F4E2M1), 6);
 }
 
 TEST(Casts, RoundsToNearestEvenOnce) {
@@ -59,11 +57,11 @@ TEST(Casts, FloatToIntTruncatesAndSaturates) {
   EXPECT_EQ(toInt(-2.9, DType::I32), -2);
   EXPECT_EQ(toInt(3e9, DType::I32), INT32_MAX);
   EXPECT_EQ(toInt(-kInf, DType::I32), INT32_MIN);
-  EXPECT_EQ(toInt(kNaN, DType::I32), 0);
+  EXPECT_EQ(toInt(kQuietNaN, DType::I32), 0);
   EXPECT_EQ(toInt(-1, DType::U8), 0);
   EXPECT_EQ(toInt(300, DType::U8), 255);
   EXPECT_EQ(toInt(1e300, DType::I64), INT64_MAX);
-  EXPECT_EQ(toInt(kNaN, DType::Bool), 1);
+  EXPECT_EQ(toInt(kQuietNaN, DType::Bool), 1);
   EXPECT_EQ(toInt(-0.0, DType::Bool), 0);
 }
 

@@ -54,7 +54,7 @@ std::string_view targetHelp() {
   return text;
 }
 
-const CommandSpec spec = {
+const CommandSpec compileSpec = {
     "compile",
     "FILE --emit STAGE [options]",
     "stop at one stage and write it: IR, assembly, object code, metadata, a bundle",
@@ -160,7 +160,8 @@ int compile(const Job &job, Emit what, const Arguments &args) {
 
 int compileMain(const Arguments &args, const std::string &commandLine) {
   if (args.positional().empty())
-    return fail(Error{"E_NO_FILE", "no source file", fmt::format("usage: tsr compile {}", spec.synopsis)});
+    return fail(
+        Error{"E_NO_FILE", "no source file", fmt::format("usage: tsr compile {}", compileSpec.synopsis)});
 
   const std::string emit = args.value("emit");
   std::vector<std::string> names = {"bundle"};
@@ -204,6 +205,6 @@ int compileMain(const Arguments &args, const std::string &commandLine) {
 
 } // namespace
 
-const Command compileCommand = {spec, compileMain};
+const Command compileCommand = {compileSpec, compileMain};
 
 } // namespace tessera::cli

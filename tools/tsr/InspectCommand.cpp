@@ -13,7 +13,7 @@
 namespace tessera::cli {
 namespace {
 
-const CommandSpec spec = {
+const CommandSpec inspectSpec = {
     "inspect",
     "FILE.tsrb [--json]",
     "what a bundle holds: images, kernels, parameters, IR",
@@ -58,13 +58,6 @@ std::vector<Guard> guardsOf(const KernelMetadata &m) {
   return out;
 }
 
-Json object(const std::vector<std::pair<std::string, int64_t>> &values) {
-  Json out = Json::object();
-  for (const auto &[name, value] : values)
-    out[name] = value;
-  return out;
-}
-
 Json describe(const BundleEntry &entry, const KernelMetadata &m) {
   Json params = Json::array();
   for (const MetadataParam &p : m.params) {
@@ -80,8 +73,8 @@ Json describe(const BundleEntry &entry, const KernelMetadata &m) {
   }
   Json out = {{"name", m.name}, {"kind", name(entry.kind)}, {"numerics", m.numerics}, {"params", params}};
   if (m.permits) out["permits"] = permissionNames(*m.permits);
-  out["tile"] = object(m.tile);
-  out["specialized"] = object(m.specialized);
+  out["tile"] = objectOf(m.tile);
+  out["specialized"] = objectOf(m.specialized);
   out["guards"] = Json::array();
   for (const Guard &guard : guardsOf(m)) {
     Json one = {{"condition", guard.condition}};
@@ -185,7 +178,7 @@ MaybeError describe(const std::string &file, size_t bytes, const Bundle &bundle,
 
 int inspect(const Arguments &args, const std::string &) {
   if (args.positional().empty())
-    return fail(Error{"E_NO_FILE", "no bundle", fmt::format("usage: tsr inspect {}", spec.synopsis)});
+    return fail(Error{"E_NO_FILE", "no bundle", fmt::format("usage: tsr inspect {}", inspectSpec.synopsis)});
   const std::string &file = args.positional()[0];
   std::string bytes;
   if (auto e = readWhole(file, kMaxBundleBytes, bytes)) return fail(*e);
@@ -203,6 +196,6 @@ int inspect(const Arguments &args, const std::string &) {
 
 } // namespace
 
-const Command inspectCommand = {spec, inspect};
+const Command inspectCommand = {inspectSpec, inspect};
 
 } // namespace tessera::cli

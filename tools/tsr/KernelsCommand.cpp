@@ -12,7 +12,7 @@
 namespace tessera::cli {
 namespace {
 
-const CommandSpec spec = {
+const CommandSpec kernelsSpec = {
     "kernels",
     "FILE [--json]",
     "the kernels and functions of a file, with their parameters",
@@ -80,7 +80,8 @@ std::string text(const Signature &s) {
 
 int kernels(const Arguments &args, const std::string &) {
   if (args.positional().empty())
-    return fail(Error{"E_NO_FILE", "no source file", fmt::format("usage: tsr kernels {}", spec.synopsis)});
+    return fail(
+        Error{"E_NO_FILE", "no source file", fmt::format("usage: tsr kernels {}", kernelsSpec.synopsis)});
   const std::string &file = args.positional()[0];
   std::vector<Signature> signatures;
   if (isArtifact(file)) {
@@ -113,6 +114,6 @@ int kernels(const Arguments &args, const std::string &) {
 
 } // namespace
 
-const Command kernelsCommand = {spec, kernels};
+const Command kernelsCommand = {kernelsSpec, kernels};
 
 } // namespace tessera::cli

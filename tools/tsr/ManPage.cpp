@@ -97,13 +97,13 @@ std::string prose(std::string_view text) {
 }
 
 /// Quotes one word for a macro's argument.
-std::string quoted(std::string_view text) { return fmt::format("\"{}\"", plain(text)); }
+std::string quotedWord(std::string_view text) { return fmt::format("\"{}\"", plain(text)); }
 
 std::string options(const std::vector<OptionSpec> &table) {
   if (table.empty()) return "";
   std::string out = ".Bl -tag -width Ds\n";
   for (const OptionSpec &o : table)
-    out += fmt::format(".It Sy {}\n{}", quoted(spelling(o)), prose(o.help));
+    out += fmt::format(".It Sy {}\n{}", quotedWord(spelling(o)), prose(o.help));
   return out + ".El\n";
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const CommandSpec spec = {
+const CommandSpec newPluginSpec = {
     "new-plugin",
     "KIND NAME [options]",
     "write a project for a mapper, a backend or a code generator of your own",
@@ -111,7 +111,7 @@ MaybeError writeFolder(const fs::path &folder, const std::vector<TemplateFile> &
 }
 
 int newPluginMain(const Arguments &args, const std::string &) {
-  const std::string usage = fmt::format("usage: tsr new-plugin {}", spec.synopsis);
+  const std::string usage = fmt::format("usage: tsr new-plugin {}", newPluginSpec.synopsis);
   if (args.positional().size() != 2) return fail(Error{"E_OPTION_VALUE", "expected KIND and NAME", usage});
   const std::string &kind = args.positional()[0], &name = args.positional()[1];
   if (kind != "mapper" && kind != "backend" && kind != "codegen")
@@ -132,6 +132,6 @@ int newPluginMain(const Arguments &args, const std::string &) {
 
 } // namespace
 
-const Command newPluginCommand = {spec, newPluginMain};
+const Command newPluginCommand = {newPluginSpec, newPluginMain};
 
 } // namespace tessera::cli

@@ -17,7 +17,7 @@
 namespace tessera::cli {
 namespace {
 
-const CommandSpec spec = {
+const CommandSpec runSpec = {
     "run",
     "FILE [options]",
     "compile a kernel, run it on .npy files, write the results",
@@ -229,7 +229,7 @@ int runArtifact(const Job &job, RunOptions options) {
 
 int runMain(const Arguments &args, const std::string &commandLine) {
   if (args.positional().empty())
-    return fail(Error{"E_NO_FILE", "no source file", fmt::format("usage: tsr run {}", spec.synopsis)});
+    return fail(Error{"E_NO_FILE", "no source file", fmt::format("usage: tsr run {}", runSpec.synopsis)});
 
   Job job{.commandLine = commandLine, .file = args.positional()[0], .source = {}, .options = {}};
   job.options.fileName = job.file;
@@ -261,6 +261,6 @@ int runMain(const Arguments &args, const std::string &commandLine) {
 
 } // namespace
 
-const Command runCommand = {spec, runMain};
+const Command runCommand = {runSpec, runMain};
 
 } // namespace tessera::cli

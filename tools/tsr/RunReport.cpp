@@ -80,13 +80,6 @@ Timing timingOf(const Binding &binding, std::vector<double> seconds) {
   return {median, seconds.front(), bytes / median};
 }
 
-Json object(const std::vector<std::pair<std::string, int64_t>> &values) {
-  Json j = Json::object();
-  for (const auto &[name, value] : values)
-    j[name] = value;
-  return j;
-}
-
 } // namespace
 
 std::string describeRun(const Session &session, const Binding &binding, const RunTimes &times) {
@@ -129,7 +122,7 @@ std::string describeTiming(const std::string &kernel, const Binding &binding, co
 
 Json runDocument(const Session &session, const Binding &binding, const RunTimes &times) {
   const tsr_device_info_t &d = session.device();
-  Json j = {{"backend", d.backend}, {"device", d.name}, {"arch", d.arch}, {"dims", object(binding.dims)}};
+  Json j = {{"backend", d.backend}, {"device", d.name}, {"arch", d.arch}, {"dims", objectOf(binding.dims)}};
   KernelMetadata m;
   std::string why;
   if (KernelMetadata::fromYaml(session.metadata(), m, why)) {
@@ -137,8 +130,8 @@ Json runDocument(const Session &session, const Binding &binding, const RunTimes 
     j["target"] = m.target;
     j["numerics"] = m.numerics;
     if (m.permits) j["permits"] = permissionNames(*m.permits);
-    j["tile"] = object(m.tile);
-    j["specialized"] = object(m.specialized);
+    j["tile"] = objectOf(m.tile);
+    j["specialized"] = objectOf(m.specialized);
     if (m.plan)
       j["launches"] = m.plan->steps.size();
     else

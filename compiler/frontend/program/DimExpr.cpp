@@ -5,7 +5,7 @@
 namespace tessera::frontend {
 
 static constexpr size_t kMaxTerms = 16, kMaxDegree = 8, kMaxText = 512;
-static constexpr int kMaxNesting = 30; // index expressions nest 32 parentheses and signs
+static constexpr int kMaxDimNesting = 30; // index expressions nest 32 parentheses and signs
 
 DimExpr::DimExpr(int64_t constant) {
   if (constant) terms_[{}] = constant;
@@ -135,7 +135,7 @@ std::optional<DimExpr> apply(const char *name, const DimExpr &a, const DimExpr &
   std::string left = a.text(), right = b.text();
   if ((which == "min" || which == "max") && right < left) std::swap(left, right);
   std::string text = which + "(" + left + ", " + right + ")";
-  if (text.size() > kMaxText || nestingOf(text) > kMaxNesting) return std::nullopt;
+  if (text.size() > kMaxText || nestingOf(text) > kMaxDimNesting) return std::nullopt;
   return DimExpr::symbol(text);
 }
 

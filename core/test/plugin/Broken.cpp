@@ -1,4 +1,5 @@
 // One source for all plugins that must be refused. TSR_BROKEN selects how it is broken; 0: not at all.
+#include "tessera_manifest.h" // the precompiled plugin.hpp has seen none
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>

@@ -87,9 +87,20 @@ void checkAll(int size, const std::vector<Case> &cases) {
 
 class Results : public testing::TestWithParam<int> {};
 
+/// A data race does not depend on the dtype but for its size: under the thread sanitizer one of each size
+/// stands for all.
+bool isTested(DType t) {
+#if __has_feature(thread_sanitizer)
+  return t == DType::I8 || t == DType::BF16 || t == DType::F32 || t == DType::I64;
+#else
+  return true;
+#endif
+}
+
 TEST_P(Results, EveryKindOpAndDType) {
   std::vector<Case> cases;
-  for (const DTypeInfo &d : allDTypes())
+  for (const DTypeInfo &d : allDTypes()) {
+    if (!isTested(d.dtype)) continue;
     for (size_t count : {size_t{0}, size_t{1}, size_t{7}, size_t{61}, size_t{1031}}) {
       for (int op = TSR_REDUCE_SUM; op <= TSR_REDUCE_PROD; ++op) {
         cases.push_back({TSR_ALL_REDUCE, op, d.dtype, count});
@@ -99,6 +110,7 @@ TEST_P(Results, EveryKindOpAndDType) {
       cases.push_back({TSR_ALL_GATHER, 0, d.dtype, count});
       cases.push_back({TSR_ALL_TO_ALL, 0, d.dtype, count});
     }
+  }
   checkAll(GetParam(), cases);
 }
 

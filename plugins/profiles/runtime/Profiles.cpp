@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-template <size_t Row> class Profile final : public NumericsProfile {
+template <size_t Row> class BuiltinNumerics final : public NumericsProfile {
   const NumericsPermissions &permits = builtinProfiles()[Row].permits;
 
   const char *name() const override { return builtinProfiles()[Row].name; }
@@ -30,7 +30,7 @@ int32_t queryProfiles(const tsr_host_info_t *, tsr_plugin_info_t *out) {
   info.version = "1.0";
   info.description = "the numerics profiles fast, standard, deterministic and strict";
   info.features_required = info.features_optional = info.compiler_abi = "";
-  info.numerics = numericsTable<Profile<0>, Profile<1>, Profile<2>, Profile<3>>();
+  info.numerics = numericsTable<BuiltinNumerics<0>, BuiltinNumerics<1>, BuiltinNumerics<2>, BuiltinNumerics<3>>();
   thunk::copyOut(out, info);
   return TSR_SUCCESS;
 }

@@ -67,11 +67,6 @@ template <class T> WiderThan<T> reference(const Function &f, T x) {
     return f.inLongDouble(x);
 }
 
-template <class T> mlir::Type typeOf() {
-  mlir::Builder b(&context());
-  return sizeof(T) == 4 ? mlir::Type(b.getF32Type()) : mlir::Type(b.getF64Type());
-}
-
 template <class T>
 VectorJit compile(const Function &f, std::vector<int64_t> shape, const std::string &cpu = "") {
   return VectorJit([&](auto &b, auto loc, auto in) { return f.emit(b, loc, in[0]); }, {typeOf<T>()},

@@ -20,11 +20,6 @@ mlir::Value emit(mlir::OpBuilder &b, mlir::Location loc, bool isMax, mlir::Value
   return mlir::arith::MinimumFOp::create(b, loc, x, y);
 }
 
-template <class T> mlir::FloatType typeOf() {
-  mlir::Builder b(&context());
-  return sizeof(T) == 4 ? mlir::FloatType(b.getF32Type()) : mlir::FloatType(b.getF64Type());
-}
-
 template <class T> void expectSame(T got, bool isMax, T x, T y, const std::string &cpu) {
   const T want = extreme(isMax, x, y);
   if (std::isnan(want))

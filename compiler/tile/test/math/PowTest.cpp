@@ -12,14 +12,6 @@ using namespace tessera::tile::test;
 
 namespace {
 
-template <class T> mlir::Type typeOf() {
-  mlir::Builder b(&context());
-  if constexpr (std::is_integral_v<T>)
-    return b.getIntegerType(8 * sizeof(T));
-  else
-    return sizeof(T) == 4 ? mlir::Type(b.getF32Type()) : mlir::Type(b.getF64Type());
-}
-
 template <class T, class Op> VectorJit compile(std::vector<int64_t> shape) {
   return VectorJit(
       [&](auto &b, auto loc, auto in) -> mlir::Value { return Op::create(b, loc, in[0], in[1]); },

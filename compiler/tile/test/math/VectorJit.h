@@ -7,12 +7,22 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tessera::tile::test {
 
 /// The context all tests use; every dialect and translation is registered.
 mlir::MLIRContext &context();
+
+/// The type whose elements are of the C++ type T: an integer, float or double.
+template <class T> mlir::Type typeOf() {
+  mlir::Builder b(&context());
+  if constexpr (std::is_integral_v<T>)
+    return b.getIntegerType(8 * sizeof(T));
+  else
+    return sizeof(T) == 4 ? mlir::Type(b.getF32Type()) : mlir::Type(b.getF64Type());
+}
 
 /// Emits the body: one vector (or scalar) per input to the output.
 using Body = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;

@@ -17,7 +17,7 @@ namespace {
 
 std::string image() { return fileBytes(TESSERA_FIXTURE_KERNELS); }
 
-std::string refusal(const std::string &bytes) {
+std::string refusalOf(const std::string &bytes) {
   std::string why;
   EXPECT_EQ(loadSharedObject(bytes, why), nullptr);
   return why;
@@ -105,8 +105,8 @@ TEST(SharedObject, RunsUnderADebugger) {
 }
 
 TEST(SharedObject, OtherFilesAreRefusedByName) {
-  EXPECT_EQ(refusal(""), "no ELF file");
-  EXPECT_EQ(refusal(std::string(100, 'x')), "no ELF file");
+  EXPECT_EQ(refusalOf(""), "no ELF file");
+  EXPECT_EQ(refusalOf(std::string(100, 'x')), "no ELF file");
   std::string bytes = image();
   ASSERT_GT(bytes.size(), sizeof(Elf64_Ehdr));
   auto changed = [&](size_t at, char value) {
@@ -114,15 +114,15 @@ TEST(SharedObject, OtherFilesAreRefusedByName) {
     out[at] = value;
     return out;
   };
-  EXPECT_NE(refusal(changed(EI_CLASS, ELFCLASS32)).find("not 64-bit"), std::string::npos);
-  EXPECT_NE(refusal(changed(EI_DATA, ELFDATA2MSB)).find("little-endian"), std::string::npos);
+  EXPECT_NE(refusalOf(changed(EI_CLASS, ELFCLASS32)).find("not 64-bit"), std::string::npos);
+  EXPECT_NE(refusalOf(changed(EI_DATA, ELFDATA2MSB)).find("little-endian"), std::string::npos);
   EXPECT_NE(
-      refusal(changed(offsetof(Elf64_Ehdr, e_machine), static_cast<char>(EM_RISCV))).find("code for riscv"),
+      refusalOf(changed(offsetof(Elf64_Ehdr, e_machine), static_cast<char>(EM_RISCV))).find("code for riscv"),
       std::string::npos);
-  EXPECT_NE(refusal(changed(offsetof(Elf64_Ehdr, e_type), ET_REL)).find("no shared object"),
+  EXPECT_NE(refusalOf(changed(offsetof(Elf64_Ehdr, e_type), ET_REL)).find("no shared object"),
             std::string::npos);
-  EXPECT_NE(refusal(bytes.substr(0, bytes.size() / 4)).find("cut short"), std::string::npos);
-  EXPECT_NE(refusal(bytes.substr(0, sizeof(Elf64_Ehdr))).find("cut short"), std::string::npos);
+  EXPECT_NE(refusalOf(bytes.substr(0, bytes.size() / 4)).find("cut short"), std::string::npos);
+  EXPECT_NE(refusalOf(bytes.substr(0, sizeof(Elf64_Ehdr))).find("cut short"), std::string::npos);
 }
 
 TEST(HostCpu, FeaturesOutsideTheListAreMissing) {
