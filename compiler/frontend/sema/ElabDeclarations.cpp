@@ -501,6 +501,9 @@ std::vector<std::string> Elaborator::withoutEffect() const {
     if (p.policy.lossScale != 1.0)
       out.push_back("@loss_scale(" + shortest(p.policy.lossScale) + ") of '" + p.name +
                     "' has no effect: no gradient is computed");
+  if (printOff_)
+    out.push_back("print in line " + std::to_string(printOff_->line) +
+                  " has no effect: TESSERA_DEBUG=on in the environment compiles it");
   return out;
 }
 

@@ -409,7 +409,8 @@ public:
   /// evaluation.
   bool ordered_ = false;
   Range bodyLoc_;
-  int reportsParam_ = -1; // the tensor that print and assert_ write; -1: there is none
+  int reportsParam_ = -1;         // the tensor that print and assert_ write; -1: there is none
+  std::optional<Range> printOff_; // the first print that is not compiled
 
   bool isGraph_ = false;              // declaring one
   std::unique_ptr<GraphState> graph_; // set while a graph function is elaborated

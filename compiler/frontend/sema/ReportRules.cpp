@@ -186,6 +186,8 @@ Value print(Elaborator &ctx, const KernelCall &a) {
   if (!readMessage(ctx, a, 0, text, values)) return Value::none();
   if (isOn(ctx, a.loc))
     report(ctx, makeReport(ctx, a, std::move(text)), computed(ctx, std::move(values), a.loc));
+  else if (!ctx.printOff_)
+    ctx.printOff_ = a.loc;
   return Value::none();
 }
 

@@ -24,6 +24,9 @@ TEST(Reports, AreNothingWithoutDebug) {
                          false);
   ASSERT_TRUE(bare.ok()) << bare.text();
   EXPECT_EQ(off.text(), bare.text());
+  ASSERT_EQ(off.kernel.unused.size(), 1u);
+  EXPECT_THAT(off.kernel.unused[0], HasSubstr("print in line 8 has no effect: TESSERA_DEBUG=on"));
+  EXPECT_TRUE(bare.kernel.unused.empty());
 }
 
 TEST(Reports, WriteAHiddenTensor) {
