@@ -157,10 +157,7 @@ tsr_status_t launchReporting(const KernelObject &kernel, StreamObject &stream, u
     queue.drain(); // the memory may be in use
     return refuse(status, why);
   }
-  std::vector<int64_t> axes = {grid.z, grid.y, grid.x};
-  axes.erase(axes.begin(),
-             axes.end() - static_cast<ptrdiff_t>(std::min<size_t>(kernel.metadata.axes.size(), 3)));
-  const reports::Text text = reports::read(kernel.metadata, words, axes);
+  const reports::Text text = reports::read(kernel.metadata, words, kernel.plan.axisCounts(values + 1));
   std::string lines;
   for (const std::string &line : text.lines) {
     if (logs(TSR_LOG_NOTE))

@@ -245,6 +245,14 @@ std::string LaunchPlan::brokenCondition(const uint64_t *values) const {
   return "";
 }
 
+std::vector<int64_t> LaunchPlan::axisCounts(const uint64_t *values) const {
+  std::vector<int64_t> slots(arguments_.size()), counts(axes_.size());
+  this->slots(values, slots.data());
+  for (size_t i = 0; i < axes_.size(); ++i)
+    if (!axes_[i].evaluate(slots.data(), counts[i])) counts[i] = 0;
+  return counts;
+}
+
 bool LaunchPlan::deriveGrid(const uint64_t *values, LaunchGrid &grid, std::string &why) const {
   int64_t small[kSmall];
   std::vector<int64_t> large;

@@ -36,6 +36,8 @@ public:
   std::string describe(size_t index, const uint64_t *values) const;
   /// The values in the form expressions expect: scalars sign-extended. `slots` has room for argumentCount().
   void slots(const uint64_t *values, int64_t *slots) const;
+  /// The programs per axis of the kernel, outermost first, for these values. Valid after a successful bind.
+  std::vector<int64_t> axisCounts(const uint64_t *values) const;
   /// Returns whether the grid, or a condition of the program, depends on argument `index`.
   bool gridReads(size_t index) const;
 

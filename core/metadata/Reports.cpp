@@ -31,8 +31,8 @@ std::string formatted(const Piece &p, double v) {
           std::to_chars(buffer, buffer + sizeof buffer, v, form, p.precision < 0 ? 6 : p.precision).ptr};
 }
 
-std::string element(const Piece &p, DType t, int64_t word) {
-  if (word == kUnwritten) return ".";
+std::string element(const Piece &p, DType t, int64_t word, bool isMasked) {
+  if (isMasked) return ".";
   if (t == DType::Bool) return word ? "True" : "False";
   if (isFloat(t)) {
     const auto v = std::bit_cast<double>(word);
@@ -55,9 +55,17 @@ int64_t elementCount(const Value &v) {
   return count;
 }
 
-/// "[[1 2] [3 .]]"
-std::string tile(const Piece &p, const Value &v, size_t axis, bool isAbridged, const int64_t *&words) {
-  if (axis == v.shape.size()) return element(p, v.dtype, *words++);
+int64_t wordCount(const Value &v) {
+  return elementCount(v) * (!v.shape.empty() && hasMaskWords(v.dtype) ? 2 : 1);
+}
+
+/// "[[1 2] [3 .]]". The mask of an element is in the word `apart` from its own.
+std::string tile(const Piece &p, const Value &v, size_t axis, bool isAbridged, const int64_t *&words,
+                 int64_t apart) {
+  if (axis == v.shape.size()) {
+    const int64_t *word = words++;
+    return element(p, v.dtype, *word, axis && word[apart] == kUnwritten);
+  }
   const int64_t n = v.shape[axis];
   int64_t inner = 1;
   for (size_t i = axis + 1; i < v.shape.size(); ++i)
@@ -69,7 +77,7 @@ std::string tile(const Piece &p, const Value &v, size_t axis, bool isAbridged, c
       i = n - kEdge;
       out += " ...";
     }
-    out += (i ? " " : "") + tile(p, v, axis + 1, isAbridged, words);
+    out += (i ? " " : "") + tile(p, v, axis + 1, isAbridged, words, apart);
   }
   return out + "]";
 }
@@ -80,7 +88,9 @@ std::string message(const MetadataReport &r, const int64_t *words) {
   auto next = [&, value = r.values.begin()](const Piece &p) mutable {
     if (value == r.values.end()) return std::string();
     const Value &v = *value++;
-    return tile(p, v, 0, elementCount(v) > kAbridged, words);
+    const int64_t *at = words;
+    words += wordCount(v);
+    return tile(p, v, 0, elementCount(v) > kAbridged, at, wordCount(v) - elementCount(v));
   };
   std::string out;
   bool hasPlaces = false;
@@ -210,7 +220,7 @@ Text read(const KernelMetadata &m, std::span<const int64_t> words, std::span<con
   for (const MetadataReport &r : m.reports) {
     sizes.push_back(kValuesAt);
     for (const Value &v : r.values)
-      sizes.back() += elementCount(v);
+      sizes.back() += wordCount(v);
   }
   const int64_t end = std::min<int64_t>(kHeader + std::max<int64_t>(words[0], 0), std::ssize(words));
   for (int64_t at = kHeader; at < end;) {

@@ -3,7 +3,9 @@
 // A kernel that reports has one launch value more than parameters, the first: an i64[kWords] in device
 // memory. Word 0 counts the words of records, word 1 + i how often statement i reported. Records follow from
 // kHeader on: number of the statement, number of the program, then the values, an i64 each (floats as the
-// bits of an f64). A masked element is not written, so its word keeps kUnwritten.
+// bits of an f64). A masked element is not written, so its word keeps kUnwritten. In tiles of 64-bit dtypes
+// that is a value, too: their elements are followed by as many words again, which are 0 or 1, or kUnwritten
+// where the element is masked.
 #pragma once
 #include "core/metadata/KernelMetadata.h"
 #include <cstdint>
@@ -18,6 +20,9 @@ inline constexpr int64_t kWords = 1 << 17, kStatements = 255, kHeader = 1 + kSta
 inline constexpr int64_t kValuesAt = 2;       // in a record
 inline constexpr int64_t kMostPerLaunch = 64; // records of one statement that are kept
 inline constexpr uint8_t kUnwrittenByte = 0xA5;
+
+/// Do elements of a tile of this dtype have a second word, for their mask?
+inline bool hasMaskWords(DType t) { return info(t).bits == 64; }
 
 /// A part of a format: text, and perhaps a value after it.
 struct Piece {

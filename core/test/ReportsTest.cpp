@@ -60,6 +60,10 @@ TEST(Reports, EveryDtypeHasItsForm) {
 TEST(Reports, TilesAreNestedAndAbridged) {
   EXPECT_EQ(shown("x {{{}}}", {{DType::I32, {2, 2}}}, {1, 2, Memory::kUnwritten, 4}), "x {[[1 2] [. 4]]}");
   EXPECT_EQ(shown("x", {{DType::I32, {}}, {DType::I32, {1, 1}}}, {1, 2}), "x 1 [[2]]");
+  EXPECT_EQ(shown("{} {}", {{DType::I64, {3}}, {DType::I32, {1}}},
+                  {Memory::kUnwritten, 5, Memory::kUnwritten, 1, 1, Memory::kUnwritten, 7}),
+            "[-6510615555426900571 5 .] [7]");
+  EXPECT_EQ(shown("{}", {{DType::I64, {}}}, {Memory::kUnwritten}), "-6510615555426900571");
   EXPECT_EQ(shown("", {{DType::I32, {}}}, {1}), "1");
   std::vector<int64_t> many(1200);
   for (size_t i = 0; i < many.size(); ++i)
@@ -77,6 +81,9 @@ TEST(Reports, AreInTheOrderOfPrograms) {
   memory.add(0, 5, {51});
   const MetadataReport number{false, false, "k.py:3", "{}", {{DType::I32, {}}}};
   const MetadataReport bare{false, true, "k.py:4", "here", {}};
+  const int64_t deep[] = {2, 1, 3, 2};
+  EXPECT_EQ(reports::read(with({number, bare}), memory.words, deep).lines.back(),
+            "k.py:3: program (0, 0, 2, 1): 51");
   const int64_t grid[] = {2, 4};
   EXPECT_EQ(reports::read(with({number, bare}), memory.words, grid).lines,
             (std::vector<std::string>{"k.py:4: lane 2: here", "k.py:3: program (0, 2): 20",

@@ -91,6 +91,9 @@ int64_t elementCount(const Value &v) {
   return count;
 }
 
+/// Words whose every value is a value of the dtype: a second word per element then has its mask.
+bool hasMaskWords(const Value &v) { return v.isTile() && reports::hasMaskWords(v.dtype); }
+
 /// Opens a branch, whose statements are added to the block that is returned.
 Block &branch(Elaborator &ctx, Value condition, Range loc) {
   ExprPtr e = ctx.take(std::move(condition), loc);
@@ -111,7 +114,7 @@ void report(Elaborator &ctx, Report r, std::vector<Value> values) {
   int64_t size = reports::kValuesAt;
   for (const Value &v : values) {
     r.values.push_back(v.type());
-    size += elementCount(v);
+    size += elementCount(v) * (hasMaskWords(v) ? 2 : 1);
   }
   if (size > reports::kWords - reports::kHeader) {
     ctx.fail(Code::E_UNIMPLEMENTED, loc,
@@ -135,10 +138,17 @@ void report(Elaborator &ctx, Report r, std::vector<Value> values) {
   int64_t offset = reports::kValuesAt;
   for (Value &v : values) {
     const int64_t n = elementCount(v);
+    const bool isAmbiguous = hasMaskWords(v);
     Value words = wordsOf(ctx, std::move(v), loc);
     if (words.isTile()) words = reshaped(ctx, std::move(words), {n}, loc);
+    if (isAmbiguous) { // masked where the words are, and no constant, so that nothing folds it
+      words = ctx.toVariable(std::move(words), "words", loc);
+      Value again = Value::of(clone(*words.expr));
+      Value flags = ctx.binary(Op::And, std::move(again), Value::integer(1, kWord, false), loc);
+      write(ctx, std::move(flags), at, offset + n, loc);
+    }
     write(ctx, std::move(words), at, offset, loc);
-    offset += n;
+    offset += isAmbiguous ? 2 * n : n;
   }
   ctx.blocks_.pop_back();
 }
