@@ -171,6 +171,7 @@ uint64_t fromFloat(float x, DType t) { return castBits(std::bit_cast<uint32_t>(x
 bool isDefined(ArithOp op, DType t) {
   if (t == DType::Bool) return isBitwise(op) || op == ArithOp::Eq || op == ArithOp::Ne;
   if (isFloat(t)) return !isBitwise(op) && op != ArithOp::Shl && op != ArithOp::Shr && op != ArithOp::Pow;
+  if (isPacked(t)) return isComparison(op);
   return op != ArithOp::Div;
 }
 

@@ -43,7 +43,8 @@ enum class ArithOp : uint8_t {
 };
 
 /// Returns whether the operator is defined on the dtype. The bitwise operators are defined on integers and
-/// bool, `/` on floats, and the shifts on integers. Bool has only the bitwise operators, == and !=. `**` of
+/// bool, `/` on floats, and the shifts on integers. i4 and u4 have only
+/// comparisons. Bool has only the bitwise operators, == and !=. `**` of
 /// floats is an elementary function (compiler/tile/Transforms/ExpandMathPow.cpp), not an operator of this
 /// table.
 bool isDefined(ArithOp, DType);

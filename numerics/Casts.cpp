@@ -86,6 +86,13 @@ uint64_t packFloat(const Unpacked &u, DType t) {
   return sign | field << unusedBits;
 }
 
+/// The low bits of an integer, as storage: an i4 is sign-extended to its byte.
+uint64_t storedInt(uint64_t value, DType t) {
+  const int bits = info(t).bits;
+  value &= lowMask(bits);
+  return t == DType::I4 && value >> (bits - 1) ? value | (lowMask(8) & ~lowMask(bits)) : value;
+}
+
 uint64_t floatToInt(const Unpacked &u, DType t) {
   const int bits = info(t).bits;
   const bool isSigned = !isUnsigned(t);
@@ -101,7 +108,7 @@ uint64_t floatToInt(const Unpacked &u, DType t) {
       magnitude = u.exponent < 0 ? u.significand >> -u.exponent : u.significand << u.exponent;
     if (magnitude > limit) magnitude = limit;
   }
-  return (u.negative ? -magnitude : magnitude) & lowMask(bits);
+  return storedInt(u.negative ? -magnitude : magnitude, t);
 }
 
 /// Returns the value of an integer or bool, sign-extended if it is signed.
@@ -122,7 +129,8 @@ uint16_t f32ToBF16(uint32_t word) {
 } // namespace
 
 uint64_t castBits(uint64_t bits, DType from, DType to) {
-  if (from == to) return to == DType::Bool ? readInt(bits, from) : bits & lowMask(layoutOf(to).bits);
+  if (from == to && !isFloat(to)) return storedInt(static_cast<uint64_t>(readInt(bits, from)), to);
+  if (from == to) return bits & lowMask(layoutOf(to).bits);
   if (from == DType::TF32 && to == DType::F32) return bits & lowMask(32);
   Unpacked u;
   if (isFloat(from)) {
@@ -132,7 +140,7 @@ uint64_t castBits(uint64_t bits, DType from, DType to) {
   } else {
     const int64_t value = readInt(bits, from);
     if (to == DType::Bool) return value != 0;
-    if (isInt(to)) return static_cast<uint64_t>(value) & lowMask(info(to).bits);
+    if (isInt(to)) return storedInt(static_cast<uint64_t>(value), to);
     u.negative = value < 0 && !isUnsigned(from); // a u64 may have the sign bit
     u.significand = u.negative ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   }
@@ -209,6 +217,20 @@ void castArray(const void *source, DType from, void *target, DType to, size_t co
   }
   for (size_t i = 0; i < count; ++i)
     storeBits(out + i * outStep, to, castBits(loadBits(in + i * inStep, from), from, to));
+}
+
+void packElements(const void *bytes, void *packed, size_t count) {
+  const auto *in = static_cast<const uint8_t *>(bytes);
+  auto *out = static_cast<uint8_t *>(packed);
+  for (size_t i = 0; i < count; i += 2)
+    out[i / 2] = static_cast<uint8_t>((in[i] & 15) | (i + 1 < count ? in[i + 1] << 4 : 0));
+}
+
+void unpackElements(const void *packed, DType t, void *bytes, size_t count) {
+  const auto *in = static_cast<const uint8_t *>(packed);
+  auto *out = static_cast<uint8_t *>(bytes);
+  for (size_t i = 0; i < count; ++i)
+    out[i] = static_cast<uint8_t>(castBits(in[i / 2] >> (i % 2 * 4), t, t));
 }
 
 } // namespace tessera

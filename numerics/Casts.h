@@ -11,7 +11,8 @@
 //
 // These equal LLVM's APFloat except for the saturation, and every backend's casts equal these. fp6, fp4 and
 // bool are stored in the low bits of a byte; the bits above fp6 and fp4 are ignored when read and zero when
-// written. All functions are pure and thread-safe.
+// written. A single i4 or u4 takes a byte, too; it is sign- or zero-extended when written, and the upper bits
+// are ignored when read. All functions are pure and thread-safe.
 #pragma once
 #include "numerics/DType.h"
 #include <cstddef>
@@ -34,8 +35,13 @@ uint64_t fromNumber(const Number &, DType to);
 uint64_t loadBits(const void *element, DType t);
 void storeBits(void *element, DType t, uint64_t bits);
 
-/// Converts `count` contiguous elements. The arrays may be identical if the element sizes are equal;
-/// otherwise they must not overlap.
+/// Pack the elements of an i4 or u4 tensor, two to a byte as isPacked says, and unpack them to a byte each,
+/// extended as castBits does. The arrays must not overlap.
+void packElements(const void *bytes, void *packed, size_t count);
+void unpackElements(const void *packed, DType t, void *bytes, size_t count);
+
+/// Converts `count` contiguous elements, which take storageBytes each. The arrays may be identical if the
+/// element sizes are equal; otherwise they must not overlap.
 void castArray(const void *source, DType from, void *target, DType to, size_t count);
 
 } // namespace tessera

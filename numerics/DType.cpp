@@ -31,12 +31,14 @@ constexpr DTypeInfo kDTypes[] = {
     {DType::U16, "u16", Unsigned, 16, 2, 0, 0, 0, false, false},
     {DType::U32, "u32", Unsigned, 32, 4, 0, 0, 0, false, false},
     {DType::U64, "u64", Unsigned, 64, 8, 0, 0, 0, false, false},
+    {DType::I4, "i4", Signed, 4, 1, 0, 0, 0, false, false, 2},
+    {DType::U4, "u4", Unsigned, 4, 1, 0, 0, 0, false, false, 2},
 };
 
 constexpr bool rowsMatchEnumerators() {
   for (size_t i = 0; i < std::size(kDTypes); ++i)
     if (static_cast<size_t>(kDTypes[i].dtype) != i) return false;
-  return std::size(kDTypes) == static_cast<size_t>(DType::U64) + 1;
+  return std::size(kDTypes) == static_cast<size_t>(DType::U4) + 1;
 }
 static_assert(rowsMatchEnumerators());
 
@@ -80,6 +82,8 @@ constexpr std::pair<std::string_view, DType> kAliases[] = {
     {"uint32", DType::U32},
     {"uint16", DType::U16},
     {"uint8", DType::U8},
+    {"int4", DType::I4},
+    {"uint4", DType::U4},
     {"boolean", DType::Bool},
     {"i1", DType::Bool},
     {"bool_", DType::Bool},

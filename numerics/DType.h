@@ -29,6 +29,8 @@ enum class DType : uint8_t {
   U16,
   U32,
   U64,
+  I4,
+  U4,
 };
 
 enum class DTypeClass : uint8_t { Float, SignedInt, UnsignedInt, Bool };
@@ -43,12 +45,22 @@ struct DTypeInfo {
   int16_t maxExponent;  // unbiased exponent of the largest finite value
   int16_t minExponent;  // unbiased exponent of the smallest normal value
   bool hasInf, hasNaN;
+  uint8_t perByte = 1; // elements of a tensor in one byte: 2 of i4 and u4, else 1
 };
 
 /// Returns the properties of one dtype; never fails.
 const DTypeInfo &info(DType);
 inline const char *name(DType t) { return info(t).name; }
 inline int storageBytes(DType t) { return info(t).storageBytes; }
+/// Do several elements of a tensor share a byte? Element L, counted with the tensor's strides, is in byte L
+/// // 2: an even one in the low four bits, an odd one in the high ones. Alone, in registers or on the host,
+/// one takes a byte.
+inline bool isPacked(DType t) { return info(t).perByte > 1; }
+/// Returns the bytes that a tensor of this many elements takes in memory.
+inline int64_t tensorBytes(DType t, int64_t elements) {
+  return isPacked(t) ? elements / info(t).perByte + (elements % info(t).perByte != 0)
+                     : elements * storageBytes(t);
+}
 inline bool isFloat(DType t) { return info(t).cls == DTypeClass::Float; }
 inline bool isInt(DType t) {
   return info(t).cls == DTypeClass::SignedInt || info(t).cls == DTypeClass::UnsignedInt;

@@ -48,7 +48,7 @@ bool FunctionPlan::bufferBytes(const Buffer &b, const int64_t *slots, int64_t &o
     why = "buffer " + describeBuffer(b, slots) + ": " + what;
     return false;
   };
-  out = b.elementBytes;
+  out = storageBytes(b.dtype);
   bool empty = false, fits = true; // an extent of 0 empties the buffer, whatever its other extents
   for (uint32_t dim : b.dims) {
     int64_t extent;
@@ -58,6 +58,7 @@ bool FunctionPlan::bufferBytes(const Buffer &b, const int64_t *slots, int64_t &o
     fits = fits && !__builtin_mul_overflow(out, extent, &out);
   }
   if (empty) out = 0;
+  if (isPacked(b.dtype)) out = tensorBytes(b.dtype, out);
   return empty || fits || reject("its dims make more than 2^63 bytes");
 }
 

@@ -81,7 +81,7 @@ private:
   };
   struct Buffer {
     std::string name;
-    int64_t elementBytes;
+    DType dtype;
     std::vector<uint32_t> dims; // expressions
   };
   struct Tensor {

@@ -32,7 +32,7 @@ public:
   bool run(std::string &why) {
     declare();
     for (const PlanBuffer &b : function_.plan->buffers) {
-      Buffer buffer{b.name, storageBytes(b.dtype), {}};
+      Buffer buffer{b.name, b.dtype, {}};
       for (const std::string &dim : b.dims) {
         uint32_t expression;
         if (!addExpression(dim, expression, why)) return why = "buffer " + b.name + ": " + why, false;

@@ -27,6 +27,7 @@ bool LaunchPlan::make(const KernelMetadata &m, LaunchPlan &out, std::string &why
     a.bytes = static_cast<uint8_t>(storageBytes(p.dtype));
     a.isSigned = info(p.dtype).cls == DTypeClass::SignedInt;
     a.isBool = p.dtype == DType::Bool;
+    a.dtype = p.dtype;
     a.name = p.name;
     if (p.kind == ParamKind::Dim)
       for (auto &[dim, value] : m.specialized)
@@ -212,7 +213,7 @@ int64_t LaunchPlan::tensorBytes(size_t index, const uint64_t *values) const {
   const Argument &a = arguments_[index];
   int64_t count = 0;
   if (a.kind != ParamKind::Tensor && a.kind != ParamKind::Result) return -1;
-  return elements(a, values, count) ? count * a.bytes : -1;
+  return elements(a, values, count) ? tessera::tensorBytes(a.dtype, count) : -1;
 }
 
 void LaunchPlan::slots(const uint64_t *values, int64_t *slots) const {

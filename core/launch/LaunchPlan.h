@@ -54,6 +54,7 @@ private:
     MetadataParam::Kind kind;
     uint8_t bytes; // of an element or of the scalar
     bool isSigned, isBool;
+    DType dtype;
     int64_t expected = -1; // the dim this image was specialised for, or -1
     bool isWritten = false;
     uint32_t extentsBegin, extentsEnd; // of dims

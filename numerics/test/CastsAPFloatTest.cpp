@@ -65,8 +65,13 @@ uint64_t writeFloat(APFloat value, DType t) {
   return value.bitcastToAPInt().getZExtValue();
 }
 
+/// An i4 is sign-extended to its byte.
+uint64_t writeInt(const APInt &value, DType t) {
+  return (t == DType::I4 ? value.sext(8) : value).getZExtValue();
+}
+
 uint64_t expected(uint64_t bits, DType from, DType to) {
-  if (from == to) return bits;
+  if (from == to && !isPacked(from)) return bits;
   if (isFloat(from)) {
     APFloat value = readFloat(bits, from);
     if (isFloat(to)) return writeFloat(value, to);
@@ -74,13 +79,13 @@ uint64_t expected(uint64_t bits, DType from, DType to) {
     APSInt result(info(to).bits, isUnsigned(to));
     bool exact;
     value.convertToInteger(result, APFloat::rmTowardZero, &exact);
-    return result.getZExtValue();
+    return writeInt(result, to);
   }
   const bool isSigned = info(from).cls == DTypeClass::SignedInt;
   APInt value(info(from).bits, bits, false, true);
   if (to == DType::Bool) return !value.isZero();
   if (isInt(to))
-    return (isSigned ? value.sextOrTrunc(info(to).bits) : value.zextOrTrunc(info(to).bits)).getZExtValue();
+    return writeInt(isSigned ? value.sextOrTrunc(info(to).bits) : value.zextOrTrunc(info(to).bits), to);
   APFloat exact(APFloat::IEEEquad()); // represents every i64 exactly
   exact.convertFromAPInt(isSigned ? value.sext(65) : value.zext(65), true, APFloat::rmNearestTiesToEven);
   return writeFloat(exact, to);

@@ -98,7 +98,10 @@ std::vector<std::byte> encode(const Numbers &numbers, DType dtype) {
   for (size_t i = 0; i < numbers.bits.size(); ++i)
     storeBits(&out[i * width], dtype,
               numbers.isFloat ? fromDouble(std::bit_cast<double>(numbers.bits[i]), dtype) : numbers.bits[i]);
-  return out;
+  if (!isPacked(dtype)) return out;
+  std::vector<std::byte> packed(size_t(tensorBytes(dtype, int64_t(out.size()))));
+  packElements(out.data(), packed.data(), out.size());
+  return packed;
 }
 
 } // namespace tessera::conformance

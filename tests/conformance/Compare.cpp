@@ -45,6 +45,11 @@ int64_t toInt(uint64_t bits, DType t) {
 std::string compare(const Output &o, std::span<const std::byte> got) {
   if (!o.want) return "";
   const size_t width = size_t(storageBytes(o.dtype)), count = o.elements();
+  std::vector<std::byte> unpacked(isPacked(o.dtype) ? count : 0);
+  if (isPacked(o.dtype)) {
+    unpackElements(got.data(), o.dtype, unpacked.data(), count);
+    got = unpacked;
+  }
   if (o.want->bits.size() != count)
     return fmt::format("the case expects {} elements of a tensor of {}", o.want->bits.size(), count);
   size_t wrong = 0;

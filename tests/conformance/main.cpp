@@ -46,10 +46,10 @@ std::vector<std::string> launchOnce(host::Kernel &kernel, const Run &run, const 
     tensors.try_emplace(name, kernel.device(), how.against, encode(in.values, in.dtype));
   for (const auto &[name, o] : run.outputs)
     if (!tensors.contains(name))
-      tensors.try_emplace(
-          name, kernel.device(), how.against,
-          o.initial ? encode(*o.initial, o.dtype)
-                    : std::vector<std::byte>(o.elements() * size_t(storageBytes(o.dtype)), how.poison));
+      tensors.try_emplace(name, kernel.device(), how.against,
+                          o.initial ? encode(*o.initial, o.dtype)
+                                    : std::vector<std::byte>(
+                                          size_t(tensorBytes(o.dtype, int64_t(o.elements()))), how.poison));
   host::Launch launch(kernel);
   for (const auto &[name, placed] : tensors)
     launch.set(name, placed.data());

@@ -168,6 +168,7 @@ private:
                                       array.shape.size(), fmt::join(array.shape, ", ")));
       return false;
     }
+    if (isPacked(bound.dtype) && request_.raw && !array.shape.empty()) array.shape.back() *= 2;
     bool fits = true;
     for (size_t d = 0; d < p.dims.size(); ++d)
       fits = bindDim(p, d, array.shape[d], path) && fits;
@@ -175,7 +176,23 @@ private:
       error("E_OUT_OF_MEMORY", fmt::format("no memory to convert {} to {}", path, p.dtype));
       return false;
     }
+    if (isPacked(bound.dtype) && !request_.raw) fits = checkRange(p, bound, path) && fits;
     return fits;
+  }
+
+  /// The file holds a byte for each element, of which the dtype takes four bits.
+  bool checkRange(const SignatureParam &p, const BoundParam &bound, const std::string &path) {
+    const DType t = bound.dtype;
+    for (std::byte stored : bound.initial.span()) {
+      const auto bits = static_cast<uint64_t>(stored);
+      if (castBits(bits, t, t) == bits) continue;
+      error("E_ARG_DTYPE",
+            fmt::format("{} is {}, but {} holds {}", p.name, p.dtype, path,
+                        toDouble(bits, isUnsigned(t) ? DType::U8 : DType::I8)),
+            isUnsigned(t) ? "u4 holds 0 to 15" : "i4 holds -8 to 7");
+      return false;
+    }
+    return true;
   }
 
   bool bindDim(const SignatureParam &p, size_t d, int64_t extent, const std::string &path) {
@@ -292,6 +309,12 @@ private:
     if (!fits)
       return error("E_OUT_OF_MEMORY", fmt::format("{} of shape ({}) has more bytes than can be addressed",
                                                   p.name, fmt::join(bound.shape, ", ")));
+    if (isPacked(bound.dtype) && request_.raw && !bound.output.empty() && !p.dims.empty() &&
+        bound.shape.back() % 2)
+      return error("E_ARG_SHAPE",
+                   fmt::format("{} is {} with rows of {} elements, and --raw writes two to a byte", p.name,
+                               p.dtype, bound.shape.back()),
+                   "leave out --raw");
     bound.elements = empty ? 0 : size_t(elements);
     bound.bytes = bound.span = empty ? 0 : size_t(bytes);
     if (!p.strides.empty() && !empty) placeElements(p, bound);

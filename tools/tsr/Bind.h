@@ -24,10 +24,11 @@ struct BoundParam {
   std::string name;
   DType dtype = DType::F32;
   bool isTensor = false, reads = false, writes = false;
-  std::vector<int64_t> shape;     // tensors
-  std::vector<int64_t> strides;   // in elements; empty: contiguous
-  size_t elements = 0, bytes = 0; // tensors, contiguous
-  size_t span = 0;                // bytes on the device: `bytes`, and more if strides leave gaps
+  std::vector<int64_t> shape;   // tensors
+  std::vector<int64_t> strides; // in elements; empty: contiguous
+  size_t elements = 0,
+         bytes = 0;   // tensors, contiguous; i4 and u4 take a byte per element until they are copied
+  size_t span = 0;    // `bytes`, and more if strides leave gaps
   npy::Bytes initial; // tensors with --in: device representation; empty otherwise (starts as zeros)
   bool hasInput = false;
   std::string output;      // path of --out; empty: not requested

@@ -36,6 +36,8 @@ constexpr CodeText toolCodes[] = {
     {"E_ARG_DTYPE", "a file's dtype is not the parameter's",
      "f64 f32 f16 read float64/32/16 files, i64 i32 i16 i8 u64 u32 u16 u8 the integer of that width, bool "
      "reads bool.\n"
+     "i4 reads int8 and u4 uint8, an element per byte; with --raw both read uint8 with two elements per "
+     "byte.\n"
      "bf16, fp8, fp6 and fp4 read float32, converted as the language casts; with --raw they read their "
      "bits as\n"
      "uint16 (bf16) or uint8. tf32 is stored as float32. Convert in NumPy with array.astype(...)."},

@@ -20,6 +20,7 @@ bool converts(DType t, bool raw) { return travelsAsF32(t) && t != DType::TF32 &&
 
 npy::ElementType fileType(DType t, bool raw) {
   const uint8_t bytes = uint8_t(storageBytes(t));
+  if (isPacked(t) && raw) return {'u', 1};
   if (travelsAsF32(t))
     return raw && t != DType::TF32 ? npy::ElementType{'u', bytes} : npy::ElementType{'f', 4};
   switch (info(t).cls) {
@@ -36,6 +37,12 @@ npy::ElementType fileType(DType t, bool raw) {
 }
 
 bool toDevice(npy::Bytes file, DType t, bool raw, npy::Bytes &device) {
+  if (isPacked(t) && raw) {
+    const size_t count = file.size() * 2;
+    if (!device.allocate(count)) return false;
+    unpackElements(file.data(), t, device.data(), count);
+    return true;
+  }
   if (!converts(t, raw)) {
     device = std::move(file);
     return true;
@@ -47,6 +54,12 @@ bool toDevice(npy::Bytes file, DType t, bool raw, npy::Bytes &device) {
 }
 
 bool toFile(npy::Bytes device, DType t, bool raw, npy::Bytes &file) {
+  if (isPacked(t) && raw) {
+    const size_t count = device.size();
+    if (!file.allocate(count / 2)) return false;
+    packElements(device.data(), file.data(), count);
+    return true;
+  }
   if (!converts(t, raw)) {
     file = std::move(device);
     return true;

@@ -6,14 +6,15 @@
 namespace tessera::cli {
 
 /// Returns the file type that stores a dtype: the same type if NumPy has it, else float32; with `raw`, for
-/// bf16, fp8, fp6 and fp4, the unsigned integer that holds their bits.
+/// bf16, fp8, fp6 and fp4, the unsigned integer that holds their bits. i4 and u4 are a byte per element, with
+/// `raw` two elements per byte.
 npy::ElementType fileType(DType, bool raw);
 
-/// Converts file elements (of `fileType(dtype, raw)`) to device storage, rounding as the language's cast
+/// Converts file elements (of `fileType(dtype, raw)`) to storageBytes each, rounding as the language's cast
 /// does. Works in place if both are the same type. Returns false when memory runs out.
 [[nodiscard]] bool toDevice(npy::Bytes file, DType, bool raw, npy::Bytes &device);
 
-/// The inverse of toDevice(); exact.
+/// The inverse of toDevice(); exact. With `raw` the number of i4 and u4 elements is even.
 [[nodiscard]] bool toFile(npy::Bytes device, DType, bool raw, npy::Bytes &file);
 
 /// Parses a scalar argument: a decimal integer, a float, inf, nan, true or false. Returns the value's storage

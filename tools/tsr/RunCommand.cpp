@@ -91,7 +91,9 @@ int writeOutputs(Session &session, const Binding &binding, bool raw, std::vector
     if (auto f = session.fetch(binding, i, device)) return report(*f);
     if (!toFile(std::move(device), p.dtype, raw, data))
       return fail(Error{"E_OUT_OF_MEMORY", fmt::format("no memory to convert {}", p.name), ""});
-    MaybeError error = files[i].write(npy::makeHeader(fileType(p.dtype, raw), p.shape));
+    std::vector<int64_t> shape = p.shape;
+    if (isPacked(p.dtype) && raw && !shape.empty()) shape.back() /= 2;
+    MaybeError error = files[i].write(npy::makeHeader(fileType(p.dtype, raw), shape));
     if (!error) error = files[i].write(data.span());
     if (!error) error = files[i].finish();
     if (error) return fail(ofOutput(p, std::move(*error)));

@@ -76,7 +76,7 @@ Timing timingOf(const Binding &binding, std::vector<double> seconds) {
   const double median = seconds.size() % 2 ? seconds[half] : (seconds[half - 1] + seconds[half]) / 2;
   double bytes = 0;
   for (const BoundParam &p : binding.params)
-    bytes += double(p.bytes) * ((p.reads ? 1 : 0) + (p.writes ? 1 : 0));
+    bytes += double(p.bytes) / info(p.dtype).perByte * ((p.reads ? 1 : 0) + (p.writes ? 1 : 0));
   return {median, seconds.front(), bytes / median};
 }
 

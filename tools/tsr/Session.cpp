@@ -120,6 +120,11 @@ static Failure noMemory(const char *what, const BoundParam &p) {
   return {{"E_OUT_OF_MEMORY", fmt::format("no memory to {} {}", what, p.name), ""}};
 }
 
+/// Bytes of the tensor on the device.
+static size_t deviceBytes(const BoundParam &p) {
+  return isPacked(p.dtype) ? size_t(tensorBytes(p.dtype, int64_t(p.span))) : p.span;
+}
+
 /// Calls `move` with the byte offset of each element in a contiguous tensor and in the strided one, and its
 /// size.
 template <class Move> static void forEachElement(const BoundParam &p, Move move) {
@@ -135,6 +140,27 @@ template <class Move> static void forEachElement(const BoundParam &p, Move move)
       index[d] = 0;
     }
   }
+}
+
+/// Copies the elements of a tensor to the device. i4 and u4 take a byte each on this side.
+MaybeFailure Session::upload(const BoundParam &p, void *target, const npy::Bytes &elements, size_t bytes) {
+  if (!isPacked(p.dtype))
+    return check(tsrMemcpyH2D(context_, target, elements.data(), bytes), "copying inputs");
+  npy::Bytes packed;
+  if (!packed.allocate(deviceBytes(p))) return noMemory("pack", p);
+  packElements(elements.data(), packed.data(), bytes);
+  return check(tsrMemcpyH2D(context_, target, packed.data(), packed.size()), "copying inputs");
+}
+
+MaybeFailure Session::download(const BoundParam &p, const void *source, npy::Bytes &elements, size_t bytes) {
+  if (!isPacked(p.dtype))
+    return check(tsrMemcpyD2H(context_, elements.data(), source, bytes), "copying results");
+  npy::Bytes packed;
+  if (!packed.allocate(deviceBytes(p))) return noMemory("copy back", p);
+  if (auto f = check(tsrMemcpyD2H(context_, packed.data(), source, packed.size()), "copying results"))
+    return f;
+  unpackElements(packed.data(), p.dtype, elements.data(), bytes);
+  return std::nullopt;
 }
 
 MaybeFailure Session::fill(const BoundParam &p, void *target) {
@@ -154,10 +180,10 @@ MaybeFailure Session::fill(const BoundParam &p, void *target) {
                       fmt::format("{}: with strides ({}) different elements of the file share memory", p.name,
                                   fmt::join(p.strides, ", ")),
                       "give other strides with --dim"}};
-    return check(tsrMemcpyH2D(context_, target, image.data(), p.span), "copying inputs");
+    return upload(p, target, image, p.span);
   }
-  return p.hasInput ? check(tsrMemcpyH2D(context_, target, p.initial.data(), p.bytes), "copying inputs")
-                    : check(tsrMemset(context_, target, 0, p.span), "clearing outputs");
+  return p.hasInput ? upload(p, target, p.initial, p.bytes)
+                    : check(tsrMemset(context_, target, 0, deviceBytes(p)), "clearing outputs");
 }
 
 MaybeFailure Session::place(const Binding &binding) {
@@ -165,7 +191,7 @@ MaybeFailure Session::place(const Binding &binding) {
   // when the memory is touched.
   uint64_t wanted = 0;
   for (const BoundParam &p : binding.params)
-    if (__builtin_add_overflow(wanted, p.span, &wanted)) wanted = UINT64_MAX;
+    if (__builtin_add_overflow(wanted, deviceBytes(p), &wanted)) wanted = UINT64_MAX;
   tsr_memory_info_t memory = {};
   memory.struct_size = sizeof memory;
   if (auto f = check(tsrGetMemoryInfo(context_, &memory), "asking for memory")) return f;
@@ -179,7 +205,8 @@ MaybeFailure Session::place(const Binding &binding) {
   for (size_t i = 0; i < binding.params.size(); ++i) {
     const BoundParam &p = binding.params[i];
     if (!p.isTensor) continue;
-    if (auto f = check(tsrAlloc(context_, p.span, TSR_MEM_DEVICE, &buffers_[i]), "taking device memory"))
+    if (auto f =
+            check(tsrAlloc(context_, deviceBytes(p), TSR_MEM_DEVICE, &buffers_[i]), "taking device memory"))
       return f;
     if (auto f = fill(p, buffers_[i])) return f;
   }
@@ -219,14 +246,13 @@ MaybeFailure Session::fetch(const Binding &binding, size_t param, npy::Bytes &ou
   if (!p.strides.empty()) {
     npy::Bytes image;
     if (!image.allocate(p.span)) return noMemory("copy back", p);
-    if (auto f = check(tsrMemcpyD2H(context_, image.data(), buffers_[param], p.span), "copying results"))
-      return f;
+    if (auto f = download(p, buffers_[param], image, p.span)) return f;
     forEachElement(p, [&](size_t packed, size_t placed, size_t bytes) {
       std::memcpy(out.data() + packed, image.data() + placed, bytes);
     });
     return std::nullopt;
   }
-  return check(tsrMemcpyD2H(context_, out.data(), buffers_[param], p.bytes), "copying results");
+  return download(p, buffers_[param], out, p.bytes);
 }
 
 std::string Session::metadata() const {

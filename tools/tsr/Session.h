@@ -42,6 +42,8 @@ public:
 private:
   MaybeFailure check(tsr_status_t, std::string_view doing) const;
   MaybeFailure fill(const BoundParam &, void *target);
+  MaybeFailure upload(const BoundParam &, void *target, const npy::Bytes &elements, size_t bytes);
+  MaybeFailure download(const BoundParam &, const void *source, npy::Bytes &elements, size_t bytes);
 
   tsr_context_t context_ = nullptr;
   tsr_module_t module_ = nullptr;

@@ -64,7 +64,7 @@ auto TileLowering::gathered(Value of, ValueRange indices, ArrayRef<int64_t> exte
 
 Value TileLowering::evaluateGather(tile::GatherOp op, Indices at, int64_t lanes) {
   Gathered g = gathered(op.getView(), op.getIndices(), op.getExtents(), at, lanes);
-  Type element = loadedElementType(op.getView().getType().getElementType());
+  Type element = op.getView().getType().getElementType();
   if (g.window && !g.at.empty()) return loadWindow(*g.window, g.at, lanes, {false});
   if (g.window) { // one element
     Value inside = inRange(g.window->view, g.window->starts);
@@ -75,7 +75,7 @@ Value TileLowering::evaluateGather(tile::GatherOp op, Indices at, int64_t lanes)
 
 LogicalResult TileLowering::lowerScatter(tile::ScatterOp op) {
   auto shape = tile::tileType(op.getValue()).getShape();
-  Type element = loadedElementType(op.getView().getType().getElementType());
+  Type element = op.getView().getType().getElementType();
   Vec<Value> roots = {op.getValue()};
   if (op.getFlags()) roots.push_back(op.getFlags());
   nest(shape, lanesFor(roots), [&](Indices at, int64_t lanes) {

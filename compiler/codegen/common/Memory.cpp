@@ -10,7 +10,7 @@ using namespace mlir;
 namespace tessera::target {
 
 Type inMemoryElement(Type element) {
-  if (element.isInteger(1)) return IntegerType::get(element.getContext(), 8);
+  if (element.isInteger(1) || isPacked(element)) return IntegerType::get(element.getContext(), 8);
   return registerElement(element);
 }
 
@@ -23,6 +23,7 @@ Value TileLowering::address(Value base, Value elementIndex, Type element) {
 
 /// `lanes` == 0 loads a scalar.
 Value TileLowering::load(Type element, Value address, int64_t lanes, Value mask) {
+  if (isPacked(element)) return loadPacked(element, address, lanes, mask);
   Type memory = inMemoryElement(element);
   unsigned align = std::max(1u, memory.getIntOrFloatBitWidth() / 8);
   Type type = lanes ? Type(VectorType::get({lanes}, memory)) : memory;
@@ -44,6 +45,7 @@ Value TileLowering::load(Type element, Value address, int64_t lanes, Value mask)
 }
 
 void TileLowering::store(Type element, Value v, Value address, Value mask) {
+  if (isPacked(element)) return storePacked(v, address, mask);
   Type memory = inMemoryElement(element);
   unsigned align = std::max(1u, memory.getIntOrFloatBitWidth() / 8);
   if (element.isInteger(1)) {
@@ -313,6 +315,7 @@ Value TileLowering::stridedAddresses(Value first, Value stride, Type element, in
 }
 
 Value TileLowering::loadLanes(Type element, Value addresses, Value mask) {
+  if (isPacked(element)) return loadPackedLanes(element, addresses, mask);
   const int64_t lanes = cast<VectorType>(addresses.getType()).getDimSize(0);
   auto type = VectorType::get({lanes}, inMemoryElement(element));
   if (!mask) mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
@@ -324,6 +327,7 @@ Value TileLowering::loadLanes(Type element, Value addresses, Value mask) {
 }
 
 void TileLowering::storeLanes(Type element, Value v, Value addresses, Value mask) {
+  if (isPacked(element)) return storePackedLanes(v, addresses, mask);
   const int64_t lanes = cast<VectorType>(addresses.getType()).getDimSize(0);
   auto type = VectorType::get({lanes}, inMemoryElement(element));
   if (!mask) mask = splat(arith::ConstantOp::create(b_, b_.getBoolAttr(true)), lanes);
@@ -333,7 +337,7 @@ void TileLowering::storeLanes(Type element, Value v, Value addresses, Value mask
 }
 
 Value TileLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode mode) {
-  Type element = loadedElementType(w.view.element);
+  Type element = w.view.element;
   Value first = windowAddress(w, at), mask;
   if (!mode.inside && !w.inBounds) {
     Present part = presentPart(w);
@@ -357,7 +361,7 @@ Value TileLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode 
 
 void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, ValueRange lower,
                                ValueRange upper, Value flags) {
-  Type element = loadedElementType(w.view.element);
+  Type element = w.view.element;
   auto vector = dyn_cast<VectorType>(v.getType());
   int64_t lanes = vector ? vector.getDimSize(0) : 0;
   Value first = windowAddress(w, at);
@@ -372,7 +376,8 @@ void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, 
       hi[d] = b_.createOrFold<arith::MinSIOp>(hi[d], other);
     part.lower = lo, part.upper = hi;
   }
-  if (lanes && isMasked && !flags && w.isContiguous() && isConstantIntValue(part.lower.back(), 0)) {
+  if (lanes && isMasked && !flags && w.isContiguous() && !isPacked(element) &&
+      isConstantIntValue(part.lower.back(), 0)) {
     Value count = leadingCount(part.lower, part.upper, at, lanes, part.row);
     return storeLeading(element, v, first, count);
   }
@@ -462,7 +467,7 @@ LogicalResult TileLowering::lowerLoadElem(tile::LoadElemOp op) {
   const View view = views_[op.getView()];
   Vec<Value> indices = mappedScalars(op.getIndices());
   Value inside = op.getInBounds() ? laneActive_ : inRange(view, indices);
-  auto read = [&] { return load(loadedElementType(view.element), elementAddress(view, indices), 0, inside); };
+  auto read = [&] { return load(view.element, elementAddress(view, indices), 0, inside); };
   map_.map(op.getResult(), mayChange(view) ? onceValue(read) : read());
   return success();
 }
@@ -471,9 +476,7 @@ LogicalResult TileLowering::lowerStoreElem(tile::StoreElemOp op) {
   const View view = views_[op.getView()];
   Vec<Value> indices = mappedScalars(op.getIndices());
   Value inside = op.getInBounds() ? laneActive_ : inRange(view, indices);
-  once([&] {
-    store(loadedElementType(view.element), scalar(op.getValue()), elementAddress(view, indices), inside);
-  });
+  once([&] { store(view.element, scalar(op.getValue()), elementAddress(view, indices), inside); });
   return success();
 }
 

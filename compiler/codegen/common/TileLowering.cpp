@@ -59,10 +59,13 @@ Value TileLowering::dimValue(StringRef text) {
 void TileLowering::bindKernelArguments(llvm::function_ref<Value(BlockArgument)> get) {
   Block &entry = kernel_.getBody().front();
   for (BlockArgument arg : entry.getArguments()) {
-    if (auto view = dyn_cast<tile::ViewType>(arg.getType()))
-      views_[arg] = {get(arg), {}, {}, view.getElementType()};
-    else
+    auto view = dyn_cast<tile::ViewType>(arg.getType());
+    if (!view) {
       map_.map(arg, get(arg));
+      continue;
+    }
+    Type element = view.getElementType();
+    views_[arg] = {isPacked(element) ? halfByteAddress(get(arg)) : get(arg), {}, {}, element};
   }
   // Extents need the dims, which are the last arguments.
   for (BlockArgument arg : entry.getArguments()) {

@@ -26,7 +26,8 @@ namespace tessera::target {
 /// Element type in registers: i16 for bf16, i8 for 8-, 6- and 4-bit floats, otherwise the type itself.
 mlir::Type registerElement(mlir::Type element);
 
-/// The integer type that holds a bool, a bf16 or a narrower float in memory.
+/// The integer type that holds a bool, a bf16, a narrower float or an unsigned integer in memory; i8 of
+/// packed elements, whose addresses count half bytes.
 mlir::Type inMemoryElement(mlir::Type element);
 
 /// LLVM's memory order of an atomic, and the order it has if it changes nothing.
@@ -109,7 +110,7 @@ protected:
   virtual void nestPart(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) {
     nest(shape, lanes, [&](Indices at, int64_t width) { body(at, width, {part.isWhole()}); });
   }
-  /// Stores the first `count` elements of a vector, at most all of them.
+  /// Stores the first `count` elements of a vector, at most all of them. The element is not packed.
   virtual void storeLeading(Type element, Value vector, Value address, Value count) {
     store(element, vector, address,
           rangeMask(constant(0), {}, count, mlir::cast<mlir::VectorType>(vector.getType()).getDimSize(0)));
@@ -244,12 +245,26 @@ protected:
   Value loadPlace(const Place &, Indices at, int64_t lanes);
   void storePlace(const Place &, Value vector, Indices at);
   Value placeAddress(const Place &, Indices at);
-  Value load(Type element, Value address, int64_t lanes, Value mask = {});
-  void store(Type element, Value vector, Value address, Value mask = {});
+  /// `memory` is the element's type in memory.
+  Value load(Type memory, Value address, int64_t lanes, Value mask = {});
+  void store(Type memory, Value vector, Value address, Value mask = {});
   /// The same for a vector of addresses, one per element. Of equal addresses the last lane's element is
   /// stored.
-  Value loadLanes(Type element, Value addresses, Value mask);
-  void storeLanes(Type element, Value vector, Value addresses, Value mask);
+  Value loadLanes(Type memory, Value addresses, Value mask);
+  void storeLanes(Type memory, Value vector, Value addresses, Value mask);
+
+  // Packed.cpp: the same of elements that share bytes. Their addresses count half bytes.
+  Value halfByteAddress(Value data);
+  /// The address of the byte that holds an element.
+  Value byteAddress(Type memory, Value address);
+  Value loadPacked(Type memory, Value address, int64_t lanes, Value mask);
+  Value loadPackedLanes(Type memory, Value addresses, Value mask);
+  void storePacked(Value v, Value address, Value mask);
+  void storePackedLanes(Value vector, Value addresses, Value mask);
+  void storeHalfByte(Value v, Value number);
+  /// Emits a loop over the lanes in which a vector of flags is set, in order.
+  void forEachLane(Value chosen, llvm::function_ref<void(Value lane)> body);
+
   Value address(Value base, Value elementIndex, Type element);
   void compute(Operation *);
   /// Stores the value of `v` to the place where `at` needs it.

@@ -1,4 +1,5 @@
 #include "compiler/codegen/gpu/Lowering.h"
+#include "compiler/tile/IR/DTypes.h"
 #include "llvm/Support/MathExtras.h"
 #include <tessera/backend.hpp>
 
@@ -71,6 +72,13 @@ void KernelLowering::planMemory() {
 }
 
 FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp module) {
+  for (BlockArgument arg : kernel_.getBody().front().getArguments()) {
+    auto view = dyn_cast<tile::ViewType>(arg.getType());
+    if (view && isPacked(view.getElementType()) && !arg.use_empty())
+      return (*arg.user_begin())->emitOpError()
+             << "is not implemented for " << name(*dtypeOfMemory(view.getElementType())) << " on " << backend_
+             << " (TSR_UNIMPLEMENTED)";
+  }
   planMemory();
   MLIRContext *context = b_.getContext();
   Type global = pointerTo(context, kGlobalSpace);

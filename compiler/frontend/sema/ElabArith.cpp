@@ -59,8 +59,53 @@ const char *spelling(Op op) {
 
 } // namespace
 
+/// Does the operation only move or compare elements, so that it takes i4 and u4?
+static bool takesPacked(Op op) {
+  switch (op) {
+  case Op::ConstInt:
+  case Op::Var:
+  case Op::ParamRef: // declared with an error
+  case Op::Lt:
+  case Op::Le:
+  case Op::Gt:
+  case Op::Ge:
+  case Op::Eq:
+  case Op::Ne:
+  case Op::ExpandDims:
+  case Op::SliceTile:
+  case Op::LoadTile:
+  case Op::LoadElem:
+  case Op::BufferRead:
+  case Op::Select:
+  case Op::FillMasked:
+  case Op::Keep:
+  case Op::Cast:
+  case Op::Broadcast:
+  case Op::Reshape:
+  case Op::Concat:
+  case Op::Transpose:
+  case Op::Flip:
+    return true;
+  default:
+    return false;
+  }
+}
+
+void Elaborator::refusePacked(DType dtype, std::string_view what, Range loc) {
+  fail(Code::E_TYPE, loc, "'" + std::string(what) + "' does not compute with " + name(dtype),
+       std::string("i4 and u4 are dtypes of memory; cast the elements: ts.") + (graph_ ? "" : "tile.") +
+           "cast(x, ts." + (isUnsigned(dtype) ? "u8)" : "i8)"));
+}
+
 ExprPtr Elaborator::make(Op op, Type type, Range loc, std::vector<ExprPtr> args) {
   grow(loc);
+  if (!takesPacked(op)) {
+    auto packed = std::ranges::find_if(args, [](const ExprPtr &a) { return a && isPacked(a->type.dtype); });
+    if (packed != args.end())
+      refusePacked((*packed)->type.dtype, opName(op), loc);
+    else if (isPacked(type.dtype) && type.kind != Type::None)
+      refusePacked(type.dtype, opName(op), loc);
+  }
   auto e = std::make_unique<Expr>();
   e->op = op;
   e->type = std::move(type);

@@ -341,9 +341,9 @@ void Elaborator::declareParameter(const ast::Parameter &p) {
            "leave the default out; a flag such as has_" + p.name + ": bool = False says whether it is used");
   } else if (std::optional<DType> t = readDType(*p.annotation, out.policy)) {
     out.dtype = *t;
-    if (info(*t).bits < 16 && isFloat(*t))
+    if ((info(*t).bits < 16 && isFloat(*t)) || isPacked(*t))
       fail(Code::E_PARAMETER, p.annotation->loc, std::string("a scalar parameter cannot be ") + name(*t),
-           "take ts.f32 and cast");
+           std::string("take ts.") + (isFloat(*t) ? "f32" : "i32") + " and cast");
     if (p.defaultValue) {
       Value v = evaluate(*p.defaultValue);
       bool scalar = v.isScalar() && v.isConst;

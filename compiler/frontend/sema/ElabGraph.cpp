@@ -18,12 +18,37 @@ std::string dimsText(const Dims &dims) {
 
 // --- Values ---
 
+/// Does the operation only move elements, so that it takes i4 and u4?
+static bool movesPacked(GraphOp op) {
+  switch (op) {
+  case GraphOp::Param:
+  case GraphOp::Cast:
+  case GraphOp::Launch:
+  case GraphOp::LaunchResult:
+  case GraphOp::Reshape:
+  case GraphOp::Transpose:
+  case GraphOp::Slice:
+  case GraphOp::Broadcast:
+  case GraphOp::Concat:
+  case GraphOp::Gather:
+    return true;
+  default:
+    return false;
+  }
+}
+
 Value Elaborator::graphValue(GraphOp op, DType dtype, Dims dims, Range loc, std::vector<int> args) {
   grow(loc);
   constexpr size_t kMaxRank = 8;
   if (dims.size() > kMaxRank)
     return fail(Code::E_SHAPE, loc, "a tensor has at most " + std::to_string(kMaxRank) + " dims");
   GraphState &g = *graph_;
+  if (!movesPacked(op)) {
+    for (int arg : args)
+      if (DType t = g.out.values[static_cast<size_t>(arg)].dtype; isPacked(t))
+        refusePacked(t, opName(op), loc);
+    if (isPacked(dtype)) refusePacked(dtype, opName(op), loc);
+  }
   GraphValue &v = g.out.values.emplace_back();
   v.op = op;
   v.loc = loc;

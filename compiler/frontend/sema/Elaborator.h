@@ -155,6 +155,7 @@ public:
   Value strengthen(Value); // converts it to the type that a variable bound to it gets
   ExprPtr take(Value, Range);
   ExprPtr make(Op, Type, Range, std::vector<ExprPtr> args = {});
+  void refusePacked(DType, std::string_view what, Range); // i4 and u4 are moved, compared and cast only
   ExprPtr constInt(int64_t, Range, DType = DType::I64);
   Value expandDims(Value, int axis, Range);
   Value ceilDiv(Value, Value, Range);

@@ -157,6 +157,7 @@ private:
         return;
       }
     }
+    if (isPacked(p.dtype)) bytes = tensorBytes(p.dtype, bytes);
     if (bytes > policy_.maxBytes)
       find(p.name,
            "it has " + std::to_string(bytes) + " bytes; the limit is " + std::to_string(policy_.maxBytes),

@@ -166,5 +166,30 @@ TEST(Types, RepeatedRoundsKeepIndexArithmeticWide) {
   EXPECT_THAT(of("s = 1024\nfor k in range(M):\n    Y[k * s] = 0.0"), testing::Not(HasSubstr("cast i32")));
 }
 
+TEST(Packed, IsMovedComparedAndCast) {
+  const std::string parameters =
+      "W: ts.Tensor[\"M\", \"N\", ts.i4], U: ts.Tensor[\"M\", \"N\", ts.u4], B: ts.Tensor[\"M\", "
+      "\"N\", bool]";
+  const std::string loop =
+      "for i in ts.tile.parallel(0, M, 4):\n    w = W[i:i+4, 0:8]\n    u = U[i:i+4, 0:8]\n";
+  const Outcome moved =
+      compile(kernelWith(loop + "    B[i:i+4, 0:8] = (w < 3) | (u == 9)\n    W[i:i+4, 0:8] = ts.tile.where(w "
+                                "< 0, w, ts.tile.zeros((4, 8), ts.i4))\n"
+                                "    U[i:i+4, 0:8] = ts.tile.cast(ts.tile.cast(u, ts.i32) + 1, ts.u4)\n",
+                         parameters));
+  EXPECT_TRUE(moved.ok()) << moved.text();
+  for (const char *value :
+       {"w + w", "w * 2", "-w", "w << 1", "ts.tile.abs(w)", "ts.tile.max(w, axis=1)", "ts.tile.popcount(w)",
+        "ts.tile.minimum(w, w)", "ts.tile.bitcast(w, ts.u4)", "ts.tile.sort(w)", "~u", "u // 3"}) {
+    const Outcome out = compile(kernelWith(loop + "    y = " + value + "\n", parameters));
+    ASSERT_FALSE(out.ok()) << value;
+    EXPECT_EQ(out.diags.front().code, "E_TYPE") << value << out.text();
+    EXPECT_NE(out.text().find("cast the elements"), std::string::npos) << out.text();
+  }
+  const Outcome scalar = compile(kernelWith("y = w\n", "w: ts.i4"));
+  ASSERT_FALSE(scalar.ok());
+  EXPECT_EQ(scalar.diags.front().code, "E_PARAMETER");
+}
+
 } // namespace
 } // namespace tessera::frontend::test

@@ -91,7 +91,7 @@ void KernelImporter::importBody() {
     if (symbol.type.kind != frontend::Type::Buffer) continue;
     auto swizzle = symbol.swizzle == "xor" ? tile::Swizzle::Xor : tile::Swizzle::None;
     auto type = tile::BufferType::get(b_.getContext(), symbol.type.shape,
-                                      elementTypeInMemory(b_.getContext(), symbol.type.dtype), swizzle);
+                                      elementTypeInBuffer(b_.getContext(), symbol.type.dtype), swizzle);
     values_[id] = tile::AllocSharedOp::create(b_, locationOf(symbol.loc), type, symbol.align, IntegerAttr());
   }
   importBlock(kernel_.body);

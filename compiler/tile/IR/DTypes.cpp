@@ -38,6 +38,8 @@ Type elementTypeInValues(MLIRContext *context, DType dtype) {
     return b.getI16Type();
   case DType::I8:
   case DType::U8:
+  case DType::I4:
+  case DType::U4:
     return b.getI8Type();
   case DType::Bool:
     return b.getI1Type();
@@ -47,10 +49,20 @@ Type elementTypeInValues(MLIRContext *context, DType dtype) {
 
 Type elementTypeInMemory(MLIRContext *context, DType dtype) {
   if (isUnsigned(dtype)) return IntegerType::get(context, info(dtype).bits, IntegerType::Unsigned);
+  if (isPacked(dtype)) return IntegerType::get(context, info(dtype).bits);
   return elementTypeInValues(context, dtype);
 }
 
+Type elementTypeInBuffer(MLIRContext *context, DType dtype) {
+  return elementTypeInMemory(context, dtype == DType::I4   ? DType::I8
+                                      : dtype == DType::U4 ? DType::U8
+                                                           : dtype);
+}
+
+bool isPacked(Type memory) { return memory.isInteger(4); }
+
 Type loadedElementType(Type memory) {
+  if (isPacked(memory)) return IntegerType::get(memory.getContext(), 8);
   if (auto i = llvm::dyn_cast<IntegerType>(memory); i && i.isUnsigned())
     return IntegerType::get(memory.getContext(), i.getWidth());
   return memory;

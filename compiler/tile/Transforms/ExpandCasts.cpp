@@ -124,6 +124,9 @@ Value fromF32(MathBuilder &m, Value v, DType to) {
   }
 }
 
+/// The width of an integer or bool in registers.
+int widthOf(DType t) { return t == DType::Bool ? 1 : storageBytes(t) * 8; }
+
 /// f32 or f64 -> integer, truncating and saturating. Every fptosi gets a value for which it is defined.
 Value floatToInt(MathBuilder &m, Value v, DType to) {
   const int bits = info(to).bits;
@@ -142,11 +145,16 @@ Value floatToInt(MathBuilder &m, Value v, DType to) {
     const int64_t largest = isFull ? -1 : bits == 64 ? INT64_MAX : (int64_t(1) << magnitudeBits) - 1;
     result = m.selecti(m.cmp(P::OGE, v, end), largest, result);
   }
-  return m.trunci(result, m.i(bits));
+  return m.trunci(result, m.i(widthOf(to)));
 }
 
 Value intToInt(MathBuilder &m, Value v, DType from, DType to) {
-  const int have = info(from).bits, want = info(to).bits;
+  const int have = widthOf(from), want = widthOf(to);
+  if (isPacked(to)) { // four bits, extended to a byte
+    Value byte = have > 8 ? m.trunci(v, m.i(8)) : have < 8 ? m.extu(v, m.i(8)) : v;
+    Value low = m.andi(byte, 15);
+    return to == DType::U4 ? low : m.subi(m.xori(low, m.iconst(8, low)), 8);
+  }
   if (want <= have) return m.trunci(v, m.i(want));
   return isUnsigned(from) || from == DType::Bool ? m.extu(v, m.i(want)) : m.exts(v, m.i(want));
 }

@@ -220,7 +220,7 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
 }
 
 Value KernelLowering::readFactor(const Factor &f, Value index, int64_t lanes, Value mask) {
-  Value v = load(loadedElementType(f.element), address(f.data, index, f.element), lanes, mask);
+  Value v = load(f.element, address(f.data, index, f.element), lanes, mask);
   if (tile::CastOp cast = f.cast)
     v = tile::emitCast(b_, b_.getLoc(), v, *parseDType(cast.getFrom()), *parseDType(cast.getTo()));
   const bool isNarrow = getElementTypeOrSelf(v.getType()).isInteger(16);
@@ -292,7 +292,7 @@ void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place 
     upTo(zero, columns, lanes, [&](Value j) {
       for (Value start : starts) {
         Value next = arith::AddIOp::create(b_, arith::AddIOp::create(b_, start, j), ahead);
-        LLVM::Prefetch::create(b_, address(b.data, next, b.element), 0, 3, 1);
+        LLVM::Prefetch::create(b_, byteAddress(b.element, address(b.data, next, b.element)), 0, 3, 1);
       }
       Value mask = rangeMask(j, {}, columns, lanes), onlyC = isPadded ? Value() : mask;
       Value place = address(c.data, j, c.element), sum = load(c.element, place, lanes, onlyC);

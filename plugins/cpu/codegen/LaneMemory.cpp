@@ -196,7 +196,7 @@ Value KernelLowering::LaneVectors::ifAllOf(Value mask, ArrayRef<Type> results,
 }
 
 Value KernelLowering::LaneVectors::loadVector(const View &view, ArrayRef<Index> indices, bool promised) {
-  Type element = loadedElementType(view.element), all = k_.vectorOf(element, width_);
+  Type element = view.element, all = k_.vectorOf(loadedElementType(element), width_);
   Inside part = inside(view, indices, promised);
   if (std::optional<Neighbours> n = neighbours(view, indices, part)) {
     auto read = [&](Value mask) { return k_.load(element, n->first, width_, mask); };
@@ -215,7 +215,7 @@ Value KernelLowering::LaneVectors::loadVector(const View &view, ArrayRef<Index> 
 
 /// Loads all elements from the first lane's to the last one's, and keeps one of `apart`.
 Value KernelLowering::LaneVectors::loadInterleaved(const View &view, ArrayRef<Index> indices, int64_t apart) {
-  Type element = loadedElementType(view.element);
+  Type element = view.element;
   Value first = k_.elementAddress(view, llvm::map_to_vector(indices, [](const Index &i) { return i.base; }));
   const int64_t last = apart * (width_ - 1); // the last vector ends at the last lane's element
   Value result;
@@ -236,7 +236,7 @@ Value KernelLowering::LaneVectors::loadInterleaved(const View &view, ArrayRef<In
 
 void KernelLowering::LaneVectors::storeVector(const View &view, ArrayRef<Index> indices, bool promised,
                                               Value v) {
-  Type element = loadedElementType(view.element);
+  Type element = view.element;
   Inside part = inside(view, indices, promised);
   std::optional<Neighbours> n = neighbours(view, indices, part);
   if (!n) return k_.storeLanes(element, v, addresses(view, indices), part.mask);

@@ -82,7 +82,7 @@ LogicalResult KernelLowering::lowerPrefetch(tile::PrefetchOp op) {
   nest(lines, 1, [&](Indices at, int64_t) {
     Vec<Value> index(at);
     index.back() = arith::MulIOp::create(b_, index.back(), constant(perLine));
-    LLVM::Prefetch::create(b_, windowAddress(w, index), 0, 3, 1);
+    LLVM::Prefetch::create(b_, byteAddress(w.view.element, windowAddress(w, index)), 0, 3, 1);
   });
   return success();
 }

@@ -29,6 +29,11 @@ std::vector<uint64_t> sources(DType t) {
   std::vector<uint64_t> values;
   const int bytes = storageBytes(t);
   if (t == DType::Bool) return {0, 1, 2, 255};
+  if (isPacked(t)) { // in registers they are extended
+    for (uint64_t v = 0; v < 16; ++v)
+      values.push_back(castBits(v, t, t));
+    return values;
+  }
   if (bytes <= 2) {
     for (uint64_t v = 0; v < uint64_t(1) << (8 * bytes); ++v)
       values.push_back(v);
