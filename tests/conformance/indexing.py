@@ -62,6 +62,26 @@ def slices():
                lambda x: np.stack([x[:, 0] + x[:, 1], x[:, 0] - x[:, 1]], -1), SIZES, tolerance={"ulps": 1})
 
 
+# ---- parts of a last axis ----
+
+def joins():
+    """Vectors of several tensors are merged, and vectors of one are taken apart: each number of parts has shuffles of its own."""
+    sizes = SIZES + EMPTY + [{"B": 1, "M": 3, "N": 2050}]
+    for dtype in ("f32", "f64", "bf16", "i8", "bool"):
+        for count in (2, 3, 5, 8, 9):
+            names = ["x", "y", "x", "x", "y", "y", "y", "x", "y"][:count]
+            yield case(f"join/stack-{count}/{dtype}", {n: (("B", "M", "N"), dtype) for n in "xy"}, f"ts.stack([{', '.join(names)}], axis=-1)",
+                       lambda x, y, names=names: np.stack([{"x": x, "y": y}[n] for n in names], -1), sizes)
+            yield case(f"join/part-{count}/{dtype}", {"x": (("B", "N", count), dtype)}, f"x[:, :, {count - 1}]", lambda x: x[:, :, -1], sizes)
+        for step in (-4, -3, -2, 3, 4, 5):
+            yield case(f"join/step{step}/{dtype}", {"x": (("M", "N"), dtype)}, f"x[:, ::{step}]", lambda x, s=step: x[:, ::s], sizes)
+    for axis, dims in enumerate((("K", "B", "M", "N"), ("B", "K", "M", "N"), ("B", "M", "K", "N"), ("B", "M", "N", "K"))):
+        other = tuple("M" if d == "K" else d for d in dims)
+        for dtype in ("f32", "i8"):
+            yield case(f"join/concat-{axis}/{dtype}", {"x": (dims, dtype), "y": (other, dtype)}, f"ts.concat([x, y, x], axis={axis})",
+                       lambda x, y, axis=axis: np.concatenate([x, y, x], axis), [s | {"K": k} for s, k in zip(SIZES + EMPTY, (1, 2, 0, 7, 3, 4, 1, 5))])
+
+
 # ---- borders and repetitions ----
 
 def borders():
@@ -358,5 +378,5 @@ def einsums():
 
 
 def programs():
-    for family in (slices, borders, gathers, scatters, scans, reductions, einsums):
+    for family in (slices, joins, borders, gathers, scatters, scans, reductions, einsums):
         yield from family()

@@ -1,4 +1,5 @@
 #include "compiler/codegen/common/DemandedExtents.h"
+#include "compiler/tile/IR/TileAccess.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -123,6 +124,15 @@ void DemandedExtents::visit(Operation *op) {
     limit(d, store.getUpper(), tileType(store.getValue()));
     if (store.getFlags()) demand(store.getFlags(), d);
     return demand(store.getValue(), d);
+  }
+  if (auto gather = dyn_cast<GatherOp>(op)) {
+    Demand d(of(gather.getResult()));
+    if (d.empty()) return;
+    GatherAxes axes = gatherAxes(gather.getIndices(), gather.getExtents());
+    const Demand own(d.begin() + axes.first, d.begin() + axes.first + axes.indices.size());
+    for (Value index : gather.getIndices())
+      if (isTile(index)) demand(index, own);
+    return;
   }
   bool isShape = isa<BroadcastOp, ExpandDimsOp, TransposeOp, ReshapeOp, ReduceOp, ArgReduceOp, MmaOp>(op);
   if (op->getNumResults() != 1 || !isTile(op->getResult(0)) || !(isShape || isElementwise(op))) {

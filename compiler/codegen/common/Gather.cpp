@@ -62,7 +62,50 @@ auto TileLowering::gathered(Value of, ValueRange indices, ArrayRef<int64_t> exte
   return result;
 }
 
+/// Elements at a constant distance (x[::2], x[::-1]) are read by loads of whole vectors if all of them are
+/// inside the tensor. The first and the last index show that: they are exactly as far apart as the distance
+/// asks unless the arithmetic of indices has wrapped.
+Value TileLowering::evaluateStridedGather(tile::GatherOp op, size_t dim, int64_t step, Indices at,
+                                          int64_t lanes) {
+  const View &view = views_[op.getView()];
+  Type element = view.element;
+  tile::GatherAxes axes = tile::gatherAxes(op.getIndices(), op.getExtents());
+  Vec<Value> place(at.slice(axes.first, axes.indices.size()));
+  Value index = op.getIndices()[dim];
+  Value first = evaluate(index, place, 0, {false});
+  place.back() = b_.createOrFold<arith::AddIOp>(place.back(), constant(lanes - 1));
+  Value last = evaluate(index, place, 0, {false});
+  Value distance = arith::ConstantOp::create(b_, b_.getI64IntegerAttr(step * (lanes - 1)));
+  Value condition =
+      arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, arith::SubIOp::create(b_, last, first), distance);
+  for (Value end : {first, last})
+    condition =
+        both(condition, arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, end, toI64(view.sizes[dim])));
+  Value linear = arith::IndexCastOp::create(b_, b_.getIndexType(), first); // of stride 1
+  for (auto [d, other] : llvm::enumerate(op.getIndices())) {
+    if (d == dim) continue;
+    Value start = scalar(other);
+    if (axes.ofDim[d]) start = b_.createOrFold<arith::AddIOp>(start, at[*axes.ofDim[d]]);
+    condition = both(condition, arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, start, view.sizes[d]));
+    linear = b_.createOrFold<arith::AddIOp>(linear, b_.createOrFold<arith::MulIOp>(start, view.strides[d]));
+  }
+  Type type = VectorType::get({lanes}, element.isInteger(1) ? element : inMemoryElement(element));
+  auto branch = scf::IfOp::create(b_, type, condition, true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(&branch.getThenRegion().front());
+  Value near = loadStrided(element, address(view.data, linear, view.element), step, lanes);
+  scf::YieldOp::create(b_, near);
+  b_.setInsertionPointToStart(&branch.getElseRegion().front());
+  Gathered g = gathered(op.getView(), op.getIndices(), op.getExtents(), at, lanes);
+  scf::YieldOp::create(b_, loadLanes(element, g.addresses, g.mask));
+  return branch.getResult(0);
+}
+
 Value TileLowering::evaluateGather(tile::GatherOp op, Indices at, int64_t lanes) {
+  if (lanes > 1)
+    if (auto strided = tile::stridedDim(op);
+        strided && isConstantIntValue(views_[op.getView()].strides[strided->dim], 1))
+      return evaluateStridedGather(op, strided->dim, strided->step, at, lanes);
   Gathered g = gathered(op.getView(), op.getIndices(), op.getExtents(), at, lanes);
   Type element = op.getView().getType().getElementType();
   if (g.window && !g.at.empty()) return loadWindow(*g.window, g.at, lanes, {false});

@@ -326,6 +326,32 @@ Value TileLowering::loadLanes(Type element, Value addresses, Value mask) {
   return v;
 }
 
+Value TileLowering::loadStrided(Type element, Value first, int64_t step, int64_t lanes) {
+  if (isPacked(element))
+    return loadLanes(element, stridedAddresses(first, constant(step), element, lanes), {});
+  const int64_t distance = std::abs(step), span = distance * (lanes - 1) + 1;
+  Type memory = inMemoryElement(element);
+  Value low = step > 0 ? first : address(first, constant(1 - span), element);
+  auto type = VectorType::get({lanes}, memory);
+  const unsigned align = std::max(1u, memory.getIntOrFloatBitWidth() / 8);
+  // The last vector ends with the last element. `chosen` has the elements of the vectors so far.
+  Value chosen;
+  for (int64_t k = 0; k < distance; ++k) {
+    const int64_t begin = k + 1 < distance ? k * lanes : span - lanes;
+    Value part = LLVM::LoadOp::create(b_, type, address(low, constant(begin), element), align);
+    Vec<int64_t> from;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      const int64_t at = (step > 0 ? lane : lanes - 1 - lane) * distance;
+      const bool isEarlier = at < std::min(k * lanes, begin);
+      from.push_back(isEarlier ? lane : lanes + std::min(at - begin, lanes - 1));
+    }
+    chosen = vector::ShuffleOp::create(b_, chosen ? chosen : part, part, from);
+  }
+  if (element.isInteger(1))
+    chosen = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, chosen, zeroOf(type));
+  return chosen;
+}
+
 void TileLowering::storeLanes(Type element, Value v, Value addresses, Value mask) {
   if (isPacked(element)) return storePackedLanes(v, addresses, mask);
   const int64_t lanes = cast<VectorType>(addresses.getType()).getDimSize(0);
@@ -354,6 +380,9 @@ Value TileLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode 
     }
   }
   if (!lanes || w.isContiguous()) return load(element, first, lanes, mask);
+  auto stride = getConstantIntValue(w.view.strides[w.dimOfAxis.back()]);
+  if (!mask && stride && lanes > 1 && tile::isShortStride(*stride))
+    return loadStrided(element, first, *stride, lanes);
   // A column is gathered.
   return loadLanes(element, stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes),
                    mask);
@@ -389,8 +418,45 @@ void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, 
 
 // ---- Ops
 
+/// Stores a tile in memory whose last axis is a whole dim of a contiguous tensor as if that axis and the one
+/// before it were one: a row of two elements fills no vector. Returns false for other stores.
+bool TileLowering::storeMerged(tile::StoreOp op, const Window &w) {
+  auto shape = tile::tileType(op.getValue()).getShape();
+  const size_t dims = w.starts.size(), rank = shape.size();
+  if (!tile::inMemory(op.getValue()) || op.getFlags() || !op.getLower().empty() || rank < 2 || dims < 2)
+    return false;
+  const int64_t columns = shape.back();
+  auto is = [](Value v, int64_t number) { return getConstantIntValue(v) == number; };
+  if (w.extents[dims - 1] != columns || w.extents[dims - 2] < 0 || !is(w.view.sizes[dims - 1], columns) ||
+      !is(w.starts[dims - 1], 0) || !is(w.view.strides[dims - 1], 1) ||
+      !is(w.view.strides[dims - 2], columns))
+    return false;
+  Window merged = w;
+  Place from = place(op.getValue());
+  auto times = [&](Value v) { return b_.createOrFold<arith::MulIOp>(v, constant(columns)); };
+  merged.view.sizes[dims - 2] = times(w.view.sizes[dims - 2]);
+  merged.view.strides[dims - 2] = constant(1);
+  merged.starts[dims - 2] = times(w.starts[dims - 2]);
+  merged.extents[dims - 2] *= columns;
+  from.shape[rank - 2] *= columns;
+  for (auto *values : {&merged.view.sizes, &merged.view.strides, &merged.starts})
+    values->pop_back();
+  merged.extents.pop_back();
+  merged.nonNegative.pop_back();
+  merged.dimOfAxis.pop_back();
+  from.shape.pop_back();
+  Part part;
+  if (!merged.inBounds) part.ends = windowEnds(merged);
+  if (part.ends.empty()) part.inside = insideCondition(merged);
+  nestPart(from.shape, lanesFor(op.getValue()), part, [&](Indices at, int64_t lanes, Mode mode) {
+    storeWindow(merged, loadPlace(from, at, lanes), at, mode);
+  });
+  return true;
+}
+
 LogicalResult TileLowering::lowerStore(tile::StoreOp op) {
   Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
+  if (storeMerged(op, w)) return success();
   auto shape = tile::tileType(op.getValue()).getShape();
   Part part;
   if (!w.inBounds) part.ends = windowEnds(w);
@@ -403,6 +469,7 @@ LogicalResult TileLowering::lowerStore(tile::StoreOp op) {
   Vec<Value> roots = {op.getValue()};
   if (op.getFlags()) roots.push_back(op.getFlags());
   part.inside = both(part.inside, insideCondition(roots, part.ends));
+  if (part.inside) part.interior = interiorOf(op, w);
   nestPart(shape, lanesFor(roots), part, [&](Indices at, int64_t lanes, Mode mode) {
     Value flags = op.getFlags() ? evaluate(op.getFlags(), at, lanes, mode) : Value();
     storeWindow(w, evaluate(op.getValue(), at, lanes, mode), at, mode, op.getLower(), op.getUpper(), flags);

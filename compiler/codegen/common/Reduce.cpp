@@ -59,7 +59,65 @@ Value TileLowering::better(tile::ArgReduceOp op, Value x, Value best) {
   return arith::CmpIOp::create(b_, p, x, best);
 }
 
+/// Tiles that are joined along a last axis of which each has one element alternate in memory: vectors of them
+/// are merged. Returns false if that is not possible.
+bool TileLowering::lowerInterleave(tile::ConcatOp op) {
+  constexpr size_t kMost = 8; // of n tiles, n shuffles make each vector
+  Place to = place(op.getResult());
+  const size_t count = op.getInputs().size(), last = to.shape.size() - 1;
+  if (op.getAxis() != last || last == 0 || to.shape[last] != static_cast<int64_t>(count) || count > kMost)
+    return false;
+  const int64_t lanes = lanesFor(op.getInputs());
+  if (lanes < 2) return false;
+  const Vec<int64_t> shape(ArrayRef(to.shape).drop_back());
+  Vec<Value> sources; // without the last axis; null: in memory
+  for (Value input : op.getInputs()) {
+    auto expand = input.getDefiningOp<tile::ExpandDimsOp>();
+    if (!tile::inMemory(input) && (!expand || expand.getAxis() != last)) return false;
+    sources.push_back(tile::inMemory(input) ? Value() : expand.getInput());
+  }
+  const bool isFlag = to.element.isInteger(1);
+  auto part = [&](size_t i, Indices at, int64_t width, Mode mode) {
+    Value v;
+    if (sources[i]) {
+      v = evaluate(sources[i], at, width, mode);
+    } else {
+      Place from = place(op.getInputs()[i]);
+      from.shape = shape;
+      v = loadPlace(from, at, width);
+    }
+    return isFlag ? arith::ExtUIOp::create(b_, VectorType::get({width}, b_.getI8Type()), v).getResult() : v;
+  };
+  versioned(insideCondition(op.getInputs()), [&](Mode mode) {
+    nest(shape, lanes, [&](Indices at, int64_t width) {
+      Vec<Value> parts;
+      for (size_t i = 0; i < count; ++i)
+        parts.push_back(part(i, at, width, mode));
+      Vec<Value> index(at);
+      index.push_back(constant(0));
+      Value first = placeAddress(to, index);
+      const Type element = isFlag ? b_.getI8Type() : to.element;
+      for (size_t r = 0; r < count; ++r) {
+        Value merged = parts[0];
+        for (size_t i = 1; i < count; ++i) {
+          Vec<int64_t> from; // the elements of the first i + 1 tiles
+          for (int64_t lane = 0; lane < width; ++lane) {
+            const int64_t position = static_cast<int64_t>(r) * width + lane;
+            const size_t owner = static_cast<size_t>(position) % count;
+            const int64_t own = position / static_cast<int64_t>(count);
+            from.push_back(owner == i ? width + own : i == 1 ? own : lane);
+          }
+          merged = vector::ShuffleOp::create(b_, merged, parts[i], from);
+        }
+        store(element, merged, address(first, constant(static_cast<int64_t>(r) * width), to.element));
+      }
+    });
+  });
+  return true;
+}
+
 LogicalResult TileLowering::lowerConcat(tile::ConcatOp op) {
+  if (lowerInterleave(op)) return success();
   Place to = place(op.getResult());
   int64_t offset = 0, axis = op.getAxis();
   for (Value part : op.getInputs()) {

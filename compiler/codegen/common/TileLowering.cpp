@@ -80,7 +80,7 @@ void TileLowering::bindKernelArguments(llvm::function_ref<Value(BlockArgument)> 
     Value stride = constant(1);
     for (unsigned d = view.sizes.size(); d-- > 0;) {
       view.strides[d] = param.getStrides() ? dimValue(param.getStride(d)) : stride;
-      if (d && !param.getStrides()) stride = arith::MulIOp::create(b_, stride, view.sizes[d]);
+      if (d && !param.getStrides()) stride = b_.createOrFold<arith::MulIOp>(stride, view.sizes[d]);
     }
   }
   Vec<Value> args;

@@ -90,13 +90,20 @@ protected:
     bool inside;
   };
   using NestBody = llvm::function_ref<void(Indices, int64_t lanes)>;
+  /// The elements of a nest between `lower` and `upper` along every axis, which need no masks if `condition`
+  /// (null: true) holds.
+  struct Interior {
+    Vec<Value> lower, upper;
+    Value condition;
+  };
   /// The part of a tile that has to be computed: the elements before `ends`, one per axis (empty: all of the
-  /// tile). They need no masks if `inside` holds (null: always).
+  /// tile). They need no masks if `inside` holds (null: always), and those of the interior need none.
   struct Part {
     Vec<Value> ends;
     Value inside;
+    std::optional<Interior> interior = {};
 
-    bool isWhole() const { return ends.empty() && !inside; }
+    bool isWhole() const { return ends.empty() && !inside && !interior; }
   };
   using PartBody = llvm::function_ref<void(Indices, int64_t lanes, Mode)>;
 
@@ -110,6 +117,9 @@ protected:
   virtual void nestPart(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) {
     nest(shape, lanes, [&](Indices at, int64_t width) { body(at, width, {part.isWhole()}); });
   }
+  /// Returns the part of a store's nest that needs no masks, if masks at the beginning of a tile make that
+  /// worthwhile.
+  virtual std::optional<Interior> interiorOf(tile::StoreOp, const Window &) { return std::nullopt; }
   /// Stores the first `count` elements of a vector, at most all of them. The element is not packed.
   virtual void storeLeading(Type element, Value vector, Value address, Value count) {
     store(element, vector, address,
@@ -251,6 +261,9 @@ protected:
   /// The same for a vector of addresses, one per element. Of equal addresses the last lane's element is
   /// stored.
   Value loadLanes(Type memory, Value addresses, Value mask);
+  /// Loads `lanes` elements at a distance of `step` elements, the first of which is at `first`, by loads of
+  /// vectors. Elements between them are read, none outside.
+  Value loadStrided(Type memory, Value first, int64_t step, int64_t lanes);
   void storeLanes(Type memory, Value vector, Value addresses, Value mask);
 
   // Packed.cpp: the same of elements that share bytes. Their addresses count half bytes.
@@ -273,6 +286,7 @@ protected:
   Place bufferPlace(Value buffer);
   Window bufferWindow(Value buffer, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents);
   LogicalResult lowerStore(tile::StoreOp);
+  bool storeMerged(tile::StoreOp, const Window &);
 
   // Gather.cpp
   /// Part of a row of a tile that is gathered or scattered: a window if its elements are next to each other
@@ -286,6 +300,7 @@ protected:
   Gathered gathered(Value view, mlir::ValueRange indices, llvm::ArrayRef<int64_t> extents, Indices at,
                     int64_t lanes);
   Value evaluateGather(tile::GatherOp, Indices at, int64_t lanes);
+  Value evaluateStridedGather(tile::GatherOp, size_t dim, int64_t step, Indices at, int64_t lanes);
   LogicalResult lowerScatter(tile::ScatterOp);
   LogicalResult lowerCopy(tile::CpAsyncOp);
   LogicalResult lowerBufferWrite(tile::BufferWriteOp);
@@ -299,6 +314,7 @@ protected:
   Value emitAtomic(Operation *, const View &, Value value, Value compare, mlir::ValueRange indices);
 
   LogicalResult lowerConcat(tile::ConcatOp);
+  bool lowerInterleave(tile::ConcatOp);
   LogicalResult lowerFlip(tile::FlipOp);
 
   // Sort.cpp

@@ -296,24 +296,22 @@ Value graphPad(Elaborator &ctx, GraphCall &a) {
     };
     if (name == "edge") {
       at = clamp(std::move(at));
-    } else {
-      // Where a position before x, and one after it, is read: mirrored, or a length further or back.
-      Value before, after;
-      if (name == "wrap") {
-        before = ctx.binary(Op::Add, at, number(from[d]), loc);
-        after = ctx.binary(Op::Sub, at, number(from[d]), loc);
-      } else {
-        const int64_t repeat = name == "symmetric" ? 1 : 0; // is the edge itself repeated?
-        std::optional<DimExpr> end = multiply(from[d], 2);
-        if (end) end = subtract(*end, DimExpr(2 - repeat));
-        before = ctx.binary(Op::Sub, Value::integer(-repeat), at, loc);
-        after = ctx.binary(Op::Sub, number(end), at, loc);
-      }
+    } else if (name == "wrap") {
+      Value before = ctx.binary(Op::Add, at, number(from[d]), loc),
+            after = ctx.binary(Op::Sub, at, number(from[d]), loc);
       if (before.isError() || after.isError()) return Value::error();
       Value isBefore = ctx.binary(Op::Lt, at, ctx.cast(Value::integer(0), at.dtype, loc), loc);
       Value isAfter = ctx.binary(Op::Ge, at, number(from[d]), loc);
       at = ctx.where(std::move(isAfter), std::move(after), std::move(at), loc, loc);
       at = ctx.where(std::move(isBefore), std::move(before), std::move(at), loc, loc);
+    } else {                                              // mirrored at both ends
+      const int64_t repeat = name == "symmetric" ? 1 : 0; // is the edge itself repeated?
+      std::optional<DimExpr> end = multiply(from[d], 2);
+      if (end) end = subtract(*end, DimExpr(2 - repeat));
+      Value before = ctx.binary(Op::Sub, Value::integer(-repeat), at, loc);
+      at = ctx.binary(Op::Maximum, std::move(at), std::move(before), loc);
+      Value after = ctx.binary(Op::Sub, number(end), at, loc);
+      at = ctx.binary(Op::Minimum, std::move(at), std::move(after), loc);
     }
     if (at.isError()) return at;
     std::vector<int64_t> along = allAxes(from.size());

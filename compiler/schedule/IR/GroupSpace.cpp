@@ -55,6 +55,17 @@ Axes GroupSpace::axesOf(OpOperand &operand) const {
   return alignRight(type, axesOf(op->getResult(0)));
 }
 
+std::pair<int64_t, int64_t> GroupSpace::tileAxes() const {
+  const int64_t rank = space().getRank();
+  if (interleaves_) return {kFixed, rank - 2};
+  if (kind_ != GroupKind::Map) return {rank >= 2 ? rank - 2 : kFixed, rank - 1};
+  SmallVector<int64_t> longer;
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (!space().isOne(axis)) longer.push_back(axis);
+  if (longer.empty()) return {kFixed, rank - 1};
+  return {longer.size() > 1 ? longer[longer.size() - 2] : kFixed, longer.back()};
+}
+
 bool GroupSpace::varies(Value v) const { return !reduced_ || llvm::is_contained(axesOf(v), *reduced_); }
 
 /// Is it a value of rank 0 that the group computes without a reduction?
@@ -101,6 +112,12 @@ Refusal GroupSpace::addFirst(Operation *op) {
     return "'" + op->getName().getStringRef().str() + "' cannot be part of a group";
   space_ = resultType(op);
   noteView(op);
+  if (auto concat = dyn_cast<graph::ConcatOp>(op)) {
+    const auto last = static_cast<uint64_t>(space_.getRank()) - 1;
+    interleaves_ = last > 0 && concat.getAxis() == last && llvm::all_of(op->getOperands(), [&](Value v) {
+                     return cast<Tensor>(v.getType()).isOne(static_cast<int64_t>(last));
+                   });
+  }
   axes_[op->getResult(0)] = identity(space_);
   return std::nullopt;
 }

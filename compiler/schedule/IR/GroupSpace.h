@@ -31,6 +31,12 @@ public:
   Axes axesOf(mlir::OpOperand &operand) const;
   /// Is a tensor read with another last axis than the space's?
   bool transposes() const { return transposes_; }
+  /// Returns the axes that a program's tile spans, rows and columns (kFixed: none): the last two, of those of
+  /// a map that are longer than 1.
+  std::pair<int64_t, int64_t> tileAxes() const;
+  /// Does it join tensors along a last axis of which each has one element? Then they alternate in memory, and
+  /// a tile spans the axis before it.
+  bool interleaves() const { return interleaves_; }
   /// Does the value change along the reduced axis?
   bool varies(mlir::Value v) const;
 
@@ -50,7 +56,7 @@ private:
   GroupKind kind_ = GroupKind::Map;
   Tensor space_, uniform_;
   std::optional<int64_t> reduced_;
-  bool transposes_ = false;
+  bool transposes_ = false, interleaves_ = false;
   llvm::DenseMap<mlir::Value, Axes> axes_;
 };
 

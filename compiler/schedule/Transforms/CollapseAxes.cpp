@@ -77,9 +77,63 @@ SmallVector<Run> runsOf(ArrayRef<Tensor> tensors, Tensor space) {
   return runs;
 }
 
+Value reshaped(OpBuilder &b, Location loc, Value v, Type type) {
+  return v.getType() == type ? v : graph::ReshapeOp::create(b, loc, type, v);
+}
+
+/// Of tensors that are joined, the axes before the one along which they are become one, and that axis and
+/// those after it become another: what is copied in one piece is as long as possible.
+void collapseConcat(GroupOp group, graph::FuncOp function, const codegen::Target &target) {
+  auto op = cast<graph::ConcatOp>(group.getBody().front().front());
+  const auto axis = static_cast<size_t>(op.getAxis());
+  const auto rank = static_cast<size_t>(op.getType().getRank());
+  if (rank == (axis == 0 ? 1U : 2U)) return;
+  auto flat = [&](Type type) -> Type {
+    auto tensor = cast<Tensor>(type);
+    ArrayRef<Attribute> dims = tensor.getDims().getValue();
+    SmallVector<Attribute> merged;
+    if (axis > 0) merged.push_back(countOf(group.getContext(), dims.take_front(axis)));
+    merged.push_back(countOf(group.getContext(), dims.drop_front(axis)));
+    if (!llvm::all_of(merged, [](Attribute count) { return bool(count); })) return {};
+    return Tensor::get(group.getContext(), ArrayAttr::get(group.getContext(), merged),
+                       tensor.getElementType());
+  };
+  Type result = flat(op.getType());
+  SmallVector<Type> types = llvm::map_to_vector(op.getInputs(), [&](Value v) { return flat(v.getType()); });
+  if (!result || !llvm::all_of(types, [](Type type) { return bool(type); })) return;
+  // The group's tensors are the operands; scalars that are extents of the old shapes are not needed.
+  Block &old = group.getBody().front();
+  OpBuilder b(group);
+  SmallVector<Value> inputs;
+  for (BlockArgument arg : old.getArguments())
+    if (isa<Tensor>(arg.getType()))
+      inputs.push_back(
+          reshaped(b, group.getLoc(), group.getInputs()[arg.getArgNumber()], flat(arg.getType())));
+  auto collapsed = GroupOp::create(b, group.getLoc(), TypeRange(result), group.getKind(), inputs,
+                                   group.getTile(), IntegerAttr(), StringAttr());
+  Block &body = collapsed.getBody().emplaceBlock();
+  IRMapping map;
+  size_t next = 0;
+  for (BlockArgument arg : old.getArguments())
+    if (isa<Tensor>(arg.getType())) map.map(arg, body.addArgument(inputs[next++].getType(), arg.getLoc()));
+  OpBuilder inner = OpBuilder::atBlockEnd(&body);
+  auto copy = graph::ConcatOp::create(
+      inner, op.getLoc(), result, llvm::map_to_vector(op.getInputs(), [&](Value v) { return map.lookup(v); }),
+      axis == 0 ? 0 : 1);
+  YieldOp::create(inner, group.getLoc(), copy.getResult());
+  GroupSpace space;
+  if (space.add(copy)) llvm_unreachable("a concat is the first operation of a group");
+  collapsed.setTile(chooseTile(space, function, target));
+  b.setInsertionPointAfter(collapsed);
+  group.getResult(0).replaceAllUsesWith(
+      reshaped(b, group.getLoc(), collapsed.getResult(0), group.getResult(0).getType()));
+  group.erase();
+}
+
 } // namespace
 
 void collapseAxes(GroupOp group, graph::FuncOp function, const codegen::Target &target) {
+  if (group.getKind() == GroupKind::Concat) return collapseConcat(group, function, target);
   if (group.getKind() != GroupKind::Map || group.getVariant()) return;
   SmallVector<Tensor> tensors = tensorsOf(group);
   if (tensors.empty()) return;
@@ -104,12 +158,9 @@ void collapseAxes(GroupOp group, graph::FuncOp function, const codegen::Target &
         dims.push_back(hasAll(tensor, space, run) ? count : Attribute(b.getI64IntegerAttr(1)));
     return Tensor::get(b.getContext(), b.getArrayAttr(dims), tensor.getElementType());
   };
-  auto reshaped = [&](Value v, Type type) -> Value {
-    return v.getType() == type ? v : graph::ReshapeOp::create(b, group.getLoc(), type, v);
-  };
   SmallVector<Value> inputs;
   for (Value input : group.getInputs())
-    inputs.push_back(reshaped(input, flat(input.getType())));
+    inputs.push_back(reshaped(b, group.getLoc(), input, flat(input.getType())));
   SmallVector<Type> results = llvm::map_to_vector(group.getResultTypes(), flat);
   auto collapsed = GroupOp::create(b, group.getLoc(), results, group.getKind(), inputs, group.getTile(),
                                    IntegerAttr(), StringAttr());
@@ -129,7 +180,7 @@ void collapseAxes(GroupOp group, graph::FuncOp function, const codegen::Target &
   collapsed.setTile(chooseTile(merged, function, target));
   b.setInsertionPointAfter(collapsed);
   for (auto [old, result] : llvm::zip_equal(group.getResults(), collapsed.getResults()))
-    old.replaceAllUsesWith(reshaped(result, old.getType()));
+    old.replaceAllUsesWith(reshaped(b, group.getLoc(), result, old.getType()));
   group.erase();
 }
 

@@ -137,11 +137,16 @@ TypedValue GroupBuilder::slice(const TypedValue &x, int64_t axis, int64_t first,
   return {tile::SliceOp::create(b_, loc(), tile_.tileType(x.dtype, shape), x.value, offsets), x.dtype};
 }
 
-TypedValue GroupBuilder::concat(const TypedValue &x, const TypedValue &y, int64_t axis) {
-  Shape shape = x.shape();
-  shape[axis] += y.shape()[axis];
-  Value parts[] = {x.value, y.value};
-  return {tile::ConcatOp::create(b_, loc(), tile_.tileType(x.dtype, shape), parts, axis), x.dtype};
+TypedValue GroupBuilder::concat(const Values &parts, int64_t axis) {
+  const DType dtype = parts.front().dtype;
+  Shape shape = parts.front().shape();
+  shape[axis] = 0;
+  SmallVector<Value> values;
+  for (const TypedValue &part : parts) {
+    shape[axis] += part.shape()[axis];
+    values.push_back(part.value);
+  }
+  return {tile::ConcatOp::create(b_, loc(), tile_.tileType(dtype, shape), values, axis), dtype};
 }
 
 TypedValue GroupBuilder::mma(const TypedValue &a, const TypedValue &b, const TypedValue &accumulator,

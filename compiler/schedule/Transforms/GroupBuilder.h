@@ -76,7 +76,7 @@ public:
   TypedValue scan(tile::ScanKind, const TypedValue &, int64_t axis);
   /// Returns `extent` elements along the axis, from `first` on.
   TypedValue slice(const TypedValue &, int64_t axis, int64_t first, int64_t extent);
-  TypedValue concat(const TypedValue &, const TypedValue &, int64_t axis);
+  TypedValue concat(const Values &, int64_t axis);
   TypedValue mma(const TypedValue &a, const TypedValue &b, const TypedValue &accumulator, bool transposeA,
                  bool transposeB);
   TypedValue causalMask(const TypedValue &scores, const TypedValue &q0, const TypedValue &k0);

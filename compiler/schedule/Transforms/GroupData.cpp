@@ -142,6 +142,20 @@ void GroupProgram::buildConcat() {
   auto op = cast<graph::ConcatOp>(group_.getBody().front().front());
   b_.at(op.getLoc());
   int64_t joined = static_cast<int64_t>(op.getAxis()), rank = space_.space().getRank();
+  if (space_.interleaves()) {
+    GroupBuilder::Values tiles;
+    for (OpOperand &operand : op->getOpOperands())
+      tiles.push_back(b_.expandDims(load(operand), 1));
+    GroupBuilder::Starts starts;
+    std::vector<int64_t> extents;
+    for (int64_t axis = 0; axis < rank; ++axis) {
+      starts.push_back(axis == joined ? b_.integer(0) : start(axis));
+      extents.push_back(axis == joined     ? static_cast<int64_t>(tiles.size())
+                        : isTileAxis(axis) ? tileExtent(axis)
+                                           : -1);
+    }
+    return b_.store(b_.concat(tiles, 1), results_[0], starts, extents);
+  }
   std::vector<int64_t> ints;
   for (int64_t axis = 0; axis < rank; ++axis)
     ints.push_back(isTileAxis(axis) ? tileExtent(axis) : -1);

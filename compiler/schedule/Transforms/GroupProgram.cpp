@@ -24,9 +24,7 @@ GroupProgram::GroupProgram(GroupOp group, StringRef name)
 
 LogicalResult GroupProgram::build(SmallVectorImpl<Attribute> &dims) {
   b_.at(placeOf(group_));
-  int64_t rank = space_.space().getRank();
-  rows_ = rank >= 2 ? rank - 2 : GroupSpace::kFixed;
-  columns_ = rank - 1;
+  std::tie(rows_, columns_) = space_.tileAxes();
   // The tile spans the reduced axis.
   if (auto reduced = space_.reducedAxis(); reduced && *reduced != columns_) rows_ = *reduced;
   addParams();

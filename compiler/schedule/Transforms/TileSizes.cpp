@@ -1,4 +1,5 @@
 #include "compiler/schedule/Transforms/TileSizes.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -20,12 +21,19 @@ std::optional<int64_t> extent(GroupSpace::Tensor space, int64_t d, graph::FuncOp
 SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
                                 const codegen::Target &target) {
   GroupSpace::Tensor space = group.space();
-  int64_t rank = space.getRank();
-  codegen::TileRequest request{group.kind(), rank, extent(space, rank - 2, function),
-                               extent(space, rank - 1, function)};
+  auto [rows, columns] = group.tileAxes();
+  int64_t rank = rows == GroupSpace::kFixed ? std::min<int64_t>(space.getRank(), 1) : space.getRank();
+  codegen::TileRequest request{group.kind(), rank, extent(space, rows, function),
+                               extent(space, columns, function)};
   request.transposes = group.transposes();
+  if (group.interleaves()) { // all of the tensors' tiles together are as large as another group's
+    SmallVector<int64_t> tile = target.proposeTile({GroupKind::Map, 1, 1, request.columns});
+    const auto joined = cast<IntegerAttr>(space.getDims().getValue().back()).getInt();
+    const auto parts = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(joined)));
+    return {1, std::max<int64_t>(tile.back() / parts, 16)};
+  }
   if (auto walked = group.reducedAxis()) {
-    request.reducesOuterAxis = *walked != rank - 1;
+    request.reducesOuterAxis = *walked != space.getRank() - 1;
     request.reduced = extent(space, *walked, function);
   }
   return target.proposeTile(request);

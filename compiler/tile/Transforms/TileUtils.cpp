@@ -1,9 +1,11 @@
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/TileAccess.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/bit.h"
 
@@ -69,6 +71,65 @@ int64_t widestElement(ValueRange roots, ArrayRef<Type> more) {
   }
   llvm::for_each(more, widen);
   return bytes;
+}
+
+bool isShortStride(int64_t step) { return step != 0 && std::abs(step) <= 4; }
+
+std::optional<Steps> stepsOf(Value index) {
+  const Steps none = {0, 0};
+  if (!isTile(index)) return none;
+  Operation *op = index.getDefiningOp();
+  if (!op) return std::nullopt;
+  auto sameLast = [&](Value input) {
+    return isTile(input) && tileType(input).getShape().back() == tileType(index).getShape().back();
+  };
+  if (isa<IotaOp>(op)) return Steps{1, 1};
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return cast<DenseElementsAttr>(constant.getValue()).isSplat() ? std::optional(none) : std::nullopt;
+  if (isa<BroadcastOp>(op)) return sameLast(op->getOperand(0)) ? stepsOf(op->getOperand(0)) : none;
+  if (isa<ExpandDimsOp, ReshapeOp>(op))
+    return sameLast(op->getOperand(0)) ? stepsOf(op->getOperand(0)) : std::nullopt;
+  if (auto cast = dyn_cast<CastOp>(op)) {
+    const bool isWider = cast.getFrom() == "i32" && cast.getTo() == "i64";
+    return isWider ? stepsOf(cast.getInput()) : std::nullopt;
+  }
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinSIOp, arith::MaxSIOp>(op))
+    return std::nullopt;
+  std::optional<Steps> x = stepsOf(op->getOperand(0)), y = stepsOf(op->getOperand(1));
+  if (!x || !y) return std::nullopt;
+  constexpr int64_t kFar = int64_t{1} << 32; // sums and products of less are exact
+  std::optional<Steps> result;
+  if (isa<arith::AddIOp>(op)) result = {x->least + y->least, x->most + y->most};
+  if (isa<arith::SubIOp>(op)) result = {x->least - y->most, x->most - y->least};
+  if (isa<arith::MinSIOp, arith::MaxSIOp>(op))
+    result = {std::min(x->least, y->least), std::max(x->most, y->most)};
+  if (isa<arith::MulIOp>(op)) {
+    if (x->least == 0 && x->most == 0 && y->least == 0 && y->most == 0) return none;
+    APInt factor;
+    for (auto [steps, other] : {std::pair(*x, op->getOperand(1)), std::pair(*y, op->getOperand(0))})
+      if (matchPattern(other, m_ConstantInt(&factor)) && factor.getSignificantBits() <= 16) {
+        const int64_t first = steps.least * factor.getSExtValue(),
+                      second = steps.most * factor.getSExtValue();
+        result = {std::min(first, second), std::max(first, second)};
+      }
+  }
+  if (!result || result->least < -kFar || result->most > kFar) return std::nullopt;
+  return result;
+}
+
+std::optional<StridedDim> stridedDim(GatherOp op) {
+  std::optional<size_t> dim;
+  for (auto [d, index] : llvm::enumerate(op.getIndices())) {
+    if (!isTile(index)) continue;
+    if (dim) return std::nullopt;
+    dim = d;
+  }
+  GatherAxes axes = gatherAxes(op.getIndices(), op.getExtents());
+  if (!dim || axes.first + axes.indices.size() != axes.shape.size()) return std::nullopt;
+  std::optional<Steps> steps = stepsOf(op.getIndices()[*dim]);
+  if (!steps) return std::nullopt;
+  const int64_t step = steps->most > 0 ? steps->most : steps->least;
+  return isShortStride(step) ? std::optional(StridedDim{*dim, step}) : std::nullopt;
 }
 
 int64_t threadsPerResult(int64_t threads, int64_t results, int64_t n) {

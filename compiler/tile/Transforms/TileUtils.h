@@ -2,6 +2,7 @@
 #pragma once
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/IR/Operation.h"
+#include <optional>
 #include <set>
 #include <string>
 
@@ -49,5 +50,26 @@ void addFallbacks(KernelOp kernel, const std::set<std::string> &lines);
 
 /// Is the value in memory of its own after `tile-fuse`?
 bool inMemory(mlir::Value v);
+
+/// Are elements at this distance read faster as vectors that contain them than one by one?
+bool isShortStride(int64_t step);
+
+/// The least and the largest distance from an element of a tile of indices to the next one along the last
+/// axis, unless their computation wraps.
+struct Steps {
+  int64_t least, most;
+};
+/// Returns them if the operations that compute the tile show them.
+std::optional<Steps> stepsOf(mlir::Value index);
+
+/// The dim of a gather that is read at a constant distance along the last axis of the tile, at least in most
+/// places: where the first and the last index of a vector are as far apart as that makes them, it is so for
+/// all indices between them, because none is further from the one before.
+struct StridedDim {
+  size_t dim;
+  int64_t step;
+};
+/// Returns it if that is the only dim with a tile of indices, and the distance is short.
+std::optional<StridedDim> stridedDim(GatherOp);
 
 } // namespace tessera::tile

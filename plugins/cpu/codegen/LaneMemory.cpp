@@ -215,23 +215,8 @@ Value KernelLowering::LaneVectors::loadVector(const View &view, ArrayRef<Index> 
 
 /// Loads all elements from the first lane's to the last one's, and keeps one of `apart`.
 Value KernelLowering::LaneVectors::loadInterleaved(const View &view, ArrayRef<Index> indices, int64_t apart) {
-  Type element = view.element;
   Value first = k_.elementAddress(view, llvm::map_to_vector(indices, [](const Index &i) { return i.base; }));
-  const int64_t last = apart * (width_ - 1); // the last vector ends at the last lane's element
-  Value result;
-  for (int64_t i = 0, taken = 0; i < apart; ++i) {
-    const int64_t start = std::min(i * width_, last + 1 - width_);
-    Value part = k_.load(element, k_.address(first, k_.constant(start), view.element), width_);
-    SmallVector<int64_t> lanes;
-    for (int64_t lane = 0; lane < width_; ++lane) {
-      const int64_t at = lane * apart - start;
-      lanes.push_back(lane < taken ? lane : at < width_ ? width_ + at : 0);
-    }
-    while (taken < width_ && taken * apart - start < width_)
-      ++taken;
-    result = vector::ShuffleOp::create(b_, result ? result : part, part, lanes);
-  }
-  return result;
+  return k_.loadStrided(view.element, first, apart, width_);
 }
 
 void KernelLowering::LaneVectors::storeVector(const View &view, ArrayRef<Index> indices, bool promised,

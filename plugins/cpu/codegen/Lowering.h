@@ -76,6 +76,8 @@ private:
   void loop(int64_t lo, int64_t hi, int64_t step, llvm::function_ref<void(Value)> body, Value end = {});
   void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body, Indices ends = {}) override;
   void nestPart(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) override;
+  /// The same where reads may begin before their tensor: vectors of the interior are not masked.
+  void nestInterior(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body);
   Part partToCompute(Operation *op) override;
   /// Returns the end of the last whole step before `end` if `inside` holds (null: it does), else 0.
   Value wholeVectors(Value end, int64_t step, Value inside);
@@ -85,6 +87,10 @@ private:
   int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) override;
 
   Vec<Value> observedEnds(Value tile, Operation *at) override;
+
+  // Interior.cpp
+  std::optional<Interior> interiorOf(tile::StoreOp, const Window &) override;
+  class InteriorBuilder;
 
   // Store.cpp
   void storeLeading(Type element, Value vector, Value address, Value count) override;

@@ -84,6 +84,7 @@ SmallVector<Value> KernelLowering::observedEnds(Value tile, Operation *at) {
 /// Whole vectors before the end are not masked; the vector that contains the end is. If another condition
 /// requires masks, every vector is masked.
 void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) {
+  if (part.interior && shape.back() % lanes == 0) return nestInterior(shape, lanes, part, body);
   auto plain = [&](Indices ends) {
     return [&, ends](Mode mode) {
       nest(
@@ -116,6 +117,49 @@ void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t lanes, const Part
     }
   };
   axis(0);
+}
+
+void KernelLowering::nestInterior(ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) {
+  const Interior &interior = *part.interior;
+  Vec<Value> ends = part.ends.empty() ? constants(shape) : part.ends;
+  // The whole vectors inside: from `first` up to `last`.
+  Value step = constant(lanes), end = ends.back();
+  Value last = wholeVectors(b_.createOrFold<arith::MinSIOp>(interior.upper.back(), end), lanes, {});
+  Value up = b_.createOrFold<arith::AddIOp>(interior.lower.back(), constant(lanes - 1));
+  Value first = b_.createOrFold<arith::MinSIOp>(wholeVectors(up, lanes, {}), last);
+  Vec<Value> at;
+  std::function<void(size_t, Value)> axis = [&](size_t depth, Value inside) {
+    if (depth + 1 < shape.size()) {
+      auto row = [&](Value i) {
+        auto also = [&](arith::CmpIPredicate p, Value bound) {
+          inside = both(inside, arith::CmpIOp::create(b_, p, i, bound));
+        };
+        also(arith::CmpIPredicate::sge, interior.lower[depth]);
+        also(arith::CmpIPredicate::slt, interior.upper[depth]);
+        at.push_back(i);
+        axis(depth + 1, inside);
+        at.pop_back();
+      };
+      return loop(0, shape[depth], 1, row, ends[depth]);
+    }
+    Value from = first, to = last;
+    if (inside) {
+      from = arith::SelectOp::create(b_, inside, first, constant(0));
+      to = arith::SelectOp::create(b_, inside, last, constant(0));
+    }
+    auto vectors = [&](Value lo, Value hi, Mode mode) {
+      auto line = scf::ForOp::create(b_, lo, hi, step);
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPointToStart(line.getBody());
+      at.push_back(line.getInductionVar());
+      body(at, lanes, mode);
+      at.pop_back();
+    };
+    vectors(constant(0), from, {false});
+    vectors(from, to, {true});
+    vectors(to, end, {false});
+  };
+  axis(0, interior.condition);
 }
 
 auto KernelLowering::partToCompute(Operation *op) -> Part {
