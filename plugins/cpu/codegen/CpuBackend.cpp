@@ -77,6 +77,7 @@ public:
     pm.addPass(createTileExpandMinMax()); // before arith-expand, which defines them differently
     pm.addPass(createSCFToControlFlowPass());
     pm.addPass(arith::createArithExpandOpsPass());
+    pm.addPass(createCpuExpandDivision());
     pm.addPass(createCpuToLlvm());
     pm.addPass(createReconcileUnrealizedCastsPass());
     if (cpu_.isOther)

@@ -103,12 +103,13 @@ auto KernelLowering::LaneVectors::costOf(Operation *op) -> Cost {
   const double scalar = isFunction ? 15 : isIntegerDivision(op) ? 8 : isSlowFloat(op) ? 4 : 0.4;
   Type type = op->getResult(0).getType();
   if (shapes_.of(op->getResult(0)).kind != LaneShape::Varying) return {scalar / width, scalar};
-  if (isIntegerDivision(op)) { // there is no vector division
-    bool isShared = shapes_.of(op->getOperand(0)).isConsecutive() && isUniform(op->getOperand(1));
-    return {isShared ? 14 / width : 10, scalar};
-  }
   const auto bytes = type.isIndex() ? 8.0 : static_cast<double>(tessera::storageBytes(type));
   const double registers = std::max(1.0, width * bytes / static_cast<double>(k_.vectorBytes_));
+  if (isIntegerDivision(op)) {
+    const bool isShared = shapes_.of(op->getOperand(0)).isConsecutive() && isUniform(op->getOperand(1));
+    if (isShared) return {14 / width, scalar};
+    return {bytes > 4 ? 10 : 24 * registers / width, scalar}; // vectors of 64 bits have no division
+  }
   return {(isFunction ? 25 : isSlowFloat(op) ? 10 : 0.7) * registers / width, scalar};
 }
 

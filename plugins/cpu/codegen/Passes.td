@@ -44,6 +44,15 @@ def CpuExpandFma : Pass<"cpu-expand-fma", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def CpuExpandDivision : Pass<"cpu-expand-division", "::mlir::ModuleOp"> {
+  let summary = "Divides vectors of integers by dividing floats";
+  let description = [{
+    Quotients and remainders of vectors of at most 32 bits by values that are not constants, exactly, through f32 or f64. Runs
+    after `arith-expand`, which makes floor divisions of these.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def CpuToLlvm : Pass<"cpu-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Converts functions of vector, arith, math and cf operations to the LLVM dialect";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
