@@ -2,7 +2,7 @@
 import numpy as np
 
 from cases import program, want
-from dtypes import quantize, random
+from dtypes import quantize, random, wrap
 
 
 def loops():
@@ -593,7 +593,50 @@ def k(T: ts.Tensor[2, ts.i32], Z: ts.Tensor[2, ts.i32], limit: ts.i32):
     yield p
 
 
+def phases():
+    """Several parallel loops in one kernel: of other ranks, empty ones, with steps, bounds and statements before."""
+    p = program("phases/three", """@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.f32], Y: ts.Tensor["n", ts.i32], Z: ts.Tensor["M", "N", ts.f32], S: ts.Tensor["M", ts.f32], W: ts.Tensor["n", ts.i32],
+      first: ts.i32, last: ts.i32):
+    buffer = ts.tile.alloc_shared((4, 8), ts.f32)
+    scale = 2.0
+    total = ts.tile.zeros((4,), ts.f32)
+    for m in ts.tile.parallel(0, M, 4):
+        for n in ts.tile.parallel(0, N, 8):
+            scale = scale + 1.0
+            buffer[:, :] = X[m:m+4, n:n+8] * scale
+            Z[m:m+4, n:n+8] = buffer[:, :]
+    for m in ts.tile.parallel(0, M, 4):
+        for n in ts.tile.range(0, N, 8):
+            total = total + ts.tile.row_sum(X[m:m+4, n:n+8])
+        S[m:m+4] = total * scale
+    for i in ts.tile.parallel(first, last, 3):
+        W[i:i+3] = Y[i:i+3] * 2
+""")
+    for m, n, length, first, last in ((9, 20, 17, 2, 11), (4, 8, 1, 0, 1), (1, 1, 5, 4, 1), (0, 3, 6, 0, 6), (5, 0, 4, 0, 4), (0, 0, 3, 5, 5), (33, 17, 100, 0, 100)):
+        x, y = np.round(random("f32", (m, n), m) * 8), random("i32", (length,), n)
+        w = np.zeros(length)
+        for i in range(first, last, 3):
+            w[i:i + 3] = wrap(y[i:i + 3] * 2, "i32")
+        p.run({"M": m, "N": n, "n": length}, {"X": ("f32", x), "Y": ("i32", y)}, {"Z": want("f32", x * 3), "S": want("f32", x.sum(1) * 2), "W": want("i32", w, initial=np.zeros(length))},
+              {"first": first, "last": last})
+    yield p
+
+    p = program("phases/batch", """@ts.kernel
+def k(X: ts.Tensor["B", "N", ts.i32], Z: ts.Tensor["B", "N", ts.i32], T: ts.Tensor["B", "N", ts.i32]):
+    for n in ts.tile.parallel(0, N, 16):
+        Z[n:n+16] = X[n:n+16] + 1
+    for n in ts.tile.parallel(0, N, 8):
+        T[n:n+8] = X[n:n+8] - 1
+""")
+    for b, n in ((3, 37), (1, 8), (0, 5), (2, 0)):
+        x = random("i8", (b, n), n)
+        p.run({"B": b, "N": n}, {"X": ("i32", x)}, {"Z": want("i32", x + 1), "T": want("i32", x - 1)})
+    yield p
+
+
 def programs():
+    yield from phases()
     yield from loops()
     yield from merges()
     yield from orders()

@@ -550,6 +550,7 @@ bool Elaborator::run(const FunctionDecl &f) {
   if (!frame().returned.did && hasResultAnnotation_ && !results_.empty())
     fail(Code::E_RETURN_TYPE, fn.returns->loc,
          "the kernel is annotated to return something, but has no return");
+  finishPhases();
   finishIterators();
   if (!sink_.hasErrors()) checkDivergence(kernel_, sink_);
   finishLanes();

@@ -55,13 +55,14 @@ bool Elaborator::parallelLoop(const ast::Stmt &s) {
   if (linearId_ || !iterators_.empty() || gridForm_ == GridForm::Explicit)
     return refuse("this kernel already has a grid",
                   "use one of parallel loops, ts.tile.grid, tile_<dim> names and linear_id()");
-  if (sawWork_)
+  if (sawWork_ && phases_.empty())
     return refuse("only bindings, context() and alloc_shared may stand before the parallel loops",
                   "move the statements into the loop");
   LoopBounds b;
   const LanguageFunction *builtin = findFunction("tessera.tile", "parallel");
   if (s.targets[0]->kind != ast::Expr::Name)
     return refuse("a parallel loop has one variable", "nest loops for more axes");
+  const bool isOutermost = beginPhase(s.value->loc);
   if (!loopBounds(*s.value, *builtin, b)) b.lo = b.hi = Value::integer(0);
   if (b.step < 0) {
     fail(Code::E_LOOP_STEP, s.value->loc,
@@ -79,6 +80,7 @@ bool Elaborator::parallelLoop(const ast::Stmt &s) {
   kernel_.grid.push_back(std::move(axis));
   block(s.body);
   gridClosed_ = true;
+  if (isOutermost) endPhase();
   return true;
 }
 

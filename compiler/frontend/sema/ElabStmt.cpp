@@ -99,12 +99,9 @@ void Elaborator::statement(const ast::Stmt &s) {
   if (!grow(s.loc)) return;
   bool isText = s.kind == ast::Stmt::Expr && s.value->kind == ast::Expr::Str;
   if (s.kind == ast::Stmt::Error || s.kind == ast::Stmt::Pass || isText) return;
-  if (gridClosed_ && frame().isKernel && s.kind != ast::Stmt::Return) {
-    fail(Code::E_GRID, s.loc, "only a return may follow the parallel loops",
-         s.kind == ast::Stmt::For ? "programs do not wait for each other: write a kernel for each phase, and "
-                                    "a @ts.jit function that "
-                                    "calls them in order"
-                                  : "move the statement into the innermost parallel loop");
+  if (gridClosed_ && frame().isKernel && s.kind != ast::Stmt::Return && !isNextPhase(s)) {
+    fail(Code::E_GRID, s.loc, "only parallel loops and a return may follow the parallel loops",
+         s.kind == ast::Stmt::For ? kSplitKernel : "move the statement into the innermost parallel loop");
     return;
   }
   if (graph_ && graphStatement(s)) return;

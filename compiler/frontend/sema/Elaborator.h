@@ -422,6 +422,31 @@ public:
   int controlDepth_ = 0;
   bool gridClosed_ = false; // the parallel loops have ended
   bool sawWork_ = false;    // something other than bindings and allocations was elaborated
+  /// Parallel loops at the top of the kernel with what is nested in them: programs of their own.
+  struct Phase {
+    struct Use {
+      bool reads = false, writes = false, atomics = false;
+    };
+    Range loc;
+    size_t first, end;          // its statements in the kernel's body
+    std::vector<GridAxis> grid; // of all but the last phase, which has the kernel's, until they are joined
+    std::vector<Use> uses;      // by parameter
+  };
+  static constexpr const char *kSplitKernel =
+      "programs do not wait for each other: write a kernel for each phase, and a @ts.jit function that calls "
+      "them in order";
+  std::vector<Phase> phases_; // Phases.cpp
+  bool isNextPhase(const ast::Stmt &);
+  bool beginPhase(Range);
+  void endPhase();
+  void checkPhase();
+  void finishPhases();
+  Block phaseBody(const Phase &, ExprPtr number);
+  ExprPtr programsAlong(const GridAxis &, Range);
+  ExprPtr index(Op, ExprPtr, ExprPtr, Range);
+  std::vector<Phase::Use> usesBefore_;        // of the phase being elaborated
+  std::map<std::string, Local> localsBefore_; // of the first phase
+  bool inPhase_ = false;
   std::optional<Range> linearId_;
   struct Iterator {
     std::string name, dim;

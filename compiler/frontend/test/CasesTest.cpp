@@ -336,6 +336,25 @@ const std::vector<Case> &cases() {
        kernelWith(
            "for i in ts.tile.parallel(0, M, 4):\n    for j in ts.tile.parallel(0, i, 4):\n        pass"),
        "ts.tile.parallel(0, i, 4)"},
+      {"E_GRID",
+       kernelWith("for i in ts.tile.parallel(0, M, 4):\n    A[i, 0] = 1.0\n"
+                  "for j in ts.tile.parallel(0, N, 4):\n    B[0, j] = A[0, j]"),
+       "ts.tile.parallel(0, N, 4)"},
+      {"E_GRID",
+       kernelWith("for i in ts.tile.parallel(0, M, 4):\n    B[i, 0] = A[i, 0]\n"
+                  "for j in ts.tile.parallel(0, N, 4):\n    ts.tile.atomic_add(A, (0, j), 1.0)"),
+       "ts.tile.parallel(0, N, 4)"},
+      {"E_GRID",
+       kernelWith("for i in ts.tile.parallel(0, M, 4):\n    A[i, 0] = 1.0\n"
+                  "for j in ts.tile.parallel(0, N, 4):\n    A[0, j] = 1.0"),
+       "ts.tile.parallel(0, N, 4)"},
+      {"E_GRID",
+       kernelWith("for i in ts.tile.parallel(0, M, 4):\n    A[i, 0] = 1.0\nfor j in range(4):\n    pass"),
+       "for"},
+      {"E_MAYBE_UNDEFINED",
+       kernelWith("for i in ts.tile.parallel(0, M, 4):\n    y = A[i, 0]\n"
+                  "for j in ts.tile.parallel(0, N, 4):\n    B[0, j] = y"),
+       "y"},
       {"E_GRID", kernelWith("i = ts.tile.grid(M, N)"), "i = ts.tile.grid(M, N)"},
       {"E_LOOP_STEP", kernelWith("for i in range(0, 4, 0):\n    pass"), "0"},
       {"E_LOOP_STEP", kernelWith("for i in ts.tile.parallel(0, M, -4):\n    pass"),
