@@ -3,12 +3,13 @@
 // them. docs/decisions/0020.
 //
 //   sum     = product (("+" | "-") product)*
-//   product = unary ("*" unary)*
+//   product = unary (("*" | "//" | "%") unary)*
 //   unary   = "-" unary | "(" sum ")" | symbol | number | function "(" sum "," sum ")"
 //   symbol  = names and numbers joined by "*" without blanks, at least one of them a name ("M", "B*H", "4*D")
 //
-// The functions are floordiv, ceildiv, mod, min and max. Division rounds down, and mod has the sign of the
-// divisor. A word followed by a parenthesis is a function, even if a dim has the same name.
+// The functions are ceildiv, min and max, and floordiv(a, b) and mod(a, b), which a // b and a % b print as.
+// Division rounds down, and a remainder has the sign of the divisor; a symbol after "//" or "%" is one name.
+// A word followed by a parenthesis is a function, even if a dim has the same name.
 //
 // Static library tessera-metadata. The objects are values; all functions may be called from any thread.
 #pragma once

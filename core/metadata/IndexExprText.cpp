@@ -232,6 +232,11 @@ IndexExpr::Rendered IndexExpr::render() const {
       join(" - ", kSum, kProduct);
     } else if (node.code == Code::Mul) {
       join(" * ", kProduct, kUnary);
+    } else if (node.code == Code::FloorDiv || node.code == Code::Mod) {
+      const bool isProduct =
+          rhs.text.find('*') != std::string::npos && rhs.text.find('(') == std::string::npos;
+      if (isProduct) rhs.precedence = std::min<int>(rhs.precedence, kProduct); // "M // (2*K)": one factor
+      join(node.code == Code::Mod ? " % " : " // ", kProduct, kUnary);
     } else {
       auto function = std::ranges::find(kFunctions, node.code, &std::pair<std::string_view, Code>::second);
       lhs = {std::string(function->first) + "(" + lhs.text + ", " + rhs.text + ")", kUnary,

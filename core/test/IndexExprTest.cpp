@@ -188,15 +188,42 @@ TEST(IndexExpr, LinearForms) {
 }
 
 TEST(IndexExpr, PrintsWhatItParses) {
-  for (const char *text :
-       {"42", "-5", "M", "B*H", "2*B*H", "M + N - k", "M - (N - k)", "M - (N + k)", "M * (N * k)", "-(M + N)",
-        "-M * N", "--M", "M - -5", "(M + N) * -k", "4 * ceildiv(M*N, 64) - mod(min(M, 2), max(N, -3))",
-        "-9223372036854775807 - 1", "floordiv(ceildiv, 4)", "M * ceildiv(M, 4)"}) {
+  for (const char *text : {"42",
+                           "-5",
+                           "M",
+                           "B*H",
+                           "2*B*H",
+                           "M + N - k",
+                           "M - (N - k)",
+                           "M - (N + k)",
+                           "M * (N * k)",
+                           "-(M + N)",
+                           "-M * N",
+                           "--M",
+                           "M - -5",
+                           "(M + N) * -k",
+                           "4 * ceildiv(M*N, 64) - min(M, 2) % max(N, -3)",
+                           "-9223372036854775807 - 1",
+                           "ceildiv // 4",
+                           "M * ceildiv(M, 4)",
+                           "M // 2 + 1",
+                           "(M + 1) // 2 * N",
+                           "M * N // 2 % 3",
+                           "M // (N // 2)",
+                           "M * (N % 2)",
+                           "-(M % 4)",
+                           "-M % 4",
+                           "M // -2",
+                           "M*N // (2*N)",
+                           "M // (M*N) * N",
+                           "M % (-2*N)",
+                           "M // min(2*N, 3)"}) {
     const IndexExpr e = parsed(text);
     EXPECT_EQ(e.text(), text);
     EXPECT_EQ(parsed(e.text()), e);
   }
   EXPECT_EQ(parsed(" ( M+(N) )*k ").text(), "(M + N) * k");
+  EXPECT_EQ(parsed("mod(M, floordiv(N, 2*M)) ").text(), "M % (N // (2*M))");
   EXPECT_EQ(parsed("M+N"), parsed("M + N"));
   EXPECT_NE(parsed("M*N"), parsed("M * N")) << "a product symbol may be a dim of its own";
   EXPECT_EQ(IndexExpr().text(), "");

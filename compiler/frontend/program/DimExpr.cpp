@@ -39,6 +39,9 @@ std::string DimExpr::text() const {
     std::string product = magnitude == "1" && !monomial.empty() ? "" : magnitude;
     for (const std::string &factor : monomial)
       product += (product.empty() ? "" : "*") + factor;
+    // "(M // 2)" by itself needs no parentheses, unless it follows a sign that would bind first
+    if (monomial.size() == 1 && product[0] == '(' && (!out.empty() || !negative))
+      product = product.substr(1, product.size() - 2);
     out += out.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
     out += product;
   };
@@ -132,10 +135,21 @@ std::optional<DimExpr> apply(const char *name, const DimExpr &a, const DimExpr &
     if (a == b) return a;
     if (x && y) return DimExpr(which == "min" ? std::min(*x, *y) : std::max(*x, *y));
   }
-  std::string left = a.text(), right = b.text();
-  if ((which == "min" || which == "max") && right < left) std::swap(left, right);
-  std::string text = which + "(" + left + ", " + right + ")";
-  if (text.size() > kMaxText || nestingOf(text) > kMaxDimNesting) return std::nullopt;
+  std::string left = a.text(), right = b.text(), text;
+  if (which == "floordiv" || which == "mod") {
+    auto operand = [](const DimExpr &d, std::string all, const char *binding) {
+      if (auto it = d.terms_.begin(); d.terms_.size() == 1 && it->second == 1 && it->first.size() == 1)
+        return it->first[0]; // a symbol or an opaque part
+      return all.find_first_of(binding) == std::string::npos ? all : "(" + all + ")";
+    };
+    text = "(" + operand(a, std::move(left), " -") + (which == "mod" ? " % " : " // ") +
+           operand(b, std::move(right), " -*") + ")";
+  } else {
+    if (right < left) std::swap(left, right);
+    text = which + "(" + left + ", " + right + ")";
+  }
+  const int outer = text[0] == '('; // not printed where it is not needed
+  if (text.size() > kMaxText || nestingOf(text) - outer > kMaxDimNesting) return std::nullopt;
   return DimExpr::symbol(text);
 }
 
@@ -145,7 +159,7 @@ std::optional<DimExpr::Linear> DimExpr::linearIn(const std::string &symbol) cons
     Monomial rest = monomial;
     auto it = std::ranges::find(rest, symbol);
     if (it != rest.end()) rest.erase(it);
-    // "floordiv(M, 2)" is opaque: whether it contains the symbol is a question of its text
+    // "(M // 2)" is opaque: whether it contains the symbol is a question of its text
     auto mentions = [&](const std::string &factor) {
       return factor == symbol ||
              (factor.find('(') != std::string::npos && factor.find(symbol) != std::string::npos);

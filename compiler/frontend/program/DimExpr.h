@@ -10,7 +10,7 @@
 
 namespace tessera::frontend {
 
-/// A sum of products of symbols and opaque parts ("floordiv(M, 2)") with integer coefficients. Equal
+/// A sum of products of symbols and opaque parts ("(M // 2)") with integer coefficients. Equal
 /// polynomials have equal text, in the index expression language of the kernel metadata. Arithmetic that
 /// overflows, or exceeds what is sensible for a shape, returns nothing.
 class DimExpr {

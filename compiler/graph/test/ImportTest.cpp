@@ -115,7 +115,7 @@ TEST(Import, GridBoundsAreText) {
   k.grid.push_back(std::move(rows));
   EXPECT_THAT(import(k),
               HasSubstr("schedule.grid (%b, %i) = (\"0\", \"-3\") to (\"B*H\", \"M - (n - 1)\") step "
-                        "(\"1\", \"max(1, floordiv(M, 4))\") names [\"b\", \"i\"] attributes "
+                        "(\"1\", \"max(1, M // 4)\") names [\"b\", \"i\"] attributes "
                         "{batch = array<i1: true, false>}"));
 }
 

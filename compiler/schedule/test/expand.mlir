@@ -2,7 +2,7 @@
 
 // The order permutes the axes of the launch; each variable is from + id * step; what stands before the grid stays.
 // CHECK-LABEL: tile.kernel @grid(%x: !tile.view<?x?xf32>, %n: i32, %u: i8, %M: index)
-// CHECK-SAME: grid ["ceildiv(M * 2, 64)", "M", "ceildiv(M - n, mod(u, 7))"]
+// CHECK-SAME: grid ["ceildiv(M * 2, 64)", "M", "ceildiv(M - n, u % 7)"]
 // CHECK-SAME: decisions = {stages = 3 : i64}
 // CHECK: %[[BEFORE:.*]] = arith.constant 5 : index
 // CHECK: %[[P0:.*]] = tile.program_id 0

@@ -1,5 +1,5 @@
 // What a launch checks of a kernel's dims and integer scalars: the attribute `tile.checks` of schedule.kernel
-// and tile.kernel, [{says = "K % 4 == 0", value = "-mod(K, 4)"}]. A launch is refused if a value is negative.
+// and tile.kernel, [{says = "K % 4 == 0", value = "-(K % 4)"}]. A launch is refused if a value is negative.
 #pragma once
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"

@@ -80,7 +80,7 @@ private:
     return expr ? std::optional(*expr) : std::nullopt;
   }
 
-  /// Reads "-mod(K, 4)", which is negative unless 4 divides K.
+  /// Reads "-(K % 4)", which is negative unless 4 divides K.
   void learn(StringRef text) {
     const std::optional<IndexExpr> free = parse(text), check = free ? withSlots(*free) : std::nullopt;
     if (!check) return;

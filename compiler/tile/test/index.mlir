@@ -3,7 +3,7 @@
 // #tile.index is the text of its expression, without parentheses and blanks that it does not need.
 
 // CHECK: func.func private @attributes() attributes
-// CHECK-SAME: calls = #tile.index<"ceildiv(M * (N - 1), min(64, -k)) + mod(M, 3)">
+// CHECK-SAME: calls = #tile.index<"ceildiv(M * (N - 1), min(64, -k)) + M % 3">
 // CHECK-SAME: product = #tile.index<"2 * B*H">
 // CHECK-SAME: sum = #tile.index<"M + N - 1">
 func.func private @attributes() attributes {
