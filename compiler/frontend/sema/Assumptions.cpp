@@ -1,4 +1,5 @@
 // ts.assume: conditions on dims and integer parameters that every launch checks.
+#include "compiler/frontend/program/LaunchExpr.h"
 #include "compiler/frontend/sema/CallRules.h"
 #include "compiler/frontend/sema/ElabGraph.h"
 #include <algorithm>
@@ -78,8 +79,17 @@ bool Elaborator::addChecks(const Expr &condition, const std::string &says, Range
     kernel_.checks.push_back({std::move(slack), says});
     return true;
   }
-  const std::optional<DimExpr> extent = graphDimOf(*slack);
-  return extent && graphRequire(*extent, Code::E_ASSUMPTION, says + " does not hold", loc);
+  if (const std::optional<DimExpr> extent = graphDimOf(*slack))
+    return graphRequire(*extent, Code::E_ASSUMPTION, says + " does not hold", loc);
+  // It is of parameters, too, which may be negative and whose arithmetic may wrap.
+  const std::optional<IndexExpr> value = launchExpr(*slack, [&](const Expr &leaf) {
+    if (leaf.op == Op::ParamRef)
+      return IndexExpr::symbol(kernel_.params[static_cast<size_t>(leaf.param)].name);
+    return *IndexExpr::parse(graph_->extents.at(leaf.text).text()); // a canonical text
+  });
+  if (!value || value->checkText()) return false;
+  graphCheck(value->text(), says + " does not hold", loc);
+  return true;
 }
 
 Value rules::assume(Elaborator &ctx, const KernelCall &a) {
@@ -96,10 +106,9 @@ Value rules::assume(Elaborator &ctx, const KernelCall &a) {
                     "move it before the loop or branch");
   const size_t before = ctx.sink_.count();
   if (!ctx.addChecks(*c.expr, says, loc) && ctx.sink_.count() == before)
-    return ctx.fail(Code::E_ASSUMPTION, loc, "a launch cannot evaluate this condition",
-                    ctx.graph_ ? "compare dims and integers; join comparisons by 'and'"
-                               : "compare dims, integer parameters other than u64, and integers; join "
-                                 "comparisons by 'and'");
+    return ctx.fail(
+        Code::E_ASSUMPTION, loc, "a launch cannot evaluate this condition",
+        "compare dims, integer parameters other than u64, and integers; join comparisons by 'and'");
   return Value::none();
 }
 

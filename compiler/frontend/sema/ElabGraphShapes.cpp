@@ -42,10 +42,13 @@ bool Elaborator::graphRequire(const DimExpr &value, Code code, const std::string
     fail(code, loc, says);
     return false;
   }
-  auto isSame = [text = value.text()](const GraphFunction::Check &c) { return c.value == text; };
-  if (!value.isNeverNegative() && std::ranges::none_of(graph_->out.checks, isSame))
-    graph_->out.checks.push_back({value.text(), says + " (line " + std::to_string(loc.line) + ")"});
+  if (!value.isNeverNegative()) graphCheck(value.text(), says, loc);
   return true;
+}
+
+void Elaborator::graphCheck(const std::string &value, const std::string &says, Range loc) {
+  if (std::ranges::find(graph_->out.checks, value, &GraphFunction::Check::value) == graph_->out.checks.end())
+    graph_->out.checks.push_back({value, says + " (line " + std::to_string(loc.line) + ")"});
 }
 
 /// Evaluates a tuple of extents; a single integer counts as one. The caller handles -1.

@@ -369,6 +369,8 @@ public:
   /// Returns false, with an error, if `value` is known to be negative. If only a call knows the value, the
   /// call checks it.
   bool graphRequire(const DimExpr &value, Code, const std::string &says, Range);
+  /// Adds the check that a value, the text of an index expression, is not negative.
+  void graphCheck(const std::string &value, const std::string &says, Range);
   std::optional<int64_t> graphAxis(const Value &, Range, size_t rank);
   bool graphAxes(const Value &, Range, size_t rank, std::vector<int64_t> &);
 

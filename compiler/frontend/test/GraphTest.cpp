@@ -103,6 +103,35 @@ TEST(Graph, ChecksOfACallNameTheirLine) {
     EXPECT_THAT(c.says, HasSubstr("(line " + std::to_string(lines) + ")"));
 }
 
+/// What a launch checks about integer parameters, which may be negative and whose arithmetic wraps.
+TEST(Graph, AssumptionsOfParameters) {
+  auto checks = [](const std::string &condition, const std::string &parameters) {
+    Outcome out =
+        compile("import tessera as ts\n@ts.jit\ndef inner(x: ts.Tensor[\"A\", ts.f32], low: ts.i64):\n"
+                "    ts.assume(low < A)\n    return x + x\n@ts.jit\ndef k(x: ts.Tensor[\"M\", ts.f32], " +
+                    parameters + "):\n    " + condition + "\n",
+                withKernel("k"));
+    if (!out.ok()) return out.text();
+    std::string text;
+    for (const GraphFunction::Check &c : out.graph->checks)
+      text += c.value + ": " + c.says.substr(0, c.says.find(" (line")) + "\n";
+    return text;
+  };
+  EXPECT_EQ(checks("ts.assume(low >= 0)\n    return x + x", "low: ts.i64"),
+            "low - 0: low >= 0 does not hold\n");
+  EXPECT_EQ(checks("ts.assume(low % 4 == 0 and low <= M)\n    return x + x", "low: ts.i32"),
+            "-(low % 4): low % 4 == 0 does not hold\nM - low: low <= M does not hold\n");
+  EXPECT_EQ(checks("ts.assume(low * 2 > M // 2)\n    return x + x", "low: ts.i8"),
+            "(low * 2 + 128) % 256 - 128 - M // 2 - 1: low * 2 > M // 2 does not hold\n");
+  EXPECT_EQ(checks("return inner(x, low - 1)", "low: ts.i64"), "M - (low - 1) - 1: low < A does not hold\n");
+}
+
+TEST(Graph, ErrorsSpellExtentsAsTheLanguageDoes) {
+  EXPECT_THAT(of("return x[:, :K // 2] + x"), HasSubstr("K // 2"));
+  EXPECT_THAT(of("return x[:M % 4 + 1] + x"), HasSubstr("M % 4 + 1"));
+  EXPECT_THAT(of("return ts.arange(M // 2 * K) + x"), HasSubstr("(M // 2)*K"));
+}
+
 TEST(Graph, LibraryOps) {
   EXPECT_THAT(of("return ts.layer_norm(b, gamma=x[0])"),
               HasSubstr("layer_norm(%8, %7, none) {1} eps 1e-05 : [M, K] f32"));

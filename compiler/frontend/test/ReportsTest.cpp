@@ -92,6 +92,18 @@ TEST(Reports, Errors) {
       HasSubstr("TSR_UNIMPLEMENTED: a record of 262144 elements"));
 }
 
+TEST(Reports, AreNotMoreThanTheirNumbersHold) {
+  std::string body = kLoop;
+  for (int i = 0; i < 255; ++i)
+    body += "    ts.tile.print(\"" + std::to_string(i) + "\")\n";
+  const std::string store = "    B[i:i+4, 0:8] = x\n";
+  const Outcome all = of(body + store);
+  ASSERT_TRUE(all.ok()) << all.text();
+  EXPECT_EQ(all.kernel.params.back().reports.size(), 255u);
+  EXPECT_THAT(of(body + "    ts.tile.assert_(x > 0, \"no\")\n" + store).text(),
+              HasSubstr("TSR_UNIMPLEMENTED: a kernel with more than 255 statements print and assert_"));
+}
+
 TEST(Reports, NotInKernelsOfGraphFunctions) {
   FrontendOptions o;
   o.supplied.constants = {{"__debug__", "True"}};

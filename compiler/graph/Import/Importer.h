@@ -43,7 +43,6 @@ private:
   void importBody();
 
   // ImportIndexExpr.cpp
-  IndexExpr exactIndexExpr(const Expr &);
   IndexExpr indexExpr(const Expr &);
 
   // ImportStatements.cpp
