@@ -75,8 +75,9 @@ std::optional<DimExpr> Elaborator::graphSolveDim(const Dim &want, const Kernel &
 /// Checks the tensor arguments of a call against the callee's parameters, and binds the callee's symbols.
 bool Elaborator::graphBindDims(const Kernel &callee, const std::vector<TensorType> &results,
                                const ast::Expr &call, std::vector<std::optional<Value>> &values,
-                               std::map<std::string, DimExpr> &bound) {
+                               std::map<std::string, DimExpr> &bound, std::optional<Dims> &leading) {
   std::map<std::string, std::string> from; // symbol -> what bound it
+  std::string leadingFrom;
   bool ok = true;
   auto refuse = [&](Code code, std::string message, std::string hint = {}) {
     fail(code, call.loc, "'" + callee.name + "': " + message, std::move(hint));
@@ -146,6 +147,18 @@ bool Elaborator::graphBindDims(const Kernel &callee, const std::vector<TensorTyp
                  (v.isGraph() ? std::string(name(v.dtype)) + " " : "") + graphName(v),
              hasRank ? std::string("convert it with ts.cast(x, ts.") + name(p.dtype) + ")" : "");
       continue;
+    }
+    if (hasLeading(p.dims)) {
+      const Dims &dims = graphDims(v);
+      Dims have(dims.begin(), dims.end() - static_cast<ptrdiff_t>(named));
+      if (leading && *leading != have)
+        refuse(Code::E_KERNEL_ARGUMENT, "its '...' stands for " + dimsText(*leading) + " in " + leadingFrom +
+                                            " and for " + dimsText(have) + " in '" + p.name +
+                                            "', which would have to be equal");
+      if (!leading) {
+        leading = std::move(have);
+        leadingFrom = "'" + p.name + "'";
+      }
     }
     for (size_t n = 0; n < named; ++n) {
       const size_t d = graphDims(v).size() - named + n;
@@ -239,7 +252,8 @@ Value Elaborator::graphInline(const FunctionDecl &f, const ast::Expr &call) {
   callee.declare(f);
   if (sink_.count() != before) return Value::error();
   std::map<std::string, DimExpr> bound;
-  if (!graphBindDims(callee.kernel(), callee.results(), call, values, bound)) return Value::error();
+  std::optional<Dims> leading;
+  if (!graphBindDims(callee.kernel(), callee.results(), call, values, bound, leading)) return Value::error();
   std::map<std::string, Value> dims;
   for (const auto &[symbol, d] : bound)
     dims[symbol] = graphExtent(d);
@@ -261,11 +275,16 @@ Value Elaborator::graphInline(const FunctionDecl &f, const ast::Expr &call) {
     Dims annotated;
     for (const Dim &d : want.dims)
       annotated.push_back(boundDim(d, callee.kernel(), bound).value_or(DimExpr::symbol(d.symbol)));
-    if (hasLeading(want.dims) && items[i]->isGraph() && graphDims(*items[i]).size() + 1 >= annotated.size()) {
-      const Dims &dims = graphDims(*items[i]);
-      const size_t leading = dims.size() + 1 - annotated.size();
+    if (hasLeading(want.dims)) {
+      Dims stands; // for "...": of the result itself where no parameter has it
+      if (leading)
+        stands = *leading;
+      else if (items[i]->isGraph() && graphDims(*items[i]).size() + 1 >= annotated.size()) {
+        const Dims &dims = graphDims(*items[i]);
+        stands.assign(dims.begin(), dims.end() - static_cast<ptrdiff_t>(annotated.size() - 1));
+      }
       annotated.erase(annotated.begin());
-      annotated.insert(annotated.begin(), dims.begin(), dims.begin() + static_cast<ptrdiff_t>(leading));
+      annotated.insert(annotated.begin(), stands.begin(), stands.end());
     }
     if (!items[i]->isGraph() || items[i]->dtype != want.dtype || graphDims(*items[i]) != annotated)
       return fail(Code::E_RETURN_TYPE, call.loc,
@@ -351,7 +370,9 @@ Value Elaborator::graphLaunch(const ModuleData &module, const FunctionDecl &f,
   declared.declare(f);
   if (sink_.count() != before) return Value::error();
   std::map<std::string, DimExpr> bound;
-  if (!graphBindDims(declared.kernel(), declared.results(), call, values, bound)) return Value::error();
+  std::optional<Dims> noLeading; // a kernel's types have no "..."
+  if (!graphBindDims(declared.kernel(), declared.results(), call, values, bound, noLeading))
+    return Value::error();
   int instance = graphKernel(module, f, call, bound);
   if (instance < 0) return Value::error();
 

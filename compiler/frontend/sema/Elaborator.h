@@ -335,8 +335,10 @@ public:
   Value graphCast(Value, DType, Range);
 
   // ... calls (ElabGraphCalls.cpp)
+  /// Sets `leading` to what "..." stands for, if a parameter has it.
   bool graphBindDims(const Kernel &callee, const std::vector<TensorType> &results, const ast::Expr &,
-                     std::vector<std::optional<Value>> &, std::map<std::string, DimExpr> &);
+                     std::vector<std::optional<Value>> &, std::map<std::string, DimExpr> &,
+                     std::optional<std::vector<DimExpr>> &leading);
   /// The value of a callee's dim that follows from an extent that is an expression of it; nothing if none
   /// does for every argument.
   std::optional<DimExpr> graphSolveDim(const Dim &, const Kernel &callee, const std::string &symbol,

@@ -35,6 +35,27 @@ std::string manyCalls() {
   return out + "@ts.kernel\ndef k(" + kVector + ", f: ts.f32):\n    x[0] = h19(f)\n";
 }
 
+/// A graph function of a tensor with leading dims.
+std::string withLeading(const std::string &type,
+                        const std::string &result = "ts.Tensor[..., \"N\", ts.f32]") {
+  return kHead + "@ts.jit\ndef k(x: ts.Tensor[" + type + ", ts.f32])" +
+         (result.empty() ? "" : " -> " + result) + ":\n    return x\n";
+}
+
+/// A graph function that calls another one whose tensors have leading dims.
+std::string callsLeading(const std::string &first, const std::string &second, const std::string &body = "a") {
+  return kHead + "@ts.jit\ndef g(a: ts.Tensor[..., \"N\", ts.f32], b: ts.Tensor[..., \"N\", ts.f32]) -> " +
+         "ts.Tensor[..., \"N\", ts.f32]:\n    return " + body + "\n@ts.jit\ndef k(x: ts.Tensor[" + first +
+         ", ts.f32], y: ts.Tensor[" + second + ", ts.f32]):\n    return g(x, y)\n";
+}
+
+FrontendOptions withLeadingDims(int64_t count) {
+  FrontendOptions o;
+  o.kernel = "k";
+  o.dims = {{"...", count}};
+  return o;
+}
+
 /// A graph function with these statements.
 Case graph(const char *code, const std::string &body, std::string caret, const std::string &result = "") {
   return {code, graphWith(body, result), std::move(caret), withKernel("k")};
@@ -275,6 +296,25 @@ const std::vector<Case> &cases() {
       {"E_ASSUMPTION",
        kHead + "@ts.jit\ndef g(x: ts.Tensor[\"M\", ts.f32]):\n    ts.assume(M - M > 0)\n    return x + x\n",
        "M - M > 0"},
+      {"E_ASSUMPTION", kernelWith("ts.assume(u > 1)", "A: ts.Tensor[\"M\", ts.f32], u: ts.u64"), "u > 1"},
+      {"E_ASSUMPTION",
+       kHead + "@ts.jit\ndef g(x: ts.Tensor[\"M\", ts.f32], u: ts.u64):\n    ts.assume(u > 1)\n    return x "
+               "+ x\n",
+       "u > 1"},
+      graph("E_ASSUMPTION", "ts.assume(f > 0.0)\nz = x", "f > 0.0"),
+      // Leading dims
+      {"E_DIM_NOT_STATIC", withLeading("..., \"N\""), "k"},
+      {"E_PARAMETER", withLeading("..., \"N\"", ""), "k", withLeadingDims(1)},
+      {"E_NAME_CLASH", withLeading("..., \"axis0\""), "k", withLeadingDims(1)},
+      {"E_PARAMETER", withLeading("..., \"N\""), "k", withLeadingDims(8)},
+      {"E_PARAMETER", withLeading("..., \"N\""), "k", withLeadingDims(-1)},
+      {"E_PARAMETER", withLeading("\"N\", ..."), "..."},
+      {"E_PARAMETER", kHead + "@ts.kernel\ndef k(x: ts.Tensor[..., \"N\", ts.f32]):\n    pass\n", "..."},
+      {"E_KERNEL_ARGUMENT", callsLeading("\"A\", \"N\"", "\"B\", \"N\""), "g(x, y)", withKernel("k")},
+      {"E_KERNEL_ARGUMENT", callsLeading("\"A\", \"N\"", "\"N\""), "g(x, y)", withKernel("k")},
+      {"E_KERNEL_ARGUMENT", callsLeading("\"A\", \"N\"", "\"A\", \"A\", \"N\""), "g(x, y)", withKernel("k")},
+      {"E_RETURN_TYPE", callsLeading("\"A\", \"N\"", "\"A\", \"N\"", "ts.sum(a, axis=0)"), "g(x, y)",
+       withKernel("k")},
       {"E_STORE_TYPE", kernelWith("A[0, 0] = s"), "A[0, 0] = s"},
       {"E_STORE_TYPE", kernelWith("y = A[0:4, 0]\ny[0] = s"), "y[0] = s"},
       {"E_INDEX", kernelWith("y = A[0:4, 0]\ny[4] = 0.0"), "4"},

@@ -37,3 +37,18 @@ graph.func @bits(%x: !graph.tensor<["N"], f32>) -> !graph.tensor<["N"], f32> {
   }
   graph.return %0 : !graph.tensor<["N"], f32>
 }
+
+// -----
+
+// A dim of a kernel that no tensor of the launch has.
+schedule.kernel @k(%x: !tile.view<?xf32>, %n: index, %m: index) attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["n"]>,
+    #tile.param<name = "n", kind = dim>, #tile.param<name = "m", kind = dim>]} {
+  schedule.grid (%i) = ("0") to ("m") step ("1") names ["i"] {
+  }
+}
+graph.func @f(%x: !graph.tensor<["n"], f32>) {
+  // expected-error@+1 {{needs dims: no tensor has 'm' as an extent by itself}}
+  graph.launch @k(read %x) : (!graph.tensor<["n"], f32>) -> ()
+  graph.return
+}
