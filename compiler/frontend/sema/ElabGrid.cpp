@@ -43,6 +43,25 @@ bool Elaborator::gridBound(const Value &v, Range loc, ExprPtr &out) {
   return false;
 }
 
+/// Reports the variables in a bound of the grid that have the name of a dim and another value: who reads the
+/// bound takes them for the dim.
+void Elaborator::refuseHiddenDims(const ast::Expr &bound) {
+  if (bound.kind == ast::Expr::Name && isDim(bound.text)) {
+    const auto local = frame().locals.find(bound.text);
+    if (local == frame().locals.end()) return;
+    const Value &value = local->second.value;
+    const bool isTheDim = value.expr && value.expr->op == Op::DimRef && value.expr->text == bound.text;
+    if (!isTheDim)
+      fail(Code::E_NAME_CLASH, bound.loc,
+           "'" + bound.text + "' is the variable of line " + std::to_string(local->second.loc.line) +
+               " here, not the dim '" + bound.text + "'",
+           "give the variable another name");
+    return;
+  }
+  for (const ast::ExprPtr &item : bound.items)
+    if (item) refuseHiddenDims(*item);
+}
+
 /// `for i in ts.tile.parallel(...)`: an axis of the grid. Returns false if the loop is not one.
 bool Elaborator::parallelLoop(const ast::Stmt &s) {
   auto refuse = [&](const char *why, const char *hint) {
@@ -63,6 +82,8 @@ bool Elaborator::parallelLoop(const ast::Stmt &s) {
   if (s.targets[0]->kind != ast::Expr::Name)
     return refuse("a parallel loop has one variable", "nest loops for more axes");
   const bool isOutermost = beginPhase(s.value->loc);
+  for (size_t i = 1; i < s.value->items.size(); ++i)
+    refuseHiddenDims(*s.value->items[i]);
   if (!loopBounds(*s.value, *builtin, b)) b.lo = b.hi = Value::integer(0);
   if (b.step < 0) {
     fail(Code::E_LOOP_STEP, s.value->loc,
@@ -114,6 +135,7 @@ bool Elaborator::gridCall(const ast::Stmt &s) {
   gridForm_ = GridForm::Explicit;
   for (size_t i = 0; i < names.size(); ++i) {
     GridAxis axis;
+    refuseHiddenDims(*s.value->items[i + 1]);
     Value count = operand(*s.value->items[i + 1]);
     if (!gridBound(count, s.value->items[i + 1]->loc, axis.hi)) axis.hi = constInt(0, s.loc);
     axis.lo = constInt(0, s.loc);

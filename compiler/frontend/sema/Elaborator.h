@@ -294,6 +294,7 @@ public:
   bool parallelLoop(const ast::Stmt &);
   bool gridCall(const ast::Stmt &);
   bool gridBound(const Value &, Range, ExprPtr &);
+  void refuseHiddenDims(const ast::Expr &bound);
   static bool isLaunchExpr(const Expr &);                                // may a launch evaluate it?
   bool addChecks(const Expr &condition, const std::string &says, Range); // Assumptions.cpp
   void finishIterators();
