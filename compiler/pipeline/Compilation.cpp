@@ -5,6 +5,7 @@
 #include "compiler/pipeline/IrText.h"
 #include "compiler/pipeline/Passes.h"
 #include "compiler/pipeline/Snapshots.h"
+#include "compiler/schedule/IR/FunctionVariants.h"
 #include "compiler/schedule/Transforms/Variants.h"
 #include "compiler/support/DiagnosticCode.h"
 #include "compiler/tile/IR/DTypes.h"
@@ -137,16 +138,36 @@ CompileStatus Compilation::begin(std::string_view source) {
   return CompileStatus::Ok;
 }
 
-/// Turns the caller's scheduling options into attributes, which the text of Schedule IR shows.
+/// Returns "N == 1000" for each dim of the function that has a value, less those that its code is bound to.
+std::vector<std::string> Compilation::conditions() const {
+  std::vector<std::string> out;
+  for (const auto &dim : options_.dims)
+    if (llvm::is_contained(function_->dims, dim.first) && !llvm::is_contained(function_->specialized, dim))
+      out.push_back(dim.first + " == " + std::to_string(dim.second));
+  return out;
+}
+
+/// Turns the caller's scheduling options into attributes, which the text of Schedule IR shows. The values of
+/// dims are hints for a variant of the function; the function itself is for all other values.
 void Compilation::setScheduleOptions() {
+  if (!function_) return;
   Builder b(context_.get());
   NamedAttrList hints;
   for (auto &[name, value] : options_.dims)
     hints.append(name, b.getI64IntegerAttr(value));
-  if (!function_) return;
-  for (auto function : module_->getOps<graph::FuncOp>()) {
+  const std::vector<std::string> when = options_.exactDims ? std::vector<std::string>() : conditions();
+  for (auto function : llvm::to_vector(module_->getOps<graph::FuncOp>())) {
     if (!options_.fuse) function->setAttr(tile::kFusion, b.getStringAttr("none"));
-    if (!hints.empty()) function->setAttr(schedule::kHints, hints.getDictionary(context_.get()));
+    if (hints.empty()) continue;
+    graph::FuncOp hinted = function;
+    if (!when.empty()) {
+      hinted = function.clone();
+      hinted.setSymName(function.getSymName().str() + ".v0");
+      hinted->setAttr(schedule::kVariantOf, FlatSymbolRefAttr::get(function.getSymNameAttr()));
+      hinted->setAttr(schedule::kWhen, b.getStrArrayAttr(SmallVector<StringRef>(when.begin(), when.end())));
+      module_->push_back(hinted);
+    }
+    hinted->setAttr(schedule::kHints, hints.getDictionary(context_.get()));
   }
 }
 
@@ -183,6 +204,7 @@ DictionaryAttr Compilation::decisionsOf(StringRef function) const {
 void Compilation::listChoices(std::vector<VariantChoice> &out) const {
   for (auto function : module().getOps<graph::FuncOp>()) {
     std::vector<VariantChoice> found;
+    auto hints = function->getAttrOfType<DictionaryAttr>(schedule::kHints);
     function.walk([&](graph::MatmulOp op) {
       auto number = op->getAttrOfType<IntegerAttr>(schedule::kChoice);
       if (!number) return;
@@ -207,9 +229,8 @@ void Compilation::listChoices(std::vector<VariantChoice> &out) const {
         int64_t value = -1;
         if (axis >= 0) {
           std::string text = type.dimText(axis);
-          auto known = llvm::find_if(options_.dims, [&](const auto &d) { return d.first == text; });
-          if (known != options_.dims.end())
-            value = known->second;
+          if (auto known = hints ? hints.getAs<IntegerAttr>(text) : IntegerAttr())
+            value = known.getInt();
           else if (StringRef(text).getAsInteger(10, value))
             value = -1;
         }

@@ -57,6 +57,7 @@ private:
   void makeContextAndHandler();
   CompileStatus checkProfile(std::string_view source);
   llvm::StringRef backendName() const { return target_->backend().name(); }
+  std::vector<std::string> conditions() const;
   void setScheduleOptions();
   void setDecisions();
   mlir::DictionaryAttr decisionsOf(llvm::StringRef function) const;

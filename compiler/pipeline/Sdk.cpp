@@ -75,6 +75,7 @@ ModuleIR tessera_frontend_compile(std::string_view source, const FrontendCompile
                        o.profile->frozenTunables()};
   }
   options.dims = o.dims;
+  options.exactDims = true;
   options.tunables = o.tunables;
   ModuleIR ir;
   ir.impl_ = std::make_unique<ModuleIR::Impl>(std::move(options));

@@ -34,6 +34,15 @@ tsr_status_t bind(const KernelObject &kernel, const tsr_launch_t &launch, void *
   return fail(TSR_EINVAL, kernel.describe() + ": " + why);
 }
 
+/// Sets `chosen` to what runs in a launch that `kernel` has bound: itself or one of its variants. The grid
+/// is then that of the variant.
+tsr_status_t choose(const KernelObject &kernel, void *const *args, size_t nargs, uint64_t *values,
+                    LaunchGrid &grid, const KernelObject *&chosen) {
+  chosen = &kernel.choose(values);
+  if (chosen == &kernel || chosen->function) return TSR_SUCCESS; // a function's steps have the grids
+  return bind(*chosen, tsr_launch_t{}, args, nargs, values, grid);
+}
+
 /// Checks that every tensor fits the allocation it points into. On the CPU, host memory that is not an
 /// allocation of the context is also accepted, except in checked builds.
 tsr_status_t checkExtents(const KernelObject &kernel, const uint64_t *values) {
@@ -185,12 +194,14 @@ tsr_status_t tsrLaunch(tsr_kernel_t handle, tsr_stream_t streamHandle, tsr_launc
     LaunchGrid grid;
     if (tsr_status_t status = bind(*kernel, launch, args, nargs, values, grid)) return status;
     if (tsr_status_t status = checkExtents(*kernel, values)) return status;
+    const KernelObject *chosen;
+    if (tsr_status_t status = choose(*kernel, args, nargs, values, grid, chosen)) return status;
     return TracedCall::run("tsrLaunch", *stream, [&]() -> tsr_status_t {
       if (hidden) [[unlikely]]
         return launchReporting(*kernel, *stream, all.data(), grid);
-      if (kernel->function) return callFunction(*kernel, *stream, values);
+      if (chosen->function) return callFunction(*chosen, *stream, values);
       std::string why;
-      tsr_status_t status = stream->device->launch(kernel->device, values, grid, why);
+      tsr_status_t status = stream->device->launch(chosen->device, values, grid, why);
       return status == TSR_SUCCESS ? status : fail(status, why);
     });
   });
@@ -213,9 +224,10 @@ tsr_status_t tsrKernelWorkspace(tsr_kernel_t handle, void **args, size_t nargs, 
       return status;
     uint64_t planned = 0;
     if (kernel->function) {
+      const KernelObject &chosen = kernel->choose(values.data());
       std::string why;
-      auto instance = kernel->function->prepare(kernel->plan, values.data(), why);
-      if (!instance) return fail(TSR_EINVAL, kernel->describe() + ": " + why);
+      auto instance = chosen.function->prepare(chosen.plan, values.data(), why);
+      if (!instance) return fail(TSR_EINVAL, chosen.describe() + ": " + why);
       planned = instance->workspaceBytes;
     }
     *bytes = planned;

@@ -47,6 +47,9 @@ tsr_status_t compileOptions(const tsr_source_options_t &o, CompileOptions &out) 
   out.numerics = profile->name;
   out.permits = profile->permits;
   if (tsr_status_t status = readPairs(o.dims, o.dim_count, "dims", out.dims)) return status;
+  if (o.exact_dims != 0 && o.exact_dims != 1)
+    return fail(TSR_EINVAL, "exact_dims is 0 or 1, found " + std::to_string(o.exact_dims));
+  out.exactDims = o.exact_dims;
   if (tsr_status_t status = readPairs(o.tunables, o.tunable_count, "tunables", out.tunables)) return status;
   if (tsr_status_t status = readTexts(o.types, o.type_count, "types", out.supplied.types)) return status;
   return readTexts(o.constants, o.constant_count, "constants", out.supplied.constants);

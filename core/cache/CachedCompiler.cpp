@@ -147,7 +147,7 @@ Hash128 keyOf(std::string_view index, const std::string &compiler, const Compile
       .add(o.tunables)
       .add(o.supplied.types)
       .add(o.supplied.constants);
-  key.add(o.embedIr).add(int64_t(o.isIr)).add(int64_t(o.fuse));
+  key.add(o.embedIr).add(int64_t(o.isIr)).add(int64_t(o.fuse)).add(int64_t(o.exactDims));
   key.add(codegensOf(o).value_or(std::vector<std::string>()));
   addDecisions(key, o.decisions);
   addProcessor(key);

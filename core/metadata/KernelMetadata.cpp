@@ -2,6 +2,7 @@
 #include "core/metadata/KernelMetadata.h"
 #include "core/metadata/MetadataYaml.h"
 #include "core/metadata/Reports.h"
+#include "core/metadata/Variants.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -220,6 +221,20 @@ void readReports(const YAML::Node &list, KernelMetadata &m) {
   }
 }
 
+void readVariants(const YAML::Node &list, KernelMetadata &m) {
+  for (const YAML::Node &node : asList(list, "variants")) {
+    checkMap(node, "variants", {"entry", "when"});
+    for (const char *key : {"entry", "when"})
+      if (!node[key]) reject(node, "variants", std::string("an entry has no ") + key);
+    MetadataVariant v{asText(node["entry"], "variants.entry"), asTexts(node["when"], "variants.when")};
+    if (!isEntryName(v.entry)) reject(node["entry"], "variants.entry", "'" + v.entry + "' is not a name");
+    if (v.when.empty()) reject(node["when"], "variants.when", "a variant has at least one condition");
+    m.variants.push_back(std::move(v));
+    if (auto guards = VariantGuards::of(m); !guards)
+      reject(node["when"], "variants.when", guards.error().message);
+  }
+}
+
 void readFragments(const YAML::Node &node, KernelMetadata &m) {
   checkMap(node, "fragments", {"mma", "dtype_in", "dtype_acc"});
   for (const char *key : {"mma", "dtype_in", "dtype_acc"})
@@ -297,7 +312,7 @@ void readPermissions(const YAML::Node &root, KernelMetadata &m) {
 KernelMetadata readDocument(const YAML::Node &root) {
   KernelMetadata m;
   checkMap(root, "metadata",
-           {"name", "target", "numerics", "permits", "params", "tile", "specialized", "fragments",
+           {"name", "target", "numerics", "permits", "params", "tile", "specialized", "variants", "fragments",
             "resources", "launch", "reports", "epilogue", "fallbacks", "decisions", "plan"});
   for (const char *key : {"name", "target", "numerics", "params"})
     if (!root[key]) reject(root, key, "missing");
@@ -315,10 +330,13 @@ KernelMetadata readDocument(const YAML::Node &root) {
           return p.kind == Kind::Dim && p.name == dim;
         }))
       reject(root["specialized"], "specialized", "'" + name + "' is not a dim of the kernel");
+  readVariants(root["variants"], m);
   if (root["fragments"]) readFragments(root["fragments"], m);
   if (root["resources"]) readResources(root["resources"], m);
   if (root["launch"]) readLaunch(root["launch"], m);
   readReports(root["reports"], m);
+  if (m.hasReports() && !m.variants.empty())
+    reject(root["variants"], "variants", "a kernel with reports has none");
   m.epilogue = asTexts(root["epilogue"], "epilogue");
   m.fallbacks = asTexts(root["fallbacks"], "fallbacks");
   if (root["plan"]) {
@@ -391,10 +409,24 @@ void writeReport(YAML::Emitter &out, const MetadataReport &r) {
   out << YAML::EndMap;
 }
 
+void writeVariants(YAML::Emitter &out, const std::vector<MetadataVariant> &variants) {
+  if (variants.empty()) return;
+  out << YAML::Key << "variants" << YAML::Value << YAML::BeginSeq;
+  for (const MetadataVariant &v : variants) {
+    out << YAML::Flow << YAML::BeginMap << YAML::Key << "entry" << YAML::Value << v.entry << YAML::Key
+        << "when" << YAML::Value << YAML::Flow << YAML::BeginSeq;
+    for (const std::string &condition : v.when)
+      out << YAML::DoubleQuoted << condition;
+    out << YAML::EndSeq << YAML::EndMap;
+  }
+  out << YAML::EndSeq;
+}
+
 /// Writes the sections that describe how a kernel runs.
 void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
   writeInts(out, "tile", m.tile);
   writeInts(out, "specialized", m.specialized);
+  writeVariants(out, m.variants);
   if (!m.fragmentShape.empty() && m.fragmentIn && m.fragmentAcc) {
     out << YAML::Key << "fragments" << YAML::Value << YAML::Flow << YAML::BeginMap << YAML::Key << "mma"
         << YAML::Value << m.fragmentShape << YAML::Key << "dtype_in" << YAML::Value
@@ -450,6 +482,7 @@ std::string KernelMetadata::toYaml() const {
   out << YAML::EndSeq;
   if (plan) {
     writeInts(out, "specialized", specialized);
+    writeVariants(out, variants);
     out << YAML::Key << "plan" << YAML::Value;
     writePlan(out, *plan);
     if (!decisions.empty()) {

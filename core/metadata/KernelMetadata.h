@@ -15,11 +15,13 @@
 //     - {name: ldb, kind: dim}  # in order of first appearance, a tensor's dims before its strides
 //   tile: {BLOCK_M: 64, BLOCK_N: 64, stages: 1}            # tunables and the schedule's choices
 //   specialized: {D: 64}          # dims this image was compiled for; others are free
+//   variants:                     # other bodies: the first whose conditions all hold runs instead; optional
+//     - {entry: gemm.v0, when: ["N == 1000", "K % 4 == 0"]}
 //   fragments: {mma: 6x64x1, dtype_in: bf16, dtype_acc: f32}   # absent without mma
 //   resources: {smem_per_cta: 8192, scratch_bytes: 65536, vector_bytes: 64}
 //   launch:
 //     checks:                     # conditions on dims and scalars, as a plan's; absent if there are none
-//       - {value: "-mod(K, 4)", says: "K % 4 == 0"}
+//       - {value: "-(K % 4)", says: "K % 4 == 0"}
 //     axes: [ceildiv(M, 64), ceildiv(N, 64)]   # programs per grid axis, outermost first, of dims and scalars
 //     block: [1, 1, 1]
 //     cluster: [1, 1, 1]          # programs of a cluster; absent without clusters
@@ -29,6 +31,10 @@
 //     - {kind: print, of: program, at: "gemm.py:14", text: "acc {}", values: ["f32[8, 4]"]}
 //   epilogue: []                  # what a graph function's product applies before it stores: [add, gelu]
 //   fallbacks: []                 # one line each (D4)
+//
+// A variant is another entry of the module with the same parameters. Its conditions compare expressions of
+// dims and integer scalars. A launch evaluates them once (core/metadata/Variants.h); if those of no variant
+// hold, the entry itself runs. A variant has no variants and no reports.
 //
 // A graph function's document has `plan` (core/metadata/HostPlan.h) in place of a kernel's `launch`. Its
 // tile, fragments, resources, launch and epilogue are absent or empty. It may have decisions, one for each
@@ -81,7 +87,13 @@ struct MetadataReport {
   std::vector<Value> values;
 };
 
-/// The variant chosen for one step of a function's plan, and the legal variants.
+/// Another body for the launches in which every condition holds ("N == 1000").
+struct MetadataVariant {
+  std::string entry; // "mlp.v0", an entry of the same module
+  std::vector<std::string> when;
+};
+
+/// The implementation chosen for one step of a function's plan, and the legal ones.
 struct MetadataDecision {
   std::string op; // "matmul"
   int64_t step = 0;
@@ -96,7 +108,8 @@ struct KernelMetadata {
   std::optional<NumericsPermissions> permits; // of the profile; absent: it is built in
   std::vector<MetadataParam> params;
   std::vector<std::pair<std::string, int64_t>> tile, specialized;
-  std::string fragmentShape; // "6x64x1", empty without mma
+  std::vector<MetadataVariant> variants; // in the order in which a launch tries them
+  std::string fragmentShape;             // "6x64x1", empty without mma
   std::optional<DType> fragmentIn, fragmentAcc;
   int64_t sharedBytes = 0, scratchBytes = 0, vectorBytes = 0;
   int64_t dynamicSharedBytes = 0; // the part of sharedBytes that a GPU launch must request

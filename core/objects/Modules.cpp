@@ -6,6 +6,7 @@
 #include "core/objects/LibraryCalls.h"
 #include "core/plugin/Mappers.h"
 #include "numerics/FloatEnvironment.h"
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -84,6 +85,51 @@ tsr_status_t bindFunctions(ModuleObject &module) {
     std::string why;
     if (kernel->metadata.plan && !FunctionPlan::make(kernel->metadata, find, kernel->function, why))
       return fail(TSR_EINVAL, "function " + kernel->metadata.name + ": " + why);
+  }
+  return TSR_SUCCESS;
+}
+
+bool haveSameParams(const KernelMetadata &a, const KernelMetadata &b) {
+  return std::ranges::equal(a.params, b.params, [](const MetadataParam &p, const MetadataParam &q) {
+    return p.name == q.name && p.kind == q.kind && p.dtype == q.dtype && p.dims == q.dims &&
+           p.strides == q.strides && p.reads == q.reads && p.writes == q.writes;
+  });
+}
+
+/// Returns why variant `number` of `kernel` cannot run instead of it; "" if it can.
+std::string variantFault(const KernelObject &kernel, size_t number, const KernelObject &variant) {
+  const KernelMetadata &general = kernel.metadata, &special = variant.metadata;
+  if (special.plan.has_value() != general.plan.has_value()) return "one is a kernel, the other a function";
+  if (!special.variants.empty()) return "it has variants of its own";
+  if (special.hasReports()) return "it has reports";
+  if (!haveSameParams(general, special)) return "its parameters are others";
+  for (const auto &[dim, value] : special.specialized) {
+    const auto isParam = [&, &dim = dim](const MetadataParam &p) { return p.name == dim; };
+    const auto slot =
+        static_cast<size_t>(std::ranges::find_if(general.params, isParam) - general.params.begin());
+    const bool isGeneral =
+        std::ranges::find(general.specialized, std::pair(dim, value)) != general.specialized.end();
+    if (!isGeneral && !kernel.guards.fixes(number, slot, value))
+      return "it was compiled for " + dim + " = " + std::to_string(value) + ", which is no condition of it";
+  }
+  return "";
+}
+
+/// Finds the variants of the module's kernels and functions.
+tsr_status_t bindVariants(ModuleObject &module) {
+  for (auto &kernel : module.kernels) {
+    const std::string what = kernel->describe() + ": ";
+    Expected<VariantGuards> guards = VariantGuards::of(kernel->metadata);
+    if (!guards) return fail(TSR_EINVAL, what + guards.error().message);
+    kernel->guards = std::move(*guards);
+    for (const MetadataVariant &v : kernel->metadata.variants) {
+      auto found = std::ranges::find_if(module.kernels, [&](auto &k) { return k->metadata.name == v.entry; });
+      const std::string why = found == module.kernels.end()
+                                  ? "the module has no such entry"
+                                  : variantFault(*kernel, kernel->variants.size(), **found);
+      if (!why.empty()) return fail(TSR_EINVAL, what + "variant " + v.entry + ": " + why);
+      kernel->variants.push_back(found->get());
+    }
   }
   return TSR_SUCCESS;
 }
@@ -179,6 +225,7 @@ tsr_status_t createModule(tsr_context_t handle, std::vector<CompiledKernel> kern
     object->kernels.push_back(std::move(kernel));
   }
   if (tsr_status_t status = bindFunctions(*object)) return status;
+  if (tsr_status_t status = bindVariants(*object)) return status;
   context->add(object);
   *module = object->handle();
   return TSR_SUCCESS;

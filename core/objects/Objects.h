@@ -3,6 +3,7 @@
 #include "core/function/FunctionPlan.h"
 #include "core/launch/LaunchPlan.h"
 #include "core/metadata/KernelMetadata.h"
+#include "core/metadata/Variants.h"
 #include "core/objects/CapturableStream.h"
 #include "core/objects/Handles.h"
 #include "core/objects/Workspace.h"
@@ -74,7 +75,12 @@ struct KernelObject : Object<KernelObject, tsr_kernel_t, HandleKind::Kernel> {
   KernelMetadata metadata;
   std::string yaml;
   LaunchPlan plan;
-  std::unique_ptr<FunctionPlan> function; // null: a kernel
+  std::unique_ptr<FunctionPlan> function;     // null: a kernel
+  VariantGuards guards;                       // when each of `variants` runs instead
+  std::vector<const KernelObject *> variants; // of the same module, with the same parameters
+
+  /// Returns what runs in a launch with these values, which `plan` has bound: a variant, or this object.
+  const KernelObject &choose(const uint64_t *values) const;
 
   /// "mlp.g0" was generated for the function mlp. It can be found by its name, but a module is never just
   /// such kernels.

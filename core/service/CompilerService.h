@@ -76,11 +76,12 @@ struct Supplied {
 
 struct CompileOptions {
   std::string fileName = "<source>";
-  std::vector<std::string> kernels;                      // empty: all of the source (emit: the only one)
-  std::vector<std::string> targets = {"cpu"};            // "cpu", "cpu:skylake-avx512", ... (emit: one)
-  std::string numerics = "standard";                     // the profile's name ...
-  std::optional<NumericsPermissions> permits;            // ... and what it permits; absent: it is built in
-  std::vector<std::pair<std::string, int64_t>> dims;     // values the code may be specialised on
+  std::vector<std::string> kernels;                  // empty: all of the source (emit: the only one)
+  std::vector<std::string> targets = {"cpu"};        // "cpu", "cpu:skylake-avx512", ... (emit: one)
+  std::string numerics = "standard";                 // the profile's name ...
+  std::optional<NumericsPermissions> permits;        // ... and what it permits; absent: it is built in
+  std::vector<std::pair<std::string, int64_t>> dims; // values the code may be specialised on
+  bool exactDims = false; // true: a graph function gets no code for other values of `dims`
   std::vector<std::pair<std::string, int64_t>> tunables; // fixed values of tunables (--set)
   Supplied supplied;                                     // types and constants for the source
   std::vector<std::string> embedIr;       // levels whose text is embedded in the bundle: "graph", "tile"

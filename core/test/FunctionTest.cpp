@@ -367,6 +367,108 @@ TEST_F(Function, StepsReceiveTheDimsTheyWereCompiledFor) {
   EXPECT_TRUE(lastErrorHas("step 0 (kernel f.fixed): argument 2 (R): a dim cannot be negative, found -1"));
 }
 
+/// scale(x) is 2 x in general, 3 x for n == 8 and 5 x for other multiples of 4.
+const char *kScaleVariants =
+    "variants: [{entry: f.v0, when: [n == 8]}, {entry: f.v1, when: [n % 4 == 0, n > k]}], ";
+std::vector<CompiledKernel> scaleWith(const std::string &variants, const std::string &special = {}) {
+  auto document = [&](const std::string &name, const std::string &more, int factor) {
+    return "{name: " + name + ", target: cpu, numerics: standard, params: [" + kTwoTensors + "], " + more +
+           "plan: {buffers: [{name: t, dtype: f32, dims: [\"" + std::to_string(factor) +
+           "*n\"]}], steps: [{kernel: f.affine, args: [x, t, 1, 0, n]}, {kernel: f.affine, args: [t, y, " +
+           std::to_string(factor) + ", 0, n]}]}}";
+  };
+  return withKernels({document("f", variants, 2), document("f.v0", special, 3), document("f.v1", "", 5)});
+}
+
+TEST_F(Function, RunsTheFirstVariantWhoseConditionsHold) {
+  tsr_kernel_t f = nullptr;
+  ASSERT_OK(tsrGetKernel(module(scaleWith(kScaleVariants, "specialized: {n: 8}, ")), nullptr, &f));
+  auto *x = alloc<float>(64, 1.0f), *y = alloc<float>(64);
+  auto factor = [&](int64_t n, int64_t k) {
+    EXPECT_OK(launch(f, nullptr, x, y, k, n));
+    EXPECT_OK(tsrSynchronize(context));
+    return y[n - 1];
+  };
+  EXPECT_EQ(factor(8, 0), 3);
+  EXPECT_EQ(factor(9, 0), 2);
+  EXPECT_EQ(factor(12, 11), 5);
+  EXPECT_EQ(factor(12, 12), 2);
+  EXPECT_EQ(factor(8, 99), 3);
+  EXPECT_EQ(workspace(f, 2, int64_t{0}, int64_t{8}), 128u);  // 96 bytes
+  EXPECT_EQ(workspace(f, 2, int64_t{0}, int64_t{9}), 128u);  // 72 bytes
+  EXPECT_EQ(workspace(f, 2, int64_t{0}, int64_t{12}), 256u); // 240 bytes
+
+  // the arguments are checked as those of the function
+  EXPECT_EQ(launch(f, nullptr, x, y, int64_t{0}, int64_t{-8}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("function f: argument"));
+  // and a capture records what the call runs
+  auto s = stream();
+  ASSERT_OK(tsrStreamBeginCapture(s));
+  ASSERT_OK(launch(f, s, x, y, int64_t{0}, int64_t{8}));
+  tsr_graph_t graph = nullptr;
+  ASSERT_OK(tsrStreamEndCapture(s, &graph));
+  y[7] = 0;
+  ASSERT_OK(tsrGraphLaunch(graph, s));
+  ASSERT_OK(tsrStreamSynchronize(s));
+  EXPECT_EQ(y[7], 3);
+}
+
+TEST_F(Function, RefusesVariantsThatCannotRunInstead) {
+  auto refused = [&](const std::string &variants, const std::string &special, const char *why) {
+    tsr_module_t m = nullptr;
+    EXPECT_EQ(createModule(context, scaleWith(variants, special), &m), TSR_EINVAL);
+    EXPECT_TRUE(lastErrorHas(why));
+  };
+  refused("variants: [{entry: f.v2, when: [n == 8]}], ", "",
+          "function f: variant f.v2: the module has no such entry");
+  refused("variants: [{entry: f, when: [n == 8]}], ", "",
+          "function f: variant f: it has variants of its own");
+  refused("variants: [{entry: f.affine, when: [n == 8]}], ", "",
+          "function f: variant f.affine: one is a kernel, the other a function");
+  refused("variants: [{entry: f.v0, when: [n <= 8]}], ", "specialized: {n: 8}, ",
+          "function f: variant f.v0: it was compiled for n = 8, which is no condition of it");
+  refused("variants: [{entry: f.v0, when: [n == 9]}], ", "specialized: {n: 8}, ",
+          "variant f.v0: it was compiled for n = 8, which is no condition of it");
+
+  auto all = scaleWith("variants: [{entry: other, when: [n == 8]}], ");
+  all.push_back(compiled(functionYaml("{name: x, kind: tensor, dtype: f32, dims: [n], access: read}, "
+                                      "{name: y, kind: result, dtype: f32, dims: [n], access: write}, "
+                                      "{name: n, kind: dim}",
+                                      "steps: [{kernel: f.affine, args: [x, y, 1, 0, n]}]")
+                             .replace(7, 1, "other")
+                             .c_str(),
+                         nullptr));
+  all.back().kind = EntryKind::Function;
+  tsr_module_t m = nullptr;
+  EXPECT_EQ(createModule(context, std::move(all), &m), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("function f: variant other: its parameters are others"));
+}
+
+/// A kernel's variant has a grid of its own.
+TEST_F(Function, KernelsMayHaveVariants) {
+  auto document = [](const char *name, const char *more, const char *axis) {
+    return std::string("{name: ") + name + R"yaml(, target: cpu, numerics: standard, params: [
+  {name: y, kind: tensor, dtype: i64, dims: [n], access: write}, {name: n, kind: dim}],
+  )yaml" + more +
+           "launch: {axes: [\"" + axis + "\"]}}";
+  };
+  auto count = [](const uint64_t *v, int64_t begin, int64_t end, uint8_t *) {
+    reinterpret_cast<std::atomic<int64_t> *>(v[0])->fetch_add(end - begin, std::memory_order_relaxed);
+  };
+  const std::string general = document("k", "variants: [{entry: k.v0, when: [n == 8]}], ", "ceildiv(n, 2)");
+  const std::string special = document("k.v0", "specialized: {n: 8}, ", "n // 8");
+  tsr_kernel_t k = nullptr;
+  ASSERT_OK(tsrGetKernel(module({compiled(general.c_str(), count), compiled(special.c_str(), count)}),
+                         nullptr, &k));
+  auto *y = alloc<int64_t>(16);
+  ASSERT_OK(launch(k, nullptr, y, int64_t{8}));
+  ASSERT_OK(tsrSynchronize(context));
+  EXPECT_EQ(y[0], 1);
+  ASSERT_OK(launch(k, nullptr, y, int64_t{9}));
+  ASSERT_OK(tsrSynchronize(context));
+  EXPECT_EQ(y[0], 1 + 5);
+}
+
 /// More sets of dims than a function caches, twice.
 TEST_F(Function, ManySetsOfDims) {
   auto f = function(kFourfoldYaml);

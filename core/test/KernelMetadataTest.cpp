@@ -292,6 +292,31 @@ TEST(KernelMetadata, RejectsOrder) {
             "line 5: params.Z: dims are not in order of first appearance in the tensors");
 }
 
+TEST(KernelMetadata, HasVariants) {
+  const std::string two =
+      "variants: [{entry: gemm.v0, when: [M == 8, 'K % 4 == 0']}, {entry: gemm.v1, when: [steps < 2]}]\n";
+  auto withVariants = [](const std::string &variants) { return with("fragments:", variants + "fragments:"); };
+  for (const KernelMetadata &m : {parsed(withVariants(two)), parsed(parsed(withVariants(two)).toYaml())}) {
+    ASSERT_EQ(m.variants.size(), 2u);
+    EXPECT_EQ(m.variants[0].entry, "gemm.v0");
+    EXPECT_EQ(m.variants[0].when, (std::vector<std::string>{"M == 8", "K % 4 == 0"}));
+    EXPECT_EQ(m.variants[1].when, std::vector<std::string>{"steps < 2"});
+  }
+  EXPECT_EQ(parsed(kGemm).toYaml().find("variants"), std::string::npos);
+  auto error = [&](const std::string &variants) {
+    return errorOf(withVariants("variants: [" + variants + "]\n"));
+  };
+  EXPECT_EQ(error("{when: [M == 1]}"), "line 16: variants: an entry has no entry");
+  EXPECT_EQ(error("{entry: v}"), "line 16: variants: an entry has no when");
+  EXPECT_EQ(error("{entry: 1v, when: [M == 1]}"), "line 16: variants.entry: '1v' is not a name");
+  EXPECT_EQ(error("{entry: v, when: []}"), "line 16: variants.when: a variant has at least one condition");
+  EXPECT_EQ(error("{entry: v, when: [M]}"),
+            "line 16: variants.when: 'M': expected a comparison such as N == 64");
+  EXPECT_EQ(error("{entry: v, when: [alpha == 1]}"),
+            "line 16: variants.when: 'alpha == 1': unknown name 'alpha' at column 1");
+  EXPECT_EQ(error("{entry: v, when: [M == 1], cost: 1}"), "line 16: variants: unknown key 'cost'");
+}
+
 TEST(KernelMetadata, RejectsSections) {
   EXPECT_EQ(errorOf(with("BLOCK_M: 64", "BLOCK_M: 6x4")),
             "line 14: tile.BLOCK_M: expected an integer, found '6x4'");

@@ -44,6 +44,20 @@ def wide(X: ts.Tensor["M", "N", ts.f32]):
     return ts.flash_attention(X, X, X)
 """
 
+SOFTMAX = """import tessera as ts
+
+@ts.jit
+def rows(x: ts.Tensor["M", "N", ts.f32]):
+    return ts.softmax(x)
+"""
+
+MAP = """import tessera as ts
+
+@ts.jit
+def twice(x: ts.Tensor["M", "N", ts.f32]):
+    return x * 2.0
+"""
+
 LEVELS = "cpu:x86-64-v2,cpu:x86-64-v3,cpu:x86-64-v4"
 
 
@@ -219,6 +233,50 @@ class Inspect(Bundles):
         self.assertIn(f"    guard        M - 2 >= 0: {guard['says']}\n", self.tsr.call("inspect", path).output)
         entry, = self.inspected(self.made_of(TWO, "--kernel", "copy", "--set", "BLOCK=32"))["images"][0]["entries"]
         self.assertEqual((entry["tile"]["BLOCK"], entry["specialized"], entry["guards"]), (32, {}, []))
+
+    def test_variants(self):
+        """A graph function runs what fits its dims: the variant of --dim, or the general code."""
+        self.source.write_text(SOFTMAX)
+        path = self.made("--dim", "N=128", "--embed-ir", "graph")
+        entries = {e["name"]: e for e in self.inspected(path)["images"][0]["entries"]}
+        self.assertEqual(entries["rows"]["variants"], [{"entry": "rows.v0", "when": ["N == 128"]}])
+        self.assertNotIn("variants", entries["rows.v0"])
+        self.assertEqual(entries["rows"]["specialized"], {})
+        self.assertNotEqual(entries["rows"]["plan"]["steps"], entries["rows.v0"]["plan"]["steps"])
+        self.assertIn("    variant      rows.v0 if N == 128\n", self.tsr.call("inspect", path).output)
+        self.assertEqual(self.tsr.call("kernels", path).output.splitlines()[0], "rows (function)")
+        for bundle in (path, self.damaged(path, "feature")):  # from its code, and from its IR
+            for shape in ((5, 128), (5, 127), (3, 129), (4, 1), (0, 128), (2, 0)):
+                x = np.random.default_rng(1).standard_normal(shape).astype("f4")
+                np.save(self.folder / "x.npy", x)
+                result = self.tsr.call("run", bundle, "--in", f"x={self.folder}/x.npy", "--out", f"result={self.folder}/y.npy", "-v")
+                self.assertEqual(result.status, 0, result.errors)
+                e = np.exp(x.astype("f8"))
+                np.testing.assert_allclose(np.load(self.folder / "y.npy"), e / e.sum(1, keepdims=True), rtol=1e-5)
+                line = "rows.v0, for N == 128" if shape[1] == 128 else "none of 1 fits: the general code"
+                self.assertIn(f"variant      {line}\n", result.errors)
+        result = self.tsr.call("run", path, "--in", f"x={self.folder}/x.npy", "--json")
+        self.assertEqual((json.loads(result.output)["variant"], json.loads(result.output)["kernel"]), (None, "rows"))
+
+    def test_code_for_the_given_dims_alone(self):
+        for text, words in ((SOFTMAX, ("--dim", "N=128", "--exact-dims")),  # as asked for
+                            (SOFTMAX, ()),
+                            (MAP, ("--dim", "N=4096"))):  # nothing depends on it
+            self.source.write_text(text)
+            path = self.made(*words)
+            entry, = (e for e in self.inspected(path)["images"][0]["entries"] if e["kind"] == "function")
+            self.assertNotIn("variants", entry)
+            np.save(self.folder / "x.npy", np.ones((3, 100), "f4"))
+            result = self.tsr.call("run", path, "--in", f"x={self.folder}/x.npy", "-v")
+            self.assertEqual(result.status, 0, result.errors)
+            self.assertNotIn("variant ", result.errors)
+        self.source.write_text(SPECIALISED)  # a dim that the program needs has no other value
+        path = self.made("--kernel", "wide", "--dim", "N=48", "--dim", "M=7")
+        entries = {e["name"]: e for e in self.inspected(path)["images"][0]["entries"]}
+        self.assertEqual(entries["wide"]["specialized"], {"N": 48})
+        for variant in entries["wide"].get("variants", []):
+            self.assertEqual(variant["when"], ["M == 7"])
+        self.refused(self.compile("--dim", "N=48", "--exact-dims=1"), "E_OPTION_VALUE", "--exact-dims takes no value")
 
     def made_of(self, text, *words):
         self.source.write_text(text)

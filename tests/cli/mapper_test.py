@@ -128,6 +128,9 @@ class Mappers(Cli):
         compile_ = ("compile", self.file, "--mapper")
         self.refused(self.call(*compile_, spec, "--emit", "schedule"), "E_MAPPER_REPLAY", "M=? N=? K=?")
         dims = sum((["--dim", f"{k}={v}"] for k, v in dict(M=33, D=48, F=70).items()), [])
+        # nor does the code for other sizes
+        self.refused(self.call(*compile_, spec, "--emit", "schedule", *dims), "E_MAPPER_REPLAY", "M=? N=? K=?")
+        dims += ["--exact-dims"]
         schedule = self.call(*compile_, spec, "--emit", "schedule", *dims)
         self.assertEqual(schedule.status, 0, schedule.errors)
         self.assertEqual(schedule.output.count('variant = "blas"'), 2, schedule.output)

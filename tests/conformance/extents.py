@@ -153,6 +153,40 @@ def k(X: ts.Tensor["D + 1", ts.f32], Z: ts.Tensor["D", ts.f32]):
     yield p.run({"D": 8}, {"X": ("f32", x)}, {"Z": want("f32", x[:-1] + x[1:])})
 
 
+def variants():
+    """Graph functions with a variant for some dims, called with these dims and with others."""
+    bodies = {
+        "softmax": ("return ts.softmax(x)", lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True)),
+        "sums": ("return ts.sum(x, axis=0)", lambda x: x.sum(0)),
+        "transpose": ("return x.T + 1.0", lambda x: x.T + 1),
+        "product": ("return x @ x.T", lambda x: x @ x.T),
+        "chain": ("y = ts.softmax(x)\n    return ts.sum(y * x, axis=1) + ts.max(x, axis=1)",
+                  lambda x: (np.exp(x) / np.exp(x).sum(1, keepdims=True) * x).sum(1) + x.max(1)),
+    }
+    for name, (body, reference) in bodies.items():
+        for dims in ({"N": 24}, {"M": 17, "N": 1}, {"M": 1, "N": 300}):
+            p = program(f"variant/{name}/{'-'.join(f'{d}{n}' for d, n in dims.items())}", f"""@ts.jit
+def f(x: ts.Tensor["M", "N", ts.f32]):
+    {body}
+""", dims=dims)
+            for m, n in ((17, 24), (1, 24), (17, 1), (1, 300), (17, 25), (2, 299), (64, 128)):
+                x = random("f32", (m, n), 1)
+                p.run({"M": m, "N": n}, {"x": ("f32", x)}, {"result": want("f32", reference(x.astype("f8")), rtol=2e-5, atol=2e-5)})
+            yield p
+
+
+def assumed_of_parameters():
+    """Conditions on the integer parameters of a graph function: what a call checks does not change what it computes."""
+    for dtype, low in (("i64", -5), ("i32", -5), ("i8", -100), ("u8", 200)):
+        p = program(f"assume/parameter/{dtype}", f"""@ts.jit
+def f(x: ts.Tensor["n", ts.f32], low: ts.{dtype}):
+    ts.assume(low * 2 != n and low != n)
+    return x + 1.0
+""")
+        x = random("f32", (7,), 1)
+        yield p.run({"n": 7}, {"x": ("f32", x)}, {"result": want("f32", x + 1)}, {"low": low})
+
+
 def assumed():
     """The ends of loops whose steps divide the dims need no masks, with and without a rest along the other axis."""
     for condition, sizes in {"K % 16 == 0": ((5, 16), (4, 48), (1, 0), (9, 160)), "K % 32 == 0 and M % 4 == 0": ((4, 32), (8, 96), (0, 32)),
@@ -309,5 +343,5 @@ def g(x: ts.Tensor["m", ts.f32]):
 
 
 def programs():
-    for family in (copies, halves, reductions, places, assumed, calls):
+    for family in (copies, halves, reductions, places, variants, assumed, assumed_of_parameters, calls):
         yield from family()

@@ -82,6 +82,8 @@ const CommandSpec compileSpec = {
          {"fast", "standard", "deterministic", "strict"}},
         {"set", 0, OptionSpec::Named, "NAME=VALUE", "a tunable's value, from its declared space"},
         {"dim", 0, OptionSpec::Named, "NAME=VALUE", "a dim the kernel may be specialised on"},
+        {"exact-dims", 0, OptionSpec::Flag, "",
+         "only code for the values of --dim: none of a graph function for others"},
         {"fusion",
          0,
          OptionSpec::Value,
@@ -182,8 +184,9 @@ int compileMain(const Arguments &args, const std::string &commandLine) {
   if (args.has("kernel")) o.kernels = {args.value("kernel")};
   if (auto e = chooseNumerics(args.value("numerics"), o)) return fail(*e);
   o.fuse = args.value("fusion", "auto") == "auto";
+  o.exactDims = args.has("exact-dims");
   if (std::filesystem::path(job.file).extension() == ".mlir") {
-    for (const char *option : {"kernel", "numerics", "set", "dim", "fusion"})
+    for (const char *option : {"kernel", "numerics", "set", "dim", "exact-dims", "fusion"})
       if (args.has(option))
         return fail(
             Error{"E_OPTION_VALUE",

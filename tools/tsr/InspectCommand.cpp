@@ -81,6 +81,9 @@ Json describe(const BundleEntry &entry, const KernelMetadata &m) {
     if (!guard.says.empty()) one["says"] = guard.says;
     out["guards"].push_back(std::move(one));
   }
+  if (!m.variants.empty()) out["variants"] = Json::array();
+  for (const MetadataVariant &v : m.variants)
+    out["variants"].push_back({{"entry", v.entry}, {"when", v.when}});
   out["fallbacks"] = m.fallbacks;
   if (m.plan) {
     Json steps = Json::array();
@@ -115,6 +118,8 @@ std::string text(const BundleEntry &entry, const KernelMetadata &m) {
   for (const Guard &guard : guardsOf(m))
     out +=
         fmt::format("    guard        {}{}{}\n", guard.condition, guard.says.empty() ? "" : ": ", guard.says);
+  for (const MetadataVariant &v : m.variants)
+    out += fmt::format("    variant      {} if {}\n", v.entry, fmt::join(v.when, " and "));
   std::vector<std::string> tile;
   for (const auto &[name, value] : m.tile)
     tile.push_back(fmt::format("{}={}", name, value));

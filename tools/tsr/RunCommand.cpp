@@ -194,6 +194,7 @@ int run(const Job &job, const RunOptions &options) {
   compile.kernels = {signature->kernel};
   compile.dims = binding.dims;
   if (binding.leading) compile.dims.emplace_back(kLeadingDims, *binding.leading);
+  compile.exactDims = true; // the one call has these
   compile.tunables = binding.tunables;
   recordOptions(compile);
   if (!errors.empty()) {

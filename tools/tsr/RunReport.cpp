@@ -1,5 +1,6 @@
 #include "tools/tsr/RunReport.h"
 #include "core/metadata/KernelMetadata.h"
+#include "core/metadata/Variants.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,10 +22,15 @@ std::string duration(double seconds) {
   return fmt::format("{:.3f} s", seconds);
 }
 
-/// Returns the number of programs along each axis; the text of an axis that cannot be evaluated.
-Json gridOf(const KernelMetadata &m, const Binding &binding) {
+/// The integer parameters and dims of a run with their values.
+struct Integers {
   std::vector<std::string> names;
   std::vector<int64_t> slots;
+};
+
+Integers integersOf(const Binding &binding) {
+  Integers out;
+  auto &[names, slots] = out;
   for (const BoundParam &p : binding.params)
     if (!p.isTensor && !isFloat(p.dtype)) {
       names.push_back(p.name);
@@ -37,6 +43,12 @@ Json gridOf(const KernelMetadata &m, const Binding &binding) {
     names.push_back(name);
     slots.push_back(value);
   }
+  return out;
+}
+
+/// Returns the number of programs along each axis; the text of an axis that cannot be evaluated.
+Json gridOf(const KernelMetadata &m, const Binding &binding) {
+  const auto [names, slots] = integersOf(binding);
   Json grid = Json::array();
   for (const std::string &axis : m.axes) {
     IndexExpr expr;
@@ -55,6 +67,42 @@ std::string textOf(const Json &grid) {
     text += fmt::format("{}{}", text.empty() ? "" : " x ",
                         axis.is_string() ? axis.get<std::string>() : axis.dump());
   return text.empty() ? "1" : text;
+}
+
+/// Returns the variant that the run chose, as the runtime does; null: the general code.
+const MetadataVariant *variantOf(const KernelMetadata &m, const Binding &binding) {
+  const auto [names, values] = integersOf(binding);
+  std::vector<int64_t> slots; // by parameter
+  for (const MetadataParam &p : m.params) {
+    auto named = std::ranges::find(names, p.name);
+    slots.push_back(named == names.end() ? 0 : values[static_cast<size_t>(named - names.begin())]);
+  }
+  Expected<VariantGuards> guards = VariantGuards::of(m);
+  if (!guards) return nullptr; // then it would not have been loaded
+  const std::optional<size_t> chosen = guards->choose(slots.data());
+  return chosen ? &m.variants[*chosen] : nullptr;
+}
+
+/// The metadata of what a run ran.
+struct Ran {
+  KernelMetadata entry; // that was launched
+  KernelMetadata body;  // the entry, or the variant it chose
+  bool isVariant = false;
+  std::string when; // the variant's conditions
+};
+
+Expected<Ran> readRan(const Session &session, const Binding &binding) {
+  Ran ran;
+  std::string reason;
+  if (!KernelMetadata::fromYaml(session.metadata(), ran.entry, reason)) return Error{"", reason, ""};
+  ran.body = ran.entry;
+  const MetadataVariant *chosen = variantOf(ran.entry, binding);
+  if (!chosen) return ran;
+  ran.isVariant = true;
+  ran.when = fmt::format("{}", fmt::join(chosen->when, " and "));
+  if (!KernelMetadata::fromYaml(session.metadata(chosen->entry), ran.body, reason))
+    return Error{"", reason, ""};
+  return ran;
 }
 
 /// "matmul of step 0: blas, of tile and blas, by my_mapper (predicted 1.5 us)"
@@ -86,10 +134,14 @@ std::string describeRun(const Session &session, const Binding &binding, const Ru
   const tsr_device_info_t &d = session.device();
   std::string text =
       fmt::format("backend      {} ({}, {}, {} units)\n", d.backend, d.name, d.arch, d.compute_units);
-  KernelMetadata m;
-  std::string why;
-  if (KernelMetadata::fromYaml(session.metadata(), m, why)) {
-    text += fmt::format("kernel       {} for {}, numerics {}\n", m.name, m.target, m.numerics);
+  Expected<Ran> ran = readRan(session, binding);
+  if (ran) {
+    const KernelMetadata &m = ran->body;
+    text += fmt::format("kernel       {} for {}, numerics {}\n", ran->entry.name, m.target, m.numerics);
+    if (ran->isVariant)
+      text += fmt::format("variant      {}, for {}\n", m.name, ran->when);
+    else if (!m.variants.empty())
+      text += fmt::format("variant      none of {} fits: the general code\n", m.variants.size());
     if (m.plan)
       text += fmt::format("plan         {} launches, {} temporaries\n", m.plan->steps.size(),
                           m.plan->buffers.size());
@@ -106,7 +158,7 @@ std::string describeRun(const Session &session, const Binding &binding, const Ru
     text += fmt::format("fallbacks    {}\n",
                         m.fallbacks.empty() ? "none" : fmt::format("{}", fmt::join(m.fallbacks, "; ")));
   } else {
-    text += fmt::format("metadata     cannot be read: {}\n", why);
+    text += fmt::format("metadata     cannot be read: {}\n", ran.error().message);
   }
   text += fmt::format("dims         {}\n", list(binding.dims));
   text += fmt::format("compile      {}\nrun          {}\n", duration(times.compileSeconds),
@@ -123,15 +175,15 @@ std::string describeTiming(const std::string &kernel, const Binding &binding, co
 Json runDocument(const Session &session, const Binding &binding, const RunTimes &times) {
   const tsr_device_info_t &d = session.device();
   Json j = {{"backend", d.backend}, {"device", d.name}, {"arch", d.arch}, {"dims", objectOf(binding.dims)}};
-  KernelMetadata m;
-  std::string why;
-  if (KernelMetadata::fromYaml(session.metadata(), m, why)) {
-    j["kernel"] = m.name;
+  if (Expected<Ran> ran = readRan(session, binding)) {
+    const KernelMetadata &m = ran->body;
+    j["kernel"] = ran->entry.name;
     j["target"] = m.target;
     j["numerics"] = m.numerics;
     if (m.permits) j["permits"] = permissionNames(*m.permits);
     j["tile"] = objectOf(m.tile);
     j["specialized"] = objectOf(m.specialized);
+    if (!ran->entry.variants.empty()) j["variant"] = ran->isVariant ? Json(m.name) : Json();
     if (m.plan)
       j["launches"] = m.plan->steps.size();
     else

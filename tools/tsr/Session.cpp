@@ -87,6 +87,7 @@ MaybeFailure Session::compile(std::string_view source, const CompileOptions &o, 
   options.numerics = o.numerics.c_str();
   options.dims = dims.data();
   options.dim_count = dims.size();
+  options.exact_dims = o.exactDims;
   options.tunables = tunables.data();
   options.tunable_count = tunables.size();
   options.log = showDiagnostic;
@@ -253,6 +254,14 @@ MaybeFailure Session::fetch(const Binding &binding, size_t param, npy::Bytes &ou
     return std::nullopt;
   }
   return download(p, buffers_[param], out, p.bytes);
+}
+
+std::string Session::metadata(const std::string &entry) const {
+  tsr_kernel_t kernel = nullptr;
+  const char *yaml = nullptr;
+  const bool ok = tsrGetKernel(module_, entry.c_str(), &kernel) == TSR_SUCCESS &&
+                  tsrKernelMetadata(kernel, &yaml) == TSR_SUCCESS;
+  return ok ? yaml : "";
 }
 
 std::string Session::metadata() const {

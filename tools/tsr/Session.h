@@ -38,6 +38,7 @@ public:
 
   const tsr_device_info_t &device() const { return device_; }
   std::string metadata() const;
+  std::string metadata(const std::string &entry) const; // of another entry of the module
 
 private:
   MaybeFailure check(tsr_status_t, std::string_view doing) const;

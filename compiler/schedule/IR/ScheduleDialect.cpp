@@ -1,5 +1,6 @@
 // Syntax and verification of the schedule dialect.
 #include "compiler/schedule/IR/ScheduleDialect.h"
+#include "compiler/schedule/IR/FunctionVariants.h"
 #include "compiler/tile/IR/IndexExprAttr.h"
 #include "compiler/tile/IR/KernelSyntax.h"
 #include "mlir/IR/Builders.h"
@@ -39,6 +40,15 @@ LogicalResult ScheduleDialect::verifyOperationAttribute(Operation *op, NamedAttr
   if (name == tile::kFuse) return check(isa<BoolAttr>(value), "true or false");
   if (name == kHints || name == kVariants)
     return check(isFunction && isa<DictionaryAttr>(value), "a dictionary on graph.func");
+  if (name == kVariantOf)
+    return check(isFunction && isa<FlatSymbolRefAttr>(value) && op->hasAttr(kWhen),
+                 "the symbol of a function on graph.func, beside schedule.when");
+  if (name == kWhen) {
+    auto conditions = dyn_cast<ArrayAttr>(value);
+    return check(isFunction && conditions && !conditions.empty() && op->hasAttr(kVariantOf) &&
+                     llvm::all_of(conditions, llvm::IsaPred<StringAttr>),
+                 "conditions such as \"N == 64\" on graph.func, beside schedule.variant_of");
+  }
   if (name == kChoice) return check(static_cast<bool>(integer), "an integer");
   if (name == kDecision) return check(isa<DictionaryAttr>(value), "a dictionary");
   return tile::refuseAttribute(op, attribute, "");

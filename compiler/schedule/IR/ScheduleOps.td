@@ -31,6 +31,7 @@ def Schedule_Dialect : Dialect {
     | `schedule.fuse` | any operation of a kernel | `false` ends a fusion group there |
     | `schedule.hints` | `graph.func` | likely values of dims, which only tile sizes depend on |
     | `schedule.variants` | `graph.func` | a mapper's decisions, by the number of the operation |
+    | `schedule.variant_of`, `schedule.when` | `graph.func` | the function it is another body of, `@f`, and the conditions of the calls that run it, `["N == 64"]` |
     | `schedule.choice` | operations with variants | the number of the operation |
     | `schedule.decision` | operations with variants, groups, launches | the decision: choice, mapper, legal set |
   }];

@@ -8,6 +8,7 @@
 //
 //   %1 = schedule.group matmul(%x, %w) {variant = "blas"}   ->
 //   %1 = graph.library_call "blas.gemm.f32.nn"(%x, %w) dims ["M", "K", "N"]
+#include "compiler/schedule/IR/FunctionVariants.h"
 #include "compiler/schedule/Transforms/GroupProgram.h"
 #include "compiler/schedule/Transforms/Passes.h"
 #include "compiler/schedule/Transforms/Variants.h"
@@ -30,27 +31,45 @@ struct ScheduleOutline : impl::ScheduleOutlineBase<ScheduleOutline> {
       getOperation().emitError() << found.error().message;
       return signalPassFailure();
     }
-    for (auto function : llvm::to_vector(getOperation().getOps<graph::FuncOp>())) {
-      outlined_.clear();
+    const SmallVector<graph::FuncOp> functions = llvm::to_vector(getOperation().getOps<graph::FuncOp>());
+    for (graph::FuncOp function : functions) {
       for (auto group : llvm::to_vector(function.getBody().front().getOps<GroupOp>()))
         if (failed(group.getVariant() == kBlas ? callLibrary(function, group, **found)
                                                : outline(function, group)))
           return signalPassFailure();
-      for (Outlined &done : outlined_)
-        done.group.erase();
       for (auto launch : function.getBody().front().getOps<graph::LaunchOp>()) {
         if (failed(bindDims(launch, /*isFunction=*/static_cast<bool>(function.getParamsAttr()))))
           return signalPassFailure();
         if (function.getParamsAttr()) adopt(function, launch);
       }
     }
+    for (Outlined &done : outlined_)
+      done.group.erase();
+    for (graph::FuncOp function : functions)
+      if (isRedundant(function)) function.erase();
   }
 
 private:
+  /// The function that a variant is of; the function itself if it is none.
+  static StringRef familyOf(graph::FuncOp function) {
+    FlatSymbolRefAttr general = variantOf(function);
+    return general ? general.getValue() : function.getSymName();
+  }
+
+  /// A variant that launches the same kernels as its function in the same way is of no use.
+  static bool isRedundant(graph::FuncOp variant) {
+    if (!variantOf(variant)) return false;
+    auto general = SymbolTable::lookupNearestSymbolFrom<graph::FuncOp>(variant, variantOf(variant));
+    return general && general != variant && general.getSpecializedAttr() == variant.getSpecializedAttr() &&
+           general.getChecksAttr() == variant.getChecksAttr() &&
+           OperationEquivalence::isRegionEquivalentTo(&general.getBody(), &variant.getBody(),
+                                                      OperationEquivalence::IgnoreLocations);
+  }
+
   /// Gives a kernel that a function calls a name of the function's (@f.k), so that an image can hold it
   /// beside the kernel that is launched by itself.
   void adopt(graph::FuncOp function, graph::LaunchOp launch) {
-    std::string prefix = function.getSymName().str() + ".";
+    std::string prefix = familyOf(function).str() + ".";
     if (launch.getKernel().starts_with(prefix)) return;
     auto name = StringAttr::get(&getContext(), prefix + launch.getKernel().str());
     auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(launch, launch.getKernelAttr());
@@ -124,7 +143,7 @@ private:
     std::string kernel;
     SmallVector<Attribute> dims;
   };
-  std::vector<Outlined> outlined_; // of one function: groups that got a kernel of their own
+  std::vector<Outlined> outlined_; // groups that got a kernel of their own
 
   /// The author of a decision does not distinguish kernels.
   static DictionaryAttr propertiesOf(GroupOp group) {
@@ -140,12 +159,18 @@ private:
                                                       OperationEquivalence::IgnoreLocations);
   }
 
-  /// Returns the kernel of `group`: that of an identical group (the layers of a model are identical), or a
-  /// new one.
+  /// Returns the kernel of `group`: that of an identical group of the function (the layers of a model are
+  /// identical) or of one that it is a variant of, or a new one.
   FailureOr<Outlined> kernelOf(graph::FuncOp function, GroupOp group) {
-    for (const Outlined &other : outlined_)
-      if (isSame(group, other.group)) return Outlined{group, other.kernel, other.dims};
-    Outlined made{group, function.getSymName().str() + ".g" + std::to_string(outlined_.size()), {}};
+    size_t own = 0;
+    for (const Outlined &other : outlined_) {
+      auto owner = other.group->getParentOfType<graph::FuncOp>();
+      own += owner == function;
+      if (familyOf(owner) == familyOf(function) &&
+          owner.getSpecializedAttr() == function.getSpecializedAttr() && isSame(group, other.group))
+        return Outlined{group, other.kernel, other.dims};
+    }
+    Outlined made{group, function.getSymName().str() + ".g" + std::to_string(own), {}};
     if (failed(GroupProgram(group, made.kernel).build(made.dims))) return failure();
     outlined_.push_back(made);
     return made;

@@ -78,3 +78,31 @@ func.func @decision(%a: f32) -> f32 {
   %b = arith.addf %a, %a {schedule.decision = "blas"} : f32
   return %b : f32
 }
+
+// -----
+
+// expected-error @+1 {{it must be the symbol of a function on graph.func, beside schedule.when}}
+graph.func @f() attributes {schedule.variant_of = @g} {
+  graph.return
+}
+
+// -----
+
+// expected-error @+1 {{it must be the symbol of a function on graph.func, beside schedule.when}}
+graph.func @f() attributes {schedule.variant_of = "g", schedule.when = ["N == 1"]} {
+  graph.return
+}
+
+// -----
+
+// expected-error @+1 {{it must be conditions such as "N == 64" on graph.func, beside schedule.variant_of}}
+graph.func @f() attributes {schedule.when = ["N == 1"]} {
+  graph.return
+}
+
+// -----
+
+// expected-error @+1 {{it must be conditions such as "N == 64" on graph.func, beside schedule.variant_of}}
+graph.func @f() attributes {schedule.variant_of = @g, schedule.when = []} {
+  graph.return
+}

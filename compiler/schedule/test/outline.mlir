@@ -133,3 +133,86 @@ graph.func @product(%x: !m, %bias: !m) -> !m {
   }
   graph.return %0 : !m
 }
+
+// A variant shares the kernels of its function where its groups are equal.
+// CHECK: schedule.kernel @both.g0
+// CHECK: tile.load %in0[%{{.*}}, %{{.*}}] extents [4, 128]
+// CHECK: schedule.kernel @both.g1
+// CHECK-LABEL: graph.func @both(
+// CHECK: graph.launch @both.g0
+// CHECK: graph.launch @both.g1
+// CHECK-NOT: schedule.kernel @both.v0.g1
+// CHECK: schedule.kernel @both.v0.g0
+// CHECK: tile.load %in0[%{{.*}}, %{{.*}}] extents [1, 32]
+// CHECK-LABEL: graph.func @both.v0(
+// CHECK-SAME: schedule.variant_of = @both, schedule.when = ["N == 32"]
+// CHECK: graph.launch @both.v0.g0
+// CHECK: graph.launch @both.g1
+
+// PLAN: target.function_info "both" metadata
+// PLAN-SAME: variants:\0A  - {entry: both.v0, when: [\22N == 32\22]}
+// PLAN: target.function_info "both.v0" metadata
+// PLAN-NOT: variants
+// PLAN-SAME: {kernel: both.v0.g0, args: [x, t0, M, N]}
+// PLAN-SAME: {kernel: both.g1, args: [t0, result, M, N]}
+!b = !graph.tensor<["M", "N"], f32>
+graph.func @both(%x: !b) -> !b attributes {returns = ["result"], params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["M", "N"]>,
+    #tile.param<name = "result", kind = result, dtype = f32, access = write, dims = ["M", "N"]>,
+    #tile.param<name = "M", kind = dim>, #tile.param<name = "N", kind = dim>]} {
+  %0 = schedule.group map(%x) attributes {tile = array<i64: 4, 128>} : (!b) -> !b {
+  ^bb0(%a: !b):
+    %1 = graph.unary exp %a : (!b) -> !b
+    schedule.yield %1 : !b
+  }
+  %2 = schedule.group map(%0) attributes {tile = array<i64: 2, 64>} : (!b) -> !b {
+  ^bb0(%a: !b):
+    %1 = graph.unary tanh %a : (!b) -> !b
+    schedule.yield %1 : !b
+  }
+  graph.return %2 : !b
+}
+graph.func @both.v0(%x: !b) -> !b attributes {returns = ["result"], schedule.variant_of = @both, schedule.when = ["N == 32"], params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["M", "N"]>,
+    #tile.param<name = "result", kind = result, dtype = f32, access = write, dims = ["M", "N"]>,
+    #tile.param<name = "M", kind = dim>, #tile.param<name = "N", kind = dim>]} {
+  %0 = schedule.group map(%x) attributes {tile = array<i64: 1, 32>} : (!b) -> !b {
+  ^bb0(%a: !b):
+    %1 = graph.unary exp %a : (!b) -> !b
+    schedule.yield %1 : !b
+  }
+  %2 = schedule.group map(%0) attributes {tile = array<i64: 2, 64>} : (!b) -> !b {
+  ^bb0(%a: !b):
+    %1 = graph.unary tanh %a : (!b) -> !b
+    schedule.yield %1 : !b
+  }
+  graph.return %2 : !b
+}
+
+// One that launches the same kernels in the same way is of no use.
+// CHECK-LABEL: graph.func @alone(
+// CHECK-NOT: alone.v0
+// PLAN: target.function_info "alone" metadata
+// PLAN-NOT: alone.v0
+graph.func @alone(%x: !b) -> !b attributes {returns = ["result"], params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["M", "N"]>,
+    #tile.param<name = "result", kind = result, dtype = f32, access = write, dims = ["M", "N"]>,
+    #tile.param<name = "M", kind = dim>, #tile.param<name = "N", kind = dim>]} {
+  %0 = schedule.group map(%x) attributes {tile = array<i64: 4, 128>} : (!b) -> !b {
+  ^bb0(%a: !b):
+    %1 = graph.unary exp %a : (!b) -> !b
+    schedule.yield %1 : !b
+  }
+  graph.return %0 : !b
+}
+graph.func @alone.v0(%x: !b) -> !b attributes {returns = ["result"], schedule.variant_of = @alone, schedule.when = ["N == 32"], params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["M", "N"]>,
+    #tile.param<name = "result", kind = result, dtype = f32, access = write, dims = ["M", "N"]>,
+    #tile.param<name = "M", kind = dim>, #tile.param<name = "N", kind = dim>]} {
+  %0 = schedule.group map(%x) attributes {tile = array<i64: 4, 128>} : (!b) -> !b {
+  ^bb0(%a: !b):
+    %1 = graph.unary exp %a : (!b) -> !b
+    schedule.yield %1 : !b
+  }
+  graph.return %0 : !b
+}

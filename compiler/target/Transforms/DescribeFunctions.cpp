@@ -1,11 +1,13 @@
 // target-describe-functions: writes the host plan of every graph function as metadata. The functions contain
 // only launches and reshapes at this point, and the document replaces them.
+#include "compiler/schedule/IR/FunctionVariants.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "compiler/target/Transforms/KernelMetadata.h"
 #include "compiler/target/Transforms/Passes.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/KernelSyntax.h"
 #include "core/metadata/HostPlan.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace tessera {
@@ -191,15 +193,33 @@ struct TargetDescribeFunctions : impl::TargetDescribeFunctionsBase<TargetDescrib
   using TargetDescribeFunctionsBase::TargetDescribeFunctionsBase;
 
   void runOnOperation() override {
-    for (auto function : llvm::make_early_inc_range(getOperation().getOps<graph::FuncOp>())) {
-      if (function.getParamsAttr()) {
-        KernelMetadata metadata = target::describeFunction(function, targetName);
-        if (failed(PlanWriter(function, metadata).run())) return signalPassFailure();
-        OpBuilder b(function);
-        target::FunctionInfoOp::create(b, function.getLoc(), function.getSymName(), metadata.toYaml());
-      }
-      function.erase();
+    SmallVector<graph::FuncOp> functions = llvm::to_vector(getOperation().getOps<graph::FuncOp>());
+    llvm::StringMap<std::vector<MetadataVariant>> variants; // by the function they are of
+    for (graph::FuncOp function : functions)
+      if (schedule::variantOf(function) && failed(addVariant(function, variants))) return signalPassFailure();
+    for (graph::FuncOp function : functions) {
+      if (!function.getParamsAttr()) continue;
+      KernelMetadata metadata = target::describeFunction(function, targetName);
+      metadata.variants = variants.lookup(function.getSymName());
+      if (failed(PlanWriter(function, metadata).run())) return signalPassFailure();
+      OpBuilder b(function);
+      target::FunctionInfoOp::create(b, function.getLoc(), function.getSymName(), metadata.toYaml());
     }
+    for (graph::FuncOp function : functions)
+      function.erase();
+  }
+
+  static LogicalResult addVariant(graph::FuncOp function,
+                                  llvm::StringMap<std::vector<MetadataVariant>> &variants) {
+    FlatSymbolRefAttr of = schedule::variantOf(function);
+    auto general = SymbolTable::lookupNearestSymbolFrom<graph::FuncOp>(function, of);
+    if (!general || schedule::variantOf(general) || general.getParamsAttr() != function.getParamsAttr())
+      return function.emitOpError() << "is a variant of " << of << ", which is no function with its params";
+    MetadataVariant variant{function.getSymName().str(), {}};
+    for (auto condition : function->getAttrOfType<ArrayAttr>(schedule::kWhen).getAsRange<StringAttr>())
+      variant.when.push_back(condition.getValue().str());
+    variants[general.getSymName()].push_back(std::move(variant));
+    return success();
   }
 };
 

@@ -389,7 +389,7 @@ typedef struct tsr_source_options {
   const char *target;    /* NULL: the context's device; else a target name of the same backend */
   const char *numerics;  /* "fast", "standard", "deterministic", "strict", or a plugin's (docs/numerics.md);
                             NULL: TESSERA_NUMERICS, else standard */
-  const tsr_named_int_t *dims; /* sizes the compiler may specialise on */
+  const tsr_named_int_t *dims; /* sizes the compiler may specialise on: see `exact_dims` */
   size_t dim_count;
   const tsr_named_int_t *tunables; /* values instead of each tunable's first */
   size_t tunable_count;
@@ -410,6 +410,11 @@ typedef struct tsr_source_options {
    * (Appended in 1.4.) */
   const tsr_named_text_t *constants;
   size_t constant_count;
+  /* 0: a graph function has a variant for the values in `dims` and code for all others, and each launch runs
+   * what fits. 1: it has the code for these values only. Either way a program that is an error without a
+   * dim's value is compiled for that value alone; its launches refuse others. (Appended in 1.4.) */
+  int32_t exact_dims;
+  int32_t reserved; /* 0 */
 } tsr_source_options_t;
 
 /* Compiles a Tessera source text of `len` bytes (no NUL needed). Loads libtessera-compiler.so on first use:

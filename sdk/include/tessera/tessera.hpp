@@ -323,6 +323,7 @@ struct SourceOptions {
   std::function<void(const tsr_diagnostic_t &)> diagnose = {}; // called for each diagnostic; must not throw
   /// Types and constants that the source leaves open: {"x", "Tensor['n', f32]"}, {"BLOCK", "128"}.
   std::vector<std::pair<std::string, std::string>> types = {}, constants = {};
+  bool exactDims = false; // no code of graph functions for other values of `dims`
 };
 
 namespace detail {
@@ -346,6 +347,7 @@ public:
     c_.type_count = types_.size();
     c_.constants = constants_.data();
     c_.constant_count = constants_.size();
+    c_.exact_dims = o.exactDims;
     if (!o.diagnose) return;
     c_.diagnose = [](void *user, const tsr_diagnostic_t *d) {
       (*static_cast<const std::function<void(const tsr_diagnostic_t &)> *>(user))(*d);
