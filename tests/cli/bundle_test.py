@@ -58,6 +58,20 @@ def twice(x: ts.Tensor["M", "N", ts.f32]):
     return x * 2.0
 """
 
+OPEN = """import tessera as ts
+
+@ts.kernel
+def double(x: ts.Tensor["M", "N", ts.f32], y: ts.Tensor["M", "N", ts.f32]):
+    for m in ts.tile.parallel(0, M, 4):
+        y[m:m+4, :] = x[m:m+4, :] + x[m:m+4, :] + ts.tile.zeros((4, N))
+
+@ts.jit
+def twice(x: ts.Tensor["M", "N", ts.f32]):
+    y = ts.zeros(x.shape, ts.f32)
+    double(x, y)
+    return y
+"""
+
 LEVELS = "cpu:x86-64-v2,cpu:x86-64-v3,cpu:x86-64-v4"
 
 
@@ -277,6 +291,19 @@ class Inspect(Bundles):
         for variant in entries["wide"].get("variants", []):
             self.assertEqual(variant["when"], ["M == 7"])
         self.refused(self.compile("--dim", "N=48", "--exact-dims=1"), "E_OPTION_VALUE", "--exact-dims takes no value")
+
+    def test_results_that_only_the_compilation_knows(self):
+        """The kernel needs the value of N, and no annotation names what the function returns."""
+        self.source.write_text(OPEN)
+        self.refused(self.tsr.call("compile", self.source, "--kernel", "twice", "--emit", "graph"), "E_DIM_NOT_STATIC", "dim 'N'")
+        x = np.arange(40, dtype="f4").reshape(5, 8)
+        np.save(self.folder / "x.npy", x)
+        words = ("run", self.source, "--kernel", "twice", "--in", f"x={self.folder}/x.npy")
+        result = self.tsr.call(*words, "--out", f"result={self.folder}/y.npy", "-v")
+        self.assertEqual(result.status, 0, result.errors)
+        self.assertIn("specialized  N=8\n", result.errors)
+        np.testing.assert_array_equal(np.load(self.folder / "y.npy"), 2 * x)
+        self.refused(self.tsr.call(*words, "--out", f"other={self.folder}/y.npy"), "E_ARG_UNKNOWN", "no parameter other")
 
     def made_of(self, text, *words):
         self.source.write_text(text)
