@@ -2,6 +2,7 @@
 #include "compiler/frontend/diagnostics/Suggest.h"
 #include "compiler/frontend/sema/Effects.h"
 #include "compiler/frontend/sema/ElabGraph.h"
+#include "compiler/frontend/sema/FreeNames.h"
 #include "compiler/frontend/sema/Supply.h"
 #include "compiler/frontend/syntax/Parser.h"
 
@@ -23,8 +24,9 @@ std::unique_ptr<Module> Module::parse(std::string_view source, std::string fileN
   auto impl = std::make_unique<Impl>(std::string(source), std::move(fileName));
   ModuleData &m = impl->data;
   DiagnosticSink sink(m.source);
-  m.body = frontend::parse(tokenize(m.source, sink), sink);
+  m.body = frontend::parse(tokenize(m.source, sink, supplied.pieces), sink);
   if (!sink.hasErrors()) supplyTypes(m, supplied, sink); // otherwise functions may be missing
+  supplyAttributes(m, supplied, sink);
   resolveModule(m, sink);
   supplyConstants(m, supplied, sink);
   m.valid = !sink.hasErrors();
@@ -213,6 +215,28 @@ CompileStatus Module::signatures(std::vector<Signature> &out, std::vector<Diagno
   bool unimplemented = sink.onlyCode(Code::E_UNIMPLEMENTED);
   sink.flush(diags);
   return ok ? CompileStatus::Ok : unimplemented ? CompileStatus::Unimplemented : CompileStatus::BadProgram;
+}
+
+CompileStatus readDefinition(std::string_view source, const std::string &fileName, Definition &out,
+                             std::vector<Diagnostic> &diags) {
+  const SourceText text{std::string(source), fileName};
+  DiagnosticSink sink(text);
+  size_t bytes = 0;
+  const std::vector<Token> tokens = tokenizeDefinition(text, sink, bytes);
+  ast::Block body = frontend::parse(tokens, sink);
+  const bool isFunction = body.size() == 1 && body[0].kind == ast::Stmt::Function;
+  if (!isFunction && !sink.hasErrors())
+    sink.error(Code::E_SYNTAX, tokens.front().loc, "expected the definition of a function",
+               "write def NAME(...): on a line of its own; the compiler reads its text");
+  if (sink.hasErrors()) {
+    sink.flush(diags);
+    return CompileStatus::BadProgram;
+  }
+  out.name = body[0].text;
+  out.bytes = bytes;
+  out.names = freeNames(body[0]);
+  out.returns = returnedParameters(body[0]);
+  return CompileStatus::Ok;
 }
 
 CompileStatus compileToProgram(std::string_view source, const FrontendOptions &options, Program &out,

@@ -48,6 +48,10 @@ private:
   std::unique_ptr<Impl> impl_;
 };
 
+/// Reads the definition that `source` begins with: a function with its decorators. What follows is ignored.
+[[nodiscard]] CompileStatus readDefinition(std::string_view source, const std::string &fileName,
+                                           Definition &out, std::vector<Diagnostic> &diags);
+
 /// Calls Module::parse and Module::instantiate.
 [[nodiscard]] CompileStatus compileToProgram(std::string_view source, const FrontendOptions &, Program &out,
                                              std::vector<Diagnostic> &diags);

@@ -217,6 +217,7 @@ void Compilation::listChoices(std::vector<VariantChoice> &out) const {
       if (auto where = op.getLoc()->findInstanceOf<FileLineColLoc>()) {
         c.line = where.getLine();
         c.col = where.getColumn();
+        toFile(options_.supplied.pieces, c.file, c.line);
       }
       c.variants = {schedule::kTile.str()};
       std::string why = schedule::whyNoLibrary(function, *target_);

@@ -106,6 +106,24 @@ private:
   Bundle bundle_;
 };
 
+/// Moves the diagnostics that a call adds to the files that the source's lines come from.
+class Placing {
+public:
+  Placing(const CompileOptions &options, std::vector<Diagnostic> &diags)
+      : pieces_(options.supplied.pieces), diags_(diags), first_(diags.size()) {}
+  ~Placing() {
+    for (size_t i = first_; i < diags_.size(); ++i)
+      toFile(pieces_, diags_[i].file, diags_[i].line);
+  }
+  Placing(const Placing &) = delete;
+  Placing &operator=(const Placing &) = delete;
+
+private:
+  const std::vector<SourcePiece> &pieces_;
+  std::vector<Diagnostic> &diags_;
+  const size_t first_;
+};
+
 class Service final : public CompilerService {
 public:
   CompileStatus signatures(std::string_view source, const std::string &fileName, std::vector<Signature> &out,
@@ -113,14 +131,22 @@ public:
     return frontend::signatures(source, fileName, out, diags);
   }
 
+  CompileStatus definition(std::string_view source, const CompileOptions &options, Definition &out,
+                           std::vector<Diagnostic> &diags) noexcept override {
+    const Placing placing(options, diags);
+    return frontend::readDefinition(source, options.fileName, out, diags);
+  }
+
   CompileStatus compile(std::string_view source, const CompileOptions &options, std::string &bundle,
                         std::vector<Diagnostic> &diags) noexcept override {
+    const Placing placing(options, diags);
     return BundleJob(source, options, diags).run(bundle);
   }
 
   CompileStatus emit(std::string_view source, const CompileOptions &options, Emit what, std::string &out,
                      std::vector<Diagnostic> &diags) noexcept override {
     if (what == Emit::Bundle) return compile(source, options, out, diags);
+    const Placing placing(options, diags);
     Compilation c(options, diags);
     if (auto status = c.begin(source); status != CompileStatus::Ok) return status;
     Level level = what == Emit::Graph      ? Level::Graph
@@ -153,6 +179,7 @@ public:
 
   CompileStatus choices(std::string_view source, const CompileOptions &options,
                         std::vector<VariantChoice> &out, std::vector<Diagnostic> &diags) noexcept override {
+    const Placing placing(options, diags);
     std::vector<std::string> kernels = options.kernels;
     if (options.isIr) kernels = {""};
     if (kernels.empty()) {

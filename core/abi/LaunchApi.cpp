@@ -235,6 +235,33 @@ tsr_status_t tsrKernelWorkspace(tsr_kernel_t handle, void **args, size_t nargs, 
   });
 }
 
+tsr_status_t tsrKernelSolveDims(tsr_kernel_t handle, int64_t *extents, size_t extentCount, int64_t *dims,
+                                size_t dimCount) {
+  return guarded([&] {
+    KernelObject *kernel;
+    if (tsr_status_t status = resolve(handle, kernel)) return status;
+    const LaunchPlan &plan = kernel->plan;
+    auto expect = [&](const char *what, size_t found, size_t wanted, const void *array) {
+      if (found == wanted && (array || !wanted)) return TSR_SUCCESS;
+      return fail(TSR_EINVAL, kernel->describe() + ": expected " + std::to_string(wanted) + " " + what +
+                                  ", found " + (found == wanted ? "NULL" : std::to_string(found)));
+    };
+    const size_t count = plan.argumentCount(), known = plan.count(MetadataParam::Kind::Dim);
+    size_t axes = 0;
+    for (size_t i = 0; i < count; ++i)
+      axes += plan.rank(i);
+    if (tsr_status_t status = expect("extents", extentCount, axes, extents)) return status;
+    if (tsr_status_t status = expect("dims", dimCount, known, dims)) return status;
+    Values values(count);
+    std::fill_n(values.data(), count - known, 0);
+    std::copy_n(dims, known, values.data() + (count - known)); // the last arguments
+    if (MaybeError error = plan.solveDims(values.data(), extents))
+      return fail(TSR_EINVAL, kernel->describe() + ": " + error->message);
+    std::copy_n(values.data() + (count - known), known, dims);
+    return TSR_SUCCESS;
+  });
+}
+
 tsr_status_t tsrLaunchEx(tsr_kernel_t kernel, tsr_stream_t stream, const tsr_launch_ex_t *launch) {
   return guarded([&] {
     if (tsr_status_t status = requireOut(launch, "launch")) return status;

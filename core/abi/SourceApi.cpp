@@ -33,6 +33,23 @@ tsr_status_t readTexts(const tsr_named_text_t *entries, size_t count, const char
   return TSR_SUCCESS;
 }
 
+tsr_status_t readPieces(const tsr_source_options_t &o, std::vector<SourcePiece> &out) {
+  if (o.piece_count && !o.pieces) return fail(TSR_EINVAL, "pieces is NULL, yet its count is not 0");
+  uint32_t last = 0;
+  for (size_t i = 0; i < o.piece_count; ++i) {
+    const tsr_source_piece_t &piece = o.pieces[i];
+    const std::string entry = "pieces[" + std::to_string(i) + "]";
+    if (!piece.file) return fail(TSR_EINVAL, entry + " has no file");
+    if (!piece.file_line) return fail(TSR_EINVAL, entry + ": lines are counted from 1, found file_line 0");
+    if (piece.line <= last)
+      return fail(TSR_EINVAL, entry + ": line " + std::to_string(piece.line) + " does not follow line " +
+                                  std::to_string(last));
+    last = piece.line;
+    out.push_back({piece.line, piece.file_line, piece.file});
+  }
+  return TSR_SUCCESS;
+}
+
 /// Reads all options except the target.
 tsr_status_t compileOptions(const tsr_source_options_t &o, CompileOptions &out) {
   if (o.file_name) out.fileName = o.file_name;
@@ -52,6 +69,7 @@ tsr_status_t compileOptions(const tsr_source_options_t &o, CompileOptions &out) 
   out.exactDims = o.exact_dims;
   if (tsr_status_t status = readPairs(o.tunables, o.tunable_count, "tunables", out.tunables)) return status;
   if (tsr_status_t status = readTexts(o.types, o.type_count, "types", out.supplied.types)) return status;
+  if (tsr_status_t status = readPieces(o, out.supplied.pieces)) return status;
   return readTexts(o.constants, o.constant_count, "constants", out.supplied.constants);
 }
 
@@ -172,5 +190,36 @@ tsr_status_t tsrInspectIr(const char *source, size_t len, const tsr_source_optio
     kept = std::move(out);
     *text = kept.c_str();
     return TSR_SUCCESS;
+  });
+}
+
+tsr_status_t tsrReadDefinition(const char *text, size_t len, const tsr_source_options_t *options,
+                               tsr_definition_info_t *info) {
+  return guarded([&] {
+    if (tsr_status_t status = requireOut(text, "text")) return status;
+    tsr_source_options_t o{};
+    if (tsr_status_t status = readOptions(options, o)) return status;
+    CompileOptions compile;
+    if (tsr_status_t status = compileOptions(o, compile)) return status;
+    Definition found;
+    const Log log{o.log, o.log_user, o.diagnose, o.diagnose_user};
+    if (tsr_status_t status = readDefinition({text, len}, compile, log, found)) return status;
+    thread_local Definition kept;
+    thread_local std::vector<tsr_free_name_t> names;
+    thread_local std::vector<const char *> returns;
+    kept = std::move(found);
+    names.clear(), returns.clear();
+    for (const FreeName &name : kept.names)
+      names.push_back({name.name.c_str(), name.line, name.col});
+    for (const std::string &name : kept.returns)
+      returns.push_back(name.c_str());
+    tsr_definition_info_t out{};
+    out.name = kept.name.c_str();
+    out.bytes = kept.bytes;
+    out.names = names.data();
+    out.name_count = names.size();
+    out.returns = returns.data();
+    out.return_count = returns.size();
+    return writeInfo(out, info);
   });
 }

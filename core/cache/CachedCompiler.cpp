@@ -51,6 +51,12 @@ public:
       add(name).add(text);
     return *this;
   }
+  KeyText &add(const std::vector<SourcePiece> &list) {
+    add(static_cast<int64_t>(list.size()));
+    for (const SourcePiece &piece : list)
+      add(piece.file).add(int64_t(piece.line)).add(int64_t(piece.fileLine));
+    return *this;
+  }
   KeyText &add(const std::vector<std::pair<std::string, int64_t>> &list) {
     add(static_cast<int64_t>(list.size()));
     for (const auto &[name, value] : list)
@@ -146,7 +152,8 @@ Hash128 keyOf(std::string_view index, const std::string &compiler, const Compile
       .add(o.dims)
       .add(o.tunables)
       .add(o.supplied.types)
-      .add(o.supplied.constants);
+      .add(o.supplied.constants)
+      .add(o.supplied.pieces);
   key.add(o.embedIr).add(int64_t(o.isIr)).add(int64_t(o.fuse)).add(int64_t(o.exactDims));
   key.add(codegensOf(o).value_or(std::vector<std::string>()));
   addDecisions(key, o.decisions);
@@ -176,6 +183,24 @@ public:
     if (!used.empty() && status == CompileStatus::Ok && diags.empty())
       // compile() reports failures to store
       (void)store.put(keyFor(used), cache::Kind::Signatures, cache::writeSignatures(out));
+    return status;
+  }
+
+  CompileStatus definition(std::string_view source, const CompileOptions &options, Definition &out,
+                           std::vector<Diagnostic> &diags) noexcept override {
+    const Store store = Store::ofEnvironment();
+    auto keyFor = [&](const std::string &compiler) {
+      return KeyText().add("definition").add(TESSERA_BUILD_ID).add(compiler).add(source).hash();
+    };
+    if (const std::string known = store ? knownCompiler(store) : ""; !known.empty())
+      if (auto hit = store.get(keyFor(known), Kind::Definition); hit && cache::readDefinition(*hit, out))
+        return CompileStatus::Ok;
+    CompilerService *compiler = need(options.fileName, diags);
+    if (!compiler) return CompileStatus::BackendFailure;
+    const CompileStatus status = compiler->definition(source, options, out, diags);
+    const std::string used = store ? usedCompiler(store) : "";
+    if (!used.empty() && status == CompileStatus::Ok) // compile() reports failures to store
+      (void)store.put(keyFor(used), Kind::Definition, cache::writeDefinition(out));
     return status;
   }
 

@@ -21,8 +21,15 @@ template <class Io, class S> void fields(Io &io, S &s) {
   });
 }
 
+template <class Io, class D> void definitionFields(Io &io, D &d) {
+  io(d.name), io.number(d.bytes);
+  io.each(d.names, [&](auto &name) { io(name.name), io.number(name.line), io.number(name.col); });
+  io.each(d.returns, [&](auto &name) { io(name); });
+}
+
 struct Writer {
   std::string out;
+  void number(uint64_t v) { raw(v); }
   void raw(uint64_t v) { out.append(reinterpret_cast<const char *>(&v), sizeof v); }
   void operator()(const std::string &s) { raw(s.size()), out += s; }
   void operator()(bool b) { raw(b); }
@@ -48,6 +55,7 @@ struct Reader {
     in.remove_prefix(sizeof v);
     return v;
   }
+  template <class T> void number(T &v) { v = static_cast<T>(raw()); }
   void operator()(std::string &s) {
     const uint64_t n = raw();
     if (n > in.size()) return void(ok = false);
@@ -80,6 +88,19 @@ bool readSignatures(std::string_view bytes, std::vector<Signature> &out) {
   Reader io{bytes};
   out.clear();
   io.each(out, [&](Signature &s) { fields(io, s); });
+  return io.ok && io.in.empty();
+}
+
+std::string writeDefinition(const Definition &d) {
+  Writer io;
+  definitionFields(io, d);
+  return std::move(io.out);
+}
+
+bool readDefinition(std::string_view bytes, Definition &out) {
+  Reader io{bytes};
+  out = {};
+  definitionFields(io, out);
   return io.ok && io.in.empty();
 }
 

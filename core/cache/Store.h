@@ -15,7 +15,7 @@
 
 namespace tessera::cache {
 
-enum class Kind : uint32_t { Bundle = 1, Alias = 2, Signatures = 3, Files = 4 };
+enum class Kind : uint32_t { Bundle = 1, Alias = 2, Signatures = 3, Files = 4, Definition = 5 };
 
 struct Statistics {
   uint64_t entries = 0, bytes = 0; // of whole files, including headers

@@ -22,6 +22,13 @@ public:
   [[nodiscard]] bool bind(const tsr_launch_t &launch, void *const *args, size_t nargs, uint64_t *values,
                           LaunchGrid &grid, std::string &why) const;
 
+  size_t count(MetadataParam::Kind) const;
+  size_t rank(size_t index) const { return arguments_[index].extentsEnd - arguments_[index].extentsBegin; }
+  /// Computes the dims from the extents of the tensors, and the extents of the results. `values[i]` of
+  /// a dim is its value or -1; all dims have values afterwards. `extents` has those of the tensors, then
+  /// those of the results. Returns an error if an extent differs or a dim stays open.
+  [[nodiscard]] MaybeError solveDims(uint64_t *values, int64_t *extents) const;
+
   /// Bytes from the first to the last element of tensor `index` for these values, or -1 when argument `index`
   /// is not a tensor. Valid after a successful bind.
   int64_t tensorBytes(size_t index, const uint64_t *values) const;
@@ -62,6 +69,7 @@ private:
     std::string name;
   };
 
+  class Solver;
   bool bindArgument(size_t index, const void *source, uint64_t &value, std::string &why) const;
   std::string tensorsWith(size_t dim) const;
   /// Returns -1 when an expression overflows, divides by zero or is negative.

@@ -195,6 +195,14 @@ template <class Call> CompileStatus withDefaultFloats(Call call) {
   return call();
 }
 
+tsr_status_t concludeCall(CompileStatus result, const std::vector<Diagnostic> &diags, Log log) {
+  if (diags.size() == 1 && diags[0].code == "E_NO_COMPILER") {
+    const Diagnostic &d = diags[0];
+    return fail(TSR_ENOTFOUND, d.hint.empty() ? d.message : d.message + "\n  hint: " + d.hint);
+  }
+  return conclude(statusOf(result), diags, log);
+}
+
 /// Adds the mapper's decisions to `options`, then calls `compile` with the compiler, the options and the list
 /// of diagnostics.
 template <class Compile>
@@ -202,11 +210,7 @@ tsr_status_t withDecisions(std::string_view source, CompileOptions options, Log 
   std::vector<Diagnostic> diags;
   if (tsr_status_t status = decideVariants(source, options, diags)) return conclude(status, diags, log);
   CompileStatus result = withDefaultFloats([&] { return compile(*cachedCompiler(), options, diags); });
-  if (diags.size() == 1 && diags[0].code == "E_NO_COMPILER") {
-    const Diagnostic &d = diags[0];
-    return fail(TSR_ENOTFOUND, d.hint.empty() ? d.message : d.message + "\n  hint: " + d.hint);
-  }
-  return conclude(statusOf(result), diags, log);
+  return concludeCall(result, diags, log);
 }
 
 } // namespace
@@ -244,6 +248,12 @@ tsr_status_t inspectSource(std::string_view source, CompileOptions options, Log 
                        [&](CompilerService &compiler, const CompileOptions &decided, auto &diags) {
                          return compiler.emit(source, decided, level, text, diags);
                        });
+}
+
+tsr_status_t readDefinition(std::string_view source, const CompileOptions &options, Log log,
+                            Definition &out) {
+  std::vector<Diagnostic> diags;
+  return concludeCall(cachedCompiler()->definition(source, options, out, diags), diags, log);
 }
 
 void noteFallbacks(tsr_module_t handle, Log log) {

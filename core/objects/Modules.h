@@ -40,6 +40,9 @@ tsr_status_t compileSource(std::string_view source, CompileOptions options, Log 
 tsr_status_t inspectSource(std::string_view source, CompileOptions options, Log log, Emit level,
                            std::string &text);
 
+/// Reads the definition that `source` begins with, with the same handling of diagnostics.
+tsr_status_t readDefinition(std::string_view source, const CompileOptions &options, Log log, Definition &out);
+
 /// Logs one note per fallback of the module's kernels.
 void noteFallbacks(tsr_module_t module, Log log);
 

@@ -75,6 +75,12 @@ public:
     return mayCompile(call, diags) ? below_.signatures(source, fileName, out, diags)
                                    : CompileStatus::BackendFailure;
   }
+  CompileStatus definition(std::string_view source, const CompileOptions &options, Definition &out,
+                           std::vector<Diagnostic> &diags) noexcept override {
+    const Call call;
+    return mayCompile(call, diags) ? below_.definition(source, options, out, diags)
+                                   : CompileStatus::BackendFailure;
+  }
   CompileStatus compile(std::string_view source, const CompileOptions &options, std::string &bundle,
                         std::vector<Diagnostic> &diags) noexcept override {
     const Call call;

@@ -23,6 +23,16 @@ struct Diagnostic {
   std::string sourceLine;                 // the text of `line`
 };
 
+/// Lines of a source that come from another file: those from `line` on, up to the next piece.
+struct SourcePiece {
+  uint32_t line = 1, fileLine = 1; // the first of them, in the source and in the file
+  std::string file;
+};
+
+/// Moves a position in the source, file and line, to the file that the line comes from. `pieces` are in
+/// ascending order of their lines. Defined in core/service/Diagnostic.cpp.
+void toFile(const std::vector<SourcePiece> &pieces, std::string &file, uint32_t &line);
+
 /// Formats a diagnostic as `file:line:col: error: [CODE] message`, the source line, a caret range and the
 /// hint, with one trailing newline. Defined in core/service/Diagnostic.cpp (static library
 /// tessera-diagnostic).
@@ -72,6 +82,23 @@ struct Supplied {
   std::vector<std::pair<std::string, std::string>> types;
   /// Values of names that the source uses but does not define: "128", "0.5", "(2, 4)", "'relu'", "bf16".
   std::vector<std::pair<std::string, std::string>> constants;
+  /// Where the source's lines come from, if it was put together from several texts. The first line of a piece
+  /// may be indented: its indentation is the margin of the piece.
+  std::vector<SourcePiece> pieces;
+};
+
+/// A name that a definition uses and does not define, as it is written: "alpha", "ts.tile.zeros".
+struct FreeName {
+  std::string name;
+  uint32_t line = 0, col = 0; // of its first use, in the text
+};
+
+/// The function definition at the begin of a text.
+struct Definition {
+  std::string name;
+  uint64_t bytes = 0; // of the text, up to the definition's last line
+  std::vector<FreeName> names;
+  std::vector<std::string> returns; // by returned value: the parameter that it is, or ""
 };
 
 struct CompileOptions {
@@ -107,6 +134,10 @@ public:
   /// Returns the signatures of every kernel of a source. Errors are appended to `diags`, in line order.
   virtual CompileStatus signatures(std::string_view source, const std::string &fileName,
                                    std::vector<Signature> &out, std::vector<Diagnostic> &diags) noexcept = 0;
+  /// Reads the definition that `source` begins with, decorators included, and ignores the rest. Of the
+  /// options it uses the file's name and the pieces.
+  virtual CompileStatus definition(std::string_view source, const CompileOptions &, Definition &out,
+                                   std::vector<Diagnostic> &diags) noexcept = 0;
   /// Compiles the kernels for every target into one bundle (core/bundle/Bundle.h). Thread-safe.
   virtual CompileStatus compile(std::string_view source, const CompileOptions &, std::string &bundle,
                                 std::vector<Diagnostic> &diags) noexcept = 0;

@@ -86,6 +86,14 @@ std::string sourceAndCaret(const Diagnostic &d, const char *mark, const char *of
 
 } // namespace
 
+void toFile(const std::vector<SourcePiece> &pieces, std::string &file, uint32_t &line) {
+  auto after = std::ranges::upper_bound(pieces, line, {}, &SourcePiece::line);
+  if (line == 0 || after == pieces.begin()) return;
+  const SourcePiece &piece = *std::prev(after);
+  file = piece.file;
+  line = piece.fileLine + (line - piece.line);
+}
+
 std::string render(const Diagnostic &raw, bool colour) {
   Diagnostic d = raw;
   for (std::string *text : {&d.message, &d.hint, &d.file, &d.sourceLine})

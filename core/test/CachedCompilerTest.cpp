@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
@@ -53,7 +54,7 @@ std::string describe(const CompileOptions &o) {
 /// Its Graph IR is the source without comments. Its bundle is that text and the options.
 class Counting final : public CompilerService {
 public:
-  std::atomic<int> compiled{0}, signed_{0};
+  std::atomic<int> compiled{0}, signed_{0}, read{0};
   std::atomic<int> release{1};
 
   CompileStatus signatures(std::string_view source, const std::string &file, std::vector<Signature> &out,
@@ -64,6 +65,15 @@ public:
     Signature s;
     s.kernel = file + ":" + std::string(source) + ":" + std::to_string(release);
     out.push_back(std::move(s));
+    return CompileStatus::Ok;
+  }
+  CompileStatus definition(std::string_view source, const CompileOptions &, Definition &out,
+                           std::vector<Diagnostic> &) noexcept override {
+    ++read;
+    if (source.find("bad") != std::string_view::npos) return CompileStatus::BadProgram;
+    out.name = source;
+    out.bytes = source.size();
+    out.names = {{"ts.f32", 3, 4}, {"B", 1, 2}};
     return CompileStatus::Ok;
   }
   CompileStatus compile(std::string_view source, const CompileOptions &o, std::string &bundle,
@@ -333,6 +343,26 @@ TEST_F(CachedCompilerTest, SignaturesByFileNameAndSource) {
   loader.compiler.release = 2;
   std::ofstream(loader.files[1]) << "a newer library";
   EXPECT_EQ(signatures("s", "f"), "f:s:2");
+}
+
+TEST_F(CachedCompilerTest, DefinitionsByText) {
+  auto definition = [&](const char *text) {
+    start();
+    Definition out;
+    EXPECT_EQ(cachedCompiler()->definition(text, {}, out, diags), CompileStatus::Ok);
+    EXPECT_EQ(out.name, text);
+    EXPECT_EQ(out.bytes, std::strlen(text));
+    ASSERT_EQ(out.names.size(), 2u);
+    EXPECT_EQ(out.names[0].name, "ts.f32");
+    EXPECT_EQ(out.names[0].line, 3u);
+    EXPECT_EQ(out.names[0].col, 4u);
+  };
+  definition("def f");
+  definition("def g");
+  EXPECT_EQ(loader.compiler.read, 2);
+  definition("def f");
+  EXPECT_EQ(loader.compiler.read, 2);
+  EXPECT_EQ(loader.loads, 0);
 }
 
 // Updates a library that the compiler is linked with, as an update of LLVM's package does, and the compiler

@@ -145,6 +145,42 @@ TEST_F(LoadFromSource, SuppliedTypesAndConstantsAreChecked) {
   EXPECT_TRUE(lastErrorHas("constants[0] has no name"));
 }
 
+TEST_F(LoadFromSource, PassesPieces) {
+  tsr_source_piece_t pieces[] = {{"a.py", 1, 12}, {"b.py", 4, 1}};
+  options.pieces = pieces;
+  options.piece_count = 2;
+  ASSERT_OK(load("good"));
+  EXPECT_NE(log.find("1 is a.py:12 4 is b.py:1"), std::string::npos) << log;
+  pieces[1].line = 1;
+  EXPECT_EQ(load("good"), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("pieces[1]: line 1 does not follow line 1"));
+  pieces[1] = {"b.py", 4, 0};
+  EXPECT_EQ(load("good"), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("pieces[1]: lines are counted from 1, found file_line 0"));
+  pieces[1] = {nullptr, 4, 1};
+  EXPECT_EQ(load("good"), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("pieces[1] has no file"));
+  options.pieces = nullptr;
+  EXPECT_EQ(load("good"), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("pieces is NULL, yet its count is not 0"));
+}
+
+TEST_F(LoadFromSource, ReadsADefinition) {
+  tsr_definition_info_t info{};
+  info.struct_size = sizeof info;
+  ASSERT_OK(tsrReadDefinition("word and more", 13, &options, &info));
+  EXPECT_STREQ(info.name, "word");
+  EXPECT_EQ(info.bytes, 4u);
+  ASSERT_EQ(info.name_count, 1u);
+  EXPECT_STREQ(info.names[0].name, "free");
+  EXPECT_EQ(info.names[0].column, 2u);
+  ASSERT_EQ(info.return_count, 2u);
+  EXPECT_STREQ(info.returns[0], "");
+  EXPECT_STREQ(info.returns[1], "word");
+  EXPECT_EQ(tsrReadDefinition("syntax", 6, &options, &info), TSR_ECOMPILE);
+  EXPECT_NE(log.find("expected a statement"), std::string::npos) << log;
+}
+
 TEST_F(LoadFromSource, DiagnosticsArePassedAsStructs) {
   options.diagnose = [](void *user, const tsr_diagnostic_t *d) {
     EXPECT_EQ(d->struct_size, sizeof *d);

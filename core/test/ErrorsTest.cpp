@@ -55,6 +55,11 @@ struct World : RuntimeTest {
   static tsr_status_t compileToFile(std::string_view source, const char *path = "/dev/null") {
     return tsrCompileToFile(source.data(), source.size(), nullptr, path);
   }
+  static tsr_status_t read(std::string_view text) {
+    tsr_definition_info_t info = {};
+    info.struct_size = sizeof info;
+    return tsrReadDefinition(text.data(), text.size(), nullptr, &info);
+  }
   tsr_status_t inspect(std::string_view source, int32_t level = TSR_IR_TILE) {
     return tsrInspectIr(source.data(), source.size(), nullptr, level, &text);
   }
@@ -348,7 +353,9 @@ const Row kRows[] = {
       EXPECT_OK(tsrEventRecord(w.e, w.s));
       return tsrEventElapsedMs(w.e, w.e, &ms);
     })),
-    // The first row that needs the compiler. The next row loads it again after this failure.
+    // The first rows that need the compiler. The next row loads it again after these failures.
+    BLOCK(tsrReadDefinition, TSR_ENOTFOUND, setenv("FAKE_COMPILER_REFUSES", "1", 1);
+          tsr_status_t status = w.read("good"); unsetenv("FAKE_COMPILER_REFUSES"); return status;),
     BLOCK(tsrLoadModuleFromSource, TSR_ENOTFOUND, setenv("FAKE_COMPILER_REFUSES", "1", 1);
           tsr_status_t status = w.source("good"); unsetenv("FAKE_COMPILER_REFUSES"); return status;),
     ROW(tsrLoadModuleFromSource, TSR_EINVAL, tsrLoadModuleFromSource(w.context, "", 0, nullptr, nullptr)),
@@ -370,6 +377,9 @@ const Row kRows[] = {
     BLOCK(tsrCompileToFile, TSR_ETIMEOUT, LateMapper mapper; return w.compileToFile("choose");),
     BLOCK(tsrInspectIr, TSR_ENOTFOUND, setenv("TESSERA_BACKEND", "cuda", 1);
           tsr_status_t status = w.inspect("good"); unsetenv("TESSERA_BACKEND"); return status;),
+    ROW(tsrKernelSolveDims, TSR_EINVAL, tsrKernelSolveDims(w.k, nullptr, 0, nullptr, 0)),
+    ROW(tsrReadDefinition, TSR_EINVAL, tsrReadDefinition("f", 1, nullptr, nullptr)),
+    ROW(tsrReadDefinition, TSR_ECOMPILE, w.read("syntax")),
     ROW(tsrInspectIr, TSR_EINVAL, w.inspect("good", 5)),
     ROW(tsrInspectIr, TSR_ECOMPILE, w.inspect("syntax")),
     ROW(tsrInspectIr, TSR_UNIMPLEMENTED, w.inspect("missing")),

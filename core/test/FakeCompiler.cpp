@@ -44,6 +44,19 @@ class FakeCompiler final : public CompilerService {
     return CompileStatus::Ok;
   }
 
+  /// The definition is the first word of the source. It uses the name "free".
+  CompileStatus definition(std::string_view source, const CompileOptions &o, Definition &out,
+                           std::vector<Diagnostic> &diags) noexcept override {
+    std::vector<Signature> all;
+    const std::string_view word = source.substr(0, source.find(' '));
+    if (auto status = signatures(word, o.fileName, all, diags); status != CompileStatus::Ok) return status;
+    out.name = word;
+    out.bytes = word.size();
+    out.names = {{"free", 1, 2}};
+    out.returns = {"", "word"};
+    return CompileStatus::Ok;
+  }
+
   CompileStatus compile(std::string_view source, const CompileOptions &o, std::string &out,
                         std::vector<Diagnostic> &diags) noexcept override {
     std::vector<Signature> all;
@@ -71,6 +84,9 @@ class FakeCompiler final : public CompilerService {
       w.message += " " + name + ": " + text;
     for (const auto &[name, text] : o.supplied.constants)
       w.message += " " + name + " = " + text;
+    for (const SourcePiece &piece : o.supplied.pieces)
+      w.message +=
+          " " + std::to_string(piece.line) + " is " + piece.file + ":" + std::to_string(piece.fileLine);
     for (const VariantDecision &d : o.decisions)
       w.message += " " + d.id + "=" + d.variant + " by " + d.by;
     diags.push_back(w);

@@ -1,4 +1,6 @@
 #include "core/test/Support.h"
+#include <algorithm>
+#include <array>
 #include <cfenv>
 #include <limits>
 #include <numeric>
@@ -181,6 +183,53 @@ TEST_F(Launch, ExtentsMayBeExpressions) {
   refused(INT64_MAX, 1, "argument 0 (x): its dim 2*n - 1 is negative, divides by zero or overflows");
   refused(INT64_MAX / 2, 1, "argument 0 (x): its dims make more than 2^63 bytes");
   refused(501, 1, "argument 0 (x): its dims need 4004 bytes, its allocation has 4000 from the pointer on");
+}
+
+TEST_F(Launch, DimsFollowFromShapes) {
+  constexpr const char *kYaml = R"yaml({name: f, target: cpu, numerics: standard, params: [
+  {name: x, kind: tensor, dtype: f32, dims: [M, "2*K"], access: read},
+  {name: w, kind: tensor, dtype: f32, dims: [K, "3"], access: read},
+  {name: result, kind: result, dtype: f32, dims: [M, "K - 2"], access: write},
+  {name: s, kind: scalar, dtype: i32},
+  {name: M, kind: dim}, {name: K, kind: dim}], launch: {}})yaml";
+  tsr_kernel_t f = kernel(kYaml, saxpy);
+  int64_t extents[6], dims[2];
+  auto solve = [&](std::array<int64_t, 4> shapes, std::array<int64_t, 2> given = {-1, -1}) {
+    std::ranges::copy(shapes, extents);
+    std::ranges::copy(given, dims);
+    return tsrKernelSolveDims(f, extents, 6, dims, 2);
+  };
+  ASSERT_OK(solve({5, 14, 7, 3}));
+  EXPECT_EQ(dims[0], 5);
+  EXPECT_EQ(dims[1], 7);
+  EXPECT_EQ(extents[4], 5);
+  EXPECT_EQ(extents[5], 5);
+  ASSERT_OK(solve({0, 14, 7, 3}, {-1, 7}));
+  EXPECT_EQ(solve({5, 14, 6, 3}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("dim 1 of x is 2*K = 12, but 14 was found"));
+  EXPECT_EQ(solve({5, 14, 7, 4}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("dim 1 of w is 3, but 4 was found"));
+  EXPECT_EQ(solve({5, 14, 7, 3}, {6, -1}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("M is 6, but dim 0 of x is 5"));
+  EXPECT_EQ(solve({5, 2, 1, 3}), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("dim 1 of result is K - 2, which is negative"));
+  EXPECT_EQ(tsrKernelSolveDims(f, extents, 5, dims, 2), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("expected 6 extents, found 5"));
+
+  constexpr const char *kOpen = R"yaml({name: g, target: cpu, numerics: standard, params: [
+  {name: x, kind: tensor, dtype: f32, dims: ["2*K"], access: read},
+  {name: y, kind: tensor, dtype: f32, dims: ["floordiv(N, 2)"], access: read},
+  {name: K, kind: dim}, {name: N, kind: dim}], launch: {}})yaml";
+  tsr_kernel_t g = kernel(kOpen, saxpy);
+  int64_t two[] = {8, 3}, open[] = {-1, 6};
+  ASSERT_OK(tsrKernelSolveDims(g, two, 2, open, 2));
+  EXPECT_EQ(open[0], 4); // linear in K
+  open[0] = open[1] = -1;
+  EXPECT_EQ(tsrKernelSolveDims(g, two, 2, open, 2), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("dim N has no value: no extent determines it"));
+  two[0] = 7;
+  EXPECT_EQ(tsrKernelSolveDims(g, two, 2, open, 2), TSR_EINVAL);
+  EXPECT_TRUE(lastErrorHas("dim 0 of x is 2*K, but 7 is no value of it"));
 }
 
 TEST_F(Launch, ConditionsAreChecked) {

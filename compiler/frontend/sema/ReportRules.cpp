@@ -181,6 +181,7 @@ Report makeReport(Elaborator &ctx, const KernelCall &a, std::string text) {
   r.isAssert = a.function.id == FunctionId::Assert;
   r.isOfLane = ctx.linearId_.has_value();
   r.file = ctx.options_.fileName;
+  toFile(ctx.options_.supplied.pieces, r.file, r.loc.line);
   r.text = std::move(text);
   return r;
 }

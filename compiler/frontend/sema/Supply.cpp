@@ -1,6 +1,7 @@
 #include "compiler/frontend/sema/Supply.h"
 #include "compiler/frontend/diagnostics/Suggest.h"
 #include "compiler/frontend/syntax/Parser.h"
+#include "compiler/frontend/syntax/Walk.h"
 #include "numerics/DType.h"
 #include <algorithm>
 #include <cctype>
@@ -19,6 +20,10 @@ void place(ast::Expr &e, Range loc) {
   }
 }
 
+/// Replaces each expression that is written `name`, such as config.BLOCK, by the expression `text`.
+void replace(ast::ExprPtr &e, const std::string &name, const std::string &what, const std::string &text,
+             DiagnosticSink &sink);
+
 /// Parses the expression `text` with `loc` as its location; returns null after reporting an error there.
 ast::ExprPtr expression(const std::string &what, const std::string &text, Range loc, DiagnosticSink &sink) {
   const SourceText source(text, "");
@@ -33,7 +38,17 @@ ast::ExprPtr expression(const std::string &what, const std::string &text, Range 
   return std::move(block[0].value);
 }
 
+void replace(ast::ExprPtr &e, const std::string &name, const std::string &what, const std::string &text,
+             DiagnosticSink &sink) {
+  if (dottedName(*e) != name)
+    return ast::forEachPart(*e, [&](ast::ExprPtr &part) { replace(part, name, what, text, sink); });
+  if (ast::ExprPtr value = expression(what, text, e->loc, sink)) e = std::move(value);
+}
+
+/// Is it a name, or several joined by dots?
 bool isName(const std::string &text) {
+  if (size_t dot = text.find('.'); dot != text.npos)
+    return isName(text.substr(0, dot)) && isName(text.substr(dot + 1));
   auto isWord = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
   return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
          std::ranges::all_of(text, isWord);
@@ -69,6 +84,15 @@ void supplyTypes(ModuleData &m, const Supplied &supplied, DiagnosticSink &sink) 
   }
 }
 
+void supplyAttributes(ModuleData &m, const Supplied &supplied, DiagnosticSink &sink) {
+  for (const auto &[name, text] : supplied.constants)
+    if (name.find('.') != name.npos && isName(name))
+      for (ast::Stmt &s : m.body)
+        ast::forEachExpression(s, [&](ast::ExprPtr &e) {
+          replace(e, name, "the constant supplied for '" + name + "'", text, sink);
+        });
+}
+
 void supplyConstants(ModuleData &m, const Supplied &supplied, DiagnosticSink &sink) {
   m.supplied.reserve(supplied.constants.size()); // globals refer to its elements, so it must not grow
   for (const auto &[name, text] : supplied.constants) {
@@ -85,8 +109,12 @@ void supplyConstants(ModuleData &m, const Supplied &supplied, DiagnosticSink &si
                  "supply constants for names that the source does not define");
       continue;
     }
+    if (name.find('.') != name.npos) continue; // supplyAttributes() has replaced it
     Global g;
-    if (parseDType(text)) { // an alias, as an import creates one
+    if (auto other = m.globals.find(text);
+        other != m.globals.end() && other->second.kind == Global::Function) {
+      g = other->second;           // another name for a function of the source
+    } else if (parseDType(text)) { // an alias, as an import creates one
       g.kind = Global::ImportedName;
       g.path = "tessera", g.name = text;
     } else {

@@ -11,13 +11,15 @@ bool isNamePart(unsigned char c) { return isNameStart(c) || std::isdigit(c); }
 
 class Lexer {
 public:
-  Lexer(const SourceText &source, DiagnosticSink &sink) : s_(source.text()), sink_(sink) {
+  Lexer(const SourceText &source, DiagnosticSink &sink, const std::vector<SourcePiece> &pieces,
+        bool oneDefinition = false)
+      : s_(source.text()), sink_(sink), pieces_(pieces), oneDefinition_(oneDefinition) {
     if (s_.starts_with("\xEF\xBB\xBF")) i_ = 3; // byte order mark
   }
 
   std::vector<Token> run() {
     indents_.push_back(0);
-    while (i_ < s_.size() && !gaveUp_) {
+    while (i_ < s_.size() && !gaveUp_ && !isPast_) {
       if (atLineStart_ && brackets_.empty() && !layout()) continue;
       token();
     }
@@ -29,8 +31,11 @@ public:
       push(Token::Dedent, here());
     }
     push(Token::End, here());
+    if (!isPast_ && !atLineStart_) end_ = s_.size();
     return std::move(tokens_);
   }
+
+  size_t end() const { return end_; }
 
 private:
   char peek(size_t k = 0) const { return i_ + k < s_.size() ? s_[i_ + k] : '\0'; }
@@ -88,8 +93,14 @@ private:
       if (i_ < s_.size()) skipLineEnd();
       return false;
     }
+    if (isPastDefinition(width)) return false;
     atLineStart_ = false;
     Range loc = since(start);
+    if (beginsPiece()) {
+      for (; indents_.size() > 1; indents_.pop_back())
+        push(Token::Dedent, here());
+      indents_[0] = width;
+    }
     if (tabsAfterSpaces)
       sink_.error(Code::E_INDENTATION, loc, "tabs follow spaces in the indentation",
                   "indent with spaces only");
@@ -110,6 +121,23 @@ private:
       }
     }
     return true;
+  }
+
+  bool beginsPiece() {
+    const bool begins = nextPiece_ < pieces_.size() && line_ >= pieces_[nextPiece_].line;
+    while (nextPiece_ < pieces_.size() && line_ >= pieces_[nextPiece_].line)
+      ++nextPiece_;
+    return begins;
+  }
+
+  /// Of one definition: does this line, which is indented by `width`, follow it?
+  bool isPastDefinition(size_t width) {
+    if (!oneDefinition_) return false;
+    if (!hasHead_) {
+      hasHead_ = peek() != '@';
+      return false;
+    }
+    return isPast_ = width <= indents_[0];
   }
 
   bool giveUp(Range loc, const char *what) {
@@ -138,6 +166,7 @@ private:
       push(Token::Newline, here());
       atLineStart_ = true;
       skipLineEnd();
+      end_ = i_;
       return;
     }
     skipLineEnd();
@@ -347,26 +376,47 @@ private:
   size_t i_ = 0;
   uint32_t line_ = 1, col_ = 1;
   bool atLineStart_ = true, gaveUp_ = false;
+  const std::vector<SourcePiece> &pieces_;
+  size_t nextPiece_ = 0;
+  const bool oneDefinition_;
+  bool hasHead_ = false, isPast_ = false; // of one definition: the line of `def` was read; its body was
+  size_t end_ = 0;                        // of the last logical line
   std::vector<size_t> indents_;
   std::vector<Token> brackets_, tokens_;
 };
 
 } // namespace
 
-std::vector<Token> tokenize(const SourceText &source, DiagnosticSink &sink) {
+/// Reports a source that is not text, or too long.
+static bool isReadable(const SourceText &source, DiagnosticSink &sink) {
   if (source.text().size() > kMaxSourceBytes) {
     sink.error(Code::E_SOURCE_TOO_LARGE, {},
                "the source has " + std::to_string(source.text().size()) + " bytes; the limit is " +
                    std::to_string(kMaxSourceBytes));
-    return {Token{}};
+    return false;
   }
   if (uint32_t line = source.firstBrokenLine()) {
     sink.error(Code::E_CHARACTER, {line, 1, line, 2},
                "this is not source text: the line holds a NUL or bytes that are not UTF-8",
                "check that this is the right file, and save it as UTF-8");
-    return {Token{}};
+    return false;
   }
-  return Lexer(source, sink).run();
+  return true;
+}
+
+std::vector<Token> tokenize(const SourceText &source, DiagnosticSink &sink,
+                            const std::vector<SourcePiece> &pieces) {
+  if (!isReadable(source, sink)) return {Token{}};
+  return Lexer(source, sink, pieces).run();
+}
+
+std::vector<Token> tokenizeDefinition(const SourceText &source, DiagnosticSink &sink, size_t &bytes) {
+  if (!isReadable(source, sink)) return {Token{}};
+  const std::vector<SourcePiece> margin(1);
+  Lexer lexer(source, sink, margin, /*oneDefinition=*/true);
+  std::vector<Token> tokens = lexer.run();
+  bytes = lexer.end();
+  return tokens;
 }
 
 } // namespace tessera::frontend

@@ -25,6 +25,12 @@ constexpr size_t kMaxNesting = 200;
 
 /// Turns a source into tokens; always ends with End, whatever the input. Errors go to the sink, and the
 /// offending characters are skipped, so that the parser sees as much of the rest as possible.
-std::vector<Token> tokenize(const SourceText &, DiagnosticSink &);
+/// The first line of each piece may be indented; the blocks of the piece before it end there.
+std::vector<Token> tokenize(const SourceText &, DiagnosticSink &,
+                            const std::vector<SourcePiece> &pieces = {});
+
+/// The tokens of the definition that the source begins with: decorators, head and body. `bytes` receives its
+/// length. What follows it is not read and may be anything.
+std::vector<Token> tokenizeDefinition(const SourceText &, DiagnosticSink &, size_t &bytes);
 
 } // namespace tessera::frontend

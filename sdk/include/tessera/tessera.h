@@ -365,6 +365,14 @@ typedef struct tsr_named_text {
   const char *text;
 } tsr_named_text_t;
 
+/* Lines of a source that come from another file: those from `line` on, up to the next piece (appended in
+ * 1.4). The first of them may be indented: its indentation is the margin of the piece. */
+typedef struct tsr_source_piece {
+  const char *file;
+  uint32_t line;      /* the first of them in the source, from 1 */
+  uint32_t file_line; /* and in the file */
+} tsr_source_piece_t;
+
 /* One message of the compiler (appended in 1.4). The strings are valid during the callback and never NULL. */
 typedef struct tsr_diagnostic {
   size_t struct_size;
@@ -415,7 +423,40 @@ typedef struct tsr_source_options {
    * dim's value is compiled for that value alone; its launches refuse others. (Appended in 1.4.) */
   int32_t exact_dims;
   int32_t reserved; /* 0 */
+  /* Where the lines of the source come from, if it was put together from several texts, in ascending order of
+   * their lines; diagnostics and the messages of kernels have these files and lines. A constant's name may
+   * also be a chain of attributes ("config.BLOCK"), and its text the name of a function of the source. All of
+   * this was appended in 1.4. */
+  const tsr_source_piece_t *pieces;
+  size_t piece_count;
 } tsr_source_options_t;
+
+/* A name that a definition uses and does not define (appended in 1.4). */
+typedef struct tsr_free_name {
+  const char *name; /* as it is written, attributes included: "alpha", "ts.tile.zeros" */
+  uint32_t line;    /* of its first use, from 1, in the text */
+  uint32_t column;  /* from 1 */
+} tsr_free_name_t;
+
+/* What tsrReadDefinition found (appended in 1.4). The strings are valid until the thread's next call of it.
+ */
+typedef struct tsr_definition_info {
+  size_t struct_size;
+  const char *name;             /* of the function */
+  size_t bytes;                 /* from the begin of the text to the end of the definition */
+  const tsr_free_name_t *names; /* each once, in the order of the text */
+  size_t name_count;
+  const char *const *returns; /* for each value that it returns: the parameter that the value is, or "" */
+  size_t return_count;
+} tsr_definition_info_t;
+
+/* Reads the definition of a function at the begin of a text, with its decorators, and returns its length and
+ * the names that a caller has to supply: as constants, or by adding the text of functions. What follows the
+ * definition may be anything. The first line may be indented. `options` may be NULL; of them it uses
+ * file_name, pieces, log and diagnose. The answer is cached, so that the compiler is loaded for new texts
+ * only. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_ECOMPILE. */
+TSR_API tsr_status_t tsrReadDefinition(const char *text, size_t len, const tsr_source_options_t *options,
+                                       tsr_definition_info_t *info);
 
 /* Compiles a Tessera source text of `len` bytes (no NUL needed). Loads libtessera-compiler.so on first use:
  * TSR_ENOTFOUND if it is not installed. TSR_ECOMPILE: the program is wrong. TSR_UNIMPLEMENTED: it is right,
@@ -571,6 +612,14 @@ typedef struct tsr_dim_info {
  * TSR_ENOTFOUND.
  */
 TSR_API tsr_status_t tsrKernelArgDim(tsr_kernel_t kernel, size_t index, size_t axis, tsr_dim_info_t *info);
+
+/* Computes the dims of a call from the shapes of its tensors, and the shapes of its results. `extents` has
+ * one entry per axis of each tensor, then of each result, in the order of the arguments: those of tensors are
+ * read, those of results are written. `dims` has one entry per argument of kind TSR_ARG_DIM: -1, or a value
+ * that the caller gives, such as a stride that has a name; all are known afterwards. TSR_EINVAL names the
+ * extent that differs, or the dim that no extent determines. (Appended in 1.4.) Errors: TSR_EINVAL. */
+TSR_API tsr_status_t tsrKernelSolveDims(tsr_kernel_t kernel, int64_t *extents, size_t extent_count,
+                                        int64_t *dims, size_t dim_count);
 
 /* Programs per axis. x runs over the last (fastest) axis of the metadata's launch.axes, y over the one before
  * it, and z over the product of the others; missing axes are 1. */
