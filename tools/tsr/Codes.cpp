@@ -44,6 +44,39 @@ constexpr CodeText toolCodes[] = {
     {"E_ARG_RANK", "a file's number of dims is not the parameter's", "Reshape the array before saving it."},
     {"E_ARG_SHAPE", "an extent differs from the one the parameter declares",
      "A dim written as a number in the annotation is fixed."},
+    {"E_ARG_COUNT", "a call has too many arguments", "In Python: the message has the parameters."},
+    {"E_ARG_TYPE", "an argument is of another kind than its parameter",
+     "In Python: a tensor is an array of NumPy, a ts.Array, a buffer or a tensor with __dlpack__; a scalar is "
+     "a number or\n"
+     "a NumPy scalar. A bool is no number, and masked arrays are refused, since a kernel does not see the "
+     "mask."},
+    {"E_ARG_RANGE", "a number does not fit in the dtype of its parameter",
+     "In Python: a scalar is not wrapped or clamped. Floats may be rounded, but not to infinity."},
+    {"E_ARG_STRIDES", "the strides of an array are not those of its parameter",
+     "In Python: a tensor without ts.strides in its type is contiguous, and no stride is negative. Pass\n"
+     "np.ascontiguousarray(x), or declare the strides. Arrays are never copied unseen."},
+    {"E_ARG_ALIGNMENT", "the elements of an array are not aligned to their size",
+     "In Python: pass a copy, x.copy()."},
+    {"E_ARG_READONLY", "a kernel writes an array that is read-only", "In Python: pass a copy, x.copy()."},
+    {"E_ARG_OVERLAP", "a tensor that is written shares memory with another",
+     "In Python: a kernel's programs run in any order, so what they read must not be what others write."},
+    {"E_ARG_DEVICE", "an array is not in the memory of the device that the kernel runs on",
+     "In Python: ts.asarray(x) makes an array of the current device. Nothing is moved unseen."},
+    {"E_ARG_DLPACK", "a tensor of DLPack cannot be taken",
+     "In Python: DLPack 0.x and 1.x are read, each capsule once, with elements of one lane of a dtype of the "
+     "language."},
+    {"E_CAPTURE", "a function uses an object that the compiler cannot take",
+     "In Python: a kernel may use functions, other kernels, numbers, strings, dtypes and tuples of them from "
+     "around it, and\n"
+     "attributes of modules and objects that are such values. Pass anything else as an argument. A name has "
+     "one meaning in\n"
+     "all the functions of a kernel."},
+    {"E_NO_SOURCE", "the source text of a function is not at hand",
+     "In Python: the compiler reads the text of a function from its file, as the module linecache has it. "
+     "Compile a text\n"
+     "with ts.compile(text), or load a bundle with ts.load(path)."},
+    {"E_CALL", "a function of kernels is called outside of one",
+     "In Python: the functions of ts.tile exist in the text of a kernel, a function with @ts.kernel."},
     {"E_DIM_CLASH", "one symbolic dim got two values",
      "A symbol has one value per call. Both parameters (or --dim) that give it one are named in the "
      "message."},
