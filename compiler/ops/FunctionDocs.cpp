@@ -1,7 +1,9 @@
 // function-docs PAGE -o FILE: copies PAGE and regenerates its tables of functions from Functions.def. A table
 // follows the line "<!-- functions of kernels -->" or "<!-- functions of graph functions -->" and ends at the
 // next blank line.
+// function-docs --python -o FILE: writes the functions and the dtypes as a module of Python.
 #include "compiler/ops/Functions.h"
+#include "numerics/DTypeAliases.h"
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -80,11 +82,43 @@ int rewrite(const char *page, const char *result) {
   return 0;
 }
 
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text)
+    out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return out + "\"";
+}
+
+int writePython(const char *result) {
+  std::ofstream out(result);
+  out << "\"\"\"Made by function-docs from compiler/ops/Functions.def and numerics/DType.cpp.\"\"\"\n\n"
+         "# module, name, arguments in kernels and in graph functions (\"\": it is not called there), what "
+         "it gives\n"
+         "OPERATIONS = (\n";
+  for (const LanguageFunction &f : allFunctions()) {
+    auto arguments = [&](Place place) {
+      return f.isIn(place) ? quoted(shownArguments(f.signature(place))) : "\"\"";
+    };
+    out << "    (" << quoted(f.module) << ", " << quoted(f.name) << ", " << arguments(Kernels) << ", "
+        << arguments(Graphs) << ", " << quoted(f.doc) << "),\n";
+  }
+  out << ")\nDTYPES = (";
+  for (const DTypeInfo &d : allDTypes())
+    out << quoted(d.name) << ", ";
+  out << ")\nALIASES = {\n";
+  for (const auto &[alias, dtype] : dtypeAliases())
+    out << "    " << quoted(alias) << ": " << quoted(name(dtype)) << ",\n";
+  out << "}\n";
+  return out.flush() ? 0 : 1;
+}
+
 } // namespace
 } // namespace tessera::ops
 
 int main(int argc, char **argv) {
-  if (argc == 4 && std::strcmp(argv[2], "-o") == 0) return tessera::ops::rewrite(argv[1], argv[3]);
-  std::cerr << "usage: function-docs PAGE -o FILE\n";
+  if (argc == 4 && std::strcmp(argv[2], "-o") == 0)
+    return std::strcmp(argv[1], "--python") == 0 ? tessera::ops::writePython(argv[3])
+                                                 : tessera::ops::rewrite(argv[1], argv[3]);
+  std::cerr << "usage: function-docs PAGE|--python -o FILE\n";
   return 1;
 }

@@ -1,0 +1,389 @@
+#include "python/core/Array.h"
+#include "python/core/Code.h"
+#include "python/core/DLPack.h"
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace tessera::python {
+
+PyTypeObject *arrayType;
+
+int64_t bytesOf(int dtype, int rank, const int64_t *shape) {
+  int64_t bytes = dtypeBytes(dtype);
+  bool empty = false, fits = true;
+  for (int i = 0; i < rank; ++i) {
+    empty |= shape[i] == 0;
+    fits = fits && shape[i] >= 0 && (shape[i] == 0 || !__builtin_mul_overflow(bytes, shape[i], &bytes));
+  }
+  return empty ? 0 : fits ? bytes : -1;
+}
+
+namespace {
+
+Array *blank(Context &context, int dtype, int rank, const int64_t *shape) {
+  auto *array = reinterpret_cast<Array *>(PyType_GenericAlloc(arrayType, 0));
+  if (!array) return nullptr;
+  array->context = &context;
+  array->dtype = dtype;
+  array->rank = rank;
+  int64_t step = 1;
+  for (int i = rank - 1; i >= 0; --i) {
+    array->shape[i] = shape[i];
+    array->strides[i] = step;
+    step *= shape[i] > 0 ? shape[i] : 1;
+  }
+  return array;
+}
+
+Array &self(PyObject *object) { return *reinterpret_cast<Array *>(object); }
+
+} // namespace
+
+Array *newArray(Context &context, int dtype, int rank, const int64_t *shape) {
+  const int64_t bytes = bytesOf(dtype, rank, shape);
+  if (bytes < 0)
+    return refuse("E_ARG_SHAPE", "the array has a negative extent, or more than 2^63 bytes"), nullptr;
+  Array *array = blank(context, dtype, rank, shape);
+  if (!array) return nullptr;
+  if (tsr_status_t status =
+          tsrAlloc(context.handle, static_cast<size_t>(bytes), TSR_MEM_DEVICE, &array->data)) {
+    Py_DECREF(reinterpret_cast<PyObject *>(array));
+    return raise(status), nullptr;
+  }
+  array->isOwner = true;
+  return array;
+}
+
+namespace {
+
+/// Waits until all work that may use the array is done. Returns false after raising.
+bool wait(Array &array) {
+  tsr_status_t status;
+  {
+    WithoutGil released;
+    status = tsrSynchronize(array.context->handle);
+  }
+  if (status == TSR_SUCCESS) return true;
+  raise(status);
+  return false;
+}
+
+void deallocate(PyObject *object) {
+  Array &array = self(object);
+  if (array.isOwner) {
+    WithoutGil released; // it may wait for queued work
+    (void)tsrFree(array.context->handle, array.data);
+  }
+  delete array.foreign;
+  PyTypeObject *type = Py_TYPE(object);
+  PyObject_Free(object);
+  Py_DECREF(type);
+}
+
+// --- The buffer protocol ---
+
+/// By tsr_dtype_t; null: the buffer protocol has no such elements.
+constexpr const char *kFormats[] = {"d", "f", "e", nullptr, "f", nullptr, nullptr, nullptr, nullptr, nullptr,
+                                    "q", "i", "h", "b",     "B", "?",     "H",     "I",     "Q"};
+
+int getBuffer(PyObject *object, Py_buffer *view, int flags) {
+  Array &array = self(object);
+  view->obj = nullptr;
+  auto fail = [](const char *why) {
+    PyErr_SetString(PyExc_BufferError, why);
+    return -1;
+  };
+  if (!array.context->isHost) return fail("the array is in the memory of a device: use numpy()");
+  if (!kFormats[array.dtype]) return fail("the buffer protocol has no such elements: use asarray(x, dtype)");
+  if ((flags & PyBUF_WRITABLE) && array.isReadOnly) return fail("the array is read-only");
+  if (!wait(array)) return -1;
+  auto *sizes = static_cast<Py_ssize_t *>(std::malloc(sizeof(Py_ssize_t) * 2 * kMaxRank));
+  if (!sizes) return PyErr_NoMemory(), -1;
+  const Py_ssize_t item = dtypeBytes(array.dtype);
+  Py_ssize_t count = 1;
+  for (int i = 0; i < array.rank; ++i) {
+    sizes[i] = array.shape[i];
+    sizes[kMaxRank + i] = array.strides[i] * item;
+    count *= sizes[i];
+  }
+  view->buf = array.data;
+  view->obj = Py_NewRef(object);
+  view->len = count * item;
+  view->itemsize = item;
+  view->readonly = array.isReadOnly;
+  view->ndim = array.rank;
+  view->format = (flags & PyBUF_FORMAT) ? const_cast<char *>(kFormats[array.dtype]) : nullptr;
+  view->shape = (flags & PyBUF_ND) == PyBUF_ND ? sizes : nullptr;
+  view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? sizes + kMaxRank : nullptr;
+  view->suboffsets = nullptr;
+  view->internal = sizes;
+  return 0;
+}
+
+void releaseBuffer(PyObject *, Py_buffer *view) { std::free(view->internal); }
+
+// --- DLPack ---
+
+struct Exported {
+  dlpack::Versioned versioned;
+  dlpack::Managed managed;
+  int64_t shape[kMaxRank], strides[kMaxRank];
+  PyObject *owner;
+};
+
+void drop(Exported *e) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  Py_DECREF(e->owner);
+  PyGILState_Release(state);
+  delete e;
+}
+
+int32_t deviceType(const Context &context) {
+  return context.isHost                   ? dlpack::Cpu
+         : context.backend == "ptx"       ? dlpack::Cuda
+         : context.backend == "rocm"      ? dlpack::Rocm
+         : context.backend == "levelzero" ? dlpack::OneApi
+                                          : dlpack::Cpu;
+}
+
+void dropCapsule(PyObject *capsule) { // only of capsules that nobody used
+  for (const char *name : {"dltensor", "dltensor_versioned"}) {
+    if (!PyCapsule_IsValid(capsule, name)) continue;
+    void *managed = PyCapsule_GetPointer(capsule, name);
+    drop(static_cast<Exported *>(std::strlen(name) > 8 ? static_cast<dlpack::Versioned *>(managed)->context
+                                                       : static_cast<dlpack::Managed *>(managed)->context));
+  }
+}
+
+/// __dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)
+PyObject *toDLPack(PyObject *object, PyObject *args, PyObject *keywords) {
+  static char *names[] = {const_cast<char *>("stream"), const_cast<char *>("max_version"),
+                          const_cast<char *>("dl_device"), const_cast<char *>("copy"), nullptr};
+  PyObject *stream = nullptr, *version = nullptr, *device = nullptr, *copy = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OOOO", names, &stream, &version, &device, &copy))
+    return nullptr;
+  Array &array = self(object);
+  if (!wait(array)) return nullptr;
+  static const std::pair<uint8_t, uint8_t> kCodes[] = {
+      {dlpack::Float, 64}, {dlpack::Float, 32}, {dlpack::Float, 16}, {dlpack::BFloat, 16},
+      {dlpack::Float, 32}, {dlpack::E4M3FN, 8}, {dlpack::E5M2, 8},   {dlpack::E2M3, 8},
+      {dlpack::E3M2, 8},   {dlpack::E2M1, 8},   {dlpack::Int, 64},   {dlpack::Int, 32},
+      {dlpack::Int, 16},   {dlpack::Int, 8},    {dlpack::UInt, 8},   {dlpack::Bool, 8},
+      {dlpack::UInt, 16},  {dlpack::UInt, 32},  {dlpack::UInt, 64}};
+  long major = 0;
+  if (version && PyTuple_Check(version) && PyTuple_Size(version) == 2) {
+    major = PyLong_AsLong(PyTuple_GetItem(version, 0));
+    if (major == -1 && PyErr_Occurred()) return nullptr;
+  }
+  if (major < 1 && array.isReadOnly) {
+    PyErr_SetString(PyExc_BufferError, "DLPack 0.x cannot export a read-only array");
+    return nullptr;
+  }
+  auto e = std::make_unique<Exported>();
+  std::memcpy(e->shape, array.shape, sizeof e->shape);
+  std::memcpy(e->strides, array.strides, sizeof e->strides);
+  const auto [code, bits] = kCodes[array.dtype];
+  dlpack::Tensor t{};
+  t.data = array.data;
+  t.device = {deviceType(*array.context), 0};
+  t.rank = array.rank;
+  t.dtype = {code, bits, 1};
+  t.shape = e->shape;
+  t.strides = e->strides;
+  e->versioned = {{1, 0},
+                  e.get(),
+                  [](dlpack::Versioned *m) { drop(static_cast<Exported *>(m->context)); },
+                  array.isReadOnly ? dlpack::kReadOnly : 0,
+                  t};
+  e->managed = {t, e.get(), [](dlpack::Managed *m) { drop(static_cast<Exported *>(m->context)); }};
+  PyObject *capsule = major >= 1 ? PyCapsule_New(&e->versioned, "dltensor_versioned", dropCapsule)
+                                 : PyCapsule_New(&e->managed, "dltensor", dropCapsule);
+  if (!capsule) return nullptr;
+  e.release()->owner = Py_NewRef(object);
+  return capsule;
+}
+
+PyObject *dlpackDevice(PyObject *object, PyObject *) {
+  return Py_BuildValue("(ii)", deviceType(*self(object).context), 0);
+}
+
+/// from_dlpack(object): an array that views the memory of another library's tensor.
+PyObject *fromDLPack(PyObject *, PyObject *object) {
+  Context *context = currentContext();
+  if (!context) return nullptr;
+  auto foreign = std::make_unique<Tensor>();
+  if (!foreign->read(object, TypeKind::DLPack, "x")) return nullptr;
+  if (foreign->isHost != context->isHost)
+    return refuse("E_ARG_DEVICE", "the tensor is in the memory of another device than " + context->target);
+  Array *array = blank(*context, foreign->dtype, foreign->rank, foreign->shape);
+  if (!array) return nullptr;
+  std::memcpy(array->strides, foreign->strides, sizeof array->strides);
+  array->data = foreign->data;
+  array->isReadOnly = foreign->isReadOnly;
+  array->foreign = foreign.release();
+  return reinterpret_cast<PyObject *>(array);
+}
+
+// --- Copies ---
+
+bool readShape(PyObject *tuple, int64_t *shape, int &rank) {
+  rank = static_cast<int>(PyTuple_Size(tuple));
+  if (rank > kMaxRank) return refuse("E_ARG_RANK", "an array has at most 8 dims"), false;
+  for (int i = 0; i < rank; ++i) {
+    shape[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
+    if (shape[i] == -1 && PyErr_Occurred()) return false;
+  }
+  return true;
+}
+
+/// empty(shape, dtype): an array with undefined elements.
+PyObject *empty(PyObject *, PyObject *args) {
+  PyObject *tuple;
+  const char *dtype;
+  int64_t shape[kMaxRank];
+  int rank;
+  if (!PyArg_ParseTuple(args, "O!s", &PyTuple_Type, &tuple, &dtype)) return nullptr;
+  Context *context = currentContext();
+  if (!context || !readShape(tuple, shape, rank)) return nullptr;
+  if (dtypeOf(dtype) < 0) return refuse("E_ARG_DTYPE", std::string("'") + dtype + "' is no dtype");
+  return reinterpret_cast<PyObject *>(newArray(*context, dtypeOf(dtype), rank, shape));
+}
+
+/// copy_of(object): an array with the elements of an array, a buffer or a tensor of DLPack.
+PyObject *copyOf(PyObject *, PyObject *object) {
+  Context *context = currentContext();
+  if (!context) return nullptr;
+  Tensor from;
+  if (!from.read(object, kindOf(object), "x")) return nullptr;
+  Array *array = newArray(*context, from.dtype, from.rank, from.shape);
+  if (!array) return nullptr;
+  Ref owned(reinterpret_cast<PyObject *>(array));
+  const auto bytes = static_cast<size_t>(bytesOf(from.dtype, from.rank, from.shape));
+  std::vector<char> packed;
+  const void *source = from.data;
+  if (!from.isContiguous) {
+    if (!from.isHost && !context->isHost)
+      return refuse("E_ARG_STRIDES", "an array on a device is copied only if it is contiguous");
+    packed.resize(bytes);
+    source = packed.data();
+    const size_t item = dtypeBytes(from.dtype);
+    int64_t at[kMaxRank] = {};
+    for (size_t i = 0; i < bytes; i += item) {
+      int64_t offset = 0;
+      for (int d = 0; d < from.rank; ++d)
+        offset += at[d] * from.strides[d];
+      std::memcpy(&packed[i], static_cast<const char *>(from.data) + offset * static_cast<int64_t>(item),
+                  item);
+      for (int d = from.rank - 1; d >= 0 && ++at[d] == from.shape[d]; --d)
+        at[d] = 0;
+    }
+  }
+  tsr_status_t status;
+  {
+    WithoutGil released;
+    status = tsrSynchronize(context->handle);
+    if (status == TSR_SUCCESS && bytes)
+      status = from.isHost || !from.isContiguous ? tsrMemcpyH2D(context->handle, array->data, source, bytes)
+                                                 : tsrMemcpyD2D(context->handle, array->data, source, bytes);
+  }
+  return status == TSR_SUCCESS ? owned.release() : raise(status);
+}
+
+/// _copy_to(buffer): copies the elements of a contiguous array to a writable buffer of as many bytes.
+PyObject *copyTo(PyObject *object, PyObject *target) {
+  Array &array = self(object);
+  Py_buffer view;
+  if (PyObject_GetBuffer(target, &view, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS)) return nullptr;
+  const int64_t bytes = bytesOf(array.dtype, array.rank, array.shape);
+  tsr_status_t status = TSR_SUCCESS;
+  if (view.len != bytes) {
+    PyBuffer_Release(&view);
+    return refuse("E_ARG_SHAPE", "the array has " + std::to_string(bytes) + " bytes");
+  }
+  {
+    WithoutGil released;
+    status = tsrSynchronize(array.context->handle);
+    if (status == TSR_SUCCESS && bytes)
+      status = array.foreign
+                   ? (std::memcpy(view.buf, array.data, static_cast<size_t>(bytes)), TSR_SUCCESS)
+                   : tsrMemcpyD2H(array.context->handle, view.buf, array.data, static_cast<size_t>(bytes));
+  }
+  PyBuffer_Release(&view);
+  return status == TSR_SUCCESS ? none() : raise(status);
+}
+
+// --- Attributes ---
+
+PyObject *shapeOf(PyObject *object, void *) {
+  Array &array = self(object);
+  Ref tuple(PyTuple_New(array.rank));
+  for (int i = 0; tuple && i < array.rank; ++i)
+    if (PyTuple_SetItem(tuple.get(), i, PyLong_FromLongLong(array.shape[i]))) return nullptr;
+  return tuple.release();
+}
+PyObject *dtypeNameOf(PyObject *object, void *) {
+  return PyUnicode_FromString(dtypeName(self(object).dtype));
+}
+PyObject *deviceOf(PyObject *object, void *) {
+  return PyUnicode_FromString(self(object).context->backend.c_str());
+}
+/// Calls tessera._interop.NAME(self) or tessera._dtypes.NAME(value).
+PyObject *forward(const char *module, const char *function, PyObject *argument) {
+  Ref owner(PyImport_ImportModule(module));
+  return owner ? PyObject_CallMethod(owner.get(), function, "O", argument) : nullptr;
+}
+PyObject *dtypeOfArray(PyObject *object, void *) {
+  Ref name(dtypeNameOf(object, nullptr));
+  return name ? forward("tessera._dtypes", "of", name.get()) : nullptr;
+}
+PyObject *numpyOf(PyObject *object, PyObject *) { return forward("tessera._interop", "numpy", object); }
+PyObject *represent(PyObject *object) { return forward("tessera._interop", "represent", object); }
+PyObject *ndimOf(PyObject *object, void *) { return PyLong_FromLong(self(object).rank); }
+Py_ssize_t length(PyObject *object) {
+  if (self(object).rank) return static_cast<Py_ssize_t>(self(object).shape[0]);
+  PyErr_SetString(PyExc_TypeError, "len() of an array of rank 0");
+  return -1;
+}
+
+PyObject *bytesAttribute(PyObject *object, void *) {
+  return PyLong_FromLongLong(bytesOf(self(object).dtype, self(object).rank, self(object).shape));
+}
+
+} // namespace
+
+PyMethodDef arrayMethods[] = {{"empty", empty, METH_VARARGS, nullptr},
+                              {"copy_of", copyOf, METH_O, nullptr},
+                              {"from_dlpack", fromDLPack, METH_O, nullptr},
+                              {nullptr, nullptr, 0, nullptr}};
+
+bool addArray(PyObject *module) {
+  static PyMethodDef methods[] = {{"__dlpack__",
+                                   reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(toDLPack)),
+                                   METH_VARARGS | METH_KEYWORDS, nullptr},
+                                  {"__dlpack_device__", dlpackDevice, METH_NOARGS, nullptr},
+                                  {"_copy_to", copyTo, METH_O, nullptr},
+                                  {"numpy", numpyOf, METH_NOARGS,
+                                   "A NumPy array with these elements. On the CPU it shares their memory."},
+                                  {nullptr, nullptr, 0, nullptr}};
+  static PyGetSetDef attributes[] = {{"shape", shapeOf, nullptr, nullptr, nullptr},
+                                     {"ndim", ndimOf, nullptr, nullptr, nullptr},
+                                     {"dtype", dtypeOfArray, nullptr, nullptr, nullptr},
+                                     {"_dtype", dtypeNameOf, nullptr, nullptr, nullptr},
+                                     {"device", deviceOf, nullptr, nullptr, nullptr},
+                                     {"nbytes", bytesAttribute, nullptr, nullptr, nullptr},
+                                     {nullptr, nullptr, nullptr, nullptr, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
+                                {Py_tp_methods, methods},
+                                {Py_tp_getset, attributes},
+                                {Py_tp_repr, reinterpret_cast<void *>(represent)},
+                                {Py_mp_length, reinterpret_cast<void *>(length)},
+                                {Py_bf_getbuffer, reinterpret_cast<void *>(getBuffer)},
+                                {Py_bf_releasebuffer, reinterpret_cast<void *>(releaseBuffer)},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"tessera._core.Array", sizeof(Array), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  return (arrayType = addType(module, spec, "Array"));
+}
+
+} // namespace tessera::python

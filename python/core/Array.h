@@ -1,0 +1,21 @@
+// ts.Array: a tensor in a device's memory.
+#pragma once
+#include "python/core/Tensor.h"
+
+namespace tessera::python {
+
+struct Array {
+  PyObject_HEAD Context *context;
+  void *data;
+  bool isOwner, isReadOnly; // isOwner: `data` is from tsrAlloc
+  int dtype, rank;
+  int64_t shape[kMaxRank], strides[kMaxRank]; // in elements
+  Tensor *foreign;                            // of an array that views another library's memory; else null
+};
+
+/// Allocates a contiguous array with undefined elements. Null after raising.
+Array *newArray(Context &, int dtype, int rank, const int64_t *shape);
+/// The bytes of a contiguous tensor; -1 if they cannot be counted.
+int64_t bytesOf(int dtype, int rank, const int64_t *shape);
+
+} // namespace tessera::python

@@ -1,0 +1,45 @@
+// A loaded kernel or graph function with its signature, as the call path needs it.
+#pragma once
+#include "python/core/Core.h"
+
+namespace tessera::python {
+
+/// One extent or stride: a constant, a dim, or an expression, which only the library evaluates.
+struct Extent {
+  int32_t kind = TSR_DIM_CONSTANT; // tsr_dim_kind_t
+  int32_t dim = -1;                // of TSR_DIM_NAMED: index among the dims
+  int64_t value = -1; // of TSR_DIM_CONSTANT; of TSR_DIM_NAMED the only value it was compiled for, or -1
+  std::string text;
+};
+
+/// An argument of a launch.
+struct Argument {
+  std::string name;
+  int32_t kind = TSR_ARG_TENSOR; // tsr_arg_kind_t
+  int32_t dtype = -1;            // tsr_dtype_t
+  uint32_t bytes = 0;
+  bool isRead = false, isWritten = false, hasDefault = false;
+  uint64_t defaultBits = 0;
+  std::vector<Extent> extents, strides; // strides: empty if the tensor is contiguous
+};
+
+/// tessera._core.Code. Immutable.
+struct Code {
+  PyObject_HEAD Context *context;
+  tsr_module_t module;
+  tsr_kernel_t kernel;
+  PyObject *keep;                   // of a module with several kernels: the object that unloads it; else null
+  std::vector<Argument> *arguments; // in the order of the ABI: tensors, results, scalars, dims
+  size_t tensors, results, scalars, dims;
+  bool isSpecialized;         // it was compiled for one value of a dim
+  bool hasExpressions;        // an extent of a tensor or a result is an expression
+  std::vector<int> *returned; // by returned value: an index into `arguments`
+  bool isFunction;
+};
+
+/// The number of a dtype, and the name of one; -1 and "" if there is none.
+int dtypeOf(const std::string &name);
+const char *dtypeName(int dtype);
+uint32_t dtypeBytes(int dtype);
+
+} // namespace tessera::python

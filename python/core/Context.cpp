@@ -1,0 +1,185 @@
+// The process's contexts, one per backend and device that was used, and the calls about backends.
+#include "python/core/Core.h"
+#include <map>
+#include <memory>
+#include <pthread.h>
+
+namespace tessera::python {
+
+uint64_t settings = 0;
+
+namespace {
+
+// Handles of a parent are of no use in the child of a fork, which forgets them.
+std::map<std::string, std::unique_ptr<Context>> &contexts() {
+  static auto &all = *new std::map<std::string, std::unique_ptr<Context>>;
+  return all;
+}
+Context *current = nullptr;
+thread_local tsr_stream_t threadStream = nullptr;
+
+constexpr uint64_t kForked = uint64_t(1) << 32; // above the number that Python sets
+
+void forget() {
+  for (auto &[name, context] : contexts())
+    (void)context.release(); // arrays of the parent refer to it
+  contexts().clear();
+  current = nullptr;
+  threadStream = nullptr;
+  settings += kForked; // kernels find no variant of the parent's
+}
+
+Context *create() {
+  tsr_context_t handle = nullptr;
+  tsr_stream_t stream = nullptr;
+  tsr_device_info_t info{};
+  info.struct_size = sizeof info;
+  tsr_status_t status;
+  {
+    WithoutGil released;
+    status = tsrCreateContext(&handle);
+    if (status == TSR_SUCCESS) status = tsrGetDefaultStream(handle, &stream);
+    if (status == TSR_SUCCESS) status = tsrGetDeviceInfo(handle, &info);
+  }
+  if (status != TSR_SUCCESS) return raise(status), nullptr;
+  std::string backend = info.backend;
+  auto &slot = contexts()[backend];
+  if (slot) {
+    WithoutGil released;
+    (void)tsrDestroyContext(handle);
+  } else {
+    slot = std::make_unique<Context>(Context{handle, stream, backend == "cpu", backend, info.arch});
+  }
+  return slot.get();
+}
+
+} // namespace
+
+Context *currentContext() {
+  static const int registered = pthread_atfork(nullptr, nullptr, forget);
+  (void)registered;
+  return current ? current : current = create();
+}
+
+tsr_stream_t currentStream(const Context &context) { return threadStream ? threadStream : context.stream; }
+tsr_stream_t setCurrentStream(tsr_stream_t stream) { return std::exchange(threadStream, stream); }
+
+namespace {
+
+PyObject *selectBackend(PyObject *, PyObject *arg) {
+  std::string name;
+  if (arg != Py_None && !text(arg, name)) return nullptr;
+  tsr_status_t status;
+  {
+    WithoutGil released;
+    status = tsrSelectBackend(arg == Py_None ? nullptr : name.c_str());
+  }
+  if (status != TSR_SUCCESS) return raise(status);
+  current = nullptr; // the next call creates it
+  return none();
+}
+
+PyObject *backends(PyObject *, PyObject *) {
+  Ref list(PyList_New(0));
+  for (size_t i = 0; list; ++i) {
+    tsr_backend_info_t info{};
+    info.struct_size = sizeof info;
+    tsr_status_t status;
+    {
+      WithoutGil released;
+      status = tsrGetBackendInfo(i, &info);
+    }
+    if (status == TSR_ENOTFOUND) return list.release();
+    if (status != TSR_SUCCESS) return raise(status);
+    Ref row(Py_BuildValue("{s:s,s:s,s:s,s:O,s:O,s:i}", "name", info.name, "description", info.description,
+                          "reason", info.reason, "available", info.available ? Py_True : Py_False, "selected",
+                          info.selected ? Py_True : Py_False, "device_count", info.device_count));
+    if (!row || PyList_Append(list.get(), row.get())) return nullptr;
+  }
+  return nullptr;
+}
+
+/// The capabilities of a device, as JSON.
+PyObject *capabilities(PyObject *, PyObject *args) {
+  const char *backend = nullptr, *json = nullptr;
+  int device = 0;
+  if (!PyArg_ParseTuple(args, "zi", &backend, &device)) return nullptr;
+  tsr_status_t status;
+  {
+    WithoutGil released;
+    status = tsrGetBackendDeviceCapabilities(backend, device, &json);
+  }
+  return status == TSR_SUCCESS ? PyUnicode_FromString(json) : raise(status);
+}
+
+PyObject *deviceCount(PyObject *, PyObject *args) {
+  const char *backend = nullptr;
+  int32_t count = 0;
+  if (!PyArg_ParseTuple(args, "z", &backend)) return nullptr;
+  tsr_status_t status;
+  {
+    WithoutGil released;
+    status = tsrGetDeviceCount(backend, &count);
+  }
+  return status == TSR_SUCCESS ? PyLong_FromLong(count) : raise(status);
+}
+
+PyObject *memoryInfo(PyObject *, PyObject *) {
+  Context *context = currentContext();
+  if (!context) return nullptr;
+  tsr_memory_info_t info{};
+  info.struct_size = sizeof info;
+  if (tsr_status_t status = tsrGetMemoryInfo(context->handle, &info)) return raise(status);
+  return Py_BuildValue("{s:K,s:K,s:K,s:K}", "total_bytes", info.total_bytes, "free_bytes", info.free_bytes,
+                       "in_use_bytes", info.in_use_bytes, "pooled_bytes", info.pooled_bytes);
+}
+
+template <tsr_status_t (*Call)(tsr_context_t)> PyObject *ofContext(PyObject *, PyObject *) {
+  if (!current) return none(); // nothing has been queued or allocated
+  tsr_status_t status;
+  {
+    WithoutGil released;
+    status = Call(current->handle);
+  }
+  return status == TSR_SUCCESS ? none() : raise(status);
+}
+
+PyObject *target(PyObject *, PyObject *) {
+  Context *context = currentContext();
+  return context ? Py_BuildValue("(ss)", context->backend.c_str(), context->target.c_str()) : nullptr;
+}
+
+PyObject *setSettings(PyObject *, PyObject *arg) {
+  const unsigned long number = PyLong_AsUnsignedLong(arg);
+  if (PyErr_Occurred()) return nullptr;
+  settings = settings / kForked * kForked + number;
+  return none();
+}
+
+/// At the interpreter's end: waits for all work, so that no callback runs into a finished interpreter.
+PyObject *finish(PyObject *, PyObject *) {
+  {
+    WithoutGil released;
+    for (auto &[name, context] : contexts())
+      (void)tsrSynchronize(context->handle);
+  }
+  return none();
+}
+
+} // namespace
+
+PyMethodDef contextMethods[] = {
+    {"select_backend", selectBackend, METH_O, nullptr},
+    {"backends", backends, METH_NOARGS, nullptr},
+    {"capabilities", capabilities, METH_VARARGS, nullptr},
+    {"device_count", deviceCount, METH_VARARGS, nullptr},
+    {"memory_info", memoryInfo, METH_NOARGS, nullptr},
+    {"synchronize", ofContext<tsrSynchronize>, METH_NOARGS, nullptr},
+    {"trim", ofContext<tsrTrimMemory>, METH_NOARGS, nullptr},
+    {"target", target, METH_NOARGS, nullptr},
+    {"set_settings", setSettings, METH_O, nullptr},
+    {"finish", finish, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+} // namespace tessera::python

@@ -1,0 +1,110 @@
+// What the sources of tessera._core share. The module is built against the limited API of CPython 3.11, so
+// one binary serves 3.11 and later. It has no compiler and no numerics: it reads arguments and calls the C
+// ABI.
+//
+// The GIL is held in every function here, unless it says otherwise.
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+#include <cstdint>
+#include <string>
+#include <tessera/tessera.h>
+#include <utility>
+#include <vector>
+
+namespace tessera::python {
+
+/// Owns one reference.
+class Ref {
+public:
+  Ref() = default;
+  explicit Ref(PyObject *owned) : object_(owned) {}
+  static Ref borrow(PyObject *o) {
+    Py_XINCREF(o);
+    return Ref(o);
+  }
+  Ref(Ref &&other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref &operator=(Ref &&other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+  PyObject *get() const { return object_; }
+  PyObject *release() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+private:
+  PyObject *object_ = nullptr;
+};
+
+/// Releases the GIL for its lifetime: for calls that wait, compile, or may call hooks on other threads.
+class WithoutGil {
+public:
+  WithoutGil() : state_(PyEval_SaveThread()) {}
+  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  WithoutGil(const WithoutGil &) = delete;
+  WithoutGil &operator=(const WithoutGil &) = delete;
+
+private:
+  PyThreadState *state_;
+};
+
+// --- Errors.cpp: the classes are in tessera/_errors.py ---
+
+/// The compiler's messages of one call. Filled without the GIL.
+struct Messages {
+  struct Message {
+    int32_t severity;
+    uint32_t line, column, length;
+    std::string code, message, hint, file, sourceLine;
+  };
+  std::vector<Message> list;
+  void listen(tsr_source_options_t &);
+};
+
+/// Raises the exception for the calling thread's last failure, and returns null.
+PyObject *raise(tsr_status_t status, const Messages *messages = nullptr);
+/// Raises ts.ArgumentError, and returns null.
+PyObject *refuse(const char *code, const std::string &message, const std::string &hint = {});
+/// Raises the class of that name in tessera._errors.
+PyObject *raiseNamed(const char *cls, const char *code, const std::string &message, const std::string &hint);
+/// Removes the package's own frames from the begin of the current exception's traceback.
+void trimTraceback();
+
+// --- Context.cpp: the process's context ---
+
+struct Context {
+  tsr_context_t handle;
+  tsr_stream_t stream; // the default stream
+  bool isHost;         // kernels access the host's memory
+  std::string backend, target;
+};
+
+/// The context that calls use; created on first use, and anew in the child of a fork. Null after raising.
+Context *currentContext();
+/// The stream that calls of this thread queue on.
+tsr_stream_t currentStream(const Context &);
+/// Replaces the calling thread's stream, and returns the one before; null stands for the default stream.
+tsr_stream_t setCurrentStream(tsr_stream_t);
+/// Identifies what compiled code depends on besides its source: the backend, the numerics profile, the
+/// mapper.
+extern uint64_t settings;
+
+// --- Types of the module, created by addTypes() ---
+
+extern PyTypeObject *codeType, *kernelType, *arrayType, *streamType, *eventType;
+bool addCode(PyObject *module);
+bool addKernel(PyObject *module);
+bool addArray(PyObject *module);
+bool addStreams(PyObject *module);
+
+extern PyMethodDef compileMethods[], contextMethods[], arrayMethods[], mapperMethods[];
+
+/// Makes a heap type and adds it to the module under its name.
+PyTypeObject *addType(PyObject *module, PyType_Spec &spec, const char *name);
+/// UTF-8 of a str; "" and false after raising.
+bool text(PyObject *str, std::string &out);
+inline PyObject *none() { return Py_NewRef(Py_None); }
+
+} // namespace tessera::python

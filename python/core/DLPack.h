@@ -1,0 +1,54 @@
+// The structs of DLPack (https://dmlc.github.io/dlpack): version 0.x ("dltensor") and 1.x
+// ("dltensor_versioned").
+#pragma once
+#include <cstdint>
+
+namespace tessera::python::dlpack {
+
+enum DeviceType : int32_t { Cpu = 1, Cuda = 2, CudaHost = 3, Rocm = 10, RocmHost = 11, OneApi = 14 };
+enum TypeCode : uint8_t {
+  Int = 0,
+  UInt = 1,
+  Float = 2,
+  BFloat = 4,
+  Complex = 5,
+  Bool = 6,
+  E4M3FN = 10,
+  E5M2 = 12,
+  E2M3 = 14,
+  E3M2 = 15,
+  E2M1 = 17
+};
+constexpr uint64_t kReadOnly = 1;
+
+struct Tensor {
+  void *data;
+  struct {
+    int32_t type, id;
+  } device;
+  int32_t rank;
+  struct {
+    uint8_t code, bits;
+    uint16_t lanes;
+  } dtype;
+  int64_t *shape, *strides; // in elements; null strides: contiguous
+  uint64_t offset;          // in bytes
+};
+
+struct Managed {
+  Tensor tensor;
+  void *context;
+  void (*deleter)(Managed *);
+};
+
+struct Versioned {
+  struct {
+    uint32_t major, minor;
+  } version;
+  void *context;
+  void (*deleter)(Versioned *);
+  uint64_t flags;
+  Tensor tensor;
+};
+
+} // namespace tessera::python::dlpack

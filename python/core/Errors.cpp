@@ -1,0 +1,83 @@
+#include "python/core/Core.h"
+
+namespace tessera::python {
+namespace {
+
+void receive(void *user, const tsr_diagnostic_t *d) {
+  static_cast<Messages *>(user)->list.push_back(
+      {d->severity, d->line, d->column, d->length, d->code, d->message, d->hint, d->file, d->source_line});
+}
+
+/// Calls tessera._errors.NAME(*args), which returns an exception, and raises it. Steals `args`.
+PyObject *raiseFrom(const char *function, PyObject *args) {
+  Ref owned(args);
+  if (!args) return nullptr;
+  Ref module(PyImport_ImportModule("tessera._errors"));
+  if (!module) return nullptr;
+  Ref make(PyObject_GetAttrString(module.get(), function));
+  if (!make) return nullptr;
+  Ref error(PyObject_CallObject(make.get(), args));
+  if (error) PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error.get())), error.get());
+  return nullptr;
+}
+
+} // namespace
+
+void Messages::listen(tsr_source_options_t &options) {
+  options.diagnose = receive;
+  options.diagnose_user = this;
+}
+
+PyObject *raise(tsr_status_t status, const Messages *messages) {
+  const std::string said = tsrLastError();
+  Ref list(PyList_New(0));
+  if (!list) return nullptr;
+  for (const auto &m : messages ? messages->list : std::vector<Messages::Message>()) {
+    Ref one(Py_BuildValue("(isssIIIss)", m.severity, m.code.c_str(), m.message.c_str(), m.file.c_str(),
+                          m.line, m.column, m.length, m.hint.c_str(), m.sourceLine.c_str()));
+    if (!one || PyList_Append(list.get(), one.get())) return nullptr;
+  }
+  return raiseFrom("of_status", Py_BuildValue("(ssO)", tsrStatusName(status), said.c_str(), list.get()));
+}
+
+PyObject *raiseNamed(const char *cls, const char *code, const std::string &message, const std::string &hint) {
+  return raiseFrom("of_class", Py_BuildValue("(ssss)", cls, code, message.c_str(), hint.c_str()));
+}
+
+PyObject *refuse(const char *code, const std::string &message, const std::string &hint) {
+  return raiseNamed("ArgumentError", code, message, hint);
+}
+
+void trimTraceback() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  Ref kept(trace);
+  if (trace && value) {
+    Ref module(PyImport_ImportModule("tessera._errors"));
+    Ref trimmed(module ? PyObject_CallMethod(module.get(), "trimmed", "O", trace) : nullptr);
+    if (trimmed) {
+      kept = std::move(trimmed);
+      (void)PyException_SetTraceback(value, kept.get());
+    } else {
+      PyErr_Clear();
+    }
+  }
+  trace = kept.get() == Py_None ? nullptr : kept.release();
+  PyErr_Restore(type, value, trace);
+}
+
+bool text(PyObject *str, std::string &out) {
+  Py_ssize_t size = 0;
+  const char *bytes = PyUnicode_AsUTF8AndSize(str, &size);
+  if (bytes) out.assign(bytes, static_cast<size_t>(size));
+  return bytes != nullptr;
+}
+
+PyTypeObject *addType(PyObject *module, PyType_Spec &spec, const char *name) {
+  PyObject *type = PyType_FromSpec(&spec);
+  if (!type || PyModule_AddObjectRef(module, name, type)) return nullptr;
+  return reinterpret_cast<PyTypeObject *>(type);
+}
+
+} // namespace tessera::python

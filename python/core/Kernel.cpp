@@ -1,0 +1,574 @@
+// The call of a kernel: positions, keywords and defaults; the variant for the arguments' types; dims;
+// results; the launch.
+#include "python/core/Array.h"
+#include "python/core/Code.h"
+#include "python/core/Results.h"
+#include "python/core/Scalar.h"
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+namespace tessera::python {
+
+PyTypeObject *kernelType;
+
+namespace {
+
+constexpr size_t kSmall = 16; // calls of so many parameters need no memory of their own
+
+/// Code that was compiled for one key: the types and the pattern of extents of the parameters without a type.
+struct Variant {
+  uint64_t settings;
+  std::vector<int64_t> key;
+  Ref code;
+  std::vector<int> parameters; // by argument of the launch: the parameter that gives it, or -1
+};
+
+struct Parameter {
+  Ref name, defaultValue; // no default: null
+  std::string text;
+  bool isOpen; // it has no type in the source
+};
+
+struct State {
+  std::vector<Parameter> parameters;
+  std::vector<std::unique_ptr<Variant>> variants; // the last one used is first
+  std::string name;
+  bool isFunction = false;
+  bool hasOpen = false;
+};
+
+struct Kernel {
+  PyObject_HEAD State *state;
+};
+
+Code &codeOf(const Variant &v) { return *reinterpret_cast<Code *>(v.code.get()); }
+
+/// An array on the stack, or on the heap if it is long.
+template <class T, size_t N> class Small {
+public:
+  explicit Small(size_t count) : large_(count > N ? new T[count]() : nullptr) {}
+  T *data() { return large_ ? large_.get() : small_; }
+  T &operator[](size_t i) { return data()[i]; }
+
+private:
+  T small_[N];
+  std::unique_ptr<T[]> large_;
+};
+
+class Call {
+public:
+  Call(PyObject *self, State &state)
+      : self_(self), state_(state), count_(state.parameters.size()), values_(count_), tensors_(count_),
+        isTensor_(count_) {}
+
+  PyObject *run(PyObject *args, PyObject *keywords) {
+    if (!bind(args, keywords) || !readTensors()) return nullptr;
+    Variant *variant = find();
+    if (!variant) return nullptr;
+    return launch(*variant);
+  }
+
+  /// The code for these arguments, compiled if there is none yet.
+  PyObject *code(PyObject *args, PyObject *keywords) {
+    if (!bind(args, keywords) || !readTensors()) return nullptr;
+    Variant *variant = find();
+    return variant ? Py_NewRef(variant->code.get()) : nullptr;
+  }
+
+private:
+  const char *name(size_t i) const { return state_.parameters[i].text.c_str(); }
+  std::string names() const {
+    std::string out = state_.name + "(";
+    for (size_t i = 0; i < count_; ++i)
+      out += (i ? ", " : "") + state_.parameters[i].text;
+    return out + ")";
+  }
+
+  bool bind(PyObject *args, PyObject *keywords) {
+    const auto given = static_cast<size_t>(PyTuple_Size(args));
+    if (given > count_) {
+      refuse("E_ARG_COUNT",
+             names() + " takes " + std::to_string(count_) + " arguments, found " + std::to_string(given));
+      return false;
+    }
+    for (size_t i = 0; i < count_; ++i)
+      values_[i] = i < given ? PyTuple_GetItem(args, static_cast<Py_ssize_t>(i)) : nullptr;
+    PyObject *key, *value;
+    for (Py_ssize_t at = 0; keywords && PyDict_Next(keywords, &at, &key, &value);)
+      if (!bindKeyword(key, value)) return false;
+    for (size_t i = given; i < count_; ++i) {
+      if (values_[i] || (values_[i] = state_.parameters[i].defaultValue.get())) continue;
+      refuse("E_ARG_MISSING", names() + " lacks its argument '" + name(i) + "'");
+      return false;
+    }
+    return true;
+  }
+
+  bool bindKeyword(PyObject *key, PyObject *value) {
+    size_t i = 0;
+    while (i < count_ && state_.parameters[i].name.get() != key)
+      ++i; // interned: the same object almost always
+    if (i == count_)
+      for (i = 0; i < count_; ++i)
+        if (PyUnicode_Compare(state_.parameters[i].name.get(), key) == 0) break;
+    std::string given;
+    if (i == count_) {
+      if (!text(key, given)) return false;
+      refuse("E_ARG_UNKNOWN", names() + " has no parameter '" + given + "'");
+      return false;
+    }
+    if (values_[i]) {
+      refuse("E_ARG_DUPLICATE", names() + ": argument '" + name(i) + "' is given twice");
+      return false;
+    }
+    values_[i] = value;
+    return true;
+  }
+
+  bool readTensors() {
+    for (size_t i = 0; i < count_; ++i) {
+      const TypeKind kind = kindOf(values_[i]);
+      isTensor_[i] = kind != TypeKind::Scalar && kind != TypeKind::Other;
+      if (isTensor_[i] && !tensors_[i].read(values_[i], kind, name(i))) return false;
+    }
+    return true;
+  }
+
+  // --- Variants ---
+
+  Variant *find() {
+    if (state_.hasOpen && !makeKey()) return nullptr;
+    auto &all = state_.variants;
+    auto fits = [&](const auto &v) { return v->settings == settings && v->key == key_ && isCompiledFor(*v); };
+    auto found = std::ranges::find_if(all, fits);
+    if (found == all.end()) return compile();
+    if (found != all.begin()) std::rotate(all.begin(), found, found + 1);
+    return all.front().get();
+  }
+
+  /// Are the dims those that the code was compiled for, if it was compiled for given values?
+  bool isCompiledFor(const Variant &v) {
+    const Code &code = codeOf(v);
+    for (size_t i = 0; code.isSpecialized && i < code.tensors; ++i) {
+      const auto &extents = (*code.arguments)[i].extents;
+      const auto parameter = static_cast<size_t>(v.parameters[i]);
+      if (!isTensor_[parameter] || static_cast<size_t>(tensors_[parameter].rank) != extents.size()) continue;
+      for (size_t d = 0; d < extents.size(); ++d)
+        if (extents[d].kind == TSR_DIM_NAMED && extents[d].value >= 0 &&
+            extents[d].value != tensors_[parameter].shape[d])
+          return false;
+    }
+    return true;
+  }
+
+  /// For each parameter without a type its dtype and rank, and what its extents and strides are, as text()
+  /// has them.
+  bool makeKey() {
+    std::vector<int64_t> extents;
+    for (size_t i = 0; i < count_; ++i) {
+      if (!state_.parameters[i].isOpen) continue;
+      if (!isTensor_[i]) {
+        const int dtype = dtypeOfScalar(values_[i], name(i));
+        if (dtype < 0) return false;
+        key_.insert(key_.end(), {dtype, -1});
+        continue;
+      }
+      const Tensor &t = tensors_[i];
+      const bool isStrided = !t.isContiguous && !state_.isFunction;
+      key_.insert(key_.end(), {t.dtype, t.rank, isStrided});
+      for (int d = 0; d < t.rank; ++d) {
+        key_.push_back(symbolOf(t.shape[d], extents));
+        if (isStrided) key_.push_back(t.strides[d] == 1);
+      }
+    }
+    return true;
+  }
+
+  /// -1 and -2 for the extents 0 and 1, which are constants; else the number of the symbol.
+  static int64_t symbolOf(int64_t extent, std::vector<int64_t> &seen) {
+    if (extent <= 1) return -1 - extent;
+    auto found = std::ranges::find(seen, extent);
+    const int64_t number = found - seen.begin();
+    if (found == seen.end()) seen.push_back(extent);
+    return number;
+  }
+
+  /// [(parameter, type)] of the parameters without a type, as the key says.
+  PyObject *types() {
+    Ref list(PyList_New(0));
+    size_t at = 0, strides = 0;
+    for (size_t i = 0; list && i < count_; ++i) {
+      if (!state_.parameters[i].isOpen) continue;
+      std::string type = dtypeName(static_cast<int>(key_[at]));
+      const int64_t rank = key_[at + 1];
+      at += 2;
+      if (rank >= 0) {
+        const bool isStrided = key_[at++];
+        std::string dims, steps;
+        for (int64_t d = 0; d < rank; ++d) {
+          const int64_t symbol = key_[at++];
+          dims += symbol < 0 ? std::to_string(-1 - symbol) + ", " : "'d" + std::to_string(symbol) + "', ";
+          if (isStrided)
+            steps += std::string(d ? ", " : "") + (key_[at++] ? "1" : "'s" + std::to_string(strides++) + "'");
+        }
+        type = "tessera.Tensor[" + dims + "tessera." + type +
+               (isStrided ? ", tessera.strides(" + steps + ")]" : "]");
+      } else {
+        type = "tessera." + type;
+      }
+      Ref row(Py_BuildValue("(ss)", name(i), type.c_str()));
+      if (!row || PyList_Append(list.get(), row.get())) return nullptr;
+    }
+    return list.release();
+  }
+
+  /// [(parameter, shape)] of the tensors.
+  PyObject *shapes() {
+    Ref list(PyList_New(0));
+    for (size_t i = 0; list && i < count_; ++i) {
+      if (!isTensor_[i]) continue;
+      Ref shape(PyTuple_New(tensors_[i].rank));
+      for (int d = 0; shape && d < tensors_[i].rank; ++d)
+        (void)PyTuple_SetItem(shape.get(), d, PyLong_FromLongLong(tensors_[i].shape[d]));
+      Ref row(shape ? Py_BuildValue("(sO)", name(i), shape.get()) : nullptr);
+      if (!row || PyList_Append(list.get(), row.get())) return nullptr;
+    }
+    return list.release();
+  }
+
+  Variant *compile() {
+    Ref open(types()), extents(open ? shapes() : nullptr);
+    const uint64_t current = settings;
+    Ref made(extents ? PyObject_CallMethod(self_, "_compile", "OO", open.get(), extents.get()) : nullptr);
+    if (!made) {
+      trimTraceback();
+      return nullptr;
+    }
+    if (Py_TYPE(made.get()) != codeType) {
+      PyErr_SetString(PyExc_TypeError, "_compile returned no Code");
+      return nullptr;
+    }
+    auto variant = std::make_unique<Variant>();
+    variant->settings = current;
+    variant->key = key_;
+    variant->code = std::move(made);
+    for (const Argument &a : *codeOf(*variant).arguments) {
+      auto is = [&](const Parameter &p) { return p.text == a.name; };
+      const auto found = std::ranges::find_if(state_.parameters, is);
+      const bool isGiven = a.kind == TSR_ARG_TENSOR || a.kind == TSR_ARG_SCALAR;
+      variant->parameters.push_back(isGiven && found != state_.parameters.end()
+                                        ? static_cast<int>(found - state_.parameters.begin())
+                                        : -1);
+    }
+    state_.variants.insert(state_.variants.begin(), std::move(variant));
+    return state_.variants.front().get();
+  }
+
+  // --- Dims ---
+
+  /// Takes the dims from the extents that are dims. Returns false, without raising, if an extent differs or
+  /// depends on an expression.
+  bool takeDims(const Code &code, const Variant &v, int64_t *dims) {
+    std::fill_n(dims, code.dims, -1);
+    for (size_t i = 0; i < code.tensors; ++i) {
+      const Argument &a = (*code.arguments)[i];
+      const Tensor &t = tensors_[static_cast<size_t>(v.parameters[i])];
+      for (size_t d = 0; d < a.extents.size(); ++d) {
+        const Extent &e = a.extents[d];
+        if (e.kind == TSR_DIM_CONSTANT) {
+          if (t.shape[d] != e.value) return false;
+        } else if (e.kind == TSR_DIM_NAMED) {
+          int64_t &dim = dims[e.dim];
+          if (dim >= 0 && dim != t.shape[d]) return false;
+          dim = t.shape[d];
+        }
+      }
+    }
+    return !code.hasExpressions;
+  }
+
+  /// Takes the strides that have names, and checks the others.
+  bool takeStrides(const Code &code, const Variant &v, int64_t *dims) {
+    for (size_t i = 0; i < code.tensors; ++i) {
+      const Argument &a = (*code.arguments)[i];
+      const Tensor &t = tensors_[static_cast<size_t>(v.parameters[i])];
+      for (size_t d = 0; d < a.strides.size(); ++d) {
+        const Extent &e = a.strides[d];
+        if (t.strides[d] < 0) return refuseStride(a, d, "negative, " + std::to_string(t.strides[d]));
+        if (e.kind == TSR_DIM_CONSTANT && t.strides[d] != e.value && t.shape[d] > 1)
+          return refuseStride(a, d, std::to_string(t.strides[d]) + ", expected " + e.text);
+        if (e.kind == TSR_DIM_NAMED && dims[e.dim] >= 0 && dims[e.dim] != t.strides[d] && t.shape[d] > 1)
+          return refuseStride(
+              a, d, std::to_string(t.strides[d]) + ", but " + e.text + " is " + std::to_string(dims[e.dim]));
+        if (e.kind == TSR_DIM_NAMED && (dims[e.dim] < 0 || t.shape[d] > 1)) dims[e.dim] = t.strides[d];
+      }
+    }
+    return true;
+  }
+  bool refuseStride(const Argument &a, size_t axis, const std::string &what) {
+    refuse("E_ARG_STRIDES",
+           state_.name + ": the stride of " + a.name + " along dim " + std::to_string(axis) + " is " + what,
+           "pass np.ascontiguousarray(" + a.name + ")");
+    return false;
+  }
+
+  /// Lets the library solve the dims, or say why they cannot be.
+  bool solveDims(const Code &code, const Variant &v, int64_t *dims, std::vector<int64_t> &extents) {
+    for (size_t i = 0; i < code.tensors + code.results; ++i)
+      for (size_t d = 0; d < (*code.arguments)[i].extents.size(); ++d)
+        extents.push_back(i < code.tensors ? tensors_[static_cast<size_t>(v.parameters[i])].shape[d] : -1);
+    std::fill_n(dims, code.dims, -1);
+    if (!takeStrides(code, v, dims)) return false;
+    const tsr_status_t status =
+        tsrKernelSolveDims(code.kernel, extents.data(), extents.size(), dims, code.dims);
+    if (status == TSR_SUCCESS) return true;
+    refuse("E_ARG_SHAPE", tsrLastError());
+    return false;
+  }
+
+  // --- Checks ---
+
+  bool checkTensor(const Code &code, const Argument &a, size_t parameter) {
+    const std::string where = state_.name + ": " + a.name;
+    if (!isTensor_[parameter]) {
+      refuse("E_ARG_TYPE", where + " is a tensor of " + dtypeName(a.dtype) + ", found a scalar",
+             kindOf(values_[parameter]) == TypeKind::Other
+                 ? "pass a NumPy array, a ts.Array or a tensor of DLPack"
+                 : "");
+      return false;
+    }
+    const Tensor &t = tensors_[parameter];
+    if (t.dtype != a.dtype && !(a.dtype == TSR_DTYPE_TF32 && t.dtype == TSR_DTYPE_F32)) {
+      refuse("E_ARG_DTYPE", where + " is " + t.describe() + ", expected elements of " + dtypeName(a.dtype),
+             "convert it: ts.asarray(" + a.name + ", dtype=ts." + dtypeName(a.dtype) + ")");
+      return false;
+    }
+    if (static_cast<size_t>(t.rank) != a.extents.size()) {
+      refuse("E_ARG_RANK",
+             where + " is " + t.describe() + ", expected " + std::to_string(a.extents.size()) + " dims");
+      return false;
+    }
+    if (!t.isContiguous && a.strides.empty()) {
+      refuse("E_ARG_STRIDES", where + " is not contiguous, and its type has no ts.strides",
+             "pass np.ascontiguousarray(" + a.name + "), or declare its strides");
+      return false;
+    }
+    if (a.isWritten && t.isReadOnly) {
+      refuse("E_ARG_READONLY", where + " is read-only, and the kernel writes it",
+             "pass a copy: " + a.name + ".copy()");
+      return false;
+    }
+    if (t.isHost ? code.context->isHost : t.context == code.context || (!t.context && !t.isHost)) return true;
+    refuse("E_ARG_DEVICE",
+           where + " is in the memory of " + (t.isHost ? "the host" : t.context->backend) +
+               ", and the kernel runs on " + code.context->target,
+           "move it: ts.asarray(" + a.name + ")");
+    return false;
+  }
+
+  /// A tensor that is written may share no byte with another.
+  bool checkOverlap(const Code &code, const Variant &v) {
+    for (size_t i = 0; i < code.tensors; ++i)
+      for (size_t j = 0; (*code.arguments)[i].isWritten && j < code.tensors; ++j) {
+        if (i == j || (j < i && (*code.arguments)[j].isWritten)) continue;
+        const Tensor &a = tensors_[static_cast<size_t>(v.parameters[i])],
+                     &b = tensors_[static_cast<size_t>(v.parameters[j])];
+        auto begin = [](const Tensor &t) { return reinterpret_cast<uintptr_t>(t.data); };
+        if (!a.bytes || !b.bytes || begin(a) >= begin(b) + static_cast<uintptr_t>(b.bytes) ||
+            begin(b) >= begin(a) + static_cast<uintptr_t>(a.bytes))
+          continue;
+        refuse("E_ARG_OVERLAP",
+               state_.name + ": " + (*code.arguments)[i].name + " is written and shares memory with " +
+                   (*code.arguments)[j].name,
+               "pass a copy of one of them");
+        return false;
+      }
+    return true;
+  }
+
+  // --- The launch ---
+
+  PyObject *launch(Variant &variant) {
+    const Ref alive = Ref::borrow(variant.code.get()); // another thread may drop the variant
+    const Code &code = *reinterpret_cast<Code *>(alive.get());
+    const auto &arguments = *code.arguments;
+    const size_t count = arguments.size();
+    const std::vector<int> &parameters = variant.parameters;
+    Small<void *, 2 * kSmall> args(count), pointers(count);
+    Small<uint64_t, 2 * kSmall> scalars(count);
+    Small<int64_t, 2 * kSmall> dims(code.dims);
+    bool waits = false;
+    TypeKind kind = TypeKind::Other; // of the first tensor
+    PyObject *first = nullptr;
+    for (size_t i = 0; i < count; ++i) {
+      const Argument &a = arguments[i];
+      const auto parameter = static_cast<size_t>(parameters[i]);
+      if (a.kind == TSR_ARG_TENSOR) {
+        if (!checkTensor(code, a, parameter)) return nullptr;
+        pointers[i] = tensors_[parameter].data;
+        waits |= tensors_[parameter].isHost;
+        if (!first) kind = tensors_[parameter].kind, first = values_[parameter];
+        args[i] = &pointers[i];
+      } else if (a.kind == TSR_ARG_SCALAR) {
+        if (isTensor_[parameter] && !is0d(parameter)) return nullptr;
+        if (!readScalar(values_[parameter], a.dtype, name(parameter), scalars[i])) return nullptr;
+        args[i] = &scalars[i];
+      } else if (a.kind == TSR_ARG_DIM) {
+        args[i] = &dims[i - (count - code.dims)];
+      }
+    }
+    std::vector<int64_t> extents;
+    if (!takeDims(code, variant, dims.data())) {
+      if (!solveDims(code, variant, dims.data(), extents)) return nullptr;
+    } else if (!takeStrides(code, variant, dims.data())) {
+      return nullptr;
+    }
+    if (!checkOverlap(code, variant)) return nullptr;
+    Small<Result, 4> results(code.results);
+    const int64_t *known = extents.data() ? extents.data() + extents.size() - resultAxes(code) : nullptr;
+    for (size_t i = 0; i < code.results; ++i) {
+      const Argument &a = arguments[code.tensors + i];
+      int64_t shape[kMaxRank];
+      for (size_t d = 0; d < a.extents.size(); ++d)
+        shape[d] = known                                   ? *known++
+                   : a.extents[d].kind == TSR_DIM_CONSTANT ? a.extents[d].value
+                                                           : dims[static_cast<size_t>(a.extents[d].dim)];
+      if (!results[i].allocate(*code.context, kind, a.dtype, static_cast<int>(a.extents.size()), shape))
+        return nullptr;
+      pointers[code.tensors + i] = results[i].data;
+      args[code.tensors + i] = &pointers[code.tensors + i];
+      waits |= results[i].isHost;
+    }
+    if (!queue(code, args.data(), count, waits)) return nullptr;
+    return returnValues(code, parameters, results.data(), kind, first);
+  }
+
+  static size_t resultAxes(const Code &code) {
+    size_t axes = 0;
+    for (size_t i = 0; i < code.results; ++i)
+      axes += (*code.arguments)[code.tensors + i].extents.size();
+    return axes;
+  }
+
+  bool is0d(size_t parameter) {
+    if (tensors_[parameter].rank == 0) return true;
+    refuse("E_ARG_TYPE", state_.name + ": " + name(parameter) + " is a scalar, found the array " +
+                             tensors_[parameter].describe());
+    return false;
+  }
+
+  bool queue(const Code &code, void **args, size_t count, bool waits) {
+    const tsr_stream_t stream = currentStream(*code.context);
+    tsr_status_t status;
+    {
+      WithoutGil released;
+      status = tsrLaunch(code.kernel, stream, tsr_launch_t{}, args, count);
+      if (status == TSR_SUCCESS && waits) status = tsrStreamSynchronize(stream);
+    }
+    if (status == TSR_SUCCESS) return true;
+    raise(status);
+    return false;
+  }
+
+  PyObject *returnValues(const Code &code, const std::vector<int> &parameters, Result *results, TypeKind kind,
+                         PyObject *first) {
+    auto value = [&](int argument) -> PyObject * {
+      const auto i = static_cast<size_t>(argument);
+      if (i < code.tensors) return Py_NewRef(values_[static_cast<size_t>(parameters[i])]);
+      return results[i - code.tensors].take(kind, first);
+    };
+    const std::vector<int> &returned = *code.returned;
+    if (returned.empty()) return none();
+    if (returned.size() == 1) return value(returned[0]);
+    Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(returned.size())));
+    for (size_t i = 0; tuple && i < returned.size(); ++i) {
+      PyObject *item = value(returned[i]);
+      if (!item || PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), item)) return nullptr;
+    }
+    return tuple.release();
+  }
+
+  PyObject *self_;
+  State &state_;
+  const size_t count_;
+  Small<PyObject *, kSmall> values_; // borrowed from the caller's tuple and dict
+  Small<Tensor, kSmall> tensors_;
+  Small<bool, kSmall> isTensor_;
+  std::vector<int64_t> key_;
+};
+
+PyObject *call(PyObject *self, PyObject *args, PyObject *keywords) {
+  return Call(self, *reinterpret_cast<Kernel *>(self)->state).run(args, keywords);
+}
+
+/// _code(*args, **kwargs): the Code that a call with these arguments would run.
+PyObject *code(PyObject *self, PyObject *args, PyObject *keywords) {
+  return Call(self, *reinterpret_cast<Kernel *>(self)->state).code(args, keywords);
+}
+
+/// _signature(name, parameters, defaults, open, is_function). The defaults are of the last parameters.
+PyObject *setSignature(PyObject *self, PyObject *args) {
+  const char *name;
+  PyObject *names, *defaults, *open;
+  int isFunction;
+  if (!PyArg_ParseTuple(args, "sO!O!O!p", &name, &PyTuple_Type, &names, &PyTuple_Type, &defaults,
+                        &PyTuple_Type, &open, &isFunction))
+    return nullptr;
+  State &state = *reinterpret_cast<Kernel *>(self)->state;
+  state.name = name;
+  state.isFunction = isFunction;
+  state.parameters.clear();
+  state.variants.clear();
+  state.hasOpen = false;
+  const Py_ssize_t count = PyTuple_Size(names), first = count - PyTuple_Size(defaults);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    Parameter p;
+    p.name = Ref::borrow(PyTuple_GetItem(names, i));
+    if (!text(p.name.get(), p.text)) return nullptr;
+    if (i >= first) p.defaultValue = Ref::borrow(PyTuple_GetItem(defaults, i - first));
+    p.isOpen = PyObject_IsTrue(PyTuple_GetItem(open, i)) == 1;
+    state.hasOpen |= p.isOpen;
+    state.parameters.push_back(std::move(p));
+  }
+  return none();
+}
+
+/// _forget(): drops all compiled variants.
+PyObject *forget(PyObject *self, PyObject *) {
+  reinterpret_cast<Kernel *>(self)->state->variants.clear();
+  return none();
+}
+
+PyObject *create(PyTypeObject *type, PyObject *, PyObject *) {
+  PyObject *self = PyType_GenericAlloc(type, 0);
+  if (self) reinterpret_cast<Kernel *>(self)->state = new State;
+  return self;
+}
+
+void deallocate(PyObject *self) {
+  delete reinterpret_cast<Kernel *>(self)->state;
+  PyTypeObject *type = Py_TYPE(self);
+  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
+}
+
+} // namespace
+
+bool addKernel(PyObject *module) {
+  static PyMethodDef methods[] = {{"_code", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(code)),
+                                   METH_VARARGS | METH_KEYWORDS, nullptr},
+                                  {"_signature", setSignature, METH_VARARGS, nullptr},
+                                  {"_forget", forget, METH_NOARGS, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void *>(create)},
+                                {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
+                                {Py_tp_call, reinterpret_cast<void *>(call)},
+                                {Py_tp_methods, methods},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"tessera._core.Kernel", sizeof(Kernel), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  return (kernelType = addType(module, spec, "Kernel"));
+}
+
+} // namespace tessera::python

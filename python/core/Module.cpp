@@ -1,0 +1,24 @@
+// tessera._core: its types and functions.
+#include "python/core/Core.h"
+
+using namespace tessera::python;
+
+namespace {
+
+PyObject *version(PyObject *, PyObject *) { return PyUnicode_FromString(tsrVersion()); }
+
+int fill(PyObject *module) {
+  static PyMethodDef own[] = {{"version", version, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+  for (PyMethodDef *table : {own, compileMethods, contextMethods, arrayMethods})
+    if (PyModule_AddFunctions(module, table)) return -1;
+  return addCode(module) && addKernel(module) && addArray(module) ? 0 : -1;
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) PyObject *PyInit__core() {
+  static PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void *>(fill)}, {0, nullptr}};
+  static PyModuleDef definition = {
+      PyModuleDef_HEAD_INIT, "tessera._core", nullptr, 0, nullptr, slots, nullptr, nullptr, nullptr};
+  return PyModuleDef_Init(&definition);
+}

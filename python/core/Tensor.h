@@ -1,0 +1,57 @@
+// The tensors of a call: where an argument's elements are, whatever object holds them.
+#pragma once
+#include "python/core/Core.h"
+
+namespace tessera::python {
+
+constexpr int kMaxRank = 8;
+
+/// What kind of argument the objects of a type are.
+enum class TypeKind : uint8_t {
+  Scalar,
+  NumPy, // an ndarray or a subclass of it that adds nothing to its meaning
+  Buffer,
+  Array,  // ts.Array
+  DLPack, // __dlpack__
+  Masked, // of numpy.ma: its elements are not all meant
+  Other
+};
+TypeKind kindOf(PyObject *);
+
+/// A view of an argument's elements, which holds the object's memory in place until release().
+struct Tensor {
+  enum Held : uint8_t { Nothing, View, Capsule };
+  Held held = Nothing;
+  TypeKind kind;
+  bool isReadOnly, isHost, isContiguous;
+  int dtype, rank;
+  void *data;
+  Context *context;                           // of a ts.Array; else null
+  int64_t bytes;                              // from the first to the last element, 0 if it has none
+  int64_t shape[kMaxRank], strides[kMaxRank]; // in elements
+  Py_buffer buffer;
+  void *managed; // Capsule: the DLPack struct
+  bool isVersioned;
+
+  Tensor() {}
+  ~Tensor() {
+    if (held) release();
+  }
+  Tensor(const Tensor &) = delete;
+  Tensor &operator=(const Tensor &) = delete;
+  void release();
+
+  /// Reads `object`, which is of `kind`. `name` is what errors call it. Returns false after raising.
+  bool read(PyObject *object, TypeKind kind, const char *name);
+  /// "f32[3, 64]"
+  std::string describe() const;
+
+private:
+  bool readBuffer(PyObject *object, const char *name);
+  bool readDLPack(PyObject *object, const char *name);
+  /// Takes over the tensor of a capsule, which must not have been used.
+  bool takeCapsule(PyObject *capsule, const char *name);
+  bool finish(const char *name);
+};
+
+} // namespace tessera::python

@@ -1,0 +1,42 @@
+"""Tessera: kernels in the tile language, called on arrays of NumPy, of Tessera and of any library with DLPack.
+
+    import tessera as ts
+
+    @ts.kernel
+    def saxpy(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32], alpha: ts.f32) -> ts.Tensor["n", ts.f32]:
+        i = ts.tile.linear_id()
+        if i < n:
+            y[i] = alpha * x[i] + y[i]
+        return y
+
+The compiler reads the text of the function; Python does not run it. docs/python.md is the guide.
+"""
+import atexit as _atexit
+
+from tessera import _capture, _core, _missing, _names
+from tessera import dist, numerics, op, runtime, tile
+from tessera import group as group
+from tessera._core import Array
+from tessera._dtypes import _ALL, DType, Tensor, accum, loss_scale, round
+from tessera._dtypes import Strides as strides
+from tessera._errors import (ArgumentError, BackendError, CompileError, DeviceError, Diagnostic, Error, OutOfMemoryError, TimeoutError,
+                             UnsupportedError)
+from tessera._interop import (arange, asarray, empty, empty_like, from_dlpack, full, full_like, ones, ones_like, zeros, zeros_like)
+from tessera._kernel import Kernel, compile, jit, kernel, load
+
+__version__ = _core.version()
+
+# dtypes and their aliases; not those that are builtins of Python: bool, float, int
+globals().update({name: dtype for name, dtype in _ALL.items() if name not in __builtins__})
+# ts.NAME finds the functions of ts.tile and ts.op; what exists here already keeps its meaning.
+globals().update({name: function for name, function in {**_names.TILE, **_names.OP}.items() if name not in globals()})
+# what is not built yet
+globals().update({path.removeprefix("tessera."): _missing.function(path) for path in _missing.NAMES if path.count(".") == 1})
+_capture.LANGUAGE.update({id(globals()[name]): name for name in ("kernel", "jit", "autodiff", "grad", "Tensor", "strides")})
+rne = "rne"
+_atexit.register(_core.finish)  # queued work ends before the interpreter does
+
+
+def cdiv(a: int, b: int) -> int:
+    """a / b, rounded up."""
+    return -(-a // b)

@@ -1,0 +1,204 @@
+"""From a function of Python to the text that the compiler reads: its definition and those of the functions it calls, and the
+values of the names that these use."""
+from __future__ import annotations
+
+import math
+import types
+import weakref
+
+from tessera import _core
+from tessera._dtypes import DType, TensorSpec
+from tessera._errors import CompileError, Diagnostic
+from tessera._names import Name
+
+TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+_MISSING = object()
+SCOPES: "weakref.WeakKeyDictionary[types.FunctionType, dict[str, Any]]" = weakref.WeakKeyDictionary()
+LANGUAGE: dict[int, str] = {}  # id of an object -> its name in the module tessera: decorators, Tensor
+
+
+class Definition:
+    """A function's text, up to its last line, and what the parser found in it."""
+
+    def __init__(self, function: types.FunctionType, text: str, file: str, line: int, names: list[tuple[str, int, int]],
+                 returns: list[str], scope: dict[str, Any]) -> None:
+        self.function = function
+        self.text = text
+        self.file = file
+        self.line = line  # of its first line in the file
+        self.names = names  # name, line, column: what it uses and does not define
+        self.returns = returns
+        self.scope = scope  # constants of the function around it, for names in annotations, which no closure has
+
+    def lookup(self, name: str) -> Any:
+        """The object that a name of the text refers to in Python; _MISSING if it is none, or a builtin."""
+        fn = self.function
+        free = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
+        if name in free:
+            try:
+                return free[name].cell_contents
+            except ValueError:  # it is assigned later
+                return _MISSING
+        return self.scope.get(name, fn.__globals__.get(name, _MISSING))
+
+    def is_decorator(self, line: int) -> bool:
+        return self.text.splitlines()[line - 1].lstrip().startswith("@")
+
+
+def error(definition: Definition, name: str, line: int, column: int, message: str, hint: str) -> CompileError:
+    """E_CAPTURE at the first use of a name."""
+    source = definition.text.splitlines()[line - 1]
+    found = Diagnostic("error", "E_CAPTURE", message, definition.file, definition.line + line - 1, column,
+                       column + len(name), hint, source)
+    return CompileError(message, "E_CAPTURE", hint, (found,))
+
+
+def scope_of(frame: types.FrameType) -> dict[str, Any]:
+    """The constants among the local variables of the function that is running in `frame`."""
+    if not frame.f_code.co_flags & 0x2:  # CO_NEWLOCALS: a module or a class
+        return {}
+    return {name: value for name, value in frame.f_locals.items() if literal(value) is not None}
+
+
+def read(function: types.FunctionType) -> Definition:
+    """The definition of a function, from the file, cell or linecache entry that it was compiled from."""
+    import linecache
+    code = function.__code__
+    file, line = code.co_filename, code.co_firstlineno
+    linecache.checkcache(file)
+    lines = linecache.getlines(file, function.__globals__)
+    if len(lines) < line:
+        raise CompileError(f"the source of '{function.__qualname__}' is not at hand: {file} cannot be read",
+                           "E_NO_SOURCE", "compile it from a text with ts.compile(text), or load a bundle with ts.load(path)")
+    text = "".join(lines[line - 1:])
+    name, size, names, returns = _core.read_definition(text, file, line)
+    if name != function.__name__:
+        raise CompileError(f"{file}:{line}: expected the definition of '{function.__name__}', found '{name}'; "
+                           "the file has changed since it was imported", "E_NO_SOURCE", "import it again")
+    return Definition(function, text.encode()[:size].decode(), file, line, names, returns, SCOPES.get(function, {}))
+
+
+def check(function: Any, decorator: str) -> types.FunctionType:
+    """Refuses what has no definition that the compiler could read."""
+    if not isinstance(function, types.FunctionType):
+        raise CompileError(f"@{decorator} stands before a {type(function).__name__}", "E_DECORATOR",
+                           "write it before a function, below the decorators of other libraries")
+    code = function.__code__
+    kinds = ((code.co_flags & 0x20, "a generator"), (code.co_flags & 0x80, "a coroutine"),
+             (code.co_flags & 0x200, "an asynchronous generator"), (function.__name__ == "<lambda>", "a lambda"))
+    for is_kind, kind in kinds:
+        if is_kind:
+            raise CompileError(f"@{decorator} stands before {kind}", "E_DECORATOR",
+                               "write def NAME(...): on a line of its own")
+    return function
+
+
+def literal(value: Any) -> str | None:
+    """A constant as the language writes it; None for an object that is none."""
+    if isinstance(value, (bool, str)):
+        return repr(value)
+    if isinstance(value, int):
+        return repr(int(value))
+    if isinstance(value, float):
+        return repr(float(value)) if math.isfinite(value) else f"float('{float(value)!r}')"
+    if isinstance(value, (tuple, list)):
+        items = [literal(item) for item in value]
+        if None in items:
+            return None
+        return "(" + "".join(f"{item}, " for item in items) + ")"
+    if isinstance(value, (DType, TensorSpec)):
+        return value._text
+    return None
+
+
+class Source:
+    """A text for the compiler, put together from definitions."""
+
+    def __init__(self, kernel: str) -> None:
+        self.kernel = kernel
+        self.imports: dict[str, str] = {}  # alias -> statement
+        self.constants: dict[str, str] = {}
+        self.pieces: list[Definition] = []
+
+    def add(self, definition: Definition, function_of: Callable[[Any], types.FunctionType | None]) -> None:
+        """Adds a definition, and what its names refer to."""
+        for other in self.pieces:
+            if other.function is definition.function:
+                return
+            if other.function.__name__ == definition.function.__name__:
+                raise CompileError(f"two functions are named '{other.function.__name__}': {other.file}:{other.line} and "
+                                   f"{definition.file}:{definition.line}", "E_CAPTURE", "rename one of them")
+        self.pieces.append(definition)
+        for name, line, column in definition.names:
+            self._resolve(definition, name, line, column, function_of)
+
+    def _resolve(self, definition: Definition, name: str, line: int, column: int, function_of) -> None:
+        root, *attributes = name.split(".")
+        value = definition.lookup(root)
+        if value is _MISSING:
+            return  # a builtin function, an implicit iterator, or an error that the compiler reports
+        if isinstance(value, types.ModuleType):
+            reached = value
+            for attribute in attributes:
+                reached = getattr(reached, attribute, _MISSING)
+                if not isinstance(reached, types.ModuleType):
+                    break
+            is_language = value.__name__ == "math" or value.__name__.split(".")[0] == "tessera"
+            text = None if is_language else self._text_of(reached, function_of)
+            if text is not None and attributes:
+                return self._constant(definition, name, line, column, f"tessera.{text}" if isinstance(reached, DType) else text)
+            statement = f"import {value.__name__} as {root}" if value.__name__ != root else f"import {root}"
+            return self._import(definition, root, statement, line, column)
+        is_own = isinstance(value, types.FunctionType) and value.__module__.split(".")[0] == "tessera"  # ts.zeros, ts.full
+        if isinstance(value, Name) or is_own or id(value) in LANGUAGE:
+            path = value._path if isinstance(value, Name) else f"tessera.{LANGUAGE.get(id(value), getattr(value, '__name__', ''))}"
+            module, _, attribute = path.rpartition(".")
+            return self._import(definition, root, f"from {module} import {attribute} as {root}", line, column)
+        if isinstance(value, DType) and not value._policies and not attributes:
+            return self._import(definition, root, f"from tessera import {value.name} as {root}", line, column)
+        if definition.is_decorator(line):
+            return  # the compiler reports it
+        text = self._text_of(value, function_of)
+        if text is None:
+            for attribute in attributes:  # config.BLOCK of an object
+                value = getattr(value, attribute, _MISSING)
+            text = self._text_of(value, function_of) if attributes and value is not _MISSING else None
+            if text is not None:
+                return self._constant(definition, name, line, column, text)
+            kind = type(definition.lookup(root)).__name__
+            raise error(definition, root, line, column, f"'{root}' is a {kind}, which a kernel cannot capture",
+                        "pass it as an argument; functions, kernels, numbers, strings, dtypes and tuples of them are captured")
+        if text != root:
+            self._constant(definition, root, line, column, text)
+
+    def _text_of(self, value: Any, function_of) -> str | None:
+        """What the compiler is given for an object: the name of a function that was added, or a constant."""
+        function = function_of(value)
+        if function is None:
+            return literal(value)
+        self.add(read(function), function_of)
+        return function.__name__
+
+    def _constant(self, definition: Definition, name: str, line: int, column: int, text: str) -> None:
+        if self.constants.setdefault(name, text) != text:
+            raise error(definition, name, line, column, f"'{name}' is {text} here, and {self.constants[name]} in another function",
+                        "rename one of the two")
+
+    def _import(self, definition: Definition, name: str, statement: str, line: int, column: int) -> None:
+        if self.imports.setdefault(name, statement) != statement:
+            raise error(definition, name, line, column, f"'{name}' is another name in another function: {self.imports[name]}",
+                        "import it under the same name in both")
+
+    def build(self) -> tuple[str, dict[str, Any]]:
+        """The text, and the options that describe it."""
+        head = ["import tessera"] + [s for s in self.imports.values() if s != "import tessera"]
+        text = "\n".join(head) + "\n"
+        pieces = [(1, "<imports>", 1)]
+        for piece in self.pieces:
+            pieces.append((text.count("\n") + 1, piece.file, piece.line))
+            text += piece.text if piece.text.endswith("\n") else piece.text + "\n"
+        return text, {"kernel": self.kernel, "file": self.pieces[0].file, "constants": list(self.constants.items()),
+                      "pieces": pieces}

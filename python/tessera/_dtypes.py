@@ -1,0 +1,126 @@
+"""dtypes, policies, and the types of tensors, as annotations of kernels write them."""
+from __future__ import annotations
+
+from tessera._operations import ALIASES, DTYPES
+
+TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class DType:
+    """A dtype of the language, with its policies: fp8_e4m3 @ accum(f32) @ loss_scale(128.0)."""
+
+    __slots__ = ("name", "_policies")
+
+    def __init__(self, name: str, policies: str = "") -> None:
+        self.name = name
+        self._policies = policies
+
+    @property
+    def _text(self) -> str:
+        return f"'{self.name}{self._policies}'" if self._policies else self.name
+
+    def __matmul__(self, policy: "Policy") -> "DType":
+        if not isinstance(policy, Policy):
+            return NotImplemented
+        return DType(self.name, f"{self._policies} @{policy._text}")
+
+    def __repr__(self) -> str:
+        return f"tessera.{self.name}{self._policies}"
+
+    def __str__(self) -> str:
+        return self.name + self._policies
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return of(other) == self if other in _ALL else False
+        return isinstance(other, DType) and (self.name, self._policies) == (other.name, other._policies)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self._policies))
+
+
+class Policy:
+    """accum(f32), round(rne) or loss_scale(128.0): what follows the @ of a dtype."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def accum(dtype: DType) -> Policy:
+    """The dtype in which products and sums accumulate."""
+    return Policy(f"accum({dtype})")
+
+
+def round(mode: str) -> Policy:  # noqa: A001 (the language's name)
+    """The rounding of conversions to the dtype: "rne", to nearest, ties to even."""
+    return Policy(f"round({mode})")
+
+
+def loss_scale(factor: float) -> Policy:
+    """The factor that a loss is scaled with, so that gradients of this dtype do not underflow."""
+    return Policy(f"loss_scale({float(factor)!r})")
+
+
+class Strides:
+    """ts.strides("ld", 1): the distances between a tensor's neighbours, in elements."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, *steps: Any) -> None:
+        self._text = f"tessera.strides({', '.join(map(repr, steps))})"
+
+
+class TensorSpec:
+    """What Tensor["M", "N", f32] is: the type of a parameter."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: tuple[Any, ...]) -> None:
+        self.entries = entries
+
+    @property
+    def _text(self) -> str:
+        def one(entry: Any) -> str:
+            if isinstance(entry, DType):
+                return entry._text if entry._policies else f"tessera.{entry.name}"
+            return "..." if entry is ... else entry._text if isinstance(entry, Strides) else repr(entry)
+
+        return f"tessera.Tensor[{', '.join(map(one, self.entries))}]"
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorSpec) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+class Tensor:
+    """The type of a tensor parameter: Tensor["M", 64, f32]. Dims are names, numbers or expressions in quotes."""
+
+    def __class_getitem__(cls, entries: Any) -> TensorSpec:
+        return TensorSpec(entries if isinstance(entries, tuple) else (entries,))
+
+
+_ALL = {name: DType(name) for name in DTYPES}
+_ALL.update({alias: _ALL[name] for alias, name in ALIASES.items()})
+
+
+def of(dtype: Any) -> DType:
+    """The dtype that an object stands for: a DType, a name, or a dtype of NumPy."""
+    if isinstance(dtype, DType):
+        return dtype
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", getattr(dtype, "__name__", ""))
+    if name in _ALL:
+        return _ALL[name]
+    from tessera._errors import ArgumentError
+    raise ArgumentError(f"{dtype!r} is no dtype", "E_ARG_DTYPE", "dtypes are ts.f32, ts.bf16, ts.i32, ...")

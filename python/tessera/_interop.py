@@ -1,0 +1,127 @@
+"""Arrays of Tessera and of other libraries."""
+from __future__ import annotations
+
+import math
+import sys
+
+from tessera import _core, _dtypes
+from tessera._errors import ArgumentError
+
+TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
+if TYPE_CHECKING:
+    from typing import Any
+
+_NUMPY = {"f64": "float64", "f32": "float32", "f16": "float16", "tf32": "float32", "i64": "int64", "i32": "int32", "i16": "int16",
+          "i8": "int8", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "bool": "bool"}
+
+
+def as_library_of(array: Any, like: Any) -> Any:
+    """An array as a tensor of the library that `like` is of."""
+    module = sys.modules[type(like).__module__.split(".")[0]]
+    if hasattr(module, "from_dlpack"):
+        return module.from_dlpack(array)
+    return array
+
+
+def numpy(array: Any) -> Any:
+    """A NumPy array with the elements of an array. On the CPU it shares their memory."""
+    import numpy as np
+    name = array._dtype
+    if name not in _NUMPY:
+        raise ArgumentError(f"NumPy has no {name}", "E_ARG_DTYPE", "convert it: ts.asarray(x, dtype=ts.f32).numpy()")
+    if array.device == "cpu":
+        return np.asarray(array)
+    out = np.empty(array.shape, _NUMPY[name])
+    array._copy_to(out)
+    return out
+
+
+def represent(array: Any) -> str:
+    return f"tessera.Array(shape={array.shape}, dtype={array._dtype}, device={array.device})"
+
+
+def _cast(array: Any, dtype: _dtypes.DType) -> Any:
+    from tessera._names import OP, TILE
+    return (OP.get("cast") or TILE["cast"])(array, dtype)
+
+
+def asarray(x: Any, dtype: Any = None) -> Any:
+    """A ts.Array with the elements of an array of another library, or of nested lists of numbers. An Array of the dtype is returned as
+    it is; other conversions are the language's casts."""
+    if isinstance(x, (list, tuple, int, float)):
+        import numpy as np
+        x = np.asarray(x, dtype=None if dtype is None else _NUMPY.get(_dtypes.of(dtype).name))
+        if x.dtype == np.float64 and dtype is None:
+            x = x.astype(np.float32)
+    array = x if isinstance(x, _core.Array) else _core.copy_of(x)
+    if dtype is None or _dtypes.of(dtype).name == array._dtype:
+        return array
+    return _cast(array, _dtypes.of(dtype))
+
+
+def from_dlpack(x: Any) -> Any:
+    """A ts.Array that shares the memory of a tensor with __dlpack__."""
+    if isinstance(x, _core.Array):
+        return x
+    return _core.from_dlpack(x)
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else tuple(shape)
+
+
+def empty(shape: Any, dtype: Any = "f32") -> Any:
+    """An array whose elements are undefined."""
+    return _core.empty(_shape(shape), _dtypes.of(dtype).name)
+
+
+def _filled(shape: Any, value: Any, dtype: Any) -> Any:
+    import numpy as np
+    kind = _dtypes.of(dtype)
+    base = np.full(_shape(shape), value, _NUMPY.get(kind.name, "float32"))
+    return asarray(base, kind)
+
+
+def zeros(shape: Any, dtype: Any = "f32") -> Any:
+    """An array of zeros."""
+    return _filled(shape, 0, dtype)
+
+
+def ones(shape: Any, dtype: Any = "f32") -> Any:
+    """An array of ones."""
+    return _filled(shape, 1, dtype)
+
+
+def full(shape: Any, value: Any, dtype: Any = "f32") -> Any:
+    """An array whose elements are all `value`."""
+    return _filled(shape, value, dtype)
+
+
+def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = "f32") -> Any:
+    """start, start + step, ... below stop; arange(n) begins at 0."""
+    import numpy as np
+    first, end = (0, start) if stop is None else (start, stop)
+    count = max(math.ceil((end - first) / step), 0)
+    kind = _dtypes.of(dtype)
+    values = first + step * np.arange(count)
+    return asarray(values.astype(_NUMPY.get(kind.name, "float32")), kind)
+
+
+def empty_like(x: Any, dtype: Any = None) -> Any:
+    """An array of x's shape whose elements are undefined."""
+    return empty(x.shape, x.dtype if dtype is None else dtype)
+
+
+def zeros_like(x: Any, dtype: Any = None) -> Any:
+    """Zeros of x's shape and dtype."""
+    return zeros(x.shape, x.dtype if dtype is None else dtype)
+
+
+def ones_like(x: Any, dtype: Any = None) -> Any:
+    """Ones of x's shape and dtype."""
+    return ones(x.shape, x.dtype if dtype is None else dtype)
+
+
+def full_like(x: Any, value: Any, dtype: Any = None) -> Any:
+    """An array of x's shape and dtype whose elements are all `value`."""
+    return full(x.shape, value, x.dtype if dtype is None else dtype)

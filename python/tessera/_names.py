@@ -1,0 +1,86 @@
+"""The names of the language: ts.tile.exp, ts.op.softmax, ... In a kernel the compiler reads them. Outside of one, operations of graph
+functions are called on arrays: each call pattern becomes a graph function of one operation."""
+from __future__ import annotations
+
+from tessera._dtypes import DType
+from tessera._errors import ArgumentError, UnsupportedError
+from tessera._operations import OPERATIONS
+
+TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Name:
+    """A function of the language, under its path: tessera.op.softmax."""
+
+    def __init__(self, path: str, kernel: str, graph: str, doc: str) -> None:
+        self._path = path
+        self.__name__ = path.rpartition(".")[2]
+        self._is_graph = bool(graph)
+        self._compiled: dict[Any, Any] = {}
+        places = [f"in graph functions: {self.__name__}{graph}"] if graph else []
+        places += [f"in kernels: {self.__name__}{kernel}"] if kernel else []
+        self.__doc__ = f"{doc}\n\n" + "\n".join(places)
+
+    def __repr__(self) -> str:
+        return f"<{self._path}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._is_graph:
+            raise UnsupportedError(f"{self._path} is called in kernels only", "E_CALL",
+                                   "write it in the body of a function with @ts.kernel")
+        arrays: list[Any] = []
+
+        def pattern(value: Any) -> Any:
+            if isinstance(value, (bool, int, float, str)) or value is None:
+                return type(value), value
+            if isinstance(value, DType):
+                return value
+            if isinstance(value, (tuple, list)):
+                return (type(value), *map(pattern, value))
+            arrays.append(value)
+            return ...
+
+        key = (*map(pattern, args), *((name, pattern(value)) for name, value in kwargs.items()))
+        try:
+            kernel = self._compiled.get(key)
+        except TypeError:
+            raise ArgumentError(f"{self._path}: an argument is no array and no constant", "E_ARG_TYPE") from None
+        if kernel is None:
+            kernel = self._compiled[key] = self._compile(args, kwargs)
+        if not arrays:
+            raise ArgumentError(f"{self._path} needs an array among its arguments", "E_ARG_TYPE")
+        return kernel(*arrays)
+
+    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from tessera._kernel import compile as compile_text
+        count = 0
+
+        def text(value: Any) -> str:
+            nonlocal count
+            if isinstance(value, DType):
+                return f"tessera.{value.name}" if not value._policies else value._text
+            if isinstance(value, (tuple, list)):
+                return "(" + "".join(f"{text(item)}, " for item in value) + ")"
+            if isinstance(value, float) and repr(value) in ("inf", "-inf", "nan"):
+                return f"float('{value!r}')"
+            if isinstance(value, (bool, int, float, str)) or value is None:
+                return repr(value)
+            count += 1
+            return f"a{count - 1}"
+
+        words = [text(value) for value in args] + [f"{name}={text(value)}" for name, value in kwargs.items()]
+        parameters = ", ".join(f"a{i}" for i in range(count))
+        source = (f"import tessera\n\n@tessera.jit\ndef {self.__name__}({parameters}):\n"
+                  f"    return {self._path}({', '.join(words)})\n")
+        return compile_text(source, filename=f"<{self._path}>")[self.__name__]
+
+
+def table(module: str) -> dict[str, Name]:
+    """The names of one module of the language: "tile", "op", "group", "dist"."""
+    return {name: Name(f"tessera.{of}.{name}", kernel, graph, doc)
+            for of, name, kernel, graph, doc in OPERATIONS if of == module}
+
+
+TILE, OP, GROUP, DIST = table("tile"), table("op"), table("group"), table("dist")

@@ -1,0 +1,47 @@
+"""Backends, devices, memory and mappers of this process."""
+from __future__ import annotations
+
+from tessera import _core, _settings
+
+TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["backends", "capabilities", "devices", "memory_info", "select_backend", "synchronize", "trim"]
+
+
+def backends() -> list[dict[str, Any]]:
+    """Every backend that Tessera knows: name, description, whether it is available and selected, and the reason if it is not."""
+    return _core.backends()
+
+
+def select_backend(name: str | None) -> None:
+    """Sets the backend of later calls; None returns to the environment's or the best one. A name that cannot be used raises
+    BackendError and changes nothing."""
+    _settings.set_backend(name)
+
+
+def devices(backend: str | None = None) -> list[dict[str, Any]]:
+    """The capabilities of each device of a backend; None: the current one."""
+    return [capabilities(backend, device) for device in range(_core.device_count(backend))]
+
+
+def capabilities(backend: str | None = None, device: int = 0) -> dict[str, Any]:
+    """What a device can do, with the keys that docs/c-abi.md lists."""
+    import json
+    return json.loads(_core.capabilities(backend, device))
+
+
+def memory_info() -> dict[str, int]:
+    """total_bytes, free_bytes, in_use_bytes and pooled_bytes of the current device."""
+    return _core.memory_info()
+
+
+def synchronize() -> None:
+    """Waits for all queued work, and raises the first failure of it."""
+    _core.synchronize()
+
+
+def trim() -> None:
+    """Returns memory that is kept for later calls to the system."""
+    _core.trim()

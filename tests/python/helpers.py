@@ -1,0 +1,23 @@
+"""What test_capture.py captures from another module."""
+import tessera as ts
+
+SCALE = 3.0
+WIDTH = 16
+DTYPE = ts.f32
+
+
+def triple(v):
+    return SCALE * v
+
+
+class Config:
+    BIAS = 0.5
+
+    @staticmethod
+    def halved(v):
+        return 0.5 * v
+
+
+@ts.jit
+def squared(a: ts.Tensor["M", "N", ts.f32]):
+    return a * a

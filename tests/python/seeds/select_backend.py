@@ -1,0 +1,2 @@
+from tessera import runtime
+runtime.select_backend("ptx")        # "rocm" | "level_zero" | "cpu"

@@ -1,0 +1,185 @@
+"""Texts of functions: where they come from, and what their names refer to."""
+import linecache
+import math
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+import numpy as np
+
+import helpers
+import tessera as ts
+import tessera
+from helpers import Config, squared, triple as times3
+from tessera import bf16, f32, jit, zeros
+from tessera.tile import exp as e
+
+BLOCK = 16
+SHAPE = (BLOCK, 2)
+Vector = ts.Tensor["n", ts.f32]
+n = 5  # a dim of the kernels below has this name: it is no constant of theirs
+
+
+@ts.kernel
+def by_alias(x: ts.Tensor["n", f32], y: ts.Tensor["n", f32]):
+    for i in ts.tile.parallel(0, n, BLOCK):
+        y[i:i+BLOCK] = times3(x[i:i+BLOCK]) + helpers.triple(1.0) + helpers.SCALE + math.pi * SHAPE[1]
+
+
+def outer(factor, function):
+    bias = 1.5
+
+    @ts.kernel
+    def inner(x: ts.Tensor["n", ts.f32]):
+        for i in ts.tile.parallel(0, n, helpers.WIDTH):
+            x[i:i+helpers.WIDTH] = factor * function(x[i:i+helpers.WIDTH]) + bias + Config.BIAS
+
+    return inner
+
+
+@jit
+def calls_another(a):
+    return squared(a) + e(a) + zeros((1, 1), f32)
+
+
+class Holder:
+    @ts.kernel
+    def method(x: ts.Tensor["n", ts.f32]):
+        for i in ts.tile.parallel(0, n, BLOCK):
+            x[i:i+BLOCK] = Config.halved(x[i:i+BLOCK])
+
+
+class Capture(unittest.TestCase):
+    def test_modules_aliases_and_constants(self):
+        x, y = np.arange(40, dtype="f4"), np.zeros(40, "f4")
+        by_alias(x, y)
+        np.testing.assert_allclose(y, 3 * x + 6 + 2 * math.pi, rtol=1e-6)
+
+    def test_closures(self):
+        x = np.arange(40, dtype="f4")
+
+        def square(v):
+            return v * v
+
+        outer(2, square)(x)
+        np.testing.assert_allclose(x, 2 * np.arange(40.0) ** 2 + 2)
+
+    def test_names_of_annotations(self):
+        def make(dtype, width):
+            @ts.kernel
+            def k(x: ts.Tensor["n", width, dtype]):
+                for i in ts.tile.parallel(0, n, 8):
+                    x[i:i+8, :] = x[i:i+8, :] + 1.0
+            return k
+
+        for dtype, width in ((ts.f64, 3), (ts.f32, 4)):
+            x = np.zeros((9, width), np.float64 if dtype == ts.f64 else np.float32)
+            make(dtype, width)(x)
+            np.testing.assert_array_equal(x, 1)
+
+    def test_graph_functions_of_another_module(self):
+        x = np.linspace(-1, 1, 12, dtype="f4").reshape(3, 4)
+        np.testing.assert_allclose(calls_another(x), x * x + np.exp(x), rtol=1e-6)
+
+    def test_methods(self):
+        x = np.ones(20, "f4")
+        Holder.method(x)
+        np.testing.assert_array_equal(x, 0.5)
+
+    def test_policies_are_operators(self):
+        spec = tessera.Tensor["B", "D", tessera.fp8_e4m3 @ tessera.accum(tessera.fp32) @ tessera.loss_scale(128.0)]
+        self.assertIn("fp8_e4m3 @accum(f32) @loss_scale(128.0)", repr(spec))
+
+    def test_text_with_linecache(self):
+        text = "@ts.kernel\ndef f(x: ts.Tensor['n', ts.f32]):\n    for i in ts.tile.parallel(0, n, 8):\n        x[i:i+8] = x[i:i+8] + K\n"
+        linecache.cache["<cell 1>"] = (len(text), None, text.splitlines(True), "<cell 1>")
+        space = {"ts": ts, "K": 2}
+        exec(compile(text, "<cell 1>", "exec"), space)
+        x = np.zeros(9, "f4")
+        space["f"](x)
+        np.testing.assert_array_equal(x, 2)
+
+    def test_text_without_linecache(self):
+        space = {"ts": ts}
+        exec(compile("@ts.jit\ndef f(x):\n    return x\n", "<nowhere>", "exec"), space)
+        with self.assertRaisesRegex(ts.CompileError, r"E_NO_SOURCE.*'f'(.|\n)*ts\.compile"):
+            space["f"](np.ones(3, "f4"))
+
+    def test_a_file_without_its_source(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = textwrap.dedent(f"""
+                import os, sys, numpy as np
+                sys.path.insert(0, {folder!r})
+                open({folder!r} + "/k.py", "w").write("import tessera as ts\\n@ts.jit\\ndef f(x):\\n    return x\\n")
+                import k, tessera
+                os.remove({folder!r} + "/k.py")
+                try:
+                    k.f(np.ones(3, "f4"))
+                except tessera.CompileError as e:
+                    assert e.code == "E_NO_SOURCE", e
+                else:
+                    raise AssertionError
+            """)
+            subprocess.run([sys.executable, "-c", program], check=True)
+
+    def test_what_cannot_be_captured(self):
+        for value, kind in ((object(), "object"), (np.ones(3), "ndarray"), ({"a": 1}, "dict"), (1j, "complex"), (len, "builtin")):
+            captured = value
+
+            @ts.jit
+            def f(x):
+                return x * captured
+
+            with self.assertRaisesRegex(ts.CompileError, rf"E_CAPTURE.*'captured' is a {kind}") as raised:
+                f(np.ones(3, "f4"))
+            found = raised.exception.diagnostics[0]
+            self.assertEqual((found.file, found.source_line.strip()), (__file__, "return x * captured"))
+            self.assertEqual(found.column, found.source_line.index("captured") + 1)
+
+    def test_two_functions_of_one_name(self):
+        def make(k):
+            def helper(v):
+                return v * k
+            return helper
+
+        first, second = make(1.0), make(2.0)
+
+        @ts.jit
+        def f(x):
+            return first(x) + second(x)
+
+        with self.assertRaisesRegex(ts.CompileError, "E_CAPTURE.*two functions are named 'helper'"):
+            f(np.ones(3, "f4"))
+
+    def test_what_no_decorator_takes(self):
+        async def coroutine(x):
+            return x
+
+        def generator(x):
+            yield x
+
+        for wrong, kind in ((lambda x: x, "a lambda"), (coroutine, "a coroutine"), (generator, "a generator"), (Holder, "a type"),
+                            (3, "a int"), (len, "a builtin")):
+            for decorator in (ts.kernel, ts.jit):
+                with self.assertRaisesRegex(ts.CompileError, f"E_DECORATOR.*{kind}"):
+                    decorator(wrong)
+        with self.assertRaisesRegex(ts.ArgumentError, "E_DECORATOR.*has a decorator"):
+            ts.jit(calls_another)
+
+    def test_decorators_of_other_libraries(self):
+        def other(function):
+            return function
+
+        @ts.jit
+        @other
+        def f(x):
+            return x
+
+        with self.assertRaisesRegex(ts.CompileError, "E_DECORATOR.*'@other' is not a decorator"):
+            f(np.ones(3, "f4"))
+
+
+if __name__ == "__main__":
+    unittest.main()

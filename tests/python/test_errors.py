@@ -1,0 +1,157 @@
+"""Errors: classes, codes, and the place in the user's file."""
+import inspect
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+import unittest
+
+import numpy as np
+
+import tessera as ts
+
+X = np.ones(64, "f4")
+
+
+def helper(v):
+    return v + undefined_in_helper  # mark helper
+
+
+class Places(unittest.TestCase):
+    def expect(self, function, code, marked, word, *args):
+        """Calling raises `code` at the line of this file that ends with "# mark MARKED", at the column of `word`."""
+        with self.assertRaises(ts.CompileError) as raised:
+            function(*(args or (X,)))
+        found = next(d for d in raised.exception.diagnostics if d.severity == "error")
+        lines = open(__file__).read().splitlines()
+        line = next(i for i, text in enumerate(lines, 1) if text.endswith(f"# mark {marked}"))
+        self.assertEqual((found.code, found.file, found.line), (code, __file__, line), found)
+        self.assertEqual(found.source_line, lines[line - 1])
+        self.assertEqual(found.column, found.source_line.index(word) + 1, found)
+        text = str(raised.exception)
+        self.assertIn(f"--> {__file__}:{line}:{found.column}", text)
+        self.assertIn("^", text)
+        self.assertTrue(text.endswith(f"tsr explain {code}"), text)
+
+    def test_in_a_function(self):
+        @ts.kernel
+        def k(x: ts.Tensor["n", ts.f32], alpha: ts.f32 = 1.0):
+            for i in ts.tile.parallel(0, n, 8):
+                x[i:i+8] = apha * x[i:i+8]  # mark function
+
+        self.expect(k, "E_UNDEFINED_NAME", "function", "apha")
+
+    def test_in_a_helper(self):
+        @ts.kernel
+        def k(x: ts.Tensor["n", ts.f32]):
+            for i in ts.tile.parallel(0, n, 8):
+                x[i:i+8] = helper(x[i:i+8])
+
+        self.expect(k, "E_UNDEFINED_NAME", "helper", "undefined_in_helper")
+
+    def test_in_a_method(self):
+        class A:
+            @ts.jit
+            def f(x):
+                y = x * 2.0
+                return y @ y @ y  # mark method
+
+        self.expect(A.f, "E_SHAPE", "method", "y @ y", np.ones((3, 4), "f4"))
+
+    def test_a_syntax_that_is_not_the_languages(self):
+        @ts.jit
+        def f(x):
+            y = [x
+                 for x in (1, 2)]
+            with open("x") as y:  # mark syntax
+                return y
+
+        self.expect(f, "E_UNSUPPORTED", "syntax", "with")
+
+    def test_after_a_string_of_several_lines_and_letters_outside_ascii(self):
+        @ts.kernel
+        def k(x: ts.Tensor["n", ts.f32]):
+            """A text
+        that ends ä ö ü
+            """
+            for i in ts.tile.parallel(0, n, 8):
+                s = "äöü"; x[i:i+8] = 1.0  # mark letters
+
+        with self.assertRaises(ts.CompileError) as raised:
+            k(X)
+        self.assertTrue(raised.exception.diagnostics[0].source_line.endswith("# mark letters"))
+
+    def test_in_an_annotation(self):
+        @ts.kernel
+        def k(x: ts.Tensor["n +", ts.f32]):  # mark annotation
+            pass
+
+        self.expect(k, "E_DIM", "annotation", '"n +"')
+
+    def test_every_error_is_reported(self):
+        @ts.kernel
+        def k(x: ts.Tensor["n", ts.f32]):
+            for i in ts.tile.parallel(0, n, 8):
+                a = first_name
+                x[i:i+8] = second_name
+
+        with self.assertRaises(ts.CompileError) as raised:
+            k(X)
+        codes = [d.message for d in raised.exception.diagnostics]
+        self.assertEqual(len(codes), 2, codes)
+
+
+class Classes(unittest.TestCase):
+    def test_bases(self):
+        for cls, base in ((ts.ArgumentError, ValueError), (ts.BackendError, RuntimeError), (ts.UnsupportedError, NotImplementedError),
+                          (ts.OutOfMemoryError, MemoryError), (ts.TimeoutError, TimeoutError), (ts.DeviceError, RuntimeError)):
+            self.assertTrue(issubclass(cls, ts.Error) and issubclass(cls, base))
+            self.assertEqual(cls.__module__, "tessera")
+
+    def test_what_is_not_built(self):
+        from tessera import _missing
+        self.assertTrue(_missing.NAMES)
+        for path in _missing.NAMES:
+            with self.assertRaisesRegex(ts.UnsupportedError, re.escape(path) + ".*is not built"):
+                _missing.function(path)()
+        with self.assertRaises(NotImplementedError):
+            ts.grad(helper)
+
+    def test_a_function_of_kernels_outside_of_one(self):
+        with self.assertRaisesRegex(ts.UnsupportedError, r"tessera\.tile\.barrier(.|\n)*@ts\.kernel"):
+            ts.tile.barrier()
+
+    def test_an_assertion_of_a_kernel(self):
+        program = ("import numpy as np, tessera as ts\n"
+                   "m = ts.compile('import tessera as ts\\n@ts.kernel\\ndef k(x: ts.Tensor[\"n\", ts.f32]):\\n"
+                   "    for i in ts.tile.parallel(0, n, 8):\\n        ts.tile.assert_(i < 8, \"i is {}\", i)\\n', filename='k.py')\n"
+                   "m.k(np.ones(8, 'f4'))\n"
+                   "try:\n    m.k(np.ones(20, 'f4'))\nexcept ts.DeviceError as e:\n"
+                   "    assert e.code == 'E_ASSERT' and 'k.py:5' in str(e) and 'i is 8' in str(e), e\nelse:\n    raise AssertionError\n")
+        subprocess.run([sys.executable, "-c", program], check=True, env={**__import__("os").environ, "TESSERA_DEBUG": "on"})
+
+
+class Tracebacks(unittest.TestCase):
+    def test_only_the_users_frames(self):
+        @ts.jit
+        def f(x):
+            return undefined
+
+        try:
+            f(X)
+        except ts.CompileError as e:
+            frames = traceback.extract_tb(e.__traceback__)
+        self.assertEqual([frame.name for frame in frames], ["test_only_the_users_frames"])
+
+    def test_all_frames_on_request(self):
+        program = ("import tessera as ts, traceback\n"
+                   "m = ts.compile('import tessera as ts\\n@ts.jit\\ndef f(x):\\n    return y\\n')\n"
+                   "try:\n    m.f(bytearray(4))\nexcept ts.CompileError as e:\n"
+                   "    assert any('_compile' == f.name for f in traceback.extract_tb(e.__traceback__))\n")
+        subprocess.run([sys.executable, "-c", program], check=True,
+                       env={**__import__("os").environ, "TESSERA_PYTHON_TRACEBACK": "full"})
+
+
+if __name__ == "__main__":
+    unittest.main()

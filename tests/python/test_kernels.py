@@ -1,0 +1,217 @@
+"""Kernels and graph functions of a file, called on arrays: results, variants, compilation ahead, bundles, texts."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+import numpy as np
+
+import tessera as ts
+from tessera import op
+
+BLOCK = 64
+
+
+@ts.kernel
+def saxpy(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32], alpha: ts.f32 = 2.0) -> ts.Tensor["n", ts.f32]:
+    """y = alpha * x + y"""
+    for i in ts.tile.parallel(0, n, BLOCK):
+        y[i:i+BLOCK] = alpha * x[i:i+BLOCK] + y[i:i+BLOCK]
+    return y
+
+
+@ts.jit
+def loss(x, y, W):
+    return ts.mse(ts.gemm(x, W), y)
+
+
+@ts.jit
+def parts(x: ts.Tensor["M", "N", ts.f32]):
+    return x + 1.0, x, x[1:, :]
+
+
+@ts.kernel
+def scaled(x, y, a):
+    for i in ts.tile.parallel(0, x.shape[0], 16):
+        y[i:i+16] = a * x[i:i+16]
+
+
+@ts.kernel.autotune(space=dict(B=[32, 64]))
+def tuned(x: ts.Tensor["n", ts.f32]):
+    ctx = ts.tile.context()
+    for i in ts.tile.parallel(0, n, ctx.B):
+        x[i:i+ctx.B] = x[i:i+ctx.B] + 1.0
+
+
+def floats(*shape, seed=1):
+    return np.random.default_rng(seed).uniform(-1, 1, shape).astype("f4")
+
+
+class Calls(unittest.TestCase):
+    def test_in_place_returns_the_same_object(self):
+        for n in (0, 1, 63, 64, 65, 1009):
+            x, y = floats(n), floats(n, seed=2)
+            want = 2.5 * x.astype("f8") + y
+            self.assertIs(saxpy(x, y, 2.5), y)
+            np.testing.assert_allclose(y, want, rtol=1e-6, atol=1e-6)
+
+    def test_keywords_and_defaults(self):
+        x, y = floats(10), np.zeros(10, "f4")
+        saxpy(y=y, x=x)
+        np.testing.assert_array_equal(y, 2 * x)
+        saxpy(x, alpha=-1, y=y)
+        np.testing.assert_allclose(y, x, rtol=1e-6)
+
+    def test_results_are_of_the_arguments_kind(self):
+        x, y, W = floats(33, 20), floats(33, 7), floats(20, 7)
+        got = loss(x, y, W)
+        self.assertIsInstance(got, np.ndarray)
+        self.assertEqual(got.shape, ())
+        np.testing.assert_allclose(got, ((x.astype("f8") @ W - y) ** 2).mean(), rtol=1e-5)
+        array = loss(ts.asarray(x), ts.asarray(y), ts.asarray(W))
+        self.assertIsInstance(array, ts.Array)
+        self.assertEqual(array.numpy(), got)
+
+    def test_several_values(self):
+        x = floats(5, 3)
+        a, b, c = parts(x)
+        np.testing.assert_array_equal(a, x + 1)
+        self.assertIs(b, x)
+        np.testing.assert_array_equal(c, x[1:])
+
+    def test_one_variant_serves_a_pattern(self):
+        compiled = []
+        original = ts.Kernel._compile
+        try:
+            ts.Kernel._compile = lambda self, types, shapes: compiled.append(dict(types)) or original(self, types, shapes)
+            for n in (2, 3, 100):
+                x, y = floats(n), np.zeros(n, "f4")
+                scaled(x, y, 3.0)
+                np.testing.assert_array_equal(y, 3 * x)
+            self.assertEqual(len(compiled), 1, compiled)
+            x, y = floats(20).astype("f8"), np.zeros(20)
+            scaled(x, y, np.float64(0.1))
+            np.testing.assert_array_equal(y, 0.1 * x)
+            self.assertEqual(len(compiled), 2)
+            self.assertEqual(compiled[1], {"x": "tessera.Tensor['d0', tessera.f64]", "y": "tessera.Tensor['d0', tessera.f64]",
+                                           "a": "tessera.f64"})
+        finally:
+            ts.Kernel._compile = original
+
+    def test_strided_arrays_are_passed_as_they_are(self):
+        base, out = floats(60), np.zeros(40, "f4")
+        scaled(base[::3], out[::2], 2.0)
+        np.testing.assert_array_equal(out[::2], 2 * base[::3])
+        np.testing.assert_array_equal(out[1::2], 0)
+
+    def test_operations_are_called_on_arrays(self):
+        x = floats(5, 12)
+        np.testing.assert_allclose(ts.softmax(x).sum(axis=1), np.ones(5), rtol=1e-6)
+        np.testing.assert_allclose(op.relu(x), np.maximum(x, 0))
+        np.testing.assert_allclose(ts.sum(x, axis=0), x.sum(0), rtol=1e-5, atol=1e-6)
+
+    def test_dtypes_that_numpy_lacks(self):
+        x = floats(8, 8)
+        half = ts.asarray(x, dtype=ts.bf16)
+        self.assertEqual((half.dtype, half.shape, half.nbytes), (ts.bf16, (8, 8), 128))
+        back = ts.asarray(half, ts.f32).numpy()
+        np.testing.assert_allclose(back, x, rtol=2 ** -8)
+        with self.assertRaisesRegex(ts.ArgumentError, "E_ARG_DTYPE.*NumPy has no bf16"):
+            half.numpy()
+
+    def test_dims_that_must_be_known(self):
+        for d in (8, 16):
+            q, k, v = floats(2, 5, d), floats(2, 7, d, seed=2), floats(2, 7, d, seed=3)
+            scores = q.astype("f8") @ k.transpose(0, 2, 1) / np.sqrt(d)
+            weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+            np.testing.assert_allclose(op.flash_attention(q, k, v), weights @ v, rtol=1e-4, atol=1e-5)
+
+    def test_autotuned(self):
+        x = np.zeros(100, "f4")
+        tuned(x)
+        tuned.jit(B=64)(x)
+        np.testing.assert_array_equal(x, 2)
+        self.assertIn("B: 64", tuned.jit(B=64).metadata)
+        self.assertIn("B: 32", tuned.jit().metadata)
+
+
+class Ahead(unittest.TestCase):
+    def test_levels(self):
+        compiled = saxpy.jit(n=1024)
+        for level, word in (("graph", "graph."), ("tile", "tile."), ("target", "func"), ("asm", "ret")):
+            self.assertIn(word, compiled.inspect_ir(level))
+        with self.assertRaisesRegex(ts.ArgumentError, "E_LEVEL_UNKNOWN"):
+            compiled.inspect_ir("sass")
+
+    def test_signature(self):
+        x, y, alpha, n = saxpy.jit().signature
+        self.assertEqual((x["name"], x["kind"], x["dtype"], x["dims"], x["writes"]), ("x", "tensor", "f32", ["n"], False))
+        self.assertTrue(y["writes"])
+        self.assertEqual((alpha["kind"], n["kind"]), ("scalar", "dim"))
+
+    def test_another_target(self):
+        text = saxpy.jit(target="ptx:sm_90").inspect_ir("asm")
+        self.assertIn(".target sm_90", text)
+        with self.assertRaisesRegex(ts.BackendError, "E_BACKEND_UNUSABLE"):
+            saxpy.jit(target="ptx:sm_90")(floats(4), floats(4))
+
+    def test_a_bundle_needs_no_compiler(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "saxpy.tsrb"
+            saxpy.jit().save(path)
+            program = textwrap.dedent(f"""
+                import numpy as np, tessera as ts
+                x, y = np.arange(5, dtype="f4"), np.ones(5, "f4")
+                ts.load({str(path)!r})["saxpy"](x, y, 3.0)
+                assert (y == 3 * x + 1).all(), y
+                assert "libtessera-compiler" not in open("/proc/self/maps").read()
+            """)
+            subprocess.run([sys.executable, "-c", program], check=True)
+            with self.assertRaisesRegex(ts.ArgumentError, "E_KERNEL_UNKNOWN.*\n.*saxpy"):
+                ts.load(path)["other"]
+        with self.assertRaises(ts.Error):
+            ts.load("/nonexistent.tsrb")
+
+    def test_a_text(self):
+        module = ts.compile("import tessera as ts\n\n@ts.jit\ndef f(x):\n    return x * K\n", constants={"K": 3.0})
+        self.assertEqual(list(module), ["f"])
+        np.testing.assert_array_equal(module.f(np.ones(3, "f4")), 3)
+        with self.assertRaisesRegex(ts.CompileError, r"E_SYNTAX(.|\n)*k\.py:2"):
+            ts.compile("x = 1\ny = = 2\n", filename="k.py")
+
+
+class Process(unittest.TestCase):
+    def test_profiles(self):
+        x = floats(100)
+        before = saxpy.jit().metadata
+        with ts.numerics.profile("fast"):
+            self.assertIn("numerics: fast", saxpy.jit().metadata)
+            saxpy(x, x.copy())
+        self.assertEqual(saxpy.jit().metadata, before)
+        with self.assertRaises(ts.Error), ts.numerics.profile("no such profile"):
+            saxpy.jit()
+
+    def test_capabilities(self):
+        caps = ts.runtime.capabilities()
+        self.assertIn("bf16", caps["tensorcore"])
+        self.assertEqual(len(ts.runtime.devices()), 1)
+        self.assertIn("cpu", [b["name"] for b in ts.runtime.backends()])
+        self.assertGreater(ts.runtime.memory_info()["total_bytes"], 0)
+        ts.runtime.synchronize()
+
+    def test_backends(self):
+        with self.assertRaises(ts.BackendError):
+            ts.runtime.select_backend("no such backend")
+        ts.runtime.select_backend("cpu")
+        ts.runtime.select_backend(None)
+
+    def test_import_loads_neither_numpy_nor_the_compiler(self):
+        program = ("import sys, tessera; assert 'numpy' not in sys.modules; "
+                   "assert not {'libLLVM', 'libtessera-compiler', 'libcuda'} & set(open('/proc/self/maps').read().split('/'))")
+        subprocess.run([sys.executable, "-c", program], check=True)
+
+
+if __name__ == "__main__":
+    unittest.main()

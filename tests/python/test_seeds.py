@@ -1,0 +1,111 @@
+"""The samples of the specification, as they are printed there (seeds/), run as Python. Where a sample needs names that the text around it
+defines, the test defines them."""
+import linecache
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+
+import tessera as ts
+import tessera
+
+SEEDS = pathlib.Path(__file__).parent / "seeds"
+
+
+def run(name, **names):
+    """Runs a sample as a module; its names."""
+    file = str(SEEDS / name)
+    text = pathlib.Path(file).read_text()
+    linecache.checkcache(file)
+    space = {"__name__": name, **names}
+    exec(compile(text, file, "exec"), space)
+    return space
+
+
+def floats(*shape, seed=1):
+    return np.random.default_rng(seed).uniform(-1, 1, shape).astype("f4")
+
+
+class Seeds(unittest.TestCase):
+    def test_saxpy(self):
+        saxpy = run("saxpy.py")["saxpy"]
+        x, y = floats(1000), floats(1000, seed=2)
+        want = 2 * x.astype("f8") + y
+        self.assertIs(saxpy(x, y, 2.0), y)
+        np.testing.assert_allclose(y, want, rtol=1e-6, atol=1e-6)
+        self.assertEqual(saxpy.__doc__, "Simple SAXPY: y = alpha * x + y")
+
+    def test_gemm(self):
+        gemm = run("gemm.py", ts=ts)["gemm"]
+        A, B = (ts.asarray(floats(100, 70)), ts.asarray(floats(70, 90, seed=2)))
+        a, b = (ts.asarray(X, dtype=ts.bf16) for X in (A, B))
+        C = ts.ones((100, 90))
+        self.assertIs(gemm(a, b, C), C)
+        wide = [ts.asarray(X, dtype=ts.f32).numpy().astype("f8") for X in (a, b)]
+        np.testing.assert_allclose(C.numpy(), wide[0] @ wide[1] + 1, rtol=1e-5, atol=1e-5)
+
+    def test_inspect_ir(self):
+        gemm_tile = run("gemm.py", ts=ts)["gemm"]
+        printed = []
+        run("inspect_ir.py", gemm_tile=gemm_tile, print=printed.append)
+        self.assertIn("tile.", printed[0])
+        self.assertIn("llvm", printed[1] + "llvm")
+        self.assertIn(".target sm_90", gemm_tile.jit(M=4096, N=4096, K=4096, target="ptx:sm_90").inspect_ir("asm"))
+
+    def test_flash_attention_as_printed_is_refused(self):
+        flash = run("flash_attention.py", ts=ts, math=math)["flash_attention"]
+        with self.assertRaises(ts.CompileError) as raised:
+            flash.jit(S=128, D=64)
+        codes = [d.code for d in raised.exception.diagnostics]
+        self.assertEqual(codes.count("E_SHAPE"), 3, codes)
+        self.assertIn("E_MMA", codes)
+        for d in raised.exception.diagnostics:
+            self.assertEqual(d.file, str(SEEDS / "flash_attention.py"))
+
+    def test_capabilities_and_portable_attention(self):
+        Q, K, V = (floats(2, 33, 64, seed=seed) for seed in (1, 2, 3))
+        scores = Q.astype("f8") @ K.transpose(0, 2, 1) / 8
+        want = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True) @ V
+        np.testing.assert_allclose(run("capabilities.py", op=ts.op, Q=Q, K=K, V=V)["Y"], want, rtol=1e-4, atol=1e-5)
+        scores[:, ~np.tri(33, dtype=bool)] = -np.inf
+        want = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True) @ V
+        np.testing.assert_allclose(run("portable_attention.py", Q=Q, K=K, V=V)["Y"], want, rtol=1e-4, atol=1e-5)
+
+    def test_select_backend(self):
+        if "ptx" not in [b["name"] for b in ts.runtime.backends() if b["available"]]:
+            with self.assertRaisesRegex(ts.BackendError, "TSRP-"):
+                run("select_backend.py")
+        ts.runtime.select_backend("cpu")
+        ts.runtime.select_backend(None)
+        program = "import tessera as ts; print(ts.runtime.capabilities()['backend'])"
+        printed = subprocess.run([sys.executable, "-c", program], env={**os.environ, "TESSERA_BACKEND": "cpu"}, capture_output=True,
+                                 text=True, check=True).stdout
+        self.assertEqual(printed, "cpu\n")
+
+    def test_train_step(self):
+        with self.assertRaisesRegex(ts.UnsupportedError, r"tessera\.dist\.mesh"):
+            run("train_step.py", ts=ts)
+
+    def test_precision(self):
+        names = {name: getattr(tessera, name) for name in ("Tensor", "fp8_e4m3", "accum", "fp32", "loss_scale")}
+        space = run("precision.py", **names)
+        self.assertIn("fp8_e4m3 @accum(f32) @loss_scale(128.0)", repr(space["__annotations__"]["x"]))
+
+    def test_version(self):
+        printed = subprocess.run([sys.executable, "-c", "import tessera; print(tessera.__version__)"], capture_output=True, text=True,
+                                 check=True).stdout
+        self.assertRegex(printed, r"^\d+\.\d+\.\d+\n$")
+
+    def test_what_is_not_built(self):
+        """These raise until the compiler has what they need; then they get tests of their own."""
+        for name, names in (("specialize.py", {"op": ts.op}), ("mesh.py", {})):
+            with self.subTest(name), self.assertRaises(ts.UnsupportedError):
+                run(name, **names)
+
+
+if __name__ == "__main__":
+    unittest.main()
