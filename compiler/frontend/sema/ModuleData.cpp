@@ -158,7 +158,8 @@ private:
     } else if (path == "tessera.autodiff" || path == "tessera.op.specialize") {
       if (f.kind == FunctionDecl::Helper) f.kind = FunctionDecl::Graph;
       f.notBuilt = &d;
-    } else if (std::string dotted = dottedName(callee); dotted != "staticmethod" || isCall) { // that of a class
+    } else if (std::string dotted = dottedName(callee);
+               dotted != "staticmethod" || isCall) { // that of a class
       sink_.error(Code::E_DECORATOR, d.loc,
                   dotted.empty() ? "this decorator is not known"
                                  : "'@" + dotted + "' is not a decorator of the language",
