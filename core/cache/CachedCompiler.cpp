@@ -193,14 +193,14 @@ public:
       return KeyText().add("definition").add(TESSERA_BUILD_ID).add(compiler).add(source).hash();
     };
     if (const std::string known = store ? knownCompiler(store) : ""; !known.empty())
-      if (auto hit = store.get(keyFor(known), Kind::Definition); hit && cache::readDefinition(*hit, out))
+      if (auto hit = store.get(keyFor(known), cache::Kind::Definition); hit && cache::readDefinition(*hit, out))
         return CompileStatus::Ok;
     CompilerService *compiler = need(options.fileName, diags);
     if (!compiler) return CompileStatus::BackendFailure;
     const CompileStatus status = compiler->definition(source, options, out, diags);
     const std::string used = store ? usedCompiler(store) : "";
     if (!used.empty() && status == CompileStatus::Ok) // compile() reports failures to store
-      (void)store.put(keyFor(used), Kind::Definition, cache::writeDefinition(out));
+      (void)store.put(keyFor(used), cache::Kind::Definition, cache::writeDefinition(out));
     return status;
   }
 

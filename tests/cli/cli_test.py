@@ -137,6 +137,21 @@ class Run(Cli):
         np.testing.assert_array_equal(np.load(out), bits)
         self.refused(self.call("run", self.file, "--in", f"x={self.array('b', bits)}"), "E_ARG_DTYPE", "give --raw")
 
+    def test_packed_dtypes_travel_as_bytes_or_as_two_to_a_byte(self):
+        self.source("import tessera as ts\n\n@ts.kernel\ndef copy(x: ts.Tensor[\"n\", ts.i4], y: ts.Tensor[\"n\", ts.i4]):\n"
+                    "    for i in ts.tile.parallel(0, n, 8):\n        y[i:i+8] = x[i:i+8]\n")
+        values, out = np.array([-8, 7, 0, -1, 3], "i1"), self.folder / "out.npy"
+        result = self.call("run", self.file, "--in", f"x={self.array('v', values)}", "--out", f"y={out}")
+        self.assertEqual(result.status, 0, result.errors)
+        np.testing.assert_array_equal(np.load(out), values)
+        self.refused(self.call("run", self.file, "--in", f"x={self.array('v', np.array([7, 8], 'i1'))}"),
+                     "E_ARG_DTYPE", "i4 holds -8 to 7")
+        packed = np.array([0x78, 0xF0], "u1")  # the low half is the first element: -8, 7, 0, -1
+        result = self.call("run", self.file, "--raw", "--in", f"x={self.array('p', packed)}", "--out", f"y={out}")
+        self.assertEqual(result.status, 0, result.errors)
+        np.testing.assert_array_equal(np.load(out), packed)
+        self.refused(self.call("run", self.file, "--raw", "--dim", "n=3", "--out", f"y={out}"), "E_ARG_SHAPE", "leave out --raw")
+
     def test_every_numerics_profile_runs_or_says_why_not(self):
         for profile in ("fast", "standard", "deterministic", "strict"):
             result = self.run_saxpy("--numerics", profile)

@@ -46,7 +46,8 @@ constexpr CodeText toolCodes[] = {
      "A dim written as a number in the annotation is fixed."},
     {"E_ARG_COUNT", "a call has too many arguments", "In Python: the message has the parameters."},
     {"E_ARG_TYPE", "an argument is of another kind than its parameter",
-     "In Python: a tensor is an array of NumPy, a ts.Array, a buffer or a tensor with __dlpack__; a scalar is "
+     "In Python: a tensor is an array of NumPy, a ts.Array, a buffer or a tensor with __dlpack__; a scalar "
+     "is "
      "a number or\n"
      "a NumPy scalar. A bool is no number, and masked arrays are refused, since a kernel does not see the "
      "mask."},

@@ -30,7 +30,8 @@ int32_t queryProfiles(const tsr_host_info_t *, tsr_plugin_info_t *out) {
   info.version = "1.0";
   info.description = "the numerics profiles fast, standard, deterministic and strict";
   info.features_required = info.features_optional = info.compiler_abi = "";
-  info.numerics = numericsTable<BuiltinNumerics<0>, BuiltinNumerics<1>, BuiltinNumerics<2>, BuiltinNumerics<3>>();
+  info.numerics =
+      numericsTable<BuiltinNumerics<0>, BuiltinNumerics<1>, BuiltinNumerics<2>, BuiltinNumerics<3>>();
   thunk::copyOut(out, info);
   return TSR_SUCCESS;
 }
