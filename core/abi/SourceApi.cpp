@@ -66,6 +66,7 @@ tsr_status_t compileOptions(const tsr_source_options_t &o, CompileOptions &out) 
   if (tsr_status_t status = readPairs(o.dims, o.dim_count, "dims", out.dims)) return status;
   if (o.exact_dims != 0 && o.exact_dims != 1)
     return fail(TSR_EINVAL, "exact_dims is 0 or 1, found " + std::to_string(o.exact_dims));
+  if (o.reserved != 0) return fail(TSR_EINVAL, "reserved is 0, found " + std::to_string(o.reserved));
   out.exactDims = o.exact_dims;
   if (tsr_status_t status = readPairs(o.tunables, o.tunable_count, "tunables", out.tunables)) return status;
   if (tsr_status_t status = readTexts(o.types, o.type_count, "types", out.supplied.types)) return status;

@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-using Kind = MetadataParam::Kind;
+using ParamKind = MetadataParam::Kind;
 
-size_t LaunchPlan::count(Kind kind) const {
+size_t LaunchPlan::count(ParamKind kind) const {
   return static_cast<size_t>(std::ranges::count(arguments_, kind, &Argument::kind));
 }
 
@@ -25,16 +25,17 @@ public:
 
 private:
   bool solve() {
-    if (!each(Kind::Tensor, [&](const auto &at) { return takeDim(at); })) return false;
+    if (!each(ParamKind::Tensor, [&](const auto &at) { return isExtent(at); })) return false;
+    if (!each(ParamKind::Tensor, [&](const auto &at) { return takeDim(at); })) return false;
     for (size_t before = SIZE_MAX; openDims() && openDims() < before;) {
       before = openDims();
-      if (!each(Kind::Tensor, [&](const auto &at) { return takeExpression(at); })) return false;
+      if (!each(ParamKind::Tensor, [&](const auto &at) { return takeExpression(at); })) return false;
     }
     for (size_t i = 0; i < plan_.arguments_.size(); ++i)
       if (isOpen(i))
         return refuse("dim " + plan_.arguments_[i].name + " has no value: no extent determines it");
-    return each(Kind::Tensor, [&](const auto &at) { return compare(at); }) &&
-           each(Kind::Result, [&](const auto &at) { return fill(at); });
+    return each(ParamKind::Tensor, [&](const auto &at) { return compare(at); }) &&
+           each(ParamKind::Result, [&](const auto &at) { return fill(at); });
   }
 
   struct Place {
@@ -44,9 +45,9 @@ private:
     int64_t &found;
   };
 
-  template <class Visit> bool each(Kind kind, Visit visit) {
+  template <class Visit> bool each(ParamKind kind, Visit visit) {
     int64_t *next = extents_;
-    for (Kind k : {Kind::Tensor, Kind::Result})
+    for (ParamKind k : {ParamKind::Tensor, ParamKind::Result})
       for (const Argument &a : plan_.arguments_) {
         if (a.kind != k) continue;
         for (uint32_t i = a.extentsBegin; i < a.extentsEnd; ++i, ++next)
@@ -63,13 +64,17 @@ private:
     return "dim " + std::to_string(at.axis) + " of " + at.argument.name;
   }
   bool isOpen(size_t i) const {
-    return plan_.arguments_[i].kind == Kind::Dim && static_cast<int64_t>(values_[i]) < 0;
+    return plan_.arguments_[i].kind == ParamKind::Dim && static_cast<int64_t>(values_[i]) < 0;
   }
   size_t openDims() const {
     size_t n = 0;
     for (size_t i = 0; i < plan_.arguments_.size(); ++i)
       n += isOpen(i);
     return n;
+  }
+
+  bool isExtent(const Place &at) {
+    return at.found >= 0 || refuse(describe(at) + " is " + std::to_string(at.found));
   }
 
   bool takeDim(const Place &at) {
@@ -100,8 +105,8 @@ private:
     const std::optional<LinearForm> form = linearForm(expr, *open.begin(), slots.data());
     if (!form || form->factor == 0) return true;
     int64_t rest = 0;
-    if (__builtin_sub_overflow(at.found, form->offset, &rest) || rest % form->factor != 0 ||
-        rest / form->factor < 0)
+    if (__builtin_sub_overflow(at.found, form->offset, &rest) || rest == INT64_MIN ||
+        rest % form->factor != 0 || rest / form->factor < 0)
       return refuse(describe(at) + " is " + at.extent.text + ", but " + std::to_string(at.found) +
                     " is no value of it");
     values_[*open.begin()] = static_cast<uint64_t>(rest / form->factor);

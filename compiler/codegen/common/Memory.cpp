@@ -337,12 +337,12 @@ Value TileLowering::loadStrided(Type element, Value first, int64_t step, int64_t
   // The last vector ends with the last element. `chosen` has the elements of the vectors so far.
   Value chosen;
   for (int64_t k = 0; k < distance; ++k) {
-    const int64_t begin = k + 1 < distance ? k * lanes : span - lanes;
+    const int64_t begin = std::min(k * lanes, span - lanes);
     Value part = LLVM::LoadOp::create(b_, type, address(low, constant(begin), element), align);
     Vec<int64_t> from;
     for (int64_t lane = 0; lane < lanes; ++lane) {
       const int64_t at = (step > 0 ? lane : lanes - 1 - lane) * distance;
-      const bool isEarlier = at < std::min(k * lanes, begin);
+      const bool isEarlier = at < begin;
       from.push_back(isEarlier ? lane : lanes + std::min(at - begin, lanes - 1));
     }
     chosen = vector::ShuffleOp::create(b_, chosen ? chosen : part, part, from);
@@ -436,7 +436,12 @@ bool TileLowering::storeMerged(tile::StoreOp op, const Window &w) {
   auto times = [&](Value v) { return b_.createOrFold<arith::MulIOp>(v, constant(columns)); };
   merged.view.sizes[dims - 2] = times(w.view.sizes[dims - 2]);
   merged.view.strides[dims - 2] = constant(1);
-  merged.starts[dims - 2] = times(w.starts[dims - 2]);
+  Value start = w.starts[dims - 2];
+  if (!w.inBounds) { // far outside, the product would wrap
+    start = b_.createOrFold<arith::MaxSIOp>(start, constant(-w.extents[dims - 2]));
+    start = b_.createOrFold<arith::MinSIOp>(start, w.view.sizes[dims - 2]);
+  }
+  merged.starts[dims - 2] = times(start);
   merged.extents[dims - 2] *= columns;
   from.shape[rank - 2] *= columns;
   for (auto *values : {&merged.view.sizes, &merged.view.strides, &merged.starts})

@@ -3,7 +3,6 @@
 namespace tessera::frontend {
 namespace {
 
-using Code = IndexExpr::Code;
 using ValueOf = std::function<IndexExpr(const Expr &)>;
 
 /// May an operation on integers narrower than 64 bits, or a cast to such a type, wrap?
@@ -29,7 +28,7 @@ bool wraps(const Expr &e) {
 /// Returns the expression of an operation on 64-bit integers.
 std::optional<IndexExpr> exactExpr(const Expr &e, const ValueOf &valueOf) {
   auto arg = [&](size_t i) { return launchExpr(*e.args[i], valueOf); };
-  auto binary = [&](Code code) -> std::optional<IndexExpr> {
+  auto binary = [&](IndexExpr::Code code) -> std::optional<IndexExpr> {
     const std::optional<IndexExpr> a = arg(0), b = arg(1);
     return a && b ? std::optional(IndexExpr::binary(code, *a, *b)) : std::nullopt;
   };
@@ -46,19 +45,19 @@ std::optional<IndexExpr> exactExpr(const Expr &e, const ValueOf &valueOf) {
     return a ? std::optional(IndexExpr::negate(*a)) : std::nullopt;
   }
   case Op::Add:
-    return binary(Code::Add);
+    return binary(IndexExpr::Code::Add);
   case Op::Sub:
-    return binary(Code::Sub);
+    return binary(IndexExpr::Code::Sub);
   case Op::Mul:
-    return binary(Code::Mul);
+    return binary(IndexExpr::Code::Mul);
   case Op::FloorDiv:
-    return binary(Code::FloorDiv);
+    return binary(IndexExpr::Code::FloorDiv);
   case Op::Mod:
-    return binary(Code::Mod);
+    return binary(IndexExpr::Code::Mod);
   case Op::Minimum:
-    return binary(Code::Min);
+    return binary(IndexExpr::Code::Min);
   case Op::Maximum:
-    return binary(Code::Max);
+    return binary(IndexExpr::Code::Max);
   default:
     return std::nullopt;
   }
@@ -72,10 +71,12 @@ std::optional<IndexExpr> launchExpr(const Expr &e, const ValueOf &valueOf) {
   const int bits = info(e.type.dtype).bits;
   if (!exact || !wraps(e) || bits == 64) return exact;
   const IndexExpr range = IndexExpr::constant(int64_t{1} << bits);
-  if (isUnsigned(e.type.dtype)) return IndexExpr::binary(Code::Mod, *exact, range);
+  if (isUnsigned(e.type.dtype)) return IndexExpr::binary(IndexExpr::Code::Mod, *exact, range);
   const IndexExpr half = IndexExpr::constant(int64_t{1} << (bits - 1));
   return IndexExpr::binary(
-      Code::Sub, IndexExpr::binary(Code::Mod, IndexExpr::binary(Code::Add, *exact, half), range), half);
+      IndexExpr::Code::Sub,
+      IndexExpr::binary(IndexExpr::Code::Mod, IndexExpr::binary(IndexExpr::Code::Add, *exact, half), range),
+      half);
 }
 
 } // namespace tessera::frontend

@@ -74,7 +74,7 @@ bool Elaborator::parallelLoop(const ast::Stmt &s) {
   if (linearId_ || !iterators_.empty() || gridForm_ == GridForm::Explicit)
     return refuse("this kernel already has a grid",
                   "use one of parallel loops, ts.tile.grid, tile_<dim> names and linear_id()");
-  if (sawWork_ && phases_.empty())
+  if (sawWork_ && (phases_.empty() || inPhase_))
     return refuse("only bindings, context() and alloc_shared may stand before the parallel loops",
                   "move the statements into the loop");
   LoopBounds b;
@@ -82,6 +82,7 @@ bool Elaborator::parallelLoop(const ast::Stmt &s) {
   if (s.targets[0]->kind != ast::Expr::Name)
     return refuse("a parallel loop has one variable", "nest loops for more axes");
   const bool isOutermost = beginPhase(s.value->loc);
+  if (isOutermost) sawWork_ = false;
   for (size_t i = 1; i < s.value->items.size(); ++i)
     refuseHiddenDims(*s.value->items[i]);
   if (!loopBounds(*s.value, *builtin, b)) b.lo = b.hi = Value::integer(0);
