@@ -132,7 +132,7 @@ TEST_F(ContextInfo, CapabilitiesAreJson) {
   auto json = nlohmann::json::parse(text);
   EXPECT_EQ(json["backend"], "cpu");
   EXPECT_GE(json["compute_units"], 1);
-  EXPECT_EQ(json["dtypes"].size(), 19u);
+  EXPECT_EQ(json["dtypes"].size(), 21u);
   // Programs specialise on these keys, which every backend has.
   ASSERT_TRUE(json["tensorcore"].is_object());
   for (const char *dtype : {"fp16", "bf16", "tf32", "fp8_e4m3", "fp8_e5m2"})

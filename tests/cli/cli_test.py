@@ -150,7 +150,10 @@ class Run(Cli):
         result = self.call("run", self.file, "--raw", "--in", f"x={self.array('p', packed)}", "--out", f"y={out}")
         self.assertEqual(result.status, 0, result.errors)
         np.testing.assert_array_equal(np.load(out), packed)
-        self.refused(self.call("run", self.file, "--raw", "--dim", "n=3", "--out", f"y={out}"), "E_ARG_SHAPE", "leave out --raw")
+        self.source("import tessera as ts\n\n@ts.kernel\ndef copy(x: ts.Tensor[\"n\", ts.i8], y: ts.Tensor[\"n\", ts.i4]):\n"
+                    "    for i in ts.tile.parallel(0, n, 8):\n        y[i:i+8] = ts.tile.cast(x[i:i+8], ts.i4)\n")
+        result = self.call("run", self.file, "--raw", "--in", f"x={self.array('v', values)}", "--out", f"y={out}")
+        self.refused(result, "E_ARG_SHAPE", "leave out --raw")
 
     def test_every_numerics_profile_runs_or_says_why_not(self):
         for profile in ("fast", "standard", "deterministic", "strict"):

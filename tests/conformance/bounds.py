@@ -338,9 +338,58 @@ def k(I: ts.Tensor[1, ts.i64], Z: ts.Tensor[5, ts.i32]):
 """, 3, 40, iterations)
 
 
+def masked(values, present, initial):
+    return np.where(present, values, initial)
+
+
+def parts(dtype):
+    """What is computed by whole vectors because it may lie inside, and does not."""
+    x, z = random(dtype, (100,), 3), np.full(64, 7.0 if dtype[0] == "f" else 7)
+
+    def part(s):
+        values, present = window(x, (s + 64, 64))
+        return {"n": 100}, {"X": (dtype, x)}, {"Z": want(dtype, masked(values, present, z), initial=z)}
+
+    yield case(f"part/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.{dtype}], I: ts.Tensor[1, ts.i64], Z: ts.Tensor[64, ts.{dtype}]):
+    s = I[0]
+    t = X[s:s+128]
+    Z[0:64] = t[64:128]
+""", 128, 100, part)
+    for step in (4, -4, 3):
+        y, w = random(dtype, (29,), 4), np.full(8, 7.0 if dtype[0] == "f" else 7)
+
+        def apart(s):
+            at = [s + step * i for i in range(8)]
+            wrapped = [(a + (1 << 63)) % (1 << 64) - (1 << 63) for a in at]
+            present = np.array([0 <= a < 29 for a in wrapped])
+            values = y[[a if p else 0 for a, p in zip(wrapped, present)]]
+            return {"n": 29}, {"X": (dtype, y)}, {"Z": want(dtype, masked(values, present, w), initial=w)}
+
+        yield case(f"apart{step}/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.{dtype}], I: ts.Tensor[1, ts.i64], Z: ts.Tensor[8, ts.{dtype}]):
+    s = I[0]
+    Z[0:8] = X[s + ts.tile.arange(8) * {step}]
+""", 28, 29, apart)
+
+
+def merged():
+    """Short rows that follow each other in memory are stored as one line."""
+    a, b, z = random("f32", (16,), 5), random("f32", (16,), 6), np.zeros((40, 2))
+    pairs = np.stack([a, b], axis=1)
+    yield case("merged", """@ts.kernel
+def k(A: ts.Tensor[16, ts.f32], B: ts.Tensor[16, ts.f32], I: ts.Tensor[1, ts.i64], Z: ts.Tensor["M", 2, ts.f32]):
+    s = I[0]
+    Z[s:s+16, 0:2] = ts.tile.join(A[0:16], B[0:16])
+""", 16, 40, lambda s: ({"M": 40}, {"A": ("f32", a), "B": ("f32", b)}, {"Z": want("f32", stored(z, pairs, (s, 16), (0, 2)), initial=z)}),
+               lambda tile, extent: starts(tile, extent) + [1 << 62, -(1 << 62), 1 << 61, (1 << 62) + 1])
+
+
 def programs():
     for dtype in DTYPES_TRIED:
         yield from slices(dtype)
+        yield from parts(dtype)
+    yield from merged()
     yield from combining()
     yield from products()
     yield from buffers()

@@ -44,9 +44,11 @@ Value Elaborator::graphValue(GraphOp op, DType dtype, Dims dims, Range loc, std:
     return fail(Code::E_SHAPE, loc, "a tensor has at most " + std::to_string(kMaxRank) + " dims");
   GraphState &g = *graph_;
   if (!movesPacked(op)) {
-    for (int arg : args)
+    for (int arg : args) { // an optional operand that is absent is -1
+      if (arg < 0) continue;
       if (DType t = g.out.values[static_cast<size_t>(arg)].dtype; isPacked(t))
         refusePacked(t, opName(op), loc);
+    }
     if (isPacked(dtype)) refusePacked(dtype, opName(op), loc);
   }
   GraphValue &v = g.out.values.emplace_back();

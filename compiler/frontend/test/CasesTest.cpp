@@ -375,6 +375,11 @@ const std::vector<Case> &cases() {
       {"E_GRID", kernelWith("if s > 0:\n    for i in ts.tile.parallel(0, M, 4):\n        pass"), "for"},
       {"E_GRID", kernelWith("for i in ts.tile.parallel(0, M, 4):\n    pass\nA[0, 0] = 1.0"), "A[0, 0] = 1.0"},
       {"E_GRID", kernelWith("A[0, 0] = 1.0\nfor i in ts.tile.parallel(0, M, 4):\n    pass"), "for"},
+      {"E_GRID",
+       kernelWith(
+           "for i in ts.tile.parallel(0, M, 4):\n    A[i, 0] = 1.0\n    for j in ts.tile.parallel(0, N, 4):\n"
+           "        B[i, j] = 1.0"),
+       "for j in ts.tile.parallel(0, N, 4)"},
       {"E_GRID", kernelWith("i = ts.tile.linear_id()\nfor j in ts.tile.parallel(0, M, 4):\n    pass"), "for"},
       {"E_GRID",
        kernelWith(

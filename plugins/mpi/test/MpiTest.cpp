@@ -154,7 +154,8 @@ TEST(Mpi, EveryKindOpAndDType) {
   const int rank = comm->rank(), size = comm->size();
   ASSERT_EQ(size, 2);
   uint64_t seed = 0;
-  for (const DTypeInfo &d : allDTypes())
+  for (const DTypeInfo &d : allDTypes()) {
+    if (isPacked(d.dtype)) continue; // collectives have none
     for (size_t count : {size_t{0}, size_t{1}, size_t{61}, size_t{1031}, size_t{150001}})
       for (uint32_t kind = TSR_ALL_REDUCE; kind <= TSR_ALL_TO_ALL; ++kind)
         for (int op = 0; op < (collective::reduces(kind) ? 4 : 1); ++op)
@@ -192,6 +193,7 @@ TEST(Mpi, EveryKindOpAndDType) {
                 ASSERT_TRUE(agrees(dst, i, inputs, part + i, d.dtype, op)) << name << " at " << i;
             }
           }
+  }
 }
 
 TEST(Mpi, NaNStaysInMaxAndInPlaceWorks) {
