@@ -8,10 +8,16 @@ namespace {
 PyObject *version(PyObject *, PyObject *) { return PyUnicode_FromString(tsrVersion()); }
 
 int fill(PyObject *module) {
+  static bool isLoaded = false; // the types are one set for the process
+  if (isLoaded) {
+    PyErr_SetString(PyExc_ImportError, "tessera._core is loaded already, and cannot be loaded a second time");
+    return -1;
+  }
   static PyMethodDef own[] = {{"version", version, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
   for (PyMethodDef *table : {own, compileMethods, contextMethods, arrayMethods})
     if (PyModule_AddFunctions(module, table)) return -1;
-  return addCode(module) && addKernel(module) && addArray(module) ? 0 : -1;
+  isLoaded = addCode(module) && addKernel(module) && addArray(module);
+  return isLoaded ? 0 : -1;
 }
 
 } // namespace
