@@ -75,6 +75,10 @@ void deallocate(PyObject *object) {
     WithoutGil released; // it may wait for queued work
     (void)tsrFree(array.context->handle, array.data);
   }
+  if (array.foreign) {
+    WithoutGil released; // queued work may use memory that goes with its owner
+    (void)tsrSynchronize(array.context->handle);
+  }
   delete array.foreign;
   PyTypeObject *type = Py_TYPE(object);
   PyObject_Free(object);
@@ -87,6 +91,29 @@ void deallocate(PyObject *object) {
 constexpr const char *kFormats[] = {"d", "f", "e", nullptr, "f", nullptr, nullptr, nullptr, nullptr, nullptr,
                                     "q", "i", "h", "b",     "B", "?",     "H",     "I",     "Q"};
 
+enum class Order { C, Fortran };
+
+bool isContiguous(const Array &array, Order order) {
+  int64_t step = 1;
+  bool is = true;
+  for (int i = 0; i < array.rank; ++i) {
+    const int d = order == Order::C ? array.rank - 1 - i : i;
+    if (array.shape[d] == 0) return true;
+    is = is && (array.shape[d] == 1 || array.strides[d] == step);
+    step *= array.shape[d];
+  }
+  return is;
+}
+
+/// Does a consumer with these flags read the elements where they are?
+bool fitsFlags(const Array &array, int flags) {
+  auto asks = [&](int flag) { return (flags & flag) == flag; };
+  const bool isC = isContiguous(array, Order::C), isFortran = isContiguous(array, Order::Fortran);
+  if (asks(PyBUF_C_CONTIGUOUS) || !asks(PyBUF_STRIDES)) return isC;
+  if (asks(PyBUF_F_CONTIGUOUS)) return isFortran;
+  return !asks(PyBUF_ANY_CONTIGUOUS) || isC || isFortran;
+}
+
 int getBuffer(PyObject *object, Py_buffer *view, int flags) {
   Array &array = self(object);
   view->obj = nullptr;
@@ -97,6 +124,7 @@ int getBuffer(PyObject *object, Py_buffer *view, int flags) {
   if (!array.context->isHost) return fail("the array is in the memory of a device: use numpy()");
   if (!kFormats[array.dtype]) return fail("the buffer protocol has no such elements: use asarray(x, dtype)");
   if ((flags & PyBUF_WRITABLE) && array.isReadOnly) return fail("the array is read-only");
+  if (!fitsFlags(array, flags)) return fail("the array is not contiguous");
   if (!wait(array)) return -1;
   auto *sizes = static_cast<Py_ssize_t *>(std::malloc(sizeof(Py_ssize_t) * 2 * kMaxRank));
   if (!sizes) return PyErr_NoMemory(), -1;
@@ -118,10 +146,14 @@ int getBuffer(PyObject *object, Py_buffer *view, int flags) {
   view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? sizes + kMaxRank : nullptr;
   view->suboffsets = nullptr;
   view->internal = sizes;
+  ++array.exports;
   return 0;
 }
 
-void releaseBuffer(PyObject *, Py_buffer *view) { std::free(view->internal); }
+void releaseBuffer(PyObject *object, Py_buffer *view) {
+  --self(object).exports;
+  std::free(view->internal);
+}
 
 // --- DLPack ---
 
@@ -133,18 +165,12 @@ struct Exported {
 };
 
 void drop(Exported *e) {
+  if (!mayTakeGil()) return; // at the interpreter's end, which frees nothing
   PyGILState_STATE state = PyGILState_Ensure();
+  --self(e->owner).exports;
   Py_DECREF(e->owner);
   PyGILState_Release(state);
   delete e;
-}
-
-int32_t deviceType(const Context &context) {
-  return context.isHost                   ? dlpack::Cpu
-         : context.backend == "ptx"       ? dlpack::Cuda
-         : context.backend == "rocm"      ? dlpack::Rocm
-         : context.backend == "levelzero" ? dlpack::OneApi
-                                          : dlpack::Cpu;
 }
 
 void dropCapsule(PyObject *capsule) { // only of capsules that nobody used
@@ -156,6 +182,18 @@ void dropCapsule(PyObject *capsule) { // only of capsules that nobody used
   }
 }
 
+/// Why a tensor cannot be exported; null: it can.
+const char *refusal(const Array &array, PyObject *device, PyObject *copy) {
+  if (array.dtype >= TSR_DTYPE_FP6_E2M3 && array.dtype <= TSR_DTYPE_FP4_E2M1)
+    return "elements of fewer than 8 bits are in a byte each, which DLPack cannot say: use asarray(x, dtype)";
+  if (copy == Py_True) return "__dlpack__ shares memory and copies nothing: use asarray(x)";
+  if (!device || device == Py_None) return nullptr;
+  Ref own(Py_BuildValue("(ii)", deviceTypeOf(*array.context), kDevice));
+  const int isSame = own ? PyObject_RichCompareBool(own.get(), device, Py_EQ) : -1;
+  if (isSame < 0) PyErr_Clear();
+  return isSame == 1 ? nullptr : "the array is on another device: __dlpack__ copies nothing";
+}
+
 /// __dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)
 PyObject *toDLPack(PyObject *object, PyObject *args, PyObject *keywords) {
   static char *names[] = {const_cast<char *>("stream"), const_cast<char *>("max_version"),
@@ -164,6 +202,7 @@ PyObject *toDLPack(PyObject *object, PyObject *args, PyObject *keywords) {
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OOOO", names, &stream, &version, &device, &copy))
     return nullptr;
   Array &array = self(object);
+  if (const char *why = refusal(array, device, copy)) return PyErr_SetString(PyExc_BufferError, why), nullptr;
   if (!wait(array)) return nullptr;
   static const std::pair<uint8_t, uint8_t> kCodes[] = {
       {dlpack::Float, 64}, {dlpack::Float, 32}, {dlpack::Float, 16}, {dlpack::BFloat, 16},
@@ -186,7 +225,7 @@ PyObject *toDLPack(PyObject *object, PyObject *args, PyObject *keywords) {
   const auto [code, bits] = kCodes[array.dtype];
   dlpack::Tensor t{};
   t.data = array.data;
-  t.device = {deviceType(*array.context), 0};
+  t.device = {deviceTypeOf(*array.context), kDevice};
   t.rank = array.rank;
   t.dtype = {code, bits, 1};
   t.shape = e->shape;
@@ -201,11 +240,12 @@ PyObject *toDLPack(PyObject *object, PyObject *args, PyObject *keywords) {
                                  : PyCapsule_New(&e->managed, "dltensor", dropCapsule);
   if (!capsule) return nullptr;
   e.release()->owner = Py_NewRef(object);
+  ++array.exports;
   return capsule;
 }
 
 PyObject *dlpackDevice(PyObject *object, PyObject *) {
-  return Py_BuildValue("(ii)", deviceType(*self(object).context), 0);
+  return Py_BuildValue("(ii)", deviceTypeOf(*self(object).context), kDevice);
 }
 
 /// from_dlpack(object): an array that views the memory of another library's tensor.
@@ -214,8 +254,9 @@ PyObject *fromDLPack(PyObject *, PyObject *object) {
   if (!context) return nullptr;
   auto foreign = std::make_unique<Tensor>();
   if (!foreign->read(object, TypeKind::DLPack, "x")) return nullptr;
-  if (foreign->isHost != context->isHost)
-    return refuse("E_ARG_DEVICE", "the tensor is in the memory of another device than " + context->target);
+  if (!foreign->isOn(*context))
+    return refuse("E_ARG_DEVICE",
+                  "the tensor is in the memory of " + foreign->place() + ", not of " + context->target);
   Array *array = blank(*context, foreign->dtype, foreign->rank, foreign->shape);
   if (!array) return nullptr;
   std::memcpy(array->strides, foreign->strides, sizeof array->strides);
@@ -250,47 +291,58 @@ PyObject *empty(PyObject *, PyObject *args) {
   return reinterpret_cast<PyObject *>(newArray(*context, dtypeOf(dtype), rank, shape));
 }
 
+/// The elements of a strided tensor in the host's memory, in order.
+std::vector<char> pack(const void *data, int dtype, int rank, const int64_t *shape, const int64_t *strides) {
+  std::vector<char> packed(static_cast<size_t>(bytesOf(dtype, rank, shape)));
+  const size_t item = dtypeBytes(dtype);
+  int64_t at[kMaxRank] = {};
+  for (size_t i = 0; i < packed.size(); i += item) {
+    int64_t offset = 0;
+    for (int d = 0; d < rank; ++d)
+      offset += at[d] * strides[d];
+    std::memcpy(&packed[i], static_cast<const char *>(data) + offset * static_cast<int64_t>(item), item);
+    for (int d = rank - 1; d >= 0 && ++at[d] == shape[d]; --d)
+      at[d] = 0;
+  }
+  return packed;
+}
+
 /// copy_of(object): an array with the elements of an array, a buffer or a tensor of DLPack.
 PyObject *copyOf(PyObject *, PyObject *object) {
   Context *context = currentContext();
   if (!context) return nullptr;
   Tensor from;
   if (!from.read(object, kindOf(object), "x")) return nullptr;
+  const bool isFromHost = from.isHost || (from.context && from.context->isHost);
+  if (!isFromHost && !from.isOn(*context))
+    return refuse("E_ARG_DEVICE",
+                  "the array is in the memory of " + from.place() + ", not of " + context->target,
+                  "copy it to the host first");
+  if (!isFromHost && !from.isContiguous)
+    return refuse("E_ARG_STRIDES", "an array on a device is copied only if it is contiguous");
   Array *array = newArray(*context, from.dtype, from.rank, from.shape);
   if (!array) return nullptr;
   Ref owned(reinterpret_cast<PyObject *>(array));
   const auto bytes = static_cast<size_t>(bytesOf(from.dtype, from.rank, from.shape));
-  std::vector<char> packed;
-  const void *source = from.data;
-  if (!from.isContiguous) {
-    if (!from.isHost && !context->isHost)
-      return refuse("E_ARG_STRIDES", "an array on a device is copied only if it is contiguous");
-    packed.resize(bytes);
-    source = packed.data();
-    const size_t item = dtypeBytes(from.dtype);
-    int64_t at[kMaxRank] = {};
-    for (size_t i = 0; i < bytes; i += item) {
-      int64_t offset = 0;
-      for (int d = 0; d < from.rank; ++d)
-        offset += at[d] * from.strides[d];
-      std::memcpy(&packed[i], static_cast<const char *>(from.data) + offset * static_cast<int64_t>(item),
-                  item);
-      for (int d = from.rank - 1; d >= 0 && ++at[d] == from.shape[d]; --d)
-        at[d] = 0;
-    }
-  }
-  tsr_status_t status;
+  tsr_status_t status = TSR_SUCCESS;
   {
     WithoutGil released;
-    status = tsrSynchronize(context->handle);
+    if (from.context && from.context != context) status = tsrSynchronize(from.context->handle);
+    if (status == TSR_SUCCESS) status = tsrSynchronize(context->handle);
+    std::vector<char> packed;
+    const void *source = from.data;
+    if (status == TSR_SUCCESS && !from.isContiguous) {
+      packed = pack(from.data, from.dtype, from.rank, from.shape, from.strides);
+      source = packed.data();
+    }
     if (status == TSR_SUCCESS && bytes)
-      status = from.isHost || !from.isContiguous ? tsrMemcpyH2D(context->handle, array->data, source, bytes)
-                                                 : tsrMemcpyD2D(context->handle, array->data, source, bytes);
+      status = isFromHost ? tsrMemcpyH2D(context->handle, array->data, source, bytes)
+                          : tsrMemcpyD2D(context->handle, array->data, source, bytes);
   }
   return status == TSR_SUCCESS ? owned.release() : raise(status);
 }
 
-/// _copy_to(buffer): copies the elements of a contiguous array to a writable buffer of as many bytes.
+/// _copy_to(buffer): copies the elements to a contiguous buffer of as many bytes.
 PyObject *copyTo(PyObject *object, PyObject *target) {
   Array &array = self(object);
   Py_buffer view;
@@ -304,10 +356,14 @@ PyObject *copyTo(PyObject *object, PyObject *target) {
   {
     WithoutGil released;
     status = tsrSynchronize(array.context->handle);
-    if (status == TSR_SUCCESS && bytes)
-      status = array.foreign
-                   ? (std::memcpy(view.buf, array.data, static_cast<size_t>(bytes)), TSR_SUCCESS)
-                   : tsrMemcpyD2H(array.context->handle, view.buf, array.data, static_cast<size_t>(bytes));
+    if (status == TSR_SUCCESS && bytes && array.context->isHost && isContiguous(array, Order::C)) {
+      std::memcpy(view.buf, array.data, static_cast<size_t>(bytes));
+    } else if (status == TSR_SUCCESS && bytes && array.context->isHost) {
+      const std::vector<char> packed = pack(array.data, array.dtype, array.rank, array.shape, array.strides);
+      std::memcpy(view.buf, packed.data(), packed.size());
+    } else if (status == TSR_SUCCESS && bytes) {
+      status = tsrMemcpyD2H(array.context->handle, view.buf, array.data, static_cast<size_t>(bytes));
+    }
   }
   PyBuffer_Release(&view);
   return status == TSR_SUCCESS ? none() : raise(status);

@@ -10,6 +10,7 @@ struct Array {
   bool isOwner, isReadOnly; // isOwner: `data` is from tsrAlloc
   int dtype, rank;
   int64_t shape[kMaxRank], strides[kMaxRank]; // in elements
+  int64_t exports;                            // buffers and capsules that refer to `data`
   Tensor *foreign;                            // of an array that views another library's memory; else null
 };
 

@@ -1,8 +1,10 @@
 // The process's contexts, one per backend and device that was used, and the calls about backends.
 #include "python/core/Core.h"
+#include <atomic>
 #include <map>
 #include <memory>
 #include <pthread.h>
+#include <unistd.h>
 
 namespace tessera::python {
 
@@ -16,7 +18,10 @@ std::map<std::string, std::unique_ptr<Context>> &contexts() {
   return all;
 }
 Context *current = nullptr;
-thread_local tsr_stream_t threadStream = nullptr;
+
+std::atomic<bool> isEnding = false;
+std::atomic<int> taking = 0; // threads that are about to take the GIL
+thread_local bool endsHere = false;
 
 constexpr uint64_t kForked = uint64_t(1) << 32; // above the number that Python sets
 
@@ -25,7 +30,7 @@ void forget() {
     (void)context.release(); // arrays of the parent refer to it
   contexts().clear();
   current = nullptr;
-  threadStream = nullptr;
+  taking = 0;
   settings += kForked; // kernels find no variant of the parent's
 }
 
@@ -61,8 +66,20 @@ Context *currentContext() {
   return current ? current : current = create();
 }
 
-tsr_stream_t currentStream(const Context &context) { return threadStream ? threadStream : context.stream; }
-tsr_stream_t setCurrentStream(tsr_stream_t stream) { return std::exchange(threadStream, stream); }
+tsr_stream_t currentStream(const Context &context) { return context.stream; }
+
+void takeGil(PyThreadState *state) {
+  ++taking; // before the look at isEnding: finish() waits for the threads that it does not stop
+  if (isEnding && !endsHere) {
+    --taking;
+    while (true)
+      pause();
+  }
+  PyEval_RestoreThread(state);
+  --taking;
+}
+
+bool mayTakeGil() { return Py_IsInitialized() && (!isEnding || endsHere); }
 
 namespace {
 
@@ -134,14 +151,27 @@ PyObject *memoryInfo(PyObject *, PyObject *) {
                        "in_use_bytes", info.in_use_bytes, "pooled_bytes", info.pooled_bytes);
 }
 
-template <tsr_status_t (*Call)(tsr_context_t)> PyObject *ofContext(PyObject *, PyObject *) {
-  if (!current) return none(); // nothing has been queued or allocated
-  tsr_status_t status;
+/// The contexts' handles, for loops without the GIL.
+std::vector<tsr_context_t> handles() {
+  std::vector<tsr_context_t> out;
+  for (auto &[name, context] : contexts())
+    out.push_back(context->handle);
+  return out;
+}
+
+/// Calls it for every context, also for those that select_backend left, and raises the first failure.
+template <tsr_status_t (*Call)(tsr_context_t)> PyObject *ofContexts(PyObject *, PyObject *) {
+  const std::vector<tsr_context_t> all = handles();
+  tsr_status_t status = TSR_SUCCESS;
+  std::string said;
   {
     WithoutGil released;
-    status = Call(current->handle);
+    for (tsr_context_t handle : all) {
+      const tsr_status_t one = Call(handle);
+      if (status == TSR_SUCCESS && one != TSR_SUCCESS) status = one, said = tsrLastError();
+    }
   }
-  return status == TSR_SUCCESS ? none() : raise(status);
+  return status == TSR_SUCCESS ? none() : raiseSaid(status, said);
 }
 
 PyObject *target(PyObject *, PyObject *) {
@@ -156,13 +186,18 @@ PyObject *setSettings(PyObject *, PyObject *arg) {
   return none();
 }
 
-/// At the interpreter's end: waits for all work, so that no callback runs into a finished interpreter.
+/// At the interpreter's end: waits for all work, so that no callback runs into a finished interpreter, and
+/// for the threads that are taking the GIL. Those that come later stay without it.
 PyObject *finish(PyObject *, PyObject *) {
-  {
-    WithoutGil released;
-    for (auto &[name, context] : contexts())
-      (void)tsrSynchronize(context->handle);
-  }
+  endsHere = true;
+  isEnding = true;
+  const std::vector<tsr_context_t> all = handles();
+  PyThreadState *state = PyEval_SaveThread();
+  for (tsr_context_t handle : all)
+    (void)tsrSynchronize(handle);
+  while (taking)
+    usleep(100);
+  PyEval_RestoreThread(state);
   return none();
 }
 
@@ -174,8 +209,8 @@ PyMethodDef contextMethods[] = {
     {"capabilities", capabilities, METH_VARARGS, nullptr},
     {"device_count", deviceCount, METH_VARARGS, nullptr},
     {"memory_info", memoryInfo, METH_NOARGS, nullptr},
-    {"synchronize", ofContext<tsrSynchronize>, METH_NOARGS, nullptr},
-    {"trim", ofContext<tsrTrimMemory>, METH_NOARGS, nullptr},
+    {"synchronize", ofContexts<tsrSynchronize>, METH_NOARGS, nullptr},
+    {"trim", ofContexts<tsrTrimMemory>, METH_NOARGS, nullptr},
     {"target", target, METH_NOARGS, nullptr},
     {"set_settings", setSettings, METH_O, nullptr},
     {"finish", finish, METH_NOARGS, nullptr},

@@ -38,11 +38,19 @@ private:
   PyObject *object_ = nullptr;
 };
 
+// --- Context.cpp: the interpreter's end ---
+// CPython ends threads that take the GIL then, by unwinding their stacks, which no destructor here allows.
+
+/// Takes the GIL. Never returns in threads that come after the end has begun.
+void takeGil(PyThreadState *);
+/// May this thread, which may hold the GIL already, still take it?
+bool mayTakeGil();
+
 /// Releases the GIL for its lifetime: for calls that wait, compile, or may call hooks on other threads.
 class WithoutGil {
 public:
   WithoutGil() : state_(PyEval_SaveThread()) {}
-  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  ~WithoutGil() { takeGil(state_); }
   WithoutGil(const WithoutGil &) = delete;
   WithoutGil &operator=(const WithoutGil &) = delete;
 
@@ -65,6 +73,8 @@ struct Messages {
 
 /// Raises the exception for the calling thread's last failure, and returns null.
 PyObject *raise(tsr_status_t status, const Messages *messages = nullptr);
+/// The same for a failure before the last one, whose tsrLastError() was `said`.
+PyObject *raiseSaid(tsr_status_t status, const std::string &said, const Messages *messages = nullptr);
 /// Raises ts.ArgumentError, and returns null.
 PyObject *refuse(const char *code, const std::string &message, const std::string &hint = {});
 /// Raises the class of that name in tessera._errors.
@@ -81,25 +91,25 @@ struct Context {
   std::string backend, target;
 };
 
+/// The ordinal of the contexts' device: tsrCreateContext opens the first one.
+constexpr int32_t kDevice = 0;
+
 /// The context that calls use; created on first use, and anew in the child of a fork. Null after raising.
 Context *currentContext();
 /// The stream that calls of this thread queue on.
 tsr_stream_t currentStream(const Context &);
-/// Replaces the calling thread's stream, and returns the one before; null stands for the default stream.
-tsr_stream_t setCurrentStream(tsr_stream_t);
 /// Identifies what compiled code depends on besides its source: the backend, the numerics profile, the
 /// mapper.
 extern uint64_t settings;
 
 // --- Types of the module, created by addTypes() ---
 
-extern PyTypeObject *codeType, *kernelType, *arrayType, *streamType, *eventType;
+extern PyTypeObject *codeType, *kernelType, *arrayType;
 bool addCode(PyObject *module);
 bool addKernel(PyObject *module);
 bool addArray(PyObject *module);
-bool addStreams(PyObject *module);
 
-extern PyMethodDef compileMethods[], contextMethods[], arrayMethods[], mapperMethods[];
+extern PyMethodDef compileMethods[], contextMethods[], arrayMethods[];
 
 /// Makes a heap type and adds it to the module under its name.
 PyTypeObject *addType(PyObject *module, PyType_Spec &spec, const char *name);

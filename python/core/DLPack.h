@@ -5,7 +5,15 @@
 
 namespace tessera::python::dlpack {
 
-enum DeviceType : int32_t { Cpu = 1, Cuda = 2, CudaHost = 3, Rocm = 10, RocmHost = 11, OneApi = 14 };
+enum DeviceType : int32_t {
+  Cpu = 1,
+  Cuda = 2,
+  CudaHost = 3,
+  Rocm = 10,
+  RocmHost = 11,
+  Other = 12, // kDLExtDev: which device it is only the producer knows
+  OneApi = 14
+};
 enum TypeCode : uint8_t {
   Int = 0,
   UInt = 1,
@@ -15,8 +23,9 @@ enum TypeCode : uint8_t {
   Bool = 6,
   E4M3FN = 10,
   E5M2 = 12,
-  E2M3 = 14,
-  E3M2 = 15,
+  E8M0 = 14,
+  E2M3 = 15,
+  E3M2 = 16,
   E2M1 = 17
 };
 constexpr uint64_t kReadOnly = 1;

@@ -29,7 +29,10 @@ void Messages::listen(tsr_source_options_t &options) {
 }
 
 PyObject *raise(tsr_status_t status, const Messages *messages) {
-  const std::string said = tsrLastError();
+  return raiseSaid(status, tsrLastError(), messages);
+}
+
+PyObject *raiseSaid(tsr_status_t status, const std::string &said, const Messages *messages) {
   Ref list(PyList_New(0));
   if (!list) return nullptr;
   for (const auto &m : messages ? messages->list : std::vector<Messages::Message>()) {

@@ -359,11 +359,11 @@ private:
              "pass a copy: " + a.name + ".copy()");
       return false;
     }
-    if (t.isHost ? code.context->isHost : t.context == code.context || (!t.context && !t.isHost)) return true;
+    if (t.isOn(*code.context)) return true;
     refuse("E_ARG_DEVICE",
-           where + " is in the memory of " + (t.isHost ? "the host" : t.context->backend) +
-               ", and the kernel runs on " + code.context->target,
-           "move it: ts.asarray(" + a.name + ")");
+           where + " is in the memory of " + t.place() + ", and the kernel runs on " + code.context->target,
+           t.isHost || t.context ? "move it: ts.asarray(" + a.name + ")"
+                                 : "move it with its own library, or select the backend of that device");
     return false;
   }
 
@@ -407,7 +407,7 @@ private:
       if (a.kind == TSR_ARG_TENSOR) {
         if (!checkTensor(code, a, parameter)) return nullptr;
         pointers[i] = tensors_[parameter].data;
-        waits |= tensors_[parameter].isHost;
+        waits |= tensors_[parameter].isShared;
         if (!first) kind = tensors_[parameter].kind, first = values_[parameter];
         args[i] = &pointers[i];
       } else if (a.kind == TSR_ARG_SCALAR) {
@@ -461,13 +461,17 @@ private:
   bool queue(const Code &code, void **args, size_t count, bool waits) {
     const tsr_stream_t stream = currentStream(*code.context);
     tsr_status_t status;
+    std::string said;
     {
       WithoutGil released;
       status = tsrLaunch(code.kernel, stream, tsr_launch_t{}, args, count);
-      if (status == TSR_SUCCESS && waits) status = tsrStreamSynchronize(stream);
+      if (status != TSR_SUCCESS) said = tsrLastError();
+      // After a failure too: the launch may have queued some of its steps.
+      const tsr_status_t later = waits ? tsrStreamSynchronize(stream) : TSR_SUCCESS;
+      if (status == TSR_SUCCESS && later != TSR_SUCCESS) status = later, said = tsrLastError();
     }
     if (status == TSR_SUCCESS) return true;
-    raise(status);
+    raiseSaid(status, said);
     return false;
   }
 
@@ -534,12 +538,6 @@ PyObject *setSignature(PyObject *self, PyObject *args) {
   return none();
 }
 
-/// _forget(): drops all compiled variants.
-PyObject *forget(PyObject *self, PyObject *) {
-  reinterpret_cast<Kernel *>(self)->state->variants.clear();
-  return none();
-}
-
 PyObject *create(PyTypeObject *type, PyObject *, PyObject *) {
   PyObject *self = PyType_GenericAlloc(type, 0);
   if (self) reinterpret_cast<Kernel *>(self)->state = new State;
@@ -559,7 +557,6 @@ bool addKernel(PyObject *module) {
   static PyMethodDef methods[] = {{"_code", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(code)),
                                    METH_VARARGS | METH_KEYWORDS, nullptr},
                                   {"_signature", setSignature, METH_VARARGS, nullptr},
-                                  {"_forget", forget, METH_NOARGS, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
   static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void *>(create)},
                                 {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},

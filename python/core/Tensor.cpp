@@ -144,6 +144,30 @@ void Tensor::release() {
   held = Nothing;
 }
 
+int32_t deviceTypeOf(const Context &context) {
+  return context.isHost                   ? dlpack::Cpu
+         : context.backend == "ptx"       ? dlpack::Cuda
+         : context.backend == "rocm"      ? dlpack::Rocm
+         : context.backend == "levelzero" ? dlpack::OneApi
+                                          : dlpack::Other;
+}
+
+bool Tensor::isOn(const Context &other) const {
+  if (context) return context == &other;
+  if (isHost || other.isHost) return isHost && other.isHost;
+  return deviceType == deviceTypeOf(other) && deviceType != dlpack::Other && deviceId == kDevice;
+}
+
+std::string Tensor::place() const {
+  if (context) return context->backend;
+  if (isHost) return "the host";
+  const char *name = deviceType == dlpack::Cuda     ? "CUDA device "
+                     : deviceType == dlpack::Rocm   ? "ROCm device "
+                     : deviceType == dlpack::OneApi ? "oneAPI device "
+                                                    : nullptr;
+  return name ? name + std::to_string(deviceId) : "a device of DLPack's type " + std::to_string(deviceType);
+}
+
 std::string Tensor::describe() const {
   std::string out = std::string(dtypeName(dtype)) + "[";
   for (int i = 0; i < rank; ++i)
@@ -155,6 +179,9 @@ bool Tensor::read(PyObject *object, TypeKind of, const char *name) {
   kind = of;
   context = nullptr;
   isHost = true;
+  isShared = of != TypeKind::Array;
+  deviceType = dlpack::Cpu;
+  deviceId = 0;
   isReadOnly = false;
   switch (of) {
   case TypeKind::NumPy:
@@ -164,6 +191,9 @@ bool Tensor::read(PyObject *object, TypeKind of, const char *name) {
     auto *array = reinterpret_cast<Array *>(object);
     context = array->context;
     isHost = false;
+    isShared = array->exports || array->foreign;
+    deviceType = deviceTypeOf(*context);
+    deviceId = kDevice;
     isReadOnly = array->isReadOnly;
     dtype = array->dtype;
     rank = array->rank;
@@ -259,6 +289,8 @@ bool Tensor::takeCapsule(PyObject *capsule, const char *name) {
   const dlpack::Tensor &t = isNew ? static_cast<dlpack::Versioned *>(pointer)->tensor
                                   : static_cast<dlpack::Managed *>(pointer)->tensor;
   isReadOnly = isNew && (static_cast<dlpack::Versioned *>(pointer)->flags & dlpack::kReadOnly);
+  deviceType = t.device.type;
+  deviceId = t.device.id;
   isHost =
       t.device.type == dlpack::Cpu || t.device.type == dlpack::CudaHost || t.device.type == dlpack::RocmHost;
   dtype = t.dtype.lanes == 1 ? dtypeOfDLPack(t.dtype.code, t.dtype.bits) : -1;

@@ -18,15 +18,20 @@ enum class TypeKind : uint8_t {
 };
 TypeKind kindOf(PyObject *);
 
+/// The type of a context's device, as DLPack numbers them.
+int32_t deviceTypeOf(const Context &);
+
 /// A view of an argument's elements, which holds the object's memory in place until release().
 struct Tensor {
   enum Held : uint8_t { Nothing, View, Capsule };
   Held held = Nothing;
   TypeKind kind;
   bool isReadOnly, isHost, isContiguous;
+  bool isShared; // others may read, write or free the memory after a call returns
   int dtype, rank;
   void *data;
   Context *context;                           // of a ts.Array; else null
+  int32_t deviceType, deviceId;               // as DLPack numbers them
   int64_t bytes;                              // from the first to the last element, 0 if it has none
   int64_t shape[kMaxRank], strides[kMaxRank]; // in elements
   Py_buffer buffer;
@@ -43,6 +48,10 @@ struct Tensor {
 
   /// Reads `object`, which is of `kind`. `name` is what errors call it. Returns false after raising.
   bool read(PyObject *object, TypeKind kind, const char *name);
+  /// Can kernels of that context access the elements?
+  bool isOn(const Context &) const;
+  /// What errors call the memory that the elements are in.
+  std::string place() const;
   /// "f32[3, 64]"
   std::string describe() const;
 
