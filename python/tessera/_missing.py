@@ -24,10 +24,42 @@ NAMES = {
     "tessera.while_loop": "loops in graph functions",
     "tessera.index_launch": "distributed execution",
     "tessera.ShardSpec": "distributed execution",
+    "tessera.Mapper": "mappers in Python",
+    "tessera.runtime.set_mapper": "mappers in Python",
+    "tessera.Stream": "streams in Python",
+    "tessera.Event": "streams in Python",
+    "tessera.runtime.capture": "graphs of streams in Python",
+    "tessera.domain": "distributed execution",
+    "tessera.array": "distributed execution",
+    "tessera.autotune": "search for tunables from Python",
+    "tessera.profiler": "profiles in Python",
+    "tessera.testing": "comparisons of arrays",
+    "tessera.torch": "operators of PyTorch",
+    "tessera.random": "random numbers in graph functions",
+    "tessera.fft": "Fourier transforms in graph functions",
+    "tessera.sparse": "sparse tensors",
+    "tessera.quant": "quantisation",
+    "tessera.optim": "optimisers",
     "tessera.op.specialize": "hints by backend",
     "tessera.dist.mesh": "distributed execution",
     "tessera.dist.tensor": "distributed execution",
 }
+
+
+# Modules and classes: using one begins with naming it, which raises. Naming the others gives a function.
+AT_ONCE = frozenset(f"tessera.{name}" for name in ("Mapper Stream Event domain array autotune profiler testing torch random fft sparse "
+                                                   "quant optim").split())
+
+
+MADE: dict[int, str] = {}  # id of a function that was made -> its name in the module tessera
+
+
+def attribute(path: str) -> Any:
+    """__getattr__ of the package: raises, as there is nothing under that path."""
+    if path not in AT_ONCE:
+        module, _, name = path.rpartition(".")
+        raise AttributeError(f"module '{module}' has no attribute '{name}'")
+    raise UnsupportedError(f"{path} is not built yet: it needs {NAMES[path]}", "E_UNIMPLEMENTED")
 
 
 def function(path: str) -> Callable[..., Any]:
@@ -37,6 +69,7 @@ def function(path: str) -> Callable[..., Any]:
     def missing(*args: Any, **kwargs: Any) -> Any:
         raise UnsupportedError(f"{path} is not built yet: it needs {needs}", "E_UNIMPLEMENTED")
 
+    MADE[id(missing)] = path.removeprefix("tessera.")
     missing.__name__ = missing.__qualname__ = path.rpartition(".")[2]
     missing.__module__ = path.rpartition(".")[0]
     missing.__doc__ = f"Not built yet: needs {needs}. Calling it raises UnsupportedError."

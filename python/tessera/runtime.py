@@ -1,13 +1,16 @@
 """Backends, devices, memory and mappers of this process."""
 from __future__ import annotations
 
-from tessera import _core, _settings
+from tessera import _core, _missing, _settings
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["backends", "capabilities", "devices", "memory_info", "select_backend", "synchronize", "trim"]
+__all__ = ["backends", "capabilities", "capture", "devices", "memory_info", "select_backend", "set_mapper", "synchronize", "trim"]
+
+capture = _missing.function("tessera.runtime.capture")
+set_mapper = _missing.function("tessera.runtime.set_mapper")
 
 
 def backends() -> list[dict[str, Any]]:
@@ -38,7 +41,7 @@ def memory_info() -> dict[str, int]:
 
 
 def synchronize() -> None:
-    """Waits for all queued work, and raises the first failure of it."""
+    """Waits for all queued work on all backends, and raises the first failure of it."""
     _core.synchronize()
 
 
