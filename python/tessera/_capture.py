@@ -3,6 +3,8 @@ values of the names that these use."""
 from __future__ import annotations
 
 import math
+import re
+import sys
 import types
 import weakref
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 _MISSING = object()
 SCOPES: "weakref.WeakKeyDictionary[types.FunctionType, dict[str, Any]]" = weakref.WeakKeyDictionary()
-LANGUAGE: dict[int, str] = {}  # id of an object -> its name in the module tessera: decorators, Tensor
+LANGUAGE: dict[int, str] = {}  # id of an object -> its name in the module tessera: decorators, Tensor, zeros, dist.mesh
 
 
 class Definition:
@@ -31,6 +33,7 @@ class Definition:
         self.line = line  # of its first line in the file
         self.names = names  # name, line, column: what it uses and does not define
         self.returns = returns
+        self.first = text.count("\n", 0, found.start()) + 1 if (found := re.search(r"^\s*def\b", text, re.MULTILINE)) else 1
         self.scope = scope  # constants of the function around it, for names in annotations, which no closure has
 
     def lookup(self, name: str) -> Any:
@@ -45,12 +48,13 @@ class Definition:
         return self.scope.get(name, fn.__globals__.get(name, _MISSING))
 
     def is_decorator(self, line: int) -> bool:
-        return self.text.splitlines()[line - 1].lstrip().startswith("@")
+        """Is it a line above the def?"""
+        return line < self.first
 
 
 def error(definition: Definition, name: str, line: int, column: int, message: str, hint: str) -> CompileError:
     """E_CAPTURE at the first use of a name."""
-    source = definition.text.splitlines()[line - 1]
+    source = definition.text.split("\n")[line - 1].rstrip("\r")
     found = Diagnostic("error", "E_CAPTURE", message, definition.file, definition.line + line - 1, column,
                        column + len(name), hint, source)
     return CompileError(message, "E_CAPTURE", hint, (found,))
@@ -114,6 +118,13 @@ def literal(value: Any) -> str | None:
     return None
 
 
+def is_own(function: types.FunctionType) -> bool:
+    """Is it of a module of this package? A module of ts.compile may have any name."""
+    name = function.__module__ if isinstance(function.__module__, str) else ""
+    module = sys.modules.get(name)
+    return name.split(".")[0] == "tessera" and module is not None and function.__globals__ is vars(module)
+
+
 class Source:
     """A text for the compiler, put together from definitions."""
 
@@ -142,25 +153,30 @@ class Source:
             return  # a builtin function, an implicit iterator, or an error that the compiler reports
         if isinstance(value, types.ModuleType):
             reached = value
-            for attribute in attributes:
+            is_language = value.__name__ == "math" or value.__name__.split(".")[0] == "tessera"
+            for attribute in () if is_language else attributes:
                 reached = getattr(reached, attribute, _MISSING)
                 if not isinstance(reached, types.ModuleType):
                     break
-            is_language = value.__name__ == "math" or value.__name__.split(".")[0] == "tessera"
-            text = None if is_language else self._text_of(reached, function_of)
+            is_decorator = definition.is_decorator(line)
+            text = None if is_language else literal(reached) if is_decorator else self._text_of(reached, function_of)
             if text is not None and attributes:
                 return self._constant(definition, name, line, column, f"tessera.{text}" if isinstance(reached, DType) else text)
             statement = f"import {value.__name__} as {root}" if value.__name__ != root else f"import {root}"
             return self._import(definition, root, statement, line, column)
-        is_own = isinstance(value, types.FunctionType) and value.__module__.split(".")[0] == "tessera"  # ts.zeros, ts.full
-        if isinstance(value, Name) or is_own or id(value) in LANGUAGE:
+        is_language = id(value) in LANGUAGE or isinstance(value, types.FunctionType) and is_own(value)
+        if isinstance(value, Name) or is_language:
             path = value._path if isinstance(value, Name) else f"tessera.{LANGUAGE.get(id(value), getattr(value, '__name__', ''))}"
             module, _, attribute = path.rpartition(".")
             return self._import(definition, root, f"from {module} import {attribute} as {root}", line, column)
         if isinstance(value, DType) and not value._policies and not attributes:
             return self._import(definition, root, f"from tessera import {value.name} as {root}", line, column)
-        if definition.is_decorator(line):
-            return  # the compiler reports it
+        if definition.is_decorator(line):  # only values are captured: the compiler reports decorators of others
+            path = root if literal(value) is not None else name
+            for attribute in attributes if path == name else ():
+                value = getattr(value, attribute, _MISSING)
+            text = literal(value)
+            return self._constant(definition, path, line, column, text) if text is not None else None
         text = self._text_of(value, function_of)
         if text is None:
             for attribute in attributes:  # config.BLOCK of an object

@@ -4,6 +4,7 @@ import tessera as ts
 SCALE = 3.0
 WIDTH = 16
 DTYPE = ts.f32
+CHOICES = [1, 2]
 
 
 def triple(v):
@@ -12,6 +13,7 @@ def triple(v):
 
 class Config:
     BIAS = 0.5
+    CHOICES = (4, 8)
 
     @staticmethod
     def halved(v):

@@ -18,6 +18,7 @@ from tessera.tile import exp as e
 
 BLOCK = 16
 SHAPE = (BLOCK, 2)
+SIZES = [32, 64]
 Vector = ts.Tensor["n", ts.f32]
 n = 5  # a dim of the kernels below has this name: it is no constant of theirs
 
@@ -42,6 +43,10 @@ def outer(factor, function):
 @jit
 def calls_another(a):
     return squared(a) + e(a) + zeros((1, 1), f32)
+
+
+def scaled_by_width(a):
+    return a * helpers.WIDTH
 
 
 class Holder:
@@ -179,6 +184,79 @@ class Capture(unittest.TestCase):
 
         with self.assertRaisesRegex(ts.CompileError, "E_DECORATOR.*'@other' is not a decorator"):
             f(np.ones(3, "f4"))
+
+    def test_values_in_decorators(self):
+        @ts.kernel.autotune(space=dict(B=SIZES, C=Config.CHOICES, D=helpers.CHOICES))
+        def k(x: ts.Tensor["n", ts.f32]):
+            ctx = ts.tile.context()
+            for i in ts.tile.parallel(0, n, ctx.B):
+                x[i:i+ctx.B] = x[i:i+ctx.B] + 1.0
+
+        x = np.zeros(100, "f4")
+        k(x)
+        np.testing.assert_array_equal(x, 1)
+        self.assertIn("B: 64", k.jit(B=64).metadata)
+
+    def test_lines_that_begin_with_a_matrix_product(self):
+        @ts.jit
+        def f(a):
+            return (a
+                    @ scaled_by_width(a))
+
+        a = np.eye(3, dtype="f4")
+        np.testing.assert_array_equal(f(a), helpers.WIDTH * a)
+
+    def test_form_feeds_in_strings(self):
+        text = ("import tessera as ts\n\n@ts.jit\ndef f(x):\n    'a\x0cb\x1cc'\n    return x * wrong\n")
+        for end in ("\n", "\r\n"):
+            module = ts.compile(text.replace("\n", end), filename="feeds.py", constants={"wrong": object()})
+            with self.assertRaisesRegex(ts.CompileError, "E_CAPTURE") as raised:
+                module.f(np.ones(3, "f4"))
+            found = raised.exception.diagnostics[0]
+            self.assertEqual((found.line, found.source_line), (6, "    return x * wrong"))
+
+    def test_helpers_of_texts(self):
+        text = "import tessera as ts\n\ndef helper(v):\n    return v + 1.0\n\n@ts.jit\ndef f(x):\n    return helper(x)\n"
+        for name in ("<source>", "tessera.py"):
+            np.testing.assert_array_equal(ts.compile(text, filename=name).f(np.ones(3, "f4")), 2)
+        np.testing.assert_array_equal(ts.compile(text, constants={"__name__": "tessera._kernel"}).f(np.ones(3, "f4")), 2)
+
+    def test_functions_of_no_module(self):
+        def helper(v):
+            return v + 1.0
+
+        helper.__module__ = None
+
+        @ts.jit
+        def f(x):
+            return helper(x)
+
+        np.testing.assert_array_equal(f(np.ones(3, "f4")), 2)
+
+    def test_names_that_are_not_built(self):
+        from tessera.dist import mesh
+
+        @ts.jit
+        def f(x):
+            return mesh(x)
+
+        with self.assertRaises(ts.Error) as raised:
+            f(np.ones(3, "f4"))
+        self.assertNotIn("missing", str(raised.exception))
+
+    def test_a_failed_compilation_is_forgotten(self):
+        space = {"ts": ts, "__name__": "later"}
+        text = "@ts.jit\ndef f(x):\n    return x * K\n\n@ts.kernel\ndef k(x: ts.Tensor['n', ts.f32]):\n    x[0:1] = x[0:1] * K\n"
+        linecache.cache["<later>"] = (len(text), None, text.splitlines(True), "<later>")
+        exec(compile(text, "<later>", "exec"), space)
+        x = np.ones(3, "f4")
+        space["K"] = "a text"
+        for call in (lambda: space["f"](x), lambda: space["k"].jit()):
+            with self.assertRaises(ts.CompileError):
+                call()
+        space["K"] = 3.0
+        np.testing.assert_array_equal(space["f"](x), 3)
+        space["k"].jit()
 
 
 if __name__ == "__main__":
