@@ -11,6 +11,18 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def written(value: Any) -> str | None:
+    """A constant as a call has it; None for what is none. Subclasses, as of IntEnum or NumPy, are written as their base class."""
+    if value is None or isinstance(value, bool):
+        return repr(value)
+    if isinstance(value, int):
+        return int.__repr__(value)
+    if isinstance(value, float):
+        text = float.__repr__(value)
+        return f"float('{text}')" if text in ("inf", "-inf", "nan") else text
+    return str.__repr__(value) if isinstance(value, str) else None
+
+
 class Name:
     """A function of the language, under its path: tessera.op.softmax."""
 
@@ -33,8 +45,9 @@ class Name:
         arrays: list[Any] = []
 
         def pattern(value: Any) -> Any:
-            if isinstance(value, (bool, int, float, str)) or value is None:
-                return type(value), value
+            text = written(value)
+            if text is not None:
+                return str, text  # not the value: 0.0 == -0.0 == 0 == False
             if isinstance(value, DType):
                 return value
             if isinstance(value, (tuple, list)):
@@ -63,10 +76,9 @@ class Name:
                 return f"tessera.{value.name}" if not value._policies else value._text
             if isinstance(value, (tuple, list)):
                 return "(" + "".join(f"{text(item)}, " for item in value) + ")"
-            if isinstance(value, float) and repr(value) in ("inf", "-inf", "nan"):
-                return f"float('{value!r}')"
-            if isinstance(value, (bool, int, float, str)) or value is None:
-                return repr(value)
+            constant = written(value)
+            if constant is not None:
+                return constant
             count += 1
             return f"a{count - 1}"
 
