@@ -26,7 +26,9 @@ class Kernel(_core.Kernel):
         self.__name__ = name
         self._parameters = parameters
         self._open = open_
+        self._defaults = defaults
         self._source = source
+        self._read: tuple[str, dict[str, Any], list[str] | None] | None = None  # what _source() gave
         self._space: Mapping[str, Any] = {}
         self._annotations: Mapping[str, Any] = {}
         self._signature(name, parameters, defaults, open_, is_function)
@@ -38,19 +40,25 @@ class Kernel(_core.Kernel):
         return self if instance is None else types.MethodType(self, instance)
 
     def _options(self, **more: Any) -> tuple[str, dict[str, Any], list[str] | None]:
-        text, options, returns = self._source()
+        if self._read is None:
+            self._read = self._source()
+        text, options, returns = self._read
         return text, {**options, "numerics": _settings.numerics(), **more}, returns
 
     def _compile(self, open_types: list[tuple[str, str]], shapes: list[tuple[str, tuple[int, ...]]]) -> Any:
         """Called by _core.Kernel for arguments that no variant fits."""
         text, options, returns = self._options(types=[(f"{self.__name__}.{name}", type_) for name, type_ in open_types])
         try:
-            return _core.load_source(text, options, returns)
-        except CompileError as e:
-            dims = self._dims(dict(open_types), shapes) if e.code == "E_DIM_NOT_STATIC" else {}
-            if not dims:
-                raise
-        return _core.load_source(text, {**options, "dims": list(dims.items())}, returns)
+            try:
+                return _core.load_source(text, options, returns)
+            except CompileError as e:
+                dims = self._dims(dict(open_types), shapes) if e.code == "E_DIM_NOT_STATIC" else {}
+                if not dims:
+                    raise
+            return _core.load_source(text, {**options, "dims": list(dims.items())}, returns)
+        except Exception:
+            self._read = None  # the next try sees what its names refer to then
+            raise
 
     def _dims(self, open_types: Mapping[str, str], shapes: list[tuple[str, tuple[int, ...]]]) -> dict[str, int]:
         """The dims that the shapes give, for code that needs their values."""
@@ -99,10 +107,14 @@ class Compiled:
         self._options, self._returns = options, returns
         self._runnable: Kernel | None = None
         self._code: Any = None
-        if target is None or target.split(":")[0] == _core.target()[0]:
-            self._code = _core.load_source(text, options, returns)
-        else:
-            self._bundle = _core.compile_bundle(text, options)
+        try:
+            if target is None or target.split(":")[0] == _core.target()[0]:
+                self._code = _core.load_source(text, options, returns)
+            else:
+                _core.compile_bundle(text, options)  # for its errors; save() finds the code in the cache
+        except Exception:
+            kernel._read = None
+            raise
 
     def __repr__(self) -> str:
         return f"<tessera.Compiled {self.kernel.__name__}>"
@@ -153,7 +165,8 @@ def _of_code(code: Any, like: Kernel | None = None) -> Kernel:
     rows = code.signature
     parameters = like._parameters if like else tuple(row[0] for row in rows if row[1] in ("tensor", "scalar"))
     name, _, _, is_function = code.info
-    kernel = Kernel(name, parameters, (), (False,) * len(parameters), is_function, lambda: ("", {}, None))
+    defaults = like._defaults if like else ()
+    kernel = Kernel(name, parameters, defaults, (False,) * len(parameters), is_function, lambda: ("", {}, None))
     kernel._compile = lambda open_types, shapes: code  # type: ignore[method-assign]
     return kernel
 
@@ -175,14 +188,10 @@ def _decorate(function: Any, decorator: str, is_function: bool) -> Kernel:
     annotations = getattr(function, "__annotations__", {})
 
     def source() -> tuple[str, dict[str, Any], list[str] | None]:
-        if not read:
-            definition = _capture.read(function)
-            whole = _capture.Source(function.__name__)
-            whole.add(definition, _function_of)
-            read.append((*whole.build(), definition.returns))
-        return read[0]
-
-    read: list[tuple[str, dict[str, Any], list[str] | None]] = []
+        definition = _capture.read(function)
+        whole = _capture.Source(function.__name__)
+        whole.add(definition, _function_of)
+        return (*whole.build(), definition.returns)
 
     kernel = Kernel(function.__name__, parameters, function.__defaults__ or (),
                     tuple(name not in annotations for name in parameters), is_function, source)
@@ -233,10 +242,16 @@ class Module(Mapping):
             raise ArgumentError(f"there is no kernel '{name}'", "E_KERNEL_UNKNOWN",
                                 f"it has {', '.join(self._kernels)}") from None
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._kernels
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self._kernels.get(name, default)
+
     def __getattr__(self, name: str) -> Kernel:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return self[name]
+        if name.startswith("_") or name not in self._kernels:
+            raise AttributeError(f"there is no kernel '{name}'")
+        return self._kernels[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)
@@ -251,11 +266,12 @@ class Module(Mapping):
 def compile(text: str, *, filename: str = "<source>", constants: Mapping[str, Any] | None = None) -> Module:  # noqa: A001
     """The kernels and graph functions of a source that is in no file. The text is run as a module of Python, whose globals begin
     with `constants`."""
+    import io
     import linecache
     name = filename
     while name in linecache.cache:
         name = f"{filename[:-1] if filename.endswith('>') else filename}#{next(_numbers)}" + (">" if filename.endswith(">") else "")
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    linecache.cache[name] = (len(text), None, io.StringIO(text, newline=None).readlines(), name)
     namespace: dict[str, Any] = {"__name__": "tessera.text", **(constants or {})}
     try:
         exec(builtins.compile(text, name, "exec", dont_inherit=True), namespace)

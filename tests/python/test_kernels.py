@@ -1,4 +1,7 @@
 """Kernels and graph functions of a file, called on arrays: results, variants, compilation ahead, bundles, texts."""
+import enum
+import functools
+import math
 import pathlib
 import subprocess
 import sys
@@ -9,7 +12,7 @@ import unittest
 import numpy as np
 
 import tessera as ts
-from tessera import op
+from tessera import _missing, _names, op
 
 BLOCK = 64
 
@@ -112,6 +115,23 @@ class Calls(unittest.TestCase):
         np.testing.assert_allclose(op.relu(x), np.maximum(x, 0))
         np.testing.assert_allclose(ts.sum(x, axis=0), x.sum(0), rtol=1e-5, atol=1e-6)
 
+    def test_constants_of_operations(self):
+        class Axis(enum.IntEnum):
+            LAST = 1
+
+        class Words(str):
+            __repr__ = None
+
+        x = floats(3, 4)
+        for axis in (1, Axis.LAST, -1):
+            np.testing.assert_allclose(ts.sum(x, axis=axis), x.sum(1), rtol=1e-5)
+        for value in (0.0, -0.0, 0.0, np.float64(0.5), float("inf"), Axis.LAST):
+            padded = op.pad(x[0], (0, 1), value=value)[-1]
+            self.assertEqual((padded, math.copysign(1, padded)), (value, math.copysign(1, value)))
+        self.assertEqual(_names.written(Words("a")), "'a'")
+        self.assertEqual([_names.written(v) for v in (True, Axis.LAST, np.float64(1), -0.0, None, "1", x)],
+                         ["True", "1", "1.0", "-0.0", "None", "'1'", None])
+
     def test_dtypes_that_numpy_lacks(self):
         x = floats(8, 8)
         half = ts.asarray(x, dtype=ts.bf16)
@@ -151,6 +171,11 @@ class Ahead(unittest.TestCase):
         self.assertTrue(y["writes"])
         self.assertEqual((alpha["kind"], n["kind"]), ("scalar", "dim"))
 
+    def test_defaults(self):
+        x, y = floats(10), np.zeros(10, "f4")
+        saxpy.jit()(x, y)
+        np.testing.assert_array_equal(y, 2 * x)
+
     def test_another_target(self):
         text = saxpy.jit(target="ptx:sm_90").inspect_ir("asm")
         self.assertIn(".target sm_90", text)
@@ -178,6 +203,13 @@ class Ahead(unittest.TestCase):
         module = ts.compile("import tessera as ts\n\n@ts.jit\ndef f(x):\n    return x * K\n", constants={"K": 3.0})
         self.assertEqual(list(module), ["f"])
         np.testing.assert_array_equal(module.f(np.ones(3, "f4")), 3)
+        self.assertIn("f", module)
+        self.assertNotIn("g", module)
+        self.assertTrue(hasattr(module, "f") and not hasattr(module, "g"))
+        self.assertIs(module.get("f"), module.f)
+        self.assertIs(module.get("g", 3), 3)
+        with self.assertRaisesRegex(AttributeError, "'g'"):
+            module.g
         with self.assertRaisesRegex(ts.CompileError, r"E_SYNTAX(.|\n)*k\.py:2"):
             ts.compile("x = 1\ny = = 2\n", filename="k.py")
 
@@ -208,9 +240,18 @@ class Process(unittest.TestCase):
         ts.runtime.select_backend(None)
 
     def test_import_loads_neither_numpy_nor_the_compiler(self):
-        program = ("import sys, tessera; assert 'numpy' not in sys.modules; "
-                   "assert not {'libLLVM', 'libtessera-compiler', 'libcuda'} & set(open('/proc/self/maps').read().split('/'))")
+        program = ("import sys, tessera; assert 'numpy' not in sys.modules; maps = open('/proc/self/maps').read(); "
+                   "assert 'libtessera.so' in maps; "
+                   "found = [name for name in ('libLLVM', 'libtessera-compiler', 'libcuda') if name in maps]; assert not found, found")
         subprocess.run([sys.executable, "-c", program], check=True)
+
+    def test_names_that_are_not_built(self):
+        for path in _missing.NAMES:
+            with self.subTest(path), self.assertRaisesRegex(ts.UnsupportedError, f"E_UNIMPLEMENTED.*{path} is not built"):
+                functools.reduce(getattr, path.split(".")[1:], ts)()
+        with self.assertRaisesRegex(ts.UnsupportedError, "tessera.Stream"):
+            from tessera import Stream  # noqa: F401
+        self.assertFalse(hasattr(ts, "no_such_name"))
 
 
 if __name__ == "__main__":
