@@ -98,8 +98,7 @@ constexpr int32_t kDevice = 0;
 Context *currentContext();
 /// The stream that calls of this thread queue on.
 tsr_stream_t currentStream(const Context &);
-/// Identifies what compiled code depends on besides its source: the backend, the numerics profile, the
-/// mapper.
+/// Identifies what compiled code depends on besides its source: the backend, the numerics profile.
 extern uint64_t settings;
 
 // --- Types of the module, created by addTypes() ---

@@ -1,6 +1,7 @@
 """Arguments of calls: each kind of array, dtype and layout is accepted with the right bits, or refused by its code."""
 import array
 import ctypes
+import math
 import os
 import tempfile
 import threading
@@ -26,9 +27,14 @@ def add(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32], a: ts.f32 = 0.0):
 
 
 @ts.kernel
-def scalars(out: ts.Tensor[1, ts.f64], a: ts.i32, b: ts.u8, c: ts.f16, d: bool, e: ts.bf16, f: ts.i64):
+def scalars(out: ts.Tensor[6, ts.f64], a: ts.i32, b: ts.u8, c: ts.f16, d: bool, e: ts.bf16, f: ts.i64):
     for i in ts.tile.parallel(0, 1, 1):
-        out[i:i+1] = ts.tile.full((1,), ts.tile.cast(a, ts.f64), ts.f64) + ts.tile.cast(b, ts.f64) + ts.tile.cast(c, ts.f64)
+        out[i:i+1] = ts.tile.full((1,), ts.tile.cast(a, ts.f64), ts.f64)
+        out[i+1:i+2] = ts.tile.full((1,), ts.tile.cast(b, ts.f64), ts.f64)
+        out[i+2:i+3] = ts.tile.full((1,), ts.tile.cast(c, ts.f64), ts.f64)
+        out[i+3:i+4] = ts.tile.full((1,), 1.0 if d else 0.0, ts.f64)
+        out[i+4:i+5] = ts.tile.full((1,), ts.tile.cast(e, ts.f64), ts.f64)
+        out[i+5:i+6] = ts.tile.full((1,), ts.tile.cast(f, ts.f64), ts.f64)
 
 
 @ts.jit
@@ -142,19 +148,27 @@ class Arguments(unittest.TestCase):
         self.refused("E_ARG_DUPLICATE", lambda: add(x, y, x=x), "'x'")
 
     def test_scalars(self):
-        out = np.zeros(1)
+        out = np.zeros(6)
         scalars(out, -7, 255, 1.5, True, 0.1, 2 ** 62)
-        self.assertEqual(out[0], -7 + 255 + 1.5)
-        scalars(out, np.int8(3), np.uint64(2), np.float32(0.5), np.bool_(False), 3, 0)
-        self.assertEqual(out[0], 5.5)
+        self.assertEqual(out.tolist(), [-7, 255, 1.5, 1, 0.10009765625, 2 ** 62])  # 0.1 in bf16
+        scalars(out, np.int8(3), np.uint64(2), np.float32(0.5), np.bool_(False), 3, -2 ** 63)
+        self.assertEqual(out.tolist(), [3, 2, 0.5, 0, 3, -2 ** 63])
+        scalars(out, -2 ** 31, 0, 65504.0, False, -0.0, 2 ** 63 - 1)
+        self.assertEqual(out.tolist(), [-2 ** 31, 0, 65504, 0, 0, 2 ** 63])
+        self.assertEqual(math.copysign(1, out[4]), -1)
         good = dict(a=1, b=1, c=1.0, d=True, e=1.0, f=1)
         for name, value, code in (("a", 2 ** 31, "E_ARG_RANGE"), ("a", -2 ** 31 - 1, "E_ARG_RANGE"), ("b", -1, "E_ARG_RANGE"),
                                   ("b", 256, "E_ARG_RANGE"), ("c", 1e6, "E_ARG_RANGE"), ("e", 1e39, "E_ARG_RANGE"),
                                   ("f", 2 ** 63, "E_ARG_RANGE"), ("a", True, "E_ARG_TYPE"), ("a", 1.0, "E_ARG_TYPE"),
                                   ("d", 1, "E_ARG_TYPE"), ("c", "1", "E_ARG_TYPE"), ("c", 10 ** 400, "E_ARG_RANGE"),
                                   ("a", np.ones(1, "i4"), "E_ARG_TYPE"), ("c", None, "E_ARG_TYPE")):
-            self.refused(code, lambda: scalars(out, **{**good, name: value}), name)
+            before = out.copy()
+            with self.subTest(name=name, value=value):
+                with self.assertRaisesRegex(ts.ArgumentError, rf"{code}\W+(scalars: )?{name} (=|is) "):
+                    scalars(out, **{**good, name: value})
+                np.testing.assert_array_equal(out, before)
         scalars(out, **{**good, "c": float("inf"), "e": float("nan")})
+        self.assertTrue(math.isinf(out[2]) and math.isnan(out[4]))
 
     def test_dlpack(self):
         want = np.arange(12, dtype="f4").reshape(3, 4)
