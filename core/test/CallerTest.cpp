@@ -71,7 +71,7 @@ TEST_F(Callers, DoNotRunKernelsWhoseLaterProgramsAreLong) {
 }
 
 TEST_F(Callers, DoNotRunKernelsThatNeedMuchScratch) {
-  EXPECT_FALSE(everHere(image("thread", "resources: {scratch_bytes: 65537}, launch: {may_wait: false}")));
+  EXPECT_FALSE(everHere(image("thread", "resources: {scratch_bytes: 1048577}, launch: {may_wait: false}")));
 }
 
 TEST_F(Callers, RunNothingIfTheEnvironmentDisablesIt) {

@@ -46,7 +46,11 @@ private:
       return require(arith::CmpIPredicate::sgt, hi, l_.constant(offset));
     }
     beginsLate_ |= !fromZero;
-    auto shifted = [&](Value v) { return l_.b_.createOrFold<arith::SubIOp>(v, l_.constant(offset)); };
+    auto shifted =
+        [&](Value v) { // at least 0: a part of a tile may begin after, and bounds may be any numbers
+          v = l_.b_.createOrFold<arith::MaxSIOp>(v, l_.constant(offset));
+          return l_.b_.createOrFold<arith::SubIOp>(v, l_.constant(offset));
+        };
     Value &lower = interior_.lower[axis], &upper = interior_.upper[axis];
     if (!fromZero) lower = l_.b_.createOrFold<arith::MaxSIOp>(lower, shifted(lo));
     upper = l_.b_.createOrFold<arith::MinSIOp>(upper, shifted(hi));

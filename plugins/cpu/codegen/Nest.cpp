@@ -124,10 +124,9 @@ void KernelLowering::nestInterior(ArrayRef<int64_t> shape, int64_t lanes, const 
   Vec<Value> ends = part.ends.empty() ? constants(shape) : part.ends;
   // The whole vectors inside: from `first` up to `last`.
   Value step = constant(lanes), end = ends.back();
-  // A tile that is a part of another may end before it begins.
-  Value upper = b_.createOrFold<arith::MaxSIOp>(interior.upper.back(), constant(0));
-  Value last = wholeVectors(b_.createOrFold<arith::MinSIOp>(upper, end), lanes, {});
-  Value up = b_.createOrFold<arith::AddIOp>(interior.lower.back(), constant(lanes - 1));
+  Value last = wholeVectors(b_.createOrFold<arith::MinSIOp>(interior.upper.back(), end), lanes, {});
+  Value lower = b_.createOrFold<arith::MinSIOp>(interior.lower.back(), end);
+  Value up = b_.createOrFold<arith::AddIOp>(lower, constant(lanes - 1));
   Value first = b_.createOrFold<arith::MinSIOp>(wholeVectors(up, lanes, {}), last);
   Vec<Value> at;
   std::function<void(size_t, Value)> axis = [&](size_t depth, Value inside) {
