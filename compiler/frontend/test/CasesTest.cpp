@@ -379,7 +379,7 @@ const std::vector<Case> &cases() {
        kernelWith(
            "for i in ts.tile.parallel(0, M, 4):\n    A[i, 0] = 1.0\n    for j in ts.tile.parallel(0, N, 4):\n"
            "        B[i, j] = 1.0"),
-       "for j in ts.tile.parallel(0, N, 4)"},
+       "for"},
       {"E_GRID", kernelWith("i = ts.tile.linear_id()\nfor j in ts.tile.parallel(0, M, 4):\n    pass"), "for"},
       {"E_GRID",
        kernelWith(

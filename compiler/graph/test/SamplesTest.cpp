@@ -89,10 +89,13 @@ TEST_P(Samples, AreSoundUpToTileIr) {
 
 std::vector<std::filesystem::path> sampleFiles() {
   std::vector<std::filesystem::path> files;
-  for (const auto &entry : std::filesystem::recursive_directory_iterator(TESSERA_SAMPLES_DIR))
+  std::filesystem::recursive_directory_iterator entries(TESSERA_SAMPLES_DIR);
+  for (const auto &entry : entries) {
+    if (entry.path().filename() == "python") entries.disable_recursion_pending(); // programs of CPython
     if ((entry.path().extension() == ".py" && entry.path().filename() != "check.py") ||
         entry.path().extension() == ".tsr")
       files.push_back(entry.path());
+  }
   std::sort(files.begin(), files.end());
   return files;
 }
