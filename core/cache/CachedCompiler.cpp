@@ -193,7 +193,8 @@ public:
       return KeyText().add("definition").add(TESSERA_BUILD_ID).add(compiler).add(source).hash();
     };
     if (const std::string known = store ? knownCompiler(store) : ""; !known.empty())
-      if (auto hit = store.get(keyFor(known), cache::Kind::Definition); hit && cache::readDefinition(*hit, out))
+      if (auto hit = store.get(keyFor(known), cache::Kind::Definition);
+          hit && cache::readDefinition(*hit, out))
         return CompileStatus::Ok;
     CompilerService *compiler = need(options.fileName, diags);
     if (!compiler) return CompileStatus::BackendFailure;
