@@ -201,7 +201,8 @@ tsr_status_t tsrReadDefinition(const char *text, size_t len, const tsr_source_op
     tsr_source_options_t o{};
     if (tsr_status_t status = readOptions(options, o)) return status;
     CompileOptions compile;
-    if (tsr_status_t status = compileOptions(o, compile)) return status;
+    if (o.file_name) compile.fileName = o.file_name;
+    if (tsr_status_t status = readPieces(o, compile.supplied.pieces)) return status;
     Definition found;
     const Log log{o.log, o.log_user, o.diagnose, o.diagnose_user};
     if (tsr_status_t status = readDefinition({text, len}, compile, log, found)) return status;

@@ -168,6 +168,7 @@ TEST_F(LoadFromSource, PassesPieces) {
 TEST_F(LoadFromSource, ReadsADefinition) {
   tsr_definition_info_t info{};
   info.struct_size = sizeof info;
+  options.numerics = "none of these"; // not used here
   ASSERT_OK(tsrReadDefinition("word and more", 13, &options, &info));
   EXPECT_STREQ(info.name, "word");
   EXPECT_EQ(info.bytes, 4u);

@@ -196,8 +196,6 @@ bool describe(Code &code) {
                          a.bytes,
                          a.is_read != 0,
                          a.is_written != 0,
-                         a.has_default != 0,
-                         a.default_bits,
                          std::vector<Extent>(a.rank),
                          {}});
     ++(a.kind == TSR_ARG_TENSOR   ? code.tensors
@@ -305,24 +303,33 @@ PyObject *loadSource(PyObject *, PyObject *args) {
   return newCode(context, module, kernel, nullptr, returns);
 }
 
+/// Calls the compiler with the options of a dict and without the GIL. Returns false with an exception set.
+template <class Call> bool compiles(PyObject *dict, Call call) {
+  Options options(dict);
+  if (!options.read()) return false;
+  Messages messages;
+  messages.listen(options.o);
+  tsr_status_t status;
+  {
+    WithoutGil released;
+    status = call(options.o);
+  }
+  if (status != TSR_SUCCESS) raise(status, &messages);
+  return status == TSR_SUCCESS;
+}
+
 /// compile_bundle(text, options) -> bytes
 PyObject *compileBundle(PyObject *, PyObject *args) {
   const char *source;
   Py_ssize_t size;
   PyObject *dict;
   if (!PyArg_ParseTuple(args, "s#O", &source, &size, &dict)) return nullptr;
-  Options options(dict);
-  if (!options.read()) return nullptr;
-  Messages messages;
-  messages.listen(options.o);
   const void *bundle = nullptr;
   size_t bytes = 0;
-  tsr_status_t status;
-  {
-    WithoutGil released;
-    status = tsrCompile(source, static_cast<size_t>(size), &options.o, &bundle, &bytes);
-  }
-  if (status != TSR_SUCCESS) return raise(status, &messages);
+  if (!compiles(dict, [&](const tsr_source_options_t &o) {
+        return tsrCompile(source, static_cast<size_t>(size), &o, &bundle, &bytes);
+      }))
+    return nullptr;
   return PyBytes_FromStringAndSize(static_cast<const char *>(bundle), static_cast<Py_ssize_t>(bytes));
 }
 
@@ -332,16 +339,11 @@ PyObject *saveBundle(PyObject *, PyObject *args) {
   Py_ssize_t size;
   PyObject *dict;
   if (!PyArg_ParseTuple(args, "s#Os", &source, &size, &dict, &path)) return nullptr;
-  Options options(dict);
-  if (!options.read()) return nullptr;
-  Messages messages;
-  messages.listen(options.o);
-  tsr_status_t status;
-  {
-    WithoutGil released;
-    status = tsrCompileToFile(source, static_cast<size_t>(size), &options.o, path);
-  }
-  return status == TSR_SUCCESS ? none() : raise(status, &messages);
+  if (!compiles(dict, [&](const tsr_source_options_t &o) {
+        return tsrCompileToFile(source, static_cast<size_t>(size), &o, path);
+      }))
+    return nullptr;
+  return none();
 }
 
 /// inspect(text, options, level) -> str
@@ -351,16 +353,11 @@ PyObject *inspect(PyObject *, PyObject *args) {
   PyObject *dict;
   int level;
   if (!PyArg_ParseTuple(args, "s#Oi", &source, &size, &dict, &level)) return nullptr;
-  Options options(dict);
-  if (!options.read()) return nullptr;
-  Messages messages;
-  messages.listen(options.o);
-  tsr_status_t status;
-  {
-    WithoutGil released;
-    status = tsrInspectIr(source, static_cast<size_t>(size), &options.o, level, &out);
-  }
-  return status == TSR_SUCCESS ? PyUnicode_FromString(out) : raise(status, &messages);
+  if (!compiles(dict, [&](const tsr_source_options_t &o) {
+        return tsrInspectIr(source, static_cast<size_t>(size), &o, level, &out);
+      }))
+    return nullptr;
+  return PyUnicode_FromString(out);
 }
 
 /// load_bundle(path) -> [Code]: all kernels and functions that the file's authors wrote

@@ -18,8 +18,7 @@ struct Argument {
   int32_t kind = TSR_ARG_TENSOR; // tsr_arg_kind_t
   int32_t dtype = -1;            // tsr_dtype_t
   uint32_t bytes = 0;
-  bool isRead = false, isWritten = false, hasDefault = false;
-  uint64_t defaultBits = 0;
+  bool isRead = false, isWritten = false;
   std::vector<Extent> extents, strides; // strides: empty if the tensor is contiguous
 };
 

@@ -30,7 +30,7 @@ std::vector<Token> tokenize(const SourceText &, DiagnosticSink &,
                             const std::vector<SourcePiece> &pieces = {});
 
 /// The tokens of the definition that the source begins with: decorators, head and body. `bytes` receives its
-/// length. What follows it is not read and may be anything.
+/// length. What follows it may be any UTF-8 text.
 std::vector<Token> tokenizeDefinition(const SourceText &, DiagnosticSink &, size_t &bytes);
 
 } // namespace tessera::frontend

@@ -452,7 +452,7 @@ typedef struct tsr_definition_info {
 
 /* Reads the definition of a function at the begin of a text, with its decorators, and returns its length and
  * the names that a caller has to supply: as constants, or by adding the text of functions. What follows the
- * definition may be anything. The first line may be indented. `options` may be NULL; of them it uses
+ * definition may be any UTF-8 text. The first line may be indented. `options` may be NULL; of them it uses
  * file_name, pieces, log and diagnose. The answer is cached, so that the compiler is loaded for new texts
  * only. (Appended in 1.4.) Errors: TSR_EINVAL, TSR_ENOTFOUND, TSR_ECOMPILE. */
 TSR_API tsr_status_t tsrReadDefinition(const char *text, size_t len, const tsr_source_options_t *options,
