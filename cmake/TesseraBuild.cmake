@@ -37,7 +37,7 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
-# The libraries and tools, but for the compiler, are compiled several sources at a time, in less than half of the time. The
+# The libraries and tools are compiled several sources at a time, in less than half of the time. The
 # sources of a target then share one namespace: a name of one source must not appear in another with a different meaning.
 set(CMAKE_UNITY_BUILD ON CACHE BOOL "Compile several sources of a target as one; OFF rebuilds less after an edit")
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
@@ -45,6 +45,25 @@ set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 # Headers are named from the root ("core/objects/Objects.h"); users' ones are <tessera/...>.
 include_directories(${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/sdk/include
                     ${PROJECT_BINARY_DIR} ${PROJECT_BINARY_DIR}/sdk/include)
+
+# Sources of different components (core, mapper, plugins/cpu, ...) are not compiled as one in this target, so that its objects
+# show which component needs which; the layering test reads that.
+function(tessera_unity_by_component target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source OUTPUT_VARIABLE path)
+    file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${path})
+    string(REGEX MATCH "^(plugins/[^/]+|[^/]+)" component ${path})
+    string(REPLACE "/" "-" component ${component})
+    if(NOT DEFINED sources_${component})
+      set(sources_${component} 0)
+    endif()
+    math(EXPR batch "${sources_${component}} / ${CMAKE_UNITY_BUILD_BATCH_SIZE}")
+    math(EXPR sources_${component} "${sources_${component}} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${component}-${batch})
+  endforeach()
+endfunction()
 
 # Compiles the headers, and the templates that they use, once for all sources of the target.
 function(tessera_precompile target)

@@ -15,8 +15,6 @@ using namespace mlir;
 namespace tessera::tile {
 namespace {
 
-RankedTensorType tensorOf(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 Value constant(OpBuilder &b, Location loc, int64_t v) { return arith::ConstantIndexOp::create(b, loc, v); }
 
 TypedAttr zeroOf(Value tile) {

@@ -56,6 +56,11 @@ inline constexpr llvm::StringLiteral kPrivateValue = TileDialect::PrivateValueAt
 inline constexpr llvm::StringLiteral kFusion = "schedule.fusion";
 inline constexpr llvm::StringLiteral kFuse = "schedule.fuse";
 
+/// The type of a value that is a tile.
+inline mlir::RankedTensorType tensorOf(mlir::Value tile) {
+  return mlir::cast<mlir::RankedTensorType>(tile.getType());
+}
+
 inline bool reads(Access access) { return access == Access::Read || access == Access::ReadWrite; }
 inline bool writes(Access access) { return access == Access::Write || access == Access::ReadWrite; }
 

@@ -16,8 +16,6 @@ namespace {
 /// Depth to which flags are compared: a gather's are about ten operations deep.
 constexpr int kFlagDepth = 24;
 
-RankedTensorType tensorOf(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 RankedTensorType withoutAxis(RankedTensorType type, unsigned axis) {
   SmallVector<int64_t> shape(type.getShape());
   shape.erase(shape.begin() + axis);

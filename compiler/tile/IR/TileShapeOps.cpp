@@ -7,8 +7,6 @@
 using namespace mlir;
 using namespace tessera::tile;
 
-static RankedTensorType tensorOf(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 static LogicalResult verifySameElement(Operation *op, Type input, Type result) {
   if (getElementTypeOrSelf(input) == getElementTypeOrSelf(result)) return success();
   return op->emitOpError() << "changes the element type from " << getElementTypeOrSelf(input) << " to "
