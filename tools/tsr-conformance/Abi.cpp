@@ -12,7 +12,7 @@
 namespace tessera::kit {
 namespace {
 
-constexpr const char *kSizes = "write with tessera::thunk::copyOut, or by TSR_HAS";
+constexpr const char *kHowToWriteSizes = "write with tessera::thunk::copyOut, or by TSR_HAS";
 
 void manifest(Subject &s) { s.file(); }
 
@@ -43,7 +43,7 @@ void exportsOnly(Subject &s) {
          "link it with tessera_add_plugin(), which hides the rest");
 }
 
-void query(Subject &s) {
+void abiQuery(Subject &s) {
   const tsr_plugin_info_t &i = s.info();
   const Manifest &m = s.file().manifest;
   s.facts["name"] = i.name ? i.name : m.name;
@@ -111,7 +111,7 @@ std::string summary(const tsr_plugin_info_t &i) {
 }
 
 /// Queries as `host` would, with an answer of `size` bytes that ends at an inaccessible page.
-std::string ask(Subject &s, const tsr_host_info_t *host, size_t size, int32_t *status = nullptr) {
+std::string askAbi(Subject &s, const tsr_host_info_t *host, size_t size, int32_t *status = nullptr) {
   Guarded answer(size);
   tsr_plugin_info_t &out = answer.as<tsr_plugin_info_t>();
   out.struct_size = size;
@@ -120,13 +120,13 @@ std::string ask(Subject &s, const tsr_host_info_t *host, size_t size, int32_t *s
   expect(result >= TSR_SUCCESS && result <= TSR_EINTERNAL, "a status of tsrPluginQuery",
          std::to_string(result));
   expect(out.struct_size <= size, "a struct_size of at most the " + std::to_string(size) + " bytes given",
-         std::to_string(out.struct_size), kSizes);
-  answer.expectUntouched("tsrPluginQuery", kSizes);
+         std::to_string(out.struct_size), kHowToWriteSizes);
+  answer.expectUntouched("tsrPluginQuery", kHowToWriteSizes);
   return result == TSR_SUCCESS ? summary(thunk::copyIn(&out)) : statusName(result);
 }
 
 void sameAnswer(Subject &s, const tsr_host_info_t *host, size_t size) {
-  const std::string wanted = summary(s.info()), found = ask(s, host, size);
+  const std::string wanted = summary(s.info()), found = askAbi(s, host, size);
   expect(found == wanted, "the answer every host gets: " + wanted, found);
 }
 
@@ -154,17 +154,17 @@ void hostTruncated(Subject &s) {
                       offsetof(tsr_host_info_t, log)}) {
     Guarded memory(size);
     memory.put(kitHost(), size);
-    ask(s, &memory.as<tsr_host_info_t>(), sizeof(tsr_plugin_info_t));
+    askAbi(s, &memory.as<tsr_host_info_t>(), sizeof(tsr_plugin_info_t));
   }
 }
 
 void infoTruncated(Subject &s) {
   (void)s.info();
   for (size_t size = 16; size < sizeof(tsr_plugin_info_t); size += 8)
-    ask(s, &kitHost(), size);
+    askAbi(s, &kitHost(), size);
 }
 
-void infoExact(Subject &s) { ask(s, &kitHost(), sizeof(tsr_plugin_info_t)); }
+void infoExact(Subject &s) { askAbi(s, &kitHost(), sizeof(tsr_plugin_info_t)); }
 
 void infoEnlarged(Subject &s) { sameAnswer(s, &kitHost(), sizeof(tsr_plugin_info_t) + 4096); }
 
@@ -258,14 +258,14 @@ void slotGroups(Subject &s) {
   }
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kAbiChecks[] = {
     {"abi.manifest", "The file holds one valid manifest in its ELF note .note.tessera.", manifest,
      Needs::File},
     {"abi.file_name", "The file is named after the manifest.", fileName, Needs::Noted},
     {"abi.loads", "dlopen with RTLD_NOW | RTLD_LOCAL loads it.", loads, Needs::Noted},
     {"abi.export", "It exports tsrPluginQuery.", exportsQuery, Needs::Loaded},
     {"abi.exports_only", "It exports nothing else.", exportsOnly, Needs::Exported},
-    {"abi.query", "tsrPluginQuery answers TSR_SUCCESS.", query, Needs::Exported},
+    {"abi.query", "tsrPluginQuery answers TSR_SUCCESS.", abiQuery, Needs::Exported},
     {"abi.strings", "Every string of the answer is there and printable.", strings, Needs::Queried},
     {"abi.manifest_equals_query", "The manifest says what the code says.", note, Needs::Queried},
     {"abi.numbers", "abi_major, built_minor and needs_minor make sense.", abiNumbers, Needs::Queried},
@@ -301,7 +301,7 @@ constexpr Check kChecks[] = {
      Needs::Queried,
      {},
      "abi.info_exact"},
-    {"abi.query_repeats", "Every query, from any thread, gives the same answer.", queryRepeats,
+    {"abi.query_repeats", "Every abiQuery, from any thread, gives the same answer.", queryRepeats,
      Needs::Queried},
     {"abi.tables", "There is a table for each kind and for no other.", tables, Needs::Queried},
     {"abi.interface_version", "Each table is of the major this kit knows.", interfaces, Needs::Queried},
@@ -312,6 +312,6 @@ constexpr Check kChecks[] = {
 
 } // namespace
 
-extern const Group kAbi = {"abi", ~0u, true, kChecks};
+extern const Group kAbi = {"abi", ~0u, true, kAbiChecks};
 
 } // namespace tessera::kit

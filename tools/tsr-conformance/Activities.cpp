@@ -165,7 +165,7 @@ void tags(Subject &s) {
   }
 }
 
-void launches(Subject &s) {
+void activitiesLaunches(Subject &s) {
   const Kernel kernel(s, "count", countKernel, 1);
   Stream stream(s);
   const Memory cells(s, 400);
@@ -206,14 +206,14 @@ void ends(Subject &s) {
 }
 
 constexpr const char *kSlot = "activity_report";
-constexpr Check kChecks[] = {
+constexpr Check kActivitiesChecks[] = {
     {"activities.copies", "Each copy is reported once, with its bytes and its stream.", copies,
      Needs::Context, kSlot},
     {"activities.tags", "Records have the tag that the queueing thread had set.", tags, Needs::Context,
      "activity_report,activity_tag"},
     {"activities.times", "Times are in order and on the clock of events.", times, Needs::Context,
      "activity_report,stream_fill,stream_record,event_create,event_timestamp"},
-    {"activities.launches", "Each launch is reported, with its kernel and its programs.", launches,
+    {"activities.launches", "Each launch is reported, with its kernel and its programs.", activitiesLaunches,
      Needs::Context, kSlot},
     {"activities.ranges", "Each range is reported when it ends.", ranges, Needs::Context,
      "activity_report,range_push,range_pop"},
@@ -223,6 +223,6 @@ constexpr Check kChecks[] = {
 
 } // namespace
 
-extern const Group kActivities = {"activities", TSR_PLUGIN_BACKEND, false, kChecks};
+extern const Group kActivities = {"activities", TSR_PLUGIN_BACKEND, false, kActivitiesChecks};
 
 } // namespace tessera::kit

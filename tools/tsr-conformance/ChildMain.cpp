@@ -11,15 +11,15 @@
 namespace tessera::kit {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-void writeLine(int fd, const Json &line) {
-  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+void writeLine(int fd, const OrderedJson &line) {
+  const std::string text = line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
   if (write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) _exit(3);
 }
 
-Json runOne(const Check &check, Subject &subject) {
-  Json line = {{"end", check.id}, {"state", nameOf(State::Passed)}};
+OrderedJson runOne(const Check &check, Subject &subject) {
+  OrderedJson line = {{"end", check.id}, {"state", nameOf(State::Passed)}};
   try {
     check.run(subject);
   } catch (const Failure &f) {
@@ -58,7 +58,7 @@ int childMain(const SubjectOptions &options, const std::string &directory,
       continue;
     }
     const auto begin = std::chrono::steady_clock::now();
-    Json line = runOne(*check, subject);
+    OrderedJson line = runOne(*check, subject);
     line["ms"] = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     line["facts"] = subject.facts;
     if (line["state"] == nameOf(State::Failed)) failed.insert(check->id);

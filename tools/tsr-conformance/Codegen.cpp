@@ -36,7 +36,7 @@ bool isArchitecture(std::string_view name) {
   });
 }
 
-void listed(Subject &s) {
+void codegenListed(Subject &s) {
   std::set<std::string> names;
   for (const tsr_cg_target_t &t : targetsOf(s)) {
     expect(t.architecture && isArchitecture(t.architecture),
@@ -64,7 +64,7 @@ void fields(Subject &s) {
   }
 }
 
-void pure(Subject &s) {
+void codegenPure(Subject &s) {
   const auto first = targetsOf(s), second = targetsOf(s);
   expectEqual(second.size(), first.size(), "as many targets as at first,");
   auto same = [](const char *a, const char *b) { return std::string_view(a) == b; };
@@ -77,7 +77,7 @@ void pure(Subject &s) {
   }
 }
 
-void inBounds(Subject &s) {
+void codegenInBounds(Subject &s) {
   const tsr_codegen_api_t api = tableOf(s);
   for (size_t size : {size_t{8}, size_t{16}, sizeof(tsr_cg_target_t) + 32}) {
     Guarded out(size);
@@ -143,7 +143,7 @@ void compiles(Subject &s) {
   }
 }
 
-void repeats(Subject &s) {
+void codegenRepeats(Subject &s) {
   const tsr_cg_target_t t = targetsOf(s).at(0);
   Made first, second;
   make(s, t, moduleFor(t), first);
@@ -177,7 +177,7 @@ void fullSink(Subject &s) {
   s.mustFail("compile", made.status, made.why, {TSR_EOOM});
 }
 
-void threads(Subject &s) {
+void codegenThreads(Subject &s) {
   const tsr_cg_target_t t = targetsOf(s).at(0);
   Made wanted;
   make(s, t, moduleFor(t), wanted);
@@ -195,13 +195,19 @@ void threads(Subject &s) {
   expectEqual(different.load(), 0, "calls of other threads that differ:");
 }
 
-constexpr Check kChecks[] = {
-    {"codegen.listed", "Targets are counted from 0, each with an architecture of its own.", listed,
+constexpr Check kCodegenChecks[] = {
+    {"codegen.listed", "Targets are counted from 0, each with an architecture of its own.", codegenListed,
      Needs::Slotted},
     {"codegen.fields", "Triple, image format and vector registers are what a compiler can use.", fields,
      Needs::Slotted},
-    {"codegen.pure", "The same question gets the same answer.", pure, Needs::Slotted, {}, "codegen.fields"},
-    {"codegen.in_bounds", "target writes no byte past a struct of another size.", inBounds, Needs::Slotted},
+    {"codegen.pure",
+     "The same question gets the same answer.",
+     codegenPure,
+     Needs::Slotted,
+     {},
+     "codegen.fields"},
+    {"codegen.in_bounds", "target writes no byte past a struct of another size.", codegenInBounds,
+     Needs::Slotted},
     {"codegen.compiles",
      "Every target gets an image of a small kernel.",
      compiles,
@@ -211,7 +217,7 @@ constexpr Check kChecks[] = {
      60},
     {"codegen.repeats",
      "The same input gives the same image.",
-     repeats,
+     codegenRepeats,
      Needs::Slotted,
      {},
      "codegen.compiles",
@@ -239,7 +245,7 @@ constexpr Check kChecks[] = {
      60},
     {"codegen.threads",
      "Several threads compile at once.",
-     threads,
+     codegenThreads,
      Needs::Slotted,
      {},
      "codegen.repeats",
@@ -248,6 +254,6 @@ constexpr Check kChecks[] = {
 
 } // namespace
 
-extern const Group kCodegen = {"codegen", TSR_PLUGIN_CODEGEN, false, kChecks};
+extern const Group kCodegen = {"codegen", TSR_PLUGIN_CODEGEN, false, kCodegenChecks};
 
 } // namespace tessera::kit

@@ -92,7 +92,7 @@ template <uint32_t kind> void results(Subject &s) {
   });
 }
 
-void info(Subject &s) {
+void collectivesInfo(Subject &s) {
   const auto api = collectiveApi(s);
   const std::string topology = api.topology ? api.topology : "";
   expect(topology == "process" || topology == "node" || topology == "network",
@@ -334,10 +334,10 @@ void meeting(Subject &s) {
   expect(has(why.str(), "rank 1"), "a text that names the missing rank 1", why.str());
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kCollectivesChecks[] = {
     {"collectives.info",
      "Topology, algorithms, rank and size are reported.",
-     info,
+     collectivesInfo,
      Needs::Slotted,
      {},
      {},
@@ -458,6 +458,6 @@ constexpr Check kChecks[] = {
 
 } // namespace
 
-extern const Group kCollectives = {"collectives", TSR_PLUGIN_COLLECTIVE, false, kChecks};
+extern const Group kCollectives = {"collectives", TSR_PLUGIN_COLLECTIVE, false, kCollectivesChecks};
 
 } // namespace tessera::kit

@@ -5,8 +5,9 @@
 namespace tessera::kit {
 namespace {
 
-constexpr uint64_t kSizes[] = {0,   1,   2,    3,    5,    7,    13,   31,   61,    64,     127,     251,
-                               509, 521, 1021, 2053, 4095, 4096, 4097, 8191, 65537, 262147, 1048577, 4194301};
+constexpr uint64_t kCopySizes[] = {0,    1,    2,    3,    5,     7,      13,      31,
+                                   61,   64,   127,  251,  509,   521,    1021,    2053,
+                                   4095, 4096, 4097, 8191, 65537, 262147, 1048577, 4194301};
 constexpr size_t kAround = 64;
 
 /// Device memory of `bytes` with a margin on both sides, initialized with `noise`.
@@ -28,7 +29,7 @@ struct Framed {
 
 void sizes(Subject &s) {
   Stream stream(s);
-  for (uint64_t bytes : kSizes) {
+  for (uint64_t bytes : kCopySizes) {
     const Bytes sent = pattern(bytes, static_cast<unsigned>(bytes));
     const std::string what = "a copy of " + std::to_string(bytes) + " bytes";
     Framed a(s, stream, bytes, 3), b(s, stream, bytes, 4);
@@ -122,7 +123,7 @@ constexpr Check kCopyChecks[] = {
 
 void fillSizes(Subject &s) {
   Stream stream(s);
-  for (uint64_t bytes : kSizes) {
+  for (uint64_t bytes : kCopySizes) {
     Framed a(s, stream, bytes, 11);
     stream.fill(a.inside(), 0xA7, bytes);
     a.expect(stream, Bytes(bytes, 0xA7), "a fill of " + std::to_string(bytes) + " bytes");

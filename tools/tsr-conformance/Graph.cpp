@@ -80,7 +80,7 @@ void replay(Subject &s) {
   }
 }
 
-void order(Subject &s) {
+void graphOrder(Subject &s) {
   const Memory a(s, kBytes), b(s, kBytes);
   Stream stream(s);
   Graph graph(s, {copyNode(b, a, kBytes)});
@@ -93,7 +93,7 @@ void order(Subject &s) {
   }
 }
 
-void launches(Subject &s) {
+void graphLaunches(Subject &s) {
   const Kernel kernel(s, "step", stepKernel, 2);
   const Memory a(s, kBytes), b(s, kBytes);
   Stream stream(s);
@@ -133,7 +133,7 @@ void waits(Subject &s) {
   }
 }
 
-void keep(Subject &s) {
+void graphKeep(Subject &s) {
   const Memory a(s, kBytes), b(s, kBytes);
   Graph graph(s, {copyNode(b, a, kBytes)});
   Stream stream(s);
@@ -154,20 +154,22 @@ void empty(Subject &s) {
   stream.synchronize();
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kGraphChecks[] = {
     {"graph.replay", "A graph of copies and fills does what they do one by one, each time.", replay,
      Needs::Context, kSlots},
-    {"graph.order", "A graph keeps its place among the calls of a stream.", order, Needs::Context, kSlots},
-    {"graph.launches", "A graph's launches do what they do one by one.", launches, Needs::Context, kSlots},
+    {"graph.order", "A graph keeps its place among the calls of a stream.", graphOrder, Needs::Context,
+     kSlots},
+    {"graph.launches", "A graph's launches do what they do one by one.", graphLaunches, Needs::Context,
+     kSlots},
     {"graph.events", "Waits and records of a graph take the events of each launch.", waits, Needs::Context,
      kWithEvents},
-    {"graph.keep", "What a graph needs is released once: destroyed and its last launch done.", keep,
+    {"graph.keep", "What a graph needs is released once: destroyed and its last launch done.", graphKeep,
      Needs::Context, kSlots},
     {"graph.empty", "A graph of nothing can be launched.", empty, Needs::Context, kSlots},
 };
 
 } // namespace
 
-extern const Group kGraph = {"graph", TSR_PLUGIN_BACKEND, false, kChecks};
+extern const Group kGraph = {"graph", TSR_PLUGIN_BACKEND, false, kGraphChecks};
 
 } // namespace tessera::kit

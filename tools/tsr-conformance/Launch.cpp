@@ -58,7 +58,7 @@ void valuesAreRead(Subject &s) {
   }
 }
 
-void order(Subject &s) {
+void launchOrder(Subject &s) {
   const Kernel kernel(s, "step", stepKernel, 2);
   Stream stream(s);
   constexpr size_t kCount = 3000;
@@ -134,7 +134,7 @@ struct Owner {
   }
 };
 
-void keep(Subject &s) {
+void launchKeep(Subject &s) {
   Owner owner, refused;
   {
     Stream stream(s);
@@ -217,7 +217,7 @@ void unknownFormat(Subject &s) {
   s.mustFail("module_load of format 0x7777", s.api().module_load(s.context(), &image, &module, why), why);
 }
 
-void threads(Subject &s) {
+void launchThreads(Subject &s) {
   const Kernel kernel(s, "count", countKernel, 1);
   onThreads(8, [&](int) {
     Stream stream(s);
@@ -231,7 +231,7 @@ void threads(Subject &s) {
   });
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kLaunchChecks[] = {
     {"launch.grid",
      "Every program of a grid runs once, whatever its shape.",
      grid,
@@ -240,21 +240,27 @@ constexpr Check kChecks[] = {
      {},
      30},
     {"launch.values", "Launch values are read during the call.", valuesAreRead, Needs::Context},
-    {"launch.order", "Launches keep their place among copies.", order, Needs::Context},
+    {"launch.order", "Launches keep their place among copies.", launchOrder, Needs::Context},
     {"launch.numerics", "Kernels compute what the CPU computes, bit for bit: rounding to nearest, denormals.",
      numerics, Needs::Context},
     {"launch.scratch", "A program's scratch is its own and aligned to 64 bytes.", scratch, Needs::Context},
     {"launch.released", "A kernel may be released while launches of it are queued.", released,
      Needs::Context},
-    {"launch.keep", "What the code needs is released once: after its last use, or when loading failed.", keep,
-     Needs::Context},
+    {"launch.keep", "What the code needs is released once: after its last use, or when loading failed.",
+     launchKeep, Needs::Context},
     {"launch.descriptor_sizes", "A kernel's descriptor is read as far as its struct_size goes.",
      descriptorSizes, Needs::Context},
     {"launch.unknown_kernel", "A kernel the module has not is refused with a text.", unknownKernel,
      Needs::Context},
     {"launch.unknown_format", "Code of a format it does not know is refused with a text.", unknownFormat,
      Needs::Context},
-    {"launch.threads", "Several threads launch one kernel at once.", threads, Needs::Context, {}, {}, 30},
+    {"launch.threads",
+     "Several threads launch one kernel at once.",
+     launchThreads,
+     Needs::Context,
+     {},
+     {},
+     30},
     {"launch.image",
      "The kernel of --image computes what the CPU computes.",
      launchImage,
@@ -266,6 +272,6 @@ constexpr Check kChecks[] = {
 
 } // namespace
 
-extern const Group kLaunch = {"launch", TSR_PLUGIN_BACKEND, false, kChecks};
+extern const Group kLaunch = {"launch", TSR_PLUGIN_BACKEND, false, kLaunchChecks};
 
 } // namespace tessera::kit

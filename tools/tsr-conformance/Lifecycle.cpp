@@ -33,7 +33,7 @@ void createBehaves(Subject &s) {
   s.api().destroy(backend);
 }
 
-void create(Subject &s) { (void)s.backend(); }
+void lifecycleCreate(Subject &s) { (void)s.backend(); }
 
 void createAgain(Subject &s) {
   for (int i = 0; i < 10; ++i) {
@@ -243,10 +243,10 @@ void exits(Subject &s) {
   expectEqual(WEXITSTATUS(status), 7, "the program's own exit status");
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kLifecycleChecks[] = {
     {"lifecycle.create_behaves", "create works or fails with a text, device or not.", createBehaves,
      Needs::Probed},
-    {"lifecycle.create", "create makes the backend where a device is.", create, Needs::Device},
+    {"lifecycle.create", "create makes the backend where a device is.", lifecycleCreate, Needs::Device},
     {"lifecycle.create_again", "The backend can be destroyed and made again.", createAgain, Needs::Created},
     {"lifecycle.device_count", "There are as many devices as probe found.", devices, Needs::Created},
     {"lifecycle.device_info", "Each device has a name, an arch, memory and capabilities in JSON.", deviceInfo,
@@ -291,6 +291,6 @@ constexpr Check kChecks[] = {
 
 } // namespace
 
-extern const Group kLifecycle = {"lifecycle", TSR_PLUGIN_BACKEND, true, kChecks};
+extern const Group kLifecycle = {"lifecycle", TSR_PLUGIN_BACKEND, true, kLifecycleChecks};
 
 } // namespace tessera::kit

@@ -137,7 +137,7 @@ template <Ask ask> void legality(Subject &s) {
     ask(m, random);
 }
 
-void create(Subject &s) {
+void mapperCreate(Subject &s) {
   for (int i = 0; i < 20; ++i) {
     const Mapper a(s), b(s);
   }
@@ -160,7 +160,7 @@ void arguments(Subject &s) {
   }
 }
 
-void threads(Subject &s) {
+void mapperThreads(Subject &s) {
   const Mapper m(s);
   onThreads(8, [&](int t) {
     Random random(static_cast<uint64_t>(t));
@@ -194,8 +194,8 @@ void shortAnswers(Subject &s) {
   }
 }
 
-constexpr Check kChecks[] = {
-    {"mapper.create", "Mappers are made and destroyed, several at once.", create, Needs::Slotted},
+constexpr Check kMapperChecks[] = {
+    {"mapper.create", "Mappers are made and destroyed, several at once.", mapperCreate, Needs::Slotted},
     {"mapper.arguments",
      "Arguments it cannot use are refused with a text, or ignored.",
      arguments,
@@ -214,11 +214,17 @@ constexpr Check kChecks[] = {
      Needs::Slotted,
      {},
      "mapper.create"},
-    {"mapper.threads", "Several threads may ask at once.", threads, Needs::Slotted, {}, "mapper.create", 30},
+    {"mapper.threads",
+     "Several threads may ask at once.",
+     mapperThreads,
+     Needs::Slotted,
+     {},
+     "mapper.create",
+     30},
 };
 
 } // namespace
 
-extern const Group kMapper = {"mapper", TSR_PLUGIN_MAPPER, false, kChecks};
+extern const Group kMapper = {"mapper", TSR_PLUGIN_MAPPER, false, kMapperChecks};
 
 } // namespace tessera::kit

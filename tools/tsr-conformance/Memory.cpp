@@ -10,10 +10,11 @@ namespace {
 
 using thunk::Text;
 
-constexpr uint64_t kSizes[] = {1, 2, 63, 64, 65, 127, 1000, 4095, 4096, 4097, 65537, 1 << 20, (8 << 20) + 1};
+constexpr uint64_t kAllocationSizes[] = {1,    2,    63,   64,    65,      127,          1000,
+                                         4095, 4096, 4097, 65537, 1 << 20, (8 << 20) + 1};
 
 void alignment(Subject &s) {
-  for (uint64_t bytes : kSizes) {
+  for (uint64_t bytes : kAllocationSizes) {
     const Memory m(s, bytes);
     const auto address = reinterpret_cast<uintptr_t>(m.get());
     expect(address % 64 == 0, std::to_string(bytes) + " bytes aligned to 64",
@@ -117,7 +118,7 @@ tsr_be_memory_t use(Subject &s) {
   return out;
 }
 
-void info(Subject &s) {
+void memoryInfo(Subject &s) {
   constexpr uint64_t kBytes = 16 << 20;
   const tsr_be_memory_t before = use(s);
   expect(before.total > 0 && before.free <= before.total, "some memory, no more of it free than there is",
@@ -152,7 +153,7 @@ void trim(Subject &s) {
   const Memory after(s, 4 << 20);
 }
 
-void threads(Subject &s) {
+void memoryThreads(Subject &s) {
   (void)s.context();
   onThreads(8, [&](int t) {
     Stream stream(s);
@@ -165,7 +166,7 @@ void threads(Subject &s) {
   });
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kMemoryChecks[] = {
     {"memory.alignment", "Memory is aligned to 64 bytes at least, whatever its size.", alignment,
      Needs::Context},
     {"memory.zero_bytes", "0 bytes give a pointer of their own.", zeroBytes, Needs::Context},
@@ -177,14 +178,20 @@ constexpr Check kChecks[] = {
      flags, Needs::Context},
     {"memory.available", "mem_available counts to the end of the live allocation.", available, Needs::Context,
      "mem_available"},
-    {"memory.info", "mem_info counts what is in use, within the struct it is given.", info, Needs::Context,
-     "mem_info"},
+    {"memory.info", "mem_info counts what is in use, within the struct it is given.", memoryInfo,
+     Needs::Context, "mem_info"},
     {"memory.trim", "mem_trim leaves live memory alone.", trim, Needs::Context, "mem_trim"},
-    {"memory.threads", "Several threads take and free memory at once.", threads, Needs::Context, {}, {}, 30},
+    {"memory.threads",
+     "Several threads take and free memory at once.",
+     memoryThreads,
+     Needs::Context,
+     {},
+     {},
+     30},
 };
 
 } // namespace
 
-extern const Group kMemory = {"memory", TSR_PLUGIN_BACKEND, false, kChecks};
+extern const Group kMemory = {"memory", TSR_PLUGIN_BACKEND, false, kMemoryChecks};
 
 } // namespace tessera::kit

@@ -13,14 +13,14 @@ struct Answer {
   thunk::Text why;
 };
 
-void ask(Subject &s, Answer &a) {
+void askProbe(Subject &s, Answer &a) {
   a.found.struct_size = sizeof a.found;
   a.status = s.info().probe(&a.found, a.why);
 }
 
 void returns(Subject &s) {
   Answer a;
-  ask(s, a);
+  askProbe(s, a);
   s.facts["devices"] = std::to_string(a.status == TSR_SUCCESS ? a.found.device_count : 0);
   s.facts["no_device"] = a.status == TSR_ENOTFOUND ? a.why.str() : "";
   s.facts["driver"] = std::string(a.found.driver, strnlen(a.found.driver, sizeof a.found.driver));
@@ -28,7 +28,7 @@ void returns(Subject &s) {
 
 void answer(Subject &s) {
   Answer a;
-  ask(s, a);
+  askProbe(s, a);
   if (a.status == TSR_ENOTFOUND) {
     expect(a.found.device_count == 0, "no device with TSR_ENOTFOUND", std::to_string(a.found.device_count));
     return;
@@ -48,7 +48,7 @@ void answer(Subject &s) {
 
 void reason(Subject &s) {
   Answer a;
-  ask(s, a);
+  askProbe(s, a);
   if (a.status == TSR_SUCCESS) throw Skip{"there is a device"};
   expect(!a.why.str().empty(), "a reason why there is no device", "an empty text",
          "fill the caller's tsr_text_t");
@@ -57,15 +57,15 @@ void reason(Subject &s) {
 void inTime(Subject &s) {
   const auto begin = std::chrono::steady_clock::now();
   Answer a;
-  ask(s, a);
+  askProbe(s, a);
   const auto took = std::chrono::steady_clock::now() - begin;
   expect(took < std::chrono::seconds(2), "an answer within 2 s",
          std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(took).count()) + " ms");
 }
 
-void repeats(Subject &s) {
+void probeRepeats(Subject &s) {
   Answer a, b;
-  ask(s, a), ask(s, b);
+  askProbe(s, a), askProbe(s, b);
   expect(a.status == b.status && a.found.device_count == b.found.device_count &&
              a.found.score == b.found.score,
          "the same answer twice: " + statusName(a.status) + ", " + std::to_string(a.found.device_count) +
@@ -73,7 +73,7 @@ void repeats(Subject &s) {
          statusName(b.status) + ", " + std::to_string(b.found.device_count) + " devices");
 }
 
-void inBounds(Subject &s) {
+void probeInBounds(Subject &s) {
   for (size_t size : {size_t{8}, offsetof(tsr_probe_t, driver), offsetof(tsr_probe_t, pci) + 16,
                       sizeof(tsr_probe_t), sizeof(tsr_probe_t) + 64}) {
     Guarded out(size);
@@ -84,7 +84,7 @@ void inBounds(Subject &s) {
   }
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kProbeChecks[] = {
     {"probe.returns",
      "probe returns; it neither crashes, hangs nor ends the process.",
      returns,
@@ -96,12 +96,13 @@ constexpr Check kChecks[] = {
      Needs::Probed},
     {"probe.reason", "Without a device it says why.", reason, Needs::Probed},
     {"probe.in_time", "It answers within two seconds.", inTime, Needs::Probed},
-    {"probe.repeats", "A second probe answers the same.", repeats, Needs::Probed},
-    {"probe.in_bounds", "It writes no byte past a tsr_probe_t of another size.", inBounds, Needs::Probed},
+    {"probe.repeats", "A second probe answers the same.", probeRepeats, Needs::Probed},
+    {"probe.in_bounds", "It writes no byte past a tsr_probe_t of another size.", probeInBounds,
+     Needs::Probed},
 };
 
 } // namespace
 
-extern const Group kProbe = {"probe", TSR_PLUGIN_BACKEND, true, kChecks};
+extern const Group kProbe = {"probe", TSR_PLUGIN_BACKEND, true, kProbeChecks};
 
 } // namespace tessera::kit

@@ -26,7 +26,7 @@ std::vector<tsr_numerics_profile_t> profilesOf(Subject &s) {
                 ""};
 }
 
-void listed(Subject &s) {
+void profileListed(Subject &s) {
   std::set<std::string> names;
   for (const auto &p : profilesOf(s)) {
     expect(p.name && *p.name, "a profile's name", "none");
@@ -46,7 +46,7 @@ void permissions(Subject &s) {
   }
 }
 
-void pure(Subject &s) {
+void profilePure(Subject &s) {
   const auto first = profilesOf(s), second = profilesOf(s);
   expectEqual(second.size(), first.size(), "as many profiles as at first,");
   for (size_t i = 0; i < first.size(); ++i)
@@ -54,7 +54,7 @@ void pure(Subject &s) {
            "the same answer twice", "another");
 }
 
-void inBounds(Subject &s) {
+void profileInBounds(Subject &s) {
   for (size_t size : {size_t{8}, size_t{16}, sizeof(tsr_numerics_profile_t) + 32}) {
     Guarded out(size);
     out.as<tsr_numerics_profile_t>().struct_size = size;
@@ -63,16 +63,18 @@ void inBounds(Subject &s) {
   }
 }
 
-constexpr Check kChecks[] = {
-    {"profiles.listed", "Profiles are counted from 0, each with a name of its own.", listed, Needs::Slotted},
+constexpr Check kProfilesChecks[] = {
+    {"profiles.listed", "Profiles are counted from 0, each with a name of its own.", profileListed,
+     Needs::Slotted},
     {"profiles.permissions", "Permissions are 1 or 0 and do not contradict each other.", permissions,
      Needs::Slotted},
-    {"profiles.pure", "The same question gets the same answer.", pure, Needs::Slotted},
-    {"profiles.in_bounds", "profile writes no byte past a struct of another size.", inBounds, Needs::Slotted},
+    {"profiles.pure", "The same question gets the same answer.", profilePure, Needs::Slotted},
+    {"profiles.in_bounds", "profile writes no byte past a struct of another size.", profileInBounds,
+     Needs::Slotted},
 };
 
 } // namespace
 
-extern const Group kProfiles = {"profiles", TSR_PLUGIN_NUMERICS, false, kChecks};
+extern const Group kProfiles = {"profiles", TSR_PLUGIN_NUMERICS, false, kProfilesChecks};
 
 } // namespace tessera::kit

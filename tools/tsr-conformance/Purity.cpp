@@ -35,7 +35,7 @@ template <Aspect aspect> void unchanged(Subject &s) {
   compare("probe");
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kPurityChecks[] = {
     {"purity.threads",
      "dlopen, the query and a probe leave no thread running.",
      unchanged<Aspect::Threads>,
@@ -100,6 +100,6 @@ constexpr Check kChecks[] = {
 
 } // namespace
 
-extern const Group kPurity = {"purity", ~0u, true, kChecks};
+extern const Group kPurity = {"purity", ~0u, true, kPurityChecks};
 
 } // namespace tessera::kit

@@ -33,7 +33,7 @@ std::vector<Memory> ringOf(Subject &s, size_t bytes) {
   return ring;
 }
 
-void order(Subject &s) {
+void streamOrder(Subject &s) {
   auto ring = ringOf(s, kBytes);
   Stream stream(s);
   const Bytes noise = pattern(kBytes, 1);
@@ -89,7 +89,7 @@ void timeouts(Subject &s) {
   }
 }
 
-void query(Subject &s) {
+void streamQuery(Subject &s) {
   const Memory a(s, kBytes), b(s, kBytes);
   Stream stream(s);
   for (int i = 0; i < 20; ++i)
@@ -163,7 +163,7 @@ void many(Subject &s) {
   }
 }
 
-void threads(Subject &s) {
+void streamThreads(Subject &s) {
   (void)s.context();
   onThreads(8, [&](int t) {
     for (unsigned i = 0; i < 10; ++i) {
@@ -286,19 +286,25 @@ constexpr Check kStreamChecks[] = {
     {"streams.calls", "A call of the host runs in the stream's order.", calls, Needs::Context, "stream_call"},
     {"streams.calls_fail", "A failing call of the host fails the stream with its status and text.", callsFail,
      Needs::Context, "stream_call"},
-    {"streams.order", "Calls on one stream take effect in their order.", order, Needs::Context},
+    {"streams.order", "Calls on one stream take effect in their order.", streamOrder, Needs::Context},
     {"streams.wait_flag", "A copy with wait 1 is done when the call returns.", waitFlag, Needs::Context},
     {"streams.synchronize", "After stream_synchronize all that was queued is done.", synchronize,
      Needs::Context},
     {"streams.timeouts", "stream_synchronize keeps to its timeout: TSR_SUCCESS or TSR_ETIMEOUT.", timeouts,
      Needs::Context},
-    {"streams.query", "stream_query tells finished work from TSR_NOT_READY.", query, Needs::Context,
+    {"streams.query", "stream_query tells finished work from TSR_NOT_READY.", streamQuery, Needs::Context,
      "stream_query"},
     {"streams.is_idle", "stream_is_idle says 1 when all is done.", idle, Needs::Context, "stream_is_idle"},
     {"streams.drain", "stream_drain waits for what was queued.", drain, Needs::Context, "stream_drain"},
     {"streams.destroy_waits", "stream_destroy waits for what was queued.", destroyWaits, Needs::Context},
     {"streams.many", "Dozens of streams work beside each other.", many, Needs::Context, {}, {}, 30},
-    {"streams.threads", "Several threads make and use streams at once.", threads, Needs::Context, {}, {}, 30},
+    {"streams.threads",
+     "Several threads make and use streams at once.",
+     streamThreads,
+     Needs::Context,
+     {},
+     {},
+     30},
 };
 
 // ---- Events ----

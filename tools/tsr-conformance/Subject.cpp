@@ -126,59 +126,59 @@ namespace {
 #define TSR_REQUIRED(name) TSR_SLOT(tsr_backend_api_t, name, true)
 #define TSR_OPTIONAL(name) TSR_SLOT(tsr_backend_api_t, name, false)
 
-constexpr Slot kBackend[] = {TSR_REQUIRED(create),
-                             TSR_REQUIRED(destroy),
-                             TSR_REQUIRED(device_count),
-                             TSR_REQUIRED(device_info),
-                             TSR_REQUIRED(context_create),
-                             TSR_REQUIRED(context_destroy),
-                             TSR_REQUIRED(mem_alloc),
-                             TSR_REQUIRED(mem_free),
-                             TSR_OPTIONAL(mem_available),
-                             TSR_OPTIONAL(mem_info),
-                             TSR_OPTIONAL(mem_trim),
-                             TSR_REQUIRED(stream_create),
-                             TSR_REQUIRED(stream_destroy),
-                             TSR_REQUIRED(stream_copy),
-                             TSR_OPTIONAL(stream_fill),
-                             TSR_REQUIRED(stream_launch),
-                             TSR_OPTIONAL(stream_record),
-                             TSR_OPTIONAL(stream_wait),
-                             TSR_REQUIRED(stream_synchronize),
-                             TSR_OPTIONAL(stream_drain),
-                             TSR_OPTIONAL(stream_query),
-                             TSR_OPTIONAL(stream_is_idle),
-                             TSR_OPTIONAL(event_create),
-                             TSR_OPTIONAL(event_destroy),
-                             TSR_OPTIONAL(event_query),
-                             TSR_OPTIONAL(event_synchronize),
-                             TSR_OPTIONAL(event_timestamp),
-                             TSR_REQUIRED(module_load),
-                             TSR_REQUIRED(module_unload),
-                             TSR_REQUIRED(kernel_get),
-                             TSR_REQUIRED(kernel_release),
-                             TSR_OPTIONAL(graph_create),
-                             TSR_OPTIONAL(graph_launch),
-                             TSR_OPTIONAL(graph_destroy),
-                             TSR_OPTIONAL(peer_enable),
-                             TSR_OPTIONAL(range_push),
-                             TSR_OPTIONAL(range_pop),
-                             TSR_OPTIONAL(mem_flags),
-                             TSR_OPTIONAL(activity_report),
-                             TSR_OPTIONAL(activity_tag),
-                             TSR_OPTIONAL(stream_call),
-                             TSR_OPTIONAL(stream_native)};
-constexpr Slot kMapper[] = {
+constexpr Slot kBackendSlots[] = {TSR_REQUIRED(create),
+                                  TSR_REQUIRED(destroy),
+                                  TSR_REQUIRED(device_count),
+                                  TSR_REQUIRED(device_info),
+                                  TSR_REQUIRED(context_create),
+                                  TSR_REQUIRED(context_destroy),
+                                  TSR_REQUIRED(mem_alloc),
+                                  TSR_REQUIRED(mem_free),
+                                  TSR_OPTIONAL(mem_available),
+                                  TSR_OPTIONAL(mem_info),
+                                  TSR_OPTIONAL(mem_trim),
+                                  TSR_REQUIRED(stream_create),
+                                  TSR_REQUIRED(stream_destroy),
+                                  TSR_REQUIRED(stream_copy),
+                                  TSR_OPTIONAL(stream_fill),
+                                  TSR_REQUIRED(stream_launch),
+                                  TSR_OPTIONAL(stream_record),
+                                  TSR_OPTIONAL(stream_wait),
+                                  TSR_REQUIRED(stream_synchronize),
+                                  TSR_OPTIONAL(stream_drain),
+                                  TSR_OPTIONAL(stream_query),
+                                  TSR_OPTIONAL(stream_is_idle),
+                                  TSR_OPTIONAL(event_create),
+                                  TSR_OPTIONAL(event_destroy),
+                                  TSR_OPTIONAL(event_query),
+                                  TSR_OPTIONAL(event_synchronize),
+                                  TSR_OPTIONAL(event_timestamp),
+                                  TSR_REQUIRED(module_load),
+                                  TSR_REQUIRED(module_unload),
+                                  TSR_REQUIRED(kernel_get),
+                                  TSR_REQUIRED(kernel_release),
+                                  TSR_OPTIONAL(graph_create),
+                                  TSR_OPTIONAL(graph_launch),
+                                  TSR_OPTIONAL(graph_destroy),
+                                  TSR_OPTIONAL(peer_enable),
+                                  TSR_OPTIONAL(range_push),
+                                  TSR_OPTIONAL(range_pop),
+                                  TSR_OPTIONAL(mem_flags),
+                                  TSR_OPTIONAL(activity_report),
+                                  TSR_OPTIONAL(activity_tag),
+                                  TSR_OPTIONAL(stream_call),
+                                  TSR_OPTIONAL(stream_native)};
+constexpr Slot kMapperSlots[] = {
     TSR_SLOT(tsr_mapper_api_t, create, true), TSR_SLOT(tsr_mapper_api_t, destroy, true),
     TSR_SLOT(tsr_mapper_api_t, place, false), TSR_SLOT(tsr_mapper_api_t, choose_collective, false),
     TSR_SLOT(tsr_mapper_api_t, choose_variant, false)};
-constexpr Slot kCollective[] = {
+constexpr Slot kCollectiveSlots[] = {
     TSR_SLOT(tsr_collective_api_t, comm_create, true), TSR_SLOT(tsr_collective_api_t, comm_destroy, true),
     TSR_SLOT(tsr_collective_api_t, comm_info, true),   TSR_SLOT(tsr_collective_api_t, run, true),
     TSR_SLOT(tsr_collective_api_t, algorithms, false), TSR_SLOT(tsr_collective_api_t, topology, false)};
 constexpr Slot kCodegenSlots[] = {TSR_SLOT(tsr_codegen_api_t, target, true),
                                   TSR_SLOT(tsr_codegen_api_t, compile, true)};
-constexpr Slot kNumerics[] = {TSR_SLOT(tsr_numerics_api_t, profile, true)};
+constexpr Slot kNumericsSlots[] = {TSR_SLOT(tsr_numerics_api_t, profile, true)};
 #undef TSR_SLOT
 #undef TSR_REQUIRED
 #undef TSR_OPTIONAL
@@ -188,13 +188,13 @@ constexpr Slot kNumerics[] = {TSR_SLOT(tsr_numerics_api_t, profile, true)};
 std::span<const Slot> slotsOf(uint32_t kind) {
   switch (kind) {
   case TSR_PLUGIN_BACKEND:
-    return kBackend;
+    return kBackendSlots;
   case TSR_PLUGIN_MAPPER:
-    return kMapper;
+    return kMapperSlots;
   case TSR_PLUGIN_COLLECTIVE:
-    return kCollective;
+    return kCollectiveSlots;
   case TSR_PLUGIN_NUMERICS:
-    return kNumerics;
+    return kNumericsSlots;
   case TSR_PLUGIN_CODEGEN:
     return kCodegenSlots;
   default:
