@@ -79,14 +79,17 @@ function(tessera_precompile_standard target)
                      <unordered_map> <utility> <variant> <vector> ${ARGN})
 endfunction()
 
-# tessera_test(NAME SOURCES a.cpp ... LIBS x ... [ARGS ...] [LABELS ...] [HEADER h] [OPTIMIZED] [UNITY]): a GoogleTest program, registered with
+# tessera_test(NAME SOURCES a.cpp ... LIBS x ... [ARGS ...] [LABELS ...] [HEADER h] [OPTIMIZED] [UNITY] [SERIAL]): a GoogleTest program, registered with
 # CTest. GoogleTest's headers, three seconds of a test's compilation, are compiled once for all. The tests' own sources are not
 # optimised, which compiles them in a third of the time; the libraries are. OPTIMIZED is for tests that compute for long in
 # their own sources or in headers, and for those that use the compiler's precompiled header. HEADER, which all of
 # the sources include and which includes GoogleTest's, is compiled once. With UNITY several sources are compiled as one: their own
-# names must differ.
+# names must differ. What SERIAL tests has no threads: it is left out under the thread sanitizer.
 function(tessera_test name)
-  cmake_parse_arguments(T "OPTIMIZED;UNITY" "HEADER" "SOURCES;LIBS;ARGS;LABELS" ${ARGN})
+  cmake_parse_arguments(T "OPTIMIZED;UNITY;SERIAL" "HEADER" "SOURCES;LIBS;ARGS;LABELS" ${ARGN})
+  if(T_SERIAL AND TESSERA_SANITIZE STREQUAL "thread")
+    return()
+  endif()
   if(NOT TARGET tessera-test-headers)
     file(CONFIGURE OUTPUT test-headers.cpp CONTENT "int main() {}\n") # written when it is not there yet
     add_executable(tessera-test-headers ${CMAKE_CURRENT_BINARY_DIR}/test-headers.cpp)

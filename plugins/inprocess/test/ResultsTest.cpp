@@ -125,7 +125,11 @@ TEST_P(Results, LargeAndOdd) {
   checkAll(GetParam(), cases);
 }
 
+#if __has_feature(thread_sanitizer) // one rank, an odd number of them, a power of two
+INSTANTIATE_TEST_SUITE_P(Sizes, Results, testing::Values(1, 3, 8));
+#else
 INSTANTIATE_TEST_SUITE_P(Sizes, Results, testing::Values(1, 2, 3, 4, 5, 8));
+#endif
 
 /// The op over ranks of one f32 each, as every rank gets it.
 std::vector<float> reduceScalars(const std::vector<float> &values, tsr_reduce_op_t op) {
