@@ -17,7 +17,7 @@ import graph_model as g
 from cases import Want, program
 from dtypes import random
 
-PROGRAMS = 60
+PROGRAMS = 40
 SIZES = [2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 33]
 ONE_LARGE = [64, 65, 129]
 ELEMENTS = 8192

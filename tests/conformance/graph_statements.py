@@ -5,7 +5,7 @@ import reference
 from cases import program, want
 from statements import Program, Type, accepted, in_files
 
-PROGRAMS, BATCH = 1000, 10
+PROGRAMS, BATCH = 500, 10
 M, N, RUNS = 3, 5, 2
 NAMES = {"x": Type("f32", ("M", "N")), "y": Type("f32", ("N",)), "k": Type("i32", ("M", "N")), "c": Type("i32", ("N",)), "p": Type("f32"), "q": Type("i32")}
 

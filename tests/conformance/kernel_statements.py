@@ -8,7 +8,7 @@ import reference
 from cases import program, want
 from statements import Program, Type, accepted, in_files
 
-PROGRAMS, BATCH = 1000, 20
+PROGRAMS, BATCH = 600, 20
 LANES, RUNS = 21, 2  # lanes: a whole vector and part of one, for every width of vectors
 NAMES = {"X": Type("X"), "I": Type("I"), "p": Type("f32"), "q": Type("i32")}
 PARAMS = 'X: ts.Tensor["m", ts.f32], I: ts.Tensor["m", ts.i32], A: ts.Tensor[8, 8, ts.f32], p: ts.f32, q: ts.i32'
