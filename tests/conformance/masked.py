@@ -5,6 +5,7 @@ import types
 
 import numpy as np
 
+import product_sums
 from cases import program, want
 from dtypes import random
 
@@ -309,6 +310,7 @@ EXTENTS = [(8, 16, 8, 4, 0, 0), (5, 7, 3, 3, 0, 0), (8, 13, 8, 4, 0, 0), (3, 16,
 
 
 def programs():
+    yield from product_sums.programs()
     for name, (body, outputs) in BODIES.items():
         lines = "\n".join("    " + line for line in body.split("\n"))
         # An output is larger than the tile by three elements along each axis.

@@ -364,8 +364,12 @@ Bounds FlipOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   return r;
 }
 
-/// The rows of the first factor, the columns of the second, and the accumulator's bounds of both.
 Bounds MmaOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
+  return intersect(b, getLoc(), boundsOfProduct(b, of), of(getAcc()));
+}
+
+/// The rows of the first factor and the columns of the second.
+Bounds MmaOp::boundsOfProduct(OpBuilder &b, BoundsOf of) {
   Bounds x = of(getA()), y = of(getB());
   unsigned row = getTransA() ? 1 : 0, column = getTransB() ? 0 : 1;
   ArrayRef<int64_t> shape = tensorOf(getResult()).getShape();
@@ -373,8 +377,7 @@ Bounds MmaOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   auto flags = [&](const Bounds &factor, unsigned axis, unsigned ofResult) {
     return spreadFlags(b, loc, flagsOfLines(b, loc, factor.flags, 1 - axis), ofResult, shape);
   };
-  Bounds r{{x.box[row], y.box[column]}, intersectFlags(b, loc, flags(x, row, 0), flags(y, column, 1))};
-  return intersect(b, loc, r, of(getAcc()));
+  return {{x.box[row], y.box[column]}, intersectFlags(b, loc, flags(x, row, 0), flags(y, column, 1))};
 }
 
 TypedAttr MmaOp::neutralElement(OpOperand &operand) {

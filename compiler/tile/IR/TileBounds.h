@@ -53,6 +53,9 @@ bool impliesFlags(mlir::Value x, mlir::Value y);
 /// Returns flags that are set where both are; null if all are.
 mlir::Value intersectFlags(mlir::OpBuilder &, mlir::Location, mlir::Value x, mlir::Value y);
 
+/// Returns those of the flags that are combined by `and` which both have; null if there are none.
+mlir::Value commonFlags(mlir::OpBuilder &, mlir::Location, mlir::Value x, mlir::Value y);
+
 /// Returns the flags of whole lines along the axis: a tile without it, or null if all are set. Flags that
 /// vary along the axis mask no whole line.
 mlir::Value flagsOfLines(mlir::OpBuilder &, mlir::Location, mlir::Value flags, unsigned axis);

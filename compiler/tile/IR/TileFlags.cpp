@@ -183,6 +183,17 @@ Value intersectFlags(OpBuilder &b, Location loc, Value x, Value y) {
   return arith::AndIOp::create(b, loc, x, y);
 }
 
+Value commonFlags(OpBuilder &b, Location loc, Value x, Value y) {
+  if (!x || !y) return {};
+  if (impliesFlags(x, y)) return y;
+  SmallVector<Value> parts;
+  appendParts(x, parts);
+  Value common;
+  for (Value part : parts)
+    if (impliesFlags(y, part)) common = common ? intersectFlags(b, loc, common, part) : part;
+  return common;
+}
+
 Value flagsOfLines(OpBuilder &b, Location loc, Value flags, unsigned axis) {
   return flags ? Lines(b, loc).drop(flags, axis, /*isPart=*/true) : Value();
 }

@@ -103,6 +103,10 @@ def Tile_MmaOp : Tile_Op<"mma", [AllTypesMatch<["acc", "result"]>, DeclareOpInte
   }];
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    /// The elements of the product that are in bounds, whatever the accumulator's are.
+    ::tessera::tile::Bounds boundsOfProduct(::mlir::OpBuilder &b, ::tessera::tile::BoundsOf of);
+  }];
 }
 
 def Tile_RandOp : Tile_PureOp<"rand"> {

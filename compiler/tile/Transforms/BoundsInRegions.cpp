@@ -88,11 +88,6 @@ private:
   const DenseMap<Value, Bounds> &bounds_;
 };
 
-bool isOutside(std::optional<Interval> axis, Operation *region) {
-  return !axis || (!region->isAncestor(axis->lo.getParentBlock()->getParentOp()) &&
-                   !region->isAncestor(axis->hi.getParentBlock()->getParentOp()));
-}
-
 /// Returns Interval::lo and hi of an axis of `extent` elements, emitted before an operation.
 void appendEnds(Operation *before, const std::optional<Interval> &interval, int64_t extent,
                 SmallVector<Value> &out) {
@@ -101,260 +96,13 @@ void appendEnds(Operation *before, const std::optional<Interval> &interval, int6
   out.push_back(interval ? interval->hi : indexConstant(b, before->getLoc(), extent));
 }
 
-/// What is in bounds along one axis of a tile: an interval, and flags of rank 1, which may be null.
-struct Line {
-  std::optional<Interval> ends = {};
-  Value flags = {};
-};
-
-/// The bounds that a product inside a loop has in every iteration, as far as they are known before the loop:
-/// those of the rows of its first factor and of the columns of its second.
-class InvariantBounds {
-public:
-  /// `visit` computes the bounds of an operation that was moved before the loop.
-  InvariantBounds(scf::ForOp loop, const DenseMap<Value, Bounds> &all,
-                  llvm::function_ref<void(Operation *)> visit)
-      : loop_(loop), bounds_(all), visit_(visit) {}
-
-  /// Returns the bounds of the next value of `carried` if it is a product added to `carried`; whole
-  /// otherwise.
-  Bounds ofProduct(Value next, Value carried) {
-    RankedTensorType type = tileType(next);
-    Bounds r = Bounds::whole(type.getRank());
-    if (type.getRank() != 2 || !isProductOnto(next, carried)) return r;
-    OpBuilder b(loop_);
-    for (unsigned axis : {0u, 1u}) {
-      Line line = of(next, axis);
-      r.box[axis] = line.ends;
-      Value flags = spreadFlags(b, loop_.getLoc(), line.flags, axis, type.getShape());
-      r.flags = intersectFlags(b, loop_.getLoc(), r.flags, flags);
-    }
-    return r;
-  }
-
-private:
-  bool isOutside(Value v) { return !loop_->isAncestor(v.getParentBlock()->getParentOp()); }
-
-  /// Is the value known before the loop? Arithmetic on known values is moved there, and so are reads of tiles
-  /// and scalars if the loop writes no tensor.
-  bool moveOutside(Value v) {
-    if (isOutside(v)) return true;
-    Operation *op = v.getDefiningOp();
-    if (!op || op->getNumRegions() ||
-        !(isPure(op) || (isa<LoadOp, LoadElemOp, GatherOp>(op) && !writesTensors())))
-      return false;
-    if (!llvm::all_of(op->getOperands(), [&](Value operand) { return moveOutside(operand); })) return false;
-    op->moveBefore(loop_);
-    if (llvm::any_of(op->getResultTypes(), [](Type type) { return isTile(type); })) visit_(op);
-    return true;
-  }
-
-  bool writesTensors() {
-    if (!writesTensors_)
-      writesTensors_ =
-          loop_
-              ->walk([](Operation *op) {
-                return isa<StoreOp, StoreElemOp, ScatterOp, AtomicOp, AtomicCasOp, BarrierOp, FenceOp>(op)
-                           ? WalkResult::interrupt()
-                           : WalkResult::advance();
-              })
-              .wasInterrupted();
-    return *writesTensors_;
-  }
-
-  /// Follows elementwise operations from a product whose accumulator is `carried`, itself possibly changed
-  /// elementwise. Operations inside an if are not followed, because the if may skip them.
-  bool isProductOnto(Value v, Value carried) {
-    bool hasProduct = false;
-    while (Operation *op = v.getDefiningOp()) {
-      if (isOutside(v)) return false;
-      if (auto mma = dyn_cast<MmaOp>(op)) {
-        hasProduct = true;
-        v = mma.getAcc();
-      } else if (auto inner = dyn_cast<scf::ForOp>(op)) {
-        unsigned n = cast<OpResult>(v).getResultNumber();
-        if (!isProductOnto(inner.getBody()->getTerminator()->getOperand(n), inner.getRegionIterArg(n)))
-          return false;
-        hasProduct = true;
-        v = inner.getInitArgs()[n];
-      } else if (isElementwise(op)) {
-        // Continue with the one operand that depends on `carried`.
-        auto reached = llvm::make_filter_range(
-            op->getOperands(), [&](Value operand) { return isTile(operand) && reaches(operand, carried); });
-        if (!llvm::hasSingleElement(reached)) return false;
-        v = *reached.begin();
-        for (Value operand : op->getOperands())
-          hasProduct |= operand != v && isTile(operand) && isProduct(operand);
-      } else {
-        return false;
-      }
-    }
-    return hasProduct && v == carried;
-  }
-
-  /// Finds a product in the loop's body, possibly changed elementwise.
-  bool isProduct(Value v) {
-    Operation *op = v.getDefiningOp();
-    if (!op || isOutside(v)) return false;
-    if (auto it = products_.find(v); it != products_.end()) return it->second;
-    bool r = isa<MmaOp>(op) || (isElementwise(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
-                                  return isTile(operand) && isProduct(operand);
-                                }));
-    return products_[v] = r;
-  }
-
-  bool reaches(Value v, Value carried) {
-    if (v == carried) return true;
-    Operation *op = v.getDefiningOp();
-    if (!op || isOutside(v)) return false;
-    if (auto it = reached_.find({v, carried}); it != reached_.end()) return it->second;
-    bool r = false;
-    if (auto mma = dyn_cast<MmaOp>(op))
-      r = reaches(mma.getAcc(), carried);
-    else if (auto inner = dyn_cast<scf::ForOp>(op))
-      r = reaches(inner.getInitArgs()[cast<OpResult>(v).getResultNumber()], carried);
-    else if (isElementwise(op))
-      r = llvm::any_of(op->getOperands(),
-                       [&](Value operand) { return isTile(operand) && reaches(operand, carried); });
-    return reached_[{v, carried}] = r;
-  }
-
-  Line intersect(const Line &x, const Line &y) {
-    OpBuilder b(loop_);
-    Location loc = loop_.getLoc();
-    return {tile::intersect(b, loc, x.ends, y.ends), intersectFlags(b, loc, x.flags, y.flags)};
-  }
-
-  /// Returns what both have.
-  static Line common(const Line &x, const Line &y) {
-    bool isSame = impliesFlags(x.flags, y.flags) && impliesFlags(y.flags, x.flags);
-    return {sameInterval(x.ends, y.ends) ? x.ends : std::nullopt, isSame ? x.flags : Value()};
-  }
-
-  /// Returns the bounds along the axis of a tile, as far as they are the same in every iteration.
-  Line of(Value v, unsigned axis) {
-    Operation *op = v.getDefiningOp();
-    if (isOutside(v)) {
-      auto it = bounds_.find(v);
-      if (it == bounds_.end()) return {};
-      OpBuilder b(loop_);
-      return {it->second.box[axis], flagsAlong(b, loop_.getLoc(), it->second.flags, axis)};
-    }
-    if (!op) return {};
-    auto [it, isNew] = known_.try_emplace({v, axis});
-    if (!isNew) return it->second;
-    Line r = find(op, v, axis);
-    return known_[{v, axis}] = r;
-  }
-
-  Line find(Operation *op, Value v, unsigned axis) {
-    OpBuilder b(loop_);
-    if (auto load = dyn_cast<LoadOp>(op)) {
-      bool isKnown =
-          !load.getInBounds() && isInvariant(load.getView(), load.getStarts(), load.getExtents(), axis);
-      return isKnown ? Line{loadBox(b, load, axis)[axis]} : Line();
-    }
-    if (auto gather = dyn_cast<GatherOp>(op)) return ofGather(gather, axis);
-    if (auto keep = dyn_cast<KeepOp>(op)) {
-      OpBuilder inside(op);
-      Value flags = flagsAlong(inside, op->getLoc(), keep.getFlags(), axis);
-      Line ofFlags = of(keep.getFlags(), axis);
-      if (flags && moveOutside(flags)) ofFlags.flags = intersectFlags(b, op->getLoc(), ofFlags.flags, flags);
-      return intersect(of(keep.getInput(), axis), ofFlags);
-    }
-    if (auto read = dyn_cast<BufferReadOp>(op))
-      return read.getStarts().empty() ? Line{ofBuffer(read.getBuffer(), read, axis)} : Line();
-    if (auto mma = dyn_cast<MmaOp>(op)) {
-      Value factor = axis == 0 ? mma.getA() : mma.getB();
-      bool isTurned = axis == 0 ? mma.getTransA() : mma.getTransB();
-      unsigned from = isTurned ? 1 - axis : axis;
-      Line ofFactor = isTile(factor) ? of(factor, from) : Line{ofBuffer(factor, mma, from)};
-      return intersect(ofFactor, of(mma.getAcc(), axis));
-    }
-    if (auto transpose = dyn_cast<TransposeOp>(op)) {
-      unsigned rank = static_cast<unsigned>(tileType(v).getRank());
-      return of(transpose.getInput(), axis + 2 == rank ? rank - 1 : axis + 1 == rank ? rank - 2 : axis);
-    }
-    if (auto reduce = dyn_cast<ReduceOp>(op)) return of(reduce.getInput(), axis + (axis >= reduce.getAxis()));
-    if (auto expand = dyn_cast<ExpandDimsOp>(op))
-      return axis == expand.getAxis() ? Line() : of(expand.getInput(), axis - (axis > expand.getAxis()));
-    if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-      auto from = dyn_cast<RankedTensorType>(broadcast.getInput().getType());
-      bool isKept = from && from.getDimSize(axis) == tileType(v).getDimSize(axis);
-      return isKept ? of(broadcast.getInput(), axis) : Line();
-    }
-    if (auto inner = dyn_cast<scf::ForOp>(op)) {
-      unsigned n = cast<OpResult>(v).getResultNumber();
-      Value next = inner.getBody()->getTerminator()->getOperand(n);
-      return isProductOnto(next, inner.getRegionIterArg(n)) ? of(next, axis) : Line();
-    }
-    if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      unsigned n = cast<OpResult>(v).getResultNumber();
-      return common(of(branch.thenYield().getOperand(n), axis), of(branch.elseYield().getOperand(n), axis));
-    }
-    auto select = dyn_cast<arith::SelectOp>(op);
-    if (isa<WhereOp>(op) || (select && !isTile(select.getCondition())))
-      return common(of(op->getOperand(1), axis), of(op->getOperand(2), axis));
-    Line r;
-    if (isElementwise(op))
-      for (Value operand : op->getOperands())
-        if (isTile(operand)) r = intersect(r, of(operand, axis));
-    return r;
-  }
-
-  /// Tiles and scalars that index the tensor must be known before the loop; of slices only the one that is
-  /// asked for.
-  Line ofGather(GatherOp op, unsigned axis) {
-    if (!isOutside(op.getView())) return {};
-    GatherAxes axes = gatherAxes(op.getIndices(), op.getExtents());
-    for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
-      bool matters = op.getExtents()[dim] < 0 || axes.ofDim[dim] == axis;
-      if (matters && !moveOutside(index)) return {};
-    }
-    size_t last = axes.first + axes.indices.size();
-    std::optional<unsigned> slice = axis < axes.first ? axis
-                                    : axis >= last    ? axis - axes.indices.size()
-                                                      : axes.shape.size();
-    OpBuilder b(loop_);
-    Bounds all = gatherBounds(
-        b, op,
-        [&](Value index) {
-          auto it = bounds_.find(index);
-          return it != bounds_.end() ? it->second : Bounds::whole(tileType(index).getRank());
-        },
-        slice);
-    return {all.box[axis], flagsAlong(b, op.getLoc(), all.flags, axis)};
-  }
-
-  /// Only the starts that the axis depends on must be known before the loop.
-  bool isInvariant(Value view, OperandRange starts, ArrayRef<int64_t> extents, unsigned axis) {
-    if (!isOutside(view)) return false;
-    unsigned at = 0;
-    for (auto [start, extent] : llvm::zip(starts, extents)) {
-      bool matters = extent >= 0 ? at == axis : axis == 0; // windowBox
-      if (matters && !moveOutside(start)) return false;
-      at += extent >= 0;
-    }
-    return true;
-  }
-
-  std::optional<Interval> ofBuffer(Value buffer, Operation *reader, unsigned axis) {
-    CpAsyncOp copy = reachingCopy(buffer, reader);
-    if (!copy || !isInvariant(copy.getView(), copy.getStarts(), copy.getExtents(), axis)) return std::nullopt;
-    OpBuilder b(loop_);
-    return copyBox(b, copy, axis)[axis];
-  }
-
-  scf::ForOp loop_;
-  const DenseMap<Value, Bounds> &bounds_;
-  llvm::function_ref<void(Operation *)> visit_;
-  std::optional<bool> writesTensors_;
-  DenseMap<std::pair<Value, unsigned>, Line> known_;
-  DenseMap<Value, bool> products_;
-  DenseMap<std::pair<Value, Value>, bool> reached_;
-};
-
 } // namespace
+
+bool isOutside(Value v, Operation *region) { return !region->isAncestor(v.getParentBlock()->getParentOp()); }
+
+bool isOutside(const std::optional<Interval> &axis, Operation *region) {
+  return !axis || (isOutside(axis->lo, region) && isOutside(axis->hi, region));
+}
 
 /// Elements that are out of bounds initially stay so if every iteration computes the new value elementwise
 /// from the old one. Gives each such argument, and the values that correspond to it, the bounds of the
@@ -391,14 +139,15 @@ void BoundsLegalizer::boundsOfCarried(ArrayRef<Carried> all) {
 
 void BoundsLegalizer::boundsOfFor(scf::ForOp loop) {
   SmallVector<Carried> carried;
+  llvm::SmallPtrSet<Value, 4> continued = continueSums(loop);
   for (auto [init, arg, next] : llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(),
                                           loop.getBody()->getTerminator()->getOperands()))
-    carried.push_back({init, {arg}, next});
+    if (!continued.contains(arg)) carried.push_back({init, {arg}, next});
   boundsOfCarried(carried);
   boundsOfProducts(loop);
   for (auto [arg, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults()))
     if (isTile(arg)) bounds_[result] = bounds(arg);
-  fillOthers(loop.getInitArgsMutable(), loop.getRegionIterArgs());
+  fillOthers(loop.getInitArgsMutable(), loop.getRegionIterArgs(), continued);
 }
 
 /// In the body of a while, an argument stands for the value that the condition passed on.
@@ -413,18 +162,7 @@ void BoundsLegalizer::boundsOfWhile(scf::WhileOp loop) {
   boundsOfCarried(carried);
   for (auto [inner, result] : llvm::zip(loop.getAfterArguments(), loop.getResults()))
     if (isTile(inner)) bounds_[result] = bounds(inner);
-  fillOthers(loop.getInitsMutable(), loop.getBeforeArguments());
-}
-
-/// A sum of products is out of bounds where each product is, whatever its initial value is.
-void BoundsLegalizer::boundsOfProducts(scf::ForOp loop) {
-  auto visitMoved = [&](Operation *op) { visit(op); };
-  InvariantBounds invariant(loop, bounds_, visitMoved);
-  for (auto [arg, next] :
-       llvm::zip(loop.getRegionIterArgs(), loop.getBody()->getTerminator()->getOperands())) {
-    if (!isTile(arg) || !bounds(arg).isWhole()) continue;
-    if (Bounds all = invariant.ofProduct(next, arg); !all.isWhole()) bounds_[arg] = all;
-  }
+  fillOthers(loop.getInitsMutable(), loop.getBeforeArguments(), {});
 }
 
 /// An if yields the values of the branch that was taken, with that branch's bounds. If the branches' bounds
@@ -464,6 +202,7 @@ void BoundsLegalizer::boundsOfIf(scf::IfOp branch) {
     flags(branch.thenYield(), x.flags, thenValues);
     flags(branch.elseYield(), y.flags, elseValues);
   }
+  llvm::DenseMap<unsigned, Sum> sums = sumsOfIf(branch);
   unsigned next = branch.getNumResults();
   if (!extras.empty()) {
     branch.thenYield()->insertOperands(next, thenValues);
@@ -491,21 +230,36 @@ void BoundsLegalizer::boundsOfIf(scf::IfOp branch) {
     Value lo = branch.getResult(next++);
     all.box[*extra.axis] = Interval{lo, branch.getResult(next++)};
   }
+  for (auto &[n, sum] : sums)
+    sums_[branch.getResult(n)] = sum;
 }
 
-/// An initial value whose argument has no bounds gets 0 where it was out of bounds.
-void BoundsLegalizer::fillOthers(MutableOperandRange inits, ValueRange args) {
+/// An initial value whose argument has no bounds gets 0 where it was out of bounds. A sum has its start
+/// there.
+void BoundsLegalizer::fillOthers(MutableOperandRange inits, ValueRange args,
+                                 const llvm::SmallPtrSet<Value, 4> &sums) {
   for (auto [i, arg] : llvm::enumerate(args))
-    if (isTile(arg) && bounds(arg).isWhole())
+    if (isTile(arg) && bounds(arg).isWhole() && !sums.contains(arg))
       fill(inits[i], Builder(arg.getContext()).getZeroAttr(tileType(arg).getElementType()));
 }
 
-/// A product added to `old`, whose elements outside its box keep their values (limitMma).
+/// A product, or several, added to `old`: elements outside the box of a product keep their values.
 static bool isAddedTo(Value next, Value old) {
-  if (auto select = next.getDefiningOp<arith::SelectOp>(); select && select.getFalseValue() == old)
-    next = select.getTrueValue();
-  auto mma = next.getDefiningOp<MmaOp>();
-  return mma && mma.getAcc() == old;
+  bool hasProduct = false;
+  while (next != old) {
+    if (auto select = next.getDefiningOp<arith::SelectOp>()) { // legalizeMma, restored
+      auto limited = select.getTrueValue().getDefiningOp<MmaOp>();
+      if (select.getFalseValue() != old && !(limited && select.getFalseValue() == limited.getAcc()))
+        return false;
+      next = select.getTrueValue();
+      continue;
+    }
+    auto mma = next.getDefiningOp<MmaOp>();
+    if (!mma) return false;
+    next = mma.getAcc();
+    hasProduct = true;
+  }
+  return hasProduct;
 }
 
 /// An element of a variable keeps its value where the new one is out of bounds.

@@ -4,6 +4,7 @@
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include <array>
 
 namespace tessera::tile {
 
@@ -29,6 +30,18 @@ CpAsyncOp reachingCopy(mlir::Value buffer, mlir::Operation *reader);
 Box copyBox(mlir::OpBuilder &, CpAsyncOp, std::optional<unsigned> only = {});
 /// Returns the box of the copy that reaches; whole if there is none.
 Box copiedBox(mlir::OpBuilder &, mlir::Value buffer, mlir::Operation *reader);
+
+/// Is the value, or are both ends of an axis, computed outside of the region of this operation?
+bool isOutside(mlir::Value, mlir::Operation *region);
+bool isOutside(const std::optional<Interval> &axis, mlir::Operation *region);
+
+/// What is in bounds along one axis of a tile: an interval, and flags of rank 1, which may be null.
+struct Line {
+  std::optional<Interval> ends = {};
+  mlir::Value flags = {};
+};
+/// The rows and the columns of a product.
+using Lines = std::array<Line, 2>;
 
 /// The bounds of one kernel's tiles. Lives for one run of the pass.
 class BoundsLegalizer {
@@ -58,8 +71,9 @@ private:
   Value filledForGood(OpBuilder &, FillMaskedOp);
   void legalizeArgReduce(ArgReduceOp);
   Box factorBox(OpBuilder &, MmaOp, Value factor);
-  void limitMma(MmaOp, Box x, Box y);
-  void legalizeMma(MmaOp);
+  Box limitMma(MmaOp, Box x, Box y);
+  /// Returns the product, with the accumulator's elements where `flags` (null: all are set) are not set.
+  Value legalizeMma(MmaOp, Value flags);
   void boundStore(StoreOp);
   void boundScatter(ScatterOp);
   void dropIndices(mlir::MutableOperandRange);
@@ -74,14 +88,28 @@ private:
     Value next;
   };
   void boundsOfCarried(llvm::ArrayRef<Carried>);
-  void boundsOfProducts(mlir::scf::ForOp);
   void boundsOfFor(mlir::scf::ForOp);
   void boundsOfWhile(mlir::scf::WhileOp);
   void boundsOfIf(mlir::scf::IfOp);
-  void fillOthers(mlir::MutableOperandRange inits, mlir::ValueRange args);
+  void fillOthers(mlir::MutableOperandRange inits, mlir::ValueRange args,
+                  const llvm::SmallPtrSet<Value, 4> &sums);
   void keepOld(mlir::scf::YieldOp);
 
+  // BoundsOfSums.cpp
+  /// Products that are added to `start` one after the other, and the bounds that all of them have.
+  struct Sum {
+    Value start;
+    Lines products;
+  };
+  void visitProduct(MmaOp);
+  /// Returns the loop's arguments that are such sums.
+  llvm::SmallPtrSet<Value, 4> continueSums(mlir::scf::ForOp);
+  void boundsOfProducts(mlir::scf::ForOp);
+  /// Returns those of an if's results.
+  llvm::DenseMap<unsigned, Sum> sumsOfIf(mlir::scf::IfOp);
+
   llvm::DenseMap<Value, Bounds> bounds_;
+  llvm::DenseMap<Value, Sum> sums_;
 };
 
 } // namespace tessera::tile

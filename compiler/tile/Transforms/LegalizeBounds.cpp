@@ -104,14 +104,12 @@ void BoundsLegalizer::visit(Operation *op) {
   } else if (auto masked = dyn_cast<FillMaskedOp>(op)) {
     masked.replaceAllUsesWith(filledForGood(b, masked));
     masked.erase();
+  } else if (auto mma = dyn_cast<MmaOp>(op)) {
+    visitProduct(mma);
   } else if (auto interface = dyn_cast<BoundsOpInterface>(op)) {
-    if (Value result = op->getResult(0); isTile(result)) {
-      auto mma = dyn_cast<MmaOp>(op);
-      bounds_[result] = interface.boundsOfResult(
-          b, [&](Value v) { return mma && !isTile(v) ? Bounds{factorBox(b, mma, v)} : bounds(v); });
-    }
+    if (Value result = op->getResult(0); isTile(result))
+      bounds_[result] = interface.boundsOfResult(b, [&](Value v) { return bounds(v); });
     if (auto arg = dyn_cast<ArgReduceOp>(op)) return legalizeArgReduce(arg);
-    if (auto mma = dyn_cast<MmaOp>(op)) return legalizeMma(mma);
     for (OpOperand &operand : op->getOpOperands())
       if (TypedAttr neutral = interface.neutralElement(operand))
         fill(operand, neutral, interface.combinedAxis(operand));
@@ -253,13 +251,14 @@ Box BoundsLegalizer::factorBox(OpBuilder &b, MmaOp mma, Value factor) {
 
 /// Limits a product to where its factors end, so that their zeros are not multiplied: the ends of its rows,
 /// columns and depth. Elements that the product skips keep the accumulator's value, whatever the other factor
-/// contains.
-void BoundsLegalizer::limitMma(MmaOp mma, Box x, Box y) {
+/// contains. The limits are ends: returns the intervals of rows and columns that may begin later than 0.
+Box BoundsLegalizer::limitMma(MmaOp mma, Box x, Box y) {
   OpBuilder b(mma);
   Location loc = mma.getLoc();
   if (mma.getTransA()) std::swap(x[0], x[1]);
   if (mma.getTransB()) std::swap(y[0], y[1]);
-  if (!Bounds{x}.hasBox() && !Bounds{y}.hasBox()) return;
+  Box later(2);
+  if (!Bounds{x}.hasBox() && !Bounds{y}.hasBox()) return later;
   auto product = tileType(mma.getAcc()).getShape();
   ArrayRef<int64_t> ofA = isTile(mma.getA()) ? tileType(mma.getA()).getShape()
                                              : cast<BufferType>(mma.getA().getType()).getShape();
@@ -271,23 +270,18 @@ void BoundsLegalizer::limitMma(MmaOp mma, Box x, Box y) {
   if (y[0] && !(x[1] && sameExpression(x[1]->hi, y[0]->hi)))
     k = x[1] ? arith::MinSIOp::create(b, loc, k, y[0]->hi).getResult() : y[0]->hi;
   mma.getLimitsMutable().assign({end(x[0], product[0]), end(y[1], product[1]), k});
-  // The limits are ends. If rows or columns may begin later than 0, the accumulator is restored there.
-  auto beginsLater = [](const std::optional<Interval> &i) { return i && !isConstantIntValue(i->lo, 0); };
-  if (!beginsLater(x[0]) && !beginsLater(y[1])) return;
-  b.setInsertionPointAfter(mma);
-  Value inside = flagsOf(b, loc, {{x[0], y[1]}}, product);
-  Value result = arith::SelectOp::create(b, loc, inside, mma.getResult(), mma.getAcc());
-  mma.getResult().replaceAllUsesExcept(result, result.getDefiningOp());
-  bounds_[result] = bounds(mma.getResult());
+  if (x[0] && !isConstantIntValue(x[0]->lo, 0)) later[0] = x[0];
+  if (y[1] && !isConstantIntValue(y[1]->lo, 0)) later[1] = y[1];
+  return later;
 }
 
 /// Out of bounds along the contraction: both factors must be 0, because an infinity on one side would make a
 /// NaN.
-void BoundsLegalizer::legalizeMma(MmaOp mma) {
+Value BoundsLegalizer::legalizeMma(MmaOp mma, Value flags) {
   // Of the unmasked factors: a masked factor has no box.
   OpBuilder b(mma);
   const Box boxes[] = {factorBox(b, mma, mma.getA()), factorBox(b, mma, mma.getB())};
-  limitMma(mma, boxes[0], boxes[1]);
+  Bounds restored = {limitMma(mma, boxes[0], boxes[1]), flags};
   for (int side : {0, 1}) {
     OpOperand &operand = mma->getOpOperand(side);
     Type element = isTile(operand.get())
@@ -309,6 +303,13 @@ void BoundsLegalizer::legalizeMma(MmaOp mma) {
     r[kAxis] = theirs;
     operand.set(maskBox(b, loc, factor, r, arith::ConstantOp::create(b, loc, b.getZeroAttr(element))));
   }
+  if (restored.isWhole()) return mma.getResult();
+  b.setInsertionPointAfter(mma);
+  Location loc = mma.getLoc();
+  Value inside = flagsOf(b, loc, restored, tileType(mma.getAcc()).getShape());
+  Value result = arith::SelectOp::create(b, loc, inside, mma.getResult(), mma.getAcc());
+  mma.getResult().replaceAllUsesExcept(result, result.getDefiningOp());
+  return result;
 }
 
 void BoundsLegalizer::boundStore(StoreOp store) {
