@@ -425,6 +425,59 @@ tile.kernel @gathered_products(%a: !tile.view<64x64xf32>, %b: !tile.view<64x16xf
   tile.return
 }
 
+// Products added one after the other have other rows, and the same columns: only the columns are masked.
+// CHECK-LABEL: tile.kernel @taps
+tile.kernel @taps(%a: !tile.view<?x4xf32>, %b: !tile.view<4x?xf32>, %o: !tile.view<8x16xf32>, %m: index, %n: index) grid []
+    attributes {params = [
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["m", "4"], access = read>,
+    #tile.param<name = "b", kind = tensor, dtype = f32, dims = ["4", "n"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8", "16"], access = write>,
+    #tile.param<name = "m", kind = dim>, #tile.param<name = "n", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant dense<0.0> : tensor<8x16xf32>
+  // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
+  // CHECK-DAG: %[[C8:.*]] = arith.constant 8 : index
+  // CHECK: %[[P:.*]] = tile.mma {{.*}} limits(
+  // CHECK: %[[Q:.*]] = tile.mma %{{.*}}, %{{.*}}, %[[P]] limits(
+  // CHECK: tile.store %[[Q]], %{{.*}} bounds(%[[C0]] to %[[C8]], %[[C0]] to %{{.*}})
+  %x = tile.load %a[%c0, %c0] extents [8, 4] : !tile.view<?x4xf32> -> tensor<8x4xf32>
+  %y = tile.load %a[%c1, %c0] extents [8, 4] : !tile.view<?x4xf32> -> tensor<8x4xf32>
+  %w = tile.load %b[%c0, %c0] extents [4, 16] : !tile.view<4x?xf32> -> tensor<4x16xf32>
+  %p = tile.mma %x, %w, %z : tensor<8x4xf32>, tensor<4x16xf32>, tensor<8x16xf32>
+  %q = tile.mma %y, %w, %p : tensor<8x4xf32>, tensor<4x16xf32>, tensor<8x16xf32>
+  tile.store %q, %o[%c0, %c0] extents [8, 16] {in_bounds} : tensor<8x16xf32>, !tile.view<8x16xf32>
+  tile.return
+}
+
+// A row that a product of gathered rows masks keeps what the sum had before.
+// CHECK-LABEL: tile.kernel @gathered_taps
+tile.kernel @gathered_taps(%a: !tile.view<64x4xf32>, %b: !tile.view<4x16xf32>, %k: !tile.view<64xi64>, %o: !tile.view<8x16xf32>) grid []
+    attributes {params = [
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["64", "4"], access = read>,
+    #tile.param<name = "b", kind = tensor, dtype = f32, dims = ["4", "16"], access = read>,
+    #tile.param<name = "k", kind = tensor, dtype = i64, dims = ["64"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8", "16"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  // CHECK-DAG: %[[START:.*]] = arith.constant dense<1.000000e+00>
+  %one = arith.constant dense<1.0> : tensor<8x16xf32>
+  // CHECK: %[[P:.*]] = tile.mma %{{.*}}, %{{.*}}, %[[START]]
+  // CHECK: %[[R:.*]] = arith.select %{{.*}}, %[[P]], %[[START]]
+  // CHECK: %[[Q:.*]] = tile.mma %{{.*}}, %{{.*}}, %[[R]]
+  // CHECK: %[[S:.*]] = arith.select %{{.*}}, %[[Q]], %[[R]]
+  // CHECK: tile.store %[[S]], %{{.*}} extents [8, 16] {in_bounds}
+  %i = tile.load %k[%c0] extents [8] {in_bounds} : !tile.view<64xi64> -> tensor<8xi64>
+  %j = tile.load %k[%c8] extents [8] {in_bounds} : !tile.view<64xi64> -> tensor<8xi64>
+  %x = tile.gather %a[%i, %c0] extents [-1, 4] : !tile.view<64x4xf32>, tensor<8xi64>, index -> tensor<8x4xf32>
+  %y = tile.gather %a[%j, %c0] extents [-1, 4] : !tile.view<64x4xf32>, tensor<8xi64>, index -> tensor<8x4xf32>
+  %w = tile.load %b[%c0, %c0] extents [4, 16] {in_bounds} : !tile.view<4x16xf32> -> tensor<4x16xf32>
+  %p = tile.mma %x, %w, %one : tensor<8x4xf32>, tensor<4x16xf32>, tensor<8x16xf32>
+  %q = tile.mma %y, %w, %p : tensor<8x4xf32>, tensor<4x16xf32>, tensor<8x16xf32>
+  tile.store %q, %o[%c0, %c0] extents [8, 16] {in_bounds} : tensor<8x16xf32>, !tile.view<8x16xf32>
+  tile.return
+}
+
 // A condition of the kernel says that the steps of a walk divide its dim: nothing is out of bounds along it.
 // CHECK-LABEL: tile.kernel @divides
 tile.kernel @divides(%x: !tile.view<?xf32>, %y: !tile.view<?x?xf32>, %o: !tile.view<?xf32>, %M: index, %K: index) grid ["ceildiv(2*K, 16)"]
