@@ -42,6 +42,15 @@ def k(T: ts.Tensor["V", "D", ts.{dtype}], I: ts.Tensor["n", ts.i32], Y: ts.Tenso
         yield p
 
 
+def shared(buffer, tensor, shape, dtype="i32"):
+    """Lines that copy a tensor to a shared buffer."""
+    slices = ", ".join(f"0:{n}" for n in shape)
+    return f"""    {buffer} = ts.tile.alloc_shared({shape}, ts.{dtype})
+    {buffer}[{slices}] = {tensor}[{slices}]
+    ts.tile.barrier()
+"""
+
+
 def forms():
     """Places of the tiles of indices among the dims, their ranks and dtypes."""
     T = np.arange(6 * 5 * 7).reshape(6, 5, 7) + 1
@@ -72,14 +81,15 @@ def forms():
         expected = np.asarray(expected)
         slices = ", ".join(f"0:{n}" for n in expected.shape)
         dims = ", ".join(str(n) for n in expected.shape)
-        p = program(f"gather/form/{name}", f"""@ts.kernel
+        for place, copy in (("tensor", ""), ("shared", shared("S", "X", (6, 5, 7)))):
+            p = program(f"gather/form/{place}/{name}", f"""@ts.kernel
 def k(X: ts.Tensor["a", "b", "c", ts.i32], IA: ts.Tensor[3, 2, ts.i32], IB: ts.Tensor[2, ts.i32], IC: ts.Tensor[4, ts.i32], Y: ts.Tensor[{dims}, ts.i32]):
     A = IA[0:3, 0:2]
     B = IB[0:2]
     C = IC[0:4]
-    Y[{slices}] = ts.tile.fill_masked({index}, 0)
+{copy}    Y[{slices}] = ts.tile.fill_masked({index.replace("X[", "S[") if copy else index}, 0)
 """)
-        yield p.run({"a": 6, "b": 5, "c": 7}, {"X": ("i32", T), "IA": ("i32", a), "IB": ("i32", b), "IC": ("i32", c)}, {"Y": want("i32", expected)})
+            yield p.run({"a": 6, "b": 5, "c": 7}, {"X": ("i32", T), "IA": ("i32", a), "IB": ("i32", b), "IC": ("i32", c)}, {"Y": want("i32", expected)})
 
 
 def uses():
@@ -208,11 +218,12 @@ def steps():
             ("in-the-middle", "X[0:9, 0:6:2, 0:7]", T[:, ::2])):
         slices = ", ".join(f"0:{n}" for n in expected.shape)
         dims = ", ".join(str(n) for n in expected.shape)
-        p = program(f"steps/{name}", f"""@ts.kernel
+        for place, copy in (("tensor", ""), ("shared", shared("S", "X", (9, 6, 7)))):
+            p = program(f"steps/{place}/{name}", f"""@ts.kernel
 def k(X: ts.Tensor["a", "b", "c", ts.i32], Y: ts.Tensor[{dims}, ts.i32]):
-    Y[{slices}] = ts.tile.fill_masked({index}, 0)
+{copy}    Y[{slices}] = ts.tile.fill_masked({index.replace("X[", "S[") if copy else index}, 0)
 """)
-        yield p.run({"a": 9, "b": 6, "c": 7}, {"X": ("i32", T)}, {"Y": want("i32", expected)})
+            yield p.run({"a": 9, "b": 6, "c": 7}, {"X": ("i32", T)}, {"Y": want("i32", expected)})
     p = program("steps/stored", """@ts.kernel
 def k(X: ts.Tensor["n", "m", ts.f32], Y: ts.Tensor["n", "w", ts.f32]):
     for i in ts.tile.parallel(0, n, 8):
@@ -312,8 +323,161 @@ def k(Q: ts.Tensor["B", 32, ts.f32], K: ts.Tensor["P", 16, 32, ts.f32], V: ts.Te
                 {"O": want("f32", O, rtol=1e-5, atol=1e-5)})
 
 
+def buffers():
+    """Shared memory that is gathered from and scattered to."""
+    for dtype in ("f32", "bf16", "f64", "i32", "i64", "u8", "bool", "fp8_e4m3"):
+        p = program(f"gather/shared/rows/{dtype}", f"""@ts.kernel
+def k(T: ts.Tensor["V", "D", ts.{dtype}], I: ts.Tensor[32, ts.i32], Y: ts.Tensor[32, 21, ts.{dtype}], Z: ts.Tensor[32, ts.{dtype}]):
+{shared("S", "T", (19, 21), dtype)}    index = I[0:32]
+    Y[0:32, 0:21] = S[index, :]
+    Z[0:32] = S[index, index + 1]
+""")
+        q = program(f"scatter/shared/rows/{dtype}", f"""@ts.kernel
+def k(T: ts.Tensor[32, 21, ts.{dtype}], I: ts.Tensor[32, ts.i32], Y: ts.Tensor[19, 21, ts.{dtype}], Z: ts.Tensor[40, ts.{dtype}]):
+    S = ts.tile.alloc_shared((19, 21), ts.{dtype})
+    R = ts.tile.alloc_shared((40,), ts.{dtype})
+    S[:, :] = Y[:, :]
+    R[:] = Z[:]
+    ts.tile.barrier()
+    S[I[0:32], :] = T[:, :]
+    R[I[0:32] + 3] = T[:, 2]
+    ts.tile.barrier()
+    Y[:, :] = S[:, :]
+    Z[:] = R[:]
+""")
+        for kind in ("valid", "outside", "all"):
+            rng = np.random.default_rng(len(kind))
+            table, index, old, line = random(dtype, (19, 21), rng), indices(rng, 32, 19, kind), random(dtype, (32, 21), rng), random(dtype, (32,), rng)
+            got, inside = rows_of(table, index)
+            flat, both = rows_of(table.ravel(), np.where(inside & (index + 1 < 21), index * 22 + 1, -1))
+            p.run({"V": 19, "D": 21}, {"T": (dtype, table), "I": ("i32", index)},
+                  {"Y": want(dtype, np.where(inside[:, None], got, old), initial=old), "Z": want(dtype, np.where(both, flat, line), initial=line)})
+            # Each place at most once, but for rows that are equal.
+            index = rng.permutation(np.arange(-9, 23))
+            index = np.where(index < 19, index, 40) if kind == "valid" else index if kind == "outside" else np.full(32, -4)
+            Y, Z = table.copy(), random(dtype, (40,), rng)
+            start = Z.copy()
+            inside = (index >= 0) & (index < 19)
+            Y[index[inside]] = old[inside]
+            inside = (index + 3 >= 0) & (index + 3 < 40)
+            Z[index[inside] + 3] = old[inside, 2]
+            q.run({}, {"T": (dtype, old), "I": ("i32", index)}, {"Y": want(dtype, Y, initial=table), "Z": want(dtype, Z, initial=start)})
+        yield p
+        yield q
+    same = program("scatter/shared/duplicates", """@ts.kernel
+def k(I: ts.Tensor["n", ts.i32], Y: ts.Tensor[6, ts.f32]):
+    S = ts.tile.alloc_shared((6,), ts.f32)
+    S[:] = ts.tile.zeros((6,), ts.f32)
+    ts.tile.barrier()
+    S[I[0:16]] = ts.tile.full((16,), 3.0, ts.f32)     # n may be less: a masked index has no place
+    ts.tile.barrier()
+    Y[:] = S[:]
+""")
+    for index in ([1, 1, 4, 1, 4, 0, 9, -1], [], [5] * 16, [6, -1]):
+        want_ = np.array([3.0 * (i in index) for i in range(6)])
+        same.run({"n": len(index)}, {"I": ("i32", np.array(index, int))}, {"Y": want("f32", want_)})
+    yield same
+    moved = program("scatter/shared/permute-in-place", """@ts.kernel
+def k(I: ts.Tensor[16, ts.i32], X: ts.Tensor[16, 21, ts.f32], Y: ts.Tensor[16, 21, ts.f32], Z: ts.Tensor[16, 21, ts.f32], N: ts.Tensor[16, 21, ts.f32]):
+    S = ts.tile.alloc_shared((16, 21), ts.f32)
+    R = ts.tile.alloc_shared((16, 21), ts.f32)
+    S[:, :] = X[:, :]
+    R[:, :] = X[:, :]
+    ts.tile.barrier()
+    index = I[0:16]
+    back = R[index, :]
+    S[index, :] = S[:, :]
+    R[:, :] = R[index, :] * 2.0
+    ts.tile.barrier()
+    Y[:, :] = S[:, :]
+    Z[:, :] = R[:, :]
+    N[:, :] = back
+""")
+    rng = np.random.default_rng(5)
+    order, X = rng.permutation(16), rng.integers(-9, 9, (16, 21)) * 1.0
+    Y = np.empty_like(X)
+    Y[order] = X
+    yield moved.run({}, {"I": ("i32", order), "X": ("f32", X)}, {"Y": want("f32", Y), "Z": want("f32", 2 * X[order]), "N": want("f32", X[order])})
+    # A copy has its tensor's edge; what is written to a buffer has none.
+    edges = program("gather/shared/edge", """@ts.kernel
+def k(X: ts.Tensor["m", "n", ts.f32], at: ts.Tensor[2, ts.i64], I: ts.Tensor[16, ts.i32], Y: ts.Tensor[16, 8, ts.f32], M: ts.Tensor[16, ts.f32], Z: ts.Tensor[16, 8, ts.f32]):
+    S = ts.tile.alloc_shared((8, 8), ts.f32)
+    a = at[0]
+    b = at[1]
+    ts.tile.cp_async(S, X[a:a+8, b:b+8])
+    ts.tile.barrier()
+    rows = S[I[0:16], :]
+    Y[:, :] = ts.tile.fill_masked(rows, 5.0)
+    M[:] = ts.tile.max(-ts.tile.abs(rows) - 1.0, axis=1)
+    ts.tile.barrier()
+    S[:, :] = X[a:a+8, b:b+8]
+    ts.tile.barrier()
+    Z[:, :] = ts.tile.fill_masked(S[I[0:16], :], 5.0)
+""")
+    for m, n, a, b in ((8, 8, 0, 0), (5, 6, 0, 0), (9, 20, 4, 15), (9, 20, -3, -2), (2, 3, -3, 1), (0, 4, 0, 0)):
+        rng = np.random.default_rng(m)
+        X, index = rng.integers(1, 9, (m, n)) * 1.0, rng.integers(-2, 10, 16)
+        at, along = index + a, np.arange(8) + b
+        ofBuffer = (index >= 0) & (index < 8)
+        rows, columns = ofBuffer & (at >= 0) & (at < m), (along >= 0) & (along < n)
+        there = rows[:, None] & columns
+        got = np.zeros((16, 8))
+        got[there] = X[np.clip(at, 0, max(m - 1, 0))][:, np.clip(along, 0, n - 1)][there] if m else 0
+        largest = np.where(rows, np.where(there, -got - 1, -np.inf).max(1), 7)
+        edges.run({"m": m, "n": n}, {"X": ("f32", X), "at": ("i64", np.array([a, b])), "I": ("i32", index)},
+                  {"Y": want("f32", np.where(there, got, 5)), "M": want("f32", largest, initial=np.full(16, 7.0)),
+                   "Z": want("f32", np.where(ofBuffer[:, None], got, 5))})
+    yield edges
+    # Masked elements of what is scattered become 0, as in other assignments to shared memory.
+    zeros = program("scatter/shared/masked-value", """@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], I: ts.Tensor[32, ts.i32], Y: ts.Tensor[32, ts.f32]):
+    S = ts.tile.alloc_shared((32,), ts.f32)
+    S[:] = ts.tile.full((32,), 5.0, ts.f32)
+    ts.tile.barrier()
+    S[I[0:32]] = X[0:32] * 2.0 + 1.0
+    ts.tile.barrier()
+    Y[:] = S[:]
+""")
+    for n in (0, 7, 32, 40):
+        rng = np.random.default_rng(n)
+        X, index = rng.integers(1, 9, n) * 1.0, rng.permutation(np.arange(-3, 29))
+        Y, inside = np.full(32, 5.0), index >= 0
+        Y[index[inside]] = np.concatenate([2 * X + 1, np.zeros(32)])[:32][inside]
+        zeros.run({"n": n}, {"X": ("f32", X), "I": ("i32", index)}, {"Y": want("f32", Y)})
+    yield zeros
+    # In loops: the buffer changes in each step. Rows of a product are masked where the index is outside.
+    loop = program("gather/shared/loop", """@ts.kernel
+def k(X: ts.Tensor["K", 16, ts.f32], W: ts.Tensor[16, 8, ts.f32], I: ts.Tensor[16, ts.i32], Y: ts.Tensor[16, 8, ts.f32], P: ts.Tensor[16, ts.f32]):
+    S = ts.tile.alloc_shared((8, 16), ts.f32)
+    index = I[0:16]
+    acc = ts.tile.zeros((16, 8), ts.f32)
+    for k in ts.tile.range(0, K, 8):
+        S[:, :] = X[k:k+8, :]
+        ts.tile.barrier()
+        acc = ts.tile.mma(S[index, :], W[:, :], acc)
+        S[index, 0] = ts.tile.full((16,), 1.0, ts.f32)
+        ts.tile.barrier()
+    Y[:, :] = acc
+    P[:] = ts.tile.fill_masked(S[index, index % 2], -1.0)
+""")
+    for K in (0, 5, 8, 21):
+        rng = np.random.default_rng(K)
+        X, W, index = rng.integers(-4, 5, (K, 16)) * 1.0, rng.integers(-4, 5, (16, 8)) * 1.0, indices(rng, 16, 8, "outside")
+        padded = np.pad(X, ((0, -K % 8), (0, 0))).reshape(-1, 8, 16)
+        acc, last = np.zeros((16, 8)), np.full(16, -1.0)
+        for S in padded:
+            got, inside = rows_of(S, index)
+            acc[inside] += (got @ W)[inside]
+            last[inside] = np.where(index[inside] % 2 == 0, 1.0, S[index[inside], 1])
+        if K:
+            loop.run({"K": K}, {"X": ("f32", X), "W": ("f32", W), "I": ("i32", index)},
+                     {"Y": want("f32", acc, initial=np.full((16, 8), 0.0)), "P": want("f32", last)})
+    yield loop
+
+
 def programs():
     yield from per_dtype()
+    yield from buffers()
     yield from forms()
     yield from uses()
     yield from scatters()

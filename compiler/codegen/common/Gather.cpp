@@ -1,4 +1,4 @@
-// Elements of global tensors whose indices are in tiles.
+// Elements of tensors and shared buffers whose indices are in tiles.
 #include "compiler/codegen/common/TileLowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileAccess.h"
@@ -8,29 +8,44 @@ using namespace mlir;
 namespace tessera::target {
 
 /// A slice along the last axis makes a row: the tiles of indices choose its start. Along an axis of the tiles
-/// of indices each lane has its own address.
-auto TileLowering::gathered(Value of, ValueRange indices, ArrayRef<int64_t> extents, Indices at,
-                            int64_t lanes) -> Gathered {
+/// of indices each lane has its own address, or, in a strided gather, the distance to the first one.
+auto TileLowering::gathered(Value memory, ValueRange indices, ArrayRef<int64_t> extents, Indices at,
+                            int64_t lanes, std::optional<tile::StridedDim> strided) -> Gathered {
   tile::GatherAxes axes = tile::gatherAxes(indices, extents);
-  const View &view = views_[of];
+  const View view = viewOf(memory);
   const bool isRow = axes.first + axes.indices.size() < axes.shape.size();
   const int64_t own = isRow ? 0 : lanes; // of a tile of indices
-  Indices place = at.slice(axes.first, axes.indices.size());
+  Vec<Value> place(at.slice(axes.first, axes.indices.size()));
   Gathered result;
   Window w{view, {}, {}, {}, false, {}};
-  Value mask, first, offsets;
+  Value first, offsets;
   auto addTo = [&](Value &sum, Value term) { sum = sum ? b_.createOrFold<arith::AddIOp>(sum, term) : term; };
+  auto require = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+    Value holds = arith::CmpIOp::create(b_, predicate, x, y);
+    bool isOfAll = !isa<VectorType>(holds.getType()) && !strided;
+    result.mask = both(result.mask, isOfAll ? splat(holds, lanes) : holds);
+  };
   for (auto [dim, index] : llvm::enumerate(indices)) {
     Value start;
-    if (tile::isTile(index)) {
+    if (tile::isTile(index) && own && !strided) {
       start = evaluate(index, place, own, {false});
-      if (own) {
-        Value size = splat(toI64(view.sizes[dim]), lanes);
-        mask = both(mask, arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, start, size));
-        addTo(offsets, arith::MulIOp::create(b_, start, splat(toI64(view.strides[dim]), lanes)));
-        continue;
+      require(arith::CmpIPredicate::ult, start, splat(toI64(view.sizes[dim]), lanes));
+      addTo(offsets, arith::MulIOp::create(b_, start, splat(toI64(view.strides[dim]), lanes)));
+      continue;
+    }
+    if (tile::isTile(index)) {
+      Value element = evaluate(index, place, 0, {false});
+      if (strided) {
+        // The first and the last index show that all are inside and at this distance: they are exactly as far
+        // apart as the distance asks unless the arithmetic of indices has wrapped.
+        Vec<Value> end = place;
+        end.back() = b_.createOrFold<arith::AddIOp>(end.back(), constant(lanes - 1));
+        Value last = evaluate(index, end, 0, {false});
+        require(arith::CmpIPredicate::eq, arith::SubIOp::create(b_, last, element),
+                arith::ConstantOp::create(b_, b_.getI64IntegerAttr(strided->step * (lanes - 1))));
+        require(arith::CmpIPredicate::ult, last, toI64(view.sizes[dim]));
       }
-      start = arith::IndexCastOp::create(b_, b_.getIndexType(), start);
+      start = arith::IndexCastOp::create(b_, b_.getIndexType(), element);
     } else {
       start = scalar(index);
     }
@@ -39,8 +54,7 @@ auto TileLowering::gathered(Value of, ValueRange indices, ArrayRef<int64_t> exte
     if (isLast) start = tile::saturatedIndex(b_, b_.getLoc(), start, sign);
     if (axes.ofDim[dim] && !isLast) start = b_.createOrFold<arith::AddIOp>(start, at[*axes.ofDim[dim]]);
     if (own) {
-      Value inside = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, start, view.sizes[dim]);
-      mask = both(mask, splat(inside, lanes));
+      require(arith::CmpIPredicate::ult, start, view.sizes[dim]);
       addTo(first, b_.createOrFold<arith::MulIOp>(start, view.strides[dim]));
       continue;
     }
@@ -54,77 +68,52 @@ auto TileLowering::gathered(Value of, ValueRange indices, ArrayRef<int64_t> exte
     if (isRow) result.at.push_back(at.back());
     return result;
   }
-  Value base = first ? address(view.data, first, view.element) : view.data;
-  auto pointers = VectorType::get({lanes}, base.getType());
-  result.addresses =
-      LLVM::GEPOp::create(b_, pointers, inMemoryElement(view.element), base, ArrayRef<LLVM::GEPArg>{offsets});
-  result.mask = mask;
+  result.addresses = first ? address(view.data, first, view.element) : view.data;
+  if (!offsets) return result;
+  auto pointers = VectorType::get({lanes}, result.addresses.getType());
+  result.addresses = LLVM::GEPOp::create(b_, pointers, inMemoryElement(view.element), result.addresses,
+                                         ArrayRef<LLVM::GEPArg>{offsets});
   return result;
 }
 
 /// Elements at a constant distance (x[::2], x[::-1]) are read by loads of whole vectors if all of them are
-/// inside the tensor. The first and the last index show that: they are exactly as far apart as the distance
-/// asks unless the arithmetic of indices has wrapped.
-Value TileLowering::evaluateStridedGather(tile::GatherOp op, size_t dim, int64_t step, Indices at,
-                                          int64_t lanes) {
-  const View &view = views_[op.getView()];
-  Type element = view.element;
-  tile::GatherAxes axes = tile::gatherAxes(op.getIndices(), op.getExtents());
-  Vec<Value> place(at.slice(axes.first, axes.indices.size()));
-  Value index = op.getIndices()[dim];
-  Value first = evaluate(index, place, 0, {false});
-  place.back() = b_.createOrFold<arith::AddIOp>(place.back(), constant(lanes - 1));
-  Value last = evaluate(index, place, 0, {false});
-  Value distance = arith::ConstantOp::create(b_, b_.getI64IntegerAttr(step * (lanes - 1)));
-  Value condition =
-      arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, arith::SubIOp::create(b_, last, first), distance);
-  for (Value end : {first, last})
-    condition =
-        both(condition, arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, end, toI64(view.sizes[dim])));
-  Value linear = arith::IndexCastOp::create(b_, b_.getIndexType(), first); // of stride 1
-  for (auto [d, other] : llvm::enumerate(op.getIndices())) {
-    if (d == dim) continue;
-    Value start = scalar(other);
-    if (axes.ofDim[d]) start = b_.createOrFold<arith::AddIOp>(start, at[*axes.ofDim[d]]);
-    condition = both(condition, arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, start, view.sizes[d]));
-    linear = b_.createOrFold<arith::AddIOp>(linear, b_.createOrFold<arith::MulIOp>(start, view.strides[d]));
-  }
-  Type type = VectorType::get({lanes}, element.isInteger(1) ? element : inMemoryElement(element));
-  auto branch = scf::IfOp::create(b_, type, condition, true);
-  OpBuilder::InsertionGuard guard(b_);
-  b_.setInsertionPointToStart(&branch.getThenRegion().front());
-  Value near = loadStrided(element, address(view.data, linear, view.element), step, lanes);
-  scf::YieldOp::create(b_, near);
-  b_.setInsertionPointToStart(&branch.getElseRegion().front());
-  Gathered g = gathered(op.getView(), op.getIndices(), op.getExtents(), at, lanes);
-  scf::YieldOp::create(b_, loadLanes(element, g.addresses, g.mask));
-  return branch.getResult(0);
-}
-
+/// inside the tensor.
 Value TileLowering::evaluateGather(tile::GatherOp op, Indices at, int64_t lanes) {
-  if (lanes > 1)
-    if (auto strided = tile::stridedDim(op);
-        strided && isConstantIntValue(views_[op.getView()].strides[strided->dim], 1))
-      return evaluateStridedGather(op, strided->dim, strided->step, at, lanes);
-  Gathered g = gathered(op.getView(), op.getIndices(), op.getExtents(), at, lanes);
-  Type element = op.getView().getType().getElementType();
+  auto gather = [&](std::optional<tile::StridedDim> strided = {}) {
+    return gathered(op.getMemory(), op.getIndices(), op.getExtents(), at, lanes, strided);
+  };
+  const View view = viewOf(op.getMemory());
+  auto strided = lanes > 1 ? tile::stridedDim(op) : std::nullopt;
+  if (strided && isConstantIntValue(view.strides[strided->dim], 1)) {
+    Gathered g = gather(strided);
+    Type type = view.element.isInteger(1) ? view.element : inMemoryElement(view.element);
+    auto branch = scf::IfOp::create(b_, VectorType::get({lanes}, type), g.mask, true);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(&branch.getThenRegion().front());
+    scf::YieldOp::create(b_, loadStrided(view.element, g.addresses, strided->step, lanes));
+    b_.setInsertionPointToStart(&branch.getElseRegion().front());
+    Gathered each = gather();
+    scf::YieldOp::create(b_, loadLanes(view.element, each.addresses, each.mask));
+    return branch.getResult(0);
+  }
+  Gathered g = gather();
   if (g.window && !g.at.empty()) return loadWindow(*g.window, g.at, lanes, {false});
   if (g.window) { // one element
     Value inside = inRange(g.window->view, g.window->starts);
-    return load(element, elementAddress(g.window->view, g.window->starts), 0, inside);
+    return load(view.element, elementAddress(g.window->view, g.window->starts), 0, inside);
   }
-  return loadLanes(element, g.addresses, g.mask);
+  return loadLanes(view.element, g.addresses, g.mask);
 }
 
 LogicalResult TileLowering::lowerScatter(tile::ScatterOp op) {
   auto shape = tile::tileType(op.getValue()).getShape();
-  Type element = op.getView().getType().getElementType();
+  Type element = viewOf(op.getMemory()).element;
   Vec<Value> roots = {op.getValue()};
   if (op.getFlags()) roots.push_back(op.getFlags());
   nest(shape, lanesFor(roots), [&](Indices at, int64_t lanes) {
     Value v = evaluate(op.getValue(), at, lanes, {false});
     Value flags = op.getFlags() ? evaluate(op.getFlags(), at, lanes, {false}) : Value();
-    Gathered g = gathered(op.getView(), op.getIndices(), op.getExtents(), at, lanes);
+    Gathered g = gathered(op.getMemory(), op.getIndices(), op.getExtents(), at, lanes);
     if (g.window && !g.at.empty()) return storeWindow(*g.window, v, g.at, {false}, {}, {}, flags);
     if (!g.window) return storeLanes(element, v, g.addresses, both(g.mask, flags));
     Value inside = both(inRange(g.window->view, g.window->starts), flags);

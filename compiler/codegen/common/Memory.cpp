@@ -164,15 +164,20 @@ TileLowering::Window TileLowering::window(Value view, ValueRange starts, ArrayRe
   return window(views_[view], starts, extents, inBounds);
 }
 
-TileLowering::Window TileLowering::bufferWindow(Value buffer, ValueRange starts, ArrayRef<int64_t> extents) {
-  Place p = bufferPlace(buffer);
+TileLowering::View TileLowering::viewOf(Value memory) {
+  if (auto it = views_.find(memory); it != views_.end()) return it->second;
+  Place p = bufferPlace(memory);
   View view{p.data, {}, Vec<Value>(p.shape.size()), p.element};
   int64_t stride = 1;
   for (int64_t n : p.shape)
     view.sizes.push_back(constant(n));
   for (size_t d = p.shape.size(); d-- > 0; stride *= p.shape[d])
     view.strides[d] = constant(stride);
-  return window(view, starts, extents, false);
+  return view;
+}
+
+TileLowering::Window TileLowering::bufferWindow(Value buffer, ValueRange starts, ArrayRef<int64_t> extents) {
+  return window(viewOf(buffer), starts, extents, false);
 }
 
 /// i1: all of the window, or all of it before `ends`, is inside its tensor. Null if that is promised.

@@ -284,6 +284,8 @@ protected:
   void assign(Value v, const Place &, Operation *at);
   Place place(Value v);
   Place bufferPlace(Value buffer);
+  /// A kernel's tensor or a shared buffer.
+  View viewOf(Value memory);
   Window bufferWindow(Value buffer, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents);
   LogicalResult lowerStore(tile::StoreOp);
   bool storeMerged(tile::StoreOp, const Window &);
@@ -294,13 +296,13 @@ protected:
   struct Gathered {
     std::optional<Window> window;
     Vec<Value> at;   // position in the window
-    Value addresses; // vector of pointers
-    Value mask;      // which of them are inside the tensor
+    Value addresses; // vector of pointers; of a strided gather the pointer to the first element
+    Value mask; // which of them are inside the tensor; of a strided gather i1: all are, and at that distance
   };
-  Gathered gathered(Value view, mlir::ValueRange indices, llvm::ArrayRef<int64_t> extents, Indices at,
-                    int64_t lanes);
+  /// `strided`, if given, describes a gather whose elements are to be read at a constant distance.
+  Gathered gathered(Value memory, mlir::ValueRange indices, llvm::ArrayRef<int64_t> extents, Indices at,
+                    int64_t lanes, std::optional<tile::StridedDim> strided = {});
   Value evaluateGather(tile::GatherOp, Indices at, int64_t lanes);
-  Value evaluateStridedGather(tile::GatherOp, size_t dim, int64_t step, Indices at, int64_t lanes);
   LogicalResult lowerScatter(tile::ScatterOp);
   LogicalResult lowerCopy(tile::CpAsyncOp);
   LogicalResult lowerBufferWrite(tile::BufferWriteOp);

@@ -114,14 +114,11 @@ bool Elaborator::indexOne(const ast::Expr &e, const Value &extent, const std::st
     }
     Value v = operand(e);
     if (v.isError()) return false;
-    if (v.isTile() && isInt(v.dtype) && out.param >= 0) return indexByTile(std::move(v), e.loc, what, out);
+    if (v.isTile() && isInt(v.dtype)) return indexByTile(std::move(v), e.loc, what, out);
     if (!v.isIntScalar()) {
-      bool isMemory = out.buffer >= 0 && v.isTile() && isInt(v.dtype);
       fail(Code::E_INDEX, e.loc,
            "an index is an integer, a slice or a tile of integers, found " + describe(v),
-           isMemory     ? "shared memory is read in slices; gather from the tensor"
-           : v.isTile() ? "choose elements by a condition with ts.tile.where"
-                        : "");
+           v.isTile() ? "choose elements by a condition with ts.tile.where" : "");
       return false;
     }
     out.starts.push_back(indexExpr(v, e.loc));
@@ -134,11 +131,9 @@ bool Elaborator::indexOne(const ast::Expr &e, const Value &extent, const std::st
     std::optional<int64_t> given = staticInt(*e.items[2], "the step of a slice");
     if (!given) return false;
     step = *given;
-    if (step == 0 || step < -INT32_MAX || step > INT32_MAX || (step != 1 && out.buffer >= 0)) {
+    if (step == 0 || step < -INT32_MAX || step > INT32_MAX) {
       fail(Code::E_SLICE, e.items[2]->loc,
-           step && out.buffer >= 0
-               ? "slices of shared memory have step 1, found " + std::to_string(step)
-               : "a slice has a step other than 0 of at most 31 bits, found " + std::to_string(step));
+           "a slice has a step other than 0 of at most 31 bits, found " + std::to_string(step));
       return false;
     }
   }
@@ -333,10 +328,12 @@ bool Elaborator::bufferAccess(int symbol, const ast::Expr &e, Access &out) {
       out.starts.push_back(constInt(0, e.loc));
       out.extents.push_back(s.type.shape[i]);
       out.shape.push_back(s.type.shape[i]);
+      out.steps.push_back(1);
     }
   }
   out.whole = whole;
-  return ok;
+  return ok && gatherSteps(out, e.loc) && finishGather(out, e.loc) &&
+         (out.shape.empty() || checkTileSize(out.shape, e.loc));
 }
 
 /// One element of a buffer is accessed as a tile of one. Returns false for other accesses.

@@ -17,6 +17,9 @@ mlir::LogicalResult verifyAccess(mlir::Operation *, int64_t rank, size_t starts,
 mlir::LogicalResult verifyTileAccess(mlir::Operation *, int64_t rank, mlir::Type memoryElement, size_t starts,
                                      llvm::ArrayRef<int64_t> extents, mlir::Type tile);
 
+/// Returns the type of the elements of a view or a buffer.
+mlir::Type memoryElement(mlir::Type memory);
+
 /// The axes of a tile that is gathered or scattered: those of slices, and those of the tiles of indices.
 struct GatherAxes {
   size_t first = 0;                               // of the indices' axes, which follow each other

@@ -224,6 +224,7 @@ def Tile_FloatValue : AnyTypeOf<[AnyFloat, Tile_FloatTile, VectorOfAnyRankOf<[An
 def Tile_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;
 def Tile_Value : AnyTypeOf<[Tile_Tile, AnyFloat, AnySignlessInteger, Index], "tile or scalar">;
 def Tile_IndexValue : AnyTypeOf<[Index, StaticShapeTensorOf<[Index]>], "index or tile of indices">;
+def Tile_Memory : AnyTypeOf<[Tile_ViewType, Tile_BufferType], "tensor or shared buffer">;
 def Tile_MmaOperand : AnyTypeOf<[Tile_Tile, Tile_BufferType], "tile or shared buffer">;
 
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;

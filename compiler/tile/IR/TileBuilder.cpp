@@ -213,7 +213,7 @@ static bool hasTile(ValueRange indices) {
 }
 
 Value TileBuilder::load(Value view, ValueRange starts, ArrayRef<int64_t> extents) {
-  Type element = loadedElementType(mlir::cast<ViewType>(view.getType()).getElementType());
+  Type element = loadedElementType(memoryElement(view.getType()));
   if (hasTile(starts)) {
     auto type = RankedTensorType::get(gatherAxes(starts, extents).shape, element);
     return GatherOp::create(b_, loc_, type, view, starts, extents);

@@ -38,6 +38,11 @@ LogicalResult tile::verifyTileAccess(Operation *op, int64_t rank, Type memoryEle
   return success();
 }
 
+Type tile::memoryElement(Type memory) {
+  auto buffer = dyn_cast<BufferType>(memory);
+  return buffer ? buffer.getElementType() : cast<ViewType>(memory).getElementType();
+}
+
 GatherAxes tile::gatherAxes(ValueRange indices, ArrayRef<int64_t> extents) {
   GatherAxes axes;
   bool isFound = false;
@@ -54,9 +59,11 @@ GatherAxes tile::gatherAxes(ValueRange indices, ArrayRef<int64_t> extents) {
   return axes;
 }
 
-static LogicalResult verifyGather(Operation *op, ViewType view, ValueRange indices, ArrayRef<int64_t> extents,
+static LogicalResult verifyGather(Operation *op, Type memory, ValueRange indices, ArrayRef<int64_t> extents,
                                   RankedTensorType tile) {
-  auto rank = static_cast<size_t>(view.getRank());
+  auto buffer = dyn_cast<BufferType>(memory);
+  auto rank = static_cast<size_t>(buffer ? buffer.getRank() : cast<ViewType>(memory).getRank());
+  Type element = memoryElement(memory);
   if (indices.size() != rank || extents.size() != rank)
     return op->emitOpError() << "has " << indices.size() << " indices and " << extents.size()
                              << " extents for " << rank << " dims";
@@ -73,20 +80,37 @@ static LogicalResult verifyGather(Operation *op, ViewType view, ValueRange indic
   if (tile.getShape() != ArrayRef<int64_t>(gatherAxes(indices, extents).shape))
     return op->emitOpError() << "extents [" << extents << "] and indices " << first
                              << " do not give the shape of " << tile;
-  if (tile.getElementType() != loadedElementType(view.getElementType()))
-    return op->emitOpError() << "memory of " << view.getElementType() << " holds values of "
-                             << loadedElementType(view.getElementType()) << ", not " << tile.getElementType();
+  if (tile.getElementType() != loadedElementType(element))
+    return op->emitOpError() << "memory of " << element << " holds values of " << loadedElementType(element)
+                             << ", not " << tile.getElementType();
   return success();
 }
 
 LogicalResult GatherOp::verify() {
-  return verifyGather(*this, getView().getType(), getIndices(), getExtents(),
+  return verifyGather(*this, getMemory().getType(), getIndices(), getExtents(),
                       cast<RankedTensorType>(getResult().getType()));
+}
+
+/// Adds the effect on a tensor or on a shared buffer.
+static void addEffect(SmallVectorImpl<MemoryEffects::EffectInstance> &effects, MemoryEffects::Effect *effect,
+                      OpOperand &memory) {
+  if (isa<BufferType>(memory.get().getType()))
+    effects.emplace_back(effect, &memory, SharedMemory::get());
+  else
+    effects.emplace_back(effect, GlobalMemory::get());
+}
+
+void GatherOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addEffect(effects, MemoryEffects::Read::get(), getMemoryMutable());
+}
+
+void ScatterOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addEffect(effects, MemoryEffects::Write::get(), getMemoryMutable());
 }
 
 LogicalResult ScatterOp::verify() {
   auto type = cast<RankedTensorType>(getValue().getType());
-  if (failed(verifyGather(*this, getView().getType(), getIndices(), getExtents(), type))) return failure();
+  if (failed(verifyGather(*this, getMemory().getType(), getIndices(), getExtents(), type))) return failure();
   if (getFlags() && cast<RankedTensorType>(getFlags().getType()).getShape() != type.getShape())
     return emitOpError() << "has flags " << getFlags().getType() << " for " << type;
   return success();

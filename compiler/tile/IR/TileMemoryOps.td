@@ -47,7 +47,7 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[Me
   }]>];
 }
 
-def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead<Tile_GlobalMemory>]>]> {
+def Tile_GatherOp : Tile_Op<"gather", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "loads elements whose indices along some dims are in tiles";
   let description = [{
     ```mlir
@@ -55,31 +55,31 @@ def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead<Tile_GlobalMemory>
     ```
     A dim is indexed by an integer or a slice, as in `tile.load`, or by a tile of i64. The tiles have one shape. Its axes are
     in the result in place of the first dim with a tile. Elements whose index is outside the tensor are out of bounds; they
-    are 0.
+    are 0. The memory may be a shared buffer.
   }];
-  let arguments = (ins Tile_ViewType:$view, Variadic<Tile_AccessIndex>:$indices, DenseI64ArrayAttr:$extents);
+  let arguments = (ins Tile_Memory:$memory, Variadic<Tile_AccessIndex>:$indices, DenseI64ArrayAttr:$extents);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = [{
-    $view `[` $indices `]` `extents` $extents attr-dict `:` qualified(type($view)) `,` type($indices) `->` type($result)
+    $memory `[` $indices `]` `extents` $extents attr-dict `:` qualified(type($memory)) `,` type($indices) `->` type($result)
   }];
   let hasVerifier = 1;
 }
 
-def Tile_ScatterOp : Tile_Op<"scatter", [AttrSizedOperandSegments, MemoryEffects<[MemWrite<Tile_GlobalMemory>]>]> {
+def Tile_ScatterOp : Tile_Op<"scatter", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "stores elements whose indices along some dims are in tiles";
   let description = [{
     ```mlir
     tile.scatter %t, %A[%rows, %j] extents [-1, 64] where %flags : tensor<16x64xi1>
         : tensor<16x64xf32>, !tile.view<?x?xf32>, tensor<16xi64>, index
     ```
-    The indices are those of `tile.gather`. Elements outside the tensor are dropped, as are those whose flag is not set. Of
+    The memory and the indices are those of `tile.gather`. Elements outside the tensor are dropped, as are those whose flag is not set. Of
     several elements with the same place one is stored.
   }];
-  let arguments = (ins Tile_Tile:$value, Tile_ViewType:$view, Variadic<Tile_AccessIndex>:$indices,
+  let arguments = (ins Tile_Tile:$value, Tile_Memory:$memory, Variadic<Tile_AccessIndex>:$indices,
                        Optional<Tile_FlagTile>:$flags, DenseI64ArrayAttr:$extents);
   let assemblyFormat = [{
-    $value `,` $view `[` $indices `]` `extents` $extents (`where` $flags^ `:` type($flags))? attr-dict
-    `:` type($value) `,` qualified(type($view)) `,` type($indices)
+    $value `,` $memory `[` $indices `]` `extents` $extents (`where` $flags^ `:` type($flags))? attr-dict
+    `:` type($value) `,` qualified(type($memory)) `,` type($indices)
   }];
   let hasVerifier = 1;
 }

@@ -93,7 +93,9 @@ bool writes(Operation *op, Value buffer) {
       ->walk([&](Operation *inner) {
         auto copy = dyn_cast<CpAsyncOp>(inner);
         auto write = dyn_cast<BufferWriteOp>(inner);
-        return (copy && copy.getBuffer() == buffer) || (write && write.getBuffer() == buffer)
+        auto scatter = dyn_cast<ScatterOp>(inner);
+        return (copy && copy.getBuffer() == buffer) || (write && write.getBuffer() == buffer) ||
+                       (scatter && scatter.getMemory() == buffer)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })
@@ -135,22 +137,34 @@ Bounds gatherBounds(OpBuilder &b, GatherOp op, BoundsOf of, std::optional<unsign
   auto require = [&](Value condition) {
     inside = inside ? arith::AndIOp::create(b, loc, inside, condition).getResult() : condition;
   };
+  // Of a shared buffer the part that the last copy filled.
+  auto buffer = dyn_cast<BufferType>(op.getMemory().getType());
+  const Box filled = buffer ? copiedBox(b, op.getMemory(), op) : Box(op.getIndices().size());
+  Box memory;
   SmallVector<Value> sizes, starts;
   SmallVector<int64_t> extents;
   for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
-    Value size = b.createOrFold<DimOp>(loc, b.getIndexType(), op.getView(), dim);
+    Value size = buffer ? indexConstant(b, loc, buffer.getShape()[dim])
+                        : b.createOrFold<DimOp>(loc, b.getIndexType(), op.getMemory(), dim);
+    Value first = filled[dim] ? filled[dim]->lo : Value(), end = filled[dim] ? filled[dim]->hi : size;
     if (op.getExtents()[dim] >= 0) {
       sizes.push_back(size);
       starts.push_back(index);
       extents.push_back(op.getExtents()[dim]);
-    } else if (isTile(index)) {
-      Value wide = arith::IndexCastOp::create(b, loc, b.getI64Type(), size);
-      Value limit = BroadcastOp::create(b, loc, index.getType(), wide);
-      require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, limit));
-    } else if (!isProgramOf(index, op.getView(), dim)) {
-      Value below = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, size);
-      require(BroadcastOp::create(b, loc, flagType, below));
+      memory.push_back(filled[dim]);
+      continue;
     }
+    if (!isTile(index) && !buffer && isProgramOf(index, op.getMemory(), dim)) continue;
+    auto compare = [&](arith::CmpIPredicate predicate, Value limit) {
+      if (isTile(index)) {
+        Value wide = arith::IndexCastOp::create(b, loc, b.getI64Type(), limit);
+        limit = BroadcastOp::create(b, loc, index.getType(), wide);
+      }
+      Value holds = arith::CmpIOp::create(b, loc, predicate, index, limit);
+      require(isTile(index) ? holds : BroadcastOp::create(b, loc, flagType, holds).getResult());
+    };
+    compare(arith::CmpIPredicate::ult, end);
+    if (first && !isConstantIntValue(first, 0)) compare(arith::CmpIPredicate::sge, first);
   }
   Bounds all = Bounds::whole(static_cast<int64_t>(axes.indices.size()));
   all.flags = inside;
@@ -159,7 +173,8 @@ Bounds gatherBounds(OpBuilder &b, GatherOp op, BoundsOf of, std::optional<unsign
   Bounds r = Bounds::whole(static_cast<int64_t>(axes.shape.size()));
   r.flags = spreadIndexFlags(b, loc, all.flags, axes);
   llvm::copy(all.box, r.box.begin() + static_cast<ptrdiff_t>(axes.first));
-  Box slices = windowBox(b, loc, sizes, starts, extents, [](Value, size_t) { return false; }, nullptr, only);
+  Box slices = windowBox(
+      b, loc, sizes, starts, extents, [](Value, size_t) { return false; }, buffer ? &memory : nullptr, only);
   for (auto [axis, interval] : llvm::enumerate(slices))
     r.box[axis < axes.first ? axis : axis + axes.indices.size()] = interval;
   return r;

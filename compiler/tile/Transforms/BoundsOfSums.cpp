@@ -99,13 +99,15 @@ private:
   bool moveOutside(Value v) {
     if (isOutside(v, loop_)) return true;
     Operation *op = v.getDefiningOp();
-    if (!op || op->getNumRegions() ||
-        !(isPure(op) || (isa<LoadOp, LoadElemOp, GatherOp>(op) && !writesTensors())))
-      return false;
+    if (!op || op->getNumRegions() || !(isPure(op) || (readsTensor(op) && !writesTensors()))) return false;
     if (!llvm::all_of(op->getOperands(), [&](Value operand) { return moveOutside(operand); })) return false;
     op->moveBefore(loop_);
     if (llvm::any_of(op->getResultTypes(), [](Type type) { return isTile(type); })) visit_(op);
     return true;
+  }
+
+  static bool readsTensor(Operation *op) {
+    return isa<LoadOp, LoadElemOp, GatherOp>(op) && isa<ViewType>(op->getOperand(0).getType());
   }
 
   bool writesTensors() {
@@ -278,7 +280,7 @@ private:
   /// Tiles and scalars that index the tensor must be known before the loop; of slices only the one that is
   /// asked for.
   Line ofGather(GatherOp op, unsigned axis) {
-    if (!isOutside(op.getView(), loop_)) return {};
+    if (!isa<ViewType>(op.getMemory().getType()) || !isOutside(op.getMemory(), loop_)) return {};
     GatherAxes axes = gatherAxes(op.getIndices(), op.getExtents());
     for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
       bool matters = op.getExtents()[dim] < 0 || axes.ofDim[dim] == axis;

@@ -31,6 +31,14 @@ constexpr int kDeepest = 64;
 /// Does it read memory that another op of the program may write?
 bool readsMemory(Operation *op) { return isa<LoadOp, GatherOp, BufferReadOp>(op); }
 
+/// The tensor or buffer that a tile is written to; null for other operations.
+Value writtenBy(Operation *op) {
+  if (auto store = dyn_cast<StoreOp>(op)) return store.getView();
+  if (auto scatter = dyn_cast<ScatterOp>(op)) return scatter.getMemory();
+  if (auto write = dyn_cast<BufferWriteOp>(op)) return write.getBuffer();
+  return {};
+}
+
 bool writesMemory(Operation *op) {
   bool writes = false;
   op->walk([&](Operation *inner) {
@@ -152,11 +160,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
       if (writesMemory(op)) return true;
     // An op that evaluates and writes at the same time: element by element at the same index is correct only
     // for an unmasked store to another place. A copy keeps `A[i:i+n] = A[i+1:i+n+1]` correct.
-    auto scatter = dyn_cast<ScatterOp>(end);
-    if (isa<StoreOp, ScatterOp>(end) && (scatter || isa<GatherOp>(read)) && !isa<BufferReadOp>(read)) {
-      Value to = scatter ? scatter.getView() : cast<StoreOp>(end).getView();
-      return read->getOperand(0) == to;
-    }
+    if (isa<ScatterOp>(end) || isa<GatherOp>(read)) return read->getOperand(0) == writtenBy(end);
     if (auto store = dyn_cast<StoreOp>(end))
       if (auto load = dyn_cast<LoadOp>(read))
         return load.getView() == store.getView() &&

@@ -327,6 +327,8 @@ void BoundsLegalizer::boundStore(StoreOp store) {
 void BoundsLegalizer::boundScatter(ScatterOp scatter) {
   OpBuilder b(scatter);
   dropIndices(scatter.getIndicesMutable());
+  if (isa<BufferType>(scatter.getMemory().getType()))
+    return fill(scatter.getValueMutable(), b.getZeroAttr(tileType(scatter.getValue()).getElementType()));
   Bounds r = bounds(scatter.getValue());
   if (r.isWhole()) return;
   Value flags = flagsOf(b, scatter.getLoc(), r, tileType(scatter.getValue()).getShape());

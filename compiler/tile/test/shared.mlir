@@ -2,7 +2,7 @@
 // Shared memory of one program.
 
 // CHECK-LABEL: func.func @shared
-func.func @shared(%a: !tile.view<?x?xf32>, %i: index) {
+func.func @shared(%a: !tile.view<?x?xf32>, %i: index, %rows: tensor<16xi64>) {
   // CHECK: %[[B:.*]] = tile.alloc_shared : !tile.buffer<4x8xf32, none>
   %b = tile.alloc_shared : !tile.buffer<4x8xf32, none>
   // CHECK: tile.alloc_shared {align = 64 : i64, offset = 128 : i64} : !tile.buffer<4x8xui8, xor>
@@ -25,5 +25,9 @@ func.func @shared(%a: !tile.view<?x?xf32>, %i: index) {
   tile.buffer_write %t, %b : tensor<4x8xf32>, !tile.buffer<4x8xf32, none>
   // CHECK: tile.buffer_write %[[R]], %[[B]][%{{.*}}, %{{.*}}] extents [-1, 8] : tensor<8xf32>, !tile.buffer<4x8xf32, none>
   tile.buffer_write %r, %b[%i, %i] extents [-1, 8] : tensor<8xf32>, !tile.buffer<4x8xf32, none>
+  // CHECK: %[[G:.*]] = tile.gather %[[B]][%{{.*}}, %{{.*}}] extents [-1, 8] : !tile.buffer<4x8xf32, none>, tensor<16xi64>, index -> tensor<16x8xf32>
+  %g = tile.gather %b[%rows, %i] extents [-1, 8] : !tile.buffer<4x8xf32, none>, tensor<16xi64>, index -> tensor<16x8xf32>
+  // CHECK: tile.scatter %[[G]], %[[B]][%{{.*}}, %{{.*}}] extents [-1, 8] : tensor<16x8xf32>, !tile.buffer<4x8xf32, none>, tensor<16xi64>, index
+  tile.scatter %g, %b[%rows, %i] extents [-1, 8] : tensor<16x8xf32>, !tile.buffer<4x8xf32, none>, tensor<16xi64>, index
   return
 }
