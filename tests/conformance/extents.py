@@ -175,6 +175,51 @@ def f(x: ts.Tensor["M", "N", ts.f32]):
             yield p
 
 
+def assumed_parts():
+    """Starts that are a dim or a parameter plus a loop variable; what is known of them leaves out no mask that is needed."""
+    cases = {
+        "half": ("K % 16 == 0", '"2*K"', "K", lambda n, k, s: k),
+        "half-unknown": ("K >= 0", '"2*K"', "K", lambda n, k, s: k),
+        "second-of-three": ("K % 16 == 0", '"3*K"', "K", lambda n, k, s: k),
+        "past-constant": ("K % 16 == 0", '"K + 4"', "4", lambda n, k, s: 4),
+        "past-both": ("K % 16 == 0", '"2*K + 3"', "K + 3", lambda n, k, s: k + 3),
+        "one-too-far": ("K % 16 == 0", '"2*K"', "K + 1", lambda n, k, s: k + 1),
+        "before": ("K % 16 == 0", '"2*K"', "K - 1", lambda n, k, s: k - 1),
+        "parameter": ("K % 16 == 0 and s >= 0 and s + K <= N", '"N"', "s", lambda n, k, s: s),
+        "parameter-before": ("K % 16 == 0 and s + K <= N", '"N"', "s", lambda n, k, s: s),
+        "parameter-past": ("K % 16 == 0 and s >= 0", '"N"', "s", lambda n, k, s: s),
+        "parameter-reversed": ("K % 16 == 0 and s <= N - K and 0 <= s", '"N"', "s", lambda n, k, s: s),
+        "twice": ("K % 32 == 0 and s >= 0 and s * 2 + K <= N", '"N"', "s + s", lambda n, k, s: 2 * s),
+    }
+    for name, (condition, extent, base, start) in cases.items():
+        for form in ("parallel", "range"):
+            outer, inner = ("parallel(0, M, 4)", "range(0, K, 16)") if form == "range" else ("parallel(0, M, 4)", "parallel(0, K, 16)")
+            p = program(f"assume/parts/{name}/{form}", f"""@ts.kernel
+def k(X: ts.Tensor["M", {extent}, ts.f32], Z: ts.Tensor["M", "K", ts.f32], L: ts.Tensor["M", "K", ts.f32], O: ts.Tensor["N", ts.f32], s: ts.i64):
+    ts.assume({condition})
+    for m in ts.tile.{outer}:
+        for k in ts.tile.{inner}:
+            x = X[m:m+4, {base}+k:{base}+k+16]
+            Z[m:m+4, k:k+16] = ts.tile.fill_masked(x, 7.0)
+            L[m:m+4, k:k+16] = ts.tile.broadcast(ts.tile.max(-ts.tile.abs(x) - 1.0, axis=1)[:, None], (4, 16))
+""")
+            for m, n, k, s in ((5, 40, 16, 3), (4, 64, 32, 0), (3, 64, 0, 5), (1, 70, 32, 17), (2, 16, 16, 0), (3, 50, 16, 40), (3, 50, 32, -7)):
+                facts = {"K": k, "N": n, "s": s}
+                if not eval(condition, {}, facts):
+                    continue
+                size = eval(extent, {}, {})
+                size = eval(size, {}, facts)
+                x, first = random("f32", (m, size), 1), start(n, k, s)
+                padded = np.full((m, size + 400), np.nan)
+                padded[:, 200:200 + size] = x
+                part = padded[:, 200 + first:200 + first + k]
+                largest = np.repeat(np.fmax.reduce(np.append(-np.abs(part) - 1, np.full((m, k), -np.inf), 1).reshape(m, 2, k // 16, 16), (1, 3)), 16, 1)
+                p.run({"M": m, "K": k, "N": n}, {"X": ("f32", x)},
+                      {"Z": want("f32", np.where(np.isnan(part), 7, part), initial=np.full((m, k), 5.0)), "L": want("f32", largest, initial=np.full((m, k), 5.0)),
+                       "O": want("f32", np.ones(n), initial=np.ones(n))}, {"s": s})
+            yield p
+
+
 def assumed_of_parameters():
     """Conditions on the integer parameters of a graph function: what a call checks does not change what it computes."""
     for dtype, low in (("i64", -5), ("i32", -5), ("i8", -100), ("u8", 200)):
@@ -343,5 +388,5 @@ def g(x: ts.Tensor["m", ts.f32]):
 
 
 def programs():
-    for family in (copies, halves, reductions, places, variants, assumed, assumed_of_parameters, calls):
+    for family in (copies, halves, reductions, places, variants, assumed, assumed_parts, assumed_of_parameters, calls):
         yield from family()

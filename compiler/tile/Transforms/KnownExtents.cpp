@@ -5,84 +5,157 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include <map>
 #include <numeric>
+#include <set>
 
 using namespace mlir;
 
 namespace tessera::tile {
 namespace {
 
-/// The integers of a kernel as slots of expressions, and what is known to divide them.
+/// A sum of integers of a kernel, and of other expressions of them, each times a factor.
+struct Sum {
+  std::map<std::string, int64_t> terms; // by the text of the integer or expression
+  int64_t constant = 0;
+  int64_t divisor = 0; // divides the sum for all launches; 0 of 0, which every number divides
+};
+
+/// Returns x + factor * y; nullopt if a number overflows.
+std::optional<Sum> combine(Sum x, const Sum &y, int64_t factor) {
+  auto add = [&](int64_t &to, int64_t term) {
+    return !__builtin_mul_overflow(term, factor, &term) && !__builtin_add_overflow(to, term, &to);
+  };
+  if (!add(x.constant, y.constant)) return std::nullopt;
+  for (const auto &[text, term] : y.terms) {
+    auto it = x.terms.try_emplace(text, 0).first;
+    if (!add(it->second, term)) return std::nullopt;
+    if (it->second == 0) x.terms.erase(it);
+  }
+  int64_t other = 0;
+  const bool isKnown = !__builtin_mul_overflow(y.divisor, factor, &other) && other != INT64_MIN;
+  x.divisor = isKnown ? std::gcd(x.divisor, std::abs(other)) : 1;
+  return x;
+}
+
+Sum number(int64_t value) { return {{}, value, value == INT64_MIN ? 1 : std::abs(value)}; }
+
+std::string textOf(const Sum &sum) {
+  std::string text = std::to_string(sum.constant);
+  for (const auto &[term, factor] : sum.terms)
+    text += " + " + std::to_string(factor) + " * " + term;
+  return "(" + text + ")";
+}
+
+/// What is known of the integers of a kernel.
 class Extents {
 public:
   explicit Extents(KernelOp kernel)
       : kernel_(kernel), names_(indexNames(kernel.getArgumentTypes(), kernel.getParams())) {
+    for (auto [i, param] : llvm::enumerate(kernel.getParams().getAsRange<ParamAttr>()))
+      if (param.isDim()) dims_.insert(slotText(i));
     if (ArrayAttr checks = checksOf(kernel))
       for (auto check : checks.getAsRange<DictionaryAttr>())
         learn(check.getAs<StringAttr>("value").getValue());
   }
 
-  bool knowsDivisors() const { return !divisors_.empty(); }
+  bool knowsAnything() const { return !divisors_.empty() || !facts_.empty(); }
 
-  /// Expressions with slots can be compared and evaluated, those without can be combined.
-  std::optional<IndexExpr> withSlots(const IndexExpr &expr) const {
-    Expected<IndexExpr> bound = expr.bind(names_);
-    return bound ? std::optional(*bound) : std::nullopt;
-  }
-
-  std::optional<IndexExpr> extentOf(Value view, unsigned dim) const {
+  std::optional<Sum> extentOf(Value view, unsigned dim) const {
     auto arg = dyn_cast<BlockArgument>(view);
     if (!arg || arg.getOwner()->getParentOp() != kernel_) return std::nullopt;
-    return parse(KernelOp(kernel_).getParam(arg).getDim(dim)); // the handle's methods are not const
+    return sumOf(KernelOp(kernel_).getParam(arg).getDim(dim)); // the handle's methods are not const
   }
 
-  /// The expression that an index value is, as far as extents are concerned.
-  std::optional<IndexExpr> exprOf(Value v) const {
+  /// The sum that an index value is, as far as extents are concerned.
+  std::optional<Sum> sumOf(Value v) const {
     v = uncast(v);
-    if (auto constant = getConstantIntValue(v)) return IndexExpr::constant(*constant);
+    if (auto constant = getConstantIntValue(v)) return number(*constant);
     if (auto dim = v.getDefiningOp<DimOp>()) return extentOf(dim.getView(), dim.getDim());
     if (auto arg = dyn_cast<BlockArgument>(v); arg && arg.getOwner()->getParentOp() == kernel_)
-      return parse(names_[arg.getArgNumber()]);
+      return sumOf(StringRef(names_[arg.getArgNumber()]));
     Operation *op = v.getDefiningOp();
-    const auto code = isa_and_nonnull<arith::AddIOp>(op)   ? std::optional(IndexExpr::Code::Add)
-                      : isa_and_nonnull<arith::MulIOp>(op) ? std::optional(IndexExpr::Code::Mul)
-                                                           : std::nullopt;
-    if (!code) return std::nullopt;
-    auto a = exprOf(op->getOperand(0)), b = exprOf(op->getOperand(1));
+    if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)) return std::nullopt;
+    auto a = sumOf(op->getOperand(0)), b = sumOf(op->getOperand(1));
     if (!a || !b) return std::nullopt;
-    return IndexExpr::binary(*code, std::move(*a), *b);
+    if (isa<arith::MulIOp>(op)) return product(*a, *b);
+    return combine(*a, *b, isa<arith::AddIOp>(op) ? 1 : -1);
   }
 
-  /// A number that divides the expression for all launches; 0 of 0, which every number divides.
-  int64_t divisorOf(const IndexExpr &expr) const {
-    SmallVector<int64_t> stack;
-    expr.forEach([&](IndexExpr::Code code, int64_t value) {
-      using Code = IndexExpr::Code;
-      if (code == Code::Const) return stack.push_back(value == INT64_MIN ? 1 : std::abs(value));
-      if (code == Code::Slot) {
-        auto known = divisors_.find(static_cast<size_t>(value));
-        return stack.push_back(known == divisors_.end() ? 1 : known->second);
-      }
-      if (code == Code::Neg) return;
-      const int64_t b = stack.pop_back_val();
-      int64_t &a = stack.back();
-      if (code == Code::Add || code == Code::Sub || code == Code::Min || code == Code::Max)
-        a = std::gcd(a, b);
-      else if (code != Code::Mul || __builtin_mul_overflow(a, b, &a))
-        a = 1;
-    });
-    return stack.back();
+  /// The size of a dim along which each program of an axis is `step` elements after the one before.
+  std::optional<Sum> sizeOfPrograms(unsigned axis, int64_t step) const {
+    const IndexExpr &count = cast<IndexExprAttr>(KernelOp(kernel_).getGrid()[axis]).getExpr();
+    if (step != 1 && count.ceilDivisor() != step) return std::nullopt;
+    return sumOf(count, /*dividend=*/step != 1);
+  }
+
+  /// Is the sum known not to be negative: a sum of dims, or that and what a condition says?
+  bool isNonNegative(const Sum &sum) const {
+    auto isSumOfDims = [&](const Sum &rest) {
+      return rest.constant >= 0 && llvm::all_of(rest.terms, [&](const auto &term) {
+               return term.second > 0 && dims_.contains(term.first);
+             });
+    };
+    return isSumOfDims(sum) || llvm::any_of(facts_, [&](const Sum &fact) {
+             auto rest = combine(sum, fact, -1);
+             return rest && isSumOfDims(*rest);
+           });
   }
 
 private:
-  static std::optional<IndexExpr> parse(StringRef text) {
-    Expected<IndexExpr> expr = IndexExpr::parse(std::string_view(text.data(), text.size()));
-    return expr ? std::optional(*expr) : std::nullopt;
+  static std::string slotText(size_t slot) { return "$" + std::to_string(slot); }
+
+  static std::optional<Sum> product(const Sum &a, const Sum &b) {
+    if (a.terms.empty()) return combine({}, b, a.constant);
+    if (b.terms.empty()) return combine({}, a, b.constant);
+    int64_t divisor = 0;
+    if (__builtin_mul_overflow(a.divisor, b.divisor, &divisor)) divisor = 1;
+    return Sum{{{textOf(a) + " * " + textOf(b), 1}}, 0, divisor};
   }
 
-  /// Reads "-(K % 4)", which is negative unless 4 divides K.
+  std::optional<Sum> sumOf(StringRef text) const {
+    Expected<IndexExpr> expr = IndexExpr::parse(std::string_view(text.data(), text.size()));
+    return expr ? sumOf(*expr) : std::nullopt;
+  }
+
+  /// `dividend`: of the operand of the ceildiv that the expression is.
+  std::optional<Sum> sumOf(const IndexExpr &free, bool dividend = false) const {
+    Expected<IndexExpr> expr = free.bind(names_);
+    if (!expr) return std::nullopt;
+    using Code = IndexExpr::Code;
+    SmallVector<Sum> stack;
+    Sum last; // the dividend of the last division
+    bool isKnown = true;
+    expr->forEach([&](Code code, int64_t value) {
+      if (code == Code::Const) return stack.push_back(number(value));
+      if (code == Code::Slot) {
+        auto known = divisors_.find(static_cast<size_t>(value));
+        return stack.push_back(
+            {{{slotText(static_cast<size_t>(value)), 1}}, 0, known == divisors_.end() ? 1 : known->second});
+      }
+      Sum b = stack.pop_back_val(), a = code == Code::Neg ? Sum() : stack.pop_back_val();
+      std::optional<Sum> result;
+      if (code == Code::Neg || code == Code::Add || code == Code::Sub) {
+        result = combine(a, b, code == Code::Add ? 1 : -1);
+      } else if (code == Code::Mul) {
+        result = product(a, b);
+      } else {
+        const bool isOneOf = code == Code::Min || code == Code::Max;
+        std::string text = std::to_string(static_cast<int>(code)) + textOf(a) + textOf(b);
+        result = Sum{{{std::move(text), 1}}, 0, isOneOf ? std::gcd(a.divisor, b.divisor) : 1};
+        last = std::move(a);
+      }
+      isKnown &= result.has_value();
+      stack.push_back(result.value_or(Sum()));
+    });
+    if (!isKnown) return std::nullopt;
+    return dividend ? last : stack.back();
+  }
+
+  /// Reads "-(K % 4)", which is negative unless 4 divides K, and sums.
   void learn(StringRef text) {
-    const std::optional<IndexExpr> free = parse(text), check = free ? withSlots(*free) : std::nullopt;
+    Expected<IndexExpr> free = IndexExpr::parse(std::string_view(text.data(), text.size()));
+    Expected<IndexExpr> check = free ? free->bind(names_) : std::move(free);
     if (!check) return;
     SmallVector<std::pair<IndexExpr::Code, int64_t>> nodes;
     check->forEach([&](IndexExpr::Code code, int64_t value) { nodes.emplace_back(code, value); });
@@ -90,7 +163,10 @@ private:
     const bool isMultiple = nodes.size() == 4 && nodes[0].first == Code::Slot &&
                             nodes[1].first == Code::Const && nodes[1].second > 0 &&
                             nodes[2].first == Code::Mod && nodes[3].first == Code::Neg;
-    if (!isMultiple) return;
+    if (!isMultiple) {
+      if (auto fact = sumOf(text)) facts_.push_back(std::move(*fact));
+      return;
+    }
     int64_t &known = divisors_.try_emplace(static_cast<size_t>(nodes[0].second), 1).first->second;
     // both divide it: so does the least common multiple
     const int64_t other = nodes[1].second / std::gcd(known, nodes[1].second);
@@ -99,12 +175,25 @@ private:
 
   KernelOp kernel_;
   std::vector<std::string> names_;
+  std::set<std::string> dims_;         // by their texts
   std::map<size_t, int64_t> divisors_; // by slot
+  std::vector<Sum> facts_;             // not negative
 };
 
-/// Returns the step of a program's position, id * step along an axis of ceildiv(size, step) programs.
-std::optional<int64_t> stepOfPrograms(const Extents &extents, KernelOp kernel, Value v,
-                                      const IndexExpr &size) {
+/// An index that takes the values 0, step, 2*step, ... below `end`.
+struct Walk {
+  int64_t step;
+  Sum end;
+};
+
+std::optional<Walk> walkOf(const Extents &extents, Value v) {
+  if (auto variable = dyn_cast<BlockArgument>(v)) {
+    auto loop = dyn_cast<scf::ForOp>(variable.getOwner()->getParentOp());
+    if (!loop || variable != loop.getInductionVar()) return std::nullopt;
+    const auto lower = getConstantIntValue(loop.getLowerBound()), step = getConstantIntValue(loop.getStep());
+    const auto end = extents.sumOf(loop.getUpperBound());
+    return lower == 0 && step && *step > 0 && end ? std::optional(Walk{*step, *end}) : std::nullopt;
+  }
   int64_t step = 1;
   if (auto product = v.getDefiningOp<arith::MulIOp>()) {
     auto factor = getConstantIntValue(product.getRhs());
@@ -115,32 +204,32 @@ std::optional<int64_t> stepOfPrograms(const Extents &extents, KernelOp kernel, V
   }
   auto id = v.getDefiningOp<ProgramIdOp>();
   if (!id || step < 1) return std::nullopt;
-  const IndexExpr count =
-      step == 1 ? size : IndexExpr::binary(IndexExpr::Code::CeilDiv, size, IndexExpr::constant(step));
-  const auto axis = extents.withSlots(cast<IndexExprAttr>(kernel.getGrid()[id.getAxis()]).getExpr());
-  return axis && axis == extents.withSlots(count) ? std::optional(step) : std::nullopt;
+  const auto end = extents.sizeOfPrograms(id.getAxis(), step);
+  return end ? std::optional(Walk{step, *end}) : std::nullopt;
 }
 
-/// Returns the step of an index that takes the values 0, step, 2*step, ... below `size`.
-std::optional<int64_t> stepAlong(const Extents &extents, KernelOp kernel, Value start,
-                                 const IndexExpr &size) {
-  const Value v = uncast(start);
-  auto variable = dyn_cast<BlockArgument>(v);
-  auto loop = variable ? dyn_cast<scf::ForOp>(variable.getOwner()->getParentOp()) : scf::ForOp();
-  if (!loop) return stepOfPrograms(extents, kernel, v, size);
-  const auto lower = getConstantIntValue(loop.getLowerBound()), step = getConstantIntValue(loop.getStep());
-  if (variable != loop.getInductionVar() || lower != 0 || !step || *step < 1) return std::nullopt;
-  const auto end = extents.exprOf(loop.getUpperBound());
-  return end && extents.withSlots(*end) == extents.withSlots(size) ? step : std::nullopt;
-}
-
-bool isInside(const Extents &extents, KernelOp kernel, Value view, unsigned dim, Value start,
-              int64_t extent) {
-  const std::optional<IndexExpr> size = extents.extentOf(view, dim);
-  const auto step = size ? stepAlong(extents, kernel, start, *size) : std::nullopt;
-  const auto known = step ? extents.withSlots(*size) : std::nullopt;
-  // an index has the extent -1, and is one element
-  return known && std::max<int64_t>(extent, 1) <= *step && extents.divisorOf(*known) % *step == 0;
+/// Is base + walk + extent at most the size, for a start that is the sum of a base and perhaps of a walk?
+bool isInside(const Extents &extents, Value view, unsigned dim, Value start, int64_t extent) {
+  extent = std::max<int64_t>(extent, 1); // an index has the extent -1, and is one element
+  std::optional<Walk> walk;
+  std::optional<Sum> base = Sum(), size = extents.extentOf(view, dim);
+  for (SmallVector<Value> work = {start}; !work.empty();) {
+    const Value v = uncast(work.pop_back_val());
+    if (auto found = walkOf(extents, v)) {
+      if (walk) return false;
+      walk = std::move(found);
+    } else if (auto sum = extents.sumOf(v)) {
+      base = base ? combine(*base, *sum, 1) : base;
+    } else if (auto add = v.getDefiningOp<arith::AddIOp>()) {
+      work.append({add.getLhs(), add.getRhs()});
+    } else {
+      return false;
+    }
+  }
+  if (walk && (extent > walk->step || walk->end.divisor % walk->step != 0)) return false;
+  auto rest = base && size ? combine(*size, *base, -1) : std::nullopt;
+  if (rest) rest = combine(*rest, walk ? walk->end : number(extent), -1);
+  return rest && extents.isNonNegative(*base) && extents.isNonNegative(*rest);
 }
 
 } // namespace
@@ -149,16 +238,15 @@ bool isKnownInside(Value view, unsigned dim, Value start, int64_t extent) {
   auto arg = dyn_cast<BlockArgument>(view);
   auto kernel = arg ? dyn_cast<KernelOp>(arg.getOwner()->getParentOp()) : KernelOp();
   if (!kernel || !checksOf(kernel)) return false;
-  return isInside(Extents(kernel), kernel, view, dim, start, extent);
+  return isInside(Extents(kernel), view, dim, start, extent);
 }
 
 void markKnownInside(KernelOp kernel) {
   const Extents extents(kernel);
-  if (!extents.knowsDivisors()) return;
+  if (!extents.knowsAnything()) return;
   auto mark = [&](auto op) {
     for (auto [dim, pair] : llvm::enumerate(llvm::zip(op.getStarts(), op.getExtents())))
-      if (!isInside(extents, kernel, op.getView(), static_cast<unsigned>(dim), std::get<0>(pair),
-                    std::get<1>(pair)))
+      if (!isInside(extents, op.getView(), static_cast<unsigned>(dim), std::get<0>(pair), std::get<1>(pair)))
         return;
     op.setInBounds(true);
   };

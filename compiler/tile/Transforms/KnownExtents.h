@@ -7,7 +7,8 @@
 namespace tessera::tile {
 
 /// Is [start, start + extent) known to be inside dim `dim` of a tensor wherever it is accessed? It is if the
-/// start walks the dim from 0 in steps of at least `extent`, and the steps divide the dim.
+/// start walks the dim, or a part of it, in steps of at least `extent` that divide the part, and a part that
+/// begins at another dim or at a parameter is inside for all launches.
 bool isKnownInside(mlir::Value view, unsigned dim, mlir::Value start, int64_t extent);
 
 /// Sets `in_bounds` of the loads, stores and copies of which every axis is known to be inside.

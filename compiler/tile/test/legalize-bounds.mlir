@@ -519,3 +519,37 @@ tile.kernel @divides(%x: !tile.view<?xf32>, %y: !tile.view<?x?xf32>, %o: !tile.v
   tile.store %b, %o[%i] extents [16] : tensor<16xf32>, !tile.view<?xf32>
   tile.return
 }
+
+// A part of a dim that begins at another dim, or at a parameter of which a condition says that the part is inside.
+// CHECK-LABEL: tile.kernel @parts_of_dims
+tile.kernel @parts_of_dims(%x: !tile.view<?xf32>, %y: !tile.view<?xf32>, %o: !tile.view<?xf32>, %s: i64, %K: index, %N: index) grid []
+    attributes {tile.checks = [{says = "K % 16 == 0", value = "-mod(K, 16)"}, {says = "s >= 0", value = "s"},
+                               {says = "s + K <= N", value = "N - (s + K)"}], params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["2*K"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = f32, dims = ["N"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["K"], access = write>,
+    #tile.param<name = "s", kind = scalar, dtype = i64>, #tile.param<name = "K", kind = dim>, #tile.param<name = "N", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %first = arith.index_cast %s : i64 to index
+  scf.for %k = %c0 to %K step %c16 {
+    %i = arith.addi %K, %k : index
+    // CHECK: tile.load %x[%{{.*}}] extents [16] {in_bounds}
+    %t = tile.load %x[%i] extents [16] : !tile.view<?xf32> -> tensor<16xf32>
+    %j = arith.addi %k, %first : index
+    // CHECK: tile.load %y[%{{.*}}] extents [16] {in_bounds}
+    %u = tile.load %y[%j] extents [16] : !tile.view<?xf32> -> tensor<16xf32>
+    // CHECK: tile.load %y[%{{.*}}] extents [16] :
+    %l = arith.addi %j, %c1 : index
+    %v = tile.load %y[%l] extents [16] : !tile.view<?xf32> -> tensor<16xf32>
+    // CHECK: tile.load %y[%{{.*}}] extents [16] :
+    %w = tile.load %y[%i] extents [16] : !tile.view<?xf32> -> tensor<16xf32>
+    %a = arith.addf %t, %u : tensor<16xf32>
+    %b = arith.addf %v, %w : tensor<16xf32>
+    %c = arith.addf %a, %b : tensor<16xf32>
+    // CHECK: tile.store %{{.*}}, %o[%{{.*}}] extents [16]{{.*}} {in_bounds}
+    tile.store %c, %o[%k] extents [16] : tensor<16xf32>, !tile.view<?xf32>
+  }
+  tile.return
+}
