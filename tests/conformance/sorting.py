@@ -192,6 +192,18 @@ def k(X: ts.Tensor["M", "N", ts.{dtype}], H: ts.Tensor[{bins}, ts.i32]):
                 inside = x[(x >= 0) & (x < bins)]
                 p.run({"M": shape[0], "N": shape[1]}, {"X": (dtype, x)}, {"H": want("i32", np.bincount(inside.ravel(), minlength=bins))})
             yield p
+    # More elements than 16 bits count, and most of them in one bin.
+    for bins in (20, 33, 400):
+        p = program(f"histogram/large/{bins}", f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.i32], H: ts.Tensor[{bins}, ts.i32]):
+    H[0:{bins}] = ts.tile.histogram(X[0:256, 0:160], {bins})
+""")
+        for shape in ((256, 160), (251, 157), (1, 200)):
+            x = random("i32", shape, 3) % (bins + 9) - 4
+            x[np.indices(shape).sum(0) % 3 != 0] = bins - 1
+            inside = x[:256, :160][(x[:256, :160] >= 0) & (x[:256, :160] < bins)]
+            p.run({"M": shape[0], "N": shape[1]}, {"X": ("i32", x)}, {"H": want("i32", np.bincount(inside.ravel(), minlength=bins))})
+        yield p
 
 
 def programs():

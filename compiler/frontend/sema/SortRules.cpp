@@ -236,7 +236,7 @@ Value topk(Elaborator &ctx, const KernelCall &a) {
 }
 
 /// Counts the elements that are equal to each bin, in 16 bits where these hold all counts and bins: that is
-/// twice as many bins in a vector.
+/// twice as many bins in a vector. An element that is out of bounds is in none.
 Value histogram(Elaborator &ctx, const KernelCall &a) {
   const Range loc = a.loc;
   Value x = tileArgument(ctx, *a[0], "histogram");
@@ -252,6 +252,12 @@ Value histogram(Elaborator &ctx, const KernelCall &a) {
     count *= n;
   const DType counts = count <= INT16_MAX && *bins <= INT16_MAX ? DType::I16 : DType::I32;
   x = once(ctx, ctx.cast(std::move(x), t, loc), loc);
+  if (x.isError()) return x;
+  Type type = x.type();
+  std::vector<ExprPtr> filled;
+  filled.push_back(ctx.take(std::move(x), loc));
+  filled.push_back(ctx.constInt(-1, loc, t));
+  x = once(ctx, Value::of(ctx.make(Op::FillMasked, type, loc, std::move(filled))), loc);
   if (counts == DType::I16) {
     Value isBin = ctx.binary(Op::And, with(ctx, Op::Ge, x, 0, loc), with(ctx, Op::Lt, x, *bins, loc), loc);
     x = ctx.select(std::move(isBin), std::move(x), Value::integer(-1, t, false), loc);

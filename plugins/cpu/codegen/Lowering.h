@@ -104,6 +104,9 @@ private:
 
   // Reduce.cpp
   LogicalResult lowerReduce(tile::ReduceOp) override;
+  /// Histogram.cpp: lowers a sum that counts the elements of each bin. Returns false for other sums, and for
+  /// few bins.
+  bool lowerCount(tile::ReduceOp);
   LogicalResult lowerArgReduce(tile::ArgReduceOp) override;
   LogicalResult lowerScan(tile::ScanOp) override;
   /// Combines the lanes of a vector, whose number is a power of two: halves, lane by lane.
