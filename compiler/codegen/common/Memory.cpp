@@ -125,8 +125,33 @@ void TileLowering::storePlace(const Place &p, Value vector, Indices at) {
   store(p.element, vector, placeAddress(p, at));
 }
 
+/// Computes words of one call of Philox in one nest.
+void TileLowering::computeWords(ArrayRef<tile::RandOp> words) {
+  tile::RandOp first = words.front();
+  Vec<Place> places = llvm::map_to_vector(words, [&](tile::RandOp op) { return place(op.getResult()); });
+  nestPart(places.front().shape, lanesFor(first->getOperands(), first.getResult().getType()),
+           {{}, insideCondition(first)}, [&](Indices at, int64_t lanes, Mode mode) {
+             Vec<Value> values = llvm::map_to_vector(
+                 words, [&](tile::RandOp op) { return evaluateElementwise(op, at, lanes, mode); });
+             for (auto [to, value] : llvm::zip(places, values))
+               storePlace(to, value, at);
+           });
+}
+
 /// Computes an elementwise op and stores it to the place of its result.
 void TileLowering::compute(Operation *op) {
+  // tile-fuse puts the words of a call next to each other.
+  if (auto rand = dyn_cast<tile::RandOp>(op)) {
+    auto isWord = [&](Operation *other) {
+      return isa_and_nonnull<tile::RandOp>(other) && other->getOperands() == op->getOperands() &&
+             tile::inMemory(other->getResult(0));
+    };
+    if (isWord(op->getPrevNode())) return; // with the first word
+    Vec<tile::RandOp> words = {rand};
+    for (Operation *next = op->getNextNode(); isWord(next); next = next->getNextNode())
+      words.push_back(cast<tile::RandOp>(next));
+    if (words.size() > 1) return computeWords(words);
+  }
   Place p = place(op->getResult(0));
   if (callRead(op, p)) return;
   nestPart(p.shape, lanesFor(op->getOperands(), op->getResult(0).getType()), partToCompute(op),

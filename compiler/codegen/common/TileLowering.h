@@ -280,6 +280,7 @@ protected:
 
   Value address(Value base, Value elementIndex, Type element);
   void compute(Operation *);
+  void computeWords(llvm::ArrayRef<tile::RandOp>);
   /// Stores the value of `v` to the place where `at` needs it.
   void assign(Value v, const Place &, Operation *at);
   Place place(Value v);

@@ -51,6 +51,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
   void runOnOperation() override {
     getOperation()->walk([](scf::YieldOp yield) { copyMovedArguments(yield); });
     getOperation()->walk([](MaskOp mask) { readAgain(mask); });
+    getOperation()->walk([](RandOp rand) { moveWords(rand); });
     depth_.clear();
     auto fusion = getOperation()->getAttrOfType<StringAttr>(tile::kFusion);
     bool fuses = !fusion || fusion.getValue() != "none";
@@ -103,6 +104,47 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     }
   }
 
+  /// Are both tiles words of one call of Philox?
+  static bool areWords(Operation *x, Operation *y) {
+    return isa<RandOp>(x) && isa<RandOp>(y) && isTile(x->getResult(0)) &&
+           x->getOperands() == y->getOperands();
+  }
+
+  /// Puts the other words of a call after the first one, so that one nest may compute all of them.
+  static void moveWords(RandOp rand) {
+    Operation *last = rand;
+    for (Operation *op = rand->getNextNode(); op;) {
+      Operation *next = op->getNextNode();
+      if (areWords(rand, op)) {
+        op->moveAfter(last);
+        last = op;
+      }
+      op = next;
+    }
+  }
+
+  /// Would another nest compute the call of Philox again, for another of its words?
+  static bool isCalledElsewhere(Operation &op) {
+    auto endOf = [](Operation *word) {
+      return word->hasOneUse() ? endOfChain(*word->user_begin()) : nullptr;
+    };
+    for (Operation *other : op.getOperand(1).getUsers())
+      if (other != &op && areWords(&op, other) && other->getBlock() == op.getBlock() && !other->use_empty() &&
+          endOf(other) != endOf(&op))
+        return true;
+    return false;
+  }
+
+  /// Returns the first operation along the chain of uses that is not itself computed on the fly; null if
+  /// several perform it.
+  static Operation *endOfChain(Operation *op) {
+    while (op->getNumResults() == 1 && isTile(op->getResult(0)) && !inMemory(op->getResult(0))) {
+      if (!op->hasOneUse()) return nullptr;
+      op = *op->user_begin();
+    }
+    return op;
+  }
+
   static Value unreshaped(Value v) {
     while (auto reshape = v.getDefiningOp<ReshapeOp>())
       v = reshape.getInput();
@@ -139,7 +181,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
       if (isa<scf::YieldOp>(user) && yieldHazard(v, cast<scf::YieldOp>(user))) return true;
     }
     if (isCheap(&op)) return false;
-    return uses > 1 || (readsMemory(&op) && overtaken(&op));
+    return uses > 1 || (readsMemory(&op) && overtaken(&op)) || (isa<RandOp>(op) && isCalledElsewhere(op));
   }
 
   static bool feedsBroadcast(Operation *op) {
@@ -149,12 +191,8 @@ class Fuse : public impl::TileFuseBase<Fuse> {
 
   /// Is memory written between the read and the op that would perform it, or would several ops perform it?
   static bool overtaken(Operation *read) {
-    // Find the first op along the chain of uses that is not itself computed on the fly.
-    Operation *end = read;
-    while (end->getNumResults() == 1 && isTile(end->getResult(0)) && !inMemory(end->getResult(0))) {
-      if (!end->hasOneUse()) return true;
-      end = *end->user_begin();
-    }
+    Operation *end = endOfChain(read);
+    if (!end) return true;
     if (end->getBlock() != read->getBlock()) return true;
     for (Operation *op = read->getNextNode(); op && op != end; op = op->getNextNode())
       if (writesMemory(op)) return true;

@@ -84,3 +84,28 @@ tile.kernel @group(%x: !tile.view<64xf32>, %o: !tile.view<64xf32>) grid [] attri
   tile.store %n, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
   tile.return
 }
+
+// Words of one call of Philox that two loops need are computed in one loop; words that one loop needs are computed there.
+// CHECK-LABEL: tile.kernel @words
+tile.kernel @words(%o: !tile.view<64xf32>, %q: !tile.view<64xf32>, %s: i64) grid [] attributes {schedule.fusion = "auto", params = [
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["64"], access = write>,
+    #tile.param<name = "q", kind = tensor, dtype = f32, dims = ["64"], access = write>,
+    #tile.param<name = "s", kind = scalar, dtype = i64>]} {
+  %c0 = arith.constant 0 : index
+  %a = arith.constant dense<7> : tensor<64xi64>
+  %b = arith.constant dense<8> : tensor<64xi64>
+  // CHECK: tile.rand %s, %[[A:.*]] {tile.materialize}
+  // CHECK-NEXT: tile.rand %s, %[[A]] word 3 {tile.materialize}
+  // CHECK: tile.store
+  // CHECK: tile.rand %s, %[[B:.*]] :
+  // CHECK-NEXT: tile.rand %s, %[[B]] word 1 :
+  %u = tile.rand %s, %a : i64, tensor<64xi64> -> tensor<64xf32>
+  tile.store %u, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
+  %v = tile.rand %s, %a word 3 : i64, tensor<64xi64> -> tensor<64xf32>
+  tile.store %v, %q[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
+  %x = tile.rand %s, %b : i64, tensor<64xi64> -> tensor<64xf32>
+  %y = tile.rand %s, %b word 1 : i64, tensor<64xi64> -> tensor<64xf32>
+  %z = arith.addf %x, %y : tensor<64xf32>
+  tile.store %z, %q[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
+  tile.return
+}
