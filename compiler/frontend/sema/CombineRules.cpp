@@ -48,7 +48,11 @@ public:
   Value scan() {
     const int64_t extent = tiles_[0].shape[axis_];
     const Value all = present();
-    Tiles running = tiles_;
+    // Filled tiles have no masks that each step would have to carry along.
+    Tiles filled;
+    for (const Value &v : tiles_)
+      filled.push_back(keep(fill(v)));
+    Tiles running = filled;
     Value isPresent = all;
     for (int64_t distance = 1; distance < extent; distance *= 2) {
       auto before = [&](const Value &v) { return part(v, 0, extent - distance); };
@@ -64,8 +68,10 @@ public:
       isPresent =
           keep(joined(ctx_, {start(isPresent), either(before(isPresent), here(isPresent))}, axis_, loc_));
     }
-    for (size_t i = 0; i < running.size(); ++i)
-      running[i] = ctx_.select(all, std::move(running[i]), tiles_[i], loc_);
+    for (size_t i = 0; i < running.size(); ++i) {
+      Value own = keep(ctx_.select(all, std::move(running[i]), filled[i], loc_));
+      running[i] = ctx_.select(ctx_.binary(Op::Eq, tiles_[i], tiles_[i], loc_), own, own, loc_); // its mask
+    }
     return result(std::move(running));
   }
 
@@ -159,11 +165,17 @@ private:
       Value here = ctx_.select(std::move(same), Value::boolean(true), Value::boolean(true), loc_);
       all = all.isError() ? std::move(here) : ctx_.binary(Op::And, std::move(all), std::move(here), loc_);
     }
-    Type type = all.type();
+    return keep(fill(std::move(all)));
+  }
+
+  /// The tile with zeros in the place of elements that are out of bounds.
+  Value fill(Value v) {
+    Type type = v.type();
     std::vector<ExprPtr> args;
-    args.push_back(ctx_.take(std::move(all), loc_));
-    args.push_back(ctx_.constInt(0, loc_, DType::Bool));
-    return keep(Value::of(ctx_.make(Op::FillMasked, type, loc_, std::move(args))));
+    args.push_back(ctx_.take(std::move(v), loc_));
+    Value zero = Elaborator::castConstant(Value::integer(0), type.dtype);
+    args.push_back(ctx_.take(std::move(zero), loc_));
+    return Value::of(ctx_.make(Op::FillMasked, type, loc_, std::move(args)));
   }
 
   Value either(Value x, Value y) { return ctx_.binary(Op::Or, std::move(x), std::move(y), loc_); }

@@ -180,8 +180,16 @@ class Fuse : public impl::TileFuseBase<Fuse> {
       if (isa<BroadcastOp, ExpandDimsOp>(user) && !isCheap(&op) && feedsBroadcast(user)) return true;
       if (isa<scf::YieldOp>(user) && yieldHazard(v, cast<scf::YieldOp>(user))) return true;
     }
-    if (isCheap(&op)) return false;
+    if (isCheap(&op) || isViewOfMemory(op)) return false;
     return uses > 1 || (readsMemory(&op) && overtaken(&op)) || (isa<RandOp>(op) && isCalledElsewhere(op));
+  }
+
+  /// Is it a part of a tile that is in memory, so that a copy would be read as the tile is?
+  static bool isViewOfMemory(Operation &op) {
+    auto slice = dyn_cast<SliceOp>(op);
+    if (!slice) return false;
+    Value input = slice.getInput();
+    return alwaysInMemory(input) || (!input.hasOneUse() && !isCheap(input.getDefiningOp()));
   }
 
   static bool feedsBroadcast(Operation *op) {

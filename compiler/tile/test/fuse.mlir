@@ -109,3 +109,23 @@ tile.kernel @words(%o: !tile.view<64xf32>, %q: !tile.view<64xf32>, %s: i64) grid
   tile.store %z, %q[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
   tile.return
 }
+
+// A part of a product is read where the product is, however often.
+// CHECK-LABEL: tile.kernel @parts
+tile.kernel @parts(%x: !tile.view<8x8xf32>, %o: !tile.view<8x4xf32>) grid [] attributes {schedule.fusion = "auto", params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["8", "8"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8", "4"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<8x8xf32>
+  // CHECK: tile.load %x{{.*}} {in_bounds, tile.materialize}
+  // CHECK: tile.mma
+  // CHECK: tile.slice %{{.*}} [0, 2] :
+  // CHECK: tile.store
+  %t = tile.load %x[%c0, %c0] extents [8, 8] {in_bounds} : !tile.view<8x8xf32> -> tensor<8x8xf32>
+  %p = tile.mma %t, %t, %z : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+  %s = tile.slice %p [0, 2] : tensor<8x8xf32> -> tensor<8x4xf32>
+  %e = arith.mulf %s, %s : tensor<8x4xf32>
+  %f = arith.addf %e, %s : tensor<8x4xf32>
+  tile.store %f, %o[%c0, %c0] extents [8, 4] {in_bounds} : tensor<8x4xf32>, !tile.view<8x4xf32>
+  tile.return
+}
