@@ -114,6 +114,46 @@ def convolutions():
             yield p
 
 
+def staged():
+    """Factors in shared memory, which every tap copies anew."""
+    for name, loop in (("unrolled", "ts.static_range(3)"), ("loop", "ts.tile.range(0, 3, 1)")):
+        form = f"""for t in {loop}:
+    ts.tile.cp_async(s, X[i+(t-1)*d:i+(t-1)*d+{ROWS}, 0:{DEPTH}])
+    ts.tile.barrier()
+    acc = ts.tile.mma(s, W[t, 0:{DEPTH}, j:j+{COLUMNS}], acc)
+    ts.tile.barrier()"""
+        p = kernel(f"staged/{name}", 'X: ts.Tensor["M", "D", ts.f32], W: ts.Tensor[3, "D", "N", ts.f32]', f"    s = ts.tile.alloc_shared(({ROWS}, {DEPTH}), ts.f32)\n", "ones", form, "", "")
+        for m, n, k, i, j, d in SIZES:
+            x, w = data(m, n, k)
+            products = []
+            for t in range(3):
+                a, rows, _ = window(x, i + (t - 1) * d, 0, (ROWS, DEPTH))
+                b, _, columns = window(w[t], 0, j, (DEPTH, COLUMNS))
+                products.append((a, rows, t, b, columns, 0))
+            first, bias = starts("ones")
+            p.run({"M": m, "D": k, "N": n, "P": 5, "Q": 9}, {"X": ("f32", x), "W": ("f32", w), "B": ("f32", bias), "at": ("i64", np.array([i, j, d], "i8"))},
+                  outputs(*summed(*first, products)), {"c": 0})
+        yield p
+
+
+def scaled():
+    """Between products the sum is a tile like others: what is computed from it is masked where it is, and with it the next sum."""
+    p = kernel("scaled", 'X: ts.Tensor["M", "D", ts.f32], W: ts.Tensor[3, "D", "N", ts.f32]', "", "ones", "{tap:0}\nacc = acc * 2.0\n{tap:1}\n{tap:2}",
+               f"X[i+(@-1)*d:i+(@-1)*d+{ROWS}, 0:{DEPTH}]", f"W[@, 0:{DEPTH}, j:j+{COLUMNS}]")
+    for m, n, k, i, j, d in SIZES:
+        x, w = data(m, n, k)
+        products = []
+        for t in range(3):
+            a, rows, _ = window(x, i + (t - 1) * d, 0, (ROWS, DEPTH))
+            b, _, columns = window(w[t], 0, j, (DEPTH, COLUMNS))
+            products.append((a, rows, t, b, columns, 0))
+        first, bias = starts("ones")
+        values, *inside = summed(*first, products[:1])
+        p.run({"M": m, "D": k, "N": n, "P": 5, "Q": 9}, {"X": ("f32", x), "W": ("f32", w), "B": ("f32", bias), "at": ("i64", np.array([i, j, d], "i8"))},
+              outputs(*summed(values * 2, *inside, products[1:])), {"c": 0})
+    yield p
+
+
 def images():
     """A window of 3 x 3 over an image, rows by an integer index: all pixels of a tap are masked above and below the image."""
     for name, form in {"unrolled": "for u in ts.static_range(3):\n    for v in ts.static_range(3):\n        TAP", "loops": "for u in ts.tile.range(0, 3, 1):\n    for v in ts.tile.range(0, 3, 1):\n        TAP",
@@ -237,6 +277,8 @@ def gathers():
 
 def programs():
     yield from convolutions()
+    yield from staged()
+    yield from scaled()
     yield from images()
     yield from same_bounds()
     yield from skipped()
